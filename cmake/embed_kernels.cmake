@@ -1,0 +1,10 @@
+# Writes OUTPUT, a C++ file that holds every .cl below ROOT as a raw string, in the table kEmbeddedKernels.
+file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/*.cl)
+list(SORT files)
+set(text "#include \"cl/kernel_source.hpp\"\n\nnamespace nearfield::ocl {\n\nconst std::vector<EmbeddedKernel>& embedded_kernels() {\n  static const std::vector<EmbeddedKernel> table = {\n")
+foreach(file ${files})
+  file(READ ${ROOT}/${file} source)
+  string(APPEND text "      {\"${file}\", R\"NFCL(${source})NFCL\"},\n")
+endforeach()
+string(APPEND text "  };\n  return table;\n}\n\n}  // namespace nearfield::ocl\n")
+file(WRITE ${OUTPUT} "${text}")

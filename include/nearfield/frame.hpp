@@ -1,0 +1,48 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nearfield {
+
+/// What may be said of a frame; several can hold at once.
+enum FrameFlag : std::uint32_t {
+  kFlagExtrapolationFellBack = 1,   ///< silence or a runaway predictor: zero padding was used
+  kFlagMaskedMicrophones = 2,       ///< dead or masked microphones were interpolated
+  kFlagMissingBits = 4,
+  kFlagOverload = 8,
+  kFlagNonFiniteInput = 16,         ///< microphones with NaN or infinity were interpolated
+  kFlagClipped = 32,                ///< a microphone was at or near its full scale
+  kFlagCutoffAboveNyquist = 64,     ///< a cut-off, or k itself, lies above pi/pitch
+};
+
+/// The images of one window.
+struct ImageFrame {
+  std::uint64_t first_sample = 0;  ///< bit-time of the window's first bit; for other inputs the sample or frame index
+  std::int64_t timestamp_ns = 0;   ///< of first_sample, Unix, TAI
+  std::uint32_t flags = 0;
+  std::uint64_t missing_bits = 0;
+  std::vector<float> cutoff_rad_per_m;      ///< [frequency]; NaN where the filter has none
+  std::vector<float> slope;                 ///< [frequency]; NaN where the filter has none
+  std::vector<float> noise_pa;              ///< [frequency]; NaN where it was not measured
+  std::vector<std::complex<float>> images;  ///< [plane][frequency][row][column], column fastest
+};
+
+/// What all frames of a run share.
+struct ImagesHeader {
+  std::string quantity;  ///< "pressure" | "normal_velocity"
+  std::string unit;      ///< "Pa" | "m/s"
+  std::string config;    ///< the YAML as run
+  std::string device;
+  std::string front_end;
+  std::vector<double> frequencies_hz;
+  std::vector<double> planes_m;
+  std::vector<double> x_m;  ///< of the image's columns
+  std::vector<double> y_m;  ///< of the image's rows
+
+  [[nodiscard]] std::size_t pixels() const { return x_m.size() * y_m.size(); }
+  [[nodiscard]] std::size_t values_per_frame() const { return planes_m.size() * frequencies_hz.size() * pixels(); }
+};
+
+}  // namespace nearfield

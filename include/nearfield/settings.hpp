@@ -1,0 +1,94 @@
+#pragma once
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nearfield/geometry.hpp"
+#include "nearfield/layout.hpp"
+
+namespace nearfield {
+
+enum class FrontEndKind { kDecimatedFft };
+enum class WindowKind { kHann, kNone };
+enum class Quantity { kPressure, kNormalVelocity };
+enum class Extrapolation { kPlpbp, kLpbp, kEdge, kZero };
+enum class FilterKind { kCos, kTikhonov, kNone };
+
+/// Where the cut-off wavenumber of the `cos` filter comes from.
+enum class CutoffRule {
+  kGiven,         ///< `FilterSettings::cutoff_rad_per_m`
+  kDynamicRange,  ///< the wavenumber whose evanescent loss over the standoff equals `dynamic_range_db`
+};
+
+std::string_view name_of(FrontEndKind kind);
+std::string_view name_of(WindowKind kind);
+std::string_view name_of(Quantity quantity);
+std::string_view name_of(Extrapolation method);
+std::string_view name_of(FilterKind kind);
+/// SI unit of a quantity, "Pa" or "m/s".
+std::string_view unit_of(Quantity quantity);
+
+struct ArraySettings {
+  ArrayGeometry geometry;
+  WireLayout layout = WireLayout::kSoramaCam;
+  double sensitivity_dbfs = -26.0;
+  std::vector<int> dead_channels;  ///< row * columns + column
+  std::string calibration_path;    ///< empty: none
+};
+
+struct MediumSettings {
+  double sound_speed_m_s = 343.0;
+  double density_kg_m3 = 1.2041;
+};
+
+struct FrontEndSettings {
+  FrontEndKind kind = FrontEndKind::kDecimatedFft;
+  WindowKind window = WindowKind::kHann;
+  int decimation = 32;
+  int window_samples = 1024;
+  int hop_samples = 32;
+  std::vector<double> frequencies_hz = {1007.08, 2014.16};
+};
+
+struct ExtrapolationSettings {
+  Extrapolation method = Extrapolation::kPlpbp;
+  int order = 8;        ///< of the predictor; at most the line's length - 2 is used
+  double factor = 3.0;  ///< padded side over measured side
+};
+
+struct FilterSettings {
+  FilterKind kind = FilterKind::kCos;
+  CutoffRule cutoff_rule = CutoffRule::kDynamicRange;
+  std::vector<double> cutoff_rad_per_m;  ///< one for all frequencies, or one per frequency
+  double dynamic_range_db = 30.0;
+  double slope = 0.1;           ///< phi
+  double tikhonov_lambda = 1e-3;
+};
+
+struct HolographySettings {
+  double standoff_m = 0.03;
+  std::vector<double> planes_m = {0.0};
+  Quantity quantity = Quantity::kPressure;
+  int upsample = 1;
+  ExtrapolationSettings extrapolation;
+  FilterSettings filter;
+};
+
+struct DeviceSettings {
+  std::string platform = "auto";  ///< "auto" prefers a GPU; else part of a platform's name
+  int index = 0;                  ///< among the devices that remain
+  std::string fft = "auto";       ///< "auto" | "clfft"
+};
+
+/// Everything a run is set up from.
+struct Settings {
+  ArraySettings array;
+  MediumSettings medium;
+  FrontEndSettings front_end;
+  HolographySettings holography;
+  DeviceSettings device;
+  std::set<std::string> explicit_keys;  ///< dotted names of the keys that the user gave, such as "array.rows"
+};
+
+}  // namespace nearfield

@@ -1,0 +1,167 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nearfield/frame.hpp"
+#include "nearfield/geometry.hpp"
+#include "nearfield/layout.hpp"
+
+/// Nearfield's HDF5 files: captures, time data, spectra, images and calibrations.
+///
+/// Every reader throws NoInputError when the file is missing or unreadable and DataError when it is not HDF5, truncated,
+/// of another kind, or has a wrong dataset; the message names file, dataset, what was found and what was expected. Sizes
+/// are checked before anything is allocated. Every writer writes `PATH.partial` and renames it in finish(); it throws
+/// IoError when the folder is read-only or the disk is full, and leaves nothing under the final name.
+namespace nearfield {
+
+enum class FileKind { kCapture, kTimeData, kSpectra, kImages, kCalibration };
+std::string_view name_of(FileKind kind);
+/// Recognises a file by its content. Throws NoInputError or DataError.
+FileKind detect_file_kind(const std::filesystem::path& path);
+
+/// What a measurement file says of its array. `layout` and `sensitivity_dbfs` only in captures.
+struct MeasurementGeometry {
+  ArrayGeometry geometry;
+  double standoff_m = 0.0;
+  double sensitivity_dbfs = 0.0;
+};
+
+struct CaptureInfo {
+  MeasurementGeometry measurement;
+  WireLayout layout = WireLayout::kSoramaCam;
+  double sample_rate_hz = kBitRateHz;
+  std::int64_t start_time_ns = 0;
+  std::uint64_t bit_times = 0;
+  int words_per_bit_time = 0;
+};
+
+/// True fields of a simulated capture, for people and tests; never read by the pipeline. Phasors e^{+jwt}, peak,
+/// referred to bit-time 0. Written as /truth/{frequencies_hz, pressure, normal_velocity, aperture_pressure}.
+struct Truth {
+  std::vector<double> frequencies_hz;
+  std::vector<std::complex<float>> pressure;           ///< at z = 0, [frequency][row][column], Pa; may be empty
+  std::vector<std::complex<float>> normal_velocity;    ///< at z = 0, [frequency][row][column], m/s; may be empty
+  std::vector<std::complex<float>> aperture_pressure;  ///< at z = standoff, [frequency][row][column], Pa; may be empty
+};
+
+/// Where each frequency of a capture made with `encode --segment-per-frequency` lies.
+/// Written as /segments/{first_bit_time uint64, bit_times uint64, frequencies_hz}.
+struct Segments {
+  std::vector<std::uint64_t> first_bit_time;
+  std::vector<std::uint64_t> bit_times;
+  std::vector<double> frequencies_hz;
+};
+
+class CaptureReader {
+ public:
+  explicit CaptureReader(const std::filesystem::path& path);
+  ~CaptureReader();
+  CaptureReader(CaptureReader&&) noexcept;
+  CaptureReader& operator=(CaptureReader&&) noexcept;
+  [[nodiscard]] const CaptureInfo& info() const;
+  /// Reads bit-times [first, first + words.size() / words_per_bit_time) as [bit-time][word].
+  void read(std::uint64_t first_bit_time, std::span<std::uint32_t> words) const;
+  [[nodiscard]] std::optional<Truth> truth() const;
+  [[nodiscard]] std::optional<Segments> segments() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+class CaptureWriter {
+ public:
+  /// `info.bit_times` is not used: the capture grows with append().
+  CaptureWriter(const std::filesystem::path& path, const CaptureInfo& info);
+  ~CaptureWriter();
+  /// words [bit-time][word], whole bit-times.
+  void append(std::span<const std::uint32_t> words);
+  void write_truth(const Truth& truth);
+  void write_segments(const Segments& segments);
+  void finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Acoular's time data: /time_data float32 [sample][channel], attribute sample_freq.
+class TimeDataReader {
+ public:
+  explicit TimeDataReader(const std::filesystem::path& path);
+  ~TimeDataReader();
+  TimeDataReader(TimeDataReader&&) noexcept;
+  TimeDataReader& operator=(TimeDataReader&&) noexcept;
+  [[nodiscard]] double sample_rate_hz() const;
+  [[nodiscard]] std::uint64_t samples() const;
+  [[nodiscard]] int channels() const;
+  /// Reads samples [first, first + values.size() / channels()) as [sample][channel], Pa.
+  void read(std::uint64_t first_sample, std::span<float> values) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Writes Acoular's time data in one go. `values` is [sample][channel], Pa.
+void write_time_data(const std::filesystem::path& path, double sample_rate_hz, int channels,
+                     std::span<const float> values);
+
+struct SpectraFile {
+  MeasurementGeometry measurement;
+  std::uint64_t frames = 0;
+  std::vector<double> frequencies_hz;
+  std::vector<std::complex<float>> spectra;  ///< [frame][frequency][row][column], Pa peak
+};
+SpectraFile read_spectra(const std::filesystem::path& path);
+void write_spectra(const std::filesystem::path& path, const SpectraFile& file);
+
+/// Complex gains by which measured spectra are multiplied.
+struct Calibration {
+  ArrayGeometry geometry;
+  std::vector<double> frequencies_hz;      ///< ascending
+  std::vector<std::complex<float>> gains;  ///< [frequency][row][column]
+};
+Calibration read_calibration(const std::filesystem::path& path);
+void write_calibration(const std::filesystem::path& path, const Calibration& calibration);
+
+class ImagesWriter {
+ public:
+  /// Creates PATH.partial with room for `frames` frames. The file's structure is complete from here on, so that it stays
+  /// readable if the process is killed; /frames_written says how many frames hold images.
+  ImagesWriter(const std::filesystem::path& path, const ImagesHeader& header, std::uint64_t frames);
+  ~ImagesWriter();
+  void write(const ImageFrame& frame);
+  void finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+class ImagesReader {
+ public:
+  explicit ImagesReader(const std::filesystem::path& path);
+  ~ImagesReader();
+  ImagesReader(ImagesReader&&) noexcept;
+  ImagesReader& operator=(ImagesReader&&) noexcept;
+  [[nodiscard]] const ImagesHeader& header() const;
+  /// Frames that hold images.
+  [[nodiscard]] std::uint64_t frames() const;
+  [[nodiscard]] ImageFrame read(std::uint64_t frame) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// A text description of any of the files above, one fact a line, for `nearfield inspect`.
+std::string describe_file(const std::filesystem::path& path);
+
+}  // namespace nearfield

@@ -1,0 +1,82 @@
+#include "nearfield/layout.hpp"
+
+#include <fmt/format.h>
+
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr int kSubArraySide = 8;
+constexpr int kSubArraysPerSide = 4;
+constexpr int kSoramaSide = kSubArraySide * kSubArraysPerSide;
+constexpr int kSoramaWords = 2 * kSubArraysPerSide * kSubArraysPerSide;
+
+void require_fit(WireLayout layout, const ArrayGeometry& geometry) {
+  if (geometry.rows < 1 || geometry.columns < 1 || geometry.rows > kMaxSide || geometry.columns > kMaxSide) {
+    throw ConfigError(fmt::format("array.rows, array.columns: expected 1 to {} each, found {} x {}", kMaxSide,
+                                  geometry.rows, geometry.columns));
+  }
+  const bool sorama_size = geometry.rows == kSoramaSide && geometry.columns == kSoramaSide;
+  if (layout == WireLayout::kSoramaCam && !sorama_size) {
+    throw ConfigError(fmt::format("array.layout: sorama-cam expects 32 x 32 microphones, found {} x {}; use row-major",
+                                  geometry.rows, geometry.columns));
+  }
+}
+
+/// Sub-arrays come column by column, left to right, and within a column from the bottom to the top; each holds its 64
+/// microphones row-wise from its top left, the upper four rows in its first word (thesis, appendix B).
+int sorama_channel(int wire_bit) {
+  const int sub_array = wire_bit / (kSubArraySide * kSubArraySide);
+  const int microphone = wire_bit % (kSubArraySide * kSubArraySide);
+  const int sub_column = sub_array / kSubArraysPerSide;
+  const int sub_row = kSubArraysPerSide - 1 - sub_array % kSubArraysPerSide;
+  const int row = sub_row * kSubArraySide + microphone / kSubArraySide;
+  const int column = sub_column * kSubArraySide + microphone % kSubArraySide;
+  return row * kSoramaSide + column;
+}
+
+}  // namespace
+
+std::string_view name_of(WireLayout layout) {
+  return layout == WireLayout::kSoramaCam ? "sorama-cam" : "row-major";
+}
+
+WireLayout wire_layout_of(std::string_view name) {
+  for (const WireLayout layout : {WireLayout::kSoramaCam, WireLayout::kRowMajor}) {
+    if (name == name_of(layout)) {
+      return layout;
+    }
+  }
+  throw ConfigError(fmt::format("array.layout: expected sorama-cam or row-major, found \"{}\"", name));
+}
+
+int words_per_bit_time(WireLayout layout, const ArrayGeometry& geometry) {
+  require_fit(layout, geometry);
+  return layout == WireLayout::kSoramaCam ? kSoramaWords : (geometry.channels() + kBitsPerWord - 1) / kBitsPerWord;
+}
+
+std::vector<int> channel_of_wire_bit(WireLayout layout, const ArrayGeometry& geometry) {
+  const int bits = words_per_bit_time(layout, geometry) * kBitsPerWord;
+  std::vector<int> channels(static_cast<std::size_t>(bits), kSpareBit);
+  for (int bit = 0; bit < bits; ++bit) {
+    const int channel = layout == WireLayout::kSoramaCam ? sorama_channel(bit) : bit;
+    if (channel < geometry.channels()) {
+      channels[static_cast<std::size_t>(bit)] = channel;
+    }
+  }
+  return channels;
+}
+
+std::vector<int> wire_bit_of_channel(WireLayout layout, const ArrayGeometry& geometry) {
+  const std::vector<int> channels = channel_of_wire_bit(layout, geometry);
+  std::vector<int> bits(static_cast<std::size_t>(geometry.channels()), kSpareBit);
+  for (std::size_t bit = 0; bit < channels.size(); ++bit) {
+    if (channels[bit] != kSpareBit) {
+      bits[static_cast<std::size_t>(channels[bit])] = static_cast<int>(bit);
+    }
+  }
+  return bits;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,47 @@
+#include "nearfield/settings.hpp"
+
+namespace nearfield {
+
+std::string_view name_of(FrontEndKind kind) {
+  switch (kind) {
+    case FrontEndKind::kDecimatedFft:
+      return "decimated_fft";
+  }
+  return "?";
+}
+
+std::string_view name_of(WindowKind kind) { return kind == WindowKind::kHann ? "hann" : "none"; }
+
+std::string_view name_of(Quantity quantity) {
+  return quantity == Quantity::kPressure ? "pressure" : "normal_velocity";
+}
+
+std::string_view name_of(Extrapolation method) {
+  switch (method) {
+    case Extrapolation::kPlpbp:
+      return "plpbp";
+    case Extrapolation::kLpbp:
+      return "lpbp";
+    case Extrapolation::kEdge:
+      return "edge";
+    case Extrapolation::kZero:
+      return "zero";
+  }
+  return "?";
+}
+
+std::string_view name_of(FilterKind kind) {
+  switch (kind) {
+    case FilterKind::kCos:
+      return "cos";
+    case FilterKind::kTikhonov:
+      return "tikhonov";
+    case FilterKind::kNone:
+      return "none";
+  }
+  return "?";
+}
+
+std::string_view unit_of(Quantity quantity) { return quantity == Quantity::kPressure ? "Pa" : "m/s"; }
+
+}  // namespace nearfield

@@ -14,8 +14,8 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
 /// The settings as a complete YAML document that load_settings() reads back to the same settings.
 std::string to_yaml(const Settings& settings);
 
-/// Checks what can only be judged across keys (a frequency above Nyquist for `sample_rate_hz`, one cut-off per frequency,
-/// dead channels inside the array, layout and geometry). Throws ConfigError naming each key.
+/// Checks what can only be judged across keys (a frequency above Nyquist for `sample_rate_hz`, one cut-off per
+/// frequency, dead channels inside the array, layout and geometry). Throws ConfigError naming each key.
 void validate(const Settings& settings, double sample_rate_hz);
 
 }  // namespace nearfield

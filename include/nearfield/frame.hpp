@@ -14,7 +14,7 @@ enum FrameFlag : std::uint32_t {
   kFlagOverload = 8,
   kFlagNonFiniteInput = 16,      ///< microphones with NaN or infinity were interpolated
   kFlagClipped = 32,             ///< a microphone was at or near its full scale
-  kFlagCutoffAboveNyquist = 64,  ///< a cut-off, or k itself, lies above pi/pitch
+  kFlagWavenumberAboveNyquist = 64,  ///< k lies above pi/pitch: the microphones are too far apart
 };
 
 /// The images of one window.

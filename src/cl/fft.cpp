@@ -85,25 +85,6 @@ void require_close(ComplexD found, ComplexD expected, double scale, const std::s
 
 }  // namespace
 
-bool is_fft_length(int n) {
-  if (n < 1) {
-    return false;
-  }
-  for (const int radix : {2, 3, 5, 7}) {
-    while (n % radix == 0) {
-      n /= radix;
-    }
-  }
-  return n == 1;
-}
-
-int next_fft_length(int n) {
-  while (!is_fft_length(n)) {
-    ++n;
-  }
-  return n;
-}
-
 ClfftPlan::ClfftPlan(const Device& device, const Shape& shape, std::string stage)
     : library_(ClfftLibrary::get()), queue_(device.queue()), stage_(std::move(stage)) {
   const std::array<std::size_t, 2> lengths = {to_size(shape.columns), to_size(shape.rows)};

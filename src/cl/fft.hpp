@@ -10,11 +10,6 @@
 
 namespace nearfield::ocl {
 
-/// True when n = 2^a 3^b 5^c 7^d, the lengths every FFT here takes.
-bool is_fft_length(int n);
-/// The smallest such length that is not below n.
-int next_fft_length(int n);
-
 /// Keeps clFFT set up for as long as a plan lives.
 class ClfftLibrary;
 

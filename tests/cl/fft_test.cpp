@@ -11,14 +11,6 @@ namespace {
 
 using ComplexF = std::complex<float>;
 
-TEST(FftLength, RoundsUpToSmallPrimes) {
-  EXPECT_TRUE(is_fft_length(96));
-  EXPECT_FALSE(is_fft_length(97));
-  EXPECT_FALSE(is_fft_length(0));
-  EXPECT_EQ(next_fft_length(33), 35);
-  EXPECT_EQ(next_fft_length(96), 96);
-}
-
 std::vector<ComplexF> random_grid(std::size_t count, unsigned seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;

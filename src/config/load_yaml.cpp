@@ -55,7 +55,7 @@ bool has_tab_indent(const std::string& text, int last_line) {
 }
 
 [[noreturn]] void throw_syntax_error(const std::string& text, const std::string& label, const YAML::Exception& error) {
-  const bool placed = label != kOverrideLabel && !error.mark.is_null();
+  const bool placed = !label.starts_with(kOverrideLabel) && !error.mark.is_null();
   const std::string place = placed ? fmt::format(":{}:{}", error.mark.line + 1, error.mark.column + 1) : "";
   const bool tab = !error.mark.is_null() && has_tab_indent(text, error.mark.line);
   throw ConfigError(fmt::format("{}{}: expected YAML, found a syntax error: {}{}", label, place, error.msg,

@@ -84,6 +84,8 @@ class YamlMap {
   bool is_word(const std::string& key, std::string_view word);
   /// Adds a problem at this key: `expected ..., found ...`.
   void problem(const std::string& key, const std::string& expected);
+  /// The dotted name of a key of this mapping.
+  [[nodiscard]] std::string dotted(const std::string& key) const;
   /// Where a message about this key points: "FILE:LINE", or the label alone for --set.
   [[nodiscard]] std::string place(const std::string& key) const;
   /// Reports the keys nobody asked for.
@@ -100,7 +102,6 @@ class YamlMap {
   [[nodiscard]] const Entry* entry(const std::string& key) const;
   /// Marks the key as known; nullptr when absent.
   const Entry* find(const std::string& key);
-  [[nodiscard]] std::string dotted(const std::string& key) const;
   [[nodiscard]] std::string place_of_line(int line) const;
   [[nodiscard]] int line_of(const YAML::Node& node) const;
   void wrong(int line, const std::string& dotted_key, std::string_view expected, const YAML::Node& found);

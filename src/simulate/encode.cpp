@@ -1,0 +1,129 @@
+#include "simulate/encode.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cmath>
+#include <fstream>
+
+#include "nearfield/error.hpp"
+#include "simulate/encode_parts.hpp"
+
+namespace nearfield {
+namespace {
+
+bool starts_like_hdf5(const std::filesystem::path& path) {
+  constexpr std::array<char, 8> kSignature = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+  std::array<char, 8> start{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(start.data(), start.size()) && start == kSignature;
+}
+
+void require(bool fits, std::string_view name, std::string_view expected, double found) {
+  if (!fits) {
+    throw ConfigError(fmt::format("{}: expected {}, found {:g}", name, expected, found));
+  }
+}
+
+void check(const EncodeOptions& options) {
+  require(options.level_dbfs <= 0 && options.level_dbfs >= -120, "level-dbfs", "-120 to 0 dBFS", options.level_dbfs);
+  require(options.segment_samples >= 1, "segment-samples", "1 or more", options.segment_samples);
+  require(options.window_samples >= 1, "window-samples", "1 or more", options.window_samples);
+  require(options.duration_s > 0 && options.duration_s <= 3600, "duration-s", "more than 0 and at most 3600 s",
+          options.duration_s);
+  require(options.standoff_m > 0, "standoff_m", "a length > 0 m", options.standoff_m);
+  require(options.pascal_per_unit > 0, "pascal-per-unit", "a number > 0", options.pascal_per_unit);
+}
+
+}  // namespace
+
+CaptureTarget::CaptureTarget(const std::filesystem::path& output, const EncodeOptions& options,
+                             const MeasurementGeometry& measurement, double rms_pa, std::vector<int> dead_channels)
+    : scale_(std::pow(10.0, options.level_dbfs / 20) / std::numbers::sqrt2 / rms_pa),
+      sensitivity_dbfs_(20 * std::log10(std::numbers::sqrt2 * scale_)),
+      dead_channels_(std::move(dead_channels)),
+      synthesizer_({.layout = default_layout(measurement.geometry),
+                    .geometry = measurement.geometry,
+                    .sample_rate_hz = kBitRateHz,
+                    .order = options.order,
+                    .seed = options.seed,
+                    .dead_channels = dead_channels_,
+                    .noise_rms = 0.0,
+                    .dc_offset_range = 0.0}),
+      writer_(output, {.measurement = {measurement.geometry, measurement.standoff_m, sensitivity_dbfs_},
+                       .layout = default_layout(measurement.geometry),
+                       .sample_rate_hz = kBitRateHz,
+                       .start_time_ns = options.start_time_ns,
+                       .bit_times = 0,
+                       .words_per_bit_time = synthesizer_.words_per_bit_time()}) {}
+
+void CaptureTarget::append(std::uint64_t bit_times, std::span<const ArrayTone> tones, std::span<const float> samples) {
+  constexpr std::uint64_t kBlockBitTimes = 4096;
+  const std::size_t channels = bit_times == 0 ? 0 : samples.size() / bit_times;
+  for (std::uint64_t begin = 0; begin < bit_times; begin += kBlockBitTimes) {
+    const auto count = static_cast<std::size_t>(std::min(kBlockBitTimes, bit_times - begin));
+    words_.resize(count * static_cast<std::size_t>(synthesizer_.words_per_bit_time()));
+    synthesizer_.generate(bit_times_, tones, samples.empty() ? samples : samples.subspan(begin * channels, count * channels),
+                          words_);
+    writer_.append(words_);
+    bit_times_ += count;
+  }
+}
+
+EncodeReport CaptureTarget::finish() {
+  writer_.finish();
+  EncodeReport report;
+  report.bit_times = bit_times_;
+  report.sensitivity_dbfs = sensitivity_dbfs_;
+  report.dead_channels = dead_channels_;
+  report.overload = synthesizer_.report();
+  if (!dead_channels_.empty()) {
+    report.warnings.push_back(fmt::format("{} microphones held values that are not finite and were encoded as dead: {}",
+                                          dead_channels_.size(), fmt::join(dead_channels_, ", ")));
+  }
+  if (const std::string overload = describe(report.overload); !overload.empty()) {
+    report.warnings.push_back(overload);
+  }
+  return report;
+}
+
+std::vector<int> few_or_throw(const std::string& place, const std::vector<bool>& not_finite) {
+  std::vector<int> channels;
+  for (std::size_t channel = 0; channel < not_finite.size(); ++channel) {
+    if (not_finite[channel]) {
+      channels.push_back(static_cast<int>(channel));
+    }
+  }
+  if (channels.size() * 10 > not_finite.size()) {
+    throw DataError(fmt::format("{}: expected finite values in at least nine tenths of the {} channels, found {} with NaN "
+                                "or infinity",
+                                place, not_finite.size(), channels.size()));
+  }
+  return channels;
+}
+
+void require_sound(const std::string& place, double rms_pa) {
+  if (!(rms_pa > 0) || !std::isfinite(rms_pa)) {
+    throw DataError(fmt::format("{}: expected a sound to scale to the level, found an rms of {:g} Pa", place, rms_pa));
+  }
+}
+
+EncodeReport encode_capture(const std::filesystem::path& input, const std::filesystem::path& output,
+                            const EncodeOptions& options, const ProgressCallback& progress) {
+  check(options);
+  if (!starts_like_hdf5(input)) {
+    return encode_sound_file(input, output, options, progress);
+  }
+  const FileKind kind = detect_file_kind(input);
+  switch (kind) {
+    case FileKind::kTimeData:
+      return encode_time_data(input, output, options, progress);
+    case FileKind::kSpectra:
+      return encode_spectra(input, output, options, progress);
+    default:
+      throw DataError(fmt::format("{}: expected time data, spectra or a sound file, found {}", input.string(), name_of(kind)));
+  }
+}
+
+}  // namespace nearfield

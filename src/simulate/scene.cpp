@@ -1,0 +1,146 @@
+#include "simulate/scene.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "simulate/tracks.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::size_t kBlockBitTimes = 4096;
+constexpr std::uint64_t kUsualWindowBits = 32768;
+
+/// Both values at z = 0, the pressure elsewhere; the velocity of a plate is known at z = 0 only.
+struct ShapeField {
+  const Tonal& tonal;
+  const Point& point;
+
+  FieldValue operator()(const Monopole& monopole) const { return monopole_field(monopole, tonal, point); }
+  FieldValue operator()(const Piston& piston) const { return piston_field(piston, tonal, point); }
+  FieldValue operator()(const Plate& plate) const {
+    return {plate_pressure(plate, tonal, point), plate_velocity(plate, point.x_m, point.y_m)};
+  }
+};
+
+std::vector<double> distinct_frequencies(const Scene& scene) {
+  std::set<double> frequencies;
+  for (const ToneSource& tone : scene.tones) {
+    frequencies.insert(tone.frequency_hz);
+  }
+  return {frequencies.begin(), frequencies.end()};
+}
+
+/// The sum of all tones of one frequency at every microphone's x and y, [row][column].
+std::vector<FieldValue> field_on_plane(const Scene& scene, double frequency_hz, double z_m) {
+  const ArrayGeometry& geometry = scene.measurement.geometry;
+  const Tonal tonal{frequency_hz, scene.medium};
+  std::vector<FieldValue> values;
+  for (int row = 0; row < geometry.rows; ++row) {
+    for (int column = 0; column < geometry.columns; ++column) {
+      const Point point{geometry.x_m(column), geometry.y_m(row), z_m};
+      FieldValue sum{};
+      for (const ToneSource& tone : scene.tones) {
+        if (tone.frequency_hz == frequency_hz) {
+          const FieldValue value = std::visit(ShapeField{tonal, point}, tone.shape);
+          sum.pressure_pa += value.pressure_pa;
+          sum.velocity_m_s += value.velocity_m_s;
+        }
+      }
+      values.push_back(sum);
+    }
+  }
+  return values;
+}
+
+std::vector<ArrayTone> tones_in_full_scale(const Truth& truth, double full_scale) {
+  std::vector<ArrayTone> tones;
+  const std::size_t channels = truth.frequencies_hz.empty() ? 0 : truth.aperture_pressure.size() / truth.frequencies_hz.size();
+  for (std::size_t i = 0; i < truth.frequencies_hz.size(); ++i) {
+    ArrayTone tone{truth.frequencies_hz[i], {}};
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+      tone.phasors.push_back(std::complex<double>(truth.aperture_pressure[i * channels + channel]) / full_scale);
+    }
+    tones.push_back(std::move(tone));
+  }
+  return tones;
+}
+
+BitSynthesizerSettings synthesizer_settings(const Scene& scene, double full_scale) {
+  return {.layout = scene.layout,
+          .geometry = scene.measurement.geometry,
+          .sample_rate_hz = kBitRateHz,
+          .order = scene.order,
+          .seed = scene.seed,
+          .dead_channels = scene.dead_channels,
+          .noise_rms = scene.noise_pa / full_scale,
+          .dc_offset_range = scene.dc_offset_fs};
+}
+
+std::vector<std::string> warnings_of(const SimulationReport& report) {
+  std::vector<std::string> warnings;
+  if (const std::string overload = describe(report.overload); !overload.empty()) {
+    warnings.push_back(overload);
+  }
+  if (report.bit_times < kUsualWindowBits) {
+    warnings.push_back(fmt::format("the capture's {} bit-times are fewer than the {} of one window of 1024 samples",
+                                   report.bit_times, kUsualWindowBits));
+  }
+  return warnings;
+}
+
+}  // namespace
+
+Truth truth_of(const Scene& scene) {
+  Truth truth;
+  truth.frequencies_hz = distinct_frequencies(scene);
+  for (const double frequency_hz : truth.frequencies_hz) {
+    for (const FieldValue& value : field_on_plane(scene, frequency_hz, 0.0)) {
+      truth.pressure.emplace_back(value.pressure_pa);
+      truth.normal_velocity.emplace_back(value.velocity_m_s);
+    }
+    for (const FieldValue& value : field_on_plane(scene, frequency_hz, scene.measurement.standoff_m)) {
+      truth.aperture_pressure.emplace_back(value.pressure_pa);
+    }
+  }
+  return truth;
+}
+
+SimulationReport simulate_capture(const Scene& scene, const std::filesystem::path& output,
+                                  const ProgressCallback& progress) {
+  const double full_scale = full_scale_pa(scene.measurement.sensitivity_dbfs);
+  const Truth truth = truth_of(scene);
+  const std::vector<ArrayTone> tones = tones_in_full_scale(truth, full_scale);
+  const TrackPlayer tracks(scene.tracks, scene.measurement, scene.medium.sound_speed_m_s, full_scale);
+  BitSynthesizer synthesizer(synthesizer_settings(scene, full_scale));
+  SimulationReport report;
+  report.bit_times = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(scene.duration_s * kBitRateHz)));
+  CaptureWriter writer(output, {.measurement = scene.measurement,
+                                .layout = scene.layout,
+                                .sample_rate_hz = kBitRateHz,
+                                .start_time_ns = scene.start_time_ns,
+                                .bit_times = report.bit_times,
+                                .words_per_bit_time = synthesizer.words_per_bit_time()});
+  std::vector<std::uint32_t> words;
+  std::vector<float> samples;
+  for (std::uint64_t begin = 0; begin < report.bit_times; begin += kBlockBitTimes) {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBitTimes, report.bit_times - begin));
+    words.resize(count * static_cast<std::size_t>(synthesizer.words_per_bit_time()));
+    tracks.play(begin, count, samples);
+    synthesizer.generate(begin, tones, samples, words);
+    writer.append(words);
+    if (progress) {
+      progress(static_cast<double>(begin + count) / static_cast<double>(report.bit_times));
+    }
+  }
+  writer.write_truth(truth);
+  writer.finish();
+  report.overload = synthesizer.report();
+  report.warnings = warnings_of(report);
+  return report;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,47 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace nearfield {
+
+/// A sound file that libsndfile reads, as floats, full scale 1.
+class SoundFile {
+ public:
+  /// Throws NoInputError when the file is missing, DataError when libsndfile doesn't know it or it holds no samples.
+  explicit SoundFile(const std::filesystem::path& path);
+  ~SoundFile();
+  SoundFile(SoundFile&&) noexcept;
+  SoundFile& operator=(SoundFile&&) noexcept;
+  [[nodiscard]] double sample_rate_hz() const;
+  [[nodiscard]] std::uint64_t samples() const;
+  [[nodiscard]] int channels() const;
+  /// Reads samples [first, first + values.size() / channels()) as [sample][channel]. Throws DataError when it can't.
+  void read(std::uint64_t first_sample, std::span<float> values) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Brings interleaved signals to the bit rate with libsamplerate's best sinc converter. Sample 0 of the output stands for
+/// the same moment as sample 0 of the input.
+class Resampler {
+ public:
+  /// Throws DataError when the rate is beyond the converter's: 1/256 of the bit rate to the bit rate itself.
+  Resampler(int channels, double sample_rate_hz);
+  ~Resampler();
+  Resampler(Resampler&&) noexcept;
+  Resampler& operator=(Resampler&&) noexcept;
+
+  /// Appends to `output` what the next samples of `input` ([sample][channel]) yield; `last` lets the rest out.
+  void process(std::span<const float> input, bool last, std::vector<float>& output);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace nearfield

@@ -8,13 +8,13 @@ namespace nearfield {
 
 /// What may be said of a frame; several can hold at once.
 enum FrameFlag : std::uint32_t {
-  kFlagExtrapolationFellBack = 1,   ///< silence or a runaway predictor: zero padding was used
-  kFlagMaskedMicrophones = 2,       ///< dead or masked microphones were interpolated
+  kFlagExtrapolationFellBack = 1,  ///< silence or a runaway predictor: zero padding was used
+  kFlagMaskedMicrophones = 2,      ///< dead or masked microphones were interpolated
   kFlagMissingBits = 4,
   kFlagOverload = 8,
-  kFlagNonFiniteInput = 16,         ///< microphones with NaN or infinity were interpolated
-  kFlagClipped = 32,                ///< a microphone was at or near its full scale
-  kFlagCutoffAboveNyquist = 64,     ///< a cut-off, or k itself, lies above pi/pitch
+  kFlagNonFiniteInput = 16,      ///< microphones with NaN or infinity were interpolated
+  kFlagClipped = 32,             ///< a microphone was at or near its full scale
+  kFlagWavenumberAboveNyquist = 64,  ///< k lies above pi/pitch: the microphones are too far apart
 };
 
 /// The images of one window.

@@ -62,7 +62,7 @@ struct FilterSettings {
   CutoffRule cutoff_rule = CutoffRule::kDynamicRange;
   std::vector<double> cutoff_rad_per_m;  ///< one for all frequencies, or one per frequency
   double dynamic_range_db = 30.0;
-  double slope = 0.1;           ///< phi
+  double slope = 0.1;  ///< phi
   double tikhonov_lambda = 1e-3;
 };
 

@@ -14,10 +14,11 @@
 
 /// Nearfield's HDF5 files: captures, time data, spectra, images and calibrations.
 ///
-/// Every reader throws NoInputError when the file is missing or unreadable and DataError when it is not HDF5, truncated,
-/// of another kind, or has a wrong dataset; the message names file, dataset, what was found and what was expected. Sizes
-/// are checked before anything is allocated. Every writer writes `PATH.partial` and renames it in finish(); it throws
-/// IoError when the folder is read-only or the disk is full, and leaves nothing under the final name.
+/// Every reader throws NoInputError when the file is missing or unreadable and DataError when it is not HDF5,
+/// truncated, of another kind, or has a wrong dataset; the message names file, dataset, what was found and what was
+/// expected. Sizes are checked before anything is allocated. Every writer writes `PATH.partial` and renames it in
+/// finish(); it throws IoError when the folder is read-only or the disk is full, and leaves nothing under the final
+/// name.
 namespace nearfield {
 
 enum class FileKind { kCapture, kTimeData, kSpectra, kImages, kCalibration };
@@ -133,8 +134,8 @@ void write_calibration(const std::filesystem::path& path, const Calibration& cal
 
 class ImagesWriter {
  public:
-  /// Creates PATH.partial with room for `frames` frames. The file's structure is complete from here on, so that it stays
-  /// readable if the process is killed; /frames_written says how many frames hold images.
+  /// Creates PATH.partial with room for `frames` frames. The file's structure is complete from here on, so that it
+  /// stays readable if the process is killed; /frames_written says how many frames hold images.
   ImagesWriter(const std::filesystem::path& path, const ImagesHeader& header, std::uint64_t frames);
   ~ImagesWriter();
   void write(const ImageFrame& frame);

@@ -1,1 +1,68 @@
-int main() { return 0; }
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include "cli/command.hpp"
+#include "nearfield/error.hpp"
+
+namespace {
+
+using nearfield::ExitCode;
+
+constexpr std::array kCommands = {nearfield::cli::add_simulate, nearfield::cli::add_encode,
+                                  nearfield::cli::add_replay,   nearfield::cli::add_compare,
+                                  nearfield::cli::add_inspect,  nearfield::cli::add_devices};
+
+/// Messages go to stderr, as plain lines; stdout is for results.
+void set_up_log() {
+  auto log = spdlog::stderr_color_mt("nearfield");
+  log->set_pattern("nearfield: %^%l%$: %v");
+  spdlog::set_default_logger(std::move(log));
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{"Planar near-field acoustic holography: from one-bit microphones to pressure and velocity on a surface"};
+  app.set_version_flag("--version", NEARFIELD_VERSION);
+  app.require_subcommand(1);
+  for (const auto& add : kCommands) {
+    add(app);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& request) {
+    return app.exit(request);  // --help and --version
+  } catch (const CLI::ParseError& error) {
+    app.exit(error);
+    return static_cast<int>(ExitCode::kUsage);
+  }
+  return static_cast<int>(ExitCode::kOk);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  set_up_log();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error to report, not a reason to die
+  try {
+    const int code = run(argc, argv);
+    if (std::fflush(stdout) != 0) {
+      spdlog::error("standard output: can't write");
+      return static_cast<int>(ExitCode::kIo);
+    }
+    return code;
+  } catch (const nearfield::Error& error) {
+    spdlog::error("{}", error.what());
+    return static_cast<int>(error.exit_code());
+  } catch (const std::bad_alloc&) {
+    spdlog::error("out of memory");
+    return static_cast<int>(ExitCode::kInternal);
+  } catch (const std::exception& error) {
+    spdlog::error("internal error: {}", error.what());
+    return static_cast<int>(ExitCode::kInternal);
+  }
+}

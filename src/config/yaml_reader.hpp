@@ -1,25 +1,45 @@
 #pragma once
 #include <yaml-cpp/yaml.h>
 
+#include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace nearfield {
 
+/// Label of settings that come from the command line; its messages carry no line.
+inline constexpr std::string_view kOverrideLabel = "--set";
+
 /// Collects everything that is wrong with one YAML document, so that a user sees all of it at once.
 class YamlProblems {
  public:
-  void add(std::string message) { messages_.push_back(std::move(message)); }
-  [[nodiscard]] bool empty() const { return messages_.empty(); }
-  [[nodiscard]] const std::vector<std::string>& messages() const { return messages_; }
+  void add(std::string message) { problems_.push_back({std::move(message), {}, {}}); }
+  /// A key that nobody asked for. `place` is "FILE:LINE", `path` the dotted name of its mapping. Which known key is the
+  /// nearest is judged when the messages are asked for: the mapping that it belongs to may be read later.
+  void add_unknown(std::string place, std::string path, std::string key);
+  /// Remembers a key that exists, for the suggestions.
+  void add_known(std::string path, std::string key) { known_.insert({std::move(path), std::move(key)}); }
+  [[nodiscard]] bool empty() const { return problems_.empty(); }
+  [[nodiscard]] std::vector<std::string> messages() const;
   /// Throws a ConfigError that lists every problem, one a line, if there is any.
   void throw_if_any() const;
 
  private:
-  std::vector<std::string> messages_;
+  struct Problem {
+    std::string message;      ///< of an unknown key: its place
+    std::string path;         ///< of an unknown key
+    std::string unknown_key;  ///< empty: the message says all
+  };
+  [[nodiscard]] std::string nearest_known(const Problem& problem) const;
+
+  std::vector<Problem> problems_;
+  std::set<std::pair<std::string, std::string>> known_;  ///< (path of the mapping, key)
 };
 
 /// A number that a user may give: its bounds, and how a message describes them ("a length > 0 m").
@@ -31,8 +51,11 @@ struct NumberRule {
 };
 
 /// Reads one YAML mapping, key by key. Every reader returns nothing when the key is absent or wrong; what is wrong goes
-/// into the problems as `FILE:LINE: DOTTED.KEY: expected ..., found "..."`. Keys that nobody asked for are reported by
-/// finish(), with the nearest known key.
+/// into the problems as `FILE:LINE: DOTTED.KEY: expected ..., found "..."`. A key given twice is a problem and counts
+/// with its first value. Keys that nobody asked for are reported by finish(), with the nearest known key.
+///
+/// Numbers are plain decimal YAML scalars: quoted ones, hexadecimal ones, NaN and infinity are refused. A null value is
+/// refused everywhere but for a mapping, where it stands for an empty one (a section whose keys are all commented out).
 class YamlMap {
  public:
   /// `label` is the file's name or, for --set, "--set"; `path` the dotted name of this mapping, "" at the top.
@@ -46,6 +69,7 @@ class YamlMap {
   std::optional<std::size_t> choice(const std::string& key, const std::vector<std::string_view>& choices);
   /// A number or a list of numbers.
   std::optional<std::vector<double>> numbers(const std::string& key, const NumberRule& rule);
+  /// An integer or a list of integers.
   std::optional<std::vector<int>> integers(const std::string& key, int minimum, int maximum);
   /// A list of exactly `count` numbers.
   std::optional<std::vector<double>> vector(const std::string& key, std::size_t count, const NumberRule& rule);
@@ -58,22 +82,45 @@ class YamlMap {
   bool is_null(const std::string& key);
   /// True when the key is there and holds this word; lets a key be a word or a number ("auto").
   bool is_word(const std::string& key, std::string_view word);
-  /// Adds a problem at this key.
+  /// Adds a problem at this key: `expected ..., found ...`.
   void problem(const std::string& key, const std::string& expected);
+  /// The dotted name of a key of this mapping.
+  [[nodiscard]] std::string dotted(const std::string& key) const;
+  /// Where a message about this key points: "FILE:LINE", or the label alone for --set.
+  [[nodiscard]] std::string place(const std::string& key) const;
   /// Reports the keys nobody asked for.
   void finish();
 
  private:
-  [[nodiscard]] YAML::Node find(const std::string& key);
-  [[nodiscard]] std::string dotted(const std::string& key) const;
+  struct Entry {
+    std::string key;
+    int line;  ///< of the key, from 1
+    YAML::Node value;
+  };
+
+  void collect_entries(const YAML::Node& node);
+  [[nodiscard]] const Entry* entry(const std::string& key) const;
+  /// Marks the key as known; nullptr when absent.
+  const Entry* find(const std::string& key);
+  [[nodiscard]] std::string place_of_line(int line) const;
+  [[nodiscard]] int line_of(const YAML::Node& node) const;
+  void wrong(int line, const std::string& dotted_key, std::string_view expected, const YAML::Node& found);
+  std::optional<std::vector<double>> number_list(const Entry& entry, const NumberRule& rule);
+
   std::string label_;
   std::string path_;
-  YAML::Node node_;
+  int line_ = 1;
   YamlProblems* problems_;
-  std::vector<std::string> known_keys_;
+  std::vector<Entry> entries_;
+  std::map<std::string, std::size_t, std::less<>> index_;  ///< key -> entries_
+  std::set<std::string> known_keys_;
 };
 
-/// Parses a YAML file. Throws NoInputError when it can't be read, ConfigError with line and column on a syntax error.
+/// Parses a YAML file of one document; an empty file gives a null node. Throws NoInputError when it can't be read,
+/// ConfigError with line and column on a syntax error, on a second document and above 1 MiB.
 YAML::Node load_yaml(const std::string& path);
+
+/// The same for text; `label` stands for the file's name in messages.
+YAML::Node parse_yaml(const std::string& text, const std::string& label);
 
 }  // namespace nearfield

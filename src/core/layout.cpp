@@ -38,9 +38,7 @@ int sorama_channel(int wire_bit) {
 
 }  // namespace
 
-std::string_view name_of(WireLayout layout) {
-  return layout == WireLayout::kSoramaCam ? "sorama-cam" : "row-major";
-}
+std::string_view name_of(WireLayout layout) { return layout == WireLayout::kSoramaCam ? "sorama-cam" : "row-major"; }
 
 WireLayout wire_layout_of(std::string_view name) {
   for (const WireLayout layout : {WireLayout::kSoramaCam, WireLayout::kRowMajor}) {

@@ -12,9 +12,7 @@ std::string_view name_of(FrontEndKind kind) {
 
 std::string_view name_of(WindowKind kind) { return kind == WindowKind::kHann ? "hann" : "none"; }
 
-std::string_view name_of(Quantity quantity) {
-  return quantity == Quantity::kPressure ? "pressure" : "normal_velocity";
-}
+std::string_view name_of(Quantity quantity) { return quantity == Quantity::kPressure ? "pressure" : "normal_velocity"; }
 
 std::string_view name_of(Extrapolation method) {
   switch (method) {

@@ -1,0 +1,155 @@
+// K-space: filter times propagator, zero padding for finer pictures, and the crop after the inverse transform.
+//
+// Phasors are e^{+jwt}, z grows from the surface (0) to the array (standoff), so an outgoing wave is e^{-j kz z} and the way
+// back over d = standoff - z is e^{+j kz d}, kz = sqrt(k^2 - kr^2) inside the radiation circle and -j sqrt(kr^2 - k^2)
+// outside (Williams 1999, ch. 3; the thesis's eq. 2.11 is for e^{-jwt}). Normal velocity multiplies by kz / (rho c k).
+// Filters H(kr):
+//   cos       1 - exp(-(1 - kr/kc)/phi)/2 for kr <= kc, exp((1 - kr/kc)/phi)/2 above (thesis 3.1; research notes, 2)
+//   tikhonov  |A|^2 / (|A|^2 + lambda), A = exp(-|Im kz| d)
+//   none      1
+// Growing exponentials and decaying filters are added as exponents, so that neither overflows alone.
+//
+//   wavenumber   float [frequency], k, rad/m
+//   cutoff       float [frequency], kc, rad/m        slope float [frequency], phi
+//   distance     float [plane], d, m
+//   transfer     float2 [plane][frequency][padded row][padded column]
+//   spectrum     float2 [frequency][padded row][padded column], the forward transform
+//   filtered     float2 [plane][frequency][UPSAMPLE * PADDED_ROWS][UPSAMPLE * PADDED_COLUMNS]
+//   images       float2 [plane][frequency][UPSAMPLE * ROWS][UPSAMPLE * COLUMNS], Pa or m/s
+//
+// Launch: (round_up(columns of the output, 32), round_up(rows of the output, 4), planes * frequencies), groups of 32 x 4.
+
+#ifndef ROWS  // microphones in y
+#define ROWS 32
+#endif
+#ifndef COLUMNS  // microphones in x
+#define COLUMNS 32
+#endif
+#ifndef PADDED_ROWS  // after extrapolation
+#define PADDED_ROWS 96
+#endif
+#ifndef PADDED_COLUMNS  // after extrapolation
+#define PADDED_COLUMNS 96
+#endif
+#ifndef BEFORE_ROWS  // padding above the aperture
+#define BEFORE_ROWS 32
+#endif
+#ifndef BEFORE_COLUMNS  // padding left of the aperture
+#define BEFORE_COLUMNS 32
+#endif
+#ifndef FREQUENCIES  // images a plane
+#define FREQUENCIES 1
+#endif
+#ifndef UPSAMPLE  // pixels a pitch
+#define UPSAMPLE 1
+#endif
+#ifndef STEP_KX  // rad/m between columns of the spectrum
+#define STEP_KX 3.2724923f
+#endif
+#ifndef STEP_KY  // rad/m between rows of the spectrum
+#define STEP_KY 3.2724923f
+#endif
+#ifndef FILTER  // 0 cos, 1 tikhonov, 2 none
+#define FILTER 0
+#endif
+#ifndef LAMBDA  // of tikhonov
+#define LAMBDA 1e-3f
+#endif
+#ifndef VELOCITY  // 1: normal velocity, 0: pressure
+#define VELOCITY 0
+#endif
+#ifndef IMPEDANCE  // rho c, Pa s/m
+#define IMPEDANCE 413.0063f
+#endif
+#define FINE_ROWS (UPSAMPLE * PADDED_ROWS)
+#define FINE_COLUMNS (UPSAMPLE * PADDED_COLUMNS)
+#define IMAGE_ROWS (UPSAMPLE * ROWS)
+#define IMAGE_COLUMNS (UPSAMPLE * COLUMNS)
+
+// The signed bin of an FFT's index.
+static int signed_bin(int index, int size) { return index < (size + 1) / 2 ? index : index - size; }
+
+// exp(growth) * H(kr): the magnitude of filter and propagator together.
+static float filtered_gain(float kr, float growth, float cutoff, float slope) {
+#if FILTER == 0
+  const float x = (1.0f - kr / cutoff) / slope;
+  return x >= 0.0f ? (1.0f - 0.5f * exp(-x)) * exp(growth) : 0.5f * exp(x + growth);
+#elif FILTER == 1
+  return 1.0f / (exp(-growth) + LAMBDA * exp(growth));
+#else
+  return exp(growth);
+#endif
+}
+
+__kernel void build_transfer(__global const float* wavenumber, __global const float* cutoff,
+                             __global const float* slope, __global const float* distance, __global float2* transfer) {
+  const int column = (int)get_global_id(0);
+  const int row = (int)get_global_id(1);
+  const int image = (int)get_global_id(2);
+  if (column >= PADDED_COLUMNS || row >= PADDED_ROWS) {
+    return;
+  }
+  const int frequency = image % FREQUENCIES;
+  const float k = wavenumber[frequency];
+  const float d = distance[image / FREQUENCIES];
+  const float kx = STEP_KX * (float)signed_bin(column, PADDED_COLUMNS);
+  const float ky = STEP_KY * (float)signed_bin(row, PADDED_ROWS);
+  const float kr = sqrt(kx * kx + ky * ky);
+  // (k - kr)(k + kr) keeps its digits where k and kr are close.
+  const float kz_squared = (k - kr) * (k + kr);
+  const int propagating = kz_squared >= 0.0f;
+  const float kz = sqrt(fabs(kz_squared));
+  const float gain = filtered_gain(kr, propagating ? 0.0f : kz * d, cutoff[frequency], slope[frequency]);
+  float2 value = propagating ? gain * (float2)(cos(kz * d), sin(kz * d)) : (float2)(gain, 0.0f);
+#if VELOCITY
+  const float admittance = kz / (IMPEDANCE * k);
+  value = propagating ? admittance * value : (float2)(0.0f, -admittance * gain);
+#endif
+  transfer[(image * PADDED_ROWS + row) * PADDED_COLUMNS + column] = value;
+}
+
+// The coarse index of a fine bin, or -1 where the fine spectrum is zero. A coarse grid of even size has one bin at
+// +- half its size, whose energy the fine grid holds half and half.
+static int coarse_index(int fine_index, int size) {
+  const int bin = signed_bin(fine_index, UPSAMPLE * size);
+  if (2 * abs(bin) > size) {
+    return -1;
+  }
+  return bin >= 0 ? bin % size : bin + size;
+}
+
+static float coarse_weight(int fine_index, int size) {
+  return UPSAMPLE > 1 && 2 * abs(signed_bin(fine_index, UPSAMPLE * size)) == size ? 0.5f : 1.0f;
+}
+
+__kernel void apply_transfer(__global const float2* spectrum, __global const float2* transfer,
+                             __global float2* filtered) {
+  const int column = (int)get_global_id(0);
+  const int row = (int)get_global_id(1);
+  const int image = (int)get_global_id(2);
+  if (column >= FINE_COLUMNS || row >= FINE_ROWS) {
+    return;
+  }
+  const int coarse_row = coarse_index(row, PADDED_ROWS);
+  const int coarse_column = coarse_index(column, PADDED_COLUMNS);
+  float2 value = (float2)(0.0f, 0.0f);
+  if (coarse_row >= 0 && coarse_column >= 0) {
+    const int bin = coarse_row * PADDED_COLUMNS + coarse_column;
+    const float weight = coarse_weight(row, PADDED_ROWS) * coarse_weight(column, PADDED_COLUMNS);
+    value = weight * complex_multiply(spectrum[(image % FREQUENCIES) * PADDED_ROWS * PADDED_COLUMNS + bin],
+                                      transfer[image * PADDED_ROWS * PADDED_COLUMNS + bin]);
+  }
+  filtered[(image * FINE_ROWS + row) * FINE_COLUMNS + column] = value;
+}
+
+__kernel void crop(__global const float2* field, __global float2* images) {
+  const int column = (int)get_global_id(0);
+  const int row = (int)get_global_id(1);
+  const int image = (int)get_global_id(2);
+  if (column >= IMAGE_COLUMNS || row >= IMAGE_ROWS) {
+    return;
+  }
+  const int from = (image * FINE_ROWS + UPSAMPLE * BEFORE_ROWS + row) * FINE_COLUMNS + UPSAMPLE * BEFORE_COLUMNS + column;
+  images[(image * IMAGE_ROWS + row) * IMAGE_COLUMNS + column] =
+      field[from] * (1.0f / ((float)PADDED_ROWS * (float)PADDED_COLUMNS));
+}

@@ -1,0 +1,225 @@
+#include "cl/device.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "cl/kernel_source.hpp"
+
+namespace nearfield::ocl {
+namespace {
+
+struct Candidate {
+  ::cl::Device device;
+  DeviceInfo info;
+};
+
+/// OpenCL strings may carry the terminating zero.
+std::string trimmed(std::string text) {
+  while (!text.empty() && (text.back() == '\0' || std::isspace(static_cast<unsigned char>(text.back())) != 0)) {
+    text.pop_back();
+  }
+  return text;
+}
+
+DeviceInfo describe(const ::cl::Platform& platform, const ::cl::Device& device) {
+  DeviceInfo info;
+  info.platform = trimmed(platform.getInfo<CL_PLATFORM_NAME>());
+  info.name = trimmed(device.getInfo<CL_DEVICE_NAME>());
+  info.version = trimmed(device.getInfo<CL_DEVICE_VERSION>());
+  info.driver = trimmed(device.getInfo<CL_DRIVER_VERSION>());
+  info.is_gpu = (device.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_GPU) != 0;
+  info.has_fp64 = device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_khr_fp64") != std::string::npos;
+  info.global_memory_bytes = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
+  info.local_memory_bytes = device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
+  info.compute_units = device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>();
+  info.max_work_group_size = device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
+  return info;
+}
+
+/// The loader answers with an error code, not an empty list, when no platform is registered.
+std::vector<Candidate> find_devices() {
+  std::vector<Candidate> found;
+  std::vector<::cl::Platform> platforms;
+  if (::cl::Platform::get(&platforms) != CL_SUCCESS) {
+    return found;
+  }
+  for (const ::cl::Platform& platform : platforms) {
+    std::vector<::cl::Device> devices;
+    if (platform.getDevices(CL_DEVICE_TYPE_ALL, &devices) != CL_SUCCESS) {
+      continue;
+    }
+    for (const ::cl::Device& device : devices) {
+      found.push_back({device, describe(platform, device)});
+    }
+  }
+  return found;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+std::string listing(const std::vector<Candidate>& candidates) {
+  std::vector<std::string> lines;
+  for (const Candidate& candidate : candidates) {
+    lines.push_back(fmt::format("\"{}\" on \"{}\"", candidate.info.name, candidate.info.platform));
+  }
+  return fmt::format("{}", fmt::join(lines, ", "));
+}
+
+/// GPUs first; within a kind the platforms' own order.
+std::vector<Candidate> matching(const std::vector<Candidate>& all, const std::string& platform) {
+  std::vector<Candidate> fitting;
+  for (const Candidate& candidate : all) {
+    const bool named = lower(candidate.info.platform).find(lower(platform)) != std::string::npos ||
+                       lower(candidate.info.name).find(lower(platform)) != std::string::npos;
+    if (platform == "auto" || named) {
+      fitting.push_back(candidate);
+    }
+  }
+  std::stable_partition(fitting.begin(), fitting.end(), [](const Candidate& c) { return c.info.is_gpu; });
+  return fitting;
+}
+
+std::string_view source_of(std::string_view path) {
+  for (const EmbeddedKernel& kernel : embedded_kernels()) {
+    if (kernel.path == path) {
+      return kernel.source;
+    }
+  }
+  throw Error(ExitCode::kInternal, fmt::format("kernels/{}: not among the embedded kernels", path));
+}
+
+std::string options_of(const Defines& defines) {
+  std::string options = "-cl-std=CL1.2";
+  for (const auto& [name, value] : defines) {
+    options += fmt::format(" -D {}={}", name, value);
+  }
+  return options;
+}
+
+}  // namespace
+
+void throw_device_error(std::string_view stage, std::string_view call, cl_int code) {
+  throw DeviceError(fmt::format("{}: {} failed with OpenCL error {}", stage, call, code));
+}
+
+std::vector<DeviceInfo> list_devices() {
+  std::vector<DeviceInfo> infos;
+  for (Candidate& candidate : find_devices()) {
+    infos.push_back(std::move(candidate.info));
+  }
+  return infos;
+}
+
+void Kernel::enqueue(const Launch& launch) {
+  const ::cl::NDRange global(launch.global_0, launch.global_1, launch.global_2);
+  const ::cl::NDRange local(launch.local_0, launch.local_1, launch.local_2);
+  check(queue_.enqueueNDRangeKernel(raw_, ::cl::NullRange, global, local), "clEnqueueNDRangeKernel");
+}
+
+Kernel Program::kernel(const std::string& name) const {
+  cl_int code = CL_SUCCESS;
+  ::cl::Kernel raw(raw_, name.c_str(), &code);
+  if (code != CL_SUCCESS) {
+    throw_device_error(stage_, fmt::format("clCreateKernel({})", name), code);
+  }
+  return {std::move(raw), queue_, fmt::format("{}/{}", stage_, name)};
+}
+
+Device Device::open(const DeviceSettings& settings) {
+  const std::vector<Candidate> all = find_devices();
+  if (all.empty()) {
+    throw DeviceError("no OpenCL device found; install a GPU driver with OpenCL or PoCL (pocl-opencl-icd)");
+  }
+  const std::vector<Candidate> fitting = matching(all, settings.platform);
+  if (fitting.empty()) {
+    throw DeviceError(
+        fmt::format("device.platform: no OpenCL device matches \"{}\"; found {}", settings.platform, listing(all)));
+  }
+  if (settings.index < 0 || static_cast<std::size_t>(settings.index) >= fitting.size()) {
+    throw DeviceError(fmt::format("device.index: expected 0 to {}, found {}; devices are {}", fitting.size() - 1,
+                                  settings.index, listing(fitting)));
+  }
+  const Candidate& chosen = fitting[static_cast<std::size_t>(settings.index)];
+  Device opened;
+  cl_int code = CL_SUCCESS;
+  opened.device_ = chosen.device;
+  opened.info_ = chosen.info;
+  opened.context_ = ::cl::Context(chosen.device, nullptr, nullptr, nullptr, &code);
+  if (code != CL_SUCCESS) {
+    throw_device_error(chosen.info.name, "clCreateContext", code);
+  }
+  opened.queue_ = ::cl::CommandQueue(opened.context_, chosen.device, cl_command_queue_properties{0}, &code);
+  if (code != CL_SUCCESS) {
+    throw_device_error(chosen.info.name, "clCreateCommandQueue", code);
+  }
+  return opened;
+}
+
+void Device::flush() const {
+  if (const cl_int code = queue_.flush(); code != CL_SUCCESS) {
+    throw_device_error(info_.name, "clFlush", code);
+  }
+}
+
+void Device::wait() const {
+  if (const cl_int code = queue_.finish(); code != CL_SUCCESS) {
+    throw_device_error(info_.name, "clFinish", code);
+  }
+}
+
+Program Device::build(std::string_view stage, const std::vector<std::string>& files, const Defines& defines) const {
+  std::string source;
+  for (const std::string& file : files) {
+    source += source_of(file);
+    source += '\n';
+  }
+  cl_int code = CL_SUCCESS;
+  ::cl::Program program(context_, source, false, &code);
+  if (code != CL_SUCCESS) {
+    throw_device_error(stage, "clCreateProgramWithSource", code);
+  }
+  code = program.build(device_, options_of(defines).c_str());
+  if (code != CL_SUCCESS) {
+    const std::string log = program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_);
+    throw DeviceError(fmt::format("{}: clBuildProgram failed with OpenCL error {} for {} on {}:\n{}", stage, code,
+                                  fmt::join(files, ", "), info_.name, log));
+  }
+  return {std::move(program), queue_, std::string(stage)};
+}
+
+::cl::Buffer Device::allocate_bytes(std::size_t bytes, std::string_view stage) const {
+  cl_int code = CL_SUCCESS;
+  ::cl::Buffer buffer(context_, CL_MEM_READ_WRITE, bytes, nullptr, &code);
+  if (code != CL_SUCCESS) {
+    throw_device_error(stage, fmt::format("clCreateBuffer of {} bytes", bytes), code);
+  }
+  return buffer;
+}
+
+void Device::write(const ::cl::Buffer& buffer, std::size_t offset, std::size_t bytes, const void* from,
+                   cl_bool blocking, std::string_view stage) const {
+  if (bytes == 0) {
+    return;
+  }
+  if (const cl_int code = queue_.enqueueWriteBuffer(buffer, blocking, offset, bytes, from); code != CL_SUCCESS) {
+    throw_device_error(stage, "clEnqueueWriteBuffer", code);
+  }
+}
+
+void Device::read(const ::cl::Buffer& buffer, std::size_t offset, std::size_t bytes, void* to, cl_bool blocking,
+                  std::string_view stage) const {
+  if (bytes == 0) {
+    return;
+  }
+  if (const cl_int code = queue_.enqueueReadBuffer(buffer, blocking, offset, bytes, to); code != CL_SUCCESS) {
+    throw_device_error(stage, "clEnqueueReadBuffer", code);
+  }
+}
+
+}  // namespace nearfield::ocl

@@ -1,0 +1,197 @@
+#pragma once
+#include <CL/opencl.hpp>
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nearfield/error.hpp"
+#include "nearfield/settings.hpp"
+
+/// The one place that owns OpenCL: every other folder sees Device, Buffer, Program and Kernel only.
+namespace nearfield::ocl {
+
+/// What a user and a plan want to know of a device.
+struct DeviceInfo {
+  std::string platform;
+  std::string name;
+  std::string version;
+  std::string driver;
+  bool is_gpu = false;
+  bool has_fp64 = false;
+  std::uint64_t global_memory_bytes = 0;
+  std::uint64_t local_memory_bytes = 0;
+  std::uint32_t compute_units = 0;
+  std::size_t max_work_group_size = 0;
+};
+
+/// Every OpenCL device of this machine, in the order of the platforms. Empty when there is none.
+std::vector<DeviceInfo> list_devices();
+
+/// Turns an OpenCL failure into a DeviceError that names call, code and stage.
+[[noreturn]] void throw_device_error(std::string_view stage, std::string_view call, cl_int code);
+
+/// A typed array on the device.
+template <class T>
+class Buffer {
+ public:
+  Buffer() = default;
+  Buffer(::cl::Buffer raw, std::size_t count) : raw_(std::move(raw)), count_(count) {}
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  Buffer(Buffer&&) noexcept = default;
+  Buffer& operator=(Buffer&&) noexcept = default;
+  ~Buffer() = default;
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] const ::cl::Buffer& raw() const { return raw_; }
+
+ private:
+  ::cl::Buffer raw_;
+  std::size_t count_ = 0;
+};
+
+/// Sizes of a launch; the second dimension is 1 unless given. Global sizes are multiples of local ones.
+struct Launch {
+  std::size_t global_0;
+  std::size_t local_0;
+  std::size_t global_1 = 1;
+  std::size_t local_1 = 1;
+  std::size_t global_2 = 1;
+  std::size_t local_2 = 1;
+};
+
+/// The smallest multiple of `step` that is not below `value`.
+constexpr std::size_t round_up(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
+
+/// One kernel with its queue. set() once in prepare() for what does not change, enqueue() per frame.
+class Kernel {
+ public:
+  Kernel() = default;
+  Kernel(::cl::Kernel raw, ::cl::CommandQueue queue, std::string stage)
+      : raw_(std::move(raw)), queue_(std::move(queue)), stage_(std::move(stage)) {}
+
+  /// Sets all arguments, in order: Buffer<T> or plain values of OpenCL's own types.
+  template <class... Arguments>
+  Kernel& set(const Arguments&... arguments) {
+    cl_uint index = 0;
+    (set_one(index++, arguments), ...);
+    return *this;
+  }
+  /// Sets one argument.
+  template <class T>
+  void set_at(cl_uint index, const T& value) {
+    set_one(index, value);
+  }
+  void enqueue(const Launch& launch);
+  [[nodiscard]] const std::string& stage() const { return stage_; }
+
+ private:
+  template <class T>
+  void set_one(cl_uint index, const Buffer<T>& buffer) {
+    check(raw_.setArg(index, buffer.raw()), "clSetKernelArg");
+  }
+  template <class T>
+  requires(std::is_trivially_copyable_v<T>) void set_one(cl_uint index, const T& value) {
+    check(raw_.setArg(index, sizeof(T), &value), "clSetKernelArg");
+  }
+  void check(cl_int code, std::string_view call) const {
+    if (code != CL_SUCCESS) {
+      throw_device_error(stage_, call, code);
+    }
+  }
+  ::cl::Kernel raw_;
+  ::cl::CommandQueue queue_;
+  std::string stage_;
+};
+
+/// Compile-time constants of a plan's program.
+using Defines = std::map<std::string, std::string>;
+
+/// A built program; hands out its kernels.
+class Program {
+ public:
+  Program() = default;
+  Program(::cl::Program raw, ::cl::CommandQueue queue, std::string stage)
+      : raw_(std::move(raw)), queue_(std::move(queue)), stage_(std::move(stage)) {}
+  [[nodiscard]] Kernel kernel(const std::string& name) const;
+
+ private:
+  ::cl::Program raw_;
+  ::cl::CommandQueue queue_;
+  std::string stage_;
+};
+
+/// One device with its context and one in-order queue. Cheap to copy: copies share the queue.
+class Device {
+ public:
+  /// Throws DeviceError when there is no device or none fits the settings; the message lists those there are.
+  static Device open(const DeviceSettings& settings);
+
+  [[nodiscard]] const DeviceInfo& info() const { return info_; }
+
+  template <class T>
+  [[nodiscard]] Buffer<T> allocate(std::size_t count, std::string_view stage) const {
+    return Buffer<T>(allocate_bytes(std::max<std::size_t>(count, 1) * sizeof(T), stage), count);
+  }
+  /// Allocates and fills; waits. For prepare().
+  template <class T>
+  [[nodiscard]] Buffer<T> upload(std::span<const T> values, std::string_view stage) const {
+    Buffer<T> buffer = allocate<T>(values.size(), stage);
+    write(buffer.raw(), 0, values.size_bytes(), values.data(), CL_TRUE, stage);
+    return buffer;
+  }
+  /// Reads the whole buffer and waits. For tests and prepare().
+  template <class T>
+  [[nodiscard]] std::vector<T> download(const Buffer<T>& buffer, std::string_view stage) const {
+    std::vector<T> values(buffer.size());
+    read(buffer.raw(), 0, values.size() * sizeof(T), values.data(), CL_TRUE, stage);
+    return values;
+  }
+  /// Enqueues a write of `values` from element `first` on. The host memory must stay as it is until wait().
+  template <class T>
+  void enqueue_write(const Buffer<T>& buffer, std::size_t first, std::span<const T> values,
+                     std::string_view stage) const {
+    write(buffer.raw(), first * sizeof(T), values.size_bytes(), values.data(), CL_FALSE, stage);
+  }
+  /// Enqueues a read from the start of the buffer. The values are there after wait().
+  template <class T>
+  void enqueue_read(const Buffer<T>& buffer, std::span<T> values, std::string_view stage) const {
+    read(buffer.raw(), 0, values.size_bytes(), values.data(), CL_FALSE, stage);
+  }
+  /// Enqueues the filling of the whole buffer.
+  template <class T>
+  void enqueue_fill(const Buffer<T>& buffer, const T& value, std::string_view stage) const {
+    const cl_int code = queue_.enqueueFillBuffer(buffer.raw(), value, 0, buffer.size() * sizeof(T));
+    if (code != CL_SUCCESS) {
+      throw_device_error(stage, "clEnqueueFillBuffer", code);
+    }
+  }
+  /// Sends what is in the queue to the device, without waiting.
+  void flush() const;
+  /// Waits until the queue is empty: once a frame.
+  void wait() const;
+
+  /// Builds the embedded kernel files, one after the other as one source. Throws DeviceError with the compiler's log.
+  [[nodiscard]] Program build(std::string_view stage, const std::vector<std::string>& files,
+                              const Defines& defines) const;
+
+  [[nodiscard]] const ::cl::Context& context() const { return context_; }
+  [[nodiscard]] const ::cl::CommandQueue& queue() const { return queue_; }
+
+ private:
+  [[nodiscard]] ::cl::Buffer allocate_bytes(std::size_t bytes, std::string_view stage) const;
+  void write(const ::cl::Buffer& buffer, std::size_t offset, std::size_t bytes, const void* from, cl_bool blocking,
+             std::string_view stage) const;
+  void read(const ::cl::Buffer& buffer, std::size_t offset, std::size_t bytes, void* to, cl_bool blocking,
+            std::string_view stage) const;
+  ::cl::Device device_;
+  ::cl::Context context_;
+  ::cl::CommandQueue queue_;
+  DeviceInfo info_;
+};
+
+}  // namespace nearfield::ocl

@@ -1,0 +1,14 @@
+#pragma once
+#include <CLI/CLI.hpp>
+
+/// One function per command: declares its arguments and what runs once they are parsed. Listed in main.cpp's table.
+namespace nearfield::cli {
+
+void add_simulate(CLI::App& app);
+void add_encode(CLI::App& app);
+void add_replay(CLI::App& app);
+void add_compare(CLI::App& app);
+void add_inspect(CLI::App& app);
+void add_devices(CLI::App& app);
+
+}  // namespace nearfield::cli

@@ -1,0 +1,73 @@
+#include "simulate/encode.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/progress.hpp"
+#include "config/config.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+struct Arguments {
+  std::string input;
+  std::string output;
+  std::string config;
+  std::vector<std::string> overrides;
+  int order = 2;
+  EncodeOptions options;
+};
+
+void run(Arguments& arguments) {
+  const Settings settings = load_settings(arguments.config, arguments.overrides);
+  EncodeOptions& options = arguments.options;
+  options.order = arguments.order == 4 ? SigmaDeltaOrder::kFourth : SigmaDeltaOrder::kSecond;
+  options.geometry = settings.array.geometry;
+  options.standoff_m = settings.holography.standoff_m;
+  options.window_samples = settings.front_end.window_samples;
+  EncodeReport report;
+  {
+    Progress progress("encode");
+    report = encode_capture(arguments.input, arguments.output, options, [&](double share) { progress.show(share); });
+  }
+  for (const std::string& warning : report.warnings) {
+    spdlog::warn("{}", warning);
+  }
+  fmt::print("{}: {} bit-times, sensitivity {:.2f} dBFS\n", arguments.output, report.bit_times,
+             report.sensitivity_dbfs);
+}
+
+}  // namespace
+
+void add_encode(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  EncodeOptions& options = arguments->options;
+  CLI::App* command = app.add_subcommand("encode", "Turn time data, spectra or a WAV file into microphone bits");
+  command->add_option("input", arguments->input, "Acoular's time data or spectra (HDF5), or a sound file")->required();
+  command->add_option("-o,--output", arguments->output, "capture, HDF5")->required();
+  command->add_option("-c,--config", arguments->config,
+                      "settings, for array and standoff of time data and sound files");
+  command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--level-dbfs", options.level_dbfs, "rms level of the bits; 0 is a full-scale sine's")
+      ->capture_default_str();
+  command->add_option("--order", arguments->order, "of the sigma-delta modulators")
+      ->check(CLI::IsMember({2, 4}))
+      ->capture_default_str();
+  command->add_option("--seed", options.seed, "of the modulators' initial states")->capture_default_str();
+  command->add_option("--frame", options.frame, "of a spectra file")->capture_default_str();
+  command->add_flag("--segment-per-frequency", options.segment_per_frequency, "spectra: each frequency by itself");
+  command->add_option("--segment-samples", options.segment_samples, "decimated samples of a segment")
+      ->capture_default_str();
+  command->add_flag("--bin-grid", options.bin_grid, "spectra: move frequencies to bins of front_end.window_samples");
+  command->add_option("--duration-s", options.duration_s, "spectra, all frequencies together")->capture_default_str();
+  command->add_option("--pascal-per-unit", options.pascal_per_unit, "of a sound file's full scale")
+      ->capture_default_str();
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace nearfield::cli

@@ -1,0 +1,49 @@
+#include "cli/progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+
+namespace nearfield::cli {
+namespace {
+
+constexpr int kBarWidth = 40;
+constexpr std::chrono::milliseconds kRedraw{100};
+
+}  // namespace
+
+Progress::Progress(std::string what) : what_(std::move(what)), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+Progress::~Progress() {
+  if (drawn_) {
+    fmt::print(stderr, "\n");
+  }
+}
+
+void Progress::show(double share) {
+  if (terminal_) {
+    draw_bar(share);
+    return;
+  }
+  const int tenth = static_cast<int>(std::floor(share * 10.0 + 1e-9));
+  if (tenth > tenth_) {
+    tenth_ = tenth;
+    fmt::print(stderr, "{} {} %\n", what_, tenth * 10);
+  }
+}
+
+void Progress::draw_bar(double share) {
+  const auto now = std::chrono::steady_clock::now();
+  if (drawn_ && share < 1.0 && now - last_ < kRedraw) {
+    return;
+  }
+  last_ = now;
+  drawn_ = true;
+  const int filled = static_cast<int>(share * kBarWidth);
+  fmt::print(stderr, "\r{} [{:#<{}}{:.<{}}] {:3.0f} %", what_, "", filled, "", kBarWidth - filled, share * 100.0);
+  std::fflush(stderr);
+}
+
+}  // namespace nearfield::cli

@@ -1,0 +1,26 @@
+#pragma once
+#include <chrono>
+#include <string>
+
+namespace nearfield::cli {
+
+/// Shows how far long work is: a bar on a terminal, elsewhere a plain line every tenth. On stderr.
+class Progress {
+ public:
+  explicit Progress(std::string what);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  /// `share` done, 0 to 1.
+  void show(double share);
+
+ private:
+  void draw_bar(double share);
+  std::string what_;
+  bool terminal_;
+  bool drawn_ = false;
+  int tenth_ = 0;
+  std::chrono::steady_clock::time_point last_;
+};
+
+}  // namespace nearfield::cli

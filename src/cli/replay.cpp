@@ -1,0 +1,111 @@
+#include "pipeline/replay.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <csignal>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/progress.hpp"
+#include "config/config.hpp"
+#include "nearfield/error.hpp"
+#include "publish/sinks.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+/// Exit code of a run that the user stopped, as a shell reports SIGINT.
+constexpr int kInterrupted = 130;
+
+std::atomic<bool> stop_asked{false};
+
+void ask_to_stop(int /*signal*/) { stop_asked = true; }
+
+struct Arguments {
+  std::string input;
+  std::string config;
+  std::vector<std::string> overrides;
+  std::string output;
+  std::string frames;
+  std::string png;
+  std::string device;
+  std::string engine = "opencl";
+  bool decibels = false;
+};
+
+/// --device D: "INDEX", or a part of a platform's or device's name, or "NAME:INDEX".
+void choose_device(Settings& settings, const std::string& text) {
+  if (text.empty()) {
+    return;
+  }
+  const bool number_only = text.find_first_not_of("0123456789") == std::string::npos;
+  const std::size_t colon = text.rfind(':');
+  const std::string name = number_only ? "" : text.substr(0, colon);
+  const std::string index = number_only ? text : (colon == std::string::npos ? "" : text.substr(colon + 1));
+  if (index.find_first_not_of("0123456789") != std::string::npos || index.size() > 4) {
+    throw UsageError(fmt::format("--device: expected INDEX, NAME or NAME:INDEX, found \"{}\"", text));
+  }
+  settings.device.platform = name.empty() ? settings.device.platform : name;
+  settings.device.index = index.empty() ? 0 : std::stoi(index);
+}
+
+void run(const Arguments& arguments) {
+  ReplayOptions options;
+  options.input = arguments.input;
+  options.settings = load_settings(arguments.config, arguments.overrides);
+  choose_device(options.settings, arguments.device);
+  options.engine = arguments.engine == "reference" ? EngineKind::kReference : EngineKind::kOpencl;
+  options.frames = arguments.frames.empty() ? FrameRange{} : parse_frame_range(arguments.frames);
+  Progress progress("replay");
+  options.warn = [](const std::string& message) { spdlog::warn("{}", message); };
+  options.progress = [&](std::uint64_t done, std::uint64_t of) {
+    progress.show(static_cast<double>(done) / static_cast<double>(of));
+  };
+  options.stop = [] { return stop_asked.load(); };
+
+  std::vector<std::unique_ptr<Sink>> sinks;
+  sinks.push_back(std::make_unique<ImagesFileSink>(arguments.output));
+  if (!arguments.png.empty()) {
+    PictureOptions pictures;
+    pictures.decibels = arguments.decibels;
+    sinks.push_back(std::make_unique<PictureSink>(arguments.png, pictures));
+  }
+  std::signal(SIGINT, ask_to_stop);
+  std::signal(SIGTERM, ask_to_stop);
+  const ReplayResult result = replay(options, sinks);
+  if (result.frames < result.frames_asked) {
+    throw CLI::RuntimeError(fmt::format("stopped after {} of {} frames; {}.partial holds them", result.frames,
+                                        result.frames_asked, arguments.output),
+                            kInterrupted);
+  }
+  if (const std::string flags = flags_in_words(result.flags); !flags.empty()) {
+    spdlog::warn("some frames are flagged: {}", flags);
+  }
+  fmt::print("{}: {} frame{} of {} x {} pixels, {} frequenc{}, {} plane{}, on {}\n", arguments.output, result.frames,
+             result.frames == 1 ? "" : "s", result.header.y_m.size(), result.header.x_m.size(),
+             result.header.frequencies_hz.size(), result.header.frequencies_hz.size() == 1 ? "y" : "ies",
+             result.header.planes_m.size(), result.header.planes_m.size() == 1 ? "" : "s", result.header.device);
+}
+
+}  // namespace
+
+void add_replay(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("replay", "Turn a recording (bits, time data or spectra) into images");
+  command->add_option("input", arguments->input, "capture, time data or spectra, HDF5")->required();
+  command->add_option("-c,--config", arguments->config, "settings, YAML; without it all defaults hold");
+  command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("-o,--output", arguments->output, "images, HDF5")->required();
+  command->add_option("--frames", arguments->frames, "A:B, frames A to B-1, or N, the first N");
+  command->add_option("--png", arguments->png, "folder for a picture of every image");
+  command->add_flag("--db", arguments->decibels, "pictures show levels in dB");
+  command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
+  command->add_option("--engine", arguments->engine, "opencl, or reference: slow, double precision, on the host")
+      ->check(CLI::IsMember({"opencl", "reference"}));
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace nearfield::cli

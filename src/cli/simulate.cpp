@@ -1,0 +1,43 @@
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+#include "cli/command.hpp"
+#include "cli/progress.hpp"
+#include "simulate/scene.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+struct Arguments {
+  std::string scene;
+  std::string output;
+};
+
+void run(const Arguments& arguments) {
+  const Scene scene = load_scene(arguments.scene);
+  SimulationReport report;
+  {
+    Progress progress("simulate");
+    report = simulate_capture(scene, arguments.output, [&](double share) { progress.show(share); });
+  }
+  for (const std::string& warning : report.warnings) {
+    spdlog::warn("{}", warning);
+  }
+  const ArrayGeometry& geometry = scene.measurement.geometry;
+  fmt::print("{}: {} bit-times of {} x {} microphones\n", arguments.output, report.bit_times, geometry.rows,
+             geometry.columns);
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("simulate", "Make a capture of simulated sources, with the true field");
+  command->add_option("scene", arguments->scene, "scene, YAML; config/scenes/ has examples")->required();
+  command->add_option("-o,--output", arguments->output, "capture, HDF5")->required();
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace nearfield::cli

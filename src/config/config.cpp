@@ -1,0 +1,101 @@
+#include "config/config.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+
+#include "config/contradictions.hpp"
+#include "config/settings_reader.hpp"
+#include "config/yaml_reader.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+/// What an input file may say of itself; final only when the user said it.
+constexpr std::array<std::string_view, 6> kKeysOfInputs = {"array.rows",      "array.columns", "array.pitch_x_m",
+                                                           "array.pitch_y_m", "array.layout",  "holography.standoff_m"};
+
+constexpr std::size_t kDeepestKey = 8;
+
+std::vector<std::string> split_key(const std::string& key) {
+  std::vector<std::string> segments(1);
+  for (const char character : key) {
+    if (character == '.') {
+      segments.emplace_back();
+    } else {
+      segments.back() += character;
+    }
+  }
+  return segments;
+}
+
+/// "a.b" and a value become {a: {b: value}}.
+YAML::Node nest(const std::vector<std::string>& segments, const YAML::Node& value) {
+  YAML::Node node = value;
+  for (auto segment = segments.rbegin(); segment != segments.rend(); ++segment) {
+    YAML::Node outer(YAML::NodeType::Map);
+    outer.force_insert(*segment, node);
+    node.reset(outer);
+  }
+  return node;
+}
+
+YAML::Node parse_override(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  const std::string key = text.substr(0, equals);
+  const std::vector<std::string> segments = split_key(key);
+  const bool misses_segment = std::find(segments.begin(), segments.end(), "") != segments.end();
+  if (equals == std::string::npos || misses_segment || segments.size() > kDeepestKey) {
+    throw ConfigError(
+        fmt::format("{}: expected KEY=VALUE, such as holography.standoff_m=0.03, found \"{}\"", kOverrideLabel, text));
+  }
+  return nest(segments, parse_yaml(text.substr(equals + 1), fmt::format("{} {}", kOverrideLabel, key)));
+}
+
+void read_file(const std::string& path, SettingsReader& reader, YamlProblems& problems) {
+  try {
+    reader.read(path, std::filesystem::path(path).parent_path(), load_yaml(path));
+  } catch (const ConfigError& error) {
+    problems.add(error.what());
+  }
+}
+
+void read_override(const std::string& text, SettingsReader& reader, YamlProblems& problems) {
+  try {
+    reader.read(std::string(kOverrideLabel), "", parse_override(text));
+  } catch (const ConfigError& error) {
+    problems.add(error.what());
+  }
+}
+
+void check(const SettingsReader& reader, YamlProblems& problems) {
+  const Settings& settings = reader.settings();
+  const auto is_settled = [&](std::string_view key) {
+    const bool from_input = std::find(kKeysOfInputs.begin(), kKeysOfInputs.end(), key) != kKeysOfInputs.end();
+    return !reader.failed(key) && (!from_input || settings.explicit_keys.contains(std::string(key)));
+  };
+  for (const Contradiction& one : contradictions(settings, is_settled)) {
+    const std::string place = reader.place(one.key);
+    problems.add(fmt::format("{}{}{}{}: {}", place, place.empty() ? "" : ": ", one.key, one.element, one.message));
+  }
+}
+
+}  // namespace
+
+Settings load_settings(const std::string& path, const std::vector<std::string>& overrides) {
+  YamlProblems problems;
+  SettingsReader reader(problems);
+  if (!path.empty()) {
+    read_file(path, reader, problems);
+  }
+  for (const std::string& text : overrides) {
+    read_override(text, reader, problems);
+  }
+  check(reader, problems);
+  problems.throw_if_any();
+  return reader.settings();
+}
+
+}  // namespace nearfield

@@ -1,0 +1,24 @@
+#pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nearfield/settings.hpp"
+
+namespace nearfield {
+
+/// A setting that is possible by itself and impossible beside another one.
+struct Contradiction {
+  std::string key;      ///< the dotted key to blame
+  std::string element;  ///< "[2]" when an element of its list is to blame
+  std::string message;  ///< what was expected and what was found
+};
+
+/// True for the keys whose value is final: no input file will change it.
+using IsSettled = std::function<bool(std::string_view key)>;
+
+/// All contradictions between settled keys.
+std::vector<Contradiction> contradictions(const Settings& settings, const IsSettled& is_settled);
+
+}  // namespace nearfield

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include "config/config.hpp"
+
+namespace nearfield {
+namespace {
+
+/// A double-quoted YAML scalar.
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char character : text) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (character == '"' || character == '\\') {
+      result += '\\';
+      result += character;
+    } else if (byte < 0x20U || byte == 0x7FU) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += character;
+    }
+  }
+  return result + '"';
+}
+
+/// Shortest digits that read back to the same double.
+template <typename Number>
+std::string list(const std::vector<Number>& numbers) {
+  return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+
+std::string cutoff(const FilterSettings& filter) {
+  if (filter.cutoff_rule == CutoffRule::kDynamicRange) {
+    return "dynamic_range";
+  }
+  return filter.cutoff_rad_per_m.size() == 1 ? fmt::format("{}", filter.cutoff_rad_per_m[0])
+                                             : list(filter.cutoff_rad_per_m);
+}
+
+std::string array_section(const ArraySettings& array) {
+  return fmt::format(
+      "array:\n"
+      "  rows: {}\n"
+      "  columns: {}\n"
+      "  pitch_x_m: {}\n"
+      "  pitch_y_m: {}\n"
+      "  layout: {}\n"
+      "  sensitivity_dbfs: {}\n"
+      "  dead_channels: {}\n"
+      "  calibration: {}\n",
+      array.geometry.rows, array.geometry.columns, array.geometry.pitch_x_m, array.geometry.pitch_y_m,
+      name_of(array.layout), array.sensitivity_dbfs, list(array.dead_channels),
+      array.calibration_path.empty() ? "null" : quoted(array.calibration_path));
+}
+
+std::string medium_section(const MediumSettings& medium) {
+  return fmt::format(
+      "medium:\n"
+      "  sound_speed_m_s: {}\n"
+      "  density_kg_m3: {}\n",
+      medium.sound_speed_m_s, medium.density_kg_m3);
+}
+
+std::string front_end_section(const FrontEndSettings& front_end) {
+  return fmt::format(
+      "front_end:\n"
+      "  kind: {}\n"
+      "  window: {}\n"
+      "  decimation: {}\n"
+      "  window_samples: {}\n"
+      "  hop_samples: {}\n"
+      "  frequencies_hz: {}\n",
+      name_of(front_end.kind), name_of(front_end.window), front_end.decimation, front_end.window_samples,
+      front_end.hop_samples, list(front_end.frequencies_hz));
+}
+
+std::string holography_section(const HolographySettings& holography) {
+  const ExtrapolationSettings& extrapolation = holography.extrapolation;
+  const FilterSettings& filter = holography.filter;
+  return fmt::format(
+      "holography:\n"
+      "  standoff_m: {}\n"
+      "  planes_m: {}\n"
+      "  quantity: {}\n"
+      "  upsample: {}\n"
+      "  extrapolation:\n"
+      "    method: {}\n"
+      "    order: {}\n"
+      "    factor: {}\n"
+      "  filter:\n"
+      "    kind: {}\n"
+      "    cutoff_rad_per_m: {}\n"
+      "    dynamic_range_db: {}\n"
+      "    slope: {}\n"
+      "    tikhonov_lambda: {}\n",
+      holography.standoff_m, list(holography.planes_m), name_of(holography.quantity), holography.upsample,
+      name_of(extrapolation.method), extrapolation.order, extrapolation.factor, name_of(filter.kind), cutoff(filter),
+      filter.dynamic_range_db, filter.slope, filter.tikhonov_lambda);
+}
+
+std::string device_section(const DeviceSettings& device) {
+  return fmt::format(
+      "device:\n"
+      "  platform: {}\n"
+      "  index: {}\n"
+      "  fft: {}\n",
+      quoted(device.platform), device.index, device.fft);
+}
+
+}  // namespace
+
+std::string to_yaml(const Settings& settings) {
+  return "version: 1\n" + array_section(settings.array) + medium_section(settings.medium) +
+         front_end_section(settings.front_end) + holography_section(settings.holography) +
+         device_section(settings.device);
+}
+
+}  // namespace nearfield

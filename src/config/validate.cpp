@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/config.hpp"
+#include "config/contradictions.hpp"
+#include "nearfield/error.hpp"
+#include "nearfield/geometry.hpp"
+#include "nearfield/layout.hpp"
+
+namespace nearfield {
+namespace {
+
+/// A predictor of order 1 and more needs a few equations a line.
+constexpr int kFewestPredictable = 4;
+
+using Contradictions = std::vector<Contradiction>;
+
+std::string indexed(std::size_t index) { return fmt::format("[{}]", index); }
+
+void check_planes(const HolographySettings& holography, Contradictions& found) {
+  for (std::size_t i = 0; i < holography.planes_m.size(); ++i) {
+    const double plane_m = holography.planes_m[i];
+    if (plane_m >= holography.standoff_m || plane_m < -holography.standoff_m) {
+      found.push_back({"holography.planes_m", indexed(i),
+                       fmt::format("expected a plane from {0} m (as far behind the surface as the microphones stand in "
+                                   "front of it) to below the microphones at {1} m, found {2} m",
+                                   -holography.standoff_m, holography.standoff_m, plane_m)});
+    }
+  }
+}
+
+void check_dead_channels(const ArraySettings& array, Contradictions& found) {
+  for (std::size_t i = 0; i < array.dead_channels.size(); ++i) {
+    if (array.dead_channels[i] >= array.geometry.channels()) {
+      found.push_back({"array.dead_channels", indexed(i),
+                       fmt::format("expected a channel (row * columns + column) from 0 to {} in an array of {} x {}, "
+                                   "found {}",
+                                   array.geometry.channels() - 1, array.geometry.rows, array.geometry.columns,
+                                   array.dead_channels[i])});
+    }
+  }
+}
+
+bool predicts(Extrapolation method) { return method == Extrapolation::kPlpbp || method == Extrapolation::kLpbp; }
+
+void check_side(const char* name, int side, Extrapolation method, Contradictions& found) {
+  if (predicts(method) && side < kFewestPredictable) {
+    found.push_back({"holography.extrapolation.method", "",
+                     fmt::format("{} expects at least {} {} of microphones, found {}; use edge or zero",
+                                 name_of(method), kFewestPredictable, name, side)});
+  }
+}
+
+void check_layout(const ArraySettings& array, Contradictions& found) {
+  constexpr int kSoramaSide = 32;
+  const ArrayGeometry& geometry = array.geometry;
+  if (array.layout == WireLayout::kSoramaCam && (geometry.rows != kSoramaSide || geometry.columns != kSoramaSide)) {
+    found.push_back({"array.layout", "",
+                     fmt::format("sorama-cam expects 32 x 32 microphones, found {} x {}; use row-major", geometry.rows,
+                                 geometry.columns)});
+  }
+}
+
+void check_cutoffs(const Settings& settings, Contradictions& found) {
+  const FilterSettings& filter = settings.holography.filter;
+  const std::size_t frequencies = settings.front_end.frequencies_hz.size();
+  const std::size_t cutoffs = filter.cutoff_rad_per_m.size();
+  if (filter.cutoff_rule == CutoffRule::kGiven && cutoffs != 1 && cutoffs != frequencies) {
+    found.push_back(
+        {"holography.filter.cutoff_rad_per_m", "",
+         fmt::format("expected one cut-off, or one for each of {} frequencies, found {}", frequencies, cutoffs)});
+  }
+}
+
+void check_frequencies(const FrontEndSettings& front_end, double sample_rate_hz, Contradictions& found) {
+  const double half_bin_hz = sample_rate_hz / front_end.window_samples / 2.0;
+  const double nyquist_hz = sample_rate_hz / 2.0;
+  for (std::size_t i = 0; i < front_end.frequencies_hz.size(); ++i) {
+    const double frequency_hz = front_end.frequencies_hz[i];
+    if (frequency_hz > nyquist_hz) {
+      found.push_back({"front_end.frequencies_hz", indexed(i),
+                       fmt::format("expected at most {} Hz, half of the {} Hz that remain after decimation, found {} "
+                                   "Hz",
+                                   nyquist_hz, sample_rate_hz, frequency_hz)});
+    } else if (frequency_hz < half_bin_hz) {
+      found.push_back({"front_end.frequencies_hz", indexed(i),
+                       fmt::format("expected at least {:.6g} Hz, half a bin of {} samples at {} Hz, found {} Hz",
+                                   half_bin_hz, front_end.window_samples, sample_rate_hz, frequency_hz)});
+    }
+  }
+}
+
+}  // namespace
+
+Contradictions contradictions(const Settings& settings, const IsSettled& is_settled) {
+  const auto settled = [&](std::initializer_list<std::string_view> keys) {
+    return std::all_of(keys.begin(), keys.end(), is_settled);
+  };
+  const Extrapolation method = settings.holography.extrapolation.method;
+  Contradictions found;
+  if (settled({"holography.standoff_m", "holography.planes_m"})) {
+    check_planes(settings.holography, found);
+  }
+  if (settled({"array.rows", "array.columns", "array.dead_channels"})) {
+    check_dead_channels(settings.array, found);
+  }
+  if (settled({"array.rows", "holography.extrapolation.method"})) {
+    check_side("rows", settings.array.geometry.rows, method, found);
+  }
+  if (settled({"array.columns", "holography.extrapolation.method"})) {
+    check_side("columns", settings.array.geometry.columns, method, found);
+  }
+  if (settled({"array.rows", "array.columns", "array.layout"})) {
+    check_layout(settings.array, found);
+  }
+  if (settled({"front_end.frequencies_hz", "holography.filter.cutoff_rad_per_m"})) {
+    check_cutoffs(settings, found);
+  }
+  return found;
+}
+
+void validate(const Settings& settings, double sample_rate_hz) {
+  Contradictions found = contradictions(settings, [&](std::string_view key) {
+    return key != "array.layout" || settings.explicit_keys.contains("array.layout");
+  });
+  if (sample_rate_hz > 0.0) {
+    check_frequencies(settings.front_end, sample_rate_hz, found);
+  }
+  std::string message;
+  for (const Contradiction& one : found) {
+    message += fmt::format("{}{}{}: {}", message.empty() ? "" : "\n", one.key, one.element, one.message);
+  }
+  if (!message.empty()) {
+    throw ConfigError(message);
+  }
+}
+
+}  // namespace nearfield

@@ -1,0 +1,390 @@
+#include "config/yaml_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "config/suggestion.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::size_t kMostCharactersShown = 60;
+constexpr std::size_t kMostProblemsShown = 50;
+
+/// Text of a file made fit for a message: control characters escaped, cut where it gets long.
+std::string printable(std::string_view text) {
+  std::size_t length = std::min(text.size(), kMostCharactersShown);
+  while (length < text.size() && length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) {
+    --length;  // not inside a UTF-8 sequence
+  }
+  std::string result;
+  for (const char character : text.substr(0, length)) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (byte < 0x20U || byte == 0x7FU) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += character;
+    }
+  }
+  return length < text.size() ? result + "..." : result;
+}
+
+bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
+
+std::string describe(const YAML::Node& node) {
+  switch (node.Type()) {
+    case YAML::NodeType::Scalar:
+      return fmt::format("{}\"{}\"", is_quoted(node) ? "the text " : "", printable(node.Scalar()));
+    case YAML::NodeType::Sequence:
+      return node.size() == 0 ? "an empty list" : fmt::format("a list of {}", node.size());
+    case YAML::NodeType::Map:
+      return "a mapping";
+    case YAML::NodeType::Null:
+    case YAML::NodeType::Undefined:
+      break;
+  }
+  return "nothing";
+}
+
+/// The whole scalar as a number; YAML's leading plus sign is allowed.
+template <typename Number>
+std::optional<Number> parse(const YAML::Node& node) {
+  if (!node.IsScalar() || is_quoted(node)) {
+    return std::nullopt;
+  }
+  std::string_view text = node.Scalar();
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') {
+    text.remove_prefix(1);
+  }
+  Number value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc{} && stop == end ? std::optional<Number>(value) : std::nullopt;
+}
+
+std::optional<double> parse_number(const YAML::Node& node, const NumberRule& rule) {
+  const std::optional<double> value = parse<double>(node);
+  const bool fits = value && std::isfinite(*value) && *value <= rule.maximum &&
+                    (rule.open_minimum ? *value > rule.minimum : *value >= rule.minimum);
+  return fits ? value : std::nullopt;
+}
+
+std::optional<int> parse_integer(const YAML::Node& node, int minimum, int maximum) {
+  const std::optional<int> value = parse<int>(node);
+  return value && *value >= minimum && *value <= maximum ? value : std::nullopt;
+}
+
+std::string describe_integers(int minimum, int maximum) {
+  if (minimum == maximum) {
+    return fmt::format("{}", minimum);
+  }
+  if (maximum == std::numeric_limits<int>::max()) {
+    return fmt::format("an integer >= {}", minimum);
+  }
+  return fmt::format("an integer from {} to {}", minimum, maximum);
+}
+
+std::string join_path(const std::string& path, const std::string& key) {
+  return path.empty() ? printable(key) : fmt::format("{}.{}", path, printable(key));
+}
+
+}  // namespace
+
+void YamlProblems::add_unknown(std::string place, std::string path, std::string key) {
+  problems_.push_back({std::move(place), std::move(path), std::move(key)});
+}
+
+std::string YamlProblems::nearest_known(const Problem& problem) const {
+  Suggestion siblings(problem.unknown_key);
+  Suggestion cousins(problem.unknown_key);
+  for (const auto& [path, key] : known_) {
+    const std::string name = join_path(path, key);
+    (path == problem.path ? siblings : cousins).offer(key, name);
+    cousins.offer(name, name);
+  }
+  return siblings.best().empty() ? cousins.best() : siblings.best();
+}
+
+std::vector<std::string> YamlProblems::messages() const {
+  std::vector<std::string> messages;
+  for (const Problem& problem : problems_) {
+    if (messages.size() == kMostProblemsShown) {
+      messages.push_back(fmt::format("... and {} more", problems_.size() - kMostProblemsShown));
+      break;
+    }
+    if (problem.unknown_key.empty()) {
+      messages.push_back(problem.message);
+      continue;
+    }
+    const std::string nearest = nearest_known(problem);
+    messages.push_back(fmt::format("{}: {}: unknown key{}", problem.message,
+                                   join_path(problem.path, problem.unknown_key),
+                                   nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+  }
+  return messages;
+}
+
+void YamlProblems::throw_if_any() const {
+  if (!empty()) {
+    throw ConfigError(fmt::format("{}", fmt::join(messages(), "\n")));
+  }
+}
+
+YamlMap::YamlMap(std::string label, std::string path, const YAML::Node& node, YamlProblems& problems)
+    : label_(std::move(label)), path_(std::move(path)), problems_(&problems) {
+  if (!node.IsDefined() || node.IsNull()) {
+    return;
+  }
+  line_ = line_of(node);
+  if (!node.IsMap()) {
+    wrong(line_, path_, "a mapping (lines of \"key: value\")", node);
+    return;
+  }
+  collect_entries(node);
+}
+
+void YamlMap::collect_entries(const YAML::Node& node) {
+  for (const auto& pair : node) {
+    const int line = line_of(pair.first);
+    if (!pair.first.IsScalar() || pair.first.Scalar().empty()) {
+      wrong(line, path_, "a word as key", pair.first);
+      continue;
+    }
+    const std::string& key = pair.first.Scalar();
+    if (const Entry* first = entry(key)) {
+      problems_->add(fmt::format("{}: {}: given twice, first {}", place_of_line(line), dotted(key),
+                                 first->line == line ? "in the same line" : fmt::format("in line {}", first->line)));
+      continue;
+    }
+    index_.emplace(key, entries_.size());
+    entries_.push_back({key, line, pair.second});
+  }
+}
+
+const YamlMap::Entry* YamlMap::entry(const std::string& key) const {
+  const auto found = index_.find(key);
+  return found == index_.end() ? nullptr : &entries_[found->second];
+}
+
+const YamlMap::Entry* YamlMap::find(const std::string& key) {
+  if (known_keys_.insert(key).second) {
+    problems_->add_known(path_, key);
+  }
+  return entry(key);
+}
+
+std::string YamlMap::dotted(const std::string& key) const { return join_path(path_, key); }
+
+int YamlMap::line_of(const YAML::Node& node) const {
+  const YAML::Mark mark = node.Mark();
+  return mark.is_null() ? line_ : mark.line + 1;
+}
+
+std::string YamlMap::place_of_line(int line) const {
+  return label_ == kOverrideLabel ? label_ : fmt::format("{}:{}", label_, line);
+}
+
+std::string YamlMap::place(const std::string& key) const {
+  const Entry* found = entry(key);
+  return place_of_line(found == nullptr ? line_ : found->line);
+}
+
+void YamlMap::wrong(int line, const std::string& dotted_key, std::string_view expected, const YAML::Node& found) {
+  problems_->add(fmt::format("{}: {}{}expected {}, found {}", place_of_line(line), dotted_key,
+                             dotted_key.empty() ? "" : ": ", expected, describe(found)));
+}
+
+std::optional<double> YamlMap::number(const std::string& key, const NumberRule& rule) {
+  const Entry* found = find(key);
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  const std::optional<double> value = parse_number(found->value, rule);
+  if (!value) {
+    wrong(found->line, dotted(key), rule.expected, found->value);
+  }
+  return value;
+}
+
+std::optional<int> YamlMap::integer(const std::string& key, int minimum, int maximum) {
+  const Entry* found = find(key);
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  const std::optional<int> value = parse_integer(found->value, minimum, maximum);
+  if (!value) {
+    wrong(found->line, dotted(key), describe_integers(minimum, maximum), found->value);
+  }
+  return value;
+}
+
+std::optional<bool> YamlMap::boolean(const std::string& key) {
+  const Entry* found = find(key);
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  const std::string text = found->value.IsScalar() && !is_quoted(found->value) ? found->value.Scalar() : "";
+  if (text == "true" || text == "True" || text == "TRUE") {
+    return true;
+  }
+  if (text == "false" || text == "False" || text == "FALSE") {
+    return false;
+  }
+  wrong(found->line, dotted(key), "true or false", found->value);
+  return std::nullopt;
+}
+
+std::optional<std::string> YamlMap::text(const std::string& key) {
+  const Entry* found = find(key);
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  if (!found->value.IsScalar()) {
+    wrong(found->line, dotted(key), "a text", found->value);
+    return std::nullopt;
+  }
+  return found->value.Scalar();
+}
+
+std::optional<std::size_t> YamlMap::choice(const std::string& key, const std::vector<std::string_view>& choices) {
+  const Entry* found = find(key);
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  if (found->value.IsScalar()) {
+    const auto chosen = std::find(choices.begin(), choices.end(), found->value.Scalar());
+    if (chosen != choices.end()) {
+      return static_cast<std::size_t>(chosen - choices.begin());
+    }
+  }
+  wrong(found->line, dotted(key), fmt::format("{}{}", choices.size() > 1 ? "one of " : "", fmt::join(choices, ", ")),
+        found->value);
+  return std::nullopt;
+}
+
+std::optional<std::vector<double>> YamlMap::number_list(const Entry& entry, const NumberRule& rule) {
+  std::vector<double> values;
+  std::size_t index = 0;
+  for (const YAML::Node& element : entry.value) {
+    if (const std::optional<double> value = parse_number(element, rule)) {
+      values.push_back(*value);
+    } else {
+      wrong(line_of(element), fmt::format("{}[{}]", dotted(entry.key), index), rule.expected, element);
+    }
+    ++index;
+  }
+  return values.size() == index ? std::optional(std::move(values)) : std::nullopt;
+}
+
+std::optional<std::vector<double>> YamlMap::numbers(const std::string& key, const NumberRule& rule) {
+  const Entry* found = find(key);
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  if (found->value.IsSequence()) {
+    return number_list(*found, rule);
+  }
+  if (const std::optional<double> value = parse_number(found->value, rule)) {
+    return std::vector<double>{*value};
+  }
+  wrong(found->line, dotted(key), fmt::format("{}, or a list of such", rule.expected), found->value);
+  return std::nullopt;
+}
+
+std::optional<std::vector<int>> YamlMap::integers(const std::string& key, int minimum, int maximum) {
+  const Entry* found = find(key);
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  const std::string expected = describe_integers(minimum, maximum);
+  if (!found->value.IsSequence()) {
+    if (const std::optional<int> value = parse_integer(found->value, minimum, maximum)) {
+      return std::vector<int>{*value};
+    }
+    wrong(found->line, dotted(key), fmt::format("{}, or a list of such", expected), found->value);
+    return std::nullopt;
+  }
+  std::vector<int> values;
+  std::size_t index = 0;
+  for (const YAML::Node& element : found->value) {
+    if (const std::optional<int> value = parse_integer(element, minimum, maximum)) {
+      values.push_back(*value);
+    } else {
+      wrong(line_of(element), fmt::format("{}[{}]", dotted(key), index), expected, element);
+    }
+    ++index;
+  }
+  return values.size() == index ? std::optional(std::move(values)) : std::nullopt;
+}
+
+std::optional<std::vector<double>> YamlMap::vector(const std::string& key, std::size_t count, const NumberRule& rule) {
+  const Entry* found = find(key);
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  if (!found->value.IsSequence() || found->value.size() != count) {
+    wrong(found->line, dotted(key), fmt::format("a list of {} numbers, each {}", count, rule.expected), found->value);
+    return std::nullopt;
+  }
+  return number_list(*found, rule);
+}
+
+YamlMap YamlMap::map(const std::string& key) {
+  const Entry* found = find(key);
+  YamlMap result(label_, dotted(key), found == nullptr ? YAML::Node() : found->value, *problems_);
+  result.line_ = found == nullptr ? line_ : found->line;
+  return result;
+}
+
+std::vector<YamlMap> YamlMap::maps(const std::string& key) {
+  const Entry* found = find(key);
+  std::vector<YamlMap> result;
+  if (found == nullptr) {
+    return result;
+  }
+  if (!found->value.IsSequence()) {
+    wrong(found->line, dotted(key), "a list of mappings", found->value);
+    return result;
+  }
+  for (const YAML::Node& element : found->value) {
+    const std::string path = fmt::format("{}[{}]", dotted(key), result.size());
+    if (element.IsNull()) {
+      wrong(line_of(element), path, "a mapping (lines of \"key: value\")", element);
+    }
+    result.emplace_back(label_, path, element, *problems_);
+  }
+  return result;
+}
+
+bool YamlMap::has(const std::string& key) const { return entry(key) != nullptr; }
+
+bool YamlMap::is_null(const std::string& key) {
+  const Entry* found = find(key);
+  return found != nullptr && found->value.IsNull();
+}
+
+bool YamlMap::is_word(const std::string& key, std::string_view word) {
+  const Entry* found = find(key);
+  return found != nullptr && found->value.IsScalar() && found->value.Scalar() == word;
+}
+
+void YamlMap::problem(const std::string& key, const std::string& expected) {
+  const Entry* found = find(key);
+  wrong(found == nullptr ? line_ : found->line, dotted(key), expected, found == nullptr ? YAML::Node() : found->value);
+}
+
+void YamlMap::finish() {
+  for (const Entry& given : entries_) {
+    if (!known_keys_.contains(given.key)) {
+      problems_->add_unknown(place_of_line(given.line), path_, given.key);
+    }
+  }
+}
+
+}  // namespace nearfield

@@ -1,0 +1,113 @@
+#include "imaging/pnah_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "nearfield/error.hpp"
+#include "nearfield/fft_length.hpp"
+#include "nearfield/frame.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr int kMinimumLineForPrediction = 4;
+/// Growth beyond which float32 overflows: ln(3.4e38) = 88.7.
+constexpr double kLargestGrowth = 80.0;
+
+bool predicts(Extrapolation method) { return method == Extrapolation::kPlpbp || method == Extrapolation::kLpbp; }
+
+double largest_wavenumber(const ArrayGeometry& geometry) {
+  return std::hypot(std::numbers::pi / geometry.pitch_x_m, std::numbers::pi / geometry.pitch_y_m);
+}
+
+}  // namespace
+
+PaddedAxis pad_axis(int measured, double factor, double pitch_m) {
+  const int padded = next_fft_length(static_cast<int>(std::ceil(factor * measured - 1e-9)));
+  return {.measured = measured, .padded = padded, .before = (padded - measured) / 2, .pitch_m = pitch_m};
+}
+
+int usable_order(int order, int length) { return std::max(1, std::min(order, length - 2)); }
+
+PaddedAxis PnahPlan::rows() const {
+  return pad_axis(geometry.rows, holography.extrapolation.factor, geometry.pitch_y_m);
+}
+
+PaddedAxis PnahPlan::columns() const {
+  return pad_axis(geometry.columns, holography.extrapolation.factor, geometry.pitch_x_m);
+}
+
+double PnahPlan::wavenumber(std::size_t frequency) const {
+  return 2.0 * std::numbers::pi * frequencies_hz[frequency] / medium.sound_speed_m_s;
+}
+
+std::uint32_t PnahPlan::constant_flags() const {
+  const double nyquist = std::numbers::pi / std::max(geometry.pitch_x_m, geometry.pitch_y_m);
+  for (std::size_t f = 0; f < frequencies_hz.size(); ++f) {
+    if (wavenumber(f) > nyquist) {
+      return kFlagWavenumberAboveNyquist;
+    }
+  }
+  return 0;
+}
+
+std::vector<double> resolve_cutoffs(const HolographySettings& holography, const MediumSettings& medium,
+                                    const ArrayGeometry& geometry, const std::vector<double>& frequencies_hz) {
+  const FilterSettings& filter = holography.filter;
+  if (filter.cutoff_rule == CutoffRule::kGiven) {
+    const std::size_t given = filter.cutoff_rad_per_m.size();
+    if (given == 1) {
+      return std::vector<double>(frequencies_hz.size(), filter.cutoff_rad_per_m.front());
+    }
+    if (given != frequencies_hz.size()) {
+      throw ConfigError(
+          fmt::format("holography.filter.cutoff_rad_per_m: expected 1 or {} values, one per frequency, found {}",
+                      frequencies_hz.size(), given));
+    }
+    return filter.cutoff_rad_per_m;
+  }
+  const double evanescent = filter.dynamic_range_db * std::numbers::ln10 / (20.0 * holography.standoff_m);
+  const double nyquist = std::numbers::pi / std::max(geometry.pitch_x_m, geometry.pitch_y_m);
+  std::vector<double> cutoffs;
+  for (const double frequency_hz : frequencies_hz) {
+    const double k = 2.0 * std::numbers::pi * frequency_hz / medium.sound_speed_m_s;
+    cutoffs.push_back(std::max(k, std::min(nyquist, std::hypot(k, evanescent))));
+  }
+  return cutoffs;
+}
+
+void validate(const PnahPlan& plan) {
+  const ArrayGeometry& geometry = plan.geometry;
+  const HolographySettings& holography = plan.holography;
+  if (predicts(holography.extrapolation.method) &&
+      std::min(geometry.rows, geometry.columns) < kMinimumLineForPrediction) {
+    throw ConfigError(fmt::format(
+        "holography.extrapolation.method: {} needs at least {} microphones a side, found {} x {}; use edge or zero",
+        name_of(holography.extrapolation.method), kMinimumLineForPrediction, geometry.rows, geometry.columns));
+  }
+  for (const double plane_m : holography.planes_m) {
+    const double distance_m = holography.standoff_m - plane_m;
+    if (!(distance_m > 0.0)) {
+      throw ConfigError(fmt::format("holography.planes_m: expected planes below the microphones at {} m, found {} m",
+                                    holography.standoff_m, plane_m));
+    }
+    if (holography.filter.kind == FilterKind::kNone && largest_wavenumber(geometry) * distance_m > kLargestGrowth) {
+      throw ConfigError(fmt::format(
+          "holography.filter.kind: none would amplify by e^{:.0f} over {} m, beyond float32; use cos or tikhonov",
+          largest_wavenumber(geometry) * distance_m, distance_m));
+    }
+    const double cutoff = plan.cutoff_rad_per_m.empty()
+                              ? 0.0
+                              : *std::max_element(plan.cutoff_rad_per_m.begin(), plan.cutoff_rad_per_m.end());
+    if (holography.filter.kind == FilterKind::kCos && cutoff * distance_m > kLargestGrowth) {
+      throw ConfigError(fmt::format(
+          "holography.filter.cutoff_rad_per_m: {} rad/m would amplify by e^{:.0f} over {} m, beyond float32", cutoff,
+          cutoff * distance_m, distance_m));
+    }
+  }
+}
+
+}  // namespace nearfield

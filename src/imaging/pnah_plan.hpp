@@ -1,0 +1,53 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <vector>
+
+#include "nearfield/settings.hpp"
+
+namespace nearfield {
+
+/// One axis of the aperture and of its padded grid.
+struct PaddedAxis {
+  int measured = 0;
+  int padded = 0;  ///< a length that the FFT takes, not below factor * measured
+  int before = 0;  ///< padding in front of the aperture; (padded - measured) / 2
+  double pitch_m = 0.0;
+};
+
+PaddedAxis pad_axis(int measured, double factor, double pitch_m);
+
+/// The predictor's order that a line of this length allows: at most length - 2.
+int usable_order(int order, int length);
+
+/// Everything planar near-field acoustic holography is set up from. Sizes and settings only: no table that the device
+/// and the reference could share.
+struct PnahPlan {
+  ArrayGeometry geometry;
+  MediumSettings medium;
+  HolographySettings holography;
+  std::vector<double> frequencies_hz;
+  std::vector<double> cutoff_rad_per_m;    ///< [frequency]
+  std::vector<int> dead_channels;          ///< row * columns + column
+  std::vector<std::complex<float>> gains;  ///< [frequency][row][column]; empty: none
+
+  [[nodiscard]] PaddedAxis rows() const;
+  [[nodiscard]] PaddedAxis columns() const;
+  [[nodiscard]] int image_rows() const { return geometry.rows * holography.upsample; }
+  [[nodiscard]] int image_columns() const { return geometry.columns * holography.upsample; }
+  /// Acoustic wavenumber of a frequency, rad/m.
+  [[nodiscard]] double wavenumber(std::size_t frequency) const;
+  /// Flags that every frame of this plan carries.
+  [[nodiscard]] std::uint32_t constant_flags() const;
+};
+
+/// The cut-off of each frequency after the settings' rule: as given, or where an evanescent wave loses
+/// `dynamic_range_db` over the standoff, kc = sqrt(k^2 + (D ln 10 / (20 zh))^2), at most pi / the larger pitch but
+/// never below k.
+std::vector<double> resolve_cutoffs(const HolographySettings& holography, const MediumSettings& medium,
+                                    const ArrayGeometry& geometry, const std::vector<double>& frequencies_hz);
+
+/// Checks what only a whole plan shows. Throws ConfigError.
+void validate(const PnahPlan& plan);
+
+}  // namespace nearfield

@@ -1,0 +1,66 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nearfield/frame.hpp"
+#include "nearfield/settings.hpp"
+
+namespace nearfield {
+
+enum class EngineKind {
+  kOpencl,     ///< the device
+  kReference,  ///< plain double precision on the host, stage by stage from the formulas
+};
+
+/// What the front end is fed with.
+enum class InputForm { kBits, kSamples, kSpectra };
+
+struct EnginePlan {
+  Settings settings;
+  InputForm input = InputForm::kBits;
+  double sample_rate_hz = 0.0;     ///< of decimated samples; not used for spectra
+  std::vector<double> spectra_hz;  ///< frequencies of the spectra that image_spectra() will get
+};
+
+/// From input to images: front end and imager as one. Built once, then fed and asked frame by frame.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  /// Words before a window's first that must have been pushed for the window to be exact.
+  [[nodiscard]] virtual std::uint64_t history_samples() const = 0;
+  /// Bits [bit-time][word], whole groups of 32 bit-times; `first_sample` is the first group's index. A jump forward is
+  /// allowed if the history of the next window is pushed again. At most window + history samples a call; the memory
+  /// must stay as it is until the next image_window() returns.
+  virtual void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) = 0;
+  /// Decimated samples [sample][channel], Pa; otherwise as push_bits().
+  virtual void push_samples(std::uint64_t first_sample, std::span<const float> samples) = 0;
+  /// Images the window that starts at `first_sample`: fills images, flags, cutoffs, slopes and noise of `frame`, whose
+  /// vectors must have their sizes. Waits once. Returns how many microphones were not finite.
+  virtual int image_window(std::uint64_t first_sample, ImageFrame& frame) = 0;
+  /// The same for given spectra, [frequency][row][column], Pa.
+  virtual int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame) = 0;
+
+  /// Frequencies that are really imaged.
+  [[nodiscard]] virtual const std::vector<double>& frequencies_hz() const = 0;
+  /// As the images file names it.
+  [[nodiscard]] virtual std::string device_name() const = 0;
+};
+
+/// Throws ConfigError or DeviceError.
+std::unique_ptr<Engine> make_engine(EngineKind kind, const EnginePlan& plan);
+
+/// The header of an images file made with this engine; sizes a frame too.
+ImagesHeader images_header(const EnginePlan& plan, const Engine& engine);
+/// A frame with room for this header's images.
+ImageFrame empty_frame(const ImagesHeader& header);
+
+/// What a user should know before trusting the images, one message each: snapped frequencies, a cut-off inside the
+/// radiation circle, microphones too far apart for a frequency, a predictor's order cut to the line's length.
+std::vector<std::string> plan_warnings(const EnginePlan& plan, const std::vector<double>& frequencies_hz);
+
+}  // namespace nearfield

@@ -1,0 +1,114 @@
+#include "pipeline/input.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+/// A frequency of a spectra file is the one asked for within this distance.
+constexpr double kFrequencyTolerance_hz = 0.5;
+/// Lengths agree within this fraction: files may hold them as float32.
+constexpr double kLengthTolerance = 1e-6;
+
+template <class T>
+bool agree(const T& a, const T& b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::abs(a - b) <= kLengthTolerance * std::max(std::abs(a), std::abs(b));
+  } else {
+    return a == b;
+  }
+}
+
+std::string shown(WireLayout layout) { return std::string(name_of(layout)); }
+template <class T>
+std::string shown(const T& value) {
+  return fmt::format("{}", value);
+}
+
+/// Takes the file's value, after checking it against an explicit setting.
+template <class T>
+void take(T& setting, const T& in_file, const std::string& key, const Settings& settings, const std::string& name) {
+  if (settings.explicit_keys.contains(key) && !agree(setting, in_file)) {
+    throw ConfigError(
+        fmt::format("{}: the settings say {}, but {} was recorded with {}; remove the setting or use the "
+                    "matching recording",
+                    key, shown(setting), name, shown(in_file)));
+  }
+  setting = in_file;
+}
+
+}  // namespace
+
+Settings reconcile(Settings settings, const MeasurementGeometry& measurement, const WireLayout* layout,
+                   const std::string& name) {
+  const Settings given = settings;
+  const ArrayGeometry& in_file = measurement.geometry;
+  ArrayGeometry& geometry = settings.array.geometry;
+  take(geometry.rows, in_file.rows, "array.rows", given, name);
+  take(geometry.columns, in_file.columns, "array.columns", given, name);
+  take(geometry.pitch_x_m, in_file.pitch_x_m, "array.pitch_x_m", given, name);
+  take(geometry.pitch_y_m, in_file.pitch_y_m, "array.pitch_y_m", given, name);
+  take(settings.holography.standoff_m, measurement.standoff_m, "holography.standoff_m", given, name);
+  if (layout != nullptr) {
+    take(settings.array.layout, *layout, "array.layout", given, name);
+    take(settings.array.sensitivity_dbfs, measurement.sensitivity_dbfs, "array.sensitivity_dbfs", given, name);
+  } else if (!given.explicit_keys.contains("array.layout")) {
+    settings.array.layout = WireLayout::kRowMajor;
+  }
+  return settings;
+}
+
+void require_channels(const Settings& settings, int channels, const std::string& name) {
+  const ArrayGeometry& geometry = settings.array.geometry;
+  if (channels != geometry.channels()) {
+    throw ConfigError(
+        fmt::format("array.rows, array.columns: {} x {} = {} microphones, but {}: /time_data has {} channels",
+                    geometry.rows, geometry.columns, geometry.channels(), name, channels));
+  }
+}
+
+std::vector<std::size_t> select_frequencies(const Settings& settings, const std::vector<double>& available_hz,
+                                            const std::string& name) {
+  std::vector<std::size_t> chosen;
+  if (!settings.explicit_keys.contains("front_end.frequencies_hz")) {
+    for (std::size_t i = 0; i < available_hz.size(); ++i) {
+      chosen.push_back(i);
+    }
+    return chosen;
+  }
+  for (const double wanted_hz : settings.front_end.frequencies_hz) {
+    std::size_t nearest = 0;
+    for (std::size_t i = 0; i < available_hz.size(); ++i) {
+      if (std::abs(available_hz[i] - wanted_hz) < std::abs(available_hz[nearest] - wanted_hz)) {
+        nearest = i;
+      }
+    }
+    if (std::abs(available_hz[nearest] - wanted_hz) > kFrequencyTolerance_hz) {
+      throw ConfigError(fmt::format("front_end.frequencies_hz: {} Hz is not in {}; it holds {:.2f} Hz", wanted_hz, name,
+                                    fmt::join(available_hz, ", ")));
+    }
+    chosen.push_back(nearest);
+  }
+  return chosen;
+}
+
+std::uint64_t count_frames(const InputInfo& input, const FrontEndSettings& front_end) {
+  if (input.kind == FileKind::kSpectra) {
+    return input.samples;
+  }
+  const auto window = static_cast<std::uint64_t>(front_end.window_samples);
+  if (input.samples < window) {
+    const auto factor = static_cast<std::uint64_t>(input.bits_per_sample);
+    throw DataError(fmt::format("{}: expected at least one window of {} {} (front_end.window_samples {}), found {}",
+                                input.name, window * factor, factor > 1 ? "bit-times" : "samples",
+                                front_end.window_samples, input.samples * factor));
+  }
+  return (input.samples - window) / static_cast<std::uint64_t>(front_end.hop_samples) + 1;
+}
+
+}  // namespace nearfield

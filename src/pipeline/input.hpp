@@ -1,0 +1,38 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "capture/files.hpp"
+#include "nearfield/settings.hpp"
+
+namespace nearfield {
+
+/// What a recording is and how long, whatever its kind.
+struct InputInfo {
+  FileKind kind = FileKind::kCapture;
+  std::string name;             ///< as messages call it
+  double sample_rate_hz = 0.0;  ///< of decimated samples; 0 for spectra
+  std::uint64_t samples = 0;    ///< decimated samples, or frames of spectra
+  int bits_per_sample = 1;      ///< bit-times to one of `samples`: 32 for bits, else 1
+  std::int64_t start_time_ns = 0;
+  double start_rate_hz = 0.0;  ///< of what /first_sample counts; 0 for spectra
+};
+
+/// The settings a run really has: what the recording says of its own array wins over defaults and must agree with what
+/// the user set. Throws ConfigError on a disagreement.
+Settings reconcile(Settings settings, const MeasurementGeometry& measurement, const WireLayout* layout,
+                   const std::string& name);
+
+/// Checks that time data have one channel per microphone of the settings. Throws ConfigError.
+void require_channels(const Settings& settings, int channels, const std::string& name);
+
+/// Indices of the frequencies to image: all, or those the user asked for, matched to 0.5 Hz. Throws ConfigError.
+std::vector<std::size_t> select_frequencies(const Settings& settings, const std::vector<double>& available_hz,
+                                            const std::string& name);
+
+/// Windows of `window_samples` every `hop_samples` that fit. Throws DataError when there is not even one.
+std::uint64_t count_frames(const InputInfo& input, const FrontEndSettings& front_end);
+
+}  // namespace nearfield

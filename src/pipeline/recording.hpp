@@ -1,0 +1,22 @@
+#pragma once
+#include <memory>
+
+#include "pipeline/engine.hpp"
+#include "pipeline/input.hpp"
+
+namespace nearfield {
+
+/// A recording of any kind, opened, with the settings it really runs with; feeds an engine window by window.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  [[nodiscard]] virtual const InputInfo& info() const = 0;
+  [[nodiscard]] virtual const EnginePlan& plan() const = 0;
+  /// Feeds what the window from `first_sample` on still needs and images it. Returns microphones that were not finite.
+  virtual int image(std::uint64_t first_sample, Engine& engine, ImageFrame& frame) = 0;
+};
+
+/// Recognises the file's kind and reconciles it with the settings. Throws NoInputError, DataError or ConfigError.
+std::unique_ptr<Recording> open_recording(const std::filesystem::path& path, const Settings& settings);
+
+}  // namespace nearfield

@@ -1,0 +1,119 @@
+#include "pipeline/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "nearfield/error.hpp"
+#include "pipeline/recording.hpp"
+
+namespace nearfield {
+namespace {
+
+/// A frame with more microphones than this share not finite is not worth imaging.
+constexpr int kNonFiniteShare = 10;
+
+std::uint64_t parse_count(std::string_view text, const std::string& whole) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
+    throw UsageError(fmt::format("--frames: expected A:B or N, found \"{}\"", whole));
+  }
+  return value;
+}
+
+/// The frames of the range that the recording has.
+FrameRange clip(const FrameRange& asked, std::uint64_t available, const ReplayOptions& options) {
+  if (asked.first >= available) {
+    throw DataError(fmt::format("{}: no frame to image: it has frames 0 to {}, --frames starts at {}",
+                                options.input.string(), available - 1, asked.first));
+  }
+  if (asked.end.value_or(0) > available && options.warn) {
+    options.warn(fmt::format("--frames ends at {}, the recording at {}", *asked.end, available));
+  }
+  return {.first = asked.first, .end = std::min(asked.end.value_or(available), available)};
+}
+
+void require_finite(int non_finite, int channels, std::uint64_t index, const InputInfo& input) {
+  if (non_finite * kNonFiniteShare > channels) {
+    throw DataError(fmt::format("{}: frame {}: {} of {} microphones are not finite; expected at most a tenth",
+                                input.name, index, non_finite, channels));
+  }
+}
+
+/// Where a frame lies in the recording.
+void place(ImageFrame& frame, std::uint64_t first_sample, const InputInfo& input) {
+  frame.first_sample = first_sample * static_cast<std::uint64_t>(input.bits_per_sample);
+  const double elapsed_ns =
+      input.start_rate_hz > 0.0 ? static_cast<double>(frame.first_sample) / input.start_rate_hz * 1e9 : 0.0;
+  frame.timestamp_ns = input.start_time_ns + std::llround(elapsed_ns);
+}
+
+}  // namespace
+
+FrameRange parse_frame_range(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) {
+    const std::uint64_t count = parse_count(text, text);
+    if (count == 0) {
+      throw UsageError("--frames: expected at least one frame, found 0");
+    }
+    return {.first = 0, .end = count};
+  }
+  const std::string_view view = text;
+  FrameRange range;
+  range.first = colon > 0 ? parse_count(view.substr(0, colon), text) : 0;
+  if (colon + 1 < text.size()) {
+    range.end = parse_count(view.substr(colon + 1), text);
+  }
+  if (range.end && *range.end <= range.first) {
+    throw UsageError(fmt::format("--frames: expected A < B in A:B, found \"{}\"", text));
+  }
+  return range;
+}
+
+ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_ptr<Sink>>& sinks) {
+  const std::unique_ptr<Recording> recording = open_recording(options.input, options.settings);
+  const InputInfo& input = recording->info();
+  const EnginePlan& plan = recording->plan();
+  const FrameRange range = clip(options.frames, count_frames(input, plan.settings.front_end), options);
+  const std::unique_ptr<Engine> engine = make_engine(options.engine, plan);
+  if (options.warn) {
+    for (const std::string& warning : plan_warnings(plan, engine->frequencies_hz())) {
+      options.warn(warning);
+    }
+  }
+  ReplayResult result;
+  result.header = images_header(plan, *engine);
+  result.frames_asked = *range.end - range.first;
+  for (const auto& sink : sinks) {
+    sink->open(result.header, result.frames_asked);
+  }
+  const std::uint64_t hop =
+      input.kind == FileKind::kSpectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
+  ImageFrame frame = empty_frame(result.header);
+  for (std::uint64_t index = range.first; index < *range.end; ++index) {
+    if (options.stop && options.stop()) {
+      return result;
+    }
+    const int non_finite = recording->image(index * hop, *engine, frame);
+    require_finite(non_finite, plan.settings.array.geometry.channels(), index, input);
+    place(frame, index * hop, input);
+    for (const auto& sink : sinks) {
+      sink->write(frame, index);
+    }
+    result.flags |= frame.flags;
+    ++result.frames;
+    if (options.progress) {
+      options.progress(result.frames, result.frames_asked);
+    }
+  }
+  for (const auto& sink : sinks) {
+    sink->finish();
+  }
+  return result;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,29 @@
+#pragma once
+#include <string>
+#include <vector>
+
+/// Ticks and units of the pictures' axes.
+namespace nearfield {
+
+/// Multiples of 1, 2 or 5 times a power of ten inside [low, high], as many as there can be without exceeding
+/// `max_count`; at least one where the range holds zero. Empty when the range is empty, not finite, or max_count < 1.
+std::vector<double> nice_ticks(double low, double high, int max_count);
+
+/// Labels of evenly spaced ticks, all with the same number of decimals, with a true minus sign.
+std::vector<std::string> tick_labels(const std::vector<double>& ticks);
+
+/// A decimal prefix: `value / factor` carries the unit with `prefix`.
+struct SiPrefix {
+  double factor = 1.0;
+  std::string prefix;
+};
+/// The prefix with which `maximum` lies in 1 to 1000, from femto to giga; none for zero and for what is not finite.
+SiPrefix si_prefix(double maximum);
+
+/// Three significant digits with prefix and unit, such as "3.42 mPa".
+std::string with_si_prefix(double value, const std::string& unit);
+
+/// Replaces hyphens by true minus signs.
+std::string with_minus_signs(const std::string& text);
+
+}  // namespace nearfield

@@ -1,0 +1,388 @@
+#include "publish/picture.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <ctime>
+#include <numbers>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include "nearfield/error.hpp"
+#include "publish/axis.hpp"
+#include "publish/canvas.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr double kPhaseFloor = 0.01;  ///< of the maximum: below, the phase is mostly noise
+constexpr Rgb8 kFaintPhase = {222, 222, 222};
+constexpr Rgb8 kHatchLight = {255, 255, 255};
+constexpr Rgb8 kHatchDark = {150, 150, 150};
+constexpr int kHatchPeriod = 6;
+constexpr int kTickLength = 5;
+constexpr int kMargin = 20;
+constexpr int kNoteHeight = 18;
+
+const TextStyle kTitleStyle = {.size = 17.0, .bold = true};
+const TextStyle kSubtitleStyle = {.size = 13.0, .colour = {85, 85, 85}};
+const TextStyle kPanelTitleStyle = {.size = 14.0};
+const TextStyle kNoteStyle = {.size = 12.0, .colour = {120, 40, 0}};
+
+/// One image and what is needed to colour it.
+struct View {
+  std::span<const std::complex<float>> pixels;  ///< [row][column]
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  double maximum = 0.0;  ///< of the finite magnitudes
+  double top = 0.0;      ///< of the magnitude's scale
+  bool decibels = false;
+  double floor_db = 0.0;
+};
+
+struct Tick {
+  double position = 0.0;  ///< 0 to 1 along the axis
+  std::string label;
+};
+
+bool is_finite(std::complex<float> value) { return std::isfinite(value.real()) && std::isfinite(value.imag()); }
+
+double magnitude_of(std::complex<float> value) { return std::abs(std::complex<double>(value)); }
+
+void check(const ImagesHeader& header, const ImageFrame& frame, const PictureSubject& subject,
+           const PictureOptions& options) {
+  if (!(options.floor_db < 0.0) || !std::isfinite(options.floor_db)) {
+    throw ConfigError(fmt::format("picture: floor: expected a level < 0 dB, found {} dB", options.floor_db));
+  }
+  if (options.fixed_maximum && !(*options.fixed_maximum > 0.0 && std::isfinite(*options.fixed_maximum))) {
+    throw ConfigError(fmt::format("picture: maximum: expected a value > 0, found {}", *options.fixed_maximum));
+  }
+  if (frame.images.size() != header.values_per_frame()) {
+    throw DataError(fmt::format("picture: frame {}: expected {} values of images, found {}", subject.frame_index,
+                                header.values_per_frame(), frame.images.size()));
+  }
+  if (subject.plane >= header.planes_m.size() || subject.frequency >= header.frequencies_hz.size()) {
+    throw DataError(fmt::format("picture: expected one of {} planes and {} frequencies, found plane {}, frequency {}",
+                                header.planes_m.size(), header.frequencies_hz.size(), subject.plane,
+                                subject.frequency));
+  }
+}
+
+View view_of(const ImagesHeader& header, const ImageFrame& frame, const PictureSubject& subject,
+             const PictureOptions& options) {
+  View view;
+  const std::size_t image = subject.plane * header.frequencies_hz.size() + subject.frequency;
+  view.pixels = std::span(frame.images).subspan(image * header.pixels(), header.pixels());
+  view.rows = header.y_m.size();
+  view.columns = header.x_m.size();
+  for (const std::complex<float> pixel : view.pixels) {
+    view.maximum = is_finite(pixel) ? std::max(view.maximum, magnitude_of(pixel)) : view.maximum;
+  }
+  view.top = options.fixed_maximum.value_or(view.maximum);
+  view.decibels = options.decibels;
+  view.floor_db = options.floor_db;
+  return view;
+}
+
+/// Place of a magnitude on its scale, 0 at the bottom, 1 at the top, above 1 beyond it.
+double scale_position(const View& view, double magnitude) {
+  if (!(view.top > 0.0)) {
+    return 0.0;
+  }
+  const double ratio = magnitude / view.top;
+  return view.decibels ? 1.0 - 20.0 * std::log10(ratio) / view.floor_db : ratio;
+}
+
+Rgb8 hatch(int column, int row) { return (column + row) % kHatchPeriod < 2 ? kHatchDark : kHatchLight; }
+
+/// Paints `view` into `area`, each pixel of the image as a cell of plain colour.
+template <typename Colour>
+void paint_cells(Canvas& canvas, const Area& area, const View& view, Colour colour) {
+  canvas.paint(area.x, area.y, area.width, area.height, [&](int column, int row) {
+    const std::size_t cell_column =
+        static_cast<std::size_t>(column) * view.columns / static_cast<std::size_t>(area.width);
+    const std::size_t cell_row = static_cast<std::size_t>(row) * view.rows / static_cast<std::size_t>(area.height);
+    const std::complex<float> pixel = view.pixels[cell_row * view.columns + cell_column];
+    return is_finite(pixel) ? colour(pixel) : hatch(column, row);
+  });
+  canvas.frame(area.x, area.y, area.width, area.height);
+}
+
+std::vector<Tick> ticks_between(double low, double high, int max_count) {
+  const std::vector<double> values = nice_ticks(low, high, max_count);
+  const std::vector<std::string> labels = tick_labels(values);
+  std::vector<Tick> ticks;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    ticks.push_back({(values[i] - low) / (high - low), labels[i]});
+  }
+  return ticks;
+}
+
+/// The outer edges of the pixels along an axis; half a pitch beyond the outer centres.
+struct Range {
+  double low = 0.0;
+  double high = 0.0;
+};
+
+Range edges_of(const std::vector<double>& positions_m, double metres_per_pixel, int pixels) {
+  const double centre = (positions_m.front() + positions_m.back()) / 2.0;
+  return {centre - metres_per_pixel * pixels / 2.0, centre + metres_per_pixel * pixels / 2.0};
+}
+
+/// Metres to a picture's pixel; both directions share it.
+double metres_per_pixel(const ImagesHeader& header, const Area& area) {
+  const auto span_m = [](const std::vector<double>& positions_m, int pixels) {
+    const auto count = static_cast<double>(positions_m.size());
+    return (positions_m.back() - positions_m.front()) * count / (count - 1.0) / pixels;
+  };
+  if (header.x_m.size() > 1) {
+    return span_m(header.x_m, area.width);
+  }
+  return header.y_m.size() > 1 ? span_m(header.y_m, area.height) : 0.01 / area.width;
+}
+
+double widest_label(const Canvas& canvas, const std::vector<Tick>& ticks) {
+  double widest = 0.0;
+  for (const Tick& tick : ticks) {
+    widest = std::max(widest, canvas.text_width(tick.label, {}));
+  }
+  return widest;
+}
+
+/// As many ticks as leave room for their labels side by side.
+std::vector<Tick> ticks_for_width(const Canvas& canvas, const Range& range, int width) {
+  constexpr double kGap = 16.0;
+  constexpr int kNarrowestLabel = 10;
+  for (int max_count = std::max(1, width / kNarrowestLabel); max_count > 1; --max_count) {
+    const std::vector<Tick> ticks = ticks_between(range.low, range.high, max_count);
+    if (ticks.size() < 2 || (ticks[1].position - ticks[0].position) * width >= widest_label(canvas, ticks) + kGap) {
+      return ticks;
+    }
+  }
+  return ticks_between(range.low, range.high, 1);
+}
+
+void draw_axes(Canvas& canvas, const Area& area, const ImagesHeader& header) {
+  constexpr int kPixelsPerTick = 44;
+  const double scale = metres_per_pixel(header, area);
+  const Range x_m = edges_of(header.x_m, scale, area.width);
+  const Range y_m = edges_of(header.y_m, scale, area.height);
+  const int bottom = area.y + area.height;
+  for (const Tick& tick : ticks_for_width(canvas, x_m, area.width)) {
+    const int x = area.x + static_cast<int>(std::lround(tick.position * area.width));
+    canvas.line(x, bottom + 1, x, bottom + kTickLength);
+    canvas.text(x, bottom + kTickLength + 10, tick.label, {.align = Align::kCentre});
+  }
+  const std::vector<Tick> y_ticks = ticks_between(y_m.low, y_m.high, std::max(1, area.height / kPixelsPerTick));
+  for (const Tick& tick : y_ticks) {
+    const int y = area.y + static_cast<int>(std::lround(tick.position * area.height));
+    canvas.line(area.x - kTickLength - 1, y, area.x - 2, y);
+    canvas.text(area.x - kTickLength - 5, y, tick.label, {.align = Align::kEnd});
+  }
+  canvas.text(area.x + area.width / 2.0, bottom + 35, "x [m]", {.align = Align::kCentre});
+  canvas.text(area.x - kTickLength - widest_label(canvas, y_ticks) - 18, area.y + area.height / 2.0, "y [m]",
+              {.align = Align::kCentre, .upwards = true});
+}
+
+/// A vertical bar of colour(0) at the bottom to colour(1) at the top.
+template <typename Colour>
+void draw_bar(Canvas& canvas, const Area& bar, const std::vector<Tick>& ticks, const std::string& label,
+              Colour colour) {
+  canvas.paint(bar.x, bar.y, bar.width, bar.height,
+               [&](int, int row) { return colour(1.0 - (row + 0.5) / bar.height); });
+  canvas.frame(bar.x, bar.y, bar.width, bar.height);
+  const int right = bar.x + bar.width;
+  for (const Tick& tick : ticks) {
+    const int y = bar.y + static_cast<int>(std::lround((1.0 - tick.position) * bar.height));
+    canvas.line(right + 1, y, right + kTickLength, y);
+    canvas.text(right + kTickLength + 4, y, tick.label, {});
+  }
+  canvas.text(right + kTickLength + widest_label(canvas, ticks) + 18, bar.y + bar.height / 2.0, label,
+              {.align = Align::kCentre, .upwards = true});
+}
+
+std::string symbol_of(const ImagesHeader& header) {
+  if (header.quantity == "pressure") {
+    return "p";
+  }
+  return header.quantity == "normal_velocity" ? "v" : header.quantity;
+}
+
+std::string quantity_in_words(const ImagesHeader& header) {
+  if (header.quantity == "pressure") {
+    return "Sound pressure";
+  }
+  return header.quantity == "normal_velocity" ? "Normal velocity" : header.quantity;
+}
+
+void draw_magnitude(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, const View& view) {
+  constexpr int kPixelsPerTick = 44;
+  paint_cells(canvas, layout.magnitude, view,
+              [&](std::complex<float> pixel) { return magnitude_colour(scale_position(view, magnitude_of(pixel))); });
+  draw_axes(canvas, layout.magnitude, header);
+  canvas.text(layout.magnitude.x, layout.magnitude.y - 14,
+              fmt::format("Magnitude (peak), maximum {}", with_si_prefix(view.maximum, header.unit)), kPanelTitleStyle);
+  const int max_ticks = std::max(2, layout.magnitude_bar.height / kPixelsPerTick);
+  const std::string symbol = symbol_of(header);
+  const SiPrefix prefix = si_prefix(view.top);
+  std::vector<Tick> ticks = {{0.0, "0"}};
+  std::string label = fmt::format("|{}| [{}{}]", symbol, prefix.prefix, header.unit);
+  if (view.decibels) {
+    ticks = ticks_between(view.floor_db, 0.0, max_ticks);
+    label = view.top > 0.0 ? fmt::format("|{}| [dB re {}]", symbol, with_si_prefix(view.top, header.unit))
+                           : fmt::format("|{}| [dB re maximum]", symbol);
+  } else if (view.top > 0.0) {
+    ticks = ticks_between(0.0, view.top / prefix.factor, max_ticks);
+  }
+  draw_bar(canvas, layout.magnitude_bar, ticks, label, magnitude_colour);
+}
+
+void draw_phase(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, const View& view) {
+  paint_cells(canvas, layout.phase, view, [&](std::complex<float> pixel) {
+    const bool faint = !(magnitude_of(pixel) >= kPhaseFloor * view.maximum) || !(view.maximum > 0.0);
+    return faint ? kFaintPhase : phase_colour(std::arg(std::complex<double>(pixel)));
+  });
+  draw_axes(canvas, layout.phase, header);
+  canvas.text(layout.phase.x, layout.phase.y - 14, "Phase (grey: below 1 % of maximum)", kPanelTitleStyle);
+  const std::vector<Tick> ticks = {{0.0, "\u2212180"}, {0.25, "\u221290"}, {0.5, "0"}, {0.75, "90"}, {1.0, "180"}};
+  draw_bar(canvas, layout.phase_bar, ticks, fmt::format("arg {} [\u00b0]", symbol_of(header)),
+           [](double value) { return phase_colour((value - 0.5) * 2.0 * std::numbers::pi); });
+}
+
+/// A date for times after 1980, else seconds: simulated captures start at 0.
+std::string time_in_words(std::int64_t timestamp_ns) {
+  constexpr std::int64_t kNsPerS = 1'000'000'000;
+  constexpr std::int64_t kTenYearsNs = 315'360'000 * kNsPerS;
+  if (timestamp_ns < kTenYearsNs) {
+    return with_minus_signs(fmt::format("t = {:.6f} s", static_cast<double>(timestamp_ns) / 1e9));
+  }
+  const auto seconds = static_cast<std::time_t>(timestamp_ns / kNsPerS);
+  return fmt::format("{:%F %T}.{:06} TAI", fmt::gmtime(seconds), timestamp_ns % kNsPerS / 1000);
+}
+
+void draw_titles(Canvas& canvas, const ImagesHeader& header, const ImageFrame& frame, const PictureSubject& subject) {
+  const std::string title = fmt::format("{}, {:.1f} Hz, z = {:.4g} m", quantity_in_words(header),
+                                        header.frequencies_hz[subject.frequency], header.planes_m[subject.plane] + 0.0);
+  canvas.text(kMargin, 24, with_minus_signs(title), kTitleStyle);
+  std::string subtitle = fmt::format("frame {}   first sample {}   {}", subject.frame_index, frame.first_sample,
+                                     time_in_words(frame.timestamp_ns));
+  if (subject.frequency < frame.cutoff_rad_per_m.size() && std::isfinite(frame.cutoff_rad_per_m[subject.frequency])) {
+    subtitle += fmt::format("   cut-off {:.4g} rad/m", frame.cutoff_rad_per_m[subject.frequency]);
+  }
+  canvas.text(kMargin, 47, subtitle, kSubtitleStyle);
+}
+
+std::vector<std::string> notes_of(const View& view, const ImageFrame& frame) {
+  std::size_t lost = 0;
+  std::size_t above = 0;
+  for (const std::complex<float> pixel : view.pixels) {
+    if (!is_finite(pixel)) {
+      ++lost;
+      continue;
+    }
+    above += magnitude_of(pixel) > view.top ? 1U : 0U;
+  }
+  std::vector<std::string> notes;
+  if (frame.flags != 0) {
+    notes.push_back(fmt::format("Frame: {}.", flags_in_words(frame.flags)));
+  }
+  if (lost > 0) {
+    notes.push_back(fmt::format("Hatched: {} of {} pixels are not finite.", lost, view.pixels.size()));
+  }
+  if (above > 0) {
+    notes.push_back(fmt::format("{} of {} pixels lie above the scale.", above, view.pixels.size()));
+  }
+  if (!(view.maximum > 0.0) && lost < view.pixels.size()) {
+    notes.push_back("The image is zero everywhere: it has no phase.");
+  }
+  return notes;
+}
+
+/// Breaks the notes into lines no wider than `width` pixels, between words.
+std::vector<std::string> wrap(const Canvas& canvas, const std::vector<std::string>& notes, int width) {
+  std::vector<std::string> lines(1);
+  for (const std::string& note : notes) {
+    for (std::size_t start = 0; start < note.size();) {
+      const std::size_t end = std::min(note.find(' ', start), note.size());
+      const std::string word = note.substr(start, end - start);
+      const std::string longer = lines.back().empty() ? word : lines.back() + (start == 0 ? "   " : " ") + word;
+      if (canvas.text_width(longer, kNoteStyle) > width && !lines.back().empty()) {
+        lines.push_back(word);
+      } else {
+        lines.back() = longer;
+      }
+      start = end + 1;
+    }
+  }
+  return lines.back().empty() ? std::vector<std::string>() : lines;
+}
+
+}  // namespace
+
+std::string flags_in_words(std::uint32_t flags) {
+  struct Word {
+    std::uint32_t flag;
+    std::string_view text;
+  };
+  static constexpr std::array<Word, 7> kWords = {
+      {{kFlagExtrapolationFellBack, "extrapolation fell back to zero padding"},
+       {kFlagMaskedMicrophones, "dead or masked microphones interpolated"},
+       {kFlagMissingBits, "missing bits"},
+       {kFlagOverload, "overload"},
+       {kFlagNonFiniteInput, "non-finite input interpolated"},
+       {kFlagClipped, "clipped microphones"},
+       {kFlagWavenumberAboveNyquist, "k above \u03c0/pitch"}}};
+  std::string text;
+  const auto append = [&](std::string_view word) { text += (text.empty() ? "" : ", ") + std::string(word); };
+  for (const Word& word : kWords) {
+    if ((flags & word.flag) != 0) {
+      append(word.text);
+      flags &= ~word.flag;
+    }
+  }
+  if (flags != 0) {
+    append(fmt::format("flags 0x{:x}", flags));
+  }
+  return text;
+}
+
+void write_picture(const std::filesystem::path& path, const ImagesHeader& header, const ImageFrame& frame,
+                   const PictureSubject& subject, const PictureOptions& options) {
+  check(header, frame, subject, options);
+  const PictureLayout layout = picture_layout(header, options);
+  const View view = view_of(header, frame, subject, options);
+  const std::vector<std::string> notes = wrap(Canvas(1, 1), notes_of(view, frame), layout.width - 2 * kMargin);
+
+  Canvas canvas(layout.width, layout.height + kNoteHeight * static_cast<int>(notes.size()));
+  draw_titles(canvas, header, frame, subject);
+  draw_magnitude(canvas, layout, header, view);
+  draw_phase(canvas, layout, header, view);
+  double y = layout.height;
+  for (const std::string& note : notes) {
+    canvas.text(kMargin, y, note, kNoteStyle);
+    y += kNoteHeight;
+  }
+  canvas.write_png(path);
+}
+
+void write_frame_pictures(const std::filesystem::path& directory, const ImagesHeader& header, const ImageFrame& frame,
+                          std::uint64_t frame_index, const PictureOptions& options) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    throw IoError(fmt::format("{}: cannot make the folder for pictures: {}", directory.string(), error.message()));
+  }
+  for (std::size_t plane = 0; plane < header.planes_m.size(); ++plane) {
+    for (std::size_t frequency = 0; frequency < header.frequencies_hz.size(); ++frequency) {
+      const PictureSubject subject = {frame_index, plane, frequency};
+      write_picture(directory / picture_name(header, subject), header, frame, subject, options);
+    }
+  }
+}
+
+}  // namespace nearfield

@@ -1,0 +1,427 @@
+#include "config/config.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <sstream>
+
+#include "config/written_file.hpp"
+#include "config/yaml_reader.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+using Lines = std::vector<std::string>;
+
+Settings load_text(const std::string& text, const Lines& overrides = {}) {
+  return load_settings(WrittenFile(text).path(), overrides);
+}
+
+/// The lines of the ConfigError, each from the file's bare name on; none when there is no error.
+Lines errors_of(const std::string& text, const Lines& overrides = {}) {
+  const WrittenFile file(text);
+  Lines lines;
+  try {
+    load_settings(file.path(), overrides);
+  } catch (const ConfigError& error) {
+    std::istringstream stream(error.what());
+    const std::string folder = file.folder().string() + "/";
+    for (std::string line; std::getline(stream, line);) {
+      lines.push_back(line.starts_with(folder) ? line.substr(folder.size()) : line);
+    }
+  }
+  return lines;
+}
+
+TEST(Config, DefaultsAreTheContracts) {
+  for (const Settings& settings : {load_settings("", {}), load_text("")}) {
+    EXPECT_EQ(settings.array.geometry, (ArrayGeometry{32, 32, 0.02, 0.02}));
+    EXPECT_EQ(settings.array.sensitivity_dbfs, -26.0);
+    EXPECT_EQ(settings.front_end.window_samples, 1024);
+    EXPECT_EQ(settings.holography.planes_m, std::vector<double>{0.0});
+    EXPECT_EQ(settings.holography.extrapolation.method, Extrapolation::kPlpbp);
+    EXPECT_EQ(settings.holography.filter.cutoff_rule, CutoffRule::kDynamicRange);
+    EXPECT_THAT(settings.explicit_keys, IsEmpty());
+  }
+}
+
+TEST(Config, ReadsEveryKey) {
+  const Settings settings = load_text(
+      "version: 1\n"
+      "array: {rows: 12, columns: 20, pitch_x_m: 0.01, pitch_y_m: 0.015, layout: row-major, sensitivity_dbfs: -30.5,\n"
+      "        dead_channels: [3, 239], calibration: /c.h5}\n"
+      "medium: {sound_speed_m_s: 340, density_kg_m3: 1.3}\n"
+      "front_end: {kind: decimated_fft, window: none, decimation: 32, window_samples: 1050, hop_samples: 7,\n"
+      "            frequencies_hz: [500, 100.5, 900]}\n"
+      "holography: {standoff_m: 0.04, planes_m: [-0.01, 0.039], quantity: normal_velocity, upsample: 3,\n"
+      "             extrapolation: {method: lpbp, order: 5, factor: 2.5},\n"
+      "             filter: {kind: tikhonov, cutoff_rad_per_m: [50, 60, 70], dynamic_range_db: 25, slope: 0.2,\n"
+      "                      tikhonov_lambda: 1e-2}}\n"
+      "device: {platform: Portable Computing, index: 2, fft: clfft}\n");
+  EXPECT_EQ(settings.array.geometry, (ArrayGeometry{12, 20, 0.01, 0.015}));
+  EXPECT_EQ(settings.array.layout, WireLayout::kRowMajor);
+  EXPECT_EQ(settings.array.sensitivity_dbfs, -30.5);
+  EXPECT_THAT(settings.array.dead_channels, ElementsAre(3, 239));
+  EXPECT_EQ(settings.array.calibration_path, "/c.h5");
+  EXPECT_EQ(settings.medium.sound_speed_m_s, 340.0);
+  EXPECT_EQ(settings.medium.density_kg_m3, 1.3);
+  EXPECT_EQ(settings.front_end.window, WindowKind::kNone);
+  EXPECT_EQ(settings.front_end.window_samples, 1050);
+  EXPECT_EQ(settings.front_end.hop_samples, 7);
+  EXPECT_THAT(settings.front_end.frequencies_hz, ElementsAre(500.0, 100.5, 900.0));
+  EXPECT_EQ(settings.holography.standoff_m, 0.04);
+  EXPECT_THAT(settings.holography.planes_m, ElementsAre(-0.01, 0.039));
+  EXPECT_EQ(settings.holography.quantity, Quantity::kNormalVelocity);
+  EXPECT_EQ(settings.holography.upsample, 3);
+  EXPECT_EQ(settings.holography.extrapolation.method, Extrapolation::kLpbp);
+  EXPECT_EQ(settings.holography.extrapolation.order, 5);
+  EXPECT_EQ(settings.holography.extrapolation.factor, 2.5);
+  EXPECT_EQ(settings.holography.filter.kind, FilterKind::kTikhonov);
+  EXPECT_EQ(settings.holography.filter.cutoff_rule, CutoffRule::kGiven);
+  EXPECT_THAT(settings.holography.filter.cutoff_rad_per_m, ElementsAre(50.0, 60.0, 70.0));
+  EXPECT_EQ(settings.holography.filter.dynamic_range_db, 25.0);
+  EXPECT_EQ(settings.holography.filter.slope, 0.2);
+  EXPECT_EQ(settings.holography.filter.tikhonov_lambda, 1e-2);
+  EXPECT_EQ(settings.device.platform, "Portable Computing");
+  EXPECT_EQ(settings.device.index, 2);
+  EXPECT_EQ(settings.device.fft, "clfft");
+  EXPECT_EQ(settings.explicit_keys.size(), 31U);
+}
+
+TEST(Config, RemembersWhatTheUserGave) {
+  const Settings settings = load_text("array: {rows: 32, calibration: null}\nholography: {filter: {slope: 0.1}}\n",
+                                      {"front_end.frequencies_hz=[100, 200]"});
+  EXPECT_THAT(settings.explicit_keys, UnorderedElementsAre("array.rows", "array.calibration", "holography.filter.slope",
+                                                           "front_end.frequencies_hz"));
+}
+
+TEST(Config, OverridesWinTheLastMost) {
+  const Settings settings = load_text(
+      "holography: {standoff_m: 0.1, filter: {cutoff_rad_per_m: 100}}\n",
+      {"holography.standoff_m=0.2", "holography.standoff_m=0.3", "holography.filter={slope: 0.4}",
+       "holography.filter.cutoff_rad_per_m=dynamic_range", "holography.planes_m=[0.01, 0.02]", "device.platform=a=b"});
+  EXPECT_EQ(settings.holography.standoff_m, 0.3);
+  EXPECT_EQ(settings.holography.filter.slope, 0.4);
+  EXPECT_EQ(settings.holography.filter.cutoff_rule, CutoffRule::kDynamicRange);
+  EXPECT_THAT(settings.holography.filter.cutoff_rad_per_m, IsEmpty());
+  EXPECT_THAT(settings.holography.planes_m, ElementsAre(0.01, 0.02));
+  EXPECT_EQ(settings.device.platform, "a=b");
+}
+
+TEST(Config, RefusesBadOverrides) {
+  const auto error = [](const std::string& text) { return errors_of("", {text}); };
+  for (const std::string bad : {"", "=1", "array.rows", "array..rows=1", ".rows=1", "a.=1", "a.b.c.d.e.f.g.h.i=1"}) {
+    EXPECT_THAT(error(bad),
+                ElementsAre("--set: expected KEY=VALUE, such as holography.standoff_m=0.03, found \"" + bad + "\""));
+  }
+  EXPECT_THAT(error("array.rows=many"),
+              ElementsAre("--set: array.rows: expected an integer from 1 to 64, found \"many\""));
+  EXPECT_THAT(error("array.rows="), ElementsAre("--set: array.rows: expected an integer from 1 to 64, found nothing"));
+  EXPECT_THAT(error("array.row=3"), ElementsAre("--set: array.row: unknown key; did you mean array.rows?"));
+  EXPECT_THAT(error("array=3"), ElementsAre(HasSubstr("--set: array: expected a mapping")));
+  EXPECT_THAT(error("holography.planes_m=[0, 1"),
+              ElementsAre(HasSubstr("--set holography.planes_m: expected YAML, found a syntax error")));
+  EXPECT_THAT(error("holography.planes_m=[0, 0.05]"), IsEmpty());  // the capture may stand farther off
+  EXPECT_THAT(error("holography={planes_m: [0, 0.05], standoff_m: 0.05}"),
+              ElementsAre(HasSubstr("--set: holography.planes_m[1]: expected a plane")));
+}
+
+struct BadSetting {
+  std::string yaml;
+  std::string message;  ///< part of it
+};
+
+TEST(Config, RefusesValuesOutOfRange) {
+  const std::vector<BadSetting> cases = {
+      {"version: 2", "version: expected 1, found \"2\""},
+      {"array: {rows: 0}", "array.rows: expected an integer from 1 to 64, found \"0\""},
+      {"array: {columns: 65}", "array.columns: expected an integer from 1 to 64, found \"65\""},
+      {"array: {pitch_x_m: 0}", "array.pitch_x_m: expected a length > 0 m, found \"0\""},
+      {"array: {pitch_y_m: 1e-9}", "array.pitch_y_m: expected a length from 1e-06 to 100 m, found \"1e-9\""},
+      {"array: {layout: spiral}", "array.layout: expected one of sorama-cam, row-major, found \"spiral\""},
+      {"array: {sensitivity_dbfs: 1000}", "array.sensitivity_dbfs: expected a level"},
+      {"array: {dead_channels: [0, -1]}", "array.dead_channels[1]: expected an integer from 0 to 4095, found \"-1\""},
+      {"array: {calibration: [a]}", "array.calibration: expected a text, found a list of 1"},
+      {"array: {calibration: ''}", "array.calibration: expected a path or null, found the text \"\""},
+      {"medium: {sound_speed_m_s: 0}", "medium.sound_speed_m_s: expected a speed"},
+      {"medium: {density_kg_m3: -1}", "medium.density_kg_m3: expected a density"},
+      {"front_end: {kind: fft}", "front_end.kind: expected decimated_fft, found \"fft\""},
+      {"front_end: {window: hamming}", "front_end.window: expected one of hann, none, found \"hamming\""},
+      {"front_end: {decimation: 16}", "front_end.decimation: expected 32, found \"16\""},
+      {"front_end: {window_samples: 15}", "front_end.window_samples: expected an integer from 16 to 65536"},
+      {"front_end: {window_samples: 65537}", "front_end.window_samples: expected an integer from 16 to 65536"},
+      {"front_end: {window_samples: 1023}", "expected a product of powers of 2, 3, 5 and 7 (the next one is 1024)"},
+      {"front_end: {hop_samples: 0}", "front_end.hop_samples: expected an integer >= 1, found \"0\""},
+      {"front_end: {hop_samples: 2147483648}", "front_end.hop_samples: expected an integer >= 1"},
+      {"front_end: {frequencies_hz: []}", "front_end.frequencies_hz: expected 1 to 1000 frequencies, found an empty"},
+      {"front_end: {frequencies_hz: [1, 0]}", "front_end.frequencies_hz[1]: expected a frequency > 0 Hz, found \"0\""},
+      {"front_end: {frequencies_hz: [1, 2, 1.0]}",
+       "front_end.frequencies_hz[2]: expected each frequency once, found 1"},
+      {"holography: {standoff_m: 3 cm}", "holography.standoff_m: expected a length > 0 m, found \"3 cm\""},
+      {"holography: {planes_m: []}", "holography.planes_m: expected 1 to 64 planes, found an empty list"},
+      {"holography: {planes_m: [.nan]}", "holography.planes_m[0]: expected a position from -100 to 100 m"},
+      {"holography: {quantity: intensity}", "expected one of pressure, normal_velocity, found \"intensity\""},
+      {"holography: {upsample: 9}", "holography.upsample: expected an integer from 1 to 8, found \"9\""},
+      {"holography: {extrapolation: {method: burg}}", "expected one of plpbp, lpbp, edge, zero, found \"burg\""},
+      {"holography: {extrapolation: {order: 63}}", "extrapolation.order: expected an integer from 1 to 62"},
+      {"holography: {extrapolation: {factor: 0.5}}", "extrapolation.factor: expected a factor from 1 to 8"},
+      {"holography: {filter: {kind: hann}}", "filter.kind: expected one of cos, tikhonov, none, found \"hann\""},
+      {"holography: {filter: {slope: 0}}", "filter.slope: expected a slope > 0, at most 2, found \"0\""},
+      {"holography: {filter: {tikhonov_lambda: -1}}", "filter.tikhonov_lambda: expected a number > 0"},
+      {"holography: {filter: {dynamic_range_db: 0}}", "filter.dynamic_range_db: expected a range > 0 dB"},
+      {"holography: {filter: {cutoff_rad_per_m: 0}}",
+       "expected a wavenumber > 0 rad/m (or the word dynamic_range), or"},
+      {"holography: {filter: {cutoff_rad_per_m: []}}",
+       "expected a wavenumber > 0 rad/m, a list with one per frequency"},
+      {"device: {platform: ''}", "device.platform: expected auto or a part of a platform's name"},
+      {"device: {index: -1}", "device.index: expected an integer from 0 to 1023, found \"-1\""},
+      {"device: {fft: fftw}", "device.fft: expected one of auto, clfft, found \"fftw\""},
+      {"- 1", "expected a mapping"},
+      {"array: 5", "array: expected a mapping"},
+  };
+  for (const BadSetting& bad : cases) {
+    EXPECT_THAT(errors_of(bad.yaml), ElementsAre(AllOf(testing::StartsWith("lab.yaml:1: "), HasSubstr(bad.message))))
+        << bad.yaml;
+  }
+}
+
+TEST(Config, SaysWhatIsNotPartOfThisVersion) {
+  for (const std::string kind : {"popcount", "dot_product", "walsh_fourier"}) {
+    EXPECT_THAT(errors_of("front_end: {kind: " + kind + "}"),
+                ElementsAre("lab.yaml:1: front_end.kind: expected decimated_fft (" + kind +
+                            " is not part of this version), found \"" + kind + "\""));
+  }
+  EXPECT_THAT(
+      errors_of("holography: {filter: {cutoff_rad_per_m: auto}}"),
+      ElementsAre("lab.yaml:1: holography.filter.cutoff_rad_per_m: expected a wavenumber > 0 rad/m, a list with "
+                  "one per frequency, or dynamic_range (auto is not part of this version), found \"auto\""));
+  EXPECT_THAT(errors_of("front_end: {popcount: {order: 1}, walsh_fourier: {}}\ndevice: {batch: 1}\n"),
+              ElementsAre("lab.yaml:1: front_end.popcount: not part of this version; remove it",
+                          "lab.yaml:1: front_end.walsh_fourier: not part of this version; remove it",
+                          "lab.yaml:2: device.batch: not part of this version; remove it"));
+}
+
+TEST(Config, ReportsEveryProblemAtOnce) {
+  EXPECT_THAT(
+      errors_of("array:\n  rows: 32.0\n  colums: 8\nholography:\n  stand_off_m: 1\n  standoff_m: 0.05\n"
+                "  planes_m: [0.06]\nfront_end: {hop_samples: 1e3}\n",
+                {"medium.density_kg_m3=air", "nonsense"}),
+      ElementsAre("lab.yaml:2: array.rows: expected an integer from 1 to 64, found \"32.0\"",
+                  "lab.yaml:3: array.colums: unknown key; did you mean array.columns?",
+                  "lab.yaml:8: front_end.hop_samples: expected an integer >= 1, found \"1e3\"",
+                  "lab.yaml:5: holography.stand_off_m: unknown key; did you mean holography.standoff_m?",
+                  HasSubstr("--set: medium.density_kg_m3: expected a density"), HasSubstr("--set: expected KEY=VALUE"),
+                  HasSubstr("lab.yaml:7: holography.planes_m[0]: expected a plane from -0.05 m")));
+}
+
+TEST(Config, RefusesContradictionsBetweenGivenKeys) {
+  const std::vector<BadSetting> cases = {
+      {"array: {rows: 8, columns: 8, layout: sorama-cam}", "array.layout: sorama-cam expects 32 x 32 microphones"},
+      {"array: {rows: 8, columns: 8, dead_channels: [64]}", "array.dead_channels[0]: expected a channel"},
+      {"array: {rows: 3}", "holography.extrapolation.method: plpbp expects at least 4 rows of microphones, found 3"},
+      {"array: {columns: 1}", "holography.extrapolation.method: plpbp expects at least 4 columns of microphones"},
+      {"holography: {standoff_m: 0.03, planes_m: [0, 0.03]}", "holography.planes_m[1]: expected a plane"},
+      {"holography: {standoff_m: 0.03, planes_m: [-0.031]}", "holography.planes_m[0]: expected a plane"},
+      {"holography: {filter: {cutoff_rad_per_m: [1, 2, 3]}}", "expected one cut-off, or one for each of 2 frequencies"},
+  };
+  for (const BadSetting& bad : cases) {
+    EXPECT_THAT(errors_of(bad.yaml), ElementsAre(HasSubstr(bad.message))) << bad.yaml;
+  }
+  EXPECT_THAT(errors_of("array: {rows: 8, columns: 8}"), IsEmpty());
+  EXPECT_THAT(errors_of("array: {dead_channels: [2000]}"), IsEmpty());
+  EXPECT_THAT(errors_of("array: {rows: 1, columns: 2}\nholography: {extrapolation: {method: edge}}"), IsEmpty());
+  EXPECT_THAT(errors_of("holography: {standoff_m: 0.03, planes_m: [-0.03, 0.0299]}"), IsEmpty());
+}
+
+TEST(Config, DoesNotBlameTheDefaultOfAWrongKey) {
+  EXPECT_THAT(errors_of("front_end: {frequencies_hz: [1, 2, x]}\nholography: {filter: {cutoff_rad_per_m: [1, 2, 3]}}"),
+              ElementsAre(HasSubstr("front_end.frequencies_hz[2]: expected a frequency")));
+}
+
+TEST(Config, FindsTheCalibrationBesideTheFile) {
+  const WrittenFile file("array: {calibration: gains/c.h5}\n");
+  EXPECT_EQ(load_settings(file.path(), {}).array.calibration_path, (file.folder() / "gains/c.h5").string());
+  EXPECT_EQ(load_settings(file.path(), {"array.calibration=c.h5"}).array.calibration_path,
+            (std::filesystem::current_path() / "c.h5").string());
+  EXPECT_EQ(load_settings(file.path(), {"array.calibration=null"}).array.calibration_path, "");
+}
+
+TEST(Config, PassesSyntaxErrorsAndMissingFilesOn) {
+  EXPECT_THAT(errors_of("array: {rows: [}\n", {"x"}),
+              ElementsAre(HasSubstr("lab.yaml:1:16: expected YAML, found a syntax error"), HasSubstr("KEY=VALUE")));
+  EXPECT_THROW(load_settings("/nowhere/lab.yaml", {}), NoInputError);
+}
+
+// --- to_yaml -----------------------------------------------------------------------------------------------------
+
+class RandomSettings {
+ public:
+  explicit RandomSettings(unsigned seed) : random_(seed) {}
+
+  Settings draw() {
+    Settings settings;
+    ArraySettings& array = settings.array;
+    array.geometry = {integer(4, 64), integer(4, 64), number(1e-3, 1.0), number(1e-3, 1.0)};
+    array.layout = WireLayout::kRowMajor;
+    array.sensitivity_dbfs = number(-100.0, 50.0);
+    array.dead_channels.resize(random_() % 5);
+    for (int& channel : array.dead_channels) {
+      channel = integer(0, 15);
+    }
+    array.calibration_path = flip() ? "" : "/tmp/a \"b\" \\ \xc3\xa9 \t#: {}" + std::to_string(random_());
+    settings.medium = {number(100.0, 2000.0), number(0.1, 10.0)};
+    FrontEndSettings& front_end = settings.front_end;
+    front_end.window = flip() ? WindowKind::kHann : WindowKind::kNone;
+    front_end.window_samples = 1 << integer(4, 16);
+    front_end.hop_samples = integer(1, 2147483647);
+    front_end.frequencies_hz = distinct(1 + random_() % 6, 1e-3, 2e4);
+    draw_holography(settings.holography, front_end.frequencies_hz.size());
+    const std::vector<std::string> platforms = {"auto", "~", "NVIDIA CUDA", "'1': [#", "null", "3"};
+    settings.device = {platforms[random_() % platforms.size()], integer(0, 1023), flip() ? "auto" : "clfft"};
+    return settings;
+  }
+
+ private:
+  void draw_holography(HolographySettings& holography, std::size_t frequencies) {
+    holography.standoff_m = number(1e-3, 1.0);
+    holography.planes_m = distinct(1 + random_() % 4, -holography.standoff_m, holography.standoff_m);
+    holography.quantity = flip() ? Quantity::kPressure : Quantity::kNormalVelocity;
+    holography.upsample = integer(1, 8);
+    holography.extrapolation = {static_cast<Extrapolation>(integer(0, 3)), integer(1, 62), number(1.0, 8.0)};
+    FilterSettings& filter = holography.filter;
+    filter.kind = static_cast<FilterKind>(integer(0, 2));
+    filter.cutoff_rule = flip() ? CutoffRule::kGiven : CutoffRule::kDynamicRange;
+    if (filter.cutoff_rule == CutoffRule::kGiven) {
+      filter.cutoff_rad_per_m = distinct(flip() ? 1 : frequencies, 1e-2, 1e3);
+    }
+    filter.dynamic_range_db = number(1.0, 100.0);
+    filter.slope = number(1e-3, 2.0);
+    filter.tikhonov_lambda = number(1e-12, 1.0);
+  }
+
+  int integer(int minimum, int maximum) { return std::uniform_int_distribution(minimum, maximum)(random_); }
+  double number(double minimum, double maximum) { return std::uniform_real_distribution(minimum, maximum)(random_); }
+  bool flip() { return integer(0, 1) == 1; }
+  std::vector<double> distinct(std::size_t count, double minimum, double maximum) {
+    std::vector<double> values(count);
+    for (double& value : values) {
+      value = number(minimum, maximum);
+    }
+    return values;
+  }
+
+  std::mt19937 random_;
+};
+
+void expect_equal(const Settings& a, const Settings& b) {
+  EXPECT_EQ(a.array.geometry, b.array.geometry);
+  EXPECT_EQ(a.array.layout, b.array.layout);
+  EXPECT_EQ(a.array.sensitivity_dbfs, b.array.sensitivity_dbfs);
+  EXPECT_EQ(a.array.dead_channels, b.array.dead_channels);
+  EXPECT_EQ(a.array.calibration_path, b.array.calibration_path);
+  EXPECT_EQ(a.medium.sound_speed_m_s, b.medium.sound_speed_m_s);
+  EXPECT_EQ(a.medium.density_kg_m3, b.medium.density_kg_m3);
+  EXPECT_EQ(a.front_end.kind, b.front_end.kind);
+  EXPECT_EQ(a.front_end.window, b.front_end.window);
+  EXPECT_EQ(a.front_end.decimation, b.front_end.decimation);
+  EXPECT_EQ(a.front_end.window_samples, b.front_end.window_samples);
+  EXPECT_EQ(a.front_end.hop_samples, b.front_end.hop_samples);
+  EXPECT_EQ(a.front_end.frequencies_hz, b.front_end.frequencies_hz);
+  EXPECT_EQ(a.holography.standoff_m, b.holography.standoff_m);
+  EXPECT_EQ(a.holography.planes_m, b.holography.planes_m);
+  EXPECT_EQ(a.holography.quantity, b.holography.quantity);
+  EXPECT_EQ(a.holography.upsample, b.holography.upsample);
+  EXPECT_EQ(a.holography.extrapolation.method, b.holography.extrapolation.method);
+  EXPECT_EQ(a.holography.extrapolation.order, b.holography.extrapolation.order);
+  EXPECT_EQ(a.holography.extrapolation.factor, b.holography.extrapolation.factor);
+  EXPECT_EQ(a.holography.filter.kind, b.holography.filter.kind);
+  EXPECT_EQ(a.holography.filter.cutoff_rule, b.holography.filter.cutoff_rule);
+  EXPECT_EQ(a.holography.filter.cutoff_rad_per_m, b.holography.filter.cutoff_rad_per_m);
+  EXPECT_EQ(a.holography.filter.dynamic_range_db, b.holography.filter.dynamic_range_db);
+  EXPECT_EQ(a.holography.filter.slope, b.holography.filter.slope);
+  EXPECT_EQ(a.holography.filter.tikhonov_lambda, b.holography.filter.tikhonov_lambda);
+  EXPECT_EQ(a.device.platform, b.device.platform);
+  EXPECT_EQ(a.device.index, b.device.index);
+  EXPECT_EQ(a.device.fft, b.device.fft);
+}
+
+TEST(Config, ToYamlReadsBackExactly) {
+  RandomSettings random(4711);
+  for (int draw = 0; draw < 300; ++draw) {
+    const Settings settings = random.draw();
+    SCOPED_TRACE(to_yaml(settings));
+    expect_equal(load_text(to_yaml(settings)), settings);
+  }
+}
+
+TEST(Config, TheAnnotatedFileIsCompleteAndHoldsTheDefaults) {
+  const Settings annotated = load_settings(NEARFIELD_SOURCE_DIR "/config/nearfield.yaml", {});
+  expect_equal(annotated, Settings{});
+  EXPECT_EQ(annotated.explicit_keys, load_text(to_yaml(Settings{})).explicit_keys);
+}
+
+TEST(Config, LetsNothingButItsOwnErrorsOut) {
+  const std::string whole = to_yaml(Settings{});
+  std::mt19937 random(99);
+  int refused = 0;
+  for (int draw = 0; draw < 2000; ++draw) {
+    std::string bytes = whole;
+    for (int change = 0; change <= draw % 4; ++change) {
+      bytes[random() % bytes.size()] = static_cast<char>(random() % 256);
+    }
+    EXPECT_NO_THROW(refused += errors_of(bytes).empty() ? 0 : 1) << testing::PrintToString(bytes);
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+// --- validate ----------------------------------------------------------------------------------------------------
+
+std::string validation_error(const Settings& settings, double sample_rate_hz) {
+  try {
+    validate(settings, sample_rate_hz);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Validate, HoldsFrequenciesBelowNyquist) {
+  Settings settings;
+  settings.front_end.frequencies_hz = {100.0, 23437.5, 23438.0};
+  EXPECT_EQ(validation_error(settings, 46875.0),
+            "front_end.frequencies_hz[2]: expected at most 23437.5 Hz, half of the 46875 Hz that remain after "
+            "decimation, found 23438 Hz");
+  EXPECT_EQ(validation_error(settings, 46876.0), "");
+  EXPECT_EQ(validation_error(settings, 0.0), "");
+  settings.front_end.frequencies_hz = {22.0};
+  EXPECT_THAT(validation_error(settings, 46875.0),
+              HasSubstr("front_end.frequencies_hz[0]: expected at least 22.8882 Hz"));
+  EXPECT_EQ(validation_error(settings, 0.0), "");
+}
+
+TEST(Validate, JudgesTheGeometryOfTheInput) {
+  Settings settings;
+  settings.array.geometry.rows = 3;
+  settings.array.dead_channels = {95, 96};
+  settings.holography.planes_m = {0.0, 0.03};
+  settings.holography.filter.cutoff_rule = CutoffRule::kGiven;
+  settings.holography.filter.cutoff_rad_per_m = {1, 2, 3};
+  EXPECT_THAT(validation_error(settings, 46875.0),
+              AllOf(HasSubstr("array.dead_channels[1]: "), HasSubstr("holography.planes_m[1]: "),
+                    HasSubstr("holography.extrapolation.method: "), HasSubstr("holography.filter.cutoff_rad_per_m: "),
+                    testing::Not(HasSubstr("array.layout"))));
+  settings.explicit_keys.insert("array.layout");
+  EXPECT_THAT(validation_error(settings, 46875.0), HasSubstr("array.layout: sorama-cam expects 32 x 32"));
+  EXPECT_EQ(validation_error(Settings{}, 46875.0), "");
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -1,0 +1,17 @@
+#include "nearfield/fft_length.hpp"
+
+#include <gtest/gtest.h>
+
+namespace nearfield {
+namespace {
+
+TEST(FftLength, RoundsUpToSmallPrimes) {
+  EXPECT_TRUE(is_fft_length(96));
+  EXPECT_FALSE(is_fft_length(97));
+  EXPECT_FALSE(is_fft_length(0));
+  EXPECT_EQ(next_fft_length(33), 35);
+  EXPECT_EQ(next_fft_length(96), 96);
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -6,11 +6,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "nearfield/error.hpp"
 #include "nearfield/geometry.hpp"
+#include "simulate/interpolator.hpp"
 
 namespace nearfield {
+namespace {
+
+/// Up to here the converter goes to an eighth of the bit rate and the interpolator does the rest, which takes an eighth
+/// of the time; the interpolator's band is what such a recording can hold.
+constexpr double kHighestRateInTwoStepsHz = 96000.0;
+
+}  // namespace
 
 struct SoundFile::State {
   struct Close {
@@ -64,6 +73,7 @@ struct Resampler::State {
   std::size_t channels;
   double ratio;
   std::unique_ptr<SRC_STATE, Delete> converter;
+  std::optional<Interpolator> interpolator;
   std::vector<float> block;
 };
 
@@ -73,6 +83,10 @@ Resampler::Resampler(int channels, double sample_rate_hz) : state_(std::make_uni
   if (!(state_->ratio >= 1.0) || src_is_valid_ratio(state_->ratio) == 0) {
     throw DataError(fmt::format("sample rate: expected {:.6g} to {:.6g} Hz, found {:.6g} Hz", kBitRateHz / 256,
                                 kBitRateHz, sample_rate_hz));
+  }
+  if (sample_rate_hz <= kHighestRateInTwoStepsHz) {
+    state_->ratio /= static_cast<double>(Interpolator::kFactor);
+    state_->interpolator.emplace(state_->channels);
   }
   int error = 0;
   state_->converter.reset(src_new(SRC_SINC_BEST_QUALITY, channels, &error));
@@ -90,8 +104,8 @@ void Resampler::process(std::span<const float> input, bool last, std::vector<flo
   state_->block.resize(kBlockSamples * state_->channels);
   std::size_t used = 0;
   const std::size_t samples = input.size() / state_->channels;
-  while (true) {
-    SRC_DATA data{};
+  SRC_DATA data{};
+  do {
     data.data_in = input.data() + used * state_->channels;
     data.input_frames = static_cast<long>(samples - used);
     data.data_out = state_->block.data();
@@ -102,11 +116,15 @@ void Resampler::process(std::span<const float> input, bool last, std::vector<flo
       throw DataError(fmt::format("resampling failed: {}", src_strerror(error)));
     }
     used += static_cast<std::size_t>(data.input_frames_used);
-    const auto made = static_cast<std::size_t>(data.output_frames_gen) * state_->channels;
-    output.insert(output.end(), state_->block.begin(), state_->block.begin() + static_cast<std::ptrdiff_t>(made));
-    if (data.output_frames_gen == 0 && data.input_frames_used == 0) {
-      return;
+    const auto made = std::span(state_->block).first(static_cast<std::size_t>(data.output_frames_gen) * state_->channels);
+    if (state_->interpolator) {
+      state_->interpolator->process(made, output);
+    } else {
+      output.insert(output.end(), made.begin(), made.end());
     }
+  } while (data.output_frames_gen > 0 || data.input_frames_used > 0);
+  if (last && state_->interpolator) {
+    state_->interpolator->finish(output);
   }
 }
 

@@ -1,0 +1,82 @@
+#include "simulate/sound_file.hpp"
+
+#include <gtest/gtest.h>
+#include <sndfile.h>
+
+#include <cmath>
+#include <fstream>
+#include <numbers>
+
+#include "nearfield/error.hpp"
+#include "nearfield/geometry.hpp"
+#include "simulate/spectrum.hpp"
+#include "simulate/temporary_folder.hpp"
+
+namespace nearfield {
+namespace {
+
+using std::numbers::pi;
+using testing::TemporaryFolder;
+using testing::write_wav;
+
+std::vector<float> two_tones(std::size_t samples, double rate_hz) {
+  std::vector<float> values;
+  for (std::size_t n = 0; n < samples; ++n) {
+    const double t = static_cast<double>(n) / rate_hz;
+    values.push_back(static_cast<float>(0.5 * std::cos(2 * pi * 1000 * t + 0.3)));
+    values.push_back(static_cast<float>(0.2 * std::sin(2 * pi * 7000 * t)));
+  }
+  return values;
+}
+
+TEST(SoundFile, ReadsWhatWasWritten) {
+  const TemporaryFolder folder;
+  const auto values = two_tones(100, 48000);
+  write_wav(folder / "a.wav", 48000, 2, values);
+  const SoundFile file(folder / "a.wav");
+  EXPECT_EQ(file.sample_rate_hz(), 48000.0);
+  EXPECT_EQ(file.samples(), 100U);
+  EXPECT_EQ(file.channels(), 2);
+  std::vector<float> found(20);
+  file.read(90, found);
+  EXPECT_TRUE(std::equal(found.begin(), found.end(), values.begin() + 180));
+  EXPECT_THROW(file.read(95, found), DataError);
+}
+
+TEST(SoundFile, MissingEmptyAndForeignFiles) {
+  const TemporaryFolder folder;
+  EXPECT_THROW(SoundFile(folder / "none.wav"), NoInputError);
+  std::ofstream(folder / "text.wav") << "no sound";
+  EXPECT_THROW(SoundFile(folder / "text.wav"), DataError);
+  write_wav(folder / "empty.wav", 48000, 1, {});
+  EXPECT_THROW(SoundFile(folder / "empty.wav"), DataError);
+}
+
+// No delay: output sample n is the input's signal at n / 1.5 MHz, in the middle of the recording. The converter's own
+// error is below -120 dB; the interpolator's, too. The length may be out by one sample before the interpolator, 8 after it.
+TEST(Resampler, KeepsTheTimeAxis) {
+  for (const double rate_hz : {48000.0, 51200.0, 96000.0, 192000.0}) {
+    const auto values = two_tones(4800, rate_hz);
+    Resampler resampler(2, rate_hz);
+    std::vector<float> output;
+    for (std::size_t first = 0; first < values.size(); first += 1000) {
+      const std::size_t count = std::min<std::size_t>(1000, values.size() - first);
+      resampler.process(std::span(values).subspan(first, count), first + count == values.size(), output);
+    }
+    EXPECT_NEAR(static_cast<double>(output.size()), 2 * 4800 * kBitRateHz / rate_hz, 32.0);
+    for (std::size_t n = output.size() / 6; n < output.size() / 3; n += 97) {
+      const double t = static_cast<double>(n) / kBitRateHz;
+      EXPECT_NEAR(static_cast<double>(output[2 * n]), 0.5 * std::cos(2 * pi * 1000 * t + 0.3), 2e-6);
+      EXPECT_NEAR(static_cast<double>(output[2 * n + 1]), 0.2 * std::sin(2 * pi * 7000 * t), 2e-6);
+    }
+  }
+}
+
+TEST(Resampler, RefusesRatesOutOfRange) {
+  EXPECT_THROW(Resampler(1, 1000.0), DataError);
+  EXPECT_THROW(Resampler(1, 3e6), DataError);
+  EXPECT_THROW(Resampler(1, 0.0), DataError);
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -1,0 +1,247 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <hdf5.h>
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "support/command.hpp"
+#include "support/recordings.hpp"
+
+/// What a user sees of each bad input: one clear message, the exit code of sysexits.h, and nothing under the final
+/// name.
+namespace nearfield {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Matcher;
+using testing::Not;
+
+constexpr int kUsage = 64, kBadData = 65, kNoInput = 66, kNoDevice = 69, kIo = 74, kBadConfig = 78;
+const std::string kWindow = " --set front_end.window_samples=96 --set front_end.frequencies_hz=[976.5625] ";
+
+class BadInput : public testing::Test {
+ protected:
+  /// Replays `input` and expects this exit code and message, and no output.
+  void expect_refusal(const std::string& input, const std::string& options, int exit_code,
+                      const Matcher<std::string>& message, const std::string& prefix = "") {
+    const auto result = test::run_nearfield("replay " + input + " -o " + output_ + " " + options, prefix);
+    EXPECT_EQ(result.exit_code, exit_code) << result.output;
+    EXPECT_THAT(result.output, AllOf(message, Not(HasSubstr("internal error")), Not(HasSubstr("HDF5-DIAG"))));
+    EXPECT_FALSE(std::filesystem::exists(output_));
+    EXPECT_FALSE(std::filesystem::exists(output_ + ".partial"));
+  }
+  void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+  std::string capture(std::uint64_t bit_times = 32 * 128) {
+    const std::string path = folder_ / "capture.h5";
+    test::write_random_capture(path, bit_times);
+    return path;
+  }
+  test::TemporaryFolder folder_;
+  std::string output_ = folder_ / "images.h5";
+};
+
+TEST_F(BadInput, MissingFile) { expect_refusal(folder_ / "none.h5", "", kNoInput, HasSubstr("none.h5")); }
+
+TEST_F(BadInput, Folder) { expect_refusal(folder_.path(), "", kNoInput, HasSubstr(folder_.path())); }
+
+TEST_F(BadInput, NotHdf5) {
+  write_text(folder_ / "notes.h5", "not an HDF5 file, however it is called");
+  expect_refusal(folder_ / "notes.h5", "", kBadData, HasSubstr("notes.h5"));
+}
+
+TEST_F(BadInput, EmptyFile) {
+  write_text(folder_ / "empty.h5", "");
+  expect_refusal(folder_ / "empty.h5", "", kBadData, HasSubstr("empty.h5"));
+}
+
+TEST_F(BadInput, TruncatedHdf5) {
+  const std::string path = capture();
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+  expect_refusal(path, kWindow, kBadData, HasSubstr("capture.h5"));
+}
+
+TEST_F(BadInput, WrongDataset) {
+  const std::string path = capture();
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Ldelete(file, "/bitstream", H5P_DEFAULT);
+  H5Fclose(file);
+  expect_refusal(path, kWindow, kBadData, AllOf(HasSubstr("capture.h5"), HasSubstr("/bitstream")));
+}
+
+TEST_F(BadInput, WrongRank) {
+  const std::string path = folder_ / "rank.h5";
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hsize_t size = 1000;
+  const hid_t space = H5Screate_simple(1, &size, nullptr);
+  const hid_t set = H5Dcreate2(file, "/time_data", H5T_NATIVE_FLOAT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  H5Dclose(set);
+  H5Sclose(space);
+  H5Fclose(file);
+  expect_refusal(path, kWindow, kBadData, AllOf(HasSubstr("/time_data"), HasSubstr("rank")));
+}
+
+TEST_F(BadInput, ZeroFrames) {
+  SpectraFile file = test::monopole_spectra(1, {1000.0});
+  const std::string path = folder_ / "spectra.h5";
+  write_spectra(path, file);
+  const hid_t h5 = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Ldelete(h5, "/spectra", H5P_DEFAULT);
+  const hsize_t sizes[] = {0, 1, 8, 8};
+  const hid_t type = H5Tcreate(H5T_COMPOUND, 8);
+  H5Tinsert(type, "r", 0, H5T_NATIVE_FLOAT);
+  H5Tinsert(type, "i", 4, H5T_NATIVE_FLOAT);
+  const hid_t space = H5Screate_simple(4, sizes, nullptr);
+  H5Dclose(H5Dcreate2(h5, "/spectra", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  H5Sclose(space);
+  H5Tclose(type);
+  H5Fclose(h5);
+  expect_refusal(path, "", kBadData, HasSubstr("/spectra"));
+}
+
+TEST_F(BadInput, ShorterThanOneWindow) {
+  expect_refusal(capture(32 * 95), kWindow, kBadData,
+                 AllOf(HasSubstr("one window"), HasSubstr("3072 bit-times"), HasSubstr("3040")));
+}
+
+TEST_F(BadInput, NoSuchFrames) {
+  expect_refusal(capture(), kWindow + "--frames 2:3", kBadData, HasSubstr("--frames starts at 2"));
+}
+
+TEST_F(BadInput, ManyMicrophonesNotFinite) {
+  SpectraFile file = test::monopole_spectra(2, {1000.0});
+  for (std::size_t i = 0; i < 7; ++i) {
+    file.spectra[64 + 3 * i] = {std::numeric_limits<float>::quiet_NaN(), 0.0F};
+  }
+  const std::string path = folder_ / "spectra.h5";
+  write_spectra(path, file);
+  const auto result = test::run_nearfield("replay " + path + " -o " + output_);
+  EXPECT_EQ(result.exit_code, kBadData) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("frame 1"), HasSubstr("7 of 64")));
+  EXPECT_FALSE(std::filesystem::exists(output_));
+}
+
+TEST_F(BadInput, AFewMicrophonesNotFiniteAreMaskedAndFlagged) {
+  SpectraFile file = test::monopole_spectra(1, {1000.0});
+  for (std::size_t i = 0; i < 6; ++i) {
+    file.spectra[9 * i] = {std::numeric_limits<float>::quiet_NaN(), 0.0F};
+  }
+  const std::string path = folder_ / "spectra.h5";
+  write_spectra(path, file);
+  const auto result = test::run_nearfield("replay " + path + " -o " + output_);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  const ImageFrame frame = ImagesReader(output_).read(0);
+  EXPECT_EQ(frame.flags, kFlagNonFiniteInput);
+  for (const auto& pixel : frame.images) {
+    ASSERT_TRUE(std::isfinite(pixel.real()) && std::isfinite(pixel.imag()));
+  }
+}
+
+TEST_F(BadInput, GeometryThatDisagrees) {
+  expect_refusal(capture(), kWindow + "--set array.rows=16", kBadConfig,
+                 AllOf(HasSubstr("array.rows"), HasSubstr("16"), HasSubstr("capture.h5"), HasSubstr("8")));
+}
+
+TEST_F(BadInput, ChannelsThatDisagree) {
+  write_time_data(folder_ / "time.h5", 46875.0, 64, test::monopole_samples(200, 976.5625));
+  expect_refusal(folder_ / "time.h5", kWindow, kBadConfig, AllOf(HasSubstr("1024"), HasSubstr("64 channels")));
+}
+
+TEST_F(BadInput, UnknownKeyInFileNamesTheNearest) {
+  write_text(folder_ / "lab.yaml", "version: 1\nholography:\n  stand_off_m: 0.03\n");
+  expect_refusal(capture(), "-c " + (folder_ / "lab.yaml"), kBadConfig,
+                 AllOf(HasSubstr("lab.yaml:3"), HasSubstr("stand_off_m"), HasSubstr("standoff_m")));
+}
+
+TEST_F(BadInput, WrongTypeInFile) {
+  write_text(folder_ / "lab.yaml", "holography:\n  standoff_m: 3 cm\n");
+  expect_refusal(capture(), "-c " + (folder_ / "lab.yaml"), kBadConfig,
+                 AllOf(HasSubstr("lab.yaml:2"), HasSubstr("holography.standoff_m"), HasSubstr("3 cm")));
+}
+
+TEST_F(BadInput, ValueOutOfRange) {
+  expect_refusal(capture(), "--set holography.upsample=99", kBadConfig,
+                 AllOf(HasSubstr("--set"), HasSubstr("holography.upsample"), HasSubstr("99")));
+}
+
+TEST_F(BadInput, FrequencyAboveNyquist) {
+  expect_refusal(capture(), "--set front_end.window_samples=96 --set front_end.frequencies_hz=[24000]", kBadConfig,
+                 AllOf(HasSubstr("front_end.frequencies_hz"), HasSubstr("24000")));
+}
+
+TEST_F(BadInput, MissingConfigFile) {
+  expect_refusal(capture(), "-c " + (folder_ / "none.yaml"), kNoInput, HasSubstr("none.yaml"));
+}
+
+TEST_F(BadInput, NoDevice) {
+  // An empty folder of vendors is a machine without any OpenCL platform.
+  std::filesystem::create_directory(folder_ / "vendors");
+  expect_refusal(capture(), kWindow, kNoDevice, HasSubstr("no OpenCL device"),
+                 "OCL_ICD_VENDORS=" + (folder_ / "vendors/"));
+}
+
+TEST_F(BadInput, UnknownDeviceNamesThoseThereAre) {
+  expect_refusal(capture(), kWindow + "--device nosuchgpu", kNoDevice,
+                 AllOf(HasSubstr("nosuchgpu"), HasSubstr("found \"")));
+}
+
+TEST_F(BadInput, OutputFolderMissing) {
+  output_ = folder_ / "nowhere/images.h5";
+  expect_refusal(capture(), kWindow, kIo, HasSubstr("nowhere"));
+}
+
+TEST_F(BadInput, OutputFolderReadOnly) {
+  // Root may write anywhere but into /proc; others get the same from a folder without write permission.
+  output_ = "/proc/images.h5";
+  expect_refusal(capture(), kWindow, kIo, HasSubstr("/proc/images.h5"));
+}
+
+TEST_F(BadInput, DiskFull) {
+  // 16 blocks of 512 bytes stand for a disk with little room; images of this run take 64 KiB and more.
+  const std::string options = kWindow + "--set front_end.hop_samples=1 --set holography.upsample=4 ";
+  const std::string input = capture(32 * 400);
+  const auto result = test::run_nearfield("replay " + input + " -o " + output_ + " " + options, "ulimit -f 64;");
+  EXPECT_EQ(result.exit_code, kIo) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("images.h5"));
+  EXPECT_FALSE(std::filesystem::exists(output_));
+}
+
+TEST_F(BadInput, AnOlderResultSurvivesAFailedRun) {
+  const std::string input = capture(32 * 128);
+  ASSERT_EQ(test::run_nearfield("replay " + input + " -o " + output_ + kWindow).exit_code, 0);
+  const auto before = std::filesystem::file_size(output_);
+  std::filesystem::resize_file(input, 1000);
+  EXPECT_EQ(test::run_nearfield("replay " + input + " -o " + output_ + kWindow).exit_code, kBadData);
+  EXPECT_EQ(std::filesystem::file_size(output_), before);
+}
+
+TEST_F(BadInput, Usage) {
+  for (const std::string arguments :
+       {"", "nonsense", "replay", "replay in.h5", "replay in.h5 -o out.h5 --frames 5:3", "compare a.h5",
+        "replay in.h5 -o out.h5 --frames x", "replay in.h5 -o out.h5 --engine magic"}) {
+    EXPECT_EQ(test::run_nearfield(arguments).exit_code, kUsage) << arguments;
+  }
+  EXPECT_EQ(test::run_nearfield("--help").exit_code, 0);
+  EXPECT_EQ(test::run_nearfield("replay --help").exit_code, 0);
+}
+
+TEST_F(BadInput, ImagesAreNotARecording) {
+  const std::string input = capture();
+  ASSERT_EQ(test::run_nearfield("replay " + input + " -o " + output_ + kWindow).exit_code, 0);
+  const auto result = test::run_nearfield("replay " + output_ + " -o " + (folder_ / "again.h5"));
+  EXPECT_EQ(result.exit_code, kBadData);
+  EXPECT_THAT(result.output, HasSubstr("images"));
+}
+
+TEST_F(BadInput, SceneErrors) {
+  write_text(folder_ / "scene.yaml", "version: 1\nsources:\n  - {kind: tuba}\nduration: 3\n");
+  const auto result = test::run_nearfield("simulate " + (folder_ / "scene.yaml") + " -o " + output_);
+  EXPECT_EQ(result.exit_code, kBadConfig) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("tuba"), HasSubstr("duration")));
+  EXPECT_FALSE(std::filesystem::exists(output_));
+}
+
+}  // namespace
+}  // namespace nearfield

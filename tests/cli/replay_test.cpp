@@ -1,0 +1,215 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "support/command.hpp"
+#include "support/measures.hpp"
+#include "support/recordings.hpp"
+
+/// The commands as a user runs them, from a recording to images.
+namespace nearfield {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr double kTone_hz = 976.5625;  // bin 2 of 96 samples, bin 4 of 192
+const std::string kWindow = " --set front_end.window_samples=192 --set front_end.frequencies_hz=[976.5625] ";
+const std::string kSmallArray = " --set array.rows=8 --set array.columns=8 --set array.layout=row-major ";
+
+ImageFrame replayed(const std::string& input, const std::string& options, const test::TemporaryFolder& folder,
+                    std::uint64_t frame = 0) {
+  const std::string output = folder / "out.h5";
+  const auto result = test::run_nearfield("replay " + input + " -o " + output + " " + options);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  return ImagesReader(output).read(frame);
+}
+
+std::size_t peak_index(const std::vector<std::complex<float>>& image) {
+  return static_cast<std::size_t>(
+      std::max_element(image.begin(), image.end(), [](auto a, auto b) { return std::abs(a) < std::abs(b); }) -
+      image.begin());
+}
+
+/// A 32 x 32 scene in the camera's own layout: one monopole just behind the surface under a known microphone.
+std::string monopole_scene(int row, int column, const test::TemporaryFolder& folder) {
+  const ArrayGeometry geometry;
+  const std::string scene = folder / "scene.yaml";
+  std::ofstream(scene) << "version: 1\nstandoff_m: 0.03\nduration_s: 0.0221\nseed: 3\nsources:\n  - {kind: monopole, "
+                       << "frequency_hz: 2014.16015625, position_m: [" << geometry.x_m(column) << ", "
+                       << geometry.y_m(row) << ", -0.01], volume_velocity_m3_s: 1.0e-4}\n";
+  return scene;
+}
+
+// From microphone bits in the wire layout to the image: the peak lies where the source is. The place has no symmetry.
+TEST(Replay, PointSourceAppearsAtItsRowAndColumn) {
+  const test::TemporaryFolder folder;
+  const int row = 6, column = 21;
+  const auto made = test::run_nearfield("simulate " + monopole_scene(row, column, folder) + " -o " + (folder / "c.h5"));
+  ASSERT_EQ(made.exit_code, 0) << made.output;
+  const ImageFrame frame = replayed(folder / "c.h5", "--set front_end.frequencies_hz=[2014.16015625]", folder);
+  EXPECT_EQ(peak_index(frame.images), static_cast<std::size_t>(row * 32 + column));
+}
+
+// The limit from bits to image is 1e-3; both engines see the same bits.
+TEST(Replay, EnginesAgreeFromBitsToImages) {
+  const test::TemporaryFolder folder;
+  ASSERT_EQ(test::run_nearfield("simulate " + monopole_scene(12, 9, folder) + " -o " + (folder / "c.h5")).exit_code, 0);
+  for (const int n : {1, 2, 5, 7}) {
+    std::string frequencies;
+    for (int i = 0; i < n; ++i) {
+      frequencies += (i > 0 ? "," : "") + std::to_string(2014.16015625 - 45.7763671875 * i);
+    }
+    const std::string options = "--set front_end.frequencies_hz=[" + frequencies + "]";
+    const ImageFrame expected = replayed(folder / "c.h5", options + " --engine reference", folder);
+    const ImageFrame found = replayed(folder / "c.h5", options, folder);
+    const double error = test::relative_l2(found.images, expected.images);
+    std::printf("32 x 32, n = %d: engines differ by %.2e from bits to images\n", n, error);
+    EXPECT_LE(error, 1e-3);
+    EXPECT_EQ(found.flags, expected.flags);
+  }
+}
+
+// The image of a simulated monopole against the truth that the capture carries; the imager's own error is 5 % here.
+TEST(Replay, SimulatedMonopoleComesOutInPascal) {
+  const test::TemporaryFolder folder;
+  const std::string scene = folder / "scene.yaml";
+  std::ofstream(scene)
+      << "version: 1\nstandoff_m: 0.03\nduration_s: 0.0221\nsigma_delta: {order: 4}\nsources:\n  - {kind: "
+         "monopole, frequency_hz: 2014.16015625, position_m: [0.05, -0.1, -0.03], "
+         "volume_velocity_m3_s: 2.0e-4}\n";
+  ASSERT_EQ(test::run_nearfield("simulate " + scene + " -o " + (folder / "c.h5")).exit_code, 0);
+  const ImageFrame frame =
+      replayed(folder / "c.h5",
+               "--set front_end.frequencies_hz=[2014.16015625] --set holography.extrapolation.method=lpbp "
+               "--set holography.filter.cutoff_rad_per_m=90",
+               folder);
+  const Truth truth = CaptureReader(folder / "c.h5").truth().value();
+  const double error = test::relative_l2(frame.images, test::widen(truth.pressure));
+  std::printf("monopole at 2014 Hz from bits: relative L2 error %.2f %%\n", 100.0 * error);
+  EXPECT_LE(error, 0.08);
+}
+
+TEST(Replay, TimeDataGiveTheImagesOfTheirSpectra) {
+  const test::TemporaryFolder folder;
+  write_time_data(folder / "time.h5", kBitRateHz / kBitsPerWord, 64, test::monopole_samples(192, kTone_hz));
+  write_spectra(folder / "spectra.h5", test::monopole_spectra(1, {kTone_hz}));
+  const ImageFrame from_time = replayed(folder / "time.h5", kWindow + kSmallArray, folder);
+  const ImageFrame from_spectra = replayed(folder / "spectra.h5", "", folder);
+  EXPECT_LE(test::relative_l2(from_time.images, test::widen(from_spectra.images)), 1e-4);
+}
+
+// Any hop: frame k of hop h is frame k h of hop 1.
+TEST(Replay, EveryHopSeesTheSameWindows) {
+  const test::TemporaryFolder folder;
+  test::write_random_capture(folder / "c.h5", 32 * 1200);
+  const auto run = [&](int hop, const std::string& more) {
+    const std::string output = folder / ("hop" + std::to_string(hop) + ".h5");
+    const auto result = test::run_nearfield("replay " + (folder / "c.h5") + " -o " + output + kWindow +
+                                            " --set front_end.hop_samples=" + std::to_string(hop) + more);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    return ImagesReader(output);
+  };
+  const ImagesReader every = run(1, " --frames 720");
+  for (const int hop : {7, 32, 700}) {
+    const ImagesReader some = run(hop, "");
+    EXPECT_EQ(some.frames(), static_cast<std::uint64_t>((1200 - 192) / hop + 1));
+    const std::uint64_t last = std::min<std::uint64_t>(some.frames() - 1, 719 / static_cast<std::uint64_t>(hop));
+    const ImageFrame one = some.read(last);
+    const ImageFrame same = every.read(last * static_cast<std::uint64_t>(hop));
+    EXPECT_EQ(one.first_sample, same.first_sample);
+    EXPECT_EQ(one.timestamp_ns, same.timestamp_ns);
+    EXPECT_LE(test::relative_l2(one.images, test::widen(same.images)), 1e-6) << hop;
+  }
+  const ImageFrame second = run(7, "").read(1);
+  EXPECT_EQ(second.first_sample, 7U * 32U);
+  EXPECT_EQ(second.timestamp_ns, 1'700'000'000'000'000'000 + 149'333);  // 224 bits of 1.5 MHz
+}
+
+TEST(Replay, FrameRangeStartsAnywhere) {
+  const test::TemporaryFolder folder;
+  test::write_random_capture(folder / "c.h5", 32 * 1200);
+  const ImageFrame whole = replayed(folder / "c.h5", kWindow, folder, 9);
+  const ImageFrame part = replayed(folder / "c.h5", kWindow + "--frames 9:11", folder, 0);
+  EXPECT_EQ(part.first_sample, whole.first_sample);
+  EXPECT_LE(test::relative_l2(part.images, test::widen(whole.images)), 1e-6);
+}
+
+TEST(Replay, OffGridFrequencySnapsAndWarns) {
+  const test::TemporaryFolder folder;
+  test::write_random_capture(folder / "c.h5", 32 * 192);
+  const std::string output = folder / "out.h5";
+  const auto result = test::run_nearfield("replay " + (folder / "c.h5") + " -o " + output +
+                                          " --set front_end.window_samples=192 --set front_end.frequencies_hz=[1000]");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("warning"), HasSubstr("1000 Hz"), HasSubstr("976.56")));
+  EXPECT_DOUBLE_EQ(ImagesReader(output).header().frequencies_hz.at(0), kTone_hz);
+}
+
+TEST(Replay, PicturesAreDrawn) {
+  const test::TemporaryFolder folder;
+  write_spectra(folder / "spectra.h5", test::monopole_spectra(2, {500.0, 1500.0}));
+  (void)replayed(folder / "spectra.h5", "--png " + (folder / "png") + " --set holography.planes_m=[0,0.01]", folder);
+  std::size_t pictures = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "png")) {
+    EXPECT_EQ(entry.path().extension(), ".png");
+    ++pictures;
+  }
+  EXPECT_EQ(pictures, 8U);
+}
+
+TEST(Replay, StopKeepsWhatIsDone) {
+  const test::TemporaryFolder folder;
+  test::write_random_capture(folder / "c.h5", 32 * 40000);
+  const std::string output = folder / "out.h5";
+  const auto result = test::run_nearfield(
+      "replay " + (folder / "c.h5") + " -o " + output + kWindow + " --set front_end.hop_samples=1", "timeout -s INT 4");
+  EXPECT_THAT(result.output, HasSubstr("stopped after"));
+  EXPECT_FALSE(std::filesystem::exists(output));
+  EXPECT_GT(ImagesReader(output + ".partial").frames(), 0U);
+}
+
+TEST(Compare, AFileWithItself) {
+  const test::TemporaryFolder folder;
+  write_spectra(folder / "spectra.h5", test::monopole_spectra(2, {500.0}));
+  (void)replayed(folder / "spectra.h5", "", folder);
+  const auto same = test::run_nearfield("compare " + (folder / "out.h5") + " " + (folder / "out.h5") + " --json");
+  EXPECT_EQ(same.exit_code, 0) << same.output;
+  EXPECT_THAT(same.output, HasSubstr("\"ncc\""));
+  EXPECT_EQ(test::run_nearfield("compare " + (folder / "out.h5") + " " + (folder / "spectra.h5")).exit_code, 65);
+}
+
+TEST(Inspect, SaysWhatAFileHolds) {
+  const test::TemporaryFolder folder;
+  test::write_random_capture(folder / "c.h5", 32 * 192);
+  const auto result = test::run_nearfield("inspect " + (folder / "c.h5"));
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("8 x 8"), HasSubstr("row-major"), HasSubstr("6144")));
+}
+
+TEST(Devices, ListsThem) {
+  const auto result = test::run_nearfield("devices");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.output, HasSubstr("platform"));
+}
+
+TEST(Encode, SpectraComeBackFromBits) {
+  const test::TemporaryFolder folder;
+  write_spectra(folder / "spectra.h5", test::monopole_spectra(1, {kTone_hz}));
+  const auto made = test::run_nearfield("encode " + (folder / "spectra.h5") + " -o " + (folder / "bits.h5") +
+                                        " --order 4 --duration-s 0.05");
+  ASSERT_EQ(made.exit_code, 0) << made.output;
+  const std::string window = " --set front_end.window_samples=1536 --set front_end.frequencies_hz=[976.5625] ";
+  const ImageFrame from_bits = replayed(folder / "bits.h5", window, folder);
+  const ImageFrame from_spectra = replayed(folder / "spectra.h5", "", folder);
+  // -20 dBFS bits of fourth-order modulators over 33 ms: noise of 0.01 % a microphone, which the image amplifies.
+  EXPECT_LE(test::relative_l2(from_bits.images, test::widen(from_spectra.images)), 0.02);
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -1,0 +1,65 @@
+#pragma once
+#include <cstdint>
+#include <numbers>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "capture/files.hpp"
+#include "support/fields.hpp"
+
+/// Small recordings of every kind, for tests of the commands.
+namespace nearfield::test {
+
+inline ArrayGeometry small_array() { return {.rows = 8, .columns = 8, .pitch_x_m = 0.02, .pitch_y_m = 0.02}; }
+
+/// 8 x 8 microphones of random bits.
+inline void write_random_capture(const std::string& path, std::uint64_t bit_times, unsigned seed = 1U) {
+  CaptureInfo info;
+  info.measurement = {.geometry = small_array(), .standoff_m = 0.03, .sensitivity_dbfs = -26.0};
+  info.layout = WireLayout::kRowMajor;
+  info.start_time_ns = 1'700'000'000'000'000'000;
+  info.words_per_bit_time = words_per_bit_time(info.layout, info.measurement.geometry);
+  std::mt19937 generator(seed);
+  std::vector<std::uint32_t> words(bit_times * static_cast<std::uint64_t>(info.words_per_bit_time));
+  for (std::uint32_t& word : words) {
+    word = static_cast<std::uint32_t>(generator());
+  }
+  CaptureWriter writer(path, info);
+  writer.append(words);
+  writer.finish();
+}
+
+/// Spectra of a monopole behind 8 x 8 microphones, the same in every frame.
+inline SpectraFile monopole_spectra(std::uint64_t frames, const std::vector<double>& frequencies_hz) {
+  SpectraFile file;
+  file.measurement = {.geometry = small_array(), .standoff_m = 0.03, .sensitivity_dbfs = 0.0};
+  file.frames = frames;
+  file.frequencies_hz = frequencies_hz;
+  for (std::uint64_t frame = 0; frame < frames; ++frame) {
+    for (const double frequency_hz : frequencies_hz) {
+      const double k = 2.0 * std::numbers::pi * frequency_hz / 343.0;
+      for (const Complex& value : monopole_field({.x_m = 0.03, .y_m = -0.01}, k, small_array(), 0.03)) {
+        file.spectra.emplace_back(static_cast<float>(value.real()), static_cast<float>(value.imag()));
+      }
+    }
+  }
+  return file;
+}
+
+/// A tone of `frequency_hz` with the monopole's spatial phasors, 64 channels at 46.875 kHz.
+inline std::vector<float> monopole_samples(std::uint64_t samples, double frequency_hz) {
+  const double rate_hz = kBitRateHz / kBitsPerWord;
+  const double k = 2.0 * std::numbers::pi * frequency_hz / 343.0;
+  const auto field = monopole_field({.x_m = 0.03, .y_m = -0.01}, k, small_array(), 0.03);
+  std::vector<float> values;
+  for (std::uint64_t n = 0; n < samples; ++n) {
+    const Complex turn = std::polar(1.0, 2.0 * std::numbers::pi * frequency_hz * static_cast<double>(n) / rate_hz);
+    for (const Complex& value : field) {
+      values.push_back(static_cast<float>((value * turn).real()));
+    }
+  }
+  return values;
+}
+
+}  // namespace nearfield::test

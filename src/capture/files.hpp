@@ -14,11 +14,12 @@
 
 /// Nearfield's HDF5 files: captures, time data, spectra, images and calibrations.
 ///
-/// Every reader throws NoInputError when the file is missing or unreadable and DataError when it is not HDF5,
-/// truncated, of another kind, or has a wrong dataset; the message names file, dataset, what was found and what was
-/// expected. Sizes are checked before anything is allocated. Every writer writes `PATH.partial` and renames it in
-/// finish(); it throws IoError when the folder is read-only or the disk is full, and leaves nothing under the final
-/// name.
+/// Every reader throws NoInputError when the file is missing or unreadable and DataError when it is not HDF5, truncated,
+/// of another kind, or has a wrong dataset; the message names file, dataset, what was found and what was expected. Sizes
+/// are checked before anything is allocated. Every writer writes `PATH.partial` and renames it in finish(); it throws
+/// IoError when the folder is read-only, the disk is full or another program writes the same file, and leaves nothing
+/// under the final name. An existing file under that name is replaced in finish() and not before; it must be a regular
+/// file. A writer destroyed without finish() removes its partial file; ImagesWriter keeps it when it holds a frame.
 namespace nearfield {
 
 enum class FileKind { kCapture, kTimeData, kSpectra, kImages, kCalibration };
@@ -26,7 +27,7 @@ std::string_view name_of(FileKind kind);
 /// Recognises a file by its content. Throws NoInputError or DataError.
 FileKind detect_file_kind(const std::filesystem::path& path);
 
-/// What a measurement file says of its array. `layout` and `sensitivity_dbfs` only in captures.
+/// What a measurement file says of its array. `sensitivity_dbfs` only in captures; 0 elsewhere.
 struct MeasurementGeometry {
   ArrayGeometry geometry;
   double standoff_m = 0.0;
@@ -83,8 +84,10 @@ class CaptureWriter {
   ~CaptureWriter();
   /// words [bit-time][word], whole bit-times.
   void append(std::span<const std::uint32_t> words);
+  /// Truth and segments may be written once each, before or after the bits.
   void write_truth(const Truth& truth);
   void write_segments(const Segments& segments);
+  /// Throws DataError when nothing was appended.
   void finish();
 
  private:
@@ -123,7 +126,9 @@ struct SpectraFile {
 SpectraFile read_spectra(const std::filesystem::path& path);
 void write_spectra(const std::filesystem::path& path, const SpectraFile& file);
 
-/// Complex gains by which measured spectra are multiplied.
+/// Complex gains by which measured spectra are multiplied. File: attributes format="nearfield-calibration", version=1;
+/// /gains complex [frequency][row][column], /frequencies_hz, /geometry with rows, columns, pitch_x_m, pitch_y_m. A gain
+/// may be NaN: that microphone has no calibration there.
 struct Calibration {
   ArrayGeometry geometry;
   std::vector<double> frequencies_hz;      ///< ascending
@@ -134,11 +139,14 @@ void write_calibration(const std::filesystem::path& path, const Calibration& cal
 
 class ImagesWriter {
  public:
-  /// Creates PATH.partial with room for `frames` frames. The file's structure is complete from here on, so that it
-  /// stays readable if the process is killed; /frames_written says how many frames hold images.
+  /// Creates PATH.partial with room for `frames` frames. The file's structure is complete from here on, so that it stays
+  /// readable if the process is killed; /frames_written, a uint64, says how many frames hold images. Frames that are
+  /// never written stay holes in the file: they take no room on the disk and read as zeros.
   ImagesWriter(const std::filesystem::path& path, const ImagesHeader& header, std::uint64_t frames);
   ~ImagesWriter();
+  /// The frame's arrays must be as long as the header says.
   void write(const ImageFrame& frame);
+  /// Throws DataError when no frame was written; fewer than there is room for are fine.
   void finish();
 
  private:
@@ -148,6 +156,7 @@ class ImagesWriter {
 
 class ImagesReader {
  public:
+  /// Reads finished files and partial ones, also while they grow. Throws DataError when no frame was written yet.
   explicit ImagesReader(const std::filesystem::path& path);
   ~ImagesReader();
   ImagesReader(ImagesReader&&) noexcept;

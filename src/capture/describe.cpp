@@ -1,0 +1,310 @@
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "capture/format.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::size_t kNameWidth = 14;
+
+/// Lines of "name   fact", the facts below each other.
+class Facts {
+ public:
+  template <typename... Arguments>
+  void add(std::string_view name, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    text_ += fmt::format("{:<{}}{}\n", name, kNameWidth, fmt::format(format, std::forward<Arguments>(arguments)...));
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+std::string text_of_bytes(std::uint64_t bytes) {
+  constexpr std::array<std::string_view, 4> kUnits{"kB", "MB", "GB", "TB"};
+  if (bytes < 1000) {
+    return fmt::format("{} bytes", bytes);
+  }
+  double size = static_cast<double>(bytes) / 1000.0;
+  std::size_t unit = 0;
+  while (size >= 1000.0 && unit + 1 < kUnits.size()) {
+    size /= 1000.0;
+    ++unit;
+  }
+  return fmt::format("{:.4g} {}", size, kUnits[unit]);
+}
+
+std::string text_of_mm(double length_m) { return fmt::format("{:.4g} mm", 1000.0 * length_m); }
+
+std::string text_of_frequencies(const std::vector<double>& frequencies_hz) {
+  constexpr std::size_t kMostListed = 12;
+  std::vector<std::string> texts;
+  for (const double frequency_hz : frequencies_hz) {
+    texts.push_back(fmt::format("{:.7g}", frequency_hz));
+  }
+  if (texts.size() <= kMostListed) {
+    return fmt::format("{} Hz ({})", fmt::join(texts, ", "), texts.size());
+  }
+  const auto [lowest, highest] = std::minmax_element(frequencies_hz.begin(), frequencies_hz.end());
+  return fmt::format("{:.7g} to {:.7g} Hz ({})", *lowest, *highest, texts.size());
+}
+
+/// "not stated" for 0, else date and time to the nanosecond. The files count seconds in TAI.
+std::string text_of_time(std::int64_t time_ns) {
+  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+  if (time_ns == 0) {
+    return "not stated";
+  }
+  const std::int64_t remainder = time_ns % kNsPerSecond;
+  const std::int64_t nanoseconds = remainder < 0 ? remainder + kNsPerSecond : remainder;
+  const std::time_t seconds = static_cast<std::time_t>((time_ns - nanoseconds) / kNsPerSecond);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:09} TAI", fmt::gmtime(seconds), nanoseconds);
+}
+
+template <typename T>
+std::string text_of_range(const std::vector<T>& values, std::string_view unit) {
+  std::vector<double> known;
+  for (const T value : values) {
+    if (std::isfinite(value)) {
+      known.push_back(static_cast<double>(value));
+    }
+  }
+  if (known.empty()) {
+    return "none";
+  }
+  const auto [least, most] = std::minmax_element(known.begin(), known.end());
+  const std::string_view space = unit.empty() ? "" : " ";
+  return *least == *most ? fmt::format("{:.4g}{}{}", *least, space, unit)
+                         : fmt::format("{:.4g} to {:.4g}{}{}", *least, *most, space, unit);
+}
+
+struct Level {
+  double rms = 0.0;
+  double largest = 0.0;
+  std::size_t non_finite = 0;
+};
+
+Level level_of(std::span<const std::complex<float>> values) {
+  Level level;
+  double sum = 0.0;
+  for (const std::complex<float>& value : values) {
+    const double magnitude = std::abs(std::complex<double>(value));
+    if (!std::isfinite(magnitude)) {
+      ++level.non_finite;
+      continue;
+    }
+    sum += magnitude * magnitude;
+    level.largest = std::max(level.largest, magnitude);
+  }
+  const std::size_t finite = values.size() - level.non_finite;
+  level.rms = finite == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(finite));
+  return level;
+}
+
+void add_geometry(Facts& facts, const ArrayGeometry& geometry) {
+  facts.add("array", "{} x {} microphones (rows x columns)", geometry.rows, geometry.columns);
+  facts.add("pitch", "{} in x, {} in y", text_of_mm(geometry.pitch_x_m), text_of_mm(geometry.pitch_y_m));
+  facts.add("aperture", "{} x {} (x x y, centre to centre)", text_of_mm((geometry.columns - 1) * geometry.pitch_x_m),
+            text_of_mm((geometry.rows - 1) * geometry.pitch_y_m));
+}
+
+void add_measurement(Facts& facts, const MeasurementGeometry& measurement) {
+  add_geometry(facts, measurement.geometry);
+  facts.add("standoff", "{}", text_of_mm(measurement.standoff_m));
+}
+
+void add_truth(Facts& facts, const std::optional<Truth>& truth) {
+  if (!truth) {
+    facts.add("truth", "none");
+    return;
+  }
+  std::vector<std::string_view> fields;
+  for (const auto& [name, field] :
+       {std::pair<std::string_view, const std::vector<std::complex<float>>&>{"pressure", truth->pressure},
+        {"normal velocity", truth->normal_velocity},
+        {"aperture pressure", truth->aperture_pressure}}) {
+    if (!field.empty()) {
+      fields.push_back(name);
+    }
+  }
+  facts.add("truth", "{} at {}", fields.empty() ? "no field" : fmt::format("{}", fmt::join(fields, ", ")),
+            text_of_frequencies(truth->frequencies_hz));
+}
+
+void add_segments(Facts& facts, const std::optional<Segments>& segments) {
+  if (!segments) {
+    facts.add("segments", "none");
+    return;
+  }
+  const auto [shortest, longest] = std::minmax_element(segments->bit_times.begin(), segments->bit_times.end());
+  facts.add("segments", "{} of {} to {} bit-times, {}", segments->bit_times.size(), *shortest, *longest,
+            text_of_frequencies(segments->frequencies_hz));
+}
+
+void describe_capture(Facts& facts, const std::filesystem::path& path) {
+  const CaptureReader reader(path);
+  const CaptureInfo& info = reader.info();
+  add_measurement(facts, info.measurement);
+  facts.add("layout", "{}, {} words a bit-time", name_of(info.layout), info.words_per_bit_time);
+  facts.add("sensitivity", "{:.4g} dBFS at 1 Pa rms (full scale {:.4g} Pa peak)", info.measurement.sensitivity_dbfs,
+            full_scale_pa(info.measurement.sensitivity_dbfs));
+  facts.add("bit rate", "{:.10g} Hz", info.sample_rate_hz);
+  facts.add("bit-times", "{}", info.bit_times);
+  facts.add("duration", "{:.6g} s", static_cast<double>(info.bit_times) / info.sample_rate_hz);
+  facts.add("start", "{}", text_of_time(info.start_time_ns));
+  add_segments(facts, reader.segments());
+  add_truth(facts, reader.truth());
+}
+
+void describe_time_data(Facts& facts, const std::filesystem::path& path) {
+  const TimeDataReader reader(path);
+  facts.add("channels", "{}", reader.channels());
+  facts.add("sample rate", "{:.10g} Hz", reader.sample_rate_hz());
+  facts.add("samples", "{}", reader.samples());
+  facts.add("duration", "{:.6g} s", static_cast<double>(reader.samples()) / reader.sample_rate_hz());
+  facts.add("array", "not stated (comes from the configuration)");
+}
+
+void describe_spectra(Facts& facts, const std::filesystem::path& path) {
+  const SpectraFile file = read_spectra(path);
+  const Level level = level_of(file.spectra);
+  add_measurement(facts, file.measurement);
+  facts.add("frames", "{}", file.frames);
+  facts.add("frequencies", "{}", text_of_frequencies(file.frequencies_hz));
+  facts.add("pressure", "{:.4g} Pa rms over all values, largest {:.4g} Pa (peak amplitudes)", level.rms, level.largest);
+  facts.add("not finite", "{} of {} values", level.non_finite, file.spectra.size());
+  facts.add("truth", "{}", h5::InputFile(path).has("/truth") ? "present" : "none");
+}
+
+void describe_calibration(Facts& facts, const std::filesystem::path& path) {
+  const Calibration calibration = read_calibration(path);
+  std::vector<double> gains_db;
+  std::vector<double> phases_deg;
+  for (const std::complex<float>& gain : calibration.gains) {
+    gains_db.push_back(20.0 * std::log10(std::abs(std::complex<double>(gain))));
+    phases_deg.push_back(std::arg(std::complex<double>(gain)) * 180.0 / std::numbers::pi);
+  }
+  add_geometry(facts, calibration.geometry);
+  facts.add("frequencies", "{}", text_of_frequencies(calibration.frequencies_hz));
+  facts.add("gain", "{}", text_of_range(gains_db, "dB"));
+  facts.add("phase", "{}", text_of_range(phases_deg, "degrees"));
+  facts.add("not finite", "{} of {} values", level_of(calibration.gains).non_finite, calibration.gains.size());
+}
+
+struct FlagName {
+  FrameFlag flag;
+  std::string_view name;
+};
+
+constexpr std::array<FlagName, 7> kFlagNames{{{kFlagExtrapolationFellBack, "extrapolation fell back"},
+                                              {kFlagMaskedMicrophones, "dead or masked microphones"},
+                                              {kFlagMissingBits, "missing bits"},
+                                              {kFlagOverload, "overload"},
+                                              {kFlagNonFiniteInput, "non-finite input"},
+                                              {kFlagClipped, "clipped"},
+                                              {kFlagCutoffAboveNyquist, "cut-off or k above pi/pitch"}}};
+
+/// The first `frames` indices of a dataset [frame] or [frame][frequency].
+template <typename T>
+std::vector<T> first_frames(const h5::InputFile& file, const std::string& name, const std::vector<h5::Axis>& axes,
+                            std::uint64_t frames) {
+  const h5::InputDataset data = file.dataset<T>(name, axes);
+  std::vector<T> values(data.values() / data.shape().front() * frames);
+  data.read(0, std::span<T>(values));
+  return values;
+}
+
+void add_flags(Facts& facts, const std::vector<std::uint32_t>& flags) {
+  const auto clean = std::count(flags.begin(), flags.end(), 0U);
+  facts.add("flags", "none on {} of {} frames", clean, flags.size());
+  for (const FlagName& entry : kFlagNames) {
+    const auto carries = [&](std::uint32_t value) { return (value & entry.flag) != 0; };
+    const auto count = std::count_if(flags.begin(), flags.end(), carries);
+    if (count > 0) {
+      facts.add("", "{} on {} of {} frames", entry.name, count, flags.size());
+    }
+  }
+}
+
+void add_frame_times(Facts& facts, const h5::InputFile& file, std::uint64_t frames) {
+  constexpr double kSecondsPerNs = 1e-9;
+  const auto samples = first_frames<std::uint64_t>(file, "/first_sample", {{"frames"}}, frames);
+  const auto times_ns = first_frames<std::int64_t>(file, "/timestamp_ns", {{"frames"}}, frames);
+  facts.add("first sample", "{} to {}", samples.front(), samples.back());
+  facts.add("start", "{}", text_of_time(times_ns.front()));
+  const double duration_s =
+      (static_cast<double>(times_ns.back()) - static_cast<double>(times_ns.front())) * kSecondsPerNs;
+  if (frames > 1 && duration_s > 0.0) {
+    facts.add("frame rate", "{:.4g} Hz in the mean over {:.6g} s", static_cast<double>(frames - 1) / duration_s,
+              duration_s);
+  }
+}
+
+void add_positions(Facts& facts, std::string_view name, std::string_view what, const std::vector<double>& positions) {
+  const auto [least, most] = std::minmax_element(positions.begin(), positions.end());
+  facts.add(name, "{} to {}, {} {}", text_of_mm(*least), text_of_mm(*most), positions.size(), what);
+}
+
+void describe_images(Facts& facts, const std::filesystem::path& path) {
+  const ImagesReader reader(path);
+  const ImagesHeader& header = reader.header();
+  const std::uint64_t frames = reader.frames();
+  const h5::InputFile file(path);
+  const std::vector<h5::Axis> per_frequency{{"frames"}, {"frequencies", header.frequencies_hz.size()}};
+  const std::uint64_t room = file.dataset<std::uint32_t>("/flags", {{"frames"}}).shape().front();
+
+  facts.add("quantity", "{} in {}", header.quantity, header.unit);
+  facts.add("front end", "{}", header.front_end);
+  facts.add("device", "{}", header.device);
+  facts.add("frames", "{}", frames == room ? fmt::format("{}", frames) : fmt::format("{} of {}", frames, room));
+  add_frame_times(facts, file, frames);
+  facts.add("frequencies", "{}", text_of_frequencies(header.frequencies_hz));
+  add_positions(facts, "planes", "planes (z, 0 is the surface)", header.planes_m);
+  add_positions(facts, "x", "columns", header.x_m);
+  add_positions(facts, "y", "rows", header.y_m);
+  facts.add("cut-off", "{}",
+            text_of_range(first_frames<float>(file, "/cutoff_rad_per_m", per_frequency, frames), "rad/m"));
+  facts.add("slope", "{}", text_of_range(first_frames<float>(file, "/slope", per_frequency, frames), ""));
+  facts.add("noise", "{}", text_of_range(first_frames<float>(file, "/noise_pa", per_frequency, frames), "Pa"));
+  add_flags(facts, first_frames<std::uint32_t>(file, "/flags", {{"frames"}}, frames));
+  const auto missing = first_frames<std::uint64_t>(file, "/missing_bits", {{"frames"}}, frames);
+  facts.add("missing bits", "{} at most in a frame", *std::max_element(missing.begin(), missing.end()));
+  facts.add("config", "{} lines of YAML in the attribute config",
+            std::count(header.config.begin(), header.config.end(), '\n'));
+}
+
+}  // namespace
+
+std::string describe_file(const std::filesystem::path& path) {
+  const FileKind kind = detect_file_kind(path);
+  Facts facts;
+  facts.add("file", "{} ({})", path.string(), text_of_bytes(std::filesystem::file_size(path)));
+  facts.add("kind", "{}", name_of(kind));
+  switch (kind) {
+    case FileKind::kCapture:
+      describe_capture(facts, path);
+      break;
+    case FileKind::kTimeData:
+      describe_time_data(facts, path);
+      break;
+    case FileKind::kSpectra:
+      describe_spectra(facts, path);
+      break;
+    case FileKind::kImages:
+      describe_images(facts, path);
+      break;
+    case FileKind::kCalibration:
+      describe_calibration(facts, path);
+      break;
+  }
+  return facts.text();
+}
+
+}  // namespace nearfield

@@ -1,0 +1,232 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "capture/format.hpp"
+
+namespace nearfield {
+namespace {
+
+using Complex = std::complex<float>;
+
+constexpr const char* kFramesWritten = "/frames_written";
+
+std::vector<double> read_positions(const h5::InputFile& file, const std::string& name, std::string_view axis) {
+  std::vector<double> positions = file.values<double>(name, {{axis}});
+  for (std::size_t index = 0; index < positions.size(); ++index) {
+    if (!std::isfinite(positions[index])) {
+      throw file.wrong(fmt::format("{}[{}]", name, index), fmt::format("{}", positions[index]), "a finite length");
+    }
+  }
+  return positions;
+}
+
+std::string read_quantity(const h5::InputFile& file) {
+  std::string quantity = file.text_attribute("/", "quantity");
+  if (quantity != "pressure" && quantity != "normal_velocity") {
+    throw file.wrong_attribute("/", "quantity", fmt::format("\"{}\"", quantity), "pressure or normal_velocity");
+  }
+  return quantity;
+}
+
+ImagesHeader read_header(const h5::InputFile& file) {
+  ImagesHeader header;
+  header.quantity = read_quantity(file);
+  header.unit = file.text_attribute("/", "unit");
+  header.config = file.text_attribute("/", "config");
+  header.device = file.text_attribute("/", "device");
+  header.front_end = file.text_attribute("/", "front_end");
+  header.frequencies_hz = read_frequencies(file);
+  header.planes_m = read_positions(file, "/planes_m", "planes");
+  header.x_m = read_positions(file, "/x_m", "columns");
+  header.y_m = read_positions(file, "/y_m", "rows");
+  return header;
+}
+
+void write_header(h5::OutputFile& file, const ImagesHeader& header) {
+  write_format(file, FileKind::kImages);
+  file.write_attribute("/", "quantity", header.quantity);
+  file.write_attribute("/", "unit", header.unit);
+  file.write_attribute("/", "config", header.config);
+  file.write_attribute("/", "device", header.device);
+  file.write_attribute("/", "front_end", header.front_end);
+  write_list(file, "/frequencies_hz", header.frequencies_hz);
+  write_list(file, "/planes_m", header.planes_m);
+  write_list(file, "/x_m", header.x_m);
+  write_list(file, "/y_m", header.y_m);
+}
+
+/// The datasets that hold one index a frame. One list serves both directions.
+template <typename Data>
+struct PerFrame {
+  Data images, first_sample, timestamp_ns, flags, missing_bits, cutoff_rad_per_m, slope, noise_pa;
+};
+
+PerFrame<h5::InputDataset> open_frames(const h5::InputFile& file, const ImagesHeader& header) {
+  const h5::Axis frequencies{"frequencies", header.frequencies_hz.size()};
+  PerFrame<h5::InputDataset> data;
+  data.images = file.dataset<Complex>("/images", {{"frames"},
+                                                  {"planes", header.planes_m.size()},
+                                                  frequencies,
+                                                  {"rows", header.y_m.size()},
+                                                  {"columns", header.x_m.size()}});
+  const h5::Axis frames{"frames", data.images.shape().front()};
+  data.first_sample = file.dataset<std::uint64_t>("/first_sample", {frames});
+  data.timestamp_ns = file.dataset<std::int64_t>("/timestamp_ns", {frames});
+  data.flags = file.dataset<std::uint32_t>("/flags", {frames});
+  data.missing_bits = file.dataset<std::uint64_t>("/missing_bits", {frames});
+  data.cutoff_rad_per_m = file.dataset<float>("/cutoff_rad_per_m", {frames, frequencies});
+  data.slope = file.dataset<float>("/slope", {frames, frequencies});
+  data.noise_pa = file.dataset<float>("/noise_pa", {frames, frequencies});
+  return data;
+}
+
+PerFrame<h5::OutputDataset> create_frames(h5::OutputFile& file, const ImagesHeader& header, std::uint64_t frames) {
+  constexpr h5::Storage kInPlace = h5::Storage::kInPlace;
+  const hsize_t frequencies = header.frequencies_hz.size();
+  PerFrame<h5::OutputDataset> data;
+  data.images = file.create<Complex>(
+      "/images", {frames, header.planes_m.size(), frequencies, header.y_m.size(), header.x_m.size()}, kInPlace);
+  data.first_sample = file.create<std::uint64_t>("/first_sample", {frames}, kInPlace);
+  data.timestamp_ns = file.create<std::int64_t>("/timestamp_ns", {frames}, kInPlace);
+  data.flags = file.create<std::uint32_t>("/flags", {frames}, kInPlace);
+  data.missing_bits = file.create<std::uint64_t>("/missing_bits", {frames}, kInPlace);
+  data.cutoff_rad_per_m = file.create<float>("/cutoff_rad_per_m", {frames, frequencies}, kInPlace);
+  data.slope = file.create<float>("/slope", {frames, frequencies}, kInPlace);
+  data.noise_pa = file.create<float>("/noise_pa", {frames, frequencies}, kInPlace);
+  return data;
+}
+
+/// A file without /frames_written comes from elsewhere and is taken as whole.
+std::uint64_t read_frames_written(const h5::InputFile& file, std::uint64_t room) {
+  if (!file.has(kFramesWritten)) {
+    return room;
+  }
+  const std::uint64_t written = file.values<std::uint64_t>(kFramesWritten, {}).front();
+  if (written == 0) {
+    throw file.wrong(kFramesWritten, fmt::format("0 of {}", room), "at least one frame");
+  }
+  return std::min(written, room);
+}
+
+template <typename T>
+void write_one(h5::OutputDataset& data, std::uint64_t frame, const T& value) {
+  data.write(frame, std::span<const T>(&value, 1));
+}
+
+template <typename T>
+void write_all(h5::OutputDataset& data, std::uint64_t frame, const std::vector<T>& values) {
+  data.write(frame, std::span<const T>(values));
+}
+
+template <typename T>
+void read_one(const h5::InputDataset& data, std::uint64_t frame, T& value) {
+  data.read(frame, std::span<T>(&value, 1));
+}
+
+template <typename T>
+void read_all(const h5::InputDataset& data, std::uint64_t frame, std::vector<T>& values) {
+  values.resize(data.values() / data.shape().front());
+  data.read(frame, std::span<T>(values));
+}
+
+void require_shape(const ImageFrame& frame, const ImagesHeader& header) {
+  const std::size_t frequencies = header.frequencies_hz.size();
+  require_values("images", frame.images.size(), header.values_per_frame());
+  require_values("cutoff_rad_per_m", frame.cutoff_rad_per_m.size(), frequencies);
+  require_values("slope", frame.slope.size(), frequencies);
+  require_values("noise_pa", frame.noise_pa.size(), frequencies);
+}
+
+}  // namespace
+
+struct ImagesWriter::State {
+  ImagesHeader header;
+  std::uint64_t room;
+  std::uint64_t written = 0;
+  h5::OutputFile file;
+  PerFrame<h5::OutputDataset> data;
+  h5::OutputDataset frames_written;
+
+  State(const std::filesystem::path& path, const ImagesHeader& images_header, std::uint64_t frames)
+      : header(images_header), room(frames), file(path) {
+    write_header(file, header);
+    data = create_frames(file, header, frames);
+    frames_written = file.create<std::uint64_t>(kFramesWritten, {}, h5::Storage::kInPlace);
+    write_one(frames_written, 0, written);
+    // From here on only raw data is written, to its place: nothing of the file's structure is ever outstanding.
+    file.flush();
+  }
+};
+
+ImagesWriter::ImagesWriter(const std::filesystem::path& path, const ImagesHeader& header, std::uint64_t frames)
+    : state_(std::make_unique<State>(path, header, frames)) {}
+ImagesWriter::~ImagesWriter() = default;
+
+void ImagesWriter::write(const ImageFrame& frame) {
+  State& state = *state_;
+  require_shape(frame, state.header);
+  if (state.written == state.room) {
+    throw Error(ExitCode::kInternal, fmt::format("images: no room for a frame beyond {}", state.room));
+  }
+  write_all(state.data.images, state.written, frame.images);
+  write_one(state.data.first_sample, state.written, frame.first_sample);
+  write_one(state.data.timestamp_ns, state.written, frame.timestamp_ns);
+  write_one(state.data.flags, state.written, frame.flags);
+  write_one(state.data.missing_bits, state.written, frame.missing_bits);
+  write_all(state.data.cutoff_rad_per_m, state.written, frame.cutoff_rad_per_m);
+  write_all(state.data.slope, state.written, frame.slope);
+  write_all(state.data.noise_pa, state.written, frame.noise_pa);
+  // The counter comes last, so that it never counts a frame that is not there.
+  write_one(state.frames_written, 0, state.written + 1);
+  ++state.written;
+  state.file.keep_partial();
+}
+
+void ImagesWriter::finish() {
+  if (state_->written == 0) {
+    throw DataError("the images hold no frames; nothing was written");
+  }
+  state_->file.finish();
+}
+
+struct ImagesReader::State {
+  h5::InputFile file;
+  ImagesHeader header;
+  PerFrame<h5::InputDataset> data;
+  std::uint64_t frames;
+
+  explicit State(const std::filesystem::path& path)
+      : file(open_input(path, FileKind::kImages)),
+        header(read_header(file)),
+        data(open_frames(file, header)),
+        frames(read_frames_written(file, data.images.shape().front())) {}
+};
+
+ImagesReader::ImagesReader(const std::filesystem::path& path) : state_(std::make_unique<State>(path)) {}
+ImagesReader::~ImagesReader() = default;
+ImagesReader::ImagesReader(ImagesReader&&) noexcept = default;
+ImagesReader& ImagesReader::operator=(ImagesReader&&) noexcept = default;
+
+const ImagesHeader& ImagesReader::header() const { return state_->header; }
+std::uint64_t ImagesReader::frames() const { return state_->frames; }
+
+ImageFrame ImagesReader::read(std::uint64_t frame) const {
+  if (frame >= state_->frames) {
+    throw state_->file.wrong("/images", fmt::format("{} frames", state_->frames), fmt::format("a frame {}", frame));
+  }
+  const PerFrame<h5::InputDataset>& data = state_->data;
+  ImageFrame result;
+  read_all(data.images, frame, result.images);
+  read_one(data.first_sample, frame, result.first_sample);
+  read_one(data.timestamp_ns, frame, result.timestamp_ns);
+  read_one(data.flags, frame, result.flags);
+  read_one(data.missing_bits, frame, result.missing_bits);
+  read_all(data.cutoff_rad_per_m, frame, result.cutoff_rad_per_m);
+  read_all(data.slope, frame, result.slope);
+  read_all(data.noise_pa, frame, result.noise_pa);
+  return result;
+}
+
+}  // namespace nearfield

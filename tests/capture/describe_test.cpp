@@ -1,0 +1,164 @@
+#include <cmath>
+
+#include "capture/file_test_support.hpp"
+
+namespace nearfield {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+using testing::Not;
+
+/// The facts of a description, without the first line, which names a file of the test's own.
+std::string facts_of(const std::filesystem::path& path) {
+  const std::string text = describe_file(path);
+  EXPECT_THAT(text, testing::StartsWith("file          " + path.string() + " ("));
+  return text.substr(text.find('\n') + 1);
+}
+
+CaptureInfo capture_info() {
+  CaptureInfo info;
+  info.measurement = small_measurement();
+  info.layout = WireLayout::kRowMajor;
+  info.start_time_ns = 1'000'000'000'000'000'042;
+  return info;
+}
+
+TEST(Describe, Capture) {
+  const TempFolder folder;
+  {
+    CaptureWriter writer(folder / "bits.h5", capture_info());
+    writer.append(random_words(15'000, 1));
+    writer.finish();
+  }
+  EXPECT_EQ(detect_file_kind(folder / "bits.h5"), FileKind::kCapture);
+  EXPECT_EQ(facts_of(folder / "bits.h5"),
+            "kind          capture\n"
+            "array         3 x 5 microphones (rows x columns)\n"
+            "pitch         20 mm in x, 15 mm in y\n"
+            "aperture      80 mm x 30 mm (x x y, centre to centre)\n"
+            "standoff      30 mm\n"
+            "layout        row-major, 1 words a bit-time\n"
+            "sensitivity   -26 dBFS at 1 Pa rms (full scale 28.22 Pa peak)\n"
+            "bit rate      1500000 Hz\n"
+            "bit-times     15000\n"
+            "duration      0.01 s\n"
+            "start         2001-09-09 01:46:40.000000042 TAI\n"
+            "segments      none\n"
+            "truth         none\n");
+}
+
+TEST(Describe, CaptureWithTruthAndSegments) {
+  const TempFolder folder;
+  {
+    CaptureInfo info = capture_info();
+    info.start_time_ns = 0;
+    CaptureWriter writer(folder / "bits.h5", info);
+    writer.append(random_words(100, 1));
+    writer.write_truth({.frequencies_hz = {1007.08, 500.0},
+                        .pressure = random_complex(30, 1),
+                        .normal_velocity = random_complex(30, 1),
+                        .aperture_pressure = {}});
+    writer.write_segments({.first_bit_time = {0, 60}, .bit_times = {60, 40}, .frequencies_hz = {500.0, 250.0}});
+    writer.finish();
+  }
+  const std::string facts = facts_of(folder / "bits.h5");
+  EXPECT_THAT(facts, HasSubstr("start         not stated\n"));
+  EXPECT_THAT(facts, HasSubstr("segments      2 of 40 to 60 bit-times, 500, 250 Hz (2)\n"));
+  EXPECT_THAT(facts, HasSubstr("truth         pressure, normal velocity at 1007.08, 500 Hz (2)\n"));
+}
+
+TEST(Describe, TimeData) {
+  const TempFolder folder;
+  write_time_data(folder / "time.h5", 48000.0, 2, std::vector<float>(9600));
+  EXPECT_EQ(detect_file_kind(folder / "time.h5"), FileKind::kTimeData);
+  EXPECT_EQ(facts_of(folder / "time.h5"),
+            "kind          time data\n"
+            "channels      2\n"
+            "sample rate   48000 Hz\n"
+            "samples       4800\n"
+            "duration      0.1 s\n"
+            "array         not stated (comes from the configuration)\n");
+}
+
+TEST(Describe, Spectra) {
+  const TempFolder folder;
+  SpectraFile file{.measurement = small_measurement(), .frames = 1, .frequencies_hz = {}, .spectra = {}};
+  for (int index = 1; index <= 20; ++index) {
+    file.frequencies_hz.push_back(100.0 * index);
+  }
+  file.spectra.assign(20 * 15, {3.0F, -4.0F});
+  file.spectra[7] = {std::nanf(""), 0.0F};
+  write_spectra(folder / "spectra.h5", file);
+  EXPECT_EQ(detect_file_kind(folder / "spectra.h5"), FileKind::kSpectra);
+  const std::string facts = facts_of(folder / "spectra.h5");
+  EXPECT_THAT(facts, HasSubstr("frames        1\n"));
+  EXPECT_THAT(facts, HasSubstr("frequencies   100 to 2000 Hz (20)\n"));
+  EXPECT_THAT(facts, HasSubstr("pressure      5 Pa rms over all values, largest 5 Pa (peak amplitudes)\n"));
+  EXPECT_THAT(facts, HasSubstr("not finite    1 of 300 values\n"));
+  EXPECT_THAT(facts, HasSubstr("truth         none\n"));
+}
+
+TEST(Describe, Calibration) {
+  const TempFolder folder;
+  std::vector<std::complex<float>> gains(15, {1.0F, 0.0F});
+  gains[3] = {0.0F, 10.0F};
+  write_calibration(folder / "gains.h5",
+                    {.geometry = small_measurement().geometry, .frequencies_hz = {500.0}, .gains = gains});
+  EXPECT_EQ(detect_file_kind(folder / "gains.h5"), FileKind::kCalibration);
+  const std::string facts = facts_of(folder / "gains.h5");
+  EXPECT_THAT(facts, HasSubstr("gain          0 to 20 dB\n"));
+  EXPECT_THAT(facts, HasSubstr("phase         0 to 90 degrees\n"));
+}
+
+TEST(Describe, Images) {
+  const TempFolder folder;
+  const ImagesHeader header{.quantity = "pressure",
+                            .unit = "Pa",
+                            .config = "version: 1\narray: {}\n",
+                            .device = "a device",
+                            .front_end = "decimated_fft",
+                            .frequencies_hz = {500.0, 1000.0},
+                            .planes_m = {0.0, 0.01},
+                            .x_m = {-0.01, 0.01},
+                            .y_m = {-0.03, 0.0, 0.03}};
+  ImagesWriter writer(folder / "images.h5", header, 5);
+  for (unsigned number = 0; number < 4; ++number) {
+    ImageFrame frame;
+    frame.first_sample = 1024ULL * number;
+    frame.timestamp_ns = 1'000'000'000'000'000'000 + 500'000 * static_cast<std::int64_t>(number);
+    frame.flags = number == 0 ? 0U : (kFlagMaskedMicrophones | (number == 3 ? kFlagMissingBits : 0U));
+    frame.missing_bits = number == 3 ? 64 : 0;
+    frame.cutoff_rad_per_m = {150.0F, 200.0F};
+    frame.slope = {0.1F, 0.1F};
+    frame.noise_pa = {std::nanf(""), std::nanf("")};
+    frame.images = random_complex(header.values_per_frame(), number);
+    writer.write(frame);
+  }
+  writer.finish();
+  EXPECT_EQ(detect_file_kind(folder / "images.h5"), FileKind::kImages);
+  EXPECT_EQ(facts_of(folder / "images.h5"),
+            "kind          images\n"
+            "quantity      pressure in Pa\n"
+            "front end     decimated_fft\n"
+            "device        a device\n"
+            "frames        4 of 5\n"
+            "first sample  0 to 3072\n"
+            "start         2001-09-09 01:46:40.000000000 TAI\n"
+            "frame rate    2000 Hz in the mean over 0.0015 s\n"
+            "frequencies   500, 1000 Hz (2)\n"
+            "planes        0 mm to 10 mm, 2 planes (z, 0 is the surface)\n"
+            "x             -10 mm to 10 mm, 2 columns\n"
+            "y             -30 mm to 30 mm, 3 rows\n"
+            "cut-off       150 to 200 rad/m\n"
+            "slope         0.1\n"
+            "noise         none\n"
+            "flags         none on 1 of 4 frames\n"
+            "              dead or masked microphones on 3 of 4 frames\n"
+            "              missing bits on 1 of 4 frames\n"
+            "missing bits  64 at most in a frame\n"
+            "config        2 lines of YAML in the attribute config\n");
+}
+
+}  // namespace
+}  // namespace nearfield

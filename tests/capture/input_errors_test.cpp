@@ -1,0 +1,147 @@
+#include "capture/file_test_support.hpp"
+
+namespace nearfield {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+struct Reader {
+  std::string name;
+  std::function<void(const std::filesystem::path&)> read;
+};
+
+const std::vector<Reader>& readers() {
+  static const std::vector<Reader> table{
+      {"capture", [](const std::filesystem::path& path) { const CaptureReader reader(path); }},
+      {"time data", [](const std::filesystem::path& path) { const TimeDataReader reader(path); }},
+      {"spectra", [](const std::filesystem::path& path) { (void)read_spectra(path); }},
+      {"images", [](const std::filesystem::path& path) { const ImagesReader reader(path); }},
+      {"calibration", [](const std::filesystem::path& path) { (void)read_calibration(path); }},
+      {"detect_file_kind", [](const std::filesystem::path& path) { (void)detect_file_kind(path); }},
+      {"describe_file", [](const std::filesystem::path& path) { (void)describe_file(path); }}};
+  return table;
+}
+
+void expect_errors(const std::filesystem::path& path, const std::string& start, const std::string& part) {
+  for (const Reader& reader : readers()) {
+    SCOPED_TRACE(reader.name);
+    const std::string error = error_of([&] { reader.read(path); });
+    EXPECT_THAT(error, StartsWith(start + ": " + path.string() + ": "));
+    EXPECT_THAT(error, HasSubstr(part));
+  }
+}
+
+void write_good_spectra(const std::filesystem::path& path) {
+  write_spectra(path, {.measurement = small_measurement(),
+                       .frames = 100,
+                       .frequencies_hz = {500.0},
+                       .spectra = random_complex(1500, 1)});
+}
+
+TEST(Input, MissingFile) {
+  const TempFolder folder;
+  expect_errors(folder / "none.h5", "no input", "cannot be read: No such file or directory");
+}
+
+TEST(Input, Directory) {
+  const TempFolder folder;
+  expect_errors(folder.path(), "no input", "found a directory, expected an HDF5 file");
+}
+
+TEST(Input, SpecialFile) { expect_errors("/dev/null", "no input", "found a special file, expected an HDF5 file"); }
+
+TEST(Input, NoPermission) {
+  const TempFolder folder;
+  write_good_spectra(folder / "secret.h5");
+  ::chmod((folder / "secret.h5").c_str(), 0000);
+  const ChildResult result = in_child([&] {
+    become_ordinary_user();
+    (void)read_spectra(folder / "secret.h5");
+  });
+  EXPECT_EQ(result.error, "no input: " + (folder / "secret.h5").string() + ": cannot be read: Permission denied");
+}
+
+TEST(Input, NotHdf5) {
+  const TempFolder folder;
+  write_text(folder / "text.h5", "version: 1\n");
+  expect_errors(folder / "text.h5", "data", "found 11 bytes that are not HDF5, expected an HDF5 file");
+  write_text(folder / "empty.h5", "");
+  expect_errors(folder / "empty.h5", "data", "found 0 bytes that are not HDF5");
+}
+
+TEST(Input, Truncated) {
+  const TempFolder folder;
+  write_good_spectra(folder / "cut.h5");
+  for (std::uintmax_t size = std::filesystem::file_size(folder / "cut.h5") - 1; size > 0; size /= 2) {
+    SCOPED_TRACE(size);
+    std::filesystem::resize_file(folder / "cut.h5", size);
+    expect_errors(folder / "cut.h5", "data", "expected ");
+  }
+}
+
+TEST(Input, TruncatedSaysSo) {
+  const TempFolder folder;
+  write_good_spectra(folder / "cut.h5");
+  std::filesystem::resize_file(folder / "cut.h5", std::filesystem::file_size(folder / "cut.h5") / 2);
+  expect_errors(folder / "cut.h5", "data", "found a damaged or truncated HDF5 file (truncated file: eof = ");
+}
+
+// Damage within the structure gives an error or, where it only hits numbers, other numbers; never a crash.
+TEST(Input, DamagedBytes) {
+  const TempFolder folder;
+  write_good_spectra(folder / "good.h5");
+  const std::string good = text_in(folder / "good.h5");
+  constexpr std::size_t kStructureBytes = 2000;
+  const ChildResult result = in_child([&] {
+    for (std::size_t byte = 0; byte < kStructureBytes; byte += 3) {
+      std::string bad = good;
+      bad[byte] = static_cast<char>(~bad[byte]);
+      write_text(folder / "bad.h5", bad);
+      const std::string error = error_of([&] { (void)read_spectra(folder / "bad.h5"); });
+      if (error.substr(0, 6) != "data: " && !error.empty()) {
+        throw Error(ExitCode::kInternal, error);
+      }
+    }
+  });
+  EXPECT_EQ(result.error, "");
+  EXPECT_EQ(result.printed, "");
+  EXPECT_TRUE(result.ended_well);
+}
+
+TEST(Input, OtherHdf5) {
+  const TempFolder folder;
+  create_empty(folder / "other.h5");
+  expect_errors(folder / "other.h5", "data",
+                "found neither an attribute format nor a dataset /time_data, expected one of Nearfield's files");
+}
+
+TEST(Input, OtherKindIsNamed) {
+  const TempFolder folder;
+  write_good_spectra(folder / "spectra.h5");
+  const std::string start = "data: " + (folder / "spectra.h5").string();
+  EXPECT_EQ(error_of([&] { const CaptureReader reader(folder / "spectra.h5"); }),
+            start + ": found spectra, expected capture");
+  EXPECT_EQ(error_of([&] { const ImagesReader reader(folder / "spectra.h5"); }),
+            start + ": found spectra, expected images");
+  EXPECT_EQ(error_of([&] { const TimeDataReader reader(folder / "spectra.h5"); }),
+            start + ": found spectra, expected time data");
+}
+
+TEST(Input, NothingIsPrinted) {
+  const TempFolder folder;
+  write_text(folder / "text.h5", "version: 1\n");
+  write_good_spectra(folder / "spectra.h5");
+  const ChildResult result = in_child([&] {
+    for (const Reader& reader : readers()) {
+      (void)error_of([&] { reader.read(folder / "text.h5"); });
+      (void)error_of([&] { reader.read(folder / "spectra.h5"); });
+    }
+  });
+  EXPECT_EQ(result.printed, "");
+  EXPECT_TRUE(result.ended_well);
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -1,0 +1,16 @@
+#pragma once
+#include <complex>
+#include <vector>
+
+#include "nearfield/settings.hpp"
+
+namespace nearfield::reference {
+
+/// The bin's frequency nearest to the wanted one.
+double snapped_frequency_hz(double frequency_hz, double sample_rate_hz, int window_samples);
+
+/// (2 / sum w) sum_n w[n] x[n][channel] e^{-j 2 pi f n / fs} for each channel; `samples` is [n][channel].
+std::vector<std::complex<double>> windowed_dft(const double* samples, std::size_t channels, WindowKind window,
+                                               int window_samples, double frequency_hz, double sample_rate_hz);
+
+}  // namespace nearfield::reference

@@ -1,0 +1,95 @@
+#include "frontend/front_end.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cmath>
+
+#include "cl/fft.hpp"
+#include "frontend/decimated_fft.hpp"
+#include "frontend/spectral_bins.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::array<FrontEndEntry, 1> kTable = {{
+    {FrontEndKind::kDecimatedFft, make_decimated_fft},
+}};
+
+void check_window(const FrontEndPlan& plan, std::vector<std::string>& problems) {
+  const FrontEndSettings& settings = plan.settings;
+  if (!ocl::is_fft_length(settings.window_samples) || settings.window_samples < 4) {
+    problems.push_back(
+        fmt::format("front_end.window_samples: expected 2^a 3^b 5^c 7^d of 4 or more, found {}; the next one is {}",
+                    settings.window_samples, ocl::next_fft_length(std::max(settings.window_samples, 4))));
+  }
+  if (settings.hop_samples < 1) {
+    problems.push_back(fmt::format("front_end.hop_samples: expected 1 or more, found {}", settings.hop_samples));
+  }
+  if (plan.input_is_bits && settings.decimation != kBitsPerWord) {
+    problems.push_back(fmt::format("front_end.decimation: expected {}, found {}", kBitsPerWord, settings.decimation));
+  }
+}
+
+/// Needs a window and a sample rate that are right.
+void check_frequencies(const FrontEndPlan& plan, std::vector<std::string>& problems) {
+  const int window = plan.settings.window_samples;
+  const double bin_hz = plan.sample_rate_hz / window;
+  if (plan.settings.frequencies_hz.empty()) {
+    problems.emplace_back("front_end.frequencies_hz: expected at least one frequency, found none");
+  }
+  for (const double frequency_hz : plan.settings.frequencies_hz) {
+    if (!is_inner_bin(frequency_hz, plan.sample_rate_hz, window)) {
+      problems.push_back(fmt::format(
+          "front_end.frequencies_hz: expected {:.6g} to {:.6g} Hz (half a bin from 0 and from half the sample rate of "
+          "{:.6g} Hz), found {:.6g}",
+          bin_hz / 2.0, plan.sample_rate_hz / 2.0 - bin_hz / 2.0, plan.sample_rate_hz, frequency_hz));
+    }
+  }
+}
+
+}  // namespace
+
+void validate(const FrontEndPlan& plan) {
+  std::vector<std::string> problems;
+  (void)words_per_bit_time(plan.input_is_bits ? plan.layout : WireLayout::kRowMajor, plan.geometry);
+  check_window(plan, problems);
+  if (!(plan.sample_rate_hz > 0.0) || !std::isfinite(plan.sample_rate_hz)) {
+    problems.push_back(fmt::format("sample rate: expected more than 0 Hz, found {}", plan.sample_rate_hz));
+  }
+  if (problems.empty()) {
+    check_frequencies(plan, problems);
+  }
+  for (const int channel : plan.dead_channels) {
+    if (channel < 0 || channel >= plan.geometry.channels()) {
+      problems.push_back(
+          fmt::format("array.dead_channels: expected 0 to {}, found {}", plan.geometry.channels() - 1, channel));
+    }
+  }
+  if (!problems.empty()) {
+    throw ConfigError(fmt::format("{}", fmt::join(problems, "\n")));
+  }
+}
+
+void FrontEnd::enqueue_bits(std::uint64_t /*first_word*/, std::span<const std::uint32_t> /*wire*/) {
+  throw Error(ExitCode::kInternal, "front_end: fed with bits, expected samples as planned");
+}
+
+void FrontEnd::enqueue_samples(std::uint64_t /*first_sample*/, std::span<const float> /*values*/) {
+  throw Error(ExitCode::kInternal, "front_end: fed with samples, expected bits as planned");
+}
+
+std::span<const FrontEndEntry> front_end_table() { return kTable; }
+
+std::unique_ptr<FrontEnd> make_front_end(const ocl::Device& device, const FrontEndPlan& plan) {
+  validate(plan);
+  for (const FrontEndEntry& entry : kTable) {
+    if (entry.kind == plan.settings.kind) {
+      return entry.make(device, plan);
+    }
+  }
+  throw Error(ExitCode::kInternal, fmt::format("front_end.kind: {} is not in the table", name_of(plan.settings.kind)));
+}
+
+}  // namespace nearfield

@@ -1,0 +1,74 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "cl/device.hpp"
+#include "nearfield/settings.hpp"
+
+namespace nearfield {
+
+/// What a front end is planned from.
+struct FrontEndPlan {
+  ArrayGeometry geometry;
+  WireLayout layout = WireLayout::kSoramaCam;
+  double sensitivity_dbfs = -26.0;                    ///< used for bits only
+  double sample_rate_hz = kBitRateHz / kBitsPerWord;  ///< of the decimated samples
+  bool input_is_bits = true;                          ///< false: samples in pascal
+  FrontEndSettings settings;
+  std::vector<int> dead_channels;  ///< row * columns + column; their clipping does not count
+};
+
+/// Throws one ConfigError that names every setting that no front end can work with.
+void validate(const FrontEndPlan& plan);
+
+/// Turns a stream of bits, or of samples in pascal, into spectra at the plan's frequencies. Phasors are e^{+jwt}, peak,
+/// pascal; the phase refers to the window's first bit (to its first sample when fed with samples). The device must
+/// outlive the front end. All enqueue functions return at once; what they are given must stay as it is until
+/// Device::wait().
+class FrontEnd {
+ public:
+  FrontEnd() = default;
+  FrontEnd(const FrontEnd&) = delete;
+  FrontEnd& operator=(const FrontEnd&) = delete;
+  virtual ~FrontEnd() = default;
+
+  /// Packed words (32 bit-times) before a window's first that must have been fed, without a gap, for exact output.
+  /// Before bit 0, and before what follows a gap, there is silence. 0 when fed with samples.
+  [[nodiscard]] virtual std::uint64_t history_words() const = 0;
+
+  /// Feeds wire words [bit-time][word], whole groups of 32 bit-times; the first bit-time is 32 * first_word. Any count.
+  /// What does not follow on the last call starts anew, with silence before it. Throws Error when planned for samples.
+  virtual void enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire);
+
+  /// Feeds samples [sample][channel] in pascal. A channel with NaN or infinity in a window gets NaN spectra. Throws
+  /// Error when planned for bits.
+  virtual void enqueue_samples(std::uint64_t first_sample, std::span<const float> values);
+
+  /// Spectra [frequency][channel], channel fastest, of the window whose first decimated sample is given: bits
+  /// 32 * first_sample_index on. The window must be among what was fed last: at least the last 2 * window_samples.
+  /// Ors kFlagClipped into word 0 of `status` (uint32 [4]) when a live channel is at 0.95 of full scale or above; bits
+  /// only.
+  virtual void enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buffer<std::complex<float>>& spectra,
+                               const ocl::Buffer<std::uint32_t>& status) = 0;
+
+  /// The frequencies that the spectra are of, where the settings' ones do not fit the front end exactly.
+  [[nodiscard]] virtual const std::vector<double>& actual_frequencies_hz() const = 0;
+};
+
+/// One kind of front end.
+struct FrontEndEntry {
+  FrontEndKind kind;
+  std::unique_ptr<FrontEnd> (*make)(const ocl::Device& device, const FrontEndPlan& plan);
+};
+
+/// Every kind there is.
+std::span<const FrontEndEntry> front_end_table();
+
+/// Validates, compiles and allocates. Throws ConfigError or DeviceError.
+std::unique_ptr<FrontEnd> make_front_end(const ocl::Device& device, const FrontEndPlan& plan);
+
+}  // namespace nearfield

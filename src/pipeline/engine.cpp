@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numbers>
 
 #include "cl/device.hpp"
 #include "config/config.hpp"
@@ -111,7 +113,9 @@ class OpenclEngine : public Engine {
 class ReferenceEngine : public Engine {
  public:
   explicit ReferenceEngine(const EnginePlan& plan)
-      : front_end_(plan.input == InputForm::kSpectra ? nullptr : reference::make_front_end(front_end_plan(plan))),
+      : front_end_(plan.input == InputForm::kSpectra
+                       ? nullptr
+                       : std::make_unique<reference::ReferenceFrontEnd>(front_end_plan(plan))),
         plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)) {}
   [[nodiscard]] std::uint64_t history_samples() const override { return front_end_ ? front_end_->history_words() : 0; }
   void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) override {
@@ -121,8 +125,8 @@ class ReferenceEngine : public Engine {
     front_end_->push_samples(first_sample, samples);
   }
   int image_window(std::uint64_t first_sample, ImageFrame& frame) override {
-    const reference::FrontEndSpectra spectra = front_end_->spectra(first_sample);
-    return finish(spectra.values, spectra.flags, frame);
+    const std::vector<std::complex<double>> spectra = front_end_->spectra(first_sample);
+    return finish(spectra, front_end_->clipped() ? kFlagClipped : 0U, frame);
   }
   int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame) override {
     return finish({spectra.begin(), spectra.end()}, 0, frame);
@@ -140,7 +144,7 @@ class ReferenceEngine : public Engine {
     stamp(frame, plan_);
     return result.non_finite_channels;
   }
-  std::unique_ptr<reference::FrontEnd> front_end_;
+  std::unique_ptr<reference::ReferenceFrontEnd> front_end_;
   PnahPlan plan_;
 };
 

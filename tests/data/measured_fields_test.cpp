@@ -1,0 +1,225 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "capture/files.hpp"
+#include "cl/device.hpp"
+#include "config/config.hpp"
+#include "frontend/front_end.hpp"
+#include "imaging/pnah.hpp"
+#include "nearfield/metrics.hpp"
+#include "support/command.hpp"
+#include "support/h5_values.hpp"
+#include "support/measures.hpp"
+
+/// Measured and finite-element fields with their truth, which are not part of the repository (see CMakeLists.txt).
+namespace nearfield {
+namespace {
+
+using ComplexF = std::complex<float>;
+using test::read_values;
+
+/// One cut-off and slope for every finite-element mode: the best over violin_shell_2 among cut-offs of 60 to 200 rad/m
+/// in steps of 20 (FixedCutoff.IsTheBestOverTheOtherShell searches again).
+constexpr double kShellCutoff_rad_per_m = 120.0;
+const std::string kShellFilter = " --set holography.filter.slope=0.1 --set holography.filter.cutoff_rad_per_m=";
+
+std::string data(const std::string& name) { return std::string(NEARFIELD_DATA_DIR) + "/" + name; }
+
+/// Normal velocity on the surface through the command line; [frequency][row][column].
+std::vector<ComplexF> replayed_velocity(const std::string& input, const std::string& settings,
+                                        const test::TemporaryFolder& folder) {
+  const std::string output = folder / "images.h5";
+  const auto result = test::run_nearfield("replay " + input + " -o " + output +
+                                          " --set holography.quantity=normal_velocity " + settings);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  return ImagesReader(output).read(0).images;
+}
+
+std::vector<ComplexF> one_image(const std::vector<ComplexF>& images, std::size_t index, std::size_t pixels) {
+  const auto first = images.begin() + static_cast<std::ptrdiff_t>(index * pixels);
+  return {first, first + static_cast<std::ptrdiff_t>(pixels)};
+}
+
+std::vector<ComplexF> where(const std::vector<ComplexF>& values, const std::vector<unsigned char>& valid) {
+  std::vector<ComplexF> kept;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (valid[i] != 0) {
+      kept.push_back(values[i]);
+    }
+  }
+  return kept;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+}
+
+/// NCC of every mode of a shell, over the pixels that lie on it.
+std::vector<double> shell_ncc(const std::string& name, double cutoff, const test::TemporaryFolder& folder) {
+  const auto images = replayed_velocity(data(name), kShellFilter + std::to_string(cutoff), folder);
+  const auto truth = read_values<ComplexF>(data(name), "/truth/normal_velocity");
+  const auto valid = read_values<unsigned char>(data(name), "/truth/valid");
+  std::vector<double> ncc;
+  for (std::size_t mode = 0; mode < truth.size() / valid.size(); ++mode) {
+    ncc.push_back(compare_images(where(one_image(truth, mode, valid.size()), valid),
+                                 where(one_image(images, mode, valid.size()), valid))
+                      .ncc);
+  }
+  return ncc;
+}
+
+// The independent float64 script of design.md reaches 0.87; 0.86 is the gate.
+TEST(FreePlate, NormalVelocityAt548Hz) {
+  const test::TemporaryFolder folder;
+  const auto images = replayed_velocity(data("plate_free_548hz.h5"), kShellFilter + "80", folder);
+  const auto truth = read_values<ComplexF>(data("plate_free_548hz.h5"), "/truth/normal_velocity");
+  const double ncc = compare_images(truth, images).ncc;
+  std::printf("plate_free_548hz: NCC %.4f\n", ncc);
+  EXPECT_GE(ncc, 0.86);
+}
+
+TEST(ViolinShell, NormalVelocityWithTheOtherShellsCutoff) {
+  const test::TemporaryFolder folder;
+  const auto ncc = shell_ncc("violin_shell_1.h5", kShellCutoff_rad_per_m, folder);
+  std::printf("violin_shell_1: median NCC %.4f over %zu modes, least %.3f\n", median(ncc), ncc.size(),
+              *std::min_element(ncc.begin(), ncc.end()));
+  EXPECT_GE(median(ncc), 0.86);
+}
+
+TEST(FixedCutoff, IsTheBestOverTheOtherShell) {
+  const test::TemporaryFolder folder;
+  std::map<double, double> cutoff_of_median;
+  for (double cutoff = 60.0; cutoff <= 200.0; cutoff += 20.0) {
+    cutoff_of_median[median(shell_ncc("violin_shell_2.h5", cutoff, folder))] = cutoff;
+  }
+  const auto best = *cutoff_of_median.rbegin();
+  std::printf("violin_shell_2: best median NCC %.4f at %.0f rad/m\n", best.first, best.second);
+  EXPECT_EQ(best.second, kShellCutoff_rad_per_m);
+}
+
+/// Bilinear between pixels, linear beyond the outermost ones.
+ComplexF at_point(const std::vector<ComplexF>& image, const ArrayGeometry& geometry, double x_m, double y_m) {
+  const double column = x_m / geometry.pitch_x_m + (geometry.columns - 1) / 2.0;
+  const double row = y_m / geometry.pitch_y_m + (geometry.rows - 1) / 2.0;
+  const int c = std::clamp(static_cast<int>(std::floor(column)), 0, geometry.columns - 2);
+  const int r = std::clamp(static_cast<int>(std::floor(row)), 0, geometry.rows - 2);
+  const auto u = static_cast<float>(column - c);
+  const auto v = static_cast<float>(row - r);
+  const auto pixel = [&](int y, int x) { return image[static_cast<std::size_t>(y * geometry.columns + x)]; };
+  return (1.0F - v) * ((1.0F - u) * pixel(r, c) + u * pixel(r, c + 1)) +
+         v * ((1.0F - u) * pixel(r + 1, c) + u * pixel(r + 1, c + 1));
+}
+
+const std::string kViolin = data("violin_measured.h5");
+/// Between k and the coarse array's pi/pitch of 53 and 62 rad/m; one for all frequencies.
+const std::string kViolinFilter = " --set holography.filter.cutoff_rad_per_m=40 --set holography.filter.slope=0.1 ";
+
+std::vector<double> violin_ncc(const std::vector<std::vector<ComplexF>>& images, const ArrayGeometry& geometry) {
+  const auto truth = read_values<ComplexF>(kViolin, "/truth/normal_velocity_points");
+  const auto points = read_values<double>(kViolin, "/truth/points_xy_m");
+  const std::size_t count = points.size() / 2;
+  std::vector<double> ncc;
+  for (std::size_t f = 0; f < images.size(); ++f) {
+    std::vector<ComplexF> found;
+    for (std::size_t i = 0; i < count; ++i) {
+      found.push_back(at_point(images[f], geometry, points[2 * i], points[2 * i + 1]));
+    }
+    ncc.push_back(compare_images(one_image(truth, f, count), found).ncc);
+  }
+  return ncc;
+}
+
+/// The violin's spectra as bits: a segment per frequency, on the bin grid, -20 dBFS.
+class ViolinAsBits : public testing::Test {
+ protected:
+  void SetUp() override {
+    const auto result = test::run_nearfield("encode " + kViolin + " -o " + capture_ +
+                                            " --segment-per-frequency --bin-grid --level-dbfs -20");
+    ASSERT_EQ(result.exit_code, 0) << result.output;
+    segments_ = CaptureReader(capture_).segments().value();
+  }
+  test::TemporaryFolder folder_;
+  std::string capture_ = folder_ / "violin_bits.h5";
+  Segments segments_;
+};
+
+// The front end gives the measured spectra back, in their own unit; 2 % is the limit, modulator noise at -20
+// dBFS rms leaves far less.
+TEST_F(ViolinAsBits, FrontEndGivesTheMeasuredSpectra) {
+  const SpectraFile measured = read_spectra(kViolin);
+  const CaptureReader reader(capture_);
+  const CaptureInfo& info = reader.info();
+  const std::size_t channels = 64;
+  double worst = 0.0;
+  ocl::Device device = ocl::Device::open({});
+  FrontEndPlan plan{.geometry = info.measurement.geometry,
+                    .layout = info.layout,
+                    .sensitivity_dbfs = info.measurement.sensitivity_dbfs,
+                    .sample_rate_hz = info.sample_rate_hz / kBitsPerWord,
+                    .input_is_bits = true,
+                    .settings = {},
+                    .dead_channels = {}};
+  plan.settings.frequencies_hz = segments_.frequencies_hz;
+  const auto front_end = make_front_end(device, plan);
+  const auto spectra = device.allocate<ComplexF>(channels * segments_.frequencies_hz.size(), "test");
+  const auto status = device.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
+  for (std::size_t f = 0; f < segments_.frequencies_hz.size(); ++f) {
+    const std::uint64_t settle = 64;
+    const std::uint64_t first = segments_.first_bit_time[f] / kBitsPerWord + settle;
+    const std::uint64_t from = first - front_end->history_words();
+    std::vector<std::uint32_t> words((first + 1024 - from) * kBitsPerWord *
+                                     static_cast<std::uint64_t>(info.words_per_bit_time));
+    reader.read(from * kBitsPerWord, words);
+    front_end->enqueue_bits(from, words);
+    front_end->enqueue_spectra(first, spectra, status);
+    device.wait();
+    auto found = one_image(device.download(spectra, "test"), f, channels);
+    // The encoded phasors refer to bit-time 0.
+    const double turn = -2.0 * std::numbers::pi * segments_.frequencies_hz[f] *
+                        static_cast<double>(first * kBitsPerWord) / info.sample_rate_hz;
+    for (ComplexF& value : found) {
+      value *= ComplexF(std::polar(1.0, turn));
+    }
+    const double error = test::relative_l2(found, one_image(measured.spectra, f, channels));
+    std::printf("violin bits, %.1f Hz as %.1f Hz: spectra differ by %.3f %%\n", measured.frequencies_hz[f],
+                segments_.frequencies_hz[f], 100.0 * error);
+    worst = std::max(worst, error);
+  }
+  EXPECT_LE(worst, 0.02);
+}
+
+// The measured violin, from spectra and from bits. With the best cut-off for each frequency an independent script
+// reaches a median of 0.67; with this one cut-off for all a float64 script of ours gets 0.591.
+TEST_F(ViolinAsBits, NormalVelocityAtTheMeasuredPoints) {
+  const ArrayGeometry geometry = read_spectra(kViolin).measurement.geometry;
+  const auto images = replayed_velocity(kViolin, kViolinFilter, folder_);
+  std::vector<std::vector<ComplexF>> from_spectra;
+  std::vector<std::vector<ComplexF>> from_bits;
+  for (std::size_t f = 0; f < segments_.frequencies_hz.size(); ++f) {
+    from_spectra.push_back(one_image(images, f, 64));
+    const std::string settings =
+        kViolinFilter + " --set front_end.hop_samples=" + std::to_string(segments_.bit_times[f] / kBitsPerWord) +
+        " --set front_end.frequencies_hz=" + std::to_string(segments_.frequencies_hz[f]) + " --frames " +
+        std::to_string(f) + ":" + std::to_string(f + 1);
+    from_bits.push_back(replayed_velocity(capture_, settings, folder_));
+  }
+  const auto ncc_spectra = violin_ncc(from_spectra, geometry);
+  const auto ncc_bits = violin_ncc(from_bits, geometry);
+  for (std::size_t f = 0; f < ncc_bits.size(); ++f) {
+    std::printf("violin, %.1f Hz: NCC %.3f from spectra, %.3f from bits\n", segments_.frequencies_hz[f], ncc_spectra[f],
+                ncc_bits[f]);
+    // Bits are on the grid of 45.8 Hz: up to 23 Hz off, which moves k by up to 13 % of itself and no mode.
+    EXPECT_NEAR(ncc_bits[f], ncc_spectra[f], 0.05);
+  }
+  std::printf("violin: median NCC %.3f from spectra, %.3f from bits\n", median(ncc_spectra), median(ncc_bits));
+  EXPECT_GE(median(ncc_spectra), 0.57);
+  EXPECT_GE(median(ncc_bits), 0.57);
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -71,7 +71,8 @@ std::string describe(const OverloadReport& report) {
   }
   const auto worst = std::max_element(report.peaks.begin(), report.peaks.end());
   return fmt::format(
-      "{} of {} microphones go beyond {:.1f} dBFS, where the modulator is stable: highest peak {:.1f} dBFS at channel {}",
+      "{} of {} microphones go beyond {:.1f} dBFS, where the modulator is stable: highest peak {:.1f} dBFS at channel "
+      "{}",
       channels.size(), report.peaks.size(), 20 * std::log10(report.stable_peak), 20 * std::log10(*worst),
       worst - report.peaks.begin());
 }
@@ -86,7 +87,8 @@ BitSynthesizer::BitSynthesizer(const BitSynthesizerSettings& settings)
   std::vector<bool> dead(static_cast<std::size_t>(settings.geometry.channels()), false);
   for (const int channel : settings.dead_channels) {
     if (channel < 0 || channel >= settings.geometry.channels()) {
-      throw ConfigError(fmt::format("dead channels: expected 0 to {}, found {}", settings.geometry.channels() - 1, channel));
+      throw ConfigError(
+          fmt::format("dead channels: expected 0 to {}, found {}", settings.geometry.channels() - 1, channel));
     }
     dead[static_cast<std::size_t>(channel)] = true;
   }
@@ -112,7 +114,8 @@ BitSynthesizer::~BitSynthesizer() = default;
 BitSynthesizer::BitSynthesizer(BitSynthesizer&&) noexcept = default;
 BitSynthesizer& BitSynthesizer::operator=(BitSynthesizer&&) noexcept = default;
 
-void BitSynthesizer::fill_tones(const Group& group, std::span<const ArrayTone> tones, std::span<const Carrier> carriers) {
+void BitSynthesizer::fill_tones(const Group& group, std::span<const ArrayTone> tones,
+                                std::span<const Carrier> carriers) {
   for (std::size_t i = 0; i < group_words_.size(); ++i) {
     std::copy(group.offsets.begin(), group.offsets.end(), input_.begin() + static_cast<std::ptrdiff_t>(i * kLanes));
   }
@@ -150,8 +153,8 @@ void BitSynthesizer::fill_samples(const Group& group, std::span<const float> sam
   }
 }
 
-/// Uniform deviates from xorshift64 (G. Marsaglia, J. Stat. Softw. 8(14), 2003), one generator a lane: white, and after any
-/// narrow filter normal. Normal deviates would cost several times as much as the modulators.
+/// Uniform deviates from xorshift64 (G. Marsaglia, J. Stat. Softw. 8(14), 2003), one generator a lane: white, and after
+/// any narrow filter normal. Normal deviates would cost several times as much as the modulators.
 void BitSynthesizer::add_noise(Group& group) {
   constexpr std::uint64_t kOneToTwo = 0x3FF0000000000000U;
   for (std::size_t i = 0; i < group_words_.size(); ++i) {
@@ -210,7 +213,8 @@ void BitSynthesizer::generate(std::uint64_t first_bit_time, std::span<const Arra
 
 OverloadReport BitSynthesizer::report() const {
   const auto channels = static_cast<std::size_t>(settings_.geometry.channels());
-  OverloadReport report{std::vector<double>(channels), std::vector<std::uint64_t>(channels), stable_peak(settings_.order)};
+  OverloadReport report{std::vector<double>(channels), std::vector<std::uint64_t>(channels),
+                        stable_peak(settings_.order)};
   for (const Group& group : groups_) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
       if ((group.live_mask >> lane & 1U) != 0) {

@@ -30,16 +30,16 @@ struct BitSynthesizerSettings {
   SigmaDeltaOrder order = SigmaDeltaOrder::kSecond;
   std::uint64_t seed = 1;
   std::vector<int> dead_channels{};  ///< deliver zeros only
-  /// Rms in 0 .. kNoiseBandHz, full scale 1. The noise is white up to half the bit rate (uniform deviates), so that its rms
-  /// over everything is sqrt(sample_rate_hz / 2 / kNoiseBandHz) = 6.1 times that.
+  /// Rms in 0 .. kNoiseBandHz, full scale 1. The noise is white up to half the bit rate (uniform deviates), so that its
+  /// rms over everything is sqrt(sample_rate_hz / 2 / kNoiseBandHz) = 6.1 times that.
   double noise_rms = 0.0;
   double dc_offset_range = 0.0;  ///< each channel gets its own constant, uniform within +- this, full scale 1
 };
 
 /// What the modulators were asked for.
 struct OverloadReport {
-  std::vector<double> peaks;           ///< [channel], highest |input|, full scale 1; 0 for dead channels
-  std::vector<std::uint64_t> resets;   ///< [channel], how often the modulator ran away
+  std::vector<double> peaks;          ///< [channel], highest |input|, full scale 1; 0 for dead channels
+  std::vector<std::uint64_t> resets;  ///< [channel], how often the modulator ran away
   double stable_peak = 1.0;
 
   /// Channels whose peak was above `stable_peak` or whose modulator ran away.
@@ -79,9 +79,9 @@ class BitSynthesizer {
   BitSynthesizerSettings settings_;
   int words_per_bit_time_;
   double noise_scale_;
-  std::vector<Group> groups_;                ///< one for each word
-  std::vector<double> input_;                ///< [bit-time][lane] of one group and block
-  std::vector<std::uint32_t> group_words_;   ///< [bit-time] of one group and block
+  std::vector<Group> groups_;               ///< one for each word
+  std::vector<double> input_;               ///< [bit-time][lane] of one group and block
+  std::vector<std::uint32_t> group_words_;  ///< [bit-time] of one group and block
 };
 
 }  // namespace nearfield

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fstream>
+#include <numbers>
 
 #include "nearfield/error.hpp"
 #include "simulate/encode_parts.hpp"
@@ -64,8 +66,8 @@ void CaptureTarget::append(std::uint64_t bit_times, std::span<const ArrayTone> t
   for (std::uint64_t begin = 0; begin < bit_times; begin += kBlockBitTimes) {
     const auto count = static_cast<std::size_t>(std::min(kBlockBitTimes, bit_times - begin));
     words_.resize(count * static_cast<std::size_t>(synthesizer_.words_per_bit_time()));
-    synthesizer_.generate(bit_times_, tones, samples.empty() ? samples : samples.subspan(begin * channels, count * channels),
-                          words_);
+    synthesizer_.generate(bit_times_, tones,
+                          samples.empty() ? samples : samples.subspan(begin * channels, count * channels), words_);
     writer_.append(words_);
     bit_times_ += count;
   }
@@ -96,9 +98,10 @@ std::vector<int> few_or_throw(const std::string& place, const std::vector<bool>&
     }
   }
   if (channels.size() * 10 > not_finite.size()) {
-    throw DataError(fmt::format("{}: expected finite values in at least nine tenths of the {} channels, found {} with NaN "
-                                "or infinity",
-                                place, not_finite.size(), channels.size()));
+    throw DataError(
+        fmt::format("{}: expected finite values in at least nine tenths of the {} channels, found {} with NaN "
+                    "or infinity",
+                    place, not_finite.size(), channels.size()));
   }
   return channels;
 }
@@ -122,7 +125,8 @@ EncodeReport encode_capture(const std::filesystem::path& input, const std::files
     case FileKind::kSpectra:
       return encode_spectra(input, output, options, progress);
     default:
-      throw DataError(fmt::format("{}: expected time data, spectra or a sound file, found {}", input.string(), name_of(kind)));
+      throw DataError(
+          fmt::format("{}: expected time data, spectra or a sound file, found {}", input.string(), name_of(kind)));
   }
 }
 

@@ -9,8 +9,9 @@
 namespace nearfield {
 
 struct EncodeOptions {
-  /// Rms over the live microphones and over the loudest segment's time, 0 dBFS being the rms of a full-scale sine. Segments
-  /// of spectra are the frequencies (with `segment_per_frequency`) or the sum of all; those of time data last 21.85 ms.
+  /// Rms over the live microphones and over the loudest segment's time, 0 dBFS being the rms of a full-scale sine.
+  /// Segments of spectra are the frequencies (with `segment_per_frequency`) or the sum of all; those of time data
+  /// last 21.85 ms.
   double level_dbfs = -20.0;
   SigmaDeltaOrder order = SigmaDeltaOrder::kSecond;
   std::uint64_t seed = 1;
@@ -18,8 +19,8 @@ struct EncodeOptions {
 
   // Spectra only. The phasors are taken to refer to bit-time 0 of the capture, in every segment.
   std::uint64_t frame = 0;
-  /// Each frequency alone, one after another, in `segment_samples` decimated samples of 32 bit-times: a window of 1024 and
-  /// 64 before and after it, in which the front end's filter settles. Otherwise all together for `duration_s`.
+  /// Each frequency alone, one after another, in `segment_samples` decimated samples of 32 bit-times: a window of 1024
+  /// and 64 before and after it, in which the front end's filter settles. Otherwise all together for `duration_s`.
   bool segment_per_frequency = false;
   int segment_samples = 1024 + 2 * 64;
   /// Moves each frequency to the nearest bin of a transform of `window_samples` decimated samples.
@@ -35,18 +36,18 @@ struct EncodeOptions {
 
 struct EncodeReport {
   std::uint64_t bit_times = 0;
-  double sensitivity_dbfs = 0.0;         ///< as written, by which the bits give the input's own pascal again
-  std::vector<double> frequencies_hz;    ///< of spectra, as encoded
-  std::vector<int> dead_channels;        ///< held values that are not finite; deliver zeros only
+  double sensitivity_dbfs = 0.0;       ///< as written, by which the bits give the input's own pascal again
+  std::vector<double> frequencies_hz;  ///< of spectra, as encoded
+  std::vector<int> dead_channels;      ///< held values that are not finite; deliver zeros only
   OverloadReport overload;
   std::vector<std::string> warnings;
 };
 
 /// Turns a recording (Acoular's time data, measured spectra or a sound file, told apart by content) into a capture of
-/// one-bit microphones, sorama-cam for 32 x 32 microphones, else row-major. Time data are brought to 1.5 MHz without delay.
-/// Of spectra, /truth's aperture pressure repeats what was encoded, and /segments says where each frequency lies.
-/// Throws NoInputError, DataError (not finite in more than a tenth of the channels, silence, another channel count than the
-/// geometry's, a frequency out of range), ConfigError (an option out of range) and IoError.
+/// one-bit microphones, sorama-cam for 32 x 32 microphones, else row-major. Time data are brought to 1.5 MHz without
+/// delay. Of spectra, /truth's aperture pressure repeats what was encoded, and /segments says where each frequency
+/// lies. Throws NoInputError, DataError (not finite in more than a tenth of the channels, silence, another channel
+/// count than the geometry's, a frequency out of range), ConfigError (an option out of range) and IoError.
 EncodeReport encode_capture(const std::filesystem::path& input, const std::filesystem::path& output,
                             const EncodeOptions& options, const ProgressCallback& progress = {});
 

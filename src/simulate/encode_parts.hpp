@@ -9,8 +9,8 @@ namespace nearfield {
 /// The capture that is being encoded. Its sensitivity makes `rms_pa` come out at the level asked for.
 class CaptureTarget {
  public:
-  CaptureTarget(const std::filesystem::path& output, const EncodeOptions& options, const MeasurementGeometry& measurement,
-                double rms_pa, std::vector<int> dead_channels);
+  CaptureTarget(const std::filesystem::path& output, const EncodeOptions& options,
+                const MeasurementGeometry& measurement, double rms_pa, std::vector<int> dead_channels);
   /// Full scale 1 to a pascal.
   [[nodiscard]] double scale() const { return scale_; }
   [[nodiscard]] std::uint64_t bit_times() const { return bit_times_; }

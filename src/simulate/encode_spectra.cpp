@@ -59,8 +59,8 @@ double snap(std::vector<double>& frequencies_hz, int window_samples) {
 void check_frequencies(const std::string& place, const std::vector<double>& frequencies_hz) {
   for (const double frequency_hz : frequencies_hz) {
     if (!(frequency_hz > 0) || !(frequency_hz < kBitRateHz / 2)) {
-      throw DataError(fmt::format("{}: /frequencies_hz: expected more than 0 and less than {:g} Hz, found {:g} Hz", place,
-                                  kBitRateHz / 2, frequency_hz));
+      throw DataError(fmt::format("{}: /frequencies_hz: expected more than 0 and less than {:g} Hz, found {:g} Hz",
+                                  place, kBitRateHz / 2, frequency_hz));
     }
   }
 }

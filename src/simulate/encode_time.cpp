@@ -118,7 +118,8 @@ EncodeReport encode_recording(const Recording& recording, const std::filesystem:
 EncodeReport encode_time_data(const std::filesystem::path& input, const std::filesystem::path& output,
                               const EncodeOptions& options, const ProgressCallback& progress) {
   const TimeDataReader reader(input);
-  const Recording recording{input.string() + ": /time_data", reader.sample_rate_hz(), reader.samples(), reader.channels(),
+  const Recording recording{input.string() + ": /time_data", reader.sample_rate_hz(), reader.samples(),
+                            reader.channels(),
                             [&](std::uint64_t first, std::span<float> values) { reader.read(first, values); }};
   return encode_recording(recording, output, options, progress);
 }

@@ -66,7 +66,8 @@ struct Plate {
 };
 /// Normal velocity at z = 0; zero outside the plate.
 std::complex<double> plate_velocity(const Plate& plate, double x_m, double y_m);
-/// Rayleigh's integral p = (j w rho/2 pi) integral of v e^{-jkR}/R dS, for any point with z >= 0, above the plate or not.
+/// Rayleigh's integral p = (j w rho/2 pi) integral of v e^{-jkR}/R dS, for any point with z >= 0, above the plate or
+/// not.
 std::complex<double> plate_pressure(const Plate& plate, const Tonal& tonal, const Point& point);
 
 /// p = S(x, y) e^{-j kz z}; S is e^{-j(kx x + ky y)} of a plane wave, or sin(kx x + phase_x) sin(ky y + phase_y).

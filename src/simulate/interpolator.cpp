@@ -7,8 +7,8 @@
 namespace nearfield {
 namespace {
 
-constexpr std::size_t kReach = 17;                              // inputs to an output
-constexpr std::size_t kDelayInputs = kReach / 2;                // of the filter
+constexpr std::size_t kReach = 17;                                   // inputs to an output
+constexpr std::size_t kDelayInputs = kReach / 2;                     // of the filter
 constexpr std::size_t kHalf = kDelayInputs * Interpolator::kFactor;  // of 2 kHalf + 1 coefficients
 
 /// Kaiser's window for 120 dB (J. Kaiser, 1974): beta = 0.1102 (120 - 8.7).
@@ -28,7 +28,8 @@ std::vector<float> make_taps() {
     for (std::size_t age = 0; age < kReach; ++age) {
       const std::size_t index = age * Interpolator::kFactor + phase;
       if (index <= 2 * kHalf) {
-        taps[phase * kReach + age] = static_cast<float>(coefficient(static_cast<double>(index) - static_cast<double>(kHalf)));
+        taps[phase * kReach + age] =
+            static_cast<float>(coefficient(static_cast<double>(index) - static_cast<double>(kHalf)));
       }
     }
   }

@@ -18,8 +18,8 @@ class Interpolator {
 
  private:
   std::size_t channels_;
-  std::vector<float> taps_;     ///< [phase][age], for inputs from the newest to the oldest
-  std::vector<float> recent_;   ///< the inputs that the filter still reaches, then the new ones, [sample][channel]
+  std::vector<float> taps_;    ///< [phase][age], for inputs from the newest to the oldest
+  std::vector<float> recent_;  ///< the inputs that the filter still reaches, then the new ones, [sample][channel]
   std::size_t samples_to_drop_;
 };
 

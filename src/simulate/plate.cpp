@@ -44,7 +44,8 @@ class Pattern {
     fill_sines(pi * ((y_m - plate_.y_m) / plate_.height_m + 0.5), sines_y_);
     Complex sum = 0.0;
     for (const PlateMode& mode : plate_.modes) {
-      sum += mode.velocity_m_s * (sines_x_[static_cast<std::size_t>(mode.m)] * sines_y_[static_cast<std::size_t>(mode.n)]);
+      sum +=
+          mode.velocity_m_s * (sines_x_[static_cast<std::size_t>(mode.m)] * sines_y_[static_cast<std::size_t>(mode.n)]);
     }
     return sum;
   }
@@ -93,7 +94,8 @@ std::array<Edge, 4> edges_from(const Plate& plate, const Point& point) {
   const double right = plate.x_m + plate.width_m / 2 - point.x_m;
   const double low = plate.y_m - plate.height_m / 2 - point.y_m;
   const double high = plate.y_m + plate.height_m / 2 - point.y_m;
-  return {{{right, 1, 0, low, high}, {high, 0, 1, -right, -left}, {-left, -1, 0, -high, -low}, {-low, 0, -1, left, right}}};
+  return {
+      {{right, 1, 0, low, high}, {high, 0, 1, -right, -left}, {-left, -1, 0, -high, -low}, {-low, 0, -1, left, right}}};
 }
 
 /// Integral over the triangle between the foot and an edge. Along the edge t = d sinh(u), so that the angle's

@@ -8,7 +8,9 @@ namespace nearfield {
 class RandomStream {
  public:
   /// Streams with different numbers are independent.
-  RandomStream(std::uint64_t seed, std::uint64_t stream) : state_(seed) { state_ = next() + stream * 0xD1B54A32D192ED03U; }
+  RandomStream(std::uint64_t seed, std::uint64_t stream) : state_(seed) {
+    state_ = next() + stream * 0xD1B54A32D192ED03U;
+  }
 
   std::uint64_t next() {
     state_ += 0x9E3779B97F4A7C15U;

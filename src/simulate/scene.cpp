@@ -58,7 +58,8 @@ std::vector<FieldValue> field_on_plane(const Scene& scene, double frequency_hz, 
 
 std::vector<ArrayTone> tones_in_full_scale(const Truth& truth, double full_scale) {
   std::vector<ArrayTone> tones;
-  const std::size_t channels = truth.frequencies_hz.empty() ? 0 : truth.aperture_pressure.size() / truth.frequencies_hz.size();
+  const std::size_t channels =
+      truth.frequencies_hz.empty() ? 0 : truth.aperture_pressure.size() / truth.frequencies_hz.size();
   for (std::size_t i = 0; i < truth.frequencies_hz.size(); ++i) {
     ArrayTone tone{truth.frequencies_hz[i], {}};
     for (std::size_t channel = 0; channel < channels; ++channel) {
@@ -117,7 +118,8 @@ SimulationReport simulate_capture(const Scene& scene, const std::filesystem::pat
   const TrackPlayer tracks(scene.tracks, scene.measurement, scene.medium.sound_speed_m_s, full_scale);
   BitSynthesizer synthesizer(synthesizer_settings(scene, full_scale));
   SimulationReport report;
-  report.bit_times = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(scene.duration_s * kBitRateHz)));
+  report.bit_times =
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(scene.duration_s * kBitRateHz)));
   CaptureWriter writer(output, {.measurement = scene.measurement,
                                 .layout = scene.layout,
                                 .sample_rate_hz = kBitRateHz,

@@ -35,15 +35,15 @@ struct Scene {
   std::int64_t start_time_ns = 0;
   std::uint64_t seed = 1;
   SigmaDeltaOrder order = SigmaDeltaOrder::kSecond;
-  double noise_pa = 0.0;       ///< rms in 0 .. 20 kHz
-  double dc_offset_fs = 0.0;   ///< each channel's own offset lies within +- this, full scale 1
+  double noise_pa = 0.0;      ///< rms in 0 .. 20 kHz
+  double dc_offset_fs = 0.0;  ///< each channel's own offset lies within +- this, full scale 1
   std::vector<int> dead_channels;
   std::vector<ToneSource> tones;
   std::vector<TrackSource> tracks;
 };
 
-/// Reads a scene. Paths of tracks count from the scene's folder. Throws NoInputError when the file can't be read and one
-/// ConfigError that lists everything wrong in it.
+/// Reads a scene. Paths of tracks count from the scene's folder. Throws NoInputError when the file can't be read and
+/// one ConfigError that lists everything wrong in it.
 Scene load_scene(const std::filesystem::path& path);
 
 /// The true fields of a scene's tones at the microphones' x and y, one entry for each distinct frequency, ascending:

@@ -37,6 +37,14 @@ std::string required_text(YamlMap& map, const std::string& key, const std::strin
   return value.value_or("");
 }
 
+int required_half_waves(YamlMap& mode, const std::string& key) {
+  const std::optional<int> value = mode.integer(key, 1, kMostHalfWaves);
+  if (!value && !mode.has(key)) {
+    mode.problem(key, "a number of half waves");
+  }
+  return value.value_or(1);
+}
+
 template <typename Value>
 void assign(std::optional<Value> found, Value& setting) {
   if (found) {
@@ -72,8 +80,8 @@ Plate read_plate(YamlMap& map) {
   plate.height_m = required(map, "height_m", kLength);
   for (YamlMap& entry : map.maps("modes")) {
     PlateMode mode;
-    assign(entry.integer("m", 1, kMostHalfWaves), mode.m);
-    assign(entry.integer("n", 1, kMostHalfWaves), mode.n);
+    mode.m = required_half_waves(entry, "m");
+    mode.n = required_half_waves(entry, "n");
     mode.velocity_m_s = phasor(entry, "velocity_m_s");
     plate.modes.push_back(mode);
     entry.finish();

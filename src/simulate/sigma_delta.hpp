@@ -17,16 +17,17 @@ struct NoiseTransfer {
 };
 NoiseTransfer noise_transfer(SigmaDeltaOrder order);
 
-/// Highest peak input, full scale = 1, that is called stable: 0.9 (-0.9 dBFS) for order 2 and 0.5 (-6 dBFS) for order 4.
-/// With tones of 20 Hz to 15 kHz, constants and uniform noise, 32 lanes of 3e6 bits, order 2 never ran away up to 0.95 and
-/// order 4 never up to 0.55, a few times at 0.60. Towards 0.9 the noise of order 2 grows.
+/// Highest peak input, full scale = 1, that is called stable: 0.9 (-0.9 dBFS) for order 2 and 0.5 (-6 dBFS) for
+/// order 4. With tones of 20 Hz to 15 kHz, constants and uniform noise, 32 lanes of 3e6 bits, order 2 never ran away up
+/// to 0.95 and order 4 never up to 0.55, a few times at 0.60. Towards 0.9 the noise of order 2 grows.
 double stable_peak(SigmaDeltaOrder order);
 
 /// 32 one-bit sigma-delta modulators side by side, one for each bit of a word.
 ///
-/// Error feedback: with y[n] = u[n] + (NTF - 1) e and the quantiser's error e = sign(y) - y, the bits are u + NTF e: the
-/// signal passes with gain 1 and no delay, and bit n stands for u[n]. States are doubles: order 4 has a gain of 1/D(1) = 160
-/// from rounding to the band, which would put single precision's rounding at the level of the modulator's own noise.
+/// Error feedback: with y[n] = u[n] + (NTF - 1) e and the quantiser's error e = sign(y) - y, the bits are u + NTF e:
+/// the signal passes with gain 1 and no delay, and bit n stands for u[n]. States are doubles: order 4 has a gain of
+/// 1/D(1) = 160 from rounding to the band, which would put single precision's rounding at the level of the modulator's
+/// own noise.
 class SigmaDelta32 {
  public:
   static constexpr std::size_t kLanes = 32;
@@ -34,10 +35,12 @@ class SigmaDelta32 {
   /// Each lane starts as if it had been running, from its own random past: stream number `first_lane` + lane of `seed`.
   SigmaDelta32(SigmaDeltaOrder order, std::uint64_t seed, std::uint64_t first_lane);
 
-  /// input [bit-time][lane], lane fastest, full scale 1; words [bit-time], lane 0 in the least significant bit, a one for +1.
+  /// input [bit-time][lane], lane fastest, full scale 1; words [bit-time], lane 0 in the least significant bit, a one
+  /// for +1.
   void modulate(std::span<const double> input, std::span<std::uint32_t> words);
 
-  /// How often each lane's quantiser input ran away, upon which its state was cleared. Input beyond stable_peak() does that.
+  /// How often each lane's quantiser input ran away, upon which its state was cleared. Input beyond stable_peak() does
+  /// that.
   [[nodiscard]] const std::array<std::uint64_t, kLanes>& resets() const { return resets_; }
 
  private:

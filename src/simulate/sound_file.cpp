@@ -23,7 +23,7 @@ constexpr double kHighestRateInTwoStepsHz = 96000.0;
 
 struct SoundFile::State {
   struct Close {
-    void operator()(SNDFILE* file) const { sf_close(file); }
+    void operator()(SNDFILE* handle) const { sf_close(handle); }
   };
   std::filesystem::path path;
   SF_INFO info{};
@@ -39,7 +39,8 @@ SoundFile::SoundFile(const std::filesystem::path& path) : state_(std::make_uniqu
   }
   state_->file.reset(sf_open(path.string().c_str(), SFM_READ, &state_->info));
   if (!state_->file) {
-    throw DataError(fmt::format("{}: expected a sound file: {}", path.string(), sf_strerror(nullptr)));
+    throw DataError(
+        fmt::format("{}: expected a sound file (encode takes HDF5, too): {}", path.string(), sf_strerror(nullptr)));
   }
   if (state_->info.frames < 1 || state_->info.channels < 1 || state_->info.samplerate < 1) {
     throw DataError(fmt::format("{}: expected samples, found {} of {} channels at {} Hz", path.string(),
@@ -61,14 +62,14 @@ void SoundFile::read(std::uint64_t first_sample, std::span<float> values) const 
   const bool found = sf_seek(file, static_cast<sf_count_t>(first_sample), SEEK_SET) >= 0;
   const sf_count_t read = found ? sf_readf_float(file, values.data(), wanted) : 0;
   if (read != wanted) {
-    throw DataError(fmt::format("{}: sample {}: expected {} samples, found {}", state_->path.string(), first_sample,
-                                wanted, read));
+    throw DataError(
+        fmt::format("{}: sample {}: expected {} samples, found {}", state_->path.string(), first_sample, wanted, read));
   }
 }
 
 struct Resampler::State {
   struct Delete {
-    void operator()(SRC_STATE* converter) const { src_delete(converter); }
+    void operator()(SRC_STATE* handle) const { src_delete(handle); }
   };
   std::size_t channels;
   double ratio;
@@ -116,7 +117,8 @@ void Resampler::process(std::span<const float> input, bool last, std::vector<flo
       throw DataError(fmt::format("resampling failed: {}", src_strerror(error)));
     }
     used += static_cast<std::size_t>(data.input_frames_used);
-    const auto made = std::span(state_->block).first(static_cast<std::size_t>(data.output_frames_gen) * state_->channels);
+    const auto made =
+        std::span(state_->block).first(static_cast<std::size_t>(data.output_frames_gen) * state_->channels);
     if (state_->interpolator) {
       state_->interpolator->process(made, output);
     } else {

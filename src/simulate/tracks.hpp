@@ -10,8 +10,8 @@ namespace nearfield {
 /// Plays recordings through point sources to every microphone.
 class TrackPlayer {
  public:
-  /// Reads the recordings and brings them to the bit rate. Throws NoInputError when one is missing, DataError when one is
-  /// not a sound file.
+  /// Reads the recordings and brings them to the bit rate. Throws NoInputError when one is missing, DataError when one
+  /// is not a sound file.
   TrackPlayer(const std::vector<TrackSource>& tracks, const MeasurementGeometry& measurement, double sound_speed_m_s,
               double full_scale_pa);
 

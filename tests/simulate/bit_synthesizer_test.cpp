@@ -40,8 +40,8 @@ std::vector<std::uint32_t> generate(const BitSynthesizerSettings& settings, std:
 }
 
 Complex channel_dft(const std::vector<std::uint32_t>& words, const BitSynthesizerSettings& settings, int channel) {
-  const auto wire_bit =
-      static_cast<std::size_t>(wire_bit_of_channel(settings.layout, settings.geometry)[static_cast<std::size_t>(channel)]);
+  const auto wire_bit = static_cast<std::size_t>(
+      wire_bit_of_channel(settings.layout, settings.geometry)[static_cast<std::size_t>(channel)]);
   const auto stride = static_cast<std::size_t>(words_per_bit_time(settings.layout, settings.geometry));
   return hann_dft(bits_of(words, stride, wire_bit / 32, wire_bit % 32), kToneHz, kBitRateHz);
 }
@@ -113,8 +113,8 @@ TEST(BitSynthesizer, SamplesEqualTones) {
   }
 }
 
-// 1024 channels, each the noise of one bin: the mean square of a phasor is 4 S F_bin-bandwidth..., that is
-// noise_rms^2 / kNoiseBandHz * 1.5 bins * 2 (peak amplitudes). 1024 exponential deviates: 3 % standard error.
+// White noise of density d = noise_rms^2 / kNoiseBandHz gives a phasor (peak amplitude) the mean square 2 d * 1.5
+// bins, 1.5 being Hann's noise bandwidth. A channel's phasor is one exponential deviate of that.
 TEST(BitSynthesizer, NoiseHasTheStatedDensity) {
   const BitSynthesizerSettings settings{.noise_rms = 1e-3};
   const auto words = generate(settings, {});

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <numbers>
 
 #include "nearfield/error.hpp"
 #include "simulate/random.hpp"
@@ -16,9 +18,9 @@ namespace nearfield {
 namespace {
 
 using Complex = std::complex<double>;
-using ::testing::HasSubstr;
 using testing::bits_of;
 using testing::hann_dft;
+using ::testing::HasSubstr;
 using testing::TemporaryFolder;
 using testing::write_wav;
 
@@ -177,7 +179,8 @@ std::vector<Complex> tone_recording(double rate_hz, double tone_hz, std::vector<
   }
   for (int n = 0; n < static_cast<int>(rate_hz / 10); ++n) {
     for (const Complex phasor : phasors) {
-      values.push_back(static_cast<float>((phasor * std::polar(1.0, 2 * std::numbers::pi * tone_hz * n / rate_hz)).real()));
+      values.push_back(
+          static_cast<float>((phasor * std::polar(1.0, 2 * std::numbers::pi * tone_hz * n / rate_hz)).real()));
     }
   }
   return phasors;

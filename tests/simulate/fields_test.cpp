@@ -22,7 +22,7 @@ double relative(Complex found, Complex expected) { return std::abs(found - expec
 using Pressure = std::function<Complex(const Point&)>;
 
 /// Fourth-order central second difference along one axis.
-Complex second_difference(const Pressure& p, const Point& at, double Point::* axis, double h) {
+Complex second_difference(const Pressure& p, const Point& at, double Point::*axis, double h) {
   const auto shifted = [&](double by) {
     Point point = at;
     point.*axis += by;
@@ -108,8 +108,8 @@ Complex piston_by_sum(const Piston& piston, const Tonal& tonal, const Point& at,
     const double s = piston.radius_m * (i + 0.5) / rings;
     for (int j = 0; j < spokes; ++j) {
       const double angle = 2 * pi * (j + 0.5) / spokes;
-      const double distance = std::hypot(at.x_m - piston.x_m - s * std::cos(angle),
-                                         at.y_m - piston.y_m - s * std::sin(angle), at.z_m);
+      const double distance =
+          std::hypot(at.x_m - piston.x_m - s * std::cos(angle), at.y_m - piston.y_m - s * std::sin(angle), at.z_m);
       sum += s * std::polar(1.0, -k * distance) / distance;
     }
   }
@@ -203,8 +203,8 @@ TEST(Plate, SurfacePressureIsTheLimit) {
     const Complex surface = plate_pressure(kPlate, tonal, at);
     const double scale = std::abs(plate_pressure(kPlate, tonal, {0.1, 0.05, 0}));
     for (const double z : {1e-12, 1e-7, 1e-5}) {
-      const Complex slope = -kJ * tonal.angular_frequency_rad_per_s() * kAir.density_kg_m3 *
-                            plate_velocity(kPlate, at.x_m, at.y_m);
+      const Complex slope =
+          -kJ * tonal.angular_frequency_rad_per_s() * kAir.density_kg_m3 * plate_velocity(kPlate, at.x_m, at.y_m);
       const Complex near = plate_pressure(kPlate, tonal, {at.x_m, at.y_m, z});
       EXPECT_LT(std::abs(near - surface - slope * z) / scale, 1e-9 + 50 * z * z / 0.01);
     }

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <numbers>
 
 #include "nearfield/error.hpp"
 #include "simulate/spectrum.hpp"
@@ -14,9 +16,9 @@ namespace nearfield {
 namespace {
 
 using Complex = std::complex<double>;
-using ::testing::HasSubstr;
 using testing::bits_of;
 using testing::hann_dft;
+using ::testing::HasSubstr;
 using testing::TemporaryFolder;
 using testing::write_wav;
 
@@ -47,7 +49,8 @@ std::vector<std::uint32_t> read_words(const CaptureReader& reader, std::uint64_t
 }
 
 /// Hann-windowed DFT of one channel's bits, full scale 1.
-Complex channel_dft(const std::vector<std::uint32_t>& words, const CaptureInfo& info, int channel, double frequency_hz) {
+Complex channel_dft(const std::vector<std::uint32_t>& words, const CaptureInfo& info, int channel,
+                    double frequency_hz) {
   const auto wire_bits = wire_bit_of_channel(info.layout, info.measurement.geometry);
   const auto bit = static_cast<std::size_t>(wire_bits[static_cast<std::size_t>(channel)]);
   return hann_dft(bits_of(words, static_cast<std::size_t>(info.words_per_bit_time), bit / 32, bit % 32), frequency_hz,
@@ -140,7 +143,9 @@ TEST(LoadScene, NamesWhatIsWrong) {
 }
 
 TEST(LoadScene, NamesWhatIsWrongInASource) {
-  const auto of_source = [](const std::string& source) { return complaint("version: 1\nsources:\n  - " + source + "\n"); };
+  const auto of_source = [](const std::string& source) {
+    return complaint("version: 1\nsources:\n  - " + source + "\n");
+  };
   EXPECT_THAT(of_source("{kind: drum}"), HasSubstr("drum"));
   EXPECT_THAT(of_source("{frequency_hz: 100}"), HasSubstr("kind"));
   EXPECT_THAT(of_source("{kind: monopole, frequency_hz: 0, x_m: 0, y_m: 0, z_m: -1, volume_velocity_m3_s: 1}"),
@@ -149,8 +154,11 @@ TEST(LoadScene, NamesWhatIsWrongInASource) {
               HasSubstr("z_m"));
   EXPECT_THAT(of_source("{kind: piston, frequency_hz: 9, x_m: 0, y_m: 0, velocity_m_s: 1}"), HasSubstr("radius_m"));
   EXPECT_THAT(of_source("{kind: plate, frequency_hz: 9, width_m: 1, height_m: 1}"), HasSubstr("modes"));
-  EXPECT_THAT(of_source("{kind: plate, frequency_hz: 9, width_m: 1, height_m: 1, modes: [{m: 0, n: 1, velocity_m_s: 1}]}"),
-              HasSubstr("m"));
+  EXPECT_THAT(
+      of_source("{kind: plate, frequency_hz: 9, width_m: 1, height_m: 1, modes: [{m: 0, n: 1, velocity_m_s: 1}]}"),
+      HasSubstr("m"));
+  EXPECT_THAT(of_source("{kind: plate, frequency_hz: 9, width_m: 1, height_m: 1, modes: [{m: 1, velocity_m_s: 1}]}"),
+              HasSubstr("modes[0].n"));
   EXPECT_THAT(of_source("{kind: track, x_m: 0, y_m: 0, z_m: -1}"), HasSubstr("file"));
 }
 
@@ -175,7 +183,8 @@ TEST(TruthOf, SumsSourcesOfOneFrequency) {
       };
       const auto i = static_cast<std::size_t>(row * 4 + column);
       const double single = 1e-6;  // of float32
-      EXPECT_LT(std::abs(Complex(truth.pressure[i]) - sum(surface).pressure_pa), single * std::abs(sum(surface).pressure_pa));
+      EXPECT_LT(std::abs(Complex(truth.pressure[i]) - sum(surface).pressure_pa),
+                single * std::abs(sum(surface).pressure_pa));
       EXPECT_LT(std::abs(Complex(truth.normal_velocity[i]) - sum(surface).velocity_m_s),
                 single * std::abs(sum(surface).velocity_m_s));
       EXPECT_LT(std::abs(Complex(truth.aperture_pressure[i]) - sum(aperture).pressure_pa),
@@ -184,15 +193,16 @@ TEST(TruthOf, SumsSourcesOfOneFrequency) {
   }
 }
 
-// Bits against the known field at an rms of -32 dBFS over the aperture, second order. One bin's noise by the white model
-// (4/3 * 1.5 / 32768)^(1/2) * |NTF| is 1.4e-7 at 1 kHz and 5.5e-7 at 2 kHz, full scale 1. Channels whose idle tones fall
-// into the bin see up to twenty times that; the whole aperture's rms error stays below four times. The modulator's gain
-// error, |NTF| = 1.8e-5 and 7e-5 of the amplitude, comes on top.
+// Bits against the known field at an rms of -32 dBFS over the aperture, second order. One bin's noise by the white
+// model (4/3 * 1.5 / 32768)^(1/2) * |NTF| is 1.4e-7 at 1 kHz and 5.5e-7 at 2 kHz, full scale 1. Channels whose idle
+// tones fall into the bin see up to twenty times that; the whole aperture's rms error stays below four times. The
+// modulator's gain error, |NTF| = 1.8e-5 and 7e-5 of the amplitude, comes on top.
 TEST(SimulateCapture, BitsHoldTheField) {
   const TemporaryFolder folder;
   Scene scene = two_monopoles();
   const Truth truth = truth_of(scene);
-  const double full_scale_rms = rms_of(truth.aperture_pressure) * std::sqrt(2.0) * std::pow(10.0, 32.0 / 20);  // both tones
+  const double full_scale_rms =
+      rms_of(truth.aperture_pressure) * std::sqrt(2.0) * std::pow(10.0, 32.0 / 20);  // both tones
   scene.measurement.sensitivity_dbfs = -20 * std::log10(full_scale_rms);
   const SimulationReport report = simulate_capture(scene, folder / "capture.h5");
   EXPECT_THAT(report.warnings, ::testing::IsEmpty());
@@ -208,7 +218,8 @@ TEST(SimulateCapture, BitsHoldTheField) {
     double power = 0.0;
     int channels = 0;
     for (int channel = 0; channel < 1024; channel += 9, ++channels) {
-      const Complex expected = Complex(truth.aperture_pressure[i * 1024 + static_cast<std::size_t>(channel)]) / full_scale;
+      const Complex expected =
+          Complex(truth.aperture_pressure[i * 1024 + static_cast<std::size_t>(channel)]) / full_scale;
       const Complex error = channel_dft(words, reader.info(), channel, truth.frequencies_hz[i]) - expected;
       EXPECT_LT(std::abs(error), 20 * kBinNoise[i] + kGainError[i] * std::abs(expected)) << "channel " << channel;
       error_power += std::norm(error);
@@ -291,7 +302,8 @@ TEST(SimulateCapture, TrackEqualsATone) {
     const double r = std::hypot(x, y, 0.33);
     const Complex expected = std::polar(0.2 * 0.5 / r / full_scale, 0.4 - k * r);
     // 20 bin noises, the modulator's gain error, and 1e-5 for the recording's start at full level.
-    EXPECT_LT(std::abs(channel_dft(words, reader.info(), channel, kToneHz) - expected), 3e-6 + 3e-5 * std::abs(expected));
+    EXPECT_LT(std::abs(channel_dft(words, reader.info(), channel, kToneHz) - expected),
+              3e-6 + 3e-5 * std::abs(expected));
   }
 }
 

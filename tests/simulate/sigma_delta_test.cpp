@@ -101,9 +101,10 @@ TEST(NoiseTransfer, FourthOrderIsAButterworthHighPassOfGainOneAndAHalf) {
   EXPECT_NEAR(cutoff(20000.0), cutoff(100000.0), 1e-6);
 }
 
-// Signal gain 1 and no delay: amplitude and phase of each lane's bin. A bin's noise, from the noise transfer function at
-// its frequency and white error, is the yardstick; idle tones put single bins above it, but not twentyfold. A one-bit quantiser
-// has no gain of its own: its error also holds a part of the signal, at most as large as the signal, shaped like all of it.
+// Signal gain 1 and no delay: amplitude and phase of each lane's bin. A bin's noise, from the noise transfer function
+// at its frequency and white error, is the yardstick; idle tones put single bins above it, but not twentyfold. A
+// one-bit quantiser has no gain of its own: its error also holds a part of the signal, at most as large as the signal,
+// shaped like all of it.
 TEST_P(BothOrders, ToneKeepsAmplitudeAndPhase) {
   const auto words = modulated_tones(GetParam(), 3, kWindowBits);
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
@@ -118,8 +119,8 @@ TEST_P(BothOrders, ToneKeepsAmplitudeAndPhase) {
   }
 }
 
-// In-band noise against the model of white error with variance 1/3, at all three levels. Order 2 loads its quantiser more
-// and lies up to 3 dB above; order 4, whose quantiser input stays close to +-1, lies 6 to 9 dB below.
+// In-band noise against the model of white error with variance 1/3, at all three levels. Order 2 loads its quantiser
+// more and lies up to 3 dB above; order 4, whose quantiser input stays close to +-1, lies 6 to 9 dB below.
 TEST_P(BothOrders, NoiseInTheBand) {
   const auto words = modulated_tones(GetParam(), 4, kWindowBits);
   const double expected = expected_noise_power(noise_transfer(GetParam()));

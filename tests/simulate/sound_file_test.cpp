@@ -53,7 +53,8 @@ TEST(SoundFile, MissingEmptyAndForeignFiles) {
 }
 
 // No delay: output sample n is the input's signal at n / 1.5 MHz, in the middle of the recording. The converter's own
-// error is below -120 dB; the interpolator's, too. The length may be out by one sample before the interpolator, 8 after it.
+// error is below -120 dB; the interpolator's, too. The length may be out by one sample before the interpolator, 8 after
+// it.
 TEST(Resampler, KeepsTheTimeAxis) {
   for (const double rate_hz : {48000.0, 51200.0, 96000.0, 192000.0}) {
     const auto values = two_tones(4800, rate_hz);

@@ -120,8 +120,9 @@ TEST(BitSynthesizer, NoiseHasTheStatedDensity) {
   const auto words = generate(settings, {});
   double power = 0.0;
   constexpr int kStep = 4;
+  constexpr int kTaken = 1024 / kStep;
   for (int channel = 0; channel < 1024; channel += kStep) {
-    power += std::norm(channel_dft(words, settings, channel)) / (1024 / kStep);
+    power += std::norm(channel_dft(words, settings, channel)) / kTaken;
   }
   const double expected = 1e-6 / kNoiseBandHz * 1.5 * kBinHz * 2;
   EXPECT_NEAR(power / expected, 1.0, 0.25);  // four standard errors of 256 exponential deviates

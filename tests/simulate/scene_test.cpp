@@ -297,8 +297,10 @@ TEST(SimulateCapture, TrackEqualsATone) {
   const double k = 2 * std::numbers::pi * kToneHz / scene.medium.sound_speed_m_s;
   const double full_scale = full_scale_pa(-10.0);
   for (int channel = 0; channel < 6; ++channel) {
-    const double x = (channel % 3 - 1) * 0.1 - 0.05;
-    const double y = (channel / 3 - 0.5) * 0.1;
+    const int row = channel / 3;
+    const int column = channel % 3;
+    const double x = (column - 1) * 0.1 - 0.05;
+    const double y = (row - 0.5) * 0.1;
     const double r = std::hypot(x, y, 0.33);
     const Complex expected = std::polar(0.2 * 0.5 / r / full_scale, 0.4 - k * r);
     // 20 bin noises, the modulator's gain error, and 1e-5 for the recording's start at full level.

@@ -1,7 +1,9 @@
 #pragma once
 #include <complex>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nearfield {
@@ -12,10 +14,20 @@ enum FrameFlag : std::uint32_t {
   kFlagMaskedMicrophones = 2,      ///< dead or masked microphones were interpolated
   kFlagMissingBits = 4,
   kFlagOverload = 8,
-  kFlagNonFiniteInput = 16,      ///< microphones with NaN or infinity were interpolated
-  kFlagClipped = 32,             ///< a microphone was at or near its full scale
+  kFlagNonFiniteInput = 16,          ///< microphones with NaN or infinity were interpolated
+  kFlagClipped = 32,                 ///< a microphone was at or near its full scale
   kFlagWavenumberAboveNyquist = 64,  ///< k lies above pi/pitch: the microphones are too far apart
 };
+
+/// A flag and what it means, in words.
+struct FlagName {
+  FrameFlag flag;
+  std::string_view text;
+};
+/// All flags, by value.
+std::span<const FlagName> flag_names();
+/// What holds of a frame, in words, such as "dead or masked microphones interpolated"; empty when no flag is set.
+std::string flags_in_words(std::uint32_t flags);
 
 /// The images of one window.
 struct ImageFrame {

@@ -198,19 +198,6 @@ void describe_calibration(Facts& facts, const std::filesystem::path& path) {
   facts.add("not finite", "{} of {} values", level_of(calibration.gains).non_finite, calibration.gains.size());
 }
 
-struct FlagName {
-  FrameFlag flag;
-  std::string_view name;
-};
-
-constexpr std::array<FlagName, 7> kFlagNames{{{kFlagExtrapolationFellBack, "extrapolation fell back"},
-                                              {kFlagMaskedMicrophones, "dead or masked microphones"},
-                                              {kFlagMissingBits, "missing bits"},
-                                              {kFlagOverload, "overload"},
-                                              {kFlagNonFiniteInput, "non-finite input"},
-                                              {kFlagClipped, "clipped"},
-                                              {kFlagCutoffAboveNyquist, "cut-off or k above pi/pitch"}}};
-
 /// The first `frames` indices of a dataset [frame] or [frame][frequency].
 template <typename T>
 std::vector<T> first_frames(const h5::InputFile& file, const std::string& name, const std::vector<h5::Axis>& axes,
@@ -224,11 +211,11 @@ std::vector<T> first_frames(const h5::InputFile& file, const std::string& name, 
 void add_flags(Facts& facts, const std::vector<std::uint32_t>& flags) {
   const auto clean = std::count(flags.begin(), flags.end(), 0U);
   facts.add("flags", "none on {} of {} frames", clean, flags.size());
-  for (const FlagName& entry : kFlagNames) {
+  for (const FlagName& entry : flag_names()) {
     const auto carries = [&](std::uint32_t value) { return (value & entry.flag) != 0; };
     const auto count = std::count_if(flags.begin(), flags.end(), carries);
     if (count > 0) {
-      facts.add("", "{} on {} of {} frames", entry.name, count, flags.size());
+      facts.add("", "{} on {} of {} frames", entry.text, count, flags.size());
     }
   }
 }

@@ -6,9 +6,9 @@
 #include <array>
 #include <cmath>
 
-#include "cl/fft.hpp"
 #include "frontend/decimated_fft.hpp"
 #include "frontend/spectral_bins.hpp"
+#include "nearfield/fft_length.hpp"
 
 namespace nearfield {
 namespace {
@@ -19,10 +19,10 @@ constexpr std::array<FrontEndEntry, 1> kTable = {{
 
 void check_window(const FrontEndPlan& plan, std::vector<std::string>& problems) {
   const FrontEndSettings& settings = plan.settings;
-  if (!ocl::is_fft_length(settings.window_samples) || settings.window_samples < 4) {
+  if (!is_fft_length(settings.window_samples) || settings.window_samples < 4) {
     problems.push_back(
         fmt::format("front_end.window_samples: expected 2^a 3^b 5^c 7^d of 4 or more, found {}; the next one is {}",
-                    settings.window_samples, ocl::next_fft_length(std::max(settings.window_samples, 4))));
+                    settings.window_samples, next_fft_length(std::max(settings.window_samples, 4))));
   }
   if (settings.hop_samples < 1) {
     problems.push_back(fmt::format("front_end.hop_samples: expected 1 or more, found {}", settings.hop_samples));

@@ -94,8 +94,8 @@ class OpenclEngine : public Engine {
  private:
   int finish(ImageFrame& frame) {
     imager_.enqueue(spectra_, status_);
-    device_.enqueue_read(imager_.images(), std::span(frame.images), "pipeline/images");
-    device_.enqueue_read(status_, std::span(status_words_), "pipeline/status");
+    device_.enqueue_read(imager_.images(), std::span<std::complex<float>>(frame.images), "pipeline/images");
+    device_.enqueue_read(status_, std::span<std::uint32_t>(status_words_), "pipeline/status");
     device_.wait();
     frame.flags = status_words_[0] | plan_.constant_flags();
     stamp(frame, plan_);

@@ -324,33 +324,6 @@ std::vector<std::string> wrap(const Canvas& canvas, const std::vector<std::strin
 
 }  // namespace
 
-std::string flags_in_words(std::uint32_t flags) {
-  struct Word {
-    std::uint32_t flag;
-    std::string_view text;
-  };
-  static constexpr std::array<Word, 7> kWords = {
-      {{kFlagExtrapolationFellBack, "extrapolation fell back to zero padding"},
-       {kFlagMaskedMicrophones, "dead or masked microphones interpolated"},
-       {kFlagMissingBits, "missing bits"},
-       {kFlagOverload, "overload"},
-       {kFlagNonFiniteInput, "non-finite input interpolated"},
-       {kFlagClipped, "clipped microphones"},
-       {kFlagWavenumberAboveNyquist, "k above \u03c0/pitch"}}};
-  std::string text;
-  const auto append = [&](std::string_view word) { text += (text.empty() ? "" : ", ") + std::string(word); };
-  for (const Word& word : kWords) {
-    if ((flags & word.flag) != 0) {
-      append(word.text);
-      flags &= ~word.flag;
-    }
-  }
-  if (flags != 0) {
-    append(fmt::format("flags 0x{:x}", flags));
-  }
-  return text;
-}
-
 void write_picture(const std::filesystem::path& path, const ImagesHeader& header, const ImageFrame& frame,
                    const PictureSubject& subject, const PictureOptions& options) {
   check(header, frame, subject, options);

@@ -62,7 +62,4 @@ void write_picture(const std::filesystem::path& path, const ImagesHeader& header
 void write_frame_pictures(const std::filesystem::path& directory, const ImagesHeader& header, const ImageFrame& frame,
                           std::uint64_t frame_index, const PictureOptions& options);
 
-/// What holds of a frame, in words, such as "dead or masked microphones"; empty when no flag is set.
-std::string flags_in_words(std::uint32_t flags);
-
 }  // namespace nearfield

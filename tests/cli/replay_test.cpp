@@ -41,8 +41,8 @@ std::string monopole_scene(int row, int column, const test::TemporaryFolder& fol
   const ArrayGeometry geometry;
   const std::string scene = folder / "scene.yaml";
   std::ofstream(scene) << "version: 1\nstandoff_m: 0.03\nduration_s: 0.0221\nseed: 3\nsources:\n  - {kind: monopole, "
-                       << "frequency_hz: 2014.16015625, position_m: [" << geometry.x_m(column) << ", "
-                       << geometry.y_m(row) << ", -0.01], volume_velocity_m3_s: 1.0e-4}\n";
+                       << "frequency_hz: 2014.16015625, x_m: " << geometry.x_m(column) << ", y_m: "
+                       << geometry.y_m(row) << ", z_m: -0.01, volume_velocity_m3_s: 1.0e-4}\n";
   return scene;
 }
 
@@ -81,7 +81,7 @@ TEST(Replay, SimulatedMonopoleComesOutInPascal) {
   const std::string scene = folder / "scene.yaml";
   std::ofstream(scene)
       << "version: 1\nstandoff_m: 0.03\nduration_s: 0.0221\nsigma_delta: {order: 4}\nsources:\n  - {kind: "
-         "monopole, frequency_hz: 2014.16015625, position_m: [0.05, -0.1, -0.03], "
+         "monopole, frequency_hz: 2014.16015625, x_m: 0.05, y_m: -0.1, z_m: -0.03, "
          "volume_velocity_m3_s: 2.0e-4}\n";
   ASSERT_EQ(test::run_nearfield("simulate " + scene + " -o " + (folder / "c.h5")).exit_code, 0);
   const ImageFrame frame =

@@ -7,13 +7,14 @@ namespace nearfield {
 /// Process exit codes, after sysexits.h.
 enum class ExitCode : int {
   kOk = 0,
-  kUsage = 64,      ///< wrong command line
-  kBadData = 65,    ///< an input file that is not what it should be
-  kNoInput = 66,    ///< an input file that is missing or unreadable
-  kNoDevice = 69,   ///< no OpenCL device, or the device failed
-  kInternal = 70,   ///< a defect of Nearfield's own
-  kIo = 74,         ///< an output could not be written
-  kBadConfig = 78,  ///< a wrong setting
+  kUsage = 64,         ///< wrong command line
+  kBadData = 65,       ///< an input file that is not what it should be
+  kNoInput = 66,       ///< an input file that is missing or unreadable
+  kNoDevice = 69,      ///< no OpenCL device, or the device failed
+  kInternal = 70,      ///< a defect of Nearfield's own
+  kIo = 74,            ///< an output could not be written
+  kBadConfig = 78,     ///< a wrong setting
+  kInterrupted = 130,  ///< stopped by the user, as a shell reports SIGINT
 };
 
 /// Base of every error Nearfield throws on purpose. The message names the place, what was found and what was expected.

@@ -15,9 +15,6 @@
 namespace nearfield::cli {
 namespace {
 
-/// Exit code of a run that the user stopped, as a shell reports SIGINT.
-constexpr int kInterrupted = 130;
-
 std::atomic<bool> stop_asked{false};
 
 void ask_to_stop(int /*signal*/) { stop_asked = true; }
@@ -75,9 +72,8 @@ void run(const Arguments& arguments) {
   std::signal(SIGTERM, ask_to_stop);
   const ReplayResult result = replay(options, sinks);
   if (result.frames < result.frames_asked) {
-    throw CLI::RuntimeError(fmt::format("stopped after {} of {} frames; {}.partial holds them", result.frames,
-                                        result.frames_asked, arguments.output),
-                            kInterrupted);
+    throw Error(ExitCode::kInterrupted, fmt::format("stopped after {} of {} frames; {}.partial holds them",
+                                                    result.frames, result.frames_asked, arguments.output));
   }
   if (const std::string flags = flags_in_words(result.flags); !flags.empty()) {
     spdlog::warn("some frames are flagged: {}", flags);

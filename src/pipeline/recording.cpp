@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "config/config.hpp"
 #include "nearfield/error.hpp"
@@ -130,7 +129,7 @@ class SpectraRecording : public Recording {
       plan_.spectra_hz.push_back(file_.frequencies_hz[index]);
     }
     plan_.settings.front_end.frequencies_hz = plan_.spectra_hz;
-    validate(plan_.settings, std::numeric_limits<double>::infinity());  // spectra have no Nyquist
+    validate(plan_.settings, 0.0);
   }
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }

@@ -41,8 +41,8 @@ std::string monopole_scene(int row, int column, const test::TemporaryFolder& fol
   const ArrayGeometry geometry;
   const std::string scene = folder / "scene.yaml";
   std::ofstream(scene) << "version: 1\nstandoff_m: 0.03\nduration_s: 0.0221\nseed: 3\nsources:\n  - {kind: monopole, "
-                       << "frequency_hz: 2014.16015625, x_m: " << geometry.x_m(column) << ", y_m: "
-                       << geometry.y_m(row) << ", z_m: -0.01, volume_velocity_m3_s: 1.0e-4}\n";
+                       << "frequency_hz: 2014.16015625, x_m: " << geometry.x_m(column) << ", y_m: " << geometry.y_m(row)
+                       << ", z_m: -0.01, volume_velocity_m3_s: 1.0e-4}\n";
   return scene;
 }
 

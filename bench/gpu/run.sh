@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Runs on the machine with the GPU, from the repository's root, after bench/gpu/pack.sh on the other: registers NVIDIA's
+# OpenCL, runs every device test there, and compares the demo's images with PoCL's. Logs go to $OUT.
+set -uo pipefail
+folder=$PWD/.carry
+out=${OUT:-$PWD/out}
+mkdir -p "$out" /etc/OpenCL/vendors
+ls /etc/OpenCL/vendors/nvidia.icd >/dev/null 2>&1 || echo libnvidia-opencl.so.1 > /etc/OpenCL/vendors/nvidia.icd
+export LD_LIBRARY_PATH=$folder/lib:${LD_LIBRARY_PATH:-}
+built=$1 # where the tests' binaries were built: they hold that path
+mkdir -p "$built/build/release/bin" "$built/.." && cp "$folder"/bin/* "$built/build/release/bin/"
+mkdir -p "$built/../shared" && cp -r "$folder/data" "$built/../shared/"
+"$folder/bin/nearfield" devices
+failed=0
+for tests in cl frontend imaging data cli; do
+  timeout 240 "$built/build/release/bin/${tests}_tests" >"$out/$tests.log" 2>&1 || failed=1
+  echo "== $tests: $(grep -E '^\[  (PASSED|FAILED)' "$out/$tests.log" | tr '\n' ' ')"
+  grep -hE 'engines differ|NCC|mean error' "$out/$tests.log"
+done
+"$folder/bin/nearfield" replay "$folder/capture.h5" -o "$out/gpu.h5" || failed=1
+"$folder/bin/nearfield" compare "$folder/pocl.h5" "$out/gpu.h5" | tee "$out/pocl_against_gpu.txt"
+exit $failed

@@ -1,7 +1,9 @@
 #pragma once
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -32,6 +34,28 @@ inline CommandResult run_nearfield(const std::string& arguments, const std::stri
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }
+
+/// `nearfield` left running, its output thrown away.
+class RunningCommand {
+ public:
+  explicit RunningCommand(const std::string& arguments) : process_(fork()) {
+    if (process_ == 0) {
+      const std::string line = std::string("exec ") + NEARFIELD_BINARY + " " + arguments + " >/dev/null 2>&1";
+      execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+      _exit(127);
+    }
+  }
+  void send(int signal) const { kill(process_, signal); }
+  /// Waits for its end; the exit code, or 128 + the signal that ended it.
+  [[nodiscard]] int wait() const {
+    int status = 0;
+    waitpid(process_, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  pid_t process_;
+};
 
 /// A folder of its own that goes when the test ends.
 class TemporaryFolder {

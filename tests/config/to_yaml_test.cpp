@@ -1,0 +1,120 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "config/config.hpp"
+#include "config/written_file.hpp"
+
+namespace nearfield {
+namespace {
+
+Settings read_back(const Settings& settings) { return load_settings(WrittenFile(to_yaml(settings)).path(), {}); }
+
+class RandomSettings {
+ public:
+  explicit RandomSettings(unsigned seed) : random_(seed) {}
+
+  Settings draw() {
+    Settings settings;
+    ArraySettings& array = settings.array;
+    array.geometry = {integer(4, 64), integer(4, 64), number(1e-3, 1.0), number(1e-3, 1.0)};
+    array.layout = WireLayout::kRowMajor;
+    array.sensitivity_dbfs = number(-100.0, 50.0);
+    array.dead_channels.resize(random_() % 5);
+    for (int& channel : array.dead_channels) {
+      channel = integer(0, 15);
+    }
+    array.calibration_path = flip() ? "" : "/tmp/a \"b\" \\ \xc3\xa9 \t#: {}" + std::to_string(random_());
+    settings.medium = {number(100.0, 2000.0), number(0.1, 10.0)};
+    FrontEndSettings& front_end = settings.front_end;
+    front_end.window = flip() ? WindowKind::kHann : WindowKind::kNone;
+    front_end.window_samples = 1 << integer(4, 16);
+    front_end.hop_samples = integer(1, 2147483647);
+    front_end.frequencies_hz = distinct(1 + random_() % 6, 1e-3, 2e4);
+    draw_holography(settings.holography, front_end.frequencies_hz.size());
+    const std::vector<std::string> platforms = {"auto", "~", "NVIDIA CUDA", "'1': [#", "null", "3"};
+    settings.device = {platforms[random_() % platforms.size()], integer(0, 1023), flip() ? "auto" : "clfft"};
+    return settings;
+  }
+
+ private:
+  void draw_holography(HolographySettings& holography, std::size_t frequencies) {
+    holography.standoff_m = number(1e-3, 1.0);
+    holography.planes_m = distinct(1 + random_() % 4, -holography.standoff_m, holography.standoff_m);
+    holography.quantity = flip() ? Quantity::kPressure : Quantity::kNormalVelocity;
+    holography.upsample = integer(1, 8);
+    holography.extrapolation = {static_cast<Extrapolation>(integer(0, 3)), integer(1, 62), number(1.0, 8.0)};
+    FilterSettings& filter = holography.filter;
+    filter.kind = static_cast<FilterKind>(integer(0, 2));
+    filter.cutoff_rule = flip() ? CutoffRule::kGiven : CutoffRule::kDynamicRange;
+    if (filter.cutoff_rule == CutoffRule::kGiven) {
+      filter.cutoff_rad_per_m = distinct(flip() ? 1 : frequencies, 1e-2, 1e3);
+    }
+    filter.dynamic_range_db = number(1.0, 100.0);
+    filter.slope = number(1e-3, 2.0);
+    filter.tikhonov_lambda = number(1e-12, 1.0);
+  }
+
+  int integer(int minimum, int maximum) { return std::uniform_int_distribution(minimum, maximum)(random_); }
+  double number(double minimum, double maximum) { return std::uniform_real_distribution(minimum, maximum)(random_); }
+  bool flip() { return integer(0, 1) == 1; }
+  std::vector<double> distinct(std::size_t count, double minimum, double maximum) {
+    std::vector<double> values(count);
+    for (double& value : values) {
+      value = number(minimum, maximum);
+    }
+    return values;
+  }
+
+  std::mt19937 random_;
+};
+
+void expect_equal(const Settings& a, const Settings& b) {
+  EXPECT_EQ(a.array.geometry, b.array.geometry);
+  EXPECT_EQ(a.array.layout, b.array.layout);
+  EXPECT_EQ(a.array.sensitivity_dbfs, b.array.sensitivity_dbfs);
+  EXPECT_EQ(a.array.dead_channels, b.array.dead_channels);
+  EXPECT_EQ(a.array.calibration_path, b.array.calibration_path);
+  EXPECT_EQ(a.medium.sound_speed_m_s, b.medium.sound_speed_m_s);
+  EXPECT_EQ(a.medium.density_kg_m3, b.medium.density_kg_m3);
+  EXPECT_EQ(a.front_end.kind, b.front_end.kind);
+  EXPECT_EQ(a.front_end.window, b.front_end.window);
+  EXPECT_EQ(a.front_end.decimation, b.front_end.decimation);
+  EXPECT_EQ(a.front_end.window_samples, b.front_end.window_samples);
+  EXPECT_EQ(a.front_end.hop_samples, b.front_end.hop_samples);
+  EXPECT_EQ(a.front_end.frequencies_hz, b.front_end.frequencies_hz);
+  EXPECT_EQ(a.holography.standoff_m, b.holography.standoff_m);
+  EXPECT_EQ(a.holography.planes_m, b.holography.planes_m);
+  EXPECT_EQ(a.holography.quantity, b.holography.quantity);
+  EXPECT_EQ(a.holography.upsample, b.holography.upsample);
+  EXPECT_EQ(a.holography.extrapolation.method, b.holography.extrapolation.method);
+  EXPECT_EQ(a.holography.extrapolation.order, b.holography.extrapolation.order);
+  EXPECT_EQ(a.holography.extrapolation.factor, b.holography.extrapolation.factor);
+  EXPECT_EQ(a.holography.filter.kind, b.holography.filter.kind);
+  EXPECT_EQ(a.holography.filter.cutoff_rule, b.holography.filter.cutoff_rule);
+  EXPECT_EQ(a.holography.filter.cutoff_rad_per_m, b.holography.filter.cutoff_rad_per_m);
+  EXPECT_EQ(a.holography.filter.dynamic_range_db, b.holography.filter.dynamic_range_db);
+  EXPECT_EQ(a.holography.filter.slope, b.holography.filter.slope);
+  EXPECT_EQ(a.holography.filter.tikhonov_lambda, b.holography.filter.tikhonov_lambda);
+  EXPECT_EQ(a.device.platform, b.device.platform);
+  EXPECT_EQ(a.device.index, b.device.index);
+  EXPECT_EQ(a.device.fft, b.device.fft);
+}
+
+TEST(ToYaml, ReadsBackExactly) {
+  RandomSettings random(4711);
+  for (int draw = 0; draw < 300; ++draw) {
+    const Settings settings = random.draw();
+    SCOPED_TRACE(to_yaml(settings));
+    expect_equal(read_back(settings), settings);
+  }
+}
+
+TEST(ToYaml, TheAnnotatedFileIsCompleteAndHoldsTheDefaults) {
+  const Settings annotated = load_settings(NEARFIELD_SOURCE_DIR "/config/nearfield.yaml", {});
+  expect_equal(annotated, Settings{});
+  EXPECT_EQ(annotated.explicit_keys, read_back(Settings{}).explicit_keys);
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -1,0 +1,53 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/config.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string validation_error(const Settings& settings, double sample_rate_hz) {
+  try {
+    validate(settings, sample_rate_hz);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Validate, HoldsFrequenciesBelowNyquist) {
+  Settings settings;
+  settings.front_end.frequencies_hz = {100.0, 23437.5, 23438.0};
+  EXPECT_EQ(validation_error(settings, 46875.0),
+            "front_end.frequencies_hz[2]: expected at most 23437.5 Hz, half of the 46875 Hz that remain after "
+            "decimation, found 23438 Hz");
+  EXPECT_EQ(validation_error(settings, 46876.0), "");
+  EXPECT_EQ(validation_error(settings, 0.0), "");
+  settings.front_end.frequencies_hz = {22.0};
+  EXPECT_THAT(validation_error(settings, 46875.0),
+              HasSubstr("front_end.frequencies_hz[0]: expected at least 22.8882 Hz"));
+  EXPECT_EQ(validation_error(settings, 0.0), "");
+}
+
+TEST(Validate, JudgesTheGeometryOfTheInput) {
+  Settings settings;
+  settings.array.geometry.rows = 3;
+  settings.array.dead_channels = {95, 96};
+  settings.holography.planes_m = {0.0, 0.03};
+  settings.holography.filter.cutoff_rule = CutoffRule::kGiven;
+  settings.holography.filter.cutoff_rad_per_m = {1, 2, 3};
+  EXPECT_THAT(validation_error(settings, 46875.0),
+              AllOf(HasSubstr("array.dead_channels[1]: "), HasSubstr("holography.planes_m[1]: "),
+                    HasSubstr("holography.extrapolation.method: "), HasSubstr("holography.filter.cutoff_rad_per_m: "),
+                    testing::Not(HasSubstr("array.layout"))));
+  settings.explicit_keys.insert("array.layout");
+  EXPECT_THAT(validation_error(settings, 46875.0), HasSubstr("array.layout: sorama-cam expects 32 x 32"));
+  EXPECT_EQ(validation_error(Settings{}, 46875.0), "");
+}
+
+}  // namespace
+}  // namespace nearfield

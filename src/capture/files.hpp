@@ -14,12 +14,13 @@
 
 /// Nearfield's HDF5 files: captures, time data, spectra, images and calibrations.
 ///
-/// Every reader throws NoInputError when the file is missing or unreadable and DataError when it is not HDF5, truncated,
-/// of another kind, or has a wrong dataset; the message names file, dataset, what was found and what was expected. Sizes
-/// are checked before anything is allocated. Every writer writes `PATH.partial` and renames it in finish(); it throws
-/// IoError when the folder is read-only, the disk is full or another program writes the same file, and leaves nothing
-/// under the final name. An existing file under that name is replaced in finish() and not before; it must be a regular
-/// file. A writer destroyed without finish() removes its partial file; ImagesWriter keeps it when it holds a frame.
+/// Every reader throws NoInputError when the file is missing or unreadable and DataError when it is not HDF5,
+/// truncated, of another kind, or has a wrong dataset; the message names file, dataset, what was found and what was
+/// expected. Sizes are checked before anything is allocated. Every writer writes `PATH.partial` and renames it in
+/// finish(); it throws IoError when the folder is read-only, the disk is full or another program writes the same file,
+/// and leaves nothing under the final name. An existing file under that name is replaced in finish() and not before; it
+/// must be a regular file. A writer destroyed without finish() removes its partial file; ImagesWriter keeps it when it
+/// holds a frame.
 namespace nearfield {
 
 enum class FileKind { kCapture, kTimeData, kSpectra, kImages, kCalibration };
@@ -139,9 +140,9 @@ void write_calibration(const std::filesystem::path& path, const Calibration& cal
 
 class ImagesWriter {
  public:
-  /// Creates PATH.partial with room for `frames` frames. The file's structure is complete from here on, so that it stays
-  /// readable if the process is killed; /frames_written, a uint64, says how many frames hold images. Frames that are
-  /// never written stay holes in the file: they take no room on the disk and read as zeros.
+  /// Creates PATH.partial with room for `frames` frames. The file's structure is complete from here on, so that it
+  /// stays readable if the process is killed; /frames_written, a uint64, says how many frames hold images. Frames that
+  /// are never written stay holes in the file: they take no room on the disk and read as zeros.
   ImagesWriter(const std::filesystem::path& path, const ImagesHeader& header, std::uint64_t frames);
   ~ImagesWriter();
   /// The frame's arrays must be as long as the header says.

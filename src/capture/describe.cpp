@@ -226,8 +226,10 @@ void add_frame_times(Facts& facts, const h5::InputFile& file, std::uint64_t fram
   const auto times_ns = first_frames<std::int64_t>(file, "/timestamp_ns", {{"frames"}}, frames);
   facts.add("first sample", "{} to {}", samples.front(), samples.back());
   facts.add("start", "{}", text_of_time(times_ns.front()));
-  const double duration_s =
-      (static_cast<double>(times_ns.back()) - static_cast<double>(times_ns.front())) * kSecondsPerNs;
+  // Unsigned, since times from a file may lie so far apart that their difference overflows.
+  const std::uint64_t duration_ns =
+      static_cast<std::uint64_t>(times_ns.back()) - static_cast<std::uint64_t>(times_ns.front());
+  const double duration_s = static_cast<double>(static_cast<std::int64_t>(duration_ns)) * kSecondsPerNs;
   if (frames > 1 && duration_s > 0.0) {
     facts.add("frame rate", "{:.4g} Hz in the mean over {:.6g} s", static_cast<double>(frames - 1) / duration_s,
               duration_s);

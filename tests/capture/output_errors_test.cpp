@@ -1,5 +1,9 @@
 #include "capture/file_test_support.hpp"
 
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/lsan_interface.h>
+#endif
+
 namespace nearfield {
 namespace {
 
@@ -107,10 +111,20 @@ TEST(Output, FullDisk) {
   }
 }
 
+/// HDF5 1.10 loses the memory of a file that it could not close, some 300 kB; that cannot be had back from outside.
+void allow_leaks() {
+#if defined(__SANITIZE_ADDRESS__)
+  h5::quiet();
+  H5garbage_collect();  // or memory from before this call would be used again, and missed
+  __lsan_disable();
+#endif
+}
+
 // HDF5 crashes in calls that come after a file could not be closed, unless it is kept from it.
 TEST(Output, ProcessGoesOnAfterAFullDisk) {
   const TempFolder folder;
   const ChildResult result = in_child([&] {
+    allow_leaks();
     for (const Writer& writer : writers()) {
       limit_file_size(65'536);
       EXPECT_NE(error_of([&] { writer.write(folder / "out.h5"); }), "");
@@ -148,6 +162,7 @@ TEST(Output, ReadOnlyFolder) {
     EXPECT_EQ(result.error, "io: " + (folder / "out.h5.partial").string() + ": cannot be created: Permission denied")
         << writer.name;
     EXPECT_EQ(result.printed, "");
+    EXPECT_TRUE(result.ended_well);
   }
 }
 

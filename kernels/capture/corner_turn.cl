@@ -27,8 +27,8 @@
 #define BITS 32
 
 __kernel __attribute__((reqd_work_group_size(BITS, WORD_TILE, 1))) void corner_turn(
-    __global const uint* restrict wire, __global const int* restrict channel_of_wire_bit, __global uint* restrict packed,
-    const uint first_slot, const uint slots) {
+    __global const uint* restrict wire, __global const int* restrict channel_of_wire_bit,
+    __global uint* restrict packed, const uint first_slot, const uint slots) {
   __local uint tile[BITS * WORD_TILE];  // [bit-time][wire word of the tile]
   const uint bit = get_local_id(0);
   const uint column = get_group_id(1) * WORD_TILE + get_local_id(1);

@@ -201,8 +201,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pooled_predicto
   const int padded = along_rows ? PADDED_COLUMNS : PADDED_ROWS;
   const int before = along_rows ? BEFORE_COLUMNS : BEFORE_ROWS;
   __global const float* window = along_rows ? window_columns : window_rows;
-  __global float2* matrix = along_rows ? matrix_rows + frequency * COLUMNS * PADDED_COLUMNS
-                                       : matrix_columns + frequency * ROWS * PADDED_ROWS;
+  __global float2* matrix =
+      along_rows ? matrix_rows + frequency * COLUMNS * PADDED_COLUMNS : matrix_columns + frequency * ROWS * PADDED_ROWS;
 
   const int fitted = fit(measured + frequency * ROWS * COLUMNS, lines, errors, errors + SCRATCH_SIZE, sums, a);
   if (item == 0) {
@@ -319,8 +319,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void extend_rows(__g
   lines.line_stride = 0;
   lines.element_stride = 1;
   lines.order = ORDER_ROWS;
-  extend_line(measured + (frequency * ROWS + row) * COLUMNS, lines, PADDED_COLUMNS, BEFORE_COLUMNS, errors, sums, a, line,
-              &fell_back);
+  extend_line(measured + (frequency * ROWS + row) * COLUMNS, lines, PADDED_COLUMNS, BEFORE_COLUMNS, errors, sums, a,
+              line, &fell_back);
   for (int n = (int)get_local_id(0); n < PADDED_COLUMNS; n += GROUP) {
     extended[(frequency * ROWS + row) * PADDED_COLUMNS + n] = (float2)((float)line[n].x, (float)line[n].y);
   }

@@ -149,7 +149,8 @@ __kernel void crop(__global const float2* field, __global float2* images) {
   if (column >= IMAGE_COLUMNS || row >= IMAGE_ROWS) {
     return;
   }
-  const int from = (image * FINE_ROWS + UPSAMPLE * BEFORE_ROWS + row) * FINE_COLUMNS + UPSAMPLE * BEFORE_COLUMNS + column;
+  const int from =
+      (image * FINE_ROWS + UPSAMPLE * BEFORE_ROWS + row) * FINE_COLUMNS + UPSAMPLE * BEFORE_COLUMNS + column;
   images[(image * IMAGE_ROWS + row) * IMAGE_COLUMNS + column] =
       field[from] * (1.0f / ((float)PADDED_ROWS * (float)PADDED_COLUMNS));
 }

@@ -159,7 +159,7 @@ std::vector<Tick> ticks_for_width(const Canvas& canvas, const Range& range, int 
   constexpr double kGap = 16.0;
   constexpr int kNarrowestLabel = 10;
   for (int max_count = std::max(1, width / kNarrowestLabel); max_count > 1; --max_count) {
-    const std::vector<Tick> ticks = ticks_between(range.low, range.high, max_count);
+    std::vector<Tick> ticks = ticks_between(range.low, range.high, max_count);
     if (ticks.size() < 2 || (ticks[1].position - ticks[0].position) * width >= widest_label(canvas, ticks) + kGap) {
       return ticks;
     }

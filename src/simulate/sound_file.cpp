@@ -33,9 +33,13 @@ struct SoundFile::State {
 SoundFile::SoundFile(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
   state_->path = path;
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    throw NoInputError(fmt::format("{}: expected a sound file, found {}", path.string(),
-                                   std::filesystem::exists(path, error) ? "no regular file" : "nothing"));
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (error) {
+    throw NoInputError(fmt::format("{}: cannot be read: {}", path.string(), error.message()));
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    throw NoInputError(fmt::format("{}: found {}, expected a sound file (encode takes HDF5, too)", path.string(),
+                                   std::filesystem::is_directory(status) ? "a directory" : "a special file"));
   }
   state_->file.reset(sf_open(path.string().c_str(), SFM_READ, &state_->info));
   if (!state_->file) {

@@ -22,6 +22,8 @@ struct Arguments {
 };
 
 void run(Arguments& arguments) {
+  require_other_file(arguments.output, arguments.input);
+  require_other_file(arguments.output, arguments.config);
   const Settings settings = load_settings(arguments.config, arguments.overrides);
   EncodeOptions& options = arguments.options;
   options.order = arguments.order == 4 ? SigmaDeltaOrder::kFourth : SigmaDeltaOrder::kSecond;

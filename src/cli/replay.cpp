@@ -48,6 +48,8 @@ void choose_device(Settings& settings, const std::string& text) {
 }
 
 void run(const Arguments& arguments) {
+  require_other_file(arguments.output, arguments.input);
+  require_other_file(arguments.output, arguments.config);
   ReplayOptions options;
   options.input = arguments.input;
   options.settings = load_settings(arguments.config, arguments.overrides);
@@ -72,8 +74,9 @@ void run(const Arguments& arguments) {
   std::signal(SIGTERM, ask_to_stop);
   const ReplayResult result = replay(options, sinks);
   if (result.frames < result.frames_asked) {
-    throw Error(ExitCode::kInterrupted, fmt::format("stopped after {} of {} frames; {}.partial holds them",
-                                                    result.frames, result.frames_asked, arguments.output));
+    const std::string where = result.frames == 0 ? "nothing was written" : arguments.output + ".partial holds them";
+    throw Error(ExitCode::kInterrupted,
+                fmt::format("stopped after {} of {} frames; {}", result.frames, result.frames_asked, where));
   }
   if (const std::string flags = flags_in_words(result.flags); !flags.empty()) {
     spdlog::warn("some frames are flagged: {}", flags);

@@ -16,6 +16,7 @@ struct Arguments {
 };
 
 void run(const Arguments& arguments) {
+  require_other_file(arguments.output, arguments.scene);
   const Scene scene = load_scene(arguments.scene);
   SimulationReport report;
   {

@@ -221,6 +221,36 @@ TEST_F(BadInput, AnOlderResultSurvivesAFailedRun) {
   EXPECT_EQ(std::filesystem::file_size(output_), before);
 }
 
+TEST_F(BadInput, AnOutputNeverReplacesItsInput) {
+  const std::string input = capture();
+  const auto size = std::filesystem::file_size(input);
+  const std::string config = folder_ / "lab.yaml";
+  write_text(config, "version: 1\n");
+  // The same file by another name is the same file.
+  const std::string alias = folder_ / "./capture.h5";
+  for (const std::string& arguments :
+       {"replay " + input + " -o " + alias + kWindow, "replay " + input + " -c " + config + " -o " + config + kWindow,
+        "encode " + input + " -o " + alias, "simulate " + config + " -o " + config}) {
+    const auto result = test::run_nearfield(arguments);
+    EXPECT_EQ(result.exit_code, kUsage) << result.output;
+    EXPECT_THAT(result.output, HasSubstr("is the input"));
+  }
+  EXPECT_EQ(std::filesystem::file_size(input), size);
+  EXPECT_EQ(std::filesystem::file_size(config), 11U);
+}
+
+TEST_F(BadInput, EncodeOfAMissingFile) {
+  const auto result = test::run_nearfield("encode " + (folder_ / "none.h5") + " -o " + output_);
+  EXPECT_EQ(result.exit_code, kNoInput);
+  EXPECT_THAT(result.output, HasSubstr("none.h5: cannot be read: No such file or directory"));
+}
+
+TEST_F(BadInput, UnknownCommandNamesThoseThereAre) {
+  const auto result = test::run_nearfield("replya in.h5 -o " + output_);
+  EXPECT_EQ(result.exit_code, kUsage);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("simulate, encode, replay"), HasSubstr("\"replya\"")));
+}
+
 TEST_F(BadInput, Usage) {
   for (const std::string arguments :
        {"", "nonsense", "replay", "replay in.h5", "replay in.h5 -o out.h5 --frames 5:3", "compare a.h5",

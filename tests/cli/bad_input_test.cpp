@@ -280,6 +280,18 @@ TEST_F(BadInput, MicrophonesWithoutCalibrationAreInterpolated) {
   }
 }
 
+TEST_F(BadInput, EncodeOfAMissingFile) {
+  const auto result = test::run_nearfield("encode " + (folder_ / "none.h5") + " -o " + output_);
+  EXPECT_EQ(result.exit_code, kNoInput);
+  EXPECT_THAT(result.output, HasSubstr("none.h5: cannot be read: No such file or directory"));
+}
+
+TEST_F(BadInput, UnknownCommandNamesThoseThereAre) {
+  const auto result = test::run_nearfield("replya in.h5 -o " + output_);
+  EXPECT_EQ(result.exit_code, kUsage);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("simulate, encode, replay"), HasSubstr("\"replya\"")));
+}
+
 TEST_F(BadInput, Usage) {
   for (const std::string arguments :
        {"", "nonsense", "replay", "replay in.h5", "replay in.h5 -o out.h5 --frames 5:3", "compare a.h5",

@@ -5,8 +5,8 @@
 //   k = -2 sum f_l[n] conj(g_l[n-m]) / (sum |f_l[n]|^2 + |g_l[n-m]|^2 + FLOOR * E),   n = m..N-1, all l,
 // with E that sum of squares at m = 1; then a <- [a, 0] + k [0, reverse(conj(a))], f[n] <- f[n] + k g[n-m] and
 // g[n-m] <- g[n-m] + conj(k) f[n]. Here g of stage m keeps the slot it was born in, so each pair is updated in place.
-// |k| < 1, so a predictor never grows without bound. FLOOR acts as white noise far below any microphone's and keeps a
-// noise-free field from asking for more digits than the arithmetic has.
+// |k| < 1, so a predictor never grows without bound. FLOOR acts as white noise 35 dB below the field: it keeps predictors of
+// clean, smooth fields from amplifying whatever small differences there are (docs/pnah.md has the measurements).
 //
 // Silence (E = 0) and predictors that blow up beyond RUNAWAY or are not finite extrapolate to zero and raise the flag.
 
@@ -45,7 +45,7 @@
 #define GROUP 128
 #endif
 #ifndef FLOOR  // of the error power, relative
-#define FLOOR 1e-9f
+#define FLOOR 3e-4f
 #endif
 #ifndef RUNAWAY  // gain beyond which float32 input has no digit left
 #define RUNAWAY 1e6f

@@ -12,7 +12,7 @@ namespace {
 constexpr double kPi = std::numbers::pi;
 constexpr Complex kJ{0.0, 1.0};
 /// White noise added to the error power of every Burg stage, relative to the first (kernels/imaging/predictor.cl).
-constexpr double kBurgFloor = 1e-9;
+constexpr double kBurgFloor = 3e-4;
 constexpr double kRunaway = 1e6;
 constexpr int kMinimumNeighbours = 3;
 

@@ -23,7 +23,7 @@ using test::read_values;
 
 /// One cut-off and slope for every mode of a shell: the best over violin_shell_2 among those that
 /// FixedFilter.IsTheBestOverTheOtherShell searches.
-constexpr double kShellCutoff_rad_per_m = 120.0;
+constexpr double kShellCutoff_rad_per_m = 130.0;
 constexpr double kShellSlope = 0.05;
 
 std::string filter_options(double cutoff_rad_per_m, double slope) {

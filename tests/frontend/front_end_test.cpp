@@ -296,7 +296,8 @@ TEST(FrontEndOfSamples, NotANumberStaysInItsChannel) {
       EXPECT_NEAR(std::abs(spectra[i] - clean[i]), 0.0F, 1e-5F) << i;  // two channels may share a complex FFT
     }
   }
-  bench.front_end->enqueue_samples(192, random_samples(96 * kSmall.channels(), generator));
+  const std::vector<float> next = random_samples(96 * kSmall.channels(), generator);
+  bench.front_end->enqueue_samples(192, next);
   for (const ComplexF& value : bench.spectra(192)) {
     EXPECT_TRUE(std::isfinite(value.real())) << "the next window has no NaN";
   }

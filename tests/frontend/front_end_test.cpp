@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "frontend/front_end_reference.hpp"
+#include "frontend/sample_front_end_reference.hpp"
 #include "frontend/test_bits.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
@@ -86,7 +86,7 @@ TEST_P(FrontEndOfStream, AgreesWithTheReference) {
   const std::size_t total = window + stream.hop_samples * static_cast<std::size_t>(stream.frames - 1);
   const std::vector<std::uint32_t> wire = testing::random_wire(stream.array, total, generator);
   Bench bench(plan);
-  reference::ReferenceFrontEnd expected(plan);
+  reference::SampleFrontEnd expected(plan);
   ASSERT_EQ(bench.front_end->history_words(), expected.history_words());
   EXPECT_THAT(bench.front_end->actual_frequencies_hz(),
               ::testing::Pointwise(::testing::DoubleNear(1e-9), expected.actual_frequencies_hz()));
@@ -246,7 +246,7 @@ TEST(FrontEndOfSamples, AgreesWithTheReference) {
     const FrontEndPlan plan = sample_plan(array, 96, 5);
     std::mt19937 generator(testing::fresh_seed());
     Bench bench(plan);
-    reference::ReferenceFrontEnd expected(plan);
+    reference::SampleFrontEnd expected(plan);
     ASSERT_EQ(bench.front_end->history_words(), 0U);
     std::uint64_t end = 0;
     for (const std::size_t count : {96U, 1U, 32U, 96U, 70U, 300U, 96U}) {
@@ -313,7 +313,7 @@ std::vector<std::uint32_t> clipped_wire() {
 TEST(FrontEnd, ClippingIsFlaggedInTheWindowsThatHaveIt) {
   FrontEndPlan plan = plan_of(kSmall, 96, 1);
   Bench bench(plan);
-  reference::ReferenceFrontEnd expected(plan);
+  reference::SampleFrontEnd expected(plan);
   const auto wire = clipped_wire();
   for (const auto& [first, clipped] :
        {std::pair{20, false}, std::pair{100, true}, std::pair{190, true}, std::pair{230, false}}) {
@@ -332,7 +332,7 @@ TEST(FrontEnd, ClippingOfADeadChannelDoesNotCountAndOtherFlagsStay) {
   FrontEndPlan plan = plan_of(kSmall, 96, 1);
   plan.dead_channels = {3};
   Bench bench(plan);
-  reference::ReferenceFrontEnd expected(plan);
+  reference::SampleFrontEnd expected(plan);
   const auto wire = clipped_wire();
   bench.front_end->enqueue_bits(0, wire);
   expected.push_bits(0, wire);
@@ -371,7 +371,7 @@ void expect_refused(const FrontEndPlan& plan, const std::vector<std::string>& wo
       if (on_device) {
         (void)make_front_end(ocl::Device::open({}), plan);
       } else {
-        (void)reference::ReferenceFrontEnd(plan);
+        (void)reference::SampleFrontEnd(plan);
       }
       ADD_FAILURE() << "expected a ConfigError with " << words.front();
     } catch (const ConfigError& error) {

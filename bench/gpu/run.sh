@@ -19,4 +19,10 @@ for tests in cl frontend imaging data cli; do
 done
 "$folder/bin/nearfield" replay "$folder/capture.h5" -o "$out/gpu.h5" || failed=1
 "$folder/bin/nearfield" compare "$folder/pocl.h5" "$out/gpu.h5" | tee "$out/pocl_against_gpu.txt"
+# The worst image may differ by 1e-3 (relative L2).
+"$folder/bin/nearfield" compare "$folder/pocl.h5" "$out/gpu.h5" --json |
+  python3 -c 'import json, sys
+worst = json.load(sys.stdin)["overall"]["metrics"]["relative_l2"]["worst"]
+print("PoCL against GPU: worst relative L2", worst)
+sys.exit(not worst <= 1e-3)' || failed=1
 exit $failed

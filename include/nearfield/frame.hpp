@@ -1,5 +1,6 @@
 #pragma once
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -18,6 +19,9 @@ enum FrameFlag : std::uint32_t {
   kFlagClipped = 32,                 ///< a microphone was at or near its full scale
   kFlagWavenumberAboveNyquist = 64,  ///< k lies above pi/pitch: the microphones are too far apart
 };
+
+/// Words of a frame's status on the device: 0 = flags, 1 = microphones that are not finite, 2 and 3 spare.
+inline constexpr std::size_t kStatusWords = 4;
 
 /// A flag and what it means, in words.
 struct FlagName {

@@ -35,6 +35,8 @@ std::string_view name_of(WindowKind kind);
 std::string_view name_of(Quantity quantity);
 std::string_view name_of(Extrapolation method);
 std::string_view name_of(FilterKind kind);
+/// True for the methods that predict from the measured pressures.
+bool predicts(Extrapolation method);
 /// SI unit of a quantity, "Pa" or "m/s".
 std::string_view unit_of(Quantity quantity);
 

@@ -33,6 +33,9 @@
 #ifndef MIN_NEIGHBOURS  // used microphones that an interpolation needs
 #define MIN_NEIGHBOURS 3
 #endif
+#ifndef LARGEST  // Pa; beyond it squares overflow, so a value counts as not finite
+#define LARGEST 1e18f
+#endif
 #ifndef FLAG_MASKED  // nearfield::kFlagMaskedMicrophones
 #define FLAG_MASKED 2
 #endif
@@ -50,7 +53,7 @@ __kernel void microphone_check(__global const float2* spectra, __global const uc
   int finite = 1;
   for (int f = 0; f < FREQUENCIES; ++f) {
     const float2 value = spectra[f * CHANNELS + channel];
-    finite &= isfinite(value.x) && isfinite(value.y);
+    finite &= fabs(value.x) < LARGEST && fabs(value.y) < LARGEST;  // false for NaN too
   }
   usable[channel] = (uchar)(finite && !masked[channel]);
   if (masked[channel]) {

@@ -45,10 +45,10 @@
 #define GROUP 128
 #endif
 #ifndef FLOOR  // of the error power, relative
-#define FLOOR 1e-9
+#define FLOOR 1e-9f
 #endif
 #ifndef RUNAWAY  // gain beyond which float32 input has no digit left
-#define RUNAWAY 1e6
+#define RUNAWAY 1e6f
 #endif
 #ifndef FLAG_FELL_BACK  // nearfield::kFlagExtrapolationFellBack
 #define FLAG_FELL_BACK 1
@@ -249,6 +249,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pooled_predicto
   }
 }
 
+#if LOCAL_SCRATCH  // one line always fits into local memory
 // Extends one line by its own predictor; used with SCRATCH_LINES 1.
 static void extend_line(__global const float2* input, Lines lines, int padded, int before, SCRATCH_SPACE REAL2* errors,
                         __local REAL* sums, __local REAL2* a, __local REAL2* line, __local int* fell_back) {
@@ -300,17 +301,12 @@ static void extend_line(__global const float2* input, Lines lines, int padded, i
 // Launch: (GROUP * ROWS, frequencies), GROUP items a group.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void extend_rows(__global const float2* measured,
                                                                              __global float2* extended,
-                                                                             __global REAL2* scratch,
                                                                              __global uint* status) {
   __local REAL sums[3 * GROUP];
   __local REAL2 a[MAX_ORDER + 1];
   __local REAL2 line[MAX_PADDED];
   __local int fell_back;
-#if LOCAL_SCRATCH
   __local REAL2 errors[2 * SCRATCH_SIZE];
-#else
-  __global REAL2* errors = scratch + (get_group_id(1) * PADDED_COLUMNS + get_group_id(0)) * 2 * SCRATCH_SIZE;
-#endif
   const int row = (int)get_group_id(0);
   const int frequency = (int)get_group_id(1);
   Lines lines;
@@ -332,18 +328,16 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void extend_rows(__g
 // Then every column of the result, and both windows.
 //   extended  float2 [frequency][row][padded column] -> padded float2 [frequency][padded row][padded column]
 // Launch: (GROUP * PADDED_COLUMNS, frequencies), GROUP items a group.
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void extend_columns(
-    __global const float2* extended, __global const float* window_rows, __global const float* window_columns,
-    __global float2* padded, __global REAL2* scratch, __global uint* status) {
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void extend_columns(__global const float2* extended,
+                                                                                __global const float* window_rows,
+                                                                                __global const float* window_columns,
+                                                                                __global float2* padded,
+                                                                                __global uint* status) {
   __local REAL sums[3 * GROUP];
   __local REAL2 a[MAX_ORDER + 1];
   __local REAL2 line[MAX_PADDED];
   __local int fell_back;
-#if LOCAL_SCRATCH
   __local REAL2 errors[2 * SCRATCH_SIZE];
-#else
-  __global REAL2* errors = scratch + (get_group_id(1) * PADDED_COLUMNS + get_group_id(0)) * 2 * SCRATCH_SIZE;
-#endif
   const int column = (int)get_group_id(0);
   const int frequency = (int)get_group_id(1);
   Lines lines;
@@ -362,3 +356,4 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void extend_columns(
     atomic_or(status, (uint)FLAG_FELL_BACK);
   }
 }
+#endif  // LOCAL_SCRATCH

@@ -106,7 +106,7 @@ MeasurementGeometry read_measurement(const h5::InputFile& file) {
   MeasurementGeometry measurement;
   measurement.geometry = read_geometry(file);
   measurement.standoff_m = file.real_attribute(kGeometry, "standoff_m");
-  if (measurement.standoff_m < 0.0) {
+  if (!(measurement.standoff_m > 0.0)) {
     throw file.wrong_attribute(kGeometry, "standoff_m", fmt::format("{}", measurement.standoff_m),
                                "a length of at least 0 m");
   }

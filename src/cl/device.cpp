@@ -11,6 +11,9 @@
 namespace nearfield::ocl {
 namespace {
 
+/// The largest work-group that a kernel asks for.
+constexpr std::size_t kWorkGroupSize = 256;
+
 struct Candidate {
   ::cl::Device device;
   DeviceInfo info;
@@ -134,7 +137,9 @@ Kernel Program::kernel(const std::string& name) const {
 Device Device::open(const DeviceSettings& settings) {
   const std::vector<Candidate> all = find_devices();
   if (all.empty()) {
-    throw DeviceError("no OpenCL device found; install a GPU driver with OpenCL or PoCL (pocl-opencl-icd)");
+    throw DeviceError(
+        "no OpenCL device found; install a GPU driver with OpenCL or PoCL (pocl-opencl-icd), and see that the "
+        "loader's folder (OCL_ICD_VENDORS) and PoCL's cache (POCL_CACHE_DIR) can be used");
   }
   const std::vector<Candidate> fitting = matching(all, settings.platform);
   if (fitting.empty()) {
@@ -146,6 +151,10 @@ Device Device::open(const DeviceSettings& settings) {
                                   settings.index, listing(fitting)));
   }
   const Candidate& chosen = fitting[static_cast<std::size_t>(settings.index)];
+  if (chosen.info.max_work_group_size < kWorkGroupSize) {
+    throw DeviceError(fmt::format("{}: expected work-groups of {} items, found at most {}", chosen.info.name,
+                                  kWorkGroupSize, chosen.info.max_work_group_size));
+  }
   Device opened;
   cl_int code = CL_SUCCESS;
   opened.device_ = chosen.device;
@@ -159,12 +168,6 @@ Device Device::open(const DeviceSettings& settings) {
     throw_device_error(chosen.info.name, "clCreateCommandQueue", code);
   }
   return opened;
-}
-
-void Device::flush() const {
-  if (const cl_int code = queue_.flush(); code != CL_SUCCESS) {
-    throw_device_error(info_.name, "clFlush", code);
-  }
 }
 
 void Device::wait() const {

@@ -132,6 +132,12 @@ class Device {
   static Device open(const DeviceSettings& settings);
 
   [[nodiscard]] const DeviceInfo& info() const { return info_; }
+  /// The same device, said to be able to do less: for tests of the paths that lesser devices take.
+  [[nodiscard]] Device restricted(const DeviceInfo& info) const {
+    Device lesser = *this;
+    lesser.info_ = info;
+    return lesser;
+  }
 
   template <class T>
   [[nodiscard]] Buffer<T> allocate(std::size_t count, std::string_view stage) const {
@@ -170,8 +176,6 @@ class Device {
       throw_device_error(stage, "clEnqueueFillBuffer", code);
     }
   }
-  /// Sends what is in the queue to the device, without waiting.
-  void flush() const;
   /// Waits until the queue is empty: once a frame.
   void wait() const;
 

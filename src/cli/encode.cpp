@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/paths.hpp"
 #include "cli/progress.hpp"
 #include "config/config.hpp"
 
@@ -22,6 +23,7 @@ struct Arguments {
 };
 
 void run(Arguments& arguments) {
+  require_own_output(arguments.output, {arguments.input, arguments.config});
   const Settings settings = load_settings(arguments.config, arguments.overrides);
   EncodeOptions& options = arguments.options;
   options.order = arguments.order == 4 ? SigmaDeltaOrder::kFourth : SigmaDeltaOrder::kSecond;

@@ -1,11 +1,16 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "nearfield/error.hpp"
@@ -17,6 +22,22 @@ using nearfield::ExitCode;
 constexpr std::array kCommands = {nearfield::cli::add_simulate, nearfield::cli::add_encode,
                                   nearfield::cli::add_replay,   nearfield::cli::add_compare,
                                   nearfield::cli::add_inspect,  nearfield::cli::add_devices};
+
+/// CLI11 alone would only say that a command is missing.
+void require_known_command(const CLI::App& app, int argc, char** argv) {
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (first.empty() || first.front() == '-') {
+    return;
+  }
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    names.push_back(command->get_name());
+  }
+  if (std::find(names.begin(), names.end(), first) == names.end()) {
+    throw nearfield::UsageError(
+        fmt::format("expected a command, one of {}; found \"{}\"", fmt::join(names, ", "), first));
+  }
+}
 
 /// Messages go to stderr, as plain lines; stdout is for results.
 void set_up_log() {
@@ -32,6 +53,7 @@ int run(int argc, char** argv) {
   for (const auto& add : kCommands) {
     add(app);
   }
+  require_known_command(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {

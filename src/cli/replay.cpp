@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/paths.hpp"
 #include "cli/progress.hpp"
 #include "config/config.hpp"
 #include "nearfield/error.hpp"
@@ -48,16 +49,17 @@ void choose_device(Settings& settings, const std::string& text) {
 }
 
 void run(const Arguments& arguments) {
+  require_own_output(arguments.output, {arguments.input, arguments.config, arguments.png});
   ReplayOptions options;
   options.input = arguments.input;
   options.settings = load_settings(arguments.config, arguments.overrides);
   choose_device(options.settings, arguments.device);
   options.engine = arguments.engine == "reference" ? EngineKind::kReference : EngineKind::kOpencl;
   options.frames = arguments.frames.empty() ? FrameRange{} : parse_frame_range(arguments.frames);
-  Progress progress("replay");
+  auto progress = std::make_unique<Progress>("replay");
   options.warn = [](const std::string& message) { spdlog::warn("{}", message); };
-  options.progress = [&](std::uint64_t done, std::uint64_t of) {
-    progress.show(static_cast<double>(done) / static_cast<double>(of));
+  options.progress = [&progress](std::uint64_t done, std::uint64_t of) {
+    progress->show(static_cast<double>(done) / static_cast<double>(of));
   };
   options.stop = [] { return stop_asked.load(); };
 
@@ -71,9 +73,11 @@ void run(const Arguments& arguments) {
   std::signal(SIGINT, ask_to_stop);
   std::signal(SIGTERM, ask_to_stop);
   const ReplayResult result = replay(options, sinks);
+  progress.reset();
   if (result.frames < result.frames_asked) {
-    throw Error(ExitCode::kInterrupted, fmt::format("stopped after {} of {} frames; {}.partial holds them",
-                                                    result.frames, result.frames_asked, arguments.output));
+    throw Error(ExitCode::kInterrupted,
+                fmt::format("stopped after {} of {} frames{}", result.frames, result.frames_asked,
+                            result.frames > 0 ? fmt::format("; {}.partial holds them", arguments.output) : ""));
   }
   if (const std::string flags = flags_in_words(result.flags); !flags.empty()) {
     spdlog::warn("some frames are flagged: {}", flags);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/paths.hpp"
 #include "cli/progress.hpp"
 #include "simulate/scene.hpp"
 
@@ -16,6 +17,7 @@ struct Arguments {
 };
 
 void run(const Arguments& arguments) {
+  require_own_output(arguments.output, {arguments.scene});
   const Scene scene = load_scene(arguments.scene);
   SimulationReport report;
   {

@@ -14,8 +14,9 @@ namespace nearfield {
 namespace {
 
 /// What an input file may say of itself; final only when the user said it.
-constexpr std::array<std::string_view, 6> kKeysOfInputs = {"array.rows",      "array.columns", "array.pitch_x_m",
-                                                           "array.pitch_y_m", "array.layout",  "holography.standoff_m"};
+constexpr std::array<std::string_view, 7> kKeysOfInputs = {
+    "front_end.frequencies_hz", "array.rows",   "array.columns",        "array.pitch_x_m",
+    "array.pitch_y_m",          "array.layout", "holography.standoff_m"};
 
 constexpr std::size_t kDeepestKey = 8;
 

@@ -33,7 +33,7 @@ constexpr NumberRule kFactor{1.0, 8.0, false, "a factor from 1 to 8"};
 constexpr NumberRule kDynamicRange{0.0, 300.0, true, "a range > 0 dB, at most 300 dB"};
 constexpr NumberRule kWalshThreshold{0.0, 2.0, false, "a threshold of 0 to 2"};
 constexpr NumberRule kSlope{0.0, 2.0, true, "a slope > 0, at most 2"};
-constexpr NumberRule kLambda{0.0, 1e6, true, "a number > 0, at most 1e6"};
+constexpr NumberRule kLambda{1e-30, 1e6, false, "a number of 1e-30 to 1e6"};
 constexpr NumberRule kCutoff{0.0, 1e6, true, "a wavenumber > 0 rad/m (or the word dynamic_range)"};
 
 /// A length that floating point can square and divide by without harm.

@@ -42,8 +42,6 @@ void check_dead_channels(const ArraySettings& array, Contradictions& found) {
   }
 }
 
-bool predicts(Extrapolation method) { return method == Extrapolation::kPlpbp || method == Extrapolation::kLpbp; }
-
 void check_side(const char* name, int side, Extrapolation method, Contradictions& found) {
   if (predicts(method) && side < kFewestPredictable) {
     found.push_back({"holography.extrapolation.method", "",

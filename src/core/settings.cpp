@@ -78,6 +78,8 @@ std::string_view name_of(FilterKind kind) {
   return "?";
 }
 
+bool predicts(Extrapolation method) { return method == Extrapolation::kPlpbp || method == Extrapolation::kLpbp; }
+
 std::string_view unit_of(Quantity quantity) { return quantity == Quantity::kPressure ? "Pa" : "m/s"; }
 
 }  // namespace nearfield

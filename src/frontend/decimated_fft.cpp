@@ -16,7 +16,6 @@ constexpr std::string_view kStage = "front_end/decimated_fft";
 constexpr std::size_t kTile = 32;
 constexpr std::size_t kTileStep = 8;
 constexpr std::size_t kPickGroup = 64;
-constexpr std::size_t kStatusWords = 4;
 /// Fraction of full scale from which on a sample counts as clipped.
 constexpr double kClipLevel = 0.95;
 

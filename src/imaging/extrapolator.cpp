@@ -175,8 +175,6 @@ class LineExtrapolator : public Extrapolator {
     const ocl::Program program = device.build("imaging/predictor", {"imaging/predictor.cl"}, defines);
     rows_ = program.kernel("extend_rows");
     columns_ = program.kernel("extend_columns");
-    const int groups = std::max(plan.rows().measured, plan.columns().padded);
-    scratch_ = predictor_scratch(device, defines, plan, frequencies * to_size(groups), 1);
     window_rows_ = device.upload<float>(tukey_window(plan.rows()), "imaging/predictor");
     window_columns_ = device.upload<float>(tukey_window(plan.columns()), "imaging/predictor");
     extended_ = device.allocate<ComplexF>(frequencies * to_size(plan.rows().measured * plan.columns().padded),
@@ -190,16 +188,15 @@ class LineExtrapolator : public Extrapolator {
     columns_launch_ = launch(plan.columns().padded);
   }
   void enqueue(const ComplexBuffer& conditioned, const StatusBuffer& status) override {
-    rows_.set(conditioned, extended_, scratch_, status);
+    rows_.set(conditioned, extended_, status);
     rows_.enqueue(rows_launch_);
-    columns_.set(extended_, window_rows_, window_columns_, padded_, scratch_, status);
+    columns_.set(extended_, window_rows_, window_columns_, padded_, status);
     columns_.enqueue(columns_launch_);
   }
 
  private:
   ocl::Kernel rows_;
   ocl::Kernel columns_;
-  ocl::Buffer<std::uint8_t> scratch_;
   ocl::Buffer<float> window_rows_;
   ocl::Buffer<float> window_columns_;
   ComplexBuffer extended_;

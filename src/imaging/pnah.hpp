@@ -7,13 +7,13 @@
 #include "cl/device.hpp"
 #include "cl/fft.hpp"
 #include "imaging/pnah_plan.hpp"
+#include "nearfield/frame.hpp"
 
 namespace nearfield {
 
 using ComplexBuffer = ocl::Buffer<std::complex<float>>;
-/// Words of a frame's status on the device: 0 = flags (FrameFlag), 1 = microphones that are not finite, 2 and 3 spare.
+/// [kStatusWords]
 using StatusBuffer = ocl::Buffer<std::uint32_t>;
-inline constexpr std::size_t kStatusWords = 4;
 
 /// Replaces unusable microphones and applies the calibration: spectra -> conditioned, [frequency][row][column], Pa.
 class Microphones {

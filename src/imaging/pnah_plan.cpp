@@ -19,10 +19,30 @@ constexpr int kMinimumLineForPrediction = 4;
 /// Growth beyond which float32 overflows: ln(3.4e38) = 88.7.
 constexpr double kLargestGrowth = 80.0;
 
-bool predicts(Extrapolation method) { return method == Extrapolation::kPlpbp || method == Extrapolation::kLpbp; }
-
 double largest_wavenumber(const ArrayGeometry& geometry) {
   return std::hypot(std::numbers::pi / geometry.pitch_x_m, std::numbers::pi / geometry.pitch_y_m);
+}
+
+/// ln of filter times propagator at kr over distance d.
+double log_gain(double kr, double k, double distance_m, double cutoff, const FilterSettings& filter) {
+  const double growth = std::sqrt(std::max(kr * kr - k * k, 0.0)) * distance_m;
+  if (filter.kind == FilterKind::kTikhonov) {
+    return growth - std::log1p(filter.tikhonov_lambda * std::exp(std::min(2.0 * growth, 700.0)));
+  }
+  const double relative = filter.kind == FilterKind::kCos ? (1.0 - kr / cutoff) / filter.slope : 0.0;
+  return growth + std::min(relative, 0.0);
+}
+
+/// The largest of it up to the corner of K-space.
+double largest_log_gain(const PnahPlan& plan, std::size_t frequency, double distance_m) {
+  constexpr int kSteps = 1000;
+  double largest = 0.0;
+  for (int step = 0; step <= kSteps; ++step) {
+    const double kr = largest_wavenumber(plan.geometry) * step / kSteps;
+    largest = std::max(largest, log_gain(kr, plan.wavenumber(frequency), distance_m, plan.cutoff_rad_per_m[frequency],
+                                         plan.holography.filter));
+  }
+  return largest;
 }
 
 }  // namespace
@@ -106,18 +126,14 @@ void validate(const PnahPlan& plan) {
       throw ConfigError(fmt::format("holography.planes_m: expected planes below the microphones at {} m, found {} m",
                                     holography.standoff_m, plane_m));
     }
-    if (holography.filter.kind == FilterKind::kNone && largest_wavenumber(geometry) * distance_m > kLargestGrowth) {
-      throw ConfigError(fmt::format(
-          "holography.filter.kind: none would amplify by e^{:.0f} over {} m, beyond float32; use cos or tikhonov",
-          largest_wavenumber(geometry) * distance_m, distance_m));
-    }
-    const double cutoff = plan.cutoff_rad_per_m.empty()
-                              ? 0.0
-                              : *std::max_element(plan.cutoff_rad_per_m.begin(), plan.cutoff_rad_per_m.end());
-    if (holography.filter.kind == FilterKind::kCos && cutoff * distance_m > kLargestGrowth) {
-      throw ConfigError(fmt::format(
-          "holography.filter.cutoff_rad_per_m: {} rad/m would amplify by e^{:.0f} over {} m, beyond float32", cutoff,
-          cutoff * distance_m, distance_m));
+    for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+      const double gain = largest_log_gain(plan, f, distance_m);
+      if (gain > kLargestGrowth) {
+        throw ConfigError(
+            fmt::format("holography.filter: {} at {:.1f} Hz would amplify by e^{:.0f} over {} m, beyond float32; "
+                        "lower the cut-off or the slope, raise tikhonov_lambda, or come closer",
+                        name_of(holography.filter.kind), plan.frequencies_hz[f], gain, distance_m));
+      }
     }
   }
 }

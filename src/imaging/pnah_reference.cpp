@@ -18,7 +18,10 @@ constexpr int kMinimumNeighbours = 3;
 
 using Line = std::vector<Complex>;
 
-bool is_finite(Complex value) { return std::isfinite(value.real()) && std::isfinite(value.imag()); }
+/// Pa; beyond it the device's squares overflow, so a value counts as not finite.
+constexpr double kLargest_pa = 1e18;
+
+bool is_finite(Complex value) { return std::abs(value.real()) < kLargest_pa && std::abs(value.imag()) < kLargest_pa; }
 
 /// The padded line: `line` continued on both sides by a predictor, or by zeros when `a` is empty.
 Line extend(const Line& line, const std::vector<Complex>& a, const PaddedAxis& axis) {

@@ -3,11 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "capture/files.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
+namespace {
+
+/// Files may hold lengths as float32.
+bool same_length(double a_m, double b_m) { return std::abs(a_m - b_m) <= 1e-6 * std::abs(b_m); }
+
+}  // namespace
 
 std::vector<std::complex<float>> calibration_gains(const ArraySettings& array,
                                                    const std::vector<double>& frequencies_hz) {
@@ -15,10 +22,14 @@ std::vector<std::complex<float>> calibration_gains(const ArraySettings& array,
     return {};
   }
   const Calibration calibration = read_calibration(array.calibration_path);
-  if (calibration.geometry.rows != array.geometry.rows || calibration.geometry.columns != array.geometry.columns) {
-    throw ConfigError(fmt::format("array.calibration: {} is for {} x {} microphones, expected {} x {}",
-                                  array.calibration_path, calibration.geometry.rows, calibration.geometry.columns,
-                                  array.geometry.rows, array.geometry.columns));
+  const ArrayGeometry& made_for = calibration.geometry;
+  const ArrayGeometry& used = array.geometry;
+  if (made_for.rows != used.rows || made_for.columns != used.columns ||
+      !same_length(made_for.pitch_x_m, used.pitch_x_m) || !same_length(made_for.pitch_y_m, used.pitch_y_m)) {
+    throw ConfigError(
+        fmt::format("array.calibration: {} is for {} x {} microphones {} m x {} m apart, expected {} x {}, {} m x {} m",
+                    array.calibration_path, made_for.rows, made_for.columns, made_for.pitch_x_m, made_for.pitch_y_m,
+                    used.rows, used.columns, used.pitch_x_m, used.pitch_y_m));
   }
   const std::vector<double>& known_hz = calibration.frequencies_hz;
   const auto channels = static_cast<std::size_t>(array.geometry.channels());
@@ -35,8 +46,9 @@ std::vector<std::complex<float>> calibration_gains(const ArraySettings& array,
     const double span_hz = known_hz[high] - known_hz[low];
     const auto weight = static_cast<float>(span_hz > 0.0 ? (frequency_hz - known_hz[low]) / span_hz : 0.0);
     for (std::size_t channel = 0; channel < channels; ++channel) {
-      gains.push_back((1.0F - weight) * calibration.gains[low * channels + channel] +
-                      weight * calibration.gains[high * channels + channel]);
+      const std::complex<float> below = calibration.gains[low * channels + channel];
+      // Without the difference a weight of 0 would carry a NaN over.
+      gains.push_back(weight > 0.0F ? below + weight * (calibration.gains[high * channels + channel] - below) : below);
     }
   }
   return gains;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <set>
 
 #include "cl/device.hpp"
 #include "config/config.hpp"
@@ -32,6 +33,29 @@ FrontEndPlan front_end_plan(const EnginePlan& plan) {
           .dead_channels = plan.settings.array.dead_channels};
 }
 
+/// A microphone whose gain is not known at every frequency is not used.
+void mask_uncalibrated(PnahPlan& plan) {
+  const auto channels = static_cast<std::size_t>(plan.geometry.channels());
+  std::set<int> dead(plan.dead_channels.begin(), plan.dead_channels.end());
+  for (std::size_t i = 0; i < plan.gains.size(); ++i) {
+    if (!std::isfinite(plan.gains[i].real()) || !std::isfinite(plan.gains[i].imag())) {
+      dead.insert(static_cast<int>(i % channels));
+      plan.gains[i] = 1.0F;
+    }
+  }
+  plan.dead_channels.assign(dead.begin(), dead.end());
+}
+
+/// Two frequencies that snap to one bin would give one image twice.
+void require_distinct(std::vector<double> frequencies_hz) {
+  std::sort(frequencies_hz.begin(), frequencies_hz.end());
+  const auto twice = std::adjacent_find(frequencies_hz.begin(), frequencies_hz.end());
+  if (twice != frequencies_hz.end()) {
+    throw ConfigError(fmt::format(
+        "front_end.frequencies_hz: expected each frequency once, found two that are imaged at {:.2f} Hz", *twice));
+  }
+}
+
 PnahPlan pnah_plan(const EnginePlan& plan, const std::vector<double>& frequencies_hz) {
   const Settings& settings = plan.settings;
   PnahPlan out;
@@ -42,6 +66,8 @@ PnahPlan pnah_plan(const EnginePlan& plan, const std::vector<double>& frequencie
   out.cutoff_rad_per_m = resolve_cutoffs(settings.holography, settings.medium, settings.array.geometry, frequencies_hz);
   out.dead_channels = settings.array.dead_channels;
   out.gains = calibration_gains(settings.array, frequencies_hz);
+  mask_uncalibrated(out);
+  require_distinct(frequencies_hz);
   validate(out);
   return out;
 }
@@ -67,6 +93,15 @@ class OpenclEngine : public Engine {
     const std::size_t channels = static_cast<std::size_t>(plan_.geometry.channels());
     spectra_ = device_.allocate<std::complex<float>>(plan_.frequencies_hz.size() * channels, "pipeline/spectra");
     status_ = device_.allocate<std::uint32_t>(kStatusWords, "pipeline/status");
+  }
+  OpenclEngine(const OpenclEngine&) = delete;
+  OpenclEngine& operator=(const OpenclEngine&) = delete;
+  /// What was enqueued before an exception may still write into a caller's frame.
+  ~OpenclEngine() override {
+    try {
+      device_.wait();
+    } catch (const DeviceError&) {  // then nothing runs any more
+    }
   }
   [[nodiscard]] std::uint64_t history_samples() const override { return front_end_ ? front_end_->history_words() : 0; }
   void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) override {
@@ -213,8 +248,7 @@ std::vector<std::string> plan_warnings(const EnginePlan& plan, const std::vector
   }
   const ExtrapolationSettings& extrapolation = settings.holography.extrapolation;
   const int shortest = std::min(imager.geometry.rows, imager.geometry.columns);
-  const bool predicts = extrapolation.method == Extrapolation::kPlpbp || extrapolation.method == Extrapolation::kLpbp;
-  if (predicts && usable_order(extrapolation.order, shortest) < extrapolation.order) {
+  if (predicts(extrapolation.method) && usable_order(extrapolation.order, shortest) < extrapolation.order) {
     warnings.push_back(fmt::format(
         "holography.extrapolation.order: {} is used along x and {} along y, the most that {} x {} "
         "microphones allow",

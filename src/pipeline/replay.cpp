@@ -79,6 +79,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
   const InputInfo& input = recording->info();
   const EnginePlan& plan = recording->plan();
   const FrameRange range = clip(options.frames, count_frames(input, plan.settings.front_end), options);
+  ImageFrame frame;  // outlives the engine, which may still write into it when something throws
   const std::unique_ptr<Engine> engine = make_engine(options.engine, plan);
   if (options.warn) {
     for (const std::string& warning : plan_warnings(plan, engine->frequencies_hz())) {
@@ -93,7 +94,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
   }
   const std::uint64_t hop =
       input.kind == FileKind::kSpectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
-  ImageFrame frame = empty_frame(result.header);
+  frame = empty_frame(result.header);
   for (std::uint64_t index = range.first; index < *range.end; ++index) {
     if (options.stop && options.stop()) {
       return result;

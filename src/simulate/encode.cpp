@@ -81,8 +81,10 @@ EncodeReport CaptureTarget::finish() {
   report.dead_channels = dead_channels_;
   report.overload = synthesizer_.report();
   if (!dead_channels_.empty()) {
-    report.warnings.push_back(fmt::format("{} microphones held values that are not finite and were encoded as dead: {}",
-                                          dead_channels_.size(), fmt::join(dead_channels_, ", ")));
+    report.warnings.push_back(
+        fmt::format("{} microphones held values that are not finite and were encoded as dead; replay with --set "
+                    "array.dead_channels=[{}]",
+                    dead_channels_.size(), fmt::join(dead_channels_, ", ")));
   }
   if (const std::string overload = describe(report.overload); !overload.empty()) {
     report.warnings.push_back(overload);

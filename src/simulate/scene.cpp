@@ -138,7 +138,9 @@ SimulationReport simulate_capture(const Scene& scene, const std::filesystem::pat
       progress(static_cast<double>(begin + count) / static_cast<double>(report.bit_times));
     }
   }
-  writer.write_truth(truth);
+  if (!truth.frequencies_hz.empty()) {  // tracks have no truth
+    writer.write_truth(truth);
+  }
   writer.finish();
   report.overload = synthesizer.report();
   report.warnings = warnings_of(report);

@@ -19,6 +19,8 @@ namespace {
 /// of the time; the interpolator's band is what such a recording can hold.
 constexpr double kHighestRateInTwoStepsHz = 96000.0;
 
+constexpr std::size_t kBlockSamples = 4096;
+
 }  // namespace
 
 struct SoundFile::State {
@@ -33,9 +35,13 @@ struct SoundFile::State {
 SoundFile::SoundFile(const std::filesystem::path& path) : state_(std::make_unique<State>()) {
   state_->path = path;
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    throw NoInputError(fmt::format("{}: expected a sound file, found {}", path.string(),
-                                   std::filesystem::exists(path, error) ? "no regular file" : "nothing"));
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (error) {
+    throw NoInputError(fmt::format("{}: cannot be read: {}", path.string(), error.message()));
+  }
+  if (!std::filesystem::is_regular_file(status)) {
+    throw NoInputError(fmt::format("{}: found {}, expected a sound file (encode takes HDF5, too)", path.string(),
+                                   std::filesystem::is_directory(status) ? "a directory" : "a special file"));
   }
   state_->file.reset(sf_open(path.string().c_str(), SFM_READ, &state_->info));
   if (!state_->file) {
@@ -67,13 +73,75 @@ void SoundFile::read(std::uint64_t first_sample, std::span<float> values) const 
   }
 }
 
+namespace {
+
+/// libsamplerate's sinc converters refuse more channels than this ("Channel count must be >= 1", they say).
+constexpr std::size_t kMostChannelsOfAConverter = 128;
+
+struct DeleteConverter {
+  void operator()(SRC_STATE* handle) const { src_delete(handle); }
+};
+
+/// Neighbouring channels that share a converter.
+struct ChannelGroup {
+  std::size_t first_channel;
+  std::size_t channels;
+  std::unique_ptr<SRC_STATE, DeleteConverter> converter;
+  std::vector<float> input;   ///< [sample][channel of the group]
+  std::vector<float> output;  ///< one block, likewise
+};
+
+ChannelGroup make_group(std::size_t first_channel, std::size_t channels) {
+  int error = 0;
+  ChannelGroup group{first_channel, channels, nullptr, {}, std::vector<float>(kBlockSamples * channels)};
+  group.converter.reset(src_new(SRC_SINC_BEST_QUALITY, static_cast<int>(channels), &error));
+  if (!group.converter) {
+    throw DataError(fmt::format("{} channels can't be resampled: {}", channels, src_strerror(error)));
+  }
+  return group;
+}
+
+void gather(std::span<const float> input, std::size_t all_channels, ChannelGroup& group) {
+  group.input.clear();
+  for (std::size_t i = group.first_channel; i < input.size(); i += all_channels) {
+    const auto values = input.subspan(i, group.channels);
+    group.input.insert(group.input.end(), values.begin(), values.end());
+  }
+}
+
+void scatter(const ChannelGroup& group, std::size_t samples, std::size_t all_channels, std::vector<float>& output) {
+  for (std::size_t i = 0; i < samples; ++i) {
+    std::copy_n(group.output.data() + i * group.channels, group.channels,
+                output.data() + i * all_channels + group.first_channel);
+  }
+}
+
+/// What one call takes and gives, in samples of each channel.
+struct Converted {
+  std::size_t used = 0;
+  std::size_t made = 0;
+};
+
+Converted convert(ChannelGroup& group, std::size_t first_sample, bool last, double ratio) {
+  SRC_DATA data{};
+  data.data_in = group.input.data() + first_sample * group.channels;
+  data.input_frames = static_cast<long>(group.input.size() / group.channels - first_sample);
+  data.data_out = group.output.data();
+  data.output_frames = static_cast<long>(kBlockSamples);
+  data.end_of_input = last ? 1 : 0;
+  data.src_ratio = ratio;
+  if (const int error = src_process(group.converter.get(), &data); error != 0) {
+    throw DataError(fmt::format("resampling failed: {}", src_strerror(error)));
+  }
+  return {static_cast<std::size_t>(data.input_frames_used), static_cast<std::size_t>(data.output_frames_gen)};
+}
+
+}  // namespace
+
 struct Resampler::State {
-  struct Delete {
-    void operator()(SRC_STATE* handle) const { src_delete(handle); }
-  };
   std::size_t channels;
   double ratio;
-  std::unique_ptr<SRC_STATE, Delete> converter;
+  std::vector<ChannelGroup> groups;
   std::optional<Interpolator> interpolator;
   std::vector<float> block;
 };
@@ -89,11 +157,10 @@ Resampler::Resampler(int channels, double sample_rate_hz) : state_(std::make_uni
     state_->ratio /= static_cast<double>(Interpolator::kFactor);
     state_->interpolator.emplace(state_->channels);
   }
-  int error = 0;
-  state_->converter.reset(src_new(SRC_SINC_BEST_QUALITY, channels, &error));
-  if (!state_->converter) {
-    throw DataError(fmt::format("{} channels can't be resampled: {}", channels, src_strerror(error)));
+  for (std::size_t first = 0; first < state_->channels; first += kMostChannelsOfAConverter) {
+    state_->groups.push_back(make_group(first, std::min(kMostChannelsOfAConverter, state_->channels - first)));
   }
+  state_->block.resize(kBlockSamples * state_->channels);
 }
 
 Resampler::~Resampler() = default;
@@ -101,32 +168,28 @@ Resampler::Resampler(Resampler&&) noexcept = default;
 Resampler& Resampler::operator=(Resampler&&) noexcept = default;
 
 void Resampler::process(std::span<const float> input, bool last, std::vector<float>& output) {
-  constexpr std::size_t kBlockSamples = 4096;
-  state_->block.resize(kBlockSamples * state_->channels);
+  State& state = *state_;
+  for (ChannelGroup& group : state.groups) {
+    gather(input, state.channels, group);
+  }
   std::size_t used = 0;
-  const std::size_t samples = input.size() / state_->channels;
-  SRC_DATA data{};
+  Converted converted;
   do {
-    data.data_in = input.data() + used * state_->channels;
-    data.input_frames = static_cast<long>(samples - used);
-    data.data_out = state_->block.data();
-    data.output_frames = static_cast<long>(kBlockSamples);
-    data.end_of_input = last ? 1 : 0;
-    data.src_ratio = state_->ratio;
-    if (const int error = src_process(state_->converter.get(), &data); error != 0) {
-      throw DataError(fmt::format("resampling failed: {}", src_strerror(error)));
+    // Every converter takes and gives the same, since all see the same lengths.
+    for (ChannelGroup& group : state.groups) {
+      converted = convert(group, used, last, state.ratio);
+      scatter(group, converted.made, state.channels, state.block);
     }
-    used += static_cast<std::size_t>(data.input_frames_used);
-    const auto made =
-        std::span(state_->block).first(static_cast<std::size_t>(data.output_frames_gen) * state_->channels);
-    if (state_->interpolator) {
-      state_->interpolator->process(made, output);
+    used += converted.used;
+    const auto made = std::span(state.block).first(converted.made * state.channels);
+    if (state.interpolator) {
+      state.interpolator->process(made, output);
     } else {
       output.insert(output.end(), made.begin(), made.end());
     }
-  } while (data.output_frames_gen > 0 || data.input_frames_used > 0);
-  if (last && state_->interpolator) {
-    state_->interpolator->finish(output);
+  } while (converted.made > 0 || converted.used > 0);
+  if (last && state.interpolator) {
+    state.interpolator->finish(output);
   }
 }
 

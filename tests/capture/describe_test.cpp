@@ -154,7 +154,7 @@ TEST(Describe, Images) {
             "slope         0.1\n"
             "noise         none\n"
             "flags         none on 1 of 4 frames\n"
-            "              dead or masked microphones on 3 of 4 frames\n"
+            "              dead or masked microphones interpolated on 3 of 4 frames\n"
             "              missing bits on 1 of 4 frames\n"
             "missing bits  64 at most in a frame\n"
             "config        2 lines of YAML in the attribute config\n");

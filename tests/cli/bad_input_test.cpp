@@ -221,6 +221,77 @@ TEST_F(BadInput, AnOlderResultSurvivesAFailedRun) {
   EXPECT_EQ(std::filesystem::file_size(output_), before);
 }
 
+TEST_F(BadInput, OutputThatIsAnInput) {
+  const std::string input = capture();
+  const auto size = std::filesystem::file_size(input);
+  write_text(folder_ / "s.yaml", "version: 1\n");
+  std::filesystem::create_hard_link(input, folder_ / "other_name.h5");
+  for (const std::string& arguments :
+       {"replay " + input + " -o " + input, "replay " + input + " -o " + (folder_ / "other_name.h5"),
+        "replay " + input + " -o " + (folder_ / "x.h5") + " --png " + (folder_ / "x.h5"),
+        "simulate " + (folder_ / "s.yaml") + " -o " + (folder_ / "s.yaml"), "encode " + input + " -o " + input,
+        "replay " + input + " -o ''"}) {
+    const auto result = test::run_nearfield(arguments);
+    EXPECT_EQ(result.exit_code, kUsage) << arguments << "\n" << result.output;
+  }
+  EXPECT_EQ(std::filesystem::file_size(input), size);
+}
+
+TEST_F(BadInput, TwoFrequenciesInOneBin) {
+  expect_refusal(capture(), "--set front_end.window_samples=96 --set front_end.frequencies_hz=[970,980]", kBadConfig,
+                 AllOf(HasSubstr("front_end.frequencies_hz"), HasSubstr("976.56")));
+}
+
+TEST_F(BadInput, OneCutoffPerFrequencyOfTheFile) {
+  write_spectra(folder_ / "spectra.h5", test::monopole_spectra(1, {500.0, 1000.0, 1500.0}));
+  const std::string spectra = folder_ / "spectra.h5";
+  expect_refusal(spectra, "--set holography.filter.cutoff_rad_per_m=[70,80]", kBadConfig,
+                 HasSubstr("holography.filter.cutoff_rad_per_m"));
+  const auto result = test::run_nearfield("replay " + spectra + " -o " + output_ +
+                                          " --set holography.filter.cutoff_rad_per_m=[70,80,90]");
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(ImagesReader(output_).read(0).cutoff_rad_per_m, (std::vector<float>{70.0F, 80.0F, 90.0F}));
+}
+
+TEST_F(BadInput, CalibrationOfAnotherArray) {
+  Calibration calibration{.geometry = test::small_array(), .frequencies_hz = {500.0, 1500.0}, .gains = {}};
+  calibration.gains.assign(128, {2.0F, 0.0F});
+  write_spectra(folder_ / "spectra.h5", test::monopole_spectra(1, {1000.0}));
+  calibration.geometry.pitch_x_m = 0.05;
+  write_calibration(folder_ / "gains.h5", calibration);
+  expect_refusal(folder_ / "spectra.h5", "--set array.calibration=" + (folder_ / "gains.h5"), kBadConfig,
+                 AllOf(HasSubstr("gains.h5"), HasSubstr("0.05")));
+}
+
+TEST_F(BadInput, MicrophonesWithoutCalibrationAreInterpolated) {
+  Calibration calibration{.geometry = test::small_array(), .frequencies_hz = {500.0, 1500.0}, .gains = {}};
+  calibration.gains.assign(128, {2.0F, 0.0F});
+  calibration.gains[20] = {std::numeric_limits<float>::quiet_NaN(), 0.0F};
+  write_calibration(folder_ / "gains.h5", calibration);
+  write_spectra(folder_ / "spectra.h5", test::monopole_spectra(1, {1000.0}));
+  const std::string options = " --set array.calibration=" + (folder_ / "gains.h5");
+  for (const std::string engine : {"opencl", "reference"}) {
+    const auto result =
+        test::run_nearfield("replay " + (folder_ / "spectra.h5") + " -o " + output_ + options + " --engine " + engine);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    const ImageFrame frame = ImagesReader(output_).read(0);
+    EXPECT_EQ(frame.flags, kFlagMaskedMicrophones);
+    EXPECT_TRUE(std::isfinite(frame.images[20].real()));
+  }
+}
+
+TEST_F(BadInput, EncodeOfAMissingFile) {
+  const auto result = test::run_nearfield("encode " + (folder_ / "none.h5") + " -o " + output_);
+  EXPECT_EQ(result.exit_code, kNoInput);
+  EXPECT_THAT(result.output, HasSubstr("none.h5: cannot be read: No such file or directory"));
+}
+
+TEST_F(BadInput, UnknownCommandNamesThoseThereAre) {
+  const auto result = test::run_nearfield("replya in.h5 -o " + output_);
+  EXPECT_EQ(result.exit_code, kUsage);
+  EXPECT_THAT(result.output, AllOf(HasSubstr("simulate, encode, replay"), HasSubstr("\"replya\"")));
+}
+
 TEST_F(BadInput, Usage) {
   for (const std::string arguments :
        {"", "nonsense", "replay", "replay in.h5", "replay in.h5 -o out.h5 --frames 5:3", "compare a.h5",

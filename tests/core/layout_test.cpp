@@ -21,6 +21,15 @@ TEST(SoramaCam, KnownMicrophones) {
   EXPECT_EQ(channel(kA0, 0), 768);
   EXPECT_EQ(channel(kA3, 0), 0);
   EXPECT_EQ(channel(kD0, 63), 1023);
+  // Further ones read off the thesis's figures 10.1 and 10.2 by hand, so that no two rows or columns can be exchanged.
+  constexpr int kA1 = 1, kB0 = 4, kB2 = 6, kC1 = 9, kD3 = 15;
+  EXPECT_EQ(channel(kA0, 32), 28 * 32 + 0);
+  EXPECT_EQ(channel(kA0, 7), 24 * 32 + 7);
+  EXPECT_EQ(channel(kA1, 0), 16 * 32 + 0);
+  EXPECT_EQ(channel(kB0, 0), 24 * 32 + 8);
+  EXPECT_EQ(channel(kB2, 63), 15 * 32 + 15);
+  EXPECT_EQ(channel(kC1, 9), 17 * 32 + 17);
+  EXPECT_EQ(channel(kD3, 56), 7 * 32 + 24);
 }
 
 TEST(SoramaCam, EveryMicrophoneOnce) {

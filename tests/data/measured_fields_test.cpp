@@ -1,8 +1,8 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "capture/files.hpp"
 #include "cl/device.hpp"
@@ -21,10 +21,15 @@ namespace {
 using ComplexF = std::complex<float>;
 using test::read_values;
 
-/// One cut-off and slope for every finite-element mode: the best over violin_shell_2 among cut-offs of 60 to 200 rad/m
-/// in steps of 20 (FixedCutoff.IsTheBestOverTheOtherShell searches again).
+/// One cut-off and slope for every mode of a shell: the best over violin_shell_2 among those that
+/// FixedFilter.IsTheBestOverTheOtherShell searches.
 constexpr double kShellCutoff_rad_per_m = 120.0;
-const std::string kShellFilter = " --set holography.filter.slope=0.1 --set holography.filter.cutoff_rad_per_m=";
+constexpr double kShellSlope = 0.05;
+
+std::string filter_options(double cutoff_rad_per_m, double slope) {
+  return fmt::format(" --set holography.filter.cutoff_rad_per_m={} --set holography.filter.slope={}", cutoff_rad_per_m,
+                     slope);
+}
 
 std::string data(const std::string& name) { return std::string(NEARFIELD_DATA_DIR) + "/" + name; }
 
@@ -60,8 +65,9 @@ double median(std::vector<double> values) {
 }
 
 /// NCC of every mode of a shell, over the pixels that lie on it.
-std::vector<double> shell_ncc(const std::string& name, double cutoff, const test::TemporaryFolder& folder) {
-  const auto images = replayed_velocity(data(name), kShellFilter + std::to_string(cutoff), folder);
+std::vector<double> shell_ncc(const std::string& name, double cutoff_rad_per_m, double slope,
+                              const test::TemporaryFolder& folder) {
+  const auto images = replayed_velocity(data(name), filter_options(cutoff_rad_per_m, slope), folder);
   const auto truth = read_values<ComplexF>(data(name), "/truth/normal_velocity");
   const auto valid = read_values<unsigned char>(data(name), "/truth/valid");
   std::vector<double> ncc;
@@ -73,10 +79,12 @@ std::vector<double> shell_ncc(const std::string& name, double cutoff, const test
   return ncc;
 }
 
-// The independent float64 script of design.md reaches 0.87; 0.86 is the gate.
+// No cut-off is given: the default rule (30 dB over the standoff) knows nothing of the truth. 0.86 is the gate;
+// an independent float64 script reaches 0.87 with a fixed cut-off, and 80 rad/m, chosen on the truth, would reach
+// 0.895.
 TEST(FreePlate, NormalVelocityAt548Hz) {
   const test::TemporaryFolder folder;
-  const auto images = replayed_velocity(data("plate_free_548hz.h5"), kShellFilter + "80", folder);
+  const auto images = replayed_velocity(data("plate_free_548hz.h5"), "", folder);
   const auto truth = read_values<ComplexF>(data("plate_free_548hz.h5"), "/truth/normal_velocity");
   const double ncc = compare_images(truth, images).ncc;
   std::printf("plate_free_548hz: NCC %.4f\n", ncc);
@@ -85,21 +93,30 @@ TEST(FreePlate, NormalVelocityAt548Hz) {
 
 TEST(ViolinShell, NormalVelocityWithTheOtherShellsCutoff) {
   const test::TemporaryFolder folder;
-  const auto ncc = shell_ncc("violin_shell_1.h5", kShellCutoff_rad_per_m, folder);
+  const auto ncc = shell_ncc("violin_shell_1.h5", kShellCutoff_rad_per_m, kShellSlope, folder);
   std::printf("violin_shell_1: median NCC %.4f over %zu modes, least %.3f\n", median(ncc), ncc.size(),
               *std::min_element(ncc.begin(), ncc.end()));
   EXPECT_GE(median(ncc), 0.86);
 }
 
-TEST(FixedCutoff, IsTheBestOverTheOtherShell) {
+TEST(FixedFilter, IsTheBestOverTheOtherShell) {
+  struct Trial {
+    double ncc = 0.0;
+    double cutoff_rad_per_m = 0.0;
+    double slope = 0.0;
+  };
   const test::TemporaryFolder folder;
-  std::map<double, double> cutoff_of_median;
-  for (double cutoff = 60.0; cutoff <= 200.0; cutoff += 20.0) {
-    cutoff_of_median[median(shell_ncc("violin_shell_2.h5", cutoff, folder))] = cutoff;
+  Trial best;
+  for (const double slope : {0.05, 0.1, 0.2}) {
+    for (const double cutoff_rad_per_m : {80.0, 100.0, 110.0, 120.0, 130.0, 150.0}) {
+      const double ncc = median(shell_ncc("violin_shell_2.h5", cutoff_rad_per_m, slope, folder));
+      best = ncc > best.ncc ? Trial{ncc, cutoff_rad_per_m, slope} : best;
+    }
   }
-  const auto best = *cutoff_of_median.rbegin();
-  std::printf("violin_shell_2: best median NCC %.4f at %.0f rad/m\n", best.first, best.second);
-  EXPECT_EQ(best.second, kShellCutoff_rad_per_m);
+  std::printf("violin_shell_2: best median NCC %.4f at %.0f rad/m, slope %.2f\n", best.ncc, best.cutoff_rad_per_m,
+              best.slope);
+  EXPECT_EQ(best.cutoff_rad_per_m, kShellCutoff_rad_per_m);
+  EXPECT_EQ(best.slope, kShellSlope);
 }
 
 /// Bilinear between pixels, linear beyond the outermost ones.

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "imaging/pnah_reference.hpp"
+#include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
@@ -267,6 +268,67 @@ TEST(Pnah, CalibrationMultipliesTheSpectra) {
     distorted.push_back(value / gain);
   }
   EXPECT_LE(test::relative_l2(run_on_device(plan, distorted).images, test::widen(plain)), kStageTolerance);
+}
+
+TEST(Pnah, RefusesGainsBeyondFloat32) {
+  for (const FilterKind kind : {FilterKind::kCos, FilterKind::kNone}) {
+    PnahPlan plan = make_plan({8, 8}, 1);
+    plan.holography.standoff_m = 0.6;
+    plan.holography.filter.kind = kind;
+    plan.holography.filter.slope = 0.5;
+    EXPECT_THROW(validate(plan), ConfigError) << name_of(kind);
+  }
+  PnahPlan plan = make_plan({8, 8}, 1);
+  plan.holography.standoff_m = 0.6;
+  plan.holography.filter.kind = FilterKind::kTikhonov;
+  EXPECT_NO_THROW(validate(plan));
+}
+
+TEST(Pnah, RefusesStacksBeyondItsIndices) {
+  PnahPlan plan = make_plan({64, 64}, 100);
+  plan.holography.upsample = 8;
+  plan.holography.planes_m.assign(16, 0.0);
+  EXPECT_THROW(validate(plan), ConfigError);
+}
+
+// The paths that this machine's own device does not take: prediction errors in global memory, as on GPUs with 48 KiB of
+// local memory, and predictors in float, as on devices without fp64.
+double lesser_device_error(const PnahPlan& plan, const std::vector<ComplexF>& spectra, bool has_fp64) {
+  ocl::DeviceInfo info = device().info();
+  info.local_memory_bytes = 0;
+  info.has_fp64 = has_fp64;
+  const ocl::Device lesser = device().restricted(info);
+  Pnah pnah(lesser, plan);
+  const auto status = lesser.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
+  pnah.enqueue(lesser.upload<ComplexF>(spectra, "test"), status);
+  return test::relative_l2(lesser.download(pnah.images(), "test"), reference::pnah(test::widen(spectra), plan).images);
+}
+
+TEST(Pnah, LesserDevicesAgreeWithReference) {
+  const PnahPlan plan = make_plan({16, 64}, 2);
+  for (const bool has_fp64 : {true, false}) {
+    const double error = lesser_device_error(plan, measured_field(plan, 12U), has_fp64);
+    std::printf("global scratch, %s predictors: engines differ by %.2e\n", has_fp64 ? "double" : "float", error);
+    EXPECT_LE(error, kStageTolerance);
+  }
+  // Without noise a predictor has nothing but rounding to fit in its last stages; in float that rounding is its own.
+  const auto noise_free =
+      test::narrow(test::monopole_field({.x_m = 0.1, .y_m = -0.05}, plan.wavenumber(0), plan.geometry, 0.03));
+  PnahPlan one = plan;
+  one.frequencies_hz.resize(1);
+  one.cutoff_rad_per_m.resize(1);
+  const double error = lesser_device_error(one, noise_free, false);
+  std::printf("float predictors of a noise-free field: engines differ by %.2e\n", error);
+  EXPECT_LE(error, 1e-3);
+}
+
+TEST(Pnah, ValuesThatWouldOverflowCountAsNotFinite) {
+  const PnahPlan plan = make_plan({8, 8}, 1);
+  auto spectra = measured_field(plan, 6U);
+  spectra[9] = {1e30F, 0.0F};
+  const DeviceImages found = run_on_device(plan, spectra);
+  EXPECT_EQ(found.status[1], 1U);
+  EXPECT_LE(test::relative_l2(found.images, reference::pnah(test::widen(spectra), plan).images), kStageTolerance);
 }
 
 TEST(Pnah, FlagsWavenumbersAboveTheArrays) {

@@ -73,6 +73,33 @@ TEST(Resampler, KeepsTheTimeAxis) {
   }
 }
 
+// The nominal array has more channels than libsamplerate takes at once. Every channel has a phase of its own.
+TEST(Resampler, TakesAllChannelsOfAnArray) {
+  constexpr std::size_t kChannels = 300, kSamples = 480;
+  const auto tone = [](std::size_t channel, double t) {
+    return 0.5 * std::cos(2 * pi * 1000 * t + 0.02 * static_cast<double>(channel));
+  };
+  std::vector<float> values;
+  for (std::size_t n = 0; n < kSamples; ++n) {
+    for (std::size_t channel = 0; channel < kChannels; ++channel) {
+      values.push_back(static_cast<float>(tone(channel, static_cast<double>(n) / 48000.0)));
+    }
+  }
+  Resampler resampler(kChannels, 48000.0);
+  std::vector<float> output;
+  resampler.process(std::span(values).first(200 * kChannels), false, output);
+  resampler.process(std::span(values).subspan(200 * kChannels), true, output);
+  const std::size_t samples = output.size() / kChannels;
+  EXPECT_NEAR(static_cast<double>(samples), kSamples * kBitRateHz / 48000.0, 16.0);
+  for (std::size_t n = samples / 3; n < samples / 2; n += 97) {
+    for (std::size_t channel = 0; channel < kChannels; ++channel) {
+      ASSERT_NEAR(static_cast<double>(output[n * kChannels + channel]),
+                  tone(channel, static_cast<double>(n) / kBitRateHz), 2e-6)
+          << "channel " << channel;
+    }
+  }
+}
+
 TEST(Resampler, RefusesRatesOutOfRange) {
   EXPECT_THROW(Resampler(1, 1000.0), DataError);
   EXPECT_THROW(Resampler(1, 3e6), DataError);

@@ -1,0 +1,10 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace nearfield::cli {
+
+/// Throws UsageError when `output` is empty or is the same file as one of `inputs` (empty ones are passed over).
+void require_own_output(const std::string& output, const std::vector<std::string>& inputs);
+
+}  // namespace nearfield::cli

@@ -14,7 +14,7 @@
 //
 // Buffers:
 //   packed        uint   [slot][channel], channel fastest; first bit-time in the least significant bit; a ring
-//   coefficients  float2 [tile][word][frequency of the tile][q], pascal
+//   coefficients  float2 [tile][word][frequency of the tile][q], pascal; SLICES * 64 BLOCKS words, 0 beyond the window
 //   is_alive      uint   [channel], 0 for a channel whose clipping does not count
 //   partial       float2 [slice][frequency][channel], pascal
 //   status        uint   [4], word 0 gathers the flags of the frame
@@ -70,6 +70,7 @@
 #define BLOCK_WORDS 8
 #define SLICE_LANES 8
 #define SLICE_WORDS (SLICE_LANES * BLOCKS * BLOCK_WORDS)
+#define PADDED_WORDS (SLICES * SLICE_WORDS)
 #define ITEM_CHANNELS 2
 #define LANE_CHANNELS 32
 #define GROUP_CHANNELS (LANE_CHANNELS * ITEM_CHANNELS)
@@ -147,13 +148,9 @@ __kernel __attribute__((reqd_work_group_size(LANE_CHANNELS, SLICE_LANES, 1))) vo
     int signs[ITEM_CHANNELS] = {0, 0};
 #pragma unroll
     for (uint j = 0; j < BLOCK_WORDS; ++j) {
-      const uint word = block_word + j;
-#if WINDOW % SLICE_WORDS != 0
-      if (word >= WINDOW) {
-        break;
-      }
-#endif
-      __global const float2* restrict row = coefficients + ((size_t)tile * WINDOW + word) * (FREQUENCY_TILE * MOMENTS);
+      // Words beyond the window weigh nothing: their coefficients are 0.
+      __global const float2* restrict row =
+          coefficients + ((size_t)tile * PADDED_WORDS + block_word + j) * (FREQUENCY_TILE * MOMENTS);
 #pragma unroll
       for (uint c = 0; c < ITEM_CHANNELS; ++c) {
         const uint bits = words[j][c];

@@ -80,17 +80,18 @@ DotShape dot_shape(const FrontEndPlan& plan) {
           .slices = quotient_up(lane_blocks, blocks)};
 }
 
-/// [tile][word][frequency of the tile][q], pascal; frequencies beyond the last are 0.
+/// [tile][word][frequency of the tile][q], pascal; words and frequencies beyond the last are 0.
 std::vector<std::complex<float>> dot_coefficients(const FrontEndPlan& plan) {
   const DotShape shape = dot_shape(plan);
   const std::size_t words = count_of(plan.settings.window_samples);
   const std::size_t moments = count_of(plan.settings.popcount.order) + 1;
   const double full_scale = full_scale_pa(plan.sensitivity_dbfs);
-  std::vector<std::complex<float>> values(shape.tiles * words * shape.frequency_tile * moments);
+  const std::size_t padded_words = shape.slices * kSliceLanes * shape.blocks * kClipBlockWords;
+  std::vector<std::complex<float>> values(shape.tiles * padded_words * shape.frequency_tile * moments);
   for (std::size_t f = 0; f < shape.frequencies; ++f) {
     const auto coefficients = word_coefficients(expansion_of(plan, plan.settings.frequencies_hz[f]));
     for (std::size_t word = 0; word < words; ++word) {
-      const std::size_t row = f / shape.frequency_tile * words + word;
+      const std::size_t row = f / shape.frequency_tile * padded_words + word;
       for (std::size_t q = 0; q < moments; ++q) {
         values[(row * shape.frequency_tile + f % shape.frequency_tile) * moments + q] =
             std::complex<float>(full_scale * coefficients[q * words + word]);
@@ -202,7 +203,8 @@ Popcount::Popcount(const ocl::Device& device, const FrontEndPlan& plan)
 void Popcount::enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire) {
   const std::size_t word_size = kBitsPerWord * bits_.wire_words_per_bit_time();
   while (!wire.empty()) {
-    const std::span<const std::uint32_t> block = wire.first(std::min(wire.size(), bits_.max_append_words() * word_size));
+    const std::span<const std::uint32_t> block =
+        wire.first(std::min(wire.size(), bits_.max_append_words() * word_size));
     bits_.enqueue_append(first_word, block);
     first_word += block.size() / word_size;
     wire = wire.subspan(block.size());

@@ -8,13 +8,13 @@
 
 namespace nearfield::reference {
 
-/// d [t] for which sum_t d(t) x(t) is the phasor of one frequency in a window of `bits` steps: the windowed DFT, or with
-/// `remove_dc` the weighted least-squares fit of a cosine, a sine and a constant, from its normal equations.
+/// d [t] for which sum_t d(t) x(t) is the phasor of one frequency in a window of `bits` steps: the windowed DFT, or
+/// with `remove_dc` the weighted least-squares fit of a cosine, a sine and a constant, from its normal equations.
 std::vector<std::complex<double>> analysis_of_bits(WindowKind window, std::size_t bits, double radians_per_bit,
                                                    bool remove_dc);
 
-/// Front end `popcount`: every word's signs as moments of powers of the place, every word's piece of the analysis vector
-/// fitted by a polynomial through its normal equations. Both transforms are this one sum.
+/// Front end `popcount`: every word's signs as moments of powers of the place, every word's piece of the analysis
+/// vector fitted by a polynomial through its normal equations. Both transforms are this one sum.
 class PopcountFrontEnd : public FrontEnd {
  public:
   /// Throws ConfigError.

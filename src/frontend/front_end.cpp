@@ -7,14 +7,16 @@
 #include <cmath>
 
 #include "frontend/decimated_fft.hpp"
+#include "frontend/popcount.hpp"
 #include "frontend/spectral_bins.hpp"
 #include "nearfield/fft_length.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr std::array<FrontEndEntry, 1> kTable = {{
+constexpr std::array<FrontEndEntry, 2> kTable = {{
     {FrontEndKind::kDecimatedFft, make_decimated_fft},
+    {FrontEndKind::kPopcount, make_popcount},
 }};
 
 void check_window(const FrontEndPlan& plan, std::vector<std::string>& problems) {

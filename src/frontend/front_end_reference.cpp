@@ -21,8 +21,9 @@ struct Entry {
 };
 
 /// One line for each line of nearfield::front_end_table().
-constexpr std::array<Entry, 1> kTable = {{
+constexpr std::array<Entry, 2> kTable = {{
     {FrontEndKind::kDecimatedFft, make<SampleFrontEnd>},
+    {FrontEndKind::kDotProduct, make<SampleFrontEnd>},
 }};
 
 }  // namespace

@@ -37,23 +37,23 @@ struct Bench {
   ocl::Buffer<std::uint32_t> status;
 };
 
-/// A tone through a second-order error-feedback modulator with no delay of its own: v = x - 2 e' + e'', e = sign(v) -
-/// v.
+/// A tone and an offset through a second-order error-feedback modulator with no delay of its own: v = x - 2 e' + e'', e
+/// = sign(v) - v.
 class Modulator {
  public:
-  Modulator(double amplitude, double frequency_hz, double phase_rad)
-      : amplitude_(amplitude), frequency_hz_(frequency_hz), phase_rad_(phase_rad) {}
+  Modulator(double amplitude, double frequency_hz, double phase_rad, double offset = 0.0)
+      : amplitude_(amplitude), frequency_hz_(frequency_hz), phase_rad_(phase_rad), offset_(offset) {}
   bool next() {
     const double turns = std::fmod(frequency_hz_ / kBitRateHz * static_cast<double>(time_++), 1.0);
     const double value =
-        amplitude_ * std::cos(2.0 * std::numbers::pi * turns + phase_rad_) - 2.0 * error_ + older_error_;
+        offset_ + amplitude_ * std::cos(2.0 * std::numbers::pi * turns + phase_rad_) - 2.0 * error_ + older_error_;
     older_error_ = error_;
     error_ = (value >= 0.0 ? 1.0 : -1.0) - value;
     return value >= 0.0;
   }
 
  private:
-  double amplitude_, frequency_hz_, phase_rad_;
+  double amplitude_, frequency_hz_, phase_rad_, offset_;
   double error_ = 0.0, older_error_ = 0.0;
   std::uint64_t time_ = 0;
 };

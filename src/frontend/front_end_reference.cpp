@@ -22,8 +22,9 @@ struct Entry {
 };
 
 /// One line for each line of nearfield::front_end_table().
-constexpr std::array<Entry, 2> kTable = {{
+constexpr std::array<Entry, 3> kTable = {{
     {FrontEndKind::kDecimatedFft, make<SampleFrontEnd>},
+    {FrontEndKind::kDotProduct, make<SampleFrontEnd>},
     {FrontEndKind::kPopcount, make<PopcountFrontEnd>},
 }};
 

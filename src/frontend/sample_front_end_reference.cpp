@@ -31,7 +31,10 @@ SampleFrontEnd::SampleFrontEnd(const FrontEndPlan& plan)
   validate(plan);
   const std::vector<double> impulse = impulse_response();
   for (const double frequency_hz : plan.settings.frequencies_hz) {
-    const double actual_hz = snapped_frequency_hz(frequency_hz, plan.sample_rate_hz, plan.settings.window_samples);
+    const double actual_hz =
+        plan.settings.kind == FrontEndKind::kDotProduct
+            ? frequency_hz
+            : snapped_frequency_hz(frequency_hz, plan.sample_rate_hz, plan.settings.window_samples);
     actual_frequencies_hz_.push_back(actual_hz);
     scales_pa_.push_back(plan.input_is_bits ? bits_scale_pa(plan, impulse, actual_hz) : 1.0);
   }
@@ -105,10 +108,11 @@ std::vector<std::complex<double>> SampleFrontEnd::spectra(std::uint64_t first_sa
   }
   const double* samples = samples_.data() + (first_sample_index - begin_) * channels_;
   find_clipping(samples);
+  const auto estimate = plan_.settings.remove_dc ? fitted_phasors : windowed_dft;
   std::vector<std::complex<double>> values;
   for (std::size_t i = 0; i < actual_frequencies_hz_.size(); ++i) {
-    for (const std::complex<double>& value : windowed_dft(samples, channels_, plan_.settings.window, window,
-                                                          actual_frequencies_hz_[i], plan_.sample_rate_hz)) {
+    for (const std::complex<double>& value :
+         estimate(samples, channels_, plan_.settings.window, window, actual_frequencies_hz_[i], plan_.sample_rate_hz)) {
       values.push_back(scales_pa_[i] * value);
     }
   }

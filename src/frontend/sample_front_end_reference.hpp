@@ -10,7 +10,7 @@
 namespace nearfield::reference {
 
 /// The front ends that work on decimated samples, `decimated_fft` and `dot_product`: the decimator, then the sum of the
-/// windowed DFT.
+/// windowed DFT, or the fit of tone and offset where an offset is to be removed.
 class SampleFrontEnd : public FrontEnd {
  public:
   /// Throws ConfigError.

@@ -23,7 +23,6 @@ constexpr std::size_t kMaxFrequencyTile = 12;
 constexpr std::size_t kMaxSlices = 16;
 constexpr std::size_t kTile = 32;
 constexpr std::size_t kTileStep = kTile / kClipBlockWords;
-constexpr std::size_t kStatusWords = 4;
 /// Fraction of full scale from which on a block of words counts as clipped.
 constexpr double kClipLevel = 0.95;
 

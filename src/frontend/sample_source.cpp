@@ -9,7 +9,6 @@
 namespace nearfield {
 namespace {
 
-constexpr std::size_t kStatusWords = 4;
 /// Fraction of full scale from which on a sample counts as clipped.
 constexpr double kClipLevel = 0.95;
 

@@ -62,7 +62,9 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void dot_reduce(
     __global const float2* restrict coefficients,
 #endif
     const uint slots, const uint first_slot, __global float2* restrict spectra, __global uint* restrict status) {
+#if OUTPUTS > 1
   __local float2 exchange[OUTPUTS][GROUP];
+#endif
   __local float2 halves[GROUP];
   const uint item = get_local_id(0);
   const uint channel = get_group_id(0);

@@ -11,7 +11,8 @@
 //
 // Buffers:
 //   samples       float  [slot][channel], channel fastest, full scale 1 or pascal; a ring
-//   coefficients  float2 [block of frequencies][t][frequency in block], pascal per unit of samples, 0 where padded
+//   coefficients  float4 [block of frequencies][t][pair of frequencies in block], real and imaginary part of the one and
+//                 of the other, pascal per unit of samples, 0 where padded; pairs, because loads of 16 bytes are half as many
 //   is_alive      uint   [channel], 0 for a channel whose clipping does not count
 //   planes        float  [part][2 frequency + (0 real, 1 imaginary)][channel], channel fastest, pascal peak
 //   spectra       float2 [frequency][channel], channel fastest, pascal peak
@@ -26,7 +27,7 @@
 #ifndef FREQUENCIES
 #define FREQUENCIES 2
 #endif
-// Frequencies that a work-item sums up at once.
+// Frequencies that a work-item sums up at once, even.
 #ifndef BLOCK
 #define BLOCK 2
 #endif
@@ -49,7 +50,7 @@
 
 __kernel __attribute__((reqd_work_group_size(LANES, SLICES, 1))) void dot_tiled(
     __global const float* restrict samples, __global const uint* restrict is_alive,
-    __global const float2* restrict coefficients, __global float* restrict planes, const uint parts, const uint slots,
+    __global const float4* restrict coefficients, __global float* restrict planes, const uint parts, const uint slots,
     const uint first_slot, __global float2* restrict spectra, __global uint* restrict status) {
   __local float2 shared_sums[SLICES / 2][BLOCK * ITEM_CHANNELS][LANES];
   const uint lane = get_local_id(0);
@@ -74,14 +75,15 @@ __kernel __attribute__((reqd_work_group_size(LANES, SLICES, 1))) void dot_tiled(
 #pragma unroll 4
   for (uint t = part * SLICES + slice; t < WINDOW; t += parts * SLICES) {
     __global const float* row = samples + (size_t)ring_slot(first_slot, t, slots) * CHANNELS;
-    __global const float2* factors = coefficients + ((size_t)block * WINDOW + t) * BLOCK;
+    __global const float4* factors = coefficients + ((size_t)block * WINDOW + t) * (BLOCK / 2);
 #pragma unroll
     for (uint c = 0; c < ITEM_CHANNELS; ++c) {
       const float sample = row[channels[c]];
       peaks[c] = fmax(peaks[c], fabs(sample));
 #pragma unroll
-      for (uint f = 0; f < BLOCK; ++f) {
-        sums[f * ITEM_CHANNELS + c] += factors[f] * sample;
+      for (uint f = 0; f < BLOCK; f += 2) {
+        sums[f * ITEM_CHANNELS + c] += factors[f / 2].xy * sample;
+        sums[(f + 1) * ITEM_CHANNELS + c] += factors[f / 2].zw * sample;
       }
     }
   }

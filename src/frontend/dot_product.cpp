@@ -15,8 +15,12 @@ namespace {
 constexpr std::string_view kStage = "front_end/dot_product";
 constexpr int kMeasuredBatches = 5;
 constexpr int kRunsPerBatch = 8;
-/// A candidate whose first run takes this much longer than the best so far is not looked at any closer.
+/// Slow windows are measured in shorter batches, so that a plan with many frequencies stays a matter of seconds.
+constexpr double kBatchLength_s = 0.05;
+/// A candidate whose single run takes this much longer than the best so far, and long enough for that to be no chance,
+/// is not looked at any closer.
 constexpr double kHopeless = 8.0;
+constexpr double kChance_s = 1e-3;
 
 DotWork work_of(const FrontEndPlan& plan, const SampleSource& source) {
   DotWork work;
@@ -51,8 +55,10 @@ class Stopwatch {
   double measure(DotStage& stage, double best_s) {
     (void)batch(stage, 1);  // some compilers wait for the first launch
     double shortest_s = batch(stage, 1);
-    for (int i = 0; i < kMeasuredBatches && shortest_s < kHopeless * best_s; ++i) {
-      shortest_s = std::min(shortest_s, batch(stage, kRunsPerBatch));
+    const bool is_hopeless = shortest_s > std::max(kHopeless * best_s, kChance_s);
+    const int runs = std::clamp(static_cast<int>(kBatchLength_s / shortest_s), 1, kRunsPerBatch);
+    for (int i = 0; i < kMeasuredBatches && !is_hopeless; ++i) {
+      shortest_s = std::min(shortest_s, batch(stage, runs));
     }
     return shortest_s;
   }

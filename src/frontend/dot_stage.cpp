@@ -20,7 +20,8 @@ constexpr std::size_t kItemChannels = 2;
 constexpr std::size_t kMaxBlock = 8;
 constexpr std::size_t kSumGroup = 64;
 constexpr std::size_t kCheckRows = 64;
-/// Reductions of one channel a work-group were beaten by a GEMM from n = 44 on in the thesis (section 7.2).
+/// Reductions of one channel a work-group were beaten by a GEMM from n = 44 on in the thesis (section 7.2). On CPUs,
+/// where a barrier is a pass over the whole group, they are 15 times slower than the others from n = 1 on.
 constexpr std::size_t kMaxReducedFrequencies = 64;
 /// Beyond, partial sums take longer to write and read than the samples.
 constexpr std::size_t kMaxPartialBlocks = 128;
@@ -38,9 +39,9 @@ ocl::Defines defines_of(const DotWork& work) {
   return defines;
 }
 
-/// Frequencies that one work-item of dot_tiled takes: the least power of two that spans them.
+/// Frequencies that one work-item of dot_tiled takes: the least power of two from 2 on that spans them.
 std::size_t block_of(std::size_t frequencies) {
-  std::size_t block = 1;
+  std::size_t block = 2;
   while (block < frequencies && block < kMaxBlock) {
     block *= 2;
   }
@@ -295,7 +296,7 @@ std::vector<DotVariant> dot_candidates(const ocl::Device& device, const DotWork&
     }
   }
   variants.push_back({.kernel = DotKernel::kGemm});
-  if (work.frequencies() <= kMaxReducedFrequencies) {
+  if (device.info().is_gpu && work.frequencies() <= kMaxReducedFrequencies) {
     for (const DotKernel kernel : {DotKernel::kFourOutput, DotKernel::kMirrored, DotKernel::kPlain}) {
       if (work.frequencies() < outputs_of(kernel)) {
         continue;

@@ -376,7 +376,7 @@ TEST(DotProduct, AutoTakesTheFastestItMeasuredAndSaysSo) {
   const FrontEndPlan plan = plan_of(kSmall, 96, 3);
   const ocl::Device device = ocl::Device::open({});
   const DotProduct front_end(device, plan);
-  ASSERT_GE(front_end.measurements().size(), 5U);
+  ASSERT_GE(front_end.measurements().size(), 2U) << "tiled and gemm run everywhere";
   const auto fastest =
       std::min_element(front_end.measurements().begin(), front_end.measurements().end(),
                        [](const DotMeasurement& a, const DotMeasurement& b) { return a.seconds_s < b.seconds_s; });

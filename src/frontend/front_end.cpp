@@ -8,13 +8,15 @@
 
 #include "frontend/decimated_fft.hpp"
 #include "frontend/spectral_bins.hpp"
+#include "frontend/walsh_fourier.hpp"
 #include "nearfield/fft_length.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr std::array<FrontEndEntry, 1> kTable = {{
+constexpr std::array<FrontEndEntry, 2> kTable = {{
     {FrontEndKind::kDecimatedFft, make_decimated_fft},
+    {FrontEndKind::kWalshFourier, make_walsh_fourier},
 }};
 
 void check_window(const FrontEndPlan& plan, std::vector<std::string>& problems) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "frontend/sample_front_end_reference.hpp"
+#include "frontend/walsh_fourier_reference.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::reference {
@@ -21,8 +22,9 @@ struct Entry {
 };
 
 /// One line for each line of nearfield::front_end_table().
-constexpr std::array<Entry, 1> kTable = {{
+constexpr std::array<Entry, 2> kTable = {{
     {FrontEndKind::kDecimatedFft, make<SampleFrontEnd>},
+    {FrontEndKind::kWalshFourier, make<WalshFourierFrontEnd>},
 }};
 
 }  // namespace

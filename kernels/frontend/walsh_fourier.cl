@@ -156,7 +156,7 @@ __kernel __attribute__((reqd_work_group_size(LANES, SLICES, 1))) void combine(
 }
 
 __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void folded_sums(
-    __global const uint* restrict packed, __global const uint* restrict mask, __global const float4* restrict weight,
+    __global const uint* restrict packed, __constant uint* mask, __global const float4* restrict weight,
     __global float4* restrict partial, const uint first_slot, const uint slots) {
   const uint channel = get_global_id(0);
   const uint block = get_global_id(1);

@@ -20,7 +20,7 @@ class WalshSummation {
 };
 
 /// Front end `walsh_fourier`: bits through a BitRing; each phasor is a weighted sum of Walsh coefficients. Frequencies
-/// snap to the nearest bin. The variants keep the same coefficients and differ in cost only. No history.
+/// snap to the nearest bin. The variants differ in cost, and `fast` in what it keeps (in_word_order()). No history.
 class WalshFourier final : public FrontEnd {
  public:
   /// The plan must have passed nearfield::validate(). Throws ConfigError (samples as input, a window that is no power

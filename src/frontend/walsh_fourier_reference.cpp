@@ -163,6 +163,15 @@ std::vector<std::vector<std::complex<double>>> WalshFourierFrontEnd::transform(
   return result;
 }
 
+/// Rademacher functions in WAL(m) that change sign within a word: those with half a period of 1 to 16 bits.
+int WalshFourierFrontEnd::in_word_factors(std::uint32_t m) const {
+  int count = 0;
+  for (std::uint32_t half_period = 1; half_period < kWordBits; half_period *= 2) {
+    count += walsh(m, half_period, log2_length_) == -1 ? 1 : 0;
+  }
+  return count;
+}
+
 std::vector<std::uint32_t> WalshFourierFrontEnd::select(const std::vector<Complex>& weights) const {
   const WalshFourierSettings& settings = plan_.settings.walsh_fourier;
   double largest = 0.0;
@@ -171,6 +180,12 @@ std::vector<std::uint32_t> WalshFourierFrontEnd::select(const std::vector<Comple
   }
   std::vector<std::uint32_t> order(weights.size());
   std::iota(order.begin(), order.end(), 0U);
+  // `fast` with a count: products of at most one in-word Rademacher function while 6 N suffice, of two while 16 N do.
+  const auto wanted = static_cast<std::size_t>(settings.coefficients);
+  if (settings.variant == WalshVariant::kFast && wanted > 0 && wanted <= 16 * words_) {
+    const int most = wanted <= 6 * words_ ? 1 : 2;
+    std::erase_if(order, [&](std::uint32_t m) { return in_word_factors(m) > most; });
+  }
   std::stable_sort(order.begin(), order.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return std::abs(weights[a]) > std::abs(weights[b]); });
   std::size_t count = 0;

@@ -38,6 +38,7 @@ class WalshFourierFrontEnd final : public FrontEnd {
   [[nodiscard]] Function function(std::uint32_t number) const;
   [[nodiscard]] std::vector<Complex> analysis(double radians_per_bit) const;
   [[nodiscard]] std::vector<std::vector<Complex>> transform(const std::vector<std::vector<Complex>>& signals) const;
+  [[nodiscard]] int in_word_factors(std::uint32_t m) const;
   [[nodiscard]] std::vector<std::uint32_t> select(const std::vector<Complex>& weights) const;
   void add_frequency(const std::vector<Complex>& weights, const std::vector<Complex>& tone);
   [[nodiscard]] std::vector<double> walsh_coefficients(const signed char* bits) const;

@@ -75,11 +75,27 @@ std::vector<Complex> walsh_weights(const AnalysisVector& analysis, WindowKind wi
   return weights;
 }
 
+int in_word_order(const WalshFourierSettings& settings, std::size_t length) {
+  if (settings.variant == WalshVariant::kFast && settings.coefficients > 0) {
+    const std::size_t words = length / kBitsPerWord;
+    const auto wanted = static_cast<std::size_t>(settings.coefficients);
+    if (wanted <= 16 * words) {
+      return wanted <= 6 * words ? 1 : 2;
+    }
+  }
+  return std::bit_width(static_cast<unsigned>(kBitsPerWord)) - 1;
+}
+
 std::vector<WalshTerm> keep_terms(const std::vector<Complex>& weights, const WalshFourierSettings& settings) {
   std::vector<double> magnitudes(weights.size());
   std::transform(weights.begin(), weights.end(), magnitudes.begin(), [](Complex weight) { return std::abs(weight); });
   const double tie = kTie * *std::max_element(magnitudes.begin(), magnitudes.end());
   std::vector<std::uint32_t> kept = by_magnitude(magnitudes, tie);
+  const auto log2_length = static_cast<unsigned>(std::bit_width(weights.size()) - 1);
+  const int order = in_word_order(settings, weights.size());
+  std::erase_if(kept, [&](std::uint32_t m) {
+    return std::popcount(walsh_mask(m, log2_length) & static_cast<std::uint32_t>(kBitsPerWord - 1)) > order;
+  });
   if (settings.coefficients > 0) {
     kept.resize(std::min(kept.size(), static_cast<std::size_t>(settings.coefficients)));
   } else {

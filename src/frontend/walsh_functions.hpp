@@ -26,8 +26,13 @@ struct WalshTerm {
   std::complex<double> weight;
 };
 
-/// The terms kept of walsh_weights(): the `coefficients` largest magnitudes, or all of at least `threshold`; by
-/// function. Magnitudes that differ by rounding are ties, of which the lower functions win.
+/// How many of the five in-word Rademacher functions a kept Walsh function may contain at most. `fast` pays for each
+/// combination that occurs, not for each Walsh function, so with a count given it chooses among those of order 1 (6
+/// combinations) where they suffice, else of order 2 (16), else among all 32, as the others always do.
+int in_word_order(const WalshFourierSettings& settings, std::size_t length);
+
+/// The terms kept of walsh_weights(): of in_word_order() the `coefficients` largest magnitudes, or all of at least
+/// `threshold`; by function. Magnitudes that differ by rounding are ties, of which the lower functions win.
 std::vector<WalshTerm> keep_terms(const std::vector<std::complex<double>>& weights,
                                   const WalshFourierSettings& settings);
 

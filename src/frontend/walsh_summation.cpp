@@ -16,7 +16,7 @@ constexpr std::size_t kSlices = 8;
 constexpr std::size_t kFunctionTile = 4;
 constexpr std::size_t kGroup = 64;
 constexpr std::size_t kMostBlockWords = 16;
-constexpr std::size_t kMostPairTile = 4;
+constexpr std::size_t kMostPairTile = 8;             ///< 32 sums a work-item
 constexpr std::uint32_t kInWord = kBitsPerWord - 1;  ///< bits of walsh_mask() that act within a word
 
 unsigned log2_of(std::size_t power_of_two) { return static_cast<unsigned>(std::bit_width(power_of_two) - 1); }
@@ -142,11 +142,18 @@ std::vector<std::uint32_t> patterns_of(const WalshSum& sum) {
   return {kept.begin(), kept.end()};
 }
 
+/// The widest tile whose multiples pad the pairs least.
+std::size_t pair_tile(std::size_t frequencies) {
+  const std::size_t pairs = (frequencies + 1) / 2;
+  const std::size_t tiles = (pairs + kMostPairTile - 1) / kMostPairTile;
+  return (pairs + tiles - 1) / tiles;
+}
+
 class FoldedSummation final : public WalshSummation {
  public:
   FoldedSummation(const ocl::Device& device, const BitRing& ring, const WalshSum& sum)
       : channels_(sum.channels),
-        pair_tile_(std::min(kMostPairTile, (sum.terms.size() + 1) / 2)),
+        pair_tile_(pair_tile(sum.terms.size())),
         pairs_(ocl::round_up((sum.terms.size() + 1) / 2, pair_tile_)) {
     const std::vector<std::uint32_t> patterns = patterns_of(sum);
     std::vector<std::uint32_t> masks;

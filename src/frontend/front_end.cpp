@@ -10,15 +10,17 @@
 #include "frontend/dot_product.hpp"
 #include "frontend/popcount.hpp"
 #include "frontend/spectral_bins.hpp"
+#include "frontend/walsh_fourier.hpp"
 #include "nearfield/fft_length.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr std::array<FrontEndEntry, 3> kTable = {{
+constexpr std::array<FrontEndEntry, 4> kTable = {{
     {FrontEndKind::kDecimatedFft, make_decimated_fft},
     {FrontEndKind::kDotProduct, make_dot_product},
     {FrontEndKind::kPopcount, make_popcount},
+    {FrontEndKind::kWalshFourier, make_walsh_fourier},
 }};
 
 void check_window(const FrontEndPlan& plan, std::vector<std::string>& problems) {

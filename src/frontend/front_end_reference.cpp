@@ -6,6 +6,7 @@
 
 #include "frontend/popcount_reference.hpp"
 #include "frontend/sample_front_end_reference.hpp"
+#include "frontend/walsh_fourier_reference.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::reference {
@@ -22,10 +23,11 @@ struct Entry {
 };
 
 /// One line for each line of nearfield::front_end_table().
-constexpr std::array<Entry, 3> kTable = {{
+constexpr std::array<Entry, 4> kTable = {{
     {FrontEndKind::kDecimatedFft, make<SampleFrontEnd>},
     {FrontEndKind::kDotProduct, make<SampleFrontEnd>},
     {FrontEndKind::kPopcount, make<PopcountFrontEnd>},
+    {FrontEndKind::kWalshFourier, make<WalshFourierFrontEnd>},
 }};
 
 }  // namespace

@@ -373,7 +373,7 @@ TEST(FrontEnd, EveryKindOfTheTableIsMade) {
   ASSERT_FALSE(front_end_table().empty());
   const ocl::Device device = ocl::Device::open({});
   for (const FrontEndEntry& entry : front_end_table()) {
-    FrontEndPlan plan = plan_of(kSmall, 96, 2);
+    FrontEndPlan plan = plan_of(kSmall, 64, 2);
     plan.settings.kind = entry.kind;
     EXPECT_EQ(make_front_end(device, plan)->actual_frequencies_hz().size(), 2U) << name_of(entry.kind);
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace nearfield::ocl {
@@ -32,7 +33,12 @@ struct KernelUse {
 class Recorder {
  public:
   [[nodiscard]] bool is_active() const { return is_active_; }
-  void set_active(bool active) { is_active_ = active; }
+  /// Forgets what was recorded and not taken.
+  void set_active(bool active) {
+    is_active_ = active;
+    group_start_.reset();
+    entries_.clear();
+  }
 
   /// The event that the next command of this stage is to fill, valid until the next call; null while not active.
   ::cl::Event* next(std::string stage, std::size_t bytes = 0);
@@ -44,8 +50,8 @@ class Recorder {
   /// What was recorded since the last call, in order; call after Device::wait(). Throws DeviceError when the device does
   /// not tell.
   std::vector<CommandTime> take();
-  /// By stage, of every kernel enqueued while active.
-  [[nodiscard]] const std::map<std::string, KernelUse>& uses() const { return uses_; }
+  /// By stage, of every kernel enqueued while active since the last call.
+  std::map<std::string, KernelUse> take_uses() { return std::exchange(uses_, {}); }
 
  private:
   struct Entry {

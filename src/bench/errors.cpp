@@ -25,23 +25,23 @@ std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
 /// A capture in memory and what is known of it.
 struct SimulatedBits {
-  std::vector<std::uint32_t> words;  ///< [bit-time][word]
-  std::size_t group_words = 0;       ///< of 32 bit-times
+  std::vector<std::uint32_t> words;        ///< [bit-time][word]
+  std::size_t group_words = 0;             ///< of 32 bit-times
   std::vector<std::complex<float>> truth;  ///< [channel], at the window's first bit
   double peak_full_scale = 0.0;
 };
 
 std::vector<std::complex<float>> truth_at_window(const Truth& truth, double frequency_hz) {
-  const auto found = std::min_element(
-      truth.frequencies_hz.begin(), truth.frequencies_hz.end(),
-      [&](double a, double b) { return std::abs(a - frequency_hz) < std::abs(b - frequency_hz); });
+  const auto found =
+      std::min_element(truth.frequencies_hz.begin(), truth.frequencies_hz.end(),
+                       [&](double a, double b) { return std::abs(a - frequency_hz) < std::abs(b - frequency_hz); });
   if (found == truth.frequencies_hz.end() || std::abs(*found - frequency_hz) > 0.01) {
     throw ConfigError(fmt::format("bench: expected a scene with a tone of {} Hz", frequency_hz));
   }
   const auto index = static_cast<std::size_t>(found - truth.frequencies_hz.begin());
   const std::size_t channels = truth.aperture_pressure.size() / truth.frequencies_hz.size();
-  const std::complex<double> turn = std::polar(
-      1.0, 2.0 * std::numbers::pi * *found * static_cast<double>(kFirstWord * kBitsPerWord) / kBitRateHz);
+  const std::complex<double> turn =
+      std::polar(1.0, 2.0 * std::numbers::pi * *found * static_cast<double>(kFirstWord * kBitsPerWord) / kBitRateHz);
   std::vector<std::complex<float>> values;
   for (std::size_t channel = 0; channel < channels; ++channel) {
     values.emplace_back(std::complex<double>(truth.aperture_pressure[index * channels + channel]) * turn);
@@ -102,7 +102,9 @@ class FrontEndUnderTest {
  public:
   FrontEndUnderTest(const ocl::Device& device, const Settings& settings)
       : device_(device),
-        plan_{.settings = settings, .input = InputForm::kBits, .sample_rate_hz = kBitRateHz / kBitsPerWord,
+        plan_{.settings = settings,
+              .input = InputForm::kBits,
+              .sample_rate_hz = kBitRateHz / kBitsPerWord,
               .spectra_hz = {}},
         engine_(make_engine(EngineKind::kOpencl, plan_)),
         front_end_(make_front_end(device, {.geometry = settings.array.geometry,

@@ -11,16 +11,16 @@
 #include "nearfield/metrics.hpp"
 #include "nearfield/settings.hpp"
 
-/// `nearfield bench errors`: how far every front end's holograms are from the nominal chain's and from the true field's,
-/// on scenes that stand for the thesis's four datasets.
+/// `nearfield bench errors`: how far every front end's holograms are from the nominal chain's and from the true
+/// field's, on scenes that stand for the thesis's four datasets.
 namespace nearfield::bench {
 
 struct ErrorBenchOptions {
   DeviceSettings device;
-  std::filesystem::path scenes;     ///< folder of bench_*.yaml; empty: those in the program
+  std::filesystem::path scenes;               ///< folder of bench_*.yaml; empty: those in the program
   std::vector<double> levels_dbfs = {-32.0};  ///< rms over the aperture
   std::vector<int> orders = {2, 4};           ///< of the modulators
-  std::vector<std::string> only;    ///< labels or file names that hold one of these; empty: all four
+  std::vector<std::string> only;              ///< labels or file names that hold one of these; empty: all four
   bool with_slow = false;
   bool with_curve = true;  ///< Walsh coefficients against error, where there is a walsh_fourier
   std::function<void(const std::string&)> progress;
@@ -31,12 +31,12 @@ using Image = std::vector<std::complex<float>>;  ///< [row][column]
 /// One front end on one scene.
 struct ErrorRow {
   Variant variant;
-  std::string problem = {};        ///< why there are no figures; else empty
-  ImageMetrics to_nominal = {};    ///< the nominal chain's hologram as reference
-  ImageMetrics to_truth = {};      ///< the hologram of the exact aperture pressure as reference
-  double spectral_error = 0.0;     ///< |P - P_true| / |P_true| over the aperture, relative L2
-  std::uint32_t flags = 0;         ///< of the frame
-  Image image = {};                ///< on the source plane, Pa
+  std::string problem = {};      ///< why there are no figures; else empty
+  ImageMetrics to_nominal = {};  ///< the nominal chain's hologram as reference
+  ImageMetrics to_truth = {};    ///< the hologram of the exact aperture pressure as reference
+  double spectral_error = 0.0;   ///< |P - P_true| / |P_true| over the aperture, relative L2
+  std::uint32_t flags = 0;       ///< of the frame
+  Image image = {};              ///< on the source plane, Pa
 };
 
 struct SceneErrors {
@@ -44,8 +44,8 @@ struct SceneErrors {
   int order = 2;
   double level_dbfs = 0.0;
   ArrayGeometry geometry;
-  std::vector<ErrorRow> rows;  ///< by variant
-  Image truth;                 ///< the hologram of the exact aperture pressure, Pa
+  std::vector<ErrorRow> rows;    ///< by variant
+  Image truth;                   ///< the hologram of the exact aperture pressure, Pa
   double peak_full_scale = 0.0;  ///< highest input of a modulator
 };
 

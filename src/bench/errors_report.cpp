@@ -106,12 +106,12 @@ void draw_scene(const SceneErrors& scene, const std::filesystem::path& path) {
   draw_panel(canvas, kGap, kTitle, scene.geometry, scene.truth, {"true field", "exact spectra, same imager"});
   for (int i = 1; i < panels; ++i) {
     const ErrorRow& row = *rows[static_cast<std::size_t>(i) - 1];
-    draw_panel(canvas, kGap + i % columns * step_x, kTitle + i / columns * step_y, scene.geometry, row.image,
-               {std::string(row.variant.name),
-                fmt::format("to nominal: {:.2f} %, {:.3f} %", 100.0 * row.to_nominal.rmsre,
-                            100.0 * row.to_nominal.nsad_signed),
-                fmt::format("to true: {:.2f} %, {:.3f} %", 100.0 * row.to_truth.rmsre,
-                            100.0 * row.to_truth.nsad_signed)});
+    draw_panel(
+        canvas, kGap + i % columns * step_x, kTitle + i / columns * step_y, scene.geometry, row.image,
+        {std::string(row.variant.name),
+         fmt::format("to nominal: {:.2f} %, {:.3f} %", 100.0 * row.to_nominal.rmsre,
+                     100.0 * row.to_nominal.nsad_signed),
+         fmt::format("to true: {:.2f} %, {:.3f} %", 100.0 * row.to_truth.rmsre, 100.0 * row.to_truth.nsad_signed)});
   }
   canvas.write_png(path);
 }
@@ -154,13 +154,14 @@ std::string curve_lines(const std::vector<WalshCurve>& curves) {
 
 std::string to_table(const ErrorReport& report) {
   std::string text = fmt::format(
-      "{} ({}, driver {})\nErrors in percent; RMSRE over the pixels of at least 1 % of the maximum, and over all, as the "
+      "{} ({}, driver {})\nErrors in percent; RMSRE over the pixels of at least 1 % of the maximum, and over all, as "
+      "the "
       "thesis has it; NSAD with its sign; filter 50 rad/m, slope 0.3\n",
       report.device.name, report.device.platform, report.device.driver);
   for (const SceneErrors& scene : report.scenes) {
-    text += fmt::format("\n{}, highest input {:.2f} of full scale\n{:<27}{:>36}{:>9} |{:>28}{:>10}\n",
-                        scene_title(scene), scene.peak_full_scale, "", "to the nominal chain's hologram", "",
-                        "to the true field's", "spectra");
+    text +=
+        fmt::format("\n{}, highest input {:.2f} of full scale\n{:<27}{:>36}{:>9} |{:>28}{:>10}\n", scene_title(scene),
+                    scene.peak_full_scale, "", "to the nominal chain's hologram", "", "to the true field's", "spectra");
     text += fmt::format("{:<27}{:>9}{:>9}{:>9}{:>10}{:>8} |{:>9}{:>9}{:>9}{:>10}\n", "", "RMSRE", "all", "NSAD",
                         "thesis R", "N", "RMSRE", "all", "NSAD", "rel. L2");
     for (const ErrorRow& row : scene.rows) {
@@ -173,7 +174,8 @@ std::string to_table(const ErrorReport& report) {
 std::string to_json_text(const ErrorReport& report) {
   nlohmann::ordered_json json = report_head("errors", report.device);
   json["filter"] = {{"kind", "cos"}, {"cutoff_rad_per_m", 50.0}, {"slope", 0.3}};
-  json["thesis_source"] = "Oznaya Angeles 2014, captions of fig. 7.6 to 7.8; RMSRE over all pixels, to the nominal chain";
+  json["thesis_source"] =
+      "Oznaya Angeles 2014, captions of fig. 7.6 to 7.8; RMSRE over all pixels, to the nominal chain";
   json["scenes"] = nlohmann::ordered_json::array();
   for (const SceneErrors& scene : report.scenes) {
     nlohmann::ordered_json entry = {{"scene", scene.scene.label},

@@ -77,8 +77,7 @@ FrontEndPlan plan_of(const Settings& settings, const Variant& variant, int frequ
                     .sensitivity_dbfs = settings.array.sensitivity_dbfs,
                     .settings = settings_of(variant, settings.front_end),
                     .dead_channels = settings.array.dead_channels};
-  plan.settings.frequencies_hz =
-      bin_frequencies(frequencies, settings.front_end.window_samples, plan.sample_rate_hz);
+  plan.settings.frequencies_hz = bin_frequencies(frequencies, settings.front_end.window_samples, plan.sample_rate_hz);
   return plan;
 }
 

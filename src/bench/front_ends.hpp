@@ -13,11 +13,11 @@
 namespace nearfield::bench {
 
 struct FrontEndBenchOptions {
-  Settings settings;       ///< array, layout, window, hop and device; kind and frequencies are set by the benchmark
-  std::vector<int> counts; ///< of frequencies; empty: default_counts()
+  Settings settings;        ///< array, layout, window, hop and device; kind and frequencies are set by the benchmark
+  std::vector<int> counts;  ///< of frequencies; empty: default_counts()
   TimingOptions timing;
-  bool with_slow = true;   ///< also the thesis's own slow ways
-  bool quick = false;      ///< small transfers for the ceilings
+  bool with_slow = true;                             ///< also the thesis's own slow ways
+  bool quick = false;                                ///< small transfers for the ceilings
   std::function<void(const std::string&)> progress;  ///< what is measured now; may be empty
 };
 
@@ -33,8 +33,8 @@ struct StageNeed {
 struct FrontEndRun {
   Variant variant;
   int frequencies = 0;
-  double plan_s = 0.0;     ///< to build the front end
-  std::string problem = {};   ///< why it was not measured: what the front end said; else empty
+  double plan_s = 0.0;       ///< to build the front end
+  std::string problem = {};  ///< why it was not measured: what the front end said; else empty
   FrameTiming timing = {};
   std::vector<StageNeed> needs = {};  ///< [stage], as timing.stages
 };
@@ -43,9 +43,9 @@ struct FrontEndReport {
   ocl::DeviceInfo device;
   Settings settings;
   Ceilings ceilings;
-  std::vector<FrontEndRun> runs;                 ///< [variant][count], count fastest
-  std::map<std::string, ocl::KernelUse> kernels; ///< "variant, n = 5: stage"
-  std::vector<int> walsh_counts;                 ///< [bin - 1] to 10 kHz, fig. 5.4
+  std::vector<FrontEndRun> runs;                  ///< [variant][count], count fastest
+  std::map<std::string, ocl::KernelUse> kernels;  ///< "variant, n = 5: stage"
+  std::vector<int> walsh_counts;                  ///< [bin - 1] to 10 kHz, fig. 5.4
 };
 
 /// The phases of a frame: what a hop's bits cost when they come, and what the spectra cost then.

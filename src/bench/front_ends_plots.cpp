@@ -66,8 +66,7 @@ Plot against_gemm(const FrontEndReport& report) {
             .notes = {device_note(report), "the thesis: its kernels beat cBLAS for n < 44, tenfold at n = 1"}};
   for (const Variant& variant : variants()) {
     if (variant.kind == FrontEndKind::kDotProduct) {
-      plot.series.push_back(
-          series_of(report, variant, [](const FrontEndRun& run) { return spectra_s(run) * kMicro; }));
+      plot.series.push_back(series_of(report, variant, [](const FrontEndRun& run) { return spectra_s(run) * kMicro; }));
     }
   }
   return plot;

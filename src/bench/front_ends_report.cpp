@@ -52,9 +52,10 @@ std::string head_lines(const FrontEndReport& report) {
 }
 
 std::string run_lines(const FrontEndReport& report) {
-  std::string text = fmt::format("\nA frame, from a hop's bits to spectra [us]; the thesis has table 7.1 and section 7.3\n"
-                                 "{:<27}{:>4}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
-                                 "", "n", "bits", "spectra", "device", "wall min", "median", "p99", "max", "thesis");
+  std::string text = fmt::format(
+      "\nA frame, from a hop's bits to spectra [us]; the thesis has table 7.1 and section 7.3\n"
+      "{:<27}{:>4}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
+      "", "n", "bits", "spectra", "device", "wall min", "median", "p99", "max", "thesis");
   for (const FrontEndRun& run : report.runs) {
     const FrameTiming& t = run.timing;
     if (!run.problem.empty()) {
@@ -72,9 +73,9 @@ std::string run_lines(const FrontEndReport& report) {
 
 /// The stages of one run; the smallest count stands for table 7.1, whose times do not depend on it.
 std::string stage_lines(const FrontEndRun& run, const Ceilings& ceilings) {
-  std::string text = fmt::format("\n{}, n = {}: stages, device time [us]\n{:<44}{:>10}{:>10}{:>9}{:>9}{:>9}{:>9}\n",
-                                 run.variant.name, run.frequencies, "", "median", "p99", "share", "GB/s", "of copy",
-                                 "Gflop/s");
+  std::string text =
+      fmt::format("\n{}, n = {}: stages, device time [us]\n{:<44}{:>10}{:>10}{:>9}{:>9}{:>9}{:>9}\n", run.variant.name,
+                  run.frequencies, "", "median", "p99", "share", "GB/s", "of copy", "Gflop/s");
   for (std::size_t i = 0; i < run.timing.stages.size(); ++i) {
     const StageTiming& stage = run.timing.stages[i];
     const StageNeed& need = run.needs[i];
@@ -89,10 +90,11 @@ std::string stage_lines(const FrontEndRun& run, const Ceilings& ceilings) {
 }
 
 std::string occupancy_lines(const FrontEndReport& report) {
-  std::string text = fmt::format("\nWork-groups (the thesis's occupancy: plain and mirrored reduction 100 %, four outputs "
-                                 "100 % at n = 4 falling to 20 % at n = 16, cBLAS 20 %)\n"
-                                 "{:<64}{:>9}{:>7}{:>7}{:>9}{:>11}{:>12}\n",
-                                 "", "items", "group", "most", "multiple", "local [B]", "private [B]");
+  std::string text = fmt::format(
+      "\nWork-groups (the thesis's occupancy: plain and mirrored reduction 100 %, four outputs "
+      "100 % at n = 4 falling to 20 % at n = 16, cBLAS 20 %)\n"
+      "{:<64}{:>9}{:>7}{:>7}{:>9}{:>11}{:>12}\n",
+      "", "items", "group", "most", "multiple", "local [B]", "private [B]");
   const std::vector<int> counts = counts_of(report);
   const std::string last = fmt::format("n = {}:", counts.empty() ? 0 : counts.front());
   for (const auto& [name, use] : report.kernels) {
@@ -135,7 +137,8 @@ std::string dot_lines(const FrontEndReport& report) {
   }
   std::string text =
       "\nDot products: device time from samples to spectra [us] (over clFFT's)\n"
-      "the thesis: its kernels beat cBLAS for n < 44, tenfold at n = 1 (fig. 7.2), and clFFT for n <= 5 (fig. 7.4)\n   n";
+      "the thesis: its kernels beat cBLAS for n < 44, tenfold at n = 1 (fig. 7.2), and clFFT for n <= 5 (fig. 7.4)\n   "
+      "n";
   const std::vector<std::string_view> names = dot_variants();
   for (const std::string_view name : names) {
     text += fmt::format("{:>26}", name);
@@ -161,8 +164,8 @@ std::string walsh_lines(const FrontEndReport& report) {
     return "";
   }
   const auto [low, high] = std::minmax_element(report.walsh_counts.begin(), report.walsh_counts.end());
-  std::string text = fmt::format("\nWalsh coefficients above {} of bins 1 to {} (fig. 5.4): {} to {}\n", kWalshThreshold,
-                                 report.walsh_counts.size(), *low, *high);
+  std::string text = fmt::format("\nWalsh coefficients above {} of bins 1 to {} (fig. 5.4): {} to {}\n",
+                                 kWalshThreshold, report.walsh_counts.size(), *low, *high);
   std::vector<std::string> parts;
   for (const int bin : kThesisTenCoefficientBins) {
     if (static_cast<std::size_t>(bin) <= report.walsh_counts.size()) {

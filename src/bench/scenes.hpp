@@ -20,7 +20,7 @@ const std::vector<EmbeddedScene>& embedded_scenes();
 struct ThesisScene {
   std::string_view label;
   std::string_view file;
-  double frequency_hz;         ///< imaged here: the bin nearest to the thesis's
+  double frequency_hz;  ///< imaged here: the bin nearest to the thesis's
   double thesis_frequency_hz;
   double averaging_rmsre, averaging_nsad;  ///< fig. 7.6, basic averaging
   double walsh_rmsre, walsh_nsad;          ///< fig. 7.7, 40 Walsh coefficients

@@ -74,8 +74,8 @@ class StageSums {
     double bytes = 0.0;
   };
   std::size_t index_of(const std::string& phase, const std::string& name) {
-    const auto found =
-        std::find_if(stages_.begin(), stages_.end(), [&](const Stage& s) { return s.name == name && s.phase == phase; });
+    const auto found = std::find_if(stages_.begin(), stages_.end(),
+                                    [&](const Stage& s) { return s.name == name && s.phase == phase; });
     if (found == stages_.end()) {
       stages_.push_back({name, phase, {}, 0, 0.0});
       return stages_.size() - 1;
@@ -199,16 +199,16 @@ Ceilings measure_ceilings(const ocl::Device& device, bool quick) {
   ceilings.copy_bytes_per_s = 2.0 * static_cast<double>(floats * sizeof(float)) / copy_s;
   std::vector<float> host(kTransferBytes / share / sizeof(float));
   const auto host_bytes = static_cast<double>(host.size() * sizeof(float));
-  ceilings.write_bytes_per_s =
-      host_bytes /
-      median_s(device, repetitions, [&] { device.enqueue_write(to, 0, std::span<const float>(host), kStage); });
+  ceilings.write_bytes_per_s = host_bytes / median_s(device, repetitions, [&] {
+                                 device.enqueue_write(to, 0, std::span<const float>(host), kStage);
+                               });
   ceilings.read_bytes_per_s =
       host_bytes / median_s(device, repetitions, [&] { device.enqueue_read(from, std::span<float>(host), kStage); });
-  const std::size_t items = std::min(floats / 4, ocl::round_up(std::size_t{device.info().compute_units} * 4096, kGroup));
+  const std::size_t items =
+      std::min(floats / 4, ocl::round_up(std::size_t{device.info().compute_units} * 4096, kGroup));
   const double arithmetic_s =
       median_s(device, quick ? 3 : 10, [&] { arithmetic.enqueue({.global_0 = items, .local_0 = kGroup}); });
-  ceilings.operations_per_s =
-      static_cast<double>(items) * kArithmeticRounds * kOperationsPerRound / arithmetic_s;
+  ceilings.operations_per_s = static_cast<double>(items) * kArithmeticRounds * kOperationsPerRound / arithmetic_s;
   return ceilings;
 }
 

@@ -34,16 +34,16 @@ inline constexpr int kLeastRepetitions = 5;
 struct StageTiming {
   std::string stage;
   std::string phase;
-  Distribution device_s;      ///< sum over a frame's commands of this stage
-  double commands = 0.0;      ///< a frame
-  double bytes = 0.0;         ///< a frame, of transfers and fills; 0 where it is not known
+  Distribution device_s;  ///< sum over a frame's commands of this stage
+  double commands = 0.0;  ///< a frame
+  double bytes = 0.0;     ///< a frame, of transfers and fills; 0 where it is not known
 };
 
 struct FrameTiming {
-  Distribution wall_s;        ///< from the first enqueue to the end of the wait
-  Distribution device_s;      ///< sum over the frame's commands; idle gaps do not count
+  Distribution wall_s;                                 ///< from the first enqueue to the end of the wait
+  Distribution device_s;                               ///< sum over the frame's commands; idle gaps do not count
   std::map<std::string, Distribution> phase_device_s;  ///< the same, by phase
-  std::vector<StageTiming> stages;  ///< in the order of their first command
+  std::vector<StageTiming> stages;                     ///< in the order of their first command
 };
 
 /// What is measured.
@@ -63,12 +63,12 @@ FrameTiming time_frames(const ocl::Device& device, const TimingOptions& options,
 
 /// What this device can do at best, by OpenCL, measured.
 struct Ceilings {
-  double write_bytes_per_s = 0.0;    ///< host to device, 16 MiB
-  double read_bytes_per_s = 0.0;     ///< device to host, 16 MiB
-  double copy_bytes_per_s = 0.0;     ///< kernel that copies 64 MiB within the device, bytes read plus bytes written
-  double operations_per_s = 0.0;     ///< float32 multiply-adds, each two operations
-  double launch_and_wait_s = 0.0;    ///< wall time of one empty kernel and the wait for it, median
-  double further_launch_s = 0.0;     ///< what each further empty kernel in the queue adds, median
+  double write_bytes_per_s = 0.0;  ///< host to device, 16 MiB
+  double read_bytes_per_s = 0.0;   ///< device to host, 16 MiB
+  double copy_bytes_per_s = 0.0;   ///< kernel that copies 64 MiB within the device, bytes read plus bytes written
+  double operations_per_s = 0.0;   ///< float32 multiply-adds, each two operations
+  double launch_and_wait_s = 0.0;  ///< wall time of one empty kernel and the wait for it, median
+  double further_launch_s = 0.0;   ///< what each further empty kernel in the queue adds, median
 };
 /// `quick` moves a sixteenth of the bytes. Throws DeviceError.
 Ceilings measure_ceilings(const ocl::Device& device, bool quick);

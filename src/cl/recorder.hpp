@@ -28,8 +28,8 @@ struct KernelUse {
   std::uint64_t private_bytes = 0;        ///< of a work-item
 };
 
-/// Keeps the events of a device's commands, for measurements. Only a device opened with Profiling::kOn has one; it keeps
-/// nothing until it is set active. Not for several threads.
+/// Keeps the events of a device's commands, for measurements. Only a device opened with Profiling::kOn has one; it
+/// keeps nothing until it is set active. Not for several threads.
 class Recorder {
  public:
   [[nodiscard]] bool is_active() const { return is_active_; }
@@ -47,8 +47,8 @@ class Recorder {
   void start_group(const ::cl::CommandQueue& queue);
   void note_use(const std::string& stage, const KernelUse& use) { uses_[stage] = use; }
 
-  /// What was recorded since the last call, in order; call after Device::wait(). Throws DeviceError when the device does
-  /// not tell.
+  /// What was recorded since the last call, in order; call after Device::wait(). Throws DeviceError when the device
+  /// does not tell.
   std::vector<CommandTime> take();
   /// By stage, of every kernel enqueued while active since the last call.
   std::map<std::string, KernelUse> take_uses() { return std::exchange(uses_, {}); }

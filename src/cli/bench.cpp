@@ -106,8 +106,7 @@ void add_errors(CLI::App& bench) {
   CLI::App* command = bench.add_subcommand("errors", "How exact every front end's holograms are, on simulated scenes");
   add_outputs(*command, arguments->outputs);
   command->add_option("--scenes", arguments->scenes, "folder of bench_*.yaml instead of the built-in scenes");
-  command->add_option("--only", arguments->options.only, "scenes whose name holds this, such as D1,D3")
-      ->delimiter(',');
+  command->add_option("--only", arguments->options.only, "scenes whose name holds this, such as D1,D3")->delimiter(',');
   command->add_option("--level", arguments->options.levels_dbfs, "dBFS rms over the aperture, such as -32,-46")
       ->delimiter(',');
   command->add_option("--order", arguments->options.orders, "of the modulators: 2, 4 or 2,4")

@@ -14,10 +14,9 @@ namespace {
 
 using nearfield::ExitCode;
 
-constexpr std::array kCommands = {nearfield::cli::add_simulate, nearfield::cli::add_encode,
-                                  nearfield::cli::add_replay,   nearfield::cli::add_compare,
-                                  nearfield::cli::add_inspect,  nearfield::cli::add_devices,
-                                  nearfield::cli::add_bench};
+constexpr std::array kCommands = {
+    nearfield::cli::add_simulate, nearfield::cli::add_encode,  nearfield::cli::add_replay, nearfield::cli::add_compare,
+    nearfield::cli::add_inspect,  nearfield::cli::add_devices, nearfield::cli::add_bench};
 
 /// Messages go to stderr, as plain lines; stdout is for results.
 void set_up_log() {

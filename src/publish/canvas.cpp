@@ -114,6 +114,7 @@ void Canvas::polyline(std::span<const CanvasPoint> points, const LineStyle& styl
   if (style.dashed) {
     cairo_set_dash(context_.get(), kDash, 2, 0.0);
   }
+  cairo_new_path(context_.get());  // text leaves a current point behind
   for (const CanvasPoint& point : points) {
     cairo_line_to(context_.get(), point.x, point.y);  // the first one starts the path
   }

@@ -199,11 +199,11 @@ PlotFrame plot_frame(const Plot& plot) {
   const Range x = range_of(plot.x, plot, &PlotSeries::x);
   const Range y = range_of(plot.y, plot, &PlotSeries::y);
   const int right = 2 * kMargin + kLegendSample + 8 + static_cast<int>(std::ceil(legend));
-  const PlotFrame frame{kLeft, kTop, plot.width - kLeft - right, plot.height - kTop - kBottom, x.low, x.high,
+  const PlotFrame frame{kLeft, kTop,  plot.width - kLeft - right, plot.height - kTop - kBottom, x.low, x.high,
                         y.low, y.high};
   if (frame.width < kMinimumSide || frame.height < kMinimumSide) {
-    throw ConfigError(fmt::format("plot \"{}\": {} x {} pixels leave no room for the axes", plot.title, plot.width,
-                                  plot.height));
+    throw ConfigError(
+        fmt::format("plot \"{}\": {} x {} pixels leave no room for the axes", plot.title, plot.width, plot.height));
   }
   return frame;
 }

@@ -79,8 +79,8 @@ TEST(FrontEndBench, MeasuresEveryVariantOnce) {
   ASSERT_NE(upload, stages.end());
   EXPECT_EQ(upload->phase, kBitsPhase);
   EXPECT_EQ(upload->bytes, 8.0 * 64.0 * 4.0);
-  const auto fft = std::find_if(stages.begin(), stages.end(),
-                                [](const StageTiming& s) { return s.stage.ends_with("/clfft"); });
+  const auto fft =
+      std::find_if(stages.begin(), stages.end(), [](const StageTiming& s) { return s.stage.ends_with("/clfft"); });
   ASSERT_NE(fft, stages.end());
   EXPECT_EQ(fft->phase, kSpectraPhase);
   const auto& need = nominal->needs[static_cast<std::size_t>(fft - stages.begin())];
@@ -131,11 +131,12 @@ TEST(FrontEndBench, WritesWhatItSays) {
 }
 
 TEST(FrontEndBench, RefusesWrongArguments) {
-  EXPECT_EQ(test::run_nearfield("bench").exit_code, 2);
-  EXPECT_EQ(test::run_nearfield("bench frontends --n 0 --quick").exit_code, 2);
-  EXPECT_EQ(test::run_nearfield("bench frontends --repetitions 0").exit_code, 2);
-  EXPECT_EQ(test::run_nearfield("bench errors --order 3").exit_code, 2);
-  EXPECT_EQ(test::run_nearfield("bench errors --only nothing").exit_code, 2);
+  constexpr int kUsage = static_cast<int>(ExitCode::kUsage);
+  EXPECT_EQ(test::run_nearfield("bench").exit_code, kUsage);
+  EXPECT_EQ(test::run_nearfield("bench frontends --n 0 --quick").exit_code, kUsage);
+  EXPECT_EQ(test::run_nearfield("bench frontends --repetitions 0").exit_code, kUsage);
+  EXPECT_EQ(test::run_nearfield("bench errors --order 3").exit_code, kUsage);
+  EXPECT_EQ(test::run_nearfield("bench errors --only nothing").exit_code, kUsage);
 }
 
 }  // namespace

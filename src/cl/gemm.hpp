@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "cl/device.hpp"
@@ -33,6 +34,7 @@ class RealGemm {
   ::cl::CommandQueue queue_;
   Buffer<std::uint8_t> scratch_;
   bool has_scratch_ = false;
+  std::shared_ptr<Recorder> recorder_;
 };
 
 }  // namespace nearfield::ocl

@@ -9,7 +9,13 @@
 
 namespace nearfield {
 
-enum class FrontEndKind { kDecimatedFft };
+enum class FrontEndKind { kDecimatedFft, kDotProduct, kPopcount, kWalshFourier };
+/// Kernels of `dot_product`; kAuto measures on the device in use.
+enum class DotKernel { kAuto, kPlain, kMirrored, kFourOutput, kTiled, kGemm };
+/// How `popcount` goes from words to spectra.
+enum class WordTransform { kDot, kFft };
+/// How `walsh_fourier` gets its Walsh coefficients.
+enum class WalshVariant { kPrecomputed, kComputed, kFast };
 enum class WindowKind { kHann, kNone };
 enum class Quantity { kPressure, kNormalVelocity };
 enum class Extrapolation { kPlpbp, kLpbp, kEdge, kZero };
@@ -22,6 +28,9 @@ enum class CutoffRule {
 };
 
 std::string_view name_of(FrontEndKind kind);
+std::string_view name_of(DotKernel kernel);
+std::string_view name_of(WordTransform transform);
+std::string_view name_of(WalshVariant variant);
 std::string_view name_of(WindowKind kind);
 std::string_view name_of(Quantity quantity);
 std::string_view name_of(Extrapolation method);
@@ -44,6 +53,17 @@ struct MediumSettings {
   double density_kg_m3 = 1.2041;
 };
 
+struct PopcountSettings {
+  int order = 1;  ///< highest moment of a word's bits, 0 to 2
+  WordTransform transform = WordTransform::kDot;
+};
+
+struct WalshFourierSettings {
+  WalshVariant variant = WalshVariant::kFast;
+  int coefficients = 40;   ///< largest ones kept for each frequency; 0: all
+  double threshold = 0.0;  ///< with coefficients 0: those of at least this |a - jb|
+};
+
 struct FrontEndSettings {
   FrontEndKind kind = FrontEndKind::kDecimatedFft;
   WindowKind window = WindowKind::kHann;
@@ -51,6 +71,11 @@ struct FrontEndSettings {
   int window_samples = 1024;
   int hop_samples = 32;
   std::vector<double> frequencies_hz = {1007.08, 2014.16};
+  bool remove_dc =
+      true;  ///< fits and removes each window's constant, so that an offset does not leak into low frequencies
+  DotKernel dot_kernel = DotKernel::kAuto;
+  PopcountSettings popcount;
+  WalshFourierSettings walsh_fourier;
 };
 
 struct ExtrapolationSettings {

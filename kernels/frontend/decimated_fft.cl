@@ -2,7 +2,8 @@
 //
 // Formulas (design.md, "Signal contract"): X(f) = (2 / sum w) sum_n w[n] y[n] e^{-j 2 pi f n / fs}
 //   window_lines  lines[channel][n] = w[n] y[first + n]; flags |y| >= CLIP_LEVEL
-//   pick_bins     spectra[f][channel] = scale[f] X[channel][bin[f]]
+//   pick_bins     spectra[f][channel] = forward X[bin] + image conj(X[bin]) + constant X[0], X those of the channel:
+//                 sum w[n] y[n] e^{+j 2 pi f n / fs} is conj(X) for real y, and sum w[n] y[n] is X[0]
 // An FFT library may transform two real lines as one complex line, so NaN or infinity in one channel would spread to its
 // neighbour: window_lines puts 0 in its place and marks the channel, whose spectra pick_bins then makes NaN.
 //
@@ -15,32 +16,11 @@
 //   bad_in    uint   [channel], number of the last frame in which the channel was not finite
 //   bins      float2 [channel][bin], WINDOW / 2 + 1 bins, bin fastest
 //   wanted    uint   [frequency], bin numbers
-//   scale     float2 [frequency], pascal per unit of the FFT's sum, complex
+//   terms     float2 [frequency][3], forward, image and constant, pascal per unit of the FFT's sum
 //   spectra   float2 [frequency][channel], channel fastest, pascal peak
 // Launches: window_lines: local (32, 8), global (channels rounded up to 32, 8 * ceil(WINDOW / 32)).
 //   pick_bins: local (64, 1), global (channels rounded up to 64, frequencies).
-// Assumes: WINDOW <= slots. Local memory: 4.2 KiB.
-
-// Microphones.
-#ifndef CHANNELS
-#define CHANNELS 1024
-#endif
-// Samples of a window.
-#ifndef WINDOW
-#define WINDOW 1024
-#endif
-// 1: samples are fractions of full scale and are checked for clipping; 0: they are pascal.
-#ifndef CHECK_CLIPPING
-#define CHECK_CLIPPING 1
-#endif
-// Fraction of full scale from which on a sample counts as clipped.
-#ifndef CLIP_LEVEL
-#define CLIP_LEVEL 0.95f
-#endif
-// What a clipped frame's flags gain (FrameFlag of frame.hpp).
-#ifndef FLAG_CLIPPED
-#define FLAG_CLIPPED 32u
-#endif
+// Assumes: WINDOW <= slots; built after window_samples.cl. Local memory: 4.2 KiB.
 
 #define TILE 32
 #define TILE_STEP 8
@@ -51,30 +31,20 @@ __kernel __attribute__((reqd_work_group_size(TILE, TILE_STEP, 1))) void window_l
     __global const uint* restrict is_alive, __global float* restrict lines, __global uint* restrict status,
     __global uint* restrict bad_in, const uint first_slot, const uint slots, const uint frame) {
   __local float tile[TILE][TILE + 1];  // [n][channel], one column of padding against bank conflicts
-  __local uint clipped;
   const uint lane = get_local_id(0);
   const uint first_channel = get_group_id(0) * TILE;
   const uint first_n = get_group_id(1) * TILE;
-  if (lane == 0 && get_local_id(1) == 0) {
-    clipped = 0u;
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-
   for (uint row = get_local_id(1); row < TILE; row += TILE_STEP) {
     const uint n = first_n + row;
     const uint channel = first_channel + lane;
     if (n < WINDOW && channel < CHANNELS) {
-      uint slot = first_slot + n;
-      slot = slot >= slots ? slot - slots : slot;
-      const float stored = samples[(size_t)slot * CHANNELS + channel];
+      const float stored = samples[(size_t)ring_slot(first_slot, n, slots) * CHANNELS + channel];
       const float sample = isfinite(stored) ? stored : 0.0f;
       tile[row][lane] = sample * window[n];
       if (!isfinite(stored)) {
         atomic_xchg(&bad_in[channel], frame);
       }
-      if (CHECK_CLIPPING && fabs(sample) >= CLIP_LEVEL && is_alive[channel] != 0u) {
-        atomic_or(&clipped, 1u);
-      }
+      flag_clipping(fabs(sample), is_alive[channel], status);
     }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
@@ -86,20 +56,19 @@ __kernel __attribute__((reqd_work_group_size(TILE, TILE_STEP, 1))) void window_l
       lines[(size_t)channel * WINDOW + n] = tile[lane][row];
     }
   }
-  if (lane == 0 && get_local_id(1) == 0 && clipped != 0u) {
-    atomic_or(&status[0], FLAG_CLIPPED);
-  }
 }
 
 __kernel void pick_bins(__global const float2* restrict bins, __global const uint* restrict wanted,
-                        __global const float2* restrict scale, __global float2* restrict spectra,
+                        __global const float2* restrict terms, __global float2* restrict spectra,
                         __global const uint* restrict bad_in, const uint frame) {
   const uint channel = get_global_id(0);
   const uint frequency = get_global_id(1);
   if (channel < CHANNELS) {
     const float2 value = bins[(size_t)channel * BINS + wanted[frequency]];
-    const float2 factor = scale[frequency];
-    const float2 product = (float2)(value.x * factor.x - value.y * factor.y, value.x * factor.y + value.y * factor.x);
-    spectra[(size_t)frequency * CHANNELS + channel] = bad_in[channel] == frame ? (float2)(NAN, NAN) : product;
+    const float2 conjugate = (float2)(value.x, -value.y);
+    const float2 sum = complex_multiply(terms[3 * frequency], value) +
+                       complex_multiply(terms[3 * frequency + 1], conjugate) +
+                       terms[3 * frequency + 2] * bins[(size_t)channel * BINS].x;
+    spectra[(size_t)frequency * CHANNELS + channel] = bad_in[channel] == frame ? (float2)(NAN, NAN) : sum;
   }
 }

@@ -122,7 +122,22 @@ std::vector<DeviceInfo> list_devices() {
 void Kernel::enqueue(const Launch& launch) {
   const ::cl::NDRange global(launch.global_0, launch.global_1, launch.global_2);
   const ::cl::NDRange local(launch.local_0, launch.local_1, launch.local_2);
-  check(queue_.enqueueNDRangeKernel(raw_, ::cl::NullRange, global, local), "clEnqueueNDRangeKernel");
+  if (recorder_ != nullptr && recorder_->is_active()) {
+    record_use(launch);
+  }
+  check(queue_.enqueueNDRangeKernel(raw_, ::cl::NullRange, global, local, nullptr, event_of(recorder_.get(), stage_)),
+        "clEnqueueNDRangeKernel");
+}
+
+void Kernel::record_use(const Launch& launch) const {
+  const auto device = queue_.getInfo<CL_QUEUE_DEVICE>();
+  recorder_->note_use(
+      stage_, {.work_group_items = launch.local_0 * launch.local_1 * launch.local_2,
+               .work_items = launch.global_0 * launch.global_1 * launch.global_2,
+               .most_work_group_items = raw_.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device),
+               .preferred_multiple = raw_.getWorkGroupInfo<CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE>(device),
+               .local_bytes = raw_.getWorkGroupInfo<CL_KERNEL_LOCAL_MEM_SIZE>(device),
+               .private_bytes = raw_.getWorkGroupInfo<CL_KERNEL_PRIVATE_MEM_SIZE>(device)});
 }
 
 Kernel Program::kernel(const std::string& name) const {
@@ -131,10 +146,10 @@ Kernel Program::kernel(const std::string& name) const {
   if (code != CL_SUCCESS) {
     throw_device_error(stage_, fmt::format("clCreateKernel({})", name), code);
   }
-  return {std::move(raw), queue_, fmt::format("{}/{}", stage_, name)};
+  return {std::move(raw), queue_, fmt::format("{}/{}", stage_, name), recorder_};
 }
 
-Device Device::open(const DeviceSettings& settings) {
+Device Device::open(const DeviceSettings& settings, Profiling profiling) {
   const std::vector<Candidate> all = find_devices();
   if (all.empty()) {
     throw DeviceError(
@@ -163,9 +178,13 @@ Device Device::open(const DeviceSettings& settings) {
   if (code != CL_SUCCESS) {
     throw_device_error(chosen.info.name, "clCreateContext", code);
   }
-  opened.queue_ = ::cl::CommandQueue(opened.context_, chosen.device, cl_command_queue_properties{0}, &code);
+  const cl_command_queue_properties properties = profiling == Profiling::kOn ? CL_QUEUE_PROFILING_ENABLE : 0;
+  opened.queue_ = ::cl::CommandQueue(opened.context_, chosen.device, properties, &code);
   if (code != CL_SUCCESS) {
     throw_device_error(chosen.info.name, "clCreateCommandQueue", code);
+  }
+  if (profiling == Profiling::kOn) {
+    opened.recorder_ = std::make_shared<Recorder>();
   }
   return opened;
 }
@@ -193,7 +212,7 @@ Program Device::build(std::string_view stage, const std::vector<std::string>& fi
     throw DeviceError(fmt::format("{}: clBuildProgram failed with OpenCL error {} for {} on {}:\n{}", stage, code,
                                   fmt::join(files, ", "), info_.name, log));
   }
-  return {std::move(program), queue_, std::string(stage)};
+  return {std::move(program), queue_, std::string(stage), recorder_};
 }
 
 ::cl::Buffer Device::allocate_bytes(std::size_t bytes, std::string_view stage) const {
@@ -210,7 +229,9 @@ void Device::write(const ::cl::Buffer& buffer, std::size_t offset, std::size_t b
   if (bytes == 0) {
     return;
   }
-  if (const cl_int code = queue_.enqueueWriteBuffer(buffer, blocking, offset, bytes, from); code != CL_SUCCESS) {
+  ::cl::Event* event = event_of(recorder_.get(), stage, "write", bytes);
+  const cl_int code = queue_.enqueueWriteBuffer(buffer, blocking, offset, bytes, from, nullptr, event);
+  if (code != CL_SUCCESS) {
     throw_device_error(stage, "clEnqueueWriteBuffer", code);
   }
 }
@@ -220,7 +241,9 @@ void Device::read(const ::cl::Buffer& buffer, std::size_t offset, std::size_t by
   if (bytes == 0) {
     return;
   }
-  if (const cl_int code = queue_.enqueueReadBuffer(buffer, blocking, offset, bytes, to); code != CL_SUCCESS) {
+  ::cl::Event* event = event_of(recorder_.get(), stage, "read", bytes);
+  const cl_int code = queue_.enqueueReadBuffer(buffer, blocking, offset, bytes, to, nullptr, event);
+  if (code != CL_SUCCESS) {
     throw_device_error(stage, "clEnqueueReadBuffer", code);
   }
 }

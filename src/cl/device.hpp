@@ -4,11 +4,13 @@
 #include <complex>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cl/recorder.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/settings.hpp"
 
@@ -71,8 +73,8 @@ constexpr std::size_t round_up(std::size_t value, std::size_t step) { return (va
 class Kernel {
  public:
   Kernel() = default;
-  Kernel(::cl::Kernel raw, ::cl::CommandQueue queue, std::string stage)
-      : raw_(std::move(raw)), queue_(std::move(queue)), stage_(std::move(stage)) {}
+  Kernel(::cl::Kernel raw, ::cl::CommandQueue queue, std::string stage, std::shared_ptr<Recorder> recorder = nullptr)
+      : raw_(std::move(raw)), queue_(std::move(queue)), stage_(std::move(stage)), recorder_(std::move(recorder)) {}
 
   /// Sets all arguments, in order: Buffer<T> or plain values of OpenCL's own types.
   template <class... Arguments>
@@ -103,9 +105,11 @@ class Kernel {
       throw_device_error(stage_, call, code);
     }
   }
+  void record_use(const Launch& launch) const;
   ::cl::Kernel raw_;
   ::cl::CommandQueue queue_;
   std::string stage_;
+  std::shared_ptr<Recorder> recorder_;
 };
 
 /// Compile-time constants of a plan's program.
@@ -115,21 +119,25 @@ using Defines = std::map<std::string, std::string>;
 class Program {
  public:
   Program() = default;
-  Program(::cl::Program raw, ::cl::CommandQueue queue, std::string stage)
-      : raw_(std::move(raw)), queue_(std::move(queue)), stage_(std::move(stage)) {}
+  Program(::cl::Program raw, ::cl::CommandQueue queue, std::string stage, std::shared_ptr<Recorder> recorder = nullptr)
+      : raw_(std::move(raw)), queue_(std::move(queue)), stage_(std::move(stage)), recorder_(std::move(recorder)) {}
   [[nodiscard]] Kernel kernel(const std::string& name) const;
 
  private:
   ::cl::Program raw_;
   ::cl::CommandQueue queue_;
   std::string stage_;
+  std::shared_ptr<Recorder> recorder_;
 };
+
+/// Whether the queue can tell when each command ran.
+enum class Profiling { kOff, kOn };
 
 /// One device with its context and one in-order queue. Cheap to copy: copies share the queue.
 class Device {
  public:
   /// Throws DeviceError when there is no device or none fits the settings; the message lists those there are.
-  static Device open(const DeviceSettings& settings);
+  static Device open(const DeviceSettings& settings, Profiling profiling = Profiling::kOff);
 
   [[nodiscard]] const DeviceInfo& info() const { return info_; }
   /// The same device, said to be able to do less: for tests of the paths that lesser devices take.
@@ -171,13 +179,18 @@ class Device {
   /// Enqueues the filling of the whole buffer.
   template <class T>
   void enqueue_fill(const Buffer<T>& buffer, const T& value, std::string_view stage) const {
-    const cl_int code = queue_.enqueueFillBuffer(buffer.raw(), value, 0, buffer.size() * sizeof(T));
+    const cl_int code = queue_.enqueueFillBuffer(buffer.raw(), value, 0, buffer.size() * sizeof(T), nullptr,
+                                                 event_of(recorder_.get(), stage, "fill", buffer.size() * sizeof(T)));
     if (code != CL_SUCCESS) {
       throw_device_error(stage, "clEnqueueFillBuffer", code);
     }
   }
   /// Waits until the queue is empty: once a frame.
   void wait() const;
+  /// What records the commands' times; null unless opened with Profiling::kOn.
+  [[nodiscard]] Recorder* recorder() const { return recorder_.get(); }
+  /// The same, for what may outlive this copy of the device.
+  [[nodiscard]] const std::shared_ptr<Recorder>& shared_recorder() const { return recorder_; }
 
   /// Builds the embedded kernel files, one after the other as one source. Throws DeviceError with the compiler's log.
   [[nodiscard]] Program build(std::string_view stage, const std::vector<std::string>& files,
@@ -196,6 +209,7 @@ class Device {
   ::cl::Context context_;
   ::cl::CommandQueue queue_;
   DeviceInfo info_;
+  std::shared_ptr<Recorder> recorder_;
 };
 
 }  // namespace nearfield::ocl

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <mutex>
 #include <numbers>
@@ -42,6 +43,9 @@ using ComplexD = std::complex<double>;
 
 /// Far above the rounding of a float32 FFT (1e-6 for these lengths), far below any wrong answer.
 constexpr double kSelfTestTolerance = 1e-4;
+
+/// Up to here clFFT transforms lines of a power of two in one kernel, in single precision.
+constexpr int kLongestOneKernelLine = 4096;
 
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
@@ -89,7 +93,12 @@ void require_close(ComplexD found, ComplexD expected, double scale, const std::s
 }  // namespace
 
 ClfftPlan::ClfftPlan(const Device& device, const Shape& shape, std::string stage)
-    : library_(ClfftLibrary::get()), queue_(device.queue()), stage_(std::move(stage)) {
+    : library_(ClfftLibrary::get()),
+      queue_(device.queue()),
+      stage_(std::move(stage)),
+      recorder_(device.shared_recorder()),
+      is_one_kernel_(shape.rows == 1 && shape.columns <= kLongestOneKernelLine &&
+                     std::has_single_bit(to_size(shape.columns))) {
   const std::array<std::size_t, 2> lengths = {to_size(shape.columns), to_size(shape.rows)};
   const clfftDim dimensions = shape.rows > 1 ? CLFFT_2D : CLFFT_1D;
   check(clfftCreateDefaultPlan(&handle_, device.context()(), dimensions, lengths.data()), "clfftCreateDefaultPlan");
@@ -123,7 +132,12 @@ void ClfftPlan::enqueue(clfftDirection direction, const ::cl::Buffer& input, con
   cl_command_queue queue = queue_();
   cl_mem in = input();
   cl_mem out = output();
-  check(clfftEnqueueTransform(handle_, direction, 1, &queue, 0, nullptr, nullptr, &in, &out, scratch_()),
+  if (recorder_ != nullptr && !is_one_kernel_) {
+    recorder_->start_group(queue_);
+  }
+  ::cl::Event* event = event_of(recorder_.get(), stage_, "clfft");
+  check(clfftEnqueueTransform(handle_, direction, 1, &queue, 0, nullptr, event == nullptr ? nullptr : &(*event)(), &in,
+                              &out, scratch_()),
         "clfftEnqueueTransform");
 }
 

@@ -35,6 +35,8 @@ class ClfftPlan {
   ::cl::Buffer scratch_;
   clfftPlanHandle handle_ = 0;
   std::string stage_;
+  std::shared_ptr<Recorder> recorder_;
+  bool is_one_kernel_;  ///< else clFFT's event tells of its last kernel only
 };
 
 /// Two-dimensional complex transforms in place, [batch][row][column], neither direction scaled. Forward is e^{-j...}.

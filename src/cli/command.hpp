@@ -10,5 +10,6 @@ void add_replay(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_devices(CLI::App& app);
+void add_bench(CLI::App& app);
 
 }  // namespace nearfield::cli

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/command.hpp"
+#include "cli/device_choice.hpp"
 #include "cli/paths.hpp"
 #include "cli/progress.hpp"
 #include "config/config.hpp"
@@ -32,28 +33,12 @@ struct Arguments {
   bool decibels = false;
 };
 
-/// --device D: "INDEX", or a part of a platform's or device's name, or "NAME:INDEX".
-void choose_device(Settings& settings, const std::string& text) {
-  if (text.empty()) {
-    return;
-  }
-  const bool number_only = text.find_first_not_of("0123456789") == std::string::npos;
-  const std::size_t colon = text.rfind(':');
-  const std::string name = number_only ? "" : text.substr(0, colon);
-  const std::string index = number_only ? text : (colon == std::string::npos ? "" : text.substr(colon + 1));
-  if (index.find_first_not_of("0123456789") != std::string::npos || index.size() > 4) {
-    throw UsageError(fmt::format("--device: expected INDEX, NAME or NAME:INDEX, found \"{}\"", text));
-  }
-  settings.device.platform = name.empty() ? settings.device.platform : name;
-  settings.device.index = index.empty() ? 0 : std::stoi(index);
-}
-
 void run(const Arguments& arguments) {
   require_own_output(arguments.output, {arguments.input, arguments.config, arguments.png});
   ReplayOptions options;
   options.input = arguments.input;
   options.settings = load_settings(arguments.config, arguments.overrides);
-  choose_device(options.settings, arguments.device);
+  choose_device(options.settings.device, arguments.device);
   options.engine = arguments.engine == "reference" ? EngineKind::kReference : EngineKind::kOpencl;
   options.frames = arguments.frames.empty() ? FrameRange{} : parse_frame_range(arguments.frames);
   auto progress = std::make_unique<Progress>("replay");

@@ -20,6 +20,7 @@ constexpr std::size_t kMostFrequencies = 1000;
 constexpr std::size_t kMostPlanes = 64;
 constexpr int kMostUpsample = 8;
 constexpr int kHighestOrder = kMaxSide - 2;
+constexpr int kHighestMoment = 2;
 constexpr int kMostDevices = 1024;
 
 constexpr NumberRule kLength{0.0, std::numeric_limits<double>::max(), true, "a length > 0 m"};
@@ -30,6 +31,7 @@ constexpr NumberRule kFrequency{0.0, 1e9, true, "a frequency > 0 Hz"};
 constexpr NumberRule kPosition{-kLongestLengthM, kLongestLengthM, false, "a position from -100 to 100 m"};
 constexpr NumberRule kFactor{1.0, 8.0, false, "a factor from 1 to 8"};
 constexpr NumberRule kDynamicRange{0.0, 300.0, true, "a range > 0 dB, at most 300 dB"};
+constexpr NumberRule kWalshThreshold{0.0, 2.0, false, "a threshold of 0 to 2"};
 constexpr NumberRule kSlope{0.0, 2.0, true, "a slope > 0, at most 2"};
 constexpr NumberRule kLambda{1e-30, 1e6, false, "a number of 1e-30 to 1e6"};
 constexpr NumberRule kCutoff{0.0, 1e6, true, "a wavenumber > 0 rad/m (or the word dynamic_range)"};
@@ -138,26 +140,39 @@ void SettingsReader::read_medium(YamlMap map) {
 
 void SettingsReader::read_front_end(YamlMap map) {
   FrontEndSettings& front_end = settings_.front_end;
-  read_front_end_kind(map);
+  take_choice(
+      map, "kind",
+      {FrontEndKind::kDecimatedFft, FrontEndKind::kDotProduct, FrontEndKind::kPopcount, FrontEndKind::kWalshFourier},
+      front_end.kind);
+  take(map, "remove_dc", map.boolean("remove_dc"), front_end.remove_dc);
+  take_choice(map, "dot_kernel",
+              {DotKernel::kAuto, DotKernel::kPlain, DotKernel::kMirrored, DotKernel::kFourOutput, DotKernel::kTiled,
+               DotKernel::kGemm},
+              front_end.dot_kernel);
   take_choice(map, "window", {WindowKind::kHann, WindowKind::kNone}, front_end.window);
   take(map, "decimation", map.integer("decimation", kDecimation, kDecimation), front_end.decimation);
   read_window_samples(map);
   take(map, "hop_samples", map.integer("hop_samples", 1, std::numeric_limits<int>::max()), front_end.hop_samples);
   read_frequencies(map);
-  refuse_planned(map, "popcount");
-  refuse_planned(map, "walsh_fourier");
+  read_popcount(map.map("popcount"));
+  read_walsh_fourier(map.map("walsh_fourier"));
   map.finish();
 }
 
-void SettingsReader::read_front_end_kind(YamlMap& map) {
-  for (const std::string_view planned : {"popcount", "dot_product", "walsh_fourier"}) {
-    if (map.is_word("kind", planned)) {
-      map.problem("kind", fmt::format("decimated_fft ({} is not part of this version)", planned));
-      failed_.insert(map.dotted("kind"));
-      return;
-    }
-  }
-  take_choice(map, "kind", {FrontEndKind::kDecimatedFft}, settings_.front_end.kind);
+void SettingsReader::read_popcount(YamlMap map) {
+  PopcountSettings& popcount = settings_.front_end.popcount;
+  take(map, "order", map.integer("order", 0, kHighestMoment), popcount.order);
+  take_choice(map, "transform", {WordTransform::kDot, WordTransform::kFft}, popcount.transform);
+  map.finish();
+}
+
+void SettingsReader::read_walsh_fourier(YamlMap map) {
+  WalshFourierSettings& walsh = settings_.front_end.walsh_fourier;
+  take_choice(map, "variant", {WalshVariant::kPrecomputed, WalshVariant::kComputed, WalshVariant::kFast},
+              walsh.variant);
+  take(map, "coefficients", map.integer("coefficients", 0, std::numeric_limits<int>::max()), walsh.coefficients);
+  take(map, "threshold", map.number("threshold", kWalshThreshold), walsh.threshold);
+  map.finish();
 }
 
 void SettingsReader::read_window_samples(YamlMap& map) {

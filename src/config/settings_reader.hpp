@@ -30,7 +30,8 @@ class SettingsReader {
   void read_calibration(YamlMap& map, const std::filesystem::path& folder);
   void read_medium(YamlMap map);
   void read_front_end(YamlMap map);
-  void read_front_end_kind(YamlMap& map);
+  void read_popcount(YamlMap map);
+  void read_walsh_fourier(YamlMap map);
   void read_window_samples(YamlMap& map);
   void read_frequencies(YamlMap& map);
   void read_holography(YamlMap map);

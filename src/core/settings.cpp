@@ -6,6 +6,44 @@ std::string_view name_of(FrontEndKind kind) {
   switch (kind) {
     case FrontEndKind::kDecimatedFft:
       return "decimated_fft";
+    case FrontEndKind::kDotProduct:
+      return "dot_product";
+    case FrontEndKind::kPopcount:
+      return "popcount";
+    case FrontEndKind::kWalshFourier:
+      return "walsh_fourier";
+  }
+  return "?";
+}
+
+std::string_view name_of(DotKernel kernel) {
+  switch (kernel) {
+    case DotKernel::kAuto:
+      return "auto";
+    case DotKernel::kPlain:
+      return "plain";
+    case DotKernel::kMirrored:
+      return "mirrored";
+    case DotKernel::kFourOutput:
+      return "four_output";
+    case DotKernel::kTiled:
+      return "tiled";
+    case DotKernel::kGemm:
+      return "gemm";
+  }
+  return "?";
+}
+
+std::string_view name_of(WordTransform transform) { return transform == WordTransform::kDot ? "dot" : "fft"; }
+
+std::string_view name_of(WalshVariant variant) {
+  switch (variant) {
+    case WalshVariant::kPrecomputed:
+      return "precomputed";
+    case WalshVariant::kComputed:
+      return "computed";
+    case WalshVariant::kFast:
+      return "fast";
   }
   return "?";
 }

@@ -13,4 +13,9 @@ double snapped_frequency_hz(double frequency_hz, double sample_rate_hz, int wind
 std::vector<std::complex<double>> windowed_dft(const double* samples, std::size_t channels, WindowKind window,
                                                int window_samples, double frequency_hz, double sample_rate_hz);
 
+/// The phasor A that minimises sum_n w[n] (x[n][channel] - Re(A e^{j 2 pi f n / fs}) - offset)^2 over A and the offset,
+/// for each channel; `samples` is [n][channel]. Solves the normal equations of cosine, sine and constant.
+std::vector<std::complex<double>> fitted_phasors(const double* samples, std::size_t channels, WindowKind window,
+                                                 int window_samples, double frequency_hz, double sample_rate_hz);
+
 }  // namespace nearfield::reference

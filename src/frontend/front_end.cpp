@@ -7,14 +7,20 @@
 #include <cmath>
 
 #include "frontend/decimated_fft.hpp"
+#include "frontend/dot_product.hpp"
+#include "frontend/popcount.hpp"
 #include "frontend/spectral_bins.hpp"
+#include "frontend/walsh_fourier.hpp"
 #include "nearfield/fft_length.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr std::array<FrontEndEntry, 1> kTable = {{
+constexpr std::array<FrontEndEntry, 4> kTable = {{
     {FrontEndKind::kDecimatedFft, make_decimated_fft},
+    {FrontEndKind::kDotProduct, make_dot_product},
+    {FrontEndKind::kPopcount, make_popcount},
+    {FrontEndKind::kWalshFourier, make_walsh_fourier},
 }};
 
 void check_window(const FrontEndPlan& plan, std::vector<std::string>& problems) {
@@ -86,7 +92,9 @@ std::unique_ptr<FrontEnd> make_front_end(const ocl::Device& device, const FrontE
   validate(plan);
   for (const FrontEndEntry& entry : kTable) {
     if (entry.kind == plan.settings.kind) {
-      return entry.make(device, plan);
+      std::unique_ptr<FrontEnd> front_end = entry.make(device, plan);
+      front_end->kind_ = entry.kind;
+      return front_end;
     }
   }
   throw Error(ExitCode::kInternal, fmt::format("front_end.kind: {} is not in the table", name_of(plan.settings.kind)));

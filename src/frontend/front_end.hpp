@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -57,6 +58,13 @@ class FrontEnd {
 
   /// The frequencies that the spectra are of, where the settings' ones do not fit the front end exactly.
   [[nodiscard]] virtual const std::vector<double>& actual_frequencies_hz() const = 0;
+
+  /// What the plan came to, for people: the kind's name, and what was chosen where there was a choice.
+  [[nodiscard]] virtual std::string description() const { return std::string(name_of(kind_)); }
+
+ private:
+  friend std::unique_ptr<FrontEnd> make_front_end(const ocl::Device& device, const FrontEndPlan& plan);
+  FrontEndKind kind_ = FrontEndKind::kDecimatedFft;
 };
 
 /// One kind of front end.

@@ -148,9 +148,7 @@ class OpenclEngine : public Engine {
 class ReferenceEngine : public Engine {
  public:
   explicit ReferenceEngine(const EnginePlan& plan)
-      : front_end_(plan.input == InputForm::kSpectra
-                       ? nullptr
-                       : std::make_unique<reference::ReferenceFrontEnd>(front_end_plan(plan))),
+      : front_end_(plan.input == InputForm::kSpectra ? nullptr : reference::make_front_end(front_end_plan(plan))),
         plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)) {}
   [[nodiscard]] std::uint64_t history_samples() const override { return front_end_ ? front_end_->history_words() : 0; }
   void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) override {
@@ -179,7 +177,7 @@ class ReferenceEngine : public Engine {
     stamp(frame, plan_);
     return result.non_finite_channels;
   }
-  std::unique_ptr<reference::ReferenceFrontEnd> front_end_;
+  std::unique_ptr<reference::FrontEnd> front_end_;
   PnahPlan plan_;
 };
 

@@ -30,6 +30,13 @@ class RandomSettings {
     front_end.window = flip() ? WindowKind::kHann : WindowKind::kNone;
     front_end.window_samples = 1 << integer(4, 16);
     front_end.hop_samples = integer(1, 2147483647);
+    front_end.kind = static_cast<FrontEndKind>(integer(0, 3));
+    front_end.remove_dc = flip();
+    front_end.dot_kernel = static_cast<DotKernel>(integer(0, 5));
+    front_end.popcount = {.order = integer(0, 2), .transform = flip() ? WordTransform::kDot : WordTransform::kFft};
+    front_end.walsh_fourier = {.variant = static_cast<WalshVariant>(integer(0, 2)),
+                               .coefficients = integer(0, 40000),
+                               .threshold = 1e-3 * integer(0, 2000)};
     front_end.frequencies_hz = distinct(1 + random_() % 6, 1e-3, 2e4);
     draw_holography(settings.holography, front_end.frequencies_hz.size());
     const std::vector<std::string> platforms = {"auto", "~", "NVIDIA CUDA", "'1': [#", "null", "3"};
@@ -83,6 +90,13 @@ void expect_equal(const Settings& a, const Settings& b) {
   EXPECT_EQ(a.front_end.window_samples, b.front_end.window_samples);
   EXPECT_EQ(a.front_end.hop_samples, b.front_end.hop_samples);
   EXPECT_EQ(a.front_end.frequencies_hz, b.front_end.frequencies_hz);
+  EXPECT_EQ(a.front_end.remove_dc, b.front_end.remove_dc);
+  EXPECT_EQ(a.front_end.dot_kernel, b.front_end.dot_kernel);
+  EXPECT_EQ(a.front_end.popcount.order, b.front_end.popcount.order);
+  EXPECT_EQ(a.front_end.popcount.transform, b.front_end.popcount.transform);
+  EXPECT_EQ(a.front_end.walsh_fourier.variant, b.front_end.walsh_fourier.variant);
+  EXPECT_EQ(a.front_end.walsh_fourier.coefficients, b.front_end.walsh_fourier.coefficients);
+  EXPECT_EQ(a.front_end.walsh_fourier.threshold, b.front_end.walsh_fourier.threshold);
   EXPECT_EQ(a.holography.standoff_m, b.holography.standoff_m);
   EXPECT_EQ(a.holography.planes_m, b.holography.planes_m);
   EXPECT_EQ(a.holography.quantity, b.holography.quantity);

@@ -1,0 +1,10 @@
+# Writes OUTPUT, a C++ file that holds every bench_*.yaml in ROOT as a raw string, by its name.
+file(GLOB files RELATIVE ${ROOT} ${ROOT}/bench_*.yaml)
+list(SORT files)
+set(text "#include \"bench/scenes.hpp\"\n\nnamespace nearfield::bench {\n\nconst std::vector<EmbeddedScene>& embedded_scenes() {\n  static const std::vector<EmbeddedScene> table = {\n")
+foreach(file ${files})
+  file(READ ${ROOT}/${file} source)
+  string(APPEND text "      {\"${file}\", R\"NFSC(${source})NFSC\"},\n")
+endforeach()
+string(APPEND text "  };\n  return table;\n}\n\n}  // namespace nearfield::bench\n")
+file(WRITE ${OUTPUT} "${text}")

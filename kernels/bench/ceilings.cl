@@ -1,0 +1,25 @@
+// What a device can do at best: nothing, copies, and multiply-adds.
+
+kernel void empty(global float* out) {}
+
+// float4 values, one an item.
+kernel void copy(global const float4* from, global float4* to) {
+  const size_t i = get_global_id(0);
+  to[i] = from[i];
+}
+
+// Four independent chains of float4 multiply-adds, so that neither latency nor memory limits. Values stay near 1.
+kernel void mad_rounds(global float4* out, int rounds) {
+  const size_t i = get_global_id(0);
+  float4 a = out[i];
+  float4 b = a + 0.1f;
+  float4 c = a + 0.2f;
+  float4 d = a + 0.3f;
+  for (int round = 0; round < rounds; ++round) {
+    a = fma(a, 0.999f, 0.001f);
+    b = fma(b, 0.999f, 0.001f);
+    c = fma(c, 0.999f, 0.001f);
+    d = fma(d, 0.999f, 0.001f);
+  }
+  out[i] = a + b + c + d;
+}

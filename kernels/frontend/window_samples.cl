@@ -1,0 +1,40 @@
+// What every kernel on windows of the sample ring shares. Sources that use it are built with this file before them.
+//   ring_slot       the slot of a window's sample n in a ring that holds the window: first_slot + n modulo slots
+//   flag_clipping   raises FLAG_CLIPPED in status[0] for a live channel that reached CLIP_LEVEL of full scale
+//   finite_or_nan   a sum over a window with NaN or infinity in it is NaN in both parts
+
+// Microphones.
+#ifndef CHANNELS
+#define CHANNELS 1024
+#endif
+// Samples of a window.
+#ifndef WINDOW
+#define WINDOW 1024
+#endif
+// 1: samples are fractions of full scale and are checked for clipping; 0: they are pascal.
+#ifndef CHECK_CLIPPING
+#define CHECK_CLIPPING 1
+#endif
+// Fraction of full scale from which on a sample counts as clipped.
+#ifndef CLIP_LEVEL
+#define CLIP_LEVEL 0.95f
+#endif
+// What a clipped frame's flags gain (FrameFlag of frame.hpp).
+#ifndef FLAG_CLIPPED
+#define FLAG_CLIPPED 32u
+#endif
+
+static uint ring_slot(const uint first_slot, const uint n, const uint slots) {
+  const uint slot = first_slot + n;
+  return slot >= slots ? slot - slots : slot;
+}
+
+static void flag_clipping(const float peak, const uint is_alive, __global uint* status) {
+  if (CHECK_CLIPPING && peak >= CLIP_LEVEL && is_alive != 0u && (status[0] & FLAG_CLIPPED) == 0u) {
+    atomic_or(&status[0], FLAG_CLIPPED);
+  }
+}
+
+static float2 finite_or_nan(const float2 value) {
+  return isfinite(value.x) && isfinite(value.y) ? value : (float2)(NAN, NAN);
+}

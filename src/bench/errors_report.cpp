@@ -1,0 +1,217 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/errors.hpp"
+#include "bench/files.hpp"
+#include "nearfield/frame.hpp"
+#include "publish/canvas.hpp"
+#include "publish/colours.hpp"
+#include "publish/plot.hpp"
+
+namespace nearfield::bench {
+namespace {
+
+constexpr int kCell = 6;  ///< pixels a microphone
+constexpr int kGap = 24;
+constexpr int kCaption = 58;
+constexpr int kColumns = 5;
+constexpr int kTitle = 40;
+constexpr Rgb8 kMissing = {160, 160, 160};
+constexpr int kWholeCurve = 32768;  ///< where "all coefficients" lies on the curve's axis
+
+std::string percent_or_dash(double value, int decimals) {
+  return std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : std::string("-");
+}
+
+std::string scene_title(const SceneErrors& s) {
+  return fmt::format("{}: {:.2f} Hz (thesis {:.0f} Hz), modulators of order {}, {:.0f} dBFS rms", s.scene.label,
+                     s.scene.frequency_hz, s.scene.thesis_frequency_hz, s.order, s.level_dbfs);
+}
+
+std::string row_line(const ErrorRow& row, const ThesisScene& scene) {
+  if (!row.problem.empty()) {
+    return fmt::format("{:<27}  {}\n", row.variant.name, row.problem.substr(0, row.problem.find('\n')));
+  }
+  const ThesisErrors thesis = thesis_errors(row.variant, scene);
+  const ImageMetrics& n = row.to_nominal;
+  const ImageMetrics& t = row.to_truth;
+  return fmt::format("{:<27}{:>9.3f}{:>9.3f}{:>9.3f}{:>10}{:>8} |{:>9.3f}{:>9.3f}{:>9.3f}{:>10.4f}{}\n",
+                     row.variant.name, 100.0 * n.rmsre, 100.0 * n.rmsre_all, 100.0 * n.nsad_signed,
+                     percent_or_dash(thesis.rmsre, 1), percent_or_dash(thesis.nsad, 3), 100.0 * t.rmsre,
+                     100.0 * t.rmsre_all, 100.0 * t.nsad_signed, 100.0 * row.spectral_error,
+                     row.flags == 0 ? "" : "  " + flags_in_words(row.flags));
+}
+
+nlohmann::ordered_json metrics_json(const ImageMetrics& m) {
+  return {{"rmsre", finite_or_null(m.rmsre)},
+          {"rmsre_excluded", m.rmsre_excluded},
+          {"rmsre_all", finite_or_null(m.rmsre_all)},
+          {"nsad", finite_or_null(m.nsad)},
+          {"nsad_signed", finite_or_null(m.nsad_signed)},
+          {"relative_l2", finite_or_null(m.relative_l2)},
+          {"ncc", finite_or_null(m.ncc)}};
+}
+
+nlohmann::ordered_json row_json(const ErrorRow& row, const ThesisScene& scene) {
+  nlohmann::ordered_json json = {{"variant", row.variant.name}, {"kind", name_of(row.variant.kind)}};
+  if (!row.problem.empty()) {
+    json["problem"] = row.problem;
+    return json;
+  }
+  const ThesisErrors thesis = thesis_errors(row.variant, scene);
+  json["spectral_error"] = finite_or_null(row.spectral_error);
+  json["flags"] = row.flags;
+  json["to_nominal"] = metrics_json(row.to_nominal);
+  json["to_truth"] = metrics_json(row.to_truth);
+  json["thesis"] = {{"rmsre", finite_or_null(thesis.rmsre / 100.0)}, {"nsad", finite_or_null(thesis.nsad / 100.0)}};
+  return json;
+}
+
+/// One hologram's magnitude over its own maximum, with up to three lines below.
+void draw_panel(Canvas& canvas, int x, int y, const ArrayGeometry& geometry, const Image& image,
+                const std::vector<std::string>& lines) {
+  double maximum = 0.0;
+  for (const std::complex<float>& value : image) {
+    maximum = std::max(maximum, static_cast<double>(std::abs(value)));
+  }
+  const int width = geometry.columns * kCell;
+  const int height = geometry.rows * kCell;
+  canvas.paint(x, y, width, height, [&](int column, int row) {
+    const auto index = static_cast<std::size_t>(row / kCell * geometry.columns + column / kCell);
+    const double magnitude = static_cast<double>(std::abs(image[index])) / maximum;
+    return std::isfinite(magnitude) ? magnitude_colour(magnitude) : kMissing;
+  });
+  canvas.frame(x, y, width, height);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    canvas.text(x, y + height + 12.0 + 16.0 * static_cast<double>(i), lines[i], {.size = 11.0, .bold = i == 0});
+  }
+}
+
+void draw_scene(const SceneErrors& scene, const std::filesystem::path& path) {
+  std::vector<const ErrorRow*> rows;
+  for (const ErrorRow& row : scene.rows) {
+    if (row.problem.empty()) {
+      rows.push_back(&row);
+    }
+  }
+  const int panels = static_cast<int>(rows.size()) + 1;
+  const int columns = std::min(panels, kColumns);
+  const int step_x = scene.geometry.columns * kCell + kGap;
+  const int step_y = scene.geometry.rows * kCell + kCaption + 12;
+  const int lines = (panels + columns - 1) / columns;
+  Canvas canvas(std::max(columns * step_x + kGap, 640), lines * step_y + kTitle);
+  canvas.text(kGap, kTitle / 2.0, scene_title(scene), {.size = 14.0, .bold = true});
+  draw_panel(canvas, kGap, kTitle, scene.geometry, scene.truth, {"true field", "exact spectra, same imager"});
+  for (int i = 1; i < panels; ++i) {
+    const ErrorRow& row = *rows[static_cast<std::size_t>(i) - 1];
+    draw_panel(
+        canvas, kGap + i % columns * step_x, kTitle + i / columns * step_y, scene.geometry, row.image,
+        {std::string(row.variant.name),
+         fmt::format("to nominal: {:.2f} %, {:.3f} %", 100.0 * row.to_nominal.rmsre,
+                     100.0 * row.to_nominal.nsad_signed),
+         fmt::format("to true: {:.2f} %, {:.3f} %", 100.0 * row.to_truth.rmsre, 100.0 * row.to_truth.nsad_signed)});
+  }
+  canvas.write_png(path);
+}
+
+Plot curve_plot(const std::vector<WalshCurve>& curves) {
+  Plot plot{.title = "walsh_fourier fast: coefficients against error",
+            .x = {.label = "coefficients a frequency (the last: all)", .logarithmic = true},
+            .y = {.label = "error to the true field [%]", .logarithmic = true}};
+  for (const WalshCurve& curve : curves) {
+    PlotSeries images{.name = curve.scene + ", RMSRE", .x = {}, .y = {}};
+    PlotSeries spectra{.name = curve.scene + ", spectra", .x = {}, .y = {}};
+    for (std::size_t i = 0; i < curve.coefficients.size(); ++i) {
+      const double x = curve.coefficients[i] == 0 ? kWholeCurve : curve.coefficients[i];
+      images.x.push_back(x);
+      images.y.push_back(100.0 * curve.rmsre[i]);
+      spectra.x.push_back(x);
+      spectra.y.push_back(100.0 * curve.spectral_error[i]);
+    }
+    plot.series.push_back(images);
+    plot.series.push_back(spectra);
+  }
+  return plot;
+}
+
+std::string curve_lines(const std::vector<WalshCurve>& curves) {
+  std::string text;
+  for (const WalshCurve& curve : curves) {
+    text += fmt::format("\n{}: walsh_fourier fast, coefficients: RMSRE to the true field, spectral error [%]\n",
+                        curve.scene);
+    for (std::size_t i = 0; i < curve.coefficients.size(); ++i) {
+      text += fmt::format("{:>8}{:>10.3f}{:>10.4f}\n",
+                          curve.coefficients[i] == 0 ? "all" : fmt::format("{}", curve.coefficients[i]),
+                          100.0 * curve.rmsre[i], 100.0 * curve.spectral_error[i]);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string to_table(const ErrorReport& report) {
+  std::string text = fmt::format(
+      "{} ({}, driver {})\nErrors in percent; RMSRE over the pixels of at least 1 % of the maximum, and over all, as "
+      "the "
+      "thesis has it; NSAD with its sign; filter 50 rad/m, slope 0.3\n",
+      report.device.name, report.device.platform, report.device.driver);
+  for (const SceneErrors& scene : report.scenes) {
+    text +=
+        fmt::format("\n{}, highest input {:.2f} of full scale\n{:<27}{:>36}{:>9} |{:>28}{:>10}\n", scene_title(scene),
+                    scene.peak_full_scale, "", "to the nominal chain's hologram", "", "to the true field's", "spectra");
+    text += fmt::format("{:<27}{:>9}{:>9}{:>9}{:>10}{:>8} |{:>9}{:>9}{:>9}{:>10}\n", "", "RMSRE", "all", "NSAD",
+                        "thesis R", "N", "RMSRE", "all", "NSAD", "rel. L2");
+    for (const ErrorRow& row : scene.rows) {
+      text += row_line(row, scene.scene);
+    }
+  }
+  return text + curve_lines(report.curves);
+}
+
+std::string to_json_text(const ErrorReport& report) {
+  nlohmann::ordered_json json = report_head("errors", report.device);
+  json["filter"] = {{"kind", "cos"}, {"cutoff_rad_per_m", 50.0}, {"slope", 0.3}};
+  json["thesis_source"] =
+      "Oznaya Angeles 2014, captions of fig. 7.6 to 7.8; RMSRE over all pixels, to the nominal chain";
+  json["scenes"] = nlohmann::ordered_json::array();
+  for (const SceneErrors& scene : report.scenes) {
+    nlohmann::ordered_json entry = {{"scene", scene.scene.label},
+                                    {"file", scene.scene.file},
+                                    {"frequency_hz", scene.scene.frequency_hz},
+                                    {"thesis_frequency_hz", scene.scene.thesis_frequency_hz},
+                                    {"modulator_order", scene.order},
+                                    {"level_dbfs", scene.level_dbfs},
+                                    {"peak_full_scale", scene.peak_full_scale}};
+    for (const ErrorRow& row : scene.rows) {
+      entry["front_ends"].push_back(row_json(row, scene.scene));
+    }
+    json["scenes"].push_back(entry);
+  }
+  for (const WalshCurve& curve : report.curves) {
+    json["walsh_curves"].push_back({{"scene", curve.scene},
+                                    {"coefficients", curve.coefficients},
+                                    {"rmsre_to_truth", curve.rmsre},
+                                    {"spectral_error", curve.spectral_error}});
+  }
+  return json.dump(1) + "\n";
+}
+
+std::vector<std::string> write_pictures(const ErrorReport& report, const std::filesystem::path& folder) {
+  make_folder(folder);
+  std::vector<std::string> names;
+  for (const SceneErrors& scene : report.scenes) {
+    const std::string stem(scene.scene.file.substr(0, scene.scene.file.find('.')));
+    names.push_back(fmt::format("{}_order{}_{:.0f}dbfs.png", stem, scene.order, scene.level_dbfs));
+    draw_scene(scene, folder / names.back());
+  }
+  if (!report.curves.empty()) {
+    names.emplace_back("walsh_curve.png");
+    write_plot(folder / names.back(), curve_plot(report.curves));
+  }
+  return names;
+}
+
+}  // namespace nearfield::bench

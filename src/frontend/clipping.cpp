@@ -1,0 +1,48 @@
+#include "frontend/clipping.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "nearfield/frame.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::string_view kStage = "front_end/clipping";
+constexpr std::size_t kGroup = 64;
+constexpr std::size_t kChunk = 32;  ///< words that start a run, of one work-item
+
+}  // namespace
+
+ClippingCheck::ClippingCheck(const ocl::Device& device, const FrontEndPlan& plan, const BitRing& ring,
+                             std::size_t words)
+    : channels_(static_cast<std::size_t>(plan.geometry.channels())) {
+  const std::size_t run = std::min(kRunWords, words);
+  chunks_ = (words - run + 1 + kChunk - 1) / kChunk;
+  std::vector<std::uint32_t> alive(channels_, 1U);
+  for (const int channel : plan.dead_channels) {
+    alive[static_cast<std::size_t>(channel)] = 0U;
+  }
+  is_alive_ = device.upload<std::uint32_t>(alive, kStage);
+  const auto limit = static_cast<int>(std::ceil(kLevel * static_cast<double>(run * kBitsPerWord)));
+  const ocl::Program program = device.build(kStage, {"frontend/clipping.cl"},
+                                            {{"CHANNELS", fmt::format("{}", channels_)},
+                                             {"WORDS", fmt::format("{}", words)},
+                                             {"RUN", fmt::format("{}", run)},
+                                             {"CHUNK", fmt::format("{}", kChunk)},
+                                             {"LIMIT", fmt::format("{}u", limit)},
+                                             {"FLAG_CLIPPED", fmt::format("{}u", std::uint32_t{kFlagClipped})}});
+  find_clipping_ = program.kernel("find_clipping");
+  find_clipping_.set(ring.packed(), is_alive_);
+  find_clipping_.set_at(4, ring.span().slots());
+}
+
+void ClippingCheck::enqueue(std::uint32_t first_slot, const ocl::Buffer<std::uint32_t>& status) {
+  find_clipping_.set_at(2, status);
+  find_clipping_.set_at(3, first_slot);
+  find_clipping_.enqueue({.global_0 = ocl::round_up(channels_, kGroup), .local_0 = kGroup, .global_1 = chunks_});
+}
+
+}  // namespace nearfield

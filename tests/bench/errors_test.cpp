@@ -1,0 +1,130 @@
+#include "bench/errors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "bench/files.hpp"
+#include "nearfield/error.hpp"
+#include "support/command.hpp"
+
+namespace nearfield::bench {
+namespace {
+
+/// 8 x 8 microphones over a piston, at D1's frequency: a small stand-in under D1's name.
+void write_small_scene(const std::string& folder) {
+  write_text(std::filesystem::path(folder) / "bench_d1_piston.yaml",
+             "version: 1\n"
+             "array: {rows: 8, columns: 8, pitch_x_m: 0.04, pitch_y_m: 0.04}\n"
+             "duration_s: 0.0245\n"
+             "sources:\n"
+             "  - {kind: piston, frequency_hz: 1007.080078125, x_m: 0.02, y_m: 0.03, radius_m: 0.03, velocity_m_s: "
+             "0.01}\n");
+}
+
+TEST(Scenes, AreTheFourOfTheThesisWithTheTonesThatAreImaged) {
+  for (const ThesisScene& thesis : kThesisScenes) {
+    const Scene scene = bench_scene(thesis.file, "");
+    EXPECT_EQ(scene.measurement.geometry.channels(), 1024) << thesis.file;
+    const bool has_tone = std::any_of(scene.tones.begin(), scene.tones.end(), [&](const ToneSource& tone) {
+      return std::abs(tone.frequency_hz - thesis.frequency_hz) < 1e-3;
+    });
+    EXPECT_TRUE(has_tone) << thesis.file;
+    EXPECT_GE(scene.duration_s * kBitRateHz, (64 + 1024) * 32) << thesis.file;
+    EXPECT_NEAR(thesis.frequency_hz, thesis.thesis_frequency_hz, kBin_hz / 2) << thesis.file;
+  }
+}
+
+TEST(Scenes, GetTheLevelAskedFor) {
+  const test::TemporaryFolder folder;
+  write_small_scene(folder.path());
+  Scene scene = bench_scene("bench_d1_piston.yaml", folder.path());
+  scene.noise_pa = 0.01;
+  const double noise_before = scene.noise_pa / full_scale_pa(scene.measurement.sensitivity_dbfs);
+  set_level(scene, -32.0);
+  double sum = 0.0;
+  for (const std::complex<float>& value : truth_of(scene).aperture_pressure) {
+    sum += std::norm(std::complex<double>(value));
+  }
+  // A full-scale sine has peak phasor 1 and is 0 dBFS: rms over rms of that sine.
+  const double rms_of_full_scale = std::sqrt(sum / 64.0) / full_scale_pa(scene.measurement.sensitivity_dbfs);
+  EXPECT_NEAR(20.0 * std::log10(rms_of_full_scale), -32.0, 1e-6);
+  EXPECT_NEAR(scene.noise_pa / full_scale_pa(scene.measurement.sensitivity_dbfs), noise_before, 1e-12);
+  scene.tones.clear();
+  EXPECT_THROW(set_level(scene, -32.0), ConfigError);
+}
+
+TEST(ErrorBench, NominalChainAgreesWithItselfAndWithTheTrueField) {
+  const test::TemporaryFolder folder;
+  write_small_scene(folder.path());
+  ErrorBenchOptions options;
+  options.scenes = folder.path();
+  options.only = {"D1"};
+  options.with_curve = false;
+  const ErrorReport report = bench_errors(options);
+  ASSERT_EQ(report.scenes.size(), 2U);
+  for (const SceneErrors& scene : report.scenes) {
+    const ErrorRow& nominal = scene.rows.front();
+    ASSERT_EQ(nominal.problem, "");
+    EXPECT_EQ(nominal.variant.kind, FrontEndKind::kDecimatedFft);
+    EXPECT_EQ(nominal.to_nominal.rmsre, 0.0);
+    // The modulators' noise at -32 dBFS is near 0.01 % of the tone; a wrong phase or scale would be 100 %.
+    EXPECT_LT(nominal.spectral_error, 2e-3) << scene.order;
+    EXPECT_GT(nominal.spectral_error, 0.0);
+    EXPECT_LT(nominal.to_truth.rmsre, 0.02) << scene.order;
+    EXPECT_GT(nominal.to_truth.rmsre, 0.0) << scene.order;
+    // Normalised metrics do not see scales and signs; this one does.
+    EXPECT_LT(nominal.to_truth.relative_l2, 0.01);
+    EXPECT_GT(scene.peak_full_scale, 0.01);
+    EXPECT_LT(scene.peak_full_scale, 0.5);
+  }
+  EXPECT_NE(report.scenes[0].rows[0].spectral_error, report.scenes[1].rows[0].spectral_error);
+  const nlohmann::json json = nlohmann::json::parse(to_json_text(report));
+  EXPECT_EQ(json.at("scenes").size(), 2U);
+  EXPECT_EQ(json.at("scenes").at(1).at("modulator_order"), 4);
+  EXPECT_EQ(json.at("scenes").at(0).at("front_ends").at(0).at("to_nominal").at("rmsre"), 0.0);
+  EXPECT_EQ(write_pictures(report, folder / "pictures").size(), 2U);
+  EXPECT_TRUE(std::filesystem::exists(folder / "pictures/bench_d1_piston_order2_-32dbfs.png"));
+}
+
+TEST(ErrorBench, RunsAsACommand) {
+  const test::TemporaryFolder folder;
+  write_small_scene(folder.path());
+  const auto run = test::run_nearfield("bench errors --only D1 --order 2 --no-curve --scenes " + folder.path() +
+                                       " --json " + folder / "e.json" + " --png " + folder / "p");
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  std::ifstream file(folder / "e.json");
+  EXPECT_EQ(nlohmann::json::parse(file).at("scenes").size(), 1U);
+  EXPECT_NE(run.output.find("D1 piston"), std::string::npos);
+}
+
+TEST(ErrorBench, RefusesASceneThatIsTooShort) {
+  const test::TemporaryFolder folder;
+  write_text(std::filesystem::path(folder.path()) / "bench_d1_piston.yaml",
+             "version: 1\narray: {rows: 4, columns: 4}\nduration_s: 0.01\nsources:\n"
+             "  - {kind: piston, frequency_hz: 1007.080078125, x_m: 0, y_m: 0, radius_m: 0.03, velocity_m_s: 0.01}\n");
+  ErrorBenchOptions options;
+  options.scenes = folder.path();
+  options.only = {"D1"};
+  EXPECT_THROW(bench_errors(options), ConfigError);
+}
+
+TEST(ThesisErrors, AreThoseOfTheCaptions) {
+  for (const Variant& variant : variants()) {
+    const ThesisErrors errors = thesis_errors(variant, kThesisScenes[3]);
+    if (variant.thesis == "basic averaging") {
+      EXPECT_EQ(errors.rmsre, 19.2);
+      EXPECT_EQ(errors.nsad, 7.1);
+    } else if (variant.thesis == "exact Walsh-Fourier") {
+      EXPECT_EQ(errors.rmsre, 8.4);
+    } else if (variant.thesis == "nominal") {
+      EXPECT_TRUE(std::isnan(errors.rmsre));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nearfield::bench

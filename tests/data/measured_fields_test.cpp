@@ -80,8 +80,7 @@ std::vector<double> shell_ncc(const std::string& name, double cutoff_rad_per_m, 
 }
 
 // No cut-off is given: the default rule (30 dB over the standoff) knows nothing of the truth. 0.86 is the gate;
-// an independent float64 script reaches 0.87 with a fixed cut-off, and 80 rad/m, chosen on the truth, would reach
-// 0.895.
+// an independent float64 script reaches 0.87 with a fixed cut-off.
 TEST(FreePlate, NormalVelocityAt548Hz) {
   const test::TemporaryFolder folder;
   const auto images = replayed_velocity(data("plate_free_548hz.h5"), "", folder);

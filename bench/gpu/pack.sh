@@ -7,7 +7,10 @@ folder=${1:-.carry}
 binaries=build/release/bin
 rm -rf "$folder"
 mkdir -p "$folder/bin" "$folder/lib" "$folder/data"
-cp "$binaries"/nearfield "$binaries"/*_tests "$folder/bin"
+cp "$binaries"/nearfield "$folder/bin"
+for tests in cl frontend imaging accuracy data cli; do # those that use the device
+  cp "$binaries/${tests}_tests" "$folder/bin"
+done
 strip "$folder"/bin/*
 # Everything but glibc, the compiler's runtime and the OpenCL loader, which that machine has.
 ldd "$folder"/bin/* | awk '/=> \//{print $3}' | sort -u |

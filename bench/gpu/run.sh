@@ -12,7 +12,7 @@ mkdir -p "$built/build/release/bin" "$built/.." && cp "$folder"/bin/* "$built/bu
 mkdir -p "$built/../shared" && cp -r "$folder/data" "$built/../shared/"
 "$folder/bin/nearfield" devices
 failed=0
-for tests in cl frontend imaging data cli; do
+for tests in cl frontend imaging accuracy data cli; do
   timeout 240 "$built/build/release/bin/${tests}_tests" >"$out/$tests.log" 2>&1 || failed=1
   echo "== $tests: $(grep -E '^\[  (PASSED|FAILED)' "$out/$tests.log" | tr '\n' ' ')"
   grep -hE 'engines differ|NCC|mean error' "$out/$tests.log"
@@ -25,4 +25,8 @@ done
 worst = json.load(sys.stdin)["overall"]["metrics"]["relative_l2"]["worst"]
 print("PoCL against GPU: worst relative L2", worst)
 sys.exit(not worst <= 1e-3)' || failed=1
+"$folder/bin/nearfield" bench frontends --n 1,2,3,5,10,20,30,50 --most-seconds 1 --json "$out/frontends.json" \
+  >"$out/frontends.txt" 2>&1 || failed=1
+"$folder/bin/nearfield" bench errors --json "$out/errors.json" >"$out/errors.txt" 2>&1 || failed=1
+cat "$out/frontends.txt" "$out/errors.txt"
 exit $failed

@@ -92,9 +92,11 @@ static uint rademacher_product(uint index) {
          ((index & 16u) != 0u ? 0xFFFF0000u : 0u);
 }
 
-__kernel __attribute__((reqd_work_group_size(LANES, SLICES, 1))) void walsh_sums(
-    __global const uint* restrict packed, __global const uint* restrict walsh, __global int* restrict sums,
-    const uint first_slot, const uint slots) {
+__kernel __attribute__((reqd_work_group_size(LANES, SLICES, 1))) void walsh_sums(__global const uint* restrict packed,
+                                                                                 __global const uint* restrict walsh,
+                                                                                 __global int* restrict sums,
+                                                                                 const uint first_slot,
+                                                                                 const uint slots) {
   __local int slice_ones[SLICES][FUNCTION_TILE][LANES];
   const uint lane = get_local_id(0);
   const uint slice = get_local_id(1);
@@ -155,9 +157,11 @@ __kernel __attribute__((reqd_work_group_size(LANES, SLICES, 1))) void combine(
   }
 }
 
-__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void folded_sums(
-    __global const uint* restrict packed, __constant uint* mask, __global const float4* restrict weight,
-    __global float4* restrict partial, const uint first_slot, const uint slots) {
+__kernel __attribute__((reqd_work_group_size(64, 1, 1))) void folded_sums(__global const uint* restrict packed,
+                                                                          __constant uint* mask,
+                                                                          __global const float4* restrict weight,
+                                                                          __global float4* restrict partial,
+                                                                          const uint first_slot, const uint slots) {
   const uint channel = get_global_id(0);
   const uint block = get_global_id(1);
   const uint first_pair = get_global_id(2) * PAIR_TILE;

@@ -32,7 +32,12 @@ std::vector<float> pattern_matrix(std::size_t rows, std::size_t columns) {
 }  // namespace
 
 RealGemm::RealGemm(const Device& device, std::size_t rows, std::size_t columns, std::size_t inner, std::string stage)
-    : rows_(rows), columns_(columns), inner_(inner), stage_(std::move(stage)), queue_(device.queue()), recorder_(device.shared_recorder()) {
+    : rows_(rows),
+      columns_(columns),
+      inner_(inner),
+      stage_(std::move(stage)),
+      queue_(device.queue()),
+      recorder_(device.shared_recorder()) {
   // Offsets of 1 stand for parts: whatever is not a whole matrix needs the most room.
   std::size_t bytes = 0;
   cl_command_queue queue = queue_();
@@ -50,11 +55,11 @@ void RealGemm::enqueue(const Buffer<float>& a, const Buffer<float>& b, const Buf
     recorder_->start_group(queue_);  // a product may be several kernels
   }
   ::cl::Event* event = event_of(recorder_.get(), stage_, "gemm");
-  check(
-      clblast::Gemm<float>(kLayout, kAsIs, kAsIs, rows_, columns_, part.inner, 1.0F, a.raw()(), part.first_column_of_a,
-                           inner_, b.raw()(), part.first_row_of_b * columns_, columns_, part.accumulate ? 1.0F : 0.0F,
-                           c.raw()(), 0, columns_, &queue, event == nullptr ? nullptr : &(*event)(), has_scratch_ ? scratch_.raw()() : nullptr),
-      stage_, "Gemm");
+  check(clblast::Gemm<float>(kLayout, kAsIs, kAsIs, rows_, columns_, part.inner, 1.0F, a.raw()(),
+                             part.first_column_of_a, inner_, b.raw()(), part.first_row_of_b * columns_, columns_,
+                             part.accumulate ? 1.0F : 0.0F, c.raw()(), 0, columns_, &queue,
+                             event == nullptr ? nullptr : &(*event)(), has_scratch_ ? scratch_.raw()() : nullptr),
+        stage_, "Gemm");
 }
 
 /// Both parts of a product that is cut in two, some of its values.

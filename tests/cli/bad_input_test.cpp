@@ -35,7 +35,7 @@ class BadInput : public testing::Test {
   }
   void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
   std::string capture(std::uint64_t bit_times = 32 * 128) {
-    const std::string path = folder_ / "capture.h5";
+    std::string path = folder_ / "capture.h5";
     test::write_random_capture(path, bit_times);
     return path;
   }

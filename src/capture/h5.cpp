@@ -70,10 +70,10 @@ herr_t collect_reason(unsigned /*depth*/, const H5E_error2_t* error, void* targe
 }  // namespace
 
 void quiet() {
-  static const bool kept = keep_library_from_closing_at_exit();
-  thread_local const bool stopped = stop_printing();
-  static_cast<void>(kept);
-  static_cast<void>(stopped);
+  static const bool kKept = keep_library_from_closing_at_exit();
+  thread_local const bool kStopped = stop_printing();
+  static_cast<void>(kKept);
+  static_cast<void>(kStopped);
 }
 
 std::string text_of(const Shape& shape) {

@@ -253,7 +253,7 @@ class GemmStage : public DotStage {
 }  // namespace
 
 std::string name_of(const DotVariant& variant) {
-  const std::string name(name_of(variant.kernel));
+  std::string name(name_of(variant.kernel));
   switch (variant.kernel) {
     case DotKernel::kTiled:
       return variant.parts == 1 ? name : fmt::format("{} in {} parts", name, variant.parts);

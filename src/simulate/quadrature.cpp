@@ -53,9 +53,9 @@ std::vector<std::vector<GaussNode>> make_rules() {
 }  // namespace
 
 std::span<const GaussNode> gauss_rule(double phase_rad) {
-  static const std::vector<std::vector<GaussNode>> rules = make_rules();
-  const double extra = std::clamp(std::ceil(phase_rad / 2), 0.0, static_cast<double>(rules.size() - 1));
-  return rules[static_cast<std::size_t>(extra)];
+  static const std::vector<std::vector<GaussNode>> kRules = make_rules();
+  const double extra = std::clamp(std::ceil(phase_rad / 2), 0.0, static_cast<double>(kRules.size() - 1));
+  return kRules[static_cast<std::size_t>(extra)];
 }
 
 }  // namespace nearfield

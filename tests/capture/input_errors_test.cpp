@@ -13,7 +13,7 @@ struct Reader {
 };
 
 const std::vector<Reader>& readers() {
-  static const std::vector<Reader> table{
+  static const std::vector<Reader> kTable{
       {"capture", [](const std::filesystem::path& path) { const CaptureReader reader(path); }},
       {"time data", [](const std::filesystem::path& path) { const TimeDataReader reader(path); }},
       {"spectra", [](const std::filesystem::path& path) { (void)read_spectra(path); }},
@@ -21,7 +21,7 @@ const std::vector<Reader>& readers() {
       {"calibration", [](const std::filesystem::path& path) { (void)read_calibration(path); }},
       {"detect_file_kind", [](const std::filesystem::path& path) { (void)detect_file_kind(path); }},
       {"describe_file", [](const std::filesystem::path& path) { (void)describe_file(path); }}};
-  return table;
+  return kTable;
 }
 
 void expect_errors(const std::filesystem::path& path, const std::string& start, const std::string& part) {

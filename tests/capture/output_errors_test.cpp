@@ -62,7 +62,7 @@ void write_images(const std::filesystem::path& path) {
 /// All writers, each with more than 64 KiB.
 const std::vector<Writer>& writers() {
   constexpr std::size_t kFrames = 1000;
-  static const std::vector<Writer> table{
+  static const std::vector<Writer> kTable{
       {"capture", write_capture},
       {"short capture", write_short_capture},
       {"images", write_images},
@@ -80,7 +80,7 @@ const std::vector<Writer>& writers() {
                                   .frequencies_hz = std::vector<double>(kFrames, 500.0),
                                   .gains = random_complex(kFrames * 15, 1)});
        }}};
-  return table;
+  return kTable;
 }
 
 TEST(Output, EveryWriterWrites) {

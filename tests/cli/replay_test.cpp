@@ -42,7 +42,7 @@ std::size_t peak_index(const std::vector<std::complex<float>>& image) {
 /// A 32 x 32 scene in the camera's own layout: one monopole just behind the surface under a known microphone.
 std::string monopole_scene(int row, int column, const test::TemporaryFolder& folder) {
   const ArrayGeometry geometry;
-  const std::string scene = folder / "scene.yaml";
+  std::string scene = folder / "scene.yaml";
   std::ofstream(scene) << "version: 1\nstandoff_m: 0.03\nduration_s: 0.0221\nseed: 3\nsources:\n  - {kind: monopole, "
                        << "frequency_hz: 2014.16015625, x_m: " << geometry.x_m(column) << ", y_m: " << geometry.y_m(row)
                        << ", z_m: -0.01, volume_velocity_m3_s: 1.0e-4}\n";

@@ -319,7 +319,7 @@ TEST_P(PopcountExpansion, StaysWithinItsBound) {
     if (channel != 0) {
       return (generator() & 1U) != 0;
     }
-    const double centre = static_cast<double>(time / 32) * 32.0 + 15.5;
+    const double centre = static_cast<double>(time - time % 32) + 15.5;
     const ComplexD turn = std::polar(1.0, -2.0 * kPi * frequency_hz / kBitRateHz * centre);
     const ComplexD left_out = turn * std::pow(ComplexD(0.0, -1.0), order + 1);
     return left_out.real() * gram_polynomial(order + 1, static_cast<double>(time % 32)) > 0.0;

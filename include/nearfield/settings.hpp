@@ -16,6 +16,8 @@ enum class DotKernel { kAuto, kPlain, kMirrored, kFourOutput, kTiled, kGemm };
 enum class WordTransform { kDot, kFft };
 /// How `walsh_fourier` gets its Walsh coefficients.
 enum class WalshVariant { kPrecomputed, kComputed, kFast };
+/// Whether spectra are running sums of hops; kAuto: where that costs less.
+enum class Incremental { kAuto, kAlways, kNever };
 enum class WindowKind { kHann, kNone };
 enum class Quantity { kPressure, kNormalVelocity };
 enum class Extrapolation { kPlpbp, kLpbp, kEdge, kZero };
@@ -31,6 +33,7 @@ std::string_view name_of(FrontEndKind kind);
 std::string_view name_of(DotKernel kernel);
 std::string_view name_of(WordTransform transform);
 std::string_view name_of(WalshVariant variant);
+std::string_view name_of(Incremental incremental);
 std::string_view name_of(WindowKind kind);
 std::string_view name_of(Quantity quantity);
 std::string_view name_of(Extrapolation method);
@@ -73,6 +76,7 @@ struct FrontEndSettings {
   std::vector<double> frequencies_hz = {1007.08, 2014.16};
   bool remove_dc =
       true;  ///< fits and removes each window's constant, so that an offset does not leak into low frequencies
+  Incremental incremental = Incremental::kAuto;
   DotKernel dot_kernel = DotKernel::kAuto;
   PopcountSettings popcount;
   WalshFourierSettings walsh_fourier;

@@ -1,15 +1,9 @@
 // Front end popcount: spectra straight from packed one-bit words, through the moments of each word's bits.
 //
-// Formulas, s_i = +1 for bit 1 and -1 for bit 0 at place i = 0..31 of a word, P = popcount(word):
-//   m0 = sum s_i                           = 2 P - 32                               (Oznaya Angeles 2014, eq. 6.2)
-//   m1 = sum (i - 31/2) s_i                = 2 sum_k 2^k popcount(word & mask_k) - 31 P,    mask_k: bit k of i is set
-//   m2 = sum ((i - 31/2)^2 - 341/4) s_i    = 2 sum_{k<l} 2^{k+l} popcount(word & same_kl) - 310 P,
-//        same_kl: bits k and l of i are equal; for i - 31/2 = 1/2 sum 2^k r_k with r_k = +-1, whose square is
-//        341/4 + 1/2 sum_{k<l} 2^{k+l} r_k r_l
+// Formulas, moments m_q of a word as in kernels/common/moments.cl:
 //   word_sums, sum_slices   spectra[f] = sum_word sum_q C_q[f][word] m_q[word]
 //   moment_lines, combine   the same from the FFT X_q of each moment's sequence: of the bins b = k-1, k, k+1, 0, 1
 //        spectra[f] = sum_q sum_b direct[f][q][b] X_q[b] + mirrored[f][q][b] conj(X_q[b])
-// The polynomials are orthogonal on 0..31, so orders do not share coefficients. |m0| <= 32, |m1| <= 256, |m2| <= 2100.
 // Clipping: a block of 8 words (256 bits), counted from the window's first, with |sum m0| >= CLIP_SUM.
 //
 // Buffers:
@@ -77,31 +71,6 @@
 #define TILE 32
 #define BINS (WINDOW / 2 + 1)
 #define USED_BINS 5
-
-#define MASK_0 0xAAAAAAAAu
-#define MASK_1 0xCCCCCCCCu
-#define MASK_2 0xF0F0F0F0u
-#define MASK_3 0xFF00FF00u
-#define MASK_4 0xFFFF0000u
-#define ONES(word, mask) ((int)popcount((word) & (mask)))
-#define ONES_SAME(word, mask_k, mask_l) ONES(word, ~((mask_k) ^ (mask_l)))
-
-static int sign_sum(const uint word) { return 2 * (int)popcount(word) - 32; }
-
-static int first_moment(const uint word) {
-  const int sum = ONES(word, MASK_0) + 2 * ONES(word, MASK_1) + 4 * ONES(word, MASK_2) + 8 * ONES(word, MASK_3) +
-                  16 * ONES(word, MASK_4);
-  return 2 * sum - 31 * (int)popcount(word);
-}
-
-static int second_moment(const uint word) {
-  const int sum = 2 * ONES_SAME(word, MASK_0, MASK_1) + 4 * ONES_SAME(word, MASK_0, MASK_2) +
-                  8 * (ONES_SAME(word, MASK_0, MASK_3) + ONES_SAME(word, MASK_1, MASK_2)) +
-                  16 * (ONES_SAME(word, MASK_0, MASK_4) + ONES_SAME(word, MASK_1, MASK_3)) +
-                  32 * (ONES_SAME(word, MASK_1, MASK_4) + ONES_SAME(word, MASK_2, MASK_3)) +
-                  64 * ONES_SAME(word, MASK_2, MASK_4) + 128 * ONES_SAME(word, MASK_3, MASK_4);
-  return 2 * sum - 310 * (int)popcount(word);
-}
 
 static uint slot_of(const uint first_slot, const uint word, const uint slots) {
   const uint slot = first_slot + word;

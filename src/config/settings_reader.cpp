@@ -145,6 +145,8 @@ void SettingsReader::read_front_end(YamlMap map) {
       {FrontEndKind::kDecimatedFft, FrontEndKind::kDotProduct, FrontEndKind::kPopcount, FrontEndKind::kWalshFourier},
       front_end.kind);
   take(map, "remove_dc", map.boolean("remove_dc"), front_end.remove_dc);
+  take_choice(map, "incremental", {Incremental::kAuto, Incremental::kAlways, Incremental::kNever},
+              front_end.incremental);
   take_choice(map, "dot_kernel",
               {DotKernel::kAuto, DotKernel::kPlain, DotKernel::kMirrored, DotKernel::kFourOutput, DotKernel::kTiled,
                DotKernel::kGemm},

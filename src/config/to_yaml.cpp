@@ -70,6 +70,7 @@ std::string front_end_section(const FrontEndSettings& front_end) {
       "  hop_samples: {}\n"
       "  frequencies_hz: {}\n"
       "  remove_dc: {}\n"
+      "  incremental: {}\n"
       "  dot_kernel: {}\n"
       "  popcount:\n"
       "    order: {}\n"
@@ -79,9 +80,10 @@ std::string front_end_section(const FrontEndSettings& front_end) {
       "    coefficients: {}\n"
       "    threshold: {}\n",
       name_of(front_end.kind), name_of(front_end.window), front_end.decimation, front_end.window_samples,
-      front_end.hop_samples, list(front_end.frequencies_hz), front_end.remove_dc, name_of(front_end.dot_kernel),
-      front_end.popcount.order, name_of(front_end.popcount.transform), name_of(front_end.walsh_fourier.variant),
-      front_end.walsh_fourier.coefficients, front_end.walsh_fourier.threshold);
+      front_end.hop_samples, list(front_end.frequencies_hz), front_end.remove_dc, name_of(front_end.incremental),
+      name_of(front_end.dot_kernel), front_end.popcount.order, name_of(front_end.popcount.transform),
+      name_of(front_end.walsh_fourier.variant), front_end.walsh_fourier.coefficients,
+      front_end.walsh_fourier.threshold);
 }
 
 std::string holography_section(const HolographySettings& holography) {

@@ -66,6 +66,18 @@ std::string_view name_of(Extrapolation method) {
   return "?";
 }
 
+std::string_view name_of(Incremental incremental) {
+  switch (incremental) {
+    case Incremental::kAuto:
+      return "auto";
+    case Incremental::kAlways:
+      return "always";
+    case Incremental::kNever:
+      return "never";
+  }
+  return "?";
+}
+
 std::string_view name_of(FilterKind kind) {
   switch (kind) {
     case FilterKind::kCos:

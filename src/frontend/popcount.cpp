@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "frontend/popcount_coefficients.hpp"
+#include "frontend/running_popcount.hpp"
 #include "frontend/spectral_bins.hpp"
 #include "nearfield/frame.hpp"
 
@@ -121,7 +122,7 @@ std::vector<float> fft_weights(const FrontEndPlan& plan, const std::vector<std::
 ocl::Program build(const ocl::Device& device, const FrontEndPlan& plan) {
   const DotShape shape = dot_shape(plan);
   const int clip_sum = static_cast<int>(std::ceil(kClipLevel * kClipBlockWords * kBitsPerWord));
-  return device.build(kStage, {"common/complex.cl", "frontend/popcount.cl"},
+  return device.build(kStage, {"common/complex.cl", "common/moments.cl", "frontend/popcount.cl"},
                       {{"CHANNELS", fmt::format("{}", plan.geometry.channels())},
                        {"WINDOW", fmt::format("{}", plan.settings.window_samples)},
                        {"ORDER", fmt::format("{}", plan.settings.popcount.order)},
@@ -131,6 +132,14 @@ ocl::Program build(const ocl::Device& device, const FrontEndPlan& plan) {
                        {"SLICES", fmt::format("{}", shape.slices)},
                        {"CLIP_SUM", fmt::format("{}", clip_sum)},
                        {"FLAG_CLIPPED", fmt::format("{}u", static_cast<std::uint32_t>(kFlagClipped))}});
+}
+
+bool runs_along(const ocl::Device& device, const FrontEndPlan& plan) {
+  if (plan.settings.incremental == Incremental::kAuto) {
+    return plan.settings.popcount.transform == WordTransform::kDot &&
+           is_worth_running(RunningPopcount::running_plan(plan), device.info());
+  }
+  return plan.settings.incremental == Incremental::kAlways;
 }
 
 }  // namespace
@@ -145,6 +154,11 @@ void validate_popcount(const FrontEndPlan& plan) {
   const int order = plan.settings.popcount.order;
   if (order < 0 || order > kMaxMomentOrder) {
     problems.push_back(fmt::format("front_end.popcount.order: expected 0 to {}, found {}", kMaxMomentOrder, order));
+  }
+  if (plan.settings.incremental == Incremental::kAlways && plan.settings.popcount.transform == WordTransform::kFft) {
+    problems.emplace_back(
+        "front_end.incremental: running sums have no use for popcount.transform fft, which takes whole windows; "
+        "expected auto or never, or transform: dot");
   }
   if (!problems.empty()) {
     throw ConfigError(fmt::format("{}", fmt::join(problems, "\n")));
@@ -267,6 +281,9 @@ void Popcount::enqueue_fft(std::uint32_t first_slot, const ocl::Buffer<std::comp
 
 std::unique_ptr<FrontEnd> make_popcount(const ocl::Device& device, const FrontEndPlan& plan) {
   validate_popcount(plan);
+  if (runs_along(device, plan)) {
+    return std::make_unique<RunningPopcount>(device, plan);
+  }
   return std::make_unique<Popcount>(device, plan);
 }
 

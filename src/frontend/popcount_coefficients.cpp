@@ -78,7 +78,7 @@ std::vector<Complex> projections(const WordExpansion& expansion) {
 }
 
 /// Half the sum of the projections' moments of e^{jwt}.
-Complex half_response(const WordExpansion& expansion, const std::vector<Complex>& coefficients) {
+Complex half_response_of(const WordExpansion& expansion, const std::vector<Complex>& coefficients) {
   const auto words = static_cast<std::size_t>(expansion.words);
   const double radians = expansion.vector.radians_per_step;
   Complex sum = 0.0;
@@ -94,9 +94,21 @@ Complex half_response(const WordExpansion& expansion, const std::vector<Complex>
 
 }  // namespace
 
+std::complex<double> half_response(const WordExpansion& expansion) {
+  return half_response_of(expansion, projections(expansion));
+}
+
+std::vector<std::complex<double>> exponential_coefficients(double radians_per_bit, int order) {
+  std::vector<Complex> values;
+  for (int q = 0; q <= order; ++q) {
+    values.push_back(word_response(q, -radians_per_bit) / squared_norm(q));
+  }
+  return values;
+}
+
 std::vector<std::complex<double>> word_coefficients(const WordExpansion& expansion) {
   std::vector<Complex> values = projections(expansion);
-  const Complex response = half_response(expansion, values);
+  const Complex response = half_response_of(expansion, values);
   for (Complex& value : values) {
     value /= response;
   }
@@ -108,7 +120,7 @@ std::vector<std::array<BinWeight, kUsedBins>> bin_weights(const WordExpansion& e
   const int last = expansion.words / 2;
   const std::array<int, kUsedBins> used = {middle - 1, middle, std::min(middle + 1, last), 0, 1};
   const double bin_radians = 2.0 * std::numbers::pi / (static_cast<double>(kBitsPerWord) * expansion.words);
-  const Complex response = half_response(expansion, projections(expansion));
+  const Complex response = half_response(expansion);
   std::vector<std::array<BinWeight, kUsedBins>> weights(static_cast<std::size_t>(expansion.order + 1));
   // sum_t s(t) e^{-j (index) t} of an exponential of the analysis, weighted, as a bin of the moments' transforms.
   const auto add = [&](int index, const Complex& weight) {

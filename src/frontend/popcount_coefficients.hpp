@@ -26,6 +26,12 @@ struct WordExpansion {
 /// that this tone gives 2, as it does by the vector itself.
 std::vector<std::complex<double>> word_coefficients(const WordExpansion& expansion);
 
+/// Half the sum of the projections' moments of e^{jwt}: what word_coefficients() divides by.
+std::complex<double> half_response(const WordExpansion& expansion);
+
+/// [q]: factors of a word's moments whose sum approximates sum_i e^{-j radians_per_bit i} s_i, i = 0 .. 31.
+std::vector<std::complex<double>> exponential_coefficients(double radians_per_bit, int order);
+
 /// Number of bins of the moments' transforms that one frequency's spectrum is made of: k - 1, k, k + 1, 0, 1.
 inline constexpr std::size_t kUsedBins = 5;
 

@@ -1,0 +1,169 @@
+// Running sums: the spectra of a window that moves on block by block, at a cost that does not depend on its length.
+//
+// Formulas, for signals s(t), the window's first time t0 and its length N, b = 2 pi / N:
+//   B_k[block] = round(S sum_{t in block} s(t) e^{-j w_k t})     once a block, with t counted from the stream's start
+//   R_k        = sum of B_k over the window's blocks             each move adds the new blocks, subtracts the old ones
+//   Y_k        = e^{j w_k t0} R_k
+//   X = 1/2 Y(w) - 1/4 (Y(w - b) + Y(w + b)),   D = 1/2 Y(0) - 1/2 Re Y(b)         hann; X = Y(w), D = Y(0) without
+//   spectrum = forward X + image conj(X) + constant D               (the analysis vector of src/frontend/analysis.hpp)
+// B and R are integers: what was added is subtracted to the last bit, so rounding never builds up; R is the same
+// whether summed anew or moved a million times. The phases w_k t are integers too, in turns times 2^64, and wrap.
+//
+// Buffers:
+//   sums       int2  [slot][term][lane], lane fastest, a ring of blocks: per frequency w (and w - b, w + b with a
+//              hann window), then 0 (and b) where offsets are removed, then one that tells clipping: x runs that
+//              clipped, y the sum of signs. TERMS of them and the last.
+//   steps      ulong [term], turns a word times 2^64
+//   weights    float2 [frequency][3]: forward, image, constant, pascal
+//   channel_of int   [lane] -> channel, or -1 for a spare one
+//   is_alive   uint  [lane], 0 where clipping does not count
+//   state      int2  [frequency][FREQUENCY_TERMS + OFFSET_TERMS + 1][lane], R and the clipping
+//   spectra    float2 [frequency][channel], channel fastest, pascal peak
+//   status     uint  [4], word 0 gathers the flags of the frame
+//   oldest, newest  slots of the first block that leaves and of the first that comes; slots in the ring
+//   moves      blocks that leave and come; with `anew` none leaves and `moves` is the window's length
+//   newest_block  of the stream, of `newest`; runs of RUN_BLOCKS blocks tell clipping where a block is too short
+//   first_word    of the window
+// Launch: local (64, 1), global (LANES rounded up to 64, frequencies).
+
+// Lanes of the ring: wire positions or channels.
+#ifndef LANES
+#define LANES 1024
+#endif
+// Microphones.
+#ifndef CHANNELS
+#define CHANNELS 1024
+#endif
+// Frequencies of the plan.
+#ifndef FREQUENCIES
+#define FREQUENCIES 2
+#endif
+// Terms a frequency: 3 with a hann window, 1 without.
+#ifndef FREQUENCY_TERMS
+#define FREQUENCY_TERMS 3
+#endif
+// Terms of the offset: 2 with a hann window, 1 without, 0 where offsets stay.
+#ifndef OFFSET_TERMS
+#define OFFSET_TERMS 2
+#endif
+// Blocks of a run that tells clipping; 1 when blocks tell it themselves.
+#ifndef RUN_BLOCKS
+#define RUN_BLOCKS 1
+#endif
+// Sum of a run's signs from which on it counts as clipped, where RUN_BLOCKS > 1.
+#ifndef RUN_CLIP_SUM
+#define RUN_CLIP_SUM 244
+#endif
+// What a clipped frame's flags gain (FrameFlag of frame.hpp).
+#ifndef FLAG_CLIPPED
+#define FLAG_CLIPPED 32u
+#endif
+
+#define TERMS (FREQUENCIES * FREQUENCY_TERMS + OFFSET_TERMS)
+#define OWN_TERMS (FREQUENCY_TERMS + OFFSET_TERMS)
+#define SLIDE_GROUP 64
+
+// e^{j 2 pi turns}, of turns times 2^64.
+static float2 phasor(const ulong turns) {
+  const float half_turns = (float)as_int((uint)(turns >> 32)) * 0x1p-31f;
+  return (float2)(cospi(half_turns), sinpi(half_turns));
+}
+
+static uint next_slot(const uint slot, const uint slots) { return slot + 1 == slots ? 0 : slot + 1; }
+
+// The ring's term of a frequency's own term i.
+static uint ring_term(const uint frequency, const uint i) {
+  return i < FREQUENCY_TERMS ? frequency * FREQUENCY_TERMS + i : FREQUENCIES * FREQUENCY_TERMS + (i - FREQUENCY_TERMS);
+}
+
+static float2 spectrum_of(const int2* sums, __global const ulong* restrict steps,
+                          __global const float2* restrict weights, const uint frequency, const ulong first_word) {
+  float2 y[OWN_TERMS];
+#pragma unroll
+  for (uint i = 0; i < OWN_TERMS; ++i) {
+    y[i] = complex_multiply((float2)((float)sums[i].x, (float)sums[i].y),
+                            phasor(steps[ring_term(frequency, i)] * first_word));
+  }
+#if FREQUENCY_TERMS == 3
+  const float2 x = 0.5f * y[0] - 0.25f * (y[1] + y[2]);
+#else
+  const float2 x = y[0];
+#endif
+  float2 value = complex_multiply(weights[3 * frequency], x);
+#if OFFSET_TERMS > 0
+#if OFFSET_TERMS == 2
+  const float offset = 0.5f * y[FREQUENCY_TERMS].x - 0.5f * y[FREQUENCY_TERMS + 1].x;
+#else
+  const float offset = y[FREQUENCY_TERMS].x;
+#endif
+  value += complex_multiply(weights[3 * frequency + 1], (float2)(x.x, -x.y)) + weights[3 * frequency + 2] * offset;
+#endif
+  return value;
+}
+
+// Adds a block's signs to the run that it belongs to; returns the runs that clipped in it, and leaves them in the ring
+// for the time when the block leaves.
+static int clipped_runs(__global int2* entry, const uint alive, const ulong block, int* run) {
+#if RUN_BLOCKS > 1
+  *run += entry->y;
+  const int ends = (block + 1) % RUN_BLOCKS == 0;
+  const int clipped = ends && alive != 0u && abs(*run) >= RUN_CLIP_SUM;
+  *run = ends ? 0 : *run;
+  entry->x = clipped;
+  return clipped;
+#else
+  return entry->x;
+#endif
+}
+
+__kernel __attribute__((reqd_work_group_size(SLIDE_GROUP, 1, 1))) void slide(
+    __global int2* restrict sums, __global const ulong* restrict steps, __global const float2* restrict weights,
+    __global const int* restrict channel_of, __global const uint* restrict is_alive, __global int2* restrict state,
+    __global float2* restrict spectra, __global uint* restrict status, const uint oldest, const uint newest,
+    const uint slots, const uint moves, const uint anew, const ulong newest_block, const ulong first_word) {
+  const uint lane = get_global_id(0);
+  const uint frequency = get_global_id(1);
+  if (lane >= LANES) {
+    return;
+  }
+  __global int2* own = state + (size_t)frequency * (OWN_TERMS + 1) * LANES + lane;
+  int2 totals[OWN_TERMS];
+#pragma unroll
+  for (uint i = 0; i < OWN_TERMS; ++i) {
+    totals[i] = anew ? (int2)(0, 0) : own[i * LANES];
+  }
+  int2 clipping = anew ? (int2)(0, 0) : own[OWN_TERMS * LANES];  // x: clipped runs in the window, y: the run at hand
+
+  uint from = oldest;
+  uint to = newest;
+  for (uint move = 0; move < moves; ++move) {
+    __global const int2* restrict leaving = sums + (size_t)from * (TERMS + 1) * LANES + lane;
+    __global int2* restrict coming = sums + (size_t)to * (TERMS + 1) * LANES + lane;
+#pragma unroll
+    for (uint i = 0; i < OWN_TERMS; ++i) {
+      const size_t term = (size_t)ring_term(frequency, i) * LANES;
+      totals[i] += anew ? coming[term] : coming[term] - leaving[term];
+    }
+    if (frequency == 0) {
+      clipping.x -= anew ? 0 : leaving[(size_t)TERMS * LANES].x;
+      int run = clipping.y;
+      clipping.x += clipped_runs(coming + (size_t)TERMS * LANES, is_alive[lane], newest_block + move, &run);
+      clipping.y = run;
+    }
+    from = next_slot(from, slots);
+    to = next_slot(to, slots);
+  }
+
+#pragma unroll
+  for (uint i = 0; i < OWN_TERMS; ++i) {
+    own[i * LANES] = totals[i];
+  }
+  own[OWN_TERMS * LANES] = clipping;
+  const int channel = channel_of[lane];
+  if (channel >= 0) {
+    spectra[(size_t)frequency * CHANNELS + channel] = spectrum_of(totals, steps, weights, frequency, first_word);
+    if (frequency == 0 && clipping.x > 0) {
+      atomic_or(&status[0], FLAG_CLIPPED);
+    }
+  }
+}

@@ -1,0 +1,175 @@
+#include "frontend/running_popcount.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "frontend/popcount_coefficients.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::string_view kStage = "front_end/popcount";
+constexpr std::size_t kTileWords = 32;
+constexpr std::size_t kMostRowTerms = 8;
+constexpr std::size_t kRowsOfGpu = 16;
+constexpr std::size_t kRowsOfCpu = 4;
+constexpr int kClipRunWords = 8;
+constexpr double kClipLevel = 0.95;
+
+std::size_t quotient_up(std::size_t value, std::size_t step) { return (value + step - 1) / step; }
+
+double radians_per_bit(const FrontEndPlan& plan, double frequency_hz) {
+  return 2.0 * std::numbers::pi * frequency_hz / (plan.sample_rate_hz * kBitsPerWord);
+}
+
+/// Of a block's word and term, [word][term][q], times the integer scale.
+std::vector<std::complex<float>> block_coefficients(const RunningPlan& plan, int order) {
+  std::vector<std::complex<float>> values;
+  const std::vector<double> term_radians = plan.term_radians();
+  for (std::size_t word = 0; word < plan.block_words(); ++word) {
+    for (const double radians : term_radians) {
+      const double turn = -radians * kBitsPerWord * static_cast<double>(word);
+      for (const std::complex<double>& factor : exponential_coefficients(radians, order)) {
+        values.emplace_back(plan.integer_scale() * factor * std::polar(1.0, turn));
+      }
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+RunningPlan RunningPopcount::running_plan(const FrontEndPlan& plan) {
+  const FrontEndSettings& settings = plan.settings;
+  RunningPlan running;
+  running.steps_per_word = kBitsPerWord;
+  running.window = settings.window;
+  running.removes_dc = settings.remove_dc;
+  running.window_words = static_cast<std::size_t>(settings.window_samples);
+  running.hop_words = static_cast<std::size_t>(settings.hop_samples);
+  running.channels = static_cast<std::size_t>(plan.geometry.channels());
+  running.largest_per_word = kBitsPerWord;
+  running.channel_of_lane = channel_of_wire_bit(plan.layout, plan.geometry);
+  for (const int channel : running.channel_of_lane) {
+    const bool is_dead =
+        std::find(plan.dead_channels.begin(), plan.dead_channels.end(), channel) != plan.dead_channels.end();
+    running.is_alive.push_back(channel >= 0 && !is_dead ? 1U : 0U);
+  }
+  for (const double frequency_hz : settings.frequencies_hz) {
+    const WordExpansion expansion{.vector = analysis_vector(settings.window, running.window_words * kBitsPerWord,
+                                                            radians_per_bit(plan, frequency_hz), settings.remove_dc),
+                                  .window = settings.window,
+                                  .words = settings.window_samples,
+                                  .order = settings.popcount.order};
+    running.vectors.push_back(expansion.vector);
+    running.scales_pa.push_back(full_scale_pa(plan.sensitivity_dbfs) / half_response(expansion));
+  }
+  return running;
+}
+
+RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& plan)
+    : device_(device),
+      frequencies_hz_(plan.settings.frequencies_hz),
+      wire_words_(static_cast<std::size_t>(words_per_bit_time(plan.layout, plan.geometry))),
+      block_words_(running_plan(plan).block_words()),
+      wire_blocks_(static_cast<std::size_t>(plan.settings.window_samples) / block_words_ + 1),
+      terms_(running_plan(plan).terms()),
+      row_terms_(0),
+      rows_(device.info().is_gpu ? kRowsOfGpu : kRowsOfCpu),
+      sums_(device, running_plan(plan), std::string(kStage)) {
+  const RunningPlan running = running_plan(plan);
+  const int order = plan.settings.popcount.order;
+  row_terms_ = std::min(quotient_up(terms_, rows_), kMostRowTerms);
+  wire_ = device.allocate<std::uint32_t>(wire_blocks_ * block_words_ * kBitsPerWord * wire_words_, kStage);
+  coefficients_ = device.upload<std::complex<float>>(block_coefficients(running, order), kStage);
+  std::vector<std::string> files = RunningSums::files();
+  files.insert(files.end(), {"common/moments.cl", "frontend/running_popcount.cl"});
+  ocl::Defines defines = RunningSums::defines(running);
+  defines["WIRE_WORDS"] = fmt::format("{}", wire_words_);
+  defines["BLOCK"] = fmt::format("{}", block_words_);
+  defines["ORDER"] = fmt::format("{}", order);
+  defines["ROWS"] = fmt::format("{}", rows_);
+  defines["ROW_TERMS"] = fmt::format("{}", row_terms_);
+  defines["CLIP_SUM"] = fmt::format("{}", static_cast<int>(std::ceil(kClipLevel * kClipRunWords * kBitsPerWord)));
+  const ocl::Program program = device.build(kStage, files, defines);
+  sums_.use(program);
+  block_sums_ = program.kernel("block_sums");
+  block_sums_.set(wire_, coefficients_, sums_.steps(), sums_.is_alive(), sums_.sums());
+  block_sums_.set_at(6, static_cast<std::uint32_t>(wire_blocks_));
+  block_sums_.set_at(8, sums_.span().slots());
+}
+
+void RunningPopcount::enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire) {
+  const std::size_t word_size = kBitsPerWord * wire_words_;
+  if (wire.empty() || wire.size() % word_size != 0) {
+    throw Error(ExitCode::kInternal, fmt::format("{}: expected whole groups of {} wire words (32 bit-times), found {}",
+                                                 kStage, word_size, wire.size()));
+  }
+  if (!has_started_ || first_word != end_word_) {
+    origin_word_ = first_word;
+    end_word_ = first_word;
+    has_started_ = true;
+    sums_.restart();
+  }
+  const std::size_t most = (wire_blocks_ - 1) * block_words_ * word_size;
+  while (!wire.empty()) {
+    const std::span<const std::uint32_t> part = wire.first(std::min(wire.size(), most));
+    enqueue_upload(part);
+    enqueue_blocks();
+    wire = wire.subspan(part.size());
+  }
+}
+
+/// Into the ring of wire words, in two pieces where it wraps.
+void RunningPopcount::enqueue_upload(std::span<const std::uint32_t> wire) {
+  const std::size_t word_size = kBitsPerWord * wire_words_;
+  const std::size_t capacity = wire_blocks_ * block_words_;
+  const auto slot = static_cast<std::size_t>((end_word_ - origin_word_) % capacity);
+  const std::span<const std::uint32_t> head = wire.first(std::min(wire.size(), (capacity - slot) * word_size));
+  device_.enqueue_write(wire_, slot * word_size, head, kStage);
+  if (head.size() < wire.size()) {
+    device_.enqueue_write(wire_, 0, wire.subspan(head.size()), kStage);
+  }
+  end_word_ += wire.size() / word_size;
+}
+
+/// Sums the blocks that have become whole.
+void RunningPopcount::enqueue_blocks() {
+  const std::uint64_t first = sums_.span().end();
+  const std::uint64_t blocks = (end_word_ - origin_word_) / block_words_ - first;
+  if (blocks == 0) {
+    return;
+  }
+  const std::size_t group_blocks = std::max<std::size_t>(kTileWords / block_words_, 1);
+  block_sums_.set_at(5, static_cast<std::uint32_t>(first % wire_blocks_));
+  block_sums_.set_at(7, sums_.span().slot_of(first));
+  block_sums_.set_at(9, origin_word_ + first * block_words_);
+  block_sums_.set_at(10, static_cast<std::uint32_t>(blocks));
+  block_sums_.enqueue({.global_0 = kBitsPerWord * wire_words_,
+                       .local_0 = kBitsPerWord,
+                       .global_1 = rows_ * quotient_up(terms_, rows_ * row_terms_),
+                       .local_1 = rows_,
+                       .global_2 = quotient_up(blocks, group_blocks),
+                       .local_2 = 1});
+  sums_.append(first, blocks);
+}
+
+void RunningPopcount::enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buffer<std::complex<float>>& spectra,
+                                      const ocl::Buffer<std::uint32_t>& status) {
+  const std::uint64_t ahead = first_sample_index - origin_word_;
+  if (!has_started_ || first_sample_index < origin_word_ || ahead % block_words_ != 0) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("{}: expected a window at a multiple of {} words from word {} on, found one at {}", kStage,
+                            block_words_, origin_word_, first_sample_index));
+  }
+  sums_.enqueue(ahead / block_words_, first_sample_index, spectra, status);
+}
+
+std::string RunningPopcount::description() const {
+  return fmt::format("popcount (incremental, blocks of {} words)", block_words_);
+}
+
+}  // namespace nearfield

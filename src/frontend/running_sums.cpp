@@ -1,0 +1,168 @@
+#include "frontend/running_sums.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "nearfield/error.hpp"
+#include "nearfield/frame.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::size_t kGroup = 64;
+/// A window's sum stays below this, which leaves two bits for what a bound forgot.
+constexpr double kLargestSum = 0x1p29;
+/// A hop must be this many times shorter than the window before sums that run along pay.
+constexpr std::size_t kWorthHops = 4;
+constexpr std::size_t kClipRunWords = 8;
+constexpr double kClipLevel = 0.95;
+
+std::size_t frequency_terms(const RunningPlan& plan) { return plan.window == WindowKind::kHann ? 3 : 1; }
+std::size_t offset_terms(const RunningPlan& plan) {
+  if (!plan.removes_dc) {
+    return 0;
+  }
+  return plan.window == WindowKind::kHann ? 2 : 1;
+}
+
+/// Turns a word times 2^64, of radians a step; negative ones wrap.
+std::uint64_t turns_per_word(double radians_per_step, int steps_per_word) {
+  const double turns = radians_per_step * steps_per_word / (2.0 * std::numbers::pi);
+  const double within = turns - std::floor(turns);
+  return static_cast<std::uint64_t>(std::llround(within * 0x1p62)) << 2U;
+}
+
+std::vector<std::complex<float>> weights_of(const RunningPlan& plan) {
+  std::vector<std::complex<float>> weights;
+  for (std::size_t f = 0; f < plan.vectors.size(); ++f) {
+    const AnalysisVector& vector = plan.vectors[f];
+    const std::complex<double> scale = plan.scales_pa[f] / plan.integer_scale();
+    for (const std::complex<double>& factor : {vector.forward, vector.image, vector.constant}) {
+      weights.emplace_back(scale * factor);
+    }
+  }
+  return weights;
+}
+
+/// Blocks of a run that is long enough to tell clipping.
+std::size_t run_blocks(const RunningPlan& plan) {
+  return (kClipRunWords + plan.block_words() - 1) / plan.block_words();
+}
+
+}  // namespace
+
+std::size_t RunningPlan::block_words() const { return std::gcd(window_words, hop_words); }
+
+std::size_t RunningPlan::terms() const { return vectors.size() * frequency_terms(*this) + offset_terms(*this); }
+
+std::uint64_t RunningPlan::ring_bytes() const {
+  return 2 * window_words / block_words() * (terms() + 1) * channel_of_lane.size() * sizeof(cl_int2);
+}
+
+std::vector<double> RunningPlan::term_radians() const {
+  const double bin = 2.0 * std::numbers::pi / (static_cast<double>(window_words) * steps_per_word);
+  std::vector<double> radians;
+  for (const AnalysisVector& vector : vectors) {
+    radians.push_back(vector.radians_per_step);
+    if (window == WindowKind::kHann) {
+      radians.push_back(vector.radians_per_step - bin);
+      radians.push_back(vector.radians_per_step + bin);
+    }
+  }
+  if (removes_dc) {
+    radians.push_back(0.0);
+    if (window == WindowKind::kHann) {
+      radians.push_back(bin);
+    }
+  }
+  return radians;
+}
+
+double RunningPlan::integer_scale() const {
+  return std::exp2(std::floor(std::log2(kLargestSum / (static_cast<double>(window_words) * largest_per_word))));
+}
+
+bool is_worth_running(const RunningPlan& plan, const ocl::DeviceInfo& device) {
+  return kWorthHops * plan.hop_words <= plan.window_words && plan.ring_bytes() <= device.global_memory_bytes / 8;
+}
+
+std::vector<std::string> RunningSums::files() { return {"common/complex.cl", "frontend/running_sums.cl"}; }
+
+ocl::Defines RunningSums::defines(const RunningPlan& plan) {
+  const std::size_t run = run_blocks(plan);
+  const double run_bits = static_cast<double>(run * plan.block_words()) * kBitsPerWord;
+  return {{"LANES", fmt::format("{}", plan.channel_of_lane.size())},
+          {"CHANNELS", fmt::format("{}", plan.channels)},
+          {"FREQUENCIES", fmt::format("{}", plan.vectors.size())},
+          {"FREQUENCY_TERMS", fmt::format("{}", frequency_terms(plan))},
+          {"OFFSET_TERMS", fmt::format("{}", offset_terms(plan))},
+          {"RUN_BLOCKS", fmt::format("{}", run)},
+          {"RUN_CLIP_SUM", fmt::format("{}", static_cast<int>(std::ceil(kClipLevel * run_bits)))},
+          {"FLAG_CLIPPED", fmt::format("{}u", static_cast<std::uint32_t>(kFlagClipped))}};
+}
+
+RunningSums::RunningSums(const ocl::Device& device, const RunningPlan& plan, std::string stage)
+    : stage_(std::move(stage)),
+      lanes_(plan.channel_of_lane.size()),
+      channels_(plan.channels),
+      frequencies_(plan.vectors.size()),
+      window_blocks_(plan.window_words / plan.block_words()),
+      span_(2 * window_blocks_),
+      sums_(device.allocate<cl_int2>(span_.capacity() * (plan.terms() + 1) * lanes_, stage_)),
+      state_(
+          device.allocate<cl_int2>(frequencies_ * (frequency_terms(plan) + offset_terms(plan) + 1) * lanes_, stage_)),
+      weights_(device.upload<std::complex<float>>(weights_of(plan), stage_)),
+      channel_of_(device.upload<std::int32_t>(plan.channel_of_lane, stage_)),
+      is_alive_(device.upload<std::uint32_t>(plan.is_alive, stage_)) {
+  std::vector<std::uint64_t> steps;
+  for (const double radians : plan.term_radians()) {
+    steps.push_back(turns_per_word(radians, plan.steps_per_word));
+  }
+  steps_ = device.upload<std::uint64_t>(steps, stage_);
+}
+
+void RunningSums::use(const ocl::Program& program) {
+  slide_ = program.kernel("slide");
+  slide_.set(sums_, steps_, weights_, channel_of_, is_alive_, state_);
+  slide_.set_at(10, span_.slots());
+}
+
+void RunningSums::restart() {
+  span_ = RingSpan(span_.capacity());
+  summed_from_.reset();
+}
+
+void RunningSums::enqueue(std::uint64_t first_block, std::uint64_t first_word,
+                          const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status) {
+  if (!span_.holds(first_block, window_blocks_)) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("{}: window of {} blocks at block {} is not among the blocks {} to {} that the ring holds",
+                            stage_, window_blocks_, first_block, span_.begin(), span_.end()));
+  }
+  if (spectra.size() < channels_ * frequencies_ || status.size() < kStatusWords) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("{}: expected room for {} spectra values and {} status words, found {} and {}", stage_,
+                            channels_ * frequencies_, kStatusWords, spectra.size(), status.size()));
+  }
+  const bool follows = summed_from_ && *summed_from_ >= span_.begin() && *summed_from_ <= first_block &&
+                       first_block - *summed_from_ < window_blocks_;
+  const std::uint64_t from = follows ? *summed_from_ : first_block;
+  const std::uint64_t moves = follows ? first_block - from : window_blocks_;
+  const std::uint64_t newest = follows ? from + window_blocks_ : first_block;
+  slide_.set_at(6, spectra);
+  slide_.set_at(7, status);
+  slide_.set_at(8, span_.slot_of(from));
+  slide_.set_at(9, span_.slot_of(newest));
+  slide_.set_at(11, static_cast<std::uint32_t>(moves));
+  slide_.set_at(12, follows ? 0U : 1U);
+  slide_.set_at(13, newest);
+  slide_.set_at(14, first_word);
+  slide_.enqueue(
+      {.global_0 = ocl::round_up(lanes_, kGroup), .local_0 = kGroup, .global_1 = frequencies_, .local_1 = 1});
+  summed_from_ = first_block;
+}
+
+}  // namespace nearfield

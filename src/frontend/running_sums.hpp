@@ -1,0 +1,86 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cl/device.hpp"
+#include "frontend/analysis.hpp"
+#include "frontend/ring_span.hpp"
+#include "nearfield/settings.hpp"
+
+namespace nearfield {
+
+/// What running sums are planned from. A word is the step that blocks and windows are counted in: 32 bits, or a sample.
+struct RunningPlan {
+  std::vector<AnalysisVector> vectors;          ///< one a frequency; a step is 1 / steps_per_word of a word
+  std::vector<std::complex<double>> scales_pa;  ///< one a frequency: of what the vectors give
+  int steps_per_word = 1;
+  WindowKind window = WindowKind::kHann;
+  bool removes_dc = true;
+  std::size_t window_words = 0;
+  std::size_t hop_words = 0;
+  std::size_t channels = 0;
+  std::vector<std::int32_t> channel_of_lane;  ///< -1 for a spare lane
+  std::vector<std::uint32_t> is_alive;        ///< [lane], 0 where clipping does not count
+  double largest_per_word = 1.0;              ///< bound of |sum| that one word adds to a term
+
+  /// The longest block that windows and hops are whole multiples of.
+  [[nodiscard]] std::size_t block_words() const;
+  /// Of the ring that two windows need.
+  [[nodiscard]] std::uint64_t ring_bytes() const;
+  [[nodiscard]] std::size_t terms() const;
+  /// Radians a step of each term: each frequency's, below, above; then the offset's.
+  [[nodiscard]] std::vector<double> term_radians() const;
+  /// What makes a block's sum an integer that a window of them still holds in 31 bits.
+  [[nodiscard]] double integer_scale() const;
+};
+
+/// True when sums that run along cost less than summing each window anew, and the device holds their ring.
+bool is_worth_running(const RunningPlan& plan, const ocl::DeviceInfo& device);
+
+/// Spectra of a window that moves on block by block: each block is summed once, into integers; a move adds the blocks
+/// that come and subtracts those that leave. Formulas: kernels/frontend/running_sums.cl.
+class RunningSums {
+ public:
+  RunningSums(const ocl::Device& device, const RunningPlan& plan, std::string stage);
+
+  /// Files and constants of a program that holds `slide`, and can be added to by who sums the blocks.
+  [[nodiscard]] static std::vector<std::string> files();
+  [[nodiscard]] static ocl::Defines defines(const RunningPlan& plan);
+  /// Must be called once, with a program of files() and defines().
+  void use(const ocl::Program& program);
+
+  /// Forgets everything: what comes next does not follow.
+  void restart();
+  /// Takes note of blocks that a kernel, already enqueued, writes from the slot of `first_block` on.
+  void append(std::uint64_t first_block, std::size_t blocks) { span_.append(first_block, blocks); }
+  /// The window of the blocks from `first_block` on; `first_word` counts as the blocks' kernel does.
+  void enqueue(std::uint64_t first_block, std::uint64_t first_word, const ocl::Buffer<std::complex<float>>& spectra,
+               const ocl::Buffer<std::uint32_t>& status);
+
+  [[nodiscard]] const RingSpan& span() const { return span_; }
+  [[nodiscard]] const ocl::Buffer<cl_int2>& sums() const { return sums_; }
+  [[nodiscard]] const ocl::Buffer<std::uint64_t>& steps() const { return steps_; }
+  [[nodiscard]] const ocl::Buffer<std::uint32_t>& is_alive() const { return is_alive_; }
+  [[nodiscard]] std::size_t lanes() const { return lanes_; }
+
+ private:
+  std::string stage_;
+  std::size_t lanes_;
+  std::size_t channels_;
+  std::size_t frequencies_;
+  std::size_t window_blocks_;
+  RingSpan span_;                             ///< of blocks
+  std::optional<std::uint64_t> summed_from_;  ///< first block of the window that the state is the sum of
+  ocl::Buffer<cl_int2> sums_;                 ///< [slot][term][lane]
+  ocl::Buffer<cl_int2> state_;                ///< [frequency][own term][lane]
+  ocl::Buffer<std::uint64_t> steps_;          ///< [term]
+  ocl::Buffer<std::complex<float>> weights_;  ///< [frequency][3]
+  ocl::Buffer<std::int32_t> channel_of_;      ///< [lane]
+  ocl::Buffer<std::uint32_t> is_alive_;       ///< [lane]
+  ocl::Kernel slide_;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,175 @@
+#include "frontend/running_popcount.hpp"
+
+#include <gmock/gmock.h>
+
+#include "frontend/front_end_support.hpp"
+#include "frontend/popcount_reference.hpp"
+#include "frontend/test_bits.hpp"
+#include "nearfield/error.hpp"
+#include "nearfield/frame.hpp"
+
+namespace nearfield {
+namespace {
+
+using testing::Array;
+using testing::Bench;
+using ComplexF = std::complex<float>;
+
+constexpr Array kSmall{5, 7, WireLayout::kRowMajor};
+
+FrontEndPlan plan_of(const Array& array, int window_words, int hop_words) {
+  FrontEndPlan plan;
+  plan.geometry = array.geometry();
+  plan.layout = array.layout;
+  plan.settings.kind = FrontEndKind::kPopcount;
+  plan.settings.window_samples = window_words;
+  plan.settings.hop_samples = hop_words;
+  plan.settings.incremental = Incremental::kAlways;
+  return plan;
+}
+
+std::vector<ComplexF> spectra_of_window_alone(const FrontEndPlan& plan, std::uint64_t first_word,
+                                              std::span<const std::uint32_t> wire) {
+  Bench fresh(plan);
+  fresh.front_end->enqueue_bits(first_word, wire);
+  return fresh.spectra(first_word);
+}
+
+// After a million hops of one word, whose sums came and went one by one: to the last bit what a front end gives that
+// has seen nothing but the last window. Sums are integers, so rounding cannot build up.
+TEST(RunningPopcount, AMillionHopsLeaveNoTrace) {
+  constexpr std::uint64_t kHops = 1'000'000;
+  constexpr std::size_t kWindow = 1000;
+  constexpr Array kFew{2, 3, WireLayout::kRowMajor};
+  const FrontEndPlan plan = plan_of(kFew, kWindow, 1);
+  std::mt19937 generator(testing::fresh_seed());
+  Bench bench(plan);
+  std::uint64_t fed = 0;
+  std::vector<std::uint32_t> last_two = testing::random_wire(kFew, kWindow, generator);
+  bench.front_end->enqueue_bits(0, last_two);
+  (void)bench.spectra(0);
+  fed = kWindow;
+  while (fed < kHops + kWindow) {
+    const std::size_t words = std::min<std::uint64_t>(kWindow / 2, kHops + kWindow - fed);
+    const std::vector<std::uint32_t> wire = testing::random_wire(kFew, words, generator);
+    bench.front_end->enqueue_bits(fed, wire);
+    fed += words;
+    (void)bench.spectra(fed - kWindow);  // moves on by `words` blocks of one word
+    last_two.erase(last_two.begin(), last_two.begin() + static_cast<std::ptrdiff_t>(wire.size()));
+    last_two.insert(last_two.end(), wire.begin(), wire.end());
+  }
+  const std::vector<ComplexF> found = bench.spectra(kHops);
+  EXPECT_EQ(found, spectra_of_window_alone(plan, kHops, last_two));
+  const auto expected = reference::make_front_end(plan);
+  expected->push_bits(kHops, last_two);
+  EXPECT_LT(testing::relative_l2(found, expected->spectra(kHops)), 1e-5);  // float32, as for the first window
+}
+
+// Months into a stream, phases still count exactly: 2^44 words are 12 years.
+TEST(RunningPopcount, PhasesHoldFarFromTheStart) {
+  const FrontEndPlan plan = plan_of(kSmall, 256, 32);
+  std::mt19937 generator(testing::fresh_seed());
+  const auto wire = testing::random_wire(kSmall, 256, generator);
+  const std::vector<ComplexF> early = spectra_of_window_alone(plan, 0, wire);
+  const std::vector<ComplexF> late = spectra_of_window_alone(plan, (std::uint64_t{1} << 44U) + 5, wire);
+  // Both are the same sums turned by different phases, rounded to float32.
+  EXPECT_LT(testing::relative_l2(late, std::vector<std::complex<double>>(early.begin(), early.end())), 2e-6);
+}
+
+TEST(RunningPopcount, BackwardsAndFarForwardJumpsSumAnew) {
+  const FrontEndPlan plan = plan_of(kSmall, 64, 8);
+  std::mt19937 generator(testing::fresh_seed());
+  const auto wire = testing::random_wire(kSmall, 400, generator);
+  Bench bench(plan);
+  bench.front_end->enqueue_bits(0, testing::words_of(kSmall, wire, 0, 128));
+  for (const std::size_t first : {64U, 0U, 8U, 8U, 64U}) {
+    EXPECT_EQ(bench.spectra(first), spectra_of_window_alone(plan, first, testing::words_of(kSmall, wire, first, 64)));
+  }
+  bench.front_end->enqueue_bits(128, testing::words_of(kSmall, wire, 128, 272));
+  EXPECT_EQ(bench.spectra(336), spectra_of_window_alone(plan, 336, testing::words_of(kSmall, wire, 336, 64)));
+  // After a gap the stream starts anew, at any word.
+  bench.front_end->enqueue_bits(1001, testing::words_of(kSmall, wire, 3, 72));
+  EXPECT_EQ(bench.spectra(1009), spectra_of_window_alone(plan, 1009, testing::words_of(kSmall, wire, 11, 64)));
+}
+
+TEST(RunningPopcount, UnevenFeedsGiveTheSame) {
+  const FrontEndPlan plan = plan_of(kSmall, 96, 32);
+  std::mt19937 generator(testing::fresh_seed());
+  const auto wire = testing::random_wire(kSmall, 500, generator);
+  Bench pieces(plan);
+  std::size_t fed = 0;
+  for (const std::size_t words : {1U, 200U, 3U, 96U, 150U, 50U}) {
+    pieces.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, words));
+    fed += words;
+  }
+  for (const std::size_t first : {320U, 384U}) {
+    EXPECT_EQ(pieces.spectra(first), spectra_of_window_alone(plan, first, testing::words_of(kSmall, wire, first, 96)));
+  }
+}
+
+/// Channel 3 at 0.96 of full scale in words 96 to 103; everything else silent.
+std::vector<std::uint32_t> wire_with_a_loud_run() {
+  return testing::make_wire(kSmall, 300, [](std::size_t channel, std::size_t time) {
+    const bool is_loud = channel == 3 && time / 32 >= 96 && time / 32 < 104;
+    return is_loud ? time % 50 != 0 : time % 2 != 0;
+  });
+}
+
+// Runs of eight words, whatever the block; where a block is shorter, runs of blocks.
+TEST(RunningPopcount, ClippingComesAndGoesWithItsBlocks) {
+  const auto wire = wire_with_a_loud_run();
+  for (const int hop : {1, 2, 8, 16}) {
+    FrontEndPlan plan = plan_of(kSmall, 64, hop);
+    Bench bench(plan);
+    bench.front_end->enqueue_bits(0, testing::words_of(kSmall, wire, 0, 64));
+    EXPECT_EQ((bench.spectra(0), bench.flags().at(0)), 0U);
+    const auto step = static_cast<std::size_t>(hop);
+    for (std::size_t first = step; first + 64 <= 300; first += step) {
+      bench.front_end->enqueue_bits(first + 64 - step, testing::words_of(kSmall, wire, first + 64 - step, step));
+      (void)bench.spectra(first);
+      // A run counts in the windows that hold the block in which it ends.
+      const std::size_t last_block = 103 / step * step;
+      const bool clipped = first + 64 > last_block && first <= last_block;
+      ASSERT_EQ(bench.flags().at(0), clipped ? std::uint32_t{kFlagClipped} : 0U) << "hop " << hop << ", " << first;
+    }
+    plan.dead_channels = {3};
+    Bench dead(plan);
+    dead.front_end->enqueue_bits(64, testing::words_of(kSmall, wire, 64, 64));
+    EXPECT_EQ((dead.spectra(64), dead.flags().at(0)), 0U);
+  }
+}
+
+TEST(RunningPopcount, RefusesWrongUse) {
+  std::mt19937 generator(1);
+  Bench bench(plan_of(kSmall, 96, 32));
+  const auto wire = testing::random_wire(kSmall, 200, generator);
+  EXPECT_THROW(bench.front_end->enqueue_samples(0, std::vector<float>(35)), Error);
+  EXPECT_THROW(bench.front_end->enqueue_bits(0, std::span<const std::uint32_t>(wire).first(65)), Error);
+  EXPECT_THROW(bench.spectra(0), Error) << "nothing was fed";
+  bench.front_end->enqueue_bits(10, wire);
+  EXPECT_THROW(bench.spectra(9), Error);
+  EXPECT_THROW(bench.spectra(14), Error) << "not a whole number of blocks after word 10";
+  EXPECT_THROW(bench.spectra(138), Error);
+  EXPECT_NO_THROW(bench.spectra(106));
+  const auto small = bench.device.allocate<ComplexF>(69, "test");
+  EXPECT_THROW(bench.front_end->enqueue_spectra(42, small, bench.status), Error);
+  FrontEndPlan plan = plan_of(kSmall, 96, 32);
+  plan.settings.popcount.transform = WordTransform::kFft;
+  EXPECT_THROW(make_front_end(bench.device, plan), ConfigError);
+}
+
+TEST(RunningPopcount, IsTakenWhereItPays) {
+  const ocl::Device device = ocl::Device::open({});
+  const auto runs = [&](int window, int hop) {
+    FrontEndPlan plan = plan_of(kSmall, window, hop);
+    plan.settings.incremental = Incremental::kAuto;
+    return dynamic_cast<RunningPopcount*>(make_front_end(device, plan).get()) != nullptr;
+  };
+  EXPECT_TRUE(runs(1024, 32));
+  EXPECT_TRUE(runs(1024, 1));
+  EXPECT_FALSE(runs(96, 32));
+  EXPECT_FALSE(runs(1024, 1024));
+}
+
+}  // namespace
+}  // namespace nearfield

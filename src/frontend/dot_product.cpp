@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 
+#include "frontend/running_dot.hpp"
 #include "frontend/spectral_bins.hpp"
 
 namespace nearfield {
@@ -139,6 +140,18 @@ std::string DotProduct::description() const {
 }
 
 std::unique_ptr<FrontEnd> make_dot_product(const ocl::Device& device, const FrontEndPlan& plan) {
+  const Incremental incremental = plan.settings.incremental;
+  if (incremental == Incremental::kAlways && !plan.input_is_bits) {
+    throw ConfigError(
+        "front_end.incremental: running sums take bits, whose full scale is known, found samples in "
+        "pascal; expected auto or never");
+  }
+  const bool pays = incremental == Incremental::kAuto && plan.input_is_bits &&
+                    plan.settings.dot_kernel == DotKernel::kAuto &&
+                    is_worth_running(RunningDot::running_plan(plan), device.info());
+  if (pays || incremental == Incremental::kAlways) {
+    return std::make_unique<RunningDot>(device, plan);
+  }
   return std::make_unique<DotProduct>(device, plan);
 }
 

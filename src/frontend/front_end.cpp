@@ -67,6 +67,12 @@ void validate(const FrontEndPlan& plan) {
   if (problems.empty()) {
     check_frequencies(plan, problems);
   }
+  const bool can_run = plan.settings.kind == FrontEndKind::kPopcount || plan.settings.kind == FrontEndKind::kDotProduct;
+  if (plan.settings.incremental == Incremental::kAlways && !can_run) {
+    problems.push_back(
+        fmt::format("front_end.incremental: {} takes whole windows; expected auto or never, or popcount or dot_product",
+                    name_of(plan.settings.kind)));
+  }
   for (const int channel : plan.dead_channels) {
     if (channel < 0 || channel >= plan.geometry.channels()) {
       problems.push_back(

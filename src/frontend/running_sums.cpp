@@ -17,7 +17,6 @@ constexpr std::size_t kGroup = 64;
 constexpr double kLargestSum = 0x1p29;
 /// A hop must be this many times shorter than the window before sums that run along pay.
 constexpr std::size_t kWorthHops = 4;
-constexpr std::size_t kClipRunWords = 8;
 constexpr double kClipLevel = 0.95;
 
 std::size_t frequency_terms(const RunningPlan& plan) { return plan.window == WindowKind::kHann ? 3 : 1; }
@@ -49,7 +48,7 @@ std::vector<std::complex<float>> weights_of(const RunningPlan& plan) {
 
 /// Blocks of a run that is long enough to tell clipping.
 std::size_t run_blocks(const RunningPlan& plan) {
-  return (kClipRunWords + plan.block_words() - 1) / plan.block_words();
+  return (plan.clip_run_words + plan.block_words() - 1) / plan.block_words();
 }
 
 }  // namespace

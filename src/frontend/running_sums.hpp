@@ -24,6 +24,7 @@ struct RunningPlan {
   std::size_t channels = 0;
   std::vector<std::int32_t> channel_of_lane;  ///< -1 for a spare lane
   std::vector<std::uint32_t> is_alive;        ///< [lane], 0 where clipping does not count
+  std::size_t clip_run_words = 8;             ///< shortest run of words that tells clipping
   double largest_per_word = 1.0;              ///< bound of |sum| that one word adds to a term
 
   /// The longest block that windows and hops are whole multiples of.

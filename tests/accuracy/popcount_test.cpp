@@ -156,12 +156,12 @@ INSTANTIATE_TEST_SUITE_P(Levels, PopcountAccuracy,
                                             ::testing::Values(-32.0, -46.0),
                                             ::testing::Values(1000.0, 2000.0, 10000.0)));
 
-// Tones between two bins, every channel with its own phase, the window at word 77: amplitude and phase are those at the
+// Tones between two bins, every channel with its own phase, the window at word 96: amplitude and phase are those at the
 // window's first bit. The error is the modulators' own at this level (about -100 dBFS) and, in order 1, the noise that
 // the expansion lets through.
 TEST(PopcountAccuracyOfTones, AmplitudeAndPhaseAreThoseAtTheFirstBit) {
   constexpr double kAmplitude = 0.3;
-  constexpr std::size_t kFirst = 77;
+  constexpr std::size_t kFirst = 96;
   const ArrayGeometry geometry{.rows = 4, .columns = 8};
   for (const SigmaDeltaOrder modulator : {SigmaDeltaOrder::kSecond, SigmaDeltaOrder::kFourth}) {
     for (const double frequency_hz : {321.0, 1234.5, 3010.0}) {

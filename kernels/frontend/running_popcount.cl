@@ -12,8 +12,10 @@
 //   first_wire_block, first_slot  of the first block of this launch in the two rings
 //   first_word    of the first block of this launch, counted from the stream's start
 //   blocks        of this launch
-// Launch: local (32, ROWS, 1); global (32 * WIRE_WORDS, ROWS * ceil(TERMS / TERM_TILE), ceil(blocks / GROUP_BLOCKS)).
-// Local memory: 4 KiB and 4 KiB a moment.
+//   the others    as in running_sums.cl
+// Launch: local (32, ROWS, 1); global (32 * WIRE_WORDS, ROWS * ceil(FREQUENCIES / FREQUENCY_TILE), z), where z is
+//   ceil(blocks / GROUP_BLOCKS) for block_sums and 1 for advance.
+// Local memory: 4 KiB, 4 KiB a moment, and for advance 0.25 KiB a term of the group.
 
 // 32-bit words of one bit-time on the wire.
 #ifndef WIRE_WORDS
@@ -31,9 +33,9 @@
 #ifndef ROWS
 #define ROWS 8
 #endif
-// Terms that one row sums.
-#ifndef ROW_TERMS
-#define ROW_TERMS 3
+// Frequencies that a work-group takes.
+#ifndef FREQUENCY_TILE
+#define FREQUENCY_TILE 2
 #endif
 // Sum of eight words' signs from which on they count as clipped.
 #ifndef CLIP_SUM
@@ -43,11 +45,22 @@
 #define BITS 32
 #define MOMENTS (ORDER + 1)
 #define TILE 32
-#define TERM_TILE (ROWS * ROW_TERMS)
+// Terms of a work-group: those of its frequencies, then the offset's, which every group has.
+#define GROUP_TERMS (FREQUENCY_TILE * FREQUENCY_TERMS + OFFSET_TERMS)
+#define ROW_TERMS ((GROUP_TERMS + ROWS - 1) / ROWS)
 // Blocks that a work-group takes, in one tile of words; long blocks take several tiles.
 #define GROUP_BLOCKS (BLOCK >= TILE ? 1 : TILE / BLOCK)
-#define GROUP_WORDS (GROUP_BLOCKS * BLOCK)
 #define CLIP_RUN 8
+
+// The ring's term of a group's term; TERMS where there is none.
+static uint term_of(const uint tile, const uint own) {
+  const uint offset = FREQUENCY_TILE * FREQUENCY_TERMS;
+  const uint term = tile * offset + own;
+  if (own < offset) {
+    return term < FREQUENCIES * FREQUENCY_TERMS ? term : TERMS;
+  }
+  return own < GROUP_TERMS ? FREQUENCIES * FREQUENCY_TERMS + own - offset : TERMS;
+}
 
 // Moments of up to 32 words of 32 lanes, from their bit-times; `first_word` is the place in the ring of wire words.
 static void load_moments(__global const uint* restrict wire, const uint first_word, const uint wire_words,
@@ -76,39 +89,70 @@ static void load_moments(__global const uint* restrict wire, const uint first_wo
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
-static void add_word(__global const float2* restrict coefficients, const uint word, const uint first_term,
-                     const uint last_term, __local float moments[MOMENTS][BITS], float2 totals[ROW_TERMS]) {
+// Runs of eight words among `words` of a tile that clipped in x, the sum of all words' signs in y.
+static int2 clipping_of(__local float moments[TILE][MOMENTS][BITS], const uint first, const uint words) {
+  int2 found = (int2)(0, 0);
+  int run = 0;
+  for (uint j = 0; j < words; ++j) {
+    const int sum = (int)moments[first + j][0][get_local_id(0)];
+    found.y += sum;
+    run += sum;
+    if (j % CLIP_RUN == CLIP_RUN - 1) {
+      found.x += abs(run) >= CLIP_SUM;
+      run = 0;
+    }
+  }
+  return found;
+}
+
+// Sums of one block for the terms of this item's row, and its clipping where `looks`. Of blocks that fit a tile the
+// moments are there, from word `place` on; of longer ones they are loaded here.
+static int2 sum_block(__global const uint* restrict wire, __global const float2* restrict coefficients,
+                      const uint first_wire_word, const uint wire_words, const uint place, const uint looks,
+                      __local uint tile[TILE][BITS], __local float moments[TILE][MOMENTS][BITS],
+                      float2 totals[ROW_TERMS]) {
+  const uint lane = get_local_id(0);
+  const uint row = get_local_id(1);
+  uint terms[ROW_TERMS];
 #pragma unroll
   for (uint i = 0; i < ROW_TERMS; ++i) {
-    const uint term = min(first_term + i * ROWS, last_term);
+    totals[i] = (float2)(0.0f, 0.0f);
+    terms[i] = min(term_of(get_group_id(1), row + i * ROWS), (uint)(TERMS - 1));
+  }
+  int2 clipping = (int2)(0, 0);
+  for (uint first = 0; first < BLOCK; first += TILE) {
+    const uint words = min((uint)TILE, BLOCK - first);
+#if BLOCK > TILE
+    load_moments(wire, first_wire_word + first, wire_words, words, tile, moments);
+#endif
+    for (uint j = 0; j < words; ++j) {
 #pragma unroll
-    for (uint q = 0; q < MOMENTS; ++q) {
-      totals[i] += coefficients[((size_t)word * (last_term + 1) + term) * MOMENTS + q] * moments[q][get_local_id(0)];
+      for (uint i = 0; i < ROW_TERMS; ++i) {
+        __global const float2* restrict factors = coefficients + ((size_t)(first + j) * TERMS + terms[i]) * MOMENTS;
+#pragma unroll
+        for (uint q = 0; q < MOMENTS; ++q) {
+          totals[i] += factors[q] * moments[place + j][q][lane];
+        }
+      }
     }
-  }
-}
-
-// Runs of eight words among the first `words` of a tile that clipped.
-static int clipped_runs_of_tile(__local float moments[TILE][MOMENTS][BITS], const uint first, const uint words) {
-  int clipped = 0;
-  for (uint run = 0; run + CLIP_RUN <= words; run += CLIP_RUN) {
-    float sum = 0.0f;
-    for (uint j = 0; j < CLIP_RUN; ++j) {
-      sum += moments[first + run + j][0][get_local_id(0)];
+    if (looks) {
+      clipping += clipping_of(moments, place, words);
     }
-    clipped += fabs(sum) >= (float)CLIP_SUM;
+#if BLOCK > TILE
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
   }
-  return clipped;
+  return clipping;
 }
 
-static int sum_of_signs(__local float moments[TILE][MOMENTS][BITS], const uint first, const uint words) {
-  float sum = 0.0f;
-  for (uint j = 0; j < words; ++j) {
-    sum += moments[first + j][0][get_local_id(0)];
-  }
-  return (int)sum;
+static int2 rounded(const float2 total, const ulong step, const ulong word) {
+  return convert_int2_sat_rte(complex_multiply(total, phasor(-(step * word))));
 }
 
+// One row of the first groups looks for clipping: the last, which has the fewest terms.
+static uint looks_for_clipping(void) { return get_group_id(1) == 0 && get_local_id(1) == ROWS - 1; }
+
+// Any number of blocks.
 __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void block_sums(
     __global const uint* restrict wire, __global const float2* restrict coefficients,
     __global const ulong* restrict steps, __global const uint* restrict is_alive, __global int2* restrict sums,
@@ -118,61 +162,97 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void block_sums(
   __local float moments[TILE][MOMENTS][BITS];
   const uint column = get_group_id(0);
   const uint lane = column * BITS + get_local_id(0);
-  const uint row = get_local_id(1);
-  const uint first_term = get_group_id(1) * TERM_TILE + row;
   const uint group_block = get_group_id(2) * GROUP_BLOCKS;
-  // The row with the fewest terms looks for clipping.
-  const bool looks = get_group_id(1) + 1 == get_num_groups(1) && row == ROWS - 1;
   const uint group_blocks = min((uint)GROUP_BLOCKS, blocks - group_block);
-
   const uint wire_words = wire_blocks * BLOCK;
   const uint first_wire_word = (first_wire_block + group_block) % wire_blocks * BLOCK;
-
 #if BLOCK <= TILE
   load_moments(wire + column, first_wire_word, wire_words, group_blocks * BLOCK, tile, moments);
 #endif
   for (uint b = 0; b < group_blocks; ++b) {
     const uint block = group_block + b;
     float2 totals[ROW_TERMS];
-#pragma unroll
-    for (uint i = 0; i < ROW_TERMS; ++i) {
-      totals[i] = (float2)(0.0f, 0.0f);
-    }
-    int clipped = 0;
-    int signs = 0;
-#if BLOCK <= TILE
-    for (uint j = 0; j < BLOCK; ++j) {
-      add_word(coefficients, j, first_term, TERMS - 1, moments[b * BLOCK + j], totals);
-    }
-    if (looks) {
-      clipped = clipped_runs_of_tile(moments, b * BLOCK, BLOCK);
-      signs = sum_of_signs(moments, b * BLOCK, BLOCK);
-    }
-#else
-    for (uint first = 0; first < BLOCK; first += TILE) {
-      const uint words = min((uint)TILE, BLOCK - first);
-      load_moments(wire + column, first_wire_word + first, wire_words, words, tile, moments);
-      for (uint j = 0; j < words; ++j) {
-        add_word(coefficients, first + j, first_term, TERMS - 1, moments[j], totals);
-      }
-      if (looks) {
-        clipped += clipped_runs_of_tile(moments, 0, words);
-        signs += sum_of_signs(moments, 0, words);
-      }
-      barrier(CLK_LOCAL_MEM_FENCE);
-    }
-#endif
+    const int2 clipping = sum_block(wire + column, coefficients, first_wire_word, wire_words, b * BLOCK,
+                                    looks_for_clipping(), tile, moments, totals);
     __global int2* restrict entry = sums + (size_t)((first_slot + block) % slots) * (TERMS + 1) * LANES + lane;
     const ulong word = first_word + (ulong)block * BLOCK;
 #pragma unroll
     for (uint i = 0; i < ROW_TERMS; ++i) {
-      const uint term = first_term + i * ROWS;
-      if (term < TERMS) {
-        entry[(size_t)term * LANES] = convert_int2_sat_rte(complex_multiply(totals[i], phasor(-(steps[term] * word))));
+      const uint own = get_local_id(1) + i * ROWS;
+      const uint term = term_of(get_group_id(1), own);
+      if (term < TERMS && (own < FREQUENCY_TILE * FREQUENCY_TERMS || get_group_id(1) == 0)) {
+        entry[(size_t)term * LANES] = rounded(totals[i], steps[term], word);
       }
     }
-    if (looks) {
-      entry[(size_t)TERMS * LANES] = (int2)(is_alive[lane] != 0u ? clipped : 0, signs);
+    if (looks_for_clipping()) {
+      entry[(size_t)TERMS * LANES] = (int2)(is_alive[lane] != 0u ? clipping.x : 0, clipping.y);
+    }
+  }
+}
+
+// The common case in one launch: one block comes, one leaves, and the spectra of the window that ends with it.
+__kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
+    __global const uint* restrict wire, __global const float2* restrict coefficients,
+    __global const ulong* restrict steps, __global const uint* restrict is_alive, __global int2* restrict sums,
+    __global const float2* restrict weights, __global const int* restrict channel_of,
+    __global const int2* restrict state_in, __global int2* restrict state_out, __global float2* restrict spectra,
+    __global uint* restrict status, const uint wire_block, const uint wire_blocks, const uint leaving_slot,
+    const uint coming_slot, const ulong coming_block, const ulong coming_word, const ulong first_word) {
+  __local uint tile[TILE][BITS];
+  __local float moments[TILE][MOMENTS][BITS];
+  __local float2 turned[GROUP_TERMS][BITS];
+  const uint column = get_group_id(0);
+  const uint tile_of_frequencies = get_group_id(1);
+  const uint lane = column * BITS + get_local_id(0);
+  __global const int2* restrict leaving = sums + (size_t)leaving_slot * (TERMS + 1) * LANES + lane;
+  __global int2* restrict coming = sums + (size_t)coming_slot * (TERMS + 1) * LANES + lane;
+#if BLOCK <= TILE
+  load_moments(wire + column, wire_block * BLOCK, wire_blocks * BLOCK, BLOCK, tile, moments);
+#endif
+  float2 totals[ROW_TERMS];
+  const int2 found = sum_block(wire + column, coefficients, wire_block * BLOCK, wire_blocks * BLOCK, 0,
+                               looks_for_clipping(), tile, moments, totals);
+#pragma unroll
+  for (uint i = 0; i < ROW_TERMS; ++i) {
+    const uint own = get_local_id(1) + i * ROWS;
+    const uint term = term_of(tile_of_frequencies, own);
+    if (term < TERMS) {
+      const size_t at = (size_t)term * LANES;
+      const int2 sum = rounded(totals[i], steps[term], coming_word);
+      const int2 total = state_in[at + lane] + sum - leaving[at];
+      if (own < FREQUENCY_TILE * FREQUENCY_TERMS || tile_of_frequencies == 0) {
+        coming[at] = sum;
+        state_out[at + lane] = total;
+      }
+      turned[own][get_local_id(0)] = turned_back(total, steps[term], first_word);
+    }
+  }
+  if (looks_for_clipping()) {
+    const size_t at = (size_t)TERMS * LANES;
+    int2 entry = (int2)(is_alive[lane] != 0u ? found.x : 0, found.y);
+    const int2 before = state_in[at + lane];
+    int run = before.y;
+    const int clipped = before.x + clipped_runs(&entry, is_alive[lane], coming_block, &run) - leaving[at].x;
+    coming[at] = entry;
+    state_out[at + lane] = (int2)(clipped, run);
+    if (clipped > 0) {
+      atomic_or(&status[0], FLAG_CLIPPED);
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+
+  const int channel = channel_of[lane];
+  for (uint f = get_local_id(1); f < FREQUENCY_TILE; f += ROWS) {
+    const uint frequency = tile_of_frequencies * FREQUENCY_TILE + f;
+    if (frequency < FREQUENCIES && channel >= 0) {
+      float2 y[OWN_TERMS];
+#pragma unroll
+      for (uint i = 0; i < OWN_TERMS; ++i) {
+        const uint own =
+            i < FREQUENCY_TERMS ? f * FREQUENCY_TERMS + i : FREQUENCY_TILE * FREQUENCY_TERMS + i - FREQUENCY_TERMS;
+        y[i] = turned[own][get_local_id(0)];
+      }
+      spectra[(size_t)frequency * CHANNELS + channel] = spectrum_of(y, weights + 3 * frequency);
     }
   }
 }

@@ -17,7 +17,8 @@
 //   weights    float2 [frequency][3]: forward, image, constant, pascal
 //   channel_of int   [lane] -> channel, or -1 for a spare one
 //   is_alive   uint  [lane], 0 where clipping does not count
-//   state      int2  [frequency][FREQUENCY_TERMS + OFFSET_TERMS + 1][lane], R and the clipping
+//   state_in, state_out  int2 [term][lane], R before and after, and the clipping: x clipped runs in the window, y the
+//              sum of the run at hand
 //   spectra    float2 [frequency][channel], channel fastest, pascal peak
 //   status     uint  [4], word 0 gathers the flags of the frame
 //   oldest, newest  slots of the first block that leaves and of the first that comes; slots in the ring
@@ -76,63 +77,59 @@ static uint ring_term(const uint frequency, const uint i) {
   return i < FREQUENCY_TERMS ? frequency * FREQUENCY_TERMS + i : FREQUENCIES * FREQUENCY_TERMS + (i - FREQUENCY_TERMS);
 }
 
-static float2 spectrum_of(const int2* sums, __global const ulong* restrict steps,
-                          __global const float2* restrict weights, const uint frequency, const ulong first_word) {
-  float2 y[OWN_TERMS];
-#pragma unroll
-  for (uint i = 0; i < OWN_TERMS; ++i) {
-    y[i] = complex_multiply((float2)((float)sums[i].x, (float)sums[i].y),
-                            phasor(steps[ring_term(frequency, i)] * first_word));
-  }
+// A term's sum Y as counted from the window's first word.
+static float2 turned_back(const int2 total, const ulong step, const ulong first_word) {
+  return complex_multiply((float2)((float)total.x, (float)total.y), phasor(step * first_word));
+}
+
+// From Y of a frequency's own terms.
+static float2 spectrum_of(const float2* y, __global const float2* restrict weights) {
 #if FREQUENCY_TERMS == 3
   const float2 x = 0.5f * y[0] - 0.25f * (y[1] + y[2]);
 #else
   const float2 x = y[0];
 #endif
-  float2 value = complex_multiply(weights[3 * frequency], x);
+  float2 value = complex_multiply(weights[0], x);
 #if OFFSET_TERMS > 0
 #if OFFSET_TERMS == 2
   const float offset = 0.5f * y[FREQUENCY_TERMS].x - 0.5f * y[FREQUENCY_TERMS + 1].x;
 #else
   const float offset = y[FREQUENCY_TERMS].x;
 #endif
-  value += complex_multiply(weights[3 * frequency + 1], (float2)(x.x, -x.y)) + weights[3 * frequency + 2] * offset;
+  value += complex_multiply(weights[1], (float2)(x.x, -x.y)) + weights[2] * offset;
 #endif
   return value;
 }
 
-// Adds a block's signs to the run that it belongs to; returns the runs that clipped in it, and leaves them in the ring
-// for the time when the block leaves.
-static int clipped_runs(__global int2* entry, const uint alive, const ulong block, int* run) {
+// Adds a block's signs to the run that it belongs to; returns the runs that clipped in it. `entry` is what the ring holds
+// of the block, x is written for the time when it leaves.
+static int clipped_runs(int2* entry, const uint alive, const ulong block, int* run) {
 #if RUN_BLOCKS > 1
   *run += entry->y;
   const int ends = (block + 1) % RUN_BLOCKS == 0;
-  const int clipped = ends && alive != 0u && abs(*run) >= RUN_CLIP_SUM;
+  entry->x = ends && alive != 0u && abs(*run) >= RUN_CLIP_SUM;
   *run = ends ? 0 : *run;
-  entry->x = clipped;
-  return clipped;
-#else
-  return entry->x;
 #endif
+  return entry->x;
 }
 
 __kernel __attribute__((reqd_work_group_size(SLIDE_GROUP, 1, 1))) void slide(
     __global int2* restrict sums, __global const ulong* restrict steps, __global const float2* restrict weights,
-    __global const int* restrict channel_of, __global const uint* restrict is_alive, __global int2* restrict state,
-    __global float2* restrict spectra, __global uint* restrict status, const uint oldest, const uint newest,
-    const uint slots, const uint moves, const uint anew, const ulong newest_block, const ulong first_word) {
+    __global const int* restrict channel_of, __global const uint* restrict is_alive,
+    __global const int2* restrict state_in, __global int2* restrict state_out, __global float2* restrict spectra,
+    __global uint* restrict status, const uint oldest, const uint newest, const uint slots, const uint moves,
+    const uint anew, const ulong newest_block, const ulong first_word) {
   const uint lane = get_global_id(0);
   const uint frequency = get_global_id(1);
   if (lane >= LANES) {
     return;
   }
-  __global int2* own = state + (size_t)frequency * (OWN_TERMS + 1) * LANES + lane;
   int2 totals[OWN_TERMS];
 #pragma unroll
   for (uint i = 0; i < OWN_TERMS; ++i) {
-    totals[i] = anew ? (int2)(0, 0) : own[i * LANES];
+    totals[i] = anew ? (int2)(0, 0) : state_in[ring_term(frequency, i) * LANES + lane];
   }
-  int2 clipping = anew ? (int2)(0, 0) : own[OWN_TERMS * LANES];  // x: clipped runs in the window, y: the run at hand
+  int2 clipping = anew ? (int2)(0, 0) : state_in[TERMS * LANES + lane];
 
   uint from = oldest;
   uint to = newest;
@@ -145,23 +142,33 @@ __kernel __attribute__((reqd_work_group_size(SLIDE_GROUP, 1, 1))) void slide(
       totals[i] += anew ? coming[term] : coming[term] - leaving[term];
     }
     if (frequency == 0) {
-      clipping.x -= anew ? 0 : leaving[(size_t)TERMS * LANES].x;
+      int2 entry = coming[(size_t)TERMS * LANES];
       int run = clipping.y;
-      clipping.x += clipped_runs(coming + (size_t)TERMS * LANES, is_alive[lane], newest_block + move, &run);
+      clipping.x += clipped_runs(&entry, is_alive[lane], newest_block + move, &run);
+      clipping.x -= anew ? 0 : leaving[(size_t)TERMS * LANES].x;
       clipping.y = run;
+      coming[(size_t)TERMS * LANES] = entry;
     }
     from = next_slot(from, slots);
     to = next_slot(to, slots);
   }
 
-#pragma unroll
-  for (uint i = 0; i < OWN_TERMS; ++i) {
-    own[i * LANES] = totals[i];
+  // The offset's terms are everyone's; one writes them.
+  const uint written = frequency == 0 ? OWN_TERMS : FREQUENCY_TERMS;
+  for (uint i = 0; i < written; ++i) {
+    state_out[ring_term(frequency, i) * LANES + lane] = totals[i];
   }
-  own[OWN_TERMS * LANES] = clipping;
+  if (frequency == 0) {
+    state_out[TERMS * LANES + lane] = clipping;
+  }
   const int channel = channel_of[lane];
   if (channel >= 0) {
-    spectra[(size_t)frequency * CHANNELS + channel] = spectrum_of(totals, steps, weights, frequency, first_word);
+    float2 turned[OWN_TERMS];
+#pragma unroll
+    for (uint i = 0; i < OWN_TERMS; ++i) {
+      turned[i] = turned_back(totals[i], steps[ring_term(frequency, i)], first_word);
+    }
+    spectra[(size_t)frequency * CHANNELS + channel] = spectrum_of(turned, weights + 3 * frequency);
     if (frequency == 0 && clipping.x > 0) {
       atomic_or(&status[0], FLAG_CLIPPED);
     }

@@ -13,7 +13,10 @@ namespace {
 
 constexpr std::string_view kStage = "front_end/popcount";
 constexpr std::size_t kTileWords = 32;
-constexpr std::size_t kMostRowTerms = 8;
+constexpr std::size_t kMostTileFrequencies = 10;
+/// Of the kernel `advance`.
+constexpr RunningSums::MoveArguments kAdvanceArguments{
+    .weights = 5, .channel_of = 6, .state_in = 7, .state_out = 8, .spectra = 9, .status = 10};
 constexpr std::size_t kRowsOfGpu = 16;
 constexpr std::size_t kRowsOfCpu = 4;
 constexpr int kClipRunWords = 8;
@@ -76,13 +79,11 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
       wire_words_(static_cast<std::size_t>(words_per_bit_time(plan.layout, plan.geometry))),
       block_words_(running_plan(plan).block_words()),
       wire_blocks_(static_cast<std::size_t>(plan.settings.window_samples) / block_words_ + 1),
-      terms_(running_plan(plan).terms()),
-      row_terms_(0),
       rows_(device.info().is_gpu ? kRowsOfGpu : kRowsOfCpu),
+      frequency_tiles_(quotient_up(frequencies_hz_.size(), kMostTileFrequencies)),
       sums_(device, running_plan(plan), std::string(kStage)) {
   const RunningPlan running = running_plan(plan);
   const int order = plan.settings.popcount.order;
-  row_terms_ = std::min(quotient_up(terms_, rows_), kMostRowTerms);
   wire_ = device.allocate<std::uint32_t>(wire_blocks_ * block_words_ * kBitsPerWord * wire_words_, kStage);
   coefficients_ = device.upload<std::complex<float>>(block_coefficients(running, order), kStage);
   std::vector<std::string> files = RunningSums::files();
@@ -92,7 +93,7 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
   defines["BLOCK"] = fmt::format("{}", block_words_);
   defines["ORDER"] = fmt::format("{}", order);
   defines["ROWS"] = fmt::format("{}", rows_);
-  defines["ROW_TERMS"] = fmt::format("{}", row_terms_);
+  defines["FREQUENCY_TILE"] = fmt::format("{}", quotient_up(frequencies_hz_.size(), frequency_tiles_));
   defines["CLIP_SUM"] = fmt::format("{}", static_cast<int>(std::ceil(kClipLevel * kClipRunWords * kBitsPerWord)));
   const ocl::Program program = device.build(kStage, files, defines);
   sums_.use(program);
@@ -100,6 +101,10 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
   block_sums_.set(wire_, coefficients_, sums_.steps(), sums_.is_alive(), sums_.sums());
   block_sums_.set_at(6, static_cast<std::uint32_t>(wire_blocks_));
   block_sums_.set_at(8, sums_.span().slots());
+  advance_ = program.kernel("advance");
+  advance_.set(wire_, coefficients_, sums_.steps(), sums_.is_alive(), sums_.sums());
+  sums_.bind_fixed(advance_, kAdvanceArguments);
+  advance_.set_at(12, static_cast<std::uint32_t>(wire_blocks_));
 }
 
 void RunningPopcount::enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire) {
@@ -117,8 +122,10 @@ void RunningPopcount::enqueue_bits(std::uint64_t first_word, std::span<const std
   const std::size_t most = (wire_blocks_ - 1) * block_words_ * word_size;
   while (!wire.empty()) {
     const std::span<const std::uint32_t> part = wire.first(std::min(wire.size(), most));
+    if (waiting_blocks() > 0) {
+      enqueue_blocks();  // makes room in the ring of wire words
+    }
     enqueue_upload(part);
-    enqueue_blocks();
     wire = wire.subspan(part.size());
   }
 }
@@ -136,13 +143,13 @@ void RunningPopcount::enqueue_upload(std::span<const std::uint32_t> wire) {
   end_word_ += wire.size() / word_size;
 }
 
-/// Sums the blocks that have become whole.
+std::uint64_t RunningPopcount::waiting_blocks() const {
+  return (end_word_ - origin_word_) / block_words_ - sums_.span().end();
+}
+
 void RunningPopcount::enqueue_blocks() {
   const std::uint64_t first = sums_.span().end();
-  const std::uint64_t blocks = (end_word_ - origin_word_) / block_words_ - first;
-  if (blocks == 0) {
-    return;
-  }
+  const std::uint64_t blocks = waiting_blocks();
   const std::size_t group_blocks = std::max<std::size_t>(kTileWords / block_words_, 1);
   block_sums_.set_at(5, static_cast<std::uint32_t>(first % wire_blocks_));
   block_sums_.set_at(7, sums_.span().slot_of(first));
@@ -150,7 +157,7 @@ void RunningPopcount::enqueue_blocks() {
   block_sums_.set_at(10, static_cast<std::uint32_t>(blocks));
   block_sums_.enqueue({.global_0 = kBitsPerWord * wire_words_,
                        .local_0 = kBitsPerWord,
-                       .global_1 = rows_ * quotient_up(terms_, rows_ * row_terms_),
+                       .global_1 = rows_ * frequency_tiles_,
                        .local_1 = rows_,
                        .global_2 = quotient_up(blocks, group_blocks),
                        .local_2 = 1});
@@ -165,7 +172,34 @@ void RunningPopcount::enqueue_spectra(std::uint64_t first_sample_index, const oc
                 fmt::format("{}: expected a window at a multiple of {} words from word {} on, found one at {}", kStage,
                             block_words_, origin_word_, first_sample_index));
   }
-  sums_.enqueue(ahead / block_words_, first_sample_index, spectra, status);
+  const std::uint64_t first_block = ahead / block_words_;
+  const WindowMove move = sums_.move_to(first_block, waiting_blocks());
+  if (!move.anew && move.moves == 1 && waiting_blocks() == 1) {
+    enqueue_advance(move, first_sample_index, spectra, status);
+    sums_.append(move.newest_block, 1);
+    sums_.moved_to(first_block);
+    return;
+  }
+  if (waiting_blocks() > 0) {
+    enqueue_blocks();
+  }
+  sums_.enqueue(first_block, first_sample_index, spectra, status);
+}
+
+void RunningPopcount::enqueue_advance(const WindowMove& move, std::uint64_t first_word,
+                                      const ocl::Buffer<std::complex<float>>& spectra,
+                                      const ocl::Buffer<std::uint32_t>& status) {
+  sums_.bind_move(advance_, kAdvanceArguments, spectra, status);
+  advance_.set_at(11, static_cast<std::uint32_t>(move.newest_block % wire_blocks_));
+  advance_.set_at(13, move.oldest);
+  advance_.set_at(14, move.newest);
+  advance_.set_at(15, move.newest_block);
+  advance_.set_at(16, origin_word_ + move.newest_block * block_words_);
+  advance_.set_at(17, first_word);
+  advance_.enqueue({.global_0 = kBitsPerWord * wire_words_,
+                    .local_0 = kBitsPerWord,
+                    .global_1 = rows_ * frequency_tiles_,
+                    .local_1 = rows_});
 }
 
 std::string RunningPopcount::description() const {

@@ -20,20 +20,24 @@ class RunningPopcount final : public FrontEnd {
 
  private:
   void enqueue_upload(std::span<const std::uint32_t> wire);
+  /// Whole blocks that were uploaded and are not summed yet.
+  [[nodiscard]] std::uint64_t waiting_blocks() const;
   void enqueue_blocks();
+  void enqueue_advance(const WindowMove& move, std::uint64_t first_word,
+                       const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status);
 
   ocl::Device device_;
   std::vector<double> frequencies_hz_;
   std::size_t wire_words_;
   std::size_t block_words_;
   std::size_t wire_blocks_;
-  std::size_t terms_;
-  std::size_t row_terms_;
   std::size_t rows_;
+  std::size_t frequency_tiles_;
   RunningSums sums_;
   ocl::Buffer<std::uint32_t> wire_;                ///< [bit-time][wire word], a ring of wire_blocks_ blocks
   ocl::Buffer<std::complex<float>> coefficients_;  ///< [word of a block][term][q]
   ocl::Kernel block_sums_;
+  ocl::Kernel advance_;
   std::uint64_t origin_word_ = 0;  ///< first word since the stream started anew
   std::uint64_t end_word_ = 0;     ///< one beyond the last word fed
   bool has_started_ = false;

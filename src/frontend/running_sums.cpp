@@ -111,8 +111,8 @@ RunningSums::RunningSums(const ocl::Device& device, const RunningPlan& plan, std
       window_blocks_(plan.window_words / plan.block_words()),
       span_(2 * window_blocks_),
       sums_(device.allocate<cl_int2>(span_.capacity() * (plan.terms() + 1) * lanes_, stage_)),
-      state_(
-          device.allocate<cl_int2>(frequencies_ * (frequency_terms(plan) + offset_terms(plan) + 1) * lanes_, stage_)),
+      states_{device.allocate<cl_int2>((plan.terms() + 1) * lanes_, stage_),
+              device.allocate<cl_int2>((plan.terms() + 1) * lanes_, stage_)},
       weights_(device.upload<std::complex<float>>(weights_of(plan), stage_)),
       channel_of_(device.upload<std::int32_t>(plan.channel_of_lane, stage_)),
       is_alive_(device.upload<std::uint32_t>(plan.is_alive, stage_)) {
@@ -125,8 +125,45 @@ RunningSums::RunningSums(const ocl::Device& device, const RunningPlan& plan, std
 
 void RunningSums::use(const ocl::Program& program) {
   slide_ = program.kernel("slide");
-  slide_.set(sums_, steps_, weights_, channel_of_, is_alive_, state_);
-  slide_.set_at(10, span_.slots());
+  slide_.set(sums_, steps_, weights_, channel_of_, is_alive_);
+  slide_.set_at(11, span_.slots());
+}
+
+void RunningSums::bind_fixed(ocl::Kernel& kernel, const MoveArguments& at) const {
+  kernel.set_at(at.weights, weights_);
+  kernel.set_at(at.channel_of, channel_of_);
+}
+
+void RunningSums::bind_move(ocl::Kernel& kernel, const MoveArguments& at,
+                            const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status) {
+  if (spectra.size() < channels_ * frequencies_ || status.size() < kStatusWords) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("{}: expected room for {} spectra values and {} status words, found {} and {}", stage_,
+                            channels_ * frequencies_, kStatusWords, spectra.size(), status.size()));
+  }
+  kernel.set_at(at.state_in, states_.at(state_in_));
+  state_in_ = 1 - state_in_;
+  kernel.set_at(at.state_out, states_.at(state_in_));
+  kernel.set_at(at.spectra, spectra);
+  kernel.set_at(at.status, status);
+}
+
+WindowMove RunningSums::move_to(std::uint64_t first_block, std::uint64_t coming) const {
+  const std::uint64_t end = span_.end() + coming;
+  if (first_block + window_blocks_ > end || first_block < span_.begin()) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("{}: window of {} blocks at block {} is not among the blocks {} to {} that the ring holds",
+                            stage_, window_blocks_, first_block, span_.begin(), end));
+  }
+  const bool follows = summed_from_ && *summed_from_ >= span_.begin() && *summed_from_ <= first_block &&
+                       first_block - *summed_from_ < window_blocks_;
+  const std::uint64_t from = follows ? *summed_from_ : first_block;
+  const std::uint64_t newest = follows ? from + window_blocks_ : first_block;
+  return {.oldest = span_.slot_of(from),
+          .newest = span_.slot_of(newest),
+          .moves = static_cast<std::uint32_t>(follows ? first_block - from : window_blocks_),
+          .anew = !follows,
+          .newest_block = newest};
 }
 
 void RunningSums::restart() {
@@ -136,32 +173,18 @@ void RunningSums::restart() {
 
 void RunningSums::enqueue(std::uint64_t first_block, std::uint64_t first_word,
                           const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status) {
-  if (!span_.holds(first_block, window_blocks_)) {
-    throw Error(ExitCode::kInternal,
-                fmt::format("{}: window of {} blocks at block {} is not among the blocks {} to {} that the ring holds",
-                            stage_, window_blocks_, first_block, span_.begin(), span_.end()));
-  }
-  if (spectra.size() < channels_ * frequencies_ || status.size() < kStatusWords) {
-    throw Error(ExitCode::kInternal,
-                fmt::format("{}: expected room for {} spectra values and {} status words, found {} and {}", stage_,
-                            channels_ * frequencies_, kStatusWords, spectra.size(), status.size()));
-  }
-  const bool follows = summed_from_ && *summed_from_ >= span_.begin() && *summed_from_ <= first_block &&
-                       first_block - *summed_from_ < window_blocks_;
-  const std::uint64_t from = follows ? *summed_from_ : first_block;
-  const std::uint64_t moves = follows ? first_block - from : window_blocks_;
-  const std::uint64_t newest = follows ? from + window_blocks_ : first_block;
-  slide_.set_at(6, spectra);
-  slide_.set_at(7, status);
-  slide_.set_at(8, span_.slot_of(from));
-  slide_.set_at(9, span_.slot_of(newest));
-  slide_.set_at(11, static_cast<std::uint32_t>(moves));
-  slide_.set_at(12, follows ? 0U : 1U);
-  slide_.set_at(13, newest);
-  slide_.set_at(14, first_word);
+  const WindowMove move = move_to(first_block, 0);
+  bind_move(slide_, {.weights = 2, .channel_of = 3, .state_in = 5, .state_out = 6, .spectra = 7, .status = 8}, spectra,
+            status);
+  slide_.set_at(9, move.oldest);
+  slide_.set_at(10, move.newest);
+  slide_.set_at(12, move.moves);
+  slide_.set_at(13, std::uint32_t{move.anew ? 1U : 0U});
+  slide_.set_at(14, move.newest_block);
+  slide_.set_at(15, first_word);
   slide_.enqueue(
       {.global_0 = ocl::round_up(lanes_, kGroup), .local_0 = kGroup, .global_1 = frequencies_, .local_1 = 1});
-  summed_from_ = first_block;
+  moved_to(first_block);
 }
 
 }  // namespace nearfield

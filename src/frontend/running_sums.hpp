@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <optional>
@@ -41,6 +42,16 @@ struct RunningPlan {
 /// True when sums that run along cost less than summing each window anew, and the device holds their ring.
 bool is_worth_running(const RunningPlan& plan, const ocl::DeviceInfo& device);
 
+/// How a window follows from the one before: `moves` blocks leave from slot `oldest` on, as many come from `newest` on.
+/// With `anew` none leaves, and the whole window comes.
+struct WindowMove {
+  std::uint32_t oldest = 0;
+  std::uint32_t newest = 0;
+  std::uint32_t moves = 0;
+  bool anew = false;
+  std::uint64_t newest_block = 0;
+};
+
 /// Spectra of a window that moves on block by block: each block is summed once, into integers; a move adds the blocks
 /// that come and subtracts those that leave. Formulas: kernels/frontend/running_sums.cl.
 class RunningSums {
@@ -52,11 +63,24 @@ class RunningSums {
   [[nodiscard]] static ocl::Defines defines(const RunningPlan& plan);
   /// Must be called once, with a program of files() and defines().
   void use(const ocl::Program& program);
+  /// Argument numbers of the kernel that a caller sets up to do append() and enqueue() in one: see bind_move().
+  struct MoveArguments {
+    cl_uint weights, channel_of, state_in, state_out, spectra, status;
+  };
+  void bind_fixed(ocl::Kernel& kernel, const MoveArguments& at) const;
+  /// Binds this move's states and outputs; the kernel must be enqueued next and once.
+  void bind_move(ocl::Kernel& kernel, const MoveArguments& at, const ocl::Buffer<std::complex<float>>& spectra,
+                 const ocl::Buffer<std::uint32_t>& status);
 
   /// Forgets everything: what comes next does not follow.
   void restart();
   /// Takes note of blocks that a kernel, already enqueued, writes from the slot of `first_block` on.
   void append(std::uint64_t first_block, std::size_t blocks) { span_.append(first_block, blocks); }
+  /// How the window of the blocks from `first_block` on follows from the last one, given the blocks so far and `coming`
+  /// more. Throws Error when some of it is not there.
+  [[nodiscard]] WindowMove move_to(std::uint64_t first_block, std::uint64_t coming) const;
+  /// Takes note that the state is now of this window.
+  void moved_to(std::uint64_t first_block) { summed_from_ = first_block; }
   /// The window of the blocks from `first_block` on; `first_word` counts as the blocks' kernel does.
   void enqueue(std::uint64_t first_block, std::uint64_t first_word, const ocl::Buffer<std::complex<float>>& spectra,
                const ocl::Buffer<std::uint32_t>& status);
@@ -73,10 +97,11 @@ class RunningSums {
   std::size_t channels_;
   std::size_t frequencies_;
   std::size_t window_blocks_;
-  RingSpan span_;                             ///< of blocks
-  std::optional<std::uint64_t> summed_from_;  ///< first block of the window that the state is the sum of
-  ocl::Buffer<cl_int2> sums_;                 ///< [slot][term][lane]
-  ocl::Buffer<cl_int2> state_;                ///< [frequency][own term][lane]
+  RingSpan span_;                               ///< of blocks
+  std::optional<std::uint64_t> summed_from_;    ///< first block of the window that the state is the sum of
+  ocl::Buffer<cl_int2> sums_;                   ///< [slot][term][lane]
+  std::array<ocl::Buffer<cl_int2>, 2> states_;  ///< [term][lane], before and after a move, in turns
+  std::size_t state_in_ = 0;
   ocl::Buffer<std::uint64_t> steps_;          ///< [term]
   ocl::Buffer<std::complex<float>> weights_;  ///< [frequency][3]
   ocl::Buffer<std::int32_t> channel_of_;      ///< [lane]

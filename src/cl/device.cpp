@@ -224,6 +224,20 @@ Program Device::build(std::string_view stage, const std::vector<std::string>& fi
   return buffer;
 }
 
+std::shared_ptr<void> Device::map_host_bytes(std::size_t bytes, std::string_view stage) const {
+  cl_int code = CL_SUCCESS;
+  ::cl::Buffer buffer(context_, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, nullptr, &code);
+  if (code != CL_SUCCESS) {
+    throw_device_error(stage, fmt::format("clCreateBuffer of {} bytes of host memory", bytes), code);
+  }
+  void* mapped =
+      queue_.enqueueMapBuffer(buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, nullptr, nullptr, &code);
+  if (code != CL_SUCCESS) {
+    throw_device_error(stage, "clEnqueueMapBuffer", code);
+  }
+  return {mapped, [buffer, queue = queue_](void* memory) { (void)queue.enqueueUnmapMemObject(buffer, memory); }};
+}
+
 void Device::write(const ::cl::Buffer& buffer, std::size_t offset, std::size_t bytes, const void* from,
                    cl_bool blocking, std::string_view stage) const {
   if (bytes == 0) {

@@ -56,6 +56,21 @@ class Buffer {
   std::size_t count_ = 0;
 };
 
+/// An array in host memory that the device moves to and from without a copy in between (page-locked where there are
+/// pages to lock). Transfers of other memory take several times as long on GPUs, and may wait.
+template <class T>
+class HostBuffer {
+ public:
+  HostBuffer() = default;
+  HostBuffer(std::shared_ptr<void> mapping, std::size_t count) : mapping_(std::move(mapping)), count_(count) {}
+  [[nodiscard]] std::span<T> values() const { return {static_cast<T*>(mapping_.get()), count_}; }
+  [[nodiscard]] std::size_t size() const { return count_; }
+
+ private:
+  std::shared_ptr<void> mapping_;
+  std::size_t count_ = 0;
+};
+
 /// Sizes of a launch; the second dimension is 1 unless given. Global sizes are multiples of local ones.
 struct Launch {
   std::size_t global_0;
@@ -151,6 +166,11 @@ class Device {
   [[nodiscard]] Buffer<T> allocate(std::size_t count, std::string_view stage) const {
     return Buffer<T>(allocate_bytes(std::max<std::size_t>(count, 1) * sizeof(T), stage), count);
   }
+  /// The values are not initialised.
+  template <class T>
+  [[nodiscard]] HostBuffer<T> allocate_host(std::size_t count, std::string_view stage) const {
+    return HostBuffer<T>(map_host_bytes(std::max<std::size_t>(count, 1) * sizeof(T), stage), count);
+  }
   /// Allocates and fills; waits. For prepare().
   template <class T>
   [[nodiscard]] Buffer<T> upload(std::span<const T> values, std::string_view stage) const {
@@ -201,6 +221,7 @@ class Device {
 
  private:
   [[nodiscard]] ::cl::Buffer allocate_bytes(std::size_t bytes, std::string_view stage) const;
+  [[nodiscard]] std::shared_ptr<void> map_host_bytes(std::size_t bytes, std::string_view stage) const;
   void write(const ::cl::Buffer& buffer, std::size_t offset, std::size_t bytes, const void* from, cl_bool blocking,
              std::string_view stage) const;
   void read(const ::cl::Buffer& buffer, std::size_t offset, std::size_t bytes, void* to, cl_bool blocking,

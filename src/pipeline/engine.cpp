@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -73,7 +72,7 @@ PnahPlan pnah_plan(const EnginePlan& plan, const std::vector<double>& frequencie
 }
 
 /// What every frame of a plan carries alike.
-void stamp(ImageFrame& frame, const PnahPlan& plan) {
+void stamp_with(ImageFrame& frame, const PnahPlan& plan) {
   const bool has_cutoff = plan.holography.filter.kind == FilterKind::kCos;
   const float none = std::numeric_limits<float>::quiet_NaN();
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
@@ -83,20 +82,49 @@ void stamp(ImageFrame& frame, const PnahPlan& plan) {
   }
 }
 
+/// Page-locked memory that bits wait in until the device has fetched them.
+class BitStaging {
+ public:
+  BitStaging(const ocl::Device& device, std::size_t wire_words)
+      : device_(device), memory_(device.allocate_host<std::uint32_t>(wire_words, "pipeline/staging")) {}
+  /// Waits for the device when what was staged before leaves too little room.
+  std::span<std::uint32_t> room(std::size_t wire_words) {
+    if (wire_words > memory_.size() - used_) {
+      device_.wait();
+      used_ = 0;
+    }
+    return memory_.values().subspan(used_, std::min(wire_words, memory_.size()));
+  }
+  /// True when the bits lie in the room that was given last.
+  [[nodiscard]] bool holds(std::span<const std::uint32_t> wire) const {
+    return wire.data() == memory_.values().data() + used_;
+  }
+  void use(std::size_t wire_words) { used_ += wire_words; }
+  void clear() { used_ = 0; }
+
+ private:
+  ocl::Device device_;
+  ocl::HostBuffer<std::uint32_t> memory_;
+  std::size_t used_ = 0;
+};
+
 class OpenclEngine : public Engine {
  public:
-  explicit OpenclEngine(const EnginePlan& plan)
-      : device_(ocl::Device::open(plan.settings.device)),
+  OpenclEngine(const ocl::Device& device, const EnginePlan& plan)
+      : device_(device),
         front_end_(plan.input == InputForm::kSpectra ? nullptr : make_front_end(device_, front_end_plan(plan))),
         plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
-        imager_(device_, plan_) {
+        imager_(device_, plan_),
+        staging_(device_, plan.input == InputForm::kBits ? staged_words(plan) : 1),
+        status_words_(device_.allocate_host<std::uint32_t>(kStatusWords, "pipeline/status")),
+        images_(device_.allocate_host<std::complex<float>>(imager_.images().size(), "pipeline/images")) {
     const std::size_t channels = static_cast<std::size_t>(plan_.geometry.channels());
     spectra_ = device_.allocate<std::complex<float>>(plan_.frequencies_hz.size() * channels, "pipeline/spectra");
     status_ = device_.allocate<std::uint32_t>(kStatusWords, "pipeline/status");
   }
   OpenclEngine(const OpenclEngine&) = delete;
   OpenclEngine& operator=(const OpenclEngine&) = delete;
-  /// What was enqueued before an exception may still write into a caller's frame.
+  /// What was enqueued before an exception may still be under way.
   ~OpenclEngine() override {
     try {
       device_.wait();
@@ -104,45 +132,73 @@ class OpenclEngine : public Engine {
     }
   }
   [[nodiscard]] std::uint64_t history_samples() const override { return front_end_ ? front_end_->history_words() : 0; }
+  [[nodiscard]] std::span<std::uint32_t> room_for_bits(std::size_t wire_words) override {
+    const std::span<std::uint32_t> room = staging_.room(wire_words);
+    if (room.size() < wire_words) {
+      throw Error(ExitCode::kInternal,
+                  fmt::format("engine: expected at most {} wire words at a time, found {}", room.size(), wire_words));
+    }
+    return room;
+  }
   void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) override {
+    if (!staging_.holds(wire)) {
+      const std::span<std::uint32_t> room = room_for_bits(wire.size());
+      std::copy(wire.begin(), wire.end(), room.begin());
+      wire = room;
+    }
+    staging_.use(wire.size());
     front_end_->enqueue_bits(first_sample, wire);
   }
   void push_samples(std::uint64_t first_sample, std::span<const float> samples) override {
     front_end_->enqueue_samples(first_sample, samples);
   }
-  int image_window(std::uint64_t first_sample, ImageFrame& frame) override {
+  WindowStatus compute_window(std::uint64_t first_sample) override {
     device_.enqueue_fill(status_, std::uint32_t{0}, "pipeline/status");
     front_end_->enqueue_spectra(first_sample, spectra_, status_);
-    return finish(frame);
+    return finish();
   }
-  int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame) override {
-    device_.enqueue_fill(status_, std::uint32_t{0}, "pipeline/status");
-    device_.enqueue_write(spectra_, 0, spectra, "pipeline/spectra");
-    return finish(frame);
-  }
+  [[nodiscard]] std::span<const std::complex<float>> images() const override { return images_.values(); }
   [[nodiscard]] const std::vector<double>& frequencies_hz() const override { return plan_.frequencies_hz; }
   [[nodiscard]] std::string device_name() const override {
     const ocl::DeviceInfo& info = device_.info();
     return fmt::format("{} ({}, driver {})", info.name, info.platform, info.driver);
   }
 
+ protected:
+  WindowStatus compute_spectra(std::span<const std::complex<float>> spectra) override {
+    device_.enqueue_fill(status_, std::uint32_t{0}, "pipeline/status");
+    device_.enqueue_write(spectra_, 0, spectra, "pipeline/spectra");
+    return finish();
+  }
+  void stamp(ImageFrame& frame) const override { stamp_with(frame, plan_); }
+
  private:
-  int finish(ImageFrame& frame) {
+  /// Wire words of the longest push: a window and what comes before it.
+  [[nodiscard]] std::size_t staged_words(const EnginePlan& plan) const {
+    const Settings& settings = plan.settings;
+    const auto window = static_cast<std::size_t>(settings.front_end.window_samples);
+    const auto words =
+        static_cast<std::size_t>(kBitsPerWord * words_per_bit_time(settings.array.layout, settings.array.geometry));
+    return (window + front_end_->history_words()) * words;
+  }
+  WindowStatus finish() {
     imager_.enqueue(spectra_, status_);
-    device_.enqueue_read(imager_.images(), std::span<std::complex<float>>(frame.images), "pipeline/images");
-    device_.enqueue_read(status_, std::span<std::uint32_t>(status_words_), "pipeline/status");
+    device_.enqueue_read(imager_.images(), images_.values(), "pipeline/images");
+    device_.enqueue_read(status_, status_words_.values(), "pipeline/status");
     device_.wait();
-    frame.flags = status_words_[0] | plan_.constant_flags();
-    stamp(frame, plan_);
-    return static_cast<int>(status_words_[1]);
+    staging_.clear();
+    return {.flags = status_words_.values()[0] | plan_.constant_flags(),
+            .non_finite_microphones = static_cast<int>(status_words_.values()[1])};
   }
   ocl::Device device_;
   std::unique_ptr<FrontEnd> front_end_;
   PnahPlan plan_;
   Pnah imager_;
+  BitStaging staging_;
   ComplexBuffer spectra_;
   StatusBuffer status_;
-  std::array<std::uint32_t, kStatusWords> status_words_{};
+  ocl::HostBuffer<std::uint32_t> status_words_;
+  ocl::HostBuffer<std::complex<float>> images_;
 };
 
 class ReferenceEngine : public Engine {
@@ -157,28 +213,34 @@ class ReferenceEngine : public Engine {
   void push_samples(std::uint64_t first_sample, std::span<const float> samples) override {
     front_end_->push_samples(first_sample, samples);
   }
-  int image_window(std::uint64_t first_sample, ImageFrame& frame) override {
+  [[nodiscard]] std::span<std::uint32_t> room_for_bits(std::size_t wire_words) override {
+    room_.resize(wire_words);
+    return room_;
+  }
+  WindowStatus compute_window(std::uint64_t first_sample) override {
     const std::vector<std::complex<double>> spectra = front_end_->spectra(first_sample);
-    return finish(spectra, front_end_->clipped() ? kFlagClipped : 0U, frame);
+    return finish(spectra, front_end_->clipped() ? kFlagClipped : 0U);
   }
-  int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame) override {
-    return finish({spectra.begin(), spectra.end()}, 0, frame);
-  }
+  [[nodiscard]] std::span<const std::complex<float>> images() const override { return images_; }
   [[nodiscard]] const std::vector<double>& frequencies_hz() const override { return plan_.frequencies_hz; }
   [[nodiscard]] std::string device_name() const override { return "reference (double precision on the host)"; }
 
+ protected:
+  WindowStatus compute_spectra(std::span<const std::complex<float>> spectra) override {
+    return finish({spectra.begin(), spectra.end()}, 0);
+  }
+  void stamp(ImageFrame& frame) const override { stamp_with(frame, plan_); }
+
  private:
-  int finish(const std::vector<std::complex<double>>& spectra, std::uint32_t flags, ImageFrame& frame) {
+  WindowStatus finish(const std::vector<std::complex<double>>& spectra, std::uint32_t flags) {
     const reference::PnahImages result = reference::pnah(spectra, plan_);
-    for (std::size_t i = 0; i < result.images.size(); ++i) {
-      frame.images[i] = {static_cast<float>(result.images[i].real()), static_cast<float>(result.images[i].imag())};
-    }
-    frame.flags = result.flags | flags;
-    stamp(frame, plan_);
-    return result.non_finite_channels;
+    images_.assign(result.images.begin(), result.images.end());
+    return {.flags = result.flags | flags, .non_finite_microphones = result.non_finite_channels};
   }
   std::unique_ptr<reference::FrontEnd> front_end_;
   PnahPlan plan_;
+  std::vector<std::uint32_t> room_;
+  std::vector<std::complex<float>> images_;
 };
 
 }  // namespace
@@ -187,7 +249,18 @@ std::unique_ptr<Engine> make_engine(EngineKind kind, const EnginePlan& plan) {
   if (kind == EngineKind::kReference) {
     return std::make_unique<ReferenceEngine>(plan);
   }
-  return std::make_unique<OpenclEngine>(plan);
+  return make_engine(ocl::Device::open(plan.settings.device), plan);
+}
+
+std::unique_ptr<Engine> make_engine(const ocl::Device& device, const EnginePlan& plan) {
+  return std::make_unique<OpenclEngine>(device, plan);
+}
+
+int Engine::fill(const WindowStatus& status, ImageFrame& frame) const {
+  std::copy(images().begin(), images().end(), frame.images.begin());
+  frame.flags = status.flags;
+  stamp(frame);
+  return status.non_finite_microphones;
 }
 
 ImagesHeader images_header(const EnginePlan& plan, const Engine& engine) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cl/device.hpp"
 #include "nearfield/frame.hpp"
 #include "nearfield/settings.hpp"
 
@@ -26,6 +27,12 @@ struct EnginePlan {
   std::vector<double> spectra_hz;  ///< frequencies of the spectra that image_spectra() will get
 };
 
+/// What a computed window is, besides its images.
+struct WindowStatus {
+  std::uint32_t flags = 0;
+  int non_finite_microphones = 0;
+};
+
 /// From input to images: front end and imager as one. Built once, then fed and asked frame by frame.
 class Engine {
  public:
@@ -33,26 +40,45 @@ class Engine {
 
   /// Words before a window's first that must have been pushed for the window to be exact.
   [[nodiscard]] virtual std::uint64_t history_samples() const = 0;
+  /// Room for bits that push_bits() takes without a copy; valid until the next window is computed.
+  [[nodiscard]] virtual std::span<std::uint32_t> room_for_bits(std::size_t wire_words) = 0;
   /// Bits [bit-time][word], whole groups of 32 bit-times; `first_sample` is the first group's index. A jump forward is
   /// allowed if the history of the next window is pushed again. At most window + history samples a call; the memory
   /// must stay as it is until the next image_window() returns.
   virtual void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) = 0;
   /// Decimated samples [sample][channel], Pa; otherwise as push_bits().
   virtual void push_samples(std::uint64_t first_sample, std::span<const float> samples) = 0;
-  /// Images the window that starts at `first_sample`: fills images, flags, cutoffs, slopes and noise of `frame`, whose
-  /// vectors must have their sizes. Waits once. Returns how many microphones were not finite.
-  virtual int image_window(std::uint64_t first_sample, ImageFrame& frame) = 0;
+  /// Images the window that starts at `first_sample`; waits once. The images are there until the next call.
+  virtual WindowStatus compute_window(std::uint64_t first_sample) = 0;
+  /// Of the last window, [plane][frequency][row][column].
+  [[nodiscard]] virtual std::span<const std::complex<float>> images() const = 0;
+  /// compute_window(), and fills images, flags, cutoffs, slopes and noise of `frame`, whose vectors must have their
+  /// sizes. Returns how many microphones were not finite.
+  int image_window(std::uint64_t first_sample, ImageFrame& frame) { return fill(compute_window(first_sample), frame); }
   /// The same for given spectra, [frequency][row][column], Pa.
-  virtual int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame) = 0;
+  int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame) {
+    return fill(compute_spectra(spectra), frame);
+  }
 
   /// Frequencies that are really imaged.
   [[nodiscard]] virtual const std::vector<double>& frequencies_hz() const = 0;
   /// As the images file names it.
   [[nodiscard]] virtual std::string device_name() const = 0;
+
+ protected:
+  virtual WindowStatus compute_spectra(std::span<const std::complex<float>> spectra) = 0;
+  /// What every frame of this engine carries alike.
+  virtual void stamp(ImageFrame& frame) const = 0;
+
+ private:
+  int fill(const WindowStatus& status, ImageFrame& frame) const;
 };
 
 /// Throws ConfigError or DeviceError.
 std::unique_ptr<Engine> make_engine(EngineKind kind, const EnginePlan& plan);
+
+/// The same on a device that is open already, with its recorder if it has one.
+std::unique_ptr<Engine> make_engine(const ocl::Device& device, const EnginePlan& plan);
 
 /// The header of an images file made with this engine; sizes a frame too.
 ImagesHeader images_header(const EnginePlan& plan, const Engine& engine);

@@ -60,9 +60,9 @@ class BitRecording : public Recording {
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
   int image(std::uint64_t first_sample, Engine& engine, ImageFrame& frame) override {
     const Feed feed = feed_.next(first_sample, engine.history_samples());
-    buffer_.resize((feed.end - feed.first) * words_per_sample_);
-    reader_.read(feed.first * kBitsPerWord, buffer_);
-    engine.push_bits(feed.first, buffer_);
+    const std::span<std::uint32_t> room = engine.room_for_bits((feed.end - feed.first) * words_per_sample_);
+    reader_.read(feed.first * kBitsPerWord, room);
+    engine.push_bits(feed.first, room);
     return engine.image_window(first_sample, frame);
   }
 
@@ -72,7 +72,6 @@ class BitRecording : public Recording {
   InputInfo info_;
   EnginePlan plan_;
   std::uint64_t words_per_sample_ = 0;
-  std::vector<std::uint32_t> buffer_;
 };
 
 class SampleRecording : public Recording {

@@ -1,4 +1,4 @@
-#include "imaging/pnah.hpp"
+#include "imaging/fused_pnah.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 #include <random>
 
 #include "imaging/pnah_reference.hpp"
+#include "imaging/staged_pnah.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 #include "support/fields.hpp"

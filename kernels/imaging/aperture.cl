@@ -20,6 +20,7 @@
 //   extension   float2 [frame][frequency][OTHER_STEPS][OTHER_TAPS], along y, written when PREDICT is 1
 //   row_spectra float2 [frame][frequency][row][STRIDE], transforms along x, Pa
 //   status      uint [frame][4]: 0 = flags, 1 = microphones that are not finite
+//   frequencies of a frame
 //
 // Launch: (FIT_GROUP * (1 + PREDICT), frames * frequencies), FIT_GROUP items a group; group 0 works along x, 1 along y.
 
@@ -28,9 +29,6 @@
 #endif
 #ifndef LINES  // rows
 #define LINES 32
-#endif
-#ifndef FREQUENCIES
-#define FREQUENCIES 1
 #endif
 #ifndef STRIDE  // columns of row_spectra
 #define STRIDE 96
@@ -116,7 +114,7 @@ static int is_finite(float2 value) { return fabs(value.x) < LARGEST && fabs(valu
 // Marks the usable microphones; returns whether some are not. Tells the frame's status when `report` is 1.
 static int find_usable(__global const float2* spectra, __global const uchar* masked,
                        __global const uchar* checked, __global uint* status, __local uchar* usable,
-                       __local int* found, int report) {
+                       __local int* found, int frequencies, int report) {
   const int item = (int)get_local_id(0);
   if (item == 0) {
     found[0] = 0;
@@ -125,7 +123,7 @@ static int find_usable(__global const float2* spectra, __global const uchar* mas
   SYNC(FIT_GROUP);
 #if CHECK_HERE
   int bad = 0;
-  for (int i = item; i < FREQUENCIES * CHANNELS; i += FIT_GROUP) {
+  for (int i = item; i < frequencies * CHANNELS; i += FIT_GROUP) {
     bad |= !is_finite(spectra[i]);
   }
   if (bad) {
@@ -135,7 +133,7 @@ static int find_usable(__global const float2* spectra, __global const uchar* mas
   for (int i = item; i < CHANNELS; i += FIT_GROUP) {
     int finite = 1;
     if (found[0]) {
-      for (int f = 0; f < FREQUENCIES; ++f) {
+      for (int f = 0; f < frequencies; ++f) {
         finite &= is_finite(spectra[f * CHANNELS + i]);
       }
     }
@@ -428,7 +426,8 @@ __kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void aperture(
     __global const float2* restrict spectra, __global const float2* restrict gains,
     __global const uchar* restrict masked, __global const uchar* restrict usable_microphones,
     __global const float2* restrict fixed, __global const float* restrict window, __global const float2* restrict roots,
-    __global float2* restrict extension, __global float2* restrict row_spectra, __global uint* restrict status) {
+    __global float2* restrict extension, __global float2* restrict row_spectra, __global uint* restrict status,
+    const int frequencies) {
   __local REAL sample_re[MAX_SAMPLES];
   __local REAL sample_im[MAX_SAMPLES];
   __local FLOATV re[PADDED * LINE_TILE];
@@ -439,12 +438,12 @@ __kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void aperture(
   const int item = (int)get_local_id(0);
   const int along_x = get_group_id(0) == 0;
   const int image = (int)get_group_id(1);
-  const int frame = image / FREQUENCIES;
-  const int frequency = image % FREQUENCIES;
+  const int frame = image / frequencies;
+  const int frequency = image % frequencies;
 
   const int some_unusable =
-      find_usable(spectra + frame * FREQUENCIES * CHANNELS, masked, usable_microphones + frame * CHANNELS,
-                  status + 4 * frame, usable, found, along_x && frequency == 0);
+      find_usable(spectra + frame * frequencies * CHANNELS, masked, usable_microphones + frame * CHANNELS,
+                  status + 4 * frame, usable, found, frequencies, along_x && frequency == 0);
   load_samples(spectra + image * CHANNELS, gains + HAS_GAINS * frequency * CHANNELS, usable, some_unusable, sample_re,
                sample_im, along_x);
 #if PREDICT

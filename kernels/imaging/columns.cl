@@ -5,6 +5,7 @@
 //   extension    float2 [frame][frequency][step][tap], or [step][tap] when EXTENSION_PER_IMAGE is 0
 //   window, roots of padded_lines.cl
 //   transfer     float2 [plane][frequency][ky][STRIDE], filter times propagator, scaled by 1 / padded points
+//   frequencies  of a frame
 //   slices       float2 [frame][plane][frequency][STRIDE columns kx][ROW_STRIDE], rows fastest
 //
 // Launch: (COLUMN_GROUP * vectors of columns / COLUMN_TILE, frames * frequencies), COLUMN_GROUP items a group, each
@@ -15,9 +16,6 @@
 #endif
 #ifndef ROW_STRIDE
 #define ROW_STRIDE 32
-#endif
-#ifndef FREQUENCIES
-#define FREQUENCIES 1
 #endif
 #ifndef PLANES
 #define PLANES 1
@@ -35,7 +33,7 @@
 __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
     __global const float2* restrict row_spectra, __global const float2* restrict extension,
     __global const float* restrict window, __global const float2* restrict roots,
-    __global const float2* restrict transfer, __global float2* restrict slices) {
+    __global const float2* restrict transfer, __global float2* restrict slices, const int frequencies) {
   __local FLOATV re[PADDED * COLUMN_TILE];
   __local FLOATV im[PADDED * COLUMN_TILE];
 #if PLANES > 1
@@ -49,8 +47,8 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
   const int item = (int)get_local_id(0);
   const int first_vector = (int)get_group_id(0) * COLUMN_TILE;
   const int image = (int)get_group_id(1);
-  const int frame = image / FREQUENCIES;
-  const int frequency = image % FREQUENCIES;
+  const int frame = image / frequencies;
+  const int frequency = image % frequencies;
 
   for (int i = item; i < STEPS * TAPS; i += COLUMN_GROUP) {
     taps[i] = extension[EXTENSION_PER_IMAGE * image * STEPS * TAPS + i];
@@ -73,7 +71,7 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
       const int vector = i % COLUMN_TILE;
       const int k1 = i / COLUMN_TILE;
       __global const float2* factors =
-          transfer + ((plane * FREQUENCIES + frequency) * PADDED + k1) * STRIDE + (first_vector + vector) * LANES;
+          transfer + ((plane * frequencies + frequency) * PADDED + k1) * STRIDE + (first_vector + vector) * LANES;
       FLOATV x_re[INNER];
       FLOATV x_im[INNER];
       FLOATV y_re[INNER];
@@ -88,7 +86,7 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
       inner_backward(plane_re, plane_im, y_re, y_im, roots, k1, vector, COLUMN_TILE);
     }
     SYNC(COLUMN_GROUP);
-    __global float2* slice = slices + ((frame * PLANES + plane) * FREQUENCIES + frequency) * STRIDE * ROW_STRIDE;
+    __global float2* slice = slices + ((frame * PLANES + plane) * frequencies + frequency) * STRIDE * ROW_STRIDE;
     for (int i = item; i < INNER * COLUMN_TILE; i += COLUMN_GROUP) {
       const int vector = i % COLUMN_TILE;
       const int n2 = i / COLUMN_TILE;

@@ -98,12 +98,12 @@ ocl::Defines axis_defines(const PnahPlan& plan, const PaddedAxis& axis, int lane
   defines["LENGTH"] = std::to_string(axis.measured);
   defines["BEFORE"] = std::to_string(axis.before);
   defines["TAPS"] = std::to_string(taps_of(plan, axis));
-  defines["FREQUENCIES"] = std::to_string(plan.frequencies_hz.size());
   return defines;
 }
 
 ocl::Defines row_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   ocl::Defines defines = microphone_defines(plan);
+  defines.erase("FREQUENCIES");  // an argument, so that one binary serves every count
   defines.erase("ROWS");
   defines.erase("COLUMNS");
   defines.merge(axis_defines(plan, plan.columns(), tuning.lanes));
@@ -180,6 +180,7 @@ std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& pl
 FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning)
     : spectrum_stride_(round_up(plan.columns().padded, tuning.lanes * tuning.column_tile)),
       slice_stride_(round_up(plan.geometry.rows, tuning.lanes * tuning.row_tile)),
+      frequencies_(static_cast<std::int32_t>(plan.frequencies_hz.size())),
       has_check_(!tuning.check_here) {
   const ShortDft x = *split_dft(plan.columns().padded);
   const ShortDft y = *split_dft(plan.rows().padded);
@@ -246,7 +247,7 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   columns_launch_ =
       launch(spectrum_stride_ / (tuning.lanes * tuning.column_tile), tuning.column_group, plan.holograms());
   rows_launch_ = launch(slice_stride_ / (tuning.lanes * tuning.row_tile), tuning.row_group, images);
-  columns_.set(row_spectra_, extension_, window_y_, roots_y_, transfer_, slices_);
+  columns_.set(row_spectra_, extension_, window_y_, roots_y_, transfer_, slices_, frequencies_);
   rows_.set(slices_, roots_x_, images_);
 }
 
@@ -256,7 +257,7 @@ void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
     check_.enqueue(check_launch_);
   }
   aperture_.set(spectra, gains_, masked_, usable_, fixed_extension_, window_x_, roots_x_, extension_, row_spectra_,
-                status);
+                status, frequencies_);
   aperture_.enqueue(aperture_launch_);
   columns_.enqueue(columns_launch_);
   rows_.enqueue(rows_launch_);

@@ -49,6 +49,7 @@ class FusedPnah : public PnahPath {
   std::string description_;
   int spectrum_stride_;
   int slice_stride_;
+  std::int32_t frequencies_;
   bool has_check_;
   ComplexBuffer gains_;
   ocl::Buffer<std::uint8_t> masked_;

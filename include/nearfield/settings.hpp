@@ -109,7 +109,7 @@ struct HolographySettings {
 struct DeviceSettings {
   std::string platform = "auto";  ///< "auto" prefers a GPU; else part of a platform's name
   int index = 0;                  ///< among the devices that remain
-  std::string fft = "auto";       ///< "auto" | "clfft"
+  std::string fft = "auto";       ///< "auto" | "clfft" | "fused": the imager's transforms
 };
 
 /// Everything a run is set up from.

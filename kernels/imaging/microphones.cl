@@ -4,13 +4,13 @@
 // by the mean of the used ones, weighted with 1/distance^2, in the smallest square of microphones round it, cut at the
 // array's edge, that holds at least MIN_NEIGHBOURS of them (else in the whole array; zero when there is none at all).
 //
-//   spectra, conditioned   float2 [frequency][row][column], Pa
+//   spectra, conditioned   float2 [frame][frequency][row][column], Pa
 //   gains                  float2 [frequency][row][column], by which spectra are multiplied
 //   masked                 uchar [row][column], 1 = do not use
-//   usable                 uchar [row][column], 1 = used
-//   status                 uint [4]: 0 = flags, 1 = microphones that are not finite
+//   usable                 uchar [frame][row][column], 1 = used
+//   status                 uint [frame][4]: 0 = flags, 1 = microphones that are not finite
 //
-// Launch: microphone_check and microphone_fill over round_up(CHANNELS, 64) items, 64 a group.
+// Launch: microphone_check and microphone_fill over (round_up(CHANNELS, 64), frames) items, 64 a group.
 
 #ifndef ROWS  // microphones in y
 #define ROWS 32
@@ -50,17 +50,18 @@ __kernel void microphone_check(__global const float2* spectra, __global const uc
   if (channel >= CHANNELS) {
     return;
   }
+  const int frame = (int)get_global_id(1);
   int finite = 1;
   for (int f = 0; f < FREQUENCIES; ++f) {
-    const float2 value = spectra[f * CHANNELS + channel];
+    const float2 value = spectra[(frame * FREQUENCIES + f) * CHANNELS + channel];
     finite &= fabs(value.x) < LARGEST && fabs(value.y) < LARGEST;  // false for NaN too
   }
-  usable[channel] = (uchar)(finite && !masked[channel]);
+  usable[frame * CHANNELS + channel] = (uchar)(finite && !masked[channel]);
   if (masked[channel]) {
-    atomic_or(&status[0], (uint)FLAG_MASKED);
+    atomic_or(&status[4 * frame], (uint)FLAG_MASKED);
   } else if (!finite) {
-    atomic_or(&status[0], (uint)FLAG_NON_FINITE);
-    atomic_inc(&status[1]);
+    atomic_or(&status[4 * frame], (uint)FLAG_NON_FINITE);
+    atomic_inc(&status[4 * frame + 1]);
   }
 }
 
@@ -94,6 +95,9 @@ __kernel void microphone_fill(__global const float2* spectra, __global const flo
   if (channel >= CHANNELS) {
     return;
   }
+  spectra += get_global_id(1) * FREQUENCIES * CHANNELS;
+  conditioned += get_global_id(1) * FREQUENCIES * CHANNELS;
+  usable += get_global_id(1) * CHANNELS;
   if (usable[channel]) {
     for (int f = 0; f < FREQUENCIES; ++f) {
       conditioned[f * CHANNELS + channel] = calibrated(spectra, gains, f * CHANNELS + channel);

@@ -50,6 +50,9 @@
 #ifndef RUNAWAY  // gain beyond which float32 input has no digit left
 #define RUNAWAY 1e6f
 #endif
+#ifndef FREQUENCIES  // of a frame
+#define FREQUENCIES 1
+#endif
 #ifndef FLAG_FELL_BACK  // nearfield::kFlagExtrapolationFellBack
 #define FLAG_FELL_BACK 1
 #endif
@@ -176,7 +179,7 @@ static int is_runaway(REAL2 value, REAL limit) { return !(square(value) <= limit
 //   matrix_columns  float2 [frequency][row][padded row], E_y transposed
 //   matrix_rows     float2 [frequency][column][padded column], E_x transposed
 //   scratch         REAL2 [frequency][axis][2][SCRATCH_SIZE], used when LOCAL_SCRATCH is 0
-//   status          uint [4]: 0 = flags
+//   status          uint [frame][4]: 0 = flags; [frequency] here and below counts those of all frames
 // Launch: (2 * GROUP, frequencies), GROUP items a group; group 0 works along the rows, group 1 along the columns.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pooled_predictors(
     __global const float2* measured, __global const float* window_rows, __global const float* window_columns,
@@ -245,7 +248,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pooled_predicto
     }
   }
   if (fell_back && item == 0) {
-    atomic_or(status, (uint)FLAG_FELL_BACK);
+    atomic_or(status + 4 * (frequency / FREQUENCIES), (uint)FLAG_FELL_BACK);
   }
 }
 
@@ -321,7 +324,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void extend_rows(__g
     extended[(frequency * ROWS + row) * PADDED_COLUMNS + n] = (float2)((float)line[n].x, (float)line[n].y);
   }
   if (fell_back && get_local_id(0) == 0) {
-    atomic_or(status, (uint)FLAG_FELL_BACK);
+    atomic_or(status + 4 * (frequency / FREQUENCIES), (uint)FLAG_FELL_BACK);
   }
 }
 
@@ -353,7 +356,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void extend_columns(
         window_rows[n] * window_columns[column] * (float2)((float)line[n].x, (float)line[n].y);
   }
   if (fell_back && get_local_id(0) == 0) {
-    atomic_or(status, (uint)FLAG_FELL_BACK);
+    atomic_or(status + 4 * (frequency / FREQUENCIES), (uint)FLAG_FELL_BACK);
   }
 }
 #endif  // LOCAL_SCRATCH

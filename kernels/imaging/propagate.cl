@@ -12,12 +12,12 @@
 //   wavenumber   float [frequency], k, rad/m
 //   cutoff       float [frequency], kc, rad/m        slope float [frequency], phi
 //   distance     float [plane], d, m
-//   transfer     float2 [plane][frequency][padded row][padded column]
-//   spectrum     float2 [frequency][padded row][padded column], the forward transform
-//   filtered     float2 [plane][frequency][UPSAMPLE * PADDED_ROWS][UPSAMPLE * PADDED_COLUMNS]
-//   images       float2 [plane][frequency][UPSAMPLE * ROWS][UPSAMPLE * COLUMNS], Pa or m/s
+//   transfer     float2 [plane][frequency][padded row][TRANSFER_STRIDE]; columns past the spectrum's are 0
+//   spectrum     float2 [frame][frequency][padded row][padded column], the forward transform
+//   filtered     float2 [frame][plane][frequency][UPSAMPLE * PADDED_ROWS][UPSAMPLE * PADDED_COLUMNS]
+//   images       float2 [frame][plane][frequency][UPSAMPLE * ROWS][UPSAMPLE * COLUMNS], Pa or m/s
 //
-// Launch: (round_up(columns of the output, 32), round_up(rows of the output, 4), planes * frequencies), groups of 32 x 4.
+// Launch: (round_up(columns of the output, 32), round_up(rows of the output, 4), images), groups of 32 x 4.
 
 #ifndef ROWS  // microphones in y
 #define ROWS 32
@@ -39,6 +39,15 @@
 #endif
 #ifndef FREQUENCIES  // images a plane
 #define FREQUENCIES 1
+#endif
+#ifndef PLANES  // images a frequency
+#define PLANES 1
+#endif
+#ifndef TRANSFER_STRIDE  // columns of `transfer`
+#define TRANSFER_STRIDE PADDED_COLUMNS
+#endif
+#ifndef SCALE  // of `transfer`
+#define SCALE 1.0f
 #endif
 #ifndef UPSAMPLE  // pixels a pitch
 #define UPSAMPLE 1
@@ -86,7 +95,11 @@ __kernel void build_transfer(__global const float* wavenumber, __global const fl
   const int column = (int)get_global_id(0);
   const int row = (int)get_global_id(1);
   const int image = (int)get_global_id(2);
-  if (column >= PADDED_COLUMNS || row >= PADDED_ROWS) {
+  if (column >= TRANSFER_STRIDE || row >= PADDED_ROWS) {
+    return;
+  }
+  if (column >= PADDED_COLUMNS) {
+    transfer[(image * PADDED_ROWS + row) * TRANSFER_STRIDE + column] = (float2)(0.0f, 0.0f);
     return;
   }
   const int frequency = image % FREQUENCIES;
@@ -105,7 +118,7 @@ __kernel void build_transfer(__global const float* wavenumber, __global const fl
   const float admittance = kz / (IMPEDANCE * k);
   value = propagating ? admittance * value : (float2)(0.0f, -admittance * gain);
 #endif
-  transfer[(image * PADDED_ROWS + row) * PADDED_COLUMNS + column] = value;
+  transfer[(image * PADDED_ROWS + row) * TRANSFER_STRIDE + column] = SCALE * value;
 }
 
 // The coarse index of a fine bin, or -1 where the fine spectrum is zero. A coarse grid of even size has one bin at
@@ -136,8 +149,10 @@ __kernel void apply_transfer(__global const float2* spectrum, __global const flo
   if (coarse_row >= 0 && coarse_column >= 0) {
     const int bin = coarse_row * PADDED_COLUMNS + coarse_column;
     const float weight = coarse_weight(row, PADDED_ROWS) * coarse_weight(column, PADDED_COLUMNS);
-    value = weight * complex_multiply(spectrum[(image % FREQUENCIES) * PADDED_ROWS * PADDED_COLUMNS + bin],
-                                      transfer[image * PADDED_ROWS * PADDED_COLUMNS + bin]);
+    const int from = image / (PLANES * FREQUENCIES) * FREQUENCIES + image % FREQUENCIES;
+    const int factor = image % (PLANES * FREQUENCIES);
+    value = weight * complex_multiply(spectrum[from * PADDED_ROWS * PADDED_COLUMNS + bin],
+                                      transfer[factor * PADDED_ROWS * PADDED_COLUMNS + bin]);
   }
   filtered[(image * FINE_ROWS + row) * FINE_COLUMNS + column] = value;
 }

@@ -6,6 +6,7 @@
 #include "bench/errors.hpp"
 #include "bench/files.hpp"
 #include "bench/front_ends.hpp"
+#include "bench/imager.hpp"
 #include "cli/command.hpp"
 #include "cli/device_choice.hpp"
 #include "config/config.hpp"
@@ -28,6 +29,14 @@ struct FrontEndArguments {
   std::vector<int> counts;
   bench::TimingOptions timing;
   bool quick = false;
+};
+
+struct ImagerArguments {
+  std::string json;
+  std::string device;
+  std::string config;
+  std::vector<std::string> overrides;
+  bench::ImagerBenchOptions options;
 };
 
 struct ErrorArguments {
@@ -67,6 +76,18 @@ void run_front_ends(const FrontEndArguments& arguments) {
   }
 }
 
+void run_imager(const ImagerArguments& arguments) {
+  bench::ImagerBenchOptions options = arguments.options;
+  options.settings = load_settings(arguments.config, arguments.overrides);
+  choose_device(options.settings.device, arguments.device);
+  options.progress = show;
+  const bench::ImagerReport report = bench::bench_imager(options);
+  fmt::print("{}", bench::to_table(report));
+  if (!arguments.json.empty()) {
+    bench::write_text(arguments.json, bench::to_json_text(report));
+  }
+}
+
 void run_errors(const ErrorArguments& arguments) {
   bench::ErrorBenchOptions options = arguments.options;
   choose_device(options.device, arguments.outputs.device);
@@ -101,6 +122,26 @@ void add_front_ends(CLI::App& bench) {
   command->callback([arguments] { run_front_ends(*arguments); });
 }
 
+void add_imager(CLI::App& bench) {
+  auto arguments = std::make_shared<ImagerArguments>();
+  bench::ImagerBenchOptions& options = arguments->options;
+  CLI::App* command = bench.add_subcommand("imager", "What images take from spectra on this device, by each path");
+  command->add_option("--json", arguments->json, "results as JSON");
+  command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
+  command->add_option("-c,--config", arguments->config, "settings, YAML: array, medium and holography");
+  command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--n", options.counts, "numbers of frequencies, such as 1,5,10")->delimiter(',');
+  command->add_option("--batch", options.batch, "frames a launch")->check(CLI::Range(1, 4096));
+  command->add_option("--repetitions", options.timing.repetitions, "launches that count")
+      ->check(CLI::Range(1, 1000000));
+  command->add_option("--warm-up", options.timing.warm_up, "launches before these")->check(CLI::Range(0, 1000000));
+  command->add_option("--most-seconds", options.timing.most_s, "of one measurement")->check(CLI::Range(0.0, 3600.0));
+  command->add_flag("--sweep", options.sweep, "also other sizes of the fused kernels' groups and tiles");
+  command->callback([arguments] { run_imager(*arguments); });
+}
+
 void add_errors(CLI::App& bench) {
   auto arguments = std::make_shared<ErrorArguments>();
   CLI::App* command = bench.add_subcommand("errors", "How exact every front end's holograms are, on simulated scenes");
@@ -124,6 +165,7 @@ void add_bench(CLI::App& app) {
   command->require_subcommand(1);
   add_front_ends(*command);
   add_errors(*command);
+  add_imager(*command);
 }
 
 }  // namespace nearfield::cli

@@ -269,7 +269,7 @@ void SettingsReader::read_device(YamlMap map) {
   }
   take(map, "platform", platform, device.platform);
   take(map, "index", map.integer("index", 0, kMostDevices - 1), device.index);
-  const std::vector<std::string_view> libraries = {"auto", "clfft"};
+  const std::vector<std::string_view> libraries = {"auto", "clfft", "fused"};
   const std::optional<std::size_t> fft = map.choice("fft", libraries);
   take(map, "fft", fft ? std::optional<std::string>(libraries[*fft]) : std::nullopt, device.fft);
   refuse_planned(map, "batch");

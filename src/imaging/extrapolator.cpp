@@ -1,9 +1,8 @@
-#include "imaging/extrapolator.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
+#include "imaging/stages.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield {
@@ -17,22 +16,7 @@ constexpr int kLineGroup = 64;
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
 std::size_t padded_size(const PnahPlan& plan) {
-  return plan.frequencies_hz.size() * to_size(plan.rows().padded) * to_size(plan.columns().padded);
-}
-
-/// 1 over the measured samples, half a cosine to zero over the padding; the outermost sample is 0.
-std::vector<float> tukey_window(const PaddedAxis& axis) {
-  const int after = axis.padded - axis.before - axis.measured;
-  std::vector<float> window(to_size(axis.padded), 1.0F);
-  for (int d = 1; d <= axis.before; ++d) {
-    window[to_size(axis.before - d)] =
-        static_cast<float>(std::pow(std::cos(std::numbers::pi / 2.0 * d / axis.before), 2));
-  }
-  for (int d = 1; d <= after; ++d) {
-    window[to_size(axis.before + axis.measured - 1 + d)] =
-        static_cast<float>(std::pow(std::cos(std::numbers::pi / 2.0 * d / after), 2));
-  }
-  return window;
+  return plan.holograms() * to_size(plan.rows().padded) * to_size(plan.columns().padded);
 }
 
 /// Applies E_y * measured * transpose(E_x) with matrices that someone else fills.
@@ -45,7 +29,7 @@ class MatrixProduct {
         device.build("imaging/extrapolate", {"common/complex.cl", "imaging/extrapolate.cl"}, defines);
     columns_ = program.kernel("extrapolate_columns");
     rows_ = program.kernel("extrapolate_rows");
-    const std::size_t frequencies = plan.frequencies_hz.size();
+    const std::size_t frequencies = plan.holograms();
     extended_ = device.allocate<ComplexF>(frequencies * to_size(plan.rows().padded * plan.columns().measured),
                                           "imaging/extrapolate");
     columns_launch_ = tiles(plan.columns().measured, plan.rows().padded, frequencies);
@@ -112,6 +96,7 @@ ocl::Defines predictor_defines(const ocl::Device& device, const PnahPlan& plan, 
   defines["GROUP"] = std::to_string(group);
   defines["SCRATCH_LINES"] = std::to_string(lines);
   defines["LOCAL_SCRATCH"] = scratch_bytes + other_bytes <= device.info().local_memory_bytes ? "1" : "0";
+  defines["FREQUENCIES"] = std::to_string(plan.frequencies_hz.size());
   defines["FLAG_FELL_BACK"] = std::to_string(kFlagExtrapolationFellBack);
   if (device.info().has_fp64) {
     defines["USE_FP64"] = "1";
@@ -136,7 +121,7 @@ class PooledExtrapolator : public Extrapolator {
  public:
   PooledExtrapolator(const ocl::Device& device, const PnahPlan& plan) : product_(device, plan, true) {
     const int lines = std::max(plan.geometry.rows, plan.geometry.columns);
-    const std::size_t frequencies = plan.frequencies_hz.size();
+    const std::size_t frequencies = plan.holograms();
     const ocl::Defines defines = predictor_defines(device, plan, kPooledGroup, lines);
     predictors_ = device.build("imaging/predictor", {"imaging/predictor.cl"}, defines).kernel("pooled_predictors");
     scratch_ = predictor_scratch(device, defines, plan, 2 * frequencies, lines);
@@ -170,7 +155,7 @@ class PooledExtrapolator : public Extrapolator {
 class LineExtrapolator : public Extrapolator {
  public:
   LineExtrapolator(const ocl::Device& device, const PnahPlan& plan) {
-    const std::size_t frequencies = plan.frequencies_hz.size();
+    const std::size_t frequencies = plan.holograms();
     const ocl::Defines defines = predictor_defines(device, plan, kLineGroup, 1);
     const ocl::Program program = device.build("imaging/predictor", {"imaging/predictor.cl"}, defines);
     rows_ = program.kernel("extend_rows");
@@ -205,6 +190,20 @@ class LineExtrapolator : public Extrapolator {
 };
 
 }  // namespace
+
+std::vector<float> tukey_window(const PaddedAxis& axis) {
+  const int after = axis.padded - axis.before - axis.measured;
+  std::vector<float> window(to_size(axis.padded), 1.0F);
+  for (int d = 1; d <= axis.before; ++d) {
+    window[to_size(axis.before - d)] =
+        static_cast<float>(std::pow(std::cos(std::numbers::pi / 2.0 * d / axis.before), 2));
+  }
+  for (int d = 1; d <= after; ++d) {
+    window[to_size(axis.before + axis.measured - 1 + d)] =
+        static_cast<float>(std::pow(std::cos(std::numbers::pi / 2.0 * d / after), 2));
+  }
+  return window;
+}
 
 std::unique_ptr<Extrapolator> make_extrapolator(const ocl::Device& device, const PnahPlan& plan) {
   switch (plan.holography.extrapolation.method) {

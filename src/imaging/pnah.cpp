@@ -2,167 +2,30 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-#include <numbers>
-
-#include "imaging/extrapolator.hpp"
-#include "nearfield/frame.hpp"
+#include "imaging/fused_pnah.hpp"
+#include "imaging/staged_pnah.hpp"
+#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr std::size_t kChannelGroup = 64;
-constexpr std::size_t kTileColumns = 32;
-constexpr std::size_t kTileRows = 4;
-
-std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
-
-std::vector<float> to_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
-
-ocl::Defines microphone_defines(const PnahPlan& plan) {
-  return {{"ROWS", std::to_string(plan.geometry.rows)},
-          {"COLUMNS", std::to_string(plan.geometry.columns)},
-          {"FREQUENCIES", std::to_string(plan.frequencies_hz.size())},
-          {"PITCH_X", float_define(plan.geometry.pitch_x_m)},
-          {"PITCH_Y", float_define(plan.geometry.pitch_y_m)},
-          {"HAS_GAINS", plan.gains.empty() ? "0" : "1"},
-          {"FLAG_MASKED", std::to_string(kFlagMaskedMicrophones)},
-          {"FLAG_NON_FINITE", std::to_string(kFlagNonFiniteInput)}};
-}
-
-int filter_number(FilterKind kind) {
-  switch (kind) {
-    case FilterKind::kCos:
-      return 0;
-    case FilterKind::kTikhonov:
-      return 1;
-    case FilterKind::kNone:
-      return 2;
+std::unique_ptr<PnahPath> make_path(const ocl::Device& device, const PnahPlan& plan) {
+  validate(plan);
+  if (plan.fft == "clfft") {
+    return std::make_unique<StagedPnah>(device, plan);
   }
-  return 0;
-}
-
-ocl::Defines propagator_defines(const PnahPlan& plan) {
-  ocl::Defines defines = padding_defines(plan);
-  const PaddedAxis rows = plan.rows();
-  const PaddedAxis columns = plan.columns();
-  defines["FREQUENCIES"] = std::to_string(plan.frequencies_hz.size());
-  defines["UPSAMPLE"] = std::to_string(plan.holography.upsample);
-  defines["STEP_KX"] = float_define(2.0 * std::numbers::pi / (columns.padded * columns.pitch_m));
-  defines["STEP_KY"] = float_define(2.0 * std::numbers::pi / (rows.padded * rows.pitch_m));
-  defines["FILTER"] = std::to_string(filter_number(plan.holography.filter.kind));
-  defines["LAMBDA"] = float_define(plan.holography.filter.tikhonov_lambda);
-  defines["VELOCITY"] = plan.holography.quantity == Quantity::kNormalVelocity ? "1" : "0";
-  defines["IMPEDANCE"] = float_define(plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s);
-  return defines;
+  const std::string obstacle = obstacle_to_fusing(device.info(), plan);
+  if (obstacle.empty()) {
+    return std::make_unique<FusedPnah>(device, plan, default_tuning(device.info(), plan));
+  }
+  if (plan.fft == "fused") {
+    throw ConfigError(fmt::format("device.fft: fused cannot do {}; use auto or clfft", obstacle));
+  }
+  return std::make_unique<StagedPnah>(device, plan);
 }
 
 }  // namespace
 
-ocl::Launch tiles(int columns, int rows, std::size_t images) {
-  return {.global_0 = ocl::round_up(to_size(columns), kTileColumns),
-          .local_0 = kTileColumns,
-          .global_1 = ocl::round_up(to_size(rows), kTileRows),
-          .local_1 = kTileRows,
-          .global_2 = images,
-          .local_2 = 1};
-}
-
-std::string float_define(double value) { return fmt::format("{:.9e}f", value); }
-
-ocl::Defines padding_defines(const PnahPlan& plan) {
-  const PaddedAxis rows = plan.rows();
-  const PaddedAxis columns = plan.columns();
-  return {{"ROWS", std::to_string(rows.measured)},      {"COLUMNS", std::to_string(columns.measured)},
-          {"PADDED_ROWS", std::to_string(rows.padded)}, {"PADDED_COLUMNS", std::to_string(columns.padded)},
-          {"BEFORE_ROWS", std::to_string(rows.before)}, {"BEFORE_COLUMNS", std::to_string(columns.before)}};
-}
-
-Microphones::Microphones(const ocl::Device& device, const PnahPlan& plan)
-    : launch_{.global_0 = ocl::round_up(to_size(plan.geometry.channels()), kChannelGroup), .local_0 = kChannelGroup} {
-  const std::string stage = "imaging/microphones";
-  const std::size_t channels = to_size(plan.geometry.channels());
-  std::vector<std::uint8_t> masked(channels, 0);
-  for (const int channel : plan.dead_channels) {
-    masked[to_size(channel)] = 1;
-  }
-  masked_ = device.upload<std::uint8_t>(masked, stage);
-  usable_ = device.allocate<std::uint8_t>(channels, stage);
-  gains_ = plan.gains.empty() ? device.allocate<std::complex<float>>(1, stage)
-                              : device.upload<std::complex<float>>(plan.gains, stage);
-  conditioned_ = device.allocate<std::complex<float>>(channels * plan.frequencies_hz.size(), stage);
-  const ocl::Program program =
-      device.build(stage, {"common/complex.cl", "imaging/microphones.cl"}, microphone_defines(plan));
-  check_ = program.kernel("microphone_check");
-  fill_ = program.kernel("microphone_fill");
-}
-
-void Microphones::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) {
-  check_.set(spectra, masked_, usable_, status);
-  check_.enqueue(launch_);
-  fill_.set(spectra, gains_, usable_, conditioned_);
-  fill_.enqueue(launch_);
-}
-
-Propagator::Propagator(const ocl::Device& device, const PnahPlan& plan) {
-  const std::string stage = "imaging/propagate";
-  const std::size_t images = plan.holography.planes_m.size() * plan.frequencies_hz.size();
-  const int upsample = plan.holography.upsample;
-  const int rows = plan.rows().padded;
-  const int columns = plan.columns().padded;
-  transfer_ = device.allocate<std::complex<float>>(images * to_size(rows * columns), stage);
-  filtered_ =
-      device.allocate<std::complex<float>>(images * to_size(upsample * rows) * to_size(upsample * columns), stage);
-  images_ = device.allocate<std::complex<float>>(images * to_size(plan.image_rows() * plan.image_columns()), stage);
-  inverse_ = std::make_unique<ocl::ComplexFft2d>(device, upsample * rows, upsample * columns, static_cast<int>(images),
-                                                 "imaging/inverse_fft");
-  const ocl::Program program =
-      device.build(stage, {"common/complex.cl", "imaging/propagate.cl"}, propagator_defines(plan));
-  apply_ = program.kernel("apply_transfer");
-  crop_ = program.kernel("crop");
-  apply_launch_ = tiles(upsample * columns, upsample * rows, images);
-  crop_launch_ = tiles(plan.image_columns(), plan.image_rows(), images);
-
-  std::vector<double> wavenumbers;
-  for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
-    wavenumbers.push_back(plan.wavenumber(f));
-  }
-  std::vector<double> distances;
-  for (const double plane_m : plan.holography.planes_m) {
-    distances.push_back(plan.holography.standoff_m - plane_m);
-  }
-  const std::vector<float> slopes(plan.frequencies_hz.size(), static_cast<float>(plan.holography.filter.slope));
-  const auto wavenumber = device.upload<float>(to_floats(wavenumbers), stage);
-  const auto cutoff = device.upload<float>(to_floats(plan.cutoff_rad_per_m), stage);
-  const auto slope = device.upload<float>(slopes, stage);
-  const auto distance = device.upload<float>(to_floats(distances), stage);
-  ocl::Kernel build = program.kernel("build_transfer");
-  build.set(wavenumber, cutoff, slope, distance, transfer_);
-  build.enqueue(tiles(columns, rows, images));
-  device.wait();
-}
-
-void Propagator::enqueue(const ComplexBuffer& spectrum) {
-  apply_.set(spectrum, transfer_, filtered_);
-  apply_.enqueue(apply_launch_);
-  inverse_->enqueue_backward(filtered_);
-  crop_.set(filtered_, images_);
-  crop_.enqueue(crop_launch_);
-}
-
-Pnah::Pnah(const ocl::Device& device, const PnahPlan& plan)
-    : microphones_((validate(plan), device), plan),
-      extrapolator_(make_extrapolator(device, plan)),
-      forward_(device, plan.rows().padded, plan.columns().padded, static_cast<int>(plan.frequencies_hz.size()),
-               "imaging/forward_fft"),
-      propagator_(device, plan) {}
-
-void Pnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) {
-  microphones_.enqueue(spectra, status);
-  extrapolator_->enqueue(microphones_.conditioned(), status);
-  forward_.enqueue_forward(extrapolator_->padded());
-  propagator_.enqueue(extrapolator_->padded());
-}
+Pnah::Pnah(const ocl::Device& device, const PnahPlan& plan) : path_(make_path(device, plan)) {}
 
 }  // namespace nearfield

@@ -2,86 +2,45 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
-#include <vector>
+#include <string>
 
 #include "cl/device.hpp"
-#include "cl/fft.hpp"
 #include "imaging/pnah_plan.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield {
 
 using ComplexBuffer = ocl::Buffer<std::complex<float>>;
-/// [kStatusWords]
+/// [frame][kStatusWords]
 using StatusBuffer = ocl::Buffer<std::uint32_t>;
 
-/// Replaces unusable microphones and applies the calibration: spectra -> conditioned, [frequency][row][column], Pa.
-class Microphones {
+/// One way to do planar near-field acoustic holography on a device.
+class PnahPath {
  public:
-  Microphones(const ocl::Device& device, const PnahPlan& plan);
-  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status);
-  [[nodiscard]] const ComplexBuffer& conditioned() const { return conditioned_; }
-
- private:
-  ComplexBuffer gains_;
-  ocl::Buffer<std::uint8_t> masked_;
-  ocl::Buffer<std::uint8_t> usable_;
-  ComplexBuffer conditioned_;
-  ocl::Kernel check_;
-  ocl::Kernel fill_;
-  ocl::Launch launch_;
+  PnahPath() = default;
+  PnahPath(const PnahPath&) = delete;
+  PnahPath& operator=(const PnahPath&) = delete;
+  virtual ~PnahPath() = default;
+  virtual void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) = 0;
+  [[nodiscard]] virtual const ComplexBuffer& images() const = 0;
+  [[nodiscard]] virtual std::string description() const = 0;
 };
 
-/// Extrapolates and tapers: conditioned -> padded, [frequency][padded row][padded column], Pa.
-class Extrapolator {
- public:
-  virtual ~Extrapolator() = default;
-  virtual void enqueue(const ComplexBuffer& conditioned, const StatusBuffer& status) = 0;
-  [[nodiscard]] const ComplexBuffer& padded() const { return padded_; }
-
- protected:
-  ComplexBuffer padded_;
-};
-
-std::unique_ptr<Extrapolator> make_extrapolator(const ocl::Device& device, const PnahPlan& plan);
-
-/// From the forward transform to the images of all planes: filter, propagator, inverse transform, crop.
-class Propagator {
- public:
-  Propagator(const ocl::Device& device, const PnahPlan& plan);
-  /// spectrum [frequency][padded row][padded column], unscaled.
-  void enqueue(const ComplexBuffer& spectrum);
-  /// [plane][frequency][row][column], Pa or m/s.
-  [[nodiscard]] const ComplexBuffer& images() const { return images_; }
-  /// [plane][frequency][padded row][padded column], filter times propagator.
-  [[nodiscard]] const ComplexBuffer& transfer() const { return transfer_; }
-
- private:
-  ComplexBuffer transfer_;
-  ComplexBuffer filtered_;
-  ComplexBuffer images_;
-  std::unique_ptr<ocl::ComplexFft2d> inverse_;
-  ocl::Kernel apply_;
-  ocl::Kernel crop_;
-  ocl::Launch apply_launch_{};
-  ocl::Launch crop_launch_{};
-};
-
-/// Planar near-field acoustic holography on the device. The constructor validates, compiles and allocates; enqueue()
-/// only enqueues.
+/// Planar near-field acoustic holography on the device, by the path that the plan's `fft` names or, with "auto", by the
+/// fused one where it can. The constructor validates, compiles and allocates; enqueue() only enqueues.
 class Pnah {
  public:
+  /// Throws ConfigError, also when the plan asks for a path that cannot do it.
   Pnah(const ocl::Device& device, const PnahPlan& plan);
-  /// spectra [frequency][row][column], Pa. `status` is or-ed into, not cleared.
-  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status);
-  /// [plane][frequency][upsample * row][upsample * column].
-  [[nodiscard]] const ComplexBuffer& images() const { return propagator_.images(); }
+  /// spectra [frame][frequency][row][column], Pa. `status` is or-ed into, not cleared.
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) { path_->enqueue(spectra, status); }
+  /// [frame][plane][frequency][upsample * row][upsample * column].
+  [[nodiscard]] const ComplexBuffer& images() const { return path_->images(); }
+  /// The path and its sizes, in words.
+  [[nodiscard]] std::string description() const { return path_->description(); }
 
  private:
-  Microphones microphones_;
-  std::unique_ptr<Extrapolator> extrapolator_;
-  ocl::ComplexFft2d forward_;
-  Propagator propagator_;
+  std::unique_ptr<PnahPath> path_;
 };
 
 }  // namespace nearfield

@@ -104,14 +104,13 @@ std::vector<double> resolve_cutoffs(const HolographySettings& holography, const 
 void validate(const PnahPlan& plan) {
   const ArrayGeometry& geometry = plan.geometry;
   const HolographySettings& holography = plan.holography;
-  const double values = static_cast<double>(holography.planes_m.size()) *
-                        static_cast<double>(plan.frequencies_hz.size()) * std::pow(holography.upsample, 2) *
-                        plan.rows().padded * plan.columns().padded;
+  const double values = static_cast<double>(holography.planes_m.size()) * static_cast<double>(plan.holograms()) *
+                        std::pow(holography.upsample, 2) * plan.rows().padded * plan.columns().padded;
   if (values > std::numeric_limits<std::int32_t>::max()) {
     throw ConfigError(
-        fmt::format("holography: {} planes of {} frequencies at {} x {} padded points, upsample {}, are {:.3g} values; "
+        fmt::format("holography: {} planes of {} holograms at {} x {} padded points, upsample {}, are {:.3g} values; "
                     "expected at most {}",
-                    holography.planes_m.size(), plan.frequencies_hz.size(), plan.rows().padded, plan.columns().padded,
+                    holography.planes_m.size(), plan.holograms(), plan.rows().padded, plan.columns().padded,
                     holography.upsample, values, std::numeric_limits<std::int32_t>::max()));
   }
   if (predicts(holography.extrapolation.method) &&

@@ -1,6 +1,7 @@
 #pragma once
 #include <complex>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "nearfield/settings.hpp"
@@ -30,9 +31,13 @@ struct PnahPlan {
   std::vector<double> cutoff_rad_per_m;    ///< [frequency]
   std::vector<int> dead_channels;          ///< row * columns + column
   std::vector<std::complex<float>> gains;  ///< [frequency][row][column]; empty: none
+  std::string fft = "auto";                ///< "auto" | "clfft" | "fused", as DeviceSettings::fft
+  int batch = 1;                           ///< frames that are imaged together
 
   [[nodiscard]] PaddedAxis rows() const;
   [[nodiscard]] PaddedAxis columns() const;
+  /// Spectra that are imaged together: of all frames of a batch.
+  [[nodiscard]] std::size_t holograms() const { return static_cast<std::size_t>(batch) * frequencies_hz.size(); }
   [[nodiscard]] int image_rows() const { return geometry.rows * holography.upsample; }
   [[nodiscard]] int image_columns() const { return geometry.columns * holography.upsample; }
   /// Acoustic wavenumber of a frequency, rad/m.

@@ -65,6 +65,7 @@ PnahPlan pnah_plan(const EnginePlan& plan, const std::vector<double>& frequencie
   out.cutoff_rad_per_m = resolve_cutoffs(settings.holography, settings.medium, settings.array.geometry, frequencies_hz);
   out.dead_channels = settings.array.dead_channels;
   out.gains = calibration_gains(settings.array, frequencies_hz);
+  out.fft = settings.device.fft;
   mask_uncalibrated(out);
   require_distinct(frequencies_hz);
   validate(out);

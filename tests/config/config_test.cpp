@@ -183,7 +183,7 @@ TEST(Config, RefusesValuesOutOfRange) {
        "expected a wavenumber > 0 rad/m, a list with one per frequency"},
       {"device: {platform: ''}", "device.platform: expected auto or a part of a platform's name"},
       {"device: {index: -1}", "device.index: expected an integer from 0 to 1023, found \"-1\""},
-      {"device: {fft: fftw}", "device.fft: expected one of auto, clfft, found \"fftw\""},
+      {"device: {fft: fftw}", "device.fft: expected one of auto, clfft, fused, found \"fftw\""},
       {"- 1", "expected a mapping"},
       {"array: 5", "array: expected a mapping"},
   };

@@ -167,9 +167,17 @@ std::vector<Complex> wave_field(const PlaneWave& wave, const ArrayGeometry& geom
   return field;
 }
 
-TEST(Physics, PeriodicPlaneWavesAreExact) {
+/// The paths; lpbp takes the first one only.
+constexpr const char* kPaths[] = {"clfft", "fused"};
+
+class EveryPath : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Physics, EveryPath, testing::ValuesIn(kPaths),
+                         [](const auto& param) { return std::string(param.param); });
+
+TEST_P(EveryPath, ImagesPeriodicPlaneWavesExactly) {
   for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity}) {
-    const PnahPlan plan = periodic_plan(quantity);
+    PnahPlan plan = periodic_plan(quantity);
+    plan.fft = GetParam();
     Imager imager(plan);
     // Propagating (k = 55 rad/m): straight, oblique, steep; evanescent: 69 and 79 rad/m.
     for (const auto& [nx, ny] : {std::pair{0, 0}, {3, -2}, {-5, 1}, {7, 1}, {-5, 6}}) {
@@ -199,8 +207,9 @@ std::vector<Complex> random_field(std::size_t count, unsigned seed) {
 }
 
 // edge and zero are linear; a predictor is not.
-TEST(Physics, FixedExtrapolationsAreLinear) {
+TEST_P(EveryPath, IsLinearWithFixedExtrapolations) {
   PnahPlan plan;
+  plan.fft = GetParam();
   plan.geometry = {.rows = 12, .columns = 20, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
   plan.frequencies_hz = {1500.0};
   plan.cutoff_rad_per_m = {90.0};
@@ -233,8 +242,9 @@ std::vector<Complex> quarter_turn(const std::vector<Complex>& field, int side) {
 }
 
 // plpbp takes both axes from the aperture alone, so a turned field gives the turned image; lpbp does not.
-TEST(Physics, PooledImagesTurnWithTheirField) {
+TEST_P(EveryPath, TurnsPooledImagesWithTheirField) {
   PnahPlan plan;
+  plan.fft = GetParam();
   plan.geometry = {.rows = 16, .columns = 16, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
   plan.frequencies_hz = {1200.0};
   plan.cutoff_rad_per_m = {90.0};
@@ -244,6 +254,7 @@ TEST(Physics, PooledImagesTurnWithTheirField) {
   Imager pooled(plan);
   // Turning reverses one axis, and Burg's predictor of a reversed line is the conjugate one: exact up to rounding.
   EXPECT_LE(test::relative_l2(pooled.image(quarter_turn(field, 16)), quarter_turn(pooled.image(field), 16)), 1e-4);
+  plan.fft = "auto";
   plan.holography.extrapolation.method = Extrapolation::kLpbp;
   Imager lines(plan);
   EXPECT_GT(test::relative_l2(lines.image(quarter_turn(field, 16)), quarter_turn(lines.image(field), 16)), 1e-4);

@@ -1,11 +1,11 @@
-#include "imaging/pnah.hpp"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <random>
 
+#include "imaging/fused_pnah.hpp"
 #include "imaging/pnah_reference.hpp"
+#include "imaging/staged_pnah.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 #include "support/fields.hpp"
@@ -55,26 +55,71 @@ std::vector<ComplexF> measured_field(const PnahPlan& plan, unsigned seed) {
   return test::narrow(spectra);
 }
 
+/// The ways to an image, and the device as it would be: on this machine a GPU's launches run on PoCL.
+struct Path {
+  const char* name;
+  const char* fft;
+  bool as_gpu;
+};
+constexpr Path kPaths[] = {{"clfft", "clfft", false}, {"fused", "fused", false}, {"fused_as_on_a_gpu", "fused", true}};
+
+ocl::Device device_of(const Path& path) {
+  ocl::DeviceInfo info = device().info();
+  if (path.as_gpu) {
+    info.is_gpu = true;
+    info.local_memory_bytes = std::size_t{48} << 10U;
+  }
+  return device().restricted(info);
+}
+
+std::vector<Path> paths_for(const PnahPlan& plan) {
+  std::vector<Path> paths;
+  for (const Path& path : kPaths) {
+    if (path.fft == std::string("clfft") || obstacle_to_fusing(device_of(path).info(), plan).empty()) {
+      paths.push_back(path);
+    }
+  }
+  return paths;
+}
+
 struct DeviceImages {
   std::vector<ComplexF> images;
   std::vector<std::uint32_t> status;
 };
 
-DeviceImages run_on_device(const PnahPlan& plan, const std::vector<ComplexF>& spectra) {
-  Pnah pnah(device(), plan);
-  const auto input = device().upload<ComplexF>(spectra, "test");
-  const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
+constexpr std::uint32_t kCanary = 0xC0FFEE;
+
+DeviceImages run_on_device(PnahPlan plan, const std::vector<ComplexF>& spectra, const Path& path = kPaths[0]) {
+  plan.fft = path.fft;
+  const ocl::Device on = device_of(path);
+  Pnah pnah(on, plan);
+  const auto input = on.upload<ComplexF>(spectra, "test");
+  const std::size_t words = static_cast<std::size_t>(plan.batch) * kStatusWords;
+  std::vector<std::uint32_t> words_and_canary(words + kStatusWords, kCanary);
+  std::fill_n(words_and_canary.begin(), words, 0U);
+  const auto status = on.upload<std::uint32_t>(words_and_canary, "test");
   // Poisoned: every pixel must be written.
-  device().enqueue_fill(pnah.images(), ComplexF(std::numeric_limits<float>::quiet_NaN(), 1.0F), "test");
+  on.enqueue_fill(pnah.images(), ComplexF(std::numeric_limits<float>::quiet_NaN(), 1.0F), "test");
   pnah.enqueue(input, status);
-  return {device().download(pnah.images(), "test"), device().download(status, "test")};
+  DeviceImages found{on.download(pnah.images(), "test"), on.download(status, "test")};
+  EXPECT_EQ(found.status.back(), kCanary);
+  EXPECT_EQ(found.status[words], kCanary);
+  found.status.resize(words);
+  return found;
 }
 
+/// The largest error of all paths that can do the plan.
 double image_error(const PnahPlan& plan, const std::vector<ComplexF>& spectra) {
   const auto expected = reference::pnah(test::widen(spectra), plan);
-  const DeviceImages found = run_on_device(plan, spectra);
-  EXPECT_EQ(found.status[0] | plan.constant_flags(), expected.flags);
-  return test::relative_l2(found.images, expected.images);
+  double largest = 0.0;
+  for (const Path& path : paths_for(plan)) {
+    const DeviceImages found = run_on_device(plan, spectra, path);
+    EXPECT_EQ(found.status[0] | plan.constant_flags(), expected.flags) << path.name;
+    const double error = test::relative_l2(found.images, expected.images);
+    EXPECT_LE(error, kStageTolerance) << path.name;
+    largest = std::max(largest, error);
+  }
+  return largest;
 }
 
 class EverySizeAndCount : public testing::TestWithParam<std::tuple<Size, int>> {};
@@ -224,10 +269,12 @@ TEST(Pnah, SilenceFallsBackToZeroPadding) {
   for (const Extrapolation method : {Extrapolation::kPlpbp, Extrapolation::kLpbp}) {
     PnahPlan plan = make_plan({8, 8}, 1);
     plan.holography.extrapolation.method = method;
-    const DeviceImages found = run_on_device(plan, std::vector<ComplexF>(64));
-    EXPECT_EQ(found.status[0], kFlagExtrapolationFellBack);
-    for (const ComplexF pixel : found.images) {
-      ASSERT_EQ(pixel, ComplexF(0.0F, 0.0F));
+    for (const Path& path : paths_for(plan)) {
+      const DeviceImages found = run_on_device(plan, std::vector<ComplexF>(64), path);
+      EXPECT_EQ(found.status[0], kFlagExtrapolationFellBack) << path.name;
+      for (const ComplexF pixel : found.images) {
+        ASSERT_EQ(pixel, ComplexF(0.0F, 0.0F)) << path.name;
+      }
     }
   }
 }
@@ -247,12 +294,14 @@ TEST(Pnah, UnusableMicrophonesAreInterpolatedFlaggedAndCounted) {
   spectra[100] = {std::numeric_limits<float>::quiet_NaN(), 0.0F};
   spectra[240 + 130] = {0.0F, std::numeric_limits<float>::infinity()};
   const auto expected = reference::pnah(test::widen(spectra), plan);
-  const DeviceImages found = run_on_device(plan, spectra);
-  EXPECT_EQ(found.status[0], kFlagMaskedMicrophones | kFlagNonFiniteInput);
-  EXPECT_EQ(found.status[1], 2U);
   EXPECT_EQ(expected.flags, kFlagMaskedMicrophones | kFlagNonFiniteInput);
   EXPECT_EQ(expected.non_finite_channels, 2);
-  EXPECT_LE(test::relative_l2(found.images, expected.images), kStageTolerance);
+  for (const Path& path : kPaths) {
+    const DeviceImages found = run_on_device(plan, spectra, path);
+    EXPECT_EQ(found.status[0], kFlagMaskedMicrophones | kFlagNonFiniteInput) << path.name;
+    EXPECT_EQ(found.status[1], 2U) << path.name;
+    EXPECT_LE(test::relative_l2(found.images, expected.images), kStageTolerance) << path.name;
+  }
 }
 
 TEST(Pnah, CalibrationMultipliesTheSpectra) {
@@ -267,7 +316,10 @@ TEST(Pnah, CalibrationMultipliesTheSpectra) {
     plan.gains.push_back(gain);
     distorted.push_back(value / gain);
   }
-  EXPECT_LE(test::relative_l2(run_on_device(plan, distorted).images, test::widen(plain)), kStageTolerance);
+  for (const Path& path : kPaths) {
+    EXPECT_LE(test::relative_l2(run_on_device(plan, distorted, path).images, test::widen(plain)), kStageTolerance)
+        << path.name;
+  }
 }
 
 TEST(Pnah, RefusesGainsBeyondFloat32) {
@@ -326,9 +378,76 @@ TEST(Pnah, ValuesThatWouldOverflowCountAsNotFinite) {
   const PnahPlan plan = make_plan({8, 8}, 1);
   auto spectra = measured_field(plan, 6U);
   spectra[9] = {1e30F, 0.0F};
-  const DeviceImages found = run_on_device(plan, spectra);
-  EXPECT_EQ(found.status[1], 1U);
-  EXPECT_LE(test::relative_l2(found.images, reference::pnah(test::widen(spectra), plan).images), kStageTolerance);
+  for (const Path& path : kPaths) {
+    const DeviceImages found = run_on_device(plan, spectra, path);
+    EXPECT_EQ(found.status[1], 1U) << path.name;
+    EXPECT_LE(test::relative_l2(found.images, reference::pnah(test::widen(spectra), plan).images), kStageTolerance)
+        << path.name;
+  }
+}
+
+// Each frame of a batch has its own unusable microphones and its own status.
+TEST(Pnah, BatchesGiveWhatTheirFramesGive) {
+  PnahPlan plan = make_plan({12, 20}, 2);
+  plan.holography.planes_m = {0.0, 0.01};
+  plan.dead_channels = {7};
+  std::vector<std::vector<ComplexF>> frames = {measured_field(plan, 31U), std::vector<ComplexF>(480),
+                                               measured_field(plan, 32U)};
+  frames[2][50] = {std::numeric_limits<float>::quiet_NaN(), 0.0F};
+  for (const Path& path : kPaths) {
+    std::vector<ComplexF> together;
+    std::vector<ComplexF> expected;
+    std::vector<std::uint32_t> status;
+    plan.batch = 1;
+    for (const std::vector<ComplexF>& frame : frames) {
+      const DeviceImages found = run_on_device(plan, frame, path);
+      together.insert(together.end(), frame.begin(), frame.end());
+      expected.insert(expected.end(), found.images.begin(), found.images.end());
+      status.insert(status.end(), found.status.begin(), found.status.end());
+    }
+    plan.batch = 3;
+    const DeviceImages found = run_on_device(plan, together, path);
+    EXPECT_EQ(found.status, status) << path.name;
+    // The silent frame is exactly 0; clFFT may take other kernels for other batches.
+    EXPECT_LE(test::relative_l2(found.images, test::widen(expected)), 1e-6) << path.name;
+  }
+}
+
+// More frequencies than the fused path looks through in every group.
+TEST(Pnah, ManyFrequenciesFindTheirUnusableMicrophones) {
+  PnahPlan plan = make_plan({8, 8}, 20);
+  for (double& frequency_hz : plan.frequencies_hz) {
+    frequency_hz = 0.4 * frequency_hz;
+  }
+  auto spectra = measured_field(plan, 33U);
+  spectra[19 * 64 + 10] = {std::numeric_limits<float>::infinity(), 0.0F};
+  EXPECT_LE(image_error(plan, spectra), kStageTolerance);
+}
+
+TEST(Pnah, TakesTheFusedPathWhereItCan) {
+  PnahPlan plan = make_plan({8, 8}, 1);
+  const auto path_of = [](const ocl::Device& on, const PnahPlan& wanted) {
+    return Pnah(on, wanted).description().substr(0, 5);
+  };
+  EXPECT_EQ(path_of(device(), plan), "fused");
+  plan.fft = "clfft";
+  EXPECT_EQ(path_of(device(), plan), "stage");
+  plan.fft = "auto";
+  ocl::DeviceInfo info = device().info();
+  info.has_fp64 = false;
+  const ocl::Device without_fp64 = device().restricted(info);
+  EXPECT_EQ(path_of(without_fp64, plan), "stage");
+  plan.fft = "fused";
+  EXPECT_THROW(Pnah(without_fp64, plan), ConfigError);
+  plan.holography.extrapolation.method = Extrapolation::kEdge;
+  EXPECT_EQ(path_of(without_fp64, plan), "fused");
+  info.local_memory_bytes = 1024;
+  EXPECT_THROW(Pnah(device().restricted(info), plan), ConfigError);
+  plan.holography.upsample = 2;
+  EXPECT_THROW(Pnah(device(), plan), ConfigError);
+  plan.holography.upsample = 1;
+  plan.holography.extrapolation.method = Extrapolation::kLpbp;
+  EXPECT_THROW(Pnah(device(), plan), ConfigError);
 }
 
 TEST(Pnah, FlagsWavenumbersAboveTheArrays) {

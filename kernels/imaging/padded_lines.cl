@@ -1,0 +1,138 @@
+// Lines of one axis in local memory, [position][vector of lines], real and imaginary parts apart: continued past the
+// aperture, tapered and transformed by a work-group. Include after short_dft.cl.
+//
+//   extension  float2 [step][tap]: the sample `step` + 1 past the aperture is the sum over taps of extension times the
+//              samples from the edge inwards; conjugated on the side of the lower positions
+//   window     float [PADDED]
+//   roots      float2 [PADDED], e^(-2 pi j i / PADDED)
+
+#ifndef LENGTH  // measured samples of a line
+#define LENGTH 32
+#endif
+#ifndef BEFORE  // padding in front of them
+#define BEFORE 32
+#endif
+#ifndef TAPS  // of the extension
+#define TAPS 8
+#endif
+#define AFTER (PADDED - BEFORE - LENGTH)
+#define WINGS (PADDED - LENGTH)
+#define STEPS (BEFORE > AFTER ? BEFORE : AFTER)
+
+// A group of one item needs no barrier.
+#define SYNC(group)                  \
+  do {                               \
+    if ((group) > 1) {               \
+      barrier(CLK_LOCAL_MEM_FENCE);  \
+    }                                \
+  } while (0)
+
+// From the aperture, at positions BEFORE..BEFORE + LENGTH - 1, to the samples on both sides of it.
+static inline void extend_wings(__local FLOATV* re, __local FLOATV* im, __local const float2* extension,
+                                __global const float* window, const int item, const int group, const int tile) {
+  for (int i = item; i < WINGS * tile; i += group) {
+    const int vector = i % tile;
+    const int wing = i / tile;
+    const int behind = wing >= BEFORE;
+    const int position = behind ? wing + LENGTH : wing;
+    const int step = behind ? wing - BEFORE : BEFORE - 1 - wing;
+    const int edge = behind ? BEFORE + LENGTH - 1 : BEFORE;
+    const int inwards = behind ? -1 : 1;
+    const float side = behind ? 1.0f : -1.0f;
+    FLOATV sum_re = 0.0f;
+    FLOATV sum_im = 0.0f;
+#pragma unroll
+    for (int tap = 0; tap < TAPS; ++tap) {
+      const float2 factor = extension[step * TAPS + tap];
+      const float factor_im = side * factor.y;
+      const FLOATV sample_re = re[(edge + inwards * tap) * tile + vector];
+      const FLOATV sample_im = im[(edge + inwards * tap) * tile + vector];
+      sum_re += factor.x * sample_re - factor_im * sample_im;
+      sum_im += factor.x * sample_im + factor_im * sample_re;
+    }
+    re[position * tile + vector] = window[position] * sum_re;
+    im[position * tile + vector] = window[position] * sum_im;
+  }
+}
+
+// The forward transform's first half: position INNER k1 + n2 holds the bracket of short_dft.cl.
+static inline void outer_forward(__local FLOATV* re, __local FLOATV* im, __global const float2* roots, const int item,
+                                 const int group, const int tile) {
+  for (int i = item; i < INNER * tile; i += group) {
+    const int vector = i % tile;
+    const int n2 = i / tile;
+    FLOATV x_re[OUTER];
+    FLOATV x_im[OUTER];
+#pragma unroll
+    for (int n1 = 0; n1 < OUTER; ++n1) {
+      x_re[n1] = re[(INNER * n1 + n2) * tile + vector];
+      x_im[n1] = im[(INNER * n1 + n2) * tile + vector];
+    }
+    outer_dft(x_re, x_im, FORWARD);
+#pragma unroll
+    for (int q = 0; q < OUTER; ++q) {
+      const int k1 = OUTER_BIN(q);
+      const float2 root = roots[n2 * k1];
+      TURN(x_re[q], x_im[q], root.x, root.y);
+      re[(INNER * k1 + n2) * tile + vector] = x_re[q];
+      im[(INNER * k1 + n2) * tile + vector] = x_im[q];
+    }
+  }
+}
+
+// The second half, for one k1 of one vector of lines: position q is bin k1 + OUTER INNER_BIN(q).
+static inline void inner_forward(__local const FLOATV* re, __local const FLOATV* im, FLOATV* x_re, FLOATV* x_im,
+                                 const int k1, const int vector, const int tile) {
+#pragma unroll
+  for (int n2 = 0; n2 < INNER; ++n2) {
+    x_re[n2] = re[(INNER * k1 + n2) * tile + vector];
+    x_im[n2] = im[(INNER * k1 + n2) * tile + vector];
+  }
+  inner_dft(x_re, x_im, FORWARD);
+}
+
+// The inverse transform's first half, for one k1: x[k2] is bin k1 + OUTER k2.
+static inline void inner_backward(__local FLOATV* re, __local FLOATV* im, FLOATV* x_re, FLOATV* x_im,
+                                  __global const float2* roots, const int k1, const int vector, const int tile) {
+  inner_dft(x_re, x_im, BACKWARD);
+#pragma unroll
+  for (int q = 0; q < INNER; ++q) {
+    const int n2 = INNER_BIN(q);
+    const float2 root = roots[n2 * k1];
+    TURN(x_re[q], x_im[q], root.x, -root.y);
+    re[(INNER * k1 + n2) * tile + vector] = x_re[q];
+    im[(INNER * k1 + n2) * tile + vector] = x_im[q];
+  }
+}
+
+// The second half, for one n2: position q is sample INNER OUTER_BIN(q) + n2.
+static inline void outer_backward(__local const FLOATV* re, __local const FLOATV* im, FLOATV* x_re, FLOATV* x_im,
+                                  const int n2, const int vector, const int tile) {
+#pragma unroll
+  for (int k1 = 0; k1 < OUTER; ++k1) {
+    x_re[k1] = re[(INNER * k1 + n2) * tile + vector];
+    x_im[k1] = im[(INNER * k1 + n2) * tile + vector];
+  }
+  outer_dft(x_re, x_im, BACKWARD);
+}
+
+// Writes the vector's lines to line-major memory: line `lane` at to[lane * stride], those below `lines` only.
+static inline void store_lines(__global float2* to, const int stride, const int lines, const FLOATV re,
+                               const FLOATV im) {
+#if LANES == 1
+  if (lines > 0) {
+    *to = (float2)(re, im);
+  }
+#else
+  float lane_re[LANES];
+  float lane_im[LANES];
+  JOIN(vstore, LANES)(re, 0, lane_re);
+  JOIN(vstore, LANES)(im, 0, lane_im);
+#pragma unroll
+  for (int lane = 0; lane < LANES; ++lane) {
+    if (lane < lines) {
+      to[lane * stride] = (float2)(lane_re[lane], lane_im[lane]);
+    }
+  }
+#endif
+}

@@ -1,0 +1,65 @@
+// The last transform: along x, for the columns of the aperture. Include after padded_lines.cl with that file's macros set
+// for x.
+//
+//   slices  float2 [image][STRIDE columns kx][ROW_STRIDE], rows fastest, scaled
+//   roots   of padded_lines.cl
+//   images  float2 [image][row][column], Pa or m/s
+//
+// Launch: (ROW_GROUP * vectors of rows / ROW_TILE, images), ROW_GROUP items a group, each group with ROW_TILE vectors of
+// LANES rows.
+
+#ifndef LINES  // rows
+#define LINES 32
+#endif
+#ifndef STRIDE
+#define STRIDE 96
+#endif
+#ifndef ROW_STRIDE
+#define ROW_STRIDE 32
+#endif
+#ifndef ROW_TILE  // vectors a group
+#define ROW_TILE 4
+#endif
+#ifndef ROW_GROUP  // items a group
+#define ROW_GROUP 64
+#endif
+
+__kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(__global const float2* restrict slices,
+                                                                          __global const float2* restrict roots,
+                                                                          __global float2* restrict images) {
+  __local FLOATV re[PADDED * ROW_TILE];
+  __local FLOATV im[PADDED * ROW_TILE];
+  const int item = (int)get_local_id(0);
+  const int first_row = (int)get_group_id(0) * ROW_TILE * LANES;
+  const int image = (int)get_group_id(1);
+  __global const float2* slice = slices + image * STRIDE * ROW_STRIDE + first_row;
+  for (int i = item; i < OUTER * ROW_TILE; i += ROW_GROUP) {
+    const int vector = i % ROW_TILE;
+    const int k1 = i / ROW_TILE;
+    FLOATV x_re[INNER];
+    FLOATV x_im[INNER];
+#pragma unroll
+    for (int k2 = 0; k2 < INNER; ++k2) {
+      const COMPLEXV value = LOAD_COMPLEX(slice + (k1 + OUTER * k2) * ROW_STRIDE + vector * LANES);
+      x_re[k2] = value.even;
+      x_im[k2] = value.odd;
+    }
+    inner_backward(re, im, x_re, x_im, roots, k1, vector, ROW_TILE);
+  }
+  SYNC(ROW_GROUP);
+  for (int i = item; i < INNER * ROW_TILE; i += ROW_GROUP) {
+    const int vector = i % ROW_TILE;
+    const int n2 = i / ROW_TILE;
+    FLOATV x_re[OUTER];
+    FLOATV x_im[OUTER];
+    outer_backward(re, im, x_re, x_im, n2, vector, ROW_TILE);
+    const int row = first_row + vector * LANES;
+#pragma unroll
+    for (int q = 0; q < OUTER; ++q) {
+      const int column = INNER * OUTER_BIN(q) + n2 - BEFORE;
+      if (column >= 0 && column < LENGTH) {
+        store_lines(images + (image * LINES + row) * LENGTH + column, LENGTH, LINES - row, x_re[q], x_im[q]);
+      }
+    }
+  }
+}

@@ -1,0 +1,266 @@
+#include "imaging/fused_pnah.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "imaging/short_dft.hpp"
+#include "imaging/stages.hpp"
+
+namespace nearfield {
+namespace {
+
+using ComplexF = std::complex<float>;
+
+constexpr std::string_view kStage = "imaging/fused";
+constexpr int kMostTaps = 16;
+/// More frequencies than that are looked through once, by a kernel of their own.
+constexpr std::size_t kMostCheckedHere = 16;
+constexpr std::size_t kCheckGroup = 64;
+constexpr int kVectorLanes = 8;
+
+std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
+
+int round_up(int value, int step) { return (value + step - 1) / step * step; }
+
+bool fits_a_predictor(const PnahPlan& plan) { return plan.holography.extrapolation.method == Extrapolation::kPlpbp; }
+
+int taps_of(const PnahPlan& plan, const PaddedAxis& axis) {
+  return fits_a_predictor(plan) ? usable_order(plan.holography.extrapolation.order, axis.measured) : 1;
+}
+
+int steps_of(const PaddedAxis& axis) { return std::max(axis.before, axis.padded - axis.measured - axis.before); }
+
+/// Scalars between neighbouring positions in aperture.cl: LINE_STRIDE.
+int line_stride(int lines, int lanes) { return lanes == 1 ? lines + 1 - lines % 2 : round_up(lines, lanes); }
+
+/// Local memory of aperture.cl.
+std::size_t aperture_bytes(const PnahPlan& plan, int lanes, int line_tile) {
+  const PaddedAxis y = plan.rows();
+  const PaddedAxis x = plan.columns();
+  const int samples =
+      std::max(x.measured * line_stride(y.measured, lanes), y.measured * line_stride(x.measured, lanes));
+  const std::size_t tile_bytes = 2 * sizeof(float) * to_size(x.padded * line_tile * lanes);
+  const std::size_t table_bytes = sizeof(ComplexF) * to_size(steps_of(x) * taps_of(plan, x) + 1);
+  const std::size_t other_bytes = to_size(plan.geometry.channels()) + 64;
+  if (!fits_a_predictor(plan)) {
+    return 2 * sizeof(float) * to_size(samples) + tile_bytes + table_bytes + other_bytes;
+  }
+  const int taps = std::max(taps_of(plan, x), taps_of(plan, y));
+  const int longest = std::max(x.measured, y.measured);
+  const int steps = std::max(steps_of(x) * taps_of(plan, x), steps_of(y) * taps_of(plan, y)) + 1;
+  const int complex_values = samples + (longest + taps + 1 + 5) * (taps + 1) + steps;
+  return 2 * sizeof(double) * to_size(complex_values) + tile_bytes + table_bytes + other_bytes;
+}
+
+/// Local memory of columns.cl.
+std::size_t column_bytes(const PnahPlan& plan, int lanes, int tile) {
+  const std::size_t copies = plan.holography.planes_m.size() > 1 ? 2 : 1;
+  return copies * 2 * sizeof(float) * to_size(plan.rows().padded * tile * lanes) +
+         sizeof(ComplexF) * to_size(steps_of(plan.rows()) * taps_of(plan, plan.rows()) + 1);
+}
+
+std::size_t row_bytes(const PnahPlan& plan, int lanes, int tile) {
+  return 2 * sizeof(float) * to_size(plan.columns().padded * tile * lanes);
+}
+
+/// The largest power of two up to `most` that `fits`; 1 when none does.
+template <class Fits>
+int largest_tile(int most, const Fits& fits) {
+  int tile = most;
+  while (tile > 1 && !fits(tile)) {
+    tile /= 2;
+  }
+  return tile;
+}
+
+/// [step][tap] for `edge`, which repeats the outermost sample, and `zero`.
+std::vector<ComplexF> fixed_extension(const PnahPlan& plan, const PaddedAxis& axis) {
+  const float value = plan.holography.extrapolation.method == Extrapolation::kEdge ? 1.0F : 0.0F;
+  return std::vector<ComplexF>(to_size(std::max(steps_of(axis), 1)), value);
+}
+
+/// e^{-2 pi j i / length}
+std::vector<ComplexF> roots_of_unity(int length) {
+  std::vector<ComplexF> roots;
+  for (int i = 0; i < length; ++i) {
+    roots.emplace_back(std::polar(1.0, -2.0 * std::numbers::pi * i / length));
+  }
+  return roots;
+}
+
+/// Macros of short_dft.cl and padded_lines.cl for an axis.
+ocl::Defines axis_defines(const PnahPlan& plan, const PaddedAxis& axis, int lanes) {
+  ocl::Defines defines = dft_defines(*split_dft(axis.padded));
+  defines["LANES"] = std::to_string(lanes);
+  defines["LENGTH"] = std::to_string(axis.measured);
+  defines["BEFORE"] = std::to_string(axis.before);
+  defines["TAPS"] = std::to_string(taps_of(plan, axis));
+  return defines;
+}
+
+ocl::Defines row_defines(const PnahPlan& plan, const FusedTuning& tuning) {
+  ocl::Defines defines = microphone_defines(plan);
+  defines.erase("FREQUENCIES");  // an argument, so that one binary serves every count
+  defines.erase("ROWS");
+  defines.erase("COLUMNS");
+  defines.merge(axis_defines(plan, plan.columns(), tuning.lanes));
+  defines["LINES"] = std::to_string(plan.rows().measured);
+  defines["PREDICT"] = fits_a_predictor(plan) ? "1" : "0";
+  defines["OTHER_TAPS"] = std::to_string(taps_of(plan, plan.rows()));
+  defines["OTHER_STEPS"] = std::to_string(steps_of(plan.rows()));
+  defines["CHECK_HERE"] = tuning.check_here ? "1" : "0";
+  defines["FIT_GROUP"] = std::to_string(tuning.fit_group);
+  defines["LINE_TILE"] = std::to_string(tuning.line_tile);
+  defines["ROW_GROUP"] = std::to_string(tuning.row_group);
+  defines["ROW_TILE"] = std::to_string(tuning.row_tile);
+  defines["FLAG_FELL_BACK"] = std::to_string(kFlagExtrapolationFellBack);
+  return defines;
+}
+
+ocl::Defines column_defines(const PnahPlan& plan, const FusedTuning& tuning) {
+  ocl::Defines defines = axis_defines(plan, plan.rows(), tuning.lanes);
+  defines["PLANES"] = std::to_string(plan.holography.planes_m.size());
+  defines["COLUMN_GROUP"] = std::to_string(tuning.column_group);
+  defines["COLUMN_TILE"] = std::to_string(tuning.column_tile);
+  defines["EXTENSION_PER_IMAGE"] = fits_a_predictor(plan) ? "1" : "0";
+  return defines;
+}
+
+}  // namespace
+
+FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan) {
+  FusedTuning tuning;
+  tuning.check_here = plan.frequencies_hz.size() <= kMostCheckedHere;
+  if (!device.is_gpu) {
+    tuning.lanes = kVectorLanes;
+    return tuning;
+  }
+  tuning.fit_group = 256;
+  tuning.column_group = 128;
+  tuning.row_group = 64;
+  const auto fits = [&](std::size_t bytes) { return bytes <= device.local_memory_bytes; };
+  tuning.line_tile = largest_tile(16, [&](int tile) { return fits(aperture_bytes(plan, 1, tile)); });
+  tuning.column_tile = largest_tile(4, [&](int tile) { return fits(column_bytes(plan, 1, tile)); });
+  tuning.row_tile = largest_tile(4, [&](int tile) { return fits(row_bytes(plan, 1, tile)); });
+  return tuning;
+}
+
+std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& plan) {
+  if (plan.holography.upsample > 1) {
+    return "upsample > 1";
+  }
+  if (plan.holography.extrapolation.method == Extrapolation::kLpbp) {
+    return "lpbp";
+  }
+  if (fits_a_predictor(plan) && !device.has_fp64) {
+    return "plpbp on a device without double precision";
+  }
+  if (fits_a_predictor(plan) && plan.holography.extrapolation.order > kMostTaps) {
+    return fmt::format("predictors of an order above {}", kMostTaps);
+  }
+  for (const PaddedAxis& axis : {plan.rows(), plan.columns()}) {
+    if (!split_dft(axis.padded)) {
+      return fmt::format("transforms of {} points", axis.padded);
+    }
+  }
+  const FusedTuning tuning = default_tuning(device, plan);
+  const std::size_t bytes =
+      std::max({aperture_bytes(plan, tuning.lanes, tuning.line_tile),
+                column_bytes(plan, tuning.lanes, tuning.column_tile), row_bytes(plan, tuning.lanes, tuning.row_tile)});
+  if (bytes > device.local_memory_bytes) {
+    return fmt::format("{} x {} microphones in {} bytes of local memory; it needs {}", plan.geometry.rows,
+                       plan.geometry.columns, device.local_memory_bytes, bytes);
+  }
+  return "";
+}
+
+FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning)
+    : spectrum_stride_(round_up(plan.columns().padded, tuning.lanes * tuning.column_tile)),
+      slice_stride_(round_up(plan.geometry.rows, tuning.lanes * tuning.row_tile)),
+      frequencies_(static_cast<std::int32_t>(plan.frequencies_hz.size())),
+      has_check_(!tuning.check_here) {
+  const ShortDft x = *split_dft(plan.columns().padded);
+  const ShortDft y = *split_dft(plan.rows().padded);
+  description_ =
+      fmt::format("fused, ({} x {}) x ({} x {}) points, {} lanes, groups of {}, {} and {}", y.outer(), y.inner(),
+                  x.outer(), x.inner(), tuning.lanes, tuning.fit_group, tuning.column_group, tuning.row_group);
+  allocate(device, plan);
+  build(device, plan, tuning);
+}
+
+void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
+  const PaddedAxis y = plan.rows();
+  const PaddedAxis x = plan.columns();
+  const std::size_t images = plan.holography.planes_m.size() * plan.holograms();
+  gains_ = plan.gains.empty() ? device.allocate<ComplexF>(1, kStage) : device.upload<ComplexF>(plan.gains, kStage);
+  masked_ = device.upload<std::uint8_t>(masked_microphones(plan), kStage);
+  usable_ = device.allocate<std::uint8_t>(to_size(plan.batch * plan.geometry.channels()), kStage);
+  fixed_extension_ = device.upload<ComplexF>(fixed_extension(plan, x), kStage);
+  extension_ = fits_a_predictor(plan)
+                   ? device.allocate<ComplexF>(plan.holograms() * to_size(steps_of(y) * taps_of(plan, y)), kStage)
+                   : device.upload<ComplexF>(fixed_extension(plan, y), kStage);
+  window_x_ = device.upload<float>(tukey_window(x), kStage);
+  window_y_ = device.upload<float>(tukey_window(y), kStage);
+  roots_x_ = device.upload<ComplexF>(roots_of_unity(x.padded), kStage);
+  roots_y_ = device.upload<ComplexF>(roots_of_unity(y.padded), kStage);
+  row_spectra_ = device.allocate<ComplexF>(plan.holograms() * to_size(y.measured * spectrum_stride_), kStage);
+  device.enqueue_fill(row_spectra_, ComplexF(), kStage);  // what no row is transformed into stays 0
+  transfer_ = make_transfer(device, plan, {.stride = spectrum_stride_, .scale = 1.0 / (y.padded * x.padded)});
+  slices_ = device.allocate<ComplexF>(images * to_size(spectrum_stride_ * slice_stride_), kStage);
+  device.enqueue_fill(slices_, ComplexF(), kStage);
+  images_ = device.allocate<ComplexF>(images * to_size(y.measured * x.measured), kStage);
+}
+
+void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning) {
+  const std::size_t images = plan.holography.planes_m.size() * plan.holograms();
+  const std::string stride = std::to_string(spectrum_stride_);
+  const std::string row_stride = std::to_string(slice_stride_);
+  ocl::Defines defines = row_defines(plan, tuning);
+  defines["STRIDE"] = stride;
+  defines["ROW_STRIDE"] = row_stride;
+  const ocl::Program along_x = device.build(kStage,
+                                            {"common/complex.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl",
+                                             "imaging/aperture.cl", "imaging/rows.cl"},
+                                            defines);
+  defines = column_defines(plan, tuning);
+  defines["STRIDE"] = stride;
+  defines["ROW_STRIDE"] = row_stride;
+  const ocl::Program along_y =
+      device.build(kStage, {"imaging/short_dft.cl", "imaging/padded_lines.cl", "imaging/columns.cl"}, defines);
+  aperture_ = along_x.kernel("aperture");
+  rows_ = along_x.kernel("rows");
+  columns_ = along_y.kernel("columns");
+  if (has_check_) {
+    check_ = device.build(kStage, {"common/complex.cl", "imaging/microphones.cl"}, microphone_defines(plan))
+                 .kernel("microphone_check");
+    check_launch_ = {.global_0 = ocl::round_up(to_size(plan.geometry.channels()), kCheckGroup),
+                     .local_0 = kCheckGroup,
+                     .global_1 = to_size(plan.batch)};
+  }
+  const auto launch = [](int groups, int group, std::size_t count) {
+    return ocl::Launch{.global_0 = to_size(groups * group), .local_0 = to_size(group), .global_1 = count};
+  };
+  aperture_launch_ = launch(fits_a_predictor(plan) ? 2 : 1, tuning.fit_group, plan.holograms());
+  columns_launch_ =
+      launch(spectrum_stride_ / (tuning.lanes * tuning.column_tile), tuning.column_group, plan.holograms());
+  rows_launch_ = launch(slice_stride_ / (tuning.lanes * tuning.row_tile), tuning.row_group, images);
+  columns_.set(row_spectra_, extension_, window_y_, roots_y_, transfer_, slices_, frequencies_);
+  rows_.set(slices_, roots_x_, images_);
+}
+
+void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) {
+  if (has_check_) {
+    check_.set(spectra, masked_, usable_, status);
+    check_.enqueue(check_launch_);
+  }
+  aperture_.set(spectra, gains_, masked_, usable_, fixed_extension_, window_x_, roots_x_, extension_, row_spectra_,
+                status, frequencies_);
+  aperture_.enqueue(aperture_launch_);
+  columns_.enqueue(columns_launch_);
+  rows_.enqueue(rows_launch_);
+}
+
+}  // namespace nearfield

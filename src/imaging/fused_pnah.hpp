@@ -1,0 +1,77 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "imaging/pnah.hpp"
+
+namespace nearfield {
+
+/// How the fused kernels are cut for a device. A vector is `lanes` neighbouring lines.
+struct FusedTuning {
+  int lanes = 1;           ///< 1, 4 or 8
+  int fit_group = 1;       ///< items a group of aperture.cl
+  int line_tile = 1;       ///< vectors it transforms at a time
+  int column_group = 1;    ///< items a group of columns.cl
+  int column_tile = 1;     ///< vectors a group
+  int row_group = 1;       ///< items a group of rows.cl
+  int row_tile = 1;        ///< vectors a group
+  bool check_here = true;  ///< whether aperture.cl looks for values that are not finite, else microphones.cl
+};
+
+/// GPUs: one line an item, many items a group. Others: vectors of lines, one item a group.
+FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan);
+
+/// What keeps the fused path from this plan on this device, in words; empty when nothing does.
+std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& plan);
+
+/// Three launches a frame and no FFT library: conditioning, predictors and the transform along x (aperture.cl); columns
+/// extended, transformed, filtered, propagated and transformed back for the aperture's rows (columns.cl); the last
+/// transform along x for the aperture's columns (rows.cl). A fourth, microphone_check, where there are many
+/// frequencies.
+class FusedPnah : public PnahPath {
+ public:
+  FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) override;
+  [[nodiscard]] const ComplexBuffer& images() const override { return images_; }
+  [[nodiscard]] std::string description() const override { return description_; }
+
+  /// [frame][frequency][row][spectrum_stride()], transforms of the tapered rows along x.
+  [[nodiscard]] const ComplexBuffer& row_spectra() const { return row_spectra_; }
+  [[nodiscard]] int spectrum_stride() const { return spectrum_stride_; }
+  /// [frame][plane][frequency][spectrum_stride()][slice_stride()], rows fastest: transformed back along y, scaled.
+  [[nodiscard]] const ComplexBuffer& slices() const { return slices_; }
+  [[nodiscard]] int slice_stride() const { return slice_stride_; }
+
+ private:
+  void allocate(const ocl::Device& device, const PnahPlan& plan);
+  void build(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
+
+  std::string description_;
+  int spectrum_stride_;
+  int slice_stride_;
+  std::int32_t frequencies_;
+  bool has_check_;
+  ComplexBuffer gains_;
+  ocl::Buffer<std::uint8_t> masked_;
+  ocl::Buffer<std::uint8_t> usable_;
+  ComplexBuffer fixed_extension_;
+  ComplexBuffer extension_;
+  ocl::Buffer<float> window_x_;
+  ocl::Buffer<float> window_y_;
+  ComplexBuffer roots_x_;
+  ComplexBuffer roots_y_;
+  ComplexBuffer row_spectra_;
+  ComplexBuffer transfer_;
+  ComplexBuffer slices_;
+  ComplexBuffer images_;
+  ocl::Kernel check_;
+  ocl::Kernel aperture_;
+  ocl::Kernel columns_;
+  ocl::Kernel rows_;
+  ocl::Launch check_launch_{};
+  ocl::Launch aperture_launch_{};
+  ocl::Launch columns_launch_{};
+  ocl::Launch rows_launch_{};
+};
+
+}  // namespace nearfield

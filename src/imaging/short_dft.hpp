@@ -1,0 +1,27 @@
+#pragma once
+#include <optional>
+
+#include "cl/device.hpp"
+
+namespace nearfield {
+
+/// How kernels/imaging/short_dft.cl transforms a length: (outer_a * outer_b) * (inner_a * inner_b).
+struct ShortDft {
+  int outer_a = 1;
+  int outer_b = 1;
+  int inner_a = 1;
+  int inner_b = 1;
+  [[nodiscard]] int outer() const { return outer_a * outer_b; }
+  [[nodiscard]] int inner() const { return inner_a * inner_b; }
+  [[nodiscard]] int length() const { return outer() * inner(); }
+};
+
+/// The split whose factors are nearest to each other, outer >= inner; none for lengths with other primes than 2, 3, 5
+/// and 7 or with a factor beyond kMostInAnItem.
+std::optional<ShortDft> split_dft(int length);
+inline constexpr int kMostInAnItem = 28;
+
+/// Macros of short_dft.cl, LANES apart.
+ocl::Defines dft_defines(const ShortDft& split);
+
+}  // namespace nearfield

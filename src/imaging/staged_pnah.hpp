@@ -1,0 +1,82 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "cl/fft.hpp"
+#include "imaging/pnah.hpp"
+
+namespace nearfield {
+
+/// Replaces unusable microphones and applies the calibration: spectra -> conditioned, [frame][frequency][row][column],
+/// Pa.
+class Microphones {
+ public:
+  Microphones(const ocl::Device& device, const PnahPlan& plan);
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status);
+  [[nodiscard]] const ComplexBuffer& conditioned() const { return conditioned_; }
+
+ private:
+  ComplexBuffer gains_;
+  ocl::Buffer<std::uint8_t> masked_;
+  ocl::Buffer<std::uint8_t> usable_;
+  ComplexBuffer conditioned_;
+  ocl::Kernel check_;
+  ocl::Kernel fill_;
+  ocl::Launch launch_;
+};
+
+/// Extrapolates and tapers: conditioned -> padded, [frame][frequency][padded row][padded column], Pa.
+class Extrapolator {
+ public:
+  Extrapolator() = default;
+  Extrapolator(const Extrapolator&) = delete;
+  Extrapolator& operator=(const Extrapolator&) = delete;
+  virtual ~Extrapolator() = default;
+  virtual void enqueue(const ComplexBuffer& conditioned, const StatusBuffer& status) = 0;
+  [[nodiscard]] const ComplexBuffer& padded() const { return padded_; }
+
+ protected:
+  ComplexBuffer padded_;
+};
+
+std::unique_ptr<Extrapolator> make_extrapolator(const ocl::Device& device, const PnahPlan& plan);
+
+/// From the forward transform to the images of all planes: filter, propagator, inverse transform, crop.
+class Propagator {
+ public:
+  Propagator(const ocl::Device& device, const PnahPlan& plan);
+  /// spectrum [frame][frequency][padded row][padded column], unscaled.
+  void enqueue(const ComplexBuffer& spectrum);
+  /// [frame][plane][frequency][row][column], Pa or m/s.
+  [[nodiscard]] const ComplexBuffer& images() const { return images_; }
+  /// [plane][frequency][padded row][padded column], filter times propagator.
+  [[nodiscard]] const ComplexBuffer& transfer() const { return transfer_; }
+
+ private:
+  ComplexBuffer transfer_;
+  ComplexBuffer filtered_;
+  ComplexBuffer images_;
+  std::unique_ptr<ocl::ComplexFft2d> inverse_;
+  ocl::Kernel apply_;
+  ocl::Kernel crop_;
+  ocl::Launch apply_launch_{};
+  ocl::Launch crop_launch_{};
+};
+
+/// One kernel for each stage, transforms by clFFT: does everything there is, in about ten launches.
+class StagedPnah : public PnahPath {
+ public:
+  StagedPnah(const ocl::Device& device, const PnahPlan& plan);
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) override;
+  [[nodiscard]] const ComplexBuffer& images() const override { return propagator_.images(); }
+  [[nodiscard]] std::string description() const override { return description_; }
+
+ private:
+  std::string description_;
+  Microphones microphones_;
+  std::unique_ptr<Extrapolator> extrapolator_;
+  ocl::ComplexFft2d forward_;
+  Propagator propagator_;
+};
+
+}  // namespace nearfield

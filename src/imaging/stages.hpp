@@ -1,0 +1,32 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "imaging/staged_pnah.hpp"
+
+/// What the imager's device stages share.
+namespace nearfield {
+
+/// A launch over columns x rows x images in tiles of 32 x 4.
+ocl::Launch tiles(int columns, int rows, std::size_t images);
+/// A float literal for a kernel's macro.
+std::string float_define(double value);
+/// ROWS, COLUMNS, PADDED_ROWS, PADDED_COLUMNS, BEFORE_ROWS, BEFORE_COLUMNS.
+ocl::Defines padding_defines(const PnahPlan& plan);
+/// 1 over the measured samples, half a cosine to zero over the padding; the outermost sample is 0. [padded]
+std::vector<float> tukey_window(const PaddedAxis& axis);
+/// Macros and buffers of kernels/imaging/microphones.cl.
+ocl::Defines microphone_defines(const PnahPlan& plan);
+/// [row][column], 1 = do not use.
+std::vector<std::uint8_t> masked_microphones(const PnahPlan& plan);
+
+struct TransferLayout {
+  int stride;    ///< columns, from PADDED_COLUMNS on; the rest is 0
+  double scale;  ///< that is multiplied in
+};
+/// Macros of kernels/imaging/propagate.cl.
+ocl::Defines propagator_defines(const PnahPlan& plan);
+/// Filter times propagator, [plane][frequency][padded row][stride]. Waits.
+ComplexBuffer make_transfer(const ocl::Device& device, const PnahPlan& plan, const TransferLayout& layout);
+
+}  // namespace nearfield

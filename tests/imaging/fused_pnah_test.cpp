@@ -1,0 +1,267 @@
+#include "imaging/fused_pnah.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <numbers>
+#include <random>
+
+#include "imaging/pnah_reference.hpp"
+#include "imaging/short_dft.hpp"
+#include "nearfield/fft_length.hpp"
+#include "support/fields.hpp"
+#include "support/measures.hpp"
+
+/// The fused kernels stage by stage, cut in every way that devices use.
+namespace nearfield {
+namespace {
+
+using ComplexF = std::complex<float>;
+using test::Complex;
+
+/// float32 transforms of float32 samples, as in pnah_test.cpp.
+constexpr double kStageTolerance = 1e-4;
+
+ocl::Device& device() {
+  static ocl::Device opened = ocl::Device::open({});
+  return opened;
+}
+
+struct Cut {
+  const char* name;
+  FusedTuning tuning;
+};
+
+FusedTuning cut(int lanes, int group, int tile) {
+  return {.lanes = lanes,
+          .fit_group = group,
+          .line_tile = tile,
+          .column_group = group,
+          .column_tile = tile,
+          .row_group = group,
+          .row_tile = tile};
+}
+
+const Cut kCuts[] = {{"one_item_of_8_lanes", cut(8, 1, 1)},
+                     {"one_item_of_4_lanes", cut(4, 1, 3)},
+                     {"one_item_of_a_line", cut(1, 1, 2)},
+                     {"64_items_of_a_line", cut(1, 64, 4)},
+                     {"256_items_of_a_line", cut(1, 256, 16)}};
+
+PnahPlan make_plan(int rows, int columns, int frequencies) {
+  PnahPlan plan;
+  plan.geometry = {.rows = rows, .columns = columns, .pitch_x_m = 0.02, .pitch_y_m = 0.025};
+  plan.holography.planes_m = {0.0, 0.012};
+  for (int i = 0; i < frequencies; ++i) {
+    plan.frequencies_hz.push_back(600.0 + 530.0 * i);
+    plan.cutoff_rad_per_m.push_back(70.0 + 3.0 * i);
+  }
+  return plan;
+}
+
+std::vector<ComplexF> measured_field(const PnahPlan& plan, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::vector<Complex> spectra;
+  for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+    const test::Monopole source{.x_m = 0.03, .y_m = -0.02 - 0.01 * static_cast<double>(f), .z_m = -0.03};
+    auto field = test::monopole_field(source, plan.wavenumber(f), plan.geometry, plan.holography.standoff_m);
+    test::add_noise(field, 60.0, generator);
+    spectra.insert(spectra.end(), field.begin(), field.end());
+  }
+  return test::narrow(spectra);
+}
+
+reference::Field aperture_of(const PnahPlan& plan, const std::vector<ComplexF>& spectra, std::size_t frequency) {
+  reference::Field aperture(plan.geometry.rows, plan.geometry.columns);
+  for (std::size_t i = 0; i < aperture.values.size(); ++i) {
+    aperture.values[i] = Complex(spectra[frequency * aperture.values.size() + i]);
+  }
+  return aperture;
+}
+
+Complex turn(int numerator, int denominator, double sign) {
+  return std::polar(1.0, sign * 2.0 * std::numbers::pi * (numerator % denominator) / denominator);
+}
+
+/// sum_x of a row of the padded aperture, for every kx.
+std::vector<Complex> row_transform(const reference::Field& padded, int row) {
+  std::vector<Complex> bins;
+  for (int k = 0; k < padded.columns; ++k) {
+    Complex sum = 0.0;
+    for (int x = 0; x < padded.columns; ++x) {
+      sum += padded.at(row, x) * turn(k * x, padded.columns, -1.0);
+    }
+    bins.push_back(sum);
+  }
+  return bins;
+}
+
+double signed_wavenumber(int bin, const PaddedAxis& axis) {
+  return 2.0 * std::numbers::pi / (axis.padded * axis.pitch_m) * (2 * bin < axis.padded ? bin : bin - axis.padded);
+}
+
+class EveryCut : public testing::TestWithParam<std::tuple<std::size_t, Extrapolation>> {
+ protected:
+  [[nodiscard]] static const FusedTuning& tuning() { return kCuts[std::get<0>(GetParam())].tuning; }
+  [[nodiscard]] static PnahPlan plan() {
+    PnahPlan made = make_plan(12, 20, 2);
+    made.holography.extrapolation.method = std::get<1>(GetParam());
+    return made;
+  }
+};
+
+TEST_P(EveryCut, RowsInKSpaceAgreeWithReference) {
+  const PnahPlan plan = EveryCut::plan();
+  const auto spectra = measured_field(plan, 3U);
+  FusedPnah imager(device(), plan, tuning());
+  const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
+  imager.enqueue(device().upload<ComplexF>(spectra, "test"), status);
+  const auto found = device().download(imager.row_spectra(), "test");
+  std::vector<ComplexF> inside;
+  std::vector<Complex> expected;
+  std::size_t index = 0;
+  bool fell_back = false;
+  for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+    const reference::Field padded =
+        reference::taper(reference::extrapolate(aperture_of(plan, spectra, f), plan, fell_back), plan);
+    for (int row = 0; row < plan.geometry.rows; ++row) {
+      const auto bins = row_transform(padded, plan.rows().before + row);
+      expected.insert(expected.end(), bins.begin(), bins.end());
+      for (int k = 0; k < imager.spectrum_stride(); ++k, ++index) {
+        if (k < plan.columns().padded) {
+          inside.push_back(found[index]);
+        } else {
+          ASSERT_EQ(found[index], ComplexF()) << "past the last column " << k;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(index, found.size());
+  EXPECT_LE(test::relative_l2(inside, expected), kStageTolerance);
+}
+
+TEST_P(EveryCut, SlicesAgreeWithReference) {
+  const PnahPlan plan = EveryCut::plan();
+  const auto spectra = measured_field(plan, 4U);
+  FusedPnah imager(device(), plan, tuning());
+  const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
+  imager.enqueue(device().upload<ComplexF>(spectra, "test"), status);
+  const auto found = device().download(imager.slices(), "test");
+  const PaddedAxis y = plan.rows();
+  const PaddedAxis x = plan.columns();
+  std::vector<ComplexF> inside;
+  std::vector<Complex> expected;
+  std::size_t index = 0;
+  bool fell_back = false;
+  for (const double plane_m : plan.holography.planes_m) {
+    for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+      const reference::Field spectrum = reference::transform(
+          reference::taper(reference::extrapolate(aperture_of(plan, spectra, f), plan, fell_back), plan), -1.0);
+      for (int kx = 0; kx < imager.spectrum_stride(); ++kx) {
+        for (int row = 0; row < imager.slice_stride(); ++row, ++index) {
+          if (kx >= x.padded || row >= y.measured) {
+            ASSERT_EQ(found[index], ComplexF()) << "past the slice " << kx << ", " << row;
+            continue;
+          }
+          Complex sum = 0.0;
+          for (int ky = 0; ky < y.padded; ++ky) {
+            sum += spectrum.at(ky, kx) * turn(ky * (y.before + row), y.padded, 1.0) *
+                   reference::transfer(signed_wavenumber(kx, x), signed_wavenumber(ky, y),
+                                       plan.holography.standoff_m - plane_m, f, plan);
+          }
+          expected.push_back(sum / static_cast<double>(y.padded * x.padded));
+          inside.push_back(found[index]);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(index, found.size());
+  EXPECT_LE(test::relative_l2(inside, expected), kStageTolerance);
+}
+
+TEST_P(EveryCut, ImagesAgreeWithReference) {
+  PnahPlan plan = EveryCut::plan();
+  plan.dead_channels = {0, 21, 22, 239};
+  const auto spectra = measured_field(plan, 5U);
+  FusedPnah imager(device(), plan, tuning());
+  const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
+  device().enqueue_fill(imager.images(), ComplexF(std::numeric_limits<float>::quiet_NaN(), 1.0F), "test");
+  imager.enqueue(device().upload<ComplexF>(spectra, "test"), status);
+  const auto expected = reference::pnah(test::widen(spectra), plan);
+  EXPECT_LE(test::relative_l2(device().download(imager.images(), "test"), expected.images), kStageTolerance);
+  EXPECT_EQ(device().download(status, "test")[0], expected.flags);
+}
+
+INSTANTIATE_TEST_SUITE_P(FusedPnah, EveryCut,
+                         testing::Combine(testing::Range(std::size_t{0}, std::size(kCuts)),
+                                          testing::Values(Extrapolation::kPlpbp, Extrapolation::kEdge,
+                                                          Extrapolation::kZero)),
+                         [](const auto& param) {
+                           return std::string(kCuts[std::get<0>(param.param)].name) + "_" +
+                                  std::string(name_of(std::get<1>(param.param)));
+                         });
+
+// Without padding nothing but the short transforms and the transfer remain: every radix, alone and in products.
+TEST(FusedPnah, TransformsOfEveryRadixAgreeWithReference) {
+  for (const auto& [rows, columns] : {std::pair{4, 5}, {7, 35}, {49, 9}, {25, 28}, {14, 64}, {60, 42}}) {
+    PnahPlan plan = make_plan(rows, columns, 1);
+    plan.holography.planes_m = {0.0};
+    plan.holography.extrapolation = {.method = Extrapolation::kZero, .order = 8, .factor = 1.0};
+    const auto spectra = measured_field(plan, 6U);
+    const auto expected = reference::pnah(test::widen(spectra), plan);
+    for (const FusedTuning& tuning : {cut(8, 1, 1), cut(1, 64, 4)}) {
+      FusedPnah imager(device(), plan, tuning);
+      const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
+      imager.enqueue(device().upload<ComplexF>(spectra, "test"), status);
+      EXPECT_LE(test::relative_l2(device().download(imager.images(), "test"), expected.images), 1e-5)
+          << rows << " x " << columns << ", " << imager.description();
+    }
+  }
+}
+
+// Predictors of every order, down to lines of four microphones; the field's phase steps along both axes.
+TEST(FusedPnah, PredictorsOfEveryOrderAgreeWithReference) {
+  for (const int order : {1, 2, 5, 13, 16}) {
+    for (const auto& [rows, columns] : {std::pair{4, 9}, {18, 6}}) {
+      PnahPlan plan = make_plan(rows, columns, 1);
+      plan.holography.planes_m = {0.0};
+      plan.holography.extrapolation.order = order;
+      const auto spectra = measured_field(plan, 7U);
+      FusedPnah imager(device(), plan, cut(1, 64, 4));
+      const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
+      imager.enqueue(device().upload<ComplexF>(spectra, "test"), status);
+      EXPECT_LE(test::relative_l2(device().download(imager.images(), "test"),
+                                  reference::pnah(test::widen(spectra), plan).images),
+                kStageTolerance)
+          << rows << " x " << columns << ", order " << order;
+    }
+  }
+}
+
+TEST(ShortDft, SplitsLengthsIntoNearFactors) {
+  const auto shape = [](int length) {
+    const auto split = split_dft(length);
+    return split ? std::pair{split->outer(), split->inner()} : std::pair{0, 0};
+  };
+  EXPECT_EQ(shape(96), std::pair(12, 8));
+  EXPECT_EQ(shape(192), std::pair(16, 12));
+  EXPECT_EQ(shape(24), std::pair(6, 4));
+  EXPECT_EQ(shape(7), std::pair(7, 1));
+  EXPECT_EQ(shape(1), std::pair(1, 1));
+  EXPECT_EQ(shape(11), std::pair(0, 0));
+  EXPECT_EQ(shape(1024), std::pair(0, 0));
+  // Three times any array of up to 64 microphones a side, and nearly every padded length up to there.
+  int without = 0;
+  for (int length = 1; length <= 192; ++length) {
+    const auto split = split_dft(length);
+    without += is_fft_length(length) && !split ? 1 : 0;
+    if (split) {
+      EXPECT_EQ(split->length(), length);
+      EXPECT_LE(split->outer(), kMostInAnItem);
+    }
+  }
+  EXPECT_LE(without, 4);
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -60,8 +60,8 @@ struct PopcountSettings {
 
 struct WalshFourierSettings {
   WalshVariant variant = WalshVariant::kFast;
-  int coefficients = 40;   ///< largest ones kept for each frequency; 0: all
-  double threshold = 0.0;  ///< with coefficients 0: those of at least this |a - jb|
+  int coefficients = 6144;  ///< largest ones kept for each frequency; 0: all
+  double threshold = 0.0;   ///< with coefficients 0: those of at least this |a - jb|
 };
 
 struct FrontEndSettings {

@@ -35,6 +35,8 @@ std::string_view name_of(WindowKind kind);
 std::string_view name_of(Quantity quantity);
 std::string_view name_of(Extrapolation method);
 std::string_view name_of(FilterKind kind);
+/// False for the kinds that count bits and can do nothing with samples.
+bool takes_samples(FrontEndKind kind);
 /// True for the methods that predict from the measured pressures.
 bool predicts(Extrapolation method);
 /// SI unit of a quantity, "Pa" or "m/s".
@@ -65,7 +67,7 @@ struct WalshFourierSettings {
 };
 
 struct FrontEndSettings {
-  FrontEndKind kind = FrontEndKind::kDecimatedFft;
+  FrontEndKind kind = FrontEndKind::kPopcount;
   WindowKind window = WindowKind::kHann;
   int decimation = 32;
   int window_samples = 1024;

@@ -150,7 +150,88 @@ std::string curve_lines(const std::vector<WalshCurve>& curves) {
   return text;
 }
 
+/// Spectra and offsets, which have no holograms.
+void add_parts(nlohmann::ordered_json& json, const ErrorReport& report) {
+  for (const SpectralError& error : report.spectra) {
+    json["spectra"].push_back({{"variant", error.variant.name},
+                               {"modulator_order", error.order},
+                               {"level_dbfs", error.level_dbfs},
+                               {"frequency_hz", error.frequency_hz},
+                               {"spectral_error", finite_or_null(error.error)}});
+    if (!error.problem.empty()) {
+      json["spectra"].back()["problem"] = error.problem;
+    }
+  }
+  for (const OffsetLeakage& leakage : report.offset) {
+    json["offset"].push_back({{"variant", leakage.variant.name},
+                              {"remove_dc", leakage.remove_dc},
+                              {"frequencies_hz", leakage.frequencies_hz},
+                              {"leakage", leakage.leakage},
+                              {"tone_frequency_hz", leakage.tone_frequency_hz},
+                              {"tone_error", finite_or_null(leakage.tone_error)}});
+    if (!leakage.problem.empty()) {
+      json["offset"].back()["problem"] = leakage.problem;
+    }
+  }
+}
+
+/// One line of the CSV; empty cells where a part has no order or level.
+struct CsvPlace {
+  std::string part;
+  std::string order;
+  std::string level_dbfs;
+  std::string variant;
+};
+
+std::string csv_line(const CsvPlace& place, double frequency_hz, std::string_view quantity, double value) {
+  return fmt::format("{},{},{},{:.10g},\"{}\",{},{:.9g}\n", place.part, place.order, place.level_dbfs, frequency_hz,
+                     place.variant, quantity, value);
+}
+
+std::string csv_lines(const SceneErrors& scene, const ErrorRow& row) {
+  const CsvPlace place{std::string(scene.scene.label), fmt::format("{}", scene.order),
+                       fmt::format("{:g}", scene.level_dbfs), std::string(row.variant.name)};
+  const double hz = scene.scene.frequency_hz;
+  std::string text = csv_line(place, hz, "spectral_error", row.spectral_error);
+  for (const auto& [name, metrics] : {std::pair{"nominal", &row.to_nominal}, std::pair{"truth", &row.to_truth}}) {
+    text += csv_line(place, hz, fmt::format("rmsre_to_{}", name), metrics->rmsre);
+    text += csv_line(place, hz, fmt::format("rmsre_all_to_{}", name), metrics->rmsre_all);
+    text += csv_line(place, hz, fmt::format("nsad_signed_to_{}", name), metrics->nsad_signed);
+    text += csv_line(place, hz, fmt::format("nsad_to_{}", name), metrics->nsad);
+  }
+  return text;
+}
+
+std::string csv_lines(const OffsetLeakage& leakage) {
+  const CsvPlace place{leakage.remove_dc ? "offset removed" : "offset", "2", "", std::string(leakage.variant.name)};
+  std::string text;
+  for (std::size_t i = 0; i < leakage.frequencies_hz.size(); ++i) {
+    text += csv_line(place, leakage.frequencies_hz[i], "leakage", leakage.leakage[i]);
+  }
+  return text + csv_line(place, leakage.tone_frequency_hz, "tone_error", leakage.tone_error);
+}
+
 }  // namespace
+
+std::string to_csv(const ErrorReport& report) {
+  std::string text = "part,modulator_order,level_dbfs,frequency_hz,variant,quantity,value\n";
+  for (const SceneErrors& scene : report.scenes) {
+    for (const ErrorRow& row : scene.rows) {
+      text += row.problem.empty() ? csv_lines(scene, row) : "";
+    }
+  }
+  for (const SpectralError& error : report.spectra) {
+    if (error.problem.empty()) {
+      text += csv_line({"spectra", fmt::format("{}", error.order), fmt::format("{:g}", error.level_dbfs),
+                        std::string(error.variant.name)},
+                       error.frequency_hz, "spectral_error", error.error);
+    }
+  }
+  for (const OffsetLeakage& leakage : report.offset) {
+    text += leakage.problem.empty() ? csv_lines(leakage) : "";
+  }
+  return text;
+}
 
 std::string to_table(const ErrorReport& report) {
   std::string text = fmt::format(
@@ -168,7 +249,7 @@ std::string to_table(const ErrorReport& report) {
       text += row_line(row, scene.scene);
     }
   }
-  return text + curve_lines(report.curves);
+  return text + curve_lines(report.curves) + to_table(report.spectra) + to_table(report.offset);
 }
 
 std::string to_json_text(const ErrorReport& report) {
@@ -196,6 +277,7 @@ std::string to_json_text(const ErrorReport& report) {
                                     {"rmsre_to_truth", curve.rmsre},
                                     {"spectral_error", curve.spectral_error}});
   }
+  add_parts(json, report);
   return json.dump(1) + "\n";
 }
 
@@ -210,6 +292,10 @@ std::vector<std::string> write_pictures(const ErrorReport& report, const std::fi
   if (!report.curves.empty()) {
     names.emplace_back("walsh_curve.png");
     write_plot(folder / names.back(), curve_plot(report.curves));
+  }
+  if (!report.offset.empty()) {
+    names.emplace_back("offset_leakage.png");
+    write_plot(folder / names.back(), offset_plot(report.offset));
   }
   return names;
 }

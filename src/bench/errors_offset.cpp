@@ -169,7 +169,7 @@ std::string to_table(const std::vector<OffsetLeakage>& leakages) {
       text += fmt::format("{:<20}  {}\n", leakage.variant.name, leakage.problem.substr(0, leakage.problem.find('\n')));
       continue;
     }
-    text += fmt::format("{:<20}{:>10}{:>10}{:>13}{:>10}{:>10}{:>12.2f}{:>12.4f}\n", leakage.variant.name,
+    text += fmt::format("{:<20}{:>10}{:>10}{:>13}{:>10}{:>10}{:>12.2f}{:>12.2g}\n", leakage.variant.name,
                         leakage.remove_dc ? "true" : "false", decibels(leakage_at(leakage, kBin_hz)),
                         decibels(leakage_at(leakage, kOffsetFrequency_hz)),
                         decibels(leakage_at(leakage, 2.0 * kBin_hz)), decibels(leakage_at(leakage, 3.0 * kBin_hz)),

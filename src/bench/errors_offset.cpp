@@ -17,6 +17,7 @@ constexpr ArrayGeometry kArray{.rows = 4, .columns = 4};
 constexpr std::uint64_t kSeed = 11;
 constexpr int kLastBin = 8;
 constexpr int kStepsPerBin = 8;
+constexpr double kPlotFloor_db = -160.0;
 /// Those that the table and the plot need; other choices of their settings leak alike.
 constexpr std::string_view kNames[] = {"decimated_fft", "dot_product",     "popcount 0",    "popcount 1",
                                        "popcount 2",    "walsh fast 6144", "walsh fast all"};
@@ -179,19 +180,24 @@ std::string to_table(const std::vector<OffsetLeakage>& leakages) {
 }
 
 Plot offset_plot(const std::vector<OffsetLeakage>& leakages) {
-  Plot plot{.title = "An offset's leakage into low frequencies (fig. 7.9), hann, 1024 words",
-            .x = {.label = "frequency [Hz]", .low = 0.0},
-            .y = {.label = "phasor over offset", .logarithmic = true},
-            .notes = {"points: front ends that have bins only; without removal they lie on each other, and below the "
-                      "axis from bin 2 on"}};
+  Plot plot{
+      .title = "An offset's leakage into low frequencies (fig. 7.9), hann, 1024 words",
+      .x = {.label = "frequency [Hz]", .low = 0.0},
+      .y = {.label = "phasor over offset [dB]", .low = kPlotFloor_db, .high = 10.0},
+      .notes = {
+          "points: front ends that have bins only; with a hann window, an offset that is kept reaches bin 1 alone"}};
   for (const OffsetLeakage& leakage : leakages) {
     if (!leakage.problem.empty() || !is_among(kPlotted, leakage.variant.name)) {
       continue;
     }
     const bool any = takes_any_frequency(leakage.variant.kind);
+    std::vector<double> levels_db;
+    for (const double ratio : leakage.leakage) {
+      levels_db.push_back(20.0 * std::log10(ratio));
+    }
     plot.series.push_back({.name = fmt::format("{}, {}", leakage.variant.name, leakage.remove_dc ? "removed" : "kept"),
                            .x = leakage.frequencies_hz,
-                           .y = leakage.leakage,
+                           .y = levels_db,
                            .lines = any,
                            .markers = !any});
   }

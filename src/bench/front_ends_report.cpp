@@ -75,7 +75,8 @@ std::string run_lines(const FrontEndReport& report) {
 std::string choice_lines(const FrontEndReport& report) {
   std::string text;
   for (const FrontEndRun& run : report.runs) {
-    if (run.problem.empty() && run.description != name_of(run.variant.kind)) {
+    if (run.problem.empty() && run.variant.use != VariantUse::kKernels &&
+        run.description != name_of(run.variant.kind)) {
       text += fmt::format("{:<27}{:>4}  {}\n", run.variant.name, run.frequencies, run.description);
     }
   }

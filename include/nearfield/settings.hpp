@@ -38,6 +38,8 @@ std::string_view name_of(WindowKind kind);
 std::string_view name_of(Quantity quantity);
 std::string_view name_of(Extrapolation method);
 std::string_view name_of(FilterKind kind);
+/// False for the kinds that count bits and can do nothing with samples.
+bool takes_samples(FrontEndKind kind);
 /// True for the methods that predict from the measured pressures.
 bool predicts(Extrapolation method);
 /// SI unit of a quantity, "Pa" or "m/s".
@@ -63,12 +65,12 @@ struct PopcountSettings {
 
 struct WalshFourierSettings {
   WalshVariant variant = WalshVariant::kFast;
-  int coefficients = 40;   ///< largest ones kept for each frequency; 0: all
-  double threshold = 0.0;  ///< with coefficients 0: those of at least this |a - jb|
+  int coefficients = 6144;  ///< largest ones kept for each frequency; 0: all
+  double threshold = 0.0;   ///< with coefficients 0: those of at least this |a - jb|
 };
 
 struct FrontEndSettings {
-  FrontEndKind kind = FrontEndKind::kDecimatedFft;
+  FrontEndKind kind = FrontEndKind::kPopcount;
   WindowKind window = WindowKind::kHann;
   int decimation = 32;
   int window_samples = 1024;

@@ -72,7 +72,10 @@ __kernel __attribute__((reqd_work_group_size(LANES, SLICES, 1))) void dot_tiled(
     sums[i] = (float2)(0.0f, 0.0f);
   }
 
+// PoCL's compiler can't, and would say so at each build.
+#ifndef POCL_DEVICE_ADDRESS_BITS
 #pragma unroll 4
+#endif
   for (uint t = part * SLICES + slice; t < WINDOW; t += parts * SLICES) {
     __global const float* row = samples + (size_t)ring_slot(first_slot, t, slots) * CHANNELS;
     __global const float4* factors = coefficients + ((size_t)block * WINDOW + t) * (BLOCK / 2);

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <span>
 
+#include "bench/errors_bits.hpp"
 #include "bench/files.hpp"
 #include "frontend/front_end.hpp"
 #include "imaging/pnah.hpp"
@@ -17,9 +18,7 @@
 namespace nearfield::bench {
 namespace {
 
-/// Words before the window: enough for every front end's filter to forget the silence before the capture.
-constexpr std::uint64_t kFirstWord = 64;
-constexpr int kCurveCoefficients[] = {10, 20, 40, 80, 160, 320, 640, 1280, 2560, 5120, 10240, 0};
+constexpr int kCurveCoefficients[] = {10, 20, 40, 80, 160, 320, 640, 1280, 2560, 6144, 16384, 0};
 
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
@@ -87,14 +86,8 @@ void feed(const SimulatedBits& bits, const Feed& push) {
   push(kFirstWord, words.subspan(kFirstWord * bits.group_words));
 }
 
-double relative_l2(std::span<const std::complex<float>> truth, std::span<const std::complex<float>> found) {
-  double error = 0.0;
-  double power = 0.0;
-  for (std::size_t i = 0; i < truth.size(); ++i) {
-    error += std::norm(std::complex<double>(found[i]) - std::complex<double>(truth[i]));
-    power += std::norm(std::complex<double>(truth[i]));
-  }
-  return std::sqrt(error / power);
+std::vector<std::complex<double>> widened(std::span<const std::complex<float>> values) {
+  return {values.begin(), values.end()};
 }
 
 /// One front end, built once for a scene's settings, asked with the bits of several modulators.
@@ -133,7 +126,7 @@ class FrontEndUnderTest {
          [&](std::uint64_t first, std::span<const std::uint32_t> wire) { front_end_->enqueue_bits(first, wire); });
     front_end_->enqueue_spectra(kFirstWord, spectra_, status_);
     device_.wait();
-    row.spectral_error = relative_l2(bits.truth, device_.download(spectra_, "bench/spectra"));
+    row.spectral_error = relative_error(widened(device_.download(spectra_, "bench/spectra")), widened(bits.truth));
   }
 
  private:
@@ -176,11 +169,9 @@ class SceneBench {
   }
 
   std::vector<SceneErrors> run() {
-    for (const Variant& variant : variants()) {
-      if (variant.use == VariantUse::kAlways || (variant.use == VariantUse::kSlow && options_.with_slow)) {
-        report(fmt::format("{}: {}", thesis_.label, variant.name));
-        run_variant(variant);
-      }
+    for (const Variant& variant : error_variants(options_.with_slow)) {
+      report(fmt::format("{}: {}", thesis_.label, variant.name));
+      run_variant(variant);
     }
     return std::move(results_);
   }
@@ -247,10 +238,27 @@ class SceneBench {
   std::vector<SceneErrors> results_;  ///< [order]; rows[0] is the nominal chain
 };
 
-bool wanted(const ErrorBenchOptions& options, const ThesisScene& scene) {
+bool wanted(const ErrorBenchOptions& options, std::string_view name) {
   return options.only.empty() || std::any_of(options.only.begin(), options.only.end(), [&](const std::string& part) {
-           return scene.label.find(part) != std::string_view::npos || scene.file.find(part) != std::string_view::npos;
+           return name.find(part) != std::string_view::npos;
          });
+}
+
+void bench_scenes(const ocl::Device& device, const ErrorBenchOptions& options, ErrorReport& report) {
+  for (const ThesisScene& thesis : kThesisScenes) {
+    if (!wanted(options, thesis.label) && !wanted(options, thesis.file)) {
+      continue;
+    }
+    for (const double level_dbfs : options.levels_dbfs) {
+      SceneBench bench(device, options, thesis, level_dbfs);
+      if (options.with_curve && has_front_end(FrontEndKind::kWalshFourier) && level_dbfs == options.levels_dbfs[0]) {
+        report.curves.push_back(bench.walsh_curve());
+      }
+      for (SceneErrors& errors : bench.run()) {
+        report.scenes.push_back(std::move(errors));
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -268,22 +276,19 @@ ErrorReport bench_errors(const ErrorBenchOptions& options) {
   const ocl::Device device = ocl::Device::open(options.device);
   ErrorReport report;
   report.device = device.info();
-  for (const ThesisScene& thesis : kThesisScenes) {
-    if (!wanted(options, thesis)) {
-      continue;
-    }
-    for (const double level_dbfs : options.levels_dbfs) {
-      SceneBench bench(device, options, thesis, level_dbfs);
-      if (options.with_curve && has_front_end(FrontEndKind::kWalshFourier) && level_dbfs == options.levels_dbfs[0]) {
-        report.curves.push_back(bench.walsh_curve());
-      }
-      for (SceneErrors& errors : bench.run()) {
-        report.scenes.push_back(std::move(errors));
-      }
-    }
+  bench_scenes(device, options, report);
+  if (wanted(options, "spectra")) {
+    report.spectra = spectral_errors(device, {.geometry = options.spectra_array,
+                                              .orders = options.orders,
+                                              .with_slow = options.with_slow,
+                                              .progress = options.progress});
   }
-  if (report.scenes.empty()) {
-    throw UsageError(fmt::format("bench errors: no scene's name holds \"{}\"", options.only.front()));
+  if (wanted(options, "offset")) {
+    report.offset = offset_leakages(device, options.progress);
+  }
+  if (report.scenes.empty() && report.spectra.empty() && report.offset.empty()) {
+    throw UsageError(fmt::format("--only: expected a part of a scene's name, \"spectra\" or \"offset\", found \"{}\"",
+                                 options.only.front()));
   }
   return report;
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/errors_offset.hpp"
+#include "bench/errors_spectra.hpp"
 #include "bench/scenes.hpp"
 #include "bench/variants.hpp"
 #include "cl/device.hpp"
@@ -18,9 +20,11 @@ namespace nearfield::bench {
 struct ErrorBenchOptions {
   DeviceSettings device;
   std::filesystem::path scenes;               ///< folder of bench_*.yaml; empty: those in the program
-  std::vector<double> levels_dbfs = {-32.0};  ///< rms over the aperture
+  std::vector<double> levels_dbfs = {-32.0};  ///< of the scenes, rms over the aperture
   std::vector<int> orders = {2, 4};           ///< of the modulators
-  std::vector<std::string> only;              ///< labels or file names that hold one of these; empty: all four
+  /// Scenes whose label or file name holds one of these; "spectra" and "offset" for these parts. Empty: everything.
+  std::vector<std::string> only;
+  ArrayGeometry spectra_array;  ///< of the part "spectra"
   bool with_slow = false;
   bool with_curve = true;  ///< Walsh coefficients against error, where there is a walsh_fourier
   std::function<void(const std::string&)> progress;
@@ -61,6 +65,8 @@ struct ErrorReport {
   ocl::DeviceInfo device;
   std::vector<SceneErrors> scenes;
   std::vector<WalshCurve> curves;
+  std::vector<SpectralError> spectra;
+  std::vector<OffsetLeakage> offset;
 };
 
 /// The thesis's own settings: cut-off 50 rad/m, slope 0.3, one frequency, the source plane; all else default.
@@ -78,7 +84,10 @@ ThesisErrors thesis_errors(const Variant& variant, const ThesisScene& scene);
 
 std::string to_table(const ErrorReport& report);
 std::string to_json_text(const ErrorReport& report);
-/// A picture of each scene's holograms, and walsh_curve.png where there is one. Returns the names. Throws IoError.
+/// A line for each figure: part, modulators' order, level, frequency, variant, quantity, value.
+std::string to_csv(const ErrorReport& report);
+/// A picture of each scene's holograms, and walsh_curve.png and offset_leakage.png where there are such. Returns the
+/// names. Throws IoError.
 std::vector<std::string> write_pictures(const ErrorReport& report, const std::filesystem::path& folder);
 
 }  // namespace nearfield::bench

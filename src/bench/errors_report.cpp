@@ -17,7 +17,10 @@ constexpr int kCell = 6;  ///< pixels a microphone
 constexpr int kGap = 24;
 constexpr int kCaption = 58;
 constexpr int kColumns = 5;
-constexpr int kTitle = 40;
+constexpr int kTitle = 64;
+constexpr int kCaptionWidth = 184;
+constexpr double kFloor_db = -90.0;  ///< of deviations
+constexpr double kTop_db = -20.0;
 constexpr Rgb8 kMissing = {160, 160, 160};
 constexpr int kWholeCurve = 32768;  ///< where "all coefficients" lies on the curve's axis
 
@@ -69,49 +72,99 @@ nlohmann::ordered_json row_json(const ErrorRow& row, const ThesisScene& scene) {
   return json;
 }
 
-/// One hologram's magnitude over its own maximum, with up to three lines below.
-void draw_panel(Canvas& canvas, int x, int y, const ArrayGeometry& geometry, const Image& image,
-                const std::vector<std::string>& lines) {
+double largest(const Image& image) {
   double maximum = 0.0;
   for (const std::complex<float>& value : image) {
     maximum = std::max(maximum, static_cast<double>(std::abs(value)));
   }
+  return maximum;
+}
+
+/// A hologram's magnitude over its maximum, 0 to 1.
+std::vector<double> magnitudes(const Image& image) {
+  const double maximum = largest(image);
+  std::vector<double> shares;
+  for (const std::complex<float>& value : image) {
+    shares.push_back(static_cast<double>(std::abs(value)) / maximum);
+  }
+  return shares;
+}
+
+/// How far a hologram is from the true one, as a level re that one's maximum; 0 to 1 from kFloor_db to kTop_db.
+std::vector<double> deviations(const Image& image, const Image& truth) {
+  const double maximum = largest(truth);
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    const double level_db = 20.0 * std::log10(static_cast<double>(std::abs(image[i] - truth[i])) / maximum);
+    shares.push_back(std::isnan(level_db) ? level_db
+                                          : std::clamp((level_db - kFloor_db) / (kTop_db - kFloor_db), 0.0, 1.0));
+  }
+  return shares;
+}
+
+struct Panel {
+  std::vector<double> shares;  ///< [row][column], 0 to 1
+  std::vector<std::string> lines;
+};
+
+void draw_panel(Canvas& canvas, int x, int y, const ArrayGeometry& geometry, const Panel& panel) {
   const int width = geometry.columns * kCell;
   const int height = geometry.rows * kCell;
   canvas.paint(x, y, width, height, [&](int column, int row) {
-    const auto index = static_cast<std::size_t>(row / kCell * geometry.columns + column / kCell);
-    const double magnitude = static_cast<double>(std::abs(image[index])) / maximum;
-    return std::isfinite(magnitude) ? magnitude_colour(magnitude) : kMissing;
+    const double share = panel.shares[static_cast<std::size_t>(row / kCell * geometry.columns + column / kCell)];
+    return std::isfinite(share) ? magnitude_colour(share) : kMissing;
   });
   canvas.frame(x, y, width, height);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    canvas.text(x, y + height + 12.0 + 16.0 * static_cast<double>(i), lines[i], {.size = 11.0, .bold = i == 0});
+  for (std::size_t i = 0; i < panel.lines.size(); ++i) {
+    canvas.text(x, y + height + 12.0 + 16.0 * static_cast<double>(i), panel.lines[i], {.size = 11.0, .bold = i == 0});
   }
 }
 
-void draw_scene(const SceneErrors& scene, const std::filesystem::path& path) {
-  std::vector<const ErrorRow*> rows;
+/// The colours of the deviations, below the title.
+void draw_scale(Canvas& canvas, int y) {
+  constexpr int kLength = 160;
+  constexpr int kThickness = 10;
+  const std::string before =
+      fmt::format("deviation from the true field's hologram, re its maximum: {:.0f} dB", kFloor_db);
+  const TextStyle style{.size = 11.0};
+  canvas.text(kGap, y, before, style);
+  const int x = kGap + static_cast<int>(canvas.text_width(before, style)) + 8;
+  canvas.paint(x, y - kThickness / 2, kLength, kThickness,
+               [](int column, int /*row*/) { return magnitude_colour(static_cast<double>(column) / kLength); });
+  canvas.frame(x, y - kThickness / 2, kLength, kThickness);
+  canvas.text(x + kLength + 8.0, y, fmt::format("{:.0f} dB; below each: RMSRE, NSAD", kTop_db), style);
+}
+
+std::string in_caption(const ImageMetrics& metrics) {
+  // + 0.0: no minus sign before nothing.
+  return fmt::format("{:.2f} %, {:.3f} %", 100.0 * metrics.rmsre, std::round(1e5 * metrics.nsad_signed) / 1e3 + 0.0);
+}
+
+std::vector<Panel> panels_of(const SceneErrors& scene) {
+  std::vector<Panel> panels = {{magnitudes(scene.truth), {"true field", "exact spectra, same imager", "magnitude"}}};
   for (const ErrorRow& row : scene.rows) {
     if (row.problem.empty()) {
-      rows.push_back(&row);
+      panels.push_back({deviations(row.image, scene.truth),
+                        {std::string(row.variant.name), "to nominal: " + in_caption(row.to_nominal),
+                         "to true: " + in_caption(row.to_truth)}});
     }
   }
-  const int panels = static_cast<int>(rows.size()) + 1;
-  const int columns = std::min(panels, kColumns);
-  const int step_x = scene.geometry.columns * kCell + kGap;
+  return panels;
+}
+
+void draw_scene(const SceneErrors& scene, const std::filesystem::path& path) {
+  const std::vector<Panel> panels = panels_of(scene);
+  const int count = static_cast<int>(panels.size());
+  const int columns = std::min(count, kColumns);
+  const int step_x = std::max(scene.geometry.columns * kCell, kCaptionWidth) + kGap;
   const int step_y = scene.geometry.rows * kCell + kCaption + 12;
-  const int lines = (panels + columns - 1) / columns;
+  const int lines = (count + columns - 1) / columns;
   Canvas canvas(std::max(columns * step_x + kGap, 640), lines * step_y + kTitle);
-  canvas.text(kGap, kTitle / 2.0, scene_title(scene), {.size = 14.0, .bold = true});
-  draw_panel(canvas, kGap, kTitle, scene.geometry, scene.truth, {"true field", "exact spectra, same imager"});
-  for (int i = 1; i < panels; ++i) {
-    const ErrorRow& row = *rows[static_cast<std::size_t>(i) - 1];
-    draw_panel(
-        canvas, kGap + i % columns * step_x, kTitle + i / columns * step_y, scene.geometry, row.image,
-        {std::string(row.variant.name),
-         fmt::format("to nominal: {:.2f} %, {:.3f} %", 100.0 * row.to_nominal.rmsre,
-                     100.0 * row.to_nominal.nsad_signed),
-         fmt::format("to true: {:.2f} %, {:.3f} %", 100.0 * row.to_truth.rmsre, 100.0 * row.to_truth.nsad_signed)});
+  canvas.text(kGap, 20.0, scene_title(scene), {.size = 14.0, .bold = true});
+  draw_scale(canvas, 44);
+  for (int i = 0; i < count; ++i) {
+    draw_panel(canvas, kGap + i % columns * step_x, kTitle + i / columns * step_y, scene.geometry,
+               panels[static_cast<std::size_t>(i)]);
   }
   canvas.write_png(path);
 }
@@ -119,7 +172,8 @@ void draw_scene(const SceneErrors& scene, const std::filesystem::path& path) {
 Plot curve_plot(const std::vector<WalshCurve>& curves) {
   Plot plot{.title = "walsh_fourier fast: coefficients against error",
             .x = {.label = "coefficients a frequency (the last: all)", .logarithmic = true},
-            .y = {.label = "error to the true field [%]", .logarithmic = true}};
+            .y = {.label = "error to the true field [%]", .logarithmic = true},
+            .notes = {"RMSRE of holograms, relative L2 of spectra; the thesis keeps 40, the default is 6144"}};
   for (const WalshCurve& curve : curves) {
     PlotSeries images{.name = curve.scene + ", RMSRE", .x = {}, .y = {}};
     PlotSeries spectra{.name = curve.scene + ", spectra", .x = {}, .y = {}};
@@ -150,7 +204,88 @@ std::string curve_lines(const std::vector<WalshCurve>& curves) {
   return text;
 }
 
+/// Spectra and offsets, which have no holograms.
+void add_parts(nlohmann::ordered_json& json, const ErrorReport& report) {
+  for (const SpectralError& error : report.spectra) {
+    json["spectra"].push_back({{"variant", error.variant.name},
+                               {"modulator_order", error.order},
+                               {"level_dbfs", error.level_dbfs},
+                               {"frequency_hz", error.frequency_hz},
+                               {"spectral_error", finite_or_null(error.error)}});
+    if (!error.problem.empty()) {
+      json["spectra"].back()["problem"] = error.problem;
+    }
+  }
+  for (const OffsetLeakage& leakage : report.offset) {
+    json["offset"].push_back({{"variant", leakage.variant.name},
+                              {"remove_dc", leakage.remove_dc},
+                              {"frequencies_hz", leakage.frequencies_hz},
+                              {"leakage", leakage.leakage},
+                              {"tone_frequency_hz", leakage.tone_frequency_hz},
+                              {"tone_error", finite_or_null(leakage.tone_error)}});
+    if (!leakage.problem.empty()) {
+      json["offset"].back()["problem"] = leakage.problem;
+    }
+  }
+}
+
+/// One line of the CSV; empty cells where a part has no order or level.
+struct CsvPlace {
+  std::string part;
+  std::string order;
+  std::string level_dbfs;
+  std::string variant;
+};
+
+std::string csv_line(const CsvPlace& place, double frequency_hz, std::string_view quantity, double value) {
+  return fmt::format("{},{},{},{:.10g},\"{}\",{},{:.9g}\n", place.part, place.order, place.level_dbfs, frequency_hz,
+                     place.variant, quantity, value);
+}
+
+std::string csv_lines(const SceneErrors& scene, const ErrorRow& row) {
+  const CsvPlace place{std::string(scene.scene.label), fmt::format("{}", scene.order),
+                       fmt::format("{:g}", scene.level_dbfs), std::string(row.variant.name)};
+  const double hz = scene.scene.frequency_hz;
+  std::string text = csv_line(place, hz, "spectral_error", row.spectral_error);
+  for (const auto& [name, metrics] : {std::pair{"nominal", &row.to_nominal}, std::pair{"truth", &row.to_truth}}) {
+    text += csv_line(place, hz, fmt::format("rmsre_to_{}", name), metrics->rmsre);
+    text += csv_line(place, hz, fmt::format("rmsre_all_to_{}", name), metrics->rmsre_all);
+    text += csv_line(place, hz, fmt::format("nsad_signed_to_{}", name), metrics->nsad_signed);
+    text += csv_line(place, hz, fmt::format("nsad_to_{}", name), metrics->nsad);
+  }
+  return text;
+}
+
+std::string csv_lines(const OffsetLeakage& leakage) {
+  const CsvPlace place{leakage.remove_dc ? "offset removed" : "offset", "2", "", std::string(leakage.variant.name)};
+  std::string text;
+  for (std::size_t i = 0; i < leakage.frequencies_hz.size(); ++i) {
+    text += csv_line(place, leakage.frequencies_hz[i], "leakage", leakage.leakage[i]);
+  }
+  return text + csv_line(place, leakage.tone_frequency_hz, "tone_error", leakage.tone_error);
+}
+
 }  // namespace
+
+std::string to_csv(const ErrorReport& report) {
+  std::string text = "part,modulator_order,level_dbfs,frequency_hz,variant,quantity,value\n";
+  for (const SceneErrors& scene : report.scenes) {
+    for (const ErrorRow& row : scene.rows) {
+      text += row.problem.empty() ? csv_lines(scene, row) : "";
+    }
+  }
+  for (const SpectralError& error : report.spectra) {
+    if (error.problem.empty()) {
+      text += csv_line({"spectra", fmt::format("{}", error.order), fmt::format("{:g}", error.level_dbfs),
+                        std::string(error.variant.name)},
+                       error.frequency_hz, "spectral_error", error.error);
+    }
+  }
+  for (const OffsetLeakage& leakage : report.offset) {
+    text += leakage.problem.empty() ? csv_lines(leakage) : "";
+  }
+  return text;
+}
 
 std::string to_table(const ErrorReport& report) {
   std::string text = fmt::format(
@@ -168,7 +303,7 @@ std::string to_table(const ErrorReport& report) {
       text += row_line(row, scene.scene);
     }
   }
-  return text + curve_lines(report.curves);
+  return text + curve_lines(report.curves) + to_table(report.spectra) + to_table(report.offset);
 }
 
 std::string to_json_text(const ErrorReport& report) {
@@ -196,6 +331,7 @@ std::string to_json_text(const ErrorReport& report) {
                                     {"rmsre_to_truth", curve.rmsre},
                                     {"spectral_error", curve.spectral_error}});
   }
+  add_parts(json, report);
   return json.dump(1) + "\n";
 }
 
@@ -210,6 +346,10 @@ std::vector<std::string> write_pictures(const ErrorReport& report, const std::fi
   if (!report.curves.empty()) {
     names.emplace_back("walsh_curve.png");
     write_plot(folder / names.back(), curve_plot(report.curves));
+  }
+  if (!report.offset.empty()) {
+    names.emplace_back("offset_leakage.png");
+    write_plot(folder / names.back(), offset_plot(report.offset));
   }
   return names;
 }

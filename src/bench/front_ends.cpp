@@ -36,6 +36,7 @@ class FedFrontEnd {
     device.enqueue_fill(status_, std::uint32_t{0}, "bench/status");
     fill_history();
   }
+  [[nodiscard]] std::string description() const { return front_end_->description(); }
   FrameWork work() {
     return {.prepare = [this] { randomise(hop_); },
             .phases = {{kBitsPhase, [this] { feed(hop_); }},
@@ -85,6 +86,7 @@ void measure(const ocl::Device& device, const FrontEndBenchOptions& options, Fro
   const auto start = std::chrono::steady_clock::now();
   FedFrontEnd front_end(device, plan_of(options.settings, run.variant, run.frequencies));
   run.plan_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  run.description = front_end.description();
   run.timing = time_frames(device, options.timing, front_end.work());
   for (const StageTiming& stage : run.timing.stages) {
     StageNeed need = need_of(stage.stage, options.settings, run.frequencies);

@@ -12,7 +12,15 @@
 namespace nearfield::bench {
 namespace {
 
-constexpr double kMicro = 1e6;
+/// A processor's times are milliseconds, a GPU's microseconds.
+struct TimeUnit {
+  double per_s;
+  const char* label;
+};
+TimeUnit unit_of(const FrontEndReport& report) {
+  return report.device.is_gpu ? TimeUnit{1e6, "time [\u00b5s]"} : TimeUnit{1e3, "time [ms]"};
+}
+
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 double spectra_s(const FrontEndRun& run) { return run.timing.phase_device_s.at(kSpectraPhase).median; }
@@ -35,15 +43,17 @@ std::string device_note(const FrontEndReport& report) {
   return fmt::format("{}, driver {}", report.device.name, report.device.driver);
 }
 
+/// Leaves out what costs the same as another series: single kernels, and variants that only lack the window.
 Plot stage_times(const FrontEndReport& report) {
+  const TimeUnit unit = unit_of(report);
   Plot plot{.title = "From a hop's bits to spectra, device time",
             .x = {.label = "frequencies n"},
-            .y = {.label = "time [\u00b5s]", .logarithmic = true},
+            .y = {.label = unit.label, .logarithmic = true},
             .notes = {device_note(report)}};
   for (const Variant& variant : variants()) {
-    if (variant.use != VariantUse::kKernels) {
+    if (variant.use != VariantUse::kKernels && !variant.name.ends_with(", no window")) {
       plot.series.push_back(
-          series_of(report, variant, [](const FrontEndRun& run) { return run.timing.device_s.median * kMicro; }));
+          series_of(report, variant, [&](const FrontEndRun& run) { return run.timing.device_s.median * unit.per_s; }));
     }
   }
   std::erase_if(plot.series, [](const PlotSeries& series) { return series.x.empty(); });
@@ -51,7 +61,7 @@ Plot stage_times(const FrontEndReport& report) {
   for (const FrontEndRun& run : report.runs) {
     if (run.variant.thesis == "nominal") {
       thesis.x.push_back(run.frequencies);
-      thesis.y.push_back(thesis_time_s(run.variant, run.frequencies) * kMicro);
+      thesis.y.push_back(thesis_time_s(run.variant, run.frequencies) * unit.per_s);
     }
   }
   plot.series.push_back(thesis);
@@ -60,13 +70,15 @@ Plot stage_times(const FrontEndReport& report) {
 
 /// Figure 7.2.
 Plot against_gemm(const FrontEndReport& report) {
+  const TimeUnit unit = unit_of(report);
   Plot plot{.title = "Dot products by kernel, samples to spectra, device time (fig. 7.2)",
             .x = {.label = "frequencies n"},
-            .y = {.label = "time [\u00b5s]", .logarithmic = true},
+            .y = {.label = unit.label, .logarithmic = true},
             .notes = {device_note(report), "the thesis: its kernels beat cBLAS for n < 44, tenfold at n = 1"}};
   for (const Variant& variant : variants()) {
     if (variant.kind == FrontEndKind::kDotProduct) {
-      plot.series.push_back(series_of(report, variant, [](const FrontEndRun& run) { return spectra_s(run) * kMicro; }));
+      plot.series.push_back(
+          series_of(report, variant, [&](const FrontEndRun& run) { return spectra_s(run) * unit.per_s; }));
     }
   }
   return plot;

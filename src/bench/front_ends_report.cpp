@@ -71,6 +71,18 @@ std::string run_lines(const FrontEndReport& report) {
   return text;
 }
 
+/// What plans chose by themselves.
+std::string choice_lines(const FrontEndReport& report) {
+  std::string text;
+  for (const FrontEndRun& run : report.runs) {
+    if (run.problem.empty() && run.variant.use != VariantUse::kKernels &&
+        run.description != name_of(run.variant.kind)) {
+      text += fmt::format("{:<27}{:>4}  {}\n", run.variant.name, run.frequencies, run.description);
+    }
+  }
+  return text.empty() ? text : fmt::format("\nWhat the plans took{:>12}\n{}", "n", text);
+}
+
 /// The stages of one run; the smallest count stands for table 7.1, whose times do not depend on it.
 std::string stage_lines(const FrontEndRun& run, const Ceilings& ceilings) {
   std::string text =
@@ -184,6 +196,7 @@ nlohmann::ordered_json run_json(const FrontEndRun& run) {
     return json;
   }
   json["plan_s"] = run.plan_s;
+  json["description"] = run.description;
   json["thesis_s"] = finite_or_null(thesis_time_s(run.variant, run.frequencies));
   json["wall_s"] = to_json(run.timing.wall_s);
   json["device_s"] = to_json(run.timing.device_s);
@@ -205,7 +218,7 @@ nlohmann::ordered_json run_json(const FrontEndRun& run) {
 }  // namespace
 
 std::string to_table(const FrontEndReport& report) {
-  std::string text = head_lines(report) + run_lines(report);
+  std::string text = head_lines(report) + run_lines(report) + choice_lines(report);
   const std::vector<int> counts = counts_of(report);
   for (const FrontEndRun& run : report.runs) {
     if (run.problem.empty() && run.frequencies == counts.front() && run.variant.use == VariantUse::kAlways) {

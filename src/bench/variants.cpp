@@ -14,6 +14,9 @@ namespace {
 
 constexpr double kTopFrequency_hz = 10000.0;
 constexpr int kThesisCoefficients = 40;
+/// All that six and sixteen in-word patterns hold in a window of 1024 words; fewer of them cost the same.
+constexpr int kSixPatterns = 6144;
+constexpr int kSixteenPatterns = 16384;
 
 template <DotKernel kernel>
 void dot_kernel(FrontEndSettings& s) {
@@ -64,7 +67,8 @@ constexpr Variant kVariants[] = {
     {"popcount 2 fft", kPopcount, kAlways, popcount<2, WordTransform::kFft>, ""},
     {"walsh fast 40, no window", kWalshFourier, kAlways, bare_walsh<kFast, kThesisCoefficients>, "Walsh-Fourier"},
     {"walsh fast 40", kWalshFourier, kAlways, walsh<kFast, kThesisCoefficients>, ""},
-    {"walsh fast 1000", kWalshFourier, kAlways, walsh<kFast, 1000>, ""},
+    {"walsh fast 6144", kWalshFourier, kAlways, walsh<kFast, kSixPatterns>, ""},
+    {"walsh fast 16384", kWalshFourier, kAlways, walsh<kFast, kSixteenPatterns>, ""},
     {"walsh fast all", kWalshFourier, kAlways, walsh<kFast, 0>, ""},
     {"walsh fast all, no window", kWalshFourier, kAlways, bare_walsh<kFast, 0>, "exact Walsh-Fourier"},
     {"walsh precomputed 40", kWalshFourier, kSlow, bare_walsh<kPrecomputed, kThesisCoefficients>,
@@ -84,6 +88,14 @@ std::vector<Variant> variants() {
   std::copy_if(std::begin(kVariants), std::end(kVariants), std::back_inserter(present),
                [](const Variant& variant) { return has_front_end(variant.kind); });
   return present;
+}
+
+std::vector<Variant> error_variants(bool with_slow) {
+  std::vector<Variant> some = variants();
+  std::erase_if(some, [&](const Variant& variant) {
+    return variant.use == VariantUse::kKernels || (variant.use == VariantUse::kSlow && !with_slow);
+  });
+  return some;
 }
 
 FrontEndSettings settings_of(const Variant& variant, FrontEndSettings base) {

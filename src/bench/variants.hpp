@@ -28,6 +28,9 @@ struct Variant {
 /// Every variant of the front ends that front_end_table() holds.
 std::vector<Variant> variants();
 
+/// Those whose spectra differ from each other's; the thesis's own slow ways too when asked for.
+std::vector<Variant> error_variants(bool with_slow);
+
 /// `base` with the variant's kind and choices.
 FrontEndSettings settings_of(const Variant& variant, FrontEndSettings base);
 

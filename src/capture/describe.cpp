@@ -172,15 +172,23 @@ void describe_time_data(Facts& facts, const std::filesystem::path& path) {
   facts.add("array", "not stated (comes from the configuration)");
 }
 
+/// What a spectra file says of its own values, pascal when it says nothing: a transfer function's are Pa/N.
+std::string unit_of_spectra(const h5::InputFile& file) {
+  return file.has_attribute("/spectra", "unit") ? file.text_attribute("/spectra", "unit") : "Pa";
+}
+
 void describe_spectra(Facts& facts, const std::filesystem::path& path) {
   const SpectraFile file = read_spectra(path);
   const Level level = level_of(file.spectra);
   add_measurement(facts, file.measurement);
   facts.add("frames", "{}", file.frames);
   facts.add("frequencies", "{}", text_of_frequencies(file.frequencies_hz));
-  facts.add("pressure", "{:.4g} Pa rms over all values, largest {:.4g} Pa (peak amplitudes)", level.rms, level.largest);
+  const h5::InputFile input(path);
+  const std::string unit = unit_of_spectra(input);
+  facts.add("pressure", "{:.4g} {} rms over all values, largest {:.4g} {} (peak amplitudes)", level.rms, unit,
+            level.largest, unit);
   facts.add("not finite", "{} of {} values", level.non_finite, file.spectra.size());
-  facts.add("truth", "{}", h5::InputFile(path).has("/truth") ? "present" : "none");
+  facts.add("truth", "{}", input.has("/truth") ? "present" : "none");
 }
 
 void describe_calibration(Facts& facts, const std::filesystem::path& path) {

@@ -48,6 +48,7 @@ struct ErrorArguments {
 
 void add_outputs(CLI::App& command, Outputs& outputs) {
   command.add_option("--json", outputs.json, "results as JSON");
+  command.add_option("--csv", outputs.csv, "the figures as CSV");
   command.add_option("--png", outputs.png, "folder for plots or pictures");
   command.add_option("--device", outputs.device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
 }
@@ -99,6 +100,9 @@ void run_errors(const ErrorArguments& arguments) {
   if (!arguments.outputs.json.empty()) {
     bench::write_text(arguments.outputs.json, bench::to_json_text(report));
   }
+  if (!arguments.outputs.csv.empty()) {
+    bench::write_text(arguments.outputs.csv, bench::to_csv(report));
+  }
   if (!arguments.outputs.png.empty()) {
     bench::write_pictures(report, arguments.outputs.png);
   }
@@ -108,7 +112,6 @@ void add_front_ends(CLI::App& bench) {
   auto arguments = std::make_shared<FrontEndArguments>();
   CLI::App* command = bench.add_subcommand("frontends", "What every front end takes on this device");
   add_outputs(*command, arguments->outputs);
-  command->add_option("--csv", arguments->outputs.csv, "stage times as CSV");
   command->add_option("-c,--config", arguments->config, "settings, YAML: array, window and hop; all else is walked");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
@@ -147,8 +150,13 @@ void add_errors(CLI::App& bench) {
   CLI::App* command = bench.add_subcommand("errors", "How exact every front end's holograms are, on simulated scenes");
   add_outputs(*command, arguments->outputs);
   command->add_option("--scenes", arguments->scenes, "folder of bench_*.yaml instead of the built-in scenes");
-  command->add_option("--only", arguments->options.only, "scenes whose name holds this, such as D1,D3")->delimiter(',');
-  command->add_option("--level", arguments->options.levels_dbfs, "dBFS rms over the aperture, such as -32,-46")
+  command
+      ->add_option("--only", arguments->options.only,
+                   "parts whose name holds this: D1 to D4, spectra, offset; such as D1,D3")
+      ->delimiter(',');
+  command
+      ->add_option("--level", arguments->options.levels_dbfs,
+                   "of the scenes, dBFS rms over the aperture, such as -32,-46")
       ->delimiter(',');
   command->add_option("--order", arguments->options.orders, "of the modulators: 2, 4 or 2,4")
       ->delimiter(',')

@@ -43,6 +43,7 @@ void run(const Arguments& arguments) {
   options.frames = arguments.frames.empty() ? FrameRange{} : parse_frame_range(arguments.frames);
   auto progress = std::make_unique<Progress>("replay");
   options.warn = [](const std::string& message) { spdlog::warn("{}", message); };
+  options.inform = [](const std::string& message) { spdlog::info("{}", message); };
   options.progress = [&progress](std::uint64_t done, std::uint64_t of) {
     progress->show(static_cast<double>(done) / static_cast<double>(of));
   };

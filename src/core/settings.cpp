@@ -90,6 +90,10 @@ std::string_view name_of(FilterKind kind) {
   return "?";
 }
 
+bool takes_samples(FrontEndKind kind) {
+  return kind == FrontEndKind::kDecimatedFft || kind == FrontEndKind::kDotProduct;
+}
+
 bool predicts(Extrapolation method) { return method == Extrapolation::kPlpbp || method == Extrapolation::kLpbp; }
 
 std::string_view unit_of(Quantity quantity) { return quantity == Quantity::kPressure ? "Pa" : "m/s"; }

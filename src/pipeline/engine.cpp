@@ -21,6 +21,7 @@ namespace nearfield {
 namespace {
 
 constexpr double kSnapWarning_hz = 0.5;
+constexpr std::string_view kNoFrontEnd = "none (spectra)";
 
 FrontEndPlan front_end_plan(const EnginePlan& plan) {
   return {.geometry = plan.settings.array.geometry,
@@ -164,6 +165,9 @@ class OpenclEngine : public Engine {
     const ocl::DeviceInfo& info = device_.info();
     return fmt::format("{} ({}, driver {})", info.name, info.platform, info.driver);
   }
+  [[nodiscard]] std::string front_end_name() const override {
+    return front_end_ ? front_end_->description() : std::string(kNoFrontEnd);
+  }
 
  protected:
   WindowStatus compute_spectra(std::span<const std::complex<float>> spectra) override {
@@ -205,7 +209,8 @@ class OpenclEngine : public Engine {
 class ReferenceEngine : public Engine {
  public:
   explicit ReferenceEngine(const EnginePlan& plan)
-      : front_end_(plan.input == InputForm::kSpectra ? nullptr : reference::make_front_end(front_end_plan(plan))),
+      : front_end_name_(plan.input == InputForm::kSpectra ? kNoFrontEnd : name_of(plan.settings.front_end.kind)),
+        front_end_(plan.input == InputForm::kSpectra ? nullptr : reference::make_front_end(front_end_plan(plan))),
         plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)) {}
   [[nodiscard]] std::uint64_t history_samples() const override { return front_end_ ? front_end_->history_words() : 0; }
   void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) override {
@@ -225,6 +230,7 @@ class ReferenceEngine : public Engine {
   [[nodiscard]] std::span<const std::complex<float>> images() const override { return images_; }
   [[nodiscard]] const std::vector<double>& frequencies_hz() const override { return plan_.frequencies_hz; }
   [[nodiscard]] std::string device_name() const override { return "reference (double precision on the host)"; }
+  [[nodiscard]] std::string front_end_name() const override { return front_end_name_; }
 
  protected:
   WindowStatus compute_spectra(std::span<const std::complex<float>> spectra) override {
@@ -238,6 +244,7 @@ class ReferenceEngine : public Engine {
     images_.assign(result.images.begin(), result.images.end());
     return {.flags = result.flags | flags, .non_finite_microphones = result.non_finite_channels};
   }
+  std::string front_end_name_;
   std::unique_ptr<reference::FrontEnd> front_end_;
   PnahPlan plan_;
   std::vector<std::uint32_t> room_;
@@ -273,7 +280,7 @@ ImagesHeader images_header(const EnginePlan& plan, const Engine& engine) {
   header.unit = unit_of(settings.holography.quantity);
   header.config = to_yaml(settings);
   header.device = engine.device_name();
-  header.front_end = plan.input == InputForm::kSpectra ? "none (spectra)" : name_of(settings.front_end.kind);
+  header.front_end = engine.front_end_name();
   header.frequencies_hz = engine.frequencies_hz();
   header.planes_m = settings.holography.planes_m;
   for (int column = 0; column < geometry.columns * upsample; ++column) {

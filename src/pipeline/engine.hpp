@@ -62,8 +62,10 @@ class Engine {
 
   /// Frequencies that are really imaged.
   [[nodiscard]] virtual const std::vector<double>& frequencies_hz() const = 0;
-  /// As the images file names it.
+  /// As the images file names them.
   [[nodiscard]] virtual std::string device_name() const = 0;
+  /// The front end with what its plan chose, such as the kernel; "none (spectra)" when there is none.
+  [[nodiscard]] virtual std::string front_end_name() const = 0;
 
  protected:
   virtual WindowStatus compute_spectra(std::span<const std::complex<float>> spectra) = 0;

@@ -91,10 +91,12 @@ class SampleRecording : public Recording {
       plan_.settings.array.layout = WireLayout::kRowMajor;
     }
     require_channels(settings, reader_.channels(), info_.name);
+    replace_default_front_end();
     validate(plan_.settings, info_.sample_rate_hz);
   }
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
+  [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   int image(std::uint64_t first_sample, Engine& engine, ImageFrame& frame) override {
     const Feed feed = feed_.next(first_sample, engine.history_samples());
     buffer_.resize((feed.end - feed.first) * static_cast<std::uint64_t>(reader_.channels()));
@@ -104,10 +106,22 @@ class SampleRecording : public Recording {
   }
 
  private:
+  /// Samples have no bits to count: the nominal chain does what the default can't. A kind that was asked for stays, and
+  /// is refused where the front end is planned.
+  void replace_default_front_end() {
+    FrontEndKind& kind = plan_.settings.front_end.kind;
+    if (takes_samples(kind) || plan_.settings.explicit_keys.contains("front_end.kind")) {
+      return;
+    }
+    notes_.push_back(fmt::format("{} holds samples, which {}, the default front end, can't count; {} takes them",
+                                 info_.name, name_of(kind), name_of(FrontEndKind::kDecimatedFft)));
+    kind = FrontEndKind::kDecimatedFft;
+  }
   TimeDataReader reader_;
   FeedPlanner feed_;
   InputInfo info_;
   EnginePlan plan_;
+  std::vector<std::string> notes_;
   std::vector<float> buffer_;
 };
 

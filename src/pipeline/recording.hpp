@@ -1,5 +1,7 @@
 #pragma once
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "pipeline/engine.hpp"
 #include "pipeline/input.hpp"
@@ -12,6 +14,8 @@ class Recording {
   virtual ~Recording() = default;
   [[nodiscard]] virtual const InputInfo& info() const = 0;
   [[nodiscard]] virtual const EnginePlan& plan() const = 0;
+  /// What it changed of the settings beside its own geometry, one message each.
+  [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
   /// Feeds what the window from `first_sample` on still needs and images it. Returns microphones that were not finite.
   virtual int image(std::uint64_t first_sample, Engine& engine, ImageFrame& frame) = 0;
 };

@@ -81,6 +81,12 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
   const FrameRange range = clip(options.frames, count_frames(input, plan.settings.front_end), options);
   ImageFrame frame;  // outlives the engine, which may still write into it when something throws
   const std::unique_ptr<Engine> engine = make_engine(options.engine, plan);
+  if (options.inform) {
+    for (const std::string& note : recording->notes()) {
+      options.inform(note);
+    }
+    options.inform(fmt::format("front end: {}", engine->front_end_name()));
+  }
   if (options.warn) {
     for (const std::string& warning : plan_warnings(plan, engine->frequencies_hz())) {
       options.warn(warning);

@@ -40,6 +40,7 @@ struct ReplayOptions {
   EngineKind engine = EngineKind::kOpencl;
   FrameRange frames;
   std::function<void(const std::string&)> warn;                        ///< may be empty
+  std::function<void(const std::string&)> inform;                      ///< what was chosen by itself; may be empty
   std::function<void(std::uint64_t done, std::uint64_t of)> progress;  ///< may be empty
   std::function<bool()> stop;                                          ///< true ends the run early; may be empty
 };

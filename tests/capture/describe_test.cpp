@@ -99,6 +99,17 @@ TEST(Describe, Spectra) {
   EXPECT_THAT(facts, HasSubstr("truth         none\n"));
 }
 
+TEST(Describe, SpectraInAUnitOfTheirOwn) {
+  const TempFolder folder;
+  write_spectra(folder / "spectra.h5", {.measurement = small_measurement(),
+                                        .frames = 1,
+                                        .frequencies_hz = {100.0},
+                                        .spectra = std::vector<std::complex<float>>(15, {3.0F, -4.0F})});
+  edit(folder / "spectra.h5", [](hid_t file) { put_fixed_text(file, "/spectra", "unit", "Pa/N"); });
+  EXPECT_THAT(facts_of(folder / "spectra.h5"),
+              HasSubstr("pressure      5 Pa/N rms over all values, largest 5 Pa/N (peak amplitudes)\n"));
+}
+
 TEST(Describe, Calibration) {
   const TempFolder folder;
   std::vector<std::complex<float>> gains(15, {1.0F, 0.0F});

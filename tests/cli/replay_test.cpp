@@ -20,6 +20,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr double kTone_hz = 976.5625;  // bin 2 of 96 samples, bin 4 of 192
 const std::string kWindow = " --set front_end.window_samples=192 --set front_end.frequencies_hz=[976.5625] ";
@@ -83,13 +84,17 @@ TEST_P(EveryArray, EnginesAgreeFromBitsToImages) {
     frequencies += (i > 0 ? "," : "") + fmt::format("{}", frequency_hz);
   }
   ASSERT_EQ(test::run_nearfield("simulate " + scene + " -o " + (folder / "c.h5")).exit_code, 0);
-  const std::string options = "--set front_end.frequencies_hz=[" + frequencies + "]";
-  const ImageFrame expected = replayed(folder / "c.h5", options + " --engine reference", folder);
-  const ImageFrame found = replayed(folder / "c.h5", options, folder);
-  const double error = test::relative_l2(found.images, expected.images);
-  std::printf("%d x %d, n = %d: engines differ by %.2e from bits to images\n", array.rows, array.columns, n, error);
-  EXPECT_LE(error, 1e-3);
-  EXPECT_EQ(found.flags, expected.flags);
+  for (const char* kind : {"decimated_fft", "popcount"}) {
+    const std::string options =
+        fmt::format("--set front_end.kind={} --set front_end.frequencies_hz=[{}]", kind, frequencies);
+    const ImageFrame expected = replayed(folder / "c.h5", options + " --engine reference", folder);
+    const ImageFrame found = replayed(folder / "c.h5", options, folder);
+    const double error = test::relative_l2(found.images, expected.images);
+    std::printf("%d x %d, n = %d, %s: engines differ by %.2e from bits to images\n", array.rows, array.columns, n, kind,
+                error);
+    EXPECT_LE(error, 1e-3) << kind;
+    EXPECT_EQ(found.flags, expected.flags) << kind;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Replay, EveryArray,
@@ -127,6 +132,41 @@ TEST(Replay, TimeDataGiveTheImagesOfTheirSpectra) {
   const ImageFrame from_time = replayed(folder / "time.h5", kWindow + kSmallArray, folder);
   const ImageFrame from_spectra = replayed(folder / "spectra.h5", "", folder);
   EXPECT_LE(test::relative_l2(from_time.images, test::widen(from_spectra.images)), 1e-4);
+}
+
+// Samples have no bits to count: the default gives way and says so, a kind that was asked for is refused.
+TEST(Replay, SamplesGoToTheNominalChainUnlessAKindIsSet) {
+  const test::TemporaryFolder folder;
+  write_time_data(folder / "time.h5", kBitRateHz / kBitsPerWord, 64, test::monopole_samples(192, kTone_hz));
+  const auto run = [&](const std::string& more) {
+    return test::run_nearfield("replay " + (folder / "time.h5") + " -o " + (folder / "out.h5") + kWindow + kSmallArray +
+                               more);
+  };
+  const auto by_default = run("");
+  EXPECT_EQ(by_default.exit_code, 0) << by_default.output;
+  EXPECT_THAT(by_default.output, AllOf(HasSubstr("info: "), HasSubstr("popcount"), HasSubstr("decimated_fft")));
+  const ImagesHeader header = ImagesReader(folder / "out.h5").header();
+  EXPECT_EQ(header.front_end, "decimated_fft");
+  EXPECT_THAT(header.config, HasSubstr("kind: decimated_fft"));
+  for (const std::string kind : {"popcount", "walsh_fourier"}) {
+    const auto refused = run(" --set front_end.kind=" + kind);
+    EXPECT_EQ(refused.exit_code, 78) << refused.output;
+    EXPECT_THAT(refused.output, AllOf(HasSubstr("front_end.kind"), HasSubstr(kind)));
+  }
+  const auto asked = run(" --set front_end.kind=dot_product");
+  EXPECT_EQ(asked.exit_code, 0) << asked.output;
+  EXPECT_THAT(asked.output, Not(HasSubstr("can't count")));
+  // The kernel that the plan took, in the log and in the file.
+  const std::string taken = ImagesReader(folder / "out.h5").header().front_end;
+  EXPECT_THAT(taken, AllOf(HasSubstr("dot_product ("), HasSubstr("measured")));
+  EXPECT_THAT(asked.output, HasSubstr("front end: " + taken));
+}
+
+TEST(Replay, BitsAreCountedUnlessAKindIsSet) {
+  const test::TemporaryFolder folder;
+  test::write_random_capture(folder / "c.h5", 32 * 192);
+  (void)replayed(folder / "c.h5", kWindow, folder);
+  EXPECT_EQ(ImagesReader(folder / "out.h5").header().front_end, "popcount");
 }
 
 // Any hop: frame k of hop h is frame k h of hop 1.
@@ -170,7 +210,8 @@ TEST(Replay, OffGridFrequencySnapsAndWarns) {
   test::write_random_capture(folder / "c.h5", 32 * 192);
   const std::string output = folder / "out.h5";
   const auto result = test::run_nearfield("replay " + (folder / "c.h5") + " -o " + output +
-                                          " --set front_end.window_samples=192 --set front_end.frequencies_hz=[1000]");
+                                          " --set front_end.window_samples=192 --set front_end.frequencies_hz=[1000]" +
+                                          " --set front_end.kind=decimated_fft");
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.output, AllOf(HasSubstr("warning"), HasSubstr("1000 Hz"), HasSubstr("976.56")));
   EXPECT_DOUBLE_EQ(ImagesReader(output).header().frequencies_hz.at(0), kTone_hz);

@@ -1,4 +1,6 @@
 #pragma once
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -11,28 +13,36 @@
 
 namespace nearfield::testing {
 
-/// A front end (of the table unless told otherwise) with its output buffers, poisoned before each use.
+/// A front end (of the table unless told otherwise) with its output buffers, poisoned before each use. Canaries lie
+/// behind the spectra.
 struct Bench {
+  static constexpr std::size_t kCanaries = 64;
   explicit Bench(const FrontEndPlan& plan) : Bench(plan, make_front_end) {}
   /// `make` is called with device and plan.
   template <class Make>
   Bench(const FrontEndPlan& plan, const Make& make)
       : device(ocl::Device::open({})),
         front_end(make(device, plan)),
-        output(device.allocate<std::complex<float>>(
-            plan.settings.frequencies_hz.size() * static_cast<std::size_t>(plan.geometry.channels()), "test")),
+        values(plan.settings.frequencies_hz.size() * static_cast<std::size_t>(plan.geometry.channels())),
+        output(device.allocate<std::complex<float>>(values + kCanaries, "test")),
         status(device.allocate<std::uint32_t>(4, "test")) {}
   std::vector<std::complex<float>> spectra(std::uint64_t first_sample) {
     constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
     device.enqueue_fill(output, std::complex<float>(kNan, kNan), "test");
     device.enqueue_fill(status, std::uint32_t{0}, "test");
     front_end->enqueue_spectra(first_sample, output, status);
-    return device.download(output, "test");
+    std::vector<std::complex<float>> found = device.download(output, "test");
+    for (std::size_t i = values; i < found.size(); ++i) {
+      EXPECT_TRUE(std::isnan(found[i].real())) << "wrote behind its spectra";
+    }
+    found.resize(values);
+    return found;
   }
   std::vector<std::uint32_t> flags() { return device.download(status, "test"); }
 
   ocl::Device device;
   std::unique_ptr<FrontEnd> front_end;
+  std::size_t values;
   ocl::Buffer<std::complex<float>> output;
   ocl::Buffer<std::uint32_t> status;
 };

@@ -37,6 +37,7 @@ FrontEndPlan plan_of(const Array& array, int window_samples, std::size_t frequen
   FrontEndPlan plan;
   plan.geometry = array.geometry();
   plan.layout = array.layout;
+  plan.settings.kind = FrontEndKind::kDecimatedFft;
   plan.settings.window_samples = window_samples;
   plan.settings.frequencies_hz = frequencies(frequency_count);
   return plan;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numbers>
 
+#include "frontend/front_end_support.hpp"
 #include "frontend/popcount_reference.hpp"
 #include "frontend/test_bits.hpp"
 #include "nearfield/error.hpp"
@@ -16,6 +17,7 @@ namespace nearfield {
 namespace {
 
 using testing::Array;
+using testing::Bench;
 using ComplexD = std::complex<double>;
 using ComplexF = std::complex<float>;
 
@@ -35,36 +37,6 @@ FrontEndPlan plan_of(const Array& array, int window_words, std::size_t frequency
   plan.settings.popcount = {.order = order, .transform = transform};
   return plan;
 }
-
-/// A front end of the table with its output buffers, poisoned before each use; canaries lie behind the spectra.
-struct Bench {
-  static constexpr std::size_t kCanaries = 64;
-  explicit Bench(const FrontEndPlan& plan)
-      : device(ocl::Device::open({})),
-        front_end(make_front_end(device, plan)),
-        values(plan.settings.frequencies_hz.size() * static_cast<std::size_t>(plan.geometry.channels())),
-        output(device.allocate<ComplexF>(values + kCanaries, "test")),
-        status(device.allocate<std::uint32_t>(4, "test")) {}
-  std::vector<ComplexF> spectra(std::uint64_t first_word) {
-    constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-    device.enqueue_fill(output, ComplexF(kNan, kNan), "test");
-    device.enqueue_fill(status, std::uint32_t{0}, "test");
-    front_end->enqueue_spectra(first_word, output, status);
-    std::vector<ComplexF> found = device.download(output, "test");
-    for (std::size_t i = values; i < found.size(); ++i) {
-      EXPECT_TRUE(std::isnan(found[i].real())) << "wrote behind its spectra";
-    }
-    found.resize(values);
-    return found;
-  }
-  std::uint32_t flags() { return device.download(status, "test").at(0); }
-
-  ocl::Device device;
-  std::unique_ptr<FrontEnd> front_end;
-  std::size_t values;
-  ocl::Buffer<ComplexF> output;
-  ocl::Buffer<std::uint32_t> status;
-};
 
 struct StreamCase {
   Array array;
@@ -107,7 +79,7 @@ double worst_of_stream(const FrontEndPlan& plan, const StreamCase& stream) {
     expected->push_bits(fed, testing::words_of(stream.array, wire, fed, first + window - fed));
     fed = first + window;
     worst = std::max(worst, testing::relative_l2(bench.spectra(first), expected->spectra(first)));
-    EXPECT_EQ(bench.flags(), 0U);
+    EXPECT_EQ(bench.flags().at(0), 0U);
     EXPECT_FALSE(expected->clipped());
   }
   return worst;
@@ -388,7 +360,7 @@ TEST(Popcount, ClippingIsFlaggedInTheWindowsThatHaveIt) {
       expected->push_bits(static_cast<std::uint64_t>(first), block);
       (void)bench.spectra(static_cast<std::uint64_t>(first));
       (void)expected->spectra(static_cast<std::uint64_t>(first));
-      EXPECT_EQ(bench.flags(), clipped ? std::uint32_t{kFlagClipped} : 0U) << first;
+      EXPECT_EQ(bench.flags().at(0), clipped ? std::uint32_t{kFlagClipped} : 0U) << first;
       EXPECT_EQ(expected->clipped(), clipped) << first;
     }
   }

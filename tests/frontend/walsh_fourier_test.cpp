@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 
+#include "frontend/front_end_support.hpp"
 #include "frontend/test_bits.hpp"
 #include "frontend/walsh_fourier_reference.hpp"
 #include "nearfield/error.hpp"
@@ -15,6 +16,7 @@ namespace nearfield {
 namespace {
 
 using testing::Array;
+using testing::Bench;
 using ComplexD = std::complex<double>;
 using ComplexF = std::complex<float>;
 
@@ -45,29 +47,6 @@ FrontEndPlan plan_with(FrontEndPlan plan, WalshVariant variant) {
   plan.settings.walsh_fourier.variant = variant;
   return plan;
 }
-
-/// A front end with its output, poisoned before each use.
-struct Bench {
-  explicit Bench(const FrontEndPlan& plan)
-      : device(ocl::Device::open({})),
-        front_end(make_front_end(device, plan)),
-        output(device.allocate<ComplexF>(
-            plan.settings.frequencies_hz.size() * static_cast<std::size_t>(plan.geometry.channels()), "test")),
-        status(device.allocate<std::uint32_t>(4, "test")) {}
-  std::vector<ComplexF> spectra(std::uint64_t first_sample) {
-    constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-    device.enqueue_fill(output, ComplexF(kNan, kNan), "test");
-    device.enqueue_fill(status, std::uint32_t{0}, "test");
-    front_end->enqueue_spectra(first_sample, output, status);
-    return device.download(output, "test");
-  }
-  std::vector<std::uint32_t> flags() { return device.download(status, "test"); }
-
-  ocl::Device device;
-  std::unique_ptr<FrontEnd> front_end;
-  ocl::Buffer<ComplexF> output;
-  ocl::Buffer<std::uint32_t> status;
-};
 
 constexpr std::array<WalshVariant, 3> kVariants = {WalshVariant::kPrecomputed, WalshVariant::kComputed,
                                                    WalshVariant::kFast};

@@ -25,8 +25,8 @@ done
 worst = json.load(sys.stdin)["overall"]["metrics"]["relative_l2"]["worst"]
 print("PoCL against GPU: worst relative L2", worst)
 sys.exit(not worst <= 1e-3)' || failed=1
-"$folder/bin/nearfield" bench frontends --n 1,2,3,5,10,20,30,50 --most-seconds 1 --json "$out/frontends.json" \
+"$folder/bin/nearfield" bench frontends --n 1,2,3,5,10,20,30,50 --most-seconds 1 --json "$out/frontends.json" --png "$out/plots" \
   >"$out/frontends.txt" 2>&1 || failed=1
-"$folder/bin/nearfield" bench errors --json "$out/errors.json" >"$out/errors.txt" 2>&1 || failed=1
+"$folder/bin/nearfield" bench errors --json "$out/errors.json" --png "$out/plots" >"$out/errors.txt" 2>&1 || failed=1
 cat "$out/frontends.txt" "$out/errors.txt"
 exit $failed

@@ -62,14 +62,14 @@ FrontEndPlan plan_of(const OffsetLeakage& leakage, std::vector<double> frequenci
 /// The same offsets whatever else there is to hear: they come from the seed.
 KnownBits bits_with_offset(const ArrayTone* tone) {
   return known_bits(
-      {.layout = default_layout(kArray), .geometry = kArray, .seed = kSeed, .dc_offset_range = kOffset_fs}, tone,
+      {.layout = default_layout(kArray), .geometry = kArray, .seed = kSeed, .dc_offset_range = kLargestOffset}, tone,
       FrontEndSettings{}.window_samples);
 }
 
 KnownBits tone_with_offset(double frequency_hz) {
   ArrayTone tone{frequency_hz, {}};
   for (int channel = 0; channel < kArray.channels(); ++channel) {
-    tone.phasors.push_back(std::polar(std::pow(10.0, kOffsetTone_dbfs / 20.0), 0.7 * channel));
+    tone.phasors.push_back(std::polar(std::pow(10.0, kOffsetTone_db / 20.0), 0.7 * channel));
   }
   return bits_with_offset(&tone);
 }
@@ -163,7 +163,7 @@ std::string to_table(const std::vector<OffsetLeakage>& leakages) {
   std::string text = fmt::format(
       "\nOffsets of up to {:.0f} % of full scale (fig. 7.9): what leaks into low frequencies [dB re offset], and the "
       "error of a tone of {:.0f} dBFS beside them\n{:<20}{:>10}{:>10}{:>13}{:>10}{:>10}{:>12}{:>12}\n",
-      100.0 * kOffset_fs, kOffsetTone_dbfs, "", "remove_dc", "bin 1", "next to 55", "bin 2", "bin 3", "tone [Hz]",
+      100.0 * kLargestOffset, kOffsetTone_db, "", "remove_dc", "bin 1", "next to 55", "bin 2", "bin 3", "tone [Hz]",
       "error [%]");
   for (const OffsetLeakage& leakage : leakages) {
     if (!leakage.problem.empty()) {

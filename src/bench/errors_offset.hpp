@@ -11,9 +11,9 @@
 namespace nearfield::bench {
 
 inline constexpr double kOffsetFrequency_hz =
-    55.0;                                          ///< where the thesis looks; front ends on the grid take the next bin
-inline constexpr double kOffset_fs = 0.03;         ///< each microphone's own lies within +- this, full scale 1
-inline constexpr double kOffsetTone_dbfs = -32.0;  ///< rms, beside the offset
+    55.0;                                        ///< where the thesis looks; front ends on the grid take the next bin
+inline constexpr double kLargestOffset = 0.03;   ///< each microphone's own lies within +- this, full scale 1
+inline constexpr double kOffsetTone_db = -32.0;  ///< rms, beside the offset
 
 /// One front end with or without front_end.remove_dc.
 struct OffsetLeakage {

@@ -51,7 +51,7 @@ struct Case {
 
 std::vector<Case> cases_of(const SpectraOptions& options, double frequency_hz, int window_samples) {
   std::vector<Case> cases;
-  for (const double level_dbfs : kSpectraLevels_dbfs) {
+  for (const double level_dbfs : kSpectraLevels_db) {
     const ArrayTone tone = two_monopoles(options.geometry, frequency_hz, level_dbfs);
     for (const int order : options.orders) {
       const BitSynthesizerSettings settings{.layout = default_layout(options.geometry),

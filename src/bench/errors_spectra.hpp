@@ -13,7 +13,7 @@ namespace nearfield::bench {
 /// Bins of 1024 words: 1007.08, 2014.16 and 9979.25 Hz.
 inline constexpr int kSpectraBins[] = {22, 44, 218};
 /// Rms over the aperture, 0 dBFS being a full-scale sine's.
-inline constexpr double kSpectraLevels_dbfs[] = {-32.0, -46.0};
+inline constexpr double kSpectraLevels_db[] = {-32.0, -46.0};
 
 struct SpectralError {
   Variant variant;

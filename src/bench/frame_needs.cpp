@@ -172,6 +172,13 @@ StageNeed sample_dots(const Sizes& s) {
           .operations = 4.0 * s.frames * s.window * s.microphones * s.frequencies};
 }
 
+/// The same as a product with a matrix, which is read too.
+StageNeed matrix_dots(const Sizes& s) {
+  StageNeed need = sample_dots(s);
+  need.bytes += s.frequencies * s.window * kComplex;
+  return need;
+}
+
 // --- imager ----------------------------------------------------------------------------------------------------------
 
 StageNeed check(const Sizes& s) {
@@ -277,6 +284,7 @@ constexpr Entry kEntries[] = {{"popcount/block_sums", block_sums},
                               {"decimated_fft/pick_bins", pick_bins},
                               {"dot_reduce", sample_dots},
                               {"dot_tiled", sample_dots},
+                              {"dot_product/gemm", matrix_dots},
                               {"microphone_check", check},
                               {"microphone_fill", fill},
                               {"imaging/fused/aperture", aperture},

@@ -3,12 +3,17 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/front_ends.hpp"
 #include "bench/timing.hpp"
 #include "nearfield/settings.hpp"
 
 /// What a frame cannot do without, and what follows from it.
 namespace nearfield::bench {
+
+/// Bytes and operations that a stage cannot do without; 0: not known.
+struct StageNeed {
+  double bytes = 0.0;
+  double operations = 0.0;
+};
 
 /// Where a command's bytes go.
 enum class StageKind { kUpload, kDownload, kDevice };

@@ -102,8 +102,8 @@ inline constexpr const char* kTransformSweep = "figure 7.10";
 std::string to_table(const FrameReport& report);
 std::string to_csv(const FrameReport& report);
 std::string to_json_text(const FrameReport& report);
-/// frames_roofline.png, frames_against_n.png and frames_against_window.png, those that have points. Returns their
-/// names. Throws IoError.
+/// frames_roofline.png, transforms_roofline.png, frames_against_n.png and frames_against_window.png, those that have
+/// points. Returns their names. Throws IoError.
 std::vector<std::string> write_plots(const FrameReport& report, const std::filesystem::path& folder);
 
 }  // namespace nearfield::bench

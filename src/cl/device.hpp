@@ -196,6 +196,16 @@ class Device {
   void enqueue_read(const Buffer<T>& buffer, std::span<T> values, std::string_view stage) const {
     read(buffer.raw(), 0, values.size_bytes(), values.data(), CL_FALSE, stage);
   }
+  /// Enqueues a copy of the whole of `from`, to element `first` of `to` on.
+  template <class T>
+  void enqueue_copy(const Buffer<T>& from, const Buffer<T>& to, std::size_t first, std::string_view stage) const {
+    const std::size_t bytes = from.size() * sizeof(T);
+    const cl_int code = queue_.enqueueCopyBuffer(from.raw(), to.raw(), 0, first * sizeof(T), bytes, nullptr,
+                                                 event_of(recorder_.get(), stage, "copy", bytes));
+    if (code != CL_SUCCESS) {
+      throw_device_error(stage, "clEnqueueCopyBuffer", code);
+    }
+  }
   /// Enqueues the filling of the whole buffer.
   template <class T>
   void enqueue_fill(const Buffer<T>& buffer, const T& value, std::string_view stage) const {

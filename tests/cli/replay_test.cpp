@@ -166,7 +166,7 @@ TEST(Replay, BitsAreCountedUnlessAKindIsSet) {
   const test::TemporaryFolder folder;
   test::write_random_capture(folder / "c.h5", 32 * 192);
   (void)replayed(folder / "c.h5", kWindow, folder);
-  EXPECT_EQ(ImagesReader(folder / "out.h5").header().front_end, "popcount");
+  EXPECT_THAT(ImagesReader(folder / "out.h5").header().front_end, ::testing::StartsWith("popcount"));
 }
 
 // Any hop: frame k of hop h is frame k h of hop 1.

@@ -166,6 +166,12 @@ class Device {
   [[nodiscard]] Buffer<T> allocate(std::size_t count, std::string_view stage) const {
     return Buffer<T>(allocate_bytes(std::max<std::size_t>(count, 1) * sizeof(T), stage), count);
   }
+  /// `count` values of `whole` from value `first` on, which must lie at a multiple of 4 KiB, as values of another type.
+  template <class T, class Whole>
+  [[nodiscard]] Buffer<T> part_of(const Buffer<Whole>& whole, std::size_t first, std::size_t count,
+                                  std::string_view stage) const {
+    return Buffer<T>(part_of_bytes(whole.raw(), first * sizeof(Whole), count * sizeof(T), stage), count);
+  }
   /// The values are not initialised.
   template <class T>
   [[nodiscard]] HostBuffer<T> allocate_host(std::size_t count, std::string_view stage) const {
@@ -231,6 +237,8 @@ class Device {
 
  private:
   [[nodiscard]] ::cl::Buffer allocate_bytes(std::size_t bytes, std::string_view stage) const;
+  [[nodiscard]] static ::cl::Buffer part_of_bytes(const ::cl::Buffer& whole, std::size_t offset, std::size_t bytes,
+                                                  std::string_view stage);
   [[nodiscard]] std::shared_ptr<void> map_host_bytes(std::size_t bytes, std::string_view stage) const;
   void write(const ::cl::Buffer& buffer, std::size_t offset, std::size_t bytes, const void* from, cl_bool blocking,
              std::string_view stage) const;

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 #include <random>
 
@@ -100,11 +101,15 @@ DeviceImages run_on_device(PnahPlan plan, const std::vector<ComplexF>& spectra, 
   const auto status = on.upload<std::uint32_t>(words_and_canary, "test");
   // Poisoned: every pixel must be written.
   on.enqueue_fill(pnah.images(), ComplexF(std::numeric_limits<float>::quiet_NaN(), 1.0F), "test");
-  pnah.enqueue(input, status);
-  DeviceImages found{on.download(pnah.images(), "test"), on.download(status, "test")};
-  EXPECT_EQ(found.status.back(), kCanary);
-  EXPECT_EQ(found.status[words], kCanary);
-  found.status.resize(words);
+  pnah.enqueue(input, status, static_cast<std::size_t>(plan.batch));
+  std::vector<std::uint32_t> left(words_and_canary);
+  EXPECT_EQ(on.download(status, "test"), left) << "the status is cleared, and nothing behind it is touched";
+  const std::vector<ComplexF> results = on.download(pnah.results(), "test");
+  DeviceImages found{on.download(pnah.images(), "test"), on.download(pnah.taken_status(), "test")};
+  EXPECT_EQ(
+      std::memcmp(results.data() + pnah.images_offset(), found.images.data(), found.images.size() * sizeof(ComplexF)),
+      0);
+  EXPECT_EQ(std::memcmp(results.data(), found.status.data(), words * sizeof(std::uint32_t)), 0);
   return found;
 }
 

@@ -50,8 +50,8 @@ std::size_t aperture_bytes(const PnahPlan& plan, int lanes, int line_tile) {
   }
   const int taps = std::max(taps_of(plan, x), taps_of(plan, y));
   const int longest = std::max(x.measured, y.measured);
-  const int steps = std::max(steps_of(x) * taps_of(plan, x), steps_of(y) * taps_of(plan, y)) + 1;
-  const int complex_values = samples + (longest + taps + 1 + 5) * (taps + 1) + steps;
+  const int steps = std::max({steps_of(x), steps_of(y), taps});
+  const int complex_values = samples + (longest + taps + 1 + 4) * (taps + 1) + steps * taps;
   return 2 * sizeof(double) * to_size(complex_values) + tile_bytes + table_bytes + other_bytes;
 }
 

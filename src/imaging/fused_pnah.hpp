@@ -39,6 +39,7 @@ class FusedPnah : public PnahPath {
   [[nodiscard]] int spectrum_stride() const { return spectrum_stride_; }
   /// [frame][plane][frequency][spectrum_stride()][slice_stride()], rows fastest: transformed back along y, scaled.
   [[nodiscard]] const ComplexBuffer& slices() const { return slices_; }
+  [[nodiscard]] const ComplexBuffer& extension() const { return extension_; }
   [[nodiscard]] int slice_stride() const { return slice_stride_; }
 
  private:

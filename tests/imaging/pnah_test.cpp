@@ -2,9 +2,11 @@
 
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <random>
 
 #include "imaging/fused_pnah.hpp"
+#include "imaging/plain_work_groups.hpp"
 #include "imaging/pnah_reference.hpp"
 #include "imaging/staged_pnah.hpp"
 #include "nearfield/error.hpp"
@@ -92,6 +94,8 @@ constexpr std::uint32_t kCanary = 0xC0FFEE;
 
 DeviceImages run_on_device(PnahPlan plan, const std::vector<ComplexF>& spectra, const Path& path = kPaths[0]) {
   plan.fft = path.fft;
+  const std::optional<test::PlainWorkGroups> plain =
+      path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
   const ocl::Device on = device_of(path);
   Pnah pnah(on, plan);
   const auto input = on.upload<ComplexF>(spectra, "test");

@@ -23,3 +23,25 @@ kernel void mad_rounds(global float4* out, int rounds) {
   }
   out[i] = a + b + c + d;
 }
+
+// The same with eight chains of float16, which processors need to fill their vectors and hide latency.
+kernel void wide_mad_rounds(global float4* out, int rounds) {
+  const size_t i = get_global_id(0);
+  float16 chain[8];
+#pragma unroll
+  for (int j = 0; j < 8; ++j) {
+    chain[j] = (float16)(out[i].x + 0.1f * j);
+  }
+  for (int round = 0; round < rounds; ++round) {
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+      chain[j] = fma(chain[j], 0.999f, 0.001f);
+    }
+  }
+  float16 sum = chain[0];
+#pragma unroll
+  for (int j = 1; j < 8; ++j) {
+    sum += chain[j];
+  }
+  out[i] = sum.s0123 + sum.s4567 + sum.s89ab + sum.scdef;
+}

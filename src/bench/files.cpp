@@ -85,9 +85,14 @@ nlohmann::ordered_json to_json(const Distribution& d) {
 }
 
 nlohmann::ordered_json to_json(const Ceilings& c) {
-  return {{"write_bytes_per_s", c.write_bytes_per_s}, {"read_bytes_per_s", c.read_bytes_per_s},
-          {"copy_bytes_per_s", c.copy_bytes_per_s},   {"operations_per_s", c.operations_per_s},
-          {"launch_and_wait_s", c.launch_and_wait_s}, {"further_launch_s", c.further_launch_s}};
+  return {{"write_bytes_per_s", c.write_bytes_per_s},
+          {"read_bytes_per_s", c.read_bytes_per_s},
+          {"locked_write_bytes_per_s", c.locked_write_bytes_per_s},
+          {"locked_read_bytes_per_s", c.locked_read_bytes_per_s},
+          {"copy_bytes_per_s", c.copy_bytes_per_s},
+          {"operations_per_s", c.operations_per_s},
+          {"launch_and_wait_s", c.launch_and_wait_s},
+          {"further_launch_s", c.further_launch_s}};
 }
 
 nlohmann::ordered_json finite_or_null(double value) {

@@ -104,6 +104,8 @@ constexpr int kFurtherLaunches = 8;
 constexpr int kArithmeticRounds = 256;
 /// mad_rounds() in kernels/bench/ceilings.cl: 4 chains of float4.
 constexpr int kOperationsPerRound = 4 * 4 * 2;
+/// wide_mad_rounds(): 8 chains of float16.
+constexpr int kWideOperationsPerRound = 8 * 16 * 2;
 
 /// Median wall time of a call and the wait for it.
 double median_s(const ocl::Device& device, int repetitions, const std::function<void()>& enqueue) {
@@ -135,10 +137,7 @@ Distribution distribution(std::vector<double> values) {
           .maximum = values.back()};
 }
 
-FrameTiming time_frames(const ocl::Device& device, const TimingOptions& options, const FrameWork& work) {
-  ocl::Recorder& recorder = recorder_of(device);
-  recorder.set_active(false);
-  FrameTiming timing;
+Distribution time_wall(const ocl::Device& device, const TimingOptions& options, const FrameWork& work) {
   std::vector<double> wall_s;
   const auto frame = [&] {
     work.prepare();
@@ -146,14 +145,20 @@ FrameTiming time_frames(const ocl::Device& device, const TimingOptions& options,
     for (const FrameWork::Phase& phase : work.phases) {
       phase.enqueue();
     }
-    device.wait();
+    if (!work.waits) {
+      device.wait();
+    }
     return seconds_since(start);
   };
   for (int i = 0; i < options.warm_up; ++i) {
     frame();
   }
   repeat(options, [&] { wall_s.push_back(frame()); });
-  timing.wall_s = distribution(wall_s);
+  return distribution(std::move(wall_s));
+}
+
+void time_stages(const ocl::Device& device, const TimingOptions& options, const FrameWork& work, FrameTiming& timing) {
+  ocl::Recorder& recorder = recorder_of(device);
   StageSums sums;
   recorder.set_active(true);
   repeat(options, [&] {
@@ -167,6 +172,13 @@ FrameTiming time_frames(const ocl::Device& device, const TimingOptions& options,
   });
   recorder.set_active(false);
   sums.store(timing);
+}
+
+FrameTiming time_frames(const ocl::Device& device, const TimingOptions& options, const FrameWork& work) {
+  recorder_of(device).set_active(false);
+  FrameTiming timing;
+  timing.wall_s = time_wall(device, options, work);
+  time_stages(device, options, work, timing);
   return timing;
 }
 
@@ -177,6 +189,7 @@ Ceilings measure_ceilings(const ocl::Device& device, bool quick) {
   ocl::Kernel empty = program.kernel("empty");
   ocl::Kernel copy = program.kernel("copy");
   ocl::Kernel arithmetic = program.kernel("mad_rounds");
+  ocl::Kernel wide_arithmetic = program.kernel("wide_mad_rounds");
   const std::size_t floats = kCopyBytes / share / sizeof(float);
   const ocl::Buffer<float> from = device.allocate<float>(floats, kStage);
   const ocl::Buffer<float> to = device.allocate<float>(floats, kStage);
@@ -185,7 +198,6 @@ Ceilings measure_ceilings(const ocl::Device& device, bool quick) {
   const ocl::Launch many{.global_0 = floats / 4, .local_0 = kGroup};
   empty.set(to);
   copy.set(from, to);
-  arithmetic.set(to, std::int32_t{kArithmeticRounds});
 
   Ceilings ceilings;
   ceilings.launch_and_wait_s = median_s(device, 10 * repetitions, [&] { empty.enqueue(one); });
@@ -204,11 +216,23 @@ Ceilings measure_ceilings(const ocl::Device& device, bool quick) {
                                });
   ceilings.read_bytes_per_s =
       host_bytes / median_s(device, repetitions, [&] { device.enqueue_read(from, std::span<float>(host), kStage); });
+  const ocl::HostBuffer<float> locked = device.allocate_host<float>(host.size(), kStage);
+  std::copy(host.begin(), host.end(), locked.values().begin());
+  ceilings.locked_write_bytes_per_s = host_bytes / median_s(device, repetitions, [&] {
+                                        device.enqueue_write(to, 0, std::span<const float>(locked.values()), kStage);
+                                      });
+  ceilings.locked_read_bytes_per_s =
+      host_bytes / median_s(device, repetitions, [&] { device.enqueue_read(from, locked.values(), kStage); });
   const std::size_t items =
       std::min(floats / 4, ocl::round_up(std::size_t{device.info().compute_units} * 4096, kGroup));
-  const double arithmetic_s =
-      median_s(device, quick ? 3 : 10, [&] { arithmetic.enqueue({.global_0 = items, .local_0 = kGroup}); });
-  ceilings.operations_per_s = static_cast<double>(items) * kArithmeticRounds * kOperationsPerRound / arithmetic_s;
+  const auto operations_per_s = [&](ocl::Kernel& kernel, int per_round) {
+    kernel.set(to, std::int32_t{kArithmeticRounds});
+    const double seconds =
+        median_s(device, quick ? 3 : 10, [&] { kernel.enqueue({.global_0 = items, .local_0 = kGroup}); });
+    return static_cast<double>(items) * kArithmeticRounds * per_round / seconds;
+  };
+  ceilings.operations_per_s = std::max(operations_per_s(arithmetic, kOperationsPerRound),
+                                       operations_per_s(wide_arithmetic, kWideOperationsPerRound));
   return ceilings;
 }
 

@@ -54,17 +54,23 @@ struct FrameWork {
     std::function<void()> enqueue;
   };
   std::vector<Phase> phases;  ///< the frame, without the wait
+  bool waits = false;         ///< the last phase waits itself
 };
 
-/// Runs the frames twice: against the wall clock, with nothing recorded and one wait a frame, and with the device's
-/// recorder and a wait after each phase.
+/// Frames against the wall clock, with nothing recorded and one wait a frame. Throws DeviceError.
+Distribution time_wall(const ocl::Device& device, const TimingOptions& options, const FrameWork& work);
+/// Frames with the device's recorder and a wait after each phase: fills all but wall_s.
 /// Needs a device opened with Profiling::kOn. Throws DeviceError.
+void time_stages(const ocl::Device& device, const TimingOptions& options, const FrameWork& work, FrameTiming& timing);
+/// Both, one after the other.
 FrameTiming time_frames(const ocl::Device& device, const TimingOptions& options, const FrameWork& work);
 
 /// What this device can do at best, by OpenCL, measured.
 struct Ceilings {
-  double write_bytes_per_s = 0.0;  ///< host to device, 16 MiB
-  double read_bytes_per_s = 0.0;   ///< device to host, 16 MiB
+  double write_bytes_per_s = 0.0;         ///< host to device, 16 MiB of pageable memory
+  double read_bytes_per_s = 0.0;          ///< device to host, 16 MiB of pageable memory
+  double locked_write_bytes_per_s = 0.0;  ///< the same from page-locked memory
+  double locked_read_bytes_per_s = 0.0;   ///< the same into page-locked memory
   double copy_bytes_per_s = 0.0;   ///< kernel that copies 64 MiB within the device, bytes read plus bytes written
   double operations_per_s = 0.0;   ///< float32 multiply-adds, each two operations
   double launch_and_wait_s = 0.0;  ///< wall time of one empty kernel and the wait for it, median

@@ -7,6 +7,7 @@
 #include "bench/files.hpp"
 #include "bench/front_ends.hpp"
 #include "bench/imager.hpp"
+#include "cli/bench_frames.hpp"
 #include "cli/command.hpp"
 #include "cli/device_choice.hpp"
 #include "config/config.hpp"
@@ -169,8 +170,10 @@ void add_errors(CLI::App& bench) {
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "Measure this device and the front ends");
-  command->require_subcommand(1);
+  CLI::App* command = app.add_subcommand("bench", "Measure this device: whole frames, front ends, imager, errors");
+  command->require_subcommand(0, 1);
+  add_frames(*command);
+  add_frames(*command->add_subcommand("frames", "What whole frames take, from bits to images; also without a name"));
   add_front_ends(*command);
   add_errors(*command);
   add_imager(*command);

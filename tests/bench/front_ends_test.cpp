@@ -132,7 +132,7 @@ TEST(FrontEndBench, WritesWhatItSays) {
 
 TEST(FrontEndBench, RefusesWrongArguments) {
   constexpr int kUsage = static_cast<int>(ExitCode::kUsage);
-  EXPECT_EQ(test::run_nearfield("bench").exit_code, kUsage);
+  EXPECT_EQ(test::run_nearfield("bench nonsense").exit_code, kUsage);
   EXPECT_EQ(test::run_nearfield("bench frontends --n 0 --quick").exit_code, kUsage);
   EXPECT_EQ(test::run_nearfield("bench frontends --repetitions 0").exit_code, kUsage);
   EXPECT_EQ(test::run_nearfield("bench errors --order 3").exit_code, kUsage);

@@ -1,0 +1,443 @@
+#include "bench/frames.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "bench/variants.hpp"
+#include "config/config.hpp"
+#include "imaging/pnah_plan.hpp"
+#include "nearfield/error.hpp"
+#include "simulate/random.hpp"
+
+namespace nearfield::bench {
+namespace {
+
+constexpr const char* kFrame = "frame";
+constexpr double kSampleRate_hz = kBitRateHz / kBitsPerWord;
+/// What the thesis's figures are of.
+constexpr int kThesisSide = 32;
+constexpr int kThesisPadded = 96;
+constexpr int kThesisWindow = 1024;
+constexpr int kThesisMostCount = 5;
+constexpr int kTransformCounts[] = {1, 5, 10, 20, 50, 100};
+/// Distance between the planes of that sweep.
+constexpr double kPlaneStep_m = 0.005;
+
+std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
+
+template <class AnySettings>
+int batch_of(const AnySettings& settings) {
+  if constexpr (requires { settings.device.batch; }) {
+    return static_cast<int>(settings.device.batch);
+  } else {
+    return 1;
+  }
+}
+
+bool has_own_frequencies(const Settings& settings) {
+  return settings.explicit_keys.contains("front_end.frequencies_hz");
+}
+
+/// Fresh random bits for every frame, in the engine's own room where one push takes them all.
+class FedEngine {
+ public:
+  FedEngine(const ocl::Device& device, const EnginePlan& plan, int batch)
+      : engine_(make_engine(device, plan)),
+        batch_(to_size(batch)),
+        hop_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)),
+        words_per_sample_(
+            to_size(kBitsPerWord * words_per_bit_time(plan.settings.array.layout, plan.settings.array.geometry))),
+        most_(most_pushed(*engine_, plan, batch)),
+        first_(engine_->history_samples()) {
+    bits_.resize(static_cast<std::size_t>(hop_) * batch_ * words_per_sample_);
+    const auto window = static_cast<std::uint64_t>(plan.settings.front_end.window_samples);
+    for (std::uint64_t left = first_ + window + (batch_ - 1) * hop_; left > 0;) {
+      const std::uint64_t part = std::min(left, most_);
+      const std::span<std::uint32_t> room = engine_->room_for_bits(static_cast<std::size_t>(part) * words_per_sample_);
+      randomise(room);
+      push(room);
+      left -= part;
+    }
+    compute_frames(*engine_, first_, batch_);
+  }
+  [[nodiscard]] std::string front_end_name() const { return engine_->front_end_name(); }
+  FrameWork work() {
+    return {.prepare = [this] { prepare(); }, .phases = {{kFrame, [this] { image(); }}}, .waits = true};
+  }
+
+ private:
+  [[nodiscard]] bool fits() const { return hop_ * batch_ <= most_; }
+  void randomise(std::span<std::uint32_t> wire) {
+    for (std::size_t i = 0; i + 1 < wire.size(); i += 2) {
+      const std::uint64_t bits = random_.next();
+      wire[i] = static_cast<std::uint32_t>(bits);
+      wire[i + 1] = static_cast<std::uint32_t>(bits >> 32U);
+    }
+    if (wire.size() % 2 != 0) {
+      wire.back() = static_cast<std::uint32_t>(random_.next());
+    }
+  }
+  void prepare() {
+    wire_ = fits() ? engine_->room_for_bits(bits_.size()) : std::span<std::uint32_t>(bits_);
+    randomise(wire_);
+  }
+  void push(std::span<const std::uint32_t> wire) {
+    engine_->push_bits(pushed_, wire);
+    pushed_ += wire.size() / words_per_sample_;
+  }
+  void image() {
+    for (std::span<const std::uint32_t> left = wire_; !left.empty();) {
+      const std::span<const std::uint32_t> part =
+          left.first(std::min(left.size(), static_cast<std::size_t>(most_) * words_per_sample_));
+      push(part);
+      left = left.subspan(part.size());
+    }
+    first_ += hop_ * batch_;
+    compute_frames(*engine_, first_, batch_);
+    seen_ = seen_ + engine_->images()[0].real();
+  }
+
+  std::unique_ptr<Engine> engine_;
+  std::size_t batch_;
+  std::uint64_t hop_;
+  std::size_t words_per_sample_;
+  std::uint64_t most_;
+  std::uint64_t first_;
+  std::uint64_t pushed_ = 0;
+  std::vector<std::uint32_t> bits_;
+  std::span<std::uint32_t> wire_;
+  RandomStream random_{1, 0};
+  volatile float seen_ = 0.0F;
+};
+
+// --- cases -----------------------------------------------------------------------------------------------------------
+
+Settings base_settings(Settings settings) {
+  if (!has_own_frequencies(settings)) {
+    settings.front_end.frequencies_hz = bin_frequencies(kBaseCount, settings.front_end.window_samples, kSampleRate_hz);
+  }
+  return settings;
+}
+
+/// Collects cases; one whose settings cannot be carries the reason.
+class CaseList {
+ public:
+  explicit CaseList(const FrameBenchOptions& options) : base_(base_settings(options.settings)) {
+    batch_ = batch_of(base_);
+    cases_.push_back({.sweep = "base", .label = "configuration", .settings = base_, .batch = batch_});
+  }
+  template <class Change>
+  void add(const std::string& sweep, const std::string& label, double value, const Change& change) {
+    FrameCase added{.sweep = sweep, .label = label, .value = value, .settings = base_, .batch = batch_};
+    try {
+      change(added);
+    } catch (const UsageError& error) {
+      added.problem = error.what();
+    }
+    cases_.push_back(std::move(added));
+  }
+  [[nodiscard]] const Settings& base() const { return base_; }
+  std::vector<FrameCase> take() { return std::move(cases_); }
+
+ private:
+  Settings base_;
+  int batch_;
+  std::vector<FrameCase> cases_;
+};
+
+/// Throws UsageError when there are fewer bins.
+void set_count(Settings& settings, int count) {
+  settings.front_end.frequencies_hz = bin_frequencies(count, settings.front_end.window_samples, kSampleRate_hz);
+}
+
+void add_counts(CaseList& list, const FrameSweeps& sweeps) {
+  for (const int count : sweeps.counts) {
+    list.add("n", fmt::format("n = {}", count), count, [&](FrameCase& c) { set_count(c.settings, count); });
+  }
+}
+
+void add_front_ends(CaseList& list, const FrameSweeps& sweeps) {
+  for (const FrontEndKind kind : sweeps.front_ends) {
+    list.add("front end", std::string(name_of(kind)), static_cast<double>(kind),
+             [&](FrameCase& c) { c.settings.front_end.kind = kind; });
+  }
+}
+
+void add_planes(CaseList& list, const FrameSweeps& sweeps) {
+  for (const int count : sweeps.planes) {
+    list.add("planes", fmt::format("{} planes", count), count, [&](FrameCase& c) {
+      std::vector<double>& planes_m = c.settings.holography.planes_m;
+      while (planes_m.size() < to_size(count)) {
+        planes_m.push_back(planes_m.back() + kPlaneStep_m);
+      }
+      planes_m.resize(to_size(count));
+    });
+  }
+}
+
+void add_hops(CaseList& list, const FrameSweeps& sweeps) {
+  for (const int hop : sweeps.hops) {
+    list.add("hop", fmt::format("hop {}", hop), hop, [&](FrameCase& c) { c.settings.front_end.hop_samples = hop; });
+  }
+}
+
+void add_batches(CaseList& list, const FrameSweeps& sweeps) {
+  for (const int batch : sweeps.batches) {
+    list.add("batch", fmt::format("batch {}", batch), batch, [&](FrameCase& c) { c.batch = batch; });
+  }
+}
+
+void add_windows(CaseList& list, const FrameSweeps& sweeps) {
+  for (const int window : sweeps.windows) {
+    list.add("window", fmt::format("window {}", window), window, [&](FrameCase& c) {
+      const auto count = static_cast<int>(c.settings.front_end.frequencies_hz.size());
+      c.settings.front_end.window_samples = window;
+      if (!has_own_frequencies(c.settings)) {
+        set_count(c.settings, count);
+      }
+    });
+  }
+}
+
+void add_crossed(CaseList& list, const FrameSweeps& sweeps) {
+  for (const int batch : sweeps.batches) {
+    for (const int count : sweeps.counts) {
+      list.add("n x batch", fmt::format("n = {}, batch {}", count, batch), count, [&](FrameCase& c) {
+        set_count(c.settings, count);
+        c.batch = batch;
+      });
+    }
+  }
+}
+
+/// Sizes of the thesis's figures; others would not mean the same.
+bool has_thesis_sizes(const Settings& settings) {
+  const ArrayGeometry& geometry = settings.array.geometry;
+  const double factor = settings.holography.extrapolation.factor;
+  return geometry.rows == kThesisSide && geometry.columns == kThesisSide &&
+         settings.front_end.window_samples == kThesisWindow && settings.holography.planes_m.size() == 1 &&
+         pad_axis(geometry.rows, factor, geometry.pitch_y_m).padded == kThesisPadded;
+}
+
+void add_thesis(CaseList& list) {
+  for (const Variant& variant : variants()) {
+    if (variant.thesis != "nominal" && variant.thesis != "n dot products" && variant.thesis != "basic averaging") {
+      continue;
+    }
+    for (int count = 1; count <= kThesisMostCount; ++count) {
+      list.add(kThesisSweep, fmt::format("{}, n = {}", variant.thesis, count), count, [&](FrameCase& c) {
+        set_count(c.settings, count);
+        c.settings.front_end = settings_of(variant, c.settings.front_end);
+        c.batch = 1;
+      });
+    }
+  }
+  for (const int count : kTransformCounts) {
+    list.add(kTransformSweep, fmt::format("clFFT, n = {}", count), count, [&](FrameCase& c) {
+      set_count(c.settings, count);
+      c.settings.device.fft = "clfft";
+      c.batch = 1;
+    });
+  }
+}
+
+// --- measurements ----------------------------------------------------------------------------------------------------
+
+/// Wall times on a queue as `replay` has it, the device's times on one that tells them.
+class FrameBench {
+ public:
+  FrameBench(const FrameBenchOptions& options, const ocl::Device& plain)
+      : options_(options),
+        plain_(plain),
+        profiled_(ocl::Device::open(options.settings.device, ocl::Profiling::kOn)),
+        ceilings_(measure_ceilings(plain_, options.quick)) {}
+  [[nodiscard]] const Ceilings& ceilings() const { return ceilings_; }
+  /// Cases of the same settings are measured once.
+  FrameRun run(const FrameCase& what) {
+    const std::string key = fmt::format("{}\n{}", what.batch, to_yaml(what.settings));
+    if (const auto found = done_.find(key); what.problem.empty() && found != done_.end()) {
+      FrameRun again = found->second;
+      again.what = what;
+      return again;
+    }
+    if (options_.progress) {
+      options_.progress(fmt::format("{}: {}", what.sweep, what.label));
+    }
+    FrameRun run{.what = what, .problem = what.problem};
+    if (!run.measured()) {
+      return run;
+    }
+    try {
+      measure(run);
+    } catch (const ConfigError& error) {
+      run.problem = error.what();
+    } catch (const DeviceError& error) {
+      run.problem = error.what();
+    }
+    done_.emplace(key, run);
+    return run;
+  }
+
+ private:
+  void measure(FrameRun& run) {
+    const EnginePlan plan = bits_plan(run.what.settings, run.what.batch);
+    {
+      const auto start = std::chrono::steady_clock::now();
+      FedEngine engine(plain_, plan, run.what.batch);
+      run.plan_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      run.front_end = engine.front_end_name();
+      run.timing.wall_s = time_wall(plain_, options_.timing, engine.work());
+    }
+    FedEngine engine(profiled_, plan, run.what.batch);
+    time_stages(profiled_, options_.timing, engine.work(), run.timing);
+    for (const StageTiming& stage : run.timing.stages) {
+      StageNeed need = frame_need_of(stage.stage, run.what.settings, run.what.batch);
+      need.bytes = std::max(need.bytes, stage.bytes);
+      run.needs.push_back(need);
+    }
+    run.floors = floors_of(run.timing, run.needs, ceilings_);
+  }
+
+  const FrameBenchOptions& options_;
+  ocl::Device plain_;
+  ocl::Device profiled_;
+  Ceilings ceilings_;
+  std::map<std::string, FrameRun> done_;
+};
+
+SustainedRun sustain(const FrameBenchOptions& options, const ocl::Device& device, const Settings& settings, int batch) {
+  if (options.progress) {
+    options.progress(fmt::format("a stream for {:g} s", options.sustain_s));
+  }
+  const EnginePlan plan = bits_plan(settings, batch);
+  const BitPool pool(plan);
+  const std::unique_ptr<Engine> engine = make_engine(device, plan);
+  std::vector<KeptFrame> kept;
+  SustainedRun run = run_stream(*engine, plan, batch, pool, options.sustain_s,
+                                [&](KeptFrame frame) { kept.push_back(std::move(frame)); });
+  if (options.progress) {
+    options.progress(fmt::format("{} of its frames against the reference", kept.size()));
+  }
+  run.check = check_frames(plan, pool, kept);
+  return run;
+}
+
+std::vector<const FrameRun*> measured_runs(const std::vector<FrameRun>& runs, std::string_view sweep) {
+  std::vector<const FrameRun*> found;
+  for (const FrameRun& run : runs) {
+    if (run.what.sweep == sweep && run.measured()) {
+      found.push_back(&run);
+    }
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const FrameRun* a, const FrameRun* b) { return a->what.value < b->what.value; });
+  return found;
+}
+
+/// Device time of a stage in a run; negative where it has no such stage.
+double stage_s(const FrameRun& run, const std::string& stage) {
+  for (const StageTiming& timing : run.timing.stages) {
+    if (timing.stage == stage) {
+      return timing.device_s.median / run.what.batch;
+    }
+  }
+  return -1.0;
+}
+
+SweepLine line_of(const std::string& sweep, const std::string& what, const std::vector<double>& x,
+                  const std::vector<double>& y) {
+  return {.sweep = sweep,
+          .what = what,
+          .line = fit_line(x, y),
+          .exponent = std::log(y.back() / y.front()) / std::log(x.back() / x.front())};
+}
+
+}  // namespace
+
+std::vector<FrameCase> frame_cases(const FrameBenchOptions& options) {
+  const FrameSweeps& sweeps = options.sweeps;
+  CaseList list(options);
+  add_counts(list, sweeps);
+  add_front_ends(list, sweeps);
+  add_planes(list, sweeps);
+  add_hops(list, sweeps);
+  add_batches(list, sweeps);
+  add_windows(list, sweeps);
+  if (sweeps.crossed) {
+    add_crossed(list, sweeps);
+  }
+  if (sweeps.thesis && has_thesis_sizes(list.base())) {
+    add_thesis(list);
+  }
+  return list.take();
+}
+
+std::vector<SweepLine> sweep_lines(const std::vector<FrameRun>& runs) {
+  std::vector<SweepLine> lines;
+  for (const std::string sweep : {"n", "window"}) {
+    const std::vector<const FrameRun*> points = measured_runs(runs, sweep);
+    if (points.size() < 2 || points.front()->what.value == points.back()->what.value) {
+      continue;
+    }
+    std::vector<double> x;
+    std::vector<double> frame_s;
+    for (const FrameRun* run : points) {
+      x.push_back(run->what.value);
+      frame_s.push_back(run->frame_s());
+    }
+    lines.push_back(line_of(sweep, kFrame, x, frame_s));
+    for (const StageTiming& stage : points.front()->timing.stages) {
+      std::vector<double> seconds;
+      for (const FrameRun* run : points) {
+        seconds.push_back(stage_s(*run, stage.stage));
+      }
+      if (std::all_of(seconds.begin(), seconds.end(), [](double s) { return s > 0.0; })) {
+        lines.push_back(line_of(sweep, stage.stage, x, seconds));
+      }
+    }
+  }
+  return lines;
+}
+
+FrameReport bench_frames(const FrameBenchOptions& options) {
+  const std::vector<FrameCase> cases = frame_cases(options);
+  const ocl::Device plain = ocl::Device::open(options.settings.device);
+  FrameBench bench(options, plain);
+  FrameReport report;
+  report.device = plain.info();
+  report.settings = cases.front().settings;
+  report.batch = cases.front().batch;
+  report.ceilings = bench.ceilings();
+  for (const FrameCase& what : cases) {
+    report.runs.push_back(bench.run(what));
+  }
+  if (!report.runs.front().measured()) {
+    throw ConfigError(report.runs.front().problem);
+  }
+  report.lines = sweep_lines(report.runs);
+  if (options.sustain_s > 0.0) {
+    report.sustained = sustain(options, plain, report.settings, report.batch);
+  }
+  return report;
+}
+
+std::vector<const FrameRun*> runs_of(const FrameReport& report, std::string_view sweep) {
+  return measured_runs(report.runs, sweep);
+}
+
+double kernels_s(const FrameRun& run, std::string_view part) {
+  double seconds = 0.0;
+  for (const StageTiming& stage : run.timing.stages) {
+    if (kind_of_stage(stage.stage) == StageKind::kDevice && stage.stage.find(part) != std::string::npos) {
+      seconds += stage.device_s.median;
+    }
+  }
+  return seconds;
+}
+
+}  // namespace nearfield::bench

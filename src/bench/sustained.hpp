@@ -1,0 +1,81 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pipeline/engine.hpp"
+
+/// Streams of changing bits, and whether the images made of them are right.
+namespace nearfield::bench {
+
+/// Bits of an endless stream that repeats itself: a few hundred hops, at least four windows.
+class BitPool {
+ public:
+  explicit BitPool(const EnginePlan& plan);
+  /// Samples after which the stream repeats itself, a whole number of hops.
+  [[nodiscard]] std::uint64_t samples() const { return samples_; }
+  [[nodiscard]] std::size_t words_per_sample() const { return words_per_sample_; }
+  /// Wire words [bit-time][word] of the samples from `first` on, as many as `wire` holds.
+  void copy(std::uint64_t first, std::span<std::uint32_t> wire) const;
+
+ private:
+  std::size_t words_per_sample_;
+  std::uint64_t samples_;
+  std::vector<std::uint32_t> bits_;
+};
+
+/// A frame that was kept to be looked at later.
+struct KeptFrame {
+  std::uint64_t first_sample = 0;
+  std::vector<std::complex<float>> images;  ///< [plane][frequency][row][column]
+};
+
+/// How far kept frames are from the reference engine's.
+struct ImageCheck {
+  std::size_t frames = 0;
+  std::size_t windows = 0;     ///< different ones among these: the stream repeats itself
+  double worst = 0.0;          ///< relative L2; infinite when an image is not finite
+  std::uint64_t worst_at = 0;  ///< first sample of that frame
+};
+inline constexpr double kMostDifference = 1e-3;
+
+struct SustainedRun {
+  int batch = 1;
+  double seconds = 0.0;
+  std::uint64_t frames = 0;
+  double frames_per_s = 0.0;
+  double holograms_per_s = 0.0;
+  double times_real_time = 0.0;  ///< frames a second over those that the microphones' stream has
+  double slowest_s = 0.0;        ///< of a launch, from its bits' copy to the sum over its images
+  std::uint64_t checksum = 0;    ///< over all images
+  std::uint64_t repeated = 0;    ///< launches whose images were those of the launch before
+  ImageCheck check = {};
+  /// Why it is not to be believed; empty when it is.
+  [[nodiscard]] std::string problem() const;
+};
+
+/// Frames between kept ones: about a thousand, at most, and such that there are at most some sixty different windows.
+std::uint64_t keep_every(std::uint64_t pool_hops);
+
+/// The sum of a launch's images as 64-bit words, each times its own odd number.
+std::uint64_t checksum_of(std::span<const std::complex<float>> images);
+
+/// Computes `count` windows a hop apart; images() holds them all then.
+void compute_frames(Engine& engine, std::uint64_t first_sample, std::size_t count);
+/// The plan of these settings, for random bits.
+EnginePlan bits_plan(const Settings& settings, int batch);
+/// Samples that an engine takes in one push.
+std::uint64_t most_pushed(const Engine& engine, const EnginePlan& plan, int batch);
+
+/// Feeds the pool's stream as fast as the engine takes it. `keep` gets one frame in keep_every() and the first.
+SustainedRun run_stream(Engine& engine, const EnginePlan& plan, int batch, const BitPool& pool, double seconds,
+                        const std::function<void(KeptFrame)>& keep);
+
+/// Images the kept frames' bits again by the reference engine.
+ImageCheck check_frames(const EnginePlan& plan, const BitPool& pool, const std::vector<KeptFrame>& kept);
+
+}  // namespace nearfield::bench

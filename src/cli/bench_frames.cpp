@@ -1,0 +1,143 @@
+#include "cli/bench_frames.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+
+#include "bench/files.hpp"
+#include "bench/frames.hpp"
+#include "cli/device_choice.hpp"
+#include "config/config.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+/// What a check against the reference ends with; sysexits.h has none for it.
+constexpr auto kWrongImages = static_cast<ExitCode>(1);
+
+struct FrameArguments {
+  std::string json;
+  std::string csv;
+  std::string png;
+  std::string device;
+  std::string config;
+  std::vector<std::string> overrides;
+  std::vector<std::string> front_ends;
+  bench::FrameSweeps given{.counts = {}, .front_ends = {}, .planes = {}, .hops = {}, .batches = {}, .windows = {}};
+  bool without_sweeps = false;
+  bool without_thesis = false;
+  bench::FrameBenchOptions options;
+};
+
+std::vector<FrontEndKind> kinds_of(const std::vector<std::string>& names) {
+  std::vector<FrontEndKind> kinds;
+  for (const std::string& name : names) {
+    for (const FrontEndKind kind : {FrontEndKind::kPopcount, FrontEndKind::kDotProduct, FrontEndKind::kDecimatedFft,
+                                    FrontEndKind::kWalshFourier}) {
+      if (name == name_of(kind)) {
+        kinds.push_back(kind);
+      }
+    }
+  }
+  return kinds;
+}
+
+/// What was asked for in the place of what is usual.
+template <class Values>
+void choose(std::vector<Values>& usual, const std::vector<Values>& given, bool given_only) {
+  if (given_only || !given.empty()) {
+    usual = given;
+  }
+}
+
+bench::FrameSweeps sweeps_of(const FrameArguments& arguments) {
+  const bench::FrameSweeps& given = arguments.given;
+  const bool only = arguments.without_sweeps;
+  bench::FrameSweeps sweeps;
+  choose(sweeps.counts, given.counts, only);
+  choose(sweeps.front_ends, kinds_of(arguments.front_ends), only);
+  choose(sweeps.planes, given.planes, only);
+  choose(sweeps.hops, given.hops, only);
+  choose(sweeps.batches, given.batches, only);
+  choose(sweeps.windows, given.windows, only);
+  sweeps.crossed = given.crossed;
+  sweeps.thesis = !arguments.without_thesis && !arguments.options.quick;
+  return sweeps;
+}
+
+void run_frames(const FrameArguments& arguments) {
+  bench::FrameBenchOptions options = arguments.options;
+  options.settings = load_settings(arguments.config, arguments.overrides);
+  choose_device(options.settings.device, arguments.device);
+  options.sweeps = sweeps_of(arguments);
+  options.progress = [](const std::string& what) { spdlog::info("{}", what); };
+  const bench::FrameReport report = bench::bench_frames(options);
+  fmt::print("{}", bench::to_table(report));
+  if (!arguments.json.empty()) {
+    bench::write_text(arguments.json, bench::to_json_text(report));
+  }
+  if (!arguments.csv.empty()) {
+    bench::write_text(arguments.csv, bench::to_csv(report));
+  }
+  if (!arguments.png.empty()) {
+    bench::write_plots(report, arguments.png);
+  }
+  if (report.sustained && !report.sustained->problem().empty()) {
+    throw Error(kWrongImages, fmt::format("bench frames: {}", report.sustained->problem()));
+  }
+}
+
+void add_outputs(CLI::App& command, FrameArguments& arguments) {
+  command.add_option("--json", arguments.json, "results as JSON");
+  command.add_option("--csv", arguments.csv, "the figures as CSV");
+  command.add_option("--png", arguments.png, "folder for plots");
+  command.add_option("--device", arguments.device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
+  command.add_option("-c,--config", arguments.config, "settings, YAML");
+  command.add_option("--set", arguments.overrides, "one setting, KEY=VALUE; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
+void add_sweeps(CLI::App& command, FrameArguments& arguments) {
+  bench::FrameSweeps& sweeps = arguments.given;
+  const auto add = [&](const std::string& name, std::vector<int>& values, int most, const std::string& help) {
+    command.add_option(name, values, help)->delimiter(',')->check(CLI::Range(1, most));
+  };
+  add("--n", sweeps.counts, 100000, "numbers of frequencies");
+  add("--planes", sweeps.planes, 1000, "numbers of planes");
+  add("--hops", sweeps.hops, 1000000, "hops, samples");
+  add("--batches", sweeps.batches, 4096, "frames a launch");
+  add("--windows", sweeps.windows, 1000000, "windows, samples");
+  command.add_option("--front-ends", arguments.front_ends, "such as popcount,dot_product")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"popcount", "dot_product", "decimated_fft", "walsh_fourier"}));
+  command.add_flag("--crossed", sweeps.crossed, "also every number of frequencies with every batch");
+  command.add_flag("--no-thesis", arguments.without_thesis, "without the cases of the thesis's table and figures");
+  command.add_flag("--no-sweeps", arguments.without_sweeps, "only the sweeps that are named here");
+}
+
+}  // namespace
+
+void add_frames(CLI::App& command) {
+  auto arguments = std::make_shared<FrameArguments>();
+  bench::FrameBenchOptions& options = arguments->options;
+  add_outputs(command, *arguments);
+  add_sweeps(command, *arguments);
+  command.add_option("--sustain", options.sustain_s, "seconds of a stream as fast as it is taken")
+      ->check(CLI::Range(0.0, 86400.0));
+  command.add_option("--repetitions", options.timing.repetitions, "launches that count")
+      ->check(CLI::Range(1, 100000000));
+  command.add_option("--warm-up", options.timing.warm_up, "launches before these")->check(CLI::Range(0, 1000000));
+  command.add_option("--most-seconds", options.timing.most_s, "of one measurement")->check(CLI::Range(0.0, 3600.0));
+  command.add_flag("--quick", options.quick, "ceilings from small transfers, no cases of the thesis");
+  // Plain `bench` is this command too.
+  command.callback([arguments, &command] {
+    if (command.get_subcommands().empty()) {
+      run_frames(*arguments);
+    }
+  });
+}
+
+}  // namespace nearfield::cli

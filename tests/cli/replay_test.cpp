@@ -177,10 +177,11 @@ TEST(Replay, BatchesAreTheFramesOneByOne) {
     for (const std::string kind : {"popcount", "decimated_fft", "dot_product", "walsh_fourier"}) {
       const auto run = [&](int batch) {
         const std::string output = folder / ("batch" + std::to_string(batch) + ".h5");
-        const auto result = test::run_nearfield(
-            "replay " + (folder / "c.h5") + " -o " + output + kWindow + " --engine " + engine +
-            " --set front_end.hop_samples=24 --set array.dead_channels=[2] --set front_end.kind=" + kind +
-            " --set device.batch=" + std::to_string(batch));
+        const auto result =
+            test::run_nearfield("replay " + (folder / "c.h5") + " -o " + output + kWindow + " --engine " + engine +
+                                " --set front_end.window_samples=256 --set front_end.hop_samples=24 --set "
+                                "array.dead_channels=[2] --set front_end.kind=" +
+                                kind + " --set device.batch=" + std::to_string(batch));
         EXPECT_EQ(result.exit_code, 0) << result.output;
         return ImagesReader(output);
       };

@@ -111,6 +111,7 @@ struct HolographySettings {
 struct DeviceSettings {
   std::string platform = "auto";  ///< "auto" prefers a GPU; else part of a platform's name
   int index = 0;                  ///< among the devices that remain
+  int batch = 1;                  ///< frames that are computed together
   std::string fft = "auto";       ///< "auto" | "clfft" | "fused": the imager's transforms
 };
 

@@ -19,12 +19,13 @@
 //   is_alive   uint  [lane], 0 where clipping does not count
 //   state_in, state_out  int2 [term][lane], R before and after, and the clipping: x clipped runs in the window, y the
 //              sum of the run at hand
-//   spectra    float2 [frequency][channel], channel fastest, pascal peak
-//   status     uint  [4], word 0 gathers the flags of the frame
+//   spectra    float2 [window][frequency][channel], channel fastest, pascal peak
+//   status     uint  [window][4], word 0 gathers the flags of the frame
 //   oldest, newest  slots of the first block that leaves and of the first that comes; slots in the ring
 //   moves      blocks that leave and come; with `anew` none leaves and `moves` is the window's length
 //   newest_block  of the stream, of `newest`; runs of RUN_BLOCKS blocks tell clipping where a block is too short
-//   first_word    of the window
+//   first_word    of the first window
+//   windows       of this launch, a hop apart
 // Launch: local (64, 1), global (LANES rounded up to 64, frequencies).
 
 // Lanes of the ring: wire positions or channels.
@@ -54,6 +55,17 @@
 // Sum of a run's signs from which on it counts as clipped, where RUN_BLOCKS > 1.
 #ifndef RUN_CLIP_SUM
 #define RUN_CLIP_SUM 244
+#endif
+// From a window to the next.
+#ifndef HOP_BLOCKS
+#define HOP_BLOCKS 1
+#endif
+#ifndef HOP_WORDS
+#define HOP_WORDS 32
+#endif
+// Words of a frame's status.
+#ifndef STATUS_WORDS
+#define STATUS_WORDS 4
 #endif
 // What a clipped frame's flags gain (FrameFlag of frame.hpp).
 #ifndef FLAG_CLIPPED
@@ -113,17 +125,39 @@ static int clipped_runs(int2* entry, const uint alive, const ulong block, int* r
   return entry->x;
 }
 
+// Moves on by one block; `anew`: nothing leaves.
+static void move_on(__global int2* restrict sums, const uint from, const uint to, const uint anew, const uint lane,
+                    const uint frequency, const uint alive, const ulong block, int2* totals, int2* clipping) {
+  __global const int2* restrict leaving = sums + (size_t)from * (TERMS + 1) * LANES + lane;
+  __global int2* restrict coming = sums + (size_t)to * (TERMS + 1) * LANES + lane;
+#pragma unroll
+  for (uint i = 0; i < OWN_TERMS; ++i) {
+    const size_t term = (size_t)ring_term(frequency, i) * LANES;
+    totals[i] += anew ? coming[term] : coming[term] - leaving[term];
+  }
+  if (frequency == 0) {
+    int2 entry = coming[(size_t)TERMS * LANES];
+    int run = clipping->y;
+    clipping->x += clipped_runs(&entry, alive, block, &run);
+    clipping->x -= anew ? 0 : leaving[(size_t)TERMS * LANES].x;
+    clipping->y = run;
+    coming[(size_t)TERMS * LANES] = entry;
+  }
+}
+
 __kernel __attribute__((reqd_work_group_size(SLIDE_GROUP, 1, 1))) void slide(
     __global int2* restrict sums, __global const ulong* restrict steps, __global const float2* restrict weights,
     __global const int* restrict channel_of, __global const uint* restrict is_alive,
     __global const int2* restrict state_in, __global int2* restrict state_out, __global float2* restrict spectra,
     __global uint* restrict status, const uint oldest, const uint newest, const uint slots, const uint moves,
-    const uint anew, const ulong newest_block, const ulong first_word) {
+    const uint anew, const ulong newest_block, const ulong first_word, const uint windows) {
   const uint lane = get_global_id(0);
   const uint frequency = get_global_id(1);
   if (lane >= LANES) {
     return;
   }
+  const uint alive = is_alive[lane];
+  const int channel = channel_of[lane];
   int2 totals[OWN_TERMS];
 #pragma unroll
   for (uint i = 0; i < OWN_TERMS; ++i) {
@@ -133,24 +167,28 @@ __kernel __attribute__((reqd_work_group_size(SLIDE_GROUP, 1, 1))) void slide(
 
   uint from = oldest;
   uint to = newest;
-  for (uint move = 0; move < moves; ++move) {
-    __global const int2* restrict leaving = sums + (size_t)from * (TERMS + 1) * LANES + lane;
-    __global int2* restrict coming = sums + (size_t)to * (TERMS + 1) * LANES + lane;
+  ulong block = newest_block;
+  for (uint window = 0; window < windows; ++window) {
+    const uint nothing_leaves = anew && window == 0;
+    const uint steps_on = window == 0 ? moves : HOP_BLOCKS;
+    for (uint move = 0; move < steps_on; ++move) {
+      move_on(sums, from, to, nothing_leaves, lane, frequency, alive, block++, totals, &clipping);
+      from = nothing_leaves ? from : next_slot(from, slots);
+      to = next_slot(to, slots);
+    }
+    if (channel >= 0) {
+      const ulong first = first_word + (ulong)window * HOP_WORDS;
+      float2 turned[OWN_TERMS];
 #pragma unroll
-    for (uint i = 0; i < OWN_TERMS; ++i) {
-      const size_t term = (size_t)ring_term(frequency, i) * LANES;
-      totals[i] += anew ? coming[term] : coming[term] - leaving[term];
+      for (uint i = 0; i < OWN_TERMS; ++i) {
+        turned[i] = turned_back(totals[i], steps[ring_term(frequency, i)], first);
+      }
+      spectra[((size_t)window * FREQUENCIES + frequency) * CHANNELS + channel] =
+          spectrum_of(turned, weights + 3 * frequency);
+      if (frequency == 0 && clipping.x > 0) {
+        atomic_or(&status[window * STATUS_WORDS], FLAG_CLIPPED);
+      }
     }
-    if (frequency == 0) {
-      int2 entry = coming[(size_t)TERMS * LANES];
-      int run = clipping.y;
-      clipping.x += clipped_runs(&entry, is_alive[lane], newest_block + move, &run);
-      clipping.x -= anew ? 0 : leaving[(size_t)TERMS * LANES].x;
-      clipping.y = run;
-      coming[(size_t)TERMS * LANES] = entry;
-    }
-    from = next_slot(from, slots);
-    to = next_slot(to, slots);
   }
 
   // The offset's terms are everyone's; one writes them.
@@ -160,17 +198,5 @@ __kernel __attribute__((reqd_work_group_size(SLIDE_GROUP, 1, 1))) void slide(
   }
   if (frequency == 0) {
     state_out[TERMS * LANES + lane] = clipping;
-  }
-  const int channel = channel_of[lane];
-  if (channel >= 0) {
-    float2 turned[OWN_TERMS];
-#pragma unroll
-    for (uint i = 0; i < OWN_TERMS; ++i) {
-      turned[i] = turned_back(totals[i], steps[ring_term(frequency, i)], first_word);
-    }
-    spectra[(size_t)frequency * CHANNELS + channel] = spectrum_of(turned, weights + 3 * frequency);
-    if (frequency == 0 && clipping.x > 0) {
-      atomic_or(&status[0], FLAG_CLIPPED);
-    }
   }
 }

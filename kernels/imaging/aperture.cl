@@ -86,7 +86,18 @@
 #define CHANNELS (ROWS * COLUMNS)
 #define MAX_TAPS (TAPS > OTHER_TAPS ? TAPS : OTHER_TAPS)
 #define MAX_LENGTH (ROWS > COLUMNS ? ROWS : COLUMNS)
-#define MAX_TABLE (STEPS * TAPS > OTHER_STEPS * OTHER_TAPS ? STEPS * TAPS : OTHER_STEPS * OTHER_TAPS)
+#define SIZE (MAX_TAPS + 1)
+#define MAX_STEPS (STEPS > OTHER_STEPS ? STEPS : OTHER_STEPS)
+#define FIT_OFFSET (FIT_GROUP > 64 ? 32 : 0)  // of items that have other work
+// Floats that are looked at together; their number in a frame of any frequencies is a multiple of it.
+#if CHANNELS % 4 == 0 && LANES > 1
+#define CHECK_WIDTH 8
+#elif CHANNELS % 2 == 0
+#define CHECK_WIDTH 4
+#else
+#define CHECK_WIDTH 2
+#endif
+#define CHECK_INT JOIN(int, CHECK_WIDTH)
 #define VECTORS_OF(lines) (((lines) + LANES - 1) / LANES)
 // Scalars from one position to the next; odd on GPUs, so that neighbours lie in different banks.
 #define LINE_STRIDE(lines) (VECTORS_OF(lines) * LANES + (LANES == 1 ? 1 - (lines) % 2 : 0))
@@ -111,51 +122,32 @@
 
 static int is_finite(float2 value) { return fabs(value.x) < LARGEST && fabs(value.y) < LARGEST; }
 
-// Marks the usable microphones; returns whether some are not. Tells the frame's status when `report` is 1.
-static int find_usable(__global const float2* spectra, __global const uchar* masked,
-                       __global const uchar* checked, __global uint* status, __local uchar* usable,
-                       __local int* found, int frequencies, int report) {
-  const int item = (int)get_local_id(0);
-  if (item == 0) {
-    found[0] = 0;
-    found[1] = 0;
+// Whether this item's share of the frame's spectra, of all frequencies, holds values that are not finite.
+static int finds_bad(__global const float2* spectra, int frequencies) {
+  __global const float* values = (__global const float*)spectra;
+  CHECK_INT fine = -1;
+  for (int i = (int)get_local_id(0); i < 2 * frequencies * CHANNELS / CHECK_WIDTH; i += FIT_GROUP) {
+    fine &= fabs(JOIN(vload, CHECK_WIDTH)(i, values)) < LARGEST;
   }
-  SYNC(FIT_GROUP);
-#if CHECK_HERE
-  int bad = 0;
-  for (int i = item; i < frequencies * CHANNELS; i += FIT_GROUP) {
-    bad |= !is_finite(spectra[i]);
-  }
-  if (bad) {
-    found[0] = 1;
-  }
-  SYNC(FIT_GROUP);
-  for (int i = item; i < CHANNELS; i += FIT_GROUP) {
+  return !all(fine);
+}
+
+// Marks the usable microphones by all frequencies of a frame; for values that are not finite, which are rare.
+static void mark_finite(__global const float2* spectra, __local uchar* usable, __global uint* status, int frequencies,
+                        int report) {
+  for (int i = (int)get_local_id(0); i < CHANNELS; i += FIT_GROUP) {
     int finite = 1;
-    if (found[0]) {
-      for (int f = 0; f < frequencies; ++f) {
-        finite &= is_finite(spectra[f * CHANNELS + i]);
-      }
+    for (int f = 0; f < frequencies; ++f) {
+      finite &= is_finite(spectra[f * CHANNELS + i]);
     }
-    usable[i] = (uchar)(finite && !masked[i]);
-    if (!usable[i]) {
-      found[1] = 1;
+    if (usable[i] && !finite) {
+      usable[i] = 0;
       if (report) {
-        atomic_or(&status[0], masked[i] ? (uint)FLAG_MASKED : (uint)FLAG_NON_FINITE);
-        atomic_add(&status[1], masked[i] ? 0U : 1U);
+        atomic_or(&status[0], (uint)FLAG_NON_FINITE);
+        atomic_inc(&status[1]);
       }
     }
   }
-#else
-  for (int i = item; i < CHANNELS; i += FIT_GROUP) {
-    usable[i] = checked[i];
-    if (!usable[i]) {
-      found[1] = 1;
-    }
-  }
-#endif
-  SYNC(FIT_GROUP);
-  return found[1];
 }
 
 // Half the side of the smallest square round (row, column) with enough usable microphones.
@@ -180,8 +172,8 @@ static int place(int row, int column, int along_x) {
 }
 
 // Lines of the axis into local memory, [position][line]; what fills the last vector is 0.
-static void load_samples(__global const float2* spectra, __global const float2* gains, __local const uchar* usable,
-                         int some_unusable, __local REAL* re, __local REAL* im, int along_x) {
+static void load_samples(__global const float2* spectra, __global const float2* gains, __local REAL* re,
+                         __local REAL* im, int along_x) {
   const int item = (int)get_local_id(0);
   const int lines = along_x ? ROWS : COLUMNS;
   const int stride = along_x ? LINE_STRIDE(ROWS) : LINE_STRIDE(COLUMNS);
@@ -192,43 +184,43 @@ static void load_samples(__global const float2* spectra, __global const float2* 
     const float2 value = spectra[i];
 #endif
     const int to = place(i / COLUMNS, i % COLUMNS, along_x);
-    re[to] = usable[i] ? value.x : 0.0f;
-    im[to] = usable[i] ? value.y : 0.0f;
+    re[to] = value.x;
+    im[to] = value.y;
   }
   for (int i = item; i < (along_x ? COLUMNS : ROWS) * (stride - lines); i += FIT_GROUP) {
     const int to = i / (stride - lines) * stride + lines + i % (stride - lines);
     re[to] = 0;
     im[to] = 0;
   }
-  SYNC(FIT_GROUP);
-  if (!some_unusable) {
-    return;
-  }
-  for (int i = item; i < CHANNELS; i += FIT_GROUP) {
-    if (!usable[i]) {
-      const int row = i / COLUMNS;
-      const int column = i % COLUMNS;
-      const int radius = fill_radius(usable, row, column);
-      float2 sum = (float2)(0.0f, 0.0f);
-      float weights = 0.0f;
-      for (int y = max(row - radius, 0); y <= min(row + radius, ROWS - 1); ++y) {
-        for (int x = max(column - radius, 0); x <= min(column + radius, COLUMNS - 1); ++x) {
-          if (usable[y * COLUMNS + x]) {
-            const float dx = (float)(x - column) * PITCH_X;
-            const float dy = (float)(y - row) * PITCH_Y;
-            const float weight = 1.0f / (dx * dx + dy * dy);
-            const int from = place(y, x, along_x);
-            sum += weight * (float2)((float)re[from], (float)im[from]);
-            weights += weight;
-          }
+}
+
+// Replaces the microphones that are not usable.
+static void fill_samples(__local const uchar* usable, __local REAL* re, __local REAL* im, int along_x) {
+  for (int i = (int)get_local_id(0); i < CHANNELS; i += FIT_GROUP) {
+    if (usable[i]) {
+      continue;
+    }
+    const int row = i / COLUMNS;
+    const int column = i % COLUMNS;
+    const int radius = fill_radius(usable, row, column);
+    float2 sum = (float2)(0.0f, 0.0f);
+    float weights = 0.0f;
+    for (int y = max(row - radius, 0); y <= min(row + radius, ROWS - 1); ++y) {
+      for (int x = max(column - radius, 0); x <= min(column + radius, COLUMNS - 1); ++x) {
+        if (usable[y * COLUMNS + x]) {
+          const float dx = (float)(x - column) * PITCH_X;
+          const float dy = (float)(y - row) * PITCH_Y;
+          const float weight = 1.0f / (dx * dx + dy * dy);
+          const int from = place(y, x, along_x);
+          sum += weight * (float2)((float)re[from], (float)im[from]);
+          weights += weight;
         }
       }
-      const int to = place(row, column, along_x);
-      re[to] = weights > 0.0f ? sum.x / weights : 0.0f;
-      im[to] = weights > 0.0f ? sum.y / weights : 0.0f;
     }
+    const int to = place(row, column, along_x);
+    re[to] = weights > 0.0f ? sum.x / weights : 0.0f;
+    im[to] = weights > 0.0f ? sum.y / weights : 0.0f;
   }
-  SYNC(FIT_GROUP);
 }
 
 #if PREDICT
@@ -250,21 +242,21 @@ static REAL sum_of_lanes(REALV values) {
 }
 
 typedef struct {
-  __local REAL2* gram;     // [lag][position]
-  __local REAL2* products; // C, [i][j]
-  __local REAL2* a;        // [2][MAX_TAPS + 1], the predictor before and after a stage
-  __local REAL2* numerators;
+  __local REAL2* gram;        // [position][lag], SIZE lags
+  __local REAL2* products;    // C, [SIZE][SIZE]
+  __local REAL2* a;           // [2][SIZE], the predictor before and after a stage
+  __local REAL2* numerators;  // [SIZE]
   __local REAL* denominators;
-  __local REAL2* steps;  // extension, [step][tap]
+  __local REAL2* steps;  // extension, [step][MAX_TAPS]
 } Fit;
 
 static void fill_gram(Fit fit, __local const REAL* re, __local const REAL* im, int length, int stride, int order) {
-  for (int i = (int)get_local_id(0); i < length * (order + 1); i += FIT_GROUP) {
-    const int lag = i / length;
-    const int n = i % length;
-    if (n >= lag) {
-      REALV sum_re = 0;
-      REALV sum_im = 0;
+  for (int i = (int)get_local_id(0); i < length * SIZE; i += FIT_GROUP) {
+    const int lag = i % SIZE;
+    const int n = i / SIZE;
+    REALV sum_re = 0;
+    REALV sum_im = 0;
+    if (n >= lag && lag <= order) {
       for (int line = 0; line < stride / LANES * LANES; line += LANES) {
         const REALV x_re = LOAD_REALS(re + n * stride + line);
         const REALV x_im = LOAD_REALS(im + n * stride + line);
@@ -273,81 +265,94 @@ static void fill_gram(Fit fit, __local const REAL* re, __local const REAL* im, i
         sum_re += x_re * y_re + x_im * y_im;
         sum_im += x_im * y_re - x_re * y_im;
       }
-      fit.gram[i] = (REAL2)(sum_of_lanes(sum_re), sum_of_lanes(sum_im));
     }
+    fit.gram[i] = (REAL2)(sum_of_lanes(sum_re), sum_of_lanes(sum_im));
   }
   SYNC(FIT_GROUP);
 }
 
-// C_ij at the first stage that uses it, and a = 1.
+// C_ij at the first stage that uses it, m = max(j, 1) for i <= j, and the predictor 1. What lies past the order is 0.
 static void start_fit(Fit fit, int length, int order) {
-  const int size = order + 1;
-  for (int t = (int)get_local_id(0); t < size * size; t += FIT_GROUP) {
-    const int i = t / size;
-    const int j = t % size;
-    if (i <= j) {
-      REAL2 sum = (REAL2)(0, 0);
-      for (int n = max(j, 1) - i; n < length - i; ++n) {
-        sum += fit.gram[(j - i) * length + n];
+  const int item = (int)get_local_id(0);
+  for (int lag = item; lag < SIZE; lag += FIT_GROUP) {
+    REAL2 sums[4] = {(REAL2)(0, 0), (REAL2)(0, 0), (REAL2)(0, 0), (REAL2)(0, 0)};
+    for (int n = 0; n + 3 < length; n += 4) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        sums[i] += fit.gram[(n + i) * SIZE + lag];
       }
-      fit.products[i * size + j] = sum;
-      fit.products[j * size + i] = conjugate(sum);
+    }
+    for (int n = length / 4 * 4; n < length; ++n) {
+      sums[0] += fit.gram[n * SIZE + lag];
+    }
+    REAL2 sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    for (int i = 0; i + lag < SIZE; ++i) {
+      const int j = i + lag;
+      const REAL2 value = j == 0 ? sum - fit.gram[0] : sum;
+      fit.products[i * SIZE + j] = j <= order ? value : (REAL2)(0, 0);
+      fit.products[j * SIZE + i] = j <= order ? conjugate(value) : (REAL2)(0, 0);
+      sum -= i < length ? fit.gram[(length - 1 - i) * SIZE + lag] : (REAL2)(0, 0);
     }
   }
-  for (int i = (int)get_local_id(0); i < 2 * size; i += FIT_GROUP) {
-    fit.a[i / size * (MAX_TAPS + 1) + i % size] = (REAL2)(i % size == 0 ? 1 : 0, 0);
+  for (int i = item; i < 2 * SIZE; i += FIT_GROUP) {
+    fit.a[i] = (REAL2)(i % SIZE == 0 ? 1 : 0, 0);
   }
   SYNC(FIT_GROUP);
 }
 
-// The shares of one stage's sums that belong to rows 0..m of C with the reversed predictor, and 0..m-1 with the other.
-static void stage_shares(Fit fit, __local const REAL2* a, int m, int size) {
-  for (int t = (int)get_local_id(0); t <= 2 * m; t += FIT_GROUP) {
-    const int reversed = t <= m;
-    const int row = reversed ? t : t - m - 1;
-    REAL2 sum = (REAL2)(0, 0);
-    for (int j = 0; j < m; ++j) {
-      sum += times(reversed ? a[j] : conjugate(a[j]), fit.products[row * size + (reversed ? m - j : j)]);
+// What row t of C, for each t, adds to the sums of stage m. The predictor is 0 from m on, so all loops have one length.
+static void stage_shares(Fit fit, __local const REAL2* a, int m) {
+  for (int t = (int)get_local_id(0); t < SIZE; t += FIT_GROUP) {
+    REAL2 plain = (REAL2)(0, 0);
+    REAL2 reversed = (REAL2)(0, 0);
+#pragma unroll
+    for (int j = 0; j < MAX_TAPS; ++j) {
+      plain += times(conjugate(a[j]), fit.products[t * SIZE + j]);
+      reversed += times(a[j], fit.products[t * SIZE + max(m - j, 0)]);
     }
-    if (reversed) {
-      fit.numerators[t] = times(a[t], sum);  // a[m] is 0
-      fit.denominators[t] = t > 0 ? a[m - t].x * sum.x + a[m - t].y * sum.y : 0;
-    } else {
-      fit.denominators[t] = a[row].x * sum.x - a[row].y * sum.y;
+    const REAL2 mirrored = t > 0 && t <= m ? a[m - t] : (REAL2)(0, 0);
+    fit.numerators[t] = times(a[t], reversed);
+    fit.denominators[t] = (a[t].x * plain.x - a[t].y * plain.y) + (mirrored.x * reversed.x + mirrored.y * reversed.y);
+  }
+}
+
+// From C of stage m to that of the next: samples m - i and m - j leave.
+static void advance_products(Fit fit, int m) {
+  for (int t = (int)((get_local_id(0) + FIT_GROUP - FIT_OFFSET) % FIT_GROUP); t < SIZE * SIZE; t += FIT_GROUP) {
+    const int i = t / SIZE;
+    const int j = t % SIZE;
+    if (max(i, j) <= m) {
+      const REAL2 gone = fit.gram[(m - min(i, j)) * SIZE + max(i, j) - min(i, j)];
+      fit.products[t] -= i <= j ? gone : conjugate(gone);
     }
   }
 }
 
-// Burg's predictor into the returned array; `energy` is 0 for silence.
-static __local REAL2* run_fit(Fit fit, int length, int order, REAL* energy) {
+// Burg's predictor; `energy` is that of stage 1 for item 0, 0 for silence.
+static __local REAL2* run_fit(Fit fit, int order, REAL* energy) {
   const int item = (int)get_local_id(0);
-  const int size = order + 1;
   __local REAL2* a = fit.a;
-  __local REAL2* next = fit.a + MAX_TAPS + 1;
+  __local REAL2* next = fit.a + SIZE;
   for (int m = 1; m <= order; ++m) {
-    stage_shares(fit, a, m, size);
+    stage_shares(fit, a, m);
     SYNC(FIT_GROUP);
-    REAL2 numerator = (REAL2)(0, 0);
-    REAL denominator = 0;
-    for (int t = 0; t < m; ++t) {
-      numerator += fit.numerators[t];
+    if (item < SIZE) {
+      REAL2 numerator = (REAL2)(0, 0);
+      REAL denominator = 0;
+#pragma unroll
+      for (int t = 0; t < SIZE; ++t) {
+        numerator += fit.numerators[t];
+        denominator += fit.denominators[t];
+      }
+      *energy = m == 1 ? denominator : *energy;
+      const REAL whole = denominator + FLOOR * *energy;
+      const REAL scale = whole > 0 ? -2 / whole : 0;
+      const REAL2 k = scale * numerator;
+      for (int i = item; i < SIZE; i += FIT_GROUP) {
+        next[i] = i > 0 && i <= m ? a[i] + times(k, conjugate(a[m - i])) : a[i];
+      }
     }
-    for (int t = 0; t <= 2 * m; ++t) {
-      denominator += fit.denominators[t];
-    }
-    *energy = m == 1 ? denominator : *energy;
-    const REAL whole = denominator + FLOOR * *energy;
-    const REAL scale = whole > 0 ? -2 / whole : 0;
-    const REAL2 k = scale * numerator;
-    for (int i = item; i <= m; i += FIT_GROUP) {
-      next[i] = i > 0 ? a[i] + times(k, conjugate(a[m - i])) : a[0];
-    }
-    for (int t = item; t < (m + 1) * (m + 1); t += FIT_GROUP) {
-      const int i = t / (m + 1);
-      const int j = t % (m + 1);
-      const REAL2 gone = fit.gram[abs(j - i) * length + m - min(i, j)];
-      fit.products[i * size + j] -= i <= j ? gone : conjugate(gone);
-    }
+    advance_products(fit, m);
     SYNC(FIT_GROUP);
     __local REAL2* swapped = a;
     a = next;
@@ -357,28 +362,33 @@ static __local REAL2* run_fit(Fit fit, int length, int order, REAL* energy) {
 }
 
 // The predictor's extension over `count` steps.
-static void predict_steps(Fit fit, __local const REAL2* a, int order, int count) {
+static void predict_steps(Fit fit, __local const REAL2* a, int count) {
   const int item = (int)get_local_id(0);
   __local REAL2* steps = fit.steps;
-  for (int j = item; j < order; j += FIT_GROUP) {
-    for (int s = 1; s <= min(order, count); ++s) {
-      REAL2 sum = s + j <= order ? -a[s + j] : (REAL2)(0, 0);
-      for (int i = 1; i < s; ++i) {
-        sum -= times(a[i], steps[(s - i - 1) * order + j]);
+  for (int j = item; j < MAX_TAPS; j += FIT_GROUP) {
+    REAL2 made[MAX_TAPS];
+#pragma unroll
+    for (int s = 0; s < MAX_TAPS; ++s) {
+      REAL2 sum = s + 1 + j < SIZE ? -a[s + 1 + j] : (REAL2)(0, 0);
+#pragma unroll
+      for (int i = 1; i <= s; ++i) {
+        sum -= times(a[i], made[s - i]);
       }
-      steps[(s - 1) * order + j] = sum;
+      made[s] = sum;
+      steps[s * MAX_TAPS + j] = sum;
     }
   }
   SYNC(FIT_GROUP);
-  for (int known = order; known < count; known *= 2) {
-    for (int i = item; i < min(known, count - known) * order; i += FIT_GROUP) {
-      const int s = i / order;
-      const int j = i % order;
+  for (int known = MAX_TAPS; known < count; known *= 2) {
+    for (int i = item; i < min(known, count - known) * MAX_TAPS; i += FIT_GROUP) {
+      const int s = i / MAX_TAPS;
+      const int j = i % MAX_TAPS;
       REAL2 sum = (REAL2)(0, 0);
-      for (int t = 0; t < order; ++t) {
-        sum += times(steps[s * order + t], steps[(known - 1 - t) * order + j]);
+#pragma unroll
+      for (int t = 0; t < MAX_TAPS; ++t) {
+        sum += times(steps[s * MAX_TAPS + t], steps[(known - 1 - t) * MAX_TAPS + j]);
       }
-      steps[known * order + i] = sum;
+      steps[known * MAX_TAPS + i] = sum;
     }
     SYNC(FIT_GROUP);
   }
@@ -391,28 +401,30 @@ static void make_extension(Fit fit, __local const REAL* re, __local const REAL* 
   const int item = (int)get_local_id(0);
   const int length = along_x ? COLUMNS : ROWS;
   const int order = along_x ? TAPS : OTHER_TAPS;
-  const int count = (along_x ? STEPS : OTHER_STEPS) * order;
+  const int count = along_x ? STEPS : OTHER_STEPS;
   fill_gram(fit, re, im, length, along_x ? LINE_STRIDE(ROWS) : LINE_STRIDE(COLUMNS), order);
   start_fit(fit, length, order);
   REAL energy = 0;
-  __local const REAL2* a = run_fit(fit, length, order, &energy);
+  __local const REAL2* a = run_fit(fit, order, &energy);
   if (item == 0) {
     *fell_back = !(energy > 0 && isfinite(energy));
   }
-  predict_steps(fit, a, order, along_x ? STEPS : OTHER_STEPS);
-  for (int i = item; i < count; i += FIT_GROUP) {
+  predict_steps(fit, a, count);
+  for (int i = item; i < count * MAX_TAPS; i += FIT_GROUP) {
     const REAL2 value = fit.steps[i];
     if (!(value.x * value.x + value.y * value.y <= (REAL)RUNAWAY * (REAL)RUNAWAY)) {
       *fell_back = 1;
     }
   }
   SYNC(FIT_GROUP);
-  for (int i = item; i < count; i += FIT_GROUP) {
+  for (int i = item; i < count * MAX_TAPS; i += FIT_GROUP) {
     const float2 value = *fell_back ? (float2)(0.0f, 0.0f) : (float2)((float)fit.steps[i].x, (float)fit.steps[i].y);
-    if (along_x) {
-      local_table[i] = value;
-    } else {
-      global_table[i] = value;
+    if (i % MAX_TAPS < order) {
+      if (along_x) {
+        local_table[i / MAX_TAPS * TAPS + i % MAX_TAPS] = value;
+      } else {
+        global_table[i / MAX_TAPS * OTHER_TAPS + i % MAX_TAPS] = value;
+      }
     }
   }
   if (item == 0 && *fell_back) {
@@ -434,39 +446,63 @@ __kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void aperture(
   __local FLOATV im[PADDED * LINE_TILE];
   __local float2 taps[STEPS * TAPS + 1];
   __local uchar usable[CHANNELS];
-  __local int found[2];
+  __local int some_bad;
+  __local int some_unusable;
   const int item = (int)get_local_id(0);
   const int along_x = get_group_id(0) == 0;
   const int image = (int)get_group_id(1);
   const int frame = image / frequencies;
   const int frequency = image % frequencies;
 
-  const int some_unusable =
-      find_usable(spectra + frame * frequencies * CHANNELS, masked, usable_microphones + frame * CHANNELS,
-                  status + 4 * frame, usable, found, frequencies, along_x && frequency == 0);
-  load_samples(spectra + image * CHANNELS, gains + HAS_GAINS * frequency * CHANNELS, usable, some_unusable, sample_re,
-               sample_im, along_x);
+  __global const float2* frame_spectra = spectra + frame * frequencies * CHANNELS;
+  const int report = along_x && frequency == 0;
+  if (item == 0) {
+    some_bad = 0;
+    some_unusable = 0;
+  }
+  SYNC(FIT_GROUP);
+  load_samples(spectra + image * CHANNELS, gains + HAS_GAINS * frequency * CHANNELS, sample_re, sample_im, along_x);
+#if CHECK_HERE
+  if (finds_bad(frame_spectra, frequencies)) {
+    some_bad = 1;
+  }
+#endif
+  for (int i = item; i < CHANNELS; i += FIT_GROUP) {
+    usable[i] = CHECK_HERE ? !masked[i] : usable_microphones[frame * CHANNELS + i];
+    if (!usable[i]) {
+      some_unusable = 1;
+    }
+  }
+  SYNC(FIT_GROUP);
+  if (CHECK_HERE && report && item == 0 && some_unusable) {
+    atomic_or(&status[4 * frame], (uint)FLAG_MASKED);
+  }
+  if (some_bad) {
+    mark_finite(frame_spectra, usable, status + 4 * frame, frequencies, report);
+    SYNC(FIT_GROUP);
+  }
+  if (some_bad || some_unusable) {
+    fill_samples(usable, sample_re, sample_im, along_x);
+    SYNC(FIT_GROUP);
+  }
 #if PREDICT
-  __local REAL2 gram[MAX_LENGTH * (MAX_TAPS + 1)];
-  __local REAL2 products[(MAX_TAPS + 1) * (MAX_TAPS + 1)];
-  __local REAL2 predictors[2 * (MAX_TAPS + 1)];
-  __local REAL2 numerators[MAX_TAPS + 1];
-  __local REAL denominators[2 * MAX_TAPS + 1];
-  __local REAL2 steps[MAX_TABLE + 1];
+  __local REAL2 gram[MAX_LENGTH * SIZE];
+  __local REAL2 products[SIZE * SIZE];
+  __local REAL2 predictors[2 * SIZE];
+  __local REAL2 numerators[SIZE];
+  __local REAL denominators[SIZE];
+  __local REAL2 steps[(MAX_STEPS > MAX_TAPS ? MAX_STEPS : MAX_TAPS) * MAX_TAPS];
   __local int fell_back;
   Fit fit = {gram, products, predictors, numerators, denominators, steps};
   make_extension(fit, sample_re, sample_im, &fell_back, taps, extension + image * OTHER_STEPS * OTHER_TAPS,
                  status + 4 * frame, along_x);
-  if (!along_x) {
-    return;
-  }
 #else
   for (int i = item; i < STEPS * TAPS; i += FIT_GROUP) {
     taps[i] = fixed[i];
   }
 #endif
 
-  for (int first = 0; first < VECTORS_OF(LINES); first += LINE_TILE) {
+  for (int first = along_x ? 0 : VECTORS_OF(LINES); first < VECTORS_OF(LINES); first += LINE_TILE) {
     for (int i = item; i < LENGTH * LINE_TILE; i += FIT_GROUP) {
       const int vector = min(first + i % LINE_TILE, VECTORS_OF(LINES) - 1);
       const int from = i / LINE_TILE * LINE_STRIDE(LINES) + vector * LANES;

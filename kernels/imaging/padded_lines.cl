@@ -27,31 +27,41 @@
     }                                \
   } while (0)
 
-// From the aperture, at positions BEFORE..BEFORE + LENGTH - 1, to the samples on both sides of it.
+// From the aperture, at positions BEFORE..BEFORE + LENGTH - 1, to the samples on both sides of it. An item keeps the
+// outermost TAPS samples of one side and makes some of its steps of them.
 static inline void extend_wings(__local FLOATV* re, __local FLOATV* im, __local const float2* extension,
                                 __global const float* window, const int item, const int group, const int tile) {
-  for (int i = item; i < WINGS * tile; i += group) {
+  const int parts = max(group / (2 * tile), 1);
+  for (int i = item; i < 2 * tile * parts; i += group) {
     const int vector = i % tile;
-    const int wing = i / tile;
-    const int behind = wing >= BEFORE;
-    const int position = behind ? wing + LENGTH : wing;
-    const int step = behind ? wing - BEFORE : BEFORE - 1 - wing;
+    const int behind = i / tile % 2;
     const int edge = behind ? BEFORE + LENGTH - 1 : BEFORE;
     const int inwards = behind ? -1 : 1;
     const float side = behind ? 1.0f : -1.0f;
-    FLOATV sum_re = 0.0f;
-    FLOATV sum_im = 0.0f;
+    FLOATV sample_re[TAPS];
+    FLOATV sample_im[TAPS];
 #pragma unroll
     for (int tap = 0; tap < TAPS; ++tap) {
-      const float2 factor = extension[step * TAPS + tap];
-      const float factor_im = side * factor.y;
-      const FLOATV sample_re = re[(edge + inwards * tap) * tile + vector];
-      const FLOATV sample_im = im[(edge + inwards * tap) * tile + vector];
-      sum_re += factor.x * sample_re - factor_im * sample_im;
-      sum_im += factor.x * sample_im + factor_im * sample_re;
+      sample_re[tap] = re[(edge + inwards * tap) * tile + vector];
+      sample_im[tap] = side * im[(edge + inwards * tap) * tile + vector];
     }
-    re[position * tile + vector] = window[position] * sum_re;
-    im[position * tile + vector] = window[position] * sum_im;
+    for (int first = 0; first < STEPS; first += parts) {
+      const int step = first + i / (2 * tile);
+      if (step >= (behind ? AFTER : BEFORE)) {
+        break;
+      }
+      FLOATV sum_re = 0.0f;
+      FLOATV sum_im = 0.0f;
+#pragma unroll
+      for (int tap = 0; tap < TAPS; ++tap) {
+        const float2 factor = extension[step * TAPS + tap];
+        sum_re += factor.x * sample_re[tap] - factor.y * sample_im[tap];
+        sum_im += factor.x * sample_im[tap] + factor.y * sample_re[tap];
+      }
+      const int position = edge - inwards * (step + 1);
+      re[position * tile + vector] = window[position] * sum_re;
+      im[position * tile + vector] = side * window[position] * sum_im;
+    }
   }
 }
 

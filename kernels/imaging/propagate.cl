@@ -15,6 +15,7 @@
 //   transfer     float2 [plane][frequency][padded row][TRANSFER_STRIDE]; columns past the spectrum's are 0
 //   spectrum     float2 [frame][frequency][padded row][padded column], the forward transform
 //   filtered     float2 [frame][plane][frequency][UPSAMPLE * PADDED_ROWS][UPSAMPLE * PADDED_COLUMNS]
+//   taken, status  uint [frame][4], as in status.cl
 //   images       float2 [frame][plane][frequency][UPSAMPLE * ROWS][UPSAMPLE * COLUMNS], Pa or m/s
 //
 // Launch: (round_up(columns of the output, 32), round_up(rows of the output, 4), images), groups of 32 x 4.
@@ -157,10 +158,13 @@ __kernel void apply_transfer(__global const float2* spectrum, __global const flo
   filtered[(image * FINE_ROWS + row) * FINE_COLUMNS + column] = value;
 }
 
-__kernel void crop(__global const float2* field, __global float2* images) {
+__kernel void crop(__global const float2* field, __global float2* images, __global uint* taken, __global uint* status) {
   const int column = (int)get_global_id(0);
   const int row = (int)get_global_id(1);
   const int image = (int)get_global_id(2);
+  if (image % (PLANES * FREQUENCIES) == 0 && column == 0 && row == 0) {
+    take_status(status, taken, image / (PLANES * FREQUENCIES), 0, 1);
+  }
   if (column >= IMAGE_COLUMNS || row >= IMAGE_ROWS) {
     return;
   }

@@ -1,9 +1,10 @@
-// The last transform: along x, for the columns of the aperture. Include after padded_lines.cl with that file's macros set
+// The last transform: along x, for the columns of the aperture. Include after padded_lines.cl and status.cl with that file's macros set
 // for x.
 //
 //   slices  float2 [image][STRIDE columns kx][ROW_STRIDE], rows fastest, scaled
 //   roots   of padded_lines.cl
 //   images  float2 [image][row][column], Pa or m/s
+//   taken, status  uint [frame][4], as in status.cl; images_per_frame images make a frame
 //
 // Launch: (ROW_GROUP * vectors of rows / ROW_TILE, images), ROW_GROUP items a group, each group with ROW_TILE vectors of
 // LANES rows.
@@ -24,14 +25,17 @@
 #define ROW_GROUP 64
 #endif
 
-__kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(__global const float2* restrict slices,
-                                                                          __global const float2* restrict roots,
-                                                                          __global float2* restrict images) {
+__kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(
+    __global const float2* restrict slices, __global const float2* restrict roots, __global float2* restrict images,
+    __global uint* restrict taken, const int images_per_frame, __global uint* restrict status) {
   __local FLOATV re[PADDED * ROW_TILE];
   __local FLOATV im[PADDED * ROW_TILE];
   const int item = (int)get_local_id(0);
   const int first_row = (int)get_group_id(0) * ROW_TILE * LANES;
   const int image = (int)get_group_id(1);
+  if (image % images_per_frame == 0 && first_row == 0) {
+    take_status(status, taken, image / images_per_frame, item, ROW_GROUP);
+  }
   __global const float2* slice = slices + image * STRIDE * ROW_STRIDE + first_row;
   for (int i = item; i < OUTER * ROW_TILE; i += ROW_GROUP) {
     const int vector = i % ROW_TILE;

@@ -89,14 +89,15 @@ class ImagerBench {
     try {
       const auto start = std::chrono::steady_clock::now();
       const std::unique_ptr<PnahPath> imager = make();
-      imager->enqueue(spectra_, status_);
+      imager->enqueue(spectra_, status_, to_size(plan_.batch));
       const std::vector<ComplexF> images = device_.download(imager->images(), "bench/images");
       run.plan_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       run.description = imager->description();
       expected_ = expected_.empty() ? images : std::move(expected_);
       run.difference = relative_difference(images, expected_);
-      run.timing = time_frames(device_, timing_,
-                               {.prepare = [] {}, .phases = {{kFrame, [&] { imager->enqueue(spectra_, status_); }}}});
+      run.timing = time_frames(
+          device_, timing_,
+          {.prepare = [] {}, .phases = {{kFrame, [&] { imager->enqueue(spectra_, status_, to_size(plan_.batch)); }}}});
       run.measured = true;
     } catch (const ConfigError& error) {
       run.description = error.what();

@@ -224,6 +224,17 @@ Program Device::build(std::string_view stage, const std::vector<std::string>& fi
   return buffer;
 }
 
+::cl::Buffer Device::part_of_bytes(const ::cl::Buffer& whole, std::size_t offset, std::size_t bytes,
+                                   std::string_view stage) {
+  const cl_buffer_region region{offset, bytes};
+  cl_int code = CL_SUCCESS;
+  cl_mem part = clCreateSubBuffer(whole(), CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region, &code);
+  if (code != CL_SUCCESS) {
+    throw_device_error(stage, fmt::format("clCreateSubBuffer of {} bytes at {}", bytes, offset), code);
+  }
+  return ::cl::Buffer(part);
+}
+
 std::shared_ptr<void> Device::map_host_bytes(std::size_t bytes, std::string_view stage) const {
   cl_int code = CL_SUCCESS;
   ::cl::Buffer buffer(context_, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, nullptr, &code);

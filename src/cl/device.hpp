@@ -166,6 +166,12 @@ class Device {
   [[nodiscard]] Buffer<T> allocate(std::size_t count, std::string_view stage) const {
     return Buffer<T>(allocate_bytes(std::max<std::size_t>(count, 1) * sizeof(T), stage), count);
   }
+  /// `count` values of `whole` from value `first` on, which must lie at a multiple of 4 KiB, as values of another type.
+  template <class T, class Whole>
+  [[nodiscard]] Buffer<T> part_of(const Buffer<Whole>& whole, std::size_t first, std::size_t count,
+                                  std::string_view stage) const {
+    return Buffer<T>(part_of_bytes(whole.raw(), first * sizeof(Whole), count * sizeof(T), stage), count);
+  }
   /// The values are not initialised.
   template <class T>
   [[nodiscard]] HostBuffer<T> allocate_host(std::size_t count, std::string_view stage) const {
@@ -196,6 +202,16 @@ class Device {
   void enqueue_read(const Buffer<T>& buffer, std::span<T> values, std::string_view stage) const {
     read(buffer.raw(), 0, values.size_bytes(), values.data(), CL_FALSE, stage);
   }
+  /// Enqueues a copy of the whole of `from`, to element `first` of `to` on.
+  template <class T>
+  void enqueue_copy(const Buffer<T>& from, const Buffer<T>& to, std::size_t first, std::string_view stage) const {
+    const std::size_t bytes = from.size() * sizeof(T);
+    const cl_int code = queue_.enqueueCopyBuffer(from.raw(), to.raw(), 0, first * sizeof(T), bytes, nullptr,
+                                                 event_of(recorder_.get(), stage, "copy", bytes));
+    if (code != CL_SUCCESS) {
+      throw_device_error(stage, "clEnqueueCopyBuffer", code);
+    }
+  }
   /// Enqueues the filling of the whole buffer.
   template <class T>
   void enqueue_fill(const Buffer<T>& buffer, const T& value, std::string_view stage) const {
@@ -221,6 +237,8 @@ class Device {
 
  private:
   [[nodiscard]] ::cl::Buffer allocate_bytes(std::size_t bytes, std::string_view stage) const;
+  [[nodiscard]] static ::cl::Buffer part_of_bytes(const ::cl::Buffer& whole, std::size_t offset, std::size_t bytes,
+                                                  std::string_view stage);
   [[nodiscard]] std::shared_ptr<void> map_host_bytes(std::size_t bytes, std::string_view stage) const;
   void write(const ::cl::Buffer& buffer, std::size_t offset, std::size_t bytes, const void* from, cl_bool blocking,
              std::string_view stage) const;

@@ -22,6 +22,7 @@ constexpr int kMostUpsample = 8;
 constexpr int kHighestOrder = kMaxSide - 2;
 constexpr int kHighestMoment = 2;
 constexpr int kMostDevices = 1024;
+constexpr int kMostBatch = 1024;
 
 constexpr NumberRule kLength{0.0, std::numeric_limits<double>::max(), true, "a length > 0 m"};
 constexpr NumberRule kLevel{-200.0, 100.0, false, "a level from -200 to 100 dBFS"};
@@ -81,13 +82,6 @@ void SettingsReader::take_choice(YamlMap& map, const std::string& key, const std
   std::transform(kinds.begin(), kinds.end(), std::back_inserter(names), [](Kind kind) { return name_of(kind); });
   const std::optional<std::size_t> index = map.choice(key, names);
   take(map, key, index ? std::optional<Kind>(kinds[*index]) : std::nullopt, target);
-}
-
-void SettingsReader::refuse_planned(YamlMap& map, const std::string& key) {
-  map.is_null(key);  // now the map knows it
-  if (map.has(key)) {
-    problems_->add(fmt::format("{}: {}: not part of this version; remove it", map.place(key), map.dotted(key)));
-  }
 }
 
 std::string SettingsReader::place(const std::string& key) const {
@@ -272,7 +266,7 @@ void SettingsReader::read_device(YamlMap map) {
   const std::vector<std::string_view> libraries = {"auto", "clfft", "fused"};
   const std::optional<std::size_t> fft = map.choice("fft", libraries);
   take(map, "fft", fft ? std::optional<std::string>(libraries[*fft]) : std::nullopt, device.fft);
-  refuse_planned(map, "batch");
+  take(map, "batch", map.integer("batch", 1, kMostBatch), device.batch);
   map.finish();
 }
 

@@ -46,8 +46,6 @@ class SettingsReader {
   void take(const YamlMap& map, const std::string& key, const std::optional<Value>& value, Target& target);
   template <typename Kind>
   void take_choice(YamlMap& map, const std::string& key, const std::vector<Kind>& kinds, Kind& target);
-  /// A key that a later version will know.
-  void refuse_planned(YamlMap& map, const std::string& key);
 
   YamlProblems* problems_;
   Settings settings_;

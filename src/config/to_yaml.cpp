@@ -115,8 +115,9 @@ std::string device_section(const DeviceSettings& device) {
       "device:\n"
       "  platform: {}\n"
       "  index: {}\n"
-      "  fft: {}\n",
-      quoted(device.platform), device.index, device.fft);
+      "  fft: {}\n"
+      "  batch: {}\n",
+      quoted(device.platform), device.index, device.fft, device.batch);
 }
 
 }  // namespace

@@ -71,6 +71,17 @@ void check_cutoffs(const Settings& settings, Contradictions& found) {
   }
 }
 
+void check_batch(const Settings& settings, Contradictions& found) {
+  const std::int64_t span = std::int64_t{settings.device.batch - 1} * settings.front_end.hop_samples;
+  if (span > settings.front_end.window_samples) {
+    found.push_back(
+        {"device.batch", "",
+         fmt::format("expected at most {}, whose frames span one window ({} samples at a hop of {}), found {}",
+                     settings.front_end.window_samples / settings.front_end.hop_samples + 1,
+                     settings.front_end.window_samples, settings.front_end.hop_samples, settings.device.batch)});
+  }
+}
+
 void check_frequencies(const FrontEndSettings& front_end, double sample_rate_hz, Contradictions& found) {
   const double half_bin_hz = sample_rate_hz / front_end.window_samples / 2.0;
   const double nyquist_hz = sample_rate_hz / 2.0;
@@ -114,6 +125,9 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
   }
   if (settled({"front_end.frequencies_hz", "holography.filter.cutoff_rad_per_m"})) {
     check_cutoffs(settings, found);
+  }
+  if (settled({"front_end.window_samples", "front_end.hop_samples", "device.batch"})) {
+    check_batch(settings, found);
   }
   return found;
 }

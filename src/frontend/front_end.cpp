@@ -12,6 +12,7 @@
 #include "frontend/spectral_bins.hpp"
 #include "frontend/walsh_fourier.hpp"
 #include "nearfield/fft_length.hpp"
+#include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {
@@ -92,6 +93,22 @@ void FrontEnd::enqueue_samples(std::uint64_t /*first_sample*/, std::span<const f
   throw Error(ExitCode::kInternal, "front_end: fed with samples, expected bits as planned");
 }
 
+void FrontEnd::enqueue_batch(std::uint64_t first_sample_index, std::size_t windows,
+                             const ocl::Buffer<std::complex<float>>& spectra,
+                             const ocl::Buffer<std::uint32_t>& status) {
+  if (windows == 1) {
+    enqueue_spectra(first_sample_index, spectra, status);
+    return;
+  }
+  const OneByOne& one = one_by_one_.value();
+  for (std::size_t i = 0; i < windows; ++i) {
+    one.device.enqueue_fill(one.status, std::uint32_t{0}, "front_end/batch");
+    enqueue_spectra(first_sample_index + i * one.hop_samples, one.spectra, one.status);
+    one.device.enqueue_copy(one.spectra, spectra, i * one.spectra.size(), "front_end/batch");
+    one.device.enqueue_copy(one.status, status, i * one.status.size(), "front_end/batch");
+  }
+}
+
 std::span<const FrontEndEntry> front_end_table() { return kTable; }
 
 std::unique_ptr<FrontEnd> make_front_end(const ocl::Device& device, const FrontEndPlan& plan) {
@@ -100,6 +117,14 @@ std::unique_ptr<FrontEnd> make_front_end(const ocl::Device& device, const FrontE
     if (entry.kind == plan.settings.kind) {
       std::unique_ptr<FrontEnd> front_end = entry.make(device, plan);
       front_end->kind_ = entry.kind;
+      if (plan.batch > 1) {
+        const std::size_t values =
+            static_cast<std::size_t>(plan.geometry.channels()) * plan.settings.frequencies_hz.size();
+        front_end->one_by_one_ = {.device = device,
+                                  .spectra = device.allocate<std::complex<float>>(values, "front_end/batch"),
+                                  .status = device.allocate<std::uint32_t>(kStatusWords, "front_end/batch"),
+                                  .hop_samples = static_cast<std::uint64_t>(plan.settings.hop_samples)};
+      }
       return front_end;
     }
   }

@@ -2,6 +2,7 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ struct FrontEndPlan {
   bool input_is_bits = true;                          ///< false: samples in pascal
   FrontEndSettings settings;
   std::vector<int> dead_channels;  ///< row * columns + column; their clipping does not count
+  int batch = 1;                   ///< windows that enqueue_batch() does at most
 };
 
 /// Throws one ConfigError that names every setting that no front end can work with.
@@ -58,6 +60,12 @@ class FrontEnd {
   virtual void enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buffer<std::complex<float>>& spectra,
                                const ocl::Buffer<std::uint32_t>& status) = 0;
 
+  /// Spectra [window][frequency][channel] of as many windows as the plan's batch or fewer, each a hop after the one
+  /// before; status [window][kStatusWords]. Otherwise as enqueue_spectra(). Where a front end has no way to do them
+  /// together it does them one by one.
+  virtual void enqueue_batch(std::uint64_t first_sample_index, std::size_t windows,
+                             const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status);
+
   /// The frequencies that the spectra are of, where the settings' ones do not fit the front end exactly.
   [[nodiscard]] virtual const std::vector<double>& actual_frequencies_hz() const = 0;
 
@@ -66,7 +74,15 @@ class FrontEnd {
 
  private:
   friend std::unique_ptr<FrontEnd> make_front_end(const ocl::Device& device, const FrontEndPlan& plan);
+  /// One window's outputs, for batches that are done one by one.
+  struct OneByOne {
+    ocl::Device device;
+    ocl::Buffer<std::complex<float>> spectra;
+    ocl::Buffer<std::uint32_t> status;
+    std::uint64_t hop_samples = 0;
+  };
   FrontEndKind kind_ = FrontEndKind::kDecimatedFft;
+  std::optional<OneByOne> one_by_one_;
 };
 
 /// One kind of front end.

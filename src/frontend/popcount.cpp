@@ -200,7 +200,8 @@ Popcount::FftPath::FftPath(const ocl::Device& device, const FrontEndPlan& plan, 
 }
 
 Popcount::Popcount(const ocl::Device& device, const FrontEndPlan& plan)
-    : channels_(count_of(plan.geometry.channels())),
+    : order_(plan.settings.popcount.order),
+      channels_(count_of(plan.geometry.channels())),
       window_words_(count_of(plan.settings.window_samples)),
       actual_frequencies_hz_(frequencies_of(plan)),
       bits_(device, plan.layout, plan.geometry, 2 * window_words_, window_words_),
@@ -211,6 +212,11 @@ Popcount::Popcount(const ocl::Device& device, const FrontEndPlan& plan)
   } else {
     dot_ = std::make_unique<DotPath>(device, plan, program, bits_, is_alive_);
   }
+}
+
+std::string Popcount::description() const {
+  return fmt::format("popcount (order {}, whole windows, transform {})", order_,
+                     name_of(fft_ != nullptr ? WordTransform::kFft : WordTransform::kDot));
 }
 
 void Popcount::enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire) {

@@ -27,6 +27,7 @@ class Popcount final : public FrontEnd {
   void enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buffer<std::complex<float>>& spectra,
                        const ocl::Buffer<std::uint32_t>& status) override;
   [[nodiscard]] const std::vector<double>& actual_frequencies_hz() const override { return actual_frequencies_hz_; }
+  [[nodiscard]] std::string description() const override;
 
  private:
   /// Sums of the moments with one coefficient for each word.
@@ -58,6 +59,7 @@ class Popcount final : public FrontEnd {
   void enqueue_fft(std::uint32_t first_slot, const ocl::Buffer<std::complex<float>>& spectra,
                    const ocl::Buffer<std::uint32_t>& status);
 
+  int order_;
   std::size_t channels_;
   std::size_t window_words_;
   std::vector<double> actual_frequencies_hz_;

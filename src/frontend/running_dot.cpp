@@ -113,7 +113,7 @@ void RunningDot::enqueue_spectra(std::uint64_t first_sample_index, const ocl::Bu
   if (end_block > sums_.span().end()) {
     enqueue_blocks(sums_.span().end(), end_block - sums_.span().end());
   }
-  sums_.enqueue(first_block, first_sample_index, spectra, status);
+  sums_.enqueue(first_block, first_sample_index, 1, spectra, status);
 }
 
 void RunningDot::enqueue_blocks(std::uint64_t first_block, std::uint64_t blocks) {

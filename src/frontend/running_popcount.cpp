@@ -53,6 +53,7 @@ RunningPlan RunningPopcount::running_plan(const FrontEndPlan& plan) {
   running.removes_dc = settings.remove_dc;
   running.window_words = static_cast<std::size_t>(settings.window_samples);
   running.hop_words = static_cast<std::size_t>(settings.hop_samples);
+  running.batch = static_cast<std::size_t>(plan.batch);
   running.channels = static_cast<std::size_t>(plan.geometry.channels());
   running.largest_per_word = kBitsPerWord;
   running.channel_of_lane = channel_of_wire_bit(plan.layout, plan.geometry);
@@ -75,10 +76,11 @@ RunningPlan RunningPopcount::running_plan(const FrontEndPlan& plan) {
 
 RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& plan)
     : device_(device),
+      order_(plan.settings.popcount.order),
       frequencies_hz_(plan.settings.frequencies_hz),
       wire_words_(static_cast<std::size_t>(words_per_bit_time(plan.layout, plan.geometry))),
       block_words_(running_plan(plan).block_words()),
-      wire_blocks_(static_cast<std::size_t>(plan.settings.window_samples) / block_words_ + 1),
+      wire_blocks_(running_plan(plan).ring_blocks() - running_plan(plan).window_words / block_words_ + 1),
       rows_(device.info().is_gpu ? kRowsOfGpu : kRowsOfCpu),
       frequency_tiles_(quotient_up(frequencies_hz_.size(), kMostTileFrequencies)),
       sums_(device, running_plan(plan), std::string(kStage)) {
@@ -164,8 +166,9 @@ void RunningPopcount::enqueue_blocks() {
   sums_.append(first, blocks);
 }
 
-void RunningPopcount::enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buffer<std::complex<float>>& spectra,
-                                      const ocl::Buffer<std::uint32_t>& status) {
+void RunningPopcount::enqueue_batch(std::uint64_t first_sample_index, std::size_t windows,
+                                    const ocl::Buffer<std::complex<float>>& spectra,
+                                    const ocl::Buffer<std::uint32_t>& status) {
   const std::uint64_t ahead = first_sample_index - origin_word_;
   if (!has_started_ || first_sample_index < origin_word_ || ahead % block_words_ != 0) {
     throw Error(ExitCode::kInternal,
@@ -173,8 +176,8 @@ void RunningPopcount::enqueue_spectra(std::uint64_t first_sample_index, const oc
                             block_words_, origin_word_, first_sample_index));
   }
   const std::uint64_t first_block = ahead / block_words_;
-  const WindowMove move = sums_.move_to(first_block, waiting_blocks());
-  if (!move.anew && move.moves == 1 && waiting_blocks() == 1) {
+  const WindowMove move = sums_.move_to(first_block, windows, waiting_blocks());
+  if (windows == 1 && !move.anew && move.moves == 1 && waiting_blocks() == 1) {
     enqueue_advance(move, first_sample_index, spectra, status);
     sums_.append(move.newest_block, 1);
     sums_.moved_to(first_block);
@@ -183,13 +186,13 @@ void RunningPopcount::enqueue_spectra(std::uint64_t first_sample_index, const oc
   if (waiting_blocks() > 0) {
     enqueue_blocks();
   }
-  sums_.enqueue(first_block, first_sample_index, spectra, status);
+  sums_.enqueue(first_block, first_sample_index, windows, spectra, status);
 }
 
 void RunningPopcount::enqueue_advance(const WindowMove& move, std::uint64_t first_word,
                                       const ocl::Buffer<std::complex<float>>& spectra,
                                       const ocl::Buffer<std::uint32_t>& status) {
-  sums_.bind_move(advance_, kAdvanceArguments, spectra, status);
+  sums_.bind_move(advance_, kAdvanceArguments, 1, spectra, status);
   advance_.set_at(11, static_cast<std::uint32_t>(move.newest_block % wire_blocks_));
   advance_.set_at(13, move.oldest);
   advance_.set_at(14, move.newest);
@@ -203,7 +206,7 @@ void RunningPopcount::enqueue_advance(const WindowMove& move, std::uint64_t firs
 }
 
 std::string RunningPopcount::description() const {
-  return fmt::format("popcount (incremental, blocks of {} words)", block_words_);
+  return fmt::format("popcount (order {}, incremental, blocks of {} words)", order_, block_words_);
 }
 
 }  // namespace nearfield

@@ -14,7 +14,12 @@ class RunningPopcount final : public FrontEnd {
   [[nodiscard]] std::uint64_t history_words() const override { return 0; }
   void enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire) override;
   void enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buffer<std::complex<float>>& spectra,
-                       const ocl::Buffer<std::uint32_t>& status) override;
+                       const ocl::Buffer<std::uint32_t>& status) override {
+    enqueue_batch(first_sample_index, 1, spectra, status);
+  }
+  void enqueue_batch(std::uint64_t first_sample_index, std::size_t windows,
+                     const ocl::Buffer<std::complex<float>>& spectra,
+                     const ocl::Buffer<std::uint32_t>& status) override;
   [[nodiscard]] const std::vector<double>& actual_frequencies_hz() const override { return frequencies_hz_; }
   [[nodiscard]] std::string description() const override;
 
@@ -27,6 +32,7 @@ class RunningPopcount final : public FrontEnd {
                        const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status);
 
   ocl::Device device_;
+  int order_;
   std::vector<double> frequencies_hz_;
   std::size_t wire_words_;
   std::size_t block_words_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -57,8 +58,12 @@ std::size_t RunningPlan::block_words() const { return std::gcd(window_words, hop
 
 std::size_t RunningPlan::terms() const { return vectors.size() * frequency_terms(*this) + offset_terms(*this); }
 
+std::size_t RunningPlan::ring_blocks() const {
+  return (window_words + std::max(window_words, batch * hop_words)) / block_words();
+}
+
 std::uint64_t RunningPlan::ring_bytes() const {
-  return 2 * window_words / block_words() * (terms() + 1) * channel_of_lane.size() * sizeof(cl_int2);
+  return ring_blocks() * (terms() + 1) * channel_of_lane.size() * sizeof(cl_int2);
 }
 
 std::vector<double> RunningPlan::term_radians() const {
@@ -100,6 +105,9 @@ ocl::Defines RunningSums::defines(const RunningPlan& plan) {
           {"OFFSET_TERMS", fmt::format("{}", offset_terms(plan))},
           {"RUN_BLOCKS", fmt::format("{}", run)},
           {"RUN_CLIP_SUM", fmt::format("{}", static_cast<int>(std::ceil(kClipLevel * run_bits)))},
+          {"HOP_BLOCKS", fmt::format("{}", plan.hop_words / plan.block_words())},
+          {"HOP_WORDS", fmt::format("{}", plan.hop_words)},
+          {"STATUS_WORDS", fmt::format("{}", kStatusWords)},
           {"FLAG_CLIPPED", fmt::format("{}u", static_cast<std::uint32_t>(kFlagClipped))}};
 }
 
@@ -109,7 +117,8 @@ RunningSums::RunningSums(const ocl::Device& device, const RunningPlan& plan, std
       channels_(plan.channels),
       frequencies_(plan.vectors.size()),
       window_blocks_(plan.window_words / plan.block_words()),
-      span_(2 * window_blocks_),
+      hop_blocks_(plan.hop_words / plan.block_words()),
+      span_(plan.ring_blocks()),
       sums_(device.allocate<cl_int2>(span_.capacity() * (plan.terms() + 1) * lanes_, stage_)),
       states_{device.allocate<cl_int2>((plan.terms() + 1) * lanes_, stage_),
               device.allocate<cl_int2>((plan.terms() + 1) * lanes_, stage_)},
@@ -134,12 +143,13 @@ void RunningSums::bind_fixed(ocl::Kernel& kernel, const MoveArguments& at) const
   kernel.set_at(at.channel_of, channel_of_);
 }
 
-void RunningSums::bind_move(ocl::Kernel& kernel, const MoveArguments& at,
+void RunningSums::bind_move(ocl::Kernel& kernel, const MoveArguments& at, std::size_t windows,
                             const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status) {
-  if (spectra.size() < channels_ * frequencies_ || status.size() < kStatusWords) {
+  const std::size_t values = windows * channels_ * frequencies_;
+  if (spectra.size() < values || status.size() < windows * kStatusWords) {
     throw Error(ExitCode::kInternal,
                 fmt::format("{}: expected room for {} spectra values and {} status words, found {} and {}", stage_,
-                            channels_ * frequencies_, kStatusWords, spectra.size(), status.size()));
+                            values, windows * kStatusWords, spectra.size(), status.size()));
   }
   kernel.set_at(at.state_in, states_.at(state_in_));
   state_in_ = 1 - state_in_;
@@ -148,14 +158,15 @@ void RunningSums::bind_move(ocl::Kernel& kernel, const MoveArguments& at,
   kernel.set_at(at.status, status);
 }
 
-WindowMove RunningSums::move_to(std::uint64_t first_block, std::uint64_t coming) const {
+WindowMove RunningSums::move_to(std::uint64_t first_block, std::size_t windows, std::uint64_t coming) const {
   const std::uint64_t end = span_.end() + coming;
-  if (first_block + window_blocks_ > end || first_block < span_.begin()) {
+  const std::uint64_t begin = std::max(span_.begin(), end > span_.capacity() ? end - span_.capacity() : 0);
+  if (first_block + window_blocks_ + (windows - 1) * hop_blocks_ > end || first_block < begin) {
     throw Error(ExitCode::kInternal,
                 fmt::format("{}: window of {} blocks at block {} is not among the blocks {} to {} that the ring holds",
-                            stage_, window_blocks_, first_block, span_.begin(), end));
+                            stage_, window_blocks_, first_block, begin, end));
   }
-  const bool follows = summed_from_ && *summed_from_ >= span_.begin() && *summed_from_ <= first_block &&
+  const bool follows = summed_from_ && *summed_from_ >= begin && *summed_from_ <= first_block &&
                        first_block - *summed_from_ < window_blocks_;
   const std::uint64_t from = follows ? *summed_from_ : first_block;
   const std::uint64_t newest = follows ? from + window_blocks_ : first_block;
@@ -171,20 +182,21 @@ void RunningSums::restart() {
   summed_from_.reset();
 }
 
-void RunningSums::enqueue(std::uint64_t first_block, std::uint64_t first_word,
+void RunningSums::enqueue(std::uint64_t first_block, std::uint64_t first_word, std::size_t windows,
                           const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status) {
-  const WindowMove move = move_to(first_block, 0);
-  bind_move(slide_, {.weights = 2, .channel_of = 3, .state_in = 5, .state_out = 6, .spectra = 7, .status = 8}, spectra,
-            status);
+  const WindowMove move = move_to(first_block, windows, 0);
+  bind_move(slide_, {.weights = 2, .channel_of = 3, .state_in = 5, .state_out = 6, .spectra = 7, .status = 8}, windows,
+            spectra, status);
   slide_.set_at(9, move.oldest);
   slide_.set_at(10, move.newest);
   slide_.set_at(12, move.moves);
   slide_.set_at(13, std::uint32_t{move.anew ? 1U : 0U});
   slide_.set_at(14, move.newest_block);
   slide_.set_at(15, first_word);
+  slide_.set_at(16, static_cast<std::uint32_t>(windows));
   slide_.enqueue(
       {.global_0 = ocl::round_up(lanes_, kGroup), .local_0 = kGroup, .global_1 = frequencies_, .local_1 = 1});
-  moved_to(first_block);
+  moved_to(first_block + (windows - 1) * hop_blocks_);
 }
 
 }  // namespace nearfield

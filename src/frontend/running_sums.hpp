@@ -22,6 +22,7 @@ struct RunningPlan {
   bool removes_dc = true;
   std::size_t window_words = 0;
   std::size_t hop_words = 0;
+  std::size_t batch = 1;  ///< windows that are computed together
   std::size_t channels = 0;
   std::vector<std::int32_t> channel_of_lane;  ///< -1 for a spare lane
   std::vector<std::uint32_t> is_alive;        ///< [lane], 0 where clipping does not count
@@ -30,7 +31,8 @@ struct RunningPlan {
 
   /// The longest block that windows and hops are whole multiples of.
   [[nodiscard]] std::size_t block_words() const;
-  /// Of the ring that two windows need.
+  /// Blocks that the ring holds: two windows, or one and a batch.
+  [[nodiscard]] std::size_t ring_blocks() const;
   [[nodiscard]] std::uint64_t ring_bytes() const;
   [[nodiscard]] std::size_t terms() const;
   /// Radians a step of each term: each frequency's, below, above; then the offset's.
@@ -69,21 +71,22 @@ class RunningSums {
   };
   void bind_fixed(ocl::Kernel& kernel, const MoveArguments& at) const;
   /// Binds this move's states and outputs; the kernel must be enqueued next and once.
-  void bind_move(ocl::Kernel& kernel, const MoveArguments& at, const ocl::Buffer<std::complex<float>>& spectra,
-                 const ocl::Buffer<std::uint32_t>& status);
+  void bind_move(ocl::Kernel& kernel, const MoveArguments& at, std::size_t windows,
+                 const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status);
 
   /// Forgets everything: what comes next does not follow.
   void restart();
   /// Takes note of blocks that a kernel, already enqueued, writes from the slot of `first_block` on.
   void append(std::uint64_t first_block, std::size_t blocks) { span_.append(first_block, blocks); }
-  /// How the window of the blocks from `first_block` on follows from the last one, given the blocks so far and `coming`
-  /// more. Throws Error when some of it is not there.
-  [[nodiscard]] WindowMove move_to(std::uint64_t first_block, std::uint64_t coming) const;
+  /// How the window of the blocks from `first_block` on follows from the last one. Throws Error unless it and
+  /// `windows - 1` more are among the blocks so far and `coming` more.
+  [[nodiscard]] WindowMove move_to(std::uint64_t first_block, std::size_t windows, std::uint64_t coming) const;
   /// Takes note that the state is now of this window.
   void moved_to(std::uint64_t first_block) { summed_from_ = first_block; }
-  /// The window of the blocks from `first_block` on; `first_word` counts as the blocks' kernel does.
-  void enqueue(std::uint64_t first_block, std::uint64_t first_word, const ocl::Buffer<std::complex<float>>& spectra,
-               const ocl::Buffer<std::uint32_t>& status);
+  /// `windows` windows, a hop apart, the first of them of the blocks from `first_block` on; `first_word` counts as the
+  /// blocks' kernel does. spectra [window][frequency][channel], status [window][kStatusWords].
+  void enqueue(std::uint64_t first_block, std::uint64_t first_word, std::size_t windows,
+               const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status);
 
   [[nodiscard]] const RingSpan& span() const { return span_; }
   [[nodiscard]] const ocl::Buffer<cl_int2>& sums() const { return sums_; }
@@ -97,6 +100,7 @@ class RunningSums {
   std::size_t channels_;
   std::size_t frequencies_;
   std::size_t window_blocks_;
+  std::size_t hop_blocks_;
   RingSpan span_;                               ///< of blocks
   std::optional<std::uint64_t> summed_from_;    ///< first block of the window that the state is the sum of
   ocl::Buffer<cl_int2> sums_;                   ///< [slot][term][lane]

@@ -50,8 +50,8 @@ std::size_t aperture_bytes(const PnahPlan& plan, int lanes, int line_tile) {
   }
   const int taps = std::max(taps_of(plan, x), taps_of(plan, y));
   const int longest = std::max(x.measured, y.measured);
-  const int steps = std::max(steps_of(x) * taps_of(plan, x), steps_of(y) * taps_of(plan, y)) + 1;
-  const int complex_values = samples + (longest + taps + 1 + 5) * (taps + 1) + steps;
+  const int steps = std::max({steps_of(x), steps_of(y), taps});
+  const int complex_values = samples + (longest + taps + 1 + 4) * (taps + 1) + steps * taps;
   return 2 * sizeof(double) * to_size(complex_values) + tile_bytes + table_bytes + other_bytes;
 }
 
@@ -178,7 +178,8 @@ std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& pl
 }
 
 FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning)
-    : spectrum_stride_(round_up(plan.columns().padded, tuning.lanes * tuning.column_tile)),
+    : PnahPath(device, plan),
+      spectrum_stride_(round_up(plan.columns().padded, tuning.lanes * tuning.column_tile)),
       slice_stride_(round_up(plan.geometry.rows, tuning.lanes * tuning.row_tile)),
       frequencies_(static_cast<std::int32_t>(plan.frequencies_hz.size())),
       has_check_(!tuning.check_here) {
@@ -211,11 +212,11 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   transfer_ = make_transfer(device, plan, {.stride = spectrum_stride_, .scale = 1.0 / (y.padded * x.padded)});
   slices_ = device.allocate<ComplexF>(images * to_size(spectrum_stride_ * slice_stride_), kStage);
   device.enqueue_fill(slices_, ComplexF(), kStage);
-  images_ = device.allocate<ComplexF>(images * to_size(y.measured * x.measured), kStage);
 }
 
 void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning) {
-  const std::size_t images = plan.holography.planes_m.size() * plan.holograms();
+  const std::size_t frequencies = plan.frequencies_hz.size();
+  const std::size_t frame_images = plan.holography.planes_m.size() * frequencies;
   const std::string stride = std::to_string(spectrum_stride_);
   const std::string row_stride = std::to_string(slice_stride_);
   ocl::Defines defines = row_defines(plan, tuning);
@@ -223,7 +224,7 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   defines["ROW_STRIDE"] = row_stride;
   const ocl::Program along_x = device.build(kStage,
                                             {"common/complex.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl",
-                                             "imaging/aperture.cl", "imaging/rows.cl"},
+                                             "imaging/aperture.cl", "common/status.cl", "imaging/rows.cl"},
                                             defines);
   defines = column_defines(plan, tuning);
   defines["STRIDE"] = stride;
@@ -236,31 +237,33 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   if (has_check_) {
     check_ = device.build(kStage, {"common/complex.cl", "imaging/microphones.cl"}, microphone_defines(plan))
                  .kernel("microphone_check");
-    check_launch_ = {.global_0 = ocl::round_up(to_size(plan.geometry.channels()), kCheckGroup),
-                     .local_0 = kCheckGroup,
-                     .global_1 = to_size(plan.batch)};
+    check_launch_ = {.global_0 = ocl::round_up(to_size(plan.geometry.channels()), kCheckGroup), .local_0 = kCheckGroup};
   }
   const auto launch = [](int groups, int group, std::size_t count) {
     return ocl::Launch{.global_0 = to_size(groups * group), .local_0 = to_size(group), .global_1 = count};
   };
-  aperture_launch_ = launch(fits_a_predictor(plan) ? 2 : 1, tuning.fit_group, plan.holograms());
-  columns_launch_ =
-      launch(spectrum_stride_ / (tuning.lanes * tuning.column_tile), tuning.column_group, plan.holograms());
-  rows_launch_ = launch(slice_stride_ / (tuning.lanes * tuning.row_tile), tuning.row_group, images);
+  aperture_launch_ = launch(fits_a_predictor(plan) ? 2 : 1, tuning.fit_group, frequencies);
+  columns_launch_ = launch(spectrum_stride_ / (tuning.lanes * tuning.column_tile), tuning.column_group, frequencies);
+  rows_launch_ = launch(slice_stride_ / (tuning.lanes * tuning.row_tile), tuning.row_group, frame_images);
   columns_.set(row_spectra_, extension_, window_y_, roots_y_, transfer_, slices_, frequencies_);
-  rows_.set(slices_, roots_x_, images_);
+  rows_.set(slices_, roots_x_, images(), taken_status(), static_cast<std::int32_t>(frame_images));
 }
 
-void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) {
+void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {
+  const auto of_frames = [frames](ocl::Launch launch) {
+    launch.global_1 *= frames;
+    return launch;
+  };
   if (has_check_) {
     check_.set(spectra, masked_, usable_, status);
-    check_.enqueue(check_launch_);
+    check_.enqueue(of_frames(check_launch_));
   }
   aperture_.set(spectra, gains_, masked_, usable_, fixed_extension_, window_x_, roots_x_, extension_, row_spectra_,
                 status, frequencies_);
-  aperture_.enqueue(aperture_launch_);
-  columns_.enqueue(columns_launch_);
-  rows_.enqueue(rows_launch_);
+  aperture_.enqueue(of_frames(aperture_launch_));
+  columns_.enqueue(of_frames(columns_launch_));
+  rows_.set_at(5, status);
+  rows_.enqueue(of_frames(rows_launch_));
 }
 
 }  // namespace nearfield

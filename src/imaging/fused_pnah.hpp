@@ -31,8 +31,7 @@ std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& pl
 class FusedPnah : public PnahPath {
  public:
   FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
-  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) override;
-  [[nodiscard]] const ComplexBuffer& images() const override { return images_; }
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   [[nodiscard]] std::string description() const override { return description_; }
 
   /// [frame][frequency][row][spectrum_stride()], transforms of the tapered rows along x.
@@ -40,6 +39,7 @@ class FusedPnah : public PnahPath {
   [[nodiscard]] int spectrum_stride() const { return spectrum_stride_; }
   /// [frame][plane][frequency][spectrum_stride()][slice_stride()], rows fastest: transformed back along y, scaled.
   [[nodiscard]] const ComplexBuffer& slices() const { return slices_; }
+  [[nodiscard]] const ComplexBuffer& extension() const { return extension_; }
   [[nodiscard]] int slice_stride() const { return slice_stride_; }
 
  private:
@@ -63,12 +63,11 @@ class FusedPnah : public PnahPath {
   ComplexBuffer row_spectra_;
   ComplexBuffer transfer_;
   ComplexBuffer slices_;
-  ComplexBuffer images_;
   ocl::Kernel check_;
   ocl::Kernel aperture_;
   ocl::Kernel columns_;
   ocl::Kernel rows_;
-  ocl::Launch check_launch_{};
+  ocl::Launch check_launch_{};  ///< of one frame, as the others
   ocl::Launch aperture_launch_{};
   ocl::Launch columns_launch_{};
   ocl::Launch rows_launch_{};

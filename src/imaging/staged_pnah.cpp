@@ -109,8 +109,8 @@ ComplexBuffer make_transfer(const ocl::Device& device, const PnahPlan& plan, con
   const auto slope = device.upload<float>(slopes, stage);
   const auto distance = device.upload<float>(to_floats(distances), stage);
   ComplexBuffer transfer = device.allocate<std::complex<float>>(images * to_size(rows * layout.stride), stage);
-  ocl::Kernel build =
-      device.build(stage, {"common/complex.cl", "imaging/propagate.cl"}, defines).kernel("build_transfer");
+  ocl::Kernel build = device.build(stage, {"common/complex.cl", "common/status.cl", "imaging/propagate.cl"}, defines)
+                          .kernel("build_transfer");
   build.set(wavenumber, cutoff, slope, distance, transfer);
   build.enqueue(tiles(layout.stride, rows, images));
   device.wait();
@@ -150,38 +150,39 @@ Propagator::Propagator(const ocl::Device& device, const PnahPlan& plan) {
   transfer_ = make_transfer(device, plan, {.stride = columns, .scale = 1.0});
   filtered_ =
       device.allocate<std::complex<float>>(images * to_size(upsample * rows) * to_size(upsample * columns), stage);
-  images_ = device.allocate<std::complex<float>>(images * to_size(plan.image_rows() * plan.image_columns()), stage);
   inverse_ = std::make_unique<ocl::ComplexFft2d>(device, upsample * rows, upsample * columns, static_cast<int>(images),
                                                  "imaging/inverse_fft");
   const ocl::Program program =
-      device.build(stage, {"common/complex.cl", "imaging/propagate.cl"}, propagator_defines(plan));
+      device.build(stage, {"common/complex.cl", "common/status.cl", "imaging/propagate.cl"}, propagator_defines(plan));
   apply_ = program.kernel("apply_transfer");
   crop_ = program.kernel("crop");
   apply_launch_ = tiles(upsample * columns, upsample * rows, images);
   crop_launch_ = tiles(plan.image_columns(), plan.image_rows(), images);
 }
 
-void Propagator::enqueue(const ComplexBuffer& spectrum) {
+void Propagator::enqueue(const ComplexBuffer& spectrum, const StatusBuffer& status, const ComplexBuffer& images,
+                         const StatusBuffer& taken_status) {
   apply_.set(spectrum, transfer_, filtered_);
   apply_.enqueue(apply_launch_);
   inverse_->enqueue_backward(filtered_);
-  crop_.set(filtered_, images_);
+  crop_.set(filtered_, images, taken_status, status);
   crop_.enqueue(crop_launch_);
 }
 
 StagedPnah::StagedPnah(const ocl::Device& device, const PnahPlan& plan)
-    : description_(fmt::format("stage by stage, clFFT {} x {}", plan.rows().padded, plan.columns().padded)),
+    : PnahPath(device, plan),
+      description_(fmt::format("stage by stage, clFFT {} x {}", plan.rows().padded, plan.columns().padded)),
       microphones_(device, plan),
       extrapolator_(make_extrapolator(device, plan)),
       forward_(device, plan.rows().padded, plan.columns().padded, static_cast<int>(plan.holograms()),
                "imaging/forward_fft"),
       propagator_(device, plan) {}
 
-void StagedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) {
+void StagedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t /*frames*/) {
   microphones_.enqueue(spectra, status);
   extrapolator_->enqueue(microphones_.conditioned(), status);
   forward_.enqueue_forward(extrapolator_->padded());
-  propagator_.enqueue(extrapolator_->padded());
+  propagator_.enqueue(extrapolator_->padded(), status, images(), taken_status());
 }
 
 }  // namespace nearfield

@@ -45,17 +45,16 @@ std::unique_ptr<Extrapolator> make_extrapolator(const ocl::Device& device, const
 class Propagator {
  public:
   Propagator(const ocl::Device& device, const PnahPlan& plan);
-  /// spectrum [frame][frequency][padded row][padded column], unscaled.
-  void enqueue(const ComplexBuffer& spectrum);
-  /// [frame][plane][frequency][row][column], Pa or m/s.
-  [[nodiscard]] const ComplexBuffer& images() const { return images_; }
+  /// spectrum [frame][frequency][padded row][padded column], unscaled -> images [frame][plane][frequency][row][column],
+  /// Pa or m/s. Moves the status on.
+  void enqueue(const ComplexBuffer& spectrum, const StatusBuffer& status, const ComplexBuffer& images,
+               const StatusBuffer& taken_status);
   /// [plane][frequency][padded row][padded column], filter times propagator.
   [[nodiscard]] const ComplexBuffer& transfer() const { return transfer_; }
 
  private:
   ComplexBuffer transfer_;
   ComplexBuffer filtered_;
-  ComplexBuffer images_;
   std::unique_ptr<ocl::ComplexFft2d> inverse_;
   ocl::Kernel apply_;
   ocl::Kernel crop_;
@@ -67,8 +66,8 @@ class Propagator {
 class StagedPnah : public PnahPath {
  public:
   StagedPnah(const ocl::Device& device, const PnahPlan& plan);
-  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) override;
-  [[nodiscard]] const ComplexBuffer& images() const override { return propagator_.images(); }
+  /// Always images the whole batch: clFFT's plans have one size.
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   [[nodiscard]] std::string description() const override { return description_; }
 
  private:

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numbers>
 #include <set>
@@ -30,7 +32,8 @@ FrontEndPlan front_end_plan(const EnginePlan& plan) {
           .sample_rate_hz = plan.sample_rate_hz,
           .input_is_bits = plan.input == InputForm::kBits,
           .settings = plan.settings.front_end,
-          .dead_channels = plan.settings.array.dead_channels};
+          .dead_channels = plan.settings.array.dead_channels,
+          .batch = plan.settings.device.batch};
 }
 
 /// A microphone whose gain is not known at every frequency is not used.
@@ -67,6 +70,7 @@ PnahPlan pnah_plan(const EnginePlan& plan, const std::vector<double>& frequencie
   out.dead_channels = settings.array.dead_channels;
   out.gains = calibration_gains(settings.array, frequencies_hz);
   out.fft = settings.device.fft;
+  out.batch = settings.device.batch;
   mask_uncalibrated(out);
   require_distinct(frequencies_hz);
   validate(out);
@@ -118,11 +122,12 @@ class OpenclEngine : public Engine {
         plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
         imager_(device_, plan_),
         staging_(device_, plan.input == InputForm::kBits ? staged_words(plan) : 1),
-        status_words_(device_.allocate_host<std::uint32_t>(kStatusWords, "pipeline/status")),
-        images_(device_.allocate_host<std::complex<float>>(imager_.images().size(), "pipeline/images")) {
+        statuses_(static_cast<std::size_t>(plan.settings.device.batch)),
+        results_(device_.allocate_host<std::complex<float>>(imager_.results().size(), "pipeline/results")) {
     const std::size_t channels = static_cast<std::size_t>(plan_.geometry.channels());
-    spectra_ = device_.allocate<std::complex<float>>(plan_.frequencies_hz.size() * channels, "pipeline/spectra");
-    status_ = device_.allocate<std::uint32_t>(kStatusWords, "pipeline/status");
+    spectra_ = device_.allocate<std::complex<float>>(plan_.holograms() * channels, "pipeline/spectra");
+    status_ = device_.allocate<std::uint32_t>(statuses_.size() * kStatusWords, "pipeline/status");
+    device_.enqueue_fill(status_, std::uint32_t{0}, "pipeline/status");
   }
   OpenclEngine(const OpenclEngine&) = delete;
   OpenclEngine& operator=(const OpenclEngine&) = delete;
@@ -154,12 +159,20 @@ class OpenclEngine : public Engine {
   void push_samples(std::uint64_t first_sample, std::span<const float> samples) override {
     front_end_->enqueue_samples(first_sample, samples);
   }
-  WindowStatus compute_window(std::uint64_t first_sample) override {
-    device_.enqueue_fill(status_, std::uint32_t{0}, "pipeline/status");
-    front_end_->enqueue_spectra(first_sample, spectra_, status_);
-    return finish();
+  std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) override {
+    require_batch(windows);
+    front_end_->enqueue_batch(first_sample, windows, spectra_, status_);
+    return finish(windows);
   }
-  [[nodiscard]] std::span<const std::complex<float>> images() const override { return images_.values(); }
+  std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) override {
+    const std::size_t windows = spectra.size() / (spectra_.size() / statuses_.size());
+    require_batch(windows);
+    device_.enqueue_write(spectra_, 0, spectra, "pipeline/spectra");
+    return finish(windows);
+  }
+  [[nodiscard]] std::span<const std::complex<float>> images() const override {
+    return results_.values().subspan(imager_.images_offset());
+  }
   [[nodiscard]] const std::vector<double>& frequencies_hz() const override { return plan_.frequencies_hz; }
   [[nodiscard]] std::string device_name() const override {
     const ocl::DeviceInfo& info = device_.info();
@@ -170,40 +183,47 @@ class OpenclEngine : public Engine {
   }
 
  protected:
-  WindowStatus compute_spectra(std::span<const std::complex<float>> spectra) override {
-    device_.enqueue_fill(status_, std::uint32_t{0}, "pipeline/status");
-    device_.enqueue_write(spectra_, 0, spectra, "pipeline/spectra");
-    return finish();
-  }
   void stamp(ImageFrame& frame) const override { stamp_with(frame, plan_); }
 
  private:
-  /// Wire words of the longest push: a window and what comes before it.
+  /// Wire words of the longest push: a batch's windows, at most two of them, and what comes before.
   [[nodiscard]] std::size_t staged_words(const EnginePlan& plan) const {
     const Settings& settings = plan.settings;
     const auto window = static_cast<std::size_t>(settings.front_end.window_samples);
     const auto words =
         static_cast<std::size_t>(kBitsPerWord * words_per_bit_time(settings.array.layout, settings.array.geometry));
-    return (window + front_end_->history_words()) * words;
+    return ((plan.settings.device.batch > 1 ? 2 : 1) * window + front_end_->history_words()) * words;
   }
-  WindowStatus finish() {
-    imager_.enqueue(spectra_, status_);
-    device_.enqueue_read(imager_.images(), images_.values(), "pipeline/images");
-    device_.enqueue_read(status_, status_words_.values(), "pipeline/status");
+  void require_batch(std::size_t windows) const {
+    if (windows < 1 || windows > statuses_.size()) {
+      throw Error(ExitCode::kInternal,
+                  fmt::format("engine: expected 1 to {} windows at a time, found {}", statuses_.size(), windows));
+    }
+  }
+  std::span<const WindowStatus> finish(std::size_t windows) {
+    imager_.enqueue(spectra_, status_, windows);
+    const std::size_t images = imager_.images().size() / statuses_.size() * windows;
+    device_.enqueue_read(imager_.results(), results_.values().first(imager_.images_offset() + images),
+                         "pipeline/results");
     device_.wait();
     staging_.clear();
-    return {.flags = status_words_.values()[0] | plan_.constant_flags(),
-            .non_finite_microphones = static_cast<int>(status_words_.values()[1])};
+    std::array<std::uint32_t, kStatusWords> words{};
+    for (std::size_t i = 0; i < windows; ++i) {
+      std::memcpy(words.data(), results_.values().data() + i * sizeof(words) / sizeof(std::complex<float>),
+                  sizeof(words));
+      statuses_[i] = {.flags = words[0] | plan_.constant_flags(), .non_finite_microphones = static_cast<int>(words[1])};
+    }
+    return std::span(statuses_).first(windows);
   }
   ocl::Device device_;
   std::unique_ptr<FrontEnd> front_end_;
   PnahPlan plan_;
   Pnah imager_;
   BitStaging staging_;
-  ComplexBuffer spectra_;
-  StatusBuffer status_;
-  ocl::HostBuffer<std::uint32_t> status_words_;
-  ocl::HostBuffer<std::complex<float>> images_;
+  std::vector<WindowStatus> statuses_;  ///< [window of a batch]
+  ComplexBuffer spectra_;               ///< [window][frequency][channel]
+  StatusBuffer status_;                 ///< [window][kStatusWords]
+  ocl::HostBuffer<std::complex<float>> results_;
 };
 
 class ReferenceEngine : public Engine {
@@ -211,7 +231,8 @@ class ReferenceEngine : public Engine {
   explicit ReferenceEngine(const EnginePlan& plan)
       : front_end_name_(plan.input == InputForm::kSpectra ? kNoFrontEnd : name_of(plan.settings.front_end.kind)),
         front_end_(plan.input == InputForm::kSpectra ? nullptr : reference::make_front_end(front_end_plan(plan))),
-        plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)) {}
+        plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
+        hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)) {}
   [[nodiscard]] std::uint64_t history_samples() const override { return front_end_ ? front_end_->history_words() : 0; }
   void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) override {
     front_end_->push_bits(first_sample, wire);
@@ -223,9 +244,22 @@ class ReferenceEngine : public Engine {
     room_.resize(wire_words);
     return room_;
   }
-  WindowStatus compute_window(std::uint64_t first_sample) override {
-    const std::vector<std::complex<double>> spectra = front_end_->spectra(first_sample);
-    return finish(spectra, front_end_->clipped() ? kFlagClipped : 0U);
+  std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) override {
+    clear();
+    for (std::size_t i = 0; i < windows; ++i) {
+      const std::vector<std::complex<double>> spectra = front_end_->spectra(first_sample + i * hop_samples_);
+      append(spectra, front_end_->clipped() ? kFlagClipped : 0U);
+    }
+    return statuses_;
+  }
+  std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) override {
+    const std::size_t values = plan_.frequencies_hz.size() * static_cast<std::size_t>(plan_.geometry.channels());
+    clear();
+    for (std::size_t first = 0; first + values <= spectra.size(); first += values) {
+      const auto one = spectra.subspan(first, values);
+      append({one.begin(), one.end()}, 0);
+    }
+    return statuses_;
   }
   [[nodiscard]] std::span<const std::complex<float>> images() const override { return images_; }
   [[nodiscard]] const std::vector<double>& frequencies_hz() const override { return plan_.frequencies_hz; }
@@ -233,22 +267,25 @@ class ReferenceEngine : public Engine {
   [[nodiscard]] std::string front_end_name() const override { return front_end_name_; }
 
  protected:
-  WindowStatus compute_spectra(std::span<const std::complex<float>> spectra) override {
-    return finish({spectra.begin(), spectra.end()}, 0);
-  }
   void stamp(ImageFrame& frame) const override { stamp_with(frame, plan_); }
 
  private:
-  WindowStatus finish(const std::vector<std::complex<double>>& spectra, std::uint32_t flags) {
+  void clear() {
+    images_.clear();
+    statuses_.clear();
+  }
+  void append(const std::vector<std::complex<double>>& spectra, std::uint32_t flags) {
     const reference::PnahImages result = reference::pnah(spectra, plan_);
-    images_.assign(result.images.begin(), result.images.end());
-    return {.flags = result.flags | flags, .non_finite_microphones = result.non_finite_channels};
+    images_.insert(images_.end(), result.images.begin(), result.images.end());
+    statuses_.push_back({.flags = result.flags | flags, .non_finite_microphones = result.non_finite_channels});
   }
   std::string front_end_name_;
   std::unique_ptr<reference::FrontEnd> front_end_;
   PnahPlan plan_;
   std::vector<std::uint32_t> room_;
   std::vector<std::complex<float>> images_;
+  std::vector<WindowStatus> statuses_;
+  std::uint64_t hop_samples_;
 };
 
 }  // namespace
@@ -264,10 +301,24 @@ std::unique_ptr<Engine> make_engine(const ocl::Device& device, const EnginePlan&
   return std::make_unique<OpenclEngine>(device, plan);
 }
 
-int Engine::fill(const WindowStatus& status, ImageFrame& frame) const {
-  std::copy(images().begin(), images().end(), frame.images.begin());
-  frame.flags = status.flags;
+void Engine::fill(std::size_t window, ImageFrame& frame) const {
+  const std::span<const std::complex<float>> image =
+      images().subspan(window * frame.images.size(), frame.images.size());
+  std::copy(image.begin(), image.end(), frame.images.begin());
   stamp(frame);
+}
+
+int Engine::image_window(std::uint64_t first_sample, ImageFrame& frame) {
+  const WindowStatus status = compute_window(first_sample);
+  fill(0, frame);
+  frame.flags = status.flags;
+  return status.non_finite_microphones;
+}
+
+int Engine::image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame) {
+  const WindowStatus status = compute_spectra(spectra).front();
+  fill(0, frame);
+  frame.flags = status.flags;
   return status.non_finite_microphones;
 }
 

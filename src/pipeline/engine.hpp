@@ -48,17 +48,20 @@ class Engine {
   virtual void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) = 0;
   /// Decimated samples [sample][channel], Pa; otherwise as push_bits().
   virtual void push_samples(std::uint64_t first_sample, std::span<const float> samples) = 0;
-  /// Images the window that starts at `first_sample`; waits once. The images are there until the next call.
-  virtual WindowStatus compute_window(std::uint64_t first_sample) = 0;
-  /// Of the last window, [plane][frequency][row][column].
+  /// Images `windows` windows, a hop apart, at most the settings' batch; the first starts at `first_sample`. Waits
+  /// once. Their statuses, and images(), are there until the next call.
+  virtual std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) = 0;
+  WindowStatus compute_window(std::uint64_t first_sample) { return compute_windows(first_sample, 1).front(); }
+  /// The same for given spectra, [window][frequency][row][column], Pa.
+  virtual std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) = 0;
+  /// Of the last windows, [window][plane][frequency][row][column].
   [[nodiscard]] virtual std::span<const std::complex<float>> images() const = 0;
-  /// compute_window(), and fills images, flags, cutoffs, slopes and noise of `frame`, whose vectors must have their
-  /// sizes. Returns how many microphones were not finite.
-  int image_window(std::uint64_t first_sample, ImageFrame& frame) { return fill(compute_window(first_sample), frame); }
-  /// The same for given spectra, [frequency][row][column], Pa.
-  int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame) {
-    return fill(compute_spectra(spectra), frame);
-  }
+  /// Fills images, cutoffs, slopes and noise of `frame`, whose vectors must have their sizes, for one of the last
+  /// windows.
+  void fill(std::size_t window, ImageFrame& frame) const;
+  /// compute_window() and fill(), flags too. Returns how many microphones were not finite.
+  int image_window(std::uint64_t first_sample, ImageFrame& frame);
+  int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame);
 
   /// Frequencies that are really imaged.
   [[nodiscard]] virtual const std::vector<double>& frequencies_hz() const = 0;
@@ -68,12 +71,8 @@ class Engine {
   [[nodiscard]] virtual std::string front_end_name() const = 0;
 
  protected:
-  virtual WindowStatus compute_spectra(std::span<const std::complex<float>> spectra) = 0;
   /// What every frame of this engine carries alike.
   virtual void stamp(ImageFrame& frame) const = 0;
-
- private:
-  int fill(const WindowStatus& status, ImageFrame& frame) const;
 };
 
 /// Throws ConfigError or DeviceError.

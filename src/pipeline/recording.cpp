@@ -19,10 +19,12 @@ struct Feed {
 
 class FeedPlanner {
  public:
-  explicit FeedPlanner(std::uint64_t window_samples) : window_samples_(window_samples) {}
-  Feed next(std::uint64_t first_sample, std::uint64_t history) {
+  explicit FeedPlanner(const FrontEndSettings& settings)
+      : window_samples_(static_cast<std::uint64_t>(settings.window_samples)),
+        hop_samples_(static_cast<std::uint64_t>(settings.hop_samples)) {}
+  Feed next(std::uint64_t first_sample, std::size_t windows, std::uint64_t history) {
     const std::uint64_t needed = first_sample > history ? first_sample - history : 0;
-    const std::uint64_t end = first_sample + window_samples_;
+    const std::uint64_t end = first_sample + (windows - 1) * hop_samples_ + window_samples_;
     const Feed feed{.first = std::max(needed, std::min(fed_, end)), .end = end};
     fed_ = end;
     return feed;
@@ -30,13 +32,13 @@ class FeedPlanner {
 
  private:
   std::uint64_t window_samples_;
+  std::uint64_t hop_samples_;
   std::uint64_t fed_ = 0;
 };
 
 class BitRecording : public Recording {
  public:
-  BitRecording(const std::filesystem::path& path, const Settings& settings)
-      : reader_(path), feed_(static_cast<std::uint64_t>(settings.front_end.window_samples)) {
+  BitRecording(const std::filesystem::path& path, const Settings& settings) : reader_(path), feed_(settings.front_end) {
     const CaptureInfo& capture = reader_.info();
     if (std::abs(capture.sample_rate_hz - kBitRateHz) > 1e-6 * kBitRateHz) {
       throw DataError(fmt::format("{}: /bitstream attribute sample_rate_hz: expected {}, found {}", path.string(),
@@ -58,12 +60,12 @@ class BitRecording : public Recording {
   }
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
-  int image(std::uint64_t first_sample, Engine& engine, ImageFrame& frame) override {
-    const Feed feed = feed_.next(first_sample, engine.history_samples());
+  std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
+    const Feed feed = feed_.next(first_sample, windows, engine.history_samples());
     const std::span<std::uint32_t> room = engine.room_for_bits((feed.end - feed.first) * words_per_sample_);
     reader_.read(feed.first * kBitsPerWord, room);
     engine.push_bits(feed.first, room);
-    return engine.image_window(first_sample, frame);
+    return engine.compute_windows(first_sample, windows);
   }
 
  private:
@@ -77,7 +79,7 @@ class BitRecording : public Recording {
 class SampleRecording : public Recording {
  public:
   SampleRecording(const std::filesystem::path& path, const Settings& settings)
-      : reader_(path), feed_(static_cast<std::uint64_t>(settings.front_end.window_samples)) {
+      : reader_(path), feed_(settings.front_end) {
     info_ = {.kind = FileKind::kTimeData,
              .name = path.string(),
              .sample_rate_hz = reader_.sample_rate_hz(),
@@ -97,12 +99,12 @@ class SampleRecording : public Recording {
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
-  int image(std::uint64_t first_sample, Engine& engine, ImageFrame& frame) override {
-    const Feed feed = feed_.next(first_sample, engine.history_samples());
+  std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
+    const Feed feed = feed_.next(first_sample, windows, engine.history_samples());
     buffer_.resize((feed.end - feed.first) * static_cast<std::uint64_t>(reader_.channels()));
     reader_.read(feed.first, buffer_);
     engine.push_samples(feed.first, buffer_);
-    return engine.image_window(first_sample, frame);
+    return engine.compute_windows(first_sample, windows);
   }
 
  private:
@@ -146,15 +148,17 @@ class SpectraRecording : public Recording {
   }
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
-  int image(std::uint64_t first_sample, Engine& engine, ImageFrame& frame) override {
+  std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
     const auto channels = static_cast<std::size_t>(file_.measurement.geometry.channels());
     buffer_.clear();
-    for (const std::size_t index : chosen_) {
-      const auto first = file_.spectra.begin() +
-                         static_cast<std::ptrdiff_t>((first_sample * file_.frequencies_hz.size() + index) * channels);
-      buffer_.insert(buffer_.end(), first, first + static_cast<std::ptrdiff_t>(channels));
+    for (std::uint64_t frame = first_sample; frame < first_sample + windows; ++frame) {
+      for (const std::size_t index : chosen_) {
+        const auto first = file_.spectra.begin() +
+                           static_cast<std::ptrdiff_t>((frame * file_.frequencies_hz.size() + index) * channels);
+        buffer_.insert(buffer_.end(), first, first + static_cast<std::ptrdiff_t>(channels));
+      }
     }
-    return engine.image_spectra(buffer_, frame);
+    return engine.compute_spectra(buffer_);
   }
 
  private:

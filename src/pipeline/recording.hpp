@@ -16,8 +16,8 @@ class Recording {
   [[nodiscard]] virtual const EnginePlan& plan() const = 0;
   /// What it changed of the settings beside its own geometry, one message each.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
-  /// Feeds what the window from `first_sample` on still needs and images it. Returns microphones that were not finite.
-  virtual int image(std::uint64_t first_sample, Engine& engine, ImageFrame& frame) = 0;
+  /// Feeds what `windows` windows, a hop apart and the first from `first_sample` on, still need, and computes them.
+  virtual std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) = 0;
 };
 
 /// Recognises the file's kind and reconciles it with the settings. Throws NoInputError, DataError or ConfigError.

@@ -101,20 +101,26 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
   const std::uint64_t hop =
       input.kind == FileKind::kSpectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
   frame = empty_frame(result.header);
-  for (std::uint64_t index = range.first; index < *range.end; ++index) {
+  const auto batch = static_cast<std::uint64_t>(plan.settings.device.batch);
+  for (std::uint64_t index = range.first; index < *range.end;) {
     if (options.stop && options.stop()) {
       return result;
     }
-    const int non_finite = recording->image(index * hop, *engine, frame);
-    require_finite(non_finite, plan.settings.array.geometry.channels(), index, input);
-    place(frame, index * hop, input);
-    for (const auto& sink : sinks) {
-      sink->write(frame, index);
-    }
-    result.flags |= frame.flags;
-    ++result.frames;
-    if (options.progress) {
-      options.progress(result.frames, result.frames_asked);
+    const std::size_t windows = std::min(batch, *range.end - index);
+    const std::span<const WindowStatus> statuses = recording->compute(index * hop, windows, *engine);
+    for (std::size_t i = 0; i < windows; ++i, ++index) {
+      require_finite(statuses[i].non_finite_microphones, plan.settings.array.geometry.channels(), index, input);
+      engine->fill(i, frame);
+      frame.flags = statuses[i].flags;
+      place(frame, index * hop, input);
+      for (const auto& sink : sinks) {
+        sink->write(frame, index);
+      }
+      result.flags |= frame.flags;
+      ++result.frames;
+      if (options.progress) {
+        options.progress(result.frames, result.frames_asked);
+      }
     }
   }
   for (const auto& sink : sinks) {

@@ -198,8 +198,13 @@ TEST(Config, SaysWhatIsNotPartOfThisVersion) {
       errors_of("holography: {filter: {cutoff_rad_per_m: auto}}"),
       ElementsAre("lab.yaml:1: holography.filter.cutoff_rad_per_m: expected a wavenumber > 0 rad/m, a list with "
                   "one per frequency, or dynamic_range (auto is not part of this version), found \"auto\""));
-  EXPECT_THAT(errors_of("device: {batch: 1}\n"),
-              ElementsAre("lab.yaml:1: device.batch: not part of this version; remove it"));
+}
+
+TEST(Config, BatchesSpanAtMostOneWindow) {
+  EXPECT_THAT(errors_of("front_end: {hop_samples: 300}\ndevice: {batch: 4}\n"), ::testing::IsEmpty());
+  EXPECT_THAT(errors_of("front_end: {hop_samples: 300}\ndevice: {batch: 5}\n"),
+              ElementsAre("lab.yaml:2: device.batch: expected at most 4, whose frames span one window (1024 samples at "
+                          "a hop of 300), found 5"));
 }
 
 TEST(Config, ReportsEveryProblemAtOnce) {

@@ -32,6 +32,7 @@ class RandomSettings {
     front_end.hop_samples = integer(1, 2147483647);
     front_end.kind = static_cast<FrontEndKind>(integer(0, 3));
     front_end.remove_dc = flip();
+    front_end.incremental = static_cast<Incremental>(integer(0, 2));
     front_end.dot_kernel = static_cast<DotKernel>(integer(0, 5));
     front_end.popcount = {.order = integer(0, 2), .transform = flip() ? WordTransform::kDot : WordTransform::kFft};
     front_end.walsh_fourier = {.variant = static_cast<WalshVariant>(integer(0, 2)),
@@ -40,7 +41,11 @@ class RandomSettings {
     front_end.frequencies_hz = distinct(1 + random_() % 6, 1e-3, 2e4);
     draw_holography(settings.holography, front_end.frequencies_hz.size());
     const std::vector<std::string> platforms = {"auto", "~", "NVIDIA CUDA", "'1': [#", "null", "3"};
-    settings.device = {platforms[random_() % platforms.size()], integer(0, 1023), flip() ? "auto" : "clfft"};
+    settings.device.platform = platforms[random_() % platforms.size()];
+    settings.device.index = integer(0, 1023);
+    settings.device.fft = flip() ? "fused" : "clfft";
+    const int most = settings.front_end.window_samples / settings.front_end.hop_samples + 1;
+    settings.device.batch = integer(1, std::min(most, 1024));
     return settings;
   }
 
@@ -91,6 +96,7 @@ void expect_equal(const Settings& a, const Settings& b) {
   EXPECT_EQ(a.front_end.hop_samples, b.front_end.hop_samples);
   EXPECT_EQ(a.front_end.frequencies_hz, b.front_end.frequencies_hz);
   EXPECT_EQ(a.front_end.remove_dc, b.front_end.remove_dc);
+  EXPECT_EQ(a.front_end.incremental, b.front_end.incremental);
   EXPECT_EQ(a.front_end.dot_kernel, b.front_end.dot_kernel);
   EXPECT_EQ(a.front_end.popcount.order, b.front_end.popcount.order);
   EXPECT_EQ(a.front_end.popcount.transform, b.front_end.popcount.transform);
@@ -113,6 +119,7 @@ void expect_equal(const Settings& a, const Settings& b) {
   EXPECT_EQ(a.device.platform, b.device.platform);
   EXPECT_EQ(a.device.index, b.device.index);
   EXPECT_EQ(a.device.fft, b.device.fft);
+  EXPECT_EQ(a.device.batch, b.device.batch);
 }
 
 TEST(ToYaml, ReadsBackExactly) {

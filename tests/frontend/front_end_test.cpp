@@ -381,5 +381,30 @@ TEST(FrontEnd, EveryKindOfTheTableIsMade) {
   }
 }
 
+// Of every kind: a batch is the windows one by one, and each window's flags are its own.
+TEST(FrontEnd, BatchesAreTheWindowsOneByOne) {
+  std::mt19937 generator(testing::fresh_seed());
+  const auto wire = testing::random_wire(kSmall, 300, generator);
+  for (const FrontEndEntry& entry : front_end_table()) {
+    FrontEndPlan plan = plan_of(kSmall, 64, 2);
+    plan.settings.kind = entry.kind;
+    plan.settings.hop_samples = 8;
+    plan.batch = 3;
+    Bench bench(plan);
+    const std::uint64_t first = 40;
+    bench.front_end->enqueue_bits(0, testing::words_of(kSmall, wire, 0, first + 64 + 16));
+    std::vector<ComplexF> expected;
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      const std::vector<ComplexF> one = bench.spectra(first + 8 * i);
+      expected.insert(expected.end(), one.begin(), one.end());
+    }
+    const auto spectra = bench.device.allocate<ComplexF>(expected.size(), "test");
+    const auto status = bench.device.upload<std::uint32_t>(std::vector<std::uint32_t>(3 * kStatusWords, 0), "test");
+    bench.front_end->enqueue_batch(first, 3, spectra, status);
+    EXPECT_EQ(bench.device.download(spectra, "test"), expected) << name_of(entry.kind);
+    EXPECT_EQ(bench.device.download(status, "test"), std::vector<std::uint32_t>(3 * kStatusWords, 0));
+  }
+}
+
 }  // namespace
 }  // namespace nearfield

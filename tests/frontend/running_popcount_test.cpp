@@ -92,6 +92,36 @@ TEST(RunningPopcount, BackwardsAndFarForwardJumpsSumAnew) {
   EXPECT_EQ(bench.spectra(1009), spectra_of_window_alone(plan, 1009, testing::words_of(kSmall, wire, 11, 64)));
 }
 
+// Batches of windows, whatever came before: to the last bit what the windows one by one give.
+TEST(RunningPopcount, BatchesGiveTheSame) {
+  for (const int hop : {1, 8, 24}) {
+    FrontEndPlan plan = plan_of(kSmall, 64, hop);
+    plan.batch = 5;
+    std::mt19937 generator(testing::fresh_seed());
+    const auto wire = testing::random_wire(kSmall, 400, generator);
+    Bench single(plan);
+    Bench bench(plan);
+    const std::size_t values = 2 * kSmall.channels();
+    const auto spectra = bench.device.allocate<ComplexF>(5 * values, "test");
+    const auto status = bench.device.upload<std::uint32_t>(std::vector<std::uint32_t>(5 * kStatusWords, 0), "test");
+    std::size_t fed = 0;
+    std::size_t first = 0;
+    for (const std::size_t windows : {5U, 1U, 2U, 5U, 5U}) {
+      const std::size_t end = first + 64 + (windows - 1) * static_cast<std::size_t>(hop);
+      bench.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, end - fed));
+      single.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, end - fed));
+      fed = end;
+      bench.front_end->enqueue_batch(first, windows, spectra, status);
+      const std::vector<ComplexF> found = bench.device.download(spectra, "test");
+      for (std::size_t i = 0; i < windows; ++i, first += static_cast<std::size_t>(hop)) {
+        const std::vector<ComplexF> expected = single.spectra(first);
+        const auto part = found.begin() + static_cast<std::ptrdiff_t>(i * values);
+        EXPECT_TRUE(std::equal(expected.begin(), expected.end(), part)) << "hop " << hop << ", window at " << first;
+      }
+    }
+  }
+}
+
 TEST(RunningPopcount, UnevenFeedsGiveTheSame) {
   const FrontEndPlan plan = plan_of(kSmall, 96, 32);
   std::mt19937 generator(testing::fresh_seed());

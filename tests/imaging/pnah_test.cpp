@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
+#include <optional>
 #include <random>
 
 #include "imaging/fused_pnah.hpp"
+#include "imaging/plain_work_groups.hpp"
 #include "imaging/pnah_reference.hpp"
 #include "imaging/staged_pnah.hpp"
 #include "nearfield/error.hpp"
@@ -91,6 +94,8 @@ constexpr std::uint32_t kCanary = 0xC0FFEE;
 
 DeviceImages run_on_device(PnahPlan plan, const std::vector<ComplexF>& spectra, const Path& path = kPaths[0]) {
   plan.fft = path.fft;
+  const std::optional<test::PlainWorkGroups> plain =
+      path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
   const ocl::Device on = device_of(path);
   Pnah pnah(on, plan);
   const auto input = on.upload<ComplexF>(spectra, "test");
@@ -100,11 +105,15 @@ DeviceImages run_on_device(PnahPlan plan, const std::vector<ComplexF>& spectra, 
   const auto status = on.upload<std::uint32_t>(words_and_canary, "test");
   // Poisoned: every pixel must be written.
   on.enqueue_fill(pnah.images(), ComplexF(std::numeric_limits<float>::quiet_NaN(), 1.0F), "test");
-  pnah.enqueue(input, status);
-  DeviceImages found{on.download(pnah.images(), "test"), on.download(status, "test")};
-  EXPECT_EQ(found.status.back(), kCanary);
-  EXPECT_EQ(found.status[words], kCanary);
-  found.status.resize(words);
+  pnah.enqueue(input, status, static_cast<std::size_t>(plan.batch));
+  std::vector<std::uint32_t> left(words_and_canary);
+  EXPECT_EQ(on.download(status, "test"), left) << "the status is cleared, and nothing behind it is touched";
+  const std::vector<ComplexF> results = on.download(pnah.results(), "test");
+  DeviceImages found{on.download(pnah.images(), "test"), on.download(pnah.taken_status(), "test")};
+  EXPECT_EQ(
+      std::memcmp(results.data() + pnah.images_offset(), found.images.data(), found.images.size() * sizeof(ComplexF)),
+      0);
+  EXPECT_EQ(std::memcmp(results.data(), found.status.data(), words * sizeof(std::uint32_t)), 0);
   return found;
 }
 

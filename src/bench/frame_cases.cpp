@@ -20,15 +20,6 @@ constexpr double kPlaneStep_m = 0.005;
 
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
-template <class AnySettings>
-int batch_of(const AnySettings& settings) {
-  if constexpr (requires { settings.device.batch; }) {
-    return static_cast<int>(settings.device.batch);
-  } else {
-    return 1;
-  }
-}
-
 bool has_own_frequencies(const Settings& settings) {
   return settings.explicit_keys.contains("front_end.frequencies_hz");
 }
@@ -40,18 +31,28 @@ Settings base_settings(Settings settings) {
   return settings;
 }
 
+/// As the configuration's own check. Throws UsageError.
+void require_batch(const Settings& settings) {
+  const FrontEndSettings& front_end = settings.front_end;
+  const int most = front_end.window_samples / front_end.hop_samples + 1;
+  if (settings.device.batch > most) {
+    throw UsageError(fmt::format("device.batch: expected at most {}, whose frames span one window, found {}", most,
+                                 settings.device.batch));
+  }
+}
+
 /// Collects cases; one whose settings cannot be carries the reason.
 class CaseList {
  public:
   explicit CaseList(const FrameBenchOptions& options) : base_(base_settings(options.settings)) {
-    batch_ = batch_of(base_);
-    cases_.push_back({.sweep = "base", .label = "configuration", .settings = base_, .batch = batch_});
+    cases_.push_back({.sweep = "base", .label = "configuration", .settings = base_});
   }
   template <class Change>
   void add(const std::string& sweep, const std::string& label, double value, const Change& change) {
-    FrameCase added{.sweep = sweep, .label = label, .value = value, .settings = base_, .batch = batch_};
+    FrameCase added{.sweep = sweep, .label = label, .value = value, .settings = base_};
     try {
       change(added);
+      require_batch(added.settings);
     } catch (const UsageError& error) {
       added.problem = error.what();
     }
@@ -62,7 +63,6 @@ class CaseList {
 
  private:
   Settings base_;
-  int batch_;
   std::vector<FrameCase> cases_;
 };
 
@@ -104,7 +104,7 @@ void add_hops(CaseList& list, const FrameSweeps& sweeps) {
 
 void add_batches(CaseList& list, const FrameSweeps& sweeps) {
   for (const int batch : sweeps.batches) {
-    list.add("batch", fmt::format("batch {}", batch), batch, [&](FrameCase& c) { c.batch = batch; });
+    list.add("batch", fmt::format("batch {}", batch), batch, [&](FrameCase& c) { c.settings.device.batch = batch; });
   }
 }
 
@@ -125,7 +125,7 @@ void add_crossed(CaseList& list, const FrameSweeps& sweeps) {
     for (const int count : sweeps.counts) {
       list.add("n x batch", fmt::format("n = {}, batch {}", count, batch), count, [&](FrameCase& c) {
         set_count(c.settings, count);
-        c.batch = batch;
+        c.settings.device.batch = batch;
       });
     }
   }
@@ -149,7 +149,7 @@ void add_thesis(CaseList& list) {
       list.add(kThesisSweep, fmt::format("{}, n = {}", variant.thesis, count), count, [&](FrameCase& c) {
         set_count(c.settings, count);
         c.settings.front_end = settings_of(variant, c.settings.front_end);
-        c.batch = 1;
+        c.settings.device.batch = 1;
       });
     }
   }
@@ -157,7 +157,7 @@ void add_thesis(CaseList& list) {
     list.add(kTransformSweep, fmt::format("clFFT, n = {}", count), count, [&](FrameCase& c) {
       set_count(c.settings, count);
       c.settings.device.fft = "clfft";
-      c.batch = 1;
+      c.settings.device.batch = 1;
     });
   }
 }

@@ -46,7 +46,8 @@ struct Sizes {
   [[nodiscard]] double block_bytes() const { return (terms + 1.0) * lanes * kSum; }
 };
 
-Sizes sizes_of(const Settings& settings, int batch) {
+Sizes sizes_of(const Settings& settings) {
+  const int batch = settings.device.batch;
   const FrontEndSettings& front_end = settings.front_end;
   const ArrayGeometry& geometry = settings.array.geometry;
   const HolographySettings& holography = settings.holography;
@@ -307,10 +308,10 @@ StageKind kind_of_stage(std::string_view stage) {
   return stage.ends_with("/read") ? StageKind::kDownload : StageKind::kDevice;
 }
 
-StageNeed frame_need_of(std::string_view stage, const Settings& settings, int batch) {
+StageNeed frame_need_of(std::string_view stage, const Settings& settings) {
   for (const Entry& entry : kEntries) {
     if (stage.ends_with(entry.ending)) {
-      return entry.need(sizes_of(settings, batch));
+      return entry.need(sizes_of(settings));
     }
   }
   return {};

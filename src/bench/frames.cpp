@@ -20,13 +20,13 @@ std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 /// Fresh random bits for every frame, in the engine's own room where one push takes them all.
 class FedEngine {
  public:
-  FedEngine(const ocl::Device& device, const EnginePlan& plan, int batch)
+  FedEngine(const ocl::Device& device, const EnginePlan& plan)
       : engine_(make_engine(device, plan)),
-        batch_(to_size(batch)),
+        batch_(to_size(plan.settings.device.batch)),
         hop_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)),
         words_per_sample_(
             to_size(kBitsPerWord * words_per_bit_time(plan.settings.array.layout, plan.settings.array.geometry))),
-        most_(most_pushed(*engine_, plan, batch)),
+        most_(most_pushed(*engine_, plan.settings)),
         first_(engine_->history_samples()) {
     bits_.resize(static_cast<std::size_t>(hop_) * batch_ * words_per_sample_);
     const auto window = static_cast<std::uint64_t>(plan.settings.front_end.window_samples);
@@ -37,7 +37,7 @@ class FedEngine {
       push(room);
       left -= part;
     }
-    compute_frames(*engine_, first_, batch_);
+    engine_->compute_windows(first_, batch_);
   }
   [[nodiscard]] std::string front_end_name() const { return engine_->front_end_name(); }
   FrameWork work() {
@@ -72,7 +72,7 @@ class FedEngine {
       left = left.subspan(part.size());
     }
     first_ += hop_ * batch_;
-    compute_frames(*engine_, first_, batch_);
+    engine_->compute_windows(first_, batch_);
     seen_ = seen_ + engine_->images()[0].real();
   }
 
@@ -102,7 +102,7 @@ class FrameBench {
   [[nodiscard]] const Ceilings& ceilings() const { return ceilings_; }
   /// Cases of the same settings are measured once.
   FrameRun run(const FrameCase& what) {
-    const std::string key = fmt::format("{}\n{}", what.batch, to_yaml(what.settings));
+    const std::string key = to_yaml(what.settings);
     if (const auto found = done_.find(key); what.problem.empty() && found != done_.end()) {
       FrameRun again = found->second;
       again.what = what;
@@ -128,18 +128,18 @@ class FrameBench {
 
  private:
   void measure(FrameRun& run) {
-    const EnginePlan plan = bits_plan(run.what.settings, run.what.batch);
+    const EnginePlan plan = bits_plan(run.what.settings);
     {
       const auto start = std::chrono::steady_clock::now();
-      FedEngine engine(plain_, plan, run.what.batch);
+      FedEngine engine(plain_, plan);
       run.plan_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       run.front_end = engine.front_end_name();
       run.timing.wall_s = time_wall(plain_, options_.timing, engine.work());
     }
-    FedEngine engine(profiled_, plan, run.what.batch);
+    FedEngine engine(profiled_, plan);
     time_stages(profiled_, options_.timing, engine.work(), run.timing);
     for (const StageTiming& stage : run.timing.stages) {
-      StageNeed need = frame_need_of(stage.stage, run.what.settings, run.what.batch);
+      StageNeed need = frame_need_of(stage.stage, run.what.settings);
       need.bytes = std::max(need.bytes, stage.bytes);
       run.needs.push_back(need);
     }
@@ -153,16 +153,16 @@ class FrameBench {
   std::map<std::string, FrameRun> done_;
 };
 
-SustainedRun sustain(const FrameBenchOptions& options, const ocl::Device& device, const Settings& settings, int batch) {
+SustainedRun sustain(const FrameBenchOptions& options, const ocl::Device& device, const Settings& settings) {
   if (options.progress) {
     options.progress(fmt::format("a stream for {:g} s", options.sustain_s));
   }
-  const EnginePlan plan = bits_plan(settings, batch);
+  const EnginePlan plan = bits_plan(settings);
   const BitPool pool(plan);
   const std::unique_ptr<Engine> engine = make_engine(device, plan);
   std::vector<KeptFrame> kept;
-  SustainedRun run = run_stream(*engine, plan, batch, pool, options.sustain_s,
-                                [&](KeptFrame frame) { kept.push_back(std::move(frame)); });
+  SustainedRun run =
+      run_stream(*engine, plan, pool, options.sustain_s, [&](KeptFrame frame) { kept.push_back(std::move(frame)); });
   if (options.progress) {
     options.progress(fmt::format("{} of its frames against the reference", kept.size()));
   }
@@ -186,7 +186,7 @@ std::vector<const FrameRun*> measured_runs(const std::vector<FrameRun>& runs, st
 double stage_s(const FrameRun& run, const std::string& stage) {
   for (const StageTiming& timing : run.timing.stages) {
     if (timing.stage == stage) {
-      return timing.device_s.median / run.what.batch;
+      return timing.device_s.median / run.what.batch();
     }
   }
   return -1.0;
@@ -236,7 +236,6 @@ FrameReport bench_frames(const FrameBenchOptions& options) {
   FrameReport report;
   report.device = plain.info();
   report.settings = cases.front().settings;
-  report.batch = cases.front().batch;
   report.ceilings = bench.ceilings();
   for (const FrameCase& what : cases) {
     report.runs.push_back(bench.run(what));
@@ -246,7 +245,7 @@ FrameReport bench_frames(const FrameBenchOptions& options) {
   }
   report.lines = sweep_lines(report.runs);
   if (options.sustain_s > 0.0) {
-    report.sustained = sustain(options, plain, report.settings, report.batch);
+    report.sustained = sustain(options, plain, report.settings);
   }
   return report;
 }

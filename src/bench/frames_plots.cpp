@@ -55,7 +55,7 @@ Plot stages_roofline(const FrameReport& report, const std::vector<const FrameRun
 double stage_median_s(const FrameRun& run, const std::string& stage) {
   for (const StageTiming& timing : run.timing.stages) {
     if (timing.stage == stage) {
-      return timing.device_s.median / run.what.batch;
+      return timing.device_s.median / run.what.batch();
     }
   }
   return 0.0;
@@ -75,8 +75,8 @@ Plot against(const FrameReport& report, std::string_view sweep, const std::strin
       series->x.push_back(run->what.value);
     }
     wall.y.push_back(run->frame_s() * unit.per_s);
-    device.y.push_back(run->timing.device_s.median / run->what.batch * unit.per_s);
-    floor.y.push_back(std::max(run->floors.bytes_s, run->floors.launches_s) / run->what.batch * unit.per_s);
+    device.y.push_back(run->timing.device_s.median / run->what.batch() * unit.per_s);
+    floor.y.push_back(std::max(run->floors.bytes_s, run->floors.launches_s) / run->what.batch() * unit.per_s);
   }
   plot.series = {wall, device, floor};
   for (const SweepLine& found : report.lines) {

@@ -63,7 +63,7 @@ std::string head_lines(const FrameReport& report) {
       "{:.1f}); {:.0f} Gflop/s; kernel and wait {:.1f} us, each further kernel {:.2f} us\n",
       report.device.name, report.device.platform, report.device.driver, report.device.compute_units,
       report.settings.array.geometry.rows, report.settings.array.geometry.columns, f.window_samples, f.hop_samples,
-      f.frequencies_hz.size(), h.planes_m.size(), name_of(h.extrapolation.method), report.batch,
+      f.frequencies_hz.size(), h.planes_m.size(), name_of(h.extrapolation.method), report.settings.device.batch,
       report.runs.front().front_end, c.copy_bytes_per_s * kGiga, c.locked_write_bytes_per_s * kGiga,
       c.locked_read_bytes_per_s * kGiga, c.write_bytes_per_s * kGiga, c.read_bytes_per_s * kGiga,
       c.operations_per_s * kGiga, c.launch_and_wait_s * kMicro, c.further_launch_s * kMicro);
@@ -85,7 +85,7 @@ std::string run_lines(const FrameReport& report) {
       text += fmt::format("  {:<32}  {}\n", run.what.label, in_short(run.problem));
       continue;
     }
-    const double each = kMicro / run.what.batch;
+    const double each = kMicro / run.what.batch();
     const Distribution& wall = run.timing.wall_s;
     text +=
         fmt::format("  {:<32}{:>10.1f}{:>10.1f}{:>10.1f}{:>10.1f}{:>10.1f}{:>10.1f}{:>9.1f}{:>9.1f}{:>11.0f}{:>8.2f}\n",
@@ -102,7 +102,7 @@ std::string stage_lines(const FrameReport& report) {
   std::string text = fmt::format(
       "\nStages of the configuration, a launch of {} frames, device time [us]; floor: the larger of bytes and "
       "operations over their ceilings\n{:<40}{:>5}{:>9}{:>9}{:>9}{:>9}{:>9}{:>8}{:>10}{:>9}{:>10}{:>9}{:>9}\n",
-      run.what.batch, "", "no.", "min", "median", "p99", "p99.9", "max", "share", "KiB", "GB/s", "Mop", "Gop/s",
+      run.what.batch(), "", "no.", "min", "median", "p99", "p99.9", "max", "share", "KiB", "GB/s", "Mop", "Gop/s",
       "floor");
   for (std::size_t i = 0; i < run.timing.stages.size(); ++i) {
     const StageTiming& stage = run.timing.stages[i];
@@ -241,7 +241,7 @@ nlohmann::ordered_json run_json(const FrameRun& run, const Ceilings& ceilings) {
                                  {"window_samples", front_end.window_samples},
                                  {"hop_samples", front_end.hop_samples},
                                  {"fft", run.what.settings.device.fft},
-                                 {"batch", run.what.batch}};
+                                 {"batch", run.what.batch()}};
   if (!run.measured()) {
     json["problem"] = run.problem;
     return json;
@@ -305,7 +305,7 @@ std::string to_csv(const FrameReport& report) {
     const FrontEndSettings& front_end = run.what.settings.front_end;
     text += fmt::format("{},\"{}\",{},{},{},{},{},{},{:.6g},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g},{:.9g}\n",
                         run.what.sweep, run.what.label, run.frequencies(), run.what.settings.holography.planes_m.size(),
-                        front_end.window_samples, front_end.hop_samples, run.what.batch, stage, commands, need.bytes,
+                        front_end.window_samples, front_end.hop_samples, run.what.batch(), stage, commands, need.bytes,
                         need.operations, floor_s, d.minimum, d.median, d.p99, d.p999, d.maximum);
   };
   for (const FrameRun& run : report.runs) {
@@ -326,7 +326,7 @@ std::string to_csv(const FrameReport& report) {
 std::string to_json_text(const FrameReport& report) {
   nlohmann::ordered_json json = report_head("frames", report.device);
   json["settings"] = to_yaml(report.settings);
-  json["batch"] = report.batch;
+  json["batch"] = report.settings.device.batch;
   json["ceilings"] = to_json(report.ceilings);
   json["thesis"] = {{"source", "Oznaya Angeles 2014, table 7.2; figures 3.5 and 7.10 by its text"},
                     {"most_at_10_frequencies_s", kThesisRealTime_s},

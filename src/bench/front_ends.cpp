@@ -91,8 +91,9 @@ void measure(const ocl::Device& device, const FrontEndBenchOptions& options, Fro
   run.timing = time_frames(device, options.timing, front_end.work());
   Settings settings = options.settings;
   settings.front_end = plan.settings;
+  settings.device.batch = plan.batch;
   for (const StageTiming& stage : run.timing.stages) {
-    StageNeed need = frame_need_of(stage.stage, settings, 1);
+    StageNeed need = frame_need_of(stage.stage, settings);
     need.bytes = std::max(need.bytes, stage.bytes);
     run.needs.push_back(need);
   }

@@ -93,51 +93,52 @@ Settings five_frequencies() {
 TEST(FrameNeeds, AreThePlansSizes) {
   const Settings settings = five_frequencies();
   // Rows of 32 measured of 96 to images of 32 x 32, five of them; 5 N lg N a row of 96 points.
-  const StageNeed rows = frame_need_of("imaging/fused/rows", settings, 1);
+  const StageNeed rows = frame_need_of("imaging/fused/rows", settings);
   EXPECT_DOUBLE_EQ(rows.bytes, 5.0 * 32 * (96 + 32) * 8);
   EXPECT_DOUBLE_EQ(rows.operations, 5.0 * 32 * 5 * 96 * std::log2(96.0));
   // 17 terms and what tells clipping; 1024 lanes of 8 bytes: one block comes and one leaves, state in and out.
-  const StageNeed slide = frame_need_of("front_end/popcount/slide", settings, 1);
+  const StageNeed slide = frame_need_of("front_end/popcount/slide", settings);
   EXPECT_DOUBLE_EQ(slide.bytes, 4.0 * 18 * 1024 * 8 + 5 * 1024 * 8);
   // 32 words of 1024 microphones, 2 moments, 17 terms; one block's sums.
-  const StageNeed sums = frame_need_of("front_end/popcount/block_sums", settings, 1);
+  const StageNeed sums = frame_need_of("front_end/popcount/block_sums", settings);
   EXPECT_DOUBLE_EQ(sums.bytes, 32.0 * 1024 * 4 + 32 * 17 * 2 * 8 + 18 * 1024 * 8);
   EXPECT_DOUBLE_EQ(sums.operations, 32.0 * 1024 * (24 + 17 * 2 * 4) + 1024 * 17 * 6);
   // In one launch the block that comes stays on the device's cores.
-  const StageNeed both = frame_need_of("front_end/popcount/advance", settings, 1);
+  const StageNeed both = frame_need_of("front_end/popcount/advance", settings);
   EXPECT_DOUBLE_EQ(both.bytes, sums.bytes + slide.bytes - 18 * 1024 * 8);
   EXPECT_DOUBLE_EQ(both.operations, sums.operations + slide.operations);
-  const StageNeed forward = frame_need_of("imaging/forward_fft/clfft", settings, 1);
+  const StageNeed forward = frame_need_of("imaging/forward_fft/clfft", settings);
   EXPECT_DOUBLE_EQ(forward.operations, 5.0 * 5 * 96 * 96 * std::log2(96.0 * 96));
-  EXPECT_EQ(frame_need_of("nobody/knows", settings, 1).bytes, 0.0);
+  EXPECT_EQ(frame_need_of("nobody/knows", settings).bytes, 0.0);
 }
 
 TEST(FrameNeeds, GrowWithFrequenciesPlanesAndBatchesButNotFaster) {
   const Settings one = five_frequencies();
   Settings twice = one;
   twice.front_end.frequencies_hz.insert(twice.front_end.frequencies_hz.end(), {6e3, 7e3, 8e3, 9e3, 1e4});
+  Settings batched = one;
+  batched.device.batch = 2;
   Settings planes = one;
   planes.holography.planes_m = {0.0, 0.01};
   for (const std::string stage : {"imaging/fused/aperture", "imaging/fused/columns", "imaging/fused/rows",
                                   "front_end/popcount/block_sums", "front_end/popcount/slide"}) {
-    const StageNeed base = frame_need_of(stage, one, 1);
-    for (const StageNeed& more : {frame_need_of(stage, twice, 1), frame_need_of(stage, one, 2)}) {
+    const StageNeed base = frame_need_of(stage, one);
+    for (const StageNeed& more : {frame_need_of(stage, twice), frame_need_of(stage, batched)}) {
       EXPECT_GT(more.bytes, base.bytes) << stage;
       EXPECT_LE(more.bytes, 2.0 * base.bytes) << stage;
       EXPECT_GT(more.operations, base.operations) << stage;
       EXPECT_LE(more.operations, 2.0 * base.operations) << stage;
     }
   }
-  EXPECT_EQ(frame_need_of("imaging/fused/aperture", planes, 1).bytes,
-            frame_need_of("imaging/fused/aperture", one, 1).bytes);
-  EXPECT_EQ(frame_need_of("imaging/fused/rows", planes, 1).bytes,
-            2.0 * frame_need_of("imaging/fused/rows", one, 1).bytes);
+  EXPECT_EQ(frame_need_of("imaging/fused/aperture", planes).bytes, frame_need_of("imaging/fused/aperture", one).bytes);
+  EXPECT_EQ(frame_need_of("imaging/fused/rows", planes).bytes, 2.0 * frame_need_of("imaging/fused/rows", one).bytes);
 }
 
 TEST(SweepLines, AreOfWholeFramesAndOfStagesThatEveryPointHas) {
   std::vector<FrameRun> runs;
   for (const double n : {20.0, 1.0, 5.0}) {  // in any order
-    FrameRun run{.what = {.sweep = "n", .label = {}, .value = n, .batch = 2}};
+    FrameRun run{.what = {.sweep = "n", .label = {}, .value = n}};
+    run.what.settings.device.batch = 2;
     run.timing.wall_s = distribution({2.0 * (3.0 + 0.5 * n)});
     run.timing.stages = {{.stage = "always", .phase = {}, .device_s = distribution({2.0 * n * n})}};
     if (n > 16.0) {
@@ -171,9 +172,10 @@ TEST(FrameCases, VaryOneFactorAtATime) {
   EXPECT_EQ(count_of(cases, "n x batch"), 0U);
   EXPECT_EQ(count_of(cases, kThesisSweep), 15U);
   options.sweeps.crossed = true;
-  EXPECT_EQ(count_of(frame_cases(options), "n x batch"), 18U);
+  EXPECT_EQ(count_of(frame_cases(options), "n x batch"), 24U);
   for (const FrameCase& c : cases) {
-    EXPECT_TRUE(c.problem.empty()) << c.label << c.problem;
+    // 64 frames at a hop of 32 span more than a window.
+    EXPECT_EQ(c.problem.empty(), c.label != "batch 64") << c.label << c.problem;
     if (c.sweep == "window") {
       EXPECT_EQ(c.settings.front_end.window_samples, static_cast<int>(c.value));
       EXPECT_EQ(c.settings.front_end.frequencies_hz.size(), static_cast<std::size_t>(kBaseCount));
@@ -210,7 +212,7 @@ TEST(FrameBench, MeasuresEveryCaseAndSaysWhyOneCannotBe) {
     return bytes;
   };
   EXPECT_EQ(bytes_of("front_end/popcount/write"), 8.0 * 64 * 4);
-  EXPECT_EQ(bytes_of("pipeline/images/read"), 2.0 * 64 * 8);
+  EXPECT_GE(bytes_of("pipeline/results/read"), 2.0 * 64 * 8);
   EXPECT_EQ(runs_of(report, "n").size(), 2U);
   const auto refused =
       std::find_if(report.runs.begin(), report.runs.end(), [](const FrameRun& r) { return !r.measured(); });
@@ -241,7 +243,7 @@ TEST(KeepEvery, IsAThousandAtMostAndLeavesFewDifferentWindows) {
 }
 
 TEST(BitPool, RepeatsItselfAfterItsSamples) {
-  const BitPool pool(bits_plan(tiny().settings, 1));
+  const BitPool pool(bits_plan(tiny().settings));
   EXPECT_EQ(pool.samples(), 256U * 8);
   EXPECT_EQ(pool.words_per_sample(), 64U);
   std::vector<std::uint32_t> across(4 * 64);
@@ -273,12 +275,11 @@ class Stream : public testing::TestWithParam<FrontEndKind> {};
 TEST_P(Stream, IsHeldAgainstTheReference) {
   Settings settings = tiny().settings;
   settings.front_end.kind = GetParam();
-  const EnginePlan plan = bits_plan(settings, 1);
+  const EnginePlan plan = bits_plan(settings);
   const BitPool pool(plan);
   const std::unique_ptr<Engine> engine = make_engine(EngineKind::kOpencl, plan);
   std::vector<KeptFrame> kept;
-  SustainedRun run =
-      run_stream(*engine, plan, 1, pool, 0.0, [&](KeptFrame frame) { kept.push_back(std::move(frame)); });
+  SustainedRun run = run_stream(*engine, plan, pool, 0.0, [&](KeptFrame frame) { kept.push_back(std::move(frame)); });
   EXPECT_EQ(run.frames, 1U);
   ASSERT_EQ(kept.size(), 1U);
   EXPECT_EQ(kept[0].images.size(), 2U * 64);
@@ -298,12 +299,11 @@ INSTANTIATE_TEST_SUITE_P(FrontEnds, Stream,
                          [](const auto& kind) { return std::string(name_of(kind.param)); });
 
 TEST(StreamCheck, FailsOnWrongImages) {
-  const EnginePlan plan = bits_plan(tiny().settings, 1);
+  const EnginePlan plan = bits_plan(tiny().settings);
   const BitPool pool(plan);
   const std::unique_ptr<Engine> engine = make_engine(EngineKind::kOpencl, plan);
   std::vector<KeptFrame> kept;
-  SustainedRun run =
-      run_stream(*engine, plan, 1, pool, 0.0, [&](KeptFrame frame) { kept.push_back(std::move(frame)); });
+  SustainedRun run = run_stream(*engine, plan, pool, 0.0, [&](KeptFrame frame) { kept.push_back(std::move(frame)); });
   const auto problem_with = [&](const auto& change) {
     std::vector<KeptFrame> wrong = {kept[0], kept[0]};
     change(wrong[1]);
@@ -359,7 +359,7 @@ TEST(FrameBench, WritesWhatItSays) {
 TEST(FrameBench, IsWhatPlainBenchDoes) {
   const auto run = test::run_nearfield("bench --no-sweeps" + std::string(kTiny));
   ASSERT_EQ(run.exit_code, 0) << run.output;
-  EXPECT_NE(run.output.find("pipeline/images/read"), std::string::npos);
+  EXPECT_NE(run.output.find("pipeline/results/read"), std::string::npos);
 }
 
 TEST(FrameBench, RefusesWrongArguments) {

@@ -121,12 +121,10 @@ std::uint64_t checksum_of(std::span<const std::complex<float>> images) {
   return sum;
 }
 
-SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& pool, double seconds,
-                        const std::function<void(KeptFrame)>& keep) {
+SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& pool, const StreamOptions& options) {
   const int batch = plan.settings.device.batch;
   const std::uint64_t hop = to_count(plan.settings.front_end.hop_samples);
   const std::uint64_t window = to_count(plan.settings.front_end.window_samples);
-  const std::uint64_t every = keep_every(pool.samples() / hop);
   const std::uint64_t ahead = to_count(batch - 1) * hop;
   std::uint64_t first = engine.history_samples();
   Feeder feeder(engine, pool, most_pushed(engine, plan.settings), 0);
@@ -149,15 +147,15 @@ SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& p
     run.checksum = run.checksum * kKeyStep + sum;
     last_sum = sum;
     const std::size_t size = images.size() / static_cast<std::size_t>(batch);
-    for (; kept_at < run.frames + to_count(batch); kept_at += every) {
+    for (; kept_at < run.frames + to_count(batch); kept_at += options.every) {
       const std::uint64_t index = kept_at - run.frames;
       const auto image = images.subspan(static_cast<std::size_t>(index) * size, size);
-      keep({.first_sample = first + index * hop, .images = {image.begin(), image.end()}});
+      options.keep({.first_sample = first + index * hop, .images = {image.begin(), image.end()}});
     }
     run.frames += to_count(batch);
     now = Clock::now();
     run.seconds = seconds_between(start, now);
-  } while (run.seconds < seconds);
+  } while (run.seconds < options.seconds);
   run.frames_per_s = static_cast<double>(run.frames) / run.seconds;
   run.holograms_per_s = run.frames_per_s * static_cast<double>(plan.settings.front_end.frequencies_hz.size() *
                                                                plan.settings.holography.planes_m.size());

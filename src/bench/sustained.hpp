@@ -69,9 +69,13 @@ EnginePlan bits_plan(const Settings& settings);
 /// Samples that an engine takes in one push.
 std::uint64_t most_pushed(const Engine& engine, const Settings& settings);
 
-/// Feeds the pool's stream as fast as the engine takes it. `keep` gets one frame in keep_every() and the first.
-SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& pool, double seconds,
-                        const std::function<void(KeptFrame)>& keep);
+struct StreamOptions {
+  double seconds = 0.0;     ///< one launch at least
+  std::uint64_t every = 1;  ///< the first frame and each so many after it are kept
+  std::function<void(KeptFrame)> keep;
+};
+/// Feeds the pool's stream as fast as the engine takes it.
+SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& pool, const StreamOptions& options);
 
 /// Images the kept frames' bits again by the reference engine.
 ImageCheck check_frames(const EnginePlan& plan, const BitPool& pool, const std::vector<KeptFrame>& kept);

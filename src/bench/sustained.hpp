@@ -61,7 +61,8 @@ struct SustainedRun {
 /// Frames between kept ones: about a thousand, at most, and such that there are at most some sixty different windows.
 std::uint64_t keep_every(std::uint64_t pool_hops);
 
-/// The sum of a launch's images as 64-bit words, each times its own odd number.
+/// The sum of a launch's images as 64-bit words, each by exclusive or with a number of its place. Large ones by
+/// threads.
 std::uint64_t checksum_of(std::span<const std::complex<float>> images);
 
 /// The plan of these settings, for bits.

@@ -268,6 +268,14 @@ TEST(Checksum, ChangesWithEveryPixelAndItsPlace) {
   other = images;
   std::swap(other[3], other[4]);
   EXPECT_NE(checksum_of(other), sum);
+  // Of so many pixels that threads share them: every one counts, at its place.
+  std::vector<std::complex<float>> large(std::size_t{1} << 21U, {1.0F, 2.0F});
+  const std::uint64_t large_sum = checksum_of(large);
+  for (const std::size_t i : {std::size_t{0}, large.size() / 2 - 1, large.size() / 2, large.size() - 1}) {
+    std::vector<std::complex<float>> changed = large;
+    changed[i].real(3.0F);
+    EXPECT_NE(checksum_of(changed), large_sum) << i;
+  }
 }
 
 struct Streamed {

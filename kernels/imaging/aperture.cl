@@ -227,17 +227,25 @@ static void fill_samples(__local const uchar* usable, __local REAL* re, __local 
 static REAL2 times(REAL2 a, REAL2 b) { return (REAL2)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
 static REAL2 conjugate(REAL2 a) { return (REAL2)(a.x, -a.y); }
 
+// sum + a b, in statements that become one fused multiply-add each.
+static REAL2 plus_product(REAL2 sum, REAL2 a, REAL2 b) {
+  sum.x += a.x * b.x;
+  sum.y += a.x * b.y;
+  sum.x -= a.y * b.y;
+  sum.y += a.y * b.x;
+  return sum;
+}
+
 static REAL sum_of_lanes(REALV values) {
 #if LANES == 1
   return values;
+#elif LANES == 4
+  const REAL2 pair = values.lo + values.hi;
+  return pair.x + pair.y;
 #else
-  REAL lanes[LANES];
-  JOIN(vstore, LANES)(values, 0, lanes);
-  REAL sum = 0;
-  for (int lane = 0; lane < LANES; ++lane) {
-    sum += lanes[lane];
-  }
-  return sum;
+  const double4 four = values.lo + values.hi;
+  const REAL2 pair = four.lo + four.hi;
+  return pair.x + pair.y;
 #endif
 }
 
@@ -262,8 +270,10 @@ static void fill_gram(Fit fit, __local const REAL* re, __local const REAL* im, i
         const REALV x_im = LOAD_REALS(im + n * stride + line);
         const REALV y_re = LOAD_REALS(re + (n - lag) * stride + line);
         const REALV y_im = LOAD_REALS(im + (n - lag) * stride + line);
-        sum_re += x_re * y_re + x_im * y_im;
-        sum_im += x_im * y_re - x_re * y_im;
+        sum_re += x_re * y_re;
+        sum_im += x_im * y_re;
+        sum_re += x_im * y_im;
+        sum_im -= x_re * y_im;
       }
     }
     fit.gram[i] = (REAL2)(sum_of_lanes(sum_re), sum_of_lanes(sum_im));
@@ -307,8 +317,8 @@ static void stage_shares(Fit fit, __local const REAL2* a, int m) {
     REAL2 reversed = (REAL2)(0, 0);
 #pragma unroll
     for (int j = 0; j < MAX_TAPS; ++j) {
-      plain += times(conjugate(a[j]), fit.products[t * SIZE + j]);
-      reversed += times(a[j], fit.products[t * SIZE + max(m - j, 0)]);
+      plain = plus_product(plain, conjugate(a[j]), fit.products[t * SIZE + j]);
+      reversed = plus_product(reversed, a[j], fit.products[t * SIZE + max(m - j, 0)]);
     }
     const REAL2 mirrored = t > 0 && t <= m ? a[m - t] : (REAL2)(0, 0);
     fit.numerators[t] = times(a[t], reversed);
@@ -372,7 +382,7 @@ static void predict_steps(Fit fit, __local const REAL2* a, int count) {
       REAL2 sum = s + 1 + j < SIZE ? -a[s + 1 + j] : (REAL2)(0, 0);
 #pragma unroll
       for (int i = 1; i <= s; ++i) {
-        sum -= times(a[i], made[s - i]);
+        sum = plus_product(sum, -a[i], made[s - i]);
       }
       made[s] = sum;
       steps[s * MAX_TAPS + j] = sum;
@@ -386,7 +396,7 @@ static void predict_steps(Fit fit, __local const REAL2* a, int count) {
       REAL2 sum = (REAL2)(0, 0);
 #pragma unroll
       for (int t = 0; t < MAX_TAPS; ++t) {
-        sum += times(steps[s * MAX_TAPS + t], steps[(known - 1 - t) * MAX_TAPS + j]);
+        sum = plus_product(sum, steps[s * MAX_TAPS + t], steps[(known - 1 - t) * MAX_TAPS + j]);
       }
       steps[known * MAX_TAPS + i] = sum;
     }

@@ -55,8 +55,10 @@ static inline void extend_wings(__local FLOATV* re, __local FLOATV* im, __local 
 #pragma unroll
       for (int tap = 0; tap < TAPS; ++tap) {
         const float2 factor = extension[step * TAPS + tap];
-        sum_re += factor.x * sample_re[tap] - factor.y * sample_im[tap];
-        sum_im += factor.x * sample_im[tap] + factor.y * sample_re[tap];
+        sum_re += factor.x * sample_re[tap];
+        sum_im += factor.x * sample_im[tap];
+        sum_re -= factor.y * sample_im[tap];
+        sum_im += factor.y * sample_re[tap];
       }
       const int position = edge - inwards * (step + 1);
       re[position * tile + vector] = window[position] * sum_re;

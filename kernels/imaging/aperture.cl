@@ -452,8 +452,8 @@ __kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void aperture(
     const int frequencies) {
   __local REAL sample_re[MAX_SAMPLES];
   __local REAL sample_im[MAX_SAMPLES];
-  __local FLOATV re[PADDED * LINE_TILE];
-  __local FLOATV im[PADDED * LINE_TILE];
+  __local FLOATV re[PLACES * LINE_TILE];
+  __local FLOATV im[PLACES * LINE_TILE];
   __local float2 taps[STEPS * TAPS + 1];
   __local uchar usable[CHANNELS];
   __local int some_bad;
@@ -516,8 +516,9 @@ __kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void aperture(
     for (int i = item; i < LENGTH * LINE_TILE; i += FIT_GROUP) {
       const int vector = min(first + i % LINE_TILE, VECTORS_OF(LINES) - 1);
       const int from = i / LINE_TILE * LINE_STRIDE(LINES) + vector * LANES;
-      re[BEFORE * LINE_TILE + i] = TO_FLOATS(LOAD_REALS(sample_re + from));
-      im[BEFORE * LINE_TILE + i] = TO_FLOATS(LOAD_REALS(sample_im + from));
+      const int to = PLACE_OF(BEFORE + i / LINE_TILE) * LINE_TILE + i % LINE_TILE;
+      re[to] = TO_FLOATS(LOAD_REALS(sample_re + from));
+      im[to] = TO_FLOATS(LOAD_REALS(sample_im + from));
     }
     SYNC(FIT_GROUP);
     extend_wings(re, im, taps, window, item, FIT_GROUP, LINE_TILE);

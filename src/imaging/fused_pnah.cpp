@@ -227,10 +227,11 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   ocl::Defines defines = row_defines(plan, tuning);
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  const ocl::Program along_x = device.build(kStage,
-                                            {"common/complex.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl",
-                                             "imaging/aperture.cl", "imaging/rows.cl"},
-                                            defines);
+  const ocl::Program along_x =
+      device.build(kStage,
+                   {"common/complex.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl", "imaging/aperture_lines.cl",
+                    "imaging/pooled_fit.cl", "imaging/aperture.cl", "imaging/rows.cl"},
+                   defines);
   defines = column_defines(plan, tuning);
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;

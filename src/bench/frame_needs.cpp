@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "frontend/decimator_design.hpp"
 #include "imaging/pnah_plan.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"
@@ -45,7 +46,8 @@ struct Sizes {
   [[nodiscard]] double block_bytes() const { return (terms + 1.0) * lanes * kSum; }
 };
 
-Sizes sizes_of(const Settings& settings, int batch) {
+Sizes sizes_of(const Settings& settings) {
+  const int batch = settings.device.batch;
   const FrontEndSettings& front_end = settings.front_end;
   const ArrayGeometry& geometry = settings.array.geometry;
   const HolographySettings& holography = settings.holography;
@@ -135,10 +137,47 @@ StageNeed pick_bins(const Sizes& s) {
   return {.bytes = 2.0 * s.spectra_bytes(), .operations = kComplexMultiply * s.holograms() * s.microphones};
 }
 
+/// Four bytes of a word and five ages of each add a table's entry.
+StageNeed cic(const Sizes& s) {
+  return {.bytes = s.hop_words() * s.microphones * (1.0 + kFirFactor) * kWord,
+          .operations = 20.0 * s.hop_words() * s.microphones};
+}
+
+StageNeed fir(const Sizes& s) {
+  return {.bytes = s.hop_words() * s.microphones * (1.0 + kFirFactor) * kFloat,
+          .operations = 2.0 * kFirTaps * s.hop_words() * s.microphones};
+}
+
+/// As block_sums, of decimated samples.
+StageNeed sample_block_sums(const Sizes& s) {
+  const double block_samples = s.hop_words() / s.blocks;
+  return {
+      .bytes = s.hop_words() * s.microphones * kFloat + block_samples * s.terms * kComplex + s.blocks * s.block_bytes(),
+      .operations =
+          s.hop_words() * s.microphones * s.terms * 4.0 + s.blocks * s.microphones * s.terms * kComplexMultiply};
+}
+
+StageNeed moment_lines(const Sizes& s) {
+  return {.bytes = s.frames * s.window * s.microphones * (kWord + s.moments * kFloat),
+          .operations = s.frames * s.window * s.microphones * s.moment_operations};
+}
+
+StageNeed moment_transforms(const Sizes& s) {
+  const StageNeed one = line_transforms(s);
+  return {.bytes = s.moments * one.bytes, .operations = s.moments * one.operations};
+}
+
 /// Decimated samples times one complex vector a frequency.
 StageNeed sample_dots(const Sizes& s) {
   return {.bytes = s.frames * s.window * s.microphones * kFloat + s.spectra_bytes(),
           .operations = 4.0 * s.frames * s.window * s.microphones * s.frequencies};
+}
+
+/// The same as a product with a matrix, which is read too.
+StageNeed matrix_dots(const Sizes& s) {
+  StageNeed need = sample_dots(s);
+  need.bytes += s.frequencies * s.window * kComplex;
+  return need;
 }
 
 // --- imager ----------------------------------------------------------------------------------------------------------
@@ -153,7 +192,13 @@ double burg_operations(const Sizes& s) {
   return s.predicts ? 2.0 * s.holograms() * s.microphones * s.taps * kBurgOperations : 0.0;
 }
 
-StageNeed predictors(const Sizes& s) { return {.bytes = s.spectra_bytes(), .operations = burg_operations(s)}; }
+/// Predictors, and as matrices what they make of every measured sample.
+StageNeed predictors(const Sizes& s) {
+  const double values = s.rows * s.padded_rows + s.columns * s.padded_columns;
+  const double recursions = (s.padded_rows - s.rows) * s.rows + (s.padded_columns - s.columns) * s.columns;
+  return {.bytes = s.spectra_bytes() + s.holograms() * values * kComplex,
+          .operations = burg_operations(s) + s.holograms() * recursions * s.taps * kMultiplyAdd};
+}
 
 double row_extension(const Sizes& s) {
   return s.holograms() * s.rows * (s.padded_columns - s.columns) * s.taps * kMultiplyAdd;
@@ -162,14 +207,17 @@ double column_extension(const Sizes& s) {
   return s.holograms() * s.padded_columns * (s.padded_rows - s.rows) * s.taps * kMultiplyAdd;
 }
 
-StageNeed extend_rows(const Sizes& s) {
-  return {.bytes = s.spectra_bytes() + s.holograms() * s.rows * s.padded_columns * kComplex,
-          .operations = row_extension(s)};
+/// Products with full matrices: first the measured columns, then every padded row.
+StageNeed extrapolate_columns(const Sizes& s) {
+  const double values = s.rows * s.columns + s.rows * s.padded_rows + s.padded_rows * s.columns;
+  return {.bytes = s.holograms() * values * kComplex,
+          .operations = s.holograms() * s.padded_rows * s.columns * s.rows * kMultiplyAdd};
 }
 
-StageNeed extend_columns(const Sizes& s) {
-  return {.bytes = s.holograms() * (s.rows + s.padded_rows) * s.padded_columns * kComplex,
-          .operations = column_extension(s)};
+StageNeed extrapolate_rows(const Sizes& s) {
+  const double values = s.padded_rows * s.columns + s.columns * s.padded_columns + s.padded();
+  return {.bytes = s.holograms() * values * kComplex,
+          .operations = s.holograms() * s.padded() * s.columns * kMultiplyAdd};
 }
 
 /// Predictors of both axes, rows extended, and their transforms.
@@ -222,7 +270,12 @@ struct Entry {
 };
 /// The first ending that fits.
 constexpr Entry kEntries[] = {{"popcount/block_sums", block_sums},
-                              {"popcount/slide", slide},
+                              {"/sample_block_sums", sample_block_sums},
+                              {"/slide", slide},
+                              {"popcount/moment_lines", moment_lines},
+                              {"popcount/clfft", moment_transforms},
+                              {"decimator/cic", cic},
+                              {"decimator/fir", fir},
                               {"popcount/advance", advance},
                               {"popcount/word_sums", word_sums},
                               {"popcount/sum_slices", sum_slices},
@@ -232,14 +285,15 @@ constexpr Entry kEntries[] = {{"popcount/block_sums", block_sums},
                               {"decimated_fft/pick_bins", pick_bins},
                               {"dot_reduce", sample_dots},
                               {"dot_tiled", sample_dots},
+                              {"dot_product/gemm", matrix_dots},
                               {"microphone_check", check},
                               {"microphone_fill", fill},
                               {"imaging/fused/aperture", aperture},
                               {"imaging/fused/columns", columns},
                               {"imaging/fused/rows", rows},
                               {"pooled_predictors", predictors},
-                              {"extrapolate_rows", extend_rows},
-                              {"extrapolate_columns", extend_columns},
+                              {"extrapolate_rows", extrapolate_rows},
+                              {"extrapolate_columns", extrapolate_columns},
                               {"imaging/forward_fft/clfft", forward_transform},
                               {"imaging/inverse_fft/clfft", inverse_transform},
                               {"apply_transfer", apply_transfer},
@@ -254,10 +308,10 @@ StageKind kind_of_stage(std::string_view stage) {
   return stage.ends_with("/read") ? StageKind::kDownload : StageKind::kDevice;
 }
 
-StageNeed frame_need_of(std::string_view stage, const Settings& settings, int batch) {
+StageNeed frame_need_of(std::string_view stage, const Settings& settings) {
   for (const Entry& entry : kEntries) {
     if (stage.ends_with(entry.ending)) {
-      return entry.need(sizes_of(settings, batch));
+      return entry.need(sizes_of(settings));
     }
   }
   return {};

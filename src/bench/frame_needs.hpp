@@ -3,21 +3,26 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/front_ends.hpp"
 #include "bench/timing.hpp"
 #include "nearfield/settings.hpp"
 
 /// What a frame cannot do without, and what follows from it.
 namespace nearfield::bench {
 
+/// Bytes and operations that a stage cannot do without; 0: not known.
+struct StageNeed {
+  double bytes = 0.0;
+  double operations = 0.0;
+};
+
 /// Where a command's bytes go.
 enum class StageKind { kUpload, kDownload, kDevice };
 StageKind kind_of_stage(std::string_view stage);
 
-/// Bytes and operations of one launch of `batch` frames, from the sizes of the plan: what a stage reads and writes
-/// once, however often it really does. Complex multiply-adds count 8, transforms of N points 5 N lg N, every popcount,
-/// mask, shift and addition one. Zeros for stages that it does not know.
-StageNeed frame_need_of(std::string_view stage, const Settings& settings, int batch);
+/// Bytes and operations of one launch, which is a batch of frames, from the sizes of the plan: what a stage reads and
+/// writes once, however often it really does. Complex multiply-adds count 8, transforms of N points 5 N lg N, every
+/// popcount, mask, shift and addition one. Zeros for stages that it does not know.
+StageNeed frame_need_of(std::string_view stage, const Settings& settings);
 
 /// The least that a launch can take.
 struct Floors {

@@ -6,11 +6,8 @@
 #include <chrono>
 #include <cmath>
 #include <map>
-#include <set>
 
-#include "bench/variants.hpp"
 #include "config/config.hpp"
-#include "imaging/pnah_plan.hpp"
 #include "nearfield/error.hpp"
 #include "simulate/random.hpp"
 
@@ -18,41 +15,18 @@ namespace nearfield::bench {
 namespace {
 
 constexpr const char* kFrame = "frame";
-constexpr double kSampleRate_hz = kBitRateHz / kBitsPerWord;
-/// What the thesis's figures are of.
-constexpr int kThesisSide = 32;
-constexpr int kThesisPadded = 96;
-constexpr int kThesisWindow = 1024;
-constexpr int kThesisMostCount = 5;
-constexpr int kTransformCounts[] = {1, 5, 10, 20, 50, 100};
-/// Distance between the planes of that sweep.
-constexpr double kPlaneStep_m = 0.005;
-
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
-
-template <class AnySettings>
-int batch_of(const AnySettings& settings) {
-  if constexpr (requires { settings.device.batch; }) {
-    return static_cast<int>(settings.device.batch);
-  } else {
-    return 1;
-  }
-}
-
-bool has_own_frequencies(const Settings& settings) {
-  return settings.explicit_keys.contains("front_end.frequencies_hz");
-}
 
 /// Fresh random bits for every frame, in the engine's own room where one push takes them all.
 class FedEngine {
  public:
-  FedEngine(const ocl::Device& device, const EnginePlan& plan, int batch)
+  FedEngine(const ocl::Device& device, const EnginePlan& plan)
       : engine_(make_engine(device, plan)),
-        batch_(to_size(batch)),
+        batch_(to_size(plan.settings.device.batch)),
         hop_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)),
         words_per_sample_(
             to_size(kBitsPerWord * words_per_bit_time(plan.settings.array.layout, plan.settings.array.geometry))),
-        most_(most_pushed(*engine_, plan, batch)),
+        most_(most_pushed(*engine_, plan.settings)),
         first_(engine_->history_samples()) {
     bits_.resize(static_cast<std::size_t>(hop_) * batch_ * words_per_sample_);
     const auto window = static_cast<std::uint64_t>(plan.settings.front_end.window_samples);
@@ -63,7 +37,7 @@ class FedEngine {
       push(room);
       left -= part;
     }
-    compute_frames(*engine_, first_, batch_);
+    engine_->compute_windows(first_, batch_);
   }
   [[nodiscard]] std::string front_end_name() const { return engine_->front_end_name(); }
   FrameWork work() {
@@ -98,7 +72,7 @@ class FedEngine {
       left = left.subspan(part.size());
     }
     first_ += hop_ * batch_;
-    compute_frames(*engine_, first_, batch_);
+    engine_->compute_windows(first_, batch_);
     seen_ = seen_ + engine_->images()[0].real();
   }
 
@@ -115,137 +89,6 @@ class FedEngine {
   volatile float seen_ = 0.0F;
 };
 
-// --- cases -----------------------------------------------------------------------------------------------------------
-
-Settings base_settings(Settings settings) {
-  if (!has_own_frequencies(settings)) {
-    settings.front_end.frequencies_hz = bin_frequencies(kBaseCount, settings.front_end.window_samples, kSampleRate_hz);
-  }
-  return settings;
-}
-
-/// Collects cases; one whose settings cannot be carries the reason.
-class CaseList {
- public:
-  explicit CaseList(const FrameBenchOptions& options) : base_(base_settings(options.settings)) {
-    batch_ = batch_of(base_);
-    cases_.push_back({.sweep = "base", .label = "configuration", .settings = base_, .batch = batch_});
-  }
-  template <class Change>
-  void add(const std::string& sweep, const std::string& label, double value, const Change& change) {
-    FrameCase added{.sweep = sweep, .label = label, .value = value, .settings = base_, .batch = batch_};
-    try {
-      change(added);
-    } catch (const UsageError& error) {
-      added.problem = error.what();
-    }
-    cases_.push_back(std::move(added));
-  }
-  [[nodiscard]] const Settings& base() const { return base_; }
-  std::vector<FrameCase> take() { return std::move(cases_); }
-
- private:
-  Settings base_;
-  int batch_;
-  std::vector<FrameCase> cases_;
-};
-
-/// Throws UsageError when there are fewer bins.
-void set_count(Settings& settings, int count) {
-  settings.front_end.frequencies_hz = bin_frequencies(count, settings.front_end.window_samples, kSampleRate_hz);
-}
-
-void add_counts(CaseList& list, const FrameSweeps& sweeps) {
-  for (const int count : sweeps.counts) {
-    list.add("n", fmt::format("n = {}", count), count, [&](FrameCase& c) { set_count(c.settings, count); });
-  }
-}
-
-void add_front_ends(CaseList& list, const FrameSweeps& sweeps) {
-  for (const FrontEndKind kind : sweeps.front_ends) {
-    list.add("front end", std::string(name_of(kind)), static_cast<double>(kind),
-             [&](FrameCase& c) { c.settings.front_end.kind = kind; });
-  }
-}
-
-void add_planes(CaseList& list, const FrameSweeps& sweeps) {
-  for (const int count : sweeps.planes) {
-    list.add("planes", fmt::format("{} planes", count), count, [&](FrameCase& c) {
-      std::vector<double>& planes_m = c.settings.holography.planes_m;
-      while (planes_m.size() < to_size(count)) {
-        planes_m.push_back(planes_m.back() + kPlaneStep_m);
-      }
-      planes_m.resize(to_size(count));
-    });
-  }
-}
-
-void add_hops(CaseList& list, const FrameSweeps& sweeps) {
-  for (const int hop : sweeps.hops) {
-    list.add("hop", fmt::format("hop {}", hop), hop, [&](FrameCase& c) { c.settings.front_end.hop_samples = hop; });
-  }
-}
-
-void add_batches(CaseList& list, const FrameSweeps& sweeps) {
-  for (const int batch : sweeps.batches) {
-    list.add("batch", fmt::format("batch {}", batch), batch, [&](FrameCase& c) { c.batch = batch; });
-  }
-}
-
-void add_windows(CaseList& list, const FrameSweeps& sweeps) {
-  for (const int window : sweeps.windows) {
-    list.add("window", fmt::format("window {}", window), window, [&](FrameCase& c) {
-      const auto count = static_cast<int>(c.settings.front_end.frequencies_hz.size());
-      c.settings.front_end.window_samples = window;
-      if (!has_own_frequencies(c.settings)) {
-        set_count(c.settings, count);
-      }
-    });
-  }
-}
-
-void add_crossed(CaseList& list, const FrameSweeps& sweeps) {
-  for (const int batch : sweeps.batches) {
-    for (const int count : sweeps.counts) {
-      list.add("n x batch", fmt::format("n = {}, batch {}", count, batch), count, [&](FrameCase& c) {
-        set_count(c.settings, count);
-        c.batch = batch;
-      });
-    }
-  }
-}
-
-/// Sizes of the thesis's figures; others would not mean the same.
-bool has_thesis_sizes(const Settings& settings) {
-  const ArrayGeometry& geometry = settings.array.geometry;
-  const double factor = settings.holography.extrapolation.factor;
-  return geometry.rows == kThesisSide && geometry.columns == kThesisSide &&
-         settings.front_end.window_samples == kThesisWindow && settings.holography.planes_m.size() == 1 &&
-         pad_axis(geometry.rows, factor, geometry.pitch_y_m).padded == kThesisPadded;
-}
-
-void add_thesis(CaseList& list) {
-  for (const Variant& variant : variants()) {
-    if (variant.thesis != "nominal" && variant.thesis != "n dot products" && variant.thesis != "basic averaging") {
-      continue;
-    }
-    for (int count = 1; count <= kThesisMostCount; ++count) {
-      list.add(kThesisSweep, fmt::format("{}, n = {}", variant.thesis, count), count, [&](FrameCase& c) {
-        set_count(c.settings, count);
-        c.settings.front_end = settings_of(variant, c.settings.front_end);
-        c.batch = 1;
-      });
-    }
-  }
-  for (const int count : kTransformCounts) {
-    list.add(kTransformSweep, fmt::format("clFFT, n = {}", count), count, [&](FrameCase& c) {
-      set_count(c.settings, count);
-      c.settings.device.fft = "clfft";
-      c.batch = 1;
-    });
-  }
-}
-
 // --- measurements ----------------------------------------------------------------------------------------------------
 
 /// Wall times on a queue as `replay` has it, the device's times on one that tells them.
@@ -259,7 +102,7 @@ class FrameBench {
   [[nodiscard]] const Ceilings& ceilings() const { return ceilings_; }
   /// Cases of the same settings are measured once.
   FrameRun run(const FrameCase& what) {
-    const std::string key = fmt::format("{}\n{}", what.batch, to_yaml(what.settings));
+    const std::string key = to_yaml(what.settings);
     if (const auto found = done_.find(key); what.problem.empty() && found != done_.end()) {
       FrameRun again = found->second;
       again.what = what;
@@ -285,18 +128,18 @@ class FrameBench {
 
  private:
   void measure(FrameRun& run) {
-    const EnginePlan plan = bits_plan(run.what.settings, run.what.batch);
+    const EnginePlan plan = bits_plan(run.what.settings);
     {
       const auto start = std::chrono::steady_clock::now();
-      FedEngine engine(plain_, plan, run.what.batch);
+      FedEngine engine(plain_, plan);
       run.plan_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       run.front_end = engine.front_end_name();
       run.timing.wall_s = time_wall(plain_, options_.timing, engine.work());
     }
-    FedEngine engine(profiled_, plan, run.what.batch);
+    FedEngine engine(profiled_, plan);
     time_stages(profiled_, options_.timing, engine.work(), run.timing);
     for (const StageTiming& stage : run.timing.stages) {
-      StageNeed need = frame_need_of(stage.stage, run.what.settings, run.what.batch);
+      StageNeed need = frame_need_of(stage.stage, run.what.settings);
       need.bytes = std::max(need.bytes, stage.bytes);
       run.needs.push_back(need);
     }
@@ -310,16 +153,16 @@ class FrameBench {
   std::map<std::string, FrameRun> done_;
 };
 
-SustainedRun sustain(const FrameBenchOptions& options, const ocl::Device& device, const Settings& settings, int batch) {
+SustainedRun sustain(const FrameBenchOptions& options, const ocl::Device& device, const Settings& settings) {
   if (options.progress) {
     options.progress(fmt::format("a stream for {:g} s", options.sustain_s));
   }
-  const EnginePlan plan = bits_plan(settings, batch);
+  const EnginePlan plan = bits_plan(settings);
   const BitPool pool(plan);
   const std::unique_ptr<Engine> engine = make_engine(device, plan);
   std::vector<KeptFrame> kept;
-  SustainedRun run = run_stream(*engine, plan, batch, pool, options.sustain_s,
-                                [&](KeptFrame frame) { kept.push_back(std::move(frame)); });
+  SustainedRun run =
+      run_stream(*engine, plan, pool, options.sustain_s, [&](KeptFrame frame) { kept.push_back(std::move(frame)); });
   if (options.progress) {
     options.progress(fmt::format("{} of its frames against the reference", kept.size()));
   }
@@ -343,7 +186,7 @@ std::vector<const FrameRun*> measured_runs(const std::vector<FrameRun>& runs, st
 double stage_s(const FrameRun& run, const std::string& stage) {
   for (const StageTiming& timing : run.timing.stages) {
     if (timing.stage == stage) {
-      return timing.device_s.median / run.what.batch;
+      return timing.device_s.median / run.what.batch();
     }
   }
   return -1.0;
@@ -358,24 +201,6 @@ SweepLine line_of(const std::string& sweep, const std::string& what, const std::
 }
 
 }  // namespace
-
-std::vector<FrameCase> frame_cases(const FrameBenchOptions& options) {
-  const FrameSweeps& sweeps = options.sweeps;
-  CaseList list(options);
-  add_counts(list, sweeps);
-  add_front_ends(list, sweeps);
-  add_planes(list, sweeps);
-  add_hops(list, sweeps);
-  add_batches(list, sweeps);
-  add_windows(list, sweeps);
-  if (sweeps.crossed) {
-    add_crossed(list, sweeps);
-  }
-  if (sweeps.thesis && has_thesis_sizes(list.base())) {
-    add_thesis(list);
-  }
-  return list.take();
-}
 
 std::vector<SweepLine> sweep_lines(const std::vector<FrameRun>& runs) {
   std::vector<SweepLine> lines;
@@ -411,7 +236,6 @@ FrameReport bench_frames(const FrameBenchOptions& options) {
   FrameReport report;
   report.device = plain.info();
   report.settings = cases.front().settings;
-  report.batch = cases.front().batch;
   report.ceilings = bench.ceilings();
   for (const FrameCase& what : cases) {
     report.runs.push_back(bench.run(what));
@@ -421,7 +245,7 @@ FrameReport bench_frames(const FrameBenchOptions& options) {
   }
   report.lines = sweep_lines(report.runs);
   if (options.sustain_s > 0.0) {
-    report.sustained = sustain(options, plain, report.settings, report.batch);
+    report.sustained = sustain(options, plain, report.settings);
   }
   return report;
 }

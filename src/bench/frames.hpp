@@ -22,8 +22,8 @@ struct FrameSweeps {
   std::vector<FrontEndKind> front_ends = {FrontEndKind::kPopcount, FrontEndKind::kDotProduct,
                                           FrontEndKind::kDecimatedFft, FrontEndKind::kWalshFourier};
   std::vector<int> planes = {1, 2};
-  std::vector<int> hops = {1, 32};        ///< samples
-  std::vector<int> batches = {1, 8, 64};  ///< frames a launch
+  std::vector<int> hops = {1, 32};            ///< samples
+  std::vector<int> batches = {1, 8, 32, 64};  ///< frames a launch
   std::vector<int> windows = {512, 1024, 2048, 4096, 8192};
   bool crossed = false;  ///< also every count with every batch
   bool thesis = true;    ///< also the cases of table 7.2 and figure 7.10
@@ -35,8 +35,9 @@ struct FrameCase {
   std::string label;   ///< such as "n = 5"
   double value = 0.0;  ///< of the factor
   Settings settings = {};
-  int batch = 1;
   std::string problem = {};  ///< why there are no such settings; else empty
+
+  [[nodiscard]] int batch() const { return settings.device.batch; }
 };
 
 struct FrameRun {
@@ -44,14 +45,14 @@ struct FrameRun {
   std::string front_end = {};         ///< with what its plan chose
   std::string problem = {};           ///< why it was not measured; else empty
   double plan_s = 0.0;                ///< to build the engine
-  FrameTiming timing = {};            ///< of a launch, which is `batch` frames
+  FrameTiming timing = {};            ///< of a launch, which is what.batch() frames
   std::vector<StageNeed> needs = {};  ///< [stage], as timing.stages, of a launch
   Floors floors = {};                 ///< of a launch
 
   [[nodiscard]] bool measured() const { return problem.empty(); }
   [[nodiscard]] int frequencies() const { return static_cast<int>(what.settings.front_end.frequencies_hz.size()); }
   /// Median wall time of one frame.
-  [[nodiscard]] double frame_s() const { return timing.wall_s.median / what.batch; }
+  [[nodiscard]] double frame_s() const { return timing.wall_s.median / what.batch(); }
 };
 
 struct FrameBenchOptions {
@@ -75,7 +76,6 @@ struct SweepLine {
 struct FrameReport {
   ocl::DeviceInfo device;
   Settings settings;  ///< of the base
-  int batch = 1;
   Ceilings ceilings;
   std::vector<FrameRun> runs;  ///< the base first
   std::vector<SweepLine> lines;
@@ -102,8 +102,8 @@ inline constexpr const char* kTransformSweep = "figure 7.10";
 std::string to_table(const FrameReport& report);
 std::string to_csv(const FrameReport& report);
 std::string to_json_text(const FrameReport& report);
-/// frames_roofline.png, frames_against_n.png and frames_against_window.png, those that have points. Returns their
-/// names. Throws IoError.
+/// frames_roofline.png, transforms_roofline.png, frames_against_n.png and frames_against_window.png, those that have
+/// points. Returns their names. Throws IoError.
 std::vector<std::string> write_plots(const FrameReport& report, const std::filesystem::path& folder);
 
 }  // namespace nearfield::bench

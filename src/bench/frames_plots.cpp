@@ -5,14 +5,12 @@
 
 #include "bench/files.hpp"
 #include "bench/frames.hpp"
+#include "bench/roofline.hpp"
 #include "publish/plot.hpp"
 
 namespace nearfield::bench {
 namespace {
 
-constexpr double kGiga = 1e-9;
-/// Of the intensities that the roofs are drawn over, beyond the stages' own.
-constexpr double kRoofRoom = 4.0;
 /// Of a frame, from which on a stage is drawn against n and window.
 constexpr double kLeastShare = 0.01;
 
@@ -29,77 +27,35 @@ std::string device_note(const FrameReport& report) {
   return fmt::format("{}, driver {}", report.device.name, report.device.driver);
 }
 
-/// Stages whose bytes and operations are known, transfers left out: they have no operations.
-std::vector<std::size_t> known_stages(const FrameRun& run) {
-  std::vector<std::size_t> known;
-  for (std::size_t i = 0; i < run.timing.stages.size(); ++i) {
-    if (run.needs[i].operations > 0.0 && run.needs[i].bytes > 0.0) {
-      known.push_back(i);
-    }
-  }
-  return known;
-}
-
-/// A stage's points over all runs of the sweep, so that it can be seen to move with n.
-PlotSeries roofline_series(const std::vector<const FrameRun*>& runs, const std::string& stage) {
-  PlotSeries series{.name = stage, .x = {}, .y = {}};
+/// One stage a series, one point a run, so that it can be seen to move with n.
+Plot stages_roofline(const FrameReport& report, const std::vector<const FrameRun*>& runs, const std::string& title,
+                     std::string_view part) {
+  std::vector<PlotSeries> series;
+  std::string counts = "Points of a stage: n =";
   for (const FrameRun* run : runs) {
-    for (const std::size_t i : known_stages(*run)) {
-      if (run->timing.stages[i].stage == stage) {
-        series.x.push_back(run->needs[i].operations / run->needs[i].bytes);
-        series.y.push_back(run->needs[i].operations / run->timing.stages[i].device_s.median * kGiga);
+    counts += fmt::format(" {}", run->frequencies());
+    for (std::size_t i = 0; i < run->timing.stages.size(); ++i) {
+      const StageTiming& stage = run->timing.stages[i];
+      if (stage.stage.find(part) == std::string::npos) {
+        continue;
       }
+      auto found =
+          std::find_if(series.begin(), series.end(), [&](const PlotSeries& s) { return s.name == stage.stage; });
+      if (found == series.end()) {
+        found = series.insert(series.end(), PlotSeries{.name = stage.stage, .x = {}, .y = {}});
+      }
+      add_point(*found, run->needs[i], stage.device_s.median);
     }
   }
-  return series;
-}
-
-/// Figures 7.3, 7.5 and 7.11: one stage a series, one point an n.
-Plot roofline(const FrameReport& report, const std::vector<const FrameRun*>& runs) {
-  Plot plot{.title = "Roofline: stages against what the device does at best",
-            .x = {.label = "operations a byte", .logarithmic = true},
-            .y = {.label = "operations a second [10\u2079/s]", .logarithmic = true},
-            .notes = {device_note(report),
-                      "Bytes and operations of the plan (a stage's input and output once); roofs: measured copy and "
-                      "multiply-adds."}};
-  std::vector<std::string> counts;
-  for (const FrameRun* run : runs) {
-    counts.push_back(std::to_string(run->frequencies()));
-    for (const std::size_t i : known_stages(*run)) {
-      const std::string& stage = run->timing.stages[i].stage;
-      if (std::none_of(plot.series.begin(), plot.series.end(),
-                       [&](const PlotSeries& series) { return series.name == stage; })) {
-        plot.series.push_back(roofline_series(runs, stage));
-      }
-    }
-  }
-  std::string points = "Points of a stage: n =";
-  for (const std::string& count : counts) {
-    points += " " + count;
-  }
-  plot.notes.push_back(points + ".");
-  double low = report.ceilings.operations_per_s / report.ceilings.copy_bytes_per_s;
-  double high = low;
-  for (const PlotSeries& series : plot.series) {
-    low = std::min(low, *std::min_element(series.x.begin(), series.x.end()));
-    high = std::max(high, *std::max_element(series.x.begin(), series.x.end()));
-  }
-  const double corner = report.ceilings.operations_per_s / report.ceilings.copy_bytes_per_s;
-  PlotSeries roof{.name = "roof: copy, then arithmetic",
-                  .x = {low / kRoofRoom, corner, high * kRoofRoom},
-                  .y = {},
-                  .markers = false};
-  for (const double intensity : roof.x) {
-    roof.y.push_back(std::min(intensity * report.ceilings.copy_bytes_per_s, report.ceilings.operations_per_s) * kGiga);
-  }
-  plot.series.insert(plot.series.begin(), roof);
+  Plot plot = roofline(title, report.device, report.ceilings, series);
+  plot.notes.push_back(counts);
   return plot;
 }
 
 double stage_median_s(const FrameRun& run, const std::string& stage) {
   for (const StageTiming& timing : run.timing.stages) {
     if (timing.stage == stage) {
-      return timing.device_s.median / run.what.batch;
+      return timing.device_s.median / run.what.batch();
     }
   }
   return 0.0;
@@ -119,8 +75,8 @@ Plot against(const FrameReport& report, std::string_view sweep, const std::strin
       series->x.push_back(run->what.value);
     }
     wall.y.push_back(run->frame_s() * unit.per_s);
-    device.y.push_back(run->timing.device_s.median / run->what.batch * unit.per_s);
-    floor.y.push_back(std::max(run->floors.bytes_s, run->floors.launches_s) / run->what.batch * unit.per_s);
+    device.y.push_back(run->timing.device_s.median / run->what.batch() * unit.per_s);
+    floor.y.push_back(std::max(run->floors.bytes_s, run->floors.launches_s) / run->what.batch() * unit.per_s);
   }
   plot.series = {wall, device, floor};
   for (const SweepLine& found : report.lines) {
@@ -163,7 +119,11 @@ std::vector<std::string> write_plots(const FrameReport& report, const std::files
   } else {
     write("frames_against_n.png", against(report, "n", "A frame from bits to images against n", "frequencies n"));
   }
-  write("frames_roofline.png", roofline(report, runs));
+  write("frames_roofline.png", stages_roofline(report, runs, "Roofline of a frame's stages", ""));
+  if (const std::vector<const FrameRun*> transforms = runs_of(report, kTransformSweep); !transforms.empty()) {
+    write("transforms_roofline.png",
+          stages_roofline(report, transforms, "Roofline of clFFT, 96 x 96 (fig. 7.11)", "_fft/clfft"));
+  }
   if (!runs_of(report, "window").empty()) {
     write("frames_against_window.png",
           against(report, "window", "A frame from bits to images against the window", "samples of a window"));

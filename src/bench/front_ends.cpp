@@ -84,19 +84,19 @@ FrontEndPlan plan_of(const Settings& settings, const Variant& variant, int frequ
 
 void measure(const ocl::Device& device, const FrontEndBenchOptions& options, FrontEndRun& run) {
   const auto start = std::chrono::steady_clock::now();
-  FedFrontEnd front_end(device, plan_of(options.settings, run.variant, run.frequencies));
+  const FrontEndPlan plan = plan_of(options.settings, run.variant, run.frequencies);
+  FedFrontEnd front_end(device, plan);
   run.plan_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   run.description = front_end.description();
   run.timing = time_frames(device, options.timing, front_end.work());
+  Settings settings = options.settings;
+  settings.front_end = plan.settings;
+  settings.device.batch = plan.batch;
   for (const StageTiming& stage : run.timing.stages) {
-    StageNeed need = need_of(stage.stage, options.settings, run.frequencies);
+    StageNeed need = frame_need_of(stage.stage, settings);
     need.bytes = std::max(need.bytes, stage.bytes);
     run.needs.push_back(need);
   }
-}
-
-bool ends_with_any(const std::string& text, std::initializer_list<std::string_view> endings) {
-  return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return text.ends_with(ending); });
 }
 
 }  // namespace
@@ -106,28 +106,6 @@ std::vector<int> default_counts(bool is_gpu) {
     return {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 22, 30, 40, 44, 50};
   }
   return {1, 2, 5, 10, 20, 50};
-}
-
-StageNeed need_of(const std::string& stage, const Settings& settings, int frequencies) {
-  const double channels = settings.array.geometry.channels();
-  const double window = settings.front_end.window_samples;
-  const double hop = settings.front_end.hop_samples;
-  if (ends_with_any(stage, {"bit_ring/corner_turn"})) {
-    return {.bytes = 2.0 * hop * channels * sizeof(std::uint32_t), .operations = 0.0};
-  }
-  if (ends_with_any(stage, {"window_lines"})) {
-    return {.bytes = 2.0 * window * channels * sizeof(float), .operations = window * channels};
-  }
-  if (ends_with_any(stage, {"decimated_fft/clfft"})) {
-    // Real input: half of the usual 5 N lg N.
-    return {.bytes = 2.0 * window * channels * sizeof(float),
-            .operations = 2.5 * window * std::log2(window) * channels};
-  }
-  if (ends_with_any(stage, {"pick_bins"})) {
-    return {.bytes = 2.0 * frequencies * channels * sizeof(std::complex<float>),
-            .operations = 6.0 * frequencies * channels};
-  }
-  return {};
 }
 
 FrontEndReport bench_front_ends(const FrontEndBenchOptions& options) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/frame_needs.hpp"
 #include "bench/timing.hpp"
 #include "bench/variants.hpp"
 #include "nearfield/settings.hpp"
@@ -23,12 +24,6 @@ struct FrontEndBenchOptions {
 
 /// 1 to 10, 12 to 22, 30, 40, 44 and 50 on a GPU, as the thesis; a few of them else.
 std::vector<int> default_counts(bool is_gpu);
-
-/// Bytes and operations that a stage cannot do without, a frame; 0: not known.
-struct StageNeed {
-  double bytes = 0.0;
-  double operations = 0.0;
-};
 
 struct FrontEndRun {
   Variant variant;
@@ -61,14 +56,11 @@ const FrontEndRun* find_run(const FrontEndReport& report, std::string_view varia
 /// The thesis's time for a variant, s; NaN when it has none. Its table 7.1 and sections 7.3.2 and 7.3.3.
 double thesis_time_s(const Variant& variant, int frequencies);
 
-/// Bytes and operations of the nominal chain's stages; zeros for other stages.
-StageNeed need_of(const std::string& stage, const Settings& settings, int frequencies);
-
 std::string to_table(const FrontEndReport& report);
 std::string to_csv(const FrontEndReport& report);
 std::string to_json_text(const FrontEndReport& report);
-/// stage_times.png, walsh_coefficients.png and, where there is a dot_product, dot_product_against_gemm.png and
-/// dot_product_against_clfft.png. Returns their names. Throws IoError.
+/// stage_times.png, walsh_coefficients.png and, where there is a dot_product, dot_product_against_gemm.png,
+/// dot_product_against_clfft.png and dot_product_roofline.png. Returns their names. Throws IoError.
 std::vector<std::string> write_plots(const FrontEndReport& report, const std::filesystem::path& folder);
 
 }  // namespace nearfield::bench

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <set>
 
 #include "bench/files.hpp"
 #include "bench/front_ends.hpp"
+#include "bench/roofline.hpp"
 #include "bench/walsh_counts.hpp"
 #include "publish/plot.hpp"
 
@@ -107,6 +110,34 @@ Plot against_clfft(const FrontEndReport& report) {
   return plot;
 }
 
+/// Points of one stage at every n.
+PlotSeries roofline_series(const FrontEndReport& report, std::string_view variant, const std::string& name,
+                           std::initializer_list<std::string_view> endings) {
+  PlotSeries series{.name = name, .x = {}, .y = {}};
+  for (const FrontEndRun& run : report.runs) {
+    for (std::size_t i = 0; run.variant.name == variant && i < run.timing.stages.size(); ++i) {
+      const StageTiming& stage = run.timing.stages[i];
+      if (std::any_of(endings.begin(), endings.end(), [&](std::string_view e) { return stage.stage.ends_with(e); })) {
+        add_point(series, run.needs[i], stage.device_s.median);
+      }
+    }
+  }
+  return series;
+}
+
+/// Figures 7.3 and 7.5.
+Plot dot_roofline(const FrontEndReport& report) {
+  std::vector<PlotSeries> series;
+  for (const Variant& variant : variants()) {
+    if (variant.use == VariantUse::kKernels) {
+      series.push_back(roofline_series(report, variant.name, std::string(variant.name),
+                                       {"/dot_reduce", "/dot_tiled", "/dot_product/gemm"}));
+    }
+  }
+  series.push_back(roofline_series(report, "decimated_fft", "clFFT", {"/decimated_fft/clfft"}));
+  return roofline("Roofline of dot products and clFFT (fig. 7.3, 7.5)", report.device, report.ceilings, series);
+}
+
 /// Figure 5.4.
 Plot walsh_coefficients(const FrontEndReport& report) {
   Plot plot{.title = fmt::format("Walsh coefficients above {} per Fourier bin (fig. 5.4)", kWalshThreshold),
@@ -142,6 +173,8 @@ std::vector<std::string> write_plots(const FrontEndReport& report, const std::fi
     write_plot(folder / names.back(), against_gemm(report));
     names.emplace_back("dot_product_against_clfft.png");
     write_plot(folder / names.back(), against_clfft(report));
+    names.emplace_back("dot_product_roofline.png");
+    write_plot(folder / names.back(), dot_roofline(report));
   }
   return names;
 }

@@ -30,30 +30,6 @@ double seconds_between(Clock::time_point start, Clock::time_point end) {
   return std::chrono::duration<double>(end - start).count();
 }
 
-// An engine without batches takes one window at a time.
-template <class AnyEngine>
-void compute(AnyEngine& engine, std::uint64_t first_sample, std::size_t count) {
-  if (count == 1) {
-    engine.compute_window(first_sample);
-    return;
-  }
-  if constexpr (requires { engine.compute_windows(first_sample, count); }) {
-    engine.compute_windows(first_sample, count);
-  } else {
-    throw ConfigError(fmt::format("device.batch: this build's engine takes one frame at a time, found {}", count));
-  }
-}
-
-template <class Plan>
-void set_batch(Plan& plan, int batch) {
-  if constexpr (requires { plan.batch; }) {
-    plan.batch = static_cast<decltype(plan.batch)>(batch);
-  }
-  if constexpr (requires { plan.settings.device.batch; }) {
-    plan.settings.device.batch = static_cast<decltype(plan.settings.device.batch)>(batch);
-  }
-}
-
 /// Relative L2; infinite when it is not a number.
 double difference(std::span<const std::complex<float>> found, std::span<const std::complex<float>> expected) {
   double error = 0.0;
@@ -93,22 +69,15 @@ class Feeder {
 
 }  // namespace
 
-EnginePlan bits_plan(const Settings& settings, int batch) {
-  EnginePlan plan;
-  plan.settings = settings;
-  plan.input = InputForm::kBits;
-  plan.sample_rate_hz = kBitRateHz / kBitsPerWord;
-  set_batch(plan, batch);
-  return plan;
+EnginePlan bits_plan(const Settings& settings) {
+  return {
+      .settings = settings, .input = InputForm::kBits, .sample_rate_hz = kBitRateHz / kBitsPerWord, .spectra_hz = {}};
 }
 
-void compute_frames(Engine& engine, std::uint64_t first_sample, std::size_t count) {
-  compute(engine, first_sample, count);
-}
-
-std::uint64_t most_pushed(const Engine& engine, const EnginePlan& plan, int batch) {
-  const std::uint64_t window = to_count(plan.settings.front_end.window_samples) + engine.history_samples();
-  return batch > 1 ? std::max(window, to_count(batch) * to_count(plan.settings.front_end.hop_samples)) : window;
+std::uint64_t most_pushed(const Engine& engine, const Settings& settings) {
+  const std::uint64_t window = to_count(settings.front_end.window_samples) + engine.history_samples();
+  const std::uint64_t hops = to_count(settings.device.batch) * to_count(settings.front_end.hop_samples);
+  return settings.device.batch > 1 ? std::max(window, hops) : window;
 }
 
 BitPool::BitPool(const EnginePlan& plan)
@@ -152,16 +121,17 @@ std::uint64_t checksum_of(std::span<const std::complex<float>> images) {
   return sum;
 }
 
-SustainedRun run_stream(Engine& engine, const EnginePlan& plan, int batch, const BitPool& pool, double seconds,
+SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& pool, double seconds,
                         const std::function<void(KeptFrame)>& keep) {
+  const int batch = plan.settings.device.batch;
   const std::uint64_t hop = to_count(plan.settings.front_end.hop_samples);
   const std::uint64_t window = to_count(plan.settings.front_end.window_samples);
   const std::uint64_t every = keep_every(pool.samples() / hop);
   const std::uint64_t ahead = to_count(batch - 1) * hop;
   std::uint64_t first = engine.history_samples();
-  Feeder feeder(engine, pool, most_pushed(engine, plan, batch), 0);
+  Feeder feeder(engine, pool, most_pushed(engine, plan.settings), 0);
   feeder.feed(first + window + ahead);
-  compute_frames(engine, first, static_cast<std::size_t>(batch));  // the first window is not a hop's work
+  engine.compute_windows(first, static_cast<std::size_t>(batch));  // the first window is not a hop's work
   SustainedRun run{.batch = batch};
   std::uint64_t last_sum = 0;
   std::uint64_t kept_at = 0;
@@ -171,7 +141,7 @@ SustainedRun run_stream(Engine& engine, const EnginePlan& plan, int batch, const
     const Clock::time_point launch = now;
     feeder.feed(to_count(batch) * hop);
     first += to_count(batch) * hop;
-    compute_frames(engine, first, static_cast<std::size_t>(batch));
+    engine.compute_windows(first, static_cast<std::size_t>(batch));
     const std::span<const std::complex<float>> images = engine.images();
     const std::uint64_t sum = checksum_of(images);
     run.slowest_s = std::max(run.slowest_s, seconds_between(launch, Clock::now()));
@@ -196,7 +166,9 @@ SustainedRun run_stream(Engine& engine, const EnginePlan& plan, int batch, const
 }
 
 ImageCheck check_frames(const EnginePlan& plan, const BitPool& pool, const std::vector<KeptFrame>& kept) {
-  const std::unique_ptr<Engine> engine = make_engine(EngineKind::kReference, bits_plan(plan.settings, 1));
+  EnginePlan one_by_one = plan;
+  one_by_one.settings.device.batch = 1;
+  const std::unique_ptr<Engine> engine = make_engine(EngineKind::kReference, one_by_one);
   const std::uint64_t history = engine->history_samples();
   const std::uint64_t window = to_count(plan.settings.front_end.window_samples);
   std::map<std::uint64_t, std::vector<std::complex<float>>> expected;  // by the place in the pool

@@ -64,15 +64,13 @@ std::uint64_t keep_every(std::uint64_t pool_hops);
 /// The sum of a launch's images as 64-bit words, each times its own odd number.
 std::uint64_t checksum_of(std::span<const std::complex<float>> images);
 
-/// Computes `count` windows a hop apart; images() holds them all then.
-void compute_frames(Engine& engine, std::uint64_t first_sample, std::size_t count);
-/// The plan of these settings, for random bits.
-EnginePlan bits_plan(const Settings& settings, int batch);
+/// The plan of these settings, for bits.
+EnginePlan bits_plan(const Settings& settings);
 /// Samples that an engine takes in one push.
-std::uint64_t most_pushed(const Engine& engine, const EnginePlan& plan, int batch);
+std::uint64_t most_pushed(const Engine& engine, const Settings& settings);
 
 /// Feeds the pool's stream as fast as the engine takes it. `keep` gets one frame in keep_every() and the first.
-SustainedRun run_stream(Engine& engine, const EnginePlan& plan, int batch, const BitPool& pool, double seconds,
+SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& pool, double seconds,
                         const std::function<void(KeptFrame)>& keep);
 
 /// Images the kept frames' bits again by the reference engine.

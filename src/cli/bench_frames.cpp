@@ -132,7 +132,15 @@ void add_frames(CLI::App& command) {
   command.add_option("--warm-up", options.timing.warm_up, "launches before these")->check(CLI::Range(0, 1000000));
   command.add_option("--most-seconds", options.timing.most_s, "of one measurement")->check(CLI::Range(0.0, 3600.0));
   command.add_flag("--quick", options.quick, "ceilings from small transfers, no cases of the thesis");
-  // Plain `bench` is this command too.
+  // Plain `bench` is this command too; what stands before a subcommand is not the subcommand's.
+  command.parse_complete_callback([&command] {
+    for (const CLI::Option* option : command.get_options()) {
+      if (!command.get_subcommands().empty() && option->count() > 0) {
+        throw UsageError(fmt::format("bench: {} goes behind {}", option->get_name(),
+                                     command.get_subcommands().front()->get_name()));
+      }
+    }
+  });
   command.callback([arguments, &command] {
     if (command.get_subcommands().empty()) {
       run_frames(*arguments);

@@ -174,11 +174,11 @@ static void sum_terms(const FLOATV moments[BLOCK][MOMENTS], __global const float
     im[i] = 0.0f;
   }
   for (uint j = 0; j < BLOCK; ++j) {
-    __global const float2* restrict row = coefficients + ((size_t)j * TERMS + first) * MOMENTS;
+    __global const float2* restrict row = coefficients + ((size_t)first * BLOCK + j) * MOMENTS;
     for (uint i = 0; i < count; ++i) {
       for (uint q = 0; q < MOMENTS; ++q) {
-        re[i] += row[i * MOMENTS + q].x * moments[j][q];
-        im[i] += row[i * MOMENTS + q].y * moments[j][q];
+        re[i] += row[i * BLOCK * MOMENTS + q].x * moments[j][q];
+        im[i] += row[i * BLOCK * MOMENTS + q].y * moments[j][q];
       }
     }
   }

@@ -17,7 +17,9 @@ constexpr std::size_t kMostTileFrequencies = 10;
 /// Of the kernel `advance`.
 constexpr RunningSums::MoveArguments kAdvanceArguments{
     .weights = 5, .channel_of = 6, .state_in = 7, .state_out = 8, .spectra = 9, .status = 10};
-constexpr std::size_t kRows = 16;
+constexpr std::size_t kMostRows = 32;
+/// PoCL 3.1 gets groups of 32 x 32 wrong where the last tile of a long block has fewer than 32 words.
+constexpr std::size_t kMostRowsOfCpu = 16;
 constexpr std::size_t kMostVectorColumns = 8;
 constexpr int kClipRunWords = 8;
 constexpr double kClipLevel = 0.95;
@@ -61,14 +63,14 @@ double radians_per_bit(const FrontEndPlan& plan, double frequency_hz) {
   return 2.0 * std::numbers::pi * frequency_hz / (plan.sample_rate_hz * kBitsPerWord);
 }
 
-/// Of a block's word and term, [word][term][q], times the integer scale.
+/// Of a term and a block's word, [term][word][q], times the integer scale.
 std::vector<std::complex<float>> block_coefficients(const RunningPlan& plan, int order) {
   std::vector<std::complex<float>> values;
-  const std::vector<double> term_radians = plan.term_radians();
-  for (std::size_t word = 0; word < plan.block_words(); ++word) {
-    for (const double radians : term_radians) {
+  for (const double radians : plan.term_radians()) {
+    const std::vector<std::complex<double>> factors = exponential_coefficients(radians, order);
+    for (std::size_t word = 0; word < plan.block_words(); ++word) {
       const double turn = -radians * kBitsPerWord * static_cast<double>(word);
-      for (const std::complex<double>& factor : exponential_coefficients(radians, order)) {
+      for (const std::complex<double>& factor : factors) {
         values.emplace_back(plan.integer_scale() * factor * std::polar(1.0, turn));
       }
     }
@@ -115,6 +117,8 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
       block_words_(running_plan(plan).block_words()),
       wire_blocks_(running_plan(plan).ring_blocks() - running_plan(plan).window_words / block_words_ + 1),
       vector_columns_(vector_columns(device, wire_words_, block_words_)),
+      rows_(std::min(device.info().max_work_group_size / kBitsPerWord,
+                     device.info().is_gpu ? kMostRows : kMostRowsOfCpu)),
       frequency_tiles_(quotient_up(frequencies_hz_.size(), kMostTileFrequencies)),
       sums_(device, plan_for(running_plan(plan), vector_columns_), std::string(kStage)) {
   const RunningPlan running = running_plan(plan);
@@ -128,7 +132,7 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
   defines["WIRE_WORDS"] = fmt::format("{}", wire_words_);
   defines["BLOCK"] = fmt::format("{}", block_words_);
   defines["ORDER"] = fmt::format("{}", order);
-  defines["ROWS"] = fmt::format("{}", kRows);
+  defines["ROWS"] = fmt::format("{}", rows_);
   defines["COLUMNS_A_VECTOR"] = fmt::format("{}", vector_columns_);
   defines["FREQUENCY_TILE"] = fmt::format("{}", quotient_up(frequencies_hz_.size(), frequency_tiles_));
   defines["CLIP_SUM"] = fmt::format("{}", static_cast<int>(std::ceil(kClipLevel * kClipRunWords * kBitsPerWord)));
@@ -186,8 +190,8 @@ ocl::Launch RunningPopcount::launch(std::size_t blocks) const {
   }
   return {.global_0 = kBitsPerWord * wire_words_,
           .local_0 = kBitsPerWord,
-          .global_1 = kRows * frequency_tiles_,
-          .local_1 = kRows,
+          .global_1 = rows_ * frequency_tiles_,
+          .local_1 = rows_,
           .global_2 = quotient_up(blocks, std::max<std::size_t>(kTileWords / block_words_, 1)),
           .local_2 = 1};
 }

@@ -39,10 +39,11 @@ class RunningPopcount final : public FrontEnd {
   std::size_t block_words_;
   std::size_t wire_blocks_;
   std::size_t vector_columns_;  ///< wire words that an item takes side by side; 0: one microphone an item
+  std::size_t rows_;            ///< of a work-group, where an item takes one microphone
   std::size_t frequency_tiles_;
   RunningSums sums_;
   ocl::Buffer<std::uint32_t> wire_;                ///< [bit-time][wire word], a ring of wire_blocks_ blocks
-  ocl::Buffer<std::complex<float>> coefficients_;  ///< [word of a block][term][q]
+  ocl::Buffer<std::complex<float>> coefficients_;  ///< [term][word of a block][q]
   ocl::Kernel block_sums_;
   ocl::Kernel advance_;
   std::uint64_t origin_word_ = 0;  ///< first word since the stream started anew

@@ -161,8 +161,11 @@ SustainedRun sustain(const FrameBenchOptions& options, const ocl::Device& device
   const BitPool pool(plan);
   const std::unique_ptr<Engine> engine = make_engine(device, plan);
   std::vector<KeptFrame> kept;
-  SustainedRun run =
-      run_stream(*engine, plan, pool, options.sustain_s, [&](KeptFrame frame) { kept.push_back(std::move(frame)); });
+  const auto hop = static_cast<std::uint64_t>(settings.front_end.hop_samples);
+  SustainedRun run = run_stream(*engine, plan, pool,
+                                {.seconds = options.sustain_s,
+                                 .every = keep_every(pool.samples() / hop),
+                                 .keep = [&](KeptFrame frame) { kept.push_back(std::move(frame)); }});
   if (options.progress) {
     options.progress(fmt::format("{} of its frames against the reference", kept.size()));
   }

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <future>
 #include <limits>
 #include <map>
+#include <thread>
 
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"
@@ -23,6 +25,9 @@ constexpr std::uint64_t kPoolWindows = 4;
 constexpr std::uint64_t kKeptShare = 1000;
 constexpr std::uint64_t kMostWindows = 64;
 constexpr std::uint64_t kKeyStep = 0x9E3779B97F4A7C15U;
+/// One core sums as fast as it reads, which is slower than a GPU writes: large launches take several.
+constexpr std::size_t kPixelsOfAThread = std::size_t{1} << 19U;
+constexpr std::size_t kMostThreads = 8;
 
 std::uint64_t to_count(int value) { return static_cast<std::uint64_t>(value); }
 
@@ -41,6 +46,20 @@ double difference(std::span<const std::complex<float>> found, std::span<const st
   const double relative = std::sqrt(error / power);
   const bool comparable = found.size() == expected.size() && std::isfinite(relative);
   return comparable ? relative : std::numeric_limits<double>::infinity();
+}
+
+/// Of the pixels [first, end).
+std::uint64_t sum_part(std::span<const std::complex<float>> images, std::size_t first, std::size_t end) {
+  std::uint64_t sum = 0;
+  std::uint64_t key = first * kKeyStep;
+  for (const std::complex<float>& pixel : images.subspan(first, end - first)) {
+    std::uint64_t word = 0;
+    static_assert(sizeof(word) == sizeof(pixel));
+    std::memcpy(&word, &pixel, sizeof(word));
+    sum += word ^ key;
+    key += kKeyStep;
+  }
+  return sum;
 }
 
 /// The stream of a pool, pushed into an engine piece by piece.
@@ -109,24 +128,24 @@ std::uint64_t keep_every(std::uint64_t pool_hops) {
 }
 
 std::uint64_t checksum_of(std::span<const std::complex<float>> images) {
-  std::uint64_t sum = 0;
-  std::uint64_t key = 0;
-  for (const std::complex<float>& pixel : images) {
-    std::uint64_t word = 0;
-    static_assert(sizeof(word) == sizeof(pixel));
-    std::memcpy(&word, &pixel, sizeof(word));
-    sum += word ^ key;
-    key += kKeyStep;
+  const std::size_t most = std::max<std::size_t>(std::thread::hardware_concurrency() / 2, 1);
+  const std::size_t parts = std::clamp<std::size_t>(images.size() / kPixelsOfAThread, 1, std::min(most, kMostThreads));
+  std::vector<std::future<std::uint64_t>> others;
+  for (std::size_t i = 1; i < parts; ++i) {
+    others.push_back(
+        std::async(std::launch::async, sum_part, images, i * images.size() / parts, (i + 1) * images.size() / parts));
+  }
+  std::uint64_t sum = sum_part(images, 0, images.size() / parts);
+  for (std::future<std::uint64_t>& other : others) {
+    sum += other.get();
   }
   return sum;
 }
 
-SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& pool, double seconds,
-                        const std::function<void(KeptFrame)>& keep) {
+SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& pool, const StreamOptions& options) {
   const int batch = plan.settings.device.batch;
   const std::uint64_t hop = to_count(plan.settings.front_end.hop_samples);
   const std::uint64_t window = to_count(plan.settings.front_end.window_samples);
-  const std::uint64_t every = keep_every(pool.samples() / hop);
   const std::uint64_t ahead = to_count(batch - 1) * hop;
   std::uint64_t first = engine.history_samples();
   Feeder feeder(engine, pool, most_pushed(engine, plan.settings), 0);
@@ -149,15 +168,15 @@ SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& p
     run.checksum = run.checksum * kKeyStep + sum;
     last_sum = sum;
     const std::size_t size = images.size() / static_cast<std::size_t>(batch);
-    for (; kept_at < run.frames + to_count(batch); kept_at += every) {
+    for (; kept_at < run.frames + to_count(batch); kept_at += options.every) {
       const std::uint64_t index = kept_at - run.frames;
       const auto image = images.subspan(static_cast<std::size_t>(index) * size, size);
-      keep({.first_sample = first + index * hop, .images = {image.begin(), image.end()}});
+      options.keep({.first_sample = first + index * hop, .images = {image.begin(), image.end()}});
     }
     run.frames += to_count(batch);
     now = Clock::now();
     run.seconds = seconds_between(start, now);
-  } while (run.seconds < seconds);
+  } while (run.seconds < options.seconds);
   run.frames_per_s = static_cast<double>(run.frames) / run.seconds;
   run.holograms_per_s = run.frames_per_s * static_cast<double>(plan.settings.front_end.frequencies_hz.size() *
                                                                plan.settings.holography.planes_m.size());

@@ -61,7 +61,8 @@ struct SustainedRun {
 /// Frames between kept ones: about a thousand, at most, and such that there are at most some sixty different windows.
 std::uint64_t keep_every(std::uint64_t pool_hops);
 
-/// The sum of a launch's images as 64-bit words, each times its own odd number.
+/// The sum of a launch's images as 64-bit words, each by exclusive or with a number of its place. Large ones by
+/// threads.
 std::uint64_t checksum_of(std::span<const std::complex<float>> images);
 
 /// The plan of these settings, for bits.
@@ -69,9 +70,13 @@ EnginePlan bits_plan(const Settings& settings);
 /// Samples that an engine takes in one push.
 std::uint64_t most_pushed(const Engine& engine, const Settings& settings);
 
-/// Feeds the pool's stream as fast as the engine takes it. `keep` gets one frame in keep_every() and the first.
-SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& pool, double seconds,
-                        const std::function<void(KeptFrame)>& keep);
+struct StreamOptions {
+  double seconds = 0.0;     ///< one launch at least
+  std::uint64_t every = 1;  ///< the first frame and each so many after it are kept
+  std::function<void(KeptFrame)> keep;
+};
+/// Feeds the pool's stream as fast as the engine takes it.
+SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& pool, const StreamOptions& options);
 
 /// Images the kept frames' bits again by the reference engine.
 ImageCheck check_frames(const EnginePlan& plan, const BitPool& pool, const std::vector<KeptFrame>& kept);

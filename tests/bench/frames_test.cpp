@@ -268,29 +268,55 @@ TEST(Checksum, ChangesWithEveryPixelAndItsPlace) {
   other = images;
   std::swap(other[3], other[4]);
   EXPECT_NE(checksum_of(other), sum);
+  // Of so many pixels that threads share them: every one counts, at its place.
+  std::vector<std::complex<float>> large(std::size_t{1} << 21U, {1.0F, 2.0F});
+  const std::uint64_t large_sum = checksum_of(large);
+  for (const std::size_t i : {std::size_t{0}, large.size() / 2 - 1, large.size() / 2, large.size() - 1}) {
+    std::vector<std::complex<float>> changed = large;
+    changed[i].real(3.0F);
+    EXPECT_NE(checksum_of(changed), large_sum) << i;
+  }
+}
+
+struct Streamed {
+  SustainedRun run;
+  std::vector<KeptFrame> kept;
+};
+
+/// One launch, of which every frame is kept.
+Streamed one_launch(const EnginePlan& plan, const BitPool& pool) {
+  const std::unique_ptr<Engine> engine = make_engine(EngineKind::kOpencl, plan);
+  Streamed found;
+  found.run = run_stream(*engine, plan, pool,
+                         {.seconds = 0.0, .every = 1, .keep = [&](KeptFrame frame) { found.kept.push_back(frame); }});
+  const auto batch = static_cast<std::uint64_t>(plan.settings.device.batch);
+  EXPECT_EQ(found.kept.front().first_sample, engine->history_samples() + 8 * batch);
+  return found;
 }
 
 class Stream : public testing::TestWithParam<FrontEndKind> {};
 
 TEST_P(Stream, IsHeldAgainstTheReference) {
-  Settings settings = tiny().settings;
-  settings.front_end.kind = GetParam();
-  const EnginePlan plan = bits_plan(settings);
-  const BitPool pool(plan);
-  const std::unique_ptr<Engine> engine = make_engine(EngineKind::kOpencl, plan);
-  std::vector<KeptFrame> kept;
-  SustainedRun run = run_stream(*engine, plan, pool, 0.0, [&](KeptFrame frame) { kept.push_back(std::move(frame)); });
-  EXPECT_EQ(run.frames, 1U);
-  ASSERT_EQ(kept.size(), 1U);
-  EXPECT_EQ(kept[0].images.size(), 2U * 64);
-  EXPECT_EQ(kept[0].first_sample, engine->history_samples() + 8);
-  EXPECT_FALSE(run.problem().empty());  // nothing was checked yet
-  run.check = check_frames(plan, pool, kept);
-  EXPECT_EQ(run.check.frames, 1U);
-  EXPECT_EQ(run.check.windows, 1U);
-  // Rounding in float32, as in cli_tests' EveryFrontEnd.
-  EXPECT_LE(run.check.worst, 3e-5);
-  EXPECT_EQ(run.problem(), "");
+  for (const int batch : {1, 3}) {
+    SCOPED_TRACE(batch);
+    Settings settings = tiny().settings;
+    settings.front_end.kind = GetParam();
+    settings.device.batch = batch;
+    const EnginePlan plan = bits_plan(settings);
+    const BitPool pool(plan);
+    auto [run, kept] = one_launch(plan, pool);
+    const auto frames = static_cast<std::size_t>(batch);
+    EXPECT_EQ(run.frames, frames);
+    ASSERT_EQ(kept.size(), frames);
+    EXPECT_EQ(kept[0].images.size(), 2U * 64);
+    EXPECT_FALSE(run.problem().empty());  // nothing was checked yet
+    run.check = check_frames(plan, pool, kept);
+    EXPECT_EQ(run.check.frames, frames);
+    EXPECT_EQ(run.check.windows, frames);
+    // Rounding in float32, as in cli_tests' EveryFrontEnd.
+    EXPECT_LE(run.check.worst, 3e-5);
+    EXPECT_EQ(run.problem(), "");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(FrontEnds, Stream,
@@ -301,11 +327,10 @@ INSTANTIATE_TEST_SUITE_P(FrontEnds, Stream,
 TEST(StreamCheck, FailsOnWrongImages) {
   const EnginePlan plan = bits_plan(tiny().settings);
   const BitPool pool(plan);
-  const std::unique_ptr<Engine> engine = make_engine(EngineKind::kOpencl, plan);
-  std::vector<KeptFrame> kept;
-  SustainedRun run = run_stream(*engine, plan, pool, 0.0, [&](KeptFrame frame) { kept.push_back(std::move(frame)); });
+  Streamed streamed = one_launch(plan, pool);
   const auto problem_with = [&](const auto& change) {
-    std::vector<KeptFrame> wrong = {kept[0], kept[0]};
+    SustainedRun& run = streamed.run;
+    std::vector<KeptFrame> wrong = {streamed.kept[0], streamed.kept[0]};
     change(wrong[1]);
     run.check = check_frames(plan, pool, wrong);
     return run.problem();
@@ -318,8 +343,8 @@ TEST(StreamCheck, FailsOnWrongImages) {
   EXPECT_NE(problem_with([](KeptFrame& f) { std::fill(f.images.begin(), f.images.end(), 0.0F); }), "");
   EXPECT_NE(problem_with([](KeptFrame& f) { f.images.resize(64); }), "");
   EXPECT_EQ(problem_with([](KeptFrame&) {}), "");
-  run.repeated = 1;  // bits changed and images did not
-  EXPECT_NE(run.problem(), "");
+  streamed.run.repeated = 1;  // bits changed and images did not
+  EXPECT_NE(streamed.run.problem(), "");
 }
 
 // --- command ---------------------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ __kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void aperture(
   }
   SYNC(FIT_GROUP);
   load_samples(spectra + image * CHANNELS, gains + HAS_GAINS * frequency * CHANNELS, sample_re, sample_im, along_x);
-#if CHECK_HERE
+#if CHECK_HERE && !INPUT_IS_FINITE
   if (finds_bad(frame_spectra, frequencies)) {
     some_bad = 1;
   }

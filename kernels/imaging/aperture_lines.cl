@@ -30,6 +30,9 @@
 #ifndef CHECK_HERE  // 1: every group looks through all frequencies of its frame for values that are not finite
 #define CHECK_HERE 1
 #endif
+#ifndef INPUT_IS_FINITE  // 1: nobody needs to look
+#define INPUT_IS_FINITE 0
+#endif
 #ifndef MIN_NEIGHBOURS
 #define MIN_NEIGHBOURS 3
 #endif

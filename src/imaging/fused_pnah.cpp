@@ -118,6 +118,7 @@ ocl::Defines row_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   defines["OTHER_TAPS"] = std::to_string(taps_of(plan, plan.rows()));
   defines["OTHER_STEPS"] = std::to_string(steps_of(plan.rows()));
   defines["CHECK_HERE"] = tuning.check_here ? "1" : "0";
+  defines["INPUT_IS_FINITE"] = plan.input_is_finite ? "1" : "0";
   defines["FIT_GROUP"] = std::to_string(tuning.fit_group);
   defines["LINE_TILE"] = std::to_string(tuning.line_tile);
   defines["ROW_GROUP"] = std::to_string(tuning.row_group);
@@ -139,7 +140,7 @@ ocl::Defines column_defines(const PnahPlan& plan, const FusedTuning& tuning) {
 
 FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan) {
   FusedTuning tuning;
-  tuning.check_here = plan.frequencies_hz.size() <= kMostCheckedHere;
+  tuning.check_here = plan.input_is_finite || plan.frequencies_hz.size() <= kMostCheckedHere;
   if (!device.is_gpu) {
     tuning.lanes = kVectorLanes;
     return tuning;

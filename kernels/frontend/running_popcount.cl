@@ -5,7 +5,7 @@
 //
 // Buffers:
 //   wire          uint   [bit-time][wire word], wire word fastest; a ring of wire_blocks blocks
-//   coefficients  float2 [word of a block][term][q], times the scale that makes sums integers
+//   coefficients  float2 [term][word of a block][q], times the scale that makes sums integers
 //   steps         ulong  [term], turns a word times 2^64
 //   is_alive      uint   [lane], 0 where clipping does not count; lane = 32 * wire word + bit
 //   sums          int2   [slot][term][lane], as in running_sums.cl; a ring of `slots` blocks
@@ -125,10 +125,11 @@ static int2 sum_block(__global const uint* restrict wire, __global const float2*
 #if BLOCK > TILE
     load_moments(wire, first_wire_word + first, wire_words, words, tile, moments);
 #endif
+#pragma unroll 8
     for (uint j = 0; j < words; ++j) {
 #pragma unroll
       for (uint i = 0; i < ROW_TERMS; ++i) {
-        __global const float2* restrict factors = coefficients + ((size_t)(first + j) * TERMS + terms[i]) * MOMENTS;
+        __global const float2* restrict factors = coefficients + ((size_t)terms[i] * BLOCK + first + j) * MOMENTS;
 #pragma unroll
         for (uint q = 0; q < MOMENTS; ++q) {
           totals[i] += factors[q] * moments[place + j][q][lane];
@@ -145,8 +146,8 @@ static int2 sum_block(__global const uint* restrict wire, __global const float2*
   return clipping;
 }
 
-static int2 rounded(const float2 total, const ulong step, const ulong word) {
-  return convert_int2_sat_rte(complex_multiply(total, phasor(-(step * word))));
+static int2 rounded(const float2 total, const float2 turn) {
+  return convert_int2_sat_rte(complex_multiply(total, turn));
 }
 
 // One row of the first groups looks for clipping: the last, which has the fewest terms.
@@ -181,7 +182,7 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void block_sums(
       const uint own = get_local_id(1) + i * ROWS;
       const uint term = term_of(get_group_id(1), own);
       if (term < TERMS && (own < FREQUENCY_TILE * FREQUENCY_TERMS || get_group_id(1) == 0)) {
-        entry[(size_t)term * LANES] = rounded(totals[i], steps[term], word);
+        entry[(size_t)term * LANES] = rounded(totals[i], phasor(-(steps[term] * word)));
       }
     }
     if (looks_for_clipping()) {
@@ -206,6 +207,17 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
   const uint lane = column * BITS + get_local_id(0);
   __global const int2* restrict leaving = sums + (size_t)leaving_slot * (TERMS + 1) * LANES + lane;
   __global int2* restrict coming = sums + (size_t)coming_slot * (TERMS + 1) * LANES + lane;
+  // What does not depend on the bits comes first, so that it is there when they are summed.
+  int2 staying[ROW_TERMS];
+  float2 turn[ROW_TERMS];
+  float2 turn_back[ROW_TERMS];
+#pragma unroll
+  for (uint i = 0; i < ROW_TERMS; ++i) {
+    const uint term = min(term_of(tile_of_frequencies, get_local_id(1) + i * ROWS), (uint)(TERMS - 1));
+    staying[i] = state_in[(size_t)term * LANES + lane] - leaving[(size_t)term * LANES];
+    turn[i] = phasor(-(steps[term] * coming_word));
+    turn_back[i] = phasor(steps[term] * first_word);
+  }
 #if BLOCK <= TILE
   load_moments(wire + column, wire_block * BLOCK, wire_blocks * BLOCK, BLOCK, tile, moments);
 #endif
@@ -218,13 +230,13 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
     const uint term = term_of(tile_of_frequencies, own);
     if (term < TERMS) {
       const size_t at = (size_t)term * LANES;
-      const int2 sum = rounded(totals[i], steps[term], coming_word);
-      const int2 total = state_in[at + lane] + sum - leaving[at];
+      const int2 sum = rounded(totals[i], turn[i]);
+      const int2 total = staying[i] + sum;
       if (own < FREQUENCY_TILE * FREQUENCY_TERMS || tile_of_frequencies == 0) {
         coming[at] = sum;
         state_out[at + lane] = total;
       }
-      turned[own][get_local_id(0)] = turned_back(total, steps[term], first_word);
+      turned[own][get_local_id(0)] = complex_multiply((float2)((float)total.x, (float)total.y), turn_back[i]);
     }
   }
   if (looks_for_clipping()) {

@@ -34,11 +34,11 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
     __global const float2* restrict row_spectra, __global const float2* restrict extension,
     __global const float* restrict window, __global const float2* restrict roots,
     __global const float2* restrict transfer, __global float2* restrict slices, const int frequencies) {
-  __local FLOATV re[PADDED * COLUMN_TILE];
-  __local FLOATV im[PADDED * COLUMN_TILE];
+  __local FLOATV re[PLACES * COLUMN_TILE];
+  __local FLOATV im[PLACES * COLUMN_TILE];
 #if PLANES > 1
-  __local FLOATV plane_re[PADDED * COLUMN_TILE];
-  __local FLOATV plane_im[PADDED * COLUMN_TILE];
+  __local FLOATV plane_re[PLACES * COLUMN_TILE];
+  __local FLOATV plane_im[PLACES * COLUMN_TILE];
 #else
   __local FLOATV* plane_re = re;
   __local FLOATV* plane_im = im;
@@ -57,8 +57,8 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
     const int row = i / COLUMN_TILE;
     const int vector = first_vector + i % COLUMN_TILE;
     const COMPLEXV value = LOAD_COMPLEX(row_spectra + (image * LENGTH + row) * STRIDE + vector * LANES);
-    re[BEFORE * COLUMN_TILE + i] = value.even;
-    im[BEFORE * COLUMN_TILE + i] = value.odd;
+    re[PLACE_OF(BEFORE + row) * COLUMN_TILE + i % COLUMN_TILE] = value.even;
+    im[PLACE_OF(BEFORE + row) * COLUMN_TILE + i % COLUMN_TILE] = value.odd;
   }
   SYNC(COLUMN_GROUP);
   extend_wings(re, im, taps, window, item, COLUMN_GROUP, COLUMN_TILE);

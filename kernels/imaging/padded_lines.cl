@@ -1,5 +1,6 @@
-// Lines of one axis in local memory, [position][vector of lines], real and imaginary parts apart: continued past the
-// aperture, tapered and transformed by a work-group. Include after short_dft.cl.
+// Lines of one axis in local memory, [PLACES][vector of lines], real and imaginary parts apart: continued past the
+// aperture, tapered and transformed by a work-group. Include after short_dft.cl. Position INNER i + j of a line lies at
+// PLACE(i, j); on GPUs these leave gaps, so that neighbouring i lie in different banks.
 //
 //   extension  float2 [step][tap]: the sample `step` + 1 past the aperture is the sum over taps of extension times the
 //              samples from the edge inwards; conjugated on the side of the lower positions
@@ -16,8 +17,12 @@
 #define TAPS 8
 #endif
 #define AFTER (PADDED - BEFORE - LENGTH)
-#define WINGS (PADDED - LENGTH)
 #define STEPS (BEFORE > AFTER ? BEFORE : AFTER)
+
+#define PITCH (INNER + (LANES == 1 ? 1 : 0))
+#define PLACE(i, j) (PITCH * (i) + (j))
+#define PLACE_OF(position) PLACE((position) / INNER, (position) % INNER)
+#define PLACES (PITCH * OUTER)
 
 // A group of one item needs no barrier.
 #define SYNC(group)                  \
@@ -42,8 +47,8 @@ static inline void extend_wings(__local FLOATV* re, __local FLOATV* im, __local 
     FLOATV sample_im[TAPS];
 #pragma unroll
     for (int tap = 0; tap < TAPS; ++tap) {
-      sample_re[tap] = re[(edge + inwards * tap) * tile + vector];
-      sample_im[tap] = side * im[(edge + inwards * tap) * tile + vector];
+      sample_re[tap] = re[PLACE_OF(edge + inwards * tap) * tile + vector];
+      sample_im[tap] = side * im[PLACE_OF(edge + inwards * tap) * tile + vector];
     }
     for (int first = 0; first < STEPS; first += parts) {
       const int step = first + i / (2 * tile);
@@ -55,17 +60,19 @@ static inline void extend_wings(__local FLOATV* re, __local FLOATV* im, __local 
 #pragma unroll
       for (int tap = 0; tap < TAPS; ++tap) {
         const float2 factor = extension[step * TAPS + tap];
-        sum_re += factor.x * sample_re[tap] - factor.y * sample_im[tap];
-        sum_im += factor.x * sample_im[tap] + factor.y * sample_re[tap];
+        sum_re += factor.x * sample_re[tap];
+        sum_im += factor.x * sample_im[tap];
+        sum_re -= factor.y * sample_im[tap];
+        sum_im += factor.y * sample_re[tap];
       }
       const int position = edge - inwards * (step + 1);
-      re[position * tile + vector] = window[position] * sum_re;
-      im[position * tile + vector] = side * window[position] * sum_im;
+      re[PLACE_OF(position) * tile + vector] = window[position] * sum_re;
+      im[PLACE_OF(position) * tile + vector] = side * window[position] * sum_im;
     }
   }
 }
 
-// The forward transform's first half: position INNER k1 + n2 holds the bracket of short_dft.cl.
+// The forward transform's first half: PLACE(k1, n2) holds the bracket of short_dft.cl.
 static inline void outer_forward(__local FLOATV* re, __local FLOATV* im, __global const float2* roots, const int item,
                                  const int group, const int tile) {
   for (int i = item; i < INNER * tile; i += group) {
@@ -75,8 +82,8 @@ static inline void outer_forward(__local FLOATV* re, __local FLOATV* im, __globa
     FLOATV x_im[OUTER];
 #pragma unroll
     for (int n1 = 0; n1 < OUTER; ++n1) {
-      x_re[n1] = re[(INNER * n1 + n2) * tile + vector];
-      x_im[n1] = im[(INNER * n1 + n2) * tile + vector];
+      x_re[n1] = re[PLACE(n1, n2) * tile + vector];
+      x_im[n1] = im[PLACE(n1, n2) * tile + vector];
     }
     outer_dft(x_re, x_im, FORWARD);
 #pragma unroll
@@ -84,8 +91,8 @@ static inline void outer_forward(__local FLOATV* re, __local FLOATV* im, __globa
       const int k1 = OUTER_BIN(q);
       const float2 root = roots[n2 * k1];
       TURN(x_re[q], x_im[q], root.x, root.y);
-      re[(INNER * k1 + n2) * tile + vector] = x_re[q];
-      im[(INNER * k1 + n2) * tile + vector] = x_im[q];
+      re[PLACE(k1, n2) * tile + vector] = x_re[q];
+      im[PLACE(k1, n2) * tile + vector] = x_im[q];
     }
   }
 }
@@ -95,8 +102,8 @@ static inline void inner_forward(__local const FLOATV* re, __local const FLOATV*
                                  const int k1, const int vector, const int tile) {
 #pragma unroll
   for (int n2 = 0; n2 < INNER; ++n2) {
-    x_re[n2] = re[(INNER * k1 + n2) * tile + vector];
-    x_im[n2] = im[(INNER * k1 + n2) * tile + vector];
+    x_re[n2] = re[PLACE(k1, n2) * tile + vector];
+    x_im[n2] = im[PLACE(k1, n2) * tile + vector];
   }
   inner_dft(x_re, x_im, FORWARD);
 }
@@ -110,8 +117,8 @@ static inline void inner_backward(__local FLOATV* re, __local FLOATV* im, FLOATV
     const int n2 = INNER_BIN(q);
     const float2 root = roots[n2 * k1];
     TURN(x_re[q], x_im[q], root.x, -root.y);
-    re[(INNER * k1 + n2) * tile + vector] = x_re[q];
-    im[(INNER * k1 + n2) * tile + vector] = x_im[q];
+    re[PLACE(k1, n2) * tile + vector] = x_re[q];
+    im[PLACE(k1, n2) * tile + vector] = x_im[q];
   }
 }
 
@@ -120,8 +127,8 @@ static inline void outer_backward(__local const FLOATV* re, __local const FLOATV
                                   const int n2, const int vector, const int tile) {
 #pragma unroll
   for (int k1 = 0; k1 < OUTER; ++k1) {
-    x_re[k1] = re[(INNER * k1 + n2) * tile + vector];
-    x_im[k1] = im[(INNER * k1 + n2) * tile + vector];
+    x_re[k1] = re[PLACE(k1, n2) * tile + vector];
+    x_im[k1] = im[PLACE(k1, n2) * tile + vector];
   }
   outer_dft(x_re, x_im, BACKWARD);
 }

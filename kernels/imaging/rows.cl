@@ -28,8 +28,8 @@
 __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(
     __global const float2* restrict slices, __global const float2* restrict roots, __global float2* restrict images,
     __global uint* restrict taken, const int images_per_frame, __global uint* restrict status) {
-  __local FLOATV re[PADDED * ROW_TILE];
-  __local FLOATV im[PADDED * ROW_TILE];
+  __local FLOATV re[PLACES * ROW_TILE];
+  __local FLOATV im[PLACES * ROW_TILE];
   const int item = (int)get_local_id(0);
   const int first_row = (int)get_group_id(0) * ROW_TILE * LANES;
   const int image = (int)get_group_id(1);

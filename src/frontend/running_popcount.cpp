@@ -17,10 +17,45 @@ constexpr std::size_t kMostTileFrequencies = 10;
 /// Of the kernel `advance`.
 constexpr RunningSums::MoveArguments kAdvanceArguments{
     .weights = 5, .channel_of = 6, .state_in = 7, .state_out = 8, .spectra = 9, .status = 10};
-constexpr std::size_t kRowsOfGpu = 16;
-constexpr std::size_t kRowsOfCpu = 4;
+constexpr std::size_t kMostRows = 32;
+/// PoCL 3.1 gets groups of 32 x 32 wrong where the last tile of a long block has fewer than 32 words.
+constexpr std::size_t kMostRowsOfCpu = 16;
+constexpr std::size_t kMostVectorColumns = 8;
 constexpr int kClipRunWords = 8;
 constexpr double kClipLevel = 0.95;
+
+/// Wire words that an item takes side by side, on processors; 0: one microphone an item.
+std::size_t vector_columns(const ocl::Device& device, std::size_t wire_words, std::size_t block_words) {
+  if (device.info().is_gpu || block_words > kTileWords) {
+    return 0;
+  }
+  std::size_t columns = kMostVectorColumns;
+  while (wire_words % columns != 0) {
+    columns /= 2;
+  }
+  return columns;
+}
+
+/// From lanes in the order of wire bits to lanes [bit][wire word].
+template <class T>
+std::vector<T> by_bits(const std::vector<T>& by_words) {
+  const std::size_t words = by_words.size() / kBitsPerWord;
+  std::vector<T> values;
+  for (std::size_t bit = 0; bit < kBitsPerWord; ++bit) {
+    for (std::size_t word = 0; word < words; ++word) {
+      values.push_back(by_words[word * kBitsPerWord + bit]);
+    }
+  }
+  return values;
+}
+
+RunningPlan plan_for(RunningPlan plan, std::size_t columns) {
+  if (columns > 0) {
+    plan.channel_of_lane = by_bits(plan.channel_of_lane);
+    plan.is_alive = by_bits(plan.is_alive);
+  }
+  return plan;
+}
 
 std::size_t quotient_up(std::size_t value, std::size_t step) { return (value + step - 1) / step; }
 
@@ -28,14 +63,14 @@ double radians_per_bit(const FrontEndPlan& plan, double frequency_hz) {
   return 2.0 * std::numbers::pi * frequency_hz / (plan.sample_rate_hz * kBitsPerWord);
 }
 
-/// Of a block's word and term, [word][term][q], times the integer scale.
+/// Of a term and a block's word, [term][word][q], times the integer scale.
 std::vector<std::complex<float>> block_coefficients(const RunningPlan& plan, int order) {
   std::vector<std::complex<float>> values;
-  const std::vector<double> term_radians = plan.term_radians();
-  for (std::size_t word = 0; word < plan.block_words(); ++word) {
-    for (const double radians : term_radians) {
+  for (const double radians : plan.term_radians()) {
+    const std::vector<std::complex<double>> factors = exponential_coefficients(radians, order);
+    for (std::size_t word = 0; word < plan.block_words(); ++word) {
       const double turn = -radians * kBitsPerWord * static_cast<double>(word);
-      for (const std::complex<double>& factor : exponential_coefficients(radians, order)) {
+      for (const std::complex<double>& factor : factors) {
         values.emplace_back(plan.integer_scale() * factor * std::polar(1.0, turn));
       }
     }
@@ -81,20 +116,24 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
       wire_words_(static_cast<std::size_t>(words_per_bit_time(plan.layout, plan.geometry))),
       block_words_(running_plan(plan).block_words()),
       wire_blocks_(running_plan(plan).ring_blocks() - running_plan(plan).window_words / block_words_ + 1),
-      rows_(device.info().is_gpu ? kRowsOfGpu : kRowsOfCpu),
+      vector_columns_(vector_columns(device, wire_words_, block_words_)),
+      rows_(std::min(device.info().max_work_group_size / kBitsPerWord,
+                     device.info().is_gpu ? kMostRows : kMostRowsOfCpu)),
       frequency_tiles_(quotient_up(frequencies_hz_.size(), kMostTileFrequencies)),
-      sums_(device, running_plan(plan), std::string(kStage)) {
+      sums_(device, plan_for(running_plan(plan), vector_columns_), std::string(kStage)) {
   const RunningPlan running = running_plan(plan);
   const int order = plan.settings.popcount.order;
   wire_ = device.allocate<std::uint32_t>(wire_blocks_ * block_words_ * kBitsPerWord * wire_words_, kStage);
   coefficients_ = device.upload<std::complex<float>>(block_coefficients(running, order), kStage);
   std::vector<std::string> files = RunningSums::files();
-  files.insert(files.end(), {"common/moments.cl", "frontend/running_popcount.cl"});
+  files.emplace_back("common/moments.cl");
+  files.emplace_back(vector_columns_ > 0 ? "frontend/running_popcount_vector.cl" : "frontend/running_popcount.cl");
   ocl::Defines defines = RunningSums::defines(running);
   defines["WIRE_WORDS"] = fmt::format("{}", wire_words_);
   defines["BLOCK"] = fmt::format("{}", block_words_);
   defines["ORDER"] = fmt::format("{}", order);
   defines["ROWS"] = fmt::format("{}", rows_);
+  defines["COLUMNS_A_VECTOR"] = fmt::format("{}", vector_columns_);
   defines["FREQUENCY_TILE"] = fmt::format("{}", quotient_up(frequencies_hz_.size(), frequency_tiles_));
   defines["CLIP_SUM"] = fmt::format("{}", static_cast<int>(std::ceil(kClipLevel * kClipRunWords * kBitsPerWord)));
   const ocl::Program program = device.build(kStage, files, defines);
@@ -145,6 +184,18 @@ void RunningPopcount::enqueue_upload(std::span<const std::uint32_t> wire) {
   end_word_ += wire.size() / word_size;
 }
 
+ocl::Launch RunningPopcount::launch(std::size_t blocks) const {
+  if (vector_columns_ > 0) {
+    return {.global_0 = wire_words_ / vector_columns_, .local_0 = 1, .global_2 = blocks, .local_2 = 1};
+  }
+  return {.global_0 = kBitsPerWord * wire_words_,
+          .local_0 = kBitsPerWord,
+          .global_1 = rows_ * frequency_tiles_,
+          .local_1 = rows_,
+          .global_2 = quotient_up(blocks, std::max<std::size_t>(kTileWords / block_words_, 1)),
+          .local_2 = 1};
+}
+
 std::uint64_t RunningPopcount::waiting_blocks() const {
   return (end_word_ - origin_word_) / block_words_ - sums_.span().end();
 }
@@ -152,17 +203,11 @@ std::uint64_t RunningPopcount::waiting_blocks() const {
 void RunningPopcount::enqueue_blocks() {
   const std::uint64_t first = sums_.span().end();
   const std::uint64_t blocks = waiting_blocks();
-  const std::size_t group_blocks = std::max<std::size_t>(kTileWords / block_words_, 1);
   block_sums_.set_at(5, static_cast<std::uint32_t>(first % wire_blocks_));
   block_sums_.set_at(7, sums_.span().slot_of(first));
   block_sums_.set_at(9, origin_word_ + first * block_words_);
   block_sums_.set_at(10, static_cast<std::uint32_t>(blocks));
-  block_sums_.enqueue({.global_0 = kBitsPerWord * wire_words_,
-                       .local_0 = kBitsPerWord,
-                       .global_1 = rows_ * frequency_tiles_,
-                       .local_1 = rows_,
-                       .global_2 = quotient_up(blocks, group_blocks),
-                       .local_2 = 1});
+  block_sums_.enqueue(launch(blocks));
   sums_.append(first, blocks);
 }
 
@@ -199,10 +244,7 @@ void RunningPopcount::enqueue_advance(const WindowMove& move, std::uint64_t firs
   advance_.set_at(15, move.newest_block);
   advance_.set_at(16, origin_word_ + move.newest_block * block_words_);
   advance_.set_at(17, first_word);
-  advance_.enqueue({.global_0 = kBitsPerWord * wire_words_,
-                    .local_0 = kBitsPerWord,
-                    .global_1 = rows_ * frequency_tiles_,
-                    .local_1 = rows_});
+  advance_.enqueue(launch(1));
 }
 
 std::string RunningPopcount::description() const {

@@ -27,6 +27,7 @@ class RunningPopcount final : public FrontEnd {
   void enqueue_upload(std::span<const std::uint32_t> wire);
   /// Whole blocks that were uploaded and are not summed yet.
   [[nodiscard]] std::uint64_t waiting_blocks() const;
+  [[nodiscard]] ocl::Launch launch(std::size_t blocks) const;
   void enqueue_blocks();
   void enqueue_advance(const WindowMove& move, std::uint64_t first_word,
                        const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status);
@@ -37,11 +38,12 @@ class RunningPopcount final : public FrontEnd {
   std::size_t wire_words_;
   std::size_t block_words_;
   std::size_t wire_blocks_;
-  std::size_t rows_;
+  std::size_t vector_columns_;  ///< wire words that an item takes side by side; 0: one microphone an item
+  std::size_t rows_;            ///< of a work-group, where an item takes one microphone
   std::size_t frequency_tiles_;
   RunningSums sums_;
   ocl::Buffer<std::uint32_t> wire_;                ///< [bit-time][wire word], a ring of wire_blocks_ blocks
-  ocl::Buffer<std::complex<float>> coefficients_;  ///< [word of a block][term][q]
+  ocl::Buffer<std::complex<float>> coefficients_;  ///< [term][word of a block][q]
   ocl::Kernel block_sums_;
   ocl::Kernel advance_;
   std::uint64_t origin_word_ = 0;  ///< first word since the stream started anew

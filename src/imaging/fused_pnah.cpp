@@ -36,13 +36,19 @@ int steps_of(const PaddedAxis& axis) { return std::max(axis.before, axis.padded 
 /// Scalars between neighbouring positions in aperture.cl: LINE_STRIDE.
 int line_stride(int lines, int lanes) { return lanes == 1 ? lines + 1 - lines % 2 : round_up(lines, lanes); }
 
+/// Places of a padded line: PLACES.
+int places_of(const PaddedAxis& axis, int lanes) {
+  const auto split = split_dft(axis.padded);
+  return axis.padded + (lanes == 1 && split ? split->outer() : 0);
+}
+
 /// Local memory of aperture.cl.
 std::size_t aperture_bytes(const PnahPlan& plan, int lanes, int line_tile) {
   const PaddedAxis y = plan.rows();
   const PaddedAxis x = plan.columns();
   const int samples =
       std::max(x.measured * line_stride(y.measured, lanes), y.measured * line_stride(x.measured, lanes));
-  const std::size_t tile_bytes = 2 * sizeof(float) * to_size(x.padded * line_tile * lanes);
+  const std::size_t tile_bytes = 2 * sizeof(float) * to_size(places_of(x, lanes) * line_tile * lanes);
   const std::size_t table_bytes = sizeof(ComplexF) * to_size(steps_of(x) * taps_of(plan, x) + 1);
   const std::size_t other_bytes = to_size(plan.geometry.channels()) + 64;
   if (!fits_a_predictor(plan)) {
@@ -58,12 +64,12 @@ std::size_t aperture_bytes(const PnahPlan& plan, int lanes, int line_tile) {
 /// Local memory of columns.cl.
 std::size_t column_bytes(const PnahPlan& plan, int lanes, int tile) {
   const std::size_t copies = plan.holography.planes_m.size() > 1 ? 2 : 1;
-  return copies * 2 * sizeof(float) * to_size(plan.rows().padded * tile * lanes) +
+  return copies * 2 * sizeof(float) * to_size(places_of(plan.rows(), lanes) * tile * lanes) +
          sizeof(ComplexF) * to_size(steps_of(plan.rows()) * taps_of(plan, plan.rows()) + 1);
 }
 
 std::size_t row_bytes(const PnahPlan& plan, int lanes, int tile) {
-  return 2 * sizeof(float) * to_size(plan.columns().padded * tile * lanes);
+  return 2 * sizeof(float) * to_size(places_of(plan.columns(), lanes) * tile * lanes);
 }
 
 /// The largest power of two up to `most` that `fits`; 1 when none does.
@@ -112,6 +118,7 @@ ocl::Defines row_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   defines["OTHER_TAPS"] = std::to_string(taps_of(plan, plan.rows()));
   defines["OTHER_STEPS"] = std::to_string(steps_of(plan.rows()));
   defines["CHECK_HERE"] = tuning.check_here ? "1" : "0";
+  defines["INPUT_IS_FINITE"] = plan.input_is_finite ? "1" : "0";
   defines["FIT_GROUP"] = std::to_string(tuning.fit_group);
   defines["LINE_TILE"] = std::to_string(tuning.line_tile);
   defines["ROW_GROUP"] = std::to_string(tuning.row_group);
@@ -133,7 +140,7 @@ ocl::Defines column_defines(const PnahPlan& plan, const FusedTuning& tuning) {
 
 FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan) {
   FusedTuning tuning;
-  tuning.check_here = plan.frequencies_hz.size() <= kMostCheckedHere;
+  tuning.check_here = plan.input_is_finite || plan.frequencies_hz.size() <= kMostCheckedHere;
   if (!device.is_gpu) {
     tuning.lanes = kVectorLanes;
     return tuning;
@@ -222,10 +229,11 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   ocl::Defines defines = row_defines(plan, tuning);
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  const ocl::Program along_x = device.build(kStage,
-                                            {"common/complex.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl",
-                                             "imaging/aperture.cl", "common/status.cl", "imaging/rows.cl"},
-                                            defines);
+  const ocl::Program along_x =
+      device.build(kStage,
+                   {"common/complex.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl", "imaging/aperture_lines.cl",
+                    "imaging/pooled_fit.cl", "imaging/aperture.cl", "common/status.cl", "imaging/rows.cl"},
+                   defines);
   defines = column_defines(plan, tuning);
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;

@@ -32,6 +32,7 @@ struct PnahPlan {
   std::vector<int> dead_channels;          ///< row * columns + column
   std::vector<std::complex<float>> gains;  ///< [frequency][row][column]; empty: none
   std::string fft = "auto";                ///< "auto" | "clfft" | "fused", as DeviceSettings::fft
+  bool input_is_finite = false;            ///< spectra are never NaN or infinite: of bits
   int batch = 1;                           ///< frames that are imaged together
 
   [[nodiscard]] PaddedAxis rows() const;

@@ -71,6 +71,7 @@ PnahPlan pnah_plan(const EnginePlan& plan, const std::vector<double>& frequencie
   out.gains = calibration_gains(settings.array, frequencies_hz);
   out.fft = settings.device.fft;
   out.batch = settings.device.batch;
+  out.input_is_finite = plan.input == InputForm::kBits;
   mask_uncalibrated(out);
   require_distinct(frequencies_hz);
   validate(out);

@@ -1,12 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <limits>
-#include <optional>
 #include <random>
 
-#include "imaging/fused_pnah.hpp"
-#include "imaging/plain_work_groups.hpp"
+#include "imaging/imager_paths.hpp"
 #include "imaging/pnah_reference.hpp"
 #include "imaging/staged_pnah.hpp"
 #include "nearfield/error.hpp"
@@ -17,17 +14,19 @@
 namespace nearfield {
 namespace {
 
+using test::device;
+using test::DeviceImages;
+using test::kPaths;
+using test::Path;
+using test::paths_for;
+using test::run_on_device;
+
 using ComplexF = std::complex<float>;
 using test::Complex;
 
 // float32 against double: 1e-4 is the limit a stage, 1e-3 its limit from bits to image. What is found is about
 // 1e-6, and up to 1e-5 after the extrapolation of smooth fields, which amplifies rounding.
 constexpr double kStageTolerance = 1e-4;
-
-ocl::Device& device() {
-  static ocl::Device opened = ocl::Device::open({});
-  return opened;
-}
 
 struct Size {
   int rows;
@@ -56,65 +55,6 @@ std::vector<ComplexF> measured_field(const PnahPlan& plan, unsigned seed) {
     spectra.insert(spectra.end(), field.begin(), field.end());
   }
   return test::narrow(spectra);
-}
-
-/// The ways to an image, and the device as it would be: on this machine a GPU's launches run on PoCL.
-struct Path {
-  const char* name;
-  const char* fft;
-  bool as_gpu;
-};
-constexpr Path kPaths[] = {{"clfft", "clfft", false}, {"fused", "fused", false}, {"fused_as_on_a_gpu", "fused", true}};
-
-ocl::Device device_of(const Path& path) {
-  ocl::DeviceInfo info = device().info();
-  if (path.as_gpu) {
-    info.is_gpu = true;
-    info.local_memory_bytes = std::size_t{48} << 10U;
-  }
-  return device().restricted(info);
-}
-
-std::vector<Path> paths_for(const PnahPlan& plan) {
-  std::vector<Path> paths;
-  for (const Path& path : kPaths) {
-    if (path.fft == std::string("clfft") || obstacle_to_fusing(device_of(path).info(), plan).empty()) {
-      paths.push_back(path);
-    }
-  }
-  return paths;
-}
-
-struct DeviceImages {
-  std::vector<ComplexF> images;
-  std::vector<std::uint32_t> status;
-};
-
-constexpr std::uint32_t kCanary = 0xC0FFEE;
-
-DeviceImages run_on_device(PnahPlan plan, const std::vector<ComplexF>& spectra, const Path& path = kPaths[0]) {
-  plan.fft = path.fft;
-  const std::optional<test::PlainWorkGroups> plain =
-      path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
-  const ocl::Device on = device_of(path);
-  Pnah pnah(on, plan);
-  const auto input = on.upload<ComplexF>(spectra, "test");
-  const std::size_t words = static_cast<std::size_t>(plan.batch) * kStatusWords;
-  std::vector<std::uint32_t> words_and_canary(words + kStatusWords, kCanary);
-  std::fill_n(words_and_canary.begin(), words, 0U);
-  const auto status = on.upload<std::uint32_t>(words_and_canary, "test");
-  // Poisoned: every pixel must be written.
-  on.enqueue_fill(pnah.images(), ComplexF(std::numeric_limits<float>::quiet_NaN(), 1.0F), "test");
-  pnah.enqueue(input, status, static_cast<std::size_t>(plan.batch));
-  std::vector<std::uint32_t> left(words_and_canary);
-  EXPECT_EQ(on.download(status, "test"), left) << "the status is cleared, and nothing behind it is touched";
-  const std::vector<ComplexF> results = on.download(pnah.results(), "test");
-  DeviceImages found{on.download(pnah.images(), "test"), on.download(pnah.taken_status(), "test")};
-  EXPECT_EQ(
-      std::memcmp(results.data() + pnah.images_offset(), found.images.data(), found.images.size() * sizeof(ComplexF)),
-      0);
-  EXPECT_EQ(std::memcmp(results.data(), found.status.data(), words * sizeof(std::uint32_t)), 0);
-  return found;
 }
 
 /// The largest error of all paths that can do the plan.

@@ -1,0 +1,355 @@
+// The kernels of running_popcount.cl for processors: a work-item takes COLUMNS_A_VECTOR wire words side by side, and turns
+// their bit-times in registers.
+//
+// Turning 32 words v[t] of 32 bits, v[t] bit b <-> v[b] bit t, by halves: for s = 16, 8, 4, 2, 1 the s high bits of each
+// group of 2 s in v[k] change places with the s low ones in v[k + s] (Warren, Hacker's Delight, 2nd ed., section 7-3, least
+// significant bit first).
+//
+// Buffers and formulas: running_popcount.cl; but lane = bit * WIRE_WORDS + wire word.
+// Launch: local (1, 1, 1); global (WIRE_WORDS / COLUMNS_A_VECTOR, 1, blocks), 1 block for advance.
+// Assumes: BLOCK <= 32; COLUMNS_A_VECTOR, one of 1, 2, 4 and 8, divides WIRE_WORDS.
+
+// 32-bit words of one bit-time on the wire.
+#ifndef WIRE_WORDS
+#define WIRE_WORDS 32
+#endif
+// Words of a block.
+#ifndef BLOCK
+#define BLOCK 32
+#endif
+// Highest moment, 0 to 2.
+#ifndef ORDER
+#define ORDER 1
+#endif
+#ifndef COLUMNS_A_VECTOR
+#define COLUMNS_A_VECTOR 8
+#endif
+// Sum of eight words' signs from which on they count as clipped.
+#ifndef CLIP_SUM
+#define CLIP_SUM 244
+#endif
+
+#define BITS 32
+#define MOMENTS (ORDER + 1)
+#define CLIP_RUN 8
+#define GLUE(a, b) a##b
+#define JOINED(a, b) GLUE(a, b)
+#if COLUMNS_A_VECTOR == 1
+#define UINTV uint
+#define INTV int
+#define FLOATV float
+#define LOAD_UINTS(from) (*(from))
+#define LOAD_PAIRS(re, im, from) \
+  re = (from)[0];                \
+  im = (from)[1]
+#define STORE_PAIRS(re, im, to) \
+  (to)[0] = re;                 \
+  (to)[1] = im
+#define STORE_FLOATS(value, to) (*(to) = (value))
+#define STORE_INTS(value, to) (*(to) = (value))
+#define TO_FLOATS(value) ((float)(value))
+#define TO_SIGNED(value) ((int)(value))
+#define ROUNDED(value) convert_int_sat_rte(value)
+#define IS_TRUE(value) (value)
+#else
+#if COLUMNS_A_VECTOR == 2
+#define PAIRS 4
+#elif COLUMNS_A_VECTOR == 4
+#define PAIRS 8
+#else
+#define PAIRS 16
+#endif
+#define UINTV JOINED(uint, COLUMNS_A_VECTOR)
+#define INTV JOINED(int, COLUMNS_A_VECTOR)
+#define FLOATV JOINED(float, COLUMNS_A_VECTOR)
+#define LOAD_UINTS(from) JOINED(vload, COLUMNS_A_VECTOR)(0, from)
+#define LOAD_PAIRS(re, im, from)                                    \
+  {                                                                 \
+    const JOINED(int, PAIRS) pairs = JOINED(vload, PAIRS)(0, from); \
+    re = pairs.even;                                                \
+    im = pairs.odd;                                                 \
+  }
+#define STORE_PAIRS(re, im, to)          \
+  {                                      \
+    JOINED(int, PAIRS) pairs;            \
+    pairs.even = re;                     \
+    pairs.odd = im;                      \
+    JOINED(vstore, PAIRS)(pairs, 0, to); \
+  }
+#define STORE_FLOATS(value, to) JOINED(vstore, COLUMNS_A_VECTOR)(value, 0, to)
+#define STORE_INTS(value, to) JOINED(vstore, COLUMNS_A_VECTOR)(value, 0, to)
+#define TO_FLOATS(value) JOINED(convert_float, COLUMNS_A_VECTOR)(value)
+#define TO_SIGNED(value) JOINED(convert_int, COLUMNS_A_VECTOR)(value)
+#define ROUNDED(value) JOINED(JOINED(convert_int, COLUMNS_A_VECTOR), _sat_rte)(value)
+#define IS_TRUE(value) (-(value))  // a true comparison of vectors is -1
+#endif
+
+static INTV ones(const UINTV words) { return TO_SIGNED(popcount(words)); }
+
+static INTV signs_of(const UINTV words) { return 2 * ones(words) - 32; }
+
+static INTV first_moments(const UINTV words) {
+  const INTV sum = ones(words & MASK_0) + 2 * ones(words & MASK_1) + 4 * ones(words & MASK_2) +
+                   8 * ones(words & MASK_3) + 16 * ones(words & MASK_4);
+  return 2 * sum - 31 * ones(words);
+}
+
+static INTV ones_same(const UINTV words, const uint mask_k, const uint mask_l) {
+  return ones(words & ~(mask_k ^ mask_l));
+}
+
+static INTV second_moments(const UINTV words) {
+  const INTV sum = 2 * ones_same(words, MASK_0, MASK_1) + 4 * ones_same(words, MASK_0, MASK_2) +
+                   8 * (ones_same(words, MASK_0, MASK_3) + ones_same(words, MASK_1, MASK_2)) +
+                   16 * (ones_same(words, MASK_0, MASK_4) + ones_same(words, MASK_1, MASK_3)) +
+                   32 * (ones_same(words, MASK_1, MASK_4) + ones_same(words, MASK_2, MASK_3)) +
+                   64 * ones_same(words, MASK_2, MASK_4) + 128 * ones_same(words, MASK_3, MASK_4);
+  return 2 * sum - 310 * ones(words);
+}
+
+// One word: bit-times of these columns into packed[bit].
+static void turn_word(__global const uint* restrict wire, __local UINTV packed[BITS]) {
+  UINTV v[BITS];
+#pragma unroll
+  for (uint t = 0; t < BITS; ++t) {
+    v[t] = LOAD_UINTS(wire + t * WIRE_WORDS);
+  }
+#define EXCHANGE(s, mask)                                        \
+  _Pragma("unroll") for (uint k = 0; k < BITS; ++k) {            \
+    if ((k & (s)) == 0) {                                        \
+      const UINTV moved = ((v[k] >> (s)) ^ v[k + (s)]) & (mask); \
+      v[k + (s)] ^= moved;                                       \
+      v[k] ^= moved << (s);                                      \
+    }                                                            \
+  }
+  EXCHANGE(16, 0x0000FFFFu)
+  EXCHANGE(8, 0x00FF00FFu)
+  EXCHANGE(4, 0x0F0F0F0Fu)
+  EXCHANGE(2, 0x33333333u)
+  EXCHANGE(1, 0x55555555u)
+#undef EXCHANGE
+#pragma unroll
+  for (uint b = 0; b < BITS; ++b) {
+    packed[b] = v[b];
+  }
+}
+
+static void turn_block(__global const uint* restrict wire, const uint wire_block, __local UINTV packed[BLOCK][BITS]) {
+  __global const uint* first = wire + (size_t)wire_block * BLOCK * BITS * WIRE_WORDS;
+  for (uint j = 0; j < BLOCK; ++j) {
+    turn_word(first + (size_t)j * BITS * WIRE_WORDS, packed[j]);
+  }
+}
+
+// Moments of one bit of all words, and what they tell of clipping: clipped runs of eight words, and the sum of signs.
+static void take_moments(__local UINTV packed[BLOCK][BITS], const uint bit, FLOATV moments[BLOCK][MOMENTS],
+                         INTV* clipped, INTV* signs) {
+  INTV run = 0;
+  *clipped = 0;
+  *signs = 0;
+  for (uint j = 0; j < BLOCK; ++j) {
+    const UINTV words = packed[j][bit];
+    const INTV sum = signs_of(words);
+    moments[j][0] = TO_FLOATS(sum);
+#if ORDER >= 1
+    moments[j][1] = TO_FLOATS(first_moments(words));
+#endif
+#if ORDER >= 2
+    moments[j][2] = TO_FLOATS(second_moments(words));
+#endif
+    run += sum;
+    *signs += sum;
+    if (j % CLIP_RUN == CLIP_RUN - 1) {
+      *clipped += IS_TRUE(TO_SIGNED(abs(run)) >= CLIP_SUM);
+      run = 0;
+    }
+  }
+}
+
+// `count` sums, of the terms from `first` on.
+static void sum_terms(const FLOATV moments[BLOCK][MOMENTS], __global const float2* restrict coefficients,
+                      const uint first, const uint count, FLOATV* re, FLOATV* im) {
+  for (uint i = 0; i < count; ++i) {
+    re[i] = 0.0f;
+    im[i] = 0.0f;
+  }
+  for (uint j = 0; j < BLOCK; ++j) {
+    __global const float2* restrict row = coefficients + ((size_t)first * BLOCK + j) * MOMENTS;
+    for (uint i = 0; i < count; ++i) {
+      for (uint q = 0; q < MOMENTS; ++q) {
+        re[i] += row[i * BLOCK * MOMENTS + q].x * moments[j][q];
+        im[i] += row[i * BLOCK * MOMENTS + q].y * moments[j][q];
+      }
+    }
+  }
+}
+
+// (re, im) times a phasor, rounded.
+static void round_turned(const FLOATV re, const FLOATV im, const float2 turn, INTV* rounded_re, INTV* rounded_im) {
+  *rounded_re = ROUNDED(re * turn.x - im * turn.y);
+  *rounded_im = ROUNDED(re * turn.y + im * turn.x);
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void block_sums(
+    __global const uint* restrict wire, __global const float2* restrict coefficients,
+    __global const ulong* restrict steps, __global const uint* restrict is_alive, __global int2* restrict sums,
+    const uint first_wire_block, const uint wire_blocks, const uint first_slot, const uint slots,
+    const ulong first_word, const uint blocks) {
+  __local UINTV packed[BLOCK][BITS];
+  const uint column = get_group_id(0) * COLUMNS_A_VECTOR;
+  const uint block = get_group_id(2);
+  const ulong word = first_word + (ulong)block * BLOCK;
+  turn_block(wire + column, (first_wire_block + block) % wire_blocks, packed);
+  for (uint bit = 0; bit < BITS; ++bit) {
+    const uint lane = bit * WIRE_WORDS + column;
+    __global int* restrict entry =
+        (__global int*)(sums + (size_t)((first_slot + block) % slots) * (TERMS + 1) * LANES + lane);
+    FLOATV moments[BLOCK][MOMENTS];
+    INTV clipped;
+    INTV signs;
+    take_moments(packed, bit, moments, &clipped, &signs);
+    for (uint term = 0; term < TERMS; ++term) {
+      FLOATV re;
+      FLOATV im;
+      INTV rounded_re;
+      INTV rounded_im;
+      sum_terms(moments, coefficients, term, 1, &re, &im);
+      round_turned(re, im, phasor(-(steps[term] * word)), &rounded_re, &rounded_im);
+      STORE_PAIRS(rounded_re, rounded_im, entry + (size_t)term * 2 * LANES);
+    }
+    clipped *= TO_SIGNED(LOAD_UINTS(is_alive + lane));
+    STORE_PAIRS(clipped, signs, entry + (size_t)TERMS * 2 * LANES);
+  }
+}
+
+// Moves on the sums of `count` terms of a vector of lanes, and gives them as counted from the window's first word.
+static void move_terms(const FLOATV moments[BLOCK][MOMENTS], __global const float2* restrict coefficients,
+                       const float2* back, const float2* forth, __global const int* restrict state_in,
+                       __global int* restrict state_out, __global const int* restrict leaving,
+                       __global int* restrict coming, const uint first, const uint count, FLOATV* y_re, FLOATV* y_im) {
+  sum_terms(moments, coefficients, first, count, y_re, y_im);
+  for (uint i = 0; i < count; ++i) {
+    const size_t at = (size_t)(first + i) * 2 * LANES;
+    INTV sum_re;
+    INTV sum_im;
+    INTV gone_re;
+    INTV gone_im;
+    INTV total_re;
+    INTV total_im;
+    round_turned(y_re[i], y_im[i], back[first + i], &sum_re, &sum_im);
+    LOAD_PAIRS(gone_re, gone_im, leaving + at);
+    LOAD_PAIRS(total_re, total_im, state_in + at);
+    STORE_PAIRS(sum_re, sum_im, coming + at);
+    total_re += sum_re - gone_re;
+    total_im += sum_im - gone_im;
+    STORE_PAIRS(total_re, total_im, state_out + at);
+    const FLOATV re = TO_FLOATS(total_re);
+    const FLOATV im = TO_FLOATS(total_im);
+    y_re[i] = re * forth[first + i].x - im * forth[first + i].y;
+    y_im[i] = re * forth[first + i].y + im * forth[first + i].x;
+  }
+}
+
+// The clipping of a vector's lanes, one by one: they are few.
+static void move_clipping(const INTV clipped, const INTV signs, __global const uint* restrict is_alive,
+                          __global const int2* restrict state_in, __global int2* restrict state_out,
+                          __global const int2* restrict leaving, __global int2* restrict coming, const ulong block,
+                          __global uint* restrict status) {
+  int clipped_of[COLUMNS_A_VECTOR];
+  int signs_of_lanes[COLUMNS_A_VECTOR];
+  STORE_INTS(clipped, clipped_of);
+  STORE_INTS(signs, signs_of_lanes);
+  for (uint i = 0; i < COLUMNS_A_VECTOR; ++i) {
+    int2 entry = (int2)(is_alive[i] != 0u ? clipped_of[i] : 0, signs_of_lanes[i]);
+    const int2 before = state_in[i];
+    int run = before.y;
+    const int now = before.x + clipped_runs(&entry, is_alive[i], block, &run) - leaving[i].x;
+    coming[i] = entry;
+    state_out[i] = (int2)(now, run);
+    if (now > 0) {
+      atomic_or(&status[0], FLAG_CLIPPED);
+    }
+  }
+}
+
+// spectrum_of() of a vector, and to its channels.
+static void store_spectra(const FLOATV* y_re, const FLOATV* y_im, const FLOATV offset,
+                          __global const float2* restrict weights, __global const int* restrict channel_of,
+                          __global float2* restrict spectra) {
+#if FREQUENCY_TERMS == 3
+  const FLOATV x_re = 0.5f * y_re[0] - 0.25f * (y_re[1] + y_re[2]);
+  const FLOATV x_im = 0.5f * y_im[0] - 0.25f * (y_im[1] + y_im[2]);
+#else
+  const FLOATV x_re = y_re[0];
+  const FLOATV x_im = y_im[0];
+#endif
+  FLOATV re = weights[0].x * x_re - weights[0].y * x_im;
+  FLOATV im = weights[0].x * x_im + weights[0].y * x_re;
+#if OFFSET_TERMS > 0
+  re += weights[1].x * x_re + weights[1].y * x_im + weights[2].x * offset;
+  im += weights[1].y * x_re - weights[1].x * x_im + weights[2].y * offset;
+#endif
+  float values_re[COLUMNS_A_VECTOR];
+  float values_im[COLUMNS_A_VECTOR];
+  STORE_FLOATS(re, values_re);
+  STORE_FLOATS(im, values_im);
+  for (uint i = 0; i < COLUMNS_A_VECTOR; ++i) {
+    if (channel_of[i] >= 0) {
+      spectra[channel_of[i]] = (float2)(values_re[i], values_im[i]);
+    }
+  }
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void advance(
+    __global const uint* restrict wire, __global const float2* restrict coefficients,
+    __global const ulong* restrict steps, __global const uint* restrict is_alive, __global int2* restrict sums,
+    __global const float2* restrict weights, __global const int* restrict channel_of,
+    __global const int2* restrict state_in, __global int2* restrict state_out, __global float2* restrict spectra,
+    __global uint* restrict status, const uint wire_block, const uint wire_blocks, const uint leaving_slot,
+    const uint coming_slot, const ulong coming_block, const ulong coming_word, const ulong first_word) {
+  __local UINTV packed[BLOCK][BITS];
+  const uint column = get_group_id(0) * COLUMNS_A_VECTOR;
+  float2 back[TERMS];
+  float2 forth[TERMS];
+  for (uint term = 0; term < TERMS; ++term) {
+    back[term] = phasor(-(steps[term] * coming_word));
+    forth[term] = phasor(steps[term] * first_word);
+  }
+  turn_block(wire + column, wire_block, packed);
+  for (uint bit = 0; bit < BITS; ++bit) {
+    const uint lane = bit * WIRE_WORDS + column;
+    __global const int2* leaving = sums + (size_t)leaving_slot * (TERMS + 1) * LANES + lane;
+    __global int2* coming = sums + (size_t)coming_slot * (TERMS + 1) * LANES + lane;
+    __global const int* in = (__global const int*)(state_in + lane);
+    __global int* out = (__global int*)(state_out + lane);
+    __global const int* gone = (__global const int*)leaving;
+    __global int* come = (__global int*)coming;
+    FLOATV moments[BLOCK][MOMENTS];
+    INTV clipped;
+    INTV signs;
+    take_moments(packed, bit, moments, &clipped, &signs);
+    move_clipping(clipped, signs, is_alive + lane, state_in + (size_t)TERMS * LANES + lane,
+                  state_out + (size_t)TERMS * LANES + lane, leaving + (size_t)TERMS * LANES,
+                  coming + (size_t)TERMS * LANES, coming_block, status);
+    FLOATV offset = 0.0f;
+#if OFFSET_TERMS > 0
+    FLOATV offset_re[OFFSET_TERMS];
+    FLOATV offset_im[OFFSET_TERMS];
+    move_terms(moments, coefficients, back, forth, in, out, gone, come, FREQUENCIES * FREQUENCY_TERMS, OFFSET_TERMS,
+               offset_re, offset_im);
+#if OFFSET_TERMS == 2
+    offset = 0.5f * offset_re[0] - 0.5f * offset_re[1];
+#else
+    offset = offset_re[0];
+#endif
+#endif
+    for (uint frequency = 0; frequency < FREQUENCIES; ++frequency) {
+      FLOATV y_re[FREQUENCY_TERMS];
+      FLOATV y_im[FREQUENCY_TERMS];
+      move_terms(moments, coefficients, back, forth, in, out, gone, come, frequency * FREQUENCY_TERMS, FREQUENCY_TERMS,
+                 y_re, y_im);
+      store_spectra(y_re, y_im, offset, weights + 3 * frequency, channel_of + lane,
+                    spectra + (size_t)frequency * CHANNELS);
+    }
+  }
+}

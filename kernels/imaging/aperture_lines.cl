@@ -1,0 +1,187 @@
+// An aperture's lines along one axis in local memory, [position][line]: loaded, calibrated, and unusable microphones filled
+// as microphones.cl defines it. Include after complex.cl and padded_lines.cl with that file's macros set for x.
+//
+//   spectra  float2 [frequency][row][column], Pa
+//   gains    float2 [row][column]
+//   usable   uchar [row][column], 1 = used
+//   status   uint [4]: 0 = flags, 1 = microphones that are not finite
+//   re, im   REAL [position][LINE_STRIDE(lines)]; REAL is double where predictors are fitted to the lines
+//
+// Each function is for all FIT_GROUP items of a group and ends without a barrier.
+
+#if PREDICT
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+#ifndef LINES  // rows
+#define LINES 32
+#endif
+#ifndef PREDICT  // 1: Burg's predictors, 0: the fixed extension
+#define PREDICT 1
+#endif
+#ifndef PITCH_X  // metres
+#define PITCH_X 0.02f
+#endif
+#ifndef PITCH_Y  // metres
+#define PITCH_Y 0.02f
+#endif
+#ifndef HAS_GAINS  // 1: multiply by gains
+#define HAS_GAINS 0
+#endif
+#ifndef CHECK_HERE  // 1: every group looks through all frequencies of its frame for values that are not finite
+#define CHECK_HERE 1
+#endif
+#ifndef INPUT_IS_FINITE  // 1: nobody needs to look
+#define INPUT_IS_FINITE 0
+#endif
+#ifndef MIN_NEIGHBOURS
+#define MIN_NEIGHBOURS 3
+#endif
+#ifndef LARGEST  // Pa
+#define LARGEST 1e18f
+#endif
+#ifndef FIT_GROUP  // items a group
+#define FIT_GROUP 256
+#endif
+#ifndef FLAG_MASKED
+#define FLAG_MASKED 2
+#endif
+#ifndef FLAG_NON_FINITE
+#define FLAG_NON_FINITE 16
+#endif
+#define COLUMNS LENGTH
+#define ROWS LINES
+#define CHANNELS (ROWS * COLUMNS)
+#define MAX_LENGTH (ROWS > COLUMNS ? ROWS : COLUMNS)
+// Floats that are looked at together; their number in a frame of any frequencies is a multiple of it.
+#if CHANNELS % 4 == 0 && LANES > 1
+#define CHECK_WIDTH 8
+#elif CHANNELS % 2 == 0
+#define CHECK_WIDTH 4
+#else
+#define CHECK_WIDTH 2
+#endif
+#define CHECK_INT JOIN(int, CHECK_WIDTH)
+#define VECTORS_OF(lines) (((lines) + LANES - 1) / LANES)
+// Scalars from one position to the next; odd on GPUs, so that neighbours lie in different banks.
+#define LINE_STRIDE(lines) (VECTORS_OF(lines) * LANES + (LANES == 1 ? 1 - (lines) % 2 : 0))
+#define MAX_SAMPLES \
+  (COLUMNS * LINE_STRIDE(ROWS) > ROWS * LINE_STRIDE(COLUMNS) ? COLUMNS * LINE_STRIDE(ROWS) : ROWS * LINE_STRIDE(COLUMNS))
+#if PREDICT
+#define REAL double
+#define REAL2 double2
+#else
+#define REAL float
+#define REAL2 float2
+#endif
+#if LANES == 1
+#define REALV REAL
+#define LOAD_REALS(from) (*(from))
+#define TO_FLOATS(values) ((float)(values))
+#else
+#define REALV JOIN(REAL, LANES)
+#define LOAD_REALS(from) JOIN(vload, LANES)(0, from)
+#define TO_FLOATS(values) JOIN(convert_float, LANES)(values)
+#endif
+
+static int is_finite(float2 value) { return fabs(value.x) < LARGEST && fabs(value.y) < LARGEST; }
+
+// Whether this item's share of the frame's spectra, of all frequencies, holds values that are not finite.
+static int finds_bad(__global const float2* spectra, int frequencies) {
+  __global const float* values = (__global const float*)spectra;
+  CHECK_INT fine = -1;
+  for (int i = (int)get_local_id(0); i < 2 * frequencies * CHANNELS / CHECK_WIDTH; i += FIT_GROUP) {
+    fine &= fabs(JOIN(vload, CHECK_WIDTH)(i, values)) < LARGEST;
+  }
+  return !all(fine);
+}
+
+// Marks the usable microphones by all frequencies of a frame; for values that are not finite, which are rare.
+static void mark_finite(__global const float2* spectra, __local uchar* usable, __global uint* status, int frequencies,
+                        int report) {
+  for (int i = (int)get_local_id(0); i < CHANNELS; i += FIT_GROUP) {
+    int finite = 1;
+    for (int f = 0; f < frequencies; ++f) {
+      finite &= is_finite(spectra[f * CHANNELS + i]);
+    }
+    if (usable[i] && !finite) {
+      usable[i] = 0;
+      if (report) {
+        atomic_or(&status[0], (uint)FLAG_NON_FINITE);
+        atomic_inc(&status[1]);
+      }
+    }
+  }
+}
+
+// Half the side of the smallest square round (row, column) with enough usable microphones.
+static int fill_radius(__local const uchar* usable, int row, int column) {
+  int radius = 0;
+  int found = 0;
+  while (found < MIN_NEIGHBOURS && radius < MAX_LENGTH) {
+    ++radius;
+    found = 0;
+    for (int y = max(row - radius, 0); y <= min(row + radius, ROWS - 1); ++y) {
+      for (int x = max(column - radius, 0); x <= min(column + radius, COLUMNS - 1); ++x) {
+        found += usable[y * COLUMNS + x];
+      }
+    }
+  }
+  return radius;
+}
+
+// Where microphone (row, column) lies among the lines of an axis.
+static int place(int row, int column, int along_x) {
+  return along_x ? column * LINE_STRIDE(ROWS) + row : row * LINE_STRIDE(COLUMNS) + column;
+}
+
+// Lines of the axis into local memory, [position][line]; what fills the last vector is 0.
+static void load_samples(__global const float2* spectra, __global const float2* gains, __local REAL* re,
+                         __local REAL* im, int along_x) {
+  const int item = (int)get_local_id(0);
+  const int lines = along_x ? ROWS : COLUMNS;
+  const int stride = along_x ? LINE_STRIDE(ROWS) : LINE_STRIDE(COLUMNS);
+  for (int i = item; i < CHANNELS; i += FIT_GROUP) {
+#if HAS_GAINS
+    const float2 value = complex_multiply(spectra[i], gains[i]);
+#else
+    const float2 value = spectra[i];
+#endif
+    const int to = place(i / COLUMNS, i % COLUMNS, along_x);
+    re[to] = value.x;
+    im[to] = value.y;
+  }
+  for (int i = item; i < (along_x ? COLUMNS : ROWS) * (stride - lines); i += FIT_GROUP) {
+    const int to = i / (stride - lines) * stride + lines + i % (stride - lines);
+    re[to] = 0;
+    im[to] = 0;
+  }
+}
+
+// Replaces the microphones that are not usable.
+static void fill_samples(__local const uchar* usable, __local REAL* re, __local REAL* im, int along_x) {
+  for (int i = (int)get_local_id(0); i < CHANNELS; i += FIT_GROUP) {
+    if (usable[i]) {
+      continue;
+    }
+    const int row = i / COLUMNS;
+    const int column = i % COLUMNS;
+    const int radius = fill_radius(usable, row, column);
+    float2 sum = (float2)(0.0f, 0.0f);
+    float weights = 0.0f;
+    for (int y = max(row - radius, 0); y <= min(row + radius, ROWS - 1); ++y) {
+      for (int x = max(column - radius, 0); x <= min(column + radius, COLUMNS - 1); ++x) {
+        if (usable[y * COLUMNS + x]) {
+          const float dx = (float)(x - column) * PITCH_X;
+          const float dy = (float)(y - row) * PITCH_Y;
+          const float weight = 1.0f / (dx * dx + dy * dy);
+          const int from = place(y, x, along_x);
+          sum += weight * (float2)((float)re[from], (float)im[from]);
+          weights += weight;
+        }
+      }
+    }
+    const int to = place(row, column, along_x);
+    re[to] = weights > 0.0f ? sum.x / weights : 0.0f;
+    im[to] = weights > 0.0f ? sum.y / weights : 0.0f;
+  }
+}

@@ -1,0 +1,81 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "imaging/fused_pnah.hpp"
+#include "imaging/plain_work_groups.hpp"
+
+/// Every way that a plan can take to its images.
+namespace nearfield::test {
+
+inline ocl::Device& device() {
+  static ocl::Device opened = ocl::Device::open({});
+  return opened;
+}
+
+/// The ways to an image, and the device as it would be: on this machine a GPU's launches run on PoCL.
+struct Path {
+  const char* name;
+  const char* fft;
+  bool as_gpu;
+};
+inline constexpr Path kPaths[] = {
+    {"clfft", "clfft", false}, {"fused", "fused", false}, {"fused_as_on_a_gpu", "fused", true}};
+
+inline ocl::Device device_of(const Path& path) {
+  ocl::DeviceInfo info = device().info();
+  if (path.as_gpu) {
+    info.is_gpu = true;
+    info.local_memory_bytes = std::size_t{48} << 10U;
+  }
+  return device().restricted(info);
+}
+
+inline std::vector<Path> paths_for(const PnahPlan& plan) {
+  std::vector<Path> paths;
+  for (const Path& path : kPaths) {
+    if (path.fft == std::string("clfft") || obstacle_to_fusing(device_of(path).info(), plan).empty()) {
+      paths.push_back(path);
+    }
+  }
+  return paths;
+}
+
+struct DeviceImages {
+  std::vector<std::complex<float>> images;
+  std::vector<std::uint32_t> status;
+};
+
+inline constexpr std::uint32_t kCanary = 0xC0FFEE;
+
+inline DeviceImages run_on_device(PnahPlan plan, const std::vector<std::complex<float>>& spectra,
+                                  const Path& path = kPaths[0]) {
+  plan.fft = path.fft;
+  const std::optional<test::PlainWorkGroups> plain =
+      path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
+  const ocl::Device on = device_of(path);
+  Pnah pnah(on, plan);
+  const auto input = on.upload<std::complex<float>>(spectra, "test");
+  const std::size_t words = static_cast<std::size_t>(plan.batch) * kStatusWords;
+  std::vector<std::uint32_t> words_and_canary(words + kStatusWords, kCanary);
+  std::fill_n(words_and_canary.begin(), words, 0U);
+  const auto status = on.upload<std::uint32_t>(words_and_canary, "test");
+  // Poisoned: every pixel must be written.
+  on.enqueue_fill(pnah.images(), std::complex<float>(std::numeric_limits<float>::quiet_NaN(), 1.0F), "test");
+  pnah.enqueue(input, status, static_cast<std::size_t>(plan.batch));
+  EXPECT_EQ(on.download(status, "test"), words_and_canary) << "the status is cleared, and nothing behind it is touched";
+  const std::vector<std::complex<float>> results = on.download(pnah.results(), "test");
+  DeviceImages found{on.download(pnah.images(), "test"), on.download(pnah.taken_status(), "test")};
+  const std::size_t image_bytes = found.images.size() * sizeof(std::complex<float>);
+  EXPECT_EQ(std::memcmp(results.data() + pnah.images_offset(), found.images.data(), image_bytes), 0);
+  EXPECT_EQ(std::memcmp(results.data(), found.status.data(), words * sizeof(std::uint32_t)), 0);
+  return found;
+}
+
+}  // namespace nearfield::test

@@ -136,8 +136,8 @@ void add_frames(CLI::App& command) {
   command.parse_complete_callback([&command] {
     for (const CLI::Option* option : command.get_options()) {
       if (!command.get_subcommands().empty() && option->count() > 0) {
-        throw UsageError(fmt::format("bench: {} goes behind {}", option->get_name(),
-                                     command.get_subcommands().front()->get_name()));
+        throw UsageError(
+            fmt::format("bench: {} goes behind {}", option->get_name(), command.get_subcommands().front()->get_name()));
       }
     }
   });

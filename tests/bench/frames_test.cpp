@@ -287,8 +287,9 @@ struct Streamed {
 Streamed one_launch(const EnginePlan& plan, const BitPool& pool) {
   const std::unique_ptr<Engine> engine = make_engine(EngineKind::kOpencl, plan);
   Streamed found;
-  found.run = run_stream(*engine, plan, pool,
-                         {.seconds = 0.0, .every = 1, .keep = [&](KeptFrame frame) { found.kept.push_back(std::move(frame)); }});
+  found.run = run_stream(*engine, plan, pool, {.seconds = 0.0, .every = 1, .keep = [&](KeptFrame frame) {
+                                                 found.kept.push_back(std::move(frame));
+                                               }});
   const auto batch = static_cast<std::uint64_t>(plan.settings.device.batch);
   EXPECT_EQ(found.kept.front().first_sample, engine->history_samples() + 8 * batch);
   return found;

@@ -64,8 +64,9 @@
 #define VECTORS_OF(lines) (((lines) + LANES - 1) / LANES)
 // Scalars from one position to the next; odd on GPUs, so that neighbours lie in different banks.
 #define LINE_STRIDE(lines) (VECTORS_OF(lines) * LANES + (LANES == 1 ? 1 - (lines) % 2 : 0))
-#define MAX_SAMPLES \
-  (COLUMNS * LINE_STRIDE(ROWS) > ROWS * LINE_STRIDE(COLUMNS) ? COLUMNS * LINE_STRIDE(ROWS) : ROWS * LINE_STRIDE(COLUMNS))
+#define MAX_SAMPLES                                                                        \
+  (COLUMNS * LINE_STRIDE(ROWS) > ROWS * LINE_STRIDE(COLUMNS) ? COLUMNS * LINE_STRIDE(ROWS) \
+                                                             : ROWS * LINE_STRIDE(COLUMNS))
 #if PREDICT
 #define REAL double
 #define REAL2 double2

@@ -25,11 +25,11 @@
 #define PLACES (PITCH * OUTER)
 
 // A group of one item needs no barrier.
-#define SYNC(group)                  \
-  do {                               \
-    if ((group) > 1) {               \
-      barrier(CLK_LOCAL_MEM_FENCE);  \
-    }                                \
+#define SYNC(group)                 \
+  do {                              \
+    if ((group) > 1) {              \
+      barrier(CLK_LOCAL_MEM_FENCE); \
+    }                               \
   } while (0)
 
 // From the aperture, at positions BEFORE..BEFORE + LENGTH - 1, to the samples on both sides of it. An item keeps the

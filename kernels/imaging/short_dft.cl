@@ -24,14 +24,16 @@
 #define INNER_B 2
 #endif
 #ifndef OUTER_ROOTS  // V(cos) V(-sin) of 2 pi i / OUTER, i = 0..OUTER-1
-#define OUTER_ROOTS                                                                                                    \
-  V(1.0f) V(0.0f) V(0.8660254f) V(-0.5f) V(0.5f) V(-0.8660254f) V(0.0f) V(-1.0f) V(-0.5f) V(-0.8660254f)              \
-      V(-0.8660254f) V(-0.5f) V(-1.0f) V(0.0f) V(-0.8660254f) V(0.5f) V(-0.5f) V(0.8660254f) V(0.0f) V(1.0f) V(0.5f)  \
-          V(0.8660254f) V(0.8660254f) V(0.5f)
+#define OUTER_ROOTS                                                                                                 \
+  V(1.0f)                                                                                                           \
+  V(0.0f) V(0.8660254f) V(-0.5f) V(0.5f) V(-0.8660254f) V(0.0f) V(-1.0f) V(-0.5f) V(-0.8660254f) V(-0.8660254f)     \
+      V(-0.5f) V(-1.0f) V(0.0f) V(-0.8660254f) V(0.5f) V(-0.5f) V(0.8660254f) V(0.0f) V(1.0f) V(0.5f) V(0.8660254f) \
+          V(0.8660254f) V(0.5f)
 #endif
 #ifndef INNER_ROOTS
-#define INNER_ROOTS                                                                                                    \
-  V(1.0f) V(0.0f) V(0.70710677f) V(-0.70710677f) V(0.0f) V(-1.0f) V(-0.70710677f) V(-0.70710677f) V(-1.0f) V(0.0f)    \
+#define INNER_ROOTS                                                                                        \
+  V(1.0f)                                                                                                  \
+  V(0.0f) V(0.70710677f) V(-0.70710677f) V(0.0f) V(-1.0f) V(-0.70710677f) V(-0.70710677f) V(-1.0f) V(0.0f) \
       V(-0.70710677f) V(0.70710677f) V(0.0f) V(1.0f) V(0.70710677f) V(0.70710677f)
 #endif
 #ifndef PADDED  // OUTER * INNER
@@ -70,11 +72,11 @@ __constant float outer_roots[] = {OUTER_ROOTS};
 __constant float inner_roots[] = {INNER_ROOTS};
 
 // (re, im) *= (c, direction * s)
-#define TURN(re, im, c, s)                   \
-  do {                                       \
+#define TURN(re, im, c, s)                         \
+  do {                                             \
     const FLOATV turned = (re) * (c) - (im) * (s); \
-    (im) = (re) * (s) + (im) * (c);          \
-    (re) = turned;                           \
+    (im) = (re) * (s) + (im) * (c);                \
+    (re) = turned;                                 \
   } while (0)
 
 static inline void dft_1(FLOATV* re, FLOATV* im, const int step, const float direction) {}
@@ -89,12 +91,12 @@ static inline void dft_2(FLOATV* re, FLOATV* im, const int step, const float dir
 }
 
 // Sums and differences that belong to bins +k and -k: a = even part, b = odd part, bins a -+ j b.
-#define BIN_PAIR(low, high, a_re, a_im, b_re, b_im)   \
-  do {                                                \
-    re[low] = (a_re) + direction * (b_im);            \
-    im[low] = (a_im) - direction * (b_re);            \
-    re[high] = (a_re) - direction * (b_im);           \
-    im[high] = (a_im) + direction * (b_re);           \
+#define BIN_PAIR(low, high, a_re, a_im, b_re, b_im) \
+  do {                                              \
+    re[low] = (a_re) + direction * (b_im);          \
+    im[low] = (a_im)-direction * (b_re);            \
+    re[high] = (a_re)-direction * (b_im);           \
+    im[high] = (a_im) + direction * (b_re);         \
   } while (0)
 
 static inline void dft_3(FLOATV* re, FLOATV* im, const int step, const float direction) {
@@ -193,8 +195,7 @@ static inline void outer_dft(FLOATV* re, FLOATV* im, const float direction) {
 #pragma unroll
     for (int k = 1; k < OUTER_A; ++k) {
       if (n > 0) {
-        TURN(re[OUTER_B * k + n], im[OUTER_B * k + n], outer_roots[2 * n * k],
-             direction * outer_roots[2 * n * k + 1]);
+        TURN(re[OUTER_B * k + n], im[OUTER_B * k + n], outer_roots[2 * n * k], direction * outer_roots[2 * n * k + 1]);
       }
     }
   }
@@ -211,8 +212,7 @@ static inline void inner_dft(FLOATV* re, FLOATV* im, const float direction) {
 #pragma unroll
     for (int k = 1; k < INNER_A; ++k) {
       if (n > 0) {
-        TURN(re[INNER_B * k + n], im[INNER_B * k + n], inner_roots[2 * n * k],
-             direction * inner_roots[2 * n * k + 1]);
+        TURN(re[INNER_B * k + n], im[INNER_B * k + n], inner_roots[2 * n * k], direction * inner_roots[2 * n * k + 1]);
       }
     }
   }

@@ -28,6 +28,18 @@ void popcount(FrontEndSettings& s) {
   s.popcount = {.order = order, .transform = transform};
 }
 
+/// The thesis's way: every frame sums its whole window.
+template <DotKernel kernel>
+void whole_windows(FrontEndSettings& s) {
+  s.dot_kernel = kernel;
+  s.incremental = Incremental::kNever;
+}
+
+void popcount_of_whole_windows(FrontEndSettings& s) {
+  popcount<1, WordTransform::kDot>(s);
+  s.incremental = Incremental::kNever;
+}
+
 /// The thesis averages without a window (section 7.3.2).
 void basic_averaging(FrontEndSettings& s) {
   popcount<0, WordTransform::kDot>(s);
@@ -52,7 +64,8 @@ using enum WalshVariant;
 
 constexpr Variant kVariants[] = {
     {"decimated_fft", kDecimatedFft, kAlways, [](FrontEndSettings&) {}, "nominal"},
-    {"dot_product", kDotProduct, kAlways, dot_kernel<DotKernel::kAuto>, "n dot products"},
+    {"dot_product", kDotProduct, kAlways, dot_kernel<DotKernel::kAuto>, ""},
+    {"dot_product, whole windows", kDotProduct, kAlways, whole_windows<DotKernel::kAuto>, "n dot products"},
     {"dot_product plain", kDotProduct, kKernels, dot_kernel<DotKernel::kPlain>, "n dot products, odd n"},
     {"dot_product mirrored", kDotProduct, kKernels, dot_kernel<DotKernel::kMirrored>, "n dot products, even n"},
     {"dot_product four_output", kDotProduct, kKernels, dot_kernel<DotKernel::kFourOutput>,
@@ -62,6 +75,7 @@ constexpr Variant kVariants[] = {
     {"popcount 0, no window", kPopcount, kAlways, basic_averaging, "basic averaging"},
     {"popcount 0", kPopcount, kAlways, popcount<0, WordTransform::kDot>, ""},
     {"popcount 1", kPopcount, kAlways, popcount<1, WordTransform::kDot>, ""},
+    {"popcount 1, whole windows", kPopcount, kAlways, popcount_of_whole_windows, ""},
     {"popcount 2", kPopcount, kAlways, popcount<2, WordTransform::kDot>, ""},
     {"popcount 1 fft", kPopcount, kAlways, popcount<1, WordTransform::kFft>, ""},
     {"popcount 2 fft", kPopcount, kAlways, popcount<2, WordTransform::kFft>, ""},

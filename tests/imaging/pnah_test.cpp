@@ -390,7 +390,7 @@ TEST(Pnah, TakesTheFusedPathWhereItCan) {
   EXPECT_THROW(Pnah(without_fp64, plan), ConfigError);
   plan.holography.extrapolation.method = Extrapolation::kEdge;
   EXPECT_EQ(path_of(without_fp64, plan), "fused");
-  info.local_memory_bytes = 1024;
+  info.local_memory_bytes = 64;
   EXPECT_THROW(Pnah(device().restricted(info), plan), ConfigError);
   plan.holography.upsample = 2;
   EXPECT_THROW(Pnah(device(), plan), ConfigError);

@@ -129,7 +129,7 @@ TEST(RunningPopcount, BatchesGiveTheSame) {
     FrontEndPlan plan = plan_of(kSmall, 64, hop);
     plan.batch = 5;
     std::mt19937 generator(testing::fresh_seed());
-    const auto wire = testing::random_wire(kSmall, 400, generator);
+    const auto wire = testing::random_wire(kSmall, 500, generator);
     Bench single(plan);
     Bench bench(plan);
     const std::size_t values = 2 * kSmall.channels();

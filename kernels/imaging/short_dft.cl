@@ -23,21 +23,18 @@
 #ifndef INNER_B
 #define INNER_B 2
 #endif
-// clang-format off: it never comes to rest on these
+// clang-format never comes to rest on these.
+// clang-format off
 #ifndef OUTER_ROOTS  // V(cos) V(-sin) of 2 pi i / OUTER, i = 0..OUTER-1
-#define OUTER_ROOTS                                                                                              \
-  V(1.0f)                                                                                                        \
-  V(0.0f)                                                                                                        \
-  V(0.8660254f) V(-0.5f) V(0.5f) V(-0.8660254f) V(0.0f) V(-1.0f) V(-0.5f) V(-0.8660254f) V(-0.8660254f) V(-0.5f) \
-      V(-1.0f) V(0.0f) V(-0.8660254f) V(0.5f) V(-0.5f) V(0.8660254f) V(0.0f) V(1.0f) V(0.5f) V(0.8660254f)       \
-          V(0.8660254f) V(0.5f)
+#define OUTER_ROOTS \
+  V(1.0f) V(0.0f) V(0.8660254f) V(-0.5f) V(0.5f) V(-0.8660254f) V(0.0f) V(-1.0f) \
+  V(-0.5f) V(-0.8660254f) V(-0.8660254f) V(-0.5f) V(-1.0f) V(0.0f) V(-0.8660254f) V(0.5f) \
+  V(-0.5f) V(0.8660254f) V(0.0f) V(1.0f) V(0.5f) V(0.8660254f) V(0.8660254f) V(0.5f)
 #endif
 #ifndef INNER_ROOTS
-#define INNER_ROOTS                                                                                                \
-  V(1.0f)                                                                                                          \
-  V(0.0f)                                                                                                          \
-  V(0.70710677f) V(-0.70710677f) V(0.0f) V(-1.0f) V(-0.70710677f) V(-0.70710677f) V(-1.0f) V(0.0f) V(-0.70710677f) \
-      V(0.70710677f) V(0.0f) V(1.0f) V(0.70710677f) V(0.70710677f)
+#define INNER_ROOTS \
+  V(1.0f) V(0.0f) V(0.70710677f) V(-0.70710677f) V(0.0f) V(-1.0f) V(-0.70710677f) V(-0.70710677f) \
+  V(-1.0f) V(0.0f) V(-0.70710677f) V(0.70710677f) V(0.0f) V(1.0f) V(0.70710677f) V(0.70710677f)
 #endif
 // clang-format on
 #ifndef PADDED  // OUTER * INNER

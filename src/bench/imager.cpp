@@ -93,7 +93,9 @@ class ImagerBench {
       const std::vector<ComplexF> images = device_.download(imager->images(), "bench/images");
       run.plan_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       run.description = imager->description();
-      expected_ = expected_.empty() ? images : std::move(expected_);
+      if (expected_.empty()) {
+        expected_ = images;
+      }
       run.difference = relative_difference(images, expected_);
       run.timing = time_frames(
           device_, timing_,

@@ -100,7 +100,11 @@ void FrontEnd::enqueue_batch(std::uint64_t first_sample_index, std::size_t windo
     enqueue_spectra(first_sample_index, spectra, status);
     return;
   }
-  const OneByOne& one = one_by_one_.value();
+  if (windows < 1 || !one_by_one_) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("front_end: expected windows up to the plan's batch, found {}", windows));
+  }
+  const OneByOne& one = *one_by_one_;
   for (std::size_t i = 0; i < windows; ++i) {
     one.device.enqueue_fill(one.status, std::uint32_t{0}, "front_end/batch");
     enqueue_spectra(first_sample_index + i * one.hop_samples, one.spectra, one.status);

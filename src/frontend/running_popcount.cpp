@@ -222,7 +222,8 @@ void RunningPopcount::enqueue_batch(std::uint64_t first_sample_index, std::size_
   }
   const std::uint64_t first_block = ahead / block_words_;
   const WindowMove move = sums_.move_to(first_block, windows, waiting_blocks());
-  if (windows == 1 && !move.anew && move.moves == 1 && waiting_blocks() == 1) {
+  const bool one_for_one = !move.anew && move.moves == 1 && move.newest_block == sums_.span().end();
+  if (windows == 1 && one_for_one && waiting_blocks() == 1) {
     enqueue_advance(move, first_sample_index, spectra, status);
     sums_.append(move.newest_block, 1);
     sums_.moved_to(first_block);

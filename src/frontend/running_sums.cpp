@@ -159,6 +159,9 @@ void RunningSums::bind_move(ocl::Kernel& kernel, const MoveArguments& at, std::s
 }
 
 WindowMove RunningSums::move_to(std::uint64_t first_block, std::size_t windows, std::uint64_t coming) const {
+  if (windows < 1) {
+    throw Error(ExitCode::kInternal, fmt::format("{}: expected at least one window, found none", stage_));
+  }
   const std::uint64_t end = span_.end() + coming;
   const std::uint64_t begin = std::max(span_.begin(), end > span_.capacity() ? end - span_.capacity() : 0);
   if (first_block + window_blocks_ + (windows - 1) * hop_blocks_ > end || first_block < begin) {

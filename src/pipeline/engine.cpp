@@ -129,6 +129,8 @@ class OpenclEngine : public Engine {
     spectra_ = device_.allocate<std::complex<float>>(plan_.holograms() * channels, "pipeline/spectra");
     status_ = device_.allocate<std::uint32_t>(statuses_.size() * kStatusWords, "pipeline/status");
     device_.enqueue_fill(status_, std::uint32_t{0}, "pipeline/status");
+    // clFFT's plans image a whole batch, also where its last part is not used.
+    device_.enqueue_fill(spectra_, std::complex<float>(), "pipeline/spectra");
   }
   OpenclEngine(const OpenclEngine&) = delete;
   OpenclEngine& operator=(const OpenclEngine&) = delete;
@@ -172,7 +174,7 @@ class OpenclEngine : public Engine {
     return finish(windows);
   }
   [[nodiscard]] std::span<const std::complex<float>> images() const override {
-    return results_.values().subspan(imager_.images_offset());
+    return results_.values().subspan(imager_.images_offset(), image_values_);
   }
   [[nodiscard]] const std::vector<double>& frequencies_hz() const override { return plan_.frequencies_hz; }
   [[nodiscard]] std::string device_name() const override {
@@ -203,8 +205,8 @@ class OpenclEngine : public Engine {
   }
   std::span<const WindowStatus> finish(std::size_t windows) {
     imager_.enqueue(spectra_, status_, windows);
-    const std::size_t images = imager_.images().size() / statuses_.size() * windows;
-    device_.enqueue_read(imager_.results(), results_.values().first(imager_.images_offset() + images),
+    image_values_ = imager_.images().size() / statuses_.size() * windows;
+    device_.enqueue_read(imager_.results(), results_.values().first(imager_.images_offset() + image_values_),
                          "pipeline/results");
     device_.wait();
     staging_.clear();
@@ -225,6 +227,7 @@ class OpenclEngine : public Engine {
   ComplexBuffer spectra_;               ///< [window][frequency][channel]
   StatusBuffer status_;                 ///< [window][kStatusWords]
   ocl::HostBuffer<std::complex<float>> results_;
+  std::size_t image_values_ = 0;  ///< of the last windows
 };
 
 class ReferenceEngine : public Engine {

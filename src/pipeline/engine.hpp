@@ -43,8 +43,8 @@ class Engine {
   /// Room for bits that push_bits() takes without a copy; valid until the next window is computed.
   [[nodiscard]] virtual std::span<std::uint32_t> room_for_bits(std::size_t wire_words) = 0;
   /// Bits [bit-time][word], whole groups of 32 bit-times; `first_sample` is the first group's index. A jump forward is
-  /// allowed if the history of the next window is pushed again. At most window + history samples a call; the memory
-  /// must stay as it is until the next image_window() returns.
+  /// allowed if the history of the next window is pushed again. At most what a batch of windows needs (two
+  /// windows and the history) a call; the memory must stay as it is until the next windows are computed.
   virtual void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) = 0;
   /// Decimated samples [sample][channel], Pa; otherwise as push_bits().
   virtual void push_samples(std::uint64_t first_sample, std::span<const float> samples) = 0;

@@ -102,7 +102,7 @@ std::unique_ptr<FrontEnd> make_as_on_a_gpu(const ocl::Device& device, const Fron
 TEST(RunningPopcount, GroupsOfGpusAgreeWithTheReference) {
   for (const auto& [array, hop, frequencies] :
        {std::tuple{Array{32, 32, WireLayout::kSoramaCam}, 32, 5}, std::tuple{Array{8, 8, WireLayout::kRowMajor}, 8, 12},
-        std::tuple{kSmall, 24, 2}, std::tuple{kSmall, 1, 1}}) {
+        std::tuple{kSmall, 24, 2}, std::tuple{kSmall, 1, 1}, std::tuple{kSmall, 64, 13}, std::tuple{kSmall, 96, 3}}) {
     FrontEndPlan plan = plan_of(array, 192, hop);
     plan.settings.frequencies_hz.clear();
     for (int i = 0; i < frequencies; ++i) {
@@ -154,6 +154,42 @@ TEST(RunningPopcount, BatchesGiveTheSame) {
             << "hop " << hop << ", window at " << first;
       }
     }
+  }
+}
+
+// Some thousand hops, each in the launch that does one at a time; then the sums against a front end that saw the last
+// window only. Asked for again without a move, both answer from their sums by the same kernel.
+TEST(RunningPopcount, HopByHopLeavesNoTrace) {
+  constexpr std::size_t kHops = 3000;
+  constexpr Array kFew{2, 3, WireLayout::kRowMajor};
+  const FrontEndPlan plan = plan_of(kFew, 64, 8);
+  for (const bool as_on_a_gpu : {false, true}) {
+    std::mt19937 generator(testing::fresh_seed());
+    const auto wire = testing::random_wire(kFew, 64 + 8 * kHops, generator);
+    const auto make = as_on_a_gpu ? make_as_on_a_gpu : make_front_end;
+    Bench bench(plan, make);
+    bench.front_end->enqueue_bits(0, testing::words_of(kFew, wire, 0, 64));
+    (void)bench.spectra(0);
+    for (std::size_t hop = 1; hop <= kHops; ++hop) {
+      bench.front_end->enqueue_bits(56 + 8 * hop, testing::words_of(kFew, wire, 56 + 8 * hop, 8));
+      bench.front_end->enqueue_spectra(8 * hop, bench.output, bench.status);
+    }
+    Bench fresh(plan, make);
+    fresh.front_end->enqueue_bits(8 * kHops, testing::words_of(kFew, wire, 8 * kHops, 64));
+    EXPECT_EQ(bench.spectra(8 * kHops), fresh.spectra(8 * kHops));
+  }
+}
+
+// A source that runs a hop ahead of the windows.
+TEST(RunningPopcount, BitsMayRunAhead) {
+  const FrontEndPlan plan = plan_of(kSmall, 64, 8);
+  std::mt19937 generator(testing::fresh_seed());
+  const auto wire = testing::random_wire(kSmall, 200, generator);
+  Bench bench(plan);
+  bench.front_end->enqueue_bits(0, testing::words_of(kSmall, wire, 0, 72));
+  for (std::size_t first = 0; first + 80 <= 200; first += 8) {
+    EXPECT_EQ(bench.spectra(first), spectra_of_window_alone(plan, first, testing::words_of(kSmall, wire, first, 64)));
+    bench.front_end->enqueue_bits(first + 72, testing::words_of(kSmall, wire, first + 72, 8));
   }
 }
 

@@ -98,6 +98,11 @@ class Kernel {
     (set_one(index++, arguments), ...);
     return *this;
   }
+  /// Sets as many arguments from number `first` on.
+  template <class... Arguments>
+  void set_from(cl_uint first, const Arguments&... arguments) {
+    (set_one(first++, arguments), ...);
+  }
   /// Sets one argument.
   template <class T>
   void set_at(cl_uint index, const T& value) {

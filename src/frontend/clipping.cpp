@@ -16,23 +16,30 @@ constexpr std::size_t kChunk = 32;  ///< words that start a run, of one work-ite
 
 }  // namespace
 
-ClippingCheck::ClippingCheck(const ocl::Device& device, const FrontEndPlan& plan, const BitRing& ring,
-                             std::size_t words)
-    : channels_(static_cast<std::size_t>(plan.geometry.channels())) {
-  const std::size_t run = std::min(kRunWords, words);
-  chunks_ = (words - run + 1 + kChunk - 1) / kChunk;
-  std::vector<std::uint32_t> alive(channels_, 1U);
+int clip_sum(std::size_t run_words) {
+  return static_cast<int>(std::ceil(kClipLevel * static_cast<double>(run_words * kBitsPerWord)));
+}
+
+std::vector<std::uint32_t> alive_channels(const FrontEndPlan& plan) {
+  std::vector<std::uint32_t> alive(static_cast<std::size_t>(plan.geometry.channels()), 1U);
   for (const int channel : plan.dead_channels) {
     alive[static_cast<std::size_t>(channel)] = 0U;
   }
-  is_alive_ = device.upload<std::uint32_t>(alive, kStage);
-  const auto limit = static_cast<int>(std::ceil(kLevel * static_cast<double>(run * kBitsPerWord)));
+  return alive;
+}
+
+ClippingCheck::ClippingCheck(const ocl::Device& device, const FrontEndPlan& plan, const BitRing& ring,
+                             std::size_t words)
+    : channels_(static_cast<std::size_t>(plan.geometry.channels())) {
+  const std::size_t run = std::min(kClipRunWords, words);
+  chunks_ = (words - run + 1 + kChunk - 1) / kChunk;
+  is_alive_ = device.upload<std::uint32_t>(alive_channels(plan), kStage);
   const ocl::Program program = device.build(kStage, {"frontend/clipping.cl"},
                                             {{"CHANNELS", fmt::format("{}", channels_)},
                                              {"WORDS", fmt::format("{}", words)},
                                              {"RUN", fmt::format("{}", run)},
                                              {"CHUNK", fmt::format("{}", kChunk)},
-                                             {"LIMIT", fmt::format("{}u", limit)},
+                                             {"LIMIT", fmt::format("{}u", clip_sum(run))},
                                              {"FLAG_CLIPPED", fmt::format("{}u", std::uint32_t{kFlagClipped})}});
   find_clipping_ = program.kernel("find_clipping");
   find_clipping_.set(ring.packed(), is_alive_);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "frontend/clipping.hpp"
 #include "frontend/popcount_coefficients.hpp"
 #include "frontend/running_popcount.hpp"
 #include "frontend/spectral_bins.hpp"
@@ -24,19 +25,9 @@ constexpr std::size_t kMaxFrequencyTile = 12;
 constexpr std::size_t kMaxSlices = 16;
 constexpr std::size_t kTile = 32;
 constexpr std::size_t kTileStep = kTile / kClipBlockWords;
-/// Fraction of full scale from which on a block of words counts as clipped.
-constexpr double kClipLevel = 0.95;
 
 std::size_t count_of(int value) { return static_cast<std::size_t>(value); }
 std::size_t quotient_up(std::size_t value, std::size_t step) { return (value + step - 1) / step; }
-
-std::vector<std::uint32_t> alive_channels(const FrontEndPlan& plan) {
-  std::vector<std::uint32_t> alive(count_of(plan.geometry.channels()), 1U);
-  for (const int channel : plan.dead_channels) {
-    alive[count_of(channel)] = 0U;
-  }
-  return alive;
-}
 
 std::vector<double> frequencies_of(const FrontEndPlan& plan) {
   std::vector<double> frequencies_hz = plan.settings.frequencies_hz;
@@ -121,7 +112,6 @@ std::vector<float> fft_weights(const FrontEndPlan& plan, const std::vector<std::
 
 ocl::Program build(const ocl::Device& device, const FrontEndPlan& plan) {
   const DotShape shape = dot_shape(plan);
-  const int clip_sum = static_cast<int>(std::ceil(kClipLevel * kClipBlockWords * kBitsPerWord));
   return device.build(kStage, {"common/complex.cl", "common/moments.cl", "frontend/popcount.cl"},
                       {{"CHANNELS", fmt::format("{}", plan.geometry.channels())},
                        {"WINDOW", fmt::format("{}", plan.settings.window_samples)},
@@ -130,7 +120,7 @@ ocl::Program build(const ocl::Device& device, const FrontEndPlan& plan) {
                        {"FREQUENCY_TILE", fmt::format("{}", shape.frequency_tile)},
                        {"BLOCKS", fmt::format("{}", shape.blocks)},
                        {"SLICES", fmt::format("{}", shape.slices)},
-                       {"CLIP_SUM", fmt::format("{}", clip_sum)},
+                       {"CLIP_SUM", fmt::format("{}", clip_sum(kClipBlockWords))},
                        {"FLAG_CLIPPED", fmt::format("{}u", static_cast<std::uint32_t>(kFlagClipped))}});
 }
 

@@ -6,6 +6,8 @@
 #include <numbers>
 #include <numeric>
 
+#include "frontend/clipping.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -48,10 +50,7 @@ RunningPlan RunningDot::running_plan(const FrontEndPlan& plan) {
   running.clip_run_words = 1;
   running.channel_of_lane.resize(running.channels);
   std::iota(running.channel_of_lane.begin(), running.channel_of_lane.end(), 0);
-  running.is_alive.assign(running.channels, 1U);
-  for (const int channel : plan.dead_channels) {
-    running.is_alive[static_cast<std::size_t>(channel)] = 0U;
-  }
+  running.is_alive = alive_channels(plan);
   for (const double frequency_hz : settings.frequencies_hz) {
     const double radians = 2.0 * std::numbers::pi * frequency_hz / plan.sample_rate_hz;
     running.vectors.push_back(analysis_vector(settings.window, running.window_words, radians, settings.remove_dc));

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 
+#include "frontend/clipping.hpp"
 #include "frontend/popcount_coefficients.hpp"
 
 namespace nearfield {
@@ -21,8 +21,6 @@ constexpr std::size_t kMostRows = 32;
 /// PoCL 3.1 gets groups of 32 x 32 wrong where the last tile of a long block has fewer than 32 words.
 constexpr std::size_t kMostRowsOfCpu = 16;
 constexpr std::size_t kMostVectorColumns = 8;
-constexpr int kClipRunWords = 8;
-constexpr double kClipLevel = 0.95;
 
 /// Wire words that an item takes side by side, on processors; 0: one microphone an item.
 std::size_t vector_columns(const ocl::Device& device, std::size_t wire_words, std::size_t block_words) {
@@ -92,10 +90,9 @@ RunningPlan RunningPopcount::running_plan(const FrontEndPlan& plan) {
   running.channels = static_cast<std::size_t>(plan.geometry.channels());
   running.largest_per_word = kBitsPerWord;
   running.channel_of_lane = channel_of_wire_bit(plan.layout, plan.geometry);
+  const std::vector<std::uint32_t> alive = alive_channels(plan);
   for (const int channel : running.channel_of_lane) {
-    const bool is_dead =
-        std::find(plan.dead_channels.begin(), plan.dead_channels.end(), channel) != plan.dead_channels.end();
-    running.is_alive.push_back(channel >= 0 && !is_dead ? 1U : 0U);
+    running.is_alive.push_back(channel >= 0 ? alive[static_cast<std::size_t>(channel)] : 0U);
   }
   for (const double frequency_hz : settings.frequencies_hz) {
     const WordExpansion expansion{.vector = analysis_vector(settings.window, running.window_words * kBitsPerWord,
@@ -135,7 +132,7 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
   defines["ROWS"] = fmt::format("{}", rows_);
   defines["COLUMNS_A_VECTOR"] = fmt::format("{}", vector_columns_);
   defines["FREQUENCY_TILE"] = fmt::format("{}", quotient_up(frequencies_hz_.size(), frequency_tiles_));
-  defines["CLIP_SUM"] = fmt::format("{}", static_cast<int>(std::ceil(kClipLevel * kClipRunWords * kBitsPerWord)));
+  defines["CLIP_SUM"] = fmt::format("{}", clip_sum(kClipRunWords));
   const ocl::Program program = device.build(kStage, files, defines);
   sums_.use(program);
   block_sums_ = program.kernel("block_sums");

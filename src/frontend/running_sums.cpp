@@ -7,6 +7,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "frontend/clipping.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 
@@ -18,7 +19,6 @@ constexpr std::size_t kGroup = 64;
 constexpr double kLargestSum = 0x1p29;
 /// A hop must be this many times shorter than the window before sums that run along pay.
 constexpr std::size_t kWorthHops = 4;
-constexpr double kClipLevel = 0.95;
 
 std::size_t frequency_terms(const RunningPlan& plan) { return plan.window == WindowKind::kHann ? 3 : 1; }
 std::size_t offset_terms(const RunningPlan& plan) {
@@ -97,14 +97,13 @@ std::vector<std::string> RunningSums::files() { return {"common/complex.cl", "fr
 
 ocl::Defines RunningSums::defines(const RunningPlan& plan) {
   const std::size_t run = run_blocks(plan);
-  const double run_bits = static_cast<double>(run * plan.block_words()) * kBitsPerWord;
   return {{"LANES", fmt::format("{}", plan.channel_of_lane.size())},
           {"CHANNELS", fmt::format("{}", plan.channels)},
           {"FREQUENCIES", fmt::format("{}", plan.vectors.size())},
           {"FREQUENCY_TERMS", fmt::format("{}", frequency_terms(plan))},
           {"OFFSET_TERMS", fmt::format("{}", offset_terms(plan))},
           {"RUN_BLOCKS", fmt::format("{}", run)},
-          {"RUN_CLIP_SUM", fmt::format("{}", static_cast<int>(std::ceil(kClipLevel * run_bits)))},
+          {"RUN_CLIP_SUM", fmt::format("{}", clip_sum(run * plan.block_words()))},
           {"HOP_BLOCKS", fmt::format("{}", plan.hop_words / plan.block_words())},
           {"HOP_WORDS", fmt::format("{}", plan.hop_words)},
           {"STATUS_WORDS", fmt::format("{}", kStatusWords)},

@@ -4,21 +4,11 @@
 
 #include <numbers>
 
+#include "frontend/clipping.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {
-
-/// Fraction of full scale from which on a sample counts as clipped.
-constexpr double kClipLevel = 0.95;
-
-std::vector<std::uint32_t> alive_channels(const FrontEndPlan& plan) {
-  std::vector<std::uint32_t> alive(static_cast<std::size_t>(plan.geometry.channels()), 1U);
-  for (const int channel : plan.dead_channels) {
-    alive[static_cast<std::size_t>(channel)] = 0U;
-  }
-  return alive;
-}
 
 ocl::Defines window_defines(const FrontEndPlan& plan) {
   return {{"CHANNELS", fmt::format("{}", plan.geometry.channels())},

@@ -253,6 +253,8 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   aperture_launch_ = launch(fits_a_predictor(plan) ? 2 : 1, tuning.fit_group, frequencies);
   columns_launch_ = launch(spectrum_stride_ / (tuning.lanes * tuning.column_tile), tuning.column_group, frequencies);
   rows_launch_ = launch(slice_stride_ / (tuning.lanes * tuning.row_tile), tuning.row_group, frame_images);
+  aperture_.set_from(1, gains_, masked_, usable_, fixed_extension_, window_x_, roots_x_, extension_, row_spectra_);
+  aperture_.set_at(10, frequencies_);
   columns_.set(row_spectra_, extension_, window_y_, roots_y_, transfer_, slices_, frequencies_);
   rows_.set(slices_, roots_x_, images(), taken_status(), static_cast<std::int32_t>(frame_images));
 }
@@ -266,8 +268,8 @@ void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
     check_.set(spectra, masked_, usable_, status);
     check_.enqueue(of_frames(check_launch_));
   }
-  aperture_.set(spectra, gains_, masked_, usable_, fixed_extension_, window_x_, roots_x_, extension_, row_spectra_,
-                status, frequencies_);
+  aperture_.set_at(0, spectra);
+  aperture_.set_at(9, status);
   aperture_.enqueue(of_frames(aperture_launch_));
   columns_.enqueue(of_frames(columns_launch_));
   rows_.set_at(5, status);

@@ -1,21 +1,24 @@
 // An aperture's lines along one axis in local memory, [position][line]: loaded, calibrated, and unusable microphones filled
-// as microphones.cl defines it. Include after complex.cl and padded_lines.cl with that file's macros set for x.
+// as microphones.cl defines it. Include after complex.cl.
 //
 //   spectra  float2 [frequency][row][column], Pa
 //   gains    float2 [row][column]
 //   usable   uchar [row][column], 1 = used
 //   status   uint [4]: 0 = flags, 1 = microphones that are not finite
-//   re, im   REAL [position][LINE_STRIDE(lines)]; REAL is double where predictors are fitted to the lines
+//   re, im   REAL [position][LINE_STRIDE(lines)]; REAL is double where predictors are fitted by Gram sums
 //
 // Each function is for all FIT_GROUP items of a group and ends without a barrier.
 
-#if PREDICT
-#pragma OPENCL EXTENSION cl_khr_fp64 : enable
-#endif
 #ifndef LINES  // rows
 #define LINES 32
 #endif
-#ifndef PREDICT  // 1: Burg's predictors, 0: the fixed extension
+#ifndef LENGTH  // columns
+#define LENGTH 32
+#endif
+#ifndef LANES  // lines that an item takes side by side
+#define LANES 1
+#endif
+#ifndef PREDICT  // 1: Burg's predictors, 0: none
 #define PREDICT 1
 #endif
 #ifndef PITCH_X  // metres
@@ -32,6 +35,9 @@
 #endif
 #ifndef INPUT_IS_FINITE  // 1: nobody needs to look
 #define INPUT_IS_FINITE 0
+#endif
+#ifndef HAS_MASKED  // 1: some microphones are masked for good
+#define HAS_MASKED 1
 #endif
 #ifndef MIN_NEIGHBOURS
 #define MIN_NEIGHBOURS 3
@@ -67,7 +73,12 @@
 #define MAX_SAMPLES                                                                        \
   (COLUMNS * LINE_STRIDE(ROWS) > ROWS * LINE_STRIDE(COLUMNS) ? COLUMNS * LINE_STRIDE(ROWS) \
                                                              : ROWS * LINE_STRIDE(COLUMNS))
-#if PREDICT
+#define JOIN_TOKENS(a, b) a##b
+#define JOIN(a, b) JOIN_TOKENS(a, b)
+// A group of one item fits by Gram sums, in double; one of many by lattices, in single.
+#define GRAM (PREDICT && FIT_GROUP == 1)
+#if GRAM
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #define REAL double
 #define REAL2 double2
 #else
@@ -77,12 +88,18 @@
 #if LANES == 1
 #define REALV REAL
 #define LOAD_REALS(from) (*(from))
-#define TO_FLOATS(values) ((float)(values))
 #else
 #define REALV JOIN(REAL, LANES)
 #define LOAD_REALS(from) JOIN(vload, LANES)(0, from)
-#define TO_FLOATS(values) JOIN(convert_float, LANES)(values)
 #endif
+
+// A group of one item needs no barrier.
+#define SYNC(group)                 \
+  do {                              \
+    if ((group) > 1) {              \
+      barrier(CLK_LOCAL_MEM_FENCE); \
+    }                               \
+  } while (0)
 
 static int is_finite(float2 value) { return fabs(value.x) < LARGEST && fabs(value.y) < LARGEST; }
 
@@ -184,5 +201,13 @@ static void fill_samples(__local const uchar* usable, __local REAL* re, __local 
     const int to = place(row, column, along_x);
     re[to] = weights > 0.0f ? sum.x / weights : 0.0f;
     im[to] = weights > 0.0f ? sum.y / weights : 0.0f;
+  }
+}
+
+// The samples as they are used, [column][row].
+static void store_samples(__local const REAL* re, __local const REAL* im, __global float2* samples) {
+  for (int i = (int)get_local_id(0); i < CHANNELS; i += FIT_GROUP) {
+    const int from = i / ROWS * LINE_STRIDE(ROWS) + i % ROWS;
+    samples[i] = (float2)((float)re[from], (float)im[from]);
   }
 }

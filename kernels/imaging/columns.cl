@@ -1,8 +1,15 @@
-// The columns of K-space: continued and transformed along y, filtered and propagated, transformed back for the rows of
-// the aperture. Include after padded_lines.cl with that file's macros set for y.
+// The columns of K-space: the aperture's rows transformed along x, then columns continued and transformed along y, filtered
+// and propagated, and transformed back for the rows of the aperture. Include after padded_lines.cl with that file's
+// macros set for y.
 //
-//   row_spectra  float2 [frame][frequency][row][STRIDE], transforms along x, Pa
-//   extension    float2 [frame][frequency][step][tap], or [step][tap] when EXTENSION_PER_IMAGE is 0
+// Along x only a few kx are wanted of each row, so extension, taper and transform are one sum over the measured samples:
+//   X[row][kx] = sum_c p[row][c] W[c][kx],   W[c] = D[X_BEFORE + c] + sum_steps conj(e[step][c]) D[X_BEFORE - 1 - step]
+// at the left edge, and likewise, not conjugated, at the right; D[x][kx] is window(x) e^{-2 pi j x kx / X_PADDED}.
+//
+//   samples      float2 [frame][frequency][column][row], Pa
+//   extension_x  float2 [frame][frequency][step][tap], or [step][tap] when EXTENSION_PER_IMAGE is 0
+//   ramps        float2 [X_PADDED][STRIDE], D
+//   extension    as extension_x, along y
 //   window, roots of padded_lines.cl
 //   transfer     float2 [plane][frequency][ky][STRIDE], filter times propagator, scaled by 1 / padded points
 //   frequencies  of a frame
@@ -29,9 +36,100 @@
 #ifndef EXTENSION_PER_IMAGE
 #define EXTENSION_PER_IMAGE 1
 #endif
+#ifndef LOCAL_SAMPLES  // 1: samples are read from local memory
+#define LOCAL_SAMPLES 1
+#endif
+#ifndef X_LENGTH  // along x as LENGTH, BEFORE, PADDED, TAPS along y
+#define X_LENGTH 32
+#endif
+#ifndef X_BEFORE
+#define X_BEFORE 32
+#endif
+#ifndef X_PADDED
+#define X_PADDED 96
+#endif
+#ifndef X_TAPS
+#define X_TAPS 8
+#endif
+#define X_AFTER (X_PADDED - X_BEFORE - X_LENGTH)
+#define X_STEPS (X_BEFORE > X_AFTER ? X_BEFORE : X_AFTER)
+// Sums that an item runs side by side.
+#define AT_ONCE (LANES > 1 ? 4 : 1)
+// Both edges' taps are added at once where no sample belongs to both.
+#define SIDES_AT_ONCE (2 * X_TAPS <= X_LENGTH ? 2 : 1)
+#define TAP_BLOCKS ((X_TAPS + AT_ONCE - 1) / AT_ONCE)
+#define ROW_BLOCKS ((LENGTH + AT_ONCE - 1) / AT_ONCE)
+#define WEIGHTS (X_LENGTH * COLUMN_TILE)
+#define PADDING ((X_PADDED - X_LENGTH) * COLUMN_TILE)
+
+// D into W, [column][vector], where there is a microphone, else into `edge`: the left side's steps, then the right side's.
+static inline void load_ramps(__global const float2* restrict ramps, __local FLOATV* weight_re,
+                              __local FLOATV* weight_im, __local FLOATV* edge_re, __local FLOATV* edge_im,
+                              const int item) {
+  for (int i = item; i < X_PADDED * COLUMN_TILE; i += COLUMN_GROUP) {
+    const int x = i / COLUMN_TILE;
+    const int column = x - X_BEFORE;
+    const int vector = i % COLUMN_TILE;
+    const COMPLEXV value = LOAD_COMPLEX(ramps + x * STRIDE + vector * LANES);
+    if (column >= 0 && column < X_LENGTH) {
+      weight_re[column * COLUMN_TILE + vector] = value.even;
+      weight_im[column * COLUMN_TILE + vector] = value.odd;
+    } else {
+      const int step = column < 0 ? X_BEFORE - 1 - x : x - X_LENGTH;
+      edge_re[step * COLUMN_TILE + vector] = value.even;
+      edge_im[step * COLUMN_TILE + vector] = value.odd;
+    }
+  }
+}
+
+// Adds what continues the rows to W. Ends with a barrier.
+static inline void add_edges(__local const float2* extension, __local FLOATV* weight_re, __local FLOATV* weight_im,
+                             __local const FLOATV* edge_re, __local const FLOATV* edge_im, const int item) {
+  for (int first = 0; first < 2; first += SIDES_AT_ONCE) {
+    for (int i = item; i < SIDES_AT_ONCE * TAP_BLOCKS * COLUMN_TILE; i += COLUMN_GROUP) {
+      const int vector = i % COLUMN_TILE;
+      const int first_tap = i / COLUMN_TILE % TAP_BLOCKS * AT_ONCE;
+      const int right = first + i / (COLUMN_TILE * TAP_BLOCKS);
+      const float side = right ? 1.0f : -1.0f;
+      const int offset = (right ? X_BEFORE * COLUMN_TILE : 0) + vector;
+      FLOATV sum_re[AT_ONCE];
+      FLOATV sum_im[AT_ONCE];
+#pragma unroll
+      for (int t = 0; t < AT_ONCE; ++t) {
+        sum_re[t] = 0.0f;
+        sum_im[t] = 0.0f;
+      }
+#pragma unroll 4
+      for (int step = 0; step < (right ? X_AFTER : X_BEFORE); ++step) {
+        const FLOATV d_re = edge_re[step * COLUMN_TILE + offset];
+        const FLOATV d_im = edge_im[step * COLUMN_TILE + offset];
+#pragma unroll
+        for (int t = 0; t < AT_ONCE; ++t) {
+          const float2 factor = extension[step * X_TAPS + min(first_tap + t, X_TAPS - 1)];
+          const float imaginary = side * factor.y;
+          sum_re[t] += factor.x * d_re;
+          sum_im[t] += factor.x * d_im;
+          sum_re[t] -= imaginary * d_im;
+          sum_im[t] += imaginary * d_re;
+        }
+      }
+#pragma unroll
+      for (int t = 0; t < AT_ONCE; ++t) {
+        const int tap = first_tap + t;
+        if (tap < X_TAPS) {
+          const int to = (right ? X_LENGTH - 1 - tap : tap) * COLUMN_TILE + vector;
+          weight_re[to] += sum_re[t];
+          weight_im[to] += sum_im[t];
+        }
+      }
+    }
+    SYNC(COLUMN_GROUP);
+  }
+}
 
 __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
-    __global const float2* restrict row_spectra, __global const float2* restrict extension,
+    __global const float2* restrict samples, __global const float2* restrict extension_x,
+    __global const float2* restrict ramps, __global const float2* restrict extension,
     __global const float* restrict window, __global const float2* restrict roots,
     __global const float2* restrict transfer, __global float2* restrict slices, const int frequencies) {
   __local FLOATV re[PLACES * COLUMN_TILE];
@@ -43,6 +141,11 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
   __local FLOATV* plane_re = re;
   __local FLOATV* plane_im = im;
 #endif
+  __local FLOATV weight_re[WEIGHTS];
+  __local FLOATV weight_im[WEIGHTS];
+  __local FLOATV edge_re[PADDING + 1];
+  __local FLOATV edge_im[PADDING + 1];
+  __local float2 taps_x[X_STEPS * X_TAPS + 1];
   __local float2 taps[STEPS * TAPS + 1];
   const int item = (int)get_local_id(0);
   const int first_vector = (int)get_group_id(0) * COLUMN_TILE;
@@ -50,15 +153,52 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
   const int frame = image / frequencies;
   const int frequency = image % frequencies;
 
+#if LOCAL_SAMPLES
+  __local float2 aperture[LENGTH * X_LENGTH];
+  for (int i = item; i < LENGTH * X_LENGTH; i += COLUMN_GROUP) {
+    aperture[i] = samples[image * LENGTH * X_LENGTH + i];
+  }
+#else
+  __global const float2* restrict aperture = samples + image * LENGTH * X_LENGTH;
+#endif
+  load_ramps(ramps + first_vector * LANES, weight_re, weight_im, edge_re, edge_im, item);
+  for (int i = item; i < X_STEPS * X_TAPS; i += COLUMN_GROUP) {
+    taps_x[i] = extension_x[EXTENSION_PER_IMAGE * image * X_STEPS * X_TAPS + i];
+  }
   for (int i = item; i < STEPS * TAPS; i += COLUMN_GROUP) {
     taps[i] = extension[EXTENSION_PER_IMAGE * image * STEPS * TAPS + i];
   }
-  for (int i = item; i < LENGTH * COLUMN_TILE; i += COLUMN_GROUP) {
-    const int row = i / COLUMN_TILE;
-    const int vector = first_vector + i % COLUMN_TILE;
-    const COMPLEXV value = LOAD_COMPLEX(row_spectra + (image * LENGTH + row) * STRIDE + vector * LANES);
-    re[PLACE_OF(BEFORE + row) * COLUMN_TILE + i % COLUMN_TILE] = value.even;
-    im[PLACE_OF(BEFORE + row) * COLUMN_TILE + i % COLUMN_TILE] = value.odd;
+  SYNC(COLUMN_GROUP);
+  add_edges(taps_x, weight_re, weight_im, edge_re, edge_im, item);
+  for (int i = item; i < ROW_BLOCKS * COLUMN_TILE; i += COLUMN_GROUP) {
+    const int vector = i / ROW_BLOCKS;
+    const int first_row = i % ROW_BLOCKS * AT_ONCE;
+    FLOATV sum_re[AT_ONCE];
+    FLOATV sum_im[AT_ONCE];
+#pragma unroll
+    for (int r = 0; r < AT_ONCE; ++r) {
+      sum_re[r] = 0.0f;
+      sum_im[r] = 0.0f;
+    }
+#pragma unroll 8
+    for (int column = 0; column < X_LENGTH; ++column) {
+      const FLOATV w_re = weight_re[column * COLUMN_TILE + vector];
+      const FLOATV w_im = weight_im[column * COLUMN_TILE + vector];
+#pragma unroll
+      for (int r = 0; r < AT_ONCE; ++r) {
+        const float2 sample = aperture[column * LENGTH + min(first_row + r, LENGTH - 1)];
+        sum_re[r] += sample.x * w_re;
+        sum_im[r] += sample.x * w_im;
+        sum_re[r] -= sample.y * w_im;
+        sum_im[r] += sample.y * w_re;
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < AT_ONCE; ++r) {
+      const int to = PLACE_OF(BEFORE + min(first_row + r, LENGTH - 1)) * COLUMN_TILE + vector;
+      re[to] = sum_re[r];
+      im[to] = sum_im[r];
+    }
   }
   SYNC(COLUMN_GROUP);
   extend_wings(re, im, taps, window, item, COLUMN_GROUP, COLUMN_TILE);

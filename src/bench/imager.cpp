@@ -68,8 +68,8 @@ double relative_difference(const std::vector<ComplexF>& found, const std::vector
 }
 
 std::string name_of(const FusedTuning& t) {
-  return fmt::format("{} lanes, fit {}/{}, columns {}/{}, rows {}/{}", t.lanes, t.fit_group, t.line_tile,
-                     t.column_group, t.column_tile, t.row_group, t.row_tile);
+  return fmt::format("{} lanes, fit {}, columns {}/{}{}, rows {}/{}", t.lanes, t.fit_group, t.column_group,
+                     t.column_tile, t.local_samples ? " local" : "", t.row_group, t.row_tile);
 }
 
 /// One count of frequencies: its plan, its spectra and what the first path made of them.
@@ -123,10 +123,10 @@ class ImagerBench {
 std::vector<FusedTuning> tunings_to_try(const ocl::DeviceInfo& device, const PnahPlan& plan) {
   const FusedTuning base = default_tuning(device, plan);
   std::vector<FusedTuning> tunings = {base};
-  const auto add = [&](int fit_group, int line_tile, int column_group, int column_tile, int row_group, int row_tile) {
+  const auto add = [&](int fit_group, int column_group, int column_tile, bool local, int row_group, int row_tile) {
     FusedTuning tuning = base;
     tuning.fit_group = fit_group;
-    tuning.line_tile = line_tile;
+    tuning.local_samples = local;
     tuning.column_group = column_group;
     tuning.column_tile = column_tile;
     tuning.row_group = row_group;
@@ -134,20 +134,21 @@ std::vector<FusedTuning> tunings_to_try(const ocl::DeviceInfo& device, const Pna
     tunings.push_back(tuning);
   };
   if (device.is_gpu) {
-    add(128, 4, 32, 1, 32, 1);
-    add(128, 8, 32, 2, 32, 2);
-    add(256, 8, 64, 2, 32, 4);
-    add(256, 16, 64, 4, 64, 2);
-    add(512, 8, 128, 8, 128, 8);
-    add(512, 16, 256, 4, 96, 8);
-    add(1024, 16, 256, 8, 192, 16);
+    add(128, 64, 2, true, 32, 1);
+    add(128, 64, 2, false, 32, 2);
+    add(192, 128, 4, false, 32, 4);
+    add(320, 128, 2, true, 64, 2);
+    add(512, 128, 8, true, 128, 8);
+    add(512, 192, 4, true, 96, 8);
+    add(1024, 256, 4, true, 64, 1);
+    add(256, 256, 8, true, 96, 4);
     return tunings;
   }
   for (const int lanes : {1, 4, 8}) {
     for (const int tile : {1, 2, 4}) {
       FusedTuning tuning = base;
       tuning.lanes = lanes;
-      tuning.line_tile = tuning.column_tile = tuning.row_tile = tile;
+      tuning.column_tile = tuning.row_tile = tile;
       tunings.push_back(tuning);
     }
   }

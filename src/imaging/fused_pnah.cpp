@@ -43,43 +43,49 @@ int places_of(const PaddedAxis& axis, int lanes) {
 }
 
 /// Local memory of aperture.cl.
-std::size_t aperture_bytes(const PnahPlan& plan, int lanes, int line_tile) {
+std::size_t aperture_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
   const PaddedAxis y = plan.rows();
   const PaddedAxis x = plan.columns();
+  const bool by_gram = tuning.fit_group == 1;
+  const std::size_t real = by_gram && fits_a_predictor(plan) ? sizeof(double) : sizeof(float);
+  const int lanes = tuning.lanes;
   const int samples =
       std::max(x.measured * line_stride(y.measured, lanes), y.measured * line_stride(x.measured, lanes));
-  const std::size_t tile_bytes = 2 * sizeof(float) * to_size(places_of(x, lanes) * line_tile * lanes);
-  const std::size_t table_bytes = sizeof(ComplexF) * to_size(steps_of(x) * taps_of(plan, x) + 1);
-  const std::size_t other_bytes = to_size(plan.geometry.channels()) + 64;
+  const std::size_t sample_bytes = 2 * real * to_size(samples) + to_size(plan.geometry.channels()) + 64;
   if (!fits_a_predictor(plan)) {
-    return 2 * sizeof(float) * to_size(samples) + tile_bytes + table_bytes + other_bytes;
+    return sample_bytes;
   }
   const int taps = std::max(taps_of(plan, x), taps_of(plan, y));
   const int longest = std::max(x.measured, y.measured);
   const int steps = std::max({steps_of(x), steps_of(y), taps});
-  const int complex_values = samples + (longest + taps + 1 + 4) * (taps + 1) + steps * taps;
-  return 2 * sizeof(double) * to_size(complex_values) + tile_bytes + table_bytes + other_bytes;
+  const int fit_values = (by_gram ? longest + taps + 1 : 0) * (taps + 1) + 2 * (taps + 1);
+  const std::size_t share_bytes = by_gram ? 0 : 3 * sizeof(float) * to_size(tuning.fit_group + 32);
+  return sample_bytes + 2 * real * to_size(fit_values + steps * taps) + share_bytes;
 }
 
 /// Local memory of columns.cl.
-std::size_t column_bytes(const PnahPlan& plan, int lanes, int tile) {
+std::size_t column_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
+  const PaddedAxis x = plan.columns();
+  const PaddedAxis y = plan.rows();
   const std::size_t copies = plan.holography.planes_m.size() > 1 ? 2 : 1;
-  return copies * 2 * sizeof(float) * to_size(places_of(plan.rows(), lanes) * tile * lanes) +
-         sizeof(ComplexF) * to_size(steps_of(plan.rows()) * taps_of(plan, plan.rows()) + 1);
+  const std::size_t vector_values = copies * to_size(places_of(y, tuning.lanes)) + to_size(x.padded + 1);
+  const int taps = steps_of(y) * taps_of(plan, y) + steps_of(x) * taps_of(plan, x) + 2;
+  return 2 * sizeof(float) * vector_values * to_size(tuning.column_tile * tuning.lanes) +
+         sizeof(ComplexF) * to_size(taps) +
+         (tuning.local_samples ? sizeof(ComplexF) * to_size(plan.geometry.channels()) : 0);
 }
 
-std::size_t row_bytes(const PnahPlan& plan, int lanes, int tile) {
-  return 2 * sizeof(float) * to_size(places_of(plan.columns(), lanes) * tile * lanes);
+/// Local memory of rows.cl.
+std::size_t row_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
+  return 2 * sizeof(float) * to_size(places_of(plan.columns(), tuning.lanes) * tuning.row_tile * tuning.lanes);
 }
 
-/// The largest power of two up to `most` that `fits`; 1 when none does.
+/// Halves `tile` until `fits`, or it is 1.
 template <class Fits>
-int largest_tile(int most, const Fits& fits) {
-  int tile = most;
-  while (tile > 1 && !fits(tile)) {
+void shrink(int& tile, const Fits& fits) {
+  while (tile > 1 && !fits()) {
     tile /= 2;
   }
-  return tile;
 }
 
 /// [step][tap] for `edge`, which repeats the outermost sample, and `zero`.
@@ -97,6 +103,20 @@ std::vector<ComplexF> roots_of_unity(int length) {
   return roots;
 }
 
+/// The taper times e^{-2 pi j x kx / padded}, [x][stride]; 0 past the last kx.
+std::vector<ComplexF> ramps(const PaddedAxis& axis, int stride) {
+  const std::vector<float> window = tukey_window(axis);
+  std::vector<ComplexF> values(to_size(axis.padded * stride));
+  for (int x = 0; x < axis.padded; ++x) {
+    for (int k = 0; k < axis.padded; ++k) {
+      const double turns = static_cast<double>(x * k % axis.padded) / axis.padded;
+      values[to_size(x * stride + k)] =
+          ComplexF(std::polar(static_cast<double>(window[to_size(x)]), -2.0 * std::numbers::pi * turns));
+    }
+  }
+  return values;
+}
+
 /// Macros of short_dft.cl and padded_lines.cl for an axis.
 ocl::Defines axis_defines(const PnahPlan& plan, const PaddedAxis& axis, int lanes) {
   ocl::Defines defines = dft_defines(*split_dft(axis.padded));
@@ -107,32 +127,47 @@ ocl::Defines axis_defines(const PnahPlan& plan, const PaddedAxis& axis, int lane
   return defines;
 }
 
-ocl::Defines row_defines(const PnahPlan& plan, const FusedTuning& tuning) {
+ocl::Defines aperture_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   ocl::Defines defines = microphone_defines(plan);
   defines.erase("FREQUENCIES");  // an argument, so that one binary serves every count
   defines.erase("ROWS");
   defines.erase("COLUMNS");
-  defines.merge(axis_defines(plan, plan.columns(), tuning.lanes));
-  defines["LINES"] = std::to_string(plan.rows().measured);
+  defines["LANES"] = std::to_string(tuning.lanes);
+  defines["LINES"] = std::to_string(plan.geometry.rows);
+  defines["LENGTH"] = std::to_string(plan.geometry.columns);
   defines["PREDICT"] = fits_a_predictor(plan) ? "1" : "0";
+  defines["TAPS"] = std::to_string(taps_of(plan, plan.columns()));
+  defines["STEPS"] = std::to_string(steps_of(plan.columns()));
   defines["OTHER_TAPS"] = std::to_string(taps_of(plan, plan.rows()));
   defines["OTHER_STEPS"] = std::to_string(steps_of(plan.rows()));
   defines["CHECK_HERE"] = tuning.check_here ? "1" : "0";
   defines["INPUT_IS_FINITE"] = plan.input_is_finite ? "1" : "0";
+  defines["HAS_MASKED"] = plan.dead_channels.empty() ? "0" : "1";
   defines["FIT_GROUP"] = std::to_string(tuning.fit_group);
-  defines["LINE_TILE"] = std::to_string(tuning.line_tile);
-  defines["ROW_GROUP"] = std::to_string(tuning.row_group);
-  defines["ROW_TILE"] = std::to_string(tuning.row_tile);
   defines["FLAG_FELL_BACK"] = std::to_string(kFlagExtrapolationFellBack);
   return defines;
 }
 
 ocl::Defines column_defines(const PnahPlan& plan, const FusedTuning& tuning) {
+  const PaddedAxis x = plan.columns();
   ocl::Defines defines = axis_defines(plan, plan.rows(), tuning.lanes);
+  defines["X_LENGTH"] = std::to_string(x.measured);
+  defines["X_BEFORE"] = std::to_string(x.before);
+  defines["X_PADDED"] = std::to_string(x.padded);
+  defines["X_TAPS"] = std::to_string(taps_of(plan, x));
+  defines["LOCAL_SAMPLES"] = tuning.local_samples ? "1" : "0";
   defines["PLANES"] = std::to_string(plan.holography.planes_m.size());
   defines["COLUMN_GROUP"] = std::to_string(tuning.column_group);
   defines["COLUMN_TILE"] = std::to_string(tuning.column_tile);
   defines["EXTENSION_PER_IMAGE"] = fits_a_predictor(plan) ? "1" : "0";
+  return defines;
+}
+
+ocl::Defines row_defines(const PnahPlan& plan, const FusedTuning& tuning) {
+  ocl::Defines defines = axis_defines(plan, plan.columns(), tuning.lanes);
+  defines["LINES"] = std::to_string(plan.geometry.rows);
+  defines["ROW_GROUP"] = std::to_string(tuning.row_group);
+  defines["ROW_TILE"] = std::to_string(tuning.row_tile);
   return defines;
 }
 
@@ -148,10 +183,12 @@ FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan) 
   tuning.fit_group = 256;
   tuning.column_group = 128;
   tuning.row_group = 64;
-  const auto fits = [&](std::size_t bytes) { return bytes <= device.local_memory_bytes; };
-  tuning.line_tile = largest_tile(16, [&](int tile) { return fits(aperture_bytes(plan, 1, tile)); });
-  tuning.column_tile = largest_tile(4, [&](int tile) { return fits(column_bytes(plan, 1, tile)); });
-  tuning.row_tile = largest_tile(4, [&](int tile) { return fits(row_bytes(plan, 1, tile)); });
+  tuning.column_tile = 4;
+  tuning.row_tile = 4;
+  tuning.local_samples = true;
+  tuning.local_samples = column_bytes(plan, tuning) <= device.local_memory_bytes;
+  shrink(tuning.column_tile, [&] { return column_bytes(plan, tuning) <= device.local_memory_bytes; });
+  shrink(tuning.row_tile, [&] { return row_bytes(plan, tuning) <= device.local_memory_bytes; });
   return tuning;
 }
 
@@ -162,8 +199,9 @@ std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& pl
   if (plan.holography.extrapolation.method == Extrapolation::kLpbp) {
     return "lpbp";
   }
-  if (fits_a_predictor(plan) && !device.has_fp64) {
-    return "plpbp on a device without double precision";
+  const FusedTuning tuning = default_tuning(device, plan);
+  if (fits_a_predictor(plan) && tuning.fit_group == 1 && !device.has_fp64) {
+    return "plpbp on a processor without double precision";
   }
   if (fits_a_predictor(plan) && plan.holography.extrapolation.order > kMostTaps) {
     return fmt::format("predictors of an order above {}", kMostTaps);
@@ -173,10 +211,8 @@ std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& pl
       return fmt::format("transforms of {} points", axis.padded);
     }
   }
-  const FusedTuning tuning = default_tuning(device, plan);
   const std::size_t bytes =
-      std::max({aperture_bytes(plan, tuning.lanes, tuning.line_tile),
-                column_bytes(plan, tuning.lanes, tuning.column_tile), row_bytes(plan, tuning.lanes, tuning.row_tile)});
+      std::max({aperture_bytes(plan, tuning), column_bytes(plan, tuning), row_bytes(plan, tuning)});
   if (bytes > device.local_memory_bytes) {
     return fmt::format("{} x {} microphones in {} bytes of local memory; it needs {}", plan.geometry.rows,
                        plan.geometry.columns, device.local_memory_bytes, bytes);
@@ -206,16 +242,18 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   gains_ = plan.gains.empty() ? device.allocate<ComplexF>(1, kStage) : device.upload<ComplexF>(plan.gains, kStage);
   masked_ = device.upload<std::uint8_t>(masked_microphones(plan), kStage);
   usable_ = device.allocate<std::uint8_t>(to_size(plan.batch * plan.geometry.channels()), kStage);
-  fixed_extension_ = device.upload<ComplexF>(fixed_extension(plan, x), kStage);
-  extension_ = fits_a_predictor(plan)
-                   ? device.allocate<ComplexF>(plan.holograms() * to_size(steps_of(y) * taps_of(plan, y)), kStage)
-                   : device.upload<ComplexF>(fixed_extension(plan, y), kStage);
-  window_x_ = device.upload<float>(tukey_window(x), kStage);
+  const auto extension = [&](const PaddedAxis& axis) {
+    return fits_a_predictor(plan)
+               ? device.allocate<ComplexF>(plan.holograms() * to_size(steps_of(axis) * taps_of(plan, axis)), kStage)
+               : device.upload<ComplexF>(fixed_extension(plan, axis), kStage);
+  };
+  extension_x_ = extension(x);
+  extension_y_ = extension(y);
+  ramps_ = device.upload<ComplexF>(ramps(x, spectrum_stride_), kStage);
   window_y_ = device.upload<float>(tukey_window(y), kStage);
   roots_x_ = device.upload<ComplexF>(roots_of_unity(x.padded), kStage);
   roots_y_ = device.upload<ComplexF>(roots_of_unity(y.padded), kStage);
-  row_spectra_ = device.allocate<ComplexF>(plan.holograms() * to_size(y.measured * spectrum_stride_), kStage);
-  device.enqueue_fill(row_spectra_, ComplexF(), kStage);  // what no row is transformed into stays 0
+  samples_ = device.allocate<ComplexF>(plan.holograms() * to_size(plan.geometry.channels()), kStage);
   transfer_ = make_transfer(device, plan, {.stride = spectrum_stride_, .scale = 1.0 / (y.padded * x.padded)});
   slices_ = device.allocate<ComplexF>(images * to_size(spectrum_stride_ * slice_stride_), kStage);
   device.enqueue_fill(slices_, ComplexF(), kStage);
@@ -226,22 +264,25 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   const std::size_t frame_images = plan.holography.planes_m.size() * frequencies;
   const std::string stride = std::to_string(spectrum_stride_);
   const std::string row_stride = std::to_string(slice_stride_);
-  ocl::Defines defines = row_defines(plan, tuning);
+  std::vector<std::string> files = {"common/complex.cl", "imaging/aperture_lines.cl"};
+  if (fits_a_predictor(plan)) {
+    files.emplace_back("imaging/predicted_steps.cl");
+    files.emplace_back(tuning.fit_group == 1 ? "imaging/gram_fit.cl" : "imaging/lattice_fit.cl");
+  }
+  files.emplace_back("imaging/aperture.cl");
+  aperture_ = device.build(kStage, files, aperture_defines(plan, tuning)).kernel("aperture");
+  ocl::Defines defines = column_defines(plan, tuning);
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  const ocl::Program along_x =
-      device.build(kStage,
-                   {"common/complex.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl", "imaging/aperture_lines.cl",
-                    "imaging/pooled_fit.cl", "imaging/aperture.cl", "common/status.cl", "imaging/rows.cl"},
-                   defines);
-  defines = column_defines(plan, tuning);
+  columns_ = device.build(kStage, {"imaging/short_dft.cl", "imaging/padded_lines.cl", "imaging/columns.cl"}, defines)
+                 .kernel("columns");
+  defines = row_defines(plan, tuning);
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  const ocl::Program along_y =
-      device.build(kStage, {"imaging/short_dft.cl", "imaging/padded_lines.cl", "imaging/columns.cl"}, defines);
-  aperture_ = along_x.kernel("aperture");
-  rows_ = along_x.kernel("rows");
-  columns_ = along_y.kernel("columns");
+  rows_ = device
+              .build(kStage, {"imaging/short_dft.cl", "imaging/padded_lines.cl", "common/status.cl", "imaging/rows.cl"},
+                     defines)
+              .kernel("rows");
   if (has_check_) {
     check_ = device.build(kStage, {"common/complex.cl", "imaging/microphones.cl"}, microphone_defines(plan))
                  .kernel("microphone_check");
@@ -253,9 +294,9 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   aperture_launch_ = launch(fits_a_predictor(plan) ? 2 : 1, tuning.fit_group, frequencies);
   columns_launch_ = launch(spectrum_stride_ / (tuning.lanes * tuning.column_tile), tuning.column_group, frequencies);
   rows_launch_ = launch(slice_stride_ / (tuning.lanes * tuning.row_tile), tuning.row_group, frame_images);
-  aperture_.set_from(1, gains_, masked_, usable_, fixed_extension_, window_x_, roots_x_, extension_, row_spectra_);
-  aperture_.set_at(10, frequencies_);
-  columns_.set(row_spectra_, extension_, window_y_, roots_y_, transfer_, slices_, frequencies_);
+  aperture_.set_from(1, gains_, masked_, usable_, samples_, extension_x_, extension_y_);
+  aperture_.set_at(8, frequencies_);
+  columns_.set(samples_, extension_x_, ramps_, extension_y_, window_y_, roots_y_, transfer_, slices_, frequencies_);
   rows_.set(slices_, roots_x_, images(), taken_status(), static_cast<std::int32_t>(frame_images));
 }
 
@@ -269,7 +310,7 @@ void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
     check_.enqueue(of_frames(check_launch_));
   }
   aperture_.set_at(0, spectra);
-  aperture_.set_at(9, status);
+  aperture_.set_at(7, status);
   aperture_.enqueue(of_frames(aperture_launch_));
   columns_.enqueue(of_frames(columns_launch_));
   rows_.set_at(5, status);

@@ -8,14 +8,14 @@ namespace nearfield {
 
 /// How the fused kernels are cut for a device. A vector is `lanes` neighbouring lines.
 struct FusedTuning {
-  int lanes = 1;           ///< 1, 4 or 8
-  int fit_group = 1;       ///< items a group of aperture.cl
-  int line_tile = 1;       ///< vectors it transforms at a time
-  int column_group = 1;    ///< items a group of columns.cl
-  int column_tile = 1;     ///< vectors a group
-  int row_group = 1;       ///< items a group of rows.cl
-  int row_tile = 1;        ///< vectors a group
-  bool check_here = true;  ///< whether aperture.cl looks for values that are not finite, else microphones.cl
+  int lanes = 1;               ///< 1, 4 or 8
+  int fit_group = 1;           ///< items a group of aperture.cl: 1, or a multiple of 64
+  int column_group = 1;        ///< items a group of columns.cl
+  int column_tile = 1;         ///< vectors a group
+  bool local_samples = false;  ///< whether columns.cl copies the aperture to local memory first
+  int row_group = 1;           ///< items a group of rows.cl
+  int row_tile = 1;            ///< vectors a group
+  bool check_here = true;      ///< whether aperture.cl looks for values that are not finite, else microphones.cl
 };
 
 /// GPUs: one line an item, many items a group. Others: vectors of lines, one item a group.
@@ -24,9 +24,9 @@ FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan);
 /// What keeps the fused path from this plan on this device, in words; empty when nothing does.
 std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& plan);
 
-/// Three launches a frame and no FFT library: conditioning, predictors and the transform along x (aperture.cl); columns
-/// extended, transformed, filtered, propagated and transformed back for the aperture's rows (columns.cl); the last
-/// transform along x for the aperture's columns (rows.cl). A fourth, microphone_check, where there are many
+/// Three launches a frame and no FFT library: conditioning and predictors (aperture.cl); rows transformed along x,
+/// columns extended, transformed, filtered, propagated and transformed back for the aperture's rows (columns.cl); the
+/// last transform along x for the aperture's columns (rows.cl). A fourth, microphone_check, where there are many
 /// frequencies.
 class FusedPnah : public PnahPath {
  public:
@@ -34,12 +34,14 @@ class FusedPnah : public PnahPath {
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   [[nodiscard]] std::string description() const override { return description_; }
 
-  /// [frame][frequency][row][spectrum_stride()], transforms of the tapered rows along x.
-  [[nodiscard]] const ComplexBuffer& row_spectra() const { return row_spectra_; }
+  /// [frame][frequency][column][row], what the images are made of: calibrated, unusable microphones replaced.
+  [[nodiscard]] const ComplexBuffer& samples() const { return samples_; }
+  /// [frame][frequency][step][tap], what continues the samples past the aperture; [step][tap] where nothing is fitted.
+  [[nodiscard]] const ComplexBuffer& extension_x() const { return extension_x_; }
+  [[nodiscard]] const ComplexBuffer& extension_y() const { return extension_y_; }
   [[nodiscard]] int spectrum_stride() const { return spectrum_stride_; }
   /// [frame][plane][frequency][spectrum_stride()][slice_stride()], rows fastest: transformed back along y, scaled.
   [[nodiscard]] const ComplexBuffer& slices() const { return slices_; }
-  [[nodiscard]] const ComplexBuffer& extension() const { return extension_; }
   [[nodiscard]] int slice_stride() const { return slice_stride_; }
 
  private:
@@ -54,13 +56,13 @@ class FusedPnah : public PnahPath {
   ComplexBuffer gains_;
   ocl::Buffer<std::uint8_t> masked_;
   ocl::Buffer<std::uint8_t> usable_;
-  ComplexBuffer fixed_extension_;
-  ComplexBuffer extension_;
-  ocl::Buffer<float> window_x_;
+  ComplexBuffer extension_x_;
+  ComplexBuffer extension_y_;
   ocl::Buffer<float> window_y_;
   ComplexBuffer roots_x_;
   ComplexBuffer roots_y_;
-  ComplexBuffer row_spectra_;
+  ComplexBuffer ramps_;
+  ComplexBuffer samples_;
   ComplexBuffer transfer_;
   ComplexBuffer slices_;
   ocl::Kernel check_;

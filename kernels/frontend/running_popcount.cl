@@ -15,7 +15,8 @@
 //   the others    as in running_sums.cl
 // Launch: local (32, ROWS, 1); global (32 * WIRE_WORDS, ROWS * ceil(FREQUENCIES / FREQUENCY_TILE), z), where z is
 //   ceil(blocks / GROUP_BLOCKS) for block_sums and 1 for advance.
-// Local memory: 4 KiB, 4 KiB a moment, and for advance 0.25 KiB a term of the group.
+// Local memory: 4 KiB, 4 KiB a moment, 0.25 KiB a row where rows share terms, and for advance 0.25 KiB a term of the
+// group.
 
 // 32-bit words of one bit-time on the wire.
 #ifndef WIRE_WORDS
@@ -29,7 +30,8 @@
 #ifndef ORDER
 #define ORDER 1
 #endif
-// Rows of a work-group; each takes every ROWS-th word of a tile, and later every ROWS-th term.
+// Rows of a work-group; each takes every ROWS-th word of a tile, and later every ROWS-th term. Where there are at least
+// twice as many rows as terms, PARTS rows share a term, each with every PARTS-th word.
 #ifndef ROWS
 #define ROWS 8
 #endif
@@ -48,6 +50,9 @@
 // Terms of a work-group: those of its frequencies, then the offset's, which every group has.
 #define GROUP_TERMS (FREQUENCY_TILE * FREQUENCY_TERMS + OFFSET_TERMS)
 #define ROW_TERMS ((GROUP_TERMS + ROWS - 1) / ROWS)
+#define PARTS (ROWS / GROUP_TERMS > 1 ? ROWS / GROUP_TERMS : 1)
+#define TERM_OF_ROW(row, i) (PARTS > 1 ? (row) % GROUP_TERMS : (row) + (i)*ROWS)
+#define ROW_WORDS ((TILE + ROWS - 1) / ROWS)
 // Blocks that a work-group takes, in one tile of words; long blocks take several tiles.
 #define GROUP_BLOCKS (BLOCK >= TILE ? 1 : TILE / BLOCK)
 #define CLIP_RUN 8
@@ -62,21 +67,38 @@ static uint term_of(const uint tile, const uint own) {
   return own < GROUP_TERMS ? FREQUENCIES * FREQUENCY_TERMS + own - offset : TERMS;
 }
 
-// Moments of up to 32 words of 32 lanes, from their bit-times; `first_word` is the place in the ring of wire words.
-static void load_moments(__global const uint* restrict wire, const uint first_word, const uint wire_words,
-                         const uint words, __local uint tile[TILE][BITS], __local float moments[TILE][MOMENTS][BITS]) {
+// Bit-time `lane` of this row's words; `first_word` is the place in the ring of wire words.
+static void load_words(__global const uint* restrict wire, const uint first_word, const uint wire_words,
+                       const uint words, uint loaded[ROW_WORDS]) {
+#pragma unroll
+  for (uint i = 0; i < ROW_WORDS; ++i) {
+    const uint j = min((uint)get_local_id(1) + i * ROWS, words - 1);
+    const uint word = first_word + j >= wire_words ? first_word + j - wire_words : first_word + j;
+    loaded[i] = wire[((size_t)word * BITS + get_local_id(0)) * WIRE_WORDS];
+  }
+}
+
+// Moments of up to 32 words of 32 lanes, from their bit-times. Ends with a barrier.
+static void find_moments(const uint loaded[ROW_WORDS], const uint words, __local uint tile[TILE][BITS],
+                         __local float moments[TILE][MOMENTS][BITS]) {
   const uint lane = get_local_id(0);
   const uint row = get_local_id(1);
-  for (uint j = row; j < words; j += ROWS) {
-    const uint word = first_word + j >= wire_words ? first_word + j - wire_words : first_word + j;
-    tile[j][lane] = wire[((size_t)word * BITS + lane) * WIRE_WORDS];
+#pragma unroll
+  for (uint i = 0; i < ROW_WORDS; ++i) {
+    if (row + i * ROWS < words) {
+      tile[row + i * ROWS][lane] = loaded[i];
+    }
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   for (uint j = row; j < words; j += ROWS) {
     uint turned = 0u;
 #pragma unroll
-    for (uint time = 0; time < BITS; ++time) {
-      turned |= ((tile[j][time] >> lane) & 1u) << time;
+    for (uint time = 0; time < BITS; time += 4) {
+      const uint4 four = vload4(0, &tile[j][time]) >> lane;
+      turned = (turned >> 1) | (four.x << 31);
+      turned = (turned >> 1) | (four.y << 31);
+      turned = (turned >> 1) | (four.z << 31);
+      turned = (turned >> 1) | (four.w << 31);
     }
     moments[j][0][lane] = (float)sign_sum(turned);
 #if ORDER >= 1
@@ -105,28 +127,31 @@ static int2 clipping_of(__local float moments[TILE][MOMENTS][BITS], const uint f
   return found;
 }
 
-// Sums of one block for the terms of this item's row, and its clipping where `looks`. Of blocks that fit a tile the
-// moments are there, from word `place` on; of longer ones they are loaded here.
+// Sums of one block for the terms of this item's row (of the first rows, where rows share terms), and its clipping where
+// `looks`. Of blocks that fit a tile the moments are there, from word `place` on; of longer ones they are loaded here.
 static int2 sum_block(__global const uint* restrict wire, __global const float2* restrict coefficients,
                       const uint first_wire_word, const uint wire_words, const uint place, const uint looks,
                       __local uint tile[TILE][BITS], __local float moments[TILE][MOMENTS][BITS],
-                      float2 totals[ROW_TERMS]) {
+                      __local float2 shares[PARTS > 1 ? ROWS : 1][BITS], float2 totals[ROW_TERMS]) {
   const uint lane = get_local_id(0);
   const uint row = get_local_id(1);
+  const uint part = PARTS > 1 ? row / GROUP_TERMS : 0;
   uint terms[ROW_TERMS];
 #pragma unroll
   for (uint i = 0; i < ROW_TERMS; ++i) {
     totals[i] = (float2)(0.0f, 0.0f);
-    terms[i] = min(term_of(get_group_id(1), row + i * ROWS), (uint)(TERMS - 1));
+    terms[i] = min(term_of(get_group_id(1), TERM_OF_ROW(row, i)), (uint)(TERMS - 1));
   }
   int2 clipping = (int2)(0, 0);
   for (uint first = 0; first < BLOCK; first += TILE) {
     const uint words = min((uint)TILE, BLOCK - first);
 #if BLOCK > TILE
-    load_moments(wire, first_wire_word + first, wire_words, words, tile, moments);
+    uint loaded[ROW_WORDS];
+    load_words(wire, first_wire_word + first, wire_words, words, loaded);
+    find_moments(loaded, words, tile, moments);
 #endif
 #pragma unroll 8
-    for (uint j = 0; j < words; ++j) {
+    for (uint j = part; j < (part < PARTS ? words : 0); j += PARTS) {
 #pragma unroll
       for (uint i = 0; i < ROW_TERMS; ++i) {
         __global const float2* restrict factors = coefficients + ((size_t)terms[i] * BLOCK + first + j) * MOMENTS;
@@ -143,6 +168,18 @@ static int2 sum_block(__global const uint* restrict wire, __global const float2*
     barrier(CLK_LOCAL_MEM_FENCE);
 #endif
   }
+#if PARTS > 1
+  shares[row][lane] = totals[0];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (row < GROUP_TERMS) {
+    totals[0] = shares[row][lane];
+#pragma unroll
+    for (uint i = 1; i < PARTS; ++i) {
+      totals[0] += shares[row + i * GROUP_TERMS][lane];
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
   return clipping;
 }
 
@@ -161,6 +198,7 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void block_sums(
     const ulong first_word, const uint blocks) {
   __local uint tile[TILE][BITS];
   __local float moments[TILE][MOMENTS][BITS];
+  __local float2 shares[PARTS > 1 ? ROWS : 1][BITS];
   const uint column = get_group_id(0);
   const uint lane = column * BITS + get_local_id(0);
   const uint group_block = get_group_id(2) * GROUP_BLOCKS;
@@ -168,13 +206,15 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void block_sums(
   const uint wire_words = wire_blocks * BLOCK;
   const uint first_wire_word = (first_wire_block + group_block) % wire_blocks * BLOCK;
 #if BLOCK <= TILE
-  load_moments(wire + column, first_wire_word, wire_words, group_blocks * BLOCK, tile, moments);
+  uint loaded[ROW_WORDS];
+  load_words(wire + column, first_wire_word, wire_words, group_blocks * BLOCK, loaded);
+  find_moments(loaded, group_blocks * BLOCK, tile, moments);
 #endif
   for (uint b = 0; b < group_blocks; ++b) {
     const uint block = group_block + b;
     float2 totals[ROW_TERMS];
     const int2 clipping = sum_block(wire + column, coefficients, first_wire_word, wire_words, b * BLOCK,
-                                    looks_for_clipping(), tile, moments, totals);
+                                    looks_for_clipping(), tile, moments, shares, totals);
     __global int2* restrict entry = sums + (size_t)((first_slot + block) % slots) * (TERMS + 1) * LANES + lane;
     const ulong word = first_word + (ulong)block * BLOCK;
 #pragma unroll
@@ -201,29 +241,41 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
     const uint coming_slot, const ulong coming_block, const ulong coming_word, const ulong first_word) {
   __local uint tile[TILE][BITS];
   __local float moments[TILE][MOMENTS][BITS];
+  __local float2 shares[PARTS > 1 ? ROWS : 1][BITS];
   __local float2 turned[GROUP_TERMS][BITS];
+  __local float2 tile_weights[3 * FREQUENCY_TILE];
   const uint column = get_group_id(0);
   const uint tile_of_frequencies = get_group_id(1);
   const uint lane = column * BITS + get_local_id(0);
   __global const int2* restrict leaving = sums + (size_t)leaving_slot * (TERMS + 1) * LANES + lane;
   __global int2* restrict coming = sums + (size_t)coming_slot * (TERMS + 1) * LANES + lane;
-  // What does not depend on the bits comes first, so that it is there when they are summed.
+  const int channel = channel_of[lane];
+  // All that comes from memory is asked for at once, and what does not depend on the bits is done while they come.
+#if BLOCK <= TILE
+  uint loaded[ROW_WORDS];
+  load_words(wire + column, wire_block * BLOCK, wire_blocks * BLOCK, BLOCK, loaded);
+#endif
+  for (uint i = get_local_id(1) * BITS + get_local_id(0); i < 3 * FREQUENCY_TILE; i += ROWS * BITS) {
+    tile_weights[i] = weights[min(3 * FREQUENCY_TILE * tile_of_frequencies + i, (uint)(3 * FREQUENCIES - 1))];
+  }
   int2 staying[ROW_TERMS];
   float2 turn[ROW_TERMS];
   float2 turn_back[ROW_TERMS];
 #pragma unroll
   for (uint i = 0; i < ROW_TERMS; ++i) {
-    const uint term = min(term_of(tile_of_frequencies, get_local_id(1) + i * ROWS), (uint)(TERMS - 1));
-    staying[i] = state_in[(size_t)term * LANES + lane] - leaving[(size_t)term * LANES];
-    turn[i] = phasor(-(steps[term] * coming_word));
-    turn_back[i] = phasor(steps[term] * first_word);
+    const uint term = term_of(tile_of_frequencies, get_local_id(1) + i * ROWS);
+    if (term < TERMS) {
+      staying[i] = state_in[(size_t)term * LANES + lane] - leaving[(size_t)term * LANES];
+      turn[i] = phasor(-(steps[term] * coming_word));
+      turn_back[i] = phasor(steps[term] * first_word);
+    }
   }
 #if BLOCK <= TILE
-  load_moments(wire + column, wire_block * BLOCK, wire_blocks * BLOCK, BLOCK, tile, moments);
+  find_moments(loaded, BLOCK, tile, moments);
 #endif
   float2 totals[ROW_TERMS];
   const int2 found = sum_block(wire + column, coefficients, wire_block * BLOCK, wire_blocks * BLOCK, 0,
-                               looks_for_clipping(), tile, moments, totals);
+                               looks_for_clipping(), tile, moments, shares, totals);
 #pragma unroll
   for (uint i = 0; i < ROW_TERMS; ++i) {
     const uint own = get_local_id(1) + i * ROWS;
@@ -253,7 +305,6 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
   }
   barrier(CLK_LOCAL_MEM_FENCE);
 
-  const int channel = channel_of[lane];
   for (uint f = get_local_id(1); f < FREQUENCY_TILE; f += ROWS) {
     const uint frequency = tile_of_frequencies * FREQUENCY_TILE + f;
     if (frequency < FREQUENCIES && channel >= 0) {
@@ -264,7 +315,8 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
             i < FREQUENCY_TERMS ? f * FREQUENCY_TERMS + i : FREQUENCY_TILE * FREQUENCY_TERMS + i - FREQUENCY_TERMS;
         y[i] = turned[own][get_local_id(0)];
       }
-      spectra[(size_t)frequency * CHANNELS + channel] = spectrum_of(y, weights + 3 * frequency);
+      spectra[(size_t)frequency * CHANNELS + channel] =
+          spectrum_of(y, tile_weights[3 * f], tile_weights[3 * f + 1], tile_weights[3 * f + 2]);
     }
   }
 }

@@ -95,20 +95,20 @@ static float2 turned_back(const int2 total, const ulong step, const ulong first_
 }
 
 // From Y of a frequency's own terms.
-static float2 spectrum_of(const float2* y, __global const float2* restrict weights) {
+static float2 spectrum_of(const float2* y, const float2 forward, const float2 image, const float2 constant_part) {
 #if FREQUENCY_TERMS == 3
   const float2 x = 0.5f * y[0] - 0.25f * (y[1] + y[2]);
 #else
   const float2 x = y[0];
 #endif
-  float2 value = complex_multiply(weights[0], x);
+  float2 value = complex_multiply(forward, x);
 #if OFFSET_TERMS > 0
 #if OFFSET_TERMS == 2
   const float offset = 0.5f * y[FREQUENCY_TERMS].x - 0.5f * y[FREQUENCY_TERMS + 1].x;
 #else
   const float offset = y[FREQUENCY_TERMS].x;
 #endif
-  value += complex_multiply(weights[1], (float2)(x.x, -x.y)) + weights[2] * offset;
+  value += complex_multiply(image, (float2)(x.x, -x.y)) + constant_part * offset;
 #endif
   return value;
 }
@@ -184,7 +184,7 @@ __kernel __attribute__((reqd_work_group_size(SLIDE_GROUP, 1, 1))) void slide(
         turned[i] = turned_back(totals[i], steps[ring_term(frequency, i)], first);
       }
       spectra[((size_t)window * FREQUENCIES + frequency) * CHANNELS + channel] =
-          spectrum_of(turned, weights + 3 * frequency);
+          spectrum_of(turned, weights[3 * frequency], weights[3 * frequency + 1], weights[3 * frequency + 2]);
       if (frequency == 0 && clipping.x > 0) {
         atomic_or(&status[window * STATUS_WORDS], FLAG_CLIPPED);
       }

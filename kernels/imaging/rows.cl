@@ -1,7 +1,6 @@
-// The last transform: along x, for the columns of the aperture. Include after padded_lines.cl and status.cl with that file's macros set
-// for x.
+// The last launch: rows of images from columns of K-space. Include after row_images.cl and status.cl.
 //
-//   slices  float2 [image][STRIDE columns kx][ROW_STRIDE], rows fastest, scaled
+//   slices  float2 [image][STRIDE columns kx][ROW_STRIDE], as in row_images.cl
 //   roots   of padded_lines.cl
 //   images  float2 [image][row][column], Pa or m/s
 //   taken, status  uint [frame][4], as in status.cl; images_per_frame images make a frame
@@ -9,15 +8,6 @@
 // Launch: (ROW_GROUP * vectors of rows / ROW_TILE, images), ROW_GROUP items a group, each group with ROW_TILE vectors of
 // LANES rows.
 
-#ifndef LINES  // rows
-#define LINES 32
-#endif
-#ifndef STRIDE
-#define STRIDE 96
-#endif
-#ifndef ROW_STRIDE
-#define ROW_STRIDE 32
-#endif
 #ifndef ROW_TILE  // vectors a group
 #define ROW_TILE 4
 #endif
@@ -36,34 +26,6 @@ __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(
   if (image % images_per_frame == 0 && first_row == 0) {
     take_status(status, taken, image / images_per_frame, item, ROW_GROUP);
   }
-  __global const float2* slice = slices + image * STRIDE * ROW_STRIDE + first_row;
-  for (int i = item; i < OUTER * ROW_TILE; i += ROW_GROUP) {
-    const int vector = i % ROW_TILE;
-    const int k1 = i / ROW_TILE;
-    FLOATV x_re[INNER];
-    FLOATV x_im[INNER];
-#pragma unroll
-    for (int k2 = 0; k2 < INNER; ++k2) {
-      const COMPLEXV value = LOAD_COMPLEX(slice + (k1 + OUTER * k2) * ROW_STRIDE + vector * LANES);
-      x_re[k2] = value.even;
-      x_im[k2] = value.odd;
-    }
-    inner_backward(re, im, x_re, x_im, roots, k1, vector, ROW_TILE);
-  }
-  SYNC(ROW_GROUP);
-  for (int i = item; i < INNER * ROW_TILE; i += ROW_GROUP) {
-    const int vector = i % ROW_TILE;
-    const int n2 = i / ROW_TILE;
-    FLOATV x_re[OUTER];
-    FLOATV x_im[OUTER];
-    outer_backward(re, im, x_re, x_im, n2, vector, ROW_TILE);
-    const int row = first_row + vector * LANES;
-#pragma unroll
-    for (int q = 0; q < OUTER; ++q) {
-      const int column = INNER * OUTER_BIN(q) + n2 - BEFORE;
-      if (column >= 0 && column < LENGTH) {
-        store_lines(images + (image * LINES + row) * LENGTH + column, LENGTH, LINES - row, x_re[q], x_im[q]);
-      }
-    }
-  }
+  make_rows(re, im, slices + image * STRIDE * ROW_STRIDE, roots, images + image * LINES * LENGTH, first_row, item,
+            ROW_GROUP, ROW_TILE);
 }

@@ -34,6 +34,7 @@ DeviceInfo describe(const ::cl::Platform& platform, const ::cl::Device& device) 
   info.version = trimmed(device.getInfo<CL_DEVICE_VERSION>());
   info.driver = trimmed(device.getInfo<CL_DRIVER_VERSION>());
   info.is_gpu = (device.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_GPU) != 0;
+  info.fences_groups = info.platform.find("NVIDIA") != std::string::npos;
   info.has_fp64 = device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_khr_fp64") != std::string::npos;
   info.global_memory_bytes = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
   info.local_memory_bytes = device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
@@ -103,6 +104,19 @@ std::string options_of(const Defines& defines) {
     options += fmt::format(" -D {}={}", name, value);
   }
   return options;
+}
+
+/// cl_nv_create_buffer: memory of the host that kernels of NVIDIA's devices reach themselves. Its flags are not in
+/// Khronos' headers. clEnqueueMapBuffer's pointer stays good while kernels write.
+using CreateBufferNv = cl_mem(CL_API_CALL*)(cl_context, cl_mem_flags, cl_bitfield, std::size_t, void*, cl_int*);
+constexpr cl_bitfield kLocationHostNv = 1;
+
+CreateBufferNv create_buffer_nv(const ::cl::Device& device) {
+  if (device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_nv_create_buffer") == std::string::npos) {
+    return nullptr;
+  }
+  return reinterpret_cast<CreateBufferNv>(
+      clGetExtensionFunctionAddressForPlatform(device.getInfo<CL_DEVICE_PLATFORM>(), "clCreateBufferNV"));
 }
 
 }  // namespace
@@ -241,6 +255,26 @@ std::shared_ptr<void> Device::map_host_bytes(std::size_t bytes, std::string_view
   if (code != CL_SUCCESS) {
     throw_device_error(stage, fmt::format("clCreateBuffer of {} bytes of host memory", bytes), code);
   }
+  return map(buffer, bytes, stage);
+}
+
+std::pair<::cl::Buffer, std::shared_ptr<void>> Device::share_host_bytes(std::size_t bytes,
+                                                                        std::string_view stage) const {
+  const CreateBufferNv create = create_buffer_nv(device_);
+  if (create == nullptr) {
+    return {};
+  }
+  cl_int code = CL_SUCCESS;
+  const cl_mem memory = create(context_(), CL_MEM_READ_WRITE, kLocationHostNv, bytes, nullptr, &code);
+  if (code != CL_SUCCESS) {
+    throw_device_error(stage, fmt::format("clCreateBufferNV of {} bytes", bytes), code);
+  }
+  const ::cl::Buffer buffer(memory);
+  return {buffer, map(buffer, bytes, stage)};
+}
+
+std::shared_ptr<void> Device::map(const ::cl::Buffer& buffer, std::size_t bytes, std::string_view stage) const {
+  cl_int code = CL_SUCCESS;
   void* mapped =
       queue_.enqueueMapBuffer(buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, nullptr, nullptr, &code);
   if (code != CL_SUCCESS) {

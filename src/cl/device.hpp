@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cl/recorder.hpp"
@@ -25,6 +27,7 @@ struct DeviceInfo {
   std::string driver;
   bool is_gpu = false;
   bool has_fp64 = false;
+  bool fences_groups = false;  ///< whether kernels know an instruction that orders memory between work-groups
   std::uint64_t global_memory_bytes = 0;
   std::uint64_t local_memory_bytes = 0;
   std::uint32_t compute_units = 0;
@@ -69,6 +72,13 @@ class HostBuffer {
  private:
   std::shared_ptr<void> mapping_;
   std::size_t count_ = 0;
+};
+
+/// An array in host memory that kernels reach themselves: what they write is there after wait(), without a transfer.
+template <class T>
+struct SharedBuffer {
+  Buffer<T> on_device;
+  HostBuffer<T> on_host;
 };
 
 /// Sizes of a launch; the second dimension is 1 unless given. Global sizes are multiples of local ones.
@@ -182,6 +192,15 @@ class Device {
   [[nodiscard]] HostBuffer<T> allocate_host(std::size_t count, std::string_view stage) const {
     return HostBuffer<T>(map_host_bytes(std::max<std::size_t>(count, 1) * sizeof(T), stage), count);
   }
+  /// Empty where the device has no such memory.
+  template <class T>
+  [[nodiscard]] std::optional<SharedBuffer<T>> allocate_shared(std::size_t count, std::string_view stage) const {
+    auto [raw, mapping] = share_host_bytes(std::max<std::size_t>(count, 1) * sizeof(T), stage);
+    if (!mapping) {
+      return std::nullopt;
+    }
+    return SharedBuffer<T>{Buffer<T>(std::move(raw), count), HostBuffer<T>(std::move(mapping), count)};
+  }
   /// Allocates and fills; waits. For prepare().
   template <class T>
   [[nodiscard]] Buffer<T> upload(std::span<const T> values, std::string_view stage) const {
@@ -245,6 +264,10 @@ class Device {
   [[nodiscard]] static ::cl::Buffer part_of_bytes(const ::cl::Buffer& whole, std::size_t offset, std::size_t bytes,
                                                   std::string_view stage);
   [[nodiscard]] std::shared_ptr<void> map_host_bytes(std::size_t bytes, std::string_view stage) const;
+  /// Host memory that kernels write to directly, and where it is mapped; null where there is none.
+  [[nodiscard]] std::pair<::cl::Buffer, std::shared_ptr<void>> share_host_bytes(std::size_t bytes,
+                                                                                std::string_view stage) const;
+  [[nodiscard]] std::shared_ptr<void> map(const ::cl::Buffer& buffer, std::size_t bytes, std::string_view stage) const;
   void write(const ::cl::Buffer& buffer, std::size_t offset, std::size_t bytes, const void* from, cl_bool blocking,
              std::string_view stage) const;
   void read(const ::cl::Buffer& buffer, std::size_t offset, std::size_t bytes, void* to, cl_bool blocking,

@@ -14,6 +14,8 @@ namespace {
 constexpr std::string_view kStage = "front_end/popcount";
 constexpr std::size_t kTileWords = 32;
 constexpr std::size_t kMostTileFrequencies = 10;
+/// Of 1024 items, that a compute unit holds.
+constexpr std::size_t kGroupsAUnit = 2;
 /// Of the kernel `advance`.
 constexpr RunningSums::MoveArguments kAdvanceArguments{
     .weights = 5, .channel_of = 6, .state_in = 7, .state_out = 8, .spectra = 9, .status = 10};
@@ -56,6 +58,17 @@ RunningPlan plan_for(RunningPlan plan, std::size_t columns) {
 }
 
 std::size_t quotient_up(std::size_t value, std::size_t step) { return (value + step - 1) / step; }
+
+/// Groups that share a block's frequencies: as many as the device has room for beside those of other words and blocks.
+/// Each of them turns the same words into moments, so more would only cost.
+std::size_t frequency_tiles(const ocl::Device& device, const RunningPlan& plan, std::size_t wire_words) {
+  const std::size_t frequencies = plan.vectors.size();
+  const std::size_t least = quotient_up(frequencies, kMostTileFrequencies);
+  const std::size_t blocks = plan.batch * plan.hop_words / plan.block_words();
+  const std::size_t groups = wire_words * quotient_up(blocks * plan.block_words(), kTileWords);
+  const std::size_t room = kGroupsAUnit * device.info().compute_units / groups;
+  return quotient_up(frequencies, quotient_up(frequencies, std::clamp(room, least, frequencies)));
+}
 
 double radians_per_bit(const FrontEndPlan& plan, double frequency_hz) {
   return 2.0 * std::numbers::pi * frequency_hz / (plan.sample_rate_hz * kBitsPerWord);
@@ -116,7 +129,7 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
       vector_columns_(vector_columns(device, wire_words_, block_words_)),
       rows_(std::min(device.info().max_work_group_size / kBitsPerWord,
                      device.info().is_gpu ? kMostRows : kMostRowsOfCpu)),
-      frequency_tiles_(quotient_up(frequencies_hz_.size(), kMostTileFrequencies)),
+      frequency_tiles_(frequency_tiles(device, running_plan(plan), wire_words_)),
       sums_(device, plan_for(running_plan(plan), vector_columns_), std::string(kStage)) {
   const RunningPlan running = running_plan(plan);
   const int order = plan.settings.popcount.order;

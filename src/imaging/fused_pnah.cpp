@@ -19,7 +19,10 @@ constexpr int kMostTaps = 16;
 /// More frequencies than that are looked through once, by a kernel of their own.
 constexpr std::size_t kMostCheckedHere = 16;
 constexpr std::size_t kCheckGroup = 64;
+/// From so many holograms on the local memory that rows take costs more than a launch.
+constexpr std::size_t kMostWithRowsHere = 8;
 constexpr int kVectorLanes = 8;
+constexpr cl_uint kFinishedArgument = 9;  ///< of columns.cl
 
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
@@ -69,8 +72,10 @@ std::size_t column_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
   const PaddedAxis y = plan.rows();
   const std::size_t copies = plan.holography.planes_m.size() > 1 ? 2 : 1;
   const std::size_t vector_values = copies * to_size(places_of(y, tuning.lanes)) + to_size(x.padded + 1);
+  const std::size_t row_values =
+      tuning.rows_here ? to_size(places_of(x, tuning.lanes) * round_up(y.measured, tuning.lanes)) : 0;
   const int taps = steps_of(y) * taps_of(plan, y) + steps_of(x) * taps_of(plan, x) + 2;
-  return 2 * sizeof(float) * vector_values * to_size(tuning.column_tile * tuning.lanes) +
+  return 2 * sizeof(float) * (vector_values * to_size(tuning.column_tile * tuning.lanes) + row_values) +
          sizeof(ComplexF) * to_size(taps) +
          (tuning.local_samples ? sizeof(ComplexF) * to_size(plan.geometry.channels()) : 0);
 }
@@ -159,6 +164,8 @@ ocl::Defines column_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   defines["PLANES"] = std::to_string(plan.holography.planes_m.size());
   defines["COLUMN_GROUP"] = std::to_string(tuning.column_group);
   defines["COLUMN_TILE"] = std::to_string(tuning.column_tile);
+  defines["ROWS_HERE"] = tuning.rows_here ? "1" : "0";
+  defines["LINES"] = std::to_string(plan.geometry.rows);
   defines["EXTENSION_PER_IMAGE"] = fits_a_predictor(plan) ? "1" : "0";
   return defines;
 }
@@ -173,6 +180,13 @@ ocl::Defines row_defines(const PnahPlan& plan, const FusedTuning& tuning) {
 
 }  // namespace
 
+bool can_make_rows_here(const PnahPlan& plan) {
+  const PaddedAxis x = plan.columns();
+  const PaddedAxis y = plan.rows();
+  return plan.holography.planes_m.size() == 1 && x.measured == y.measured && x.padded == y.padded &&
+         x.before == y.before;
+}
+
 FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan) {
   FusedTuning tuning;
   tuning.check_here = plan.input_is_finite || plan.frequencies_hz.size() <= kMostCheckedHere;
@@ -185,9 +199,12 @@ FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan) 
   tuning.row_group = 64;
   tuning.column_tile = 4;
   tuning.row_tile = 4;
+  const auto columns_fit = [&] { return column_bytes(plan, tuning) <= device.local_memory_bytes; };
   tuning.local_samples = true;
-  tuning.local_samples = column_bytes(plan, tuning) <= device.local_memory_bytes;
-  shrink(tuning.column_tile, [&] { return column_bytes(plan, tuning) <= device.local_memory_bytes; });
+  tuning.local_samples = columns_fit();
+  shrink(tuning.column_tile, columns_fit);
+  tuning.rows_here = device.fences_groups && can_make_rows_here(plan) && plan.holograms() <= kMostWithRowsHere;
+  tuning.rows_here = tuning.rows_here && columns_fit();
   shrink(tuning.row_tile, [&] { return row_bytes(plan, tuning) <= device.local_memory_bytes; });
   return tuning;
 }
@@ -225,7 +242,8 @@ FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const Fuse
       spectrum_stride_(round_up(plan.columns().padded, tuning.lanes * tuning.column_tile)),
       slice_stride_(round_up(plan.geometry.rows, tuning.lanes * tuning.row_tile)),
       frequencies_(static_cast<std::int32_t>(plan.frequencies_hz.size())),
-      has_check_(!tuning.check_here) {
+      has_check_(!tuning.check_here),
+      rows_here_(tuning.rows_here) {
   const ShortDft x = *split_dft(plan.columns().padded);
   const ShortDft y = *split_dft(plan.rows().padded);
   description_ =
@@ -257,6 +275,8 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   transfer_ = make_transfer(device, plan, {.stride = spectrum_stride_, .scale = 1.0 / (y.padded * x.padded)});
   slices_ = device.allocate<ComplexF>(images * to_size(spectrum_stride_ * slice_stride_), kStage);
   device.enqueue_fill(slices_, ComplexF(), kStage);
+  finished_ = device.allocate<std::uint32_t>(plan.holograms(), kStage);
+  device.enqueue_fill(finished_, std::uint32_t{0}, kStage);
 }
 
 void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning) {
@@ -274,15 +294,20 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   ocl::Defines defines = column_defines(plan, tuning);
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  columns_ = device.build(kStage, {"imaging/short_dft.cl", "imaging/padded_lines.cl", "imaging/columns.cl"}, defines)
-                 .kernel("columns");
-  defines = row_defines(plan, tuning);
-  defines["STRIDE"] = stride;
-  defines["ROW_STRIDE"] = row_stride;
-  rows_ = device
-              .build(kStage, {"imaging/short_dft.cl", "imaging/padded_lines.cl", "common/status.cl", "imaging/rows.cl"},
-                     defines)
-              .kernel("rows");
+  const std::vector<std::string> transforms = {"imaging/short_dft.cl", "imaging/padded_lines.cl",
+                                               "imaging/row_images.cl", "common/status.cl"};
+  files = transforms;
+  files.emplace_back("imaging/columns.cl");
+  columns_ = device.build(kStage, files, defines).kernel("columns");
+  if (!rows_here_) {
+    defines = row_defines(plan, tuning);
+    defines["STRIDE"] = stride;
+    defines["ROW_STRIDE"] = row_stride;
+    files = transforms;
+    files.emplace_back("imaging/rows.cl");
+    rows_ = device.build(kStage, files, defines).kernel("rows");
+    rows_.set(slices_, roots_x_, images(), taken_status(), static_cast<std::int32_t>(frame_images));
+  }
   if (has_check_) {
     check_ = device.build(kStage, {"common/complex.cl", "imaging/microphones.cl"}, microphone_defines(plan))
                  .kernel("microphone_check");
@@ -297,7 +322,9 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   aperture_.set_from(1, gains_, masked_, usable_, samples_, extension_x_, extension_y_);
   aperture_.set_at(8, frequencies_);
   columns_.set(samples_, extension_x_, ramps_, extension_y_, window_y_, roots_y_, transfer_, slices_, frequencies_);
-  rows_.set(slices_, roots_x_, images(), taken_status(), static_cast<std::int32_t>(frame_images));
+  if (rows_here_) {
+    columns_.set_from(kFinishedArgument, finished_, images(), taken_status());
+  }
 }
 
 void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {
@@ -312,6 +339,11 @@ void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
   aperture_.set_at(0, spectra);
   aperture_.set_at(7, status);
   aperture_.enqueue(of_frames(aperture_launch_));
+  if (rows_here_) {
+    columns_.set_at(kFinishedArgument + 3, status);
+    columns_.enqueue(of_frames(columns_launch_));
+    return;
+  }
   columns_.enqueue(of_frames(columns_launch_));
   rows_.set_at(5, status);
   rows_.enqueue(of_frames(rows_launch_));

@@ -9,6 +9,7 @@
 namespace nearfield {
 namespace {
 
+constexpr std::string_view kStage = "imaging/results";
 /// Where part of a buffer may begin on any device.
 constexpr std::size_t kPartBytes = 4096;
 
@@ -35,13 +36,45 @@ std::unique_ptr<PnahPath> make_path(const ocl::Device& device, const PnahPlan& p
 }  // namespace
 
 PnahPath::PnahPath(const ocl::Device& device, const PnahPlan& plan)
-    : images_offset_(
-          ocl::round_up(static_cast<std::size_t>(plan.batch) * kStatusWords * sizeof(std::uint32_t), kPartBytes) /
-          sizeof(std::complex<float>)),
-      results_(device.allocate<std::complex<float>>(images_offset_ + image_values(plan), "imaging/results")),
-      images_(device.part_of<std::complex<float>>(results_, images_offset_, image_values(plan), "imaging/results")),
-      taken_status_(device.part_of<std::uint32_t>(results_, 0, static_cast<std::size_t>(plan.batch) * kStatusWords,
-                                                  "imaging/results")) {}
+    : device_(device), batch_(static_cast<std::size_t>(plan.batch)) {
+  const std::size_t status_words = batch_ * kStatusWords;
+  auto images = device.allocate_shared<std::complex<float>>(image_values(plan), kStage);
+  auto status = device.allocate_shared<std::uint32_t>(status_words, kStage);
+  if (images && status) {
+    share(std::move(*images), std::move(*status));
+  } else {
+    allocate(image_values(plan), status_words);
+  }
+}
+
+void PnahPath::share(ocl::SharedBuffer<std::complex<float>> images, ocl::SharedBuffer<std::uint32_t> status) {
+  images_ = std::move(images.on_device);
+  taken_status_ = std::move(status.on_device);
+  image_memory_ = std::move(images.on_host);
+  status_memory_ = std::move(status.on_host);
+  host_images_ = image_memory_.values();
+  host_status_ = status_memory_.values();
+}
+
+void PnahPath::allocate(std::size_t image_values, std::size_t status_words) {
+  const std::size_t first_image =
+      ocl::round_up(status_words * sizeof(std::uint32_t), kPartBytes) / sizeof(std::complex<float>);
+  results_ = device_.allocate<std::complex<float>>(first_image + image_values, kStage);
+  images_ = device_.part_of<std::complex<float>>(results_, first_image, image_values, kStage);
+  taken_status_ = device_.part_of<std::uint32_t>(results_, 0, status_words, kStage);
+  image_memory_ = device_.allocate_host<std::complex<float>>(results_.size(), kStage);
+  host_images_ = image_memory_.values().subspan(first_image);
+  const void* status = image_memory_.values().data();
+  host_status_ = {static_cast<const std::uint32_t*>(status), status_words};
+}
+
+void PnahPath::enqueue_fetch(std::size_t frames) const {
+  if (results_.size() > 0) {
+    const std::size_t first_image = results_.size() - images_.size();
+    device_.enqueue_read(results_, image_memory_.values().first(first_image + images_.size() / batch_ * frames),
+                         kStage);
+  }
+}
 
 Pnah::Pnah(const ocl::Device& device, const PnahPlan& plan) : path_(make_path(device, plan)) {}
 

@@ -2,6 +2,7 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "cl/device.hpp"
@@ -25,14 +26,23 @@ class PnahPath {
   [[nodiscard]] virtual std::string description() const = 0;
   [[nodiscard]] const ComplexBuffer& images() const { return images_; }
   [[nodiscard]] const StatusBuffer& taken_status() const { return taken_status_; }
-  [[nodiscard]] const ComplexBuffer& results() const { return results_; }
-  [[nodiscard]] std::size_t images_offset() const { return images_offset_; }
+  /// Enqueues what brings the first `frames` frames' images and status to the host, if anything needs to.
+  void enqueue_fetch(std::size_t frames) const;
+  [[nodiscard]] std::span<const std::complex<float>> host_images() const { return host_images_; }
+  [[nodiscard]] std::span<const std::uint32_t> host_status() const { return host_status_; }
 
  private:
-  std::size_t images_offset_;
-  ComplexBuffer results_;
-  ComplexBuffer images_;       ///< part of results_
-  StatusBuffer taken_status_;  ///< part of results_
+  void share(ocl::SharedBuffer<std::complex<float>> images, ocl::SharedBuffer<std::uint32_t> status);
+  void allocate(std::size_t image_values, std::size_t status_words);
+  ocl::Device device_;
+  std::size_t batch_;
+  ComplexBuffer results_;  ///< status, then images: one transfer for both; not used where these are shared
+  ComplexBuffer images_;
+  StatusBuffer taken_status_;
+  ocl::HostBuffer<std::complex<float>> image_memory_;  ///< of images_ where it is shared, else of results_
+  ocl::HostBuffer<std::uint32_t> status_memory_;
+  std::span<const std::complex<float>> host_images_;
+  std::span<const std::uint32_t> host_status_;
 };
 
 /// Planar near-field acoustic holography on the device, by the path that the plan's `fft` names or, with "auto", by the
@@ -50,9 +60,11 @@ class Pnah {
   [[nodiscard]] const ComplexBuffer& images() const { return path_->images(); }
   /// [frame][kStatusWords]
   [[nodiscard]] const StatusBuffer& taken_status() const { return path_->taken_status(); }
-  /// taken_status(), then from value images_offset() on images(): one transfer for both.
-  [[nodiscard]] const ComplexBuffer& results() const { return path_->results(); }
-  [[nodiscard]] std::size_t images_offset() const { return path_->images_offset(); }
+  /// Brings the first `frames` frames' images and status to host_images() and host_status(), where they are after
+  /// Device::wait() until the next enqueue().
+  void enqueue_fetch(std::size_t frames = 1) const { path_->enqueue_fetch(frames); }
+  [[nodiscard]] std::span<const std::complex<float>> host_images() const { return path_->host_images(); }
+  [[nodiscard]] std::span<const std::uint32_t> host_status() const { return path_->host_status(); }
   /// The path and its sizes, in words.
   [[nodiscard]] std::string description() const { return path_->description(); }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <numbers>
 #include <set>
@@ -123,8 +122,7 @@ class OpenclEngine : public Engine {
         plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
         imager_(device_, plan_),
         staging_(device_, plan.input == InputForm::kBits ? staged_words(plan) : 1),
-        statuses_(static_cast<std::size_t>(plan.settings.device.batch)),
-        results_(device_.allocate_host<std::complex<float>>(imager_.results().size(), "pipeline/results")) {
+        statuses_(static_cast<std::size_t>(plan.settings.device.batch)) {
     const std::size_t channels = static_cast<std::size_t>(plan_.geometry.channels());
     spectra_ = device_.allocate<std::complex<float>>(plan_.holograms() * channels, "pipeline/spectra");
     status_ = device_.allocate<std::uint32_t>(statuses_.size() * kStatusWords, "pipeline/status");
@@ -174,7 +172,7 @@ class OpenclEngine : public Engine {
     return finish(windows);
   }
   [[nodiscard]] std::span<const std::complex<float>> images() const override {
-    return results_.values().subspan(imager_.images_offset(), image_values_);
+    return imager_.host_images().first(image_values_);
   }
   [[nodiscard]] const std::vector<double>& frequencies_hz() const override { return plan_.frequencies_hz; }
   [[nodiscard]] std::string device_name() const override {
@@ -206,14 +204,11 @@ class OpenclEngine : public Engine {
   std::span<const WindowStatus> finish(std::size_t windows) {
     imager_.enqueue(spectra_, status_, windows);
     image_values_ = imager_.images().size() / statuses_.size() * windows;
-    device_.enqueue_read(imager_.results(), results_.values().first(imager_.images_offset() + image_values_),
-                         "pipeline/results");
+    imager_.enqueue_fetch(windows);
     device_.wait();
     staging_.clear();
-    std::array<std::uint32_t, kStatusWords> words{};
     for (std::size_t i = 0; i < windows; ++i) {
-      std::memcpy(words.data(), results_.values().data() + i * sizeof(words) / sizeof(std::complex<float>),
-                  sizeof(words));
+      const std::span<const std::uint32_t> words = imager_.host_status().subspan(i * kStatusWords, kStatusWords);
       statuses_[i] = {.flags = words[0] | plan_.constant_flags(), .non_finite_microphones = static_cast<int>(words[1])};
     }
     return std::span(statuses_).first(windows);
@@ -226,8 +221,7 @@ class OpenclEngine : public Engine {
   std::vector<WindowStatus> statuses_;  ///< [window of a batch]
   ComplexBuffer spectra_;               ///< [window][frequency][channel]
   StatusBuffer status_;                 ///< [window][kStatusWords]
-  ocl::HostBuffer<std::complex<float>> results_;
-  std::size_t image_values_ = 0;  ///< of the last windows
+  std::size_t image_values_ = 0;        ///< of the last windows
 };
 
 class ReferenceEngine : public Engine {

@@ -70,11 +70,12 @@ inline DeviceImages run_on_device(PnahPlan plan, const std::vector<std::complex<
   on.enqueue_fill(pnah.images(), std::complex<float>(std::numeric_limits<float>::quiet_NaN(), 1.0F), "test");
   pnah.enqueue(input, status, static_cast<std::size_t>(plan.batch));
   EXPECT_EQ(on.download(status, "test"), words_and_canary) << "the status is cleared, and nothing behind it is touched";
-  const std::vector<std::complex<float>> results = on.download(pnah.results(), "test");
+  pnah.enqueue_fetch(static_cast<std::size_t>(plan.batch));
+  on.wait();
   DeviceImages found{on.download(pnah.images(), "test"), on.download(pnah.taken_status(), "test")};
-  const std::size_t image_bytes = found.images.size() * sizeof(std::complex<float>);
-  EXPECT_EQ(std::memcmp(results.data() + pnah.images_offset(), found.images.data(), image_bytes), 0);
-  EXPECT_EQ(std::memcmp(results.data(), found.status.data(), words * sizeof(std::uint32_t)), 0);
+  EXPECT_TRUE(std::equal(found.status.begin(), found.status.end(), pnah.host_status().begin()));
+  EXPECT_EQ(std::memcmp(pnah.host_images().data(), found.images.data(), found.images.size() * sizeof(found.images[0])),
+            0);
   return found;
 }
 

@@ -383,6 +383,8 @@ TEST(Pnah, TakesTheFusedPathWhereItCan) {
   EXPECT_EQ(path_of(device(), plan), "stage");
   plan.fft = "auto";
   ocl::DeviceInfo info = device().info();
+  info.is_gpu = false;
+  info.local_memory_bytes = std::size_t{1} << 20U;
   info.has_fp64 = false;
   const ocl::Device without_fp64 = device().restricted(info);
   EXPECT_EQ(path_of(without_fp64, plan), "stage");

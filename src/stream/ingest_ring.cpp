@@ -232,25 +232,36 @@ WaitResult IngestRing::look(Position end) const {
   return ended ? WaitResult::kEnded : WaitResult::kTimeout;
 }
 
-WaitResult IngestRing::wait_for(std::uint64_t end_element, std::int64_t deadline_ns) {
-  const Position end = position_of(end_element);
-  wanted_.store(accepted_ == 0 ? 0 : end);
-  WaitResult result = look(end);
-  while (result == WaitResult::kTimeout) {
+/// Sleeps until found(), looking again whenever something is stored from `wanted` on, a stream begins or one ends.
+template <typename Found>
+bool IngestRing::sleep_until(const Found& found, Position wanted, std::int64_t deadline_ns) {
+  if (found()) {
+    return true;
+  }
+  wanted_.store(wanted);
+  bool done = false;
+  for (bool called = true; called && !done;) {
     const std::uint32_t ticket = data_came_.ticket();
-    result = look(end);
-    if (result != WaitResult::kTimeout) {
-      data_came_.awake();
-      break;
-    }
-    const bool called = data_came_.sleep(ticket, deadline_ns);
-    result = look(end);
-    if (!called) {
-      break;
+    done = found();
+    if (!done) {
+      called = data_came_.sleep(ticket, deadline_ns);
+      done = found();
     }
   }
+  data_came_.awake();
   wanted_.store(kNowhere);
+  return done;
+}
+
+WaitResult IngestRing::wait_for(std::uint64_t end_element, std::int64_t deadline_ns) {
+  const Position end = position_of(end_element);
+  WaitResult result = WaitResult::kTimeout;
+  sleep_until([&] { return (result = look(end)) != WaitResult::kTimeout; }, end, deadline_ns);
   return result;
+}
+
+bool IngestRing::wait_for_stream(std::int64_t deadline_ns) {
+  return sleep_until([this] { return streams_begun_.load() != accepted_; }, kNowhere, deadline_ns);
 }
 
 /// Freezes everything below `end` and holds the writer off it until reading_ is taken back; where that begins.
@@ -270,6 +281,9 @@ IngestRing::Position IngestRing::claim(Position end) {
 }
 
 StreamStart IngestRing::accept_stream() {
+  if (streams_begun_.load() == accepted_) {
+    throw Error(ExitCode::kInternal, "ring: there is no new stream to accept");
+  }
   StreamStart start;
   Position begin = 0;
   do {

@@ -106,9 +106,13 @@ class IngestRing {
 
   /// Sleeps until everything before `end_element` is there, or is at least `reorder_elements` behind the newest, or
   /// will not come because the stream has ended or given way to another and what there is reaches that far; or until
-  /// `deadline_ns`. Before the first accept_stream() only a new stream is waited for.
+  /// `deadline_ns`. Before the first accept_stream() nothing is ready.
   WaitResult wait_for(std::uint64_t end_element, std::int64_t deadline_ns);
-  /// Goes on to the newest stream and drops what was not taken of older ones. Must follow on kNewStream.
+  /// Sleeps until a stream newer than the accepted one has begun; false after `deadline_ns`. For a reader that has
+  /// nothing else to wait for, at the start and after kEnded.
+  bool wait_for_stream(std::int64_t deadline_ns);
+  /// Goes on to the newest stream and drops what was not taken of older ones. Must follow on kNewStream or
+  /// wait_for_stream(): throws an internal error when there is no newer stream.
   StreamStart accept_stream();
   /// One past the newest element of the accepted stream.
   [[nodiscard]] std::uint64_t available_end() const;
@@ -137,6 +141,8 @@ class IngestRing {
   void copy_out(Position begin, Position end, std::uint32_t* words, std::int64_t& newest_ns) const;
 
   [[nodiscard]] WaitResult look(Position end) const;
+  template <typename Found>
+  bool sleep_until(const Found& found, Position wanted, std::int64_t deadline_ns);
   [[nodiscard]] Position position_of(std::uint64_t element) const { return begin_ + (element - first_element_); }
   [[nodiscard]] Position accepted_end() const;
   [[nodiscard]] bool complete(Position end) const;

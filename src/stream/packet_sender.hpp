@@ -9,7 +9,7 @@
 namespace nearfield {
 
 struct SendSettings {
-  std::string to;  ///< HOST:PORT
+  std::string to{};  ///< HOST:PORT
   std::uint32_t stream_id = 1;
   std::uint64_t first_element = 0;
   std::size_t elements_per_packet = 256;
@@ -18,7 +18,7 @@ struct SendSettings {
   bool fast = false;        ///< without any pace: a receiver may well lose some
   bool loop = false;        ///< begin again at the end
   double duration_s = 0.0;  ///< of the stream; 0: all there is, or until stopped where it loops
-  FaultRates faults;
+  FaultRates faults{};
 };
 
 struct SendReport {

@@ -42,12 +42,12 @@ struct SourceSettings {
   PayloadKind payload = PayloadKind::kBits;  ///< of udp and pipe; files say it themselves
   std::string address = "127.0.0.1:4710";  ///< of udp: HOST:PORT or [V6]:PORT to listen on, or a multicast group; port
                                            ///< 0 lets the system choose
-  std::string interface;                            ///< of udp: the network interface of a multicast group; empty: any
-  std::filesystem::path path;                       ///< of pipe ("-" is standard input), file and scene
-  Pace pace = Pace::kRealTime;                      ///< of file
-  bool loop = false;                                ///< of file: begin again at its end; the phases jump at the seam
-  std::size_t words_per_element = 32;               ///< of udp and pipe; files say it themselves
-  bool require_crc = false;                         ///< of udp: refuse packets without CRC
+  std::string interface {};                ///< of udp: the network interface of a multicast group; empty: any
+  std::filesystem::path path{};            ///< of pipe ("-" is standard input), file and scene
+  Pace pace = Pace::kRealTime;             ///< of file
+  bool loop = false;                       ///< of file: begin again at its end; the phases jump at the seam
+  std::size_t words_per_element = 32;      ///< of udp and pipe; files say it themselves
+  bool require_crc = false;                ///< of udp: refuse packets without CRC
   std::uint64_t receive_buffer_bytes = 64U << 20U;  ///< of udp: asked of the kernel
   std::uint64_t ring_elements = 1U << 18U;          ///< rounded up to a power of two
   std::uint64_t reorder_elements = 1024;            ///< how long missing ones are waited for

@@ -23,6 +23,10 @@ std::int64_t monotonic_ns() {
 }
 
 bool WakeUp::sleep(std::uint32_t ticket, std::int64_t deadline_ns) {
+  if (deadline_ns <= monotonic_ns()) {
+    awake();
+    return false;
+  }
   const timespec deadline{deadline_ns / kNsPerSecond, deadline_ns % kNsPerSecond};
   // FUTEX_WAIT_BITSET takes its time as an absolute one, of CLOCK_MONOTONIC.
   const long result =

@@ -37,7 +37,7 @@ inline std::vector<std::uint32_t> source_words(std::uint64_t first, std::size_t 
 inline std::vector<std::byte> make_packet(std::uint32_t stream_id, std::uint64_t first, std::size_t count,
                                           std::size_t words, bool crc = true, PayloadKind kind = PayloadKind::kBits) {
   const std::vector<std::uint32_t> values = source_words(first, count, words, stream_id);
-  std::vector<std::byte> bytes(kMaxPacketBytes);
+  std::vector<std::byte> bytes(kPacketHeaderBytes + values.size() * sizeof(std::uint32_t));
   const Packet packet{.stream_id = stream_id,
                       .kind = kind,
                       .first_element = first,
@@ -45,7 +45,7 @@ inline std::vector<std::byte> make_packet(std::uint32_t stream_id, std::uint64_t
                       .words_per_element = static_cast<std::uint16_t>(words),
                       .has_crc = crc,
                       .payload = std::as_bytes(std::span(values))};
-  bytes.resize(write_packet(packet, bytes));
+  write_packet(packet, bytes);
   return bytes;
 }
 

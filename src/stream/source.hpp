@@ -49,7 +49,7 @@ struct SourceSettings {
   std::size_t words_per_element = 32;      ///< of udp and pipe; files say it themselves
   bool require_crc = false;                ///< of udp: refuse packets without CRC
   std::uint64_t receive_buffer_bytes = 64U << 20U;  ///< of udp: asked of the kernel
-  std::uint64_t ring_elements = 1U << 18U;          ///< rounded up to a power of two
+  std::uint64_t ring_elements = 1U << 19U;          ///< 0.35 s of bits; rounded up to a power of two
   std::uint64_t reorder_elements = 1024;            ///< how long missing ones are waited for
   std::uint64_t max_jump_elements = 15'000'000;     ///< a jump further than that needs a second packet to be believed
   double restart_hold_off_s = 1.0;                  ///< how long a stream that was left may not come back

@@ -53,7 +53,7 @@ void read_some(nearfield::IngestRing& ring, std::uint64_t& next, std::vector<std
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kPreamble = 3;
   constexpr std::size_t kBeforeDatagram = 3;
-  constexpr std::int64_t kTick_ns = 64'000'000;
+  constexpr std::int64_t kTickNs = 64'000'000;
   if (size < kPreamble) {
     return 0;
   }
@@ -68,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::span rest(data + kPreamble, size - kPreamble);
   while (rest.size() >= kBeforeDatagram) {
     const std::size_t length = std::min<std::size_t>(rest[0] + 256U * rest[1], rest.size() - kBeforeDatagram);
-    now_ns += rest[2] * kTick_ns;
+    now_ns += rest[2] * kTickNs;
     // A copy of exactly that length: the address sanitizer sees what reads beyond it.
     const auto bytes = std::as_bytes(rest.subspan(kBeforeDatagram, length));
     const std::vector<std::byte> datagram(bytes.begin(), bytes.end());

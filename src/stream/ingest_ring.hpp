@@ -127,6 +127,7 @@ class IngestRing {
   using Position = std::uint64_t;
   static constexpr Position kNowhere = ~Position{0};
   using Counter = std::atomic<std::uint64_t>;
+  static void count(Counter& counter, std::uint64_t more) { counter.fetch_add(more, std::memory_order_relaxed); }
 
   struct SharedStream {
     Counter stream_id{0}, first_element{0}, begin{0}, previous_end{0};

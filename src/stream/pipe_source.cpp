@@ -17,7 +17,7 @@ namespace nearfield {
 namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20U;
-constexpr int kStopCheck_ms = 20;
+constexpr int kStopCheckMs = 20;
 
 bool is_standard_input(const SourceSettings& settings) { return settings.path == "-"; }
 
@@ -72,7 +72,7 @@ class PipeWorker : public SourceWorker {
  private:
   bool wait_for_input() {
     pollfd poll_for{input_.number(), POLLIN, 0};
-    return poll(&poll_for, 1, kStopCheck_ms) > 0;
+    return poll(&poll_for, 1, kStopCheckMs) > 0;
   }
 
   void take(std::size_t count, const std::stop_token& stop) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kShortestLoop = std::uint64_t{1} << 17U;
 constexpr std::uint64_t kLongestLoop = std::uint64_t{1} << 18U;
 constexpr std::uint64_t kLoopStep = 64;
-constexpr double kAudibleJump_rad = 0.02;  // -34 dB of the tone, once a loop
+constexpr double kAudibleJumpRad = 0.02;  // -34 dB of the tone, once a loop
 
 bool is_scene(const std::filesystem::path& path) { return path.extension() == ".yaml" || path.extension() == ".yml"; }
 
@@ -37,8 +37,8 @@ std::uint64_t loop_bit_times(const Scene& scene) {
   }
   std::uint64_t best = kShortestLoop;
   for (std::uint64_t length = kShortestLoop; length <= kLongestLoop; length += kLoopStep) {
-    constexpr double kNoBetter_rad = 1e-6;
-    if (seam_jump_rad(scene, length) < seam_jump_rad(scene, best) - kNoBetter_rad) {
+    constexpr double kNoBetterRad = 1e-6;
+    if (seam_jump_rad(scene, length) < seam_jump_rad(scene, best) - kNoBetterRad) {
       best = length;
     }
   }
@@ -82,7 +82,7 @@ Playback Playback::of_scene(const std::filesystem::path& path) {
                                   .bit_times = playback.elements_,
                                   .words_per_bit_time = static_cast<int>(playback.words_per_element_)};
   playback.warnings_ = report.warnings;
-  if (const double jump_rad = seam_jump_rad(scene, playback.elements_); jump_rad > kAudibleJump_rad) {
+  if (const double jump_rad = seam_jump_rad(scene, playback.elements_); jump_rad > kAudibleJumpRad) {
     playback.warnings_.push_back(
         fmt::format("{}: a tone's phase jumps by {:.2f} rad every {} bit-times, where the scene "
                     "begins again",

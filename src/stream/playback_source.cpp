@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kBlock_s = 170e-6;  ///< 256 bit-times: what a packet carries
 constexpr std::uint64_t kFastBlock = 4096;
-constexpr std::int64_t kStopCheck_ns = 20'000'000;
+constexpr std::int64_t kStopCheckNs = 20'000'000;
 
 class PlaybackWorker : public SourceWorker {
  public:
@@ -62,7 +62,7 @@ class PlaybackWorker : public SourceWorker {
 
   bool wait_for_room(std::uint64_t count, const std::stop_token& stop) {
     while (!stop.stop_requested()) {
-      if (ring_->wait_for_room(count, monotonic_ns() + kStopCheck_ns)) {
+      if (ring_->wait_for_room(count, monotonic_ns() + kStopCheckNs)) {
         return true;
       }
     }

@@ -61,11 +61,8 @@ RingSettings ring_settings(const SourceSettings& settings) {
 }
 
 Source::Source(std::unique_ptr<IngestRing> ring, std::unique_ptr<SourceWorker> worker,
-               std::optional<CaptureInfo> capture, std::vector<std::string> warnings)
-    : ring_(std::move(ring)),
-      worker_(std::move(worker)),
-      capture_(std::move(capture)),
-      warnings_(std::move(warnings)) {}
+               const std::optional<CaptureInfo>& capture, std::vector<std::string> warnings)
+    : ring_(std::move(ring)), worker_(std::move(worker)), capture_(capture), warnings_(std::move(warnings)) {}
 
 Source::~Source() = default;
 

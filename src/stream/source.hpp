@@ -84,8 +84,8 @@ class SourceWorker {
 /// Errors after start() end the stream: state() is kFailed then and error() says why.
 class Source {
  public:
-  Source(std::unique_ptr<IngestRing> ring, std::unique_ptr<SourceWorker> worker, std::optional<CaptureInfo> capture,
-         std::vector<std::string> warnings);
+  Source(std::unique_ptr<IngestRing> ring, std::unique_ptr<SourceWorker> worker,
+         const std::optional<CaptureInfo>& capture, std::vector<std::string> warnings);
   ~Source();
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;

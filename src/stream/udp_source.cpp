@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kBatch = 32;
 constexpr std::size_t kDatagramBytes = std::size_t{1} << 16U;  ///< above any datagram's length
-constexpr suseconds_t kStopCheck_us = 20'000;
+constexpr suseconds_t kStopCheckUs = 20'000;
 
 /// Datagrams in a row, as recvmmsg fills them.
 class Batch {
@@ -31,7 +31,7 @@ class Batch {
     }
   }
 
-  /// Waits for the first datagram and takes what else is there; 0 after kStopCheck_us without any.
+  /// Waits for the first datagram and takes what else is there; 0 after kStopCheckUs without any.
   std::size_t receive(const Descriptor& socket) {
     for (mmsghdr& message : messages_) {
       message.msg_hdr.msg_controllen = sizeof(Control);
@@ -113,7 +113,7 @@ Descriptor listening_socket(const SourceSettings& settings) {
     join_group(socket, endpoint, settings);
   }
   set(socket, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on, "udp: counting drops");
-  const timeval wait{0, kStopCheck_us};
+  const timeval wait{0, kStopCheckUs};
   set(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait, "udp: time limit");
   return socket;
 }

@@ -14,7 +14,7 @@ namespace {
 
 using test::count_silence;
 using test::expect_conserved;
-using test::kNever_ns;
+using test::kNeverNs;
 using test::source_words;
 
 constexpr std::size_t kWords = 3;
@@ -269,7 +269,7 @@ TEST(IngestRing, TwoThreadsLoseNothingUncounted) {
   std::uint64_t missing = 0;
   for (bool going = true; going;) {
     const std::size_t count = 1 + generator() % 100;
-    switch (ring.wait_for(next + count, kNever_ns)) {
+    switch (ring.wait_for(next + count, kNeverNs)) {
       case WaitResult::kNewStream: {
         const StreamStart start = ring.accept_stream();
         next = start.first_element;
@@ -303,15 +303,15 @@ TEST(IngestRing, WaitingForRoomLosesNothing) {
   std::thread writer([&] {
     ring.begin_stream(1, 0);
     for (std::uint64_t first = 0; first < kAll; first += 25) {
-      ASSERT_TRUE(ring.wait_for_room(25, kNever_ns));
+      ASSERT_TRUE(ring.wait_for_room(25, kNeverNs));
       EXPECT_EQ(store(ring, first, 25).stored, 25U);
     }
     ring.end_stream();
   });
-  ASSERT_EQ(ring.wait_for(0, kNever_ns), WaitResult::kNewStream);
+  ASSERT_EQ(ring.wait_for(0, kNeverNs), WaitResult::kNewStream);
   ring.accept_stream();
   for (std::uint64_t first = 0; first < kAll; first += 40) {
-    ASSERT_EQ(ring.wait_for(first + 40, kNever_ns), WaitResult::kReady);
+    ASSERT_EQ(ring.wait_for(first + 40, kNeverNs), WaitResult::kReady);
     EXPECT_EQ(take(ring, first, 40).silent, 0U);
   }
   writer.join();

@@ -48,8 +48,13 @@ std::vector<std::uint32_t> write_capture(const std::string& path) {
 pid_t start_sender(const std::string& capture, const std::string& to, double duration_s) {
   const pid_t child = fork();
   if (child == 0) {
-    const Playback playback = Playback::of(capture);
-    send_packets(playback, {.to = to, .loop = true, .duration_s = duration_s}, [] { return false; });
+    try {
+      const Playback playback = Playback::of(capture);
+      send_packets(playback, {.to = to, .loop = true, .duration_s = duration_s}, [] { return false; });
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "sender: %s\n", error.what());
+      _exit(1);
+    }
     _exit(0);
   }
   return child;
@@ -68,8 +73,8 @@ TEST(LoopbackRate, EveryBitTimeIsAccountedFor) {
   const pid_t sender = start_sender(folder / "capture.h5", "127.0.0.1:" + std::to_string(source->port()), duration_s);
   source->start();
   IngestRing& ring = source->ring();
-  constexpr std::int64_t kLongest_ns = 60'000'000'000;
-  ASSERT_TRUE(ring.wait_for_stream(monotonic_ns() + kLongest_ns)) << "the sender does not send";
+  constexpr std::int64_t kLongestNs = 60'000'000'000;
+  ASSERT_TRUE(ring.wait_for_stream(monotonic_ns() + kLongestNs)) << "the sender does not send";
   const std::int64_t start_ns = monotonic_ns();
   const double start_cpu_s = cpu_s(RUSAGE_SELF);
   const double start_reader_s = cpu_s(RUSAGE_THREAD);
@@ -77,9 +82,9 @@ TEST(LoopbackRate, EveryBitTimeIsAccountedFor) {
   const auto all = static_cast<std::uint64_t>(duration_s * kBitRateHz);
   std::vector<std::uint32_t> words(kHop * kWords);
   std::uint64_t next = start.first_element;
-  constexpr std::int64_t kSilence_ns = 2'000'000'000;  // the sender has ended, or its last packets were lost
+  constexpr std::int64_t kSilenceNs = 2'000'000'000;  // the sender has ended, or its last packets were lost
   std::int64_t oldest_ns = 0;
-  while (next + kHop <= all && ring.wait_for(next + kHop, monotonic_ns() + kSilence_ns) == WaitResult::kReady) {
+  while (next + kHop <= all && ring.wait_for(next + kHop, monotonic_ns() + kSilenceNs) == WaitResult::kReady) {
     const TakeResult taken = ring.take(next, words);
     oldest_ns = std::max(oldest_ns, monotonic_ns() - taken.capture_mono_ns);
     if (taken.missing == 0) {

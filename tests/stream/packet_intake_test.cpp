@@ -14,7 +14,7 @@ using test::make_packet;
 
 constexpr std::size_t kWords = 2;
 constexpr std::uint64_t kPerPacket = 40;
-constexpr std::int64_t kSecond_ns = 1'000'000'000;
+constexpr std::int64_t kSecondNs = 1'000'000'000;
 
 void expect_each_datagram_once(const PacketCounters& c) {
   EXPECT_EQ(c.datagrams, c.accepted + c.duplicate + c.late + c.refused + c.other_stream + c.implausible +
@@ -25,7 +25,7 @@ class PacketIntakeTest : public ::testing::Test {
  protected:
   PacketIntakeTest()
       : ring_({.words_per_element = kWords, .elements = 4096, .reorder_elements = 0}),
-        intake_(ring_, {.max_jump_elements = 100'000, .restart_hold_off_ns = kSecond_ns}) {}
+        intake_(ring_, {.max_jump_elements = 100'000, .restart_hold_off_ns = kSecondNs}) {}
   ~PacketIntakeTest() override {
     expect_each_datagram_once(intake_.counters());
     expect_conserved(ring_.counters());
@@ -40,7 +40,7 @@ class PacketIntakeTest : public ::testing::Test {
 
   IngestRing ring_;
   PacketIntake intake_;
-  std::int64_t now_ns_ = kSecond_ns;
+  std::int64_t now_ns_ = kSecondNs;
 };
 
 TEST_F(PacketIntakeTest, TheFirstPacketBeginsTheStream) {
@@ -76,7 +76,7 @@ TEST_F(PacketIntakeTest, AStreamThatWasLeftStaysAwayForASecond) {
     send(5, i * kPerPacket);
   }
   EXPECT_EQ(intake_.counters().restarts, 1U);
-  now_ns_ += kSecond_ns;
+  now_ns_ += kSecondNs;
   send(5, 20 * kPerPacket);
   EXPECT_EQ(intake_.counters().restarts, 2U);
   EXPECT_EQ(accept().stream_id, 5U);
@@ -94,7 +94,7 @@ TEST_F(PacketIntakeTest, TwoSendersOnOnePortDoNotTakeTurns) {
 
 TEST_F(PacketIntakeTest, AnAbsurdJumpNeedsAWitness) {
   send(5, 0);
-  now_ns_ += 2 * kSecond_ns;
+  now_ns_ += 2 * kSecondNs;
   send(5, std::uint64_t{1} << 60U);
   EXPECT_EQ(intake_.counters().implausible, 1U);
   send(5, kPerPacket);
@@ -111,7 +111,7 @@ TEST_F(PacketIntakeTest, ACounterThatBeganAgainIsFollowedAfterTheHoldOff) {
   send(5, 0);
   send(5, kPerPacket);
   EXPECT_EQ(intake_.counters().restarts, 0U) << "too soon after the start";
-  now_ns_ += kSecond_ns;
+  now_ns_ += kSecondNs;
   send(5, 2 * kPerPacket);
   EXPECT_EQ(intake_.counters().restarts, 1U);
 }

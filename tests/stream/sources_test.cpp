@@ -21,7 +21,7 @@ namespace nearfield {
 namespace {
 
 using test::expect_conserved;
-using test::kNever_ns;
+using test::kNeverNs;
 using test::source_words;
 using test::TemporaryFolder;
 
@@ -36,13 +36,13 @@ std::vector<std::uint32_t> words_of(const Playback& playback, std::uint64_t firs
 /// Takes `count` elements of the source's next stream, from its first on.
 std::vector<std::uint32_t> take_stream(Source& source, std::size_t count, std::uint64_t& missing) {
   IngestRing& ring = source.ring();
-  EXPECT_TRUE(ring.wait_for_stream(kNever_ns));
+  EXPECT_TRUE(ring.wait_for_stream(kNeverNs));
   const std::uint64_t first = ring.accept_stream().first_element;
   const std::size_t words = ring.settings().words_per_element;
   std::vector<std::uint32_t> all(count * words);
   for (std::size_t done = 0; done < count;) {
     const std::size_t part = std::min<std::size_t>(64, count - done);
-    if (ring.wait_for(first + done + part, kNever_ns) != WaitResult::kReady) {
+    if (ring.wait_for(first + done + part, kNeverNs) != WaitResult::kReady) {
       ADD_FAILURE() << "the stream ended after " << done << " elements: " << source.error();
       break;
     }
@@ -121,7 +121,7 @@ TEST(Sources, AFileAsFastAsItIsTaken) {
   const auto taken = take_stream(*source, kBitTimes, missing);
   EXPECT_EQ(missing, 0U);
   EXPECT_EQ(taken, words_of(Playback::of(folder / "capture.h5"), 0, kBitTimes));
-  EXPECT_EQ(source->ring().wait_for(kBitTimes + 1, kNever_ns), WaitResult::kEnded);
+  EXPECT_EQ(source->ring().wait_for(kBitTimes + 1, kNeverNs), WaitResult::kEnded);
   EXPECT_EQ(source->state(), SourceState::kEnded);
   EXPECT_EQ(source->counters().ring.overrun, 0U);
 }
@@ -228,7 +228,7 @@ TEST(Sources, APipeFedInPiecesAndReopened) {
     std::uint64_t missing = 0;
     EXPECT_EQ(take_stream(*source, count, missing), words);
     EXPECT_EQ(missing, 0U);
-    EXPECT_EQ(source->ring().wait_for(count + 1, kNever_ns), WaitResult::kEnded);
+    EXPECT_EQ(source->ring().wait_for(count + 1, kNeverNs), WaitResult::kEnded);
   }
   EXPECT_EQ(source->state(), SourceState::kRunning) << "another writer may come";
   EXPECT_EQ(source->counters().cut_bytes, 6U);
@@ -245,7 +245,7 @@ TEST(Sources, AnOrdinaryFileOfRawWordsEnds) {
   source->start();
   std::uint64_t missing = 0;
   EXPECT_EQ(take_stream(*source, 5000, missing), words);
-  EXPECT_EQ(source->ring().wait_for(5001, kNever_ns), WaitResult::kEnded);
+  EXPECT_EQ(source->ring().wait_for(5001, kNeverNs), WaitResult::kEnded);
   EXPECT_EQ(source->state(), SourceState::kEnded);
 }
 
@@ -253,7 +253,7 @@ TEST(Sources, AnErrorOnTheThreadEndsTheStreamWithItsReason) {
   const TemporaryFolder folder;
   const auto source = make_source({.kind = SourceKind::kPipe, .path = folder.path(), .words_per_element = kWords});
   source->start();  // a folder opens, but can't be read
-  EXPECT_EQ(source->ring().wait_for(1, kNever_ns), WaitResult::kEnded);
+  EXPECT_EQ(source->ring().wait_for(1, kNeverNs), WaitResult::kEnded);
   EXPECT_EQ(source->state(), SourceState::kFailed);
   EXPECT_NE(source->error().find(folder.path()), std::string::npos) << source->error();
 }

@@ -12,7 +12,7 @@
 
 namespace nearfield::test {
 
-constexpr std::int64_t kNever_ns = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kNeverNs = std::numeric_limits<std::int64_t>::max();
 
 /// The word a test source delivers: told apart by element, word and stream, and never silence by chance.
 inline std::uint32_t source_word(std::uint64_t element, std::size_t word, std::uint32_t stream_id = 1) {

@@ -110,40 +110,57 @@ Truth truth_of(const Scene& scene) {
   return truth;
 }
 
-SimulationReport simulate_capture(const Scene& scene, const std::filesystem::path& output,
-                                  const ProgressCallback& progress) {
+namespace {
+
+SimulationReport synthesize(const Scene& scene, const Truth& truth, std::uint64_t bit_times, const WordsCallback& take,
+                            const ProgressCallback& progress) {
   const double full_scale = full_scale_pa(scene.measurement.sensitivity_dbfs);
-  const Truth truth = truth_of(scene);
   const std::vector<ArrayTone> tones = tones_in_full_scale(truth, full_scale);
   const TrackPlayer tracks(scene.tracks, scene.measurement, scene.medium.sound_speed_m_s, full_scale);
   BitSynthesizer synthesizer(synthesizer_settings(scene, full_scale));
+  std::vector<std::uint32_t> words;
+  std::vector<float> samples;
+  for (std::uint64_t begin = 0; begin < bit_times; begin += kBlockBitTimes) {
+    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBitTimes, bit_times - begin));
+    words.resize(count * static_cast<std::size_t>(synthesizer.words_per_bit_time()));
+    tracks.play(begin, count, samples);
+    synthesizer.generate(begin, tones, samples, words);
+    take(words);
+    if (progress) {
+      progress(static_cast<double>(begin + count) / static_cast<double>(bit_times));
+    }
+  }
   SimulationReport report;
-  report.bit_times =
+  report.bit_times = bit_times;
+  report.overload = synthesizer.report();
+  report.warnings = warnings_of(report);
+  return report;
+}
+
+}  // namespace
+
+SimulationReport synthesize_scene(const Scene& scene, std::uint64_t bit_times, const WordsCallback& take,
+                                  const ProgressCallback& progress) {
+  return synthesize(scene, truth_of(scene), bit_times, take, progress);
+}
+
+SimulationReport simulate_capture(const Scene& scene, const std::filesystem::path& output,
+                                  const ProgressCallback& progress) {
+  const Truth truth = truth_of(scene);
+  const std::uint64_t bit_times =
       std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(scene.duration_s * kBitRateHz)));
   CaptureWriter writer(output, {.measurement = scene.measurement,
                                 .layout = scene.layout,
                                 .sample_rate_hz = kBitRateHz,
                                 .start_time_ns = scene.start_time_ns,
-                                .bit_times = report.bit_times,
-                                .words_per_bit_time = synthesizer.words_per_bit_time()});
-  std::vector<std::uint32_t> words;
-  std::vector<float> samples;
-  for (std::uint64_t begin = 0; begin < report.bit_times; begin += kBlockBitTimes) {
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBitTimes, report.bit_times - begin));
-    words.resize(count * static_cast<std::size_t>(synthesizer.words_per_bit_time()));
-    tracks.play(begin, count, samples);
-    synthesizer.generate(begin, tones, samples, words);
-    writer.append(words);
-    if (progress) {
-      progress(static_cast<double>(begin + count) / static_cast<double>(report.bit_times));
-    }
-  }
+                                .bit_times = bit_times,
+                                .words_per_bit_time = words_per_bit_time(scene.layout, scene.measurement.geometry)});
+  const SimulationReport report = synthesize(
+      scene, truth, bit_times, [&writer](std::span<const std::uint32_t> words) { writer.append(words); }, progress);
   if (!truth.frequencies_hz.empty()) {  // tracks have no truth
     writer.write_truth(truth);
   }
   writer.finish();
-  report.overload = synthesizer.report();
-  report.warnings = warnings_of(report);
   return report;
 }
 

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -60,6 +61,13 @@ struct SimulationReport {
 
 /// Called now and then with the share that is done, 0 .. 1.
 using ProgressCallback = std::function<void(double)>;
+
+/// Takes the next bit-times, words [bit-time][word].
+using WordsCallback = std::function<void(std::span<const std::uint32_t>)>;
+
+/// Makes the scene's first `bit_times` bit-times, block by block. Throws NoInputError and DataError for tracks.
+SimulationReport synthesize_scene(const Scene& scene, std::uint64_t bit_times, const WordsCallback& take,
+                                  const ProgressCallback& progress = {});
 
 /// Writes the scene's capture with /truth. Memory does not grow with the duration (but tracks are held whole). Throws
 /// IoError when the file can't be written, NoInputError and DataError for tracks.

@@ -1,0 +1,183 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "nearfield/error.hpp"
+#include "nearfield/layout.hpp"
+#include "stream/ingest_ring.hpp"
+
+// The reader's half of the ring.
+namespace nearfield {
+/// Where the accepted stream ends for now, or ended when another one began.
+IngestRing::Position IngestRing::accepted_end() const {
+  const Position head = head_.load();  // before the number: the head of a newer stream comes after it
+  const std::uint64_t begun = streams_begun_.load();
+  if (begun == accepted_) {
+    return head;
+  }
+  const Position end = streams_[(accepted_ + 1) % kStreams].previous_end.load(std::memory_order_relaxed);
+  // An entry that is being used again says nothing any more; what the reader has left there is lost.
+  return streams_begun_.load() - accepted_ < kStreams ? end : cursor_;
+}
+
+bool IngestRing::complete(Position end) const {
+  const Position begin = std::max(frozen_.load(), cursor_);
+  if (begin >= end) {
+    return true;  // overwritten: waiting does not help
+  }
+  const ReceivedMap::Run run = received_.run(begin, end);
+  return run.received && run.end == end;
+}
+
+WaitResult IngestRing::look(Position end) const {
+  const bool ended = ended_.load();
+  const bool given_way = streams_begun_.load() != accepted_;
+  const Position available = accepted_ == 0 ? 0 : accepted_end();
+  if (accepted_ != 0 && end <= available) {
+    if (given_way || ended || end + settings_.reorder_elements <= available || complete(end)) {
+      return WaitResult::kReady;
+    }
+    return WaitResult::kTimeout;
+  }
+  if (given_way) {
+    return WaitResult::kNewStream;
+  }
+  return ended ? WaitResult::kEnded : WaitResult::kTimeout;
+}
+
+/// Sleeps until found(), looking again whenever something is stored from `wanted` on, a stream begins or one ends.
+template <typename Found>
+bool IngestRing::sleep_until(const Found& found, Position wanted, std::int64_t deadline_ns) {
+  if (found()) {
+    return true;
+  }
+  wanted_.store(wanted);
+  bool done = false;
+  for (bool called = true; called && !done;) {
+    const std::uint32_t ticket = data_came_.ticket();
+    done = found();
+    if (!done) {
+      called = data_came_.sleep(ticket, deadline_ns);
+      done = found();
+    }
+  }
+  data_came_.awake();
+  wanted_.store(kNowhere);
+  return done;
+}
+
+WaitResult IngestRing::wait_for(std::uint64_t end_element, std::int64_t deadline_ns) {
+  const Position end = position_of(end_element);
+  WaitResult result = WaitResult::kTimeout;
+  sleep_until([&] { return (result = look(end)) != WaitResult::kTimeout; }, end, deadline_ns);
+  return result;
+}
+
+bool IngestRing::wait_for_stream(std::int64_t deadline_ns) {
+  return sleep_until([this] { return streams_begun_.load() != accepted_; }, kNowhere, deadline_ns);
+}
+
+/// Freezes everything below `end` and holds the writer off it until reading_ is taken back; where that begins.
+IngestRing::Position IngestRing::claim(Position end) {
+  Position frozen = frozen_.load();
+  do {
+    if (frozen >= end) {
+      reading_.store(kNowhere);
+      return end;
+    }
+    reading_.store(frozen);
+  } while (!frozen_.compare_exchange_weak(frozen, end));
+  while (writing_.load() < end) {
+    std::this_thread::yield();
+  }
+  return frozen;
+}
+
+StreamStart IngestRing::accept_stream() {
+  if (streams_begun_.load() == accepted_) {
+    throw Error(ExitCode::kInternal, "ring: there is no new stream to accept");
+  }
+  StreamStart start;
+  Position begin = 0;
+  do {
+    start.number = streams_begun_.load();
+    const SharedStream& stream = streams_[start.number % kStreams];
+    start.stream_id = static_cast<std::uint32_t>(stream.stream_id.load(std::memory_order_relaxed));
+    start.first_element = stream.first_element.load(std::memory_order_relaxed);
+    begin = stream.begin.load(std::memory_order_relaxed);
+  } while (streams_begun_.load() - start.number >= kStreams - 1);
+  const Position from = claim(begin);
+  count(abandoned_, received_.count(from, begin));
+  reading_.store(kNowhere);
+  room_came_.call();
+  accepted_ = start.number;
+  first_element_ = start.first_element;
+  begin_ = begin;
+  cursor_ = begin;
+  return start;
+}
+
+std::uint64_t IngestRing::available_end() const { return first_element_ + (accepted_end() - begin_); }
+
+TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t> words) {
+  const Position first = position_of(first_element);
+  const Position end = first + words.size() / settings_.words_per_element;
+  if (accepted_ == 0 || first < cursor_ || end < first || end > accepted_end()) {
+    throw Error(ExitCode::kInternal, fmt::format("ring: {} elements from {} are not there to take",
+                                                 words.size() / settings_.words_per_element, first_element));
+  }
+  TakeResult result;
+  const Position from = claim(end);
+  if (from < first) {
+    count(skipped_, received_.count(from, first));
+  }
+  Position position = std::max(from, first);
+  result.missing = position - first;
+  fill_silence(first, position, words.data());
+  while (position < end) {
+    const ReceivedMap::Run run = received_.run(position, end);
+    std::uint32_t* out = words.data() + (position - first) * settings_.words_per_element;
+    if (run.received) {
+      copy_out(position, run.end, out, result.capture_mono_ns);
+    } else {
+      fill_silence(position, run.end, out);
+      result.missing += run.end - position;
+    }
+    position = run.end;
+  }
+  reading_.store(kNowhere);
+  room_came_.call();
+  cursor_ = end;
+  if (result.capture_mono_ns == 0) {
+    result.capture_mono_ns = newest_stamp_.load(std::memory_order_relaxed);
+  }
+  count(taken_, end - first);
+  count(missing_, result.missing);
+  count(delivered_, end - first - result.missing);
+  return result;
+}
+
+void IngestRing::copy_out(Position begin, Position end, std::uint32_t* words, std::int64_t& newest_ns) const {
+  for (Position position = begin; position < end;) {
+    const Position stop = std::min(end, (position | mask_) + 1);
+    const std::size_t length = (stop - position) * settings_.words_per_element;
+    std::memcpy(words, words_.data() + slot(position) * settings_.words_per_element, length * sizeof(std::uint32_t));
+    words += length;
+    position = stop;
+  }
+  for (Position stamp = begin / stamp_elements_; stamp * stamp_elements_ < end; ++stamp) {
+    newest_ns =
+        std::max(newest_ns, stamps_[slot(stamp * stamp_elements_) / stamp_elements_].load(std::memory_order_relaxed));
+  }
+}
+
+void IngestRing::fill_silence(Position begin, Position end, std::uint32_t* words) const {
+  for (Position position = begin; position < end; ++position) {  // positions are as odd as their elements
+    const std::uint32_t word = settings_.kind == PayloadKind::kBits ? silence_word(position) : 0;
+    words = std::fill_n(words, settings_.words_per_element, word);
+  }
+}
+
+}  // namespace nearfield

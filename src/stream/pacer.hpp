@@ -1,0 +1,22 @@
+#pragma once
+#include <cstdint>
+
+namespace nearfield {
+
+/// Keeps a rate by absolute deadlines: what is late does not delay what comes after it.
+class Pacer {
+ public:
+  /// Starts now.
+  explicit Pacer(double rate_hz);
+  /// Sleeps until `count` elements would be there, `count` / rate after the start; false after 20 ms, when that is
+  /// still to come.
+  [[nodiscard]] bool wait_for(std::uint64_t count) const;
+  /// Tells the kernel that the thread's sleeps are not to be stretched (by 50 us, usually).
+  static void sleep_precisely();
+
+ private:
+  double rate_hz_;
+  std::int64_t start_ns_;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,70 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <variant>
+
+namespace nearfield {
+
+/// What a stream's elements are. An element is all that its microphones deliver at one moment.
+enum class PayloadKind : std::uint8_t {
+  kBits = 0,     ///< one bit-time of wire words, see nearfield/layout.hpp
+  kSamples = 1,  ///< one decimated sample of every channel, float32 pascal, channel = row * columns + column
+};
+std::string_view name_of(PayloadKind kind);
+/// "bits" or "samples". Throws ConfigError.
+PayloadKind payload_kind_of(std::string_view name);
+
+/// Packets "NFB1", little-endian; docs/sources.md has the table.
+inline constexpr std::size_t kPacketHeaderBytes = 32;
+inline constexpr std::size_t kMaxPacketBytes = 65'507;  ///< the most that UDP over IPv4 carries
+inline constexpr std::uint32_t kPacketMagic = 0x3142464EU;
+inline constexpr std::uint16_t kPacketVersion = 1;
+inline constexpr std::uint32_t kPacketHasCrc = 1;
+inline constexpr int kPacketKindShift = 8;  ///< flags 8 to 11 hold the payload kind
+
+/// A packet without its surroundings. `payload` is [element][word], not aligned to words.
+struct Packet {
+  std::uint32_t stream_id = 0;
+  PayloadKind kind = PayloadKind::kBits;
+  std::uint64_t first_element = 0;  ///< bit-time, or number of the decimated sample
+  std::uint16_t elements = 0;
+  std::uint16_t words_per_element = 0;
+  bool has_crc = false;
+  std::span<const std::byte> payload;
+};
+
+/// Why a packet is refused, in the order of the checks: a packet with several faults counts for the first.
+enum class PacketFault {
+  kForeign,  ///< other magic
+  kVersion,  ///< other version or header length
+  kLength,   ///< shorter or longer than its header says, no elements, or more than 65,507 bytes
+  kCrc,      ///< CRC is wrong; or there is none though the settings ask for it, or its field is not 0
+  kKind,     ///< unknown payload kind or flags, or another kind than expected
+  kWords,    ///< other words per element than expected
+};
+inline constexpr std::size_t kPacketFaults = 6;
+
+/// What a stream's packets must be.
+struct PacketExpectation {
+  PayloadKind kind = PayloadKind::kBits;
+  std::size_t words_per_element = 32;
+  bool require_crc = false;
+};
+
+/// Never throws and never reads beyond `bytes`; the payload is a view into them.
+std::variant<Packet, PacketFault> parse_packet(std::span<const std::byte> bytes, const PacketExpectation& expected);
+
+/// Most elements that fit one packet; at least 1 for any array up to 64 x 64.
+std::size_t max_elements_per_packet(std::size_t words_per_element);
+
+/// Writes header, payload and, where `packet.has_crc`, the CRC to the front of `bytes`; the length of the whole. Throws
+/// an internal error when the payload is not elements x words long or does not fit.
+std::size_t write_packet(const Packet& packet, std::span<std::byte> bytes);
+
+/// CRC32C (Castagnoli; RFC 3720, appendix B.4) of `bytes` behind those that gave `before`; crc32c("123456789") is
+/// 0xE3069283.
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
+
+}  // namespace nearfield

@@ -1,0 +1,11 @@
+#pragma once
+#include <memory>
+
+#include "stream/source.hpp"
+
+namespace nearfield {
+
+/// Receives packets "NFB1" in batches, into buffers that are there from the start.
+std::unique_ptr<Source> make_udp_source(const SourceSettings& settings);
+
+}  // namespace nearfield

@@ -1,0 +1,323 @@
+#include "stream/ingest_ring.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <random>
+#include <thread>
+
+#include "nearfield/error.hpp"
+#include "stream/stream_support.hpp"
+
+namespace nearfield {
+namespace {
+
+using test::count_silence;
+using test::expect_conserved;
+using test::kNeverNs;
+using test::source_words;
+
+constexpr std::size_t kWords = 3;
+
+IngestRing small_ring(std::uint64_t elements = 256, std::uint64_t reorder = 0) {
+  return IngestRing({.words_per_element = kWords, .elements = elements, .reorder_elements = reorder});
+}
+
+IngestRing::StoreResult store(IngestRing& ring, std::uint64_t first, std::size_t count, std::int64_t now_ns = 1) {
+  const auto words = source_words(first, count, kWords);
+  return ring.store(first, std::as_bytes(std::span(words)), now_ns);
+}
+
+struct Taken {
+  TakeResult result;
+  std::uint64_t silent;
+};
+
+Taken take(IngestRing& ring, std::uint64_t first, std::size_t count) {
+  std::vector<std::uint32_t> words(count * kWords, 0x5A5A5A5AU);
+  const TakeResult result = ring.take(first, words);
+  return {result, count_silence(words, first, kWords)};
+}
+
+/// A reader must find what was stored, and silence elsewhere, from any start, also over 2^64.
+TEST(IngestRing, DeliversFromAnyStart) {
+  for (const std::uint64_t start : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{31}, std::uint64_t{1} << 40U,
+                                    std::uint64_t{0} - 77, std::uint64_t{1} << 63U}) {
+    IngestRing ring = small_ring();
+    ring.begin_stream(9, start);
+    ASSERT_EQ(ring.wait_for(start, 0), WaitResult::kNewStream);
+    const StreamStart stream = ring.accept_stream();
+    EXPECT_EQ(stream.stream_id, 9U);
+    EXPECT_EQ(stream.first_element, start);
+    EXPECT_EQ(stream.number, 1U);
+    for (std::uint64_t offset = 0; offset < 1000; offset += 50) {
+      if (offset % 200 != 100) {
+        EXPECT_EQ(store(ring, start + offset, 50).stored, 50U);
+      }
+      if (offset % 100 == 50) {
+        EXPECT_EQ(ring.wait_for(start + offset + 50, 0), WaitResult::kReady);
+        const Taken taken = take(ring, start + offset - 50, 100);
+        EXPECT_EQ(taken.result.missing, offset % 200 == 150 ? 50U : 0U) << start << " " << offset;
+        EXPECT_EQ(taken.silent, taken.result.missing);
+      }
+    }
+    expect_conserved(ring.counters());
+    EXPECT_EQ(ring.counters().missing, 250U);
+    EXPECT_EQ(ring.counters().pending, 0U);
+  }
+}
+
+TEST(IngestRing, ReorderedLateAndDuplicateAreToldApart) {
+  IngestRing ring = small_ring(256, 100);
+  ring.begin_stream(1, 1000);
+  EXPECT_EQ(store(ring, 1000, 20).stored, 20U);
+  EXPECT_EQ(store(ring, 1040, 20).stored, 20U);
+  ring.accept_stream();
+  EXPECT_EQ(ring.wait_for(1060, 0), WaitResult::kTimeout) << "20 elements may still come";
+  const auto reordered = store(ring, 1010, 40);  // 10 and 10 of them are there
+  EXPECT_EQ(reordered.stored, 20U);
+  EXPECT_EQ(reordered.duplicate, 20U);
+  EXPECT_TRUE(reordered.behind);
+  EXPECT_EQ(ring.wait_for(1060, 0), WaitResult::kReady) << "nothing more to wait for";
+  EXPECT_EQ(take(ring, 1000, 30).silent, 0U);
+  EXPECT_EQ(store(ring, 1000, 20).duplicate, 20U) << "taken already, but it had been there";
+  const auto before = store(ring, 990, 20);
+  EXPECT_EQ(before.late, 10U) << "before the stream's start";
+  EXPECT_EQ(before.duplicate, 10U);
+  EXPECT_EQ(store(ring, 1080, 100).stored, 100U);
+  EXPECT_EQ(ring.wait_for(1080, 0), WaitResult::kReady) << "100 behind the newest: given up";
+  const Taken taken = take(ring, 1030, 50);
+  EXPECT_EQ(taken.result.missing, 20U);
+  EXPECT_EQ(taken.silent, 20U);
+  EXPECT_EQ(store(ring, 1055, 20).late, 15U);
+  expect_conserved(ring.counters());
+  EXPECT_EQ(ring.counters().late, 25U);
+  EXPECT_EQ(ring.counters().duplicate, 55U);
+}
+
+TEST(IngestRing, OverrunIsMissingToTheReader) {
+  IngestRing ring = small_ring(128);
+  ring.begin_stream(1, 5);
+  ring.accept_stream();
+  for (std::uint64_t first = 5; first < 505; first += 20) {
+    EXPECT_EQ(store(ring, first, 20).stored, 20U);
+  }
+  const RingCounters before = ring.counters();
+  EXPECT_EQ(before.overrun, 500U - 128U);
+  EXPECT_EQ(before.pending, 128U);
+  expect_conserved(before);
+  const Taken taken = take(ring, 5, 500);
+  EXPECT_EQ(taken.result.missing, 372U);
+  EXPECT_EQ(taken.silent, 372U);
+  expect_conserved(ring.counters());
+}
+
+TEST(IngestRing, AJumpBeyondTheRingLeavesSilenceAndKeepsTheClock) {
+  IngestRing ring = small_ring(128);
+  ring.begin_stream(1, 0);
+  ring.accept_stream();
+  store(ring, 0, 50);
+  EXPECT_EQ(store(ring, 10'000, 50).stored, 50U);
+  EXPECT_EQ(ring.available_end(), 10'050U);
+  const Taken taken = take(ring, 0, 10'050);
+  EXPECT_EQ(taken.result.missing, 10'000U);
+  EXPECT_EQ(taken.silent, 10'000U);
+  EXPECT_EQ(ring.counters().overrun, 50U);
+  expect_conserved(ring.counters());
+}
+
+TEST(IngestRing, APacketLongerThanTheRingIsStoredInTurn) {
+  IngestRing ring = small_ring(64);
+  ring.begin_stream(1, 3);
+  ring.accept_stream();
+  EXPECT_EQ(store(ring, 3, 200).stored, 200U);
+  EXPECT_EQ(take(ring, 3, 200).silent, 136U);
+  expect_conserved(ring.counters());
+}
+
+TEST(IngestRing, SkippedElementsAreCounted) {
+  IngestRing ring = small_ring(256);
+  ring.begin_stream(1, 0);
+  ring.accept_stream();
+  store(ring, 0, 100);
+  store(ring, 150, 50);
+  EXPECT_EQ(take(ring, 160, 40).silent, 0U);
+  EXPECT_EQ(ring.counters().skipped, 110U);
+  EXPECT_THROW(take(ring, 150, 10), Error) << "taken already";
+  EXPECT_THROW(take(ring, 200, 1), Error) << "not there yet";
+  expect_conserved(ring.counters());
+}
+
+TEST(IngestRing, ANewStreamFollowsWhenTheOldOneIsUsedUp) {
+  IngestRing ring = small_ring(256, 64);
+  ring.begin_stream(1, 100);
+  ring.accept_stream();
+  store(ring, 100, 90);
+  ring.begin_stream(2, 7);
+  const auto words = source_words(7, 40, kWords, 2);
+  ring.store(7, std::as_bytes(std::span(words)), 1);
+  EXPECT_EQ(ring.available_end(), 190U);
+  EXPECT_EQ(ring.wait_for(140, 0), WaitResult::kReady);
+  EXPECT_EQ(take(ring, 100, 40).silent, 0U);
+  EXPECT_EQ(ring.wait_for(191, 0), WaitResult::kNewStream);
+  const StreamStart start = ring.accept_stream();
+  EXPECT_EQ(start.stream_id, 2U);
+  EXPECT_EQ(start.first_element, 7U);
+  EXPECT_EQ(start.number, 2U);
+  EXPECT_EQ(ring.counters().abandoned, 50U);
+  std::vector<std::uint32_t> taken(40 * kWords);
+  EXPECT_EQ(ring.take(7, taken).missing, 0U);
+  EXPECT_EQ(count_silence(taken, 7, kWords, 2), 0U);
+  expect_conserved(ring.counters());
+}
+
+TEST(IngestRing, ManyStreamsWhileTheReaderSleeps) {
+  IngestRing ring = small_ring(1024);
+  ring.begin_stream(1, 0);
+  ring.accept_stream();
+  for (std::uint32_t id = 2; id < 60; ++id) {
+    ring.begin_stream(id, id * 1000);
+    const auto words = source_words(id * 1000, 10, kWords, id);
+    ring.store(id * 1000, std::as_bytes(std::span(words)), 1);
+  }
+  ASSERT_EQ(ring.wait_for(1, 0), WaitResult::kNewStream);
+  EXPECT_EQ(ring.accept_stream().stream_id, 59U);
+  std::vector<std::uint32_t> taken(10 * kWords);
+  EXPECT_EQ(ring.take(59'000, taken).missing, 0U);
+  expect_conserved(ring.counters());
+  EXPECT_EQ(ring.counters().abandoned + ring.counters().overrun, 57U * 10U);
+}
+
+TEST(IngestRing, TheEndOfAStreamIsTold) {
+  IngestRing ring = small_ring(256, 64);
+  ring.begin_stream(1, 0);
+  ring.accept_stream();
+  store(ring, 0, 30);
+  store(ring, 40, 10);
+  EXPECT_EQ(ring.wait_for(50, 0), WaitResult::kTimeout);
+  ring.end_stream();
+  EXPECT_EQ(ring.wait_for(50, 0), WaitResult::kReady);
+  EXPECT_EQ(ring.wait_for(51, 0), WaitResult::kEnded);
+  EXPECT_EQ(take(ring, 0, 50).result.missing, 10U);
+}
+
+TEST(IngestRing, SamplesFallSilentAsZeros) {
+  IngestRing ring({.kind = PayloadKind::kSamples, .words_per_element = kWords, .elements = 64, .reorder_elements = 0});
+  ring.begin_stream(1, 11);
+  ring.accept_stream();
+  store(ring, 11, 4);
+  store(ring, 20, 4);
+  std::vector<std::uint32_t> words(13 * kWords);
+  EXPECT_EQ(ring.take(11, words).missing, 5U);
+  EXPECT_EQ(count_silence(words, 11, kWords, 1, PayloadKind::kSamples), 5U);
+}
+
+TEST(IngestRing, TellsWhenTheNewestElementCame) {
+  IngestRing ring = small_ring(256);
+  ring.begin_stream(1, 0);
+  ring.accept_stream();
+  store(ring, 0, 32, 1000);
+  store(ring, 64, 32, 3000);
+  store(ring, 32, 32, 4000);
+  store(ring, 128, 32, 5000);
+  EXPECT_EQ(take(ring, 0, 32).result.capture_mono_ns, 1000);
+  EXPECT_EQ(take(ring, 32, 64).result.capture_mono_ns, 4000);
+  EXPECT_EQ(take(ring, 96, 32).result.capture_mono_ns, 5000) << "nothing came: when the stream went past it";
+}
+
+TEST(IngestRing, RefusesSizesThatMakeNoSense) {
+  EXPECT_THROW(IngestRing({.words_per_element = 0}), ConfigError);
+  EXPECT_THROW(IngestRing({.elements = 0}), ConfigError);
+  EXPECT_THROW(IngestRing({.elements = 64, .reorder_elements = 64}), ConfigError);
+  EXPECT_EQ(IngestRing({.words_per_element = 1, .elements = 65, .reorder_elements = 64}).settings().elements, 128U);
+}
+
+/// One thread stores with gaps, reordering, duplicates, jumps and restarts into a small ring, another one takes as it
+/// can: every word must be the source's or silence, silence as often as told, and the counters must add up.
+TEST(IngestRing, TwoThreadsLoseNothingUncounted) {
+  IngestRing ring = small_ring(512, 40);
+  std::atomic<std::uint64_t> stored{0};
+  std::thread writer([&] {
+    std::mt19937_64 generator(3);
+    std::uint32_t id = 1;
+    std::uint64_t next = 1000;
+    ring.begin_stream(id, next);
+    for (int i = 0; i < 20'000; ++i) {
+      const std::uint64_t draw = generator() % 200;
+      const std::size_t count = 1 + generator() % 70;
+      if (draw == 0) {
+        const std::uint64_t first = generator();
+        if (ring.begin_stream(id + 1, first)) {
+          ++id;
+          next = first;
+        }
+      }
+      std::uint64_t first = next;
+      first -= draw >= 1 && draw < 40 ? generator() % 60 : 0;
+      first += draw >= 40 && draw < 60 ? generator() % 60 : 0;
+      first += draw == 60 ? 600 : 0;
+      const auto words = source_words(first, count, kWords, id);
+      const auto result = ring.store(first, std::as_bytes(std::span(words)), monotonic_ns());
+      stored += result.stored + result.refused;
+      next = ring.written_end();
+    }
+    ring.end_stream();
+  });
+  std::mt19937_64 generator(4);
+  std::uint64_t next = 0;
+  std::uint32_t id = 0;
+  std::uint64_t missing = 0;
+  for (bool going = true; going;) {
+    const std::size_t count = 1 + generator() % 100;
+    switch (ring.wait_for(next + count, kNeverNs)) {
+      case WaitResult::kNewStream: {
+        const StreamStart start = ring.accept_stream();
+        next = start.first_element;
+        id = start.stream_id;
+        break;
+      }
+      case WaitResult::kReady: {
+        std::vector<std::uint32_t> words(count * kWords);
+        const TakeResult result = ring.take(next, words);
+        EXPECT_EQ(count_silence(words, next, kWords, id), result.missing);
+        missing += result.missing;
+        next += count;
+        break;
+      }
+      default:
+        going = false;
+    }
+  }
+  writer.join();
+  const RingCounters counters = ring.counters();
+  expect_conserved(counters);
+  EXPECT_EQ(counters.missing, missing);
+  EXPECT_EQ(counters.received, stored);
+  EXPECT_GT(counters.delivered, 0U);
+}
+
+/// The writer waits for room where its source can wait: nothing is lost, whatever the reader's pace.
+TEST(IngestRing, WaitingForRoomLosesNothing) {
+  IngestRing ring = small_ring(128);
+  constexpr std::uint64_t kAll = 20'000;
+  std::thread writer([&] {
+    ring.begin_stream(1, 0);
+    for (std::uint64_t first = 0; first < kAll; first += 25) {
+      ASSERT_TRUE(ring.wait_for_room(25, kNeverNs));
+      EXPECT_EQ(store(ring, first, 25).stored, 25U);
+    }
+    ring.end_stream();
+  });
+  ASSERT_EQ(ring.wait_for(0, kNeverNs), WaitResult::kNewStream);
+  ring.accept_stream();
+  for (std::uint64_t first = 0; first < kAll; first += 40) {
+    ASSERT_EQ(ring.wait_for(first + 40, kNeverNs), WaitResult::kReady);
+    EXPECT_EQ(take(ring, first, 40).silent, 0U);
+  }
+  writer.join();
+  EXPECT_EQ(ring.counters().delivered, kAll);
+  EXPECT_EQ(ring.counters().overrun, 0U);
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -8,8 +8,8 @@
 namespace nearfield::ring {
 
 /// Publishes every frame to readers on this host: one ring and the socket that hands it over. When sizes or axes change
-/// with an epoch, a new ring takes the old one's place and the old one ends. write() takes no lock and makes no system
-/// call but one FUTEX_WAKE.
+/// with an epoch, a new ring takes the old one's place and the old one ends. write() takes no lock and waits
+/// for nothing.
 class RingSink : public LiveSink {
  public:
   /// Listens at once; clients are told NF_RING_NOT_READY until the first epoch. Throws IoError, ConfigError.

@@ -2,15 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/futex.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <random>
 
@@ -52,10 +49,12 @@ void store_words(std::uint64_t* to, const void* from, std::size_t bytes) {
 RingWriter::RingWriter(const ImagesHeader& header, std::uint64_t epoch, const RingOptions& options)
     : encoder_(header, epoch, options.phase_reference), slots_(slots_within(options, encoder_.slot_bytes())) {
   make_memory(encoder_.header_block(slots_, random_id()));
+  waker_.emplace(&shared_header()->wake);
 }
 
 RingWriter::~RingWriter() {
   end();
+  waker_.reset();
   munmap(map_, bytes_);
 }
 
@@ -104,19 +103,17 @@ void RingWriter::store(const LiveFrame& frame) {
   const auto* head = reinterpret_cast<const std::byte*>(&encoder_.head());
   store_words(slot + 1, head + sizeof *slot, sizeof(nf_ring_slot) - sizeof *slot);
   lock.store(2 * number, std::memory_order_release);
-  std::atomic_ref(header()->published).store(number, std::memory_order_release);
+  std::atomic_ref(shared_header()->published).store(number, std::memory_order_release);
   number_ = number;
   bump_wake();
 }
 
-void RingWriter::bump_wake() const { std::atomic_ref(header()->wake).fetch_add(1, std::memory_order_release); }
-
-void RingWriter::wake() const { syscall(SYS_futex, &header()->wake, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
+void RingWriter::bump_wake() const { std::atomic_ref(shared_header()->wake).fetch_add(1, std::memory_order_release); }
 
 void RingWriter::end() {
-  std::atomic_ref(header()->state).store(NF_RING_ENDED, std::memory_order_release);
+  std::atomic_ref(shared_header()->state).store(NF_RING_ENDED, std::memory_order_release);
   bump_wake();
-  wake();
+  wake_all(&shared_header()->wake);
 }
 
 }  // namespace nearfield::ring

@@ -1,9 +1,11 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "ring/descriptor.hpp"
 #include "ring/frame_encoder.hpp"
+#include "ring/waker.hpp"
 
 namespace nearfield::ring {
 
@@ -24,11 +26,11 @@ class RingWriter {
   RingWriter(const RingWriter&) = delete;
   RingWriter& operator=(const RingWriter&) = delete;
 
-  /// Publishes a frame: two passes over its images, two clocks, one FUTEX_WAKE. Never waits.
+  /// Publishes a frame. Never waits; its only system call wakes the waker's thread.
   void write(const LiveFrame& frame);
-  /// write() without the wake-up; wake() must follow.
+  /// The two halves of write(): the frame stands, and sleeping readers hear of it.
   void store(const LiveFrame& frame);
-  void wake() const;
+  void wake() { waker_->notify(); }
   /// Tells readers that no frame will follow, and wakes them.
   void end();
 
@@ -41,7 +43,7 @@ class RingWriter {
 
  private:
   void make_memory(const std::vector<std::byte>& header_block);
-  [[nodiscard]] nf_ring_header* header() const { return static_cast<nf_ring_header*>(map_); }
+  [[nodiscard]] nf_ring_header* shared_header() const { return static_cast<nf_ring_header*>(map_); }
   void bump_wake() const;
 
   FrameEncoder encoder_;
@@ -51,6 +53,7 @@ class RingWriter {
   Descriptor memory_;
   void* map_ = nullptr;
   std::uint64_t number_ = 0;  ///< of the newest frame
+  std::optional<Waker> waker_;
 };
 
 }  // namespace nearfield::ring

@@ -77,7 +77,8 @@ TEST(PhaseReferenceTest, SteadyToneStandsStill) {
     const std::size_t first = 6;  // three values for each of two frequencies come before the images
     for (std::size_t i = 0; i < 4; ++i) {
       const auto at = [&](const FrameEncoder& encoder) {
-        return std::complex<double>(encoder.payload()[first + 2 * i], encoder.payload()[first + 2 * i + 1]);
+        const std::complex<float> value(encoder.payload()[first + 2 * i], encoder.payload()[first + 2 * i + 1]);
+        return std::complex<double>(value);
       };
       EXPECT_LT(std::abs(at(stream) - amplitude), 1e-7);  // four roundings of 2^-25 of 0.25
       turned = std::max(turned, std::abs(at(window) - amplitude));

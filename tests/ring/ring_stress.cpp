@@ -51,6 +51,8 @@ int main(int argc, char** argv) {
   app.add_option("--slots", options.slots, "of the ring");
   app.add_option("--frequencies", options.frequencies, "images of 32 x 32 a frame");
   app.add_option("--baseline", options.baseline_frames, "frames published without readers, before and after");
+  app.add_option("--undisturbed", options.undisturbed_frames,
+                 "frames published to readers left alone, after the kills");
   app.add_option("--longest-stop", longest_stop_s, "s");
   app.add_option("--kill-interval", kill_interval_s, "s, on average");
   app.add_flag("--real-time", options.real_time, "the writer under SCHED_FIFO");

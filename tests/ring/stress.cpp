@@ -380,8 +380,9 @@ Percentiles percentiles_of(std::vector<std::int64_t> durations_ns) {
 }
 
 StressReport run_stress(const StressOptions& options) {
-  if (options.readers < 3 || options.readers > kMostReaders) {
-    throw std::invalid_argument("stress: expected 3 to 64 readers");
+  const int fewest = options.kills > 0 ? 3 : 1;  // one runs while others are stopped or killed
+  if (options.readers < fewest || options.readers > kMostReaders) {
+    throw std::invalid_argument("stress: expected 3 to 64 readers, or one that is not killed");
   }
   const auto board = make_board();
   const SocketFolder folder;
@@ -394,6 +395,7 @@ StressReport run_stress(const StressOptions& options) {
     Tormentor tormentor(*board, options, socket);
     tormentor.start_readers();
     tormentor.torment(report);
+    await_frames(*board, writer, options.undisturbed_frames);
     tormentor.dismiss(report);
   }
   enter(*board, writer, kAloneAgain);

@@ -12,6 +12,7 @@ struct StressOptions {
   std::uint64_t longest_stop_ns = 100'000'000;
   std::uint64_t interval_ns = 682'667;   ///< between frames: 1024 bit-times
   std::uint64_t baseline_frames = 1000;  ///< published before the first reader comes, and after the last one went
+  std::uint64_t undisturbed_frames = 0;  ///< published to readers that are left alone, after the kills
   std::uint32_t slots = 16;              ///< few, so that a stopped reader is overtaken
   std::int64_t max_age_ns = 20'000'000;
   bool real_time = false;  ///< the writer under SCHED_FIFO

@@ -15,6 +15,8 @@
 namespace nearfield::ring {
 namespace {
 
+/// What the kernel holds for a subscriber that is slow are old frames; two of 40 KiB are enough to keep a link busy.
+constexpr int kSendBuffer_bytes = 1 << 16;
 constexpr std::size_t kKeyCharacters = 40;  ///< Z85 of 32 bytes
 
 bool starts_with_any(const std::string& text, std::initializer_list<const char*> beginnings) {
@@ -69,6 +71,7 @@ ZmqSink::ZmqSink(const ZmqOptions& options)
   zmq::socket_t& publisher = socket_->publisher;
   publisher.set(zmq::sockopt::conflate, 1);
   publisher.set(zmq::sockopt::linger, 0);
+  publisher.set(zmq::sockopt::sndbuf, kSendBuffer_bytes);
   if (!options.curve_secret_key.empty()) {
     publisher.set(zmq::sockopt::curve_server, true);
     publisher.set(zmq::sockopt::curve_secretkey, read_secret_key(options.curve_secret_key));
@@ -96,8 +99,6 @@ std::string ZmqSink::endpoint() const { return socket_->publisher.get(zmq::socko
 void ZmqSink::begin_epoch(const ImagesHeader& header, std::uint64_t epoch) {
   encoder_.emplace(header, epoch, phase_reference_);
   header_ = encoder_->header_block(1, 0);
-  // What the kernel holds for a slow subscriber would be old frames: room for one message, no more.
-  socket_->publisher.set(zmq::sockopt::sndbuf, static_cast<int>(header_.size() + encoder_->slot_bytes()));
 }
 
 bool ZmqSink::is_due(const LiveFrame& frame) {

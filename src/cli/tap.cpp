@@ -18,7 +18,7 @@
 namespace nearfield::cli {
 namespace {
 
-constexpr std::int64_t kTurn_ns = 100'000'000;  ///< how long a wait for a frame lasts before Ctrl-C is looked at
+constexpr std::int64_t kTurnNs = 100'000'000;  ///< how long a wait for a frame lasts before Ctrl-C is looked at
 constexpr std::size_t kMostAges = std::size_t{1} << 24U;
 
 struct TapOptions {
@@ -105,7 +105,7 @@ bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally) {
   while (!is_over()) {
     nf_frame frame;
     std::uint64_t skipped = 0;
-    const nf_ring_status status = nf_ring_read_next(ring, kTurn_ns, &frame, &skipped);
+    const nf_ring_status status = nf_ring_read_next(ring, kTurnNs, &frame, &skipped);
     if (status == NF_RING_OK) {
       tally.add(frame, skipped);
     } else if (status == NF_RING_RETIRED && nf_ring_reopen(ring) == NF_RING_OK) {

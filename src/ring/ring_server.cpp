@@ -20,7 +20,7 @@ namespace nearfield::ring {
 namespace {
 
 constexpr int kBacklog = 64;
-constexpr int kPauseWithoutDescriptors_ms = 100;
+constexpr int kPauseWithoutDescriptorsMs = 100;
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* what) {
   throw IoError(fmt::format("{}: {}: {}", path.string(), what, std::strerror(errno)));
@@ -147,7 +147,7 @@ void RingServer::run() {
     for (const Descriptor& client : clients_) {
       polled.push_back({client.get(), 0, 0});  // POLLHUP and POLLERR alone: what clients send stays unread
     }
-    if (poll(polled.data(), polled.size(), pause ? kPauseWithoutDescriptors_ms : -1) < 0 && errno != EINTR) {
+    if (poll(polled.data(), polled.size(), pause ? kPauseWithoutDescriptorsMs : -1) < 0 && errno != EINTR) {
       return;
     }
     if (polled[0].revents != 0) {

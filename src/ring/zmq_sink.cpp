@@ -16,7 +16,7 @@ namespace nearfield::ring {
 namespace {
 
 /// What the kernel holds for a subscriber that is slow are old frames; two of 40 KiB are enough to keep a link busy.
-constexpr int kSendBuffer_bytes = 1 << 16;
+constexpr int kSendBufferBytes = 1 << 16;
 constexpr std::size_t kKeyCharacters = 40;  ///< Z85 of 32 bytes
 
 bool starts_with_any(const std::string& text, std::initializer_list<const char*> beginnings) {
@@ -71,7 +71,7 @@ ZmqSink::ZmqSink(const ZmqOptions& options)
   zmq::socket_t& publisher = socket_->publisher;
   publisher.set(zmq::sockopt::conflate, 1);
   publisher.set(zmq::sockopt::linger, 0);
-  publisher.set(zmq::sockopt::sndbuf, kSendBuffer_bytes);
+  publisher.set(zmq::sockopt::sndbuf, kSendBufferBytes);
   if (!options.curve_secret_key.empty()) {
     publisher.set(zmq::sockopt::curve_server, true);
     publisher.set(zmq::sockopt::curve_secretkey, read_secret_key(options.curve_secret_key));

@@ -15,7 +15,7 @@
 namespace nearfield::ring {
 namespace {
 
-constexpr std::int64_t kForever_ns = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kForeverNs = std::numeric_limits<std::int64_t>::max();
 
 /// A copy of a true ring with five frames, which a test may spoil; the reader gets it as it gets a true one.
 class ForgedRing : public testing::Test {
@@ -65,7 +65,7 @@ TEST_F(ForgedRing, ReadsTheCopyAsItStands) {
   seal();
   ASSERT_EQ(open(), NF_RING_OK);
   nf_ring_check_crc(ring_.get(), 1);
-  ASSERT_EQ(nf_ring_read_latest(ring_.get(), kForever_ns, &frame_), NF_RING_OK);
+  ASSERT_EQ(nf_ring_read_latest(ring_.get(), kForeverNs, &frame_), NF_RING_OK);
   EXPECT_EQ(frame_.sequence, 5U);
 }
 
@@ -74,7 +74,7 @@ TEST_F(ForgedRing, AFrameThatIsBeingWrittenIsNotAccepted) {
   ASSERT_EQ(open(), NF_RING_OK);
   for (const std::uint64_t lock : {std::uint64_t{9}, std::uint64_t{17}, std::uint64_t{18}, std::uint64_t{2}}) {
     slot_of(5).lock = lock;  // in writing; overwritten in part; overwritten; not yet written
-    EXPECT_EQ(nf_ring_read_latest(ring_.get(), kForever_ns, &frame_), NF_RING_TORN) << lock;
+    EXPECT_EQ(nf_ring_read_latest(ring_.get(), kForeverNs, &frame_), NF_RING_TORN) << lock;
   }
   header().published = 6;
   EXPECT_EQ(nf_ring_read_next(ring_.get(), 0, &frame_, nullptr), NF_RING_TORN);
@@ -84,9 +84,9 @@ TEST_F(ForgedRing, TheCrcFindsOneBit) {
   seal();
   ASSERT_EQ(open(), NF_RING_OK);
   reinterpret_cast<unsigned char*>(&slot_of(5))[header().images_offset + 17] ^= 4U;
-  EXPECT_EQ(nf_ring_read_latest(ring_.get(), kForever_ns, &frame_), NF_RING_OK);
+  EXPECT_EQ(nf_ring_read_latest(ring_.get(), kForeverNs, &frame_), NF_RING_OK);
   nf_ring_check_crc(ring_.get(), 1);
-  EXPECT_EQ(nf_ring_read_latest(ring_.get(), kForever_ns, &frame_), NF_RING_CORRUPT);
+  EXPECT_EQ(nf_ring_read_latest(ring_.get(), kForeverNs, &frame_), NF_RING_CORRUPT);
 }
 
 TEST_F(ForgedRing, MemoryThatCouldShrinkIsRefused) { EXPECT_EQ(open(), NF_RING_BAD); }

@@ -16,8 +16,8 @@
 namespace nearfield::ring {
 namespace {
 
-constexpr std::int64_t kSecond_ns = 1'000'000'000;
-constexpr std::int64_t kForever_ns = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kForeverNs = std::numeric_limits<std::int64_t>::max();
 
 class Ring : public testing::Test {
  protected:
@@ -54,12 +54,12 @@ TEST_F(Ring, HandsOverLayoutAndFrame) {
   EXPECT_STREQ(layout.unit, "m/s");
   EXPECT_EQ(layout.bit_rate_hz, 1'500'000U);
   EXPECT_EQ(layout.phase_reference, std::uint32_t{NF_PHASE_OF_WINDOW});
-  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForever_ns, &got_), NF_RING_NONE);
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_NONE);
 
   const std::int64_t before_ns = nf_ring_now_ns();
   publish(41, 2);
   nf_ring_check_crc(ring.get(), 1);
-  ASSERT_EQ(nf_ring_read_latest(ring.get(), kForever_ns, &got_), NF_RING_OK);
+  ASSERT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_OK);
   EXPECT_TRUE(test::is_whole(layout, got_));
   EXPECT_EQ(got_.number, 2U);
   EXPECT_EQ(got_.sequence, 42U);
@@ -103,7 +103,7 @@ TEST_F(Ring, CountsWhatAReaderSkipped) {
   ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, &skipped_), NF_RING_OK);
   EXPECT_EQ(got_.number, 107U - 4 + 1);  // the ring's middle
   EXPECT_EQ(skipped_, got_.number - 2);
-  ASSERT_EQ(nf_ring_read_latest(ring.get(), kForever_ns, &got_), NF_RING_OK);
+  ASSERT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_OK);
   EXPECT_EQ(got_.number, 107U);
   publish(107, 1);
   ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, &skipped_), NF_RING_OK);
@@ -114,11 +114,11 @@ TEST_F(Ring, NeverDeliversAFrameOlderThanAsked) {
   const auto ring = test::open_ring(socket_);
   test::TestFrame frame(header_);
   LiveFrame old = frame.make(1);
-  old.capture_mono_ns -= kSecond_ns;
+  old.capture_mono_ns -= kSecondNs;
   sink_->write(old);
-  EXPECT_EQ(nf_ring_read_latest(ring.get(), kSecond_ns, &got_), NF_RING_TOO_OLD);
-  EXPECT_EQ(nf_ring_read_latest(ring.get(), 3600 * kSecond_ns, &got_), NF_RING_OK);
-  EXPECT_GE(got_.age_ns, kSecond_ns);
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), kSecondNs, &got_), NF_RING_TOO_OLD);
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), 3600 * kSecondNs, &got_), NF_RING_OK);
+  EXPECT_GE(got_.age_ns, kSecondNs);
 }
 
 TEST_F(Ring, WakesAWaitingReader) {
@@ -150,7 +150,7 @@ TEST_F(Ring, ThreadsReadWholeFramesWhileItIsWritten) {
       const nf_ring_layout& layout = *nf_ring_get_layout(ring.get());
       nf_frame frame;
       while (!stop) {
-        const nf_ring_status status = i == 0 ? nf_ring_read_latest(ring.get(), kForever_ns, &frame)
+        const nf_ring_status status = i == 0 ? nf_ring_read_latest(ring.get(), kForeverNs, &frame)
                                              : nf_ring_read_next(ring.get(), 1'000'000, &frame, nullptr);
         if (status == NF_RING_OK) {
           ++(test::is_whole(layout, frame) ? whole : torn);
@@ -201,7 +201,7 @@ TEST_F(Ring, OtherSizesRetireTheRing) {
   publish(1, 2);
   const ImagesHeader larger = test::ring_header(5, 8, 8);
   sink_->begin_epoch(larger, 4);
-  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForever_ns, &got_), NF_RING_RETIRED);
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);
   ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
   ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
   EXPECT_EQ(got_.sequence, 2U);
@@ -218,9 +218,9 @@ TEST_F(Ring, SurvivesARestartOfTheWriter) {
   const auto ring = test::open_ring(socket_);
   publish(1, 1);
   sink_.reset();
-  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForever_ns, &got_), NF_RING_RETIRED);
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);
   EXPECT_EQ(nf_ring_reopen(ring.get()), NF_RING_NO_SOCKET);
-  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForever_ns, &got_), NF_RING_RETIRED);  // the handle is as it was
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);  // the handle is as it was
   sink_ = std::make_unique<RingSink>(RingOptions{.slots = 8}, ServerOptions{.socket = socket_});
   EXPECT_EQ(nf_ring_reopen(ring.get()), NF_RING_NOT_READY);
   sink_->begin_epoch(header_, 1);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <csignal>
 #include <ctime>
 #include <memory>
@@ -374,7 +375,8 @@ Percentiles percentiles_of(std::vector<std::int64_t> durations_ns) {
   }
   std::sort(durations_ns.begin(), durations_ns.end());
   const auto at = [&](double share) {
-    return durations_ns[static_cast<std::size_t>(share * static_cast<double>(durations_ns.size() - 1) + 0.5)];
+    const long place = std::lround(share * static_cast<double>(durations_ns.size() - 1));
+    return durations_ns[static_cast<std::size_t>(place)];
   };
   return {durations_ns.size(), at(0.5), at(0.99), at(0.999), durations_ns.back()};
 }

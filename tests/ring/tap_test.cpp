@@ -63,16 +63,16 @@ class Tap : public testing::Test {
     try {
       app.parse("tap " + arguments);
     } catch (...) {
-      printed_ = testing::internal::GetCapturedStdout();
+      printed = testing::internal::GetCapturedStdout();
       throw;
     }
-    return printed_ = testing::internal::GetCapturedStdout();
+    return printed = testing::internal::GetCapturedStdout();
   }
   test::SocketFolder folder_;
   std::string socket_ = folder_ / "ring.sock";
-  static std::string printed_;
+  static std::string printed;
 };
-std::string Tap::printed_;
+std::string Tap::printed;
 
 TEST_F(Tap, NoSocketIsNoInput) {
   EXPECT_THAT([&] { run("--socket " + socket_); }, ThrowsMessage<NoInputError>(HasSubstr("nothing listens")));
@@ -107,7 +107,7 @@ TEST_F(Tap, SaysSoWhenTheWriterGoesAway) {
   });
   EXPECT_THAT([&] { run("--json --socket " + socket_); }, ThrowsMessage<IoError>(HasSubstr("went away")));
   end.join();
-  EXPECT_EQ(nlohmann::json::parse(printed_)["writer_gone"], true);
+  EXPECT_EQ(nlohmann::json::parse(printed)["writer_gone"], true);
 }
 
 TEST_F(Tap, AnInterruptEndsItWithASummary) {

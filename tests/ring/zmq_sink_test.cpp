@@ -74,7 +74,7 @@ class Zmq : public testing::Test {
     return std::nullopt;
   }
   std::string write_key(const std::string& key, std::filesystem::perms mode) {
-    const std::string path = folder_ / "server.key";
+    std::string path = folder_ / "server.key";
     std::filesystem::remove(path);
     std::ofstream(path) << key << "\n";
     std::filesystem::permissions(path, mode);

@@ -12,5 +12,6 @@ void add_inspect(CLI::App& app);
 void add_devices(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_send(CLI::App& app);
+void add_tap(CLI::App& app);
 
 }  // namespace nearfield::cli

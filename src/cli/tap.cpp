@@ -1,0 +1,192 @@
+#include <fmt/format.h>
+#include <nearfield_ring.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "nearfield/error.hpp"
+#include "nearfield/frame.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+constexpr std::int64_t kTurnNs = 100'000'000;  ///< how long a wait for a frame lasts before Ctrl-C is looked at
+constexpr std::size_t kMostAges = std::size_t{1} << 24U;
+
+struct TapOptions {
+  std::string socket = NF_RING_DEFAULT_SOCKET;
+  std::uint64_t count = 0;  ///< 0: no end
+  double duration_s = 0.0;  ///< 0: no end
+  bool json = false;
+};
+
+std::atomic<bool> g_interrupted = false;  // NOLINT: a signal handler reaches nothing else
+void interrupt(int /*signal*/) { g_interrupted = true; }
+
+struct CloseRing {
+  void operator()(nf_ring* ring) const { nf_ring_close(ring); }
+};
+using RingHandle = std::unique_ptr<nf_ring, CloseRing>;
+
+struct Tally {
+  std::uint64_t frames = 0, skipped = 0, shed_hops = 0, missing_bit_times = 0, rings = 1;
+  std::uint32_t flags = 0;  ///< of any frame
+  std::int64_t first_ns = 0, last_ns = 0;
+  nf_frame newest{};
+  std::vector<std::int64_t> ages_ns;
+  bool writer_gone = false;
+
+  void add(const nf_frame& frame, std::uint64_t skipped_before) {
+    first_ns = frames == 0 ? frame.read_mono_ns : first_ns;
+    last_ns = frame.read_mono_ns;
+    ++frames;
+    skipped += skipped_before;
+    shed_hops += frame.shed_hops;
+    missing_bit_times = std::max(missing_bit_times, frame.missing_bit_times);
+    flags |= frame.flags;
+    newest = frame;
+    if (ages_ns.size() < kMostAges) {
+      ages_ns.push_back(frame.age_ns);
+    }
+  }
+  [[nodiscard]] double rate_hz() const {
+    return frames < 2 ? 0.0 : static_cast<double>(frames - 1) * 1e9 / static_cast<double>(last_ns - first_ns);
+  }
+  /// Ages at shares of the frames, ms.
+  [[nodiscard]] std::vector<double> ages_ms(std::initializer_list<double> shares) const {
+    std::vector<std::int64_t> sorted = ages_ns;
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<double> result;
+    for (const double share : shares) {
+      const double place = share * static_cast<double>(sorted.empty() ? 0 : sorted.size() - 1);
+      result.push_back(sorted.empty()
+                           ? std::nan("")
+                           : 1e-6 * static_cast<double>(sorted[static_cast<std::size_t>(std::lround(place))]));
+    }
+    return result;
+  }
+};
+
+RingHandle open(const std::string& socket) {
+  nf_ring* ring = nullptr;
+  const nf_ring_status status = nf_ring_open(socket.c_str(), &ring);
+  switch (status) {
+    case NF_RING_OK:
+      return RingHandle(ring);
+    case NF_RING_SYSTEM:
+      throw NoInputError(fmt::format("{}: {}: {}", socket, nf_ring_status_text(status), std::strerror(errno)));
+    default:
+      throw NoInputError(fmt::format("{}: expected a ring of nearfieldd: {}", socket, nf_ring_status_text(status)));
+  }
+}
+
+void print_layout(const nf_ring_layout& layout) {
+  fmt::print("{}, {}: {} planes x {} frequencies x {} rows x {} columns, phases refer to {}\n", layout.quantity,
+             layout.unit, layout.planes, layout.frequencies, layout.rows, layout.columns,
+             layout.phase_reference == NF_PHASE_OF_STREAM ? "bit-time 0" : "the window's first bit");
+}
+
+/// Reads until something ends it; false when the writer went away.
+bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally) {
+  const std::int64_t start_ns = nf_ring_now_ns();
+  const auto is_over = [&] {
+    const double passed_s = 1e-9 * static_cast<double>(nf_ring_now_ns() - start_ns);
+    return g_interrupted || (options.count > 0 && tally.frames >= options.count) ||
+           (options.duration_s > 0.0 && passed_s >= options.duration_s);
+  };
+  while (!is_over()) {
+    nf_frame frame;
+    std::uint64_t skipped = 0;
+    const nf_ring_status status = nf_ring_read_next(ring, kTurnNs, &frame, &skipped);
+    if (status == NF_RING_OK) {
+      tally.add(frame, skipped);
+    } else if (status == NF_RING_RETIRED && nf_ring_reopen(ring) == NF_RING_OK) {
+      ++tally.rings;
+    } else if (status != NF_RING_TIMEOUT && status != NF_RING_TORN) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void print_json(const Tally& tally) {
+  const auto ages_ms = tally.ages_ms({0.5, 0.99, 0.999, 1.0});
+  nlohmann::json json = {
+      {"frames", tally.frames},
+      {"rate_hz", tally.rate_hz()},
+      {"skipped", tally.skipped},
+      {"shed_hops", tally.shed_hops},
+      {"most_missing_bit_times", tally.missing_bit_times},
+      {"flags", tally.flags},
+      {"rings", tally.rings},
+      {"writer_gone", tally.writer_gone},
+      {"age_ms", {{"median", ages_ms[0]}, {"p99", ages_ms[1]}, {"p99.9", ages_ms[2]}, {"max", ages_ms[3]}}}};
+  if (tally.frames > 0) {
+    json["newest"] = {{"sequence", tally.newest.sequence},
+                      {"first_bit_time", tally.newest.first_bit_time},
+                      {"stream_id", tally.newest.stream_id},
+                      {"epoch", tally.newest.epoch},
+                      {"valid_microphones", tally.newest.valid_microphones},
+                      {"group_delay_ms", 1e-6 * static_cast<double>(tally.newest.group_delay_ns)}};
+  }
+  fmt::print("{}\n", json.dump(2));
+}
+
+void print_text(const Tally& tally) {
+  fmt::print("{} frames, {:.1f} a second; skipped by this reader {}, shed by the daemon {}\n", tally.frames,
+             tally.rate_hz(), tally.skipped, tally.shed_hops);
+  if (tally.frames == 0) {
+    return;
+  }
+  const auto ages_ms = tally.ages_ms({0.5, 0.99, 0.999, 1.0});
+  fmt::print("age (last bit in memory to read): median {:.3f} ms, p99 {:.3f} ms, p99.9 {:.3f} ms, max {:.3f} ms\n",
+             ages_ms[0], ages_ms[1], ages_ms[2], ages_ms[3]);
+  fmt::print("window {} bit-times, group delay {:.3f} ms; epoch {}; {} microphones valid\n",
+             tally.newest.window_bit_times, 1e-6 * static_cast<double>(tally.newest.group_delay_ns), tally.newest.epoch,
+             tally.newest.valid_microphones);
+  fmt::print("flags: {}\n", tally.flags == 0 ? "none" : flags_in_words(tally.flags));
+}
+
+void tap(const TapOptions& options) {
+  const RingHandle ring = open(options.socket);
+  g_interrupted = false;
+  std::signal(SIGINT, interrupt);
+  std::signal(SIGTERM, interrupt);
+  if (!options.json) {
+    print_layout(*nf_ring_get_layout(ring.get()));
+    std::fflush(stdout);
+  }
+  Tally tally;
+  tally.writer_gone = !read_all(ring.get(), options, tally);
+  if (options.json) {
+    print_json(tally);
+  } else {
+    print_text(tally);
+  }
+  if (tally.writer_gone) {
+    throw IoError(fmt::format("{}: the writer went away", options.socket));
+  }
+}
+
+}  // namespace
+
+void add_tap(CLI::App& app) {
+  auto options = std::make_shared<TapOptions>();
+  CLI::App* command =
+      app.add_subcommand("tap", "Read the holograms of a running nearfieldd; print rate, age and skips");
+  command->add_option("--socket", options->socket, "where the daemon hands over its ring")->capture_default_str();
+  command->add_option("--count", options->count, "end after so many frames");
+  command->add_option("--duration", options->duration_s, "end after so many seconds")->check(CLI::NonNegativeNumber);
+  command->add_flag("--json", options->json, "print the summary as JSON");
+  command->callback([options] { tap(*options); });
+}
+
+}  // namespace nearfield::cli

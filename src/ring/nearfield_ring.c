@@ -1,0 +1,219 @@
+/* The reader of nearfield_ring.h: how frames are read. It only ever reads the shared memory, and copies a frame before
+ * it judges it. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* syscall(), POLLRDHUP */
+#endif
+#include "nearfield_ring.h"
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "nearfield_ring_parts.h"
+
+enum { kAttempts = 16 };
+static const int64_t kSecond_ns = 1000000000;
+static const int64_t kLook_ns = 100000000; /* how often a waiting reader looks whether the writer lives */
+
+int64_t nf_ring_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * kSecond_ns + now.tv_nsec;
+}
+
+/* ---- CRC32C (Castagnoli, reflected polynomial 0x82F63B78) ---- */
+
+#if defined(__x86_64__)
+__attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(uint32_t crc, const uint8_t* bytes, size_t count) {
+  uint64_t wide = crc;
+  for (size_t i = 0; i < count; i += 8) {
+    uint64_t word;
+    memcpy(&word, bytes + i, sizeof word);
+    wide = __builtin_ia32_crc32di(wide, word);
+  }
+  return (uint32_t)wide;
+}
+#endif
+
+static uint32_t crc32c(const uint32_t* table, uint32_t crc, const uint8_t* bytes, size_t count) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("sse4.2")) {
+    return crc32c_sse42(crc, bytes, count);
+  }
+#endif
+  for (size_t i = 0; i < count; ++i) {
+    crc = (crc >> 8) ^ table[(crc ^ bytes[i]) & 0xFFU];
+  }
+  return crc;
+}
+
+static uint32_t crc_of_copy(const nf_ring* ring) {
+  const size_t head = sizeof(nf_ring_slot);
+  const uint32_t crc = crc32c(ring->crc_table, 0xFFFFFFFFU, ring->copy + head, 8 * ring->copy_words - head);
+  return ~crc32c(ring->crc_table, crc, ring->copy + 16, head - 16);
+}
+
+/* ---- Atomic words of the shared header ---- */
+
+static uint32_t wake_word(const nf_ring* ring) {
+  return __atomic_load_n(&nf_ring_shared(ring)->wake, __ATOMIC_ACQUIRE);
+}
+
+static int has_ended(const nf_ring* ring) {
+  return __atomic_load_n(&nf_ring_shared(ring)->state, __ATOMIC_ACQUIRE) != NF_RING_LIVE;
+}
+
+/* FUTEX_WAIT only reads the word, so a read-only mapping serves. */
+static void wait_for_change(const nf_ring* ring, uint32_t seen, int64_t timeout_ns) {
+  const struct timespec timeout = {.tv_sec = timeout_ns / kSecond_ns, .tv_nsec = timeout_ns % kSecond_ns};
+  syscall(SYS_futex, &nf_ring_shared(ring)->wake, FUTEX_WAIT, seen, &timeout, NULL, 0);
+}
+
+static int writer_is_gone(const nf_ring* ring) {
+  struct pollfd look = {.fd = ring->connection, .events = POLLRDHUP};
+  return poll(&look, 1, 0) == 1 && (look.revents & (POLLHUP | POLLRDHUP | POLLERR)) != 0;
+}
+
+/* ---- Reading ---- */
+
+/* Sequence lock, reader's side (Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012):
+ * every shared word is read atomically, and the fence keeps those reads before the lock's second one. */
+static int copy_slot(nf_ring* ring, uint64_t number) {
+  const nf_ring_header* h = &ring->constants;
+  const uint8_t* place = ring->map + h->header_bytes + (number - 1) % h->slot_count * h->slot_bytes;
+  const uint64_t* slot = (const uint64_t*)(const void*)place;
+  if (__atomic_load_n(slot, __ATOMIC_ACQUIRE) != 2 * number) {
+    return 0;
+  }
+  for (size_t i = 1; i < ring->copy_words; ++i) {
+    const uint64_t word = __atomic_load_n(slot + i, __ATOMIC_RELAXED);
+    memcpy(ring->copy + 8 * i, &word, sizeof word);
+  }
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return __atomic_load_n(slot, __ATOMIC_RELAXED) == 2 * number;
+}
+
+static nf_ring_status hand_out(nf_ring* ring, uint64_t number, nf_frame* frame) {
+  nf_ring_slot slot;
+  memcpy(&slot, ring->copy, sizeof slot);
+  if (ring->check_crc && slot.crc32c != crc_of_copy(ring)) {
+    return NF_RING_CORRUPT;
+  }
+  const float* values = (const float*)(const void*)(ring->copy + sizeof slot);
+  const int64_t now_ns = nf_ring_now_ns();
+  *frame = (nf_frame){.number = number,
+                      .sequence = slot.sequence,
+                      .first_bit_time = slot.first_bit_time,
+                      .window_centre_bit_time = slot.window_centre_bit_time,
+                      .window_bit_times = slot.window_bit_times,
+                      .stream_id = slot.stream_id,
+                      .group_delay_ns = slot.group_delay_ns,
+                      .capture_mono_ns = slot.capture_mono_ns,
+                      .capture_tai_ns = slot.capture_tai_ns,
+                      .publish_mono_ns = slot.publish_mono_ns,
+                      .publish_tai_ns = slot.publish_tai_ns,
+                      .flags = slot.flags,
+                      .valid_microphones = slot.valid_microphones,
+                      .missing_bit_times = slot.missing_bit_times,
+                      .shed_hops = slot.shed_hops,
+                      .epoch = slot.epoch,
+                      .read_mono_ns = now_ns,
+                      .age_ns = now_ns - slot.capture_mono_ns,
+                      .cutoff_rad_per_m = values,
+                      .slope = values + ring->constants.frequencies,
+                      .noise_pa = values + 2 * (size_t)ring->constants.frequencies,
+                      .images = (const nf_complex*)(const void*)(ring->copy + ring->constants.images_offset)};
+  return NF_RING_OK;
+}
+
+nf_ring_status nf_ring_read_latest(nf_ring* ring, int64_t max_age_ns, nf_frame* frame) {
+  nf_ring_status status = NF_RING_TORN;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (has_ended(ring)) {
+      return NF_RING_RETIRED;
+    }
+    const uint64_t number = nf_ring_published(ring);
+    if (number == 0) {
+      status = NF_RING_NONE;
+      break;
+    }
+    if (!copy_slot(ring, number)) {
+      continue;
+    }
+    status = hand_out(ring, number, frame);
+    if (status == NF_RING_OK && frame->age_ns > max_age_ns) {
+      status = NF_RING_TOO_OLD;
+      if (nf_ring_published(ring) != number) {
+        continue; /* this reader was held up over the copy */
+      }
+    }
+    if (status == NF_RING_OK) {
+      ring->last = number;
+    }
+    break;
+  }
+  const int none = status == NF_RING_NONE || status == NF_RING_TOO_OLD;
+  return none && writer_is_gone(ring) ? NF_RING_GONE : status;
+}
+
+/* The next frame to read when `newest` stands: the slot after the newest's is being written over. */
+static uint64_t next_number(const nf_ring* ring, uint64_t newest) {
+  const uint64_t next = ring->last + 1;
+  const uint64_t slots = ring->constants.slot_count;
+  return newest >= next + (slots - 1) ? newest - slots / 2 + 1 : next;
+}
+
+nf_ring_status nf_ring_read_next(nf_ring* ring, int64_t timeout_ns, nf_frame* frame, uint64_t* skipped) {
+  const int64_t start_ns = nf_ring_now_ns();
+  for (int torn = 0; torn < kAttempts;) {
+    const uint32_t seen = wake_word(ring);
+    const int ended = has_ended(ring); /* before `published`: no frame comes after it */
+    const uint64_t newest = nf_ring_published(ring);
+    if (newest > ring->last) {
+      const uint64_t number = next_number(ring, newest);
+      if (!copy_slot(ring, number)) {
+        ++torn;
+        continue;
+      }
+      if (skipped != NULL) {
+        *skipped = number - ring->last - 1;
+      }
+      ring->last = number;
+      return hand_out(ring, number, frame);
+    }
+    if (ended) {
+      return NF_RING_RETIRED;
+    }
+    if (writer_is_gone(ring)) {
+      return NF_RING_GONE;
+    }
+    const int64_t left_ns = timeout_ns < 0 ? kLook_ns : start_ns + timeout_ns - nf_ring_now_ns();
+    if (left_ns <= 0) {
+      return NF_RING_TIMEOUT;
+    }
+    wait_for_change(ring, seen, left_ns < kLook_ns ? left_ns : kLook_ns);
+  }
+  return NF_RING_TORN;
+}
+
+const char* nf_ring_status_text(nf_ring_status status) {
+  static const char* const texts[] = {"ok",
+                                      "no frame has been published yet",
+                                      "the newest frame is too old",
+                                      "no frame came in time",
+                                      "the writer overtook every attempt to read",
+                                      "the frame's CRC is wrong",
+                                      "the ring has ended",
+                                      "the writer is gone",
+                                      "nothing listens at the socket",
+                                      "this user is not permitted",
+                                      "the server has all the readers it takes",
+                                      "the daemon has no ring yet",
+                                      "what was handed over is no ring of this version",
+                                      "a system call failed"};
+  const size_t count = sizeof texts / sizeof texts[0];
+  return (size_t)status < count ? texts[(size_t)status] : "unknown status";
+}

@@ -1,0 +1,33 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace nearfield::ring {
+
+inline constexpr std::uint32_t kBitRate_hz = 1'500'000;
+
+/// What the phases of a published image refer to.
+enum class PhaseReference : std::uint32_t {
+  kWindow = 0,  ///< the window's first bit: a steady tone's phasor turns from hop to hop
+  kStream = 1,  ///< bit-time 0: a steady tone's phasor stands still
+};
+
+/// Whole and part turns of a tone at a bit-time, exact after any length of time: f/F is kept to 128 bits, so that the
+/// product with a bit-time below 2^64 is off by less than 2^-64 turns.
+class TonePhase {
+ public:
+  /// 0 <= frequency_hz < kBitRate_hz.
+  explicit TonePhase(double frequency_hz);
+  /// frac(f t / F), in units of 2^-64 turns.
+  [[nodiscard]] std::uint64_t turns(std::uint64_t bit_time) const;
+  /// e^{-j 2 pi f t / F}: takes the phase from bit-time t to bit-time 0.
+  [[nodiscard]] std::complex<float> to_stream(std::uint64_t bit_time) const;
+
+ private:
+  std::uint64_t step_high_ = 0;  ///< f/F, first 64 bits behind the point
+  std::uint64_t step_low_ = 0;   ///< the next 64
+};
+
+}  // namespace nearfield::ring

@@ -1,0 +1,220 @@
+#include "ring/ring_server.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "nearfield/error.hpp"
+
+namespace nearfield::ring {
+namespace {
+
+constexpr int kBacklog = 64;
+constexpr int kPauseWithoutDescriptorsMs = 100;
+
+[[noreturn]] void fail(const std::filesystem::path& path, const char* what) {
+  throw IoError(fmt::format("{}: {}: {}", path.string(), what, std::strerror(errno)));
+}
+
+sockaddr_un address_of(const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.native().empty() || path.native().size() >= sizeof address.sun_path) {
+    throw ConfigError(fmt::format("ring socket \"{}\": expected a path of 1 to {} bytes, found {}", path.string(),
+                                  sizeof address.sun_path - 1, path.native().size()));
+  }
+  path.native().copy(address.sun_path, path.native().size());
+  return address;
+}
+
+const sockaddr* plain(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
+
+Descriptor unix_socket() { return Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
+
+/// The groups that a client is in, its first one last; that one alone on kernels that do not tell the others.
+std::vector<gid_t> groups_of(int client, gid_t first) {
+  std::vector<gid_t> groups(65536);  // NGROUPS_MAX
+  auto bytes = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
+  if (getsockopt(client, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &bytes) != 0) {
+    bytes = 0;
+  }
+  groups.resize(bytes / sizeof(gid_t));
+  groups.push_back(first);
+  return groups;
+}
+
+template <typename T>
+bool contains(const std::vector<T>& values, T value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+void block_all_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+}  // namespace
+
+bool may_read(const ServerOptions& options, uid_t user, const std::vector<gid_t>& groups) {
+  return user == 0 || user == geteuid() || contains(options.uids, user) ||
+         std::any_of(groups.begin(), groups.end(), [&](gid_t group) { return contains(options.gids, group); });
+}
+
+RingServer::RingServer(ServerOptions options) : options_(std::move(options)), stop_(eventfd(0, EFD_CLOEXEC)) {
+  if (!stop_.is_open()) {
+    fail(options_.socket, "can't make an event");
+  }
+  listen_at_path();
+  clients_.reserve(options_.most_clients);
+  thread_ = std::thread([this] {
+    block_all_signals();
+    run();
+  });
+}
+
+RingServer::~RingServer() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(stop_.get(), &one, sizeof one);
+  thread_.join();
+  struct stat status {};
+  if (lstat(options_.socket.c_str(), &status) == 0 && status.st_dev == socket_device_ &&
+      status.st_ino == socket_inode_) {
+    unlink(options_.socket.c_str());
+  }
+}
+
+void RingServer::listen_at_path() {
+  const sockaddr_un address = address_of(options_.socket);
+  remove_stale_socket();
+  listener_ = unix_socket();
+  // The mode is set before the file exists, so that it never stands open wider; once more for what the umask took.
+  if (!listener_.is_open() || fchmod(listener_.get(), options_.mode) != 0 ||
+      bind(listener_.get(), plain(address), sizeof address) != 0) {
+    fail(options_.socket, "can't make the ring's socket");
+  }
+  struct stat status {};
+  if (chmod(options_.socket.c_str(), options_.mode) != 0 || listen(listener_.get(), kBacklog) != 0 ||
+      lstat(options_.socket.c_str(), &status) != 0) {
+    fail(options_.socket, "can't listen at the ring's socket");
+  }
+  socket_device_ = status.st_dev;
+  socket_inode_ = status.st_ino;
+}
+
+void RingServer::remove_stale_socket() const {
+  struct stat status {};
+  if (lstat(options_.socket.c_str(), &status) != 0) {
+    return;
+  }
+  if (!S_ISSOCK(status.st_mode)) {
+    throw IoError(fmt::format("{}: expected no file or an old socket, found another file", options_.socket.string()));
+  }
+  const sockaddr_un address = address_of(options_.socket);
+  const Descriptor probe = unix_socket();
+  if (connect(probe.get(), plain(address), sizeof address) == 0 || errno != ECONNREFUSED) {
+    throw IoError(fmt::format("{}: another process serves this socket", options_.socket.string()));
+  }
+  unlink(options_.socket.c_str());
+}
+
+void RingServer::offer(int memory) {
+  Descriptor copy(fcntl(memory, F_DUPFD_CLOEXEC, 0));
+  if (!copy.is_open()) {
+    fail(options_.socket, "can't duplicate the ring's descriptor");
+  }
+  const std::lock_guard lock(mutex_);
+  memory_ = std::move(copy);
+}
+
+void RingServer::run() {
+  std::vector<pollfd> polled;
+  bool pause = false;
+  for (;;) {
+    polled.clear();
+    polled.push_back({stop_.get(), POLLIN, 0});
+    polled.push_back({pause ? -1 : listener_.get(), POLLIN, 0});
+    for (const Descriptor& client : clients_) {
+      polled.push_back({client.get(), 0, 0});  // POLLHUP and POLLERR alone: what clients send stays unread
+    }
+    if (poll(polled.data(), polled.size(), pause ? kPauseWithoutDescriptorsMs : -1) < 0 && errno != EINTR) {
+      return;
+    }
+    if (polled[0].revents != 0) {
+      return;
+    }
+    for (std::size_t i = clients_.size(); i-- > 0;) {
+      if (polled[2 + i].revents != 0) {
+        clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+    pause = polled[1].revents != 0 && !accept_one();
+    client_count_ = clients_.size();
+  }
+}
+
+/// False when the process has no descriptor left for a client.
+bool RingServer::accept_one() {
+  Descriptor client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!client.is_open()) {
+    return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
+  }
+  const Descriptor memory = offered();
+  const nf_ring_status status = judge(client.get(), memory.is_open());
+  refused_ += status == NF_RING_REFUSED || status == NF_RING_BUSY ? 1U : 0U;
+  hand_over(client.get(), status, memory.get());
+  if (status == NF_RING_OK) {
+    clients_.push_back(std::move(client));
+  }
+  return true;
+}
+
+Descriptor RingServer::offered() {
+  const std::lock_guard lock(mutex_);
+  return Descriptor(memory_.is_open() ? fcntl(memory_.get(), F_DUPFD_CLOEXEC, 0) : -1);
+}
+
+nf_ring_status RingServer::judge(int client, bool ready) const {
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) != 0 ||
+      !may_read(options_, peer.uid, groups_of(client, peer.gid))) {
+    return NF_RING_REFUSED;
+  }
+  if (!ready) {
+    return NF_RING_NOT_READY;
+  }
+  return clients_.size() < options_.most_clients ? NF_RING_OK : NF_RING_BUSY;
+}
+
+/// One message into an empty, non-blocking connection: it goes out whole or the client gets nothing.
+void RingServer::hand_over(int client, nf_ring_status status, int memory) {
+  nf_ring_hello hello{NF_RING_MAGIC, NF_RING_VERSION, static_cast<std::int32_t>(status)};
+  iovec text{&hello, sizeof hello};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  if (status == NF_RING_OK) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* rights = CMSG_FIRSTHDR(&message);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(rights), &memory, sizeof memory);
+  }
+  sendmsg(client, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+}  // namespace nearfield::ring

@@ -1,0 +1,36 @@
+#pragma once
+#include <memory>
+
+#include "publish/live_frame.hpp"
+#include "ring/ring_server.hpp"
+#include "ring/ring_writer.hpp"
+
+namespace nearfield::ring {
+
+/// Publishes every frame to readers on this host: one ring and the socket that hands it over. When sizes or axes change
+/// with an epoch, a new ring takes the old one's place and the old one ends. write() takes no lock and waits
+/// for nothing.
+class RingSink : public LiveSink {
+ public:
+  /// Listens at once; clients are told NF_RING_NOT_READY until the first epoch. Throws IoError, ConfigError.
+  RingSink(RingOptions options, ServerOptions server)
+      : options_(options), server_(std::make_unique<RingServer>(std::move(server))) {}
+  /// Closes the socket before the ring ends, so that no reader finds an ended ring there.
+  ~RingSink() override;
+  RingSink(const RingSink&) = delete;
+  RingSink& operator=(const RingSink&) = delete;
+
+  void begin_epoch(const ImagesHeader& header, std::uint64_t epoch) override;
+  void write(const LiveFrame& frame) override;
+
+  [[nodiscard]] std::size_t readers() const { return server_->clients(); }
+  [[nodiscard]] std::uint64_t refused_readers() const { return server_->refused(); }
+  [[nodiscard]] const RingWriter* writer() const { return writer_.get(); }
+
+ private:
+  RingOptions options_;
+  std::unique_ptr<RingServer> server_;
+  std::unique_ptr<RingWriter> writer_;
+};
+
+}  // namespace nearfield::ring

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "ring/descriptor.hpp"
+#include "ring/frame_encoder.hpp"
+#include "ring/waker.hpp"
+
+namespace nearfield::ring {
+
+struct RingOptions {
+  std::uint32_t slots = 64;                          ///< at least 4
+  std::size_t most_bytes = std::size_t{256} << 20U;  ///< fewer slots where they would take more; never fewer than 4
+  PhaseReference phase_reference = PhaseReference::kWindow;
+};
+
+/// The one writer of a ring in a sealed memfd (nearfield_ring.h). Readers get a descriptor that cannot write; what they
+/// do, or that they die, is never seen here.
+class RingWriter {
+ public:
+  /// Makes, fills and seals the memory. Throws ConfigError on sizes, IoError when the kernel refuses.
+  RingWriter(const ImagesHeader& header, std::uint64_t epoch, const RingOptions& options);
+  /// Ends the ring.
+  ~RingWriter();
+  RingWriter(const RingWriter&) = delete;
+  RingWriter& operator=(const RingWriter&) = delete;
+
+  /// Publishes a frame. Never waits; its only system call wakes the waker's thread.
+  void write(const LiveFrame& frame);
+  /// The two halves of write(): the frame stands, and sleeping readers hear of it.
+  void store(const LiveFrame& frame);
+  void wake() { waker_->notify(); }
+  /// Tells readers that no frame will follow, and wakes them.
+  void end();
+
+  [[nodiscard]] bool fits(const ImagesHeader& header) const { return encoder_.fits(header); }
+  /// Read-only, for the hand-over.
+  [[nodiscard]] int memory() const { return memory_.get(); }
+  [[nodiscard]] std::uint32_t slots() const { return slots_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t published() const { return number_; }
+
+ private:
+  void make_memory(const std::vector<std::byte>& header_block);
+  [[nodiscard]] nf_ring_header* shared_header() const { return static_cast<nf_ring_header*>(map_); }
+  void bump_wake() const;
+
+  FrameEncoder encoder_;
+  std::uint32_t slots_;
+  std::size_t header_bytes_ = 0;
+  std::size_t bytes_ = 0;
+  Descriptor memory_;
+  void* map_ = nullptr;
+  std::uint64_t number_ = 0;  ///< of the newest frame
+  std::optional<Waker> waker_;
+};
+
+}  // namespace nearfield::ring

@@ -1,0 +1,135 @@
+#include "ring/zmq_sink.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <zmq.hpp>
+
+#include "nearfield/error.hpp"
+
+namespace nearfield::ring {
+namespace {
+
+/// What the kernel holds for a subscriber that is slow are old frames; two of 40 KiB are enough to keep a link busy.
+constexpr int kSendBufferBytes = 1 << 16;
+constexpr std::size_t kKeyCharacters = 40;  ///< Z85 of 32 bytes
+
+bool starts_with_any(const std::string& text, std::initializer_list<const char*> beginnings) {
+  for (const char* beginning : beginnings) {
+    if (text.rfind(beginning, 0) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string read_secret_key(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string key;
+  if (!(file >> key)) {
+    throw NoInputError(fmt::format("{}: the CURVE secret key cannot be read", path.string()));
+  }
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && (status.st_mode & (S_IROTH | S_IWOTH)) != 0) {
+    throw ConfigError(fmt::format("{}: expected a secret key that others cannot read, found mode {:04o}", path.string(),
+                                  status.st_mode & 07777U));
+  }
+  std::array<std::uint8_t, 32> bytes{};
+  if (key.size() != kKeyCharacters || zmq_z85_decode(bytes.data(), key.c_str()) == nullptr) {
+    throw ConfigError(fmt::format("{}: expected a Z85 key of {} characters, found {} that are none", path.string(),
+                                  kKeyCharacters, key.size()));
+  }
+  return key;
+}
+
+}  // namespace
+
+struct ZmqSink::Socket {
+  zmq::context_t context{1};
+  zmq::socket_t publisher{context, zmq::socket_type::pub};
+};
+
+bool is_local_endpoint(const std::string& endpoint) {
+  return starts_with_any(endpoint,
+                         {"ipc://", "inproc://", "tcp://127.", "tcp://localhost:", "tcp://lo:", "tcp://[::1]:"});
+}
+
+ZmqSink::ZmqSink(const ZmqOptions& options)
+    : socket_(std::make_unique<Socket>()), interval_ns_(0), phase_reference_(options.phase_reference) {
+  if (!(options.most_frames_per_s >= 0.0)) {
+    throw ConfigError(fmt::format("dashboards: expected a rate of 0 (all) or more frames a second, found {}",
+                                  options.most_frames_per_s));
+  }
+  if (options.most_frames_per_s > 0.0) {
+    interval_ns_ = std::llround(1e9 / options.most_frames_per_s);
+  }
+  zmq::socket_t& publisher = socket_->publisher;
+  publisher.set(zmq::sockopt::conflate, 1);
+  publisher.set(zmq::sockopt::linger, 0);
+  publisher.set(zmq::sockopt::sndbuf, kSendBufferBytes);
+  if (!options.curve_secret_key.empty()) {
+    publisher.set(zmq::sockopt::curve_server, true);
+    publisher.set(zmq::sockopt::curve_secretkey, read_secret_key(options.curve_secret_key));
+  } else if (!is_local_endpoint(options.endpoint)) {
+    throw ConfigError(
+        fmt::format("dashboards: {}: expected a loopback address (tcp://127.0.0.1:PORT, ipc://PATH) or a CURVE secret "
+                    "key, found neither",
+                    options.endpoint));
+  }
+  try {
+    publisher.bind(options.endpoint);
+  } catch (const zmq::error_t& error) {
+    const auto message = fmt::format("dashboards: {}: cannot be bound: {}", options.endpoint, error.what());
+    if (error.num() == EINVAL || error.num() == EPROTONOSUPPORT || error.num() == ENODEV) {
+      throw ConfigError(message);
+    }
+    throw IoError(message);
+  }
+}
+
+ZmqSink::~ZmqSink() = default;
+
+std::string ZmqSink::endpoint() const { return socket_->publisher.get(zmq::sockopt::last_endpoint); }
+
+void ZmqSink::begin_epoch(const ImagesHeader& header, std::uint64_t epoch) {
+  encoder_.emplace(header, epoch, phase_reference_);
+  header_ = encoder_->header_block(1, 0);
+}
+
+bool ZmqSink::is_due(const LiveFrame& frame) {
+  if (due_mono_ns_ && frame.capture_mono_ns < *due_mono_ns_) {
+    return false;
+  }
+  // A limit that the hop rate does not divide keeps its mean; after a pause nothing is made up for.
+  const std::int64_t from_ns = due_mono_ns_.value_or(frame.capture_mono_ns);
+  due_mono_ns_ = std::max(from_ns + interval_ns_, frame.capture_mono_ns);
+  return true;
+}
+
+void ZmqSink::write(const LiveFrame& frame) {
+  if (!encoder_) {
+    throw std::logic_error("dashboards: a frame came before the first epoch");
+  }
+  if (interval_ns_ > 0 && !is_due(frame)) {
+    return;
+  }
+  encoder_->take(frame);
+  encoder_->stamp();
+  nf_ring_slot head = encoder_->head();
+  head.lock = 2 * (sent_ + 1);
+  zmq::message_t message(header_.size() + encoder_->used_bytes());
+  auto* to = static_cast<std::byte*>(message.data());
+  std::memcpy(to, header_.data(), header_.size());
+  std::memcpy(to + header_.size(), &head, sizeof head);
+  std::memcpy(to + header_.size() + sizeof head, encoder_->payload().data(), encoder_->payload_bytes());
+  if (socket_->publisher.send(message, zmq::send_flags::dontwait)) {
+    ++sent_;
+  }
+}
+
+}  // namespace nearfield::ring

@@ -1,0 +1,175 @@
+#include "ring/ring_server.hpp"
+
+#include <grp.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+
+#include <fstream>
+#include <thread>
+
+#include "nearfield/error.hpp"
+#include "ring/ring_sink.hpp"
+#include "ring_support.hpp"
+
+namespace nearfield::ring {
+namespace {
+
+class Server : public testing::Test {
+ protected:
+  ServerOptions options() { return {.socket = socket_}; }
+  void serve(const ServerOptions& options) {
+    sink_ = std::make_unique<RingSink>(RingOptions{.slots = 4}, options);
+    sink_->begin_epoch(test::ring_header(), 1);
+  }
+  nf_ring_status open() {
+    nf_ring* ring = nullptr;
+    const nf_ring_status status = nf_ring_open(socket_.c_str(), &ring);
+    nf_ring_close(ring);
+    return status;
+  }
+  /// What user and group 65534 get, with one more group.
+  nf_ring_status open_as_nobody(gid_t extra) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const bool changed = setgroups(1, &extra) == 0 && setgid(65534) == 0 && setuid(65534) == 0;
+      nf_ring* ring = nullptr;
+      _exit(changed ? static_cast<int>(nf_ring_open(socket_.c_str(), &ring)) : 99);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return static_cast<nf_ring_status>(WEXITSTATUS(status));
+  }
+  void wait_for_clients(std::size_t count) const {
+    while (sink_->readers() != count) {
+      std::this_thread::yield();
+    }
+  }
+  test::SocketFolder folder_;
+  std::string socket_ = folder_ / "ring.sock";
+  std::unique_ptr<RingSink> sink_;
+};
+
+TEST(MayRead, OwnUserRootAndTheNamed) {
+  const ServerOptions options{.socket = "s", .uids = {1234}, .gids = {500, 501}};
+  EXPECT_TRUE(may_read(options, 0, {}));
+  EXPECT_TRUE(may_read(options, geteuid(), {}));
+  EXPECT_TRUE(may_read(options, 1234, {7}));
+  EXPECT_TRUE(may_read(options, 4321, {7, 501}));
+  EXPECT_FALSE(may_read(options, 4321, {7, 1234}));
+  EXPECT_FALSE(may_read(options, 501, {}));
+}
+
+TEST_F(Server, NothingThere) { EXPECT_EQ(open(), NF_RING_NO_SOCKET); }
+
+TEST_F(Server, SocketHasTheModeAskedFor) {
+  ServerOptions wide = options();
+  wide.mode = 0604;
+  serve(wide);
+  struct stat status {};
+  ASSERT_EQ(stat(socket_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777U, 0604U);
+}
+
+TEST_F(Server, TakesThePlaceOfASocketThatNobodyServes) {
+  const int dead = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socket_.copy(address.sun_path, socket_.size());
+  ASSERT_EQ(bind(dead, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  close(dead);
+  EXPECT_EQ(open(), NF_RING_NO_SOCKET);
+  serve(options());
+  EXPECT_EQ(open(), NF_RING_OK);
+}
+
+TEST_F(Server, LeavesASocketThatIsServedAndOtherFiles) {
+  serve(options());
+  EXPECT_THROW(RingServer{options()}, IoError);
+  EXPECT_EQ(open(), NF_RING_OK);
+  ServerOptions on_a_file = options();
+  on_a_file.socket = folder_ / "notes.txt";
+  std::ofstream(on_a_file.socket) << "mine";
+  EXPECT_THROW(RingServer{on_a_file}, IoError);
+  EXPECT_EQ(std::filesystem::file_size(on_a_file.socket), 4U);
+}
+
+TEST_F(Server, RefusesBadPaths) {
+  ServerOptions bad = options();
+  bad.socket = folder_ / std::string(120, 'x');
+  EXPECT_THROW(RingServer{bad}, ConfigError);
+  bad.socket = folder_ / "nowhere/ring.sock";
+  EXPECT_THROW(RingServer{bad}, IoError);
+}
+
+TEST_F(Server, RemovesItsSocketAndOnlyItsOwn) {
+  serve(options());
+  sink_.reset();
+  EXPECT_FALSE(std::filesystem::exists(socket_));
+  serve(options());
+  std::filesystem::remove(socket_);
+  std::ofstream(socket_) << "another's";
+  sink_.reset();
+  EXPECT_TRUE(std::filesystem::exists(socket_));
+}
+
+TEST_F(Server, TakesOnlySoManyReadersAndFreesTheirPlaces) {
+  ServerOptions two = options();
+  two.most_clients = 2;
+  serve(two);
+  auto first = test::open_ring(socket_);
+  const auto second = test::open_ring(socket_);
+  EXPECT_EQ(open(), NF_RING_BUSY);
+  EXPECT_EQ(sink_->refused_readers(), 1U);
+  first.reset();
+  wait_for_clients(1);
+  EXPECT_EQ(open(), NF_RING_OK);
+}
+
+/// Only root can become another user; anyone else's part of the rule is held by MayRead.
+TEST_F(Server, AsksTheKernelWhoConnects) {
+  ServerOptions some = options();
+  some.mode = 0666;
+  some.gids = {4711};
+  serve(some);
+  std::filesystem::permissions(std::filesystem::path(socket_).parent_path(), std::filesystem::perms(0755));
+  EXPECT_EQ(open(), NF_RING_OK);
+  if (geteuid() == 0) {
+    EXPECT_EQ(open_as_nobody(4712), NF_RING_REFUSED);
+    EXPECT_EQ(open_as_nobody(4711), NF_RING_OK);
+    std::filesystem::permissions(socket_, std::filesystem::perms(0600));
+    EXPECT_EQ(open_as_nobody(4711), NF_RING_REFUSED);
+  }
+}
+
+TEST_F(Server, ClientsThatSayNothingOrTooMuchHoldNobodyUp) {
+  serve(options());
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  socket_.copy(address.sun_path, socket_.size());
+  std::vector<Descriptor> silent;
+  for (int i = 0; i < 20; ++i) {
+    silent.emplace_back(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0));
+    ASSERT_EQ(connect(silent.back().get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    const std::string noise(1000, 'x');
+    while (send(silent.back().get(), noise.data(), noise.size(), MSG_NOSIGNAL) > 0) {
+    }
+  }
+  EXPECT_EQ(open(), NF_RING_OK);
+}
+
+TEST_F(Server, ReadersNoticeTheEndOfAServerThatDidNotEndItsRing) {
+  RingServer* server = new RingServer(options());
+  const RingWriter writer(test::ring_header(), 1, {});
+  server->offer(writer.memory());
+  const auto ring = test::open_ring(socket_);
+  delete server;
+  nf_frame frame;
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), 1, &frame), NF_RING_GONE);
+  EXPECT_EQ(nf_ring_read_next(ring.get(), -1, &frame, nullptr), NF_RING_GONE);
+}
+
+}  // namespace
+}  // namespace nearfield::ring

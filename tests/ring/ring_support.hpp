@@ -1,0 +1,136 @@
+#pragma once
+#include <nearfield_ring.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <complex>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "nearfield/frame.hpp"
+#include "publish/live_frame.hpp"
+
+/// Frames whose every value follows from their sequence, so that a torn one is certain to be noticed.
+namespace nearfield::test {
+
+inline ImagesHeader ring_header(std::size_t frequencies = 2, std::size_t rows = 4, std::size_t columns = 3) {
+  ImagesHeader header;
+  header.quantity = "normal_velocity";
+  header.unit = "m/s";
+  for (std::size_t i = 0; i < frequencies; ++i) {
+    header.frequencies_hz.push_back(500.0 + 250.25 * static_cast<double>(i));
+  }
+  header.planes_m = {0.0};
+  for (std::size_t i = 0; i < columns; ++i) {
+    header.x_m.push_back(0.02 * static_cast<double>(i));
+  }
+  for (std::size_t i = 0; i < rows; ++i) {
+    header.y_m.push_back(0.03 * static_cast<double>(i));
+  }
+  return header;
+}
+
+/// Value `index` of frame `sequence`: whole numbers below 2^24, exact as floats, other ones in every frame and place.
+inline nf_complex expected_value(std::uint64_t sequence, std::size_t index) {
+  return {static_cast<float>((sequence * 7919 + index) % 16777213),
+          static_cast<float>((sequence + 31 * index) % 8388593)};
+}
+
+/// A LiveFrame with memory of its own.
+class TestFrame {
+ public:
+  explicit TestFrame(const ImagesHeader& header)
+      : cutoff_(header.frequencies_hz.size(), 80.5F),
+        slope_(header.frequencies_hz.size(), 0.1F),
+        noise_(header.frequencies_hz.size(), 1e-3F),
+        images_(header.values_per_frame()) {
+    frame.window_bit_times = 32768;
+    frame.stream_id = 77;
+    frame.valid_microphones = 1021;
+    frame.epoch = 3;
+    frame.cutoff_rad_per_m = cutoff_;
+    frame.slope = slope_;
+    frame.noise_pa = noise_;
+    frame.images = images_;
+  }
+  TestFrame(const TestFrame&) = delete;
+  TestFrame& operator=(const TestFrame&) = delete;
+
+  /// Becomes frame `sequence`, captured now.
+  const LiveFrame& make(std::uint64_t sequence) {
+    frame.sequence = sequence;
+    frame.first_bit_time = 1024 * sequence;
+    frame.capture_mono_ns = nf_ring_now_ns();
+    frame.capture_tai_ns = frame.capture_mono_ns + 5;
+    frame.flags = static_cast<std::uint32_t>(sequence % 128);
+    frame.missing_bit_times = 3 * sequence;
+    frame.shed_hops = sequence % 5;
+    for (std::size_t i = 0; i < images_.size(); ++i) {
+      const nf_complex value = expected_value(sequence, i);
+      images_[i] = {value.re, value.im};
+    }
+    return frame;
+  }
+  std::vector<std::complex<float>>& images() { return images_; }
+  LiveFrame frame;
+
+ private:
+  std::vector<float> cutoff_, slope_, noise_;
+  std::vector<std::complex<float>> images_;
+};
+
+/// Whether images and head belong to one frame.
+inline bool is_whole(const nf_ring_layout& layout, const nf_frame& frame) {
+  const std::size_t values = std::size_t{layout.planes} * layout.frequencies * layout.rows * layout.columns;
+  if (frame.first_bit_time != 1024 * frame.sequence || frame.missing_bit_times != 3 * frame.sequence ||
+      frame.flags != frame.sequence % 128 || frame.shed_hops != frame.sequence % 5) {
+    return false;
+  }
+  for (std::size_t i = 0; i < values; ++i) {
+    const nf_complex value = expected_value(frame.sequence, i);
+    if (frame.images[i].re != value.re || frame.images[i].im != value.im) {
+      return false;
+    }
+  }
+  return true;
+}
+
+struct CloseRing {
+  void operator()(nf_ring* ring) const { nf_ring_close(ring); }
+};
+using RingHandle = std::unique_ptr<nf_ring, CloseRing>;
+
+inline RingHandle open_ring(const std::string& socket) {
+  nf_ring* ring = nullptr;
+  const nf_ring_status status = nf_ring_open(socket.c_str(), &ring);
+  if (status != NF_RING_OK) {
+    throw std::runtime_error(nf_ring_status_text(status));
+  }
+  return RingHandle(ring);
+}
+
+/// A folder of a test's own that goes away with it; its path is short enough for a socket.
+class SocketFolder {
+ public:
+  SocketFolder() {
+    if (mkdtemp(path_.data()) == nullptr) {
+      throw std::runtime_error("can't make a temporary folder");
+    }
+  }
+  SocketFolder(const SocketFolder&) = delete;
+  SocketFolder& operator=(const SocketFolder&) = delete;
+  ~SocketFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  [[nodiscard]] std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_ = "/tmp/nf-ring-XXXXXX";
+};
+
+}  // namespace nearfield::test

@@ -1,0 +1,273 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <isa-l/crc.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <thread>
+
+#include "nearfield/error.hpp"
+#include "ring/ring_sink.hpp"
+#include "ring_support.hpp"
+
+namespace nearfield::ring {
+namespace {
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kForeverNs = std::numeric_limits<std::int64_t>::max();
+
+class Ring : public testing::Test {
+ protected:
+  explicit Ring(std::uint32_t slots = 8) {
+    sink_ = std::make_unique<RingSink>(RingOptions{.slots = slots}, ServerOptions{.socket = socket_});
+    sink_->begin_epoch(header_, 3);
+  }
+  void publish(std::uint64_t from, std::uint64_t count) {
+    for (std::uint64_t sequence = from; sequence < from + count; ++sequence) {
+      sink_->write(frame_.make(sequence));
+    }
+  }
+  test::SocketFolder folder_;
+  std::string socket_ = folder_ / "ring.sock";
+  ImagesHeader header_ = test::ring_header();
+  test::TestFrame frame_{header_};
+  std::unique_ptr<RingSink> sink_;
+  nf_frame got_{};
+  std::uint64_t skipped_ = 99;
+};
+
+TEST_F(Ring, HandsOverLayoutAndFrame) {
+  const auto ring = test::open_ring(socket_);
+  const nf_ring_layout& layout = *nf_ring_get_layout(ring.get());
+  EXPECT_EQ(layout.planes, 1U);
+  EXPECT_EQ(layout.frequencies, 2U);
+  EXPECT_EQ(layout.rows, 4U);
+  EXPECT_EQ(layout.columns, 3U);
+  EXPECT_EQ(layout.frequencies_hz[1], 750.25);
+  EXPECT_EQ(layout.planes_m[0], 0.0);
+  EXPECT_EQ(layout.x_m[2], header_.x_m[2]);
+  EXPECT_EQ(layout.y_m[3], header_.y_m[3]);
+  EXPECT_STREQ(layout.quantity, "normal_velocity");
+  EXPECT_STREQ(layout.unit, "m/s");
+  EXPECT_EQ(layout.bit_rate_hz, 1'500'000U);
+  EXPECT_EQ(layout.phase_reference, std::uint32_t{NF_PHASE_OF_WINDOW});
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_NONE);
+
+  const std::int64_t before_ns = nf_ring_now_ns();
+  publish(41, 2);
+  nf_ring_check_crc(ring.get(), 1);
+  ASSERT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_OK);
+  EXPECT_TRUE(test::is_whole(layout, got_));
+  EXPECT_EQ(got_.number, 2U);
+  EXPECT_EQ(got_.sequence, 42U);
+  EXPECT_EQ(got_.window_centre_bit_time, 42U * 1024 + 16384);
+  EXPECT_EQ(got_.window_bit_times, 32768U);
+  EXPECT_EQ(got_.group_delay_ns, 10'922'667U);  // 16384 / 1.5 MHz
+  EXPECT_EQ(got_.stream_id, 77U);
+  EXPECT_EQ(got_.valid_microphones, 1021U);
+  EXPECT_EQ(got_.epoch, 3U);
+  EXPECT_EQ(got_.cutoff_rad_per_m[1], 80.5F);
+  EXPECT_EQ(got_.slope[0], 0.1F);
+  EXPECT_EQ(got_.noise_pa[1], 1e-3F);
+  EXPECT_EQ(got_.capture_tai_ns, got_.capture_mono_ns + 5);
+  EXPECT_GE(got_.capture_mono_ns, before_ns);
+  EXPECT_GE(got_.publish_mono_ns, got_.capture_mono_ns);
+  EXPECT_GE(got_.read_mono_ns, got_.publish_mono_ns);
+  EXPECT_EQ(got_.age_ns, got_.read_mono_ns - got_.capture_mono_ns);
+}
+
+TEST_F(Ring, ReadsNextInOrderThenTimesOut) {
+  const auto ring = test::open_ring(socket_);
+  publish(100, 3);
+  for (std::uint64_t sequence = 100; sequence < 103; ++sequence) {
+    ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, &skipped_), NF_RING_OK);
+    EXPECT_EQ(got_.sequence, sequence);
+    EXPECT_EQ(skipped_, 0U);
+  }
+  EXPECT_EQ(nf_ring_read_next(ring.get(), 0, &got_, &skipped_), NF_RING_TIMEOUT);
+  const std::int64_t start_ns = nf_ring_now_ns();
+  EXPECT_EQ(nf_ring_read_next(ring.get(), 2'000'000, &got_, nullptr), NF_RING_TIMEOUT);
+  EXPECT_GE(nf_ring_now_ns() - start_ns, 2'000'000);
+}
+
+TEST_F(Ring, CountsWhatAReaderSkipped) {
+  const auto ring = test::open_ring(socket_);
+  publish(0, 7);  // of 8 slots the one after the newest is the writer's
+  ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, &skipped_), NF_RING_OK);
+  EXPECT_EQ(skipped_, 0U);
+  EXPECT_EQ(got_.number, 1U);
+  publish(7, 100);
+  ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, &skipped_), NF_RING_OK);
+  EXPECT_EQ(got_.number, 107U - 4 + 1);  // the ring's middle
+  EXPECT_EQ(skipped_, got_.number - 2);
+  ASSERT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_OK);
+  EXPECT_EQ(got_.number, 107U);
+  publish(107, 1);
+  ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, &skipped_), NF_RING_OK);
+  EXPECT_EQ(skipped_, 0U);
+}
+
+TEST_F(Ring, NeverDeliversAFrameOlderThanAsked) {
+  const auto ring = test::open_ring(socket_);
+  test::TestFrame frame(header_);
+  LiveFrame old = frame.make(1);
+  old.capture_mono_ns -= kSecondNs;
+  sink_->write(old);
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), kSecondNs, &got_), NF_RING_TOO_OLD);
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), 3600 * kSecondNs, &got_), NF_RING_OK);
+  EXPECT_GE(got_.age_ns, kSecondNs);
+}
+
+TEST_F(Ring, WakesAWaitingReader) {
+  const auto ring = test::open_ring(socket_);
+  std::atomic<std::uint64_t> read = 0;
+  std::thread reader([&] {
+    nf_frame frame;
+    while (read < 200 && nf_ring_read_next(ring.get(), -1, &frame, nullptr) == NF_RING_OK) {
+      read = frame.number;
+    }
+  });
+  for (std::uint64_t sequence = 1; sequence <= 200; ++sequence) {  // the next one only when this one was read
+    publish(sequence, 1);
+    while (read < sequence) {
+      std::this_thread::yield();
+    }
+  }
+  reader.join();
+  EXPECT_EQ(read, 200U);
+}
+
+TEST_F(Ring, ThreadsReadWholeFramesWhileItIsWritten) {
+  std::atomic<bool> stop = false;
+  std::atomic<std::uint64_t> whole = 0, torn = 0;
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 3; ++i) {
+    readers.emplace_back([&, i] {
+      const auto ring = test::open_ring(socket_);
+      const nf_ring_layout& layout = *nf_ring_get_layout(ring.get());
+      nf_frame frame;
+      while (!stop) {
+        const nf_ring_status status = i == 0 ? nf_ring_read_latest(ring.get(), kForeverNs, &frame)
+                                             : nf_ring_read_next(ring.get(), 1'000'000, &frame, nullptr);
+        if (status == NF_RING_OK) {
+          ++(test::is_whole(layout, frame) ? whole : torn);
+        }
+      }
+    });
+  }
+  for (std::uint64_t sequence = 1; whole < 3000 || sequence < 20000; ++sequence) {
+    publish(sequence, 1);
+  }
+  stop = true;
+  for (std::thread& reader : readers) {
+    reader.join();
+  }
+  EXPECT_EQ(torn, 0U);
+}
+
+TEST_F(Ring, CannotBeWrittenOrResizedByReaders) {
+  const int memory = sink_->writer()->memory();
+  const std::size_t bytes = sink_->writer()->bytes();
+  EXPECT_EQ(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0), MAP_FAILED);
+  EXPECT_EQ(write(memory, "x", 1), -1);
+  EXPECT_EQ(ftruncate(memory, 0), -1);
+  const int seals = fcntl(memory, F_GET_SEALS);
+  EXPECT_EQ(seals & (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+  // Opened anew for writing, as root or the same user could: the seal on future writes still holds.
+  const Descriptor writable(open(("/proc/self/fd/" + std::to_string(memory)).c_str(), O_RDWR | O_CLOEXEC));
+  if (writable.is_open()) {
+    EXPECT_EQ(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, writable.get(), 0), MAP_FAILED);
+    EXPECT_EQ(write(writable.get(), "x", 1), -1);
+  }
+}
+
+TEST_F(Ring, SameLayoutGoesOnInTheSameRing) {
+  const auto ring = test::open_ring(socket_);
+  publish(1, 1);
+  ImagesHeader other_config = header_;
+  other_config.config = "version: 1\n";
+  sink_->begin_epoch(other_config, 4);
+  publish(2, 1);
+  ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, nullptr), NF_RING_OK);
+  ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, nullptr), NF_RING_OK);
+  EXPECT_EQ(got_.sequence, 2U);
+}
+
+TEST_F(Ring, OtherSizesRetireTheRing) {
+  const auto ring = test::open_ring(socket_);
+  publish(1, 2);
+  const ImagesHeader larger = test::ring_header(5, 8, 8);
+  sink_->begin_epoch(larger, 4);
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);
+  ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
+  ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
+  EXPECT_EQ(got_.sequence, 2U);
+  EXPECT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_RETIRED);
+  ASSERT_EQ(nf_ring_reopen(ring.get()), NF_RING_OK);
+  EXPECT_EQ(nf_ring_get_layout(ring.get())->frequencies, 5U);
+  test::TestFrame frame(larger);
+  sink_->write(frame.make(3));
+  ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
+  EXPECT_TRUE(test::is_whole(*nf_ring_get_layout(ring.get()), got_));
+}
+
+TEST_F(Ring, SurvivesARestartOfTheWriter) {
+  const auto ring = test::open_ring(socket_);
+  publish(1, 1);
+  sink_.reset();
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);
+  EXPECT_EQ(nf_ring_reopen(ring.get()), NF_RING_NO_SOCKET);
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);  // the handle is as it was
+  sink_ = std::make_unique<RingSink>(RingOptions{.slots = 8}, ServerOptions{.socket = socket_});
+  EXPECT_EQ(nf_ring_reopen(ring.get()), NF_RING_NOT_READY);
+  sink_->begin_epoch(header_, 1);
+  ASSERT_EQ(nf_ring_reopen(ring.get()), NF_RING_OK);
+  publish(9, 1);
+  ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
+  EXPECT_EQ(got_.sequence, 9U);
+}
+
+TEST_F(Ring, AFrameOfAnotherSizeIsADefect) {
+  test::TestFrame other(test::ring_header(2, 4, 4));
+  EXPECT_THROW(sink_->write(other.make(1)), std::invalid_argument);
+}
+
+/// The layout as a program without the library would read it.
+TEST_F(Ring, LiesAsTheHeaderSays) {
+  publish(11, 9);  // the ninth lies in slot 0 again
+  const std::size_t bytes = sink_->writer()->bytes();
+  void* map = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, sink_->writer()->memory(), 0);
+  ASSERT_NE(map, MAP_FAILED);
+  const auto* base = static_cast<const unsigned char*>(map);
+  nf_ring_header header;
+  nf_ring_slot slot;
+  std::memcpy(&header, base, sizeof header);
+  std::memcpy(&slot, base + header.header_bytes, sizeof slot);
+  EXPECT_EQ(std::memcmp(base, "NFFRING1", 8), 0);
+  EXPECT_EQ(header.version, 1U);
+  EXPECT_EQ(header.published, 9U);
+  EXPECT_EQ(header.epoch, 3U);
+  EXPECT_EQ(slot.lock, 18U);
+  EXPECT_EQ(slot.sequence, 19U);
+  EXPECT_EQ(header.header_bytes + header.slot_count * header.slot_bytes, bytes);
+  const std::size_t used =
+      header.images_offset + 8UL * header.planes * header.frequencies * header.rows * header.columns;
+  std::vector<unsigned char> covered(base + header.header_bytes + sizeof slot, base + header.header_bytes + used);
+  covered.insert(covered.end(), base + header.header_bytes + 16, base + header.header_bytes + sizeof slot);
+  EXPECT_EQ(slot.crc32c, ~crc32_iscsi(covered.data(), static_cast<int>(covered.size()), ~0U));
+  munmap(map, bytes);
+}
+
+TEST(RingOptionsTest, LargeImagesTakeFewerSlots) {
+  const RingOptions options{.slots = 64, .most_bytes = 1 << 20};
+  EXPECT_EQ(RingWriter(test::ring_header(5, 32, 32), 1, options).slots(), (1U << 20U) / 41216);
+  EXPECT_EQ(RingWriter(test::ring_header(40, 64, 64), 1, options).slots(), 4U);
+  EXPECT_THROW(RingWriter(test::ring_header(), 1, {.slots = 3}), ConfigError);
+  EXPECT_THROW(RingWriter(test::ring_header(0), 1, {}), ConfigError);
+}
+
+}  // namespace
+}  // namespace nearfield::ring

@@ -1,0 +1,132 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "cli/command.hpp"
+#include "nearfield/error.hpp"
+#include "ring/ring_sink.hpp"
+#include "ring_support.hpp"
+
+namespace nearfield::ring {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+class Tap : public testing::Test {
+ protected:
+  /// Publishes every 0.2 ms until told to stop, once a reader is there.
+  class Publisher {
+   public:
+    explicit Publisher(const std::string& socket)
+        : sink_(std::make_unique<RingSink>(RingOptions{}, ServerOptions{.socket = socket})) {
+      sink_->begin_epoch(header_, 1);
+      thread_ = std::thread([this] {
+        for (std::uint64_t sequence = 1; !stop_; ++sequence) {
+          sink_->write(frame_.make(sequence));
+          std::this_thread::sleep_for(std::chrono::microseconds(200));
+        }
+      });
+    }
+    ~Publisher() { stop(); }
+    Publisher(const Publisher&) = delete;
+    Publisher& operator=(const Publisher&) = delete;
+    void stop() {
+      stop_ = true;
+      if (thread_.joinable()) {
+        thread_.join();
+      }
+      sink_.reset();
+    }
+    void wait_for_a_reader() const {
+      while (sink_->readers() == 0) {
+        std::this_thread::yield();
+      }
+    }
+
+   private:
+    ImagesHeader header_ = test::ring_header();
+    test::TestFrame frame_{header_};
+    std::unique_ptr<RingSink> sink_;
+    std::atomic<bool> stop_ = false;
+    std::thread thread_;
+  };
+
+  static std::string run(const std::string& arguments) {
+    CLI::App app;
+    cli::add_tap(app);
+    testing::internal::CaptureStdout();
+    try {
+      app.parse("tap " + arguments);
+    } catch (...) {
+      printed = testing::internal::GetCapturedStdout();
+      throw;
+    }
+    return printed = testing::internal::GetCapturedStdout();
+  }
+  test::SocketFolder folder_;
+  std::string socket_ = folder_ / "ring.sock";
+  static std::string printed;
+};
+std::string Tap::printed;
+
+TEST_F(Tap, NoSocketIsNoInput) {
+  EXPECT_THAT([&] { run("--socket " + socket_); }, ThrowsMessage<NoInputError>(HasSubstr("nothing listens")));
+}
+
+TEST_F(Tap, CountsFrames) {
+  const Publisher publisher(socket_);
+  const auto json = nlohmann::json::parse(run("--json --count 100 --socket " + socket_));
+  EXPECT_EQ(json["frames"], 100);
+  EXPECT_GT(json["rate_hz"], 0.0);
+  EXPECT_LE(json["age_ms"]["median"], json["age_ms"]["p99.9"]);
+  EXPECT_GT(json["age_ms"]["median"], 0.0);
+  EXPECT_EQ(json["newest"]["epoch"], 3);
+  EXPECT_EQ(json["flags"], 127);  // of 65 in a row one has the highest bit
+  EXPECT_EQ(json["writer_gone"], false);
+  EXPECT_THAT(run("--count 20 --socket " + socket_),
+              AllOf(HasSubstr("normal_velocity, m/s: 1 planes x 2 frequencies x 4 rows x 3 columns"),
+                    HasSubstr("20 frames, "), HasSubstr("age (last bit in memory to read): median "),
+                    HasSubstr("group delay 10.923 ms"), HasSubstr("dead or masked microphones")));
+}
+
+TEST_F(Tap, EndsAfterADuration) {
+  const Publisher publisher(socket_);
+  EXPECT_GT(nlohmann::json::parse(run("--json --duration 0.05 --socket " + socket_))["frames"], 0);
+}
+
+TEST_F(Tap, SaysSoWhenTheWriterGoesAway) {
+  Publisher publisher(socket_);
+  std::thread end([&] {
+    publisher.wait_for_a_reader();
+    publisher.stop();
+  });
+  EXPECT_THAT([&] { run("--json --socket " + socket_); }, ThrowsMessage<IoError>(HasSubstr("went away")));
+  end.join();
+  EXPECT_EQ(nlohmann::json::parse(printed)["writer_gone"], true);
+}
+
+TEST_F(Tap, AnInterruptEndsItWithASummary) {
+  const Publisher publisher(socket_);
+  std::atomic<bool> ended = false;
+  std::signal(SIGINT, SIG_IGN);
+  std::thread interrupt([&] {
+    publisher.wait_for_a_reader();
+    // The first ones may come before tap listens to them: until then they are no reason to die.
+    while (!ended) {
+      kill(getpid(), SIGINT);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+  const std::string text = run("--socket " + socket_);
+  ended = true;
+  interrupt.join();
+  EXPECT_THAT(text, HasSubstr("a second; skipped by this reader"));
+}
+
+}  // namespace
+}  // namespace nearfield::ring

@@ -1,0 +1,203 @@
+#include "ring/zmq_sink.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <zmq.hpp>
+
+#include "nearfield/error.hpp"
+#include "ring_support.hpp"
+
+/// ThreadSanitizer does not see the locks inside libzmq, which is built without it.
+extern "C" const char* __tsan_default_suppressions();                                // NOLINT: the sanitizer's own name
+extern "C" const char* __tsan_default_suppressions() { return "race:libzmq.so\n"; }  // NOLINT
+
+namespace nearfield::ring {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+struct Message {
+  nf_ring_header header;
+  nf_ring_slot slot;
+  std::vector<nf_complex> images;
+};
+
+Message parse(const zmq::message_t& message) {
+  Message parsed{};
+  const auto* bytes = static_cast<const std::byte*>(message.data());
+  std::memcpy(&parsed.header, bytes, sizeof parsed.header);
+  std::memcpy(&parsed.slot, bytes + parsed.header.header_bytes, sizeof parsed.slot);
+  const auto* images = bytes + parsed.header.header_bytes + parsed.header.images_offset;
+  const auto left = static_cast<std::size_t>(bytes + message.size() - images);
+  parsed.images.resize(left / sizeof(nf_complex));
+  std::memcpy(parsed.images.data(), images, left);
+  return parsed;
+}
+
+class Zmq : public testing::Test {
+ protected:
+  struct Keys {
+    std::string open = std::string(40, ' '), secret = std::string(40, ' ');
+    Keys() { zmq_curve_keypair(open.data(), secret.data()); }
+  };
+  std::unique_ptr<ZmqSink> sink(ZmqOptions options = {}) {
+    if (options.endpoint == ZmqOptions{}.endpoint) {
+      options.endpoint = "tcp://127.0.0.1:*";
+    }
+    auto made = std::make_unique<ZmqSink>(options);
+    made->begin_epoch(header_, 2);
+    return made;
+  }
+  zmq::socket_t subscriber(const std::string& endpoint) {
+    zmq::socket_t socket(context_, zmq::socket_type::sub);
+    socket.set(zmq::sockopt::subscribe, "");
+    socket.connect(endpoint);
+    return socket;
+  }
+  /// Publishes until the subscription has reached the publisher and a frame came back.
+  std::optional<Message> exchange(ZmqSink& sink, zmq::socket_t& socket, std::uint64_t first = 1) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    socket.set(zmq::sockopt::rcvtimeo, 20);
+    for (std::uint64_t sequence = first; std::chrono::steady_clock::now() < deadline; ++sequence) {
+      sink.write(frame_.make(sequence));
+      zmq::message_t message;
+      if (socket.recv(message)) {
+        return parse(message);
+      }
+    }
+    return std::nullopt;
+  }
+  std::string write_key(const std::string& key, std::filesystem::perms mode) {
+    std::string path = folder_ / "server.key";
+    std::filesystem::remove(path);
+    std::ofstream(path) << key << "\n";
+    std::filesystem::permissions(path, mode);
+    return path;
+  }
+  const std::filesystem::perms private_ = std::filesystem::perms(0600);
+  test::SocketFolder folder_;
+  ImagesHeader header_ = test::ring_header(5, 32, 32);
+  test::TestFrame frame_{header_};
+  zmq::context_t context_;
+};
+
+TEST_F(Zmq, SendsHeaderAndSlotInOnePart) {
+  const auto publisher = sink();
+  zmq::socket_t socket = subscriber(publisher->endpoint());
+  const auto message = exchange(*publisher, socket);
+  ASSERT_TRUE(message);
+  EXPECT_EQ(message->header.magic, NF_RING_MAGIC);
+  EXPECT_EQ(message->header.slot_count, 1U);
+  EXPECT_EQ(message->header.rows, 32U);
+  EXPECT_EQ(message->slot.first_bit_time, 1024 * message->slot.sequence);
+  ASSERT_EQ(message->images.size(), header_.values_per_frame());
+  for (std::size_t i = 0; i < message->images.size(); ++i) {
+    ASSERT_EQ(message->images[i].re, test::expected_value(message->slot.sequence, i).re);
+    ASSERT_EQ(message->images[i].im, test::expected_value(message->slot.sequence, i).im);
+  }
+}
+
+TEST_F(Zmq, ASubscriberThatSleptGetsFewOldFramesAndThenTheNewest) {
+  const auto publisher = sink();
+  zmq::socket_t socket(context_, zmq::socket_type::sub);
+  socket.set(zmq::sockopt::rcvhwm, 1);  // the subscriber's own queue is not what is tested
+  socket.set(zmq::sockopt::rcvbuf, 65536);
+  socket.set(zmq::sockopt::subscribe, "");
+  socket.connect(publisher->endpoint());
+  ASSERT_TRUE(exchange(*publisher, socket));
+  constexpr std::uint64_t kLast = 1'003'000;
+  for (std::uint64_t sequence = 1'000'001; sequence <= kLast; ++sequence) {
+    publisher->write(frame_.make(sequence));
+  }
+  // 3000 frames are 123 MB. What comes now was in flight: kernel buffers of a few frames, then the one kept frame.
+  socket.set(zmq::sockopt::rcvtimeo, 20'000);
+  std::uint64_t received = 0;
+  for (std::uint64_t sequence = 0; sequence != kLast; ++received) {
+    zmq::message_t message;
+    ASSERT_TRUE(socket.recv(message)) << "the newest frame never came";
+    const std::uint64_t next = parse(message).slot.sequence;
+    ASSERT_GT(next, sequence);
+    sequence = next;
+  }
+  RecordProperty("received", std::to_string(received));
+  EXPECT_LT(received, 100U);
+}
+
+TEST_F(Zmq, KeepsTheRateLimit) {
+  ZmqOptions options;
+  options.most_frames_per_s = 30.0;
+  const auto publisher = sink(options);
+  std::int64_t capture_ns = 1'000'000'000'000;
+  for (std::uint64_t sequence = 0; sequence < 14650; ++sequence) {  // ten seconds at 1465 frames a second
+    frame_.make(sequence);
+    frame_.frame.capture_mono_ns = capture_ns;
+    publisher->write(frame_.frame);
+    capture_ns += 1'000'000'000 / 1465;
+  }
+  EXPECT_NEAR(static_cast<double>(publisher->sent()), 300.0, 1.0);  // the first and the last may fall either way
+}
+
+TEST_F(Zmq, LocalEndpoints) {
+  for (const char* endpoint : {"tcp://127.0.0.1:5556", "tcp://[::1]:5556", "tcp://localhost:1", "ipc:///run/x"}) {
+    EXPECT_TRUE(is_local_endpoint(endpoint)) << endpoint;
+  }
+  for (const char* endpoint :
+       {"tcp://*:5556", "tcp://0.0.0.0:5556", "tcp://192.168.1.5:1", "tcp://eth0:1", "tcp://localhost.example.com:1",
+        "tcp://[::]:5556", "udp://127.0.0.1:1", "ws://127.0.0.1:1"}) {
+    EXPECT_FALSE(is_local_endpoint(endpoint)) << endpoint;
+  }
+}
+
+TEST_F(Zmq, LeavesLoopbackOnlyWithAKey) {
+  ZmqOptions options{.endpoint = "tcp://0.0.0.0:*"};
+  EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("CURVE")));
+  options.curve_secret_key = write_key(Keys().secret, private_);
+  EXPECT_NO_THROW(ZmqSink{options});
+}
+
+TEST_F(Zmq, RefusesBadKeysAndEndpoints) {
+  ZmqOptions options{.endpoint = "tcp://127.0.0.1:*", .curve_secret_key = folder_ / "none"};
+  EXPECT_THROW(ZmqSink{options}, NoInputError);
+  options.curve_secret_key = write_key("too short", private_);
+  EXPECT_THROW(ZmqSink{options}, ConfigError);
+  options.curve_secret_key = write_key(Keys().secret, std::filesystem::perms(0644));
+  EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("0644")));
+  EXPECT_THROW(ZmqSink(ZmqOptions{.endpoint = "tcp://127.0.0.1:port"}), ConfigError);
+  EXPECT_THROW(ZmqSink(ZmqOptions{.endpoint = "ipc:///nowhere/at/all"}), IoError);
+  const auto taken = sink();
+  EXPECT_THROW(ZmqSink(ZmqOptions{.endpoint = taken->endpoint()}), IoError);
+  EXPECT_THROW(ZmqSink(ZmqOptions{.most_frames_per_s = -1.0}), ConfigError);
+}
+
+TEST_F(Zmq, CurveLetsInWhoKnowsTheServersKey) {
+  const Keys server, client, wrong;
+  ZmqOptions options;
+  options.curve_secret_key = write_key(server.secret, private_);
+  const auto publisher = sink(options);
+  const auto connect_knowing = [&](const std::string& key) {
+    zmq::socket_t socket(context_, zmq::socket_type::sub);
+    socket.set(zmq::sockopt::subscribe, "");
+    socket.set(zmq::sockopt::curve_serverkey, key);
+    socket.set(zmq::sockopt::curve_publickey, client.open);
+    socket.set(zmq::sockopt::curve_secretkey, client.secret);
+    socket.connect(publisher->endpoint());
+    return socket;
+  };
+  zmq::socket_t stranger = connect_knowing(wrong.open);
+  zmq::socket_t plain = subscriber(publisher->endpoint());
+  zmq::socket_t known = connect_knowing(server.open);
+  ASSERT_TRUE(exchange(*publisher, known));
+  ASSERT_TRUE(exchange(*publisher, known, 100'000));  // by now a subscription of the others would have come too
+  zmq::message_t message;
+  EXPECT_FALSE(stranger.recv(message, zmq::recv_flags::dontwait));
+  EXPECT_FALSE(plain.recv(message, zmq::recv_flags::dontwait));
+}
+
+}  // namespace
+}  // namespace nearfield::ring

@@ -67,7 +67,9 @@ bool is_possible(const ImagesHeader& header) {
 
 template <class T>
 void take(std::span<const std::byte>& bytes, std::span<T> values) {
-  std::memcpy(values.data(), bytes.data(), values.size_bytes());
+  if (!values.empty()) {  // memcpy() takes no null pointer
+    std::memcpy(values.data(), bytes.data(), values.size_bytes());
+  }
   bytes = bytes.subspan(values.size_bytes());
 }
 

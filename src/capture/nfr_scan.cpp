@@ -34,7 +34,7 @@ std::optional<Record> Scan::record_at(std::uint64_t offset) const {
 
 std::optional<Record> Scan::search() const {
   const std::uint64_t size = source_->size_bytes();
-  std::vector<std::byte> buffer(kSearchBytes);
+  std::vector<std::byte> buffer(std::min(kSearchBytes, size - std::min(offset_, size)));
   for (std::uint64_t from = offset_; from < size; from += kSearchBytes) {
     const std::uint64_t count = std::min(kSearchBytes, size - from);
     source_->read(from, std::span(buffer).first(count));

@@ -197,7 +197,7 @@ TEST(Recorder, OnlyTheChosenPixelTriggers) {
   recorder.arm();
   recorder.wait_until_obeyed();
   recorder.write(TestFrame(0, 5.0F).frame);  // pixel 5: 0.83
-  for (int i = 0; i < 2; ++i) {  // between the two, the writer looks at the level
+  for (int i = 0; i < 2; ++i) {              // between the two, the writer looks at the level
     recorder.arm();
     recorder.wait_until_obeyed();
   }

@@ -227,12 +227,13 @@ std::optional<ImageFrame> frame_of(const RecordHeader& header, std::span<const s
       payload.size() != image_bytes(frequencies, fields->values)) {
     return std::nullopt;
   }
-  const double window_ns = static_cast<double>(fields->window_bit_times) / sample_rate_hz * 1e9 + 0.5;
+  const double window_ns = static_cast<double>(fields->window_bit_times) / sample_rate_hz * 1e9;
   ImageFrame frame;
   frame.first_sample = header.first_bit_time;
   // Unsigned, since a damaged time may not leave room for the window.
-  frame.timestamp_ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(header.tai_ns) -
-                                                 (window_ns < 9e18 ? static_cast<std::uint64_t>(window_ns) : 0));
+  frame.timestamp_ns =
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(header.tai_ns) -
+                                (window_ns < 9e18 ? static_cast<std::uint64_t>(std::llround(window_ns)) : 0));
   frame.flags = header.flags;
   frame.missing_bits = header.missing_bit_times;
   frame.cutoff_rad_per_m.resize(frequencies);

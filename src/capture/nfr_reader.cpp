@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 
@@ -152,7 +153,7 @@ void Reader::add_bits(const Record& record) {
     const double span_ns = std::min(static_cast<double>(header.bit_times) / info_.sample_rate_hz * 1e9, 1e18);
     // Unsigned, since a forged time may not leave room for the span.
     bits_start_ns_ = static_cast<std::int64_t>(static_cast<std::uint64_t>(header.tai_ns) -
-                                               static_cast<std::uint64_t>(span_ns + 0.5));
+                                               static_cast<std::uint64_t>(std::llround(span_ns)));
   }
   summary_.last_tai_ns = header.tai_ns;
 }

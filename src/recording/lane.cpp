@@ -1,6 +1,7 @@
 #include "recording/lane.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -94,7 +95,8 @@ bool Lane::append(const nfr::RecordHeader& header, std::span<const std::span<con
 void Lane::set_mode(Mode mode) {
   const Mode before = mode_.exchange(mode);
   while (is_pushing_.load()) {
-    std::this_thread::yield();
+    // Not yield(): it would give way to nobody of a lower real-time priority.
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
   if (before == Mode::kOff || mode == Mode::kOff) {
     tail_.store(head_.load());

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ struct Shared {
 
 /// Records until it's killed.
 [[noreturn]] void record_for_ever(const std::string& path, Shared& shared) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // it doesn't outlive a test that is stopped
   RecorderOptions options;
   options.info = small_info();
   options.path = path;

@@ -53,6 +53,8 @@ std::vector<std::byte> repaired(std::span<const std::byte> input) {
 
 }  // namespace
 
+// libFuzzer calls it by this name.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   read_all(bytes);

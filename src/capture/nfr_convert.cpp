@@ -20,12 +20,13 @@ struct Limits {
 };
 
 /// What the range leaves of first to end - 1.
-Limits clip(const ConvertRange& range, std::uint64_t first, std::uint64_t end, std::string_view what) {
+Limits clip(const Reader& reader, const ConvertRange& range, std::uint64_t first, std::uint64_t end,
+            std::string_view what) {
   const Limits limits{.first = std::max(first, range.from.value_or(first)),
                       .end = std::min(end, range.to.value_or(end))};
   if (limits.first >= limits.end) {
-    throw DataError(fmt::format("nothing to convert: the recording holds {} {} to {}, asked for are {} to {}", what,
-                                first, end, range.from.value_or(first), range.to.value_or(end)));
+    throw DataError(fmt::format("{}: nothing to convert: it holds {} {} to {}, asked for are {} to {}", reader.name(),
+                                what, first, end, range.from.value_or(first), range.to.value_or(end)));
   }
   return limits;
 }
@@ -45,16 +46,17 @@ const EpochSummary& epoch_to_convert(const Reader& reader, std::optional<std::ui
     known.push_back(epoch.epoch);
   }
   if (known.empty()) {
-    throw DataError("nothing to convert: the recording holds no images");
+    throw DataError(fmt::format("{}: nothing to convert: it holds no images", reader.name()));
   }
   if (wanted) {
-    throw DataError(fmt::format("epoch {} is not in the recording; it holds {}", *wanted, fmt::join(known, ", ")));
+    throw DataError(
+        fmt::format("{}: epoch {} is not in it; it holds {}", reader.name(), *wanted, fmt::join(known, ", ")));
   }
   if (known.size() > 1) {
     throw DataError(
-        fmt::format("the recording holds images of the epochs {}, which may differ in size; expected one "
+        fmt::format("{}: it holds images of the epochs {}, which may differ in size; expected one "
                     "to be chosen",
-                    fmt::join(known, ", ")));
+                    reader.name(), fmt::join(known, ", ")));
   }
   return reader.epochs().front();
 }
@@ -65,9 +67,9 @@ ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, 
                            const ShareDone& done) {
   const BitsSummary& bits = reader.summary().bits;
   if (bits.records == 0) {
-    throw DataError("nothing to convert: the recording holds no bits");
+    throw DataError(fmt::format("{}: nothing to convert: it holds no bits", reader.name()));
   }
-  const Limits limits = clip(range, bits.first_bit_time, bits.end_bit_time, "bit-times");
+  const Limits limits = clip(reader, range, bits.first_bit_time, bits.end_bit_time, "bit-times");
   if (limits.end > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
     throw DataError(fmt::format("bit-time {}: expected one below 2^63", limits.end));
   }
@@ -99,7 +101,7 @@ ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, 
 ConvertedImages convert_images(const Reader& reader, const std::filesystem::path& output,
                                std::optional<std::uint64_t> epoch, const ConvertRange& range, const ShareDone& done) {
   const EpochSummary& chosen = epoch_to_convert(reader, epoch);
-  const Limits limits = clip(range, 0, chosen.images, "images");
+  const Limits limits = clip(reader, range, 0, chosen.images, "images");
   ImagesWriter writer(output, chosen.header, limits.end - limits.first);
   ConvertedImages result;
   result.damaged = for_each_image(reader, chosen, limits.first, limits.end, [&](const ImageFrame& frame) {

@@ -92,6 +92,8 @@ class Reader {
   /// `memory` must outlive the reader.
   explicit Reader(std::span<const std::byte> memory);
 
+  /// As messages call it.
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const FileInfo& info() const { return info_; }
   [[nodiscard]] std::uint64_t words_per_bit_time() const { return words_; }
   [[nodiscard]] const Summary& summary() const { return summary_; }

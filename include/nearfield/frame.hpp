@@ -38,7 +38,7 @@ struct ImageFrame {
   std::uint64_t first_sample = 0;  ///< bit-time of the window's first bit; for other inputs the sample or frame index
   std::int64_t timestamp_ns = 0;   ///< of first_sample, Unix, TAI
   std::uint32_t flags = 0;
-  std::uint64_t missing_bits = 0;
+  std::uint64_t missing_bits = 0;           ///< bit-times of the window that never came and are silence
   std::vector<float> cutoff_rad_per_m;      ///< [frequency]; NaN where the filter has none
   std::vector<float> slope;                 ///< [frequency]; NaN where the filter has none
   std::vector<float> noise_pa;              ///< [frequency]; NaN where it was not measured

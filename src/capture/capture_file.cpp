@@ -6,6 +6,7 @@ namespace nearfield {
 namespace {
 
 constexpr const char* kBitstream = "/bitstream";
+constexpr const char* kMissing = "/missing";
 
 std::uint64_t unsigned_of(int value) { return static_cast<std::uint64_t>(value); }
 
@@ -40,6 +41,9 @@ CaptureInfo read_info(const h5::InputFile& file) {
   info.sample_rate_hz = file.positive_attribute(kBitstream, "sample_rate_hz");
   info.start_time_ns = file.integer_attribute(kBitstream, "start_time_ns");
   info.words_per_bit_time = read_words_per_bit_time(file, info.layout, info.measurement.geometry);
+  if (file.has_attribute(kBitstream, "first_bit_time")) {
+    info.first_bit_time = static_cast<std::uint64_t>(file.integer_attribute(kBitstream, "first_bit_time", 0));
+  }
   return info;
 }
 
@@ -131,6 +135,25 @@ std::optional<Segments> CaptureReader::segments() const {
   return segments;
 }
 
+std::vector<MissingRun> CaptureReader::missing() const {
+  const h5::InputFile& file = state_->file;
+  if (!file.has(kMissing)) {
+    return {};
+  }
+  const auto values = file.values<std::uint64_t>(kMissing, {{"runs"}, {"first and count", 2}});
+  std::vector<MissingRun> runs;
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < values.size(); i += 2) {
+    runs.push_back({.first_bit_time = values[i], .bit_times = values[i + 1]});
+    if (values[i] < end || values[i] > state_->info.bit_times || values[i + 1] > state_->info.bit_times - values[i]) {
+      throw file.wrong(fmt::format("{}[{}]", kMissing, i / 2), fmt::format("{} from {}", values[i + 1], values[i]),
+                       fmt::format("ascending runs within the capture's {} bit-times", state_->info.bit_times));
+    }
+    end = values[i] + values[i + 1];
+  }
+  return runs;
+}
+
 struct CaptureWriter::State {
   ArrayGeometry geometry;
   std::uint64_t words_per_bit_time = 0;
@@ -149,6 +172,9 @@ struct CaptureWriter::State {
     file.write_attribute(kBitstream, "sample_rate_hz", info.sample_rate_hz);
     file.write_attribute(kBitstream, "layout", name_of(info.layout));
     file.write_attribute(kBitstream, "start_time_ns", info.start_time_ns);
+    if (info.first_bit_time > 0) {
+      file.write_attribute(kBitstream, "first_bit_time", static_cast<std::int64_t>(info.first_bit_time));
+    }
   }
 };
 
@@ -180,6 +206,17 @@ void CaptureWriter::write_segments(const Segments& segments) {
   file.write("/segments/first_bit_time", {count}, segments.first_bit_time);
   file.write("/segments/bit_times", {count}, segments.bit_times);
   write_list(file, "/segments/frequencies_hz", segments.frequencies_hz);
+}
+
+void CaptureWriter::write_missing(std::span<const MissingRun> runs) {
+  if (runs.empty()) {
+    return;
+  }
+  std::vector<std::uint64_t> values;
+  for (const MissingRun& run : runs) {
+    values.insert(values.end(), {run.first_bit_time, run.bit_times});
+  }
+  state_->file.write(kMissing, {runs.size(), 2}, values);
 }
 
 void CaptureWriter::finish() {

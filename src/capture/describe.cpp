@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "capture/format.hpp"
+#include "capture/nfr_reader.hpp"
 
 namespace nearfield {
 namespace {
@@ -172,6 +173,50 @@ void describe_time_data(Facts& facts, const std::filesystem::path& path) {
   facts.add("array", "not stated (comes from the configuration)");
 }
 
+std::string text_of_end(const std::optional<nfr::EndInfo>& end) {
+  if (!end) {
+    return "not stated: the recorder is still writing, or was killed";
+  }
+  return fmt::format("{} ({} bit-times and {} images dropped in all)", end->reason, end->dropped_bit_times,
+                     end->dropped_images);
+}
+
+void add_recorded_bits(Facts& facts, const nfr::Reader& reader) {
+  const nfr::BitsSummary& bits = reader.summary().bits;
+  facts.add("bits", "{} records, bit-times {} to {}, {:.6g} s", bits.records, bits.first_bit_time, bits.end_bit_time,
+            static_cast<double>(bits.expected()) / reader.info().sample_rate_hz);
+  facts.add("", "{} bit-times = {} received + {} missing", bits.expected(), bits.received,
+            bits.expected() - bits.received);
+  facts.add("gaps", "{}: {} bit-times never sent, {} dropped by the recorder, {} in lost records", bits.gaps,
+            bits.not_sent, bits.dropped, bits.damaged);
+}
+
+void describe_recording(Facts& facts, const std::filesystem::path& path) {
+  const nfr::Reader reader(path);
+  const nfr::FileInfo& info = reader.info();
+  const nfr::Summary& summary = reader.summary();
+  add_measurement(facts, info.measurement);
+  facts.add("layout", "{}, {} words a bit-time", name_of(info.layout), reader.words_per_bit_time());
+  facts.add("sensitivity", "{:.4g} dBFS at 1 Pa rms", info.measurement.sensitivity_dbfs);
+  facts.add("bit rate", "{:.10g} Hz", info.sample_rate_hz);
+  facts.add("host", "{}, boot {}", info.host, info.boot_id);
+  facts.add("records", "{}", summary.records);
+  facts.add("time", "{} to {}", text_of_time(summary.first_tai_ns), text_of_time(summary.last_tai_ns));
+  if (summary.bits.records > 0) {
+    add_recorded_bits(facts, reader);
+  }
+  for (const nfr::EpochSummary& epoch : reader.epochs()) {
+    facts.add("images", "{} of epoch {}: {} in {} at {}", epoch.images, epoch.epoch, epoch.header.quantity,
+              epoch.header.unit, text_of_frequencies(epoch.header.frequencies_hz));
+  }
+  const nfr::Verification found = nfr::verify(reader);
+  facts.add("damage", "{} places ({} bytes, {} records lost), {} damaged payloads ({} bit-times)",
+            summary.damaged_places, summary.damaged_bytes, summary.lost_records, found.damaged_payloads,
+            found.damaged_bit_times);
+  facts.add("tail", "{} bytes of an incomplete record", summary.tail_bytes);
+  facts.add("end", "{}", text_of_end(summary.end));
+}
+
 /// What a spectra file says of its own values, pascal when it says nothing: a transfer function's are Pa/N.
 std::string unit_of_spectra(const h5::InputFile& file) {
   return file.has_attribute("/spectra", "unit") ? file.text_attribute("/spectra", "unit") : "Pa";
@@ -299,6 +344,9 @@ std::string describe_file(const std::filesystem::path& path) {
       break;
     case FileKind::kCalibration:
       describe_calibration(facts, path);
+      break;
+    case FileKind::kRecording:
+      describe_recording(facts, path);
       break;
   }
   return facts.text();

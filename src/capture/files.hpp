@@ -12,7 +12,8 @@
 #include "nearfield/geometry.hpp"
 #include "nearfield/layout.hpp"
 
-/// Nearfield's HDF5 files: captures, time data, spectra, images and calibrations.
+/// Nearfield's HDF5 files: captures, time data, spectra, images and calibrations. Recordings, which grow while the
+/// daemon runs, are nfr_reader.hpp's.
 ///
 /// Every reader throws NoInputError when the file is missing or unreadable and DataError when it is not HDF5,
 /// truncated, of another kind, or has a wrong dataset; the message names file, dataset, what was found and what was
@@ -23,7 +24,7 @@
 /// holds a frame.
 namespace nearfield {
 
-enum class FileKind { kCapture, kTimeData, kSpectra, kImages, kCalibration };
+enum class FileKind { kCapture, kTimeData, kSpectra, kImages, kCalibration, kRecording };
 std::string_view name_of(FileKind kind);
 /// Recognises a file by its content. Throws NoInputError or DataError.
 FileKind detect_file_kind(const std::filesystem::path& path);
@@ -35,6 +36,12 @@ struct MeasurementGeometry {
   double sensitivity_dbfs = 0.0;
 };
 
+/// Bit-times that never came; silence stands in their place.
+struct MissingRun {
+  std::uint64_t first_bit_time = 0;
+  std::uint64_t bit_times = 0;
+};
+
 struct CaptureInfo {
   MeasurementGeometry measurement;
   WireLayout layout = WireLayout::kSoramaCam;
@@ -42,6 +49,7 @@ struct CaptureInfo {
   std::int64_t start_time_ns = 0;
   std::uint64_t bit_times = 0;
   int words_per_bit_time = 0;
+  std::uint64_t first_bit_time = 0;  ///< its place in the stream that it was cut from; /bitstream's attribute, if any
 };
 
 /// True fields of a simulated capture, for people and tests; never read by the pipeline. Phasors e^{+jwt}, peak,
@@ -72,6 +80,8 @@ class CaptureReader {
   void read(std::uint64_t first_bit_time, std::span<std::uint32_t> words) const;
   [[nodiscard]] std::optional<Truth> truth() const;
   [[nodiscard]] std::optional<Segments> segments() const;
+  /// Runs that are silence because they never came: /missing uint64 [run][2], first and number of bit-times, ascending.
+  [[nodiscard]] std::vector<MissingRun> missing() const;
 
  private:
   struct State;
@@ -88,6 +98,8 @@ class CaptureWriter {
   /// Truth and segments may be written once each, before or after the bits.
   void write_truth(const Truth& truth);
   void write_segments(const Segments& segments);
+  /// After the bits, once; their words must be silence.
+  void write_missing(std::span<const MissingRun> runs);
   /// Throws DataError when nothing was appended.
   void finish();
 

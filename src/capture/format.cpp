@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "capture/nfr_reader.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -54,6 +56,8 @@ std::string_view name_of(FileKind kind) {
       return "images";
     case FileKind::kCalibration:
       return "calibration";
+    case FileKind::kRecording:
+      return "recording";
   }
   return "?";
 }
@@ -76,7 +80,9 @@ FileKind kind_of(const h5::InputFile& file) {
                              "nearfield-capture, nearfield-spectra, nearfield-images or nearfield-calibration");
 }
 
-FileKind detect_file_kind(const std::filesystem::path& path) { return kind_of(h5::InputFile(path)); }
+FileKind detect_file_kind(const std::filesystem::path& path) {
+  return nfr::is_recording(path) ? FileKind::kRecording : kind_of(h5::InputFile(path));
+}
 
 h5::InputFile open_input(const std::filesystem::path& path, FileKind kind) {
   h5::InputFile file(path);

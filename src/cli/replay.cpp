@@ -79,7 +79,8 @@ void run(const Arguments& arguments) {
 void add_replay(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand("replay", "Turn a recording (bits, time data or spectra) into images");
-  command->add_option("input", arguments->input, "capture, time data or spectra, HDF5")->required();
+  command->add_option("input", arguments->input, "capture, time data or spectra, HDF5, or a recording of bits (.nfr)")
+      ->required();
   command->add_option("-c,--config", arguments->config, "settings, YAML; without it all defaults hold");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)

@@ -31,6 +31,7 @@ struct EnginePlan {
 struct WindowStatus {
   std::uint32_t flags = 0;
   int non_finite_microphones = 0;
+  std::uint64_t missing_bits = 0;  ///< bit-times that never came; known to who feeds the engine
 };
 
 /// From input to images: front end and imager as one. Built once, then fed and asked frame by frame.

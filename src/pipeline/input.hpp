@@ -17,7 +17,8 @@ struct InputInfo {
   std::uint64_t samples = 0;    ///< decimated samples, or frames of spectra
   int bits_per_sample = 1;      ///< bit-times to one of `samples`: 32 for bits, else 1
   std::int64_t start_time_ns = 0;
-  double start_rate_hz = 0.0;  ///< of what /first_sample counts; 0 for spectra
+  double start_rate_hz = 0.0;        ///< of what /first_sample counts; 0 for spectra
+  std::uint64_t first_bit_time = 0;  ///< of the first sample, in the stream that was recorded
 };
 
 /// The settings a run really has: what the recording says of its own array wins over defaults and must agree with what

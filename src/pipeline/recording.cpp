@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "capture/nfr_reader.hpp"
 #include "config/config.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {
+
+constexpr double kNsPerSecond = 1e9;
 
 /// Which samples a window still needs: from the end of what was fed, or from the window's history after a gap.
 struct Feed {
@@ -36,21 +39,101 @@ class FeedPlanner {
   std::uint64_t fed_ = 0;
 };
 
+/// Bit-times that never came, asked for by windows that only move forward.
+class MissingBits {
+ public:
+  std::vector<MissingRun>& runs() { return runs_; }
+  std::uint64_t count(std::uint64_t first, std::uint64_t end) {
+    while (passed_ < runs_.size() && runs_[passed_].first_bit_time + runs_[passed_].bit_times <= first) {
+      ++passed_;
+    }
+    runs_.erase(runs_.begin(), runs_.begin() + static_cast<std::ptrdiff_t>(passed_ > kKept ? passed_ : 0));
+    passed_ = passed_ > kKept ? 0 : passed_;
+    std::uint64_t missing = 0;
+    for (std::size_t i = passed_; i < runs_.size() && runs_[i].first_bit_time < end; ++i) {
+      missing += std::min(end, runs_[i].first_bit_time + runs_[i].bit_times) - std::max(first, runs_[i].first_bit_time);
+    }
+    return missing;
+  }
+
+ private:
+  static constexpr std::size_t kKept = 1024;  ///< runs behind the window before they are thrown away
+  std::vector<MissingRun> runs_;
+  std::size_t passed_ = 0;
+};
+
+/// Bits in a file, from the first on, silence where they are missing.
+class BitFile {
+ public:
+  virtual ~BitFile() = default;
+  [[nodiscard]] virtual CaptureInfo info() const = 0;
+  virtual void read(std::uint64_t first_bit_time, std::span<std::uint32_t> words) = 0;
+  /// Of those that were read.
+  MissingBits missing;
+};
+
+class CaptureBits : public BitFile {
+ public:
+  explicit CaptureBits(const std::filesystem::path& path) : reader_(path) { missing.runs() = reader_.missing(); }
+  [[nodiscard]] CaptureInfo info() const override { return reader_.info(); }
+  void read(std::uint64_t first_bit_time, std::span<std::uint32_t> words) override {
+    reader_.read(first_bit_time, words);
+  }
+
+ private:
+  CaptureReader reader_;
+};
+
+class RecordedBits : public BitFile {
+ public:
+  explicit RecordedBits(const std::filesystem::path& path) : reader_(path) {
+    if (reader_.summary().bits.records == 0) {
+      throw DataError(fmt::format("{}: expected bits, found a recording of {} images without any", path.string(),
+                                  reader_.summary().images));
+    }
+  }
+  [[nodiscard]] CaptureInfo info() const override { return reader_.capture_info(); }
+  void read(std::uint64_t first_bit_time, std::span<std::uint32_t> words) override {
+    const std::uint64_t origin = reader_.summary().bits.first_bit_time;
+    std::vector<MissingRun>& runs = missing.runs();
+    const std::size_t known = runs.size();
+    reader_.read_bits(origin + first_bit_time, words, fresh_);
+    runs.insert(runs.end(), fresh_.begin(), fresh_.end());
+    for (std::size_t i = known; i < runs.size(); ++i) {
+      runs[i].first_bit_time -= origin;
+    }
+    fresh_.clear();
+  }
+
+ private:
+  nfr::Reader reader_;
+  std::vector<MissingRun> fresh_;
+};
+
+/// Windows start at multiples of 32 bit-times of the stream, wherever the file was begun.
+std::uint64_t bits_before_first_word(const CaptureInfo& capture) {
+  return (kBitsPerWord - capture.first_bit_time % kBitsPerWord) % kBitsPerWord;
+}
+
 class BitRecording : public Recording {
  public:
-  BitRecording(const std::filesystem::path& path, const Settings& settings) : reader_(path), feed_(settings.front_end) {
-    const CaptureInfo& capture = reader_.info();
+  BitRecording(std::unique_ptr<BitFile> file, const std::filesystem::path& path, const Settings& settings)
+      : file_(std::move(file)), feed_(settings.front_end) {
+    const CaptureInfo capture = file_->info();
     if (std::abs(capture.sample_rate_hz - kBitRateHz) > 1e-6 * kBitRateHz) {
-      throw DataError(fmt::format("{}: /bitstream attribute sample_rate_hz: expected {}, found {}", path.string(),
-                                  kBitRateHz, capture.sample_rate_hz));
+      throw DataError(fmt::format("{}: sample_rate_hz of the bits: expected {}, found {}", path.string(), kBitRateHz,
+                                  capture.sample_rate_hz));
     }
+    skipped_bit_times_ = bits_before_first_word(capture);
     info_ = {.kind = FileKind::kCapture,
              .name = path.string(),
              .sample_rate_hz = capture.sample_rate_hz / kBitsPerWord,
-             .samples = capture.bit_times / kBitsPerWord,
+             .samples = (capture.bit_times - std::min(capture.bit_times, skipped_bit_times_)) / kBitsPerWord,
              .bits_per_sample = kBitsPerWord,
-             .start_time_ns = capture.start_time_ns,
-             .start_rate_hz = capture.sample_rate_hz};
+             .start_time_ns = capture.start_time_ns + std::llround(static_cast<double>(skipped_bit_times_) /
+                                                                   capture.sample_rate_hz * kNsPerSecond),
+             .start_rate_hz = capture.sample_rate_hz,
+             .first_bit_time = capture.first_bit_time + skipped_bit_times_};
     plan_ = {.settings = reconcile(settings, capture.measurement, &capture.layout, info_.name),
              .input = InputForm::kBits,
              .sample_rate_hz = info_.sample_rate_hz,
@@ -63,17 +146,32 @@ class BitRecording : public Recording {
   std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
     const Feed feed = feed_.next(first_sample, windows, engine.history_samples());
     const std::span<std::uint32_t> room = engine.room_for_bits((feed.end - feed.first) * words_per_sample_);
-    reader_.read(feed.first * kBitsPerWord, room);
+    file_->read(bit_time_of(feed.first), room);
     engine.push_bits(feed.first, room);
-    return engine.compute_windows(first_sample, windows);
+    const std::span<const WindowStatus> computed = engine.compute_windows(first_sample, windows);
+    statuses_.assign(computed.begin(), computed.end());
+    const FrontEndSettings& front_end = plan_.settings.front_end;
+    for (std::size_t i = 0; i < windows; ++i) {
+      const std::uint64_t first = first_sample + i * static_cast<std::uint64_t>(front_end.hop_samples);
+      const std::uint64_t end = first + static_cast<std::uint64_t>(front_end.window_samples);
+      statuses_[i].missing_bits = file_->missing.count(bit_time_of(first), bit_time_of(end));
+      statuses_[i].flags |= statuses_[i].missing_bits > 0 ? kFlagMissingBits : 0U;
+    }
+    return statuses_;
   }
 
  private:
-  CaptureReader reader_;
+  /// In the file.
+  [[nodiscard]] std::uint64_t bit_time_of(std::uint64_t sample) const {
+    return sample * kBitsPerWord + skipped_bit_times_;
+  }
+  std::unique_ptr<BitFile> file_;
   FeedPlanner feed_;
   InputInfo info_;
   EnginePlan plan_;
   std::uint64_t words_per_sample_ = 0;
+  std::uint64_t skipped_bit_times_ = 0;
+  std::vector<WindowStatus> statuses_;
 };
 
 class SampleRecording : public Recording {
@@ -175,7 +273,9 @@ std::unique_ptr<Recording> open_recording(const std::filesystem::path& path, con
   const FileKind kind = detect_file_kind(path);
   switch (kind) {
     case FileKind::kCapture:
-      return std::make_unique<BitRecording>(path, settings);
+      return std::make_unique<BitRecording>(std::make_unique<CaptureBits>(path), path, settings);
+    case FileKind::kRecording:
+      return std::make_unique<BitRecording>(std::make_unique<RecordedBits>(path), path, settings);
     case FileKind::kTimeData:
       return std::make_unique<SampleRecording>(path, settings);
     case FileKind::kSpectra:

@@ -49,6 +49,7 @@ void place(ImageFrame& frame, std::uint64_t first_sample, const InputInfo& input
   const double elapsed_ns =
       input.start_rate_hz > 0.0 ? static_cast<double>(frame.first_sample) / input.start_rate_hz * 1e9 : 0.0;
   frame.timestamp_ns = input.start_time_ns + std::llround(elapsed_ns);
+  frame.first_sample += input.first_bit_time;
 }
 
 }  // namespace
@@ -112,6 +113,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
       require_finite(statuses[i].non_finite_microphones, plan.settings.array.geometry.channels(), index, input);
       engine->fill(i, frame);
       frame.flags = statuses[i].flags;
+      frame.missing_bits = statuses[i].missing_bits;
       place(frame, index * hop, input);
       for (const auto& sink : sinks) {
         sink->write(frame, index);

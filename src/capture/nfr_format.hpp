@@ -1,0 +1,134 @@
+#pragma once
+#include <array>
+#include <bit>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capture/files.hpp"
+#include "nearfield/frame.hpp"
+
+/// The append-only recording (.nfr): records behind each other, each with a header and a payload that carry a CRC32C of
+/// their own. Everything is little-endian and starts at a multiple of 8 bytes. docs/recording.md has the table.
+namespace nearfield::nfr {
+
+static_assert(std::endian::native == std::endian::little, "records are written as they lie in memory");
+
+inline constexpr std::uint32_t kMagic = 0x3152464EU;  ///< "NFR1"
+inline constexpr std::uint16_t kVersion = 1;
+
+enum class Kind : std::uint16_t {
+  kFile = 0,   ///< JSON: the array, the rate, the host; twice at the start, so that one damaged place can't hide it
+  kBits = 1,   ///< runs of missing bit-times, then words [bit-time][word]
+  kImage = 2,  ///< ImageFields, then cutoff, slope and noise [frequency], then images
+  kEpoch = 3,  ///< JSON: the header of the images of an epoch, before the first of them
+  kNote = 4,   ///< text
+  kEnd = 5,    ///< JSON: why the recording ended, and what the recorder dropped
+};
+
+/// Flags of a record of bits; those of an image are FrameFlag.
+enum BitsFlag : std::uint32_t {
+  kNotStored = 1,  ///< all its bit-times are missing, and the payload is empty
+  kDropped = 2,    ///< the recorder did not keep up; without it, the source never delivered them
+};
+
+struct RecordHeader {
+  std::uint32_t magic = kMagic;
+  std::uint16_t version = kVersion;
+  Kind kind = Kind::kNote;
+  std::uint64_t recording_id = 0;       ///< random: a record of another file that lies inside this one is not taken
+  std::uint64_t sequence = 0;           ///< of the record in its file
+  std::uint64_t first_bit_time = 0;     ///< of its bits, or of an image's window
+  std::uint64_t bit_times = 0;          ///< covered: received and missing ones
+  std::uint64_t missing_bit_times = 0;  ///< of these
+  std::int64_t mono_ns = 0;             ///< when the last bit was in memory; of other kinds, when it was written
+  std::int64_t tai_ns = 0;
+  std::uint32_t flags = 0;
+  std::uint32_t runs = 0;           ///< bits: pairs (offset, bit-times) of missing ones at the payload's start
+  std::uint32_t payload_bytes = 0;  ///< without the padding to 8 bytes
+  std::uint32_t payload_crc = 0;
+  std::uint32_t spare = 0;
+  std::uint32_t header_crc = 0;  ///< of all that is before it
+};
+static_assert(sizeof(RecordHeader) == 88);
+
+/// A run inside a record of bits.
+struct Run {
+  std::uint32_t offset_bit_times = 0;
+  std::uint32_t bit_times = 0;
+};
+
+/// What an image's record starts with.
+struct ImageFields {
+  std::uint64_t epoch = 0;
+  std::uint64_t frame_sequence = 0;
+  std::uint64_t shed_hops = 0;
+  std::uint64_t values = 0;  ///< [plane][frequency][row][column]
+  std::uint32_t stream_id = 0;
+  std::uint32_t window_bit_times = 0;
+  std::uint32_t valid_microphones = 0;
+  std::uint32_t frequencies = 0;
+};
+static_assert(sizeof(ImageFields) == 48);
+
+/// What the file record says.
+struct FileInfo {
+  MeasurementGeometry measurement;
+  WireLayout layout = WireLayout::kRowMajor;
+  double sample_rate_hz = kBitRateHz;
+  std::string host;
+  std::string boot_id;  ///< of the kernel: says which of the times of CLOCK_MONOTONIC can be compared
+};
+
+/// What the end record says.
+struct EndInfo {
+  std::string reason;
+  std::uint64_t dropped_bit_times = 0;
+  std::uint64_t dropped_images = 0;
+};
+
+/// CRC32C (Castagnoli) of `bytes`, or of what `before` is the CRC of followed by `bytes`.
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
+
+constexpr std::uint64_t padded(std::uint64_t payload_bytes) { return (payload_bytes + 7) / 8 * 8; }
+/// Header, payload and padding.
+constexpr std::uint64_t record_bytes(const RecordHeader& header) {
+  return sizeof(RecordHeader) + padded(header.payload_bytes);
+}
+
+/// CRC of all of the header but the CRC.
+std::uint32_t header_crc(const RecordHeader& header);
+/// Right magic, version, CRC, and counts that can be.
+bool is_sound(const RecordHeader& header);
+
+std::string to_json(const FileInfo& info);
+std::string to_json(const ImagesHeader& header, std::uint64_t epoch);
+std::string to_json(const EndInfo& info);
+/// Nothing where the text is not what it should be.
+std::optional<FileInfo> file_info_of(std::span<const std::byte> json);
+std::optional<EndInfo> end_info_of(std::span<const std::byte> json);
+struct Epoch {
+  std::uint64_t epoch = 0;
+  ImagesHeader header;
+};
+std::optional<Epoch> epoch_of(std::span<const std::byte> json);
+
+/// Missing runs of a record of bits; nothing when they contradict the header.
+std::optional<std::vector<Run>> runs_of(const RecordHeader& header, std::span<const std::byte> payload);
+
+/// True when the payload is as long as the header's counts say.
+bool has_bits_size(const RecordHeader& header, std::uint64_t words_per_bit_time);
+
+/// A frame as an images file has it; nothing when the payload contradicts `images`.
+std::optional<ImageFrame> frame_of(const RecordHeader& header, std::span<const std::byte> payload,
+                                   const ImagesHeader& images, double sample_rate_hz);
+std::optional<ImageFields> image_fields_of(const RecordHeader& header, std::span<const std::byte> payload);
+
+/// Appends a whole record to `bytes`, its sizes and CRCs filled in.
+void append_record(std::vector<std::byte>& bytes, RecordHeader header, std::span<const std::byte> payload);
+
+}  // namespace nearfield::nfr

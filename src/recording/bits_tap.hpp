@@ -1,0 +1,32 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "capture/files.hpp"
+
+namespace nearfield {
+
+/// Bits of a live stream, as they came in.
+struct BitsPiece {
+  std::uint64_t first_bit_time = 0;
+  std::uint64_t bit_times = 0;
+  std::span<const std::uint32_t> words;  ///< [bit-time][word]; empty when all of the piece is missing
+  std::span<const MissingRun> missing;   ///< inside the piece, ascending; their words are silence
+  std::uint32_t stream_id = 0;           ///< of the source; another one is a restart
+  std::int64_t mono_ns = 0;              ///< when the last bit was in this host's memory, CLOCK_MONOTONIC
+  std::int64_t tai_ns = 0;               ///< the same, CLOCK_TAI
+};
+
+/// Takes a live stream's bits. push() is called by one thread and never waits.
+class BitsTap {
+ public:
+  BitsTap() = default;
+  BitsTap(const BitsTap&) = delete;
+  BitsTap& operator=(const BitsTap&) = delete;
+  virtual ~BitsTap() = default;
+  /// The piece's spans hold only during the call. A bit-time after the last piece's end is a gap, one before it a
+  /// restart.
+  virtual void push(const BitsPiece& piece) = 0;
+};
+
+}  // namespace nearfield

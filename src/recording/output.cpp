@@ -1,0 +1,140 @@
+#include "recording/output.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr int kMostNumbers = 10000;
+
+std::string name_at(const std::string& name_template, std::int64_t utc_s) {
+  const std::time_t seconds = utc_s;
+  std::tm fields{};
+  ::gmtime_r(&seconds, &fields);
+  std::array<char, 4096> name{};
+  if (std::strftime(name.data(), name.size(), name_template.c_str(), &fields) == 0) {
+    throw IoError(fmt::format("recording's file name: \"{}\" gives no name", name_template));
+  }
+  return name.data();
+}
+
+std::filesystem::path numbered(const std::filesystem::path& path, int number) {
+  if (number == 0) {
+    return path;
+  }
+  return path.parent_path() / fmt::format("{}-{}{}", path.stem().string(), number, path.extension().string());
+}
+
+}  // namespace
+
+std::string_view name_of(EndCause cause) {
+  switch (cause) {
+    case EndCause::kNone:
+      return "";
+    case EndCause::kStopped:
+      return "stopped";
+    case EndCause::kBelowLevel:
+      return "below the level";
+    case EndCause::kLongEnough:
+      return "max_seconds reached";
+    case EndCause::kLargeEnough:
+      return "max_bytes reached";
+    case EndCause::kSourceRestarted:
+      return "the source restarted";
+    case EndCause::kDiskFull:
+      return "disk full";
+    case EndCause::kQuota:
+      return "quota exceeded";
+    case EndCause::kFileSizeLimit:
+      return "file size limit reached";
+    case EndCause::kReadOnly:
+      return "read-only file system";
+    case EndCause::kIoError:
+      return "I/O error";
+    case EndCause::kNotOpened:
+      return "the file could not be created";
+  }
+  return "?";
+}
+
+EndCause cause_of(int error) {
+  switch (error) {
+    case ENOSPC:
+      return EndCause::kDiskFull;
+    case EDQUOT:
+      return EndCause::kQuota;
+    case EFBIG:
+      return EndCause::kFileSizeLimit;
+    case EROFS:
+      return EndCause::kReadOnly;
+    default:
+      return EndCause::kIoError;
+  }
+}
+
+RecordingOutput::RecordingOutput(const std::string& name_template, std::int64_t utc_s) {
+  const std::filesystem::path wanted = name_at(name_template, utc_s);
+  constexpr mode_t kMode = 0640;
+  for (int number = 0; number < kMostNumbers && descriptor_ < 0; ++number) {
+    path_ = numbered(wanted, number);
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, kMode);
+    if (descriptor_ < 0 && errno != EEXIST) {
+      break;
+    }
+  }
+  if (descriptor_ < 0) {
+    throw IoError(fmt::format("{}: can't be created: {}", path_.string(), std::strerror(errno)));
+  }
+}
+
+RecordingOutput::~RecordingOutput() { ::close(descriptor_); }
+
+int RecordingOutput::append(std::span<const std::byte> first, std::span<const std::byte> second) {
+  while (!first.empty() || !second.empty()) {
+    // writev() takes what it only reads as not const.
+    const auto part = [](std::span<const std::byte> bytes) {
+      // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+      return iovec{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};
+    };
+    const std::array<iovec, 2> parts{part(first), part(second)};
+    const ssize_t written = ::writev(descriptor_, parts.data(), static_cast<int>(parts.size()));
+    if (written < 0 && errno == EINTR) {
+      continue;
+    }
+    if (written <= 0) {
+      return written < 0 ? errno : EIO;
+    }
+    const auto count = static_cast<std::size_t>(written);
+    bytes_ += count;
+    const std::size_t of_first = std::min(count, first.size());
+    first = first.subspan(of_first);
+    second = second.subspan(count - of_first);
+  }
+  return 0;
+}
+
+void RecordingOutput::truncate(std::uint64_t bytes) {
+  if (bytes < bytes_ && ::ftruncate(descriptor_, static_cast<off_t>(bytes)) == 0) {
+    bytes_ = bytes;
+  }
+}
+
+void RecordingOutput::start_writeback() {
+  (void)::sync_file_range(descriptor_, static_cast<off_t>(written_back_), static_cast<off_t>(bytes_ - written_back_),
+                          SYNC_FILE_RANGE_WRITE);
+  written_back_ = bytes_;
+}
+
+int RecordingOutput::wait_for_disk() { return ::fdatasync(descriptor_) == 0 ? 0 : errno; }
+
+}  // namespace nearfield

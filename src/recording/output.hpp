@@ -1,0 +1,57 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace nearfield {
+
+/// Why a recording ended.
+enum class EndCause {
+  kNone,             ///< it did not
+  kStopped,          ///< asked for
+  kBelowLevel,       ///< the level that triggered it is over
+  kLongEnough,       ///< RecorderOptions::max_seconds
+  kLargeEnough,      ///< RecorderOptions::max_bytes
+  kSourceRestarted,  ///< the next file holds what follows
+  kDiskFull,
+  kQuota,
+  kFileSizeLimit,
+  kReadOnly,
+  kIoError,
+  kNotOpened,  ///< the file could not be created
+};
+std::string_view name_of(EndCause cause);
+/// For errno of a failed write.
+EndCause cause_of(int error);
+
+/// The file of a recording: made from nothing, appended to, never renamed.
+class RecordingOutput {
+ public:
+  /// `name_template` with strftime's fields, of the time in UTC; where the file is there already, a number is put
+  /// before its extension. Throws IoError.
+  RecordingOutput(const std::string& name_template, std::int64_t utc_s);
+  RecordingOutput(const RecordingOutput&) = delete;
+  RecordingOutput& operator=(const RecordingOutput&) = delete;
+  ~RecordingOutput();
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  /// Appends both. Returns 0, or errno; bytes() says how much got there.
+  int append(std::span<const std::byte> first, std::span<const std::byte> second = {});
+  /// Cuts the file back to `bytes`.
+  void truncate(std::uint64_t bytes);
+  /// Has the disk begin with what was appended since the last call, without waiting for it.
+  void start_writeback();
+  /// Waits until the disk has everything. Returns 0, or errno.
+  int wait_for_disk();
+
+ private:
+  std::filesystem::path path_;
+  int descriptor_ = -1;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t written_back_ = 0;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,191 @@
+#include "recording/recorder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "nearfield/error.hpp"
+#include "recording/host.hpp"
+
+namespace nearfield {
+namespace {
+
+/// Most epochs whose header is kept for frames that are still in the history.
+constexpr std::size_t kMostEpochs = 64;
+/// A lane holds headers beside the bits.
+constexpr double kHeaderShare = 0.05;
+
+std::uint64_t wire_words(const nfr::FileInfo& info) {
+  return static_cast<std::uint64_t>(words_per_bit_time(info.layout, info.measurement.geometry));
+}
+
+std::uint64_t history_bit_times(const RecorderOptions& options) {
+  return static_cast<std::uint64_t>(std::llround(options.history_s * options.info.sample_rate_hz));
+}
+
+std::uint64_t bits_capacity(const RecorderOptions& options) {
+  if (!options.bits) {
+    return 0;
+  }
+  const std::uint64_t bytes = history_bit_times(options) * wire_words(options.info) * sizeof(std::uint32_t);
+  return options.bits_queue_bytes + bytes + static_cast<std::uint64_t>(kHeaderShare * static_cast<double>(bytes));
+}
+
+RecorderOptions checked(RecorderOptions options) {
+  const auto require = [](bool holds, std::string_view what) {
+    if (!holds) {
+      throw ConfigError(fmt::format("recording: {}", what));
+    }
+  };
+  require(!options.path.empty(), "path: expected a file name, found an empty one");
+  require(options.bits || options.images, "expected bits, images or both, found neither");
+  require(options.history_s >= 0.0 && options.history_s < 3600.0, "history_s: expected 0 to 3600 s");
+  require(options.max_seconds >= 0.0 && options.sync_s >= 0.0, "max_seconds, sync_s: expected 0 or more");
+  require(!options.level || (options.images && options.level->level > 0.0 && options.level->quiet_s >= 0.0),
+          "level: expected a level above 0 and recorded images");
+  options.info.host = host_name();
+  options.info.boot_id = boot_id();
+  return options;
+}
+
+bool is_above(std::span<const std::complex<float>> images, std::size_t pixels, const LevelTrigger& trigger) {
+  const auto square = static_cast<float>(trigger.level * trigger.level);
+  const std::size_t step = trigger.pixel ? pixels : 1;
+  for (std::size_t i = trigger.pixel.value_or(0); i < images.size(); i += step) {
+    if (std::norm(images[i]) > square) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string_view name_of(RecorderState state) {
+  switch (state) {
+    case RecorderState::kIdle:
+      return "idle";
+    case RecorderState::kArmed:
+      return "armed";
+    case RecorderState::kRecording:
+      return "recording";
+    case RecorderState::kEnded:
+      return "ended";
+  }
+  return "?";
+}
+
+Recorder::Recorder(RecorderOptions options)
+    : options_(checked(std::move(options))),
+      bits_(bits_capacity(options_), history_bit_times(options_), wire_words(options_.info)),
+      images_(options_.images ? options_.images_queue_bytes : 0, history_bit_times(options_)),
+      thread_([this] { run(); }) {}
+
+Recorder::~Recorder() {
+  ask(Request::kQuit);
+  thread_.join();
+}
+
+void Recorder::push(const BitsPiece& piece) {
+  if (options_.bits && piece.bit_times > 0) {
+    bits_.push(piece);
+  }
+}
+
+void Recorder::begin_epoch(const ImagesHeader& header, std::uint64_t epoch) {
+  const std::uint64_t bytes = header.values_per_frame() * sizeof(std::complex<float>);
+  if (options_.images && bytes > options_.images_queue_bytes / 2) {
+    throw ConfigError(fmt::format("recording.images_queue_bytes: expected at least two images of {} bytes, found {}",
+                                  bytes, options_.images_queue_bytes));
+  }
+  if (options_.level && options_.level->pixel.value_or(0) >= header.pixels()) {
+    throw ConfigError(fmt::format("recording.level.pixel: expected one of {} pixels, found {}", header.pixels(),
+                                  *options_.level->pixel));
+  }
+  pixels_ = header.pixels();
+  EpochText text{.epoch = epoch, .json = nfr::to_json(header, epoch)};
+  const std::lock_guard lock(mutex_);
+  epochs_.push_back(std::move(text));
+  if (epochs_.size() > kMostEpochs) {
+    epochs_.pop_front();
+  }
+}
+
+void Recorder::write(const LiveFrame& frame) {
+  watch_level(frame);
+  if (!options_.images || !images_.is_on()) {
+    return;
+  }
+  const nfr::RecordHeader header{.kind = nfr::Kind::kImage,
+                                 .first_bit_time = frame.first_bit_time,
+                                 .bit_times = frame.window_bit_times,
+                                 .missing_bit_times = frame.missing_bit_times,
+                                 .mono_ns = frame.capture_mono_ns,
+                                 .tai_ns = frame.capture_tai_ns,
+                                 .flags = frame.flags};
+  const nfr::ImageFields fields{.epoch = frame.epoch,
+                                .frame_sequence = frame.sequence,
+                                .shed_hops = frame.shed_hops,
+                                .values = frame.images.size(),
+                                .stream_id = frame.stream_id,
+                                .window_bit_times = frame.window_bit_times,
+                                .valid_microphones = frame.valid_microphones,
+                                .frequencies = static_cast<std::uint32_t>(frame.cutoff_rad_per_m.size())};
+  const std::array<std::span<const std::byte>, 5> payload{
+      std::as_bytes(std::span(&fields, 1)), std::as_bytes(frame.cutoff_rad_per_m), std::as_bytes(frame.slope),
+      std::as_bytes(frame.noise_pa), std::as_bytes(frame.images)};
+  if (images_.push(header, payload) == Lane::Pushed::kFull) {
+    dropped_images_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void Recorder::watch_level(const LiveFrame& frame) {
+  if (!options_.level) {
+    return;
+  }
+  last_frame_ns_.store(frame.capture_mono_ns, std::memory_order_relaxed);
+  if (is_above(frame.images, pixels_, *options_.level)) {
+    last_above_ns_.store(frame.capture_mono_ns, std::memory_order_relaxed);
+    is_above_level_.store(true);
+  }
+}
+
+void Recorder::ask(Request request) {
+  {
+    const std::lock_guard lock(mutex_);
+    requests_.push_back(request);
+    ++asked_count_;
+  }
+  asked_.notify_one();
+}
+
+void Recorder::wait_until_obeyed() {
+  std::unique_lock lock(mutex_);
+  const std::uint64_t wanted = asked_count_;
+  obeyed_.wait(lock, [&] { return obeyed_count_ >= wanted; });
+}
+
+RecorderStatus Recorder::status() const {
+  const std::lock_guard lock(mutex_);
+  RecorderStatus status = status_;
+  const Totals now = totals();
+  const Totals& last = status.state == RecorderState::kRecording ? now : at_end_;
+  status.dropped_pieces = last.dropped_pieces - at_begin_.dropped_pieces;
+  status.dropped_bit_times = last.dropped_bit_times - at_begin_.dropped_bit_times;
+  status.dropped_images = last.dropped_images - at_begin_.dropped_images;
+  status.all_dropped_pieces = now.dropped_pieces;
+  status.all_dropped_images = now.dropped_images;
+  status.queued_bytes = bits_.lane().held_bytes() + images_.held_bytes();
+  return status;
+}
+
+Recorder::Totals Recorder::totals() const {
+  return {.dropped_pieces = bits_.dropped_pieces(),
+          .dropped_bit_times = bits_.dropped_bit_times(),
+          .dropped_images = dropped_images_.load(std::memory_order_relaxed)};
+}
+
+}  // namespace nearfield

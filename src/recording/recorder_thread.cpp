@@ -1,0 +1,398 @@
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <cstring>
+#include <random>
+
+#include "nearfield/error.hpp"
+#include "recording/host.hpp"
+#include "recording/recorder.hpp"
+
+/// The writer's part of the recorder.
+namespace nearfield {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kPoll = 2ms;
+/// One write(), at most.
+constexpr std::uint64_t kBatchBytes = std::uint64_t{4} << 20U;
+constexpr std::uint64_t kWritebackBytes = std::uint64_t{8} << 20U;
+/// Room that max_bytes leaves for the end record.
+constexpr std::uint64_t kEndBytes = 512;
+
+std::uint64_t random_id() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32U) | device();
+}
+
+bool is_failure(EndCause cause) { return cause >= EndCause::kDiskFull; }
+
+std::uint64_t end_of(const nfr::RecordHeader& header) { return header.first_bit_time + header.bit_times; }
+
+}  // namespace
+
+void Recorder::run() {
+  while (!quits_) {
+    if (const std::optional<Request> request = next_request()) {
+      obey(*request);
+      const std::lock_guard lock(mutex_);
+      ++obeyed_count_;
+      obeyed_.notify_all();
+    }
+    if (state_ == RecorderState::kArmed && is_above_level_.exchange(false)) {
+      begin(true);
+    }
+    if (state_ == RecorderState::kRecording) {
+      drain(bits_.lane(), bits_.lane().head());
+      drain(images_, images_.head());
+      check_level();
+      sync();
+    }
+    if (ends_) {
+      finish(ends_->first, ends_->second);
+    }
+  }
+}
+
+/// Waits for one; without an end when there is nothing else to do.
+std::optional<Recorder::Request> Recorder::next_request() {
+  std::unique_lock lock(mutex_);
+  const auto is_asked = [this] { return !requests_.empty(); };
+  if (state_ == RecorderState::kArmed || state_ == RecorderState::kRecording) {
+    asked_.wait_for(lock, kPoll, is_asked);
+  } else {
+    asked_.wait(lock, is_asked);
+  }
+  if (requests_.empty()) {
+    return std::nullopt;
+  }
+  const Request request = requests_.front();
+  requests_.pop_front();
+  return request;
+}
+
+void Recorder::obey(Request request) {
+  const bool records = state_ == RecorderState::kRecording;
+  switch (request) {
+    case Request::kArm:
+      is_rearmed_ = true;
+      if (!records && state_ != RecorderState::kArmed) {
+        is_above_level_ = false;
+        set_lanes(Lane::Mode::kHistory);
+        set_state(RecorderState::kArmed);
+      }
+      break;
+    case Request::kDisarm:
+      is_rearmed_ = false;
+      if (state_ == RecorderState::kArmed) {
+        set_lanes(Lane::Mode::kOff);
+        set_state(RecorderState::kIdle);
+      }
+      break;
+    case Request::kStart:
+      if (!records) {
+        begin(false);
+      }
+      break;
+    case Request::kTrigger:
+      if (state_ == RecorderState::kArmed) {
+        begin(false);
+      }
+      break;
+    case Request::kStop:
+    case Request::kQuit:
+      is_rearmed_ = false;
+      if (records) {
+        finish(EndCause::kStopped, "");
+      } else if (state_ == RecorderState::kArmed) {
+        set_lanes(Lane::Mode::kOff);
+        set_state(RecorderState::kIdle);
+      }
+      quits_ = request == Request::kQuit;
+      break;
+  }
+}
+
+void Recorder::begin(bool by_level) {
+  is_by_level_ = by_level;
+  ends_.reset();
+  bytes_before_ = 0;
+  last_sync_ns_ = clock_ns(CLOCK_MONOTONIC);
+  {
+    const std::lock_guard lock(mutex_);
+    at_begin_ = totals();
+    RecorderStatus fresh;
+    fresh.state = RecorderState::kRecording;
+    fresh.recordings = status_.recordings + 1;
+    status_ = fresh;
+  }
+  state_ = RecorderState::kRecording;
+  if (open_file()) {
+    set_lanes(Lane::Mode::kDraining);
+  }
+}
+
+/// A new file with its file record, twice.
+bool Recorder::open_file() {
+  try {
+    file_ = std::make_unique<RecordingOutput>(options_.path, clock_ns(CLOCK_REALTIME) / 1'000'000'000);
+  } catch (const IoError& error) {
+    file_.reset();
+    ends_ = {EndCause::kNotOpened, error.what()};
+    return false;
+  }
+  recording_id_ = random_id();
+  sequence_ = 0;
+  not_written_back_ = 0;
+  first_bit_time_.reset();
+  epoch_in_file_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    status_.path = file_->path().string();
+    ++status_.files;
+  }
+  const std::string info = nfr::to_json(options_.info);
+  if (int error = write_record(nfr::Kind::kFile, info);
+      error != 0 || (error = write_record(nfr::Kind::kFile, info)) != 0) {
+    fail(error);
+    return false;
+  }
+  return true;
+}
+
+void Recorder::finish(EndCause cause, const std::string& reason) {
+  if (cause == EndCause::kStopped || cause == EndCause::kBelowLevel) {
+    drain(bits_.lane(), bits_.lane().head());
+    drain(images_, images_.head());
+  }
+  const std::pair<EndCause, std::string> end = ends_.value_or(std::pair(cause, reason));
+  ends_.reset();
+  is_rearmed_ = is_rearmed_ && !is_failure(end.first);
+  set_lanes(is_rearmed_ ? Lane::Mode::kHistory : Lane::Mode::kOff);
+  {
+    const std::lock_guard lock(mutex_);
+    at_end_ = totals();
+  }
+  const std::pair<EndCause, std::string> closed = close_file(end.first, end.second);
+  is_above_level_ = false;
+  const std::lock_guard lock(mutex_);
+  status_.end_cause = closed.first;
+  status_.end_reason = closed.second.empty() ? std::string(name_of(closed.first))
+                                             : fmt::format("{} ({})", name_of(closed.first), closed.second);
+  state_ = status_.state = is_rearmed_ ? RecorderState::kArmed : RecorderState::kEnded;
+}
+
+/// Writes the end record, as far as there is room for it, and waits for the disk. What went wrong last is the cause.
+std::pair<EndCause, std::string> Recorder::close_file(EndCause cause, const std::string& reason) {
+  if (!file_) {
+    return {cause, reason};
+  }
+  const Totals now = totals();
+  const nfr::EndInfo end{.reason = std::string(name_of(cause)),
+                         .dropped_bit_times = now.dropped_bit_times - at_begin_.dropped_bit_times,
+                         .dropped_images = now.dropped_images - at_begin_.dropped_images};
+  (void)write_record(nfr::Kind::kEnd, nfr::to_json(end));
+  const int error = file_->wait_for_disk();
+  bytes_before_ += file_->bytes();
+  const std::string path = file_->path().string();
+  file_.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    status_.bytes = bytes_before_;
+  }
+  if (error != 0 && !is_failure(cause)) {
+    return {cause_of(error), fmt::format("{}: {}", path, std::strerror(error))};
+  }
+  return {cause, reason};
+}
+
+void Recorder::drain(Lane& lane, std::uint64_t until) {
+  std::uint64_t position = lane.tail();
+  while (position < until && !ends_ && file_) {
+    const std::uint64_t end = prepare_batch(lane, position, until);
+    if (end > position) {
+      write_batch(lane, position, end);
+    } else if (!ends_) {
+      meet(lane, position);
+    }
+    position = lane.tail();
+  }
+}
+
+/// The end of the records from `position` on that go out in one write: up to one that changes something.
+std::uint64_t Recorder::prepare_batch(Lane& lane, std::uint64_t position, std::uint64_t until) {
+  std::uint64_t end = position;
+  while (end < until && end - position < kBatchBytes) {
+    nfr::RecordHeader header = lane.header_at(end);
+    const bool is_plain = header.kind == nfr::Kind::kBits || (header.kind == nfr::Kind::kImage && epoch_in_file_ &&
+                                                              epoch_at(lane, end) == *epoch_in_file_);
+    if (!is_plain || is_over_limit(header, end - position)) {
+      break;
+    }
+    header.recording_id = recording_id_;
+    header.sequence = sequence_++;
+    const std::uint64_t payload = end + sizeof(header);
+    header.payload_crc = lane.crc_of(payload, payload + header.payload_bytes);
+    header.header_crc = nfr::header_crc(header);
+    lane.set_header(end, header);
+    end += nfr::record_bytes(header);
+  }
+  return end;
+}
+
+bool Recorder::is_over_limit(const nfr::RecordHeader& header, std::uint64_t batch_bytes) {
+  const std::uint64_t first = first_bit_time_.value_or(header.first_bit_time);
+  first_bit_time_ = std::min(first, header.first_bit_time);
+  const double seconds = static_cast<double>(end_of(header) - *first_bit_time_) / options_.info.sample_rate_hz;
+  const std::uint64_t bytes = bytes_before_ + file_->bytes() + batch_bytes + nfr::record_bytes(header) + kEndBytes;
+  if (options_.max_seconds > 0.0 && seconds > options_.max_seconds) {
+    ends_ = {EndCause::kLongEnough, ""};
+  } else if (options_.max_bytes > 0 && bytes > options_.max_bytes) {
+    ends_ = {EndCause::kLargeEnough, ""};
+  }
+  return ends_.has_value();
+}
+
+void Recorder::write_batch(Lane& lane, std::uint64_t position, std::uint64_t end) {
+  const std::uint64_t before = file_->bytes();
+  const auto pieces = lane.pieces(position, end);
+  const int error = file_->append(pieces[0], pieces[1]);
+  const std::uint64_t written = file_->bytes() - before;
+  std::uint64_t records = 0;
+  std::uint64_t unwritten = 0;
+  std::uint64_t complete = position;
+  std::uint64_t end_bit_time = 0;
+  for (std::uint64_t at = position; at < end;) {
+    const nfr::RecordHeader header = lane.header_at(at);
+    at += nfr::record_bytes(header);
+    if (at - position > written) {
+      ++unwritten;
+      continue;
+    }
+    complete = at;
+    end_bit_time = end_of(header);
+    ++records;
+  }
+  lane.release(complete);
+  not_written_back_ += complete - position;
+  if (error != 0) {
+    file_->truncate(before + complete - position);
+    sequence_ -= unwritten;
+    fail(error);
+  }
+  const std::lock_guard lock(mutex_);
+  status_.bytes = bytes_before_ + file_->bytes();
+  status_.records += records;
+  status_.end_bit_time = records > 0 ? end_bit_time : status_.end_bit_time;
+}
+
+/// A record that changes something: the first image of an epoch, or a restart of the source.
+void Recorder::meet(Lane& lane, std::uint64_t position) {
+  const nfr::RecordHeader header = lane.header_at(position);
+  if (header.kind == nfr::Kind::kImage) {
+    if (!write_epoch(epoch_at(lane, position)) && !ends_) {
+      dropped_images_.fetch_add(1, std::memory_order_relaxed);
+      lane.release(position + nfr::record_bytes(header));
+    }
+    return;
+  }
+  lane.release(position + nfr::record_bytes(header));
+  if (header.kind == kRestartMarker) {
+    (void)close_file(EndCause::kSourceRestarted, "");
+    (void)open_file();
+  }
+}
+
+/// The epoch's header, twice. False when nobody told it, or when the file failed.
+bool Recorder::write_epoch(std::uint64_t epoch) {
+  std::string json;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const EpochText& known : epochs_) {
+      json = known.epoch == epoch ? known.json : json;
+    }
+  }
+  if (json.empty()) {
+    return false;
+  }
+  if (int error = write_record(nfr::Kind::kEpoch, json);
+      error != 0 || (error = write_record(nfr::Kind::kEpoch, json)) != 0) {
+    fail(error);
+    return false;
+  }
+  epoch_in_file_ = epoch;
+  return true;
+}
+
+void Recorder::fail(int error) {
+  ends_ = {cause_of(error), fmt::format("{}: {}", file_->path().string(), std::strerror(error))};
+}
+
+/// Returns 0, or errno, with the file as it was before.
+int Recorder::write_record(nfr::Kind kind, const std::string& text) {
+  std::vector<std::byte> bytes;
+  nfr::append_record(bytes,
+                     {.kind = kind,
+                      .recording_id = recording_id_,
+                      .sequence = sequence_,
+                      .mono_ns = clock_ns(CLOCK_MONOTONIC),
+                      .tai_ns = clock_ns(CLOCK_TAI)},
+                     std::as_bytes(std::span(text)));
+  const std::uint64_t before = file_->bytes();
+  const int error = file_->append(bytes);
+  if (error != 0) {
+    file_->truncate(before);
+    return error;
+  }
+  ++sequence_;
+  return 0;
+}
+
+void Recorder::sync() {
+  if (!file_) {
+    return;
+  }
+  if (not_written_back_ >= kWritebackBytes) {
+    file_->start_writeback();
+    not_written_back_ = 0;
+  }
+  const std::int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+  if (options_.sync_s > 0.0 && static_cast<double>(now_ns - last_sync_ns_) >= options_.sync_s * 1e9) {
+    last_sync_ns_ = now_ns;
+    if (const int error = file_->wait_for_disk(); error != 0) {
+      fail(error);
+    }
+  }
+}
+
+void Recorder::check_level() {
+  if (!is_by_level_ || ends_) {
+    return;
+  }
+  const std::int64_t quiet_ns =
+      last_frame_ns_.load(std::memory_order_relaxed) - last_above_ns_.load(std::memory_order_relaxed);
+  if (static_cast<double>(quiet_ns) > options_.level->quiet_s * 1e9) {
+    ends_ = {EndCause::kBelowLevel, ""};
+  }
+}
+
+void Recorder::set_lanes(Lane::Mode mode) {
+  const bool keeps = mode != Lane::Mode::kHistory || options_.history_s > 0.0;
+  bits_.lane().set_mode(options_.bits && keeps ? mode : Lane::Mode::kOff);
+  images_.set_mode(options_.images && keeps ? mode : Lane::Mode::kOff);
+}
+
+void Recorder::set_state(RecorderState state) {
+  state_ = state;
+  const std::lock_guard lock(mutex_);
+  status_.state = state;
+}
+
+std::uint64_t Recorder::epoch_at(const Lane& lane, std::uint64_t position) {
+  nfr::ImageFields fields;
+  lane.copy_out(position + sizeof(nfr::RecordHeader), std::as_writable_bytes(std::span(&fields, 1)));
+  return fields.epoch;
+}
+
+}  // namespace nearfield

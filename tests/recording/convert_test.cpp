@@ -1,0 +1,159 @@
+#include <gtest/gtest.h>
+
+#include "capture/files.hpp"
+#include "capture/nfr_convert.hpp"
+#include "nearfield/error.hpp"
+#include "pipeline/replay.hpp"
+#include "recording/recorder.hpp"
+#include "recording_support.hpp"
+
+namespace nearfield::test {
+namespace {
+
+constexpr std::uint64_t kFirst = 1'000'003;  // odd, and no multiple of 32
+
+/// Bits with a gap of 700 bit-times, and images of epoch 1.
+std::string record(const TemporaryFolder& folder) {
+  RecorderOptions options;
+  options.info = small_info();
+  options.path = folder / "a.nfr";
+  Recorder recorder(options);
+  recorder.begin_epoch(small_header(), 1);
+  recorder.start();
+  recorder.wait_until_obeyed();
+  push_bits(recorder, kFirst, 2000);
+  push_bits(recorder, kFirst + 2700, 4000, {{kFirst + 3000, 50}});
+  for (std::uint64_t hop = 0; hop < 5; ++hop) {
+    recorder.write(TestFrame(hop).frame);
+  }
+  recorder.stop();
+  recorder.wait_until_obeyed();
+  return recorder.status().path;
+}
+
+TEST(Convert, BitsComeBackTheSame) {
+  const TemporaryFolder folder;
+  const std::string path = record(folder);
+  EXPECT_EQ(detect_file_kind(path), FileKind::kRecording);
+  nfr::Reader reader{std::filesystem::path(path)};
+  const nfr::ConvertedBits result = nfr::convert_bits(reader, folder / "bits.h5", {}, {});
+  EXPECT_EQ(result.bit_times, 6700U);
+  EXPECT_EQ(result.missing_bit_times, 750U);
+  EXPECT_EQ(result.runs, 2U);
+  const CaptureReader capture(folder / "bits.h5");
+  EXPECT_EQ(capture.info().first_bit_time, kFirst);
+  EXPECT_EQ(capture.info().bit_times, 6700U);
+  EXPECT_EQ(capture.info().measurement.standoff_m, 0.04);
+  EXPECT_NEAR(static_cast<double>(capture.info().start_time_ns), static_cast<double>(kFirst) / 1.5e6 * 1e9, 2.0);
+  std::vector<std::uint32_t> expected = words_of(kFirst, 6700);
+  make_silent(expected, kFirst, {kFirst + 2000, 700});
+  make_silent(expected, kFirst, {kFirst + 3000, 50});
+  std::vector<std::uint32_t> words(6700 * kWords);
+  capture.read(0, words);
+  EXPECT_EQ(words, expected);
+  const std::vector<MissingRun> missing = capture.missing();
+  ASSERT_EQ(missing.size(), 2U);
+  EXPECT_EQ(missing[0].first_bit_time, 2000U);
+  EXPECT_EQ(missing[0].bit_times, 700U);
+  EXPECT_EQ(missing[1].first_bit_time, 3000U);
+}
+
+TEST(Convert, PartOfTheBits) {
+  const TemporaryFolder folder;
+  nfr::Reader reader{std::filesystem::path(record(folder))};
+  const nfr::ConvertedBits result =
+      nfr::convert_bits(reader, folder / "bits.h5", {.from = kFirst + 1900, .to = kFirst + 2050}, {});
+  EXPECT_EQ(result.bit_times, 150U);
+  EXPECT_EQ(result.missing_bit_times, 50U);
+  const CaptureReader capture(folder / "bits.h5");
+  EXPECT_EQ(capture.missing()[0].first_bit_time, 100U);
+  EXPECT_THROW(nfr::convert_bits(reader, folder / "none.h5", {.from = 0, .to = 10}, {}), DataError);
+}
+
+TEST(Convert, ImagesComeBackTheSame) {
+  const TemporaryFolder folder;
+  const nfr::Reader reader{std::filesystem::path(record(folder))};
+  const nfr::ConvertedImages result =
+      nfr::convert_images(reader, folder / "images.h5", {}, {.from = 1, .to = std::nullopt}, {});
+  EXPECT_EQ(result.images, 4U);
+  EXPECT_EQ(result.damaged, 0U);
+  const ImagesReader images(folder / "images.h5");
+  ASSERT_EQ(images.frames(), 4U);
+  EXPECT_EQ(images.header().config, small_header().config);
+  EXPECT_EQ(images.header().y_m, small_header().y_m);
+  for (std::uint64_t hop = 1; hop < 5; ++hop) {
+    const TestFrame expected(hop);
+    const ImageFrame frame = images.read(hop - 1);
+    EXPECT_EQ(frame.first_sample, hop * 1024);
+    EXPECT_EQ(frame.missing_bits, hop % 2);
+    EXPECT_EQ(frame.flags, expected.frame.flags);
+    EXPECT_TRUE(std::equal(frame.images.begin(), frame.images.end(), expected.frame.images.begin()));
+  }
+  EXPECT_THROW(nfr::convert_images(reader, folder / "none.h5", 7, {}, {}), DataError);
+}
+
+class KeepFrames : public Sink {
+ public:
+  explicit KeepFrames(std::vector<ImageFrame>& frames) : frames_(frames) {}
+  void open(const ImagesHeader& /*header*/, std::uint64_t /*frames*/) override {}
+  void write(const ImageFrame& frame, std::uint64_t /*index*/) override { frames_.push_back(frame); }
+  void finish() override {}
+
+ private:
+  std::vector<ImageFrame>& frames_;
+};
+
+std::vector<ImageFrame> replayed(const std::string& path) {
+  ReplayOptions options;
+  options.input = path;
+  options.engine = EngineKind::kReference;
+  options.settings.front_end.window_samples = 32;  // 1024 bit-times
+  options.settings.front_end.hop_samples = 8;
+  options.settings.front_end.frequencies_hz = {3000.0};
+  options.settings.front_end.kind = FrontEndKind::kPopcount;
+  std::vector<ImageFrame> frames;
+  std::vector<std::unique_ptr<Sink>> sinks;
+  sinks.push_back(std::make_unique<KeepFrames>(frames));
+  (void)replay(options, sinks);
+  return frames;
+}
+
+TEST(Convert, ARecordingReplaysAsItsCapture) {
+  const TemporaryFolder folder;
+  const std::string path = record(folder);
+  nfr::Reader reader{std::filesystem::path(path)};
+  (void)nfr::convert_bits(reader, folder / "bits.h5", {}, {});
+  const std::vector<ImageFrame> recorded = replayed(path);
+  const std::vector<ImageFrame> converted = replayed(folder / "bits.h5");
+  ASSERT_EQ(recorded.size(), (6700U / 32U - 1U - 32U) / 8U + 1U);
+  ASSERT_EQ(converted.size(), recorded.size());
+  for (std::size_t i = 0; i < recorded.size(); ++i) {
+    const std::uint64_t first = (kFirst + 31) / 32 * 32 + i * 256;
+    EXPECT_EQ(recorded[i].first_sample, first);
+    EXPECT_EQ(converted[i].first_sample, first);
+    EXPECT_EQ(converted[i].timestamp_ns, recorded[i].timestamp_ns);
+    std::uint64_t missing = 0;
+    for (const MissingRun run : {MissingRun{kFirst + 2000, 700}, MissingRun{kFirst + 3000, 50}}) {
+      const std::uint64_t from = std::max(first, run.first_bit_time);
+      const std::uint64_t to = std::min(first + 1024, run.first_bit_time + run.bit_times);
+      missing += to > from ? to - from : 0;
+    }
+    EXPECT_EQ(recorded[i].missing_bits, missing) << i;
+    EXPECT_EQ(converted[i].missing_bits, missing) << i;
+    EXPECT_EQ((recorded[i].flags & kFlagMissingBits) != 0, missing > 0);
+    EXPECT_TRUE(recorded[i].images == converted[i].images) << i;
+  }
+}
+
+TEST(Convert, InspectDescribesIt) {
+  const TemporaryFolder folder;
+  const std::string text = describe_file(record(folder));
+  for (const char* fact : {"recording", "8 x 8 microphones", "6700 bit-times = 5950 received + 750 missing",
+                           "2: 750 bit-times never sent, 0 dropped", "5 of epoch 1: pressure in Pa", "stopped",
+                           "0 bytes of an incomplete record"}) {
+    EXPECT_NE(text.find(fact), std::string::npos) << fact << "\n" << text;
+  }
+}
+
+}  // namespace
+}  // namespace nearfield::test

@@ -1,0 +1,383 @@
+#include "recording/recorder.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "nearfield/error.hpp"
+#include "recording/host.hpp"
+#include "recording_support.hpp"
+
+namespace nearfield::test {
+namespace {
+
+RecorderOptions options_for(const std::string& path) {
+  RecorderOptions options;
+  options.info = small_info();
+  options.path = path;
+  options.bits_queue_bytes = 1U << 20U;
+  options.images_queue_bytes = 1U << 20U;
+  return options;
+}
+
+void start(Recorder& recorder) {
+  recorder.start();
+  recorder.wait_until_obeyed();
+}
+
+RecorderStatus stop(Recorder& recorder) {
+  recorder.stop();
+  recorder.wait_until_obeyed();
+  return recorder.status();
+}
+
+/// Waits for what the writer does by itself; a test that hangs here fails by its time limit.
+RecorderStatus wait_for(Recorder& recorder, RecorderState state) {
+  RecorderStatus status = recorder.status();
+  while (status.state != state) {
+    std::this_thread::yield();
+    status = recorder.status();
+  }
+  return status;
+}
+
+TEST(Recorder, WhatWasPushedIsInTheFile) {
+  const TemporaryFolder folder;
+  Recorder recorder(options_for(folder / "a.nfr"));
+  start(recorder);
+  std::uint64_t at = 1000;
+  for (std::uint64_t piece = 1; piece < 100; ++piece) {
+    push_bits(recorder, at, piece);
+    at += piece;
+  }
+  push_bits(recorder, at, 100, {{at + 5, 10}, {at + 50, 50}});
+  push_bits(recorder, at + 150, 20);  // 50 bit-times are skipped
+  at += 170;
+  recorder.push({.first_bit_time = at, .bit_times = 7, .words = {}, .missing = {}, .stream_id = 1});
+  at += 7;
+  const RecorderStatus status = stop(recorder);
+  EXPECT_EQ(status.state, RecorderState::kEnded);
+  EXPECT_EQ(status.end_cause, EndCause::kStopped);
+  EXPECT_EQ(status.dropped_pieces, 0U);
+  EXPECT_EQ(status.end_bit_time, at);
+  EXPECT_EQ(status.records, 103U);
+  EXPECT_EQ(status.bytes, std::filesystem::file_size(status.path));
+  nfr::Reader reader{std::filesystem::path(status.path)};
+  EXPECT_EQ(reader.summary().bits.first_bit_time, 1000U);
+  EXPECT_EQ(reader.summary().bits.end_bit_time, at);
+  EXPECT_EQ(reader.summary().bits.not_sent, 117U);
+  EXPECT_EQ(reader.summary().end->reason, "stopped");
+  const BitsCheck check = check_bits(reader);
+  EXPECT_EQ(check.wrong_words, 0U);
+  EXPECT_EQ(check.missing, 117U);
+  EXPECT_EQ(check.received + 117U, at - 1000);
+}
+
+TEST(Recorder, ImagesComeBackWithTheirEpochs) {
+  const TemporaryFolder folder;
+  Recorder recorder(options_for(folder / "a.nfr"));
+  recorder.begin_epoch(small_header(), 1);
+  start(recorder);
+  for (std::uint64_t hop = 0; hop < 10; ++hop) {
+    if (hop == 6) {
+      recorder.begin_epoch(small_header(), 2);
+    }
+    recorder.write(TestFrame(hop, 2.0F, hop < 6 ? 1 : 2).frame);
+  }
+  const RecorderStatus status = stop(recorder);
+  const nfr::Reader reader{std::filesystem::path(status.path)};
+  ASSERT_EQ(reader.epochs().size(), 2U);
+  EXPECT_EQ(reader.epochs()[0].images, 6U);
+  EXPECT_EQ(reader.epochs()[1].images, 4U);
+  std::uint64_t hop = 6;
+  nfr::for_each_image(reader, reader.epochs()[1], 0, 4, [&](const ImageFrame& frame) {
+    const TestFrame expected(hop, 2.0F);
+    EXPECT_EQ(frame.first_sample, hop * 1024);
+    EXPECT_EQ(frame.flags, expected.frame.flags);
+    EXPECT_EQ(frame.missing_bits, hop % 2);
+    EXPECT_TRUE(std::equal(frame.images.begin(), frame.images.end(), expected.frame.images.begin()));
+    EXPECT_EQ(frame.noise_pa[1], 2e-3F);
+    // 32768 bit-times before the window's last bit
+    EXPECT_EQ(frame.timestamp_ns, expected.frame.capture_tai_ns - 21'845'333);
+    ++hop;
+  });
+  EXPECT_EQ(hop, 10U);
+}
+
+TEST(Recorder, AFrameOfAnEpochThatNobodyTold) {
+  const TemporaryFolder folder;
+  Recorder recorder(options_for(folder / "a.nfr"));
+  start(recorder);
+  recorder.write(TestFrame(1).frame);
+  const RecorderStatus status = stop(recorder);
+  EXPECT_EQ(status.dropped_images, 1U);
+  EXPECT_EQ(status.records, 0U);
+}
+
+TEST(Recorder, HistoryReachesBackAsFarAsAsked) {
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.history_s = 0.01;  // 15000 bit-times
+  Recorder recorder(options);
+  recorder.arm();
+  recorder.wait_until_obeyed();
+  recorder.begin_epoch(small_header(), 1);
+  for (std::uint64_t piece = 0; piece < 1000; ++piece) {
+    push_bits(recorder, piece * 256, 256);
+  }
+  for (std::uint64_t hop = 0; hop < 250; ++hop) {
+    recorder.write(TestFrame(hop).frame);
+  }
+  recorder.trigger();
+  recorder.wait_until_obeyed();
+  EXPECT_EQ(recorder.status().state, RecorderState::kRecording);
+  push_bits(recorder, 256000, 256);
+  const RecorderStatus status = stop(recorder);
+  nfr::Reader reader{std::filesystem::path(status.path)};
+  EXPECT_EQ(status.dropped_pieces, 0U);
+  // Bit-time 256000 - 15000 = 241000 lies in the piece from 240896 on.
+  EXPECT_EQ(reader.summary().bits.first_bit_time, 240896U);
+  EXPECT_EQ(reader.summary().bits.end_bit_time, 256256U);
+  EXPECT_EQ(check_bits(reader).wrong_words, 0U);
+  // Windows of 32768 bit-times: 15000 before the end of hop 249's are the ends of hops 235 to 249.
+  EXPECT_EQ(reader.summary().images, 15U);
+}
+
+TEST(Recorder, IdleKeepsNothing) {
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.history_s = 1.0;
+  Recorder recorder(options);
+  push_bits(recorder, 0, 256);
+  recorder.trigger();  // not armed
+  start(recorder);
+  push_bits(recorder, 256, 256);
+  const RecorderStatus status = stop(recorder);
+  EXPECT_EQ(status.recordings, 1U);
+  const nfr::Reader reader{std::filesystem::path(status.path)};
+  EXPECT_EQ(reader.summary().bits.first_bit_time, 256U);
+}
+
+TEST(Recorder, ALevelStartsAndItsEndStops) {
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.history_s = 0.002;
+  options.level = LevelTrigger{.level = 3.0, .quiet_s = 0.020, .pixel = {}};
+  Recorder recorder(options);
+  recorder.begin_epoch(small_header(), 1);
+  recorder.arm();
+  recorder.wait_until_obeyed();
+  for (std::uint64_t hop = 0; hop < 50; ++hop) {
+    recorder.write(TestFrame(hop, hop == 40 ? 4.0F : 1.0F).frame);
+  }
+  while (recorder.status().recordings == 0) {
+    std::this_thread::yield();
+  }
+  for (std::uint64_t hop = 50; hop < 100; ++hop) {  // a millisecond each: quiet since hop 40
+    recorder.write(TestFrame(hop).frame);
+  }
+  const RecorderStatus status = wait_for(recorder, RecorderState::kArmed);
+  EXPECT_EQ(status.end_cause, EndCause::kBelowLevel);
+  EXPECT_EQ(status.recordings, 1U);
+  EXPECT_GT(nfr::Reader(std::filesystem::path(status.path)).summary().images, 0U);
+  recorder.disarm();
+  recorder.wait_until_obeyed();
+  EXPECT_EQ(recorder.status().state, RecorderState::kIdle);
+}
+
+TEST(Recorder, OnlyTheChosenPixelTriggers) {
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.level = LevelTrigger{.level = 0.9, .quiet_s = 1.0, .pixel = 5};  // pixel 0 has 1, pixel 5 has 1/6 and 1/12
+  Recorder recorder(options);
+  recorder.begin_epoch(small_header(), 1);
+  recorder.arm();
+  recorder.wait_until_obeyed();
+  recorder.write(TestFrame(0, 5.0F).frame);  // pixel 5: 0.83
+  for (int i = 0; i < 2; ++i) {              // between the two, the writer looks at the level
+    recorder.arm();
+    recorder.wait_until_obeyed();
+  }
+  EXPECT_EQ(recorder.status().state, RecorderState::kArmed);
+  recorder.write(TestFrame(1, 6.0F).frame);
+  EXPECT_EQ(wait_for(recorder, RecorderState::kRecording).recordings, 1U);
+}
+
+TEST(Recorder, LimitsEndIt) {
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.max_bytes = 100'000;
+  {
+    Recorder recorder(options);
+    start(recorder);
+    for (std::uint64_t piece = 0; piece < 100; ++piece) {
+      push_bits(recorder, piece * 256, 256);  // 2136 bytes each
+    }
+    const RecorderStatus status = wait_for(recorder, RecorderState::kEnded);
+    EXPECT_EQ(status.end_cause, EndCause::kLargeEnough);
+    EXPECT_LE(std::filesystem::file_size(status.path), 100'000U);
+    EXPECT_GT(std::filesystem::file_size(status.path), 97'000U);
+    EXPECT_EQ(nfr::Reader(std::filesystem::path(status.path)).summary().end->reason, "max_bytes reached");
+  }
+  options.max_bytes = 0;
+  options.max_seconds = 0.01;  // 15000 bit-times: 58 pieces
+  Recorder recorder(options);
+  start(recorder);
+  for (std::uint64_t piece = 0; piece < 100; ++piece) {
+    push_bits(recorder, piece * 256, 256);
+  }
+  const RecorderStatus status = wait_for(recorder, RecorderState::kEnded);
+  EXPECT_EQ(status.end_cause, EndCause::kLongEnough);
+  EXPECT_EQ(status.end_bit_time, 58U * 256U);
+  EXPECT_EQ(std::filesystem::path(status.path).filename(), "a-1.nfr");  // the first one stays
+}
+
+TEST(Recorder, ARestartOfTheSourceBeginsAFile) {
+  const TemporaryFolder folder;
+  Recorder recorder(options_for(folder / "a.nfr"));
+  start(recorder);
+  push_bits(recorder, 5000, 100, {}, 1);
+  push_bits(recorder, 0, 100, {}, 2);
+  const RecorderStatus status = stop(recorder);
+  EXPECT_EQ(status.files, 2U);
+  nfr::Reader first{std::filesystem::path(folder / "a.nfr")};
+  EXPECT_EQ(first.summary().bits.first_bit_time, 5000U);
+  EXPECT_EQ(first.summary().end->reason, "the source restarted");
+  nfr::Reader second{std::filesystem::path(folder / "a-1.nfr")};
+  EXPECT_EQ(second.summary().bits.end_bit_time, 100U);
+  EXPECT_EQ(check_bits(first).wrong_words + check_bits(second).wrong_words, 0U);
+}
+
+/// Records until the disk is full, then checks that what was written can be read and that pushing goes on.
+void expect_to_end(const std::string& path, EndCause cause, const std::string& words) {
+  Recorder recorder(options_for(path));
+  start(recorder);
+  std::uint64_t at = 0;
+  while (recorder.status().state == RecorderState::kRecording) {
+    push_bits(recorder, at, 256);
+    at += 256;
+  }
+  push_bits(recorder, at, 256);
+  const RecorderStatus status = recorder.status();
+  EXPECT_EQ(status.end_cause, cause) << status.end_reason;
+  EXPECT_NE(status.end_reason.find(words), std::string::npos) << status.end_reason;
+  nfr::Reader reader{std::filesystem::path(path)};
+  EXPECT_EQ(reader.summary().tail_bytes, 0U);
+  EXPECT_EQ(reader.summary().lost_records, 0U);
+  EXPECT_EQ(reader.summary().bits.end_bit_time, status.end_bit_time);
+  EXPECT_GT(reader.summary().bits.received, 100'000U);
+  EXPECT_EQ(check_bits(reader).wrong_words, 0U);
+}
+
+TEST(Recorder, EndsAtTheFileSizeLimit) {
+  const TemporaryFolder folder;
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit limit{.rlim_cur = 1'500'000, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &limit);
+  expect_to_end(folder / "a.nfr", EndCause::kFileSizeLimit, "File too large");
+  setrlimit(RLIMIT_FSIZE, &before);
+}
+
+/// Only root may mount; others are left with the test above.
+TEST(Recorder, EndsOnAFullDisk) {
+  const TemporaryFolder folder;
+  if (mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=1500k") != 0) {
+    RecordProperty("tmpfs", "could not be mounted");
+    return;
+  }
+  expect_to_end(folder / "a.nfr", EndCause::kDiskFull, "No space left on device");
+  EXPECT_EQ(umount(folder.path().c_str()), 0);
+}
+
+TEST(Recorder, AFileThatCannotBeCreatedIsTheEnd) {
+  const TemporaryFolder folder;
+  Recorder recorder(options_for(folder / "missing/a.nfr"));
+  recorder.start();
+  const RecorderStatus status = wait_for(recorder, RecorderState::kEnded);
+  EXPECT_EQ(status.end_cause, EndCause::kNotOpened);
+  EXPECT_NE(status.end_reason.find("No such file"), std::string::npos) << status.end_reason;
+}
+
+TEST(Recorder, RefusesSettingsThatMakeNoSense) {
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for("");
+  EXPECT_THROW(Recorder{options}, ConfigError);
+  options = options_for(folder / "a.nfr");
+  options.bits = options.images = false;
+  EXPECT_THROW(Recorder{options}, ConfigError);
+  options = options_for(folder / "a.nfr");
+  options.level = LevelTrigger{};
+  EXPECT_THROW(Recorder{options}, ConfigError);
+}
+
+/// What a queue that is too small drops is counted by the recorder as it is by the file.
+TEST(Recorder, DropsAreCountedExactly) {
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.bits_queue_bytes = 20'000;
+  Recorder recorder(options);
+  start(recorder);
+  constexpr std::uint64_t kPieces = 20'000;
+  for (std::uint64_t piece = 0; piece < kPieces; ++piece) {
+    push_bits(recorder, piece * 64, 64);
+  }
+  const RecorderStatus status = stop(recorder);
+  nfr::Reader reader{std::filesystem::path(status.path)};
+  const nfr::BitsSummary& bits = reader.summary().bits;
+  EXPECT_EQ(bits.received + status.dropped_bit_times, kPieces * 64);
+  EXPECT_EQ(status.dropped_bit_times, status.dropped_pieces * 64);
+  EXPECT_EQ(bits.dropped + (kPieces * 64 - bits.end_bit_time), status.dropped_bit_times);
+  EXPECT_EQ(reader.summary().end->dropped_bit_times, status.dropped_bit_times);
+  EXPECT_EQ(check_bits(reader).wrong_words, 0U);
+}
+
+/// A 32 x 32 array at its own pace, for NEARFIELD_RECORD_SECONDS; prints what the machine made of it.
+TEST(Recorder, KeepsAStreamAtItsOwnPace) {
+  const TemporaryFolder folder;
+  const char* asked = std::getenv("NEARFIELD_RECORD_SECONDS");
+  const double seconds = asked == nullptr ? 0.2 : std::atof(asked);
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.info.measurement.geometry = {.rows = 32, .columns = 32, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
+  options.bits_queue_bytes = 64U << 20U;
+  options.images = false;
+  Recorder recorder(options);
+  start(recorder);
+  std::vector<std::uint32_t> words(256 * 32, 0x5A5A5A5AU);
+  const std::int64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+  std::int64_t longest_ns = 0;
+  std::uint64_t at = 0;
+  const auto end = static_cast<std::uint64_t>(seconds * kBitRateHz) / 256 * 256;
+  while (at < end) {
+    const auto due = static_cast<std::uint64_t>(static_cast<double>(clock_ns(CLOCK_MONOTONIC) - begin_ns) * 1.5e-3);
+    for (; at + 256 <= std::min(due, end); at += 256) {
+      words[0] = static_cast<std::uint32_t>(at);
+      const std::int64_t before_ns = clock_ns(CLOCK_MONOTONIC);
+      recorder.push({.first_bit_time = at, .bit_times = 256, .words = words, .missing = {}});
+      longest_ns = std::max(longest_ns, clock_ns(CLOCK_MONOTONIC) - before_ns);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(500));
+  }
+  const RecorderStatus status = stop(recorder);
+  const double wall_s = static_cast<double>(clock_ns(CLOCK_MONOTONIC) - begin_ns) * 1e-9;
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds_of = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  std::printf(
+      "%.1f MB in %.2f s: %.1f MB/s, %llu of %llu pieces dropped, longest push %.1f us, CPU %.2f s user, %.2f s "
+      "system\n",
+      static_cast<double>(status.bytes) * 1e-6, wall_s, static_cast<double>(status.bytes) * 1e-6 / wall_s,
+      static_cast<unsigned long long>(status.dropped_pieces), static_cast<unsigned long long>(end / 256),
+      static_cast<double>(longest_ns) * 1e-3, seconds_of(usage.ru_utime), seconds_of(usage.ru_stime));
+  const nfr::Reader reader{std::filesystem::path(status.path)};
+  EXPECT_EQ(reader.summary().bits.received + status.dropped_bit_times, end);
+}
+
+}  // namespace
+}  // namespace nearfield::test

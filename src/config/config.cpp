@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -71,15 +72,39 @@ void read_override(const std::string& text, SettingsReader& reader, YamlProblems
   }
 }
 
-void check(const SettingsReader& reader, YamlProblems& problems) {
+/// Who brings the bits: an input that may say what its microphones are, or a stream that can't.
+enum class Input { kDescribesItself, kBareBits };
+
+Input input_of(const DaemonSettings::Source& source) {
+  const bool bare = source.kind == DaemonSettings::SourceKind::kUdp || source.kind == DaemonSettings::SourceKind::kPipe;
+  return bare ? Input::kBareBits : Input::kDescribesItself;
+}
+
+void check(const SettingsReader& reader, Input input, YamlProblems& problems) {
   const Settings& settings = reader.settings();
   const auto is_settled = [&](std::string_view key) {
-    const bool from_input = std::find(kKeysOfInputs.begin(), kKeysOfInputs.end(), key) != kKeysOfInputs.end();
+    const bool from_input = input == Input::kDescribesItself &&
+                            std::find(kKeysOfInputs.begin(), kKeysOfInputs.end(), key) != kKeysOfInputs.end();
     return !reader.failed(key) && (!from_input || settings.explicit_keys.contains(std::string(key)));
   };
-  for (const Contradiction& one : contradictions(settings, is_settled)) {
+  std::vector<Contradiction> found = contradictions(settings, is_settled);
+  if (input == Input::kBareBits && is_settled("front_end.frequencies_hz") && is_settled("front_end.window_samples")) {
+    check_frequencies(settings.front_end, kBitRateHz / settings.front_end.decimation, found);
+  }
+  for (const Contradiction& one : found) {
     const std::string place = reader.place(one.key);
     problems.add(fmt::format("{}{}{}{}: {}", place, place.empty() ? "" : ": ", one.key, one.element, one.message));
+  }
+}
+
+/// Reads the file and the overrides; what is wrong goes into the problems.
+void read_all(const std::string& path, const std::vector<std::string>& overrides, SettingsReader& reader,
+              YamlProblems& problems) {
+  if (!path.empty()) {
+    read_file(path, reader, problems);
+  }
+  for (const std::string& text : overrides) {
+    read_override(text, reader, problems);
   }
 }
 
@@ -88,13 +113,17 @@ void check(const SettingsReader& reader, YamlProblems& problems) {
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides) {
   YamlProblems problems;
   SettingsReader reader(problems);
-  if (!path.empty()) {
-    read_file(path, reader, problems);
-  }
-  for (const std::string& text : overrides) {
-    read_override(text, reader, problems);
-  }
-  check(reader, problems);
+  read_all(path, overrides, reader, problems);
+  check(reader, Input::kDescribesItself, problems);
+  problems.throw_if_any();
+  return reader.settings();
+}
+
+Settings load_daemon_settings(const std::string& path, const std::vector<std::string>& overrides) {
+  YamlProblems problems;
+  SettingsReader reader(problems);
+  read_all(path, overrides, reader, problems);
+  check(reader, input_of(reader.settings().daemon.source), problems);
   problems.throw_if_any();
   return reader.settings();
 }

@@ -138,6 +138,10 @@ std::string_view name_of(DaemonSettings::Trigger trigger);
 std::string_view name_of(DaemonSettings::LogTarget target);
 std::string_view name_of(DaemonSettings::LogLevel level);
 
+/// The number of a user or group of this system, by name or number; nothing for an unknown name.
+std::optional<std::uint32_t> user_id(const std::string& name);
+std::optional<std::uint32_t> group_id(const std::string& name);
+
 /// A host (name, IPv4, or IPv6 without its brackets) and a port.
 struct HostPort {
   std::string host;

@@ -11,5 +11,6 @@ void add_compare(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_devices(CLI::App& app);
 void add_bench(CLI::App& app);
+void add_ctl(CLI::App& app);
 
 }  // namespace nearfield::cli

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "config/contradictions.hpp"
+#include "config/daemon_section.hpp"
 #include "config/settings_reader.hpp"
 #include "config/yaml_reader.hpp"
 #include "nearfield/error.hpp"
@@ -72,29 +73,25 @@ void read_override(const std::string& text, SettingsReader& reader, YamlProblems
   }
 }
 
-/// Who brings the bits: an input that may say what its microphones are, or a stream that can't.
-enum class Input { kDescribesItself, kBareBits };
-
-Input input_of(const DaemonSettings::Source& source) {
-  const bool bare = source.kind == DaemonSettings::SourceKind::kUdp || source.kind == DaemonSettings::SourceKind::kPipe;
-  return bare ? Input::kBareBits : Input::kDescribesItself;
-}
-
-void check(const SettingsReader& reader, Input input, YamlProblems& problems) {
-  const Settings& settings = reader.settings();
-  const auto is_settled = [&](std::string_view key) {
-    const bool from_input = input == Input::kDescribesItself &&
-                            std::find(kKeysOfInputs.begin(), kKeysOfInputs.end(), key) != kKeysOfInputs.end();
-    return !reader.failed(key) && (!from_input || settings.explicit_keys.contains(std::string(key)));
-  };
-  std::vector<Contradiction> found = contradictions(settings, is_settled);
-  if (input == Input::kBareBits && is_settled("front_end.frequencies_hz") && is_settled("front_end.window_samples")) {
-    check_frequencies(settings.front_end, kBitRateHz / settings.front_end.decimation, found);
-  }
+void report(const std::vector<Contradiction>& found, const SettingsReader& reader, YamlProblems& problems) {
   for (const Contradiction& one : found) {
     const std::string place = reader.place(one.key);
     problems.add(fmt::format("{}{}{}{}: {}", place, place.empty() ? "" : ": ", one.key, one.element, one.message));
   }
+}
+
+/// Settled are the keys that were read right and that no input changes.
+IsSettled settled_keys(const SettingsReader& reader, bool input_describes_itself) {
+  return [&reader, input_describes_itself](std::string_view key) {
+    const bool from_input =
+        input_describes_itself && std::find(kKeysOfInputs.begin(), kKeysOfInputs.end(), key) != kKeysOfInputs.end();
+    return !reader.failed(key) && (!from_input || reader.settings().explicit_keys.contains(std::string(key)));
+  };
+}
+
+/// Bits over UDP or through a pipe say nothing of their microphones.
+bool describes_itself(const DaemonSettings::Source& source) {
+  return source.kind == DaemonSettings::SourceKind::kFile || source.kind == DaemonSettings::SourceKind::kSimulate;
 }
 
 /// Reads the file and the overrides; what is wrong goes into the problems.
@@ -114,7 +111,7 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
   YamlProblems problems;
   SettingsReader reader(problems);
   read_all(path, overrides, reader, problems);
-  check(reader, Input::kDescribesItself, problems);
+  report(contradictions(reader.settings(), settled_keys(reader, true)), reader, problems);
   problems.throw_if_any();
   return reader.settings();
 }
@@ -123,9 +120,16 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
   YamlProblems problems;
   SettingsReader reader(problems);
   read_all(path, overrides, reader, problems);
-  check(reader, input_of(reader.settings().daemon.source), problems);
+  const Settings& settings = reader.settings();
+  const IsSettled is_settled = settled_keys(reader, describes_itself(settings.daemon.source));
+  std::vector<Contradiction> found = contradictions(settings, is_settled);
+  if (is_settled("front_end.frequencies_hz") && is_settled("front_end.window_samples")) {
+    check_frequencies(settings.front_end, kBitRateHz / settings.front_end.decimation, found);
+  }
+  report(found, reader, problems);
+  report(missing_here(settings, is_settled), reader, problems);
   problems.throw_if_any();
-  return reader.settings();
+  return settings;
 }
 
 }  // namespace nearfield

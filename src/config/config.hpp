@@ -15,7 +15,8 @@ namespace nearfield {
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides);
 
 /// The same for nearfieldd, where nothing but the configuration says what the microphones are when bits come over UDP
-/// or a pipe: then everything is judged at once, and so are frequencies against the bits' own rate.
+/// or a pipe: then everything is judged at once. Frequencies are held against the bits' own rate. Users, groups and
+/// files that are named must exist on this machine.
 Settings load_daemon_settings(const std::string& path, const std::vector<std::string>& overrides);
 
 /// The settings as a complete YAML document that load_settings() reads back to the same settings.

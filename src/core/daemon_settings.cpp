@@ -1,6 +1,8 @@
 #include "nearfield/daemon_settings.hpp"
 
 #include <arpa/inet.h>
+#include <grp.h>
+#include <pwd.h>
 
 #include <array>
 #include <charconv>
@@ -22,6 +24,15 @@ std::optional<int> parse_port(std::string_view text) {
   const auto [stop, error] = std::from_chars(text.data(), end, port);
   const bool whole = error == std::errc{} && stop == end;
   return whole && port >= 0 && port <= kHighestPort ? std::optional(port) : std::nullopt;
+}
+
+constexpr std::size_t kLookUpBytes = 65536;
+
+std::optional<std::uint32_t> number_of(const std::string& text) {
+  std::uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc{} && stop == end ? std::optional(number) : std::nullopt;
 }
 
 bool is_host_character(char character) {
@@ -57,6 +68,22 @@ std::string_view name_of(DaemonSettings::LogTarget target) {
 
 std::string_view name_of(DaemonSettings::LogLevel level) {
   return pick(std::array<std::string_view, 4>{"debug", "info", "warning", "error"}, level);
+}
+
+std::optional<std::uint32_t> user_id(const std::string& name) {
+  std::vector<char> buffer(kLookUpBytes);
+  passwd entry{};
+  passwd* found = nullptr;
+  getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  return found != nullptr ? std::optional<std::uint32_t>(entry.pw_uid) : number_of(name);
+}
+
+std::optional<std::uint32_t> group_id(const std::string& name) {
+  std::vector<char> buffer(kLookUpBytes);
+  group entry{};
+  group* found = nullptr;
+  getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
+  return found != nullptr ? std::optional<std::uint32_t>(entry.gr_gid) : number_of(name);
 }
 
 std::optional<HostPort> parse_host_port(std::string_view text) {

@@ -47,11 +47,11 @@ TEST(DaemonConfig, DefaultsListenOnLoopbackOnly) {
 TEST(DaemonConfig, ReadsEveryKey) {
   const DaemonSettings daemon = load_text(
       "daemon:\n"
-      "  source: {kind: simulate, address: '[::]:7', path: -, scene: /s.yaml, pace: fast, loop: true,\n"
+      "  source: {kind: simulate, address: '[::]:7', path: -, scene: /dev/null, pace: fast, loop: true,\n"
       "           receive_buffer_bytes: 70000, reorder_bit_times: 5, ring_bit_times: 5000}\n"
       "  publish:\n"
       "    phase_reference: stream\n"
-      "    ring: {socket: off, mode: 0640, allowed_users: [ada, 1001], allowed_groups: [lab], slots: 3}\n"
+      "    ring: {socket: off, mode: 0640, allowed_users: [root, 1001], allowed_groups: ['7'], slots: 3}\n"
       "    zmq: {endpoint: 'tcp://*:9', curve_secret_file: credential:curve.key, max_rate_hz: 2.5}\n"
       "  recording: {directory: /r, what: images, trigger: level, level: 0.5, pre_trigger_s: 2, max_bytes: "
       "5000000000,\n"
@@ -67,14 +67,14 @@ TEST(DaemonConfig, ReadsEveryKey) {
   expected.source = {DaemonSettings::SourceKind::kSimulate,
                      "[::]:7",
                      "-",
-                     "/s.yaml",
+                     "/dev/null",
                      DaemonSettings::Pace::kFast,
                      true,
                      70000,
                      5,
                      5000};
   expected.publish.phase_reference = DaemonSettings::PhaseReference::kStream;
-  expected.publish.ring = {"", {0640, {"ada", "1001"}, {"lab"}}, 3};
+  expected.publish.ring = {"", {0640, {"root", "1001"}, {"7"}}, 3};
   expected.publish.zmq = {"tcp://*:9", "credential:curve.key", 2.5};
   expected.recording = {
       "/r", DaemonSettings::RecordWhat::kImages, DaemonSettings::Trigger::kLevel, 0.5, 2.0, 5000000000, 7.0};
@@ -165,10 +165,10 @@ TEST(DaemonConfig, RefusesContradictions) {
     EXPECT_THAT(errors_of("daemon: {" + bad.daemon + "}"), ElementsAre(HasSubstr(bad.message))) << bad.daemon;
   }
   for (const std::string good :
-       {"source: {kind: pipe, path: -}", "source: {kind: simulate, scene: s.yaml}",
+       {"source: {kind: pipe, path: -}", "source: {kind: simulate, scene: /dev/null}",
         "publish: {zmq: {endpoint: 'tcp://127.3.2.1:1'}}", "publish: {zmq: {endpoint: 'tcp://[::1]:1'}}",
         "publish: {zmq: {endpoint: 'ipc:///run/z'}}",
-        "publish: {zmq: {endpoint: 'tcp://*:1', curve_secret_file: k}}"}) {
+        "publish: {zmq: {endpoint: 'tcp://*:1', curve_secret_file: /dev/null}}"}) {
     EXPECT_THAT(errors_of("daemon: {" + good + "}"), IsEmpty()) << good;
   }
 }
@@ -180,7 +180,19 @@ TEST(DaemonConfig, JudgesWhatNoInputWillChange) {
               ElementsAre(HasSubstr("lab.yaml:4: holography.planes_m[0]: expected a plane"),
                           HasSubstr("array.layout: sorama-cam expects 32 x 32"),
                           HasSubstr("lab.yaml:2: front_end.frequencies_hz[1]: expected at most 23437.5 Hz")));
-  EXPECT_THAT(errors_of(bad + "daemon: {source: {kind: file, path: a.h5}}\n"), IsEmpty());
+  EXPECT_THAT(errors_of(bad + "daemon: {source: {kind: file, path: /dev/null}}\n"),
+              ElementsAre(HasSubstr("lab.yaml:2: front_end.frequencies_hz[1]: expected at most 23437.5 Hz")));
+}
+
+TEST(DaemonConfig, WantsWhatItNamesToExist) {
+  EXPECT_THAT(errors_of("daemon:\n  source:\n    kind: file\n    path: /nowhere.h5\n  control:\n"
+                        "    allowed_users: [root, no-such-user]\n    allowed_groups: [no-such-group]\n"),
+              ElementsAre("lab.yaml:6: daemon.control.allowed_users[1]: expected one of this system's names, or a "
+                          "number, found \"no-such-user\"",
+                          HasSubstr("lab.yaml:7: daemon.control.allowed_groups[0]: "),
+                          "lab.yaml:4: daemon.source.path: expected an existing file, found none at /nowhere.h5"));
+  EXPECT_THAT(errors_of("array: {calibration: /nowhere.h5}"), ElementsAre(HasSubstr("array.calibration: expected")));
+  EXPECT_THAT(errors_of("daemon: {source: {path: /nowhere.h5}}"), IsEmpty()) << "udp reads no file";
 }
 
 TEST(DaemonConfig, ListsEveryProblem) {

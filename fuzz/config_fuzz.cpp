@@ -32,6 +32,7 @@ class MemoryFile {
 
 /// The text of a configuration; what follows a zero byte is an override. Either a ConfigError comes out, or settings
 /// that are written and read back without change.
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string input(data, data + size);
   const std::size_t zero = input.find('\0');

@@ -26,10 +26,11 @@ nearfield::control::Handlers stub_handlers() {
 
 /// One request: the answer must be one line of JSON that says whether it was taken. The same bytes as a status must
 /// come out as text.
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const nearfield::control::Handlers handlers = stub_handlers();
+  static const nearfield::control::Handlers kHandlers = stub_handlers();
   const std::string input(data, data + size);
-  const std::string reply = nearfield::control::answer(input, handlers);
+  const std::string reply = nearfield::control::answer(input, kHandlers);
   const json parsed = json::parse(reply, nullptr, false);
   if (reply.find('\n') != reply.size() - 1 || !parsed.is_object() || !parsed["ok"].is_boolean()) {
     std::abort();

@@ -35,7 +35,7 @@ std::optional<std::string> text_or_off(YamlMap& map, const std::string& key, con
   if (map.is_word(key, "off")) {
     return "";
   }
-  const std::optional<std::string> text = map.text(key);
+  std::optional<std::string> text = map.text(key);
   if (text && text->empty()) {
     map.problem(key, expected);
     return std::nullopt;
@@ -65,7 +65,7 @@ std::optional<std::string> path_or_null(YamlMap& map, const std::string& key, co
 }
 
 std::optional<std::string> socket_or_off(YamlMap& map, const path& folder) {
-  const std::optional<std::string> text = text_or_off(map, "socket", "a path or off");
+  std::optional<std::string> text = text_or_off(map, "socket", "a path or off");
   if (!text || text->empty()) {
     return text;
   }
@@ -78,7 +78,7 @@ std::optional<std::string> socket_or_off(YamlMap& map, const path& folder) {
 }
 
 std::optional<std::string> read_address(YamlMap& map, const std::string& expected) {
-  const std::optional<std::string> text = map.text("address");
+  std::optional<std::string> text = map.text("address");
   if (text && !parse_host_port(*text)) {
     map.problem("address", expected);
     return std::nullopt;
@@ -95,7 +95,7 @@ bool is_endpoint(const std::string& text) {
 
 /// An octal text such as 0660.
 std::optional<std::uint32_t> read_mode(YamlMap& map) {
-  const std::optional<std::string> text = map.text("mode");
+  std::optional<std::string> text = map.text("mode");
   if (!text) {
     return std::nullopt;
   }

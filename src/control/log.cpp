@@ -19,7 +19,7 @@ namespace nearfield::control {
 namespace {
 
 constexpr std::size_t kQueuedLines = 8192;
-constexpr std::int64_t kSecond_ns = 1'000'000'000;
+constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::string_view kOthers = "other";
 
 spdlog::level::level_enum level_of(DaemonSettings::LogLevel level) {
@@ -84,7 +84,7 @@ bool RateLimitedLog::admit(spdlog::level::level_enum level, std::string_view cau
       found = seconds_.try_emplace(std::string(cause), Second{.begin_ns = now_ns}).first;
     }
     Second& second = found->second;
-    if (now_ns - second.begin_ns >= kSecond_ns) {
+    if (now_ns - second.begin_ns >= kSecondNs) {
       over = second;
       second = Second{.begin_ns = now_ns};
     }
@@ -108,7 +108,7 @@ void RateLimitedLog::flush() {
   {
     const std::lock_guard lock(mutex_);
     for (auto& [cause, second] : seconds_) {
-      if (second.suppressed > 0 && now_ns - second.begin_ns >= kSecond_ns) {
+      if (second.suppressed > 0 && now_ns - second.begin_ns >= kSecondNs) {
         over.emplace_back(cause, second);
         second = Second{.begin_ns = now_ns};
       }

@@ -13,7 +13,7 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
-constexpr std::int64_t kRecent_ns = 10'000'000'000;
+constexpr std::int64_t kRecentNs = 10'000'000'000;
 constexpr double kNanosecond_s = 1e-9;
 constexpr double kMillisecondsInASecond = 1e3;
 /// Of the buckets, every fourth bound is published: two an octave.
@@ -132,7 +132,7 @@ void Metrics::tick(std::int64_t now_ns) {
   uptime_s_ = kNanosecond_s * static_cast<double>(now_ns - started_ns_);
   const double span_s = kNanosecond_s * static_cast<double>(now_ns - older_.ns);
   frame_rate_hz_ = span_s > 0.0 ? static_cast<double>(now.frames - older_.frames) / span_s : 0.0;
-  if (now_ns - newer_.ns >= kRecent_ns) {
+  if (now_ns - newer_.ns >= kRecentNs) {
     older_ = std::exchange(newer_, std::move(now));
   }
 }

@@ -13,7 +13,7 @@
 namespace nearfield::control {
 namespace {
 
-constexpr std::int64_t kMicrosecond_ns = 1000;
+constexpr std::int64_t kMicrosecondNs = 1000;
 constexpr std::int64_t kFeedsInAnInterval = 4;
 
 /// sd_notify separates fields by line ends; what a field says must not make new ones.
@@ -45,7 +45,7 @@ void ServiceManager::feed_watchdog() const { notify("WATCHDOG=1"); }
 
 std::int64_t ServiceManager::watchdog_interval_ns() {
   std::uint64_t interval_us = 0;
-  return sd_watchdog_enabled(0, &interval_us) > 0 ? static_cast<std::int64_t>(interval_us) * kMicrosecond_ns : 0;
+  return sd_watchdog_enabled(0, &interval_us) > 0 ? static_cast<std::int64_t>(interval_us) * kMicrosecondNs : 0;
 }
 
 std::string credential_path(const std::string& setting) {

@@ -23,8 +23,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::int64_t kMillisecond_ns = 1'000'000;
-constexpr std::int64_t kSecond_ns = 1'000'000'000;
+constexpr std::int64_t kMillisecondNs = 1'000'000;
+constexpr std::int64_t kSecondNs = 1'000'000'000;
 
 std::shared_ptr<Metrics> make_metrics() {
   return std::make_shared<Metrics>(MetricNames{{"front_end", "imager"}, {"late", "crc"}, {"input"}}, 0);
@@ -52,7 +52,7 @@ std::string http_get(int port, const std::string& path) {
 void run_some_frames(Metrics& metrics) {
   metrics.set_run({"0.1.0", "a \"device\"", "popcount", "udp 127.0.0.1:7230", 3, 1464.84375});
   for (int frame = 1; frame <= 100; ++frame) {
-    metrics.frame_published(frame * kMillisecond_ns, (frame - 5) * kMillisecond_ns);
+    metrics.frame_published(frame * kMillisecondNs, (frame - 5) * kMillisecondNs);
     metrics.stage_took(1, 200'000);
   }
   metrics.lose(1, 7);
@@ -121,7 +121,7 @@ TEST(Metrics, BucketsOfAHistogramHoldTheirSamples) {
 TEST(Metrics, StatusTellsTheRecentPast) {
   const auto metrics = make_metrics();
   run_some_frames(*metrics);
-  metrics->tick(kSecond_ns);
+  metrics->tick(kSecondNs);
   nlohmann::json status = metrics->status();
   EXPECT_EQ(status["frames"], 100);
   EXPECT_EQ(status["frame_rate_hz"], 100.0);
@@ -132,7 +132,7 @@ TEST(Metrics, StatusTellsTheRecentPast) {
   EXPECT_LE(status["age_ms"]["p99"].get<double>(), 5.0 * 1.125);
   EXPECT_TRUE(status["stages_ms"]["front_end"]["median"].is_null());
   for (int second = 10; second <= 40; second += 10) {
-    metrics->tick(second * kSecond_ns);
+    metrics->tick(second * kSecondNs);
   }
   status = metrics->status();
   EXPECT_EQ(status["frame_rate_hz"], 0.0);
@@ -184,13 +184,13 @@ TEST(Metrics, AreScrapedWhileTheStreamRuns) {
   const auto metrics = make_metrics();
   std::atomic<bool> over{false};
   std::thread stream([&] {
-    for (std::int64_t now_ns = 1; !over; now_ns += kMillisecond_ns) {
+    for (std::int64_t now_ns = 1; !over; now_ns += kMillisecondNs) {
       metrics->frame_published(now_ns, now_ns - 1000);
       metrics->lose(0, 1);
     }
   });
   for (int scrape = 0; scrape < 50; ++scrape) {
-    metrics->tick(scrape * kSecond_ns);
+    metrics->tick(scrape * kSecondNs);
     EXPECT_FALSE(metrics->Collect().empty());
     EXPECT_TRUE(metrics->status().is_object());
   }

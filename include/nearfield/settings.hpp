@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/geometry.hpp"
 #include "nearfield/layout.hpp"
 
@@ -122,6 +123,7 @@ struct Settings {
   FrontEndSettings front_end;
   HolographySettings holography;
   DeviceSettings device;
+  DaemonSettings daemon;
   std::set<std::string> explicit_keys;  ///< dotted names of the keys that the user gave, such as "array.rows"
 };
 

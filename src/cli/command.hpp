@@ -14,5 +14,6 @@ void add_devices(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_send(CLI::App& app);
 void add_tap(CLI::App& app);
+void add_ctl(CLI::App& app);
 
 }  // namespace nearfield::cli

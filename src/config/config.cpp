@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
 #include "config/contradictions.hpp"
+#include "config/daemon_section.hpp"
 #include "config/settings_reader.hpp"
 #include "config/yaml_reader.hpp"
 #include "nearfield/error.hpp"
@@ -71,15 +73,35 @@ void read_override(const std::string& text, SettingsReader& reader, YamlProblems
   }
 }
 
-void check(const SettingsReader& reader, YamlProblems& problems) {
-  const Settings& settings = reader.settings();
-  const auto is_settled = [&](std::string_view key) {
-    const bool from_input = std::find(kKeysOfInputs.begin(), kKeysOfInputs.end(), key) != kKeysOfInputs.end();
-    return !reader.failed(key) && (!from_input || settings.explicit_keys.contains(std::string(key)));
-  };
-  for (const Contradiction& one : contradictions(settings, is_settled)) {
+void report(const std::vector<Contradiction>& found, const SettingsReader& reader, YamlProblems& problems) {
+  for (const Contradiction& one : found) {
     const std::string place = reader.place(one.key);
     problems.add(fmt::format("{}{}{}{}: {}", place, place.empty() ? "" : ": ", one.key, one.element, one.message));
+  }
+}
+
+/// Settled are the keys that were read right and that no input changes.
+IsSettled settled_keys(const SettingsReader& reader, bool input_describes_itself) {
+  return [&reader, input_describes_itself](std::string_view key) {
+    const bool from_input =
+        input_describes_itself && std::find(kKeysOfInputs.begin(), kKeysOfInputs.end(), key) != kKeysOfInputs.end();
+    return !reader.failed(key) && (!from_input || reader.settings().explicit_keys.contains(std::string(key)));
+  };
+}
+
+/// Bits over UDP or through a pipe say nothing of their microphones.
+bool describes_itself(const DaemonSettings::Source& source) {
+  return source.kind == DaemonSettings::SourceKind::kFile || source.kind == DaemonSettings::SourceKind::kSimulate;
+}
+
+/// Reads the file and the overrides; what is wrong goes into the problems.
+void read_all(const std::string& path, const std::vector<std::string>& overrides, SettingsReader& reader,
+              YamlProblems& problems) {
+  if (!path.empty()) {
+    read_file(path, reader, problems);
+  }
+  for (const std::string& text : overrides) {
+    read_override(text, reader, problems);
   }
 }
 
@@ -88,15 +110,26 @@ void check(const SettingsReader& reader, YamlProblems& problems) {
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides) {
   YamlProblems problems;
   SettingsReader reader(problems);
-  if (!path.empty()) {
-    read_file(path, reader, problems);
-  }
-  for (const std::string& text : overrides) {
-    read_override(text, reader, problems);
-  }
-  check(reader, problems);
+  read_all(path, overrides, reader, problems);
+  report(contradictions(reader.settings(), settled_keys(reader, true)), reader, problems);
   problems.throw_if_any();
   return reader.settings();
+}
+
+Settings load_daemon_settings(const std::string& path, const std::vector<std::string>& overrides) {
+  YamlProblems problems;
+  SettingsReader reader(problems);
+  read_all(path, overrides, reader, problems);
+  const Settings& settings = reader.settings();
+  const IsSettled is_settled = settled_keys(reader, describes_itself(settings.daemon.source));
+  std::vector<Contradiction> found = contradictions(settings, is_settled);
+  if (is_settled("front_end.frequencies_hz") && is_settled("front_end.window_samples")) {
+    check_frequencies(settings.front_end, kBitRateHz / settings.front_end.decimation, found);
+  }
+  report(found, reader, problems);
+  report(missing_here(settings, is_settled), reader, problems);
+  problems.throw_if_any();
+  return settings;
 }
 
 }  // namespace nearfield

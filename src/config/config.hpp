@@ -14,6 +14,11 @@ namespace nearfield {
 /// as the input may bring its own; validate() judges them once that is known.
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides);
 
+/// The same for nearfieldd, where nothing but the configuration says what the microphones are when bits come over UDP
+/// or a pipe: then everything is judged at once. Frequencies are held against the bits' own rate. Users, groups and
+/// files that are named must exist on this machine.
+Settings load_daemon_settings(const std::string& path, const std::vector<std::string>& overrides);
+
 /// The settings as a complete YAML document that load_settings() reads back to the same settings.
 std::string to_yaml(const Settings& settings);
 

@@ -60,30 +60,6 @@ std::optional<std::size_t> first_repeated(const std::vector<double>& values) {
 
 }  // namespace
 
-template <typename Value, typename Target>
-void SettingsReader::take(const YamlMap& map, const std::string& key, const std::optional<Value>& value,
-                          Target& target) {
-  if (!map.has(key)) {
-    return;
-  }
-  const std::string name = map.dotted(key);
-  if (!value) {
-    failed_.insert(name);
-    return;
-  }
-  target = *value;
-  settings_.explicit_keys.insert(name);
-  places_[name] = map.place(key);
-}
-
-template <typename Kind>
-void SettingsReader::take_choice(YamlMap& map, const std::string& key, const std::vector<Kind>& kinds, Kind& target) {
-  std::vector<std::string_view> names;
-  std::transform(kinds.begin(), kinds.end(), std::back_inserter(names), [](Kind kind) { return name_of(kind); });
-  const std::optional<std::size_t> index = map.choice(key, names);
-  take(map, key, index ? std::optional<Kind>(kinds[*index]) : std::nullopt, target);
-}
-
 std::string SettingsReader::place(const std::string& key) const {
   const auto found = places_.find(key);
   return found == places_.end() ? "" : found->second;
@@ -97,6 +73,7 @@ void SettingsReader::read(const std::string& label, const std::filesystem::path&
   read_front_end(map.map("front_end"));
   read_holography(map.map("holography"));
   read_device(map.map("device"));
+  read_daemon(map.map("daemon"), folder);
   map.finish();
 }
 

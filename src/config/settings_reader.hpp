@@ -1,9 +1,13 @@
 #pragma once
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "config/yaml_reader.hpp"
 #include "nearfield/settings.hpp"
@@ -40,6 +44,21 @@ class SettingsReader {
   void read_filter(YamlMap map);
   void read_cutoff(YamlMap& map);
   void read_device(YamlMap map);
+  // daemon_reader.cpp
+  void read_daemon(YamlMap map, const std::filesystem::path& folder);
+  void read_source(YamlMap map, const std::filesystem::path& folder);
+  void read_publish(YamlMap map, const std::filesystem::path& folder);
+  void read_ring(YamlMap map, const std::filesystem::path& folder);
+  void read_zmq(YamlMap map, const std::filesystem::path& folder);
+  void read_recording(YamlMap map, const std::filesystem::path& folder);
+  void read_control(YamlMap map, const std::filesystem::path& folder);
+  void read_access(YamlMap& map, DaemonSettings::Access& access);
+  void read_metrics(YamlMap map);
+  void read_realtime(YamlMap map);
+  void read_deadlines(YamlMap map);
+  void read_overload(YamlMap map);
+  void read_log(YamlMap map);
+  void read_no_input(YamlMap map);
 
   /// Stores what was read below `key` of `map`, if anything, and keeps account of it.
   template <typename Value, typename Target>
@@ -52,5 +71,29 @@ class SettingsReader {
   std::map<std::string, std::string> places_;
   std::set<std::string, std::less<>> failed_;
 };
+
+template <typename Value, typename Target>
+void SettingsReader::take(const YamlMap& map, const std::string& key, const std::optional<Value>& value,
+                          Target& target) {
+  if (!map.has(key)) {
+    return;
+  }
+  const std::string name = map.dotted(key);
+  if (!value) {
+    failed_.insert(name);
+    return;
+  }
+  target = *value;
+  settings_.explicit_keys.insert(name);
+  places_[name] = map.place(key);
+}
+
+template <typename Kind>
+void SettingsReader::take_choice(YamlMap& map, const std::string& key, const std::vector<Kind>& kinds, Kind& target) {
+  std::vector<std::string_view> names;
+  std::transform(kinds.begin(), kinds.end(), std::back_inserter(names), [](Kind kind) { return name_of(kind); });
+  const std::optional<std::size_t> index = map.choice(key, names);
+  take(map, key, index ? std::optional<Kind>(kinds[*index]) : std::nullopt, target);
+}
 
 }  // namespace nearfield

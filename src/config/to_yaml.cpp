@@ -1,32 +1,11 @@
 #include <fmt/format.h>
 
 #include "config/config.hpp"
+#include "config/daemon_section.hpp"
+#include "config/yaml_text.hpp"
 
 namespace nearfield {
 namespace {
-
-/// A double-quoted YAML scalar.
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char character : text) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (character == '"' || character == '\\') {
-      result += '\\';
-      result += character;
-    } else if (byte < 0x20U || byte == 0x7FU) {
-      result += fmt::format("\\x{:02x}", byte);
-    } else {
-      result += character;
-    }
-  }
-  return result + '"';
-}
-
-/// Shortest digits that read back to the same double.
-template <typename Number>
-std::string list(const std::vector<Number>& numbers) {
-  return fmt::format("[{}]", fmt::join(numbers, ", "));
-}
 
 std::string cutoff(const FilterSettings& filter) {
   if (filter.cutoff_rule == CutoffRule::kDynamicRange) {
@@ -122,10 +101,26 @@ std::string device_section(const DeviceSettings& device) {
 
 }  // namespace
 
+std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char character : text) {
+    const auto byte = static_cast<unsigned char>(character);
+    if (character == '"' || character == '\\') {
+      result += '\\';
+      result += character;
+    } else if (byte < 0x20U || byte == 0x7FU) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += character;
+    }
+  }
+  return result + '"';
+}
+
 std::string to_yaml(const Settings& settings) {
   return "version: 1\n" + array_section(settings.array) + medium_section(settings.medium) +
          front_end_section(settings.front_end) + holography_section(settings.holography) +
-         device_section(settings.device);
+         device_section(settings.device) + daemon_section(settings.daemon);
 }
 
 }  // namespace nearfield

@@ -4,6 +4,7 @@
 
 #include "config/config.hpp"
 #include "config/contradictions.hpp"
+#include "config/daemon_section.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/geometry.hpp"
 #include "nearfield/layout.hpp"
@@ -82,24 +83,6 @@ void check_batch(const Settings& settings, Contradictions& found) {
   }
 }
 
-void check_frequencies(const FrontEndSettings& front_end, double sample_rate_hz, Contradictions& found) {
-  const double half_bin_hz = sample_rate_hz / front_end.window_samples / 2.0;
-  const double nyquist_hz = sample_rate_hz / 2.0;
-  for (std::size_t i = 0; i < front_end.frequencies_hz.size(); ++i) {
-    const double frequency_hz = front_end.frequencies_hz[i];
-    if (frequency_hz > nyquist_hz) {
-      found.push_back({"front_end.frequencies_hz", indexed(i),
-                       fmt::format("expected at most {} Hz, half of the {} Hz that remain after decimation, found {} "
-                                   "Hz",
-                                   nyquist_hz, sample_rate_hz, frequency_hz)});
-    } else if (frequency_hz < half_bin_hz) {
-      found.push_back({"front_end.frequencies_hz", indexed(i),
-                       fmt::format("expected at least {:.6g} Hz, half a bin of {} samples at {} Hz, found {} Hz",
-                                   half_bin_hz, front_end.window_samples, sample_rate_hz, frequency_hz)});
-    }
-  }
-}
-
 }  // namespace
 
 Contradictions contradictions(const Settings& settings, const IsSettled& is_settled) {
@@ -129,7 +112,26 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
   if (settled({"front_end.window_samples", "front_end.hop_samples", "device.batch"})) {
     check_batch(settings, found);
   }
+  check_daemon(settings.daemon, is_settled, found);
   return found;
+}
+
+void check_frequencies(const FrontEndSettings& front_end, double sample_rate_hz, Contradictions& found) {
+  const double half_bin_hz = sample_rate_hz / front_end.window_samples / 2.0;
+  const double nyquist_hz = sample_rate_hz / 2.0;
+  for (std::size_t i = 0; i < front_end.frequencies_hz.size(); ++i) {
+    const double frequency_hz = front_end.frequencies_hz[i];
+    if (frequency_hz > nyquist_hz) {
+      found.push_back({"front_end.frequencies_hz", indexed(i),
+                       fmt::format("expected at most {} Hz, half of the {} Hz that remain after decimation, found {} "
+                                   "Hz",
+                                   nyquist_hz, sample_rate_hz, frequency_hz)});
+    } else if (frequency_hz < half_bin_hz) {
+      found.push_back({"front_end.frequencies_hz", indexed(i),
+                       fmt::format("expected at least {:.6g} Hz, half a bin of {} samples at {} Hz, found {} Hz",
+                                   half_bin_hz, front_end.window_samples, sample_rate_hz, frequency_hz)});
+    }
+  }
 }
 
 void validate(const Settings& settings, double sample_rate_hz) {

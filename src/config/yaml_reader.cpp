@@ -15,7 +15,7 @@ namespace nearfield {
 namespace {
 
 constexpr std::size_t kMostCharactersShown = 60;
-constexpr std::size_t kMostProblemsShown = 50;
+constexpr std::size_t kMostProblemsShown = 1000;
 
 /// Text of a file made fit for a message: control characters escaped, cut where it gets long.
 std::string printable(std::string_view text) {
@@ -75,12 +75,13 @@ std::optional<double> parse_number(const YAML::Node& node, const NumberRule& rul
   return fits ? value : std::nullopt;
 }
 
-std::optional<int> parse_integer(const YAML::Node& node, int minimum, int maximum) {
-  const std::optional<int> value = parse<int>(node);
+template <typename Integer>
+std::optional<Integer> parse_integer(const YAML::Node& node, Integer minimum, Integer maximum) {
+  const std::optional<Integer> value = parse<Integer>(node);
   return value && *value >= minimum && *value <= maximum ? value : std::nullopt;
 }
 
-std::string describe_integers(int minimum, int maximum) {
+std::string describe_integers(std::int64_t minimum, std::int64_t maximum) {
   if (minimum == maximum) {
     return fmt::format("{}", minimum);
   }
@@ -224,6 +225,18 @@ std::optional<int> YamlMap::integer(const std::string& key, int minimum, int max
   return value;
 }
 
+std::optional<std::int64_t> YamlMap::integer64(const std::string& key, std::int64_t minimum, std::int64_t maximum) {
+  const Entry* found = find(key);
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  const std::optional<std::int64_t> value = parse_integer(found->value, minimum, maximum);
+  if (!value) {
+    wrong(found->line, dotted(key), describe_integers(minimum, maximum), found->value);
+  }
+  return value;
+}
+
 std::optional<bool> YamlMap::boolean(const std::string& key) {
   const Entry* found = find(key);
   if (found == nullptr) {
@@ -250,6 +263,28 @@ std::optional<std::string> YamlMap::text(const std::string& key) {
     return std::nullopt;
   }
   return found->value.Scalar();
+}
+
+std::optional<std::vector<std::string>> YamlMap::texts(const std::string& key) {
+  const Entry* found = find(key);
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  if (!found->value.IsSequence()) {
+    wrong(found->line, dotted(key), "a list of texts", found->value);
+    return std::nullopt;
+  }
+  std::vector<std::string> values;
+  std::size_t index = 0;
+  for (const YAML::Node& element : found->value) {
+    if (element.IsScalar() && !element.Scalar().empty()) {
+      values.push_back(element.Scalar());
+    } else {
+      wrong(line_of(element), fmt::format("{}[{}]", dotted(key), index), "a text", element);
+    }
+    ++index;
+  }
+  return values.size() == index ? std::optional(std::move(values)) : std::nullopt;
 }
 
 std::optional<std::size_t> YamlMap::choice(const std::string& key, const std::vector<std::string_view>& choices) {

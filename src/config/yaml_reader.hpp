@@ -2,6 +2,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -63,8 +64,11 @@ class YamlMap {
 
   std::optional<double> number(const std::string& key, const NumberRule& rule);
   std::optional<int> integer(const std::string& key, int minimum, int maximum);
+  std::optional<std::int64_t> integer64(const std::string& key, std::int64_t minimum, std::int64_t maximum);
   std::optional<bool> boolean(const std::string& key);
   std::optional<std::string> text(const std::string& key);
+  /// A list of texts, none of them empty.
+  std::optional<std::vector<std::string>> texts(const std::string& key);
   /// One of `choices`; returns its index.
   std::optional<std::size_t> choice(const std::string& key, const std::vector<std::string_view>& choices);
   /// A number or a list of numbers.

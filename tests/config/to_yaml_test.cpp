@@ -46,6 +46,7 @@ class RandomSettings {
     settings.device.fft = flip() ? "fused" : "clfft";
     const int most = settings.front_end.window_samples / settings.front_end.hop_samples + 1;
     settings.device.batch = integer(1, std::min(most, 1024));
+    draw_daemon(settings.daemon);
     return settings;
   }
 
@@ -65,6 +66,44 @@ class RandomSettings {
     filter.dynamic_range_db = number(1.0, 100.0);
     filter.slope = number(1e-3, 2.0);
     filter.tikhonov_lambda = number(1e-12, 1.0);
+  }
+
+  void draw_daemon(DaemonSettings& daemon) {
+    daemon.source = {.kind = static_cast<DaemonSettings::SourceKind>(integer(0, 3)),
+                     .address = flip() ? "[::1]:0" : "0.0.0.0:65535",
+                     .path = flip() ? "/a \"b\"/c" : "/off",
+                     .scene = "/null",
+                     .pace = static_cast<DaemonSettings::Pace>(integer(0, 1)),
+                     .loop = flip(),
+                     .receive_buffer_bytes = std::int64_t{integer(16, 4096)} << 20,
+                     .reorder_bit_times = integer(0, 4095),
+                     .ring_bit_times = integer(4096, 67108864)};
+    daemon.publish.phase_reference = static_cast<DaemonSettings::PhaseReference>(integer(0, 1));
+    daemon.publish.ring = {.socket = flip() ? "" : "/tmp/x.sock", .access = access(), .slots = integer(2, 65536)};
+    daemon.publish.zmq = {.endpoint = flip() ? "" : "tcp://0.0.0.0:7231",
+                          .curve_secret_file = flip() ? "credential:curve.key" : "/key",
+                          .max_rate_hz = number(0.1, 1e5)};
+    daemon.recording = {.directory = flip() ? "" : "/tmp",
+                        .what = static_cast<DaemonSettings::RecordWhat>(integer(0, 2)),
+                        .trigger = static_cast<DaemonSettings::Trigger>(integer(0, 2)),
+                        .level = number(1e-9, 1e3),
+                        .pre_trigger_s = number(0.0, 60.0),
+                        .max_bytes = std::int64_t{integer(1, 1 << 30)} << 20,
+                        .max_s = number(0.1, 1e7)};
+    daemon.control = {.socket = flip() ? "" : "/tmp/c.sock", .access = access()};
+    daemon.metrics.address = flip() ? "" : "localhost:0";
+    daemon.realtime = {.priority = integer(0, 99), .cpus = {integer(0, 7), integer(8, 1023)}, .lock_memory = flip()};
+    daemon.deadlines.frame_ms = number(1.0, 6e5);
+    daemon.overload = {number(1.0, 10.0), number(10.0, 100.0), number(100.0, 1000.0)};
+    daemon.log = {static_cast<DaemonSettings::LogTarget>(integer(0, 2)),
+                  static_cast<DaemonSettings::LogLevel>(integer(0, 3))};
+    daemon.no_input = {number(1.0, 6e5), flip()};
+  }
+
+  DaemonSettings::Access access() {
+    return {.mode = static_cast<std::uint32_t>(integer(0, 0777)),
+            .allowed_users = {"root", std::to_string(integer(0, 70000)), "a \"b\""},
+            .allowed_groups = {}};
   }
 
   int integer(int minimum, int maximum) { return std::uniform_int_distribution(minimum, maximum)(random_); }
@@ -120,6 +159,7 @@ void expect_equal(const Settings& a, const Settings& b) {
   EXPECT_EQ(a.device.index, b.device.index);
   EXPECT_EQ(a.device.fft, b.device.fft);
   EXPECT_EQ(a.device.batch, b.device.batch);
+  EXPECT_TRUE(a.daemon == b.daemon);
 }
 
 TEST(ToYaml, ReadsBackExactly) {

@@ -1,0 +1,155 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nearfield {
+
+/// What `nearfieldd` alone is set up from: section `daemon` of a configuration. An empty path, address or endpoint
+/// means that there is none ("off" or null in YAML).
+struct DaemonSettings {
+  enum class SourceKind { kUdp, kPipe, kFile, kSimulate };
+  /// How fast a file or the simulator delivers; kFast: as fast as it can.
+  enum class Pace { kRealtime, kFast };
+  /// Where phases count from: the window's first bit, or bit-time 0, so that phasors of a steady tone stand still.
+  enum class PhaseReference { kWindow, kStream };
+  enum class RecordWhat { kBits, kImages, kBoth };
+  enum class Trigger { kNone, kLevel, kExternal };
+  /// kAuto: the journal when systemd connected stderr to it, else stderr.
+  enum class LogTarget { kAuto, kJournal, kStderr };
+  enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+  struct Source {
+    SourceKind kind = SourceKind::kUdp;
+    std::string address = "127.0.0.1:7230";        ///< udp: HOST:PORT to listen at
+    std::string path;                              ///< pipe: a named pipe, or "-" for stdin; file: a capture
+    std::string scene;                             ///< simulate: a scene
+    Pace pace = Pace::kRealtime;                   ///< file and simulate
+    bool loop = false;                             ///< file: begin again at its end
+    std::int64_t receive_buffer_bytes = 64 << 20;  ///< udp: of the socket
+    int reorder_bit_times = 8192;                  ///< udp: how far behind the newest bit a packet may still come
+    std::int64_t ring_bit_times = 1 << 20;         ///< bits in host memory between the source and the engine
+    friend bool operator==(const Source&, const Source&) = default;
+  };
+
+  /// Who may connect to a UNIX socket, beside root and the daemon's own user; names or numbers.
+  struct Access {
+    std::uint32_t mode = 0666;  ///< of the socket's file; the kernel's word on the peer decides in any case
+    std::vector<std::string> allowed_users;
+    std::vector<std::string> allowed_groups;
+    friend bool operator==(const Access&, const Access&) = default;
+  };
+
+  struct Ring {
+    std::string socket = "/run/nearfield/frames.sock";
+    Access access;
+    int slots = 64;  ///< frames that a slow reader may lag behind
+    friend bool operator==(const Ring&, const Ring&) = default;
+  };
+
+  struct Zmq {
+    std::string endpoint;           ///< such as "tcp://127.0.0.1:7231"
+    std::string curve_secret_file;  ///< a path, or "credential:NAME", see credential_path()
+    double max_rate_hz = 30.0;
+    friend bool operator==(const Zmq&, const Zmq&) = default;
+  };
+
+  struct Publish {
+    PhaseReference phase_reference = PhaseReference::kWindow;
+    Ring ring;
+    Zmq zmq;
+    friend bool operator==(const Publish&, const Publish&) = default;
+  };
+
+  struct Recording {
+    std::string directory = "/var/lib/nearfield";
+    RecordWhat what = RecordWhat::kBoth;
+    Trigger trigger = Trigger::kNone;
+    double level = 1.0;  ///< of trigger kLevel: largest magnitude of an image, in its unit (Pa or m/s)
+    double pre_trigger_s = 1.0;
+    std::int64_t max_bytes = std::int64_t{64} << 30;
+    double max_s = 3600.0;
+    friend bool operator==(const Recording&, const Recording&) = default;
+  };
+
+  struct Control {
+    std::string socket = "/run/nearfield/control.sock";
+    Access access;
+    friend bool operator==(const Control&, const Control&) = default;
+  };
+
+  struct Metrics {
+    std::string address = "127.0.0.1:9187";
+    friend bool operator==(const Metrics&, const Metrics&) = default;
+  };
+
+  struct Realtime {
+    int priority = 0;       ///< SCHED_FIFO, 1 to 99; 0: the ordinary scheduler
+    std::vector<int> cpus;  ///< empty: any
+    bool lock_memory = false;
+    friend bool operator==(const Realtime&, const Realtime&) = default;
+  };
+
+  struct Deadlines {
+    double frame_ms = 1000.0;  ///< from a hop's last bit in memory to its frame; past it the process ends
+    friend bool operator==(const Deadlines&, const Deadlines&) = default;
+  };
+
+  /// Ages of the oldest bits that wait, from which on something is given up, the cheapest first.
+  struct Overload {
+    double pause_dashboards_ms = 10.0;
+    double pause_recordings_ms = 25.0;
+    double shed_hops_ms = 50.0;
+    friend bool operator==(const Overload&, const Overload&) = default;
+  };
+
+  struct Log {
+    LogTarget target = LogTarget::kAuto;
+    LogLevel level = LogLevel::kInfo;
+    friend bool operator==(const Log&, const Log&) = default;
+  };
+
+  struct NoInput {
+    double after_ms = 1000.0;  ///< without a bit, before "no input" is the declared state
+    bool is_fault = false;     ///< then the process ends, instead of waiting
+    friend bool operator==(const NoInput&, const NoInput&) = default;
+  };
+
+  Source source;
+  Publish publish;
+  Recording recording;
+  Control control;
+  Metrics metrics;
+  Realtime realtime;
+  Deadlines deadlines;
+  Overload overload;
+  Log log;
+  NoInput no_input;
+  friend bool operator==(const DaemonSettings&, const DaemonSettings&) = default;
+};
+
+std::string_view name_of(DaemonSettings::SourceKind kind);
+std::string_view name_of(DaemonSettings::Pace pace);
+std::string_view name_of(DaemonSettings::PhaseReference reference);
+std::string_view name_of(DaemonSettings::RecordWhat what);
+std::string_view name_of(DaemonSettings::Trigger trigger);
+std::string_view name_of(DaemonSettings::LogTarget target);
+std::string_view name_of(DaemonSettings::LogLevel level);
+
+/// The number of a user or group of this system, by name or number; nothing for an unknown name.
+std::optional<std::uint32_t> user_id(const std::string& name);
+std::optional<std::uint32_t> group_id(const std::string& name);
+
+/// A host (name, IPv4, or IPv6 without its brackets) and a port.
+struct HostPort {
+  std::string host;
+  int port = 0;
+};
+/// "HOST:PORT" or "[IPV6]:PORT"; nothing when it is neither.
+std::optional<HostPort> parse_host_port(std::string_view text);
+/// True for 127.0.0.0/8, ::1 and localhost, which no other machine reaches.
+bool is_loopback(std::string_view host);
+
+}  // namespace nearfield

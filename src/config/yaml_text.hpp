@@ -1,0 +1,18 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+namespace nearfield {
+
+/// A double-quoted YAML scalar.
+std::string quoted(const std::string& text);
+
+/// Shortest digits that read back to the same double.
+template <typename Number>
+std::string list(const std::vector<Number>& numbers) {
+  return fmt::format("[{}]", fmt::join(numbers, ", "));
+}
+
+}  // namespace nearfield

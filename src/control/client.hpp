@@ -1,0 +1,27 @@
+#pragma once
+#include <string>
+
+#include "control/file_descriptor.hpp"
+#include "control/protocol.hpp"
+
+namespace nearfield::control {
+
+/// Asks a daemon over its control socket.
+class Client {
+ public:
+  /// Throws NoInputError (66) when no daemon serves there, Error with kNoPermission (77) when this user may not
+  /// connect.
+  explicit Client(const std::string& path, double timeout_s = 60.0);
+  /// The result of a request, such as {{"command", "status"}}. Throws Error with the daemon's message and exit code
+  /// when it refuses, IoError when it does not answer, DataError when it answers nonsense.
+  json ask(const json& request);
+
+ private:
+  std::string read_line();
+
+  std::string path_;
+  FileDescriptor socket_;
+  std::string input_;
+};
+
+}  // namespace nearfield::control

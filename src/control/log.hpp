@@ -1,0 +1,71 @@
+#pragma once
+#include <fmt/format.h>
+#include <spdlog/logger.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "nearfield/daemon_settings.hpp"
+
+namespace nearfield::control {
+
+/// True when systemd connected stderr to the journal (JOURNAL_STREAM names its device and inode).
+bool stderr_is_journal();
+
+/// Makes spdlog's default logger one that writes to the journal or to stderr. Lines pass through a queue to a thread at
+/// ordinary priority, so that a slow journal holds up nobody; when the queue is full its oldest lines go. Call before
+/// threads go real-time, and spdlog::shutdown() at the end, which writes what is left.
+void set_up_log(const DaemonSettings::Log& settings);
+
+/// Changes the level of what set_up_log() made.
+void set_log_level(DaemonSettings::LogLevel level);
+
+/// Passes at most ten lines a second and cause on to a logger; when a cause's second is over, one line says how many
+/// more there were. Every line ends in cause=NAME. Any thread may call; the mutex guards the counts, and no line is
+/// written while it is held.
+class RateLimitedLog {
+ public:
+  static constexpr int kMostLines = 10;
+  /// Causes beyond these share one allowance.
+  static constexpr std::size_t kMostCauses = 64;
+  using Clock = std::function<std::int64_t()>;
+
+  /// `monotonic_ns` tells the time in nanoseconds.
+  RateLimitedLog(std::shared_ptr<spdlog::logger> logger, Clock monotonic_ns);
+
+  template <typename... Arguments>
+  void log(spdlog::level::level_enum level, std::string_view cause, fmt::format_string<Arguments...> format,
+           Arguments&&... arguments) {
+    if (admit(level, cause)) {
+      write(level, cause, fmt::format(format, std::forward<Arguments>(arguments)...));
+    }
+  }
+
+  /// Says what was suppressed in seconds that are over. Call about once a second, so that a burst's end is told.
+  void flush();
+
+ private:
+  struct Second {
+    std::int64_t begin_ns = 0;
+    int lines = 0;
+    std::uint64_t suppressed = 0;
+    spdlog::level::level_enum level = spdlog::level::info;  ///< of the worst line that was suppressed
+  };
+
+  /// True when the cause may write a line now.
+  bool admit(spdlog::level::level_enum level, std::string_view cause);
+  void write(spdlog::level::level_enum level, std::string_view cause, const std::string& message);
+  void tell(std::string_view cause, const Second& over);
+
+  std::shared_ptr<spdlog::logger> logger_;
+  Clock monotonic_ns_;
+  std::mutex mutex_;
+  std::map<std::string, Second, std::less<>> seconds_;
+};
+
+}  // namespace nearfield::control

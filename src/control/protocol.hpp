@@ -1,0 +1,55 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace nearfield::control {
+
+using nlohmann::json;
+
+/// Longest request and reply, in bytes with the line's end.
+inline constexpr std::size_t kMostRequestBytes = 65536;
+inline constexpr std::size_t kMostReplyBytes = std::size_t{16} << 20U;
+
+/// What `nearfield ctl record` asks for.
+struct RecordRequest {
+  enum class Action { kStart, kStop, kArm, kTrigger };
+  Action action = Action::kStart;
+  std::optional<bool> bits;       ///< else as daemon.recording.what says; start and arm only
+  std::optional<bool> images;     ///< likewise
+  std::optional<double> seconds;  ///< > 0; else daemon.recording.max_s; start and arm only
+  std::string name;               ///< of the file, without folder or suffix; empty: the daemon's choice
+};
+
+/// What a daemon does when it is asked. Each returns its result, an object; what it throws becomes the reply: an
+/// nearfield::Error with its own exit code, anything else as a defect. All run on the server's thread, one after
+/// another.
+struct Actions {
+  std::function<json()> status;
+  /// KEY=VALUE each, as --set takes them.
+  std::function<json(const std::vector<std::string>& overrides)> set;
+  std::function<json()> reload;
+  std::function<json(const RecordRequest& request)> record;
+  std::function<json()> stop;
+};
+
+/// A request's fields in, the result out.
+using Handler = std::function<json(const json& request)>;
+using Handlers = std::map<std::string, Handler, std::less<>>;
+
+/// The commands of the protocol (docs/control.md), each checking its fields before it calls its action. An action left
+/// empty makes an unknown command.
+Handlers make_handlers(const Actions& actions);
+
+/// Answers one request, a line of JSON without its end, by the handler of its command. Whatever the line holds, the
+/// answer is one line of JSON with its end, and nothing is thrown but std::bad_alloc.
+std::string answer(std::string_view request, const Handlers& handlers);
+
+/// A reply that refuses, with its end, to a request that was not read.
+std::string refusal(std::string_view message, int exit_code);
+
+}  // namespace nearfield::control

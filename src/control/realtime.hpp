@@ -1,0 +1,18 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "nearfield/daemon_settings.hpp"
+
+namespace nearfield::control {
+
+/// Gives the calling thread, and threads it starts from then on, the SCHED_FIFO priority and the processors asked for,
+/// and locks the process's memory. Returns what was not permitted or not possible, one warning each, with its cure; the
+/// thread then runs on as it did.
+std::vector<std::string> apply_realtime(const DaemonSettings::Realtime& settings);
+
+/// Takes the calling thread back to the ordinary scheduler. Threads inherit their starter's: whatever serves people
+/// (control, metrics, log) calls this first.
+void leave_realtime();
+
+}  // namespace nearfield::control

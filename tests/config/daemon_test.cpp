@@ -1,0 +1,230 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "config/config.hpp"
+#include "config/written_file.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+using Lines = std::vector<std::string>;
+
+DaemonSettings load_text(const std::string& text, const Lines& overrides = {}) {
+  return load_daemon_settings(WrittenFile(text).path(), overrides).daemon;
+}
+
+/// The lines of the ConfigError, each from the file's bare name on; none when there is no error.
+Lines errors_of(const std::string& text, const Lines& overrides = {}) {
+  const WrittenFile file(text);
+  Lines lines;
+  try {
+    load_daemon_settings(file.path(), overrides);
+  } catch (const ConfigError& error) {
+    std::istringstream stream(error.what());
+    const std::string folder = file.folder().string() + "/";
+    for (std::string line; std::getline(stream, line);) {
+      lines.push_back(line.starts_with(folder) ? line.substr(folder.size()) : line);
+    }
+  }
+  return lines;
+}
+
+TEST(DaemonConfig, DefaultsListenOnLoopbackOnly) {
+  const DaemonSettings daemon = load_text("");
+  EXPECT_TRUE(daemon == DaemonSettings{});
+  EXPECT_TRUE(is_loopback(parse_host_port(daemon.source.address)->host));
+  EXPECT_TRUE(is_loopback(parse_host_port(daemon.metrics.address)->host));
+  EXPECT_EQ(daemon.publish.zmq.endpoint, "");
+}
+
+TEST(DaemonConfig, ReadsEveryKey) {
+  const DaemonSettings daemon = load_text(
+      "daemon:\n"
+      "  source: {kind: simulate, address: '[::]:7', path: -, scene: /dev/null, pace: fast, loop: true,\n"
+      "           receive_buffer_bytes: 70000, reorder_bit_times: 5, ring_bit_times: 5000}\n"
+      "  publish:\n"
+      "    phase_reference: stream\n"
+      "    ring: {socket: off, mode: 0640, allowed_users: [root, 1001], allowed_groups: ['7'], slots: 3}\n"
+      "    zmq: {endpoint: 'tcp://*:9', curve_secret_file: credential:curve.key, max_rate_hz: 2.5}\n"
+      "  recording: {directory: /r, what: images, trigger: level, level: 0.5, pre_trigger_s: 2, max_bytes: "
+      "5000000000,\n"
+      "              max_s: 7}\n"
+      "  control: {socket: /c, mode: '600', allowed_users: [], allowed_groups: ['7']}\n"
+      "  metrics: {address: off}\n"
+      "  realtime: {priority: 50, cpus: [1, 3], lock_memory: true}\n"
+      "  deadlines: {frame_ms: 20}\n"
+      "  overload: {pause_dashboards_ms: 1, pause_recordings_ms: 2, shed_hops_ms: 3}\n"
+      "  log: {target: journal, level: warning}\n"
+      "  no_input: {after_ms: 50, is_fault: true}\n");
+  DaemonSettings expected;
+  expected.source = {DaemonSettings::SourceKind::kSimulate,
+                     "[::]:7",
+                     "-",
+                     "/dev/null",
+                     DaemonSettings::Pace::kFast,
+                     true,
+                     70000,
+                     5,
+                     5000};
+  expected.publish.phase_reference = DaemonSettings::PhaseReference::kStream;
+  expected.publish.ring = {"", {0640, {"root", "1001"}, {"7"}}, 3};
+  expected.publish.zmq = {"tcp://*:9", "credential:curve.key", 2.5};
+  expected.recording = {
+      "/r", DaemonSettings::RecordWhat::kImages, DaemonSettings::Trigger::kLevel, 0.5, 2.0, 5000000000, 7.0};
+  expected.control = {"/c", {0600, {}, {"7"}}};
+  expected.metrics.address = "";
+  expected.realtime = {50, {1, 3}, true};
+  expected.deadlines.frame_ms = 20.0;
+  expected.overload = {1.0, 2.0, 3.0};
+  expected.log = {DaemonSettings::LogTarget::kJournal, DaemonSettings::LogLevel::kWarning};
+  expected.no_input = {50.0, true};
+  EXPECT_TRUE(daemon == expected);
+}
+
+TEST(DaemonConfig, PathsCountFromTheFile) {
+  const WrittenFile file("daemon: {source: {path: a.h5}, recording: {directory: ../r}, control: {socket: c.sock}}\n");
+  const DaemonSettings daemon = load_daemon_settings(file.path(), {"daemon.source.scene=s.yaml"}).daemon;
+  EXPECT_EQ(daemon.source.path, (file.folder() / "a.h5").string());
+  EXPECT_EQ(daemon.recording.directory, (file.folder().parent_path() / "r").string());
+  EXPECT_EQ(daemon.control.socket, (file.folder() / "c.sock").string());
+  EXPECT_EQ(daemon.source.scene, (std::filesystem::current_path() / "s.yaml").string());
+}
+
+struct BadSetting {
+  std::string daemon;
+  std::string message;  ///< part of it
+};
+
+TEST(DaemonConfig, RefusesWrongValues) {
+  const std::string long_path(200, 'x');
+  const std::vector<BadSetting> cases = {
+      {"source: {kind: tcp}", "daemon.source.kind: expected one of udp, pipe, file, simulate, found \"tcp\""},
+      {"source: {address: 7230}", "daemon.source.address: expected HOST:PORT"},
+      {"source: {address: off}", "daemon.source.address: expected HOST:PORT"},
+      {"source: {address: 'a:70000'}", "daemon.source.address: expected HOST:PORT"},
+      {"source: {address: '::1:7'}", "daemon.source.address: expected HOST:PORT"},
+      {"source: {path: ''}", "daemon.source.path: expected a path or null, found the text \"\""},
+      {"source: {pace: slow}", "daemon.source.pace: expected one of realtime, fast"},
+      {"source: {loop: 1}", "daemon.source.loop: expected true or false, found \"1\""},
+      {"source: {receive_buffer_bytes: 1}", "receive_buffer_bytes: expected an integer from 65536 to 4294967296"},
+      {"source: {reorder_bit_times: -1}", "daemon.source.reorder_bit_times: expected an integer from 0"},
+      {"source: {ring_bit_times: 4e6}", "daemon.source.ring_bit_times: expected an integer from 4096"},
+      {"publish: {phase_reference: hop}", "daemon.publish.phase_reference: expected one of window, stream"},
+      {"publish: {ring: {socket: /" + long_path + "}}", "daemon.publish.ring.socket: expected a path of at most 107"},
+      {"publish: {ring: {mode: 0888}}", "daemon.publish.ring.mode: expected an octal file mode from 0 to 0777"},
+      {"publish: {ring: {mode: 01777}}", "daemon.publish.ring.mode: expected an octal file mode from 0 to 0777"},
+      {"publish: {ring: {allowed_users: root}}", "daemon.publish.ring.allowed_users: expected a list of texts"},
+      {"publish: {ring: {allowed_users: [a, [b]]}}", "daemon.publish.ring.allowed_users[1]: expected a text, found a"},
+      {"publish: {ring: {slots: 1}}", "daemon.publish.ring.slots: expected an integer from 2 to 65536"},
+      {"publish: {zmq: {endpoint: 127.0.0.1:1}}", "daemon.publish.zmq.endpoint: expected tcp://HOST:PORT"},
+      {"publish: {zmq: {max_rate_hz: 0}}", "daemon.publish.zmq.max_rate_hz: expected a rate > 0 Hz"},
+      {"recording: {what: sound}", "daemon.recording.what: expected one of bits, images, both"},
+      {"recording: {trigger: loud}", "daemon.recording.trigger: expected one of none, level, external"},
+      {"recording: {level: 0}", "daemon.recording.level: expected a level > 0"},
+      {"recording: {pre_trigger_s: 61}", "daemon.recording.pre_trigger_s: expected a time from 0 to 60 s"},
+      {"recording: {max_bytes: 1}", "daemon.recording.max_bytes: expected an integer from 1048576"},
+      {"recording: {max_s: 0}", "daemon.recording.max_s: expected a time > 0 s"},
+      {"metrics: {address: localhost}", "daemon.metrics.address: expected HOST:PORT, such as 127.0.0.1:9187, or off"},
+      {"realtime: {priority: 100}", "daemon.realtime.priority: expected an integer from 0 to 99"},
+      {"realtime: {cpus: [0, -1]}", "daemon.realtime.cpus[1]: expected an integer from 0 to 1023"},
+      {"deadlines: {frame_ms: 0}", "daemon.deadlines.frame_ms: expected a time from 1 to 600000 ms"},
+      {"log: {target: syslog}", "daemon.log.target: expected one of auto, journal, stderr"},
+      {"log: {level: loud}", "daemon.log.level: expected one of debug, info, warning, error"},
+      {"no_input: {is_fault: maybe}", "daemon.no_input.is_fault: expected true or false"},
+      {"no_input: {after: 5}", "daemon.no_input.after: unknown key; did you mean daemon.no_input.after_ms?"},
+      {"sources: {}", "daemon.sources: unknown key; did you mean daemon.source?"},
+      {"control: 5", "daemon.control: expected a mapping"},
+  };
+  for (const BadSetting& bad : cases) {
+    EXPECT_THAT(errors_of("daemon: {" + bad.daemon + "}"),
+                ElementsAre(testing::AllOf(testing::StartsWith("lab.yaml:1: "), HasSubstr(bad.message))))
+        << bad.daemon;
+  }
+}
+
+TEST(DaemonConfig, RefusesContradictions) {
+  const std::vector<BadSetting> cases = {
+      {"source: {kind: pipe}", "daemon.source.path: a source of kind pipe expects a named pipe, or - for stdin"},
+      {"source: {kind: file}", "daemon.source.path: a source of kind file expects a capture, found nothing"},
+      {"source: {kind: file, path: -}", "daemon.source.path: a source of kind file expects a capture, found \"-\""},
+      {"source: {kind: simulate}", "daemon.source.scene: a source of kind simulate expects a scene"},
+      {"source: {ring_bit_times: 8192}", "daemon.source.reorder_bit_times: expected less than ring_bit_times, 8192"},
+      {"publish: {zmq: {endpoint: 'tcp://0.0.0.0:1'}}", "daemon.publish.zmq.endpoint: expected loopback"},
+      {"publish: {zmq: {endpoint: 'tcp://*:1'}}", "daemon.publish.zmq.endpoint: expected loopback"},
+      {"overload: {pause_recordings_ms: 5}", "daemon.overload.pause_recordings_ms: expected at least"},
+      {"overload: {shed_hops_ms: 20}", "daemon.overload.shed_hops_ms: expected at least"},
+  };
+  for (const BadSetting& bad : cases) {
+    EXPECT_THAT(errors_of("daemon: {" + bad.daemon + "}"), ElementsAre(HasSubstr(bad.message))) << bad.daemon;
+  }
+  for (const std::string good :
+       {"source: {kind: pipe, path: -}", "source: {kind: simulate, scene: /dev/null}",
+        "publish: {zmq: {endpoint: 'tcp://127.3.2.1:1'}}", "publish: {zmq: {endpoint: 'tcp://[::1]:1'}}",
+        "publish: {zmq: {endpoint: 'ipc:///run/z'}}",
+        "publish: {zmq: {endpoint: 'tcp://*:1', curve_secret_file: /dev/null}}"}) {
+    EXPECT_THAT(errors_of("daemon: {" + good + "}"), IsEmpty()) << good;
+  }
+}
+
+TEST(DaemonConfig, JudgesWhatNoInputWillChange) {
+  const std::string bad =
+      "front_end:\n  frequencies_hz: [1000, 30000]\nholography:\n  planes_m: [0.03]\narray:\n  rows: 8\n";
+  EXPECT_THAT(errors_of(bad),
+              ElementsAre(HasSubstr("lab.yaml:4: holography.planes_m[0]: expected a plane"),
+                          HasSubstr("array.layout: sorama-cam expects 32 x 32"),
+                          HasSubstr("lab.yaml:2: front_end.frequencies_hz[1]: expected at most 23437.5 Hz")));
+  EXPECT_THAT(errors_of(bad + "daemon: {source: {kind: file, path: /dev/null}}\n"),
+              ElementsAre(HasSubstr("lab.yaml:2: front_end.frequencies_hz[1]: expected at most 23437.5 Hz")));
+}
+
+TEST(DaemonConfig, WantsWhatItNamesToExist) {
+  EXPECT_THAT(errors_of("daemon:\n  source:\n    kind: file\n    path: /nowhere.h5\n  control:\n"
+                        "    allowed_users: [root, no-such-user]\n    allowed_groups: [no-such-group]\n"),
+              ElementsAre("lab.yaml:6: daemon.control.allowed_users[1]: expected one of this system's names, or a "
+                          "number, found \"no-such-user\"",
+                          HasSubstr("lab.yaml:7: daemon.control.allowed_groups[0]: "),
+                          "lab.yaml:4: daemon.source.path: expected an existing file, found none at /nowhere.h5"));
+  EXPECT_THAT(errors_of("array: {calibration: /nowhere.h5}"), ElementsAre(HasSubstr("array.calibration: expected")));
+  EXPECT_THAT(errors_of("daemon: {source: {path: /nowhere.h5}}"), IsEmpty()) << "udp reads no file";
+}
+
+TEST(DaemonConfig, ListsEveryProblem) {
+  std::string text = "daemon:\n";
+  for (int i = 0; i < 200; ++i) {
+    text += "  wrong" + std::to_string(i) + ": 1\n";
+  }
+  EXPECT_THAT(errors_of(text), testing::SizeIs(200));
+}
+
+TEST(HostPort, IsParsed) {
+  const auto text_of = [](const char* text) {
+    const std::optional<HostPort> parsed = parse_host_port(text);
+    return parsed ? parsed->host + "|" + std::to_string(parsed->port) : "none";
+  };
+  EXPECT_EQ(text_of("127.0.0.1:0"), "127.0.0.1|0");
+  EXPECT_EQ(text_of("[::1]:65535"), "::1|65535");
+  EXPECT_EQ(text_of("lab-pc.example:80"), "lab-pc.example|80");
+  for (const char* bad : {"", ":", ":80", "host", "host:", "host:x", "host:-1", "host:65536", "host:80 ", "ho st:80",
+                          "::1:80", "[]:80", "a,b:80", "host:+8"}) {
+    EXPECT_EQ(text_of(bad), "none") << bad;
+  }
+}
+
+TEST(HostPort, KnowsLoopback) {
+  for (const char* inside : {"127.0.0.1", "127.255.0.9", "::1", "localhost"}) {
+    EXPECT_TRUE(is_loopback(inside)) << inside;
+  }
+  for (const char* outside : {"128.0.0.1", "0.0.0.0", "::", "*", "127.0.0.1.example", "", "localhost.example"}) {
+    EXPECT_FALSE(is_loopback(outside)) << outside;
+  }
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -1,0 +1,59 @@
+#include "control/status_text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "control/check.hpp"
+#include "control/metrics.hpp"
+
+namespace nearfield::control {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(StatusText, TellsWhatMetricsKnow) {
+  Metrics metrics({{"imager"}, {"late"}, {"input"}}, 0);
+  metrics.set_run({"0.1.0", "pocl", "popcount", "udp 127.0.0.1:7230", 3, 1464.84375});
+  for (std::int64_t ms = 1; ms <= 1000; ++ms) {
+    metrics.frame_published(ms * 1'000'000, ms * 1'000'000 - 2'000'000);
+    metrics.stage_took(0, 500'000);
+  }
+  metrics.lose(0, 7);
+  metrics.shed_hops(2);
+  metrics.set_bit_times(90, 10, 100);
+  metrics.set_recording(RecordingState::kRecording, 12'300'000);
+  metrics.set_recording_text("run-1.nfr");
+  metrics.tick(1'000'000'000);
+  // 2 ms and 0.5 ms lie in buckets that end at 2.097152 ms and 0.524288 ms.
+  EXPECT_EQ(status_text(metrics.status()),
+            "nearfieldd    running, version 0.1.0, up 0 min 1 s\n"
+            "source        udp 127.0.0.1:7230\n"
+            "device        pocl\n"
+            "front end     popcount, configuration epoch 3\n"
+            "frames        1000, 1000.0 a second of 1464.8 asked for\n"
+            "age           median 2.1 ms, p99 2.1 ms, p99.9 2.1 ms, most 2.1 ms\n"
+            "interval      median 1.05 ms, p99 1.05 ms, p99.9 1.05 ms, most 1.05 ms\n"
+            "  imager      median 0.524 ms, p99 0.524 ms, p99.9 0.524 ms, most 0.524 ms\n"
+            "bit-times     90 received + 10 missing = 100 expected\n"
+            "lost          shed hops 2, late 7\n"
+            "recording     recording, 12.3 MB, run-1.nfr\n");
+}
+
+TEST(StatusText, SurvivesWhatItDoesNotKnow) {
+  for (const char* odd : {"{}", "[]", "null", "3", R"({"uptime_s": 1e300, "age_ms": 3, "losses": [1], "frames": "x"})",
+                          R"({"stages_ms": {"a": {"median": "b"}}, "recording": {"bytes": {}}, "bit_times": {}})"}) {
+    EXPECT_THAT(status_text(nlohmann::json::parse(odd)), HasSubstr("nearfieldd    ?")) << odd;
+  }
+}
+
+TEST(Check, ListsProblemsOneByOne) {
+  EXPECT_THAT(configuration_problems("", {}), testing::IsEmpty());
+  EXPECT_THAT(configuration_problems("", {"array.rows=0", "daemon.sorce.kind=udp"}),
+              testing::ElementsAre("--set: array.rows: expected an integer from 1 to 64, found \"0\"",
+                                   "--set: daemon.sorce: unknown key; did you mean daemon.source?"));
+}
+
+}  // namespace
+}  // namespace nearfield::control

@@ -231,14 +231,20 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void block_sums(
   }
 }
 
-// The common case in one launch: one block comes, one leaves, and the spectra of the window that ends with it.
+// The common case in one launch, all arrays in one arena at the bytes NAME_AT: one block comes, one leaves, and the spectra of the window that ends with it.
 __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
-    __global const uint* restrict wire, __global const float2* restrict coefficients,
-    __global const ulong* restrict steps, __global const uint* restrict is_alive, __global int2* restrict sums,
-    __global const float2* restrict weights, __global const int* restrict channel_of,
-    __global const int2* restrict state_in, __global int2* restrict state_out, __global float2* restrict spectra,
-    __global uint* restrict status, const uint wire_block, const uint wire_blocks, const uint leaving_slot,
-    const uint coming_slot, const ulong coming_block, const ulong coming_word, const ulong first_word) {
+    __global uchar* arena, __global float2* restrict spectra, __global uint* restrict status, const uint from_b,
+    const uint wire_block, const uint wire_blocks, const uint leaving_slot, const uint coming_slot,
+    const ulong coming_block, const ulong coming_word, const ulong first_word) {
+  __global const uint* restrict wire = (__global const uint*)(arena + WIRE_AT);
+  __global const float2* restrict coefficients = (__global const float2*)(arena + COEFFICIENTS_AT);
+  __global const ulong* restrict steps = (__global const ulong*)(arena + STEPS_AT);
+  __global const uint* restrict is_alive = (__global const uint*)(arena + IS_ALIVE_AT);
+  __global int2* restrict sums = (__global int2*)(arena + SUMS_AT);
+  __global const float2* restrict weights = (__global const float2*)(arena + WEIGHTS_AT);
+  __global const int* restrict channel_of = (__global const int*)(arena + CHANNEL_OF_AT);
+  __global const int2* restrict state_in = (__global const int2*)(arena + (from_b ? STATE_B_AT : STATE_A_AT));
+  __global int2* restrict state_out = (__global int2*)(arena + (from_b ? STATE_A_AT : STATE_B_AT));
   __local uint tile[TILE][BITS];
   __local float moments[TILE][MOMENTS][BITS];
   __local float2 shares[PARTS > 1 ? ROWS : 1][BITS];

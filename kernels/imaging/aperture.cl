@@ -2,13 +2,15 @@
 // predicted_steps.cl and one of gram_fit.cl and lattice_fit.cl, where predictors are fitted.
 //
 //   spectra     float2 [frame][frequency][row][column], Pa
+//   status      uint [frame][4]: 0 = flags, 1 = microphones that are not finite
+//   frequencies of a frame
+//
+// In the arena, at the bytes NAME_AT:
 //   gains       float2 [frequency][row][column]
 //   masked      uchar [row][column], 1 = do not use
 //   usable      uchar [frame][row][column] from microphone_check, read when CHECK_HERE is 0
 //   samples     float2 [frame][frequency][column][row], Pa
 //   extension_x, extension_y  float2 [frame][frequency][step][tap], written when PREDICT is 1
-//   status      uint [frame][4]: 0 = flags, 1 = microphones that are not finite
-//   frequencies of a frame
 //
 // Launch: (FIT_GROUP * (1 + PREDICT), frames * frequencies), FIT_GROUP items a group; group 0 works along x, 1 along y.
 
@@ -31,11 +33,16 @@ static void make_extension(__local Fit* fit, __local REAL2* steps, __local int* 
 }
 #endif
 
-__kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void aperture(
-    __global const float2* restrict spectra, __global const float2* restrict gains,
-    __global const uchar* restrict masked, __global const uchar* restrict usable_microphones,
-    __global float2* restrict samples, __global float2* restrict extension_x, __global float2* restrict extension_y,
-    __global uint* restrict status, const int frequencies) {
+__kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void aperture(__global const float2* restrict spectra,
+                                                                              __global uchar* arena,
+                                                                              __global uint* restrict status,
+                                                                              const int frequencies) {
+  __global const float2* restrict gains = (__global const float2*)(arena + GAINS_AT);
+  __global const uchar* restrict masked = arena + MASKED_AT;
+  __global const uchar* restrict usable_microphones = arena + USABLE_AT;
+  __global float2* restrict samples = (__global float2*)(arena + SAMPLES_AT);
+  __global float2* restrict extension_x = (__global float2*)(arena + EXTENSION_X_AT);
+  __global float2* restrict extension_y = (__global float2*)(arena + EXTENSION_Y_AT);
   __local REAL re[MAX_SAMPLES];
   __local REAL im[MAX_SAMPLES];
   const int along_x = get_group_id(0) == 0;

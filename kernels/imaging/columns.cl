@@ -6,19 +6,19 @@
 //   X[row][kx] = sum_c p[row][c] W[c][kx],   W[c] = D[X_BEFORE + c] + sum_steps conj(e[step][c]) D[X_BEFORE - 1 - step]
 // at the left edge, and likewise, not conjugated, at the right; D[x][kx] is window(x) e^{-2 pi j x kx / X_PADDED}.
 //
+// In the arena, at the bytes NAME_AT:
 //   samples      float2 [frame][frequency][column][row], Pa
 //   extension_x  float2 [frame][frequency][step][tap], or [step][tap] when EXTENSION_PER_IMAGE is 0
 //   ramps        float2 [X_PADDED][STRIDE], D
 //   extension    as extension_x, along y
 //   window, roots of padded_lines.cl
 //   transfer     float2 [plane][frequency][ky][STRIDE], filter times propagator, scaled by 1 / padded points
-//   frequencies  of a frame
 //   slices       float2 [frame][plane][frequency][STRIDE columns kx][ROW_STRIDE], rows fastest
 //
 // Where ROWS_HERE is 1 the group of a hologram that ends last makes its image, as rows.cl does: one launch less. It is
 // for one plane and axes of one length, and is included after row_images.cl and status.cl too.
 //
-//   finished     uint [frame][frequency], groups that ended; 0 before and after
+//   finished     uint [frame][frequency] in the arena, groups that ended; 0 before and after
 //   images, taken, status  as in rows.cl
 //
 // Launch: (COLUMN_GROUP * vectors of columns / COLUMN_TILE, frames * frequencies), COLUMN_GROUP items a group, each
@@ -162,17 +162,23 @@ static inline int ends_last(__global uint* finished, __local int* is_last, const
 }
 #endif
 
-__kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
-    __global const float2* restrict samples, __global const float2* restrict extension_x,
-    __global const float2* restrict ramps, __global const float2* restrict extension,
-    __global const float* restrict window, __global const float2* restrict roots,
-    __global const float2* restrict transfer, __global float2* slices, const int frequencies
+__kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(__global uchar* arena,
+                                                                                const int frequencies
 #if ROWS_HERE
-    ,
-    __global uint* restrict finished, __global float2* restrict images, __global uint* restrict taken,
-    __global uint* restrict status
+                                                                                ,
+                                                                                __global float2* restrict images,
+                                                                                __global uint* restrict taken,
+                                                                                __global uint* restrict status
 #endif
 ) {
+  __global const float2* restrict samples = (__global const float2*)(arena + SAMPLES_AT);
+  __global const float2* restrict extension_x = (__global const float2*)(arena + EXTENSION_X_AT);
+  __global const float2* restrict ramps = (__global const float2*)(arena + RAMPS_AT);
+  __global const float2* restrict extension = (__global const float2*)(arena + EXTENSION_Y_AT);
+  __global const float* restrict window = (__global const float*)(arena + WINDOW_Y_AT);
+  __global const float2* restrict roots = (__global const float2*)(arena + ROOTS_Y_AT);
+  __global const float2* restrict transfer = (__global const float2*)(arena + TRANSFER_AT);
+  __global float2* slices = (__global float2*)(arena + SLICES_AT);
   __local FLOATV re[PLACES * COLUMN_TILE];
   __local FLOATV im[PLACES * COLUMN_TILE];
 #if PLANES > 1
@@ -293,7 +299,7 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
   if (frequency == 0 && first_vector == 0) {
     take_status(status, taken, frame, item, COLUMN_GROUP);
   }
-  if (ends_last(finished + image, &is_last, item)) {
+  if (ends_last((__global uint*)(arena + FINISHED_AT) + image, &is_last, item)) {
     make_rows(row_re, row_im, slices + image * STRIDE * ROW_STRIDE, roots, images + image * LENGTH * LENGTH, 0, item,
               COLUMN_GROUP, ROW_VECTORS);
   }

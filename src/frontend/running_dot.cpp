@@ -65,8 +65,11 @@ RunningDot::RunningDot(const ocl::Device& device, const FrontEndPlan& plan)
       block_samples_(running_plan(plan).block_words()),
       terms_(running_plan(plan).terms()),
       source_(device, plan, std::string(kStage)),
-      sums_(device, running_plan_with(plan, source_), std::string(kStage)) {
-  const RunningPlan running = running_plan(plan);
+      arena_(std::string(kStage)),
+      sums_(running_plan(plan), std::string(kStage), arena_) {
+  const RunningPlan running = running_plan_with(plan, source_);
+  arena_.allocate(device);
+  sums_.take(device, running, arena_);
   coefficients_ = device.upload<std::complex<float>>(block_coefficients(running), kStage);
   std::vector<std::string> files = RunningSums::files();
   files.emplace_back("frontend/running_dot.cl");

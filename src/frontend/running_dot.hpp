@@ -31,6 +31,7 @@ class RunningDot final : public FrontEnd {
   std::size_t block_samples_;
   std::size_t terms_;
   SampleSource source_;
+  ocl::Arena arena_;
   RunningSums sums_;
   ocl::Buffer<std::complex<float>> coefficients_;  ///< [sample of a block][term]
   ocl::Kernel block_sums_;

@@ -16,9 +16,6 @@ constexpr std::size_t kTileWords = 32;
 constexpr std::size_t kMostTileFrequencies = 10;
 /// Of 1024 items, that a compute unit holds.
 constexpr std::size_t kGroupsAUnit = 2;
-/// Of the kernel `advance`.
-constexpr RunningSums::MoveArguments kAdvanceArguments{
-    .weights = 5, .channel_of = 6, .state_in = 7, .state_out = 8, .spectra = 9, .status = 10};
 constexpr std::size_t kMostRows = 32;
 /// PoCL 3.1 gets groups of 32 x 32 wrong where the last tile of a long block has fewer than 32 words.
 constexpr std::size_t kMostRowsOfCpu = 16;
@@ -130,11 +127,17 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
       rows_(std::min(device.info().max_work_group_size / kBitsPerWord,
                      device.info().is_gpu ? kMostRows : kMostRowsOfCpu)),
       frequency_tiles_(frequency_tiles(device, running_plan(plan), wire_words_)),
-      sums_(device, plan_for(running_plan(plan), vector_columns_), std::string(kStage)) {
-  const RunningPlan running = running_plan(plan);
+      arena_(std::string(kStage)),
+      sums_(plan_for(running_plan(plan), vector_columns_), std::string(kStage), arena_) {
+  const RunningPlan running = plan_for(running_plan(plan), vector_columns_);
   const int order = plan.settings.popcount.order;
-  wire_ = device.allocate<std::uint32_t>(wire_blocks_ * block_words_ * kBitsPerWord * wire_words_, kStage);
-  coefficients_ = device.upload<std::complex<float>>(block_coefficients(running, order), kStage);
+  const std::vector<std::complex<float>> coefficients = block_coefficients(running, order);
+  arena_.reserve<std::uint32_t>("WIRE", wire_blocks_ * block_words_ * kBitsPerWord * wire_words_);
+  arena_.reserve<std::complex<float>>("COEFFICIENTS", coefficients.size());
+  arena_.allocate(device);
+  sums_.take(device, running, arena_);
+  wire_ = arena_.part<std::uint32_t>(device, "WIRE");
+  coefficients_ = arena_.part<std::complex<float>>(device, "COEFFICIENTS", coefficients);
   std::vector<std::string> files = RunningSums::files();
   files.emplace_back("common/moments.cl");
   files.emplace_back(vector_columns_ > 0 ? "frontend/running_popcount_vector.cl" : "frontend/running_popcount.cl");
@@ -146,6 +149,7 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
   defines["COLUMNS_A_VECTOR"] = fmt::format("{}", vector_columns_);
   defines["FREQUENCY_TILE"] = fmt::format("{}", quotient_up(frequencies_hz_.size(), frequency_tiles_));
   defines["CLIP_SUM"] = fmt::format("{}", clip_sum(kClipRunWords));
+  defines.merge(arena_.defines());
   const ocl::Program program = device.build(kStage, files, defines);
   sums_.use(program);
   block_sums_ = program.kernel("block_sums");
@@ -153,9 +157,8 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
   block_sums_.set_at(6, static_cast<std::uint32_t>(wire_blocks_));
   block_sums_.set_at(8, sums_.span().slots());
   advance_ = program.kernel("advance");
-  advance_.set(wire_, coefficients_, sums_.steps(), sums_.is_alive(), sums_.sums());
-  sums_.bind_fixed(advance_, kAdvanceArguments);
-  advance_.set_at(12, static_cast<std::uint32_t>(wire_blocks_));
+  advance_.set(arena_.whole());
+  advance_.set_at(5, static_cast<std::uint32_t>(wire_blocks_));
 }
 
 void RunningPopcount::enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire) {
@@ -248,13 +251,10 @@ void RunningPopcount::enqueue_batch(std::uint64_t first_sample_index, std::size_
 void RunningPopcount::enqueue_advance(const WindowMove& move, std::uint64_t first_word,
                                       const ocl::Buffer<std::complex<float>>& spectra,
                                       const ocl::Buffer<std::uint32_t>& status) {
-  sums_.bind_move(advance_, kAdvanceArguments, 1, spectra, status);
-  advance_.set_at(11, static_cast<std::uint32_t>(move.newest_block % wire_blocks_));
-  advance_.set_at(13, move.oldest);
-  advance_.set_at(14, move.newest);
-  advance_.set_at(15, move.newest_block);
-  advance_.set_at(16, origin_word_ + move.newest_block * block_words_);
-  advance_.set_at(17, first_word);
+  advance_.set_from(1, spectra, status, sums_.turn_states(1, spectra, status),
+                    static_cast<std::uint32_t>(move.newest_block % wire_blocks_));
+  advance_.set_from(6, move.oldest, move.newest, move.newest_block, origin_word_ + move.newest_block * block_words_,
+                    first_word);
   advance_.enqueue(launch(1));
 }
 

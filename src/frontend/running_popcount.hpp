@@ -41,6 +41,7 @@ class RunningPopcount final : public FrontEnd {
   std::size_t vector_columns_;  ///< wire words that an item takes side by side; 0: one microphone an item
   std::size_t rows_;            ///< of a work-group, where an item takes one microphone
   std::size_t frequency_tiles_;
+  ocl::Arena arena_;
   RunningSums sums_;
   ocl::Buffer<std::uint32_t> wire_;                ///< [bit-time][wire word], a ring of wire_blocks_ blocks
   ocl::Buffer<std::complex<float>> coefficients_;  ///< [term][word of a block][q]

@@ -110,25 +110,35 @@ ocl::Defines RunningSums::defines(const RunningPlan& plan) {
           {"FLAG_CLIPPED", fmt::format("{}u", static_cast<std::uint32_t>(kFlagClipped))}};
 }
 
-RunningSums::RunningSums(const ocl::Device& device, const RunningPlan& plan, std::string stage)
+RunningSums::RunningSums(const RunningPlan& plan, std::string stage, ocl::Arena& arena)
     : stage_(std::move(stage)),
       lanes_(plan.channel_of_lane.size()),
       channels_(plan.channels),
       frequencies_(plan.vectors.size()),
       window_blocks_(plan.window_words / plan.block_words()),
       hop_blocks_(plan.hop_words / plan.block_words()),
-      span_(plan.ring_blocks()),
-      sums_(device.allocate<cl_int2>(span_.capacity() * (plan.terms() + 1) * lanes_, stage_)),
-      states_{device.allocate<cl_int2>((plan.terms() + 1) * lanes_, stage_),
-              device.allocate<cl_int2>((plan.terms() + 1) * lanes_, stage_)},
-      weights_(device.upload<std::complex<float>>(weights_of(plan), stage_)),
-      channel_of_(device.upload<std::int32_t>(plan.channel_of_lane, stage_)),
-      is_alive_(device.upload<std::uint32_t>(plan.is_alive, stage_)) {
+      span_(plan.ring_blocks()) {
+  arena.reserve<cl_int2>("SUMS", span_.capacity() * (plan.terms() + 1) * lanes_);
+  arena.reserve<cl_int2>("STATE_A", (plan.terms() + 1) * lanes_);
+  arena.reserve<cl_int2>("STATE_B", (plan.terms() + 1) * lanes_);
+  arena.reserve<std::uint64_t>("STEPS", plan.terms());
+  arena.reserve<std::complex<float>>("WEIGHTS", weights_of(plan).size());
+  arena.reserve<std::int32_t>("CHANNEL_OF", lanes_);
+  arena.reserve<std::uint32_t>("IS_ALIVE", lanes_);
+}
+
+void RunningSums::take(const ocl::Device& device, const RunningPlan& plan, const ocl::Arena& arena) {
   std::vector<std::uint64_t> steps;
   for (const double radians : plan.term_radians()) {
     steps.push_back(turns_per_word(radians, plan.steps_per_word));
   }
-  steps_ = device.upload<std::uint64_t>(steps, stage_);
+  sums_ = arena.part<cl_int2>(device, "SUMS");
+  states_[0] = arena.part<cl_int2>(device, "STATE_A");
+  states_[1] = arena.part<cl_int2>(device, "STATE_B");
+  steps_ = arena.part<std::uint64_t>(device, "STEPS", steps);
+  weights_ = arena.part<std::complex<float>>(device, "WEIGHTS", weights_of(plan));
+  channel_of_ = arena.part<std::int32_t>(device, "CHANNEL_OF", plan.channel_of_lane);
+  is_alive_ = arena.part<std::uint32_t>(device, "IS_ALIVE", plan.is_alive);
 }
 
 void RunningSums::use(const ocl::Program& program) {
@@ -137,24 +147,17 @@ void RunningSums::use(const ocl::Program& program) {
   slide_.set_at(11, span_.slots());
 }
 
-void RunningSums::bind_fixed(ocl::Kernel& kernel, const MoveArguments& at) const {
-  kernel.set_at(at.weights, weights_);
-  kernel.set_at(at.channel_of, channel_of_);
-}
-
-void RunningSums::bind_move(ocl::Kernel& kernel, const MoveArguments& at, std::size_t windows,
-                            const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status) {
+std::uint32_t RunningSums::turn_states(std::size_t windows, const ocl::Buffer<std::complex<float>>& spectra,
+                                       const ocl::Buffer<std::uint32_t>& status) {
   const std::size_t values = windows * channels_ * frequencies_;
   if (spectra.size() < values || status.size() < windows * kStatusWords) {
     throw Error(ExitCode::kInternal,
                 fmt::format("{}: expected room for {} spectra values and {} status words, found {} and {}", stage_,
                             values, windows * kStatusWords, spectra.size(), status.size()));
   }
-  kernel.set_at(at.state_in, states_.at(state_in_));
+  const std::size_t from = state_in_;
   state_in_ = 1 - state_in_;
-  kernel.set_at(at.state_out, states_.at(state_in_));
-  kernel.set_at(at.spectra, spectra);
-  kernel.set_at(at.status, status);
+  return static_cast<std::uint32_t>(from);
 }
 
 WindowMove RunningSums::move_to(std::uint64_t first_block, std::size_t windows, std::uint64_t coming) const {
@@ -187,8 +190,8 @@ void RunningSums::restart() {
 void RunningSums::enqueue(std::uint64_t first_block, std::uint64_t first_word, std::size_t windows,
                           const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status) {
   const WindowMove move = move_to(first_block, windows, 0);
-  bind_move(slide_, {.weights = 2, .channel_of = 3, .state_in = 5, .state_out = 6, .spectra = 7, .status = 8}, windows,
-            spectra, status);
+  const std::uint32_t from = turn_states(windows, spectra, status);
+  slide_.set_from(5, states_.at(from), states_.at(1 - from), spectra, status);
   slide_.set_at(9, move.oldest);
   slide_.set_at(10, move.newest);
   slide_.set_at(12, move.moves);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cl/arena.hpp"
 #include "cl/device.hpp"
 #include "frontend/analysis.hpp"
 #include "frontend/ring_span.hpp"
@@ -58,21 +59,20 @@ struct WindowMove {
 /// that come and subtracts those that leave. Formulas: kernels/frontend/running_sums.cl.
 class RunningSums {
  public:
-  RunningSums(const ocl::Device& device, const RunningPlan& plan, std::string stage);
+  /// Reserves its arrays in `arena`: SUMS, STATE_A, STATE_B, STEPS, WEIGHTS, CHANNEL_OF, IS_ALIVE.
+  RunningSums(const RunningPlan& plan, std::string stage, ocl::Arena& arena);
+  /// Takes and fills them once the arena is allocated. Must be called once, before use().
+  void take(const ocl::Device& device, const RunningPlan& plan, const ocl::Arena& arena);
 
   /// Files and constants of a program that holds `slide`, and can be added to by who sums the blocks.
   [[nodiscard]] static std::vector<std::string> files();
   [[nodiscard]] static ocl::Defines defines(const RunningPlan& plan);
   /// Must be called once, with a program of files() and defines().
   void use(const ocl::Program& program);
-  /// Argument numbers of the kernel that a caller sets up to do append() and enqueue() in one: see bind_move().
-  struct MoveArguments {
-    cl_uint weights, channel_of, state_in, state_out, spectra, status;
-  };
-  void bind_fixed(ocl::Kernel& kernel, const MoveArguments& at) const;
-  /// Binds this move's states and outputs; the kernel must be enqueued next and once.
-  void bind_move(ocl::Kernel& kernel, const MoveArguments& at, std::size_t windows,
-                 const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status);
+  /// For a kernel that does append() and enqueue() in one: checks the outputs' sizes and turns the states round. The
+  /// kernel must be enqueued next and once, with state_in 0: from STATE_A to STATE_B, or 1: the other way.
+  std::uint32_t turn_states(std::size_t windows, const ocl::Buffer<std::complex<float>>& spectra,
+                            const ocl::Buffer<std::uint32_t>& status);
 
   /// Forgets everything: what comes next does not follow.
   void restart();

@@ -22,7 +22,6 @@ constexpr std::size_t kCheckGroup = 64;
 /// From so many holograms on the local memory that rows take costs more than a launch.
 constexpr std::size_t kMostWithRowsHere = 8;
 constexpr int kVectorLanes = 8;
-constexpr cl_uint kFinishedArgument = 9;  ///< of columns.cl
 
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
@@ -239,6 +238,7 @@ std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& pl
 
 FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning)
     : PnahPath(device, plan),
+      arena_(std::string(kStage)),
       spectrum_stride_(round_up(plan.columns().padded, tuning.lanes * tuning.column_tile)),
       slice_stride_(round_up(plan.geometry.rows, tuning.lanes * tuning.row_tile)),
       frequencies_(static_cast<std::int32_t>(plan.frequencies_hz.size())),
@@ -256,27 +256,52 @@ FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const Fuse
 void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   const PaddedAxis y = plan.rows();
   const PaddedAxis x = plan.columns();
-  const std::size_t images = plan.holography.planes_m.size() * plan.holograms();
-  gains_ = plan.gains.empty() ? device.allocate<ComplexF>(1, kStage) : device.upload<ComplexF>(plan.gains, kStage);
-  masked_ = device.upload<std::uint8_t>(masked_microphones(plan), kStage);
-  usable_ = device.allocate<std::uint8_t>(to_size(plan.batch * plan.geometry.channels()), kStage);
-  const auto extension = [&](const PaddedAxis& axis) {
-    return fits_a_predictor(plan)
-               ? device.allocate<ComplexF>(plan.holograms() * to_size(steps_of(axis) * taps_of(plan, axis)), kStage)
-               : device.upload<ComplexF>(fixed_extension(plan, axis), kStage);
+  const std::size_t channels = to_size(plan.geometry.channels());
+  const auto extension_values = [&](const PaddedAxis& axis) {
+    return (fits_a_predictor(plan) ? plan.holograms() : 1) *
+           std::max(to_size(steps_of(axis) * taps_of(plan, axis)), std::size_t{1});
   };
-  extension_x_ = extension(x);
-  extension_y_ = extension(y);
-  ramps_ = device.upload<ComplexF>(ramps(x, spectrum_stride_), kStage);
-  window_y_ = device.upload<float>(tukey_window(y), kStage);
-  roots_x_ = device.upload<ComplexF>(roots_of_unity(x.padded), kStage);
-  roots_y_ = device.upload<ComplexF>(roots_of_unity(y.padded), kStage);
-  samples_ = device.allocate<ComplexF>(plan.holograms() * to_size(plan.geometry.channels()), kStage);
-  transfer_ = make_transfer(device, plan, {.stride = spectrum_stride_, .scale = 1.0 / (y.padded * x.padded)});
-  slices_ = device.allocate<ComplexF>(images * to_size(spectrum_stride_ * slice_stride_), kStage);
+  const ComplexBuffer transfer =
+      make_transfer(device, plan, {.stride = spectrum_stride_, .scale = 1.0 / (y.padded * x.padded)});
+  arena_.reserve<ComplexF>("GAINS", plan.gains.size());
+  arena_.reserve<std::uint8_t>("MASKED", channels);
+  arena_.reserve<std::uint8_t>("USABLE", to_size(plan.batch) * channels);
+  arena_.reserve<ComplexF>("SAMPLES", plan.holograms() * channels);
+  arena_.reserve<ComplexF>("EXTENSION_X", extension_values(x));
+  arena_.reserve<ComplexF>("EXTENSION_Y", extension_values(y));
+  arena_.reserve<ComplexF>("RAMPS", to_size(x.padded * spectrum_stride_));
+  arena_.reserve<float>("WINDOW_Y", to_size(y.padded));
+  arena_.reserve<ComplexF>("ROOTS_X", to_size(x.padded));
+  arena_.reserve<ComplexF>("ROOTS_Y", to_size(y.padded));
+  arena_.reserve<ComplexF>("TRANSFER", transfer.size());
+  arena_.reserve<ComplexF>(
+      "SLICES", plan.holography.planes_m.size() * plan.holograms() * to_size(spectrum_stride_ * slice_stride_));
+  arena_.reserve<std::uint32_t>("FINISHED", plan.holograms());
+  arena_.allocate(device);
+  const auto put = [&]<class T>(const std::string& name, const std::vector<T>& values) {
+    return arena_.part<T>(device, name, values);
+  };
+  if (!plan.gains.empty()) {
+    (void)put("GAINS", plan.gains);
+  }
+  masked_ = put("MASKED", masked_microphones(plan));
+  usable_ = arena_.part<std::uint8_t>(device, "USABLE");
+  samples_ = arena_.part<ComplexF>(device, "SAMPLES");
+  extension_x_ = arena_.part<ComplexF>(device, "EXTENSION_X");
+  extension_y_ = arena_.part<ComplexF>(device, "EXTENSION_Y");
+  if (!fits_a_predictor(plan)) {
+    extension_x_ = put("EXTENSION_X", fixed_extension(plan, x));
+    extension_y_ = put("EXTENSION_Y", fixed_extension(plan, y));
+  }
+  (void)put("RAMPS", ramps(x, spectrum_stride_));
+  (void)put("WINDOW_Y", tukey_window(y));
+  (void)put("ROOTS_X", roots_of_unity(x.padded));
+  (void)put("ROOTS_Y", roots_of_unity(y.padded));
+  device.enqueue_copy(transfer, arena_.part<ComplexF>(device, "TRANSFER"), 0, kStage);
+  slices_ = arena_.part<ComplexF>(device, "SLICES");
   device.enqueue_fill(slices_, ComplexF(), kStage);
-  finished_ = device.allocate<std::uint32_t>(plan.holograms(), kStage);
-  device.enqueue_fill(finished_, std::uint32_t{0}, kStage);
+  device.enqueue_fill(arena_.part<std::uint32_t>(device, "FINISHED"), std::uint32_t{0}, kStage);
+  device.wait();
 }
 
 void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning) {
@@ -290,7 +315,11 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
     files.emplace_back(tuning.fit_group == 1 ? "imaging/gram_fit.cl" : "imaging/lattice_fit.cl");
   }
   files.emplace_back("imaging/aperture.cl");
-  aperture_ = device.build(kStage, files, aperture_defines(plan, tuning)).kernel("aperture");
+  const auto with_arena = [&](ocl::Defines defines) {
+    defines.merge(arena_.defines());
+    return defines;
+  };
+  aperture_ = device.build(kStage, files, with_arena(aperture_defines(plan, tuning))).kernel("aperture");
   ocl::Defines defines = column_defines(plan, tuning);
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
@@ -298,15 +327,15 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
                                                "imaging/row_images.cl", "common/status.cl"};
   files = transforms;
   files.emplace_back("imaging/columns.cl");
-  columns_ = device.build(kStage, files, defines).kernel("columns");
+  columns_ = device.build(kStage, files, with_arena(defines)).kernel("columns");
   if (!rows_here_) {
     defines = row_defines(plan, tuning);
     defines["STRIDE"] = stride;
     defines["ROW_STRIDE"] = row_stride;
     files = transforms;
     files.emplace_back("imaging/rows.cl");
-    rows_ = device.build(kStage, files, defines).kernel("rows");
-    rows_.set(slices_, roots_x_, images(), taken_status(), static_cast<std::int32_t>(frame_images));
+    rows_ = device.build(kStage, files, with_arena(defines)).kernel("rows");
+    rows_.set(arena_.whole(), images(), taken_status(), static_cast<std::int32_t>(frame_images));
   }
   if (has_check_) {
     check_ = device.build(kStage, {"common/complex.cl", "imaging/microphones.cl"}, microphone_defines(plan))
@@ -319,11 +348,11 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   aperture_launch_ = launch(fits_a_predictor(plan) ? 2 : 1, tuning.fit_group, frequencies);
   columns_launch_ = launch(spectrum_stride_ / (tuning.lanes * tuning.column_tile), tuning.column_group, frequencies);
   rows_launch_ = launch(slice_stride_ / (tuning.lanes * tuning.row_tile), tuning.row_group, frame_images);
-  aperture_.set_from(1, gains_, masked_, usable_, samples_, extension_x_, extension_y_);
-  aperture_.set_at(8, frequencies_);
-  columns_.set(samples_, extension_x_, ramps_, extension_y_, window_y_, roots_y_, transfer_, slices_, frequencies_);
+  aperture_.set_at(1, arena_.whole());
+  aperture_.set_at(3, frequencies_);
+  columns_.set(arena_.whole(), frequencies_);
   if (rows_here_) {
-    columns_.set_from(kFinishedArgument, finished_, images(), taken_status());
+    columns_.set_from(2, images(), taken_status());
   }
 }
 
@@ -337,15 +366,15 @@ void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
     check_.enqueue(of_frames(check_launch_));
   }
   aperture_.set_at(0, spectra);
-  aperture_.set_at(7, status);
+  aperture_.set_at(2, status);
   aperture_.enqueue(of_frames(aperture_launch_));
   if (rows_here_) {
-    columns_.set_at(kFinishedArgument + 3, status);
+    columns_.set_at(4, status);
     columns_.enqueue(of_frames(columns_launch_));
     return;
   }
   columns_.enqueue(of_frames(columns_launch_));
-  rows_.set_at(5, status);
+  rows_.set_at(4, status);
   rows_.enqueue(of_frames(rows_launch_));
 }
 

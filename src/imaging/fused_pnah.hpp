@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "cl/arena.hpp"
 #include "imaging/pnah.hpp"
 
 namespace nearfield {
@@ -53,24 +54,19 @@ class FusedPnah : public PnahPath {
   void build(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
 
   std::string description_;
+  ocl::Arena arena_;
   int spectrum_stride_;
   int slice_stride_;
   std::int32_t frequencies_;
   bool has_check_;
   bool rows_here_;
-  ComplexBuffer gains_;
+  // Parts of the arena:
   ocl::Buffer<std::uint8_t> masked_;
   ocl::Buffer<std::uint8_t> usable_;
+  ComplexBuffer samples_;
   ComplexBuffer extension_x_;
   ComplexBuffer extension_y_;
-  ocl::Buffer<float> window_y_;
-  ComplexBuffer roots_x_;
-  ComplexBuffer roots_y_;
-  ComplexBuffer ramps_;
-  ComplexBuffer samples_;
-  ComplexBuffer transfer_;
   ComplexBuffer slices_;
-  ocl::Buffer<std::uint32_t> finished_;
   ocl::Kernel check_;
   ocl::Kernel aperture_;
   ocl::Kernel columns_;

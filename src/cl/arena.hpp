@@ -1,0 +1,55 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "cl/device.hpp"
+
+namespace nearfield::ocl {
+
+/// Many arrays in one buffer. A launch costs NVIDIA's OpenCL about half a microsecond of the host for each buffer among
+/// a kernel's arguments (docs/performance.md), so kernels on the way of a frame take the arena and find their arrays by
+/// constants. reserve() what is needed, allocate() once, then ask for the parts.
+class Arena {
+ public:
+  explicit Arena(std::string stage) : stage_(std::move(stage)) {}
+
+  template <class T>
+  void reserve(const std::string& name, std::size_t count) {
+    reserve_bytes(name, std::max<std::size_t>(count, 1) * sizeof(T), count);
+  }
+  /// Throws DeviceError.
+  void allocate(const Device& device) { whole_ = device.allocate<std::uint8_t>(bytes_, stage_); }
+  [[nodiscard]] const Buffer<std::uint8_t>& whole() const { return whole_; }
+  /// One reserved array, for transfers and for kernels that take arrays one by one.
+  template <class T>
+  [[nodiscard]] Buffer<T> part(const Device& device, const std::string& name) const {
+    const Place& place = places_.at(name);
+    return device.part_of<T>(whole_, place.offset, place.count, stage_);
+  }
+  /// The same, filled. Waits.
+  template <class T>
+  [[nodiscard]] Buffer<T> part(const Device& device, const std::string& name, std::span<const T> values) const {
+    Buffer<T> buffer = part<T>(device, name);
+    device.enqueue_write(buffer, 0, values, stage_);
+    device.wait();
+    return buffer;
+  }
+  /// NAME_AT for each array: its first byte.
+  [[nodiscard]] Defines defines() const;
+
+ private:
+  struct Place {
+    std::size_t offset;
+    std::size_t count;
+  };
+  void reserve_bytes(const std::string& name, std::size_t bytes, std::size_t count);
+  std::string stage_;
+  std::size_t bytes_ = 0;
+  std::map<std::string, Place> places_;
+  Buffer<std::uint8_t> whole_;
+};
+
+}  // namespace nearfield::ocl

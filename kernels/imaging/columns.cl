@@ -15,12 +15,6 @@
 //   transfer     float2 [plane][frequency][ky][STRIDE], filter times propagator, scaled by 1 / padded points
 //   slices       float2 [frame][plane][frequency][STRIDE columns kx][ROW_STRIDE], rows fastest
 //
-// Where ROWS_HERE is 1 the group of a hologram that ends last makes its image, as rows.cl does: one launch less. It is
-// for one plane and axes of one length, and is included after row_images.cl and status.cl too.
-//
-//   finished     uint [frame][frequency] in the arena, groups that ended; 0 before and after
-//   images, taken, status  as in rows.cl
-//
 // Launch: (COLUMN_GROUP * vectors of columns / COLUMN_TILE, frames * frequencies), COLUMN_GROUP items a group, each
 // group with COLUMN_TILE vectors of LANES columns.
 
@@ -56,9 +50,6 @@
 #endif
 #ifndef X_TAPS
 #define X_TAPS 8
-#endif
-#ifndef ROWS_HERE
-#define ROWS_HERE 0
 #endif
 #define X_AFTER (X_PADDED - X_BEFORE - X_LENGTH)
 #define X_STEPS (X_BEFORE > X_AFTER ? X_BEFORE : X_AFTER)
@@ -136,41 +127,8 @@ static inline void add_edges(__local const float2* extension, __local FLOATV* we
   }
 }
 
-#if ROWS_HERE
-// OpenCL 1.2 orders memory within a group only. NVIDIA's mem_fence does no more (membar.cta), hence its own instruction;
-// on processors mem_fence is a fence of the whole machine.
-#ifdef __NV_CL_C_VERSION
-#define DEVICE_FENCE() asm volatile("membar.gl;" ::: "memory")
-#else
-#define DEVICE_FENCE() mem_fence(CLK_GLOBAL_MEM_FENCE)
-#endif
-#define ROW_VECTORS ((LENGTH + LANES - 1) / LANES)
-
-// Whether all other groups of the hologram have ended and what they wrote can be read.
-static inline int ends_last(__global uint* finished, __local int* is_last, const int item) {
-  DEVICE_FENCE();
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  if (item == 0) {
-    *is_last = atomic_inc(finished) == get_num_groups(0) - 1;
-    if (*is_last) {
-      *finished = 0;
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  DEVICE_FENCE();
-  return *is_last;
-}
-#endif
-
 __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(__global uchar* arena,
-                                                                                const int frequencies
-#if ROWS_HERE
-                                                                                ,
-                                                                                __global float2* restrict images,
-                                                                                __global uint* restrict taken,
-                                                                                __global uint* restrict status
-#endif
-) {
+                                                                                const int frequencies) {
   __global const float2* restrict samples = (__global const float2*)(arena + SAMPLES_AT);
   __global const float2* restrict extension_x = (__global const float2*)(arena + EXTENSION_X_AT);
   __global const float2* restrict ramps = (__global const float2*)(arena + RAMPS_AT);
@@ -178,7 +136,7 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
   __global const float* restrict window = (__global const float*)(arena + WINDOW_Y_AT);
   __global const float2* restrict roots = (__global const float2*)(arena + ROOTS_Y_AT);
   __global const float2* restrict transfer = (__global const float2*)(arena + TRANSFER_AT);
-  __global float2* slices = (__global float2*)(arena + SLICES_AT);
+  __global float2* restrict slices = (__global float2*)(arena + SLICES_AT);
   __local FLOATV re[PLACES * COLUMN_TILE];
   __local FLOATV im[PLACES * COLUMN_TILE];
 #if PLANES > 1
@@ -292,16 +250,4 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
       SYNC(COLUMN_GROUP);
     }
   }
-#if ROWS_HERE
-  __local FLOATV row_re[PLACES * ROW_VECTORS];
-  __local FLOATV row_im[PLACES * ROW_VECTORS];
-  __local int is_last;
-  if (frequency == 0 && first_vector == 0) {
-    take_status(status, taken, frame, item, COLUMN_GROUP);
-  }
-  if (ends_last((__global uint*)(arena + FINISHED_AT) + image, &is_last, item)) {
-    make_rows(row_re, row_im, slices + image * STRIDE * ROW_STRIDE, roots, images + image * LENGTH * LENGTH, 0, item,
-              COLUMN_GROUP, ROW_VECTORS);
-  }
-#endif
 }

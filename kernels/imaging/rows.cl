@@ -1,7 +1,8 @@
-// The last launch: rows of images from columns of K-space. Include after row_images.cl and status.cl.
+// The last transform: along x, for the columns of the aperture. Include after status.cl and padded_lines.cl, with that
+// file's macros set for x.
 //
 // In the arena, at the bytes NAME_AT:
-//   slices  float2 [image][STRIDE columns kx][ROW_STRIDE], as in row_images.cl
+//   slices  float2 [image][STRIDE columns kx][ROW_STRIDE], rows fastest, scaled
 //   roots   of padded_lines.cl
 //
 //   images  float2 [image][row][column], Pa or m/s
@@ -10,6 +11,15 @@
 // Launch: (ROW_GROUP * vectors of rows / ROW_TILE, images), ROW_GROUP items a group, each group with ROW_TILE vectors of
 // LANES rows.
 
+#ifndef LINES  // rows
+#define LINES 32
+#endif
+#ifndef STRIDE
+#define STRIDE 96
+#endif
+#ifndef ROW_STRIDE
+#define ROW_STRIDE 32
+#endif
 #ifndef ROW_TILE  // vectors a group
 #define ROW_TILE 4
 #endif
@@ -32,6 +42,34 @@ __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(__glob
   if (image % images_per_frame == 0 && first_row == 0) {
     take_status(status, taken, image / images_per_frame, item, ROW_GROUP);
   }
-  make_rows(re, im, slices + image * STRIDE * ROW_STRIDE, roots, images + image * LINES * LENGTH, first_row, item,
-            ROW_GROUP, ROW_TILE);
+  __global const float2* slice = slices + image * STRIDE * ROW_STRIDE + first_row;
+  for (int i = item; i < OUTER * ROW_TILE; i += ROW_GROUP) {
+    const int vector = i % ROW_TILE;
+    const int k1 = i / ROW_TILE;
+    FLOATV x_re[INNER];
+    FLOATV x_im[INNER];
+#pragma unroll
+    for (int k2 = 0; k2 < INNER; ++k2) {
+      const COMPLEXV value = LOAD_COMPLEX(slice + (k1 + OUTER * k2) * ROW_STRIDE + vector * LANES);
+      x_re[k2] = value.even;
+      x_im[k2] = value.odd;
+    }
+    inner_backward(re, im, x_re, x_im, roots, k1, vector, ROW_TILE);
+  }
+  SYNC(ROW_GROUP);
+  for (int i = item; i < INNER * ROW_TILE; i += ROW_GROUP) {
+    const int vector = i % ROW_TILE;
+    const int n2 = i / ROW_TILE;
+    FLOATV x_re[OUTER];
+    FLOATV x_im[OUTER];
+    outer_backward(re, im, x_re, x_im, n2, vector, ROW_TILE);
+    const int row = first_row + vector * LANES;
+#pragma unroll
+    for (int q = 0; q < OUTER; ++q) {
+      const int column = INNER * OUTER_BIN(q) + n2 - BEFORE;
+      if (column >= 0 && column < LENGTH) {
+        store_lines(images + (image * LINES + row) * LENGTH + column, LENGTH, LINES - row, x_re[q], x_im[q]);
+      }
+    }
+  }
 }

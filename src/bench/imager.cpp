@@ -69,8 +69,7 @@ double relative_difference(const std::vector<ComplexF>& found, const std::vector
 
 std::string name_of(const FusedTuning& t) {
   return fmt::format("{} lanes, fit {}, columns {}/{}{}, rows {}/{}", t.lanes, t.fit_group, t.column_group,
-                     t.column_tile, t.local_samples ? " local" : "", t.row_group, t.row_tile) +
-         (t.rows_here ? ", rows in columns" : "");
+                     t.column_tile, t.local_samples ? " local" : "", t.row_group, t.row_tile);
 }
 
 /// One count of frequencies: its plan, its spectra and what the first path made of them.
@@ -143,10 +142,6 @@ std::vector<FusedTuning> tunings_to_try(const ocl::DeviceInfo& device, const Pna
     add(512, 192, 4, true, 96, 8);
     add(1024, 256, 4, true, 64, 1);
     add(256, 256, 8, true, 96, 4);
-    for (const FusedTuning& tuning : std::vector<FusedTuning>(tunings)) {
-      tunings.push_back(tuning);
-      tunings.back().rows_here = !tuning.rows_here && can_make_rows_here(plan);
-    }
     return tunings;
   }
   for (const int lanes : {1, 4, 8}) {

@@ -34,7 +34,6 @@ DeviceInfo describe(const ::cl::Platform& platform, const ::cl::Device& device) 
   info.version = trimmed(device.getInfo<CL_DEVICE_VERSION>());
   info.driver = trimmed(device.getInfo<CL_DRIVER_VERSION>());
   info.is_gpu = (device.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_GPU) != 0;
-  info.fences_groups = info.platform.find("NVIDIA") != std::string::npos;
   info.has_fp64 = device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_khr_fp64") != std::string::npos;
   info.global_memory_bytes = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
   info.local_memory_bytes = device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();

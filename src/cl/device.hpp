@@ -27,7 +27,6 @@ struct DeviceInfo {
   std::string driver;
   bool is_gpu = false;
   bool has_fp64 = false;
-  bool fences_groups = false;  ///< whether kernels know an instruction that orders memory between work-groups
   std::uint64_t global_memory_bytes = 0;
   std::uint64_t local_memory_bytes = 0;
   std::uint32_t compute_units = 0;

@@ -14,11 +14,11 @@ namespace {
 constexpr std::string_view kStage = "front_end/popcount";
 constexpr std::size_t kTileWords = 32;
 constexpr std::size_t kMostTileFrequencies = 10;
-/// Of 1024 items, that a compute unit holds.
-constexpr std::size_t kGroupsAUnit = 2;
-constexpr std::size_t kMostRows = 32;
-/// PoCL 3.1 gets groups of 32 x 32 wrong where the last tile of a long block has fewer than 32 words.
-constexpr std::size_t kMostRowsOfCpu = 16;
+/// Of 512 items, that a compute unit holds.
+constexpr std::size_t kGroupsAUnit = 4;
+/// More leave an H100's compute units half empty; and PoCL 3.1 gets groups of 32 x 32 wrong where the last tile of a
+/// long block has fewer than 32 words.
+constexpr std::size_t kMostRows = 16;
 constexpr std::size_t kMostVectorColumns = 8;
 
 /// Wire words that an item takes side by side, on processors; 0: one microphone an item.
@@ -124,8 +124,7 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
       block_words_(running_plan(plan).block_words()),
       wire_blocks_(running_plan(plan).ring_blocks() - running_plan(plan).window_words / block_words_ + 1),
       vector_columns_(vector_columns(device, wire_words_, block_words_)),
-      rows_(std::min(device.info().max_work_group_size / kBitsPerWord,
-                     device.info().is_gpu ? kMostRows : kMostRowsOfCpu)),
+      rows_(std::min(device.info().max_work_group_size / kBitsPerWord, kMostRows)),
       frequency_tiles_(frequency_tiles(device, running_plan(plan), wire_words_)),
       arena_(std::string(kStage)),
       sums_(plan_for(running_plan(plan), vector_columns_), std::string(kStage), arena_) {

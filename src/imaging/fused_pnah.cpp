@@ -19,8 +19,6 @@ constexpr int kMostTaps = 16;
 /// More frequencies than that are looked through once, by a kernel of their own.
 constexpr std::size_t kMostCheckedHere = 16;
 constexpr std::size_t kCheckGroup = 64;
-/// From so many holograms on the local memory that rows take costs more than a launch.
-constexpr std::size_t kMostWithRowsHere = 8;
 constexpr int kVectorLanes = 8;
 
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
@@ -71,10 +69,8 @@ std::size_t column_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
   const PaddedAxis y = plan.rows();
   const std::size_t copies = plan.holography.planes_m.size() > 1 ? 2 : 1;
   const std::size_t vector_values = copies * to_size(places_of(y, tuning.lanes)) + to_size(x.padded + 1);
-  const std::size_t row_values =
-      tuning.rows_here ? to_size(places_of(x, tuning.lanes) * round_up(y.measured, tuning.lanes)) : 0;
   const int taps = steps_of(y) * taps_of(plan, y) + steps_of(x) * taps_of(plan, x) + 2;
-  return 2 * sizeof(float) * (vector_values * to_size(tuning.column_tile * tuning.lanes) + row_values) +
+  return 2 * sizeof(float) * vector_values * to_size(tuning.column_tile * tuning.lanes) +
          sizeof(ComplexF) * to_size(taps) +
          (tuning.local_samples ? sizeof(ComplexF) * to_size(plan.geometry.channels()) : 0);
 }
@@ -163,8 +159,6 @@ ocl::Defines column_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   defines["PLANES"] = std::to_string(plan.holography.planes_m.size());
   defines["COLUMN_GROUP"] = std::to_string(tuning.column_group);
   defines["COLUMN_TILE"] = std::to_string(tuning.column_tile);
-  defines["ROWS_HERE"] = tuning.rows_here ? "1" : "0";
-  defines["LINES"] = std::to_string(plan.geometry.rows);
   defines["EXTENSION_PER_IMAGE"] = fits_a_predictor(plan) ? "1" : "0";
   return defines;
 }
@@ -178,13 +172,6 @@ ocl::Defines row_defines(const PnahPlan& plan, const FusedTuning& tuning) {
 }
 
 }  // namespace
-
-bool can_make_rows_here(const PnahPlan& plan) {
-  const PaddedAxis x = plan.columns();
-  const PaddedAxis y = plan.rows();
-  return plan.holography.planes_m.size() == 1 && x.measured == y.measured && x.padded == y.padded &&
-         x.before == y.before;
-}
 
 FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan) {
   FusedTuning tuning;
@@ -202,8 +189,6 @@ FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan) 
   tuning.local_samples = true;
   tuning.local_samples = columns_fit();
   shrink(tuning.column_tile, columns_fit);
-  tuning.rows_here = device.fences_groups && can_make_rows_here(plan) && plan.holograms() <= kMostWithRowsHere;
-  tuning.rows_here = tuning.rows_here && columns_fit();
   shrink(tuning.row_tile, [&] { return row_bytes(plan, tuning) <= device.local_memory_bytes; });
   return tuning;
 }
@@ -242,8 +227,7 @@ FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const Fuse
       spectrum_stride_(round_up(plan.columns().padded, tuning.lanes * tuning.column_tile)),
       slice_stride_(round_up(plan.geometry.rows, tuning.lanes * tuning.row_tile)),
       frequencies_(static_cast<std::int32_t>(plan.frequencies_hz.size())),
-      has_check_(!tuning.check_here),
-      rows_here_(tuning.rows_here) {
+      has_check_(!tuning.check_here) {
   const ShortDft x = *split_dft(plan.columns().padded);
   const ShortDft y = *split_dft(plan.rows().padded);
   description_ =
@@ -276,7 +260,6 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   arena_.reserve<ComplexF>("TRANSFER", transfer.size());
   arena_.reserve<ComplexF>(
       "SLICES", plan.holography.planes_m.size() * plan.holograms() * to_size(spectrum_stride_ * slice_stride_));
-  arena_.reserve<std::uint32_t>("FINISHED", plan.holograms());
   arena_.allocate(device);
   const auto put = [&]<class T>(const std::string& name, const std::vector<T>& values) {
     return arena_.part<T>(device, name, values);
@@ -300,7 +283,6 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   device.enqueue_copy(transfer, arena_.part<ComplexF>(device, "TRANSFER"), 0, kStage);
   slices_ = arena_.part<ComplexF>(device, "SLICES");
   device.enqueue_fill(slices_, ComplexF(), kStage);
-  device.enqueue_fill(arena_.part<std::uint32_t>(device, "FINISHED"), std::uint32_t{0}, kStage);
   device.wait();
 }
 
@@ -323,20 +305,14 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   ocl::Defines defines = column_defines(plan, tuning);
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  const std::vector<std::string> transforms = {"imaging/short_dft.cl", "imaging/padded_lines.cl",
-                                               "imaging/row_images.cl", "common/status.cl"};
-  files = transforms;
-  files.emplace_back("imaging/columns.cl");
+  files = {"imaging/short_dft.cl", "imaging/padded_lines.cl", "imaging/columns.cl"};
   columns_ = device.build(kStage, files, with_arena(defines)).kernel("columns");
-  if (!rows_here_) {
-    defines = row_defines(plan, tuning);
-    defines["STRIDE"] = stride;
-    defines["ROW_STRIDE"] = row_stride;
-    files = transforms;
-    files.emplace_back("imaging/rows.cl");
-    rows_ = device.build(kStage, files, with_arena(defines)).kernel("rows");
-    rows_.set(arena_.whole(), images(), taken_status(), static_cast<std::int32_t>(frame_images));
-  }
+  defines = row_defines(plan, tuning);
+  defines["STRIDE"] = stride;
+  defines["ROW_STRIDE"] = row_stride;
+  files = {"imaging/short_dft.cl", "imaging/padded_lines.cl", "common/status.cl", "imaging/rows.cl"};
+  rows_ = device.build(kStage, files, with_arena(defines)).kernel("rows");
+  rows_.set(arena_.whole(), images(), taken_status(), static_cast<std::int32_t>(frame_images));
   if (has_check_) {
     check_ = device.build(kStage, {"common/complex.cl", "imaging/microphones.cl"}, microphone_defines(plan))
                  .kernel("microphone_check");
@@ -351,9 +327,6 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   aperture_.set_at(1, arena_.whole());
   aperture_.set_at(3, frequencies_);
   columns_.set(arena_.whole(), frequencies_);
-  if (rows_here_) {
-    columns_.set_from(2, images(), taken_status());
-  }
 }
 
 void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {
@@ -368,11 +341,6 @@ void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
   aperture_.set_at(0, spectra);
   aperture_.set_at(2, status);
   aperture_.enqueue(of_frames(aperture_launch_));
-  if (rows_here_) {
-    columns_.set_at(4, status);
-    columns_.enqueue(of_frames(columns_launch_));
-    return;
-  }
   columns_.enqueue(of_frames(columns_launch_));
   rows_.set_at(4, status);
   rows_.enqueue(of_frames(rows_launch_));

@@ -14,14 +14,10 @@ struct FusedTuning {
   int column_group = 1;        ///< items a group of columns.cl
   int column_tile = 1;         ///< vectors a group
   bool local_samples = false;  ///< whether columns.cl copies the aperture to local memory first
-  bool rows_here = false;      ///< whether the last group of columns.cl makes the image, in place of rows.cl
   int row_group = 1;           ///< items a group of rows.cl
   int row_tile = 1;            ///< vectors a group
   bool check_here = true;      ///< whether aperture.cl looks for values that are not finite, else microphones.cl
 };
-
-/// Whether columns.cl can make the images itself: one plane, and axes of one length.
-bool can_make_rows_here(const PnahPlan& plan);
 
 /// GPUs: one line an item, many items a group. Others: vectors of lines, one item a group.
 FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan);
@@ -59,7 +55,6 @@ class FusedPnah : public PnahPath {
   int slice_stride_;
   std::int32_t frequencies_;
   bool has_check_;
-  bool rows_here_;
   // Parts of the arena:
   ocl::Buffer<std::uint8_t> masked_;
   ocl::Buffer<std::uint8_t> usable_;

@@ -212,7 +212,7 @@ TEST(FrameBench, MeasuresEveryCaseAndSaysWhyOneCannotBe) {
     return bytes;
   };
   EXPECT_EQ(bytes_of("front_end/popcount/write"), 8.0 * 64 * 4);
-  EXPECT_GE(bytes_of("pipeline/results/read"), 2.0 * 64 * 8);
+  EXPECT_GE(bytes_of("imaging/results/read"), 2.0 * 64 * 8);
   EXPECT_EQ(runs_of(report, "n").size(), 2U);
   const auto refused =
       std::find_if(report.runs.begin(), report.runs.end(), [](const FrameRun& r) { return !r.measured(); });
@@ -385,7 +385,7 @@ TEST(FrameBench, WritesWhatItSays) {
 TEST(FrameBench, IsWhatPlainBenchDoes) {
   const auto run = test::run_nearfield("bench --no-sweeps" + std::string(kTiny));
   ASSERT_EQ(run.exit_code, 0) << run.output;
-  EXPECT_NE(run.output.find("pipeline/results/read"), std::string::npos);
+  EXPECT_NE(run.output.find("imaging/results/read"), std::string::npos);
 }
 
 TEST(FrameBench, RefusesWrongArguments) {

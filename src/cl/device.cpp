@@ -7,6 +7,7 @@
 #include <cctype>
 
 #include "cl/kernel_source.hpp"
+#include "cl/program_cache.hpp"
 
 namespace nearfield::ocl {
 namespace {
@@ -214,17 +215,24 @@ Program Device::build(std::string_view stage, const std::vector<std::string>& fi
     source += source_of(file);
     source += '\n';
   }
+  const std::string options = options_of(defines);
+  const ProgramCache cache{CacheFiles(program_cache_folder(info_.platform))};
+  const CacheKey key = ProgramCache::key_of(device_, options, source);
+  if (std::optional<::cl::Program> cached = cache.load(key, context_, device_, options)) {
+    return {std::move(*cached), queue_, std::string(stage), recorder_};
+  }
   cl_int code = CL_SUCCESS;
   ::cl::Program program(context_, source, false, &code);
   if (code != CL_SUCCESS) {
     throw_device_error(stage, "clCreateProgramWithSource", code);
   }
-  code = program.build(device_, options_of(defines).c_str());
+  code = program.build(device_, options.c_str());
   if (code != CL_SUCCESS) {
     const std::string log = program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_);
     throw DeviceError(fmt::format("{}: clBuildProgram failed with OpenCL error {} for {} on {}:\n{}", stage, code,
                                   fmt::join(files, ", "), info_.name, log));
   }
+  cache.store(key, program);
   return {std::move(program), queue_, std::string(stage), recorder_};
 }
 

@@ -1,0 +1,255 @@
+#include "cl/cache_files.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <isa-l/crc.h>
+#include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+namespace nearfield::ocl {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<char, 8> kMagic = {'N', 'F', 'C', 'A', 'C', 'H', 'E', '\n'};
+constexpr std::uint32_t kVersion = 1;
+constexpr std::string_view kEnding = ".cache";
+constexpr std::string_view kTemporary = ".partial-";
+/// A temporary file this old belongs to a process that did not finish it.
+constexpr auto kAbandoned = std::chrono::hours(1);
+
+/// What precedes a value in its file, in this machine's byte order.
+struct Header {
+  std::array<char, 8> magic = kMagic;
+  std::uint32_t version = kVersion;
+  std::uint32_t crc32c = 0;  ///< of header, with 0 here, and value
+  std::uint64_t value_bytes = 0;
+  CacheKey key;
+};
+static_assert(sizeof(Header) == 40);
+
+class Descriptor {
+ public:
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (descriptor_ >= 0) {
+      close(descriptor_);
+    }
+  }
+  [[nodiscard]] int get() const { return descriptor_; }
+  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
+
+ private:
+  int descriptor_;
+};
+
+void say_once_that_it_cannot_write(const fs::path& folder, std::string_view why) {
+  static std::atomic<bool> said{false};
+  if (!said.exchange(true)) {
+    spdlog::debug("{}: nothing is cached: {}", folder.string(), why);
+  }
+}
+
+std::uint32_t crc_of(Header header, std::span<const unsigned char> value) {
+  header.crc32c = 0;
+  std::array<unsigned char, sizeof(Header)> bytes{};
+  std::memcpy(bytes.data(), &header, sizeof(Header));
+  const unsigned head = crc32_iscsi(bytes.data(), static_cast<int>(bytes.size()), ~0U);
+  // isa-l takes a pointer that it does not write through.
+  auto* data = const_cast<unsigned char*>(value.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
+  return ~crc32_iscsi(data, static_cast<int>(value.size()), head);
+}
+
+bool is_own(const struct stat& status) { return status.st_uid == geteuid(); }
+
+/// -1 with errno set. The folder itself may be a link, as systemd has it for DynamicUser=.
+int open_folder(const fs::path& folder) {
+  const int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  struct stat status {};
+  if (opened >= 0 && (fstat(opened, &status) != 0 || !is_own(status))) {
+    close(opened);
+    errno = EPERM;
+    return -1;
+  }
+  return opened;
+}
+
+/// Folders above that are missing are made too. False with errno set.
+bool make_folder(const fs::path& folder) {
+  fs::path made;
+  std::error_code error;
+  for (const fs::path& part : folder) {
+    made /= part;
+    if (mkdir(made.c_str(), S_IRWXU) != 0 && errno != EEXIST && !fs::is_directory(made, error)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool read_all(int descriptor, void* into, std::size_t bytes) {
+  auto* next = static_cast<char*>(into);
+  while (bytes > 0) {
+    const ssize_t count = read(descriptor, next, bytes);
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count <= 0) {
+      return false;
+    }
+    next += count;
+    bytes -= static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+bool write_all(int descriptor, const void* from, std::size_t bytes) {
+  const auto* next = static_cast<const char*>(from);
+  while (bytes > 0) {
+    const ssize_t count = write(descriptor, next, bytes);
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    if (count < 0) {
+      return false;
+    }
+    next += count;
+    bytes -= static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+struct StoredFile {
+  fs::path path;
+  std::uint64_t bytes = 0;
+  fs::file_time_type used;
+};
+
+/// Files of this cache; temporary ones that were abandoned go on the way.
+std::vector<StoredFile> stored_files(const fs::path& folder) {
+  std::vector<StoredFile> files;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code gone;
+    const StoredFile file{at->path(), at->file_size(gone), at->last_write_time(gone)};
+    if (gone) {
+      continue;
+    }
+    if (file.path.extension() == kEnding) {
+      files.push_back(file);
+    } else if (file.path.filename().string().starts_with(kTemporary) &&
+               file.used + kAbandoned < fs::file_time_type::clock::now()) {
+      fs::remove(file.path, gone);
+    }
+  }
+  return files;
+}
+
+/// Removes what was used longest ago until at most `most_bytes` remain.
+void make_room(const fs::path& folder, std::uint64_t most_bytes) {
+  std::vector<StoredFile> files = stored_files(folder);
+  std::sort(files.begin(), files.end(), [](const StoredFile& a, const StoredFile& b) { return a.used > b.used; });
+  std::uint64_t kept_bytes = 0;
+  for (const StoredFile& file : files) {
+    kept_bytes += file.bytes;
+    if (kept_bytes > most_bytes) {
+      std::error_code ignored;
+      fs::remove(file.path, ignored);
+    }
+  }
+}
+
+}  // namespace
+
+std::string CacheKey::hex() const { return fmt::format("{:02x}", fmt::join(bytes, "")); }
+
+CacheKey cache_key(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) {
+    text += fmt::format("{}:", part.size());
+    text += part;
+  }
+  XXH128_canonical_t canonical{};
+  XXH128_canonicalFromHash(&canonical, XXH3_128bits(text.data(), text.size()));
+  CacheKey key;
+  std::copy(std::begin(canonical.digest), std::end(canonical.digest), key.bytes.begin());
+  return key;
+}
+
+fs::path CacheFiles::path_of(const CacheKey& key) const { return folder_ / (key.hex() + std::string(kEnding)); }
+
+std::optional<std::vector<unsigned char>> CacheFiles::load(const CacheKey& key) const {
+  if (!is_on()) {
+    return std::nullopt;
+  }
+  const Descriptor folder(open_folder(folder_));
+  if (!folder.is_open()) {
+    return std::nullopt;
+  }
+  const std::string name = path_of(key).filename();
+  const Descriptor file(openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  if (!file.is_open() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || !is_own(status)) {
+    return std::nullopt;
+  }
+  Header header;
+  const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
+  if (file_bytes < sizeof(Header) || file_bytes > kMostBytes || !read_all(file.get(), &header, sizeof(Header)) ||
+      header.magic != kMagic || header.version != kVersion || header.key != key ||
+      header.value_bytes != file_bytes - sizeof(Header)) {
+    return std::nullopt;
+  }
+  std::vector<unsigned char> value(header.value_bytes);
+  if (!read_all(file.get(), value.data(), value.size()) || crc_of(header, value) != header.crc32c) {
+    return std::nullopt;
+  }
+  (void)futimens(file.get(), nullptr);  // what is used stays longest
+  return value;
+}
+
+void CacheFiles::store(const CacheKey& key, std::span<const unsigned char> value) const {
+  if (!is_on() || value.size() + sizeof(Header) > most_bytes_) {
+    return;
+  }
+  const auto give_up = [&](std::string_view what) {
+    say_once_that_it_cannot_write(folder_, fmt::format("{}: {}", what, std::strerror(errno)));
+  };
+  if (!make_folder(folder_) || !Descriptor(open_folder(folder_)).is_open()) {
+    return give_up("expected a folder of this user");
+  }
+  std::string temporary = (folder_ / (std::string(kTemporary) + "XXXXXX")).string();
+  const Descriptor file(mkostemp(temporary.data(), O_CLOEXEC));
+  if (!file.is_open()) {
+    return give_up("can't write");
+  }
+  Header header;
+  header.value_bytes = value.size();
+  header.key = key;
+  header.crc32c = crc_of(header, value);
+  const fs::path path = path_of(key);
+  std::error_code in_the_way;
+  if (fs::is_directory(fs::symlink_status(path, in_the_way))) {
+    fs::remove_all(path, in_the_way);
+  }
+  if (!write_all(file.get(), &header, sizeof(header)) || !write_all(file.get(), value.data(), value.size()) ||
+      std::rename(temporary.c_str(), path.c_str()) != 0) {
+    give_up("can't write");
+    unlink(temporary.c_str());
+    return;
+  }
+  make_room(folder_, most_bytes_);
+}
+
+}  // namespace nearfield::ocl

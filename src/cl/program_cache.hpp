@@ -1,0 +1,37 @@
+#pragma once
+#include <CL/opencl.hpp>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cl/cache_files.hpp"
+
+namespace nearfield::ocl {
+
+/// Where programs are kept: $NEARFIELD_CACHE_DIR, else the first of $CACHE_DIRECTORY (systemd's), else
+/// $XDG_CACHE_HOME/nearfield, else $HOME/.cache/nearfield. Empty, which is off: where NEARFIELD_CACHE_DIR is set to
+/// nothing, where none of them is set, and on PoCL unless NEARFIELD_CACHE_DIR is set. PoCL keeps finished machine code
+/// itself, and asked for a binary it compiles every kernel once more (docs/program_cache.md).
+std::filesystem::path program_cache_folder(std::string_view platform);
+
+/// Binaries of built programs on disk, so that a start compiles only what no start before it has compiled. Never an
+/// error: what is missing, damaged or refused by the driver is there to be built anew and stored.
+class ProgramCache {
+ public:
+  explicit ProgramCache(CacheFiles files) : files_(std::move(files)) {}
+
+  /// Platform, device, driver, compiler's environment, options and source.
+  static CacheKey key_of(const ::cl::Device& device, const std::string& options, const std::string& source);
+
+  /// A built program, or nothing.
+  [[nodiscard]] std::optional<::cl::Program> load(const CacheKey& key, const ::cl::Context& context,
+                                                  const ::cl::Device& device, const std::string& options) const;
+  /// `program` must be built, for one device.
+  void store(const CacheKey& key, const ::cl::Program& program) const;
+
+ private:
+  CacheFiles files_;
+};
+
+}  // namespace nearfield::ocl

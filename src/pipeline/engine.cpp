@@ -182,6 +182,7 @@ class OpenclEngine : public Engine {
   [[nodiscard]] std::string front_end_name() const override {
     return front_end_ ? front_end_->description() : std::string(kNoFrontEnd);
   }
+  [[nodiscard]] std::string imager_name() const override { return imager_.description(); }
 
  protected:
   void stamp(ImageFrame& frame) const override { stamp_with(frame, plan_); }
@@ -263,6 +264,7 @@ class ReferenceEngine : public Engine {
   [[nodiscard]] const std::vector<double>& frequencies_hz() const override { return plan_.frequencies_hz; }
   [[nodiscard]] std::string device_name() const override { return "reference (double precision on the host)"; }
   [[nodiscard]] std::string front_end_name() const override { return front_end_name_; }
+  [[nodiscard]] std::string imager_name() const override { return "reference"; }
 
  protected:
   void stamp(ImageFrame& frame) const override { stamp_with(frame, plan_); }

@@ -87,6 +87,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
       options.inform(note);
     }
     options.inform(fmt::format("front end: {}", engine->front_end_name()));
+    options.inform(fmt::format("imager: {}", engine->imager_name()));
   }
   if (options.warn) {
     for (const std::string& warning : plan_warnings(plan, engine->frequencies_hz())) {

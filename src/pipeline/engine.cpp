@@ -182,8 +182,6 @@ class OpenclEngine : public Engine {
   [[nodiscard]] std::string front_end_name() const override {
     return front_end_ ? front_end_->description() : std::string(kNoFrontEnd);
   }
-
- protected:
   void stamp(ImageFrame& frame) const override { stamp_with(frame, plan_); }
 
  private:
@@ -263,8 +261,6 @@ class ReferenceEngine : public Engine {
   [[nodiscard]] const std::vector<double>& frequencies_hz() const override { return plan_.frequencies_hz; }
   [[nodiscard]] std::string device_name() const override { return "reference (double precision on the host)"; }
   [[nodiscard]] std::string front_end_name() const override { return front_end_name_; }
-
- protected:
   void stamp(ImageFrame& frame) const override { stamp_with(frame, plan_); }
 
  private:

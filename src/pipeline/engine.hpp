@@ -70,9 +70,7 @@ class Engine {
   [[nodiscard]] virtual std::string device_name() const = 0;
   /// The front end with what its plan chose, such as the kernel; "none (spectra)" when there is none.
   [[nodiscard]] virtual std::string front_end_name() const = 0;
-
- protected:
-  /// What every frame of this engine carries alike.
+  /// Fills what every frame of this engine carries alike: cutoffs, slopes and noise.
   virtual void stamp(ImageFrame& frame) const = 0;
 };
 

@@ -60,7 +60,7 @@ void LiveEngine::begin_stream() {
   const std::uint64_t step = input_.elements_per_sample;
   origin_element_ = stream_.first_element + (step - stream_.first_element % step) % step;
   // A gap, so that no front end takes the new stream for the old one's next bits.
-  origin_ = taken_ + 1;
+  origin_ = stream_.number > 1 ? taken_ + 1 : taken_;
   next_ = origin_;
   fed_ = origin_;
   taken_ = origin_;
@@ -93,9 +93,8 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
   if (hooks_.begin) {
     hooks_.begin(now_ns);
   }
-  const bool sheds = !input_.waits && overload_.sheds(now_ns);
-  if (sheds) {
-    shed();
+  if (!input_.waits) {
+    shed(now_ns);
   }
   const Pauses pauses{.dashboards = !input_.waits && overload_.pauses_dashboards(now_ns),
                       .recordings = !input_.waits && overload_.pauses_recordings(now_ns)};
@@ -113,17 +112,18 @@ std::uint64_t LiveEngine::waiting_elements() const {
   return is_streaming_ ? ring_->available_end() - element_of(taken_) : 0;
 }
 
-/// Passes over all windows but the newest that is there.
-void LiveEngine::shed() {
-  const std::uint64_t there = (ring_->available_end() - element_of(window_end(next_))) / input_.elements_per_sample;
-  const std::uint64_t hops = there / hop_samples_;
-  if (hops == 0) {
+/// Passes over all windows but the newest that is there, when it is time for that.
+void LiveEngine::shed(std::int64_t now_ns) {
+  const std::uint64_t there = ring_->available_end() - element_of(window_end(next_));
+  const std::uint64_t hops = there / input_.elements_per_sample / hop_samples_;
+  const auto waiting_ns = static_cast<std::int64_t>(static_cast<double>(there) / input_.element_rate_hz * 1e9);
+  if (hops == 0 || !overload_.sheds(waiting_ns, now_ns)) {
     return;
   }
   next_ += hops * hop_samples_;
   shed_ += hops;
   sequence_ += hops;
-  overload_.shed(monotonic_ns());
+  overload_.shed(now_ns);
 }
 
 /// As many windows as can be computed together without waiting.
@@ -198,6 +198,7 @@ std::span<const WindowStatus> LiveEngine::compute(std::size_t windows, const Pau
   const std::uint64_t history = std::min(history_samples_, next_ - begin_);
   const std::uint64_t last_end = window_end(next_) + (windows - 1) * hop_samples_;
   std::uint64_t first = std::max(next_ - history, std::min(fed_, last_end));
+  pieces_ = 0;
   take_between(first, pauses);
   for (std::size_t window = 0; window < windows; ++window) {
     const std::uint64_t end = window_end(next_) + window * hop_samples_;
@@ -228,9 +229,13 @@ void LiveEngine::push(std::uint64_t first_sample, std::span<const std::uint32_t>
     epoch_->engine->push_bits(first_sample, words);
     return;
   }
-  samples_.resize(words.size());
-  std::memcpy(samples_.data(), words.data(), words.size_bytes());
-  epoch_->engine->push_samples(first_sample, samples_);
+  if (pieces_ == samples_.size()) {
+    samples_.emplace_back();
+  }
+  std::vector<float>& samples = samples_[pieces_++];
+  samples.resize(words.size());
+  std::memcpy(samples.data(), words.data(), words.size_bytes());
+  epoch_->engine->push_samples(first_sample, samples);
 }
 
 void LiveEngine::publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report) {

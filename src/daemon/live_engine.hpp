@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -72,7 +73,7 @@ class LiveEngine {
   void begin_stream();
   [[nodiscard]] std::uint64_t element_of(std::uint64_t sample) const;
   [[nodiscard]] std::uint64_t window_end(std::uint64_t window) const { return window + window_samples_; }
-  void shed();
+  void shed(std::int64_t now_ns);
   [[nodiscard]] std::size_t windows_there() const;
   void take_between(std::uint64_t end_sample, const Pauses& pauses);
   void take(std::uint64_t first_sample, std::span<std::uint32_t> words, Chunk& chunk);
@@ -110,7 +111,8 @@ class LiveEngine {
   Chunk between_;
   std::vector<MissingRun> recorded_runs_;
   std::vector<std::uint32_t> words_;   ///< of samples, or of what lies between windows
-  std::vector<float> samples_;
+  std::deque<std::vector<float>> samples_;  ///< [piece], as they must stay until the windows are computed
+  std::size_t pieces_ = 0;
 };
 
 }  // namespace nearfield::daemon

@@ -27,7 +27,7 @@ void Overload::published(std::int64_t lateness_ns, std::int64_t now_ns) {
   if (lateness_ns > shed_ns_ || behind_too_long) {
     shedding_until_ns_ = until_ns;
   }
-  const bool shedding = sheds(now_ns);
+  const bool shedding = is_shedding(now_ns);
   if (lateness_ns > dashboards_ns_ || shedding) {
     dashboards_until_ns_ = std::max(until_ns, shedding_until_ns_);
   }

@@ -50,9 +50,7 @@ control::MetricNames metric_names() {
 }
 
 Conservation conservation(const RingCounters& ring) {
-  return {.received = ring.delivered + ring.skipped,
-          .missing = ring.missing,
-          .expected = ring.taken + ring.skipped};
+  return {.received = ring.delivered + ring.skipped, .missing = ring.missing, .expected = ring.taken + ring.skipped};
 }
 
 Accounts::Accounts(std::shared_ptr<control::Metrics> metrics, std::shared_ptr<control::RateLimitedLog> log)

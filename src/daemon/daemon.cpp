@@ -72,9 +72,14 @@ Daemon::Daemon(DaemonOptions options)
       std::make_unique<Configurator>(options_.configuration, settings_, input_,
                                      [this](std::unique_ptr<Epoch> next) { return install(std::move(next)); });
   desk_ = std::make_unique<RecordingDesk>(input_, [this](Recorder* recorder) { install_recorder(recorder); });
-  start_threads();
-  desk_->use(effective);
-  open_control();
+  try {
+    start_threads();
+    desk_->use(effective);
+    open_control();
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
 Daemon::~Daemon() { stop(); }
@@ -209,6 +214,9 @@ void Daemon::tell_run(const Epoch& epoch) {
 nlohmann::json Daemon::status() const {
   desk_->tell(*metrics_);
   nlohmann::json status = metrics_->status();
+  if (source_->port() != 0) {
+    status["port"] = source_->port();
+  }
   if (ring_sink_) {
     status["readers"] = ring_sink_->readers();
   }
@@ -236,12 +244,13 @@ void Daemon::start_threads() {
 void Daemon::run_engine() {
   try {
     while (!stop_) {
+      const SourceState source = source_->state();  // before the step, which sees what the source did until then
       const LiveEngine::Step step = engine_->step(monotonic_ns() + kPatienceNs);
       boundary_.pass();
-      const SourceState source = source_->state();
-      const bool no_stream_comes = source == SourceState::kEnded || source == SourceState::kFailed;
+      const bool no_stream_comes =
+          !engine_->is_streaming() && (source == SourceState::kEnded || source == SourceState::kFailed);
       const bool enough = options_.frames > 0 && summary_.frames() >= options_.frames;
-      if (enough || step == LiveEngine::Step::kEnded || (step == LiveEngine::Step::kNothing && no_stream_comes)) {
+      if (enough || no_stream_comes || step == LiveEngine::Step::kEnded) {
         break;
       }
     }

@@ -254,8 +254,8 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
   frame.capture_tai_ns = frame.capture_mono_ns + tai_offset_ns();
   frame.missing_bit_times = missing_.count(first, first + elements);
   frame.shed_hops = std::exchange(shed_, 0);
-  frame.flags = status.flags | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) |
-                (frame.shed_hops > 0 ? kFlagOverload : 0U);
+  frame.flags =
+      status.flags | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) | (frame.shed_hops > 0 ? kFlagOverload : 0U);
   frame.valid_microphones = epoch_->live_microphones - std::min(epoch_->live_microphones, non_finite);
   frame.epoch = epoch_->number;
   frame.cutoff_rad_per_m = constants.cutoff_rad_per_m;

@@ -56,6 +56,8 @@ class LiveEngine {
   std::unique_ptr<Epoch> swap(std::unique_ptr<Epoch> next);
 
   [[nodiscard]] const Epoch& epoch() const { return *epoch_; }
+  /// A stream has begun.
+  [[nodiscard]] bool is_streaming() const { return is_streaming_; }
   /// Elements in the ring that wait for the next window, at most what there is.
   [[nodiscard]] std::uint64_t waiting_elements() const;
   [[nodiscard]] Overload& overload() { return overload_; }
@@ -105,12 +107,12 @@ class LiveEngine {
   std::uint64_t fed_ = 0;             ///< end of what the engine has, samples
   std::uint64_t taken_ = 0;           ///< end of what was taken from the ring, samples
   std::uint64_t sequence_ = 0;
-  std::uint64_t shed_ = 0;  ///< since the last frame
-  MissingBits missing_;     ///< positions in elements
+  std::uint64_t shed_ = 0;     ///< since the last frame
+  MissingBits missing_;        ///< positions in elements
   std::vector<Chunk> chunks_;  ///< one a window of a batch
   Chunk between_;
   std::vector<MissingRun> recorded_runs_;
-  std::vector<std::uint32_t> words_;   ///< of samples, or of what lies between windows
+  std::vector<std::uint32_t> words_;        ///< of samples, or of what lies between windows
   std::deque<std::vector<float>> samples_;  ///< [piece], as they must stay until the windows are computed
   std::size_t pieces_ = 0;
 };

@@ -64,9 +64,9 @@ SourceSettings source_settings(const Settings& settings) {
   out.reorder_elements = static_cast<std::uint64_t>(wanted.reorder_bit_times);
   // A window must fit beside what may still come late.
   const std::uint64_t least =
-      kRingOverReorder * (out.reorder_elements + static_cast<std::uint64_t>(settings.front_end.window_samples +
-                                                                            settings.front_end.hop_samples) *
-                                                     kBitsPerWord);
+      kRingOverReorder *
+      (out.reorder_elements +
+       static_cast<std::uint64_t>(settings.front_end.window_samples + settings.front_end.hop_samples) * kBitsPerWord);
   out.ring_elements = std::max(static_cast<std::uint64_t>(wanted.ring_bit_times), least);
   if (wanted.kind == DaemonSettings::SourceKind::kUdp || wanted.kind == DaemonSettings::SourceKind::kPipe) {
     out.words_per_element =

@@ -99,7 +99,8 @@ int main(int argc, char** argv) {
       ->take_all();
   app.add_flag("--check", arguments.check, "say what is wrong with the settings, and end");
   app.add_option("--frames", arguments.options.frames, "end after so many frames");
-  app.add_option("--duration", arguments.options.duration_s, "end after so many seconds")->check(CLI::NonNegativeNumber);
+  app.add_option("--duration", arguments.options.duration_s, "end after so many seconds")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--summary", arguments.summary, "write what the run came to here at its end, JSON");
   try {
     app.parse(argc, argv);

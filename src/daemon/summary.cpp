@@ -50,27 +50,27 @@ nlohmann::json Summary::json(const SourceCounters& source, double hop_rate_hz) c
   const std::uint64_t hops = frames_ == 0 ? 0 : last_sequence_ - first_sequence_ + 1;
   const bool ring_balances =
       ring.received == ring.delivered + ring.overrun + ring.skipped + ring.abandoned + ring.pending;
-  return {{"frames", frames_},
-          {"span_s", span_s},
-          {"frame_rate_hz", frames_ > 1 ? static_cast<double>(frames_ - 1) / span_s : 0.0},
-          {"hop_rate_hz", hop_rate_hz},
-          {"interval_ms", percentiles_ms(intervals_.read(), longest_interval_ns_)},
-          {"age_ms", percentiles_ms(ages_.read(), oldest_ns_)},
-          {"shed_hops", shed_hops_},
-          {"frames_with_missing", flagged_},
-          {"bit_times",
-           {{"received", sums.received},
-            {"missing", sums.missing},
-            {"expected", sums.expected},
-            {"overrun", ring.overrun},
-            {"skipped", ring.skipped},
-            {"abandoned", ring.abandoned},
-            {"late", ring.late},
-            {"duplicate", ring.duplicate},
-            {"pending", ring.pending}}},
-          {"packets", {{"datagrams", source.packets.datagrams}, {"kernel_drops", source.kernel_drops}}},
-          {"conserved",
-           ring_balances && sums.received + sums.missing == sums.expected && hops == frames_ + shed_hops_}};
+  return {
+      {"frames", frames_},
+      {"span_s", span_s},
+      {"frame_rate_hz", frames_ > 1 ? static_cast<double>(frames_ - 1) / span_s : 0.0},
+      {"hop_rate_hz", hop_rate_hz},
+      {"interval_ms", percentiles_ms(intervals_.read(), longest_interval_ns_)},
+      {"age_ms", percentiles_ms(ages_.read(), oldest_ns_)},
+      {"shed_hops", shed_hops_},
+      {"frames_with_missing", flagged_},
+      {"bit_times",
+       {{"received", sums.received},
+        {"missing", sums.missing},
+        {"expected", sums.expected},
+        {"overrun", ring.overrun},
+        {"skipped", ring.skipped},
+        {"abandoned", ring.abandoned},
+        {"late", ring.late},
+        {"duplicate", ring.duplicate},
+        {"pending", ring.pending}}},
+      {"packets", {{"datagrams", source.packets.datagrams}, {"kernel_drops", source.kernel_drops}}},
+      {"conserved", ring_balances && sums.received + sums.missing == sums.expected && hops == frames_ + shed_hops_}};
 }
 
 }  // namespace nearfield::daemon

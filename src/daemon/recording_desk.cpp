@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
 #include "nearfield/error.hpp"
@@ -17,6 +19,18 @@ using Action = RecordRequest::Action;
 bool wants_bits(DaemonSettings::RecordWhat what) { return what != DaemonSettings::RecordWhat::kImages; }
 bool is_failure(EndCause cause) { return cause >= EndCause::kDiskFull; }
 bool wants_images(DaemonSettings::RecordWhat what) { return what != DaemonSettings::RecordWhat::kBits; }
+
+/// A file that can't be created ends the recording just after it was begun: waits for one or the other.
+RecorderStatus begun(const Recorder& recorder) {
+  constexpr std::chrono::milliseconds kLook{1};
+  constexpr int kLooks = 1000;
+  RecorderStatus status = recorder.status();
+  for (int look = 0; look < kLooks && status.state == RecorderState::kRecording && status.path.empty(); ++look) {
+    std::this_thread::sleep_for(kLook);
+    status = recorder.status();
+  }
+  return status;
+}
 
 }  // namespace
 
@@ -121,7 +135,7 @@ nlohmann::json RecordingDesk::obey(const RecordRequest& request) {
       break;
   }
   recorder_->wait_until_obeyed();
-  const RecorderStatus status = recorder_->status();
+  const RecorderStatus status = request.action == Action::kStart ? begun(*recorder_) : recorder_->status();
   if (request.action == Action::kStart && is_failure(status.end_cause)) {
     throw IoError(fmt::format("record: {}", status.end_reason));
   }

@@ -13,6 +13,7 @@ enum class ExitCode : int {
   kNoDevice = 69,      ///< no OpenCL device, or the device failed
   kInternal = 70,      ///< a defect of Nearfield's own
   kIo = 74,            ///< an output could not be written
+  kHungFrame = 75,     ///< nearfieldd: a frame took longer than its deadline
   kNoPermission = 77,  ///< the peer does not let this user in
   kBadConfig = 78,     ///< a wrong setting
   kInterrupted = 130,  ///< stopped by the user, as a shell reports SIGINT

@@ -183,8 +183,6 @@ class OpenclEngine : public Engine {
     return front_end_ ? front_end_->description() : std::string(kNoFrontEnd);
   }
   [[nodiscard]] std::string imager_name() const override { return imager_.description(); }
-
- protected:
   void stamp(ImageFrame& frame) const override { stamp_with(frame, plan_); }
 
  private:
@@ -265,8 +263,6 @@ class ReferenceEngine : public Engine {
   [[nodiscard]] std::string device_name() const override { return "reference (double precision on the host)"; }
   [[nodiscard]] std::string front_end_name() const override { return front_end_name_; }
   [[nodiscard]] std::string imager_name() const override { return "reference"; }
-
- protected:
   void stamp(ImageFrame& frame) const override { stamp_with(frame, plan_); }
 
  private:

@@ -72,9 +72,7 @@ class Engine {
   [[nodiscard]] virtual std::string front_end_name() const = 0;
   /// The imager's path and its sizes.
   [[nodiscard]] virtual std::string imager_name() const = 0;
-
- protected:
-  /// What every frame of this engine carries alike.
+  /// Fills what every frame of this engine carries alike: cutoffs, slopes and noise.
   virtual void stamp(ImageFrame& frame) const = 0;
 };
 

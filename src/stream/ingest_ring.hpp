@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "capture/files.hpp"
 #include "stream/packet.hpp"
 #include "stream/received_map.hpp"
 #include "stream/wake_up.hpp"
@@ -117,8 +118,10 @@ class IngestRing {
   /// One past the newest element of the accepted stream.
   [[nodiscard]] std::uint64_t available_end() const;
   /// Copies elements from `first_element` on to `words` [element][word]. They must not begin before the end of the last
-  /// take and not reach beyond available_end(): throws an internal error.
-  TakeResult take(std::uint64_t first_element, std::span<std::uint32_t> words);
+  /// take and not reach beyond available_end(): throws an internal error. Adds to `missing`, where given, the runs of
+  /// elements that are silence, counted from `first_element`.
+  TakeResult take(std::uint64_t first_element, std::span<std::uint32_t> words,
+                  std::vector<MissingRun>* missing = nullptr);
 
   /// From any thread.
   [[nodiscard]] RingCounters counters() const;

@@ -10,6 +10,22 @@
 
 // The reader's half of the ring.
 namespace nearfield {
+namespace {
+
+/// Runs that touch become one.
+void add_run(std::vector<MissingRun>* runs, std::uint64_t first, std::uint64_t count) {
+  if (runs == nullptr || count == 0) {
+    return;
+  }
+  if (!runs->empty() && runs->back().first_bit_time + runs->back().bit_times == first) {
+    runs->back().bit_times += count;
+  } else {
+    runs->push_back({first, count});
+  }
+}
+
+}  // namespace
+
 /// Where the accepted stream ends for now, or ended when another one began.
 IngestRing::Position IngestRing::accepted_end() const {
   const Position head = head_.load();  // before the number: the head of a newer stream comes after it
@@ -121,7 +137,8 @@ StreamStart IngestRing::accept_stream() {
 
 std::uint64_t IngestRing::available_end() const { return first_element_ + (accepted_end() - begin_); }
 
-TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t> words) {
+TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t> words,
+                            std::vector<MissingRun>* missing) {
   const Position first = position_of(first_element);
   const Position end = first + words.size() / settings_.words_per_element;
   if (accepted_ == 0 || first < cursor_ || end < first || end > accepted_end()) {
@@ -136,6 +153,7 @@ TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t
   Position position = std::max(from, first);
   result.missing = position - first;
   fill_silence(first, position, words.data());
+  add_run(missing, 0, position - first);
   while (position < end) {
     const ReceivedMap::Run run = received_.run(position, end);
     std::uint32_t* out = words.data() + (position - first) * settings_.words_per_element;
@@ -144,6 +162,7 @@ TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t
     } else {
       fill_silence(position, run.end, out);
       result.missing += run.end - position;
+      add_run(missing, position - first, run.end - position);
     }
     position = run.end;
   }

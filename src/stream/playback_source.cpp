@@ -88,8 +88,7 @@ std::unique_ptr<Source> make_playback_source(const SourceSettings& settings) {
   auto ring = std::make_unique<IngestRing>(sizes);
   const std::optional<CaptureInfo> capture = playback.capture();
   std::vector<std::string> warnings = playback.warnings();
-  auto worker = std::make_unique<PlaybackWorker>(std::move(playback), *ring, scene ? Pace::kRealTime : settings.pace,
-                                                 scene || settings.loop);
+  auto worker = std::make_unique<PlaybackWorker>(std::move(playback), *ring, settings.pace, scene || settings.loop);
   return std::make_unique<Source>(std::move(ring), std::move(worker), capture, std::move(warnings));
 }
 

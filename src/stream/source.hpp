@@ -90,7 +90,7 @@ class Source {
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
 
-  [[nodiscard]] IngestRing& ring() { return *ring_; }
+  [[nodiscard]] IngestRing& ring() const { return *ring_; }
   /// Once. `prepare_thread` runs first on the new thread: names, priorities, affinities.
   void start(std::function<void()> prepare_thread = {});
   void stop();

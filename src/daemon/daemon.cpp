@@ -1,0 +1,393 @@
+#include "daemon/daemon.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <spdlog/spdlog.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "config/config.hpp"
+#include "control/realtime.hpp"
+#include "daemon/last_words.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield::daemon {
+namespace {
+
+constexpr std::int64_t kMillisecondNs = 1'000'000;
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+/// How long the engine waits for bits before it looks whether it is to stop.
+constexpr std::int64_t kPatienceNs = 20 * kMillisecondNs;
+constexpr std::int64_t kHouseNs = 20 * kMillisecondNs;
+constexpr std::int64_t kCountNs = 200 * kMillisecondNs;
+
+std::int64_t nanoseconds(double milliseconds) { return std::llround(milliseconds * kMillisecondNs); }
+
+void name_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
+
+void warn_of(const std::vector<std::string>& warnings) {
+  for (const std::string& warning : warnings) {
+    spdlog::warn("{}", warning);
+  }
+}
+
+/// What carries the stream; where it is not permitted, the main thread has said so already.
+std::function<void()> stream_thread(const char* name, const DaemonSettings::Realtime& realtime) {
+  return [name, realtime] {
+    name_thread(name);
+    control::apply_realtime(realtime);
+  };
+}
+
+}  // namespace
+
+Daemon::Daemon(DaemonOptions options)
+    : options_(std::move(options)),
+      settings_(load_daemon_settings(options_.configuration.path, options_.configuration.overrides)) {
+  control::set_up_log(settings_.daemon.log);
+  log_ = std::make_shared<control::RateLimitedLog>(spdlog::default_logger(), monotonic_ns);
+  // Threads that a device's driver starts inherit the priority.
+  warn_of(control::apply_realtime(settings_.daemon.realtime));
+  source_ = make_source(source_settings(settings_));
+  warn_of(source_->warnings());
+  input_ = live_input(settings_, *source_);
+  std::unique_ptr<Epoch> first = make_epoch(settings_, input_, 1);
+  warn_of(first->warnings);
+  control::leave_realtime();
+
+  const std::int64_t now_ns = monotonic_ns();
+  metrics_ = std::make_shared<control::Metrics>(metric_names(), now_ns);
+  accounts_ = std::make_unique<Accounts>(metrics_, log_);
+  watchdog_ = std::make_unique<control::Watchdog>(control::ServiceManager::watchdog_interval_ns(),
+                                                  settings_.daemon.no_input.is_fault, now_ns);
+  open_sinks();
+  tell_run(*first);
+  publisher_.begin_epoch(first->header, first->number);
+  const Settings effective = first->plan.settings;
+  engine_ = std::make_unique<LiveEngine>(source_->ring(), input_, std::move(first), publisher_,
+                                         LiveEngine::Options{.overload = settings_.daemon.overload, .hooks = hooks()});
+  configurator_ =
+      std::make_unique<Configurator>(options_.configuration, settings_, input_,
+                                     [this](std::unique_ptr<Epoch> next) { return install(std::move(next)); });
+  desk_ = std::make_unique<RecordingDesk>(input_, [this](Recorder* recorder) { install_recorder(recorder); });
+  try {
+    start_threads();
+    desk_->use(effective);
+    open_control();
+  } catch (...) {
+    stop();
+    throw;
+  }
+}
+
+Daemon::~Daemon() { stop(); }
+
+void Daemon::open_sinks() {
+  const DaemonSettings::Publish& publish = settings_.daemon.publish;
+  const auto reference = publish.phase_reference == DaemonSettings::PhaseReference::kStream
+                             ? ring::PhaseReference::kStream
+                             : ring::PhaseReference::kWindow;
+  Publisher::Sinks sinks;
+  if (!publish.ring.socket.empty()) {
+    ring::ServerOptions server;
+    server.socket = publish.ring.socket;
+    server.mode = publish.ring.access.mode;
+    for (const std::string& user : publish.ring.access.allowed_users) {
+      server.uids.push_back(user_id(user).value());
+    }
+    for (const std::string& group : publish.ring.access.allowed_groups) {
+      server.gids.push_back(group_id(group).value());
+    }
+    ring::RingOptions ring;
+    ring.slots = static_cast<std::uint32_t>(std::max(4, publish.ring.slots));
+    ring.phase_reference = reference;
+    ring_sink_ = std::make_unique<ring::RingSink>(ring, server);
+    sinks.controllers = ring_sink_.get();
+  }
+  if (!publish.zmq.endpoint.empty()) {
+    ring::ZmqOptions zmq;
+    zmq.endpoint = publish.zmq.endpoint;
+    if (!publish.zmq.curve_secret_file.empty()) {
+      zmq.curve_secret_key = control::credential_path(publish.zmq.curve_secret_file);
+    }
+    zmq.most_frames_per_s = publish.zmq.max_rate_hz;
+    zmq.phase_reference = reference;
+    zmq_sink_ = std::make_unique<ring::ZmqSink>(zmq);
+    sinks.dashboards = zmq_sink_.get();
+  }
+  publisher_.set_sinks(sinks);
+}
+
+void Daemon::open_control() {
+  const DaemonSettings& daemon = settings_.daemon;
+  if (!daemon.metrics.address.empty()) {
+    metrics_server_ = std::make_unique<control::MetricsServer>(daemon.metrics.address, metrics_);
+    spdlog::info("metrics at port {}", metrics_server_->port());
+  }
+  if (daemon.control.socket.empty()) {
+    return;
+  }
+  control::Actions actions;
+  actions.status = [this] { return status(); };
+  actions.set = [this](const std::vector<std::string>& overrides) { return changed(configurator_->set(overrides)); };
+  actions.reload = [this] { return changed(configurator_->reload()); };
+  actions.record = [this](const control::RecordRequest& request) { return desk_->obey(request); };
+  actions.stop = [this] {
+    stop_ = true;
+    return nlohmann::json{{"message", "stopping"}};
+  };
+  server_ = std::make_unique<control::Server>(daemon.control, control::make_handlers(actions));
+}
+
+LiveHooks Daemon::hooks() {
+  LiveHooks hooks;
+  hooks.begin = [this](std::int64_t now_ns) { watch_->begin(now_ns); };
+  hooks.end = [this](const FrameReport& report) {
+    watch_->end();
+    watchdog_->frame_published();
+    metrics_->frame_published(report.out_mono_ns, report.capture_mono_ns);
+    metrics_->stage_took(static_cast<std::size_t>(Stage::kTake), report.taken_ns);
+    metrics_->stage_took(static_cast<std::size_t>(Stage::kCompute), report.computed_ns);
+    metrics_->stage_took(static_cast<std::size_t>(Stage::kControllers), report.published_ns);
+    metrics_->stage_took(static_cast<std::size_t>(Stage::kOthers), report.others_ns);
+    metrics_->shed_hops(report.shed_hops);
+    summary_.add(report);
+    if (report.shed_hops > 0) {
+      log_->log(spdlog::level::warn, "overload", "{} hops shed before frame {}", report.shed_hops, report.sequence);
+    }
+  };
+  hooks.restart = [this](const StreamStart& start) {
+    log_->log(spdlog::level::info, "stream", "stream {} begins at bit-time {}", start.stream_id, start.first_element);
+  };
+  hooks.fault = options_.fault;
+  return hooks;
+}
+
+std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
+  const Settings settings = next->plan.settings;
+  warn_of(next->warnings);
+  std::unique_ptr<Epoch> old;
+  boundary_.run([&] {
+    try {
+      publisher_.begin_epoch(next->header, next->number);
+    } catch (...) {
+      publisher_.begin_epoch(engine_->epoch().header, engine_->epoch().number);
+      throw;
+    }
+    tell_run(*next);
+    engine_->overload().set_limits(settings.daemon.overload);
+    old = engine_->swap(std::move(next));
+  });
+  watch_->set_deadline(nanoseconds(settings.daemon.deadlines.frame_ms));
+  control::set_log_level(settings.daemon.log.level);
+  desk_->use(settings);
+  spdlog::info("configuration: epoch {} begins", old->number + 1);
+  return old;
+}
+
+void Daemon::install_recorder(Recorder* recorder) {
+  boundary_.run([&] {
+    Publisher::Sinks sinks = publisher_.sinks();
+    sinks.recorder = recorder;
+    sinks.recorder_bits = input_.form == InputForm::kBits ? recorder : nullptr;
+    if (recorder != nullptr) {
+      recorder->begin_epoch(engine_->epoch().header, engine_->epoch().number);
+    }
+    publisher_.set_sinks(sinks);
+  });
+}
+
+void Daemon::tell_run(const Epoch& epoch) {
+  const double hop = static_cast<double>(epoch.plan.settings.front_end.hop_samples);
+  const double rate_hz = epoch.plan.sample_rate_hz / hop;
+  hop_rate_hz_ = rate_hz;
+  metrics_->set_run({.version = options_.version,
+                     .device = epoch.header.device,
+                     .front_end = epoch.header.front_end,
+                     .source = input_.name,
+                     .epoch = epoch.number,
+                     .hop_rate_hz = rate_hz});
+}
+
+nlohmann::json Daemon::status() const {
+  desk_->tell(*metrics_);
+  nlohmann::json status = metrics_->status();
+  if (source_->port() != 0) {
+    status["port"] = source_->port();
+  }
+  if (ring_sink_) {
+    status["readers"] = ring_sink_->readers();
+  }
+  return status;
+}
+
+nlohmann::json Daemon::changed(std::uint64_t epoch) const {
+  return {{"epoch", epoch}, {"message", fmt::format("epoch {} is in effect", epoch)}};
+}
+
+void Daemon::start_threads() {
+  const DaemonSettings& daemon = settings_.daemon;
+  watch_ = std::make_unique<FrameWatch>(
+      nanoseconds(daemon.deadlines.frame_ms),
+      [](std::int64_t age_ns) {
+        end_process(ExitCode::kHungFrame, fmt::format("a frame has not ended after {} ms", age_ns / kMillisecondNs));
+      },
+      stream_thread("nf-watch", daemon.realtime));
+  engine_thread_ = std::jthread([this, prepare = stream_thread("nf-engine", daemon.realtime)] {
+    prepare();
+    run_engine();
+  });
+}
+
+void Daemon::run_engine() {
+  try {
+    while (!stop_) {
+      const SourceState source = source_->state();  // before the step, which sees what the source did until then
+      const LiveEngine::Step step = engine_->step(monotonic_ns() + kPatienceNs);
+      boundary_.pass();
+      const bool no_stream_comes =
+          !engine_->is_streaming() && (source == SourceState::kEnded || source == SourceState::kFailed);
+      const bool enough = options_.frames > 0 && summary_.frames() >= options_.frames;
+      if (enough || no_stream_comes || step == LiveEngine::Step::kEnded) {
+        break;
+      }
+    }
+  } catch (const DeviceError& error) {
+    end_process(ExitCode::kNoDevice, error.what());
+  } catch (...) {
+    engine_error_ = std::current_exception();
+  }
+  watch_->end();
+  boundary_.close();
+  engine_done_ = true;
+}
+
+void Daemon::run() {
+  name_thread("nearfieldd");
+  const std::int64_t begun_ns = monotonic_ns();
+  received_ns_ = begun_ns;
+  source_->start(stream_thread("nf-source", settings_.daemon.realtime));
+  spdlog::info("{}: {:.0f} frames a second on {}", input_.name, hop_rate_hz_.load(), engine_->epoch().header.device);
+  service_.ready(fmt::format("{}, {:.0f} frames a second", input_.name, hop_rate_hz_.load()));
+  for (std::int64_t now_ns = begun_ns; !is_over(begun_ns, now_ns); now_ns = monotonic_ns()) {
+    obey_signals();
+    keep_house(now_ns);
+  }
+  service_.stopping(why_.empty() ? "done" : why_);
+  stop();
+  if (engine_error_) {
+    std::rethrow_exception(engine_error_);
+  }
+  if (source_->state() == SourceState::kFailed) {
+    throw IoError(fmt::format("{}: {}", input_.name, source_->error()));
+  }
+}
+
+bool Daemon::is_over(std::int64_t begun_ns, std::int64_t now_ns) const {
+  const auto duration_ns = static_cast<std::int64_t>(options_.duration_s * static_cast<double>(kSecondNs));
+  return stop_ || engine_done_ || (duration_ns > 0 && now_ns - begun_ns > duration_ns);
+}
+
+void Daemon::obey_signals() {
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    sigaddset(&wanted, signal);
+  }
+  const timespec patience{.tv_sec = 0, .tv_nsec = kHouseNs};
+  const int signal = sigtimedwait(&wanted, nullptr, &patience);
+  if (signal == SIGHUP) {
+    reload_aside();
+  } else if (signal == SIGTERM || signal == SIGINT) {
+    why_ = signal == SIGTERM ? "SIGTERM" : "SIGINT";
+    spdlog::info("{}: stopping", why_);
+    stop_ = true;
+  }
+}
+
+/// Planning takes long; the watchdog must be fed meanwhile.
+void Daemon::reload_aside() {
+  if (is_reloading_.exchange(true)) {
+    spdlog::warn("SIGHUP: a reload is under way already");
+    return;
+  }
+  reloader_ = std::jthread([this] {
+    service_.reloading();
+    try {
+      configurator_->reload();
+    } catch (const std::exception& error) {
+      spdlog::error("reload: the last good configuration goes on: {}", error.what());
+    }
+    service_.ready(fmt::format("{}, {:.0f} frames a second", input_.name, hop_rate_hz_.load()));
+    is_reloading_ = false;
+  });
+}
+
+void Daemon::keep_house(std::int64_t now_ns) {
+  judge_input(now_ns);
+  if (watchdog_->should_feed(now_ns)) {
+    service_.feed_watchdog();
+  }
+  if (now_ns - counted_ns_ >= kCountNs) {
+    counted_ns_ = now_ns;
+    desk_->tell(*metrics_);
+    accounts_->update(source_->counters(), publisher_.counts(), desk_->status());
+  }
+  if (now_ns - ticked_ns_ >= kSecondNs) {
+    ticked_ns_ = now_ns;
+    metrics_->tick(now_ns);
+    log_->flush();
+  }
+}
+
+void Daemon::judge_input(std::int64_t now_ns) {
+  const RingCounters ring = source_->ring().counters();
+  if (ring.received != received_) {
+    received_ = ring.received;
+    received_ns_ = now_ns;
+  }
+  const DaemonSettings::NoInput& rule = settings_.daemon.no_input;
+  const bool none = now_ns - received_ns_ > nanoseconds(rule.after_ms);
+  if (none == no_input_) {
+    return;
+  }
+  no_input_ = none;
+  metrics_->set_no_input(none);
+  watchdog_->declare_no_input(none);
+  if (!none) {
+    spdlog::info("{}: bits come again", input_.name);
+  } else if (rule.is_fault) {
+    throw NoInputError(fmt::format("{}: no bits for {} ms (daemon.no_input)", input_.name, rule.after_ms));
+  } else {
+    spdlog::warn("{}: no input", input_.name);
+  }
+  service_.status(none ? "no input" : fmt::format("{}, {:.0f} frames a second", input_.name, hop_rate_hz_.load()));
+}
+
+/// In the order in which one part needs the other.
+void Daemon::stop() {
+  if (source_) {
+    source_->stop();
+  }
+  stop_ = true;
+  if (engine_thread_.joinable()) {
+    engine_thread_.join();
+  }
+  server_.reset();
+  if (reloader_.joinable()) {
+    reloader_.join();
+  }
+  if (desk_) {
+    desk_->close();
+  }
+  watch_.reset();
+  ring_sink_.reset();
+  zmq_sink_.reset();
+  metrics_server_.reset();
+}
+
+nlohmann::json Daemon::summary() const { return summary_.json(source_->counters(), hop_rate_hz_); }
+
+}  // namespace nearfield::daemon

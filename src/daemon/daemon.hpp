@@ -1,0 +1,111 @@
+#pragma once
+#include <atomic>
+#include <csignal>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "control/log.hpp"
+#include "control/metrics_server.hpp"
+#include "control/server.hpp"
+#include "control/service_manager.hpp"
+#include "daemon/accounts.hpp"
+#include "daemon/configurator.hpp"
+#include "daemon/frame_watch.hpp"
+#include "daemon/hop_boundary.hpp"
+#include "daemon/live_engine.hpp"
+#include "daemon/recording_desk.hpp"
+#include "daemon/summary.hpp"
+#include "ring/ring_sink.hpp"
+#include "ring/zmq_sink.hpp"
+
+namespace nearfield::daemon {
+
+struct DaemonOptions {
+  ConfigurationSource configuration;
+  std::string version;
+  std::uint64_t frames = 0;  ///< ends after so many; 0: does not
+  double duration_s = 0.0;   ///< ends after so long; 0: does not
+  std::function<void(std::uint64_t sequence)> fault;
+};
+
+/// All of nearfieldd: a source, an engine on a thread of its own, sinks, control, metrics. The thread that calls run()
+/// keeps house: signals, watchdog, "no input", counters.
+class Daemon {
+ public:
+  /// Opens everything; the control socket answers when this returns. SIGTERM, SIGINT and SIGHUP must be blocked in all
+  /// threads. Throws what the parts throw.
+  explicit Daemon(DaemonOptions options);
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  /// Until a signal, `ctl stop`, the source's end, or what the options say. Throws what ended the engine or the source
+  /// with an error. A device error or a hung frame ends the process at once, with its exit code.
+  void run();
+  /// After run().
+  [[nodiscard]] nlohmann::json summary() const;
+
+ private:
+  void open_sinks();
+  void open_control();
+  [[nodiscard]] LiveHooks hooks();
+  std::unique_ptr<Epoch> install(std::unique_ptr<Epoch> next);
+  void install_recorder(Recorder* recorder);
+  void tell_run(const Epoch& epoch);
+  nlohmann::json status() const;
+  nlohmann::json changed(std::uint64_t epoch) const;
+  void start_threads();
+  void run_engine();
+  [[nodiscard]] bool is_over(std::int64_t begun_ns, std::int64_t now_ns) const;
+  void keep_house(std::int64_t now_ns);
+  void judge_input(std::int64_t now_ns);
+  void obey_signals();
+  void reload_aside();
+  void stop();
+
+  DaemonOptions options_;
+  Settings settings_;  ///< as at the start
+  std::shared_ptr<control::RateLimitedLog> log_;
+  control::ServiceManager service_;
+  std::unique_ptr<Source> source_;
+  LiveInput input_;
+  std::shared_ptr<control::Metrics> metrics_;
+  std::unique_ptr<ring::RingSink> ring_sink_;
+  std::unique_ptr<ring::ZmqSink> zmq_sink_;
+  Publisher publisher_{Publisher::Sinks{}};
+  Summary summary_;
+  HopBoundary boundary_;
+  std::unique_ptr<RecordingDesk> desk_;
+  std::unique_ptr<LiveEngine> engine_;
+  std::unique_ptr<Configurator> configurator_;
+  std::unique_ptr<control::Watchdog> watchdog_;
+  std::unique_ptr<Accounts> accounts_;
+  std::unique_ptr<control::MetricsServer> metrics_server_;
+  std::unique_ptr<FrameWatch> watch_;
+  std::unique_ptr<control::Server> server_;
+  std::atomic<double> hop_rate_hz_{0.0};
+
+  std::atomic<bool> stop_{false};         ///< the engine is to end
+  std::atomic<bool> engine_done_{false};  ///< it has
+  std::exception_ptr engine_error_;       ///< read after engine_done_
+  std::atomic<bool> is_reloading_{false};
+  std::string why_;  ///< it ends
+
+  // Of the thread that keeps house.
+  std::uint64_t received_ = 0;
+  std::int64_t received_ns_ = 0;
+  std::int64_t counted_ns_ = 0;
+  std::int64_t ticked_ns_ = 0;
+  bool no_input_ = false;
+
+  std::jthread reloader_;
+  std::jthread engine_thread_;
+};
+
+}  // namespace nearfield::daemon

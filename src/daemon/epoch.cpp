@@ -1,0 +1,98 @@
+#include "daemon/epoch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "pipeline/calibration.hpp"
+
+namespace nearfield::daemon {
+namespace {
+
+/// Microphones that are neither dead nor without a gain.
+std::uint32_t live_microphones(const Settings& settings, const std::vector<double>& frequencies_hz) {
+  const auto channels = static_cast<std::size_t>(settings.array.geometry.channels());
+  std::set<int> dead(settings.array.dead_channels.begin(), settings.array.dead_channels.end());
+  const std::vector<std::complex<float>> gains = calibration_gains(settings.array, frequencies_hz);
+  for (std::size_t i = 0; i < gains.size(); ++i) {
+    if (!std::isfinite(gains[i].real()) || !std::isfinite(gains[i].imag())) {
+      dead.insert(static_cast<int>(i % channels));
+    }
+  }
+  return static_cast<std::uint32_t>(channels - dead.size());
+}
+
+/// Far from where streams begin, so that nothing follows on it.
+constexpr std::uint64_t kWarmUpSample = std::uint64_t{1} << 40U;
+
+/// Images silence: what a device compiles only when a kernel first runs is done then, seconds on PoCL. One window
+/// alone, one that follows on it, and a batch are all the ways there are.
+void warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input) {
+  const FrontEndSettings& front_end = plan.settings.front_end;
+  const auto window = static_cast<std::uint64_t>(front_end.window_samples);
+  const auto hop = static_cast<std::uint64_t>(front_end.hop_samples);
+  const auto batch = static_cast<std::size_t>(plan.settings.device.batch);
+  std::uint64_t fed = kWarmUpSample;
+  std::uint64_t next = kWarmUpSample;
+  const std::vector<float> quiet(input.form == InputForm::kSamples ? window * input.words_per_sample() : 0);
+  const std::vector<std::size_t> rounds = {1, 1, batch, 1};
+  for (const std::size_t windows : rounds) {
+    const std::uint64_t end = next + (windows - 1) * hop + window;
+    while (fed < end) {
+      const std::uint64_t samples = std::min(end - fed, window);
+      if (plan.input == InputForm::kBits) {
+        const std::span<std::uint32_t> room = engine.room_for_bits(samples * input.words_per_sample());
+        for (std::size_t word = 0; word < room.size(); ++word) {
+          room[word] = silence_word(word / input.words_per_element);
+        }
+        engine.push_bits(fed, room);
+      } else {
+        engine.push_samples(fed, std::span(quiet).first(samples * input.words_per_sample()));
+      }
+      fed += samples;
+    }
+    engine.compute_windows(next, windows);
+    next += windows * hop;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& input, std::uint64_t number) {
+  auto epoch = std::make_unique<Epoch>();
+  epoch->number = number;
+  epoch->plan = live_plan(settings, input);
+  epoch->engine = make_engine(EngineKind::kOpencl, epoch->plan);
+  const Engine& engine = *epoch->engine;
+  warm_up(*epoch->engine, epoch->plan, input);
+  epoch->header = images_header(epoch->plan, engine);
+  epoch->constants = empty_frame(epoch->header);
+  epoch->engine->stamp(epoch->constants);
+  epoch->live_microphones = live_microphones(epoch->plan.settings, engine.frequencies_hz());
+  epoch->warnings = plan_warnings(epoch->plan, engine.frequencies_hz());
+  return epoch;
+}
+
+std::vector<std::string> fixed_changes(const Settings& now, const Settings& next) {
+  const DaemonSettings& a = now.daemon;
+  const DaemonSettings& b = next.daemon;
+  std::vector<std::string> keys;
+  const auto check = [&keys](bool same, const char* key) {
+    if (!same) {
+      keys.emplace_back(key);
+    }
+  };
+  check(a.source == b.source, "daemon.source");
+  check(a.publish == b.publish, "daemon.publish");
+  check(a.control == b.control, "daemon.control");
+  check(a.metrics == b.metrics, "daemon.metrics");
+  check(a.realtime == b.realtime, "daemon.realtime");
+  check(a.log.target == b.log.target, "daemon.log.target");
+  check(a.no_input == b.no_input, "daemon.no_input");
+  check(now.array.geometry.rows == next.array.geometry.rows, "array.rows");
+  check(now.array.geometry.columns == next.array.geometry.columns, "array.columns");
+  check(now.array.layout == next.array.layout, "array.layout");
+  return keys;
+}
+
+}  // namespace nearfield::daemon

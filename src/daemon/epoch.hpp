@@ -1,0 +1,30 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/live_input.hpp"
+#include "nearfield/frame.hpp"
+#include "pipeline/engine.hpp"
+
+namespace nearfield::daemon {
+
+/// One configuration, planned and ready to compute.
+struct Epoch {
+  std::uint64_t number = 1;
+  EnginePlan plan;
+  std::unique_ptr<Engine> engine;
+  ImagesHeader header;
+  ImageFrame constants;  ///< cut-offs, slopes and noise, which all frames carry alike
+  std::uint32_t live_microphones = 0;
+  std::vector<std::string> warnings;  ///< what one should know before trusting the images
+};
+
+/// Opens the device, compiles and allocates. Throws ConfigError, DeviceError and what calibration files throw.
+std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& input, std::uint64_t number);
+
+/// Keys that differ between two configurations and that a running daemon can't change, such as "daemon.source".
+std::vector<std::string> fixed_changes(const Settings& now, const Settings& next);
+
+}  // namespace nearfield::daemon

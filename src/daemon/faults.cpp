@@ -1,0 +1,74 @@
+#include "daemon/faults.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <sstream>
+#include <thread>
+#include <vector>
+
+#include "nearfield/error.hpp"
+#include "stream/wake_up.hpp"
+
+namespace nearfield::daemon {
+namespace {
+
+constexpr std::int64_t kMicrosecondNs = 1000;
+
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ':');) {
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+void be_busy(std::int64_t duration_ns) {
+  const std::int64_t end_ns = monotonic_ns() + duration_ns;
+  while (monotonic_ns() < end_ns) {
+  }
+}
+
+void hang() {
+  for (;;) {
+    std::this_thread::sleep_for(std::chrono::hours(1));
+  }
+}
+
+}  // namespace
+
+std::function<void(std::uint64_t)> fault_of(const std::string& text) {
+  if (text.empty()) {
+    return {};
+  }
+  const std::vector<std::string> parts = parts_of(text);
+  std::vector<std::uint64_t> numbers;
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    numbers.push_back(std::stoull(parts[i]));
+  }
+  if (parts[0] == "hang" && numbers.size() == 1) {
+    return [at = numbers[0]](std::uint64_t sequence) {
+      if (sequence >= at) {
+        hang();
+      }
+    };
+  }
+  if (parts[0] == "device" && numbers.size() == 1) {
+    return [at = numbers[0]](std::uint64_t sequence) {
+      if (sequence >= at) {
+        throw DeviceError(fmt::format("NEARFIELDD_FAULT: frame {} fails as if the device had", sequence));
+      }
+    };
+  }
+  if (parts[0] == "slow" && numbers.size() == 3) {
+    return [numbers](std::uint64_t sequence) {
+      if (sequence >= numbers[0] && sequence < numbers[1]) {
+        be_busy(static_cast<std::int64_t>(numbers[2]) * kMicrosecondNs);
+      }
+    };
+  }
+  throw UsageError(fmt::format("NEARFIELDD_FAULT: expected hang:N, device:N or slow:A:B:US, found \"{}\"", text));
+}
+
+}  // namespace nearfield::daemon

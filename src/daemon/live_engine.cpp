@@ -1,0 +1,287 @@
+#include "daemon/live_engine.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+#include <numeric>
+#include <utility>
+
+#include "nearfield/error.hpp"
+#include "recording/host.hpp"
+
+namespace nearfield::daemon {
+namespace {
+
+/// Pieces in which bits between windows are taken.
+constexpr std::uint64_t kPieceSamples = 64;
+
+/// What to add to CLOCK_MONOTONIC for CLOCK_TAI.
+std::int64_t tai_offset_ns() { return clock_ns(CLOCK_TAI) - clock_ns(CLOCK_MONOTONIC); }
+
+}  // namespace
+
+LiveEngine::LiveEngine(IngestRing& ring, const LiveInput& input, std::unique_ptr<Epoch> epoch, Publisher& publisher,
+                       Options options)
+    : ring_(&ring),
+      input_(input),
+      publisher_(&publisher),
+      hooks_(std::move(options.hooks)),
+      overload_(options.overload),
+      epoch_(std::move(epoch)) {
+  use_epoch();
+}
+
+void LiveEngine::use_epoch() {
+  const Settings& settings = epoch_->plan.settings;
+  window_samples_ = static_cast<std::uint64_t>(settings.front_end.window_samples);
+  hop_samples_ = static_cast<std::uint64_t>(settings.front_end.hop_samples);
+  const std::uint64_t block = std::gcd(window_samples_, hop_samples_);
+  history_samples_ = (epoch_->engine->history_samples() + block - 1) / block * block;
+  chunks_.resize(static_cast<std::size_t>(settings.device.batch));
+}
+
+std::unique_ptr<Epoch> LiveEngine::swap(std::unique_ptr<Epoch> next) {
+  std::swap(epoch_, next);
+  use_epoch();
+  // The new engine has nothing yet: its first window is the first whole one from here on.
+  next_ = std::max(next_, taken_);
+  fed_ = next_;
+  begin_ = next_;
+  return next;
+}
+
+std::uint64_t LiveEngine::element_of(std::uint64_t sample) const {
+  return origin_element_ + (sample - origin_) * input_.elements_per_sample;
+}
+
+void LiveEngine::begin_stream() {
+  stream_ = ring_->accept_stream();
+  is_streaming_ = true;
+  const std::uint64_t step = input_.elements_per_sample;
+  origin_element_ = stream_.first_element + (step - stream_.first_element % step) % step;
+  // A gap, so that no front end takes the new stream for the old one's next bits.
+  origin_ = stream_.number > 1 ? taken_ + 1 : taken_;
+  next_ = origin_;
+  fed_ = origin_;
+  taken_ = origin_;
+  begin_ = origin_;
+  missing_ = MissingBits();
+  if (hooks_.restart) {
+    hooks_.restart(stream_);
+  }
+}
+
+LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
+  if (!is_streaming_) {
+    if (ring_->wait_for_stream(deadline_ns)) {
+      begin_stream();
+    }
+    return Step::kNothing;
+  }
+  switch (ring_->wait_for(element_of(window_end(next_)), deadline_ns)) {
+    case WaitResult::kTimeout:
+      return Step::kNothing;
+    case WaitResult::kNewStream:
+      begin_stream();
+      return Step::kNothing;
+    case WaitResult::kEnded:
+      return Step::kEnded;
+    case WaitResult::kReady:
+      break;
+  }
+  const std::int64_t now_ns = monotonic_ns();
+  if (hooks_.begin) {
+    hooks_.begin(now_ns);
+  }
+  if (!input_.waits) {
+    shed(now_ns);
+  }
+  const Pauses pauses{.dashboards = !input_.waits && overload_.pauses_dashboards(now_ns),
+                      .recordings = !input_.waits && overload_.pauses_recordings(now_ns)};
+  const std::size_t windows = windows_there();
+  FrameReport report;
+  const std::span<const WindowStatus> statuses = compute(windows, pauses, report);
+  for (std::size_t window = 0; window < windows; ++window) {
+    publish(statuses[window], window, pauses, report);
+  }
+  next_ += windows * hop_samples_;
+  return Step::kFrames;
+}
+
+std::uint64_t LiveEngine::waiting_elements() const {
+  return is_streaming_ ? ring_->available_end() - element_of(taken_) : 0;
+}
+
+/// Passes over all windows but the newest that is there, when it is time for that.
+void LiveEngine::shed(std::int64_t now_ns) {
+  const std::uint64_t there = ring_->available_end() - element_of(window_end(next_));
+  const std::uint64_t hops = there / input_.elements_per_sample / hop_samples_;
+  const auto waiting_ns = static_cast<std::int64_t>(static_cast<double>(there) / input_.element_rate_hz * 1e9);
+  if (hops == 0 || !overload_.sheds(waiting_ns, now_ns)) {
+    return;
+  }
+  next_ += hops * hop_samples_;
+  shed_ += hops;
+  sequence_ += hops;
+  overload_.shed(now_ns);
+}
+
+/// As many windows as can be computed together without waiting.
+std::size_t LiveEngine::windows_there() const {
+  std::size_t windows = 1;
+  const std::int64_t now_ns = 0;
+  while (windows < chunks_.size() &&
+         ring_->wait_for(element_of(window_end(next_ + windows * hop_samples_)), now_ns) == WaitResult::kReady) {
+    ++windows;
+  }
+  return windows;
+}
+
+void LiveEngine::take(std::uint64_t first_sample, std::span<std::uint32_t> words, Chunk& chunk) {
+  chunk.missing.clear();
+  chunk.first = first_sample * input_.elements_per_sample;
+  chunk.elements = words.size() / input_.words_per_element;
+  chunk.words = words;
+  chunk.capture_mono_ns = ring_->take(element_of(first_sample), words, &chunk.missing).capture_mono_ns;
+  taken_ = first_sample + chunk.elements / input_.elements_per_sample;
+  for (const MissingRun& run : chunk.missing) {
+    missing_.runs().push_back({chunk.first + run.first_bit_time, run.bit_times});
+  }
+}
+
+void LiveEngine::record(const Chunk& chunk, const Pauses& pauses) {
+  if (!publisher_->records_bits()) {
+    return;
+  }
+  std::vector<MissingRun>& runs = recorded_runs_;
+  const std::uint64_t first = element_of(chunk.first / input_.elements_per_sample);
+  runs.assign(chunk.missing.begin(), chunk.missing.end());
+  for (MissingRun& run : runs) {
+    run.first_bit_time += first;
+  }
+  publisher_->record({.first_bit_time = first,
+                      .bit_times = chunk.elements,
+                      .words = chunk.words,
+                      .missing = runs,
+                      .stream_id = stream_.stream_id,
+                      .mono_ns = chunk.capture_mono_ns,
+                      .tai_ns = chunk.capture_mono_ns + tai_offset_ns()},
+                     pauses);
+}
+
+/// What lies between the last window and the next one's first word matters to recordings alone.
+void LiveEngine::take_between(std::uint64_t end_sample, const Pauses& pauses) {
+  const std::uint64_t words = input_.words_per_sample();
+  while (publisher_->records_bits() && !pauses.recordings && taken_ < end_sample) {
+    words_.resize(std::min(kPieceSamples, end_sample - taken_) * words);
+    take(taken_, words_, between_);
+    record(between_, pauses);
+  }
+}
+
+/// From the ring to the engine, at most a window at a time.
+void LiveEngine::feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, const Pauses& pauses) {
+  const std::uint64_t words = input_.words_per_sample();
+  while (first < end) {
+    const std::uint64_t samples = std::min(end - first, window_samples_);
+    const std::span<std::uint32_t> room = room_for(samples * words);
+    take(first, room, chunk);
+    record(chunk, pauses);
+    push(first, room);
+    first += samples;
+  }
+}
+
+std::span<const WindowStatus> LiveEngine::compute(std::size_t windows, const Pauses& pauses, FrameReport& report) {
+  Engine& engine = *epoch_->engine;
+  const std::int64_t begin_ns = monotonic_ns();
+  const std::uint64_t history = std::min(history_samples_, next_ - begin_);
+  const std::uint64_t last_end = window_end(next_) + (windows - 1) * hop_samples_;
+  std::uint64_t first = std::max(next_ - history, std::min(fed_, last_end));
+  pieces_ = 0;
+  take_between(first, pauses);
+  for (std::size_t window = 0; window < windows; ++window) {
+    const std::uint64_t end = window_end(next_) + window * hop_samples_;
+    feed(first, end, chunks_[window], pauses);
+    first = end;
+  }
+  fed_ = last_end;
+  const std::int64_t taken_ns = monotonic_ns();
+  report.taken_ns = taken_ns - begin_ns;
+  if (hooks_.fault) {
+    hooks_.fault(sequence_);
+  }
+  const std::span<const WindowStatus> statuses = engine.compute_windows(next_, windows);
+  report.computed_ns = monotonic_ns() - taken_ns;
+  return statuses;
+}
+
+std::span<std::uint32_t> LiveEngine::room_for(std::uint64_t words) {
+  if (input_.form == InputForm::kBits) {
+    return epoch_->engine->room_for_bits(words);
+  }
+  words_.resize(words);
+  return words_;
+}
+
+void LiveEngine::push(std::uint64_t first_sample, std::span<const std::uint32_t> words) {
+  if (input_.form == InputForm::kBits) {
+    epoch_->engine->push_bits(first_sample, words);
+    return;
+  }
+  if (pieces_ == samples_.size()) {
+    samples_.emplace_back();
+  }
+  std::vector<float>& samples = samples_[pieces_++];
+  samples.resize(words.size());
+  std::memcpy(samples.data(), words.data(), words.size_bytes());
+  epoch_->engine->push_samples(first_sample, samples);
+}
+
+void LiveEngine::publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report) {
+  const std::uint64_t first_sample = next_ + window * hop_samples_;
+  const std::uint64_t first = first_sample * input_.elements_per_sample;
+  const std::uint64_t elements = window_samples_ * input_.elements_per_sample;
+  const ImageFrame& constants = epoch_->constants;
+  const std::size_t values = epoch_->header.values_per_frame();
+  const auto non_finite = static_cast<std::uint32_t>(status.non_finite_microphones);
+  LiveFrame frame;
+  frame.sequence = sequence_++;
+  frame.stream_id = stream_.stream_id;
+  frame.first_bit_time = element_of(first_sample);
+  frame.window_bit_times = static_cast<std::uint32_t>(elements);
+  frame.capture_mono_ns = chunks_[window].capture_mono_ns;
+  frame.capture_tai_ns = frame.capture_mono_ns + tai_offset_ns();
+  frame.missing_bit_times = missing_.count(first, first + elements);
+  frame.shed_hops = std::exchange(shed_, 0);
+  frame.flags =
+      status.flags | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) | (frame.shed_hops > 0 ? kFlagOverload : 0U);
+  frame.valid_microphones = epoch_->live_microphones - std::min(epoch_->live_microphones, non_finite);
+  frame.epoch = epoch_->number;
+  frame.cutoff_rad_per_m = constants.cutoff_rad_per_m;
+  frame.slope = constants.slope;
+  frame.noise_pa = constants.noise_pa;
+  frame.images = epoch_->engine->images().subspan(window * values, values);
+  deliver(frame, pauses, report);
+}
+
+void LiveEngine::deliver(const LiveFrame& frame, const Pauses& pauses, FrameReport& report) {
+  const std::int64_t begin_ns = monotonic_ns();
+  publisher_->publish_to_controllers(frame);
+  report.out_mono_ns = monotonic_ns();
+  publisher_->publish_to_others(frame, pauses);
+  report.published_ns = report.out_mono_ns - begin_ns;
+  report.others_ns = monotonic_ns() - report.out_mono_ns;
+  report.capture_mono_ns = frame.capture_mono_ns;
+  report.sequence = frame.sequence;
+  report.shed_hops = frame.shed_hops;
+  report.missing = frame.missing_bit_times;
+  if (!input_.waits) {
+    overload_.published(report.out_mono_ns - frame.capture_mono_ns, report.out_mono_ns);
+  }
+  if (hooks_.end) {
+    hooks_.end(report);
+  }
+}
+
+}  // namespace nearfield::daemon

@@ -1,0 +1,120 @@
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "daemon/epoch.hpp"
+#include "daemon/overload.hpp"
+#include "daemon/publisher.hpp"
+#include "pipeline/missing_bits.hpp"
+#include "stream/ingest_ring.hpp"
+
+namespace nearfield::daemon {
+
+/// What a frame took and brought, for who counts; told on the engine's thread.
+struct FrameReport {
+  std::int64_t taken_ns = 0;      ///< time for taking its bits from the ring
+  std::int64_t computed_ns = 0;   ///< time for feeding and computing
+  std::int64_t published_ns = 0;  ///< time for handing it to controllers
+  std::int64_t others_ns = 0;     ///< time for recorder and dashboards
+  std::int64_t out_mono_ns = 0;   ///< when controllers had it
+  std::int64_t capture_mono_ns = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t shed_hops = 0;
+  std::uint64_t missing = 0;  ///< of the window
+};
+
+struct LiveHooks {
+  std::function<void(std::int64_t now_ns)> begin;         ///< a frame's bits are there
+  std::function<void(const FrameReport& report)> end;     ///< it is out
+  std::function<void(const StreamStart& start)> restart;  ///< a stream has begun
+  std::function<void(std::uint64_t sequence)> fault;      ///< for tests: runs where a frame is computed
+};
+
+/// From the ring of a source to the sinks, hop by hop, on one thread. Positions count samples (32 bit-times, or one
+/// decimated sample) since a stream's first whole one and never shrink, whatever the stream's own numbers do.
+///
+/// A stream's windows start at the first multiple of 32 bit-times and then every hop; the first frame comes when the
+/// first window is in. A restart of the source begins anew with windows; the frames' sequence goes on.
+class LiveEngine {
+ public:
+  enum class Step { kFrames, kNothing, kEnded };
+  struct Options {
+    DaemonSettings::Overload overload;
+    LiveHooks hooks;
+  };
+
+  LiveEngine(IngestRing& ring, const LiveInput& input, std::unique_ptr<Epoch> epoch, Publisher& publisher,
+             Options options);
+
+  /// Waits for the next hop, until `deadline_ns` at the latest, and publishes its frame. kEnded: the source has ended
+  /// and no more whole window is there.
+  Step step(std::int64_t deadline_ns);
+  /// Goes on with another configuration; gives the old one back. The sinks must have begun the new epoch already.
+  std::unique_ptr<Epoch> swap(std::unique_ptr<Epoch> next);
+
+  [[nodiscard]] const Epoch& epoch() const { return *epoch_; }
+  /// A stream has begun.
+  [[nodiscard]] bool is_streaming() const { return is_streaming_; }
+  /// Elements in the ring that wait for the next window, at most what there is.
+  [[nodiscard]] std::uint64_t waiting_elements() const;
+  [[nodiscard]] Overload& overload() { return overload_; }
+
+ private:
+  /// What one hop brought in.
+  struct Chunk {
+    std::uint64_t first = 0;  ///< position in elements
+    std::uint64_t elements = 0;
+    std::int64_t capture_mono_ns = 0;
+    std::span<const std::uint32_t> words;
+    std::vector<MissingRun> missing;
+  };
+
+  void begin_stream();
+  [[nodiscard]] std::uint64_t element_of(std::uint64_t sample) const;
+  [[nodiscard]] std::uint64_t window_end(std::uint64_t window) const { return window + window_samples_; }
+  void shed(std::int64_t now_ns);
+  [[nodiscard]] std::size_t windows_there() const;
+  void take_between(std::uint64_t end_sample, const Pauses& pauses);
+  void take(std::uint64_t first_sample, std::span<std::uint32_t> words, Chunk& chunk);
+  std::span<const WindowStatus> compute(std::size_t windows, const Pauses& pauses, FrameReport& report);
+  void feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, const Pauses& pauses);
+  std::span<std::uint32_t> room_for(std::uint64_t words);
+  void push(std::uint64_t first_sample, std::span<const std::uint32_t> words);
+  void publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report);
+  void deliver(const LiveFrame& frame, const Pauses& pauses, FrameReport& report);
+  void record(const Chunk& chunk, const Pauses& pauses);
+  void use_epoch();
+
+  IngestRing* ring_;
+  LiveInput input_;
+  Publisher* publisher_;
+  LiveHooks hooks_;
+  Overload overload_;
+  std::unique_ptr<Epoch> epoch_;
+  std::uint64_t window_samples_ = 0;
+  std::uint64_t hop_samples_ = 0;
+  std::uint64_t history_samples_ = 0;  ///< whole blocks, as incremental front ends want their windows
+
+  bool is_streaming_ = false;
+  StreamStart stream_;
+  std::uint64_t origin_element_ = 0;  ///< of the stream's first whole sample
+  std::uint64_t origin_ = 0;          ///< its position, samples
+  std::uint64_t begin_ = 0;           ///< before it the engine has nothing, samples
+  std::uint64_t next_ = 0;            ///< first sample of the next window
+  std::uint64_t fed_ = 0;             ///< end of what the engine has, samples
+  std::uint64_t taken_ = 0;           ///< end of what was taken from the ring, samples
+  std::uint64_t sequence_ = 0;
+  std::uint64_t shed_ = 0;     ///< since the last frame
+  MissingBits missing_;        ///< positions in elements
+  std::vector<Chunk> chunks_;  ///< one a window of a batch
+  Chunk between_;
+  std::vector<MissingRun> recorded_runs_;
+  std::vector<std::uint32_t> words_;        ///< of samples, or of what lies between windows
+  std::deque<std::vector<float>> samples_;  ///< [piece], as they must stay until the windows are computed
+  std::size_t pieces_ = 0;
+};
+
+}  // namespace nearfield::daemon

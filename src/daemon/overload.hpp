@@ -1,0 +1,46 @@
+#pragma once
+#include <cstdint>
+
+#include "nearfield/daemon_settings.hpp"
+
+namespace nearfield::daemon {
+
+/// Decides what is given up while the engine is behind, the cheapest first: dashboards, then recordings, then hops.
+///
+/// What counts is a frame's lateness: the age of its last bit when it was published. A pause lasts until the lateness
+/// has been below its limit for kReliefNs. Hops are shed from the moment that the lateness exceeds shed_hops_ms, or has
+/// exceeded pause_dashboards_ms for kReliefNs without a break: whenever more than pause_dashboards_ms of hops wait, all
+/// but the newest go. That ends once nothing had to be shed for kReliefNs. Whatever the overload was, all is thus back
+/// to normal within 2 x kReliefNs = 80 ms of relief.
+class Overload {
+ public:
+  static constexpr std::int64_t kReliefNs = 40'000'000;
+
+  explicit Overload(const DaemonSettings::Overload& limits) { set_limits(limits); }
+  void set_limits(const DaemonSettings::Overload& limits);
+
+  /// A frame is out, `lateness_ns` old.
+  void published(std::int64_t lateness_ns, std::int64_t now_ns);
+  /// Hops were shed to come to the newest one.
+  void shed(std::int64_t now_ns) { shedding_until_ns_ = now_ns + kReliefNs; }
+
+  [[nodiscard]] bool pauses_dashboards(std::int64_t now_ns) const { return now_ns < dashboards_until_ns_; }
+  [[nodiscard]] bool pauses_recordings(std::int64_t now_ns) const { return now_ns < recordings_until_ns_; }
+  /// Whether the next frame is to be the newest of those that wait, as `waiting_ns` of hops do.
+  [[nodiscard]] bool sheds(std::int64_t waiting_ns, std::int64_t now_ns) const {
+    return is_shedding(now_ns) && waiting_ns > dashboards_ns_;
+  }
+
+ private:
+  [[nodiscard]] bool is_shedding(std::int64_t now_ns) const { return now_ns < shedding_until_ns_; }
+
+  std::int64_t dashboards_ns_ = 0;
+  std::int64_t recordings_ns_ = 0;
+  std::int64_t shed_ns_ = 0;
+  std::int64_t behind_since_ns_ = 0;  ///< 0: not behind
+  std::int64_t dashboards_until_ns_ = 0;
+  std::int64_t recordings_until_ns_ = 0;
+  std::int64_t shedding_until_ns_ = 0;
+};
+
+}  // namespace nearfield::daemon

@@ -1,0 +1,47 @@
+#include "daemon/publisher.hpp"
+
+namespace nearfield::daemon {
+
+void Publisher::begin_epoch(const ImagesHeader& header, std::uint64_t epoch) {
+  for (LiveSink* const sink : {sinks_.controllers, sinks_.recorder, sinks_.dashboards}) {
+    if (sink != nullptr) {
+      sink->begin_epoch(header, epoch);
+    }
+  }
+}
+
+void Publisher::publish_to_controllers(const LiveFrame& frame) {
+  if (sinks_.controllers != nullptr) {
+    sinks_.controllers->write(frame);
+  }
+}
+
+void Publisher::publish_to_others(const LiveFrame& frame, const Pauses& pauses) {
+  if (sinks_.recorder != nullptr) {
+    if (pauses.recordings) {
+      ++recording_frames_;
+    } else {
+      sinks_.recorder->write(frame);
+    }
+  }
+  if (sinks_.dashboards != nullptr) {
+    if (pauses.dashboards) {
+      ++dashboard_frames_;
+    } else {
+      sinks_.dashboards->write(frame);
+    }
+  }
+}
+
+void Publisher::record(const BitsPiece& piece, const Pauses& pauses) {
+  if (sinks_.recorder_bits == nullptr) {
+    return;
+  }
+  if (pauses.recordings) {
+    recording_elements_ += piece.bit_times;
+  } else {
+    sinks_.recorder_bits->push(piece);
+  }
+}
+
+}  // namespace nearfield::daemon

@@ -1,0 +1,76 @@
+#include "daemon/summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "daemon/accounts.hpp"
+
+namespace nearfield::daemon {
+namespace {
+
+constexpr double kMs = 1e3;
+constexpr double kNs_s = 1e-9;
+
+nlohmann::json percentiles_ms(const control::LatencyCounts& counts, std::int64_t largest_ns) {
+  nlohmann::json out;
+  for (const auto& [name, fraction] : {std::pair("median", 0.5), std::pair("p99", 0.99), std::pair("p999", 0.999)}) {
+    const double value = kMs * counts.percentile_s(fraction);
+    out[name] = std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
+  }
+  out["max"] = kMs * kNs_s * static_cast<double>(largest_ns);
+  return out;
+}
+
+}  // namespace
+
+void Summary::add(const FrameReport& report) {
+  const std::int64_t age_ns = report.out_mono_ns - report.capture_mono_ns;
+  ages_.record(age_ns);
+  oldest_ns_ = std::max(oldest_ns_, age_ns);
+  if (frames_ == 0) {
+    first_ns_ = report.out_mono_ns;
+    first_sequence_ = report.sequence - report.shed_hops;
+  } else {
+    const std::int64_t interval_ns = report.out_mono_ns - last_ns_;
+    intervals_.record(interval_ns);
+    longest_interval_ns_ = std::max(longest_interval_ns_, interval_ns);
+  }
+  last_ns_ = report.out_mono_ns;
+  last_sequence_ = report.sequence;
+  shed_hops_ += report.shed_hops;
+  flagged_ += report.missing > 0 ? 1 : 0;
+  ++frames_;
+}
+
+nlohmann::json Summary::json(const SourceCounters& source, double hop_rate_hz) const {
+  const RingCounters& ring = source.ring;
+  const Conservation sums = conservation(ring);
+  const double span_s = kNs_s * static_cast<double>(last_ns_ - first_ns_);
+  const std::uint64_t hops = frames_ == 0 ? 0 : last_sequence_ - first_sequence_ + 1;
+  const bool ring_balances =
+      ring.received == ring.delivered + ring.overrun + ring.skipped + ring.abandoned + ring.pending;
+  return {
+      {"frames", frames_},
+      {"span_s", span_s},
+      {"frame_rate_hz", frames_ > 1 ? static_cast<double>(frames_ - 1) / span_s : 0.0},
+      {"hop_rate_hz", hop_rate_hz},
+      {"interval_ms", percentiles_ms(intervals_.read(), longest_interval_ns_)},
+      {"age_ms", percentiles_ms(ages_.read(), oldest_ns_)},
+      {"shed_hops", shed_hops_},
+      {"frames_with_missing", flagged_},
+      {"bit_times",
+       {{"received", sums.received},
+        {"missing", sums.missing},
+        {"expected", sums.expected},
+        {"overrun", ring.overrun},
+        {"skipped", ring.skipped},
+        {"abandoned", ring.abandoned},
+        {"late", ring.late},
+        {"duplicate", ring.duplicate},
+        {"pending", ring.pending}}},
+      {"packets", {{"datagrams", source.packets.datagrams}, {"kernel_drops", source.kernel_drops}}},
+      {"conserved", ring_balances && sums.received + sums.missing == sums.expected && hops == frames_ + shed_hops_}};
+}
+
+}  // namespace nearfield::daemon

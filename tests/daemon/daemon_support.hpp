@@ -1,0 +1,98 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/live_engine.hpp"
+#include "pipeline/replay.hpp"
+#include "support/command.hpp"
+#include "support/recordings.hpp"
+
+namespace nearfield::test {
+
+/// A frame with memory of its own.
+struct KeptFrame {
+  LiveFrame frame;
+  std::vector<std::complex<float>> images;
+};
+
+/// Keeps all frames.
+class KeepingSink : public LiveSink {
+ public:
+  void begin_epoch(const ImagesHeader& /*header*/, std::uint64_t epoch) override { epochs.push_back(epoch); }
+  void write(const LiveFrame& frame) override {
+    frames.push_back({frame, {frame.images.begin(), frame.images.end()}});
+    frames.back().frame.images = {};
+  }
+  std::vector<KeptFrame> frames;
+  std::vector<std::uint64_t> epochs;
+};
+
+/// The same for replay.
+class KeepingReplaySink : public Sink {
+ public:
+  void open(const ImagesHeader& /*header*/, std::uint64_t /*frames*/) override {}
+  void write(const ImageFrame& frame, std::uint64_t /*index*/) override { frames.push_back(frame); }
+  void finish() override {}
+  std::vector<ImageFrame> frames;
+};
+
+/// Keeps bits.
+class KeepingTap : public BitsTap {
+ public:
+  void push(const BitsPiece& piece) override {
+    EXPECT_TRUE(piece.stream_id != stream_id || piece.first_bit_time == next_bit_time)
+        << "pieces must follow on each other";
+    stream_id = piece.stream_id;
+    words.insert(words.end(), piece.words.begin(), piece.words.end());
+    missing.insert(missing.end(), piece.missing.begin(), piece.missing.end());
+    next_bit_time = piece.first_bit_time + piece.bit_times;
+  }
+  std::vector<std::uint32_t> words;
+  std::vector<MissingRun> missing;
+  std::uint64_t next_bit_time = 0;
+  std::uint32_t stream_id = 0;
+};
+
+constexpr std::size_t kSmallWords = 2;  ///< a bit-time of 8 x 8 microphones
+
+/// 8 x 8 microphones, windows of 128 samples, hops of 16.
+inline Settings small_settings() {
+  Settings settings;
+  settings.array.geometry = small_array();
+  settings.array.layout = WireLayout::kRowMajor;
+  settings.front_end.window_samples = 128;
+  settings.front_end.hop_samples = 16;
+  settings.front_end.frequencies_hz = {1464.84375};
+  settings.holography.extrapolation.order = 4;
+  return settings;
+}
+
+inline daemon::LiveInput small_input() {
+  daemon::LiveInput input;
+  input.words_per_element = kSmallWords;
+  input.name = "test";
+  return input;
+}
+
+/// Runs an engine until its source has ended.
+inline std::vector<KeptFrame> run_to_end(daemon::LiveEngine& engine, KeepingSink& sink) {
+  while (engine.step(monotonic_ns() + 1'000'000'000) != daemon::LiveEngine::Step::kEnded) {
+  }
+  return std::move(sink.frames);
+}
+
+inline std::vector<ImageFrame> replayed(const std::string& path, const Settings& settings) {
+  ReplayOptions options;
+  options.input = path;
+  options.settings = settings;
+  std::vector<std::unique_ptr<Sink>> sinks;
+  sinks.push_back(std::make_unique<KeepingReplaySink>());
+  replay(options, sinks);
+  return std::move(dynamic_cast<KeepingReplaySink&>(*sinks.front()).frames);
+}
+
+}  // namespace nearfield::test

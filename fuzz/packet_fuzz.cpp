@@ -50,6 +50,7 @@ void read_some(nearfield::IngestRing& ring, std::uint64_t& next, std::vector<std
 
 /// Input: byte 0 is the expected payload kind, byte 1 the words, byte 2 whether a CRC is required; then datagrams, each
 /// with its length in two bytes before it, little-endian, and a byte that says how much later (in 64 ms) it comes.
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer's name
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kPreamble = 3;
   constexpr std::size_t kBeforeDatagram = 3;

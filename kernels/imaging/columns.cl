@@ -231,7 +231,8 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
       inner_backward(plane_re, plane_im, y_re, y_im, roots, k1, vector, COLUMN_TILE);
     }
     SYNC(COLUMN_GROUP);
-    __global float2* slice = slices + ((frame * PLANES + plane) * frequencies + frequency) * STRIDE * ROW_STRIDE;
+    __global float2* slice =
+        slices + (size_t)((frame * PLANES + plane) * frequencies + frequency) * STRIDE * ROW_STRIDE;
     for (int i = item; i < INNER * COLUMN_TILE; i += COLUMN_GROUP) {
       const int vector = i % COLUMN_TILE;
       const int n2 = i / COLUMN_TILE;

@@ -42,7 +42,7 @@ __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(__glob
   if (image % images_per_frame == 0 && first_row == 0) {
     take_status(status, taken, image / images_per_frame, item, ROW_GROUP);
   }
-  __global const float2* slice = slices + image * STRIDE * ROW_STRIDE + first_row;
+  __global const float2* slice = slices + (size_t)image * STRIDE * ROW_STRIDE + first_row;
   for (int i = item; i < OUTER * ROW_TILE; i += ROW_GROUP) {
     const int vector = i % ROW_TILE;
     const int k1 = i / ROW_TILE;

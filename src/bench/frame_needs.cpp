@@ -200,9 +200,6 @@ StageNeed predictors(const Sizes& s) {
           .operations = burg_operations(s) + s.holograms() * recursions * s.taps * kMultiplyAdd};
 }
 
-double row_extension(const Sizes& s) {
-  return s.holograms() * s.rows * (s.padded_columns - s.columns) * s.taps * kMultiplyAdd;
-}
 double column_extension(const Sizes& s) {
   return s.holograms() * s.padded_columns * (s.padded_rows - s.rows) * s.taps * kMultiplyAdd;
 }
@@ -220,20 +217,21 @@ StageNeed extrapolate_rows(const Sizes& s) {
           .operations = s.holograms() * s.padded() * s.columns * kMultiplyAdd};
 }
 
-/// Predictors of both axes, rows extended, and their transforms.
+/// Predictors of both axes, as the extensions they give, and the samples they continue.
 StageNeed aperture(const Sizes& s) {
-  const double steps = std::ceil((s.padded_rows - s.rows) / 2.0);
-  return {.bytes = s.spectra_bytes() + s.holograms() * (s.rows * s.padded_columns + steps * s.taps) * kComplex,
-          .operations =
-              burg_operations(s) + row_extension(s) + s.holograms() * s.rows * transform_operations(s.padded_columns)};
+  const double steps = std::ceil((s.padded_rows - s.rows) / 2.0) + std::ceil((s.padded_columns - s.columns) / 2.0);
+  return {.bytes = s.spectra_bytes() + s.holograms() * (s.rows * s.columns + steps * s.taps) * kComplex,
+          .operations = burg_operations(s)};
 }
 
-/// Columns extended and transformed; for each plane times the transfer function, and transformed back.
+/// Rows transformed along x by one sum over their samples, with what extends them; columns extended and transformed;
+/// for each plane times the transfer function, and transformed back.
 StageNeed columns(const Sizes& s) {
   const double transform = s.padded_columns * transform_operations(s.padded_rows);
-  return {.bytes = (s.holograms() + s.images()) * s.rows * s.padded_columns * kComplex +
+  const double sums = s.padded_columns * (s.rows * s.columns + (s.padded_columns - s.columns) * s.taps) * kMultiplyAdd;
+  return {.bytes = (s.holograms() * s.rows * s.columns + s.images() * s.rows * s.padded_columns) * kComplex +
                    s.planes * s.frequencies * s.padded() * kComplex,
-          .operations = column_extension(s) + s.holograms() * transform +
+          .operations = s.holograms() * (sums + transform) + column_extension(s) +
                         s.images() * (kComplexMultiply * s.padded() + transform)};
 }
 

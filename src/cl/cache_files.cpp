@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 constexpr std::array<char, 8> kMagic = {'N', 'F', 'C', 'A', 'C', 'H', 'E', '\n'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::string_view kEnding = ".cache";
-constexpr std::string_view kTemporary = ".partial-";
+constexpr std::string_view kTemporary = ".nearfield-partial-";
 /// A temporary file this old belongs to a process that did not finish it.
 constexpr auto kAbandoned = std::chrono::hours(1);
 
@@ -137,6 +137,13 @@ struct StoredFile {
   fs::file_time_type used;
 };
 
+/// A key in hexadecimal and the ending: the folder may hold what is not ours.
+bool is_ours(const fs::path& path) {
+  const std::string stem = path.stem().string();
+  return path.extension() == kEnding && stem.size() == 2 * sizeof(CacheKey::bytes) &&
+         stem.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 /// Files of this cache; temporary ones that were abandoned go on the way.
 std::vector<StoredFile> stored_files(const fs::path& folder) {
   std::vector<StoredFile> files;
@@ -147,7 +154,7 @@ std::vector<StoredFile> stored_files(const fs::path& folder) {
     if (gone) {
       continue;
     }
-    if (file.path.extension() == kEnding) {
+    if (is_ours(file.path)) {
       files.push_back(file);
     } else if (file.path.filename().string().starts_with(kTemporary) &&
                file.used + kAbandoned < fs::file_time_type::clock::now()) {

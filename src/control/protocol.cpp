@@ -136,7 +136,7 @@ std::string parse_name(const json& request) {
   if (found == request.end()) {
     return "";
   }
-  const std::string name = found->is_string() ? found->get<std::string>() : "";
+  std::string name = found->is_string() ? found->get<std::string>() : "";
   if (name.empty() || name.size() > kLongestName || name.front() == '.' ||
       !std::all_of(name.begin(), name.end(), is_name_character)) {
     throw UsageError(

@@ -129,7 +129,7 @@ ocl::Defines axis_defines(const PnahPlan& plan, const PaddedAxis& axis, int lane
 
 ocl::Defines aperture_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   ocl::Defines defines = microphone_defines(plan);
-  defines.erase("FREQUENCIES");  // an argument, so that one binary serves every count
+  defines.erase("FREQUENCIES");  // an argument
   defines.erase("ROWS");
   defines.erase("COLUMNS");
   defines["LANES"] = std::to_string(tuning.lanes);

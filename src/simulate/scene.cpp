@@ -155,7 +155,7 @@ SimulationReport simulate_capture(const Scene& scene, const std::filesystem::pat
                                 .start_time_ns = scene.start_time_ns,
                                 .bit_times = bit_times,
                                 .words_per_bit_time = words_per_bit_time(scene.layout, scene.measurement.geometry)});
-  const SimulationReport report = synthesize(
+  SimulationReport report = synthesize(
       scene, truth, bit_times, [&writer](std::span<const std::uint32_t> words) { writer.append(words); }, progress);
   if (!truth.frequencies_hz.empty()) {  // tracks have no truth
     writer.write_truth(truth);

@@ -82,13 +82,13 @@ TEST(CacheFiles, AValueBeyondTheRoomIsLeftOut) {
 TEST(CacheFiles, TemporaryFilesThatWereAbandonedGo) {
   const test::TemporaryFolder folder;
   const CacheFiles files(folder.path());
-  for (const char* name : {".partial-abandon", ".partial-current"}) {
+  for (const char* name : {".nearfield-partial-abandon", ".nearfield-partial-current"}) {
     std::ofstream(folder / name) << "x";
   }
-  fs::last_write_time(folder / ".partial-abandon", fs::file_time_type::clock::now() - std::chrono::hours(2));
+  fs::last_write_time(folder / ".nearfield-partial-abandon", fs::file_time_type::clock::now() - std::chrono::hours(2));
   files.store(numbered(1), Bytes{1});
-  EXPECT_FALSE(fs::exists(folder / ".partial-abandon"));
-  EXPECT_TRUE(fs::exists(folder / ".partial-current"));
+  EXPECT_FALSE(fs::exists(folder / ".nearfield-partial-abandon"));
+  EXPECT_TRUE(fs::exists(folder / ".nearfield-partial-current"));
 }
 
 // Writers of one key's two values, and readers: a value is one of the two, whole, or not there yet.

@@ -178,7 +178,7 @@ TEST(PeerRule, PermitsWhomItShould) {
   EXPECT_FALSE(rule.permits({1, 9999, {5, 78}}));
   EXPECT_FALSE(rule.permits({1, 77, {}})) << "a group's number is no user's";
   try {
-    PeerRule({0666, {"no-such-user"}, {"no-such-group"}}, "daemon.control");
+    const PeerRule unknown({0666, {"no-such-user"}, {"no-such-group"}}, "daemon.control");
     FAIL() << "nothing thrown";
   } catch (const ConfigError& error) {
     EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("daemon.control.allowed_users: "), HasSubstr("no-such-group")));

@@ -163,7 +163,7 @@ const char* const kScene =
 std::string write_scene(const TemporaryFolder& folder, const std::string& frequency_hz) {
   std::string text = kScene;
   text.replace(text.find("FREQUENCY"), 9, frequency_hz);
-  const std::string path = folder / "scene.yaml";
+  std::string path = folder / "scene.yaml";
   std::ofstream(path) << text;
   return path;
 }

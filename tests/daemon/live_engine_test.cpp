@@ -125,7 +125,7 @@ TEST(LiveEngine, SamplesGiveTheFramesOfReplay) {
   expect_as_replayed(frames, test::replayed(folder / "samples.h5", settings));
 }
 
-// Each frame's missing count against a list of what was lost; the tap's too.
+// A gap made by hand: each frame's missing count; and of seeded losses what the recording holds as silence.
 TEST(LiveEngine, LossesAreFlaggedInEachFrameExactly) {
   constexpr std::uint64_t kPacketBits = 100;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {

@@ -125,8 +125,8 @@ TEST(LiveEngine, SamplesGiveTheFramesOfReplay) {
   expect_as_replayed(frames, test::replayed(folder / "samples.h5", settings));
 }
 
-// A gap made by hand: each frame's missing count; and of seeded losses what the recording holds as silence.
-TEST(LiveEngine, LossesAreFlaggedInEachFrameExactly) {
+// Seeded losses: the recorder gets every missing bit-time, once.
+TEST(LiveEngine, SeededLossesReachTheTapExactly) {
   constexpr std::uint64_t kPacketBits = 100;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Rig rig;

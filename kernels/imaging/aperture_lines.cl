@@ -1,5 +1,5 @@
 // An aperture's lines along one axis in local memory, [position][line]: loaded, calibrated, and unusable microphones filled
-// as microphones.cl defines it. Include after complex.cl.
+// as microphones.cl defines it. Include after complex.cl and groups.cl.
 //
 //   spectra  float2 [frequency][row][column], Pa
 //   gains    float2 [row][column]
@@ -73,8 +73,6 @@
 #define MAX_SAMPLES                                                                        \
   (COLUMNS * LINE_STRIDE(ROWS) > ROWS * LINE_STRIDE(COLUMNS) ? COLUMNS * LINE_STRIDE(ROWS) \
                                                              : ROWS * LINE_STRIDE(COLUMNS))
-#define JOIN_TOKENS(a, b) a##b
-#define JOIN(a, b) JOIN_TOKENS(a, b)
 // A group of one item fits by Gram sums, in double; one of many by lattices, in single.
 #define GRAM (PREDICT && FIT_GROUP == 1)
 #if GRAM
@@ -92,14 +90,6 @@
 #define REALV JOIN(REAL, LANES)
 #define LOAD_REALS(from) JOIN(vload, LANES)(0, from)
 #endif
-
-// A group of one item needs no barrier.
-#define SYNC(group)                 \
-  do {                              \
-    if ((group) > 1) {              \
-      barrier(CLK_LOCAL_MEM_FENCE); \
-    }                               \
-  } while (0)
 
 static int is_finite(float2 value) { return fabs(value.x) < LARGEST && fabs(value.y) < LARGEST; }
 

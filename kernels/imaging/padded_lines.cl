@@ -24,14 +24,6 @@
 #define PLACE_OF(position) PLACE((position) / INNER, (position) % INNER)
 #define PLACES (PITCH * OUTER)
 
-// A group of one item needs no barrier.
-#define SYNC(group)                 \
-  do {                              \
-    if ((group) > 1) {              \
-      barrier(CLK_LOCAL_MEM_FENCE); \
-    }                               \
-  } while (0)
-
 // From the aperture, at positions BEFORE..BEFORE + LENGTH - 1, to the samples on both sides of it. An item keeps the
 // outermost TAPS samples of one side and makes some of its steps of them.
 static inline void extend_wings(__local FLOATV* re, __local FLOATV* im, __local const float2* extension,

@@ -6,7 +6,7 @@
 // lengths are products A * B of two of the radices 1, 2, 3, 4, 5, 7, done the same way within an item, whose results
 // come out in the order of OUTER_BIN and INNER_BIN.
 //
-// Everything is unrolled: lengths, roots and signs are constants.
+// Everything is unrolled: lengths, roots and signs are constants. Include after groups.cl.
 
 #ifndef LANES  // lines in a vector: 1, 4 or 8
 #define LANES 1
@@ -43,8 +43,6 @@
 #define OUTER (OUTER_A * OUTER_B)
 #define INNER (INNER_A * INNER_B)
 
-#define JOIN_TOKENS(a, b) a##b
-#define JOIN(a, b) JOIN_TOKENS(a, b)
 #define FORWARD (1.0f)
 #define BACKWARD (-1.0f)
 

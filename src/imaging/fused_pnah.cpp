@@ -291,7 +291,7 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   const std::size_t frame_images = plan.holography.planes_m.size() * frequencies;
   const std::string stride = std::to_string(spectrum_stride_);
   const std::string row_stride = std::to_string(slice_stride_);
-  std::vector<std::string> files = {"common/complex.cl", "imaging/aperture_lines.cl"};
+  std::vector<std::string> files = {"common/complex.cl", "common/groups.cl", "imaging/aperture_lines.cl"};
   if (fits_a_predictor(plan)) {
     files.emplace_back("imaging/predicted_steps.cl");
     files.emplace_back(tuning.fit_group == 1 ? "imaging/gram_fit.cl" : "imaging/lattice_fit.cl");
@@ -305,12 +305,13 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   ocl::Defines defines = column_defines(plan, tuning);
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  files = {"imaging/short_dft.cl", "imaging/padded_lines.cl", "imaging/columns.cl"};
+  files = {"common/groups.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl", "imaging/columns.cl"};
   columns_ = device.build(kStage, files, with_arena(defines)).kernel("columns");
   defines = row_defines(plan, tuning);
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  files = {"imaging/short_dft.cl", "imaging/padded_lines.cl", "common/status.cl", "imaging/rows.cl"};
+  files = {"common/groups.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl", "common/status.cl",
+           "imaging/rows.cl"};
   rows_ = device.build(kStage, files, with_arena(defines)).kernel("rows");
   rows_.set(arena_.whole(), images(), taken_status(), static_cast<std::int32_t>(frame_images));
   if (has_check_) {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <random>
-#include <sstream>
 
 #include "config/written_file.hpp"
 #include "nearfield/error.hpp"
@@ -24,20 +23,8 @@ Settings load_text(const std::string& text, const Lines& overrides = {}) {
   return load_settings(WrittenFile(text).path(), overrides);
 }
 
-/// The lines of the ConfigError, each from the file's bare name on; none when there is no error.
 Lines errors_of(const std::string& text, const Lines& overrides = {}) {
-  const WrittenFile file(text);
-  Lines lines;
-  try {
-    load_settings(file.path(), overrides);
-  } catch (const ConfigError& error) {
-    std::istringstream stream(error.what());
-    const std::string folder = file.folder().string() + "/";
-    for (std::string line; std::getline(stream, line);) {
-      lines.push_back(line.starts_with(folder) ? line.substr(folder.size()) : line);
-    }
-  }
-  return lines;
+  return error_lines(text, [&](const std::string& path) { (void)load_settings(path, overrides); });
 }
 
 TEST(Config, DefaultsAreTheContracts) {

@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
 
 #include "config/config.hpp"
 #include "config/written_file.hpp"
@@ -20,20 +19,8 @@ DaemonSettings load_text(const std::string& text, const Lines& overrides = {}) {
   return load_daemon_settings(WrittenFile(text).path(), overrides).daemon;
 }
 
-/// The lines of the ConfigError, each from the file's bare name on; none when there is no error.
 Lines errors_of(const std::string& text, const Lines& overrides = {}) {
-  const WrittenFile file(text);
-  Lines lines;
-  try {
-    load_daemon_settings(file.path(), overrides);
-  } catch (const ConfigError& error) {
-    std::istringstream stream(error.what());
-    const std::string folder = file.folder().string() + "/";
-    for (std::string line; std::getline(stream, line);) {
-      lines.push_back(line.starts_with(folder) ? line.substr(folder.size()) : line);
-    }
-  }
-  return lines;
+  return error_lines(text, [&](const std::string& path) { (void)load_daemon_settings(path, overrides); });
 }
 
 TEST(DaemonConfig, DefaultsListenOnLoopbackOnly) {

@@ -4,7 +4,11 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
+#include <vector>
+
+#include "nearfield/error.hpp"
 
 namespace nearfield {
 
@@ -31,5 +35,22 @@ class WrittenFile {
  private:
   std::filesystem::path folder_;
 };
+
+/// The lines of the ConfigError of `load(path)`, each from the file's bare name on; none when there is no error.
+template <class Load>
+std::vector<std::string> error_lines(const std::string& text, const Load& load) {
+  const WrittenFile file(text);
+  std::vector<std::string> lines;
+  try {
+    load(file.path());
+  } catch (const ConfigError& error) {
+    std::istringstream stream(error.what());
+    const std::string folder = file.folder().string() + "/";
+    for (std::string line; std::getline(stream, line);) {
+      lines.push_back(line.starts_with(folder) ? line.substr(folder.size()) : line);
+    }
+  }
+  return lines;
+}
 
 }  // namespace nearfield

@@ -1,7 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-
 #include "config/config.hpp"
 #include "config/written_file.hpp"
 #include "nearfield/error.hpp"

@@ -172,13 +172,13 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   boundary_.run([&] {
     try {
       publisher_.begin_epoch(next->header, next->number);
+      old = engine_->swap(std::move(next));
     } catch (...) {
       publisher_.begin_epoch(engine_->epoch().header, engine_->epoch().number);
       throw;
     }
-    tell_run(*next);
+    tell_run(engine_->epoch());
     engine_->overload().set_limits(settings.daemon.overload);
-    old = engine_->swap(std::move(next));
   });
   watch_->set_deadline(nanoseconds(settings.daemon.deadlines.frame_ms));
   control::set_log_level(settings.daemon.log.level);

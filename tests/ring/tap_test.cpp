@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -92,6 +94,26 @@ TEST_F(Tap, CountsFrames) {
               AllOf(HasSubstr("normal_velocity, m/s: 1 planes x 2 frequencies x 4 rows x 3 columns"),
                     HasSubstr("20 frames, "), HasSubstr("age (last bit in memory to read): median "),
                     HasSubstr("group delay 10.923 ms"), HasSubstr("dead or masked microphones")));
+}
+
+TEST_F(Tap, LogsEveryFrame) {
+  const Publisher publisher(socket_);
+  const std::string path = folder_ / "frames.csv";
+  const auto json = nlohmann::json::parse(run("--json --count 50 --log " + path + " --socket " + socket_));
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(line);
+  }
+  ASSERT_EQ(lines.size(), 51U);
+  EXPECT_THAT(lines.front(), testing::StartsWith("sequence,first_bit_time,epoch,"));
+  const auto columns = std::count(lines.front().begin(), lines.front().end(), ',');
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    EXPECT_EQ(std::count(lines[i].begin(), lines[i].end(), ','), columns);
+  }
+  EXPECT_THAT(lines.back(), testing::StartsWith(json["newest"]["sequence"].dump() + "," +
+                                                json["newest"]["first_bit_time"].dump() + ",3,"));
+  EXPECT_THROW(run("--count 1 --log " + (folder_ / "none/frames.csv") + " --socket " + socket_), IoError);
 }
 
 TEST_F(Tap, EndsAfterADuration) {

@@ -111,6 +111,7 @@ void Daemon::open_sinks() {
     zmq.endpoint = publish.zmq.endpoint;
     if (!publish.zmq.curve_secret_file.empty()) {
       zmq.curve_secret_key = control::credential_path(publish.zmq.curve_secret_file);
+      zmq.curve_clients = publish.zmq.curve_clients;
     }
     zmq.most_frames_per_s = publish.zmq.max_rate_hz;
     zmq.phase_reference = reference;

@@ -72,6 +72,17 @@ void check_cutoffs(const Settings& settings, Contradictions& found) {
   }
 }
 
+/// Sums that run along are no kernel of `dot_kernel`'s.
+void check_incremental(const FrontEndSettings& front_end, Contradictions& found) {
+  if (front_end.kind == FrontEndKind::kDotProduct && front_end.incremental == Incremental::kAlways &&
+      front_end.dot_kernel != DotKernel::kAuto) {
+    found.push_back({"front_end.dot_kernel", "",
+                     fmt::format("expected auto with incremental: always, as all these kernels take whole windows, "
+                                 "found {}",
+                                 name_of(front_end.dot_kernel))});
+  }
+}
+
 void check_batch(const Settings& settings, Contradictions& found) {
   const std::int64_t span = std::int64_t{settings.device.batch - 1} * settings.front_end.hop_samples;
   if (span > settings.front_end.window_samples) {
@@ -108,6 +119,9 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
   }
   if (settled({"front_end.frequencies_hz", "holography.filter.cutoff_rad_per_m"})) {
     check_cutoffs(settings, found);
+  }
+  if (settled({"front_end.kind", "front_end.incremental", "front_end.dot_kernel"})) {
+    check_incremental(settings.front_end, found);
   }
   if (settled({"front_end.window_samples", "front_end.hop_samples", "device.batch"})) {
     check_batch(settings, found);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "capture/files.hpp"
+#include "stream/huge_pages.hpp"
 #include "stream/packet.hpp"
 #include "stream/received_map.hpp"
 #include "stream/wake_up.hpp"
@@ -165,10 +166,10 @@ class IngestRing {
   RingSettings settings_;
   std::uint64_t mask_;
   std::size_t element_bytes_;
-  std::uint64_t stamp_elements_;                   ///< to one arrival time
-  std::vector<std::uint32_t> words_;               ///< [slot][word]
-  ReceivedMap received_;                           ///< written by the writer
-  std::vector<std::atomic<std::int64_t>> stamps_;  ///< [slot / stamp_elements_], ns
+  std::uint64_t stamp_elements_;                                ///< to one arrival time
+  std::vector<std::uint32_t, HugePages<std::uint32_t>> words_;  ///< [slot][word]
+  ReceivedMap received_;                                        ///< written by the writer
+  std::vector<std::atomic<std::int64_t>> stamps_;               ///< [slot / stamp_elements_], ns
   std::atomic<std::int64_t> newest_stamp_{0};
 
   // The writer's own.

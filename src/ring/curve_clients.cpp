@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <iterator>
 #include <utility>
@@ -49,14 +50,15 @@ CurveClients::~CurveClients() {
 }
 
 void CurveClients::run() {
-  try {
-    for (;;) {
+  for (bool is_open = true; is_open;) {
+    try {
       std::vector<zmq::message_t> request;
       if (zmq::recv_multipart(socket_, std::back_inserter(request))) {
         answer(request);
       }
+    } catch (const zmq::error_t& error) {
+      is_open = error.num() == EINTR;  // else the context is shut down
     }
-  } catch (const zmq::error_t&) {  // the context is shut down; without this thread nobody gets in
   }
   socket_.close();
 }

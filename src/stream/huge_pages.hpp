@@ -10,7 +10,7 @@ namespace nearfield {
 /// process that ends gives 134 MB back in 3 ms instead of 20, see docs/daemon.md.
 template <typename T>
 struct HugePages {
-  using value_type = T;
+  using value_type = T;  // NOLINT(readability-identifier-naming): as the standard calls it
   static constexpr std::size_t kPageBytes = std::size_t{2} << 20U;
 
   HugePages() = default;

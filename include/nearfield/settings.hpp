@@ -20,6 +20,8 @@ enum class WalshVariant { kPrecomputed, kComputed, kFast };
 /// Whether spectra are running sums of hops; kAuto: where that costs less.
 enum class Incremental { kAuto, kAlways, kNever };
 enum class WindowKind { kHann, kNone };
+/// How images are made of spectra: planar NAH in K-space, or statistically optimised NAH.
+enum class ImagerKind { kPnah, kSonah };
 enum class Quantity { kPressure, kNormalVelocity };
 enum class Extrapolation { kPlpbp, kLpbp, kEdge, kZero };
 enum class FilterKind { kCos, kTikhonov, kNone };
@@ -36,6 +38,7 @@ std::string_view name_of(WordTransform transform);
 std::string_view name_of(WalshVariant variant);
 std::string_view name_of(Incremental incremental);
 std::string_view name_of(WindowKind kind);
+std::string_view name_of(ImagerKind kind);
 std::string_view name_of(Quantity quantity);
 std::string_view name_of(Extrapolation method);
 std::string_view name_of(FilterKind kind);
@@ -101,6 +104,7 @@ struct FilterSettings {
 };
 
 struct HolographySettings {
+  ImagerKind imager = ImagerKind::kPnah;
   double standoff_m = 0.03;
   std::vector<double> planes_m = {0.0};
   Quantity quantity = Quantity::kPressure;

@@ -174,6 +174,7 @@ void SettingsReader::read_frequencies(YamlMap& map) {
 
 void SettingsReader::read_holography(YamlMap map) {
   HolographySettings& holography = settings_.holography;
+  take_choice(map, "imager", {ImagerKind::kPnah, ImagerKind::kSonah}, holography.imager);
   take(map, "standoff_m", read_length(map, "standoff_m"), holography.standoff_m);
   read_planes(map);
   take_choice(map, "quantity", {Quantity::kPressure, Quantity::kNormalVelocity}, holography.quantity);

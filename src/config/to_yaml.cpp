@@ -70,6 +70,7 @@ std::string holography_section(const HolographySettings& holography) {
   const FilterSettings& filter = holography.filter;
   return fmt::format(
       "holography:\n"
+      "  imager: {}\n"
       "  standoff_m: {}\n"
       "  planes_m: {}\n"
       "  quantity: {}\n"
@@ -84,7 +85,7 @@ std::string holography_section(const HolographySettings& holography) {
       "    dynamic_range_db: {}\n"
       "    slope: {}\n"
       "    tikhonov_lambda: {}\n",
-      holography.standoff_m, list(holography.planes_m), name_of(holography.quantity), holography.upsample,
+      name_of(holography.imager), holography.standoff_m, list(holography.planes_m), name_of(holography.quantity), holography.upsample,
       name_of(extrapolation.method), extrapolation.order, extrapolation.factor, name_of(filter.kind), cutoff(filter),
       filter.dynamic_range_db, filter.slope, filter.tikhonov_lambda);
 }

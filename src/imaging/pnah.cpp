@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "imaging/fused_pnah.hpp"
+#include "imaging/sonah.hpp"
 #include "imaging/staged_pnah.hpp"
 #include "nearfield/error.hpp"
 
@@ -20,6 +21,13 @@ std::size_t image_values(const PnahPlan& plan) {
 
 std::unique_ptr<PnahPath> make_path(const ocl::Device& device, const PnahPlan& plan) {
   validate(plan);
+  if (plan.holography.imager == ImagerKind::kSonah) {
+    const std::string obstacle = obstacle_to_sonah(device.info(), plan);
+    if (!obstacle.empty()) {
+      throw ConfigError(fmt::format("holography.imager: sonah cannot do {}; use pnah", obstacle));
+    }
+    return std::make_unique<Sonah>(device, plan);
+  }
   if (plan.fft == "clfft") {
     return std::make_unique<StagedPnah>(device, plan);
   }

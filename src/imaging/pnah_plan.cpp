@@ -113,7 +113,8 @@ void validate(const PnahPlan& plan) {
                     holography.planes_m.size(), plan.holograms(), plan.rows().padded, plan.columns().padded,
                     holography.upsample, values, std::numeric_limits<std::int32_t>::max()));
   }
-  if (predicts(holography.extrapolation.method) &&
+  const bool filters = holography.imager == ImagerKind::kPnah;
+  if (filters && predicts(holography.extrapolation.method) &&
       std::min(geometry.rows, geometry.columns) < kMinimumLineForPrediction) {
     throw ConfigError(fmt::format(
         "holography.extrapolation.method: {} needs at least {} microphones a side, found {} x {}; use edge or zero",
@@ -125,7 +126,7 @@ void validate(const PnahPlan& plan) {
       throw ConfigError(fmt::format("holography.planes_m: expected planes below the microphones at {} m, found {} m",
                                     holography.standoff_m, plane_m));
     }
-    for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+    for (std::size_t f = 0; filters && f < plan.frequencies_hz.size(); ++f) {
       const double gain = largest_log_gain(plan, f, distance_m);
       if (gain > kLargestGrowth) {
         throw ConfigError(

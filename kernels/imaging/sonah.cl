@@ -93,9 +93,9 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_modes(__g
   const int class = class_block / (MODES / 32);
   const int image = (int)get_group_id(1);
   __global const float2* field = spectra + (size_t)image * CHANNELS;
-  __global const float* restrict projection = (__global const float*)(arena + PROJECTIONS_AT) +
-                                              ((size_t)(image % frequencies) * CLASSES * (MODES / 32) + class_block) *
-                                                  SAMPLES * 32;
+  __global const float* restrict projection =
+      (__global const float*)(arena + PROJECTIONS_AT) +
+      ((size_t)(image % frequencies) * CLASSES * (MODES / 32) + class_block) * SAMPLES * 32;
   __global float2* restrict coefficients =
       (__global float2*)(arena + COEFFICIENTS_AT) + ((size_t)image * CLASSES * (MODES / 32) + class_block) * 32;
   __local float re[SAMPLES];
@@ -256,13 +256,10 @@ static void store_pixel(__global float2* restrict image, const int pixel, const 
   }
 }
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(__global uchar* arena,
-                                                                              __global float2* restrict images,
-                                                                              __global float4* restrict reports,
-                                                                              __global uint* restrict taken,
-                                                                              const int frequencies, const int frames,
-                                                                              const int turn,
-                                                                              __global uint* restrict status) {
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
+    __global uchar* arena, __global float2* restrict images, __global float4* restrict reports,
+    __global uint* restrict taken, const int frequencies, const int frames, const int turn,
+    __global uint* restrict status) {
   __local float re[CLASSES * KEPT];
   __local float im[CLASSES * KEPT];
   __local float sums[GRID * (GROUP > 64 ? GROUP / 64 : 1)];
@@ -276,8 +273,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(__
   __global const float* restrict powers = (__global const float*)(arena + POWERS_AT) + frequency * CLASSES * KEPT;
   __global int* restrict noise_steps = (__global int*)(arena + NOISE_STEPS_AT);
 
-  const float rest = load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * CLASSES * MODES, re,
-                                im, item_parts, item);
+  const float rest = load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * CLASSES * MODES,
+                                re, im, item_parts, item);
   prior_powers(powers, re, im, rest, sums, item);
   const int step = most_probable(sums, (__global const float*)(arena + LOG_SUMS_AT) + frequency * GRID,
                                  noise_steps[turn * frequencies + frequency]);

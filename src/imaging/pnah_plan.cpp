@@ -101,6 +101,21 @@ std::vector<double> resolve_cutoffs(const HolographySettings& holography, const 
   return cutoffs;
 }
 
+std::vector<FilterReport> constant_reports(const PnahPlan& plan) {
+  const FilterSettings& filter = plan.holography.filter;
+  const bool has_cutoff = filter.kind == FilterKind::kCos;
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  std::vector<FilterReport> reports;
+  for (std::size_t i = 0; i < plan.holograms(); ++i) {
+    const double cutoff = plan.cutoff_rad_per_m[i % plan.frequencies_hz.size()];
+    reports.push_back({.cutoff_rad_per_m = has_cutoff ? static_cast<float>(cutoff) : none,
+                       .slope = has_cutoff ? static_cast<float>(filter.slope) : none,
+                       .noise_pa = none,
+                       .error_estimate = none});
+  }
+  return reports;
+}
+
 void validate(const PnahPlan& plan) {
   const ArrayGeometry& geometry = plan.geometry;
   const HolographySettings& holography = plan.holography;

@@ -96,8 +96,8 @@ void append_modes(std::vector<float>& to, const std::array<Eigen::VectorXd, kPar
   }
 }
 
-/// ln of the determinant of the measurement's covariance for each step of noise. Modes that a class does not have, because
-/// the array has an odd number of rows or columns, are no modes.
+/// ln of the determinant of the measurement's covariance for each step of noise. Modes that a class does not have,
+/// because the array has an odd number of rows or columns, are no modes.
 void append_log_sums(std::vector<float>& to, const SonahModel& model, int channels) {
   for (int step = 0; step < kNoiseSteps; ++step) {
     const double noise = noise_step(step);
@@ -212,7 +212,6 @@ void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
                           {"NOISE_RATIO", float_define(noise_step(1) / noise_step(0))},
                           {"GROUP", std::to_string(group_)}};
   defines.merge(arena_.defines());
-  reports_ = device.allocate<float>(4 * plan.holograms(), kStage);  // TEMP
   const ocl::Program program =
       device.build(kStage, {"common/groups.cl", "common/status.cl", "imaging/sonah.cl"}, defines);
   to_modes_ = program.kernel("sonah_modes");

@@ -13,8 +13,9 @@ namespace nearfield {
 /// What keeps statistically optimised holography from this plan on this device, in words; empty when nothing does.
 std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan);
 
-/// Statistically optimised near-field holography (docs/sonah.md): two launches a frame, no padding, no cut-off. The noise
-/// is measured in every frame; reports hold it, the wavenumber where it meets the prior, and the image's expected error.
+/// Statistically optimised near-field holography (docs/sonah.md): two launches a frame, no padding, no cut-off. The
+/// noise is measured in every frame; reports hold it, the wavenumber where it meets the prior, and the image's expected
+/// error.
 class Sonah : public PnahPath {
  public:
   /// Builds the model of every frequency, on all processors.
@@ -26,9 +27,6 @@ class Sonah : public PnahPath {
   void allocate(const ocl::Device& device, const PnahPlan& plan, const std::vector<SonahModel>& models);
   void build(const ocl::Device& device, const PnahPlan& plan);
 
-  // TEMP
-  const ocl::Buffer<float>& reports() const { return reports_; }
-  ocl::Buffer<float> reports_;
   std::string description_;
   int modes_ = 0;  ///< of a class, with those that fill the last block
   int kept_ = 0;

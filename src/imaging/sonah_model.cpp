@@ -96,8 +96,8 @@ Covariances make_covariances(const PnahPlan& plan, const std::vector<Ring>& ring
     weights(0, i) = ring.power * std::norm(to_array);
     found.prior[0] += weights(0, i).real();
     for (std::size_t plane = 0; plane + 1 < outputs; ++plane) {
-      const Complex to_plane = std::exp(Complex(0.0, -1.0) * ring.kz * holography.planes_m[plane]) *
-                               quantity_factor(plan, ring.kz, k);
+      const Complex to_plane =
+          std::exp(Complex(0.0, -1.0) * ring.kz * holography.planes_m[plane]) * quantity_factor(plan, ring.kz, k);
       weights(static_cast<Eigen::Index>(plane + 1), i) = ring.power * to_plane * std::conj(to_array);
       found.prior[plane + 1] += ring.power * std::norm(to_plane);
     }
@@ -107,7 +107,8 @@ Covariances make_covariances(const PnahPlan& plan, const std::vector<Ring>& ring
   Eigen::VectorXd waves(weights.cols());
   for (int row = 0; row < rows; ++row) {
     for (int column = 0; column < columns; ++column) {
-      const double lag_m = std::hypot(row * plan.geometry.pitch_y_m, column * plan.geometry.pitch_x_m) / holography.upsample;
+      const double lag_m =
+          std::hypot(row * plan.geometry.pitch_y_m, column * plan.geometry.pitch_x_m) / holography.upsample;
       for (Eigen::Index i = 0; i < waves.size(); ++i) {
         waves(i) = ::j0(rings[static_cast<std::size_t>(i)].kr * lag_m);
       }
@@ -233,22 +234,23 @@ void make_modes(SonahModel& model, const Covariances& covariances, const Axes& a
   for (int parity = 0; parity < kParities; ++parity) {
     const std::size_t c = static_cast<std::size_t>(parity);
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(
-        norms(parity).asDiagonal() * folded_matrix(covariances.of_lag[0], axes, parity, microphones, microphones).real());
+        norms(parity).asDiagonal() *
+        folded_matrix(covariances.of_lag[0], axes, parity, microphones, microphones).real());
     const Eigen::MatrixXd vectors = solver.eigenvectors().rowwise().reverse();
     model.powers[c] = solver.eigenvalues().reverse().cwiseMax(0.0);
     model.projections[c] = weights.asDiagonal() * vectors;
     for (std::size_t plane = 0; plane < model.images.size(); ++plane) {
       // 1 / sqrt(2) for each axis: from the coefficient of a pair to its two pixels.
-      model.images[plane][c] =
-          0.5 * folded_matrix(covariances.of_lag[plane + 1], axes, parity, pixels, microphones) *
-          vectors.cast<Complex>();
+      model.images[plane][c] = 0.5 * folded_matrix(covariances.of_lag[plane + 1], axes, parity, pixels, microphones) *
+                               vectors.cast<Complex>();
       model.image_powers[plane][c] = model.images[plane][c].cwiseAbs2().transpose() * shown;
     }
   }
 }
 
 /// Where the prior's density at the microphones, normed to power 1, falls to that of white noise.
-double equivalent_cutoff(const std::vector<Ring>& rings, const PnahPlan& plan, double microphone, double k, double noise) {
+double equivalent_cutoff(const std::vector<Ring>& rings, const PnahPlan& plan, double microphone, double k,
+                         double noise) {
   const double depth_m = plan.holography.standoff_m;
   const double side_m = array_side_m(plan.geometry);
   const double white = noise * plan.geometry.pitch_x_m * plan.geometry.pitch_y_m / (2.0 * std::numbers::pi);

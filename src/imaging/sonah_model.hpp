@@ -32,7 +32,8 @@ struct SonahModel {
   std::array<Eigen::VectorXd, kParities> powers;
   /// From sums over mirrored microphones to modes: y = projection^T folded. [class](sample, mode)
   std::array<Eigen::MatrixXd, kParities> projections;
-  /// From modes, divided by power + noise, to folded pixels, whose signed sums are the image. [plane][class](pixel, mode)
+  /// From modes, divided by power + noise, to folded pixels, whose signed sums are the image. [plane][class](pixel,
+  /// mode)
   std::vector<std::array<Eigen::MatrixXcd, kParities>> images;
   /// Sum over an image's pixels of the squared factors of a mode. [plane][class][mode]
   std::vector<std::array<Eigen::VectorXd, kParities>> image_powers;

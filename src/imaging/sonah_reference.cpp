@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <numbers>
 
@@ -66,8 +67,8 @@ std::vector<Complex> covariances(double distance_m, const std::vector<Wave>& wav
     for (std::size_t plane = 0; plane < holography.planes_m.size(); ++plane) {
       const Complex velocity = wave.kz / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * k);
       const Complex factor = holography.quantity == Quantity::kNormalVelocity ? velocity : Complex(1.0);
-      sums[plane + 1] += shape * factor * std::exp(Complex(0.0, -1.0) * wave.kz * holography.planes_m[plane]) *
-                         std::conj(to_array);
+      sums[plane + 1] +=
+          shape * factor * std::exp(Complex(0.0, -1.0) * wave.kz * holography.planes_m[plane]) * std::conj(to_array);
     }
   }
   return sums;
@@ -81,6 +82,20 @@ double image_prior(const std::vector<Wave>& waves, double k, const PnahPlan& pla
     sum += wave.power * factor * factor * std::exp(2.0 * wave.kz.imag() * plan.holography.planes_m.front());
   }
   return sum;
+}
+
+/// Where the prior's density at the microphones falls to that of the noise.
+double equivalent_cutoff(double noise, double microphone, double k, const std::vector<Wave>& waves,
+                         const PnahPlan& plan) {
+  const double white = noise * plan.geometry.pitch_x_m * plan.geometry.pitch_y_m / (2.0 * std::numbers::pi);
+  double cutoff = 0.0;
+  for (const Wave& wave : waves) {
+    const double loss = std::exp(2.0 * wave.kz.imag() * plan.holography.standoff_m);
+    if (density(wave.kz, k, plan) * loss >= white * microphone) {
+      cutoff = std::max(cutoff, wave.kr);
+    }
+  }
+  return cutoff;
 }
 
 struct Evidence {
@@ -123,7 +138,8 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency) const {
   const auto covariance_of = [&](int rows, int columns) -> const std::vector<Complex>& {
     std::vector<Complex>& found = of_lag[{std::abs(rows), std::abs(columns)}];
     if (found.empty()) {
-      found = covariances(std::hypot(rows * geometry.pitch_y_m, columns * geometry.pitch_x_m) / upsample, waves, k, plan_);
+      found =
+          covariances(std::hypot(rows * geometry.pitch_y_m, columns * geometry.pitch_x_m) / upsample, waves, k, plan_);
     }
     return found;
   };
@@ -150,21 +166,25 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency) const {
   Frequency found{.powers = solver.eigenvalues().cwiseMax(0.0),
                   .modes = solver.eigenvectors(),
                   .images = {},
-                  .prior = image_prior(waves, k, plan_) / microphone * static_cast<double>(pixels)};
+                  .prior = image_prior(waves, k, plan_) / microphone * static_cast<double>(pixels),
+                  .cutoffs_rad_per_m = {}};
+  for (int step = 0; step < kSteps; ++step) {
+    found.cutoffs_rad_per_m.push_back(equivalent_cutoff(noise_of(step), microphone, k, waves, plan_));
+  }
   for (const Eigen::MatrixXcd& image : to_images) {
     found.images.emplace_back(image * found.modes.cast<Complex>());
   }
   return found;
 }
 
-SonahFrame Sonah::image(std::span<const Complex> spectra) {
+PnahImages Sonah::image(std::span<const Complex> spectra) {
   const ConditionedSpectra conditioned = condition_microphones(spectra, plan_);
   const std::size_t planes = plan_.holography.planes_m.size();
   const std::size_t pixels = static_cast<std::size_t>(plan_.image_rows() * plan_.image_columns());
-  SonahFrame frame;
-  frame.images.flags = conditioned.flags;
-  frame.images.non_finite_channels = conditioned.non_finite_channels;
-  frame.images.images.resize(planes * frequencies_.size() * pixels);
+  PnahImages frame;
+  frame.flags = conditioned.flags;
+  frame.non_finite_channels = conditioned.non_finite_channels;
+  frame.images.resize(planes * frequencies_.size() * pixels);
   for (std::size_t f = 0; f < frequencies_.size(); ++f) {
     Frequency& frequency = frequencies_[f];
     const std::vector<Complex>& values = conditioned.fields[f].values;
@@ -177,14 +197,18 @@ SonahFrame Sonah::image(std::span<const Complex> spectra) {
     for (std::size_t plane = 0; plane < planes; ++plane) {
       const Eigen::VectorXcd image = frequency.images[plane] * z;
       std::copy(image.begin(), image.end(),
-                frame.images.images.begin() + static_cast<std::ptrdiff_t>((plane * frequencies_.size() + f) * pixels));
+                frame.images.begin() + static_cast<std::ptrdiff_t>((plane * frequencies_.size() + f) * pixels));
     }
     const Eigen::ArrayXd factors = frequency.images.front().cwiseAbs2().colwise().sum().transpose().array();
-    const double error = evidence.prior *
-                         (frequency.prior - (factors / (frequency.powers.array() + evidence.noise)).sum());
+    const double error =
+        evidence.prior * (frequency.prior - (factors / (frequency.powers.array() + evidence.noise)).sum());
     const double energy = (factors * z.cwiseAbs2().array()).sum();
-    SonahReport report{.noise_pa = std::sqrt(evidence.noise * evidence.prior)};
-    report.error = energy + error > 0.0 ? std::sqrt(std::max(error, 0.0) / (energy + error)) : 0.0;
+    FilterReport report{
+        .cutoff_rad_per_m = static_cast<float>(frequency.cutoffs_rad_per_m[static_cast<std::size_t>(evidence.step)]),
+        .slope = std::numeric_limits<float>::quiet_NaN(),
+        .noise_pa = static_cast<float>(std::sqrt(evidence.noise * evidence.prior))};
+    report.error_estimate =
+        energy + error > 0.0 ? static_cast<float>(std::sqrt(std::max(error, 0.0) / (energy + error))) : 0.0F;
     frame.reports.push_back(report);
   }
   return frame;

@@ -10,30 +10,19 @@
 /// covariance matrices, no parity, another quadrature.
 namespace nearfield::reference {
 
-/// Of one frequency's image.
-struct SonahReport {
-  double cutoff_rad_per_m = 0.0;
-  double noise_pa = 0.0;
-  double error = 0.0;  ///< expected relative L2 of the first plane's image
-};
-
-struct SonahFrame {
-  PnahImages images;
-  std::vector<SonahReport> reports;  ///< [frequency]
-};
-
 class Sonah {
  public:
   explicit Sonah(const PnahPlan& plan);
   /// One frame of spectra [frequency][row][column], Pa. Keeps the noise of the frame before where that is as probable.
-  SonahFrame image(std::span<const Complex> spectra);
+  PnahImages image(std::span<const Complex> spectra);
 
  private:
   struct Frequency {
-    Eigen::VectorXd powers;                ///< [mode]
-    Eigen::MatrixXd modes;                 ///< (microphone, mode)
-    std::vector<Eigen::MatrixXcd> images;  ///< [plane](pixel, mode)
-    double prior = 0.0;                    ///< of the first plane's image, summed over pixels
+    Eigen::VectorXd powers;                 ///< [mode]
+    Eigen::MatrixXd modes;                  ///< (microphone, mode)
+    std::vector<Eigen::MatrixXcd> images;   ///< [plane](pixel, mode)
+    double prior = 0.0;                     ///< of the first plane's image, summed over pixels
+    std::vector<double> cutoffs_rad_per_m;  ///< [noise step]
     int held = -1;
   };
   [[nodiscard]] Frequency make_frequency(std::size_t frequency) const;

@@ -135,9 +135,11 @@ CaseResult image_monopole(double frequency_hz, test::Monopole source, double snr
   result.true_noise_pa = std::sqrt(power) * std::pow(10.0, -snr_db / 20.0);
   for (int draw = 0; draw < draws; ++draw) {
     const auto first = found.images.begin() + static_cast<std::ptrdiff_t>(draw) * plan.geometry.channels();
-    result.error += test::relative_l2({first, first + plan.geometry.channels()}, truth) / draws;
-    result.estimate += found.reports[static_cast<std::size_t>(draw)].error_estimate / draws;
-    result.noise_pa += found.reports[static_cast<std::size_t>(draw)].noise_pa / draws;
+    const std::vector<ComplexF> image(first, first + plan.geometry.channels());
+    const FilterReport& report = found.reports[static_cast<std::size_t>(draw)];
+    result.error += test::relative_l2(image, truth) / draws;
+    result.estimate += static_cast<double>(report.error_estimate) / draws;
+    result.noise_pa += static_cast<double>(report.noise_pa) / draws;
   }
   return result;
 }

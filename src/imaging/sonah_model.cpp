@@ -249,18 +249,24 @@ void make_modes(SonahModel& model, const Covariances& covariances, const Axes& a
 }
 
 /// Where the prior's density at the microphones, normed to power 1, falls to that of white noise.
-double equivalent_cutoff(const std::vector<Ring>& rings, const PnahPlan& plan, double microphone, double k,
-                         double noise) {
-  const double depth_m = plan.holography.standoff_m;
+double equivalent_cutoff(const PnahPlan& plan, double microphone, double k, double noise) {
+  const double standoff_m = plan.holography.standoff_m;
   const double side_m = array_side_m(plan.geometry);
   const double white = noise * plan.geometry.pitch_x_m * plan.geometry.pitch_y_m / (2.0 * std::numbers::pi);
-  double cutoff = 0.0;
-  for (const Ring& ring : rings) {
-    const double density = prior_density(ring.kz, k, depth_m, side_m) *
-                           std::exp(2.0 * std::min(ring.kz.imag(), 0.0) * plan.holography.standoff_m) / microphone;
-    cutoff = density >= white ? std::max(cutoff, ring.kr) : cutoff;
+  const auto is_above = [&](double decay) {
+    const double density = prior_density(Complex(0.0, -decay), k, standoff_m, side_m);
+    return density * std::exp(-2.0 * decay * standoff_m) >= white * microphone;
+  };
+  if (!is_above(0.0)) {
+    return 0.0;
   }
-  return cutoff;
+  double low = 0.0;
+  double high = kDeepest / standoff_m;
+  for (int halving = 0; halving < 40; ++halving) {
+    const double middle = 0.5 * (low + high);
+    (is_above(middle) ? low : high) = middle;
+  }
+  return std::hypot(k, low);
 }
 
 }  // namespace
@@ -290,7 +296,7 @@ SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency) {
     model.prior_powers.push_back(covariances.prior[plane + 1] * pixels);
   }
   for (int step = 0; step < kNoiseSteps; ++step) {
-    model.cutoffs_rad_per_m.push_back(equivalent_cutoff(rings, plan, microphone, k, noise_step(step)));
+    model.cutoffs_rad_per_m.push_back(equivalent_cutoff(plan, microphone, k, noise_step(step)));
   }
   return model;
 }

@@ -39,7 +39,7 @@ struct SonahModel {
   std::vector<std::array<Eigen::VectorXd, kParities>> image_powers;
   /// Sum over an image's pixels of the prior's variance. [plane]
   std::vector<double> prior_powers;
-  /// Where prior and noise are equal in K-space, rad/m; 0 where noise is above it everywhere. [kNoiseSteps]
+  /// Where prior and noise are equal in K-space, rad/m; 0 where noise is above it even at k. [kNoiseSteps]
   std::vector<double> cutoffs_rad_per_m;
 };
 

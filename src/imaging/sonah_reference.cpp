@@ -84,18 +84,15 @@ double image_prior(const std::vector<Wave>& waves, double k, const PnahPlan& pla
   return sum;
 }
 
-/// Where the prior's density at the microphones falls to that of the noise.
-double equivalent_cutoff(double noise, double microphone, double k, const std::vector<Wave>& waves,
-                         const PnahPlan& plan) {
+/// Where the prior's density at the microphones falls to that of the noise, in steps of 0.01 rad/m of decay.
+double equivalent_cutoff(double noise, double microphone, double k, const PnahPlan& plan) {
   const double white = noise * plan.geometry.pitch_x_m * plan.geometry.pitch_y_m / (2.0 * std::numbers::pi);
-  double cutoff = 0.0;
-  for (const Wave& wave : waves) {
-    const double loss = std::exp(2.0 * wave.kz.imag() * plan.holography.standoff_m);
-    if (density(wave.kz, k, plan) * loss >= white * microphone) {
-      cutoff = std::max(cutoff, wave.kr);
-    }
+  double decay = 0.0;
+  while (density(Complex(0.0, -decay), k, plan) * std::exp(-2.0 * decay * plan.holography.standoff_m) >=
+         white * microphone) {
+    decay += 0.01;
   }
-  return cutoff;
+  return decay > 0.0 ? std::hypot(k, decay) : 0.0;
 }
 
 struct Evidence {
@@ -169,7 +166,7 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency) const {
                   .prior = image_prior(waves, k, plan_) / microphone * static_cast<double>(pixels),
                   .cutoffs_rad_per_m = {}};
   for (int step = 0; step < kSteps; ++step) {
-    found.cutoffs_rad_per_m.push_back(equivalent_cutoff(noise_of(step), microphone, k, waves, plan_));
+    found.cutoffs_rad_per_m.push_back(equivalent_cutoff(noise_of(step), microphone, k, plan_));
   }
   for (const Eigen::MatrixXcd& image : to_images) {
     found.images.emplace_back(image * found.modes.cast<Complex>());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "capture/format.hpp"
 
@@ -61,6 +63,7 @@ void write_header(h5::OutputFile& file, const ImagesHeader& header) {
 template <typename Data>
 struct PerFrame {
   Data images, first_sample, timestamp_ns, flags, missing_bits, cutoff_rad_per_m, slope, noise_pa;
+  std::optional<Data> error_estimate;  ///< files before it was published have none
 };
 
 PerFrame<h5::InputDataset> open_frames(const h5::InputFile& file, const ImagesHeader& header) {
@@ -79,6 +82,9 @@ PerFrame<h5::InputDataset> open_frames(const h5::InputFile& file, const ImagesHe
   data.cutoff_rad_per_m = file.dataset<float>("/cutoff_rad_per_m", {frames, frequencies});
   data.slope = file.dataset<float>("/slope", {frames, frequencies});
   data.noise_pa = file.dataset<float>("/noise_pa", {frames, frequencies});
+  if (file.has("/error_estimate")) {
+    data.error_estimate = file.dataset<float>("/error_estimate", {frames, frequencies});
+  }
   return data;
 }
 
@@ -95,6 +101,7 @@ PerFrame<h5::OutputDataset> create_frames(h5::OutputFile& file, const ImagesHead
   data.cutoff_rad_per_m = file.create<float>("/cutoff_rad_per_m", {frames, frequencies}, kInPlace);
   data.slope = file.create<float>("/slope", {frames, frequencies}, kInPlace);
   data.noise_pa = file.create<float>("/noise_pa", {frames, frequencies}, kInPlace);
+  data.error_estimate = file.create<float>("/error_estimate", {frames, frequencies}, kInPlace);
   return data;
 }
 
@@ -137,6 +144,7 @@ void require_shape(const ImageFrame& frame, const ImagesHeader& header) {
   require_values("cutoff_rad_per_m", frame.cutoff_rad_per_m.size(), frequencies);
   require_values("slope", frame.slope.size(), frequencies);
   require_values("noise_pa", frame.noise_pa.size(), frequencies);
+  require_values("error_estimate", frame.error_estimate.size(), frequencies);
 }
 
 }  // namespace
@@ -178,6 +186,7 @@ void ImagesWriter::write(const ImageFrame& frame) {
   write_all(state.data.cutoff_rad_per_m, state.written, frame.cutoff_rad_per_m);
   write_all(state.data.slope, state.written, frame.slope);
   write_all(state.data.noise_pa, state.written, frame.noise_pa);
+  write_all(*state.data.error_estimate, state.written, frame.error_estimate);
   // The counter comes last, so that it never counts a frame that is not there.
   write_one(state.frames_written, 0, state.written + 1);
   ++state.written;
@@ -226,6 +235,11 @@ ImageFrame ImagesReader::read(std::uint64_t frame) const {
   read_all(data.cutoff_rad_per_m, frame, result.cutoff_rad_per_m);
   read_all(data.slope, frame, result.slope);
   read_all(data.noise_pa, frame, result.noise_pa);
+  if (data.error_estimate) {
+    read_all(*data.error_estimate, frame, result.error_estimate);
+  } else {
+    result.error_estimate.assign(result.noise_pa.size(), std::numeric_limits<float>::quiet_NaN());
+  }
   return result;
 }
 

@@ -108,10 +108,11 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
   if (settled({"array.rows", "array.columns", "array.dead_channels"})) {
     check_dead_channels(settings.array, found);
   }
-  if (settled({"array.rows", "holography.extrapolation.method"})) {
+  const bool extrapolates = settings.holography.imager == ImagerKind::kPnah;
+  if (extrapolates && settled({"array.rows", "holography.extrapolation.method"})) {
     check_side("rows", settings.array.geometry.rows, method, found);
   }
-  if (settled({"array.columns", "holography.extrapolation.method"})) {
+  if (extrapolates && settled({"array.columns", "holography.extrapolation.method"})) {
     check_side("columns", settings.array.geometry.columns, method, found);
   }
   if (settled({"array.rows", "array.columns", "array.layout"})) {

@@ -50,6 +50,8 @@ std::string_view name_of(WalshVariant variant) {
 
 std::string_view name_of(WindowKind kind) { return kind == WindowKind::kHann ? "hann" : "none"; }
 
+std::string_view name_of(ImagerKind kind) { return kind == ImagerKind::kPnah ? "pnah" : "sonah"; }
+
 std::string_view name_of(Quantity quantity) { return quantity == Quantity::kPressure ? "pressure" : "normal_velocity"; }
 
 std::string_view name_of(Extrapolation method) {

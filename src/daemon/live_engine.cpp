@@ -286,7 +286,7 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
   const std::uint64_t first_sample = next_ + window * hop_samples_;
   const std::uint64_t first = first_sample * input_.elements_per_sample;
   const std::uint64_t elements = window_samples_ * input_.elements_per_sample;
-  const ImageFrame& constants = epoch_->constants;
+  ImageFrame& reports = epoch_->reports;
   const std::size_t values = epoch_->header.values_per_frame();
   const auto non_finite = static_cast<std::uint32_t>(status.non_finite_microphones);
   LiveFrame frame;
@@ -302,9 +302,11 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
       status.flags | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) | (frame.shed_hops > 0 ? kFlagOverload : 0U);
   frame.valid_microphones = epoch_->live_microphones - std::min(epoch_->live_microphones, non_finite);
   frame.epoch = epoch_->number;
-  frame.cutoff_rad_per_m = constants.cutoff_rad_per_m;
-  frame.slope = constants.slope;
-  frame.noise_pa = constants.noise_pa;
+  epoch_->engine->fill_reports(window, reports);
+  frame.cutoff_rad_per_m = reports.cutoff_rad_per_m;
+  frame.slope = reports.slope;
+  frame.noise_pa = reports.noise_pa;
+  frame.error_estimate = reports.error_estimate;
   frame.images = epoch_->engine->images().subspan(window * values, values);
   deliver(frame, pauses, report);
 }

@@ -27,6 +27,7 @@ inline constexpr std::string_view kFidelityParts[] = {kCasesPart, kStandoffsPart
 inline constexpr std::string_view kBestCutoff = "cos, best fixed cut-off";
 inline constexpr std::string_view kBestCutoffAndSlope = "cos, best cut-off and slope";
 inline constexpr std::string_view kBestForAll = "cos, best one for all";
+inline constexpr std::string_view kBestLambda = "tikhonov, best lambda";
 
 /// Files of the data folder.
 inline constexpr std::string_view kDataFiles[] = {"plate_free_548hz.h5", "violin_shell_1.h5", "violin_shell_2.h5",
@@ -36,7 +37,7 @@ struct FidelityOptions {
   DeviceSettings device;
   std::filesystem::path data;  ///< folder of kDataFiles; files that are not there are left out, loudly
   int draws = 20;              ///< of noise
-  int bit_draws = 2;           ///< of noise and modulators
+  int bit_draws = 4;           ///< of noise and modulators
   std::vector<double> snrs_db = {40.0, 30.0};
   std::vector<std::string> parts;   ///< of kFidelityParts; empty: all
   std::vector<std::string> fields;  ///< those whose name holds one of these; empty: all
@@ -53,6 +54,7 @@ struct FidelityRow {
   std::vector<MeanFigures> figures = {};      ///< [frequency]
   std::vector<double> cutoff_rad_per_m = {};  ///< [frequency], mean over the draws
   std::vector<double> slope = {};             ///< [frequency], the same
+  std::vector<double> lambda = {};            ///< [frequency], of kBestLambda only
   std::vector<Values> first_image = {};       ///< [frequency], of the first draw
 };
 

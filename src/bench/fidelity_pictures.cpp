@@ -18,7 +18,7 @@ constexpr int kTitle = 40;
 constexpr int kCaption = 46;
 constexpr int kScale = 34;
 constexpr double kFloor_db = -40.0;  ///< of errors, re the truth's highest
-constexpr double kPointRadius = 5.0;
+constexpr double kPointRadius = 3.5;
 constexpr Rgb8 kNoTruth = {205, 205, 205};
 
 double largest(std::span<const std::complex<float>> values) {
@@ -36,7 +36,7 @@ struct Cell {
 };
 
 Cell cell_of(const ArrayGeometry& geometry) {
-  const int width = geometry.columns <= 8 ? 11 : (geometry.columns <= 32 ? 6 : 4);
+  const int width = geometry.columns <= 8 ? 9 : (geometry.columns <= 32 ? 6 : 4);
   return {width, std::max(1, static_cast<int>(std::lround(width * geometry.pitch_y_m / geometry.pitch_x_m)))};
 }
 
@@ -117,12 +117,12 @@ int draw_bar(Canvas& canvas, int x, int y, const std::string& low, const std::st
   return bar + kLength + 8 + static_cast<int>(canvas.text_width(high, style));
 }
 
-/// Rows of the default extrapolation whose images are shown, in the table's order.
+/// Rows of the default extrapolation whose images are shown, in the table's order: the `cos` filter's.
 std::vector<const FidelityRow*> shown_rows(const FieldResult& result) {
   std::vector<const FidelityRow*> rows;
   for (const FidelityRow& row : result.rows) {
     const bool is_shown = !row.knows_truth || row.filter == kBestCutoff;
-    if (is_shown && row.extrapolation == extrapolations().front().name) {
+    if (is_shown && std::isfinite(row.cutoff_rad_per_m.front()) && row.extrapolation == extrapolations().front().name) {
       rows.push_back(&row);
     }
   }
@@ -131,8 +131,7 @@ std::vector<const FidelityRow*> shown_rows(const FieldResult& result) {
 
 std::vector<std::string> caption_of(const FieldResult& result, const FidelityRow& row, std::size_t frequency) {
   const Figures figures = figures_of(result.field, frequency, row.first_image[frequency]);
-  const double cutoff = row.cutoff_rad_per_m[frequency];
-  return {row.filter, std::isnan(cutoff) ? "" : fmt::format("{:.0f} rad/m, slope {:.2f}", cutoff, row.slope[frequency]),
+  return {row.filter, fmt::format("{:.0f} rad/m, slope {:.2f}", row.cutoff_rad_per_m[frequency], row.slope[frequency]),
           result.part == kDataPart ? fmt::format("NCC {:.3f}", figures.ncc)
                                    : fmt::format("error {:.1f} %", 100.0 * figures.relative_l2)};
 }
@@ -260,7 +259,7 @@ Plot plot_ncc(const FieldResult& result) {
             .notes = {fmt::format("{}, slope {:.1f}; marks: what filters chose (median) and their median NCC",
                                   extrapolations().front().name, result.scan.slope)},
             .height = 400};
-  PlotSeries curve{.name = "fixed", .x = result.scan.cutoff_rad_per_m, .y = {}, .markers = false};
+  PlotSeries curve{.name = "one for all", .x = result.scan.cutoff_rad_per_m, .y = {}, .markers = false};
   for (std::size_t i = 0; i < curve.x.size(); ++i) {
     std::vector<double> ncc;
     for (const std::vector<double>& distances : result.scan.distance) {

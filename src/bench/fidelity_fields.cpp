@@ -21,8 +21,8 @@ namespace {
 constexpr double kPi = std::numbers::pi;
 constexpr double kWaveX_m = 0.27;
 constexpr double kWaveY_m = 0.35;
-constexpr double kPhaseX_rad = 0.7;
-constexpr double kPhaseY_rad = 0.4;
+constexpr double kPhaseX = 0.7;  // rad
+constexpr double kPhaseY = 0.4;
 constexpr double kDepth_m = 0.03;
 constexpr std::uint64_t kNoiseSeed = 20;
 
@@ -58,8 +58,8 @@ std::complex<double> pattern_at(const Tonal& tonal, const Point& point) {
   const Wave wave{.shape = Wave::Shape::kSinSin,
                   .kx_rad_per_m = 2.0 * kPi / kWaveX_m,
                   .ky_rad_per_m = 2.0 * kPi / kWaveY_m,
-                  .phase_x_rad = kPhaseX_rad,
-                  .phase_y_rad = kPhaseY_rad};
+                  .phase_x_rad = kPhaseX,
+                  .phase_y_rad = kPhaseY};
   return wave_field(wave, tonal, point).pressure_pa;
 }
 

@@ -105,20 +105,20 @@ void scan_range(const ocl::Device& device, const TrueField& field, const Setting
 }  // namespace
 
 const std::vector<NamedSettings>& extrapolations() {
-  static const std::vector<NamedSettings> table = {{"plpbp", {"holography.extrapolation.method=plpbp"}},
-                                                   {"lpbp", {"holography.extrapolation.method=lpbp"}},
-                                                   {"edge", {"holography.extrapolation.method=edge"}},
-                                                   {"zero", {"holography.extrapolation.method=zero"}}};
-  return table;
+  static const std::vector<NamedSettings> kTable = {{"plpbp", {"holography.extrapolation.method=plpbp"}},
+                                                    {"lpbp", {"holography.extrapolation.method=lpbp"}},
+                                                    {"edge", {"holography.extrapolation.method=edge"}},
+                                                    {"zero", {"holography.extrapolation.method=zero"}}};
+  return kTable;
 }
 
 const std::vector<NamedSettings>& filters() {
-  static const std::vector<NamedSettings> table = {
+  static const std::vector<NamedSettings> kTable = {
       {"cos, dynamic_range", {"holography.filter.cutoff_rad_per_m=dynamic_range"}},
       {"cos, auto", {"holography.filter.cutoff_rad_per_m=auto"}},
       {"cos, search", {"holography.filter.cutoff_rad_per_m=search"}},
       {"tikhonov", {"holography.filter.kind=tikhonov"}}};
-  return table;
+  return kTable;
 }
 
 Settings settings_of(const NamedSettings& extrapolation, const NamedSettings& filter) {

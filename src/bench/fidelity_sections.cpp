@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "bench/fidelity_tables.hpp"
+#include "nearfield/metrics.hpp"
 #include "simulate/fields.hpp"
 
 namespace nearfield::bench {
@@ -49,34 +50,68 @@ std::string lambda_line(const std::vector<Case>& cases) {
   return text + ".\n\n";
 }
 
+/// What a file's frequency suffers from: NCC of the magnitudes alone, and with the conjugate of the truth.
+Line phase_cells(const FieldResult& result, std::size_t frequency) {
+  Values truth = known_truth(result.field, frequency);
+  Values found = where_true(result.field, chosen_row(result).first_image[frequency]);
+  Values conjugate = truth;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    conjugate[i] = std::conj(truth[i]);
+  }
+  const double of_conjugate = compare_images(conjugate, found).ncc;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    truth[i] = std::abs(truth[i]);
+    found[i] = std::abs(found[i]);
+  }
+  return {number(compare_images(truth, found).ncc, 2), number(of_conjugate, 2)};
+}
+
+/// NCC of a row at a frequency, with its cut-off and slope where it has some.
+std::string ncc_cell(const FidelityRow& row, std::size_t frequency, double longest_rad_per_m) {
+  const double cutoff = row.cutoff_rad_per_m[frequency];
+  std::string ncc = number(row.figures[frequency].mean.ncc, 3);
+  if (!std::isfinite(cutoff)) {
+    return ncc;
+  }
+  return fmt::format("{} ({:.0f} / {:.2g}{})", ncc, cutoff, row.slope[frequency],
+                     cutoff < longest_rad_per_m ? ", flat" : "");
+}
+
 /// NCC of every frequency, the default extrapolation.
-std::string ncc_table(const FieldResult& result) {
+std::string ncc_section(const FieldResult& result) {
+  const FidelityRow& chosen = chosen_row(result);
   Line head = {"Hz", "k [rad/m]"};
   std::vector<const FidelityRow*> rows;
   for (const FidelityRow& row : result.rows) {
-    if (row.extrapolation == extrapolations().front().name) {
+    if (row.extrapolation == chosen.extrapolation) {
       rows.push_back(&row);
       head.push_back(bold_if(row.is_default, row.filter));
     }
   }
+  head.insert(head.end(), {"magnitudes", "conjugate"});
   const ArrayGeometry& geometry = result.field.geometry;
   const double side_m = std::max(geometry.rows * geometry.pitch_y_m, geometry.columns * geometry.pitch_x_m);
-  const double shortest = 2.0 * std::numbers::pi / side_m;
   std::vector<Line> lines;
   for (std::size_t f = 0; f < result.field.frequencies_hz.size(); ++f) {
     const Tonal tonal{result.field.frequencies_hz[f], result.field.medium};
     Line line = {fmt::format("{:.1f}", tonal.frequency_hz), number(tonal.wavenumber_rad_per_m(), 1)};
     for (const FidelityRow* row : rows) {
-      const std::string ncc = number(row->figures[f].mean.ncc, 3);
-      const double cutoff = row->cutoff_rad_per_m[f];
-      const bool is_flat = cutoff < shortest;
-      line.push_back(std::isfinite(cutoff)
-                         ? fmt::format("{} ({:.0f} / {:.2g}{})", ncc, cutoff, row->slope[f], is_flat ? ", flat" : "")
-                         : ncc);
+      line.push_back(ncc_cell(*row, f, 2.0 * std::numbers::pi / side_m));
     }
+    const Line phase = phase_cells(result, f);
+    line.insert(line.end(), phase.begin(), phase.end());
     lines.push_back(std::move(line));
   }
-  return table(head, lines);
+  return fmt::format(
+             "NCC by frequency over {} points (cut-off / slope; *flat*: the cut-off's wave is longer than the array, "
+             "so "
+             "that nothing is resolved).\n*Magnitudes*: NCC of |image| and |truth| with `{}`; where it is high and the "
+             "NCC "
+             "is low, the phases disagree. *Conjugate*: NCC\nwith the truth's conjugate; where it is above the NCC, "
+             "the "
+             "truth's phases run the other way round than the pressure's.\n\n",
+             result.field.points.size(), chosen.filter) +
+         table(head, lines);
 }
 
 std::string file_section(const FieldResult& result) {
@@ -100,14 +135,7 @@ std::string file_section(const FieldResult& result) {
                   result.field.frequencies_hz.size() > 1 ? "frequencies" : "frequency");
   text += table({"extrapolation", "filter", "NCC, median", "lowest", "NMSE [dB], median", "cut-off [rad/m], median"},
                 lines);
-  if (!result.field.points.empty()) {
-    text += fmt::format(
-                "NCC by frequency over {} points (cut-off / slope; *flat*: the cut-off's wave is longer than the "
-                "array, nothing is "
-                "resolved):\n\n",
-                result.field.points.size()) +
-            ncc_table(result);
-  }
+  text += result.field.points.empty() ? "" : ncc_section(result);
   return text;
 }
 

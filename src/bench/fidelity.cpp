@@ -27,12 +27,17 @@ struct PartRules {
   bool best_lambda = false;   ///< also tikhonov's best
 };
 
+/// What this version can do.
+struct Usable {
+  std::vector<NamedSettings> filters;
+  std::vector<NamedSettings> other_imagers;
+};
+
 /// One field, imaged in every way.
 class FieldBench {
  public:
-  FieldBench(const ocl::Device& device, const std::vector<NamedSettings>& usable_filters, const PartRules& rules,
-             FieldResult& result)
-      : device_(device), filters_(usable_filters), rules_(rules), result_(result) {
+  FieldBench(const ocl::Device& device, const Usable& usable, const PartRules& rules, FieldResult& result)
+      : device_(device), usable_(usable), rules_(rules), result_(result) {
     const TrueField& field = result.field;
     frames_ = std::isfinite(result.snr_db) ? noisy_draws(field, result.snr_db, result.draws) : field.aperture;
   }
@@ -43,10 +48,13 @@ class FieldBench {
       if (!is_first && !rules_.every_extrapolation) {
         continue;
       }
-      for (const NamedSettings& filter : filters_) {
+      for (const NamedSettings& filter : usable_.filters) {
         result_.rows.push_back(row_of(extrapolation.name, filter.name, settings_of(extrapolation, filter)));
       }
       add_best(extrapolation.name, settings_of(extrapolation, {}), is_first);
+    }
+    for (const NamedSettings& imager : usable_.other_imagers) {
+      result_.rows.push_back(row_of(std::string(kNoExtrapolation), imager.name, settings_of(imager, {})));
     }
   }
 
@@ -171,7 +179,7 @@ class FieldBench {
   }
 
   const ocl::Device& device_;
-  const std::vector<NamedSettings>& filters_;
+  const Usable& usable_;
   PartRules rules_;
   FieldResult& result_;
   Values frames_;  ///< [draw][frequency][row][column]
@@ -186,14 +194,8 @@ class FidelityBench {
     report_.draws = options.draws;
     report_.bit_draws = options.bit_draws;
     require_known_parts();
-    for (const NamedSettings& filter : filters()) {
-      try {
-        settings_of(extrapolations().front(), filter);
-        filters_.push_back(filter);
-      } catch (const ConfigError& error) {
-        leave_out(fmt::format("`{}`: this version has no such setting", filter.name));
-      }
-    }
+    take_usable(filters(), usable_.filters);
+    take_usable(other_imagers(), usable_.other_imagers);
   }
   FidelityReport run() {
     if (wants_part(kCasesPart) || wants_part(kBitsPart)) {
@@ -221,6 +223,16 @@ class FidelityBench {
   }
 
  private:
+  void take_usable(const std::vector<NamedSettings>& all, std::vector<NamedSettings>& usable) {
+    for (const NamedSettings& one : all) {
+      try {
+        settings_of(one, {});
+        usable.push_back(one);
+      } catch (const ConfigError&) {
+        leave_out(fmt::format("`{}`: this version has no such setting", one.name));
+      }
+    }
+  }
   void require_known_parts() const {
     for (const std::string& part : options_.parts) {
       if (std::find(std::begin(kFidelityParts), std::end(kFidelityParts), part) == std::end(kFidelityParts)) {
@@ -248,7 +260,7 @@ class FidelityBench {
     say(fmt::format("{}: {}, {:.0f} mm{}", rules.part, result.field.name, 1e3 * result.field.standoff_m,
                     std::isfinite(result.snr_db) ? fmt::format(", {:.0f} dB", result.snr_db) : ""));
     result.part = rules.part;
-    FieldBench(device_, filters_, rules, result).run();
+    FieldBench(device_, usable_, rules, result).run();
     report_.results.push_back(std::move(result));
   }
   void run_noisy(const PartRules& rules, const std::vector<TrueField>& fields) {
@@ -287,7 +299,7 @@ class FidelityBench {
 
   const FidelityOptions& options_;
   ocl::Device device_;
-  std::vector<NamedSettings> filters_;  ///< those that this version has
+  Usable usable_;
   FidelityReport report_;
 };
 
@@ -325,6 +337,8 @@ void fill_row(const TrueField& field, Imaged imaged, FidelityRow& row) {
     row.first_image.push_back(std::move(imaged.images[f]));
   }
 }
+
+bool FidelityRow::is_main() const { return extrapolation == main_extrapolation() || extrapolation == kNoExtrapolation; }
 
 const FidelityRow* FieldResult::row(std::string_view extrapolation, std::string_view filter) const {
   const auto found = std::find_if(rows.begin(), rows.end(), [&](const FidelityRow& one) {

@@ -46,8 +46,8 @@ struct FidelityOptions {
 
 /// A field imaged with one extrapolation and one filter.
 struct FidelityRow {
-  std::string extrapolation;
-  std::string filter;
+  std::string extrapolation;  ///< or kNoExtrapolation
+  std::string filter;         ///< or the name of an imager that has none
   bool is_default = false;
   bool knows_truth = false;
   Settings settings = {};
@@ -56,6 +56,9 @@ struct FidelityRow {
   std::vector<double> slope = {};             ///< [frequency], the same
   std::vector<double> lambda = {};            ///< [frequency], of kBestLambda only
   std::vector<Values> first_image = {};       ///< [frequency], of the first draw
+
+  /// Whether it has the default extrapolation, or needs none.
+  [[nodiscard]] bool is_main() const;
 };
 
 /// A field at one signal-to-noise ratio.

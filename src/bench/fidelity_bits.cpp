@@ -90,8 +90,7 @@ FieldResult from_bits(const ocl::Device& device, const FieldResult& from_spectra
     wires.push_back(window_of_bits(field, from_spectra.snr_db, draw, {}));
   }
   for (const FidelityRow& known : from_spectra.rows) {
-    const std::string& extrapolation = extrapolations().front().name;
-    if (known.extrapolation != extrapolation || (known.knows_truth && known.filter != kBestCutoff)) {
+    if (!known.is_main() || (known.knows_truth && known.filter != kBestCutoff)) {
       continue;
     }
     const EnginePlan plan = plan_for(field, known.settings, InputForm::kBits, 1);
@@ -99,7 +98,7 @@ FieldResult from_bits(const ocl::Device& device, const FieldResult& from_spectra
     for (const std::vector<std::uint32_t>& wire : wires) {
       append(imaged, image_bits(device, plan, field, wire));
     }
-    FidelityRow row{.extrapolation = extrapolation,
+    FidelityRow row{.extrapolation = known.extrapolation,
                     .filter = known.filter,
                     .is_default = known.is_default,
                     .knows_truth = known.knows_truth,

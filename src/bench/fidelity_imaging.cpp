@@ -121,18 +121,20 @@ const std::vector<NamedSettings>& filters() {
   return kTable;
 }
 
+const std::string& main_extrapolation() { return extrapolations().front().name; }
+
+const std::vector<NamedSettings>& other_imagers() {
+  static const std::vector<NamedSettings> kTable = {{"sonah", {"holography.imager=sonah"}}};
+  return kTable;
+}
+
 Settings settings_of(const NamedSettings& extrapolation, const NamedSettings& filter) {
   std::vector<std::string> overrides = extrapolation.overrides;
   overrides.insert(overrides.end(), filter.overrides.begin(), filter.overrides.end());
   return load_settings("", overrides);
 }
 
-bool is_default(const Settings& settings) {
-  const HolographySettings usual;
-  const HolographySettings& holography = settings.holography;
-  return holography.extrapolation.method == usual.extrapolation.method && holography.filter.kind == usual.filter.kind &&
-         holography.filter.cutoff_rule == usual.filter.cutoff_rule;
-}
+bool is_default(const Settings& settings) { return to_yaml(settings) == to_yaml(Settings{}); }
 
 EnginePlan plan_for(const TrueField& field, Settings settings, InputForm input, int batch) {
   settings.array.geometry = field.geometry;

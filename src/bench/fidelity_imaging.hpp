@@ -2,6 +2,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/fidelity_fields.hpp"
@@ -20,10 +21,17 @@ struct NamedSettings {
 
 /// Every extrapolation, the default first.
 const std::vector<NamedSettings>& extrapolations();
-/// Every filter and way to its cut-off that knows nothing of the truth, the default first.
+/// The first one.
+const std::string& main_extrapolation();
+/// Every filter and way to its cut-off that knows nothing of the truth.
 const std::vector<NamedSettings>& filters();
+/// Imagers with neither extrapolation nor filter; their rows have the name under `filter`.
+const std::vector<NamedSettings>& other_imagers();
+/// What such rows have for an extrapolation.
+inline constexpr std::string_view kNoExtrapolation = "none";
 
-/// The settings of an extrapolation and a filter together. Throws ConfigError where this version has no such settings.
+/// The settings of an extrapolation and a filter together, or of an imager and nothing. Throws ConfigError where this
+/// version has no such settings.
 Settings settings_of(const NamedSettings& extrapolation, const NamedSettings& filter);
 /// True when both are what is used when nothing is set.
 bool is_default(const Settings& settings);

@@ -3,22 +3,21 @@
 #include <algorithm>
 
 #include "bench/fidelity_tables.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield::bench {
 namespace {
 
 /// What is used when nothing is set, in words.
-std::string default_in_words() {
-  for (const NamedSettings& filter : filters()) {
-    try {
-      if (is_default(settings_of(extrapolations().front(), filter))) {
-        return fmt::format("`{}` with `{}`", extrapolations().front().name, filter.name);
+std::string default_in_words(const FidelityReport& report) {
+  for (const FieldResult& result : report.results) {
+    for (const FidelityRow& row : result.rows) {
+      if (row.is_default) {
+        return row.extrapolation == kNoExtrapolation ? fmt::format("`{}`", row.filter)
+                                                     : fmt::format("`{}` with `{}`", row.extrapolation, row.filter);
       }
-    } catch (const ConfigError&) {  // not in this version: not the default either
     }
   }
-  return "none of these";
+  return "which is none of these";
 }
 
 /// One line of the marks' table.
@@ -122,7 +121,7 @@ std::string head_section(const FidelityReport& report) {
       "Images are made on that device, from spectra, by the engine that `replay` uses. Bold: what is used when nothing "
       "is set,\n{}. A filter is the `cos` one with that way to its cut-off (slope 0.1 where it does not choose it, "
       "`dynamic_range_db`\nat its default of {:.0f}), or `tikhonov` with its default lambda of {:.0e}.\n\n",
-      report.device.name, report.device.platform, report.device.driver, default_in_words(),
+      report.device.name, report.device.platform, report.device.driver, default_in_words(report),
       FilterSettings{}.dynamic_range_db, FilterSettings{}.tikhonov_lambda);
   text +=
       "- **Relative L2**: |image - truth| / |truth|, complex, over all microphones; *inner*: without 4 microphones at "

@@ -117,12 +117,12 @@ int draw_bar(Canvas& canvas, int x, int y, const std::string& low, const std::st
   return bar + kLength + 8 + static_cast<int>(canvas.text_width(high, style));
 }
 
-/// Rows of the default extrapolation whose images are shown, in the table's order: the `cos` filter's.
+/// Rows of the default extrapolation whose images are shown, in the table's order, but for `tikhonov`.
 std::vector<const FidelityRow*> shown_rows(const FieldResult& result) {
   std::vector<const FidelityRow*> rows;
   for (const FidelityRow& row : result.rows) {
-    const bool is_shown = !row.knows_truth || row.filter == kBestCutoff;
-    if (is_shown && std::isfinite(row.cutoff_rad_per_m.front()) && row.extrapolation == extrapolations().front().name) {
+    const bool is_shown = row.knows_truth ? row.filter == kBestCutoff : row.filter != "tikhonov";
+    if (is_shown && row.is_main()) {
       rows.push_back(&row);
     }
   }
@@ -131,7 +131,9 @@ std::vector<const FidelityRow*> shown_rows(const FieldResult& result) {
 
 std::vector<std::string> caption_of(const FieldResult& result, const FidelityRow& row, std::size_t frequency) {
   const Figures figures = figures_of(result.field, frequency, row.first_image[frequency]);
-  return {row.filter, fmt::format("{:.0f} rad/m, slope {:.2f}", row.cutoff_rad_per_m[frequency], row.slope[frequency]),
+  const double cutoff = row.cutoff_rad_per_m[frequency];
+  return {row.filter,
+          std::isfinite(cutoff) ? fmt::format("{:.0f} rad/m, slope {:.2f}", cutoff, row.slope[frequency]) : "",
           result.part == kDataPart ? fmt::format("NCC {:.3f}", figures.ncc)
                                    : fmt::format("error {:.1f} %", 100.0 * figures.relative_l2)};
 }
@@ -155,7 +157,9 @@ void draw_case(const FieldResult& result, std::size_t frequency, const std::file
   const Cell cell = cell_of(field.geometry);
   const int step_x = std::max(field.geometry.columns * cell.width, 150) + kGap;
   const int height = field.geometry.rows * cell.height;
-  Canvas canvas(kGap + step_x * static_cast<int>(rows.size() + 1), kTitle + 2 * (height + kGap) + kCaption + kScale);
+  constexpr int kLegend = 720;
+  Canvas canvas(std::max(kGap + step_x * static_cast<int>(rows.size() + 1), kLegend),
+                kTitle + 2 * (height + kGap) + kCaption + kScale);
   canvas.text(kGap, 20.0, title_of(result, frequency), {.size = 14.0, .bold = true});
   const Values truth = known_truth(field, frequency);
   paint(canvas, kGap, kTitle, field.geometry, shares_of(field, field.truth_of(frequency), 1.0, largest(truth)));
@@ -211,7 +215,7 @@ void add_marks(const std::vector<const FieldResult*>& results, Plot& plot) {
   for (const NamedSettings& filter : filters()) {
     PlotSeries marks{.name = filter.name, .x = {}, .y = {}, .lines = false};
     for (const FieldResult* result : results) {
-      const FidelityRow* row = result->row(extrapolations().front().name, filter.name);
+      const FidelityRow* row = result->row(main_extrapolation(), filter.name);
       for (std::size_t f = 0; row != nullptr && f < row->figures.size(); ++f) {
         if (std::isfinite(row->cutoff_rad_per_m[f])) {
           marks.x.push_back(row->cutoff_rad_per_m[f]);
@@ -232,8 +236,8 @@ Plot plot_errors(const std::vector<const FieldResult*>& results) {
       .title = fmt::format("{}, {:.0f} mm: error over the cut-off", first.field.name, 1e3 * first.field.standoff_m),
       .x = {.label = "cut-off [rad/m]", .logarithmic = true},
       .y = {.label = "mean relative L2 [%]", .logarithmic = true, .low = 0.5, .high = 200.0},
-      .notes = {fmt::format("{}, slope {:.1f}; marks: what filters chose (means) and their error",
-                            extrapolations().front().name, first.scan.slope)},
+      .notes = {fmt::format("{}, slope {:.1f}; marks: what filters chose (means) and their error", main_extrapolation(),
+                            first.scan.slope)},
       .height = 460};
   for (const FieldResult* result : results) {
     for (std::size_t f = 0; f < result->field.frequencies_hz.size(); ++f) {
@@ -257,7 +261,7 @@ Plot plot_ncc(const FieldResult& result) {
             .x = {.label = "cut-off [rad/m]", .logarithmic = true},
             .y = {.label = "median NCC", .low = 0.0, .high = 1.0},
             .notes = {fmt::format("{}, slope {:.1f}; marks: what filters chose (median) and their median NCC",
-                                  extrapolations().front().name, result.scan.slope)},
+                                  main_extrapolation(), result.scan.slope)},
             .height = 400};
   PlotSeries curve{.name = "one for all", .x = result.scan.cutoff_rad_per_m, .y = {}, .markers = false};
   for (std::size_t i = 0; i < curve.x.size(); ++i) {

@@ -41,7 +41,7 @@ std::string pictures_of(const FidelityReport& report, std::string_view part) {
 std::string lambda_line(const std::vector<Case>& cases) {
   std::string text = "Best lambda of `tikhonov`, case by case:";
   for (const Case& one : cases) {
-    const FidelityRow* row = one.result->row(extrapolations().front().name, kBestLambda);
+    const FidelityRow* row = one.result->row(main_extrapolation(), kBestLambda);
     if (row == nullptr) {
       return "";
     }
@@ -79,11 +79,10 @@ std::string ncc_cell(const FidelityRow& row, std::size_t frequency, double longe
 
 /// NCC of every frequency, the default extrapolation.
 std::string ncc_section(const FieldResult& result) {
-  const FidelityRow& chosen = chosen_row(result);
   Line head = {"Hz", "k [rad/m]"};
   std::vector<const FidelityRow*> rows;
   for (const FidelityRow& row : result.rows) {
-    if (row.extrapolation == chosen.extrapolation) {
+    if (row.is_main()) {
       rows.push_back(&row);
       head.push_back(bold_if(row.is_default, row.filter));
     }
@@ -110,7 +109,7 @@ std::string ncc_section(const FieldResult& result) {
              "is low, the phases disagree. *Conjugate*: NCC\nwith the truth's conjugate; where it is above the NCC, "
              "the "
              "truth's phases run the other way round than the pressure's.\n\n",
-             result.field.points.size(), chosen.filter) +
+             result.field.points.size(), chosen_row(result).filter) +
          table(head, lines);
 }
 
@@ -157,7 +156,7 @@ std::string cases_section(const FidelityReport& report) {
     text += fmt::format("### {:.0f} dB\n\n", snr_db) + error_table(cases);
     text += "Means over these cases:\n\n" + summary_table(cases);
     text += fmt::format("Cut-off [rad/m] / slope, error [%] (ratio to the best fixed cut-off), `{}`:\n\n",
-                        extrapolations().front().name);
+                        main_extrapolation());
     text += cutoff_table(cases) + lambda_line(cases);
   }
   return text + pictures_of(report, kCasesPart);

@@ -74,7 +74,8 @@ Summary summary_of(const std::vector<Case>& cases, const FidelityRow& row) {
   double power = 0.0;
   for (const Case& one : cases) {
     const FidelityRow& found = *one.result->row(row.extrapolation, row.filter);
-    const FidelityRow* best = one.result->row(row.extrapolation, kBestCutoff);
+    const FidelityRow* own = one.result->row(row.extrapolation, kBestCutoff);
+    const FidelityRow* best = own != nullptr ? own : one.result->row(main_extrapolation(), kBestCutoff);
     const Figures& figures = found.figures[one.frequency].mean;
     sum.relative_l2 += figures.relative_l2;
     sum.inner_l2 += figures.inner_l2;
@@ -95,12 +96,13 @@ Summary summary_of(const std::vector<Case>& cases, const FidelityRow& row) {
 }
 
 const FidelityRow& chosen_row(const FieldResult& result) {
-  const FidelityRow* automatic = result.row(extrapolations().front().name, "cos, auto");
-  if (automatic != nullptr) {
-    return *automatic;
-  }
   const auto usual =
       std::find_if(result.rows.begin(), result.rows.end(), [](const FidelityRow& row) { return row.is_default; });
+  const FidelityRow* automatic = result.row(main_extrapolation(), "cos, auto");
+  const bool is_told = usual == result.rows.end() || usual->filter == "cos, dynamic_range";
+  if (is_told && automatic != nullptr) {
+    return *automatic;
+  }
   return usual == result.rows.end() ? result.rows.front() : *usual;
 }
 
@@ -136,7 +138,7 @@ std::string summary_table(const std::vector<Case>& cases) {
 }
 
 std::string cutoff_table(const std::vector<Case>& cases) {
-  const std::string& extrapolation = extrapolations().front().name;
+  const std::string& extrapolation = main_extrapolation();
   Line head = {"case"};
   std::vector<const FidelityRow*> rows;
   for (const FidelityRow& row : cases.front().result->rows) {

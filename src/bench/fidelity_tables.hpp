@@ -47,7 +47,7 @@ struct Summary {
 
 Summary summary_of(const std::vector<Case>& cases, const FidelityRow& row);
 
-/// The row that chooses by itself: auto where there is one, else the default.
+/// The row that the marks are for: the default, or auto where there is one and the default needs to be told a range.
 const FidelityRow& chosen_row(const FieldResult& result);
 
 /// Relative L2 of every case, a line for each row.

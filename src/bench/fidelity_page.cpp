@@ -119,8 +119,8 @@ std::string head_section(const FidelityReport& report) {
       "Made by `./dev fidelity`, which runs `nearfield bench fidelity`; nothing here is written by hand, and the same\n"
       "device gives the same page again. Device: {} ({}, driver {}).\n\n"
       "Images are made on that device, from spectra, by the engine that `replay` uses. Bold: what is used when nothing "
-      "is set,\n{}. A filter is the `cos` one with that way to its cut-off (slope 0.1 where it does not choose it, "
-      "`dynamic_range_db`\nat its default of {:.0f}), or `tikhonov` with its default lambda of {:.0e}.\n\n",
+      "is set, {}.\nFilters: `cos` with its cut-off by the rule named, slope 0.1 unless the rule chooses it too "
+      "(`dynamic_range` at its default of {:.0f} dB);\n`tikhonov` with its default lambda of {:.0e}.\n\n",
       report.device.name, report.device.platform, report.device.driver, default_in_words(report),
       FilterSettings{}.dynamic_range_db, FilterSettings{}.tikhonov_lambda);
   text +=

@@ -1,5 +1,5 @@
-# Writes OUTPUT, a C++ file that holds every bench_*.yaml in ROOT as a raw string, by its name.
-file(GLOB files RELATIVE ${ROOT} ${ROOT}/bench_*.yaml)
+# Writes OUTPUT, a C++ file that holds every scene in ROOT as a raw string, by its name.
+file(GLOB files RELATIVE ${ROOT} ${ROOT}/*.yaml)
 list(SORT files)
 set(text "#include \"bench/scenes.hpp\"\n\nnamespace nearfield::bench {\n\nconst std::vector<EmbeddedScene>& embedded_scenes() {\n  static const std::vector<EmbeddedScene> table = {\n")
 foreach(file ${files})

@@ -7,6 +7,7 @@
 #include "bench/files.hpp"
 #include "bench/front_ends.hpp"
 #include "bench/imager.hpp"
+#include "cli/bench_fidelity.hpp"
 #include "cli/bench_frames.hpp"
 #include "cli/command.hpp"
 #include "cli/device_choice.hpp"
@@ -170,13 +171,15 @@ void add_errors(CLI::App& bench) {
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("bench", "Measure this device: whole frames, front ends, imager, errors");
+  CLI::App* command =
+      app.add_subcommand("bench", "Measure this device: whole frames, front ends, imager, errors, fidelity");
   command->require_subcommand(0, 1);
   add_frames(*command);
   add_frames(*command->add_subcommand("frames", "What whole frames take, from bits to images; also without a name"));
   add_front_ends(*command);
   add_errors(*command);
   add_imager(*command);
+  add_fidelity(*command);
 }
 
 }  // namespace nearfield::cli

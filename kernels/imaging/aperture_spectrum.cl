@@ -10,7 +10,7 @@
 //   hann_x, hann_y  float [COLUMNS], [LINE_STRIDE(ROWS)]; their product's mean square over the transform is 1 / its
 //                   points; 0 past the transform
 //   bin_places      int [bin], in the order of kr; bin_rings float [bin], kr in rings
-//   ring_starts     int [RINGS + 2]: the first bin of at least that many rings, ring -1 first
+//   ring_starts     int [RINGS + 1]: the first bin of at least that many rings
 //   ring_bins       float [RINGS], sum of a ring's weights
 //   shell_places    int [SHELL]
 //   limits          float2 [frequency]: k and the largest cut-off, rad/m
@@ -55,9 +55,10 @@
 #define APART (FIT_GROUP == 1)
 #define ROW_STEP LINE_STRIDE(ROWS)
 #define COLUMN_STEP (VECTORS_OF(SPECTRUM_COLUMNS) * LANES)
+#define SHELL_STEP ((SHELL + 7) / 8 * 8)
+#define LAST_BIT 0x1000u  // of a median that one item finds: 2^-11 of it
 #define RING_ITEMS (FIT_GROUP > 1 ? 8 : 1)  // that share a ring's sum
 #define SUMMING_ITEMS (FIT_GROUP > 1 ? 16 : 1)
-#define SHARES (RINGS * RING_ITEMS > FIT_GROUP ? RINGS * RING_ITEMS : FIT_GROUP)
 #if LANES == 1
 #define FLOATV float
 #define LOAD_FLOATS(from) (*(from))
@@ -87,29 +88,43 @@ typedef struct {
   float y_re[SPECTRUM_ROWS * COLUMN_STEP];  // [row][column]
   float y_im[SPECTRUM_ROWS * COLUMN_STEP];
 #endif
-  float shares[SHARES];
-  float shell[SHELL];
+  float shares[FIT_GROUP];
+  float ring_shares[RINGS * RING_ITEMS];
+  float shell[SHELL_STEP];
   float rings[RINGS];  // sums of power
   float noise;
 } Spectrum;
 
-// sum_n x[n] e^{-2 pi j n k / length}, length <= LARGEST_FACTOR. roots[2 i turns]: e^{-2 pi j i / length}.
+// sum_n x[n] e^{-2 pi j n k / length}, length <= LARGEST_FACTOR. roots[2 i turns]: e^{-2 pi j i / length}. Samples n and
+// length - n meet as sum and difference, whose even part a and odd part b make the bins k and length - k: a -+ j b.
 static inline __attribute__((always_inline)) void dense_dft(const FLOATV* x_re, const FLOATV* x_im, FLOATV* y_re,
                                                             FLOATV* y_im, const int length,
                                                             __constant const float* roots, const int turns) {
 #pragma unroll
-  for (int k = 0; k < length; ++k) {
-    FLOATV sum_re = x_re[0];
-    FLOATV sum_im = x_im[0];
-#pragma unroll
-    for (int n = 1; n < length; ++n) {
-      const float c = roots[2 * (n * k % length) * turns];
-      const float s = roots[2 * (n * k % length) * turns + 1];
-      sum_re += x_re[n] * c - x_im[n] * s;
-      sum_im += x_re[n] * s + x_im[n] * c;
+  for (int k = 0; k <= length / 2; ++k) {
+    FLOATV a_re = x_re[0];
+    FLOATV a_im = x_im[0];
+    FLOATV b_re = 0.0f;
+    FLOATV b_im = 0.0f;
+    if (length % 2 == 0) {
+      a_re += k % 2 == 0 ? x_re[length / 2] : -x_re[length / 2];
+      a_im += k % 2 == 0 ? x_im[length / 2] : -x_im[length / 2];
     }
-    y_re[k] = sum_re;
-    y_im[k] = sum_im;
+#pragma unroll
+    for (int n = 1; n <= (length - 1) / 2; ++n) {
+      const float c = roots[2 * (n * k % length) * turns];
+      const float s = -roots[2 * (n * k % length) * turns + 1];
+      a_re += (x_re[n] + x_re[length - n]) * c;
+      a_im += (x_im[n] + x_im[length - n]) * c;
+      b_re += (x_re[n] - x_re[length - n]) * s;
+      b_im += (x_im[n] - x_im[length - n]) * s;
+    }
+    y_re[k] = a_re + b_im;
+    y_im[k] = a_im - b_re;
+    if (k > 0) {
+      y_re[length - k] = a_re - b_im;
+      y_im[length - k] = a_im + b_re;
+    }
   }
 }
 
@@ -209,15 +224,29 @@ static float weigh_samples(__local REAL* re, __local REAL* im, __local float* to
 #if APART
 static void transpose(__local const float* from, __local float* to) {
   for (int row = 0; row < SPECTRUM_ROWS; ++row) {
-    for (int column = 0; column < COLUMN_STEP; ++column) {
-      to[row * COLUMN_STEP + column] = from[min(column, SPECTRUM_COLUMNS - 1) * ROW_STEP + row];
+    for (int column = 0; column < SPECTRUM_COLUMNS; ++column) {
+      to[row * COLUMN_STEP + column] = from[column * ROW_STEP + row];
     }
   }
 }
 #endif
 
-// The power of each of white noise's bins is exponentially distributed: its median is ln 2 of its mean.
+// The power of each of white noise's bins is exponentially distributed: its median is ln 2 of its mean. A group finds the
+// bin with as many below it; one item finds the bits of the largest number with no more than that below it.
 static void find_noise(__local Spectrum* spectrum) {
+#if APART
+  uint median = 0;
+  for (uint bit = 0x40000000u; bit >= LAST_BIT; bit >>= 1) {
+    const float tried = as_float(median | bit);
+    int8 below = 0;
+    for (int i = 0; i < SHELL_STEP; i += 8) {
+      below -= vload8(0, spectrum->shell + i) < tried;
+    }
+    const int4 four = below.lo + below.hi;
+    median |= four.x + four.y + four.z + four.w <= SHELL / 2 ? bit : 0u;
+  }
+  spectrum->noise = median > 0 ? as_float(median | LAST_BIT >> 1) / 0.693147181f : 0.0f;
+#else
   for (int i = (int)get_local_id(0); i < SHELL; i += FIT_GROUP) {
     const float power = spectrum->shell[i];
     int below = 0;
@@ -229,6 +258,44 @@ static void find_noise(__local Spectrum* spectrum) {
       spectrum->noise = power / 0.693147181f;
     }
   }
+#endif
+}
+
+// A ring's bins lie between its neighbours. Items of a group share each ring's sum and look at each bin twice; one item
+// goes once through the bins between two rings, four at a time.
+static void sum_rings(__local Spectrum* spectrum, __local const float* power, __global const int* bin_places,
+                      __global const float* bin_rings, __global const int* ring_starts) {
+#if APART
+  float carried = 0.0f;
+  for (int ring = 0; ring < RINGS; ++ring) {
+    float4 sums = 0.0f;
+    float4 aboves = 0.0f;
+    int bin = ring_starts[ring];
+    for (; bin + 4 <= ring_starts[ring + 1]; bin += 4) {
+      const int4 places = vload4(0, bin_places + bin);
+      const float4 powers = (float4)(power[places.x], power[places.y], power[places.z], power[places.w]);
+      sums += powers;
+      aboves += powers * (vload4(0, bin_rings + bin) - (float)ring);
+    }
+    float sum = (sums.x + sums.y) + (sums.z + sums.w);
+    float above = (aboves.x + aboves.y) + (aboves.z + aboves.w);
+    for (; bin < ring_starts[ring + 1]; ++bin) {
+      sum += power[bin_places[bin]];
+      above += power[bin_places[bin]] * (bin_rings[bin] - (float)ring);
+    }
+    spectrum->ring_shares[ring] = carried + sum - above;
+    carried = above;
+  }
+#else
+  for (int i = (int)get_local_id(0); i < RINGS * RING_ITEMS; i += FIT_GROUP) {
+    const int ring = i / RING_ITEMS;
+    float sum = 0.0f;
+    for (int bin = ring_starts[max(ring - 1, 0)] + i % RING_ITEMS; bin < ring_starts[ring + 1]; bin += RING_ITEMS) {
+      sum += fmax(1.0f - fabs(bin_rings[bin] - (float)ring), 0.0f) * power[bin_places[bin]];
+    }
+    spectrum->ring_shares[i] = sum;
+  }
+#endif
 }
 
 // By one item: where the rings sink below the threshold.
@@ -267,7 +334,7 @@ static void measure_spectrum(__local Spectrum* spectrum, __local REAL* re, __loc
   const int item = (int)get_local_id(0);
   __global const int* bin_places = (__global const int*)(arena + BIN_PLACES_AT);
   __global const float* bin_rings = (__global const float*)(arena + BIN_RINGS_AT);
-  __global const int* ring_starts = (__global const int*)(arena + RING_STARTS_AT) + 1;
+  __global const int* ring_starts = (__global const int*)(arena + RING_STARTS_AT);
   __global const float* ring_bins = (__global const float*)(arena + RING_BINS_AT);
   __global const int* shell_places = (__global const int*)(arena + SHELL_PLACES_AT);
 #if APART
@@ -302,23 +369,17 @@ static void measure_spectrum(__local Spectrum* spectrum, __local REAL* re, __loc
   }
 #endif
   SYNC(FIT_GROUP);
-  for (int i = item; i < RINGS * RING_ITEMS; i += FIT_GROUP) {
-    const int ring = i / RING_ITEMS;
-    float sum = 0.0f;
-    for (int bin = ring_starts[ring - 1] + i % RING_ITEMS; bin < ring_starts[ring + 1]; bin += RING_ITEMS) {
-      sum += fmax(1.0f - fabs(bin_rings[bin] - (float)ring), 0.0f) * y_re[bin_places[bin]];
-    }
-    spectrum->shares[i] = sum;
-  }
-  for (int i = item; i < SHELL; i += FIT_GROUP) {
-    spectrum->shell[i] = y_re[shell_places[i]];
+  sum_rings(spectrum, y_re, bin_places, bin_rings, ring_starts);
+  SYNC(FIT_GROUP);  // PoCL 3.1 lost the sums of 8 x 8 microphones without it
+  for (int i = item; i < SHELL_STEP; i += FIT_GROUP) {
+    spectrum->shell[i] = i < SHELL ? y_re[shell_places[i]] : INFINITY;
   }
   SYNC(FIT_GROUP);
   find_noise(spectrum);
   for (int ring = item; ring < RINGS; ring += FIT_GROUP) {
     float sum = 0.0f;
     for (int i = 0; i < RING_ITEMS; ++i) {
-      sum += spectrum->shares[ring * RING_ITEMS + i];
+      sum += spectrum->ring_shares[ring * RING_ITEMS + i];
     }
     spectrum->rings[ring] = sum;
     record[RECORD_RINGS + ring] = sum / fmax(ring_bins[ring], 1e-6f);

@@ -209,16 +209,15 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
 #endif
 #if MEASURES_CUTOFF
   __local FLOATV kept[(PADDED / 2 + 1) * COLUMN_TILE];
-  __local float2 ring_errors[RINGS];
+  __local float2 ring_errors[RINGS / 4];
   __global const float* restrict records = (__global const float*)(arena + SPECTRA_AT);
   const float4 state =
       settled_state(records, (__global const float4*)(arena + STATE_AT), frame, frequency, frequencies);
   fill_kept(kept, (__global const float*)(arena + KR_AT) + first_vector * LANES, state, item);
   if (first_vector == 0) {
-    for (int ring = item; ring < RINGS; ring += COLUMN_GROUP) {
-      ring_errors[ring] =
-          error_of_ring(ring, records + image * RECORD, ((__global const float*)(arena + RING_BINS_AT))[ring], state,
-                        ((__global const float2*)(arena + LIMITS_AT))[frequency].x);
+    for (int i = item; i < RINGS / 4; i += COLUMN_GROUP) {
+      ring_errors[i] = error_of_rings(4 * i, records + image * RECORD, (__global const float*)(arena + RING_BINS_AT),
+                                      state, ((__global const float2*)(arena + LIMITS_AT))[frequency].x);
     }
   }
 #endif
@@ -233,8 +232,8 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
 #if MEASURES_CUTOFF
   if (first_vector == 0 && item == 0) {
     float2 error = 0.0f;
-    for (int ring = 0; ring < RINGS; ++ring) {
-      error += ring_errors[ring];
+    for (int i = 0; i < RINGS / 4; ++i) {
+      error += ring_errors[i];
     }
     ((__global float4*)(arena + FIGURES_AT))[image] = report_of(state, error);
   }

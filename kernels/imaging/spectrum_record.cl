@@ -10,7 +10,7 @@
 //   figures    float4 [frame][frequency], report_of()
 //   state      float4 [frequency]: cut-off (0: there was no frame yet), noise and level after the last frame before
 
-#ifndef RINGS
+#ifndef RINGS  // a multiple of 4; those past the corner have no bins
 #define RINGS 24
 #endif
 #ifndef RING_WIDTH  // rad/m
@@ -68,9 +68,9 @@ static float kept_at(const float kr, const float cutoff, const float slope) {
 
 static float growth_at(const float kr, const float k) { return sqrt(fmax((kr - k) * (kr + k), 0.0f)) * DISTANCE; }
 
-// A ring's part of the image's squared error, and of the image's power, relative to the gain at the cut-off.
-static float2 error_of_ring(const int ring, __global const float* record, const float ring_bins, const float4 state,
-                            const float k) {
+// What four rings from `ring` on add to the image's squared error, and to its power, relative to the gain at the cut-off.
+static float2 error_of_rings(const int ring, __global const float* record, __global const float* ring_bins,
+                             const float4 state, const float k) {
   const float noise = record[RECORD_NOISE];
   const float edge = record[RECORD_EDGE];
   const float edge_power = record[RECORD_EDGE_POWER];
@@ -79,15 +79,21 @@ static float2 error_of_ring(const int ring, __global const float* record, const 
   }
   const int inside = (int)edge;
   const float over = fmax(record[RECORD_RINGS + inside - 1] - noise, edge_power);
-  const float decay =
-      fmax(log(over / edge_power) / (edge - (float)inside + 1.0f), 2.0f * DISTANCE * RING_WIDTH + LEAST_DECAY);
-  const float beyond = (float)ring - edge;
-  const float signal =
-      beyond > 0.0f ? edge_power * exp(-decay * beyond) : fmax(record[RECORD_RINGS + ring] - noise, 0.0f);
-  const float kr = (float)ring * RING_WIDTH;
-  const float kept = kept_at(kr, state.x, state.w);
-  const float gain = ring_bins * exp(fmin(2.0f * (growth_at(kr, k) - growth_at(state.x, k)), LARGEST_EXPONENT));
-  return gain * (float2)(kept * kept * noise + (1.0f - kept) * (1.0f - kept) * signal, kept * kept * signal);
+  const float decay = fmax(log(over / edge_power) / (edge - (float)inside + 1.0f),
+                           2.0f * DISTANCE * RING_WIDTH + LEAST_DECAY);
+  const float4 place = (float)ring + (float4)(0.0f, 1.0f, 2.0f, 3.0f);
+  const float4 kr = place * RING_WIDTH;
+  const float4 beyond = place - edge;
+  const float4 measured = fmax(vload4(0, record + RECORD_RINGS + ring) - noise, 0.0f);
+  const float4 signal = select(measured, edge_power * exp(-decay * fmax(beyond, 0.0f)), beyond > 0.0f);
+  const float4 x = (1.0f - kr / state.x) / state.w;
+  const float4 half_decay = 0.5f * exp(-fabs(x));
+  const float4 kept = select(half_decay, 1.0f - half_decay, x >= 0.0f);
+  const float4 growth = sqrt(fmax((kr - k) * (kr + k), 0.0f)) * DISTANCE;
+  const float4 gain =
+      vload4(0, ring_bins + ring) * exp(fmin(2.0f * (growth - growth_at(state.x, k)), LARGEST_EXPONENT));
+  return (float2)(dot(gain, kept * kept * noise + (1.0f - kept) * (1.0f - kept) * signal),
+                  dot(gain, kept * kept * signal));
 }
 
 // What is published of a frame: cut-off, phi, rms noise, relative error; 1 where nothing lies above the noise.

@@ -21,7 +21,8 @@ constexpr std::string_view kStage = "imaging/auto_cutoff";
 constexpr double kShell = 1.05;
 /// Cut-off, noise, level, edge and its power before the rings: RECORD_RINGS.
 constexpr std::size_t kRecordHead = 5;
-constexpr int kRingItems = 8;
+constexpr std::size_t kRingItems = 8;
+constexpr std::size_t kRingsAtOnce = 4;
 
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
@@ -77,7 +78,8 @@ SpectrumTables::SpectrumTables(const PnahPlan& plan, const SpectrumCut& cut)
     }
   }
   std::stable_sort(bins.begin(), bins.end(), [](const Bin& a, const Bin& b) { return a.rings < b.rings; });
-  const int rings = static_cast<int>(std::hypot(nyquist_x, nyquist_y) / ring_width_) + 2;
+  const int rings = static_cast<int>(
+      ocl::round_up(static_cast<std::size_t>(std::hypot(nyquist_x, nyquist_y) / ring_width_) + 2, kRingsAtOnce));
   last_ring_ = std::min(static_cast<int>(std::ceil(std::min(nyquist_x, nyquist_y) / ring_width_ - 1e-6)), rings - 1);
   ring_bins_.assign(to_size(rings), 0.0F);
   for (const Bin& bin : bins) {
@@ -87,7 +89,7 @@ SpectrumTables::SpectrumTables(const PnahPlan& plan, const SpectrumCut& cut)
       ring_bins_[to_size(ring)] += static_cast<float>(std::max(1.0 - std::abs(bin.rings - ring), 0.0));
     }
   }
-  for (int ring = -1; ring <= rings; ++ring) {
+  for (int ring = 0; ring <= rings; ++ring) {
     ring_starts_.push_back(static_cast<std::int32_t>(std::count_if(
         bins.begin(), bins.end(), [&](const Bin& bin) { return bin.rings < static_cast<double>(ring); })));
   }
@@ -163,7 +165,7 @@ ocl::Defines SpectrumTables::defines(const PnahPlan& plan) const {
 
 std::size_t SpectrumTables::local_bytes() const {
   const std::size_t rings = ring_bins_.size();
-  std::size_t floats = std::max(rings * kRingItems, to_size(cut_.fit_group)) + shell_places_.size() + rings + 4;
+  std::size_t floats = rings * kRingItems + to_size(cut_.fit_group) + shell_places_.size() + rings + 4;
   if (cut_.fit_group == 1) {
     floats += 2 * to_size(x_.line * y_.line) +
               2 * to_size(y_.length) * ocl::round_up(to_size(x_.length), to_size(cut_.lanes));

@@ -14,10 +14,14 @@
 //   what aperture_spectrum.cl has, when MEASURES_CUTOFF is 1
 //
 // Launch: (FIT_GROUP * (1 + PREDICT + MEASURES_CUTOFF), frames * frequencies), FIT_GROUP items a group; group 0 works along
-// x, 1 along y, and the last one measures the spectrum.
+// x, 1 along y, and the last one measures the spectrum. A group of one item has that done by group 0, which has loaded
+// the samples anyway.
 
 #ifndef MEASURES_CUTOFF  // 1: include after spectrum_record.cl and aperture_spectrum.cl too
 #define MEASURES_CUTOFF 0
+#endif
+#if MEASURES_CUTOFF
+#define SPECTRUM_KIND (APART ? 0 : 1 + PREDICT)
 #endif
 #define ALL_USABLE (CHECK_HERE && INPUT_IS_FINITE && !HAS_MASKED)
 
@@ -97,9 +101,11 @@ __kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void aperture(__
   }
 #if MEASURES_CUTOFF
   __local Spectrum spectrum;
-  if (kind == 1 + PREDICT) {
+  if (kind == SPECTRUM_KIND) {
     measure_spectrum(&spectrum, re, im, arena, (__global float*)(arena + SPECTRA_AT) + image * RECORD, frequency);
-    return;
+    if (!APART) {
+      return;
+    }
   }
 #endif
 #if PREDICT

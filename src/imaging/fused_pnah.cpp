@@ -382,7 +382,8 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   const auto launch = [](int groups, int group, std::size_t count) {
     return ocl::Launch{.global_0 = to_size(groups * group), .local_0 = to_size(group), .global_1 = count};
   };
-  aperture_launch_ = launch((fits_a_predictor(plan) ? 2 : 1) + (spectrum_ ? 1 : 0), tuning.fit_group, frequencies);
+  const int spectrum_groups = spectrum_ && tuning.fit_group > 1 ? 1 : 0;
+  aperture_launch_ = launch((fits_a_predictor(plan) ? 2 : 1) + spectrum_groups, tuning.fit_group, frequencies);
   columns_launch_ = launch(spectrum_stride_ / (tuning.lanes * tuning.column_tile), tuning.column_group, frequencies);
   rows_launch_ = launch(slice_stride_ / (tuning.lanes * tuning.row_tile), tuning.row_group, frame_images);
   aperture_.set_at(1, arena_.whole());

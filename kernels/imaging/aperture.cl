@@ -11,9 +11,18 @@
 //   usable      uchar [frame][row][column] from microphone_check, read when CHECK_HERE is 0
 //   samples     float2 [frame][frequency][column][row], Pa
 //   extension_x, extension_y  float2 [frame][frequency][step][tap], written when PREDICT is 1
+//   what aperture_spectrum.cl has, when MEASURES_CUTOFF is 1
 //
-// Launch: (FIT_GROUP * (1 + PREDICT), frames * frequencies), FIT_GROUP items a group; group 0 works along x, 1 along y.
+// Launch: (FIT_GROUP * (1 + PREDICT + MEASURES_CUTOFF), frames * frequencies), FIT_GROUP items a group; group 0 works along
+// x, 1 along y, and the last one measures the spectrum. A group of one item has that done by group 0, which has loaded
+// the samples anyway.
 
+#ifndef MEASURES_CUTOFF  // 1: include after spectrum_record.cl and aperture_spectrum.cl too
+#define MEASURES_CUTOFF 0
+#endif
+#if MEASURES_CUTOFF
+#define SPECTRUM_KIND (APART ? 0 : 1 + PREDICT)
+#endif
 #define ALL_USABLE (CHECK_HERE && INPUT_IS_FINITE && !HAS_MASKED)
 
 #if PREDICT
@@ -45,7 +54,8 @@ __kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void aperture(__
   __global float2* restrict extension_y = (__global float2*)(arena + EXTENSION_Y_AT);
   __local REAL re[MAX_SAMPLES];
   __local REAL im[MAX_SAMPLES];
-  const int along_x = get_group_id(0) == 0;
+  const int kind = (int)get_group_id(0);
+  const int along_x = !(PREDICT && kind == 1);
   const int image = (int)get_group_id(1);
   const int frame = image / frequencies;
   const int frequency = image % frequencies;
@@ -55,7 +65,7 @@ __kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void aperture(__
   __local int some_bad;
   __local int some_unusable;
   const int item = (int)get_local_id(0);
-  const int report = along_x && frequency == 0;
+  const int report = kind == 0 && frequency == 0;
   __global const float2* frame_spectra = spectra + frame * frequencies * CHANNELS;
   if (item == 0) {
     some_bad = 0;
@@ -86,9 +96,18 @@ __kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void aperture(__
   }
 #endif
   SYNC(FIT_GROUP);
-  if (along_x) {
+  if (kind == 0) {
     store_samples(re, im, samples + image * CHANNELS);
   }
+#if MEASURES_CUTOFF
+  __local Spectrum spectrum;
+  if (kind == SPECTRUM_KIND) {
+    measure_spectrum(&spectrum, re, im, arena, (__global float*)(arena + SPECTRA_AT) + image * RECORD, frequency);
+    if (!APART) {
+      return;
+    }
+  }
+#endif
 #if PREDICT
   __local Fit fit;
   __local REAL2 steps[STEP_VALUES];

@@ -13,11 +13,16 @@
 //   extension    as extension_x, along y
 //   window, roots of padded_lines.cl
 //   transfer     float2 [plane][frequency][ky][STRIDE], filter times propagator, scaled by 1 / padded points
+//   kr           float [PADDED / 2 + 1 ky][STRIDE], rad/m, and what spectrum_record.cl has, when MEASURES_CUTOFF is 1: then
+//                the filter is not part of `transfer`, and the first group of a hologram writes its figures
 //   slices       float2 [frame][plane][frequency][STRIDE columns kx][ROW_STRIDE], rows fastest
 //
 // Launch: (COLUMN_GROUP * vectors of columns / COLUMN_TILE, frames * frequencies), COLUMN_GROUP items a group, each
 // group with COLUMN_TILE vectors of LANES columns.
 
+#ifndef MEASURES_CUTOFF
+#define MEASURES_CUTOFF 0
+#endif
 #ifndef STRIDE  // columns with what fills the last group's
 #define STRIDE 96
 #endif
@@ -127,6 +132,42 @@ static inline void add_edges(__local const float2* extension, __local FLOATV* we
   }
 }
 
+#if MEASURES_CUTOFF
+// 2^x for x <= 0; relative error 2e-7.
+static inline FLOATV power_of_two(FLOATV x) {
+#if LANES == 1
+  return native_exp2(x);
+#else
+  x = fmax(x, -120.0f);
+  const FLOATV whole = rint(x);
+  const FLOATV part = x - whole;
+  FLOATV sum = part * 1.535336188e-4f + 1.339887440e-3f;
+  sum = sum * part + 9.618437358e-3f;
+  sum = sum * part + 5.550332471e-2f;
+  sum = sum * part + 2.402264791e-1f;
+  sum = sum * part + 6.931472029e-1f;
+  sum = sum * part + 1.0f;
+  return sum * JOIN(as_float, LANES)((JOIN(convert_int, LANES)(whole) + 127) << 23);
+#endif
+}
+
+// H of this group's columns, [ky from 0 up][vector]; H is even in ky.
+static inline void fill_kept(__local FLOATV* kept, __global const float* kr, const float4 state, const int item) {
+  const float scale = 1.44269504f / state.w;
+  const float per_kr = scale / state.x;
+  for (int i = item; i < (PADDED / 2 + 1) * COLUMN_TILE; i += COLUMN_GROUP) {
+    __global const float* from = kr + i / COLUMN_TILE * STRIDE + i % COLUMN_TILE * LANES;
+#if LANES == 1
+    const FLOATV x = scale - per_kr * *from;
+#else
+    const FLOATV x = scale - per_kr * JOIN(vload, LANES)(0, from);
+#endif
+    const FLOATV half_decay = 0.5f * power_of_two(-fabs(x));
+    kept[i] = select(half_decay, 1.0f - half_decay, x >= 0.0f);
+  }
+}
+#endif
+
 __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(__global uchar* arena,
                                                                                 const int frequencies) {
   __global const float2* restrict samples = (__global const float2*)(arena + SAMPLES_AT);
@@ -166,6 +207,20 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
 #else
   __global const float2* restrict aperture = samples + image * LENGTH * X_LENGTH;
 #endif
+#if MEASURES_CUTOFF
+  __local FLOATV kept[(PADDED / 2 + 1) * COLUMN_TILE];
+  __local float2 ring_errors[RINGS / 4];
+  __global const float* restrict records = (__global const float*)(arena + SPECTRA_AT);
+  const float4 state =
+      settled_state(records, (__global const float4*)(arena + STATE_AT), frame, frequency, frequencies);
+  fill_kept(kept, (__global const float*)(arena + KR_AT) + first_vector * LANES, state, item);
+  if (first_vector == 0) {
+    for (int i = item; i < RINGS / 4; i += COLUMN_GROUP) {
+      ring_errors[i] = error_of_rings(4 * i, records + image * RECORD, (__global const float*)(arena + RING_BINS_AT),
+                                      state, ((__global const float2*)(arena + LIMITS_AT))[frequency].x);
+    }
+  }
+#endif
   load_ramps(ramps + first_vector * LANES, weight_re, weight_im, edge_re, edge_im, item);
   for (int i = item; i < X_STEPS * X_TAPS; i += COLUMN_GROUP) {
     taps_x[i] = extension_x[EXTENSION_PER_IMAGE * image * X_STEPS * X_TAPS + i];
@@ -174,6 +229,15 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
     taps[i] = extension[EXTENSION_PER_IMAGE * image * STEPS * TAPS + i];
   }
   SYNC(COLUMN_GROUP);
+#if MEASURES_CUTOFF
+  if (first_vector == 0 && item == 0) {
+    float2 error = 0.0f;
+    for (int i = 0; i < RINGS / 4; ++i) {
+      error += ring_errors[i];
+    }
+    ((__global float4*)(arena + FIGURES_AT))[image] = report_of(state, error);
+  }
+#endif
   add_edges(taps_x, weight_re, weight_im, edge_re, edge_im, item);
   for (int i = item; i < ROW_BLOCKS * COLUMN_TILE; i += COLUMN_GROUP) {
     const int vector = i / ROW_BLOCKS;
@@ -225,6 +289,12 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
 #pragma unroll
       for (int q = 0; q < INNER; ++q) {
         const COMPLEXV factor = LOAD_COMPLEX(factors + OUTER * INNER_BIN(q) * STRIDE);
+#if MEASURES_CUTOFF
+        const int ky = k1 + OUTER * INNER_BIN(q);
+        const FLOATV keep = kept[min(ky, PADDED - ky) * COLUMN_TILE + vector];
+        x_re[q] *= keep;
+        x_im[q] *= keep;
+#endif
         y_re[INNER_BIN(q)] = x_re[q] * factor.even - x_im[q] * factor.odd;
         y_im[INNER_BIN(q)] = x_re[q] * factor.odd + x_im[q] * factor.even;
       }

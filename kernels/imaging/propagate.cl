@@ -7,6 +7,7 @@
 //   cos       1 - exp(-(1 - kr/kc)/phi)/2 for kr <= kc, exp((1 - kr/kc)/phi)/2 above (thesis 3.1; research notes, 2)
 //   tikhonov  |A|^2 / (|A|^2 + lambda), A = exp(-|Im kz| d)
 //   none      1
+//   measured  1 here; growth is cut where H has vanished, and the measured H is multiplied in later (spectrum_record.cl)
 // Growing exponentials and decaying filters are added as exponents, so that neither overflows alone.
 //
 //   wavenumber   float [frequency], k, rad/m
@@ -15,6 +16,7 @@
 //   transfer     float2 [plane][frequency][padded row][TRANSFER_STRIDE]; columns past the spectrum's are 0
 //   spectrum     float2 [frame][frequency][padded row][padded column], the forward transform
 //   filtered     float2 [frame][plane][frequency][UPSAMPLE * PADDED_ROWS][UPSAMPLE * PADDED_COLUMNS]
+//   reports      float4 [frame][frequency]: kc, phi, ..., of the measured filter
 //   taken, status  uint [frame][4], as in status.cl
 //   images       float2 [frame][plane][frequency][UPSAMPLE * ROWS][UPSAMPLE * COLUMNS], Pa or m/s
 //
@@ -59,8 +61,11 @@
 #ifndef STEP_KY  // rad/m between rows of the spectrum
 #define STEP_KY 3.2724923f
 #endif
-#ifndef FILTER  // 0 cos, 1 tikhonov, 2 none
+#ifndef FILTER  // 0 cos, 1 tikhonov, 2 none, 3 measured
 #define FILTER 0
+#endif
+#ifndef MOST_GROWTH  // nepers; velocity's factor must fit above it into float's range
+#define MOST_GROWTH 75.0f
 #endif
 #ifndef LAMBDA  // of tikhonov
 #define LAMBDA 1e-3f
@@ -86,6 +91,8 @@ static float filtered_gain(float kr, float growth, float cutoff, float slope) {
   return x >= 0.0f ? (1.0f - 0.5f * exp(-x)) * exp(growth) : 0.5f * exp(x + growth);
 #elif FILTER == 1
   return 1.0f / (exp(-growth) + LAMBDA * exp(growth));
+#elif FILTER == 3
+  return exp(fmin(growth, MOST_GROWTH));
 #else
   return exp(growth);
 #endif
@@ -136,8 +143,12 @@ static float coarse_weight(int fine_index, int size) {
   return UPSAMPLE > 1 && 2 * abs(signed_bin(fine_index, UPSAMPLE * size)) == size ? 0.5f : 1.0f;
 }
 
-__kernel void apply_transfer(__global const float2* spectrum, __global const float2* transfer,
-                             __global float2* filtered) {
+__kernel void apply_transfer(__global const float2* spectrum, __global const float2* transfer, __global float2* filtered
+#if FILTER == 3
+                             ,
+                             __global const float4* reports
+#endif
+) {
   const int column = (int)get_global_id(0);
   const int row = (int)get_global_id(1);
   const int image = (int)get_global_id(2);
@@ -149,9 +160,15 @@ __kernel void apply_transfer(__global const float2* spectrum, __global const flo
   float2 value = (float2)(0.0f, 0.0f);
   if (coarse_row >= 0 && coarse_column >= 0) {
     const int bin = coarse_row * PADDED_COLUMNS + coarse_column;
-    const float weight = coarse_weight(row, PADDED_ROWS) * coarse_weight(column, PADDED_COLUMNS);
+    float weight = coarse_weight(row, PADDED_ROWS) * coarse_weight(column, PADDED_COLUMNS);
     const int from = image / (PLANES * FREQUENCIES) * FREQUENCIES + image % FREQUENCIES;
     const int factor = image % (PLANES * FREQUENCIES);
+#if FILTER == 3
+    const float kx = STEP_KX * (float)signed_bin(coarse_column, PADDED_COLUMNS);
+    const float ky = STEP_KY * (float)signed_bin(coarse_row, PADDED_ROWS);
+    const float4 report = reports[from];
+    weight *= kept_at(sqrt(kx * kx + ky * ky), report.x, report.y);
+#endif
     value = weight * complex_multiply(spectrum[from * PADDED_ROWS * PADDED_COLUMNS + bin],
                                       transfer[factor * PADDED_ROWS * PADDED_COLUMNS + bin]);
   }

@@ -5,6 +5,10 @@
 //   slices  float2 [image][STRIDE columns kx][ROW_STRIDE], rows fastest, scaled
 //   roots   of padded_lines.cl
 //
+// and, where the cut-off is measured,
+//   figures, spectra, state  of spectrum_record.cl
+//   reports  float4 [frame][frequency], figures moved on
+//
 //   images  float2 [image][row][column], Pa or m/s
 //   taken, status  uint [frame][4], as in status.cl; images_per_frame images make a frame
 //
@@ -20,6 +24,12 @@
 #ifndef ROW_STRIDE
 #define ROW_STRIDE 32
 #endif
+#ifndef MEASURES_CUTOFF  // 1: the last frame's state is kept, and reports are moved on
+#define MEASURES_CUTOFF 0
+#endif
+#ifndef PLANES
+#define PLANES 1
+#endif
 #ifndef ROW_TILE  // vectors a group
 #define ROW_TILE 4
 #endif
@@ -27,11 +37,16 @@
 #define ROW_GROUP 64
 #endif
 
-__kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(__global const uchar* arena,
+__kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(__global uchar* arena,
                                                                           __global float2* restrict images,
                                                                           __global uint* restrict taken,
                                                                           const int images_per_frame,
-                                                                          __global uint* restrict status) {
+                                                                          __global uint* restrict status
+#if MEASURES_CUTOFF
+                                                                          ,
+                                                                          __global float4* restrict reports
+#endif
+) {
   __global const float2* restrict slices = (__global const float2*)(arena + SLICES_AT);
   __global const float2* restrict roots = (__global const float2*)(arena + ROOTS_X_AT);
   __local FLOATV re[PLACES * ROW_TILE];
@@ -42,6 +57,15 @@ __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(__glob
   if (image % images_per_frame == 0 && first_row == 0) {
     take_status(status, taken, image / images_per_frame, item, ROW_GROUP);
   }
+#if MEASURES_CUTOFF
+  const int frequencies = images_per_frame / PLANES;
+  if (image % images_per_frame < frequencies && first_row == 0 && item == 0) {
+    const int frequency = image % images_per_frame;
+    const int hologram = image / images_per_frame * frequencies + frequency;
+    const int is_last = image / images_per_frame == (int)get_num_groups(1) / images_per_frame - 1;
+    take_report(arena, reports, hologram, frequency, is_last);
+  }
+#endif
   __global const float2* slice = slices + (size_t)image * STRIDE * ROW_STRIDE + first_row;
   for (int i = item; i < OUTER * ROW_TILE; i += ROW_GROUP) {
     const int vector = i % ROW_TILE;

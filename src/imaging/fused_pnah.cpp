@@ -42,6 +42,10 @@ int places_of(const PaddedAxis& axis, int lanes) {
   return axis.padded + (lanes == 1 && split ? split->outer() : 0);
 }
 
+SpectrumTables spectrum_tables(const PnahPlan& plan, const FusedTuning& tuning) {
+  return {plan, SpectrumCut{.lanes = tuning.lanes, .fit_group = tuning.fit_group}};
+}
+
 /// Local memory of aperture.cl.
 std::size_t aperture_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
   const PaddedAxis y = plan.rows();
@@ -51,7 +55,9 @@ std::size_t aperture_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
   const int lanes = tuning.lanes;
   const int samples =
       std::max(x.measured * line_stride(y.measured, lanes), y.measured * line_stride(x.measured, lanes));
-  const std::size_t sample_bytes = 2 * real * to_size(samples) + to_size(plan.geometry.channels()) + 64;
+  const std::size_t spectrum_bytes = plan.measures_cutoff() ? spectrum_tables(plan, tuning).local_bytes() : 0;
+  const std::size_t sample_bytes =
+      2 * real * to_size(samples) + to_size(plan.geometry.channels()) + 64 + spectrum_bytes;
   if (!fits_a_predictor(plan)) {
     return sample_bytes;
   }
@@ -70,7 +76,10 @@ std::size_t column_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
   const std::size_t copies = plan.holography.planes_m.size() > 1 ? 2 : 1;
   const std::size_t vector_values = copies * to_size(places_of(y, tuning.lanes)) + to_size(x.padded + 1);
   const int taps = steps_of(y) * taps_of(plan, y) + steps_of(x) * taps_of(plan, x) + 2;
-  return 2 * sizeof(float) * vector_values * to_size(tuning.column_tile * tuning.lanes) +
+  const int filter_values = plan.measures_cutoff() ? (y.padded / 2 + 1) * tuning.column_tile * tuning.lanes : 0;
+  const std::size_t ring_bytes = plan.measures_cutoff() ? 1024 : 0;
+  return ring_bytes + sizeof(float) * to_size(filter_values) +
+         2 * sizeof(float) * vector_values * to_size(tuning.column_tile * tuning.lanes) +
          sizeof(ComplexF) * to_size(taps) +
          (tuning.local_samples ? sizeof(ComplexF) * to_size(plan.geometry.channels()) : 0);
 }
@@ -112,6 +121,21 @@ std::vector<ComplexF> ramps(const PaddedAxis& axis, int stride) {
       const double turns = static_cast<double>(x * k % axis.padded) / axis.padded;
       values[to_size(x * stride + k)] =
           ComplexF(std::polar(static_cast<double>(window[to_size(x)]), -2.0 * std::numbers::pi * turns));
+    }
+  }
+  return values;
+}
+
+/// kr of half of K-space, [ky from 0 to padded / 2][stride], rad/m; 0 past the last kx.
+std::vector<float> radial_wavenumbers(const PnahPlan& plan, int stride) {
+  const PaddedAxis y = plan.rows();
+  const PaddedAxis x = plan.columns();
+  std::vector<float> values(to_size((y.padded / 2 + 1) * stride));
+  for (int row = 0; row <= y.padded / 2; ++row) {
+    for (int column = 0; column < x.padded; ++column) {
+      const double ky = 2.0 * std::numbers::pi * row / (y.padded * y.pitch_m);
+      const double kx = 2.0 * std::numbers::pi * std::min(column, x.padded - column) / (x.padded * x.pitch_m);
+      values[to_size(row * stride + column)] = static_cast<float>(std::hypot(ky, kx));
     }
   }
   return values;
@@ -233,6 +257,9 @@ FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const Fuse
   description_ =
       fmt::format("fused, ({} x {}) x ({} x {}) points, {} lanes, groups of {}, {} and {}", y.outer(), y.inner(),
                   x.outer(), x.inner(), tuning.lanes, tuning.fit_group, tuning.column_group, tuning.row_group);
+  if (plan.measures_cutoff()) {
+    spectrum_.emplace(spectrum_tables(plan, tuning));
+  }
   allocate(device, plan);
   build(device, plan, tuning);
 }
@@ -260,6 +287,10 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   arena_.reserve<ComplexF>("TRANSFER", transfer.size());
   arena_.reserve<ComplexF>(
       "SLICES", plan.holography.planes_m.size() * plan.holograms() * to_size(spectrum_stride_ * slice_stride_));
+  if (spectrum_) {
+    arena_.reserve<float>("KR", to_size((y.padded / 2 + 1) * spectrum_stride_));
+    spectrum_->reserve(arena_, plan);
+  }
   arena_.allocate(device);
   const auto put = [&]<class T>(const std::string& name, const std::vector<T>& values) {
     return arena_.part<T>(device, name, values);
@@ -281,6 +312,10 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   (void)put("ROOTS_X", roots_of_unity(x.padded));
   (void)put("ROOTS_Y", roots_of_unity(y.padded));
   device.enqueue_copy(transfer, arena_.part<ComplexF>(device, "TRANSFER"), 0, kStage);
+  if (spectrum_) {
+    (void)put("KR", radial_wavenumbers(plan, spectrum_stride_));
+    spectrum_->fill(device, arena_, plan);
+  }
   slices_ = arena_.part<ComplexF>(device, "SLICES");
   device.enqueue_fill(slices_, ComplexF(), kStage);
   device.wait();
@@ -296,24 +331,49 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
     files.emplace_back("imaging/predicted_steps.cl");
     files.emplace_back(tuning.fit_group == 1 ? "imaging/gram_fit.cl" : "imaging/lattice_fit.cl");
   }
+  if (spectrum_) {
+    files.emplace_back("imaging/spectrum_record.cl");
+    files.emplace_back("imaging/aperture_spectrum.cl");
+  }
   files.emplace_back("imaging/aperture.cl");
   const auto with_arena = [&](ocl::Defines defines) {
     defines.merge(arena_.defines());
     return defines;
   };
-  aperture_ = device.build(kStage, files, with_arena(aperture_defines(plan, tuning))).kernel("aperture");
-  ocl::Defines defines = column_defines(plan, tuning);
+  const auto with_record = [&](ocl::Defines defines) {
+    if (spectrum_) {
+      defines.merge(spectrum_->record_defines(plan));
+    }
+    return defines;
+  };
+  ocl::Defines defines = aperture_defines(plan, tuning);
+  if (spectrum_) {
+    defines.merge(spectrum_->defines(plan));
+  }
+  aperture_ = device.build(kStage, files, with_arena(defines)).kernel("aperture");
+  defines = with_record(column_defines(plan, tuning));
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  files = {"common/groups.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl", "imaging/columns.cl"};
+  files = {"common/groups.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl"};
+  if (spectrum_) {
+    files.emplace_back("imaging/spectrum_record.cl");
+  }
+  files.emplace_back("imaging/columns.cl");
   columns_ = device.build(kStage, files, with_arena(defines)).kernel("columns");
-  defines = row_defines(plan, tuning);
+  defines = with_record(row_defines(plan, tuning));
+  defines["PLANES"] = std::to_string(plan.holography.planes_m.size());
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  files = {"common/groups.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl", "common/status.cl",
-           "imaging/rows.cl"};
+  files = {"common/groups.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl", "common/status.cl"};
+  if (spectrum_) {
+    files.emplace_back("imaging/spectrum_record.cl");
+  }
+  files.emplace_back("imaging/rows.cl");
   rows_ = device.build(kStage, files, with_arena(defines)).kernel("rows");
   rows_.set(arena_.whole(), images(), taken_status(), static_cast<std::int32_t>(frame_images));
+  if (spectrum_) {
+    rows_.set_at(5, reports());
+  }
   if (has_check_) {
     check_ = device.build(kStage, {"common/complex.cl", "imaging/microphones.cl"}, microphone_defines(plan))
                  .kernel("microphone_check");
@@ -322,7 +382,8 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   const auto launch = [](int groups, int group, std::size_t count) {
     return ocl::Launch{.global_0 = to_size(groups * group), .local_0 = to_size(group), .global_1 = count};
   };
-  aperture_launch_ = launch(fits_a_predictor(plan) ? 2 : 1, tuning.fit_group, frequencies);
+  const int spectrum_groups = spectrum_ && tuning.fit_group > 1 ? 1 : 0;
+  aperture_launch_ = launch((fits_a_predictor(plan) ? 2 : 1) + spectrum_groups, tuning.fit_group, frequencies);
   columns_launch_ = launch(spectrum_stride_ / (tuning.lanes * tuning.column_tile), tuning.column_group, frequencies);
   rows_launch_ = launch(slice_stride_ / (tuning.lanes * tuning.row_tile), tuning.row_group, frame_images);
   aperture_.set_at(1, arena_.whole());

@@ -1,8 +1,10 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cl/arena.hpp"
+#include "imaging/auto_cutoff.hpp"
 #include "imaging/pnah.hpp"
 
 namespace nearfield {
@@ -50,6 +52,7 @@ class FusedPnah : public PnahPath {
   void build(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
 
   std::string description_;
+  std::optional<SpectrumTables> spectrum_;  ///< where the cut-off is measured
   ocl::Arena arena_;
   int spectrum_stride_;
   int slice_stride_;

@@ -16,6 +16,7 @@ namespace nearfield {
 namespace {
 
 constexpr int kMinimumLineForPrediction = 4;
+constexpr int kMinimumLineForSpectrum = 4;
 /// Growth beyond which float32 overflows: ln(3.4e38) = 88.7.
 constexpr double kLargestGrowth = 80.0;
 
@@ -52,6 +53,13 @@ PaddedAxis pad_axis(int measured, double factor, double pitch_m) {
   return {.measured = measured, .padded = padded, .before = (padded - measured) / 2, .pitch_m = pitch_m};
 }
 
+int spectrum_length(int microphones) {
+  while (!is_fft_length(microphones)) {
+    --microphones;
+  }
+  return microphones;
+}
+
 int usable_order(int order, int length) { return std::max(1, std::min(order, length - 2)); }
 
 PaddedAxis PnahPlan::rows() const {
@@ -64,6 +72,16 @@ PaddedAxis PnahPlan::columns() const {
 
 double PnahPlan::wavenumber(std::size_t frequency) const {
   return 2.0 * std::numbers::pi * frequencies_hz[frequency] / medium.sound_speed_m_s;
+}
+
+bool PnahPlan::measures_cutoff() const {
+  const CutoffRule rule = holography.filter.cutoff_rule;
+  return holography.filter.kind == FilterKind::kCos && (rule == CutoffRule::kAuto || rule == CutoffRule::kSearch) &&
+         std::min(geometry.rows, geometry.columns) >= kMinimumLineForSpectrum;
+}
+
+double PnahPlan::largest_distance_m() const {
+  return holography.standoff_m - *std::min_element(holography.planes_m.begin(), holography.planes_m.end());
 }
 
 std::uint32_t PnahPlan::constant_flags() const {
@@ -141,7 +159,7 @@ void validate(const PnahPlan& plan) {
       throw ConfigError(fmt::format("holography.planes_m: expected planes below the microphones at {} m, found {} m",
                                     holography.standoff_m, plane_m));
     }
-    for (std::size_t f = 0; filters && f < plan.frequencies_hz.size(); ++f) {
+    for (std::size_t f = 0; filters && !plan.measures_cutoff() && f < plan.frequencies_hz.size(); ++f) {
       const double gain = largest_log_gain(plan, f, distance_m);
       if (gain > kLargestGrowth) {
         throw ConfigError(

@@ -19,6 +19,9 @@ struct PaddedAxis {
 
 PaddedAxis pad_axis(int measured, double factor, double pitch_m);
 
+/// Microphones along an axis whose spectrum is measured: the largest length that the FFT takes.
+int spectrum_length(int microphones);
+
 /// The predictor's order that a line of this length allows: at most length - 2.
 int usable_order(int order, int length);
 
@@ -30,6 +33,7 @@ struct PnahPlan {
   HolographySettings holography;
   std::vector<double> frequencies_hz;
   std::vector<double> cutoff_rad_per_m;    ///< [frequency]
+  std::vector<double> slopes;              ///< [frequency]; empty: the filter's, for all
   std::vector<int> dead_channels;          ///< row * columns + column
   std::vector<std::complex<float>> gains;  ///< [frequency][row][column]; empty: none
   std::string fft = "auto";                ///< "auto" | "clfft" | "fused", as DeviceSettings::fft
@@ -44,6 +48,11 @@ struct PnahPlan {
   [[nodiscard]] int image_columns() const { return geometry.columns * holography.upsample; }
   /// Acoustic wavenumber of a frequency, rad/m.
   [[nodiscard]] double wavenumber(std::size_t frequency) const;
+  /// Whether each frame's spectrum decides on its cut-off, or a search does; `cutoff_rad_per_m` is the most then. It
+  /// takes a `cos` filter and four microphones a side; without these auto and search are as dynamic_range.
+  [[nodiscard]] bool measures_cutoff() const;
+  /// From the microphones to the lowest plane.
+  [[nodiscard]] double largest_distance_m() const;
   /// Flags that every frame of this plan carries.
   [[nodiscard]] std::uint32_t constant_flags() const;
 };

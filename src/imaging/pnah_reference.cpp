@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "imaging/auto_cutoff_reference.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield::reference {
@@ -152,8 +153,9 @@ double filter_gain(double kr, double decay, std::size_t frequency, const PnahPla
   if (filter.kind == FilterKind::kTikhonov) {
     return decay * decay / (decay * decay + filter.tikhonov_lambda);
   }
+  const double slope = plan.slopes.empty() ? filter.slope : plan.slopes[frequency];
   const double relative = 1.0 - kr / plan.cutoff_rad_per_m[frequency];
-  return relative >= 0.0 ? 1.0 - 0.5 * std::exp(-relative / filter.slope) : 0.5 * std::exp(relative / filter.slope);
+  return relative >= 0.0 ? 1.0 - 0.5 * std::exp(-relative / slope) : 0.5 * std::exp(relative / slope);
 }
 
 int signed_bin(int index, int size) { return index < (size + 1) / 2 ? index : index - size; }
@@ -362,25 +364,57 @@ Field back_propagate(const Field& spectrum, double plane_m, std::size_t frequenc
   return image;
 }
 
-PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan) {
+namespace {
+
+/// Measures and settles each frequency's cut-off, into `plan` and the reports.
+void apply_measured_cutoffs(const std::vector<Field>& apertures, PnahPlan& plan, std::vector<CutoffState>& states,
+                            std::vector<FilterReport>& reports) {
+  states.resize(apertures.size());
+  plan.slopes.resize(apertures.size());
+  for (std::size_t f = 0; f < apertures.size(); ++f) {
+    const MeasuredSpectrum measured = measure_spectrum(apertures[f], f, plan);
+    states[f] = settle(states[f], measured, plan);
+    reports[f] = {.cutoff_rad_per_m = static_cast<float>(states[f].cutoff_rad_per_m),
+                  .slope = static_cast<float>(states[f].slope),
+                  .noise_pa = static_cast<float>(std::sqrt(states[f].noise_pa2)),
+                  .error_estimate = static_cast<float>(estimate_error(measured, states[f], f, plan))};
+  }
+  for (std::size_t f = 0; f < apertures.size(); ++f) {
+    plan.cutoff_rad_per_m[f] = states[f].cutoff_rad_per_m;
+    plan.slopes[f] = states[f].slope;
+  }
+}
+
+}  // namespace
+
+PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan, std::vector<CutoffState>& states) {
   const ConditionedSpectra conditioned = condition_microphones(spectra, plan);
+  PnahPlan filtered = plan;
+  PnahImages out;
+  out.reports = constant_reports(plan);
+  out.reports.resize(plan.frequencies_hz.size());
+  if (plan.measures_cutoff()) {
+    apply_measured_cutoffs(conditioned.fields, filtered, states, out.reports);
+  }
   bool fell_back = false;
   std::vector<Field> k_space;
   for (const Field& field : conditioned.fields) {
     k_space.push_back(transform(taper(extrapolate(field, plan, fell_back), plan), -1.0));
   }
-  PnahImages out;
-  out.reports = constant_reports(plan);
-  out.reports.resize(plan.frequencies_hz.size());
   out.non_finite_channels = conditioned.non_finite_channels;
   out.flags = conditioned.flags | plan.constant_flags() | (fell_back ? kFlagExtrapolationFellBack : 0U);
   for (const double plane_m : plan.holography.planes_m) {
     for (std::size_t f = 0; f < k_space.size(); ++f) {
-      const Field image = back_propagate(k_space[f], plane_m, f, plan);
+      const Field image = back_propagate(k_space[f], plane_m, f, filtered);
       out.images.insert(out.images.end(), image.values.begin(), image.values.end());
     }
   }
   return out;
+}
+
+PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan) {
+  std::vector<CutoffState> none;
+  return pnah(spectra, plan, none);
 }
 
 }  // namespace nearfield::reference

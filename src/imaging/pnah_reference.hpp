@@ -61,7 +61,17 @@ struct PnahImages {
   int non_finite_channels = 0;
 };
 
-/// The whole imager on one frame of spectra [frequency][row][column], Pa.
+/// What a measured cut-off carries from frame to frame, of a frequency.
+struct CutoffState {
+  double cutoff_rad_per_m = 0.0;  ///< 0: there was no frame yet
+  double slope = 0.0;
+  double noise_pa2 = 0.0;
+  double level_pa2 = 0.0;
+};
+
+/// The whole imager on one frame of spectra [frequency][row][column], Pa. Where the cut-off is measured, `states`
+/// [frequency] holds what the frames before have left; empty: there were none.
+PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan, std::vector<CutoffState>& states);
 PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan);
 
 }  // namespace nearfield::reference

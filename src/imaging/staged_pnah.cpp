@@ -15,13 +15,23 @@ namespace {
 constexpr std::size_t kChannelGroup = 64;
 constexpr std::size_t kTileColumns = 32;
 constexpr std::size_t kTileRows = 4;
+/// Items a group, and lines in a vector, of the spectrum's measurement on GPUs and on processors.
+constexpr int kSpectrumGroup = 128;
+constexpr int kSpectrumLanes = 8;
+
+const std::vector<std::string> kPropagatorFiles = {"common/complex.cl", "common/status.cl",
+                                                   "imaging/spectrum_record.cl", "imaging/propagate.cl"};
 
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
 std::vector<float> to_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
-int filter_number(FilterKind kind) {
-  switch (kind) {
+/// FILTER of kernels/imaging/propagate.cl.
+int filter_number(const PnahPlan& plan) {
+  if (plan.measures_cutoff()) {
+    return 3;
+  }
+  switch (plan.holography.filter.kind) {
     case FilterKind::kCos:
       return 0;
     case FilterKind::kTikhonov:
@@ -81,7 +91,7 @@ ocl::Defines propagator_defines(const PnahPlan& plan) {
   defines["UPSAMPLE"] = std::to_string(plan.holography.upsample);
   defines["STEP_KX"] = float_define(2.0 * std::numbers::pi / (columns.padded * columns.pitch_m));
   defines["STEP_KY"] = float_define(2.0 * std::numbers::pi / (rows.padded * rows.pitch_m));
-  defines["FILTER"] = std::to_string(filter_number(plan.holography.filter.kind));
+  defines["FILTER"] = std::to_string(filter_number(plan));
   defines["LAMBDA"] = float_define(plan.holography.filter.tikhonov_lambda);
   defines["VELOCITY"] = plan.holography.quantity == Quantity::kNormalVelocity ? "1" : "0";
   defines["IMPEDANCE"] = float_define(plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s);
@@ -109,8 +119,7 @@ ComplexBuffer make_transfer(const ocl::Device& device, const PnahPlan& plan, con
   const auto slope = device.upload<float>(slopes, stage);
   const auto distance = device.upload<float>(to_floats(distances), stage);
   ComplexBuffer transfer = device.allocate<std::complex<float>>(images * to_size(rows * layout.stride), stage);
-  ocl::Kernel build = device.build(stage, {"common/complex.cl", "common/status.cl", "imaging/propagate.cl"}, defines)
-                          .kernel("build_transfer");
+  ocl::Kernel build = device.build(stage, kPropagatorFiles, defines).kernel("build_transfer");
   build.set(wavenumber, cutoff, slope, distance, transfer);
   build.enqueue(tiles(layout.stride, rows, images));
   device.wait();
@@ -141,7 +150,47 @@ void Microphones::enqueue(const ComplexBuffer& spectra, const StatusBuffer& stat
   fill_.enqueue(launch_);
 }
 
-Propagator::Propagator(const ocl::Device& device, const PnahPlan& plan) {
+CutoffMeter::CutoffMeter(const ocl::Device& device, const PnahPlan& plan)
+    : tables_(plan, device.info().is_gpu ? SpectrumCut{.lanes = 1, .fit_group = kSpectrumGroup}
+                                         : SpectrumCut{.lanes = kSpectrumLanes, .fit_group = 1}),
+      arena_("imaging/auto_cutoff"),
+      frequencies_(static_cast<std::int32_t>(plan.frequencies_hz.size())) {
+  const std::string stage = "imaging/auto_cutoff";
+  const bool is_gpu = device.info().is_gpu;
+  tables_.reserve(arena_, plan);
+  arena_.allocate(device);
+  tables_.fill(device, arena_, plan);
+  ocl::Defines defines = tables_.defines(plan);
+  defines.merge(arena_.defines());
+  defines["LINES"] = std::to_string(plan.geometry.rows);
+  defines["LENGTH"] = std::to_string(plan.geometry.columns);
+  defines["PREDICT"] = "0";
+  defines["LANES"] = std::to_string(is_gpu ? 1 : kSpectrumLanes);
+  defines["FIT_GROUP"] = std::to_string(is_gpu ? kSpectrumGroup : 1);
+  const ocl::Program program =
+      device.build(stage,
+                   {"common/complex.cl", "common/groups.cl", "imaging/aperture_lines.cl", "imaging/spectrum_record.cl",
+                    "imaging/aperture_spectrum.cl", "imaging/auto_cutoff.cl"},
+                   defines);
+  measure_ = program.kernel("measure_cutoff");
+  settle_ = program.kernel("settle_cutoff");
+  keep_ = program.kernel("keep_cutoff");
+  const std::size_t group = is_gpu ? to_size(kSpectrumGroup) : 1;
+  measure_launch_ = {.global_0 = group, .local_0 = group, .global_1 = plan.frequencies_hz.size()};
+}
+
+void CutoffMeter::enqueue(const ComplexBuffer& conditioned, const ReportBuffer& reports, std::size_t frames) {
+  ocl::Launch launch = measure_launch_;
+  launch.global_1 *= frames;
+  measure_.set(conditioned, arena_.whole(), frequencies_);
+  measure_.enqueue(launch);
+  settle_.set(arena_.whole(), frequencies_);
+  settle_.enqueue({.global_0 = launch.global_1, .local_0 = 1});
+  keep_.set(arena_.whole(), reports, frequencies_, static_cast<std::int32_t>(frames));
+  keep_.enqueue({.global_0 = static_cast<std::size_t>(frequencies_), .local_0 = 1});
+}
+
+Propagator::Propagator(const ocl::Device& device, const PnahPlan& plan) : is_measured_(plan.measures_cutoff()) {
   const std::string stage = "imaging/propagate";
   const std::size_t images = plan.holography.planes_m.size() * plan.holograms();
   const int upsample = plan.holography.upsample;
@@ -152,8 +201,7 @@ Propagator::Propagator(const ocl::Device& device, const PnahPlan& plan) {
       device.allocate<std::complex<float>>(images * to_size(upsample * rows) * to_size(upsample * columns), stage);
   inverse_ = std::make_unique<ocl::ComplexFft2d>(device, upsample * rows, upsample * columns, static_cast<int>(images),
                                                  "imaging/inverse_fft");
-  const ocl::Program program =
-      device.build(stage, {"common/complex.cl", "common/status.cl", "imaging/propagate.cl"}, propagator_defines(plan));
+  const ocl::Program program = device.build(stage, kPropagatorFiles, propagator_defines(plan));
   apply_ = program.kernel("apply_transfer");
   crop_ = program.kernel("crop");
   apply_launch_ = tiles(upsample * columns, upsample * rows, images);
@@ -161,8 +209,11 @@ Propagator::Propagator(const ocl::Device& device, const PnahPlan& plan) {
 }
 
 void Propagator::enqueue(const ComplexBuffer& spectrum, const StatusBuffer& status, const ComplexBuffer& images,
-                         const StatusBuffer& taken_status) {
+                         const StatusBuffer& taken_status, const ReportBuffer& reports) {
   apply_.set(spectrum, transfer_, filtered_);
+  if (is_measured_) {
+    apply_.set_at(3, reports);
+  }
   apply_.enqueue(apply_launch_);
   inverse_->enqueue_backward(filtered_);
   crop_.set(filtered_, images, taken_status, status);
@@ -176,13 +227,20 @@ StagedPnah::StagedPnah(const ocl::Device& device, const PnahPlan& plan)
       extrapolator_(make_extrapolator(device, plan)),
       forward_(device, plan.rows().padded, plan.columns().padded, static_cast<int>(plan.holograms()),
                "imaging/forward_fft"),
-      propagator_(device, plan) {}
+      propagator_(device, plan) {
+  if (plan.measures_cutoff()) {
+    cutoff_meter_.emplace(device, plan);
+  }
+}
 
-void StagedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t /*frames*/) {
+void StagedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {
   microphones_.enqueue(spectra, status);
+  if (cutoff_meter_) {
+    cutoff_meter_->enqueue(microphones_.conditioned(), reports(), frames);
+  }
   extrapolator_->enqueue(microphones_.conditioned(), status);
   forward_.enqueue_forward(extrapolator_->padded());
-  propagator_.enqueue(extrapolator_->padded(), status, images(), taken_status());
+  propagator_.enqueue(extrapolator_->padded(), status, images(), taken_status(), reports());
 }
 
 }  // namespace nearfield

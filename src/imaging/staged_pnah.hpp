@@ -1,8 +1,10 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cl/fft.hpp"
+#include "imaging/auto_cutoff.hpp"
 #include "imaging/pnah.hpp"
 
 namespace nearfield {
@@ -23,6 +25,22 @@ class Microphones {
   ocl::Kernel check_;
   ocl::Kernel fill_;
   ocl::Launch launch_;
+};
+
+/// Measures each hologram's cut-off where the plan wants that: conditioned -> reports.
+class CutoffMeter {
+ public:
+  CutoffMeter(const ocl::Device& device, const PnahPlan& plan);
+  void enqueue(const ComplexBuffer& conditioned, const ReportBuffer& reports, std::size_t frames);
+
+ private:
+  SpectrumTables tables_;
+  ocl::Arena arena_;
+  std::int32_t frequencies_;
+  ocl::Kernel measure_;
+  ocl::Kernel settle_;
+  ocl::Kernel keep_;
+  ocl::Launch measure_launch_{};
 };
 
 /// Extrapolates and tapers: conditioned -> padded, [frame][frequency][padded row][padded column], Pa.
@@ -46,9 +64,9 @@ class Propagator {
  public:
   Propagator(const ocl::Device& device, const PnahPlan& plan);
   /// spectrum [frame][frequency][padded row][padded column], unscaled -> images [frame][plane][frequency][row][column],
-  /// Pa or m/s. Moves the status on.
+  /// Pa or m/s. Moves the status on. `reports` are read where the cut-off is measured.
   void enqueue(const ComplexBuffer& spectrum, const StatusBuffer& status, const ComplexBuffer& images,
-               const StatusBuffer& taken_status);
+               const StatusBuffer& taken_status, const ReportBuffer& reports);
   /// [plane][frequency][padded row][padded column], filter times propagator.
   [[nodiscard]] const ComplexBuffer& transfer() const { return transfer_; }
 
@@ -60,6 +78,7 @@ class Propagator {
   ocl::Kernel crop_;
   ocl::Launch apply_launch_{};
   ocl::Launch crop_launch_{};
+  bool is_measured_;  ///< the cut-off
 };
 
 /// One kernel for each stage, transforms by clFFT: does everything there is, in about ten launches.
@@ -73,6 +92,7 @@ class StagedPnah : public PnahPath {
  private:
   std::string description_;
   Microphones microphones_;
+  std::optional<CutoffMeter> cutoff_meter_;
   std::unique_ptr<Extrapolator> extrapolator_;
   ocl::ComplexFft2d forward_;
   Propagator propagator_;

@@ -262,7 +262,8 @@ class ReferenceEngine : public Engine {
     statuses_.clear();
   }
   void append(const std::vector<std::complex<double>>& spectra, std::uint32_t flags) {
-    const reference::PnahImages result = sonah_ ? sonah_->image(spectra) : reference::pnah(spectra, plan_);
+    const reference::PnahImages result =
+        sonah_ ? sonah_->image(spectra) : reference::pnah(spectra, plan_, cutoffs_);
     images_.insert(images_.end(), result.images.begin(), result.images.end());
     reports_.insert(reports_.end(), result.reports.begin(), result.reports.end());
     statuses_.push_back({.flags = result.flags | flags, .non_finite_microphones = result.non_finite_channels});
@@ -274,6 +275,7 @@ class ReferenceEngine : public Engine {
   std::vector<std::uint32_t> room_;
   std::vector<std::complex<float>> images_;
   std::vector<FilterReport> reports_;
+  std::vector<reference::CutoffState> cutoffs_;  ///< [frequency]
   std::vector<WindowStatus> statuses_;
   std::uint64_t hop_samples_;
 };

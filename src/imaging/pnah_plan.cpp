@@ -76,7 +76,8 @@ double PnahPlan::wavenumber(std::size_t frequency) const {
 
 bool PnahPlan::measures_cutoff() const {
   const CutoffRule rule = holography.filter.cutoff_rule;
-  return holography.filter.kind == FilterKind::kCos && (rule == CutoffRule::kAuto || rule == CutoffRule::kSearch) &&
+  return holography.imager == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
+         (rule == CutoffRule::kAuto || rule == CutoffRule::kSearch) &&
          std::min(geometry.rows, geometry.columns) >= kMinimumLineForSpectrum;
 }
 

@@ -42,13 +42,14 @@ struct ImageFrame {
   std::vector<float> cutoff_rad_per_m;      ///< [frequency]; NaN where the filter has none
   std::vector<float> slope;                 ///< [frequency]; NaN where the filter has none
   std::vector<float> noise_pa;              ///< [frequency]; NaN where it was not measured
-  std::vector<std::complex<float>> images;  ///< [plane][frequency][row][column], column fastest
+  std::vector<std::complex<float>> images;  ///< [plane][frequency][row][column], column fastest; intensities are real
+  std::vector<float> radiated_power_w;      ///< [plane][frequency] of active intensities, else empty
 };
 
 /// What all frames of a run share.
 struct ImagesHeader {
-  std::string quantity;  ///< "pressure" | "normal_velocity"
-  std::string unit;      ///< "Pa" | "m/s"
+  std::string quantity;  ///< a Quantity's name
+  std::string unit;      ///< "Pa" | "m/s" | "m" | "W/m^2"
   std::string config;    ///< the YAML as run
   std::string device;
   std::string front_end;
@@ -60,5 +61,9 @@ struct ImagesHeader {
   [[nodiscard]] std::size_t pixels() const { return x_m.size() * y_m.size(); }
   [[nodiscard]] std::size_t values_per_frame() const { return planes_m.size() * frequencies_hz.size() * pixels(); }
 };
+
+/// Power through the aperture towards the array, [plane][frequency], W: the sum of an active intensity's pixels times a
+/// pixel's area. Empty for other quantities. NaN where the images are one pixel wide or high: their axes tell no area.
+std::vector<float> radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images);
 
 }  // namespace nearfield

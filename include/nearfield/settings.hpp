@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,7 +21,10 @@ enum class WalshVariant { kPrecomputed, kComputed, kFast };
 /// Whether spectra are running sums of hops; kAuto: where that costs less.
 enum class Incremental { kAuto, kAlways, kNever };
 enum class WindowKind { kHann, kNone };
-enum class Quantity { kPressure, kNormalVelocity };
+/// What an image shows; docs/quantities.md has the formulas.
+enum class Quantity { kPressure, kNormalVelocity, kDisplacement, kActiveIntensity };
+inline constexpr std::array kQuantities = {Quantity::kPressure, Quantity::kNormalVelocity, Quantity::kDisplacement,
+                                           Quantity::kActiveIntensity};
 enum class Extrapolation { kPlpbp, kLpbp, kEdge, kZero };
 enum class FilterKind { kCos, kTikhonov, kNone };
 
@@ -43,7 +47,7 @@ std::string_view name_of(FilterKind kind);
 bool takes_samples(FrontEndKind kind);
 /// True for the methods that predict from the measured pressures.
 bool predicts(Extrapolation method);
-/// SI unit of a quantity, "Pa" or "m/s".
+/// SI unit of a quantity: "Pa", "m/s", "m", "W/m^2".
 std::string_view unit_of(Quantity quantity);
 
 struct ArraySettings {

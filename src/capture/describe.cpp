@@ -315,6 +315,10 @@ void describe_images(Facts& facts, const std::filesystem::path& path) {
             text_of_range(first_frames<float>(file, "/cutoff_rad_per_m", per_frequency, frames), "rad/m"));
   facts.add("slope", "{}", text_of_range(first_frames<float>(file, "/slope", per_frequency, frames), ""));
   facts.add("noise", "{}", text_of_range(first_frames<float>(file, "/noise_pa", per_frequency, frames), "Pa"));
+  if (file.has("/radiated_power_w")) {
+    const std::vector<h5::Axis> axes{{"frames"}, {"planes", header.planes_m.size()}, per_frequency[1]};
+    facts.add("power", "{}", text_of_range(first_frames<float>(file, "/radiated_power_w", axes, frames), "W"));
+  }
   add_flags(facts, first_frames<std::uint32_t>(file, "/flags", {{"frames"}}, frames));
   const auto missing = first_frames<std::uint64_t>(file, "/missing_bits", {{"frames"}}, frames);
   facts.add("missing bits", "{} at most in a frame", *std::max_element(missing.begin(), missing.end()));

@@ -1,9 +1,12 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "capture/format.hpp"
+#include "nearfield/settings.hpp"
 
 namespace nearfield {
 namespace {
@@ -11,6 +14,7 @@ namespace {
 using Complex = std::complex<float>;
 
 constexpr const char* kFramesWritten = "/frames_written";
+constexpr const char* kRadiatedPower = "/radiated_power_w";
 
 std::vector<double> read_positions(const h5::InputFile& file, const std::string& name, std::string_view axis) {
   std::vector<double> positions = file.values<double>(name, {{axis}});
@@ -24,8 +28,13 @@ std::vector<double> read_positions(const h5::InputFile& file, const std::string&
 
 std::string read_quantity(const h5::InputFile& file) {
   std::string quantity = file.text_attribute("/", "quantity");
-  if (quantity != "pressure" && quantity != "normal_velocity") {
-    throw file.wrong_attribute("/", "quantity", fmt::format("\"{}\"", quantity), "pressure or normal_velocity");
+  std::vector<std::string_view> known;
+  for (const Quantity one : kQuantities) {
+    known.push_back(name_of(one));
+  }
+  if (std::find(known.begin(), known.end(), quantity) == known.end()) {
+    throw file.wrong_attribute("/", "quantity", fmt::format("\"{}\"", quantity),
+                               fmt::format("one of {}", fmt::join(known, ", ")));
   }
   return quantity;
 }
@@ -61,7 +70,10 @@ void write_header(h5::OutputFile& file, const ImagesHeader& header) {
 template <typename Data>
 struct PerFrame {
   Data images, first_sample, timestamp_ns, flags, missing_bits, cutoff_rad_per_m, slope, noise_pa;
+  std::optional<Data> radiated_power_w;  ///< of active intensity
 };
+
+bool is_intensity(const ImagesHeader& header) { return header.quantity == name_of(Quantity::kActiveIntensity); }
 
 PerFrame<h5::InputDataset> open_frames(const h5::InputFile& file, const ImagesHeader& header) {
   const h5::Axis frequencies{"frequencies", header.frequencies_hz.size()};
@@ -79,6 +91,10 @@ PerFrame<h5::InputDataset> open_frames(const h5::InputFile& file, const ImagesHe
   data.cutoff_rad_per_m = file.dataset<float>("/cutoff_rad_per_m", {frames, frequencies});
   data.slope = file.dataset<float>("/slope", {frames, frequencies});
   data.noise_pa = file.dataset<float>("/noise_pa", {frames, frequencies});
+  if (file.has(kRadiatedPower)) {
+    data.radiated_power_w =
+        file.dataset<float>(kRadiatedPower, {frames, {"planes", header.planes_m.size()}, frequencies});
+  }
   return data;
 }
 
@@ -95,6 +111,9 @@ PerFrame<h5::OutputDataset> create_frames(h5::OutputFile& file, const ImagesHead
   data.cutoff_rad_per_m = file.create<float>("/cutoff_rad_per_m", {frames, frequencies}, kInPlace);
   data.slope = file.create<float>("/slope", {frames, frequencies}, kInPlace);
   data.noise_pa = file.create<float>("/noise_pa", {frames, frequencies}, kInPlace);
+  if (is_intensity(header)) {
+    data.radiated_power_w = file.create<float>(kRadiatedPower, {frames, header.planes_m.size(), frequencies}, kInPlace);
+  }
   return data;
 }
 
@@ -137,6 +156,8 @@ void require_shape(const ImageFrame& frame, const ImagesHeader& header) {
   require_values("cutoff_rad_per_m", frame.cutoff_rad_per_m.size(), frequencies);
   require_values("slope", frame.slope.size(), frequencies);
   require_values("noise_pa", frame.noise_pa.size(), frequencies);
+  require_values("radiated_power_w", frame.radiated_power_w.size(),
+                 is_intensity(header) ? header.planes_m.size() * frequencies : 0);
 }
 
 }  // namespace
@@ -178,6 +199,9 @@ void ImagesWriter::write(const ImageFrame& frame) {
   write_all(state.data.cutoff_rad_per_m, state.written, frame.cutoff_rad_per_m);
   write_all(state.data.slope, state.written, frame.slope);
   write_all(state.data.noise_pa, state.written, frame.noise_pa);
+  if (state.data.radiated_power_w) {
+    write_all(*state.data.radiated_power_w, state.written, frame.radiated_power_w);
+  }
   // The counter comes last, so that it never counts a frame that is not there.
   write_one(state.frames_written, 0, state.written + 1);
   ++state.written;
@@ -226,6 +250,9 @@ ImageFrame ImagesReader::read(std::uint64_t frame) const {
   read_all(data.cutoff_rad_per_m, frame, result.cutoff_rad_per_m);
   read_all(data.slope, frame, result.slope);
   read_all(data.noise_pa, frame, result.noise_pa);
+  if (data.radiated_power_w) {
+    read_all(*data.radiated_power_w, frame, result.radiated_power_w);
+  }
   return result;
 }
 

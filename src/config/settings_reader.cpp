@@ -176,7 +176,7 @@ void SettingsReader::read_holography(YamlMap map) {
   HolographySettings& holography = settings_.holography;
   take(map, "standoff_m", read_length(map, "standoff_m"), holography.standoff_m);
   read_planes(map);
-  take_choice(map, "quantity", {Quantity::kPressure, Quantity::kNormalVelocity}, holography.quantity);
+  take_choice<Quantity>(map, "quantity", {kQuantities.begin(), kQuantities.end()}, holography.quantity);
   take(map, "upsample", map.integer("upsample", 1, kMostUpsample), holography.upsample);
   read_extrapolation(map.map("extrapolation"));
   read_filter(map.map("filter"));

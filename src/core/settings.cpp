@@ -50,7 +50,19 @@ std::string_view name_of(WalshVariant variant) {
 
 std::string_view name_of(WindowKind kind) { return kind == WindowKind::kHann ? "hann" : "none"; }
 
-std::string_view name_of(Quantity quantity) { return quantity == Quantity::kPressure ? "pressure" : "normal_velocity"; }
+std::string_view name_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::kPressure:
+      return "pressure";
+    case Quantity::kNormalVelocity:
+      return "normal_velocity";
+    case Quantity::kDisplacement:
+      return "displacement";
+    case Quantity::kActiveIntensity:
+      return "active_intensity";
+  }
+  return "?";
+}
 
 std::string_view name_of(Extrapolation method) {
   switch (method) {
@@ -96,6 +108,18 @@ bool takes_samples(FrontEndKind kind) {
 
 bool predicts(Extrapolation method) { return method == Extrapolation::kPlpbp || method == Extrapolation::kLpbp; }
 
-std::string_view unit_of(Quantity quantity) { return quantity == Quantity::kPressure ? "Pa" : "m/s"; }
+std::string_view unit_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::kPressure:
+      return "Pa";
+    case Quantity::kNormalVelocity:
+      return "m/s";
+    case Quantity::kDisplacement:
+      return "m";
+    case Quantity::kActiveIntensity:
+      return "W/m^2";
+  }
+  return "?";
+}
 
 }  // namespace nearfield

@@ -104,7 +104,7 @@ std::vector<double> resolve_cutoffs(const HolographySettings& holography, const 
 void validate(const PnahPlan& plan) {
   const ArrayGeometry& geometry = plan.geometry;
   const HolographySettings& holography = plan.holography;
-  const double values = static_cast<double>(holography.planes_m.size()) * static_cast<double>(plan.holograms()) *
+  const double values = static_cast<double>(plan.fields()) * static_cast<double>(plan.holograms()) *
                         std::pow(holography.upsample, 2) * plan.rows().padded * plan.columns().padded;
   if (values > std::numeric_limits<std::int32_t>::max()) {
     throw ConfigError(

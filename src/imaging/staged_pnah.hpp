@@ -45,11 +45,11 @@ std::unique_ptr<Extrapolator> make_extrapolator(const ocl::Device& device, const
 class Propagator {
  public:
   Propagator(const ocl::Device& device, const PnahPlan& plan);
-  /// spectrum [frame][frequency][padded row][padded column], unscaled -> images [frame][plane][frequency][row][column],
-  /// Pa or m/s. Moves the status on.
+  /// spectrum [frame][frequency][padded row][padded column], unscaled -> images [frame][plane][frequency][row][column].
+  /// Moves the status on.
   void enqueue(const ComplexBuffer& spectrum, const StatusBuffer& status, const ComplexBuffer& images,
                const StatusBuffer& taken_status);
-  /// [plane][frequency][padded row][padded column], filter times propagator.
+  /// [plane][field][frequency][padded row][padded column], filter times propagator.
   [[nodiscard]] const ComplexBuffer& transfer() const { return transfer_; }
 
  private:

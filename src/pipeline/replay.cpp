@@ -113,6 +113,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
     for (std::size_t i = 0; i < windows; ++i, ++index) {
       require_finite(statuses[i].non_finite_microphones, plan.settings.array.geometry.channels(), index, input);
       engine->fill(i, frame);
+      frame.radiated_power_w = radiated_power_w(result.header, frame.images);
       frame.flags = statuses[i].flags;
       frame.missing_bits = statuses[i].missing_bits;
       place(frame, index * hop, input);

@@ -54,7 +54,7 @@ class RandomSettings {
   void draw_holography(HolographySettings& holography, std::size_t frequencies) {
     holography.standoff_m = number(1e-3, 1.0);
     holography.planes_m = distinct(1 + random_() % 4, -holography.standoff_m, holography.standoff_m);
-    holography.quantity = flip() ? Quantity::kPressure : Quantity::kNormalVelocity;
+    holography.quantity = flip() ? Quantity::kActiveIntensity : Quantity::kDisplacement;
     holography.upsample = integer(1, 8);
     holography.extrapolation = {static_cast<Extrapolation>(integer(0, 3)), integer(1, 62), number(1.0, 8.0)};
     FilterSettings& filter = holography.filter;

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "nearfield/band.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/geometry.hpp"
 #include "nearfield/layout.hpp"
@@ -81,6 +82,7 @@ struct FrontEndSettings {
   int window_samples = 1024;
   int hop_samples = 32;
   std::vector<double> frequencies_hz = {1007.08, 2014.16};
+  std::vector<Band> bands_hz;  ///< each imaged as the mean square over its bins; replay alone
   bool remove_dc =
       true;  ///< fits and removes each window's constant, so that an offset does not leak into low frequencies
   Incremental incremental = Incremental::kAuto;
@@ -88,6 +90,17 @@ struct FrontEndSettings {
   PopcountSettings popcount;
   WalshFourierSettings walsh_fourier;
 };
+
+/// True where frequencies snap to the bins of the window.
+bool is_on_bins(const FrontEndSettings& front_end);
+
+/// Bins first to end - 1 of the window; bin b is b times sample rate over window samples.
+struct BinRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+/// The bins that a band holds, of those above 0 and below half the sample rate.
+BinRange bins_of(const Band& band, const FrontEndSettings& front_end, double sample_rate_hz);
 
 struct ExtrapolationSettings {
   Extrapolation method = Extrapolation::kPlpbp;
@@ -109,6 +122,7 @@ struct HolographySettings {
   std::vector<double> planes_m = {0.0};
   Quantity quantity = Quantity::kPressure;
   int upsample = 1;
+  std::vector<PlanePoint> points;  ///< whose values replay writes beside the images
   ExtrapolationSettings extrapolation;
   FilterSettings filter;
 };

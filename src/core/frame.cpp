@@ -45,6 +45,13 @@ std::string flags_in_words(std::uint32_t flags) {
   return text;
 }
 
+std::string unit_of_bands(const ImagesHeader& header) {
+  if (header.quantity == name_of(Quantity::kActiveIntensity)) {
+    return header.unit;
+  }
+  return header.unit.find('/') == std::string::npos ? header.unit + "^2" : "(" + header.unit + ")^2";
+}
+
 std::vector<float> radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images) {
   std::vector<float> power_w;
   if (header.quantity != name_of(Quantity::kActiveIntensity)) {

@@ -1,5 +1,8 @@
 #include "nearfield/settings.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace nearfield {
 
 std::string_view name_of(FrontEndKind kind) {
@@ -104,6 +107,21 @@ std::string_view name_of(FilterKind kind) {
 
 bool takes_samples(FrontEndKind kind) {
   return kind == FrontEndKind::kDecimatedFft || kind == FrontEndKind::kDotProduct;
+}
+
+bool is_on_bins(const FrontEndSettings& front_end) {
+  return front_end.kind == FrontEndKind::kDecimatedFft || front_end.kind == FrontEndKind::kWalshFourier ||
+         (front_end.kind == FrontEndKind::kPopcount && front_end.popcount.transform == WordTransform::kFft);
+}
+
+BinRange bins_of(const Band& band, const FrontEndSettings& front_end, double sample_rate_hz) {
+  constexpr double kRounding = 1e-9;  // a bin that a band was cut at belongs to it, however it was written
+  const double bin_hz = sample_rate_hz / front_end.window_samples;
+  const auto bin_from = [&](double frequency_hz) {
+    const double most = std::floor((front_end.window_samples + 1.0) / 2.0);
+    return static_cast<std::size_t>(std::clamp(std::ceil(frequency_hz / bin_hz * (1.0 - kRounding)), 1.0, most));
+  };
+  return {.first = bin_from(band.low_hz), .end = bin_from(band.high_hz)};
 }
 
 bool predicts(Extrapolation method) { return method == Extrapolation::kPlpbp || method == Extrapolation::kLpbp; }

@@ -157,6 +157,23 @@ TEST(Config, RefusesValuesOutOfRange) {
       {"holography: {planes_m: [.nan]}", "holography.planes_m[0]: expected a position from -100 to 100 m"},
       {"holography: {quantity: intensity}",
        "expected one of pressure, normal_velocity, displacement, active_intensity, found \"intensity\""},
+      {"front_end: {bands_hz: 500}",
+       "front_end.bands_hz: expected a list of pairs, each [a frequency >= 0 Hz, a frequency >= 0 Hz], found \"500\""},
+      {"front_end: {bands_hz: [[0, 500], [500, 1000, 2000]]}",
+       "front_end.bands_hz[1]: expected a pair [a frequency >= 0 Hz, a frequency >= 0 Hz], found a list of 3"},
+      {"front_end: {bands_hz: [[-1, 5]]}", "front_end.bands_hz[0]: expected a pair"},
+      {"holography: {points: 3}", "holography.points: expected a list of mappings, found \"3\""},
+      {"holography: {points: [{x_m: 0.1}]}",
+       "holography.points[0].y_m: expected a position from -100 to 100 m, found nothing"},
+      {"holography: {points: [{x_m: 0, y_m: 1 cm}]}",
+       "holography.points[0].y_m: expected a position from -100 to 100 m, found \"1 cm\""},
+      {"holography: {points: [{x_m: 0, y_m: 0}, {x_m: 0.29, y_m: -0.32}], standoff_m: 1}\narray: {rows: 32, columns: "
+       "32, pitch_x_m: 0.02, pitch_y_m: 0.02}",
+       "holography.points[1]: expected a point of the aperture, x from -0.31 to 0.31 m and y from -0.31 to 0.31 m, "
+       "found x 0.29 m, y -0.32 m"},
+      {"{front_end: {bands_hz: [[0, 500]], frequencies_hz: [700, 800]}, holography: {filter: {cutoff_rad_per_m: [80, "
+       "90]}}}",
+       "expected one cut-off, or a rule, beside front_end.bands_hz, found a list of 2"},
       {"holography: {upsample: 9}", "holography.upsample: expected an integer from 1 to 8, found \"9\""},
       {"holography: {extrapolation: {method: burg}}", "expected one of plpbp, lpbp, edge, zero, found \"burg\""},
       {"holography: {extrapolation: {order: 63}}", "extrapolation.order: expected an integer from 1 to 62"},

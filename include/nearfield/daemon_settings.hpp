@@ -53,6 +53,7 @@ struct DaemonSettings {
     std::string endpoint;           ///< such as "tcp://127.0.0.1:7231"
     std::string curve_secret_file;  ///< a path, or "credential:NAME", see credential_path()
     double max_rate_hz = 30.0;
+    std::vector<std::string> curve_clients = {};  ///< with a secret key: public keys of those who may subscribe, Z85
     friend bool operator==(const Zmq&, const Zmq&) = default;
   };
 

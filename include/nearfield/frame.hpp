@@ -36,6 +36,14 @@ std::span<const FlagName> flag_names();
 /// What holds of a frame, in words, such as "dead or masked microphones interpolated"; empty when no flag is set.
 std::string flags_in_words(std::uint32_t flags);
 
+/// What is known of an image besides itself, as the device writes it (a float4).
+struct alignas(16) FilterReport {
+  float cutoff_rad_per_m = 0.0F;  ///< of the filter in use; NaN where it has none
+  float slope = 0.0F;             ///< of the filter in use; NaN where it has none
+  float noise_pa = 0.0F;  ///< rms of the complex noise of one microphone's phasor, sqrt(E|n|^2); NaN: not measured
+  float error_estimate = 0.0F;  ///< relative L2 error of the image; NaN: not estimated
+};
+
 /// The images of one window.
 struct ImageFrame {
   std::uint64_t first_sample = 0;  ///< bit-time of the window's first bit; for other inputs the sample or frame index
@@ -44,7 +52,8 @@ struct ImageFrame {
   std::uint64_t missing_bits = 0;           ///< bit-times of the window that never came and are silence
   std::vector<float> cutoff_rad_per_m;      ///< [frequency]; NaN where the filter has none
   std::vector<float> slope;                 ///< [frequency]; NaN where the filter has none
-  std::vector<float> noise_pa;              ///< [frequency]; NaN where it was not measured
+  std::vector<float> noise_pa;              ///< [frequency]; as FilterReport, NaN where it was not measured
+  std::vector<float> error_estimate;        ///< [frequency]; as FilterReport, NaN where there is none
   std::vector<std::complex<float>> images;  ///< [plane][frequency][row][column], column fastest; intensities are real
   std::vector<float> radiated_power_w;      ///< [plane][frequency] of active intensities, else empty
   std::vector<std::complex<float>> points;  ///< [plane][frequency][point]

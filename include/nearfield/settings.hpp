@@ -22,6 +22,8 @@ enum class WalshVariant { kPrecomputed, kComputed, kFast };
 /// Whether spectra are running sums of hops; kAuto: where that costs less.
 enum class Incremental { kAuto, kAlways, kNever };
 enum class WindowKind { kHann, kNone };
+/// How images are made of spectra: planar NAH in K-space, or statistically optimised NAH.
+enum class ImagerKind { kPnah, kSonah };
 /// What an image shows; docs/quantities.md has the formulas.
 enum class Quantity { kPressure, kNormalVelocity, kDisplacement, kActiveIntensity };
 inline constexpr std::array kQuantities = {Quantity::kPressure, Quantity::kNormalVelocity, Quantity::kDisplacement,
@@ -33,6 +35,8 @@ enum class FilterKind { kCos, kTikhonov, kNone };
 enum class CutoffRule {
   kGiven,         ///< `FilterSettings::cutoff_rad_per_m`
   kDynamicRange,  ///< the wavenumber whose evanescent loss over the standoff equals `dynamic_range_db`
+  kAuto,          ///< per frequency and frame, from the spectrum over the noise
+  kSearch,        ///< per frequency, cut-off and slope, from the residual over the aperture, every few frames
 };
 
 std::string_view name_of(FrontEndKind kind);
@@ -41,6 +45,7 @@ std::string_view name_of(WordTransform transform);
 std::string_view name_of(WalshVariant variant);
 std::string_view name_of(Incremental incremental);
 std::string_view name_of(WindowKind kind);
+std::string_view name_of(ImagerKind kind);
 std::string_view name_of(Quantity quantity);
 std::string_view name_of(Extrapolation method);
 std::string_view name_of(FilterKind kind);
@@ -115,9 +120,11 @@ struct FilterSettings {
   double dynamic_range_db = 30.0;
   double slope = 0.1;  ///< phi
   double tikhonov_lambda = 1e-3;
+  int search_every_frames = 50;  ///< of kSearch: frames from one search to the next
 };
 
 struct HolographySettings {
+  ImagerKind imager = ImagerKind::kPnah;
   double standoff_m = 0.03;
   std::vector<double> planes_m = {0.0};
   Quantity quantity = Quantity::kPressure;

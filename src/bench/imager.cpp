@@ -9,6 +9,7 @@
 
 #include "bench/files.hpp"
 #include "bench/variants.hpp"
+#include "imaging/sonah.hpp"
 #include "imaging/staged_pnah.hpp"
 #include "nearfield/error.hpp"
 #include "simulate/random.hpp"
@@ -177,6 +178,11 @@ ImagerReport bench_imager(const ImagerBenchOptions& options) {
       report.runs.push_back({.path = "fused", .description = "cannot do " + obstacle, .frequencies = count});
       continue;
     }
+    add("sonah", [&] {
+      PnahPlan other = plan;
+      other.holography.imager = ImagerKind::kSonah;
+      return std::make_unique<Sonah>(device, other);
+    });
     const std::vector<FusedTuning> tunings = tunings_to_try(device.info(), plan);
     for (std::size_t i = 0; i < (options.sweep ? tunings.size() : 1); ++i) {
       add(i == 0 ? "fused" : name_of(tunings[i]),

@@ -326,6 +326,10 @@ void describe_images(Facts& facts, const std::filesystem::path& path) {
     const std::vector<h5::Axis> axes{{"frames"}, {"planes", header.planes_m.size()}, per_frequency[1]};
     facts.add("power", "{}", text_of_range(first_frames<float>(file, "/radiated_power_w", axes, frames), "W"));
   }
+  if (file.has("/error_estimate")) {
+    facts.add("error", "{} (estimate)",
+              text_of_range(first_frames<float>(file, "/error_estimate", per_frequency, frames), ""));
+  }
   add_flags(facts, first_frames<std::uint32_t>(file, "/flags", {{"frames"}}, frames));
   const auto missing = first_frames<std::uint64_t>(file, "/missing_bits", {{"frames"}}, frames);
   facts.add("missing bits", "{} at most in a frame", *std::max_element(missing.begin(), missing.end()));

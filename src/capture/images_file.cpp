@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "capture/format.hpp"
@@ -111,6 +112,7 @@ struct PerFrame {
   std::optional<Data> radiated_power_w;  ///< of active intensity
   std::optional<Data> points;
   std::optional<Data> bands;
+  std::optional<Data> error_estimate;  ///< files before it was published have none
 };
 
 bool is_intensity(const ImagesHeader& header) { return header.quantity == name_of(Quantity::kActiveIntensity); }
@@ -144,6 +146,9 @@ PerFrame<h5::InputDataset> open_frames(const h5::InputFile& file, const ImagesHe
     data.bands = file.dataset<float>(
         kBands, {frames, planes, bands, {"rows", header.y_m.size()}, {"columns", header.x_m.size()}});
   }
+  if (file.has("/error_estimate")) {
+    data.error_estimate = file.dataset<float>("/error_estimate", {frames, frequencies});
+  }
   return data;
 }
 
@@ -174,6 +179,7 @@ PerFrame<h5::OutputDataset> create_frames(h5::OutputFile& file, const ImagesHead
   if (is_intensity(header)) {
     data.radiated_power_w = file.create<float>(kRadiatedPower, {frames, planes, frequencies}, kInPlace);
   }
+  data.error_estimate = file.create<float>("/error_estimate", {frames, frequencies}, kInPlace);
   return data;
 }
 
@@ -222,6 +228,7 @@ void require_shape(const ImageFrame& frame, const ImagesHeader& header) {
   require_values("noise_pa", frame.noise_pa.size(), frequencies);
   require_values("radiated_power_w", frame.radiated_power_w.size(),
                  is_intensity(header) ? header.planes_m.size() * frequencies : 0);
+  require_values("error_estimate", frame.error_estimate.size(), frequencies);
 }
 
 }  // namespace
@@ -274,6 +281,7 @@ void ImagesWriter::write(const ImageFrame& frame) {
   if (state.data.radiated_power_w) {
     write_all(*state.data.radiated_power_w, state.written, frame.radiated_power_w);
   }
+  write_all(*state.data.error_estimate, state.written, frame.error_estimate);
   // The counter comes last, so that it never counts a frame that is not there.
   write_one(state.frames_written, 0, state.written + 1);
   ++state.written;
@@ -332,6 +340,11 @@ ImageFrame ImagesReader::read(std::uint64_t frame) const {
   read_all(data.noise_pa, frame, result.noise_pa);
   if (data.radiated_power_w) {
     read_all(*data.radiated_power_w, frame, result.radiated_power_w);
+  }
+  if (data.error_estimate) {
+    read_all(*data.error_estimate, frame, result.error_estimate);
+  } else {
+    result.error_estimate.assign(result.noise_pa.size(), std::numeric_limits<float>::quiet_NaN());
   }
   return result;
 }

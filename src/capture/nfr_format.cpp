@@ -245,6 +245,7 @@ std::optional<ImageFrame> frame_of(const RecordHeader& header, std::span<const s
   take(payload, std::span(frame.slope));
   take(payload, std::span(frame.noise_pa));
   take(payload, std::span(frame.images));
+  frame.error_estimate.assign(frequencies, std::numeric_limits<float>::quiet_NaN());  // recordings don't keep it
   return frame;
 }
 

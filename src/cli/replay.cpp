@@ -2,24 +2,19 @@
 
 #include <spdlog/spdlog.h>
 
-#include <atomic>
-#include <csignal>
 #include <memory>
 
 #include "cli/command.hpp"
 #include "cli/device_choice.hpp"
 #include "cli/paths.hpp"
 #include "cli/progress.hpp"
+#include "cli/stop_signal.hpp"
 #include "config/config.hpp"
 #include "nearfield/error.hpp"
 #include "publish/sinks.hpp"
 
 namespace nearfield::cli {
 namespace {
-
-std::atomic<bool> stop_asked{false};
-
-void ask_to_stop(int /*signal*/) { stop_asked = true; }
 
 struct Arguments {
   std::string input;
@@ -48,7 +43,7 @@ void run(const Arguments& arguments) {
   options.progress = [&progress](std::uint64_t done, std::uint64_t of) {
     progress->show(static_cast<double>(done) / static_cast<double>(of));
   };
-  options.stop = [] { return stop_asked.load(); };
+  options.stop = StopSignal::asked;
 
   std::vector<std::unique_ptr<Sink>> sinks;
   sinks.push_back(std::make_unique<ImagesFileSink>(
@@ -58,8 +53,7 @@ void run(const Arguments& arguments) {
     pictures.decibels = arguments.decibels;
     sinks.push_back(std::make_unique<PictureSink>(arguments.png, pictures));
   }
-  std::signal(SIGINT, ask_to_stop);
-  std::signal(SIGTERM, ask_to_stop);
+  StopSignal::watch();
   const ReplayResult result = replay(options, sinks);
   progress.reset();
   if (result.frames < result.frames_asked) {

@@ -1,20 +1,15 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <atomic>
-#include <csignal>
 #include <memory>
 #include <random>
 
 #include "cli/command.hpp"
+#include "cli/stop_signal.hpp"
 #include "stream/packet_sender.hpp"
 
 namespace nearfield::cli {
 namespace {
-
-std::atomic<bool> stop_asked{false};
-
-void ask_to_stop(int /*signal*/) { stop_asked = true; }
 
 struct Arguments {
   std::string input;
@@ -46,9 +41,8 @@ void run(Arguments& arguments) {
   if (settings.stream_id == 0) {
     settings.stream_id = std::random_device{}();
   }
-  std::signal(SIGINT, ask_to_stop);
-  std::signal(SIGTERM, ask_to_stop);
-  print(arguments, playback, send_packets(playback, settings, [] { return stop_asked.load(); }));
+  StopSignal::watch();
+  print(arguments, playback, send_packets(playback, settings, StopSignal::asked));
 }
 
 }  // namespace

@@ -3,9 +3,7 @@
 #include <nearfield_ring.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <csignal>
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -14,6 +12,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/stop_signal.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 
@@ -29,10 +28,43 @@ struct TapOptions {
   std::uint64_t count = 0;  ///< 0: no end
   double duration_s = 0.0;  ///< 0: no end
   bool json = false;
+  std::string log;  ///< file for a line a frame; empty: none
 };
 
-std::atomic<bool> g_interrupted = false;  // NOLINT: a signal handler reaches nothing else
-void interrupt(int /*signal*/) { g_interrupted = true; }
+/// One line a frame, comma-separated, its columns named in the first.
+class FrameLog {
+ public:
+  explicit FrameLog(const std::string& path) : path_(path) {
+    if (!path.empty()) {
+      file_.reset(std::fopen(path.c_str(), "w"));
+      if (file_ == nullptr) {
+        throw IoError(fmt::format("{}: can't be written: {}", path, std::strerror(errno)));
+      }
+      fmt::print(file_.get(),
+                 "sequence,first_bit_time,epoch,flags,missing_bit_times,shed_hops,skipped,capture_mono_ns,"
+                 "publish_mono_ns,read_mono_ns\n");
+    }
+  }
+  void add(const nf_frame& frame, std::uint64_t skipped) {
+    if (file_ != nullptr) {
+      fmt::print(file_.get(), "{},{},{},{},{},{},{},{},{},{}\n", frame.sequence, frame.first_bit_time, frame.epoch,
+                 frame.flags, frame.missing_bit_times, frame.shed_hops, skipped, frame.capture_mono_ns,
+                 frame.publish_mono_ns, frame.read_mono_ns);
+    }
+  }
+  void finish() {
+    if (file_ != nullptr && std::fflush(file_.get()) != 0) {
+      throw IoError(fmt::format("{}: can't be written: {}", path_, std::strerror(errno)));
+    }
+  }
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+};
 
 struct CloseRing {
   void operator()(nf_ring* ring) const { nf_ring_close(ring); }
@@ -98,11 +130,11 @@ void print_layout(const nf_ring_layout& layout) {
 }
 
 /// Reads until something ends it; false when the writer went away.
-bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally) {
+bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& log) {
   const std::int64_t start_ns = nf_ring_now_ns();
   const auto is_over = [&] {
     const double passed_s = 1e-9 * static_cast<double>(nf_ring_now_ns() - start_ns);
-    return g_interrupted || (options.count > 0 && tally.frames >= options.count) ||
+    return StopSignal::asked() || (options.count > 0 && tally.frames >= options.count) ||
            (options.duration_s > 0.0 && passed_s >= options.duration_s);
   };
   while (!is_over()) {
@@ -111,6 +143,7 @@ bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally) {
     const nf_ring_status status = nf_ring_read_next(ring, kTurnNs, &frame, &skipped);
     if (status == NF_RING_OK) {
       tally.add(frame, skipped);
+      log.add(frame, skipped);
     } else if (status == NF_RING_RETIRED && nf_ring_reopen(ring) == NF_RING_OK) {
       ++tally.rings;
     } else if (status != NF_RING_TIMEOUT && status != NF_RING_TORN) {
@@ -180,15 +213,15 @@ void print_text(const nf_ring_layout& layout, const Tally& tally) {
 
 void tap(const TapOptions& options) {
   const RingHandle ring = open(options.socket);
-  g_interrupted = false;
-  std::signal(SIGINT, interrupt);
-  std::signal(SIGTERM, interrupt);
+  StopSignal::watch();
   if (!options.json) {
     print_layout(*nf_ring_get_layout(ring.get()));
     std::fflush(stdout);
   }
   Tally tally;
-  tally.writer_gone = !read_all(ring.get(), options, tally);
+  FrameLog log(options.log);
+  tally.writer_gone = !read_all(ring.get(), options, tally, log);
+  log.finish();
   if (options.json) {
     print_json(*nf_ring_get_layout(ring.get()), tally);
   } else {
@@ -209,6 +242,7 @@ void add_tap(CLI::App& app) {
   command->add_option("--count", options->count, "end after so many frames");
   command->add_option("--duration", options->duration_s, "end after so many seconds")->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options->json, "print the summary as JSON");
+  command->add_option("--log", options->log, "write a line a frame here: times, losses, epoch; comma-separated");
   command->callback([options] { tap(*options); });
 }
 

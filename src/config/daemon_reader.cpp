@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <charconv>
+#include <string_view>
 
 #include "config/settings_reader.hpp"
 
@@ -41,6 +43,22 @@ std::optional<std::string> text_or_off(YamlMap& map, const std::string& key, con
     return std::nullopt;
   }
   return text;
+}
+
+/// Keys in Z85 (ZeroMQ RFC 32), 32 bytes each.
+std::optional<std::vector<std::string>> read_keys(YamlMap& map, const std::string& key) {
+  constexpr std::string_view kZ85 =
+      "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
+  constexpr std::size_t kCharacters = 40;
+  std::optional<std::vector<std::string>> keys = map.texts(key);
+  const auto is_key = [&](const std::string& text) {
+    return text.size() == kCharacters && text.find_first_not_of(kZ85) == std::string::npos;
+  };
+  if (keys && !std::all_of(keys->begin(), keys->end(), is_key)) {
+    map.problem(key, "keys in Z85, 40 characters each, in quotes");
+    return std::nullopt;
+  }
+  return keys;
 }
 
 std::string absolute(const path& folder, const std::string& text) {
@@ -172,6 +190,7 @@ void SettingsReader::read_zmq(YamlMap map, const path& folder) {
   }
   take(map, "endpoint", endpoint, zmq.endpoint);
   take(map, "curve_secret_file", path_or_null(map, "curve_secret_file", folder, "credential:"), zmq.curve_secret_file);
+  take(map, "curve_clients", read_keys(map, "curve_clients"), zmq.curve_clients);
   take(map, "max_rate_hz", map.number("max_rate_hz", kRate), zmq.max_rate_hz);
   map.finish();
 }

@@ -52,9 +52,10 @@ std::string publish_section(const DaemonSettings::Publish& publish) {
       "    zmq:\n"
       "      endpoint: {}\n"
       "      curve_secret_file: {}\n"
+      "      curve_clients: {}\n"
       "      max_rate_hz: {}\n",
       name_of(publish.phase_reference), ring, publish.ring.slots, or_word(publish.zmq.endpoint, "off"),
-      or_word(publish.zmq.curve_secret_file, "null"), publish.zmq.max_rate_hz);
+      or_word(publish.zmq.curve_secret_file, "null"), text_list(publish.zmq.curve_clients), publish.zmq.max_rate_hz);
 }
 
 std::string recording_section(const DaemonSettings::Recording& recording) {
@@ -129,6 +130,15 @@ void check_zmq(const DaemonSettings::Zmq& zmq, std::vector<Contradiction>& found
                                  "daemon.publish.zmq.curve_secret_file names no key; found {}",
                                  host)});
   }
+  if (!zmq.curve_secret_file.empty() && zmq.curve_clients.empty()) {
+    found.push_back({"daemon.publish.zmq.curve_clients", "",
+                     "expected the public keys of those who may subscribe, found none; CURVE alone lets in every "
+                     "client that has a key, whichever"});
+  }
+  if (zmq.curve_secret_file.empty() && !zmq.curve_clients.empty()) {
+    found.push_back({"daemon.publish.zmq.curve_secret_file", "",
+                     "expected the server's secret key, as curve_clients names who may subscribe; found none"});
+  }
 }
 
 void check_overload(const DaemonSettings::Overload& overload, std::vector<Contradiction>& found) {
@@ -167,7 +177,8 @@ void check_daemon(const DaemonSettings& daemon, const IsSettled& is_settled, std
                      fmt::format("expected less than ring_bit_times, {}, found {}", daemon.source.ring_bit_times,
                                  daemon.source.reorder_bit_times)});
   }
-  if (settled({"daemon.publish.zmq.endpoint", "daemon.publish.zmq.curve_secret_file"})) {
+  if (settled({"daemon.publish.zmq.endpoint", "daemon.publish.zmq.curve_secret_file",
+               "daemon.publish.zmq.curve_clients"})) {
     check_zmq(daemon.publish.zmq, found);
   }
   if (settled({"daemon.overload.pause_dashboards_ms", "daemon.overload.pause_recordings_ms",

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <utility>
 
 #include "nearfield/error.hpp"
 #include "nearfield/fft_length.hpp"
@@ -38,7 +40,13 @@ constexpr NumberRule kDynamicRange{0.0, 300.0, true, "a range > 0 dB, at most 30
 constexpr NumberRule kWalshThreshold{0.0, 2.0, false, "a threshold of 0 to 2"};
 constexpr NumberRule kSlope{0.0, 2.0, true, "a slope > 0, at most 2"};
 constexpr NumberRule kLambda{1e-30, 1e6, false, "a number of 1e-30 to 1e6"};
-constexpr NumberRule kCutoff{0.0, 1e6, true, "a wavenumber > 0 rad/m (or the word dynamic_range)"};
+constexpr NumberRule kCutoff{0.0, 1e6, true, "a wavenumber > 0 rad/m (or auto, search or dynamic_range)"};
+constexpr const char* kCutoffs =
+    "a wavenumber > 0 rad/m, a list with one per frequency, or one of auto, search, dynamic_range";
+/// Words in place of a cut-off.
+constexpr std::array<std::pair<std::string_view, CutoffRule>, 3> kCutoffWords{
+    {{"auto", CutoffRule::kAuto}, {"search", CutoffRule::kSearch}, {"dynamic_range", CutoffRule::kDynamicRange}}};
+constexpr int kMostFramesASearch = 1'000'000;
 
 /// A length that floating point can square and divide by without harm.
 std::optional<double> read_length(YamlMap& map, const std::string& key) {
@@ -193,6 +201,7 @@ void SettingsReader::read_bands(YamlMap& map) {
 
 void SettingsReader::read_holography(YamlMap map) {
   HolographySettings& holography = settings_.holography;
+  take_choice(map, "imager", {ImagerKind::kPnah, ImagerKind::kSonah}, holography.imager);
   take(map, "standoff_m", read_length(map, "standoff_m"), holography.standoff_m);
   read_planes(map);
   read_points(map);
@@ -247,6 +256,8 @@ void SettingsReader::read_filter(YamlMap map) {
   take(map, "dynamic_range_db", map.number("dynamic_range_db", kDynamicRange), filter.dynamic_range_db);
   take(map, "slope", map.number("slope", kSlope), filter.slope);
   take(map, "tikhonov_lambda", map.number("tikhonov_lambda", kLambda), filter.tikhonov_lambda);
+  take(map, "search_every_frames", map.integer("search_every_frames", 1, kMostFramesASearch),
+       filter.search_every_frames);
   map.finish();
 }
 
@@ -254,15 +265,13 @@ void SettingsReader::read_cutoff(YamlMap& map) {
   const std::string key = "cutoff_rad_per_m";
   FilterSettings& filter = settings_.holography.filter;
   std::optional<std::vector<double>> cutoffs;
-  if (map.is_word(key, "dynamic_range")) {
-    filter.cutoff_rule = CutoffRule::kDynamicRange;
+  const auto* word = std::find_if(kCutoffWords.begin(), kCutoffWords.end(),
+                                  [&](const auto& rule) { return map.is_word(key, rule.first); });
+  if (word != kCutoffWords.end()) {
+    filter.cutoff_rule = word->second;
     cutoffs.emplace();
-  } else if (map.is_word(key, "auto")) {
-    map.problem(key,
-                "a wavenumber > 0 rad/m, a list with one per frequency, or dynamic_range (auto is not part of this "
-                "version)");
   } else if (cutoffs = map.numbers(key, kCutoff); cutoffs && (cutoffs->empty() || cutoffs->size() > kMostFrequencies)) {
-    map.problem(key, "a wavenumber > 0 rad/m, a list with one per frequency, or dynamic_range");
+    map.problem(key, kCutoffs);
     cutoffs.reset();
   } else if (cutoffs) {
     filter.cutoff_rule = CutoffRule::kGiven;

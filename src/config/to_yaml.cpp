@@ -8,8 +8,15 @@ namespace nearfield {
 namespace {
 
 std::string cutoff(const FilterSettings& filter) {
-  if (filter.cutoff_rule == CutoffRule::kDynamicRange) {
-    return "dynamic_range";
+  switch (filter.cutoff_rule) {
+    case CutoffRule::kDynamicRange:
+      return "dynamic_range";
+    case CutoffRule::kAuto:
+      return "auto";
+    case CutoffRule::kSearch:
+      return "search";
+    case CutoffRule::kGiven:
+      break;
   }
   return filter.cutoff_rad_per_m.size() == 1 ? fmt::format("{}", filter.cutoff_rad_per_m[0])
                                              : list(filter.cutoff_rad_per_m);
@@ -87,6 +94,7 @@ std::string holography_section(const HolographySettings& holography) {
   const FilterSettings& filter = holography.filter;
   return fmt::format(
       "holography:\n"
+      "  imager: {}\n"
       "  standoff_m: {}\n"
       "  planes_m: {}\n"
       "  quantity: {}\n"
@@ -101,10 +109,12 @@ std::string holography_section(const HolographySettings& holography) {
       "    cutoff_rad_per_m: {}\n"
       "    dynamic_range_db: {}\n"
       "    slope: {}\n"
-      "    tikhonov_lambda: {}\n",
-      holography.standoff_m, list(holography.planes_m), name_of(holography.quantity), holography.upsample,
-      point_list(holography.points), name_of(extrapolation.method), extrapolation.order, extrapolation.factor,
-      name_of(filter.kind), cutoff(filter), filter.dynamic_range_db, filter.slope, filter.tikhonov_lambda);
+      "    tikhonov_lambda: {}\n"
+      "    search_every_frames: {}\n",
+      name_of(holography.imager), holography.standoff_m, list(holography.planes_m), name_of(holography.quantity),
+      holography.upsample, point_list(holography.points), name_of(extrapolation.method), extrapolation.order,
+      extrapolation.factor, name_of(filter.kind), cutoff(filter), filter.dynamic_range_db, filter.slope,
+      filter.tikhonov_lambda, filter.search_every_frames);
 }
 
 std::string device_section(const DeviceSettings& device) {

@@ -121,6 +121,17 @@ void check_bands(const FrontEndSettings& front_end, double sample_rate_hz, Contr
   }
 }
 
+/// Sums that run along are no kernel of `dot_kernel`'s.
+void check_incremental(const FrontEndSettings& front_end, Contradictions& found) {
+  if (front_end.kind == FrontEndKind::kDotProduct && front_end.incremental == Incremental::kAlways &&
+      front_end.dot_kernel != DotKernel::kAuto) {
+    found.push_back({"front_end.dot_kernel", "",
+                     fmt::format("expected auto with incremental: always, as all these kernels take whole windows, "
+                                 "found {}",
+                                 name_of(front_end.dot_kernel))});
+  }
+}
+
 void check_batch(const Settings& settings, Contradictions& found) {
   const std::int64_t span = std::int64_t{settings.device.batch - 1} * settings.front_end.hop_samples;
   if (span > settings.front_end.window_samples) {
@@ -149,10 +160,11 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
   if (settled({"array.rows", "array.columns", "array.dead_channels"})) {
     check_dead_channels(settings.array, found);
   }
-  if (settled({"array.rows", "holography.extrapolation.method"})) {
+  const bool extrapolates = settings.holography.imager == ImagerKind::kPnah;
+  if (extrapolates && settled({"array.rows", "holography.extrapolation.method"})) {
     check_side("rows", settings.array.geometry.rows, method, found);
   }
-  if (settled({"array.columns", "holography.extrapolation.method"})) {
+  if (extrapolates && settled({"array.columns", "holography.extrapolation.method"})) {
     check_side("columns", settings.array.geometry.columns, method, found);
   }
   if (settled({"array.rows", "array.columns", "array.layout"})) {
@@ -163,6 +175,9 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
   }
   if (settled({"front_end.bands_hz", "holography.filter.cutoff_rad_per_m"})) {
     check_cutoffs_of_bands(settings, found);
+  }
+  if (settled({"front_end.kind", "front_end.incremental", "front_end.dot_kernel"})) {
+    check_incremental(settings.front_end, found);
   }
   if (settled({"front_end.window_samples", "front_end.hop_samples", "device.batch"})) {
     check_batch(settings, found);

@@ -53,6 +53,8 @@ std::string_view name_of(WalshVariant variant) {
 
 std::string_view name_of(WindowKind kind) { return kind == WindowKind::kHann ? "hann" : "none"; }
 
+std::string_view name_of(ImagerKind kind) { return kind == ImagerKind::kPnah ? "pnah" : "sonah"; }
+
 std::string_view name_of(Quantity quantity) {
   switch (quantity) {
     case Quantity::kPressure:

@@ -14,6 +14,7 @@ Configurator::Configurator(ConfigurationSource source, Settings settings, LiveIn
     : source_(std::move(source)),
       input_(std::move(input)),
       install_(std::move(install)),
+      ring_elements_(source_settings(settings).ring_elements),
       settings_(std::move(settings)) {}
 
 std::uint64_t Configurator::set(const std::vector<std::string>& overrides) {
@@ -35,6 +36,13 @@ std::uint64_t Configurator::change(std::vector<std::string> set_so_far) {
   if (const std::vector<std::string> fixed = fixed_changes(settings_, next); !fixed.empty()) {
     throw ConfigError(
         fmt::format("{}: expected no change while the daemon runs; restart it for that", fmt::join(fixed, ", ")));
+  }
+  if (source_settings(next).ring_elements > ring_elements_) {
+    throw ConfigError(
+        fmt::format("front_end.window_samples, hop_samples: expected a window and a hop that, with "
+                    "daemon.source.reorder_bit_times, fill at most a quarter of the ring of {} bit-times, found {} and "
+                    "{}; restart the daemon for that",
+                    ring_elements_, next.front_end.window_samples, next.front_end.hop_samples));
   }
   const std::unique_ptr<Epoch> old = install_(make_epoch(next, input_, epoch_ + 1));
   ++epoch_;

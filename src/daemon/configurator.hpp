@@ -37,7 +37,8 @@ class Configurator {
   ConfigurationSource source_;
   LiveInput input_;
   Install install_;
-  mutable std::mutex mutex_;  ///< guards all below
+  std::uint64_t ring_elements_;  ///< as the source was made
+  mutable std::mutex mutex_;     ///< guards all below
   Settings settings_;
   std::vector<std::string> set_;  ///< by set(), since the last reload
   std::uint64_t epoch_ = 1;

@@ -111,6 +111,7 @@ void Daemon::open_sinks() {
     zmq.endpoint = publish.zmq.endpoint;
     if (!publish.zmq.curve_secret_file.empty()) {
       zmq.curve_secret_key = control::credential_path(publish.zmq.curve_secret_file);
+      zmq.curve_clients = publish.zmq.curve_clients;
     }
     zmq.most_frames_per_s = publish.zmq.max_rate_hz;
     zmq.phase_reference = reference;
@@ -172,13 +173,13 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   boundary_.run([&] {
     try {
       publisher_.begin_epoch(next->header, next->number);
+      old = engine_->swap(std::move(next));
     } catch (...) {
       publisher_.begin_epoch(engine_->epoch().header, engine_->epoch().number);
       throw;
     }
-    tell_run(*next);
+    tell_run(engine_->epoch());
     engine_->overload().set_limits(settings.daemon.overload);
-    old = engine_->swap(std::move(next));
   });
   watch_->set_deadline(nanoseconds(settings.daemon.deadlines.frame_ms));
   control::set_log_level(settings.daemon.log.level);

@@ -66,8 +66,7 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   const Engine& engine = *epoch->engine;
   warm_up(*epoch->engine, epoch->plan, input);
   epoch->header = images_header(epoch->plan, engine);
-  epoch->constants = empty_frame(epoch->header);
-  epoch->engine->stamp(epoch->constants);
+  epoch->reports = empty_frame(epoch->header);
   epoch->live_microphones = live_microphones(epoch->plan.settings, engine.frequencies_hz());
   epoch->warnings = plan_warnings(epoch->plan, engine.frequencies_hz());
   if (!settings.front_end.bands_hz.empty() || !settings.holography.points.empty()) {

@@ -16,7 +16,7 @@ struct Epoch {
   EnginePlan plan;
   std::unique_ptr<Engine> engine;
   ImagesHeader header;
-  ImageFrame constants;  ///< cut-offs, slopes and noise, which all frames carry alike
+  ImageFrame reports;  ///< cut-offs, slopes, noise and error estimates of the frame that is published
   std::uint32_t live_microphones = 0;
   std::vector<std::string> warnings;  ///< what one should know before trusting the images
 };

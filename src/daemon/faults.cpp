@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdio>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -30,6 +31,11 @@ void be_busy(std::int64_t duration_ns) {
   }
 }
 
+/// For who measures how soon the process ends.
+void say(const std::string& what) {
+  fmt::print(stderr, "NEARFIELDD_FAULT: {} at {} ns of CLOCK_MONOTONIC\n", what, monotonic_ns());
+}
+
 void hang() {
   for (;;) {
     std::this_thread::sleep_for(std::chrono::hours(1));
@@ -50,6 +56,7 @@ std::function<void(std::uint64_t)> fault_of(const std::string& text) {
   if (parts[0] == "hang" && numbers.size() == 1) {
     return [at = numbers[0]](std::uint64_t sequence) {
       if (sequence >= at) {
+        say(fmt::format("frame {} hangs", sequence));
         hang();
       }
     };
@@ -57,6 +64,7 @@ std::function<void(std::uint64_t)> fault_of(const std::string& text) {
   if (parts[0] == "device" && numbers.size() == 1) {
     return [at = numbers[0]](std::uint64_t sequence) {
       if (sequence >= at) {
+        say(fmt::format("frame {} fails", sequence));
         throw DeviceError(fmt::format("NEARFIELDD_FAULT: frame {} fails as if the device had", sequence));
       }
     };

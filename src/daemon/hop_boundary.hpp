@@ -7,7 +7,8 @@
 namespace nearfield::daemon {
 
 /// Where other threads change what the engine's thread uses: between two hops. The engine looks at one atomic a hop;
-/// what is done there must be short, such as a swap of pointers. The mutex guards the work and what became of it.
+/// what is done there must be short: a swap of pointers, a window's bits copied. The mutex guards the work and what
+/// became of it.
 class HopBoundary {
  public:
   /// Has the engine's thread do `work` between two hops and waits for that; rethrows what it throws. After close() the

@@ -35,19 +35,63 @@ void LiveEngine::use_epoch() {
   const Settings& settings = epoch_->plan.settings;
   window_samples_ = static_cast<std::uint64_t>(settings.front_end.window_samples);
   hop_samples_ = static_cast<std::uint64_t>(settings.front_end.hop_samples);
-  const std::uint64_t block = std::gcd(window_samples_, hop_samples_);
-  history_samples_ = (epoch_->engine->history_samples() + block - 1) / block * block;
+  block_samples_ = std::gcd(window_samples_, hop_samples_);
+  history_samples_ = (epoch_->engine->history_samples() + block_samples_ - 1) / block_samples_ * block_samples_;
   chunks_.resize(static_cast<std::size_t>(settings.device.batch));
 }
 
 std::unique_ptr<Epoch> LiveEngine::swap(std::unique_ptr<Epoch> next) {
   std::swap(epoch_, next);
   use_epoch();
-  // The new engine has nothing yet: its first window is the first whole one from here on.
-  next_ = std::max(next_, taken_);
-  fed_ = next_;
-  begin_ = next_;
+  try {
+    go_on();
+  } catch (...) {
+    std::swap(epoch_, next);
+    use_epoch();
+    throw;
+  }
   return next;
+}
+
+/// Chooses the new engine's first window and feeds what the ring still holds of it.
+void LiveEngine::go_on() {
+  std::uint64_t first = next_;
+  if (imaged_end_ > origin_ && imaged_end_ + hop_samples_ > first + window_samples_) {
+    first =
+        imaged_end_ + hop_samples_ - window_samples_;  // a shorter window begins later, as it is to end with new bits
+  }
+  std::uint64_t fed = first - history_before(first);
+  while (fed < taken_) {
+    const std::uint64_t samples = std::min(taken_ - fed, window_samples_);
+    const std::span<std::uint32_t> room = room_for(samples * input_.words_per_sample());
+    if (!ring_->take_again(element_of(fed), room)) {
+      begin_anew(first);
+      return;
+    }
+    push(fed, room);
+    fed += samples;
+  }
+  next_ = first;
+  fed_ = fed;
+}
+
+/// What the engine would need is gone: from `first` on, hops go until one begins behind what was taken.
+void LiveEngine::begin_anew(std::uint64_t first) {
+  next_ = first;
+  pass_over(taken_ > first ? (taken_ - first + hop_samples_ - 1) / hop_samples_ : 0);
+  begin_ = next_;
+  fed_ = next_;
+}
+
+void LiveEngine::pass_over(std::uint64_t hops) {
+  next_ += hops * hop_samples_;
+  shed_ += hops;
+  sequence_ += hops;
+}
+
+/// Of what must be fed before a window; whole blocks, as incremental front ends want it.
+std::uint64_t LiveEngine::history_before(std::uint64_t window) const {
+  return std::min(history_samples_, (window - begin_) / block_samples_ * block_samples_);
 }
 
 std::uint64_t LiveEngine::element_of(std::uint64_t sample) const {
@@ -65,6 +109,7 @@ void LiveEngine::begin_stream() {
   fed_ = origin_;
   taken_ = origin_;
   begin_ = origin_;
+  imaged_end_ = origin_;
   missing_ = MissingBits();
   if (hooks_.restart) {
     hooks_.restart(stream_);
@@ -98,6 +143,7 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
   }
   const Pauses pauses{.dashboards = !input_.waits && overload_.pauses_dashboards(now_ns),
                       .recordings = !input_.waits && overload_.pauses_recordings(now_ns)};
+  tai_offset_ns_ = tai_offset_ns();
   const std::size_t windows = windows_there();
   FrameReport report;
   const std::span<const WindowStatus> statuses = compute(windows, pauses, report);
@@ -120,9 +166,7 @@ void LiveEngine::shed(std::int64_t now_ns) {
   if (hops == 0 || !overload_.sheds(waiting_ns, now_ns)) {
     return;
   }
-  next_ += hops * hop_samples_;
-  shed_ += hops;
-  sequence_ += hops;
+  pass_over(hops);
   overload_.shed(now_ns);
 }
 
@@ -165,7 +209,7 @@ void LiveEngine::record(const Chunk& chunk, const Pauses& pauses) {
                       .missing = runs,
                       .stream_id = stream_.stream_id,
                       .mono_ns = chunk.capture_mono_ns,
-                      .tai_ns = chunk.capture_mono_ns + tai_offset_ns()},
+                      .tai_ns = chunk.capture_mono_ns + tai_offset_ns_},
                      pauses);
 }
 
@@ -195,10 +239,8 @@ void LiveEngine::feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, cons
 std::span<const WindowStatus> LiveEngine::compute(std::size_t windows, const Pauses& pauses, FrameReport& report) {
   Engine& engine = *epoch_->engine;
   const std::int64_t begin_ns = monotonic_ns();
-  const std::uint64_t history = std::min(history_samples_, next_ - begin_);
   const std::uint64_t last_end = window_end(next_) + (windows - 1) * hop_samples_;
-  std::uint64_t first = std::max(next_ - history, std::min(fed_, last_end));
-  pieces_ = 0;
+  std::uint64_t first = std::max(next_ - history_before(next_), std::min(fed_, last_end));
   take_between(first, pauses);
   for (std::size_t window = 0; window < windows; ++window) {
     const std::uint64_t end = window_end(next_) + window * hop_samples_;
@@ -213,6 +255,8 @@ std::span<const WindowStatus> LiveEngine::compute(std::size_t windows, const Pau
   }
   const std::span<const WindowStatus> statuses = engine.compute_windows(next_, windows);
   report.computed_ns = monotonic_ns() - taken_ns;
+  pieces_ = 0;
+  imaged_end_ = last_end;
   return statuses;
 }
 
@@ -242,7 +286,7 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
   const std::uint64_t first_sample = next_ + window * hop_samples_;
   const std::uint64_t first = first_sample * input_.elements_per_sample;
   const std::uint64_t elements = window_samples_ * input_.elements_per_sample;
-  const ImageFrame& constants = epoch_->constants;
+  ImageFrame& reports = epoch_->reports;
   const std::size_t values = epoch_->header.values_per_frame();
   const auto non_finite = static_cast<std::uint32_t>(status.non_finite_microphones);
   LiveFrame frame;
@@ -251,16 +295,18 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
   frame.first_bit_time = element_of(first_sample);
   frame.window_bit_times = static_cast<std::uint32_t>(elements);
   frame.capture_mono_ns = chunks_[window].capture_mono_ns;
-  frame.capture_tai_ns = frame.capture_mono_ns + tai_offset_ns();
+  frame.capture_tai_ns = frame.capture_mono_ns + tai_offset_ns_;
   frame.missing_bit_times = missing_.count(first, first + elements);
   frame.shed_hops = std::exchange(shed_, 0);
   frame.flags =
       status.flags | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) | (frame.shed_hops > 0 ? kFlagOverload : 0U);
   frame.valid_microphones = epoch_->live_microphones - std::min(epoch_->live_microphones, non_finite);
   frame.epoch = epoch_->number;
-  frame.cutoff_rad_per_m = constants.cutoff_rad_per_m;
-  frame.slope = constants.slope;
-  frame.noise_pa = constants.noise_pa;
+  epoch_->engine->fill_reports(window, reports);
+  frame.cutoff_rad_per_m = reports.cutoff_rad_per_m;
+  frame.slope = reports.slope;
+  frame.noise_pa = reports.noise_pa;
+  frame.error_estimate = reports.error_estimate;
   frame.images = epoch_->engine->images().subspan(window * values, values);
   deliver(frame, pauses, report);
 }

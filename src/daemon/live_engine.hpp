@@ -53,6 +53,9 @@ class LiveEngine {
   /// and no more whole window is there.
   Step step(std::int64_t deadline_ns);
   /// Goes on with another configuration; gives the old one back. The sinks must have begun the new epoch already.
+  /// No hop is lost: the next window begins a hop after the last one, and what of it was taken already comes from the
+  /// ring once more. A longer window comes when it is whole, a shorter one ends a hop after the last one's end. What
+  /// the ring no longer holds is shed. Throws what feeding the engine throws; then nothing has changed.
   std::unique_ptr<Epoch> swap(std::unique_ptr<Epoch> next);
 
   [[nodiscard]] const Epoch& epoch() const { return *epoch_; }
@@ -87,6 +90,10 @@ class LiveEngine {
   void deliver(const LiveFrame& frame, const Pauses& pauses, FrameReport& report);
   void record(const Chunk& chunk, const Pauses& pauses);
   void use_epoch();
+  void go_on();
+  void begin_anew(std::uint64_t first);
+  void pass_over(std::uint64_t hops);
+  [[nodiscard]] std::uint64_t history_before(std::uint64_t window) const;
 
   IngestRing* ring_;
   LiveInput input_;
@@ -96,7 +103,8 @@ class LiveEngine {
   std::unique_ptr<Epoch> epoch_;
   std::uint64_t window_samples_ = 0;
   std::uint64_t hop_samples_ = 0;
-  std::uint64_t history_samples_ = 0;  ///< whole blocks, as incremental front ends want their windows
+  std::uint64_t block_samples_ = 0;    ///< the longest that windows and hops are whole multiples of
+  std::uint64_t history_samples_ = 0;  ///< whole blocks
 
   bool is_streaming_ = false;
   StreamStart stream_;
@@ -106,10 +114,12 @@ class LiveEngine {
   std::uint64_t next_ = 0;            ///< first sample of the next window
   std::uint64_t fed_ = 0;             ///< end of what the engine has, samples
   std::uint64_t taken_ = 0;           ///< end of what was taken from the ring, samples
+  std::uint64_t imaged_end_ = 0;      ///< of the newest window that was imaged, samples; the origin before the first
   std::uint64_t sequence_ = 0;
-  std::uint64_t shed_ = 0;     ///< since the last frame
-  MissingBits missing_;        ///< positions in elements
-  std::vector<Chunk> chunks_;  ///< one a window of a batch
+  std::uint64_t shed_ = 0;          ///< since the last frame
+  std::int64_t tai_offset_ns_ = 0;  ///< from CLOCK_MONOTONIC, as it was before the frame
+  MissingBits missing_;             ///< positions in elements
+  std::vector<Chunk> chunks_;       ///< one a window of a batch
   Chunk between_;
   std::vector<MissingRun> recorded_runs_;
   std::vector<std::uint32_t> words_;        ///< of samples, or of what lies between windows

@@ -14,6 +14,8 @@ namespace nearfield {
 using ComplexBuffer = ocl::Buffer<std::complex<float>>;
 /// [frame][kStatusWords]
 using StatusBuffer = ocl::Buffer<std::uint32_t>;
+/// [frame][frequency]
+using ReportBuffer = ocl::Buffer<FilterReport>;
 
 /// One way to do planar near-field acoustic holography on a device.
 class PnahPath {
@@ -26,23 +28,30 @@ class PnahPath {
   [[nodiscard]] virtual std::string description() const = 0;
   [[nodiscard]] const ComplexBuffer& images() const { return images_; }
   [[nodiscard]] const StatusBuffer& taken_status() const { return taken_status_; }
-  /// Enqueues what brings the first `frames` frames' images and status to the host, if anything needs to.
+  /// What the images' filters were and how far to trust them; filled once here where the settings alone decide.
+  [[nodiscard]] const ReportBuffer& reports() const { return reports_; }
+  /// Enqueues what brings the first `frames` frames' images, status and reports to the host, if anything needs to.
   void enqueue_fetch(std::size_t frames) const;
   [[nodiscard]] std::span<const std::complex<float>> host_images() const { return host_images_; }
   [[nodiscard]] std::span<const std::uint32_t> host_status() const { return host_status_; }
+  [[nodiscard]] std::span<const FilterReport> host_reports() const { return host_reports_; }
 
  private:
-  void share(ocl::SharedBuffer<std::complex<float>> images, ocl::SharedBuffer<std::uint32_t> status);
-  void allocate(std::size_t image_values, std::size_t status_words);
+  void share(ocl::SharedBuffer<std::complex<float>> images, ocl::SharedBuffer<std::uint32_t> status,
+             ocl::SharedBuffer<FilterReport> reports);
+  void allocate(std::size_t image_values, std::size_t status_words, std::size_t reports);
   ocl::Device device_;
   std::size_t batch_;
-  ComplexBuffer results_;  ///< status, then images: one transfer for both; not used where these are shared
+  ComplexBuffer results_;  ///< status, reports, then images: one transfer for all; not used where these are shared
   ComplexBuffer images_;
   StatusBuffer taken_status_;
+  ReportBuffer reports_;
   ocl::HostBuffer<std::complex<float>> image_memory_;  ///< of images_ where it is shared, else of results_
   ocl::HostBuffer<std::uint32_t> status_memory_;
+  ocl::HostBuffer<FilterReport> report_memory_;
   std::span<const std::complex<float>> host_images_;
   std::span<const std::uint32_t> host_status_;
+  std::span<const FilterReport> host_reports_;
 };
 
 /// Planar near-field acoustic holography on the device, by the path that the plan's `fft` names or, with "auto", by the
@@ -60,11 +69,15 @@ class Pnah {
   [[nodiscard]] const ComplexBuffer& images() const { return path_->images(); }
   /// [frame][kStatusWords]
   [[nodiscard]] const StatusBuffer& taken_status() const { return path_->taken_status(); }
-  /// Brings the first `frames` frames' images and status to host_images() and host_status(), where they are after
-  /// Device::wait() until the next enqueue().
+  /// [frame][frequency]
+  [[nodiscard]] const ReportBuffer& reports() const { return path_->reports(); }
+  /// Brings the first `frames` frames' images, status and reports to host_images(), host_status() and host_reports(),
+  /// where they are after Device::wait() until the next enqueue().
   void enqueue_fetch(std::size_t frames = 1) const { path_->enqueue_fetch(frames); }
   [[nodiscard]] std::span<const std::complex<float>> host_images() const { return path_->host_images(); }
   [[nodiscard]] std::span<const std::uint32_t> host_status() const { return path_->host_status(); }
+  /// [frame][frequency]
+  [[nodiscard]] std::span<const FilterReport> host_reports() const { return path_->host_reports(); }
   /// The path and its sizes, in words.
   [[nodiscard]] std::string description() const { return path_->description(); }
 

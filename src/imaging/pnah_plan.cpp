@@ -101,9 +101,29 @@ std::vector<double> resolve_cutoffs(const HolographySettings& holography, const 
   return cutoffs;
 }
 
+std::vector<FilterReport> constant_reports(const PnahPlan& plan) {
+  const FilterSettings& filter = plan.holography.filter;
+  const bool has_cutoff = filter.kind == FilterKind::kCos;
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  std::vector<FilterReport> reports;
+  for (std::size_t i = 0; i < plan.holograms(); ++i) {
+    const double cutoff = plan.cutoff_rad_per_m[i % plan.frequencies_hz.size()];
+    reports.push_back({.cutoff_rad_per_m = has_cutoff ? static_cast<float>(cutoff) : none,
+                       .slope = has_cutoff ? static_cast<float>(filter.slope) : none,
+                       .noise_pa = none,
+                       .error_estimate = none});
+  }
+  return reports;
+}
+
 void validate(const PnahPlan& plan) {
   const ArrayGeometry& geometry = plan.geometry;
   const HolographySettings& holography = plan.holography;
+  if (holography.imager == ImagerKind::kSonah && holography.quantity != Quantity::kPressure &&
+      holography.quantity != Quantity::kNormalVelocity) {
+    throw ConfigError(fmt::format("holography.quantity: sonah expects pressure or normal_velocity, found {}; use pnah",
+                                  name_of(holography.quantity)));
+  }
   const double values = static_cast<double>(plan.fields()) * static_cast<double>(plan.holograms()) *
                         std::pow(holography.upsample, 2) * plan.rows().padded * plan.columns().padded;
   if (values > std::numeric_limits<std::int32_t>::max()) {
@@ -113,7 +133,8 @@ void validate(const PnahPlan& plan) {
                     holography.planes_m.size(), plan.holograms(), plan.rows().padded, plan.columns().padded,
                     holography.upsample, values, std::numeric_limits<std::int32_t>::max()));
   }
-  if (predicts(holography.extrapolation.method) &&
+  const bool filters = holography.imager == ImagerKind::kPnah;
+  if (filters && predicts(holography.extrapolation.method) &&
       std::min(geometry.rows, geometry.columns) < kMinimumLineForPrediction) {
     throw ConfigError(fmt::format(
         "holography.extrapolation.method: {} needs at least {} microphones a side, found {} x {}; use edge or zero",
@@ -125,7 +146,7 @@ void validate(const PnahPlan& plan) {
       throw ConfigError(fmt::format("holography.planes_m: expected planes below the microphones at {} m, found {} m",
                                     holography.standoff_m, plane_m));
     }
-    for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+    for (std::size_t f = 0; filters && f < plan.frequencies_hz.size(); ++f) {
       const double gain = largest_log_gain(plan, f, distance_m);
       if (gain > kLargestGrowth) {
         throw ConfigError(

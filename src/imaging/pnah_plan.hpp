@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "nearfield/frame.hpp"
 #include "nearfield/settings.hpp"
 
 namespace nearfield {
@@ -58,6 +59,9 @@ struct PnahPlan {
 /// never below k.
 std::vector<double> resolve_cutoffs(const HolographySettings& holography, const MediumSettings& medium,
                                     const ArrayGeometry& geometry, const std::vector<double>& frequencies_hz);
+
+/// What is known of images before they are made, [frame][frequency]: cut-off and slope where the settings give them.
+std::vector<FilterReport> constant_reports(const PnahPlan& plan);
 
 /// Checks what only a whole plan shows. Throws ConfigError.
 void validate(const PnahPlan& plan);

@@ -389,6 +389,8 @@ PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan) {
     k_space.push_back(transform(taper(extrapolate(field, plan, fell_back), plan), -1.0));
   }
   PnahImages out;
+  out.reports = constant_reports(plan);
+  out.reports.resize(plan.frequencies_hz.size());
   out.non_finite_channels = conditioned.non_finite_channels;
   out.flags = conditioned.flags | plan.constant_flags() | (fell_back ? kFlagExtrapolationFellBack : 0U);
   for (const double plane_m : plan.holography.planes_m) {

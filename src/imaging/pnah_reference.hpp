@@ -57,7 +57,8 @@ Complex transfer(double kx, double ky, double distance_m, std::size_t frequency,
 Field back_propagate(const Field& spectrum, double plane_m, std::size_t frequency, const PnahPlan& plan);
 
 struct PnahImages {
-  std::vector<Complex> images;  ///< [plane][frequency][row][column]
+  std::vector<Complex> images;        ///< [plane][frequency][row][column]
+  std::vector<FilterReport> reports;  ///< [frequency]
   std::uint32_t flags = 0;
   int non_finite_channels = 0;
 };

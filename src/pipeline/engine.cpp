@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <set>
 
@@ -15,6 +14,7 @@
 #include "frontend/front_end_reference.hpp"
 #include "imaging/pnah.hpp"
 #include "imaging/pnah_reference.hpp"
+#include "imaging/sonah_reference.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/calibration.hpp"
 
@@ -84,17 +84,6 @@ BandPlan bands_of(const EnginePlan& plan) {
     throw ConfigError("front_end.bands_hz: expected bits or time data, found spectra, which are no whole set of bins");
   }
   return plan_bands(plan.settings.front_end, plan.settings.holography.quantity, plan.sample_rate_hz);
-}
-
-/// What every frame of a plan carries alike.
-void stamp_with(ImageFrame& frame, const PnahPlan& plan) {
-  const bool has_cutoff = plan.holography.filter.kind == FilterKind::kCos;
-  const float none = std::numeric_limits<float>::quiet_NaN();
-  for (std::size_t f = 0; f < frame.cutoff_rad_per_m.size(); ++f) {
-    frame.cutoff_rad_per_m[f] = has_cutoff ? static_cast<float>(plan.cutoff_rad_per_m[f]) : none;
-    frame.slope[f] = has_cutoff ? static_cast<float>(plan.holography.filter.slope) : none;
-    frame.noise_pa[f] = none;
-  }
 }
 
 /// Page-locked memory that bits wait in until the device has fetched them.
@@ -186,6 +175,7 @@ class OpenclEngine : public Engine {
   [[nodiscard]] std::span<const std::complex<float>> images() const override {
     return imager_.host_images().first(image_values_);
   }
+  [[nodiscard]] std::span<const FilterReport> reports() const override { return imager_.host_reports(); }
   [[nodiscard]] std::string device_name() const override {
     const ocl::DeviceInfo& info = device_.info();
     return fmt::format("{} ({}, driver {})", info.name, info.platform, info.driver);
@@ -194,7 +184,6 @@ class OpenclEngine : public Engine {
     return front_end_ ? front_end_->description() : std::string(kNoFrontEnd);
   }
   [[nodiscard]] std::string imager_name() const override { return imager_.description(); }
-  void stamp(ImageFrame& frame) const override { stamp_with(frame, plan_); }
 
  private:
   /// Wire words of the longest push: a batch's windows, at most two of them, and what comes before.
@@ -242,6 +231,7 @@ class ReferenceEngine : public Engine {
         front_end_(plan.input == InputForm::kSpectra ? nullptr
                                                      : reference::make_front_end(front_end_plan(plan, bands()))),
         plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
+        sonah_(plan_.holography.imager == ImagerKind::kSonah ? std::make_unique<reference::Sonah>(plan_) : nullptr),
         hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)) {
     set_frequencies(plan_.frequencies_hz);
   }
@@ -274,26 +264,30 @@ class ReferenceEngine : public Engine {
     return statuses_;
   }
   [[nodiscard]] std::span<const std::complex<float>> images() const override { return images_; }
+  [[nodiscard]] std::span<const FilterReport> reports() const override { return reports_; }
   [[nodiscard]] std::string device_name() const override { return "reference (double precision on the host)"; }
   [[nodiscard]] std::string front_end_name() const override { return front_end_name_; }
   [[nodiscard]] std::string imager_name() const override { return "reference"; }
-  void stamp(ImageFrame& frame) const override { stamp_with(frame, plan_); }
 
  private:
   void clear() {
     images_.clear();
+    reports_.clear();
     statuses_.clear();
   }
   void append(const std::vector<std::complex<double>>& spectra, std::uint32_t flags) {
-    const reference::PnahImages result = reference::pnah(spectra, plan_);
+    const reference::PnahImages result = sonah_ ? sonah_->image(spectra) : reference::pnah(spectra, plan_);
     images_.insert(images_.end(), result.images.begin(), result.images.end());
+    reports_.insert(reports_.end(), result.reports.begin(), result.reports.end());
     statuses_.push_back({.flags = result.flags | flags, .non_finite_microphones = result.non_finite_channels});
   }
   std::string front_end_name_;
   std::unique_ptr<reference::FrontEnd> front_end_;
   PnahPlan plan_;
+  std::unique_ptr<reference::Sonah> sonah_;  ///< where the plan's imager it is
   std::vector<std::uint32_t> room_;
   std::vector<std::complex<float>> images_;
+  std::vector<FilterReport> reports_;
   std::vector<WindowStatus> statuses_;
   std::uint64_t hop_samples_;
 };
@@ -337,7 +331,17 @@ void Engine::fill(std::size_t window, ImageFrame& frame) const {
   if (!bands_.bins.empty()) {
     sum_bands(bands_, computed, pixels_, frame.bands);
   }
-  stamp(frame);
+  fill_reports(window, frame);
+}
+
+void Engine::fill_reports(std::size_t window, ImageFrame& frame) const {
+  for (std::size_t f = 0; f < frame.cutoff_rad_per_m.size(); ++f) {
+    const FilterReport& report = reports()[window * computed_ + f];
+    frame.cutoff_rad_per_m[f] = report.cutoff_rad_per_m;
+    frame.slope[f] = report.slope;
+    frame.noise_pa[f] = report.noise_pa;
+    frame.error_estimate[f] = report.error_estimate;
+  }
 }
 
 int Engine::image_window(std::uint64_t first_sample, ImageFrame& frame) {
@@ -383,12 +387,14 @@ ImageFrame empty_frame(const ImagesHeader& header) {
   frame.cutoff_rad_per_m.resize(header.frequencies_hz.size());
   frame.slope.resize(header.frequencies_hz.size());
   frame.noise_pa.resize(header.frequencies_hz.size());
+  frame.error_estimate.resize(header.frequencies_hz.size());
   return frame;
 }
 
 std::vector<std::string> plan_warnings(const EnginePlan& plan, const std::vector<double>& frequencies_hz) {
   const PnahPlan imager = pnah_plan(plan, frequencies_hz);
   const Settings& settings = plan.settings;
+  const bool filters = settings.holography.imager == ImagerKind::kPnah;
   std::vector<std::string> warnings;
   const double nyquist = std::numbers::pi / std::max(imager.geometry.pitch_x_m, imager.geometry.pitch_y_m);
   for (std::size_t f = 0; f < frequencies_hz.size(); ++f) {
@@ -405,7 +411,8 @@ std::vector<std::string> plan_warnings(const EnginePlan& plan, const std::vector
                       "far apart for this frequency",
                       frequencies_hz[f], imager.wavenumber(f), nyquist));
     }
-    if (settings.holography.filter.kind == FilterKind::kCos && imager.cutoff_rad_per_m[f] < imager.wavenumber(f)) {
+    if (filters && settings.holography.filter.kind == FilterKind::kCos &&
+        imager.cutoff_rad_per_m[f] < imager.wavenumber(f)) {
       warnings.push_back(
           fmt::format("{:.1f} Hz: the cut-off {:.1f} rad/m lies inside the radiation circle, k = {:.1f} rad/m; "
                       "propagating waves are filtered too",
@@ -414,7 +421,7 @@ std::vector<std::string> plan_warnings(const EnginePlan& plan, const std::vector
   }
   const ExtrapolationSettings& extrapolation = settings.holography.extrapolation;
   const int shortest = std::min(imager.geometry.rows, imager.geometry.columns);
-  if (predicts(extrapolation.method) && usable_order(extrapolation.order, shortest) < extrapolation.order) {
+  if (filters && predicts(extrapolation.method) && usable_order(extrapolation.order, shortest) < extrapolation.order) {
     warnings.push_back(fmt::format(
         "holography.extrapolation.order: {} is used along x and {} along y, the most that {} x {} "
         "microphones allow",

@@ -58,9 +58,13 @@ class Engine {
   virtual std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) = 0;
   /// Of the last windows, [window][plane][frequency][row][column]; with bands, what they need follows the frequencies.
   [[nodiscard]] virtual std::span<const std::complex<float>> images() const = 0;
-  /// Fills images, bands, cutoffs, slopes and noise of `frame`, whose vectors must have their sizes, for one of the
-  /// last windows.
+  /// Of the last windows, [window][frequency] as images(): their filters, noise and errors.
+  [[nodiscard]] virtual std::span<const FilterReport> reports() const = 0;
+  /// Fills images, bands, cutoffs, slopes, noise and error estimates of `frame`, whose vectors must have their sizes,
+  /// for one of the last windows.
   void fill(std::size_t window, ImageFrame& frame) const;
+  /// fill() without the images.
+  void fill_reports(std::size_t window, ImageFrame& frame) const;
   /// compute_window() and fill(), flags too. Returns how many microphones were not finite.
   int image_window(std::uint64_t first_sample, ImageFrame& frame);
   int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame);
@@ -73,8 +77,6 @@ class Engine {
   [[nodiscard]] virtual std::string front_end_name() const = 0;
   /// The imager's path and its sizes.
   [[nodiscard]] virtual std::string imager_name() const = 0;
-  /// Fills what every frame of this engine carries alike: cutoffs, slopes and noise.
-  virtual void stamp(ImageFrame& frame) const = 0;
 
  protected:
   explicit Engine(const EnginePlan& plan);

@@ -24,6 +24,7 @@ struct LiveFrame {
   std::span<const float> cutoff_rad_per_m;      ///< [frequency]; NaN where the filter has none
   std::span<const float> slope;                 ///< [frequency]
   std::span<const float> noise_pa;              ///< [frequency]; NaN where it was not measured
+  std::span<const float> error_estimate;        ///< [frequency]; NaN where there is none
   std::span<const std::complex<float>> images;  ///< [plane][frequency][row][column], column fastest
 };
 

@@ -7,16 +7,19 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <zmq.hpp>
 
 #include "nearfield/error.hpp"
+#include "ring/curve_clients.hpp"
 
 namespace nearfield::ring {
 namespace {
 
 /// What the kernel holds for a subscriber that is slow are old frames; two of 40 KiB are enough to keep a link busy.
 constexpr int kSendBufferBytes = 1 << 16;
+constexpr const char* kZapDomain = "nearfield";
 constexpr std::size_t kKeyCharacters = 40;  ///< Z85 of 32 bytes
 
 bool starts_with_any(const std::string& text, std::initializer_list<const char*> beginnings) {
@@ -51,6 +54,7 @@ std::string read_secret_key(const std::filesystem::path& path) {
 
 struct ZmqSink::Socket {
   zmq::context_t context{1};
+  std::optional<CurveClients> clients;
   zmq::socket_t publisher{context, zmq::socket_type::pub};
 };
 
@@ -73,6 +77,11 @@ ZmqSink::ZmqSink(const ZmqOptions& options)
   publisher.set(zmq::sockopt::linger, 0);
   publisher.set(zmq::sockopt::sndbuf, kSendBufferBytes);
   if (!options.curve_secret_key.empty()) {
+    if (options.curve_clients.empty()) {
+      throw ConfigError("dashboards: expected public keys of those who may subscribe (curve_clients), found none");
+    }
+    socket_->clients.emplace(socket_->context, options.curve_clients);
+    publisher.set(zmq::sockopt::zap_domain, kZapDomain);
     publisher.set(zmq::sockopt::curve_server, true);
     publisher.set(zmq::sockopt::curve_secretkey, read_secret_key(options.curve_secret_key));
   } else if (!is_local_endpoint(options.endpoint)) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "publish/live_frame.hpp"
 #include "ring/frame_encoder.hpp"
@@ -13,8 +14,9 @@ namespace nearfield::ring {
 struct ZmqOptions {
   std::string endpoint = "tcp://127.0.0.1:5556";  ///< port * or 0: any free one
   std::filesystem::path curve_secret_key =
-      {};                          ///< file with the server's Z85 secret key; empty: no CURVE, loopback alone
-  double most_frames_per_s = 0.0;  ///< 0: all
+      {};  ///< file with the server's Z85 secret key; empty: no CURVE, loopback alone
+  std::vector<std::string> curve_clients = {};  ///< with CURVE: public keys, Z85, of those who may subscribe
+  double most_frames_per_s = 0.0;               ///< 0: all
   PhaseReference phase_reference = PhaseReference::kWindow;
 };
 
@@ -23,8 +25,8 @@ struct ZmqOptions {
 /// (nearfield_ring.h).
 class ZmqSink : public LiveSink {
  public:
-  /// Binds. Throws ConfigError on an endpoint beyond loopback without a CURVE key, a bad endpoint or key; NoInputError
-  /// when the key cannot be read; IoError when the endpoint cannot be bound.
+  /// Binds. Throws ConfigError on an endpoint beyond loopback without a CURVE key, CURVE without clients, a bad
+  /// endpoint or key; NoInputError when the key cannot be read; IoError when the endpoint cannot be bound.
   explicit ZmqSink(const ZmqOptions& options);
   ~ZmqSink() override;
   ZmqSink(const ZmqSink&) = delete;

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "simulate/quadrature.hpp"
+#include "core/quadrature.hpp"
 
 namespace nearfield {
 namespace {

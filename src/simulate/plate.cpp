@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "simulate/fields.hpp"
-#include "simulate/quadrature.hpp"
+#include "core/quadrature.hpp"
 
 namespace nearfield {
 namespace {

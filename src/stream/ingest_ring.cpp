@@ -80,6 +80,7 @@ bool IngestRing::make_room(Position end) {
       break;
     }
   }
+  overwritten_.store(window);
   if (reading_.load() < window) {
     return false;
   }
@@ -175,7 +176,7 @@ void IngestRing::copy_in(Position begin, Position end, const std::byte* words, s
 }
 
 bool IngestRing::wait_for_room(std::uint64_t elements, std::int64_t deadline_ns) {
-  const Position end = head_.load(std::memory_order_relaxed) + elements;
+  const Position end = head_.load(std::memory_order_relaxed) + elements + settings_.elements / 4;
   const auto fits = [&] { return end <= frozen_.load() + settings_.elements && reading_.load() == kNowhere; };
   while (!fits()) {
     const std::uint32_t ticket = room_came_.ticket();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "capture/files.hpp"
+#include "stream/huge_pages.hpp"
 #include "stream/packet.hpp"
 #include "stream/received_map.hpp"
 #include "stream/wake_up.hpp"
@@ -74,6 +75,8 @@ struct TakeResult {
 ///   waits while a store below it is under way (the copy of one packet).
 /// - reading_: the reader announces where it copies before it moves frozen_; the writer does not touch slots from there
 ///   on. If it would have to, the packet is refused and its elements are `overrun`.
+/// - overwritten_: the writer announces below which it may store anew before it looks at reading_; a reader that wants
+///   elements again announces reading_ first, then looks here, so that one of the two gives way.
 class IngestRing {
  public:
   /// Throws ConfigError when the sizes make no sense.
@@ -99,8 +102,8 @@ class IngestRing {
   void end_stream();
   /// One past the newest element of the present stream.
   [[nodiscard]] std::uint64_t written_end() const;
-  /// Sleeps until `elements` more can be stored without overwriting what was not taken; false after `deadline_ns`. Only
-  /// for sources that can wait, such as a file.
+  /// Sleeps until `elements` more can be stored without overwriting what was not taken, or the last quarter of the ring
+  /// that was, for take_again(); false after `deadline_ns`. Only for sources that can wait, such as a file.
   bool wait_for_room(std::uint64_t elements, std::int64_t deadline_ns);
 
   // For the reader.
@@ -123,6 +126,11 @@ class IngestRing {
   TakeResult take(std::uint64_t first_element, std::span<std::uint32_t> words,
                   std::vector<MissingRun>* missing = nullptr);
 
+  /// Copies once more what take() gave from `first_element` on, the same silence included; nothing is counted. Nothing
+  /// where some of it was overwritten since. Elements must be of the accepted stream and not reach beyond the end of
+  /// the last take: throws an internal error.
+  std::optional<TakeResult> take_again(std::uint64_t first_element, std::span<std::uint32_t> words);
+
   /// From any thread.
   [[nodiscard]] RingCounters counters() const;
 
@@ -143,6 +151,8 @@ class IngestRing {
   void pass_over_frozen(Position& begin, Position end, StoreResult& result) const;
   void copy_in(Position begin, Position end, const std::byte* words, std::int64_t now_ns);
   void copy_out(Position begin, Position end, std::uint32_t* words, std::int64_t& newest_ns) const;
+  TakeResult copy_all(Position first, Position from, Position end, std::uint32_t* words,
+                      std::vector<MissingRun>* missing) const;
 
   [[nodiscard]] WaitResult look(Position end) const;
   template <typename Found>
@@ -156,10 +166,10 @@ class IngestRing {
   RingSettings settings_;
   std::uint64_t mask_;
   std::size_t element_bytes_;
-  std::uint64_t stamp_elements_;                   ///< to one arrival time
-  std::vector<std::uint32_t> words_;               ///< [slot][word]
-  ReceivedMap received_;                           ///< written by the writer
-  std::vector<std::atomic<std::int64_t>> stamps_;  ///< [slot / stamp_elements_], ns
+  std::uint64_t stamp_elements_;                                ///< to one arrival time
+  std::vector<std::uint32_t, HugePages<std::uint32_t>> words_;  ///< [slot][word]
+  ReceivedMap received_;                                        ///< written by the writer
+  std::vector<std::atomic<std::int64_t>> stamps_;               ///< [slot / stamp_elements_], ns
   std::atomic<std::int64_t> newest_stamp_{0};
 
   // The writer's own.
@@ -175,6 +185,7 @@ class IngestRing {
   // Shared, on lines of their own.
   alignas(64) std::atomic<Position> head_{0};  ///< one past the newest
   std::atomic<Position> writing_{kNowhere};
+  std::atomic<Position> overwritten_{0};
   std::atomic<bool> ended_{false};
   std::array<SharedStream, kStreams> streams_;  ///< [number % kStreams]
   Counter streams_begun_{0};

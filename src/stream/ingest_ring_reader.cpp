@@ -145,18 +145,47 @@ TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t
     throw Error(ExitCode::kInternal, fmt::format("ring: {} elements from {} are not there to take",
                                                  words.size() / settings_.words_per_element, first_element));
   }
-  TakeResult result;
   const Position from = claim(end);
   if (from < first) {
     count(skipped_, received_.count(from, first));
   }
-  Position position = std::max(from, first);
-  result.missing = position - first;
-  fill_silence(first, position, words.data());
-  add_run(missing, 0, position - first);
-  while (position < end) {
+  const TakeResult result = copy_all(first, std::max(from, first), end, words.data(), missing);
+  reading_.store(kNowhere);
+  room_came_.call();
+  cursor_ = end;
+  count(taken_, end - first);
+  count(missing_, result.missing);
+  count(delivered_, end - first - result.missing);
+  return result;
+}
+
+std::optional<TakeResult> IngestRing::take_again(std::uint64_t first_element, std::span<std::uint32_t> words) {
+  const Position first = position_of(first_element);
+  const Position end = first + words.size() / settings_.words_per_element;
+  if (accepted_ == 0 || first < begin_ || end < first || end > cursor_) {
+    throw Error(ExitCode::kInternal, fmt::format("ring: {} elements from {} were not taken",
+                                                 words.size() / settings_.words_per_element, first_element));
+  }
+  std::optional<TakeResult> result;
+  reading_.store(first);
+  if (overwritten_.load() <= first) {
+    result = copy_all(first, first, end, words.data(), nullptr);
+  }
+  reading_.store(kNowhere);
+  room_came_.call();
+  return result;
+}
+
+/// Elements from `first` on; those before `from` are lost.
+TakeResult IngestRing::copy_all(Position first, Position from, Position end, std::uint32_t* words,
+                                std::vector<MissingRun>* missing) const {
+  TakeResult result;
+  result.missing = from - first;
+  fill_silence(first, from, words);
+  add_run(missing, 0, from - first);
+  for (Position position = from; position < end;) {
     const ReceivedMap::Run run = received_.run(position, end);
-    std::uint32_t* out = words.data() + (position - first) * settings_.words_per_element;
+    std::uint32_t* out = words + (position - first) * settings_.words_per_element;
     if (run.received) {
       copy_out(position, run.end, out, result.capture_mono_ns);
     } else {
@@ -166,15 +195,9 @@ TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t
     }
     position = run.end;
   }
-  reading_.store(kNowhere);
-  room_came_.call();
-  cursor_ = end;
   if (result.capture_mono_ns == 0) {
     result.capture_mono_ns = newest_stamp_.load(std::memory_order_relaxed);
   }
-  count(taken_, end - first);
-  count(missing_, result.missing);
-  count(delivered_, end - first - result.missing);
   return result;
 }
 

@@ -143,6 +143,7 @@ TEST(Describe, Images) {
     frame.cutoff_rad_per_m = {150.0F, 200.0F};
     frame.slope = {0.1F, 0.1F};
     frame.noise_pa = {std::nanf(""), std::nanf("")};
+    frame.error_estimate = {0.02F, 0.05F};
     frame.images = random_complex(header.values_per_frame(), number);
     writer.write(frame);
   }
@@ -164,6 +165,7 @@ TEST(Describe, Images) {
             "cut-off       150 to 200 rad/m\n"
             "slope         0.1\n"
             "noise         none\n"
+            "error         0.02 to 0.05 (estimate)\n"
             "flags         none on 1 of 4 frames\n"
             "              dead or masked microphones interpolated on 3 of 4 frames\n"
             "              missing bits on 1 of 4 frames\n"

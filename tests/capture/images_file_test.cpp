@@ -35,6 +35,7 @@ ImageFrame frame_of(const ImagesHeader& header, unsigned number) {
   frame.cutoff_rad_per_m = {value, 2.0F * value, -value};
   frame.slope = {0.1F, 0.2F, 0.3F + value};
   frame.noise_pa = {1e-6F, 2e-6F, value};
+  frame.error_estimate = {0.01F, value, 0.5F};
   frame.images = random_complex(header.values_per_frame(), number);
   return frame;
 }
@@ -47,6 +48,7 @@ void expect_same(const ImageFrame& found, const ImageFrame& expected) {
   EXPECT_EQ(found.cutoff_rad_per_m, expected.cutoff_rad_per_m);
   EXPECT_EQ(found.slope, expected.slope);
   EXPECT_EQ(found.noise_pa, expected.noise_pa);
+  EXPECT_EQ(found.error_estimate, expected.error_estimate);
   EXPECT_EQ(found.images, expected.images);
 }
 

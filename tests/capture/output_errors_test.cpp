@@ -53,7 +53,7 @@ void write_images(const std::filesystem::path& path) {
   header.y_m.resize(64);
   ImagesWriter writer(path, header, 10);
   ImageFrame frame;
-  frame.cutoff_rad_per_m = frame.slope = frame.noise_pa = {1.0F};
+  frame.cutoff_rad_per_m = frame.slope = frame.noise_pa = frame.error_estimate = {1.0F};
   frame.images = random_complex(header.values_per_frame(), 1);
   writer.write(frame);
   writer.finish();

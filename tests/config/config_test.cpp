@@ -183,7 +183,7 @@ TEST(Config, RefusesValuesOutOfRange) {
       {"holography: {filter: {tikhonov_lambda: -1}}", "filter.tikhonov_lambda: expected a number of 1e-30 to 1e6"},
       {"holography: {filter: {dynamic_range_db: 0}}", "filter.dynamic_range_db: expected a range > 0 dB"},
       {"holography: {filter: {cutoff_rad_per_m: 0}}",
-       "expected a wavenumber > 0 rad/m (or the word dynamic_range), or"},
+       "expected a wavenumber > 0 rad/m (or auto, search or dynamic_range), or"},
       {"holography: {filter: {cutoff_rad_per_m: []}}",
        "expected a wavenumber > 0 rad/m, a list with one per frequency"},
       {"device: {platform: ''}", "device.platform: expected auto or a part of a platform's name"},
@@ -198,11 +198,20 @@ TEST(Config, RefusesValuesOutOfRange) {
   }
 }
 
-TEST(Config, SaysWhatIsNotPartOfThisVersion) {
-  EXPECT_THAT(
-      errors_of("holography: {filter: {cutoff_rad_per_m: auto}}"),
-      ElementsAre("lab.yaml:1: holography.filter.cutoff_rad_per_m: expected a wavenumber > 0 rad/m, a list with "
-                  "one per frequency, or dynamic_range (auto is not part of this version), found \"auto\""));
+TEST(Config, TakesWordsForTheCutoff) {
+  const std::vector<std::pair<std::string, CutoffRule>> words = {
+      {"auto", CutoffRule::kAuto}, {"search", CutoffRule::kSearch}, {"dynamic_range", CutoffRule::kDynamicRange}};
+  for (const auto& [word, rule] : words) {
+    const WrittenFile file("holography: {filter: {search_every_frames: 7, cutoff_rad_per_m: " + word + "}}\n");
+    const FilterSettings filter = load_settings(file.path(), {}).holography.filter;
+    EXPECT_EQ(filter.cutoff_rule, rule) << word;
+    EXPECT_THAT(filter.cutoff_rad_per_m, IsEmpty());
+    EXPECT_EQ(filter.search_every_frames, 7);
+  }
+  EXPECT_THAT(errors_of("holography: {filter: {cutoff_rad_per_m: automatic}}"),
+              ElementsAre(HasSubstr("expected a wavenumber > 0 rad/m (or auto, search or dynamic_range)")));
+  EXPECT_THAT(errors_of("holography: {filter: {search_every_frames: 0}}"),
+              ElementsAre(HasSubstr("search_every_frames: expected an integer from 1 to")));
 }
 
 TEST(Config, BatchesSpanAtMostOneWindow) {

@@ -38,7 +38,9 @@ TEST(DaemonConfig, ReadsEveryKey) {
       "  publish:\n"
       "    phase_reference: stream\n"
       "    ring: {socket: off, mode: 0640, allowed_users: [root, 1001], allowed_groups: ['7'], slots: 3}\n"
-      "    zmq: {endpoint: 'tcp://*:9', curve_secret_file: credential:curve.key, max_rate_hz: 2.5}\n"
+      "    zmq: {endpoint: 'tcp://*:9', curve_secret_file: credential:curve.key, max_rate_hz: 2.5,\n"
+      "          curve_clients: ['rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7', "
+      "'Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID']}\n"
       "  recording: {directory: /r, what: images, trigger: level, level: 0.5, pre_trigger_s: 2, max_bytes: "
       "5000000000,\n"
       "              max_s: 7}\n"
@@ -61,7 +63,10 @@ TEST(DaemonConfig, ReadsEveryKey) {
                      5000};
   expected.publish.phase_reference = DaemonSettings::PhaseReference::kStream;
   expected.publish.ring = {"", {0640, {"root", "1001"}, {"7"}}, 3};
-  expected.publish.zmq = {"tcp://*:9", "credential:curve.key", 2.5};
+  expected.publish.zmq = {"tcp://*:9",
+                          "credential:curve.key",
+                          2.5,
+                          {"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"}};
   expected.recording = {
       "/r", DaemonSettings::RecordWhat::kImages, DaemonSettings::Trigger::kLevel, 0.5, 2.0, 5000000000, 7.0};
   expected.control = {"/c", {0600, {}, {"7"}}};
@@ -136,6 +141,7 @@ TEST(DaemonConfig, RefusesWrongValues) {
 }
 
 TEST(DaemonConfig, RefusesContradictions) {
+  const std::string kKey = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7";  // zmq_curve(7)'s example
   const std::vector<BadSetting> cases = {
       {"source: {kind: pipe}", "daemon.source.path: a source of kind pipe expects a named pipe, or - for stdin"},
       {"source: {kind: file}", "daemon.source.path: a source of kind file expects a capture, found nothing"},
@@ -144,17 +150,21 @@ TEST(DaemonConfig, RefusesContradictions) {
       {"source: {ring_bit_times: 8192}", "daemon.source.reorder_bit_times: expected less than ring_bit_times, 8192"},
       {"publish: {zmq: {endpoint: 'tcp://0.0.0.0:1'}}", "daemon.publish.zmq.endpoint: expected loopback"},
       {"publish: {zmq: {endpoint: 'tcp://*:1'}}", "daemon.publish.zmq.endpoint: expected loopback"},
+      {"publish: {zmq: {endpoint: 'tcp://*:1', curve_secret_file: /dev/null}}",
+       "daemon.publish.zmq.curve_clients: expected the public keys of those who may subscribe, found none"},
+      {"publish: {zmq: {endpoint: 'tcp://127.0.0.1:1', curve_clients: ['" + kKey + "']}}",
+       "daemon.publish.zmq.curve_secret_file: expected the server's secret key"},
       {"overload: {pause_recordings_ms: 5}", "daemon.overload.pause_recordings_ms: expected at least"},
       {"overload: {shed_hops_ms: 20}", "daemon.overload.shed_hops_ms: expected at least"},
   };
   for (const BadSetting& bad : cases) {
     EXPECT_THAT(errors_of("daemon: {" + bad.daemon + "}"), ElementsAre(HasSubstr(bad.message))) << bad.daemon;
   }
-  for (const std::string good :
-       {"source: {kind: pipe, path: -}", "source: {kind: simulate, scene: /dev/null}",
-        "publish: {zmq: {endpoint: 'tcp://127.3.2.1:1'}}", "publish: {zmq: {endpoint: 'tcp://[::1]:1'}}",
-        "publish: {zmq: {endpoint: 'ipc:///run/z'}}",
-        "publish: {zmq: {endpoint: 'tcp://*:1', curve_secret_file: /dev/null}}"}) {
+  for (const std::string& good : std::vector<std::string>{
+           "source: {kind: pipe, path: -}", "source: {kind: simulate, scene: /dev/null}",
+           "publish: {zmq: {endpoint: 'tcp://127.3.2.1:1'}}", "publish: {zmq: {endpoint: 'tcp://[::1]:1'}}",
+           "publish: {zmq: {endpoint: 'ipc:///run/z'}}",
+           "publish: {zmq: {endpoint: 'tcp://*:1', curve_secret_file: /dev/null, curve_clients: ['" + kKey + "']}}"}) {
     EXPECT_THAT(errors_of("daemon: {" + good + "}"), IsEmpty()) << good;
   }
 }

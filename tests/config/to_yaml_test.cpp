@@ -33,7 +33,9 @@ class RandomSettings {
     front_end.kind = static_cast<FrontEndKind>(integer(0, 3));
     front_end.remove_dc = flip();
     front_end.incremental = static_cast<Incremental>(integer(0, 2));
-    front_end.dot_kernel = static_cast<DotKernel>(integer(0, 5));
+    if (front_end.incremental != Incremental::kAlways) {  // which leaves no kernel to choose
+      front_end.dot_kernel = static_cast<DotKernel>(integer(0, 5));
+    }
     front_end.popcount = {.order = integer(0, 2), .transform = flip() ? WordTransform::kDot : WordTransform::kFft};
     front_end.walsh_fourier = {.variant = static_cast<WalshVariant>(integer(0, 2)),
                                .coefficients = integer(0, 40000),
@@ -65,7 +67,10 @@ class RandomSettings {
     holography.extrapolation = {static_cast<Extrapolation>(integer(0, 3)), integer(1, 62), number(1.0, 8.0)};
     FilterSettings& filter = holography.filter;
     filter.kind = static_cast<FilterKind>(integer(0, 2));
-    filter.cutoff_rule = flip() ? CutoffRule::kGiven : CutoffRule::kDynamicRange;
+    filter.cutoff_rule =
+        std::array{CutoffRule::kGiven, CutoffRule::kDynamicRange, CutoffRule::kAuto,
+                   CutoffRule::kSearch}[static_cast<std::size_t>(flip()) * 2 + static_cast<std::size_t>(flip())];
+    filter.search_every_frames = flip() ? 1 : 999;
     if (filter.cutoff_rule == CutoffRule::kGiven) {
       filter.cutoff_rad_per_m = distinct(flip() ? 1 : frequencies, 1e-2, 1e3);
     }
@@ -86,9 +91,11 @@ class RandomSettings {
                      .ring_bit_times = integer(4096, 67108864)};
     daemon.publish.phase_reference = static_cast<DaemonSettings::PhaseReference>(integer(0, 1));
     daemon.publish.ring = {.socket = flip() ? "" : "/tmp/x.sock", .access = access(), .slots = integer(2, 65536)};
-    daemon.publish.zmq = {.endpoint = flip() ? "" : "tcp://0.0.0.0:7231",
-                          .curve_secret_file = flip() ? "credential:curve.key" : "/key",
-                          .max_rate_hz = number(0.1, 1e5)};
+    daemon.publish.zmq = {
+        .endpoint = flip() ? "" : "tcp://0.0.0.0:7231",
+        .curve_secret_file = flip() ? "credential:curve.key" : "/key",
+        .max_rate_hz = number(0.1, 1e5),
+        .curve_clients = {std::string(40, flip() ? '#' : '['), "0123456789abcdefghijklmnopqrstuvwxyz]{}@"}};
     daemon.recording = {.directory = flip() ? "" : "/tmp",
                         .what = static_cast<DaemonSettings::RecordWhat>(integer(0, 2)),
                         .trigger = static_cast<DaemonSettings::Trigger>(integer(0, 2)),
@@ -158,6 +165,7 @@ void expect_equal(const Settings& a, const Settings& b) {
   EXPECT_EQ(a.holography.extrapolation.order, b.holography.extrapolation.order);
   EXPECT_EQ(a.holography.extrapolation.factor, b.holography.extrapolation.factor);
   EXPECT_EQ(a.holography.filter.kind, b.holography.filter.kind);
+  EXPECT_EQ(a.holography.filter.search_every_frames, b.holography.filter.search_every_frames);
   EXPECT_EQ(a.holography.filter.cutoff_rule, b.holography.filter.cutoff_rule);
   EXPECT_EQ(a.holography.filter.cutoff_rad_per_m, b.holography.filter.cutoff_rad_per_m);
   EXPECT_EQ(a.holography.filter.dynamic_range_db, b.holography.filter.dynamic_range_db);

@@ -48,6 +48,22 @@ TEST(Validate, WantsABinInEveryBand) {
   EXPECT_THAT(validation_error(settings, 46875.0), HasSubstr("at most 1000 bins, frequencies_hz included, found 1024"));
 }
 
+TEST(Validate, RunningSumsLeaveNoKernelToChoose) {
+  Settings settings;
+  settings.front_end.kind = FrontEndKind::kDotProduct;
+  settings.front_end.incremental = Incremental::kAlways;
+  EXPECT_EQ(validation_error(settings, 46875.0), "");
+  settings.front_end.dot_kernel = DotKernel::kTiled;
+  EXPECT_EQ(validation_error(settings, 46875.0),
+            "front_end.dot_kernel: expected auto with incremental: always, as all these kernels take whole windows, "
+            "found tiled");
+  settings.front_end.incremental = Incremental::kAuto;
+  EXPECT_EQ(validation_error(settings, 46875.0), "");
+  settings.front_end.incremental = Incremental::kAlways;
+  settings.front_end.kind = FrontEndKind::kPopcount;  // has no use for the key
+  EXPECT_EQ(validation_error(settings, 46875.0), "");
+}
+
 TEST(Validate, JudgesTheGeometryOfTheInput) {
   Settings settings;
   settings.array.geometry.rows = 3;

@@ -2,118 +2,19 @@
 #include <gtest/gtest.h>
 #include <nearfield_ring.h>
 
-#include <chrono>
 #include <fstream>
-#include <memory>
+#include <future>
 #include <nlohmann/json.hpp>
-#include <sstream>
-#include <thread>
 
 #include "capture/files.hpp"
-#include "control/client.hpp"
-#include "daemon/daemon_support.hpp"
-#include "nearfield/error.hpp"
+#include "daemon/nearfieldd_process.hpp"
 
-// nearfieldd as a process of its own, as a user and systemd see it.
 namespace nearfield {
 namespace {
 
 using nlohmann::json;
+using test::NearfielddTest;
 using testing::HasSubstr;
-
-/// What waits for a process is given up after this long: PoCL may compile for seconds on a busy machine.
-constexpr std::chrono::seconds kPatience{120};
-
-std::string file_text(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-class NearfielddTest : public testing::Test {
- protected:
-  void SetUp() override {
-    test::write_random_capture(folder_ / "capture.h5", 200'000);
-    write_configuration("343");
-  }
-  void TearDown() override {
-    if (process_ > 0) {
-      kill(process_, SIGKILL);
-      wait();
-    }
-  }
-
-  void write_configuration(const std::string& sound_speed_m_s) const {
-    std::ofstream(folder_ / "nearfieldd.yaml")
-        << "version: 1\n"
-           "array: {rows: 8, columns: 8, layout: row-major}\n"
-           "front_end: {window_samples: 128, hop_samples: 64, frequencies_hz: [1464.84375]}\n"
-           "medium: {sound_speed_m_s: "
-        << sound_speed_m_s
-        << "}\nholography: {extrapolation: {order: 4}}\n"
-           "daemon:\n"
-           "  source: {kind: file, path: capture.h5}\n"
-           "  publish: {ring: {socket: frames.sock}}\n"
-           "  control: {socket: control.sock}\n"
-           "  recording: {directory: .}\n"
-           "  metrics: {address: off}\n";
-  }
-  void start(const std::string& arguments, const std::string& environment = "") {
-    process_ = fork();
-    if (process_ == 0) {
-      const std::string line = "exec env " + environment + " " + NEARFIELDD_BINARY + " -c " +
-                               (folder_ / "nearfieldd.yaml") + " " + arguments + " >" + (folder_ / "log") + " 2>&1";
-      execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-      _exit(127);
-    }
-  }
-  /// The exit code, or 128 + the signal.
-  int wait() {
-    int status = 0;
-    waitpid(process_, &status, 0);
-    process_ = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-  int run(const std::string& arguments, const std::string& environment = "") {
-    start(arguments, environment);
-    return wait();
-  }
-  [[nodiscard]] std::string log() const { return file_text(folder_ / "log"); }
-  [[nodiscard]] json summary() const { return json::parse(file_text(folder_ / "summary.json")); }
-  [[nodiscard]] std::string summary_option() const { return " --summary " + (folder_ / "summary.json"); }
-
-  json ask(const json& request) const { return control::Client(folder_ / "control.sock").ask(request); }
-  /// Looks again and again until `holds`, which may throw while the daemon starts.
-  template <typename Holds>
-  void wait_until(const Holds& holds) const {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
-    while (std::chrono::steady_clock::now() < end) {
-      try {
-        if (holds()) {
-          return;
-        }
-      } catch (const Error&) {  // not there yet
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    FAIL() << log();
-  }
-  void wait_for_frames() const {
-    wait_until([this] { return ask({{"command", "status"}}).at("frames") > 0; });
-  }
-  /// A live stream without an end.
-  void start_live(const std::string& more = "") {
-    start("--set daemon.source.loop=true " + more);
-    wait_for_frames();
-  }
-  int stop() {
-    ask({{"command", "stop"}});
-    return wait();
-  }
-
-  test::TemporaryFolder folder_;
-  pid_t process_ = 0;
-};
 
 TEST_F(NearfielddTest, AFileIsPlayedToItsEndAndConserved) {
   ASSERT_EQ(run("--set daemon.source.pace=fast" + summary_option()), 0) << log();
@@ -194,6 +95,32 @@ TEST_F(NearfielddTest, NewSettingsTakeEffectOrAreRefusedWithTheReason) {
   EXPECT_EQ(ask({{"command", "status"}}).at("epoch"), 2);
   EXPECT_EQ(ask({{"command", "reload"}}).at("epoch"), 3);
   EXPECT_EQ(stop(), 0);
+}
+
+// As a controller sees it that reads every frame: each follows as many hops behind the one before as the sequence says.
+TEST_F(NearfielddTest, NewSettingsLoseNoHop) {
+  start_live();
+  nf_ring* ring = nullptr;
+  ASSERT_EQ(nf_ring_open((folder_ / "frames.sock").c_str(), &ring), NF_RING_OK);
+  auto set = std::async(std::launch::async, [this] {
+    return ask({{"command", "set"}, {"settings", {"medium.sound_speed_m_s=341"}}});
+  });
+  nf_frame before{};
+  nf_frame frame{};
+  std::uint64_t skipped = 0;
+  ASSERT_EQ(nf_ring_read_next(ring, 10'000'000'000, &before, &skipped), NF_RING_OK);
+  for (; before.epoch == 1; before = frame) {
+    ASSERT_EQ(nf_ring_read_next(ring, 10'000'000'000, &frame, &skipped), NF_RING_OK);
+    const std::uint64_t hops = frame.sequence - before.sequence;
+    EXPECT_EQ(frame.first_bit_time - before.first_bit_time, 64 * 32 * hops);
+    if (skipped == 0) {
+      EXPECT_EQ(hops, 1 + frame.shed_hops);
+    }
+  }
+  EXPECT_EQ(before.epoch, 2U);
+  EXPECT_EQ(set.get().at("epoch"), 2);
+  EXPECT_EQ(stop(), 0);
+  nf_ring_close(ring);
 }
 
 TEST_F(NearfielddTest, ARecordingIsMadeAndReplayed) {

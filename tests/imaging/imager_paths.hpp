@@ -50,6 +50,7 @@ inline std::vector<Path> paths_for(const PnahPlan& plan) {
 struct DeviceImages {
   std::vector<std::complex<float>> images;
   std::vector<std::uint32_t> status;
+  std::vector<FilterReport> reports;
 };
 
 inline constexpr std::uint32_t kCanary = 0xC0FFEE;
@@ -72,7 +73,8 @@ inline DeviceImages run_on_device(PnahPlan plan, const std::vector<std::complex<
   EXPECT_EQ(on.download(status, "test"), words_and_canary) << "the status is cleared, and nothing behind it is touched";
   pnah.enqueue_fetch(static_cast<std::size_t>(plan.batch));
   on.wait();
-  DeviceImages found{on.download(pnah.images(), "test"), on.download(pnah.taken_status(), "test")};
+  DeviceImages found{on.download(pnah.images(), "test"), on.download(pnah.taken_status(), "test"),
+                     on.download(pnah.reports(), "test")};
   EXPECT_TRUE(std::equal(found.status.begin(), found.status.end(), pnah.host_status().begin()));
   EXPECT_EQ(std::memcmp(pnah.host_images().data(), found.images.data(), found.images.size() * sizeof(found.images[0])),
             0);

@@ -4,11 +4,13 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 
 #include "nearfield/error.hpp"
 #include "recording/host.hpp"
+#include "recording/output.hpp"
 #include "recording_support.hpp"
 
 namespace nearfield::test {
@@ -272,26 +274,38 @@ void expect_to_end(const std::string& path, EndCause cause, const std::string& w
   EXPECT_EQ(check_bits(reader).wrong_words, 0U);
 }
 
-TEST(Recorder, EndsAtTheFileSizeLimit) {
-  const TemporaryFolder folder;
+void expect_to_end_at_the_file_size_limit(const std::string& path, rlim_t bytes) {
   std::signal(SIGXFSZ, SIG_IGN);
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
-  const rlimit limit{.rlim_cur = 1'500'000, .rlim_max = before.rlim_max};
+  const rlimit limit{.rlim_cur = bytes, .rlim_max = before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &limit);
-  expect_to_end(folder / "a.nfr", EndCause::kFileSizeLimit, "File too large");
+  expect_to_end(path, EndCause::kFileSizeLimit, "File too large");
   setrlimit(RLIMIT_FSIZE, &before);
 }
 
-/// Only root may mount; others are left with the test above.
+TEST(Recorder, EndsAtTheFileSizeLimit) {
+  const TemporaryFolder folder;
+  expect_to_end_at_the_file_size_limit(folder / "a.nfr", 1'500'000);
+}
+
+/// Only root may mount; for others the limit stands in for the disk, which ends a write in the middle just so.
 TEST(Recorder, EndsOnAFullDisk) {
   const TemporaryFolder folder;
   if (mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=1500k") != 0) {
-    RecordProperty("tmpfs", "could not be mounted");
+    expect_to_end_at_the_file_size_limit(folder / "a.nfr", 1'000'001);
     return;
   }
   expect_to_end(folder / "a.nfr", EndCause::kDiskFull, "No space left on device");
   EXPECT_EQ(umount(folder.path().c_str()), 0);
+}
+
+TEST(RecordingOutput, TellsEveryKindOfFullApart) {
+  EXPECT_EQ(cause_of(ENOSPC), EndCause::kDiskFull);
+  EXPECT_EQ(cause_of(EDQUOT), EndCause::kQuota);
+  EXPECT_EQ(cause_of(EFBIG), EndCause::kFileSizeLimit);
+  EXPECT_EQ(cause_of(EROFS), EndCause::kReadOnly);
+  EXPECT_EQ(cause_of(EIO), EndCause::kIoError);
 }
 
 TEST(Recorder, AFileThatCannotBeCreatedIsTheEnd) {

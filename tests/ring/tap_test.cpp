@@ -1,8 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -108,6 +110,26 @@ TEST_F(Tap, TellsTheRadiatedPower) {
   }
   EXPECT_DOUBLE_EQ(newest["radiated_power_w"][0][1], sum * 0.02 * 0.03);
   EXPECT_THAT(run("--count 3 --socket " + socket_), HasSubstr("radiated power through z = 0 m, newest frame: "));
+}
+
+TEST_F(Tap, LogsEveryFrame) {
+  const Publisher publisher(socket_);
+  const std::string path = folder_ / "frames.csv";
+  const auto json = nlohmann::json::parse(run("--json --count 50 --log " + path + " --socket " + socket_));
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(line);
+  }
+  ASSERT_EQ(lines.size(), 51U);
+  EXPECT_THAT(lines.front(), testing::StartsWith("sequence,first_bit_time,epoch,"));
+  const auto columns = std::count(lines.front().begin(), lines.front().end(), ',');
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    EXPECT_EQ(std::count(lines[i].begin(), lines[i].end(), ','), columns);
+  }
+  EXPECT_THAT(lines.back(), testing::StartsWith(json["newest"]["sequence"].dump() + "," +
+                                                json["newest"]["first_bit_time"].dump() + ",3,"));
+  EXPECT_THROW(run("--count 1 --log " + (folder_ / "none/frames.csv") + " --socket " + socket_), IoError);
 }
 
 TEST_F(Tap, EndsAfterADuration) {

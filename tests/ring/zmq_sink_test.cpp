@@ -158,16 +158,22 @@ TEST_F(Zmq, LeavesLoopbackOnlyWithAKey) {
   ZmqOptions options{.endpoint = "tcp://0.0.0.0:*"};
   EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("CURVE")));
   options.curve_secret_key = write_key(Keys().secret, private_);
+  EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("curve_clients")));
+  options.curve_clients = {Keys().open};
   EXPECT_NO_THROW(ZmqSink{options});
 }
 
 TEST_F(Zmq, RefusesBadKeysAndEndpoints) {
-  ZmqOptions options{.endpoint = "tcp://127.0.0.1:*", .curve_secret_key = folder_ / "none"};
+  ZmqOptions options{
+      .endpoint = "tcp://127.0.0.1:*", .curve_secret_key = folder_ / "none", .curve_clients = {Keys().open}};
   EXPECT_THROW(ZmqSink{options}, NoInputError);
   options.curve_secret_key = write_key("too short", private_);
   EXPECT_THROW(ZmqSink{options}, ConfigError);
   options.curve_secret_key = write_key(Keys().secret, std::filesystem::perms(0644));
   EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("0644")));
+  options.curve_secret_key = write_key(Keys().secret, private_);
+  options.curve_clients = {Keys().open, "not a key"};
+  EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("found \"not a key\"")));
   EXPECT_THROW(ZmqSink(ZmqOptions{.endpoint = "tcp://127.0.0.1:port"}), ConfigError);
   EXPECT_THROW(ZmqSink(ZmqOptions{.endpoint = "ipc:///nowhere/at/all"}), IoError);
   const auto taken = sink();
@@ -175,26 +181,31 @@ TEST_F(Zmq, RefusesBadKeysAndEndpoints) {
   EXPECT_THROW(ZmqSink(ZmqOptions{.most_frames_per_s = -1.0}), ConfigError);
 }
 
-TEST_F(Zmq, CurveLetsInWhoKnowsTheServersKey) {
-  const Keys server, client, wrong;
+TEST_F(Zmq, CurveLetsInWhoIsListedAndKnowsTheServersKey) {
+  const Keys server, client, other_client, stranger_client, wrong;
   ZmqOptions options;
   options.curve_secret_key = write_key(server.secret, private_);
+  options.curve_clients = {other_client.open, client.open};
   const auto publisher = sink(options);
-  const auto connect_knowing = [&](const std::string& key) {
+  const auto connect = [&](const Keys& own, const std::string& server_key) {
     zmq::socket_t socket(context_, zmq::socket_type::sub);
     socket.set(zmq::sockopt::subscribe, "");
-    socket.set(zmq::sockopt::curve_serverkey, key);
-    socket.set(zmq::sockopt::curve_publickey, client.open);
-    socket.set(zmq::sockopt::curve_secretkey, client.secret);
+    socket.set(zmq::sockopt::curve_serverkey, server_key);
+    socket.set(zmq::sockopt::curve_publickey, own.open);
+    socket.set(zmq::sockopt::curve_secretkey, own.secret);
     socket.connect(publisher->endpoint());
     return socket;
   };
-  zmq::socket_t stranger = connect_knowing(wrong.open);
+  zmq::socket_t misled = connect(client, wrong.open);
+  zmq::socket_t stranger = connect(stranger_client, server.open);
   zmq::socket_t plain = subscriber(publisher->endpoint());
-  zmq::socket_t known = connect_knowing(server.open);
+  zmq::socket_t other = connect(other_client, server.open);
+  zmq::socket_t known = connect(client, server.open);
+  ASSERT_TRUE(exchange(*publisher, other));
   ASSERT_TRUE(exchange(*publisher, known));
   ASSERT_TRUE(exchange(*publisher, known, 100'000));  // by now a subscription of the others would have come too
   zmq::message_t message;
+  EXPECT_FALSE(misled.recv(message, zmq::recv_flags::dontwait));
   EXPECT_FALSE(stranger.recv(message, zmq::recv_flags::dontwait));
   EXPECT_FALSE(plain.recv(message, zmq::recv_flags::dontwait));
 }

@@ -296,6 +296,62 @@ TEST(IngestRing, TwoThreadsLoseNothingUncounted) {
   EXPECT_GT(counters.delivered, 0U);
 }
 
+TEST(IngestRing, GivesAgainWhatWasTaken) {
+  IngestRing ring = small_ring(128);
+  ring.begin_stream(1, 1000);
+  ring.accept_stream();
+  store(ring, 1000, 40);
+  store(ring, 1050, 50, 7);
+  std::vector<std::uint32_t> words(100 * kWords);
+  ring.take(1000, words);
+  const RingCounters before = ring.counters();
+  std::vector<std::uint32_t> again(60 * kWords);
+  const std::optional<TakeResult> result = ring.take_again(1030, again);
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(std::equal(again.begin(), again.end(), words.begin() + 30 * kWords));
+  EXPECT_EQ(result->missing, 10U);
+  EXPECT_EQ(result->capture_mono_ns, 7);
+  EXPECT_EQ(ring.counters().taken, before.taken);
+  EXPECT_EQ(store(ring, 1100, 30).stored, 30U);  // goes over the two oldest of the ring's 128
+  EXPECT_FALSE(ring.take_again(1001, again));
+  EXPECT_TRUE(ring.take_again(1002, again));
+  EXPECT_THROW(ring.take_again(999, again), Error);
+  EXPECT_THROW(ring.take_again(1041, again), Error) << "the last was not taken yet";
+  EXPECT_EQ(take(ring, 1100, 30).silent, 0U);
+  expect_conserved(ring.counters());
+}
+
+/// What is given again while the writer goes on is what was stored, or nothing.
+TEST(IngestRing, GivesAgainNothingThatIsBeingOverwritten) {
+  IngestRing ring = small_ring(256);
+  constexpr std::uint64_t kAll = 40'000;
+  std::uint64_t refused = 0;
+  std::thread writer([&] {
+    ring.begin_stream(1, 0);
+    for (std::uint64_t first = 0; first < kAll; first += 25) {
+      refused += store(ring, first, 25).refused;
+    }
+    ring.end_stream();
+  });
+  ASSERT_EQ(ring.wait_for(0, kNeverNs), WaitResult::kNewStream);
+  ring.accept_stream();
+  std::uint64_t given = 0;
+  for (std::uint64_t first = 0; first < kAll; first += 40) {
+    ASSERT_EQ(ring.wait_for(first + 40, kNeverNs), WaitResult::kReady);
+    const Taken taken = take(ring, first, 40);
+    std::vector<std::uint32_t> again(40 * kWords);
+    if (const std::optional<TakeResult> result = ring.take_again(first, again)) {
+      EXPECT_EQ(count_silence(again, first, kWords), result->missing);
+      EXPECT_EQ(result->missing, taken.result.missing);
+      ++given;
+    }
+  }
+  writer.join();
+  EXPECT_GT(given, 0U);
+  EXPECT_GE(ring.counters().overrun, refused);
+  expect_conserved(ring.counters());
+}
+
 /// The writer waits for room where its source can wait: nothing is lost, whatever the reader's pace.
 TEST(IngestRing, WaitingForRoomLosesNothing) {
   IngestRing ring = small_ring(128);

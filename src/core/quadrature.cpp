@@ -1,4 +1,4 @@
-#include "simulate/quadrature.hpp"
+#include "core/quadrature.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,368 @@
+// Statistically optimised near-field holography: the image is the mean of what the prior and the measurement leave
+// possible. docs/sonah.md has the derivation.
+//
+// A field over the array falls into four parity classes over half the rows and columns each (bit 0 of a class: odd along
+// x, bit 1: odd along y). Within one, modes of prior power w are independent, so
+//   y = projection^T folded,   image = sum over modes of images y / (w + noise)
+// and the noise, relative to the prior's power t, is the one of GRID steps at which the measurement is most probable,
+//   t = sum |y|^2 / (w + noise) / CHANNELS,   cost = sum ln(w + noise) + CHANNELS ln t.
+//
+// In the arena, at the bytes NAME_AT:
+//   projections    float [frequency][class][block of 32 modes][sample][32]
+//   coefficients   float2 [frame][frequency][class][MODES], y
+//   powers         float [frequency][class][KEPT], w
+//   image_powers   float [frequency][class][KEPT], sum over an image of the first plane of a mode's squared factors
+//   log_sums       float [frequency][GRID], sum over all modes of ln(w + noise)
+//   errors         float [frequency][GRID], expected squared error of an image of the first plane for t = 1
+//   cutoffs        float [frequency][GRID], rad/m
+//   factors        float [plane][frequency][block of 32 folded pixels][class][KEPT][re, im][32], what `images` is above
+//   noise_steps    int [2][frequency], what the frame before took, or -1; read from half `turn`, written to the other
+//
+//   spectra        float2 [frame][frequency][row][column], Pa, of usable microphones
+//   images         float2 [frame][plane][frequency][row][column], Pa or m/s
+//   reports        float4 [frame][frequency]: cut-off rad/m, NaN, noise Pa, expected relative error
+//
+// Launch, GROUP items a group, 1 or a multiple of 128: sonah_modes (GROUP * 4 * MODES / 32, frames * frequencies),
+// sonah_images (GROUP * blocks of pixels, frames * PLANES * frequencies).
+
+#ifndef ROWS
+#define ROWS 32
+#endif
+#ifndef COLUMNS
+#define COLUMNS 32
+#endif
+#ifndef MODES  // of a class, a multiple of 32
+#define MODES 256
+#endif
+#ifndef KEPT  // modes that images are made of, a multiple of 32; the others hold noise alone
+#define KEPT 192
+#endif
+#ifndef PLANES
+#define PLANES 1
+#endif
+#ifndef UPSAMPLE
+#define UPSAMPLE 1
+#endif
+#ifndef GRID
+#define GRID 48
+#endif
+#ifndef LEAST_NOISE  // of step 0
+#define LEAST_NOISE 1e-7f
+#endif
+#ifndef NOISE_RATIO  // from step to step
+#define NOISE_RATIO 1.5f
+#endif
+#ifndef HOLD  // by how much ln of the probability must rise before the noise of the frame before is left
+#define HOLD 3.0f
+#endif
+#ifndef GROUP
+#define GROUP 256
+#endif
+#define CHANNELS (ROWS * COLUMNS)
+#define HALF_ROWS ((ROWS + 1) / 2)
+#define HALF_COLUMNS ((COLUMNS + 1) / 2)
+#define SAMPLES (HALF_ROWS * HALF_COLUMNS)
+#define IMAGE_ROWS (UPSAMPLE * ROWS)
+#define IMAGE_COLUMNS (UPSAMPLE * COLUMNS)
+// Pixels of a line that mirrors in the array's centre: the image has UPSAMPLE - 1 fewer, those before it.
+#define LINE_ROWS (UPSAMPLE * (ROWS + 1) - 1)
+#define LINE_COLUMNS (UPSAMPLE * (COLUMNS + 1) - 1)
+#define HALF_LINE_COLUMNS ((LINE_COLUMNS + 1) / 2)
+#define PIXELS ((LINE_ROWS + 1) / 2 * HALF_LINE_COLUMNS)
+#define PIXEL_BLOCKS ((PIXELS + 31) / 32)
+#define CLASSES 4
+#define NOISE_MODES (MODES > KEPT ? MODES - KEPT : 1)
+#define LANES 8  // of a vector on processors
+
+static float2 folded(__global const float2* field, const int class, const int sample) {
+  const int row = sample / HALF_COLUMNS;
+  const int column = sample % HALF_COLUMNS;
+  const int far_row = (ROWS - 1 - row) * COLUMNS;
+  const int far_column = COLUMNS - 1 - column;
+  const float sign_x = class & 1 ? -1.0f : 1.0f;
+  const float sign_y = class & 2 ? -1.0f : 1.0f;
+  return field[row * COLUMNS + column] + sign_x * field[row * COLUMNS + far_column] +
+         sign_y * (field[far_row + column] + sign_x * field[far_row + far_column]);
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_modes(__global const float2* restrict spectra,
+                                                                             __global uchar* arena,
+                                                                             const int frequencies) {
+  const int item = (int)get_local_id(0);
+  const int class_block = (int)get_group_id(0);
+  const int class = class_block / (MODES / 32);
+  const int image = (int)get_group_id(1);
+  __global const float2* field = spectra + (size_t)image * CHANNELS;
+  __global const float* restrict projection =
+      (__global const float*)(arena + PROJECTIONS_AT) +
+      ((size_t)(image % frequencies) * CLASSES * (MODES / 32) + class_block) * SAMPLES * 32;
+  __global float2* restrict coefficients =
+      (__global float2*)(arena + COEFFICIENTS_AT) + ((size_t)image * CLASSES * (MODES / 32) + class_block) * 32;
+  __local float re[SAMPLES];
+  __local float im[SAMPLES];
+  for (int sample = item; sample < SAMPLES; sample += GROUP) {
+    const float2 value = folded(field, class, sample);
+    re[sample] = value.x;
+    im[sample] = value.y;
+  }
+  SYNC(GROUP);
+#if GROUP == 1
+  float8 sum_re[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  float8 sum_im[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  for (int sample = 0; sample < SAMPLES; ++sample) {
+#pragma unroll
+    for (int vector = 0; vector < 4; ++vector) {
+      const float8 factor = vload8(4 * sample + vector, projection);
+      sum_re[vector] += factor * re[sample];
+      sum_im[vector] += factor * im[sample];
+    }
+  }
+  for (int vector = 0; vector < 4; ++vector) {
+    __global float* to = (__global float*)(coefficients + LANES * vector);
+    float16 both;
+    both.even = sum_re[vector];
+    both.odd = sum_im[vector];
+    vstore16(both, 0, to);
+  }
+#else
+  __local float2 parts[GROUP];
+  const int lane = item % 32;
+  float2 sum = 0.0f;
+#pragma unroll 8
+  for (int sample = item / 32; sample < SAMPLES; sample += GROUP / 32) {
+    sum += projection[sample * 32 + lane] * (float2)(re[sample], im[sample]);
+  }
+  parts[item] = sum;
+  SYNC(GROUP);
+  if (item < 32) {
+    for (int part = 1; part < GROUP / 32; ++part) {
+      sum += parts[32 * part + lane];
+    }
+    coefficients[lane] = sum;
+  }
+#endif
+}
+
+static float noise_of(const int step) { return LEAST_NOISE * pown(NOISE_RATIO, step); }
+
+// The prior's power at each step of noise, times CHANNELS. `re` and `im` hold the kept modes, [class][KEPT], `rest` is the
+// energy of the others. Ends with a barrier.
+static void prior_powers(__global const float* restrict powers, __local const float* re, __local const float* im,
+                         const float rest, __local float* sums, const int item) {
+#if GROUP == 1
+  for (int step = 0; step < GRID; ++step) {
+    const float noise = noise_of(step);
+    float8 sum = 0.0f;
+    for (int i = 0; i < CLASSES * KEPT / LANES; ++i) {
+      const float8 a = vload8(i, re);
+      const float8 b = vload8(i, im);
+      sum += (a * a + b * b) / (vload8(i, powers) + noise);
+    }
+    const float4 half_sum = sum.lo + sum.hi;
+    sums[step] = half_sum.x + half_sum.y + half_sum.z + half_sum.w + rest / noise;
+  }
+#else
+  // Two steps' worth of items would leave some idle; each takes every GROUP / 64th mode of its step.
+  const int step = item % 64;
+  const int part = item / 64;
+  float sum = 0.0f;
+  if (step < GRID) {
+    const float noise = noise_of(step);
+    for (int i = part; i < CLASSES * KEPT; i += GROUP / 64) {
+      sum += native_divide(re[i] * re[i] + im[i] * im[i], powers[i] + noise);
+    }
+    sums[part * GRID + step] = sum;
+  }
+  SYNC(GROUP);
+  if (part == 0 && step < GRID) {
+    for (int other = 1; other < GROUP / 64; ++other) {
+      sum += sums[other * GRID + step];
+    }
+    sums[step] = sum + rest / noise_of(step);
+  }
+  SYNC(GROUP);
+#endif
+}
+
+// The most probable step, or `held` where it is nearly as probable.
+static int most_probable(__local const float* sums, __global const float* restrict log_sums, const int held) {
+  int best = 0;
+  float least = INFINITY;
+  float cost_held = INFINITY;
+  for (int step = 0; step < GRID; ++step) {
+    const float cost = log_sums[step] + CHANNELS * log(max(sums[step], 1e-37f));
+    if (cost < least) {
+      least = cost;
+      best = step;
+    }
+    cost_held = step == held ? cost : cost_held;
+  }
+  return cost_held < least + HOLD ? held : best;
+}
+
+// The sum of all items' values, for each of them. Begins and ends with a barrier.
+static float sum_of_items(const float value, __local float* item_parts, const int item) {
+#if GROUP == 1
+  return value;
+#else
+  SYNC(GROUP);
+  item_parts[item] = value;
+  SYNC(GROUP);
+  float sum = 0.0f;
+  if (item < 16) {
+    for (int i = item; i < GROUP; i += 16) {
+      sum += item_parts[i];
+    }
+  }
+  SYNC(GROUP);
+  if (item < 16) {
+    item_parts[item] = sum;
+  }
+  SYNC(GROUP);
+  sum = 0.0f;
+  for (int i = 0; i < 16; ++i) {
+    sum += item_parts[i];
+  }
+  return sum;
+#endif
+}
+
+// y of the kept modes into local memory; the energy of the others. Ends with a barrier.
+static float load_modes(__global const float2* restrict coefficients, __local float* re, __local float* im,
+                        __local float* item_parts, const int item) {
+  for (int i = item; i < CLASSES * KEPT; i += GROUP) {
+    const float2 value = coefficients[i / KEPT * MODES + i % KEPT];
+    re[i] = value.x;
+    im[i] = value.y;
+  }
+  float rest = 0.0f;
+  for (int i = item; i < CLASSES * (MODES - KEPT); i += GROUP) {
+    const float2 value = coefficients[i / NOISE_MODES * MODES + KEPT + i % NOISE_MODES];
+    rest += value.x * value.x + value.y * value.y;
+  }
+  return sum_of_items(rest, item_parts, item);
+}
+
+static void store_pixel(__global float2* restrict image, const int pixel, const int mirror, const float2* of_class) {
+  const float sign_x = mirror & 1 ? -1.0f : 1.0f;
+  const float sign_y = mirror & 2 ? -1.0f : 1.0f;
+  const int half_row = pixel / HALF_LINE_COLUMNS;
+  const int half_column = pixel % HALF_LINE_COLUMNS;
+  const int row = (mirror & 2 ? LINE_ROWS - 1 - half_row : half_row) - (UPSAMPLE - 1);
+  const int column = (mirror & 1 ? LINE_COLUMNS - 1 - half_column : half_column) - (UPSAMPLE - 1);
+  if (pixel < PIXELS && row >= 0 && column >= 0) {
+    image[row * IMAGE_COLUMNS + column] =
+        of_class[0] + sign_x * of_class[1] + sign_y * (of_class[2] + sign_x * of_class[3]);
+  }
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
+    __global uchar* arena, __global float2* restrict images, __global float4* restrict reports,
+    __global uint* restrict taken, const int frequencies, const int frames, const int turn,
+    __global uint* restrict status) {
+  __local float re[CLASSES * KEPT];
+  __local float im[CLASSES * KEPT];
+  __local float sums[GRID * (GROUP > 64 ? GROUP / 64 : 1)];
+  __local float item_parts[GROUP];
+  const int item = (int)get_local_id(0);
+  const int block = (int)get_group_id(0);
+  const int frequency = (int)get_group_id(1) % frequencies;
+  const int plane = (int)get_group_id(1) / frequencies % PLANES;
+  const int frame = (int)get_group_id(1) / frequencies / PLANES;
+  const int hologram = frame * frequencies + frequency;
+  __global const float* restrict powers = (__global const float*)(arena + POWERS_AT) + frequency * CLASSES * KEPT;
+  __global int* restrict noise_steps = (__global int*)(arena + NOISE_STEPS_AT);
+
+  const float rest = load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * CLASSES * MODES,
+                                re, im, item_parts, item);
+  prior_powers(powers, re, im, rest, sums, item);
+  const int step = most_probable(sums, (__global const float*)(arena + LOG_SUMS_AT) + frequency * GRID,
+                                 noise_steps[turn * frequencies + frequency]);
+  const float noise = noise_of(step);
+  const float prior = sums[step] / CHANNELS;
+  __global const float* restrict image_powers =
+      (__global const float*)(arena + IMAGE_POWERS_AT) + frequency * CLASSES * KEPT;
+  float energy = 0.0f;
+  SYNC(GROUP);
+  for (int i = item; i < CLASSES * KEPT; i += GROUP) {
+    const float gain = 1.0f / (powers[i] + noise);
+    re[i] *= gain;
+    im[i] *= gain;
+    energy += image_powers[i] * (re[i] * re[i] + im[i] * im[i]);
+  }
+  energy = sum_of_items(energy, item_parts, item);
+
+  __global const float* restrict factors =
+      (__global const float*)(arena + FACTORS_AT) +
+      ((size_t)(plane * frequencies + frequency) * PIXEL_BLOCKS + block) * CLASSES * KEPT * 64;
+  __global float2* restrict image = images + (size_t)get_group_id(1) * IMAGE_ROWS * IMAGE_COLUMNS;
+#if GROUP == 1
+  __local float2 pixels[CLASSES * 32];
+  for (int class = 0; class < CLASSES; ++class) {
+    float8 sum_re[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    float8 sum_im[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    for (int mode = 0; mode < KEPT; ++mode) {
+      const float a = re[class * KEPT + mode];
+      const float b = im[class * KEPT + mode];
+#pragma unroll
+      for (int vector = 0; vector < 4; ++vector) {
+        const float8 f_re = vload8(8 * (class * KEPT + mode) + vector, factors);
+        const float8 f_im = vload8(8 * (class * KEPT + mode) + 4 + vector, factors);
+        sum_re[vector] += f_re * a;
+        sum_im[vector] += f_re * b;
+        sum_re[vector] -= f_im * b;
+        sum_im[vector] += f_im * a;
+      }
+    }
+    for (int vector = 0; vector < 4; ++vector) {
+      float16 both;
+      both.even = sum_re[vector];
+      both.odd = sum_im[vector];
+      vstore16(both, 0, (__local float*)(pixels + class * 32 + LANES * vector));
+    }
+  }
+  for (int i = 0; i < CLASSES * 32; ++i) {
+    const int lane = i % 32;
+    const float2 of_class[CLASSES] = {pixels[lane], pixels[32 + lane], pixels[64 + lane], pixels[96 + lane]};
+    store_pixel(image, block * 32 + lane, i / 32, of_class);
+  }
+#else
+  __local float2 pixels[GROUP];
+  const int lane = item % 32;
+  const int class = item / 32 % CLASSES;
+  float2 sum = 0.0f;
+#pragma unroll 8
+  for (int mode = item / (32 * CLASSES); mode < KEPT; mode += GROUP / (32 * CLASSES)) {
+    const int i = class * KEPT + mode;
+    const float f_re = factors[i * 64 + lane];
+    const float f_im = factors[i * 64 + 32 + lane];
+    sum += (float2)(f_re * re[i] - f_im * im[i], f_re * im[i] + f_im * re[i]);
+  }
+  pixels[item] = sum;
+  SYNC(GROUP);
+  if (item < 32 * CLASSES) {
+    float2 of_class[CLASSES];
+    for (int c = 0; c < CLASSES; ++c) {
+      of_class[c] = 0.0f;
+      for (int part = 0; part < GROUP / (32 * CLASSES); ++part) {
+        of_class[c] += pixels[(part * CLASSES + c) * 32 + lane];
+      }
+    }
+    store_pixel(image, block * 32 + lane, item / 32, of_class);
+  }
+#endif
+
+  // What is known of the image, by one item of each hologram.
+  if (block == 0 && plane == 0 && item == 0) {
+    const float error = prior * ((__global const float*)(arena + ERRORS_AT))[frequency * GRID + step];
+    const float cutoff = ((__global const float*)(arena + CUTOFFS_AT))[frequency * GRID + step];
+    reports[hologram] =
+        (float4)(cutoff, NAN, sqrt(noise * prior), energy + error > 0.0f ? sqrt(error / (energy + error)) : 0.0f);
+    if (frame == frames - 1) {
+      noise_steps[(1 - turn) * frequencies + frequency] = prior > 0.0f ? step : -1;
+    }
+  }
+  if (block == 0 && plane == 0 && frequency == 0) {
+    take_status(status, taken, frame, item, GROUP);
+  }
+}

@@ -1,0 +1,238 @@
+#include "imaging/sonah.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <thread>
+
+#include "imaging/stages.hpp"
+
+namespace nearfield {
+namespace {
+
+using ComplexF = std::complex<float>;
+
+constexpr std::string_view kStage = "imaging/sonah";
+constexpr int kBlock = 32;
+constexpr std::size_t kGpuGroup = 256;
+/// Local memory beside the modes: sums, parts of sums, pixels.
+constexpr std::size_t kOtherLocalBytes = 8192;
+
+std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
+
+int blocks_of(int count) { return (count + kBlock - 1) / kBlock; }
+
+int half(int count) { return (count + 1) / 2; }
+
+std::size_t group_of(const ocl::DeviceInfo& device) { return device.is_gpu ? kGpuGroup : 1; }
+
+std::vector<SonahModel> make_models(const PnahPlan& plan) {
+  std::vector<SonahModel> models(plan.frequencies_hz.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t f = next++; f < models.size(); f = next++) {
+      models[f] = make_sonah_model(plan, f);
+    }
+  };
+  std::vector<std::jthread> workers;
+  for (std::size_t i = 1; i < std::min<std::size_t>(models.size(), std::thread::hardware_concurrency()); ++i) {
+    workers.emplace_back(work);
+  }
+  work();
+  workers.clear();
+  return models;
+}
+
+/// Modes that any frequency makes images of, in whole blocks.
+int kept_modes(const std::vector<SonahModel>& models) {
+  Eigen::Index most = 1;
+  for (const SonahModel& model : models) {
+    for (const Eigen::VectorXd& powers : model.powers) {
+      most = std::max(most, (powers.array() >= kNegligibleMode).count());
+    }
+  }
+  return kBlock * blocks_of(static_cast<int>(most));
+}
+
+/// [class][block of modes][sample][32]
+void append_projections(std::vector<float>& to, const SonahModel& model) {
+  for (const Eigen::MatrixXd& projection : model.projections) {
+    for (int block = 0; block < blocks_of(model.samples); ++block) {
+      for (int sample = 0; sample < model.samples; ++sample) {
+        for (int mode = kBlock * block; mode < kBlock * (block + 1); ++mode) {
+          to.push_back(mode < model.samples ? static_cast<float>(projection(sample, mode)) : 0.0F);
+        }
+      }
+    }
+  }
+}
+
+/// [block of pixels][class][mode][re, im][32]
+void append_factors(std::vector<float>& to, const std::array<Eigen::MatrixXcd, kParities>& images, int kept) {
+  const int pixels = static_cast<int>(images[0].rows());
+  for (int block = 0; block < blocks_of(pixels); ++block) {
+    for (const Eigen::MatrixXcd& image : images) {
+      for (int mode = 0; mode < kept; ++mode) {
+        for (int part = 0; part < 2; ++part) {
+          for (int pixel = kBlock * block; pixel < kBlock * (block + 1); ++pixel) {
+            const std::complex<double> value =
+                pixel < pixels && mode < image.cols() ? image(pixel, mode) : std::complex<double>();
+            to.push_back(static_cast<float>(part == 0 ? value.real() : value.imag()));
+          }
+        }
+      }
+    }
+  }
+}
+
+/// [class][kept]
+void append_modes(std::vector<float>& to, const std::array<Eigen::VectorXd, kParities>& values, int kept) {
+  for (const Eigen::VectorXd& of_class : values) {
+    for (int mode = 0; mode < kept; ++mode) {
+      to.push_back(mode < of_class.size() ? static_cast<float>(of_class(mode)) : 0.0F);
+    }
+  }
+}
+
+/// ln of the determinant of the measurement's covariance for each step of noise. Modes that a class does not have,
+/// because the array has an odd number of rows or columns, are no modes.
+void append_log_sums(std::vector<float>& to, const SonahModel& model, int channels) {
+  for (int step = 0; step < kNoiseSteps; ++step) {
+    const double noise = noise_step(step);
+    double sum = 0.0;
+    int modes = 0;
+    for (const Eigen::VectorXd& powers : model.powers) {
+      for (const double power : powers) {
+        sum += std::log(power + noise);
+        ++modes;
+      }
+    }
+    to.push_back(static_cast<float>(sum - (modes - channels) * std::log(noise)));
+  }
+}
+
+/// Expected squared error of an image of the first plane where the prior's power is 1.
+void append_errors(std::vector<float>& to, const SonahModel& model) {
+  for (int step = 0; step < kNoiseSteps; ++step) {
+    double error = model.prior_powers.front();
+    for (int parity = 0; parity < kParities; ++parity) {
+      const std::size_t c = static_cast<std::size_t>(parity);
+      error -= (model.image_powers.front()[c].array() / (model.powers[c].array() + noise_step(step))).sum();
+    }
+    to.push_back(static_cast<float>(std::max(error, 0.0)));
+  }
+}
+
+}  // namespace
+
+std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan) {
+  const std::size_t samples = to_size(half(plan.geometry.rows) * half(plan.geometry.columns));
+  const std::size_t bytes = 2 * sizeof(float) * kParities * ocl::round_up(samples, kBlock) + kOtherLocalBytes;
+  if (bytes > device.local_memory_bytes) {
+    return fmt::format("{} x {} microphones in {} bytes of local memory; it needs {}", plan.geometry.rows,
+                       plan.geometry.columns, device.local_memory_bytes, bytes);
+  }
+  return "";
+}
+
+Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
+    : PnahPath(device, plan),
+      frequencies_(plan.frequencies_hz.size()),
+      planes_(plan.holography.planes_m.size()),
+      arena_(std::string(kStage)),
+      group_(group_of(device.info())) {
+  const std::vector<SonahModel> models = make_models(plan);
+  modes_ = kBlock * blocks_of(models.front().samples);
+  kept_ = kept_modes(models);
+  pixel_blocks_ = blocks_of(models.front().pixel_rows * models.front().pixel_columns);
+  description_ = fmt::format("statistically optimised, {} of {} modes, groups of {}", kParities * kept_,
+                             plan.geometry.channels(), group_);
+  if (!plan.input_is_finite || !plan.dead_channels.empty() || !plan.gains.empty()) {
+    microphones_ = std::make_unique<Microphones>(device, plan);
+  }
+  allocate(device, plan, models);
+  build(device, plan);
+}
+
+void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const std::vector<SonahModel>& models) {
+  std::vector<float> projections;
+  std::vector<float> powers;
+  std::vector<float> image_powers;
+  std::vector<float> log_sums;
+  std::vector<float> errors;
+  std::vector<float> cutoffs;
+  std::vector<float> factors;
+  for (const SonahModel& model : models) {
+    append_projections(projections, model);
+    append_modes(powers, model.powers, kept_);
+    append_modes(image_powers, model.image_powers.front(), kept_);
+    append_log_sums(log_sums, model, plan.geometry.channels());
+    append_errors(errors, model);
+    cutoffs.insert(cutoffs.end(), model.cutoffs_rad_per_m.begin(), model.cutoffs_rad_per_m.end());
+  }
+  for (std::size_t plane = 0; plane < planes_; ++plane) {
+    for (const SonahModel& model : models) {
+      append_factors(factors, model.images[plane], kept_);
+    }
+  }
+  arena_.reserve<float>("PROJECTIONS", projections.size());
+  arena_.reserve<ComplexF>("COEFFICIENTS", plan.holograms() * to_size(kParities * modes_));
+  arena_.reserve<float>("POWERS", powers.size());
+  arena_.reserve<float>("IMAGE_POWERS", image_powers.size());
+  arena_.reserve<float>("LOG_SUMS", log_sums.size());
+  arena_.reserve<float>("ERRORS", errors.size());
+  arena_.reserve<float>("CUTOFFS", cutoffs.size());
+  arena_.reserve<float>("FACTORS", factors.size());
+  arena_.reserve<std::int32_t>("NOISE_STEPS", 2 * frequencies_);
+  arena_.allocate(device);
+  const auto put = [&]<class T>(const std::string& name, const std::vector<T>& values) {
+    (void)arena_.part<T>(device, name, values);
+  };
+  put("PROJECTIONS", projections);
+  put("POWERS", powers);
+  put("IMAGE_POWERS", image_powers);
+  put("LOG_SUMS", log_sums);
+  put("ERRORS", errors);
+  put("CUTOFFS", cutoffs);
+  put("FACTORS", factors);
+  put("NOISE_STEPS", std::vector<std::int32_t>(2 * frequencies_, -1));
+}
+
+void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
+  ocl::Defines defines = {{"ROWS", std::to_string(plan.geometry.rows)},
+                          {"COLUMNS", std::to_string(plan.geometry.columns)},
+                          {"MODES", std::to_string(modes_)},
+                          {"KEPT", std::to_string(kept_)},
+                          {"PLANES", std::to_string(planes_)},
+                          {"UPSAMPLE", std::to_string(plan.holography.upsample)},
+                          {"GRID", std::to_string(kNoiseSteps)},
+                          {"LEAST_NOISE", float_define(noise_step(0))},
+                          {"NOISE_RATIO", float_define(noise_step(1) / noise_step(0))},
+                          {"GROUP", std::to_string(group_)}};
+  defines.merge(arena_.defines());
+  const ocl::Program program =
+      device.build(kStage, {"common/groups.cl", "common/status.cl", "imaging/sonah.cl"}, defines);
+  to_modes_ = program.kernel("sonah_modes");
+  to_images_ = program.kernel("sonah_images");
+  to_modes_.set_at(1, arena_.whole());
+  to_modes_.set_at(2, static_cast<std::int32_t>(frequencies_));
+  to_images_.set(arena_.whole(), images(), reports(), taken_status(), static_cast<std::int32_t>(frequencies_));
+}
+
+void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {
+  if (microphones_) {
+    microphones_->enqueue(spectra, status);
+  }
+  to_modes_.set_at(0, microphones_ ? microphones_->conditioned() : spectra);
+  to_modes_.enqueue({.global_0 = group_ * to_size(kParities * modes_ / kBlock),
+                     .local_0 = group_,
+                     .global_1 = frames * frequencies_});
+  to_images_.set_from(5, static_cast<std::int32_t>(frames), turn_, status);
+  to_images_.enqueue(
+      {.global_0 = group_ * to_size(pixel_blocks_), .local_0 = group_, .global_1 = frames * planes_ * frequencies_});
+  turn_ = 1 - turn_;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,44 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cl/arena.hpp"
+#include "imaging/pnah.hpp"
+#include "imaging/sonah_model.hpp"
+#include "imaging/staged_pnah.hpp"
+
+namespace nearfield {
+
+/// What keeps statistically optimised holography from this plan on this device, in words; empty when nothing does.
+std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan);
+
+/// Statistically optimised near-field holography (docs/sonah.md): two launches a frame, no padding, no cut-off. The
+/// noise is measured in every frame; reports hold it, the wavenumber where it meets the prior, and the image's expected
+/// error.
+class Sonah : public PnahPath {
+ public:
+  /// Builds the model of every frequency, on all processors.
+  Sonah(const ocl::Device& device, const PnahPlan& plan);
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
+  [[nodiscard]] std::string description() const override { return description_; }
+
+ private:
+  void allocate(const ocl::Device& device, const PnahPlan& plan, const std::vector<SonahModel>& models);
+  void build(const ocl::Device& device, const PnahPlan& plan);
+
+  std::string description_;
+  int modes_ = 0;  ///< of a class, with those that fill the last block
+  int kept_ = 0;
+  int pixel_blocks_ = 0;
+  std::size_t frequencies_;
+  std::size_t planes_;
+  std::int32_t turn_ = 0;
+  ocl::Arena arena_;
+  std::unique_ptr<Microphones> microphones_;  ///< none where every microphone is usable as it comes
+  ocl::Kernel to_modes_;
+  ocl::Kernel to_images_;
+  std::size_t group_;
+};
+
+}  // namespace nearfield

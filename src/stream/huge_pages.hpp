@@ -1,0 +1,31 @@
+#pragma once
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <new>
+
+namespace nearfield {
+
+/// Memory of a large array in pages of 2 MiB, where the kernel has them: fewer misses of its address cache, and a
+/// process that ends gives 134 MB back in 3 ms instead of 20, see docs/daemon.md.
+template <typename T>
+struct HugePages {
+  using value_type = T;  // NOLINT(readability-identifier-naming): as the standard calls it
+  static constexpr std::size_t kPageBytes = std::size_t{2} << 20U;
+
+  HugePages() = default;
+  template <typename U>
+  explicit HugePages(const HugePages<U>& /*other*/) {}
+
+  T* allocate(std::size_t count) {
+    const std::size_t bytes = count * sizeof(T);
+    void* memory = ::operator new (bytes, std::align_val_t{kPageBytes});
+    (void)::madvise(memory, bytes, MADV_HUGEPAGE);  // where there are none, small ones do
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* memory, std::size_t /*count*/) { ::operator delete (memory, std::align_val_t{kPageBytes}); }
+
+  friend bool operator==(const HugePages&, const HugePages&) { return true; }
+};
+
+}  // namespace nearfield

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Runs of nearfieldd that take time, and what they came to as JSON; called by `./dev soak`.
+
+  live_runs.py overload [--seconds S]   each frame takes 1.5 hops for S seconds: hops, memory, time to recover
+  live_runs.py restart [--lives N]      a hung frame and a device error: time to the end, time to the next frame
+
+Every frame and every bit-time must be accounted for, and exit codes must be right; with --gate also the figures.
+"""
+
+import argparse
+import csv
+import json
+import os
+import re
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = ROOT / "build/release/bin"
+SCENE = ROOT / "config/scenes/monopoles.yaml"
+PATIENCE_S = 120  # PoCL may compile for long on a busy machine
+
+HOP_SAMPLES = 256
+HOP_S = HOP_SAMPLES * 32 / 1.5e6
+NORMAL_S = 5.0
+LOAD = 1.5
+
+MOST_GROWTH_MB = 4.0
+MOST_RELIEF_MS = 100.0
+MOST_LATE_MS = 50.0
+MOST_RESTART_S = 2.0
+RESTART_SEC = 0.1  # RestartSec of config/systemd/nearfieldd.service
+
+
+def be_not_nice():
+    """As systemd starts a service, however nice this script is."""
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, 0)
+    except PermissionError:
+        pass
+
+
+def start_daemon(folder, settings, fault=""):
+    """nearfieldd on config/nearfieldd.yaml with its sockets in `folder`."""
+    settings = {
+        "daemon.publish.ring.socket": folder / "frames.sock",
+        "daemon.control.socket": folder / "control.sock",
+        "daemon.metrics.address": "off",
+        "daemon.recording.directory": folder,
+        "daemon.realtime.priority": 20,
+        **settings,
+    }
+    arguments = [BIN / "nearfieldd", "-c", ROOT / "config/nearfieldd.yaml", "--summary", folder / "summary.json"]
+    for key, value in settings.items():
+        arguments += ["--set", f"{key}={value}"]
+    with open(folder / "log", "w") as log:
+        return subprocess.Popen(arguments, stderr=log, env={**os.environ, "NEARFIELDD_FAULT": fault},
+                                preexec_fn=be_not_nice)
+
+
+def tap(folder, log, *options):
+    """Starts `nearfield tap` again and again until it has found the ring; gives the running process."""
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        if (folder / "frames.sock").exists():
+            process = subprocess.Popen(
+                [BIN / "nearfield", "tap", "--socket", folder / "frames.sock", "--json", "--log", log, *options],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while process.poll() is None and not log.exists():
+                time.sleep(0.001)
+            if log.exists():
+                return process
+        time.sleep(0.005)
+    raise SystemExit(f"live_runs: no ring at {folder}: {(folder / 'log').read_text()}")
+
+
+def frames_of(log):
+    with open(log) as file:
+        return [{key: int(value) for key, value in row.items()} for row in csv.DictReader(file)]
+
+
+def resident_mb(pid):
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"VmRSS:\s+(\d+) kB", status)[1]) / 1e3
+
+
+def age_ms(frame):
+    return (frame["publish_mono_ns"] - frame["capture_mono_ns"]) * 1e-6
+
+
+def relief_ms(frames, end, normal_ms):
+    """From the last slow frame to the first of ten frames without shedding whose median age is normal again."""
+    after = [frame for frame in frames if frame["sequence"] >= end]
+    since_ns = max(frame["publish_mono_ns"] for frame in frames if frame["sequence"] < end)
+    for i in range(len(after) - 10):
+        ten = after[i:i + 10]
+        is_normal = statistics.median(map(age_ms, ten)) < 1.5 * normal_ms
+        if is_normal and not any(frame["shed_hops"] for frame in ten):
+            return (ten[0]["publish_mono_ns"] - since_ns) * 1e-6
+    return float("inf")
+
+
+def overload(options, folder):
+    begin = round(NORMAL_S / HOP_S)
+    end = begin + round(options.seconds / HOP_S)
+    last = end + round(NORMAL_S / HOP_S)
+    daemon = start_daemon(
+        folder,
+        {"daemon.source.kind": "simulate", "daemon.source.scene": SCENE, "front_end.hop_samples": HOP_SAMPLES},
+        f"slow:{begin}:{end}:{round(LOAD * HOP_S * 1e6)}")
+    try:
+        log = folder / "frames.csv"
+        reader = tap(folder, log)
+        resident = []
+        patience = time.monotonic() + PATIENCE_S + last * HOP_S
+        while daemon.poll() is None and time.monotonic() < patience:
+            resident.append((time.monotonic_ns(), resident_mb(daemon.pid)))
+            time.sleep(0.1)
+            tail = log.read_text().splitlines()[-1].split(",")[0] if len(resident) % 10 == 0 else ""
+            if tail.isdigit() and int(tail) >= last:
+                daemon.send_signal(signal.SIGTERM)
+                break
+        code = daemon.wait(timeout=30)
+        reader.wait(timeout=30)
+    finally:
+        daemon.kill()
+    frames = frames_of(log)
+    slow = [frame for frame in frames if begin <= frame["sequence"] < end]
+    first_ns, last_ns = slow[0]["publish_mono_ns"], slow[-1]["publish_mono_ns"]
+    third_ns = (last_ns - first_ns) / 3
+    growth_mb = (statistics.mean(mb for ns, mb in resident if last_ns - third_ns <= ns <= last_ns) -
+                 statistics.mean(mb for ns, mb in resident if first_ns <= ns <= first_ns + third_ns))
+    normal = [age_ms(frame) for frame in frames if frame["sequence"] < begin][10:]
+    summary = json.loads((folder / "summary.json").read_text())
+    hops = frames[-1]["sequence"] - frames[0]["sequence"] + 1
+    accounted = len(frames) + sum(frame["shed_hops"] + frame["skipped"] for frame in frames[1:])
+    shed = sum(frame["shed_hops"] for frame in slow)
+    result = {
+        "overload_s": round((last_ns - first_ns) * 1e-9, 1),
+        "load": round((slow[-1]["sequence"] - slow[0]["sequence"]) / (len(slow) - 1), 2),
+        "hops": slow[-1]["sequence"] - slow[0]["sequence"] + 1,
+        "frames": len(slow),
+        "shed_hops": shed,
+        "reader_hops": hops,
+        "reader_accounted": accounted,
+        "conserved": summary["conserved"],
+        "lost_bit_times": summary["bit_times"]["missing"] + summary["bit_times"]["overrun"],
+        "resident_mb": round(resident[-1][1], 1),
+        "growth_mb": round(growth_mb, 2),
+        "normal_age_ms": round(statistics.median(normal), 2),
+        "overload_age_ms": {"median": round(statistics.median(map(age_ms, slow)), 1),
+                            "most": round(max(map(age_ms, slow)), 1)},
+        "relief_ms": round(relief_ms(frames, end, statistics.median(normal)), 1),
+        "exit_code": code,
+    }
+    problems = []
+    if code != 0 or not summary["conserved"] or shed == 0:
+        problems.append("expected exit code 0, shed hops, and every hop and bit-time accounted for")
+    # What a reader skips may hide shed hops, never the other way round.
+    if (hops != accounted if not any(f["skipped"] for f in frames[1:]) else False):
+        problems.append(f"expected {hops} hops in the reader's frames, found {accounted}")
+    if options.gate and growth_mb > MOST_GROWTH_MB:
+        problems.append(f"expected at most {MOST_GROWTH_MB} MB of growth")
+    if options.gate and result["relief_ms"] > MOST_RELIEF_MS:
+        problems.append(f"expected relief within {MOST_RELIEF_MS} ms")
+    return result, problems
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def one_life(folder, settings, kind, deadline_ms):
+    """Dies of a fault, is started again as systemd would; ms from the deadline to the end, s to the next frame, code."""
+    daemon = start_daemon(folder, settings, f"{kind}:300")
+    code = daemon.wait(timeout=PATIENCE_S)
+    ended_ns = time.monotonic_ns()
+    fault_ns = int(re.search(r"NEARFIELDD_FAULT: .* at (\d+) ns", (folder / "log").read_text())[1])
+    time.sleep(RESTART_SEC)
+    next_life = start_daemon(folder, settings)
+    try:
+        log = folder / "first_frame.csv"
+        log.unlink(missing_ok=True)
+        reader = tap(folder, log, "--count", "1")
+        reader.wait(timeout=PATIENCE_S)
+        next_life.send_signal(signal.SIGTERM)
+        next_life.wait(timeout=30)
+    finally:
+        next_life.kill()
+    deadline_ns = deadline_ms * 1e6 if kind == "hang" else 0
+    return (ended_ns - fault_ns - deadline_ns) * 1e-6, (frames_of(log)[0]["publish_mono_ns"] - ended_ns) * 1e-9, code
+
+
+def restart(options, folder):
+    deadline_ms = 200
+    port = free_port()
+    settings = {"daemon.source.address": f"127.0.0.1:{port}", "daemon.deadlines.frame_ms": deadline_ms}
+    sender = subprocess.Popen([BIN / "nearfield", "send", SCENE, "--loop", "--to", f"127.0.0.1:{port}"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    result, problems = {}, []
+    try:
+        for kind, expected in (("hang", 75), ("device", 69)):
+            lives = [one_life(folder, settings, kind, deadline_ms) for _ in range(options.lives)]
+            result[kind] = {
+                "late_ms": [round(life[0], 1) for life in lives],
+                "restart_s": [round(life[1], 2) for life in lives],
+                "exit_codes": [life[2] for life in lives],
+            }
+            if any(life[2] != expected for life in lives):
+                problems.append(f"{kind}: expected exit code {expected}")
+            if options.gate and any(life[0] > MOST_LATE_MS for life in lives):
+                problems.append(f"{kind}: expected the end within {MOST_LATE_MS} ms of the deadline")
+            if options.gate and any(life[1] > MOST_RESTART_S for life in lives):
+                problems.append(f"{kind}: expected the next frame within {MOST_RESTART_S} s")
+    finally:
+        sender.kill()
+    return result, problems
+
+
+def watch_closely():
+    """Real-time priority for this script alone, so that it sees at once what happens; not for what it starts."""
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(30))
+    except PermissionError:
+        print("live_runs: no real-time priority: times are as late as this script was", file=sys.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    one = commands.add_parser("overload")
+    one.add_argument("--seconds", type=float, default=60.0)
+    one.set_defaults(run=overload)
+    two = commands.add_parser("restart")
+    two.add_argument("--lives", type=int, default=3)
+    two.set_defaults(run=restart)
+    for command in (one, two):
+        command.add_argument("--gate", action="store_true", help="hold the figures to their bounds too")
+    options = parser.parse_args()
+    watch_closely()
+    with tempfile.TemporaryDirectory(prefix="nearfield-") as folder:
+        result, problems = options.run(options, Path(folder))
+    print(json.dumps(result))
+    if problems:
+        sys.exit("live_runs: " + "; ".join(problems))
+
+
+if __name__ == "__main__":
+    main()

@@ -58,8 +58,8 @@ typedef struct nf_ring_header {
   uint32_t x_offset;           /* of double[columns], m */
   uint32_t y_offset;           /* of double[rows], m */
   uint32_t images_offset;      /* in a slot; before it float[frequencies] each: cut-offs, slopes, noise */
-  char quantity[24];           /* "pressure" or "normal_velocity", zero-terminated */
-  char unit[16];               /* "Pa" or "m/s" */
+  char quantity[24]; /* "pressure", "normal_velocity", "displacement" or "active_intensity", zero-terminated */
+  char unit[16];     /* "Pa", "m/s", "m" or "W/m^2" */
   uint8_t reserved[48];
   uint64_t published; /* atomic: number of the newest frame; 0: none yet */
   uint32_t wake;      /* atomic, futex: changes with each frame and when the ring ends */
@@ -159,7 +159,8 @@ typedef struct nf_frame {
   const float* cutoff_rad_per_m; /* [frequencies]; NaN where the filter has none */
   const float* slope;            /* [frequencies] */
   const float* noise_pa;         /* [frequencies]; NaN where it was not measured */
-  const nf_complex* images;      /* [planes][frequencies][rows][columns], peak amplitudes of e^{+jwt} phasors */
+  const nf_complex* images;      /* [planes][frequencies][rows][columns], peak amplitudes of e^{+jwt} phasors; active
+                                  * intensities are real: im is 0, and they have no phase to refer to anything */
 } nf_frame;
 
 /* Connects, receives and checks the ring; waits at most a second for a server that hangs. *ring is NULL unless the
@@ -188,6 +189,19 @@ nf_ring_status nf_ring_read_latest(nf_ring* ring, int64_t max_age_ns, nf_frame* 
  * the whole ring goes on in the ring's middle. Frames that stand in an ended ring are handed out first.
  * OK, TIMEOUT, TORN, CORRUPT, RETIRED, GONE. */
 nf_ring_status nf_ring_read_next(nf_ring* ring, int64_t timeout_ns, nf_frame* frame, uint64_t* skipped);
+
+/* The image of a plane and frequency, [rows][columns]. */
+const nf_complex* nf_ring_image(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
+                                uint32_t frequency);
+
+/* Index in an image, row * columns + column, of the pixel nearest to (x, y). It is searched for: once a layout is
+ * enough. Positions between pixels: holography.upsample. */
+size_t nf_ring_pixel_at(const nf_ring_layout* layout, double x_m, double y_m);
+
+/* Power through the aperture towards the microphones, W: the sum of an active intensity's pixels times a pixel's area.
+ * NaN for other quantities, and for images one pixel wide or high. */
+double nf_ring_radiated_power_w(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
+                                uint32_t frequency);
 
 /* CLOCK_MONOTONIC, ns: what ages are measured with. */
 int64_t nf_ring_now_ns(void);

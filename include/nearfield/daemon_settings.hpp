@@ -68,7 +68,7 @@ struct DaemonSettings {
     std::string directory = "/var/lib/nearfield";
     RecordWhat what = RecordWhat::kBoth;
     Trigger trigger = Trigger::kNone;
-    double level = 1.0;  ///< of trigger kLevel: largest magnitude of an image, in its unit (Pa or m/s)
+    double level = 1.0;  ///< of trigger kLevel: largest magnitude of an image, in its unit
     double pre_trigger_s = 1.0;
     std::int64_t max_bytes = std::int64_t{64} << 30;
     double max_s = 3600.0;

@@ -7,6 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "nearfield/band.hpp"
+#include "nearfield/geometry.hpp"
+
 namespace nearfield {
 
 /// What may be said of a frame; several can hold at once.
@@ -51,13 +54,16 @@ struct ImageFrame {
   std::vector<float> slope;                 ///< [frequency]; NaN where the filter has none
   std::vector<float> noise_pa;              ///< [frequency]; as FilterReport, NaN where it was not measured
   std::vector<float> error_estimate;        ///< [frequency]; as FilterReport, NaN where there is none
-  std::vector<std::complex<float>> images;  ///< [plane][frequency][row][column], column fastest
+  std::vector<std::complex<float>> images;  ///< [plane][frequency][row][column], column fastest; intensities are real
+  std::vector<float> radiated_power_w;      ///< [plane][frequency] of active intensities, else empty
+  std::vector<std::complex<float>> points;  ///< [plane][frequency][point]
+  std::vector<float> bands;                 ///< mean squares [plane][band][row][column], column fastest
 };
 
 /// What all frames of a run share.
 struct ImagesHeader {
-  std::string quantity;  ///< "pressure" | "normal_velocity"
-  std::string unit;      ///< "Pa" | "m/s"
+  std::string quantity;  ///< a Quantity's name
+  std::string unit;      ///< "Pa" | "m/s" | "m" | "W/m^2"
   std::string config;    ///< the YAML as run
   std::string device;
   std::string front_end;
@@ -65,9 +71,19 @@ struct ImagesHeader {
   std::vector<double> planes_m;
   std::vector<double> x_m;  ///< of the image's columns
   std::vector<double> y_m;  ///< of the image's rows
+  std::vector<PlanePoint> points = {};
+  std::vector<Band> bands_hz = {};
+  bool holds_images = true;  ///< false: a file of points alone
 
   [[nodiscard]] std::size_t pixels() const { return x_m.size() * y_m.size(); }
   [[nodiscard]] std::size_t values_per_frame() const { return planes_m.size() * frequencies_hz.size() * pixels(); }
 };
+
+/// Of a band's image: that of an intensity, else of the quantity's square.
+std::string unit_of_bands(const ImagesHeader& header);
+
+/// Power through the aperture towards the array, [plane][frequency], W: the sum of an active intensity's pixels times a
+/// pixel's area. Empty for other quantities. NaN where the images are one pixel wide or high: their axes tell no area.
+std::vector<float> radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images);
 
 }  // namespace nearfield

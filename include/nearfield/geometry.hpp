@@ -22,6 +22,13 @@ struct ArrayGeometry {
   friend bool operator==(const ArrayGeometry&, const ArrayGeometry&) = default;
 };
 
+/// A place on an image, on the array's axes.
+struct PlanePoint {
+  double x_m = 0.0;
+  double y_m = 0.0;
+  friend bool operator==(const PlanePoint&, const PlanePoint&) = default;
+};
+
 /// Bits of one microphone to a decimated sample, and to a packed word.
 inline constexpr int kBitsPerWord = 32;
 

@@ -1,9 +1,11 @@
 #pragma once
+#include <array>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "nearfield/band.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/geometry.hpp"
 #include "nearfield/layout.hpp"
@@ -22,7 +24,10 @@ enum class Incremental { kAuto, kAlways, kNever };
 enum class WindowKind { kHann, kNone };
 /// How images are made of spectra: planar NAH in K-space, or statistically optimised NAH.
 enum class ImagerKind { kPnah, kSonah };
-enum class Quantity { kPressure, kNormalVelocity };
+/// What an image shows; docs/quantities.md has the formulas.
+enum class Quantity { kPressure, kNormalVelocity, kDisplacement, kActiveIntensity };
+inline constexpr std::array kQuantities = {Quantity::kPressure, Quantity::kNormalVelocity, Quantity::kDisplacement,
+                                           Quantity::kActiveIntensity};
 enum class Extrapolation { kPlpbp, kLpbp, kEdge, kZero };
 enum class FilterKind { kCos, kTikhonov, kNone };
 
@@ -48,7 +53,7 @@ std::string_view name_of(FilterKind kind);
 bool takes_samples(FrontEndKind kind);
 /// True for the methods that predict from the measured pressures.
 bool predicts(Extrapolation method);
-/// SI unit of a quantity, "Pa" or "m/s".
+/// SI unit of a quantity: "Pa", "m/s", "m", "W/m^2".
 std::string_view unit_of(Quantity quantity);
 
 struct ArraySettings {
@@ -82,6 +87,7 @@ struct FrontEndSettings {
   int window_samples = 1024;
   int hop_samples = 32;
   std::vector<double> frequencies_hz = {1007.08, 2014.16};
+  std::vector<Band> bands_hz;  ///< each imaged as the mean square over its bins; replay alone
   bool remove_dc =
       true;  ///< fits and removes each window's constant, so that an offset does not leak into low frequencies
   Incremental incremental = Incremental::kAuto;
@@ -89,6 +95,17 @@ struct FrontEndSettings {
   PopcountSettings popcount;
   WalshFourierSettings walsh_fourier;
 };
+
+/// True where frequencies snap to the bins of the window.
+bool is_on_bins(const FrontEndSettings& front_end);
+
+/// Bins first to end - 1 of the window; bin b is b times sample rate over window samples.
+struct BinRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+/// The bins that a band holds, of those above 0 and below half the sample rate.
+BinRange bins_of(const Band& band, const FrontEndSettings& front_end, double sample_rate_hz);
 
 struct ExtrapolationSettings {
   Extrapolation method = Extrapolation::kPlpbp;
@@ -112,6 +129,7 @@ struct HolographySettings {
   std::vector<double> planes_m = {0.0};
   Quantity quantity = Quantity::kPressure;
   int upsample = 1;
+  std::vector<PlanePoint> points;  ///< whose values replay writes beside the images
   ExtrapolationSettings extrapolation;
   FilterSettings filter;
 };

@@ -29,7 +29,7 @@
 #ifndef ROW_STRIDE
 #define ROW_STRIDE 32
 #endif
-#ifndef PLANES
+#ifndef PLANES  // of fields: an intensity's pressure and velocity count as two
 #define PLANES 1
 #endif
 #ifndef COLUMN_TILE  // vectors a group

@@ -2,7 +2,8 @@
 //
 // Phasors are e^{+jwt}, z grows from the surface (0) to the array (standoff), so an outgoing wave is e^{-j kz z} and the way
 // back over d = standoff - z is e^{+j kz d}, kz = sqrt(k^2 - kr^2) inside the radiation circle and -j sqrt(kr^2 - k^2)
-// outside (Williams 1999, ch. 3; the thesis's eq. 2.11 is for e^{-jwt}). Normal velocity multiplies by kz / (rho c k).
+// outside (Williams 1999, ch. 3; the thesis's eq. 2.11 is for e^{-jwt}). Normal velocity multiplies by kz / (rho c k),
+// displacement by that over j w. Active intensity takes pressure and velocity, FIELDS to a plane, to Re(p v*)/2 in `crop`.
 // Filters H(kr):
 //   cos       1 - exp(-(1 - kr/kc)/phi)/2 for kr <= kc, exp((1 - kr/kc)/phi)/2 above (thesis 3.1; research notes, 2)
 //   tikhonov  |A|^2 / (|A|^2 + lambda), A = exp(-|Im kz| d)
@@ -13,12 +14,12 @@
 //   wavenumber   float [frequency], k, rad/m
 //   cutoff       float [frequency], kc, rad/m        slope float [frequency], phi
 //   distance     float [plane], d, m
-//   transfer     float2 [plane][frequency][padded row][TRANSFER_STRIDE]; columns past the spectrum's are 0
+//   transfer     float2 [plane][field][frequency][padded row][TRANSFER_STRIDE]; columns past the spectrum's are 0
 //   spectrum     float2 [frame][frequency][padded row][padded column], the forward transform
-//   filtered     float2 [frame][plane][frequency][UPSAMPLE * PADDED_ROWS][UPSAMPLE * PADDED_COLUMNS]
+//   filtered     float2 [frame][plane][field][frequency][UPSAMPLE * PADDED_ROWS][UPSAMPLE * PADDED_COLUMNS]
 //   reports      float4 [frame][frequency]: kc, phi, ..., of the measured filter
 //   taken, status  uint [frame][4], as in status.cl
-//   images       float2 [frame][plane][frequency][UPSAMPLE * ROWS][UPSAMPLE * COLUMNS], Pa or m/s
+//   images       float2 [frame][plane][frequency][UPSAMPLE * ROWS][UPSAMPLE * COLUMNS], Pa, m/s, m or W/m^2
 //
 // Launch: (round_up(columns of the output, 32), round_up(rows of the output, 4), images), groups of 32 x 4.
 
@@ -70,12 +71,16 @@
 #ifndef LAMBDA  // of tikhonov
 #define LAMBDA 1e-3f
 #endif
-#ifndef VELOCITY  // 1: normal velocity, 0: pressure
-#define VELOCITY 0
+#ifndef QUANTITY  // 0 pressure, 1 normal velocity, 2 displacement, 3 active intensity
+#define QUANTITY 0
+#endif
+#ifndef SOUND_SPEED  // m/s
+#define SOUND_SPEED 343.0f
 #endif
 #ifndef IMPEDANCE  // rho c, Pa s/m
 #define IMPEDANCE 413.0063f
 #endif
+#define FIELDS (QUANTITY == 3 ? 2 : 1)  // of a plane
 #define FINE_ROWS (UPSAMPLE * PADDED_ROWS)
 #define FINE_COLUMNS (UPSAMPLE * PADDED_COLUMNS)
 #define IMAGE_ROWS (UPSAMPLE * ROWS)
@@ -112,7 +117,7 @@ __kernel void build_transfer(__global const float* wavenumber, __global const fl
   }
   const int frequency = image % FREQUENCIES;
   const float k = wavenumber[frequency];
-  const float d = distance[image / FREQUENCIES];
+  const float d = distance[image / (FIELDS * FREQUENCIES)];
   const float kx = STEP_KX * (float)signed_bin(column, PADDED_COLUMNS);
   const float ky = STEP_KY * (float)signed_bin(row, PADDED_ROWS);
   const float kr = sqrt(kx * kx + ky * ky);
@@ -122,9 +127,13 @@ __kernel void build_transfer(__global const float* wavenumber, __global const fl
   const float kz = sqrt(fabs(kz_squared));
   const float gain = filtered_gain(kr, propagating ? 0.0f : kz * d, cutoff[frequency], slope[frequency]);
   float2 value = propagating ? gain * (float2)(cos(kz * d), sin(kz * d)) : (float2)(gain, 0.0f);
-#if VELOCITY
-  const float admittance = kz / (IMPEDANCE * k);
-  value = propagating ? admittance * value : (float2)(0.0f, -admittance * gain);
+  const int is_pressure = QUANTITY == 0 || (QUANTITY == 3 && image / FREQUENCIES % FIELDS == 0);
+  if (!is_pressure) {
+    const float admittance = kz / (IMPEDANCE * k);
+    value = propagating ? admittance * value : (float2)(0.0f, -admittance * gain);
+  }
+#if QUANTITY == 2
+  value = (float2)(value.y, -value.x) / (SOUND_SPEED * k);
 #endif
   transfer[(image * PADDED_ROWS + row) * TRANSFER_STRIDE + column] = SCALE * value;
 }
@@ -161,8 +170,8 @@ __kernel void apply_transfer(__global const float2* spectrum, __global const flo
   if (coarse_row >= 0 && coarse_column >= 0) {
     const int bin = coarse_row * PADDED_COLUMNS + coarse_column;
     float weight = coarse_weight(row, PADDED_ROWS) * coarse_weight(column, PADDED_COLUMNS);
-    const int from = image / (PLANES * FREQUENCIES) * FREQUENCIES + image % FREQUENCIES;
-    const int factor = image % (PLANES * FREQUENCIES);
+    const int from = image / (PLANES * FIELDS * FREQUENCIES) * FREQUENCIES + image % FREQUENCIES;
+    const int factor = image % (PLANES * FIELDS * FREQUENCIES);
 #if FILTER == 3
     const float kx = STEP_KX * (float)signed_bin(coarse_column, PADDED_COLUMNS);
     const float ky = STEP_KY * (float)signed_bin(coarse_row, PADDED_ROWS);
@@ -185,8 +194,14 @@ __kernel void crop(__global const float2* field, __global float2* images, __glob
   if (column >= IMAGE_COLUMNS || row >= IMAGE_ROWS) {
     return;
   }
+  const int first = image / FREQUENCIES * FIELDS * FREQUENCIES + image % FREQUENCIES;
   const int from =
-      (image * FINE_ROWS + UPSAMPLE * BEFORE_ROWS + row) * FINE_COLUMNS + UPSAMPLE * BEFORE_COLUMNS + column;
-  images[(image * IMAGE_ROWS + row) * IMAGE_COLUMNS + column] =
-      field[from] * (1.0f / ((float)PADDED_ROWS * (float)PADDED_COLUMNS));
+      (first * FINE_ROWS + UPSAMPLE * BEFORE_ROWS + row) * FINE_COLUMNS + UPSAMPLE * BEFORE_COLUMNS + column;
+  const float scale = 1.0f / ((float)PADDED_ROWS * (float)PADDED_COLUMNS);
+  float2 value = scale * field[from];
+#if QUANTITY == 3
+  const float2 velocity = scale * field[from + FREQUENCIES * FINE_ROWS * FINE_COLUMNS];
+  value = (float2)(0.5f * (value.x * velocity.x + value.y * velocity.y), 0.0f);
+#endif
+  images[(image * IMAGE_ROWS + row) * IMAGE_COLUMNS + column] = value;
 }

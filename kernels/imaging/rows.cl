@@ -2,14 +2,15 @@
 // file's macros set for x.
 //
 // In the arena, at the bytes NAME_AT:
-//   slices  float2 [image][STRIDE columns kx][ROW_STRIDE], rows fastest, scaled
+//   slices  float2 [frame][plane][field][frequency][STRIDE columns kx][ROW_STRIDE], rows fastest, scaled; an active
+//           intensity is made of two fields, pressure and velocity: Re(p v*)/2
 //   roots   of padded_lines.cl
 //
 // and, where the cut-off is measured,
 //   figures, spectra, state  of spectrum_record.cl
 //   reports  float4 [frame][frequency], figures moved on
 //
-//   images  float2 [image][row][column], Pa or m/s
+//   images  float2 [frame][plane][frequency][row][column], Pa, m/s, m or W/m^2
 //   taken, status  uint [frame][4], as in status.cl; images_per_frame images make a frame
 //
 // Launch: (ROW_GROUP * vectors of rows / ROW_TILE, images), ROW_GROUP items a group, each group with ROW_TILE vectors of
@@ -27,9 +28,10 @@
 #ifndef MEASURES_CUTOFF  // 1: the last frame's state is kept, and reports are moved on
 #define MEASURES_CUTOFF 0
 #endif
-#ifndef PLANES
-#define PLANES 1
+#ifndef INTENSITY  // 1: an image is made of two fields
+#define INTENSITY 0
 #endif
+#define FIELDS (INTENSITY ? 2 : 1)
 #ifndef ROW_TILE  // vectors a group
 #define ROW_TILE 4
 #endif
@@ -37,20 +39,18 @@
 #define ROW_GROUP 64
 #endif
 
-__kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(__global uchar* arena,
-                                                                          __global float2* restrict images,
-                                                                          __global uint* restrict taken,
-                                                                          const int images_per_frame,
-                                                                          __global uint* restrict status
+__kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(
+    __global uchar* arena, __global float2* restrict images, __global uint* restrict taken, const int images_per_frame,
+    const int frequencies, __global uint* restrict status
 #if MEASURES_CUTOFF
-                                                                          ,
-                                                                          __global float4* restrict reports
+    ,
+    __global float4* restrict reports
 #endif
 ) {
   __global const float2* restrict slices = (__global const float2*)(arena + SLICES_AT);
   __global const float2* restrict roots = (__global const float2*)(arena + ROOTS_X_AT);
-  __local FLOATV re[PLACES * ROW_TILE];
-  __local FLOATV im[PLACES * ROW_TILE];
+  __local FLOATV re[FIELDS * PLACES * ROW_TILE];
+  __local FLOATV im[FIELDS * PLACES * ROW_TILE];
   const int item = (int)get_local_id(0);
   const int first_row = (int)get_group_id(0) * ROW_TILE * LANES;
   const int image = (int)get_group_id(1);
@@ -58,7 +58,6 @@ __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(__glob
     take_status(status, taken, image / images_per_frame, item, ROW_GROUP);
   }
 #if MEASURES_CUTOFF
-  const int frequencies = images_per_frame / PLANES;
   if (image % images_per_frame < frequencies && first_row == 0 && item == 0) {
     const int frequency = image % images_per_frame;
     const int hologram = image / images_per_frame * frequencies + frequency;
@@ -66,10 +65,14 @@ __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(__glob
     take_report(arena, reports, hologram, frequency, is_last);
   }
 #endif
-  __global const float2* slice = slices + (size_t)image * STRIDE * ROW_STRIDE + first_row;
-  for (int i = item; i < OUTER * ROW_TILE; i += ROW_GROUP) {
+  const int first_slice = INTENSITY ? image / frequencies * FIELDS * frequencies + image % frequencies : image;
+  for (int i = item; i < FIELDS * OUTER * ROW_TILE; i += ROW_GROUP) {
     const int vector = i % ROW_TILE;
-    const int k1 = i / ROW_TILE;
+    const int k1 = i / ROW_TILE % OUTER;
+    const int field = i / (ROW_TILE * OUTER);
+    __global const float2* slice =
+        slices + (size_t)(first_slice + field * frequencies) * STRIDE * ROW_STRIDE + first_row;
+    const int places = field * PLACES * ROW_TILE;
     FLOATV x_re[INNER];
     FLOATV x_im[INNER];
 #pragma unroll
@@ -78,7 +81,7 @@ __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(__glob
       x_re[k2] = value.even;
       x_im[k2] = value.odd;
     }
-    inner_backward(re, im, x_re, x_im, roots, k1, vector, ROW_TILE);
+    inner_backward(re + places, im + places, x_re, x_im, roots, k1, vector, ROW_TILE);
   }
   SYNC(ROW_GROUP);
   for (int i = item; i < INNER * ROW_TILE; i += ROW_GROUP) {
@@ -87,6 +90,16 @@ __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(__glob
     FLOATV x_re[OUTER];
     FLOATV x_im[OUTER];
     outer_backward(re, im, x_re, x_im, n2, vector, ROW_TILE);
+#if INTENSITY
+    FLOATV v_re[OUTER];
+    FLOATV v_im[OUTER];
+    outer_backward(re + PLACES * ROW_TILE, im + PLACES * ROW_TILE, v_re, v_im, n2, vector, ROW_TILE);
+#pragma unroll
+    for (int q = 0; q < OUTER; ++q) {
+      x_re[q] = 0.5f * (x_re[q] * v_re[q] + x_im[q] * v_im[q]);
+      x_im[q] = 0.0f;
+    }
+#endif
     const int row = first_row + vector * LANES;
 #pragma unroll
     for (int q = 0; q < OUTER; ++q) {

@@ -315,6 +315,17 @@ void describe_images(Facts& facts, const std::filesystem::path& path) {
             text_of_range(first_frames<float>(file, "/cutoff_rad_per_m", per_frequency, frames), "rad/m"));
   facts.add("slope", "{}", text_of_range(first_frames<float>(file, "/slope", per_frequency, frames), ""));
   facts.add("noise", "{}", text_of_range(first_frames<float>(file, "/noise_pa", per_frequency, frames), "Pa"));
+  for (const Band& band : header.bands_hz) {
+    facts.add(&band == header.bands_hz.data() ? "bands" : "", "{:.7g} to {:.7g} Hz, in {}", band.low_hz, band.high_hz,
+              unit_of_bands(header));
+  }
+  if (!header.points.empty()) {
+    facts.add("points", "{}{}", header.points.size(), header.holds_images ? "" : ", and no images");
+  }
+  if (file.has("/radiated_power_w")) {
+    const std::vector<h5::Axis> axes{{"frames"}, {"planes", header.planes_m.size()}, per_frequency[1]};
+    facts.add("power", "{}", text_of_range(first_frames<float>(file, "/radiated_power_w", axes, frames), "W"));
+  }
   if (file.has("/error_estimate")) {
     facts.add("error", "{} (estimate)",
               text_of_range(first_frames<float>(file, "/error_estimate", per_frequency, frames), ""));

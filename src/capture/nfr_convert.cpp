@@ -104,7 +104,8 @@ ConvertedImages convert_images(const Reader& reader, const std::filesystem::path
   const Limits limits = clip(reader, range, 0, chosen.images, "images");
   ImagesWriter writer(output, chosen.header, limits.end - limits.first);
   ConvertedImages result;
-  result.damaged = for_each_image(reader, chosen, limits.first, limits.end, [&](const ImageFrame& frame) {
+  result.damaged = for_each_image(reader, chosen, limits.first, limits.end, [&](ImageFrame& frame) {
+    frame.radiated_power_w = radiated_power_w(chosen.header, frame.images);
     writer.write(frame);
     ++result.images;
     tell(done, result.images, limits.end - limits.first);

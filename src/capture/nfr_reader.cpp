@@ -292,7 +292,7 @@ void Reader::read_bits(std::uint64_t first_bit_time, std::span<std::uint32_t> wo
 }
 
 std::uint64_t for_each_image(const Reader& reader, const EpochSummary& epoch, std::uint64_t first, std::uint64_t end,
-                             const std::function<void(const ImageFrame&)>& visit) {
+                             const std::function<void(ImageFrame&)>& visit) {
   Scan scan = reader.scan();
   std::vector<std::byte> payload;
   std::uint64_t index = 0;
@@ -308,7 +308,7 @@ std::uint64_t for_each_image(const Reader& reader, const EpochSummary& epoch, st
     }
     const bool is_asked = index >= first && index < end;
     ++index;
-    const std::optional<ImageFrame> frame =
+    std::optional<ImageFrame> frame =
         is_asked && is_sound_payload ? frame_of(record->header, payload, epoch.header, reader.info().sample_rate_hz)
                                      : std::nullopt;
     if (frame) {

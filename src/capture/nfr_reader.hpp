@@ -148,7 +148,7 @@ class Reader {
 /// Visits the images of an epoch, those with index first to end - 1. Damaged ones are passed over. Returns how many
 /// were.
 std::uint64_t for_each_image(const Reader& reader, const EpochSummary& epoch, std::uint64_t first, std::uint64_t end,
-                             const std::function<void(const ImageFrame&)>& visit);
+                             const std::function<void(ImageFrame&)>& visit);
 
 /// What reading every payload shows.
 struct Verification {

@@ -9,6 +9,7 @@ void add_encode(CLI::App& app);
 void add_replay(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_compare(CLI::App& app);
+void add_points(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_devices(CLI::App& app);
 void add_bench(CLI::App& app);

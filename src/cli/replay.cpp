@@ -26,6 +26,7 @@ struct Arguments {
   std::string device;
   std::string engine = "opencl";
   bool decibels = false;
+  bool points_only = false;
 };
 
 void run(const Arguments& arguments) {
@@ -45,7 +46,8 @@ void run(const Arguments& arguments) {
   options.stop = StopSignal::asked;
 
   std::vector<std::unique_ptr<Sink>> sinks;
-  sinks.push_back(std::make_unique<ImagesFileSink>(arguments.output));
+  sinks.push_back(std::make_unique<ImagesFileSink>(
+      arguments.output, arguments.points_only ? ImagesFileSink::Content::kPointsAlone : ImagesFileSink::Content::kAll));
   if (!arguments.png.empty()) {
     PictureOptions pictures;
     pictures.decibels = arguments.decibels;
@@ -80,6 +82,7 @@ void add_replay(CLI::App& app) {
       ->allow_extra_args(false)
       ->take_all();
   command->add_option("-o,--output", arguments->output, "images, HDF5")->required();
+  command->add_flag("--points-only", arguments->points_only, "write the values at holography.points, and no images");
   command->add_option("--frames", arguments->frames, "A:B, frames A to B-1, or N, the first N");
   command->add_option("--png", arguments->png, "folder for a picture of every image");
   command->add_flag("--db", arguments->decibels, "pictures show levels in dB");

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nearfield_ring.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.hpp"
@@ -18,6 +20,7 @@ namespace nearfield::cli {
 namespace {
 
 constexpr std::int64_t kTurnNs = 100'000'000;  ///< how long a wait for a frame lasts before Ctrl-C is looked at
+constexpr std::string_view kIntensity = "active_intensity";
 constexpr std::size_t kMostAges = std::size_t{1} << 24U;
 
 struct TapOptions {
@@ -150,7 +153,19 @@ bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& 
   return true;
 }
 
-void print_json(const Tally& tally) {
+/// Of the newest frame, [plane][frequency]; empty when its images are no intensities.
+std::vector<std::vector<double>> radiated_power_w(const nf_ring_layout& layout, const nf_frame& frame) {
+  std::vector<std::vector<double>> power_w;
+  for (std::uint32_t plane = 0; plane < layout.planes && layout.quantity == kIntensity; ++plane) {
+    power_w.emplace_back();
+    for (std::uint32_t frequency = 0; frequency < layout.frequencies; ++frequency) {
+      power_w.back().push_back(nf_ring_radiated_power_w(&layout, &frame, plane, frequency));
+    }
+  }
+  return power_w;
+}
+
+void print_json(const nf_ring_layout& layout, const Tally& tally) {
   const auto ages_ms = tally.ages_ms({0.5, 0.99, 0.999, 1.0});
   nlohmann::json json = {
       {"frames", tally.frames},
@@ -169,11 +184,14 @@ void print_json(const Tally& tally) {
                       {"epoch", tally.newest.epoch},
                       {"valid_microphones", tally.newest.valid_microphones},
                       {"group_delay_ms", 1e-6 * static_cast<double>(tally.newest.group_delay_ns)}};
+    if (const auto power_w = radiated_power_w(layout, tally.newest); !power_w.empty()) {
+      json["newest"]["radiated_power_w"] = power_w;
+    }
   }
   fmt::print("{}\n", json.dump(2));
 }
 
-void print_text(const Tally& tally) {
+void print_text(const nf_ring_layout& layout, const Tally& tally) {
   fmt::print("{} frames, {:.1f} a second; skipped by this reader {}, shed by the daemon {}\n", tally.frames,
              tally.rate_hz(), tally.skipped, tally.shed_hops);
   if (tally.frames == 0) {
@@ -186,6 +204,11 @@ void print_text(const Tally& tally) {
              tally.newest.window_bit_times, 1e-6 * static_cast<double>(tally.newest.group_delay_ns), tally.newest.epoch,
              tally.newest.valid_microphones);
   fmt::print("flags: {}\n", tally.flags == 0 ? "none" : flags_in_words(tally.flags));
+  const std::vector<std::vector<double>> power_w = radiated_power_w(layout, tally.newest);
+  for (std::size_t plane = 0; plane < power_w.size(); ++plane) {
+    fmt::print("radiated power through z = {:.4g} m, newest frame: {:.4g} W\n", layout.planes_m[plane],
+               fmt::join(power_w[plane], ", "));
+  }
 }
 
 void tap(const TapOptions& options) {
@@ -200,9 +223,9 @@ void tap(const TapOptions& options) {
   tally.writer_gone = !read_all(ring.get(), options, tally, log);
   log.finish();
   if (options.json) {
-    print_json(tally);
+    print_json(*nf_ring_get_layout(ring.get()), tally);
   } else {
-    print_text(tally);
+    print_text(*nf_ring_get_layout(ring.get()), tally);
   }
   if (tally.writer_gone) {
     throw IoError(fmt::format("{}: the writer went away", options.socket));

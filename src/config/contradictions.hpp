@@ -21,7 +21,8 @@ using IsSettled = std::function<bool(std::string_view key)>;
 /// All contradictions between settled keys.
 std::vector<Contradiction> contradictions(const Settings& settings, const IsSettled& is_settled);
 
-/// Adds the frequencies below half a bin and above half of `sample_rate_hz`, the rate after decimation.
+/// Adds the frequencies below half a bin and above half of `sample_rate_hz`, the rate after decimation, and the bands
+/// that hold no bin below it.
 void check_frequencies(const FrontEndSettings& front_end, double sample_rate_hz, std::vector<Contradiction>& found);
 
 }  // namespace nearfield

@@ -19,7 +19,9 @@ constexpr int kFewestWindowSamples = 16;
 constexpr int kMostWindowSamples = 65536;
 constexpr int kDecimation = 32;
 constexpr std::size_t kMostFrequencies = 1000;
+constexpr std::size_t kMostBands = 100;
 constexpr std::size_t kMostPlanes = 64;
+constexpr std::size_t kMostPoints = 1024;
 constexpr int kMostUpsample = 8;
 constexpr int kHighestOrder = kMaxSide - 2;
 constexpr int kHighestMoment = 2;
@@ -31,6 +33,7 @@ constexpr NumberRule kLevel{-200.0, 100.0, false, "a level from -200 to 100 dBFS
 constexpr NumberRule kSpeed{1.0, 1e5, false, "a speed from 1 to 100000 m/s"};
 constexpr NumberRule kDensity{1e-3, 1e5, false, "a density from 0.001 to 100000 kg/m3"};
 constexpr NumberRule kFrequency{0.0, 1e9, true, "a frequency > 0 Hz"};
+constexpr NumberRule kBandLimit{0.0, 1e9, false, "a frequency >= 0 Hz"};
 constexpr NumberRule kPosition{-kLongestLengthM, kLongestLengthM, false, "a position from -100 to 100 m"};
 constexpr NumberRule kFactor{1.0, 8.0, false, "a factor from 1 to 8"};
 constexpr NumberRule kDynamicRange{0.0, 300.0, true, "a range > 0 dB, at most 300 dB"};
@@ -134,6 +137,7 @@ void SettingsReader::read_front_end(YamlMap map) {
   read_window_samples(map);
   take(map, "hop_samples", map.integer("hop_samples", 1, std::numeric_limits<int>::max()), front_end.hop_samples);
   read_frequencies(map);
+  read_bands(map);
   read_popcount(map.map("popcount"));
   read_walsh_fourier(map.map("walsh_fourier"));
   map.finish();
@@ -179,12 +183,28 @@ void SettingsReader::read_frequencies(YamlMap& map) {
   take(map, "frequencies_hz", frequencies_hz, settings_.front_end.frequencies_hz);
 }
 
+void SettingsReader::read_bands(YamlMap& map) {
+  const auto pairs = map.pairs("bands_hz", kBandLimit);
+  std::optional<std::vector<Band>> bands_hz(std::in_place);
+  for (const auto& [low_hz, high_hz] : pairs.value_or(std::vector<std::array<double, 2>>{})) {
+    bands_hz->push_back({.low_hz = low_hz, .high_hz = high_hz});
+  }
+  if (!pairs || bands_hz->size() > kMostBands) {
+    if (pairs) {
+      map.problem("bands_hz", fmt::format("at most {} bands", kMostBands));
+    }
+    bands_hz.reset();
+  }
+  take(map, "bands_hz", bands_hz, settings_.front_end.bands_hz);
+}
+
 void SettingsReader::read_holography(YamlMap map) {
   HolographySettings& holography = settings_.holography;
   take_choice(map, "imager", {ImagerKind::kPnah, ImagerKind::kSonah}, holography.imager);
   take(map, "standoff_m", read_length(map, "standoff_m"), holography.standoff_m);
   read_planes(map);
-  take_choice(map, "quantity", {Quantity::kPressure, Quantity::kNormalVelocity}, holography.quantity);
+  read_points(map);
+  take_choice<Quantity>(map, "quantity", {kQuantities.begin(), kQuantities.end()}, holography.quantity);
   take(map, "upsample", map.integer("upsample", 1, kMostUpsample), holography.upsample);
   read_extrapolation(map.map("extrapolation"));
   read_filter(map.map("filter"));
@@ -198,6 +218,25 @@ void SettingsReader::read_planes(YamlMap& map) {
     planes_m.reset();
   }
   take(map, "planes_m", planes_m, settings_.holography.planes_m);
+}
+
+void SettingsReader::read_points(YamlMap& map) {
+  std::vector<PlanePoint> points;
+  for (YamlMap& element : map.maps("points")) {
+    PlanePoint point;
+    for (const auto& [key, target] : {std::pair{"x_m", &point.x_m}, {"y_m", &point.y_m}}) {
+      if (!element.has(key)) {
+        element.problem(key, std::string(kPosition.expected));
+      }
+      *target = element.number(key, kPosition).value_or(0.0);
+    }
+    element.finish();
+    points.push_back(point);
+  }
+  if (points.size() > kMostPoints) {
+    map.problem("points", fmt::format("at most {} points", kMostPoints));
+  }
+  take(map, "points", std::optional(points), settings_.holography.points);
 }
 
 void SettingsReader::read_extrapolation(YamlMap map) {

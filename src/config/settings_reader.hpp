@@ -38,8 +38,10 @@ class SettingsReader {
   void read_walsh_fourier(YamlMap map);
   void read_window_samples(YamlMap& map);
   void read_frequencies(YamlMap& map);
+  void read_bands(YamlMap& map);
   void read_holography(YamlMap map);
   void read_planes(YamlMap& map);
+  void read_points(YamlMap& map);
   void read_extrapolation(YamlMap map);
   void read_filter(YamlMap map);
   void read_cutoff(YamlMap& map);

@@ -22,6 +22,22 @@ std::string cutoff(const FilterSettings& filter) {
                                              : list(filter.cutoff_rad_per_m);
 }
 
+std::string band_list(const std::vector<Band>& bands_hz) {
+  std::vector<std::string> texts;
+  for (const Band& band : bands_hz) {
+    texts.push_back(fmt::format("[{}, {}]", band.low_hz, band.high_hz));
+  }
+  return list(texts);
+}
+
+std::string point_list(const std::vector<PlanePoint>& points) {
+  std::vector<std::string> texts;
+  for (const PlanePoint& point : points) {
+    texts.push_back(fmt::format("{{x_m: {}, y_m: {}}}", point.x_m, point.y_m));
+  }
+  return list(texts);
+}
+
 std::string array_section(const ArraySettings& array) {
   return fmt::format(
       "array:\n"
@@ -55,6 +71,7 @@ std::string front_end_section(const FrontEndSettings& front_end) {
       "  window_samples: {}\n"
       "  hop_samples: {}\n"
       "  frequencies_hz: {}\n"
+      "  bands_hz: {}\n"
       "  remove_dc: {}\n"
       "  incremental: {}\n"
       "  dot_kernel: {}\n"
@@ -66,10 +83,10 @@ std::string front_end_section(const FrontEndSettings& front_end) {
       "    coefficients: {}\n"
       "    threshold: {}\n",
       name_of(front_end.kind), name_of(front_end.window), front_end.decimation, front_end.window_samples,
-      front_end.hop_samples, list(front_end.frequencies_hz), front_end.remove_dc, name_of(front_end.incremental),
-      name_of(front_end.dot_kernel), front_end.popcount.order, name_of(front_end.popcount.transform),
-      name_of(front_end.walsh_fourier.variant), front_end.walsh_fourier.coefficients,
-      front_end.walsh_fourier.threshold);
+      front_end.hop_samples, list(front_end.frequencies_hz), band_list(front_end.bands_hz), front_end.remove_dc,
+      name_of(front_end.incremental), name_of(front_end.dot_kernel), front_end.popcount.order,
+      name_of(front_end.popcount.transform), name_of(front_end.walsh_fourier.variant),
+      front_end.walsh_fourier.coefficients, front_end.walsh_fourier.threshold);
 }
 
 std::string holography_section(const HolographySettings& holography) {
@@ -82,6 +99,7 @@ std::string holography_section(const HolographySettings& holography) {
       "  planes_m: {}\n"
       "  quantity: {}\n"
       "  upsample: {}\n"
+      "  points: {}\n"
       "  extrapolation:\n"
       "    method: {}\n"
       "    order: {}\n"
@@ -94,9 +112,9 @@ std::string holography_section(const HolographySettings& holography) {
       "    tikhonov_lambda: {}\n"
       "    search_every_frames: {}\n",
       name_of(holography.imager), holography.standoff_m, list(holography.planes_m), name_of(holography.quantity),
-      holography.upsample, name_of(extrapolation.method), extrapolation.order, extrapolation.factor,
-      name_of(filter.kind), cutoff(filter), filter.dynamic_range_db, filter.slope, filter.tikhonov_lambda,
-      filter.search_every_frames);
+      holography.upsample, point_list(holography.points), name_of(extrapolation.method), extrapolation.order,
+      extrapolation.factor, name_of(filter.kind), cutoff(filter), filter.dynamic_range_db, filter.slope,
+      filter.tikhonov_lambda, filter.search_every_frames);
 }
 
 std::string device_section(const DeviceSettings& device) {

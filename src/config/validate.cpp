@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "config/config.hpp"
 #include "config/contradictions.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 /// A predictor of order 1 and more needs a few equations a line.
 constexpr int kFewestPredictable = 4;
+constexpr std::size_t kMostSpectra = 1000;
 
 using Contradictions = std::vector<Contradiction>;
 
@@ -27,6 +29,21 @@ void check_planes(const HolographySettings& holography, Contradictions& found) {
                        fmt::format("expected a plane from {0} m (as far behind the surface as the microphones stand in "
                                    "front of it) to below the microphones at {1} m, found {2} m",
                                    -holography.standoff_m, holography.standoff_m, plane_m)});
+    }
+  }
+}
+
+void check_points(const ArrayGeometry& geometry, const std::vector<PlanePoint>& points, Contradictions& found) {
+  constexpr double kRounding_m = 1e-9;
+  const double most_x_m = geometry.x_m(geometry.columns - 1);
+  const double most_y_m = geometry.y_m(geometry.rows - 1);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (std::abs(points[i].x_m) > most_x_m + kRounding_m || std::abs(points[i].y_m) > most_y_m + kRounding_m) {
+      found.push_back(
+          {"holography.points", indexed(i),
+           fmt::format("expected a point of the aperture, x from {0:.6g} to {1:.6g} m and y from {2:.6g} to "
+                       "{3:.6g} m, found x {4} m, y {5} m",
+                       -most_x_m, most_x_m, -most_y_m, most_y_m, points[i].x_m, points[i].y_m)});
     }
   }
 }
@@ -72,6 +89,38 @@ void check_cutoffs(const Settings& settings, Contradictions& found) {
   }
 }
 
+/// A list of cut-offs has one for each line, and none for what a band needs beside them.
+void check_cutoffs_of_bands(const Settings& settings, Contradictions& found) {
+  const std::size_t cutoffs = settings.holography.filter.cutoff_rad_per_m.size();
+  if (!settings.front_end.bands_hz.empty() && cutoffs > 1) {
+    found.push_back(
+        {"holography.filter.cutoff_rad_per_m", "",
+         fmt::format("expected one cut-off, or a rule, beside front_end.bands_hz, found a list of {}", cutoffs)});
+  }
+}
+
+void check_bands(const FrontEndSettings& front_end, double sample_rate_hz, Contradictions& found) {
+  std::size_t spectra = front_end.frequencies_hz.size();
+  for (std::size_t i = 0; i < front_end.bands_hz.size(); ++i) {
+    const Band& band = front_end.bands_hz[i];
+    const BinRange bins = bins_of(band, front_end, sample_rate_hz);
+    spectra += bins.end - std::min(bins.first, bins.end);
+    if (band.high_hz > sample_rate_hz / 2.0 || bins.first >= bins.end) {
+      found.push_back(
+          {"front_end.bands_hz", indexed(i),
+           fmt::format("expected [low, high] with at least one multiple of {:.6g} Hz (the bins of {} samples at {} Hz) "
+                       "from low to below high, and high at most {} Hz, found [{}, {}]",
+                       sample_rate_hz / front_end.window_samples, front_end.window_samples, sample_rate_hz,
+                       sample_rate_hz / 2.0, band.low_hz, band.high_hz)});
+    }
+  }
+  if (spectra > kMostSpectra) {
+    found.push_back(
+        {"front_end.bands_hz", "",
+         fmt::format("expected bands of at most {} bins, frequencies_hz included, found {}", kMostSpectra, spectra)});
+  }
+}
+
 /// Sums that run along are no kernel of `dot_kernel`'s.
 void check_incremental(const FrontEndSettings& front_end, Contradictions& found) {
   if (front_end.kind == FrontEndKind::kDotProduct && front_end.incremental == Incremental::kAlways &&
@@ -105,6 +154,9 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
   if (settled({"holography.standoff_m", "holography.planes_m"})) {
     check_planes(settings.holography, found);
   }
+  if (settled({"array.rows", "array.columns", "array.pitch_x_m", "array.pitch_y_m", "holography.points"})) {
+    check_points(settings.array.geometry, settings.holography.points, found);
+  }
   if (settled({"array.rows", "array.columns", "array.dead_channels"})) {
     check_dead_channels(settings.array, found);
   }
@@ -121,6 +173,9 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
   if (settled({"front_end.frequencies_hz", "holography.filter.cutoff_rad_per_m"})) {
     check_cutoffs(settings, found);
   }
+  if (settled({"front_end.bands_hz", "holography.filter.cutoff_rad_per_m"})) {
+    check_cutoffs_of_bands(settings, found);
+  }
   if (settled({"front_end.kind", "front_end.incremental", "front_end.dot_kernel"})) {
     check_incremental(settings.front_end, found);
   }
@@ -132,6 +187,7 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
 }
 
 void check_frequencies(const FrontEndSettings& front_end, double sample_rate_hz, Contradictions& found) {
+  check_bands(front_end, sample_rate_hz, found);
   const double half_bin_hz = sample_rate_hz / front_end.window_samples / 2.0;
   const double nyquist_hz = sample_rate_hz / 2.0;
   for (std::size_t i = 0; i < front_end.frequencies_hz.size(); ++i) {

@@ -370,6 +370,32 @@ std::optional<std::vector<double>> YamlMap::vector(const std::string& key, std::
   return number_list(*found, rule);
 }
 
+std::optional<std::vector<std::array<double, 2>>> YamlMap::pairs(const std::string& key, const NumberRule& rule) {
+  const Entry* found = find(key);
+  if (found == nullptr) {
+    return std::nullopt;
+  }
+  if (!found->value.IsSequence()) {
+    wrong(found->line, dotted(key), fmt::format("a list of pairs, each [{0}, {0}]", rule.expected), found->value);
+    return std::nullopt;
+  }
+  std::vector<std::array<double, 2>> values;
+  std::size_t index = 0;
+  for (const YAML::Node& element : found->value) {
+    const bool is_pair = element.IsSequence() && element.size() == 2;
+    const auto first = is_pair ? parse_number(element[0], rule) : std::nullopt;
+    const auto second = is_pair ? parse_number(element[1], rule) : std::nullopt;
+    if (first && second) {
+      values.push_back({*first, *second});
+    } else {
+      wrong(line_of(element), fmt::format("{}[{}]", dotted(key), index),
+            fmt::format("a pair [{0}, {0}]", rule.expected), element);
+    }
+    ++index;
+  }
+  return values.size() == index ? std::optional(std::move(values)) : std::nullopt;
+}
+
 YamlMap YamlMap::map(const std::string& key) {
   const Entry* found = find(key);
   YamlMap result(label_, dotted(key), found == nullptr ? YAML::Node() : found->value, *problems_);

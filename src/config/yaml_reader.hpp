@@ -1,6 +1,7 @@
 #pragma once
 #include <yaml-cpp/yaml.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -77,6 +78,8 @@ class YamlMap {
   std::optional<std::vector<int>> integers(const std::string& key, int minimum, int maximum);
   /// A list of exactly `count` numbers.
   std::optional<std::vector<double>> vector(const std::string& key, std::size_t count, const NumberRule& rule);
+  /// A list of lists of two numbers.
+  std::optional<std::vector<std::array<double, 2>>> pairs(const std::string& key, const NumberRule& rule);
   /// The mapping below `key`; an empty one when absent. Call finish() on it too.
   YamlMap map(const std::string& key);
   /// The mappings of the list below `key`; none when absent.

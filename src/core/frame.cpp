@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <limits>
+#include <numeric>
+
+#include "nearfield/settings.hpp"
 
 namespace nearfield {
 namespace {
@@ -15,6 +19,12 @@ constexpr std::array<FlagName, 7> kFlagNames = {
      {kFlagNonFiniteInput, "non-finite input interpolated"},
      {kFlagClipped, "clipped microphones"},
      {kFlagWavenumberAboveNyquist, "k above \u03c0/pitch"}}};
+
+double spacing_m(const std::vector<double>& positions_m) {
+  return positions_m.size() > 1
+             ? (positions_m.back() - positions_m.front()) / static_cast<double>(positions_m.size() - 1)
+             : std::numeric_limits<double>::quiet_NaN();
+}
 
 }  // namespace
 
@@ -33,6 +43,29 @@ std::string flags_in_words(std::uint32_t flags) {
     append(fmt::format("flags 0x{:x}", flags));
   }
   return text;
+}
+
+std::string unit_of_bands(const ImagesHeader& header) {
+  if (header.quantity == name_of(Quantity::kActiveIntensity)) {
+    return header.unit;
+  }
+  return header.unit.find('/') == std::string::npos ? header.unit + "^2" : "(" + header.unit + ")^2";
+}
+
+std::vector<float> radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images) {
+  std::vector<float> power_w;
+  if (header.quantity != name_of(Quantity::kActiveIntensity)) {
+    return power_w;
+  }
+  const double pixel_m2 = spacing_m(header.x_m) * spacing_m(header.y_m);
+  for (std::size_t first = 0; first < header.values_per_frame(); first += header.pixels()) {
+    const auto image = images.subspan(first, header.pixels());
+    const double sum = std::accumulate(image.begin(), image.end(), 0.0, [](double so_far, std::complex<float> pixel) {
+      return so_far + static_cast<double>(pixel.real());
+    });
+    power_w.push_back(static_cast<float>(pixel_m2 * sum));
+  }
+  return power_w;
 }
 
 }  // namespace nearfield

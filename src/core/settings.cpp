@@ -1,5 +1,8 @@
 #include "nearfield/settings.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 namespace nearfield {
 
 std::string_view name_of(FrontEndKind kind) {
@@ -52,7 +55,19 @@ std::string_view name_of(WindowKind kind) { return kind == WindowKind::kHann ? "
 
 std::string_view name_of(ImagerKind kind) { return kind == ImagerKind::kPnah ? "pnah" : "sonah"; }
 
-std::string_view name_of(Quantity quantity) { return quantity == Quantity::kPressure ? "pressure" : "normal_velocity"; }
+std::string_view name_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::kPressure:
+      return "pressure";
+    case Quantity::kNormalVelocity:
+      return "normal_velocity";
+    case Quantity::kDisplacement:
+      return "displacement";
+    case Quantity::kActiveIntensity:
+      return "active_intensity";
+  }
+  return "?";
+}
 
 std::string_view name_of(Extrapolation method) {
   switch (method) {
@@ -96,8 +111,35 @@ bool takes_samples(FrontEndKind kind) {
   return kind == FrontEndKind::kDecimatedFft || kind == FrontEndKind::kDotProduct;
 }
 
+bool is_on_bins(const FrontEndSettings& front_end) {
+  return front_end.kind == FrontEndKind::kDecimatedFft || front_end.kind == FrontEndKind::kWalshFourier ||
+         (front_end.kind == FrontEndKind::kPopcount && front_end.popcount.transform == WordTransform::kFft);
+}
+
+BinRange bins_of(const Band& band, const FrontEndSettings& front_end, double sample_rate_hz) {
+  constexpr double kRounding = 1e-9;  // a bin that a band was cut at belongs to it, however it was written
+  const double bin_hz = sample_rate_hz / front_end.window_samples;
+  const auto bin_from = [&](double frequency_hz) {
+    const double most = std::floor((front_end.window_samples + 1.0) / 2.0);
+    return static_cast<std::size_t>(std::clamp(std::ceil(frequency_hz / bin_hz * (1.0 - kRounding)), 1.0, most));
+  };
+  return {.first = bin_from(band.low_hz), .end = bin_from(band.high_hz)};
+}
+
 bool predicts(Extrapolation method) { return method == Extrapolation::kPlpbp || method == Extrapolation::kLpbp; }
 
-std::string_view unit_of(Quantity quantity) { return quantity == Quantity::kPressure ? "Pa" : "m/s"; }
+std::string_view unit_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::kPressure:
+      return "Pa";
+    case Quantity::kNormalVelocity:
+      return "m/s";
+    case Quantity::kDisplacement:
+      return "m";
+    case Quantity::kActiveIntensity:
+      return "W/m^2";
+  }
+  return "?";
+}
 
 }  // namespace nearfield

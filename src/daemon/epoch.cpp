@@ -69,6 +69,11 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   epoch->reports = empty_frame(epoch->header);
   epoch->live_microphones = live_microphones(epoch->plan.settings, engine.frequencies_hz());
   epoch->warnings = plan_warnings(epoch->plan, engine.frequencies_hz());
+  if (!settings.front_end.bands_hz.empty() || !settings.holography.points.empty()) {
+    epoch->warnings.emplace_back(
+        "front_end.bands_hz and holography.points are passed over: they are for replay; a controller finds a point's "
+        "pixel with nf_ring_pixel_at");
+  }
   return epoch;
 }
 

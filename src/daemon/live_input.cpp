@@ -116,6 +116,8 @@ EnginePlan live_plan(const Settings& settings, const LiveInput& input) {
     }
   }
   validate(plan.settings, plan.sample_rate_hz);
+  plan.settings.front_end.bands_hz.clear();  // replay's alone, as points are
+  plan.settings.holography.points.clear();
   return plan;
 }
 

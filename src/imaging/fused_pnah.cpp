@@ -73,7 +73,7 @@ std::size_t aperture_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
 std::size_t column_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
   const PaddedAxis x = plan.columns();
   const PaddedAxis y = plan.rows();
-  const std::size_t copies = plan.holography.planes_m.size() > 1 ? 2 : 1;
+  const std::size_t copies = plan.fields() > 1 ? 2 : 1;
   const std::size_t vector_values = copies * to_size(places_of(y, tuning.lanes)) + to_size(x.padded + 1);
   const int taps = steps_of(y) * taps_of(plan, y) + steps_of(x) * taps_of(plan, x) + 2;
   const int filter_values = plan.measures_cutoff() ? (y.padded / 2 + 1) * tuning.column_tile * tuning.lanes : 0;
@@ -86,7 +86,8 @@ std::size_t column_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
 
 /// Local memory of rows.cl.
 std::size_t row_bytes(const PnahPlan& plan, const FusedTuning& tuning) {
-  return 2 * sizeof(float) * to_size(places_of(plan.columns(), tuning.lanes) * tuning.row_tile * tuning.lanes);
+  return 2 * sizeof(float) * plan.fields_per_plane() *
+         to_size(places_of(plan.columns(), tuning.lanes) * tuning.row_tile * tuning.lanes);
 }
 
 /// Halves `tile` until `fits`, or it is 1.
@@ -180,7 +181,7 @@ ocl::Defines column_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   defines["X_PADDED"] = std::to_string(x.padded);
   defines["X_TAPS"] = std::to_string(taps_of(plan, x));
   defines["LOCAL_SAMPLES"] = tuning.local_samples ? "1" : "0";
-  defines["PLANES"] = std::to_string(plan.holography.planes_m.size());
+  defines["PLANES"] = std::to_string(plan.fields());
   defines["COLUMN_GROUP"] = std::to_string(tuning.column_group);
   defines["COLUMN_TILE"] = std::to_string(tuning.column_tile);
   defines["EXTENSION_PER_IMAGE"] = fits_a_predictor(plan) ? "1" : "0";
@@ -192,6 +193,7 @@ ocl::Defines row_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   defines["LINES"] = std::to_string(plan.geometry.rows);
   defines["ROW_GROUP"] = std::to_string(tuning.row_group);
   defines["ROW_TILE"] = std::to_string(tuning.row_tile);
+  defines["INTENSITY"] = plan.fields_per_plane() > 1 ? "1" : "0";
   return defines;
 }
 
@@ -285,8 +287,7 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   arena_.reserve<ComplexF>("ROOTS_X", to_size(x.padded));
   arena_.reserve<ComplexF>("ROOTS_Y", to_size(y.padded));
   arena_.reserve<ComplexF>("TRANSFER", transfer.size());
-  arena_.reserve<ComplexF>(
-      "SLICES", plan.holography.planes_m.size() * plan.holograms() * to_size(spectrum_stride_ * slice_stride_));
+  arena_.reserve<ComplexF>("SLICES", plan.fields() * plan.holograms() * to_size(spectrum_stride_ * slice_stride_));
   if (spectrum_) {
     arena_.reserve<float>("KR", to_size((y.padded / 2 + 1) * spectrum_stride_));
     spectrum_->reserve(arena_, plan);
@@ -361,7 +362,6 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   files.emplace_back("imaging/columns.cl");
   columns_ = device.build(kStage, files, with_arena(defines)).kernel("columns");
   defines = with_record(row_defines(plan, tuning));
-  defines["PLANES"] = std::to_string(plan.holography.planes_m.size());
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
   files = {"common/groups.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl", "common/status.cl"};
@@ -370,9 +370,9 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   }
   files.emplace_back("imaging/rows.cl");
   rows_ = device.build(kStage, files, with_arena(defines)).kernel("rows");
-  rows_.set(arena_.whole(), images(), taken_status(), static_cast<std::int32_t>(frame_images));
+  rows_.set(arena_.whole(), images(), taken_status(), static_cast<std::int32_t>(frame_images), frequencies_);
   if (spectrum_) {
-    rows_.set_at(5, reports());
+    rows_.set_at(6, reports());
   }
   if (has_check_) {
     check_ = device.build(kStage, {"common/complex.cl", "imaging/microphones.cl"}, microphone_defines(plan))
@@ -404,7 +404,7 @@ void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
   aperture_.set_at(2, status);
   aperture_.enqueue(of_frames(aperture_launch_));
   columns_.enqueue(of_frames(columns_launch_));
-  rows_.set_at(4, status);
+  rows_.set_at(5, status);
   rows_.enqueue(of_frames(rows_launch_));
 }
 

@@ -43,7 +43,8 @@ class FusedPnah : public PnahPath {
   [[nodiscard]] const ComplexBuffer& extension_x() const { return extension_x_; }
   [[nodiscard]] const ComplexBuffer& extension_y() const { return extension_y_; }
   [[nodiscard]] int spectrum_stride() const { return spectrum_stride_; }
-  /// [frame][plane][frequency][spectrum_stride()][slice_stride()], rows fastest: transformed back along y, scaled.
+  /// [frame][plane][field][frequency][spectrum_stride()][slice_stride()], rows fastest: transformed back along y,
+  /// scaled.
   [[nodiscard]] const ComplexBuffer& slices() const { return slices_; }
   [[nodiscard]] int slice_stride() const { return slice_stride_; }
 

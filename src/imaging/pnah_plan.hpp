@@ -44,6 +44,12 @@ struct PnahPlan {
   [[nodiscard]] PaddedAxis columns() const;
   /// Spectra that are imaged together: of all frames of a batch.
   [[nodiscard]] std::size_t holograms() const { return static_cast<std::size_t>(batch) * frequencies_hz.size(); }
+  /// Fields that are propagated to each plane: pressure and velocity for intensity, else one.
+  [[nodiscard]] std::size_t fields_per_plane() const {
+    return holography.quantity == Quantity::kActiveIntensity ? 2 : 1;
+  }
+  /// Fields of a frame and frequency, over all planes.
+  [[nodiscard]] std::size_t fields() const { return holography.planes_m.size() * fields_per_plane(); }
   [[nodiscard]] int image_rows() const { return geometry.rows * holography.upsample; }
   [[nodiscard]] int image_columns() const { return geometry.columns * holography.upsample; }
   /// Acoustic wavenumber of a frequency, rad/m.

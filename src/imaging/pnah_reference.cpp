@@ -222,6 +222,19 @@ Complex interpolate(const Field& field, const std::vector<bool>& usable, int row
   }
 }
 
+/// Re(p v*)/2, the mean power through a unit of area towards the array.
+Field active_intensity(const Field& spectrum, double plane_m, std::size_t frequency, PnahPlan plan) {
+  plan.holography.quantity = Quantity::kPressure;
+  const Field pressure = back_propagate(spectrum, plane_m, frequency, plan);
+  plan.holography.quantity = Quantity::kNormalVelocity;
+  const Field velocity = back_propagate(spectrum, plane_m, frequency, plan);
+  Field intensity(pressure.rows, pressure.columns);
+  for (std::size_t i = 0; i < intensity.values.size(); ++i) {
+    intensity.values[i] = 0.5 * (pressure.values[i] * std::conj(velocity.values[i])).real();
+  }
+  return intensity;
+}
+
 }  // namespace
 
 ConditionedSpectra condition_microphones(std::span<const Complex> spectra, const PnahPlan& plan) {
@@ -327,13 +340,19 @@ Complex transfer(double kx, double ky, double distance_m, std::size_t frequency,
   const Complex kz = kr <= k ? Complex(std::sqrt(k * k - kr * kr), 0.0) : Complex(0.0, -std::sqrt(kr * kr - k * k));
   const double decay = std::exp(kz.imag() * distance_m);
   Complex value = filter_gain(kr, decay, frequency, plan) * std::exp(kJ * kz * distance_m);
+  const Complex admittance = kz / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * k);
   if (plan.holography.quantity == Quantity::kNormalVelocity) {
-    value *= kz / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * k);
+    value *= admittance;
+  } else if (plan.holography.quantity == Quantity::kDisplacement) {
+    value *= admittance / (kJ * 2.0 * kPi * plan.frequencies_hz[frequency]);
   }
   return value;
 }
 
 Field back_propagate(const Field& spectrum, double plane_m, std::size_t frequency, const PnahPlan& plan) {
+  if (plan.holography.quantity == Quantity::kActiveIntensity) {
+    return active_intensity(spectrum, plane_m, frequency, plan);
+  }
   const int u = plan.holography.upsample;
   const double distance_m = plan.holography.standoff_m - plane_m;
   const double step_x = 2.0 * kPi / (spectrum.columns * plan.geometry.pitch_x_m);

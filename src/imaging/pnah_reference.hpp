@@ -48,10 +48,12 @@ Field taper(const Field& padded, const PnahPlan& plan);
 /// sum_{y,x} field e^{sign 2 pi j (y r / rows + x c / columns)}, unscaled.
 Field transform(const Field& field, double sign);
 
-/// H(kr) e^{j kz d} (times kz / (rho c k) for velocity) at (kx, ky), rad/m, for a plane at distance d from the array.
+/// H(kr) e^{j kz d} (times kz / (rho c k) for velocity, over j w too for displacement) at (kx, ky), rad/m, for a plane
+/// at distance d from the array; of the pressure when the plan wants intensity.
 Complex transfer(double kx, double ky, double distance_m, std::size_t frequency, const PnahPlan& plan);
 
-/// From the unscaled forward transform to the image on one plane, [upsample * row][upsample * column].
+/// From the unscaled forward transform to the image on one plane, [upsample * row][upsample * column]. Active intensity
+/// is Re(p v*)/2 of pressure and velocity, with an imaginary part of 0.
 Field back_propagate(const Field& spectrum, double plane_m, std::size_t frequency, const PnahPlan& plan);
 
 struct PnahImages {

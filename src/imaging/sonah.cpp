@@ -128,6 +128,9 @@ void append_errors(std::vector<float>& to, const SonahModel& model) {
 }  // namespace
 
 std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan) {
+  if (plan.holography.quantity == Quantity::kActiveIntensity) {
+    return "active_intensity";
+  }
   const std::size_t samples = to_size(half(plan.geometry.rows) * half(plan.geometry.columns));
   const std::size_t bytes = 2 * sizeof(float) * kParities * ocl::round_up(samples, kBlock) + kOtherLocalBytes;
   if (bytes > device.local_memory_bytes) {

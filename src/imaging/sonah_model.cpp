@@ -69,8 +69,15 @@ std::vector<Ring> make_rings(const PnahPlan& plan, double k) {
 
 /// From pressure on the surface to the plan's quantity there.
 Complex quantity_factor(const PnahPlan& plan, Complex kz, double k) {
-  if (plan.holography.quantity == Quantity::kNormalVelocity) {
-    return kz / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * k);
+  const Complex velocity = kz / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * k);
+  switch (plan.holography.quantity) {
+    case Quantity::kNormalVelocity:
+      return velocity;
+    case Quantity::kDisplacement:
+      return velocity / Complex(0.0, k * plan.medium.sound_speed_m_s);
+    case Quantity::kPressure:
+    case Quantity::kActiveIntensity:  // refused before
+      return 1.0;
   }
   return 1.0;
 }

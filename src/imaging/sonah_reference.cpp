@@ -46,6 +46,15 @@ std::vector<Wave> make_waves(double k, const PnahPlan& plan) {
   return waves;
 }
 
+/// From pressure to the plan's quantity; displacement is velocity over j omega.
+Complex factor_of(Complex kz, double k, const PnahPlan& plan) {
+  const Complex velocity = kz / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * k);
+  if (plan.holography.quantity == Quantity::kDisplacement) {
+    return velocity / (Complex(0.0, 1.0) * plan.medium.sound_speed_m_s * k);
+  }
+  return plan.holography.quantity == Quantity::kNormalVelocity ? velocity : Complex(1.0);
+}
+
 /// The mean of cos(kr x) over all directions, by the trapezoidal rule, which is exact to rounding here.
 double mean_over_directions(double kr, double distance_m) {
   const int count = 24 + static_cast<int>(kr * distance_m);
@@ -65,8 +74,7 @@ std::vector<Complex> covariances(double distance_m, const std::vector<Wave>& wav
     const Complex to_array = std::exp(Complex(0.0, -1.0) * wave.kz * holography.standoff_m);
     sums[0] += shape * std::norm(to_array);
     for (std::size_t plane = 0; plane < holography.planes_m.size(); ++plane) {
-      const Complex velocity = wave.kz / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * k);
-      const Complex factor = holography.quantity == Quantity::kNormalVelocity ? velocity : Complex(1.0);
+      const Complex factor = factor_of(wave.kz, k, plan);
       sums[plane + 1] +=
           shape * factor * std::exp(Complex(0.0, -1.0) * wave.kz * holography.planes_m[plane]) * std::conj(to_array);
     }
@@ -77,9 +85,8 @@ std::vector<Complex> covariances(double distance_m, const std::vector<Wave>& wav
 double image_prior(const std::vector<Wave>& waves, double k, const PnahPlan& plan) {
   double sum = 0.0;
   for (const Wave& wave : waves) {
-    const double velocity = std::abs(wave.kz) / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * k);
-    const double factor = plan.holography.quantity == Quantity::kNormalVelocity ? velocity : 1.0;
-    sum += wave.power * factor * factor * std::exp(2.0 * wave.kz.imag() * plan.holography.planes_m.front());
+    sum += wave.power * std::norm(factor_of(wave.kz, k, plan)) *
+           std::exp(2.0 * wave.kz.imag() * plan.holography.planes_m.front());
   }
   return sum;
 }

@@ -42,6 +42,20 @@ int filter_number(const PnahPlan& plan) {
   return 0;
 }
 
+int quantity_number(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::kPressure:
+      return 0;
+    case Quantity::kNormalVelocity:
+      return 1;
+    case Quantity::kDisplacement:
+      return 2;
+    case Quantity::kActiveIntensity:
+      return 3;
+  }
+  return 0;
+}
+
 }  // namespace
 
 ocl::Launch tiles(int columns, int rows, std::size_t images) {
@@ -93,7 +107,8 @@ ocl::Defines propagator_defines(const PnahPlan& plan) {
   defines["STEP_KY"] = float_define(2.0 * std::numbers::pi / (rows.padded * rows.pitch_m));
   defines["FILTER"] = std::to_string(filter_number(plan));
   defines["LAMBDA"] = float_define(plan.holography.filter.tikhonov_lambda);
-  defines["VELOCITY"] = plan.holography.quantity == Quantity::kNormalVelocity ? "1" : "0";
+  defines["QUANTITY"] = std::to_string(quantity_number(plan.holography.quantity));
+  defines["SOUND_SPEED"] = float_define(plan.medium.sound_speed_m_s);
   defines["IMPEDANCE"] = float_define(plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s);
   return defines;
 }
@@ -101,7 +116,7 @@ ocl::Defines propagator_defines(const PnahPlan& plan) {
 ComplexBuffer make_transfer(const ocl::Device& device, const PnahPlan& plan, const TransferLayout& layout) {
   const std::string stage = "imaging/propagate";
   const int rows = plan.rows().padded;
-  const std::size_t images = plan.holography.planes_m.size() * plan.frequencies_hz.size();
+  const std::size_t images = plan.fields() * plan.frequencies_hz.size();
   ocl::Defines defines = propagator_defines(plan);
   defines["TRANSFER_STRIDE"] = std::to_string(layout.stride);
   defines["SCALE"] = float_define(layout.scale);
@@ -193,18 +208,19 @@ void CutoffMeter::enqueue(const ComplexBuffer& conditioned, const ReportBuffer& 
 Propagator::Propagator(const ocl::Device& device, const PnahPlan& plan) : is_measured_(plan.measures_cutoff()) {
   const std::string stage = "imaging/propagate";
   const std::size_t images = plan.holography.planes_m.size() * plan.holograms();
+  const std::size_t fields = plan.fields() * plan.holograms();
   const int upsample = plan.holography.upsample;
   const int rows = plan.rows().padded;
   const int columns = plan.columns().padded;
   transfer_ = make_transfer(device, plan, {.stride = columns, .scale = 1.0});
   filtered_ =
-      device.allocate<std::complex<float>>(images * to_size(upsample * rows) * to_size(upsample * columns), stage);
-  inverse_ = std::make_unique<ocl::ComplexFft2d>(device, upsample * rows, upsample * columns, static_cast<int>(images),
+      device.allocate<std::complex<float>>(fields * to_size(upsample * rows) * to_size(upsample * columns), stage);
+  inverse_ = std::make_unique<ocl::ComplexFft2d>(device, upsample * rows, upsample * columns, static_cast<int>(fields),
                                                  "imaging/inverse_fft");
   const ocl::Program program = device.build(stage, kPropagatorFiles, propagator_defines(plan));
   apply_ = program.kernel("apply_transfer");
   crop_ = program.kernel("crop");
-  apply_launch_ = tiles(upsample * columns, upsample * rows, images);
+  apply_launch_ = tiles(upsample * columns, upsample * rows, fields);
   crop_launch_ = tiles(plan.image_columns(), plan.image_rows(), images);
 }
 

@@ -63,11 +63,11 @@ std::unique_ptr<Extrapolator> make_extrapolator(const ocl::Device& device, const
 class Propagator {
  public:
   Propagator(const ocl::Device& device, const PnahPlan& plan);
-  /// spectrum [frame][frequency][padded row][padded column], unscaled -> images [frame][plane][frequency][row][column],
-  /// Pa or m/s. Moves the status on. `reports` are read where the cut-off is measured.
+  /// spectrum [frame][frequency][padded row][padded column], unscaled -> images [frame][plane][frequency][row][column].
+  /// Moves the status on. `reports` are read where the cut-off is measured.
   void enqueue(const ComplexBuffer& spectrum, const StatusBuffer& status, const ComplexBuffer& images,
                const StatusBuffer& taken_status, const ReportBuffer& reports);
-  /// [plane][frequency][padded row][padded column], filter times propagator.
+  /// [plane][field][frequency][padded row][padded column], filter times propagator.
   [[nodiscard]] const ComplexBuffer& transfer() const { return transfer_; }
 
  private:

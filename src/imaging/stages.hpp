@@ -26,7 +26,7 @@ struct TransferLayout {
 };
 /// Macros of kernels/imaging/propagate.cl.
 ocl::Defines propagator_defines(const PnahPlan& plan);
-/// Filter times propagator, [plane][frequency][padded row][stride]. Waits.
+/// Filter times propagator, [plane][field][frequency][padded row][stride]. Waits.
 ComplexBuffer make_transfer(const ocl::Device& device, const PnahPlan& plan, const TransferLayout& layout);
 
 }  // namespace nearfield

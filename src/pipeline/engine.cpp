@@ -24,13 +24,15 @@ namespace {
 constexpr double kSnapWarning_hz = 0.5;
 constexpr std::string_view kNoFrontEnd = "none (spectra)";
 
-FrontEndPlan front_end_plan(const EnginePlan& plan) {
+FrontEndPlan front_end_plan(const EnginePlan& plan, const BandPlan& bands) {
+  FrontEndSettings settings = plan.settings.front_end;
+  settings.frequencies_hz = bands.frequencies_hz;
   return {.geometry = plan.settings.array.geometry,
           .layout = plan.settings.array.layout,
           .sensitivity_dbfs = plan.settings.array.sensitivity_dbfs,
           .sample_rate_hz = plan.sample_rate_hz,
           .input_is_bits = plan.input == InputForm::kBits,
-          .settings = plan.settings.front_end,
+          .settings = settings,
           .dead_channels = plan.settings.array.dead_channels,
           .batch = plan.settings.device.batch};
 }
@@ -77,6 +79,13 @@ PnahPlan pnah_plan(const EnginePlan& plan, const std::vector<double>& frequencie
   return out;
 }
 
+BandPlan bands_of(const EnginePlan& plan) {
+  if (plan.input == InputForm::kSpectra && !plan.settings.front_end.bands_hz.empty()) {
+    throw ConfigError("front_end.bands_hz: expected bits or time data, found spectra, which are no whole set of bins");
+  }
+  return plan_bands(plan.settings.front_end, plan.settings.holography.quantity, plan.sample_rate_hz);
+}
+
 /// Page-locked memory that bits wait in until the device has fetched them.
 class BitStaging {
  public:
@@ -106,12 +115,15 @@ class BitStaging {
 class OpenclEngine : public Engine {
  public:
   OpenclEngine(const ocl::Device& device, const EnginePlan& plan)
-      : device_(device),
-        front_end_(plan.input == InputForm::kSpectra ? nullptr : make_front_end(device_, front_end_plan(plan))),
+      : Engine(plan),
+        device_(device),
+        front_end_(plan.input == InputForm::kSpectra ? nullptr
+                                                     : make_front_end(device_, front_end_plan(plan, bands()))),
         plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
         imager_(device_, plan_),
         staging_(device_, plan.input == InputForm::kBits ? staged_words(plan) : 1),
         statuses_(static_cast<std::size_t>(plan.settings.device.batch)) {
+    set_frequencies(plan_.frequencies_hz);
     const std::size_t channels = static_cast<std::size_t>(plan_.geometry.channels());
     spectra_ = device_.allocate<std::complex<float>>(plan_.holograms() * channels, "pipeline/spectra");
     status_ = device_.allocate<std::uint32_t>(statuses_.size() * kStatusWords, "pipeline/status");
@@ -164,7 +176,6 @@ class OpenclEngine : public Engine {
     return imager_.host_images().first(image_values_);
   }
   [[nodiscard]] std::span<const FilterReport> reports() const override { return imager_.host_reports(); }
-  [[nodiscard]] const std::vector<double>& frequencies_hz() const override { return plan_.frequencies_hz; }
   [[nodiscard]] std::string device_name() const override {
     const ocl::DeviceInfo& info = device_.info();
     return fmt::format("{} ({}, driver {})", info.name, info.platform, info.driver);
@@ -215,11 +226,15 @@ class OpenclEngine : public Engine {
 class ReferenceEngine : public Engine {
  public:
   explicit ReferenceEngine(const EnginePlan& plan)
-      : front_end_name_(plan.input == InputForm::kSpectra ? kNoFrontEnd : name_of(plan.settings.front_end.kind)),
-        front_end_(plan.input == InputForm::kSpectra ? nullptr : reference::make_front_end(front_end_plan(plan))),
+      : Engine(plan),
+        front_end_name_(plan.input == InputForm::kSpectra ? kNoFrontEnd : name_of(plan.settings.front_end.kind)),
+        front_end_(plan.input == InputForm::kSpectra ? nullptr
+                                                     : reference::make_front_end(front_end_plan(plan, bands()))),
         plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
         sonah_(plan_.holography.imager == ImagerKind::kSonah ? std::make_unique<reference::Sonah>(plan_) : nullptr),
-        hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)) {}
+        hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)) {
+    set_frequencies(plan_.frequencies_hz);
+  }
   [[nodiscard]] std::uint64_t history_samples() const override { return front_end_ ? front_end_->history_words() : 0; }
   void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) override {
     front_end_->push_bits(first_sample, wire);
@@ -250,7 +265,6 @@ class ReferenceEngine : public Engine {
   }
   [[nodiscard]] std::span<const std::complex<float>> images() const override { return images_; }
   [[nodiscard]] std::span<const FilterReport> reports() const override { return reports_; }
-  [[nodiscard]] const std::vector<double>& frequencies_hz() const override { return plan_.frequencies_hz; }
   [[nodiscard]] std::string device_name() const override { return "reference (double precision on the host)"; }
   [[nodiscard]] std::string front_end_name() const override { return front_end_name_; }
   [[nodiscard]] std::string imager_name() const override { return "reference"; }
@@ -293,17 +307,38 @@ std::unique_ptr<Engine> make_engine(const ocl::Device& device, const EnginePlan&
   return std::make_unique<OpenclEngine>(device, plan);
 }
 
+Engine::Engine(const EnginePlan& plan)
+    : bands_(bands_of(plan)),
+      pixels_(static_cast<std::size_t>(plan.settings.array.geometry.channels() * plan.settings.holography.upsample *
+                                       plan.settings.holography.upsample)) {}
+
+void Engine::set_frequencies(const std::vector<double>& computed_hz) {
+  computed_ = computed_hz.size();
+  frequencies_hz_ = computed_hz;
+  if (!bands_.bins.empty()) {
+    frequencies_hz_.resize(bands_.lines);
+  }
+}
+
 void Engine::fill(std::size_t window, ImageFrame& frame) const {
-  const std::span<const std::complex<float>> image =
-      images().subspan(window * frame.images.size(), frame.images.size());
-  std::copy(image.begin(), image.end(), frame.images.begin());
+  const std::size_t line_values = frequencies_hz_.size() * pixels_;
+  const std::size_t plane_values = computed_ * pixels_;
+  const std::size_t frame_values = frame.images.size() / line_values * plane_values;
+  const std::span<const std::complex<float>> computed = images().subspan(window * frame_values, frame_values);
+  auto to = frame.images.begin();
+  for (std::size_t first = 0; first < frame_values; first += plane_values) {
+    const auto lines = computed.subspan(first, line_values);
+    to = std::copy(lines.begin(), lines.end(), to);
+  }
+  if (!bands_.bins.empty()) {
+    sum_bands(bands_, computed, pixels_, frame.bands);
+  }
   fill_reports(window, frame);
 }
 
 void Engine::fill_reports(std::size_t window, ImageFrame& frame) const {
-  const std::size_t frequencies = frame.cutoff_rad_per_m.size();
-  for (std::size_t f = 0; f < frequencies; ++f) {
-    const FilterReport& report = reports()[window * frequencies + f];
+  for (std::size_t f = 0; f < frame.cutoff_rad_per_m.size(); ++f) {
+    const FilterReport& report = reports()[window * computed_ + f];
     frame.cutoff_rad_per_m[f] = report.cutoff_rad_per_m;
     frame.slope[f] = report.slope;
     frame.noise_pa[f] = report.noise_pa;
@@ -337,6 +372,8 @@ ImagesHeader images_header(const EnginePlan& plan, const Engine& engine) {
   header.front_end = engine.front_end_name();
   header.frequencies_hz = engine.frequencies_hz();
   header.planes_m = settings.holography.planes_m;
+  header.points = settings.holography.points;
+  header.bands_hz = settings.front_end.bands_hz;
   for (int column = 0; column < geometry.columns * upsample; ++column) {
     header.x_m.push_back(geometry.x_m(static_cast<double>(column) / upsample));
   }

@@ -9,6 +9,7 @@
 #include "cl/device.hpp"
 #include "nearfield/frame.hpp"
 #include "nearfield/settings.hpp"
+#include "pipeline/bands.hpp"
 
 namespace nearfield {
 
@@ -55,12 +56,12 @@ class Engine {
   WindowStatus compute_window(std::uint64_t first_sample) { return compute_windows(first_sample, 1).front(); }
   /// The same for given spectra, [window][frequency][row][column], Pa.
   virtual std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) = 0;
-  /// Of the last windows, [window][plane][frequency][row][column].
+  /// Of the last windows, [window][plane][frequency][row][column]; with bands, what they need follows the frequencies.
   [[nodiscard]] virtual std::span<const std::complex<float>> images() const = 0;
-  /// Of the last windows, [window][frequency]: their filters, noise and errors.
+  /// Of the last windows, [window][frequency] as images(): their filters, noise and errors.
   [[nodiscard]] virtual std::span<const FilterReport> reports() const = 0;
-  /// Fills images, cutoffs, slopes, noise and error estimates of `frame`, whose vectors must have their sizes, for one
-  /// of the last windows.
+  /// Fills images, bands, cutoffs, slopes, noise and error estimates of `frame`, whose vectors must have their sizes,
+  /// for one of the last windows.
   void fill(std::size_t window, ImageFrame& frame) const;
   /// fill() without the images.
   void fill_reports(std::size_t window, ImageFrame& frame) const;
@@ -69,13 +70,25 @@ class Engine {
   int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame);
 
   /// Frequencies that are really imaged.
-  [[nodiscard]] virtual const std::vector<double>& frequencies_hz() const = 0;
+  [[nodiscard]] const std::vector<double>& frequencies_hz() const { return frequencies_hz_; }
   /// As the images file names them.
   [[nodiscard]] virtual std::string device_name() const = 0;
   /// The front end with what its plan chose, such as the kernel; "none (spectra)" when there is none.
   [[nodiscard]] virtual std::string front_end_name() const = 0;
   /// The imager's path and its sizes.
   [[nodiscard]] virtual std::string imager_name() const = 0;
+
+ protected:
+  explicit Engine(const EnginePlan& plan);
+  [[nodiscard]] const BandPlan& bands() const { return bands_; }
+  /// `computed_hz` are the frequencies that the plan's spectra really have.
+  void set_frequencies(const std::vector<double>& computed_hz);
+
+ private:
+  BandPlan bands_;
+  std::size_t pixels_;
+  std::size_t computed_ = 0;  ///< frequencies, those that bands need included
+  std::vector<double> frequencies_hz_;
 };
 
 /// Throws ConfigError or DeviceError.

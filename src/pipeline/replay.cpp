@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "nearfield/error.hpp"
+#include "pipeline/points.hpp"
 #include "pipeline/recording.hpp"
 
 namespace nearfield {
@@ -103,6 +104,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
   const std::uint64_t hop =
       input.kind == FileKind::kSpectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
   frame = empty_frame(result.header);
+  const PointSampler sampler(result.header, plan.settings.holography);
   const auto batch = static_cast<std::uint64_t>(plan.settings.device.batch);
   for (std::uint64_t index = range.first; index < *range.end;) {
     if (options.stop && options.stop()) {
@@ -113,6 +115,8 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
     for (std::size_t i = 0; i < windows; ++i, ++index) {
       require_finite(statuses[i].non_finite_microphones, plan.settings.array.geometry.channels(), index, input);
       engine->fill(i, frame);
+      sampler.sample(frame.images, frame.points);
+      frame.radiated_power_w = radiated_power_w(result.header, frame.images);
       frame.flags = statuses[i].flags;
       frame.missing_bits = statuses[i].missing_bits;
       place(frame, index * hop, input);

@@ -89,6 +89,11 @@ FrameComparer::FrameComparer(std::string reference_name, const ImagesHeader& ref
   require_same(comparison_, "/y_m", "m", reference.y_m, other.y_m, kSamePositionM);
   require_same(comparison_, "/planes_m", "m", reference.planes_m, other.planes_m, kSamePositionM);
   require_same(comparison_, "/frequencies_hz", "Hz", reference.frequencies_hz, other.frequencies_hz, kSameFrequencyHz);
+  for (const auto& [name, header] : {std::pair{&comparison_.reference, &reference}, {&comparison_.other, &other}}) {
+    if (!header->holds_images) {
+      throw DataError(fmt::format("{}: expected images, found points alone", *name));
+    }
+  }
   if (reference.values_per_frame() == 0) {
     throw DataError(fmt::format("{}: expected images, found {} planes of {} frequencies of {} x {} pixels",
                                 comparison_.reference, reference.planes_m.size(), reference.frequencies_hz.size(),

@@ -11,9 +11,11 @@
 #include <numbers>
 #include <span>
 #include <system_error>
+#include <tuple>
 #include <vector>
 
 #include "nearfield/error.hpp"
+#include "nearfield/settings.hpp"
 #include "publish/axis.hpp"
 #include "publish/canvas.hpp"
 
@@ -43,6 +45,7 @@ struct View {
   double top = 0.0;      ///< of the magnitude's scale
   bool decibels = false;
   double floor_db = 0.0;
+  double db_per_decade = 20.0;  ///< 10 for powers
 };
 
 struct Tick {
@@ -73,6 +76,8 @@ void check(const ImagesHeader& header, const ImageFrame& frame, const PictureSub
   }
 }
 
+bool is_intensity(const ImagesHeader& header) { return header.quantity == name_of(Quantity::kActiveIntensity); }
+
 View view_of(const ImagesHeader& header, const ImageFrame& frame, const PictureSubject& subject,
              const PictureOptions& options) {
   View view;
@@ -86,6 +91,7 @@ View view_of(const ImagesHeader& header, const ImageFrame& frame, const PictureS
   view.top = options.fixed_maximum.value_or(view.maximum);
   view.decibels = options.decibels;
   view.floor_db = options.floor_db;
+  view.db_per_decade = is_intensity(header) ? 10.0 : 20.0;
   return view;
 }
 
@@ -95,7 +101,7 @@ double scale_position(const View& view, double magnitude) {
     return 0.0;
   }
   const double ratio = magnitude / view.top;
-  return view.decibels ? 1.0 - 20.0 * std::log10(ratio) / view.floor_db : ratio;
+  return view.decibels ? 1.0 - view.db_per_decade * std::log10(ratio) / view.floor_db : ratio;
 }
 
 Rgb8 hatch(int column, int row) { return (column + row) % kHatchPeriod < 2 ? kHatchDark : kHatchLight; }
@@ -206,18 +212,22 @@ void draw_bar(Canvas& canvas, const Area& bar, const std::vector<Tick>& ticks, c
               {.align = Align::kCentre, .upwards = true});
 }
 
-std::string symbol_of(const ImagesHeader& header) {
-  if (header.quantity == "pressure") {
-    return "p";
-  }
-  return header.quantity == "normal_velocity" ? "v" : header.quantity;
-}
+/// A quantity's letter and its name in words.
+struct QuantityName {
+  std::string symbol;
+  std::string words;
+};
 
-std::string quantity_in_words(const ImagesHeader& header) {
-  if (header.quantity == "pressure") {
-    return "Sound pressure";
+QuantityName name_of_quantity(const ImagesHeader& header) {
+  for (const auto& [quantity, symbol, words] : {std::tuple{Quantity::kPressure, "p", "Sound pressure"},
+                                                {Quantity::kNormalVelocity, "v", "Normal velocity"},
+                                                {Quantity::kDisplacement, "u", "Displacement"},
+                                                {Quantity::kActiveIntensity, "I", "Active intensity"}}) {
+    if (header.quantity == name_of(quantity)) {
+      return {symbol, words};
+    }
   }
-  return header.quantity == "normal_velocity" ? "Normal velocity" : header.quantity;
+  return {header.quantity, header.quantity};
 }
 
 void draw_magnitude(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, const View& view) {
@@ -226,9 +236,11 @@ void draw_magnitude(Canvas& canvas, const PictureLayout& layout, const ImagesHea
               [&](std::complex<float> pixel) { return magnitude_colour(scale_position(view, magnitude_of(pixel))); });
   draw_axes(canvas, layout.magnitude, header);
   canvas.text(layout.magnitude.x, layout.magnitude.y - 14,
-              fmt::format("Magnitude (peak), maximum {}", with_si_prefix(view.maximum, header.unit)), kPanelTitleStyle);
+              fmt::format("Magnitude{}, maximum {}", is_intensity(header) ? "" : " (peak)",
+                          with_si_prefix(view.maximum, header.unit)),
+              kPanelTitleStyle);
   const int max_ticks = std::max(2, layout.magnitude_bar.height / kPixelsPerTick);
-  const std::string symbol = symbol_of(header);
+  const std::string symbol = name_of_quantity(header).symbol;
   const SiPrefix prefix = si_prefix(view.top);
   std::vector<Tick> ticks = {{0.0, "0"}};
   std::string label = fmt::format("|{}| [{}{}]", symbol, prefix.prefix, header.unit);
@@ -250,7 +262,7 @@ void draw_phase(Canvas& canvas, const PictureLayout& layout, const ImagesHeader&
   draw_axes(canvas, layout.phase, header);
   canvas.text(layout.phase.x, layout.phase.y - 14, "Phase (grey: below 1 % of maximum)", kPanelTitleStyle);
   const std::vector<Tick> ticks = {{0.0, "\u2212180"}, {0.25, "\u221290"}, {0.5, "0"}, {0.75, "90"}, {1.0, "180"}};
-  draw_bar(canvas, layout.phase_bar, ticks, fmt::format("arg {} [\u00b0]", symbol_of(header)),
+  draw_bar(canvas, layout.phase_bar, ticks, fmt::format("arg {} [\u00b0]", name_of_quantity(header).symbol),
            [](double value) { return phase_colour((value - 0.5) * 2.0 * std::numbers::pi); });
 }
 
@@ -266,7 +278,7 @@ std::string time_in_words(std::int64_t timestamp_ns) {
 }
 
 void draw_titles(Canvas& canvas, const ImagesHeader& header, const ImageFrame& frame, const PictureSubject& subject) {
-  const std::string title = fmt::format("{}, {:.1f} Hz, z = {:.4g} m", quantity_in_words(header),
+  const std::string title = fmt::format("{}, {:.1f} Hz, z = {:.4g} m", name_of_quantity(header).words,
                                         header.frequencies_hz[subject.frequency], header.planes_m[subject.plane] + 0.0);
   canvas.text(kMargin, 24, with_minus_signs(title), kTitleStyle);
   std::string subtitle = fmt::format("frame {}   first sample {}   {}", subject.frame_index, frame.first_sample,

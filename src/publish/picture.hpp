@@ -11,10 +11,11 @@
 namespace nearfield {
 
 struct PictureOptions {
-  bool decibels = false;                ///< magnitude as a level re the scale's top
-  double floor_db = -40.0;              ///< the level that gets the darkest colour
-  std::optional<double> fixed_maximum;  ///< top of the magnitude's scale, Pa or m/s; else the picture's own maximum
-  int width = 1200;                     ///< at most that many pixels, unless there are more columns than fit
+  bool decibels = false;    ///< magnitude as a level re the scale's top
+  double floor_db = -40.0;  ///< the level that gets the darkest colour
+  std::optional<double>
+      fixed_maximum;  ///< top of the magnitude's scale, in the image's unit; else the picture's own maximum
+  int width = 1200;   ///< at most that many pixels, unless there are more columns than fit
 };
 
 /// Which image of a frame.

@@ -6,7 +6,14 @@
 
 namespace nearfield {
 
-void ImagesFileSink::open(const ImagesHeader& header, std::uint64_t frames) { writer_.emplace(path_, header, frames); }
+void ImagesFileSink::open(const ImagesHeader& header, std::uint64_t frames) {
+  ImagesHeader held = header;
+  held.holds_images = content_ == Content::kAll;
+  if (!held.holds_images && held.points.empty()) {
+    throw ConfigError("holography.points: expected at least one point for a file of points alone, found none");
+  }
+  writer_.emplace(path_, held, frames);
+}
 
 void ImagesFileSink::write(const ImageFrame& frame, std::uint64_t /*index*/) { writer_->write(frame); }
 

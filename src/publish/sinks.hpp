@@ -8,16 +8,19 @@
 
 namespace nearfield {
 
-/// Writes every frame to one images file.
+/// Writes every frame to one images file, or what is chosen of it.
 class ImagesFileSink : public Sink {
  public:
-  explicit ImagesFileSink(std::filesystem::path path) : path_(std::move(path)) {}
+  enum class Content { kAll, kPointsAlone };
+  explicit ImagesFileSink(std::filesystem::path path, Content content = Content::kAll)
+      : path_(std::move(path)), content_(content) {}
   void open(const ImagesHeader& header, std::uint64_t frames) override;
   void write(const ImageFrame& frame, std::uint64_t index) override;
   void finish() override;
 
  private:
   std::filesystem::path path_;
+  Content content_;
   std::optional<ImagesWriter> writer_;
 };
 

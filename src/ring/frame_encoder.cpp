@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "nearfield/error.hpp"
+#include "nearfield/settings.hpp"
 
 namespace nearfield::ring {
 namespace {
@@ -87,7 +88,7 @@ FrameEncoder::FrameEncoder(const ImagesHeader& header, std::uint64_t epoch, Phas
                     "{} rows x {} columns",
                     header.planes_m.size(), header.frequencies_hz.size(), header.y_m.size(), header.x_m.size()));
   }
-  if (reference == PhaseReference::kStream) {
+  if (reference == PhaseReference::kStream && header.quantity != name_of(Quantity::kActiveIntensity)) {
     for (const double frequency_hz : header.frequencies_hz) {
       phases_.emplace_back(frequency_hz);
     }
@@ -167,7 +168,7 @@ void FrameEncoder::take_images(const LiveFrame& frame) {
                                             header_.values_per_frame(), frame.images.size()));
   }
   float* to = payload_.data() + images_at_;
-  if (reference_ == PhaseReference::kWindow) {
+  if (phases_.empty()) {
     std::memcpy(to, frame.images.data(), frame.images.size_bytes());
     return;
   }

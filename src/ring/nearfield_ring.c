@@ -6,6 +6,7 @@
 #include "nearfield_ring.h"
 
 #include <linux/futex.h>
+#include <math.h> /* NAN */
 #include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -197,6 +198,42 @@ nf_ring_status nf_ring_read_next(nf_ring* ring, int64_t timeout_ns, nf_frame* fr
     wait_for_change(ring, seen, left_ns < kLook_ns ? left_ns : kLook_ns);
   }
   return NF_RING_TORN;
+}
+
+/* ---- What is in an image ---- */
+
+const nf_complex* nf_ring_image(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
+                                uint32_t frequency) {
+  return frame->images + ((size_t)plane * layout->frequencies + frequency) * layout->rows * layout->columns;
+}
+
+static double distance(double a, double b) { return a > b ? a - b : b - a; }
+
+static size_t nearest(const double* positions, uint32_t count, double position) {
+  size_t best = 0;
+  for (size_t i = 1; i < count; ++i) {
+    best = distance(positions[i], position) < distance(positions[best], position) ? i : best;
+  }
+  return best;
+}
+
+size_t nf_ring_pixel_at(const nf_ring_layout* layout, double x_m, double y_m) {
+  return nearest(layout->y_m, layout->rows, y_m) * layout->columns + nearest(layout->x_m, layout->columns, x_m);
+}
+
+double nf_ring_radiated_power_w(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
+                                uint32_t frequency) {
+  if (strcmp(layout->quantity, "active_intensity") != 0 || layout->rows < 2 || layout->columns < 2) {
+    return (double)NAN;
+  }
+  const nf_complex* image = nf_ring_image(layout, frame, plane, frequency);
+  const double width_m = layout->x_m[layout->columns - 1] - layout->x_m[0];
+  const double height_m = layout->y_m[layout->rows - 1] - layout->y_m[0];
+  double sum = 0.0;
+  for (size_t i = 0; i < (size_t)layout->rows * layout->columns; ++i) {
+    sum += (double)image[i].re;
+  }
+  return sum * width_m / (layout->columns - 1) * height_m / (layout->rows - 1);
 }
 
 const char* nf_ring_status_text(nf_ring_status status) {

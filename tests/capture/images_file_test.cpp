@@ -61,6 +61,33 @@ void write_images(const std::filesystem::path& path, unsigned frames) {
   writer.finish();
 }
 
+TEST(Images, IntensitiesCarryTheirPower) {
+  const TempFolder folder;
+  ImagesHeader header = small_header();
+  header.quantity = "active_intensity";
+  ImageFrame frame = frame_of(header, 1);
+  {
+    ImagesWriter writer(folder / "images.h5", header, 2);
+    EXPECT_THROW(writer.write(frame), Error) << "without it";
+    frame.radiated_power_w = radiated_power_w(header, frame.images);
+    writer.write(frame);
+    writer.finish();
+  }
+  const ImageFrame found = ImagesReader(folder / "images.h5").read(0);
+  EXPECT_EQ(found.radiated_power_w, frame.radiated_power_w);
+  ASSERT_EQ(found.radiated_power_w.size(), 6U);
+  double sum = 0.0;
+  for (std::size_t pixel = 4 * 15; pixel < 5 * 15; ++pixel) {  // plane 1, frequency 1; pixels of 10 x 10 mm
+    sum += static_cast<double>(found.images[pixel].real()) * 1e-4;
+  }
+  EXPECT_NEAR(static_cast<double>(found.radiated_power_w[4]), sum, 1e-6 * std::abs(sum));  // float
+  write_images(folder / "velocity.h5", 1);
+  EXPECT_THAT(ImagesReader(folder / "velocity.h5").read(0).radiated_power_w, IsEmpty());
+  header.x_m = {0.0};
+  frame.images.resize(header.values_per_frame());
+  EXPECT_TRUE(std::isnan(radiated_power_w(header, frame.images)[0])) << "one column has no width";
+}
+
 TEST(Images, RoundTripIsExact) {
   const TempFolder folder;
   const ImagesHeader header = small_header();
@@ -271,7 +298,8 @@ TEST(Images, IllFilesAreRefused) {
         {"/planes_m[1]: found nan, expected a finite length"}},
        {"quantity",
         [](hid_t f) { put_fixed_text(f, "/", "quantity", "intensity"); },
-        {": attribute quantity: found \"intensity\", expected pressure or normal_velocity"}},
+        {": attribute quantity: found \"intensity\", expected one of pressure, normal_velocity, displacement, "
+         "active_intensity"}},
        {"no device",
         [](hid_t f) { H5Adelete(f, "device"); },
         {": attribute device: found nothing, expected a string"}}},

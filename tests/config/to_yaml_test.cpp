@@ -41,7 +41,10 @@ class RandomSettings {
                                .coefficients = integer(0, 40000),
                                .threshold = 1e-3 * integer(0, 2000)};
     front_end.frequencies_hz = distinct(1 + random_() % 6, 1e-3, 2e4);
-    draw_holography(settings.holography, front_end.frequencies_hz.size());
+    if (flip()) {
+      front_end.bands_hz = {{number(5e3, 6e3), number(7e3, 8e3)}, {5500.0, 7000.5}};
+    }
+    draw_holography(settings.holography, front_end.bands_hz.empty() ? front_end.frequencies_hz.size() : 1);
     const std::vector<std::string> platforms = {"auto", "~", "NVIDIA CUDA", "'1': [#", "null", "3"};
     settings.device.platform = platforms[random_() % platforms.size()];
     settings.device.index = integer(0, 1023);
@@ -56,8 +59,11 @@ class RandomSettings {
   void draw_holography(HolographySettings& holography, std::size_t frequencies) {
     holography.standoff_m = number(1e-3, 1.0);
     holography.planes_m = distinct(1 + random_() % 4, -holography.standoff_m, holography.standoff_m);
-    holography.quantity = flip() ? Quantity::kPressure : Quantity::kNormalVelocity;
+    holography.quantity = flip() ? Quantity::kActiveIntensity : Quantity::kDisplacement;
     holography.upsample = integer(1, 8);
+    if (flip()) {
+      holography.points = {{number(-1e-3, 1e-3), number(-1e-3, 1e-3)}, {0.0, -1e-9}};
+    }
     holography.extrapolation = {static_cast<Extrapolation>(integer(0, 3)), integer(1, 62), number(1.0, 8.0)};
     FilterSettings& filter = holography.filter;
     filter.kind = static_cast<FilterKind>(integer(0, 2));
@@ -141,6 +147,7 @@ void expect_equal(const Settings& a, const Settings& b) {
   EXPECT_EQ(a.front_end.window_samples, b.front_end.window_samples);
   EXPECT_EQ(a.front_end.hop_samples, b.front_end.hop_samples);
   EXPECT_EQ(a.front_end.frequencies_hz, b.front_end.frequencies_hz);
+  EXPECT_EQ(a.front_end.bands_hz, b.front_end.bands_hz);
   EXPECT_EQ(a.front_end.remove_dc, b.front_end.remove_dc);
   EXPECT_EQ(a.front_end.incremental, b.front_end.incremental);
   EXPECT_EQ(a.front_end.dot_kernel, b.front_end.dot_kernel);
@@ -153,6 +160,7 @@ void expect_equal(const Settings& a, const Settings& b) {
   EXPECT_EQ(a.holography.planes_m, b.holography.planes_m);
   EXPECT_EQ(a.holography.quantity, b.holography.quantity);
   EXPECT_EQ(a.holography.upsample, b.holography.upsample);
+  EXPECT_EQ(a.holography.points, b.holography.points);
   EXPECT_EQ(a.holography.extrapolation.method, b.holography.extrapolation.method);
   EXPECT_EQ(a.holography.extrapolation.order, b.holography.extrapolation.order);
   EXPECT_EQ(a.holography.extrapolation.factor, b.holography.extrapolation.factor);

@@ -33,6 +33,21 @@ TEST(Validate, HoldsFrequenciesBelowNyquist) {
   EXPECT_EQ(validation_error(settings, 0.0), "");
 }
 
+TEST(Validate, WantsABinInEveryBand) {
+  Settings settings;
+  settings.front_end.bands_hz = {{46.0, 91.0}, {0.0, 45.776}, {45.7763671875, 46.0}, {20000.0, 23437.5}};
+  EXPECT_EQ(validation_error(settings, 46875.0),
+            "front_end.bands_hz[0]: expected [low, high] with at least one multiple of 45.7764 Hz (the bins of 1024 "
+            "samples at 46875 Hz) from low to below high, and high at most 23437.5 Hz, found [46, 91]\n"
+            "front_end.bands_hz[1]: expected [low, high] with at least one multiple of 45.7764 Hz (the bins of 1024 "
+            "samples at 46875 Hz) from low to below high, and high at most 23437.5 Hz, found [0, 45.776]");
+  EXPECT_EQ(validation_error(settings, 0.0), "") << "spectra have no bins";
+  settings.front_end.bands_hz = {{1.0, 23438.0}};
+  EXPECT_THAT(validation_error(settings, 46875.0), HasSubstr("found [1, 23438]"));
+  settings.front_end.bands_hz.assign(2, {1.0, 23437.0});  // 511 bins each
+  EXPECT_THAT(validation_error(settings, 46875.0), HasSubstr("at most 1000 bins, frequencies_hz included, found 1024"));
+}
+
 TEST(Validate, RunningSumsLeaveNoKernelToChoose) {
   Settings settings;
   settings.front_end.kind = FrontEndKind::kDotProduct;

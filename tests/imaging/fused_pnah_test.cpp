@@ -221,6 +221,19 @@ TEST_P(EveryCut, ImagesAgreeWithReference) {
   EXPECT_EQ(device().download(imager.taken_status(), "test")[0], expected.flags);
 }
 
+// Two fields to a plane, several frequencies: every index of slices and transfers counts.
+TEST_P(EveryCut, IntensitiesAgreeWithReference) {
+  PnahPlan plan = EveryCut::plan();
+  plan.holography.quantity = Quantity::kActiveIntensity;
+  const auto spectra = measured_field(plan, 6U);
+  FusedPnah imager(device(), plan, tuning());
+  const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
+  device().enqueue_fill(imager.images(), ComplexF(std::numeric_limits<float>::quiet_NaN(), 1.0F), "test");
+  imager.enqueue(device().upload<ComplexF>(spectra, "test"), status);
+  const auto found = device().download(imager.images(), "test");
+  EXPECT_LE(test::relative_l2(found, reference::pnah(test::widen(spectra), plan).images), kStageTolerance);
+}
+
 INSTANTIATE_TEST_SUITE_P(FusedPnah, EveryCut,
                          testing::Combine(testing::Range(std::size_t{0}, std::size(kCuts)),
                                           testing::Values(Extrapolation::kPlpbp, Extrapolation::kEdge,

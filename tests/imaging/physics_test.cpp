@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Physics, EveryPath, testing::ValuesIn(kPaths),
                          [](const auto& param) { return std::string(param.param); });
 
 TEST_P(EveryPath, ImagesPeriodicPlaneWavesExactly) {
-  for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity}) {
+  for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity, Quantity::kDisplacement}) {
     PnahPlan plan = periodic_plan(quantity);
     plan.fft = GetParam();
     Imager imager(plan);
@@ -184,13 +184,36 @@ TEST_P(EveryPath, ImagesPeriodicPlaneWavesExactly) {
       const PlaneWave wave = plane_wave(nx, ny, plan);
       const Complex admittance =
           wave.kz / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * plan.wavenumber(0));
-      const Complex factor = quantity == Quantity::kPressure ? Complex(1.0) : admittance;
+      const Complex per_second(0.0, 2.0 * std::numbers::pi * plan.frequencies_hz[0]);
+      const Complex factor = quantity == Quantity::kPressure         ? Complex(1.0)
+                             : quantity == Quantity::kNormalVelocity ? admittance
+                                                                     : admittance / per_second;
       std::vector<Complex> expected = wave_field(wave, plan.geometry, 0.0, factor);
       const std::vector<Complex> upper = wave_field(wave, plan.geometry, 0.01, factor);
       expected.insert(expected.end(), upper.begin(), upper.end());
       const auto found = imager.image(wave_field(wave, plan.geometry, plan.holography.standoff_m, 1.0));
       // float32 in, and rounding of evanescent bins at the array's limit (253 rad/m over 3 cm) grown by e^5.5 = 250.
       EXPECT_LE(test::relative_l2(found, expected), 1e-4) << nx << ", " << ny;
+    }
+  }
+}
+
+// A propagating wave of amplitude p carries |p|^2 kz / (2 rho c k) on every plane, an evanescent one nothing.
+TEST_P(EveryPath, IntensitiesOfPlaneWavesAreThoseOfTheBooks) {
+  PnahPlan plan = periodic_plan(Quantity::kActiveIntensity);
+  plan.fft = GetParam();
+  Imager imager(plan);
+  const double impedance = plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s;
+  for (const auto& [nx, ny] : {std::pair{0, 0}, {3, -2}, {-5, 1}, {7, 1}, {-5, 6}}) {
+    const PlaneWave wave = plane_wave(nx, ny, plan);
+    const double expected = 0.25 * wave.kz.real() / (2.0 * impedance * plan.wavenumber(0));
+    // Of the largest that an evanescent wave's p and v could carry in phase: e^{2 |kz| d} times the microphones'.
+    const double scale = 0.25 * std::abs(wave.kz) / (2.0 * impedance * plan.wavenumber(0)) *
+                         std::exp(-2.0 * wave.kz.imag() * plan.holography.standoff_m);
+    const auto measured = wave_field(wave, plan.geometry, 0.0, {0.3, -0.4});  // at the microphones: any z will do
+    for (const Complex pixel : imager.image(measured)) {
+      EXPECT_EQ(pixel.imag(), 0.0);
+      EXPECT_NEAR(pixel.real(), expected, 1e-4 * scale) << nx << ", " << ny;  // as ImagesPeriodicPlaneWavesExactly
     }
   }
 }

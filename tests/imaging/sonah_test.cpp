@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(Sonah, EveryShape,
                          testing::Values(Case{32, 32, 1, {0.0}, 1, Quantity::kPressure},
                                          Case{8, 8, 3, {0.0}, 1, Quantity::kPressure},
                                          Case{12, 20, 2, {0.0, 0.01, -0.02}, 1, Quantity::kNormalVelocity},
-                                         Case{7, 9, 2, {0.0}, 1, Quantity::kPressure},
+                                         Case{7, 9, 2, {0.0}, 1, Quantity::kDisplacement},
                                          Case{7, 8, 1, {0.0, 0.01}, 3, Quantity::kNormalVelocity},
                                          Case{1, 5, 1, {0.0}, 2, Quantity::kPressure},
                                          Case{16, 33, 1, {0.0}, 1, Quantity::kPressure}));
@@ -175,6 +175,15 @@ INSTANTIATE_TEST_SUITE_P(Sonah, EveryMonopole,
                          testing::Values(MonopoleCase{500.0, 0.013, -0.021, 0.040, 0.066},
                                          MonopoleCase{2000.0, 0.013, -0.021, 0.045, 0.073},
                                          MonopoleCase{4000.0, 0.26, 0.19, 0.074, 0.118}));
+
+TEST(Sonah, RefusesWhatItCannotImage) {
+  PnahPlan plan = make_plan({8, 8, 1, {0.0}, 1, Quantity::kActiveIntensity});
+  EXPECT_THROW(Pnah(test::device(), plan), ConfigError);
+  ocl::DeviceInfo small = test::device().info();
+  small.local_memory_bytes = 8192;
+  plan.holography.quantity = Quantity::kPressure;
+  EXPECT_THROW(Pnah(test::device().restricted(small), plan), ConfigError);
+}
 
 // Silence stays silence, and says nothing of noise.
 TEST(Sonah, SilenceIsImagedAsSilence) {

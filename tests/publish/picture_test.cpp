@@ -159,6 +159,13 @@ TEST_F(Picture, DecibelsAndFixedMaximum) {
   EXPECT_THAT(db.cell(layout.magnitude, 1, 3, 0, 1), IsPlain(magnitude_colour(0.5)));
   EXPECT_THAT(db.cell(layout.magnitude, 1, 3, 0, 2), IsPlain(magnitude_colour(0.0)));
 
+  // Of a power, a hundredth is as far down as a tenth of an amplitude.
+  ImagesHeader intensity = header;
+  intensity.quantity = "active_intensity";
+  write_picture(folder_ / "power.png", intensity, frame_of({{10.0F, 0.0F}, {-0.1F, 0.0F}, {0.001F, 0.0F}}), {},
+                options);
+  EXPECT_THAT(Png(folder_ / "power.png").cell(layout.magnitude, 1, 3, 0, 1), IsPlain(magnitude_colour(0.5)));
+
   options = {};
   options.fixed_maximum = 2.0;
   write_picture(folder_ / "fixed.png", header, frame, {}, options);

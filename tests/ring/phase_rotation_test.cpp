@@ -87,5 +87,18 @@ TEST(PhaseReferenceTest, SteadyToneStandsStill) {
   EXPECT_GT(turned, 0.4);  // without it the phasor goes round
 }
 
+// They are real: turning them would only spoil them.
+TEST(PhaseReferenceTest, IntensitiesHaveNoPhase) {
+  ImagesHeader header = test::ring_header(2, 1, 2);
+  header.quantity = "active_intensity";
+  FrameEncoder stream(header, 1, PhaseReference::kStream);
+  test::TestFrame frame(header);
+  stream.take(frame.make(9));
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(stream.payload()[6 + 2 * i], test::expected_value(9, i).re);
+    EXPECT_EQ(stream.payload()[7 + 2 * i], test::expected_value(9, i).im);
+  }
+}
+
 }  // namespace
 }  // namespace nearfield::ring

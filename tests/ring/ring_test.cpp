@@ -79,6 +79,18 @@ TEST_F(Ring, HandsOverLayoutAndFrame) {
   EXPECT_EQ(got_.age_ns, got_.read_mono_ns - got_.capture_mono_ns);
 }
 
+TEST_F(Ring, FindsImagesAndPixels) {
+  const auto ring = test::open_ring(socket_);
+  const nf_ring_layout& layout = *nf_ring_get_layout(ring.get());
+  publish(5, 1);
+  ASSERT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_OK);
+  const std::size_t pixel = nf_ring_pixel_at(&layout, 0.0301, 0.0449);
+  EXPECT_EQ(pixel, 1U * 3 + 2);  // columns are 20 mm apart, rows 30 mm
+  EXPECT_EQ(nf_ring_image(&layout, &got_, 0, 1)[pixel].re, test::expected_value(5, 12 + pixel).re);
+  EXPECT_EQ(nf_ring_pixel_at(&layout, -1.0, 9.0), 3U * 3);
+  EXPECT_TRUE(std::isnan(nf_ring_radiated_power_w(&layout, &got_, 0, 0))) << "of a velocity";
+}
+
 TEST_F(Ring, ReadsNextInOrderThenTimesOut) {
   const auto ring = test::open_ring(socket_);
   publish(100, 3);

@@ -24,8 +24,9 @@ class Tap : public testing::Test {
   /// Publishes every 0.2 ms until told to stop, once a reader is there.
   class Publisher {
    public:
-    explicit Publisher(const std::string& socket)
-        : sink_(std::make_unique<RingSink>(RingOptions{}, ServerOptions{.socket = socket})) {
+    explicit Publisher(const std::string& socket, ImagesHeader header = test::ring_header())
+        : header_(std::move(header)),
+          sink_(std::make_unique<RingSink>(RingOptions{}, ServerOptions{.socket = socket})) {
       sink_->begin_epoch(header_, 1);
       thread_ = std::thread([this] {
         for (std::uint64_t sequence = 1; !stop_; ++sequence) {
@@ -51,7 +52,7 @@ class Tap : public testing::Test {
     }
 
    private:
-    ImagesHeader header_ = test::ring_header();
+    ImagesHeader header_;
     test::TestFrame frame_{header_};
     std::unique_ptr<RingSink> sink_;
     std::atomic<bool> stop_ = false;
@@ -88,12 +89,27 @@ TEST_F(Tap, CountsFrames) {
   EXPECT_LE(json["age_ms"]["median"], json["age_ms"]["p99.9"]);
   EXPECT_GT(json["age_ms"]["median"], 0.0);
   EXPECT_EQ(json["newest"]["epoch"], 3);
+  EXPECT_FALSE(json["newest"].contains("radiated_power_w"));
   EXPECT_EQ(json["flags"], 127);  // of 65 in a row one has the highest bit
   EXPECT_EQ(json["writer_gone"], false);
   EXPECT_THAT(run("--count 20 --socket " + socket_),
               AllOf(HasSubstr("normal_velocity, m/s: 1 planes x 2 frequencies x 4 rows x 3 columns"),
                     HasSubstr("20 frames, "), HasSubstr("age (last bit in memory to read): median "),
                     HasSubstr("group delay 10.923 ms"), HasSubstr("dead or masked microphones")));
+}
+
+TEST_F(Tap, TellsTheRadiatedPower) {
+  ImagesHeader header = test::ring_header();
+  header.quantity = "active_intensity";
+  header.unit = "W/m^2";
+  const Publisher publisher(socket_, header);
+  const auto newest = nlohmann::json::parse(run("--json --count 3 --socket " + socket_))["newest"];
+  double sum = 0.0;
+  for (std::size_t pixel = 12; pixel < 24; ++pixel) {  // of the second frequency
+    sum += static_cast<double>(test::expected_value(newest["sequence"], pixel).re);
+  }
+  EXPECT_DOUBLE_EQ(newest["radiated_power_w"][0][1], sum * 0.02 * 0.03);
+  EXPECT_THAT(run("--count 3 --socket " + socket_), HasSubstr("radiated power through z = 0 m, newest frame: "));
 }
 
 TEST_F(Tap, LogsEveryFrame) {

@@ -1,0 +1,69 @@
+#include "pipeline/bands.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nearfield {
+namespace {
+
+/// A line as near to a bin as that, in bins, stands for it.
+constexpr double kSameBin = 1e-4;
+
+/// Sum of w^2 over the mean of w squared, of a periodic window (Harris 1978, table 1).
+double noise_bandwidth_bins(WindowKind window) { return window == WindowKind::kHann ? 1.5 : 1.0; }
+
+/// Where the bin is among the plan's frequencies; added when it is not.
+std::size_t index_of(std::size_t bin, double bin_hz, bool lines_snap, std::vector<double>& frequencies_hz) {
+  const auto found = std::find_if(frequencies_hz.begin(), frequencies_hz.end(), [&](double frequency_hz) {
+    const double place = frequency_hz / bin_hz;
+    return std::abs((lines_snap ? std::round(place) : place) - static_cast<double>(bin)) < kSameBin;
+  });
+  const auto index = static_cast<std::size_t>(found - frequencies_hz.begin());
+  if (found == frequencies_hz.end()) {
+    frequencies_hz.push_back(static_cast<double>(bin) * bin_hz);
+  }
+  return index;
+}
+
+}  // namespace
+
+BandPlan plan_bands(const FrontEndSettings& front_end, Quantity quantity, double sample_rate_hz) {
+  BandPlan plan;
+  plan.frequencies_hz = front_end.frequencies_hz;
+  plan.lines = front_end.frequencies_hz.size();
+  plan.sums_squares = quantity != Quantity::kActiveIntensity;
+  plan.weight = (plan.sums_squares ? 0.5 : 1.0) / noise_bandwidth_bins(front_end.window);
+  for (const Band& band : front_end.bands_hz) {
+    std::vector<std::size_t> bins;
+    const BinRange range = bins_of(band, front_end, sample_rate_hz);
+    for (std::size_t bin = range.first; bin < range.end; ++bin) {
+      bins.push_back(
+          index_of(bin, sample_rate_hz / front_end.window_samples, is_on_bins(front_end), plan.frequencies_hz));
+    }
+    plan.bins.push_back(std::move(bins));
+  }
+  return plan;
+}
+
+void sum_bands(const BandPlan& plan, std::span<const std::complex<float>> images, std::size_t pixels,
+               std::vector<float>& bands) {
+  const std::size_t frequencies = plan.frequencies_hz.size();
+  std::vector<double> sums(pixels);
+  bands.clear();
+  for (std::size_t first = 0; first + frequencies * pixels <= images.size(); first += frequencies * pixels) {
+    for (const std::vector<std::size_t>& bins : plan.bins) {
+      std::fill(sums.begin(), sums.end(), 0.0);
+      for (const std::size_t bin : bins) {
+        const auto image = images.subspan(first + bin * pixels, pixels);
+        for (std::size_t i = 0; i < pixels; ++i) {
+          const std::complex<double> value(image[i]);
+          sums[i] += plan.sums_squares ? std::norm(value) : value.real();
+        }
+      }
+      std::transform(sums.begin(), sums.end(), std::back_inserter(bands),
+                     [&](double sum) { return static_cast<float>(plan.weight * sum); });
+    }
+  }
+}
+
+}  // namespace nearfield

@@ -1,0 +1,25 @@
+#pragma once
+#include <complex>
+#include <span>
+#include <vector>
+
+#include "nearfield/settings.hpp"
+
+namespace nearfield {
+
+/// Which spectra an engine computes, and what the images of bands are made of (docs/quantities.md).
+struct BandPlan {
+  std::vector<double> frequencies_hz;          ///< the lines that were asked for, then bins of bands that are none
+  std::size_t lines = 0;                       ///< the first of them
+  std::vector<std::vector<std::size_t>> bins;  ///< [band], indices of frequencies_hz
+  double weight = 1.0;  ///< of a bin: 1 / noise bandwidth in bins, halved where squares of peak amplitudes are summed
+  bool sums_squares = true;  ///< else the images are powers already
+};
+
+BandPlan plan_bands(const FrontEndSettings& front_end, Quantity quantity, double sample_rate_hz);
+
+/// From one frame's images [plane][frequency][pixel] to mean squares [plane][band][pixel].
+void sum_bands(const BandPlan& plan, std::span<const std::complex<float>> images, std::size_t pixels,
+               std::vector<float>& bands);
+
+}  // namespace nearfield

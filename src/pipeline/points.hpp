@@ -1,0 +1,40 @@
+#pragma once
+#include <complex>
+#include <span>
+#include <vector>
+
+#include "nearfield/frame.hpp"
+#include "nearfield/settings.hpp"
+
+namespace nearfield {
+
+/// The pixels of one axis that a position is interpolated from, and their weights.
+struct AxisWeights {
+  std::size_t first = 0;
+  std::vector<double> weights;
+};
+
+/// Weights for a position in pixels, 0 to `pixels` - 1: those with the least mean square error over all waves up to
+/// `band` of the pixels' Nyquist wavenumber, from the nearest 16 pixels (docs/quantities.md). A position on a pixel
+/// gives that pixel alone.
+AxisWeights band_limited_weights(double position, std::size_t pixels, double band);
+
+/// Images at the points that the settings name.
+class PointSampler {
+ public:
+  /// The header must be of images that these settings give.
+  PointSampler(const ImagesHeader& header, const HolographySettings& holography);
+  /// Images [plane][frequency][row][column] to values [plane][frequency][point].
+  void sample(std::span<const std::complex<float>> images, std::vector<std::complex<float>>& values) const;
+
+ private:
+  struct Place {
+    AxisWeights rows;
+    AxisWeights columns;
+  };
+  std::size_t columns_;
+  std::size_t pixels_;
+  std::vector<Place> places_;
+};
+
+}  // namespace nearfield

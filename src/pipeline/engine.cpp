@@ -184,6 +184,12 @@ class OpenclEngine : public Engine {
   }
   [[nodiscard]] std::string imager_name() const override { return imager_.description(); }
   void stamp(ImageFrame& frame) const override { stamp_with(frame, plan_); }
+  void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const override {
+    device_.enqueue_read_from(spectra_, window * spectra.size(), spectra, "pipeline/spectra");
+    device_.wait();
+  }
+  void use(const MicrophoneMask& mask) override { imager_.use(mask); }
+  [[nodiscard]] const PnahPlan& imager_plan() const override { return plan_; }
 
  private:
   /// Wire words of the longest push: a batch's windows, at most two of them, and what comes before.
@@ -229,6 +235,7 @@ class ReferenceEngine : public Engine {
       : front_end_name_(plan.input == InputForm::kSpectra ? kNoFrontEnd : name_of(plan.settings.front_end.kind)),
         front_end_(plan.input == InputForm::kSpectra ? nullptr : reference::make_front_end(front_end_plan(plan))),
         plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
+        masked_plan_(plan_),
         hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)) {}
   [[nodiscard]] std::uint64_t history_samples() const override { return front_end_ ? front_end_->history_words() : 0; }
   void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) override {
@@ -264,20 +271,32 @@ class ReferenceEngine : public Engine {
   [[nodiscard]] std::string front_end_name() const override { return front_end_name_; }
   [[nodiscard]] std::string imager_name() const override { return "reference"; }
   void stamp(ImageFrame& frame) const override { stamp_with(frame, plan_); }
+  void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const override {
+    std::copy_n(spectra_.begin() + static_cast<std::ptrdiff_t>(window * spectra.size()), spectra.size(),
+                spectra.begin());
+  }
+  void use(const MicrophoneMask& mask) override {
+    masked_plan_.dead_channels.assign(mask.channels.begin(), mask.channels.end());
+  }
+  [[nodiscard]] const PnahPlan& imager_plan() const override { return plan_; }
 
  private:
   void clear() {
     images_.clear();
+    spectra_.clear();
     statuses_.clear();
   }
   void append(const std::vector<std::complex<double>>& spectra, std::uint32_t flags) {
-    const reference::PnahImages result = reference::pnah(spectra, plan_);
+    spectra_.insert(spectra_.end(), spectra.begin(), spectra.end());
+    const reference::PnahImages result = reference::pnah(spectra, masked_plan_);
     images_.insert(images_.end(), result.images.begin(), result.images.end());
     statuses_.push_back({.flags = result.flags | flags, .non_finite_microphones = result.non_finite_channels});
   }
   std::string front_end_name_;
   std::unique_ptr<reference::FrontEnd> front_end_;
   PnahPlan plan_;
+  PnahPlan masked_plan_;  ///< with the mask that is in effect
+  std::vector<std::complex<float>> spectra_;
   std::vector<std::uint32_t> room_;
   std::vector<std::complex<float>> images_;
   std::vector<WindowStatus> statuses_;

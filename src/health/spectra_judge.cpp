@@ -42,7 +42,7 @@ double median(std::vector<double>& values) {
   return *middle;
 }
 
-Complex wide(std::complex<float> value) { return {value.real(), value.imag()}; }
+Complex wide(std::complex<float> value) { return Complex(value); }
 
 bool is_finite(std::complex<float> value) { return std::isfinite(value.real()) && std::isfinite(value.imag()); }
 

@@ -56,12 +56,20 @@ bool predicts(Extrapolation method);
 /// SI unit of a quantity: "Pa", "m/s", "m", "W/m^2".
 std::string_view unit_of(Quantity quantity);
 
+/// How microphones are watched (docs/health.md).
+struct HealthSettings {
+  bool enabled = true;
+  bool mask = true;                   ///< interpolate those that are found bad, else only report them
+  std::vector<int> trusted_channels;  ///< row * columns + column; whatever they look like, they are used
+};
+
 struct ArraySettings {
   ArrayGeometry geometry;
   WireLayout layout = WireLayout::kSoramaCam;
   double sensitivity_dbfs = -26.0;
   std::vector<int> dead_channels;  ///< row * columns + column
   std::string calibration_path;    ///< empty: none
+  HealthSettings health;
 };
 
 struct MediumSettings {

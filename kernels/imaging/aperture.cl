@@ -8,6 +8,9 @@
 // In the arena, at the bytes NAME_AT:
 //   gains       float2 [frequency][row][column]
 //   masked      uchar [row][column], 1 = do not use
+//   mask        int [1 + masked], how many are masked and which
+//   neighbours  int [masked][FILL_NEIGHBOURS], what they are predicted from
+//   weights     float [masked][frequency][FILL_NEIGHBOURS]
 //   usable      uchar [frame][row][column] from microphone_check, read when CHECK_HERE is 0
 //   samples     float2 [frame][frequency][column][row], Pa
 //   extension_x, extension_y  float2 [frame][frequency][step][tap], written when PREDICT is 1
@@ -23,7 +26,7 @@
 #if MEASURES_CUTOFF
 #define SPECTRUM_KIND (APART ? 0 : 1 + PREDICT)
 #endif
-#define ALL_USABLE (CHECK_HERE && INPUT_IS_FINITE && !HAS_MASKED)
+#define IS_FINITE (CHECK_HERE && INPUT_IS_FINITE)
 
 #if PREDICT
 static void make_extension(__local Fit* fit, __local REAL2* steps, __local int* fell_back, __local REAL* re,
@@ -48,6 +51,9 @@ __kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void aperture(__
                                                                               const int frequencies) {
   __global const float2* restrict gains = (__global const float2*)(arena + GAINS_AT);
   __global const uchar* restrict masked = arena + MASKED_AT;
+  __global const int* restrict mask = (__global const int*)(arena + MASK_AT);
+  __global const int* restrict neighbours = (__global const int*)(arena + NEIGHBOURS_AT);
+  __global const float* restrict weights = (__global const float*)(arena + WEIGHTS_AT);
   __global const uchar* restrict usable_microphones = arena + USABLE_AT;
   __global float2* restrict samples = (__global float2*)(arena + SAMPLES_AT);
   __global float2* restrict extension_x = (__global float2*)(arena + EXTENSION_X_AT);
@@ -60,41 +66,39 @@ __kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void aperture(__
   const int frame = image / frequencies;
   const int frequency = image % frequencies;
   load_samples(spectra + image * CHANNELS, gains + HAS_GAINS * frequency * CHANNELS, re, im, along_x);
-#if !ALL_USABLE
+  const int report = kind == 0 && frequency == 0;
+#if !IS_FINITE
   __local uchar usable[CHANNELS];
   __local int some_bad;
-  __local int some_unusable;
   const int item = (int)get_local_id(0);
-  const int report = kind == 0 && frequency == 0;
   __global const float2* frame_spectra = spectra + frame * frequencies * CHANNELS;
   if (item == 0) {
     some_bad = 0;
-    some_unusable = 0;
   }
   SYNC(FIT_GROUP);
-#if CHECK_HERE && !INPUT_IS_FINITE
-  if (finds_bad(frame_spectra, frequencies)) {
+  if (CHECK_HERE && finds_bad(frame_spectra, frequencies)) {
     some_bad = 1;
   }
-#endif
   for (int i = item; i < CHANNELS; i += FIT_GROUP) {
     usable[i] = CHECK_HERE ? !masked[i] : usable_microphones[frame * CHANNELS + i];
-    if (!usable[i]) {
-      some_unusable = 1;
+    if (!usable[i] && !masked[i]) {
+      some_bad = 1;
     }
   }
   SYNC(FIT_GROUP);
-  if (CHECK_HERE && report && item == 0 && some_unusable) {
-    atomic_or(&status[4 * frame], (uint)FLAG_MASKED);
-  }
   if (some_bad) {
-    mark_finite(frame_spectra, usable, status + 4 * frame, frequencies, report);
+    if (CHECK_HERE) {
+      mark_finite(frame_spectra, usable, status + 4 * frame, frequencies, report);
+    }
     SYNC(FIT_GROUP);
-  }
-  if (some_bad || some_unusable) {
-    fill_samples(usable, re, im, along_x);
+    fill_samples(usable, masked, re, im, along_x);
   }
 #endif
+  SYNC(FIT_GROUP);
+  predict_masked(mask, neighbours, weights + frequency * FILL_NEIGHBOURS, re, im, frequencies, along_x);
+  if (report && mask[0] > 0 && get_local_id(0) == 0) {
+    atomic_or(&status[4 * frame], (uint)FLAG_MASKED);
+  }
   SYNC(FIT_GROUP);
   if (kind == 0) {
     store_samples(re, im, samples + image * CHANNELS);

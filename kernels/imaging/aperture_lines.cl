@@ -1,6 +1,7 @@
 // An aperture's lines along one axis in local memory, [position][line]: loaded, calibrated, and unusable microphones filled
 // as microphones.cl defines it. Include after complex.cl and groups.cl.
 //
+//   masked, mask, neighbours, weights  as there
 //   spectra  float2 [frequency][row][column], Pa
 //   gains    float2 [row][column]
 //   usable   uchar [row][column], 1 = used
@@ -36,11 +37,11 @@
 #ifndef INPUT_IS_FINITE  // 1: nobody needs to look
 #define INPUT_IS_FINITE 0
 #endif
-#ifndef HAS_MASKED  // 1: some microphones are masked for good
-#define HAS_MASKED 1
-#endif
 #ifndef MIN_NEIGHBOURS
 #define MIN_NEIGHBOURS 3
+#endif
+#ifndef FILL_NEIGHBOURS  // microphones that a masked one is predicted from, at most
+#define FILL_NEIGHBOURS 16
 #endif
 #ifndef LARGEST  // Pa
 #define LARGEST 1e18f
@@ -165,10 +166,11 @@ static void load_samples(__global const float2* spectra, __global const float2* 
   }
 }
 
-// Replaces the microphones that are not usable.
-static void fill_samples(__local const uchar* usable, __local REAL* re, __local REAL* im, int along_x) {
+// Replaces the microphones that are neither usable nor masked.
+static void fill_samples(__local const uchar* usable, __global const uchar* masked, __local REAL* re, __local REAL* im,
+                         int along_x) {
   for (int i = (int)get_local_id(0); i < CHANNELS; i += FIT_GROUP) {
-    if (usable[i]) {
+    if (usable[i] || masked[i]) {
       continue;
     }
     const int row = i / COLUMNS;
@@ -191,6 +193,26 @@ static void fill_samples(__local const uchar* usable, __local REAL* re, __local 
     const int to = place(row, column, along_x);
     re[to] = weights > 0.0f ? sum.x / weights : 0.0f;
     im[to] = weights > 0.0f ? sum.y / weights : 0.0f;
+  }
+}
+
+// Predicts the masked microphones; weights [masked][frequencies][FILL_NEIGHBOURS], of this frequency on.
+static void predict_masked(__global const int* mask, __global const int* neighbours, __global const float* weights,
+                           __local REAL* re, __local REAL* im, int frequencies, int along_x) {
+  const int count = mask[0];
+  for (int i = (int)get_local_id(0); i < count; i += FIT_GROUP) {
+    float2 sum = (float2)(0.0f, 0.0f);
+    for (int n = 0; n < FILL_NEIGHBOURS; ++n) {
+      const float weight = weights[i * frequencies * FILL_NEIGHBOURS + n];
+      const int neighbour = neighbours[i * FILL_NEIGHBOURS + n];
+      const int from = place(neighbour / COLUMNS, neighbour % COLUMNS, along_x);
+      if (weight != 0.0f) {
+        sum += weight * (float2)((float)re[from], (float)im[from]);
+      }
+    }
+    const int to = place(mask[1 + i] / COLUMNS, mask[1 + i] % COLUMNS, along_x);
+    re[to] = sum.x;
+    im[to] = sum.y;
   }
 }
 

@@ -1,16 +1,22 @@
 // Prepares measured spectra for the imager: calibration, and interpolation of microphones that can't be used.
 //
-// A microphone is used unless it is masked by the configuration or one of its spectra is not finite. Any other is replaced
-// by the mean of the used ones, weighted with 1/distance^2, in the smallest square of microphones round it, cut at the
-// array's edge, that holds at least MIN_NEIGHBOURS of them (else in the whole array; zero when there is none at all).
+// A microphone is used unless it is masked or one of its spectra is not finite. One that is not finite is replaced by the
+// mean of the used ones, weighted with 1/distance^2, in the smallest square of microphones round it, cut at the array's
+// edge, that holds at least MIN_NEIGHBOURS of them (else in the whole array; zero when there is none at all). One that is
+// masked, of which the host knows before, is then predicted from its nearest neighbours that are not masked, with the
+// weights of nearfield/field_prediction.hpp: pressure = sum_n weights[n] pressure[neighbours[n]].
 //
 //   spectra, conditioned   float2 [frame][frequency][row][column], Pa
 //   gains                  float2 [frequency][row][column], by which spectra are multiplied
 //   masked                 uchar [row][column], 1 = do not use
+//   mask                   int [1 + masked]: how many are masked, then row * COLUMNS + column of each
+//   neighbours             int [masked][FILL_NEIGHBOURS]
+//   weights                float [masked][frequency][FILL_NEIGHBOURS], 0 where there is no neighbour
 //   usable                 uchar [frame][row][column], 1 = used
 //   status                 uint [frame][4]: 0 = flags, 1 = microphones that are not finite
 //
-// Launch: microphone_check and microphone_fill over (round_up(CHANNELS, 64), frames) items, 64 a group.
+// Launch: microphone_check and microphone_fill over (round_up(CHANNELS, 64), frames) items, 64 a group; then, if any is
+// masked, microphone_predict over (round_up(masked, 64), frames * frequencies).
 
 #ifndef ROWS  // microphones in y
 #define ROWS 32
@@ -32,6 +38,9 @@
 #endif
 #ifndef MIN_NEIGHBOURS  // used microphones that an interpolation needs
 #define MIN_NEIGHBOURS 3
+#endif
+#ifndef FILL_NEIGHBOURS  // microphones that a masked one is predicted from, at most
+#define FILL_NEIGHBOURS 16
 #endif
 #ifndef LARGEST  // Pa; beyond it squares overflow, so a value counts as not finite
 #define LARGEST 1e18f
@@ -90,7 +99,8 @@ static int interpolation_radius(__global const uchar* usable, int row, int colum
 }
 
 __kernel void microphone_fill(__global const float2* spectra, __global const float2* gains,
-                              __global const uchar* usable, __global float2* conditioned) {
+                              __global const uchar* masked, __global const uchar* usable,
+                              __global float2* conditioned) {
   const int channel = (int)get_global_id(0);
   if (channel >= CHANNELS) {
     return;
@@ -102,6 +112,9 @@ __kernel void microphone_fill(__global const float2* spectra, __global const flo
     for (int f = 0; f < FREQUENCIES; ++f) {
       conditioned[f * CHANNELS + channel] = calibrated(spectra, gains, f * CHANNELS + channel);
     }
+    return;
+  }
+  if (masked[channel]) {
     return;
   }
   const int row = channel / COLUMNS;
@@ -123,4 +136,22 @@ __kernel void microphone_fill(__global const float2* spectra, __global const flo
     }
     conditioned[f * CHANNELS + channel] = weights > 0.0f ? sum / weights : (float2)(0.0f, 0.0f);
   }
+}
+
+__kernel void microphone_predict(__global const int* mask, __global const int* neighbours,
+                                 __global const float* weights, __global float2* conditioned) {
+  const int i = (int)get_global_id(0);
+  if (i >= mask[0]) {
+    return;
+  }
+  conditioned += get_global_id(1) * CHANNELS;
+  neighbours += i * FILL_NEIGHBOURS;
+  weights += (i * FREQUENCIES + (int)get_global_id(1) % FREQUENCIES) * FILL_NEIGHBOURS;
+  float2 sum = (float2)(0.0f, 0.0f);
+  for (int n = 0; n < FILL_NEIGHBOURS; ++n) {
+    if (weights[n] != 0.0f) {
+      sum += weights[n] * conditioned[neighbours[n]];
+    }
+  }
+  conditioned[mask[1 + i]] = sum;
 }

@@ -40,6 +40,15 @@ void write_calibration(const std::filesystem::path& path, const Calibration& cal
   write_list(file, "/frequencies_hz", calibration.frequencies_hz);
   file.write("/gains", {frequencies, static_cast<hsize_t>(geometry.rows), static_cast<hsize_t>(geometry.columns)},
              calibration.gains);
+  const auto write_quality = [&](const char* name, const std::vector<float>& values) {
+    if (!values.empty()) {
+      require_values(name, values.size(), calibration.gains.size());
+      file.write(fmt::format("/{}", name),
+                 {frequencies, static_cast<hsize_t>(geometry.rows), static_cast<hsize_t>(geometry.columns)}, values);
+    }
+  };
+  write_quality("relative_error", calibration.relative_error);
+  write_quality("coherence", calibration.coherence);
   file.finish();
 }
 

@@ -140,12 +140,15 @@ SpectraFile read_spectra(const std::filesystem::path& path);
 void write_spectra(const std::filesystem::path& path, const SpectraFile& file);
 
 /// Complex gains by which measured spectra are multiplied. File: attributes format="nearfield-calibration", version=1;
-/// /gains complex [frequency][row][column], /frequencies_hz, /geometry with rows, columns, pitch_x_m, pitch_y_m. A gain
-/// may be NaN: that microphone has no calibration there.
+/// /gains complex [frequency][row][column], /frequencies_hz, /geometry with rows, columns, pitch_x_m, pitch_y_m, and
+/// /relative_error and /coherence if known. A gain may be NaN: that microphone has no calibration there.
 struct Calibration {
   ArrayGeometry geometry;
   std::vector<double> frequencies_hz;      ///< ascending
   std::vector<std::complex<float>> gains;  ///< [frequency][row][column]
+  // What made it knows of its quality, [frequency][row][column]; written where there is any, read by people.
+  std::vector<float> relative_error;  ///< standard error of a gain over its magnitude
+  std::vector<float> coherence;       ///< of the microphone with the known field
 };
 Calibration read_calibration(const std::filesystem::path& path);
 void write_calibration(const std::filesystem::path& path, const Calibration& calibration);

@@ -225,6 +225,12 @@ class Device {
   void enqueue_read(const Buffer<T>& buffer, std::span<T> values, std::string_view stage) const {
     read(buffer.raw(), 0, values.size_bytes(), values.data(), CL_FALSE, stage);
   }
+  /// The same from element `first` on.
+  template <class T>
+  void enqueue_read_from(const Buffer<T>& buffer, std::size_t first, std::span<T> values,
+                         std::string_view stage) const {
+    read(buffer.raw(), first * sizeof(T), values.size_bytes(), values.data(), CL_FALSE, stage);
+  }
   /// Enqueues a copy of the whole of `from`, to element `first` of `to` on.
   template <class T>
   void enqueue_copy(const Buffer<T>& from, const Buffer<T>& to, std::size_t first, std::string_view stage) const {

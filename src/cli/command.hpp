@@ -7,6 +7,7 @@ namespace nearfield::cli {
 void add_simulate(CLI::App& app);
 void add_encode(CLI::App& app);
 void add_replay(CLI::App& app);
+void add_calibrate(CLI::App& app);
 void add_convert(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_points(CLI::App& app);

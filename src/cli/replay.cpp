@@ -61,6 +61,9 @@ void run(const Arguments& arguments) {
                 fmt::format("stopped after {} of {} frames{}", result.frames, result.frames_asked,
                             result.frames > 0 ? fmt::format("; {}.partial holds them", arguments.output) : ""));
   }
+  for (const std::string& microphone : result.bad_microphones) {
+    spdlog::warn("{}", microphone);
+  }
   if (const std::string flags = flags_in_words(result.flags); !flags.empty()) {
     spdlog::warn("some frames are flagged: {}", flags);
   }

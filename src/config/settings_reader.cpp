@@ -97,6 +97,15 @@ void SettingsReader::read_array(YamlMap map, const std::filesystem::path& folder
   take(map, "sensitivity_dbfs", map.number("sensitivity_dbfs", kLevel), array.sensitivity_dbfs);
   take(map, "dead_channels", map.integers("dead_channels", 0, kMaxSide * kMaxSide - 1), array.dead_channels);
   read_calibration(map, folder);
+  read_health(map.map("health"));
+  map.finish();
+}
+
+void SettingsReader::read_health(YamlMap map) {
+  HealthSettings& health = settings_.array.health;
+  take(map, "enabled", map.boolean("enabled"), health.enabled);
+  take(map, "mask", map.boolean("mask"), health.mask);
+  take(map, "trusted_channels", map.integers("trusted_channels", 0, kMaxSide * kMaxSide - 1), health.trusted_channels);
   map.finish();
 }
 

@@ -31,6 +31,7 @@ class SettingsReader {
 
  private:
   void read_array(YamlMap map, const std::filesystem::path& folder);
+  void read_health(YamlMap map);
   void read_calibration(YamlMap& map, const std::filesystem::path& folder);
   void read_medium(YamlMap map);
   void read_front_end(YamlMap map);

@@ -48,10 +48,15 @@ std::string array_section(const ArraySettings& array) {
       "  layout: {}\n"
       "  sensitivity_dbfs: {}\n"
       "  dead_channels: {}\n"
-      "  calibration: {}\n",
+      "  calibration: {}\n"
+      "  health:\n"
+      "    enabled: {}\n"
+      "    mask: {}\n"
+      "    trusted_channels: {}\n",
       array.geometry.rows, array.geometry.columns, array.geometry.pitch_x_m, array.geometry.pitch_y_m,
       name_of(array.layout), array.sensitivity_dbfs, list(array.dead_channels),
-      array.calibration_path.empty() ? "null" : quoted(array.calibration_path));
+      array.calibration_path.empty() ? "null" : quoted(array.calibration_path), array.health.enabled, array.health.mask,
+      list(array.health.trusted_channels));
 }
 
 std::string medium_section(const MediumSettings& medium) {

@@ -48,14 +48,14 @@ void check_points(const ArrayGeometry& geometry, const std::vector<PlanePoint>& 
   }
 }
 
-void check_dead_channels(const ArraySettings& array, Contradictions& found) {
-  for (std::size_t i = 0; i < array.dead_channels.size(); ++i) {
-    if (array.dead_channels[i] >= array.geometry.channels()) {
-      found.push_back({"array.dead_channels", indexed(i),
+void check_channels(const char* key, const std::vector<int>& channels, const ArrayGeometry& geometry,
+                    Contradictions& found) {
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    if (channels[i] >= geometry.channels()) {
+      found.push_back({key, indexed(i),
                        fmt::format("expected a channel (row * columns + column) from 0 to {} in an array of {} x {}, "
                                    "found {}",
-                                   array.geometry.channels() - 1, array.geometry.rows, array.geometry.columns,
-                                   array.dead_channels[i])});
+                                   geometry.channels() - 1, geometry.rows, geometry.columns, channels[i])});
     }
   }
 }
@@ -158,7 +158,11 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
     check_points(settings.array.geometry, settings.holography.points, found);
   }
   if (settled({"array.rows", "array.columns", "array.dead_channels"})) {
-    check_dead_channels(settings.array, found);
+    check_channels("array.dead_channels", settings.array.dead_channels, settings.array.geometry, found);
+  }
+  if (settled({"array.rows", "array.columns", "array.health.trusted_channels"})) {
+    check_channels("array.health.trusted_channels", settings.array.health.trusted_channels, settings.array.geometry,
+                   found);
   }
   const bool extrapolates = settings.holography.imager == ImagerKind::kPnah;
   if (extrapolates && settled({"array.rows", "holography.extrapolation.method"})) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 namespace nearfield::control {
@@ -102,6 +103,24 @@ void add_losses(std::string& out, const json& status) {
   }
 }
 
+/// "1024, 3 masked: channel 5 (row 0, column 5) dead, ..."; the first few.
+void add_microphones(std::string& out, const json& microphones) {
+  constexpr std::size_t kMostShown = 8;
+  if (!microphones.is_object()) {
+    return;
+  }
+  const json bad = part(microphones, "bad");
+  std::string line = fmt::format("{} masked", number(part(microphones, "masked")));
+  for (std::size_t i = 0; bad.is_array() && i < std::min(bad.size(), kMostShown); ++i) {
+    line += fmt::format("{} {} (row {}, column {}) {}", i == 0 ? ":" : ",", number(part(bad[i], "channel")),
+                        number(part(bad[i], "row")), number(part(bad[i], "column")), text(part(bad[i], "cause")));
+  }
+  if (bad.is_array() && bad.size() > kMostShown) {
+    line += fmt::format(" and {} more", bad.size() - kMostShown);
+  }
+  add_line(out, "microphones", line);
+}
+
 void add_recording(std::string& out, const json& recording) {
   constexpr double kMegabyte = 1e6;
   if (!recording.is_object()) {
@@ -133,6 +152,7 @@ std::string status_text(const json& status) {
                        number(part(status, "frame_rate_hz")), number(part(status, "hop_rate_hz"))));
   add_times(out, status);
   add_losses(out, status);
+  add_microphones(out, part(status, "microphones"));
   add_recording(out, part(status, "recording"));
   return out;
 }

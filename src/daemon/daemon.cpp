@@ -12,6 +12,7 @@
 #include "control/realtime.hpp"
 #include "daemon/last_words.hpp"
 #include "nearfield/error.hpp"
+#include "pipeline/microphone_watch.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -63,6 +64,8 @@ Daemon::Daemon(DaemonOptions options)
   watchdog_ = std::make_unique<control::Watchdog>(control::ServiceManager::watchdog_interval_ns(),
                                                   settings_.daemon.no_input.is_fault, now_ns);
   open_sinks();
+  health_ = std::make_unique<HealthDesk>(health_hooks(first->plan.settings.array.geometry));
+  health_->prepare(*first);
   tell_run(*first);
   publisher_.begin_epoch(first->header, first->number);
   const Settings effective = first->plan.settings;
@@ -124,6 +127,8 @@ void Daemon::open_sinks() {
 void Daemon::open_control() {
   const DaemonSettings& daemon = settings_.daemon;
   if (!daemon.metrics.address.empty()) {
+    metrics_->add_reader("microphones_bad", "Microphones found dead, stuck, noisy, weak, mismatched or swapped",
+                         [this] { return static_cast<double>(health_->bad_count()); });
     metrics_server_ = std::make_unique<control::MetricsServer>(daemon.metrics.address, metrics_);
     spdlog::info("metrics at port {}", metrics_server_->port());
   }
@@ -159,16 +164,34 @@ LiveHooks Daemon::hooks() {
       log_->log(spdlog::level::warn, "overload", "{} hops shed before frame {}", report.shed_hops, report.sequence);
     }
   };
+  hooks.look = [this](const WindowView& view) { health_->look(view); };
   hooks.restart = [this](const StreamStart& start) {
+    health_->restart();
     log_->log(spdlog::level::info, "stream", "stream {} begins at bit-time {}", start.stream_id, start.first_element);
   };
   hooks.fault = options_.fault;
   return hooks;
 }
 
+HealthDesk::Hooks Daemon::health_hooks(const ArrayGeometry& geometry) {
+  HealthDesk::Hooks hooks;
+  hooks.use = [this](const MicrophoneMask& mask, std::uint64_t epoch) {
+    boundary_.run([&] { engine_->use(mask, epoch); });
+  };
+  hooks.tell = [this, geometry](const health::Change& change, std::size_t bad) {
+    log_->log(spdlog::level::warn, "microphones", "{}; {} bad in all", text_of(change, geometry), bad);
+  };
+  hooks.too_many = [this](std::size_t bad) {
+    log_->log(spdlog::level::warn, "microphones_too_many",
+              "{} microphones look bad, too many to be it: none of them is masked", bad);
+  };
+  return hooks;
+}
+
 std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   const Settings settings = next->plan.settings;
   warn_of(next->warnings);
+  health_->prepare(*next);
   std::unique_ptr<Epoch> old;
   boundary_.run([&] {
     try {
@@ -176,6 +199,7 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
       old = engine_->swap(std::move(next));
     } catch (...) {
       publisher_.begin_epoch(engine_->epoch().header, engine_->epoch().number);
+      health_->prepare(engine_->epoch());
       throw;
     }
     tell_run(engine_->epoch());
@@ -218,6 +242,7 @@ nlohmann::json Daemon::status() const {
   if (source_->port() != 0) {
     status["port"] = source_->port();
   }
+  status["microphones"] = health_->status();
   if (ring_sink_) {
     status["readers"] = ring_sink_->readers();
   }
@@ -379,6 +404,9 @@ void Daemon::stop() {
   server_.reset();
   if (reloader_.joinable()) {
     reloader_.join();
+  }
+  if (health_) {
+    health_->close();
   }
   if (desk_) {
     desk_->close();

@@ -17,6 +17,7 @@
 #include "daemon/accounts.hpp"
 #include "daemon/configurator.hpp"
 #include "daemon/frame_watch.hpp"
+#include "daemon/health_desk.hpp"
 #include "daemon/hop_boundary.hpp"
 #include "daemon/live_engine.hpp"
 #include "daemon/recording_desk.hpp"
@@ -54,6 +55,7 @@ class Daemon {
  private:
   void open_sinks();
   void open_control();
+  [[nodiscard]] HealthDesk::Hooks health_hooks(const ArrayGeometry& geometry);
   [[nodiscard]] LiveHooks hooks();
   std::unique_ptr<Epoch> install(std::unique_ptr<Epoch> next);
   void install_recorder(Recorder* recorder);
@@ -82,6 +84,7 @@ class Daemon {
   Summary summary_;
   HopBoundary boundary_;
   std::unique_ptr<RecordingDesk> desk_;
+  std::unique_ptr<HealthDesk> health_;
   std::unique_ptr<LiveEngine> engine_;
   std::unique_ptr<Configurator> configurator_;
   std::unique_ptr<control::Watchdog> watchdog_;

@@ -1,26 +1,9 @@
 #include "daemon/epoch.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <set>
-
-#include "pipeline/calibration.hpp"
 
 namespace nearfield::daemon {
 namespace {
-
-/// Microphones that are neither dead nor without a gain.
-std::uint32_t live_microphones(const Settings& settings, const std::vector<double>& frequencies_hz) {
-  const auto channels = static_cast<std::size_t>(settings.array.geometry.channels());
-  std::set<int> dead(settings.array.dead_channels.begin(), settings.array.dead_channels.end());
-  const std::vector<std::complex<float>> gains = calibration_gains(settings.array, frequencies_hz);
-  for (std::size_t i = 0; i < gains.size(); ++i) {
-    if (!std::isfinite(gains[i].real()) || !std::isfinite(gains[i].imag())) {
-      dead.insert(static_cast<int>(i % channels));
-    }
-  }
-  return static_cast<std::uint32_t>(channels - dead.size());
-}
 
 /// Far from where streams begin, so that nothing follows on it.
 constexpr std::uint64_t kWarmUpSample = std::uint64_t{1} << 40U;
@@ -67,7 +50,9 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   warm_up(*epoch->engine, epoch->plan, input);
   epoch->header = images_header(epoch->plan, engine);
   epoch->reports = empty_frame(epoch->header);
-  epoch->live_microphones = live_microphones(epoch->plan.settings, engine.frequencies_hz());
+  const PnahPlan& imager = engine.imager_plan();
+  epoch->live_microphones =
+      static_cast<std::uint32_t>(imager.geometry.channels()) - static_cast<std::uint32_t>(imager.dead_channels.size());
   epoch->warnings = plan_warnings(epoch->plan, engine.frequencies_hz());
   if (!settings.front_end.bands_hz.empty() || !settings.holography.points.empty()) {
     epoch->warnings.emplace_back(
@@ -75,6 +60,11 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
         "pixel with nf_ring_pixel_at");
   }
   return epoch;
+}
+
+std::uint32_t live_microphones(const Engine& engine, const MicrophoneMask& mask) {
+  return static_cast<std::uint32_t>(engine.imager_plan().geometry.channels()) -
+         static_cast<std::uint32_t>(mask.channels.size());
 }
 
 std::vector<std::string> fixed_changes(const Settings& now, const Settings& next) {

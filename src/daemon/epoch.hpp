@@ -24,6 +24,9 @@ struct Epoch {
 /// Opens the device, compiles and allocates. Throws ConfigError, DeviceError and what calibration files throw.
 std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& input, std::uint64_t number);
 
+/// Microphones that are imaged with this mask.
+std::uint32_t live_microphones(const Engine& engine, const MicrophoneMask& mask);
+
 /// Keys that differ between two configurations and that a running daemon can't change, such as "daemon.source".
 std::vector<std::string> fixed_changes(const Settings& now, const Settings& next);
 

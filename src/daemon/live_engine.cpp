@@ -94,6 +94,13 @@ std::uint64_t LiveEngine::history_before(std::uint64_t window) const {
   return std::min(history_samples_, (window - begin_) / block_samples_ * block_samples_);
 }
 
+void LiveEngine::use(const MicrophoneMask& mask, std::uint64_t epoch) {
+  if (epoch_->number == epoch) {
+    epoch_->engine->use(mask);
+    epoch_->live_microphones = live_microphones(*epoch_->engine, mask);
+  }
+}
+
 std::uint64_t LiveEngine::element_of(std::uint64_t sample) const {
   return origin_element_ + (sample - origin_) * input_.elements_per_sample;
 }
@@ -149,6 +156,14 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
   const std::span<const WindowStatus> statuses = compute(windows, pauses, report);
   for (std::size_t window = 0; window < windows; ++window) {
     publish(statuses[window], window, pauses, report);
+  }
+  if (hooks_.look) {
+    const bool has_bits = input_.form == InputForm::kBits && chunks_.front().missing.empty();
+    hooks_.look({.engine = epoch_->engine.get(),
+                 .epoch = epoch_->number,
+                 .first_sample = next_,
+                 .words = has_bits ? chunks_.front().words : std::span<const std::uint32_t>(),
+                 .is_whole = is_whole_});
   }
   next_ += windows * hop_samples_;
   return Step::kFrames;
@@ -297,6 +312,7 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
   frame.capture_mono_ns = chunks_[window].capture_mono_ns;
   frame.capture_tai_ns = frame.capture_mono_ns + tai_offset_ns_;
   frame.missing_bit_times = missing_.count(first, first + elements);
+  is_whole_ = window == 0 ? frame.missing_bit_times == 0 : is_whole_;
   frame.shed_hops = std::exchange(shed_, 0);
   frame.flags =
       status.flags | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) | (frame.shed_hops > 0 ? kFlagOverload : 0U);

@@ -26,10 +26,20 @@ struct FrameReport {
   std::uint64_t missing = 0;  ///< of the window
 };
 
+/// What the engine has after a window, for who wants a look at it.
+struct WindowView {
+  const Engine* engine = nullptr;
+  std::uint64_t epoch = 0;
+  std::uint64_t first_sample = 0;
+  std::span<const std::uint32_t> words;  ///< bits that came last, [bit-time][word]; empty for other inputs
+  bool is_whole = true;                  ///< nothing of the window is missing
+};
+
 struct LiveHooks {
   std::function<void(std::int64_t now_ns)> begin;         ///< a frame's bits are there
   std::function<void(const FrameReport& report)> end;     ///< it is out
   std::function<void(const StreamStart& start)> restart;  ///< a stream has begun
+  std::function<void(const WindowView& view)> look;       ///< the first window of those computed together
   std::function<void(std::uint64_t sequence)> fault;      ///< for tests: runs where a frame is computed
 };
 
@@ -58,7 +68,11 @@ class LiveEngine {
   /// the ring no longer holds is shed. Throws what feeding the engine throws; then nothing has changed.
   std::unique_ptr<Epoch> swap(std::unique_ptr<Epoch> next);
 
+  /// Another mask, made for this epoch; one for another epoch is passed over.
+  void use(const MicrophoneMask& mask, std::uint64_t epoch);
+
   [[nodiscard]] const Epoch& epoch() const { return *epoch_; }
+  [[nodiscard]] Epoch& epoch() { return *epoch_; }
   /// A stream has begun.
   [[nodiscard]] bool is_streaming() const { return is_streaming_; }
   /// Elements in the ring that wait for the next window, at most what there is.
@@ -118,6 +132,7 @@ class LiveEngine {
   std::uint64_t sequence_ = 0;
   std::uint64_t shed_ = 0;          ///< since the last frame
   std::int64_t tai_offset_ns_ = 0;  ///< from CLOCK_MONOTONIC, as it was before the frame
+  bool is_whole_ = true;            ///< the first window of those computed last has all its bits
   MissingBits missing_;             ///< positions in elements
   std::vector<Chunk> chunks_;       ///< one a window of a batch
   Chunk between_;

@@ -167,7 +167,6 @@ ocl::Defines aperture_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   defines["OTHER_STEPS"] = std::to_string(steps_of(plan.rows()));
   defines["CHECK_HERE"] = tuning.check_here ? "1" : "0";
   defines["INPUT_IS_FINITE"] = plan.input_is_finite ? "1" : "0";
-  defines["HAS_MASKED"] = plan.dead_channels.empty() ? "0" : "1";
   defines["FIT_GROUP"] = std::to_string(tuning.fit_group);
   defines["FLAG_FELL_BACK"] = std::to_string(kFlagExtrapolationFellBack);
   return defines;
@@ -249,6 +248,7 @@ std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& pl
 
 FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning)
     : PnahPath(device, plan),
+      device_(device),
       arena_(std::string(kStage)),
       spectrum_stride_(round_up(plan.columns().padded, tuning.lanes * tuning.column_tile)),
       slice_stride_(round_up(plan.geometry.rows, tuning.lanes * tuning.row_tile)),
@@ -277,7 +277,11 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   const ComplexBuffer transfer =
       make_transfer(device, plan, {.stride = spectrum_stride_, .scale = 1.0 / (y.padded * x.padded)});
   arena_.reserve<ComplexF>("GAINS", plan.gains.size());
+  const std::size_t room = mask_capacity(plan);
   arena_.reserve<std::uint8_t>("MASKED", channels);
+  arena_.reserve<std::int32_t>("MASK", 1 + room);
+  arena_.reserve<std::int32_t>("NEIGHBOURS", room * kFillNeighbours);
+  arena_.reserve<float>("WEIGHTS", room * plan.frequencies_hz.size() * kFillNeighbours);
   arena_.reserve<std::uint8_t>("USABLE", to_size(plan.batch) * channels);
   arena_.reserve<ComplexF>("SAMPLES", plan.holograms() * channels);
   arena_.reserve<ComplexF>("EXTENSION_X", extension_values(x));
@@ -299,7 +303,11 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   if (!plan.gains.empty()) {
     (void)put("GAINS", plan.gains);
   }
-  masked_ = put("MASKED", masked_microphones(plan));
+  mask_ = std::make_unique<MaskBuffers>(MaskBuffers{.masked = arena_.part<std::uint8_t>(device, "MASKED"),
+                                                    .mask = arena_.part<std::int32_t>(device, "MASK"),
+                                                    .neighbours = arena_.part<std::int32_t>(device, "NEIGHBOURS"),
+                                                    .weights = arena_.part<float>(device, "WEIGHTS")});
+  use(make_mask(plan, {}));
   usable_ = arena_.part<std::uint8_t>(device, "USABLE");
   samples_ = arena_.part<ComplexF>(device, "SAMPLES");
   extension_x_ = arena_.part<ComplexF>(device, "EXTENSION_X");
@@ -321,6 +329,10 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   device.enqueue_fill(slices_, ComplexF(), kStage);
   device.wait();
 }
+
+FusedPnah::~FusedPnah() = default;
+
+void FusedPnah::use(const MicrophoneMask& mask) { mask_->write(device_, mask); }
 
 void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning) {
   const std::size_t frequencies = plan.frequencies_hz.size();
@@ -397,7 +409,7 @@ void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
     return launch;
   };
   if (has_check_) {
-    check_.set(spectra, masked_, usable_, status);
+    check_.set(spectra, mask_->masked, usable_, status);
     check_.enqueue(of_frames(check_launch_));
   }
   aperture_.set_at(0, spectra);

@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "imaging/pnah.hpp"
 
 namespace nearfield {
+
+struct MaskBuffers;
 
 /// How the fused kernels are cut for a device. A vector is `lanes` neighbouring lines.
 struct FusedTuning {
@@ -34,7 +37,11 @@ std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& pl
 class FusedPnah : public PnahPath {
  public:
   FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
+  ~FusedPnah() override;
+  FusedPnah(const FusedPnah&) = delete;
+  FusedPnah& operator=(const FusedPnah&) = delete;
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
+  void use(const MicrophoneMask& mask) override;
   [[nodiscard]] std::string description() const override { return description_; }
 
   /// [frame][frequency][column][row], what the images are made of: calibrated, unusable microphones replaced.
@@ -54,13 +61,14 @@ class FusedPnah : public PnahPath {
 
   std::string description_;
   std::optional<SpectrumTables> spectrum_;  ///< where the cut-off is measured
+  ocl::Device device_;
   ocl::Arena arena_;
   int spectrum_stride_;
   int slice_stride_;
   std::int32_t frequencies_;
   bool has_check_;
   // Parts of the arena:
-  ocl::Buffer<std::uint8_t> masked_;
+  std::unique_ptr<MaskBuffers> mask_;
   ocl::Buffer<std::uint8_t> usable_;
   ComplexBuffer samples_;
   ComplexBuffer extension_x_;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cl/device.hpp"
+#include "imaging/microphone_mask.hpp"
 #include "imaging/pnah_plan.hpp"
 #include "nearfield/frame.hpp"
 
@@ -25,6 +26,8 @@ class PnahPath {
   PnahPath& operator=(const PnahPath&) = delete;
   virtual ~PnahPath() = default;
   virtual void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) = 0;
+  /// Between two frames. Waits.
+  virtual void use(const MicrophoneMask& mask) = 0;
   [[nodiscard]] virtual std::string description() const = 0;
   [[nodiscard]] const ComplexBuffer& images() const { return images_; }
   [[nodiscard]] const StatusBuffer& taken_status() const { return taken_status_; }
@@ -65,6 +68,9 @@ class Pnah {
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) {
     path_->enqueue(spectra, status, frames);
   }
+  /// Another mask in place of the plan's or the last one, between two frames; made for the same plan, of at most
+  /// mask_capacity() microphones. Waits, but builds and allocates nothing.
+  void use(const MicrophoneMask& mask) { path_->use(mask); }
   /// [frame][plane][frequency][upsample * row][upsample * column].
   [[nodiscard]] const ComplexBuffer& images() const { return path_->images(); }
   /// [frame][kStatusWords]

@@ -138,11 +138,6 @@ std::vector<FilterReport> constant_reports(const PnahPlan& plan) {
 void validate(const PnahPlan& plan) {
   const ArrayGeometry& geometry = plan.geometry;
   const HolographySettings& holography = plan.holography;
-  if (holography.imager == ImagerKind::kSonah && holography.quantity != Quantity::kPressure &&
-      holography.quantity != Quantity::kNormalVelocity) {
-    throw ConfigError(fmt::format("holography.quantity: sonah expects pressure or normal_velocity, found {}; use pnah",
-                                  name_of(holography.quantity)));
-  }
   const double values = static_cast<double>(plan.fields()) * static_cast<double>(plan.holograms()) *
                         std::pow(holography.upsample, 2) * plan.rows().padded * plan.columns().padded;
   if (values > std::numeric_limits<std::int32_t>::max()) {

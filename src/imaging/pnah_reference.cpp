@@ -15,14 +15,8 @@ constexpr Complex kJ{0.0, 1.0};
 /// White noise added to the error power of every Burg stage, relative to the first (kernels/imaging/predictor.cl).
 constexpr double kBurgFloor = 3e-4;
 constexpr double kRunaway = 1e6;
-constexpr int kMinimumNeighbours = 3;
 
 using Line = std::vector<Complex>;
-
-/// Pa; beyond it the device's squares overflow, so a value counts as not finite.
-constexpr double kLargest_pa = 1e18;
-
-bool is_finite(Complex value) { return std::abs(value.real()) < kLargest_pa && std::abs(value.imag()) < kLargest_pa; }
 
 /// The padded line: `line` continued on both sides by a predictor, or by zeros when `a` is empty.
 Line extend(const Line& line, const std::vector<Complex>& a, const PaddedAxis& axis) {
@@ -179,49 +173,6 @@ Field transform_rows(const Field& field, double sign) {
   return result;
 }
 
-std::vector<bool> usable_microphones(std::span<const Complex> spectra, const PnahPlan& plan, ConditionedSpectra& out) {
-  const auto channels = static_cast<std::size_t>(plan.geometry.channels());
-  std::vector<bool> usable(channels, true);
-  for (const int channel : plan.dead_channels) {
-    usable[static_cast<std::size_t>(channel)] = false;
-    out.flags |= kFlagMaskedMicrophones;
-  }
-  for (std::size_t channel = 0; channel < channels; ++channel) {
-    bool finite = true;
-    for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
-      finite = finite && is_finite(spectra[f * channels + channel]);
-    }
-    if (usable[channel] && !finite) {
-      usable[channel] = false;
-      out.flags |= kFlagNonFiniteInput;
-      ++out.non_finite_channels;
-    }
-  }
-  return usable;
-}
-
-Complex interpolate(const Field& field, const std::vector<bool>& usable, int row, int column, const PnahPlan& plan) {
-  for (int radius = 1;; ++radius) {
-    int found = 0;
-    Complex sum = 0.0;
-    double weights = 0.0;
-    for (int y = std::max(row - radius, 0); y <= std::min(row + radius, field.rows - 1); ++y) {
-      for (int x = std::max(column - radius, 0); x <= std::min(column + radius, field.columns - 1); ++x) {
-        if (usable[static_cast<std::size_t>(y * field.columns + x)]) {
-          const double weight = 1.0 / (std::pow((x - column) * plan.geometry.pitch_x_m, 2) +
-                                       std::pow((y - row) * plan.geometry.pitch_y_m, 2));
-          sum += weight * field.at(y, x);
-          weights += weight;
-          ++found;
-        }
-      }
-    }
-    if (found >= kMinimumNeighbours || radius >= std::max(field.rows, field.columns)) {
-      return found > 0 ? sum / weights : 0.0;
-    }
-  }
-}
-
 /// Re(p v*)/2, the mean power through a unit of area towards the array.
 Field active_intensity(const Field& spectrum, double plane_m, std::size_t frequency, PnahPlan plan) {
   plan.holography.quantity = Quantity::kPressure;
@@ -236,29 +187,6 @@ Field active_intensity(const Field& spectrum, double plane_m, std::size_t freque
 }
 
 }  // namespace
-
-ConditionedSpectra condition_microphones(std::span<const Complex> spectra, const PnahPlan& plan) {
-  ConditionedSpectra out;
-  const std::vector<bool> usable = usable_microphones(spectra, plan, out);
-  const auto channels = static_cast<std::size_t>(plan.geometry.channels());
-  for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
-    Field measured(plan.geometry.rows, plan.geometry.columns);
-    for (std::size_t channel = 0; channel < channels; ++channel) {
-      const Complex gain = plan.gains.empty() ? 1.0 : Complex(plan.gains[f * channels + channel]);
-      measured.values[channel] = usable[channel] ? gain * spectra[f * channels + channel] : 0.0;
-    }
-    Field filled = measured;
-    for (int row = 0; row < measured.rows; ++row) {
-      for (int column = 0; column < measured.columns; ++column) {
-        if (!usable[static_cast<std::size_t>(row * measured.columns + column)]) {
-          filled.at(row, column) = interpolate(measured, usable, row, column, plan);
-        }
-      }
-    }
-    out.fields.push_back(std::move(filled));
-  }
-  return out;
-}
 
 std::vector<Complex> burg(const std::vector<std::vector<Complex>>& lines, int order) {
   std::vector<Line> forward = lines;

@@ -145,6 +145,9 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
       frequencies_(plan.frequencies_hz.size()),
       planes_(plan.holography.planes_m.size()),
       arena_(std::string(kStage)),
+      microphones_(device, plan),
+      always_conditions_(!plan.input_is_finite || !plan.gains.empty()),
+      conditions_(always_conditions_ || !plan.dead_channels.empty()),
       group_(group_of(device.info())) {
   const std::vector<SonahModel> models = make_models(plan);
   modes_ = kBlock * blocks_of(models.front().samples);
@@ -152,9 +155,6 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
   pixel_blocks_ = blocks_of(models.front().pixel_rows * models.front().pixel_columns);
   description_ = fmt::format("statistically optimised, {} of {} modes, groups of {}", kParities * kept_,
                              plan.geometry.channels(), group_);
-  if (!plan.input_is_finite || !plan.dead_channels.empty() || !plan.gains.empty()) {
-    microphones_ = std::make_unique<Microphones>(device, plan);
-  }
   allocate(device, plan, models);
   build(device, plan);
 }
@@ -224,11 +224,16 @@ void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
   to_images_.set(arena_.whole(), images(), reports(), taken_status(), static_cast<std::int32_t>(frequencies_));
 }
 
+void Sonah::use(const MicrophoneMask& mask) {
+  microphones_.use(mask);
+  conditions_ = always_conditions_ || !mask.channels.empty();
+}
+
 void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {
-  if (microphones_) {
-    microphones_->enqueue(spectra, status);
+  if (conditions_) {
+    microphones_.enqueue(spectra, status);
   }
-  to_modes_.set_at(0, microphones_ ? microphones_->conditioned() : spectra);
+  to_modes_.set_at(0, conditions_ ? microphones_.conditioned() : spectra);
   to_modes_.enqueue({.global_0 = group_ * to_size(kParities * modes_ / kBlock),
                      .local_0 = group_,
                      .global_1 = frames * frequencies_});

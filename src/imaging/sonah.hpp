@@ -21,6 +21,7 @@ class Sonah : public PnahPath {
   /// Builds the model of every frequency, on all processors.
   Sonah(const ocl::Device& device, const PnahPlan& plan);
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
+  void use(const MicrophoneMask& mask) override;
   [[nodiscard]] std::string description() const override { return description_; }
 
  private:
@@ -35,7 +36,9 @@ class Sonah : public PnahPath {
   std::size_t planes_;
   std::int32_t turn_ = 0;
   ocl::Arena arena_;
-  std::unique_ptr<Microphones> microphones_;  ///< none where every microphone is usable as it comes
+  Microphones microphones_;
+  bool always_conditions_;  ///< else where a microphone is masked
+  bool conditions_;
   ocl::Kernel to_modes_;
   ocl::Kernel to_images_;
   std::size_t group_;

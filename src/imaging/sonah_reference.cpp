@@ -181,8 +181,8 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency) const {
   return found;
 }
 
-PnahImages Sonah::image(std::span<const Complex> spectra) {
-  const ConditionedSpectra conditioned = condition_microphones(spectra, plan_);
+PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked) {
+  const ConditionedSpectra conditioned = condition_microphones(spectra, masked);
   const std::size_t planes = plan_.holography.planes_m.size();
   const std::size_t pixels = static_cast<std::size_t>(plan_.image_rows() * plan_.image_columns());
   PnahImages frame;

@@ -13,8 +13,10 @@ namespace nearfield::reference {
 class Sonah {
  public:
   explicit Sonah(const PnahPlan& plan);
-  /// One frame of spectra [frequency][row][column], Pa. Keeps the noise of the frame before where that is as probable.
-  PnahImages image(std::span<const Complex> spectra);
+  /// One frame of spectra [frequency][row][column], Pa; masked are the dead channels of `masked`, else the plan. Keeps
+  /// the noise of the frame before where that is as probable.
+  PnahImages image(std::span<const Complex> spectra, const PnahPlan& masked);
+  PnahImages image(std::span<const Complex> spectra) { return image(spectra, plan_); }
 
  private:
   struct Frequency {

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "imaging/stages.hpp"
+#include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield {
@@ -84,16 +85,31 @@ ocl::Defines microphone_defines(const PnahPlan& plan) {
           {"PITCH_X", float_define(plan.geometry.pitch_x_m)},
           {"PITCH_Y", float_define(plan.geometry.pitch_y_m)},
           {"HAS_GAINS", plan.gains.empty() ? "0" : "1"},
+          {"FILL_NEIGHBOURS", std::to_string(kFillNeighbours)},
           {"FLAG_MASKED", std::to_string(kFlagMaskedMicrophones)},
           {"FLAG_NON_FINITE", std::to_string(kFlagNonFiniteInput)}};
 }
 
-std::vector<std::uint8_t> masked_microphones(const PnahPlan& plan) {
-  std::vector<std::uint8_t> masked(to_size(plan.geometry.channels()), 0);
-  for (const int channel : plan.dead_channels) {
-    masked[to_size(channel)] = 1;
+void MaskBuffers::write(const ocl::Device& device, const MicrophoneMask& mask_to_use) const {
+  constexpr std::string_view kStage = "imaging/mask";
+  const std::vector<std::int32_t>& channels = mask_to_use.channels;
+  if (channels.size() >= mask.size()) {
+    throw Error(ExitCode::kInternal, fmt::format("imager: expected at most {} masked microphones, found {}",
+                                                 mask.size() - 1, channels.size()));
   }
-  return masked;
+  std::vector<std::uint8_t> flags(masked.size(), 0);
+  for (const std::int32_t channel : channels) {
+    flags[to_size(channel)] = 1;
+  }
+  std::vector<std::int32_t> list = {static_cast<std::int32_t>(channels.size())};
+  list.insert(list.end(), channels.begin(), channels.end());
+  device.enqueue_write<std::uint8_t>(masked, 0, flags, kStage);
+  device.enqueue_write<std::int32_t>(mask, 0, list, kStage);
+  if (!channels.empty()) {
+    device.enqueue_write<std::int32_t>(neighbours, 0, mask_to_use.neighbours, kStage);
+    device.enqueue_write<float>(weights, 0, mask_to_use.weights, kStage);
+  }
+  device.wait();
 }
 
 ocl::Defines propagator_defines(const PnahPlan& plan) {
@@ -142,12 +158,18 @@ ComplexBuffer make_transfer(const ocl::Device& device, const PnahPlan& plan, con
 }
 
 Microphones::Microphones(const ocl::Device& device, const PnahPlan& plan)
-    : launch_{.global_0 = ocl::round_up(to_size(plan.geometry.channels()), kChannelGroup),
+    : device_(device),
+      launch_{.global_0 = ocl::round_up(to_size(plan.geometry.channels()), kChannelGroup),
               .local_0 = kChannelGroup,
               .global_1 = to_size(plan.batch)} {
   const std::string stage = "imaging/microphones";
   const std::size_t channels = to_size(plan.geometry.channels());
-  masked_ = device.upload<std::uint8_t>(masked_microphones(plan), stage);
+  const std::size_t room = mask_capacity(plan);
+  mask_ = std::make_unique<MaskBuffers>(
+      MaskBuffers{.masked = device.allocate<std::uint8_t>(channels, stage),
+                  .mask = device.allocate<std::int32_t>(1 + room, stage),
+                  .neighbours = device.allocate<std::int32_t>(room * kFillNeighbours, stage),
+                  .weights = device.allocate<float>(room * plan.frequencies_hz.size() * kFillNeighbours, stage)});
   usable_ = device.allocate<std::uint8_t>(to_size(plan.batch) * channels, stage);
   gains_ = plan.gains.empty() ? device.allocate<std::complex<float>>(1, stage)
                               : device.upload<std::complex<float>>(plan.gains, stage);
@@ -156,13 +178,27 @@ Microphones::Microphones(const ocl::Device& device, const PnahPlan& plan)
       device.build(stage, {"common/complex.cl", "imaging/microphones.cl"}, microphone_defines(plan));
   check_ = program.kernel("microphone_check");
   fill_ = program.kernel("microphone_fill");
+  predict_ = program.kernel("microphone_predict");
+  predict_launch_ = {.global_0 = 0, .local_0 = kChannelGroup, .global_1 = plan.holograms()};
+  use(make_mask(plan, {}));
+}
+
+Microphones::~Microphones() = default;
+
+void Microphones::use(const MicrophoneMask& mask) {
+  mask_->write(device_, mask);
+  predict_launch_.global_0 = ocl::round_up(mask.channels.size(), kChannelGroup);
 }
 
 void Microphones::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) {
-  check_.set(spectra, masked_, usable_, status);
+  check_.set(spectra, mask_->masked, usable_, status);
   check_.enqueue(launch_);
-  fill_.set(spectra, gains_, usable_, conditioned_);
+  fill_.set(spectra, gains_, mask_->masked, usable_, conditioned_);
   fill_.enqueue(launch_);
+  if (predict_launch_.global_0 > 0) {
+    predict_.set(mask_->mask, mask_->neighbours, mask_->weights, conditioned_);
+    predict_.enqueue(predict_launch_);
+  }
 }
 
 CutoffMeter::CutoffMeter(const ocl::Device& device, const PnahPlan& plan)

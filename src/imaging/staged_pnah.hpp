@@ -9,22 +9,31 @@
 
 namespace nearfield {
 
+struct MaskBuffers;
+
 /// Replaces unusable microphones and applies the calibration: spectra -> conditioned, [frame][frequency][row][column],
 /// Pa.
 class Microphones {
  public:
   Microphones(const ocl::Device& device, const PnahPlan& plan);
+  ~Microphones();
+  Microphones(const Microphones&) = delete;
+  Microphones& operator=(const Microphones&) = delete;
+  void use(const MicrophoneMask& mask);
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status);
   [[nodiscard]] const ComplexBuffer& conditioned() const { return conditioned_; }
 
  private:
+  ocl::Device device_;
   ComplexBuffer gains_;
-  ocl::Buffer<std::uint8_t> masked_;
+  std::unique_ptr<MaskBuffers> mask_;
   ocl::Buffer<std::uint8_t> usable_;
   ComplexBuffer conditioned_;
   ocl::Kernel check_;
   ocl::Kernel fill_;
+  ocl::Kernel predict_;
   ocl::Launch launch_;
+  ocl::Launch predict_launch_{};  ///< of no items where nothing is masked
 };
 
 /// Measures each hologram's cut-off where the plan wants that: conditioned -> reports.
@@ -87,6 +96,7 @@ class StagedPnah : public PnahPath {
   StagedPnah(const ocl::Device& device, const PnahPlan& plan);
   /// Always images the whole batch: clFFT's plans have one size.
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
+  void use(const MicrophoneMask& mask) override { microphones_.use(mask); }
   [[nodiscard]] std::string description() const override { return description_; }
 
  private:

@@ -17,8 +17,16 @@ ocl::Defines padding_defines(const PnahPlan& plan);
 std::vector<float> tukey_window(const PaddedAxis& axis);
 /// Macros and buffers of kernels/imaging/microphones.cl.
 ocl::Defines microphone_defines(const PnahPlan& plan);
-/// [row][column], 1 = do not use.
-std::vector<std::uint8_t> masked_microphones(const PnahPlan& plan);
+/// A mask as microphones.cl reads it.
+struct MaskBuffers {
+  ocl::Buffer<std::uint8_t> masked;      ///< [row][column]
+  ocl::Buffer<std::int32_t> mask;        ///< [1 + masked]
+  ocl::Buffer<std::int32_t> neighbours;  ///< [masked][kFillNeighbours]
+  ocl::Buffer<float> weights;            ///< [masked][frequency][kFillNeighbours]
+
+  /// Throws Error when there are more microphones than room. Waits.
+  void write(const ocl::Device& device, const MicrophoneMask& mask_to_use) const;
+};
 
 struct TransferLayout {
   int stride;    ///< columns, from PADDED_COLUMNS on; the rest is 0

@@ -184,6 +184,12 @@ class OpenclEngine : public Engine {
     return front_end_ ? front_end_->description() : std::string(kNoFrontEnd);
   }
   [[nodiscard]] std::string imager_name() const override { return imager_.description(); }
+  void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const override {
+    device_.enqueue_read_from(spectra_, window * spectra.size(), spectra, "pipeline/spectra");
+    device_.wait();
+  }
+  void use(const MicrophoneMask& mask) override { imager_.use(mask); }
+  [[nodiscard]] const PnahPlan& imager_plan() const override { return plan_; }
 
  private:
   /// Wire words of the longest push: a batch's windows, at most two of them, and what comes before.
@@ -232,6 +238,7 @@ class ReferenceEngine : public Engine {
                                                      : reference::make_front_end(front_end_plan(plan, bands()))),
         plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
         sonah_(plan_.holography.imager == ImagerKind::kSonah ? std::make_unique<reference::Sonah>(plan_) : nullptr),
+        masked_plan_(plan_),
         hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)) {
     set_frequencies(plan_.frequencies_hz);
   }
@@ -268,16 +275,26 @@ class ReferenceEngine : public Engine {
   [[nodiscard]] std::string device_name() const override { return "reference (double precision on the host)"; }
   [[nodiscard]] std::string front_end_name() const override { return front_end_name_; }
   [[nodiscard]] std::string imager_name() const override { return "reference"; }
+  void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const override {
+    std::copy_n(spectra_.begin() + static_cast<std::ptrdiff_t>(window * spectra.size()), spectra.size(),
+                spectra.begin());
+  }
+  void use(const MicrophoneMask& mask) override {
+    masked_plan_.dead_channels.assign(mask.channels.begin(), mask.channels.end());
+  }
+  [[nodiscard]] const PnahPlan& imager_plan() const override { return plan_; }
 
  private:
   void clear() {
     images_.clear();
     reports_.clear();
+    spectra_.clear();
     statuses_.clear();
   }
   void append(const std::vector<std::complex<double>>& spectra, std::uint32_t flags) {
+    spectra_.insert(spectra_.end(), spectra.begin(), spectra.end());
     const reference::PnahImages result =
-        sonah_ ? sonah_->image(spectra) : reference::pnah(spectra, plan_, cutoffs_);
+        sonah_ ? sonah_->image(spectra, masked_plan_) : reference::pnah(spectra, masked_plan_, cutoffs_);
     images_.insert(images_.end(), result.images.begin(), result.images.end());
     reports_.insert(reports_.end(), result.reports.begin(), result.reports.end());
     statuses_.push_back({.flags = result.flags | flags, .non_finite_microphones = result.non_finite_channels});
@@ -286,6 +303,8 @@ class ReferenceEngine : public Engine {
   std::unique_ptr<reference::FrontEnd> front_end_;
   PnahPlan plan_;
   std::unique_ptr<reference::Sonah> sonah_;  ///< where the plan's imager it is
+  PnahPlan masked_plan_;                     ///< with the mask that is in effect
+  std::vector<std::complex<float>> spectra_;
   std::vector<std::uint32_t> room_;
   std::vector<std::complex<float>> images_;
   std::vector<FilterReport> reports_;

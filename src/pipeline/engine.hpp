@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cl/device.hpp"
+#include "imaging/microphone_mask.hpp"
 #include "nearfield/frame.hpp"
 #include "nearfield/settings.hpp"
 #include "pipeline/bands.hpp"
@@ -60,6 +61,14 @@ class Engine {
   [[nodiscard]] virtual std::span<const std::complex<float>> images() const = 0;
   /// Of the last windows, [window][frequency] as images(): their filters, noise and errors.
   [[nodiscard]] virtual std::span<const FilterReport> reports() const = 0;
+  /// Of one of the last windows as they were measured, [frequency][row][column], Pa, neither calibrated nor
+  /// interpolated. Waits; for now and then.
+  virtual void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const = 0;
+  /// The imager's, which never changes. Its dead channels are those that are masked for good: by the settings, or
+  /// because they have no gain.
+  [[nodiscard]] virtual const PnahPlan& imager_plan() const = 0;
+  /// Puts a mask for imager_plan() into effect, between two calls of compute_*(); waits for the device.
+  virtual void use(const MicrophoneMask& mask) = 0;
   /// Fills images, bands, cutoffs, slopes, noise and error estimates of `frame`, whose vectors must have their sizes,
   /// for one of the last windows.
   void fill(std::size_t window, ImageFrame& frame) const;

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "nearfield/error.hpp"
+#include "pipeline/microphone_watch.hpp"
 #include "pipeline/points.hpp"
 #include "pipeline/recording.hpp"
 
@@ -105,6 +106,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
       input.kind == FileKind::kSpectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
   frame = empty_frame(result.header);
   const PointSampler sampler(result.header, plan.settings.holography);
+  MicrophoneWatch watch(*engine, plan);
   const auto batch = static_cast<std::uint64_t>(plan.settings.device.batch);
   for (std::uint64_t index = range.first; index < *range.end;) {
     if (options.stop && options.stop()) {
@@ -112,6 +114,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
     }
     const std::size_t windows = std::min(batch, *range.end - index);
     const std::span<const WindowStatus> statuses = recording->compute(index * hop, windows, *engine);
+    const std::uint64_t first = index;
     for (std::size_t i = 0; i < windows; ++i, ++index) {
       require_finite(statuses[i].non_finite_microphones, plan.settings.array.geometry.channels(), index, input);
       engine->fill(i, frame);
@@ -129,7 +132,11 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
         options.progress(result.frames, result.frames_asked);
       }
     }
+    // A mask that changes holds from the next batch on.
+    for (std::size_t i = 0; i < windows && (statuses[i].missing_bits > 0 || !watch.look((first + i) * hop, i)); ++i) {
+    }
   }
+  result.bad_microphones = watch.findings();
   for (const auto& sink : sinks) {
     sink->finish();
   }

@@ -49,6 +49,7 @@ struct ReplayResult {
   std::uint64_t frames = 0;        ///< written
   std::uint64_t frames_asked = 0;  ///< more than `frames` when stopped early: the sinks were not finished then
   std::uint32_t flags = 0;         ///< of any frame
+  std::vector<std::string> bad_microphones;  ///< that were found, one sentence each
   ImagesHeader header;
 };
 

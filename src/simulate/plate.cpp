@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "simulate/fields.hpp"
 #include "core/quadrature.hpp"
+#include "simulate/fields.hpp"
 
 namespace nearfield {
 namespace {

@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <set>
 
+#include "simulate/random.hpp"
 #include "simulate/tracks.hpp"
 
 namespace nearfield {
 namespace {
+
+/// Random streams of the seed that give the microphones' responses; the synthesizer's lie below.
+constexpr std::uint64_t kResponseStream = std::uint64_t{3} << 20U;
 
 constexpr std::size_t kBlockBitTimes = 4096;
 constexpr std::uint64_t kUsualWindowBits = 32768;
@@ -56,14 +61,16 @@ std::vector<FieldValue> field_on_plane(const Scene& scene, double frequency_hz, 
   return values;
 }
 
-std::vector<ArrayTone> tones_in_full_scale(const Truth& truth, double full_scale) {
+std::vector<ArrayTone> tones_in_full_scale(const Truth& truth, const Scene& scene, double full_scale) {
+  const std::vector<std::complex<double>> responses = microphone_responses(scene);
   std::vector<ArrayTone> tones;
   const std::size_t channels =
       truth.frequencies_hz.empty() ? 0 : truth.aperture_pressure.size() / truth.frequencies_hz.size();
   for (std::size_t i = 0; i < truth.frequencies_hz.size(); ++i) {
     ArrayTone tone{truth.frequencies_hz[i], {}};
     for (std::size_t channel = 0; channel < channels; ++channel) {
-      tone.phasors.push_back(std::complex<double>(truth.aperture_pressure[i * channels + channel]) / full_scale);
+      tone.phasors.push_back(responses[channel] *
+                             std::complex<double>(truth.aperture_pressure[i * channels + channel]) / full_scale);
     }
     tones.push_back(std::move(tone));
   }
@@ -95,6 +102,18 @@ std::vector<std::string> warnings_of(const SimulationReport& report) {
 
 }  // namespace
 
+std::vector<std::complex<double>> microphone_responses(const Scene& scene) {
+  constexpr double kRadian_deg = std::numbers::pi / 180.0;
+  std::vector<std::complex<double>> responses;
+  for (int channel = 0; channel < scene.measurement.geometry.channels(); ++channel) {
+    RandomStream random(scene.seed, kResponseStream + static_cast<std::uint64_t>(channel));
+    const double level_db = scene.gain_spread_db * random.uniform();
+    responses.push_back(
+        std::polar(std::pow(10.0, level_db / 20.0), scene.phase_spread_deg * kRadian_deg * random.uniform()));
+  }
+  return responses;
+}
+
 Truth truth_of(const Scene& scene) {
   Truth truth;
   truth.frequencies_hz = distinct_frequencies(scene);
@@ -115,7 +134,7 @@ namespace {
 SimulationReport synthesize(const Scene& scene, const Truth& truth, std::uint64_t bit_times, const WordsCallback& take,
                             const ProgressCallback& progress) {
   const double full_scale = full_scale_pa(scene.measurement.sensitivity_dbfs);
-  const std::vector<ArrayTone> tones = tones_in_full_scale(truth, full_scale);
+  const std::vector<ArrayTone> tones = tones_in_full_scale(truth, scene, full_scale);
   const TrackPlayer tracks(scene.tracks, scene.measurement, scene.medium.sound_speed_m_s, full_scale);
   BitSynthesizer synthesizer(synthesizer_settings(scene, full_scale));
   std::vector<std::uint32_t> words;

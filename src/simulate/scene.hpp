@@ -1,4 +1,5 @@
 #pragma once
+#include <complex>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -36,8 +37,10 @@ struct Scene {
   std::int64_t start_time_ns = 0;
   std::uint64_t seed = 1;
   SigmaDeltaOrder order = SigmaDeltaOrder::kSecond;
-  double noise_pa = 0.0;      ///< rms in 0 .. 20 kHz
-  double dc_offset_fs = 0.0;  ///< each channel's own offset lies within +- this, full scale 1
+  double noise_pa = 0.0;          ///< rms in 0 .. 20 kHz
+  double dc_offset_fs = 0.0;      ///< each channel's own offset lies within +- this, full scale 1
+  double gain_spread_db = 0.0;    ///< each microphone's level for tones is off by up to so much either way
+  double phase_spread_deg = 0.0;  ///< and its phase
   std::vector<int> dead_channels;
   std::vector<ToneSource> tones;
   std::vector<TrackSource> tracks;
@@ -51,6 +54,9 @@ Scene load_scene(const std::filesystem::path& path);
 /// pressure and normal velocity at z = 0, pressure at the standoff, phasors referred to bit-time 0. A point source on
 /// z = 0 exactly under a microphone gives NaN there.
 Truth truth_of(const Scene& scene);
+
+/// What each microphone makes of a tone, [channel]: 1 without spread.
+std::vector<std::complex<double>> microphone_responses(const Scene& scene);
 
 /// What `simulate` has to say besides its file.
 struct SimulationReport {

@@ -18,6 +18,8 @@ constexpr NumberRule kPositive{0.0, kLargest, true, "a number > 0"};
 constexpr NumberRule kDuration{0.0, 3600.0, true, "a duration > 0 and <= 3600 s"};
 constexpr NumberRule kOffset{0.0, 0.5, false, "a share of full scale from 0 to 0.5"};
 constexpr NumberRule kSensitivity{-200.0, 200.0, false, "a level in dBFS from -200 to 200"};
+constexpr NumberRule kGainSpread{0.0, 40.0, false, "a level difference from 0 to 40 dB"};
+constexpr NumberRule kPhaseSpread{0.0, 180.0, false, "an angle from 0 to 180 degrees"};
 constexpr int kMostHalfWaves = 100;
 
 /// The number below `key`, or 0 and a problem when it is absent or wrong.
@@ -150,6 +152,8 @@ void read_array(YamlMap array, Scene& scene) {
 void read_microphones(YamlMap microphones, Scene& scene) {
   assign(microphones.number("noise_pa", kNotNegative), scene.noise_pa);
   assign(microphones.number("dc_offset_fs", kOffset), scene.dc_offset_fs);
+  assign(microphones.number("gain_spread_db", kGainSpread), scene.gain_spread_db);
+  assign(microphones.number("phase_spread_deg", kPhaseSpread), scene.phase_spread_deg);
   assign(microphones.integers("dead_channels", 0, scene.measurement.geometry.channels() - 1), scene.dead_channels);
   microphones.finish();
 }

@@ -25,6 +25,7 @@ class RandomSettings {
       channel = integer(0, 15);
     }
     array.calibration_path = flip() ? "" : "/tmp/a \"b\" \\ \xc3\xa9 \t#: {}" + std::to_string(random_());
+    array.health = {.enabled = flip(), .mask = flip(), .trusted_channels = {integer(0, 15)}};
     settings.medium = {number(100.0, 2000.0), number(0.1, 10.0)};
     FrontEndSettings& front_end = settings.front_end;
     front_end.window = flip() ? WindowKind::kHann : WindowKind::kNone;
@@ -138,6 +139,9 @@ void expect_equal(const Settings& a, const Settings& b) {
   EXPECT_EQ(a.array.layout, b.array.layout);
   EXPECT_EQ(a.array.sensitivity_dbfs, b.array.sensitivity_dbfs);
   EXPECT_EQ(a.array.dead_channels, b.array.dead_channels);
+  EXPECT_EQ(a.array.health.enabled, b.array.health.enabled);
+  EXPECT_EQ(a.array.health.mask, b.array.health.mask);
+  EXPECT_EQ(a.array.health.trusted_channels, b.array.health.trusted_channels);
   EXPECT_EQ(a.array.calibration_path, b.array.calibration_path);
   EXPECT_EQ(a.medium.sound_speed_m_s, b.medium.sound_speed_m_s);
   EXPECT_EQ(a.medium.density_kg_m3, b.medium.density_kg_m3);

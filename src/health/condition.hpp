@@ -1,0 +1,22 @@
+#pragma once
+#include <string_view>
+
+namespace nearfield::health {
+
+/// What can be said of a microphone.
+enum class Condition {
+  kOk,          ///< it agrees with its neighbours, where they say something
+  kUnknown,     ///< nothing found, but its neighbours leave too little to be compared with
+  kDead,        ///< silence, or nothing of what its neighbours have
+  kStuck,       ///< its bits do not change
+  kNoisy,       ///< much that its neighbours have nothing of
+  kWeak,        ///< what its neighbours have, but less of it
+  kMismatched,  ///< what its neighbours have, with another gain or phase
+  kSwapped,     ///< what another microphone should have, and the other way round
+};
+
+std::string_view name_of(Condition condition);
+
+constexpr bool is_bad(Condition condition) { return condition > Condition::kUnknown; }
+
+}  // namespace nearfield::health

@@ -1,0 +1,93 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "health/bit_statistics.hpp"
+#include "health/spectra_judge.hpp"
+
+namespace nearfield::health {
+
+/// What a monitor is set up from.
+struct MonitorPlan {
+  ArrayGeometry geometry;
+  double standoff_m = 0.03;
+  double sound_speed_m_s = 343.0;
+  std::vector<double> frequencies_hz;      ///< of the spectra that add_spectra() gets
+  std::vector<std::complex<float>> gains;  ///< [frequency][row][column], calibration; empty: none
+  std::vector<int> excluded;               ///< masked for good: neither judged nor used
+  std::vector<int> trusted;                ///< never bad
+};
+
+/// A microphone whose condition has changed.
+struct Change {
+  int channel = 0;
+  Condition before = Condition::kOk;
+  Condition now = Condition::kOk;
+};
+
+/// Decides about every microphone from spectra and bits that it is given now and then, with hysteresis: kEnter
+/// decisions in a row that find something make it bad, kLeave in a row that find it well make it good again. Decisions
+/// that can't tell count neither way. One thread.
+class Monitor {
+ public:
+  /// Spectra between two decisions, and in one, at most.
+  static constexpr std::size_t kStep = 8;
+  static constexpr std::size_t kSpan = 16;
+  static constexpr int kEnter = 2;
+  static constexpr int kLeave = 12;
+  /// Frequencies that are looked at, spread over the plan's.
+  static constexpr std::size_t kMostFrequencies = 4;
+
+  explicit Monitor(const MonitorPlan& plan);
+  /// Another plan for the same array: verdicts stay.
+  void use(const MonitorPlan& plan);
+
+  /// Spectra of one window, [frequency][row][column], Pa as measured; windows that do not overlap, 30 or so a second.
+  /// True when a decision was made.
+  bool add_spectra(std::span<const std::complex<float>> spectra);
+  /// Counts of one block of bits, which must hold none that are missing.
+  void add_bits(const BitStatistics& bits);
+  /// Forgets what was collected for the next decision, after a gap or a restart.
+  void forget();
+
+  /// Of the last decision that was made.
+  [[nodiscard]] const std::vector<Change>& changes() const { return changes_; }
+  /// [row * columns + column], after hysteresis: kOk or what is wrong.
+  [[nodiscard]] const std::vector<Condition>& conditions() const { return conditions_; }
+  /// Those with something wrong, ascending; without excluded ones.
+  [[nodiscard]] std::vector<int> bad() const;
+  [[nodiscard]] std::uint64_t decisions() const { return decisions_; }
+
+ private:
+  struct Votes {
+    int bad = 0;
+    int good = 0;
+  };
+  void decide();
+  [[nodiscard]] Condition condition_by_bits(std::size_t channel) const;
+  void vote(std::size_t channel, Condition found);
+
+  std::size_t channels_ = 0;
+  std::size_t plan_frequencies_ = 0;
+  std::vector<std::size_t> chosen_;         ///< indices of the plan's frequencies
+  std::vector<std::complex<float>> gains_;  ///< [chosen][channel]; empty: none
+  std::vector<std::uint8_t> excluded_;      ///< [channel]
+  std::vector<std::uint8_t> trusted_;       ///< [channel]
+  std::unique_ptr<SpectraJudge> judge_;
+  std::vector<std::complex<float>> spectra_;  ///< [frame][chosen][channel], the last kSpan at most
+  std::size_t fresh_ = 0;                     ///< frames since the last decision
+  // Since the last decision, [channel]:
+  std::uint32_t blocks_ = 0;
+  std::vector<std::uint32_t> constant_blocks_;
+  std::vector<std::uint32_t> alternating_blocks_;
+  std::vector<Votes> votes_;
+  std::vector<Condition> conditions_;
+  std::vector<Change> changes_;
+  std::uint64_t decisions_ = 0;
+};
+
+}  // namespace nearfield::health

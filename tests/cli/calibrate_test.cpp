@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "capture/files.hpp"
+#include "simulate/scene.hpp"
+#include "support/command.hpp"
+#include "support/measures.hpp"
+
+namespace nearfield {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kSource =
+    "  - {kind: monopole, frequency_hz: 976.5625, x_m: 0.1, y_m: 0.05, z_m: -0.8, volume_velocity_m3_s: 3.0e-3}\n"
+    "  - {kind: monopole, frequency_hz: 1953.125, x_m: 0.1, y_m: 0.05, z_m: -0.8, volume_velocity_m3_s: 1.5e-3}\n";
+const std::string kWindow = " --set front_end.window_samples=192 --set front_end.frequencies_hz=[1953.125,976.5625] ";
+
+/// 8 x 8 microphones that differ by up to 3 dB and 20 degrees, before one source at two frequencies.
+std::string write_scene(const std::string& path, const std::string& sources, double gain_db, double phase_deg,
+                        const std::string& dead = "[]") {
+  std::ofstream(path) << "version: 1\narray: {rows: 8, columns: 8}\nstandoff_m: 0.03\nduration_s: 0.1\nseed: 5\n"
+                      << "microphones: {noise_pa: 1.0e-4, gain_spread_db: " << gain_db
+                      << ", phase_spread_deg: " << phase_deg << ", dead_channels: " << dead << "}\nsources:\n"
+                      << sources;
+  return path;
+}
+
+void simulate(const std::string& scene, const std::string& capture) {
+  const auto made = test::run_nearfield("simulate " + scene + " -o " + capture);
+  ASSERT_EQ(made.exit_code, 0) << made.output;
+}
+
+TEST(Calibrate, FindsTheGainsThatMicrophonesWereGiven) {
+  const test::TemporaryFolder folder;
+  const std::string scene = write_scene(folder / "scene.yaml", kSource, 3.0, 20.0, "[37]");
+  simulate(scene, folder / "c.h5");
+  const auto done = test::run_nearfield("calibrate " + (folder / "c.h5") + " --source 0.1,0.05,-0.8 -o " +
+                                        (folder / "k.h5") + kWindow);
+  ASSERT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("microphone 37 (row 4, column 5) has no gain"));
+  const Calibration found = read_calibration(folder / "k.h5");
+  EXPECT_EQ(found.frequencies_hz, (std::vector<double>{976.5625, 1953.125}));
+  const auto responses = microphone_responses(load_scene(scene));
+  for (std::size_t f = 0; f < 2; ++f) {
+    // But for one common factor, which the median magnitude and the mean phase decide.
+    std::complex<double> common = 0.0;
+    for (std::size_t i = 0; i < 64; ++i) {
+      common += i == 37 ? 0.0 : std::complex<double>(found.gains[f * 64 + i]) * responses[i] / 63.0;
+    }
+    EXPECT_NEAR(std::abs(common), 1.0, 0.2);
+    for (std::size_t i = 0; i < 64; ++i) {
+      if (i == 37) {
+        EXPECT_TRUE(std::isnan(found.gains[f * 64 + i].real()));
+        continue;
+      }
+      // Order-1 popcount windows of 192 samples of these levels are good to some 1e-3.
+      EXPECT_LE(std::abs(std::complex<double>(found.gains[f * 64 + i]) * responses[i] / common - 1.0), 0.01) << i;
+    }
+  }
+}
+
+TEST(Calibrate, ImagesComeOutRightWithWhatItFound) {
+  const test::TemporaryFolder folder;
+  simulate(write_scene(folder / "far.yaml", kSource, 3.0, 20.0), folder / "far.h5");
+  const std::string near =
+      "  - {kind: monopole, frequency_hz: 976.5625, x_m: 0.01, y_m: -0.02, z_m: -0.03, volume_velocity_m3_s: 1.0e-4}\n";
+  simulate(write_scene(folder / "near.yaml", near, 3.0, 20.0), folder / "near.h5");
+  simulate(write_scene(folder / "ideal.yaml", near, 0.0, 0.0), folder / "ideal.h5");
+  const std::string window = " --set front_end.window_samples=192 --set front_end.frequencies_hz=[976.5625] ";
+  ASSERT_EQ(test::run_nearfield("calibrate " + (folder / "far.h5") + " --source 0.1,0.05,-0.8 -o " + (folder / "k.h5") +
+                                window)
+                .exit_code,
+            0);
+  const auto image = [&](const std::string& capture, const std::string& more) {
+    const auto done =
+        test::run_nearfield("replay " + capture + " --frames 1 -o " + (folder / "out.h5") + window + more);
+    EXPECT_EQ(done.exit_code, 0) << done.output;
+    return ImagesReader(folder / "out.h5").read(0).images;
+  };
+  const auto ideal = image(folder / "ideal.h5", "");
+  const auto error = [&ideal](const std::vector<std::complex<float>>& found) {
+    // Without the common factor, which is the sensitivity's.
+    std::complex<double> factor = 0.0;
+    double power = 0.0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      factor += std::conj(std::complex<double>(found[i])) * std::complex<double>(ideal[i]);
+      power += std::norm(found[i]);
+    }
+    std::vector<std::complex<double>> scaled;
+    for (const auto value : found) {
+      scaled.push_back(std::complex<double>(value) * factor / power);
+    }
+    return test::relative_l2(ideal, scaled);
+  };
+  EXPECT_GE(error(image(folder / "near.h5", "")), 0.1);
+  EXPECT_LE(error(image(folder / "near.h5", " --set array.calibration=" + (folder / "k.h5"))), 0.02);
+}
+
+TEST(Calibrate, SaysWhatIsWrong) {
+  const test::TemporaryFolder folder;
+  simulate(write_scene(folder / "scene.yaml", kSource, 0.0, 0.0), folder / "c.h5");
+  const std::string output = " -o " + (folder / "k.h5");
+  const auto elsewhere = test::run_nearfield("calibrate " + (folder / "c.h5") + output + kWindow +
+                                             " --set front_end.frequencies_hz=[5859.375]");
+  EXPECT_EQ(elsewhere.exit_code, 65) << elsewhere.output;
+  EXPECT_THAT(elsewhere.output, HasSubstr("do not follow the field that was given"));
+  const auto above = test::run_nearfield("calibrate " + (folder / "c.h5") + output + kWindow + " --source 0,0,0.5");
+  EXPECT_EQ(above.exit_code, 64) << above.output;
+  const auto both = test::run_nearfield("calibrate " + (folder / "c.h5") + output + " --source 0,0,-1 --direction 0,0");
+  EXPECT_EQ(both.exit_code, 64) << both.output;
+  const auto none = test::run_nearfield("calibrate " + (folder / "nothing.h5") + output);
+  EXPECT_EQ(none.exit_code, 66) << none.output;
+  const auto short_one =
+      test::run_nearfield("calibrate " + (folder / "c.h5") + output + " --set front_end.window_samples=2048");
+  EXPECT_EQ(short_one.exit_code, 65) << short_one.output;
+  EXPECT_THAT(short_one.output, HasSubstr("expected at least 4 whole windows"));
+}
+
+}  // namespace
+}  // namespace nearfield

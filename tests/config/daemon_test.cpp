@@ -141,7 +141,7 @@ TEST(DaemonConfig, RefusesWrongValues) {
 }
 
 TEST(DaemonConfig, RefusesContradictions) {
-  const std::string kKey = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7";  // zmq_curve(7)'s example
+  const std::string key = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7";  // zmq_curve(7)'s example
   const std::vector<BadSetting> cases = {
       {"source: {kind: pipe}", "daemon.source.path: a source of kind pipe expects a named pipe, or - for stdin"},
       {"source: {kind: file}", "daemon.source.path: a source of kind file expects a capture, found nothing"},
@@ -152,7 +152,7 @@ TEST(DaemonConfig, RefusesContradictions) {
       {"publish: {zmq: {endpoint: 'tcp://*:1'}}", "daemon.publish.zmq.endpoint: expected loopback"},
       {"publish: {zmq: {endpoint: 'tcp://*:1', curve_secret_file: /dev/null}}",
        "daemon.publish.zmq.curve_clients: expected the public keys of those who may subscribe, found none"},
-      {"publish: {zmq: {endpoint: 'tcp://127.0.0.1:1', curve_clients: ['" + kKey + "']}}",
+      {"publish: {zmq: {endpoint: 'tcp://127.0.0.1:1', curve_clients: ['" + key + "']}}",
        "daemon.publish.zmq.curve_secret_file: expected the server's secret key"},
       {"overload: {pause_recordings_ms: 5}", "daemon.overload.pause_recordings_ms: expected at least"},
       {"overload: {shed_hops_ms: 20}", "daemon.overload.shed_hops_ms: expected at least"},
@@ -164,7 +164,7 @@ TEST(DaemonConfig, RefusesContradictions) {
            "source: {kind: pipe, path: -}", "source: {kind: simulate, scene: /dev/null}",
            "publish: {zmq: {endpoint: 'tcp://127.3.2.1:1'}}", "publish: {zmq: {endpoint: 'tcp://[::1]:1'}}",
            "publish: {zmq: {endpoint: 'ipc:///run/z'}}",
-           "publish: {zmq: {endpoint: 'tcp://*:1', curve_secret_file: /dev/null, curve_clients: ['" + kKey + "']}}"}) {
+           "publish: {zmq: {endpoint: 'tcp://*:1', curve_secret_file: /dev/null, curve_clients: ['" + key + "']}}"}) {
     EXPECT_THAT(errors_of("daemon: {" + good + "}"), IsEmpty()) << good;
   }
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -37,8 +38,12 @@ class NearfielddTest : public testing::Test {
       kill(process_, SIGKILL);
       wait();
     }
+    if (HasFailure()) {
+      std::fprintf(stderr, "nearfieldd said:\n%s\n", log().c_str());
+    }
   }
 
+  /// Frames may take long here: only a test that asks for it is to meet a hung one.
   void write_configuration(const std::string& sound_speed_m_s) const {
     std::ofstream(folder_ / "nearfieldd.yaml")
         << "version: 1\n"
@@ -52,6 +57,7 @@ class NearfielddTest : public testing::Test {
            "  publish: {ring: {socket: frames.sock}}\n"
            "  control: {socket: control.sock}\n"
            "  recording: {directory: .}\n"
+           "  deadlines: {frame_ms: 60000}\n"
            "  metrics: {address: off}\n";
   }
   void start(const std::string& arguments, const std::string& environment = "") {

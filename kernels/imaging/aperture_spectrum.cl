@@ -56,7 +56,7 @@
 #define ROW_STEP LINE_STRIDE(ROWS)
 #define COLUMN_STEP (VECTORS_OF(SPECTRUM_COLUMNS) * LANES)
 #define SHELL_STEP ((SHELL + 7) / 8 * 8)
-#define LAST_BIT 0x1000u  // of a median that one item finds: 2^-11 of it
+#define LAST_BIT 0x1000u                    // of a median that one item finds: 2^-11 of it
 #define RING_ITEMS (FIT_GROUP > 1 ? 8 : 1)  // that share a ring's sum
 #define SUMMING_ITEMS (FIT_GROUP > 1 ? 16 : 1)
 #if LANES == 1

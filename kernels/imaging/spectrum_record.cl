@@ -79,8 +79,8 @@ static float2 error_of_rings(const int ring, __global const float* record, __glo
   }
   const int inside = (int)edge;
   const float over = fmax(record[RECORD_RINGS + inside - 1] - noise, edge_power);
-  const float decay = fmax(log(over / edge_power) / (edge - (float)inside + 1.0f),
-                           2.0f * DISTANCE * RING_WIDTH + LEAST_DECAY);
+  const float decay =
+      fmax(log(over / edge_power) / (edge - (float)inside + 1.0f), 2.0f * DISTANCE * RING_WIDTH + LEAST_DECAY);
   const float4 place = (float)ring + (float4)(0.0f, 1.0f, 2.0f, 3.0f);
   const float4 kr = place * RING_WIDTH;
   const float4 beyond = place - edge;

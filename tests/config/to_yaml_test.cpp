@@ -68,9 +68,7 @@ class RandomSettings {
     holography.extrapolation = {static_cast<Extrapolation>(integer(0, 3)), integer(1, 62), number(1.0, 8.0)};
     FilterSettings& filter = holography.filter;
     filter.kind = static_cast<FilterKind>(integer(0, 2));
-    filter.cutoff_rule =
-        std::array{CutoffRule::kGiven, CutoffRule::kDynamicRange, CutoffRule::kAuto,
-                   CutoffRule::kSearch}[static_cast<std::size_t>(flip()) * 2 + static_cast<std::size_t>(flip())];
+    filter.cutoff_rule = flip() ? CutoffRule::kGiven : flip() ? CutoffRule::kDynamicRange : CutoffRule::kAuto;
     filter.search_every_frames = flip() ? 1 : 999;
     if (filter.cutoff_rule == CutoffRule::kGiven) {
       filter.cutoff_rad_per_m = distinct(flip() ? 1 : frequencies, 1e-2, 1e3);

@@ -22,14 +22,14 @@ using test::Complex;
 struct Array {
   const char* name;
   ArrayGeometry geometry;
+  std::vector<std::size_t> paths;  ///< of test::kPaths: building one takes PoCL seconds
 };
 const Array kArrays[] = {
-    {"32x32", {.rows = 32, .columns = 32, .pitch_x_m = 0.02, .pitch_y_m = 0.02}},
-    {"8x8", {.rows = 8, .columns = 8, .pitch_x_m = 0.05, .pitch_y_m = 0.05}},
-    {"16x64", {.rows = 16, .columns = 64, .pitch_x_m = 0.00566, .pitch_y_m = 0.0143}},
-    {"12x20", {.rows = 12, .columns = 20, .pitch_x_m = 0.02, .pitch_y_m = 0.025}},
-    {"11x13", {.rows = 11, .columns = 13, .pitch_x_m = 0.03, .pitch_y_m = 0.02}},  // measured as 10 x 12
-    {"4x5", {.rows = 4, .columns = 5, .pitch_x_m = 0.03, .pitch_y_m = 0.03}},
+    {"32x32", {.rows = 32, .columns = 32, .pitch_x_m = 0.02, .pitch_y_m = 0.02}, {0, 1, 2}},
+    {"8x8", {.rows = 8, .columns = 8, .pitch_x_m = 0.05, .pitch_y_m = 0.05}, {2}},
+    {"16x64", {.rows = 16, .columns = 64, .pitch_x_m = 0.00566, .pitch_y_m = 0.0143}, {1}},
+    {"12x20", {.rows = 12, .columns = 20, .pitch_x_m = 0.02, .pitch_y_m = 0.025}, {0}},
+    {"11x13", {.rows = 11, .columns = 13, .pitch_x_m = 0.03, .pitch_y_m = 0.02}, {1}},  // measured as 10 x 12
 };
 
 PnahPlan auto_plan(const ArrayGeometry& geometry, std::vector<double> frequencies_hz) {
@@ -104,7 +104,10 @@ constexpr double kReportTolerance = 2e-3;
 constexpr double kImageTolerance = 1e-3;
 
 void expect_near(const FilterReport& found, const FilterReport& expected) {
-  const auto near = [](double a, double b) { EXPECT_NEAR(a, b, kReportTolerance * std::abs(b)); };
+  const auto near = [](float a, float b) {
+    const double expected_value = static_cast<double>(b);
+    EXPECT_NEAR(static_cast<double>(a), expected_value, kReportTolerance * std::abs(expected_value));
+  };
   near(found.cutoff_rad_per_m, expected.cutoff_rad_per_m);
   near(found.slope, expected.slope);
   near(found.noise_pa, expected.noise_pa);
@@ -295,7 +298,8 @@ TEST_P(EveryArray, ReportsAndImagesAgreeWithReference) {
   PnahPlan plan = auto_plan(GetParam().geometry, {500.0, 1900.0, 3000.0});
   plan.holography.planes_m = {0.0, 0.01};
   plan.batch = 2;
-  for (const test::Path& path : test::paths_for(plan)) {
+  for (const std::size_t index : GetParam().paths) {
+    const test::Path& path = test::kPaths[index];
     SCOPED_TRACE(path.name);
     std::mt19937 generator(7U);
     std::vector<reference::CutoffState> states;

@@ -147,8 +147,8 @@ struct Calibration {
   std::vector<double> frequencies_hz;      ///< ascending
   std::vector<std::complex<float>> gains;  ///< [frequency][row][column]
   // What made it knows of its quality, [frequency][row][column]; written where there is any, read by people.
-  std::vector<float> relative_error;  ///< standard error of a gain over its magnitude
-  std::vector<float> coherence;       ///< of the microphone with the known field
+  std::vector<float> relative_error = {};  ///< standard error of a gain over its magnitude
+  std::vector<float> coherence = {};       ///< of the microphone with the known field
 };
 Calibration read_calibration(const std::filesystem::path& path);
 void write_calibration(const std::filesystem::path& path, const Calibration& calibration);

@@ -89,7 +89,7 @@ TEST(Calibrate, ImagesComeOutRightWithWhatItFound) {
     double power = 0.0;
     for (std::size_t i = 0; i < found.size(); ++i) {
       factor += std::conj(std::complex<double>(found[i])) * std::complex<double>(ideal[i]);
-      power += std::norm(found[i]);
+      power += static_cast<double>(std::norm(found[i]));
     }
     std::vector<std::complex<double>> scaled;
     for (const auto value : found) {

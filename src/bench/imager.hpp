@@ -20,7 +20,7 @@ struct ImagerBenchOptions {
 };
 
 struct ImagerRun {
-  std::string path;         ///< "clfft", "fused", or how the fused path was cut
+  std::string path;         ///< "clfft", "sonah", "fused", or how the fused path was cut
   std::string description;  ///< of the imager, or why it was not measured
   int frequencies = 0;
   bool measured = false;

@@ -335,19 +335,21 @@ void Daemon::obey_signals() {
 
 /// Planning takes long; the watchdog must be fed meanwhile.
 void Daemon::reload_aside() {
-  if (is_reloading_.exchange(true)) {
-    spdlog::warn("SIGHUP: a reload is under way already");
-    return;
+  if (reloads_wanted_++ > 0) {
+    return;  // the one under way may have read the file before it changed: another follows it
   }
   reloader_ = std::jthread([this] {
-    service_.reloading();
-    try {
-      configurator_->reload();
-    } catch (const std::exception& error) {
-      spdlog::error("reload: the last good configuration goes on: {}", error.what());
-    }
-    service_.ready(fmt::format("{}, {:.0f} frames a second", input_.name, hop_rate_hz_.load()));
-    is_reloading_ = false;
+    int wanted = 0;
+    do {
+      wanted = reloads_wanted_;
+      service_.reloading();
+      try {
+        configurator_->reload();
+      } catch (const std::exception& error) {
+        spdlog::error("reload: the last good configuration goes on: {}", error.what());
+      }
+      service_.ready(fmt::format("{}, {:.0f} frames a second", input_.name, hop_rate_hz_.load()));
+    } while (reloads_wanted_.fetch_sub(wanted) > wanted);
   });
 }
 

@@ -97,8 +97,8 @@ class Daemon {
   std::atomic<bool> stop_{false};         ///< the engine is to end
   std::atomic<bool> engine_done_{false};  ///< it has
   std::exception_ptr engine_error_;       ///< read after engine_done_
-  std::atomic<bool> is_reloading_{false};
-  std::string why_;  ///< it ends
+  std::atomic<int> reloads_wanted_ = 0;   ///< SIGHUPs that the reloader has not yet answered
+  std::string why_;                       ///< it ends
 
   // Of the thread that keeps house.
   std::uint64_t received_ = 0;

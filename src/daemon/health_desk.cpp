@@ -18,7 +18,7 @@ constexpr std::size_t kFewestBlockBits = 256;
 /// Of the windows, those whose bits are counted: two a decision.
 constexpr std::uint64_t kWindowsABlock = 4;
 
-std::vector<int> channels_within(std::vector<int> bad, std::size_t most) {
+std::vector<int> channels_within(const std::vector<int>& bad, std::size_t most) {
   return bad.size() > most ? std::vector<int>() : bad;
 }
 

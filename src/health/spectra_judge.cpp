@@ -22,7 +22,7 @@ constexpr double kGainTolerance = 0.3;
 /// A microphone this far below the noise of those round it is not alive.
 constexpr double kSilence = 1e-3;
 constexpr double kDeadGain = 0.15;
-constexpr double kWeakAngle_rad = 0.5;
+constexpr double kWeakAngle = 0.5;
 /// A gain of a half would have been seen.
 constexpr double kVisible = 0.25;
 /// Of two swapped microphones, times what is expected where they belong.
@@ -120,8 +120,9 @@ void SpectraJudge::update(std::span<const std::complex<float>> spectra) {
   }
   const auto columns = static_cast<std::size_t>(geometry_.columns);
   const auto distance2 = [&](std::size_t a, std::size_t b) {
-    const double y_m =
-        geometry_.y_m(static_cast<double>(a / columns)) - geometry_.y_m(static_cast<double>(b / columns));
+    const std::size_t row_a = a / columns;
+    const std::size_t row_b = b / columns;
+    const double y_m = geometry_.y_m(static_cast<double>(row_a)) - geometry_.y_m(static_cast<double>(row_b));
     const double x_m =
         geometry_.x_m(static_cast<double>(a % columns)) - geometry_.x_m(static_cast<double>(b % columns));
     return x_m * x_m + y_m * y_m;
@@ -342,7 +343,7 @@ Condition SpectraJudge::condition_of(std::size_t channel) const {
   if (std::abs(gain) < kDeadGain) {
     return Condition::kDead;
   }
-  return std::abs(gain) < 1.0 && std::abs(std::arg(gain)) < kWeakAngle_rad ? Condition::kWeak : Condition::kMismatched;
+  return std::abs(gain) < 1.0 && std::abs(std::arg(gain)) < kWeakAngle ? Condition::kWeak : Condition::kMismatched;
 }
 
 /// How far what `channel` has is from what is predicted for `place`; at most 1 where it could belong there.

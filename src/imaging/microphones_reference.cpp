@@ -130,7 +130,8 @@ std::vector<double> eliminate(std::vector<std::vector<double>> a) {
 std::vector<int> neighbours_of(int channel, const std::vector<bool>& masked, const PnahPlan& plan) {
   const int columns = plan.geometry.columns;
   const auto distance2 = [&](int other) {
-    return std::pow((other / columns - channel / columns) * plan.geometry.pitch_y_m, 2) +
+    const int rows_apart = other / columns - channel / columns;
+    return std::pow(rows_apart * plan.geometry.pitch_y_m, 2) +
            std::pow((other % columns - channel % columns) * plan.geometry.pitch_x_m, 2);
   };
   std::vector<int> others;

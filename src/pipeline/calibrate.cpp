@@ -132,13 +132,14 @@ std::vector<std::vector<std::complex<float>>> read_frames(Recording& recording, 
 
 std::vector<Complex> known_pressure(const KnownField& field, const ArrayGeometry& geometry, double standoff_m,
                                     double wavenumber_rad_per_m) {
-  constexpr double kRadian_deg = std::numbers::pi / 180.0;
-  const double along_x = std::sin(field.azimuth_deg * kRadian_deg);
-  const double along_y = std::sin(field.elevation_deg * kRadian_deg);
+  constexpr double kDegree = std::numbers::pi / 180.0;
+  const double along_x = std::sin(field.azimuth_deg * kDegree);
+  const double along_y = std::sin(field.elevation_deg * kDegree);
   std::vector<Complex> pressure;
   for (int channel = 0; channel < geometry.channels(); ++channel) {
+    const int row = channel / geometry.columns;
     const double x_m = geometry.x_m(channel % geometry.columns);
-    const double y_m = geometry.y_m(channel / geometry.columns);
+    const double y_m = geometry.y_m(row);
     if (field.source) {
       const double r_m = std::hypot(x_m - field.source->x_m, y_m - field.source->y_m, standoff_m - field.source->z_m);
       pressure.push_back(std::polar(1.0 / r_m, -wavenumber_rad_per_m * r_m));

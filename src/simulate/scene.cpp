@@ -103,13 +103,13 @@ std::vector<std::string> warnings_of(const SimulationReport& report) {
 }  // namespace
 
 std::vector<std::complex<double>> microphone_responses(const Scene& scene) {
-  constexpr double kRadian_deg = std::numbers::pi / 180.0;
+  constexpr double kDegree = std::numbers::pi / 180.0;
   std::vector<std::complex<double>> responses;
   for (int channel = 0; channel < scene.measurement.geometry.channels(); ++channel) {
     RandomStream random(scene.seed, kResponseStream + static_cast<std::uint64_t>(channel));
     const double level_db = scene.gain_spread_db * random.uniform();
     responses.push_back(
-        std::polar(std::pow(10.0, level_db / 20.0), scene.phase_spread_deg * kRadian_deg * random.uniform()));
+        std::polar(std::pow(10.0, level_db / 20.0), scene.phase_spread_deg * kDegree * random.uniform()));
   }
   return responses;
 }

@@ -37,7 +37,8 @@ TEST(Prediction, OfAFieldFromTheSurfaceIsGoodToItsNoise) {
   FieldCovariance covariance(geometry, k, 0.03);
   std::vector<Complex> field;
   for (int channel = 0; channel < geometry.channels(); ++channel) {
-    const double r = std::hypot(geometry.x_m(channel % 32) - 0.013, geometry.y_m(channel / 32) + 0.021, 0.06);
+    const int row = channel / 32;
+    const double r = std::hypot(geometry.x_m(channel % 32) - 0.013, geometry.y_m(row) + 0.021, 0.06);
     field.push_back(std::polar(0.06 / r, -k * r));
   }
   std::vector<std::uint8_t> usable(1024, 1);

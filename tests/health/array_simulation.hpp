@@ -16,10 +16,10 @@ namespace nearfield::test {
 using Complex = std::complex<double>;
 using ComplexF = std::complex<float>;
 
-inline constexpr double kSpeed_m_s = 343.0;
+inline constexpr double kSoundSpeed = 343.0;
 inline constexpr double kStandoff_m = 0.03;
 
-inline double wavenumber(double frequency_hz) { return 2.0 * std::numbers::pi * frequency_hz / kSpeed_m_s; }
+inline double wavenumber(double frequency_hz) { return 2.0 * std::numbers::pi * frequency_hz / kSoundSpeed; }
 
 /// e^{-jkr}/r of a point source.
 inline std::vector<Complex> point_field(double frequency_hz, double x_m, double y_m, double z_m,

@@ -17,7 +17,7 @@ using test::SimulatedArray;
 using Fields = std::vector<std::vector<Complex>>;
 
 constexpr double kSnr_db = 40.0;
-const std::vector<double> kTones_hz = {500.0, 2000.0, 4000.0};
+const std::vector<double> kTones = {500.0, 2000.0, 4000.0};
 /// Windows of one second, as nearfieldd hands them over.
 constexpr int kSecond = 32;
 
@@ -30,7 +30,7 @@ MonitorPlan plan_of(const std::vector<double>& frequencies_hz, const ArrayGeomet
   MonitorPlan plan;
   plan.geometry = geometry;
   plan.standoff_m = test::kStandoff_m;
-  plan.sound_speed_m_s = test::kSpeed_m_s;
+  plan.sound_speed_m_s = test::kSoundSpeed;
   plan.frequencies_hz = frequencies_hz;
   return plan;
 }
@@ -38,7 +38,7 @@ MonitorPlan plan_of(const std::vector<double>& frequencies_hz, const ArrayGeomet
 /// A field at each tone, drawn from the cases of research-notes.md; sines of 27 and 35 cm up to 2 kHz only.
 Fields draw_fields(std::mt19937& random, const ArrayGeometry& geometry) {
   Fields fields;
-  for (const double frequency_hz : kTones_hz) {
+  for (const double frequency_hz : kTones) {
     fields.push_back(
         test::case_field(frequency_hz, static_cast<int>(random() % (frequency_hz > 3000.0 ? 2 : 3)), geometry));
   }
@@ -65,7 +65,7 @@ TEST(Monitor, FindsFiveInAHundredBadMicrophonesWithinASecond) {
     std::mt19937 random(static_cast<unsigned>(draw) + 1000U);
     SimulatedArray array(draw_fields(random, {}), kSnr_db, static_cast<unsigned>(draw));
     array.spoil(51);
-    Monitor monitor(plan_of(kTones_hz));
+    Monitor monitor(plan_of(kTones));
     watch(monitor, array, kSecond);
     bool has_missed = false;
     for (const auto& [channel, fault] : array.faults()) {
@@ -94,15 +94,15 @@ TEST(Monitor, AccusesNoHealthyMicrophone) {
     const auto uniform = [&](double low, double high) { return std::uniform_real_distribution(low, high)(random); };
     SimulatedArray array(draw_fields(random, geometry), kSnr_db, 3U);
     array.spread(spread_db, 0.05 * spread_db);
-    Monitor monitor(plan_of(kTones_hz));
+    Monitor monitor(plan_of(kTones));
     std::set<int> accused;
     for (int i = 0; i < fields_each; ++i) {
       Fields fields = draw_fields(random, geometry);
       if (i % 3 == 2) {
-        fields.front() = test::point_field(kTones_hz.front(), uniform(-0.4, 0.4), uniform(-0.4, 0.4),
-                                           uniform(-0.05, -0.001), geometry);
-        fields.back() = test::point_field(kTones_hz.back(), uniform(-0.4, 0.4), uniform(-0.4, 0.4),
-                                          uniform(-0.05, -0.001), geometry);
+        fields.front() =
+            test::point_field(kTones.front(), uniform(-0.4, 0.4), uniform(-0.4, 0.4), uniform(-0.05, -0.001), geometry);
+        fields.back() =
+            test::point_field(kTones.back(), uniform(-0.4, 0.4), uniform(-0.4, 0.4), uniform(-0.05, -0.001), geometry);
       }
       for (std::vector<Complex>& field : fields) {
         const double rms = std::sqrt(test::mean_power(field));

@@ -117,7 +117,7 @@ void expect_near(const FilterReport& found, const FilterReport& expected) {
 
 /// The eight cases of the issue over 32 x 32 microphones 2 cm apart: a monopole 3 cm behind the surface near the centre
 /// and near the edge, and sin sin patterns. Each is a "frequency" of its own.
-const std::vector<double> kCases_hz = {500.0, 2000.0, 4000.0, 500.0, 2000.0, 4000.0, 500.0, 2000.0};
+const std::vector<double> kCaseFrequencies = {500.0, 2000.0, 4000.0, 500.0, 2000.0, 4000.0, 500.0, 2000.0};
 constexpr std::size_t kCases = 8;
 
 Complex pattern(double k, double x_m, double y_m, double z_m) {
@@ -129,7 +129,7 @@ Complex pattern(double k, double x_m, double y_m, double z_m) {
 }
 
 std::vector<Complex> case_field(std::size_t index, const PnahPlan& plan, double z_m) {
-  const double k = 2.0 * std::numbers::pi * kCases_hz[index] / plan.medium.sound_speed_m_s;
+  const double k = 2.0 * std::numbers::pi * kCaseFrequencies[index] / plan.medium.sound_speed_m_s;
   if (index < 6) {
     const test::Monopole source = index < 3 ? test::Monopole{.x_m = 0.013, .y_m = -0.021, .z_m = -0.03}
                                             : test::Monopole{.x_m = 0.26, .y_m = 0.19, .z_m = -0.03};
@@ -167,8 +167,7 @@ std::vector<Complex> noisy_cases(double snr_db, const PnahPlan& plan, std::mt199
 }
 
 constexpr int kCaseDraws = 5;
-const std::vector<double> kFixed_rad_per_m = {35, 40, 45, 50, 54, 58,  62,  67,  72,
-                                              77, 82, 87, 92, 98, 104, 110, 118, 128};
+const std::vector<double> kFixedCutoffs = {35, 40, 45, 50, 54, 58, 62, 67, 72, 77, 82, 87, 92, 98, 104, 110, 118, 128};
 
 struct CaseErrors {
   std::vector<double> measured;  ///< [case], mean over draws
@@ -178,30 +177,30 @@ struct CaseErrors {
 
 CaseErrors image_cases(double snr_db) {
   const ArrayGeometry geometry = kArrays[0].geometry;
-  const PnahPlan plan = auto_plan(geometry, kCases_hz);
+  const PnahPlan plan = auto_plan(geometry, kCaseFrequencies);
   PnahPlan fixed = plan;
   fixed.holography.filter.cutoff_rule = CutoffRule::kGiven;
   fixed.frequencies_hz.clear();
   fixed.cutoff_rad_per_m.clear();
-  for (const double cutoff : kFixed_rad_per_m) {
-    fixed.frequencies_hz.insert(fixed.frequencies_hz.end(), kCases_hz.begin(), kCases_hz.end());
+  for (const double cutoff : kFixedCutoffs) {
+    fixed.frequencies_hz.insert(fixed.frequencies_hz.end(), kCaseFrequencies.begin(), kCaseFrequencies.end());
     fixed.cutoff_rad_per_m.insert(fixed.cutoff_rad_per_m.end(), kCases, cutoff);
   }
   FrameByFrame measuring(plan, test::kPaths[1]);
   FrameByFrame fixing(fixed, test::kPaths[1]);
   CaseErrors out{std::vector<double>(kCases), std::vector<double>(kCases, 1e9), std::vector<double>(kCases)};
-  std::vector<double> sums(kFixed_rad_per_m.size() * kCases);
+  std::vector<double> sums(kFixedCutoffs.size() * kCases);
   std::mt19937 generator(11U);
   for (int draw = 0; draw < kCaseDraws; ++draw) {
     const std::vector<Complex> spectra = noisy_cases(snr_db, plan, generator);
     measuring.image(spectra);
     const std::vector<double> errors = case_errors(measuring.images, 1, plan);
     std::vector<Complex> repeated;
-    for (std::size_t i = 0; i < kFixed_rad_per_m.size(); ++i) {
+    for (std::size_t i = 0; i < kFixedCutoffs.size(); ++i) {
       repeated.insert(repeated.end(), spectra.begin(), spectra.end());
     }
     fixing.image(repeated);
-    const std::vector<double> of_fixed = case_errors(fixing.images, kFixed_rad_per_m.size(), plan);
+    const std::vector<double> of_fixed = case_errors(fixing.images, kFixedCutoffs.size(), plan);
     std::transform(sums.begin(), sums.end(), of_fixed.begin(), sums.begin(), std::plus<>());
     for (std::size_t i = 0; i < kCases; ++i) {
       out.measured[i] += errors[i] / kCaseDraws;

@@ -98,7 +98,8 @@ std::vector<Complex> field_of(const Case& one, double z_m) {
                                                : Complex(0.0, -std::sqrt(kx * kx + ky * ky - k * k));
   std::vector<Complex> field;
   for (int channel = 0; channel < geometry.channels(); ++channel) {
-    field.push_back(std::sin(kx * geometry.x_m(channel % 32)) * std::sin(ky * geometry.y_m(channel / 32)) *
+    const int row = channel / 32;
+    field.push_back(std::sin(kx * geometry.x_m(channel % 32)) * std::sin(ky * geometry.y_m(row)) *
                     std::exp(Complex(0.0, -1.0) * kz * z_m));
   }
   return field;

@@ -90,13 +90,13 @@ TEST_P(EveryShape, ImagesAgreeWithReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sonah, EveryShape,
-                         testing::Values(Case{32, 32, 1, {0.0}, 1, Quantity::kPressure},
+                         testing::Values(Case{12, 16, 1, {0.0}, 1, Quantity::kPressure},
                                          Case{8, 8, 3, {0.0}, 1, Quantity::kPressure},
                                          Case{12, 20, 2, {0.0, 0.01, -0.02}, 1, Quantity::kNormalVelocity},
                                          Case{7, 9, 2, {0.0}, 1, Quantity::kDisplacement},
                                          Case{7, 8, 1, {0.0, 0.01}, 3, Quantity::kNormalVelocity},
                                          Case{1, 5, 1, {0.0}, 2, Quantity::kPressure},
-                                         Case{16, 33, 1, {0.0}, 1, Quantity::kPressure}));
+                                         Case{9, 33, 1, {0.0}, 1, Quantity::kPressure}));
 
 /// Microphones and surface of the cases that docs/fidelity.md is about: 32 x 32 at 2 cm, 3 cm before the surface.
 PnahPlan case_plan(double frequency_hz, int draws) {

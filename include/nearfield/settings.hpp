@@ -36,7 +36,6 @@ enum class CutoffRule {
   kGiven,         ///< `FilterSettings::cutoff_rad_per_m`
   kDynamicRange,  ///< the wavenumber whose evanescent loss over the standoff equals `dynamic_range_db`
   kAuto,          ///< per frequency and frame, from the spectrum over the noise
-  kSearch,        ///< per frequency, cut-off and slope, from the residual over the aperture, every few frames
 };
 
 std::string_view name_of(FrontEndKind kind);
@@ -128,7 +127,6 @@ struct FilterSettings {
   double dynamic_range_db = 30.0;
   double slope = 0.1;  ///< phi
   double tikhonov_lambda = 1e-3;
-  int search_every_frames = 50;  ///< of kSearch: frames from one search to the next
 };
 
 struct HolographySettings {

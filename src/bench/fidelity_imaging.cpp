@@ -116,7 +116,6 @@ const std::vector<NamedSettings>& filters() {
   static const std::vector<NamedSettings> kTable = {
       {"cos, dynamic_range", {"holography.filter.cutoff_rad_per_m=dynamic_range"}},
       {"cos, auto", {"holography.filter.cutoff_rad_per_m=auto"}},
-      {"cos, search", {"holography.filter.cutoff_rad_per_m=search"}},
       {"tikhonov", {"holography.filter.kind=tikhonov"}}};
   return kTable;
 }

@@ -45,7 +45,6 @@ constexpr const char* kCutoffs = "a wavenumber > 0 rad/m, a list with one per fr
 /// Words in place of a cut-off.
 constexpr std::array<std::pair<std::string_view, CutoffRule>, 2> kCutoffWords{
     {{"auto", CutoffRule::kAuto}, {"dynamic_range", CutoffRule::kDynamicRange}}};
-constexpr int kMostFramesASearch = 1'000'000;
 
 /// A length that floating point can square and divide by without harm.
 std::optional<double> read_length(YamlMap& map, const std::string& key) {
@@ -264,8 +263,6 @@ void SettingsReader::read_filter(YamlMap map) {
   take(map, "dynamic_range_db", map.number("dynamic_range_db", kDynamicRange), filter.dynamic_range_db);
   take(map, "slope", map.number("slope", kSlope), filter.slope);
   take(map, "tikhonov_lambda", map.number("tikhonov_lambda", kLambda), filter.tikhonov_lambda);
-  take(map, "search_every_frames", map.integer("search_every_frames", 1, kMostFramesASearch),
-       filter.search_every_frames);
   map.finish();
 }
 

@@ -13,8 +13,6 @@ std::string cutoff(const FilterSettings& filter) {
       return "dynamic_range";
     case CutoffRule::kAuto:
       return "auto";
-    case CutoffRule::kSearch:
-      return "search";
     case CutoffRule::kGiven:
       break;
   }
@@ -114,12 +112,11 @@ std::string holography_section(const HolographySettings& holography) {
       "    cutoff_rad_per_m: {}\n"
       "    dynamic_range_db: {}\n"
       "    slope: {}\n"
-      "    tikhonov_lambda: {}\n"
-      "    search_every_frames: {}\n",
+      "    tikhonov_lambda: {}\n",
       name_of(holography.imager), holography.standoff_m, list(holography.planes_m), name_of(holography.quantity),
       holography.upsample, point_list(holography.points), name_of(extrapolation.method), extrapolation.order,
       extrapolation.factor, name_of(filter.kind), cutoff(filter), filter.dynamic_range_db, filter.slope,
-      filter.tikhonov_lambda, filter.search_every_frames);
+      filter.tikhonov_lambda);
 }
 
 std::string device_section(const DeviceSettings& device) {

@@ -75,9 +75,8 @@ double PnahPlan::wavenumber(std::size_t frequency) const {
 }
 
 bool PnahPlan::measures_cutoff() const {
-  const CutoffRule rule = holography.filter.cutoff_rule;
   return holography.imager == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
-         (rule == CutoffRule::kAuto || rule == CutoffRule::kSearch) &&
+         holography.filter.cutoff_rule == CutoffRule::kAuto &&
          std::min(geometry.rows, geometry.columns) >= kMinimumLineForSpectrum;
 }
 

@@ -201,16 +201,13 @@ TEST(Config, TakesWordsForTheCutoff) {
   const std::vector<std::pair<std::string, CutoffRule>> words = {{"auto", CutoffRule::kAuto},
                                                                  {"dynamic_range", CutoffRule::kDynamicRange}};
   for (const auto& [word, rule] : words) {
-    const WrittenFile file("holography: {filter: {search_every_frames: 7, cutoff_rad_per_m: " + word + "}}\n");
+    const WrittenFile file("holography: {filter: {cutoff_rad_per_m: " + word + "}}\n");
     const FilterSettings filter = load_settings(file.path(), {}).holography.filter;
     EXPECT_EQ(filter.cutoff_rule, rule) << word;
     EXPECT_THAT(filter.cutoff_rad_per_m, IsEmpty());
-    EXPECT_EQ(filter.search_every_frames, 7);
   }
   EXPECT_THAT(errors_of("holography: {filter: {cutoff_rad_per_m: search}}"),
               ElementsAre(HasSubstr("expected a wavenumber > 0 rad/m (or auto or dynamic_range)")));
-  EXPECT_THAT(errors_of("holography: {filter: {search_every_frames: 0}}"),
-              ElementsAre(HasSubstr("search_every_frames: expected an integer from 1 to")));
 }
 
 TEST(Config, BatchesSpanAtMostOneWindow) {

@@ -69,7 +69,7 @@ class RandomSettings {
     FilterSettings& filter = holography.filter;
     filter.kind = static_cast<FilterKind>(integer(0, 2));
     filter.cutoff_rule = flip() ? CutoffRule::kGiven : flip() ? CutoffRule::kDynamicRange : CutoffRule::kAuto;
-    filter.search_every_frames = flip() ? 1 : 999;
+    holography.imager = flip() ? ImagerKind::kPnah : ImagerKind::kSonah;
     if (filter.cutoff_rule == CutoffRule::kGiven) {
       filter.cutoff_rad_per_m = distinct(flip() ? 1 : frequencies, 1e-2, 1e3);
     }
@@ -167,7 +167,7 @@ void expect_equal(const Settings& a, const Settings& b) {
   EXPECT_EQ(a.holography.extrapolation.order, b.holography.extrapolation.order);
   EXPECT_EQ(a.holography.extrapolation.factor, b.holography.extrapolation.factor);
   EXPECT_EQ(a.holography.filter.kind, b.holography.filter.kind);
-  EXPECT_EQ(a.holography.filter.search_every_frames, b.holography.filter.search_every_frames);
+  EXPECT_EQ(a.holography.imager, b.holography.imager);
   EXPECT_EQ(a.holography.filter.cutoff_rule, b.holography.filter.cutoff_rule);
   EXPECT_EQ(a.holography.filter.cutoff_rad_per_m, b.holography.filter.cutoff_rad_per_m);
   EXPECT_EQ(a.holography.filter.dynamic_range_db, b.holography.filter.dynamic_range_db);

@@ -18,10 +18,6 @@ constexpr std::size_t kFewestBlockBits = 256;
 /// Of the windows, those whose bits are counted: two a decision.
 constexpr std::uint64_t kWindowsABlock = 4;
 
-std::vector<int> channels_within(const std::vector<int>& bad, std::size_t most) {
-  return bad.size() > most ? std::vector<int>() : bad;
-}
-
 }  // namespace
 
 HealthDesk::HealthDesk(Hooks hooks) : hooks_(std::move(hooks)) {
@@ -74,7 +70,7 @@ void HealthDesk::prepare(Epoch& epoch) {
   interval_samples_ = watch_interval_samples(settings, epoch.plan.sample_rate_hz);
   const std::vector<int> bad = monitor_->bad();
   bad_count_ = bad.size();
-  const std::vector<int> masked = channels_within(bad, most_maskable(plan->geometry));
+  const std::vector<int> masked = maskable(bad, plan->geometry);
   if (masks_ && !masked.empty()) {
     const MicrophoneMask mask = make_mask(imager_plan_, masked);
     epoch.engine->use(mask);
@@ -143,7 +139,7 @@ void HealthDesk::apply(std::unique_lock<std::mutex>& lock) {
     hooks_.too_many(bad.size());
   }
   if (masks) {
-    hooks_.use(make_mask(plan, channels_within(bad, most_maskable(plan.geometry))), epoch);
+    hooks_.use(make_mask(plan, maskable(bad, plan.geometry)), epoch);
   }
   lock.lock();
 }

@@ -43,9 +43,11 @@ MicrophoneMask make_mask(const PnahPlan& plan, const std::vector<int>& channels)
   return mask;
 }
 
+std::size_t most_maskable(const ArrayGeometry& geometry) { return static_cast<std::size_t>(geometry.channels()) / 4; }
+
 std::size_t mask_capacity(const PnahPlan& plan) {
   const auto channels = static_cast<std::size_t>(plan.geometry.channels());
-  return std::min(channels, plan.dead_channels.size() + channels / 4 + 1);
+  return std::min(channels, plan.dead_channels.size() + most_maskable(plan.geometry) + 1);
 }
 
 }  // namespace nearfield

@@ -23,7 +23,11 @@ struct MicrophoneMask {
 /// a field that comes from the plan's surface. Masked are the plan's dead channels and `channels`, in any order.
 MicrophoneMask make_mask(const PnahPlan& plan, const std::vector<int>& channels);
 
-/// Masked microphones that there is room for in a running engine: the plan's and a quarter of the array.
+/// How many are too many to be masked in a running engine: a quarter of the array. Above that it is not the microphones
+/// that are wrong.
+std::size_t most_maskable(const ArrayGeometry& geometry);
+
+/// Masked microphones that there is room for in a running engine: the plan's and most_maskable().
 std::size_t mask_capacity(const PnahPlan& plan);
 
 }  // namespace nearfield

@@ -10,7 +10,6 @@ namespace {
 
 constexpr int kFewestASide = 6;
 constexpr double kMostWindows_hz = 32.0;
-constexpr std::size_t kMaskableShare = 4;
 
 }  // namespace
 
@@ -56,9 +55,8 @@ bool MicrophoneWatch::look(std::uint64_t first_sample, std::size_t window) {
       found_.emplace(change.channel, change.now);
     }
   }
-  const std::vector<int> bad = monitor_->bad();
   if (masks_) {
-    engine_->use(make_mask(engine_->imager_plan(), bad.size() > most_maskable(geometry_) ? std::vector<int>() : bad));
+    engine_->use(make_mask(engine_->imager_plan(), maskable(monitor_->bad(), geometry_)));
   }
   return masks_;
 }
@@ -76,8 +74,11 @@ std::string text_of(const health::Change& change, const ArrayGeometry& geometry)
                      change.channel % geometry.columns, health::name_of(change.now));
 }
 
-std::size_t most_maskable(const ArrayGeometry& geometry) {
-  return static_cast<std::size_t>(geometry.channels()) / kMaskableShare;
+std::vector<int> maskable(std::vector<int> bad, const ArrayGeometry& geometry) {
+  if (bad.size() > most_maskable(geometry)) {
+    bad.clear();
+  }
+  return bad;
 }
 
 }  // namespace nearfield

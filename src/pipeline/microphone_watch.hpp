@@ -42,7 +42,7 @@ class MicrophoneWatch {
 /// "microphone 100 (row 3, column 4): noisy".
 std::string text_of(const health::Change& change, const ArrayGeometry& geometry);
 
-/// How many are too many to be masked: above that it is not the microphones that are wrong.
-std::size_t most_maskable(const ArrayGeometry& geometry);
+/// `bad`, or none where they are too many to be masked (most_maskable()).
+std::vector<int> maskable(std::vector<int> bad, const ArrayGeometry& geometry);
 
 }  // namespace nearfield

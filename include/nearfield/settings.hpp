@@ -122,7 +122,7 @@ struct ExtrapolationSettings {
 
 struct FilterSettings {
   FilterKind kind = FilterKind::kCos;
-  CutoffRule cutoff_rule = CutoffRule::kDynamicRange;
+  CutoffRule cutoff_rule = CutoffRule::kAuto;
   std::vector<double> cutoff_rad_per_m;  ///< one for all frequencies, or one per frequency
   double dynamic_range_db = 30.0;
   double slope = 0.1;  ///< phi

@@ -34,7 +34,7 @@ TEST(Config, DefaultsAreTheContracts) {
     EXPECT_EQ(settings.front_end.window_samples, 1024);
     EXPECT_EQ(settings.holography.planes_m, std::vector<double>{0.0});
     EXPECT_EQ(settings.holography.extrapolation.method, Extrapolation::kPlpbp);
-    EXPECT_EQ(settings.holography.filter.cutoff_rule, CutoffRule::kDynamicRange);
+    EXPECT_EQ(settings.holography.filter.cutoff_rule, CutoffRule::kAuto);
     EXPECT_THAT(settings.explicit_keys, IsEmpty());
   }
 }

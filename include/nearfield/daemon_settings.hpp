@@ -11,6 +11,8 @@ namespace nearfield {
 /// means that there is none ("off" or null in YAML).
 struct DaemonSettings {
   enum class SourceKind { kUdp, kPipe, kFile, kSimulate };
+  /// What packets and pipes carry: wire words, or samples that were decimated before (float32, Pa).
+  enum class Payload { kBits, kSamples };
   /// How fast a file or the simulator delivers; kFast: as fast as it can.
   enum class Pace { kRealtime, kFast };
   /// Where phases count from: the window's first bit, or bit-time 0, so that phasors of a steady tone stand still.
@@ -23,7 +25,9 @@ struct DaemonSettings {
 
   struct Source {
     SourceKind kind = SourceKind::kUdp;
-    std::string address = "127.0.0.1:7230";        ///< udp: HOST:PORT to listen at
+    Payload payload = Payload::kBits;              ///< udp and pipe; samples: front_end.decimation bit-times apart
+    std::string address = "127.0.0.1:7230";        ///< udp: HOST:PORT to listen at, or a multicast group
+    std::string interface;                         ///< udp: the network interface of a multicast group; empty: any
     std::string path;                              ///< pipe: a named pipe, or "-" for stdin; file: a capture
     std::string scene;                             ///< simulate: a scene
     Pace pace = Pace::kRealtime;                   ///< file and simulate
@@ -132,6 +136,7 @@ struct DaemonSettings {
 };
 
 std::string_view name_of(DaemonSettings::SourceKind kind);
+std::string_view name_of(DaemonSettings::Payload payload);
 std::string_view name_of(DaemonSettings::Pace pace);
 std::string_view name_of(DaemonSettings::PhaseReference reference);
 std::string_view name_of(DaemonSettings::RecordWhat what);

@@ -150,6 +150,9 @@ void SettingsReader::read_source(YamlMap map, const path& folder) {
   DaemonSettings::Source& source = settings_.daemon.source;
   take_choice(map, "kind", {Kind::kUdp, Kind::kPipe, Kind::kFile, Kind::kSimulate}, source.kind);
   take(map, "address", read_address(map, "HOST:PORT, such as 127.0.0.1:7230"), source.address);
+  take_choice(map, "payload", {DaemonSettings::Payload::kBits, DaemonSettings::Payload::kSamples}, source.payload);
+  take(map, "interface", map.is_null("interface") ? std::optional<std::string>("") : map.text("interface"),
+       source.interface);
   const bool is_stdin = map.is_word("path", "-");
   take(map, "path", is_stdin ? std::optional<std::string>("-") : path_or_null(map, "path", folder, ""), source.path);
   take(map, "scene", path_or_null(map, "scene", folder, ""), source.scene);

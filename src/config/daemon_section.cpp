@@ -19,7 +19,9 @@ std::string source_section(const DaemonSettings::Source& source) {
   return fmt::format(
       "  source:\n"
       "    kind: {}\n"
+      "    payload: {}\n"
       "    address: {}\n"
+      "    interface: {}\n"
       "    path: {}\n"
       "    scene: {}\n"
       "    pace: {}\n"
@@ -27,8 +29,9 @@ std::string source_section(const DaemonSettings::Source& source) {
       "    receive_buffer_bytes: {}\n"
       "    reorder_bit_times: {}\n"
       "    ring_bit_times: {}\n",
-      name_of(source.kind), quoted(source.address), or_word(source.path, "null"), or_word(source.scene, "null"),
-      name_of(source.pace), source.loop, source.receive_buffer_bytes, source.reorder_bit_times, source.ring_bit_times);
+      name_of(source.kind), name_of(source.payload), quoted(source.address), or_word(source.interface, "null"),
+      or_word(source.path, "null"), or_word(source.scene, "null"), name_of(source.pace), source.loop,
+      source.receive_buffer_bytes, source.reorder_bit_times, source.ring_bit_times);
 }
 
 /// The keys of a socket, each line behind `indent`.

@@ -46,6 +46,10 @@ std::string_view name_of(DaemonSettings::SourceKind kind) {
   return pick(std::array<std::string_view, 4>{"udp", "pipe", "file", "simulate"}, kind);
 }
 
+std::string_view name_of(DaemonSettings::Payload payload) {
+  return pick(std::array<std::string_view, 2>{"bits", "samples"}, payload);
+}
+
 std::string_view name_of(DaemonSettings::Pace pace) {
   return pick(std::array<std::string_view, 2>{"realtime", "fast"}, pace);
 }

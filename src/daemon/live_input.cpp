@@ -57,20 +57,31 @@ SourceSettings source_settings(const Settings& settings) {
   SourceSettings out;
   out.kind = kind_of(wanted.kind);
   out.address = wanted.address;
+  out.interface = wanted.interface;
   out.path = wanted.kind == DaemonSettings::SourceKind::kSimulate ? wanted.scene : wanted.path;
   out.pace = wanted.pace == DaemonSettings::Pace::kFast ? Pace::kFast : Pace::kRealTime;
   out.loop = wanted.loop;
   out.receive_buffer_bytes = static_cast<std::uint64_t>(wanted.receive_buffer_bytes);
-  out.reorder_elements = static_cast<std::uint64_t>(wanted.reorder_bit_times);
+  const bool is_bare =
+      wanted.kind == DaemonSettings::SourceKind::kUdp || wanted.kind == DaemonSettings::SourceKind::kPipe;
+  const bool is_samples = is_bare && wanted.payload == DaemonSettings::Payload::kSamples;
+  const auto bit_times_per_element = static_cast<std::uint64_t>(is_samples ? settings.front_end.decimation : 1);
+  const auto elements = [&](std::int64_t bit_times) {
+    return (static_cast<std::uint64_t>(bit_times) + bit_times_per_element - 1) / bit_times_per_element;
+  };
+  out.reorder_elements = elements(wanted.reorder_bit_times);
   // A window must fit beside what may still come late.
   const std::uint64_t least =
       kRingOverReorder *
       (out.reorder_elements +
-       static_cast<std::uint64_t>(settings.front_end.window_samples + settings.front_end.hop_samples) * kBitsPerWord);
-  out.ring_elements = std::max(static_cast<std::uint64_t>(wanted.ring_bit_times), least);
-  if (wanted.kind == DaemonSettings::SourceKind::kUdp || wanted.kind == DaemonSettings::SourceKind::kPipe) {
+       elements(std::int64_t{settings.front_end.window_samples + settings.front_end.hop_samples} * kBitsPerWord));
+  out.ring_elements = std::max(elements(wanted.ring_bit_times), least);
+  out.max_jump_elements = elements(static_cast<std::int64_t>(out.max_jump_elements));
+  if (is_bare) {
+    out.payload = is_samples ? PayloadKind::kSamples : PayloadKind::kBits;
     out.words_per_element =
-        static_cast<std::size_t>(words_per_bit_time(settings.array.layout, settings.array.geometry));
+        static_cast<std::size_t>(is_samples ? settings.array.geometry.rows * settings.array.geometry.columns
+                                            : words_per_bit_time(settings.array.layout, settings.array.geometry));
   }
   return out;
 }

@@ -33,7 +33,8 @@ TEST(DaemonConfig, DefaultsListenOnLoopbackOnly) {
 TEST(DaemonConfig, ReadsEveryKey) {
   const DaemonSettings daemon = load_text(
       "daemon:\n"
-      "  source: {kind: simulate, address: '[::]:7', path: -, scene: /dev/null, pace: fast, loop: true,\n"
+      "  source: {kind: simulate, payload: samples, address: '[::]:7', interface: lo, path: -, scene: /dev/null, pace: "
+      "fast, loop: true,\n"
       "           receive_buffer_bytes: 70000, reorder_bit_times: 5, ring_bit_times: 5000}\n"
       "  publish:\n"
       "    phase_reference: stream\n"
@@ -53,7 +54,9 @@ TEST(DaemonConfig, ReadsEveryKey) {
       "  no_input: {after_ms: 50, is_fault: true}\n");
   DaemonSettings expected;
   expected.source = {DaemonSettings::SourceKind::kSimulate,
+                     DaemonSettings::Payload::kSamples,
                      "[::]:7",
+                     "lo",
                      "-",
                      "/dev/null",
                      DaemonSettings::Pace::kFast,
@@ -103,6 +106,7 @@ TEST(DaemonConfig, RefusesWrongValues) {
       {"source: {address: '::1:7'}", "daemon.source.address: expected HOST:PORT"},
       {"source: {path: ''}", "daemon.source.path: expected a path or null, found the text \"\""},
       {"source: {pace: slow}", "daemon.source.pace: expected one of realtime, fast"},
+      {"source: {payload: words}", "daemon.source.payload: expected one of bits, samples, found \"words\""},
       {"source: {loop: 1}", "daemon.source.loop: expected true or false, found \"1\""},
       {"source: {receive_buffer_bytes: 1}", "receive_buffer_bytes: expected an integer from 65536 to 4294967296"},
       {"source: {reorder_bit_times: -1}", "daemon.source.reorder_bit_times: expected an integer from 0"},

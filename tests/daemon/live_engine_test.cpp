@@ -1,16 +1,22 @@
 #include "daemon/live_engine.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <functional>
 #include <iterator>
+#include <optional>
+#include <thread>
 
 #include "daemon/daemon_support.hpp"
 #include "nearfield/error.hpp"
 #include "stream/fault_injector.hpp"
 #include "stream/packet_intake.hpp"
+#include "stream/packet_sender.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -150,6 +156,48 @@ TEST(LiveEngine, SamplesGiveTheFramesOfReplay) {
   const std::vector<test::KeptFrame> frames = played(settings, &input);
   EXPECT_EQ(input.form, InputForm::kSamples);
   expect_as_replayed(frames, test::replayed(folder / "samples.h5", settings));
+}
+
+// An FPGA's stream: the frames are those of the same samples in a file, over UDP and through a pipe.
+TEST(LiveEngine, SamplesOfSocketsAndPipesGiveTheFramesOfAFile) {
+  const test::TemporaryFolder folder;
+  const std::vector<float> values = test::monopole_samples(1024, 1464.84375);
+  write_time_data(folder / "samples.h5", kBitRateHz / kBitsPerWord, 64, values);
+  const std::vector<ImageFrame> expected = test::replayed(folder / "samples.h5", file_settings(folder / "samples.h5"));
+  ASSERT_EQ(mkfifo((folder / "pipe").c_str(), 0600), 0);
+  for (const auto kind : {DaemonSettings::SourceKind::kUdp, DaemonSettings::SourceKind::kPipe}) {
+    Settings settings = test::small_settings();
+    settings.daemon.source.kind = kind;
+    settings.daemon.source.payload = DaemonSettings::Payload::kSamples;
+    settings.daemon.source.address = "127.0.0.1:0";
+    settings.daemon.source.path = folder / "pipe";
+    settings.daemon.source.reorder_bit_times = 0;
+    settings.daemon.overload.shed_hops_ms = 600'000.0;  // nothing is shed, however slow this machine is
+    const std::unique_ptr<Source> source = make_source(source_settings(settings));
+    const LiveInput input = live_input(settings, *source);
+    EXPECT_EQ(input.form, InputForm::kSamples);
+    EXPECT_EQ(input.element_rate_hz, kBitRateHz / kBitsPerWord);
+    test::KeepingSink sink;
+    Publisher publisher({.controllers = &sink});
+    LiveEngine engine(source->ring(), input, make_epoch(settings, input, 1), publisher,
+                      {.overload = settings.daemon.overload, .hooks = {}});
+    source->start();
+    const std::jthread sender([&] {
+      if (kind == DaemonSettings::SourceKind::kUdp) {
+        send_packets(Playback::of(folder / "samples.h5"),
+                     {.to = fmt::format("127.0.0.1:{}", source->port()), .elements_per_packet = 7},
+                     [] { return false; });
+      } else {
+        std::ofstream(folder / "pipe", std::ios::binary)
+            .write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * 4));
+      }
+    });
+    const std::int64_t patience_ns = monotonic_ns() + 60'000'000'000;
+    while (sink.frames.size() < expected.size() && monotonic_ns() < patience_ns) {
+      engine.step(monotonic_ns() + 100'000'000);
+    }
+    expect_as_replayed(sink.frames, expected);
+  }
 }
 
 /// A seeded stream of packets with faults on their way, and which of its bit-times came sound.
@@ -329,13 +377,15 @@ constexpr std::uint64_t kSwapBits = 5 * kWindowBits + 700;  // between two hops,
 constexpr std::uint64_t kSwapEnd = 10 * kWindowBits;
 
 /// A stream of noise with a gap before and one after the swap from `settings` to `next`, or none.
-std::vector<test::KeptFrame> swapped(const Settings& settings, const Settings* next) {
+std::vector<test::KeptFrame> swapped(Settings settings, std::optional<Settings> next) {
+  settings.holography.filter.cutoff_rule = CutoffRule::kDynamicRange;  // a new epoch remembers no frame before it
   Rig rig(settings, 1U << 18U, patient_input());
   rig.ring.begin_stream(3, 0);
   rig.feed_noise(0, kSwapBits - 3000);
   rig.feed_noise(kSwapBits - 2900, 2900);
   rig.run();
-  if (next != nullptr) {
+  if (next) {
+    next->holography.filter.cutoff_rule = CutoffRule::kDynamicRange;
     EXPECT_EQ(rig.engine.swap(make_epoch(*next, patient_input(), 2))->number, 1U);
   }
   rig.feed_noise(kSwapBits + 50, kSwapEnd - kSwapBits - 50);
@@ -366,8 +416,8 @@ TEST(LiveEngine, ASwapLosesNoHop) {
     Settings settings = test::small_settings();
     settings.front_end.kind = c.kind;
     settings.front_end.hop_samples = c.hop;
-    const std::vector<test::KeptFrame> expected = swapped(settings, nullptr);
-    const std::vector<test::KeptFrame> frames = swapped(settings, &settings);
+    const std::vector<test::KeptFrame> expected = swapped(settings, std::nullopt);
+    const std::vector<test::KeptFrame> frames = swapped(settings, settings);
     ASSERT_EQ(frames.size(), expected.size());
     for (std::size_t i = 0; i < frames.size(); ++i) {
       SCOPED_TRACE(i);
@@ -395,7 +445,7 @@ TEST(LiveEngine, ASwapToOtherWindowsGoesOnWhereItCan) {
     Settings next = test::small_settings();
     next.front_end.window_samples = c.window;
     next.front_end.hop_samples = c.hop;
-    const std::vector<test::KeptFrame> frames = swapped(test::small_settings(), &next);
+    const std::vector<test::KeptFrame> frames = swapped(test::small_settings(), next);
     const auto is_new = [](const test::KeptFrame& kept) { return kept.frame.epoch == 2; };
     const auto first_new = std::find_if(frames.begin(), frames.end(), is_new);
     ASSERT_NE(first_new, frames.end());
@@ -404,7 +454,7 @@ TEST(LiveEngine, ASwapToOtherWindowsGoesOnWhereItCan) {
     EXPECT_EQ(first_new->frame.first_bit_time + first_new->frame.window_bit_times,
               last.first_bit_time + last.window_bit_times + c.end_after * kSampleBits);
     EXPECT_EQ(first_new->frame.shed_hops, 0U);
-    const std::vector<test::KeptFrame> alone = swapped(next, nullptr);
+    const std::vector<test::KeptFrame> alone = swapped(next, std::nullopt);
     const auto same_window = [&](const test::KeptFrame& kept) {
       return kept.frame.first_bit_time == first_new->frame.first_bit_time;
     };

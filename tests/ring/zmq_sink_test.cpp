@@ -12,10 +12,6 @@
 #include "nearfield/error.hpp"
 #include "ring_support.hpp"
 
-/// ThreadSanitizer does not see the locks inside libzmq, which is built without it.
-extern "C" const char* __tsan_default_suppressions();                                // NOLINT: the sanitizer's own name
-extern "C" const char* __tsan_default_suppressions() { return "race:libzmq.so\n"; }  // NOLINT
-
 namespace nearfield::ring {
 namespace {
 

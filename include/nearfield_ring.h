@@ -14,13 +14,13 @@
 extern "C" {
 #endif
 
-/* ---- Binary layout, version 1 ----
+/* ---- Binary layout, version 2 ----
  * Little-endian; every offset is a multiple of its field's size. A ring is a sealed memfd: nf_ring_header, its tables,
  * then slot_count slots of slot_bytes each from header_bytes on. Frame number k (1, 2, ...: frames published in this
  * ring) lies in slot (k - 1) % slot_count. A ZeroMQ message is the same with slot_count 1: header, tables, one slot. */
 
 #define NF_RING_MAGIC UINT64_C(0x31474E495246464E) /* the bytes "NFFRING1" */
-#define NF_RING_VERSION 1U
+#define NF_RING_VERSION 2U                         /* grows with each change; a reader takes its own version alone */
 #define NF_RING_DEFAULT_SOCKET "/run/nearfield/ring.sock"
 
 enum { NF_RING_LIVE = 0, NF_RING_ENDED = 1 };            /* nf_ring_header.state */
@@ -57,7 +57,7 @@ typedef struct nf_ring_header {
   uint32_t planes_offset;      /* of double[planes], m */
   uint32_t x_offset;           /* of double[columns], m */
   uint32_t y_offset;           /* of double[rows], m */
-  uint32_t images_offset;      /* in a slot; before it float[frequencies] each: cut-offs, slopes, noise */
+  uint32_t images_offset;      /* in a slot */
   char quantity[24]; /* "pressure", "normal_velocity", "displacement" or "active_intensity", zero-terminated */
   char unit[16];     /* "Pa", "m/s", "m" or "W/m^2" */
   uint8_t reserved[48];
@@ -87,8 +87,8 @@ typedef struct nf_ring_slot {
   uint64_t shed_hops; /* that overload dropped between the frame before and this one */
   uint64_t epoch;     /* of the configuration */
   uint64_t spare;
-  /* payload: float cutoff_rad_per_m[frequencies], slope[frequencies], noise_pa[frequencies], zeros up to images_offset,
-   * nf_complex images[planes][frequencies][rows][columns] */
+  /* payload: float cutoff_rad_per_m[frequencies], slope[frequencies], noise_pa[frequencies],
+   * error_estimate[frequencies], zeros up to images_offset, nf_complex images[planes][frequencies][rows][columns] */
 } nf_ring_slot;
 
 /* ---- Hand-over ----
@@ -157,8 +157,9 @@ typedef struct nf_frame {
   int64_t read_mono_ns;          /* clock after the copy */
   int64_t age_ns;                /* read_mono_ns - capture_mono_ns */
   const float* cutoff_rad_per_m; /* [frequencies]; NaN where the filter has none */
-  const float* slope;            /* [frequencies] */
-  const float* noise_pa;         /* [frequencies]; NaN where it was not measured */
+  const float* slope;            /* [frequencies]; NaN where the filter has none */
+  const float* noise_pa;         /* [frequencies]; rms of a microphone's complex noise; NaN where it was not measured */
+  const float* error_estimate;   /* [frequencies]; relative L2 error of the image; NaN where there is none */
   const nf_complex* images;      /* [planes][frequencies][rows][columns], peak amplitudes of e^{+jwt} phasors; active
                                   * intensities are real: im is 0, and they have no phase to refer to anything */
 } nf_frame;

@@ -73,9 +73,12 @@ void take(std::span<const std::byte>& bytes, std::span<T> values) {
   bytes = bytes.subspan(values.size_bytes());
 }
 
+bool has_error_estimates(const RecordHeader& header) { return header.version >= 2; }
+
 /// Bytes of an image's payload; both counts are bounded before.
-std::uint64_t image_bytes(std::uint64_t frequencies, std::uint64_t values) {
-  return sizeof(ImageFields) + frequencies * 3 * sizeof(float) + values * sizeof(std::complex<float>);
+std::uint64_t image_bytes(const RecordHeader& header, std::uint64_t frequencies, std::uint64_t values) {
+  const std::uint64_t reports = has_error_estimates(header) ? 4 : 3;
+  return sizeof(ImageFields) + frequencies * reports * sizeof(float) + values * sizeof(std::complex<float>);
 }
 
 }  // namespace
@@ -99,7 +102,8 @@ std::uint32_t header_crc(const RecordHeader& header) {
 }
 
 bool is_sound(const RecordHeader& header) {
-  return header.magic == kMagic && header.version == kVersion && header.header_crc == header_crc(header) &&
+  return header.magic == kMagic && header.version >= kOldestVersion && header.version <= kVersion &&
+         header.header_crc == header_crc(header) &&
          header.bit_times <= std::numeric_limits<std::uint64_t>::max() - header.first_bit_time &&
          header.missing_bit_times <= header.bit_times;
 }
@@ -224,7 +228,7 @@ std::optional<ImageFrame> frame_of(const RecordHeader& header, std::span<const s
   const std::optional<ImageFields> fields = image_fields_of(header, payload);
   const std::size_t frequencies = images.frequencies_hz.size();
   if (!fields || fields->frequencies != frequencies || fields->values != images.values_per_frame() ||
-      payload.size() != image_bytes(frequencies, fields->values)) {
+      payload.size() != image_bytes(header, frequencies, fields->values)) {
     return std::nullopt;
   }
   const double window_ns = static_cast<double>(fields->window_bit_times) / sample_rate_hz * 1e9;
@@ -239,13 +243,16 @@ std::optional<ImageFrame> frame_of(const RecordHeader& header, std::span<const s
   frame.cutoff_rad_per_m.resize(frequencies);
   frame.slope.resize(frequencies);
   frame.noise_pa.resize(frequencies);
+  frame.error_estimate.assign(frequencies, std::numeric_limits<float>::quiet_NaN());
   frame.images.resize(fields->values);
   payload = payload.subspan(sizeof(ImageFields));
   take(payload, std::span(frame.cutoff_rad_per_m));
   take(payload, std::span(frame.slope));
   take(payload, std::span(frame.noise_pa));
+  if (has_error_estimates(header)) {
+    take(payload, std::span(frame.error_estimate));
+  }
   take(payload, std::span(frame.images));
-  frame.error_estimate.assign(frequencies, std::numeric_limits<float>::quiet_NaN());  // recordings don't keep it
   return frame;
 }
 

@@ -76,6 +76,7 @@ struct Tally {
   std::uint32_t flags = 0;  ///< of any frame
   std::int64_t first_ns = 0, last_ns = 0;
   nf_frame newest{};
+  bool has_newest = false;  ///< it is in the handle still, and of its layout
   std::vector<std::int64_t> ages_ns;
   bool writer_gone = false;
 
@@ -88,6 +89,7 @@ struct Tally {
     missing_bit_times = std::max(missing_bit_times, frame.missing_bit_times);
     flags |= frame.flags;
     newest = frame;
+    has_newest = true;
     if (ages_ns.size() < kMostAges) {
       ages_ns.push_back(frame.age_ns);
     }
@@ -146,11 +148,34 @@ bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& 
       log.add(frame, skipped);
     } else if (status == NF_RING_RETIRED && nf_ring_reopen(ring) == NF_RING_OK) {
       ++tally.rings;
+      tally.has_newest = false;
     } else if (status != NF_RING_TIMEOUT && status != NF_RING_TORN) {
       return false;
     }
   }
   return true;
+}
+
+/// Of the newest frame; NaN, for want of a value, becomes null.
+nlohmann::json reports_json(const nf_ring_layout& layout, const nf_frame& frame) {
+  nlohmann::json reports = nlohmann::json::array();
+  for (std::uint32_t f = 0; f < layout.frequencies; ++f) {
+    reports.push_back({{"frequency_hz", layout.frequencies_hz[f]},
+                       {"cutoff_rad_per_m", frame.cutoff_rad_per_m[f]},
+                       {"slope", frame.slope[f]},
+                       {"noise_pa", frame.noise_pa[f]},
+                       {"error_estimate", frame.error_estimate[f]}});
+  }
+  return reports;
+}
+
+void print_reports(const nf_ring_layout& layout, const nf_frame& frame) {
+  fmt::print("newest frame:\n{:>12} {:>14} {:>10} {:>11} {:>16}\n", "frequency Hz", "cut-off rad/m", "slope",
+             "noise Pa", "error, estimated");
+  for (std::uint32_t f = 0; f < layout.frequencies; ++f) {
+    fmt::print("{:>12.2f} {:>14.4g} {:>10.4g} {:>11.4g} {:>16.4g}\n", layout.frequencies_hz[f],
+               frame.cutoff_rad_per_m[f], frame.slope[f], frame.noise_pa[f], frame.error_estimate[f]);
+  }
 }
 
 /// Of the newest frame, [plane][frequency]; empty when its images are no intensities.
@@ -177,13 +202,14 @@ void print_json(const nf_ring_layout& layout, const Tally& tally) {
       {"rings", tally.rings},
       {"writer_gone", tally.writer_gone},
       {"age_ms", {{"median", ages_ms[0]}, {"p99", ages_ms[1]}, {"p99.9", ages_ms[2]}, {"max", ages_ms[3]}}}};
-  if (tally.frames > 0) {
+  if (tally.has_newest) {
     json["newest"] = {{"sequence", tally.newest.sequence},
                       {"first_bit_time", tally.newest.first_bit_time},
                       {"stream_id", tally.newest.stream_id},
                       {"epoch", tally.newest.epoch},
                       {"valid_microphones", tally.newest.valid_microphones},
-                      {"group_delay_ms", 1e-6 * static_cast<double>(tally.newest.group_delay_ns)}};
+                      {"group_delay_ms", 1e-6 * static_cast<double>(tally.newest.group_delay_ns)},
+                      {"frequencies", reports_json(layout, tally.newest)}};
     if (const auto power_w = radiated_power_w(layout, tally.newest); !power_w.empty()) {
       json["newest"]["radiated_power_w"] = power_w;
     }
@@ -204,6 +230,10 @@ void print_text(const nf_ring_layout& layout, const Tally& tally) {
              tally.newest.window_bit_times, 1e-6 * static_cast<double>(tally.newest.group_delay_ns), tally.newest.epoch,
              tally.newest.valid_microphones);
   fmt::print("flags: {}\n", tally.flags == 0 ? "none" : flags_in_words(tally.flags));
+  if (!tally.has_newest) {
+    return;
+  }
+  print_reports(layout, tally.newest);
   const std::vector<std::vector<double>> power_w = radiated_power_w(layout, tally.newest);
   for (std::size_t plane = 0; plane < power_w.size(); ++plane) {
     fmt::print("radiated power through z = {:.4g} m, newest frame: {:.4g} W\n", layout.planes_m[plane],

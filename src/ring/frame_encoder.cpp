@@ -78,7 +78,7 @@ FrameEncoder::FrameEncoder(const ImagesHeader& header, std::uint64_t epoch, Phas
     : header_(header),
       epoch_(epoch),
       reference_(reference),
-      images_at_(round_up(3 * header.frequencies_hz.size(), 2)),
+      images_at_(4 * header.frequencies_hz.size()),
       slot_bytes_(0) {
   const std::size_t values = images_at_ + 2 * header.values_per_frame();
   slot_bytes_ = round_up(sizeof(nf_ring_slot) + values * sizeof(float), kLine);
@@ -143,6 +143,7 @@ void FrameEncoder::take(const LiveFrame& frame) {
   copy_part(frame.cutoff_rad_per_m, n, "cutoff_rad_per_m", payload_.data());
   copy_part(frame.slope, n, "slope", payload_.data() + n);
   copy_part(frame.noise_pa, n, "noise_pa", payload_.data() + 2 * n);
+  copy_part(frame.error_estimate, n, "error_estimate", payload_.data() + 3 * n);
   take_images(frame);
   payload_crc_ = carry_crc(~0U, payload_.data(), payload_bytes());
   head_ = {};

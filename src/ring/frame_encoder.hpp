@@ -35,7 +35,7 @@ class FrameEncoder {
   void stamp();
   /// As filled by take() and stamp(); `lock` is left 0.
   [[nodiscard]] const nf_ring_slot& head() const { return head_; }
-  /// [cut-offs, slopes, noise, zeros, images]
+  /// [cut-offs, slopes, noise, error estimates, images]
   [[nodiscard]] std::span<const float> payload() const { return payload_; }
 
  private:

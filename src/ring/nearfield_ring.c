@@ -126,6 +126,7 @@ static nf_ring_status hand_out(nf_ring* ring, uint64_t number, nf_frame* frame) 
                       .cutoff_rad_per_m = values,
                       .slope = values + ring->constants.frequencies,
                       .noise_pa = values + 2 * (size_t)ring->constants.frequencies,
+                      .error_estimate = values + 3 * (size_t)ring->constants.frequencies,
                       .images = (const nf_complex*)(const void*)(ring->copy + ring->constants.images_offset)};
   return NF_RING_OK;
 }

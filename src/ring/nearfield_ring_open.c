@@ -19,13 +19,13 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the ring's fields are little-endian");
 _Static_assert(sizeof(void*) == 8, "the ring is mapped whole");
-_Static_assert(sizeof(nf_ring_header) == 256 && sizeof(nf_ring_slot) == 128 && sizeof(nf_ring_hello) == 16, "layout 1");
-_Static_assert(offsetof(nf_ring_header, slot_bytes) == 16 && offsetof(nf_ring_header, boot_id) == 32, "layout 1");
-_Static_assert(offsetof(nf_ring_header, planes) == 64 && offsetof(nf_ring_header, quantity) == 104, "layout 1");
-_Static_assert(offsetof(nf_ring_header, published) == 192 && offsetof(nf_ring_header, wake) == 200, "layout 1");
-_Static_assert(offsetof(nf_ring_slot, sequence) == 16 && offsetof(nf_ring_slot, window_bit_times) == 40, "layout 1");
-_Static_assert(offsetof(nf_ring_slot, capture_mono_ns) == 56 && offsetof(nf_ring_slot, flags) == 88, "layout 1");
-_Static_assert(offsetof(nf_ring_slot, epoch) == 112, "layout 1");
+_Static_assert(sizeof(nf_ring_header) == 256 && sizeof(nf_ring_slot) == 128 && sizeof(nf_ring_hello) == 16, "layout 2");
+_Static_assert(offsetof(nf_ring_header, slot_bytes) == 16 && offsetof(nf_ring_header, boot_id) == 32, "layout 2");
+_Static_assert(offsetof(nf_ring_header, planes) == 64 && offsetof(nf_ring_header, quantity) == 104, "layout 2");
+_Static_assert(offsetof(nf_ring_header, published) == 192 && offsetof(nf_ring_header, wake) == 200, "layout 2");
+_Static_assert(offsetof(nf_ring_slot, sequence) == 16 && offsetof(nf_ring_slot, window_bit_times) == 40, "layout 2");
+_Static_assert(offsetof(nf_ring_slot, capture_mono_ns) == 56 && offsetof(nf_ring_slot, flags) == 88, "layout 2");
+_Static_assert(offsetof(nf_ring_slot, epoch) == 112, "layout 2");
 
 enum { kMaxSide = 1 << 20 };
 
@@ -125,7 +125,7 @@ static int header_is_good(const nf_ring_header* h, uint64_t bytes) {
       !table_fits(h, h->x_offset, h->columns) || !table_fits(h, h->y_offset, h->rows)) {
     return 0;
   }
-  if (h->images_offset % 8 != 0 || h->images_offset < sizeof(nf_ring_slot) + 12ULL * h->frequencies ||
+  if (h->images_offset % 8 != 0 || h->images_offset < sizeof(nf_ring_slot) + 16ULL * h->frequencies ||
       h->images_offset + image_bytes(h) > h->slot_bytes || h->slot_count < 2 || h->slot_bytes > bytes) {
     return 0;
   }

@@ -91,6 +91,7 @@ class TestFrame {
     frame.cutoff_rad_per_m = cutoff_;
     frame.slope = slope_;
     frame.noise_pa = noise_;
+    frame.error_estimate = error_;
     frame.images = images_;
   }
   TestFrame(const TestFrame&) = delete;
@@ -101,6 +102,7 @@ class TestFrame {
   std::vector<float> cutoff_{10.0F, 20.0F};
   std::vector<float> slope_{0.1F, 0.2F};
   std::vector<float> noise_{1e-3F, 2e-3F};
+  std::vector<float> error_{0.05F, 0.04F};
   std::vector<std::complex<float>> images_;
 };
 

@@ -96,7 +96,8 @@ TEST_F(ForgedRing, SizesThatDoNotFitAreRefused) {
   const nf_ring_header good = header();
   const std::vector<std::function<void(nf_ring_header&)>> spoils = {
       [](auto& h) { h.magic ^= 1U; },
-      [](auto& h) { h.version = 2; },
+      [](auto& h) { h.version = 1; },
+      [](auto& h) { h.version = 3; },
       [](auto& h) { h.header_bytes += 64; },
       [](auto& h) { h.header_bytes = 0xFFFFFFC0U; },
       [](auto& h) { h.slot_bytes *= 2; },

@@ -74,7 +74,7 @@ TEST(PhaseReferenceTest, SteadyToneStandsStill) {
     }
     window.take(frame.frame);
     stream.take(frame.frame);
-    const std::size_t first = 6;  // three values for each of two frequencies come before the images
+    const std::size_t first = 8;  // four values for each of two frequencies come before the images
     for (std::size_t i = 0; i < 4; ++i) {
       const auto at = [&](const FrameEncoder& encoder) {
         const std::complex<float> value(encoder.payload()[first + 2 * i], encoder.payload()[first + 2 * i + 1]);
@@ -95,8 +95,8 @@ TEST(PhaseReferenceTest, IntensitiesHaveNoPhase) {
   test::TestFrame frame(header);
   stream.take(frame.make(9));
   for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(stream.payload()[6 + 2 * i], test::expected_value(9, i).re);
-    EXPECT_EQ(stream.payload()[7 + 2 * i], test::expected_value(9, i).im);
+    EXPECT_EQ(stream.payload()[8 + 2 * i], test::expected_value(9, i).re);
+    EXPECT_EQ(stream.payload()[9 + 2 * i], test::expected_value(9, i).im);
   }
 }
 

@@ -47,6 +47,7 @@ class TestFrame {
       : cutoff_(header.frequencies_hz.size(), 80.5F),
         slope_(header.frequencies_hz.size(), 0.1F),
         noise_(header.frequencies_hz.size(), 1e-3F),
+        error_(header.frequencies_hz.size(), std::nanf("")),
         images_(header.values_per_frame()) {
     frame.window_bit_times = 32768;
     frame.stream_id = 77;
@@ -54,7 +55,9 @@ class TestFrame {
     frame.epoch = 3;
     frame.cutoff_rad_per_m = cutoff_;
     frame.slope = slope_;
+    error_.front() = 0.04F;
     frame.noise_pa = noise_;
+    frame.error_estimate = error_;
     frame.images = images_;
   }
   TestFrame(const TestFrame&) = delete;
@@ -79,7 +82,7 @@ class TestFrame {
   LiveFrame frame;
 
  private:
-  std::vector<float> cutoff_, slope_, noise_;
+  std::vector<float> cutoff_, slope_, noise_, error_;
   std::vector<std::complex<float>> images_;
 };
 

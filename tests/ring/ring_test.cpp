@@ -72,6 +72,8 @@ TEST_F(Ring, HandsOverLayoutAndFrame) {
   EXPECT_EQ(got_.cutoff_rad_per_m[1], 80.5F);
   EXPECT_EQ(got_.slope[0], 0.1F);
   EXPECT_EQ(got_.noise_pa[1], 1e-3F);
+  EXPECT_EQ(got_.error_estimate[0], 0.04F);
+  EXPECT_TRUE(std::isnan(got_.error_estimate[1]));
   EXPECT_EQ(got_.capture_tai_ns, got_.capture_mono_ns + 5);
   EXPECT_GE(got_.capture_mono_ns, before_ns);
   EXPECT_GE(got_.publish_mono_ns, got_.capture_mono_ns);
@@ -259,7 +261,7 @@ TEST_F(Ring, LiesAsTheHeaderSays) {
   std::memcpy(&header, base, sizeof header);
   std::memcpy(&slot, base + header.header_bytes, sizeof slot);
   EXPECT_EQ(std::memcmp(base, "NFFRING1", 8), 0);
-  EXPECT_EQ(header.version, 1U);
+  EXPECT_EQ(header.version, 2U);
   EXPECT_EQ(header.published, 9U);
   EXPECT_EQ(header.epoch, 3U);
   EXPECT_EQ(slot.lock, 18U);

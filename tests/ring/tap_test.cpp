@@ -90,12 +90,20 @@ TEST_F(Tap, CountsFrames) {
   EXPECT_GT(json["age_ms"]["median"], 0.0);
   EXPECT_EQ(json["newest"]["epoch"], 3);
   EXPECT_FALSE(json["newest"].contains("radiated_power_w"));
+  const auto& frequency = json["newest"]["frequencies"][0];
+  EXPECT_EQ(frequency["frequency_hz"], 500.0);
+  EXPECT_EQ(frequency["cutoff_rad_per_m"], 80.5);
+  EXPECT_FLOAT_EQ(frequency["slope"], 0.1F);
+  EXPECT_FLOAT_EQ(frequency["noise_pa"], 1e-3F);
+  EXPECT_FLOAT_EQ(frequency["error_estimate"], 0.04F);
+  EXPECT_TRUE(json["newest"]["frequencies"][1]["error_estimate"].is_null());
   EXPECT_EQ(json["flags"], 127);  // of 65 in a row one has the highest bit
   EXPECT_EQ(json["writer_gone"], false);
-  EXPECT_THAT(run("--count 20 --socket " + socket_),
-              AllOf(HasSubstr("normal_velocity, m/s: 1 planes x 2 frequencies x 4 rows x 3 columns"),
-                    HasSubstr("20 frames, "), HasSubstr("age (last bit in memory to read): median "),
-                    HasSubstr("group delay 10.923 ms"), HasSubstr("dead or masked microphones")));
+  EXPECT_THAT(
+      run("--count 20 --socket " + socket_),
+      AllOf(HasSubstr("normal_velocity, m/s: 1 planes x 2 frequencies x 4 rows x 3 columns"), HasSubstr("20 frames, "),
+            HasSubstr("age (last bit in memory to read): median "), HasSubstr("group delay 10.923 ms"),
+            HasSubstr("error, estimated"), HasSubstr("dead or masked microphones")));
 }
 
 TEST_F(Tap, TellsTheRadiatedPower) {

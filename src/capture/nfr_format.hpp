@@ -20,13 +20,13 @@ static_assert(std::endian::native == std::endian::little, "records are written a
 
 inline constexpr std::uint32_t kMagic = 0x3152464EU;  ///< "NFR1"
 inline constexpr std::uint16_t kVersion = 2;          ///< what is written
-/// Records of older versions are read too; in those of 1 images have no error estimates.
+/// Records of older versions are read too; in those of 1 images have no error estimates and no points.
 inline constexpr std::uint16_t kOldestVersion = 1;
 
 enum class Kind : std::uint16_t {
   kFile = 0,   ///< JSON: the array, the rate, the host; twice at the start, so that one damaged place can't hide it
   kBits = 1,   ///< runs of missing bit-times, then words [bit-time][word]
-  kImage = 2,  ///< ImageFields, then cutoff, slope, noise and error estimate [frequency], then images
+  kImage = 2,  ///< ImageFields, then cutoff, slope, noise and error estimate [frequency], points, images
   kEpoch = 3,  ///< JSON: the header of the images of an epoch, before the first of them
   kNote = 4,   ///< text
   kEnd = 5,    ///< JSON: why the recording ended, and what the recorder dropped

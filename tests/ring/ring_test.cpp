@@ -93,6 +93,61 @@ TEST_F(Ring, FindsImagesAndPixels) {
   EXPECT_TRUE(std::isnan(nf_ring_radiated_power_w(&layout, &got_, 0, 0))) << "of a velocity";
 }
 
+class RingWithPoints : public Ring {
+ protected:
+  RingWithPoints() { sink_->begin_epoch(header_, 4); }
+  ImagesHeader header_ = test::ring_header_with_points();
+  test::TestFrame frame_{header_};
+};
+
+TEST_F(RingWithPoints, HandsThemOverBesideTheImages) {
+  const auto ring = test::open_ring(socket_);
+  const nf_ring_layout& layout = *nf_ring_get_layout(ring.get());
+  ASSERT_EQ(layout.points, 3U);
+  EXPECT_EQ(layout.points_xy_m[0], 0.01);
+  EXPECT_EQ(layout.points_xy_m[5], 0.09);
+  sink_->write(frame_.make(6));
+  nf_ring_check_crc(ring.get(), 1);
+  ASSERT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_OK);
+  EXPECT_TRUE(test::is_whole(layout, got_));
+  EXPECT_EQ(nf_ring_points(&layout, &got_, 1, 0)[2].im, test::expected_value(6, test::kPointsFrom + 8).im);
+  ASSERT_NE(got_.images, nullptr);
+  EXPECT_EQ(got_.error_estimate[0], 0.04F);
+}
+
+TEST_F(RingWithPoints, ImagesStayUnreadWhenAsked) {
+  const auto ring = test::open_ring(socket_);
+  const nf_ring_layout& layout = *nf_ring_get_layout(ring.get());
+  nf_ring_check_crc(ring.get(), 1);
+  nf_ring_points_only(ring.get(), 1);
+  sink_->write(frame_.make(7));
+  ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, &skipped_), NF_RING_OK);
+  EXPECT_EQ(got_.images, nullptr);
+  EXPECT_EQ(nf_ring_image(&layout, &got_, 1, 1), nullptr);
+  EXPECT_TRUE(std::isnan(nf_ring_radiated_power_w(&layout, &got_, 0, 0)));
+  EXPECT_TRUE(test::is_whole(layout, got_));
+  EXPECT_EQ(got_.noise_pa[1], 1e-3F);
+  ASSERT_EQ(nf_ring_reopen(ring.get()), NF_RING_OK);
+  ASSERT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_OK);
+  EXPECT_EQ(got_.images, nullptr);
+  nf_ring_points_only(ring.get(), 0);
+  ASSERT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_OK);
+  ASSERT_NE(got_.images, nullptr);
+  EXPECT_TRUE(test::is_whole(layout, got_));
+}
+
+TEST_F(RingWithPoints, OtherPointsAreAnotherRing) {
+  const auto ring = test::open_ring(socket_);
+  sink_->begin_epoch(header_, 5);
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_NONE);
+  header_.points[1].x_m = 0.015;
+  sink_->begin_epoch(header_, 6);
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);
+  LiveFrame frame = frame_.make(1);
+  frame.points = frame.points.first(5);
+  EXPECT_THROW(sink_->write(frame), std::invalid_argument);
+}
+
 TEST_F(Ring, ReadsNextInOrderThenTimesOut) {
   const auto ring = test::open_ring(socket_);
   publish(100, 3);
@@ -272,6 +327,9 @@ TEST_F(Ring, LiesAsTheHeaderSays) {
   std::vector<unsigned char> covered(base + header.header_bytes + sizeof slot, base + header.header_bytes + used);
   covered.insert(covered.end(), base + header.header_bytes + 16, base + header.header_bytes + sizeof slot);
   EXPECT_EQ(slot.crc32c, ~crc32_iscsi(covered.data(), static_cast<int>(covered.size()), ~0U));
+  const auto before_images = static_cast<std::ptrdiff_t>(header.images_offset - sizeof slot);
+  covered.erase(covered.begin() + before_images, covered.end() - 112);
+  EXPECT_EQ(slot.points_crc32c, ~crc32_iscsi(covered.data(), static_cast<int>(covered.size()), ~0U));
   munmap(map, bytes);
 }
 

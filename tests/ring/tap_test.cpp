@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -118,6 +119,29 @@ TEST_F(Tap, TellsTheRadiatedPower) {
   }
   EXPECT_DOUBLE_EQ(newest["radiated_power_w"][0][1], sum * 0.02 * 0.03);
   EXPECT_THAT(run("--count 3 --socket " + socket_), HasSubstr("radiated power through z = 0 m, newest frame: "));
+}
+
+TEST_F(Tap, WritesTheValuesAtPoints) {
+  const Publisher publisher(socket_, test::ring_header_with_points());
+  const std::string path = folder_ / "points.csv";
+  const auto json =
+      nlohmann::json::parse(run("--json --count 5 --points-only --points " + path + " --socket " + socket_));
+  const auto& newest = json["newest"]["points"].back();
+  EXPECT_EQ(newest["plane_m"], 0.01);
+  EXPECT_EQ(newest["frequency_hz"], 750.25);
+  EXPECT_EQ(newest["x_m"], 0.0);
+  EXPECT_EQ(newest["y_m"], 0.09);
+  const nf_complex expected = test::expected_value(json["newest"]["sequence"], test::kPointsFrom + 11);
+  EXPECT_EQ(newest["re"], expected.re);
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(line);
+  }
+  ASSERT_EQ(lines.size(), 1U + 5 * 12);
+  EXPECT_EQ(lines.front(), "sequence,first_bit_time,capture_tai_ns,flags,plane_m,frequency_hz,x_m,y_m,re,im");
+  EXPECT_THAT(lines.back(), testing::EndsWith(fmt::format(",0.01,750.25,0,0.09,{},{}", expected.re, expected.im)));
+  EXPECT_THAT(run("--count 3 --socket " + socket_), HasSubstr("at (0, 0.09, 0.01) m, 750.25 Hz: "));
 }
 
 TEST_F(Tap, LogsEveryFrame) {

@@ -25,7 +25,7 @@ constexpr std::size_t kBlockBits = 512;
 constexpr double kLowest_hz = 500.0;
 constexpr double kHighest_hz = 4000.0;
 constexpr double kStandoff_m = 0.03;
-constexpr double kSoundSpeed_m_s = 343.0;
+constexpr double kSoundSpeed = 343.0;
 constexpr double kNoise = 0.01;
 constexpr double kBadGain = 0.25;
 constexpr int kBadShare = 20;
@@ -71,7 +71,7 @@ class Array {
   [[nodiscard]] health::MonitorPlan plan() const {
     return {.geometry = geometry_,
             .standoff_m = kStandoff_m,
-            .sound_speed_m_s = kSoundSpeed_m_s,
+            .sound_speed_m_s = kSoundSpeed,
             .frequencies_hz = frequencies_hz_,
             .gains = {},
             .excluded = {},
@@ -82,7 +82,7 @@ class Array {
     const double y_m = geometry_.y_m(0) * random_.uniform();
     Spectra spectra;
     for (const double frequency_hz : frequencies_hz_) {
-      const double k = 2.0 * std::numbers::pi * frequency_hz / kSoundSpeed_m_s;
+      const double k = 2.0 * std::numbers::pi * frequency_hz / kSoundSpeed;
       for (std::size_t i = 0; i < channels(); ++i) {
         const int row = static_cast<int>(i) / geometry_.columns;
         const int column = static_cast<int>(i) % geometry_.columns;

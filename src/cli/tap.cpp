@@ -157,7 +157,7 @@ void for_each_point_value(const nf_ring_layout& layout, const nf_frame& frame, c
     for (std::uint32_t f = 0; f < layout.frequencies; ++f) {
       const nf_complex* values = nf_ring_points(&layout, &frame, plane, f);
       for (std::uint32_t point = 0; point < layout.points; ++point) {
-        take(plane, f, point, std::complex<double>(values[point].re, values[point].im));
+        take(plane, f, point, std::complex<double>(std::complex<float>(values[point].re, values[point].im)));
       }
     }
   }

@@ -124,7 +124,7 @@ void HealthDesk::work() {
 
 std::vector<int> HealthDesk::count_bad() {
   std::array<std::size_t, health::kConditions> counts{};
-  const std::vector<int> bad = monitor_ ? monitor_->bad() : std::vector<int>();
+  std::vector<int> bad = monitor_ ? monitor_->bad() : std::vector<int>();
   for (const int channel : bad) {
     ++counts[static_cast<std::size_t>(monitor_->conditions()[static_cast<std::size_t>(channel)])];
   }

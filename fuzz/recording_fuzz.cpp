@@ -42,7 +42,8 @@ std::vector<std::byte> repaired(std::span<const std::byte> input) {
     const auto payload =
         std::span(bytes).subspan(at + sizeof(header), std::min<std::size_t>(room, header.payload_bytes));
     header.magic = nearfield::nfr::kMagic;
-    header.version = nearfield::nfr::kVersion;
+    header.version =
+        header.version == nearfield::nfr::kOldestVersion ? nearfield::nfr::kOldestVersion : nearfield::nfr::kVersion;
     header.payload_crc = nearfield::nfr::crc32c(payload);
     header.header_crc = nearfield::nfr::header_crc(header);
     std::memcpy(bytes.data() + at, &header, sizeof(header));

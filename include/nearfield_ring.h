@@ -14,13 +14,13 @@
 extern "C" {
 #endif
 
-/* ---- Binary layout, version 1 ----
+/* ---- Binary layout, version 2 ----
  * Little-endian; every offset is a multiple of its field's size. A ring is a sealed memfd: nf_ring_header, its tables,
  * then slot_count slots of slot_bytes each from header_bytes on. Frame number k (1, 2, ...: frames published in this
  * ring) lies in slot (k - 1) % slot_count. A ZeroMQ message is the same with slot_count 1: header, tables, one slot. */
 
 #define NF_RING_MAGIC UINT64_C(0x31474E495246464E) /* the bytes "NFFRING1" */
-#define NF_RING_VERSION 1U
+#define NF_RING_VERSION 2U                         /* grows with each change; a reader takes its own version alone */
 #define NF_RING_DEFAULT_SOCKET "/run/nearfield/ring.sock"
 
 enum { NF_RING_LIVE = 0, NF_RING_ENDED = 1 };            /* nf_ring_header.state */
@@ -57,10 +57,13 @@ typedef struct nf_ring_header {
   uint32_t planes_offset;      /* of double[planes], m */
   uint32_t x_offset;           /* of double[columns], m */
   uint32_t y_offset;           /* of double[rows], m */
-  uint32_t images_offset;      /* in a slot; before it float[frequencies] each: cut-offs, slopes, noise */
-  char quantity[24]; /* "pressure", "normal_velocity", "displacement" or "active_intensity", zero-terminated */
-  char unit[16];     /* "Pa", "m/s", "m" or "W/m^2" */
-  uint8_t reserved[48];
+  uint32_t images_offset;      /* in a slot, behind all else */
+  char quantity[24];         /* "pressure", "normal_velocity", "displacement" or "active_intensity", zero-terminated */
+  char unit[16];             /* "Pa", "m/s", "m" or "W/m^2" */
+  uint32_t points;           /* chosen ones, holography.points; may be 0 */
+  uint32_t points_xy_offset; /* of double[points][2], x and y, m */
+  uint32_t points_offset; /* in a slot; before it float[frequencies] each: cut-offs, slopes, noise, error estimates */
+  uint8_t reserved[36];
   uint64_t published; /* atomic: number of the newest frame; 0: none yet */
   uint32_t wake;      /* atomic, futex: changes with each frame and when the ring ends */
   uint32_t state;     /* atomic: NF_RING_LIVE or NF_RING_ENDED, after which no frame comes */
@@ -68,10 +71,10 @@ typedef struct nf_ring_header {
 } nf_ring_header;
 
 typedef struct nf_ring_slot {
-  uint64_t lock;   /* atomic: 2k - 1 while frame number k is written, 2k when it stands, 0 before the first */
-  uint32_t crc32c; /* of the payload (from offset 128 to the images' end), then bytes 16 to 127 */
-  uint32_t reserved;
-  uint64_t sequence; /* hops since the stream began, dropped ones counted */
+  uint64_t lock;          /* atomic: 2k - 1 while frame number k is written, 2k when it stands, 0 before the first */
+  uint32_t crc32c;        /* of the payload (from offset 128 to the images' end), then bytes 16 to 127 */
+  uint32_t points_crc32c; /* the same without the images */
+  uint64_t sequence;      /* hops since the stream began, dropped ones counted */
   uint64_t first_bit_time;
   uint64_t window_centre_bit_time;
   uint32_t window_bit_times;
@@ -87,8 +90,9 @@ typedef struct nf_ring_slot {
   uint64_t shed_hops; /* that overload dropped between the frame before and this one */
   uint64_t epoch;     /* of the configuration */
   uint64_t spare;
-  /* payload: float cutoff_rad_per_m[frequencies], slope[frequencies], noise_pa[frequencies], zeros up to images_offset,
-   * nf_complex images[planes][frequencies][rows][columns] */
+  /* payload: float cutoff_rad_per_m[frequencies], slope[frequencies], noise_pa[frequencies],
+   * error_estimate[frequencies], nf_complex points[planes][frequencies][points],
+   * images[planes][frequencies][rows][columns] */
 } nf_ring_slot;
 
 /* ---- Hand-over ----
@@ -128,6 +132,8 @@ typedef struct nf_ring_layout {
   const double* planes_m;
   const double* x_m; /* [columns] */
   const double* y_m; /* [rows] */
+  uint32_t points;
+  const double* points_xy_m; /* [points][2] */
   const char* quantity;
   const char* unit;
   uint32_t phase_reference; /* NF_PHASE_OF_WINDOW, NF_PHASE_OF_STREAM */
@@ -157,10 +163,13 @@ typedef struct nf_frame {
   int64_t read_mono_ns;          /* clock after the copy */
   int64_t age_ns;                /* read_mono_ns - capture_mono_ns */
   const float* cutoff_rad_per_m; /* [frequencies]; NaN where the filter has none */
-  const float* slope;            /* [frequencies] */
-  const float* noise_pa;         /* [frequencies]; NaN where it was not measured */
+  const float* slope;            /* [frequencies]; NaN where the filter has none */
+  const float* noise_pa;         /* [frequencies]; rms of a microphone's complex noise; NaN where it was not measured */
+  const float* error_estimate;   /* [frequencies]; relative L2 error of the image; NaN where there is none */
+  const nf_complex* points;      /* [planes][frequencies][points]: as images, at the chosen points */
   const nf_complex* images;      /* [planes][frequencies][rows][columns], peak amplitudes of e^{+jwt} phasors; active
-                                  * intensities are real: im is 0, and they have no phase to refer to anything */
+                                  * intensities are real: im is 0, and they have no phase to refer to anything. NULL
+                                  * with nf_ring_points_only */
 } nf_frame;
 
 /* Connects, receives and checks the ring; waits at most a second for a server that hangs. *ring is NULL unless the
@@ -179,6 +188,10 @@ const nf_ring_layout* nf_ring_get_layout(const nf_ring* ring);
  * memory. */
 void nf_ring_check_crc(nf_ring* ring, int on);
 
+/* From the next read on frames are handed out without their images, which are not copied (off at first): for who works
+ * on the points alone. nf_ring_reopen keeps it. */
+void nf_ring_points_only(nf_ring* ring, int on);
+
 /* The newest frame, if its last bit came at most max_age_ns ago (by CLOCK_MONOTONIC, looked at after the copy). May be
  * the frame read before: compare `number`. Never waits, and calls the kernel only to find out why there is no frame.
  * OK, NONE, TOO_OLD, TORN, CORRUPT, RETIRED, GONE. */
@@ -190,7 +203,11 @@ nf_ring_status nf_ring_read_latest(nf_ring* ring, int64_t max_age_ns, nf_frame* 
  * OK, TIMEOUT, TORN, CORRUPT, RETIRED, GONE. */
 nf_ring_status nf_ring_read_next(nf_ring* ring, int64_t timeout_ns, nf_frame* frame, uint64_t* skipped);
 
-/* The image of a plane and frequency, [rows][columns]. */
+/* The values at the chosen points of a plane and frequency, [points]. */
+const nf_complex* nf_ring_points(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
+                                 uint32_t frequency);
+
+/* The image of a plane and frequency, [rows][columns]; NULL with nf_ring_points_only. */
 const nf_complex* nf_ring_image(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
                                 uint32_t frequency);
 
@@ -199,7 +216,8 @@ const nf_complex* nf_ring_image(const nf_ring_layout* layout, const nf_frame* fr
 size_t nf_ring_pixel_at(const nf_ring_layout* layout, double x_m, double y_m);
 
 /* Power through the aperture towards the microphones, W: the sum of an active intensity's pixels times a pixel's area.
- * NaN for other quantities, and for images one pixel wide or high. */
+ * NaN for other quantities, for images one pixel wide or high, and with
+ * nf_ring_points_only. */
 double nf_ring_radiated_power_w(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
                                 uint32_t frequency);
 

@@ -13,19 +13,16 @@
 namespace nearfield {
 namespace {
 
-constexpr std::size_t kNameWidth = 14;
-
-/// Lines of "name   fact", the facts below each other.
 class Facts {
  public:
   template <typename... Arguments>
   void add(std::string_view name, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    text_ += fmt::format("{:<{}}{}\n", name, kNameWidth, fmt::format(format, std::forward<Arguments>(arguments)...));
+    facts_.push_back({std::string(name), fmt::format(format, std::forward<Arguments>(arguments)...)});
   }
-  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] std::vector<FileFact> take() { return std::move(facts_); }
 
  private:
-  std::string text_;
+  std::vector<FileFact> facts_;
 };
 
 std::string text_of_bytes(std::uint64_t bytes) {
@@ -339,7 +336,7 @@ void describe_images(Facts& facts, const std::filesystem::path& path) {
 
 }  // namespace
 
-std::string describe_file(const std::filesystem::path& path) {
+std::vector<FileFact> facts_of_file(const std::filesystem::path& path) {
   const FileKind kind = detect_file_kind(path);
   Facts facts;
   facts.add("file", "{} ({})", path.string(), text_of_bytes(std::filesystem::file_size(path)));
@@ -364,7 +361,18 @@ std::string describe_file(const std::filesystem::path& path) {
       describe_recording(facts, path);
       break;
   }
-  return facts.text();
+  return facts.take();
 }
+
+std::string text_of(const std::vector<FileFact>& facts) {
+  constexpr std::size_t kNameWidth = 14;
+  std::string text;
+  for (const FileFact& fact : facts) {
+    text += fmt::format("{:<{}}{}\n", fact.name, kNameWidth, fact.text);
+  }
+  return text;
+}
+
+std::string describe_file(const std::filesystem::path& path) { return text_of(facts_of_file(path)); }
 
 }  // namespace nearfield

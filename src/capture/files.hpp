@@ -187,7 +187,16 @@ class ImagesReader {
   std::unique_ptr<State> state_;
 };
 
-/// A text description of any of the files above, one fact a line, for `nearfield inspect`.
+/// A fact of a file, for people.
+struct FileFact {
+  std::string name;  ///< empty: goes on with the one before
+  std::string text;
+};
+/// What any of the files above says of itself, for `nearfield inspect`.
+std::vector<FileFact> facts_of_file(const std::filesystem::path& path);
+/// One fact a line, behind its name, the facts below each other.
+std::string text_of(const std::vector<FileFact>& facts);
+/// Both.
 std::string describe_file(const std::filesystem::path& path);
 
 }  // namespace nearfield

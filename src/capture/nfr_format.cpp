@@ -62,7 +62,8 @@ bool is_possible(const FileInfo& info) {
 
 bool is_possible(const ImagesHeader& header) {
   const auto fits = [](const std::vector<double>& axis) { return !axis.empty() && axis.size() <= kLongestAxis; };
-  return fits(header.frequencies_hz) && fits(header.planes_m) && fits(header.x_m) && fits(header.y_m);
+  return header.points.size() <= kLongestAxis && fits(header.frequencies_hz) && fits(header.planes_m) &&
+         fits(header.x_m) && fits(header.y_m);
 }
 
 template <class T>
@@ -73,9 +74,16 @@ void take(std::span<const std::byte>& bytes, std::span<T> values) {
   bytes = bytes.subspan(values.size_bytes());
 }
 
-/// Bytes of an image's payload; both counts are bounded before.
-std::uint64_t image_bytes(std::uint64_t frequencies, std::uint64_t values) {
-  return sizeof(ImageFields) + frequencies * 3 * sizeof(float) + values * sizeof(std::complex<float>);
+bool is_first_version(const RecordHeader& header) { return header.version == 1; }
+
+std::size_t point_values(const ImagesHeader& images) {
+  return images.planes_m.size() * images.frequencies_hz.size() * images.points.size();
+}
+
+/// Bytes of an image's payload, points among its values; both counts are bounded before.
+std::uint64_t image_bytes(const RecordHeader& header, std::uint64_t frequencies, std::uint64_t values) {
+  const std::uint64_t reports = is_first_version(header) ? 3 : 4;
+  return sizeof(ImageFields) + frequencies * reports * sizeof(float) + values * sizeof(std::complex<float>);
 }
 
 }  // namespace
@@ -99,7 +107,8 @@ std::uint32_t header_crc(const RecordHeader& header) {
 }
 
 bool is_sound(const RecordHeader& header) {
-  return header.magic == kMagic && header.version == kVersion && header.header_crc == header_crc(header) &&
+  return header.magic == kMagic && header.version >= kOldestVersion && header.version <= kVersion &&
+         header.header_crc == header_crc(header) &&
          header.bit_times <= std::numeric_limits<std::uint64_t>::max() - header.first_bit_time &&
          header.missing_bit_times <= header.bit_times;
 }
@@ -137,6 +146,10 @@ std::optional<FileInfo> file_info_of(std::span<const std::byte> json) {
 }
 
 std::string to_json(const ImagesHeader& header, std::uint64_t epoch) {
+  Json points = Json::array();
+  for (const PlanePoint& point : header.points) {
+    points.push_back({point.x_m, point.y_m});
+  }
   return text_of({{"epoch", epoch},
                   {"quantity", header.quantity},
                   {"unit", header.unit},
@@ -146,11 +159,16 @@ std::string to_json(const ImagesHeader& header, std::uint64_t epoch) {
                   {"frequencies_hz", header.frequencies_hz},
                   {"planes_m", header.planes_m},
                   {"x_m", header.x_m},
-                  {"y_m", header.y_m}});
+                  {"y_m", header.y_m},
+                  {"points_xy_m", points}});
 }
 
 std::optional<Epoch> epoch_of(std::span<const std::byte> json) {
   const auto result = built(json, [](const Json& object) {
+    std::vector<PlanePoint> points;
+    for (const auto& [x_m, y_m] : object.value("points_xy_m", std::vector<std::pair<double, double>>())) {
+      points.push_back({.x_m = x_m, .y_m = y_m});
+    }
     return Epoch{.epoch = object.at("epoch").get<std::uint64_t>(),
                  .header = {.quantity = object.at("quantity").get<std::string>(),
                             .unit = object.at("unit").get<std::string>(),
@@ -160,7 +178,8 @@ std::optional<Epoch> epoch_of(std::span<const std::byte> json) {
                             .frequencies_hz = object.at("frequencies_hz").get<std::vector<double>>(),
                             .planes_m = object.at("planes_m").get<std::vector<double>>(),
                             .x_m = object.at("x_m").get<std::vector<double>>(),
-                            .y_m = object.at("y_m").get<std::vector<double>>()}};
+                            .y_m = object.at("y_m").get<std::vector<double>>(),
+                            .points = std::move(points)}};
   });
   return result && is_possible(result->header) ? result : std::nullopt;
 }
@@ -224,7 +243,8 @@ std::optional<ImageFrame> frame_of(const RecordHeader& header, std::span<const s
   const std::optional<ImageFields> fields = image_fields_of(header, payload);
   const std::size_t frequencies = images.frequencies_hz.size();
   if (!fields || fields->frequencies != frequencies || fields->values != images.values_per_frame() ||
-      payload.size() != image_bytes(frequencies, fields->values)) {
+      (is_first_version(header) && !images.points.empty()) ||
+      payload.size() != image_bytes(header, frequencies, point_values(images) + fields->values)) {
     return std::nullopt;
   }
   const double window_ns = static_cast<double>(fields->window_bit_times) / sample_rate_hz * 1e9;
@@ -239,13 +259,18 @@ std::optional<ImageFrame> frame_of(const RecordHeader& header, std::span<const s
   frame.cutoff_rad_per_m.resize(frequencies);
   frame.slope.resize(frequencies);
   frame.noise_pa.resize(frequencies);
+  frame.error_estimate.assign(frequencies, std::numeric_limits<float>::quiet_NaN());
+  frame.points.resize(point_values(images));
   frame.images.resize(fields->values);
   payload = payload.subspan(sizeof(ImageFields));
   take(payload, std::span(frame.cutoff_rad_per_m));
   take(payload, std::span(frame.slope));
   take(payload, std::span(frame.noise_pa));
+  if (!is_first_version(header)) {
+    take(payload, std::span(frame.error_estimate));
+  }
+  take(payload, std::span(frame.points));
   take(payload, std::span(frame.images));
-  frame.error_estimate.assign(frequencies, std::numeric_limits<float>::quiet_NaN());  // recordings don't keep it
   return frame;
 }
 

@@ -19,12 +19,14 @@ namespace nearfield::nfr {
 static_assert(std::endian::native == std::endian::little, "records are written as they lie in memory");
 
 inline constexpr std::uint32_t kMagic = 0x3152464EU;  ///< "NFR1"
-inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::uint16_t kVersion = 2;          ///< what is written
+/// Records of older versions are read too; in those of 1 images have no error estimates and no points.
+inline constexpr std::uint16_t kOldestVersion = 1;
 
 enum class Kind : std::uint16_t {
   kFile = 0,   ///< JSON: the array, the rate, the host; twice at the start, so that one damaged place can't hide it
   kBits = 1,   ///< runs of missing bit-times, then words [bit-time][word]
-  kImage = 2,  ///< ImageFields, then cutoff, slope and noise [frequency], then images
+  kImage = 2,  ///< ImageFields, then cutoff, slope, noise and error estimate [frequency], points, images
   kEpoch = 3,  ///< JSON: the header of the images of an epoch, before the first of them
   kNote = 4,   ///< text
   kEnd = 5,    ///< JSON: why the recording ended, and what the recorder dropped
@@ -102,7 +104,7 @@ constexpr std::uint64_t record_bytes(const RecordHeader& header) {
 
 /// CRC of all of the header but the CRC.
 std::uint32_t header_crc(const RecordHeader& header);
-/// Right magic, version, CRC, and counts that can be.
+/// Right magic, a version that is known, CRC, and counts that can be.
 bool is_sound(const RecordHeader& header);
 
 std::string to_json(const FileInfo& info);

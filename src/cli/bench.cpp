@@ -9,6 +9,7 @@
 #include "bench/imager.hpp"
 #include "cli/bench_fidelity.hpp"
 #include "cli/bench_frames.hpp"
+#include "cli/bench_health.hpp"
 #include "cli/command.hpp"
 #include "cli/device_choice.hpp"
 #include "config/config.hpp"
@@ -172,7 +173,7 @@ void add_errors(CLI::App& bench) {
 
 void add_bench(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("bench", "Measure this device: whole frames, front ends, imager, errors, fidelity");
+      app.add_subcommand("bench", "Measure this device: whole frames, front ends, imager, errors, fidelity, health");
   command->require_subcommand(0, 1);
   add_frames(*command);
   add_frames(*command->add_subcommand("frames", "What whole frames take, from bits to images; also without a name"));
@@ -180,6 +181,7 @@ void add_bench(CLI::App& app) {
   add_errors(*command);
   add_imager(*command);
   add_fidelity(*command);
+  add_health(*command);
 }
 
 }  // namespace nearfield::cli

@@ -4,15 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "cli/command.hpp"
 #include "cli/stop_signal.hpp"
+#include "cli/tap_log.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 
@@ -21,6 +24,7 @@ namespace {
 
 constexpr std::int64_t kTurnNs = 100'000'000;  ///< how long a wait for a frame lasts before Ctrl-C is looked at
 constexpr std::string_view kIntensity = "active_intensity";
+constexpr std::size_t kMostPointLines = 40;
 constexpr std::size_t kMostAges = std::size_t{1} << 24U;
 
 struct TapOptions {
@@ -28,42 +32,9 @@ struct TapOptions {
   std::uint64_t count = 0;  ///< 0: no end
   double duration_s = 0.0;  ///< 0: no end
   bool json = false;
-  std::string log;  ///< file for a line a frame; empty: none
-};
-
-/// One line a frame, comma-separated, its columns named in the first.
-class FrameLog {
- public:
-  explicit FrameLog(const std::string& path) : path_(path) {
-    if (!path.empty()) {
-      file_.reset(std::fopen(path.c_str(), "w"));
-      if (file_ == nullptr) {
-        throw IoError(fmt::format("{}: can't be written: {}", path, std::strerror(errno)));
-      }
-      fmt::print(file_.get(),
-                 "sequence,first_bit_time,epoch,flags,missing_bit_times,shed_hops,skipped,capture_mono_ns,"
-                 "publish_mono_ns,read_mono_ns\n");
-    }
-  }
-  void add(const nf_frame& frame, std::uint64_t skipped) {
-    if (file_ != nullptr) {
-      fmt::print(file_.get(), "{},{},{},{},{},{},{},{},{},{}\n", frame.sequence, frame.first_bit_time, frame.epoch,
-                 frame.flags, frame.missing_bit_times, frame.shed_hops, skipped, frame.capture_mono_ns,
-                 frame.publish_mono_ns, frame.read_mono_ns);
-    }
-  }
-  void finish() {
-    if (file_ != nullptr && std::fflush(file_.get()) != 0) {
-      throw IoError(fmt::format("{}: can't be written: {}", path_, std::strerror(errno)));
-    }
-  }
-
- private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::string path_;
-  std::unique_ptr<std::FILE, Close> file_;
+  std::string log;     ///< file for a line a frame; empty: none
+  std::string points;  ///< file for the values at points; empty: none
+  bool points_only = false;
 };
 
 struct CloseRing {
@@ -76,6 +47,7 @@ struct Tally {
   std::uint32_t flags = 0;  ///< of any frame
   std::int64_t first_ns = 0, last_ns = 0;
   nf_frame newest{};
+  bool has_newest = false;  ///< it is in the handle still, and of its layout
   std::vector<std::int64_t> ages_ns;
   bool writer_gone = false;
 
@@ -88,6 +60,7 @@ struct Tally {
     missing_bit_times = std::max(missing_bit_times, frame.missing_bit_times);
     flags |= frame.flags;
     newest = frame;
+    has_newest = true;
     if (ages_ns.size() < kMostAges) {
       ages_ns.push_back(frame.age_ns);
     }
@@ -124,13 +97,13 @@ RingHandle open(const std::string& socket) {
 }
 
 void print_layout(const nf_ring_layout& layout) {
-  fmt::print("{}, {}: {} planes x {} frequencies x {} rows x {} columns, phases refer to {}\n", layout.quantity,
-             layout.unit, layout.planes, layout.frequencies, layout.rows, layout.columns,
-             layout.phase_reference == NF_PHASE_OF_STREAM ? "bit-time 0" : "the window's first bit");
+  fmt::print("{}, {}: {} planes x {} frequencies x {} rows x {} columns, {} points, phases refer to {}\n",
+             layout.quantity, layout.unit, layout.planes, layout.frequencies, layout.rows, layout.columns,
+             layout.points, layout.phase_reference == NF_PHASE_OF_STREAM ? "bit-time 0" : "the window's first bit");
 }
 
 /// Reads until something ends it; false when the writer went away.
-bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& log) {
+bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& log, PointLog& points) {
   const std::int64_t start_ns = nf_ring_now_ns();
   const auto is_over = [&] {
     const double passed_s = 1e-9 * static_cast<double>(nf_ring_now_ns() - start_ns);
@@ -144,8 +117,10 @@ bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& 
     if (status == NF_RING_OK) {
       tally.add(frame, skipped);
       log.add(frame, skipped);
+      points.add(*nf_ring_get_layout(ring), frame);
     } else if (status == NF_RING_RETIRED && nf_ring_reopen(ring) == NF_RING_OK) {
       ++tally.rings;
+      tally.has_newest = false;
     } else if (status != NF_RING_TIMEOUT && status != NF_RING_TORN) {
       return false;
     }
@@ -153,10 +128,75 @@ bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& 
   return true;
 }
 
-/// Of the newest frame, [plane][frequency]; empty when its images are no intensities.
+/// Of the newest frame; NaN, for want of a value, becomes null.
+nlohmann::json reports_json(const nf_ring_layout& layout, const nf_frame& frame) {
+  nlohmann::json reports = nlohmann::json::array();
+  for (std::uint32_t f = 0; f < layout.frequencies; ++f) {
+    reports.push_back({{"frequency_hz", layout.frequencies_hz[f]},
+                       {"cutoff_rad_per_m", frame.cutoff_rad_per_m[f]},
+                       {"slope", frame.slope[f]},
+                       {"noise_pa", frame.noise_pa[f]},
+                       {"error_estimate", frame.error_estimate[f]}});
+  }
+  return reports;
+}
+
+void print_reports(const nf_ring_layout& layout, const nf_frame& frame) {
+  fmt::print("newest frame:\n{:>12} {:>14} {:>10} {:>11} {:>16}\n", "frequency Hz", "cut-off rad/m", "slope",
+             "noise Pa", "error, estimated");
+  for (std::uint32_t f = 0; f < layout.frequencies; ++f) {
+    fmt::print("{:>12.2f} {:>14.4g} {:>10.4g} {:>11.4g} {:>16.4g}\n", layout.frequencies_hz[f],
+               frame.cutoff_rad_per_m[f], frame.slope[f], frame.noise_pa[f], frame.error_estimate[f]);
+  }
+}
+
+/// Calls `take` with plane, frequency, point and value of each value at a point.
+template <typename Take>
+void for_each_point_value(const nf_ring_layout& layout, const nf_frame& frame, const Take& take) {
+  for (std::uint32_t plane = 0; plane < layout.planes; ++plane) {
+    for (std::uint32_t f = 0; f < layout.frequencies; ++f) {
+      const nf_complex* values = nf_ring_points(&layout, &frame, plane, f);
+      for (std::uint32_t point = 0; point < layout.points; ++point) {
+        take(plane, f, point, std::complex<double>(std::complex<float>(values[point].re, values[point].im)));
+      }
+    }
+  }
+}
+
+nlohmann::json points_json(const nf_ring_layout& layout, const nf_frame& frame) {
+  nlohmann::json points = nlohmann::json::array();
+  for_each_point_value(layout, frame, [&](auto plane, auto f, auto point, std::complex<double> value) {
+    points.push_back({{"plane_m", layout.planes_m[plane]},
+                      {"frequency_hz", layout.frequencies_hz[f]},
+                      {"x_m", layout.points_xy_m[2 * point]},
+                      {"y_m", layout.points_xy_m[2 * point + 1]},
+                      {"re", value.real()},
+                      {"im", value.imag()}});
+  });
+  return points;
+}
+
+/// The first of them; files take all.
+void print_points(const nf_ring_layout& layout, const nf_frame& frame) {
+  std::size_t number = 0;
+  for_each_point_value(layout, frame, [&](auto plane, auto f, auto point, std::complex<double> value) {
+    if (++number > kMostPointLines) {
+      return;
+    }
+    fmt::print("at ({:.4g}, {:.4g}, {:.4g}) m, {:.2f} Hz: {:.4g} {}, {:.1f} degrees\n", layout.points_xy_m[2 * point],
+               layout.points_xy_m[2 * point + 1], layout.planes_m[plane], layout.frequencies_hz[f], std::abs(value),
+               layout.unit, std::arg(value) * 180.0 / std::numbers::pi);
+  });
+  if (number > kMostPointLines) {
+    fmt::print("and {} values at points more: --json, --points FILE\n", number - kMostPointLines);
+  }
+}
+
+/// Of the newest frame, [plane][frequency]; empty when its images are no intensities, or were not read.
 std::vector<std::vector<double>> radiated_power_w(const nf_ring_layout& layout, const nf_frame& frame) {
   std::vector<std::vector<double>> power_w;
-  for (std::uint32_t plane = 0; plane < layout.planes && layout.quantity == kIntensity; ++plane) {
+  const bool has_power = layout.quantity == kIntensity && frame.images != nullptr;
+  for (std::uint32_t plane = 0; plane < layout.planes && has_power; ++plane) {
     power_w.emplace_back();
     for (std::uint32_t frequency = 0; frequency < layout.frequencies; ++frequency) {
       power_w.back().push_back(nf_ring_radiated_power_w(&layout, &frame, plane, frequency));
@@ -177,13 +217,17 @@ void print_json(const nf_ring_layout& layout, const Tally& tally) {
       {"rings", tally.rings},
       {"writer_gone", tally.writer_gone},
       {"age_ms", {{"median", ages_ms[0]}, {"p99", ages_ms[1]}, {"p99.9", ages_ms[2]}, {"max", ages_ms[3]}}}};
-  if (tally.frames > 0) {
+  if (tally.has_newest) {
     json["newest"] = {{"sequence", tally.newest.sequence},
                       {"first_bit_time", tally.newest.first_bit_time},
                       {"stream_id", tally.newest.stream_id},
                       {"epoch", tally.newest.epoch},
                       {"valid_microphones", tally.newest.valid_microphones},
-                      {"group_delay_ms", 1e-6 * static_cast<double>(tally.newest.group_delay_ns)}};
+                      {"group_delay_ms", 1e-6 * static_cast<double>(tally.newest.group_delay_ns)},
+                      {"frequencies", reports_json(layout, tally.newest)}};
+    if (layout.points > 0) {
+      json["newest"]["points"] = points_json(layout, tally.newest);
+    }
     if (const auto power_w = radiated_power_w(layout, tally.newest); !power_w.empty()) {
       json["newest"]["radiated_power_w"] = power_w;
     }
@@ -204,6 +248,11 @@ void print_text(const nf_ring_layout& layout, const Tally& tally) {
              tally.newest.window_bit_times, 1e-6 * static_cast<double>(tally.newest.group_delay_ns), tally.newest.epoch,
              tally.newest.valid_microphones);
   fmt::print("flags: {}\n", tally.flags == 0 ? "none" : flags_in_words(tally.flags));
+  if (!tally.has_newest) {
+    return;
+  }
+  print_reports(layout, tally.newest);
+  print_points(layout, tally.newest);
   const std::vector<std::vector<double>> power_w = radiated_power_w(layout, tally.newest);
   for (std::size_t plane = 0; plane < power_w.size(); ++plane) {
     fmt::print("radiated power through z = {:.4g} m, newest frame: {:.4g} W\n", layout.planes_m[plane],
@@ -220,8 +269,11 @@ void tap(const TapOptions& options) {
   }
   Tally tally;
   FrameLog log(options.log);
-  tally.writer_gone = !read_all(ring.get(), options, tally, log);
+  PointLog points(options.points);
+  nf_ring_points_only(ring.get(), options.points_only ? 1 : 0);
+  tally.writer_gone = !read_all(ring.get(), options, tally, log, points);
   log.finish();
+  points.finish();
   if (options.json) {
     print_json(*nf_ring_get_layout(ring.get()), tally);
   } else {
@@ -243,6 +295,9 @@ void add_tap(CLI::App& app) {
   command->add_option("--duration", options->duration_s, "end after so many seconds")->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options->json, "print the summary as JSON");
   command->add_option("--log", options->log, "write a line a frame here: times, losses, epoch; comma-separated");
+  command->add_option("--points", options->points,
+                      "write a line for each plane, frequency and point of a frame here (holography.points)");
+  command->add_flag("--points-only", options->points_only, "leave the images unread");
   command->callback([options] { tap(*options); });
 }
 

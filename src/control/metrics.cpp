@@ -30,9 +30,10 @@ void add_value(MetricFamily& family, double value, Labels labels = {}) {
   family.metric.push_back(std::move(metric));
 }
 
-void add_single(std::vector<MetricFamily>& families, const std::string& name, const std::string& help, double value) {
+void add_single(std::vector<MetricFamily>& families, const std::string& name, const std::string& help, double value,
+                Labels labels = {}) {
   families.push_back(family(name, help, name.ends_with("_total") ? MetricType::Counter : MetricType::Gauge));
-  add_value(families.back(), value);
+  add_value(families.back(), value, std::move(labels));
 }
 
 void add_histogram(MetricFamily& family, const LatencyCounts& counts, Labels labels = {}) {
@@ -137,9 +138,10 @@ void Metrics::tick(std::int64_t now_ns) {
   }
 }
 
-void Metrics::add_reader(const std::string& name, const std::string& help, std::function<double()> read) {
+void Metrics::add_reader(const std::string& name, const std::string& help, std::function<double()> read,
+                         const std::optional<Label>& label) {
   const std::lock_guard lock(mutex_);
-  readers_.push_back({name, help, std::move(read)});
+  readers_.push_back({name, help, std::move(read), label ? Labels{*label} : Labels()});
 }
 
 void Metrics::collect_stream(std::vector<MetricFamily>& families) const {
@@ -193,7 +195,12 @@ void Metrics::collect_run(std::vector<MetricFamily>& families) const {
       families.back(), 1.0,
       {{"device", run_.device}, {"front_end", run_.front_end}, {"source", run_.source}, {"version", run_.version}});
   for (const Reader& reader : readers_) {
-    add_single(families, reader.name, reader.help, reader.read());
+    const double value = reader.read();
+    if (families.back().name == "nearfield_" + reader.name) {
+      add_value(families.back(), value, reader.labels);
+    } else {
+      add_single(families, reader.name, reader.help, value, reader.labels);
+    }
   }
 }
 

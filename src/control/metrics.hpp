@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,8 @@ struct RunInfo {
 /// no memory. A scrape and a status translate them when they are asked. The mutex guards the words and the recent past.
 class Metrics : public prometheus::Collectable {
  public:
+  using Label = prometheus::ClientMetric::Label;
+
   Metrics(const MetricNames& names, std::int64_t now_ns);
 
   /// A frame is out. Called by one thread; times of CLOCK_MONOTONIC, `captured_ns` when its last bit was in memory.
@@ -61,8 +64,10 @@ class Metrics : public prometheus::Collectable {
   void tick(std::int64_t now_ns);
 
   /// Adds a number that is kept elsewhere, to be read at each scrape by another thread. Before the server starts.
-  /// `name` without "nearfield_"; names that end in _total are counters.
-  void add_reader(const std::string& name, const std::string& help, std::function<double()> read);
+  /// `name` without "nearfield_"; names that end in _total are counters. Readers of one name that follow on each other
+  /// are told apart by their label.
+  void add_reader(const std::string& name, const std::string& help, std::function<double()> read,
+                  const std::optional<Label>& label = std::nullopt);
 
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect()
       const override;  // NOLINT(readability-identifier-naming)
@@ -82,6 +87,7 @@ class Metrics : public prometheus::Collectable {
     std::string name;
     std::string help;
     std::function<double()> read;
+    std::vector<Label> labels;
   };
 
   static void add(Count& count, std::uint64_t more) noexcept { count.fetch_add(more, std::memory_order_relaxed); }

@@ -127,8 +127,12 @@ void Daemon::open_sinks() {
 void Daemon::open_control() {
   const DaemonSettings& daemon = settings_.daemon;
   if (!daemon.metrics.address.empty()) {
-    metrics_->add_reader("microphones_bad", "Microphones found dead, stuck, noisy, weak, mismatched or swapped",
-                         [this] { return static_cast<double>(health_->bad_count()); });
+    for (const health::Condition cause : health::kBadConditions) {
+      metrics_->add_reader(
+          "microphones_bad", "Microphones found bad, by cause",
+          [this, cause] { return static_cast<double>(health_->bad_count(cause)); },
+          control::Metrics::Label{"cause", std::string(health::name_of(cause))});
+    }
     metrics_server_ = std::make_unique<control::MetricsServer>(daemon.metrics.address, metrics_);
     spdlog::info("metrics at port {}", metrics_server_->port());
   }

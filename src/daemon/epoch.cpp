@@ -49,15 +49,16 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   const Engine& engine = *epoch->engine;
   warm_up(*epoch->engine, epoch->plan, input);
   epoch->header = images_header(epoch->plan, engine);
+  epoch->points.emplace(epoch->header, epoch->plan.settings.holography);
   epoch->reports = empty_frame(epoch->header);
+  epoch->reports.points.reserve(epoch->header.planes_m.size() * epoch->header.frequencies_hz.size() *
+                                epoch->header.points.size());
   const PnahPlan& imager = engine.imager_plan();
   epoch->live_microphones =
       static_cast<std::uint32_t>(imager.geometry.channels()) - static_cast<std::uint32_t>(imager.dead_channels.size());
   epoch->warnings = plan_warnings(epoch->plan, engine.frequencies_hz());
-  if (!settings.front_end.bands_hz.empty() || !settings.holography.points.empty()) {
-    epoch->warnings.emplace_back(
-        "front_end.bands_hz and holography.points are passed over: they are for replay; a controller finds a point's "
-        "pixel with nf_ring_pixel_at");
+  if (!settings.front_end.bands_hz.empty()) {
+    epoch->warnings.emplace_back("front_end.bands_hz is passed over: it is for replay, of captures and recordings");
   }
   return epoch;
 }

@@ -1,12 +1,14 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "daemon/live_input.hpp"
 #include "nearfield/frame.hpp"
 #include "pipeline/engine.hpp"
+#include "pipeline/points.hpp"
 
 namespace nearfield::daemon {
 
@@ -16,7 +18,8 @@ struct Epoch {
   EnginePlan plan;
   std::unique_ptr<Engine> engine;
   ImagesHeader header;
-  ImageFrame reports;  ///< cut-offs, slopes, noise and error estimates of the frame that is published
+  std::optional<PointSampler> points;
+  ImageFrame reports;  ///< cut-offs, slopes, noise, error estimates and points of the frame that is published
   std::uint32_t live_microphones = 0;
   std::vector<std::string> warnings;  ///< what one should know before trusting the images
 };

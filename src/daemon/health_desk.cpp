@@ -53,7 +53,7 @@ void HealthDesk::prepare(Epoch& epoch) {
   counter_.reset();
   if (!plan) {
     monitor_.reset();
-    bad_count_ = 0;
+    count_bad();
     return;
   }
   if (monitor_) {
@@ -68,8 +68,7 @@ void HealthDesk::prepare(Epoch& epoch) {
   }
   spectra_values_ = plan->frequencies_hz.size() * static_cast<std::size_t>(plan->geometry.channels());
   interval_samples_ = watch_interval_samples(settings, epoch.plan.sample_rate_hz);
-  const std::vector<int> bad = monitor_->bad();
-  bad_count_ = bad.size();
+  const std::vector<int> bad = count_bad();
   const std::vector<int> masked = maskable(bad, plan->geometry);
   if (masks_ && !masked.empty()) {
     const MicrophoneMask mask = make_mask(imager_plan_, masked);
@@ -123,14 +122,23 @@ void HealthDesk::work() {
   }
 }
 
+std::vector<int> HealthDesk::count_bad() {
+  std::array<std::size_t, health::kConditions> counts{};
+  std::vector<int> bad = monitor_ ? monitor_->bad() : std::vector<int>();
+  for (const int channel : bad) {
+    ++counts[static_cast<std::size_t>(monitor_->conditions()[static_cast<std::size_t>(channel)])];
+  }
+  std::copy(counts.begin(), counts.end(), bad_counts_.begin());
+  return bad;
+}
+
 /// Tells what has changed and masks what is bad now. The lock is open while others are called.
 void HealthDesk::apply(std::unique_lock<std::mutex>& lock) {
   const std::vector<health::Change> changes = monitor_->changes();
-  const std::vector<int> bad = monitor_->bad();
+  const std::vector<int> bad = count_bad();
   const PnahPlan plan = imager_plan_;
   const std::uint64_t epoch = epoch_;
   const bool masks = masks_;
-  bad_count_ = bad.size();
   lock.unlock();
   for (const health::Change& change : changes) {
     hooks_.tell(change, bad.size());

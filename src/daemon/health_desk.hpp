@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <atomic>
 #include <complex>
 #include <condition_variable>
@@ -42,7 +43,10 @@ class HealthDesk {
   /// The engine's thread: a stream has begun.
   void restart() { has_restarted_ = true; }
   [[nodiscard]] nlohmann::json status() const;
-  [[nodiscard]] std::size_t bad_count() const { return bad_count_.load(std::memory_order_relaxed); }
+  /// Microphones with that cause. Any thread.
+  [[nodiscard]] std::size_t bad_count(health::Condition cause) const {
+    return bad_counts_[static_cast<std::size_t>(cause)].load(std::memory_order_relaxed);
+  }
   void close();
 
  private:
@@ -53,6 +57,8 @@ class HealthDesk {
   };
   void work();
   void judge(const Slot& slot);
+  /// The bad ones, ascending, counted by cause.
+  std::vector<int> count_bad();
   void apply(std::unique_lock<std::mutex>& lock);
 
   Hooks hooks_;
@@ -65,7 +71,7 @@ class HealthDesk {
   PnahPlan imager_plan_;
   bool masks_ = false;
   bool is_closed_ = false;
-  std::atomic<std::size_t> bad_count_{0};
+  std::array<std::atomic<std::size_t>, health::kConditions> bad_counts_{};
   std::atomic<bool> has_restarted_{false};
   // What look() needs; changed by prepare() alone:
   std::atomic<std::uint64_t> epoch_{0};

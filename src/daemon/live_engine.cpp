@@ -324,11 +324,13 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
   frame.noise_pa = reports.noise_pa;
   frame.error_estimate = reports.error_estimate;
   frame.images = epoch_->engine->images().subspan(window * values, values);
-  deliver(frame, pauses, report);
+  const std::int64_t begin_ns = monotonic_ns();
+  epoch_->points->sample(frame.images, reports.points);
+  frame.points = reports.points;
+  deliver(frame, begin_ns, pauses, report);
 }
 
-void LiveEngine::deliver(const LiveFrame& frame, const Pauses& pauses, FrameReport& report) {
-  const std::int64_t begin_ns = monotonic_ns();
+void LiveEngine::deliver(const LiveFrame& frame, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report) {
   publisher_->publish_to_controllers(frame);
   report.out_mono_ns = monotonic_ns();
   publisher_->publish_to_others(frame, pauses);

@@ -17,7 +17,7 @@ namespace nearfield::daemon {
 struct FrameReport {
   std::int64_t taken_ns = 0;      ///< time for taking its bits from the ring
   std::int64_t computed_ns = 0;   ///< time for feeding and computing
-  std::int64_t published_ns = 0;  ///< time for handing it to controllers
+  std::int64_t published_ns = 0;  ///< time for its points and for handing it to controllers
   std::int64_t others_ns = 0;     ///< time for recorder and dashboards
   std::int64_t out_mono_ns = 0;   ///< when controllers had it
   std::int64_t capture_mono_ns = 0;
@@ -101,7 +101,7 @@ class LiveEngine {
   std::span<std::uint32_t> room_for(std::uint64_t words);
   void push(std::uint64_t first_sample, std::span<const std::uint32_t> words);
   void publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report);
-  void deliver(const LiveFrame& frame, const Pauses& pauses, FrameReport& report);
+  void deliver(const LiveFrame& frame, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report);
   void record(const Chunk& chunk, const Pauses& pauses);
   void use_epoch();
   void go_on();

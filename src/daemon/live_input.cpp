@@ -127,8 +127,7 @@ EnginePlan live_plan(const Settings& settings, const LiveInput& input) {
     }
   }
   validate(plan.settings, plan.sample_rate_hz);
-  plan.settings.front_end.bands_hz.clear();  // replay's alone, as points are
-  plan.settings.holography.points.clear();
+  plan.settings.front_end.bands_hz.clear();  // replay's alone
   return plan;
 }
 

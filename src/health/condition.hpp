@@ -1,4 +1,6 @@
 #pragma once
+#include <array>
+#include <cstddef>
 #include <string_view>
 
 namespace nearfield::health {
@@ -16,6 +18,11 @@ enum class Condition {
 };
 
 std::string_view name_of(Condition condition);
+
+inline constexpr std::size_t kConditions = static_cast<std::size_t>(Condition::kSwapped) + 1;
+/// What can be wrong.
+inline constexpr std::array kBadConditions = {Condition::kDead, Condition::kStuck,      Condition::kNoisy,
+                                              Condition::kWeak, Condition::kMismatched, Condition::kSwapped};
 
 constexpr bool is_bad(Condition condition) { return condition > Condition::kUnknown; }
 

@@ -367,7 +367,9 @@ void SpectraJudge::find_swapped(std::span<const std::complex<float>> spectra,
                                 std::vector<Condition>& conditions) const {
   std::vector<std::size_t> candidates;
   for (std::size_t i = 0; i < channels_; ++i) {
-    if (conditions[i] == Condition::kWeak || conditions[i] == Condition::kMismatched) {
+    // In a field that changes, what belongs elsewhere passes for noise.
+    const Condition found = conditions[i];
+    if (found == Condition::kWeak || found == Condition::kMismatched || found == Condition::kNoisy) {
       candidates.push_back(i);
     }
   }

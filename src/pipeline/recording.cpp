@@ -137,6 +137,9 @@ class BitRecording : public Recording {
     }
     return statuses_;
   }
+  void read_bits(std::uint64_t first_sample, std::span<std::uint32_t> words) override {
+    file_->read(bit_time_of(first_sample), words);
+  }
 
  private:
   /// In the file.

@@ -25,6 +25,7 @@ struct LiveFrame {
   std::span<const float> slope;                 ///< [frequency]
   std::span<const float> noise_pa;              ///< [frequency]; NaN where it was not measured
   std::span<const float> error_estimate;        ///< [frequency]; NaN where there is none
+  std::span<const std::complex<float>> points;  ///< [plane][frequency][point], of the header's points
   std::span<const std::complex<float>> images;  ///< [plane][frequency][row][column], column fastest
 };
 

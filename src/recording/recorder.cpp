@@ -134,9 +134,10 @@ void Recorder::write(const LiveFrame& frame) {
                                 .window_bit_times = frame.window_bit_times,
                                 .valid_microphones = frame.valid_microphones,
                                 .frequencies = static_cast<std::uint32_t>(frame.cutoff_rad_per_m.size())};
-  const std::array<std::span<const std::byte>, 5> payload{
+  const std::array<std::span<const std::byte>, 7> payload{
       std::as_bytes(std::span(&fields, 1)), std::as_bytes(frame.cutoff_rad_per_m), std::as_bytes(frame.slope),
-      std::as_bytes(frame.noise_pa), std::as_bytes(frame.images)};
+      std::as_bytes(frame.noise_pa),        std::as_bytes(frame.error_estimate),   std::as_bytes(frame.points),
+      std::as_bytes(frame.images)};
   if (images_.push(header, payload) == Lane::Pushed::kFull) {
     dropped_images_.fetch_add(1, std::memory_order_relaxed);
   }

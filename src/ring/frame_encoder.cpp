@@ -20,7 +20,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 static_assert(sizeof(nf_ring_header) == 256 && sizeof(nf_ring_slot) == 128);
 static_assert(offsetof(nf_ring_header, published) == 192 && offsetof(nf_ring_header, wake) == 200 &&
-              offsetof(nf_ring_header, state) == 204);
+              offsetof(nf_ring_header, state) == 204 && offsetof(nf_ring_header, points) == 144);
 static_assert(offsetof(nf_ring_slot, crc32c) == 8 && offsetof(nf_ring_slot, sequence) == 16 &&
               offsetof(nf_ring_slot, publish_tai_ns) == 80 && offsetof(nf_ring_slot, spare) == 120);
 static_assert(kFlagExtrapolationFellBack == int{NF_FLAG_EXTRAPOLATION_FELL_BACK} &&
@@ -78,7 +78,8 @@ FrameEncoder::FrameEncoder(const ImagesHeader& header, std::uint64_t epoch, Phas
     : header_(header),
       epoch_(epoch),
       reference_(reference),
-      images_at_(round_up(3 * header.frequencies_hz.size(), 2)),
+      points_at_(4 * header.frequencies_hz.size()),
+      images_at_(points_at_ + 2 * header.planes_m.size() * header.frequencies_hz.size() * header.points.size()),
       slot_bytes_(0) {
   const std::size_t values = images_at_ + 2 * header.values_per_frame();
   slot_bytes_ = round_up(sizeof(nf_ring_slot) + values * sizeof(float), kLine);
@@ -99,7 +100,7 @@ FrameEncoder::FrameEncoder(const ImagesHeader& header, std::uint64_t epoch, Phas
 bool FrameEncoder::fits(const ImagesHeader& header) const {
   return header.frequencies_hz == header_.frequencies_hz && header.planes_m == header_.planes_m &&
          header.x_m == header_.x_m && header.y_m == header_.y_m && header.quantity == header_.quantity &&
-         header.unit == header_.unit;
+         header.unit == header_.unit && header.points == header_.points;
 }
 
 std::vector<std::byte> FrameEncoder::header_block(std::uint32_t slot_count, std::uint64_t ring_id) const {
@@ -127,6 +128,13 @@ std::vector<std::byte> FrameEncoder::header_block(std::uint32_t slot_count, std:
   h.planes_offset = append(header_.planes_m);
   h.x_offset = append(header_.x_m);
   h.y_offset = append(header_.y_m);
+  std::vector<double> points_xy_m;
+  for (const PlanePoint& point : header_.points) {
+    points_xy_m.insert(points_xy_m.end(), {point.x_m, point.y_m});
+  }
+  h.points = static_cast<std::uint32_t>(header_.points.size());
+  h.points_xy_offset = append(points_xy_m);
+  h.points_offset = static_cast<std::uint32_t>(sizeof(nf_ring_slot) + points_at_ * sizeof(float));
   h.images_offset = static_cast<std::uint32_t>(sizeof(nf_ring_slot) + images_at_ * sizeof(float));
   copy_text(h.quantity, header_.quantity);
   copy_text(h.unit, header_.unit);
@@ -143,8 +151,11 @@ void FrameEncoder::take(const LiveFrame& frame) {
   copy_part(frame.cutoff_rad_per_m, n, "cutoff_rad_per_m", payload_.data());
   copy_part(frame.slope, n, "slope", payload_.data() + n);
   copy_part(frame.noise_pa, n, "noise_pa", payload_.data() + 2 * n);
-  take_images(frame);
-  payload_crc_ = carry_crc(~0U, payload_.data(), payload_bytes());
+  copy_part(frame.error_estimate, n, "error_estimate", payload_.data() + 3 * n);
+  take_values(frame, "points", frame.points, header_.points.size(), points_at_);
+  take_values(frame, "images", frame.images, header_.pixels(), images_at_);
+  points_crc_ = carry_crc(~0U, payload_.data(), images_at_ * sizeof(float));
+  payload_crc_ = carry_crc(points_crc_, payload_.data() + images_at_, payload_bytes() - images_at_ * sizeof(float));
   head_ = {};
   head_.sequence = frame.sequence;
   head_.first_bit_time = frame.first_bit_time;
@@ -162,21 +173,24 @@ void FrameEncoder::take(const LiveFrame& frame) {
   head_.epoch = frame.epoch;
 }
 
-void FrameEncoder::take_images(const LiveFrame& frame) {
-  if (frame.images.size() != header_.values_per_frame()) {
-    throw std::invalid_argument(fmt::format("frame for the ring: expected {} values of images, found {}",
-                                            header_.values_per_frame(), frame.images.size()));
+void FrameEncoder::take_values(const LiveFrame& frame, const char* name, std::span<const std::complex<float>> values,
+                               std::size_t per_frequency, std::size_t at) {
+  const std::size_t n = header_.frequencies_hz.size();
+  if (values.size() != header_.planes_m.size() * n * per_frequency) {
+    throw std::invalid_argument(fmt::format("frame for the ring: expected {} values of {}, found {}",
+                                            header_.planes_m.size() * n * per_frequency, name, values.size()));
   }
-  float* to = payload_.data() + images_at_;
+  if (values.empty()) {
+    return;  // without points
+  }
+  float* to = payload_.data() + at;
   if (phases_.empty()) {
-    std::memcpy(to, frame.images.data(), frame.images.size_bytes());
+    std::memcpy(to, values.data(), values.size_bytes());
     return;
   }
-  const std::size_t n = header_.frequencies_hz.size();
-  const std::size_t pixels = header_.pixels();
-  for (std::size_t image = 0; image < header_.planes_m.size() * n; ++image) {
+  for (std::size_t first = 0, image = 0; first < values.size(); first += per_frequency, ++image) {
     const std::complex<float> turn = phases_[image % n].to_stream(frame.first_bit_time);
-    for (const std::complex<float>& value : frame.images.subspan(image * pixels, pixels)) {
+    for (const std::complex<float>& value : values.subspan(first, per_frequency)) {
       *to++ = value.real() * turn.real() - value.imag() * turn.imag();
       *to++ = value.real() * turn.imag() + value.imag() * turn.real();
     }
@@ -188,6 +202,7 @@ void FrameEncoder::stamp() {
   head_.publish_mono_ns = clock_ns(CLOCK_MONOTONIC);
   const auto* bytes = reinterpret_cast<const unsigned char*>(&head_);
   head_.crc32c = ~carry_crc(payload_crc_, bytes + kCrcStart, sizeof head_ - kCrcStart);
+  head_.points_crc32c = ~carry_crc(points_crc_, bytes + kCrcStart, sizeof head_ - kCrcStart);
 }
 
 }  // namespace nearfield::ring

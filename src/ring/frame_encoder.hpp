@@ -28,28 +28,32 @@ class FrameEncoder {
   /// Whether frames of `header` can go on in this layout: sizes, axes, quantity and unit are the same.
   [[nodiscard]] bool fits(const ImagesHeader& header) const;
 
-  /// Takes a frame's images over, with the phases that were asked for, and what else but the time of publication.
-  /// Throws std::invalid_argument when a span has another size than the layout.
+  /// Takes a frame's images and points over, with the phases that were asked for, and what else but the time of
+  /// publication. Throws std::invalid_argument when a span has another size than the layout.
   void take(const LiveFrame& frame);
   /// Sets the time of publication to now, and the CRC.
   void stamp();
   /// As filled by take() and stamp(); `lock` is left 0.
   [[nodiscard]] const nf_ring_slot& head() const { return head_; }
-  /// [cut-offs, slopes, noise, zeros, images]
+  /// [cut-offs, slopes, noise, error estimates, points, images]
   [[nodiscard]] std::span<const float> payload() const { return payload_; }
 
  private:
-  void take_images(const LiveFrame& frame);
+  /// [plane][frequency][per_frequency], to index `at` of the payload.
+  void take_values(const LiveFrame& frame, const char* name, std::span<const std::complex<float>> values,
+                   std::size_t per_frequency, std::size_t at);
 
   ImagesHeader header_;
   std::uint64_t epoch_;
   PhaseReference reference_;
   std::vector<TonePhase> phases_;  ///< [frequency], for PhaseReference::kStream
-  std::size_t images_at_;          ///< index in payload_
+  std::size_t points_at_;          ///< index in payload_
+  std::size_t images_at_;          ///< likewise
   std::size_t slot_bytes_;
   nf_ring_slot head_{};
   std::vector<float> payload_;
   std::uint32_t payload_crc_ = 0;  ///< as crc32_iscsi carries it on
+  std::uint32_t points_crc_ = 0;   ///< of what is before the images
 };
 
 /// Clock now, ns: CLOCK_MONOTONIC, CLOCK_TAI.

@@ -100,10 +100,11 @@ static int copy_slot(nf_ring* ring, uint64_t number) {
 static nf_ring_status hand_out(nf_ring* ring, uint64_t number, nf_frame* frame) {
   nf_ring_slot slot;
   memcpy(&slot, ring->copy, sizeof slot);
-  if (ring->check_crc && slot.crc32c != crc_of_copy(ring)) {
+  if (ring->check_crc && (ring->points_only ? slot.points_crc32c : slot.crc32c) != crc_of_copy(ring)) {
     return NF_RING_CORRUPT;
   }
   const float* values = (const float*)(const void*)(ring->copy + sizeof slot);
+  const nf_complex* images = (const nf_complex*)(const void*)(ring->copy + ring->constants.images_offset);
   const int64_t now_ns = nf_ring_now_ns();
   *frame = (nf_frame){.number = number,
                       .sequence = slot.sequence,
@@ -126,7 +127,9 @@ static nf_ring_status hand_out(nf_ring* ring, uint64_t number, nf_frame* frame) 
                       .cutoff_rad_per_m = values,
                       .slope = values + ring->constants.frequencies,
                       .noise_pa = values + 2 * (size_t)ring->constants.frequencies,
-                      .images = (const nf_complex*)(const void*)(ring->copy + ring->constants.images_offset)};
+                      .error_estimate = values + 3 * (size_t)ring->constants.frequencies,
+                      .points = (const nf_complex*)(const void*)(ring->copy + ring->constants.points_offset),
+                      .images = ring->points_only ? NULL : images};
   return NF_RING_OK;
 }
 
@@ -202,9 +205,16 @@ nf_ring_status nf_ring_read_next(nf_ring* ring, int64_t timeout_ns, nf_frame* fr
 
 /* ---- What is in an image ---- */
 
+const nf_complex* nf_ring_points(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
+                                 uint32_t frequency) {
+  return frame->points + ((size_t)plane * layout->frequencies + frequency) * layout->points;
+}
+
 const nf_complex* nf_ring_image(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
                                 uint32_t frequency) {
-  return frame->images + ((size_t)plane * layout->frequencies + frequency) * layout->rows * layout->columns;
+  return frame->images == NULL
+             ? NULL
+             : frame->images + ((size_t)plane * layout->frequencies + frequency) * layout->rows * layout->columns;
 }
 
 static double distance(double a, double b) { return a > b ? a - b : b - a; }
@@ -223,7 +233,8 @@ size_t nf_ring_pixel_at(const nf_ring_layout* layout, double x_m, double y_m) {
 
 double nf_ring_radiated_power_w(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
                                 uint32_t frequency) {
-  if (strcmp(layout->quantity, "active_intensity") != 0 || layout->rows < 2 || layout->columns < 2) {
+  if (frame->images == NULL || strcmp(layout->quantity, "active_intensity") != 0 || layout->rows < 2 ||
+      layout->columns < 2) {
     return (double)NAN;
   }
   const nf_complex* image = nf_ring_image(layout, frame, plane, frequency);

@@ -19,13 +19,13 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the ring's fields are little-endian");
 _Static_assert(sizeof(void*) == 8, "the ring is mapped whole");
-_Static_assert(sizeof(nf_ring_header) == 256 && sizeof(nf_ring_slot) == 128 && sizeof(nf_ring_hello) == 16, "layout 1");
-_Static_assert(offsetof(nf_ring_header, slot_bytes) == 16 && offsetof(nf_ring_header, boot_id) == 32, "layout 1");
-_Static_assert(offsetof(nf_ring_header, planes) == 64 && offsetof(nf_ring_header, quantity) == 104, "layout 1");
-_Static_assert(offsetof(nf_ring_header, published) == 192 && offsetof(nf_ring_header, wake) == 200, "layout 1");
-_Static_assert(offsetof(nf_ring_slot, sequence) == 16 && offsetof(nf_ring_slot, window_bit_times) == 40, "layout 1");
-_Static_assert(offsetof(nf_ring_slot, capture_mono_ns) == 56 && offsetof(nf_ring_slot, flags) == 88, "layout 1");
-_Static_assert(offsetof(nf_ring_slot, epoch) == 112, "layout 1");
+_Static_assert(sizeof(nf_ring_header) == 256 && sizeof(nf_ring_slot) == 128 && sizeof(nf_ring_hello) == 16, "layout 2");
+_Static_assert(offsetof(nf_ring_header, slot_bytes) == 16 && offsetof(nf_ring_header, boot_id) == 32, "layout 2");
+_Static_assert(offsetof(nf_ring_header, planes) == 64 && offsetof(nf_ring_header, quantity) == 104, "layout 2");
+_Static_assert(offsetof(nf_ring_header, published) == 192 && offsetof(nf_ring_header, wake) == 200, "layout 2");
+_Static_assert(offsetof(nf_ring_slot, sequence) == 16 && offsetof(nf_ring_slot, window_bit_times) == 40, "layout 2");
+_Static_assert(offsetof(nf_ring_slot, capture_mono_ns) == 56 && offsetof(nf_ring_slot, flags) == 88, "layout 2");
+_Static_assert(offsetof(nf_ring_slot, epoch) == 112, "layout 2");
 
 enum { kMaxSide = 1 << 20 };
 
@@ -109,6 +109,16 @@ static uint64_t image_bytes(const nf_ring_header* header) {
   return 8ULL * header->planes * header->frequencies * header->rows * header->columns;
 }
 
+static uint64_t points_bytes(const nf_ring_header* header) {
+  return 8ULL * header->planes * header->frequencies * header->points;
+}
+
+static int slot_is_good(const nf_ring_header* h) {
+  return h->points_offset % 8 == 0 && h->points_offset >= sizeof(nf_ring_slot) + 16ULL * h->frequencies &&
+         h->images_offset % 8 == 0 && h->images_offset >= h->points_offset + points_bytes(h) &&
+         h->images_offset + image_bytes(h) <= h->slot_bytes;
+}
+
 static int header_is_good(const nf_ring_header* h, uint64_t bytes) {
   if (h->magic != NF_RING_MAGIC || h->version != NF_RING_VERSION || h->header_bytes % 64 != 0 ||
       h->slot_bytes % 64 != 0) {
@@ -122,11 +132,11 @@ static int header_is_good(const nf_ring_header* h, uint64_t bytes) {
     }
   }
   if (!table_fits(h, h->frequencies_offset, h->frequencies) || !table_fits(h, h->planes_offset, h->planes) ||
-      !table_fits(h, h->x_offset, h->columns) || !table_fits(h, h->y_offset, h->rows)) {
+      !table_fits(h, h->x_offset, h->columns) || !table_fits(h, h->y_offset, h->rows) || h->points > kMaxSide ||
+      !table_fits(h, h->points_xy_offset, 2 * h->points)) {
     return 0;
   }
-  if (h->images_offset % 8 != 0 || h->images_offset < sizeof(nf_ring_slot) + 12ULL * h->frequencies ||
-      h->images_offset + image_bytes(h) > h->slot_bytes || h->slot_count < 2 || h->slot_bytes > bytes) {
+  if (!slot_is_good(h) || h->slot_count < 2 || h->slot_bytes > bytes) {
     return 0;
   }
   return h->header_bytes + h->slot_count * h->slot_bytes == bytes;
@@ -151,10 +161,10 @@ static nf_ring_status map_memory(nf_ring* ring, int memory) {
 
 static nf_ring_status copy_layout(nf_ring* ring) {
   const nf_ring_header* h = &ring->constants;
-  const size_t doubles = (size_t)h->planes + h->frequencies + h->rows + h->columns;
-  ring->copy_words = (size_t)(h->images_offset + image_bytes(h)) / 8;
+  const size_t doubles = (size_t)h->planes + h->frequencies + h->rows + h->columns + 2 * (size_t)h->points;
+  nf_ring_points_only(ring, 0);
   ring->axes = malloc(8 * doubles + sizeof h->quantity + sizeof h->unit);
-  ring->copy = malloc(8 * ring->copy_words);
+  ring->copy = malloc(8 * ring->copy_words); /* room for all, whatever is copied later */
   if (ring->axes == NULL || ring->copy == NULL) {
     return NF_RING_SYSTEM;
   }
@@ -162,12 +172,14 @@ static nf_ring_status copy_layout(nf_ring* ring) {
   double* planes_m = frequencies_hz + h->frequencies;
   double* x_m = planes_m + h->planes;
   double* y_m = x_m + h->columns;
+  double* points_xy_m = y_m + h->rows;
   char* quantity = ring->axes + 8 * doubles;
   char* unit = quantity + sizeof h->quantity;
   memcpy(frequencies_hz, ring->map + h->frequencies_offset, 8ULL * h->frequencies);
   memcpy(planes_m, ring->map + h->planes_offset, 8ULL * h->planes);
   memcpy(x_m, ring->map + h->x_offset, 8ULL * h->columns);
   memcpy(y_m, ring->map + h->y_offset, 8ULL * h->rows);
+  memcpy(points_xy_m, ring->map + h->points_xy_offset, 16ULL * h->points);
   memcpy(quantity, h->quantity, sizeof h->quantity);
   memcpy(unit, h->unit, sizeof h->unit);
   quantity[sizeof h->quantity - 1] = '\0';
@@ -180,6 +192,8 @@ static nf_ring_status copy_layout(nf_ring* ring) {
                                   .planes_m = planes_m,
                                   .x_m = x_m,
                                   .y_m = y_m,
+                                  .points = h->points,
+                                  .points_xy_m = points_xy_m,
                                   .quantity = quantity,
                                   .unit = unit,
                                   .phase_reference = h->phase_reference,
@@ -260,6 +274,7 @@ nf_ring_status nf_ring_reopen(nf_ring* ring) {
   const nf_ring_status status = nf_ring_open(ring->path, &fresh);
   if (status == NF_RING_OK) {
     fresh->check_crc = ring->check_crc;
+    nf_ring_points_only(fresh, ring->points_only);
     release(ring);
     *ring = *fresh;
     free(fresh);
@@ -277,3 +292,9 @@ void nf_ring_close(nf_ring* ring) {
 const nf_ring_layout* nf_ring_get_layout(const nf_ring* ring) { return &ring->layout; }
 
 void nf_ring_check_crc(nf_ring* ring, int on) { ring->check_crc = on; }
+
+void nf_ring_points_only(nf_ring* ring, int on) {
+  const nf_ring_header* h = &ring->constants;
+  ring->points_only = on;
+  ring->copy_words = (size_t)(h->images_offset + (on ? 0 : image_bytes(h))) / 8;
+}

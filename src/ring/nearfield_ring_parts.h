@@ -13,9 +13,10 @@ struct nf_ring {
   nf_ring_layout layout;
   char* axes;        /* what the layout points to */
   uint8_t* copy;     /* of one slot */
-  size_t copy_words; /* of a slot that hold anything */
+  size_t copy_words; /* of a slot, from its start, that are copied */
   uint64_t last;     /* number of the frame read last */
   int check_crc;
+  int points_only;
   uint32_t crc_table[256];
 };
 

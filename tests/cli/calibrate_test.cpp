@@ -4,11 +4,13 @@
 
 #include <cmath>
 #include <fstream>
+#include <set>
 
 #include "capture/files.hpp"
 #include "simulate/scene.hpp"
 #include "support/command.hpp"
 #include "support/measures.hpp"
+#include "support/recordings.hpp"
 
 namespace nearfield {
 namespace {
@@ -99,6 +101,111 @@ TEST(Calibrate, ImagesComeOutRightWithWhatItFound) {
   };
   EXPECT_GE(error(image(folder / "near.h5", "")), 0.1);
   EXPECT_LE(error(image(folder / "near.h5", " --set array.calibration=" + (folder / "k.h5"))), 0.02);
+}
+
+constexpr double kRate_hz = 46875.0;
+constexpr double kCalibrator_hz = 976.5625;
+const std::string kCalibratorWindow =
+    " --set array.rows=8 --set array.columns=8 --set front_end.window_samples=192 "
+    "--set front_end.frequencies_hz=[976.5625] ";
+
+const double k94Db_pa = 20e-6 * std::pow(10.0, 94.0 / 20.0);  // 1.0024
+
+/// What a microphone makes of 1 Pa.
+double response(std::size_t channel) { return 0.6 + 0.01 * static_cast<double>(channel); }
+
+/// Time data of 8 x 8 microphones: a calibrator of 1 Pa rms stays 0.03 s over each of `channels`, its phase and its
+/// frequency a little elsewhere each time; all others hear 1 % of it.
+void write_calibrator(const std::string& path, const std::vector<std::size_t>& channels) {
+  constexpr std::size_t kStay = 1406;
+  std::vector<float> samples;
+  for (std::size_t turn = 0; turn < channels.size(); ++turn) {
+    const double frequency_hz = kCalibrator_hz + 0.05 * static_cast<double>(turn % 5);
+    for (std::size_t n = 0; n < kStay; ++n) {
+      const double angle = 2.0 * 3.14159265358979 * frequency_hz * static_cast<double>(n) / kRate_hz;
+      const double tone = std::sqrt(2.0) * std::cos(angle + 1.3 * static_cast<double>(turn));
+      for (std::size_t i = 0; i < 64; ++i) {
+        samples.push_back(static_cast<float>(tone * (i == channels[turn] ? response(i) : 0.01)));
+      }
+    }
+  }
+  write_time_data(path, kRate_hz, 64, samples);
+}
+
+TEST(Calibrate, ByACalibratorOverOneMicrophoneAfterAnother) {
+  const test::TemporaryFolder folder;
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < 64; ++i) {
+    if (i != 20) {
+      order.push_back(i * 37 % 64 == 20 ? 0 : i * 37 % 64);  // 20 is forgotten, 0 visited twice
+    }
+  }
+  write_calibrator(folder / "c.h5", order);
+  const auto done = test::run_nearfield("calibrate " + (folder / "c.h5") + " --channel auto -o " + (folder / "k.h5") +
+                                        kCalibratorWindow);
+  ASSERT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("the calibrator was over "));
+  const Calibration found = read_calibration(folder / "k.h5");
+  const std::set<std::size_t> visited(order.begin(), order.end());
+  ASSERT_LT(visited.size(), 64U);
+  for (std::size_t i = 0; i < 64; ++i) {
+    if (!visited.contains(i)) {
+      EXPECT_TRUE(std::isnan(found.gains[i].real())) << i;
+      continue;
+    }
+    // The window's scalloping over 0.2 Hz of 244 Hz, and what the tone's mirror image leaks: below 1e-4.
+    EXPECT_NEAR(static_cast<double>(found.gains[i].real()) * response(i), k94Db_pa, 1e-4) << i;
+    EXPECT_EQ(found.gains[i].imag(), 0.0F);
+  }
+}
+
+TEST(Calibrate, ACalibratorSetsTheLevelOfAnEarlierCalibration) {
+  const test::TemporaryFolder folder;
+  write_calibrator(folder / "a.h5", {3});
+  write_calibrator(folder / "b.h5", {9});
+  Calibration start{.geometry = test::small_array(), .frequencies_hz = {500.0, 2000.0}, .gains = {}};
+  for (std::size_t f = 0; f < 2; ++f) {
+    for (std::size_t i = 0; i < 64; ++i) {
+      // Right but for a common factor of two, and a microphone that has no gain.
+      const auto magnitude = static_cast<float>(i == 50 ? std::nan("") : 2.0 / response(i));
+      start.gains.push_back(std::polar(magnitude, 0.1F * static_cast<float>(f + i)));
+    }
+  }
+  write_calibration(folder / "start.h5", start);
+  const std::string files = "calibrate " + (folder / "a.h5") + " " + (folder / "b.h5");
+  const auto done = test::run_nearfield(files + " --channel 3,9 --start " + (folder / "start.h5") + " -o " +
+                                        (folder / "k.h5") + kCalibratorWindow);
+  ASSERT_EQ(done.exit_code, 0) << done.output;
+  const Calibration found = read_calibration(folder / "k.h5");
+  EXPECT_EQ(found.frequencies_hz, start.frequencies_hz);
+  for (std::size_t k = 0; k < 128; ++k) {
+    if (k % 64 == 50) {
+      EXPECT_TRUE(std::isnan(found.gains[k].real()));
+    } else {
+      // Interpolated between 500 and 2000 Hz the start's phasors, 0.1 rad apart, are 0.1 % short.
+      EXPECT_LE(std::abs(found.gains[k] / start.gains[k] - static_cast<float>(0.5 * k94Db_pa)), 1e-3F) << k;
+    }
+  }
+  const auto louder = test::run_nearfield(files + " --channel 3,9 --level-db 114 --start " + (folder / "start.h5") +
+                                          " -o " + (folder / "k.h5") + kCalibratorWindow);
+  ASSERT_EQ(louder.exit_code, 0) << louder.output;
+  EXPECT_NEAR(std::abs(read_calibration(folder / "k.h5").gains[7] / start.gains[7]), 5.01F, 0.02F);
+}
+
+TEST(Calibrate, SaysWhatIsWrongWithACalibrator) {
+  const test::TemporaryFolder folder;
+  write_calibrator(folder / "a.h5", {3});
+  const std::string begin = "calibrate " + (folder / "a.h5") + " -o " + (folder / "k.h5") + kCalibratorWindow;
+  const auto other = test::run_nearfield(begin + "--channel 64");
+  EXPECT_EQ(other.exit_code, 64) << other.output;
+  EXPECT_THAT(other.output, HasSubstr("expected microphones from 0 to 63, found 64"));
+  EXPECT_EQ(test::run_nearfield(begin + "--channel 3,4").exit_code, 64);
+  EXPECT_EQ(test::run_nearfield(begin + "--channel all").exit_code, 64);
+  EXPECT_EQ(test::run_nearfield(begin + "--channel 3 --direction 0,0").exit_code, 64);
+  EXPECT_EQ(test::run_nearfield(begin + "--start " + (folder / "a.h5")).exit_code, 64);
+  const auto silent = test::run_nearfield(begin + "--channel auto --set front_end.frequencies_hz=[5859.375]");
+  EXPECT_EQ(silent.exit_code, 65) << silent.output;
+  EXPECT_THAT(silent.output, HasSubstr("no microphone has the steady tone"));
 }
 
 TEST(Calibrate, SaysWhatIsWrong) {

@@ -66,6 +66,10 @@ TEST(Metrics, AreScrapedOverHttp) {
   const auto metrics = make_metrics();
   run_some_frames(*metrics);
   metrics->add_reader("readers", "Readers of the ring", [] { return 16.0; });
+  metrics->add_reader(
+      "microphones_bad", "By cause", [] { return 3.0; }, Metrics::Label{"cause", "dead"});
+  metrics->add_reader(
+      "microphones_bad", "By cause", [] { return 0.0; }, Metrics::Label{"cause", "stuck"});
   const MetricsServer server("127.0.0.1:0", metrics);
   const std::string answer = http_get(server.port(), "/metrics");
   EXPECT_THAT(answer, testing::StartsWith("HTTP/1.1 200"));
@@ -86,6 +90,8 @@ TEST(Metrics, AreScrapedOverHttp) {
            "nearfield_recording_state{state=\"recording\"} 1\n",
            "nearfield_recording_state{state=\"idle\"} 0\n",
            "nearfield_readers 16\n",
+           "# TYPE nearfield_microphones_bad gauge\nnearfield_microphones_bad{cause=\"dead\"} 3\n"
+           "nearfield_microphones_bad{cause=\"stuck\"} 0\n",
            "nearfield_up 1\n",
        }) {
     EXPECT_THAT(answer, HasSubstr(line));

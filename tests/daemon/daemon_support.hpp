@@ -17,6 +17,7 @@ namespace nearfield::test {
 struct KeptFrame {
   LiveFrame frame;
   std::vector<std::complex<float>> images;
+  std::vector<std::complex<float>> points;
 };
 
 /// Keeps all frames.
@@ -24,8 +25,9 @@ class KeepingSink : public LiveSink {
  public:
   void begin_epoch(const ImagesHeader& /*header*/, std::uint64_t epoch) override { epochs.push_back(epoch); }
   void write(const LiveFrame& frame) override {
-    frames.push_back({frame, {frame.images.begin(), frame.images.end()}});
+    frames.push_back({frame, {frame.images.begin(), frame.images.end()}, {frame.points.begin(), frame.points.end()}});
     frames.back().frame.images = {};
+    frames.back().frame.points = {};
   }
   std::vector<KeptFrame> frames;
   std::vector<std::uint64_t> epochs;

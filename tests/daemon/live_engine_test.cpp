@@ -103,6 +103,7 @@ void expect_as_replayed(const std::vector<test::KeptFrame>& live, const std::vec
     ASSERT_EQ(live[i].frame.first_bit_time, expected[i].first_sample);
     ASSERT_EQ(live[i].frame.flags, expected[i].flags);
     ASSERT_EQ(live[i].images, expected[i].images) << "frame " << i;
+    ASSERT_EQ(live[i].points, expected[i].points) << "frame " << i;
   }
 }
 
@@ -112,6 +113,18 @@ TEST(LiveEngine, FramesOfAFileAreThoseOfReplay) {
   test::write_random_capture(folder / "capture.h5", 64 * kWindowBits);
   const Settings settings = file_settings(folder / "capture.h5");
   expect_as_replayed(played(settings), test::replayed(folder / "capture.h5", settings));
+}
+
+TEST(LiveEngine, PointsAreThoseOfReplay) {
+  const test::TemporaryFolder folder;
+  test::write_random_capture(folder / "capture.h5", 8 * kWindowBits);
+  Settings settings = file_settings(folder / "capture.h5");
+  settings.holography.points = {{.x_m = 0.013, .y_m = -0.021}, {.x_m = 0.0, .y_m = 0.05}};
+  settings.holography.planes_m = {0.0, 0.01};
+  const std::vector<test::KeptFrame> frames = played(settings);
+  ASSERT_FALSE(frames.empty());
+  ASSERT_EQ(frames.front().points.size(), 4U);
+  expect_as_replayed(frames, test::replayed(folder / "capture.h5", settings));
 }
 
 TEST(LiveEngine, WindowsFurtherApartThanTheyAreLongRecordEveryBit) {

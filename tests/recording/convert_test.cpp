@@ -88,6 +88,9 @@ TEST(Convert, ImagesComeBackTheSame) {
     EXPECT_EQ(frame.missing_bits, hop % 2);
     EXPECT_EQ(frame.flags, expected.frame.flags);
     EXPECT_TRUE(std::equal(frame.images.begin(), frame.images.end(), expected.frame.images.begin()));
+    EXPECT_EQ(frame.error_estimate[1], 0.04F);
+    ASSERT_EQ(frame.points.size(), 4U);
+    EXPECT_TRUE(std::equal(frame.points.begin(), frame.points.end(), expected.frame.points.begin()));
   }
   EXPECT_THROW(nfr::convert_images(reader, folder / "none.h5", 7, {}, {}), DataError);
 }

@@ -92,6 +92,7 @@ TEST(Recorder, ImagesComeBackWithTheirEpochs) {
   const RecorderStatus status = stop(recorder);
   const nfr::Reader reader{std::filesystem::path(status.path)};
   ASSERT_EQ(reader.epochs().size(), 2U);
+  EXPECT_EQ(reader.epochs()[1].header.points, small_header().points);
   EXPECT_EQ(reader.epochs()[0].images, 6U);
   EXPECT_EQ(reader.epochs()[1].images, 4U);
   std::uint64_t hop = 6;
@@ -102,11 +103,44 @@ TEST(Recorder, ImagesComeBackWithTheirEpochs) {
     EXPECT_EQ(frame.missing_bits, hop % 2);
     EXPECT_TRUE(std::equal(frame.images.begin(), frame.images.end(), expected.frame.images.begin()));
     EXPECT_EQ(frame.noise_pa[1], 2e-3F);
+    EXPECT_EQ(frame.error_estimate[0], 0.05F);
+    EXPECT_TRUE(std::equal(frame.points.begin(), frame.points.end(), expected.frame.points.begin(),
+                           expected.frame.points.end()));
     // 32768 bit-times before the window's last bit
     EXPECT_EQ(frame.timestamp_ns, expected.frame.capture_tai_ns - 21'845'333);
     ++hop;
   });
   EXPECT_EQ(hop, 10U);
+}
+
+TEST(Recorder, ReadsImagesOfTheFirstVersionOfTheFormat) {
+  FileBuilder file;
+  ImagesHeader header = small_header();
+  header.points.clear();
+  const std::string epoch = nfr::to_json(header, 1);
+  file.add({.version = 1, .kind = nfr::Kind::kEpoch}, std::as_bytes(std::span(epoch)));
+  const nfr::ImageFields fields{.epoch = 1, .values = 12, .window_bit_times = 32768, .frequencies = 2};
+  const std::vector<float> reports{10.0F, 20.0F, 0.1F, 0.2F, 1e-3F, 2e-3F};
+  const std::vector<std::complex<float>> images(12, {3.0F, 4.0F});
+  std::vector<std::byte> payload;
+  for (const auto part :
+       {std::as_bytes(std::span(&fields, 1)), std::as_bytes(std::span(reports)), std::as_bytes(std::span(images))}) {
+    payload.insert(payload.end(), part.begin(), part.end());
+  }
+  file.add({.version = 1, .kind = nfr::Kind::kImage, .bit_times = 32768}, payload);
+  file.add({.version = 2, .kind = nfr::Kind::kImage, .bit_times = 32768}, payload);  // too short for this one
+  file.add({.version = 3, .kind = nfr::Kind::kImage, .bit_times = 32768}, payload);  // not known
+  const nfr::Reader reader{std::span<const std::byte>(file.bytes)};
+  ASSERT_EQ(reader.epochs().size(), 1U);
+  int frames = 0;
+  const std::uint64_t damaged = nfr::for_each_image(reader, reader.epochs()[0], 0, 9, [&](const ImageFrame& frame) {
+    ++frames;
+    EXPECT_EQ(frame.noise_pa[1], 2e-3F);
+    EXPECT_TRUE(std::isnan(frame.error_estimate[0]));
+    EXPECT_EQ(frame.images[11], images[11]);
+  });
+  EXPECT_EQ(frames, 1);
+  EXPECT_EQ(damaged, 1U);
 }
 
 TEST(Recorder, AFrameOfAnEpochThatNobodyTold) {

@@ -61,6 +61,7 @@ inline void push_bits(BitsTap& tap, std::uint64_t first, std::uint64_t bit_times
             .tai_ns = static_cast<std::int64_t>((first + bit_times) * 2000 / 3)});
 }
 
+/// With two points.
 inline ImagesHeader small_header() {
   return {.quantity = "pressure",
           .unit = "Pa",
@@ -70,7 +71,8 @@ inline ImagesHeader small_header() {
           .frequencies_hz = {1007.08, 2014.16},
           .planes_m = {0.0},
           .x_m = {-0.01, 0.01},
-          .y_m = {-0.02, 0.0, 0.02}};
+          .y_m = {-0.02, 0.0, 0.02},
+          .points = {{.x_m = -0.005, .y_m = 0.01}, {.x_m = 0.0, .y_m = 0.02}}};
 }
 
 /// The frame of one hop, with its memory.
@@ -91,6 +93,11 @@ class TestFrame {
     frame.cutoff_rad_per_m = cutoff_;
     frame.slope = slope_;
     frame.noise_pa = noise_;
+    frame.error_estimate = error_;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      points_[i] = {static_cast<float>(hop), static_cast<float>(i)};
+    }
+    frame.points = points_;
     frame.images = images_;
   }
   TestFrame(const TestFrame&) = delete;
@@ -101,6 +108,8 @@ class TestFrame {
   std::vector<float> cutoff_{10.0F, 20.0F};
   std::vector<float> slope_{0.1F, 0.2F};
   std::vector<float> noise_{1e-3F, 2e-3F};
+  std::vector<float> error_{0.05F, 0.04F};
+  std::vector<std::complex<float>> points_ = std::vector<std::complex<float>>(4);
   std::vector<std::complex<float>> images_;
 };
 

@@ -21,7 +21,7 @@ constexpr std::int64_t kForeverNs = std::numeric_limits<std::int64_t>::max();
 class ForgedRing : public testing::Test {
  protected:
   ForgedRing() {
-    const ImagesHeader header = test::ring_header();
+    const ImagesHeader header = test::ring_header_with_points();
     RingWriter writer(header, 1, {.slots = 4});
     test::TestFrame frame(header);
     for (std::uint64_t sequence = 1; sequence <= 5; ++sequence) {
@@ -87,6 +87,10 @@ TEST_F(ForgedRing, TheCrcFindsOneBit) {
   EXPECT_EQ(nf_ring_read_latest(ring_.get(), kForeverNs, &frame_), NF_RING_OK);
   nf_ring_check_crc(ring_.get(), 1);
   EXPECT_EQ(nf_ring_read_latest(ring_.get(), kForeverNs, &frame_), NF_RING_CORRUPT);
+  nf_ring_points_only(ring_.get(), 1);  // it lies in an image
+  EXPECT_EQ(nf_ring_read_latest(ring_.get(), kForeverNs, &frame_), NF_RING_OK);
+  reinterpret_cast<unsigned char*>(&slot_of(5))[header().points_offset + 17] ^= 4U;
+  EXPECT_EQ(nf_ring_read_latest(ring_.get(), kForeverNs, &frame_), NF_RING_CORRUPT);
 }
 
 TEST_F(ForgedRing, MemoryThatCouldShrinkIsRefused) { EXPECT_EQ(open(), NF_RING_BAD); }
@@ -96,7 +100,8 @@ TEST_F(ForgedRing, SizesThatDoNotFitAreRefused) {
   const nf_ring_header good = header();
   const std::vector<std::function<void(nf_ring_header&)>> spoils = {
       [](auto& h) { h.magic ^= 1U; },
-      [](auto& h) { h.version = 2; },
+      [](auto& h) { h.version = 1; },
+      [](auto& h) { h.version = 3; },
       [](auto& h) { h.header_bytes += 64; },
       [](auto& h) { h.header_bytes = 0xFFFFFFC0U; },
       [](auto& h) { h.slot_bytes *= 2; },
@@ -112,6 +117,12 @@ TEST_F(ForgedRing, SizesThatDoNotFitAreRefused) {
       [](auto& h) { h.y_offset = 8; },
       [](auto& h) { h.frequencies_offset = 0xFFFFFFF8U; },
       [](auto& h) { h.planes_offset += 4; },
+      [](auto& h) { h.points = 1000; },
+      [](auto& h) { h.points = 0xFFFFFFFFU; },
+      [](auto& h) { h.points_xy_offset = h.header_bytes; },
+      [](auto& h) { h.points_offset = 136; },
+      [](auto& h) { h.points_offset += 4; },
+      [](auto& h) { h.points_offset += 8; },
       [](auto& h) { h.images_offset = 120; },
       [](auto& h) { h.images_offset += 1U << 16U; },
   };

@@ -74,7 +74,7 @@ TEST(PhaseReferenceTest, SteadyToneStandsStill) {
     }
     window.take(frame.frame);
     stream.take(frame.frame);
-    const std::size_t first = 6;  // three values for each of two frequencies come before the images
+    const std::size_t first = 8;  // four values for each of two frequencies come before the images
     for (std::size_t i = 0; i < 4; ++i) {
       const auto at = [&](const FrameEncoder& encoder) {
         const std::complex<float> value(encoder.payload()[first + 2 * i], encoder.payload()[first + 2 * i + 1]);
@@ -87,6 +87,28 @@ TEST(PhaseReferenceTest, SteadyToneStandsStill) {
   EXPECT_GT(turned, 0.4);  // without it the phasor goes round
 }
 
+TEST(PhaseReferenceTest, PointsTurnWithTheirFrequency) {
+  const ImagesHeader header = test::ring_header_with_points();
+  FrameEncoder window(header, 1, PhaseReference::kWindow);
+  FrameEncoder stream(header, 1, PhaseReference::kStream);
+  test::TestFrame frame(header);
+  frame.make(9);
+  for (std::size_t i = 0; i < frame.points().size(); ++i) {
+    // Its image's first pixel: 3 points and 12 pixels for each plane and frequency.
+    frame.points()[i] = frame.images()[i / 3 * 12];
+  }
+  window.take(frame.frame);
+  stream.take(frame.frame);
+  const std::size_t points = 8;
+  const std::size_t images = points + 2 * frame.points().size();
+  for (std::size_t i = 0; i < frame.points().size(); ++i) {
+    for (std::size_t part = 0; part < 2; ++part) {
+      EXPECT_EQ(stream.payload()[points + 2 * i + part], stream.payload()[images + 2 * (i / 3 * 12) + part]);
+    }
+    EXPECT_NE(stream.payload()[points + 2 * i], window.payload()[points + 2 * i]);
+  }
+}
+
 // They are real: turning them would only spoil them.
 TEST(PhaseReferenceTest, IntensitiesHaveNoPhase) {
   ImagesHeader header = test::ring_header(2, 1, 2);
@@ -95,8 +117,8 @@ TEST(PhaseReferenceTest, IntensitiesHaveNoPhase) {
   test::TestFrame frame(header);
   stream.take(frame.make(9));
   for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(stream.payload()[6 + 2 * i], test::expected_value(9, i).re);
-    EXPECT_EQ(stream.payload()[7 + 2 * i], test::expected_value(9, i).im);
+    EXPECT_EQ(stream.payload()[8 + 2 * i], test::expected_value(9, i).re);
+    EXPECT_EQ(stream.payload()[9 + 2 * i], test::expected_value(9, i).im);
   }
 }
 

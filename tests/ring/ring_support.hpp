@@ -34,11 +34,21 @@ inline ImagesHeader ring_header(std::size_t frequencies = 2, std::size_t rows = 
   return header;
 }
 
+inline ImagesHeader ring_header_with_points() {
+  ImagesHeader header = ring_header();
+  header.planes_m = {0.0, 0.01};
+  header.points = {{.x_m = 0.01, .y_m = 0.05}, {.x_m = 0.02, .y_m = 0.0}, {.x_m = 0.0, .y_m = 0.09}};
+  return header;
+}
+
 /// Value `index` of frame `sequence`: whole numbers below 2^24, exact as floats, other ones in every frame and place.
 inline nf_complex expected_value(std::uint64_t sequence, std::size_t index) {
   return {static_cast<float>((sequence * 7919 + index) % 16777213),
           static_cast<float>((sequence + 31 * index) % 8388593)};
 }
+
+/// Index of the first value at a point, for expected_value().
+inline constexpr std::size_t kPointsFrom = 1'000'000;
 
 /// A LiveFrame with memory of its own.
 class TestFrame {
@@ -47,6 +57,8 @@ class TestFrame {
       : cutoff_(header.frequencies_hz.size(), 80.5F),
         slope_(header.frequencies_hz.size(), 0.1F),
         noise_(header.frequencies_hz.size(), 1e-3F),
+        error_(header.frequencies_hz.size(), std::nanf("")),
+        points_(header.planes_m.size() * header.frequencies_hz.size() * header.points.size()),
         images_(header.values_per_frame()) {
     frame.window_bit_times = 32768;
     frame.stream_id = 77;
@@ -54,7 +66,10 @@ class TestFrame {
     frame.epoch = 3;
     frame.cutoff_rad_per_m = cutoff_;
     frame.slope = slope_;
+    error_.front() = 0.04F;
     frame.noise_pa = noise_;
+    frame.error_estimate = error_;
+    frame.points = points_;
     frame.images = images_;
   }
   TestFrame(const TestFrame&) = delete;
@@ -69,6 +84,10 @@ class TestFrame {
     frame.flags = static_cast<std::uint32_t>(sequence % 128);
     frame.missing_bit_times = 3 * sequence;
     frame.shed_hops = sequence % 5;
+    for (std::size_t i = 0; i < points_.size(); ++i) {
+      const nf_complex value = expected_value(sequence, kPointsFrom + i);
+      points_[i] = {value.re, value.im};
+    }
     for (std::size_t i = 0; i < images_.size(); ++i) {
       const nf_complex value = expected_value(sequence, i);
       images_[i] = {value.re, value.im};
@@ -76,11 +95,12 @@ class TestFrame {
     return frame;
   }
   std::vector<std::complex<float>>& images() { return images_; }
+  std::vector<std::complex<float>>& points() { return points_; }
   LiveFrame frame;
 
  private:
-  std::vector<float> cutoff_, slope_, noise_;
-  std::vector<std::complex<float>> images_;
+  std::vector<float> cutoff_, slope_, noise_, error_;
+  std::vector<std::complex<float>> points_, images_;
 };
 
 /// Whether images and head belong to one frame.
@@ -90,7 +110,13 @@ inline bool is_whole(const nf_ring_layout& layout, const nf_frame& frame) {
       frame.flags != frame.sequence % 128 || frame.shed_hops != frame.sequence % 5) {
     return false;
   }
-  for (std::size_t i = 0; i < values; ++i) {
+  for (std::size_t i = 0; i < std::size_t{layout.planes} * layout.frequencies * layout.points; ++i) {
+    const nf_complex value = expected_value(frame.sequence, kPointsFrom + i);
+    if (frame.points[i].re != value.re || frame.points[i].im != value.im) {
+      return false;
+    }
+  }
+  for (std::size_t i = 0; frame.images != nullptr && i < values; ++i) {
     const nf_complex value = expected_value(frame.sequence, i);
     if (frame.images[i].re != value.re || frame.images[i].im != value.im) {
       return false;

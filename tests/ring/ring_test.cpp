@@ -72,6 +72,8 @@ TEST_F(Ring, HandsOverLayoutAndFrame) {
   EXPECT_EQ(got_.cutoff_rad_per_m[1], 80.5F);
   EXPECT_EQ(got_.slope[0], 0.1F);
   EXPECT_EQ(got_.noise_pa[1], 1e-3F);
+  EXPECT_EQ(got_.error_estimate[0], 0.04F);
+  EXPECT_TRUE(std::isnan(got_.error_estimate[1]));
   EXPECT_EQ(got_.capture_tai_ns, got_.capture_mono_ns + 5);
   EXPECT_GE(got_.capture_mono_ns, before_ns);
   EXPECT_GE(got_.publish_mono_ns, got_.capture_mono_ns);
@@ -89,6 +91,61 @@ TEST_F(Ring, FindsImagesAndPixels) {
   EXPECT_EQ(nf_ring_image(&layout, &got_, 0, 1)[pixel].re, test::expected_value(5, 12 + pixel).re);
   EXPECT_EQ(nf_ring_pixel_at(&layout, -1.0, 9.0), 3U * 3);
   EXPECT_TRUE(std::isnan(nf_ring_radiated_power_w(&layout, &got_, 0, 0))) << "of a velocity";
+}
+
+class RingWithPoints : public Ring {
+ protected:
+  RingWithPoints() { sink_->begin_epoch(header_, 4); }
+  ImagesHeader header_ = test::ring_header_with_points();
+  test::TestFrame frame_{header_};
+};
+
+TEST_F(RingWithPoints, HandsThemOverBesideTheImages) {
+  const auto ring = test::open_ring(socket_);
+  const nf_ring_layout& layout = *nf_ring_get_layout(ring.get());
+  ASSERT_EQ(layout.points, 3U);
+  EXPECT_EQ(layout.points_xy_m[0], 0.01);
+  EXPECT_EQ(layout.points_xy_m[5], 0.09);
+  sink_->write(frame_.make(6));
+  nf_ring_check_crc(ring.get(), 1);
+  ASSERT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_OK);
+  EXPECT_TRUE(test::is_whole(layout, got_));
+  EXPECT_EQ(nf_ring_points(&layout, &got_, 1, 0)[2].im, test::expected_value(6, test::kPointsFrom + 8).im);
+  ASSERT_NE(got_.images, nullptr);
+  EXPECT_EQ(got_.error_estimate[0], 0.04F);
+}
+
+TEST_F(RingWithPoints, ImagesStayUnreadWhenAsked) {
+  const auto ring = test::open_ring(socket_);
+  const nf_ring_layout& layout = *nf_ring_get_layout(ring.get());
+  nf_ring_check_crc(ring.get(), 1);
+  nf_ring_points_only(ring.get(), 1);
+  sink_->write(frame_.make(7));
+  ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, &skipped_), NF_RING_OK);
+  EXPECT_EQ(got_.images, nullptr);
+  EXPECT_EQ(nf_ring_image(&layout, &got_, 1, 1), nullptr);
+  EXPECT_TRUE(std::isnan(nf_ring_radiated_power_w(&layout, &got_, 0, 0)));
+  EXPECT_TRUE(test::is_whole(layout, got_));
+  EXPECT_EQ(got_.noise_pa[1], 1e-3F);
+  ASSERT_EQ(nf_ring_reopen(ring.get()), NF_RING_OK);
+  ASSERT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_OK);
+  EXPECT_EQ(got_.images, nullptr);
+  nf_ring_points_only(ring.get(), 0);
+  ASSERT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_OK);
+  ASSERT_NE(got_.images, nullptr);
+  EXPECT_TRUE(test::is_whole(layout, got_));
+}
+
+TEST_F(RingWithPoints, OtherPointsAreAnotherRing) {
+  const auto ring = test::open_ring(socket_);
+  sink_->begin_epoch(header_, 5);
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_NONE);
+  header_.points[1].x_m = 0.015;
+  sink_->begin_epoch(header_, 6);
+  EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);
+  LiveFrame frame = frame_.make(1);
+  frame.points = frame.points.first(5);
+  EXPECT_THROW(sink_->write(frame), std::invalid_argument);
 }
 
 TEST_F(Ring, ReadsNextInOrderThenTimesOut) {
@@ -259,7 +316,7 @@ TEST_F(Ring, LiesAsTheHeaderSays) {
   std::memcpy(&header, base, sizeof header);
   std::memcpy(&slot, base + header.header_bytes, sizeof slot);
   EXPECT_EQ(std::memcmp(base, "NFFRING1", 8), 0);
-  EXPECT_EQ(header.version, 1U);
+  EXPECT_EQ(header.version, 2U);
   EXPECT_EQ(header.published, 9U);
   EXPECT_EQ(header.epoch, 3U);
   EXPECT_EQ(slot.lock, 18U);
@@ -270,6 +327,9 @@ TEST_F(Ring, LiesAsTheHeaderSays) {
   std::vector<unsigned char> covered(base + header.header_bytes + sizeof slot, base + header.header_bytes + used);
   covered.insert(covered.end(), base + header.header_bytes + 16, base + header.header_bytes + sizeof slot);
   EXPECT_EQ(slot.crc32c, ~crc32_iscsi(covered.data(), static_cast<int>(covered.size()), ~0U));
+  const auto before_images = static_cast<std::ptrdiff_t>(header.images_offset - sizeof slot);
+  covered.erase(covered.begin() + before_images, covered.end() - 112);
+  EXPECT_EQ(slot.points_crc32c, ~crc32_iscsi(covered.data(), static_cast<int>(covered.size()), ~0U));
   munmap(map, bytes);
 }
 

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -90,12 +91,20 @@ TEST_F(Tap, CountsFrames) {
   EXPECT_GT(json["age_ms"]["median"], 0.0);
   EXPECT_EQ(json["newest"]["epoch"], 3);
   EXPECT_FALSE(json["newest"].contains("radiated_power_w"));
+  const auto& frequency = json["newest"]["frequencies"][0];
+  EXPECT_EQ(frequency["frequency_hz"], 500.0);
+  EXPECT_EQ(frequency["cutoff_rad_per_m"], 80.5);
+  EXPECT_FLOAT_EQ(frequency["slope"], 0.1F);
+  EXPECT_FLOAT_EQ(frequency["noise_pa"], 1e-3F);
+  EXPECT_FLOAT_EQ(frequency["error_estimate"], 0.04F);
+  EXPECT_TRUE(json["newest"]["frequencies"][1]["error_estimate"].is_null());
   EXPECT_EQ(json["flags"], 127);  // of 65 in a row one has the highest bit
   EXPECT_EQ(json["writer_gone"], false);
-  EXPECT_THAT(run("--count 20 --socket " + socket_),
-              AllOf(HasSubstr("normal_velocity, m/s: 1 planes x 2 frequencies x 4 rows x 3 columns"),
-                    HasSubstr("20 frames, "), HasSubstr("age (last bit in memory to read): median "),
-                    HasSubstr("group delay 10.923 ms"), HasSubstr("dead or masked microphones")));
+  EXPECT_THAT(
+      run("--count 20 --socket " + socket_),
+      AllOf(HasSubstr("normal_velocity, m/s: 1 planes x 2 frequencies x 4 rows x 3 columns"), HasSubstr("20 frames, "),
+            HasSubstr("age (last bit in memory to read): median "), HasSubstr("group delay 10.923 ms"),
+            HasSubstr("error, estimated"), HasSubstr("dead or masked microphones")));
 }
 
 TEST_F(Tap, TellsTheRadiatedPower) {
@@ -110,6 +119,29 @@ TEST_F(Tap, TellsTheRadiatedPower) {
   }
   EXPECT_DOUBLE_EQ(newest["radiated_power_w"][0][1], sum * 0.02 * 0.03);
   EXPECT_THAT(run("--count 3 --socket " + socket_), HasSubstr("radiated power through z = 0 m, newest frame: "));
+}
+
+TEST_F(Tap, WritesTheValuesAtPoints) {
+  const Publisher publisher(socket_, test::ring_header_with_points());
+  const std::string path = folder_ / "points.csv";
+  const auto json =
+      nlohmann::json::parse(run("--json --count 5 --points-only --points " + path + " --socket " + socket_));
+  const auto& newest = json["newest"]["points"].back();
+  EXPECT_EQ(newest["plane_m"], 0.01);
+  EXPECT_EQ(newest["frequency_hz"], 750.25);
+  EXPECT_EQ(newest["x_m"], 0.0);
+  EXPECT_EQ(newest["y_m"], 0.09);
+  const nf_complex expected = test::expected_value(json["newest"]["sequence"], test::kPointsFrom + 11);
+  EXPECT_EQ(newest["re"], expected.re);
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) {
+    lines.push_back(line);
+  }
+  ASSERT_EQ(lines.size(), 1U + 5 * 12);
+  EXPECT_EQ(lines.front(), "sequence,first_bit_time,capture_tai_ns,flags,plane_m,frequency_hz,x_m,y_m,re,im");
+  EXPECT_THAT(lines.back(), testing::EndsWith(fmt::format(",0.01,750.25,0,0.09,{},{}", expected.re, expected.im)));
+  EXPECT_THAT(run("--count 3 --socket " + socket_), HasSubstr("at (0, 0.09, 0.01) m, 750.25 Hz: "));
 }
 
 TEST_F(Tap, LogsEveryFrame) {

@@ -21,6 +21,7 @@ using testing::ThrowsMessage;
 struct Message {
   nf_ring_header header;
   nf_ring_slot slot;
+  std::vector<float> reports;  ///< cut-offs, slopes, noise, error estimates
   std::vector<nf_complex> images;
 };
 
@@ -29,6 +30,9 @@ Message parse(const zmq::message_t& message) {
   const auto* bytes = static_cast<const std::byte*>(message.data());
   std::memcpy(&parsed.header, bytes, sizeof parsed.header);
   std::memcpy(&parsed.slot, bytes + parsed.header.header_bytes, sizeof parsed.slot);
+  parsed.reports.resize(4 * std::size_t{parsed.header.frequencies});
+  std::memcpy(parsed.reports.data(), bytes + parsed.header.header_bytes + sizeof parsed.slot,
+              parsed.reports.size() * sizeof(float));
   const auto* images = bytes + parsed.header.header_bytes + parsed.header.images_offset;
   const auto left = static_cast<std::size_t>(bytes + message.size() - images);
   parsed.images.resize(left / sizeof(nf_complex));
@@ -92,6 +96,8 @@ TEST_F(Zmq, SendsHeaderAndSlotInOnePart) {
   EXPECT_EQ(message->header.slot_count, 1U);
   EXPECT_EQ(message->header.rows, 32U);
   EXPECT_EQ(message->slot.first_bit_time, 1024 * message->slot.sequence);
+  EXPECT_EQ(message->reports[0], 80.5F);
+  EXPECT_EQ(message->reports[15], 0.04F);
   ASSERT_EQ(message->images.size(), header_.values_per_frame());
   for (std::size_t i = 0; i < message->images.size(); ++i) {
     ASSERT_EQ(message->images[i].re, test::expected_value(message->slot.sequence, i).re);

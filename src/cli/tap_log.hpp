@@ -1,0 +1,50 @@
+#pragma once
+#include <nearfield_ring.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace nearfield::cli {
+
+/// A text file that is written line by line, or none.
+class TextFile {
+ public:
+  /// An empty path: nothing is written. Throws IoError.
+  TextFile(std::string path, const char* titles);
+  [[nodiscard]] std::FILE* get() const { return file_.get(); }
+  /// Throws IoError when not all of it could be written.
+  void finish();
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::string path_;
+  std::unique_ptr<std::FILE, Close> file_;
+};
+
+/// One line a frame, comma-separated, its columns named in the first.
+class FrameLog {
+ public:
+  explicit FrameLog(const std::string& path);
+  void add(const nf_frame& frame, std::uint64_t skipped);
+  void finish() { file_.finish(); }
+
+ private:
+  TextFile file_;
+};
+
+/// One line for each plane, frequency and point of a frame; otherwise as FrameLog.
+class PointLog {
+ public:
+  explicit PointLog(const std::string& path);
+  void add(const nf_ring_layout& layout, const nf_frame& frame);
+  void finish() { file_.finish(); }
+
+ private:
+  TextFile file_;
+};
+
+}  // namespace nearfield::cli

@@ -1,0 +1,116 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "capture/files.hpp"
+#include "support/command.hpp"
+#include "support/recordings.hpp"
+
+namespace nearfield {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+constexpr std::size_t kWords = 4;  ///< of a bit-time of 12 x 10 microphones
+
+/// 12 x 10 microphones before two monopoles, one of them dead, as bits.
+void simulate(const test::TemporaryFolder& folder) {
+  std::ofstream(folder / "scene.yaml")
+      << "version: 1\narray: {rows: 12, columns: 10, layout: row-major}\nstandoff_m: 0.03\nduration_s: 0.2\nseed: 5\n"
+         "microphones: {noise_pa: 1.0e-4, dead_channels: [37]}\nsources:\n"
+         "  - {kind: monopole, frequency_hz: 1000, x_m: 0.04, y_m: 0.02, z_m: -0.03, volume_velocity_m3_s: 1.0e-4}\n"
+         "  - {kind: monopole, frequency_hz: 2100, x_m: -0.05, y_m: 0.03, z_m: -0.03, volume_velocity_m3_s: 1.0e-4}\n";
+  const auto made = test::run_nearfield("simulate " + (folder / "scene.yaml") + " -o " + (folder / "c.h5"));
+  ASSERT_EQ(made.exit_code, 0) << made.output;
+}
+
+/// The bits of one channel alternate, of another are all 1, of two others are exchanged.
+void spoil(const std::string& from, const std::string& to, unsigned silent, unsigned stuck, unsigned a, unsigned b) {
+  CaptureReader reader(from);
+  std::vector<std::uint32_t> words(reader.info().bit_times * kWords);
+  reader.read(0, words);
+  for (std::size_t t = 0; t < reader.info().bit_times; ++t) {
+    std::uint32_t* const at = words.data() + t * kWords;
+    at[silent / 32] = (at[silent / 32] & ~(1U << silent % 32)) | (static_cast<std::uint32_t>(t % 2) << silent % 32);
+    at[stuck / 32] |= 1U << stuck % 32;
+    const std::uint32_t difference = (at[a / 32] >> a % 32 ^ at[b / 32] >> b % 32) & 1U;
+    at[a / 32] ^= difference << a % 32;
+    at[b / 32] ^= difference << b % 32;
+  }
+  CaptureWriter writer(to, reader.info());
+  writer.append(words);
+  writer.finish();
+}
+
+json inspected(const std::string& path, const std::string& more = "") {
+  const auto result = test::run_nearfield("inspect --json " + path + more);
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  return json::parse(result.output.substr(result.output.find('{')));  // a compiler may have told its warnings before
+}
+
+std::map<int, std::string> causes(const json& report) {
+  std::map<int, std::string> found;
+  for (const json& microphone : report.at("microphones").at("bad")) {
+    found[microphone.at("channel")] = microphone.at("cause");
+  }
+  return found;
+}
+
+TEST(Inspect, SaysWhichMicrophonesLookBad) {
+  const test::TemporaryFolder folder;
+  simulate(folder);
+  const json healthy = inspected(folder / "c.h5");
+  EXPECT_EQ(causes(healthy), (std::map<int, std::string>{{37, "stuck"}})) << "as a scene renders a dead one";
+  EXPECT_EQ(healthy["microphones"]["windows"], 32);
+  EXPECT_THAT(healthy["facts"]["array"], HasSubstr("12 x 10"));
+
+  spoil(folder / "c.h5", folder / "spoiled.h5", 37, 64, 22, 88);
+  const json spoiled = inspected(folder / "spoiled.h5");
+  EXPECT_EQ(causes(spoiled),
+            (std::map<int, std::string>{{22, "swapped"}, {37, "dead"}, {64, "stuck"}, {88, "swapped"}}));
+  const auto text = test::run_nearfield("inspect " + (folder / "spoiled.h5"));
+  EXPECT_THAT(text.output, HasSubstr("4 of 120 look bad, by 32 windows at "));
+  EXPECT_THAT(text.output, HasSubstr("microphone 64 (row 6, column 4): stuck\n"));
+}
+
+TEST(Inspect, LeavesOutWhatTheSettingsMask) {
+  const test::TemporaryFolder folder;
+  simulate(folder);
+  EXPECT_TRUE(causes(inspected(folder / "c.h5", " --set array.dead_channels=[37]")).empty());
+}
+
+TEST(Inspect, JudgesTimeDataAndSpectra) {
+  const test::TemporaryFolder folder;
+  std::vector<float> samples = test::monopole_samples(8192, 1464.84375);
+  for (std::size_t n = 0; n < 8192; ++n) {
+    samples[64 * n + 27] *= 0.25F;
+  }
+  write_time_data(folder / "t.h5", kBitRateHz / kBitsPerWord, 64, samples);
+  EXPECT_EQ(causes(inspected(folder / "t.h5", " --set array.rows=8 --set array.columns=8")),
+            (std::map<int, std::string>{{27, "weak"}}));
+  EXPECT_EQ(inspected(folder / "t.h5")["microphones"]["judged"], false) << "of an array that it does not fit";
+
+  SpectraFile spectra = test::monopole_spectra(20, {800.0, 1500.0});
+  for (std::size_t i = 35; i < spectra.spectra.size(); i += 64) {
+    spectra.spectra[i] *= 0.25F;
+  }
+  write_spectra(folder / "s.h5", spectra);
+  EXPECT_EQ(causes(inspected(folder / "s.h5")), (std::map<int, std::string>{{35, "weak"}}));
+}
+
+TEST(Inspect, SaysWhyItCannotJudge) {
+  const test::TemporaryFolder folder;
+  test::write_random_capture(folder / "short.h5", 32 * 256 * 3);
+  const json report = inspected(folder / "short.h5");
+  EXPECT_EQ(report["microphones"]["judged"], false);
+  EXPECT_THAT(report["microphones"]["reason"], HasSubstr("expected at least 16 whole windows of 256 samples, found 5"));
+  EXPECT_THAT(test::run_nearfield("inspect " + (folder / "short.h5")).output,
+              HasSubstr("\nmicrophones   not judged: "));
+}
+
+}  // namespace
+}  // namespace nearfield

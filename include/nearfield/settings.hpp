@@ -135,6 +135,7 @@ struct HolographySettings {
   std::vector<double> planes_m = {0.0};
   Quantity quantity = Quantity::kPressure;
   int upsample = 1;
+  int search_every_frames = 1000;  ///< for what takes an imager too long for every frame; 0: never
   std::vector<PlanePoint> points;  ///< whose values replay writes beside the images
   ExtrapolationSettings extrapolation;
   FilterSettings filter;

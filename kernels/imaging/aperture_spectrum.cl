@@ -58,7 +58,6 @@
 #define SHELL_STEP ((SHELL + 7) / 8 * 8)
 #define LAST_BIT 0x1000u                    // of a median that one item finds: 2^-11 of it
 #define RING_ITEMS (FIT_GROUP > 1 ? 8 : 1)  // that share a ring's sum
-#define SUMMING_ITEMS (FIT_GROUP > 1 ? 16 : 1)
 #if LANES == 1
 #define FLOATV float
 #define LOAD_FLOATS(from) (*(from))
@@ -168,26 +167,7 @@ static inline __attribute__((always_inline)) void split_dft(__local float* re, _
   SYNC(FIT_GROUP);
 }
 
-// Sum over all items of what each put into `shares`; all get it. Ends with a barrier.
-static float sum_of_items(__local float* shares, const float share) {
-  const int item = (int)get_local_id(0);
-  shares[item] = share;
-  SYNC(FIT_GROUP);
-  if (item < SUMMING_ITEMS) {
-    float part = 0.0f;
-    for (int i = item; i < FIT_GROUP; i += SUMMING_ITEMS) {
-      part += shares[i];
-    }
-    shares[item] = part;
-  }
-  SYNC(FIT_GROUP);
-  float sum = 0.0f;
-  for (int i = 0; i < SUMMING_ITEMS; ++i) {
-    sum += shares[i];
-  }
-  SYNC(FIT_GROUP);
-  return sum;
-}
+DEFINE_SUM_OF_ITEMS(FIT_GROUP)
 
 // The samples under the window, in place or as a copy; returns this item's share of their power before it.
 static float weigh_samples(__local REAL* re, __local REAL* im, __local float* to_re, __local float* to_im,
@@ -353,7 +333,7 @@ static void measure_spectrum(__local Spectrum* spectrum, __local REAL* re, __loc
   }
   const float share = weigh_samples(re, im, x_re, x_im, (__global const float*)(arena + HANN_X_AT),
                                     (__global const float*)(arena + HANN_Y_AT));
-  const float level = sum_of_items(spectrum->shares, share) / (float)CHANNELS;
+  const float level = sum_of_items(share, spectrum->shares, item) / (float)CHANNELS;
   split_dft(x_re, x_im, VECTORS_OF(ROWS), LANES, ROW_STEP, X_FIRST, X_SECOND, x_roots);
 #if APART
   transpose(x_re, y_re);

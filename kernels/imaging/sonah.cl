@@ -7,6 +7,11 @@
 // and the noise, relative to the prior's power t, is the one of GRID steps at which the measurement is most probable,
 //   t = sum |y|^2 / (w + noise) / CHANNELS,   cost = sum ln(w + noise) + CHANNELS ln t.
 //
+// Plane waves that the host has found beside the prior (at most MOST_WAVES a frequency, mostly none) are fitted and taken
+// out before that,
+//   amplitude = sum over modes of amplitudes y / phase,   y -= phase * modes amplitude,   phase of a class: 1, j, j, -1
+// and their images added to the rest's.
+//
 // In the arena, at the bytes NAME_AT:
 //   projections    float [frequency][class][block of 32 modes][sample][32]
 //   coefficients   float2 [frame][frequency][class][MODES], y
@@ -17,6 +22,7 @@
 //   cutoffs        float [frequency][GRID], rad/m
 //   factors        float [plane][frequency][block of 32 folded pixels][class][KEPT][re, im][32], what `images` is above
 //   noise_steps    int [2][frequency], what the frame before took, or -1; read from half `turn`, written to the other
+//   waves          float [frequency][WAVE_SIZE], as src/imaging/wave_table.hpp lays them out; where HAS_WAVES
 //
 //   spectra        float2 [frame][frequency][row][column], Pa, of usable microphones
 //   images         float2 [frame][plane][frequency][row][column], Pa or m/s
@@ -58,6 +64,15 @@
 #ifndef GROUP
 #define GROUP 256
 #endif
+#ifndef HAS_WAVES  // 1: there is room for plane waves beside the prior
+#define HAS_WAVES 0
+#endif
+#ifndef MOST_WAVES  // of a frequency
+#define MOST_WAVES 8
+#endif
+#ifndef WAVE_HEADER  // floats before the first wave
+#define WAVE_HEADER 8
+#endif
 #define CHANNELS (ROWS * COLUMNS)
 #define HALF_ROWS ((ROWS + 1) / 2)
 #define HALF_COLUMNS ((COLUMNS + 1) / 2)
@@ -73,6 +88,13 @@
 #define CLASSES 4
 #define NOISE_MODES (MODES > KEPT ? MODES - KEPT : 1)
 #define LANES 8  // of a vector on processors
+#define WAVE_MODES (CLASSES * MODES)
+#define WAVE_GAINS (2 * WAVE_MODES)
+#define WAVE_COLUMNS (WAVE_GAINS + 2 * PLANES)
+#define WAVE_ROWS (WAVE_COLUMNS + 2 * IMAGE_COLUMNS)
+#define WAVE_ENERGIES (WAVE_ROWS + 2 * IMAGE_ROWS)
+#define WAVE_STRIDE (WAVE_ENERGIES + 2 * MOST_WAVES)
+#define WAVE_SIZE (WAVE_HEADER + MOST_WAVES * WAVE_STRIDE)
 
 static float2 folded(__global const float2* field, const int class, const int sample) {
   const int row = sample / HALF_COLUMNS;
@@ -200,50 +222,131 @@ static int most_probable(__local const float* sums, __global const float* restri
   return cost_held < least + HOLD ? held : best;
 }
 
-// The sum of all items' values, for each of them. Begins and ends with a barrier.
-static float sum_of_items(const float value, __local float* item_parts, const int item) {
+DEFINE_SUM_OF_ITEMS(GROUP)
+
+// The plane waves of a frequency.
+typedef struct {
+  int count;
+  float error;                     // expected, squared, that they add to an image where the prior's power is 1
+  __global const float* restrict first;
+  __local float2* amplitudes;      // [MOST_WAVES], at the microphones
+  __local float2* on_plane;        // [MOST_WAVES], on the plane that is imaged
+} Waves;
+
+static float2 pair_at(__global const float* restrict values, const int index) {
+  return (float2)(values[2 * index], values[2 * index + 1]);
+}
+
+static float2 times_phase(const float2 value, const int class) {
+  return class == 0 ? value : class == 3 ? -value : (float2)(-value.y, value.x);
+}
+
+static float2 over_phase(const float2 value, const int class) {
+  return class == 0 ? value : class == 3 ? -value : (float2)(value.y, -value.x);
+}
+
+// The share of `lane` of `lanes` in a wave's amplitude.
+static float2 amplitude_share(__global const float* restrict factors, __global const float2* restrict coefficients,
+                              const int lane, const int lanes) {
+  float2 sum = 0.0f;
+  for (int class = 0; class < CLASSES; ++class) {
 #if GROUP == 1
-  return value;
-#else
-  SYNC(GROUP);
-  item_parts[item] = value;
-  SYNC(GROUP);
-  float sum = 0.0f;
-  if (item < 16) {
-    for (int i = item; i < GROUP; i += 16) {
-      sum += item_parts[i];
+    float16 both = 0.0f;
+    for (int i = 0; i < MODES / LANES; ++i) {
+      const float8 factor = vload8(class * MODES / LANES + i, factors);
+      float16 twice;
+      twice.even = factor;
+      twice.odd = factor;
+      both += twice * vload16(class * MODES / LANES + i, (__global const float*)coefficients);
     }
-  }
-  SYNC(GROUP);
-  if (item < 16) {
-    item_parts[item] = sum;
-  }
-  SYNC(GROUP);
-  sum = 0.0f;
-  for (int i = 0; i < 16; ++i) {
-    sum += item_parts[i];
+    const float8 half_sum = both.lo + both.hi;
+    const float4 quarter = half_sum.lo + half_sum.hi;
+    const float2 of_class = quarter.lo + quarter.hi;
+#else
+    float2 of_class = 0.0f;
+    for (int mode = class * MODES + lane; mode < (class + 1) * MODES; mode += lanes) {
+      of_class += factors[mode] * coefficients[mode];
+    }
+#endif
+    sum += over_phase(of_class, class);
   }
   return sum;
+}
+
+// Fits the waves to all modes. Ends with a barrier.
+static void fit_waves(const Waves* waves, __global const float2* restrict coefficients, __local float2* parts,
+                      const int plane, const int item) {
+#if HAS_WAVES
+  const int lanes = GROUP == 1 ? 1 : 32;
+  for (int wave = item / lanes; wave < waves->count; wave += GROUP / lanes) {
+    parts[wave * lanes + item % lanes] =
+        amplitude_share(waves->first + wave * WAVE_STRIDE, coefficients, item % lanes, lanes);
+  }
+  SYNC(GROUP);
+  for (int wave = item; wave < waves->count; wave += GROUP) {
+    float2 sum = 0.0f;
+    for (int i = 0; i < lanes; ++i) {
+      sum += parts[wave * lanes + (wave + i) % lanes];
+    }
+    waves->amplitudes[wave] = sum;
+    waves->on_plane[wave] = complex_multiply(sum, pair_at(waves->first + wave * WAVE_STRIDE + WAVE_GAINS, plane));
+  }
+  SYNC(GROUP);
 #endif
 }
 
-// y of the kept modes into local memory; the energy of the others. Ends with a barrier.
-static float load_modes(__global const float2* restrict coefficients, __local float* re, __local float* im,
-                        __local float* item_parts, const int item) {
+// y of a mode without the waves.
+static float2 without_waves(const Waves* waves, float2 value, const int class, const int mode) {
+  for (int wave = 0; wave < waves->count; ++wave) {
+    const float factor = waves->first[wave * WAVE_STRIDE + WAVE_MODES + class * MODES + mode];
+    value -= factor * times_phase(waves->amplitudes[wave], class);
+  }
+  return value;
+}
+
+// This item's share of the energy of the waves' image.
+static float wave_energy(const Waves* waves, const int item) {
+  float energy = 0.0f;
+  for (int i = item; i < waves->count * waves->count; i += GROUP) {
+    const int wave = i / waves->count;
+    const int other = i % waves->count;
+    const float2 shared = complex_multiply(pair_at(waves->first + wave * WAVE_STRIDE + WAVE_ENERGIES, other),
+                                           waves->on_plane[other]);
+    energy += waves->on_plane[wave].x * shared.x + waves->on_plane[wave].y * shared.y;
+  }
+  return energy;
+}
+
+static float2 waves_at(const Waves* waves, const int row, const int column) {
+  float2 sum = 0.0f;
+  for (int wave = 0; wave < waves->count; ++wave) {
+    __global const float* restrict of = waves->first + wave * WAVE_STRIDE;
+    sum += complex_multiply(waves->on_plane[wave],
+                            complex_multiply(pair_at(of + WAVE_ROWS, row), pair_at(of + WAVE_COLUMNS, column)));
+  }
+  return sum;
+}
+
+// y of the kept modes, without waves, into local memory; the energy of the others. Ends with a barrier.
+static float load_modes(__global const float2* restrict coefficients, const Waves* waves, __local float* re,
+                        __local float* im, __local float* item_parts, const int item) {
   for (int i = item; i < CLASSES * KEPT; i += GROUP) {
-    const float2 value = coefficients[i / KEPT * MODES + i % KEPT];
+    const float2 value = without_waves(waves, coefficients[i / KEPT * MODES + i % KEPT], i / KEPT, i % KEPT);
     re[i] = value.x;
     im[i] = value.y;
   }
   float rest = 0.0f;
   for (int i = item; i < CLASSES * (MODES - KEPT); i += GROUP) {
-    const float2 value = coefficients[i / NOISE_MODES * MODES + KEPT + i % NOISE_MODES];
+    const int class = i / NOISE_MODES;
+    const int mode = KEPT + i % NOISE_MODES;
+    const float2 value = without_waves(waves, coefficients[class * MODES + mode], class, mode);
     rest += value.x * value.x + value.y * value.y;
   }
   return sum_of_items(rest, item_parts, item);
 }
 
-static void store_pixel(__global float2* restrict image, const int pixel, const int mirror, const float2* of_class) {
+static void store_pixel(__global float2* restrict image, const int pixel, const int mirror, const float2* of_class,
+                        const Waves* waves) {
   const float sign_x = mirror & 1 ? -1.0f : 1.0f;
   const float sign_y = mirror & 2 ? -1.0f : 1.0f;
   const int half_row = pixel / HALF_LINE_COLUMNS;
@@ -252,7 +355,7 @@ static void store_pixel(__global float2* restrict image, const int pixel, const 
   const int column = (mirror & 1 ? LINE_COLUMNS - 1 - half_column : half_column) - (UPSAMPLE - 1);
   if (pixel < PIXELS && row >= 0 && column >= 0) {
     image[row * IMAGE_COLUMNS + column] =
-        of_class[0] + sign_x * of_class[1] + sign_y * (of_class[2] + sign_x * of_class[3]);
+        of_class[0] + sign_x * of_class[1] + sign_y * (of_class[2] + sign_x * of_class[3]) + waves_at(waves, row, column);
   }
 }
 
@@ -273,8 +376,19 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
   __global const float* restrict powers = (__global const float*)(arena + POWERS_AT) + frequency * CLASSES * KEPT;
   __global int* restrict noise_steps = (__global int*)(arena + NOISE_STEPS_AT);
 
-  const float rest = load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * CLASSES * MODES,
-                                re, im, item_parts, item);
+  __global const float2* restrict coefficients =
+      (__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * CLASSES * MODES;
+#if HAS_WAVES
+  __local float2 amplitudes[MOST_WAVES];
+  __local float2 on_plane[MOST_WAVES];
+  __local float2 wave_parts[MOST_WAVES * (GROUP == 1 ? 1 : 32)];
+  __global const float* table = (__global const float*)(arena + WAVES_AT) + (size_t)frequency * WAVE_SIZE;
+  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, on_plane};
+  fit_waves(&waves, coefficients, wave_parts, plane, item);
+#else
+  const Waves waves = {0, 0.0f, 0, 0, 0};
+#endif
+  const float rest = load_modes(coefficients, &waves, re, im, item_parts, item);
   prior_powers(powers, re, im, rest, sums, item);
   const int step = most_probable(sums, (__global const float*)(arena + LOG_SUMS_AT) + frequency * GRID,
                                  noise_steps[turn * frequencies + frequency]);
@@ -282,7 +396,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
   const float prior = sums[step] / CHANNELS;
   __global const float* restrict image_powers =
       (__global const float*)(arena + IMAGE_POWERS_AT) + frequency * CLASSES * KEPT;
-  float energy = 0.0f;
+  float energy = wave_energy(&waves, item);
   SYNC(GROUP);
   for (int i = item; i < CLASSES * KEPT; i += GROUP) {
     const float gain = 1.0f / (powers[i] + noise);
@@ -324,7 +438,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
   for (int i = 0; i < CLASSES * 32; ++i) {
     const int lane = i % 32;
     const float2 of_class[CLASSES] = {pixels[lane], pixels[32 + lane], pixels[64 + lane], pixels[96 + lane]};
-    store_pixel(image, block * 32 + lane, i / 32, of_class);
+    store_pixel(image, block * 32 + lane, i / 32, of_class, &waves);
   }
 #else
   __local float2 pixels[GROUP];
@@ -348,13 +462,13 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
         of_class[c] += pixels[(part * CLASSES + c) * 32 + lane];
       }
     }
-    store_pixel(image, block * 32 + lane, item / 32, of_class);
+    store_pixel(image, block * 32 + lane, item / 32, of_class, &waves);
   }
 #endif
 
   // What is known of the image, by one item of each hologram.
   if (block == 0 && plane == 0 && item == 0) {
-    const float error = prior * ((__global const float*)(arena + ERRORS_AT))[frequency * GRID + step];
+    const float error = prior * (((__global const float*)(arena + ERRORS_AT))[frequency * GRID + step] + waves.error);
     const float cutoff = ((__global const float*)(arena + CUTOFFS_AT))[frequency * GRID + step];
     reports[hologram] =
         (float4)(cutoff, NAN, sqrt(noise * prior), energy + error > 0.0f ? sqrt(error / (energy + error)) : 0.0f);

@@ -214,6 +214,8 @@ void SettingsReader::read_holography(YamlMap map) {
   read_points(map);
   take_choice<Quantity>(map, "quantity", {kQuantities.begin(), kQuantities.end()}, holography.quantity);
   take(map, "upsample", map.integer("upsample", 1, kMostUpsample), holography.upsample);
+  take(map, "search_every_frames", map.integer("search_every_frames", 0, std::numeric_limits<int>::max()),
+       holography.search_every_frames);
   read_extrapolation(map.map("extrapolation"));
   read_filter(map.map("filter"));
   map.finish();

@@ -102,6 +102,7 @@ std::string holography_section(const HolographySettings& holography) {
       "  planes_m: {}\n"
       "  quantity: {}\n"
       "  upsample: {}\n"
+      "  search_every_frames: {}\n"
       "  points: {}\n"
       "  extrapolation:\n"
       "    method: {}\n"
@@ -114,9 +115,9 @@ std::string holography_section(const HolographySettings& holography) {
       "    slope: {}\n"
       "    tikhonov_lambda: {}\n",
       name_of(holography.imager), holography.standoff_m, list(holography.planes_m), name_of(holography.quantity),
-      holography.upsample, point_list(holography.points), name_of(extrapolation.method), extrapolation.order,
-      extrapolation.factor, name_of(filter.kind), cutoff(filter), filter.dynamic_range_db, filter.slope,
-      filter.tikhonov_lambda);
+      holography.upsample, holography.search_every_frames, point_list(holography.points), name_of(extrapolation.method),
+      extrapolation.order, extrapolation.factor, name_of(filter.kind), cutoff(filter), filter.dynamic_range_db,
+      filter.slope, filter.tikhonov_lambda);
 }
 
 std::string device_section(const DeviceSettings& device) {

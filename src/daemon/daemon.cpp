@@ -66,6 +66,10 @@ Daemon::Daemon(DaemonOptions options)
   open_sinks();
   health_ = std::make_unique<HealthDesk>(health_hooks(first->plan.settings.array.geometry));
   health_->prepare(*first);
+  search_ = std::make_unique<SearchDesk>([this](const std::shared_ptr<const Findings>& findings, std::uint64_t epoch) {
+    boundary_.run([&] { engine_->adopt(findings, epoch); });
+  });
+  search_->prepare(*first);
   tell_run(*first);
   publisher_.begin_epoch(first->header, first->number);
   const Settings effective = first->plan.settings;
@@ -168,7 +172,10 @@ LiveHooks Daemon::hooks() {
       log_->log(spdlog::level::warn, "overload", "{} hops shed before frame {}", report.shed_hops, report.sequence);
     }
   };
-  hooks.look = [this](const WindowView& view) { health_->look(view); };
+  hooks.look = [this](const WindowView& view) {
+    health_->look(view);
+    search_->look(view);
+  };
   hooks.restart = [this](const StreamStart& start) {
     health_->restart();
     log_->log(spdlog::level::info, "stream", "stream {} begins at bit-time {}", start.stream_id, start.first_element);
@@ -196,6 +203,7 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   const Settings settings = next->plan.settings;
   warn_of(next->warnings);
   health_->prepare(*next);
+  search_->prepare(*next);
   std::unique_ptr<Epoch> old;
   boundary_.run([&] {
     try {
@@ -204,6 +212,7 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
     } catch (...) {
       publisher_.begin_epoch(engine_->epoch().header, engine_->epoch().number);
       health_->prepare(engine_->epoch());
+      search_->prepare(engine_->epoch());
       throw;
     }
     tell_run(engine_->epoch());
@@ -247,6 +256,7 @@ nlohmann::json Daemon::status() const {
     status["port"] = source_->port();
   }
   status["microphones"] = health_->status();
+  status["search"] = search_->status();
   if (ring_sink_) {
     status["readers"] = ring_sink_->readers();
   }
@@ -413,6 +423,9 @@ void Daemon::stop() {
   }
   if (health_) {
     health_->close();
+  }
+  if (search_) {
+    search_->close();
   }
   if (desk_) {
     desk_->close();

@@ -21,6 +21,7 @@
 #include "daemon/hop_boundary.hpp"
 #include "daemon/live_engine.hpp"
 #include "daemon/recording_desk.hpp"
+#include "daemon/search_desk.hpp"
 #include "daemon/summary.hpp"
 #include "ring/ring_sink.hpp"
 #include "ring/zmq_sink.hpp"
@@ -85,6 +86,7 @@ class Daemon {
   HopBoundary boundary_;
   std::unique_ptr<RecordingDesk> desk_;
   std::unique_ptr<HealthDesk> health_;
+  std::unique_ptr<SearchDesk> search_;
   std::unique_ptr<LiveEngine> engine_;
   std::unique_ptr<Configurator> configurator_;
   std::unique_ptr<control::Watchdog> watchdog_;

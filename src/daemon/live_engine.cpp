@@ -101,6 +101,12 @@ void LiveEngine::use(const MicrophoneMask& mask, std::uint64_t epoch) {
   }
 }
 
+void LiveEngine::adopt(const std::shared_ptr<const Findings>& findings, std::uint64_t epoch) {
+  if (epoch_->number == epoch) {
+    epoch_->engine->adopt(findings);
+  }
+}
+
 std::uint64_t LiveEngine::element_of(std::uint64_t sample) const {
   return origin_element_ + (sample - origin_) * input_.elements_per_sample;
 }

@@ -70,6 +70,8 @@ class LiveEngine {
 
   /// Another mask, made for this epoch; one for another epoch is passed over.
   void use(const MicrophoneMask& mask, std::uint64_t epoch);
+  /// Findings of this epoch's search; those of another epoch's are passed over.
+  void adopt(const std::shared_ptr<const Findings>& findings, std::uint64_t epoch);
 
   [[nodiscard]] const Epoch& epoch() const { return *epoch_; }
   [[nodiscard]] Epoch& epoch() { return *epoch_; }

@@ -59,6 +59,10 @@ PnahPath::PnahPath(const ocl::Device& device, const PnahPlan& plan)
   device.wait();
 }
 
+void PnahPath::adopt(const std::shared_ptr<const Findings>& /*findings*/) {}
+
+std::unique_ptr<Search> PnahPath::make_search() const { return nullptr; }
+
 void PnahPath::share(ocl::SharedBuffer<std::complex<float>> images, ocl::SharedBuffer<std::uint32_t> status,
                      ocl::SharedBuffer<FilterReport> reports) {
   images_ = std::move(images.on_device);

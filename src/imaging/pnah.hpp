@@ -8,6 +8,7 @@
 #include "cl/device.hpp"
 #include "imaging/microphone_mask.hpp"
 #include "imaging/pnah_plan.hpp"
+#include "imaging/search.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield {
@@ -28,6 +29,10 @@ class PnahPath {
   virtual void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) = 0;
   /// Between two frames. Waits.
   virtual void use(const MicrophoneMask& mask) = 0;
+  /// Between two frames; waits for the frame before.
+  virtual void adopt(const std::shared_ptr<const Findings>& findings);
+  /// What finds findings for this imager; null where it takes none.
+  [[nodiscard]] virtual std::unique_ptr<Search> make_search() const;
   [[nodiscard]] virtual std::string description() const = 0;
   [[nodiscard]] const ComplexBuffer& images() const { return images_; }
   [[nodiscard]] const StatusBuffer& taken_status() const { return taken_status_; }
@@ -71,6 +76,11 @@ class Pnah {
   /// Another mask in place of the plan's or the last one, between two frames; made for the same plan, of at most
   /// mask_capacity() microphones. Waits, but builds and allocates nothing.
   void use(const MicrophoneMask& mask) { path_->use(mask); }
+  /// Puts what its search has found into effect, between two frames; waits for the frame before, but builds and
+  /// allocates nothing.
+  void adopt(const std::shared_ptr<const Findings>& findings) { path_->adopt(findings); }
+  /// What finds findings for this imager, on any thread; null where the plan wants none or the imager takes none.
+  [[nodiscard]] std::unique_ptr<Search> make_search() const { return path_->make_search(); }
   /// [frame][plane][frequency][upsample * row][upsample * column].
   [[nodiscard]] const ComplexBuffer& images() const { return path_->images(); }
   /// [frame][kStatusWords]

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <thread>
+#include <utility>
 
 #include "imaging/stages.hpp"
+#include "imaging/wave_search.hpp"
 
 namespace nearfield {
 namespace {
@@ -27,23 +27,6 @@ int blocks_of(int count) { return (count + kBlock - 1) / kBlock; }
 int half(int count) { return (count + 1) / 2; }
 
 std::size_t group_of(const ocl::DeviceInfo& device) { return device.is_gpu ? kGpuGroup : 1; }
-
-std::vector<SonahModel> make_models(const PnahPlan& plan) {
-  std::vector<SonahModel> models(plan.frequencies_hz.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t f = next++; f < models.size(); f = next++) {
-      models[f] = make_sonah_model(plan, f);
-    }
-  };
-  std::vector<std::jthread> workers;
-  for (std::size_t i = 1; i < std::min<std::size_t>(models.size(), std::thread::hardware_concurrency()); ++i) {
-    workers.emplace_back(work);
-  }
-  work();
-  workers.clear();
-  return models;
-}
 
 /// Modes that any frequency makes images of, in whole blocks.
 int kept_modes(const std::vector<SonahModel>& models) {
@@ -144,19 +127,31 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
     : PnahPath(device, plan),
       frequencies_(plan.frequencies_hz.size()),
       planes_(plan.holography.planes_m.size()),
+      device_(device),
+      plan_(plan),
       arena_(std::string(kStage)),
       microphones_(device, plan),
       always_conditions_(!plan.input_is_finite || !plan.gains.empty()),
       conditions_(always_conditions_ || !plan.dead_channels.empty()),
       group_(group_of(device.info())) {
-  const std::vector<SonahModel> models = make_models(plan);
+  std::vector<SonahModel> models = make_sonah_models(plan);
   modes_ = kBlock * blocks_of(models.front().samples);
   kept_ = kept_modes(models);
   pixel_blocks_ = blocks_of(models.front().pixel_rows * models.front().pixel_columns);
   description_ = fmt::format("statistically optimised, {} of {} modes, groups of {}", kParities * kept_,
                              plan.geometry.channels(), group_);
+  table_ = {.modes = to_size(kParities * modes_),
+            .planes = planes_,
+            .pixel_rows = to_size(plan.image_rows()),
+            .pixel_columns = to_size(plan.image_columns())};
   allocate(device, plan, models);
   build(device, plan);
+  if (plan.holography.search_every_frames > 0) {
+    for (SonahModel& model : models) {
+      model.images.resize(1);
+    }
+    models_ = std::make_shared<const std::vector<SonahModel>>(std::move(models));
+  }
 }
 
 void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const std::vector<SonahModel>& models) {
@@ -189,7 +184,11 @@ void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const std:
   arena_.reserve<float>("CUTOFFS", cutoffs.size());
   arena_.reserve<float>("FACTORS", factors.size());
   arena_.reserve<std::int32_t>("NOISE_STEPS", 2 * frequencies_);
+  const bool has_waves = plan.holography.search_every_frames > 0;
+  arena_.reserve<float>("WAVES", has_waves ? frequencies_ * table_.size() : 1);
   arena_.allocate(device);
+  waves_ = arena_.part<float>(device, "WAVES");
+  device.enqueue_fill(waves_, 0.0F, kStage);
   const auto put = [&]<class T>(const std::string& name, const std::vector<T>& values) {
     (void)arena_.part<T>(device, name, values);
   };
@@ -213,10 +212,13 @@ void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
                           {"GRID", std::to_string(kNoiseSteps)},
                           {"LEAST_NOISE", float_define(noise_step(0))},
                           {"NOISE_RATIO", float_define(noise_step(1) / noise_step(0))},
+                          {"HAS_WAVES", plan.holography.search_every_frames > 0 ? "1" : "0"},
+                          {"MOST_WAVES", std::to_string(kMostWaves)},
+                          {"WAVE_HEADER", std::to_string(WaveTable::kHeader)},
                           {"GROUP", std::to_string(group_)}};
   defines.merge(arena_.defines());
   const ocl::Program program =
-      device.build(kStage, {"common/groups.cl", "common/status.cl", "imaging/sonah.cl"}, defines);
+      device.build(kStage, {"common/complex.cl", "common/groups.cl", "common/status.cl", "imaging/sonah.cl"}, defines);
   to_modes_ = program.kernel("sonah_modes");
   to_images_ = program.kernel("sonah_images");
   to_modes_.set_at(1, arena_.whole());
@@ -227,6 +229,22 @@ void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
 void Sonah::use(const MicrophoneMask& mask) {
   microphones_.use(mask);
   conditions_ = always_conditions_ || !mask.channels.empty();
+}
+
+void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
+  device_.wait();  // for what still reads the findings before, if anything does
+  for (std::size_t f = 0; f < frequencies_; ++f) {
+    const std::vector<float>& table = findings->waves.at(f).table;
+    const bool had_waves = findings_ != nullptr && !findings_->waves[f].waves.empty();
+    if (had_waves || !findings->waves[f].waves.empty()) {
+      device_.enqueue_write(waves_, f * table_.size(), std::span(table), kStage);
+    }
+  }
+  findings_ = findings;
+}
+
+std::unique_ptr<Search> Sonah::make_search() const {
+  return models_ == nullptr ? nullptr : std::make_unique<WaveSearch>(plan_, models_);
 }
 
 void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {

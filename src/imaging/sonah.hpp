@@ -7,6 +7,7 @@
 #include "imaging/pnah.hpp"
 #include "imaging/sonah_model.hpp"
 #include "imaging/staged_pnah.hpp"
+#include "imaging/wave_table.hpp"
 
 namespace nearfield {
 
@@ -22,6 +23,8 @@ class Sonah : public PnahPath {
   Sonah(const ocl::Device& device, const PnahPlan& plan);
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   void use(const MicrophoneMask& mask) override;
+  void adopt(const std::shared_ptr<const Findings>& findings) override;
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override;
   [[nodiscard]] std::string description() const override { return description_; }
 
  private:
@@ -35,7 +38,13 @@ class Sonah : public PnahPath {
   std::size_t frequencies_;
   std::size_t planes_;
   std::int32_t turn_ = 0;
+  ocl::Device device_;
+  PnahPlan plan_;
   ocl::Arena arena_;
+  std::shared_ptr<const std::vector<SonahModel>> models_;  ///< for searches; null where there are to be none
+  WaveTable table_;
+  ocl::Buffer<float> waves_;                  ///< [frequency][table], in the arena
+  std::shared_ptr<const Findings> findings_;  ///< in use, which the device may still be reading
   Microphones microphones_;
   bool always_conditions_;  ///< else where a microphone is masked
   bool conditions_;

@@ -1,9 +1,11 @@
 #include "imaging/sonah_model.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <thread>
 
 #include "core/quadrature.hpp"
 
@@ -65,21 +67,6 @@ std::vector<Ring> make_rings(const PnahPlan& plan, double k) {
     return Ring{std::hypot(k, decay), kz, weight * decay * prior_density(kz, k, depth_m, side_m)};
   });
   return rings;
-}
-
-/// From pressure on the surface to the plan's quantity there.
-Complex quantity_factor(const PnahPlan& plan, Complex kz, double k) {
-  const Complex velocity = kz / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * k);
-  switch (plan.holography.quantity) {
-    case Quantity::kNormalVelocity:
-      return velocity;
-    case Quantity::kDisplacement:
-      return velocity / Complex(0.0, k * plan.medium.sound_speed_m_s);
-    case Quantity::kPressure:
-    case Quantity::kActiveIntensity:  // refused before
-      return 1.0;
-  }
-  return 1.0;
 }
 
 /// Covariances over lags of whole pixels: of the microphones, and of each plane's image with them. The prior's power at
@@ -234,9 +221,9 @@ void make_modes(SonahModel& model, const Covariances& covariances, const Axes& a
     }
     return values;
   };
-  Eigen::VectorXd shown(static_cast<Eigen::Index>(pixels.size()));
-  for (Eigen::Index i = 0; i < shown.size(); ++i) {
-    shown(i) = shown_pixels(axes, pixels[static_cast<std::size_t>(i)]);
+  model.shown.resize(static_cast<Eigen::Index>(pixels.size()));
+  for (Eigen::Index i = 0; i < model.shown.size(); ++i) {
+    model.shown(i) = shown_pixels(axes, pixels[static_cast<std::size_t>(i)]);
   }
   for (int parity = 0; parity < kParities; ++parity) {
     const std::size_t c = static_cast<std::size_t>(parity);
@@ -250,7 +237,7 @@ void make_modes(SonahModel& model, const Covariances& covariances, const Axes& a
       // 1 / sqrt(2) for each axis: from the coefficient of a pair to its two pixels.
       model.images[plane][c] = 0.5 * folded_matrix(covariances.of_lag[plane + 1], axes, parity, pixels, microphones) *
                                vectors.cast<Complex>();
-      model.image_powers[plane][c] = model.images[plane][c].cwiseAbs2().transpose() * shown;
+      model.image_powers[plane][c] = model.images[plane][c].cwiseAbs2().transpose() * model.shown;
     }
   }
 }
@@ -280,6 +267,20 @@ double equivalent_cutoff(const PnahPlan& plan, double microphone, double k, doub
 
 double noise_step(int step) { return kLeastNoise * std::pow(kNoiseRatio, step); }
 
+std::complex<double> quantity_factor(const PnahPlan& plan, std::complex<double> kz, double k) {
+  const Complex velocity = kz / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * k);
+  switch (plan.holography.quantity) {
+    case Quantity::kNormalVelocity:
+      return velocity;
+    case Quantity::kDisplacement:
+      return velocity / Complex(0.0, k * plan.medium.sound_speed_m_s);
+    case Quantity::kPressure:
+    case Quantity::kActiveIntensity:  // refused before
+      return 1.0;
+  }
+  return 1.0;
+}
+
 SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency) {
   const double k = plan.wavenumber(frequency);
   const std::vector<Ring> rings = make_rings(plan, k);
@@ -306,6 +307,23 @@ SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency) {
     model.cutoffs_rad_per_m.push_back(equivalent_cutoff(plan, microphone, k, noise_step(step)));
   }
   return model;
+}
+
+std::vector<SonahModel> make_sonah_models(const PnahPlan& plan) {
+  std::vector<SonahModel> models(plan.frequencies_hz.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t f = next++; f < models.size(); f = next++) {
+      models[f] = make_sonah_model(plan, f);
+    }
+  };
+  std::vector<std::jthread> workers;
+  for (std::size_t i = 1; i < std::min<std::size_t>(models.size(), std::thread::hardware_concurrency()); ++i) {
+    workers.emplace_back(work);
+  }
+  work();
+  workers.clear();
+  return models;
 }
 
 }  // namespace nearfield

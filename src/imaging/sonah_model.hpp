@@ -1,6 +1,7 @@
 #pragma once
 #include <Eigen/Dense>
 #include <array>
+#include <complex>
 #include <vector>
 
 #include "imaging/pnah_plan.hpp"
@@ -37,6 +38,8 @@ struct SonahModel {
   std::vector<std::array<Eigen::MatrixXcd, kParities>> images;
   /// Sum over an image's pixels of the squared factors of a mode. [plane][class][mode]
   std::vector<std::array<Eigen::VectorXd, kParities>> image_powers;
+  /// How many pixels of the image a folded pixel stands for. [pixel]
+  Eigen::VectorXd shown;
   /// Sum over an image's pixels of the prior's variance. [plane]
   std::vector<double> prior_powers;
   /// Where prior and noise are equal in K-space, rad/m; 0 where noise is above it even at k. [kNoiseSteps]
@@ -45,5 +48,10 @@ struct SonahModel {
 
 /// Takes about a tenth of a second for 32 x 32 microphones.
 SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency);
+/// Of every frequency, on all processors.
+std::vector<SonahModel> make_sonah_models(const PnahPlan& plan);
+
+/// From pressure on a plane to the plan's quantity there, of a wave with this kz.
+std::complex<double> quantity_factor(const PnahPlan& plan, std::complex<double> kz, double k);
 
 }  // namespace nearfield

@@ -122,6 +122,20 @@ Evidence most_probable(const Eigen::VectorXd& powers, const Eigen::VectorXcd& y,
   return {step, noise_of(step), priors[static_cast<std::size_t>(step)]};
 }
 
+/// e^{j (kx x + ky y)} over the microphones, or over an image's pixels.
+Eigen::VectorXcd wave_over(const PlaneWave& wave, const PnahPlan& plan, int upsample) {
+  const ArrayGeometry& geometry = plan.geometry;
+  const int columns = upsample * geometry.columns;
+  Eigen::VectorXcd values(Eigen::Index{upsample} * geometry.rows * columns);
+  for (Eigen::Index i = 0; i < values.size(); ++i) {
+    const double x_m =
+        (static_cast<double>(i % columns) / upsample - (geometry.columns - 1) / 2.0) * geometry.pitch_x_m;
+    const double y_m = (static_cast<double>(i / columns) / upsample - (geometry.rows - 1) / 2.0) * geometry.pitch_y_m;
+    values(i) = std::polar(1.0, wave.kx_rad_per_m * x_m + wave.ky_rad_per_m * y_m);
+  }
+  return values;
+}
+
 }  // namespace
 
 Sonah::Sonah(const PnahPlan& plan) : plan_(plan) {
@@ -171,7 +185,8 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency) const {
                   .modes = solver.eigenvectors(),
                   .images = {},
                   .prior = image_prior(waves, k, plan_) / microphone * static_cast<double>(pixels),
-                  .cutoffs_rad_per_m = {}};
+                  .cutoffs_rad_per_m = {},
+                  .found = {}};
   for (int step = 0; step < kSteps; ++step) {
     found.cutoffs_rad_per_m.push_back(equivalent_cutoff(noise_of(step), microphone, k, plan_));
   }
@@ -179,6 +194,47 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency) const {
     found.images.emplace_back(image * found.modes.cast<Complex>());
   }
   return found;
+}
+
+void Sonah::use(const Findings& findings) {
+  for (std::size_t f = 0; f < frequencies_.size() && f < findings.waves.size(); ++f) {
+    frequencies_[f].found = findings.waves[f];
+  }
+}
+
+Sonah::WaveFit Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const {
+  const Frequency& f = frequencies_[frequency];
+  const std::vector<PlaneWave>& waves = f.found.waves;
+  const Eigen::Index count = static_cast<Eigen::Index>(waves.size());
+  Eigen::MatrixXcd at_microphones(field.size(), count);
+  for (Eigen::Index wave = 0; wave < count; ++wave) {
+    at_microphones.col(wave) = wave_over(waves[static_cast<std::size_t>(wave)], plan_, 1);
+  }
+  // Generalised least squares: (F^H C^-1 F)^-1 F^H C^-1 p.
+  const Eigen::MatrixXd inverse =
+      f.modes * (f.powers.array() + f.found.noise).inverse().matrix().asDiagonal() * f.modes.transpose();
+  const Eigen::MatrixXcd white = inverse.cast<Complex>() * at_microphones;
+  const Eigen::MatrixXcd covariance = (at_microphones.adjoint() * white).inverse();
+  const Eigen::VectorXcd amplitudes = covariance * white.adjoint() * field;
+  WaveFit fit{.residual = field - at_microphones * amplitudes, .images = {}, .error = 0.0};
+  const double k = plan_.wavenumber(frequency);
+  for (std::size_t plane = 0; plane < f.images.size(); ++plane) {
+    Eigen::MatrixXcd on_plane(f.images[plane].rows(), count);
+    for (Eigen::Index wave = 0; wave < count; ++wave) {
+      const PlaneWave& of = waves[static_cast<std::size_t>(wave)];
+      const Complex kz =
+          std::conj(std::sqrt(Complex(k * k - std::pow(of.kx_rad_per_m, 2) - std::pow(of.ky_rad_per_m, 2), 0.0)));
+      const double distance_m = plan_.holography.standoff_m - plan_.holography.planes_m[plane];
+      on_plane.col(wave) = factor_of(kz, k, plan_) * std::exp(Complex(0.0, 1.0) * kz * distance_m) *
+                           wave_over(of, plan_, plan_.holography.upsample);
+    }
+    fit.images.emplace_back(on_plane * amplitudes);
+    if (plane == 0) {
+      const Eigen::MatrixXcd missed = on_plane - f.images[0] * (f.modes.transpose() * white);
+      fit.error = (missed * covariance * missed.adjoint()).trace().real();
+    }
+  }
+  return fit;
 }
 
 PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked) {
@@ -194,19 +250,25 @@ PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked
     const std::vector<Complex>& values = conditioned.fields[f].values;
     const Eigen::VectorXcd field =
         Eigen::Map<const Eigen::VectorXcd>(values.data(), static_cast<Eigen::Index>(values.size()));
-    const Eigen::VectorXcd y = frequency.modes.transpose() * field;
+    const bool has_waves = !frequency.found.waves.empty();
+    const WaveFit waves = has_waves ? fit_waves(f, field) : WaveFit{.residual = field, .images = {}, .error = 0.0};
+    const Eigen::VectorXcd y = frequency.modes.transpose() * waves.residual;
     const Evidence evidence = most_probable(frequency.powers, y, frequency.held);
     frequency.held = evidence.prior > 0.0 ? evidence.step : -1;
     const Eigen::VectorXcd z = (y.array() / (frequency.powers.array() + evidence.noise)).matrix();
     for (std::size_t plane = 0; plane < planes; ++plane) {
-      const Eigen::VectorXcd image = frequency.images[plane] * z;
+      Eigen::VectorXcd image = frequency.images[plane] * z;
+      if (has_waves) {
+        image += waves.images[plane];
+      }
       std::copy(image.begin(), image.end(),
                 frame.images.begin() + static_cast<std::ptrdiff_t>((plane * frequencies_.size() + f) * pixels));
     }
     const Eigen::ArrayXd factors = frequency.images.front().cwiseAbs2().colwise().sum().transpose().array();
-    const double error =
-        evidence.prior * (frequency.prior - (factors / (frequency.powers.array() + evidence.noise)).sum());
-    const double energy = (factors * z.cwiseAbs2().array()).sum();
+    const double error = evidence.prior * (frequency.prior -
+                                           (factors / (frequency.powers.array() + evidence.noise)).sum() + waves.error);
+    const double energy =
+        (factors * z.cwiseAbs2().array()).sum() + (has_waves ? waves.images.front().squaredNorm() : 0.0);
     FilterReport report{
         .cutoff_rad_per_m = static_cast<float>(frequency.cutoffs_rad_per_m[static_cast<std::size_t>(evidence.step)]),
         .slope = std::numeric_limits<float>::quiet_NaN(),

@@ -15,6 +15,7 @@
 #include "imaging/pnah.hpp"
 #include "imaging/pnah_reference.hpp"
 #include "imaging/sonah_reference.hpp"
+#include "imaging/wave_search.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/calibration.hpp"
 
@@ -122,7 +123,8 @@ class OpenclEngine : public Engine {
         plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
         imager_(device_, plan_),
         staging_(device_, plan.input == InputForm::kBits ? staged_words(plan) : 1),
-        statuses_(static_cast<std::size_t>(plan.settings.device.batch)) {
+        statuses_(static_cast<std::size_t>(plan.settings.device.batch)),
+        mask_(std::make_shared<const MicrophoneMask>(make_mask(plan_, {}))) {
     set_frequencies(plan_.frequencies_hz);
     const std::size_t channels = static_cast<std::size_t>(plan_.geometry.channels());
     spectra_ = device_.allocate<std::complex<float>>(plan_.holograms() * channels, "pipeline/spectra");
@@ -188,7 +190,18 @@ class OpenclEngine : public Engine {
     device_.enqueue_read_from(spectra_, window * spectra.size(), spectra, "pipeline/spectra");
     device_.wait();
   }
-  void use(const MicrophoneMask& mask) override { imager_.use(mask); }
+  void use(const MicrophoneMask& mask) override {
+    imager_.use(mask);
+    mask_ = std::make_shared<const MicrophoneMask>(mask);
+  }
+  [[nodiscard]] std::shared_ptr<const MicrophoneMask> mask() const override { return mask_; }
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override { return imager_.make_search(); }
+  void adopt(const std::shared_ptr<const Findings>& findings) override { imager_.adopt(findings); }
+  void image_again() override {
+    const std::vector<WindowStatus> told = statuses_;  // the front end tells its flags but once
+    finish(windows_);
+    std::copy(told.begin(), told.end(), statuses_.begin());
+  }
   [[nodiscard]] const PnahPlan& imager_plan() const override { return plan_; }
 
  private:
@@ -207,6 +220,7 @@ class OpenclEngine : public Engine {
     }
   }
   std::span<const WindowStatus> finish(std::size_t windows) {
+    windows_ = windows;
     imager_.enqueue(spectra_, status_, windows);
     image_values_ = imager_.images().size() / statuses_.size() * windows;
     imager_.enqueue_fetch(windows);
@@ -226,7 +240,9 @@ class OpenclEngine : public Engine {
   std::vector<WindowStatus> statuses_;  ///< [window of a batch]
   ComplexBuffer spectra_;               ///< [window][frequency][channel]
   StatusBuffer status_;                 ///< [window][kStatusWords]
-  std::size_t image_values_ = 0;        ///< of the last windows
+  std::size_t windows_ = 0;             ///< the last ones
+  std::size_t image_values_ = 0;        ///< of them
+  std::shared_ptr<const MicrophoneMask> mask_;
 };
 
 class ReferenceEngine : public Engine {
@@ -239,7 +255,8 @@ class ReferenceEngine : public Engine {
         plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
         sonah_(plan_.holography.imager == ImagerKind::kSonah ? std::make_unique<reference::Sonah>(plan_) : nullptr),
         masked_plan_(plan_),
-        hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)) {
+        hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)),
+        mask_(std::make_shared<const MicrophoneMask>(make_mask(plan_, {}))) {
     set_frequencies(plan_.frequencies_hz);
   }
   [[nodiscard]] std::uint64_t history_samples() const override { return front_end_ ? front_end_->history_words() : 0; }
@@ -276,11 +293,32 @@ class ReferenceEngine : public Engine {
   [[nodiscard]] std::string front_end_name() const override { return front_end_name_; }
   [[nodiscard]] std::string imager_name() const override { return "reference"; }
   void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const override {
-    std::copy_n(spectra_.begin() + static_cast<std::ptrdiff_t>(window * spectra.size()), spectra.size(),
-                spectra.begin());
+    const auto first = spectra_.begin() + static_cast<std::ptrdiff_t>(window * spectra.size());
+    std::transform(first, first + static_cast<std::ptrdiff_t>(spectra.size()), spectra.begin(),
+                   [](const std::complex<double>& value) { return std::complex<float>(value); });
   }
   void use(const MicrophoneMask& mask) override {
     masked_plan_.dead_channels.assign(mask.channels.begin(), mask.channels.end());
+    mask_ = std::make_shared<const MicrophoneMask>(mask);
+  }
+  [[nodiscard]] std::shared_ptr<const MicrophoneMask> mask() const override { return mask_; }
+  /// The device's, as a search is in double precision anyway.
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override {
+    const bool searches = sonah_ && plan_.holography.search_every_frames > 0;
+    return searches ? std::make_unique<WaveSearch>(plan_, make_sonah_models(plan_)) : nullptr;
+  }
+  void adopt(const std::shared_ptr<const Findings>& findings) override {
+    if (sonah_) {
+      sonah_->use(*findings);
+    }
+  }
+  void image_again() override {
+    images_.clear();
+    reports_.clear();
+    const std::size_t values = spectra_.size() / statuses_.size();
+    for (std::size_t first = 0; first < spectra_.size(); first += values) {
+      append_images(std::span(spectra_).subspan(first, values));
+    }
   }
   [[nodiscard]] const PnahPlan& imager_plan() const override { return plan_; }
 
@@ -293,24 +331,29 @@ class ReferenceEngine : public Engine {
   }
   void append(const std::vector<std::complex<double>>& spectra, std::uint32_t flags) {
     spectra_.insert(spectra_.end(), spectra.begin(), spectra.end());
-    const reference::PnahImages result =
+    const reference::PnahImages result = append_images(spectra);
+    statuses_.push_back({.flags = result.flags | flags, .non_finite_microphones = result.non_finite_channels});
+  }
+  reference::PnahImages append_images(std::span<const std::complex<double>> spectra) {
+    reference::PnahImages result =
         sonah_ ? sonah_->image(spectra, masked_plan_) : reference::pnah(spectra, masked_plan_, cutoffs_);
     images_.insert(images_.end(), result.images.begin(), result.images.end());
     reports_.insert(reports_.end(), result.reports.begin(), result.reports.end());
-    statuses_.push_back({.flags = result.flags | flags, .non_finite_microphones = result.non_finite_channels});
+    return result;
   }
   std::string front_end_name_;
   std::unique_ptr<reference::FrontEnd> front_end_;
   PnahPlan plan_;
   std::unique_ptr<reference::Sonah> sonah_;  ///< where the plan's imager it is
   PnahPlan masked_plan_;                     ///< with the mask that is in effect
-  std::vector<std::complex<float>> spectra_;
+  std::vector<std::complex<double>> spectra_;
   std::vector<std::uint32_t> room_;
   std::vector<std::complex<float>> images_;
   std::vector<FilterReport> reports_;
   std::vector<reference::CutoffState> cutoffs_;  ///< [frequency]
   std::vector<WindowStatus> statuses_;
   std::uint64_t hop_samples_;
+  std::shared_ptr<const MicrophoneMask> mask_;
 };
 
 }  // namespace

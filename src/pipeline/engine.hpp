@@ -8,6 +8,7 @@
 
 #include "cl/device.hpp"
 #include "imaging/microphone_mask.hpp"
+#include "imaging/search.hpp"
 #include "nearfield/frame.hpp"
 #include "nearfield/settings.hpp"
 #include "pipeline/bands.hpp"
@@ -69,6 +70,19 @@ class Engine {
   [[nodiscard]] virtual const PnahPlan& imager_plan() const = 0;
   /// Puts a mask for imager_plan() into effect, between two calls of compute_*(); waits for the device.
   virtual void use(const MicrophoneMask& mask) = 0;
+  /// The one in effect.
+  [[nodiscard]] virtual std::shared_ptr<const MicrophoneMask> mask() const = 0;
+  /// What finds findings for this engine in its spectra, on any thread, and may outlive it; null where the settings
+  /// want no search, or the imager has none.
+  [[nodiscard]] virtual std::unique_ptr<Search> make_search() const = 0;
+  /// Puts what its search has found into effect, between two calls of compute_*(); waits for the device.
+  virtual void adopt(const std::shared_ptr<const Findings>& findings) = 0;
+  /// Images the last windows once more, from their spectra, after a change. Their statuses stay.
+  virtual void image_again() = 0;
+  /// Of a window: frequencies times microphones.
+  [[nodiscard]] std::size_t spectra_values() const {
+    return imager_plan().frequencies_hz.size() * static_cast<std::size_t>(imager_plan().geometry.channels());
+  }
   /// Fills images, bands, cutoffs, slopes, noise and error estimates of `frame`, whose vectors must have their sizes,
   /// for one of the last windows.
   void fill(std::size_t window, ImageFrame& frame) const;

@@ -10,6 +10,7 @@
 #include "pipeline/microphone_watch.hpp"
 #include "pipeline/points.hpp"
 #include "pipeline/recording.hpp"
+#include "pipeline/recording_search.hpp"
 
 namespace nearfield {
 namespace {
@@ -107,6 +108,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
   frame = empty_frame(result.header);
   const PointSampler sampler(result.header, plan.settings.holography);
   MicrophoneWatch watch(*engine, plan);
+  RecordingSearch search(*engine, plan.settings);
   const auto batch = static_cast<std::uint64_t>(plan.settings.device.batch);
   for (std::uint64_t index = range.first; index < *range.end;) {
     if (options.stop && options.stop()) {
@@ -114,6 +116,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
     }
     const std::size_t windows = std::min(batch, *range.end - index);
     const std::span<const WindowStatus> statuses = recording->compute(index * hop, windows, *engine);
+    search.look(index, statuses);
     const std::uint64_t first = index;
     for (std::size_t i = 0; i < windows; ++i, ++index) {
       require_finite(statuses[i].non_finite_microphones, plan.settings.array.geometry.channels(), index, input);

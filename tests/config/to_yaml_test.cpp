@@ -62,6 +62,7 @@ class RandomSettings {
     holography.planes_m = distinct(1 + random_() % 4, -holography.standoff_m, holography.standoff_m);
     holography.quantity = flip() ? Quantity::kActiveIntensity : Quantity::kDisplacement;
     holography.upsample = integer(1, 8);
+    holography.search_every_frames = flip() ? 0 : integer(1, 2147483647);
     if (flip()) {
       holography.points = {{number(-1e-3, 1e-3), number(-1e-3, 1e-3)}, {0.0, -1e-9}};
     }
@@ -162,6 +163,7 @@ void expect_equal(const Settings& a, const Settings& b) {
   EXPECT_EQ(a.holography.planes_m, b.holography.planes_m);
   EXPECT_EQ(a.holography.quantity, b.holography.quantity);
   EXPECT_EQ(a.holography.upsample, b.holography.upsample);
+  EXPECT_EQ(a.holography.search_every_frames, b.holography.search_every_frames);
   EXPECT_EQ(a.holography.points, b.holography.points);
   EXPECT_EQ(a.holography.extrapolation.method, b.holography.extrapolation.method);
   EXPECT_EQ(a.holography.extrapolation.order, b.holography.extrapolation.order);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,12 +57,16 @@ struct DeviceImages {
 inline constexpr std::uint32_t kCanary = 0xC0FFEE;
 
 inline DeviceImages run_on_device(PnahPlan plan, const std::vector<std::complex<float>>& spectra,
-                                  const Path& path = kPaths[0]) {
+                                  const Path& path = kPaths[0],
+                                  const std::shared_ptr<const Findings>& findings = nullptr) {
   plan.fft = path.fft;
   const std::optional<test::PlainWorkGroups> plain =
       path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
   const ocl::Device on = device_of(path);
   Pnah pnah(on, plan);
+  if (findings) {
+    pnah.adopt(findings);
+  }
   const auto input = on.upload<std::complex<float>>(spectra, "test");
   const std::size_t words = static_cast<std::size_t>(plan.batch) * kStatusWords;
   std::vector<std::uint32_t> words_and_canary(words + kStatusWords, kCanary);

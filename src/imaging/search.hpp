@@ -1,0 +1,49 @@
+#pragma once
+#include <complex>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "imaging/microphone_mask.hpp"
+#include "imaging/pnah_plan.hpp"
+
+namespace nearfield {
+
+/// Wavenumbers of a plane wave over the microphones, e^{j (kx x + ky y)}.
+struct PlaneWave {
+  double kx_rad_per_m = 0.0;
+  double ky_rad_per_m = 0.0;
+};
+
+/// Plane waves of one frequency that are fitted beside an imager's prior.
+struct FoundWaves {
+  std::vector<PlaneWave> waves;
+  double noise = 0.0;        ///< of a microphone over the prior's power, that their amplitudes are fitted at
+  std::vector<float> table;  ///< as the imager's kernels read it (wave_table.hpp)
+};
+
+/// What a search has found, for the imager of the same plan. Each imager takes what is meant for it.
+struct Findings {
+  std::vector<FoundWaves> waves;  ///< [frequency]; empty: nobody has looked for any
+};
+
+/// What takes too long for every frame: looks at spectra now and then, on any one thread at a time, and finds what the
+/// imager is to use from then on. Remembers what it has found before.
+class Search {
+ public:
+  Search() = default;
+  Search(const Search&) = delete;
+  Search& operator=(const Search&) = delete;
+  virtual ~Search() = default;
+  /// spectra [frequency][row][column], Pa, as measured: neither calibrated nor interpolated. `mask` is the one in
+  /// effect. Null where these spectra do not serve because a microphone that is not masked is not finite.
+  virtual std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra,
+                                                 const MicrophoneMask& mask) = 0;
+};
+
+/// Spectra as the imager sees them: calibrated, masked microphones predicted. [frequency][row][column], Pa; empty when
+/// a microphone that is not masked is not finite.
+std::vector<std::complex<double>> usable_spectra(std::span<const std::complex<float>> spectra, const PnahPlan& plan,
+                                                 const MicrophoneMask& mask);
+
+}  // namespace nearfield

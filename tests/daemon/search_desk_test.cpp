@@ -1,0 +1,136 @@
+#include "daemon/search_desk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "support/fields.hpp"
+#include "support/measures.hpp"
+
+namespace nearfield::daemon {
+namespace {
+
+constexpr double kFrequency_hz = 500.0;
+constexpr double kKx = 24.0;
+constexpr double kKy = -19.0;
+
+Epoch make_spectra_epoch(std::uint64_t number, int every_frames) {
+  Epoch epoch;
+  epoch.number = number;
+  epoch.plan.input = InputForm::kSpectra;
+  epoch.plan.spectra_hz = {kFrequency_hz};
+  Settings& settings = epoch.plan.settings;
+  settings.array.geometry = {.rows = 16, .columns = 16};
+  settings.array.layout = WireLayout::kRowMajor;
+  settings.front_end.frequencies_hz = {kFrequency_hz};
+  settings.front_end.hop_samples = 10;
+  settings.holography.imager = ImagerKind::kSonah;
+  settings.holography.search_every_frames = every_frames;
+  epoch.engine = make_engine(EngineKind::kOpencl, epoch.plan);
+  return epoch;
+}
+
+/// An evanescent plane wave at height z.
+std::vector<std::complex<float>> wave(const PnahPlan& plan, double z_m, double snr_db) {
+  const double decay = std::sqrt(kKx * kKx + kKy * kKy - plan.wavenumber(0) * plan.wavenumber(0));
+  std::vector<test::Complex> field;
+  for (int row = 0; row < 16; ++row) {
+    for (int column = 0; column < 16; ++column) {
+      field.push_back(
+          std::polar(std::exp(-decay * z_m), kKx * plan.geometry.x_m(column) + kKy * plan.geometry.y_m(row)));
+    }
+  }
+  std::mt19937 generator(1U);
+  test::add_noise(field, snr_db, generator);
+  return test::narrow(field);
+}
+
+WindowView view_of(const Epoch& epoch, std::uint64_t first_sample, bool is_whole = true) {
+  return {.engine = epoch.engine.get(),
+          .epoch = epoch.number,
+          .first_sample = first_sample,
+          .words = {},
+          .is_whole = is_whole};
+}
+
+// What the engine's thread leaves comes back as findings, which make its next images better.
+TEST(SearchDesk, FindsWavesForTheFramesToCome) {
+  const Epoch epoch = make_spectra_epoch(7, 100);
+  const PnahPlan& plan = epoch.engine->imager_plan();
+  const auto spectra = wave(plan, plan.holography.standoff_m, 40.0);
+  const auto truth = wave(plan, 0.0, 200.0);
+  const auto error = [&] {
+    epoch.engine->compute_spectra(spectra);
+    const auto images = epoch.engine->images();
+    return test::relative_l2(std::vector<std::complex<float>>(images.begin(), images.end()), truth);
+  };
+  std::promise<std::shared_ptr<const Findings>> findings;
+  SearchDesk desk([&](const std::shared_ptr<const Findings>& found, std::uint64_t number) {
+    EXPECT_EQ(number, 7U);
+    findings.set_value(found);
+  });
+  desk.prepare(epoch);
+  const double before = error();
+  desk.look(view_of(epoch, 0, false));  // bits are missing: not this one
+  desk.look(view_of(epoch, 5000));
+  desk.look(view_of(epoch, 5990));  // less than 100 hops of 10 samples later; a second value would throw
+  epoch.engine->adopt(findings.get_future().get());
+  const double after = error();
+  std::printf("error %.2f %% before, %.2f %% after\n", 100.0 * before, 100.0 * after);
+  EXPECT_LE(after, 0.1 * before);
+  desk.close();
+  EXPECT_EQ(desk.status()["searches"], 1);
+  EXPECT_EQ(desk.status()["waves"], nlohmann::json({1}));
+  EXPECT_EQ(desk.status()["every_frames"], 100);
+}
+
+// However long a search takes, whoever looks goes on; one snapshot waits, and each comes back with its epoch's number.
+TEST(SearchDesk, NeverHoldsUpWhoLooks) {
+  const Epoch first = make_spectra_epoch(1, 1);
+  const Epoch second = make_spectra_epoch(2, 1);
+  const auto spectra = wave(first.engine->imager_plan(), 0.03, 40.0);
+  first.engine->compute_spectra(spectra);
+  second.engine->compute_spectra(spectra);
+  std::promise<void> begun;
+  std::promise<void> go_on;
+  std::promise<void> done;
+  std::vector<std::uint64_t> epochs;  // of the desk's thread, read after close()
+  SearchDesk desk([&](const std::shared_ptr<const Findings>& /*found*/, std::uint64_t number) {
+    epochs.push_back(number);
+    if (epochs.size() == 1) {
+      begun.set_value();
+      go_on.get_future().wait();
+    }
+    if (number == 2) {
+      done.set_value();
+    }
+  });
+  desk.prepare(first);
+  desk.look(view_of(first, 0));
+  begun.get_future().wait();
+  for (std::uint64_t hop = 1; hop < 50; ++hop) {
+    desk.look(view_of(first, 10 * hop));
+  }
+  desk.prepare(second);
+  desk.look(view_of(first, 500));  // a window of the epoch before
+  desk.look(view_of(second, 510));
+  desk.look(view_of(second, 520));
+  go_on.set_value();
+  done.get_future().wait();
+  desk.close();
+  EXPECT_EQ(epochs, (std::vector<std::uint64_t>{1, 2}));
+}
+
+TEST(SearchDesk, AsksForNothingWhereNothingIsSearchedFor) {
+  const Epoch epoch = make_spectra_epoch(1, 0);
+  SearchDesk desk([](const std::shared_ptr<const Findings>&, std::uint64_t) { FAIL() << "nothing was asked for"; });
+  desk.prepare(epoch);
+  desk.look(view_of(epoch, 0));
+  desk.close();
+  EXPECT_EQ(desk.status()["every_frames"], 0);
+}
+
+}  // namespace
+}  // namespace nearfield::daemon

@@ -36,6 +36,7 @@ enum class CutoffRule {
   kGiven,         ///< `FilterSettings::cutoff_rad_per_m`
   kDynamicRange,  ///< the wavenumber whose evanescent loss over the standoff equals `dynamic_range_db`
   kAuto,          ///< per frequency and frame, from the spectrum over the noise
+  kSearch,        ///< per frequency, slope too, every `search_every_frames` frames; kDynamicRange until then
 };
 
 std::string_view name_of(FrontEndKind kind);

@@ -13,6 +13,8 @@ std::string cutoff(const FilterSettings& filter) {
       return "dynamic_range";
     case CutoffRule::kAuto:
       return "auto";
+    case CutoffRule::kSearch:
+      return "search";
     case CutoffRule::kGiven:
       break;
   }

@@ -249,6 +249,7 @@ std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& pl
 FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning)
     : PnahPath(device, plan),
       device_(device),
+      plan_(plan),
       arena_(std::string(kStage)),
       spectrum_stride_(round_up(plan.columns().padded, tuning.lanes * tuning.column_tile)),
       slice_stride_(round_up(plan.geometry.rows, tuning.lanes * tuning.row_tile)),
@@ -274,8 +275,8 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
     return (fits_a_predictor(plan) ? plan.holograms() : 1) *
            std::max(to_size(steps_of(axis) * taps_of(plan, axis)), std::size_t{1});
   };
-  const ComplexBuffer transfer =
-      make_transfer(device, plan, {.stride = spectrum_stride_, .scale = 1.0 / (y.padded * x.padded)});
+  transfer_table_ = std::make_unique<TransferTable>(
+      device, plan, TransferLayout{.stride = spectrum_stride_, .scale = 1.0 / (y.padded * x.padded)});
   arena_.reserve<ComplexF>("GAINS", plan.gains.size());
   const std::size_t room = mask_capacity(plan);
   arena_.reserve<std::uint8_t>("MASKED", channels);
@@ -290,7 +291,7 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   arena_.reserve<float>("WINDOW_Y", to_size(y.padded));
   arena_.reserve<ComplexF>("ROOTS_X", to_size(x.padded));
   arena_.reserve<ComplexF>("ROOTS_Y", to_size(y.padded));
-  arena_.reserve<ComplexF>("TRANSFER", transfer.size());
+  arena_.reserve<ComplexF>("TRANSFER", transfer_table_->values().size());
   arena_.reserve<ComplexF>("SLICES", plan.fields() * plan.holograms() * to_size(spectrum_stride_ * slice_stride_));
   if (spectrum_) {
     arena_.reserve<float>("KR", to_size((y.padded / 2 + 1) * spectrum_stride_));
@@ -320,7 +321,8 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   (void)put("WINDOW_Y", tukey_window(y));
   (void)put("ROOTS_X", roots_of_unity(x.padded));
   (void)put("ROOTS_Y", roots_of_unity(y.padded));
-  device.enqueue_copy(transfer, arena_.part<ComplexF>(device, "TRANSFER"), 0, kStage);
+  transfer_ = arena_.part<ComplexF>(device, "TRANSFER");
+  device.enqueue_copy(transfer_table_->values(), transfer_, 0, kStage);
   if (spectrum_) {
     (void)put("KR", radial_wavenumbers(plan, spectrum_stride_));
     spectrum_->fill(device, arena_, plan);
@@ -328,9 +330,18 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   slices_ = arena_.part<ComplexF>(device, "SLICES");
   device.enqueue_fill(slices_, ComplexF(), kStage);
   device.wait();
+  if (!plan.searches_cutoff()) {
+    transfer_table_.reset();
+  }
 }
 
 FusedPnah::~FusedPnah() = default;
+
+void FusedPnah::adopt(const std::shared_ptr<const Findings>& findings) {
+  transfer_table_->build(findings->filters);
+  device_.enqueue_copy(transfer_table_->values(), transfer_, 0, kStage);
+  tell(findings->filters);
+}
 
 void FusedPnah::use(const MicrophoneMask& mask) { mask_->write(device_, mask); }
 

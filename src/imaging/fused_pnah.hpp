@@ -11,6 +11,7 @@
 namespace nearfield {
 
 struct MaskBuffers;
+class TransferTable;
 
 /// How the fused kernels are cut for a device. A vector is `lanes` neighbouring lines.
 struct FusedTuning {
@@ -42,6 +43,8 @@ class FusedPnah : public PnahPath {
   FusedPnah& operator=(const FusedPnah&) = delete;
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   void use(const MicrophoneMask& mask) override;
+  void adopt(const std::shared_ptr<const Findings>& findings) override;
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override { return make_cutoff_search(plan_); }
   [[nodiscard]] std::string description() const override { return description_; }
 
   /// [frame][frequency][column][row], what the images are made of: calibrated, unusable microphones replaced.
@@ -62,6 +65,8 @@ class FusedPnah : public PnahPath {
   std::string description_;
   std::optional<SpectrumTables> spectrum_;  ///< where the cut-off is measured
   ocl::Device device_;
+  PnahPlan plan_;
+  std::unique_ptr<TransferTable> transfer_table_;  ///< where cut-offs are searched
   ocl::Arena arena_;
   int spectrum_stride_;
   int slice_stride_;
@@ -74,6 +79,7 @@ class FusedPnah : public PnahPath {
   ComplexBuffer extension_x_;
   ComplexBuffer extension_y_;
   ComplexBuffer slices_;
+  ComplexBuffer transfer_;
   ocl::Kernel check_;
   ocl::Kernel aperture_;
   ocl::Kernel columns_;

@@ -63,6 +63,15 @@ void PnahPath::adopt(const std::shared_ptr<const Findings>& /*findings*/) {}
 
 std::unique_ptr<Search> PnahPath::make_search() const { return nullptr; }
 
+void PnahPath::tell(std::span<const FilterReport> filters) {
+  std::vector<FilterReport> reports;
+  for (std::size_t frame = 0; frame < batch_; ++frame) {
+    reports.insert(reports.end(), filters.begin(), filters.end());
+  }
+  device_.enqueue_write(reports_, 0, std::span<const FilterReport>(reports), kStage);
+  device_.wait();
+}
+
 void PnahPath::share(ocl::SharedBuffer<std::complex<float>> images, ocl::SharedBuffer<std::uint32_t> status,
                      ocl::SharedBuffer<FilterReport> reports) {
   images_ = std::move(images.on_device);

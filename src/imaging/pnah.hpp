@@ -44,6 +44,10 @@ class PnahPath {
   [[nodiscard]] std::span<const std::uint32_t> host_status() const { return host_status_; }
   [[nodiscard]] std::span<const FilterReport> host_reports() const { return host_reports_; }
 
+ protected:
+  /// Publishes these of every frame from now on, [frequency]. Waits.
+  void tell(std::span<const FilterReport> filters);
+
  private:
   void share(ocl::SharedBuffer<std::complex<float>> images, ocl::SharedBuffer<std::uint32_t> status,
              ocl::SharedBuffer<FilterReport> reports);

@@ -80,6 +80,11 @@ bool PnahPlan::measures_cutoff() const {
          std::min(geometry.rows, geometry.columns) >= kMinimumLineForSpectrum;
 }
 
+bool PnahPlan::searches_cutoff() const {
+  return holography.imager == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
+         holography.filter.cutoff_rule == CutoffRule::kSearch && holography.search_every_frames > 0;
+}
+
 double PnahPlan::largest_distance_m() const {
   return holography.standoff_m - *std::min_element(holography.planes_m.begin(), holography.planes_m.end());
 }

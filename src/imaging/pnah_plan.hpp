@@ -57,6 +57,8 @@ struct PnahPlan {
   /// Whether each frame's spectrum decides on its cut-off, or a search does; `cutoff_rad_per_m` is the most then. It
   /// takes a `cos` filter and four microphones a side; without these auto and search are as dynamic_range.
   [[nodiscard]] bool measures_cutoff() const;
+  /// Whether cut-offs and slopes are searched now and then; `cutoff_rad_per_m` holds until something is found.
+  [[nodiscard]] bool searches_cutoff() const;
   /// From the microphones to the lowest plane.
   [[nodiscard]] double largest_distance_m() const;
   /// Flags that every frame of this plan carries.

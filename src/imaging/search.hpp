@@ -6,6 +6,7 @@
 
 #include "imaging/microphone_mask.hpp"
 #include "imaging/pnah_plan.hpp"
+#include "nearfield/frame.hpp"
 
 namespace nearfield {
 
@@ -24,7 +25,8 @@ struct FoundWaves {
 
 /// What a search has found, for the imager of the same plan. Each imager takes what is meant for it.
 struct Findings {
-  std::vector<FoundWaves> waves;  ///< [frequency]; empty: nobody has looked for any
+  std::vector<FoundWaves> waves;      ///< [frequency]; empty: nobody has looked for any
+  std::vector<FilterReport> filters;  ///< [frequency]; likewise
 };
 
 /// What takes too long for every frame: looks at spectra now and then, on any one thread at a time, and finds what the
@@ -40,6 +42,9 @@ class Search {
   virtual std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra,
                                                  const MicrophoneMask& mask) = 0;
 };
+
+/// What searches for pnah's cut-offs and slopes; null where the plan wants no search.
+std::unique_ptr<Search> make_cutoff_search(const PnahPlan& plan);
 
 /// Spectra as the imager sees them: calibrated, masked microphones predicted. [frequency][row][column], Pa; empty when
 /// a microphone that is not masked is not finite.

@@ -129,10 +129,9 @@ ocl::Defines propagator_defines(const PnahPlan& plan) {
   return defines;
 }
 
-ComplexBuffer make_transfer(const ocl::Device& device, const PnahPlan& plan, const TransferLayout& layout) {
+TransferTable::TransferTable(const ocl::Device& device, const PnahPlan& plan, const TransferLayout& layout)
+    : device_(device), launch_(tiles(layout.stride, plan.rows().padded, plan.fields() * plan.frequencies_hz.size())) {
   const std::string stage = "imaging/propagate";
-  const int rows = plan.rows().padded;
-  const std::size_t images = plan.fields() * plan.frequencies_hz.size();
   ocl::Defines defines = propagator_defines(plan);
   defines["TRANSFER_STRIDE"] = std::to_string(layout.stride);
   defines["SCALE"] = float_define(layout.scale);
@@ -144,17 +143,34 @@ ComplexBuffer make_transfer(const ocl::Device& device, const PnahPlan& plan, con
   for (const double plane_m : plan.holography.planes_m) {
     distances.push_back(plan.holography.standoff_m - plane_m);
   }
-  const std::vector<float> slopes(plan.frequencies_hz.size(), static_cast<float>(plan.holography.filter.slope));
-  const auto wavenumber = device.upload<float>(to_floats(wavenumbers), stage);
-  const auto cutoff = device.upload<float>(to_floats(plan.cutoff_rad_per_m), stage);
-  const auto slope = device.upload<float>(slopes, stage);
-  const auto distance = device.upload<float>(to_floats(distances), stage);
-  ComplexBuffer transfer = device.allocate<std::complex<float>>(images * to_size(rows * layout.stride), stage);
-  ocl::Kernel build = device.build(stage, kPropagatorFiles, defines).kernel("build_transfer");
-  build.set(wavenumber, cutoff, slope, distance, transfer);
-  build.enqueue(tiles(layout.stride, rows, images));
-  device.wait();
-  return transfer;
+  wavenumbers_ = device.upload<float>(to_floats(wavenumbers), stage);
+  distances_ = device.upload<float>(to_floats(distances), stage);
+  cutoffs_ = device.allocate<float>(wavenumbers.size(), stage);
+  slopes_ = device.allocate<float>(wavenumbers.size(), stage);
+  values_ = device.allocate<std::complex<float>>(
+      plan.fields() * wavenumbers.size() * to_size(plan.rows().padded * layout.stride), stage);
+  build_ = device.build(stage, kPropagatorFiles, defines).kernel("build_transfer");
+  std::vector<FilterReport> filters;
+  for (const double cutoff_rad_per_m : plan.cutoff_rad_per_m) {
+    filters.push_back({.cutoff_rad_per_m = static_cast<float>(cutoff_rad_per_m),
+                       .slope = static_cast<float>(plan.holography.filter.slope)});
+  }
+  build(filters);
+}
+
+void TransferTable::build(std::span<const FilterReport> filters) {
+  const std::string stage = "imaging/propagate";
+  std::vector<float> cutoffs;
+  std::vector<float> slopes;
+  for (const FilterReport& filter : filters) {
+    cutoffs.push_back(filter.cutoff_rad_per_m);
+    slopes.push_back(filter.slope);
+  }
+  device_.enqueue_write<float>(cutoffs_, 0, cutoffs, stage);
+  device_.enqueue_write<float>(slopes_, 0, slopes, stage);
+  build_.set(wavenumbers_, cutoffs_, slopes_, distances_, values_);
+  build_.enqueue(launch_);
+  device_.wait();
 }
 
 Microphones::Microphones(const ocl::Device& device, const PnahPlan& plan)
@@ -241,14 +257,16 @@ void CutoffMeter::enqueue(const ComplexBuffer& conditioned, const ReportBuffer& 
   keep_.enqueue({.global_0 = static_cast<std::size_t>(frequencies_), .local_0 = 1});
 }
 
-Propagator::Propagator(const ocl::Device& device, const PnahPlan& plan) : is_measured_(plan.measures_cutoff()) {
+Propagator::Propagator(const ocl::Device& device, const PnahPlan& plan)
+    : transfer_(
+          std::make_unique<TransferTable>(device, plan, TransferLayout{.stride = plan.columns().padded, .scale = 1.0})),
+      is_measured_(plan.measures_cutoff()) {
   const std::string stage = "imaging/propagate";
   const std::size_t images = plan.holography.planes_m.size() * plan.holograms();
   const std::size_t fields = plan.fields() * plan.holograms();
   const int upsample = plan.holography.upsample;
   const int rows = plan.rows().padded;
   const int columns = plan.columns().padded;
-  transfer_ = make_transfer(device, plan, {.stride = columns, .scale = 1.0});
   filtered_ =
       device.allocate<std::complex<float>>(fields * to_size(upsample * rows) * to_size(upsample * columns), stage);
   inverse_ = std::make_unique<ocl::ComplexFft2d>(device, upsample * rows, upsample * columns, static_cast<int>(fields),
@@ -260,9 +278,15 @@ Propagator::Propagator(const ocl::Device& device, const PnahPlan& plan) : is_mea
   crop_launch_ = tiles(plan.image_columns(), plan.image_rows(), images);
 }
 
+Propagator::~Propagator() = default;
+
+void Propagator::use(std::span<const FilterReport> filters) { transfer_->build(filters); }
+
+const ComplexBuffer& Propagator::transfer() const { return transfer_->values(); }
+
 void Propagator::enqueue(const ComplexBuffer& spectrum, const StatusBuffer& status, const ComplexBuffer& images,
                          const StatusBuffer& taken_status, const ReportBuffer& reports) {
-  apply_.set(spectrum, transfer_, filtered_);
+  apply_.set(spectrum, transfer_->values(), filtered_);
   if (is_measured_) {
     apply_.set_at(3, reports);
   }
@@ -274,6 +298,7 @@ void Propagator::enqueue(const ComplexBuffer& spectrum, const StatusBuffer& stat
 
 StagedPnah::StagedPnah(const ocl::Device& device, const PnahPlan& plan)
     : PnahPath(device, plan),
+      plan_(plan),
       description_(fmt::format("stage by stage, clFFT {} x {}", plan.rows().padded, plan.columns().padded)),
       microphones_(device, plan),
       extrapolator_(make_extrapolator(device, plan)),
@@ -283,6 +308,11 @@ StagedPnah::StagedPnah(const ocl::Device& device, const PnahPlan& plan)
   if (plan.measures_cutoff()) {
     cutoff_meter_.emplace(device, plan);
   }
+}
+
+void StagedPnah::adopt(const std::shared_ptr<const Findings>& findings) {
+  propagator_.use(findings->filters);
+  tell(findings->filters);
 }
 
 void StagedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {

@@ -10,6 +10,7 @@
 namespace nearfield {
 
 struct MaskBuffers;
+class TransferTable;
 
 /// Replaces unusable microphones and applies the calibration: spectra -> conditioned, [frame][frequency][row][column],
 /// Pa.
@@ -72,15 +73,20 @@ std::unique_ptr<Extrapolator> make_extrapolator(const ocl::Device& device, const
 class Propagator {
  public:
   Propagator(const ocl::Device& device, const PnahPlan& plan);
+  ~Propagator();
+  Propagator(const Propagator&) = delete;
+  Propagator& operator=(const Propagator&) = delete;
   /// spectrum [frame][frequency][padded row][padded column], unscaled -> images [frame][plane][frequency][row][column].
   /// Moves the status on. `reports` are read where the cut-off is measured.
   void enqueue(const ComplexBuffer& spectrum, const StatusBuffer& status, const ComplexBuffer& images,
                const StatusBuffer& taken_status, const ReportBuffer& reports);
   /// [plane][field][frequency][padded row][padded column], filter times propagator.
-  [[nodiscard]] const ComplexBuffer& transfer() const { return transfer_; }
+  [[nodiscard]] const ComplexBuffer& transfer() const;
+  /// Other cut-offs and slopes, [frequency]. Waits.
+  void use(std::span<const FilterReport> filters);
 
  private:
-  ComplexBuffer transfer_;
+  std::unique_ptr<TransferTable> transfer_;
   ComplexBuffer filtered_;
   std::unique_ptr<ocl::ComplexFft2d> inverse_;
   ocl::Kernel apply_;
@@ -97,9 +103,12 @@ class StagedPnah : public PnahPath {
   /// Always images the whole batch: clFFT's plans have one size.
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   void use(const MicrophoneMask& mask) override { microphones_.use(mask); }
+  void adopt(const std::shared_ptr<const Findings>& findings) override;
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override { return make_cutoff_search(plan_); }
   [[nodiscard]] std::string description() const override { return description_; }
 
  private:
+  PnahPlan plan_;
   std::string description_;
   Microphones microphones_;
   std::optional<CutoffMeter> cutoff_meter_;

@@ -34,7 +34,25 @@ struct TransferLayout {
 };
 /// Macros of kernels/imaging/propagate.cl.
 ocl::Defines propagator_defines(const PnahPlan& plan);
-/// Filter times propagator, [plane][field][frequency][padded row][stride]. Waits.
-ComplexBuffer make_transfer(const ocl::Device& device, const PnahPlan& plan, const TransferLayout& layout);
+/// Filter times propagator on the padded grid.
+class TransferTable {
+ public:
+  /// With the plan's cut-offs. Waits.
+  TransferTable(const ocl::Device& device, const PnahPlan& plan, const TransferLayout& layout);
+  /// Anew, with the cut-offs and slopes of `filters` [frequency]. Waits.
+  void build(std::span<const FilterReport> filters);
+  /// [plane][field][frequency][padded row][stride]
+  [[nodiscard]] const ComplexBuffer& values() const { return values_; }
+
+ private:
+  ocl::Device device_;
+  ocl::Buffer<float> wavenumbers_;
+  ocl::Buffer<float> cutoffs_;
+  ocl::Buffer<float> slopes_;
+  ocl::Buffer<float> distances_;
+  ComplexBuffer values_;
+  ocl::Kernel build_;
+  ocl::Launch launch_;
+};
 
 }  // namespace nearfield

@@ -298,6 +298,8 @@ FoundWaves WaveFinder::find(std::span<const Complex> field) {
   const double energy = y.squaredNorm();
   if (most_ == 0 || !(energy > 0.0)) {
     waves_.clear();
+    fit_ = fit({}, y, noise_step(0));
+    waves_error_ = 0.0;
     found.table = make_wave_table(plan_, k_, *model_, {}, {});
     return found;
   }
@@ -326,7 +328,49 @@ FoundWaves WaveFinder::find(std::span<const Complex> field) {
   found.noise = best.noise;
   found.table = make_wave_table(plan_, k_, *model_, waves,
                                 {.modes = best.modes, .weights = best.weights, .covariance = best.covariance});
+  fit_ = std::move(best);
+  waves_error_ = found.table.size() > 1 ? static_cast<double>(found.table[1]) : 0.0;
   return found;
+}
+
+FieldEstimate WaveFinder::estimate() const {
+  const int rows = plan_.geometry.rows;
+  const int columns = plan_.geometry.columns;
+  const Eigen::ArrayXd weights = 1.0 / (powers_ + fit_.residual_noise);
+  FieldEstimate out{.image = Eigen::MatrixXcd::Zero(rows, columns),
+                    .noise_pa = std::sqrt(fit_.prior * fit_.residual_noise),
+                    .squared_error = model_->prior_powers.front() + waves_error_};
+  for (int c = 0; c < kParities; ++c) {
+    const auto part = [&](const auto& of_modes) {
+      return of_modes.segment(Index{c} * model_->samples, model_->samples);
+    };
+    const Eigen::VectorXcd folded =
+        kPhases[at(c)] * (model_->images.front()[at(c)] * (part(weights) * part(fit_.residual).array()).matrix());
+    out.squared_error -= (model_->image_powers.front()[at(c)].array() * part(weights)).sum();
+    for (Index row = 0; row < rows; ++row) {
+      for (Index column = 0; column < columns; ++column) {
+        const Index near_row = std::min(row, rows - 1 - row);
+        const Index near_column = std::min(column, columns - 1 - column);
+        const bool is_minus = ((c & 1) != 0 && column != near_column) != ((c & 2) != 0 && row != near_row);
+        const Complex value = folded(near_row * model_->pixel_columns + near_column);
+        out.image(row, column) += is_minus ? -value : value;
+      }
+    }
+  }
+  out.squared_error *= fit_.prior;
+  for (std::size_t wave = 0; wave < waves_.size(); ++wave) {
+    const Complex amplitude = fit_.amplitudes(static_cast<Index>(wave)) *
+                              wave_gain(plan_, k_, waves_[wave], plan_.holography.planes_m.front());
+    for (Index row = 0; row < rows; ++row) {
+      for (Index column = 0; column < columns; ++column) {
+        const double x_m = (static_cast<double>(column) - (columns - 1) / 2.0) * plan_.geometry.pitch_x_m;
+        const double y_m = (static_cast<double>(row) - (rows - 1) / 2.0) * plan_.geometry.pitch_y_m;
+        out.image(row, column) +=
+            amplitude * std::polar(1.0, waves_[wave].kx_rad_per_m * x_m + waves_[wave].ky_rad_per_m * y_m);
+      }
+    }
+  }
+  return out;
 }
 
 }  // namespace nearfield

@@ -12,6 +12,13 @@
 
 namespace nearfield {
 
+/// The mean of all fields that a measurement leaves possible, over an image's plane.
+struct FieldEstimate {
+  Eigen::MatrixXcd image;      ///< (row, column), in the plan's quantity
+  double noise_pa = 0.0;       ///< rms of a microphone
+  double squared_error = 0.0;  ///< expected, summed over the pixels
+};
+
 /// Finds the plane waves of one frequency that stand out of sonah's prior (docs/sonah.md): the largest of a whitened
 /// matched filter over a grid in K-space, then all of them together by Gauss and Newton, until none stands out.
 ///
@@ -23,6 +30,9 @@ class WaveFinder {
   WaveFinder(const PnahPlan& plan, std::size_t frequency, const SonahModel& model);
   /// field [row][column], Pa. Starts with the waves that it found before.
   FoundWaves find(std::span<const std::complex<double>> field);
+  /// What the last find() leaves of the field on the first plane, plane waves included; of plans whose pixels are the
+  /// microphones.
+  [[nodiscard]] FieldEstimate estimate() const;
 
  private:
   /// Amplitudes of given waves at given places in K-space, and what they leave.
@@ -69,6 +79,8 @@ class WaveFinder {
   Axis y_;
   Eigen::MatrixXd grid_powers_;  ///< of the matched filter over the prior's; (noise step, y and x)
   Waves waves_;
+  Fit fit_;                     ///< of the last measurement
+  double waves_error_ = 0.0;    ///< what its waves add to the expected squared error, for prior power 1
 };
 
 }  // namespace nearfield

@@ -305,11 +305,18 @@ class ReferenceEngine : public Engine {
   /// The device's, as a search is in double precision anyway.
   [[nodiscard]] std::unique_ptr<Search> make_search() const override {
     const bool searches = sonah_ && plan_.holography.search_every_frames > 0;
-    return searches ? std::make_unique<WaveSearch>(plan_, make_sonah_models(plan_)) : nullptr;
+    return searches ? std::make_unique<WaveSearch>(plan_, make_sonah_models(plan_)) : make_cutoff_search(plan_);
   }
   void adopt(const std::shared_ptr<const Findings>& findings) override {
     if (sonah_) {
       sonah_->use(*findings);
+      return;
+    }
+    filters_ = findings->filters;
+    masked_plan_.slopes.resize(filters_.size());
+    for (std::size_t f = 0; f < filters_.size(); ++f) {
+      masked_plan_.cutoff_rad_per_m[f] = static_cast<double>(filters_[f].cutoff_rad_per_m);
+      masked_plan_.slopes[f] = static_cast<double>(filters_[f].slope);
     }
   }
   void image_again() override {
@@ -338,7 +345,8 @@ class ReferenceEngine : public Engine {
     reference::PnahImages result =
         sonah_ ? sonah_->image(spectra, masked_plan_) : reference::pnah(spectra, masked_plan_, cutoffs_);
     images_.insert(images_.end(), result.images.begin(), result.images.end());
-    reports_.insert(reports_.end(), result.reports.begin(), result.reports.end());
+    const std::vector<FilterReport>& reports = filters_.empty() ? result.reports : filters_;
+    reports_.insert(reports_.end(), reports.begin(), reports.end());
     return result;
   }
   std::string front_end_name_;
@@ -350,6 +358,7 @@ class ReferenceEngine : public Engine {
   std::vector<std::uint32_t> room_;
   std::vector<std::complex<float>> images_;
   std::vector<FilterReport> reports_;
+  std::vector<FilterReport> filters_;            ///< [frequency], that a search has found; empty: none has
   std::vector<reference::CutoffState> cutoffs_;  ///< [frequency]
   std::vector<WindowStatus> statuses_;
   std::uint64_t hop_samples_;

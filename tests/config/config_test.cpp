@@ -177,7 +177,8 @@ TEST(Config, RefusesValuesOutOfRange) {
       {"holography: {upsample: 9}", "holography.upsample: expected an integer from 1 to 8, found \"9\""},
       {"holography: {search_every_frames: -1}",
        "holography.search_every_frames: expected an integer >= 0, found \"-1\""},
-      {"holography: {search_every: 5}", "holography.search_every: unknown key; did you mean holography.search_every_frames?"},
+      {"holography: {search_every: 5}",
+       "holography.search_every: unknown key; did you mean holography.search_every_frames?"},
       {"holography: {extrapolation: {method: burg}}", "expected one of plpbp, lpbp, edge, zero, found \"burg\""},
       {"holography: {extrapolation: {order: 63}}", "extrapolation.order: expected an integer from 1 to 62"},
       {"holography: {extrapolation: {factor: 0.5}}", "extrapolation.factor: expected a factor from 1 to 8"},
@@ -185,7 +186,8 @@ TEST(Config, RefusesValuesOutOfRange) {
       {"holography: {filter: {slope: 0}}", "filter.slope: expected a slope > 0, at most 2, found \"0\""},
       {"holography: {filter: {tikhonov_lambda: -1}}", "filter.tikhonov_lambda: expected a number of 1e-30 to 1e6"},
       {"holography: {filter: {dynamic_range_db: 0}}", "filter.dynamic_range_db: expected a range > 0 dB"},
-      {"holography: {filter: {cutoff_rad_per_m: 0}}", "expected a wavenumber > 0 rad/m (or auto or dynamic_range), or"},
+      {"holography: {filter: {cutoff_rad_per_m: 0}}",
+       "expected a wavenumber > 0 rad/m (or auto, search or dynamic_range), or"},
       {"holography: {filter: {cutoff_rad_per_m: []}}",
        "expected a wavenumber > 0 rad/m, a list with one per frequency"},
       {"device: {platform: ''}", "device.platform: expected auto or a part of a platform's name"},
@@ -201,16 +203,16 @@ TEST(Config, RefusesValuesOutOfRange) {
 }
 
 TEST(Config, TakesWordsForTheCutoff) {
-  const std::vector<std::pair<std::string, CutoffRule>> words = {{"auto", CutoffRule::kAuto},
-                                                                 {"dynamic_range", CutoffRule::kDynamicRange}};
+  const std::vector<std::pair<std::string, CutoffRule>> words = {
+      {"auto", CutoffRule::kAuto}, {"search", CutoffRule::kSearch}, {"dynamic_range", CutoffRule::kDynamicRange}};
   for (const auto& [word, rule] : words) {
     const WrittenFile file("holography: {filter: {cutoff_rad_per_m: " + word + "}}\n");
     const FilterSettings filter = load_settings(file.path(), {}).holography.filter;
     EXPECT_EQ(filter.cutoff_rule, rule) << word;
     EXPECT_THAT(filter.cutoff_rad_per_m, IsEmpty());
   }
-  EXPECT_THAT(errors_of("holography: {filter: {cutoff_rad_per_m: search}}"),
-              ElementsAre(HasSubstr("expected a wavenumber > 0 rad/m (or auto or dynamic_range)")));
+  EXPECT_THAT(errors_of("holography: {filter: {cutoff_rad_per_m: best}}"),
+              ElementsAre(HasSubstr("expected a wavenumber > 0 rad/m (or auto, search or dynamic_range)")));
 }
 
 TEST(Config, BatchesSpanAtMostOneWindow) {

@@ -69,7 +69,10 @@ class RandomSettings {
     holography.extrapolation = {static_cast<Extrapolation>(integer(0, 3)), integer(1, 62), number(1.0, 8.0)};
     FilterSettings& filter = holography.filter;
     filter.kind = static_cast<FilterKind>(integer(0, 2));
-    filter.cutoff_rule = flip() ? CutoffRule::kGiven : flip() ? CutoffRule::kDynamicRange : CutoffRule::kAuto;
+    filter.cutoff_rule = flip()   ? CutoffRule::kGiven
+                         : flip() ? CutoffRule::kDynamicRange
+                         : flip() ? CutoffRule::kSearch
+                                  : CutoffRule::kAuto;
     holography.imager = flip() ? ImagerKind::kPnah : ImagerKind::kSonah;
     if (filter.cutoff_rule == CutoffRule::kGiven) {
       filter.cutoff_rad_per_m = distinct(flip() ? 1 : frequencies, 1e-2, 1e3);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "imaging/auto_cutoff_reference.hpp"
+#include "imaging/eight_cases.hpp"
 #include "imaging/imager_paths.hpp"
 #include "imaging/pnah_reference.hpp"
 #include "support/fields.hpp"
@@ -115,59 +116,7 @@ void expect_near(const FilterReport& found, const FilterReport& expected) {
   near(found.error_estimate, expected.error_estimate);
 }
 
-/// The eight cases of the issue over 32 x 32 microphones 2 cm apart: a monopole 3 cm behind the surface near the centre
-/// and near the edge, and sin sin patterns. Each is a "frequency" of its own.
-const std::vector<double> kCaseFrequencies = {500.0, 2000.0, 4000.0, 500.0, 2000.0, 4000.0, 500.0, 2000.0};
-constexpr std::size_t kCases = 8;
-
-Complex pattern(double k, double x_m, double y_m, double z_m) {
-  const double kx = 2.0 * std::numbers::pi / 0.27;
-  const double ky = 2.0 * std::numbers::pi / 0.35;
-  const Complex kz = k * k > kx * kx + ky * ky ? Complex(std::sqrt(k * k - kx * kx - ky * ky), 0.0)
-                                               : Complex(0.0, -std::sqrt(kx * kx + ky * ky - k * k));
-  return std::exp(Complex(0.0, -1.0) * kz * z_m) * std::sin(kx * (x_m + 0.031)) * std::sin(ky * (y_m - 0.047));
-}
-
-std::vector<Complex> case_field(std::size_t index, const PnahPlan& plan, double z_m) {
-  const double k = 2.0 * std::numbers::pi * kCaseFrequencies[index] / plan.medium.sound_speed_m_s;
-  if (index < 6) {
-    const test::Monopole source = index < 3 ? test::Monopole{.x_m = 0.013, .y_m = -0.021, .z_m = -0.03}
-                                            : test::Monopole{.x_m = 0.26, .y_m = 0.19, .z_m = -0.03};
-    return test::monopole_field(source, k, plan.geometry, z_m);
-  }
-  std::vector<Complex> field;
-  for (int row = 0; row < plan.geometry.rows; ++row) {
-    for (int column = 0; column < plan.geometry.columns; ++column) {
-      field.push_back(pattern(k, plan.geometry.x_m(column), plan.geometry.y_m(row), z_m));
-    }
-  }
-  return field;
-}
-
-/// Errors of images [case], `repeats` times over.
-std::vector<double> case_errors(const std::vector<Complex>& images, std::size_t repeats, const PnahPlan& plan) {
-  std::vector<double> errors;
-  const std::size_t pixels = images.size() / (repeats * kCases);
-  for (std::size_t i = 0; i < repeats * kCases; ++i) {
-    const auto first = images.begin() + static_cast<std::ptrdiff_t>(i * pixels);
-    errors.push_back(test::relative_l2(std::vector<Complex>(first, first + static_cast<std::ptrdiff_t>(pixels)),
-                                       case_field(i % kCases, plan, 0.0)));
-  }
-  return errors;
-}
-
-std::vector<Complex> noisy_cases(double snr_db, const PnahPlan& plan, std::mt19937& generator) {
-  std::vector<Complex> spectra;
-  for (std::size_t i = 0; i < kCases; ++i) {
-    auto field = case_field(i, plan, plan.holography.standoff_m);
-    test::add_noise(field, snr_db, generator);
-    spectra.insert(spectra.end(), field.begin(), field.end());
-  }
-  return spectra;
-}
-
 constexpr int kCaseDraws = 5;
-const std::vector<double> kFixedCutoffs = {35, 40, 45, 50, 54, 58, 62, 67, 72, 77, 82, 87, 92, 98, 104, 110, 118, 128};
 
 struct CaseErrors {
   std::vector<double> measured;  ///< [case], mean over draws
@@ -177,38 +126,40 @@ struct CaseErrors {
 
 CaseErrors image_cases(double snr_db) {
   const ArrayGeometry geometry = kArrays[0].geometry;
-  const PnahPlan plan = auto_plan(geometry, kCaseFrequencies);
+  const PnahPlan plan = auto_plan(geometry, test::kCaseFrequencies);
   PnahPlan fixed = plan;
   fixed.holography.filter.cutoff_rule = CutoffRule::kGiven;
   fixed.frequencies_hz.clear();
   fixed.cutoff_rad_per_m.clear();
-  for (const double cutoff : kFixedCutoffs) {
-    fixed.frequencies_hz.insert(fixed.frequencies_hz.end(), kCaseFrequencies.begin(), kCaseFrequencies.end());
-    fixed.cutoff_rad_per_m.insert(fixed.cutoff_rad_per_m.end(), kCases, cutoff);
+  for (const double cutoff : test::kFixedCutoffs) {
+    fixed.frequencies_hz.insert(fixed.frequencies_hz.end(), test::kCaseFrequencies.begin(),
+                                test::kCaseFrequencies.end());
+    fixed.cutoff_rad_per_m.insert(fixed.cutoff_rad_per_m.end(), test::kCases, cutoff);
   }
   FrameByFrame measuring(plan, test::kPaths[1]);
   FrameByFrame fixing(fixed, test::kPaths[1]);
-  CaseErrors out{std::vector<double>(kCases), std::vector<double>(kCases, 1e9), std::vector<double>(kCases)};
-  std::vector<double> sums(kFixedCutoffs.size() * kCases);
+  CaseErrors out{std::vector<double>(test::kCases), std::vector<double>(test::kCases, 1e9),
+                 std::vector<double>(test::kCases)};
+  std::vector<double> sums(test::kFixedCutoffs.size() * test::kCases);
   std::mt19937 generator(11U);
   for (int draw = 0; draw < kCaseDraws; ++draw) {
-    const std::vector<Complex> spectra = noisy_cases(snr_db, plan, generator);
+    const std::vector<Complex> spectra = test::noisy_cases(snr_db, plan, generator);
     measuring.image(spectra);
-    const std::vector<double> errors = case_errors(measuring.images, 1, plan);
+    const std::vector<double> errors = test::case_errors(measuring.images, 1, plan);
     std::vector<Complex> repeated;
-    for (std::size_t i = 0; i < kFixedCutoffs.size(); ++i) {
+    for (std::size_t i = 0; i < test::kFixedCutoffs.size(); ++i) {
       repeated.insert(repeated.end(), spectra.begin(), spectra.end());
     }
     fixing.image(repeated);
-    const std::vector<double> of_fixed = case_errors(fixing.images, kFixedCutoffs.size(), plan);
+    const std::vector<double> of_fixed = test::case_errors(fixing.images, test::kFixedCutoffs.size(), plan);
     std::transform(sums.begin(), sums.end(), of_fixed.begin(), sums.begin(), std::plus<>());
-    for (std::size_t i = 0; i < kCases; ++i) {
+    for (std::size_t i = 0; i < test::kCases; ++i) {
       out.measured[i] += errors[i] / kCaseDraws;
       out.estimate[i] += static_cast<double>(measuring.reports[i].error_estimate) / kCaseDraws;
     }
   }
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    out.best[i % kCases] = std::min(out.best[i % kCases], sums[i] / kCaseDraws);
+    out.best[i % test::kCases] = std::min(out.best[i % test::kCases], sums[i] / kCaseDraws);
   }
   return out;
 }
@@ -220,7 +171,7 @@ TEST_P(EightCases, AreNearTheBestFixedCutoff) {
   const CaseErrors errors = image_cases(GetParam());
   double sum = 0.0;
   double best = 0.0;
-  for (std::size_t i = 0; i < kCases; ++i) {
+  for (std::size_t i = 0; i < test::kCases; ++i) {
     std::printf("%2.0f dB, case %zu: error %.2f %%, best fixed %.2f %%, ratio %.2f, estimate %.2f %%\n", GetParam(), i,
                 100.0 * errors.measured[i], 100.0 * errors.best[i], errors.measured[i] / errors.best[i],
                 100.0 * errors.estimate[i]);
@@ -228,8 +179,8 @@ TEST_P(EightCases, AreNearTheBestFixedCutoff) {
     sum += errors.measured[i];
     best += errors.best[i];
   }
-  std::printf("%2.0f dB: mean %.2f %%, best fixed %.2f %%, ratio %.3f\n", GetParam(), 100.0 * sum / kCases,
-              100.0 * best / kCases, sum / best);
+  std::printf("%2.0f dB: mean %.2f %%, best fixed %.2f %%, ratio %.3f\n", GetParam(), 100.0 * sum / test::kCases,
+              100.0 * best / test::kCases, sum / best);
   EXPECT_LE(sum, 1.2 * best);
   if (GetParam() >= 40.0) {
     EXPECT_LE(errors.measured[0], 0.06);

@@ -119,6 +119,22 @@ class ImagerBench {
   std::vector<ComplexF> expected_;
 };
 
+/// cos cos over the microphones, the same for every frequency: four plane waves.
+std::vector<ComplexF> four_waves(const PnahPlan& plan) {
+  constexpr double kKx_rad_per_m = 23.0;
+  constexpr double kKy_rad_per_m = 18.0;
+  std::vector<ComplexF> spectra;
+  for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+    for (int row = 0; row < plan.geometry.rows; ++row) {
+      for (int column = 0; column < plan.geometry.columns; ++column) {
+        spectra.emplace_back(static_cast<float>(std::cos(kKx_rad_per_m * plan.geometry.x_m(column)) *
+                                                std::cos(kKy_rad_per_m * plan.geometry.y_m(row))));
+      }
+    }
+  }
+  return spectra;
+}
+
 }  // namespace
 
 std::vector<FusedTuning> tunings_to_try(const ocl::DeviceInfo& device, const PnahPlan& plan) {
@@ -178,11 +194,16 @@ ImagerReport bench_imager(const ImagerBenchOptions& options) {
       report.runs.push_back({.path = "fused", .description = "cannot do " + obstacle, .frequencies = count});
       continue;
     }
-    add("sonah", [&] {
-      PnahPlan other = plan;
-      other.holography.imager = ImagerKind::kSonah;
-      return std::make_unique<Sonah>(device, other);
+    PnahPlan other = plan;
+    other.holography.imager = ImagerKind::kSonah;
+    add("sonah", [&] { return std::make_unique<Sonah>(device, other); });
+    add("sonah_waves", [&] {
+      auto sonah = std::make_unique<Sonah>(device, other);
+      sonah->adopt(sonah->make_search()->search(four_waves(other), {}));
+      return sonah;
     });
+    other.holography.search_every_frames = 0;
+    add("sonah_no_search", [&] { return std::make_unique<Sonah>(device, other); });
     const std::vector<FusedTuning> tunings = tunings_to_try(device.info(), plan);
     for (std::size_t i = 0; i < (options.sweep ? tunings.size() : 1); ++i) {
       add(i == 0 ? "fused" : name_of(tunings[i]),

@@ -128,9 +128,10 @@ Eigen::VectorXcd wave_over(const PlaneWave& wave, const PnahPlan& plan, int upsa
   const int columns = upsample * geometry.columns;
   Eigen::VectorXcd values(Eigen::Index{upsample} * geometry.rows * columns);
   for (Eigen::Index i = 0; i < values.size(); ++i) {
-    const double x_m =
-        (static_cast<double>(i % columns) / upsample - (geometry.columns - 1) / 2.0) * geometry.pitch_x_m;
-    const double y_m = (static_cast<double>(i / columns) / upsample - (geometry.rows - 1) / 2.0) * geometry.pitch_y_m;
+    const Eigen::Index row = i / columns;
+    const Eigen::Index column = i % columns;
+    const double x_m = (static_cast<double>(column) / upsample - (geometry.columns - 1) / 2.0) * geometry.pitch_x_m;
+    const double y_m = (static_cast<double>(row) / upsample - (geometry.rows - 1) / 2.0) * geometry.pitch_y_m;
     values(i) = std::polar(1.0, wave.kx_rad_per_m * x_m + wave.ky_rad_per_m * y_m);
   }
   return values;

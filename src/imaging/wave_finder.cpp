@@ -69,9 +69,9 @@ WaveFinder::Axis WaveFinder::make_axis(int microphones, double pitch_m) const {
   const double step = std::numbers::pi / (microphones * pitch_m * kGridSteps);
   const double most = std::min(most_rad_per_m_, std::numbers::pi / pitch_m - step);
   Axis axis;
+  const Index half = (microphones + 1) / 2;
   axis.places_m =
-      (Eigen::ArrayXd::LinSpaced((microphones + 1) / 2, 0.0, (microphones + 1) / 2 - 1.0) - (microphones - 1) / 2.0) *
-      pitch_m;
+      (Eigen::ArrayXd::LinSpaced(half, 0.0, static_cast<double>(half - 1)) - (microphones - 1) / 2.0) * pitch_m;
   const Index points = 1 + std::max<Index>(static_cast<Index>(most / step), 1);
   axis.grid_rad_per_m = Eigen::ArrayXd::LinSpaced(points, 0.0, static_cast<double>(points - 1)) * step;
   for (std::size_t odd = 0; odd < 2; ++odd) {

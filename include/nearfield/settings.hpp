@@ -23,7 +23,11 @@ enum class WalshVariant { kPrecomputed, kComputed, kFast };
 enum class Incremental { kAuto, kAlways, kNever };
 enum class WindowKind { kHann, kNone };
 /// How images are made of spectra: planar NAH in K-space, or statistically optimised NAH.
-enum class ImagerKind { kPnah, kSonah };
+enum class ImagerKind {
+  kPnah,
+  kSonah,
+  kAuto,  ///< see resolve_imager()
+};
 /// What an image shows; docs/quantities.md has the formulas.
 enum class Quantity { kPressure, kNormalVelocity, kDisplacement, kActiveIntensity };
 inline constexpr std::array kQuantities = {Quantity::kPressure, Quantity::kNormalVelocity, Quantity::kDisplacement,

@@ -3,6 +3,7 @@
 
 #include "bench/errors_bits.hpp"
 #include "bench/fidelity.hpp"
+#include "pipeline/recording_search.hpp"
 #include "simulate/bit_synthesizer.hpp"
 
 namespace nearfield::bench {
@@ -55,7 +56,7 @@ Imaged image_bits(const ocl::Device& device, const EnginePlan& plan, const TrueF
   const std::size_t history = wire.size() / words * kFirstWord;
   engine->push_bits(0, wire.first(history));
   engine->push_bits(kFirstWord, wire.subspan(history));
-  engine->compute_window(kFirstWord);
+  RecordingSearch(*engine, plan.settings).look(0, engine->compute_windows(kFirstWord, 1));
   Imaged imaged;
   take_images(*engine, plan, 1, imaged);
   const double start_s = static_cast<double>(kFirstWord * kBitsPerWord) / kBitRateHz;

@@ -7,6 +7,7 @@
 #include "config/config.hpp"
 #include "imaging/pnah.hpp"
 #include "nearfield/frame.hpp"
+#include "pipeline/recording_search.hpp"
 #include "simulate/bit_synthesizer.hpp"
 
 namespace nearfield::bench {
@@ -116,6 +117,7 @@ const std::vector<NamedSettings>& filters() {
   static const std::vector<NamedSettings> kTable = {
       {"cos, dynamic_range", {"holography.filter.cutoff_rad_per_m=dynamic_range"}},
       {"cos, auto", {"holography.filter.cutoff_rad_per_m=auto"}},
+      {"cos, search", {"holography.filter.cutoff_rad_per_m=search"}},
       {"tikhonov", {"holography.filter.kind=tikhonov"}}};
   return kTable;
 }
@@ -123,7 +125,8 @@ const std::vector<NamedSettings>& filters() {
 const std::string& main_extrapolation() { return extrapolations().front().name; }
 
 const std::vector<NamedSettings>& other_imagers() {
-  static const std::vector<NamedSettings> kTable = {{"sonah", {"holography.imager=sonah"}}};
+  static const std::vector<NamedSettings> kTable = {{"sonah", {"holography.imager=sonah"}},
+                                                    {std::string(kAutomaticImager), {"holography.imager=auto"}}};
   return kTable;
 }
 
@@ -167,11 +170,23 @@ void take_images(const Engine& engine, const EnginePlan& plan, std::size_t windo
 Imaged image_frames(const ocl::Device& device, const TrueField& field, const Settings& settings,
                     std::span<const std::complex<float>> frames) {
   const std::size_t count = frames.size() / field.aperture.size();
-  const EnginePlan plan = plan_for(field, settings, InputForm::kSpectra, static_cast<int>(count));
-  const std::unique_ptr<Engine> engine = make_engine(device, plan);
-  engine->compute_spectra(frames);
+  EnginePlan plan = plan_for(field, settings, InputForm::kSpectra, static_cast<int>(count));
+  std::unique_ptr<Engine> engine = make_engine(device, plan);
   Imaged imaged;
-  take_images(*engine, plan, count, imaged);
+  if (engine->make_search() == nullptr) {
+    engine->compute_spectra(frames);
+    take_images(*engine, plan, count, imaged);
+    return imaged;
+  }
+  // Each frame is a draw of its own: searched for itself.
+  plan = plan_for(field, settings, InputForm::kSpectra, 1);
+  plan.settings.holography.search_every_frames = 1;
+  engine = make_engine(device, plan);
+  RecordingSearch search(*engine, plan.settings);
+  for (std::size_t i = 0; i < count; ++i) {
+    search.look(i, engine->compute_spectra(frames.subspan(i * field.aperture.size(), field.aperture.size())));
+    take_images(*engine, plan, 1, imaged);
+  }
   return imaged;
 }
 

@@ -29,6 +29,8 @@ const std::vector<NamedSettings>& filters();
 const std::vector<NamedSettings>& other_imagers();
 /// What such rows have for an extrapolation.
 inline constexpr std::string_view kNoExtrapolation = "none";
+/// The imager by the rule that needs no hand: what the marks are held against.
+inline constexpr std::string_view kAutomaticImager = "imager: auto";
 
 /// The settings of an extrapolation and a filter together, or of an imager and nothing. Throws ConfigError where this
 /// version has no such settings.

@@ -105,11 +105,9 @@ std::string marks_section(const FidelityReport& report) {
   add_data_marks(report, marks);
   std::vector<Line> lines;
   std::transform(marks.begin(), marks.end(), std::back_inserter(lines), line_of);
-  const FidelityRow& row = chosen_row(report.results.front());
-  return fmt::format(
-             "## Marks\n\nWhat the images have to reach without a hand on the knobs, and what `{}` with `{}` "
-             "reaches.\n\n",
-             row.extrapolation, row.filter) +
+  return "## Marks\n\nWhat the images have to reach without a hand on the knobs, and what `holography.imager: auto` "
+         "reaches with nothing\nelse set: `sonah` where no pitch is above the standoff, else `pnah` with the measured "
+         "cut-off.\n\n" +
          table({"what", "mark", "found", "holds"}, lines);
 }
 
@@ -134,7 +132,10 @@ std::string head_section(const FidelityReport& report) {
       "- **Best**: what a fixed setting reaches that was chosen with the truth in hand, for each frequency; the mean "
       "over "
       "the draws is\n  minimised. *Cut-off*: of 40, as logarithms evenly from pi/10 to pi over the larger pitch, slope "
-      "0.1; *and slope*: of 0.05, 0.1\n  and 0.2, too; *lambda*: of 9 from 1e-5 to 0.1.\n\n";
+      "0.1; *and slope*: of 0.05, 0.1\n  and 0.2, too; *lambda*: of 9 from 1e-5 to 0.1.\n";
+  text +=
+      "- **Search**: cut-off and slope found anew in each draw (docs/pnah.md). `sonah` looks for plane waves in "
+      "each.\n\n";
   if (!report.left_out.empty()) {
     text += "**Left out:**\n\n";
     for (const std::string& what : report.left_out) {

@@ -96,14 +96,8 @@ Summary summary_of(const std::vector<Case>& cases, const FidelityRow& row) {
 }
 
 const FidelityRow& chosen_row(const FieldResult& result) {
-  const auto usual =
-      std::find_if(result.rows.begin(), result.rows.end(), [](const FidelityRow& row) { return row.is_default; });
-  const FidelityRow* automatic = result.row(main_extrapolation(), "cos, auto");
-  const bool is_told = usual == result.rows.end() || usual->filter == "cos, dynamic_range";
-  if (is_told && automatic != nullptr) {
-    return *automatic;
-  }
-  return usual == result.rows.end() ? result.rows.front() : *usual;
+  const FidelityRow* automatic = result.row(kNoExtrapolation, kAutomaticImager);
+  return automatic == nullptr ? result.rows.front() : *automatic;
 }
 
 std::string error_table(const std::vector<Case>& cases) {

@@ -208,7 +208,7 @@ void SettingsReader::read_bands(YamlMap& map) {
 
 void SettingsReader::read_holography(YamlMap map) {
   HolographySettings& holography = settings_.holography;
-  take_choice(map, "imager", {ImagerKind::kPnah, ImagerKind::kSonah}, holography.imager);
+  take_choice(map, "imager", {ImagerKind::kAuto, ImagerKind::kPnah, ImagerKind::kSonah}, holography.imager);
   take(map, "standoff_m", read_length(map, "standoff_m"), holography.standoff_m);
   read_planes(map);
   read_points(map);

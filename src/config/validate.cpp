@@ -164,7 +164,7 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
     check_channels("array.health.trusted_channels", settings.array.health.trusted_channels, settings.array.geometry,
                    found);
   }
-  const bool extrapolates = settings.holography.imager == ImagerKind::kPnah;
+  const bool extrapolates = settings.holography.imager != ImagerKind::kSonah;
   if (extrapolates && settled({"array.rows", "holography.extrapolation.method"})) {
     check_side("rows", settings.array.geometry.rows, method, found);
   }

@@ -53,7 +53,17 @@ std::string_view name_of(WalshVariant variant) {
 
 std::string_view name_of(WindowKind kind) { return kind == WindowKind::kHann ? "hann" : "none"; }
 
-std::string_view name_of(ImagerKind kind) { return kind == ImagerKind::kPnah ? "pnah" : "sonah"; }
+std::string_view name_of(ImagerKind kind) {
+  switch (kind) {
+    case ImagerKind::kPnah:
+      return "pnah";
+    case ImagerKind::kSonah:
+      return "sonah";
+    case ImagerKind::kAuto:
+      break;
+  }
+  return "auto";
+}
 
 std::string_view name_of(Quantity quantity) {
   switch (quantity) {

@@ -21,7 +21,7 @@ std::size_t image_values(const PnahPlan& plan) {
 
 std::unique_ptr<PnahPath> make_path(const ocl::Device& device, const PnahPlan& plan) {
   validate(plan);
-  if (plan.holography.imager == ImagerKind::kSonah) {
+  if (resolve_imager(plan.holography, plan.geometry) == ImagerKind::kSonah) {
     const std::string obstacle = obstacle_to_sonah(device.info(), plan);
     if (!obstacle.empty()) {
       throw ConfigError(fmt::format("holography.imager: sonah cannot do {}; use pnah", obstacle));

@@ -75,13 +75,13 @@ double PnahPlan::wavenumber(std::size_t frequency) const {
 }
 
 bool PnahPlan::measures_cutoff() const {
-  return holography.imager == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
+  return resolve_imager(holography, geometry) == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
          holography.filter.cutoff_rule == CutoffRule::kAuto &&
          std::min(geometry.rows, geometry.columns) >= kMinimumLineForSpectrum;
 }
 
 bool PnahPlan::searches_cutoff() const {
-  return holography.imager == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
+  return resolve_imager(holography, geometry) == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
          holography.filter.cutoff_rule == CutoffRule::kSearch && holography.search_every_frames > 0;
 }
 
@@ -97,6 +97,14 @@ std::uint32_t PnahPlan::constant_flags() const {
     }
   }
   return 0;
+}
+
+ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry) {
+  if (holography.imager != ImagerKind::kAuto) {
+    return holography.imager;
+  }
+  const bool is_dense = std::max(geometry.pitch_x_m, geometry.pitch_y_m) <= holography.standoff_m;
+  return is_dense && holography.quantity != Quantity::kActiveIntensity ? ImagerKind::kSonah : ImagerKind::kPnah;
 }
 
 std::vector<double> resolve_cutoffs(const HolographySettings& holography, const MediumSettings& medium,

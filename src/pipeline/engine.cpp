@@ -67,6 +67,7 @@ PnahPlan pnah_plan(const EnginePlan& plan, const std::vector<double>& frequencie
   out.geometry = settings.array.geometry;
   out.medium = settings.medium;
   out.holography = settings.holography;
+  out.holography.imager = resolve_imager(settings.holography, settings.array.geometry);
   out.frequencies_hz = frequencies_hz;
   out.cutoff_rad_per_m = resolve_cutoffs(settings.holography, settings.medium, settings.array.geometry, frequencies_hz);
   out.dead_channels = settings.array.dead_channels;
@@ -467,7 +468,7 @@ ImageFrame empty_frame(const ImagesHeader& header) {
 std::vector<std::string> plan_warnings(const EnginePlan& plan, const std::vector<double>& frequencies_hz) {
   const PnahPlan imager = pnah_plan(plan, frequencies_hz);
   const Settings& settings = plan.settings;
-  const bool filters = settings.holography.imager == ImagerKind::kPnah;
+  const bool filters = imager.holography.imager == ImagerKind::kPnah;
   std::vector<std::string> warnings;
   const double nyquist = std::numbers::pi / std::max(imager.geometry.pitch_x_m, imager.geometry.pitch_y_m);
   for (std::size_t f = 0; f < frequencies_hz.size(); ++f) {

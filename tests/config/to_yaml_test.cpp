@@ -73,7 +73,7 @@ class RandomSettings {
                          : flip() ? CutoffRule::kDynamicRange
                          : flip() ? CutoffRule::kSearch
                                   : CutoffRule::kAuto;
-    holography.imager = flip() ? ImagerKind::kPnah : ImagerKind::kSonah;
+    holography.imager = flip() ? ImagerKind::kPnah : flip() ? ImagerKind::kSonah : ImagerKind::kAuto;
     if (filter.cutoff_rule == CutoffRule::kGiven) {
       filter.cutoff_rad_per_m = distinct(flip() ? 1 : frequencies, 1e-2, 1e3);
     }

@@ -176,6 +176,22 @@ INSTANTIATE_TEST_SUITE_P(Sonah, EveryMonopole,
                                          MonopoleCase{2000.0, 0.013, -0.021, 0.045, 0.073},
                                          MonopoleCase{4000.0, 0.26, 0.19, 0.074, 0.118}));
 
+// Dense arrays alone: there neighbours share much of the near field.
+TEST(Sonah, IsTakenWhereItIsNearerToTheTruth) {
+  HolographySettings holography;
+  holography.imager = ImagerKind::kAuto;
+  holography.standoff_m = 0.03;
+  const auto taken = [&](double pitch_x_m, double pitch_y_m) {
+    return resolve_imager(holography, {.rows = 8, .columns = 8, .pitch_x_m = pitch_x_m, .pitch_y_m = pitch_y_m});
+  };
+  EXPECT_EQ(taken(0.02, 0.03), ImagerKind::kSonah);
+  EXPECT_EQ(taken(0.02, 0.031), ImagerKind::kPnah);
+  holography.quantity = Quantity::kActiveIntensity;
+  EXPECT_EQ(taken(0.02, 0.02), ImagerKind::kPnah);
+  holography.imager = ImagerKind::kSonah;
+  EXPECT_EQ(taken(0.02, 0.031), ImagerKind::kSonah) << "what is asked for is taken";
+}
+
 TEST(Sonah, RefusesWhatItCannotImage) {
   PnahPlan plan = make_plan({8, 8, 1, {0.0}, 1, Quantity::kActiveIntensity});
   EXPECT_THROW(Pnah(test::device(), plan), ConfigError);

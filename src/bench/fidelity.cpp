@@ -49,6 +49,9 @@ class FieldBench {
         continue;
       }
       for (const NamedSettings& filter : usable_.filters) {
+        if (!is_first && filter.name == kSearchedFilter) {
+          continue;  // takes a tenth of a second for each image
+        }
         result_.rows.push_back(row_of(extrapolation.name, filter.name, settings_of(extrapolation, filter)));
       }
       add_best(extrapolation.name, settings_of(extrapolation, {}), is_first);
@@ -56,6 +59,7 @@ class FieldBench {
     for (const NamedSettings& imager : usable_.other_imagers) {
       result_.rows.push_back(row_of(std::string(kNoExtrapolation), imager.name, settings_of(imager, {})));
     }
+    add_automatic(result_);
   }
 
  private:
@@ -335,6 +339,24 @@ void fill_row(const TrueField& field, Imaged imaged, FidelityRow& row) {
     row.cutoff_rad_per_m.push_back(cutoffs / static_cast<double>(draws));
     row.slope.push_back(slopes / static_cast<double>(draws));
     row.first_image.push_back(std::move(imaged.images[f]));
+  }
+}
+
+void add_automatic(FieldResult& result) {
+  HolographySettings holography;
+  holography.imager = ImagerKind::kAuto;
+  holography.standoff_m = result.field.standoff_m;
+  holography.quantity = result.field.quantity;
+  const bool is_sonah = resolve_imager(holography, result.field.geometry) == ImagerKind::kSonah;
+  const FidelityRow* same =
+      is_sonah ? result.row(kNoExtrapolation, kSonahImager) : result.row(main_extrapolation(), kMeasuredFilter);
+  if (same != nullptr) {
+    FidelityRow row = *same;
+    row.extrapolation = kNoExtrapolation;
+    row.filter = kAutomaticImager;
+    row.is_default = false;
+    row.settings.holography.imager = ImagerKind::kAuto;
+    result.rows.push_back(std::move(row));
   }
 }
 

@@ -74,6 +74,9 @@ struct FieldResult {
   [[nodiscard]] const FidelityRow* row(std::string_view extrapolation, std::string_view filter) const;
 };
 
+/// Adds a row kAutomaticImager: that of the imager which `holography.imager: auto` takes for this field.
+void add_automatic(FieldResult& result);
+
 struct FidelityReport {
   ocl::DeviceInfo device;
   int draws = 0;

@@ -91,7 +91,7 @@ FieldResult from_bits(const ocl::Device& device, const FieldResult& from_spectra
     wires.push_back(window_of_bits(field, from_spectra.snr_db, draw, {}));
   }
   for (const FidelityRow& known : from_spectra.rows) {
-    if (!known.is_main() || (known.knows_truth && known.filter != kBestCutoff)) {
+    if (known.filter == kAutomaticImager || !known.is_main() || (known.knows_truth && known.filter != kBestCutoff)) {
       continue;
     }
     const EnginePlan plan = plan_for(field, known.settings, InputForm::kBits, 1);
@@ -107,6 +107,7 @@ FieldResult from_bits(const ocl::Device& device, const FieldResult& from_spectra
     fill_row(field, std::move(imaged), row);
     result.rows.push_back(std::move(row));
   }
+  add_automatic(result);
   return result;
 }
 

@@ -116,8 +116,8 @@ const std::vector<NamedSettings>& extrapolations() {
 const std::vector<NamedSettings>& filters() {
   static const std::vector<NamedSettings> kTable = {
       {"cos, dynamic_range", {"holography.filter.cutoff_rad_per_m=dynamic_range"}},
-      {"cos, auto", {"holography.filter.cutoff_rad_per_m=auto"}},
-      {"cos, search", {"holography.filter.cutoff_rad_per_m=search"}},
+      {std::string(kMeasuredFilter), {"holography.filter.cutoff_rad_per_m=auto"}},
+      {std::string(kSearchedFilter), {"holography.filter.cutoff_rad_per_m=search"}},
       {"tikhonov", {"holography.filter.kind=tikhonov"}}};
   return kTable;
 }
@@ -125,8 +125,7 @@ const std::vector<NamedSettings>& filters() {
 const std::string& main_extrapolation() { return extrapolations().front().name; }
 
 const std::vector<NamedSettings>& other_imagers() {
-  static const std::vector<NamedSettings> kTable = {{"sonah", {"holography.imager=sonah"}},
-                                                    {std::string(kAutomaticImager), {"holography.imager=auto"}}};
+  static const std::vector<NamedSettings> kTable = {{std::string(kSonahImager), {"holography.imager=sonah"}}};
   return kTable;
 }
 

@@ -29,6 +29,10 @@ const std::vector<NamedSettings>& filters();
 const std::vector<NamedSettings>& other_imagers();
 /// What such rows have for an extrapolation.
 inline constexpr std::string_view kNoExtrapolation = "none";
+/// Filters and imagers that others look for.
+inline constexpr std::string_view kMeasuredFilter = "cos, auto";
+inline constexpr std::string_view kSearchedFilter = "cos, search";
+inline constexpr std::string_view kSonahImager = "sonah";
 /// The imager by the rule that needs no hand: what the marks are held against.
 inline constexpr std::string_view kAutomaticImager = "imager: auto";
 

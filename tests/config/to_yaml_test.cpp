@@ -84,7 +84,9 @@ class RandomSettings {
 
   void draw_daemon(DaemonSettings& daemon) {
     daemon.source = {.kind = static_cast<DaemonSettings::SourceKind>(integer(0, 3)),
+                     .payload = flip() ? DaemonSettings::Payload::kBits : DaemonSettings::Payload::kSamples,
                      .address = flip() ? "[::1]:0" : "0.0.0.0:65535",
+                     .interface = flip() ? "" : "eth1",
                      .path = flip() ? "/a \"b\"/c" : "/off",
                      .scene = "/null",
                      .pace = static_cast<DaemonSettings::Pace>(integer(0, 1)),

@@ -198,7 +198,7 @@ void expect_nothing_beats_the_best(const nlohmann::json& cases) {
       continue;
     }
     const nlohmann::json& best = row_of(cases, row.at("extrapolation").get<std::string>(), kBestCutoff);
-    const bool has_slope_of_its_own = filter == kBestCutoffAndSlope;
+    const bool has_slope_of_its_own = filter == kBestCutoffAndSlope || filter == kSearchedFilter;
     const double least = has_slope_of_its_own ? 0.5 : 0.98;  // 0.98: between two of the 40
     for (std::size_t f = 0; f < 2; ++f) {
       EXPECT_GE(figure(row, f, "relative_l2"), least * figure(best, f, "relative_l2")) << row;
@@ -206,16 +206,20 @@ void expect_nothing_beats_the_best(const nlohmann::json& cases) {
   }
 }
 
-/// The noise is as strong, and order 1's own error at these frequencies is below 0.1 % (docs/front_ends.md).
+constexpr double kFrontEndError = 1e-3;
+
+/// The noise is as strong, and order 1's own error at these frequencies is below 0.1 % (docs/front_ends.md), which is
+/// what sonah's images of a pattern, 0.1 % off, can differ by.
 void expect_bits_as_spectra(const nlohmann::json& cases, const nlohmann::json& bits) {
   EXPECT_EQ(bits.at("part"), kBitsPart);
   for (const nlohmann::json& row : bits.at("rows")) {
     const nlohmann::json& spectra =
         row_of(cases, row.at("extrapolation").get<std::string>(), row.at("filter").get<std::string>());
     for (std::size_t f = 0; f < 2; ++f) {
-      const double ratio = figure(row, f, "relative_l2") / figure(spectra, f, "relative_l2");
-      EXPECT_LE(ratio, 1.2) << row.at("filter");
-      EXPECT_GE(ratio, 1.0 / 1.2) << row.at("filter");
+      const double from_bits = figure(row, f, "relative_l2");
+      const double from_spectra = figure(spectra, f, "relative_l2");
+      EXPECT_LE(from_bits, std::max(1.2 * from_spectra, from_spectra + kFrontEndError)) << row.at("filter");
+      EXPECT_GE(from_bits, std::min(from_spectra / 1.2, from_spectra - kFrontEndError)) << row.at("filter");
     }
   }
 }

@@ -227,10 +227,10 @@ DEFINE_SUM_OF_ITEMS(GROUP)
 // The plane waves of a frequency.
 typedef struct {
   int count;
-  float error;                     // expected, squared, that they add to an image where the prior's power is 1
+  float error;  // expected, squared, that they add to an image where the prior's power is 1
   __global const float* restrict first;
-  __local float2* amplitudes;      // [MOST_WAVES], at the microphones
-  __local float2* on_plane;        // [MOST_WAVES], on the plane that is imaged
+  __local float2* amplitudes;  // [MOST_WAVES], at the microphones
+  __local float2* on_plane;    // [MOST_WAVES], on the plane that is imaged
 } Waves;
 
 static float2 pair_at(__global const float* restrict values, const int index) {
@@ -310,8 +310,8 @@ static float wave_energy(const Waves* waves, const int item) {
   for (int i = item; i < waves->count * waves->count; i += GROUP) {
     const int wave = i / waves->count;
     const int other = i % waves->count;
-    const float2 shared = complex_multiply(pair_at(waves->first + wave * WAVE_STRIDE + WAVE_ENERGIES, other),
-                                           waves->on_plane[other]);
+    const float2 shared =
+        complex_multiply(pair_at(waves->first + wave * WAVE_STRIDE + WAVE_ENERGIES, other), waves->on_plane[other]);
     energy += waves->on_plane[wave].x * shared.x + waves->on_plane[wave].y * shared.y;
   }
   return energy;
@@ -354,8 +354,8 @@ static void store_pixel(__global float2* restrict image, const int pixel, const 
   const int row = (mirror & 2 ? LINE_ROWS - 1 - half_row : half_row) - (UPSAMPLE - 1);
   const int column = (mirror & 1 ? LINE_COLUMNS - 1 - half_column : half_column) - (UPSAMPLE - 1);
   if (pixel < PIXELS && row >= 0 && column >= 0) {
-    image[row * IMAGE_COLUMNS + column] =
-        of_class[0] + sign_x * of_class[1] + sign_y * (of_class[2] + sign_x * of_class[3]) + waves_at(waves, row, column);
+    image[row * IMAGE_COLUMNS + column] = of_class[0] + sign_x * of_class[1] +
+                                          sign_y * (of_class[2] + sign_x * of_class[3]) + waves_at(waves, row, column);
   }
 }
 

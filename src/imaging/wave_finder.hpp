@@ -79,8 +79,8 @@ class WaveFinder {
   Axis y_;
   Eigen::MatrixXd grid_powers_;  ///< of the matched filter over the prior's; (noise step, y and x)
   Waves waves_;
-  Fit fit_;                     ///< of the last measurement
-  double waves_error_ = 0.0;    ///< what its waves add to the expected squared error, for prior power 1
+  Fit fit_;                   ///< of the last measurement
+  double waves_error_ = 0.0;  ///< what its waves add to the expected squared error, for prior power 1
 };
 
 }  // namespace nearfield

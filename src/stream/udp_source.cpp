@@ -83,7 +83,8 @@ void set(const Descriptor& socket, int level, int option, const void* value, soc
 void join_group(const Descriptor& socket, const Endpoint& endpoint, const SourceSettings& settings) {
   const unsigned index = settings.interface.empty() ? 0 : if_nametoindex(settings.interface.c_str());
   if (index == 0 && !settings.interface.empty()) {
-    throw ConfigError(fmt::format("daemon.source.interface: expected a network interface, found \"{}\"", settings.interface));
+    throw ConfigError(
+        fmt::format("daemon.source.interface: expected a network interface, found \"{}\"", settings.interface));
   }
   const std::string what = fmt::format("udp: joining {}", settings.address);
   if (endpoint.family() == AF_INET) {

@@ -121,7 +121,9 @@ bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& 
     } else if (status == NF_RING_RETIRED && nf_ring_reopen(ring) == NF_RING_OK) {
       ++tally.rings;
       tally.has_newest = false;
-    } else if (status != NF_RING_TIMEOUT && status != NF_RING_TORN) {
+    } else if (status == NF_RING_TORN) {
+      tally.has_newest = false;  // what was read in part lies where it lay
+    } else if (status != NF_RING_TIMEOUT) {
       return false;
     }
   }

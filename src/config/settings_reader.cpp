@@ -41,7 +41,8 @@ constexpr NumberRule kWalshThreshold{0.0, 2.0, false, "a threshold of 0 to 2"};
 constexpr NumberRule kSlope{0.0, 2.0, true, "a slope > 0, at most 2"};
 constexpr NumberRule kLambda{1e-30, 1e6, false, "a number of 1e-30 to 1e6"};
 constexpr NumberRule kCutoff{0.0, 1e6, true, "a wavenumber > 0 rad/m (or auto, search or dynamic_range)"};
-constexpr const char* kCutoffs = "a wavenumber > 0 rad/m, a list with one per frequency, or one of auto, dynamic_range";
+constexpr const char* kCutoffs =
+    "a wavenumber > 0 rad/m, a list with one per frequency, or one of auto, search, dynamic_range";
 /// Words in place of a cut-off.
 constexpr std::array<std::pair<std::string_view, CutoffRule>, 3> kCutoffWords{
     {{"auto", CutoffRule::kAuto}, {"search", CutoffRule::kSearch}, {"dynamic_range", CutoffRule::kDynamicRange}}};

@@ -205,19 +205,24 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   health_->prepare(*next);
   search_->prepare(*next);
   std::unique_ptr<Epoch> old;
-  boundary_.run([&] {
+  const auto swap = [&] {
     try {
       publisher_.begin_epoch(next->header, next->number);
       old = engine_->swap(std::move(next));
     } catch (...) {
       publisher_.begin_epoch(engine_->epoch().header, engine_->epoch().number);
       health_->prepare(engine_->epoch());
-      search_->prepare(engine_->epoch());
       throw;
     }
     tell_run(engine_->epoch());
     engine_->overload().set_limits(settings.daemon.overload);
-  });
+  };
+  try {
+    boundary_.run(swap);
+  } catch (...) {
+    search_->prepare(engine_->epoch());  // here: it may take seconds, and the epoch before goes on
+    throw;
+  }
   watch_->set_deadline(nanoseconds(settings.daemon.deadlines.frame_ms));
   control::set_log_level(settings.daemon.log.level);
   desk_->use(settings);

@@ -1,11 +1,14 @@
 #include "daemon/search_desk.hpp"
 
 #include <pthread.h>
+#include <spdlog/spdlog.h>
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "control/realtime.hpp"
+#include "daemon/last_words.hpp"
+#include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 
@@ -61,6 +64,22 @@ void SearchDesk::look(const WindowView& view) {
   wanted_.notify_one();
 }
 
+/// At the top of a thread: nothing is thrown on.
+std::shared_ptr<const Findings> SearchDesk::search_in(Search& search, const Snapshot& taken) const {
+  try {
+    std::shared_ptr<const Findings> found = search.search(taken.spectra, *taken.mask);
+    if (found) {
+      adopt_(found, taken.epoch);
+    }
+    return found;
+  } catch (const DeviceError& error) {
+    end_process(error.exit_code(), error.what());
+  } catch (const std::exception& error) {
+    spdlog::error("search: {}; what was found before stays", error.what());
+  }
+  return nullptr;
+}
+
 void SearchDesk::work() {
   Snapshot taken;
   std::unique_lock lock(mutex_);
@@ -73,10 +92,7 @@ void SearchDesk::work() {
     is_waiting_ = false;
     const std::shared_ptr<Search> search = search_;
     lock.unlock();
-    const std::shared_ptr<const Findings> found = search->search(taken.spectra, *taken.mask);
-    if (found) {
-      adopt_(found, taken.epoch);
-    }
+    const std::shared_ptr<const Findings> found = search_in(*search, taken);
     lock.lock();
     if (taken.epoch == epoch_) {
       ++searches_;

@@ -41,6 +41,7 @@ class SearchDesk {
     std::uint64_t epoch = 0;
   };
   void work();
+  [[nodiscard]] std::shared_ptr<const Findings> search_in(Search& search, const Snapshot& taken) const;
 
   Adopt adopt_;
   mutable std::mutex mutex_;

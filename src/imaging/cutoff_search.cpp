@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "imaging/pnah_reference.hpp"
@@ -68,8 +69,13 @@ CutoffSearch::CutoffSearch(const PnahPlan& plan)
       to_rows_(inverse_of(plan_.rows())),
       to_columns_(inverse_of(plan_.columns()).transpose()),
       kr_rad_per_m_(plan_.rows().padded, plan_.columns().padded) {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
   for (std::size_t f = 0; f < models_.size(); ++f) {
     finders_.emplace_back(plan_, f, models_[f]);
+    filters_.push_back({.cutoff_rad_per_m = static_cast<float>(plan.cutoff_rad_per_m[f]),
+                        .slope = static_cast<float>(plan.holography.filter.slope),
+                        .noise_pa = kNone,
+                        .error_estimate = kNone});
   }
   for (int y = 0; y < plan_.rows().padded; ++y) {
     for (int x = 0; x < plan_.columns().padded; ++x) {
@@ -97,6 +103,10 @@ FilterReport CutoffSearch::search_one(std::size_t frequency, std::span<const Com
   const PaddedAxis columns = plan_.columns();
   (void)finders_[frequency].find(field);
   const FieldEstimate estimate = finders_[frequency].estimate();
+  const double energy = estimate.image.squaredNorm();
+  if (!(energy > 0.0)) {
+    return filters_[frequency];  // silence says nothing
+  }
 
   reference::Field aperture(rows.measured, columns.measured);
   std::copy(field.begin(), field.end(), aperture.values.begin());
@@ -119,11 +129,12 @@ FilterReport CutoffSearch::search_one(std::size_t frequency, std::span<const Com
     const Eigen::MatrixXcd image = to_rows_ * (propagated.array() * kept).matrix() * to_columns_;
     return Filter{cutoff, slope, (image - estimate.image).squaredNorm()};
   };
-  const auto better = [](const Filter& a, const Filter& b) { return a.squared_error < b.squared_error ? a : b; };
+  const auto better = [](const Filter& a, const Filter& b) { return b.squared_error < a.squared_error ? b : a; };
   const double least = plan_.wavenumber(frequency);
   const double most = std::max(least, std::numbers::pi / std::max(plan_.geometry.pitch_x_m, plan_.geometry.pitch_y_m));
   const double factor = std::pow(most / least, 1.0 / kCoarseSteps);
-  Filter best = tried(most, plan_.holography.filter.slope);
+  Filter best{most, plan_.holography.filter.slope, std::numeric_limits<double>::infinity()};
+  best = better(best, tried(best.cutoff_rad_per_m, best.slope));
   for (int step = 0; step < kCoarseSteps; ++step) {
     best = better(best, tried(least * std::pow(factor, step), best.slope));
   }
@@ -133,13 +144,15 @@ FilterReport CutoffSearch::search_one(std::size_t frequency, std::span<const Com
       best = better(best, tried(std::clamp(coarse * std::pow(kFineFactor, step), least, most), slope));
     }
   }
-  const double energy = estimate.image.squaredNorm();
-  return {.cutoff_rad_per_m = static_cast<float>(best.cutoff_rad_per_m),
-          .slope = static_cast<float>(best.slope),
-          .noise_pa = static_cast<float>(estimate.noise_pa),
-          .error_estimate = energy > 0.0
-                                ? static_cast<float>(std::sqrt((best.squared_error + estimate.squared_error) / energy))
-                                : 1.0F};
+  if (!std::isfinite(best.squared_error)) {
+    return filters_[frequency];  // so far away that growth leaves double precision
+  }
+  filters_[frequency] = {
+      .cutoff_rad_per_m = static_cast<float>(best.cutoff_rad_per_m),
+      .slope = static_cast<float>(best.slope),
+      .noise_pa = static_cast<float>(estimate.noise_pa),
+      .error_estimate = static_cast<float>(std::sqrt((best.squared_error + estimate.squared_error) / energy))};
+  return filters_[frequency];
 }
 
 }  // namespace nearfield

@@ -22,12 +22,13 @@ class CutoffSearch : public Search {
  private:
   [[nodiscard]] FilterReport search_one(std::size_t frequency, std::span<const std::complex<double>> field);
 
-  PnahPlan plan_;                    ///< of the lowest plane alone, a pixel a microphone
-  std::vector<SonahModel> models_;   ///< [frequency]
-  std::vector<WaveFinder> finders_;  ///< [frequency]
-  Eigen::MatrixXcd to_rows_;         ///< (row, padded ky): the aperture's part of the inverse transform
-  Eigen::MatrixXcd to_columns_;      ///< (padded kx, column)
-  Eigen::ArrayXXd kr_rad_per_m_;     ///< (padded ky, padded kx)
+  PnahPlan plan_;                      ///< of the lowest plane alone, a pixel a microphone
+  std::vector<SonahModel> models_;     ///< [frequency]
+  std::vector<WaveFinder> finders_;    ///< [frequency]
+  std::vector<FilterReport> filters_;  ///< [frequency], in use; the plan's at first
+  Eigen::MatrixXcd to_rows_;           ///< (row, padded ky): the aperture's part of the inverse transform
+  Eigen::MatrixXcd to_columns_;        ///< (padded kx, column)
+  Eigen::ArrayXXd kr_rad_per_m_;       ///< (padded ky, padded kx)
 };
 
 }  // namespace nearfield

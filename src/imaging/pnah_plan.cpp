@@ -159,7 +159,7 @@ void validate(const PnahPlan& plan) {
                     holography.planes_m.size(), plan.holograms(), plan.rows().padded, plan.columns().padded,
                     holography.upsample, values, std::numeric_limits<std::int32_t>::max()));
   }
-  const bool filters = holography.imager == ImagerKind::kPnah;
+  const bool filters = resolve_imager(holography, geometry) == ImagerKind::kPnah;
   if (filters && predicts(holography.extrapolation.method) &&
       std::min(geometry.rows, geometry.columns) < kMinimumLineForPrediction) {
     throw ConfigError(fmt::format(

@@ -54,8 +54,8 @@ struct PnahPlan {
   [[nodiscard]] int image_columns() const { return geometry.columns * holography.upsample; }
   /// Acoustic wavenumber of a frequency, rad/m.
   [[nodiscard]] double wavenumber(std::size_t frequency) const;
-  /// Whether each frame's spectrum decides on its cut-off, or a search does; `cutoff_rad_per_m` is the most then. It
-  /// takes a `cos` filter and four microphones a side; without these auto and search are as dynamic_range.
+  /// Whether each frame's spectrum decides on its cut-off; `cutoff_rad_per_m` is the most then. It takes a `cos` filter
+  /// and four microphones a side; without these auto is as dynamic_range.
   [[nodiscard]] bool measures_cutoff() const;
   /// Whether cut-offs and slopes are searched now and then; `cutoff_rad_per_m` holds until something is found.
   [[nodiscard]] bool searches_cutoff() const;

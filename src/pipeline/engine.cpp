@@ -14,6 +14,7 @@
 #include "frontend/front_end_reference.hpp"
 #include "imaging/pnah.hpp"
 #include "imaging/pnah_reference.hpp"
+#include "imaging/sonah.hpp"
 #include "imaging/sonah_reference.hpp"
 #include "imaging/wave_search.hpp"
 #include "nearfield/error.hpp"
@@ -81,6 +82,16 @@ PnahPlan pnah_plan(const EnginePlan& plan, const std::vector<double>& frequencie
   return out;
 }
 
+/// Where nobody asked for sonah by its name and this device has no room for it, pnah.
+PnahPlan possible_here(const ocl::Device& device, const EnginePlan& plan, PnahPlan imager) {
+  if (plan.settings.holography.imager == ImagerKind::kAuto && imager.holography.imager == ImagerKind::kSonah &&
+      !obstacle_to_sonah(device.info(), imager).empty()) {
+    imager.holography.imager = ImagerKind::kPnah;
+    validate(imager);
+  }
+  return imager;
+}
+
 BandPlan bands_of(const EnginePlan& plan) {
   if (plan.input == InputForm::kSpectra && !plan.settings.front_end.bands_hz.empty()) {
     throw ConfigError("front_end.bands_hz: expected bits or time data, found spectra, which are no whole set of bins");
@@ -121,7 +132,8 @@ class OpenclEngine : public Engine {
         device_(device),
         front_end_(plan.input == InputForm::kSpectra ? nullptr
                                                      : make_front_end(device_, front_end_plan(plan, bands()))),
-        plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
+        plan_(possible_here(device_, plan,
+                            pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz))),
         imager_(device_, plan_),
         staging_(device_, plan.input == InputForm::kBits ? staged_words(plan) : 1),
         statuses_(static_cast<std::size_t>(plan.settings.device.batch)),

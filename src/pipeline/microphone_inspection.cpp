@@ -50,7 +50,8 @@ Settings listening(Settings settings) {
   settings.holography.upsample = 1;
   settings.holography.points.clear();
   settings.holography.extrapolation = {.method = Extrapolation::kZero, .order = 1, .factor = 1};
-  settings.holography.filter.kind = FilterKind::kNone;
+  settings.holography.filter.kind = FilterKind::kTikhonov;  // never amplifies, however far the array stands off
+  settings.holography.filter.tikhonov_lambda = 1.0;
   return settings;
 }
 

@@ -96,7 +96,9 @@ void Recorder::push(const BitsPiece& piece) {
 }
 
 void Recorder::begin_epoch(const ImagesHeader& header, std::uint64_t epoch) {
-  const std::uint64_t bytes = header.values_per_frame() * sizeof(std::complex<float>);
+  const std::uint64_t values =
+      header.planes_m.size() * header.frequencies_hz.size() * (header.pixels() + header.points.size());
+  const std::uint64_t bytes = values * sizeof(std::complex<float>);
   if (options_.images && bytes > options_.images_queue_bytes / 2) {
     throw ConfigError(fmt::format("recording.images_queue_bytes: expected at least two images of {} bytes, found {}",
                                   bytes, options_.images_queue_bytes));

@@ -90,7 +90,7 @@ TEST(Metrics, AreScrapedOverHttp) {
            "nearfield_recording_state{state=\"recording\"} 1\n",
            "nearfield_recording_state{state=\"idle\"} 0\n",
            "nearfield_readers 16\n",
-           "# TYPE nearfield_microphones_bad gauge\nnearfield_microphones_bad{cause=\"dead\"} 3\n"
+           "# TYPE nearfield_microphones_bad gauge\nnearfield_microphones_bad{cause=\"dead\"} 3\n",
            "nearfield_microphones_bad{cause=\"stuck\"} 0\n",
            "nearfield_up 1\n",
        }) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <random>
 
 #include "imaging/eight_cases.hpp"
@@ -141,11 +142,26 @@ TEST(CutoffSearch, SilenceAndBrokenMicrophones) {
   std::vector<std::complex<float>> spectra(64);
   const auto findings = search.search(spectra, {});
   ASSERT_NE(findings, nullptr);
-  EXPECT_TRUE(std::isfinite(findings->filters[0].cutoff_rad_per_m) && findings->filters[0].cutoff_rad_per_m > 0.0F);
-  EXPECT_EQ(findings->filters[0].error_estimate, 1.0F);
+  EXPECT_EQ(findings->filters[0].cutoff_rad_per_m, static_cast<float>(plan.cutoff_rad_per_m[0]))
+      << "silence says nothing";
+  EXPECT_EQ(findings->filters[0].slope, static_cast<float>(plan.holography.filter.slope));
+  EXPECT_TRUE(std::isnan(findings->filters[0].error_estimate));
   spectra[5] = {std::numeric_limits<float>::quiet_NaN(), 0.0F};
   EXPECT_EQ(search.search(spectra, {}), nullptr);
   EXPECT_NE(search.search(spectra, make_mask(plan, {5})), nullptr);
+}
+
+// Ten metres off, the growth of evanescent waves is beyond double precision, and nothing can be told.
+TEST(CutoffSearch, FarAwayTheFilterStays) {
+  PnahPlan plan = search_plan(8, 8, {1000.0});
+  plan.holography.standoff_m = 10.0;
+  std::vector<std::complex<float>> spectra(64);
+  for (std::size_t i = 0; i < spectra.size(); ++i) {
+    spectra[i] = {std::cos(static_cast<float>(i)), 0.5F};
+  }
+  const auto findings = CutoffSearch(plan).search(spectra, {});
+  ASSERT_NE(findings, nullptr);
+  EXPECT_EQ(findings->filters[0].cutoff_rad_per_m, static_cast<float>(plan.cutoff_rad_per_m[0]));
 }
 
 TEST(CutoffSearch, IsThereOnlyWhereThePlanWantsIt) {

@@ -118,6 +118,9 @@ Eigen::MatrixXd WaveFinder::modes_of(const Waves& waves, Slope slope) const {
     return is_slope ? mirrored_slope(k, place_m, is_odd) : mirrored_pair(k, place_m, is_odd);
   };
   Eigen::MatrixXd modes(powers_.size(), count);
+  if (waves.empty()) {
+    return modes;
+  }
   Eigen::MatrixXd folded(model_->samples, count);
   for (int c = 0; c < kParities; ++c) {
     for (Index wave = 0; wave < count; ++wave) {

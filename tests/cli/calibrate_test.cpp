@@ -109,7 +109,7 @@ const std::string kCalibratorWindow =
     " --set array.rows=8 --set array.columns=8 --set front_end.window_samples=192 "
     "--set front_end.frequencies_hz=[976.5625] ";
 
-const double kCalibrator_pa = 20e-6 * std::pow(10.0, 94.0 / 20.0);  // 1.0024
+const double kCalibratorPressure = 20e-6 * std::pow(10.0, 94.0 / 20.0);  // 1.0024
 
 /// What a microphone makes of 1 Pa.
 double response(std::size_t channel) { return 0.6 + 0.01 * static_cast<double>(channel); }
@@ -154,7 +154,7 @@ TEST(Calibrate, ByACalibratorOverOneMicrophoneAfterAnother) {
       continue;
     }
     // The window's scalloping over 0.2 Hz of 244 Hz, and what the tone's mirror image leaks: below 1e-4.
-    EXPECT_NEAR(static_cast<double>(found.gains[i].real()) * response(i), kCalibrator_pa, 1e-4) << i;
+    EXPECT_NEAR(static_cast<double>(found.gains[i].real()) * response(i), kCalibratorPressure, 1e-4) << i;
     EXPECT_EQ(found.gains[i].imag(), 0.0F);
   }
 }
@@ -183,7 +183,7 @@ TEST(Calibrate, ACalibratorSetsTheLevelOfAnEarlierCalibration) {
       EXPECT_TRUE(std::isnan(found.gains[k].real()));
     } else {
       // Interpolated between 500 and 2000 Hz the start's phasors, 0.1 rad apart, are 0.1 % short.
-      EXPECT_LE(std::abs(found.gains[k] / start.gains[k] - static_cast<float>(0.5 * kCalibrator_pa)), 1e-3F) << k;
+      EXPECT_LE(std::abs(found.gains[k] / start.gains[k] - static_cast<float>(0.5 * kCalibratorPressure)), 1e-3F) << k;
     }
   }
   const auto louder = test::run_nearfield(files + " --channel 3,9 --level-db 114 --start " + (folder / "start.h5") +

@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "support/places.hpp"
+
 /// Runs the built `nearfield` as a user would.
 namespace nearfield::test {
 

@@ -13,6 +13,11 @@ namespace nearfield::test {
 
 inline ArrayGeometry small_array() { return {.rows = 8, .columns = 8, .pitch_x_m = 0.02, .pitch_y_m = 0.02}; }
 
+/// The same as options, for time data, which do not carry it; at a standoff of 3 cm.
+inline const std::string kSmallArrayOptions =
+    " --set array.rows=8 --set array.columns=8 --set array.pitch_x_m=0.02 --set array.pitch_y_m=0.02 "
+    "--set holography.standoff_m=0.03 ";
+
 /// 8 x 8 microphones of random bits.
 inline void write_random_capture(const std::string& path, std::uint64_t bit_times, unsigned seed = 1U) {
   CaptureInfo info;

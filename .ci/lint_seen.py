@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Which C++ files clang-tidy has to look at: `lint_seen.py new FILE...` prints those that it has not passed in just this
+state, `lint_seen.py passed FILE` notes that it has.
+
+A file's state is its text, the texts of all headers of this project that it includes (directly or not), the rules in
+.clang-tidy, the command that compiles it (build/clang/compile_commands.json) and the versions of the installed packages,
+which stand for the headers of others. What passed is noted below $XDG_CACHE_HOME (~/.cache)/nearfield-lint: a new machine looks at all.
+"""
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDER = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "nearfield-lint"
+INCLUDE = re.compile(rb'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
+PLACES = ("include", "src", "tests")
+
+
+def common_state():
+    state = hashlib.sha256()
+    for path in [".clang-tidy", ".ci/lint_seen.py"]:
+        state.update((ROOT / path).read_bytes())
+    packages = ["clang-tidy", "lib*-dev", "*-dev", "opencl-*", "cppzmq-dev", "nlohmann-json3-dev"]
+    listed = subprocess.run(["dpkg-query", "-W", "-f=${Package} ${Version}\n", *packages], capture_output=True, check=False)
+    state.update(b"\n".join(sorted(set(listed.stdout.splitlines()))))
+    return state.digest()
+
+
+def included_files(path, known):
+    """All files of this project that `path` includes, itself too."""
+    if path in known:
+        return
+    known[path] = text = path.read_bytes()
+    for name in INCLUDE.findall(text):
+        name = name.decode()
+        for candidate in [path.parent / name] + [ROOT / place / name for place in PLACES]:
+            if candidate.is_file():
+                included_files(candidate.resolve(), known)
+                break
+
+
+def commands():
+    """How each file is compiled, without the folder of this checkout."""
+    compiled = json.loads((ROOT / "build/clang/compile_commands.json").read_text())
+    return {entry["file"]: entry["command"].replace(str(ROOT), ".").encode() for entry in compiled}
+
+
+def stamp(file, common, compiled):
+    known = {}
+    included_files((ROOT / file).resolve(), known)
+    state = hashlib.sha256(common)
+    state.update(compiled.get(str(ROOT / file), b"not compiled"))
+    for path in sorted(known):
+        state.update(str(path.relative_to(ROOT)).encode() + b"\0" + known[path] + b"\0")
+    return FOLDER / state.hexdigest()
+
+
+def main():
+    command, files = sys.argv[1], sys.argv[2:]
+    common, compiled = common_state(), commands()
+    if command == "new":
+        print("\n".join(file for file in files if not stamp(file, common, compiled).exists()))
+        return
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        stamp(file, common, compiled).touch()
+
+
+if __name__ == "__main__":
+    main()

@@ -13,29 +13,29 @@
 
 // The sum of all items' values, for each of them; `parts` has room for one of each. Begins and ends with a barrier. Each
 // kernel defines it once for its groups of `group` items, 1 or a multiple of 16.
-#define DEFINE_SUM_OF_ITEMS(group)                                                     \
-  static float sum_of_items(const float value, __local float* parts, const int item) { \
-    if ((group) == 1) {                                                                \
-      return value;                                                                    \
-    }                                                                                  \
-    SYNC(group);                                                                       \
-    parts[item] = value;                                                               \
-    SYNC(group);                                                                       \
-    float part = 0.0f;                                                                 \
-    if (item < 16) {                                                                   \
-      for (int i = item; i < (group); i += 16) {                                       \
-        part += parts[i];                                                              \
-      }                                                                                \
-    }                                                                                  \
-    SYNC(group);                                                                       \
-    if (item < 16) {                                                                   \
-      parts[item] = part;                                                              \
-    }                                                                                  \
-    SYNC(group);                                                                       \
-    float sum = 0.0f;                                                                  \
-    for (int i = 0; i < 16; ++i) {                                                     \
-      sum += parts[i];                                                                 \
-    }                                                                                  \
-    SYNC(group);                                                                       \
-    return sum;                                                                        \
+#define DEFINE_SUM_OF_ITEMS(group)                                                           \
+  LOCAL_HELPER float sum_of_items(const float value, __local float* parts, const int item) { \
+    if ((group) == 1) {                                                                      \
+      return value;                                                                          \
+    }                                                                                        \
+    SYNC(group);                                                                             \
+    parts[item] = value;                                                                     \
+    SYNC(group);                                                                             \
+    float part = 0.0f;                                                                       \
+    if (item < 16) {                                                                         \
+      for (int i = item; i < (group); i += 16) {                                             \
+        part += parts[i];                                                                    \
+      }                                                                                      \
+    }                                                                                        \
+    SYNC(group);                                                                             \
+    if (item < 16) {                                                                         \
+      parts[item] = part;                                                                    \
+    }                                                                                        \
+    SYNC(group);                                                                             \
+    float sum = 0.0f;                                                                        \
+    for (int i = 0; i < 16; ++i) {                                                           \
+      sum += parts[i];                                                                       \
+    }                                                                                        \
+    SYNC(group);                                                                             \
+    return sum;                                                                              \
   }

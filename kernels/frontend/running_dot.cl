@@ -10,13 +10,10 @@
 //   is_alive      uint   [channel], 0 where clipping does not count
 //   sums          int2   [slot][term][channel], as in running_sums.cl; a ring of block_slots blocks
 //   first_slot    of the launch's first sample in its ring of `slots`
-//   first_block_slot, first_sample  of the launch's first block: in its ring, and counted from the stream's start
+//   first_block_slot, first_sample, hop_block  of the launch's first block: in its ring, counted from the stream's start,
+//     and which of its hop's blocks it is
 // Launch: local (64, 1, 1); global (channels rounded up to 64, ceil(TERMS / TERM_TILE), blocks).
 
-// Samples of a block.
-#ifndef BLOCK
-#define BLOCK 32
-#endif
 // Terms that an item sums.
 #ifndef TERM_TILE
 #define TERM_TILE 4
@@ -30,10 +27,12 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void sample_block_sums(
     __global const float* restrict samples, __global const float2* restrict coefficients,
     __global const ulong* restrict steps, __global const uint* restrict is_alive, __global int2* restrict sums,
     const uint first_slot, const uint slots, const uint first_block_slot, const uint block_slots,
-    const ulong first_sample) {
+    const ulong first_sample, const uint hop_block) {
   const uint channel = get_global_id(0);
   const uint first_term = get_group_id(1) * TERM_TILE;
   const uint block = get_global_id(2);
+  const uint ahead = words_on(hop_block, block, HOP_WORDS);
+  const uint count = block_words((hop_block + block) % HOP_BLOCKS);
   if (channel >= CHANNELS) {
     return;
   }
@@ -43,8 +42,8 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void sample_block_sums(
     totals[i] = (float2)(0.0f, 0.0f);
   }
   float peak = 0.0f;
-  for (uint j = 0; j < BLOCK; ++j) {
-    const uint slot = (first_slot + block * BLOCK + j) % slots;
+  for (uint j = 0; j < count; ++j) {
+    const uint slot = (first_slot + ahead + j) % slots;
     const float sample = samples[(size_t)slot * CHANNELS + channel];
     peak = fmax(peak, fabs(sample));
 #pragma unroll
@@ -54,7 +53,7 @@ __kernel __attribute__((reqd_work_group_size(64, 1, 1))) void sample_block_sums(
   }
   __global int2* restrict entry =
       sums + (size_t)((first_block_slot + block) % block_slots) * (TERMS + 1) * LANES + channel;
-  const ulong first = first_sample + (ulong)block * BLOCK;
+  const ulong first = first_sample + ahead;
 #pragma unroll
   for (uint i = 0; i < TERM_TILE; ++i) {
     const uint term = first_term + i;

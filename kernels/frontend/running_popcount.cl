@@ -4,13 +4,14 @@
 //   B_k[block] = round(e^{-j w_k t} sum_{word of the block} sum_q C_kq[word] m_q),   t: the block's first bit-time
 //
 // Buffers:
-//   wire          uint   [bit-time][wire word], wire word fastest; a ring of wire_blocks blocks
-//   coefficients  float2 [term][word of a block][q], times the scale that makes sums integers
+//   wire          uint   [bit-time][wire word], wire word fastest; a ring of wire_words words of those that windows have
+//   coefficients  float2 [term][word of the longest block][q], times the scale that makes sums integers
 //   steps         ulong  [term], turns a word times 2^64
 //   is_alive      uint   [lane], 0 where clipping does not count; lane = 32 * wire word + bit
 //   sums          int2   [slot][term][lane], as in running_sums.cl; a ring of `slots` blocks
-//   first_wire_block, first_slot  of the first block of this launch in the two rings
-//   first_word    of the first block of this launch, counted from the stream's start
+//   first_wire_word, first_slot  of the first block of this launch in the two rings
+//   first_word, hop_block  of the first block of this launch: counted from the stream's start, and which of its hop's
+//     blocks it is
 //   blocks        of this launch
 //   the others    as in running_sums.cl
 // Launch: local (32, ROWS, 1); global (32 * WIRE_WORDS, ROWS * ceil(FREQUENCIES / FREQUENCY_TILE), z), where z is
@@ -21,10 +22,6 @@
 // 32-bit words of one bit-time on the wire.
 #ifndef WIRE_WORDS
 #define WIRE_WORDS 32
-#endif
-// Words of a block.
-#ifndef BLOCK
-#define BLOCK 32
 #endif
 // Highest moment, 0 to 2.
 #ifndef ORDER
@@ -53,8 +50,9 @@
 #define PARTS (ROWS / GROUP_TERMS > 1 ? ROWS / GROUP_TERMS : 1)
 #define TERM_OF_ROW(row, i) (PARTS > 1 ? (row) % GROUP_TERMS : (row) + (i)*ROWS)
 #define ROW_WORDS ((TILE + ROWS - 1) / ROWS)
-// Blocks that a work-group takes, in one tile of words; long blocks take several tiles.
-#define GROUP_BLOCKS (BLOCK >= TILE ? 1 : TILE / BLOCK)
+// Blocks that a work-group takes: those of as many hops as fit one tile of words, or one block; long ones take several
+// tiles.
+#define GROUP_BLOCKS (KEPT_WORDS > TILE ? 1 : TILE / KEPT_WORDS * HOP_BLOCKS)
 #define CLIP_RUN 8
 
 // The ring's term of a group's term; TERMS where there is none.
@@ -79,8 +77,8 @@ static void load_words(__global const uint* restrict wire, const uint first_word
 }
 
 // Moments of up to 32 words of 32 lanes, from their bit-times. Ends with a barrier.
-static void find_moments(const uint loaded[ROW_WORDS], const uint words, __local uint tile[TILE][BITS],
-                         __local float moments[TILE][MOMENTS][BITS]) {
+LOCAL_HELPER void find_moments(const uint loaded[ROW_WORDS], const uint words, __local uint tile[TILE][BITS],
+                               __local float moments[TILE][MOMENTS][BITS]) {
   const uint lane = get_local_id(0);
   const uint row = get_local_id(1);
 #pragma unroll
@@ -112,7 +110,7 @@ static void find_moments(const uint loaded[ROW_WORDS], const uint words, __local
 }
 
 // Runs of eight words among `words` of a tile that clipped in x, the sum of all words' signs in y.
-static int2 clipping_of(__local float moments[TILE][MOMENTS][BITS], const uint first, const uint words) {
+LOCAL_HELPER int2 clipping_of(__local float moments[TILE][MOMENTS][BITS], const uint first, const uint words) {
   int2 found = (int2)(0, 0);
   int run = 0;
   for (uint j = 0; j < words; ++j) {
@@ -127,12 +125,12 @@ static int2 clipping_of(__local float moments[TILE][MOMENTS][BITS], const uint f
   return found;
 }
 
-// Sums of one block for the terms of this item's row (of the first rows, where rows share terms), and its clipping where
+// Sums of one block of `length` words for the terms of this item's row (of the first rows, where rows share terms), and its clipping where
 // `looks`. Of blocks that fit a tile the moments are there, from word `place` on; of longer ones they are loaded here.
-static int2 sum_block(__global const uint* restrict wire, __global const float2* restrict coefficients,
-                      const uint first_wire_word, const uint wire_words, const uint place, const uint looks,
-                      __local uint tile[TILE][BITS], __local float moments[TILE][MOMENTS][BITS],
-                      __local float2 shares[PARTS > 1 ? ROWS : 1][BITS], float2 totals[ROW_TERMS]) {
+LOCAL_HELPER int2 sum_block(__global const uint* restrict wire, __global const float2* restrict coefficients,
+                            const uint first_wire_word, const uint wire_words, const uint length, const uint place,
+                            const uint looks, __local uint tile[TILE][BITS], __local float moments[TILE][MOMENTS][BITS],
+                            __local float2 shares[PARTS > 1 ? ROWS : 1][BITS], float2 totals[ROW_TERMS]) {
   const uint lane = get_local_id(0);
   const uint row = get_local_id(1);
   const uint part = PARTS > 1 ? row / GROUP_TERMS : 0;
@@ -143,8 +141,8 @@ static int2 sum_block(__global const uint* restrict wire, __global const float2*
     terms[i] = min(term_of(get_group_id(1), TERM_OF_ROW(row, i)), (uint)(TERMS - 1));
   }
   int2 clipping = (int2)(0, 0);
-  for (uint first = 0; first < BLOCK; first += TILE) {
-    const uint words = min((uint)TILE, BLOCK - first);
+  for (uint first = 0; first < length; first += TILE) {
+    const uint words = min((uint)TILE, length - first);
 #if BLOCK > TILE
     uint loaded[ROW_WORDS];
     load_words(wire, first_wire_word + first, wire_words, words, loaded);
@@ -194,8 +192,8 @@ static uint looks_for_clipping(void) { return get_group_id(1) == 0 && get_local_
 __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void block_sums(
     __global const uint* restrict wire, __global const float2* restrict coefficients,
     __global const ulong* restrict steps, __global const uint* restrict is_alive, __global int2* restrict sums,
-    const uint first_wire_block, const uint wire_blocks, const uint first_slot, const uint slots,
-    const ulong first_word, const uint blocks) {
+    const uint first_wire_word, const uint wire_words, const uint first_slot, const uint slots, const ulong first_word,
+    const uint hop_block, const uint blocks) {
   __local uint tile[TILE][BITS];
   __local float moments[TILE][MOMENTS][BITS];
   __local float2 shares[PARTS > 1 ? ROWS : 1][BITS];
@@ -203,20 +201,24 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void block_sums(
   const uint lane = column * BITS + get_local_id(0);
   const uint group_block = get_group_id(2) * GROUP_BLOCKS;
   const uint group_blocks = min((uint)GROUP_BLOCKS, blocks - group_block);
-  const uint wire_words = wire_blocks * BLOCK;
-  const uint first_wire_word = (first_wire_block + group_block) % wire_blocks * BLOCK;
+  const uint group_place = words_on(hop_block, group_block, KEPT_WORDS);
+  const uint group_wire_word = (first_wire_word + group_place) % wire_words;
 #if BLOCK <= TILE
+  const uint group_words = words_on(hop_block, group_block + group_blocks - 1, KEPT_WORDS) - group_place +
+                           block_words((hop_block + group_block + group_blocks - 1) % HOP_BLOCKS);
   uint loaded[ROW_WORDS];
-  load_words(wire + column, first_wire_word, wire_words, group_blocks * BLOCK, loaded);
-  find_moments(loaded, group_blocks * BLOCK, tile, moments);
+  load_words(wire + column, group_wire_word, wire_words, group_words, loaded);
+  find_moments(loaded, group_words, tile, moments);
 #endif
   for (uint b = 0; b < group_blocks; ++b) {
     const uint block = group_block + b;
+    const uint place = words_on(hop_block, block, KEPT_WORDS) - group_place;
     float2 totals[ROW_TERMS];
-    const int2 clipping = sum_block(wire + column, coefficients, first_wire_word, wire_words, b * BLOCK,
-                                    looks_for_clipping(), tile, moments, shares, totals);
+    const int2 clipping = sum_block(wire + column, coefficients, group_wire_word, wire_words,
+                                    block_words((hop_block + block) % HOP_BLOCKS), place, looks_for_clipping(), tile,
+                                    moments, shares, totals);
     __global int2* restrict entry = sums + (size_t)((first_slot + block) % slots) * (TERMS + 1) * LANES + lane;
-    const ulong word = first_word + (ulong)block * BLOCK;
+    const ulong word = first_word + words_on(hop_block, block, HOP_WORDS);
 #pragma unroll
     for (uint i = 0; i < ROW_TERMS; ++i) {
       const uint own = get_local_id(1) + i * ROWS;
@@ -231,10 +233,11 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void block_sums(
   }
 }
 
-// The common case in one launch, all arrays in one arena at the bytes NAME_AT: one block comes, one leaves, and the spectra of the window that ends with it.
+// The common case in one launch where a hop is one block, all arrays in one arena at the bytes NAME_AT: one block comes,
+// one leaves, and the spectra of the window that ends with it.
 __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
     __global uchar* arena, __global float2* restrict spectra, __global uint* restrict status, const uint from_b,
-    const uint wire_block, const uint wire_blocks, const uint leaving_slot, const uint coming_slot,
+    const uint wire_word, const uint wire_words, const uint leaving_slot, const uint coming_slot,
     const ulong coming_block, const ulong coming_word, const ulong first_word) {
   __global const uint* restrict wire = (__global const uint*)(arena + WIRE_AT);
   __global const float2* restrict coefficients = (__global const float2*)(arena + COEFFICIENTS_AT);
@@ -259,7 +262,7 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
   // All that comes from memory is asked for at once, and what does not depend on the bits is done while they come.
 #if BLOCK <= TILE
   uint loaded[ROW_WORDS];
-  load_words(wire + column, wire_block * BLOCK, wire_blocks * BLOCK, BLOCK, loaded);
+  load_words(wire + column, wire_word, wire_words, BLOCK, loaded);
 #endif
   for (uint i = get_local_id(1) * BITS + get_local_id(0); i < 3 * FREQUENCY_TILE; i += ROWS * BITS) {
     tile_weights[i] = weights[min(3 * FREQUENCY_TILE * tile_of_frequencies + i, (uint)(3 * FREQUENCIES - 1))];
@@ -280,8 +283,8 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
   find_moments(loaded, BLOCK, tile, moments);
 #endif
   float2 totals[ROW_TERMS];
-  const int2 found = sum_block(wire + column, coefficients, wire_block * BLOCK, wire_blocks * BLOCK, 0,
-                               looks_for_clipping(), tile, moments, shares, totals);
+  const int2 found = sum_block(wire + column, coefficients, wire_word, wire_words, BLOCK, 0, looks_for_clipping(), tile,
+                               moments, shares, totals);
 #pragma unroll
   for (uint i = 0; i < ROW_TERMS; ++i) {
     const uint own = get_local_id(1) + i * ROWS;

@@ -6,16 +6,12 @@
 // significant bit first).
 //
 // Buffers and formulas: running_popcount.cl; but lane = bit * WIRE_WORDS + wire word.
-// Launch: local (1, 1, 1); global (WIRE_WORDS / COLUMNS_A_VECTOR, 1, blocks), 1 block for advance.
+// Launch: local (1, 1, 1); global (WIRE_WORDS / COLUMNS_A_VECTOR, 1, blocks), 1 for advance.
 // Assumes: BLOCK <= 32; COLUMNS_A_VECTOR, one of 1, 2, 4 and 8, divides WIRE_WORDS.
 
 // 32-bit words of one bit-time on the wire.
 #ifndef WIRE_WORDS
 #define WIRE_WORDS 32
-#endif
-// Words of a block.
-#ifndef BLOCK
-#define BLOCK 32
 #endif
 // Highest moment, 0 to 2.
 #ifndef ORDER
@@ -108,7 +104,7 @@ static INTV second_moments(const UINTV words) {
 }
 
 // One word: bit-times of these columns into packed[bit].
-static void turn_word(__global const uint* restrict wire, __local UINTV packed[BITS]) {
+LOCAL_HELPER void turn_word(__global const uint* restrict wire, __local UINTV packed[BITS]) {
   UINTV v[BITS];
 #pragma unroll
   for (uint t = 0; t < BITS; ++t) {
@@ -134,28 +130,30 @@ static void turn_word(__global const uint* restrict wire, __local UINTV packed[B
   }
 }
 
-static void turn_block(__global const uint* restrict wire, const uint wire_block, __local UINTV packed[BLOCK][BITS]) {
-  __global const uint* first = wire + (size_t)wire_block * BLOCK * BITS * WIRE_WORDS;
-  for (uint j = 0; j < BLOCK; ++j) {
+// A block of `words` words, that the ring's end does not part.
+LOCAL_HELPER void turn_block(__global const uint* restrict wire, const uint wire_word, const uint words,
+                             __local UINTV packed[BLOCK][BITS]) {
+  __global const uint* first = wire + (size_t)wire_word * BITS * WIRE_WORDS;
+  for (uint j = 0; j < words; ++j) {
     turn_word(first + (size_t)j * BITS * WIRE_WORDS, packed[j]);
   }
 }
 
 // Moments of one bit of all words, and what they tell of clipping: clipped runs of eight words, and the sum of signs.
-static void take_moments(__local UINTV packed[BLOCK][BITS], const uint bit, FLOATV moments[BLOCK][MOMENTS],
-                         INTV* clipped, INTV* signs) {
+LOCAL_HELPER void take_moments(__local UINTV packed[BLOCK][BITS], const uint bit, const uint words,
+                               FLOATV moments[BLOCK][MOMENTS], INTV* clipped, INTV* signs) {
   INTV run = 0;
   *clipped = 0;
   *signs = 0;
-  for (uint j = 0; j < BLOCK; ++j) {
-    const UINTV words = packed[j][bit];
-    const INTV sum = signs_of(words);
+  for (uint j = 0; j < words; ++j) {
+    const UINTV word = packed[j][bit];
+    const INTV sum = signs_of(word);
     moments[j][0] = TO_FLOATS(sum);
 #if ORDER >= 1
-    moments[j][1] = TO_FLOATS(first_moments(words));
+    moments[j][1] = TO_FLOATS(first_moments(word));
 #endif
 #if ORDER >= 2
-    moments[j][2] = TO_FLOATS(second_moments(words));
+    moments[j][2] = TO_FLOATS(second_moments(word));
 #endif
     run += sum;
     *signs += sum;
@@ -167,13 +165,14 @@ static void take_moments(__local UINTV packed[BLOCK][BITS], const uint bit, FLOA
 }
 
 // `count` sums, of the terms from `first` on.
-static void sum_terms(const FLOATV moments[BLOCK][MOMENTS], __global const float2* restrict coefficients,
-                      const uint first, const uint count, FLOATV* re, FLOATV* im) {
+static void sum_terms(const FLOATV moments[BLOCK][MOMENTS], const uint words,
+                      __global const float2* restrict coefficients, const uint first, const uint count, FLOATV* re,
+                      FLOATV* im) {
   for (uint i = 0; i < count; ++i) {
     re[i] = 0.0f;
     im[i] = 0.0f;
   }
-  for (uint j = 0; j < BLOCK; ++j) {
+  for (uint j = 0; j < words; ++j) {
     __global const float2* restrict row = coefficients + ((size_t)first * BLOCK + j) * MOMENTS;
     for (uint i = 0; i < count; ++i) {
       for (uint q = 0; q < MOMENTS; ++q) {
@@ -193,13 +192,14 @@ static void round_turned(const FLOATV re, const FLOATV im, const float2 turn, IN
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void block_sums(
     __global const uint* restrict wire, __global const float2* restrict coefficients,
     __global const ulong* restrict steps, __global const uint* restrict is_alive, __global int2* restrict sums,
-    const uint first_wire_block, const uint wire_blocks, const uint first_slot, const uint slots,
-    const ulong first_word, const uint blocks) {
+    const uint first_wire_word, const uint wire_words, const uint first_slot, const uint slots, const ulong first_word,
+    const uint hop_block, const uint blocks) {
   __local UINTV packed[BLOCK][BITS];
   const uint column = get_group_id(0) * COLUMNS_A_VECTOR;
   const uint block = get_group_id(2);
-  const ulong word = first_word + (ulong)block * BLOCK;
-  turn_block(wire + column, (first_wire_block + block) % wire_blocks, packed);
+  const uint words = block_words((hop_block + block) % HOP_BLOCKS);
+  const ulong word = first_word + words_on(hop_block, block, HOP_WORDS);
+  turn_block(wire + column, (first_wire_word + words_on(hop_block, block, KEPT_WORDS)) % wire_words, words, packed);
   for (uint bit = 0; bit < BITS; ++bit) {
     const uint lane = bit * WIRE_WORDS + column;
     __global int* restrict entry =
@@ -207,13 +207,13 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void block_sums(
     FLOATV moments[BLOCK][MOMENTS];
     INTV clipped;
     INTV signs;
-    take_moments(packed, bit, moments, &clipped, &signs);
+    take_moments(packed, bit, words, moments, &clipped, &signs);
     for (uint term = 0; term < TERMS; ++term) {
       FLOATV re;
       FLOATV im;
       INTV rounded_re;
       INTV rounded_im;
-      sum_terms(moments, coefficients, term, 1, &re, &im);
+      sum_terms(moments, words, coefficients, term, 1, &re, &im);
       round_turned(re, im, phasor(-(steps[term] * word)), &rounded_re, &rounded_im);
       STORE_PAIRS(rounded_re, rounded_im, entry + (size_t)term * 2 * LANES);
     }
@@ -222,27 +222,38 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void block_sums(
   }
 }
 
+// Where a vector of lanes finds its sums: of a block that comes and of the one that leaves, and the window's.
+typedef struct {
+  __global const int2* state;    // before the block; 0 where the window begins with it
+  __global int2* moved;          // after
+  __global const int2* leaving;  // 0 where none leaves
+  __global int2* coming;
+} Move;
+
 // Moves on the sums of `count` terms of a vector of lanes, and gives them as counted from the window's first word.
-static void move_terms(const FLOATV moments[BLOCK][MOMENTS], __global const float2* restrict coefficients,
-                       const float2* back, const float2* forth, __global const int* restrict state_in,
-                       __global int* restrict state_out, __global const int* restrict leaving,
-                       __global int* restrict coming, const uint first, const uint count, FLOATV* y_re, FLOATV* y_im) {
-  sum_terms(moments, coefficients, first, count, y_re, y_im);
+static void move_terms(const FLOATV moments[BLOCK][MOMENTS], const uint words,
+                       __global const float2* restrict coefficients, const float2* back, const float2* forth,
+                       const Move* move, const uint first, const uint count, FLOATV* y_re, FLOATV* y_im) {
+  sum_terms(moments, words, coefficients, first, count, y_re, y_im);
   for (uint i = 0; i < count; ++i) {
-    const size_t at = (size_t)(first + i) * 2 * LANES;
+    const size_t at = (size_t)(first + i) * LANES;
     INTV sum_re;
     INTV sum_im;
-    INTV gone_re;
-    INTV gone_im;
-    INTV total_re;
-    INTV total_im;
+    INTV gone_re = 0;
+    INTV gone_im = 0;
+    INTV total_re = 0;
+    INTV total_im = 0;
     round_turned(y_re[i], y_im[i], back[first + i], &sum_re, &sum_im);
-    LOAD_PAIRS(gone_re, gone_im, leaving + at);
-    LOAD_PAIRS(total_re, total_im, state_in + at);
-    STORE_PAIRS(sum_re, sum_im, coming + at);
+    if (move->leaving) {
+      LOAD_PAIRS(gone_re, gone_im, (__global const int*)(move->leaving + at));
+    }
+    if (move->state) {
+      LOAD_PAIRS(total_re, total_im, (__global const int*)(move->state + at));
+    }
+    STORE_PAIRS(sum_re, sum_im, (__global int*)(move->coming + at));
     total_re += sum_re - gone_re;
     total_im += sum_im - gone_im;
-    STORE_PAIRS(total_re, total_im, state_out + at);
+    STORE_PAIRS(total_re, total_im, (__global int*)(move->moved + at));
     const FLOATV re = TO_FLOATS(total_re);
     const FLOATV im = TO_FLOATS(total_im);
     y_re[i] = re * forth[first + i].x - im * forth[first + i].y;
@@ -250,26 +261,26 @@ static void move_terms(const FLOATV moments[BLOCK][MOMENTS], __global const floa
   }
 }
 
-// The clipping of a vector's lanes, one by one: they are few.
-static void move_clipping(const INTV clipped, const INTV signs, __global const uint* restrict is_alive,
-                          __global const int2* restrict state_in, __global int2* restrict state_out,
-                          __global const int2* restrict leaving, __global int2* restrict coming, const ulong block,
-                          __global uint* restrict status) {
+// The clipping of a vector's lanes, one by one: they are few. Returns the most runs that one of them has in the window.
+static int move_clipping(const INTV clipped, const INTV signs, __global const uint* restrict is_alive, const Move* move,
+                         const ulong block) {
+  const size_t at = (size_t)TERMS * LANES;
   int clipped_of[COLUMNS_A_VECTOR];
   int signs_of_lanes[COLUMNS_A_VECTOR];
   STORE_INTS(clipped, clipped_of);
   STORE_INTS(signs, signs_of_lanes);
+  int most = 0;
   for (uint i = 0; i < COLUMNS_A_VECTOR; ++i) {
     int2 entry = (int2)(is_alive[i] != 0u ? clipped_of[i] : 0, signs_of_lanes[i]);
-    const int2 before = state_in[i];
+    const int2 before = move->state ? move->state[at + i] : (int2)(0, 0);
+    const int gone = move->leaving ? move->leaving[at + i].x : 0;
     int run = before.y;
-    const int now = before.x + clipped_runs(&entry, is_alive[i], block, &run) - leaving[i].x;
-    coming[i] = entry;
-    state_out[i] = (int2)(now, run);
-    if (now > 0) {
-      atomic_or(&status[0], FLAG_CLIPPED);
-    }
+    const int now = before.x + clipped_runs(&entry, is_alive[i], block, &run) - gone;
+    move->coming[at + i] = entry;
+    move->moved[at + i] = (int2)(now, run);
+    most = max(most, now);
   }
+  return most;
 }
 
 // spectrum_of() of a vector, and to its channels.
@@ -300,62 +311,75 @@ static void store_spectra(const FLOATV* y_re, const FLOATV* y_im, const FLOATV o
   }
 }
 
+// The common case in one launch: `moves` blocks come and as many leave, one after the other, and the spectra of the
+// window that ends with the last of them. With `anew` none leaves, and the window is the blocks that come.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void advance(
     __global uchar* arena, __global float2* restrict spectra, __global uint* restrict status, const uint from_b,
-    const uint wire_block, const uint wire_blocks, const uint leaving_slot, const uint coming_slot,
-    const ulong coming_block, const ulong coming_word, const ulong first_word) {
+    const uint wire_word, const uint wire_words, const uint leaving_slot, const uint coming_slot,
+    const ulong coming_block, const ulong coming_word, const ulong first_word, const uint slots, const uint moves,
+    const uint anew) {
   __global const uint* restrict wire = (__global const uint*)(arena + WIRE_AT);
   __global const float2* restrict coefficients = (__global const float2*)(arena + COEFFICIENTS_AT);
   __global const ulong* restrict steps = (__global const ulong*)(arena + STEPS_AT);
   __global const uint* restrict is_alive = (__global const uint*)(arena + IS_ALIVE_AT);
-  __global int2* restrict sums = (__global int2*)(arena + SUMS_AT);
+  __global int2* sums = (__global int2*)(arena + SUMS_AT);
   __global const float2* restrict weights = (__global const float2*)(arena + WEIGHTS_AT);
   __global const int* restrict channel_of = (__global const int*)(arena + CHANNEL_OF_AT);
-  __global const int2* restrict state_in = (__global const int2*)(arena + (from_b ? STATE_B_AT : STATE_A_AT));
-  __global int2* restrict state_out = (__global int2*)(arena + (from_b ? STATE_A_AT : STATE_B_AT));
+  __global const int2* state_in = (__global const int2*)(arena + (from_b ? STATE_B_AT : STATE_A_AT));
+  __global int2* state_out = (__global int2*)(arena + (from_b ? STATE_A_AT : STATE_B_AT));
   __local UINTV packed[BLOCK][BITS];
   const uint column = get_group_id(0) * COLUMNS_A_VECTOR;
+  const uint hop_block = (uint)(coming_block % HOP_BLOCKS);
   float2 back[TERMS];
   float2 forth[TERMS];
   for (uint term = 0; term < TERMS; ++term) {
-    back[term] = phasor(-(steps[term] * coming_word));
     forth[term] = phasor(steps[term] * first_word);
   }
-  turn_block(wire + column, wire_block, packed);
-  for (uint bit = 0; bit < BITS; ++bit) {
-    const uint lane = bit * WIRE_WORDS + column;
-    __global const int2* leaving = sums + (size_t)leaving_slot * (TERMS + 1) * LANES + lane;
-    __global int2* coming = sums + (size_t)coming_slot * (TERMS + 1) * LANES + lane;
-    __global const int* in = (__global const int*)(state_in + lane);
-    __global int* out = (__global int*)(state_out + lane);
-    __global const int* gone = (__global const int*)leaving;
-    __global int* come = (__global int*)coming;
-    FLOATV moments[BLOCK][MOMENTS];
-    INTV clipped;
-    INTV signs;
-    take_moments(packed, bit, moments, &clipped, &signs);
-    move_clipping(clipped, signs, is_alive + lane, state_in + (size_t)TERMS * LANES + lane,
-                  state_out + (size_t)TERMS * LANES + lane, leaving + (size_t)TERMS * LANES,
-                  coming + (size_t)TERMS * LANES, coming_block, status);
-    FLOATV offset = 0.0f;
+  for (uint i = 0; i < moves; ++i) {
+    const uint words = block_words((hop_block + i) % HOP_BLOCKS);
+    const ulong word = coming_word + words_on(hop_block, i, HOP_WORDS);
+    for (uint term = 0; term < TERMS; ++term) {
+      back[term] = phasor(-(steps[term] * word));
+    }
+    turn_block(wire + column, (wire_word + words_on(hop_block, i, KEPT_WORDS)) % wire_words, words, packed);
+    const size_t slot_size = (size_t)(TERMS + 1) * LANES;
+    for (uint bit = 0; bit < BITS; ++bit) {
+      const uint lane = bit * WIRE_WORDS + column;
+      const Move move = {i > 0  ? state_out + lane
+                         : anew ? 0
+                                : state_in + lane,
+                         state_out + lane, anew ? 0 : sums + (leaving_slot + i) % slots * slot_size + lane,
+                         sums + (coming_slot + i) % slots * slot_size + lane};
+      FLOATV moments[BLOCK][MOMENTS];
+      INTV clipped;
+      INTV signs;
+      take_moments(packed, bit, words, moments, &clipped, &signs);
+      const int runs = move_clipping(clipped, signs, is_alive + lane, &move, coming_block + i);
+      FLOATV offset = 0.0f;
 #if OFFSET_TERMS > 0
-    FLOATV offset_re[OFFSET_TERMS];
-    FLOATV offset_im[OFFSET_TERMS];
-    move_terms(moments, coefficients, back, forth, in, out, gone, come, FREQUENCIES * FREQUENCY_TERMS, OFFSET_TERMS,
-               offset_re, offset_im);
+      FLOATV offset_re[OFFSET_TERMS];
+      FLOATV offset_im[OFFSET_TERMS];
+      move_terms(moments, words, coefficients, back, forth, &move, FREQUENCIES * FREQUENCY_TERMS, OFFSET_TERMS,
+                 offset_re, offset_im);
 #if OFFSET_TERMS == 2
-    offset = 0.5f * offset_re[0] - 0.5f * offset_re[1];
+      offset = 0.5f * offset_re[0] - 0.5f * offset_re[1];
 #else
-    offset = offset_re[0];
+      offset = offset_re[0];
 #endif
 #endif
-    for (uint frequency = 0; frequency < FREQUENCIES; ++frequency) {
-      FLOATV y_re[FREQUENCY_TERMS];
-      FLOATV y_im[FREQUENCY_TERMS];
-      move_terms(moments, coefficients, back, forth, in, out, gone, come, frequency * FREQUENCY_TERMS, FREQUENCY_TERMS,
-                 y_re, y_im);
-      store_spectra(y_re, y_im, offset, weights + 3 * frequency, channel_of + lane,
-                    spectra + (size_t)frequency * CHANNELS);
+      for (uint frequency = 0; frequency < FREQUENCIES; ++frequency) {
+        FLOATV y_re[FREQUENCY_TERMS];
+        FLOATV y_im[FREQUENCY_TERMS];
+        move_terms(moments, words, coefficients, back, forth, &move, frequency * FREQUENCY_TERMS, FREQUENCY_TERMS, y_re,
+                   y_im);
+        if (i + 1 == moves) {
+          store_spectra(y_re, y_im, offset, weights + 3 * frequency, channel_of + lane,
+                        spectra + (size_t)frequency * CHANNELS);
+        }
+      }
+      if (i + 1 == moves && runs > 0) {
+        atomic_or(&status[0], FLAG_CLIPPED);
+      }
     }
   }
 }

@@ -23,7 +23,10 @@
 //   status     uint  [window][4], word 0 gathers the flags of the frame
 //   oldest, newest  slots of the first block that leaves and of the first that comes; slots in the ring
 //   moves      blocks that leave and come; with `anew` none leaves and `moves` is the window's length
-//   newest_block  of the stream, of `newest`; runs of RUN_BLOCKS blocks tell clipping where a block is too short
+//   newest_block  of the stream, of `newest`; runs of RUN_BLOCKS blocks tell clipping where blocks are too short
+// Blocks: windows begin at multiples of HOP_WORDS and end LEAD_WORDS after one. A hop is cut into the blocks of its first
+//   LEAD_WORDS words and those of its rest, to KEPT_WORDS, each of BLOCK words but the last, which may be shorter; block
+//   i of the stream is block i % HOP_BLOCKS of hop i / HOP_BLOCKS.
 //   first_word    of the first window
 //   windows       of this launch, a hop apart
 // Launch: local (64, 1), global (LANES rounded up to 64, frequencies).
@@ -56,12 +59,24 @@
 #ifndef RUN_CLIP_SUM
 #define RUN_CLIP_SUM 244
 #endif
+// Words of the longest block.
+#ifndef BLOCK
+#define BLOCK 32
+#endif
 // From a window to the next.
 #ifndef HOP_BLOCKS
 #define HOP_BLOCKS 1
 #endif
 #ifndef HOP_WORDS
 #define HOP_WORDS 32
+#endif
+// Words that a window has beyond its whole hops; blocks end where windows end.
+#ifndef LEAD_WORDS
+#define LEAD_WORDS 0
+#endif
+// Words of a hop that windows have: all, unless hops are longer than windows.
+#ifndef KEPT_WORDS
+#define KEPT_WORDS 32
 #endif
 // Words of a frame's status.
 #ifndef STATUS_WORDS
@@ -75,6 +90,34 @@
 #define TERMS (FREQUENCIES * FREQUENCY_TERMS + OFFSET_TERMS)
 #define OWN_TERMS (FREQUENCY_TERMS + OFFSET_TERMS)
 #define SLIDE_GROUP 64
+#define LEAD_BLOCKS ((LEAD_WORDS + BLOCK - 1) / BLOCK)
+#define BLOCKS_ARE_EQUAL (LEAD_WORDS % BLOCK == 0 && KEPT_WORDS % BLOCK == 0)
+
+// First word of a hop's block, from the hop's first.
+static uint block_begin(const uint block) {
+#if LEAD_WORDS > 0
+  return block < LEAD_BLOCKS ? block * BLOCK : LEAD_WORDS + (block - LEAD_BLOCKS) * BLOCK;
+#else
+  return block * BLOCK;
+#endif
+}
+
+static uint block_words(const uint block) {
+#if BLOCKS_ARE_EQUAL
+  return BLOCK;
+#elif LEAD_WORDS > 0
+  return min((uint)BLOCK, (block < LEAD_BLOCKS ? LEAD_WORDS : KEPT_WORDS) - block_begin(block));
+#else
+  return min((uint)BLOCK, KEPT_WORDS - block_begin(block));
+#endif
+}
+
+// Words from the first word of a hop's block to that of the block `count` blocks later; of the stream, where `step` is
+// HOP_WORDS, and of what windows have, where it is KEPT_WORDS.
+static uint words_on(const uint block, const uint count, const uint step) {
+  const uint to = block + count;
+  return to / HOP_BLOCKS * step + block_begin(to % HOP_BLOCKS) - block_begin(block);
+}
 
 // e^{j 2 pi turns}, of turns times 2^64.
 static float2 phasor(const ulong turns) {

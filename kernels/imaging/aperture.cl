@@ -29,8 +29,8 @@
 #define IS_FINITE (CHECK_HERE && INPUT_IS_FINITE)
 
 #if PREDICT
-static void make_extension(__local Fit* fit, __local REAL2* steps, __local int* fell_back, __local REAL* re,
-                           __local REAL* im, __global float2* extension, __global uint* status, int along_x) {
+LOCAL_HELPER void make_extension(__local Fit* fit, __local REAL2* steps, __local int* fell_back, __local REAL* re,
+                                 __local REAL* im, __global float2* extension, __global uint* status, int along_x) {
   const int lines = along_x ? ROWS : COLUMNS;
   const int stride = along_x ? LINE_STRIDE(ROWS) : LINE_STRIDE(COLUMNS);
   const int order = along_x ? TAPS : OTHER_TAPS;

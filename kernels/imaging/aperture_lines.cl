@@ -105,8 +105,8 @@ static int finds_bad(__global const float2* spectra, int frequencies) {
 }
 
 // Marks the usable microphones by all frequencies of a frame; for values that are not finite, which are rare.
-static void mark_finite(__global const float2* spectra, __local uchar* usable, __global uint* status, int frequencies,
-                        int report) {
+LOCAL_HELPER void mark_finite(__global const float2* spectra, __local uchar* usable, __global uint* status,
+                              int frequencies, int report) {
   for (int i = (int)get_local_id(0); i < CHANNELS; i += FIT_GROUP) {
     int finite = 1;
     for (int f = 0; f < frequencies; ++f) {
@@ -123,7 +123,7 @@ static void mark_finite(__global const float2* spectra, __local uchar* usable, _
 }
 
 // Half the side of the smallest square round (row, column) with enough usable microphones.
-static int fill_radius(__local const uchar* usable, int row, int column) {
+LOCAL_HELPER int fill_radius(__local const uchar* usable, int row, int column) {
   int radius = 0;
   int found = 0;
   while (found < MIN_NEIGHBOURS && radius < MAX_LENGTH) {
@@ -144,8 +144,8 @@ static int place(int row, int column, int along_x) {
 }
 
 // Lines of the axis into local memory, [position][line]; what fills the last vector is 0.
-static void load_samples(__global const float2* spectra, __global const float2* gains, __local REAL* re,
-                         __local REAL* im, int along_x) {
+LOCAL_HELPER void load_samples(__global const float2* spectra, __global const float2* gains, __local REAL* re,
+                               __local REAL* im, int along_x) {
   const int item = (int)get_local_id(0);
   const int lines = along_x ? ROWS : COLUMNS;
   const int stride = along_x ? LINE_STRIDE(ROWS) : LINE_STRIDE(COLUMNS);
@@ -167,8 +167,8 @@ static void load_samples(__global const float2* spectra, __global const float2* 
 }
 
 // Replaces the microphones that are neither usable nor masked.
-static void fill_samples(__local const uchar* usable, __global const uchar* masked, __local REAL* re, __local REAL* im,
-                         int along_x) {
+LOCAL_HELPER void fill_samples(__local const uchar* usable, __global const uchar* masked, __local REAL* re,
+                               __local REAL* im, int along_x) {
   for (int i = (int)get_local_id(0); i < CHANNELS; i += FIT_GROUP) {
     if (usable[i] || masked[i]) {
       continue;
@@ -197,8 +197,9 @@ static void fill_samples(__local const uchar* usable, __global const uchar* mask
 }
 
 // Predicts the masked microphones; weights [masked][frequencies][FILL_NEIGHBOURS], of this frequency on.
-static void predict_masked(__global const int* mask, __global const int* neighbours, __global const float* weights,
-                           __local REAL* re, __local REAL* im, int frequencies, int along_x) {
+LOCAL_HELPER void predict_masked(__global const int* mask, __global const int* neighbours,
+                                 __global const float* weights, __local REAL* re, __local REAL* im, int frequencies,
+                                 int along_x) {
   const int count = mask[0];
   for (int i = (int)get_local_id(0); i < count; i += FIT_GROUP) {
     float2 sum = (float2)(0.0f, 0.0f);
@@ -217,7 +218,7 @@ static void predict_masked(__global const int* mask, __global const int* neighbo
 }
 
 // The samples as they are used, [column][row].
-static void store_samples(__local const REAL* re, __local const REAL* im, __global float2* samples) {
+LOCAL_HELPER void store_samples(__local const REAL* re, __local const REAL* im, __global float2* samples) {
   for (int i = (int)get_local_id(0); i < CHANNELS; i += FIT_GROUP) {
     const int from = i / ROWS * LINE_STRIDE(ROWS) + i % ROWS;
     samples[i] = (float2)((float)re[from], (float)im[from]);

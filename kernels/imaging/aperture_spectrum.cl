@@ -129,10 +129,8 @@ static inline __attribute__((always_inline)) void dense_dft(const FLOATV* x_re, 
 
 // A transform's first step, or its second: `count` samples `step` apart, of the one transform that begins at `at`.
 // Results are turned by root^(by * k).
-static inline __attribute__((always_inline)) void dft_step(__local float* re, __local float* im, const int at,
-                                                           const int step, const int count,
-                                                           __constant const float* roots, const int turns,
-                                                           const int by) {
+LOCAL_HELPER void dft_step(__local float* re, __local float* im, const int at, const int step, const int count,
+                           __constant const float* roots, const int turns, const int by) {
   FLOATV x_re[LARGEST_FACTOR];
   FLOATV x_im[LARGEST_FACTOR];
   FLOATV y_re[LARGEST_FACTOR];
@@ -153,9 +151,8 @@ static inline __attribute__((always_inline)) void dft_step(__local float* re, __
 }
 
 // Vectors of lines, `next` apart, samples `step` apart. Ends with a barrier.
-static inline __attribute__((always_inline)) void split_dft(__local float* re, __local float* im, const int vectors,
-                                                            const int next, const int step, const int first,
-                                                            const int second, __constant const float* roots) {
+LOCAL_HELPER void split_dft(__local float* re, __local float* im, const int vectors, const int next, const int step,
+                            const int first, const int second, __constant const float* roots) {
   for (int i = (int)get_local_id(0); i < vectors * second; i += FIT_GROUP) {
     const int n2 = i % second;
     dft_step(re, im, i / second * next + n2 * step, second * step, first, roots, second, n2);
@@ -170,8 +167,8 @@ static inline __attribute__((always_inline)) void split_dft(__local float* re, _
 DEFINE_SUM_OF_ITEMS(FIT_GROUP)
 
 // The samples under the window, in place or as a copy; returns this item's share of their power before it.
-static float weigh_samples(__local REAL* re, __local REAL* im, __local float* to_re, __local float* to_im,
-                           __global const float* hann_x, __global const float* hann_y) {
+LOCAL_HELPER float weigh_samples(__local REAL* re, __local REAL* im, __local float* to_re, __local float* to_im,
+                                 __global const float* hann_x, __global const float* hann_y) {
   FLOATV power = 0.0f;
   for (int i = (int)get_local_id(0); i < COLUMNS * VECTORS_OF(ROWS); i += FIT_GROUP) {
     const int column = i / VECTORS_OF(ROWS);
@@ -202,7 +199,7 @@ static float weigh_samples(__local REAL* re, __local REAL* im, __local float* to
 }
 
 #if APART
-static void transpose(__local const float* from, __local float* to) {
+LOCAL_HELPER void transpose(__local const float* from, __local float* to) {
   for (int row = 0; row < SPECTRUM_ROWS; ++row) {
     for (int column = 0; column < SPECTRUM_COLUMNS; ++column) {
       to[row * COLUMN_STEP + column] = from[column * ROW_STEP + row];
@@ -213,7 +210,7 @@ static void transpose(__local const float* from, __local float* to) {
 
 // The power of each of white noise's bins is exponentially distributed: its median is ln 2 of its mean. A group finds the
 // bin with as many below it; one item finds the bits of the largest number with no more than that below it.
-static void find_noise(__local Spectrum* spectrum) {
+LOCAL_HELPER void find_noise(__local Spectrum* spectrum) {
 #if APART
   uint median = 0;
   for (uint bit = 0x40000000u; bit >= LAST_BIT; bit >>= 1) {
@@ -243,8 +240,8 @@ static void find_noise(__local Spectrum* spectrum) {
 
 // A ring's bins lie between its neighbours. Items of a group share each ring's sum and look at each bin twice; one item
 // goes once through the bins between two rings, four at a time.
-static void sum_rings(__local Spectrum* spectrum, __local const float* power, __global const int* bin_places,
-                      __global const float* bin_rings, __global const int* ring_starts) {
+LOCAL_HELPER void sum_rings(__local Spectrum* spectrum, __local const float* power, __global const int* bin_places,
+                            __global const float* bin_rings, __global const int* ring_starts) {
 #if APART
   float carried = 0.0f;
   for (int ring = 0; ring < RINGS; ++ring) {
@@ -279,8 +276,8 @@ static void sum_rings(__local Spectrum* spectrum, __local const float* power, __
 }
 
 // By one item: where the rings sink below the threshold.
-static void write_record(__local const Spectrum* spectrum, __global const float* ring_bins, const float level,
-                         const float2 limits, __global float* record) {
+LOCAL_HELPER void write_record(__local const Spectrum* spectrum, __global const float* ring_bins, const float level,
+                               const float2 limits, __global float* record) {
   float seen = 0.0f;
   for (int ring = 0; ring < RINGS; ++ring) {
     seen += spectrum->rings[ring];
@@ -309,8 +306,8 @@ static void write_record(__local const Spectrum* spectrum, __global const float*
 }
 
 // From the aperture's lines along x, [column][row], which it uses up.
-static void measure_spectrum(__local Spectrum* spectrum, __local REAL* re, __local REAL* im,
-                             __global const uchar* arena, __global float* record, const int frequency) {
+LOCAL_HELPER void measure_spectrum(__local Spectrum* spectrum, __local REAL* re, __local REAL* im,
+                                   __global const uchar* arena, __global float* record, const int frequency) {
   const int item = (int)get_local_id(0);
   __global const int* bin_places = (__global const int*)(arena + BIN_PLACES_AT);
   __global const float* bin_rings = (__global const float*)(arena + BIN_RINGS_AT);

@@ -68,9 +68,9 @@
 #define PADDING ((X_PADDED - X_LENGTH) * COLUMN_TILE)
 
 // D into W, [column][vector], where there is a microphone, else into `edge`: the left side's steps, then the right side's.
-static inline void load_ramps(__global const float2* restrict ramps, __local FLOATV* weight_re,
-                              __local FLOATV* weight_im, __local FLOATV* edge_re, __local FLOATV* edge_im,
-                              const int item) {
+LOCAL_HELPER void load_ramps(__global const float2* restrict ramps, __local FLOATV* weight_re,
+                             __local FLOATV* weight_im, __local FLOATV* edge_re, __local FLOATV* edge_im,
+                             const int item) {
   for (int i = item; i < X_PADDED * COLUMN_TILE; i += COLUMN_GROUP) {
     const int x = i / COLUMN_TILE;
     const int column = x - X_BEFORE;
@@ -88,8 +88,8 @@ static inline void load_ramps(__global const float2* restrict ramps, __local FLO
 }
 
 // Adds what continues the rows to W. Ends with a barrier.
-static inline void add_edges(__local const float2* extension, __local FLOATV* weight_re, __local FLOATV* weight_im,
-                             __local const FLOATV* edge_re, __local const FLOATV* edge_im, const int item) {
+LOCAL_HELPER void add_edges(__local const float2* extension, __local FLOATV* weight_re, __local FLOATV* weight_im,
+                            __local const FLOATV* edge_re, __local const FLOATV* edge_im, const int item) {
   for (int first = 0; first < 2; first += SIDES_AT_ONCE) {
     for (int i = item; i < SIDES_AT_ONCE * TAP_BLOCKS * COLUMN_TILE; i += COLUMN_GROUP) {
       const int vector = i % COLUMN_TILE;
@@ -152,7 +152,7 @@ static inline FLOATV power_of_two(FLOATV x) {
 }
 
 // H of this group's columns, [ky from 0 up][vector]; H is even in ky.
-static inline void fill_kept(__local FLOATV* kept, __global const float* kr, const float4 state, const int item) {
+LOCAL_HELPER void fill_kept(__local FLOATV* kept, __global const float* kr, const float4 state, const int item) {
   const float scale = 1.44269504f / state.w;
   const float per_kr = scale / state.x;
   for (int i = item; i < (PADDED / 2 + 1) * COLUMN_TILE; i += COLUMN_GROUP) {

@@ -31,8 +31,8 @@ static REAL sum_of_lanes(REALV values) {
 #endif
 }
 
-static void fill_gram(__local Fit* fit, __local const REAL* re, __local const REAL* im, int length, int stride,
-                      int order) {
+LOCAL_HELPER void fill_gram(__local Fit* fit, __local const REAL* re, __local const REAL* im, int length, int stride,
+                            int order) {
   for (int i = 0; i < length * SIZE; ++i) {
     const int lag = i % SIZE;
     const int n = i / SIZE;
@@ -55,7 +55,7 @@ static void fill_gram(__local Fit* fit, __local const REAL* re, __local const RE
 }
 
 // C_ij at the first stage that uses it, m = max(j, 1) for i <= j, and the predictor 1. What lies past the order is 0.
-static void start_fit(__local Fit* fit, int length, int order) {
+LOCAL_HELPER void start_fit(__local Fit* fit, int length, int order) {
   for (int lag = 0; lag < SIZE; ++lag) {
     REAL2 sum = (REAL2)(0, 0);
     for (int n = 0; n < length; ++n) {
@@ -76,7 +76,7 @@ static void start_fit(__local Fit* fit, int length, int order) {
 
 // The sums of stage m: numerator in x and y, denominator in z. The predictor is 0 from m on, so all loops have one
 // length.
-static double3 stage_sums(__local const Fit* fit, __local const REAL2* a, int m) {
+LOCAL_HELPER double3 stage_sums(__local const Fit* fit, __local const REAL2* a, int m) {
   double3 sums = (double3)(0, 0, 0);
   for (int t = 0; t < SIZE; ++t) {
     REAL2 plain = (REAL2)(0, 0);
@@ -94,7 +94,7 @@ static double3 stage_sums(__local const Fit* fit, __local const REAL2* a, int m)
 }
 
 // From C of stage m to that of the next: samples m - i and m - j leave.
-static void advance_products(__local Fit* fit, int m) {
+LOCAL_HELPER void advance_products(__local Fit* fit, int m) {
   for (int i = 0; i <= min(m, MAX_TAPS); ++i) {
     for (int j = 0; j <= min(m, MAX_TAPS); ++j) {
       const REAL2 gone = fit->gram[(m - min(i, j)) * SIZE + max(i, j) - min(i, j)];
@@ -104,8 +104,8 @@ static void advance_products(__local Fit* fit, int m) {
 }
 
 // Burg's predictor of all lines, [SIZE]; `energy` is that of stage 1, 0 for silence.
-static __local const REAL2* fit_predictor(__local Fit* fit, __local const REAL* re, __local const REAL* im, int length,
-                                          int lines, int stride, int order, REAL* energy) {
+LOCAL_HELPER __local const REAL2* fit_predictor(__local Fit* fit, __local const REAL* re, __local const REAL* im,
+                                                int length, int lines, int stride, int order, REAL* energy) {
   fill_gram(fit, re, im, length, stride, order);
   start_fit(fit, length, order);
   __local REAL2* a = fit->predictors;

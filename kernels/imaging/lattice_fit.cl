@@ -20,7 +20,7 @@ typedef struct {
 } Fit;
 
 // Three sums over all items, of what each put into `shares`.
-static float3 sum_of_shares(__local Fit* fit) {
+LOCAL_HELPER float3 sum_of_shares(__local Fit* fit) {
   SYNC(FIT_GROUP);
   const int item = (int)get_local_id(0);
   if (item < 3 * SUM_ITEMS) {
@@ -44,8 +44,8 @@ static float3 sum_of_shares(__local Fit* fit) {
 }
 
 // Burg's predictor of all lines, [SIZE]; `energy` is that of stage 1, 0 for silence. Of the lines the errors remain.
-static __local const float2* fit_predictor(__local Fit* fit, __local float* re, __local float* im, int length,
-                                           int lines, int stride, int order, float* energy) {
+LOCAL_HELPER __local const float2* fit_predictor(__local Fit* fit, __local float* re, __local float* im, int length,
+                                                 int lines, int stride, int order, float* energy) {
   const int item = (int)get_local_id(0);
   int position[SHARE];
   int slot[SHARE];

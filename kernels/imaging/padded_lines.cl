@@ -26,8 +26,8 @@
 
 // From the aperture, at positions BEFORE..BEFORE + LENGTH - 1, to the samples on both sides of it. An item keeps the
 // outermost TAPS samples of one side and makes some of its steps of them.
-static inline void extend_wings(__local FLOATV* re, __local FLOATV* im, __local const float2* extension,
-                                __global const float* window, const int item, const int group, const int tile) {
+LOCAL_HELPER void extend_wings(__local FLOATV* re, __local FLOATV* im, __local const float2* extension,
+                               __global const float* window, const int item, const int group, const int tile) {
   const int parts = max(group / (2 * tile), 1);
   for (int i = item; i < 2 * tile * parts; i += group) {
     const int vector = i % tile;
@@ -65,8 +65,8 @@ static inline void extend_wings(__local FLOATV* re, __local FLOATV* im, __local 
 }
 
 // The forward transform's first half: PLACE(k1, n2) holds the bracket of short_dft.cl.
-static inline void outer_forward(__local FLOATV* re, __local FLOATV* im, __global const float2* roots, const int item,
-                                 const int group, const int tile) {
+LOCAL_HELPER void outer_forward(__local FLOATV* re, __local FLOATV* im, __global const float2* roots, const int item,
+                                const int group, const int tile) {
   for (int i = item; i < INNER * tile; i += group) {
     const int vector = i % tile;
     const int n2 = i / tile;
@@ -90,8 +90,8 @@ static inline void outer_forward(__local FLOATV* re, __local FLOATV* im, __globa
 }
 
 // The second half, for one k1 of one vector of lines: position q is bin k1 + OUTER INNER_BIN(q).
-static inline void inner_forward(__local const FLOATV* re, __local const FLOATV* im, FLOATV* x_re, FLOATV* x_im,
-                                 const int k1, const int vector, const int tile) {
+LOCAL_HELPER void inner_forward(__local const FLOATV* re, __local const FLOATV* im, FLOATV* x_re, FLOATV* x_im,
+                                const int k1, const int vector, const int tile) {
 #pragma unroll
   for (int n2 = 0; n2 < INNER; ++n2) {
     x_re[n2] = re[PLACE(k1, n2) * tile + vector];
@@ -101,8 +101,8 @@ static inline void inner_forward(__local const FLOATV* re, __local const FLOATV*
 }
 
 // The inverse transform's first half, for one k1: x[k2] is bin k1 + OUTER k2.
-static inline void inner_backward(__local FLOATV* re, __local FLOATV* im, FLOATV* x_re, FLOATV* x_im,
-                                  __global const float2* roots, const int k1, const int vector, const int tile) {
+LOCAL_HELPER void inner_backward(__local FLOATV* re, __local FLOATV* im, FLOATV* x_re, FLOATV* x_im,
+                                 __global const float2* roots, const int k1, const int vector, const int tile) {
   inner_dft(x_re, x_im, BACKWARD);
 #pragma unroll
   for (int q = 0; q < INNER; ++q) {
@@ -115,8 +115,8 @@ static inline void inner_backward(__local FLOATV* re, __local FLOATV* im, FLOATV
 }
 
 // The second half, for one n2: position q is sample INNER OUTER_BIN(q) + n2.
-static inline void outer_backward(__local const FLOATV* re, __local const FLOATV* im, FLOATV* x_re, FLOATV* x_im,
-                                  const int n2, const int vector, const int tile) {
+LOCAL_HELPER void outer_backward(__local const FLOATV* re, __local const FLOATV* im, FLOATV* x_re, FLOATV* x_im,
+                                 const int n2, const int vector, const int tile) {
 #pragma unroll
   for (int k1 = 0; k1 < OUTER; ++k1) {
     x_re[k1] = re[PLACE(k1, n2) * tile + vector];

@@ -43,7 +43,7 @@ static REAL2 plus_product(REAL2 sum, REAL2 a, REAL2 b) {
 }
 
 // The extension over `count` steps. For all items of a group; ends with a barrier.
-static void predict_steps(__local const REAL2* a, __local REAL2* steps, int count) {
+LOCAL_HELPER void predict_steps(__local const REAL2* a, __local REAL2* steps, int count) {
   const int item = (int)get_local_id(0);
   for (int j = item; j < MAX_TAPS; j += FIT_GROUP) {
     REAL2 made[MAX_TAPS];
@@ -75,8 +75,8 @@ static void predict_steps(__local const REAL2* a, __local REAL2* steps, int coun
 }
 
 // Writes the extension of predictors that can be used, else 0, and flags these. For all items of a group.
-static void store_extension(__local const REAL2* steps, __local int* fell_back, __global float2* extension,
-                            __global uint* status, int order, int count) {
+LOCAL_HELPER void store_extension(__local const REAL2* steps, __local int* fell_back, __global float2* extension,
+                                  __global uint* status, int order, int count) {
   const int item = (int)get_local_id(0);
   for (int i = item; i < count * MAX_TAPS; i += FIT_GROUP) {
     const REAL2 value = steps[i];

@@ -87,7 +87,7 @@ typedef struct {
 } Lines;
 
 // Sums three values over the group; the result is in sums[0], sums[GROUP] and sums[2 * GROUP] for every item.
-static void reduce(__local REAL* sums, REAL2 numerator, REAL denominator) {
+LOCAL_HELPER void reduce(__local REAL* sums, REAL2 numerator, REAL denominator) {
   const int item = (int)get_local_id(0);
   sums[item] = numerator.x;
   sums[GROUP + item] = numerator.y;
@@ -104,8 +104,8 @@ static void reduce(__local REAL* sums, REAL2 numerator, REAL denominator) {
 }
 
 // Fits one predictor to all lines; a[0..order], a[0] = 1. Returns 1, or 0 for silence; the same for every item.
-static int fit(__global const float2* input, Lines lines, SCRATCH_SPACE REAL2* f, SCRATCH_SPACE REAL2* g,
-               __local REAL* sums, __local REAL2* a) {
+LOCAL_HELPER int fit(__global const float2* input, Lines lines, SCRATCH_SPACE REAL2* f, SCRATCH_SPACE REAL2* g,
+                     __local REAL* sums, __local REAL2* a) {
   const int item = (int)get_local_id(0);
   for (int i = item; i < lines.lines * lines.length; i += GROUP) {
     const int line = i / lines.length;
@@ -156,7 +156,7 @@ static int fit(__global const float2* input, Lines lines, SCRATCH_SPACE REAL2* f
 }
 
 // The next value of a line from its last `order` ones, recent[0] the nearest; `backward` conjugates the coefficients.
-static REAL2 predict(__local const REAL2* a, const REAL2* recent, int order, int backward) {
+LOCAL_HELPER REAL2 predict(__local const REAL2* a, const REAL2* recent, int order, int backward) {
   REAL2 sum = (REAL2)(0, 0);
   for (int i = 0; i < order; ++i) {
     sum -= times(backward ? conjugate(a[i + 1]) : a[i + 1], recent[i]);
@@ -254,8 +254,9 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void pooled_predicto
 
 #if LOCAL_SCRATCH  // one line always fits into local memory
 // Extends one line by its own predictor; used with SCRATCH_LINES 1.
-static void extend_line(__global const float2* input, Lines lines, int padded, int before, SCRATCH_SPACE REAL2* errors,
-                        __local REAL* sums, __local REAL2* a, __local REAL2* line, __local int* fell_back) {
+LOCAL_HELPER void extend_line(__global const float2* input, Lines lines, int padded, int before,
+                              SCRATCH_SPACE REAL2* errors, __local REAL* sums, __local REAL2* a, __local REAL2* line,
+                              __local int* fell_back) {
   const int item = (int)get_local_id(0);
   const int fitted = fit(input, lines, errors, errors + SCRATCH_SIZE, sums, a);
   REAL largest = 0;

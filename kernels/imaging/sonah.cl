@@ -169,8 +169,8 @@ static float noise_of(const int step) { return LEAST_NOISE * pown(NOISE_RATIO, s
 
 // The prior's power at each step of noise, times CHANNELS. `re` and `im` hold the kept modes, [class][KEPT], `rest` is the
 // energy of the others. Ends with a barrier.
-static void prior_powers(__global const float* restrict powers, __local const float* re, __local const float* im,
-                         const float rest, __local float* sums, const int item) {
+LOCAL_HELPER void prior_powers(__global const float* restrict powers, __local const float* re, __local const float* im,
+                               const float rest, __local float* sums, const int item) {
 #if GROUP == 1
   for (int step = 0; step < GRID; ++step) {
     const float noise = noise_of(step);
@@ -207,7 +207,7 @@ static void prior_powers(__global const float* restrict powers, __local const fl
 }
 
 // The most probable step, or `held` where it is nearly as probable.
-static int most_probable(__local const float* sums, __global const float* restrict log_sums, const int held) {
+LOCAL_HELPER int most_probable(__local const float* sums, __global const float* restrict log_sums, const int held) {
   int best = 0;
   float least = INFINITY;
   float cost_held = INFINITY;
@@ -274,8 +274,8 @@ static float2 amplitude_share(__global const float* restrict factors, __global c
 }
 
 // Fits the waves to all modes. Ends with a barrier.
-static void fit_waves(const Waves* waves, __global const float2* restrict coefficients, __local float2* parts,
-                      const int plane, const int item) {
+LOCAL_HELPER void fit_waves(const Waves* waves, __global const float2* restrict coefficients, __local float2* parts,
+                            const int plane, const int item) {
 #if HAS_WAVES
   const int lanes = GROUP == 1 ? 1 : 32;
   for (int wave = item / lanes; wave < waves->count; wave += GROUP / lanes) {
@@ -296,7 +296,7 @@ static void fit_waves(const Waves* waves, __global const float2* restrict coeffi
 }
 
 // y of a mode without the waves.
-static float2 without_waves(const Waves* waves, float2 value, const int class, const int mode) {
+LOCAL_HELPER float2 without_waves(const Waves* waves, float2 value, const int class, const int mode) {
   for (int wave = 0; wave < waves->count; ++wave) {
     const float factor = waves->first[wave * WAVE_STRIDE + WAVE_MODES + class * MODES + mode];
     value -= factor * times_phase(waves->amplitudes[wave], class);
@@ -305,7 +305,7 @@ static float2 without_waves(const Waves* waves, float2 value, const int class, c
 }
 
 // This item's share of the energy of the waves' image.
-static float wave_energy(const Waves* waves, const int item) {
+LOCAL_HELPER float wave_energy(const Waves* waves, const int item) {
   float energy = 0.0f;
   for (int i = item; i < waves->count * waves->count; i += GROUP) {
     const int wave = i / waves->count;
@@ -317,7 +317,7 @@ static float wave_energy(const Waves* waves, const int item) {
   return energy;
 }
 
-static float2 waves_at(const Waves* waves, const int row, const int column) {
+LOCAL_HELPER float2 waves_at(const Waves* waves, const int row, const int column) {
   float2 sum = 0.0f;
   for (int wave = 0; wave < waves->count; ++wave) {
     __global const float* restrict of = waves->first + wave * WAVE_STRIDE;
@@ -328,8 +328,8 @@ static float2 waves_at(const Waves* waves, const int row, const int column) {
 }
 
 // y of the kept modes, without waves, into local memory; the energy of the others. Ends with a barrier.
-static float load_modes(__global const float2* restrict coefficients, const Waves* waves, __local float* re,
-                        __local float* im, __local float* item_parts, const int item) {
+LOCAL_HELPER float load_modes(__global const float2* restrict coefficients, const Waves* waves, __local float* re,
+                              __local float* im, __local float* item_parts, const int item) {
   for (int i = item; i < CLASSES * KEPT; i += GROUP) {
     const float2 value = without_waves(waves, coefficients[i / KEPT * MODES + i % KEPT], i / KEPT, i % KEPT);
     re[i] = value.x;
@@ -345,8 +345,8 @@ static float load_modes(__global const float2* restrict coefficients, const Wave
   return sum_of_items(rest, item_parts, item);
 }
 
-static void store_pixel(__global float2* restrict image, const int pixel, const int mirror, const float2* of_class,
-                        const Waves* waves) {
+LOCAL_HELPER void store_pixel(__global float2* restrict image, const int pixel, const int mirror,
+                              const float2* of_class, const Waves* waves) {
   const float sign_x = mirror & 1 ? -1.0f : 1.0f;
   const float sign_y = mirror & 2 ? -1.0f : 1.0f;
   const int half_row = pixel / HALF_LINE_COLUMNS;

@@ -31,6 +31,9 @@
 #ifndef LEAST_DECAY  // nepers a ring by which the power decays faster than the gain grows, beyond the edge
 #define LEAST_DECAY 0.2f
 #endif
+#ifndef ESTIMATES_ERROR  // 0: the images are of a quantity that this estimate, the pressure's, does not hold for
+#define ESTIMATES_ERROR 1
+#endif
 #define LARGEST_EXPONENT 80.0f
 #define RECORD_CUTOFF 0
 #define RECORD_NOISE 1
@@ -96,9 +99,15 @@ static float2 error_of_rings(const int ring, __global const float* record, __glo
                   dot(gain, kept * kept * signal));
 }
 
-// What is published of a frame: cut-off, phi, rms noise, relative error; 1 where nothing lies above the noise.
+// What is published of a frame: cut-off, phi, rms noise, relative error: 1 where nothing lies above the noise, NaN (by
+// its bits, as fast mathematics know none) where it is not estimated.
 static float4 report_of(const float4 state, const float2 error) {
-  return (float4)(state.x, state.w, sqrt(state.y), error.y > 0.0f ? sqrt(error.x / error.y) : 1.0f);
+#if ESTIMATES_ERROR
+  const float relative = error.y > 0.0f ? sqrt(error.x / error.y) : 1.0f;
+#else
+  const float relative = as_float(0x7fc00000);
+#endif
+  return (float4)(state.x, state.w, sqrt(state.y), relative);
 }
 
 #ifdef FIGURES_AT  // an arena

@@ -80,9 +80,11 @@ Settings settings_for(const Scene& scene, double frequency_hz, const DeviceSetti
 
 /// Feeds filters' history and window, in that order.
 template <class Feed>
-void feed(const SimulatedBits& bits, const Feed& push) {
+void feed(const SimulatedBits& bits, bool has_history, const Feed& push) {
   const std::span<const std::uint32_t> words(bits.words);
-  push(0, words.first(kFirstWord * bits.group_words));
+  if (has_history) {
+    push(0, words.first(kFirstWord * bits.group_words));
+  }
   push(kFirstWord, words.subspan(kFirstWord * bits.group_words));
 }
 
@@ -117,12 +119,14 @@ class FrontEndUnderTest {
 
   /// Fills image, flags and spectral error.
   void run(const SimulatedBits& bits, ErrorRow& row) {
-    feed(bits, [&](std::uint64_t first, std::span<const std::uint32_t> wire) { engine_->push_bits(first, wire); });
+    const bool has_history = front_end_->history_words() > 0;
+    feed(bits, has_history,
+         [&](std::uint64_t first, std::span<const std::uint32_t> wire) { engine_->push_bits(first, wire); });
     ImageFrame frame = empty_frame(images_header(plan_, *engine_));
     engine_->image_window(kFirstWord, frame);
     row.image = frame.images;
     row.flags = frame.flags;
-    feed(bits,
+    feed(bits, has_history,
          [&](std::uint64_t first, std::span<const std::uint32_t> wire) { front_end_->enqueue_bits(first, wire); });
     front_end_->enqueue_spectra(kFirstWord, spectra_, status_);
     device_.wait();

@@ -33,7 +33,9 @@ FrontEndOnBits::FrontEndOnBits(const ocl::Device& device, const FrontEndPlan& pl
 std::vector<std::complex<double>> FrontEndOnBits::spectra(const KnownBits& bits) {
   const std::span<const std::uint32_t> words(bits.words);
   const std::size_t history = kFirstWord * bits.group_words;
-  front_end_->enqueue_bits(0, words.first(history));
+  if (front_end_->history_words() > 0) {
+    front_end_->enqueue_bits(0, words.first(history));
+  }
   front_end_->enqueue_bits(kFirstWord, words.subspan(history));
   front_end_->enqueue_spectra(kFirstWord, spectra_, status_);
   std::vector<std::complex<double>> values;

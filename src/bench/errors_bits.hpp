@@ -11,7 +11,8 @@
 /// Simulated bits with what they should give, and front ends that are asked for it.
 namespace nearfield::bench {
 
-/// Words before the window: enough for every front end's filter to forget the silence before the capture.
+/// Words before the window: enough for every front end's filter to forget the silence before the capture. Front ends
+/// without a history begin with the window, which may be no whole number of hops after the history's first word.
 inline constexpr std::uint64_t kFirstWord = 64;
 
 /// One window of an array's bits, with its history.

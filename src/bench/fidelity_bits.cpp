@@ -54,7 +54,9 @@ Imaged image_bits(const ocl::Device& device, const EnginePlan& plan, const TrueF
   const std::unique_ptr<Engine> engine = make_engine(device, plan);
   const std::size_t words = kFirstWord + static_cast<std::size_t>(plan.settings.front_end.window_samples);
   const std::size_t history = wire.size() / words * kFirstWord;
-  engine->push_bits(0, wire.first(history));
+  if (engine->history_samples() > 0) {
+    engine->push_bits(0, wire.first(history));
+  }
   engine->push_bits(kFirstWord, wire.subspan(history));
   RecordingSearch(*engine, plan.settings).look(0, engine->compute_windows(kFirstWord, 1));
   Imaged imaged;

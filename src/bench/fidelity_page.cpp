@@ -105,9 +105,11 @@ std::string marks_section(const FidelityReport& report) {
   add_data_marks(report, marks);
   std::vector<Line> lines;
   std::transform(marks.begin(), marks.end(), std::back_inserter(lines), line_of);
-  return "## Marks\n\nWhat the images have to reach without a hand on the knobs, and what `holography.imager: auto` "
-         "reaches with nothing\nelse set: `sonah` where no pitch is above the standoff, else `pnah` with the measured "
-         "cut-off.\n\n" +
+  return "## Marks\n\nWhat the images have to reach with `holography.imager: auto` and nothing else set: `sonah` where "
+         "no "
+         "pitch is above the\nstandoff, else `pnah` with the measured cut-off. The default imager is `pnah`; its rows, "
+         "bold "
+         "below, do not reach every mark.\n\n" +
          table({"what", "mark", "found", "holds"}, lines);
 }
 

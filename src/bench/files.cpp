@@ -5,11 +5,11 @@
 
 #include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <system_error>
 
 #include "bench/commit.hpp"
+#include "core/partial_file.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::bench {
@@ -34,27 +34,7 @@ TemporaryFolder::~TemporaryFolder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-void write_text(const std::filesystem::path& path, std::string_view text) {
-  std::filesystem::path partial = path;
-  partial += ".partial";
-  std::error_code error;
-  std::FILE* file = std::fopen(partial.c_str(), "wb");
-  if (file == nullptr) {
-    throw_io(path, "can't write", {errno, std::generic_category()});
-  }
-  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  // A full disk may show only when the file is closed.
-  if (std::fclose(file) != 0 || !written) {
-    error.assign(errno, std::generic_category());
-  } else {
-    std::filesystem::rename(partial, path, error);
-  }
-  if (error) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    throw_io(path, "can't write", error);
-  }
-}
+void write_text(const std::filesystem::path& path, std::string_view text) { write_whole_file(path, text); }
 
 void make_folder(const std::filesystem::path& path) {
   std::error_code error;

@@ -52,7 +52,8 @@ Sizes sizes_of(const Settings& settings) {
   const ArrayGeometry& geometry = settings.array.geometry;
   const HolographySettings& holography = settings.holography;
   const bool hann = front_end.window == WindowKind::kHann;
-  const int block = std::gcd(front_end.window_samples, front_end.hop_samples);
+  const bool parts_hops =
+      front_end.window_samples > front_end.hop_samples && front_end.window_samples % front_end.hop_samples != 0;
   const auto order = static_cast<std::size_t>(std::clamp(front_end.popcount.order, 0, 2));
   const auto count = static_cast<double>(front_end.frequencies_hz.size());
   const PaddedAxis y = pad_axis(geometry.rows, holography.extrapolation.factor, geometry.pitch_y_m);
@@ -66,7 +67,7 @@ Sizes sizes_of(const Settings& settings) {
   s.lanes = kBitsPerWord * words_per_bit_time(settings.array.layout, geometry);
   s.window = front_end.window_samples;
   s.hop = front_end.hop_samples;
-  s.blocks = static_cast<double>(batch) * front_end.hop_samples / block;
+  s.blocks = static_cast<double>(batch) * (parts_hops ? 2.0 : 1.0);  // windows end within a hop
   s.terms = count * (hann ? 3.0 : 1.0) + (front_end.remove_dc ? (hann ? 2.0 : 1.0) : 0.0);
   s.moments = static_cast<double>(order) + 1.0;
   s.moment_operations = kMomentOperations[order];

@@ -15,6 +15,8 @@ namespace nearfield::bench {
 namespace {
 
 constexpr const char* kFrame = "frame";
+/// Whose time other hops are held against.
+constexpr double kUsualHop = 32.0;
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
 /// Fresh random bits for every frame, in the engine's own room where one push takes them all.
@@ -230,6 +232,23 @@ std::vector<SweepLine> sweep_lines(const std::vector<FrameRun>& runs) {
     }
   }
   return lines;
+}
+
+std::vector<HopCost> hop_costs(const std::vector<FrameRun>& runs) {
+  std::vector<HopCost> costs;
+  const std::vector<const FrameRun*> points = measured_runs(runs, "hop");
+  const auto usual =
+      std::find_if(points.begin(), points.end(), [](const FrameRun* run) { return run->what.value == kUsualHop; });
+  if (usual == points.end()) {
+    return costs;
+  }
+  for (const FrameRun* run : points) {
+    const double allowed_s = (*usual)->frame_s() * std::max(run->what.value / kUsualHop, 1.0);
+    costs.push_back({.hop_samples = static_cast<int>(run->what.value),
+                     .frame_s = run->frame_s(),
+                     .of_hop_32 = run->frame_s() / allowed_s});
+  }
+  return costs;
 }
 
 FrameReport bench_frames(const FrameBenchOptions& options) {

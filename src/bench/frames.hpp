@@ -22,8 +22,8 @@ struct FrameSweeps {
   std::vector<FrontEndKind> front_ends = {FrontEndKind::kPopcount, FrontEndKind::kDotProduct,
                                           FrontEndKind::kDecimatedFft, FrontEndKind::kWalshFourier};
   std::vector<int> planes = {1, 2};
-  std::vector<int> hops = {1, 32};            ///< samples
-  std::vector<int> batches = {1, 8, 32, 64};  ///< frames a launch
+  std::vector<int> hops = {1, 2, 8, 32, 46, 64, 100, 256, 1000};  ///< samples
+  std::vector<int> batches = {1, 8, 32, 64};                      ///< frames a launch
   std::vector<int> windows = {512, 1024, 2048, 4096, 8192};
   bool crossed = false;  ///< also every count with every batch
   bool thesis = true;    ///< also the cases of table 7.2 and figure 7.10
@@ -84,6 +84,19 @@ struct FrameReport {
 
 /// Every case of the options, the base first.
 std::vector<FrameCase> frame_cases(const FrameBenchOptions& options);
+
+/// A frame's time over what its hop allows: the time at hop 32, and where the hop is longer, as many times it as there
+/// are hops of 32 in it. Hops that cost more than at hop 32 take longer than a person who asks for fewer frames
+/// expects.
+struct HopCost {
+  int hop_samples = 0;
+  double frame_s = 0.0;
+  double of_hop_32 = 0.0;
+  [[nodiscard]] bool is_cliff() const { return of_hop_32 > kMostOfHop32; }
+  static constexpr double kMostOfHop32 = 1.43;
+};
+/// Of the hops' sweep, in its order; empty where hop 32 was not measured.
+std::vector<HopCost> hop_costs(const std::vector<FrameRun>& runs);
 
 /// Lines of time against n and against the window's length, of whole frames and of stages that every point has.
 std::vector<SweepLine> sweep_lines(const std::vector<FrameRun>& runs);

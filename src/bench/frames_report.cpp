@@ -138,6 +138,23 @@ std::string line_lines(const FrameReport& report) {
   return text;
 }
 
+std::string hop_lines(const FrameReport& report) {
+  const std::vector<HopCost> costs = hop_costs(report.runs);
+  if (costs.size() < 2) {
+    return "";
+  }
+  std::string text = fmt::format(
+      "\nHops: a frame's time over the time at hop 32, times hop / 32 where the hop is longer; above {:.2f} a hop "
+      "costs "
+      "more than it should\n{:>8}{:>12}{:>12}\n",
+      HopCost::kMostOfHop32, "hop", "us", "of hop 32");
+  for (const HopCost& cost : costs) {
+    text += fmt::format("{:>8}{:>12.1f}{:>12.2f}{}\n", cost.hop_samples, cost.frame_s * kMicro, cost.of_hop_32,
+                        cost.is_cliff() ? "  ABOVE" : "");
+  }
+  return text;
+}
+
 /// Kernels that the thesis counts: its nominal chain and its dot products get decimated samples from an FPGA.
 double counted_s(const FrameRun& run) {
   return kernels_s(run) - kernels_s(run, "/decimator/") - kernels_s(run, "/bit_ring/");
@@ -291,8 +308,8 @@ nlohmann::ordered_json to_json(const SustainedRun& run) {
 }  // namespace
 
 std::string to_table(const FrameReport& report) {
-  return head_lines(report) + run_lines(report) + stage_lines(report) + line_lines(report) + table_72_lines(report) +
-         figure_35_lines(report) + figure_710_lines(report) + sustained_lines(report);
+  return head_lines(report) + run_lines(report) + stage_lines(report) + hop_lines(report) + line_lines(report) +
+         table_72_lines(report) + figure_35_lines(report) + figure_710_lines(report) + sustained_lines(report);
 }
 
 std::string to_csv(const FrameReport& report) {

@@ -53,8 +53,7 @@ class FrontEnd {
 
   /// Spectra [frequency][channel], channel fastest, of the window whose first decimated sample is given: bits
   /// 32 * first_sample_index on. The window must be among what was fed last: at least the last 2 * window_samples.
-  /// Incremental front ends want it a whole number of blocks after the first word fed since the last gap; a block is
-  /// the greatest common divisor of window and hop.
+  /// Incremental front ends want it a whole number of hops after the first word fed since the last gap.
   /// Ors kFlagClipped into word 0 of `status` (uint32 [4]) when a live channel is at 0.95 of full scale or above; bits
   /// only.
   virtual void enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buffer<std::complex<float>>& spectra,

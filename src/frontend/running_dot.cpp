@@ -28,7 +28,7 @@ RunningPlan running_plan_with(const FrontEndPlan& plan, const SampleSource& sour
 std::vector<std::complex<float>> block_coefficients(const RunningPlan& plan) {
   std::vector<std::complex<float>> values;
   const std::vector<double> term_radians = plan.term_radians();
-  for (std::size_t i = 0; i < plan.block_words(); ++i) {
+  for (std::size_t i = 0; i < plan.grid().block_words; ++i) {
     for (const double radians : term_radians) {
       values.emplace_back(std::polar(plan.integer_scale(), -radians * static_cast<double>(i)));
     }
@@ -61,8 +61,7 @@ RunningPlan RunningDot::running_plan(const FrontEndPlan& plan) {
 
 RunningDot::RunningDot(const ocl::Device& device, const FrontEndPlan& plan)
     : frequencies_hz_(plan.settings.frequencies_hz),
-      window_samples_(static_cast<std::size_t>(plan.settings.window_samples)),
-      block_samples_(running_plan(plan).block_words()),
+      grid_(running_plan(plan).grid()),
       terms_(running_plan(plan).terms()),
       source_(device, plan, std::string(kStage)),
       arena_(std::string(kStage)),
@@ -74,7 +73,6 @@ RunningDot::RunningDot(const ocl::Device& device, const FrontEndPlan& plan)
   std::vector<std::string> files = RunningSums::files();
   files.emplace_back("frontend/running_dot.cl");
   ocl::Defines defines = RunningSums::defines(running);
-  defines["BLOCK"] = fmt::format("{}", block_samples_);
   defines["TERM_TILE"] = fmt::format("{}", kTermTile);
   defines["CLIP_LEVEL"] = source_.defines().at("CLIP_LEVEL");
   const ocl::Program program = device.build(kStage, files, defines);
@@ -93,13 +91,18 @@ void RunningDot::enqueue_bits(std::uint64_t first_word, std::span<const std::uin
   end_word_ = source_.samples().span().end();
 }
 
+/// Of a window.
+std::uint64_t RunningDot::first_block_of(std::uint64_t first_sample) const {
+  return (first_sample - *origin_) / grid_.hop_words * grid_.hop_blocks();
+}
+
 /// True when the blocks so far, with those that the sample ring still holds, lead to this window.
 bool RunningDot::is_on_blocks(std::uint64_t first_sample) const {
-  if (!origin_ || first_sample < *origin_ || (first_sample - *origin_) % block_samples_ != 0) {
+  if (!origin_ || first_sample < *origin_ || (first_sample - *origin_) % grid_.hop_words != 0) {
     return false;
   }
-  const std::uint64_t next_sample = *origin_ + sums_.span().end() * block_samples_;
-  return (first_sample - *origin_) / block_samples_ >= sums_.span().begin() && first_sample <= next_sample &&
+  const std::uint64_t next_sample = *origin_ + grid_.begin(sums_.span().end());
+  return first_block_of(first_sample) >= sums_.span().begin() && first_sample <= next_sample &&
          next_sample >= source_.samples().span().begin();
 }
 
@@ -110,8 +113,8 @@ void RunningDot::enqueue_spectra(std::uint64_t first_sample_index, const ocl::Bu
     origin_ = first_sample_index;
     sums_.restart();
   }
-  const std::uint64_t first_block = (first_sample_index - *origin_) / block_samples_;
-  const std::uint64_t end_block = first_block + window_samples_ / block_samples_;
+  const std::uint64_t first_block = first_block_of(first_sample_index);
+  const std::uint64_t end_block = first_block + grid_.window_blocks();
   if (end_block > sums_.span().end()) {
     enqueue_blocks(sums_.span().end(), end_block - sums_.span().end());
   }
@@ -119,10 +122,11 @@ void RunningDot::enqueue_spectra(std::uint64_t first_sample_index, const ocl::Bu
 }
 
 void RunningDot::enqueue_blocks(std::uint64_t first_block, std::uint64_t blocks) {
-  const std::uint64_t first_sample = *origin_ + first_block * block_samples_;
+  const std::uint64_t first_sample = *origin_ + grid_.begin(first_block);
   block_sums_.set_at(5, source_.samples().span().slot_of(first_sample));
   block_sums_.set_at(7, sums_.span().slot_of(first_block));
   block_sums_.set_at(9, first_sample);
+  block_sums_.set_at(10, static_cast<std::uint32_t>(first_block % grid_.hop_blocks()));
   block_sums_.enqueue({.global_0 = ocl::round_up(sums_.lanes(), kGroup),
                        .local_0 = kGroup,
                        .global_1 = (terms_ + kTermTile - 1) / kTermTile,
@@ -133,7 +137,7 @@ void RunningDot::enqueue_blocks(std::uint64_t first_block, std::uint64_t blocks)
 }
 
 std::string RunningDot::description() const {
-  return fmt::format("dot_product (incremental, blocks of {} samples)", block_samples_);
+  return fmt::format("dot_product (incremental, blocks of {} samples)", grid_.block_words);
 }
 
 }  // namespace nearfield

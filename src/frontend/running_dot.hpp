@@ -23,12 +23,12 @@ class RunningDot final : public FrontEnd {
   [[nodiscard]] std::string description() const override;
 
  private:
+  [[nodiscard]] std::uint64_t first_block_of(std::uint64_t first_sample) const;
   [[nodiscard]] bool is_on_blocks(std::uint64_t first_sample) const;
   void enqueue_blocks(std::uint64_t first_block, std::uint64_t blocks);
 
   std::vector<double> frequencies_hz_;
-  std::size_t window_samples_;
-  std::size_t block_samples_;
+  BlockGrid grid_;
   std::size_t terms_;
   SampleSource source_;
   ocl::Arena arena_;

@@ -22,8 +22,8 @@ constexpr std::size_t kMostRows = 16;
 constexpr std::size_t kMostVectorColumns = 8;
 
 /// Wire words that an item takes side by side, on processors; 0: one microphone an item.
-std::size_t vector_columns(const ocl::Device& device, std::size_t wire_words, std::size_t block_words) {
-  if (device.info().is_gpu || block_words > kTileWords) {
+std::size_t vector_columns(const ocl::Device& device, std::size_t wire_words) {
+  if (device.info().is_gpu) {
     return 0;
   }
   std::size_t columns = kMostVectorColumns;
@@ -48,6 +48,7 @@ std::vector<T> by_bits(const std::vector<T>& by_words) {
 
 RunningPlan plan_for(RunningPlan plan, std::size_t columns) {
   if (columns > 0) {
+    plan.most_block_words = kTileWords;
     plan.channel_of_lane = by_bits(plan.channel_of_lane);
     plan.is_alive = by_bits(plan.is_alive);
   }
@@ -61,8 +62,7 @@ std::size_t quotient_up(std::size_t value, std::size_t step) { return (value + s
 std::size_t frequency_tiles(const ocl::Device& device, const RunningPlan& plan, std::size_t wire_words) {
   const std::size_t frequencies = plan.vectors.size();
   const std::size_t least = quotient_up(frequencies, kMostTileFrequencies);
-  const std::size_t blocks = plan.batch * plan.hop_words / plan.block_words();
-  const std::size_t groups = wire_words * quotient_up(blocks * plan.block_words(), kTileWords);
+  const std::size_t groups = wire_words * quotient_up(plan.batch * plan.grid().kept_words, kTileWords);
   const std::size_t room = kGroupsAUnit * device.info().compute_units / groups;
   return quotient_up(frequencies, quotient_up(frequencies, std::clamp(room, least, frequencies)));
 }
@@ -71,12 +71,17 @@ double radians_per_bit(const FrontEndPlan& plan, double frequency_hz) {
   return 2.0 * std::numbers::pi * frequency_hz / (plan.sample_rate_hz * kBitsPerWord);
 }
 
+/// Hops that the ring of wire words holds: what windows that are computed together begin or end with, and one more.
+std::size_t wire_hops(const RunningPlan& plan) {
+  return quotient_up(std::max(plan.window_words, plan.batch * plan.hop_words), plan.hop_words) + 1;
+}
+
 /// Of a term and a block's word, [term][word][q], times the integer scale.
 std::vector<std::complex<float>> block_coefficients(const RunningPlan& plan, int order) {
   std::vector<std::complex<float>> values;
   for (const double radians : plan.term_radians()) {
     const std::vector<std::complex<double>> factors = exponential_coefficients(radians, order);
-    for (std::size_t word = 0; word < plan.block_words(); ++word) {
+    for (std::size_t word = 0; word < plan.grid().block_words; ++word) {
       const double turn = -radians * kBitsPerWord * static_cast<double>(word);
       for (const std::complex<double>& factor : factors) {
         values.emplace_back(plan.integer_scale() * factor * std::polar(1.0, turn));
@@ -121,9 +126,9 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
       order_(plan.settings.popcount.order),
       frequencies_hz_(plan.settings.frequencies_hz),
       wire_words_(static_cast<std::size_t>(words_per_bit_time(plan.layout, plan.geometry))),
-      block_words_(running_plan(plan).block_words()),
-      wire_blocks_(running_plan(plan).ring_blocks() - running_plan(plan).window_words / block_words_ + 1),
-      vector_columns_(vector_columns(device, wire_words_, block_words_)),
+      vector_columns_(vector_columns(device, wire_words_)),
+      grid_(plan_for(running_plan(plan), vector_columns_).grid()),
+      ring_words_(wire_hops(running_plan(plan)) * grid_.kept_words),
       rows_(std::min(device.info().max_work_group_size / kBitsPerWord, kMostRows)),
       frequency_tiles_(frequency_tiles(device, running_plan(plan), wire_words_)),
       arena_(std::string(kStage)),
@@ -131,18 +136,18 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
   const RunningPlan running = plan_for(running_plan(plan), vector_columns_);
   const int order = plan.settings.popcount.order;
   const std::vector<std::complex<float>> coefficients = block_coefficients(running, order);
-  arena_.reserve<std::uint32_t>("WIRE", wire_blocks_ * block_words_ * kBitsPerWord * wire_words_);
+  arena_.reserve<std::uint32_t>("WIRE", ring_words_ * kBitsPerWord * wire_words_);
   arena_.reserve<std::complex<float>>("COEFFICIENTS", coefficients.size());
   arena_.allocate(device);
   sums_.take(device, running, arena_);
   wire_ = arena_.part<std::uint32_t>(device, "WIRE");
   coefficients_ = arena_.part<std::complex<float>>(device, "COEFFICIENTS", coefficients);
   std::vector<std::string> files = RunningSums::files();
+  files.emplace_back("common/local_helper.cl");
   files.emplace_back("common/moments.cl");
   files.emplace_back(vector_columns_ > 0 ? "frontend/running_popcount_vector.cl" : "frontend/running_popcount.cl");
   ocl::Defines defines = RunningSums::defines(running);
   defines["WIRE_WORDS"] = fmt::format("{}", wire_words_);
-  defines["BLOCK"] = fmt::format("{}", block_words_);
   defines["ORDER"] = fmt::format("{}", order);
   defines["ROWS"] = fmt::format("{}", rows_);
   defines["COLUMNS_A_VECTOR"] = fmt::format("{}", vector_columns_);
@@ -153,11 +158,14 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
   sums_.use(program);
   block_sums_ = program.kernel("block_sums");
   block_sums_.set(wire_, coefficients_, sums_.steps(), sums_.is_alive(), sums_.sums());
-  block_sums_.set_at(6, static_cast<std::uint32_t>(wire_blocks_));
+  block_sums_.set_at(6, static_cast<std::uint32_t>(ring_words_));
   block_sums_.set_at(8, sums_.span().slots());
   advance_ = program.kernel("advance");
   advance_.set(arena_.whole());
-  advance_.set_at(5, static_cast<std::uint32_t>(wire_blocks_));
+  advance_.set_at(5, static_cast<std::uint32_t>(ring_words_));
+  if (vector_columns_ > 0) {
+    advance_.set_at(11, sums_.span().slots());
+  }
 }
 
 void RunningPopcount::enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire) {
@@ -172,23 +180,36 @@ void RunningPopcount::enqueue_bits(std::uint64_t first_word, std::span<const std
     has_started_ = true;
     sums_.restart();
   }
-  const std::size_t most = (wire_blocks_ - 1) * block_words_ * word_size;
   while (!wire.empty()) {
-    const std::span<const std::uint32_t> part = wire.first(std::min(wire.size(), most));
-    if (waiting_blocks() > 0) {
+    const auto place = static_cast<std::size_t>((end_word_ - origin_word_) % grid_.hop_words);
+    const std::size_t words = wire.size() / word_size;
+    if (place >= grid_.kept_words) {  // no window has these
+      const std::size_t skipped = std::min(words, grid_.hop_words - place);
+      end_word_ += skipped;
+      wire = wire.subspan(skipped * word_size);
+      continue;
+    }
+    const std::size_t most =
+        grid_.kept_words < grid_.hop_words ? grid_.kept_words - place : ring_words_ - grid_.kept_words;
+    const std::size_t part = std::min(words, most);
+    if (waiting_words() + part > ring_words_) {
       enqueue_blocks();  // makes room in the ring of wire words
     }
-    enqueue_upload(part);
-    wire = wire.subspan(part.size());
+    enqueue_upload(wire.first(part * word_size));
+    wire = wire.subspan(part * word_size);
   }
+}
+
+/// In the ring, of a word counted from the stream's first that a window has.
+std::uint64_t RunningPopcount::kept_words(std::uint64_t word) const {
+  return word / grid_.hop_words * grid_.kept_words + std::min<std::uint64_t>(word % grid_.hop_words, grid_.kept_words);
 }
 
 /// Into the ring of wire words, in two pieces where it wraps.
 void RunningPopcount::enqueue_upload(std::span<const std::uint32_t> wire) {
   const std::size_t word_size = kBitsPerWord * wire_words_;
-  const std::size_t capacity = wire_blocks_ * block_words_;
-  const auto slot = static_cast<std::size_t>((end_word_ - origin_word_) % capacity);
-  const std::span<const std::uint32_t> head = wire.first(std::min(wire.size(), (capacity - slot) * word_size));
+  const auto slot = static_cast<std::size_t>(kept_words(end_word_ - origin_word_) % ring_words_);
+  const std::span<const std::uint32_t> head = wire.first(std::min(wire.size(), (ring_words_ - slot) * word_size));
   device_.enqueue_write(wire_, slot * word_size, head, kStage);
   if (head.size() < wire.size()) {
     device_.enqueue_write(wire_, 0, wire.subspan(head.size()), kStage);
@@ -200,65 +221,84 @@ ocl::Launch RunningPopcount::launch(std::size_t blocks) const {
   if (vector_columns_ > 0) {
     return {.global_0 = wire_words_ / vector_columns_, .local_0 = 1, .global_2 = blocks, .local_2 = 1};
   }
+  const std::size_t group_blocks =
+      grid_.kept_words > kTileWords ? 1 : kTileWords / grid_.kept_words * grid_.hop_blocks();
   return {.global_0 = kBitsPerWord * wire_words_,
           .local_0 = kBitsPerWord,
           .global_1 = rows_ * frequency_tiles_,
           .local_1 = rows_,
-          .global_2 = quotient_up(blocks, std::max<std::size_t>(kTileWords / block_words_, 1)),
+          .global_2 = quotient_up(blocks, group_blocks),
           .local_2 = 1};
 }
 
 std::uint64_t RunningPopcount::waiting_blocks() const {
-  return (end_word_ - origin_word_) / block_words_ - sums_.span().end();
+  return grid_.whole_blocks(end_word_ - origin_word_) - sums_.span().end();
+}
+
+std::uint64_t RunningPopcount::waiting_words() const {
+  return kept_words(end_word_ - origin_word_) - kept_words(grid_.begin(sums_.span().end()));
+}
+
+std::uint32_t RunningPopcount::wire_word_of(std::uint64_t block) const {
+  return static_cast<std::uint32_t>(kept_words(grid_.begin(block)) % ring_words_);
 }
 
 void RunningPopcount::enqueue_blocks() {
   const std::uint64_t first = sums_.span().end();
   const std::uint64_t blocks = waiting_blocks();
-  block_sums_.set_at(5, static_cast<std::uint32_t>(first % wire_blocks_));
+  if (blocks == 0) {
+    return;
+  }
+  block_sums_.set_at(5, wire_word_of(first));
   block_sums_.set_at(7, sums_.span().slot_of(first));
-  block_sums_.set_at(9, origin_word_ + first * block_words_);
-  block_sums_.set_at(10, static_cast<std::uint32_t>(blocks));
+  block_sums_.set_at(9, origin_word_ + grid_.begin(first));
+  block_sums_.set_at(10, static_cast<std::uint32_t>(first % grid_.hop_blocks()));
+  block_sums_.set_at(11, static_cast<std::uint32_t>(blocks));
   block_sums_.enqueue(launch(blocks));
   sums_.append(first, blocks);
+}
+
+/// On GPUs one block that comes and one that leaves; on processors any number, and whole windows.
+bool RunningPopcount::moves_in_one_launch(const WindowMove& move) const {
+  const bool is_next = move.newest_block == sums_.span().end() && move.moves <= waiting_blocks();
+  return is_next && (vector_columns_ > 0 ? move.moves > 0 : !move.anew && move.moves == 1);
 }
 
 void RunningPopcount::enqueue_batch(std::uint64_t first_sample_index, std::size_t windows,
                                     const ocl::Buffer<std::complex<float>>& spectra,
                                     const ocl::Buffer<std::uint32_t>& status) {
   const std::uint64_t ahead = first_sample_index - origin_word_;
-  if (!has_started_ || first_sample_index < origin_word_ || ahead % block_words_ != 0) {
+  if (!has_started_ || first_sample_index < origin_word_ || ahead % grid_.hop_words != 0) {
     throw Error(ExitCode::kInternal,
                 fmt::format("{}: expected a window at a multiple of {} words from word {} on, found one at {}", kStage,
-                            block_words_, origin_word_, first_sample_index));
+                            grid_.hop_words, origin_word_, first_sample_index));
   }
-  const std::uint64_t first_block = ahead / block_words_;
+  const std::uint64_t first_block = ahead / grid_.hop_words * grid_.hop_blocks();
   const WindowMove move = sums_.move_to(first_block, windows, waiting_blocks());
-  const bool one_for_one = !move.anew && move.moves == 1 && move.newest_block == sums_.span().end();
-  if (windows == 1 && one_for_one && waiting_blocks() == 1) {
+  if (windows == 1 && moves_in_one_launch(move)) {
     enqueue_advance(move, first_sample_index, spectra, status);
-    sums_.append(move.newest_block, 1);
+    sums_.append(move.newest_block, move.moves);
     sums_.moved_to(first_block);
     return;
   }
-  if (waiting_blocks() > 0) {
-    enqueue_blocks();
-  }
+  enqueue_blocks();
   sums_.enqueue(first_block, first_sample_index, windows, spectra, status);
 }
 
 void RunningPopcount::enqueue_advance(const WindowMove& move, std::uint64_t first_word,
                                       const ocl::Buffer<std::complex<float>>& spectra,
                                       const ocl::Buffer<std::uint32_t>& status) {
-  advance_.set_from(1, spectra, status, sums_.turn_states(1, spectra, status),
-                    static_cast<std::uint32_t>(move.newest_block % wire_blocks_));
-  advance_.set_from(6, move.oldest, move.newest, move.newest_block, origin_word_ + move.newest_block * block_words_,
+  advance_.set_from(1, spectra, status, sums_.turn_states(1, spectra, status), wire_word_of(move.newest_block));
+  advance_.set_from(6, move.oldest, move.newest, move.newest_block, origin_word_ + grid_.begin(move.newest_block),
                     first_word);
+  if (vector_columns_ > 0) {
+    advance_.set_from(12, move.moves, std::uint32_t{move.anew ? 1U : 0U});
+  }
   advance_.enqueue(launch(1));
 }
 
 std::string RunningPopcount::description() const {
-  return fmt::format("popcount (order {}, incremental, blocks of {} words)", order_, block_words_);
+  return fmt::format("popcount (order {}, incremental, blocks of {} words)", order_, grid_.block_words);
 }
 
 }  // namespace nearfield

@@ -5,7 +5,7 @@
 namespace nearfield {
 
 /// Front end `popcount`, incremental: the moments of a hop's words are summed once, and windows are running sums of
-/// hops. Windows must start a whole number of blocks (RunningPlan::block_words) after the first word that was fed.
+/// blocks (BlockGrid). Windows must start a whole number of hops after the first word that was fed.
 class RunningPopcount final : public FrontEnd {
  public:
   RunningPopcount(const ocl::Device& device, const FrontEndPlan& plan);
@@ -27,6 +27,12 @@ class RunningPopcount final : public FrontEnd {
   void enqueue_upload(std::span<const std::uint32_t> wire);
   /// Whole blocks that were uploaded and are not summed yet.
   [[nodiscard]] std::uint64_t waiting_blocks() const;
+  /// Words that were uploaded and belong to no block that is summed.
+  [[nodiscard]] std::uint64_t waiting_words() const;
+  [[nodiscard]] std::uint64_t kept_words(std::uint64_t word) const;
+  /// Place of a block's first word in the ring of wire words.
+  [[nodiscard]] std::uint32_t wire_word_of(std::uint64_t block) const;
+  [[nodiscard]] bool moves_in_one_launch(const WindowMove& move) const;
   [[nodiscard]] ocl::Launch launch(std::size_t blocks) const;
   void enqueue_blocks();
   void enqueue_advance(const WindowMove& move, std::uint64_t first_word,
@@ -36,14 +42,14 @@ class RunningPopcount final : public FrontEnd {
   int order_;
   std::vector<double> frequencies_hz_;
   std::size_t wire_words_;
-  std::size_t block_words_;
-  std::size_t wire_blocks_;
   std::size_t vector_columns_;  ///< wire words that an item takes side by side; 0: one microphone an item
-  std::size_t rows_;            ///< of a work-group, where an item takes one microphone
+  BlockGrid grid_;
+  std::size_t ring_words_;  ///< of the ring of wire words, whole hops of those that windows have
+  std::size_t rows_;        ///< of a work-group, where an item takes one microphone
   std::size_t frequency_tiles_;
   ocl::Arena arena_;
   RunningSums sums_;
-  ocl::Buffer<std::uint32_t> wire_;                ///< [bit-time][wire word], a ring of wire_blocks_ blocks
+  ocl::Buffer<std::uint32_t> wire_;                ///< [bit-time][wire word], a ring of ring_words_ words
   ocl::Buffer<std::complex<float>> coefficients_;  ///< [term][word of a block][q]
   ocl::Kernel block_sums_;
   ocl::Kernel advance_;

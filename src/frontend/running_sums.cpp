@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kGroup = 64;
 /// A window's sum stays below this, which leaves two bits for what a bound forgot.
 constexpr double kLargestSum = 0x1p29;
-/// A hop must be this many times shorter than the window before sums that run along pay.
+/// On GPUs a hop must be this many times shorter than the window before sums that run along pay.
 constexpr std::size_t kWorthHops = 4;
 
 std::size_t frequency_terms(const RunningPlan& plan) { return plan.window == WindowKind::kHann ? 3 : 1; }
@@ -47,19 +47,51 @@ std::vector<std::complex<float>> weights_of(const RunningPlan& plan) {
   return weights;
 }
 
-/// Blocks of a run that is long enough to tell clipping.
-std::size_t run_blocks(const RunningPlan& plan) {
-  return (plan.clip_run_words + plan.block_words() - 1) / plan.block_words();
+std::size_t quotient_up(std::size_t value, std::size_t step) { return (value + step - 1) / step; }
+
+/// Hops whose blocks are put together to tell clipping; 0 where the longest block is long enough to tell it alone.
+std::size_t run_hops(const RunningPlan& plan) {
+  const BlockGrid grid = plan.grid();
+  return grid.block_words >= plan.clip_run_words ? 0 : quotient_up(plan.clip_run_words, grid.kept_words);
 }
 
 }  // namespace
 
-std::size_t RunningPlan::block_words() const { return std::gcd(window_words, hop_words); }
+BlockGrid::BlockGrid(std::size_t window, std::size_t hop, std::size_t most_block_words)
+    : hop_words(hop),
+      window_words(window),
+      lead_words(window % hop),
+      kept_words(std::min(window, hop)),
+      block_words(std::min(most_block_words, std::max(lead_words, kept_words - lead_words))) {}
+
+std::size_t BlockGrid::lead_blocks() const { return quotient_up(lead_words, block_words); }
+
+std::size_t BlockGrid::hop_blocks() const { return lead_blocks() + quotient_up(kept_words - lead_words, block_words); }
+
+std::size_t BlockGrid::window_blocks() const { return window_words / hop_words * hop_blocks() + lead_blocks(); }
+
+std::size_t BlockGrid::begin_in_hop(std::size_t block) const {
+  return block < lead_blocks() ? block * block_words : lead_words + (block - lead_blocks()) * block_words;
+}
+
+std::uint64_t BlockGrid::begin(std::uint64_t block) const {
+  return block / hop_blocks() * hop_words + begin_in_hop(static_cast<std::size_t>(block % hop_blocks()));
+}
+
+std::uint64_t BlockGrid::whole_blocks(std::uint64_t words) const {
+  const std::uint64_t of_hops = words / hop_words * hop_blocks();
+  const auto rest = static_cast<std::size_t>(words % hop_words);
+  if (rest >= kept_words) {
+    return of_hops + hop_blocks();
+  }
+  return of_hops + (rest < lead_words ? rest / block_words : lead_blocks() + (rest - lead_words) / block_words);
+}
 
 std::size_t RunningPlan::terms() const { return vectors.size() * frequency_terms(*this) + offset_terms(*this); }
 
 std::size_t RunningPlan::ring_blocks() const {
-  return (window_words + std::max(window_words, batch * hop_words)) / block_words();
+  const BlockGrid blocks = grid();
+  return blocks.window_blocks() + std::max(blocks.window_blocks(), batch * blocks.hop_blocks());
 }
 
 std::uint64_t RunningPlan::ring_bytes() const {
@@ -90,22 +122,27 @@ double RunningPlan::integer_scale() const {
 }
 
 bool is_worth_running(const RunningPlan& plan, const ocl::DeviceInfo& device) {
-  return kWorthHops * plan.hop_words <= plan.window_words && plan.ring_bytes() <= device.global_memory_bytes / 8;
+  const bool is_short = !device.is_gpu || kWorthHops * plan.hop_words <= plan.window_words;
+  return is_short && plan.ring_bytes() <= device.global_memory_bytes / 8;
 }
 
 std::vector<std::string> RunningSums::files() { return {"common/complex.cl", "frontend/running_sums.cl"}; }
 
 ocl::Defines RunningSums::defines(const RunningPlan& plan) {
-  const std::size_t run = run_blocks(plan);
+  const BlockGrid grid = plan.grid();
+  const std::size_t run = run_hops(plan);
   return {{"LANES", fmt::format("{}", plan.channel_of_lane.size())},
           {"CHANNELS", fmt::format("{}", plan.channels)},
           {"FREQUENCIES", fmt::format("{}", plan.vectors.size())},
           {"FREQUENCY_TERMS", fmt::format("{}", frequency_terms(plan))},
           {"OFFSET_TERMS", fmt::format("{}", offset_terms(plan))},
-          {"RUN_BLOCKS", fmt::format("{}", run)},
-          {"RUN_CLIP_SUM", fmt::format("{}", clip_sum(run * plan.block_words()))},
-          {"HOP_BLOCKS", fmt::format("{}", plan.hop_words / plan.block_words())},
-          {"HOP_WORDS", fmt::format("{}", plan.hop_words)},
+          {"RUN_BLOCKS", fmt::format("{}", std::max<std::size_t>(run * grid.hop_blocks(), 1))},
+          {"RUN_CLIP_SUM", fmt::format("{}", clip_sum(run * grid.kept_words))},
+          {"BLOCK", fmt::format("{}", grid.block_words)},
+          {"HOP_BLOCKS", fmt::format("{}", grid.hop_blocks())},
+          {"HOP_WORDS", fmt::format("{}", grid.hop_words)},
+          {"LEAD_WORDS", fmt::format("{}", grid.lead_words)},
+          {"KEPT_WORDS", fmt::format("{}", grid.kept_words)},
           {"STATUS_WORDS", fmt::format("{}", kStatusWords)},
           {"FLAG_CLIPPED", fmt::format("{}u", static_cast<std::uint32_t>(kFlagClipped))}};
 }
@@ -115,8 +152,8 @@ RunningSums::RunningSums(const RunningPlan& plan, std::string stage, ocl::Arena&
       lanes_(plan.channel_of_lane.size()),
       channels_(plan.channels),
       frequencies_(plan.vectors.size()),
-      window_blocks_(plan.window_words / plan.block_words()),
-      hop_blocks_(plan.hop_words / plan.block_words()),
+      window_blocks_(plan.grid().window_blocks()),
+      hop_blocks_(plan.grid().hop_blocks()),
       span_(plan.ring_blocks()) {
   arena.reserve<cl_int2>("SUMS", span_.capacity() * (plan.terms() + 1) * lanes_);
   arena.reserve<cl_int2>("STATE_A", (plan.terms() + 1) * lanes_);

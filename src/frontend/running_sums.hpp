@@ -2,6 +2,7 @@
 #include <array>
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,30 @@
 
 namespace nearfield {
 
+/// How a stream is cut into blocks, so that each window is a whole number of them. Windows begin at multiples of the
+/// hop and end `lead_words` after one, so that a hop is cut there: first the blocks of its lead, then those of its
+/// rest, each in pieces of `block_words` words and one that may be shorter. Of a hop that is longer than the window,
+/// the words that no window has belong to no block.
+struct BlockGrid {
+  std::size_t hop_words = 1;
+  std::size_t window_words = 1;
+  std::size_t lead_words = 0;   ///< words that a window has beyond its whole hops
+  std::size_t kept_words = 1;   ///< words of a hop that windows have
+  std::size_t block_words = 1;  ///< words of the longest block
+
+  /// Blocks longer than `most_block_words` are cut into pieces.
+  BlockGrid(std::size_t window_words, std::size_t hop_words, std::size_t most_block_words);
+  [[nodiscard]] std::size_t lead_blocks() const;
+  [[nodiscard]] std::size_t hop_blocks() const;
+  [[nodiscard]] std::size_t window_blocks() const;
+  /// First word of a block, counted from the first word of a hop, for the blocks 0 to hop_blocks() - 1 of a hop.
+  [[nodiscard]] std::size_t begin_in_hop(std::size_t block) const;
+  /// First word of a block of the stream, counted from the first word of the stream's first window.
+  [[nodiscard]] std::uint64_t begin(std::uint64_t block) const;
+  /// Blocks that end within the first `words` words of the stream.
+  [[nodiscard]] std::uint64_t whole_blocks(std::uint64_t words) const;
+};
+
 /// What running sums are planned from. A word is the step that blocks and windows are counted in: 32 bits, or a sample.
 struct RunningPlan {
   std::vector<AnalysisVector> vectors;          ///< one a frequency; a step is 1 / steps_per_word of a word
@@ -23,15 +48,15 @@ struct RunningPlan {
   bool removes_dc = true;
   std::size_t window_words = 0;
   std::size_t hop_words = 0;
-  std::size_t batch = 1;  ///< windows that are computed together
+  std::size_t batch = 1;                                                   ///< windows that are computed together
+  std::size_t most_block_words = std::numeric_limits<std::size_t>::max();  ///< longest block that the kernels take
   std::size_t channels = 0;
   std::vector<std::int32_t> channel_of_lane;  ///< -1 for a spare lane
   std::vector<std::uint32_t> is_alive;        ///< [lane], 0 where clipping does not count
   std::size_t clip_run_words = 8;             ///< shortest run of words that tells clipping
   double largest_per_word = 1.0;              ///< bound of |sum| that one word adds to a term
 
-  /// The longest block that windows and hops are whole multiples of.
-  [[nodiscard]] std::size_t block_words() const;
+  [[nodiscard]] BlockGrid grid() const { return {window_words, hop_words, most_block_words}; }
   /// Blocks that the ring holds: two windows, or one and a batch.
   [[nodiscard]] std::size_t ring_blocks() const;
   [[nodiscard]] std::uint64_t ring_bytes() const;
@@ -42,7 +67,8 @@ struct RunningPlan {
   [[nodiscard]] double integer_scale() const;
 };
 
-/// True when sums that run along cost less than summing each window anew, and the device holds their ring.
+/// True when sums that run along cost less than summing each window anew, and the device holds their ring. On
+/// processors they always do: the kernels that sum blocks take several microphones side by side there.
 bool is_worth_running(const RunningPlan& plan, const ocl::DeviceInfo& device);
 
 /// How a window follows from the one before: `moves` blocks leave from slot `oldest` on, as many come from `newest` on.

@@ -155,6 +155,28 @@ TEST(SweepLines, AreOfWholeFramesAndOfStagesThatEveryPointHas) {
   EXPECT_NEAR(lines[1].exponent, 2.0, 1e-12);  // faster than its input
 }
 
+// A hop shorter than 32 may take as long as hop 32, a longer one as many times that as it is longer.
+TEST(HopCosts, AreTimesOverThatOfHop32) {
+  std::vector<FrameRun> runs;
+  for (const auto& [hop, seconds] :
+       {std::pair{64.0, 4.0}, std::pair{1.0, 1.0}, std::pair{32.0, 2.0}, std::pair{48.0, 6.0}}) {
+    FrameRun run{.what = {.sweep = "hop", .label = {}, .value = hop}};
+    run.timing.wall_s = distribution({seconds});
+    runs.push_back(run);
+  }
+  const std::vector<HopCost> costs = hop_costs(runs);
+  ASSERT_EQ(costs.size(), 4U);
+  EXPECT_EQ(costs[0].hop_samples, 1);
+  EXPECT_DOUBLE_EQ(costs[0].of_hop_32, 0.5);
+  EXPECT_DOUBLE_EQ(costs[1].of_hop_32, 1.0);
+  EXPECT_DOUBLE_EQ(costs[2].of_hop_32, 2.0);
+  EXPECT_TRUE(costs[2].is_cliff());
+  EXPECT_DOUBLE_EQ(costs[3].of_hop_32, 1.0);
+  EXPECT_FALSE(costs[3].is_cliff());
+  runs.erase(runs.begin() + 2);  // without hop 32 there is nothing to compare with
+  EXPECT_TRUE(hop_costs(runs).empty());
+}
+
 // --- cases -----------------------------------------------------------------------------------------------------------
 
 std::size_t count_of(const std::vector<FrameCase>& cases, std::string_view sweep) {

@@ -73,7 +73,8 @@ INSTANTIATE_TEST_SUITE_P(
                       StreamCase{{8, 8, WireLayout::kRowMajor}, 1024, 32, {777.7, 1234.5, 3000.0, 9000.0, 14000.0}},
                       StreamCase{{12, 20, WireLayout::kRowMajor}, 105, 30, {2000.0}, WindowKind::kNone},
                       StreamCase{kSmall, 96, 7, {1500.0, 4000.0}, WindowKind::kHann, false},
-                      StreamCase{kSmall, 96, 96, {1500.0}}));
+                      StreamCase{kSmall, 192, 46, {1500.0, 4000.0}}, StreamCase{kSmall, 192, 100, {1500.0}},
+                      StreamCase{kSmall, 96, 131, {1500.0}}, StreamCase{kSmall, 96, 96, {1500.0}}));
 
 // Windows off the blocks, backwards, and after a gap: summed anew.
 TEST(RunningDot, JumpsSumAnew) {

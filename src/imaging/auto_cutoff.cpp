@@ -145,7 +145,8 @@ ocl::Defines SpectrumTables::record_defines(const PnahPlan& plan) const {
           {"RINGS", std::to_string(ring_bins_.size())},
           {"RING_WIDTH", float_define(ring_width_)},
           {"SLOPE", float_define(plan.holography.filter.slope)},
-          {"DISTANCE", float_define(plan.largest_distance_m())}};
+          {"DISTANCE", float_define(plan.largest_distance_m())},
+          {"ESTIMATES_ERROR", plan.estimates_error() ? "1" : "0"}};
 }
 
 ocl::Defines SpectrumTables::defines(const PnahPlan& plan) const {

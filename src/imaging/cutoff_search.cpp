@@ -65,6 +65,7 @@ std::unique_ptr<Search> make_cutoff_search(const PnahPlan& plan) {
 
 CutoffSearch::CutoffSearch(const PnahPlan& plan)
     : plan_(plan_of_search(plan)),
+      estimates_error_(plan.estimates_error()),
       models_(make_sonah_models(plan_)),
       to_rows_(inverse_of(plan_.rows())),
       to_columns_(inverse_of(plan_.columns()).transpose()),
@@ -151,7 +152,9 @@ FilterReport CutoffSearch::search_one(std::size_t frequency, std::span<const Com
       .cutoff_rad_per_m = static_cast<float>(best.cutoff_rad_per_m),
       .slope = static_cast<float>(best.slope),
       .noise_pa = static_cast<float>(estimate.noise_pa),
-      .error_estimate = static_cast<float>(std::sqrt((best.squared_error + estimate.squared_error) / energy))};
+      .error_estimate = estimates_error_
+                            ? static_cast<float>(std::sqrt((best.squared_error + estimate.squared_error) / energy))
+                            : std::numeric_limits<float>::quiet_NaN()};
   return filters_[frequency];
 }
 

@@ -23,6 +23,7 @@ class CutoffSearch : public Search {
   [[nodiscard]] FilterReport search_one(std::size_t frequency, std::span<const std::complex<double>> field);
 
   PnahPlan plan_;                      ///< of the lowest plane alone, a pixel a microphone
+  bool estimates_error_;               ///< of the plan's quantity
   std::vector<SonahModel> models_;     ///< [frequency]
   std::vector<WaveFinder> finders_;    ///< [frequency]
   std::vector<FilterReport> filters_;  ///< [frequency], in use; the plan's at first

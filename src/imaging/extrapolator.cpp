@@ -123,7 +123,8 @@ class PooledExtrapolator : public Extrapolator {
     const int lines = std::max(plan.geometry.rows, plan.geometry.columns);
     const std::size_t frequencies = plan.holograms();
     const ocl::Defines defines = predictor_defines(device, plan, kPooledGroup, lines);
-    predictors_ = device.build("imaging/predictor", {"imaging/predictor.cl"}, defines).kernel("pooled_predictors");
+    predictors_ = device.build("imaging/predictor", {"common/local_helper.cl", "imaging/predictor.cl"}, defines)
+                      .kernel("pooled_predictors");
     scratch_ = predictor_scratch(device, defines, plan, 2 * frequencies, lines);
     window_rows_ = device.upload<float>(tukey_window(plan.rows()), "imaging/predictor");
     window_columns_ = device.upload<float>(tukey_window(plan.columns()), "imaging/predictor");
@@ -157,7 +158,8 @@ class LineExtrapolator : public Extrapolator {
   LineExtrapolator(const ocl::Device& device, const PnahPlan& plan) {
     const std::size_t frequencies = plan.holograms();
     const ocl::Defines defines = predictor_defines(device, plan, kLineGroup, 1);
-    const ocl::Program program = device.build("imaging/predictor", {"imaging/predictor.cl"}, defines);
+    const ocl::Program program =
+        device.build("imaging/predictor", {"common/local_helper.cl", "imaging/predictor.cl"}, defines);
     rows_ = program.kernel("extend_rows");
     columns_ = program.kernel("extend_columns");
     window_rows_ = device.upload<float>(tukey_window(plan.rows()), "imaging/predictor");

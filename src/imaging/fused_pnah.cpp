@@ -350,7 +350,8 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   const std::size_t frame_images = plan.holography.planes_m.size() * frequencies;
   const std::string stride = std::to_string(spectrum_stride_);
   const std::string row_stride = std::to_string(slice_stride_);
-  std::vector<std::string> files = {"common/complex.cl", "common/groups.cl", "imaging/aperture_lines.cl"};
+  std::vector<std::string> files = {"common/complex.cl", "common/local_helper.cl", "common/groups.cl",
+                                    "imaging/aperture_lines.cl"};
   if (fits_a_predictor(plan)) {
     files.emplace_back("imaging/predicted_steps.cl");
     files.emplace_back(tuning.fit_group == 1 ? "imaging/gram_fit.cl" : "imaging/lattice_fit.cl");
@@ -378,7 +379,7 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   defines = with_record(column_defines(plan, tuning));
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  files = {"common/groups.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl"};
+  files = {"common/local_helper.cl", "common/groups.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl"};
   if (spectrum_) {
     files.emplace_back("imaging/spectrum_record.cl");
   }
@@ -387,7 +388,8 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   defines = with_record(row_defines(plan, tuning));
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  files = {"common/groups.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl", "common/status.cl"};
+  files = {"common/local_helper.cl", "common/groups.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl",
+           "common/status.cl"};
   if (spectrum_) {
     files.emplace_back("imaging/spectrum_record.cl");
   }

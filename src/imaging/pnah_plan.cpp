@@ -85,6 +85,15 @@ bool PnahPlan::searches_cutoff() const {
          holography.filter.cutoff_rule == CutoffRule::kSearch && holography.search_every_frames > 0;
 }
 
+bool PnahPlan::estimates_error() const {
+  const Quantity quantity = holography.quantity;
+  if (measures_cutoff()) {
+    return quantity == Quantity::kPressure;
+  }
+  return (resolve_imager(holography, geometry) == ImagerKind::kSonah || searches_cutoff()) &&
+         quantity != Quantity::kActiveIntensity;
+}
+
 double PnahPlan::largest_distance_m() const {
   return holography.standoff_m - *std::min_element(holography.planes_m.begin(), holography.planes_m.end());
 }

@@ -59,6 +59,10 @@ struct PnahPlan {
   [[nodiscard]] bool measures_cutoff() const;
   /// Whether cut-offs and slopes are searched now and then; `cutoff_rad_per_m` holds until something is found.
   [[nodiscard]] bool searches_cutoff() const;
+  /// Whether the error that is published with an image is one of the plan's quantity; where not, it is NaN. sonah and
+  /// the searched cut-off estimate it in the quantity itself, of any but active intensity; the measured cut-off
+  /// estimates the pressure's alone, and a filter that is given estimates none.
+  [[nodiscard]] bool estimates_error() const;
   /// From the microphones to the lowest plane.
   [[nodiscard]] double largest_distance_m() const;
   /// Flags that every frame of this plan carries.

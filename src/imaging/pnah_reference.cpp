@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "imaging/auto_cutoff_reference.hpp"
@@ -324,7 +325,9 @@ void apply_measured_cutoffs(const std::vector<Field>& apertures, PnahPlan& plan,
     reports[f] = {.cutoff_rad_per_m = static_cast<float>(states[f].cutoff_rad_per_m),
                   .slope = static_cast<float>(states[f].slope),
                   .noise_pa = static_cast<float>(std::sqrt(states[f].noise_pa2)),
-                  .error_estimate = static_cast<float>(estimate_error(measured, states[f], f, plan))};
+                  .error_estimate = plan.estimates_error()
+                                        ? static_cast<float>(estimate_error(measured, states[f], f, plan))
+                                        : std::numeric_limits<float>::quiet_NaN()};
   }
   for (std::size_t f = 0; f < apertures.size(); ++f) {
     plan.cutoff_rad_per_m[f] = states[f].cutoff_rad_per_m;

@@ -217,8 +217,10 @@ void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
                           {"WAVE_HEADER", std::to_string(WaveTable::kHeader)},
                           {"GROUP", std::to_string(group_)}};
   defines.merge(arena_.defines());
-  const ocl::Program program =
-      device.build(kStage, {"common/complex.cl", "common/groups.cl", "common/status.cl", "imaging/sonah.cl"}, defines);
+  const ocl::Program program = device.build(
+      kStage,
+      {"common/complex.cl", "common/local_helper.cl", "common/groups.cl", "common/status.cl", "imaging/sonah.cl"},
+      defines);
   to_modes_ = program.kernel("sonah_modes");
   to_images_ = program.kernel("sonah_images");
   to_modes_.set_at(1, arena_.whole());

@@ -236,8 +236,8 @@ CutoffMeter::CutoffMeter(const ocl::Device& device, const PnahPlan& plan)
   defines["FIT_GROUP"] = std::to_string(is_gpu ? kSpectrumGroup : 1);
   const ocl::Program program =
       device.build(stage,
-                   {"common/complex.cl", "common/groups.cl", "imaging/aperture_lines.cl", "imaging/spectrum_record.cl",
-                    "imaging/aperture_spectrum.cl", "imaging/auto_cutoff.cl"},
+                   {"common/complex.cl", "common/local_helper.cl", "common/groups.cl", "imaging/aperture_lines.cl",
+                    "imaging/spectrum_record.cl", "imaging/aperture_spectrum.cl", "imaging/auto_cutoff.cl"},
                    defines);
   measure_ = program.kernel("measure_cutoff");
   settle_ = program.kernel("settle_cutoff");

@@ -486,10 +486,12 @@ std::vector<std::string> plan_warnings(const EnginePlan& plan, const std::vector
   for (std::size_t f = 0; f < frequencies_hz.size(); ++f) {
     if (plan.input != InputForm::kSpectra &&
         std::abs(frequencies_hz[f] - settings.front_end.frequencies_hz[f]) > kSnapWarning_hz) {
-      warnings.push_back(
-          fmt::format("front_end.frequencies_hz[{}]: {} Hz is off the grid of {:.3f} Hz; {:.3f} Hz is imaged", f,
-                      settings.front_end.frequencies_hz[f], plan.sample_rate_hz / settings.front_end.window_samples,
-                      frequencies_hz[f]));
+      warnings.push_back(fmt::format(
+          "front_end.frequencies_hz[{}]: {} Hz is off the grid of {:.3f} Hz that {} images on (sample rate / "
+          "window_samples); {:.3f} Hz, the nearest, is imaged; front_end.kind: dot_product images any "
+          "frequency",
+          f, settings.front_end.frequencies_hz[f], plan.sample_rate_hz / settings.front_end.window_samples,
+          name_of(settings.front_end.kind), frequencies_hz[f]));
     }
     if (imager.wavenumber(f) > nyquist) {
       warnings.push_back(

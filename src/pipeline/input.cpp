@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "config/config.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -32,8 +33,12 @@ std::string shown(const T& value) {
 
 /// Takes the file's value, after checking it against an explicit setting.
 template <class T>
-void take(T& setting, const T& in_file, const std::string& key, const Settings& settings, const std::string& name) {
+void take(T& setting, const T& in_file, const std::string& key, const Settings& settings, const std::string& name,
+          bool correctable = false) {
   if (settings.explicit_keys.contains(key) && !agree(setting, in_file)) {
+    if (correctable) {
+      return;
+    }
     throw ConfigError(
         fmt::format("{}: the settings say {}, but {} was recorded with {}; remove the setting or use the "
                     "matching recording",
@@ -51,9 +56,10 @@ Settings reconcile(Settings settings, const MeasurementGeometry& measurement, co
   ArrayGeometry& geometry = settings.array.geometry;
   take(geometry.rows, in_file.rows, "array.rows", given, name);
   take(geometry.columns, in_file.columns, "array.columns", given, name);
-  take(geometry.pitch_x_m, in_file.pitch_x_m, "array.pitch_x_m", given, name);
-  take(geometry.pitch_y_m, in_file.pitch_y_m, "array.pitch_y_m", given, name);
-  take(settings.holography.standoff_m, measurement.standoff_m, "holography.standoff_m", given, name);
+  const bool correctable = measurement.correctable;
+  take(geometry.pitch_x_m, in_file.pitch_x_m, "array.pitch_x_m", given, name, correctable);
+  take(geometry.pitch_y_m, in_file.pitch_y_m, "array.pitch_y_m", given, name, correctable);
+  take(settings.holography.standoff_m, measurement.standoff_m, "holography.standoff_m", given, name, correctable);
   if (layout != nullptr) {
     take(settings.array.layout, *layout, "array.layout", given, name);
     take(settings.array.sensitivity_dbfs, measurement.sensitivity_dbfs, "array.sensitivity_dbfs", given, name);
@@ -63,7 +69,23 @@ Settings reconcile(Settings settings, const MeasurementGeometry& measurement, co
   return settings;
 }
 
+std::vector<std::string> corrections(const Settings& given, const MeasurementGeometry& measurement,
+                                     const std::string& name) {
+  std::vector<std::string> notes;
+  const auto compare = [&](const char* key, double setting, double in_file) {
+    if (measurement.correctable && given.explicit_keys.contains(key) && !agree(setting, in_file)) {
+      notes.push_back(fmt::format("{}: {} m, as the settings say, corrects the {} m that {} was encoded with", key,
+                                  setting, in_file, name));
+    }
+  };
+  compare("array.pitch_x_m", given.array.geometry.pitch_x_m, measurement.geometry.pitch_x_m);
+  compare("array.pitch_y_m", given.array.geometry.pitch_y_m, measurement.geometry.pitch_y_m);
+  compare("holography.standoff_m", given.holography.standoff_m, measurement.standoff_m);
+  return notes;
+}
+
 void require_channels(const Settings& settings, int channels, const std::string& name) {
+  require_geometry(settings, name, channels);
   const ArrayGeometry& geometry = settings.array.geometry;
   if (channels != geometry.channels()) {
     throw ConfigError(

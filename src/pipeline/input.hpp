@@ -22,11 +22,16 @@ struct InputInfo {
 };
 
 /// The settings a run really has: what the recording says of its own array wins over defaults and must agree with what
-/// the user set. Throws ConfigError on a disagreement.
+/// the user set, but for what is correctable. Throws ConfigError on a disagreement.
 Settings reconcile(Settings settings, const MeasurementGeometry& measurement, const WireLayout* layout,
                    const std::string& name);
 
-/// Checks that time data have one channel per microphone of the settings. Throws ConfigError.
+/// One message for each length of a correctable recording that the user's settings replace.
+std::vector<std::string> corrections(const Settings& given, const MeasurementGeometry& measurement,
+                                     const std::string& name);
+
+/// Checks that the user said where the microphones of time data stand, and that there is one for each channel. Throws
+/// ConfigError.
 void require_channels(const Settings& settings, int channels, const std::string& name);
 
 /// Indices of the frequencies to image: all, or those the user asked for, matched to 0.5 Hz. Throws ConfigError.

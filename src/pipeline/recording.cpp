@@ -69,6 +69,7 @@ class RecordedBits : public BitFile {
       throw DataError(fmt::format("{}: expected bits, found a recording of {} images without any", path.string(),
                                   reader_.summary().images));
     }
+    reader_.require_plausible_span(reader_.summary().bits.first_bit_time, reader_.summary().bits.end_bit_time);
   }
   [[nodiscard]] CaptureInfo info() const override { return reader_.capture_info(); }
   void read(std::uint64_t first_bit_time, std::span<std::uint32_t> words) override {
@@ -116,11 +117,13 @@ class BitRecording : public Recording {
              .input = InputForm::kBits,
              .sample_rate_hz = info_.sample_rate_hz,
              .spectra_hz = {}};
+    notes_ = corrections(settings, capture.measurement, info_.name);
     validate(plan_.settings, info_.sample_rate_hz);
     words_per_sample_ = static_cast<std::uint64_t>(capture.words_per_bit_time) * kBitsPerWord;
   }
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
+  [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
     const Feed feed = feed_.next(first_sample, windows, engine.history_samples());
     const std::span<std::uint32_t> room = engine.room_for_bits((feed.end - feed.first) * words_per_sample_);
@@ -150,6 +153,7 @@ class BitRecording : public Recording {
   FeedPlanner feed_;
   InputInfo info_;
   EnginePlan plan_;
+  std::vector<std::string> notes_;
   std::uint64_t words_per_sample_ = 0;
   std::uint64_t skipped_bit_times_ = 0;
   std::vector<WindowStatus> statuses_;

@@ -24,9 +24,7 @@ using ComplexF = std::complex<float>;
 // float32 against double over noise 60 dB down, whose amplification is below 300: 1e-6 of a mode becomes 3e-4 at most.
 constexpr double kTolerance = 3e-4;
 
-// A GPU's groups on a GPU alone: on PoCL's threads they gave garbage in one run of some twenty on a busy machine, in
-// none on an H200; why was not found.
-constexpr Path kSonahPaths[] = {{"as_it_is", "auto", false}};
+constexpr Path kSonahPaths[] = {{"processor", "auto", false}, {"as_on_a_gpu", "auto", true}};
 
 struct Case {
   int rows;

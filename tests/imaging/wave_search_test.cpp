@@ -24,9 +24,7 @@ using test::Complex;
 using test::Path;
 using ComplexF = std::complex<float>;
 
-// A GPU's groups on a GPU alone: on PoCL's threads they gave garbage in one run of some twenty on a busy machine, in
-// none on an H200; why was not found.
-constexpr Path kSonahPaths[] = {{"as_it_is", "auto", false}};
+constexpr Path kSonahPaths[] = {{"processor", "auto", false}, {"as_on_a_gpu", "auto", true}};
 
 PnahPlan plan_of(double frequency_hz, int rows = 32, int columns = 32) {
   PnahPlan plan;

@@ -14,13 +14,16 @@ constexpr std::size_t kNeighbours = 16;
 constexpr int kMedianReach = 4;
 constexpr int kMedianStep = 4;
 /// Times what is expected. C has an exponential distribution where noise decides; its median times 30 is passed once in
-/// 10^9. R is a mean over frames and stays within a few times.
+/// 10^9. R is a mean over frames and stays within a few times. Without a field in common a noise that repeats itself is
+/// all there is, and R may have one degree of freedom: one microphone in 10^11 is above 100 of its medians.
 constexpr double kCoherentLimit = 30.0;
 constexpr double kIncoherentLimit = 10.0;
+constexpr double kIncoherentLimitWithoutField = 100.0;
 /// |1 - g| that healthy microphones may have: 2.3 dB up, 3.1 dB down, 17 degrees.
 constexpr double kGainTolerance = 0.3;
-/// A microphone this far below the noise of those round it is not alive.
-constexpr double kSilence = 1e-3;
+/// A microphone this far below the noise of those round it is not alive: 90 dB, as noise that repeats itself in every
+/// window is 30 dB below its median in one of sixty healthy microphones.
+constexpr double kSilence = 1e-9;
 constexpr double kDeadGain = 0.15;
 constexpr double kWeakAngle = 0.5;
 /// A gain of a half would have been seen.
@@ -82,8 +85,11 @@ std::vector<Condition> SpectraJudge::judge(std::span<const std::complex<float>> 
   }
   leave_out_broken(spectra);
   std::fill(stale_.begin(), stale_.end(), 1);
+  update_predictions();
+  weigh_frames(spectra);
   for (int round = 0; round < kMostRounds; ++round) {
-    update(spectra);
+    update_predictions();
+    update_sums(spectra);
     const std::vector<std::size_t> outliers = new_outliers();
     if (outliers.empty()) {
       break;
@@ -110,8 +116,8 @@ void SpectraJudge::leave_out_broken(std::span<const std::complex<float>> spectra
   }
 }
 
-/// Predictions, sums and floors for the microphones that are usable now.
-void SpectraJudge::update(std::span<const std::complex<float>> spectra) {
+/// Predictions from the microphones that are usable now; sums of those that change are stale.
+void SpectraJudge::update_predictions() {
   std::vector<std::size_t> back;
   for (std::size_t i = 0; i < channels_; ++i) {
     if (usable_[i] != 0 && predicted_with_[i] == 0) {
@@ -144,6 +150,40 @@ void SpectraJudge::update(std::span<const std::complex<float>> spectra) {
         stale_[i] = 1;
       }
     }
+  }
+  predicted_with_ = usable_;
+}
+
+/// Weights of the frames: the least of their median residuals over each one's own; 1 where nothing is left.
+void SpectraJudge::weigh_frames(std::span<const std::complex<float>> spectra) {
+  constexpr std::size_t kEnough = 256;
+  const std::size_t step = std::max<std::size_t>(channels_ / kEnough, 1);
+  std::vector<double> residuals;
+  weights_.assign(frames_ * frequencies_, 1.0);
+  for (std::size_t f = 0; f < frequencies_; ++f) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t frame = 0; frame < frames_; ++frame) {
+      const auto one = spectra.subspan(frame * frequencies_ * channels_, frequencies_ * channels_);
+      residuals.clear();
+      for (std::size_t i = 0; i < channels_; i += step) {
+        if (usable_[i] != 0) {
+          residuals.push_back(std::norm(wide(one[at(f, i)]) - predicted(one, f, i)) / predictions_[at(f, i)].variance);
+        }
+      }
+      const double residual = residuals.empty() ? 0.0 : median(residuals);
+      weights_[frame * frequencies_ + f] = residual;
+      least = residual > 0.0 ? std::min(least, residual) : least;
+    }
+    for (std::size_t frame = 0; frame < frames_; ++frame) {
+      double& weight = weights_[frame * frequencies_ + f];
+      weight = weight > 0.0 ? least / weight : 1.0;
+    }
+  }
+}
+
+/// Sums that are stale, and all floors.
+void SpectraJudge::update_sums(std::span<const std::complex<float>> spectra) {
+  for (std::size_t i = 0; i < channels_; ++i) {
     if (stale_[i] != 0) {
       for (std::size_t f = 0; f < frequencies_; ++f) {
         sum_up(spectra, f, i);
@@ -151,7 +191,6 @@ void SpectraJudge::update(std::span<const std::complex<float>> spectra) {
       stale_[i] = 0;
     }
   }
-  predicted_with_ = usable_;
   find_floors();
 }
 
@@ -177,10 +216,11 @@ void SpectraJudge::sum_up(std::span<const std::complex<float>> spectra, std::siz
     const auto one = spectra.subspan(frame * frequencies_ * channels_, frequencies_ * channels_);
     const Complex y = wide(one[at(frequency, channel)]);
     const Complex p = predicted(one, frequency, channel);
-    sums.y += std::norm(y);
-    sums.p += std::norm(p);
-    sums.whole += std::norm(y - p);
-    cross += y * std::conj(p);
+    const double weight = weights_[frame * frequencies_ + frequency];
+    sums.y += weight * std::norm(y);
+    sums.p += weight * std::norm(p);
+    sums.whole += weight * std::norm(y - p);
+    cross += weight * y * std::conj(p);
   }
   const auto frames = static_cast<double>(frames_);
   sums.gain = cross / std::max(sums.p, kTiny);
@@ -256,6 +296,9 @@ void SpectraJudge::find_floors() {
   }
 }
 
+/// Whether neighbours have so much of a field in common that the loss of a microphone would show.
+bool SpectraJudge::has_common_field(const Floors& floors) { return floors.power > kCoherentLimit * floors.coherent; }
+
 SpectraJudge::Scores SpectraJudge::scores(std::size_t channel) const {
   Scores worst;
   for (std::size_t f = 0; f < frequencies_; ++f) {
@@ -264,8 +307,10 @@ SpectraJudge::Scores SpectraJudge::scores(std::size_t channel) const {
     const double unlike = kMismatchLimit * mismatch2_[f] * floors.power;
     const double coherent = std::max({kCoherentLimit * floors.coherent, kGainTolerance * kGainTolerance * sums.p,
                                       kHarmless * floors.power, unlike, kTiny});
-    const double incoherent = kIncoherentLimit * floors.incoherent + unlike + kTiny;
-    worst.coherent = std::max(worst.coherent, sums.coherent / coherent);
+    const bool is_common = has_common_field(floors);
+    const double limit = is_common ? kIncoherentLimit : kIncoherentLimitWithoutField;
+    const double incoherent = std::max(limit * floors.incoherent, kHarmless * floors.power) + unlike + kTiny;
+    worst.coherent = is_common ? std::max(worst.coherent, sums.coherent / coherent) : worst.coherent;
     worst.incoherent = std::max(worst.incoherent, sums.incoherent / incoherent);
   }
   return worst;
@@ -354,7 +399,7 @@ double SpectraJudge::mismatch(std::span<const std::complex<float>> spectra, std:
     double sum = 0.0;
     for (std::size_t frame = 0; frame < frames_; ++frame) {
       const auto one = spectra.subspan(frame * frequencies_ * channels_, frequencies_ * channels_);
-      sum += std::norm(wide(one[at(f, channel)]) - predicted(one, f, place));
+      sum += weights_[frame * frequencies_ + f] * std::norm(wide(one[at(f, channel)]) - predicted(one, f, place));
     }
     const double expected =
         std::max(kSwapLimit * floors_[at(f, place)].whole, kGainTolerance * kGainTolerance * sums_[at(f, place)].p);

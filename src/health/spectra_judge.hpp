@@ -16,10 +16,14 @@ namespace nearfield::health {
 ///   C = |1 - g|^2 mean |p|^2          what it has too little or too much of the field
 ///   R = (sum |y|^2 - |g|^2 sum |p|^2) / (frames - 1) / max(1, |g|^2)   what it has beside the field
 ///
-/// Each is held against the median of the 9 x 9 microphones round it, where each counts with its predicted variance:
-/// how well neighbours predict here, with this field, this noise and these microphones. Microphones that fail, and fail
-/// worst among those round them, are left out of all predictions, and so on until none is new; those left out are then
-/// judged by the rest. docs/health.md has the thresholds and what they come from.
+/// Each frame counts with a weight, the reciprocal of the whole array's median |y - p|^2 in that frame: an event that
+/// all microphones share, such as a seam of a repeated recording, is one frame among many and not the sum's largest
+/// part. Each of C and R is held against the median of the 9 x 9 microphones round it, where each counts with its
+/// predicted variance: how well neighbours predict here, with this field, this noise and these microphones. A gain is
+/// judged only at frequencies where neighbours have a field in common: where C of a microphone that is lost would be
+/// above what healthy ones have. Microphones that fail, and fail worst among those round them, are left out of all
+/// predictions, and so on until none is new; those left out are then judged by the rest. docs/health.md has the
+/// thresholds and what they come from.
 class SpectraJudge {
  public:
   /// standoff_m: distance of the sources' plane.
@@ -33,7 +37,7 @@ class SpectraJudge {
 
  private:
   using Complex = std::complex<double>;
-  /// Of a frequency and a microphone.
+  /// Of a frequency and a microphone; means over frames with their weights.
   struct Sums {
     double y = 0.0;  ///< mean |y|^2
     double p = 0.0;  ///< mean |p|^2
@@ -59,9 +63,12 @@ class SpectraJudge {
     return frequency * channels_ + channel;
   }
   void leave_out_broken(std::span<const std::complex<float>> spectra);
-  void update(std::span<const std::complex<float>> spectra);
+  void update_predictions();
+  void weigh_frames(std::span<const std::complex<float>> spectra);
+  void update_sums(std::span<const std::complex<float>> spectra);
   void sum_up(std::span<const std::complex<float>> spectra, std::size_t frequency, std::size_t channel);
   void find_floors();
+  [[nodiscard]] static bool has_common_field(const Floors& floors);
   [[nodiscard]] Scores scores(std::size_t channel) const;
   [[nodiscard]] std::vector<std::size_t> new_outliers() const;
   [[nodiscard]] Condition condition_of(std::size_t channel) const;
@@ -84,6 +91,7 @@ class SpectraJudge {
   std::vector<std::uint8_t> excluded_;             ///< [channel]
   std::vector<std::uint8_t> broken_;               ///< [channel], not finite
   std::vector<std::uint8_t> stale_;                ///< [channel], sums are of other predictions
+  std::vector<double> weights_;                    ///< [frame][frequency], at most 1
   std::vector<Sums> sums_;                         ///< [frequency][channel]
   std::vector<Floors> floors_;                     ///< [frequency][channel]
   std::vector<double> typical_whole_;              ///< [frequency], median of whole / predicted variance

@@ -14,6 +14,11 @@
 static const int64_t kMostAge_ns = 5000000;   /* older than this is no ground for a control action */
 static const int64_t kTimeout_ns = 100000000; /* no frame for so long: the fallback */
 static const uint32_t kBadFlags = NF_FLAG_MISSING_BITS | NF_FLAG_CLIPPED | NF_FLAG_NON_FINITE_INPUT;
+/* Of the image, expected relative error. A NaN says that nobody knows it: comparisons with NaN are false, so ask whether
+ * the error is small, never whether it is large. Images of velocity have an estimate with
+ * holography.filter.cutoff_rad_per_m: search and with imager sonah; where a measurement has shown by other means that
+ * images are good enough, take this check out. */
+static const float kMostError = 0.3f;
 static const double kPi = 3.14159265358979323846;
 
 typedef struct Mode {
@@ -78,6 +83,8 @@ static void use(nf_ring* ring, const Mode* mode, const nf_frame* frame, uint64_t
     fall_back("the frame is too old");
   } else if ((frame->flags & kBadFlags) != 0) {
     fall_back("the frame is flagged");
+  } else if (!(frame->error_estimate[0] <= kMostError)) { /* of the first frequency, the one that act() uses */
+    fall_back(isnan(frame->error_estimate[0]) ? "the image's error is not known" : "the image's error is too large");
   } else {
     act(nf_ring_get_layout(ring), mode, frame);
   }
@@ -111,6 +118,7 @@ static int run(nf_ring* ring, Mode* mode, unsigned long frames) {
 }
 
 int main(int argc, char** argv) {
+  setvbuf(stdout, NULL, _IOLBF, 0); /* into a pipe line by line too */
   nf_ring* ring;
   const nf_ring_status status = nf_ring_open(argc > 1 ? argv[1] : NULL, &ring);
   if (status != NF_RING_OK) {

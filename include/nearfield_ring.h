@@ -21,7 +21,8 @@ extern "C" {
 
 #define NF_RING_MAGIC UINT64_C(0x31474E495246464E) /* the bytes "NFFRING1" */
 #define NF_RING_VERSION 2U                         /* grows with each change; a reader takes its own version alone */
-#define NF_RING_DEFAULT_SOCKET "/run/nearfield/ring.sock"
+/* Where the service listens. nf_ring_open(NULL) asks there too, but first where a daemon of the same user listens. */
+#define NF_RING_DEFAULT_SOCKET "/run/nearfield/frames.sock"
 
 enum { NF_RING_LIVE = 0, NF_RING_ENDED = 1 };            /* nf_ring_header.state */
 enum { NF_PHASE_OF_WINDOW = 0, NF_PHASE_OF_STREAM = 1 }; /* nf_ring_header.phase_reference */
@@ -31,7 +32,7 @@ enum {
   NF_FLAG_EXTRAPOLATION_FELL_BACK = 1,  /* silence or a runaway predictor: zero padding was used */
   NF_FLAG_MASKED_MICROPHONES = 2,       /* dead or masked microphones were interpolated */
   NF_FLAG_MISSING_BITS = 4,             /* bits of the window never came and are silence: missing_bit_times */
-  NF_FLAG_OVERLOAD = 8,                 /* hops were dropped before this frame: shed_hops */
+  NF_FLAG_OVERLOAD = 8,                 /* hops before this frame have none: shed_hops */
   NF_FLAG_NON_FINITE_INPUT = 16,        /* microphones with NaN or infinity were interpolated */
   NF_FLAG_CLIPPED = 32,                 /* a microphone was at or near its full scale */
   NF_FLAG_WAVENUMBER_ABOVE_NYQUIST = 64 /* the microphones are too far apart for a frequency */
@@ -87,7 +88,7 @@ typedef struct nf_ring_slot {
   uint32_t flags; /* NF_FLAG_ */
   uint32_t valid_microphones;
   uint64_t missing_bit_times;
-  uint64_t shed_hops; /* that overload dropped between the frame before and this one */
+  uint64_t shed_hops; /* between the frame before and this one: overload dropped them, or nothing came of them */
   uint64_t epoch;     /* of the configuration */
   uint64_t spare;
   /* payload: float cutoff_rad_per_m[frequencies], slope[frequencies], noise_pa[frequencies],
@@ -120,7 +121,8 @@ typedef enum nf_ring_status {
   NF_RING_BUSY = 10,      /* the server has as many readers as it takes */
   NF_RING_NOT_READY = 11, /* the daemon runs, but has no ring yet */
   NF_RING_BAD = 12,       /* what was handed over is no ring of this version, or not sealed */
-  NF_RING_SYSTEM = 13     /* a system call failed: errno */
+  NF_RING_SYSTEM = 13,    /* a system call failed: errno */
+  NF_RING_UNTRUSTED = 14  /* the server's user is neither root nor this one, nor was it given the socket's folder */
 } nf_ring_status;
 
 typedef struct nf_ring nf_ring;
@@ -165,7 +167,9 @@ typedef struct nf_frame {
   const float* cutoff_rad_per_m; /* [frequencies]; NaN where the filter has none */
   const float* slope;            /* [frequencies]; NaN where the filter has none */
   const float* noise_pa;         /* [frequencies]; rms of a microphone's complex noise; NaN where it was not measured */
-  const float* error_estimate;   /* [frequencies]; relative L2 error of the image; NaN where there is none */
+  /* [frequencies]; relative L2 error of the image, in its own quantity; NaN where it is not known (docs/controller.md).
+   * Comparisons with NaN are false: ask for error <= limit, not against error > limit. */
+  const float* error_estimate;
   const nf_complex* points;      /* [planes][frequencies][points]: as images, at the chosen points */
   const nf_complex* images;      /* [planes][frequencies][rows][columns], peak amplitudes of e^{+jwt} phasors; active
                                   * intensities are real: im is 0, and they have no phase to refer to anything. NULL
@@ -173,7 +177,10 @@ typedef struct nf_frame {
 } nf_frame;
 
 /* Connects, receives and checks the ring; waits at most a second for a server that hangs. *ring is NULL unless the
- * result is NF_RING_OK. `socket_path` NULL: NF_RING_DEFAULT_SOCKET. */
+ * result is NF_RING_OK. `socket_path` NULL: the default, in $NEARFIELD_RUNTIME_DIR where that is set, else in
+ * $XDG_RUNTIME_DIR/nearfield where a daemon of the same user, not root, listens, else NF_RING_DEFAULT_SOCKET. Trusted is
+ * a server of root, of this process's user, or of the user to whom the socket's folder belongs, if root or this
+ * process's user own all folders above it and nobody else may write them: /run/nearfield of a service. */
 nf_ring_status nf_ring_open(const char* socket_path, nf_ring** ring);
 
 /* Connects anew with the same path. After success layout and sizes may be others and the numbers begin again; after a

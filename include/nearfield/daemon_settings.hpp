@@ -7,6 +7,9 @@
 
 namespace nearfield {
 
+/// A socket of this name lies at its default place, which depends on the user: socket_to_serve(), socket_to_ask().
+inline constexpr std::string_view kAutoSocket = "auto";
+
 /// What `nearfieldd` alone is set up from: section `daemon` of a configuration. An empty path, address or endpoint
 /// means that there is none ("off" or null in YAML).
 struct DaemonSettings {
@@ -27,14 +30,19 @@ struct DaemonSettings {
     SourceKind kind = SourceKind::kUdp;
     Payload payload = Payload::kBits;              ///< udp and pipe; samples: front_end.decimation bit-times apart
     std::string address = "127.0.0.1:7230";        ///< udp: HOST:PORT to listen at, or a multicast group
-    std::string interface;                         ///< udp: the network interface of a multicast group; empty: any
-    std::string path;                              ///< pipe: a named pipe, or "-" for stdin; file: a capture
-    std::string scene;                             ///< simulate: a scene
+    std::string interface = {};                    ///< udp: the network interface of a multicast group; empty: any
+    std::string path = {};                         ///< pipe: a named pipe, or "-" for stdin; file: a capture
+    std::string scene = {};                        ///< simulate: a scene
     Pace pace = Pace::kRealtime;                   ///< file and simulate
     bool loop = false;                             ///< file: begin again at its end
     std::int64_t receive_buffer_bytes = 64 << 20;  ///< udp: of the socket
     int reorder_bit_times = 8192;                  ///< udp: how far behind the newest bit a packet may still come
     std::int64_t ring_bit_times = 1 << 20;         ///< bits in host memory between the source and the engine
+    std::vector<std::string> allowed_from = {};    ///< udp: addresses and networks that may send; empty: any
+    bool require_crc = false;                      ///< udp: packets without a CRC are refused
+    double takeover_after_ms = 100.0;              ///< udp: silence of a stream, before another one may begin
+    double restart_hold_off_ms = 1000.0;           ///< udp: from a stream's start, before another one may begin
+    std::int64_t max_jump_bit_times = 15'000'000;  ///< udp: the longest gap in a stream's clock, either way
     friend bool operator==(const Source&, const Source&) = default;
   };
 
@@ -47,7 +55,8 @@ struct DaemonSettings {
   };
 
   struct Ring {
-    std::string socket = "/run/nearfield/frames.sock";
+    static constexpr std::string_view kFile = "frames.sock";  ///< of the default socket
+    std::string socket{kAutoSocket};
     Access access;
     int slots = 64;  ///< frames that a slow reader may lag behind
     friend bool operator==(const Ring&, const Ring&) = default;
@@ -72,15 +81,22 @@ struct DaemonSettings {
     std::string directory = "/var/lib/nearfield";
     RecordWhat what = RecordWhat::kBoth;
     Trigger trigger = Trigger::kNone;
-    double level = 1.0;  ///< of trigger kLevel: largest magnitude of an image, in its unit
+    double level = 1.0;    ///< of trigger kLevel: largest magnitude of an image, in its unit
+    double quiet_s = 1.0;  ///< below the level before a rise counts, and after which a recording by the level ends
+    double pause_s = 5.0;  ///< from the end of a recording until a rise may begin the next
     double pre_trigger_s = 1.0;
     std::int64_t max_bytes = std::int64_t{64} << 30;
     double max_s = 3600.0;
+    std::int64_t quota_bytes = std::int64_t{256} << 30;        ///< of all recordings in the directory; 0: no quota
+    double sync_s = 0.0;                                       ///< waits for the disk this often; 0: only at the end
+    std::int64_t bits_queue_bytes = std::int64_t{64} << 20;    ///< beside the history: 0.35 s at 192 MB/s
+    std::int64_t images_queue_bytes = std::int64_t{64} << 20;  ///< the images' history included
     friend bool operator==(const Recording&, const Recording&) = default;
   };
 
   struct Control {
-    std::string socket = "/run/nearfield/control.sock";
+    static constexpr std::string_view kFile = "control.sock";  ///< of the default socket
+    std::string socket{kAutoSocket};
     Access access;
     friend bool operator==(const Control&, const Control&) = default;
   };
@@ -102,10 +118,11 @@ struct DaemonSettings {
     friend bool operator==(const Deadlines&, const Deadlines&) = default;
   };
 
-  /// Ages of the oldest bits that wait, from which on something is given up, the cheapest first.
+  /// Ages of the oldest bits that wait, from which on something is given up. A recording was asked for and cannot be
+  /// had again: by default it goes last, and the bits of hops that are shed are recorded.
   struct Overload {
     double pause_dashboards_ms = 10.0;
-    double pause_recordings_ms = 25.0;
+    double pause_recordings_ms = 500.0;
     double shed_hops_ms = 50.0;
     friend bool operator==(const Overload&, const Overload&) = default;
   };
@@ -117,7 +134,7 @@ struct DaemonSettings {
   };
 
   struct NoInput {
-    double after_ms = 1000.0;  ///< without a bit, before "no input" is the declared state
+    double after_ms = 1000.0;  ///< without a window of which half came, before "no input" is the declared state
     bool is_fault = false;     ///< then the process ends, instead of waiting
     friend bool operator==(const NoInput&, const NoInput&) = default;
   };
@@ -147,6 +164,12 @@ std::string_view name_of(DaemonSettings::LogLevel level);
 /// The number of a user or group of this system, by name or number; nothing for an unknown name.
 std::optional<std::uint32_t> user_id(const std::string& name);
 std::optional<std::uint32_t> group_id(const std::string& name);
+
+/// The path at which a daemon of this user listens: `setting` itself, or for "auto" `file` in the user's default folder
+/// (nearfield/runtime_folder.h). Throws IoError where a user who is not root has no such folder.
+std::string socket_to_serve(const std::string& setting, std::string_view file);
+/// The path at which a client asks: `setting` itself, or for "auto" the first default folder that holds the socket.
+std::string socket_to_ask(const std::string& setting, std::string_view file);
 
 /// A host (name, IPv4, or IPv6 without its brackets) and a port.
 struct HostPort {

@@ -184,8 +184,7 @@ void add_recorded_bits(Facts& facts, const nfr::Reader& reader) {
             static_cast<double>(bits.expected()) / reader.info().sample_rate_hz);
   facts.add("", "{} bit-times = {} received + {} missing", bits.expected(), bits.received,
             bits.expected() - bits.received);
-  facts.add("gaps", "{}: {} bit-times never sent, {} dropped by the recorder, {} in lost records", bits.gaps,
-            bits.not_sent, bits.dropped, bits.damaged);
+  facts.add("gaps", "{}: bit-times {}", bits.gaps, nfr::text_of_losses(bits));
 }
 
 void describe_recording(Facts& facts, const std::filesystem::path& path) {
@@ -203,6 +202,11 @@ void describe_recording(Facts& facts, const std::filesystem::path& path) {
     add_recorded_bits(facts, reader);
   }
   for (const nfr::EpochSummary& epoch : reader.epochs()) {
+    facts.add("settings", "of epoch {}: {} lines of YAML, which replay uses unless told otherwise", epoch.epoch,
+              std::count(epoch.header.config.begin(), epoch.header.config.end(), '\n'));
+    if (epoch.images == 0) {
+      continue;
+    }
     facts.add("images", "{} of epoch {}: {} in {} at {}", epoch.images, epoch.epoch, epoch.header.quantity,
               epoch.header.unit, text_of_frequencies(epoch.header.frequencies_hz));
   }
@@ -324,8 +328,9 @@ void describe_images(Facts& facts, const std::filesystem::path& path) {
     facts.add("power", "{}", text_of_range(first_frames<float>(file, "/radiated_power_w", axes, frames), "W"));
   }
   if (file.has("/error_estimate")) {
-    facts.add("error", "{} (estimate)",
-              text_of_range(first_frames<float>(file, "/error_estimate", per_frequency, frames), ""));
+    const auto errors = first_frames<float>(file, "/error_estimate", per_frequency, frames);
+    const bool is_known = std::any_of(errors.begin(), errors.end(), [](float error) { return std::isfinite(error); });
+    facts.add("error", "{}", is_known ? text_of_range(errors, "") + " (estimate)" : "not known");
   }
   add_flags(facts, first_frames<std::uint32_t>(file, "/flags", {{"frames"}}, frames));
   const auto missing = first_frames<std::uint64_t>(file, "/missing_bits", {{"frames"}}, frames);

@@ -34,6 +34,9 @@ struct MeasurementGeometry {
   ArrayGeometry geometry;
   double standoff_m = 0.0;
   double sensitivity_dbfs = 0.0;
+  /// Pitch and standoff are what a user told `encode`, whose input did not carry them: later settings may correct them.
+  /// Attribute correctable of /geometry, 1.
+  bool correctable = false;
 };
 
 /// Bit-times that never came; silence stands in their place.

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;
 constexpr const char* kGeometry = "/geometry";
+constexpr const char* kCorrectable = "correctable";
 
 struct Format {
   FileKind kind;
@@ -116,6 +117,8 @@ MeasurementGeometry read_measurement(const h5::InputFile& file) {
     throw file.wrong_attribute(kGeometry, "standoff_m", fmt::format("{}", measurement.standoff_m),
                                "a length of at least 0 m");
   }
+  measurement.correctable =
+      file.has_attribute(kGeometry, kCorrectable) && file.integer_attribute(kGeometry, kCorrectable, 0, 1) == 1;
   return measurement;
 }
 
@@ -130,6 +133,9 @@ void write_geometry(h5::OutputFile& file, const ArrayGeometry& geometry) {
 void write_measurement(h5::OutputFile& file, const MeasurementGeometry& measurement) {
   write_geometry(file, measurement.geometry);
   file.write_attribute(kGeometry, "standoff_m", measurement.standoff_m);
+  if (measurement.correctable) {
+    file.write_attribute(kGeometry, kCorrectable, std::int64_t{1});
+  }
 }
 
 std::vector<double> read_frequencies(const h5::InputFile& file, const std::string& name) {

@@ -8,6 +8,9 @@ namespace {
 
 bool keep_library_from_closing_at_exit() { return H5dont_atexit() >= 0; }
 
+/// A link to another file then leads nowhere.
+bool stay_in_the_file() { return H5Lunregister(H5L_TYPE_EXTERNAL) >= 0; }
+
 bool stop_printing() { return H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0; }
 
 hid_t native_type(Element element) {
@@ -71,6 +74,8 @@ herr_t collect_reason(unsigned /*depth*/, const H5E_error2_t* error, void* targe
 
 void quiet() {
   static const bool kKept = keep_library_from_closing_at_exit();
+  static const bool kStays = stay_in_the_file();
+  static_cast<void>(kStays);
   thread_local const bool kStopped = stop_printing();
   static_cast<void>(kKept);
   static_cast<void>(kStopped);
@@ -91,10 +96,11 @@ Type memory_type(Element element, const PartNames& parts) {
   return complex;
 }
 
-Type text_type(H5T_cset_t character_set) {
+Type text_type(H5T_cset_t character_set, std::size_t bytes) {
   quiet();
   Type text(H5Tcopy(H5T_C_S1));
-  H5Tset_size(text.id(), H5T_VARIABLE);
+  H5Tset_size(text.id(), bytes);
+  H5Tset_strpad(text.id(), bytes == H5T_VARIABLE ? H5T_STR_NULLTERM : H5T_STR_NULLPAD);
   H5Tset_cset(text.id(), character_set);
   return text;
 }

@@ -13,7 +13,8 @@
 namespace nearfield::h5 {
 
 /// Stops HDF5 from printing its errors in this thread and from closing files at exit, where it crashes (1.10.8) if a
-/// file could not be closed before. Called before any other HDF5 call; cheap after the first time.
+/// file could not be closed before, and from following links to other files, which may be pipes or devices. Called
+/// before any other HDF5 call; cheap after the first time.
 void quiet();
 
 /// Owns one HDF5 identifier.
@@ -100,8 +101,8 @@ inline constexpr PartNames kPartNames{"r", "i"};
 /// The type of an element as it lies in memory, which is also how it is written.
 Type memory_type(Element element, const PartNames& parts = kPartNames);
 
-/// Variable-length string in the given character set.
-Type text_type(H5T_cset_t character_set);
+/// String in the given character set, of fixed length unless H5T_VARIABLE.
+Type text_type(H5T_cset_t character_set, std::size_t bytes = H5T_VARIABLE);
 
 /// Such as "float32", "uint64", "string", "compound {x, y}".
 std::string name_of_type(hid_t type);

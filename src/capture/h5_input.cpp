@@ -6,11 +6,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <numeric>
+#include <optional>
+
+#include "capture/h5_child.hpp"
 
 namespace nearfield::h5 {
 namespace {
@@ -37,6 +42,16 @@ std::uint64_t size_of_readable_file(const std::filesystem::path& path) {
   }
   ::close(descriptor);
   return static_cast<std::uint64_t>(status.st_size);
+}
+
+/// WAV, AIFF, FLAC, Ogg and Core Audio, by their first four bytes.
+bool starts_like_sound(const std::filesystem::path& path) {
+  constexpr std::array<std::string_view, 8> kStarts = {"RIFF", "RIFX", "RF64", "FORM", "fLaC", "OggS", "caff", "riff"};
+  std::array<char, 4> start{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(start.data(), start.size());
+  return file &&
+         std::find(kStarts.begin(), kStarts.end(), std::string_view(start.data(), start.size())) != kStarts.end();
 }
 
 std::string damaged() { return fmt::format("damaged content ({})", last_error()); }
@@ -123,6 +138,24 @@ PartNames part_names_in(hid_t type) {
   return kPartNames;
 }
 
+/// Crashes, or never ends, where the file is damaged.
+std::optional<std::string> variable_text(const Attribute& attribute, const Type& type) {
+  char* text = nullptr;
+  const Type memory = text_type(H5Tget_cset(type.id()));
+  if (H5Aread(attribute.id(), memory.id(), &text) < 0) {
+    return std::nullopt;
+  }
+  std::string result(text == nullptr ? "" : text);
+  H5free_memory(text);
+  return result;
+}
+
+/// Values in another file: HDF5 would open whatever it names, a pipe or a device as well.
+bool lies_elsewhere(const Dataset& dataset) {
+  const Properties creation(H5Dget_create_plist(dataset.id()));
+  return H5Pget_external_count(creation.id()) != 0 || H5Pget_layout(creation.id()) == H5D_VIRTUAL;
+}
+
 /// A string of fixed length ends at its first zero, or before the spaces that pad it.
 std::string trimmed(std::string text, H5T_str_t padding) {
   text.resize(std::strlen(text.c_str()));
@@ -169,6 +202,12 @@ void InputDataset::read_bytes(Element element, std::uint64_t first, void* values
 InputFile::InputFile(const std::filesystem::path& path) : path_(path), size_bytes_(size_of_readable_file(path)) {
   quiet();
   if (H5Fis_hdf5(path.c_str()) <= 0) {
+    if (starts_like_sound(path)) {
+      throw DataError(
+          fmt::format("{0}: found a sound file, expected an HDF5 file; \"nearfield encode {0} -o CAPTURE.h5\" makes a "
+                      "capture of it",
+                      path.string()));
+    }
     throw DataError(
         fmt::format("{}: found {} bytes that are not HDF5, expected an HDF5 file", path.string(), size_bytes_));
   }
@@ -196,8 +235,13 @@ bool InputFile::has(const std::string& object) const {
   }
   // H5Lexists fails when a group on the way is missing, so that each is asked for in turn.
   for (std::size_t end = object.find('/', 1);; end = object.find('/', end + 1)) {
-    if (H5Lexists(file_.id(), object.substr(0, end).c_str(), H5P_DEFAULT) <= 0) {
+    const std::string part = object.substr(0, end);
+    if (H5Lexists(file_.id(), part.c_str(), H5P_DEFAULT) <= 0) {
       return false;
+    }
+    H5L_info_t link{};
+    if (H5Lget_info(file_.id(), part.c_str(), &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_EXTERNAL) {
+      throw wrong(part, "a link to another file", "an object of this one");
     }
     if (end == std::string::npos) {
       return H5Oexists_by_name(file_.id(), object.c_str(), H5P_DEFAULT) > 0;
@@ -235,14 +279,12 @@ std::string InputFile::text_attribute(const std::string& object, const std::stri
     throw wrong_attribute(object, name, name_of_type(type.id()), "a string");
   }
   if (H5Tis_variable_str(type.id()) > 0) {
-    char* text = nullptr;
-    const Type memory = text_type(H5Tget_cset(type.id()));
-    if (H5Aread(attribute.id(), memory.id(), &text) < 0) {
-      throw wrong_attribute(object, name, damaged(), "a string");
+    const auto read = [&] { return variable_text(attribute, type); };
+    std::optional<std::string> text = text_from_child(read, size_bytes_);
+    if (!text) {
+      throw wrong_attribute(object, name, "damaged content", "a string");
     }
-    std::string result(text == nullptr ? "" : text);
-    H5free_memory(text);
-    return result;
+    return std::move(*text);
   }
   if (H5Tget_size(type.id()) > size_bytes_) {
     throw wrong_attribute(object, name, "a string longer than the file", "a string");
@@ -309,6 +351,9 @@ InputDataset InputFile::open_dataset(const std::string& name, Element element, c
   result.dataset_ = Dataset(H5Dopen2(file_.id(), name.c_str(), H5P_DEFAULT));
   if (!result.dataset_.valid()) {
     throw wrong(name, fmt::format("no readable dataset ({})", last_error()), fmt::format("a dataset {}", expected));
+  }
+  if (lies_elsewhere(result.dataset_)) {
+    throw wrong(name, "values in another file", "values in this one");
   }
   const Type type(H5Dget_type(result.dataset_.id()));
   result.parts_ = part_names_in(type.id());

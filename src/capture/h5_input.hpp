@@ -56,10 +56,10 @@ class InputFile {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
 
-  /// `object` is an absolute path such as "/truth/pressure".
+  /// `object` is an absolute path such as "/truth/pressure". Throws DataError on a link to another file.
   [[nodiscard]] bool has(const std::string& object) const;
   [[nodiscard]] bool has_attribute(const std::string& object, const std::string& name) const;
-  /// String of fixed or variable length.
+  /// String of fixed or variable length; the latter is read in a child process (h5_child.hpp).
   [[nodiscard]] std::string text_attribute(const std::string& object, const std::string& name) const;
   /// Integer of any width, within [least, most].
   [[nodiscard]] std::int64_t integer_attribute(const std::string& object, const std::string& name,
@@ -71,7 +71,7 @@ class InputFile {
   [[nodiscard]] double positive_attribute(const std::string& object, const std::string& name) const;
 
   /// Opens a dataset of the given element and axes. Floats may be of any width, float64 may be integers in the file;
-  /// integers must be as asked. Refuses a dataset whose values cannot lie in a file of this size.
+  /// integers must be as asked. Refuses a dataset whose values lie in another file or cannot lie in one of this size.
   template <typename T>
   [[nodiscard]] InputDataset dataset(const std::string& name, const std::vector<Axis>& axes) const {
     return open_dataset(name, element_of<T>(), axes);

@@ -1,13 +1,8 @@
 #include "capture/h5_output.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <functional>
 #include <numeric>
 
@@ -20,35 +15,15 @@ namespace {
 /// HDF5's cache of 1 MiB.
 constexpr hsize_t kChunkValues = hsize_t{1} << 16;
 
+/// Longer texts are of variable length: an object's header holds attributes of at most 64 KiB.
+constexpr std::size_t kMostFixedText = 32768;
+
 hsize_t product(const hsize_t* first, const hsize_t* last) {
   return std::accumulate(first, last, hsize_t{1}, std::multiplies<>());
 }
 
 hsize_t values_per_index(const Shape& shape) {
   return shape.empty() ? 1 : product(shape.data() + 1, shape.data() + shape.size());
-}
-
-[[noreturn]] void throw_system_error(const std::filesystem::path& path, std::string_view what) {
-  throw IoError(fmt::format("{}: {}: {}", path.string(), what, std::strerror(errno)));
-}
-
-/// A rename would replace a device or a link to it, so that only regular files may be overwritten.
-void require_replaceable(const std::filesystem::path& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    throw IoError(fmt::format("{}: found {}, expected a new or a regular file", path.string(),
-                              S_ISDIR(status.st_mode) ? "a directory" : "a special file"));
-  }
-}
-
-/// Keeps other writers away for as long as the descriptor is open. HDF5's own lock would keep readers away too.
-void lock(int descriptor, const std::filesystem::path& path) {
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  if (::fcntl(descriptor, F_OFD_SETLK, &whole) != 0 && (errno == EAGAIN || errno == EACCES)) {
-    throw IoError(fmt::format("{}: cannot be written: another program is writing it", path.string()));
-  }
 }
 
 }  // namespace
@@ -80,45 +55,19 @@ void OutputDataset::write_bytes(Element element, std::uint64_t first, const void
   file_->require(status >= 0, name_);
 }
 
-OutputFile::OutputFile(const std::filesystem::path& path) : path_(path), partial_path_(path) {
+OutputFile::OutputFile(const std::filesystem::path& path) : partial_(path) {
   quiet();
-  require_replaceable(path_);
-  partial_path_ += ".partial";
-  require_replaceable(partial_path_);
-  descriptor_ = ::open(partial_path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) {
-    throw_system_error(partial_path_, "cannot be created");
-  }
-  try {
-    lock(descriptor_, partial_path_);
-  } catch (...) {
-    ::close(descriptor_);
-    throw;
-  }
   const Properties access = file_access();
-  file_ = File(H5Fcreate(partial_path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()));
+  // Not by its name, in whose place somebody else may have put another file meanwhile.
+  file_ = File(H5Fcreate(partial_.path_by_descriptor().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()));
   if (!file_.valid()) {
-    const std::string reason = last_error();
-    ::unlink(partial_path_.c_str());
-    ::close(descriptor_);
-    throw IoError(fmt::format("{}: cannot be created: {}", partial_path_.string(), reason));
+    throw IoError(fmt::format("{}: cannot be created: {}", partial_.partial_path().string(), last_error()));
   }
-}
-
-OutputFile::~OutputFile() {
-  if (descriptor_ < 0) {
-    return;
-  }
-  file_.close();
-  if (!keep_partial_ && owns_partial()) {
-    ::unlink(partial_path_.c_str());
-  }
-  ::close(descriptor_);
 }
 
 void OutputFile::require(bool ok, std::string_view what) const {
   if (!ok) {
-    throw IoError(fmt::format("{}: cannot write {}: {}", partial_path_.string(), what, last_error()));
+    throw IoError(fmt::format("{}: cannot write {}: {}", partial_.partial_path().string(), what, last_error()));
   }
 }
 
@@ -141,9 +90,13 @@ void OutputFile::write_attribute(const std::string& object, const std::string& n
 }
 
 void OutputFile::write_attribute(const std::string& object, const std::string& name, std::string_view value) {
-  const std::string text(value);
-  const char* start = text.c_str();
-  write_attribute(object, name, text_type(H5T_CSET_UTF8), static_cast<const void*>(&start));
+  const std::string text(value.empty() ? std::string_view("\0", 1) : value);  // HDF5 has no type of length 0
+  if (text.size() > kMostFixedText) {
+    const char* start = text.c_str();
+    write_attribute(object, name, text_type(H5T_CSET_UTF8), static_cast<const void*>(&start));
+    return;
+  }
+  write_attribute(object, name, text_type(H5T_CSET_UTF8, text.size()), static_cast<const void*>(text.data()));
 }
 
 void OutputFile::write_attribute(const std::string& object, const std::string& name, std::int64_t value) {
@@ -158,7 +111,8 @@ OutputDataset OutputFile::create_dataset(const std::string& name, Element elemen
                                          Storage storage) {
   quiet();
   if (storage == Storage::kInPlace && std::find(shape.begin(), shape.end(), hsize_t{0}) != shape.end()) {
-    throw Error(ExitCode::kInternal, fmt::format("{}: {}: {} holds no values", path_.string(), name, text_of(shape)));
+    throw Error(ExitCode::kInternal,
+                fmt::format("{}: {}: {} holds no values", partial_.path().string(), name, text_of(shape)));
   }
   const Properties creation(H5Pcreate(H5P_DATASET_CREATE));
   H5Pset_obj_track_times(creation.id(), false);
@@ -195,23 +149,7 @@ void OutputFile::flush() {
 void OutputFile::finish() {
   flush();
   require(file_.close(), "the end of the file");
-  if (!owns_partial()) {
-    throw IoError(fmt::format("{}: was removed or replaced while it was written", partial_path_.string()));
-  }
-  if (::fsync(descriptor_) != 0) {
-    throw_system_error(partial_path_, "cannot be written");
-  }
-  if (::rename(partial_path_.c_str(), path_.c_str()) != 0) {
-    throw_system_error(path_, "cannot be given its name");
-  }
-  ::close(std::exchange(descriptor_, -1));
-}
-
-bool OutputFile::owns_partial() const {
-  struct stat own {};
-  struct stat found {};
-  return ::fstat(descriptor_, &own) == 0 && ::stat(partial_path_.c_str(), &found) == 0 && own.st_dev == found.st_dev &&
-         own.st_ino == found.st_ino;
+  partial_.finish();
 }
 
 }  // namespace nearfield::h5

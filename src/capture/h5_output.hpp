@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "capture/h5.hpp"
+#include "core/partial_file.hpp"
 
 namespace nearfield::h5 {
 
@@ -41,11 +42,10 @@ class OutputDataset {
 class OutputFile {
  public:
   explicit OutputFile(const std::filesystem::path& path);
-  ~OutputFile();
-  OutputFile(const OutputFile&) = delete;
-  OutputFile& operator=(const OutputFile&) = delete;
 
   void create_group(const std::string& name);
+  /// A string of fixed length, up to 32 KiB; HDF5 keeps those of variable length in a heap of the file, where a single
+  /// damaged byte makes the library crash or never end (1.10.8).
   void write_attribute(const std::string& object, const std::string& name, std::string_view value);
   void write_attribute(const std::string& object, const std::string& name, std::int64_t value);
   void write_attribute(const std::string& object, const std::string& name, double value);
@@ -66,7 +66,7 @@ class OutputFile {
 
   /// Makes what was written so far a valid file that survives a kill.
   void flush();
-  void keep_partial() { keep_partial_ = true; }
+  void keep_partial() { partial_.keep(); }
   /// Closes the file, waits until it is on the disk, and gives it its name.
   void finish();
 
@@ -77,13 +77,9 @@ class OutputFile {
   [[nodiscard]] OutputDataset create_dataset(const std::string& name, Element element, const Shape& shape,
                                              Storage storage);
   void write_attribute(const std::string& object, const std::string& name, const Type& type, const void* value);
-  [[nodiscard]] bool owns_partial() const;
 
-  std::filesystem::path path_;
-  std::filesystem::path partial_path_;
-  int descriptor_ = -1;  ///< holds the lock that keeps two writers apart
-  bool keep_partial_ = false;
-  File file_;
+  PartialFile partial_;
+  File file_;  ///< is closed before the partial file is removed
 };
 
 }  // namespace nearfield::h5

@@ -39,11 +39,16 @@ void tell(const ShareDone& done, std::uint64_t part, std::uint64_t whole) {
 
 const EpochSummary& epoch_to_convert(const Reader& reader, std::optional<std::uint64_t> wanted) {
   std::vector<std::uint64_t> known;
+  const EpochSummary* only = nullptr;
   for (const EpochSummary& epoch : reader.epochs()) {
+    if (epoch.images == 0) {  // its settings alone were recorded
+      continue;
+    }
     if (wanted && epoch.epoch == *wanted) {
       return epoch;
     }
     known.push_back(epoch.epoch);
+    only = &epoch;
   }
   if (known.empty()) {
     throw DataError(fmt::format("{}: nothing to convert: it holds no images", reader.name()));
@@ -58,7 +63,7 @@ const EpochSummary& epoch_to_convert(const Reader& reader, std::optional<std::ui
                     "to be chosen",
                     reader.name(), fmt::join(known, ", ")));
   }
-  return reader.epochs().front();
+  return *only;
 }
 
 }  // namespace
@@ -73,6 +78,7 @@ ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, 
   if (limits.end > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
     throw DataError(fmt::format("bit-time {}: expected one below 2^63", limits.end));
   }
+  reader.require_plausible_span(limits.first, limits.end);
   CaptureInfo info = reader.capture_info();
   const double skipped_s = static_cast<double>(limits.first - bits.first_bit_time) / info.sample_rate_hz;
   info.start_time_ns += std::llround(skipped_s * 1e9);

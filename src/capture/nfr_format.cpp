@@ -113,6 +113,27 @@ bool is_sound(const RecordHeader& header) {
          header.missing_bit_times <= header.bit_times;
 }
 
+void BitCounts::add(const RecordHeader& header) {
+  received += header.bit_times - header.missing_bit_times;
+  if ((header.flags & kDropped) != 0) {
+    dropped += header.missing_bit_times;
+  } else if ((header.flags & kPaused) != 0) {
+    paused += header.missing_bit_times;
+  } else if ((header.flags & kOverrun) != 0) {
+    overrun += header.missing_bit_times;
+  } else {
+    not_sent += header.missing_bit_times;
+  }
+}
+
+void BitCounts::add(const BitCounts& more) {
+  received += more.received;
+  not_sent += more.not_sent;
+  paused += more.paused;
+  overrun += more.overrun;
+  dropped += more.dropped;
+}
+
 std::string to_json(const FileInfo& info) {
   const ArrayGeometry& geometry = info.measurement.geometry;
   return text_of({{"rows", geometry.rows},

@@ -32,10 +32,13 @@ enum class Kind : std::uint16_t {
   kEnd = 5,    ///< JSON: why the recording ended, and what the recorder dropped
 };
 
-/// Flags of a record of bits; those of an image are FrameFlag.
+/// Flags of a record of bits; those of an image are FrameFlag. The last three say why a gap is not the source's;
+/// without one of them, its bit-times never came.
 enum BitsFlag : std::uint32_t {
   kNotStored = 1,  ///< all its bit-times are missing, and the payload is empty
-  kDropped = 2,    ///< the recorder did not keep up; without it, the source never delivered them
+  kDropped = 2,    ///< the recorder's queue was full
+  kPaused = 4,     ///< the daemon recorded nothing, as its engine was too far behind
+  kOverrun = 8,    ///< overwritten in the daemon's ring before the engine had taken them
 };
 
 struct RecordHeader {
@@ -57,6 +60,21 @@ struct RecordHeader {
   std::uint32_t header_crc = 0;  ///< of all that is before it
 };
 static_assert(sizeof(RecordHeader) == 88);
+
+/// Bit-times by what became of them: the account of a recording's span.
+struct BitCounts {
+  std::uint64_t received = 0;  ///< and stored
+  std::uint64_t not_sent = 0;  ///< never came from the source
+  std::uint64_t paused = 0;    ///< kPaused
+  std::uint64_t overrun = 0;   ///< kOverrun
+  std::uint64_t dropped = 0;   ///< kDropped
+
+  /// Adds what a record of bits covers.
+  void add(const RecordHeader& header);
+  void add(const BitCounts& more);
+  [[nodiscard]] std::uint64_t sum() const { return received + not_sent + paused + overrun + dropped; }
+  friend bool operator==(const BitCounts&, const BitCounts&) = default;
+};
 
 /// A run inside a record of bits.
 struct Run {

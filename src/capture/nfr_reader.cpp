@@ -47,6 +47,13 @@ void fill_silence(std::uint64_t first_bit_time, std::uint64_t words_per_bit_time
 
 }  // namespace
 
+std::string text_of_losses(const BitsSummary& bits) {
+  return fmt::format(
+      "{} never sent by the source, {} paused by the daemon, {} overrun in its ring, {} dropped by the recorder, {} in "
+      "lost records",
+      bits.not_sent, bits.paused, bits.overrun, bits.dropped, bits.damaged);
+}
+
 bool is_recording(const std::filesystem::path& path) {
   std::error_code unknown;
   if (!std::filesystem::is_regular_file(path, unknown)) {  // a pipe must not be waited for
@@ -145,8 +152,7 @@ void Reader::add_bits(const Record& record) {
   const std::uint64_t lost = header.first_bit_time - bits.end_bit_time;
   ++bits.records;
   bits.damaged += lost;
-  bits.received += header.bit_times - header.missing_bit_times;
-  ((header.flags & kDropped) != 0 ? bits.dropped : bits.not_sent) += header.missing_bit_times;
+  bits.add(header);
   bits.gaps += (lost > 0 ? 1U : 0U) + (header.missing_bit_times > 0 ? 1U : 0U);
   bits.end_bit_time = header.first_bit_time + header.bit_times;
   if (bits.records == 1) {
@@ -183,6 +189,41 @@ void Reader::add_image(const Record& record) {
     summary_.first_tai_ns = record.header.tai_ns;
   }
   summary_.last_tai_ns = std::max(summary_.last_tai_ns, record.header.tai_ns);
+}
+
+std::uint64_t Reader::stored_bit_times(std::uint64_t first, std::uint64_t end) const {
+  if (first <= summary_.bits.first_bit_time && end >= summary_.bits.end_bit_time) {
+    return summary_.bits.received;
+  }
+  Scan all = scan();
+  std::uint64_t stored = 0;
+  std::uint64_t end_bit_time = 0;
+  while (const std::optional<Record> record = all.next()) {
+    const RecordHeader& header = record->header;
+    if (!follows(header, end_bit_time)) {
+      continue;
+    }
+    end_bit_time = header.first_bit_time + header.bit_times;
+    const std::uint64_t from = std::max(first, header.first_bit_time);
+    const std::uint64_t to = std::min(end, end_bit_time);
+    stored += to > from ? std::min(to - from, header.bit_times - header.missing_bit_times) : 0;
+  }
+  return stored;
+}
+
+void Reader::require_plausible_span(std::uint64_t first, std::uint64_t end) const {
+  const std::uint64_t stored = stored_bit_times(first, end);
+  const auto least = static_cast<std::uint64_t>(kSilence_s * std::min(info_.sample_rate_hz, 1e9));
+  // By differences, as a forged bit-time may lie anywhere up to 2^64.
+  const std::uint64_t silence = end - first - std::min(stored, end - first);
+  if (silence <= least || (silence - least) / kMostSilence < stored) {
+    return;
+  }
+  throw DataError(
+      fmt::format("{}: bit-times {} to {} hold {} that were recorded and {} that are missing: expected at most {} "
+                  "missing for each recorded one and {} s more; a bit-time is damaged or forged, or the source was "
+                  "away for long. nearfield convert --from and --to take a part",
+                  name_, first, end, stored, silence, kMostSilence, kSilence_s));
 }
 
 CaptureInfo Reader::capture_info() const {

@@ -46,19 +46,19 @@ class Scan {
   std::uint64_t tail_bytes_ = 0;
 };
 
-/// Bit-times by what became of them: received + not_sent + dropped + damaged = those from the first to the end.
-struct BitsSummary {
+/// Bit-times by what became of them: sum() + damaged = those from the first to the end.
+struct BitsSummary : BitCounts {
   std::uint64_t first_bit_time = 0;
   std::uint64_t end_bit_time = 0;
   std::uint64_t records = 0;
-  std::uint64_t received = 0;
-  std::uint64_t not_sent = 0;  ///< never came from the source
-  std::uint64_t dropped = 0;   ///< the recorder did not keep up
-  std::uint64_t damaged = 0;   ///< their record is lost
-  std::uint64_t gaps = 0;      ///< records with missing bit-times, and lost ones
+  std::uint64_t damaged = 0;  ///< their record is lost
+  std::uint64_t gaps = 0;     ///< records with missing bit-times, and lost ones
 
   [[nodiscard]] std::uint64_t expected() const { return end_bit_time - first_bit_time; }
 };
+
+/// "5 never sent by the source, 0 paused by the daemon, ...": the causes of the bit-times that were not received.
+std::string text_of_losses(const BitsSummary& bits);
 
 /// An epoch whose header is in the file.
 struct EpochSummary {
@@ -100,6 +100,16 @@ class Reader {
   [[nodiscard]] const std::vector<EpochSummary>& epochs() const { return epochs_; }
   /// The bits as a capture that starts with the first of them.
   [[nodiscard]] CaptureInfo capture_info() const;
+
+  /// Bit-times from `first` to `end` - 1 whose words are stored, by the headers of the records.
+  [[nodiscard]] std::uint64_t stored_bit_times(std::uint64_t first, std::uint64_t end) const;
+  /// Throws DataError where silence would be far more than what was recorded of the bit-times from `first` to `end` -
+  /// 1, as a forged or damaged bit-time makes it: whoever reads it would fill a disk with silence. The bound is
+  /// kMostSilence.
+  void require_plausible_span(std::uint64_t first, std::uint64_t end) const;
+  /// Silence for each stored bit-time, and seconds of it in any case.
+  static constexpr std::uint64_t kMostSilence = 10;
+  static constexpr double kSilence_s = 1.0;
 
   /// A scan from the start.
   [[nodiscard]] Scan scan() const { return {source_, recording_id_}; }

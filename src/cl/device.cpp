@@ -45,6 +45,7 @@ DeviceInfo describe(const ::cl::Platform& platform, const ::cl::Device& device) 
 
 /// The loader answers with an error code, not an empty list, when no platform is registered.
 std::vector<Candidate> find_devices() {
+  keep_pocl_cache_private();
   std::vector<Candidate> found;
   std::vector<::cl::Platform> platforms;
   if (::cl::Platform::get(&platforms) != CL_SUCCESS) {
@@ -168,7 +169,7 @@ Device Device::open(const DeviceSettings& settings, Profiling profiling) {
   if (all.empty()) {
     throw DeviceError(
         "no OpenCL device found; install a GPU driver with OpenCL or PoCL (pocl-opencl-icd), and see that the "
-        "loader's folder (OCL_ICD_VENDORS) and PoCL's cache (POCL_CACHE_DIR) can be used");
+        "loader's folder (OCL_ICD_VENDORS) and PoCL's cache (POCL_CACHE_DIR, XDG_CACHE_HOME or HOME) can be used");
   }
   const std::vector<Candidate> fitting = matching(all, settings.platform);
   if (fitting.empty()) {

@@ -1,9 +1,13 @@
 #include "cl/program_cache.hpp"
 
 #include <fmt/format.h>
+#include <pwd.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <mutex>
 #include <vector>
 
 namespace nearfield::ocl {
@@ -27,6 +31,19 @@ constexpr const char* kCompilerVariables[] = {"POCL_WORK_GROUP_METHOD",
                                               "POCL_LLVM_CPU_NAME",
                                               "POCL_KERNELLIB_NAME",
                                               "POCL_EXTRA_BUILD_FLAGS"};
+
+/// Of this process's user, from the user database, if it is a folder of his; else empty.
+std::filesystem::path home_of_user() {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> texts(16384);
+  struct stat status {};
+  if (getpwuid_r(geteuid(), &entry, texts.data(), texts.size(), &found) != 0 || found == nullptr ||
+      stat(entry.pw_dir, &status) != 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) {
+    return {};
+  }
+  return entry.pw_dir;
+}
 
 std::string compiler_environment() {
   std::string text;
@@ -55,6 +72,25 @@ std::filesystem::path program_cache_folder(std::string_view platform) {
     return std::filesystem::path(home) / ".cache" / "nearfield";
   }
   return {};
+}
+
+std::optional<std::string> private_pocl_cache() {
+  for (const char* name : {"POCL_CACHE_DIR", "XDG_CACHE_HOME", "HOME"}) {
+    if (!variable(name).empty()) {
+      return std::nullopt;
+    }
+  }
+  const std::filesystem::path home = home_of_user();
+  return home.empty() ? "/dev/null/no-home-for-pocl" : (home / ".cache" / "pocl" / "kcache").string();
+}
+
+void keep_pocl_cache_private() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (const std::optional<std::string> folder = private_pocl_cache()) {
+      setenv("POCL_CACHE_DIR", folder->c_str(), 1);
+    }
+  });
 }
 
 CacheKey ProgramCache::key_of(const ::cl::Device& device, const std::string& options, const std::string& source) {

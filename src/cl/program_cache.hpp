@@ -15,6 +15,15 @@ namespace nearfield::ocl {
 /// itself, and asked for a binary it compiles every kernel once more (docs/program_cache.md).
 std::filesystem::path program_cache_folder(std::string_view platform);
 
+/// The POCL_CACHE_DIR that PoCL needs because the environment leaves it to PoCL, which then keeps machine code in
+/// /tmp/pocl, where any user can put his own: the folder that it would use with HOME set to the home of this user's
+/// entry in the user database, or a folder that cannot be, so that PoCL has no device, where there is no such home.
+/// Nothing where POCL_CACHE_DIR, XDG_CACHE_HOME or HOME says otherwise.
+std::optional<std::string> private_pocl_cache();
+
+/// Puts private_pocl_cache() into the environment. Call before the first OpenCL call; later calls do nothing.
+void keep_pocl_cache_private();
+
 /// Binaries of built programs on disk, so that a start compiles only what no start before it has compiled. Never an
 /// error: what is missing, damaged or refused by the driver is there to be built anew and stored.
 class ProgramCache {

@@ -261,7 +261,8 @@ const char* nf_ring_status_text(nf_ring_status status) {
                                       "the server has all the readers it takes",
                                       "the daemon has no ring yet",
                                       "what was handed over is no ring of this version",
-                                      "a system call failed"};
+                                      "a system call failed",
+                                      "its server belongs to a user who is not trusted here"};
   const size_t count = sizeof texts / sizeof texts[0];
   return (size_t)status < count ? texts[(size_t)status] : "unknown status";
 }

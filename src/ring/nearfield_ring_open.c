@@ -1,7 +1,7 @@
 /* The reader of nearfield_ring.h: how a ring is found, checked and mapped. It trusts no size that it has not checked.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* memfd seals */
+#define _GNU_SOURCE /* memfd seals, ucred, secure_getenv */
 #endif
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "nearfield/runtime_folder.h"
 #include "nearfield_ring.h"
 #include "nearfield_ring_parts.h"
 
@@ -27,7 +28,12 @@ _Static_assert(offsetof(nf_ring_slot, sequence) == 16 && offsetof(nf_ring_slot, 
 _Static_assert(offsetof(nf_ring_slot, capture_mono_ns) == 56 && offsetof(nf_ring_slot, flags) == 88, "layout 2");
 _Static_assert(offsetof(nf_ring_slot, epoch) == 112, "layout 2");
 
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22 /* Linux 5.14 */
+#endif
+
 enum { kMaxSide = 1 << 20 };
+static const uint64_t kMaxBytes = UINT64_C(1) << 40; /* of a ring; sums of sizes up to it cannot overflow */
 
 /* ---- Connection ---- */
 
@@ -65,6 +71,67 @@ static nf_ring_status connect_to(const char* path, int* connection) {
     return status_of_connect(errno);
   }
   return NF_RING_OK;
+}
+
+/* ---- Whose the server is ---- */
+
+/* Whether every folder and link on the way to the folder `path`, which is absolute, belongs to root or to this
+ * process's user, the last one perhaps to the server, and nobody else can put another one in its place. */
+static int way_is_safe(char* path, uid_t server) {
+  for (char* end = strchr(path + 1, '/');; end = strchr(end + 1, '/')) {
+    if (end != NULL) {
+      *end = '\0';
+    }
+    struct stat status;
+    const int found = lstat(path, &status) == 0;
+    if (end != NULL) {
+      *end = '/';
+    }
+    if (!found || (!S_ISLNK(status.st_mode) && (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)) {
+      return 0;
+    }
+    const int is_the_servers = end == NULL && S_ISDIR(status.st_mode) && status.st_uid == server;
+    if (status.st_uid != 0 && status.st_uid != geteuid() && !is_the_servers) {
+      return 0;
+    }
+    if (end == NULL) {
+      return 1;
+    }
+  }
+}
+
+/* The folder of a socket as it was named, made absolute; NULL: no memory. */
+static char* folder_of(const char* path) {
+  char* here = path[0] == '/' ? strdup("") : getcwd(NULL, 0);
+  char* folder = here != NULL ? malloc(strlen(here) + strlen(path) + 2) : NULL;
+  if (folder != NULL) {
+    strcpy(folder, here);
+    strcat(folder, path[0] == '/' ? "" : "/");
+    strcat(folder, path);
+    char* last = strrchr(folder, '/');
+    last[last == folder ? 1 : 0] = '\0';
+  }
+  free(here);
+  return folder;
+}
+
+/* Root, this process's own user, or a user to whom one of these two gave the socket's folder: /run/nearfield, say,
+ * which systemd makes for a service's user. In /tmp anybody can make a folder and serve a ring of his own. */
+static int is_trusted(int connection, const char* path) {
+  struct ucred server;
+  socklen_t bytes = sizeof server;
+  if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &server, &bytes) != 0) {
+    return 0;
+  }
+  if (server.uid == 0 || server.uid == geteuid()) {
+    return 1;
+  }
+  char* folder = folder_of(path);
+  char* real = folder != NULL ? realpath(folder, NULL) : NULL;
+  const int trusted = real != NULL && way_is_safe(folder, server.uid) && way_is_safe(real, server.uid);
+  free(real);
+  free(folder);
+  return trusted;
 }
 
 /* The hand-over's message; *memory becomes the ring's descriptor. */
@@ -136,27 +203,36 @@ static int header_is_good(const nf_ring_header* h, uint64_t bytes) {
       !table_fits(h, h->points_xy_offset, 2 * h->points)) {
     return 0;
   }
-  if (!slot_is_good(h) || h->slot_count < 2 || h->slot_bytes > bytes) {
+  if (!slot_is_good(h) || h->slot_count < 2 || h->header_bytes > bytes) {
     return 0;
   }
-  return h->header_bytes + h->slot_count * h->slot_bytes == bytes;
+  const uint64_t slots_bytes = bytes - h->header_bytes;
+  return slots_bytes % h->slot_bytes == 0 && slots_bytes / h->slot_bytes == h->slot_count;
 }
 
 static nf_ring_status map_memory(nf_ring* ring, int memory) {
   struct stat status;
   const int seals = fcntl(memory, F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(memory, &status) != 0 ||
-      (uint64_t)status.st_size < sizeof(nf_ring_header)) {
+      (uint64_t)status.st_size < sizeof(nf_ring_header) || (uint64_t)status.st_size > kMaxBytes) {
     return NF_RING_BAD;
   }
-  void* map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED | MAP_POPULATE, memory, 0);
+  void* map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, memory, 0);
   if (map == MAP_FAILED) {
     return NF_RING_SYSTEM;
   }
   ring->map = map;
   ring->map_bytes = (size_t)status.st_size;
   memcpy(&ring->constants, map, offsetof(nf_ring_header, published));
-  return header_is_good(&ring->constants, ring->map_bytes) ? NF_RING_OK : NF_RING_BAD;
+  if (!header_is_good(&ring->constants, ring->map_bytes)) {
+    return NF_RING_BAD;
+  }
+  /* Pages are mapped now and not at the first reads, but only where all are there: the kernel would find memory for
+   * those that were never written. Before Linux 5.14 they are mapped when they are read. */
+  if ((uint64_t)status.st_blocks * 512 >= ring->map_bytes) {
+    madvise(map, ring->map_bytes, MADV_POPULATE_READ);
+  }
+  return NF_RING_OK;
 }
 
 static nf_ring_status copy_layout(nf_ring* ring) {
@@ -233,6 +309,9 @@ static void release(nf_ring* ring) {
 static nf_ring_status establish(nf_ring* ring) {
   nf_ring_status status = connect_to(ring->path, &ring->connection);
   int memory = -1;
+  if (status == NF_RING_OK && !is_trusted(ring->connection, ring->path)) {
+    status = NF_RING_UNTRUSTED;
+  }
   if (status == NF_RING_OK) {
     status = receive_memory(ring->connection, &memory);
   }
@@ -251,6 +330,15 @@ static nf_ring_status establish(nf_ring* ring) {
   return status;
 }
 
+/* A copy of the path, or the default. It is chosen once: a handle that is reopened stays with its daemon's path. */
+static char* path_to_ask(const char* socket_path) {
+  char path[sizeof(((struct sockaddr_un*)NULL)->sun_path)];
+  if (socket_path != NULL) {
+    return strdup(socket_path);
+  }
+  return strdup(nf_socket_to_ask(NF_FRAMES_SOCKET, path, sizeof path) ? path : NF_RING_DEFAULT_SOCKET);
+}
+
 nf_ring_status nf_ring_open(const char* socket_path, nf_ring** ring) {
   *ring = NULL;
   nf_ring* fresh = calloc(1, sizeof *fresh);
@@ -258,7 +346,7 @@ nf_ring_status nf_ring_open(const char* socket_path, nf_ring** ring) {
     return NF_RING_SYSTEM;
   }
   fresh->connection = -1;
-  fresh->path = strdup(socket_path != NULL ? socket_path : NF_RING_DEFAULT_SOCKET);
+  fresh->path = path_to_ask(socket_path);
   fill_crc_table(fresh->crc_table);
   const nf_ring_status status = fresh->path != NULL ? establish(fresh) : NF_RING_SYSTEM;
   if (status != NF_RING_OK) {

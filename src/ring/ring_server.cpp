@@ -5,8 +5,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
@@ -19,27 +17,12 @@
 namespace nearfield::ring {
 namespace {
 
-constexpr int kBacklog = 64;
+constexpr int kMostWaiting = 64;
 constexpr int kPauseWithoutDescriptorsMs = 100;
 
 [[noreturn]] void fail(const std::filesystem::path& path, const char* what) {
   throw IoError(fmt::format("{}: {}: {}", path.string(), what, std::strerror(errno)));
 }
-
-sockaddr_un address_of(const std::filesystem::path& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.native().empty() || path.native().size() >= sizeof address.sun_path) {
-    throw ConfigError(fmt::format("ring socket \"{}\": expected a path of 1 to {} bytes, found {}", path.string(),
-                                  sizeof address.sun_path - 1, path.native().size()));
-  }
-  path.native().copy(address.sun_path, path.native().size());
-  return address;
-}
-
-const sockaddr* plain(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
-
-Descriptor unix_socket() { return Descriptor(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)); }
 
 /// The groups that a client is in, its first one last; that one alone on kernels that do not tell the others.
 std::vector<gid_t> groups_of(int client, gid_t first) {
@@ -71,11 +54,16 @@ bool may_read(const ServerOptions& options, uid_t user, const std::vector<gid_t>
          std::any_of(groups.begin(), groups.end(), [&](gid_t group) { return contains(options.gids, group); });
 }
 
-RingServer::RingServer(ServerOptions options) : options_(std::move(options)), stop_(eventfd(0, EFD_CLOEXEC)) {
+RingServer::RingServer(ServerOptions options)
+    : options_(std::move(options)),
+      listener_(options_.socket, {.type = SOCK_SEQPACKET,
+                                  .mode = options_.mode,
+                                  .serves_others = !options_.uids.empty() || !options_.gids.empty(),
+                                  .most_waiting = kMostWaiting}),
+      stop_(eventfd(0, EFD_CLOEXEC)) {
   if (!stop_.is_open()) {
     fail(options_.socket, "can't make an event");
   }
-  listen_at_path();
   clients_.reserve(options_.most_clients);
   thread_ = std::thread([this] {
     block_all_signals();
@@ -87,45 +75,6 @@ RingServer::~RingServer() {
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(stop_.get(), &one, sizeof one);
   thread_.join();
-  struct stat status {};
-  if (lstat(options_.socket.c_str(), &status) == 0 && status.st_dev == socket_device_ &&
-      status.st_ino == socket_inode_) {
-    unlink(options_.socket.c_str());
-  }
-}
-
-void RingServer::listen_at_path() {
-  const sockaddr_un address = address_of(options_.socket);
-  remove_stale_socket();
-  listener_ = unix_socket();
-  // The mode is set before the file exists, so that it never stands open wider; once more for what the umask took.
-  if (!listener_.is_open() || fchmod(listener_.get(), options_.mode) != 0 ||
-      bind(listener_.get(), plain(address), sizeof address) != 0) {
-    fail(options_.socket, "can't make the ring's socket");
-  }
-  struct stat status {};
-  if (chmod(options_.socket.c_str(), options_.mode) != 0 || listen(listener_.get(), kBacklog) != 0 ||
-      lstat(options_.socket.c_str(), &status) != 0) {
-    fail(options_.socket, "can't listen at the ring's socket");
-  }
-  socket_device_ = status.st_dev;
-  socket_inode_ = status.st_ino;
-}
-
-void RingServer::remove_stale_socket() const {
-  struct stat status {};
-  if (lstat(options_.socket.c_str(), &status) != 0) {
-    return;
-  }
-  if (!S_ISSOCK(status.st_mode)) {
-    throw IoError(fmt::format("{}: expected no file or an old socket, found another file", options_.socket.string()));
-  }
-  const sockaddr_un address = address_of(options_.socket);
-  const Descriptor probe = unix_socket();
-  if (connect(probe.get(), plain(address), sizeof address) == 0 || errno != ECONNREFUSED) {
-    throw IoError(fmt::format("{}: another process serves this socket", options_.socket.string()));
-  }
-  unlink(options_.socket.c_str());
 }
 
 void RingServer::offer(int memory) {

@@ -8,13 +8,14 @@
 #include <thread>
 #include <vector>
 
+#include "core/unix_listener.hpp"
 #include "nearfield_ring.h"
 #include "ring/descriptor.hpp"
 
 namespace nearfield::ring {
 
 struct ServerOptions {
-  std::filesystem::path socket = NF_RING_DEFAULT_SOCKET;
+  std::filesystem::path socket = {};
   mode_t mode = 0660;            ///< of the socket's file: who may connect at all
   std::vector<uid_t> uids = {};  ///< permitted beside the own user and root
   std::vector<gid_t> gids = {};  ///< permitted: members of these groups
@@ -28,9 +29,9 @@ bool may_read(const ServerOptions& options, uid_t user, const std::vector<gid_t>
 /// while both sides live, so that a reader notices the writer's end; nothing is ever read from it.
 class RingServer {
  public:
-  /// Listens; takes the place of a socket that nobody serves any more. Throws IoError, with the path.
+  /// Listens. Throws what UnixListener throws, with the path.
   explicit RingServer(ServerOptions options);
-  /// Closes the socket, its file and all connections.
+  /// Closes the socket and all connections.
   ~RingServer();
   RingServer(const RingServer&) = delete;
   RingServer& operator=(const RingServer&) = delete;
@@ -41,8 +42,6 @@ class RingServer {
   [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
  private:
-  void listen_at_path();
-  void remove_stale_socket() const;
   void run();
   bool accept_one();
   Descriptor offered();
@@ -50,10 +49,8 @@ class RingServer {
   static void hand_over(int client, nf_ring_status status, int memory);
 
   ServerOptions options_;
-  Descriptor listener_;
-  Descriptor stop_;  ///< eventfd
-  dev_t socket_device_ = 0;
-  ino_t socket_inode_ = 0;
+  UnixListener listener_;
+  Descriptor stop_;                  ///< eventfd
   std::mutex mutex_;                 ///< guards memory_
   Descriptor memory_;                ///< what is handed over
   std::vector<Descriptor> clients_;  ///< the thread's own

@@ -1,8 +1,14 @@
 #include "ring/ring_sink.hpp"
 
 #include <stdexcept>
+#include <string_view>
+
+#include "nearfield/runtime_folder.h"
 
 namespace nearfield::ring {
+
+static_assert(std::string_view(NF_RING_DEFAULT_SOCKET) == NF_SYSTEM_FOLDER "/" NF_FRAMES_SOCKET,
+              "the public header names the service's socket");
 
 RingSink::~RingSink() {
   server_.reset();

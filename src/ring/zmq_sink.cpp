@@ -2,15 +2,19 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
+#include <vector>
 #include <zmq.hpp>
 
+#include "core/regular_file.hpp"
 #include "nearfield/error.hpp"
 #include "ring/curve_clients.hpp"
 
@@ -31,16 +35,27 @@ bool starts_with_any(const std::string& text, std::initializer_list<const char*>
   return false;
 }
 
+/// Whether root or this process's user alone can read and change it, or read it with a group that root or this process
+/// is in: systemd hands a credential over as the group root's, readable by that group.
+bool is_secret(const struct stat& status) {
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, getgroups(0, nullptr))));
+  groups.resize(static_cast<std::size_t>(std::max(0, getgroups(static_cast<int>(groups.size()), groups.data()))));
+  groups.insert(groups.end(), {0, getegid()});
+  const bool own_group = std::find(groups.begin(), groups.end(), status.st_gid) != groups.end();
+  const mode_t allowed = S_IRUSR | S_IWUSR | (own_group ? S_IRGRP : 0U);
+  return (status.st_uid == 0 || status.st_uid == geteuid()) && (status.st_mode & 0777U & ~allowed) == 0;
+}
+
 std::string read_secret_key(const std::filesystem::path& path) {
-  std::ifstream file(path);
+  constexpr std::size_t kMostBytes = 4096;
   std::string key;
-  if (!(file >> key)) {
-    throw NoInputError(fmt::format("{}: the CURVE secret key cannot be read", path.string()));
-  }
+  std::istringstream(read_regular_file(path, "a CURVE secret key", kMostBytes)) >> key;
   struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && (status.st_mode & (S_IROTH | S_IWOTH)) != 0) {
-    throw ConfigError(fmt::format("{}: expected a secret key that others cannot read, found mode {:04o}", path.string(),
-                                  status.st_mode & 07777U));
+  if (stat(path.c_str(), &status) == 0 && !is_secret(status)) {
+    throw ConfigError(
+        fmt::format("{}: expected a secret key of root or this user, of mode 0600, or 0640 with a group "
+                    "of this process, found user {}, group {}, mode {:04o}",
+                    path.string(), status.st_uid, status.st_gid, status.st_mode & 07777U));
   }
   std::array<std::uint8_t, 32> bytes{};
   if (key.size() != kKeyCharacters || zmq_z85_decode(bytes.data(), key.c_str()) == nullptr) {

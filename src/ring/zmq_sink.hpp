@@ -12,7 +12,7 @@
 namespace nearfield::ring {
 
 struct ZmqOptions {
-  std::string endpoint = "tcp://127.0.0.1:5556";  ///< port * or 0: any free one
+  std::string endpoint = {};  ///< such as tcp://127.0.0.1:7231; port * or 0: any free one
   std::filesystem::path curve_secret_key =
       {};  ///< file with the server's Z85 secret key; empty: no CURVE, loopback alone
   std::vector<std::string> curve_clients = {};  ///< with CURVE: public keys, Z85, of those who may subscribe

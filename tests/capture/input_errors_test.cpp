@@ -1,4 +1,11 @@
+#include <atomic>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
 #include "capture/file_test_support.hpp"
+#include "capture/h5_child.hpp"
 
 namespace nearfield {
 namespace {
@@ -133,6 +140,151 @@ TEST(Input, OtherKindIsNamed) {
             start + ": found spectra, expected images");
   EXPECT_EQ(error_of([&] { const TimeDataReader reader(folder / "spectra.h5"); }),
             start + ": found spectra, expected time data");
+}
+
+// As h5py and older versions of Nearfield write them.
+void move_format_to_the_heap(const std::filesystem::path& path) {
+  edit(path, [](hid_t file) {
+    const char* text = "nearfield-spectra";
+    put_attribute(file, "/", "format", h5::text_type(H5T_CSET_UTF8).id(), &text);
+  });
+}
+
+TEST(Input, TextsOfVariableLengthAreRead) {
+  const TempFolder folder;
+  write_good_spectra(folder / "heap.h5");
+  move_format_to_the_heap(folder / "heap.h5");
+  EXPECT_NE(text_in(folder / "heap.h5").find("GCOL"), std::string::npos);
+  EXPECT_EQ(read_spectra(folder / "heap.h5").frames, 100U);
+}
+
+// libhdf5 1.10.8 crashes on most of these lengths of an object in the global heap.
+TEST(Input, DamagedTextsOfVariableLengthEndNoProcess) {
+  const TempFolder folder;
+  write_good_spectra(folder / "good.h5");
+  move_format_to_the_heap(folder / "good.h5");
+  const std::string good = text_in(folder / "good.h5");
+  const std::size_t heap = good.find("GCOL");
+  ASSERT_NE(heap, std::string::npos);
+  for (const std::uint64_t length : {std::uint64_t{1} << 62U, std::uint64_t{0x1000000}, std::uint64_t{3}}) {
+    SCOPED_TRACE(length);
+    std::string bytes = good;
+    std::memcpy(bytes.data() + heap + 24, &length, sizeof length);
+    write_text(folder / "bad.h5", bytes);
+    const ChildResult result = in_child([&] { (void)read_spectra(folder / "bad.h5"); });
+    EXPECT_TRUE(result.ended_well);
+    EXPECT_THAT(result.error, testing::AnyOf("", StartsWith("data: " + (folder / "bad.h5").string())));
+  }
+}
+
+TEST(TextFromChild, ComesOnlyFromAChildThatEndsWell) {
+  constexpr std::size_t kMost = 100'000;
+  const std::string text(70'000, 'x');  // more than a pipe holds
+  EXPECT_EQ(h5::text_from_child([&] { return text; }, kMost), text);
+  EXPECT_EQ(h5::text_from_child([] { return ""; }, kMost), "");
+  EXPECT_EQ(h5::text_from_child([&] { return text; }, 1000), std::nullopt) << "too long";
+  EXPECT_EQ(h5::text_from_child([] { return std::nullopt; }, kMost), std::nullopt);
+  EXPECT_EQ(h5::text_from_child([]() -> std::string { throw std::runtime_error("no"); }, kMost), std::nullopt);
+  EXPECT_EQ(h5::text_from_child(
+                []() -> std::string {
+                  std::raise(SIGSEGV);
+                  return "behind a crash";
+                },
+                kMost),
+            std::nullopt);
+  EXPECT_EQ(h5::text_from_child(
+                []() -> std::string {
+                  for (volatile bool forever = true; forever;) {
+                  }
+                  return "behind a loop";
+                },
+                kMost),
+            std::nullopt);
+}
+
+// The library has one lock: a child that is made while another thread is inside would wait for it for ever.
+TEST(TextFromChild, ReadsWhileOtherThreadsUseTheLibrary) {
+  const TempFolder folder;
+  write_good_spectra(folder / "heap.h5");
+  move_format_to_the_heap(folder / "heap.h5");
+  write_good_spectra(folder / "other.h5");
+  std::atomic<bool> stop = false;
+  std::thread other([&] {
+    while (!stop) {
+      (void)read_spectra(folder / "other.h5");
+    }
+  });
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(error_of([&] { (void)read_spectra(folder / "heap.h5"); }), "") << i;
+  }
+  stop = true;
+  other.join();
+}
+
+hid_t link_goes_nowhere(const char* /*link*/, hid_t /*group*/, const void* /*value*/, std::size_t /*bytes*/,
+                        hid_t /*access*/, hid_t /*transfer*/) {
+  return H5I_INVALID_HID;
+}
+
+/// The library's own class of links to other files is taken away by h5::quiet().
+void link_to(hid_t file, const char* link, const std::string& path, const std::string& object) {
+  const H5L_class_t links{.version = H5L_LINK_CLASS_T_VERS,
+                          .id = H5L_TYPE_EXTERNAL,
+                          .comment = nullptr,
+                          .create_func = nullptr,
+                          .move_func = nullptr,
+                          .copy_func = nullptr,
+                          .trav_func = link_goes_nowhere,
+                          .del_func = nullptr,
+                          .query_func = nullptr};
+  ASSERT_GE(H5Lregister(&links), 0);
+  const std::string value = '\0' + path + '\0' + object + '\0';
+  ASSERT_GE(H5Lcreate_ud(file, link, H5L_TYPE_EXTERNAL, value.data(), value.size(), H5P_DEFAULT, H5P_DEFAULT), 0);
+  H5Lunregister(H5L_TYPE_EXTERNAL);
+}
+
+// The library would open whatever they name: a pipe, for which it would wait for ever.
+TEST(Input, LinksToOtherFilesAreNotFollowed) {
+  const TempFolder folder;
+  write_good_spectra(folder / "spectra.h5");
+  ASSERT_EQ(::mkfifo((folder / "pipe.h5").c_str(), 0600), 0);
+  edit(folder / "spectra.h5", [&](hid_t file) {
+    H5Ldelete(file, "/spectra", H5P_DEFAULT);
+    link_to(file, "/spectra", folder / "pipe.h5", "/spectra");
+  });
+  EXPECT_THAT(error_of([&] { (void)read_spectra(folder / "spectra.h5"); }),
+              testing::EndsWith("/spectra: found a link to another file, expected an object of this one"));
+  write_good_spectra(folder / "spectra.h5");
+  edit(folder / "spectra.h5", [&](hid_t file) {
+    H5Ldelete(file, "/spectra", H5P_DEFAULT);
+    link_to(file, "/away", folder / "pipe.h5", "/");
+    H5Lcreate_soft("/away/spectra", file, "/spectra", H5P_DEFAULT, H5P_DEFAULT);
+  });
+  EXPECT_THAT(error_of([&] { (void)read_spectra(folder / "spectra.h5"); }), HasSubstr("/spectra: found nothing"));
+}
+
+TEST(Input, ValuesInOtherFilesAreRefused) {
+  const TempFolder folder;
+  write_good_spectra(folder / "good.h5");
+  const h5::Shape shape{100, 1, 3, 5};
+  for (const bool is_virtual : {false, true}) {
+    std::filesystem::copy_file(folder / "good.h5", folder / "bad.h5",
+                               std::filesystem::copy_options::overwrite_existing);
+    edit(folder / "bad.h5", [&](hid_t file) {
+      H5Ldelete(file, "/spectra", H5P_DEFAULT);
+      const h5::Properties creation(H5Pcreate(H5P_DATASET_CREATE));
+      const h5::Space space(H5Screate_simple(4, shape.data(), nullptr));
+      const herr_t set = is_virtual ? H5Pset_virtual(creation.id(), space.id(), "/dev/zero", "/spectra", space.id())
+                                    : H5Pset_external(creation.id(), "/dev/zero", 0, 1500 * 8);
+      ASSERT_GE(set, 0);
+      const h5::Type type = h5::memory_type(h5::Element::kComplex64);
+      const h5::Dataset data(
+          H5Dcreate2(file, "/spectra", type.id(), space.id(), H5P_DEFAULT, creation.id(), H5P_DEFAULT));
+      ASSERT_TRUE(data.valid());
+    });
+    EXPECT_THAT(error_of([&] { (void)read_spectra(folder / "bad.h5"); }),
+                testing::EndsWith("/spectra: found values in another file, expected values in this one"));
+  }
 }
 
 TEST(Input, NothingIsPrinted) {

@@ -1,4 +1,6 @@
 #include "capture/file_test_support.hpp"
+#include "capture/h5_input.hpp"
+#include "capture/h5_output.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
@@ -201,6 +203,42 @@ TEST(Output, SecondWriterIsRefused) {
             "io: " + (folder / "out.h5.partial").string() + ": cannot be written: another program is writing it");
   writer.finish();
   EXPECT_EQ(CaptureReader(folder / "out.h5").info().bit_times, 10U);
+}
+
+// HDF5 creates files by their names, which a link may have taken meanwhile: the file is created by its descriptor.
+TEST(Output, LinksInThePlaceOfThePartialFileAreRefused) {
+  const TempFolder folder;
+  write_text(folder / "precious", "root's");
+  std::filesystem::create_symlink(folder / "precious", folder / "out.h5.partial");
+  for (const Writer& writer : writers()) {
+    EXPECT_EQ(error_of([&] { writer.write(folder / "out.h5"); }),
+              "io: " + (folder / "out.h5.partial").string() + ": found a link, expected a new or a regular file")
+        << writer.name;
+  }
+  EXPECT_EQ(text_in(folder / "precious"), "root's");
+  EXPECT_THAT(folder.names(), ElementsAre("out.h5.partial", "precious"));
+}
+
+TEST(Output, NoTextIsInTheHeap) {
+  const TempFolder folder;
+  for (const Writer& writer : writers()) {
+    writer.write(folder / "out.h5");
+    EXPECT_EQ(text_in(folder / "out.h5").find("GCOL"), std::string::npos) << writer.name;
+  }
+}
+
+// An attribute has room for 64 KiB.
+TEST(Output, LongTextsComeBackTheSame) {
+  const TempFolder folder;
+  for (const std::size_t bytes : {0U, 1U, 32'768U, 32'769U, 200'000U}) {
+    const std::string text(bytes, 'x');
+    {
+      h5::OutputFile file(folder / "out.h5");
+      file.write_attribute("/", "config", text);
+      file.finish();
+    }
+    EXPECT_EQ(h5::InputFile(folder / "out.h5").text_attribute("/", "config"), text) << bytes;
+  }
 }
 
 TEST(Output, RemovedPartialIsNoticed) {

@@ -320,6 +320,43 @@ TEST_F(ProgramCacheTest, ProcessesShareAFolder) {
   expect_a_working_program(device_);
 }
 
+// PoCL by itself runs what lies in /tmp/pocl then, whoever put it there.
+TEST(PoclCache, IsNeverBelowTmpWhereTheEnvironmentNamesNone) {
+  const Variable folder("POCL_CACHE_DIR", std::nullopt);
+  const Variable user("XDG_CACHE_HOME", "");
+  for (const auto& home : {std::optional<std::string>(), std::optional<std::string>("")}) {
+    const Variable none("HOME", home);
+    const std::optional<std::string> chosen = private_pocl_cache();
+    ASSERT_TRUE(chosen.has_value());
+    EXPECT_THAT(*chosen, testing::StartsWith("/"));
+    EXPECT_THAT(*chosen, testing::Not(testing::StartsWith("/tmp")));
+  }
+  const Variable home("HOME", "/home/h");
+  EXPECT_EQ(private_pocl_cache(), std::nullopt) << "PoCL uses it";
+}
+
+// Also in the process that the next test runs.
+TEST(PoclCacheProcess, OpenclIsNotCalledBeforeTheFolderIsChosen) {
+  const bool is_named = !std::string(std::getenv("HOME") == nullptr ? "" : std::getenv("HOME")).empty() ||
+                        std::getenv("XDG_CACHE_HOME") != nullptr || std::getenv("POCL_CACHE_DIR") != nullptr;
+  (void)list_devices();
+  EXPECT_TRUE(is_named || std::getenv("POCL_CACHE_DIR") != nullptr);
+}
+
+TEST(PoclCache, IsChosenInAProcessWithoutAHome) {
+  const Variable folder("POCL_CACHE_DIR", std::nullopt);
+  const Variable user("XDG_CACHE_HOME", std::nullopt);
+  const Variable home("HOME", std::nullopt);
+  std::string program = fs::read_symlink("/proc/self/exe");
+  std::string filter = "--gtest_filter=PoclCacheProcess.*";
+  std::array<char*, 3> arguments = {program.data(), filter.data(), nullptr};
+  pid_t process = 0;
+  ASSERT_EQ(posix_spawn(&process, program.c_str(), nullptr, nullptr, arguments.data(), environ), 0);
+  int status = -1;
+  ASSERT_EQ(waitpid(process, &status, 0), process);
+  EXPECT_EQ(status, 0);
+}
+
 TEST(ProgramCacheFolder, IsTheFirstThatTheEnvironmentNames) {
   const Variable own("NEARFIELD_CACHE_DIR", std::nullopt);
   const Variable service("CACHE_DIRECTORY", "/var/cache/one:/var/cache/two");

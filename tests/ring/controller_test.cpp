@@ -3,19 +3,21 @@
 
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <cstdio>
 #include <thread>
 
 #include "ring/ring_sink.hpp"
 #include "ring_support.hpp"
+#include "support/places.hpp"
 
 namespace nearfield::ring {
 namespace {
 
 using testing::HasSubstr;
 
-/// examples/controller.c as it is built, against the shared library.
-TEST(ControllerExample, ActsOnGoodFramesAndOnNoOthers) {
+/// What examples/controller.c, as it is built, says of 100 frames whose expected error is this.
+std::string output_with_error(float error_estimate) {
   const test::SocketFolder folder;
   const std::string socket = folder / "ring.sock";
   const ImagesHeader header = test::ring_header();
@@ -24,6 +26,7 @@ TEST(ControllerExample, ActsOnGoodFramesAndOnNoOthers) {
   std::atomic<bool> stop = false;
   std::thread publisher([&] {
     test::TestFrame frame(header);
+    frame.error().front() = error_estimate;
     for (std::uint64_t sequence = 1; !stop; ++sequence) {
       sink.write(frame.make(sequence));
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -31,7 +34,7 @@ TEST(ControllerExample, ActsOnGoodFramesAndOnNoOthers) {
   });
   const auto bin = std::filesystem::path(NEARFIELD_BINARY).parent_path();
   FILE* pipe = popen(((bin / "controller").string() + " " + socket + " 100 2>&1").c_str(), "r");
-  ASSERT_NE(pipe, nullptr);
+  EXPECT_NE(pipe, nullptr);
   std::string output;
   std::array<char, 4096> chunk{};
   while (const std::size_t count = std::fread(chunk.data(), 1, chunk.size(), pipe)) {
@@ -40,9 +43,24 @@ TEST(ControllerExample, ActsOnGoodFramesAndOnNoOthers) {
   EXPECT_EQ(pclose(pipe), 0) << output;
   stop = true;
   publisher.join();
+  return output;
+}
+
+TEST(ControllerExample, ActsOnGoodFramesAndOnNoOthers) {
+  const std::string output = output_with_error(0.04F);
   EXPECT_THAT(output, HasSubstr("mode at 500.0 Hz"));
   EXPECT_THAT(output, HasSubstr("no action: the frame is flagged"));
   EXPECT_THAT(output, Not(HasSubstr("expected holography.quantity")));
+}
+
+// A NaN is smaller than no limit and larger than none.
+TEST(ControllerExample, DoesNotActWhereTheErrorIsLargeOrNotKnown) {
+  const std::string unknown = output_with_error(std::nanf(""));
+  EXPECT_THAT(unknown, HasSubstr("no action: the image's error is not known"));
+  EXPECT_THAT(unknown, Not(HasSubstr("mode at")));
+  const std::string large = output_with_error(0.5F);
+  EXPECT_THAT(large, HasSubstr("no action: the image's error is too large"));
+  EXPECT_THAT(large, Not(HasSubstr("mode at")));
 }
 
 }  // namespace

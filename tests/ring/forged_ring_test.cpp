@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cstring>
@@ -132,6 +133,32 @@ TEST_F(ForgedRing, SizesThatDoNotFitAreRefused) {
     EXPECT_EQ(open(), NF_RING_BAD) << "spoil " << i;
     server_.reset();
   }
+}
+
+/// 2^32 - 1 slots of 2^34 + 64 bytes multiply to a small number in 64 bits; the memory is as large as that number says.
+TEST_F(ForgedRing, SizesThatOverflowAreRefused) {
+  constexpr std::uint64_t kSlotBytes = (std::uint64_t{1} << 34U) + 64;
+  const std::uint32_t slots = 0xFFFFFFFFU;
+  header().slot_bytes = kSlotBytes;
+  header().slot_count = slots;
+  const std::uint64_t wrapped = header().header_bytes + slots * kSlotBytes;
+  ASSERT_GT(wrapped, kSlotBytes) << "else another check would refuse it";
+  ASSERT_EQ(ftruncate(memory_.get(), static_cast<off_t>(wrapped)), 0) << "no page of it is ever touched";
+  seal();
+  EXPECT_EQ(open(), NF_RING_BAD);
+}
+
+// A ring that was never written would else cost the reader memory for each of its pages.
+TEST_F(ForgedRing, HolesAreNotFilled) {
+  constexpr std::uint32_t kSlots = 1U << 22U;
+  header().slot_count = kSlots;
+  const std::uint64_t bytes = header().header_bytes + kSlots * header().slot_bytes;
+  ASSERT_EQ(ftruncate(memory_.get(), static_cast<off_t>(bytes)), 0);
+  seal();
+  ASSERT_EQ(open(), NF_RING_OK);
+  struct stat status {};
+  ASSERT_EQ(fstat(memory_.get(), &status), 0);
+  EXPECT_LT(static_cast<std::uint64_t>(status.st_blocks) * 512, bytes / 100);
 }
 
 TEST_F(ForgedRing, ASmallFileIsNoRing) {

@@ -100,8 +100,8 @@ TEST_F(Server, RefusesBadPaths) {
   ServerOptions bad = options();
   bad.socket = folder_ / std::string(120, 'x');
   EXPECT_THROW(RingServer{bad}, ConfigError);
-  bad.socket = folder_ / "nowhere/ring.sock";
-  EXPECT_THROW(RingServer{bad}, IoError);
+  bad.socket = folder_ / "nowhere/at_all/ring.sock";
+  EXPECT_THROW(RingServer{bad}, ConfigError);
 }
 
 TEST_F(Server, RemovesItsSocketAndOnlyItsOwn) {
@@ -142,6 +142,64 @@ TEST_F(Server, AsksTheKernelWhoConnects) {
     std::filesystem::permissions(socket_, std::filesystem::perms(0600));
     EXPECT_EQ(open_as_nobody(4711), NF_RING_REFUSED);
   }
+}
+
+/// The server's user, of a ring in a folder of /tmp or in one that root gave him.
+class ServerOfAStranger : public Server {
+ protected:
+  static constexpr uid_t kStranger = 54321;
+  /// What this process, root, gets from a stranger's server in `folder`.
+  static nf_ring_status open_his(const std::string& folder) {
+    const std::string socket = folder + "/ring.sock";
+    int ready[2];
+    int done[2];
+    EXPECT_EQ(pipe(ready) | pipe(done), 0);
+    const pid_t child = fork();
+    char byte = 0;
+    if (child == 0) {
+      close(done[1]);
+      if (setgid(kStranger) != 0 || setuid(kStranger) != 0) {
+        _exit(1);
+      }
+      RingSink sink({.slots = 4}, {.socket = socket, .mode = 0666});
+      sink.begin_epoch(test::ring_header(), 1);
+      _exit(write(ready[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    close(ready[1]);
+    EXPECT_EQ(read(ready[0], &byte, 1), 1) << "he serves";
+    nf_ring* ring = nullptr;
+    const nf_ring_status status = nf_ring_open(socket.c_str(), &ring);
+    nf_ring_close(ring);
+    close(done[1]);
+    waitpid(child, nullptr, 0);
+    close(ready[0]);
+    close(done[0]);
+    std::filesystem::remove(socket);
+    return status;
+  }
+};
+
+// Anybody can make /tmp/nearfield first and serve a ring of his own there; /run/nearfield, though, root makes for the
+// service's user.
+TEST_F(ServerOfAStranger, IsTrustedOnlyWhereRootGaveHimTheFolder) {
+  if (geteuid() != 0) {
+    return;  // only root can become another user
+  }
+  const std::string his = folder_ / "his";
+  std::filesystem::permissions(std::filesystem::path(his).parent_path(), std::filesystem::perms(0755));
+  std::filesystem::create_directory(his);
+  ASSERT_EQ(chown(his.c_str(), kStranger, kStranger), 0);
+  EXPECT_EQ(open_his(his), NF_RING_UNTRUSTED) << "/tmp, in which folder_ lies, is anybody's";
+  char given[] = "/run/nf-ring-XXXXXX";
+  ASSERT_NE(mkdtemp(given), nullptr);
+  ASSERT_EQ(chown(given, kStranger, kStranger), 0);
+  ASSERT_EQ(chmod(given, 0755), 0);
+  const std::string link = folder_ / "link";
+  std::filesystem::create_directory_symlink(given, link);
+  EXPECT_EQ(open_his(given), NF_RING_OK);
+  ASSERT_EQ(lchown(link.c_str(), kStranger, kStranger), 0);
+  EXPECT_EQ(open_his(link), NF_RING_UNTRUSTED) << "his link can lead elsewhere";
+  std::filesystem::remove_all(given);
 }
 
 TEST_F(Server, ClientsThatSayNothingOrTooMuchHoldNobodyUp) {

@@ -95,6 +95,7 @@ class TestFrame {
     return frame;
   }
   std::vector<std::complex<float>>& images() { return images_; }
+  std::vector<float>& error() { return error_; }
   std::vector<std::complex<float>>& points() { return points_; }
   LiveFrame frame;
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <fstream>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -80,6 +82,24 @@ std::string Tap::printed;
 
 TEST_F(Tap, NoSocketIsNoInput) {
   EXPECT_THAT([&] { run("--socket " + socket_); }, ThrowsMessage<NoInputError>(HasSubstr("nothing listens")));
+}
+
+// The daemon comes while tap waits for it: without --wait it would have ended with "nothing listens".
+TEST_F(Tap, WaitsForADaemonThatIsStillStarting) {
+  auto waiting = std::async(std::launch::async, [this] { return run("--json --wait --count 3 --socket " + socket_); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const Publisher publisher(socket_);
+  EXPECT_EQ(nlohmann::json::parse(waiting.get())["frames"], 3);
+}
+
+TEST_F(Tap, WaitsNoLongerThanAsked) {
+  EXPECT_THAT([&] { run("--wait 0.1 --socket " + socket_); },
+              ThrowsMessage<NoInputError>(HasSubstr("nothing listens")));
+}
+
+TEST_F(Tap, PrintsALineASecondWhileItReads) {
+  const Publisher publisher(socket_);
+  EXPECT_THAT(run("--duration 1.2 --socket " + socket_), HasSubstr(" frames a second; age median "));
 }
 
 TEST_F(Tap, CountsFrames) {

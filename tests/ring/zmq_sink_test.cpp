@@ -173,6 +173,14 @@ TEST_F(Zmq, RefusesBadKeysAndEndpoints) {
   EXPECT_THROW(ZmqSink{options}, ConfigError);
   options.curve_secret_key = write_key(Keys().secret, std::filesystem::perms(0644));
   EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("0644")));
+  options.curve_secret_key = write_key(Keys().secret, std::filesystem::perms(0640));
+  EXPECT_NO_THROW(ZmqSink{options}) << "a group that this process is in";
+  if (geteuid() == 0) {  // only root can give files away
+    ASSERT_EQ(chown(options.curve_secret_key.c_str(), 0, 54321), 0);
+    EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("group 54321, mode 0640")));
+    ASSERT_EQ(chown(options.curve_secret_key.c_str(), 54321, 0), 0);
+    EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("found user 54321")));
+  }
   options.curve_secret_key = write_key(Keys().secret, private_);
   options.curve_clients = {Keys().open, "not a key"};
   EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("found \"not a key\"")));

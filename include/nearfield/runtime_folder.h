@@ -1,0 +1,66 @@
+/* Where the sockets of nearfieldd lie when no configuration and no option names a place: the one rule that the daemon,
+ * its clients in C++ and the reader in C share, so that all of them meet. Not for other programs: nf_ring_open(NULL)
+ * follows it.
+ *
+ * 1. $NEARFIELD_RUNTIME_DIR, where it is an absolute path: that folder and no other.
+ * 2. Of a user other than root, $XDG_RUNTIME_DIR/nearfield, where XDG_RUNTIME_DIR is an absolute path.
+ * 3. /run/nearfield, which systemd makes for the service and root's daemon makes for itself.
+ *
+ * A daemon listens in the first of these folders. A client asks in the first one that holds the socket, so that a user
+ * reaches a daemon of his own before the system's. $RUNTIME_DIRECTORY of systemd plays no part: clients do not have it.
+ */
+#ifndef NEARFIELD_RUNTIME_FOLDER_H
+#define NEARFIELD_RUNTIME_FOLDER_H
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NF_SYSTEM_FOLDER "/run/nearfield"
+#define NF_FRAMES_SOCKET "frames.sock"
+#define NF_CONTROL_SOCKET "control.sock"
+
+/* Writes the path of the socket FILE in the folder number `index`, from 0; 0 where there is no such folder, or where
+ * the path does not fit. A program that runs with more rights than its user (setuid) reads no environment. */
+static inline int nf_socket_in_folder(int index, const char* file, char* path, size_t bytes) {
+  const char* own = secure_getenv("NEARFIELD_RUNTIME_DIR");
+  const char* session = geteuid() != 0 ? secure_getenv("XDG_RUNTIME_DIR") : NULL;
+  const int has_session = session != NULL && session[0] == '/';
+  const char* folder = NULL;
+  const char* below = "/";
+  if (own != NULL && own[0] == '/') {
+    folder = index == 0 ? own : NULL;
+  } else if (has_session && index == 0) {
+    folder = session;
+    below = "/nearfield/";
+  } else {
+    folder = index == (has_session ? 1 : 0) ? NF_SYSTEM_FOLDER : NULL;
+  }
+  if (folder == NULL || strlen(folder) + strlen(below) + strlen(file) >= bytes) {
+    return 0;
+  }
+  snprintf(path, bytes, "%s%s%s", folder, below, file);
+  return 1;
+}
+
+/* The path at which a daemon of this user listens; 0 where it does not fit. */
+static inline int nf_socket_to_serve(const char* file, char* path, size_t bytes) {
+  return nf_socket_in_folder(0, file, path, bytes);
+}
+
+/* The path at which a client asks: the first one where a socket lies, else the one to serve; 0 where it does not fit.
+ */
+static inline int nf_socket_to_ask(const char* file, char* path, size_t bytes) {
+  struct stat status;
+  for (int index = 0; nf_socket_in_folder(index, file, path, bytes); ++index) {
+    if (stat(path, &status) == 0 && S_ISSOCK(status.st_mode)) {
+      return 1;
+    }
+  }
+  return nf_socket_to_serve(file, path, bytes);
+}
+
+#endif

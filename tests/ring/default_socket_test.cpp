@@ -1,0 +1,25 @@
+#include <gtest/gtest.h>
+
+#include "nearfield/daemon_settings.hpp"
+#include "ring/ring_sink.hpp"
+#include "ring_support.hpp"
+
+namespace nearfield::ring {
+namespace {
+
+// A daemon at its default and a reader that names no socket meet, by the same rule.
+TEST(DefaultSocket, AReaderThatNamesNoneFindsTheDaemonThatNamesNone) {
+  const test::SocketFolder folder;
+  setenv("NEARFIELD_RUNTIME_DIR", (folder / "").c_str(), 1);
+  nf_ring* ring = nullptr;
+  EXPECT_EQ(nf_ring_open(nullptr, &ring), NF_RING_NO_SOCKET);
+  const DaemonSettings::Ring defaults;
+  RingSink sink({}, {.socket = socket_to_serve(defaults.socket, DaemonSettings::Ring::kFile)});
+  sink.begin_epoch(test::ring_header(), 1);
+  EXPECT_EQ(nf_ring_open(nullptr, &ring), NF_RING_OK);
+  nf_ring_close(ring);
+  unsetenv("NEARFIELD_RUNTIME_DIR");
+}
+
+}  // namespace
+}  // namespace nearfield::ring

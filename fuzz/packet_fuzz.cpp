@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "stream/packet_intake.hpp"
+#include "stream/source.hpp"
 
 namespace {
 
@@ -20,7 +21,7 @@ void require(bool holds) {
 void check_counters(const nearfield::PacketIntake& intake, const nearfield::IngestRing& ring) {
   const nearfield::PacketCounters packets = intake.counters();
   std::uint64_t sum = packets.accepted + packets.duplicate + packets.late + packets.refused + packets.other_stream +
-                      packets.implausible;
+                      packets.implausible + packets.held + packets.not_allowed;
   for (const std::uint64_t faults : packets.faults) {
     sum += faults;
   }
@@ -62,7 +63,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                               .words_per_element = 1U + data[1] % 32U,
                               .elements = 256,
                               .reorder_elements = 32});
-  nearfield::PacketIntake intake(ring, {.require_crc = (data[2] & 1U) != 0, .max_jump_elements = 4096});
+  nearfield::PacketIntake intake(
+      ring, nearfield::intake_settings({.require_crc = (data[2] & 1U) != 0, .max_jump_bit_times = 4096}));
   std::vector<std::uint32_t> words(16 * ring.settings().words_per_element);
   std::uint64_t next = 0;
   std::int64_t now_ns = 1;
@@ -73,7 +75,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // A copy of exactly that length: the address sanitizer sees what reads beyond it.
     const auto bytes = std::as_bytes(rest.subspan(kBeforeDatagram, length));
     const std::vector<std::byte> datagram(bytes.begin(), bytes.end());
-    intake.take(datagram, now_ns);
+    intake.take(datagram, {.from = {}, .after_ns = now_ns, .now_ns = now_ns});
     if (intake.counters().accepted > 0) {
       read_some(ring, next, words);
     }

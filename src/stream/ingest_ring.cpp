@@ -42,7 +42,7 @@ IngestRing::IngestRing(const RingSettings& settings)
 bool IngestRing::begin_stream(std::uint32_t stream_id, std::uint64_t first_element) {
   const Position previous_end = head_.load(std::memory_order_relaxed);
   const Position begin = previous_end + ((first_element - previous_end) & (kAlignment - 1));
-  if (!make_room(begin)) {
+  if (!make_room(begin, begin)) {
     return false;
   }
   written_first_ = first_element;
@@ -69,14 +69,15 @@ std::uint64_t IngestRing::written_end() const {
   return written_first_ + (head_.load(std::memory_order_relaxed) - written_begin_);
 }
 
-/// Makes the slots below `end` this lap's, empty; false when the reader is copying some of them.
-bool IngestRing::make_room(Position end) {
+/// Makes the slots below `end` this lap's, empty, to store from `begin` on; false when the reader is copying some.
+bool IngestRing::make_room(Position begin, Position end) {
   const Position head = head_.load(std::memory_order_relaxed);
+  const bool is_gap = begin - std::min(begin, head) >= settings_.elements;
   const Position window = end > settings_.elements ? end - settings_.elements : 0;
   Position frozen = frozen_.load();
   while (frozen < window) {
     if (frozen_.compare_exchange_weak(frozen, window)) {
-      count(overrun_, received_.count(frozen, std::clamp(head, frozen, window)));
+      count(is_gap ? abandoned_ : overrun_, received_.count(frozen, std::clamp(head, frozen, window)));
       break;
     }
   }
@@ -119,7 +120,7 @@ void IngestRing::store_piece(Position begin, std::span<const std::byte> words, s
                              StoreResult& result) {
   const Position end = begin + words.size() / element_bytes_;
   const Position head = head_.load(std::memory_order_relaxed);
-  if (end > head && !make_room(end)) {
+  if (end > head && !make_room(begin, end)) {
     result.refused += end - begin;
     return;
   }

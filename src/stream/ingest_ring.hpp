@@ -32,11 +32,12 @@ struct RingCounters {
   std::uint64_t duplicate = 0;  ///< came again while the ring still knew of the first time; not in `received`
   std::uint64_t late = 0;  ///< came after they had been taken, or before the stream's first element; not in `received`
   std::uint64_t overrun = 0;    ///< of `received`: lost because the reader was too slow; it sees them as missing
-  std::uint64_t taken = 0;      ///< asked for by take()
+  std::uint64_t taken = 0;      ///< asked for by take(), or missing where a take() passed over them
   std::uint64_t delivered = 0;  ///< of `taken`: received
-  std::uint64_t missing = 0;    ///< of `taken`: delivered as silence
+  std::uint64_t missing = 0;    ///< of `taken`: never received, or overrun; delivered as silence
   std::uint64_t skipped = 0;    ///< of `received`: passed over by a take() that began later than the last one ended
-  std::uint64_t abandoned = 0;  ///< of `received`: not taken when the reader went on to a new stream
+  std::uint64_t abandoned = 0;  ///< of `received`: not taken when the reader went on to a new stream, or when a gap
+                                ///< longer than the ring came, however quick the reader is
   std::uint64_t pending = 0;    ///< of `received`: in the ring, not taken yet. Exact only at rest
 };
 
@@ -56,6 +57,7 @@ enum class WaitResult {
 
 struct TakeResult {
   std::uint64_t missing = 0;         ///< elements that are silence
+  std::uint64_t overwritten = 0;     ///< of these the first ones: they were overwritten before they were taken
   std::int64_t capture_mono_ns = 0;  ///< when the newest of them came into memory; of a take that got none, when the
                                      ///< newest element of all did
 };
@@ -120,9 +122,18 @@ class IngestRing {
   StreamStart accept_stream();
   /// One past the newest element of the accepted stream.
   [[nodiscard]] std::uint64_t available_end() const;
+  /// One past the last of the elements from `first_element` on of which none was received and none can be any more;
+  /// `first_element` itself when it was received or still may be. Not before the end of the last take.
+  [[nodiscard]] std::uint64_t missing_end(std::uint64_t first_element) const;
+  /// Where the elements from `first_element` on end that were overwritten before they were taken; `first_element` where
+  /// it still is there.
+  [[nodiscard]] std::uint64_t overwritten_end(std::uint64_t first_element) const;
+  /// RingCounters::overrun alone: one load, where counters() looks through the whole ring for what is pending.
+  [[nodiscard]] std::uint64_t overrun() const { return overrun_.load(std::memory_order_relaxed); }
   /// Copies elements from `first_element` on to `words` [element][word]. They must not begin before the end of the last
   /// take and not reach beyond available_end(): throws an internal error. Adds to `missing`, where given, the runs of
-  /// elements that are silence, counted from `first_element`.
+  /// elements that are silence, counted from `first_element`. Elements between the last take and this one count as
+  /// skipped where they were received, else as taken and missing.
   TakeResult take(std::uint64_t first_element, std::span<std::uint32_t> words,
                   std::vector<MissingRun>* missing = nullptr);
 
@@ -130,6 +141,10 @@ class IngestRing {
   /// where some of it was overwritten since. Elements must be of the accepted stream and not reach beyond the end of
   /// the last take: throws an internal error.
   std::optional<TakeResult> take_again(std::uint64_t first_element, std::span<std::uint32_t> words);
+
+  /// Counts elements as taken and missing that have no place in the ring: those that a source would have sent between
+  /// two of its streams.
+  void count_missing(std::uint64_t elements);
 
   /// From any thread.
   [[nodiscard]] RingCounters counters() const;
@@ -146,7 +161,7 @@ class IngestRing {
   static constexpr std::size_t kStreams = 16;
 
   [[nodiscard]] std::size_t slot(Position position) const { return static_cast<std::size_t>(position & mask_); }
-  bool make_room(Position end);
+  bool make_room(Position begin, Position end);
   void store_piece(Position begin, std::span<const std::byte> words, std::int64_t now_ns, StoreResult& result);
   void pass_over_frozen(Position& begin, Position end, StoreResult& result) const;
   void copy_in(Position begin, Position end, const std::byte* words, std::int64_t now_ns);

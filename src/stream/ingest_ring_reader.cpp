@@ -137,6 +137,29 @@ StreamStart IngestRing::accept_stream() {
 
 std::uint64_t IngestRing::available_end() const { return first_element_ + (accepted_end() - begin_); }
 
+std::uint64_t IngestRing::missing_end(std::uint64_t first_element) const {
+  const Position first = position_of(first_element);
+  const bool is_final = ended_.load() || streams_begun_.load() != accepted_;
+  const Position available = accepted_end();
+  const Position end = is_final ? available : available - std::min(available, settings_.reorder_elements);
+  const Position from = std::max(first, frozen_.load());  // before it: overwritten without having been taken
+  if (from >= end) {
+    return first_element + (std::max(first, end) - first);
+  }
+  const ReceivedMap::Run run = received_.run(from, end);
+  return first_element + ((run.received ? from : run.end) - first);
+}
+
+std::uint64_t IngestRing::overwritten_end(std::uint64_t first_element) const {
+  const Position first = position_of(first_element);
+  return first_element + (std::max(first, frozen_.load()) - first);
+}
+
+void IngestRing::count_missing(std::uint64_t elements) {
+  count(taken_, elements);
+  count(missing_, elements);
+}
+
 TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t> words,
                             std::vector<MissingRun>* missing) {
   const Position first = position_of(first_element);
@@ -146,9 +169,9 @@ TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t
                                                  words.size() / settings_.words_per_element, first_element));
   }
   const Position from = claim(end);
-  if (from < first) {
-    count(skipped_, received_.count(from, first));
-  }
+  const std::uint64_t skipped = from < first ? received_.count(from, first) : 0;
+  count(skipped_, skipped);
+  count_missing(first - cursor_ - skipped);
   const TakeResult result = copy_all(first, std::max(from, first), end, words.data(), missing);
   reading_.store(kNowhere);
   room_came_.call();
@@ -181,6 +204,7 @@ TakeResult IngestRing::copy_all(Position first, Position from, Position end, std
                                 std::vector<MissingRun>* missing) const {
   TakeResult result;
   result.missing = from - first;
+  result.overwritten = from - first;
   fill_silence(first, from, words);
   add_run(missing, 0, from - first);
   for (Position position = from; position < end;) {

@@ -19,13 +19,14 @@ namespace {
 constexpr std::size_t kChunkBytes = std::size_t{1} << 20U;
 constexpr int kStopCheckMs = 20;
 
-bool is_standard_input(const SourceSettings& settings) { return settings.path == "-"; }
+bool is_standard_input(const SourceSettings& settings) { return settings.source.path == "-"; }
 
 Descriptor open_input(const SourceSettings& settings) {
-  const int number = is_standard_input(settings) ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                                                 : open(settings.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const int number = is_standard_input(settings)
+                         ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                         : open(settings.source.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (number < 0) {
-    throw NoInputError(system_error(fmt::format("pipe: {}", settings.path.string())));
+    throw NoInputError(system_error(fmt::format("pipe: {}", settings.source.path)));
   }
   return Descriptor(number);
 }
@@ -60,7 +61,7 @@ class PipeWorker : public SourceWorker {
           return;
         }
       } else if (errno != EAGAIN && errno != EINTR) {
-        throw IoError(system_error(fmt::format("pipe: reading {}", settings_.path.string())));
+        throw IoError(system_error(fmt::format("pipe: reading {}", settings_.source.path)));
       }
     }
   }
@@ -135,7 +136,7 @@ class PipeWorker : public SourceWorker {
 }  // namespace
 
 std::unique_ptr<Source> make_pipe_source(const SourceSettings& settings) {
-  if (settings.path.empty()) {
+  if (settings.source.path.empty()) {
     throw ConfigError("source.path: expected a named pipe, or - for standard input, found nothing");
   }
   auto ring = std::make_unique<IngestRing>(ring_settings(settings));

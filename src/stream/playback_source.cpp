@@ -17,7 +17,7 @@ constexpr std::int64_t kStopCheckNs = 20'000'000;
 
 class PlaybackWorker : public SourceWorker {
  public:
-  PlaybackWorker(Playback playback, IngestRing& ring, Pace pace, bool loop)
+  PlaybackWorker(Playback playback, IngestRing& ring, DaemonSettings::Pace pace, bool loop)
       : playback_(std::move(playback)), ring_(&ring), pace_(pace), loop_(loop), block_(block_elements()) {
     words_.resize(block_ * playback_.words_per_element());
   }
@@ -30,8 +30,8 @@ class PlaybackWorker : public SourceWorker {
       const std::uint64_t count = loop_ ? block_ : std::min<std::uint64_t>(block_, playback_.elements() - first);
       const auto words = std::span(words_).first(count * playback_.words_per_element());
       playback_.read(first, words);
-      const bool due =
-          pace_ == Pace::kRealTime ? wait_until_due(pacer, first + count, stop) : wait_for_room(count, stop);
+      const bool due = pace_ == DaemonSettings::Pace::kRealtime ? wait_until_due(pacer, first + count, stop)
+                                                                : wait_for_room(count, stop);
       if (!due) {
         return;
       }
@@ -47,7 +47,8 @@ class PlaybackWorker : public SourceWorker {
 
   [[nodiscard]] std::uint64_t block_elements() const {
     const double real_time = std::max(1.0, playback_.rate_hz() * kBlock_s);
-    const std::uint64_t wanted = pace_ == Pace::kFast ? kFastBlock : static_cast<std::uint64_t>(real_time);
+    const std::uint64_t wanted =
+        pace_ == DaemonSettings::Pace::kFast ? kFastBlock : static_cast<std::uint64_t>(real_time);
     return std::clamp<std::uint64_t>(ring_->settings().elements / 4, 1, wanted);
   }
 
@@ -71,7 +72,7 @@ class PlaybackWorker : public SourceWorker {
 
   Playback playback_;
   IngestRing* ring_;
-  Pace pace_;
+  DaemonSettings::Pace pace_;
   bool loop_;
   std::uint64_t block_;
   std::vector<std::uint32_t> words_;
@@ -80,15 +81,16 @@ class PlaybackWorker : public SourceWorker {
 }  // namespace
 
 std::unique_ptr<Source> make_playback_source(const SourceSettings& settings) {
-  const bool scene = settings.kind == SourceKind::kScene;
-  Playback playback = scene ? Playback::of_scene(settings.path) : Playback::of_file(settings.path);
+  const DaemonSettings::Source& source = settings.source;
+  const bool scene = source.kind == DaemonSettings::SourceKind::kSimulate;
+  Playback playback = scene ? Playback::of_scene(source.scene) : Playback::of_file(source.path);
   RingSettings sizes = ring_settings(settings);
   sizes.kind = playback.kind();
   sizes.words_per_element = playback.words_per_element();
   auto ring = std::make_unique<IngestRing>(sizes);
   const std::optional<CaptureInfo> capture = playback.capture();
   std::vector<std::string> warnings = playback.warnings();
-  auto worker = std::make_unique<PlaybackWorker>(std::move(playback), *ring, settings.pace, scene || settings.loop);
+  auto worker = std::make_unique<PlaybackWorker>(std::move(playback), *ring, source.pace, scene || source.loop);
   return std::make_unique<Source>(std::move(ring), std::move(worker), capture, std::move(warnings));
 }
 

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "nearfield/error.hpp"
@@ -13,51 +14,37 @@
 namespace nearfield {
 namespace {
 
-constexpr std::array<std::pair<SourceKind, std::string_view>, 4> kKinds{{{SourceKind::kUdp, "udp"},
-                                                                         {SourceKind::kPipe, "pipe"},
-                                                                         {SourceKind::kFile, "file"},
-                                                                         {SourceKind::kScene, "scene"}}};
-constexpr std::array<std::pair<Pace, std::string_view>, 2> kPaces{
-    {{Pace::kRealTime, "real-time"}, {Pace::kFast, "fast"}}};
-
-template <typename Table, typename Value>
-std::string_view name_in(const Table& table, Value value) {
-  for (const auto& [entry, name] : table) {
-    if (entry == value) {
-      return name;
-    }
-  }
-  return "?";
+std::uint64_t elements_of(std::int64_t bit_times, std::uint64_t bit_times_per_element) {
+  return (static_cast<std::uint64_t>(bit_times) + bit_times_per_element - 1) / bit_times_per_element;
 }
+
+std::int64_t nanoseconds(double milliseconds) { return std::llround(milliseconds * 1e6); }
 
 }  // namespace
 
-std::string_view name_of(SourceKind kind) { return name_in(kKinds, kind); }
-std::string_view name_of(Pace pace) { return name_in(kPaces, pace); }
-
-SourceKind source_kind_of(std::string_view name) {
-  for (const auto& [kind, text] : kKinds) {
-    if (text == name) {
-      return kind;
-    }
-  }
-  throw ConfigError(fmt::format("source.kind: expected udp, pipe, file or scene, found \"{}\"", name));
-}
-
-Pace pace_of(std::string_view name) {
-  for (const auto& [pace, text] : kPaces) {
-    if (text == name) {
-      return pace;
-    }
-  }
-  throw ConfigError(fmt::format("source.pace: expected real-time or fast, found \"{}\"", name));
-}
-
 RingSettings ring_settings(const SourceSettings& settings) {
-  return {.kind = settings.payload,
+  const DaemonSettings::Source& source = settings.source;
+  return {.kind = source.payload == DaemonSettings::Payload::kSamples ? PayloadKind::kSamples : PayloadKind::kBits,
           .words_per_element = settings.words_per_element,
-          .elements = settings.ring_elements,
-          .reorder_elements = settings.reorder_elements};
+          .elements = std::max(elements_of(source.ring_bit_times, settings.bit_times_per_element),
+                               settings.least_ring_elements),
+          .reorder_elements = elements_of(source.reorder_bit_times, settings.bit_times_per_element)};
+}
+
+IntakeSettings intake_settings(const DaemonSettings::Source& source, std::uint64_t bit_times_per_element) {
+  IntakeSettings intake{.allowed_from = {},
+                        .require_crc = source.require_crc,
+                        .max_jump_elements = elements_of(source.max_jump_bit_times, bit_times_per_element),
+                        .takeover_after_ns = nanoseconds(source.takeover_after_ms),
+                        .restart_hold_off_ns = nanoseconds(source.restart_hold_off_ms)};
+  for (const std::string& text : source.allowed_from) {
+    const std::optional<Network> network = parse_network(text);
+    if (!network) {
+      throw ConfigError(fmt::format("daemon.source.allowed_from: expected addresses and networks, found \"{}\"", text));
+    }
+    intake.allowed_from.push_back(*network);
+  }
+  return intake;
 }
 
 Source::Source(std::unique_ptr<IngestRing> ring, std::unique_ptr<SourceWorker> worker,
@@ -112,13 +99,13 @@ std::unique_ptr<Source> make_source(const SourceSettings& settings) {
     throw ConfigError(fmt::format("source.words_per_element: expected 1 to {}, found {}", kMaxSide * kMaxSide,
                                   settings.words_per_element));
   }
-  switch (settings.kind) {
-    case SourceKind::kUdp:
+  switch (settings.source.kind) {
+    case DaemonSettings::SourceKind::kUdp:
       return make_udp_source(settings);
-    case SourceKind::kPipe:
+    case DaemonSettings::SourceKind::kPipe:
       return make_pipe_source(settings);
-    case SourceKind::kFile:
-    case SourceKind::kScene:
+    case DaemonSettings::SourceKind::kFile:
+    case DaemonSettings::SourceKind::kSimulate:
       return make_playback_source(settings);
   }
   throw Error(ExitCode::kInternal, "source: unknown kind");

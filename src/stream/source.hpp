@@ -1,58 +1,29 @@
 #pragma once
 #include <cstdint>
 #include <exception>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "capture/files.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "stream/ingest_ring.hpp"
 #include "stream/packet_intake.hpp"
 
 namespace nearfield {
 
-enum class SourceKind {
-  kUdp,    ///< packets "NFB1", unicast or multicast
-  kPipe,   ///< raw wire words on standard input or a named pipe
-  kFile,   ///< a capture, or time data
-  kScene,  ///< a simulated array that never ends
-};
-std::string_view name_of(SourceKind kind);
-/// "udp", "pipe", "file" or "scene". Throws ConfigError.
-SourceKind source_kind_of(std::string_view name);
-
-enum class Pace {
-  kRealTime,  ///< at the file's own rate, by absolute deadlines
-  kFast,      ///< as fast as the reader takes: the one case where a source waits for it
-};
-std::string_view name_of(Pace pace);
-/// "real-time" or "fast". Throws ConfigError.
-Pace pace_of(std::string_view name);
-
-/// Where a live stream comes from. Lengths in elements: bit-times, or decimated samples where `payload` says so.
+/// A live stream as it is opened: its section of the configuration, and what follows from the rest of it. An element is
+/// a bit-time, or a decimated sample where the payload is samples.
 struct SourceSettings {
-  SourceKind kind = SourceKind::kUdp;
-  PayloadKind payload = PayloadKind::kBits;  ///< of udp and pipe; files say it themselves
-  std::string address = "127.0.0.1:4710";  ///< of udp: HOST:PORT or [V6]:PORT to listen on, or a multicast group; port
-                                           ///< 0 lets the system choose
-  std::string interface {};                ///< of udp: the network interface of a multicast group; empty: any
-  std::filesystem::path path{};            ///< of pipe ("-" is standard input), file and scene
-  Pace pace = Pace::kRealTime;             ///< of file
-  bool loop = false;                       ///< of file: begin again at its end; the phases jump at the seam
-  std::size_t words_per_element = 32;      ///< of udp and pipe; files say it themselves
-  bool require_crc = false;                ///< of udp: refuse packets without CRC
-  std::uint64_t receive_buffer_bytes = 64U << 20U;  ///< of udp: asked of the kernel
-  std::uint64_t ring_elements = 1U << 19U;          ///< 0.35 s of bits; rounded up to a power of two
-  std::uint64_t reorder_elements = 1024;            ///< how long missing ones are waited for
-  std::uint64_t max_jump_elements = 15'000'000;     ///< a jump further than that needs a second packet to be believed
-  double restart_hold_off_s = 1.0;                  ///< how long a stream that was left may not come back
+  DaemonSettings::Source source = {};
+  std::size_t words_per_element = 32;       ///< of udp and pipe; files say it themselves
+  std::uint64_t bit_times_per_element = 1;  ///< by which lengths in bit-times become lengths in elements
+  std::uint64_t least_ring_elements = 0;    ///< the ring holds at least so many, whatever its own key says
 };
 
 enum class SourceState { kIdle, kRunning, kEnded, kFailed };
@@ -64,6 +35,8 @@ struct SourceCounters {
   PacketCounters packets;          ///< udp only
   std::uint64_t kernel_drops = 0;  ///< udp: datagrams the kernel dropped because its buffer was full (SO_RXQ_OVFL)
   std::uint64_t cut_bytes = 0;     ///< pipe: of an element that the end cut
+  std::optional<Sender> sender;    ///< udp: of the present stream
+  std::optional<Sender> other;     ///< udp: the last one beside it
 };
 
 /// What runs on a source's thread.
@@ -125,5 +98,8 @@ std::unique_ptr<Source> make_source(const SourceSettings& settings);
 
 /// The ring that `settings` ask for.
 RingSettings ring_settings(const SourceSettings& settings);
+
+/// Who may send, and when a stream begins, as the configuration says. Throws ConfigError.
+IntakeSettings intake_settings(const DaemonSettings::Source& source, std::uint64_t bit_times_per_element = 1);
 
 }  // namespace nearfield

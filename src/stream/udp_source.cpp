@@ -19,15 +19,35 @@ constexpr std::size_t kBatch = 32;
 constexpr std::size_t kDatagramBytes = std::size_t{1} << 16U;  ///< above any datagram's length
 constexpr suseconds_t kStopCheckUs = 20'000;
 
+/// Without an address, of a family that is neither, where the kernel gave none.
+Peer peer_of(const sockaddr_storage& sender) {
+  Peer peer;
+  if (sender.ss_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &sender, sizeof v4);
+    constexpr std::size_t kMappedBytes = 12;
+    peer.address.bytes[10] = peer.address.bytes[11] = 0xFF;
+    std::memcpy(peer.address.bytes.data() + kMappedBytes, &v4.sin_addr, sizeof v4.sin_addr);
+    peer.port = ntohs(v4.sin_port);
+  } else if (sender.ss_family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, &sender, sizeof v6);
+    std::memcpy(peer.address.bytes.data(), &v6.sin6_addr, sizeof v6.sin6_addr);
+    peer.port = ntohs(v6.sin6_port);
+  }
+  return peer;
+}
+
 /// Datagrams in a row, as recvmmsg fills them.
 class Batch {
  public:
-  Batch() : bytes_(kBatch * kDatagramBytes), controls_(kBatch), vectors_(kBatch), messages_(kBatch) {
+  Batch() : bytes_(kBatch * kDatagramBytes), controls_(kBatch), senders_(kBatch), vectors_(kBatch), messages_(kBatch) {
     for (std::size_t i = 0; i < kBatch; ++i) {
       vectors_[i] = {bytes_.data() + i * kDatagramBytes, kDatagramBytes};
       messages_[i].msg_hdr.msg_iov = &vectors_[i];
       messages_[i].msg_hdr.msg_iovlen = 1;
       messages_[i].msg_hdr.msg_control = controls_[i].bytes;
+      messages_[i].msg_hdr.msg_name = &senders_[i];
     }
   }
 
@@ -35,6 +55,7 @@ class Batch {
   std::size_t receive(const Descriptor& socket) {
     for (mmsghdr& message : messages_) {
       message.msg_hdr.msg_controllen = sizeof(Control);
+      message.msg_hdr.msg_namelen = sizeof(sockaddr_storage);
     }
     const int count = recvmmsg(socket.number(), messages_.data(), kBatch, MSG_WAITFORONE, nullptr);
     if (count >= 0) {
@@ -49,6 +70,11 @@ class Batch {
   [[nodiscard]] std::span<const std::byte> datagram(std::size_t index) const {
     return std::span(bytes_).subspan(index * kDatagramBytes, messages_[index].msg_len);
   }
+
+  [[nodiscard]] Peer sender(std::size_t index) const { return peer_of(senders_[index]); }
+
+  /// Whether the socket held no more datagrams at some moment of the receive() that gave `count`.
+  [[nodiscard]] static bool emptied(std::size_t count) { return count < kBatch; }
 
   /// The kernel's count of datagrams dropped on this socket, as of this datagram.
   [[nodiscard]] std::optional<std::uint32_t> drops(std::size_t index) {
@@ -69,6 +95,7 @@ class Batch {
   };
   std::vector<std::byte> bytes_;  ///< [datagram][byte]
   std::vector<Control> controls_;
+  std::vector<sockaddr_storage> senders_;
   std::vector<iovec> vectors_;
   std::vector<mmsghdr> messages_;
 };
@@ -81,12 +108,12 @@ void set(const Descriptor& socket, int level, int option, const void* value, soc
 }
 
 void join_group(const Descriptor& socket, const Endpoint& endpoint, const SourceSettings& settings) {
-  const unsigned index = settings.interface.empty() ? 0 : if_nametoindex(settings.interface.c_str());
-  if (index == 0 && !settings.interface.empty()) {
+  const unsigned index = settings.source.interface.empty() ? 0 : if_nametoindex(settings.source.interface.c_str());
+  if (index == 0 && !settings.source.interface.empty()) {
     throw ConfigError(
-        fmt::format("daemon.source.interface: expected a network interface, found \"{}\"", settings.interface));
+        fmt::format("daemon.source.interface: expected a network interface, found \"{}\"", settings.source.interface));
   }
-  const std::string what = fmt::format("udp: joining {}", settings.address);
+  const std::string what = fmt::format("udp: joining {}", settings.source.address);
   if (endpoint.family() == AF_INET) {
     sockaddr_in v4{};
     std::memcpy(&v4, &endpoint.address, sizeof v4);
@@ -101,14 +128,14 @@ void join_group(const Descriptor& socket, const Endpoint& endpoint, const Source
 }
 
 Descriptor listening_socket(const SourceSettings& settings) {
-  const Endpoint endpoint = endpoint_of(settings.address);
+  const Endpoint endpoint = endpoint_of(settings.source.address);
   Descriptor socket = datagram_socket(endpoint);
   const int on = 1;
   if (endpoint.multicast()) {
     set(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on, "udp: sharing the port");
   }
   if (bind(socket.number(), endpoint.raw(), endpoint.length) != 0) {
-    throw IoError(system_error(fmt::format("udp: listening on {}", settings.address)));
+    throw IoError(system_error(fmt::format("udp: listening on {}", settings.source.address)));
   }
   if (endpoint.multicast()) {
     join_group(socket, endpoint, settings);
@@ -125,11 +152,16 @@ class UdpWorker : public SourceWorker {
       : socket_(std::move(socket)), intake_(ring, settings) {}
 
   void run(const std::stop_token& stop) override {
+    std::int64_t empty_ns = monotonic_ns();  // what is received later came after this moment
     while (!stop.stop_requested()) {
+      const std::int64_t begin_ns = monotonic_ns();
       const std::size_t count = batch_.receive(socket_);
       const std::int64_t now_ns = monotonic_ns();
       for (std::size_t i = 0; i < count; ++i) {
-        intake_.take(batch_.datagram(i), now_ns);
+        intake_.take(batch_.datagram(i), {.from = batch_.sender(i), .after_ns = empty_ns, .now_ns = now_ns});
+      }
+      if (Batch::emptied(count)) {
+        empty_ns = begin_ns;
       }
       if (count > 0) {
         note_drops(count);
@@ -139,6 +171,8 @@ class UdpWorker : public SourceWorker {
 
   void count(SourceCounters& counters) const override {
     counters.packets = intake_.counters();
+    counters.sender = intake_.sender();
+    counters.other = intake_.other();
     counters.kernel_drops = kernel_drops_.load(std::memory_order_relaxed);
   }
 
@@ -167,21 +201,16 @@ class UdpWorker : public SourceWorker {
 }  // namespace
 
 std::unique_ptr<Source> make_udp_source(const SourceSettings& settings) {
-  constexpr double kNsPerSecond = 1e9;
-  if (!(settings.restart_hold_off_s >= 0.0 && settings.restart_hold_off_s <= 3600.0)) {
-    throw ConfigError(
-        fmt::format("source.restart_hold_off_s: expected 0 to 3600, found {}", settings.restart_hold_off_s));
-  }
+  const IntakeSettings intake = intake_settings(settings.source, settings.bit_times_per_element);
   auto ring = std::make_unique<IngestRing>(ring_settings(settings));
   Descriptor socket = listening_socket(settings);
   std::vector<std::string> warnings;
-  const std::uint64_t got = enlarge_buffer(socket, SO_RCVBUF, SO_RCVBUFFORCE, settings.receive_buffer_bytes);
-  if (got < settings.receive_buffer_bytes) {
-    warnings.push_back(fmt::format("udp: the kernel gave {} of {} bytes of receive buffer; raise net.core.rmem_max",
-                                   got, settings.receive_buffer_bytes));
+  const auto wanted = static_cast<std::uint64_t>(settings.source.receive_buffer_bytes);
+  const std::uint64_t got = enlarge_buffer(socket, SO_RCVBUF, SO_RCVBUFFORCE, wanted);
+  if (got < wanted) {
+    warnings.push_back(
+        fmt::format("udp: the kernel gave {} of {} bytes of receive buffer; raise net.core.rmem_max", got, wanted));
   }
-  const IntakeSettings intake{settings.require_crc, settings.max_jump_elements,
-                              static_cast<std::int64_t>(settings.restart_hold_off_s * kNsPerSecond)};
   auto worker = std::make_unique<UdpWorker>(std::move(socket), *ring, intake);
   return std::make_unique<Source>(std::move(ring), std::move(worker), std::nullopt, std::move(warnings));
 }

@@ -8,6 +8,7 @@
 #include "nearfield/error.hpp"
 #include "stream/fault_injector.hpp"
 #include "stream/packet_intake.hpp"
+#include "stream/source.hpp"
 #include "stream/stream_support.hpp"
 
 /// Seeded runs: what a FaultInjector did to packets is what the counters and the delivered words must say, exactly.
@@ -104,7 +105,7 @@ FaultyRun run_with_faults(unsigned seed) {
   const Plan plan = make_plan(generator, seed);
   const FaultRates rates = make_rates(generator, seed);
   IngestRing ring({.words_per_element = kWords, .elements = kRingElements, .reorder_elements = kReorder});
-  PacketIntake intake(ring, {.require_crc = true});
+  PacketIntake intake(ring, intake_settings({.require_crc = true}));
   Reader reader(ring);
   std::vector<std::vector<std::byte>> sound;
   for (const Plan::Piece& piece : plan.pieces) {
@@ -116,7 +117,7 @@ FaultyRun run_with_faults(unsigned seed) {
     for (std::size_t i = newest < 20 ? 0 : newest - 20; i <= newest; ++i) {
       arrived[i] = arrived[i] || std::equal(sound[i].begin(), sound[i].end(), datagram.begin(), datagram.end());
     }
-    intake.take(datagram, 1);
+    intake.take(datagram, {.from = {}, .after_ns = 1, .now_ns = 1});
   });
   // The first packet begins the stream and the last one ends what is expected: nothing happens to these.
   faults.push_intact(sound.front());
@@ -168,14 +169,15 @@ TEST(Faults, InjectedIsFlaggedExactlyIn200SeededRuns) {
 
 TEST(Faults, TooLateIsLateAndMissing) {
   IngestRing ring({.words_per_element = kWords, .elements = 1024, .reorder_elements = 50});
-  PacketIntake intake(ring, {});
-  intake.take(make_packet(1, 0, 20, kWords), 1);
+  PacketIntake intake(ring, intake_settings({}));
+  const Arrival arrival{.from = {}, .after_ns = 1, .now_ns = 1};
+  intake.take(make_packet(1, 0, 20, kWords), arrival);
   Reader reader(ring);
   reader.begin();
-  intake.take(make_packet(1, 40, 70, kWords), 1);
+  intake.take(make_packet(1, 40, 70, kWords), arrival);
   reader.take_ready(60);
   EXPECT_EQ(reader.missing(), 20U);
-  intake.take(make_packet(1, 20, 20, kWords), 1);
+  intake.take(make_packet(1, 20, 20, kWords), arrival);
   EXPECT_EQ(intake.counters().late, 1U);
   EXPECT_EQ(ring.counters().late, 20U);
   expect_conserved(ring.counters());

@@ -122,7 +122,8 @@ TEST(IngestRing, AJumpBeyondTheRingLeavesSilenceAndKeepsTheClock) {
   const Taken taken = take(ring, 0, 10'050);
   EXPECT_EQ(taken.result.missing, 10'000U);
   EXPECT_EQ(taken.silent, 10'000U);
-  EXPECT_EQ(ring.counters().overrun, 50U);
+  EXPECT_EQ(ring.counters().abandoned, 50U) << "no reader is too slow for a jump";
+  EXPECT_EQ(ring.counters().overrun, 0U);
   expect_conserved(ring.counters());
 }
 
@@ -143,8 +144,35 @@ TEST(IngestRing, SkippedElementsAreCounted) {
   store(ring, 150, 50);
   EXPECT_EQ(take(ring, 160, 40).silent, 0U);
   EXPECT_EQ(ring.counters().skipped, 110U);
+  EXPECT_EQ(ring.counters().missing, 50U) << "what never came is missing also where the reader passes over it";
+  EXPECT_EQ(ring.counters().taken, 90U);
   EXPECT_THROW(take(ring, 150, 10), Error) << "taken already";
   EXPECT_THROW(take(ring, 200, 1), Error) << "not there yet";
+  expect_conserved(ring.counters());
+}
+
+/// What a reader may pass over: nothing that came, nothing that still may come.
+TEST(IngestRing, AGapEndsWhereSomethingCameOrMayCome) {
+  IngestRing ring = small_ring(1024, 100);
+  ring.begin_stream(1, 50);
+  ring.accept_stream();
+  store(ring, 50, 100);
+  EXPECT_EQ(ring.missing_end(50), 50U);
+  EXPECT_EQ(ring.missing_end(150), 150U);
+  store(ring, 600, 10);
+  EXPECT_EQ(ring.missing_end(100), 100U);
+  EXPECT_EQ(ring.missing_end(150), 510U) << "100 behind the newest";
+  store(ring, 700, 10);
+  EXPECT_EQ(ring.missing_end(150), 600U);
+  EXPECT_EQ(ring.missing_end(600), 600U);
+  EXPECT_EQ(ring.missing_end(610), 610U) << "may still come";
+  store(ring, 100'000, 10);
+  EXPECT_EQ(ring.missing_end(150), 99'910U) << "overwritten without having been taken";
+  ring.end_stream();
+  EXPECT_EQ(ring.missing_end(150), 100'000U);
+  EXPECT_EQ(take(ring, 99'990, 20).result.missing, 10U);
+  EXPECT_EQ(ring.counters().missing, 100'010U - 50U - 10U) << "of all that was not delivered";
+  EXPECT_EQ(ring.counters().abandoned, 120U);
   expect_conserved(ring.counters());
 }
 

@@ -69,7 +69,8 @@ TEST(LoopbackRate, EveryBitTimeIsAccountedFor) {
   constexpr std::uint64_t kHop = 1024;
   const test::TemporaryFolder folder;
   const std::vector<std::uint32_t> sent = write_capture(folder / "capture.h5");
-  const auto source = make_source({.address = "127.0.0.1:0", .words_per_element = kWords, .require_crc = true});
+  const auto source =
+      make_source({.source = {.address = "127.0.0.1:0", .require_crc = true}, .words_per_element = kWords});
   const pid_t sender = start_sender(folder / "capture.h5", "127.0.0.1:" + std::to_string(source->port()), duration_s);
   source->start();
   IngestRing& ring = source->ring();

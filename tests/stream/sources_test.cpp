@@ -57,7 +57,8 @@ TEST(Sources, UdpOverLoopbackDeliversTheFile) {
   constexpr std::uint64_t kBitTimes = 20'000;
   test::write_random_capture(folder / "capture.h5", kBitTimes);
   const Playback playback = Playback::of(folder / "capture.h5");
-  const auto source = make_source({.address = "127.0.0.1:0", .words_per_element = kWords, .require_crc = true});
+  const auto source =
+      make_source({.source = {.address = "127.0.0.1:0", .require_crc = true}, .words_per_element = kWords});
   ASSERT_GT(source->port(), 0);
   source->start();
   const std::uint64_t first = std::uint64_t{0} - 5000;
@@ -85,7 +86,9 @@ TEST(Sources, SamplesTravelToo) {
   write_time_data(folder / "time.h5", kBitRateHz / kBitsPerWord, 64, samples);
   const Playback playback = Playback::of(folder / "time.h5");
   const auto source = make_source(
-      {.payload = PayloadKind::kSamples, .address = "127.0.0.1:0", .words_per_element = 64, .reorder_elements = 16});
+      {.source = {.payload = DaemonSettings::Payload::kSamples, .address = "127.0.0.1:0", .reorder_bit_times = 512},
+       .words_per_element = 64,
+       .bit_times_per_element = 32});
   source->start();
   send_packets(playback, {.to = "127.0.0.1:" + std::to_string(source->port()), .elements_per_packet = 7},
                [] { return false; });
@@ -100,20 +103,21 @@ TEST(Sources, MulticastIsJoined) {
   const TemporaryFolder folder;
   test::write_random_capture(folder / "capture.h5", 1000);
   const Playback playback = Playback::of(folder / "capture.h5");
-  const auto source = make_source({.address = "239.255.77.1:0", .interface = "lo", .words_per_element = kWords});
+  const auto source =
+      make_source({.source = {.address = "239.255.77.1:0", .interface = "lo"}, .words_per_element = kWords});
   EXPECT_GT(source->port(), 0);
-  EXPECT_THROW(make_source({.address = "239.255.77.1:0", .interface = "none0"}), ConfigError);
+  EXPECT_THROW(make_source({.source = {.address = "239.255.77.1:0", .interface = "none0"}}), ConfigError);
 }
 
 TEST(Sources, AFileAsFastAsItIsTaken) {
   const TemporaryFolder folder;
   constexpr std::uint64_t kBitTimes = 100'000;
   test::write_random_capture(folder / "capture.h5", kBitTimes);
-  const auto source = make_source({.kind = SourceKind::kFile,
-                                   .path = folder / "capture.h5",
-                                   .pace = Pace::kFast,
-                                   .ring_elements = 8192,
-                                   .reorder_elements = 100});
+  const auto source = make_source({.source = {.kind = DaemonSettings::SourceKind::kFile,
+                                              .path = folder / "capture.h5",
+                                              .pace = DaemonSettings::Pace::kFast,
+                                              .reorder_bit_times = 100,
+                                              .ring_bit_times = 8192}});
   ASSERT_TRUE(source->capture().has_value());
   EXPECT_EQ(source->capture()->measurement.geometry, test::small_array());
   source->start();
@@ -129,8 +133,10 @@ TEST(Sources, AFileAsFastAsItIsTaken) {
 TEST(Sources, ALoopGoesOnOverTheSeam) {
   const TemporaryFolder folder;
   test::write_random_capture(folder / "capture.h5", 1001);
-  const auto source =
-      make_source({.kind = SourceKind::kFile, .path = folder / "capture.h5", .pace = Pace::kFast, .loop = true});
+  const auto source = make_source({.source = {.kind = DaemonSettings::SourceKind::kFile,
+                                              .path = folder / "capture.h5",
+                                              .pace = DaemonSettings::Pace::kFast,
+                                              .loop = true}});
   source->start();
   std::uint64_t missing = 0;
   const auto taken = take_stream(*source, 5000, missing);
@@ -144,7 +150,8 @@ TEST(Sources, RealTimeIsNotFaster) {
   const TemporaryFolder folder;
   constexpr std::uint64_t kBitTimes = 60'000;
   test::write_random_capture(folder / "capture.h5", kBitTimes);
-  const auto source = make_source({.kind = SourceKind::kFile, .path = folder / "capture.h5"});
+  const auto source =
+      make_source({.source = {.kind = DaemonSettings::SourceKind::kFile, .path = folder / "capture.h5"}});
   const std::int64_t start_ns = monotonic_ns();
   source->start();
   std::uint64_t missing = 0;
@@ -174,7 +181,7 @@ TEST(Sources, ASceneIsALiveArrayWithoutASeam) {
   const Playback playback = Playback::of(path);
   EXPECT_TRUE(playback.warnings().empty());
   EXPECT_LT(seam_jump_rad(load_scene(path), playback.elements()), 1e-6);
-  const auto source = make_source({.kind = SourceKind::kScene, .path = path});
+  const auto source = make_source({.source = {.kind = DaemonSettings::SourceKind::kSimulate, .scene = path}});
   ASSERT_TRUE(source->capture().has_value());
   EXPECT_EQ(source->ring().settings().words_per_element, 1U);
   source->start();
@@ -211,7 +218,8 @@ TEST(Sources, APipeFedInPiecesAndReopened) {
   const std::string path = folder / "pipe";
   ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
   const auto source =
-      make_source({.kind = SourceKind::kPipe, .path = path, .words_per_element = kWords, .reorder_elements = 0});
+      make_source({.source = {.kind = DaemonSettings::SourceKind::kPipe, .path = path, .reorder_bit_times = 0},
+                   .words_per_element = kWords});
   source->start();
   for (const std::size_t count : {std::size_t{1000}, std::size_t{333}}) {
     const auto words = source_words(0, count, kWords);
@@ -241,7 +249,8 @@ TEST(Sources, AnOrdinaryFileOfRawWordsEnds) {
   const auto words = source_words(0, 5000, kWords);
   std::ofstream(folder / "raw", std::ios::binary)
       .write(reinterpret_cast<const char*>(words.data()), static_cast<std::streamsize>(words.size() * 4));
-  const auto source = make_source({.kind = SourceKind::kPipe, .path = folder / "raw", .words_per_element = kWords});
+  const auto source = make_source(
+      {.source = {.kind = DaemonSettings::SourceKind::kPipe, .path = folder / "raw"}, .words_per_element = kWords});
   source->start();
   std::uint64_t missing = 0;
   EXPECT_EQ(take_stream(*source, 5000, missing), words);
@@ -251,7 +260,8 @@ TEST(Sources, AnOrdinaryFileOfRawWordsEnds) {
 
 TEST(Sources, AnErrorOnTheThreadEndsTheStreamWithItsReason) {
   const TemporaryFolder folder;
-  const auto source = make_source({.kind = SourceKind::kPipe, .path = folder.path(), .words_per_element = kWords});
+  const auto source = make_source(
+      {.source = {.kind = DaemonSettings::SourceKind::kPipe, .path = folder.path()}, .words_per_element = kWords});
   source->start();  // a folder opens, but can't be read
   EXPECT_EQ(source->ring().wait_for(1, kNeverNs), WaitResult::kEnded);
   EXPECT_EQ(source->state(), SourceState::kFailed);
@@ -259,26 +269,62 @@ TEST(Sources, AnErrorOnTheThreadEndsTheStreamWithItsReason) {
 }
 
 TEST(Sources, WhatCannotBeOpenedIsSaidAtOnce) {
-  EXPECT_THROW(make_source({.kind = SourceKind::kPipe, .path = "/nowhere/pipe"}), NoInputError);
-  EXPECT_THROW(make_source({.kind = SourceKind::kPipe}), ConfigError);
-  EXPECT_THROW(make_source({.kind = SourceKind::kFile, .path = "/nowhere/capture.h5"}), NoInputError);
-  EXPECT_THROW(make_source({.kind = SourceKind::kScene, .path = "/nowhere/scene.yaml"}), NoInputError);
-  EXPECT_THROW(make_source({.address = "127.0.0.1"}), ConfigError);
-  EXPECT_THROW(make_source({.address = "192.0.2.1:0"}), IoError);
+  EXPECT_THROW(make_source({.source = {.kind = DaemonSettings::SourceKind::kPipe, .path = "/nowhere/pipe"}}),
+               NoInputError);
+  EXPECT_THROW(make_source({.source = {.kind = DaemonSettings::SourceKind::kPipe}}), ConfigError);
+  EXPECT_THROW(make_source({.source = {.kind = DaemonSettings::SourceKind::kFile, .path = "/nowhere/capture.h5"}}),
+               NoInputError);
+  EXPECT_THROW(make_source({.source = {.kind = DaemonSettings::SourceKind::kSimulate, .scene = "/nowhere/scene.yaml"}}),
+               NoInputError);
+  EXPECT_THROW(make_source({.source = {.address = "127.0.0.1"}}), ConfigError);
+  EXPECT_THROW(make_source({.source = {.address = "192.0.2.1:0"}}), IoError);
   EXPECT_THROW(make_source({.words_per_element = 0}), ConfigError);
-  EXPECT_THROW(make_source({.restart_hold_off_s = -1.0}), ConfigError);
+  EXPECT_THROW(make_source({.source = {.allowed_from = {"10.0.0.1/33"}}}), ConfigError);
 }
 
-TEST(Sources, NamesComeBack) {
-  for (const SourceKind kind : {SourceKind::kUdp, SourceKind::kPipe, SourceKind::kFile, SourceKind::kScene}) {
-    EXPECT_EQ(source_kind_of(name_of(kind)), kind);
-  }
-  EXPECT_EQ(pace_of(name_of(Pace::kFast)), Pace::kFast);
-  EXPECT_EQ(pace_of(name_of(Pace::kRealTime)), Pace::kRealTime);
+TEST(Sources, PayloadsComeBackByTheirNames) {
   EXPECT_EQ(payload_kind_of(name_of(PayloadKind::kSamples)), PayloadKind::kSamples);
-  EXPECT_THROW(static_cast<void>(source_kind_of("tcp")), ConfigError);
-  EXPECT_THROW(static_cast<void>(pace_of("slow")), ConfigError);
   EXPECT_THROW(static_cast<void>(payload_kind_of("bytes")), ConfigError);
+}
+
+/// Without a second set of defaults: what the configuration says is what a source does.
+TEST(Sources, TheConfigurationsDefaultsHold) {
+  const DaemonSettings::Source source;
+  const RingSettings ring = ring_settings({.source = source});
+  EXPECT_EQ(ring.elements, static_cast<std::uint64_t>(source.ring_bit_times));
+  EXPECT_EQ(ring.reorder_elements, static_cast<std::uint64_t>(source.reorder_bit_times));
+  const IntakeSettings intake = intake_settings(source, 32);
+  EXPECT_EQ(intake.max_jump_elements, 468'750U);
+  EXPECT_EQ(intake.takeover_after_ns, 100'000'000);
+  EXPECT_EQ(intake.restart_hold_off_ns, 1'000'000'000);
+}
+
+/// The kernel's word on the sender reaches the counters: a sender from elsewhere is refused, one from here is named.
+TEST(Sources, WhoMaySendAndWhoDoes) {
+  const TemporaryFolder folder;
+  test::write_random_capture(folder / "capture.h5", 1000);
+  const Playback playback = Playback::of(folder / "capture.h5");
+  for (const char* allowed : {"127.0.0.0/8", "10.0.0.0/8"}) {
+    const auto source =
+        make_source({.source = {.address = "127.0.0.1:0", .allowed_from = {allowed}}, .words_per_element = kWords});
+    source->start();
+    send_packets(playback, {.to = "127.0.0.1:" + std::to_string(source->port()), .stream_id = 7}, [] { return false; });
+    const std::int64_t patience_ns = monotonic_ns() + 60'000'000'000;
+    while (source->counters().packets.datagrams < 4 && monotonic_ns() < patience_ns) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    const SourceCounters counters = source->counters();
+    const bool is_allowed = std::string(allowed) == "127.0.0.0/8";
+    EXPECT_EQ(counters.packets.accepted, is_allowed ? 4U : 0U);
+    EXPECT_EQ(counters.packets.not_allowed, is_allowed ? 0U : 4U);
+    ASSERT_EQ(counters.sender.has_value(), is_allowed);
+    if (is_allowed) {
+      EXPECT_EQ(text_of(counters.sender->peer.address), "127.0.0.1");
+      EXPECT_GT(counters.sender->peer.port, 0);
+      EXPECT_EQ(counters.sender->stream_id, 7U);
+    }
+    EXPECT_FALSE(counters.other.has_value());
+  }
 }
 
 }  // namespace

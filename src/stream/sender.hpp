@@ -1,0 +1,42 @@
+#pragma once
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "nearfield/network.hpp"
+
+namespace nearfield {
+
+/// Where a datagram came from.
+struct Peer {
+  IpAddress address;
+  std::uint16_t port = 0;
+  friend bool operator==(const Peer&, const Peer&) = default;
+};
+/// "192.168.7.5:4000", "[fd00::1]:4000"
+std::string text_of(const Peer& peer);
+
+/// Who sent packets of a stream, and when the last one was received.
+struct Sender {
+  Peer peer;
+  std::uint32_t stream_id = 0;
+  std::int64_t seen_ns = 0;  ///< of CLOCK_MONOTONIC
+};
+
+/// A Sender that one thread writes, which never waits, and any thread reads: a sequence lock (Boehm, "Can seqlocks get
+/// along with programming language memory models?", MSPC 2012).
+class SharedSender {
+ public:
+  void write(const Sender& sender);
+  /// Nothing before the first write.
+  [[nodiscard]] std::optional<Sender> read() const;
+
+ private:
+  static constexpr std::size_t kWords = 4;  ///< address, port and stream id, time
+  std::atomic<std::uint64_t> version_{0};   ///< odd while the words are written
+  std::array<std::atomic<std::uint64_t>, kWords> words_{};
+};
+
+}  // namespace nearfield

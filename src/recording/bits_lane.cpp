@@ -13,6 +13,18 @@ constexpr std::size_t kUsualRuns = 4096;
 
 std::uint64_t end_of(const BitsPiece& piece) { return piece.first_bit_time + piece.bit_times; }
 
+std::uint32_t flags_of(GapCause cause) {
+  switch (cause) {
+    case GapCause::kPaused:
+      return nfr::kPaused;
+    case GapCause::kOverrun:
+      return nfr::kOverrun;
+    case GapCause::kNotSent:
+      break;
+  }
+  return 0;
+}
+
 }  // namespace
 
 BitsLane::BitsLane(std::uint64_t capacity_bytes, std::uint64_t history_bit_times, std::uint64_t words_per_bit_time)
@@ -41,8 +53,19 @@ void BitsLane::require_sound(const BitsPiece& piece) const {
 
 void BitsLane::forget_stream() {
   expected_bit_time_.reset();
-  dropped_from_.reset();
+  forget_dropped();
   is_restarted_ = false;
+}
+
+void BitsLane::forget_dropped() {
+  dropped_from_.reset();
+  pending_first_.store(kNoGap);
+}
+
+std::optional<BitsLane::Gap> BitsLane::pending_gap() const {
+  const std::uint64_t first = pending_first_.load();
+  const std::uint64_t end = pending_end_.load();
+  return first != kNoGap && pending_first_.load() == first ? std::optional(Gap{first, end}) : std::nullopt;
 }
 
 bool BitsLane::announce_restart() {
@@ -70,8 +93,12 @@ Lane::Pushed BitsLane::push_bits(const BitsPiece& piece) {
                            .tai_ns = piece.tai_ns};
   if (piece.words.empty()) {
     header.missing_bit_times = piece.bit_times;
-    header.flags = nfr::kNotStored;
-    return lane_.push(header, {});
+    header.flags = nfr::kNotStored | flags_of(piece.cause);
+    const Lane::Pushed pushed = lane_.push(header, {});
+    if (pushed == Lane::Pushed::kTaken && piece.cause == GapCause::kPaused) {
+      paused_bit_times_.fetch_add(piece.bit_times, std::memory_order_relaxed);
+    }
+    return pushed;
   }
   runs_.clear();
   for (const MissingRun& run : piece.missing) {
@@ -85,8 +112,10 @@ Lane::Pushed BitsLane::push_bits(const BitsPiece& piece) {
 }
 
 void BitsLane::drop(std::uint64_t first, std::uint64_t end) {
+  pending_end_.store(end);
   if (!dropped_from_) {
     dropped_from_ = first;
+    pending_first_.store(first);
   }
   dropped_pieces_.fetch_add(1, std::memory_order_relaxed);
   dropped_bit_times_.fetch_add(end - first, std::memory_order_relaxed);
@@ -110,7 +139,7 @@ void BitsLane::push(const BitsPiece& piece) {
     return;
   }
   if (dropped_from_ && push_gap(*dropped_from_, expected, nfr::kDropped, piece)) {
-    dropped_from_.reset();
+    forget_dropped();
   }
   const bool has_gap = piece.first_bit_time > expected;
   if (dropped_from_ || (has_gap && !push_gap(expected, piece.first_bit_time, 0, piece))) {

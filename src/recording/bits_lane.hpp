@@ -20,6 +20,15 @@ class BitsLane {
   [[nodiscard]] const Lane& lane() const { return lane_; }
   [[nodiscard]] std::uint64_t dropped_pieces() const { return dropped_pieces_.load(std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t dropped_bit_times() const { return dropped_bit_times_.load(std::memory_order_relaxed); }
+  /// Taken as gaps of GapCause::kPaused.
+  [[nodiscard]] std::uint64_t paused_bit_times() const { return paused_bit_times_.load(std::memory_order_relaxed); }
+  struct Gap {
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+  };
+  /// What found no room last and is not in the lane as a gap yet. For any thread; where the producer changes it at this
+  /// moment, nothing.
+  [[nodiscard]] std::optional<Gap> pending_gap() const;
 
  private:
   void require_sound(const BitsPiece& piece) const;
@@ -28,6 +37,7 @@ class BitsLane {
   [[nodiscard]] bool push_gap(std::uint64_t first, std::uint64_t end, std::uint32_t flags, const BitsPiece& piece);
   [[nodiscard]] Lane::Pushed push_bits(const BitsPiece& piece);
   void drop(std::uint64_t first, std::uint64_t end);
+  void forget_dropped();
 
   Lane lane_;
   std::uint64_t words_;
@@ -38,6 +48,11 @@ class BitsLane {
   bool is_restarted_ = false;  ///< and the lane does not know yet
   std::atomic<std::uint64_t> dropped_pieces_{0};
   std::atomic<std::uint64_t> dropped_bit_times_{0};
+  std::atomic<std::uint64_t> paused_bit_times_{0};
+  /// dropped_from_ and the end of what was dropped, for pending_gap().
+  static constexpr std::uint64_t kNoGap = ~std::uint64_t{0};
+  std::atomic<std::uint64_t> pending_first_{kNoGap};
+  std::atomic<std::uint64_t> pending_end_{0};
 };
 
 }  // namespace nearfield

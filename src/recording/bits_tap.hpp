@@ -6,6 +6,13 @@
 
 namespace nearfield {
 
+/// Who is to blame for bits that a piece without words lacks.
+enum class GapCause {
+  kNotSent,  ///< the source, or the way from it
+  kPaused,   ///< the daemon: its engine is too far behind to record
+  kOverrun   ///< the daemon: they were overwritten in its ring before the engine took them
+};
+
 /// Bits of a live stream, as they came in.
 struct BitsPiece {
   std::uint64_t first_bit_time = 0;
@@ -15,6 +22,7 @@ struct BitsPiece {
   std::uint32_t stream_id = 0;           ///< of the source; another one is a restart
   std::int64_t mono_ns = 0;              ///< when the last bit was in this host's memory, CLOCK_MONOTONIC
   std::int64_t tai_ns = 0;               ///< the same, CLOCK_TAI
+  GapCause cause = GapCause::kNotSent;   ///< of a piece without words
 };
 
 /// Takes a live stream's bits. push() is called by one thread and never waits.
@@ -24,8 +32,8 @@ class BitsTap {
   BitsTap(const BitsTap&) = delete;
   BitsTap& operator=(const BitsTap&) = delete;
   virtual ~BitsTap() = default;
-  /// The piece's spans hold only during the call. A bit-time after the last piece's end is a gap, one before it a
-  /// restart.
+  /// The piece's spans hold only during the call. Bit-times between the last piece's end and this one never came; a
+  /// bit-time before that end is a restart.
   virtual void push(const BitsPiece& piece) = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,15 +18,17 @@ namespace {
 
 constexpr int kMostNumbers = 10000;
 
-std::string name_at(const std::string& name_template, std::int64_t utc_s) {
+std::filesystem::path name_at(const std::filesystem::path& name_template, std::int64_t utc_s) {
   const std::time_t seconds = utc_s;
   std::tm fields{};
   ::gmtime_r(&seconds, &fields);
   std::array<char, 4096> name{};
-  if (std::strftime(name.data(), name.size(), name_template.c_str(), &fields) == 0) {
-    throw IoError(fmt::format("recording's file name: \"{}\" gives no name", name_template));
+  const std::string file = name_template.filename().string();
+  const std::size_t length = std::strftime(name.data(), name.size(), file.c_str(), &fields);
+  if (length == 0 || std::string_view(name.data(), length).find('/') != std::string_view::npos) {
+    throw IoError(fmt::format("recording's file name: expected one of a file in its folder, found \"{}\"", file));
   }
-  return name.data();
+  return name_template.parent_path() / name.data();
 }
 
 std::filesystem::path numbered(const std::filesystem::path& path, int number) {
@@ -46,11 +49,13 @@ std::string_view name_of(EndCause cause) {
     case EndCause::kBelowLevel:
       return "below the level";
     case EndCause::kLongEnough:
-      return "max_seconds reached";
+      return "max_s reached";
     case EndCause::kLargeEnough:
       return "max_bytes reached";
     case EndCause::kSourceRestarted:
       return "the source restarted";
+    case EndCause::kDirectoryFull:
+      return "quota_bytes of the directory reached";
     case EndCause::kDiskFull:
       return "disk full";
     case EndCause::kQuota:
@@ -61,11 +66,15 @@ std::string_view name_of(EndCause cause) {
       return "read-only file system";
     case EndCause::kIoError:
       return "I/O error";
+    case EndCause::kRemoved:
+      return "the file was removed";
     case EndCause::kNotOpened:
       return "the file could not be created";
   }
   return "?";
 }
+
+bool is_failure(EndCause cause) { return cause >= EndCause::kDirectoryFull; }
 
 EndCause cause_of(int error) {
   switch (error) {
@@ -133,6 +142,11 @@ void RecordingOutput::start_writeback() {
   (void)::sync_file_range(descriptor_, static_cast<off_t>(written_back_), static_cast<off_t>(bytes_ - written_back_),
                           SYNC_FILE_RANGE_WRITE);
   written_back_ = bytes_;
+}
+
+bool RecordingOutput::is_removed() const {
+  struct stat status {};
+  return ::fstat(descriptor_, &status) == 0 && status.st_nlink == 0;
 }
 
 int RecordingOutput::wait_for_disk() { return ::fdatasync(descriptor_) == 0 ? 0 : errno; }

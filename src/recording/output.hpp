@@ -15,22 +15,26 @@ enum class EndCause {
   kLongEnough,       ///< RecorderOptions::max_seconds
   kLargeEnough,      ///< RecorderOptions::max_bytes
   kSourceRestarted,  ///< the next file holds what follows
+  kDirectoryFull,    ///< RecorderOptions::quota_bytes; from here on, what is_failure() says is one
   kDiskFull,
   kQuota,
   kFileSizeLimit,
   kReadOnly,
   kIoError,
+  kRemoved,    ///< the file has no name any more
   kNotOpened,  ///< the file could not be created
 };
 std::string_view name_of(EndCause cause);
+/// True where a recording ended, or did not begin, against the user's will.
+bool is_failure(EndCause cause);
 /// For errno of a failed write.
 EndCause cause_of(int error);
 
 /// The file of a recording: made from nothing, appended to, never renamed.
 class RecordingOutput {
  public:
-  /// `name_template` with strftime's fields, of the time in UTC; where the file is there already, a number is put
-  /// before its extension. Throws IoError.
+  /// `name_template` is a folder, which is taken as it is given, and a file name with strftime's fields, of the time in
+  /// UTC; where the file is there already, a number is put before its extension. Throws IoError.
   RecordingOutput(const std::string& name_template, std::int64_t utc_s);
   RecordingOutput(const RecordingOutput&) = delete;
   RecordingOutput& operator=(const RecordingOutput&) = delete;
@@ -46,6 +50,8 @@ class RecordingOutput {
   void start_writeback();
   /// Waits until the disk has everything. Returns 0, or errno.
   int wait_for_disk();
+  /// True when the file was deleted: what is appended is lost when it is closed.
+  [[nodiscard]] bool is_removed() const;
 
  private:
   std::filesystem::path path_;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "nearfield/error.hpp"
 #include "recording/host.hpp"
@@ -46,6 +47,7 @@ RecorderOptions checked(RecorderOptions options) {
   require(options.max_seconds >= 0.0 && options.sync_s >= 0.0, "max_seconds, sync_s: expected 0 or more");
   require(!options.level || (options.images && options.level->level > 0.0 && options.level->quiet_s >= 0.0),
           "level: expected a level above 0 and recorded images");
+  require(!options.level || options.level->pause_s >= 0.0, "pause_s: expected 0 or more");
   options.info.host = host_name();
   options.info.boot_id = boot_id();
   return options;
@@ -149,10 +151,21 @@ void Recorder::watch_level(const LiveFrame& frame) {
   if (!options_.level) {
     return;
   }
-  last_frame_ns_.store(frame.capture_mono_ns, std::memory_order_relaxed);
-  if (is_above(frame.images, pixels_, *options_.level)) {
-    last_above_ns_.store(frame.capture_mono_ns, std::memory_order_relaxed);
-    is_above_level_.store(true);
+  const std::int64_t now_ns = frame.capture_mono_ns;
+  last_frame_ns_.store(now_ns, std::memory_order_relaxed);
+  if (const std::uint64_t armings = armings_.load(); armings != armings_seen_) {
+    armings_seen_ = armings;
+    below_since_ns_ = now_ns;
+    is_quiet_ = false;
+  }
+  if (!is_above(frame.images, pixels_, *options_.level)) {
+    is_quiet_ = is_quiet_ || static_cast<double>(now_ns - below_since_ns_) >= options_.level->quiet_s * 1e9;
+    return;
+  }
+  last_above_ns_.store(now_ns, std::memory_order_relaxed);
+  below_since_ns_ = now_ns;
+  if (std::exchange(is_quiet_, false) && now_ns >= no_rise_before_ns_.load()) {
+    has_risen_.store(true);
   }
 }
 
@@ -177,18 +190,16 @@ RecorderStatus Recorder::status() const {
   const Totals now = totals();
   const Totals& last = status.state == RecorderState::kRecording ? now : at_end_;
   status.dropped_pieces = last.dropped_pieces - at_begin_.dropped_pieces;
-  status.dropped_bit_times = last.dropped_bit_times - at_begin_.dropped_bit_times;
   status.dropped_images = last.dropped_images - at_begin_.dropped_images;
   status.all_dropped_pieces = now.dropped_pieces;
   status.all_dropped_images = now.dropped_images;
+  status.all_paused_bit_times = bits_.paused_bit_times();
   status.queued_bytes = bits_.lane().held_bytes() + images_.held_bytes();
   return status;
 }
 
 Recorder::Totals Recorder::totals() const {
-  return {.dropped_pieces = bits_.dropped_pieces(),
-          .dropped_bit_times = bits_.dropped_bit_times(),
-          .dropped_images = dropped_images_.load(std::memory_order_relaxed)};
+  return {.dropped_pieces = bits_.dropped_pieces(), .dropped_images = dropped_images_.load(std::memory_order_relaxed)};
 }
 
 }  // namespace nearfield

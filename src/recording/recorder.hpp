@@ -2,6 +2,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "capture/nfr_format.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "publish/live_frame.hpp"
 #include "recording/bits_lane.hpp"
 #include "recording/bits_tap.hpp"
@@ -18,25 +20,40 @@
 
 namespace nearfield {
 
-/// Starts a recording when an image's magnitude exceeds the level, ends it once none has for a while.
+/// Starts a recording when an image's magnitude rises above the level, ends it once none has been above it for a while.
+/// A rise counts after quiet_s below the level, so that neither a noise that is there when the recorder is armed nor
+/// one that goes on beyond a recording begins a recording. Times are those of the images' last bits.
 struct LevelTrigger {
-  double level = 0.0;                ///< in the images' unit, peak
-  double quiet_s = 1.0;              ///< time below the level that ends the recording
+  double level = 0.0;                                    ///< in the images' unit, peak
+  double quiet_s = DaemonSettings::Recording{}.quiet_s;  ///< below the level, before a rise and to end the recording
+  double pause_s = 0.0;                                  ///< from a recording's end until a rise may begin the next
   std::optional<std::size_t> pixel;  ///< row * columns + column of the one to watch; without it, all
 };
 
+struct RecorderStatus;
+
 struct RecorderOptions {
   nfr::FileInfo info;      ///< host and boot_id are filled in
-  std::string path;        ///< with strftime's fields, in UTC: "/data/%Y%m%dT%H%M%SZ.nfr"
+  std::string path;        ///< a folder, and a name with strftime's fields, in UTC: "/data/%Y%m%dT%H%M%SZ.nfr"
   bool bits = true;        ///< records them
   bool images = true;      ///< records them
   double history_s = 0.0;  ///< of what came before the trigger, kept in memory while armed
-  std::uint64_t bits_queue_bytes = std::uint64_t{64} << 20U;    ///< beside the history: 0.35 s at 192 MB/s
-  std::uint64_t images_queue_bytes = std::uint64_t{64} << 20U;  ///< the images' history included
+  std::uint64_t bits_queue_bytes = default_bytes(&DaemonSettings::Recording::bits_queue_bytes);  ///< beside the history
+  /// The images' history included.
+  std::uint64_t images_queue_bytes = default_bytes(&DaemonSettings::Recording::images_queue_bytes);
   std::optional<LevelTrigger> level;
-  std::uint64_t max_bytes = 0;  ///< of a recording; 0: no limit
-  double max_seconds = 0.0;     ///< of a recording's bit-times, history included; 0: no limit
-  double sync_s = 0.0;          ///< waits for the disk this often, and at the end; 0: only at the end
+  std::uint64_t max_bytes = 0;    ///< of a recording; 0: no limit
+  double max_seconds = 0.0;       ///< of a recording's bit-times, history included; 0: no limit
+  double sync_s = 0.0;            ///< waits for the disk this often, and at the end; 0: only at the end
+  std::uint64_t quota_bytes = 0;  ///< of all recordings (*.nfr) in the folder; 0: no quota
+  /// A recording has begun, has ended, or could not begin. Called on the writer's thread, which must not wait there for
+  /// anybody who waits for the recorder.
+  std::function<void(const RecorderStatus& status)> changed;
+
+ private:
+  static std::uint64_t default_bytes(std::int64_t DaemonSettings::Recording::*key) {
+    return static_cast<std::uint64_t>(DaemonSettings::Recording{}.*key);
+  }
 };
 
 enum class RecorderState {
@@ -53,19 +70,21 @@ struct RecorderStatus {
   std::string end_reason;                ///< the same in words, with the system's reason
   std::string path;                      ///< of the recording's last file
   std::uint64_t recordings = 0;          ///< begun since the recorder was made
+  std::uint64_t refused = 0;             ///< that did not begin, as the quota was reached, since the recorder was made
   // Of the recording, or the last one:
   std::uint64_t files = 0;           ///< more than one after restarts of the source
   std::uint64_t bytes = 0;           ///< in these files
   std::uint64_t records = 0;         ///< of bits and images, that write() has taken
   std::uint64_t end_bit_time = 0;    ///< of the last of them
+  nfr::BitCounts bits;               ///< what became of the bit-times of these files, as their records say it
   std::uint64_t dropped_pieces = 0;  ///< of bits, that found the queue full
-  std::uint64_t dropped_bit_times = 0;
   std::uint64_t dropped_images = 0;
   // At this moment:
   std::uint64_t queued_bytes = 0;
   // Since the recorder was made:
   std::uint64_t all_dropped_pieces = 0;
   std::uint64_t all_dropped_images = 0;
+  std::uint64_t all_paused_bit_times = 0;
 };
 
 /// Writes a live stream to disk by a thread of its own. push() and write() copy into memory that is there from the
@@ -105,7 +124,6 @@ class Recorder : public BitsTap, public LiveSink {
   };
   struct Totals {
     std::uint64_t dropped_pieces = 0;
-    std::uint64_t dropped_bit_times = 0;
     std::uint64_t dropped_images = 0;
   };
 
@@ -117,17 +135,21 @@ class Recorder : public BitsTap, public LiveSink {
   [[nodiscard]] std::optional<Request> next_request();
   void obey(Request request);
   void begin(bool by_level);
+  void refuse(const std::string& reason);
+  void tell_change() const;
   bool open_file();
+  bool follow_epoch();
   void finish(EndCause cause, const std::string& reason);
   std::pair<EndCause, std::string> close_file(EndCause cause, const std::string& reason);
   void drain(Lane& lane, std::uint64_t until);
+  void drain_all();
   [[nodiscard]] std::uint64_t prepare_batch(Lane& lane, std::uint64_t position, std::uint64_t until);
   [[nodiscard]] bool is_over_limit(const nfr::RecordHeader& header, std::uint64_t batch_bytes);
   void write_batch(Lane& lane, std::uint64_t position, std::uint64_t end);
   void meet(Lane& lane, std::uint64_t position);
   bool write_epoch(std::uint64_t epoch);
   void fail(int error);
-  int write_record(nfr::Kind kind, const std::string& text);
+  int write_record(nfr::RecordHeader header, const std::string& text);
   void sync();
   void check_level();
   void set_lanes(Lane::Mode mode);
@@ -140,9 +162,15 @@ class Recorder : public BitsTap, public LiveSink {
   Lane images_;
   std::size_t pixels_ = 1;  ///< of an image of the epoch; of the thread that writes frames
   std::atomic<std::uint64_t> dropped_images_{0};
-  std::atomic<bool> is_above_level_{false};     ///< set by a frame, taken back by the writer
+  std::atomic<bool> has_risen_{false};          ///< above the level; set by a frame, taken back by the writer
   std::atomic<std::int64_t> last_above_ns_{0};  ///< capture time of the last frame above the level
   std::atomic<std::int64_t> last_frame_ns_{0};
+  std::atomic<std::uint64_t> armings_{0};           ///< that were asked for, counted by the writer
+  std::atomic<std::int64_t> no_rise_before_ns_{0};  ///< end of the pause after a recording
+  // Of the thread that writes frames:
+  std::uint64_t armings_seen_ = 0;
+  std::int64_t below_since_ns_ = 0;  ///< or the first frame since it was armed
+  bool is_quiet_ = false;            ///< has been for long enough: the next frame above the level is a rise
 
   mutable std::mutex mutex_;  ///< guards what follows up to the writer's own
   std::condition_variable asked_;
@@ -164,10 +192,13 @@ class Recorder : public BitsTap, public LiveSink {
   std::unique_ptr<RecordingOutput> file_;
   std::uint64_t recording_id_ = 0;
   std::uint64_t sequence_ = 0;
-  std::uint64_t bytes_before_ = 0;  ///< of the recording's files that are closed
+  std::uint64_t bytes_before_ = 0;              ///< of the recording's files that are closed
+  std::optional<std::uint64_t> most_by_quota_;  ///< bytes that the quota leaves for the recording
+  std::optional<std::uint64_t> bits_end_;       ///< of the last record of bits in the file
   std::optional<std::uint64_t> first_bit_time_;
   std::optional<std::uint64_t> epoch_in_file_;
   std::int64_t last_sync_ns_ = 0;
+  std::int64_t last_look_ns_ = 0;  ///< whether the file is still there
   std::uint64_t not_written_back_ = 0;
   std::thread thread_;  ///< last: it uses all of the above
 };

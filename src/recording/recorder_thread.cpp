@@ -1,7 +1,9 @@
 #include <spdlog/spdlog.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <random>
 
 #include "nearfield/error.hpp"
@@ -20,13 +22,28 @@ constexpr std::uint64_t kBatchBytes = std::uint64_t{4} << 20U;
 constexpr std::uint64_t kWritebackBytes = std::uint64_t{8} << 20U;
 /// Room that max_bytes leaves for the end record.
 constexpr std::uint64_t kEndBytes = 512;
+/// Less than this of the quota is none: the next recording would end with its first bits.
+constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20U;
+constexpr std::int64_t kLookNs = 1'000'000'000;
 
 std::uint64_t random_id() {
   std::random_device device;
   return (std::uint64_t{device()} << 32U) | device();
 }
 
-bool is_failure(EndCause cause) { return cause >= EndCause::kDiskFull; }
+/// Of all recordings in a folder; what cannot be looked at counts as nothing.
+std::uint64_t bytes_of_recordings(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::uint64_t bytes = 0;
+  const std::filesystem::directory_iterator end;
+  for (std::filesystem::directory_iterator entry(folder, ignored); entry != end; entry.increment(ignored)) {
+    if (entry->path().extension() == ".nfr" && std::filesystem::is_regular_file(entry->symlink_status(ignored))) {
+      const std::uint64_t size = entry->file_size(ignored);
+      bytes += ignored ? 0 : size;
+    }
+  }
+  return bytes;
+}
 
 std::uint64_t end_of(const nfr::RecordHeader& header) { return header.first_bit_time + header.bit_times; }
 
@@ -40,12 +57,14 @@ void Recorder::run() {
       ++obeyed_count_;
       obeyed_.notify_all();
     }
-    if (state_ == RecorderState::kArmed && is_above_level_.exchange(false)) {
+    if (state_ == RecorderState::kArmed && has_risen_.exchange(false)) {
       begin(true);
     }
     if (state_ == RecorderState::kRecording) {
-      drain(bits_.lane(), bits_.lane().head());
-      drain(images_, images_.head());
+      if (!options_.images) {
+        (void)follow_epoch();
+      }
+      drain_all();
       check_level();
       sync();
     }
@@ -78,7 +97,8 @@ void Recorder::obey(Request request) {
     case Request::kArm:
       is_rearmed_ = true;
       if (!records && state_ != RecorderState::kArmed) {
-        is_above_level_ = false;
+        has_risen_ = false;
+        armings_.fetch_add(1);
         set_lanes(Lane::Mode::kHistory);
         set_state(RecorderState::kArmed);
       }
@@ -115,6 +135,16 @@ void Recorder::obey(Request request) {
 }
 
 void Recorder::begin(bool by_level) {
+  most_by_quota_.reset();
+  if (options_.quota_bytes > 0) {
+    const std::filesystem::path folder = std::filesystem::path(options_.path).parent_path();
+    const std::uint64_t used = bytes_of_recordings(folder);
+    if (used + kLeastBytes > options_.quota_bytes) {
+      refuse(fmt::format("{}: recordings of {} bytes, of {} permitted", folder.string(), used, options_.quota_bytes));
+      return;
+    }
+    most_by_quota_ = options_.quota_bytes - used;
+  }
   is_by_level_ = by_level;
   ends_.reset();
   bytes_before_ = 0;
@@ -125,15 +155,38 @@ void Recorder::begin(bool by_level) {
     RecorderStatus fresh;
     fresh.state = RecorderState::kRecording;
     fresh.recordings = status_.recordings + 1;
+    fresh.refused = status_.refused;
     status_ = fresh;
   }
   state_ = RecorderState::kRecording;
   if (open_file()) {
     set_lanes(Lane::Mode::kDraining);
+    tell_change();
   }
 }
 
-/// A new file with its file record, twice.
+/// The quota is reached: no recording begins; an armed recorder stays armed, for when there is room again.
+void Recorder::refuse(const std::string& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    ++status_.refused;
+    status_.path.clear();
+    status_.end_cause = EndCause::kDirectoryFull;
+    status_.end_reason = fmt::format("{} ({})", name_of(EndCause::kDirectoryFull), reason);
+    if (state_ != RecorderState::kArmed) {
+      state_ = status_.state = RecorderState::kEnded;
+    }
+  }
+  tell_change();
+}
+
+void Recorder::tell_change() const {
+  if (options_.changed) {
+    options_.changed(status());
+  }
+}
+
+/// A new file with its file record, twice, and the settings in effect.
 bool Recorder::open_file() {
   try {
     file_ = std::make_unique<RecordingOutput>(options_.path, clock_ns(CLOCK_REALTIME) / 1'000'000'000);
@@ -145,6 +198,7 @@ bool Recorder::open_file() {
   recording_id_ = random_id();
   sequence_ = 0;
   not_written_back_ = 0;
+  bits_end_.reset();
   first_bit_time_.reset();
   epoch_in_file_.reset();
   {
@@ -153,34 +207,65 @@ bool Recorder::open_file() {
     ++status_.files;
   }
   const std::string info = nfr::to_json(options_.info);
-  if (int error = write_record(nfr::Kind::kFile, info);
-      error != 0 || (error = write_record(nfr::Kind::kFile, info)) != 0) {
+  if (int error = write_record({.kind = nfr::Kind::kFile}, info);
+      error != 0 || (error = write_record({.kind = nfr::Kind::kFile}, info)) != 0) {
     fail(error);
     return false;
   }
-  return true;
+  return follow_epoch();
+}
+
+/// Writes the header of the newest epoch, with its settings, where the file does not have it: a replay of bits uses
+/// them. False when the file failed.
+bool Recorder::follow_epoch() {
+  std::optional<std::uint64_t> newest;
+  {
+    const std::lock_guard lock(mutex_);
+    newest = epochs_.empty() ? std::nullopt : std::optional(epochs_.back().epoch);
+  }
+  return !newest || newest == epoch_in_file_ || ends_ || write_epoch(*newest);
 }
 
 void Recorder::finish(EndCause cause, const std::string& reason) {
   if (cause == EndCause::kStopped || cause == EndCause::kBelowLevel) {
-    drain(bits_.lane(), bits_.lane().head());
-    drain(images_, images_.head());
+    const std::optional<BitsLane::Gap> dropped = bits_.pending_gap();
+    drain_all();
+    // Bits that were pushed last and found the queue full are a gap like those before them.
+    if (dropped && file_ && !ends_ && bits_end_ == dropped->first) {
+      const nfr::RecordHeader gap{.kind = nfr::Kind::kBits,
+                                  .first_bit_time = dropped->first,
+                                  .bit_times = dropped->end - dropped->first,
+                                  .missing_bit_times = dropped->end - dropped->first,
+                                  .flags = nfr::kNotStored | nfr::kDropped};
+      if (write_record(gap, "") == 0) {
+        const std::lock_guard lock(mutex_);
+        status_.bits.add(gap);
+        status_.end_bit_time = std::max(status_.end_bit_time, dropped->end);
+      }
+    }
   }
   const std::pair<EndCause, std::string> end = ends_.value_or(std::pair(cause, reason));
   ends_.reset();
-  is_rearmed_ = is_rearmed_ && !is_failure(end.first);
+  is_rearmed_ = is_rearmed_ && (!is_failure(end.first) || end.first == EndCause::kDirectoryFull);
   set_lanes(is_rearmed_ ? Lane::Mode::kHistory : Lane::Mode::kOff);
   {
     const std::lock_guard lock(mutex_);
     at_end_ = totals();
   }
   const std::pair<EndCause, std::string> closed = close_file(end.first, end.second);
-  is_above_level_ = false;
-  const std::lock_guard lock(mutex_);
-  status_.end_cause = closed.first;
-  status_.end_reason = closed.second.empty() ? std::string(name_of(closed.first))
-                                             : fmt::format("{} ({})", name_of(closed.first), closed.second);
-  state_ = status_.state = is_rearmed_ ? RecorderState::kArmed : RecorderState::kEnded;
+  if (options_.level) {
+    no_rise_before_ns_.store(last_frame_ns_.load() +
+                             static_cast<std::int64_t>(std::llround(options_.level->pause_s * 1e9)));
+  }
+  has_risen_ = false;
+  {
+    const std::lock_guard lock(mutex_);
+    status_.end_cause = closed.first;
+    status_.end_reason = closed.second.empty() ? std::string(name_of(closed.first))
+                                               : fmt::format("{} ({})", name_of(closed.first), closed.second);
+    state_ = status_.state = is_rearmed_ ? RecorderState::kArmed : RecorderState::kEnded;
+  }
+  tell_change();
 }
 
 /// Writes the end record, as far as there is room for it, and waits for the disk. What went wrong last is the cause.
@@ -188,11 +273,11 @@ std::pair<EndCause, std::string> Recorder::close_file(EndCause cause, const std:
   if (!file_) {
     return {cause, reason};
   }
-  const Totals now = totals();
+  const RecorderStatus now = status();
   const nfr::EndInfo end{.reason = std::string(name_of(cause)),
-                         .dropped_bit_times = now.dropped_bit_times - at_begin_.dropped_bit_times,
-                         .dropped_images = now.dropped_images - at_begin_.dropped_images};
-  (void)write_record(nfr::Kind::kEnd, nfr::to_json(end));
+                         .dropped_bit_times = now.bits.dropped,
+                         .dropped_images = now.dropped_images};
+  (void)write_record({.kind = nfr::Kind::kEnd}, nfr::to_json(end));
   const int error = file_->wait_for_disk();
   bytes_before_ += file_->bytes();
   const std::string path = file_->path().string();
@@ -205,6 +290,11 @@ std::pair<EndCause, std::string> Recorder::close_file(EndCause cause, const std:
     return {cause_of(error), fmt::format("{}: {}", path, std::strerror(error))};
   }
   return {cause, reason};
+}
+
+void Recorder::drain_all() {
+  drain(bits_.lane(), bits_.lane().head());
+  drain(images_, images_.head());
 }
 
 void Recorder::drain(Lane& lane, std::uint64_t until) {
@@ -250,6 +340,8 @@ bool Recorder::is_over_limit(const nfr::RecordHeader& header, std::uint64_t batc
     ends_ = {EndCause::kLongEnough, ""};
   } else if (options_.max_bytes > 0 && bytes > options_.max_bytes) {
     ends_ = {EndCause::kLargeEnough, ""};
+  } else if (most_by_quota_ && bytes > *most_by_quota_) {
+    ends_ = {EndCause::kDirectoryFull, fmt::format("of {} permitted", options_.quota_bytes)};
   }
   return ends_.has_value();
 }
@@ -263,6 +355,7 @@ void Recorder::write_batch(Lane& lane, std::uint64_t position, std::uint64_t end
   std::uint64_t unwritten = 0;
   std::uint64_t complete = position;
   std::uint64_t end_bit_time = 0;
+  nfr::BitCounts bits;
   for (std::uint64_t at = position; at < end;) {
     const nfr::RecordHeader header = lane.header_at(at);
     at += nfr::record_bytes(header);
@@ -272,6 +365,10 @@ void Recorder::write_batch(Lane& lane, std::uint64_t position, std::uint64_t end
     }
     complete = at;
     end_bit_time = end_of(header);
+    if (header.kind == nfr::Kind::kBits) {
+      bits.add(header);
+      bits_end_ = end_bit_time;
+    }
     ++records;
   }
   lane.release(complete);
@@ -283,6 +380,7 @@ void Recorder::write_batch(Lane& lane, std::uint64_t position, std::uint64_t end
   }
   const std::lock_guard lock(mutex_);
   status_.bytes = bytes_before_ + file_->bytes();
+  status_.bits.add(bits);
   status_.records += records;
   status_.end_bit_time = records > 0 ? end_bit_time : status_.end_bit_time;
 }
@@ -316,8 +414,8 @@ bool Recorder::write_epoch(std::uint64_t epoch) {
   if (json.empty()) {
     return false;
   }
-  if (int error = write_record(nfr::Kind::kEpoch, json);
-      error != 0 || (error = write_record(nfr::Kind::kEpoch, json)) != 0) {
+  if (int error = write_record({.kind = nfr::Kind::kEpoch}, json);
+      error != 0 || (error = write_record({.kind = nfr::Kind::kEpoch}, json)) != 0) {
     fail(error);
     return false;
   }
@@ -329,16 +427,14 @@ void Recorder::fail(int error) {
   ends_ = {cause_of(error), fmt::format("{}: {}", file_->path().string(), std::strerror(error))};
 }
 
-/// Returns 0, or errno, with the file as it was before.
-int Recorder::write_record(nfr::Kind kind, const std::string& text) {
+/// Adds the record's number and times. Returns 0, or errno, with the file as it was before.
+int Recorder::write_record(nfr::RecordHeader header, const std::string& text) {
+  header.recording_id = recording_id_;
+  header.sequence = sequence_;
+  header.mono_ns = clock_ns(CLOCK_MONOTONIC);
+  header.tai_ns = clock_ns(CLOCK_TAI);
   std::vector<std::byte> bytes;
-  nfr::append_record(bytes,
-                     {.kind = kind,
-                      .recording_id = recording_id_,
-                      .sequence = sequence_,
-                      .mono_ns = clock_ns(CLOCK_MONOTONIC),
-                      .tai_ns = clock_ns(CLOCK_TAI)},
-                     std::as_bytes(std::span(text)));
+  nfr::append_record(bytes, header, std::as_bytes(std::span(text)));
   const std::uint64_t before = file_->bytes();
   const int error = file_->append(bytes);
   if (error != 0) {
@@ -358,6 +454,12 @@ void Recorder::sync() {
     not_written_back_ = 0;
   }
   const std::int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+  if (now_ns - last_look_ns_ >= kLookNs) {
+    last_look_ns_ = now_ns;
+    if (file_->is_removed()) {
+      ends_ = {EndCause::kRemoved, file_->path().string()};
+    }
+  }
   if (options_.sync_s > 0.0 && static_cast<double>(now_ns - last_sync_ns_) >= options_.sync_s * 1e9) {
     last_sync_ns_ = now_ns;
     if (const int error = file_->wait_for_disk(); error != 0) {

@@ -3,6 +3,7 @@
 #include "capture/files.hpp"
 #include "capture/nfr_convert.hpp"
 #include "nearfield/error.hpp"
+#include "pipeline/recording.hpp"
 #include "pipeline/replay.hpp"
 #include "recording/recorder.hpp"
 #include "recording_support.hpp"
@@ -148,12 +149,56 @@ TEST(Convert, ARecordingReplaysAsItsCapture) {
   }
 }
 
+// One forged bit-time must not fill the disk with silence: what is far more than was recorded is refused before a file
+// is made, and the part that was recorded can be had.
+TEST(Convert, SilenceBeyondWhatWasRecordedIsRefused) {
+  const TemporaryFolder folder;
+  constexpr std::uint64_t kFar = 50'000'000'000;
+  for (const bool as_gap_record : {false, true}) {
+    FileBuilder file;
+    file.add_bits(0, 20'000);
+    if (as_gap_record) {
+      file.add({.kind = nfr::Kind::kBits,
+                .first_bit_time = 20'000,
+                .bit_times = kFar - 20'000,
+                .missing_bit_times = kFar - 20'000,
+                .flags = nfr::kNotStored},
+               {});
+    }
+    file.add_bits(kFar, 20'000);
+    nfr::Reader reader{std::span<const std::byte>(file.bytes)};
+    try {
+      (void)nfr::convert_bits(reader, folder / "bits.h5", {}, {});
+      FAIL() << "refused nothing";
+    } catch (const DataError& error) {
+      EXPECT_NE(std::string(error.what()).find("40000 that were recorded"), std::string::npos) << error.what();
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+    EXPECT_EQ(nfr::convert_bits(reader, folder / "bits.h5", {.from = 0, .to = 30'000}, {}).missing_bit_times, 10'000U);
+    std::filesystem::remove(folder / "bits.h5");
+    std::ofstream(folder / "a.nfr", std::ios::binary)
+        .write(reinterpret_cast<const char*>(file.bytes.data()), static_cast<std::streamsize>(file.bytes.size()));
+    EXPECT_THROW(open_recording(folder / "a.nfr", Settings()), DataError);
+    std::filesystem::remove(folder / "a.nfr");
+  }
+}
+
+TEST(Convert, AGapOfSomeTimesWhatWasRecordedIsSilence) {
+  const TemporaryFolder folder;
+  FileBuilder file;
+  file.add_bits(0, 1000);
+  file.add_bits(1'000'000, 1000);  // two thirds of a second
+  nfr::Reader reader{std::span<const std::byte>(file.bytes)};
+  EXPECT_EQ(nfr::convert_bits(reader, folder / "bits.h5", {}, {}).missing_bit_times, 999'000U);
+}
+
 TEST(Convert, InspectDescribesIt) {
   const TemporaryFolder folder;
   const std::string text = describe_file(record(folder));
-  for (const char* fact : {"recording", "8 x 8 microphones", "6700 bit-times = 5950 received + 750 missing",
-                           "2: 750 bit-times never sent, 0 dropped", "5 of epoch 1: pressure in Pa", "stopped",
-                           "0 bytes of an incomplete record"}) {
+  for (const char* fact :
+       {"recording", "8 x 8 microphones", "6700 bit-times = 5950 received + 750 missing",
+        "2: bit-times 750 never sent by the source, 0 paused by the daemon", "of epoch 1: 2 lines of YAML",
+        "5 of epoch 1: pressure in Pa", "stopped", "0 bytes of an incomplete record"}) {
     EXPECT_NE(text.find(fact), std::string::npos) << fact << "\n" << text;
   }
 }

@@ -116,6 +116,32 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
   return reader.settings();
 }
 
+Settings load_recorded_settings(const std::string& yaml, const std::string& name,
+                                const std::vector<std::string>& overrides) {
+  YamlProblems problems;
+  SettingsReader recorded(problems);
+  const std::string label = fmt::format("{}: the settings it carries", name);
+  try {
+    recorded.read(label, "", parse_yaml(yaml, label));
+  } catch (const ConfigError& error) {
+    problems.add(error.what());
+  }
+  Settings base = recorded.settings();
+  for (const std::string_view key : kKeysOfInputs) {
+    if (key != "front_end.frequencies_hz") {
+      base.explicit_keys.erase(std::string(key));
+    }
+  }
+  base.explicit_keys.erase("array.sensitivity_dbfs");
+  base.device = DeviceSettings();
+  base.daemon = DaemonSettings();
+  SettingsReader reader(problems, std::move(base));
+  read_all("", overrides, reader, problems);
+  report(contradictions(reader.settings(), settled_keys(reader, true)), reader, problems);
+  problems.throw_if_any();
+  return reader.settings();
+}
+
 Settings load_daemon_settings(const std::string& path, const std::vector<std::string>& overrides) {
   YamlProblems problems;
   SettingsReader reader(problems);
@@ -125,6 +151,12 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
   std::vector<Contradiction> found = contradictions(settings, is_settled);
   if (is_settled("front_end.frequencies_hz") && is_settled("front_end.window_samples")) {
     check_frequencies(settings.front_end, kBitRateHz / settings.front_end.decimation, found);
+  }
+  const DaemonSettings::Source& source = settings.daemon.source;
+  if (const std::string lines = geometry_not_given(settings);
+      source.payload == DaemonSettings::Payload::kSamples && !describes_itself(source) && !lines.empty()) {
+    found.push_back({"daemon.source.payload", "",
+                     "samples do not say where their microphones stand; expected what gives it:" + lines});
   }
   report(found, reader, problems);
   report(missing_here(settings, is_settled), reader, problems);

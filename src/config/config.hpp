@@ -14,10 +14,26 @@ namespace nearfield {
 /// as the input may bring its own; validate() judges them once that is known.
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides);
 
-/// The same for nearfieldd, where nothing but the configuration says what the microphones are when bits come over UDP
-/// or a pipe: then everything is judged at once. Frequencies are held against the bits' own rate. Users, groups and
-/// files that are named must exist on this machine.
+/// The settings that a recording carries, `yaml` as to_yaml() wrote it; `name` is the recording's. The array's geometry
+/// and layout and the standoff are the recording's own to say, what belongs to the machine that recorded it (`device`,
+/// `daemon`) has its defaults, and `overrides` win. Throws ConfigError as load_settings() does.
+Settings load_recorded_settings(const std::string& yaml, const std::string& name,
+                                const std::vector<std::string>& overrides);
+
+/// As load_settings() for nearfieldd, where nothing but the configuration says what the microphones are when bits come
+/// over UDP or a pipe: then everything is judged at once. Frequencies are held against the bits' own rate. Users,
+/// groups and files that are named must exist on this machine.
 Settings load_daemon_settings(const std::string& path, const std::vector<std::string>& overrides);
+
+/// Throws ConfigError unless the user gave rows, columns, pitch and standoff: time data and sound files, of so many
+/// channels, do not carry them, and an image of guessed ones would look as good as a true one. The message has the
+/// options that give what is missing.
+void require_geometry(const Settings& settings, const std::string& name, int channels);
+/// These options, on up to three lines that begin with a line feed; empty where nothing is missing.
+std::string geometry_not_given(const Settings& settings);
+
+/// What differs between two settings, in the order of config/nearfield.yaml: "holography.standoff_m 0.03 -> 0.04".
+std::vector<std::string> changes(const Settings& before, const Settings& after);
 
 /// The settings as a complete YAML document that load_settings() reads back to the same settings.
 std::string to_yaml(const Settings& settings);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "config/settings_reader.hpp"
+#include "nearfield/network.hpp"
 
 namespace nearfield {
 namespace {
@@ -17,10 +18,13 @@ constexpr std::int64_t kLargestReceiveBuffer = std::int64_t{4} << 30;
 constexpr int kLongestReorder = 1 << 24;
 constexpr std::int64_t kSmallestRing = 1 << 12;
 constexpr std::int64_t kLargestRing = std::int64_t{1} << 26;
+constexpr std::int64_t kLargestJump = std::int64_t{1} << 40;
 constexpr int kFewestSlots = 2;
 constexpr int kMostSlots = 65536;
 constexpr std::int64_t kSmallestRecording = 1 << 20;
 constexpr std::int64_t kLargestRecording = std::int64_t{1} << 50;
+constexpr std::int64_t kSmallestQueue = 1 << 20;
+constexpr std::int64_t kLargestQueue = std::int64_t{16} << 30;
 constexpr std::uint32_t kHighestMode = 0777;
 constexpr int kHighestPriority = 99;
 constexpr int kHighestCpu = 1023;
@@ -29,8 +33,10 @@ constexpr std::size_t kLongestSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 constexpr NumberRule kRate{0.0, 1e5, true, "a rate > 0 Hz, at most 100000 Hz"};
 constexpr NumberRule kLevel{0.0, 1e12, true, "a level > 0"};
 constexpr NumberRule kHistory{0.0, 60.0, false, "a time from 0 to 60 s"};
+constexpr NumberRule kWait{0.0, 86400.0, false, "a time from 0 to 86400 s"};
 constexpr NumberRule kDuration{0.0, 1e7, true, "a time > 0 s, at most 1e7 s"};
 constexpr NumberRule kDeadline{1.0, 600000.0, false, "a time from 1 to 600000 ms"};
+constexpr NumberRule kHoldOff{0.0, 600000.0, false, "a time from 0 to 600000 ms"};
 
 /// The text below `key`, empty where it is the word for none ("off"); problems for an empty text.
 std::optional<std::string> text_or_off(YamlMap& map, const std::string& key, const std::string& expected) {
@@ -61,6 +67,17 @@ std::optional<std::vector<std::string>> read_keys(YamlMap& map, const std::strin
   return keys;
 }
 
+/// Addresses and networks, as text.
+std::optional<std::vector<std::string>> read_networks(YamlMap& map, const std::string& key) {
+  std::optional<std::vector<std::string>> texts = map.texts(key);
+  const auto is_network = [](const std::string& text) { return parse_network(text).has_value(); };
+  if (texts && !std::all_of(texts->begin(), texts->end(), is_network)) {
+    map.problem(key, "addresses and networks, such as [192.168.7.5, 192.168.8.0/24, 'fd00::/8']");
+    return std::nullopt;
+  }
+  return texts;
+}
+
 std::string absolute(const path& folder, const std::string& text) {
   return std::filesystem::absolute(folder / text).lexically_normal().string();
 }
@@ -82,9 +99,10 @@ std::optional<std::string> path_or_null(YamlMap& map, const std::string& key, co
   return text;
 }
 
-std::optional<std::string> socket_or_off(YamlMap& map, const path& folder) {
-  std::optional<std::string> text = text_or_off(map, "socket", "a path or off");
-  if (!text || text->empty()) {
+/// A path, empty for off, or the word auto as it is.
+std::optional<std::string> read_socket(YamlMap& map, const path& folder) {
+  std::optional<std::string> text = text_or_off(map, "socket", "a path, auto or off");
+  if (!text || text->empty() || *text == kAutoSocket) {
     return text;
   }
   std::string socket = absolute(folder, *text);
@@ -109,6 +127,14 @@ bool is_endpoint(const std::string& text) {
   constexpr std::string_view kIpc = "ipc://";
   return (text.starts_with(kTcp) && parse_host_port(std::string_view(text).substr(kTcp.size()))) ||
          (text.starts_with(kIpc) && text.size() > kIpc.size());
+}
+
+/// Bytes, or the word for none (off), which is 0.
+std::optional<std::int64_t> read_quota(YamlMap& map) {
+  if (map.is_word("quota_bytes", "off")) {
+    return 0;
+  }
+  return map.integer64("quota_bytes", kSmallestRecording, kLargestRecording);
 }
 
 /// An octal text such as 0660.
@@ -149,7 +175,7 @@ void SettingsReader::read_source(YamlMap map, const path& folder) {
   using Pace = DaemonSettings::Pace;
   DaemonSettings::Source& source = settings_.daemon.source;
   take_choice(map, "kind", {Kind::kUdp, Kind::kPipe, Kind::kFile, Kind::kSimulate}, source.kind);
-  take(map, "address", read_address(map, "HOST:PORT, such as 127.0.0.1:7230"), source.address);
+  take(map, "address", read_address(map, "HOST:PORT, such as " + DaemonSettings::Source{}.address), source.address);
   take_choice(map, "payload", {DaemonSettings::Payload::kBits, DaemonSettings::Payload::kSamples}, source.payload);
   take(map, "interface", map.is_null("interface") ? std::optional<std::string>("") : map.text("interface"),
        source.interface);
@@ -163,6 +189,11 @@ void SettingsReader::read_source(YamlMap map, const path& folder) {
        source.receive_buffer_bytes);
   take(map, "reorder_bit_times", map.integer("reorder_bit_times", 0, kLongestReorder), source.reorder_bit_times);
   take(map, "ring_bit_times", map.integer64("ring_bit_times", kSmallestRing, kLargestRing), source.ring_bit_times);
+  take(map, "allowed_from", read_networks(map, "allowed_from"), source.allowed_from);
+  take(map, "require_crc", map.boolean("require_crc"), source.require_crc);
+  take(map, "takeover_after_ms", map.number("takeover_after_ms", kDeadline), source.takeover_after_ms);
+  take(map, "restart_hold_off_ms", map.number("restart_hold_off_ms", kHoldOff), source.restart_hold_off_ms);
+  take(map, "max_jump_bit_times", map.integer64("max_jump_bit_times", 0, kLargestJump), source.max_jump_bit_times);
   map.finish();
 }
 
@@ -177,7 +208,7 @@ void SettingsReader::read_publish(YamlMap map, const path& folder) {
 
 void SettingsReader::read_ring(YamlMap map, const path& folder) {
   DaemonSettings::Ring& ring = settings_.daemon.publish.ring;
-  take(map, "socket", socket_or_off(map, folder), ring.socket);
+  take(map, "socket", read_socket(map, folder), ring.socket);
   read_access(map, ring.access);
   take(map, "slots", map.integer("slots", kFewestSlots, kMostSlots), ring.slots);
   map.finish();
@@ -206,14 +237,22 @@ void SettingsReader::read_recording(YamlMap map, const path& folder) {
   take_choice(map, "what", {What::kBits, What::kImages, What::kBoth}, recording.what);
   take_choice(map, "trigger", {Trigger::kNone, Trigger::kLevel, Trigger::kExternal}, recording.trigger);
   take(map, "level", map.number("level", kLevel), recording.level);
+  take(map, "quiet_s", map.number("quiet_s", kWait), recording.quiet_s);
+  take(map, "pause_s", map.number("pause_s", kWait), recording.pause_s);
   take(map, "pre_trigger_s", map.number("pre_trigger_s", kHistory), recording.pre_trigger_s);
   take(map, "max_bytes", map.integer64("max_bytes", kSmallestRecording, kLargestRecording), recording.max_bytes);
   take(map, "max_s", map.number("max_s", kDuration), recording.max_s);
+  take(map, "quota_bytes", read_quota(map), recording.quota_bytes);
+  take(map, "sync_s", map.number("sync_s", kWait), recording.sync_s);
+  take(map, "bits_queue_bytes", map.integer64("bits_queue_bytes", kSmallestQueue, kLargestQueue),
+       recording.bits_queue_bytes);
+  take(map, "images_queue_bytes", map.integer64("images_queue_bytes", kSmallestQueue, kLargestQueue),
+       recording.images_queue_bytes);
   map.finish();
 }
 
 void SettingsReader::read_control(YamlMap map, const path& folder) {
-  take(map, "socket", socket_or_off(map, folder), settings_.daemon.control.socket);
+  take(map, "socket", read_socket(map, folder), settings_.daemon.control.socket);
   read_access(map, settings_.daemon.control.access);
   map.finish();
 }
@@ -225,9 +264,10 @@ void SettingsReader::read_access(YamlMap& map, DaemonSettings::Access& access) {
 }
 
 void SettingsReader::read_metrics(YamlMap map) {
-  const std::optional<std::string> address = map.is_word("address", "off")
-                                                 ? std::optional<std::string>("")
-                                                 : read_address(map, "HOST:PORT, such as 127.0.0.1:9187, or off");
+  const std::optional<std::string> address =
+      map.is_word("address", "off")
+          ? std::optional<std::string>("")
+          : read_address(map, "HOST:PORT, such as " + DaemonSettings::Metrics{}.address + ", or off");
   take(map, "address", address, settings_.daemon.metrics.address);
   map.finish();
 }

@@ -1,6 +1,7 @@
 #include "config/daemon_section.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "config/yaml_text.hpp"
 
@@ -28,10 +29,16 @@ std::string source_section(const DaemonSettings::Source& source) {
       "    loop: {}\n"
       "    receive_buffer_bytes: {}\n"
       "    reorder_bit_times: {}\n"
-      "    ring_bit_times: {}\n",
+      "    ring_bit_times: {}\n"
+      "    allowed_from: {}\n"
+      "    require_crc: {}\n"
+      "    takeover_after_ms: {}\n"
+      "    restart_hold_off_ms: {}\n"
+      "    max_jump_bit_times: {}\n",
       name_of(source.kind), name_of(source.payload), quoted(source.address), or_word(source.interface, "null"),
       or_word(source.path, "null"), or_word(source.scene, "null"), name_of(source.pace), source.loop,
-      source.receive_buffer_bytes, source.reorder_bit_times, source.ring_bit_times);
+      source.receive_buffer_bytes, source.reorder_bit_times, source.ring_bit_times, text_list(source.allowed_from),
+      source.require_crc, source.takeover_after_ms, source.restart_hold_off_ms, source.max_jump_bit_times);
 }
 
 /// The keys of a socket, each line behind `indent`.
@@ -68,11 +75,19 @@ std::string recording_section(const DaemonSettings::Recording& recording) {
       "    what: {}\n"
       "    trigger: {}\n"
       "    level: {}\n"
+      "    quiet_s: {}\n"
+      "    pause_s: {}\n"
       "    pre_trigger_s: {}\n"
       "    max_bytes: {}\n"
-      "    max_s: {}\n",
+      "    max_s: {}\n"
+      "    quota_bytes: {}\n"
+      "    sync_s: {}\n"
+      "    bits_queue_bytes: {}\n"
+      "    images_queue_bytes: {}\n",
       or_word(recording.directory, "null"), name_of(recording.what), name_of(recording.trigger), recording.level,
-      recording.pre_trigger_s, recording.max_bytes, recording.max_s);
+      recording.quiet_s, recording.pause_s, recording.pre_trigger_s, recording.max_bytes, recording.max_s,
+      recording.quota_bytes == 0 ? "off" : fmt::format("{}", recording.quota_bytes), recording.sync_s,
+      recording.bits_queue_bytes, recording.images_queue_bytes);
 }
 
 std::string operation_sections(const DaemonSettings& daemon) {
@@ -144,16 +159,15 @@ void check_zmq(const DaemonSettings::Zmq& zmq, std::vector<Contradiction>& found
   }
 }
 
+/// Dashboards go first; whether hops or recordings go next is the user's choice, by the two figures.
 void check_overload(const DaemonSettings::Overload& overload, std::vector<Contradiction>& found) {
-  if (overload.pause_recordings_ms < overload.pause_dashboards_ms) {
-    found.push_back({"daemon.overload.pause_recordings_ms", "",
-                     fmt::format("expected at least pause_dashboards_ms, {}, as dashboards go first; found {}",
-                                 overload.pause_dashboards_ms, overload.pause_recordings_ms)});
-  }
-  if (overload.shed_hops_ms < overload.pause_recordings_ms) {
-    found.push_back({"daemon.overload.shed_hops_ms", "",
-                     fmt::format("expected at least pause_recordings_ms, {}, as hops go last; found {}",
-                                 overload.pause_recordings_ms, overload.shed_hops_ms)});
+  for (const auto& [key, limit_ms] : {std::pair{"daemon.overload.pause_recordings_ms", overload.pause_recordings_ms},
+                                      {"daemon.overload.shed_hops_ms", overload.shed_hops_ms}}) {
+    if (limit_ms < overload.pause_dashboards_ms) {
+      found.push_back({key, "",
+                       fmt::format("expected at least pause_dashboards_ms, {}, as dashboards go first; found {}",
+                                   overload.pause_dashboards_ms, limit_ms)});
+    }
   }
 }
 

@@ -1,39 +1,16 @@
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <sstream>
 
 #include "config/yaml_reader.hpp"
+#include "core/regular_file.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
-
-/// At most one byte more than is allowed, whatever the path leads to.
-std::string read_text(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
-    throw NoInputError(fmt::format("{}: expected a YAML file, found a folder", path));
-  }
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    throw NoInputError(fmt::format("{}: expected a readable YAML file: {}", path, std::strerror(errno)));
-  }
-  std::string text(kMostBytes + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) {
-    throw NoInputError(fmt::format("{}: reading failed: {}", path, std::strerror(errno)));
-  }
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
 
 /// True when a line up to the marked one is indented by a tab, which YAML forbids and its parsers report badly.
 bool has_tab_indent(const std::string& text, int last_line) {
@@ -103,6 +80,9 @@ YAML::Node parse_yaml(const std::string& text, const std::string& label) {
   }
 }
 
-YAML::Node load_yaml(const std::string& path) { return parse_yaml(read_text(path), path); }
+YAML::Node load_yaml(const std::string& path) {
+  // One byte more than is allowed, whatever the path leads to.
+  return parse_yaml(read_regular_file(path, "a YAML file", kMostBytes + 1), path);
+}
 
 }  // namespace nearfield

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/yaml_reader.hpp"
@@ -18,7 +19,9 @@ namespace nearfield {
 /// from.
 class SettingsReader {
  public:
-  explicit SettingsReader(YamlProblems& problems) : problems_(&problems) {}
+  /// `base` holds where no document says otherwise.
+  explicit SettingsReader(YamlProblems& problems, Settings base = Settings())
+      : problems_(&problems), settings_(std::move(base)) {}
 
   /// `folder` is where relative paths count from.
   void read(const std::string& label, const std::filesystem::path& folder, const YAML::Node& node);

@@ -272,6 +272,7 @@ TEST(Config, PassesSyntaxErrorsAndMissingFilesOn) {
   EXPECT_THAT(errors_of("array: {rows: [}\n", {"x"}),
               ElementsAre(HasSubstr("lab.yaml:1:16: expected YAML, found a syntax error"), HasSubstr("KEY=VALUE")));
   EXPECT_THROW(load_settings("/nowhere/lab.yaml", {}), NoInputError);
+  EXPECT_THROW(load_settings("/dev/zero", {}), NoInputError) << "nor is a pipe waited for";
 }
 
 TEST(Config, LetsNothingButItsOwnErrorsOut) {

@@ -35,16 +35,19 @@ TEST(DaemonConfig, ReadsEveryKey) {
       "daemon:\n"
       "  source: {kind: simulate, payload: samples, address: '[::]:7', interface: lo, path: -, scene: /dev/null, pace: "
       "fast, loop: true,\n"
-      "           receive_buffer_bytes: 70000, reorder_bit_times: 5, ring_bit_times: 5000}\n"
+      "           receive_buffer_bytes: 70000, reorder_bit_times: 5, ring_bit_times: 5000,\n"
+      "           allowed_from: [10.1.2.3, 'fd00::/8'], require_crc: true, takeover_after_ms: 20, restart_hold_off_ms: "
+      "0,\n"
+      "           max_jump_bit_times: 7}\n"
       "  publish:\n"
       "    phase_reference: stream\n"
       "    ring: {socket: off, mode: 0640, allowed_users: [root, 1001], allowed_groups: ['7'], slots: 3}\n"
       "    zmq: {endpoint: 'tcp://*:9', curve_secret_file: credential:curve.key, max_rate_hz: 2.5,\n"
       "          curve_clients: ['rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7', "
       "'Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID']}\n"
-      "  recording: {directory: /r, what: images, trigger: level, level: 0.5, pre_trigger_s: 2, max_bytes: "
-      "5000000000,\n"
-      "              max_s: 7}\n"
+      "  recording: {directory: /r, what: images, trigger: level, level: 0.5, quiet_s: 0.25, pause_s: 9,\n"
+      "              pre_trigger_s: 2, max_bytes: 5000000000, max_s: 7, quota_bytes: 6000000000, sync_s: 3,\n"
+      "              bits_queue_bytes: 1048576, images_queue_bytes: 1048577}\n"
       "  control: {socket: /c, mode: '600', allowed_users: [], allowed_groups: ['7']}\n"
       "  metrics: {address: off}\n"
       "  realtime: {priority: 50, cpus: [1, 3], lock_memory: true}\n"
@@ -63,15 +66,31 @@ TEST(DaemonConfig, ReadsEveryKey) {
                      true,
                      70000,
                      5,
-                     5000};
+                     5000,
+                     {"10.1.2.3", "fd00::/8"},
+                     true,
+                     20.0,
+                     0.0,
+                     7};
   expected.publish.phase_reference = DaemonSettings::PhaseReference::kStream;
   expected.publish.ring = {"", {0640, {"root", "1001"}, {"7"}}, 3};
   expected.publish.zmq = {"tcp://*:9",
                           "credential:curve.key",
                           2.5,
                           {"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"}};
-  expected.recording = {
-      "/r", DaemonSettings::RecordWhat::kImages, DaemonSettings::Trigger::kLevel, 0.5, 2.0, 5000000000, 7.0};
+  expected.recording = {.directory = "/r",
+                        .what = DaemonSettings::RecordWhat::kImages,
+                        .trigger = DaemonSettings::Trigger::kLevel,
+                        .level = 0.5,
+                        .quiet_s = 0.25,
+                        .pause_s = 9.0,
+                        .pre_trigger_s = 2.0,
+                        .max_bytes = 5000000000,
+                        .max_s = 7.0,
+                        .quota_bytes = 6000000000,
+                        .sync_s = 3.0,
+                        .bits_queue_bytes = 1048576,
+                        .images_queue_bytes = 1048577};
   expected.control = {"/c", {0600, {}, {"7"}}};
   expected.metrics.address = "";
   expected.realtime = {50, {1, 3}, true};
@@ -111,6 +130,13 @@ TEST(DaemonConfig, RefusesWrongValues) {
       {"source: {receive_buffer_bytes: 1}", "receive_buffer_bytes: expected an integer from 65536 to 4294967296"},
       {"source: {reorder_bit_times: -1}", "daemon.source.reorder_bit_times: expected an integer from 0"},
       {"source: {ring_bit_times: 4e6}", "daemon.source.ring_bit_times: expected an integer from 4096"},
+      {"source: {allowed_from: 10.0.0.1}", "daemon.source.allowed_from: expected a list of texts"},
+      {"source: {allowed_from: [10.0.0.1, 10.0.0.0/33]}",
+       "daemon.source.allowed_from: expected addresses and networks"},
+      {"source: {takeover_after_ms: 0}", "daemon.source.takeover_after_ms: expected a time from 1 to 600000 ms"},
+      {"source: {restart_hold_off_ms: -1}", "daemon.source.restart_hold_off_ms: expected a time from 0 to 600000 ms"},
+      {"source: {max_jump_bit_times: -1}", "daemon.source.max_jump_bit_times: expected an integer from 0"},
+      {"source: {require_crc: 1}", "daemon.source.require_crc: expected true or false"},
       {"publish: {phase_reference: hop}", "daemon.publish.phase_reference: expected one of window, stream"},
       {"publish: {ring: {socket: /" + long_path + "}}", "daemon.publish.ring.socket: expected a path of at most 107"},
       {"publish: {ring: {mode: 0888}}", "daemon.publish.ring.mode: expected an octal file mode from 0 to 0777"},
@@ -126,6 +152,12 @@ TEST(DaemonConfig, RefusesWrongValues) {
       {"recording: {pre_trigger_s: 61}", "daemon.recording.pre_trigger_s: expected a time from 0 to 60 s"},
       {"recording: {max_bytes: 1}", "daemon.recording.max_bytes: expected an integer from 1048576"},
       {"recording: {max_s: 0}", "daemon.recording.max_s: expected a time > 0 s"},
+      {"recording: {quiet_s: -1}", "daemon.recording.quiet_s: expected a time from 0 to 86400 s"},
+      {"recording: {pause_s: 1e6}", "daemon.recording.pause_s: expected a time from 0 to 86400 s"},
+      {"recording: {quota_bytes: 0}", "daemon.recording.quota_bytes: expected an integer from 1048576"},
+      {"recording: {sync_s: -1}", "daemon.recording.sync_s: expected a time from 0 to 86400 s"},
+      {"recording: {bits_queue_bytes: 1}", "daemon.recording.bits_queue_bytes: expected an integer from 1048576"},
+      {"recording: {images_queue_bytes: 1}", "daemon.recording.images_queue_bytes: expected an integer from 1048576"},
       {"metrics: {address: localhost}", "daemon.metrics.address: expected HOST:PORT, such as 127.0.0.1:9187, or off"},
       {"realtime: {priority: 100}", "daemon.realtime.priority: expected an integer from 0 to 99"},
       {"realtime: {cpus: [0, -1]}", "daemon.realtime.cpus[1]: expected an integer from 0 to 1023"},
@@ -159,12 +191,14 @@ TEST(DaemonConfig, RefusesContradictions) {
       {"publish: {zmq: {endpoint: 'tcp://127.0.0.1:1', curve_clients: ['" + key + "']}}",
        "daemon.publish.zmq.curve_secret_file: expected the server's secret key"},
       {"overload: {pause_recordings_ms: 5}", "daemon.overload.pause_recordings_ms: expected at least"},
-      {"overload: {shed_hops_ms: 20}", "daemon.overload.shed_hops_ms: expected at least"},
+      {"overload: {shed_hops_ms: 5}", "daemon.overload.shed_hops_ms: expected at least"},
   };
   for (const BadSetting& bad : cases) {
     EXPECT_THAT(errors_of("daemon: {" + bad.daemon + "}"), ElementsAre(HasSubstr(bad.message))) << bad.daemon;
   }
   for (const std::string& good : std::vector<std::string>{
+           "overload: {pause_recordings_ms: 25, shed_hops_ms: 50}",
+           "overload: {pause_recordings_ms: 50, shed_hops_ms: 25}", "recording: {quota_bytes: off}",
            "source: {kind: pipe, path: -}", "source: {kind: simulate, scene: /dev/null}",
            "publish: {zmq: {endpoint: 'tcp://127.3.2.1:1'}}", "publish: {zmq: {endpoint: 'tcp://[::1]:1'}}",
            "publish: {zmq: {endpoint: 'ipc:///run/z'}}",

@@ -4,6 +4,7 @@
 
 #include "config/config.hpp"
 #include "config/written_file.hpp"
+#include "support/places.hpp"
 
 namespace nearfield {
 namespace {
@@ -83,17 +84,23 @@ class RandomSettings {
   }
 
   void draw_daemon(DaemonSettings& daemon) {
-    daemon.source = {.kind = static_cast<DaemonSettings::SourceKind>(integer(0, 3)),
-                     .payload = flip() ? DaemonSettings::Payload::kBits : DaemonSettings::Payload::kSamples,
-                     .address = flip() ? "[::1]:0" : "0.0.0.0:65535",
-                     .interface = flip() ? "" : "eth1",
-                     .path = flip() ? "/a \"b\"/c" : "/off",
-                     .scene = "/null",
-                     .pace = static_cast<DaemonSettings::Pace>(integer(0, 1)),
-                     .loop = flip(),
-                     .receive_buffer_bytes = std::int64_t{integer(16, 4096)} << 20,
-                     .reorder_bit_times = integer(0, 4095),
-                     .ring_bit_times = integer(4096, 67108864)};
+    daemon.source = {
+        .kind = static_cast<DaemonSettings::SourceKind>(integer(0, 3)),
+        .payload = flip() ? DaemonSettings::Payload::kBits : DaemonSettings::Payload::kSamples,
+        .address = flip() ? "[::1]:0" : "0.0.0.0:65535",
+        .interface = flip() ? "" : "eth1",
+        .path = flip() ? "/a \"b\"/c" : "/off",
+        .scene = "/null",
+        .pace = static_cast<DaemonSettings::Pace>(integer(0, 1)),
+        .loop = flip(),
+        .receive_buffer_bytes = std::int64_t{integer(16, 4096)} << 20,
+        .reorder_bit_times = integer(0, 4095),
+        .ring_bit_times = integer(4096, 67108864),
+        .allowed_from = flip() ? std::vector<std::string>{} : std::vector<std::string>{"10.0.0.0/8", "::1"},
+        .require_crc = flip(),
+        .takeover_after_ms = number(1.0, 600000.0),
+        .restart_hold_off_ms = number(0.0, 600000.0),
+        .max_jump_bit_times = std::int64_t{integer(0, 1 << 30)} << 10};
     daemon.publish.phase_reference = static_cast<DaemonSettings::PhaseReference>(integer(0, 1));
     daemon.publish.ring = {.socket = flip() ? "" : "/tmp/x.sock", .access = access(), .slots = integer(2, 65536)};
     daemon.publish.zmq = {
@@ -105,9 +112,15 @@ class RandomSettings {
                         .what = static_cast<DaemonSettings::RecordWhat>(integer(0, 2)),
                         .trigger = static_cast<DaemonSettings::Trigger>(integer(0, 2)),
                         .level = number(1e-9, 1e3),
+                        .quiet_s = number(0.0, 86400.0),
+                        .pause_s = number(0.0, 86400.0),
                         .pre_trigger_s = number(0.0, 60.0),
                         .max_bytes = std::int64_t{integer(1, 1 << 30)} << 20,
-                        .max_s = number(0.1, 1e7)};
+                        .max_s = number(0.1, 1e7),
+                        .quota_bytes = flip() ? 0 : std::int64_t{integer(1, 1 << 30)} << 20,
+                        .sync_s = number(0.0, 86400.0),
+                        .bits_queue_bytes = std::int64_t{integer(1, 16384)} << 20,
+                        .images_queue_bytes = std::int64_t{integer(1, 16384)} << 20};
     daemon.control = {.socket = flip() ? "" : "/tmp/c.sock", .access = access()};
     daemon.metrics.address = flip() ? "" : "localhost:0";
     daemon.realtime = {.priority = integer(0, 99), .cpus = {integer(0, 7), integer(8, 1023)}, .lock_memory = flip()};

@@ -1,0 +1,50 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "config/config.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+/// What an image cannot be made without, and the word for its value in a message.
+struct NeededKey {
+  std::string_view key;
+  std::string_view value;
+};
+constexpr std::array kLines = {
+    std::array{NeededKey{"array.rows", "ROWS"}, NeededKey{"array.columns", "COLUMNS"}},
+    std::array{NeededKey{"array.pitch_x_m", "METRES"}, NeededKey{"array.pitch_y_m", "METRES"}},
+    std::array{NeededKey{"holography.standoff_m", "METRES"}, NeededKey{"", ""}},
+};
+
+}  // namespace
+
+std::string geometry_not_given(const Settings& settings) {
+  std::string lines;
+  for (const auto& keys : kLines) {
+    std::string line;
+    for (const auto& [key, value] : keys) {
+      if (!key.empty() && !settings.explicit_keys.contains(std::string(key))) {
+        line += fmt::format(" --set {}={}", key, value);
+      }
+    }
+    lines += line.empty() ? "" : "\n " + line;
+  }
+  return lines;
+}
+
+void require_geometry(const Settings& settings, const std::string& name, int channels) {
+  const std::string lines = geometry_not_given(settings);
+  if (!lines.empty()) {
+    throw ConfigError(
+        fmt::format("{} has {} channels and does not say where its microphones stand. Expected their rows and columns, "
+                    "the distances "
+                    "between them and the distance from the surface, in the configuration or as options:{}",
+                    name, channels, lines));
+  }
+}
+
+}  // namespace nearfield

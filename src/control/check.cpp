@@ -1,11 +1,19 @@
 #include "control/check.hpp"
 
+#include <array>
 #include <sstream>
 
 #include "config/config.hpp"
+#include "control/check_parts.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::control {
+namespace {
+
+/// In the order in which findings are printed.
+constexpr std::array kLooks = {look_at_sockets, look_at_ports, look_at_files, look_at_recordings, look_at_limits};
+
+}  // namespace
 
 std::vector<std::string> configuration_problems(const std::string& path, const std::vector<std::string>& overrides) {
   std::vector<std::string> problems;
@@ -18,6 +26,14 @@ std::vector<std::string> configuration_problems(const std::string& path, const s
     }
   }
   return problems;
+}
+
+std::vector<Finding> machine_findings(const Settings& settings) {
+  CheckUp up{.settings = settings, .daemon_runs = daemon_answers(settings), .findings = {}};
+  for (const auto& look : kLooks) {
+    look(up);
+  }
+  return up.findings;
 }
 
 }  // namespace nearfield::control

@@ -1,8 +1,8 @@
 #pragma once
 #include <string>
 
-#include "control/file_descriptor.hpp"
 #include "control/protocol.hpp"
+#include "core/file_descriptor.hpp"
 
 namespace nearfield::control {
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 namespace nearfield::control {
@@ -109,6 +110,11 @@ void Metrics::set_recording(RecordingState state, std::uint64_t bytes) noexcept 
   set(recording_bytes_, bytes);
 }
 
+void Metrics::set_recording_bits(const RecordedBits& bit_times) {
+  const std::lock_guard lock(mutex_);
+  recording_bits_ = bit_times;
+}
+
 void Metrics::set_run(const RunInfo& info) {
   const std::lock_guard lock(mutex_);
   run_ = info;
@@ -164,7 +170,8 @@ void Metrics::collect_losses(std::vector<MetricFamily>& families) const {
   add_single(families, "bit_times_received_total", "Bit-times that came", static_cast<double>(get(received_)));
   add_single(families, "bit_times_missing_total", "Bit-times that never came and count as silence",
              static_cast<double>(get(missing_)));
-  add_single(families, "shed_hops_total", "Hops that overload dropped", static_cast<double>(get(shed_hops_)));
+  add_single(families, "shed_hops_total", "Hops without a frame: dropped by overload, or nothing came of them",
+             static_cast<double>(get(shed_hops_)));
   families.push_back(family("losses_total", "What was refused or dropped, by cause", MetricType::Counter));
   for (std::size_t i = 0; i < losses_.size(); ++i) {
     add_value(families.back(), static_cast<double>(get(losses_[i])), {{"cause", names_.losses[i]}});
@@ -186,6 +193,11 @@ void Metrics::collect_run(std::vector<MetricFamily>& families) const {
   }
   add_single(families, "recording_bytes", "Size of the recording so far", static_cast<double>(get(recording_bytes_)));
   const std::lock_guard lock(mutex_);
+  families.push_back(
+      family("recording_bit_times", "The recording's span in bit-times, by what became of them", MetricType::Gauge));
+  for (std::size_t i = 0; i < kRecordedBits.size(); ++i) {
+    add_value(families.back(), static_cast<double>(recording_bits_[i]), {{"became", kRecordedBits[i]}});
+  }
   add_single(families, "frame_rate_hertz", "Frames a second over the last ten to twenty seconds", frame_rate_hz_);
   add_single(families, "hop_rate_hertz", "Frames a second that the configuration asks for", run_.hop_rate_hz);
   add_single(families, "configuration_epoch", "1, then one more with each change", static_cast<double>(run_.epoch));
@@ -223,6 +235,10 @@ json Metrics::status() const {
     queues[names_.queues[i]] = get(queues_[i]);
   }
   const std::lock_guard lock(mutex_);
+  json recorded{{"span", std::accumulate(recording_bits_.begin(), recording_bits_.end(), std::uint64_t{0})}};
+  for (std::size_t i = 0; i < kRecordedBits.size(); ++i) {
+    recorded[kRecordedBits[i]] = recording_bits_[i];
+  }
   json stages = json::object();
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     stages[names_.stages[i]] = percentiles_ms(now.stages[i].since(older_.stages[i]));
@@ -248,6 +264,7 @@ json Metrics::status() const {
       {"recording",
        {{"state", name_of(recording_.load(std::memory_order_relaxed))},
         {"bytes", get(recording_bytes_)},
+        {"bit_times", recorded},
         {"text", recording_text_}}},
   };
 }

@@ -2,6 +2,7 @@
 #include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -26,6 +27,10 @@ struct MetricNames {
 
 enum class RecordingState { kIdle, kArmed, kRecording, kFailed };
 const char* name_of(RecordingState state);
+
+/// What became of a recording's bit-times; their sum is its span.
+inline constexpr std::array<const char*, 5> kRecordedBits = {"stored", "never_sent", "paused", "overrun", "dropped"};
+using RecordedBits = std::array<std::uint64_t, kRecordedBits.size()>;
 
 /// What runs, in words; set when a configuration takes effect.
 struct RunInfo {
@@ -55,6 +60,8 @@ class Metrics : public prometheus::Collectable {
   void set_bit_times(std::uint64_t received, std::uint64_t missing, std::uint64_t expected) noexcept;
   void set_no_input(bool none) noexcept { set(no_input_, none ? 1 : 0); }
   void set_recording(RecordingState state, std::uint64_t bytes) noexcept;
+  /// In the order of kRecordedBits. One account, which a scrape and a status see whole.
+  void set_recording_bits(const RecordedBits& bit_times);
 
   void set_run(const RunInfo& info);
   /// Names the file of a recording, or why it ended.
@@ -118,6 +125,7 @@ class Metrics : public prometheus::Collectable {
   mutable std::mutex mutex_;
   RunInfo run_;
   std::string recording_text_;
+  RecordedBits recording_bits_{};
   std::vector<Reader> readers_;
   Moment older_;
   Moment newer_;

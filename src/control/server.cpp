@@ -13,7 +13,6 @@
 #include <cstring>
 
 #include "control/realtime.hpp"
-#include "control/unix_socket.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::control {
@@ -29,11 +28,15 @@ bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == 
 
 }  // namespace
 
-Server::Server(const DaemonSettings::Control& settings, Handlers handlers)
+Server::Server(const DaemonSettings::Control& settings, Handlers handlers, std::shared_ptr<RateLimitedLog> log)
     : settings_(settings),
       handlers_(std::move(handlers)),
+      log_(std::move(log)),
       rule_(settings.access, "daemon.control"),
-      listener_(listen_at(settings.socket, settings.access.mode)),
+      listener_(settings.socket,
+                {.type = SOCK_STREAM,
+                 .mode = settings.access.mode,
+                 .serves_others = !settings.access.allowed_users.empty() || !settings.access.allowed_groups.empty()}),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   if (!wake_.valid()) {
     throw IoError(fmt::format("control socket: {}", std::strerror(errno)));
@@ -48,7 +51,6 @@ Server::~Server() {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t written = write(wake_.get(), &one, sizeof one);  // an eventfd takes it or is awake
   thread_.join();
-  unlink(settings_.socket.c_str());
 }
 
 void Server::serve() {
@@ -103,7 +105,7 @@ void Server::accept_client() {
   }
   const Peer peer = peer_of(client.socket.get());
   if (!rule_.permits(peer)) {
-    spdlog::warn("control: refused user {} (process {})", peer.user, peer.process);
+    log_->log(spdlog::level::warn, "control_refused", "control: refused user {} (process {})", peer.user, peer.process);
     client.output = refusal(
         fmt::format("{}: user {} is not permitted; see daemon.control.allowed_users", settings_.socket, peer.user),
         static_cast<int>(ExitCode::kNoPermission));

@@ -1,12 +1,15 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "control/file_descriptor.hpp"
+#include "control/log.hpp"
 #include "control/peers.hpp"
 #include "control/protocol.hpp"
+#include "core/file_descriptor.hpp"
+#include "core/unix_listener.hpp"
 #include "nearfield/daemon_settings.hpp"
 
 namespace nearfield::control {
@@ -18,9 +21,9 @@ class Server {
  public:
   static constexpr std::size_t kMostClients = 16;
 
-  /// Listens when it returns. A socket that a dead daemon left behind is replaced. Throws IoError when the path can't
-  /// be had or another process serves there, ConfigError on unknown users or groups.
-  Server(const DaemonSettings::Control& settings, Handlers handlers);
+  /// Listens when it returns. Refused clients are written to `log`. Throws what UnixListener throws, and ConfigError on
+  /// unknown users or groups.
+  Server(const DaemonSettings::Control& settings, Handlers handlers, std::shared_ptr<RateLimitedLog> log);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server();
@@ -47,8 +50,9 @@ class Server {
 
   DaemonSettings::Control settings_;
   Handlers handlers_;
+  std::shared_ptr<RateLimitedLog> log_;
   PeerRule rule_;
-  FileDescriptor listener_;
+  UnixListener listener_;
   FileDescriptor wake_;
   std::vector<Client> clients_;  ///< of the thread alone, as is all that follows
   std::uint64_t uses_ = 0;

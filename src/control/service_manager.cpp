@@ -65,19 +65,18 @@ std::string credential_path(const std::string& setting) {
   return (std::filesystem::path(folder) / name).string();
 }
 
-Watchdog::Watchdog(std::int64_t interval_ns, bool no_input_is_fault, std::int64_t now_ns)
-    : period_ns_(interval_ns / kFeedsInAnInterval), no_input_is_fault_(no_input_is_fault), fed_ns_(now_ns) {}
+Watchdog::Watchdog(std::int64_t interval_ns, std::int64_t now_ns)
+    : period_ns_(interval_ns / kFeedsInAnInterval), fed_ns_(now_ns) {}
 
 bool Watchdog::should_feed(std::int64_t now_ns) {
   if (period_ns_ == 0 || now_ns - fed_ns_ < period_ns_) {
     return false;
   }
-  const std::uint64_t frames = frames_.load(std::memory_order_relaxed);
-  const bool excused = no_input_.load(std::memory_order_relaxed) && !no_input_is_fault_;
-  if (frames == frames_at_feed_ && !excused) {
+  const std::uint64_t signs = signs_of_life_.load(std::memory_order_relaxed);
+  if (signs == signs_at_feed_) {
     return false;
   }
-  frames_at_feed_ = frames;
+  signs_at_feed_ = signs;
   fed_ns_ = now_ns;
   return true;
 }

@@ -24,15 +24,16 @@ class ServiceManager {
 /// Throws ConfigError when there are no credentials or the name is no plain file name.
 std::string credential_path(const std::string& setting);
 
-/// Whether the watchdog may be fed: only while frames are published, or "no input" is the declared state and no fault.
-/// The engine's threads report what happens, any one thread asks.
+/// Whether the watchdog may be fed: only while the engine's thread publishes frames or waits for bits that have not
+/// come. How long a hop is and when "no input" is declared do not matter. The engine's thread reports, any one thread
+/// asks.
 class Watchdog {
  public:
   /// `interval_ns` as systemd has it; 0: never feed. Counts as alive at `now_ns`.
-  Watchdog(std::int64_t interval_ns, bool no_input_is_fault, std::int64_t now_ns);
+  Watchdog(std::int64_t interval_ns, std::int64_t now_ns);
 
-  void frame_published() noexcept { frames_.fetch_add(1, std::memory_order_relaxed); }
-  void declare_no_input(bool declared) noexcept { no_input_.store(declared, std::memory_order_relaxed); }
+  /// A frame was published, or the bits of the next one are not there.
+  void is_alive() noexcept { signs_of_life_.fetch_add(1, std::memory_order_relaxed); }
 
   /// True when it is time for a feed, a quarter of the interval after the last, and there was life since then. Ask a
   /// few times in each quarter.
@@ -40,10 +41,8 @@ class Watchdog {
 
  private:
   std::int64_t period_ns_;
-  bool no_input_is_fault_;
-  std::atomic<std::uint64_t> frames_{0};
-  std::atomic<bool> no_input_{false};
-  std::uint64_t frames_at_feed_ = 0;
+  std::atomic<std::uint64_t> signs_of_life_{0};
+  std::uint64_t signs_at_feed_ = 0;
   std::int64_t fed_ns_;
 };
 

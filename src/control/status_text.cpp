@@ -89,7 +89,8 @@ void add_times(std::string& out, const json& status) {
 void add_losses(std::string& out, const json& status) {
   const json bits = part(status, "bit_times");
   if (bits.is_object()) {
-    add_line(out, "bit-times",
+    const json unit = part(status, "counted_in");
+    add_line(out, unit.is_string() ? unit.get<std::string>() : "bit-times",
              fmt::format("{} received + {} missing = {} expected", number(part(bits, "received")),
                          number(part(bits, "missing")), number(part(bits, "expected"))));
   }
@@ -101,6 +102,22 @@ void add_losses(std::string& out, const json& status) {
   if (const std::string queues = counts(part(status, "queues")); !queues.empty()) {
     add_line(out, "waiting", queues);
   }
+}
+
+/// "127.0.0.1:4000 (stream 7); two senders? 127.0.0.1:4001 (stream 8), 0.2 s ago"
+void add_senders(std::string& out, const json& senders) {
+  const json present = part(senders, "present");
+  if (!present.is_object()) {
+    return;
+  }
+  const auto name = [](const json& sender) {
+    return fmt::format("{} (stream {})", text(part(sender, "address")), number(part(sender, "stream_id")));
+  };
+  std::string line = name(present);
+  if (const json other = part(senders, "other"); other.is_object()) {
+    line += fmt::format("; two senders? {}, {} s ago", name(other), number(part(other, "s_ago")));
+  }
+  add_line(out, "sender", line);
 }
 
 /// "1024, 3 masked: channel 5 (row 0, column 5) dead, ..."; the first few.
@@ -134,6 +151,13 @@ void add_recording(std::string& out, const json& recording) {
     line += ", " + text(about);
   }
   add_line(out, "recording", line);
+  const json bits = part(recording, "bit_times");
+  if (const json span = part(bits, "span"); span.is_number() && span.get<double>() > 0.0) {
+    add_line(out, "  bit-times",
+             fmt::format("{} stored + {} never sent + {} paused + {} overrun + {} dropped = {}",
+                         number(part(bits, "stored")), number(part(bits, "never_sent")), number(part(bits, "paused")),
+                         number(part(bits, "overrun")), number(part(bits, "dropped")), number(span)));
+  }
 }
 
 }  // namespace
@@ -151,6 +175,7 @@ std::string status_text(const json& status) {
            fmt::format("{}, {} a second of {} asked for", number(part(status, "frames")),
                        number(part(status, "frame_rate_hz")), number(part(status, "hop_rate_hz"))));
   add_times(out, status);
+  add_senders(out, part(status, "senders"));
   add_losses(out, status);
   add_microphones(out, part(status, "microphones"));
   add_recording(out, part(status, "recording"));

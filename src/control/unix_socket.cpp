@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 
@@ -14,8 +13,6 @@
 
 namespace nearfield::control {
 namespace {
-
-constexpr int kWaitingConnections = 16;
 
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un address{};
@@ -31,28 +28,12 @@ sockaddr_un address_of(const std::string& path) {
 /// The sockets' interface takes every kind of address by a pointer to their common head.
 const sockaddr* head_of(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
 
-FileDescriptor new_socket(int flags) {
-  FileDescriptor result(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
+FileDescriptor new_socket() {
+  FileDescriptor result(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!result.valid()) {
     throw IoError(fmt::format("control socket: {}", std::strerror(errno)));
   }
   return result;
-}
-
-/// Removes a socket whose process is gone.
-void remove_stale(const std::string& path, const sockaddr_un& address) {
-  struct stat status {};
-  if (lstat(path.c_str(), &status) != 0) {
-    return;
-  }
-  if (!S_ISSOCK(status.st_mode)) {
-    throw IoError(fmt::format("{}: expected no file, or a socket, found something else", path));
-  }
-  const FileDescriptor probe = new_socket(SOCK_NONBLOCK);
-  if (connect(probe.get(), head_of(address), sizeof address) == 0 || errno != ECONNREFUSED) {
-    throw IoError(fmt::format("{}: expected a free socket, found one that another process serves", path));
-  }
-  unlink(path.c_str());
 }
 
 void set_timeout(int socket, double timeout_s) {
@@ -66,24 +47,9 @@ void set_timeout(int socket, double timeout_s) {
 
 }  // namespace
 
-FileDescriptor listen_at(const std::string& path, std::uint32_t mode) {
-  const sockaddr_un address = address_of(path);
-  remove_stale(path, address);
-  FileDescriptor listener = new_socket(SOCK_NONBLOCK);
-  // Before the name exists: bind() gives the file the descriptor's mode, less the umask, so it is never too wide.
-  fchmod(listener.get(), mode);
-  if (bind(listener.get(), head_of(address), sizeof address) != 0) {
-    throw IoError(fmt::format("{}: can't be made a socket: {}", path, std::strerror(errno)));
-  }
-  if (chmod(path.c_str(), mode) != 0 || listen(listener.get(), kWaitingConnections) != 0) {
-    throw IoError(fmt::format("{}: {}", path, std::strerror(errno)));
-  }
-  return listener;
-}
-
 FileDescriptor connect_to(const std::string& path, double timeout_s) {
   const sockaddr_un address = address_of(path);
-  FileDescriptor result = new_socket(0);
+  FileDescriptor result = new_socket();
   set_timeout(result.get(), timeout_s);
   if (connect(result.get(), head_of(address), sizeof address) == 0) {
     return result;

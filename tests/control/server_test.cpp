@@ -3,12 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <spdlog/sinks/ostream_sink.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
 #include <atomic>
 #include <fstream>
+#include <memory>
+#include <sstream>
 #include <thread>
 
 #include "control/client.hpp"
@@ -39,6 +42,10 @@ class ServerTest : public testing::Test {
 
   test::TemporaryFolder folder_;
   std::string path_ = folder_ / "control.sock";
+  std::ostringstream lines_;
+  std::shared_ptr<RateLimitedLog> log_ = std::make_shared<RateLimitedLog>(
+      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(lines_)),
+      [] { return std::int64_t{0}; });  // one second without an end
   std::atomic<int> asked_{0};
 };
 
@@ -52,12 +59,21 @@ std::string read_all(int socket) {
   return text;
 }
 
+/// A socket there that is closed without its name: as after kill -9.
+void bind_at(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  const FileDescriptor socket_end(socket(AF_UNIX, SOCK_STREAM, 0));
+  ASSERT_EQ(bind(socket_end.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+}
+
 void send_text(int socket, const std::string& text) {
   ASSERT_EQ(send(socket, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
 }
 
 TEST_F(ServerTest, AnswersClientAfterClient) {
-  const Server server(settings(), handlers());
+  const Server server(settings(), handlers(), log_);
   for (int client = 1; client <= 20; ++client) {
     Client one(path_);
     EXPECT_EQ(status(one)["asked"], 2 * client - 1);
@@ -66,7 +82,7 @@ TEST_F(ServerTest, AnswersClientAfterClient) {
 }
 
 TEST_F(ServerTest, HandsErrorsToTheClient) {
-  const Server server(settings(), handlers());
+  const Server server(settings(), handlers(), log_);
   Client client(path_);
   try {
     client.ask({{"command", "set"}, {"settings", {"a=1"}}});
@@ -79,7 +95,7 @@ TEST_F(ServerTest, HandsErrorsToTheClient) {
 }
 
 TEST_F(ServerTest, AnswersAllLinesOfOneWrite) {
-  const Server server(settings(), handlers());
+  const Server server(settings(), handlers(), log_);
   const FileDescriptor client = connect_to(path_, 10.0);
   std::string lines;
   for (int i = 0; i < 100; ++i) {
@@ -93,7 +109,7 @@ TEST_F(ServerTest, AnswersAllLinesOfOneWrite) {
 }
 
 TEST_F(ServerTest, SilentClientsHoldUpNobody) {
-  const Server server(settings(), handlers());
+  const Server server(settings(), handlers(), log_);
   std::vector<FileDescriptor> silent;
   for (std::size_t i = 0; i < 3 * Server::kMostClients; ++i) {
     silent.push_back(connect_to(path_, 10.0));
@@ -104,7 +120,7 @@ TEST_F(ServerTest, SilentClientsHoldUpNobody) {
 }
 
 TEST_F(ServerTest, ClientsThatDoNotReadHoldUpNobody) {
-  const Server server(settings(), handlers());
+  const Server server(settings(), handlers(), log_);
   const FileDescriptor deaf = connect_to(path_, 10.0);
   for (int i = 0; i < 20; ++i) {
     send_text(deaf.get(), "{\"command\":\"set\",\"settings\":[\"big=1\"]}\n");
@@ -116,7 +132,7 @@ TEST_F(ServerTest, ClientsThatDoNotReadHoldUpNobody) {
 }
 
 TEST_F(ServerTest, BoundsALine) {
-  const Server server(settings(), handlers());
+  const Server server(settings(), handlers(), log_);
   const FileDescriptor client = connect_to(path_, 10.0);
   const std::string whole = "{\"command\":\"status\"";
   send_text(client.get(), whole + std::string(kMostRequestBytes - whole.size() - 2, ' ') + "}\n");
@@ -131,7 +147,7 @@ TEST_F(ServerTest, BoundsALine) {
 
 TEST_F(ServerTest, SocketHasItsModeAndGoesWithTheServer) {
   {
-    const Server server(settings({0640, {}, {}}), handlers());
+    const Server server(settings({0640, {}, {}}), handlers(), log_);
     struct stat file {};
     ASSERT_EQ(stat(path_.c_str(), &file), 0);
     EXPECT_EQ(file.st_mode & 0777U, 0640U);
@@ -141,23 +157,34 @@ TEST_F(ServerTest, SocketHasItsModeAndGoesWithTheServer) {
 }
 
 TEST_F(ServerTest, TakesTheSocketOfTheDeadOnly) {
-  { const FileDescriptor dead = listen_at(path_, 0600); }
+  { bind_at(path_); }
   EXPECT_TRUE(std::filesystem::exists(path_)) << "as after kill -9";
   EXPECT_THROW(Client{path_}, NoInputError);
-  const Server server(settings(), handlers());
-  EXPECT_THROW(Server(settings(), handlers()), IoError) << "one is enough";
+  const Server server(settings(), handlers(), log_);
+  EXPECT_THROW(Server(settings(), handlers(), log_), IoError) << "one is enough";
   Client client(path_);
   EXPECT_EQ(status(client)["asked"], 1);
 }
 
 TEST_F(ServerTest, TakesNoFileAway) {
   std::ofstream(path_) << "precious";
-  EXPECT_THROW(Server(settings(), handlers()), IoError);
+  EXPECT_THROW(Server(settings(), handlers(), log_), IoError);
   EXPECT_TRUE(std::filesystem::exists(path_));
 }
 
+// The names were removed by hand and a second daemon serves there when the first one ends.
+TEST_F(ServerTest, RemovesItsOwnSocketAlone) {
+  auto first = std::make_unique<Server>(settings(), handlers(), log_);
+  std::filesystem::remove(path_);
+  const Server second(settings(), handlers(), log_);
+  first.reset();
+  ASSERT_TRUE(std::filesystem::exists(path_));
+  Client client(path_);
+  EXPECT_EQ(status(client)["asked"], 1);
+}
+
 TEST_F(ServerTest, ClientRefusesNonsense) {
-  const FileDescriptor listener = listen_at(path_, 0600);
+  const UnixListener listener(path_, {.type = SOCK_STREAM});
   std::thread nonsense([&listener] {
     pollfd waiting{listener.get(), POLLIN, 0};
     poll(&waiting, 1, -1);
@@ -223,7 +250,7 @@ TEST_F(ServerTest, AsksTheKernelWhoIsThere) {
   constexpr uid_t kStranger = 54321;
   constexpr uid_t kFriend = 54322;
   chmod(folder_.path().c_str(), 0755);
-  const Server server(settings({0666, {std::to_string(kFriend)}, {}}), handlers());
+  const Server server(settings({0666, {std::to_string(kFriend)}, {}}), handlers(), log_);
   if (geteuid() == 0) {
     EXPECT_THAT(reply_to_user(path_, kStranger),
                 testing::AllOf(HasSubstr("\"exit_code\":77"), HasSubstr("user 54321 is not permitted")));
@@ -232,6 +259,25 @@ TEST_F(ServerTest, AsksTheKernelWhoIsThere) {
     EXPECT_THAT(reply_to_user(path_, geteuid()), HasSubstr("\"ok\":true"));
   }
   EXPECT_EQ(asked_, 1);
+}
+
+// Whoever may connect but is not permitted would else fill the log: 40 MB in 12 s were seen.
+TEST_F(ServerTest, RefusedClientsKeepToTheLogsLimit) {
+  if (geteuid() != 0) {
+    return;  // only root can become a user who is refused
+  }
+  constexpr uid_t kStranger = 54321;
+  constexpr int kTries = 30;
+  chmod(folder_.path().c_str(), 0755);
+  {
+    const Server server(settings(), handlers(), log_);
+    for (int i = 0; i < kTries; ++i) {
+      EXPECT_THAT(reply_to_user(path_, kStranger), HasSubstr("not permitted"));
+    }
+  }
+  const std::string lines = lines_.str();
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), RateLimitedLog::kMostLines) << lines;
+  EXPECT_THAT(lines, HasSubstr("refused user 54321"));
 }
 
 }  // namespace

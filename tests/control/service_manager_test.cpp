@@ -93,36 +93,22 @@ TEST(CredentialPath, FindsCredentials) {
   unsetenv("CREDENTIALS_DIRECTORY");
 }
 
-TEST(Watchdog, IsFedOnlyByFrames) {
-  Watchdog watchdog(1000, false, 0);
+TEST(Watchdog, IsFedOnlyWhileTheEngineLives) {
+  Watchdog watchdog(1000, 0);
   EXPECT_FALSE(watchdog.should_feed(249));
-  watchdog.frame_published();
+  watchdog.is_alive();
   EXPECT_FALSE(watchdog.should_feed(249)) << "too early";
   EXPECT_TRUE(watchdog.should_feed(250));
-  EXPECT_FALSE(watchdog.should_feed(500)) << "no frame since";
+  EXPECT_FALSE(watchdog.should_feed(500)) << "no sign of life since";
   EXPECT_FALSE(watchdog.should_feed(100000));
-  watchdog.frame_published();
+  watchdog.is_alive();
   EXPECT_TRUE(watchdog.should_feed(100001));
   EXPECT_FALSE(watchdog.should_feed(100002));
 }
 
-TEST(Watchdog, NoInputExcusesUnlessItIsAFault) {
-  Watchdog patient(1000, false, 0);
-  patient.declare_no_input(true);
-  EXPECT_TRUE(patient.should_feed(250));
-  EXPECT_TRUE(patient.should_feed(500));
-  patient.declare_no_input(false);
-  EXPECT_FALSE(patient.should_feed(750));
-  Watchdog strict(1000, true, 0);
-  strict.declare_no_input(true);
-  EXPECT_FALSE(strict.should_feed(250));
-  strict.frame_published();
-  EXPECT_TRUE(strict.should_feed(300));
-}
-
 TEST(Watchdog, WithoutAnIntervalIsNeverFed) {
-  Watchdog watchdog(0, false, 0);
-  watchdog.frame_published();
+  Watchdog watchdog(0, 0);
+  watchdog.is_alive();
   EXPECT_FALSE(watchdog.should_feed(1'000'000'000'000));
 }
 

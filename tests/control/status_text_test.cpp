@@ -25,6 +25,7 @@ TEST(StatusText, TellsWhatMetricsKnow) {
   metrics.set_bit_times(90, 10, 100);
   metrics.set_recording(RecordingState::kRecording, 12'300'000);
   metrics.set_recording_text("run-1.nfr");
+  metrics.set_recording_bits({90, 4, 3, 2, 1});
   metrics.tick(1'000'000'000);
   // 2 ms and 0.5 ms lie in buckets that end at 2.097152 ms and 0.524288 ms.
   EXPECT_EQ(status_text(metrics.status()),
@@ -38,7 +39,8 @@ TEST(StatusText, TellsWhatMetricsKnow) {
             "  imager      median 0.524 ms, p99 0.524 ms, p99.9 0.524 ms, most 0.524 ms\n"
             "bit-times     90 received + 10 missing = 100 expected\n"
             "lost          shed hops 2, late 7\n"
-            "recording     recording, 12.3 MB, run-1.nfr\n");
+            "recording     recording, 12.3 MB, run-1.nfr\n"
+            "  bit-times   90 stored + 4 never sent + 3 paused + 2 overrun + 1 dropped = 100\n");
 }
 
 TEST(StatusText, SurvivesWhatItDoesNotKnow) {

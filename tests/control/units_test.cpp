@@ -6,9 +6,13 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "config/config.hpp"
+#include "nearfield/runtime_folder.h"
 #include "support/command.hpp"
+#include "support/places.hpp"
 
 namespace nearfield::control {
 namespace {
@@ -50,8 +54,9 @@ TEST(Units, TheJudgeCanSayNo) {
 TEST(Units, HaveTheFoldersThatTheDefaultsName) {
   const std::string unit = unit_text(false);
   const DaemonSettings daemon;
-  EXPECT_EQ(daemon.control.socket.rfind("/run/nearfield/", 0), 0U);
-  EXPECT_EQ(daemon.publish.ring.socket.rfind("/run/nearfield/", 0), 0U);
+  EXPECT_EQ(daemon.control.socket, kAutoSocket);
+  EXPECT_EQ(daemon.publish.ring.socket, kAutoSocket);
+  EXPECT_STREQ(NF_SYSTEM_FOLDER, "/run/nearfield") << "where a service lies, which has no XDG_RUNTIME_DIR";
   EXPECT_EQ(daemon.recording.directory, "/var/lib/nearfield");
   for (const char* line : {"\nType=notify\n", "\nRestart=always\n", "\nRuntimeDirectory=nearfield\n",
                            "\nStateDirectory=nearfield\n", "\nCacheDirectory=nearfield\n", "\nDynamicUser=yes\n"}) {
@@ -59,53 +64,80 @@ TEST(Units, HaveTheFoldersThatTheDefaultsName) {
   }
 }
 
-/// The shell line of `key` in the drop-in for PoCL, as systemd hands it to sh.
-std::string shell_line(const std::string& key) {
-  const std::string unit = read_file(kPoclDropIn);
+/// The shell lines of `key` in a unit's text, as systemd hands them to sh, one after another.
+std::vector<std::string> shell_lines(const std::string& unit, const std::string& key) {
+  std::vector<std::string> lines;
   const std::string begin = "\n" + key + "=/bin/sh -c '";
-  const std::size_t from = unit.find(begin) + begin.size();
-  std::string line = unit.substr(from, unit.find("'\n", from) - from);
-  for (std::size_t at = line.find("$$"); at != std::string::npos; at = line.find("$$", at)) {
-    line.erase(at, 1);
+  for (std::size_t at = unit.find(begin); at != std::string::npos; at = unit.find(begin, at + 1)) {
+    const std::size_t from = at + begin.size();
+    std::string line = unit.substr(from, unit.find("'\n", from) - from);
+    for (std::size_t dollar = line.find("$$"); dollar != std::string::npos; dollar = line.find("$$", dollar)) {
+      line.erase(dollar, 1);
+    }
+    lines.push_back(line);
   }
-  return line;
+  return lines;
 }
 
-/// Runs one life of the service after its start, as systemd does; whether the cache is still there.
-bool cache_survives(bool was_ready, const std::string& result, const std::string& exit_status) {
+/// What became of one life of the service after its start.
+struct Life {
+  bool cache_survives = false;
+  bool waits = false;  ///< before it is started again
+};
+
+/// Runs what systemd runs, with a `sleep` that only leaves a mark.
+Life live(bool was_ready, const std::string& result, const std::string& exit_status) {
   const test::TemporaryFolder folder;
   const std::string kernel = folder / "cache/pocl/tempfile.so";
-  std::filesystem::create_directories(folder / "cache/pocl");
-  std::filesystem::create_directories(folder / "run");
+  for (const char* name : {"cache/pocl", "run", "bin"}) {
+    std::filesystem::create_directories(folder / name);
+  }
   std::ofstream(kernel) << "damaged";
+  std::ofstream(folder / "bin/sleep") << "#!/bin/sh\ntouch " + (folder / "slept") + "\n";
+  std::filesystem::permissions(folder / "bin/sleep", std::filesystem::perms::owner_all);
   const auto run = [&](const std::string& key) {
-    std::ofstream(folder / "line.sh") << shell_line(key);
-    const std::string command = "CACHE_DIRECTORY=" + (folder / "cache") + " RUNTIME_DIRECTORY=" + (folder / "run") +
-                                " SERVICE_RESULT=" + result + " EXIT_STATUS=" + exit_status + " sh " +
-                                (folder / "line.sh");
-    EXPECT_EQ(std::system(command.c_str()), 0) << key;
+    const std::vector<std::string> lines = shell_lines(unit_text(true), key);
+    EXPECT_FALSE(lines.empty()) << key;
+    for (const std::string& line : lines) {
+      std::ofstream(folder / "line.sh") << line;
+      const std::string command = "PATH=" + (folder / "bin") + ":$PATH CACHE_DIRECTORY=" + (folder / "cache") +
+                                  " RUNTIME_DIRECTORY=" + (folder / "run") + " SERVICE_RESULT=" + result +
+                                  " EXIT_STATUS=" + exit_status + " sh " + (folder / "line.sh");
+      EXPECT_EQ(std::system(command.c_str()), 0) << line;
+    }
   };
   if (was_ready) {
     run("ExecStartPost");
   }
   run("ExecStopPost");
   EXPECT_TRUE(std::filesystem::is_empty(folder / "run")) << "the next start is not ready yet";
-  return std::filesystem::exists(kernel);
+  return {.cache_survives = std::filesystem::exists(kernel), .waits = std::filesystem::exists(folder / "slept")};
 }
 
 TEST(Units, ADamagedCacheBlocksOneStartOnly) {
   for (const bool was_ready : {false, true}) {
     SCOPED_TRACE(was_ready ? "ready" : "starting");
-    EXPECT_EQ(cache_survives(was_ready, "signal", "SEGV"), was_ready);
-    EXPECT_EQ(cache_survives(was_ready, "core-dump", "BUS"), was_ready);
-    EXPECT_EQ(cache_survives(was_ready, "timeout", "TERM"), was_ready);
-    EXPECT_EQ(cache_survives(was_ready, "exit-code", "69"), was_ready);
-    EXPECT_EQ(cache_survives(was_ready, "exit-code", "70"), was_ready);
-    for (const char* harmless : {"64", "66", "74", "75", "78"}) {
-      EXPECT_TRUE(cache_survives(was_ready, "exit-code", harmless)) << harmless;
+    EXPECT_EQ(live(was_ready, "signal", "SEGV").cache_survives, was_ready);
+    EXPECT_EQ(live(was_ready, "core-dump", "BUS").cache_survives, was_ready);
+    EXPECT_EQ(live(was_ready, "timeout", "TERM").cache_survives, was_ready);
+    for (const char* of_the_cache : {"1", "69", "70", "75", "255"}) {
+      EXPECT_EQ(live(was_ready, "exit-code", of_the_cache).cache_survives, was_ready) << of_the_cache;
     }
-    EXPECT_TRUE(cache_survives(was_ready, "success", "0"));
+    for (const char* harmless : {"64", "66", "74", "78"}) {
+      EXPECT_TRUE(live(was_ready, "exit-code", harmless).cache_survives) << harmless;
+    }
+    EXPECT_TRUE(live(was_ready, "success", "0").cache_survives);
   }
+}
+
+// RestartSec is 100 ms: without the pause a port that another program has would be asked for ten times a second.
+TEST(Units, AFailedStartWaitsBeforeTheNext) {
+  for (const char* code : {"69", "74"}) {
+    EXPECT_TRUE(live(false, "exit-code", code).waits) << code;
+    EXPECT_FALSE(live(true, "exit-code", code).waits) << code;
+  }
+  EXPECT_FALSE(live(false, "success", "0").waits) << "stopped while it started";
+  EXPECT_THAT(unit_text(false), testing::HasSubstr("\nRestartPreventExitStatus=64 66 78\n"));
 }
 
 }  // namespace

@@ -1,0 +1,169 @@
+#include "control/check.hpp"
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <fstream>
+
+#include "core/file_descriptor.hpp"
+#include "support/command.hpp"
+
+// What `nearfieldd --check` sees of a machine, each in a world made for it.
+namespace nearfield::control {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class CheckOfAMachine : public testing::Test {
+ protected:
+  CheckOfAMachine() {
+    DaemonSettings& daemon = settings_.daemon;
+    daemon.publish.ring.socket = folder_ / "frames.sock";
+    daemon.control.socket = folder_ / "control.sock";
+    daemon.recording.directory = folder_.path();
+    daemon.metrics.address = "";
+    daemon.source.kind = DaemonSettings::SourceKind::kFile;
+  }
+  /// All texts of one kind, each on its own line.
+  [[nodiscard]] std::string found(Finding::Kind kind) const {
+    std::string text;
+    for (const Finding& finding : machine_findings(settings_)) {
+      text += finding.kind == kind ? finding.text + "\n" : "";
+    }
+    return text;
+  }
+  [[nodiscard]] std::string problems() const { return found(Finding::Kind::kProblem); }
+  [[nodiscard]] std::string notes() const { return found(Finding::Kind::kNote); }
+
+  test::TemporaryFolder folder_;
+  Settings settings_;
+};
+
+/// A socket that a process serves.
+FileDescriptor listening(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  FileDescriptor result(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(bind(result.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_EQ(listen(result.get(), 8), 0);
+  return result;
+}
+
+/// A port of 127.0.0.1 that another process has, as far as the daemon can tell.
+class TakenPort {
+ public:
+  explicit TakenPort(int type) : socket_(socket(AF_INET, type | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* head = reinterpret_cast<sockaddr*>(&address);
+    socklen_t length = sizeof address;
+    EXPECT_EQ(bind(socket_.get(), head, length), 0);
+    EXPECT_TRUE(type == SOCK_DGRAM || listen(socket_.get(), 1) == 0);
+    getsockname(socket_.get(), head, &length);
+    address_ = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+  }
+  [[nodiscard]] const std::string& address() const { return address_; }
+
+ private:
+  FileDescriptor socket_;
+  std::string address_;
+};
+
+TEST_F(CheckOfAMachine, AWorldThatIsRightHasNoProblems) {
+  EXPECT_EQ(problems(), "");
+  // The daemon makes the last folder of a socket's path itself.
+  settings_.daemon.publish.ring.socket = folder_ / "run/frames.sock";
+  EXPECT_EQ(problems(), "");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "run")) << "a look changes nothing";
+}
+
+TEST_F(CheckOfAMachine, FoldersOfSocketsMustBeThere) {
+  settings_.daemon.publish.ring.socket = folder_ / "no/such/frames.sock";
+  settings_.daemon.control.socket = "/proc/version/control.sock";
+  EXPECT_THAT(problems(),
+              AllOf(HasSubstr("daemon.publish.ring.socket: expected the folder " + (folder_ / "no")),
+                    HasSubstr("mkdir -p"), HasSubstr("daemon.control.socket: expected /proc/version to be a folder")));
+}
+
+TEST_F(CheckOfAMachine, AFileInASocketsPlaceIsAProblem) {
+  std::ofstream(folder_ / "frames.sock") << "mine";
+  EXPECT_THAT(problems(), HasSubstr("found another kind of file"));
+}
+
+TEST_F(CheckOfAMachine, ASocketThatAStrangerServesIsAProblemAndOneOfADaemonANote) {
+  const FileDescriptor ring = listening(folder_ / "frames.sock");
+  EXPECT_THAT(problems(), HasSubstr("another process serves " + (folder_ / "frames.sock")));
+  const FileDescriptor control = listening(folder_ / "control.sock");
+  EXPECT_EQ(problems(), "");
+  EXPECT_THAT(notes(), AllOf(HasSubstr("daemon.publish.ring.socket: another process serves"),
+                             HasSubstr("a nearfieldd runs with it")));
+}
+
+TEST_F(CheckOfAMachine, PortsThatAreTakenAreProblems) {
+  const TakenPort udp(SOCK_DGRAM);
+  const TakenPort metrics(SOCK_STREAM);
+  const TakenPort zmq(SOCK_STREAM);
+  settings_.daemon.source.kind = DaemonSettings::SourceKind::kUdp;
+  settings_.daemon.source.address = udp.address();
+  settings_.daemon.metrics.address = metrics.address();
+  settings_.daemon.publish.zmq.endpoint = "tcp://" + zmq.address();
+  EXPECT_THAT(problems(), AllOf(HasSubstr("daemon.source.address: UDP port " + udp.address() + " is taken"),
+                                HasSubstr("daemon.metrics.address: TCP port " + metrics.address() + " is taken"),
+                                HasSubstr("daemon.publish.zmq.endpoint: TCP port " + zmq.address() + " is taken")));
+}
+
+TEST_F(CheckOfAMachine, AddressesOfOtherMachinesAndUnknownInterfacesAreProblems) {
+  settings_.daemon.source.kind = DaemonSettings::SourceKind::kUdp;
+  settings_.daemon.source.address = "192.0.2.1:7230";  // for documentation: no machine has it
+  settings_.daemon.source.interface = "nonesuch0";
+  EXPECT_THAT(problems(), AllOf(HasSubstr("daemon.source.address: expected an address to listen at, found 192.0.2.1"),
+                                HasSubstr("daemon.source.interface")));
+}
+
+TEST_F(CheckOfAMachine, FilesMustBeFiles) {
+  settings_.array.calibration_path = folder_.path();
+  settings_.daemon.source.path = folder_ / "pipe";
+  ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
+  EXPECT_THAT(problems(), AllOf(HasSubstr("array.calibration: expected a regular file"), HasSubstr("found a folder"),
+                                HasSubstr("daemon.source.path: expected a regular file")));
+  settings_.daemon.source.kind = DaemonSettings::SourceKind::kPipe;
+  settings_.array.calibration_path.clear();
+  EXPECT_EQ(problems(), "");
+}
+
+// A default that this machine does not give is a note; what the user asked for is a problem.
+TEST_F(CheckOfAMachine, TheFolderOfRecordingsMustBeThere) {
+  settings_.daemon.recording.directory = folder_ / "none";
+  EXPECT_EQ(problems(), "");
+  EXPECT_THAT(notes(), HasSubstr("daemon.recording.directory: expected the folder " + (folder_ / "none")));
+  settings_.explicit_keys.insert("daemon.recording.directory");
+  EXPECT_THAT(problems(), HasSubstr("daemon.recording.directory: expected the folder"));
+}
+
+TEST_F(CheckOfAMachine, TooFewOpenFilesAreAProblem) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{.rlim_cur = 100, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const std::string text = problems();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_THAT(text, AllOf(HasSubstr("open files: expected a limit of at least 192"), HasSubstr("found 100")));
+}
+
+TEST_F(CheckOfAMachine, ProcessorsThatAreNotThereAreAProblem) {
+  settings_.daemon.realtime.cpus = {1023};
+  EXPECT_THAT(problems(), HasSubstr("daemon.realtime.cpus"));
+}
+
+}  // namespace
+}  // namespace nearfield::control

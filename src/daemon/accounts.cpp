@@ -5,6 +5,9 @@
 namespace nearfield::daemon {
 namespace {
 
+/// How often a line names a sender beside the stream's, while it sends.
+constexpr std::int64_t kNamedEveryNs = 10'000'000'000;
+
 struct Loss {
   const char* name;
   std::uint64_t count;
@@ -27,12 +30,13 @@ std::vector<Loss> losses(const SourceCounters& source, const Publisher::Counts& 
           {"packets_words", packets.fault(PacketFault::kWords)},
           {"packets_other_stream", packets.other_stream},
           {"packets_implausible", packets.implausible},
+          {"packets_not_allowed", packets.not_allowed},
           {"kernel_drops", source.kernel_drops},
           {"restarts", packets.restarts},
           {"cut_bytes", source.cut_bytes},
           {"paused_dashboard_frames", paused.paused_dashboard_frames},
           {"paused_recording_frames", paused.paused_recording_frames},
-          {"paused_recording_bit_times", paused.paused_recording_elements},
+          {"paused_recording_bit_times", disk.all_paused_bit_times},
           {"recorder_pieces", disk.all_dropped_pieces},
           {"recorder_images", disk.all_dropped_images}};
 }
@@ -70,6 +74,17 @@ void Accounts::update(const SourceCounters& source, const Publisher::Counts& pau
     }
     told_[i] = now[i].count;
   }
+  name_senders(source);
+}
+
+void Accounts::name_senders(const SourceCounters& source) {
+  if (!source.sender || !source.other || source.other->seen_ns < named_ns_ + (named_ns_ != 0 ? kNamedEveryNs : 0)) {
+    return;
+  }
+  named_ns_ = source.other->seen_ns;
+  log_->log(spdlog::level::warn, "two_senders", "two senders? {} (stream {}) has the port; {} (stream {}) sends too",
+            text_of(source.sender->peer), source.sender->stream_id, text_of(source.other->peer),
+            source.other->stream_id);
 }
 
 }  // namespace nearfield::daemon

@@ -24,9 +24,12 @@ class Accounts {
   void update(const SourceCounters& source, const Publisher::Counts& paused, const std::optional<RecorderStatus>& disk);
 
  private:
+  void name_senders(const SourceCounters& source);
+
   std::shared_ptr<control::Metrics> metrics_;
   std::shared_ptr<control::RateLimitedLog> log_;
   std::vector<std::uint64_t> told_;  ///< [loss]
+  std::int64_t named_ns_ = 0;        ///< when the other sender was last received of whom a line was written
 };
 
 /// Bit-times (or samples) that the engine accounted for: received + missing = expected.

@@ -2,20 +2,34 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <utility>
 
 #include "config/config.hpp"
+#include "daemon/warm_process.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 
-Configurator::Configurator(ConfigurationSource source, Settings settings, LiveInput input, Install install)
+Configurator::Configurator(ConfigurationSource source, Settings settings, LiveInput input, Hooks hooks)
     : source_(std::move(source)),
       input_(std::move(input)),
-      install_(std::move(install)),
-      ring_elements_(source_settings(settings).ring_elements),
-      settings_(std::move(settings)) {}
+      hooks_(std::move(hooks)),
+      ring_elements_(ring_settings(source_settings(settings)).elements),
+      closed_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      settings_(std::move(settings)) {
+  if (!closed_.valid()) {
+    throw IoError("eventfd failed");
+  }
+}
+
+void Configurator::close() {
+  const std::uint64_t one = 1;
+  (void)!write(closed_.get(), &one, sizeof one);  // an eventfd takes it or is readable already
+}
 
 std::uint64_t Configurator::set(const std::vector<std::string>& overrides) {
   const std::lock_guard lock(mutex_);
@@ -29,23 +43,34 @@ std::uint64_t Configurator::reload() {
   return change({});
 }
 
-std::uint64_t Configurator::change(std::vector<std::string> set_so_far) {
-  std::vector<std::string> overrides = source_.overrides;
-  overrides.insert(overrides.end(), set_so_far.begin(), set_so_far.end());
-  Settings next = load_daemon_settings(source_.path, overrides);
+void Configurator::judge(const Settings& next) const {
   if (const std::vector<std::string> fixed = fixed_changes(settings_, next); !fixed.empty()) {
     throw ConfigError(
         fmt::format("{}: expected no change while the daemon runs; restart it for that", fmt::join(fixed, ", ")));
   }
-  if (source_settings(next).ring_elements > ring_elements_) {
+  if (ring_settings(source_settings(next)).elements > ring_elements_) {
     throw ConfigError(
         fmt::format("front_end.window_samples, hop_samples: expected a window and a hop that, with "
                     "daemon.source.reorder_bit_times, fill at most a quarter of the ring of {} bit-times, found {} and "
                     "{}; restart the daemon for that",
                     ring_elements_, next.front_end.window_samples, next.front_end.hop_samples));
   }
-  const std::unique_ptr<Epoch> old = install_(make_epoch(next, input_, epoch_ + 1));
+}
+
+std::uint64_t Configurator::change(std::vector<std::string> set_so_far) {
+  std::vector<std::string> overrides = source_.overrides;
+  overrides.insert(overrides.end(), set_so_far.begin(), set_so_far.end());
+  WarmProcess child({.path = source_.path, .overrides = overrides, .input = input_}, source_.limit_s, closed_.get());
+  child.wait_until_loaded();
+  Settings next = load_daemon_settings(source_.path, overrides);
+  judge(next);
+  child.warm();
+  child.require_same_files();
+  const std::unique_ptr<Epoch> old = hooks_.install(hooks_.make(next, epoch_ + 1));
   ++epoch_;
+  const std::vector<std::string> changed = changes(settings_, next);
+  spdlog::info("configuration: epoch {} begins: {}", epoch_,
+               changed.empty() ? "nothing is changed" : fmt::format("{}", fmt::join(changed, ", ")));
   settings_ = std::move(next);
   set_ = std::move(set_so_far);
   return epoch_;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/file_descriptor.hpp"
 #include "daemon/epoch.hpp"
 
 namespace nearfield::daemon {
@@ -13,31 +14,42 @@ namespace nearfield::daemon {
 struct ConfigurationSource {
   std::string path;
   std::vector<std::string> overrides;  ///< of the command line
+  double limit_s = 55.0;               ///< for reading and compiling a new one; `nearfield ctl` waits for 60 s
 };
 
-/// Reads, judges and plans new configurations while the present one goes on, and puts them into effect. Whatever goes
-/// wrong, the last good one stays, and the reason is thrown. Any thread but the engine's may call; one after another.
+/// Reads, judges and plans new configurations while the present one goes on, and puts them into effect. A child process
+/// does all of it first (WarmProcess), within a time limit: damaged files and compilers end that one, and
+/// what this process compiles comes from the caches on disk. Whatever goes wrong, the last good configuration stays,
+/// and the reason is thrown. Any thread but the engine's may call; one after another.
 class Configurator {
  public:
-  /// Puts an epoch into effect between two hops; gives the old one back. May throw, and then nothing has changed.
-  using Install = std::function<std::unique_ptr<Epoch>(std::unique_ptr<Epoch> next)>;
+  struct Hooks {
+    /// Makes an epoch in this process.
+    std::function<std::unique_ptr<Epoch>(const Settings& settings, std::uint64_t number)> make;
+    /// Puts an epoch into effect between two hops; gives the old one back. May throw, and then nothing has changed.
+    std::function<std::unique_ptr<Epoch>(std::unique_ptr<Epoch> next)> install;
+  };
 
-  Configurator(ConfigurationSource source, Settings settings, LiveInput input, Install install);
+  Configurator(ConfigurationSource source, Settings settings, LiveInput input, Hooks hooks);
 
   /// KEY=VALUE each, on top of what is set so far. The number of the new epoch.
   std::uint64_t set(const std::vector<std::string>& overrides);
   /// The file anew, with the command line's overrides; what set() changed is forgotten.
   std::uint64_t reload();
+  /// Refuses the change whose child process runs, whose waiting ends at once, and all that come later. From any thread.
+  void close();
   /// Those in effect.
   [[nodiscard]] Settings settings() const;
 
  private:
   std::uint64_t change(std::vector<std::string> set_so_far);
+  void judge(const Settings& next) const;
 
   ConfigurationSource source_;
   LiveInput input_;
-  Install install_;
+  Hooks hooks_;
   std::uint64_t ring_elements_;  ///< as the source was made
+  FileDescriptor closed_;        ///< readable after close()
   mutable std::mutex mutex_;     ///< guards all below
   Settings settings_;
   std::vector<std::string> set_;  ///< by set(), since the last reload

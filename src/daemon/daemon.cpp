@@ -9,8 +9,10 @@
 #include <utility>
 
 #include "config/config.hpp"
+#include "control/exposure.hpp"
 #include "control/realtime.hpp"
 #include "daemon/last_words.hpp"
+#include "daemon/memory_need.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/microphone_watch.hpp"
 
@@ -23,6 +25,8 @@ constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::int64_t kPatienceNs = 20 * kMillisecondNs;
 constexpr std::int64_t kHouseNs = 20 * kMillisecondNs;
 constexpr std::int64_t kCountNs = 200 * kMillisecondNs;
+/// The main thread comes round every 20 ms; later than this, it did not run because the process or machine was stopped.
+constexpr std::int64_t kLatestHouseNs = 200 * kMillisecondNs;
 
 std::int64_t nanoseconds(double milliseconds) { return std::llround(milliseconds * kMillisecondNs); }
 
@@ -32,6 +36,22 @@ void warn_of(const std::vector<std::string>& warnings) {
   for (const std::string& warning : warnings) {
     spdlog::warn("{}", warning);
   }
+}
+
+nlohmann::json senders_json(const SourceCounters& counters, std::int64_t now_ns) {
+  nlohmann::json senders = {{"present", nullptr}, {"other", nullptr}};
+  const auto describe = [&](const Sender& sender) {
+    const double ago_s = static_cast<double>(now_ns - sender.seen_ns) / static_cast<double>(kSecondNs);
+    return nlohmann::json{{"address", text_of(sender.peer)}, {"stream_id", sender.stream_id}, {"s_ago", ago_s}};
+  };
+  if (counters.sender) {
+    senders["present"] = describe(*counters.sender);
+    senders["present"].erase("s_ago");
+  }
+  if (counters.other) {
+    senders["other"] = describe(*counters.other);
+  }
+  return senders;
 }
 
 /// What carries the stream; where it is not permitted, the main thread has said so already.
@@ -49,20 +69,29 @@ Daemon::Daemon(DaemonOptions options)
       settings_(load_daemon_settings(options_.configuration.path, options_.configuration.overrides)) {
   control::set_up_log(settings_.daemon.log);
   log_ = std::make_shared<control::RateLimitedLog>(spdlog::default_logger(), monotonic_ns);
+  const std::string& configuration = options_.configuration.path;
+  spdlog::info("nearfieldd {}: configuration {}", options_.version,
+               configuration.empty() ? "of defaults" : configuration);
   // Threads that a device's driver starts inherit the priority.
   warn_of(control::apply_realtime(settings_.daemon.realtime));
+  warn_of(control::exposure_warnings(settings_.daemon));
+  require_memory(needs_of_source(settings_), memory_room(nullptr));
   source_ = make_source(source_settings(settings_));
   warn_of(source_->warnings());
   input_ = live_input(settings_, *source_);
+  spdlog::info("source: {}", input_.name);
+  spdlog::info("opening the device and compiling its programs; a first start takes some seconds for that");
+  const std::int64_t opened_ns = monotonic_ns();
   std::unique_ptr<Epoch> first = make_epoch(settings_, input_, 1);
+  spdlog::info("device: {}, ready after {:.1f} s", first->header.device,
+               static_cast<double>(monotonic_ns() - opened_ns) / static_cast<double>(kSecondNs));
   warn_of(first->warnings);
   control::leave_realtime();
 
   const std::int64_t now_ns = monotonic_ns();
   metrics_ = std::make_shared<control::Metrics>(metric_names(), now_ns);
   accounts_ = std::make_unique<Accounts>(metrics_, log_);
-  watchdog_ = std::make_unique<control::Watchdog>(control::ServiceManager::watchdog_interval_ns(),
-                                                  settings_.daemon.no_input.is_fault, now_ns);
+  watchdog_ = std::make_unique<control::Watchdog>(control::ServiceManager::watchdog_interval_ns(), now_ns);
   open_sinks();
   health_ = std::make_unique<HealthDesk>(health_hooks(first->plan.settings.array.geometry));
   health_->prepare(*first);
@@ -75,10 +104,9 @@ Daemon::Daemon(DaemonOptions options)
   const Settings effective = first->plan.settings;
   engine_ = std::make_unique<LiveEngine>(source_->ring(), input_, std::move(first), publisher_,
                                          LiveEngine::Options{.overload = settings_.daemon.overload, .hooks = hooks()});
-  configurator_ =
-      std::make_unique<Configurator>(options_.configuration, settings_, input_,
-                                     [this](std::unique_ptr<Epoch> next) { return install(std::move(next)); });
-  desk_ = std::make_unique<RecordingDesk>(input_, [this](Recorder* recorder) { install_recorder(recorder); });
+  configurator_ = std::make_unique<Configurator>(options_.configuration, settings_, input_, configurator_hooks());
+  desk_ = std::make_unique<RecordingDesk>(
+      input_, [this](Recorder* recorder) { install_recorder(recorder); }, log_);
   try {
     start_threads();
     desk_->use(effective);
@@ -99,7 +127,7 @@ void Daemon::open_sinks() {
   Publisher::Sinks sinks;
   if (!publish.ring.socket.empty()) {
     ring::ServerOptions server;
-    server.socket = publish.ring.socket;
+    server.socket = socket_to_serve(publish.ring.socket, DaemonSettings::Ring::kFile);
     server.mode = publish.ring.access.mode;
     for (const std::string& user : publish.ring.access.allowed_users) {
       server.uids.push_back(user_id(user).value());
@@ -111,6 +139,7 @@ void Daemon::open_sinks() {
     ring.slots = static_cast<std::uint32_t>(std::max(4, publish.ring.slots));
     ring.phase_reference = reference;
     ring_sink_ = std::make_unique<ring::RingSink>(ring, server);
+    spdlog::info("frames for controllers at {}", server.socket.string());
     sinks.controllers = ring_sink_.get();
   }
   if (!publish.zmq.endpoint.empty()) {
@@ -123,6 +152,7 @@ void Daemon::open_sinks() {
     zmq.most_frames_per_s = publish.zmq.max_rate_hz;
     zmq.phase_reference = reference;
     zmq_sink_ = std::make_unique<ring::ZmqSink>(zmq);
+    spdlog::info("frames for dashboards at {}", zmq_sink_->endpoint());
     sinks.dashboards = zmq_sink_.get();
   }
   publisher_.set_sinks(sinks);
@@ -152,7 +182,10 @@ void Daemon::open_control() {
     stop_ = true;
     return nlohmann::json{{"message", "stopping"}};
   };
-  server_ = std::make_unique<control::Server>(daemon.control, control::make_handlers(actions));
+  DaemonSettings::Control place = daemon.control;
+  place.socket = socket_to_serve(place.socket, DaemonSettings::Control::kFile);
+  server_ = std::make_unique<control::Server>(place, control::make_handlers(actions), log_);
+  spdlog::info("control at {}", place.socket);
 }
 
 LiveHooks Daemon::hooks() {
@@ -160,7 +193,7 @@ LiveHooks Daemon::hooks() {
   hooks.begin = [this](std::int64_t now_ns) { watch_->begin(now_ns); };
   hooks.end = [this](const FrameReport& report) {
     watch_->end();
-    watchdog_->frame_published();
+    watchdog_->is_alive();
     metrics_->frame_published(report.out_mono_ns, report.capture_mono_ns);
     metrics_->stage_took(static_cast<std::size_t>(Stage::kTake), report.taken_ns);
     metrics_->stage_took(static_cast<std::size_t>(Stage::kCompute), report.computed_ns);
@@ -168,8 +201,16 @@ LiveHooks Daemon::hooks() {
     metrics_->stage_took(static_cast<std::size_t>(Stage::kOthers), report.others_ns);
     metrics_->shed_hops(report.shed_hops);
     summary_.add(report);
-    if (report.shed_hops > 0) {
-      log_->log(spdlog::level::warn, "overload", "{} hops shed before frame {}", report.shed_hops, report.sequence);
+    if (report.has_input) {
+      input_ns_ = report.out_mono_ns;
+    }
+    if (report.absent_hops > 0) {
+      log_->log(spdlog::level::warn, "gap", "nothing came for {} hops before frame {}", report.absent_hops,
+                report.sequence);
+    }
+    if (report.shed_hops > report.absent_hops) {
+      log_->log(spdlog::level::warn, "overload", "{} hops shed before frame {}", report.shed_hops - report.absent_hops,
+                report.sequence);
     }
   };
   hooks.look = [this](const WindowView& view) {
@@ -178,7 +219,9 @@ LiveHooks Daemon::hooks() {
   };
   hooks.restart = [this](const StreamStart& start) {
     health_->restart();
-    log_->log(spdlog::level::info, "stream", "stream {} begins at bit-time {}", start.stream_id, start.first_element);
+    const std::optional<Sender> sender = source_->counters().sender;
+    log_->log(spdlog::level::info, "stream", "stream {}{}{} begins at bit-time {}", start.stream_id,
+              sender ? " of " : "", sender ? text_of(sender->peer) : "", start.first_element);
   };
   hooks.fault = options_.fault;
   return hooks;
@@ -196,6 +239,17 @@ HealthDesk::Hooks Daemon::health_hooks(const ArrayGeometry& geometry) {
     log_->log(spdlog::level::warn, "microphones_too_many",
               "{} microphones look bad, too many to be it: none of them is masked", bad);
   };
+  return hooks;
+}
+
+Configurator::Hooks Daemon::configurator_hooks() {
+  Configurator::Hooks hooks;
+  hooks.make = [this](const Settings& settings, std::uint64_t number) {
+    const auto limit_ns = static_cast<std::int64_t>(options_.configuration.limit_s * static_cast<double>(kSecondNs));
+    const FrameWatch::Planning planning(*watch_, limit_ns);
+    return make_epoch(settings, input_, number);
+  };
+  hooks.install = [this](std::unique_ptr<Epoch> next) { return install(std::move(next)); };
   return hooks;
 }
 
@@ -226,7 +280,6 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   watch_->set_deadline(nanoseconds(settings.daemon.deadlines.frame_ms));
   control::set_log_level(settings.daemon.log.level);
   desk_->use(settings);
-  spdlog::info("configuration: epoch {} begins", old->number + 1);
   return old;
 }
 
@@ -246,6 +299,9 @@ void Daemon::tell_run(const Epoch& epoch) {
   const double hop = static_cast<double>(epoch.plan.settings.front_end.hop_samples);
   const double rate_hz = epoch.plan.sample_rate_hz / hop;
   hop_rate_hz_ = rate_hz;
+  const double window = static_cast<double>(epoch.plan.settings.front_end.window_samples);
+  first_window_ns_ = std::llround((window + hop) / epoch.plan.sample_rate_hz * static_cast<double>(kSecondNs));
+  window_elements_ = static_cast<std::uint64_t>(window) * input_.elements_per_sample;
   metrics_->set_run({.version = options_.version,
                      .device = epoch.header.device,
                      .front_end = epoch.header.front_end,
@@ -257,9 +313,11 @@ void Daemon::tell_run(const Epoch& epoch) {
 nlohmann::json Daemon::status() const {
   desk_->tell(*metrics_);
   nlohmann::json status = metrics_->status();
+  status["counted_in"] = input_.form == InputForm::kSamples ? "samples" : "bit-times";
   if (source_->port() != 0) {
     status["port"] = source_->port();
   }
+  status["senders"] = senders_json(source_->counters(), monotonic_ns());
   status["microphones"] = health_->status();
   status["search"] = search_->status();
   if (ring_sink_) {
@@ -291,6 +349,9 @@ void Daemon::run_engine() {
     while (!stop_) {
       const SourceState source = source_->state();  // before the step, which sees what the source did until then
       const LiveEngine::Step step = engine_->step(monotonic_ns() + kPatienceNs);
+      if (step == LiveEngine::Step::kNothing) {
+        watchdog_->is_alive();  // it waits for bits
+      }
       boundary_.pass();
       const bool no_stream_comes =
           !engine_->is_streaming() && (source == SourceState::kEnded || source == SourceState::kFailed);
@@ -312,7 +373,7 @@ void Daemon::run_engine() {
 void Daemon::run() {
   name_thread("nearfieldd");
   const std::int64_t begun_ns = monotonic_ns();
-  received_ns_ = begun_ns;
+  input_ns_ = begun_ns;
   source_->start(stream_thread("nf-source", settings_.daemon.realtime));
   spdlog::info("{}: {:.0f} frames a second on {}", input_.name, hop_rate_hz_.load(), engine_->epoch().header.device);
   service_.ready(fmt::format("{}, {:.0f} frames a second", input_.name, hop_rate_hz_.load()));
@@ -373,7 +434,14 @@ void Daemon::reload_aside() {
 }
 
 void Daemon::keep_house(std::int64_t now_ns) {
+  if (kept_ns_ != 0 && now_ns - kept_ns_ > kLatestHouseNs) {
+    input_ns_ += now_ns - kept_ns_;  // a source could not be heard meanwhile
+  }
+  kept_ns_ = now_ns;
   judge_input(now_ns);
+  if (watch_->is_planning()) {
+    watchdog_->is_alive();
+  }
   if (watchdog_->should_feed(now_ns)) {
     service_.feed_watchdog();
   }
@@ -389,24 +457,21 @@ void Daemon::keep_house(std::int64_t now_ns) {
   }
 }
 
+/// By windows, not by bits: a stranger's few bits are no input. Bits that wait for a busy engine are some.
 void Daemon::judge_input(std::int64_t now_ns) {
-  const RingCounters ring = source_->ring().counters();
-  if (ring.received != received_) {
-    received_ = ring.received;
-    received_ns_ = now_ns;
-  }
   const DaemonSettings::NoInput& rule = settings_.daemon.no_input;
-  const bool none = now_ns - received_ns_ > nanoseconds(rule.after_ms);
+  const bool is_waiting = source_->ring().counters().pending >= window_elements_;
+  const bool none = !is_waiting && now_ns - input_ns_ > nanoseconds(rule.after_ms) + first_window_ns_;
   if (none == no_input_) {
     return;
   }
   no_input_ = none;
   metrics_->set_no_input(none);
-  watchdog_->declare_no_input(none);
   if (!none) {
-    spdlog::info("{}: bits come again", input_.name);
+    spdlog::info("{}: windows come again", input_.name);
   } else if (rule.is_fault) {
-    throw NoInputError(fmt::format("{}: no bits for {} ms (daemon.no_input)", input_.name, rule.after_ms));
+    throw NoInputError(
+        fmt::format("{}: no window that can be imaged for {} ms (daemon.no_input)", input_.name, rule.after_ms));
   } else {
     spdlog::warn("{}: no input", input_.name);
   }
@@ -415,6 +480,9 @@ void Daemon::judge_input(std::int64_t now_ns) {
 
 /// In the order in which one part needs the other.
 void Daemon::stop() {
+  if (configurator_) {
+    configurator_->close();
+  }
   if (source_) {
     source_->stop();
   }

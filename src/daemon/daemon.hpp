@@ -31,9 +31,9 @@ namespace nearfield::daemon {
 struct DaemonOptions {
   ConfigurationSource configuration;
   std::string version;
-  std::uint64_t frames = 0;  ///< ends after so many; 0: does not
-  double duration_s = 0.0;   ///< ends after so long; 0: does not
-  std::function<void(std::uint64_t sequence)> fault;
+  std::uint64_t frames = 0;                           ///< ends after so many; 0: does not
+  double duration_s = 0.0;                            ///< ends after so long; 0: does not
+  std::function<void(std::uint64_t sequence)> fault;  ///< for tests: runs where a frame is computed
 };
 
 /// All of nearfieldd: a source, an engine on a thread of its own, sinks, control, metrics. The thread that calls run()
@@ -58,6 +58,7 @@ class Daemon {
   void open_control();
   [[nodiscard]] HealthDesk::Hooks health_hooks(const ArrayGeometry& geometry);
   [[nodiscard]] LiveHooks hooks();
+  [[nodiscard]] Configurator::Hooks configurator_hooks();
   std::unique_ptr<Epoch> install(std::unique_ptr<Epoch> next);
   void install_recorder(Recorder* recorder);
   void tell_run(const Epoch& epoch);
@@ -95,6 +96,9 @@ class Daemon {
   std::unique_ptr<FrameWatch> watch_;
   std::unique_ptr<control::Server> server_;
   std::atomic<double> hop_rate_hz_{0.0};
+  std::atomic<std::int64_t> first_window_ns_{0};  ///< from a stream's start until a window and a hop of it came
+  std::atomic<std::uint64_t> window_elements_{0};
+  std::atomic<std::int64_t> input_ns_{0};  ///< when the last frame was out of whose window half came
 
   std::atomic<bool> stop_{false};         ///< the engine is to end
   std::atomic<bool> engine_done_{false};  ///< it has
@@ -103,10 +107,9 @@ class Daemon {
   std::string why_;                       ///< it ends
 
   // Of the thread that keeps house.
-  std::uint64_t received_ = 0;
-  std::int64_t received_ns_ = 0;
   std::int64_t counted_ns_ = 0;
   std::int64_t ticked_ns_ = 0;
+  std::int64_t kept_ns_ = 0;  ///< when keep_house() ran last
   bool no_input_ = false;
 
   std::jthread reloader_;

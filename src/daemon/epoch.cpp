@@ -1,6 +1,10 @@
 #include "daemon/epoch.hpp"
 
 #include <algorithm>
+#include <set>
+
+#include "cl/device.hpp"
+#include "daemon/memory_need.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -10,13 +14,13 @@ constexpr std::uint64_t kWarmUpSample = std::uint64_t{1} << 40U;
 
 /// Images silence: what a device compiles only when a kernel first runs is done then, seconds on PoCL. One window
 /// alone, one that follows on it, and a batch are all the ways there are.
-void warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input) {
+void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& input, std::uint64_t first) {
   const FrontEndSettings& front_end = plan.settings.front_end;
   const auto window = static_cast<std::uint64_t>(front_end.window_samples);
   const auto hop = static_cast<std::uint64_t>(front_end.hop_samples);
   const auto batch = static_cast<std::size_t>(plan.settings.device.batch);
-  std::uint64_t fed = kWarmUpSample;
-  std::uint64_t next = kWarmUpSample;
+  std::uint64_t fed = first;
+  std::uint64_t next = first;
   const std::vector<float> quiet(input.form == InputForm::kSamples ? window * input.words_per_sample() : 0);
   const std::vector<std::size_t> rounds = {1, 1, batch, 1};
   for (const std::size_t windows : rounds) {
@@ -39,13 +43,33 @@ void warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input) {
   }
 }
 
+/// With a microphone masked too, which takes kernels that run only then, and may be so at any time.
+void warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input) {
+  const PnahPlan& imager = engine.imager_plan();
+  const std::set<int> dead(imager.dead_channels.begin(), imager.dead_channels.end());
+  int masked = 0;
+  while (dead.contains(masked)) {
+    ++masked;
+  }
+  const bool masks =
+      plan.settings.array.health.mask && masked < imager.geometry.channels() && most_maskable(imager.geometry) > 0;
+  if (masks) {
+    engine.use(make_mask(imager, {masked}));
+    image_silence(engine, plan, input, kWarmUpSample);
+    engine.use(make_mask(imager, {}));
+  }
+  image_silence(engine, plan, input, 2 * kWarmUpSample);
+}
+
 }  // namespace
 
 std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& input, std::uint64_t number) {
   auto epoch = std::make_unique<Epoch>();
   epoch->number = number;
   epoch->plan = live_plan(settings, input);
-  epoch->engine = make_engine(EngineKind::kOpencl, epoch->plan);
+  const ocl::Device device = ocl::Device::open(epoch->plan.settings.device);
+  require_memory(needs_of_epoch(epoch->plan.settings), memory_room(&device.info()));
+  epoch->engine = make_engine(device, epoch->plan);
   const Engine& engine = *epoch->engine;
   warm_up(*epoch->engine, epoch->plan, input);
   epoch->header = images_header(epoch->plan, engine);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <sstream>
 #include <thread>
@@ -31,7 +32,7 @@ void be_busy(std::int64_t duration_ns) {
   }
 }
 
-/// For who measures how soon the process ends.
+/// Read by tests/daemon/live_runs.py, which measures how soon after it the process ends.
 void say(const std::string& what) {
   fmt::print(stderr, "NEARFIELDD_FAULT: {} at {} ns of CLOCK_MONOTONIC\n", what, monotonic_ns());
 }
@@ -42,13 +43,8 @@ void hang() {
   }
 }
 
-}  // namespace
-
-std::function<void(std::uint64_t)> fault_of(const std::string& text) {
-  if (text.empty()) {
-    return {};
-  }
-  const std::vector<std::string> parts = parts_of(text);
+/// The fault of a frame; empty where the words name none.
+std::function<void(std::uint64_t)> frame_fault(const std::vector<std::string>& parts) {
   std::vector<std::uint64_t> numbers;
   for (std::size_t i = 1; i < parts.size(); ++i) {
     numbers.push_back(std::stoull(parts[i]));
@@ -76,7 +72,38 @@ std::function<void(std::uint64_t)> fault_of(const std::string& text) {
       }
     };
   }
-  throw UsageError(fmt::format("NEARFIELDD_FAULT: expected hang:N, device:N or slow:A:B:US, found \"{}\"", text));
+  return {};
+}
+
+std::function<void()> warming_fault(const std::string& word) {
+  if (word == "warm-hang") {
+    return hang;
+  }
+  if (word == "warm-crash") {
+    return [] {
+      std::signal(SIGSEGV, SIG_DFL);
+      std::raise(SIGSEGV);
+    };
+  }
+  return {};
+}
+
+}  // namespace
+
+Faults faults_of(const std::string& text) {
+  if (text.empty()) {
+    return {};
+  }
+  const std::vector<std::string> parts = parts_of(text);
+  Faults faults{.frame = frame_fault(parts), .warming = warming_fault(parts[0])};
+  if (parts[0] == "warm-hang" && parts.size() == 2) {
+    faults.warming_limit_s = std::stod(parts[1]);
+  }
+  if (!faults.frame && !faults.warming) {
+    throw UsageError(fmt::format(
+        "NEARFIELDD_FAULT: expected hang:N, device:N, slow:A:B:US, warm-hang:S or warm-crash, found \"{}\"", text));
+  }
+  return faults;
 }
 
 }  // namespace nearfield::daemon

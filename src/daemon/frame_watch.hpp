@@ -6,9 +6,23 @@
 
 namespace nearfield::daemon {
 
-/// Notices a frame that hangs: a thread that looks every 5 ms whether what began has ended in time.
+/// Notices a frame that hangs: a thread that looks every 5 ms whether what began has ended in time. Time in which this
+/// thread itself did not come to run, because the process was stopped, its control group frozen or the machine
+/// suspended, is no part of a frame's age; nor is time in which this process plans a new configuration, up to a limit.
 class FrameWatch {
  public:
+  /// From its begin to its end, at most for `limit_ns`, no frame grows older.
+  class Planning {
+   public:
+    Planning(FrameWatch& watch, std::int64_t limit_ns);
+    ~Planning();
+    Planning(const Planning&) = delete;
+    Planning& operator=(const Planning&) = delete;
+
+   private:
+    FrameWatch* watch_;
+  };
+
   /// `on_hang` is called on the watch's thread, once, with the frame's age in nanoseconds. `prepare_thread` runs on it
   /// first.
   FrameWatch(std::int64_t deadline_ns, std::function<void(std::int64_t age_ns)> on_hang,
@@ -19,6 +33,7 @@ class FrameWatch {
 
   void begin(std::int64_t now_ns) noexcept { begun_ns_.store(now_ns, std::memory_order_relaxed); }
   void end() noexcept { begun_ns_.store(0, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_planning() const noexcept;
   void set_deadline(std::int64_t deadline_ns) noexcept { deadline_ns_.store(deadline_ns, std::memory_order_relaxed); }
 
  private:
@@ -26,7 +41,8 @@ class FrameWatch {
 
   std::function<void(std::int64_t)> on_hang_;
   std::atomic<std::int64_t> deadline_ns_;
-  std::atomic<std::int64_t> begun_ns_{0};  ///< 0: no frame is under way
+  std::atomic<std::int64_t> begun_ns_{0};           ///< 0: no frame is under way
+  std::atomic<std::int64_t> planning_until_ns_{0};  ///< in the past: nothing is planned
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

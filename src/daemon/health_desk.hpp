@@ -56,7 +56,6 @@ class HealthDesk {
     bool is_full = false;
   };
   void work();
-  void judge(const Slot& slot);
   /// The bad ones, ascending, counted by cause.
   std::vector<int> count_bad();
   void apply(std::unique_lock<std::mutex>& lock);

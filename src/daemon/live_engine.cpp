@@ -1,6 +1,7 @@
 #include "daemon/live_engine.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <ctime>
 #include <numeric>
@@ -123,6 +124,7 @@ void LiveEngine::begin_stream() {
   taken_ = origin_;
   begin_ = origin_;
   imaged_end_ = origin_;
+  is_back_ = imaged_ns_ != 0;
   missing_ = MissingBits();
   if (hooks_.restart) {
     hooks_.restart(stream_);
@@ -146,6 +148,9 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
       return Step::kEnded;
     case WaitResult::kReady:
       break;
+  }
+  if (pass_over_gap()) {
+    return Step::kNothing;
   }
   const std::int64_t now_ns = monotonic_ns();
   if (hooks_.begin) {
@@ -173,6 +178,24 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
   }
   next_ += windows * hop_samples_;
   return Step::kFrames;
+}
+
+/// Passes over the windows of which nothing came and nothing can come any more; false when the next one is none of
+/// them.
+bool LiveEngine::pass_over_gap() {
+  const std::uint64_t per_sample = input_.elements_per_sample;
+  const std::uint64_t taken = std::max(next_, taken_);
+  if (missing_.count(next_ * per_sample, taken * per_sample) < (taken - next_) * per_sample) {
+    return false;
+  }
+  const std::uint64_t gap_end = taken + (ring_->missing_end(element_of(taken)) - element_of(taken)) / per_sample;
+  if (gap_end < window_end(next_)) {
+    return false;
+  }
+  const std::uint64_t hops = (gap_end - window_end(next_)) / hop_samples_ + 1;
+  pass_over(hops);
+  absent_ += hops;
+  return true;
 }
 
 std::uint64_t LiveEngine::waiting_elements() const {
@@ -207,7 +230,9 @@ void LiveEngine::take(std::uint64_t first_sample, std::span<std::uint32_t> words
   chunk.first = first_sample * input_.elements_per_sample;
   chunk.elements = words.size() / input_.words_per_element;
   chunk.words = words;
-  chunk.capture_mono_ns = ring_->take(element_of(first_sample), words, &chunk.missing).capture_mono_ns;
+  const TakeResult result = ring_->take(element_of(first_sample), words, &chunk.missing);
+  chunk.capture_mono_ns = result.capture_mono_ns;
+  chunk.overwritten = result.overwritten;
   taken_ = first_sample + chunk.elements / input_.elements_per_sample;
   for (const MissingRun& run : chunk.missing) {
     missing_.runs().push_back({chunk.first + run.first_bit_time, run.bit_times});
@@ -216,17 +241,29 @@ void LiveEngine::take(std::uint64_t first_sample, std::span<std::uint32_t> words
 
 void LiveEngine::record(const Chunk& chunk, const Pauses& pauses) {
   if (!publisher_->records_bits()) {
+    overrun_recorded_ = ring_->overrun();
     return;
   }
+  const std::uint64_t begin = element_of(chunk.first / input_.elements_per_sample);
+  if (chunk.overwritten > 0) {
+    record_overwritten(begin, chunk.overwritten);
+  }
+  if (chunk.overwritten == chunk.elements) {
+    return;
+  }
+  const std::uint64_t first = begin + chunk.overwritten;
   std::vector<MissingRun>& runs = recorded_runs_;
-  const std::uint64_t first = element_of(chunk.first / input_.elements_per_sample);
-  runs.assign(chunk.missing.begin(), chunk.missing.end());
-  for (MissingRun& run : runs) {
-    run.first_bit_time += first;
+  runs.clear();
+  for (const MissingRun& run : chunk.missing) {
+    const std::uint64_t from = std::max(run.first_bit_time, chunk.overwritten);
+    const std::uint64_t to = run.first_bit_time + run.bit_times;
+    if (from < to) {
+      runs.push_back({.first_bit_time = begin + from, .bit_times = to - from});
+    }
   }
   publisher_->record({.first_bit_time = first,
-                      .bit_times = chunk.elements,
-                      .words = chunk.words,
+                      .bit_times = chunk.elements - chunk.overwritten,
+                      .words = chunk.words.subspan(chunk.overwritten * input_.words_per_element),
                       .missing = runs,
                       .stream_id = stream_.stream_id,
                       .mono_ns = chunk.capture_mono_ns,
@@ -234,10 +271,68 @@ void LiveEngine::record(const Chunk& chunk, const Pauses& pauses) {
                      pauses);
 }
 
-/// What lies between the last window and the next one's first word matters to recordings alone.
+/// Elements of which no words are recorded.
+void LiveEngine::record_gap(std::uint64_t first, std::uint64_t elements, GapCause cause, std::int64_t mono_ns) {
+  publisher_->record({.first_bit_time = first,
+                      .bit_times = elements,
+                      .words = {},
+                      .missing = {},
+                      .stream_id = stream_.stream_id,
+                      .mono_ns = mono_ns,
+                      .tai_ns = mono_ns + tai_offset_ns_,
+                      .cause = cause},
+                     Pauses());
+}
+
+/// Of elements that the ring overwrote, those that it had received are overrun, in the file the first ones; the others
+/// never came.
+void LiveEngine::record_overwritten(std::uint64_t first, std::uint64_t elements) {
+  const std::uint64_t received = std::min(elements, ring_->overrun() - overrun_recorded_);
+  overrun_recorded_ += received;
+  const std::int64_t now_ns = monotonic_ns();
+  if (received > 0) {
+    record_gap(first, received, GapCause::kOverrun, now_ns);
+  }
+  if (received < elements) {
+    record_gap(first + received, elements - received, GapCause::kNotSent, now_ns);
+  }
+}
+
+/// Records without words what the ring overwrote before it was taken, or a gap in what the source sent that is longer
+/// than a piece; false where neither begins here.
+bool LiveEngine::record_absent(std::uint64_t end_sample) {
+  const std::uint64_t first = element_of(taken_);
+  const std::uint64_t lost = (ring_->overwritten_end(first) - first) / input_.elements_per_sample;
+  if (const std::uint64_t samples = std::min(lost, end_sample - taken_); samples > 0) {
+    record_overwritten(first, samples * input_.elements_per_sample);
+    taken_ += samples;
+    return true;
+  }
+  const std::uint64_t gap = (ring_->missing_end(first) - first) / input_.elements_per_sample;
+  const std::uint64_t samples = std::min(gap, end_sample - taken_);
+  if (samples <= kPieceSamples) {
+    return false;
+  }
+  record_gap(first, samples * input_.elements_per_sample, GapCause::kNotSent, monotonic_ns());
+  taken_ += samples;
+  return true;
+}
+
+/// What lies between the last window and the next one's first word, such as hops that were shed, matters to recordings
+/// alone.
 void LiveEngine::take_between(std::uint64_t end_sample, const Pauses& pauses) {
+  if (!publisher_->records_bits() || taken_ >= end_sample) {
+    return;
+  }
+  if (pauses.recordings) {
+    record_gap(element_of(taken_), element_of(end_sample) - element_of(taken_), GapCause::kPaused, monotonic_ns());
+    return;
+  }
   const std::uint64_t words = input_.words_per_sample();
-  while (publisher_->records_bits() && !pauses.recordings && taken_ < end_sample) {
+  while (taken_ < end_sample) {
+    if (record_absent(end_sample)) {
+      continue;
+    }
     words_.resize(std::min(kPieceSamples, end_sample - taken_) * words);
     take(taken_, words_, between_);
     record(between_, pauses);
@@ -310,6 +405,10 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
   ImageFrame& reports = epoch_->reports;
   const std::size_t values = epoch_->header.values_per_frame();
   const auto non_finite = static_cast<std::uint32_t>(status.non_finite_microphones);
+  if (std::exchange(is_back_, false) && !input_.waits) {
+    count_absence(chunks_[window].capture_mono_ns);
+  }
+  imaged_ns_ = chunks_[window].capture_mono_ns;
   LiveFrame frame;
   frame.sequence = sequence_++;
   frame.stream_id = stream_.stream_id;
@@ -320,6 +419,8 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
   frame.missing_bit_times = missing_.count(first, first + elements);
   is_whole_ = window == 0 ? frame.missing_bit_times == 0 : is_whole_;
   frame.shed_hops = std::exchange(shed_, 0);
+  report.absent_hops = std::exchange(absent_, 0);
+  report.has_input = 2 * frame.missing_bit_times <= elements;
   frame.flags =
       status.flags | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) | (frame.shed_hops > 0 ? kFlagOverload : 0U);
   frame.valid_microphones = epoch_->live_microphones - std::min(epoch_->live_microphones, non_finite);
@@ -334,6 +435,19 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
   epoch_->points->sample(frame.images, reports.points);
   frame.points = reports.points;
   deliver(frame, begin_ns, pauses, report);
+}
+
+/// Between the newest frame and a new stream's first one: the hops that would have come, and their bits, are missing.
+void LiveEngine::count_absence(std::int64_t capture_mono_ns) {
+  const double elements = 1e-9 * static_cast<double>(capture_mono_ns - imaged_ns_) * input_.element_rate_hz;
+  const auto per_sample = static_cast<double>(input_.elements_per_sample);
+  const double hops = std::round(elements / (static_cast<double>(hop_samples_) * per_sample)) - 1.0;
+  const double unsent = elements - static_cast<double>(window_samples_) * per_sample;
+  const auto absent = static_cast<std::uint64_t>(std::max(hops, 0.0));
+  sequence_ += absent;
+  shed_ += absent;
+  absent_ += absent;
+  ring_->count_missing(static_cast<std::uint64_t>(std::max(unsent, 0.0)));
 }
 
 void LiveEngine::deliver(const LiveFrame& frame, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report) {

@@ -23,7 +23,9 @@ struct FrameReport {
   std::int64_t capture_mono_ns = 0;
   std::uint64_t sequence = 0;
   std::uint64_t shed_hops = 0;
-  std::uint64_t missing = 0;  ///< of the window
+  std::uint64_t absent_hops = 0;  ///< of `shed_hops`: nothing came of them, or no stream was there
+  std::uint64_t missing = 0;      ///< of the window
+  bool has_input = false;         ///< at least half of the window's bit-times came
 };
 
 /// What the engine has after a window, for who wants a look at it.
@@ -47,7 +49,8 @@ struct LiveHooks {
 /// decimated sample) since a stream's first whole one and never shrink, whatever the stream's own numbers do.
 ///
 /// A stream's windows start at the first multiple of 32 bit-times and then every hop; the first frame comes when the
-/// first window is in. A restart of the source begins anew with windows; the frames' sequence goes on.
+/// first window is in. A restart of the source begins anew with windows; the frames' sequence goes on, and counts the
+/// hops for which no stream was there, by this host's clock. Windows of which nothing came are passed over.
 class LiveEngine {
  public:
   enum class Step { kFrames, kNothing, kEnded };
@@ -87,6 +90,7 @@ class LiveEngine {
     std::uint64_t first = 0;  ///< position in elements
     std::uint64_t elements = 0;
     std::int64_t capture_mono_ns = 0;
+    std::uint64_t overwritten = 0;  ///< the first ones, in the ring before they were taken; `missing` has them, too
     std::span<const std::uint32_t> words;
     std::vector<MissingRun> missing;
   };
@@ -94,6 +98,7 @@ class LiveEngine {
   void begin_stream();
   [[nodiscard]] std::uint64_t element_of(std::uint64_t sample) const;
   [[nodiscard]] std::uint64_t window_end(std::uint64_t window) const { return window + window_samples_; }
+  bool pass_over_gap();
   void shed(std::int64_t now_ns);
   [[nodiscard]] std::size_t windows_there() const;
   void take_between(std::uint64_t end_sample, const Pauses& pauses);
@@ -105,6 +110,10 @@ class LiveEngine {
   void publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report);
   void deliver(const LiveFrame& frame, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report);
   void record(const Chunk& chunk, const Pauses& pauses);
+  void record_gap(std::uint64_t first, std::uint64_t elements, GapCause cause, std::int64_t mono_ns);
+  void record_overwritten(std::uint64_t first, std::uint64_t elements);
+  bool record_absent(std::uint64_t end_sample);
+  void count_absence(std::int64_t capture_mono_ns);
   void use_epoch();
   void go_on();
   void begin_anew(std::uint64_t first);
@@ -124,15 +133,19 @@ class LiveEngine {
 
   bool is_streaming_ = false;
   StreamStart stream_;
-  std::uint64_t origin_element_ = 0;  ///< of the stream's first whole sample
-  std::uint64_t origin_ = 0;          ///< its position, samples
-  std::uint64_t begin_ = 0;           ///< before it the engine has nothing, samples
-  std::uint64_t next_ = 0;            ///< first sample of the next window
-  std::uint64_t fed_ = 0;             ///< end of what the engine has, samples
-  std::uint64_t taken_ = 0;           ///< end of what was taken from the ring, samples
-  std::uint64_t imaged_end_ = 0;      ///< of the newest window that was imaged, samples; the origin before the first
+  std::uint64_t origin_element_ = 0;    ///< of the stream's first whole sample
+  std::uint64_t origin_ = 0;            ///< its position, samples
+  std::uint64_t begin_ = 0;             ///< before it the engine has nothing, samples
+  std::uint64_t next_ = 0;              ///< first sample of the next window
+  std::uint64_t fed_ = 0;               ///< end of what the engine has, samples
+  std::uint64_t overrun_recorded_ = 0;  ///< of the overrun elements of the ring: those in the account of recordings
+  std::uint64_t taken_ = 0;             ///< end of what was taken from the ring, samples
+  std::uint64_t imaged_end_ = 0;        ///< of the newest window that was imaged, samples; the origin before the first
   std::uint64_t sequence_ = 0;
-  std::uint64_t shed_ = 0;          ///< since the last frame
+  std::uint64_t shed_ = 0;          ///< hops without a frame since the last one
+  std::uint64_t absent_ = 0;        ///< of these, for want of bits
+  std::int64_t imaged_ns_ = 0;      ///< when the last bit of the newest frame's window came; 0: no frame yet
+  bool is_back_ = false;            ///< a stream has begun since the newest frame
   std::int64_t tai_offset_ns_ = 0;  ///< from CLOCK_MONOTONIC, as it was before the frame
   bool is_whole_ = true;            ///< the first window of those computed last has all its bits
   MissingBits missing_;             ///< positions in elements

@@ -15,20 +15,6 @@ namespace {
 /// A ring that holds less than this many windows of reordering makes no sense.
 constexpr std::uint64_t kRingOverReorder = 4;
 
-SourceKind kind_of(DaemonSettings::SourceKind kind) {
-  switch (kind) {
-    case DaemonSettings::SourceKind::kUdp:
-      return SourceKind::kUdp;
-    case DaemonSettings::SourceKind::kPipe:
-      return SourceKind::kPipe;
-    case DaemonSettings::SourceKind::kFile:
-      return SourceKind::kFile;
-    case DaemonSettings::SourceKind::kSimulate:
-      break;
-  }
-  return SourceKind::kScene;
-}
-
 std::string name_of_input(const DaemonSettings::Source& source) {
   switch (source.kind) {
     case DaemonSettings::SourceKind::kUdp:
@@ -53,32 +39,19 @@ double sample_rate_hz(const Settings& settings) {
 }  // namespace
 
 SourceSettings source_settings(const Settings& settings) {
-  const DaemonSettings::Source& wanted = settings.daemon.source;
+  const DaemonSettings::Source& source = settings.daemon.source;
   SourceSettings out;
-  out.kind = kind_of(wanted.kind);
-  out.address = wanted.address;
-  out.interface = wanted.interface;
-  out.path = wanted.kind == DaemonSettings::SourceKind::kSimulate ? wanted.scene : wanted.path;
-  out.pace = wanted.pace == DaemonSettings::Pace::kFast ? Pace::kFast : Pace::kRealTime;
-  out.loop = wanted.loop;
-  out.receive_buffer_bytes = static_cast<std::uint64_t>(wanted.receive_buffer_bytes);
+  out.source = source;
   const bool is_bare =
-      wanted.kind == DaemonSettings::SourceKind::kUdp || wanted.kind == DaemonSettings::SourceKind::kPipe;
-  const bool is_samples = is_bare && wanted.payload == DaemonSettings::Payload::kSamples;
-  const auto bit_times_per_element = static_cast<std::uint64_t>(is_samples ? settings.front_end.decimation : 1);
-  const auto elements = [&](std::int64_t bit_times) {
-    return (static_cast<std::uint64_t>(bit_times) + bit_times_per_element - 1) / bit_times_per_element;
-  };
-  out.reorder_elements = elements(wanted.reorder_bit_times);
+      source.kind == DaemonSettings::SourceKind::kUdp || source.kind == DaemonSettings::SourceKind::kPipe;
+  const bool is_samples = is_bare && source.payload == DaemonSettings::Payload::kSamples;
+  out.bit_times_per_element = static_cast<std::uint64_t>(is_samples ? settings.front_end.decimation : 1);
+  const auto bit_times = [](int samples) { return static_cast<std::uint64_t>(samples) * kBitsPerWord; };
+  const std::uint64_t window = bit_times(settings.front_end.window_samples + settings.front_end.hop_samples);
   // A window must fit beside what may still come late.
-  const std::uint64_t least =
-      kRingOverReorder *
-      (out.reorder_elements +
-       elements(std::int64_t{settings.front_end.window_samples + settings.front_end.hop_samples} * kBitsPerWord));
-  out.ring_elements = std::max(elements(wanted.ring_bit_times), least);
-  out.max_jump_elements = elements(static_cast<std::int64_t>(out.max_jump_elements));
+  out.least_ring_elements =
+      kRingOverReorder * (ring_settings(out).reorder_elements + window / out.bit_times_per_element);
   if (is_bare) {
-    out.payload = is_samples ? PayloadKind::kSamples : PayloadKind::kBits;
     out.words_per_element =
         static_cast<std::size_t>(is_samples ? settings.array.geometry.rows * settings.array.geometry.columns
                                             : words_per_bit_time(settings.array.layout, settings.array.geometry));

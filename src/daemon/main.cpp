@@ -1,23 +1,41 @@
 #include <fmt/format.h>
+#include <poll.h>
 #include <pthread.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <thread>
 
+#include "config/config.hpp"
 #include "control/check.hpp"
+#include "control/command_line.hpp"
+#include "core/file_descriptor.hpp"
+#include "core/partial_file.hpp"
 #include "daemon/daemon.hpp"
+#include "daemon/device_check.hpp"
 #include "daemon/faults.hpp"
+#include "daemon/last_words.hpp"
+#include "daemon/memory_need.hpp"
+#include "daemon/warm_child.hpp"
 #include "nearfield/error.hpp"
 
 namespace {
 
 using nearfield::ExitCode;
+using nearfield::FileDescriptor;
+using nearfield::control::Finding;
 using nearfield::daemon::DaemonOptions;
+using nearfield::daemon::Faults;
 
 struct Arguments {
   DaemonOptions options;
@@ -37,24 +55,104 @@ void block_signals() {
   std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error to report
 }
 
+/// Ends the process at SIGTERM or SIGINT while it starts: compiling takes seconds, and nothing needs to be put away
+/// yet. Once this is destroyed, signals wait for Daemon::run().
+class EndAtSignal {
+ public:
+  EndAtSignal() : started_(eventfd(0, EFD_CLOEXEC)) {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGTERM);
+    sigaddset(&wanted, SIGINT);
+    signals_ = FileDescriptor(signalfd(-1, &wanted, SFD_CLOEXEC));
+    thread_ = std::thread([this] { wait(); });
+  }
+  EndAtSignal(const EndAtSignal&) = delete;
+  EndAtSignal& operator=(const EndAtSignal&) = delete;
+  ~EndAtSignal() {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = write(started_.get(), &one, sizeof one);
+    thread_.join();
+  }
+
+ private:
+  void wait() const {
+    std::array<pollfd, 2> waiting = {pollfd{started_.get(), POLLIN, 0}, pollfd{signals_.get(), POLLIN, 0}};
+    while (poll(waiting.data(), waiting.size(), -1) < 0) {
+    }
+    if (waiting[0].revents == 0) {
+      nearfield::daemon::end_process(ExitCode::kOk, "asked to stop while it started");
+    }
+  }
+
+  FileDescriptor started_;
+  FileDescriptor signals_;
+  std::thread thread_;
+};
+
+Faults faults() {
+#ifdef NEARFIELD_FAULTS
+  const char* wanted = std::getenv("NEARFIELDD_FAULT");
+  return nearfield::daemon::faults_of(wanted == nullptr ? "" : wanted);
+#else
+  return {};
+#endif
+}
+
+/// What the settings alone say of the memory that they need, where it is not there.
+std::vector<std::string> lacking_memory(const nearfield::Settings& settings) {
+  using namespace nearfield::daemon;
+  std::vector<MemoryNeed> needs = needs_of_source(settings);
+  const bool describes_itself = needs.empty();  // its geometry is not known here
+  if (!describes_itself) {
+    for (MemoryNeed& need : needs_of_epoch(settings)) {
+      needs.push_back(std::move(need));
+    }
+  }
+  try {
+    return memory_problems(needs, memory_room(&nearfield::ocl::Device::open(settings.device).info()));
+  } catch (const nearfield::DeviceError&) {
+    return memory_problems(needs, memory_room(nullptr));
+  }
+}
+
+/// What a daemon that starts now with a configuration that is right would find on this machine.
+std::vector<Finding> look_around(const nearfield::daemon::ConfigurationSource& configuration) {
+  const nearfield::Settings settings = nearfield::load_daemon_settings(configuration.path, configuration.overrides);
+  std::vector<Finding> findings = nearfield::control::machine_findings(settings);
+  for (std::string& problem : lacking_memory(settings)) {
+    findings.push_back({Finding::Kind::kProblem, std::move(problem)});
+  }
+  for (Finding& finding : nearfield::daemon::device_findings(settings.device)) {
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+/// The configuration's own problems go first; this machine is looked at where there are none.
 int check(const nearfield::daemon::ConfigurationSource& configuration) {
-  const auto problems = nearfield::control::configuration_problems(configuration.path, configuration.overrides);
-  for (const std::string& problem : problems) {
-    fmt::print("{}\n", problem);
+  std::vector<Finding> findings;
+  for (std::string& problem : nearfield::control::configuration_problems(configuration.path, configuration.overrides)) {
+    findings.push_back({Finding::Kind::kProblem, std::move(problem)});
   }
-  if (problems.empty()) {
-    fmt::print("{}: nothing found\n", configuration.path.empty() ? "defaults" : configuration.path);
+  if (findings.empty()) {
+    findings = look_around(configuration);
   }
-  return static_cast<int>(problems.empty() ? ExitCode::kOk : ExitCode::kBadConfig);
+  std::size_t problems = 0;
+  for (const Finding& finding : findings) {
+    const bool is_note = finding.kind == Finding::Kind::kNote;
+    problems += is_note ? 0 : 1;
+    fmt::print("{}{}\n", is_note ? "note: " : "", finding.text);
+  }
+  const std::string name = configuration.path.empty() ? "defaults" : configuration.path;
+  if (problems == 0) {
+    fmt::print("{}: no problems\n", name);
+  }
+  return static_cast<int>(problems == 0 ? ExitCode::kOk : ExitCode::kBadConfig);
 }
 
 void write_summary(const std::string& path, const nlohmann::json& summary) {
-  std::ofstream file(path);
-  file << summary.dump(2) << '\n';
-  file.flush();
-  if (!file) {
-    throw nearfield::IoError(fmt::format("{}: can't write the summary", path));
-  }
+  nearfield::write_whole_file(path, summary.dump(2) + "\n");
 }
 
 int run(Arguments& arguments) {
@@ -62,12 +160,19 @@ int run(Arguments& arguments) {
     return check(arguments.options.configuration);
   }
   block_signals();
-  const char* fault = std::getenv("NEARFIELDD_FAULT");
-  arguments.options.fault = nearfield::daemon::fault_of(fault == nullptr ? "" : fault);
-  nearfield::daemon::Daemon daemon(arguments.options);
-  daemon.run();
+  const Faults wanted = faults();
+  arguments.options.fault = wanted.frame;
+  if (wanted.warming_limit_s > 0.0) {
+    arguments.options.configuration.limit_s = wanted.warming_limit_s;
+  }
+  std::optional<nearfield::daemon::Daemon> daemon;
+  {
+    const EndAtSignal end_at_signal;
+    daemon.emplace(arguments.options);
+  }
+  daemon->run();
   if (!arguments.summary.empty()) {
-    write_summary(arguments.summary, daemon.summary());
+    write_summary(arguments.summary, daemon->summary());
   }
   return static_cast<int>(ExitCode::kOk);
 }
@@ -86,18 +191,29 @@ int guarded(Arguments& arguments) {
   return static_cast<int>(ExitCode::kInternal);
 }
 
+/// Until the configuration says where lines go: to stderr, as those of `nearfield`.
+void set_up_first_log() {
+  auto log = spdlog::stderr_color_mt("start");
+  log->set_pattern("nearfieldd: %^%l%$: %v");
+  spdlog::set_default_logger(std::move(log));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--warm") {
+    return nearfield::daemon::run_warm_child(faults().warming);
+  }
+  set_up_first_log();
   CLI::App app{"Nearfield's daemon: from live one-bit microphones to a controller"};
   Arguments arguments;
   app.set_version_flag("--version", NEARFIELD_VERSION);
   arguments.options.version = NEARFIELD_VERSION;
-  app.add_option("-c,--config", arguments.options.configuration.path, "settings, YAML")->required();
+  app.add_option("-c,--config", arguments.options.configuration.path, "settings, YAML; without it all defaults hold");
   app.add_option("--set", arguments.options.configuration.overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
-  app.add_flag("--check", arguments.check, "say what is wrong with the settings, and end");
+  app.add_flag("--check", arguments.check, "say what is wrong with the settings and on this machine, and end");
   app.add_option("--frames", arguments.options.frames, "end after so many frames");
   app.add_option("--duration", arguments.options.duration_s, "end after so many seconds")
       ->check(CLI::NonNegativeNumber);
@@ -107,7 +223,7 @@ int main(int argc, char** argv) {
   } catch (const CLI::Success& request) {
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
-    app.exit(error);
+    spdlog::error("{}", nearfield::control::usage_problem(app, error, "nearfieldd"));
     return static_cast<int>(ExitCode::kUsage);
   }
   const int code = guarded(arguments);

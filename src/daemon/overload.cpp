@@ -31,7 +31,8 @@ void Overload::published(std::int64_t lateness_ns, std::int64_t now_ns) {
   if (lateness_ns > dashboards_ns_ || shedding) {
     dashboards_until_ns_ = std::max(until_ns, shedding_until_ns_);
   }
-  if (lateness_ns > recordings_ns_ || shedding) {
+  const bool recordings_go_before_hops = recordings_ns_ <= shed_ns_;
+  if (lateness_ns > recordings_ns_ || (shedding && recordings_go_before_hops)) {
     recordings_until_ns_ = std::max(until_ns, shedding_until_ns_);
   }
 }

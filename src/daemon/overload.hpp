@@ -5,7 +5,9 @@
 
 namespace nearfield::daemon {
 
-/// Decides what is given up while the engine is behind, the cheapest first: dashboards, then recordings, then hops.
+/// Decides what is given up while the engine is behind: dashboards first, then hops, and recordings last, as what was
+/// asked to be recorded cannot be had again. Where pause_recordings_ms is at most shed_hops_ms, recordings go before
+/// hops.
 ///
 /// What counts is a frame's lateness: the age of its last bit when it was published. A pause lasts until the lateness
 /// has been below its limit for kReliefNs. Hops are shed from the moment that the lateness exceeds shed_hops_ms, or has

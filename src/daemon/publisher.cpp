@@ -37,11 +37,15 @@ void Publisher::record(const BitsPiece& piece, const Pauses& pauses) {
   if (sinks_.recorder_bits == nullptr) {
     return;
   }
-  if (pauses.recordings) {
-    recording_elements_ += piece.bit_times;
-  } else {
+  if (!pauses.recordings || piece.cause != GapCause::kNotSent) {
     sinks_.recorder_bits->push(piece);
+    return;
   }
+  BitsPiece gap = piece;
+  gap.words = {};
+  gap.missing = {};
+  gap.cause = GapCause::kPaused;
+  sinks_.recorder_bits->push(gap);
 }
 
 }  // namespace nearfield::daemon

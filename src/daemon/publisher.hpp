@@ -26,7 +26,6 @@ class Publisher {
   struct Counts {
     std::uint64_t paused_dashboard_frames = 0;
     std::uint64_t paused_recording_frames = 0;
-    std::uint64_t paused_recording_elements = 0;
   };
 
   explicit Publisher(const Sinks& sinks) : sinks_(sinks) {}
@@ -38,14 +37,15 @@ class Publisher {
   /// Controllers have the frame when this returns.
   void publish_to_controllers(const LiveFrame& frame);
   void publish_to_others(const LiveFrame& frame, const Pauses& pauses);
+  /// During a pause the recorder is told of the piece, as a gap that is the daemon's.
   void record(const BitsPiece& piece, const Pauses& pauses);
   [[nodiscard]] bool records_bits() const { return sinks_.recorder_bits != nullptr; }
   /// From any thread.
-  [[nodiscard]] Counts counts() const { return {dashboard_frames_, recording_frames_, recording_elements_}; }
+  [[nodiscard]] Counts counts() const { return {dashboard_frames_, recording_frames_}; }
 
  private:
   Sinks sinks_;
-  std::atomic<std::uint64_t> dashboard_frames_{0}, recording_frames_{0}, recording_elements_{0};
+  std::atomic<std::uint64_t> dashboard_frames_{0}, recording_frames_{0};
 };
 
 }  // namespace nearfield::daemon

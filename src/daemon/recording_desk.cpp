@@ -1,6 +1,7 @@
 #include "daemon/recording_desk.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/common.h>
 
 #include <chrono>
 #include <filesystem>
@@ -17,7 +18,6 @@ using control::RecordRequest;
 using Action = RecordRequest::Action;
 
 bool wants_bits(DaemonSettings::RecordWhat what) { return what != DaemonSettings::RecordWhat::kImages; }
-bool is_failure(EndCause cause) { return cause >= EndCause::kDiskFull; }
 bool wants_images(DaemonSettings::RecordWhat what) { return what != DaemonSettings::RecordWhat::kBits; }
 
 /// A file that can't be created ends the recording just after it was begun: waits for one or the other.
@@ -32,11 +32,32 @@ RecorderStatus begun(const Recorder& recorder) {
   return status;
 }
 
+/// Whether a recorder that was made for one would be made for the other just so.
+bool records_alike(const Settings& a, const Settings& b) {
+  return a.daemon.recording == b.daemon.recording && a.array.geometry == b.array.geometry &&
+         a.array.sensitivity_dbfs == b.array.sensitivity_dbfs && a.holography.standoff_m == b.holography.standoff_m;
+}
+
+/// A line when a recording begins, ends or is refused; on the recorder's thread.
+void log_change(control::RateLimitedLog& log, const RecorderStatus& status) {
+  if (status.state == RecorderState::kRecording) {
+    log.log(spdlog::level::info, "recording", "recording begins: {}", status.path);
+    return;
+  }
+  const bool failed = is_failure(status.end_cause);
+  const std::string what = status.path.empty() ? "no recording begins" : "recording ends: " + status.path;
+  const nfr::BitCounts& bits = status.bits;
+  log.log(failed ? spdlog::level::err : spdlog::level::info, failed ? "recording_failed" : "recording",
+          "{}: {}; {} bytes, {} bit-times = {} stored + {} never sent + {} paused + {} overrun + {} dropped", what,
+          status.end_reason, status.bytes, bits.sum(), bits.received, bits.not_sent, bits.paused, bits.overrun,
+          bits.dropped);
+}
+
 }  // namespace
 
 void RecordingDesk::use(const Settings& settings) {
   const std::lock_guard lock(mutex_);
-  const bool same = settings_.daemon.recording == settings.daemon.recording;
+  const bool same = records_alike(settings_, settings);
   settings_ = settings;
   const DaemonSettings::Recording& recording = settings.daemon.recording;
   const bool arms = recording.trigger != DaemonSettings::Trigger::kNone && !recording.directory.empty();
@@ -67,13 +88,19 @@ RecorderOptions RecordingDesk::options(const RecordRequest& request) const {
   if (options.bits && !has_bits) {
     throw ConfigError(fmt::format("{}: it delivers decimated samples; only images can be recorded", input_.name));
   }
+  options.changed = [log = log_](const RecorderStatus& status) { log_change(*log, status); };
+  options.bits_queue_bytes = static_cast<std::uint64_t>(recording.bits_queue_bytes);
+  options.images_queue_bytes = static_cast<std::uint64_t>(recording.images_queue_bytes);
+  options.quota_bytes = static_cast<std::uint64_t>(recording.quota_bytes);
+  options.sync_s = recording.sync_s;
   options.max_bytes = static_cast<std::uint64_t>(recording.max_bytes);
   options.max_seconds = request.seconds.value_or(recording.max_s);
   if (request.action == Action::kArm) {
     options.history_s = recording.pre_trigger_s;
     if (recording.trigger == DaemonSettings::Trigger::kLevel) {
       options.images = true;
-      options.level = LevelTrigger{.level = recording.level, .quiet_s = recording.pre_trigger_s, .pixel = {}};
+      options.level = LevelTrigger{
+          .level = recording.level, .quiet_s = recording.quiet_s, .pause_s = recording.pause_s, .pixel = {}};
     }
   }
   return options;
@@ -135,8 +162,9 @@ nlohmann::json RecordingDesk::obey(const RecordRequest& request) {
       break;
   }
   recorder_->wait_until_obeyed();
-  const RecorderStatus status = request.action == Action::kStart ? begun(*recorder_) : recorder_->status();
-  if (request.action == Action::kStart && is_failure(status.end_cause)) {
+  const bool begins = request.action == Action::kStart || request.action == Action::kTrigger;
+  const RecorderStatus status = begins ? begun(*recorder_) : recorder_->status();
+  if (begins && is_failure(status.end_cause)) {
     throw IoError(fmt::format("record: {}", status.end_reason));
   }
   const std::string state(name_of(status.state));
@@ -170,7 +198,11 @@ void RecordingDesk::tell(control::Metrics& metrics) const {
     state = control::RecordingState::kFailed;
   }
   metrics.set_recording(state, now->bytes);
-  metrics.set_recording_text(now->end_reason.empty() ? now->path : fmt::format("{} ({})", now->path, now->end_reason));
+  const nfr::BitCounts& bits = now->bits;
+  metrics.set_recording_bits({{bits.received, bits.not_sent, bits.paused, bits.overrun, bits.dropped}});
+  const bool has_both = !now->path.empty() && !now->end_reason.empty();
+  metrics.set_recording_text(has_both ? fmt::format("{} ({})", now->path, now->end_reason)
+                                      : now->path + now->end_reason);
 }
 
 }  // namespace nearfield::daemon

@@ -5,6 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
+#include "control/log.hpp"
 #include "control/metrics.hpp"
 #include "control/protocol.hpp"
 #include "daemon/live_input.hpp"
@@ -19,7 +20,9 @@ class RecordingDesk {
   /// Called with the new recorder, which may be null, while the old one still lives.
   using Install = std::function<void(Recorder* recorder)>;
 
-  RecordingDesk(const LiveInput& input, Install install) : input_(input), install_(std::move(install)) {}
+  /// `log` gets a line when a recording begins, ends or is refused.
+  RecordingDesk(const LiveInput& input, Install install, std::shared_ptr<control::RateLimitedLog> log)
+      : input_(input), install_(std::move(install)), log_(std::move(log)) {}
   /// Takes over the settings of the next recordings; arms where the settings say that a trigger begins them.
   void use(const Settings& settings);
   nlohmann::json obey(const control::RecordRequest& request);
@@ -39,6 +42,7 @@ class RecordingDesk {
 
   LiveInput input_;
   Install install_;
+  std::shared_ptr<control::RateLimitedLog> log_;
   mutable std::mutex mutex_;  ///< guards all below
   Settings settings_;
   std::unique_ptr<Recorder> recorder_;

@@ -39,6 +39,7 @@ void Summary::add(const FrameReport& report) {
   last_ns_ = report.out_mono_ns;
   last_sequence_ = report.sequence;
   shed_hops_ += report.shed_hops;
+  absent_hops_ += report.absent_hops;
   flagged_ += report.missing > 0 ? 1 : 0;
   ++frames_;
 }
@@ -58,6 +59,7 @@ nlohmann::json Summary::json(const SourceCounters& source, double hop_rate_hz) c
       {"interval_ms", percentiles_ms(intervals_.read(), longest_interval_ns_)},
       {"age_ms", percentiles_ms(ages_.read(), oldest_ns_)},
       {"shed_hops", shed_hops_},
+      {"absent_hops", absent_hops_},
       {"frames_with_missing", flagged_},
       {"bit_times",
        {{"received", sums.received},
@@ -69,7 +71,13 @@ nlohmann::json Summary::json(const SourceCounters& source, double hop_rate_hz) c
         {"late", ring.late},
         {"duplicate", ring.duplicate},
         {"pending", ring.pending}}},
-      {"packets", {{"datagrams", source.packets.datagrams}, {"kernel_drops", source.kernel_drops}}},
+      {"packets",
+       {{"datagrams", source.packets.datagrams},
+        {"kernel_drops", source.kernel_drops},
+        {"other_stream", source.packets.other_stream},
+        {"implausible", source.packets.implausible},
+        {"not_allowed", source.packets.not_allowed},
+        {"restarts", source.packets.restarts}}},
       {"conserved", ring_balances && sums.received + sums.missing == sums.expected && hops == frames_ + shed_hops_}};
 }
 

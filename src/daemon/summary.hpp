@@ -21,6 +21,7 @@ class Summary {
   std::uint64_t frames_ = 0;
   std::uint64_t flagged_ = 0;  ///< frames whose window holds missing ones
   std::uint64_t shed_hops_ = 0;
+  std::uint64_t absent_hops_ = 0;
   std::uint64_t first_sequence_ = 0;
   std::uint64_t last_sequence_ = 0;
   std::int64_t first_ns_ = 0;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <future>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -42,6 +43,18 @@ TEST_F(CtlTest, StatusSaysWhatRuns) {
   EXPECT_THAT(text, HasSubstr("running, version"));
   EXPECT_THAT(text, HasSubstr("popcount"));
   EXPECT_THAT(text, HasSubstr("configuration epoch 1"));
+}
+
+// ctl is there before the daemon: without --wait it would have ended with 66.
+TEST_F(CtlTest, WaitsForADaemonThatIsStillStarting) {
+  auto waiting = std::async(std::launch::async, [this] { return ctl("--wait 120 status --json"); });
+  start("--set daemon.source.loop=true");
+  const test::CommandResult result = waiting.get();
+  EXPECT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("\"version\""));
+  EXPECT_EQ(ctl("--wait stop").exit_code, 0) << "60 s where no number is given, and the next word is the command";
+  EXPECT_EQ(wait(), 0) << log();
+  EXPECT_EQ(ctl("--wait 0.1 status").exit_code, 66);
 }
 
 TEST_F(CtlTest, SetAndReloadBeginEpochsOrAreRefused) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,12 +50,16 @@ class KeepingTap : public BitsTap {
     EXPECT_TRUE(piece.stream_id != stream_id || piece.first_bit_time == next_bit_time)
         << "pieces must follow on each other";
     stream_id = piece.stream_id;
+    if (piece.words.empty()) {
+      gaps[piece.cause] += piece.bit_times;
+    }
     words.insert(words.end(), piece.words.begin(), piece.words.end());
     missing.insert(missing.end(), piece.missing.begin(), piece.missing.end());
     next_bit_time = piece.first_bit_time + piece.bit_times;
   }
   std::vector<std::uint32_t> words;
   std::vector<MissingRun> missing;
+  std::map<GapCause, std::uint64_t> gaps;  ///< bit-times of pieces without words
   std::uint64_t next_bit_time = 0;
   std::uint32_t stream_id = 0;
 };
@@ -66,6 +71,8 @@ inline Settings small_settings() {
   Settings settings;
   settings.array.geometry = small_array();
   settings.array.layout = WireLayout::kRowMajor;
+  settings.explicit_keys = {"array.rows", "array.columns", "array.pitch_x_m", "array.pitch_y_m",
+                            "holography.standoff_m"};
   settings.front_end.window_samples = 128;
   settings.front_end.hop_samples = 16;
   settings.front_end.frequencies_hz = {1464.84375};

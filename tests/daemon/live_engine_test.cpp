@@ -248,7 +248,7 @@ struct FaultyStream {
                                            true);
                              }
                            }
-                           intake.take(datagram, monotonic_ns());
+                           intake.take(datagram, {.from = {}, .after_ns = monotonic_ns(), .now_ns = monotonic_ns()});
                          });
     for (std::uint64_t i = 0; i < kPackets; ++i) {
       i == 0 || i + 1 == kPackets ? faults.push_intact(sound[i]) : faults.push(sound[i]);
@@ -274,7 +274,7 @@ TEST(LiveEngine, SeededLossesAreFlaggedExactlyInEachFrame) {
     rig.sink.frames.clear();
     rig.tap.missing.clear();
     const RingCounters before = rig.ring.counters();
-    PacketIntake intake(rig.ring, {.require_crc = true});
+    PacketIntake intake(rig.ring, intake_settings({.require_crc = true}));
     FaultyStream stream;
     stream.send(seed, intake, [&] { rig.run(); });
     rig.ring.end_stream();
@@ -335,7 +335,7 @@ TEST(LiveEngine, WindowsStartAtWholeWordsAlsoAtTheWrapOfBitTimes) {
 }
 
 TEST(LiveEngine, ARestartBeginsWindowsAnewAndTheSequenceGoesOn) {
-  Rig rig;
+  Rig rig(test::small_settings(), 1U << 18U, patient_input());  // its clock is the bits', not this machine's
   rig.ring.begin_stream(3, 0);
   rig.feed(0, 2 * kWindowBits);
   rig.run();
@@ -348,6 +348,94 @@ TEST(LiveEngine, ARestartBeginsWindowsAnewAndTheSequenceGoesOn) {
     EXPECT_EQ(frame.sequence, i);
     EXPECT_EQ(frame.stream_id, i < 9 ? 3U : 4U);
     EXPECT_EQ(frame.first_bit_time, i < 9 ? i * kHopBits : 1024 + (i - 9) * kHopBits);
+  }
+}
+
+// Stamps say how long no stream was there: the first frame after it counts the hops that would have come.
+TEST(LiveEngine, TimeWithoutAStreamIsMissingAndFlagged) {
+  constexpr double kNsPerBit = 1e9 / kBitRateHz;
+  const auto stamp = [](std::uint64_t bit_times) {
+    return 1 + std::llround(static_cast<double>(bit_times) * kNsPerBit);
+  };
+  Settings settings = test::small_settings();
+  settings.daemon.overload.shed_hops_ms = 1e12;  // the stamps are long ago
+  settings.daemon.overload.pause_dashboards_ms = 1e12;
+  settings.daemon.overload.pause_recordings_ms = 1e12;
+  Rig rig(settings);
+  rig.ring.begin_stream(3, 0);
+  rig.feed(0, kWindowBits, stamp(kWindowBits));
+  rig.run();
+  ASSERT_EQ(rig.sink.frames.size(), 1U);
+  constexpr std::uint64_t kAway = 100 * kHopBits;  // from the old stream's last bit to the new one's first
+  rig.ring.begin_stream(4, 77'000'000 * kSampleBits);
+  rig.feed(77'000'000 * kSampleBits, kWindowBits, stamp(2 * kWindowBits + kAway));
+  rig.feed(77'000'000 * kSampleBits + kWindowBits, kHopBits, stamp(2 * kWindowBits + kAway + kHopBits));
+  rig.run();
+  ASSERT_EQ(rig.sink.frames.size(), 3U);
+  const LiveFrame& frame = rig.sink.frames[1].frame;
+  EXPECT_EQ(frame.stream_id, 4U);
+  EXPECT_EQ(frame.shed_hops, (kAway + kWindowBits) / kHopBits - 1);
+  EXPECT_EQ(frame.sequence, 1 + frame.shed_hops);
+  EXPECT_EQ(frame.flags & kFlagOverload, kFlagOverload);
+  EXPECT_EQ(rig.sink.frames[2].frame.shed_hops, 0U);
+  const RingCounters ring = rig.ring.counters();
+  EXPECT_NEAR(static_cast<double>(ring.missing), kAway, 1.0);  // the stamps are whole nanoseconds
+  EXPECT_EQ(ring.taken, ring.delivered + ring.missing);
+}
+
+/// Windows that hold something are imaged and say what they miss; those that hold nothing become one step, whatever the
+/// gap's length is, and are missing also to the recorder.
+TEST(LiveEngine, GapsAreSteppedOver) {
+  for (const std::uint64_t gap : {3 * kWindowBits + 100, 40 * kWindowBits + 7, 3000 * kWindowBits}) {
+    for (const int hop : {16, 200}) {  // windows that overlap, and windows apart
+      SCOPED_TRACE(testing::Message() << gap << " bit-times, hop " << hop);
+      Settings settings = test::small_settings();
+      settings.front_end.hop_samples = hop;
+      const std::uint64_t hop_bits = static_cast<std::uint64_t>(hop) * kSampleBits;
+      Rig rig(settings, 1U << 18U, patient_input());
+      constexpr std::uint64_t kBefore = 4 * kWindowBits + 500;
+      const std::uint64_t end = kBefore + gap + 5 * kWindowBits;
+      rig.ring.begin_stream(3, 0);
+      rig.feed(0, kBefore);
+      rig.run();
+      rig.feed(kBefore + gap, end - kBefore - gap);
+      rig.ring.end_stream();
+      const std::vector<test::KeptFrame> frames = test::run_to_end(rig.engine, rig.sink);
+      // The jump overwrites what is left of the last hop where it is longer than the ring.
+      const std::uint64_t lost = rig.ring.counters().abandoned;
+      EXPECT_LT(lost, hop_bits + 1);
+      EXPECT_EQ(lost > 0, gap > rig.ring.settings().elements);
+      const std::uint64_t last_before = kBefore - lost;
+      std::uint64_t hops = 0;
+      std::uint64_t shed = 0;
+      for (const test::KeptFrame& kept : frames) {
+        const LiveFrame& frame = kept.frame;
+        hops += 1 + frame.shed_hops;
+        shed += frame.shed_hops;
+        ASSERT_EQ(frame.sequence, hops - 1);
+        ASSERT_EQ(frame.first_bit_time, frame.sequence * hop_bits);
+        ASSERT_EQ((frame.flags & kFlagOverload) != 0, frame.shed_hops > 0);
+        const std::uint64_t first = std::max(frame.first_bit_time, last_before);
+        const std::uint64_t until = std::min(frame.first_bit_time + kWindowBits, kBefore + gap);
+        const std::uint64_t missing = until > first ? until - first : 0;
+        ASSERT_EQ(frame.missing_bit_times, missing) << "window from " << frame.first_bit_time;
+        ASSERT_LT(missing, kWindowBits) << "nothing of this window came";
+        ASSERT_EQ((frame.flags & kFlagMissingBits) != 0, missing > 0);
+      }
+      EXPECT_EQ(hops, (end - kWindowBits) / hop_bits + 1);
+      EXPECT_GE(shed, (gap - kWindowBits) / hop_bits - 1);
+      const RingCounters ring = rig.ring.counters();
+      EXPECT_EQ(ring.received, ring.delivered + ring.skipped + ring.abandoned + ring.pending);
+      EXPECT_EQ(ring.missing, gap + lost);
+      EXPECT_EQ(ring.taken, ring.delivered + ring.missing);
+      EXPECT_EQ(ring.overrun, 0U);
+      std::uint64_t in_tap = rig.tap.gaps[GapCause::kNotSent];
+      for (const MissingRun& run : rig.tap.missing) {
+        in_tap += run.bit_times;
+      }
+      EXPECT_EQ(in_tap, gap + lost);
+      EXPECT_LT(rig.tap.words.size(), 64 * kWindowBits * test::kSmallWords) << "the recorder got the gap's silence";
+    }
   }
 }
 
@@ -384,6 +472,47 @@ TEST(LiveEngine, OverloadShedsWholeHopsAndAccountsForThem) {
       EXPECT_TRUE(std::isfinite(std::abs(rig.sink.frames.back().images[i])));
     }
   }
+}
+
+// The bits of hops that are shed are recorded: only a pause leaves bits out, and says that it was the daemon's.
+TEST(LiveEngine, BitsOfShedHopsAreRecordedUntilRecordingsArePaused) {
+  constexpr std::int64_t kLongAgoNs = 300'000'000;  // hops are shed from 50 ms on
+  constexpr std::uint64_t kBits = 40 * kWindowBits;
+  for (const double pause_recordings_ms : {600'000.0, 100.0}) {
+    SCOPED_TRACE(pause_recordings_ms);
+    Settings settings = test::small_settings();
+    settings.daemon.overload.pause_recordings_ms = pause_recordings_ms;
+    Rig rig(settings);
+    rig.ring.begin_stream(3, 0);
+    rig.feed(0, kBits, monotonic_ns() - kLongAgoNs);
+    rig.run();
+    std::uint64_t shed = 0;
+    for (const test::KeptFrame& kept : rig.sink.frames) {
+      shed += kept.frame.shed_hops;
+    }
+    ASSERT_GT(shed, 0U);
+    EXPECT_EQ(rig.tap.next_bit_time, rig.sink.frames.back().frame.first_bit_time + kWindowBits);
+    const std::uint64_t stored = rig.tap.words.size() / test::kSmallWords;
+    const std::uint64_t paused = rig.tap.gaps[GapCause::kPaused];
+    EXPECT_EQ(stored + paused, rig.tap.next_bit_time) << "every bit-time is in one term of the account";
+    EXPECT_EQ(paused > 0, pause_recordings_ms < 600'000.0);
+  }
+}
+
+// What the ring overwrote before the engine took it was not lost by the source.
+TEST(LiveEngine, BitsThatTheRingOverwroteAreRecordedAsOverrun) {
+  constexpr std::uint64_t kRing = 4 * kWindowBits;
+  Rig rig(test::small_settings(), kRing, patient_input());
+  rig.ring.begin_stream(3, 0);
+  rig.feed(0, kWindowBits);
+  rig.run();
+  rig.feed(kWindowBits, 2 * kRing);
+  rig.run();
+  const std::uint64_t overrun = rig.ring.counters().overrun;
+  ASSERT_GT(overrun, 0U);
+  EXPECT_EQ(rig.tap.gaps[GapCause::kOverrun], overrun);
+  EXPECT_TRUE(rig.tap.missing.empty()) << "nothing was lost on the way";
+  EXPECT_EQ(rig.tap.words.size() / test::kSmallWords + overrun, rig.tap.next_bit_time);
 }
 
 constexpr std::uint64_t kSwapBits = 5 * kWindowBits + 700;  // between two hops, and between two words

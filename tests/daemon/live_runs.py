@@ -3,8 +3,10 @@
 
   live_runs.py overload [--seconds S]   each frame takes 1.5 hops for S seconds: hops, memory, time to recover
   live_runs.py restart [--lives N]      a hung frame and a device error: time to the end, time to the next frame
+  live_runs.py swaps [--device NAME]    eight kinds of `ctl set` and a SIGHUP, with nothing but the running kernels compiled
+  live_runs.py stops [--times N]        SIGSTOP for 3 s, SIGCONT, N times: a stopped process must not take it for a hung frame
 
-Every frame and every bit-time must be accounted for, and exit codes must be right; with --gate also the figures.
+With --bin FOLDER another build's programs run; --device is device.platform, such as NVIDIA. Every frame and every bit-time must be accounted for, and exit codes must be right; with --gate also the figures.
 """
 
 import argparse
@@ -13,6 +15,7 @@ import json
 import os
 import re
 import select
+import shutil
 import signal
 import socket
 import statistics
@@ -24,6 +27,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = ROOT / "build/release/bin"
+DEVICE = "auto"
+CONFIG = ROOT / "config/nearfieldd.yaml"
 SCENE = ROOT / "config/scenes/monopoles.yaml"
 PATIENCE_S = 120  # PoCL may compile for long on a busy machine
 
@@ -48,21 +53,24 @@ def be_not_nice():
         pass
 
 
-def start_daemon(folder, settings, fault=""):
-    """nearfieldd on config/nearfieldd.yaml with its sockets in `folder`."""
+def start_daemon(folder, settings, fault="", config=CONFIG, environment=None):
+    """nearfieldd with its sockets in `folder`; with a fault the build of it that has faults."""
     settings = {
         "daemon.publish.ring.socket": folder / "frames.sock",
         "daemon.control.socket": folder / "control.sock",
         "daemon.metrics.address": "off",
         "daemon.recording.directory": folder,
         "daemon.realtime.priority": 20,
+        "device.platform": DEVICE,
         **settings,
     }
-    arguments = [BIN / "nearfieldd", "-c", ROOT / "config/nearfieldd.yaml", "--summary", folder / "summary.json"]
+    program = BIN / ("nearfieldd_faulty" if fault else "nearfieldd")
+    arguments = [program, "-c", config, "--summary", folder / "summary.json"]
     for key, value in settings.items():
         arguments += ["--set", f"{key}={value}"]
     with open(folder / "log", "w") as log:
-        return subprocess.Popen(arguments, stderr=log, env={**os.environ, "NEARFIELDD_FAULT": fault},
+        return subprocess.Popen(arguments, stderr=log,
+                                env={**os.environ, **(environment or {}), "NEARFIELDD_FAULT": fault},
                                 preexec_fn=be_not_nice)
 
 
@@ -240,6 +248,183 @@ def restart(options, folder):
     return result, problems
 
 
+# --- new configurations ----------------------------------------------------------------------------------------------
+
+SWAPS = ["holography.standoff_m=0.04", "front_end.window_samples=512", "front_end.frequencies_hz=[1007.08,2014.16]",
+         "front_end.frequencies_hz=[503.54,1007.08,1510.62,2014.16,2517.70]", "holography.upsample=2",
+         "front_end.kind=dot_product", "holography.imager=sonah", "holography.quantity=normal_velocity",
+         "array.calibration=CALIBRATION", "SIGHUP"]
+FIVE_HZ = "[503.54, 1007.08, 1510.62, 2014.16, 2517.70]"
+SETTLE_S = 2.0  # of frames looked at before and after a change
+
+
+def cache_environment(folder):
+    """Every cache of compiled kernels in a folder of its own."""
+    return {"POCL_CACHE_DIR": str(folder / "pocl"), "XDG_CACHE_HOME": str(folder / "programs"),
+            "CUDA_CACHE_PATH": str(folder / "cuda")}
+
+
+def run_nearfield(*arguments):
+    done = subprocess.run([BIN / "nearfield", *arguments], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"live_runs: nearfield {arguments[0]}: {done.stderr}")
+
+
+def make_calibration(folder):
+    """Gains of a simulated array: what is in it does not matter here, that it can be read does."""
+    scene = folder / "field.yaml"
+    scene.write_text("""version: 1
+array: {rows: 32, columns: 32, pitch_x_m: 0.02, pitch_y_m: 0.02, sensitivity_dbfs: -26}
+standoff_m: 0.03
+duration_s: 0.15
+sources:
+  - {kind: monopole, frequency_hz: 1007.080078125, x_m: 0.1, y_m: 0.05, z_m: -0.8, volume_velocity_m3_s: 2.0e-3}
+""")
+    run_nearfield("simulate", scene, "-o", folder / "field.h5")
+    run_nearfield("calibrate", folder / "field.h5", "--source", "0.1,0.05,-0.8", "-o", folder / "gains.h5",
+                  "--set", "front_end.frequencies_hz=[1007.08]")
+    return folder / "gains.h5"
+
+
+def stop_daemon(daemon):
+    daemon.send_signal(signal.SIGTERM)
+    try:
+        return daemon.wait(timeout=30)
+    except subprocess.TimeoutExpired:
+        daemon.kill()
+        return daemon.wait()
+
+
+def wait_for_rows(log, rows):
+    end = time.monotonic() + PATIENCE_S
+    while time.monotonic() < end:
+        if log.exists() and len(log.read_text().splitlines()) > rows:
+            return
+        time.sleep(0.05)
+    raise SystemExit("live_runs: no frames")
+
+
+def change(daemon, folder, kind, config, calibration):
+    """Asks for the change and waits until it is in effect, refused, or the daemon is gone; seconds, and what it said."""
+    begin = time.monotonic()
+    if kind == "SIGHUP":
+        config.write_text(re.sub(r"frequencies_hz: .*", f"frequencies_hz: {FIVE_HZ}", config.read_text()))
+        daemon.send_signal(signal.SIGHUP)
+        end = begin + PATIENCE_S
+        while daemon.poll() is None and "epoch 2 begins" not in (folder / "log").read_text() and time.monotonic() < end:
+            time.sleep(0.01)
+        return time.monotonic() - begin, ""
+    done = subprocess.run([BIN / "nearfield", "ctl", "--socket", folder / "control.sock", "set",
+                           kind.replace("CALIBRATION", str(calibration))], capture_output=True, text=True)
+    return time.monotonic() - begin, (done.stderr or done.stdout).strip()
+
+
+def pauses_ms(frames):
+    return [(b["publish_mono_ns"] - a["publish_mono_ns"]) * 1e-6 for a, b in zip(frames, frames[1:])]
+
+
+def one_swap(folder, kind, settings, caches, calibration):
+    """A life of the daemon whose caches hold the kernels of the running configuration alone, and one change."""
+    own = folder / "caches"
+    shutil.rmtree(own, ignore_errors=True)
+    shutil.copytree(caches, own)
+    config = folder / "nearfieldd.yaml"
+    shutil.copy(CONFIG, config)
+    log = folder / "frames.csv"
+    log.unlink(missing_ok=True)
+    daemon = start_daemon(folder, settings, config=config, environment=cache_environment(own))
+    try:
+        reader = tap(folder, log)
+        wait_for_rows(log, 100)
+        time.sleep(SETTLE_S)
+        asked_ns = time.monotonic_ns()
+        seconds, said = change(daemon, folder, kind, config, calibration)
+        time.sleep(SETTLE_S)
+        died = daemon.poll()
+        code = stop_daemon(daemon) if died is None else died
+        reader.wait(timeout=30)
+    finally:
+        daemon.kill()
+    end_ns = asked_ns + (seconds + 0.2) * 1e9
+    frames = [frame for frame in frames_of(log) if frame["publish_mono_ns"] < end_ns]
+    before = [frame for frame in frames if frame["publish_mono_ns"] < asked_ns][50:]
+    during = [frame for frame in frames if frame["publish_mono_ns"] >= asked_ns]
+    of_old = [frame for frame in during if frame["epoch"] == 1]
+    return {
+        "kind": kind,
+        "epoch": max(frame["epoch"] for frame in frames),
+        "exit_code": died,
+        "end_code": code,
+        "seconds": round(seconds, 2),
+        "pause_before_ms": round(max(pauses_ms(before), default=float("nan")), 1),
+        "pause_ms": round(max(pauses_ms(during), default=float("nan")), 1),
+        "shed_before": sum(frame["shed_hops"] for frame in before),
+        "shed_planning": sum(frame["shed_hops"] for frame in of_old),
+        "shed_after": sum(frame["shed_hops"] for frame in during if frame["epoch"] > 1),
+        "said": said,
+    }
+
+
+def swaps(options, folder):
+    port = free_port()
+    settings = {"daemon.source.address": f"127.0.0.1:{port}", "front_end.hop_samples": options.hop,
+                "daemon.publish.ring.slots": 4096}
+    calibration = make_calibration(folder)
+    sender = subprocess.Popen([BIN / "nearfield", "send", SCENE, "--loop", "--to", f"127.0.0.1:{port}"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    rows, problems = [], []
+    try:
+        caches = folder / "caches_of_start"
+        daemon = start_daemon(folder, settings, environment=cache_environment(caches))
+        try:
+            reader = tap(folder, folder / "first.csv", "--count", "100")
+            reader.wait(timeout=PATIENCE_S)
+            stop_daemon(daemon)
+        finally:
+            daemon.kill()
+        print(f"{'change':68} epoch exit    s  pause ms (before)   hops shed: before, planning, after", file=sys.stderr)
+        for kind in SWAPS if options.only is None else [kind for kind in SWAPS if options.only in kind]:
+            row = one_swap(folder, kind, settings, caches, calibration)
+            rows.append(row)
+            print(f"{kind:68} {row['epoch']:5} {row['exit_code'] or '-':>4} {row['seconds']:4.1f} {row['pause_ms']:8.1f} "
+                  f"({row['pause_before_ms']:.1f}) {row['shed_before']:8} {row['shed_planning']:8} {row['shed_after']:8}"
+                  + (f"  {row['said']}" if row["epoch"] != 2 else ""), file=sys.stderr, flush=True)
+            if row["epoch"] != 2 or row["exit_code"] is not None or row["end_code"] != 0:
+                problems.append(f"{kind}: expected epoch 2 and a daemon that lives")
+    finally:
+        sender.kill()
+    return {"hop_samples": options.hop, "device": DEVICE, "swaps": rows}, problems
+
+
+# --- a process that is stopped -----------------------------------------------------------------------------------------
+
+
+def stops(options, folder):
+    """Stopped and continued again and again, each time at another place of a frame."""
+    daemon = start_daemon(folder, {"daemon.source.kind": "simulate", "daemon.source.scene": SCENE,
+                                   "daemon.publish.ring.slots": 64})
+    log = folder / "frames.csv"
+    lived = 0
+    try:
+        reader = tap(folder, log)
+        wait_for_rows(log, 100)
+        for i in range(options.times):
+            daemon.send_signal(signal.SIGSTOP)
+            time.sleep(options.seconds)
+            daemon.send_signal(signal.SIGCONT)
+            time.sleep(0.2 + 0.0137 * i)
+            if daemon.poll() is not None:
+                break
+            lived += 1
+        died = daemon.poll()
+        code = stop_daemon(daemon) if died is None else died
+        reader.wait(timeout=30)
+    finally:
+        daemon.kill()
+    result = {"times": options.times, "stopped_s": options.seconds, "lived": lived, "exit_code": code}
+    return result, [] if lived == options.times and code == 0 else ["expected the daemon to live through every stop"]
+
+
 def watch_closely():
     """Real-time priority for this script alone, so that it sees at once what happens; not for what it starts."""
     try:
@@ -249,6 +434,7 @@ def watch_closely():
 
 
 def main():
+    global BIN, DEVICE
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
     one = commands.add_parser("overload")
@@ -257,9 +443,20 @@ def main():
     two = commands.add_parser("restart")
     two.add_argument("--lives", type=int, default=3)
     two.set_defaults(run=restart)
-    for command in (one, two):
+    three = commands.add_parser("swaps")
+    three.add_argument("--hop", type=int, default=HOP_SAMPLES, help="front_end.hop_samples")
+    three.add_argument("--only", help="those changes whose text has this in it")
+    three.set_defaults(run=swaps)
+    four = commands.add_parser("stops")
+    four.add_argument("--times", type=int, default=20)
+    four.add_argument("--seconds", type=float, default=3.0)
+    four.set_defaults(run=stops)
+    for command in (one, two, three, four):
         command.add_argument("--gate", action="store_true", help="hold the figures to their bounds too")
+        command.add_argument("--bin", type=Path, default=BIN, help="folder of nearfield and nearfieldd")
+        command.add_argument("--device", default=DEVICE, help="device.platform")
     options = parser.parse_args()
+    BIN, DEVICE = options.bin.resolve(), options.device
     watch_closely()
     with tempfile.TemporaryDirectory(prefix="nearfield-") as folder:
         result, problems = options.run(options, Path(folder))

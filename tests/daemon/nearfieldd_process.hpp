@@ -12,6 +12,7 @@
 #include "control/client.hpp"
 #include "nearfield/error.hpp"
 #include "support/command.hpp"
+#include "support/places.hpp"
 #include "support/recordings.hpp"
 
 /// nearfieldd as a process of its own, as a user and systemd see it.
@@ -60,11 +61,16 @@ class NearfielddTest : public testing::Test {
            "  deadlines: {frame_ms: 60000}\n"
            "  metrics: {address: off}\n";
   }
+  /// With a fault asked for in `environment` the program that has faults.
   void start(const std::string& arguments, const std::string& environment = "") {
+    const bool has_fault = environment.find("NEARFIELDD_FAULT") != std::string::npos;
+    start_program(has_fault ? NEARFIELDD_FAULTY_BINARY : NEARFIELDD_BINARY, arguments, environment);
+  }
+  void start_program(const std::string& program, const std::string& arguments, const std::string& environment) {
     process_ = fork();
     if (process_ == 0) {
-      const std::string line = "exec env " + environment + " " + NEARFIELDD_BINARY + " -c " +
-                               (folder_ / "nearfieldd.yaml") + " " + arguments + " >" + (folder_ / "log") + " 2>&1";
+      const std::string line = "exec env " + environment + " " + program + " -c " + (folder_ / "nearfieldd.yaml") +
+                               " " + arguments + " >" + (folder_ / "log") + " 2>&1";
       execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
       _exit(127);
     }
@@ -106,8 +112,8 @@ class NearfielddTest : public testing::Test {
     wait_until([this] { return ask({{"command", "status"}}).at("frames") > 0; });
   }
   /// A live stream without an end.
-  void start_live(const std::string& more = "") {
-    start("--set daemon.source.loop=true " + more);
+  void start_live(const std::string& more = "", const std::string& environment = "") {
+    start("--set daemon.source.loop=true " + more, environment);
     wait_for_frames();
   }
   int stop() {

@@ -8,11 +8,26 @@ namespace {
 constexpr std::int64_t kMs = 1'000'000;
 
 DaemonSettings::Overload limits() {
-  return {.pause_dashboards_ms = 10.0, .pause_recordings_ms = 25.0, .shed_hops_ms = 50.0};
+  return {.pause_dashboards_ms = 10.0, .pause_recordings_ms = 500.0, .shed_hops_ms = 50.0};
 }
 
-TEST(Overload, GivesUpTheCheapestFirst) {
+TEST(Overload, ItsDefaultsAreThoseOfTheseTests) { EXPECT_TRUE(DaemonSettings::Overload{} == limits()); }
+
+// What was asked to be recorded cannot be had again: hops go before it.
+TEST(Overload, GivesUpDashboardsThenHopsAndRecordingsLast) {
   Overload overload(limits());
+  overload.published(51 * kMs, 1000 * kMs);
+  EXPECT_TRUE(overload.pauses_dashboards(1000 * kMs));
+  EXPECT_TRUE(overload.sheds(51 * kMs, 1000 * kMs));
+  EXPECT_FALSE(overload.pauses_recordings(1000 * kMs));
+  overload.published(499 * kMs, 1001 * kMs);
+  EXPECT_FALSE(overload.pauses_recordings(1001 * kMs));
+  overload.published(501 * kMs, 1002 * kMs);
+  EXPECT_TRUE(overload.pauses_recordings(1002 * kMs));
+}
+
+TEST(Overload, GivesUpRecordingsBeforeHopsWhereTheLimitsSaySo) {
+  Overload overload({.pause_dashboards_ms = 10.0, .pause_recordings_ms = 25.0, .shed_hops_ms = 50.0});
   overload.published(9 * kMs, 1000 * kMs);
   EXPECT_FALSE(overload.pauses_dashboards(1000 * kMs));
   overload.published(11 * kMs, 1001 * kMs);

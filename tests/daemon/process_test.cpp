@@ -1,7 +1,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nearfield_ring.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
+#include <array>
+#include <cstring>
 #include <fstream>
 #include <future>
 #include <nlohmann/json.hpp>
@@ -12,9 +16,21 @@
 namespace nearfield {
 namespace {
 
+/// 64 numbers with commas between them.
+template <typename Number>
+std::string list_of(const Number& number) {
+  std::string list;
+  for (int i = 0; i < 64; ++i) {
+    list += (i > 0 ? "," : "") + std::to_string(number(i));
+  }
+  return list;
+}
+
 using nlohmann::json;
 using test::NearfielddTest;
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST_F(NearfielddTest, AFileIsPlayedToItsEndAndConserved) {
   ASSERT_EQ(run("--set daemon.source.pace=fast" + summary_option()), 0) << log();
@@ -160,6 +176,92 @@ TEST_F(NearfielddTest, AHungFrameEndsTheProcess) {
   EXPECT_THAT(log(), HasSubstr("a frame has not ended after 3"));
 }
 
+// Each frame takes 200 ms, so that every stop falls into one; the source's bits stop coming, too. Neither the frame's
+// deadline nor the time without bits may count what passed while nothing could run.
+TEST_F(NearfielddTest, AStoppedProcessGoesOn) {
+  start_live(
+      "--set daemon.deadlines.frame_ms=1000 --set daemon.no_input.after_ms=1000 "
+      "--set daemon.no_input.is_fault=true",
+      "NEARFIELDD_FAULT=slow:1:1000000:200000");
+  for (int i = 0; i < 3; ++i) {
+    const json frames = ask({{"command", "status"}}).at("frames");
+    kill(process_, SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    kill(process_, SIGCONT);
+    wait_until([&] { return ask({{"command", "status"}}).at("frames") > frames; });
+  }
+  EXPECT_EQ(stop(), 0) << log();
+}
+
+// Nothing is compiled yet, so that there is time for a signal before the first frame.
+TEST_F(NearfielddTest, SigtermEndsTheStartItself) {
+  start("", "POCL_CACHE_DIR=" + (folder_ / "pocl") + " XDG_CACHE_HOME=" + (folder_ / "programs") +
+                " CUDA_CACHE_PATH=" + (folder_ / "cuda"));
+  wait_until(
+      [this] { return std::filesystem::exists(folder_ / "pocl") && !std::filesystem::is_empty(folder_ / "pocl"); });
+  kill(process_, SIGTERM);
+  EXPECT_EQ(wait(), 0) << log();
+  EXPECT_THAT(log(), HasSubstr("asked to stop while it started"));
+  EXPECT_THAT(log(), testing::Not(HasSubstr("frames a second")));
+}
+
+TEST_F(NearfielddTest, FaultsAreNotInTheProgramThatIsInstalled) {
+  start_program(NEARFIELDD_BINARY, "--frames 20", "NEARFIELDD_FAULT=device:5");
+  EXPECT_EQ(wait(), 0) << log();
+}
+
+/// What systemd would be: counts the feeds of its watchdog.
+class NotifySocket {
+ public:
+  explicit NotifySocket(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-cstyle-cast): the socket interface is untyped
+    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+  NotifySocket(const NotifySocket&) = delete;
+  NotifySocket& operator=(const NotifySocket&) = delete;
+  ~NotifySocket() { close(socket_); }
+  int feeds() {
+    std::array<char, 1024> buffer{};
+    for (ssize_t bytes = 0; (bytes = recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT)) > 0;) {
+      feeds_ += std::string(buffer.data(), static_cast<std::size_t>(bytes)) == "WATCHDOG=1" ? 1 : 0;
+    }
+    return feeds_;
+  }
+
+ private:
+  int socket_;
+  int feeds_ = 0;
+};
+
+// A hop of 2.4 s, and five minutes before "no input" is declared, against a watchdog that wants to be fed every 0.4 s:
+// fed by frames alone it would have had one feed a frame.
+TEST_F(NearfielddTest, LongHopsDoNotStarveTheWatchdog) {
+  NotifySocket systemd(folder_ / "notify");
+  start_live("--set front_end.hop_samples=112640 --set daemon.no_input.after_ms=300000",
+             "WATCHDOG_USEC=400000 NOTIFY_SOCKET=" + (folder_ / "notify"));
+  wait_until([&] { return systemd.feeds() >= 20; });
+  EXPECT_LT(ask({{"command", "status"}}).at("frames"), 10);
+  EXPECT_EQ(stop(), 0);
+}
+
+TEST_F(NearfielddTest, WhatMemoryCannotHoldIsRefusedBeforeItIsAllocated) {
+  const std::string huge =
+      "--set daemon.source.kind=udp --set daemon.source.address=127.0.0.1:0 --set device.batch=1024 "
+      "--set holography.upsample=8 --set array.rows=64 --set array.columns=64 --set front_end.window_samples=1024 "
+      "--set front_end.hop_samples=1 "
+      "--set front_end.frequencies_hz='[" +
+      list_of([](int i) { return 45.7763671875 * (i + 1); }) + "]' --set holography.planes_m='[" +
+      list_of([](int i) { return -1e-5 * i; }) + "]'";
+  EXPECT_EQ(run("--check " + huge), 78) << log();
+  EXPECT_THAT(log(), HasSubstr("holography.planes_m, front_end.frequencies_hz, holography.upsample, device.batch: "
+                               "expected what fits into"));
+  EXPECT_EQ(run(huge), 78) << log();
+  EXPECT_EQ(run("--check"), 0) << log();
+}
+
 TEST_F(NearfielddTest, ADeviceErrorEndsTheProcess) {
   EXPECT_EQ(run("", "NEARFIELDD_FAULT=device:5"), 69) << log();
   EXPECT_THAT(log(), HasSubstr("ending with code 69"));
@@ -186,6 +288,50 @@ TEST_F(NearfielddTest, WrongConfigurationsAndDevicesHaveTheirCodes) {
   std::filesystem::remove(folder_ / "nearfieldd.yaml");
   EXPECT_EQ(run("--check"), 66);
   EXPECT_EQ(run("--nonsense"), 64);
+}
+
+TEST_F(NearfielddTest, CheckLooksAtThisMachine) {
+  EXPECT_EQ(run("--check"), 0) << log();
+  EXPECT_THAT(log(), AllOf(HasSubstr("note: device: "), HasSubstr("nearfieldd.yaml: no problems\n")));
+  EXPECT_EQ(run("--check --set daemon.recording.directory=/no/such"), 78);
+  EXPECT_THAT(log(), AllOf(HasSubstr("daemon.recording.directory: expected the folder /no/such"),
+                           Not(HasSubstr("no problems"))));
+  EXPECT_EQ(run("--check --set device.platform=nonesuch"), 78);
+  EXPECT_THAT(log(), HasSubstr("device.platform, device.index: "));
+}
+
+// From the first moment on, in the form of all of Nearfield's errors.
+TEST_F(NearfielddTest, ErrorsAtStartHaveOneForm) {
+  std::filesystem::remove(folder_ / "nearfieldd.yaml");
+  EXPECT_EQ(run(""), 66);
+  EXPECT_THAT(log(), testing::StartsWith("nearfieldd: error: "));
+  EXPECT_EQ(run("--nonsense"), 64);
+  EXPECT_THAT(log(), testing::StartsWith("nearfieldd: error: --nonsense: unknown option"));
+}
+
+TEST_F(NearfielddTest, SaysWhatItDoesWhileItStarts) {
+  start_live();
+  EXPECT_EQ(stop(), 0);
+  EXPECT_THAT(log(), AllOf(HasSubstr(": configuration "), HasSubstr("source: "), HasSubstr("compiling its programs"),
+                           HasSubstr("device: "), HasSubstr("frames for controllers at " + (folder_ / "frames.sock")),
+                           HasSubstr("control at " + (folder_ / "control.sock"))));
+}
+
+TEST_F(NearfielddTest, AnEpochSaysWhatChanged) {
+  start_live();
+  ask({{"command", "set"}, {"settings", {"medium.sound_speed_m_s=341", "holography.planes_m=[0.01]"}}});
+  EXPECT_EQ(stop(), 0);
+  EXPECT_THAT(log(), HasSubstr("epoch 2 begins: medium.sound_speed_m_s 343 -> 341, holography.planes_m [0] -> [0.01]"));
+}
+
+TEST_F(NearfielddTest, SamplesNeedAGeometryAndAreCountedAsSamples) {
+  write_time_data(folder_ / "capture.h5", 46875.0, 64, test::monopole_samples(4096, 1464.84375));
+  EXPECT_EQ(run(""), 78) << log();
+  EXPECT_THAT(log(), HasSubstr("--set array.pitch_x_m=METRES"));
+  start_live(test::kSmallArrayOptions);
+  const test::CommandResult status = test::run_nearfield("ctl --socket " + (folder_ / "control.sock") + " status");
+  EXPECT_THAT(status.output, AllOf(HasSubstr("\nsamples "), Not(HasSubstr("bit-times "))));
+  EXPECT_EQ(stop(), 0);
 }
 
 TEST_F(NearfielddTest, NoInputIsDeclaredAndMayBeAFault) {

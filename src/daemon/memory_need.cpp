@@ -1,0 +1,139 @@
+#include "daemon/memory_need.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <fstream>
+#include <limits>
+#include <numeric>
+
+#include "daemon/live_input.hpp"
+#include "nearfield/error.hpp"
+#include "nearfield/layout.hpp"
+
+namespace nearfield::daemon {
+namespace {
+
+constexpr double kKilobyte = 1024.0;
+constexpr double kStep = 1000.0;
+
+/// Images of a frame on the host besides a batch's: those that are published, and the fewest slots of the ring.
+constexpr double kHostImages = 1.0 + 4.0;
+
+std::string size_text(double bytes) {
+  constexpr std::array kUnits = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+  std::size_t unit = 0;
+  while (bytes >= kStep && unit + 1 < kUnits.size()) {
+    bytes /= kStep;
+    ++unit;
+  }
+  return fmt::format("{:.3g} {}", bytes, kUnits[unit]);
+}
+
+bool is_bare(const DaemonSettings::Source& source) {
+  return source.kind == DaemonSettings::SourceKind::kUdp || source.kind == DaemonSettings::SourceKind::kPipe;
+}
+
+MemoryNeed images_need(const Settings& settings) {
+  const HolographySettings& holography = settings.holography;
+  const double side = holography.upsample;
+  const double pixels = settings.array.geometry.channels() * side * side;
+  const auto planes = static_cast<double>(holography.planes_m.size());
+  const auto frequencies = static_cast<double>(settings.front_end.frequencies_hz.size());
+  const double frame_bytes = planes * frequencies * pixels * sizeof(std::complex<float>);
+  const double batch = settings.device.batch;
+  return {.key = "holography.planes_m, front_end.frequencies_hz, holography.upsample, device.batch",
+          .what = fmt::format("images of {} planes, {} frequencies and {} pixels", planes, frequencies, pixels),
+          .host_bytes = (batch + kHostImages) * frame_bytes,
+          .device_bytes = batch * frame_bytes};
+}
+
+double sum_of(const std::vector<MemoryNeed>& needs, double MemoryNeed::*part) {
+  return std::accumulate(needs.begin(), needs.end(), 0.0,
+                         [part](double sum, const MemoryNeed& need) { return sum + need.*part; });
+}
+
+std::string problem_of(const std::vector<MemoryNeed>& needs, double MemoryNeed::*part, double room_bytes,
+                       const char* where) {
+  const auto largest = std::max_element(needs.begin(), needs.end(),
+                                        [part](const MemoryNeed& a, const MemoryNeed& b) { return a.*part < b.*part; });
+  return fmt::format("{}: expected what fits into the {} of memory {}, found {}, {}, of {} in all", largest->key,
+                     size_text(room_bytes), where, largest->what, size_text(*largest.*part),
+                     size_text(sum_of(needs, part)));
+}
+
+}  // namespace
+
+std::vector<MemoryNeed> needs_of_epoch(const Settings& settings) {
+  std::vector<MemoryNeed> needs = {images_need(settings)};
+  const DaemonSettings::Recording& recording = settings.daemon.recording;
+  const bool is_armed = recording.trigger != DaemonSettings::Trigger::kNone && !recording.directory.empty();
+  const bool keeps_bits = recording.what != DaemonSettings::RecordWhat::kImages &&
+                          settings.daemon.source.payload == DaemonSettings::Payload::kBits;
+  if (is_armed && keeps_bits) {
+    const ArraySettings& array = settings.array;
+    const double bytes_per_s = kBitRateHz * words_per_bit_time(array.layout, array.geometry) * sizeof(std::uint32_t);
+    needs.push_back({.key = "daemon.recording.pre_trigger_s",
+                     .what = fmt::format("a history of {} s", recording.pre_trigger_s),
+                     .host_bytes = recording.pre_trigger_s * bytes_per_s});
+  }
+  return needs;
+}
+
+std::vector<MemoryNeed> needs_of_source(const Settings& settings) {
+  if (!is_bare(settings.daemon.source)) {
+    return {};
+  }
+  const SourceSettings source = source_settings(settings);
+  const auto elements = static_cast<double>(std::bit_ceil(ring_settings(source).elements));
+  return {{.key = "daemon.source.ring_bit_times, front_end.window_samples, front_end.hop_samples",
+           .what = fmt::format("a ring of {} bit-times", elements),
+           .host_bytes = elements * static_cast<double>(source.words_per_element) * sizeof(std::uint32_t)}};
+}
+
+MemoryRoom memory_room(const ocl::DeviceInfo* device) {
+  MemoryRoom room{.host_bytes = std::numeric_limits<double>::infinity()};
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string word; meminfo >> word;) {
+    if (double kilobytes = 0.0; word == "MemAvailable:" && meminfo >> kilobytes) {
+      room.host_bytes = kilobytes * kKilobyte;
+    }
+  }
+  if (device != nullptr && device->is_gpu) {
+    room.device_bytes = static_cast<double>(device->global_memory_bytes);
+  }
+  return room;
+}
+
+std::vector<std::string> memory_problems(const std::vector<MemoryNeed>& needs, const MemoryRoom& room) {
+  std::vector<MemoryNeed> of_host = needs;
+  std::vector<std::string> problems;
+  if (room.device_bytes) {
+    if (sum_of(needs, &MemoryNeed::device_bytes) > *room.device_bytes) {
+      problems.push_back(problem_of(needs, &MemoryNeed::device_bytes, *room.device_bytes, "of the device"));
+    }
+  } else {
+    for (MemoryNeed& need : of_host) {
+      need.host_bytes += need.device_bytes;
+    }
+  }
+  if (sum_of(of_host, &MemoryNeed::host_bytes) > room.host_bytes) {
+    problems.push_back(problem_of(of_host, &MemoryNeed::host_bytes, room.host_bytes, "that is free here"));
+  }
+  return problems;
+}
+
+void require_memory(const std::vector<MemoryNeed>& needs, const MemoryRoom& room) {
+  const std::vector<std::string> problems = memory_problems(needs, room);
+  if (!problems.empty()) {
+    throw ConfigError(fmt::format("{}", fmt::join(problems, "\n")));
+  }
+}
+
+}  // namespace nearfield::daemon

@@ -16,6 +16,8 @@ namespace {
 
 /// What a check against the reference ends with; sysexits.h has none for it.
 constexpr auto kWrongImages = static_cast<ExitCode>(1);
+/// Each hop has its own kernels, which PoCL compiles for seconds.
+const std::vector<int> kQuickHops = {1, 32};
 
 struct FrameArguments {
   std::string json;
@@ -56,6 +58,9 @@ bench::FrameSweeps sweeps_of(const FrameArguments& arguments) {
   const bench::FrameSweeps& given = arguments.given;
   const bool only = arguments.without_sweeps;
   bench::FrameSweeps sweeps;
+  if (arguments.options.quick) {
+    sweeps.hops = kQuickHops;
+  }
   choose(sweeps.counts, given.counts, only);
   choose(sweeps.front_ends, kinds_of(arguments.front_ends), only);
   choose(sweeps.planes, given.planes, only);
@@ -131,7 +136,7 @@ void add_frames(CLI::App& command) {
       ->check(CLI::Range(1, 100000000));
   command.add_option("--warm-up", options.timing.warm_up, "launches before these")->check(CLI::Range(0, 1000000));
   command.add_option("--most-seconds", options.timing.most_s, "of one measurement")->check(CLI::Range(0.0, 3600.0));
-  command.add_flag("--quick", options.quick, "ceilings from small transfers, no cases of the thesis");
+  command.add_flag("--quick", options.quick, "ceilings from small transfers, few hops, no cases of the thesis");
   // Plain `bench` is this command too; what stands before a subcommand is not the subcommand's.
   command.parse_complete_callback([&command] {
     for (const CLI::Option* option : command.get_options()) {

@@ -40,6 +40,7 @@ void convert_bits(const Arguments& arguments, nfr::Reader& reader) {
   if (result.missing_bit_times > 0) {
     spdlog::warn("{} bit-times are missing, in {} runs; they are silence, and /missing lists them",
                  result.missing_bit_times, result.runs);
+    spdlog::warn("of the whole recording, bit-times {}", nfr::text_of_losses(reader.summary().bits));
   }
   fmt::print("{}: {} bit-times from {}, {} of them missing\n", arguments.output, result.bit_times,
              arguments.range.from.value_or(reader.summary().bits.first_bit_time), result.missing_bit_times);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "cli/command.hpp"
+#include "cli/wait.hpp"
 #include "control/client.hpp"
 #include "control/status_text.hpp"
 #include "nearfield/daemon_settings.hpp"
@@ -15,7 +16,8 @@ namespace {
 using control::json;
 
 struct Arguments {
-  std::string socket = DaemonSettings{}.control.socket;
+  std::string socket = DaemonSettings::Control{}.socket;
+  double wait_s = 0.0;  ///< for a daemon that is still starting
   bool as_json = false;
   std::vector<std::string> settings;
   bool bits = false;
@@ -30,8 +32,24 @@ std::string plain_text(const json& result) {
   return message.is_string() ? message.get<std::string>() + "\n" : "";
 }
 
+control::Client connect(const Arguments& arguments) {
+  return control::Client(socket_to_ask(arguments.socket, DaemonSettings::Control::kFile));
+}
+
+bool is_there(const Arguments& arguments) {
+  try {
+    connect(arguments);
+    return true;
+  } catch (const NoInputError&) {
+    return false;
+  }
+}
+
 void ask(const Arguments& arguments, const json& request) {
-  const json result = control::Client(arguments.socket).ask(request);
+  if (arguments.wait_s > 0.0) {
+    wait_for(arguments.wait_s, [&arguments] { return is_there(arguments); });
+  }
+  const json result = connect(arguments).ask(request);
   if (arguments.as_json) {
     fmt::print("{}\n", result.dump(2, ' ', false, json::error_handler_t::replace));
   } else {
@@ -94,6 +112,7 @@ void add_ctl(CLI::App& app) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* ctl = app.add_subcommand("ctl", "Ask or tell a running nearfieldd");
   ctl->add_option("--socket", arguments->socket, "of the daemon: daemon.control.socket")->capture_default_str();
+  add_wait(*ctl, arguments->wait_s);
   ctl->add_flag("--json", arguments->as_json, "print the daemon's answer as JSON");
   ctl->require_subcommand(1);
   ctl->fallthrough();

@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <memory>
+#include <optional>
 
 #include "cli/command.hpp"
 #include "cli/paths.hpp"
@@ -25,6 +26,9 @@ struct Arguments {
 void run(Arguments& arguments) {
   require_own_output(arguments.output, {arguments.input, arguments.config});
   const Settings settings = load_settings(arguments.config, arguments.overrides);
+  if (const std::optional<int> channels = channels_without_places(arguments.input)) {
+    require_geometry(settings, arguments.input, *channels);
+  }
   EncodeOptions& options = arguments.options;
   options.order = arguments.order == 4 ? SigmaDeltaOrder::kFourth : SigmaDeltaOrder::kSecond;
   options.geometry = settings.array.geometry;

@@ -8,6 +8,7 @@
 #include "capture/files.hpp"
 #include "cli/command.hpp"
 #include "cli/device_choice.hpp"
+#include "cli/recorded_settings.hpp"
 #include "config/config.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/microphone_inspection.hpp"
@@ -34,8 +35,29 @@ struct Judgement {
 
 bool has_microphones(FileKind kind) { return kind != FileKind::kImages && kind != FileKind::kCalibration; }
 
+/// Of what a recording carries, its array and its medium matter here: it is not imaged.
+Settings settings_to_judge_by(const Arguments& arguments) {
+  const Settings found = settings_for_input(arguments.path, arguments.config, arguments.overrides).settings;
+  if (!arguments.config.empty()) {
+    return found;
+  }
+  Settings settings = load_settings("", arguments.overrides);
+  settings.array = found.array;
+  settings.medium = found.medium;
+  return settings;
+}
+
 Judgement judge(const Arguments& arguments) {
-  Settings settings = load_settings(arguments.config, arguments.overrides);
+  const bool are_given = !arguments.config.empty() || !arguments.overrides.empty();
+  Settings settings;
+  try {
+    settings = settings_to_judge_by(arguments);
+  } catch (const ConfigError& error) {
+    if (are_given) {
+      throw;
+    }
+    return {.found = std::nullopt, .reason = error.what()};  // what a recording carries cannot be used here
+  }
   choose_device(settings.device, arguments.device);
   try {
     return {.found = inspect_microphones(arguments.path, settings), .reason = {}};

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "config/suggestion.hpp"
+#include "control/command_line.hpp"
 #include "nearfield/error.hpp"
 
 namespace {
@@ -25,7 +27,7 @@ constexpr std::array kCommands = {
     nearfield::cli::add_tap,      nearfield::cli::add_convert, nearfield::cli::add_ctl,    nearfield::cli::add_points,
     nearfield::cli::add_calibrate};
 
-/// CLI11 alone would only say that a command is missing.
+/// CLI11 alone would call a misspelt command a surplus argument.
 void require_known_command(const CLI::App& app, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   if (first.empty() || first.front() == '-') {
@@ -36,8 +38,13 @@ void require_known_command(const CLI::App& app, int argc, char** argv) {
     names.push_back(command->get_name());
   }
   if (std::find(names.begin(), names.end(), first) == names.end()) {
+    nearfield::Suggestion suggestion(first);
+    for (const std::string& name : names) {
+      suggestion.offer(name, name);
+    }
     throw nearfield::UsageError(
-        fmt::format("expected a command, one of {}; found \"{}\"", fmt::join(names, ", "), first));
+        fmt::format("expected a command, one of {}; found \"{}\"{}", fmt::join(names, ", "), first,
+                    suggestion.best().empty() ? "" : fmt::format("; did you mean {}?", suggestion.best())));
   }
 }
 
@@ -61,8 +68,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& request) {
     return app.exit(request);  // --help and --version
   } catch (const CLI::ParseError& error) {
-    app.exit(error);
-    return static_cast<int>(ExitCode::kUsage);
+    throw nearfield::UsageError(nearfield::control::usage_problem(app, error, "nearfield"));
   }
   return static_cast<int>(ExitCode::kOk);
 }

@@ -1,15 +1,13 @@
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <iterator>
 #include <memory>
-#include <system_error>
+#include <string_view>
 
 #include "capture/files.hpp"
 #include "cli/command.hpp"
 #include "cli/paths.hpp"
+#include "core/partial_file.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::cli {
@@ -39,46 +37,26 @@ std::string lines_of(const ImagesHeader& header, const ImageFrame& frame, std::u
   return text;
 }
 
-/// As `path`.partial first, so that no half of a file passes for one.
-template <typename Write>
-void write_file(const std::string& path, const Write& write) {
-  const std::string partial = path + ".partial";
-  const auto require = [&](bool ok) {
-    if (!ok) {
-      const std::string reason = std::strerror(errno);
-      std::remove(partial.c_str());
-      throw IoError(fmt::format("{}: can't write: {}", path, reason));
-    }
-  };
-  std::FILE* file = std::fopen(partial.c_str(), "w");
-  require(file != nullptr);
-  try {
-    write(file);
-  } catch (const std::system_error&) {  // of fmt::print, which leaves errno
-  }
-  const bool written = std::ferror(file) == 0;
-  require(std::fclose(file) == 0 && written);
-  require(std::rename(partial.c_str(), path.c_str()) == 0);
-}
-
 void run(const Arguments& arguments) {
   const ImagesReader reader(arguments.input);
   const ImagesHeader& header = reader.header();
   if (header.points.empty()) {
     throw DataError(fmt::format("{}: expected /points, found none: replay with holography.points", arguments.input));
   }
-  const auto write = [&](std::FILE* to) {
-    fmt::print(to, "{}", kTitles);
+  const auto write = [&](const auto& put) {
+    put(kTitles);
     for (std::uint64_t number = 0; number < reader.frames(); ++number) {
-      fmt::print(to, "{}", lines_of(header, reader.read(number), number));
+      put(lines_of(header, reader.read(number), number));
     }
   };
   if (arguments.output.empty()) {
-    write(stdout);
+    write([](std::string_view text) { fmt::print("{}", text); });
     return;
   }
   require_own_output(arguments.output, {arguments.input});
-  write_file(arguments.output, write);
+  PartialFile file(arguments.output);
+  write([&file](std::string_view text) { file.write(text); });
+  file.finish();
 }
 
 }  // namespace

@@ -3,13 +3,14 @@
 #include <spdlog/spdlog.h>
 
 #include <memory>
+#include <utility>
 
 #include "cli/command.hpp"
 #include "cli/device_choice.hpp"
 #include "cli/paths.hpp"
 #include "cli/progress.hpp"
+#include "cli/recorded_settings.hpp"
 #include "cli/stop_signal.hpp"
-#include "config/config.hpp"
 #include "nearfield/error.hpp"
 #include "publish/sinks.hpp"
 
@@ -33,7 +34,11 @@ void run(const Arguments& arguments) {
   require_own_output(arguments.output, {arguments.input, arguments.config, arguments.png});
   ReplayOptions options;
   options.input = arguments.input;
-  options.settings = load_settings(arguments.config, arguments.overrides);
+  InputSettings chosen = settings_for_input(arguments.input, arguments.config, arguments.overrides);
+  options.settings = std::move(chosen.settings);
+  if (!chosen.description.empty()) {
+    spdlog::info("{}", chosen.description);
+  }
   choose_device(options.settings.device, arguments.device);
   options.engine = arguments.engine == "reference" ? EngineKind::kReference : EngineKind::kOpencl;
   options.frames = arguments.frames.empty() ? FrameRange{} : parse_frame_range(arguments.frames);
@@ -64,7 +69,8 @@ void run(const Arguments& arguments) {
   for (const std::string& microphone : result.bad_microphones) {
     spdlog::warn("{}", microphone);
   }
-  if (const std::string flags = flags_in_words(result.flags); !flags.empty()) {
+  // That a wavenumber is too large for the array has been said of its frequency, before the first frame.
+  if (const std::string flags = flags_in_words(result.flags & ~kFlagWavenumberAboveNyquist); !flags.empty()) {
     spdlog::warn("some frames are flagged: {}", flags);
   }
   fmt::print("{}: {} frame{} of {} x {} pixels, {} frequenc{}, {} plane{}, on {}\n", arguments.output, result.frames,
@@ -80,7 +86,8 @@ void add_replay(CLI::App& app) {
   CLI::App* command = app.add_subcommand("replay", "Turn a recording (bits, time data or spectra) into images");
   command->add_option("input", arguments->input, "capture, time data or spectra, HDF5, or a recording of bits (.nfr)")
       ->required();
-  command->add_option("-c,--config", arguments->config, "settings, YAML; without it all defaults hold");
+  command->add_option("-c,--config", arguments->config,
+                      "settings, YAML; without it those that a recording carries, else the defaults");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

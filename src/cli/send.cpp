@@ -6,6 +6,8 @@
 
 #include "cli/command.hpp"
 #include "cli/stop_signal.hpp"
+#include "nearfield/daemon_settings.hpp"
+#include "nearfield/error.hpp"
 #include "stream/packet_sender.hpp"
 
 namespace nearfield::cli {
@@ -32,6 +34,10 @@ void print(const Arguments& arguments, const Playback& playback, const SendRepor
 }
 
 void run(Arguments& arguments) {
+  if (!parse_host_port(arguments.settings.to)) {
+    throw UsageError(fmt::format("--to: expected HOST:PORT, such as {}, found \"{}\"", DaemonSettings::Source{}.address,
+                                 arguments.settings.to));
+  }
   const Playback playback = Playback::of(arguments.input);
   for (const std::string& warning : playback.warnings()) {
     spdlog::warn("{}", warning);
@@ -50,10 +56,12 @@ void run(Arguments& arguments) {
 void add_send(CLI::App& app) {
   auto arguments = std::make_shared<Arguments>();
   SendSettings& settings = arguments->settings;
+  settings.to = DaemonSettings::Source{}.address;
   settings.stream_id = 0;
   CLI::App* command = app.add_subcommand("send", "Play a recording or a scene as live UDP packets");
   command->add_option("input", arguments->input, "capture or time data, HDF5, or a scene, YAML")->required();
-  command->add_option("--to", settings.to, "HOST:PORT that receives")->required();
+  command->add_option("--to", settings.to, "HOST:PORT that receives; by default where nearfieldd listens")
+      ->capture_default_str();
   auto* rate = command->add_option("--rate", settings.rate, "times real time");
   command->add_flag("--fast", settings.fast, "as fast as the network takes, whatever gets lost")->excludes(rate);
   command->add_flag("--loop", settings.loop, "begin again at the end, until SIGINT or --duration");

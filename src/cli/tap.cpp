@@ -16,6 +16,8 @@
 #include "cli/command.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/tap_log.hpp"
+#include "cli/wait.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 
@@ -28,7 +30,8 @@ constexpr std::size_t kMostPointLines = 40;
 constexpr std::size_t kMostAges = std::size_t{1} << 24U;
 
 struct TapOptions {
-  std::string socket = NF_RING_DEFAULT_SOCKET;
+  std::string socket = DaemonSettings::Ring{}.socket;
+  double wait_s = 0.0;      ///< for a daemon that is still starting
   std::uint64_t count = 0;  ///< 0: no end
   double duration_s = 0.0;  ///< 0: no end
   bool json = false;
@@ -83,9 +86,14 @@ struct Tally {
   }
 };
 
-RingHandle open(const std::string& socket) {
+RingHandle open(const TapOptions& options, std::string& socket) {
   nf_ring* ring = nullptr;
-  const nf_ring_status status = nf_ring_open(socket.c_str(), &ring);
+  nf_ring_status status = NF_RING_NO_SOCKET;
+  wait_for(options.wait_s, [&] {
+    socket = socket_to_ask(options.socket, DaemonSettings::Ring::kFile);
+    status = nf_ring_open(socket.c_str(), &ring);
+    return status != NF_RING_NO_SOCKET && status != NF_RING_NOT_READY && status != NF_RING_GONE;
+  });
   switch (status) {
     case NF_RING_OK:
       return RingHandle(ring);
@@ -102,8 +110,51 @@ void print_layout(const nf_ring_layout& layout) {
              layout.points, layout.phase_reference == NF_PHASE_OF_STREAM ? "bit-time 0" : "the window's first bit");
 }
 
+/// Prints a line about the last second, a second after the one before, on terminals and into pipes alike. Nothing in a
+/// run that is over within a second, nor beside --json, whose output is one document.
+class SecondLines {
+ public:
+  explicit SecondLines(bool on) : on_(on) {}
+  /// Of the whole run so far; frames may have come or not.
+  void look(const Tally& tally) {
+    const std::int64_t now_ns = nf_ring_now_ns();
+    if (!on_ || now_ns - printed_ns_ < kSecondNs) {
+      return;
+    }
+    std::vector<std::int64_t> ages_ns(
+        tally.ages_ns.begin() + static_cast<std::ptrdiff_t>(std::min(ages_, tally.ages_ns.size())),
+        tally.ages_ns.end());
+    std::sort(ages_ns.begin(), ages_ns.end());
+    const double passed_s = 1e-9 * static_cast<double>(now_ns - printed_ns_);
+    std::string ages;
+    if (!ages_ns.empty()) {
+      ages =
+          fmt::format("; age median {:.3f} ms, max {:.3f} ms", 1e-6 * static_cast<double>(ages_ns[ages_ns.size() / 2]),
+                      1e-6 * static_cast<double>(ages_ns.back()));
+    }
+    fmt::print("{:.0f} s: {:.1f} frames a second{}; skipped {}, shed {}\n",
+               1e-9 * static_cast<double>(now_ns - start_ns_), static_cast<double>(tally.frames - frames_) / passed_s,
+               ages, tally.skipped - skipped_, tally.shed_hops - shed_hops_);
+    std::fflush(stdout);
+    printed_ns_ = now_ns;
+    frames_ = tally.frames;
+    skipped_ = tally.skipped;
+    shed_hops_ = tally.shed_hops;
+    ages_ = tally.ages_ns.size();
+  }
+
+ private:
+  static constexpr std::int64_t kSecondNs = 1'000'000'000;
+  bool on_;
+  std::int64_t start_ns_ = nf_ring_now_ns();
+  std::int64_t printed_ns_ = start_ns_;
+  std::uint64_t frames_ = 0, skipped_ = 0, shed_hops_ = 0;  ///< as of the line before
+  std::size_t ages_ = 0;
+};
+
 /// Reads until something ends it; false when the writer went away.
 bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& log, PointLog& points) {
+  SecondLines lines(!options.json);
   const std::int64_t start_ns = nf_ring_now_ns();
   const auto is_over = [&] {
     const double passed_s = 1e-9 * static_cast<double>(nf_ring_now_ns() - start_ns);
@@ -111,6 +162,7 @@ bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& 
            (options.duration_s > 0.0 && passed_s >= options.duration_s);
   };
   while (!is_over()) {
+    lines.look(tally);
     nf_frame frame;
     std::uint64_t skipped = 0;
     const nf_ring_status status = nf_ring_read_next(ring, kTurnNs, &frame, &skipped);
@@ -147,8 +199,9 @@ void print_reports(const nf_ring_layout& layout, const nf_frame& frame) {
   fmt::print("newest frame:\n{:>12} {:>14} {:>10} {:>11} {:>16}\n", "frequency Hz", "cut-off rad/m", "slope",
              "noise Pa", "error, estimated");
   for (std::uint32_t f = 0; f < layout.frequencies; ++f) {
-    fmt::print("{:>12.2f} {:>14.4g} {:>10.4g} {:>11.4g} {:>16.4g}\n", layout.frequencies_hz[f],
-               frame.cutoff_rad_per_m[f], frame.slope[f], frame.noise_pa[f], frame.error_estimate[f]);
+    const float error = frame.error_estimate[f];
+    fmt::print("{:>12.2f} {:>14.4g} {:>10.4g} {:>11.4g} {:>16}\n", layout.frequencies_hz[f], frame.cutoff_rad_per_m[f],
+               frame.slope[f], frame.noise_pa[f], std::isnan(error) ? "not known" : fmt::format("{:.4g}", error));
   }
 }
 
@@ -263,8 +316,9 @@ void print_text(const nf_ring_layout& layout, const Tally& tally) {
 }
 
 void tap(const TapOptions& options) {
-  const RingHandle ring = open(options.socket);
   StopSignal::watch();
+  std::string socket;
+  const RingHandle ring = open(options, socket);
   if (!options.json) {
     print_layout(*nf_ring_get_layout(ring.get()));
     std::fflush(stdout);
@@ -282,7 +336,7 @@ void tap(const TapOptions& options) {
     print_text(*nf_ring_get_layout(ring.get()), tally);
   }
   if (tally.writer_gone) {
-    throw IoError(fmt::format("{}: the writer went away", options.socket));
+    throw IoError(fmt::format("{}: the writer went away", socket));
   }
 }
 
@@ -293,6 +347,7 @@ void add_tap(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("tap", "Read the holograms of a running nearfieldd; print rate, age and skips");
   command->add_option("--socket", options->socket, "where the daemon hands over its ring")->capture_default_str();
+  add_wait(*command, options->wait_s);
   command->add_option("--count", options->count, "end after so many frames");
   command->add_option("--duration", options->duration_s, "end after so many seconds")->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options->json, "print the summary as JSON");

@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <numbers>
-#include <system_error>
-#include <vector>
+#include <string>
 
+#include "core/partial_file.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -39,30 +37,8 @@ double offset_of(Align align, double width) {
 }
 
 cairo_status_t append_bytes(void* closure, const unsigned char* data, unsigned int length) {
-  auto& bytes = *static_cast<std::vector<unsigned char>*>(closure);
-  bytes.insert(bytes.end(), data, data + length);
+  static_cast<std::string*>(closure)->append(reinterpret_cast<const char*>(data), length);
   return CAIRO_STATUS_SUCCESS;
-}
-
-[[noreturn]] void throw_write_error(const std::filesystem::path& path, int error) {
-  throw IoError(fmt::format("{}: cannot write the picture: {}", path.string(), std::generic_category().message(error)));
-}
-
-/// Writes all bytes; 0, or the error number of the first call that failed.
-int write_bytes(const std::filesystem::path& path, const std::vector<unsigned char>& bytes) {
-  std::FILE* file = std::fopen(path.c_str(), "wb");
-  if (file == nullptr) {
-    return errno;
-  }
-  int error = 0;
-  if (std::fwrite(bytes.data(), 1, bytes.size(), file) != bytes.size()) {
-    error = errno;
-  }
-  // A full disk may show only here.
-  if (std::fclose(file) != 0 && error == 0) {
-    error = errno;
-  }
-  return error;
 }
 
 }  // namespace
@@ -161,25 +137,14 @@ void Canvas::text(double x, double y, const std::string& text, const TextStyle& 
 void Canvas::write_png(const std::filesystem::path& path) const {
   cairo_surface_flush(surface_.get());
   cairo_status_t status = cairo_status(context_.get());
-  std::vector<unsigned char> bytes;
+  std::string bytes;
   if (status == CAIRO_STATUS_SUCCESS) {
     status = cairo_surface_write_to_png_stream(surface_.get(), append_bytes, &bytes);
   }
   if (status != CAIRO_STATUS_SUCCESS) {
     throw IoError(fmt::format("{}: cannot draw the picture: {}", path.string(), cairo_status_to_string(status)));
   }
-  std::filesystem::path partial = path;
-  partial += ".partial";
-  const int error = write_bytes(partial, bytes);
-  std::error_code renaming;
-  if (error == 0) {
-    std::filesystem::rename(partial, path, renaming);
-  }
-  if (error != 0 || renaming) {
-    std::error_code ignored;
-    std::filesystem::remove(partial, ignored);
-    throw_write_error(path, error != 0 ? error : renaming.value());
-  }
+  write_whole_file(path, bytes);
 }
 
 }  // namespace nearfield

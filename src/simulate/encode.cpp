@@ -11,6 +11,7 @@
 
 #include "nearfield/error.hpp"
 #include "simulate/encode_parts.hpp"
+#include "simulate/sound_file.hpp"
 
 namespace nearfield {
 namespace {
@@ -34,7 +35,6 @@ void check(const EncodeOptions& options) {
   require(options.window_samples >= 1, "window-samples", "1 or more", options.window_samples);
   require(options.duration_s > 0 && options.duration_s <= 3600, "duration-s", "more than 0 and at most 3600 s",
           options.duration_s);
-  require(options.standoff_m > 0, "standoff_m", "a length > 0 m", options.standoff_m);
   require(options.pascal_per_unit > 0, "pascal-per-unit", "a number > 0", options.pascal_per_unit);
 }
 
@@ -53,7 +53,10 @@ CaptureTarget::CaptureTarget(const std::filesystem::path& output, const EncodeOp
                     .dead_channels = dead_channels_,
                     .noise_rms = 0.0,
                     .dc_offset_range = 0.0}),
-      writer_(output, {.measurement = {measurement.geometry, measurement.standoff_m, sensitivity_dbfs_},
+      writer_(output, {.measurement = {.geometry = measurement.geometry,
+                                       .standoff_m = measurement.standoff_m,
+                                       .sensitivity_dbfs = sensitivity_dbfs_,
+                                       .correctable = measurement.correctable},
                        .layout = default_layout(measurement.geometry),
                        .sample_rate_hz = kBitRateHz,
                        .start_time_ns = options.start_time_ns,
@@ -112,6 +115,14 @@ void require_sound(const std::string& place, double rms_pa) {
   if (!(rms_pa > 0) || !std::isfinite(rms_pa)) {
     throw DataError(fmt::format("{}: expected a sound to scale to the level, found an rms of {:g} Pa", place, rms_pa));
   }
+}
+
+std::optional<int> channels_without_places(const std::filesystem::path& input) {
+  if (!starts_like_hdf5(input)) {
+    return SoundFile(input).channels();
+  }
+  return detect_file_kind(input) == FileKind::kTimeData ? std::optional(TimeDataReader(input).channels())
+                                                        : std::nullopt;
 }
 
 EncodeReport encode_capture(const std::filesystem::path& input, const std::filesystem::path& output,

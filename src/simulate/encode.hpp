@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,9 +29,9 @@ struct EncodeOptions {
   int window_samples = 1024;
   double duration_s = 0.1;
 
-  // Time data and sound files only, which don't know their array.
+  // Time data and sound files only, which don't know their array; both as the user says, there is no default.
   ArrayGeometry geometry{};
-  double standoff_m = 0.03;
+  double standoff_m = 0.0;
   double pascal_per_unit = 1.0;  ///< of a sound file's samples, full scale 1; time data are pascal already
 };
 
@@ -42,6 +43,10 @@ struct EncodeReport {
   OverloadReport overload;
   std::vector<std::string> warnings;
 };
+
+/// How many channels an input has that does not say where its microphones stand (time data, a sound file); nothing for
+/// spectra, which do. Throws NoInputError and DataError.
+std::optional<int> channels_without_places(const std::filesystem::path& input);
 
 /// Turns a recording (Acoular's time data, measured spectra or a sound file, told apart by content) into a capture of
 /// one-bit microphones, sorama-cam for 32 x 32 microphones, else row-major. Time data are brought to 1.5 MHz without

@@ -91,12 +91,17 @@ EncodeReport encode_recording(const Recording& recording, const std::filesystem:
                                 options.geometry.channels(), options.geometry.rows, options.geometry.columns,
                                 recording.channels));
   }
+  if (!(options.standoff_m > 0)) {
+    throw ConfigError(fmt::format("standoff_m: expected a length > 0 m, found {:g}", options.standoff_m));
+  }
   const auto channels = static_cast<std::size_t>(recording.channels);
   const std::vector<int> dead = find_dead(recording);
   const double rms_pa = rms_of_loudest_segment(recording, dead);
   require_sound(recording.place, rms_pa);
   Resampler resampler(recording.channels, recording.sample_rate_hz);
-  CaptureTarget target(output, options, {options.geometry, options.standoff_m, 0.0}, rms_pa, dead);
+  const MeasurementGeometry measurement{
+      .geometry = options.geometry, .standoff_m = options.standoff_m, .sensitivity_dbfs = 0.0, .correctable = true};
+  CaptureTarget target(output, options, measurement, rms_pa, dead);
   constexpr double kBlockBitTimes = 4096;
   const auto block = static_cast<std::uint64_t>(std::max(1.0, kBlockBitTimes * recording.sample_rate_hz / kBitRateHz));
   std::vector<float> resampled;

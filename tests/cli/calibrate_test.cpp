@@ -105,9 +105,9 @@ TEST(Calibrate, ImagesComeOutRightWithWhatItFound) {
 
 constexpr double kRate_hz = 46875.0;
 constexpr double kCalibrator_hz = 976.5625;
-const std::string kCalibratorWindow =
-    " --set array.rows=8 --set array.columns=8 --set front_end.window_samples=192 "
-    "--set front_end.frequencies_hz=[976.5625] ";
+const std::string kCalibratorWindow = test::kSmallArrayOptions +
+                                      "--set front_end.window_samples=192 "
+                                      "--set front_end.frequencies_hz=[976.5625] ";
 
 const double kCalibratorPressure = 20e-6 * std::pow(10.0, 94.0 / 20.0);  // 1.0024
 
@@ -168,7 +168,7 @@ TEST(Calibrate, ACalibratorSetsTheLevelOfAnEarlierCalibration) {
     for (std::size_t i = 0; i < 64; ++i) {
       // Right but for a common factor of two, and a microphone that has no gain.
       const auto magnitude = static_cast<float>(i == 50 ? std::nan("") : 2.0 / response(i));
-      start.gains.push_back(std::polar(magnitude, 0.1F * static_cast<float>(f + i)));
+      start.gains.push_back(magnitude * std::polar(1.0F, 0.1F * static_cast<float>(f + i)));
     }
   }
   write_calibration(folder / "start.h5", start);

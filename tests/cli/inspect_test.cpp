@@ -90,9 +90,9 @@ TEST(Inspect, JudgesTimeDataAndSpectra) {
     samples[64 * n + 27] *= 0.25F;
   }
   write_time_data(folder / "t.h5", kBitRateHz / kBitsPerWord, 64, samples);
-  EXPECT_EQ(causes(inspected(folder / "t.h5", " --set array.rows=8 --set array.columns=8")),
-            (std::map<int, std::string>{{27, "weak"}}));
-  EXPECT_EQ(inspected(folder / "t.h5")["microphones"]["judged"], false) << "of an array that it does not fit";
+  EXPECT_EQ(causes(inspected(folder / "t.h5", test::kSmallArrayOptions)), (std::map<int, std::string>{{27, "weak"}}));
+  const json fits_not = inspected(folder / "t.h5", test::kSmallArrayOptions + "--set array.rows=9");
+  EXPECT_EQ(fits_not["microphones"]["judged"], false) << "of an array that it does not fit";
 
   SpectraFile spectra = test::monopole_spectra(20, {800.0, 1500.0});
   for (std::size_t i = 35; i < spectra.spectra.size(); i += 64) {

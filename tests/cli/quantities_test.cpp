@@ -15,6 +15,7 @@
 #include "capture/files.hpp"
 #include "simulate/fields.hpp"
 #include "support/command.hpp"
+#include "support/recordings.hpp"
 
 /// What images show beside pressure and velocity, from a recording to the file, against closed forms.
 namespace nearfield {
@@ -170,10 +171,10 @@ TEST(Quantities, PointsLieWhereFinerImagesHaveThem) {
 
 /// One value for all 8 x 8 microphones at 46875 Hz, imaged right where it was measured, without filter or
 /// extrapolation: the image is the spectrum, and nothing but the bands' own arithmetic is left.
-const std::string kAsMeasured =
-    " --set array.rows=8 --set array.columns=8 --set holography.planes_m=[0.0299999] "
-    "--set holography.filter.kind=none --set holography.extrapolation.method=zero "
-    "--set holography.extrapolation.factor=1 --set front_end.frequencies_hz=[5000] ";
+const std::string kAsMeasured = test::kSmallArrayOptions +
+                                "--set holography.planes_m=[0.0299999] "
+                                "--set holography.filter.kind=none --set holography.extrapolation.method=zero "
+                                "--set holography.extrapolation.factor=1 --set front_end.frequencies_hz=[5000] ";
 
 ImageFrame replay_samples(const std::vector<float>& samples, const std::string& options,
                           const test::TemporaryFolder& folder) {

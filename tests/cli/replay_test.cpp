@@ -24,7 +24,7 @@ using testing::Not;
 
 constexpr double kTone_hz = 976.5625;  // bin 2 of 96 samples, bin 4 of 192
 const std::string kWindow = " --set front_end.window_samples=192 --set front_end.frequencies_hz=[976.5625] ";
-const std::string kSmallArray = " --set array.rows=8 --set array.columns=8 --set array.layout=row-major ";
+const std::string kSmallArray = test::kSmallArrayOptions + "--set array.layout=row-major ";
 
 ImageFrame replayed(const std::string& input, const std::string& options, const test::TemporaryFolder& folder,
                     std::uint64_t frame = 0) {
@@ -201,7 +201,8 @@ TEST(Replay, BatchesAreTheFramesOneByOne) {
   }
 }
 
-// Any hop: frame k of hop h is frame k h of hop 1.
+// Any hop: frame k of hop h is frame k h of hop 1. Their integer sums are the same; the kernels that turn them into
+// spectra differ with the hop and round differently, by some 2^-24 in each of a few tens of steps.
 /// A filter that does not remember the frames before.
 const std::string kMemoryless = " --set holography.filter.cutoff_rad_per_m=dynamic_range ";
 
@@ -224,7 +225,7 @@ TEST(Replay, EveryHopSeesTheSameWindows) {
     const ImageFrame same = every.read(last * static_cast<std::uint64_t>(hop));
     EXPECT_EQ(one.first_sample, same.first_sample);
     EXPECT_EQ(one.timestamp_ns, same.timestamp_ns);
-    EXPECT_LE(test::relative_l2(one.images, test::widen(same.images)), 1e-6) << hop;
+    EXPECT_LE(test::relative_l2(one.images, test::widen(same.images)), 4e-6) << hop;
   }
   const ImageFrame second = run(7, "").read(1);
   EXPECT_EQ(second.first_sample, 7U * 32U);

@@ -13,6 +13,7 @@
 #include "support/command.hpp"
 #include "support/h5_values.hpp"
 #include "support/measures.hpp"
+#include "support/places.hpp"
 
 /// Measured and finite-element fields with their truth, which are not part of the repository (see CMakeLists.txt).
 namespace nearfield {

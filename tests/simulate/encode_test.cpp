@@ -235,6 +235,7 @@ TEST(EncodeTimeData, NotFiniteChannelsAreDeadOrAnError) {
   values[2500 * 12 + 7] = kNan;
   write_time_data(folder / "time.h5", 48000.0, 12, values);
   EncodeOptions options;
+  options.standoff_m = 0.03;
   options.geometry = {3, 4, 0.02, 0.02};
   EXPECT_EQ(encode_capture(folder / "time.h5", folder / "capture.h5", options).dead_channels, std::vector<int>{7});
   values[8] = kNan;

@@ -11,6 +11,7 @@
 #include "nearfield/error.hpp"
 #include "simulate/spectrum.hpp"
 #include "simulate/temporary_folder.hpp"
+#include "support/places.hpp"
 
 namespace nearfield {
 namespace {

@@ -1,0 +1,61 @@
+#include "cli/recorded_settings.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "capture/nfr_reader.hpp"
+#include "config/config.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+/// Of several epochs the one with the most images, else the first.
+const nfr::EpochSummary& main_epoch(const std::vector<nfr::EpochSummary>& epochs) {
+  return *std::max_element(epochs.begin(), epochs.end(),
+                           [](const nfr::EpochSummary& a, const nfr::EpochSummary& b) { return a.images < b.images; });
+}
+
+/// ", as those of the epochs 2, 3 do not"; empty where all epochs have the same settings.
+std::string others(const std::vector<nfr::EpochSummary>& epochs, const nfr::EpochSummary& chosen) {
+  std::vector<std::uint64_t> numbers;
+  for (const nfr::EpochSummary& epoch : epochs) {
+    if (epoch.header.config != chosen.header.config) {
+      numbers.push_back(epoch.epoch);
+    }
+  }
+  return numbers.empty() ? "" : fmt::format("; the epochs {} had others", fmt::join(numbers, ", "));
+}
+
+}  // namespace
+
+InputSettings settings_for_input(const std::string& input, const std::string& config,
+                                 const std::vector<std::string>& overrides) {
+  const std::string with = overrides.empty() ? "" : " and --set";
+  if (!nfr::is_recording(input)) {
+    return {.settings = load_settings(config, overrides), .description = ""};
+  }
+  if (!config.empty()) {
+    return {.settings = load_settings(config, overrides),
+            .description = fmt::format("settings: those of {}{}", config, with)};
+  }
+  const nfr::Reader reader{std::filesystem::path(input)};
+  const std::vector<nfr::EpochSummary>& epochs = reader.epochs();
+  if (epochs.empty()) {
+    return {.settings = load_settings("", overrides),
+            .description = fmt::format("settings: the defaults{}, as {} carries none", with, input)};
+  }
+  const nfr::EpochSummary& epoch = main_epoch(epochs);
+  try {
+    return {.settings = load_recorded_settings(epoch.header.config, input, overrides),
+            .description = fmt::format("settings: those that {} carries, of epoch {}{}{}; -c takes others", input,
+                                       epoch.epoch, with, others(epochs, epoch))};
+  } catch (const ConfigError& error) {
+    throw ConfigError(
+        fmt::format("{}\n-c CONFIG.yaml takes other settings than those that {} carries", error.what(), input));
+  }
+}
+
+}  // namespace nearfield::cli

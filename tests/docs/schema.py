@@ -1,0 +1,77 @@
+"""What the pages may name: settings and their defaults, out of config/, and the other words that a user can type or read."""
+
+import re
+
+
+def _without_comment(line):
+    return re.sub(r"(^|\s)#.*", "", line).rstrip()
+
+
+class Settings:
+    """The keys of config/nearfield.yaml, which lists all of them at their defaults."""
+
+    def __init__(self, root):
+        self.defaults = {}      # "array.pitch_x_m": "0.02"
+        parents = []            # [(indentation, key)]
+        for line in (root / "config/nearfield.yaml").read_text().splitlines():
+            match = re.match(r"( *)([a-z_0-9]+):\s*(.*)", _without_comment(line))
+            if not match:
+                continue
+            indentation = len(match.group(1))
+            while parents and parents[-1][0] >= indentation:
+                parents.pop()
+            parents.append((indentation, match.group(2)))
+            self.defaults[".".join(key for _, key in parents)] = match.group(3)
+        self.sections = {path.split(".")[0] for path in self.defaults}
+
+    def paths(self, name):
+        """All settings that `name`, a whole path or its end, can mean."""
+        return [path for path in self.defaults if path == name or path.endswith("." + name)]
+
+
+# Names in pages that belong to neither Nearfield nor its files: pyzmq's.
+OF_OTHERS = {"socket", "curve_serverkey", "curve_publickey", "curve_secretkey"}
+
+
+def scene_keys(root):
+    """Keys of scenes, also of those that a comment shows, and of a setting's items, such as points' x_m."""
+    words = set()
+    for file in sorted((root / "config/scenes").glob("*.yaml")) + [root / "config/nearfield.yaml"]:
+        words.update(re.findall(r"\b([a-z_0-9]+):", file.read_text()))
+    return words
+
+
+def _literals(text):
+    """Texts of a source's literals, less the names before a colon: a message that names a wrong setting makes it no key."""
+    text = re.sub(r"//[^\n]*", "", text)
+    literals = re.findall(r'"((?:[^"\\\n]|\\.)*)"', text) + re.findall(r'R"\w*\((.*?)\)\w*"', text, re.S)
+    return " ".join(re.sub(r"[\w.]+(, [\w.]+)*: expected", "", literal) for literal in literals)
+
+
+def other_words(root):
+    """Words of C's interface, of what programs print and files contain (their sources' literals), of kernels and of file
+    names. A member of a C++ structure is none of these: a page that names it says the key instead."""
+    text = [(root / "include/nearfield_ring.h").read_text(), (root / "examples/controller.c").read_text()]
+    for file in sorted((root / "src").rglob("*")):
+        if file.suffix in (".cpp", ".hpp", ".c"):
+            text.append(_literals(file.read_text()))
+    for file in sorted((root / "kernels").rglob("*.cl")):
+        text += re.findall(r"(?:__kernel|kernel) void (\w+)", file.read_text())
+    words = set(re.findall(r"[a-z][a-z0-9_]*", " ".join(text)))
+    for folder in ("src", "kernels", "tests", "fuzz", "bench", "docs", "examples", "config", "include"):
+        words.update(file.stem for file in (root / folder).rglob("*") if file.suffix != ".pyc")
+        words.update(file.stem.removesuffix("_test") for file in (root / folder).rglob("*_test.cpp"))
+    for file in list((root / "tests").rglob("CMakeLists.txt")) + list((root / "src").rglob("CMakeLists.txt")):
+        words.update(re.findall(r"add_(?:executable|library)\((\w+)", file.read_text()))
+    words.update(f"{folder.name}_tests" for folder in (root / "tests").iterdir())
+    return words | OF_OTHERS
+
+
+def endpoints(root):
+    """Ports and sockets that config/ names: the pages use the same."""
+    ports, sockets = set(), set()
+    for file in sorted((root / "config").glob("*.yaml")):
+        text = file.read_text()
+        ports.update(re.findall(r"(?:\d|\]|HOST|\*|localhost):(\d{2,5})\b", text))
+        sockets.update(re.findall(r"[\w/.$}{-]*/[\w.-]+\.sock\b", text))
+    return ports, sockets

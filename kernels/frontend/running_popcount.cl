@@ -125,8 +125,9 @@ LOCAL_HELPER int2 clipping_of(__local float moments[TILE][MOMENTS][BITS], const 
   return found;
 }
 
-// Sums of one block of `length` words for the terms of this item's row (of the first rows, where rows share terms), and its clipping where
-// `looks`. Of blocks that fit a tile the moments are there, from word `place` on; of longer ones they are loaded here.
+// Sums of one block of `length` words for the terms of this item's row (of the first rows, where rows share terms), and
+// its clipping where `looks`. Of blocks that fit a tile the moments are there, from word `place` on; of longer ones they
+// are loaded here.
 LOCAL_HELPER int2 sum_block(__global const uint* restrict wire, __global const float2* restrict coefficients,
                             const uint first_wire_word, const uint wire_words, const uint length, const uint place,
                             const uint looks, __local uint tile[TILE][BITS], __local float moments[TILE][MOMENTS][BITS],

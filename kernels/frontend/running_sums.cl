@@ -24,11 +24,11 @@
 //   oldest, newest  slots of the first block that leaves and of the first that comes; slots in the ring
 //   moves      blocks that leave and come; with `anew` none leaves and `moves` is the window's length
 //   newest_block  of the stream, of `newest`; runs of RUN_BLOCKS blocks tell clipping where blocks are too short
+//   first_word    of the first window
+//   windows       of this launch, a hop apart
 // Blocks: windows begin at multiples of HOP_WORDS and end LEAD_WORDS after one. A hop is cut into the blocks of its first
 //   LEAD_WORDS words and those of its rest, to KEPT_WORDS, each of BLOCK words but the last, which may be shorter; block
 //   i of the stream is block i % HOP_BLOCKS of hop i / HOP_BLOCKS.
-//   first_word    of the first window
-//   windows       of this launch, a hop apart
 // Launch: local (64, 1), global (LANES rounded up to 64, frequencies).
 
 // Lanes of the ring: wire positions or channels.

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "frontend/decimator_design.hpp"
+#include "frontend/running_sums.hpp"
 #include "imaging/pnah_plan.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"
@@ -33,7 +35,7 @@ double quotient_up(double value, double step) { return std::ceil(value / step); 
 
 /// The sizes of a launch.
 struct Sizes {
-  double frames, frequencies, planes, microphones, lanes, window, hop, blocks, terms, moments, moment_operations;
+  double frames, frequencies, planes, microphones, lanes, window, hop, blocks, kept_words, terms, moments, moment_operations;
   double rows, columns, padded_rows, padded_columns, taps, upsample;
   bool predicts;
 
@@ -52,8 +54,9 @@ Sizes sizes_of(const Settings& settings) {
   const ArrayGeometry& geometry = settings.array.geometry;
   const HolographySettings& holography = settings.holography;
   const bool hann = front_end.window == WindowKind::kHann;
-  const bool parts_hops =
-      front_end.window_samples > front_end.hop_samples && front_end.window_samples % front_end.hop_samples != 0;
+  // As on GPUs, which cut no block into pieces.
+  const BlockGrid grid(static_cast<std::size_t>(front_end.window_samples),
+                       static_cast<std::size_t>(front_end.hop_samples), std::numeric_limits<std::size_t>::max());
   const auto order = static_cast<std::size_t>(std::clamp(front_end.popcount.order, 0, 2));
   const auto count = static_cast<double>(front_end.frequencies_hz.size());
   const PaddedAxis y = pad_axis(geometry.rows, holography.extrapolation.factor, geometry.pitch_y_m);
@@ -67,7 +70,8 @@ Sizes sizes_of(const Settings& settings) {
   s.lanes = kBitsPerWord * words_per_bit_time(settings.array.layout, geometry);
   s.window = front_end.window_samples;
   s.hop = front_end.hop_samples;
-  s.blocks = static_cast<double>(batch) * (parts_hops ? 2.0 : 1.0);  // windows end within a hop
+  s.blocks = static_cast<double>(batch) * static_cast<double>(grid.hop_blocks());
+  s.kept_words = static_cast<double>(batch) * static_cast<double>(grid.kept_words);
   s.terms = count * (hann ? 3.0 : 1.0) + (front_end.remove_dc ? (hann ? 2.0 : 1.0) : 0.0);
   s.moments = static_cast<double>(order) + 1.0;
   s.moment_operations = kMomentOperations[order];
@@ -85,10 +89,10 @@ Sizes sizes_of(const Settings& settings) {
 
 /// Moments of the hop's words, times their coefficients, turned to the stream's time.
 StageNeed block_sums(const Sizes& s) {
-  const double block_words = s.hop_words() / s.blocks;
-  return {.bytes = s.hop_words() * s.lanes * kWord + block_words * s.terms * s.moments * kComplex +
+  const double block_words = s.kept_words / s.blocks;
+  return {.bytes = s.kept_words * s.lanes * kWord + block_words * s.terms * s.moments * kComplex +
                    s.blocks * s.block_bytes(),
-          .operations = s.hop_words() * s.microphones * (s.moment_operations + s.terms * s.moments * 4.0) +
+          .operations = s.kept_words * s.microphones * (s.moment_operations + s.terms * s.moments * 4.0) +
                         s.blocks * s.microphones * s.terms * kComplexMultiply};
 }
 
@@ -151,11 +155,11 @@ StageNeed fir(const Sizes& s) {
 
 /// As block_sums, of decimated samples.
 StageNeed sample_block_sums(const Sizes& s) {
-  const double block_samples = s.hop_words() / s.blocks;
+  const double block_samples = s.kept_words / s.blocks;
   return {
-      .bytes = s.hop_words() * s.microphones * kFloat + block_samples * s.terms * kComplex + s.blocks * s.block_bytes(),
+      .bytes = s.kept_words * s.microphones * kFloat + block_samples * s.terms * kComplex + s.blocks * s.block_bytes(),
       .operations =
-          s.hop_words() * s.microphones * s.terms * 4.0 + s.blocks * s.microphones * s.terms * kComplexMultiply};
+          s.kept_words * s.microphones * s.terms * 4.0 + s.blocks * s.microphones * s.terms * kComplexMultiply};
 }
 
 StageNeed moment_lines(const Sizes& s) {

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#ifndef H5_HAVE_THREADSAFE
+#error "expected an HDF5 library with a lock for all threads (H5_HAVE_THREADSAFE), as Debian's: sources read on threads"
+#endif
+
 namespace nearfield::h5 {
 namespace {
 

@@ -149,7 +149,7 @@ void OutputFile::flush() {
 void OutputFile::finish() {
   flush();
   require(file_.close(), "the end of the file");
-  partial_.finish();
+  partial_.finish_on_disk();
 }
 
 }  // namespace nearfield::h5

@@ -37,7 +37,7 @@ bool has_microphones(FileKind kind) { return kind != FileKind::kImages && kind !
 
 /// Of what a recording carries, its array and its medium matter here: it is not imaged.
 Settings settings_to_judge_by(const Arguments& arguments) {
-  const Settings found = settings_for_input(arguments.path, arguments.config, arguments.overrides).settings;
+  Settings found = settings_for_input(arguments.path, arguments.config, arguments.overrides).settings;
   if (!arguments.config.empty()) {
     return found;
   }

@@ -20,15 +20,6 @@ namespace fs = std::filesystem;
   throw IoError(fmt::format("{}: {}: {}", path.string(), what, std::strerror(errno)));
 }
 
-/// A rename would replace a device or a link to it, so that only regular files may be overwritten.
-void require_replaceable(const fs::path& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
-    throw IoError(fmt::format("{}: found {}, expected a new or a regular file", path.string(),
-                              S_ISDIR(status.st_mode) ? "a directory" : "a special file"));
-  }
-}
-
 /// HDF5's own lock would keep readers away too.
 void lock(int descriptor, const fs::path& path) {
   struct flock whole {};
@@ -62,6 +53,14 @@ void remove_left_over(const fs::path& partial) {
 }
 
 }  // namespace
+
+void require_replaceable(const fs::path& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    throw IoError(fmt::format("{}: found {}, expected a new or a regular file", path.string(),
+                              S_ISDIR(status.st_mode) ? "a directory" : "a special file"));
+  }
+}
 
 PartialFile::PartialFile(fs::path path) : path_(std::move(path)), partial_path_(path_) {
   partial_path_ += ".partial";
@@ -98,13 +97,17 @@ void PartialFile::finish() {
   if (!has_its_name()) {
     throw IoError(fmt::format("{}: was removed or replaced while it was written", partial_path_.string()));
   }
-  if (fsync(file_.get()) != 0) {
-    throw_system_error(partial_path_, "cannot be written");
-  }
   if (rename(partial_path_.c_str(), path_.c_str()) != 0) {
     throw_system_error(path_, "cannot be given its name");
   }
   file_ = FileDescriptor();
+}
+
+void PartialFile::finish_on_disk() {
+  if (fsync(file_.get()) != 0) {
+    throw_system_error(partial_path_, "cannot be written");
+  }
+  finish();
 }
 
 bool PartialFile::has_its_name() const {

@@ -26,8 +26,10 @@ class PartialFile {
 
   void write(std::string_view bytes);
   void keep() { keep_ = true; }
-  /// Waits until the file is on the disk and gives it its name.
+  /// Gives it its name.
   void finish();
+  /// Waits until the file is on the disk and gives it its name then.
+  void finish_on_disk();
 
  private:
   [[nodiscard]] bool has_its_name() const;
@@ -38,7 +40,10 @@ class PartialFile {
   bool keep_ = false;
 };
 
-/// Throws IoError.
+/// Throws IoError where `path` is a directory or a special file, or a link to one: a rename would replace it.
+void require_replaceable(const std::filesystem::path& path);
+
+/// Does not wait for the disk. Throws IoError.
 void write_whole_file(const std::filesystem::path& path, std::string_view bytes);
 
 }  // namespace nearfield

@@ -123,6 +123,22 @@ std::optional<std::string> socket_folder_problem(const fs::path& socket) {
   return problem ? problem : problem_on_the_way_to(real);
 }
 
+namespace {
+
+void require_safe_folder(const fs::path& socket) {
+  if (const std::optional<std::string> problem = socket_folder_problem(socket)) {
+    throw ConfigError(fmt::format("{}: {}", socket.string(), *problem));
+  }
+}
+
+}  // namespace
+
+void make_socket_folder(const fs::path& socket, bool serves_others) {
+  require_safe_folder(socket);
+  make_folder(fs::absolute(socket).lexically_normal().parent_path(), serves_others ? 0755 : 0700);
+  require_safe_folder(socket);  // another user may have made it a moment ago
+}
+
 FileIdentity set_socket_mode(const fs::path& path, mode_t mode) {
   const FileDescriptor file(open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
@@ -140,12 +156,10 @@ FileIdentity set_socket_mode(const fs::path& path, mode_t mode) {
   return {status.st_dev, status.st_ino};
 }
 
-UnixListener::UnixListener(fs::path path, const Options& options) : path_(std::move(path)) {
+UnixListener::UnixListener(const fs::path& path, const Options& options)
+    : path_(path.lexically_normal()) {
   const sockaddr_un address = address_of(path_);
-  if (const std::optional<std::string> problem = socket_folder_problem(path_)) {
-    throw ConfigError(fmt::format("{}: {}", path_.string(), *problem));
-  }
-  make_folder(fs::absolute(path_).lexically_normal().parent_path(), options.serves_others ? 0755 : 0700);
+  make_socket_folder(path_, options.serves_others);
   remove_stale(path_, address, options.type);
   socket_ = new_socket(options.type);
   // bind() gives the file the descriptor's mode less the umask: it is never too wide. What the umask took is given back

@@ -15,6 +15,10 @@ namespace nearfield {
 /// UnixListener makes it.
 std::optional<std::string> socket_folder_problem(const std::filesystem::path& socket);
 
+/// Makes the last folder of the path of `socket` where it is missing: 0755 where the socket serves other users, else
+/// 0700, whatever the umask is. Throws ConfigError when the folder is not safe, IoError when it can't be made.
+void make_socket_folder(const std::filesystem::path& socket, bool serves_others);
+
 /// What tells a file from every other one, whatever its name.
 struct FileIdentity {
   dev_t device = 0;
@@ -40,7 +44,7 @@ class UnixListener {
 
   /// Does not block afterwards. Throws ConfigError when the path is too long or its folder not safe, IoError when
   /// another process serves there, another file lies there, or the system refuses.
-  UnixListener(std::filesystem::path path, const Options& options);
+  UnixListener(const std::filesystem::path& path, const Options& options);
   ~UnixListener();
   UnixListener(const UnixListener&) = delete;
   UnixListener& operator=(const UnixListener&) = delete;

@@ -92,6 +92,7 @@ Daemon::Daemon(DaemonOptions options)
   metrics_ = std::make_shared<control::Metrics>(metric_names(), now_ns);
   accounts_ = std::make_unique<Accounts>(metrics_, log_);
   watchdog_ = std::make_unique<control::Watchdog>(control::ServiceManager::watchdog_interval_ns(), now_ns);
+  make_socket_folders();
   open_sinks();
   health_ = std::make_unique<HealthDesk>(health_hooks(first->plan.settings.array.geometry));
   health_->prepare(*first);
@@ -118,6 +119,29 @@ Daemon::Daemon(DaemonOptions options)
 }
 
 Daemon::~Daemon() { stop(); }
+
+/// Before the sockets, which may share a folder: what serves other users in it decides its mode.
+void Daemon::make_socket_folders() const {
+  struct Place {
+    std::filesystem::path socket;
+    bool serves_others;
+  };
+  std::vector<Place> places;
+  const auto add = [&](const std::string& socket, std::string_view file, const DaemonSettings::Access& access) {
+    if (!socket.empty()) {
+      places.push_back({socket_to_serve(socket, file), !access.allowed_users.empty() || !access.allowed_groups.empty()});
+    }
+  };
+  const DaemonSettings& daemon = settings_.daemon;
+  add(daemon.publish.ring.socket, DaemonSettings::Ring::kFile, daemon.publish.ring.access);
+  add(daemon.control.socket, DaemonSettings::Control::kFile, daemon.control.access);
+  for (const Place& place : places) {
+    const bool serves_others = std::any_of(places.begin(), places.end(), [&](const Place& other) {
+      return other.serves_others && other.socket.parent_path() == place.socket.parent_path();
+    });
+    make_socket_folder(place.socket, serves_others);
+  }
+}
 
 void Daemon::open_sinks() {
   const DaemonSettings::Publish& publish = settings_.daemon.publish;
@@ -435,7 +459,7 @@ void Daemon::reload_aside() {
 
 void Daemon::keep_house(std::int64_t now_ns) {
   if (kept_ns_ != 0 && now_ns - kept_ns_ > kLatestHouseNs) {
-    input_ns_ += now_ns - kept_ns_;  // a source could not be heard meanwhile
+    input_ns_ = std::min(now_ns, input_ns_ + now_ns - kept_ns_);  // a source could not be heard meanwhile
   }
   kept_ns_ = now_ns;
   judge_input(now_ns);

@@ -54,6 +54,7 @@ class Daemon {
   [[nodiscard]] nlohmann::json summary() const;
 
  private:
+  void make_socket_folders() const;
   void open_sinks();
   void open_control();
   [[nodiscard]] HealthDesk::Hooks health_hooks(const ArrayGeometry& geometry);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <ctime>
-#include <numeric>
 #include <utility>
 
 #include "nearfield/error.hpp"
@@ -36,8 +35,7 @@ void LiveEngine::use_epoch() {
   const Settings& settings = epoch_->plan.settings;
   window_samples_ = static_cast<std::uint64_t>(settings.front_end.window_samples);
   hop_samples_ = static_cast<std::uint64_t>(settings.front_end.hop_samples);
-  block_samples_ = std::gcd(window_samples_, hop_samples_);
-  history_samples_ = (epoch_->engine->history_samples() + block_samples_ - 1) / block_samples_ * block_samples_;
+  history_samples_ = epoch_->engine->history_samples();
   chunks_.resize(static_cast<std::size_t>(settings.device.batch));
 }
 
@@ -90,9 +88,9 @@ void LiveEngine::pass_over(std::uint64_t hops) {
   sequence_ += hops;
 }
 
-/// Of what must be fed before a window; whole blocks, as incremental front ends want it.
+/// Of what must be fed before a window: what there is of it.
 std::uint64_t LiveEngine::history_before(std::uint64_t window) const {
-  return std::min(history_samples_, (window - begin_) / block_samples_ * block_samples_);
+  return std::min(history_samples_, window - begin_);
 }
 
 void LiveEngine::use(const MicrophoneMask& mask, std::uint64_t epoch) {
@@ -126,6 +124,7 @@ void LiveEngine::begin_stream() {
   imaged_end_ = origin_;
   is_back_ = imaged_ns_ != 0;
   missing_ = MissingBits();
+  lost_recorded_ = ring_->lost();  // what is left of the old stream is in no recording
   if (hooks_.restart) {
     hooks_.restart(stream_);
   }
@@ -194,7 +193,8 @@ bool LiveEngine::pass_over_gap() {
   }
   const std::uint64_t hops = (gap_end - window_end(next_)) / hop_samples_ + 1;
   pass_over(hops);
-  absent_ += hops;
+  // What the ring overwrote before it was taken did come.
+  absent_ += ring_->overwritten_end(element_of(taken)) == element_of(taken) ? hops : 0;
   return true;
 }
 
@@ -241,7 +241,7 @@ void LiveEngine::take(std::uint64_t first_sample, std::span<std::uint32_t> words
 
 void LiveEngine::record(const Chunk& chunk, const Pauses& pauses) {
   if (!publisher_->records_bits()) {
-    overrun_recorded_ = ring_->overrun();
+    lost_recorded_ = ring_->lost();
     return;
   }
   const std::uint64_t begin = element_of(chunk.first / input_.elements_per_sample);
@@ -284,11 +284,11 @@ void LiveEngine::record_gap(std::uint64_t first, std::uint64_t elements, GapCaus
                      Pauses());
 }
 
-/// Of elements that the ring overwrote, those that it had received are overrun, in the file the first ones; the others
-/// never came.
+/// Of elements that the ring overwrote, those that it had received are overrun, in the file the first ones, also where a
+/// gap took their place; the others never came.
 void LiveEngine::record_overwritten(std::uint64_t first, std::uint64_t elements) {
-  const std::uint64_t received = std::min(elements, ring_->overrun() - overrun_recorded_);
-  overrun_recorded_ += received;
+  const std::uint64_t received = std::min(elements, ring_->lost() - lost_recorded_);
+  lost_recorded_ += received;
   const std::int64_t now_ns = monotonic_ns();
   if (received > 0) {
     record_gap(first, received, GapCause::kOverrun, now_ns);
@@ -326,6 +326,7 @@ void LiveEngine::take_between(std::uint64_t end_sample, const Pauses& pauses) {
   }
   if (pauses.recordings) {
     record_gap(element_of(taken_), element_of(end_sample) - element_of(taken_), GapCause::kPaused, monotonic_ns());
+    lost_recorded_ = ring_->lost();  // what was lost meanwhile is in the pause
     return;
   }
   const std::uint64_t words = input_.words_per_sample();
@@ -406,7 +407,7 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
   const std::size_t values = epoch_->header.values_per_frame();
   const auto non_finite = static_cast<std::uint32_t>(status.non_finite_microphones);
   if (std::exchange(is_back_, false) && !input_.waits) {
-    count_absence(chunks_[window].capture_mono_ns);
+    count_absence(chunks_[window].capture_mono_ns, first_sample);
   }
   imaged_ns_ = chunks_[window].capture_mono_ns;
   LiveFrame frame;
@@ -437,12 +438,15 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
   deliver(frame, begin_ns, pauses, report);
 }
 
-/// Between the newest frame and a new stream's first one: the hops that would have come, and their bits, are missing.
-void LiveEngine::count_absence(std::int64_t capture_mono_ns) {
+/// Between the newest frame and a new stream's first one, the window of `first_sample`: the hops that would have come, and
+/// their bits, are missing. What the new stream has passed over since it began is counted already.
+void LiveEngine::count_absence(std::int64_t capture_mono_ns, std::uint64_t first_sample) {
   const double elements = 1e-9 * static_cast<double>(capture_mono_ns - imaged_ns_) * input_.element_rate_hz;
   const auto per_sample = static_cast<double>(input_.elements_per_sample);
-  const double hops = std::round(elements / (static_cast<double>(hop_samples_) * per_sample)) - 1.0;
-  const double unsent = elements - static_cast<double>(window_samples_) * per_sample;
+  const std::uint64_t passed = first_sample - origin_;
+  const double hops = std::round(elements / (static_cast<double>(hop_samples_) * per_sample)) - 1.0 -
+                      static_cast<double>(passed / hop_samples_);
+  const double unsent = elements - static_cast<double>(window_samples_ + passed) * per_sample;
   const auto absent = static_cast<std::uint64_t>(std::max(hops, 0.0));
   sequence_ += absent;
   shed_ += absent;

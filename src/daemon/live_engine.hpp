@@ -113,7 +113,7 @@ class LiveEngine {
   void record_gap(std::uint64_t first, std::uint64_t elements, GapCause cause, std::int64_t mono_ns);
   void record_overwritten(std::uint64_t first, std::uint64_t elements);
   bool record_absent(std::uint64_t end_sample);
-  void count_absence(std::int64_t capture_mono_ns);
+  void count_absence(std::int64_t capture_mono_ns, std::uint64_t first_sample);
   void use_epoch();
   void go_on();
   void begin_anew(std::uint64_t first);
@@ -128,7 +128,6 @@ class LiveEngine {
   std::unique_ptr<Epoch> epoch_;
   std::uint64_t window_samples_ = 0;
   std::uint64_t hop_samples_ = 0;
-  std::uint64_t block_samples_ = 0;    ///< the longest that windows and hops are whole multiples of
   std::uint64_t history_samples_ = 0;  ///< whole blocks
 
   bool is_streaming_ = false;
@@ -138,7 +137,7 @@ class LiveEngine {
   std::uint64_t begin_ = 0;             ///< before it the engine has nothing, samples
   std::uint64_t next_ = 0;              ///< first sample of the next window
   std::uint64_t fed_ = 0;               ///< end of what the engine has, samples
-  std::uint64_t overrun_recorded_ = 0;  ///< of the overrun elements of the ring: those in the account of recordings
+  std::uint64_t lost_recorded_ = 0;  ///< of the ring's lost elements: those in the account of recordings
   std::uint64_t taken_ = 0;             ///< end of what was taken from the ring, samples
   std::uint64_t imaged_end_ = 0;        ///< of the newest window that was imaged, samples; the origin before the first
   std::uint64_t sequence_ = 0;

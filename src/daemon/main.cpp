@@ -152,12 +152,17 @@ int check(const nearfield::daemon::ConfigurationSource& configuration) {
 }
 
 void write_summary(const std::string& path, const nlohmann::json& summary) {
-  nearfield::write_whole_file(path, summary.dump(2) + "\n");
+  nearfield::PartialFile file(path);
+  file.write(summary.dump(2) + "\n");
+  file.finish_on_disk();
 }
 
 int run(Arguments& arguments) {
   if (arguments.check) {
     return check(arguments.options.configuration);
+  }
+  if (!arguments.summary.empty()) {
+    nearfield::require_replaceable(arguments.summary);  // now, and not after hours
   }
   block_signals();
   const Faults wanted = faults();

@@ -45,10 +45,14 @@ void log_change(control::RateLimitedLog& log, const RecorderStatus& status) {
     return;
   }
   const bool failed = is_failure(status.end_cause);
-  const std::string what = status.path.empty() ? "no recording begins" : "recording ends: " + status.path;
   const nfr::BitCounts& bits = status.bits;
+  if (status.path.empty()) {
+    log.log(failed ? spdlog::level::err : spdlog::level::info, failed ? "recording_failed" : "recording",
+            "no recording begins: {}", status.end_reason);
+    return;
+  }
   log.log(failed ? spdlog::level::err : spdlog::level::info, failed ? "recording_failed" : "recording",
-          "{}: {}; {} bytes, {} bit-times = {} stored + {} never sent + {} paused + {} overrun + {} dropped", what,
+          "recording ends: {}: {}; {} bytes, {} bit-times = {} stored + {} never sent + {} paused + {} overrun + {} dropped", status.path,
           status.end_reason, status.bytes, bits.sum(), bits.received, bits.not_sent, bits.paused, bits.overrun,
           bits.dropped);
 }
@@ -111,6 +115,7 @@ bool RecordingDesk::is(RecorderState state) const { return recorder_ && recorder
 void RecordingDesk::install(const RecordRequest& request) {
   auto next = std::make_unique<Recorder>(options(request));
   install_(next.get());
+  const std::lock_guard lock(pointer_mutex_);
   std::swap(recorder_, next);
 }
 
@@ -178,11 +183,13 @@ nlohmann::json RecordingDesk::obey(const RecordRequest& request) {
 void RecordingDesk::close() {
   const std::lock_guard lock(mutex_);
   install_(nullptr);
-  recorder_.reset();
+  std::unique_ptr<Recorder> last;  // ends outside of the lock
+  const std::lock_guard pointer_lock(pointer_mutex_);
+  std::swap(recorder_, last);
 }
 
 std::optional<RecorderStatus> RecordingDesk::status() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(pointer_mutex_);
   return recorder_ ? std::optional(recorder_->status()) : std::nullopt;
 }
 

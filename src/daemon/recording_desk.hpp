@@ -43,8 +43,9 @@ class RecordingDesk {
   LiveInput input_;
   Install install_;
   std::shared_ptr<control::RateLimitedLog> log_;
-  mutable std::mutex mutex_;  ///< guards all below
+  std::mutex mutex_;  ///< held by who changes anything below, also while a recording ends, which may take seconds
   Settings settings_;
+  mutable std::mutex pointer_mutex_;  ///< of `recorder_`, held beside mutex_ while it changes: who only looks never waits
   std::unique_ptr<Recorder> recorder_;
 };
 

@@ -64,7 +64,9 @@ void warm(int output, const std::function<void()>& fault) {
   const std::string text(std::istreambuf_iterator<char>(std::cin), {});
   const WarmRequest request = warm_request_of(json::parse(text));
   json stamps = json::array();
-  stamps.push_back(to_json(stamp_of(request.path)));
+  if (!request.path.empty()) {
+    stamps.push_back(to_json(stamp_of(request.path)));
+  }
   const Settings settings = load_daemon_settings(request.path, request.overrides);
   if (!settings.array.calibration_path.empty()) {
     stamps.push_back(to_json(stamp_of(settings.array.calibration_path)));

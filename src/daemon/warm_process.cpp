@@ -27,7 +27,7 @@ constexpr double kSecondNs = 1e9;
 constexpr std::int64_t kMillisecondNs = 1'000'000;
 constexpr std::size_t kMostMessageBytes = std::size_t{1} << 20U;
 
-struct Pipe {
+struct PipeEnds {
   FileDescriptor read_end;
   FileDescriptor write_end;
 };
@@ -36,7 +36,7 @@ struct Pipe {
   throw IoError(fmt::format("a process to make the new configuration in: {}: {}", call, std::strerror(error)));
 }
 
-Pipe make_pipe() {
+PipeEnds make_pipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
     throw_io("pipe2", errno);
@@ -74,6 +74,11 @@ pid_t spawn(const FileDescriptor& request, const FileDescriptor& output, const F
     return FileDescriptor(fcntl(descriptor.get(), F_DUPFD_CLOEXEC, kGoOnDescriptor + 1));
   };
   const std::array descriptors = {above(request), above(output), above(go_on)};
+  for (const FileDescriptor& descriptor : descriptors) {
+    if (!descriptor.valid()) {
+      throw_io("fcntl", errno);
+    }
+  }
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, descriptors[0].get(), STDIN_FILENO);
@@ -111,8 +116,8 @@ WarmProcess::WarmProcess(const WarmRequest& request, double limit_s, int stop_de
       deadline_ns_(monotonic_ns() + std::llround(limit_s * kSecondNs)),
       stop_descriptor_(stop_descriptor) {
   const FileDescriptor input = file_of(to_json(request).dump(-1, ' ', false, json::error_handler_t::replace));
-  Pipe output = make_pipe();
-  Pipe go_on = make_pipe();
+  PipeEnds output = make_pipe();
+  PipeEnds go_on = make_pipe();
   process_ = spawn(input, output.write_end, go_on.read_end);
   messages_ = std::move(output.read_end);
   go_on_ = std::move(go_on.write_end);
@@ -136,6 +141,12 @@ void WarmProcess::warm() {
   const char byte = 1;
   (void)!write(go_on_.get(), &byte, 1);  // where nobody reads any more the next message is the child's end
   (void)next_message();
+  std::array<char, 1> nothing{};
+  do {
+    wait_for_bytes();
+  } while (read(messages_.get(), nothing.data(), nothing.size()) > 0);
+  waitpid(process_, nullptr, 0);
+  process_ = 0;
 }
 
 void WarmProcess::require_same_files() const {
@@ -160,7 +171,7 @@ json WarmProcess::next_message() {
     received_.append(chunk.data(), static_cast<std::size_t>(bytes));
   }
   const std::size_t end = received_.find('\n');
-  const json message = json::parse(received_.substr(0, end));
+  json message = json::parse(received_.substr(0, end));
   received_.erase(0, end + 1);
   if (const auto error = message.find("error"); error != message.end()) {
     throw Error(static_cast<ExitCode>(error->at("exit_code").get<int>()), error->at("message").get<std::string>());

@@ -27,7 +27,7 @@ class WarmProcess {
   /// Until the child has read the settings. Throws what the child threw, with its exit code; ConfigError when it
   /// crashed, took too long, or the daemon is to stop.
   void wait_until_loaded();
-  /// Lets it compile and waits until it has; throws likewise.
+  /// Lets it compile and waits until it has and is gone, with all the memory it had; throws likewise.
   void warm();
   /// Throws ConfigError when a file that the child has read is another one now.
   void require_same_files() const;

@@ -127,7 +127,8 @@ ocl::Program build(const ocl::Device& device, const FrontEndPlan& plan) {
 bool runs_along(const ocl::Device& device, const FrontEndPlan& plan) {
   if (plan.settings.incremental == Incremental::kAuto) {
     return plan.settings.popcount.transform == WordTransform::kDot &&
-           is_worth_running(RunningPopcount::running_plan(plan), device.info());
+           // On processors at any hop: the kernels that sum blocks take several microphones side by side there.
+           is_worth_running(RunningPopcount::running_plan(plan), device.info(), !device.info().is_gpu);
   }
   return plan.settings.incremental == Incremental::kAlways;
 }

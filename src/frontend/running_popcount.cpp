@@ -71,11 +71,6 @@ double radians_per_bit(const FrontEndPlan& plan, double frequency_hz) {
   return 2.0 * std::numbers::pi * frequency_hz / (plan.sample_rate_hz * kBitsPerWord);
 }
 
-/// Hops that the ring of wire words holds: what windows that are computed together begin or end with, and one more.
-std::size_t wire_hops(const RunningPlan& plan) {
-  return quotient_up(std::max(plan.window_words, plan.batch * plan.hop_words), plan.hop_words) + 1;
-}
-
 /// Of a term and a block's word, [term][word][q], times the integer scale.
 std::vector<std::complex<float>> block_coefficients(const RunningPlan& plan, int order) {
   std::vector<std::complex<float>> values;
@@ -128,7 +123,7 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
       wire_words_(static_cast<std::size_t>(words_per_bit_time(plan.layout, plan.geometry))),
       vector_columns_(vector_columns(device, wire_words_)),
       grid_(plan_for(running_plan(plan), vector_columns_).grid()),
-      ring_words_(wire_hops(running_plan(plan)) * grid_.kept_words),
+      ring_words_(running_plan(plan).waiting_hops() * grid_.kept_words),
       rows_(std::min(device.info().max_work_group_size / kBitsPerWord, kMostRows)),
       frequency_tiles_(frequency_tiles(device, running_plan(plan), wire_words_)),
       arena_(std::string(kStage)),

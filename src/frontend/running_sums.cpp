@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kGroup = 64;
 /// A window's sum stays below this, which leaves two bits for what a bound forgot.
 constexpr double kLargestSum = 0x1p29;
-/// On GPUs a hop must be this many times shorter than the window before sums that run along pay.
+/// A hop must be this many times shorter than the window before sums that run along pay.
 constexpr std::size_t kWorthHops = 4;
 
 std::size_t frequency_terms(const RunningPlan& plan) { return plan.window == WindowKind::kHann ? 3 : 1; }
@@ -89,9 +89,14 @@ std::uint64_t BlockGrid::whole_blocks(std::uint64_t words) const {
 
 std::size_t RunningPlan::terms() const { return vectors.size() * frequency_terms(*this) + offset_terms(*this); }
 
+std::size_t RunningPlan::waiting_hops() const {
+  return quotient_up(std::max(window_words, batch * hop_words), hop_words) + 1;
+}
+
 std::size_t RunningPlan::ring_blocks() const {
   const BlockGrid blocks = grid();
-  return blocks.window_blocks() + std::max(blocks.window_blocks(), batch * blocks.hop_blocks());
+  const std::size_t kept = blocks.window_blocks() + std::max(blocks.window_blocks(), batch * blocks.hop_blocks());
+  return std::max(kept, waiting_hops() * blocks.hop_blocks());
 }
 
 std::uint64_t RunningPlan::ring_bytes() const {
@@ -121,8 +126,8 @@ double RunningPlan::integer_scale() const {
   return std::exp2(std::floor(std::log2(kLargestSum / (static_cast<double>(window_words) * largest_per_word))));
 }
 
-bool is_worth_running(const RunningPlan& plan, const ocl::DeviceInfo& device) {
-  const bool is_short = !device.is_gpu || kWorthHops * plan.hop_words <= plan.window_words;
+bool is_worth_running(const RunningPlan& plan, const ocl::DeviceInfo& device, bool at_any_hop) {
+  const bool is_short = at_any_hop || kWorthHops * plan.hop_words <= plan.window_words;
   return is_short && plan.ring_bytes() <= device.global_memory_bytes / 8;
 }
 

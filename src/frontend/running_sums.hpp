@@ -57,7 +57,10 @@ struct RunningPlan {
   double largest_per_word = 1.0;              ///< bound of |sum| that one word adds to a term
 
   [[nodiscard]] BlockGrid grid() const { return {window_words, hop_words, most_block_words}; }
-  /// Blocks that the ring holds: two windows, or one and a batch.
+  /// Hops of words or samples that may wait to be summed: what windows that are computed together begin or end with, and
+  /// one more.
+  [[nodiscard]] std::size_t waiting_hops() const;
+  /// Blocks that the ring holds: two windows, or one and a batch, or what may wait.
   [[nodiscard]] std::size_t ring_blocks() const;
   [[nodiscard]] std::uint64_t ring_bytes() const;
   [[nodiscard]] std::size_t terms() const;
@@ -67,9 +70,9 @@ struct RunningPlan {
   [[nodiscard]] double integer_scale() const;
 };
 
-/// True when sums that run along cost less than summing each window anew, and the device holds their ring. On
-/// processors they always do: the kernels that sum blocks take several microphones side by side there.
-bool is_worth_running(const RunningPlan& plan, const ocl::DeviceInfo& device);
+/// True when sums that run along cost less than summing each window anew, and the device holds their ring:
+/// `at_any_hop`, or where windows overlap by three quarters.
+bool is_worth_running(const RunningPlan& plan, const ocl::DeviceInfo& device, bool at_any_hop = false);
 
 /// How a window follows from the one before: `moves` blocks leave from slot `oldest` on, as many come from `newest` on.
 /// With `anew` none leaves, and the whole window comes.

@@ -128,8 +128,11 @@ class IngestRing {
   /// Where the elements from `first_element` on end that were overwritten before they were taken; `first_element` where
   /// it still is there.
   [[nodiscard]] std::uint64_t overwritten_end(std::uint64_t first_element) const;
-  /// RingCounters::overrun alone: one load, where counters() looks through the whole ring for what is pending.
-  [[nodiscard]] std::uint64_t overrun() const { return overrun_.load(std::memory_order_relaxed); }
+  /// Elements that were received and will not be delivered, overrun or abandoned: two loads, where counters() looks
+  /// through the whole ring for what is pending.
+  [[nodiscard]] std::uint64_t lost() const {
+    return overrun_.load(std::memory_order_relaxed) + abandoned_.load(std::memory_order_relaxed);
+  }
   /// Copies elements from `first_element` on to `words` [element][word]. They must not begin before the end of the last
   /// take and not reach beyond available_end(): throws an internal error. Adds to `missing`, where given, the runs of
   /// elements that are silence, counted from `first_element`. Elements between the last take and this one count as

@@ -180,9 +180,9 @@ TEST(Input, DamagedTextsOfVariableLengthEndNoProcess) {
 TEST(TextFromChild, ComesOnlyFromAChildThatEndsWell) {
   constexpr std::size_t kMost = 100'000;
   const std::string text(70'000, 'x');  // more than a pipe holds
-  EXPECT_EQ(h5::text_from_child([&] { return text; }, kMost), text);
+  EXPECT_EQ(h5::text_from_child([&] { return std::string(text); }, kMost), text);
   EXPECT_EQ(h5::text_from_child([] { return ""; }, kMost), "");
-  EXPECT_EQ(h5::text_from_child([&] { return text; }, 1000), std::nullopt) << "too long";
+  EXPECT_EQ(h5::text_from_child([&] { return std::string(text); }, 1000), std::nullopt) << "too long";
   EXPECT_EQ(h5::text_from_child([] { return std::nullopt; }, kMost), std::nullopt);
   EXPECT_EQ(h5::text_from_child([]() -> std::string { throw std::runtime_error("no"); }, kMost), std::nullopt);
   EXPECT_EQ(h5::text_from_child(

@@ -44,10 +44,12 @@ nearfield tap --wait 300 --count 10 >tap.log 2>&1 & tap=$!
 nearfield ctl --wait 300 status >ctl.log 2>&1 || echo "ctl: $?"
 i=0; while [ $i -lt 600 ] && ! grep -q planes tap.log; do sleep 0.1; i=$((i + 1)); done
 controller >controller.log 2>&1 & controller=$!
-nearfield send $SOURCE/config/scenes/monopoles.yaml --duration 0.2 >send.log 2>&1 || echo "send: $?"
+nearfield send $SOURCE/config/scenes/monopoles.yaml --loop >send.log 2>&1 & sender=$!
 i=0; while [ $i -lt 600 ] && ! grep -q '^frame\|^no action' controller.log; do sleep 0.1; i=$((i + 1)); done
 kill $controller
 wait $tap || echo "tap: $?"
+nearfield ctl set medium.sound_speed_m_s=341 || echo "set: $?"
+kill -INT $sender; wait $sender || echo "send: $?"
 nearfield ctl stop || echo "stop: $?"
 wait $daemon || echo "daemon: $?"
 tail -n 3 *.log
@@ -59,6 +61,7 @@ TEST(Defaults, DaemonAndClientsWithoutOptionsMeet) {
   EXPECT_THAT(result.output, HasSubstr("stopping")) << test::file_text(folder / "daemon.log");
   EXPECT_THAT(test::file_text(folder / "tap.log"), HasSubstr("\n10 frames, "));
   EXPECT_THAT(test::file_text(folder / "ctl.log"), HasSubstr("udp 127.0.0.1:7230"));
+  EXPECT_THAT(test::file_text(folder / "daemon.log"), HasSubstr("epoch 2 begins: medium.sound_speed_m_s"));
   EXPECT_THAT(test::file_text(folder / "send.log"), HasSubstr("to 127.0.0.1:7230"));
   EXPECT_THAT(test::file_text(folder / "controller.log"), testing::ContainsRegex("frame|no action"));
   EXPECT_THAT(test::file_text(folder / "daemon.log"),

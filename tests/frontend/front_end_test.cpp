@@ -384,10 +384,10 @@ TEST(FrontEnd, EveryKindOfTheTableIsMade) {
 // Of every kind: a batch is the windows one by one, and each window's flags are its own.
 TEST(FrontEnd, BatchesAreTheWindowsOneByOne) {
   std::mt19937 generator(testing::fresh_seed());
-  // Channel 3 is at full scale in words 48 to 71; the decimator's samples show it up to 20 words later. The windows are
-  // words 40 to 103, 72 to 135 and 104 to 167.
+  // Channel 3 is at full scale in words 72 to 95; the decimator's samples show it up to 20 words later. The windows are
+  // words 64 to 127, 96 to 159 and 128 to 191.
   const auto wire = testing::make_wire(kSmall, 300, [&](std::size_t channel, std::size_t time) {
-    const bool is_loud = channel == 3 && time / 32 >= 48 && time / 32 < 72;
+    const bool is_loud = channel == 3 && time / 32 >= 72 && time / 32 < 96;
     return is_loud || (generator() & 1U) != 0;
   });
   for (const FrontEndEntry& entry : front_end_table()) {
@@ -396,7 +396,7 @@ TEST(FrontEnd, BatchesAreTheWindowsOneByOne) {
     plan.settings.hop_samples = 32;
     plan.batch = 3;
     Bench bench(plan);
-    const std::uint64_t first = 40;
+    const std::uint64_t first = 64;
     bench.front_end->enqueue_bits(0, testing::words_of(kSmall, wire, 0, first + 64 + 64));
     std::vector<ComplexF> expected;
     std::vector<std::uint32_t> flags;

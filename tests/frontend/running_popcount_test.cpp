@@ -209,6 +209,28 @@ TEST(RunningPopcount, SeveralHopsAtOnceGiveTheSame) {
   }
 }
 
+// As many words as wait at most, and then the windows in them: no block is summed into another one's slot.
+TEST(RunningPopcount, WindowsThatWereFedAheadGiveTheSame) {
+  for (const auto& [window, hop] : {std::pair{1024, 1000}, std::pair{192, 100}, std::pair{192, 131}, std::pair{96, 64}}) {
+    const FrontEndPlan plan = plan_of({2, 3, WireLayout::kRowMajor}, window, hop);
+    std::mt19937 generator(testing::fresh_seed());
+    const auto step = static_cast<std::size_t>(hop);
+    const Array array{2, 3, WireLayout::kRowMajor};
+    const std::size_t end = 2 * step + static_cast<std::size_t>(window);
+    const auto wire = testing::random_wire(array, end, generator);
+    const auto expected = reference::make_front_end(plan);
+    expected->push_bits(0, wire);
+    Bench bench(plan);
+    const std::size_t ahead = std::min(3 * step, end);
+    bench.front_end->enqueue_bits(0, testing::words_of(array, wire, 0, ahead));
+    EXPECT_LT(testing::relative_l2(bench.spectra(step), expected->spectra(step)), 5e-5) << hop;
+    if (ahead < end) {
+      bench.front_end->enqueue_bits(ahead, testing::words_of(array, wire, ahead, end - ahead));
+    }
+    EXPECT_LT(testing::relative_l2(bench.spectra(2 * step), expected->spectra(2 * step)), 5e-5) << hop;
+  }
+}
+
 // Batches of windows, whatever came before: what the windows one by one give.
 TEST(RunningPopcount, BatchesGiveTheSame) {
   for (const int hop : {1, 8, 24, 33, 40}) {

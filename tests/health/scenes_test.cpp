@@ -19,7 +19,7 @@ namespace nearfield::health {
 namespace {
 
 /// With sources and without, between bins.
-const std::vector<double> kFrequencies_hz = {100.0,  250.0,  500.0,  800.0,  1000.0,
+const std::vector<double> kFrequenciesHz = {100.0,  250.0,  500.0,  800.0,  1000.0,
                                              1500.0, 2000.0, 3000.0, 4000.0, 6000.0};
 constexpr std::size_t kWindows = 24;  // three decisions
 constexpr std::size_t kFirstSample = 777;
@@ -75,7 +75,7 @@ std::vector<std::complex<float>> spectra_of(const Moments& moments, std::size_t 
       mean[i] += hann * ones[i] / (16.0F * static_cast<float>(window));
     }
   }
-  for (const double frequency_hz : kFrequencies_hz) {
+  for (const double frequency_hz : kFrequenciesHz) {
     std::fill(re.begin(), re.end(), 0.0F);
     std::fill(im.begin(), im.end(), 0.0F);
     for (std::size_t n = 0; n < window; ++n) {
@@ -107,11 +107,11 @@ std::vector<int> accused(const Scene& scene, const std::vector<std::vector<std::
   plan.standoff_m = scene.measurement.standoff_m;
   plan.excluded = scene.dead_channels;
   for (const std::size_t f : chosen) {
-    plan.frequencies_hz.push_back(kFrequencies_hz[f]);
+    plan.frequencies_hz.push_back(kFrequenciesHz[f]);
   }
   Monitor monitor(plan);
   std::vector<int> found;
-  const std::size_t channels = windows.front().size() / kFrequencies_hz.size();
+  const std::size_t channels = windows.front().size() / kFrequenciesHz.size();
   for (const auto& window : windows) {
     std::vector<std::complex<float>> spectra;
     for (const std::size_t f : chosen) {
@@ -131,7 +131,7 @@ void expect_none_accused(const std::string& name, SigmaDeltaOrder order, bool ea
   scene.order = order;
   const Moments moments = moments_of(scene);
   std::vector<std::vector<std::size_t>> choices = {{2, 4}, {1, 4, 5, 8}};
-  for (std::size_t f = 0; each_alone && f < kFrequencies_hz.size(); ++f) {
+  for (std::size_t f = 0; each_alone && f < kFrequenciesHz.size(); ++f) {
     choices.push_back({f});
   }
   for (const std::size_t window : {1024U, 256U}) {                 // of nearfieldd and of `nearfield inspect`
@@ -143,7 +143,7 @@ void expect_none_accused(const std::string& name, SigmaDeltaOrder order, bool ea
     for (const std::vector<std::size_t>& chosen : choices) {
       EXPECT_EQ(accused(scene, windows, chosen), std::vector<int>())
           << name << ", order " << static_cast<int>(order) << ", windows of " << window << ", " << chosen.size()
-          << " frequencies from " << kFrequencies_hz[chosen.front()] << " Hz on";
+          << " frequencies from " << kFrequenciesHz[chosen.front()] << " Hz on";
     }
   }
 }

@@ -74,8 +74,8 @@ std::vector<Wave> pattern() {
   std::vector<Wave> waves;
   for (const double sign_x : {1.0, -1.0}) {
     for (const double sign_y : {1.0, -1.0}) {
-      waves.push_back(
-          {sign_x * kx, sign_y * ky, std::polar(-0.25 * sign_x * sign_y, sign_x * kx * 0.031 - sign_y * ky * 0.047)});
+      const Complex turn = std::polar(1.0, sign_x * kx * 0.031 - sign_y * ky * 0.047);
+      waves.push_back({sign_x * kx, sign_y * ky, -0.25 * sign_x * sign_y * turn});
     }
   }
   return waves;

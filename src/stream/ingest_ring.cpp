@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 64;  ///< positions agree with elements modulo this
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 40U;
+/// What a copy that nothing interrupts never takes.
+constexpr std::int64_t kLongestCopyNs = 20'000'000;
 
 RingSettings checked(RingSettings settings) {
   if (settings.words_per_element == 0 || settings.elements == 0 || settings.elements > kMaxElements) {
@@ -89,6 +91,25 @@ bool IngestRing::make_room(Position begin, Position end) {
   return true;
 }
 
+/// While the reader copies what `end` would overwrite, the writer waits, and the source's own buffer holds what comes:
+/// the system may have taken the reader's processor away in the middle of a copy.
+bool IngestRing::wait_to_make_room(Position begin, Position end) {
+  if (make_room(begin, end)) {
+    return true;
+  }
+  const std::int64_t deadline_ns = monotonic_ns() + kLongestCopyNs;
+  for (;;) {
+    const std::uint32_t ticket = room_came_.ticket();
+    if (make_room(begin, end)) {
+      room_came_.awake();
+      return true;
+    }
+    if (!room_came_.sleep(ticket, deadline_ns)) {
+      return make_room(begin, end);
+    }
+  }
+}
+
 IngestRing::StoreResult IngestRing::store(std::uint64_t first_element, std::span<const std::byte> words,
                                           std::int64_t now_ns) {
   StoreResult result;
@@ -120,7 +141,7 @@ void IngestRing::store_piece(Position begin, std::span<const std::byte> words, s
                              StoreResult& result) {
   const Position end = begin + words.size() / element_bytes_;
   const Position head = head_.load(std::memory_order_relaxed);
-  if (end > head && !make_room(begin, end)) {
+  if (end > head && !wait_to_make_room(begin, end)) {
     result.refused += end - begin;
     return;
   }

@@ -165,6 +165,7 @@ class IngestRing {
 
   [[nodiscard]] std::size_t slot(Position position) const { return static_cast<std::size_t>(position & mask_); }
   bool make_room(Position begin, Position end);
+  bool wait_to_make_room(Position begin, Position end);
   void store_piece(Position begin, std::span<const std::byte> words, std::int64_t now_ns, StoreResult& result);
   void pass_over_frozen(Position& begin, Position end, StoreResult& result) const;
   void copy_in(Position begin, Position end, const std::byte* words, std::int64_t now_ns);

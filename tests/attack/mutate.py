@@ -40,7 +40,7 @@ COMMANDS = {
             ["convert", "{file}", "-o", "{out}", "--what", "images"]],
 }
 LAB = """version: 1
-array: {rows: 8, columns: 8, layout: row-major}
+array: {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02, layout: row-major}
 front_end: {window_samples: 128, hop_samples: 64, frequencies_hz: [1464.84375]}
 holography: {standoff_m: 0.03, extrapolation: {order: 4}}
 """

@@ -35,7 +35,8 @@ double quotient_up(double value, double step) { return std::ceil(value / step); 
 
 /// The sizes of a launch.
 struct Sizes {
-  double frames, frequencies, planes, microphones, lanes, window, hop, blocks, kept_words, terms, moments, moment_operations;
+  double frames, frequencies, planes, microphones, lanes, window, hop, blocks, kept_words, terms, moments,
+      moment_operations;
   double rows, columns, padded_rows, padded_columns, taps, upsample;
   bool predicts;
 

@@ -156,8 +156,7 @@ FileIdentity set_socket_mode(const fs::path& path, mode_t mode) {
   return {status.st_dev, status.st_ino};
 }
 
-UnixListener::UnixListener(const fs::path& path, const Options& options)
-    : path_(path.lexically_normal()) {
+UnixListener::UnixListener(const fs::path& path, const Options& options) : path_(path.lexically_normal()) {
   const sockaddr_un address = address_of(path_);
   make_socket_folder(path_, options.serves_others);
   remove_stale(path_, address, options.type);

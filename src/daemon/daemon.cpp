@@ -129,7 +129,8 @@ void Daemon::make_socket_folders() const {
   std::vector<Place> places;
   const auto add = [&](const std::string& socket, std::string_view file, const DaemonSettings::Access& access) {
     if (!socket.empty()) {
-      places.push_back({socket_to_serve(socket, file), !access.allowed_users.empty() || !access.allowed_groups.empty()});
+      places.push_back(
+          {socket_to_serve(socket, file), !access.allowed_users.empty() || !access.allowed_groups.empty()});
     }
   };
   const DaemonSettings& daemon = settings_.daemon;

@@ -283,8 +283,8 @@ void LiveEngine::record_gap(std::uint64_t first, std::uint64_t elements, GapCaus
                      Pauses());
 }
 
-/// Of elements that the ring overwrote, those that it had received are overrun, in the file the first ones, also where a
-/// gap took their place; the others never came.
+/// Of elements that the ring overwrote, those that it had received are overrun, in the file the first ones, also where
+/// a gap took their place; the others never came.
 void LiveEngine::record_overwritten(std::uint64_t first, std::uint64_t elements) {
   const std::uint64_t received = std::min(elements, ring_->lost() - lost_recorded_);
   lost_recorded_ += received;
@@ -437,8 +437,8 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
   deliver(frame, begin_ns, pauses, report);
 }
 
-/// Between the newest frame and a new stream's first one, the window of `first_sample`: the hops that would have come, and
-/// their bits, are missing. What the new stream has passed over since it began is counted already.
+/// Between the newest frame and a new stream's first one, the window of `first_sample`: the hops that would have come,
+/// and their bits, are missing. What the new stream has passed over since it began is counted already.
 void LiveEngine::count_absence(std::int64_t capture_mono_ns, std::uint64_t first_sample) {
   const double elements = 1e-9 * static_cast<double>(capture_mono_ns - imaged_ns_) * input_.element_rate_hz;
   const auto per_sample = static_cast<double>(input_.elements_per_sample);

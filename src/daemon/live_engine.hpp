@@ -132,14 +132,14 @@ class LiveEngine {
 
   bool is_streaming_ = false;
   StreamStart stream_;
-  std::uint64_t origin_element_ = 0;    ///< of the stream's first whole sample
-  std::uint64_t origin_ = 0;            ///< its position, samples
-  std::uint64_t begin_ = 0;             ///< before it the engine has nothing, samples
-  std::uint64_t next_ = 0;              ///< first sample of the next window
-  std::uint64_t fed_ = 0;               ///< end of what the engine has, samples
-  std::uint64_t lost_recorded_ = 0;  ///< of the ring's lost elements: those in the account of recordings
-  std::uint64_t taken_ = 0;             ///< end of what was taken from the ring, samples
-  std::uint64_t imaged_end_ = 0;        ///< of the newest window that was imaged, samples; the origin before the first
+  std::uint64_t origin_element_ = 0;  ///< of the stream's first whole sample
+  std::uint64_t origin_ = 0;          ///< its position, samples
+  std::uint64_t begin_ = 0;           ///< before it the engine has nothing, samples
+  std::uint64_t next_ = 0;            ///< first sample of the next window
+  std::uint64_t fed_ = 0;             ///< end of what the engine has, samples
+  std::uint64_t lost_recorded_ = 0;   ///< of the ring's lost elements: those in the account of recordings
+  std::uint64_t taken_ = 0;           ///< end of what was taken from the ring, samples
+  std::uint64_t imaged_end_ = 0;      ///< of the newest window that was imaged, samples; the origin before the first
   std::uint64_t sequence_ = 0;
   std::uint64_t shed_ = 0;          ///< hops without a frame since the last one
   std::uint64_t absent_ = 0;        ///< of these, for want of bits

@@ -52,9 +52,10 @@ void log_change(control::RateLimitedLog& log, const RecorderStatus& status) {
     return;
   }
   log.log(failed ? spdlog::level::err : spdlog::level::info, failed ? "recording_failed" : "recording",
-          "recording ends: {}: {}; {} bytes, {} bit-times = {} stored + {} never sent + {} paused + {} overrun + {} dropped", status.path,
-          status.end_reason, status.bytes, bits.sum(), bits.received, bits.not_sent, bits.paused, bits.overrun,
-          bits.dropped);
+          "recording ends: {}: {}; {} bytes, {} bit-times = {} stored + {} never sent + {} paused + {} overrun + {} "
+          "dropped",
+          status.path, status.end_reason, status.bytes, bits.sum(), bits.received, bits.not_sent, bits.paused,
+          bits.overrun, bits.dropped);
 }
 
 }  // namespace

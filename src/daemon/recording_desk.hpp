@@ -45,7 +45,8 @@ class RecordingDesk {
   std::shared_ptr<control::RateLimitedLog> log_;
   std::mutex mutex_;  ///< held by who changes anything below, also while a recording ends, which may take seconds
   Settings settings_;
-  mutable std::mutex pointer_mutex_;  ///< of `recorder_`, held beside mutex_ while it changes: who only looks never waits
+  mutable std::mutex
+      pointer_mutex_;  ///< of `recorder_`, held beside mutex_ while it changes: who only looks never waits
   std::unique_ptr<Recorder> recorder_;
 };
 

@@ -57,8 +57,8 @@ struct RunningPlan {
   double largest_per_word = 1.0;              ///< bound of |sum| that one word adds to a term
 
   [[nodiscard]] BlockGrid grid() const { return {window_words, hop_words, most_block_words}; }
-  /// Hops of words or samples that may wait to be summed: what windows that are computed together begin or end with, and
-  /// one more.
+  /// Hops of words or samples that may wait to be summed: what windows that are computed together begin or end with,
+  /// and one more.
   [[nodiscard]] std::size_t waiting_hops() const;
   /// Blocks that the ring holds: two windows, or one and a batch, or what may wait.
   [[nodiscard]] std::size_t ring_blocks() const;

@@ -211,7 +211,8 @@ TEST(RunningPopcount, SeveralHopsAtOnceGiveTheSame) {
 
 // As many words as wait at most, and then the windows in them: no block is summed into another one's slot.
 TEST(RunningPopcount, WindowsThatWereFedAheadGiveTheSame) {
-  for (const auto& [window, hop] : {std::pair{1024, 1000}, std::pair{192, 100}, std::pair{192, 131}, std::pair{96, 64}}) {
+  for (const auto& [window, hop] :
+       {std::pair{1024, 1000}, std::pair{192, 100}, std::pair{192, 131}, std::pair{96, 64}}) {
     const FrontEndPlan plan = plan_of({2, 3, WireLayout::kRowMajor}, window, hop);
     std::mt19937 generator(testing::fresh_seed());
     const auto step = static_cast<std::size_t>(hop);

@@ -19,8 +19,7 @@ namespace nearfield::health {
 namespace {
 
 /// With sources and without, between bins.
-const std::vector<double> kFrequenciesHz = {100.0,  250.0,  500.0,  800.0,  1000.0,
-                                             1500.0, 2000.0, 3000.0, 4000.0, 6000.0};
+const std::vector<double> kFrequenciesHz = {100.0, 250.0, 500.0, 800.0, 1000.0, 1500.0, 2000.0, 3000.0, 4000.0, 6000.0};
 constexpr std::size_t kWindows = 24;  // three decisions
 constexpr std::size_t kFirstSample = 777;
 

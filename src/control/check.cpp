@@ -2,9 +2,11 @@
 
 #include <array>
 #include <sstream>
+#include <utility>
 
 #include "config/config.hpp"
 #include "control/check_parts.hpp"
+#include "control/exposure.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::control {
@@ -32,6 +34,9 @@ std::vector<Finding> machine_findings(const Settings& settings) {
   CheckUp up{.settings = settings, .daemon_runs = daemon_answers(settings), .findings = {}};
   for (const auto& look : kLooks) {
     look(up);
+  }
+  for (std::string& warning : exposure_warnings(settings.daemon)) {
+    up.findings.push_back({.kind = Finding::Kind::kNote, .text = std::move(warning)});
   }
   return up.findings;
 }

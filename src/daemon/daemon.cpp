@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -41,7 +42,8 @@ void warn_of(const std::vector<std::string>& warnings) {
 nlohmann::json senders_json(const SourceCounters& counters, std::int64_t now_ns) {
   nlohmann::json senders = {{"present", nullptr}, {"other", nullptr}};
   const auto describe = [&](const Sender& sender) {
-    const double ago_s = static_cast<double>(now_ns - sender.seen_ns) / static_cast<double>(kSecondNs);
+    const std::int64_t ago_ns = std::max<std::int64_t>(now_ns - sender.seen_ns, 0);  // it may have been seen just now
+    const double ago_s = static_cast<double>(ago_ns) / static_cast<double>(kSecondNs);
     return nlohmann::json{{"address", text_of(sender.peer)}, {"stream_id", sender.stream_id}, {"s_ago", ago_s}};
   };
   if (counters.sender) {

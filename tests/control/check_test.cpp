@@ -130,6 +130,15 @@ TEST_F(CheckOfAMachine, AddressesOfOtherMachinesAndUnknownInterfacesAreProblems)
                                 HasSubstr("daemon.source.interface")));
 }
 
+TEST_F(CheckOfAMachine, WhatOtherMachinesReachIsANote) {
+  settings_.daemon.source.kind = DaemonSettings::SourceKind::kUdp;
+  settings_.daemon.source.address = "0.0.0.0:0";
+  EXPECT_EQ(problems(), "");
+  EXPECT_THAT(notes(), HasSubstr("daemon.source.address: 0.0.0.0:0 is reachable from other machines"));
+  settings_.daemon.source.allowed_from = {"192.168.7.0/24"};
+  EXPECT_EQ(notes(), "");
+}
+
 TEST_F(CheckOfAMachine, FilesMustBeFiles) {
   settings_.array.calibration_path = folder_.path();
   settings_.daemon.source.path = folder_ / "pipe";

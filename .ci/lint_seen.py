@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
-"""Which C++ files clang-tidy has to look at: `lint_seen.py new FILE...` prints those that it has not passed in just this
-state, `lint_seen.py passed FILE` notes that it has.
+"""Which C++ files clang-tidy has to look at: `lint_seen.py new FILE...` prints those of the files that it has not passed in
+just this state, `lint_seen.py changed FILE...` those of them that have changed since the commit that .ci/linted names, and
+one that includes each header that has, `lint_seen.py passed FILE` notes that it has passed.
+
+All files of the commit in .ci/linted have passed. Whoever has had all files looked at (`./dev lint --all`) may name a later
+one there. Where the commit is not in the history, or the rules in .clang-tidy have changed, all files count as changed.
 
 A file's state is its text, the texts of all headers of this project that it includes (directly or not), the rules in
 .clang-tidy, the command that compiles it (build/clang/compile_commands.json) and the versions of the installed packages,
@@ -49,6 +53,32 @@ def commands():
     return {entry["file"]: entry["command"].replace(str(ROOT), ".").encode() for entry in compiled}
 
 
+def git(*arguments):
+    return subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+
+
+def changed_since_linted(files):
+    linted = (ROOT / ".ci/linted").read_text().split()[0]
+    if git("merge-base", "--is-ancestor", linted, "HEAD").returncode != 0:
+        return files
+    changed = set(git("diff", "--name-only", linted).stdout.split())
+    changed |= set(git("ls-files", "--others", "--exclude-standard").stdout.split())
+    if ".clang-tidy" in changed:
+        return files
+    wanted = [file for file in files if file in changed]
+    headers = {ROOT / name for name in changed if name.endswith((".h", ".hpp"))}
+    for file in wanted + files:
+        if not headers:
+            break
+        known = {}
+        included_files((ROOT / file).resolve(), known)
+        if not headers.isdisjoint(known):
+            headers -= known.keys()
+            if file not in wanted:
+                wanted.append(file)
+    return wanted
+
+
 def stamp(file, common, compiled):
     known = {}
     included_files((ROOT / file).resolve(), known)
@@ -61,6 +91,9 @@ def stamp(file, common, compiled):
 
 def main():
     command, files = sys.argv[1], sys.argv[2:]
+    if command == "changed":
+        print("\n".join(changed_since_linted(files)))
+        return
     common, compiled = common_state(), commands()
     if command == "new":
         print("\n".join(file for file in files if not stamp(file, common, compiled).exists()))

@@ -15,7 +15,7 @@ namespace nearfield {
 namespace {
 
 constexpr std::size_t kGroup = 64;
-/// A window's sum stays below this, which leaves two bits for what a bound forgot.
+/// A window's sum stays below this, two bits below what an integer holds.
 constexpr double kLargestSum = 0x1p29;
 /// A hop must be this many times shorter than the window before sums that run along pay.
 constexpr std::size_t kWorthHops = 4;

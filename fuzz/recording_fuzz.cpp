@@ -15,7 +15,7 @@ void read_all(std::span<const std::byte> bytes) {
   try {
     nearfield::nfr::Reader reader(bytes);
     const nearfield::nfr::BitsSummary& bits = reader.summary().bits;
-    if (bits.received + bits.not_sent + bits.dropped + bits.damaged != bits.expected()) {
+    if (bits.sum() + bits.damaged != bits.expected()) {
       __builtin_trap();
     }
     const std::uint64_t count = std::min<std::uint64_t>(bits.expected(), 4096);

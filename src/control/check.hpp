@@ -20,9 +20,9 @@ struct Finding {
   std::string text;
 };
 
-/// Looks at sockets and their folders, ports, files, the folder of recordings, limits and exposure, as this user. Changes
-/// nothing: no folder is made, and each port is let go at once. A socket or port that is taken is a note where a
-/// nearfieldd answers at the control socket: then a running daemon's new configuration is being checked.
+/// Looks at sockets and their folders, ports, files, the folder of recordings, limits and exposure, as this user.
+/// Changes nothing: no folder is made, and each port is let go at once. A socket or port that is taken is a note where
+/// a nearfieldd answers at the control socket: then a running daemon's new configuration is being checked.
 std::vector<Finding> machine_findings(const Settings& settings);
 
 }  // namespace nearfield::control

@@ -50,7 +50,9 @@ nlohmann::json senders_json(const SourceCounters& counters, std::int64_t now_ns)
     senders["present"] = describe(*counters.sender);
     senders["present"].erase("s_ago");
   }
-  if (counters.other) {
+  // Who has taken over is no longer the other one.
+  const bool took_over = counters.sender && counters.other && counters.sender->stream_id == counters.other->stream_id;
+  if (counters.other && !took_over) {
     senders["other"] = describe(*counters.other);
   }
   return senders;

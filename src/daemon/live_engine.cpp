@@ -443,8 +443,9 @@ void LiveEngine::count_absence(std::int64_t capture_mono_ns, std::uint64_t first
   const double elements = 1e-9 * static_cast<double>(capture_mono_ns - imaged_ns_) * input_.element_rate_hz;
   const auto per_sample = static_cast<double>(input_.elements_per_sample);
   const std::uint64_t passed = first_sample - origin_;
-  const double hops = std::round(elements / (static_cast<double>(hop_samples_) * per_sample)) - 1.0 -
-                      static_cast<double>(passed / hop_samples_);
+  const std::uint64_t passed_hops = passed / hop_samples_;
+  const double hops =
+      std::round(elements / (static_cast<double>(hop_samples_) * per_sample)) - 1.0 - static_cast<double>(passed_hops);
   const double unsent = elements - static_cast<double>(window_samples_ + passed) * per_sample;
   const auto absent = static_cast<std::uint64_t>(std::max(hops, 0.0));
   sequence_ += absent;

@@ -300,18 +300,23 @@ def first_whole(own, event):
     return None
 
 
-def loss(options, daemon, result, problems):
-    """Single packets and bursts, on a list."""
-    seconds = 10.0 if options.long else 1.0
-    steps = []
-    for share in (0.001, 0.01, 0.1):
-        steps += [("run", seconds / 2, share), ("burst", 40), ("run", seconds / 4, 0.0)]
+def judge_alone(daemon, steps, result, problems):
+    """One sender that goes through `steps`, and its frames held against its list; the daemon's exit code."""
     sender = Sender(daemon.port, daemon.words, steps, SOURCE_BASE)
     sender.start()
     report = sender.report()
     code, summary, frames = daemon.stop()
     judge(result, problems, frames, report, summary)
     return code
+
+
+def loss(options, daemon, result, problems):
+    """Single packets and bursts, on a list."""
+    seconds = 10.0 if options.long else 1.0
+    steps = []
+    for share in (0.001, 0.01, 0.1):
+        steps += [("run", seconds / 2, share), ("burst", 40), ("run", seconds / 4, 0.0)]
+    return judge_alone(daemon, steps, result, problems)
 
 
 def fresh_ids(options, daemon, result, problems):
@@ -398,12 +403,7 @@ def far_ahead(options, daemon, result, problems):
     steps = [("run", 0.4, 0.0)]
     for _ in range(10 if options.long else 3):
         steps += [("ahead", FAR_AHEAD), ("run", 0.4, 0.0)]
-    sender = Sender(daemon.port, daemon.words, steps, SOURCE_BASE)
-    sender.start()
-    report = sender.report()
-    code, summary, frames = daemon.stop()
-    judge(result, problems, frames, report, summary)
-    return code
+    return judge_alone(daemon, steps, result, problems)
 
 
 def gaps(options, daemon, result, problems):

@@ -31,14 +31,19 @@ std::shared_ptr<Metrics> make_metrics() {
   return std::make_shared<Metrics>(MetricNames{{"front_end", "imager"}, {"late", "crc"}, {"input"}}, 0);
 }
 
-/// A plain HTTP GET, as a scraper sends it; the whole answer.
-std::string http_get(int port, const std::string& path) {
+int connected_to(int port) {
   const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   EXPECT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  return client;
+}
+
+/// A plain HTTP GET, as a scraper sends it; the whole answer.
+std::string http_get(int port, const std::string& path) {
+  const int client = connected_to(port);
   const std::string request = "GET " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
   EXPECT_EQ(send(client, request.data(), request.size(), MSG_NOSIGNAL), static_cast<ssize_t>(request.size()));
   std::string answer;
@@ -154,16 +159,6 @@ TEST(Metrics, StatusTellsTheRecentPast) {
   EXPECT_TRUE(status["age_ms"]["median"].is_null()) << "ages of frames long ago";
   metrics->set_no_input(true);
   EXPECT_EQ(metrics->status()["state"], "no input");
-}
-
-int connected_to(int port) {
-  const int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  return client;
 }
 
 // Clients that say nothing, or half a request, or do not read their answer, held each of the server's threads for two

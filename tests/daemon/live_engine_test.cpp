@@ -351,17 +351,23 @@ TEST(LiveEngine, ARestartBeginsWindowsAnewAndTheSequenceGoesOn) {
   }
 }
 
-// Stamps say how long no stream was there: the first frame after it counts the hops that would have come.
-TEST(LiveEngine, TimeWithoutAStreamIsMissingAndFlagged) {
-  constexpr double kNsPerBit = 1e9 / kBitRateHz;
-  const auto stamp = [](std::uint64_t bit_times) {
-    return 1 + std::llround(static_cast<double>(bit_times) * kNsPerBit);
-  };
+/// The arrival time of a bit-time, by the microphones' clock alone, ns.
+std::int64_t stamp(std::uint64_t bit_times) {
+  return 1 + std::llround(static_cast<double>(bit_times) * 1e9 / kBitRateHz);
+}
+
+/// However long ago the stamps are.
+Settings settings_that_never_shed() {
   Settings settings = test::small_settings();
-  settings.daemon.overload.shed_hops_ms = 1e12;  // the stamps are long ago
+  settings.daemon.overload.shed_hops_ms = 1e12;
   settings.daemon.overload.pause_dashboards_ms = 1e12;
   settings.daemon.overload.pause_recordings_ms = 1e12;
-  Rig rig(settings);
+  return settings;
+}
+
+// Stamps say how long no stream was there: the first frame after it counts the hops that would have come.
+TEST(LiveEngine, TimeWithoutAStreamIsMissingAndFlagged) {
+  Rig rig(settings_that_never_shed());
   rig.ring.begin_stream(3, 0);
   rig.feed(0, kWindowBits, stamp(kWindowBits));
   rig.run();
@@ -385,15 +391,7 @@ TEST(LiveEngine, TimeWithoutAStreamIsMissingAndFlagged) {
 
 // What the engine passes over of the new stream before its first frame is no absence too.
 TEST(LiveEngine, HopsPassedOverAtARestartAreCountedOnce) {
-  constexpr double kNsPerBit = 1e9 / kBitRateHz;
-  const auto stamp = [](std::uint64_t bit_times) {
-    return 1 + std::llround(static_cast<double>(bit_times) * kNsPerBit);
-  };
-  Settings settings = test::small_settings();
-  settings.daemon.overload.shed_hops_ms = 1e12;  // the stamps are long ago
-  settings.daemon.overload.pause_dashboards_ms = 1e12;
-  settings.daemon.overload.pause_recordings_ms = 1e12;
-  Rig rig(settings);
+  Rig rig(settings_that_never_shed());
   rig.ring.begin_stream(3, 0);
   rig.feed(0, kWindowBits, stamp(kWindowBits));
   rig.run();

@@ -16,6 +16,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/file_descriptor.hpp"
+
 namespace nearfield::ocl {
 namespace {
 
@@ -37,23 +39,6 @@ struct Header {
   CacheKey key;
 };
 static_assert(sizeof(Header) == 40);
-
-class Descriptor {
- public:
-  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (descriptor_ >= 0) {
-      close(descriptor_);
-    }
-  }
-  [[nodiscard]] int get() const { return descriptor_; }
-  [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
-
- private:
-  int descriptor_;
-};
 
 void say_once_that_it_cannot_write(const fs::path& folder, std::string_view why) {
   static std::atomic<bool> said{false};
@@ -201,14 +186,14 @@ std::optional<std::vector<unsigned char>> CacheFiles::load(const CacheKey& key) 
   if (!is_on()) {
     return std::nullopt;
   }
-  const Descriptor folder(open_folder(folder_));
-  if (!folder.is_open()) {
+  const FileDescriptor folder(open_folder(folder_));
+  if (!folder.valid()) {
     return std::nullopt;
   }
   const std::string name = path_of(key).filename();
-  const Descriptor file(openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const FileDescriptor file(openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
-  if (!file.is_open() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || !is_own(status)) {
+  if (!file.valid() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || !is_own(status)) {
     return std::nullopt;
   }
   Header header;
@@ -233,12 +218,12 @@ void CacheFiles::store(const CacheKey& key, std::span<const unsigned char> value
   const auto give_up = [&](std::string_view what) {
     say_once_that_it_cannot_write(folder_, fmt::format("{}: {}", what, std::strerror(errno)));
   };
-  if (!make_folder(folder_) || !Descriptor(open_folder(folder_)).is_open()) {
+  if (!make_folder(folder_) || !FileDescriptor(open_folder(folder_)).valid()) {
     return give_up("expected a folder of this user");
   }
   std::string temporary = (folder_ / (std::string(kTemporary) + "XXXXXX")).string();
-  const Descriptor file(mkostemp(temporary.data(), O_CLOEXEC));
-  if (!file.is_open()) {
+  const FileDescriptor file(mkostemp(temporary.data(), O_CLOEXEC));
+  if (!file.valid()) {
     return give_up("can't write");
   }
   Header header;

@@ -61,7 +61,7 @@ RingServer::RingServer(ServerOptions options)
                                   .serves_others = !options_.uids.empty() || !options_.gids.empty(),
                                   .most_waiting = kMostWaiting}),
       stop_(eventfd(0, EFD_CLOEXEC)) {
-  if (!stop_.is_open()) {
+  if (!stop_.valid()) {
     fail(options_.socket, "can't make an event");
   }
   clients_.reserve(options_.most_clients);
@@ -78,8 +78,8 @@ RingServer::~RingServer() {
 }
 
 void RingServer::offer(int memory) {
-  Descriptor copy(fcntl(memory, F_DUPFD_CLOEXEC, 0));
-  if (!copy.is_open()) {
+  FileDescriptor copy(fcntl(memory, F_DUPFD_CLOEXEC, 0));
+  if (!copy.valid()) {
     fail(options_.socket, "can't duplicate the ring's descriptor");
   }
   const std::lock_guard lock(mutex_);
@@ -93,7 +93,7 @@ void RingServer::run() {
     polled.clear();
     polled.push_back({stop_.get(), POLLIN, 0});
     polled.push_back({pause ? -1 : listener_.get(), POLLIN, 0});
-    for (const Descriptor& client : clients_) {
+    for (const FileDescriptor& client : clients_) {
       polled.push_back({client.get(), 0, 0});  // POLLHUP and POLLERR alone: what clients send stays unread
     }
     if (poll(polled.data(), polled.size(), pause ? kPauseWithoutDescriptorsMs : -1) < 0 && errno != EINTR) {
@@ -114,12 +114,12 @@ void RingServer::run() {
 
 /// False when the process has no descriptor left for a client.
 bool RingServer::accept_one() {
-  Descriptor client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!client.is_open()) {
+  FileDescriptor client(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!client.valid()) {
     return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
   }
-  const Descriptor memory = offered();
-  const nf_ring_status status = judge(client.get(), memory.is_open());
+  const FileDescriptor memory = offered();
+  const nf_ring_status status = judge(client.get(), memory.valid());
   refused_ += status == NF_RING_REFUSED || status == NF_RING_BUSY ? 1U : 0U;
   hand_over(client.get(), status, memory.get());
   if (status == NF_RING_OK) {
@@ -128,9 +128,9 @@ bool RingServer::accept_one() {
   return true;
 }
 
-Descriptor RingServer::offered() {
+FileDescriptor RingServer::offered() {
   const std::lock_guard lock(mutex_);
-  return Descriptor(memory_.is_open() ? fcntl(memory_.get(), F_DUPFD_CLOEXEC, 0) : -1);
+  return FileDescriptor(memory_.valid() ? fcntl(memory_.get(), F_DUPFD_CLOEXEC, 0) : -1);
 }
 
 nf_ring_status RingServer::judge(int client, bool ready) const {

@@ -8,9 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "core/file_descriptor.hpp"
 #include "core/unix_listener.hpp"
 #include "nearfield_ring.h"
-#include "ring/descriptor.hpp"
 
 namespace nearfield::ring {
 
@@ -44,16 +44,16 @@ class RingServer {
  private:
   void run();
   bool accept_one();
-  Descriptor offered();
+  FileDescriptor offered();
   [[nodiscard]] nf_ring_status judge(int client, bool ready) const;
   static void hand_over(int client, nf_ring_status status, int memory);
 
   ServerOptions options_;
   UnixListener listener_;
-  Descriptor stop_;                  ///< eventfd
-  std::mutex mutex_;                 ///< guards memory_
-  Descriptor memory_;                ///< what is handed over
-  std::vector<Descriptor> clients_;  ///< the thread's own
+  FileDescriptor stop_;                  ///< eventfd
+  std::mutex mutex_;                     ///< guards memory_
+  FileDescriptor memory_;                ///< what is handed over
+  std::vector<FileDescriptor> clients_;  ///< the thread's own
   std::atomic<std::size_t> client_count_ = 0;
   std::atomic<std::uint64_t> refused_ = 0;
   std::thread thread_;

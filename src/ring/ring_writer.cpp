@@ -61,8 +61,8 @@ RingWriter::~RingWriter() {
 void RingWriter::make_memory(const std::vector<std::byte>& header_block) {
   header_bytes_ = header_block.size();
   bytes_ = header_bytes_ + slots_ * encoder_.slot_bytes();
-  const Descriptor writable(memfd_create("nearfield-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!writable.is_open() || ftruncate(writable.get(), static_cast<off_t>(bytes_)) != 0) {
+  const FileDescriptor writable(memfd_create("nearfield-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!writable.valid() || ftruncate(writable.get(), static_cast<off_t>(bytes_)) != 0) {
     fail("can't make shared memory");
   }
   void* map = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, writable.get(), 0);
@@ -75,9 +75,9 @@ void RingWriter::make_memory(const std::vector<std::byte>& header_block) {
   const bool sealed = fcntl(writable.get(), F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0 ||
                       fcntl(writable.get(), F_ADD_SEALS, seals) == 0;
   if (sealed) {
-    memory_ = Descriptor(open(fmt::format("/proc/self/fd/{}", writable.get()).c_str(), O_RDONLY | O_CLOEXEC));
+    memory_ = FileDescriptor(open(fmt::format("/proc/self/fd/{}", writable.get()).c_str(), O_RDONLY | O_CLOEXEC));
   }
-  if (!memory_.is_open() || fchmod(writable.get(), S_IRUSR) != 0) {
+  if (!memory_.valid() || fchmod(writable.get(), S_IRUSR) != 0) {
     munmap(map, bytes_);
     fail(sealed ? "can't open shared memory for reading alone" : "can't seal shared memory");
   }

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "ring/descriptor.hpp"
+#include "core/file_descriptor.hpp"
 #include "ring/frame_encoder.hpp"
 #include "ring/waker.hpp"
 
@@ -50,7 +50,7 @@ class RingWriter {
   std::uint32_t slots_;
   std::size_t header_bytes_ = 0;
   std::size_t bytes_ = 0;
-  Descriptor memory_;
+  FileDescriptor memory_;
   void* map_ = nullptr;
   std::uint64_t number_ = 0;  ///< of the newest frame
   std::optional<Waker> waker_;

@@ -27,7 +27,7 @@ class Outbox {
   explicit Outbox(const std::string& to) : socket_(datagram_socket(endpoint_of(to))), buffers_(kMostPerBatch * 2) {
     const Endpoint endpoint = endpoint_of(to);
     enlarge_buffer(socket_, SO_SNDBUF, SO_SNDBUFFORCE, kSendBufferBytes);
-    if (connect(socket_.number(), endpoint.raw(), endpoint.length) != 0) {
+    if (connect(socket_.get(), endpoint.raw(), endpoint.length) != 0) {
       throw IoError(system_error(fmt::format("udp: sending to {}", to)));
     }
     for (auto& buffer : buffers_) {
@@ -52,7 +52,7 @@ class Outbox {
       bytes_ += buffers_[i].size();
     }
     for (std::size_t sent = 0; sent < used_;) {
-      const int count = sendmmsg(socket_.number(), messages.data() + sent, static_cast<unsigned>(used_ - sent), 0);
+      const int count = sendmmsg(socket_.get(), messages.data() + sent, static_cast<unsigned>(used_ - sent), 0);
       if (count > 0) {
         sent += static_cast<std::size_t>(count);
       } else if (errno == ECONNREFUSED) {  // said of an earlier datagram; this one was not sent yet
@@ -72,7 +72,7 @@ class Outbox {
   }
 
  private:
-  Descriptor socket_;
+  FileDescriptor socket_;
   std::vector<std::vector<std::byte>> buffers_;
   std::size_t used_ = 0;
   std::uint64_t datagrams_ = 0;

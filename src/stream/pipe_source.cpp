@@ -21,31 +21,31 @@ constexpr int kStopCheckMs = 20;
 
 bool is_standard_input(const SourceSettings& settings) { return settings.source.path == "-"; }
 
-Descriptor open_input(const SourceSettings& settings) {
+FileDescriptor open_input(const SourceSettings& settings) {
   const int number = is_standard_input(settings)
                          ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                          : open(settings.source.path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (number < 0) {
     throw NoInputError(system_error(fmt::format("pipe: {}", settings.source.path)));
   }
-  return Descriptor(number);
+  return FileDescriptor(number);
 }
 
-bool is_named_pipe(const Descriptor& input, const SourceSettings& settings) {
+bool is_named_pipe(const FileDescriptor& input, const SourceSettings& settings) {
   struct stat status {};
-  return !is_standard_input(settings) && fstat(input.number(), &status) == 0 && S_ISFIFO(status.st_mode);
+  return !is_standard_input(settings) && fstat(input.get(), &status) == 0 && S_ISFIFO(status.st_mode);
 }
 
 class PipeWorker : public SourceWorker {
  public:
-  PipeWorker(Descriptor input, IngestRing& ring, const SourceSettings& settings)
+  PipeWorker(FileDescriptor input, IngestRing& ring, const SourceSettings& settings)
       : settings_(settings),
         ring_(&ring),
         input_(std::move(input)),
         reopens_(is_named_pipe(input_, settings)),
         element_bytes_(settings.words_per_element * sizeof(std::uint32_t)),
         bytes_(std::max(element_bytes_, kChunkBytes / element_bytes_ * element_bytes_)) {
-    fcntl(input_.number(), F_SETPIPE_SZ, static_cast<int>(kChunkBytes));  // where it is a pipe and that is allowed
+    fcntl(input_.get(), F_SETPIPE_SZ, static_cast<int>(kChunkBytes));  // where it is a pipe and that is allowed
   }
 
   void run(const std::stop_token& stop) override {
@@ -53,7 +53,7 @@ class PipeWorker : public SourceWorker {
       if (!wait_for_input()) {
         continue;
       }
-      const ssize_t count = read(input_.number(), bytes_.data() + held_, bytes_.size() - held_);
+      const ssize_t count = read(input_.get(), bytes_.data() + held_, bytes_.size() - held_);
       if (count > 0) {
         take(static_cast<std::size_t>(count), stop);
       } else if (count == 0) {
@@ -72,7 +72,7 @@ class PipeWorker : public SourceWorker {
 
  private:
   bool wait_for_input() {
-    pollfd poll_for{input_.number(), POLLIN, 0};
+    pollfd poll_for{input_.get(), POLLIN, 0};
     return poll(&poll_for, 1, kStopCheckMs) > 0;
   }
 
@@ -122,7 +122,7 @@ class PipeWorker : public SourceWorker {
 
   SourceSettings settings_;
   IngestRing* ring_;
-  Descriptor input_;
+  FileDescriptor input_;
   bool reopens_;
   std::size_t element_bytes_;
   std::vector<std::byte> bytes_;

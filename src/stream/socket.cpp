@@ -40,12 +40,6 @@ std::string system_error(const std::string& what) {
   return fmt::format("{}: {}", what, std::system_category().message(errno));
 }
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) {
-    close(number_);
-  }
-}
-
 bool Endpoint::multicast() const {
   if (family() == AF_INET) {
     sockaddr_in v4{};
@@ -81,22 +75,22 @@ Endpoint endpoint_of(const std::string& text) {
   return endpoint;
 }
 
-Descriptor datagram_socket(const Endpoint& endpoint) {
-  Descriptor socket(::socket(endpoint.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (socket.number() < 0) {
+FileDescriptor datagram_socket(const Endpoint& endpoint) {
+  FileDescriptor socket(::socket(endpoint.family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket.valid()) {
     throw IoError(system_error("socket"));
   }
   return socket;
 }
 
-std::uint64_t enlarge_buffer(const Descriptor& socket, int option, int forced_option, std::uint64_t bytes) {
+std::uint64_t enlarge_buffer(const FileDescriptor& socket, int option, int forced_option, std::uint64_t bytes) {
   const int asked = static_cast<int>(std::min<std::uint64_t>(bytes, INT_MAX / 2));
-  if (setsockopt(socket.number(), SOL_SOCKET, forced_option, &asked, sizeof asked) != 0) {
-    setsockopt(socket.number(), SOL_SOCKET, option, &asked, sizeof asked);
+  if (setsockopt(socket.get(), SOL_SOCKET, forced_option, &asked, sizeof asked) != 0) {
+    setsockopt(socket.get(), SOL_SOCKET, option, &asked, sizeof asked);
   }
   int got = 0;
   socklen_t length = sizeof got;
-  getsockopt(socket.number(), SOL_SOCKET, option, &got, &length);
+  getsockopt(socket.get(), SOL_SOCKET, option, &got, &length);
   return static_cast<std::uint64_t>(got) / 2;  // the kernel doubles it for its own bookkeeping
 }
 

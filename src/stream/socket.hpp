@@ -3,28 +3,10 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
+
+#include "core/file_descriptor.hpp"
 
 namespace nearfield {
-
-/// A file descriptor that closes itself.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor();
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_ = -1;
-};
 
 /// Where UDP goes to or comes from.
 struct Endpoint {
@@ -41,10 +23,10 @@ struct Endpoint {
 Endpoint endpoint_of(const std::string& text);
 
 /// A datagram socket of the endpoint's family. Throws IoError.
-Descriptor datagram_socket(const Endpoint& endpoint);
+FileDescriptor datagram_socket(const Endpoint& endpoint);
 
 /// Asks for a larger kernel buffer (SO_RCVBUF or SO_SNDBUF), by privilege where there is one; the bytes that were got.
-std::uint64_t enlarge_buffer(const Descriptor& socket, int option, int forced_option, std::uint64_t bytes);
+std::uint64_t enlarge_buffer(const FileDescriptor& socket, int option, int forced_option, std::uint64_t bytes);
 
 /// "WHAT: reason", the system's.
 std::string system_error(const std::string& what);

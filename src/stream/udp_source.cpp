@@ -52,12 +52,12 @@ class Batch {
   }
 
   /// Waits for the first datagram and takes what else is there; 0 after kStopCheckUs without any.
-  std::size_t receive(const Descriptor& socket) {
+  std::size_t receive(const FileDescriptor& socket) {
     for (mmsghdr& message : messages_) {
       message.msg_hdr.msg_controllen = sizeof(Control);
       message.msg_hdr.msg_namelen = sizeof(sockaddr_storage);
     }
-    const int count = recvmmsg(socket.number(), messages_.data(), kBatch, MSG_WAITFORONE, nullptr);
+    const int count = recvmmsg(socket.get(), messages_.data(), kBatch, MSG_WAITFORONE, nullptr);
     if (count >= 0) {
       return static_cast<std::size_t>(count);
     }
@@ -100,14 +100,14 @@ class Batch {
   std::vector<mmsghdr> messages_;
 };
 
-void set(const Descriptor& socket, int level, int option, const void* value, socklen_t length,
+void set(const FileDescriptor& socket, int level, int option, const void* value, socklen_t length,
          const std::string& what) {
-  if (setsockopt(socket.number(), level, option, value, length) != 0) {
+  if (setsockopt(socket.get(), level, option, value, length) != 0) {
     throw IoError(system_error(what));
   }
 }
 
-void join_group(const Descriptor& socket, const Endpoint& endpoint, const SourceSettings& settings) {
+void join_group(const FileDescriptor& socket, const Endpoint& endpoint, const SourceSettings& settings) {
   const unsigned index = settings.source.interface.empty() ? 0 : if_nametoindex(settings.source.interface.c_str());
   if (index == 0 && !settings.source.interface.empty()) {
     throw ConfigError(
@@ -127,14 +127,14 @@ void join_group(const Descriptor& socket, const Endpoint& endpoint, const Source
   set(socket, IPPROTO_IPV6, IPV6_JOIN_GROUP, &group, sizeof group, what);
 }
 
-Descriptor listening_socket(const SourceSettings& settings) {
+FileDescriptor listening_socket(const SourceSettings& settings) {
   const Endpoint endpoint = endpoint_of(settings.source.address);
-  Descriptor socket = datagram_socket(endpoint);
+  FileDescriptor socket = datagram_socket(endpoint);
   const int on = 1;
   if (endpoint.multicast()) {
     set(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on, "udp: sharing the port");
   }
-  if (bind(socket.number(), endpoint.raw(), endpoint.length) != 0) {
+  if (bind(socket.get(), endpoint.raw(), endpoint.length) != 0) {
     throw IoError(system_error(fmt::format("udp: listening on {}", settings.source.address)));
   }
   if (endpoint.multicast()) {
@@ -148,7 +148,7 @@ Descriptor listening_socket(const SourceSettings& settings) {
 
 class UdpWorker : public SourceWorker {
  public:
-  UdpWorker(Descriptor socket, IngestRing& ring, const IntakeSettings& settings)
+  UdpWorker(FileDescriptor socket, IngestRing& ring, const IntakeSettings& settings)
       : socket_(std::move(socket)), intake_(ring, settings) {}
 
   void run(const std::stop_token& stop) override {
@@ -179,7 +179,7 @@ class UdpWorker : public SourceWorker {
   [[nodiscard]] std::uint16_t port() const override {
     Endpoint bound;
     bound.length = sizeof bound.address;
-    getsockname(socket_.number(), reinterpret_cast<sockaddr*>(&bound.address), &bound.length);
+    getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&bound.address), &bound.length);
     return bound.port();
   }
 
@@ -191,7 +191,7 @@ class UdpWorker : public SourceWorker {
     }
   }
 
-  Descriptor socket_;
+  FileDescriptor socket_;
   PacketIntake intake_;
   Batch batch_;
   std::uint32_t last_drops_ = 0;
@@ -203,7 +203,7 @@ class UdpWorker : public SourceWorker {
 std::unique_ptr<Source> make_udp_source(const SourceSettings& settings) {
   const IntakeSettings intake = intake_settings(settings.source, settings.bit_times_per_element);
   auto ring = std::make_unique<IngestRing>(ring_settings(settings));
-  Descriptor socket = listening_socket(settings);
+  FileDescriptor socket = listening_socket(settings);
   std::vector<std::string> warnings;
   const auto wanted = static_cast<std::uint64_t>(settings.source.receive_buffer_bytes);
   const std::uint64_t got = enlarge_buffer(socket, SO_RCVBUF, SO_RCVBUFFORCE, wanted);

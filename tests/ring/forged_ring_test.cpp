@@ -29,7 +29,7 @@ class ForgedRing : public testing::Test {
       writer.write(frame.make(sequence));
     }
     bytes_ = writer.bytes();
-    memory_ = Descriptor(memfd_create("forged-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    memory_ = FileDescriptor(memfd_create("forged-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     EXPECT_EQ(ftruncate(memory_.get(), static_cast<off_t>(bytes_)), 0);
     map_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(), 0);
     void* original = mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, writer.memory(), 0);
@@ -55,7 +55,7 @@ class ForgedRing : public testing::Test {
   test::SocketFolder folder_;
   std::string socket_ = folder_ / "ring.sock";
   std::size_t bytes_ = 0;
-  Descriptor memory_;
+  FileDescriptor memory_;
   void* map_ = nullptr;
   std::unique_ptr<RingServer> server_;
   test::RingHandle ring_;
@@ -162,7 +162,7 @@ TEST_F(ForgedRing, HolesAreNotFilled) {
 }
 
 TEST_F(ForgedRing, ASmallFileIsNoRing) {
-  memory_ = Descriptor(memfd_create("small", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  memory_ = FileDescriptor(memfd_create("small", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(ftruncate(memory_.get(), 100), 0);
   seal();
   EXPECT_EQ(open(), NF_RING_BAD);

@@ -207,7 +207,7 @@ TEST_F(Server, ClientsThatSayNothingOrTooMuchHoldNobodyUp) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   socket_.copy(address.sun_path, socket_.size());
-  std::vector<Descriptor> silent;
+  std::vector<FileDescriptor> silent;
   for (int i = 0; i < 20; ++i) {
     silent.emplace_back(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0));
     ASSERT_EQ(connect(silent.back().get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);

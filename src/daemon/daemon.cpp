@@ -287,6 +287,9 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   warn_of(next->warnings);
   health_->prepare(*next);
   search_->prepare(*next);
+  if (ring_sink_) {
+    ring_sink_->prepare_epoch(next->header, next->number);
+  }
   std::unique_ptr<Epoch> old;
   const auto swap = [&] {
     try {
@@ -305,6 +308,9 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   } catch (...) {
     search_->prepare(engine_->epoch());  // here: it may take seconds, and the epoch before goes on
     throw;
+  }
+  if (ring_sink_) {
+    ring_sink_->free_unused_rings();
   }
   watch_->set_deadline(nanoseconds(settings.daemon.deadlines.frame_ms));
   control::set_log_level(settings.daemon.log.level);

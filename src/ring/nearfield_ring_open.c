@@ -363,6 +363,9 @@ nf_ring_status nf_ring_reopen(nf_ring* ring) {
   if (status == NF_RING_OK) {
     fresh->check_crc = ring->check_crc;
     nf_ring_points_only(fresh, ring->points_only);
+    /* What the new ring still holds is new to a reader of the old one; half of it, as a late reader has of any ring. */
+    const uint64_t kept = fresh->constants.slot_count / 2;
+    fresh->last = fresh->last > kept ? fresh->last - kept : 0;
     release(ring);
     *ring = *fresh;
     free(fresh);

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "nearfield/runtime_folder.h"
 
@@ -15,13 +16,29 @@ RingSink::~RingSink() {
   writer_.reset();
 }
 
+void RingSink::prepare_epoch(const ImagesHeader& header, std::uint64_t epoch) {
+  const bool needed = writer_ == nullptr || !writer_->fits(header);
+  prepared_ = needed ? std::make_unique<RingWriter>(header, epoch, options_) : nullptr;
+}
+
 void RingSink::begin_epoch(const ImagesHeader& header, std::uint64_t epoch) {
   if (writer_ != nullptr && writer_->fits(header)) {
     return;
   }
-  auto next = std::make_unique<RingWriter>(header, epoch, options_);
+  std::unique_ptr<RingWriter> next = std::move(prepared_);
+  if (next == nullptr || !next->fits(header)) {
+    next = std::make_unique<RingWriter>(header, epoch, options_);
+  }
   server_->offer(next->memory());
-  writer_ = std::move(next);  // the old ring ends here: whoever sees that gets the new one
+  ended_ = std::exchange(writer_, std::move(next));
+  if (ended_ != nullptr) {
+    ended_->end();  // a reader that sees this asks the server again and gets the new ring
+  }
+}
+
+void RingSink::free_unused_rings() {
+  prepared_.reset();
+  ended_.reset();
 }
 
 void RingSink::write(const LiveFrame& frame) {

@@ -299,6 +299,40 @@ TEST_F(Ring, SurvivesARestartOfTheWriter) {
   EXPECT_EQ(got_.sequence, 9U);
 }
 
+TEST_F(Ring, AReaderMissesNoFrameWhenAnotherRingTakesThePlace) {
+  const auto ring = test::open_ring(socket_);
+  publish(1, 1);
+  ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
+  const ImagesHeader larger = test::ring_header(3, 4, 4);
+  sink_->prepare_epoch(larger, 2);
+  publish(2, 1);  // the epoch before goes on while the next one is prepared
+  const RingWriter* const before = sink_->writer();
+  sink_->begin_epoch(larger, 2);
+  EXPECT_NE(sink_->writer(), before);
+  sink_->free_unused_rings();
+  test::TestFrame frame(larger);
+  for (std::uint64_t sequence = 3; sequence <= 5; ++sequence) {
+    sink_->write(frame.make(sequence));
+  }
+  ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
+  EXPECT_EQ(got_.sequence, 2U);
+  ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_RETIRED);
+  ASSERT_EQ(nf_ring_reopen(ring.get()), NF_RING_OK);
+  for (std::uint64_t sequence = 3; sequence <= 5; ++sequence) {
+    std::uint64_t skipped = 1;
+    ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, &skipped), NF_RING_OK);
+    EXPECT_EQ(got_.sequence, sequence);
+    EXPECT_EQ(skipped, 0U);
+  }
+}
+
+TEST_F(Ring, APreparedRingOfOtherSizesIsNotTaken) {
+  sink_->prepare_epoch(test::ring_header(3, 4, 4), 2);
+  const ImagesHeader wanted = test::ring_header(2, 6, 4);
+  sink_->begin_epoch(wanted, 2);
+  EXPECT_TRUE(sink_->writer()->fits(wanted));
+}
+
 TEST_F(Ring, AFrameOfAnotherSizeIsADefect) {
   test::TestFrame other(test::ring_header(2, 4, 4));
   EXPECT_THROW(sink_->write(other.make(1)), std::invalid_argument);

@@ -60,6 +60,15 @@ class Checker(unittest.TestCase):
     def test_accepts_what_is_there(self):
         self.assertEqual(self.names_of(RIGHT), [])
 
+    def test_finds_links_that_lead_nowhere_and_pages_that_none_leads_to(self):
+        index = markdown.read("docs/README.md", "[a](daemon.md)\n[b](daemon.md#no-such-heading)\n[c](no_such_page.md)")
+        pages = [index, markdown.read("docs/daemon.md", "# nearfieldd\n[index](README.md) [d](#nearfieldd)"),
+                 markdown.read("docs/decisions/made_up.md", "[e](../daemon.md)")]
+        self.assertEqual(pages_test.link_problems(ROOT, pages), [
+            "docs/README.md:2: link to daemon.md#no-such-heading: no such heading",
+            "docs/README.md:3: link to no_such_page.md: no such file",
+            "docs/decisions/made_up.md:1: not linked from docs/README.md"])
+
     def test_a_page_fails_with_any_of_its_blocks(self):
         for what, (text, problem) in SESSIONS.items():
             with self.subTest(what):

@@ -11,7 +11,7 @@
 #include "bench/errors_bits.hpp"
 #include "bench/files.hpp"
 #include "frontend/front_end.hpp"
-#include "imaging/pnah.hpp"
+#include "imaging/processor.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/engine.hpp"
 

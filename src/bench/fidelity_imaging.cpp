@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "config/config.hpp"
-#include "imaging/pnah.hpp"
+#include "imaging/processor.hpp"
 #include "nearfield/frame.hpp"
 #include "pipeline/recording_search.hpp"
 #include "simulate/bit_synthesizer.hpp"
@@ -42,7 +42,7 @@ class CutoffImager {
         pixels_(field.channels()),
         cutoffs_(cutoffs.size()),
         plan_(plan_of(field, settings, frequencies, cutoffs)),
-        pnah_(device, plan_),
+        processor_(make_processor(device, plan_)),
         spectra_(device.allocate<std::complex<float>>(plan_.holograms() * pixels_, "bench/spectra")),
         status_(device.allocate<std::uint32_t>(kStatusWords, "bench/status")) {
     device.enqueue_fill(status_, std::uint32_t{0}, "bench/status");
@@ -57,10 +57,10 @@ class CutoffImager {
       }
     }
     device_.enqueue_write<std::complex<float>>(spectra_, 0, repeated_, "bench/spectra");
-    pnah_.enqueue(spectra_, status_);
-    pnah_.enqueue_fetch();
+    processor_->enqueue(spectra_, status_);
+    processor_->enqueue_fetch();
     device_.wait();
-    return pnah_.host_images();
+    return processor_->host_images();
   }
 
  private:
@@ -70,6 +70,7 @@ class CutoffImager {
     plan.geometry = field.geometry;
     plan.medium = field.medium;
     plan.holography = plan_for(field, settings, InputForm::kSpectra, 1).settings.holography;
+    plan.standoff_m = plan.holography.standoff_m;
     for (std::size_t f = frequencies.first; f < frequencies.first + frequencies.count; ++f) {
       plan.frequencies_hz.insert(plan.frequencies_hz.end(), cutoffs.size(), field.frequencies_hz[f]);
       plan.cutoff_rad_per_m.insert(plan.cutoff_rad_per_m.end(), cutoffs.begin(), cutoffs.end());
@@ -80,7 +81,7 @@ class CutoffImager {
   std::size_t pixels_;
   std::size_t cutoffs_;
   PnahPlan plan_;
-  Pnah pnah_;
+  std::unique_ptr<Processor> processor_;
   ComplexBuffer spectra_;
   StatusBuffer status_;
   Values repeated_;

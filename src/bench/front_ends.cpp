@@ -10,7 +10,7 @@
 
 #include "bench/walsh_counts.hpp"
 #include "frontend/front_end.hpp"
-#include "imaging/pnah.hpp"
+#include "imaging/processor.hpp"
 #include "nearfield/error.hpp"
 #include "simulate/random.hpp"
 

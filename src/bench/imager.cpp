@@ -30,6 +30,7 @@ PnahPlan plan_of(const ImagerBenchOptions& options, int frequencies) {
   PnahPlan plan;
   plan.geometry = options.settings.array.geometry;
   plan.medium = options.settings.medium;
+  plan.standoff_m = options.settings.holography.standoff_m;
   plan.holography = options.settings.holography;
   plan.frequencies_hz = bin_frequencies(frequencies, options.settings.front_end.window_samples, kSampleRate_hz);
   plan.cutoff_rad_per_m = resolve_cutoffs(plan.holography, plan.medium, plan.geometry, plan.frequencies_hz);
@@ -85,11 +86,11 @@ class ImagerBench {
     device.enqueue_fill(status_, std::uint32_t{0}, "bench/status");
   }
   [[nodiscard]] const PnahPlan& plan() const { return plan_; }
-  ImagerRun measure(const std::string& name, const std::function<std::unique_ptr<PnahPath>()>& make) {
+  ImagerRun measure(const std::string& name, const std::function<std::unique_ptr<Processor>()>& make) {
     ImagerRun run{.path = name, .description = {}, .frequencies = static_cast<int>(plan_.frequencies_hz.size())};
     try {
       const auto start = std::chrono::steady_clock::now();
-      const std::unique_ptr<PnahPath> imager = make();
+      const std::unique_ptr<Processor> imager = make();
       imager->enqueue(spectra_, status_, to_size(plan_.batch));
       const std::vector<ComplexF> images = device_.download(imager->images(), "bench/images");
       run.plan_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -183,7 +184,7 @@ ImagerReport bench_imager(const ImagerBenchOptions& options) {
   for (const int count : counts) {
     ImagerBench bench(device, options, count);
     const PnahPlan& plan = bench.plan();
-    const auto add = [&](const std::string& name, const std::function<std::unique_ptr<PnahPath>()>& make) {
+    const auto add = [&](const std::string& name, const std::function<std::unique_ptr<Processor>()>& make) {
       if (options.progress) {
         options.progress(fmt::format("{}, n = {}", name, count));
       }

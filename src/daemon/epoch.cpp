@@ -45,18 +45,18 @@ void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& inpu
 
 /// With a microphone masked too, which takes kernels that run only then, and may be so at any time.
 void warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input) {
-  const PnahPlan& imager = engine.imager_plan();
-  const std::set<int> dead(imager.dead_channels.begin(), imager.dead_channels.end());
+  const ArrayPlan& array = engine.array_plan();
+  const std::set<int> dead(array.dead_channels.begin(), array.dead_channels.end());
   int masked = 0;
   while (dead.contains(masked)) {
     ++masked;
   }
   const bool masks =
-      plan.settings.array.health.mask && masked < imager.geometry.channels() && most_maskable(imager.geometry) > 0;
+      plan.settings.array.health.mask && masked < array.geometry.channels() && most_maskable(array.geometry) > 0;
   if (masks) {
-    engine.use(make_mask(imager, {masked}));
+    engine.use(make_mask(array, {masked}));
     image_silence(engine, plan, input, kWarmUpSample);
-    engine.use(make_mask(imager, {}));
+    engine.use(make_mask(array, {}));
   }
   image_silence(engine, plan, input, 2 * kWarmUpSample);
 }
@@ -77,9 +77,9 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   epoch->reports = empty_frame(epoch->header);
   epoch->reports.points.reserve(epoch->header.planes_m.size() * epoch->header.frequencies_hz.size() *
                                 epoch->header.points.size());
-  const PnahPlan& imager = engine.imager_plan();
+  const ArrayPlan& array = engine.array_plan();
   epoch->live_microphones =
-      static_cast<std::uint32_t>(imager.geometry.channels()) - static_cast<std::uint32_t>(imager.dead_channels.size());
+      static_cast<std::uint32_t>(array.geometry.channels()) - static_cast<std::uint32_t>(array.dead_channels.size());
   epoch->warnings = plan_warnings(epoch->plan, engine.frequencies_hz());
   if (!settings.front_end.bands_hz.empty()) {
     epoch->warnings.emplace_back("front_end.bands_hz is passed over: it is for replay, of captures and recordings");
@@ -88,7 +88,7 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
 }
 
 std::uint32_t live_microphones(const Engine& engine, const MicrophoneMask& mask) {
-  return static_cast<std::uint32_t>(engine.imager_plan().geometry.channels()) -
+  return static_cast<std::uint32_t>(engine.array_plan().geometry.channels()) -
          static_cast<std::uint32_t>(mask.channels.size());
 }
 

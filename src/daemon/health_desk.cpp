@@ -45,7 +45,7 @@ void HealthDesk::prepare(Epoch& epoch) {
   const Settings& settings = epoch.plan.settings;
   const std::optional<health::MonitorPlan> plan = monitor_plan(*epoch.engine, settings);
   const std::lock_guard lock(mutex_);
-  imager_plan_ = epoch.engine->imager_plan();
+  array_plan_ = epoch.engine->array_plan();
   masks_ = settings.array.health.mask;
   epoch_ = epoch.number;
   slot_.is_full = false;
@@ -71,7 +71,7 @@ void HealthDesk::prepare(Epoch& epoch) {
   const std::vector<int> bad = count_bad();
   const std::vector<int> masked = maskable(bad, plan->geometry);
   if (masks_ && !masked.empty()) {
-    const MicrophoneMask mask = make_mask(imager_plan_, masked);
+    const MicrophoneMask mask = make_mask(array_plan_, masked);
     epoch.engine->use(mask);
     epoch.live_microphones = live_microphones(*epoch.engine, mask);
   }
@@ -136,7 +136,7 @@ std::vector<int> HealthDesk::count_bad() {
 void HealthDesk::apply(std::unique_lock<std::mutex>& lock) {
   const std::vector<health::Change> changes = monitor_->changes();
   const std::vector<int> bad = count_bad();
-  const PnahPlan plan = imager_plan_;
+  const ArrayPlan plan = array_plan_;
   const std::uint64_t epoch = epoch_;
   const bool masks = masks_;
   lock.unlock();
@@ -156,9 +156,9 @@ nlohmann::json HealthDesk::status() const {
   const std::lock_guard lock(mutex_);
   nlohmann::json bad = nlohmann::json::array();
   if (!monitor_) {
-    return {{"watched", false}, {"masked", imager_plan_.dead_channels.size()}, {"bad", bad}};
+    return {{"watched", false}, {"masked", array_plan_.dead_channels.size()}, {"bad", bad}};
   }
-  const int columns = imager_plan_.geometry.columns;
+  const int columns = array_plan_.geometry.columns;
   const std::vector<int> channels = monitor_->bad();
   for (const int channel : channels) {
     bad.push_back({{"channel", channel},
@@ -166,9 +166,9 @@ nlohmann::json HealthDesk::status() const {
                    {"column", channel % columns},
                    {"cause", health::name_of(monitor_->conditions()[static_cast<std::size_t>(channel)])}});
   }
-  const bool are_masked = masks_ && channels.size() <= most_maskable(imager_plan_.geometry);
+  const bool are_masked = masks_ && channels.size() <= most_maskable(array_plan_.geometry);
   return {{"watched", true},
-          {"masked", imager_plan_.dead_channels.size() + (are_masked ? channels.size() : 0)},
+          {"masked", array_plan_.dead_channels.size() + (are_masked ? channels.size() : 0)},
           {"bad", bad}};
 }
 

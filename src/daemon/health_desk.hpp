@@ -67,7 +67,7 @@ class HealthDesk {
   std::unique_ptr<health::Monitor> monitor_;
   std::optional<health::BitCounter> counter_;
   health::BitStatistics bits_;
-  PnahPlan imager_plan_;
+  ArrayPlan array_plan_;
   bool masks_ = false;
   bool is_closed_ = false;
   std::array<std::atomic<std::size_t>, health::kConditions> bad_counts_{};

@@ -103,12 +103,7 @@ void SearchDesk::work() {
 
 nlohmann::json SearchDesk::status() const {
   const std::lock_guard lock(mutex_);
-  nlohmann::json waves = nlohmann::json::array();
-  if (found_) {
-    for (const FoundWaves& frequency : found_->waves) {
-      waves.push_back(frequency.waves.size());
-    }
-  }
+  const std::vector<std::size_t> waves = found_ ? found_->wave_counts() : std::vector<std::size_t>();
   return {{"every_frames", every_frames_}, {"searches", searches_}, {"waves", waves}};
 }
 

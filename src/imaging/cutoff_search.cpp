@@ -92,7 +92,7 @@ std::shared_ptr<const Findings> CutoffSearch::search(std::span<const std::comple
     return nullptr;
   }
   const auto channels = static_cast<std::size_t>(plan_.geometry.channels());
-  auto findings = std::make_shared<Findings>();
+  auto findings = std::make_shared<FilterFindings>();
   for (std::size_t f = 0; f < finders_.size(); ++f) {
     findings->filters.push_back(search_one(f, std::span(fields).subspan(f * channels, channels)));
   }

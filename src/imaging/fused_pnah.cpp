@@ -247,7 +247,7 @@ std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& pl
 }
 
 FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning)
-    : PnahPath(device, plan),
+    : Processor(device, plan),
       device_(device),
       plan_(plan),
       arena_(std::string(kStage)),
@@ -338,9 +338,10 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
 FusedPnah::~FusedPnah() = default;
 
 void FusedPnah::adopt(const std::shared_ptr<const Findings>& findings) {
-  transfer_table_->build(findings->filters);
+  const std::vector<FilterReport>& filters = findings_as<FilterFindings>(findings).filters;
+  transfer_table_->build(filters);
   device_.enqueue_copy(transfer_table_->values(), transfer_, 0, kStage);
-  tell(findings->filters);
+  set_reports(filters);
 }
 
 void FusedPnah::use(const MicrophoneMask& mask) { mask_->write(device_, mask); }

@@ -7,7 +7,7 @@
 
 namespace nearfield {
 
-MicrophoneMask make_mask(const PnahPlan& plan, const std::vector<int>& channels) {
+MicrophoneMask make_mask(const ArrayPlan& plan, const std::vector<int>& channels) {
   const std::size_t frequencies = plan.frequencies_hz.size();
   MicrophoneMask mask;
   std::set<int> all(plan.dead_channels.begin(), plan.dead_channels.end());
@@ -22,7 +22,7 @@ MicrophoneMask make_mask(const PnahPlan& plan, const std::vector<int>& channels)
   std::vector<FieldCovariance> covariances;
   if (!all.empty()) {
     for (std::size_t f = 0; f < frequencies; ++f) {
-      covariances.emplace_back(plan.geometry, plan.wavenumber(f), plan.holography.standoff_m);
+      covariances.emplace_back(plan.geometry, plan.wavenumber(f), plan.standoff_m);
     }
   }
   for (std::size_t i = 0; i < mask.channels.size(); ++i) {
@@ -45,7 +45,7 @@ MicrophoneMask make_mask(const PnahPlan& plan, const std::vector<int>& channels)
 
 std::size_t most_maskable(const ArrayGeometry& geometry) { return static_cast<std::size_t>(geometry.channels()) / 4; }
 
-std::size_t mask_capacity(const PnahPlan& plan) {
+std::size_t mask_capacity(const ArrayPlan& plan) {
   const auto channels = static_cast<std::size_t>(plan.geometry.channels());
   return std::min(channels, plan.dead_channels.size() + most_maskable(plan.geometry) + 1);
 }

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "imaging/pnah_plan.hpp"
+#include "imaging/array_plan.hpp"
 
 namespace nearfield {
 
@@ -21,13 +21,13 @@ struct MicrophoneMask {
 
 /// The best linear prediction of each masked microphone from the nearest ones that are not (field_prediction.hpp), for
 /// a field that comes from the plan's surface. Masked are the plan's dead channels and `channels`, in any order.
-MicrophoneMask make_mask(const PnahPlan& plan, const std::vector<int>& channels);
+MicrophoneMask make_mask(const ArrayPlan& plan, const std::vector<int>& channels);
 
 /// How many are too many to be masked in a running engine: a quarter of the array. Above that it is not the microphones
 /// that are wrong.
 std::size_t most_maskable(const ArrayGeometry& geometry);
 
 /// Masked microphones that there is room for in a running engine: the plan's and most_maskable().
-std::size_t mask_capacity(const PnahPlan& plan);
+std::size_t mask_capacity(const ArrayPlan& plan);
 
 }  // namespace nearfield

@@ -93,7 +93,7 @@ class Covariances {
     const std::pair apart{std::abs(a / columns - b / columns), std::abs(a % columns - b % columns)};
     if (!known_.contains(apart)) {
       const double r_m = std::hypot(apart.first * plan_->geometry.pitch_y_m, apart.second * plan_->geometry.pitch_x_m);
-      known_[apart] = covariance(r_m, k_, plan_->holography.standoff_m);
+      known_[apart] = covariance(r_m, k_, plan_->standoff_m);
     }
     return known_[apart];
   }

@@ -70,10 +70,6 @@ PaddedAxis PnahPlan::columns() const {
   return pad_axis(geometry.columns, holography.extrapolation.factor, geometry.pitch_x_m);
 }
 
-double PnahPlan::wavenumber(std::size_t frequency) const {
-  return 2.0 * std::numbers::pi * frequencies_hz[frequency] / medium.sound_speed_m_s;
-}
-
 bool PnahPlan::measures_cutoff() const {
   return resolve_imager(holography, geometry) == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
          holography.filter.cutoff_rule == CutoffRule::kAuto &&
@@ -95,17 +91,7 @@ bool PnahPlan::estimates_error() const {
 }
 
 double PnahPlan::largest_distance_m() const {
-  return holography.standoff_m - *std::min_element(holography.planes_m.begin(), holography.planes_m.end());
-}
-
-std::uint32_t PnahPlan::constant_flags() const {
-  const double nyquist = std::numbers::pi / std::max(geometry.pitch_x_m, geometry.pitch_y_m);
-  for (std::size_t f = 0; f < frequencies_hz.size(); ++f) {
-    if (wavenumber(f) > nyquist) {
-      return kFlagWavenumberAboveNyquist;
-    }
-  }
-  return 0;
+  return standoff_m - *std::min_element(holography.planes_m.begin(), holography.planes_m.end());
 }
 
 ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry) {
@@ -176,10 +162,10 @@ void validate(const PnahPlan& plan) {
         name_of(holography.extrapolation.method), kMinimumLineForPrediction, geometry.rows, geometry.columns));
   }
   for (const double plane_m : holography.planes_m) {
-    const double distance_m = holography.standoff_m - plane_m;
+    const double distance_m = plan.standoff_m - plane_m;
     if (!(distance_m > 0.0)) {
       throw ConfigError(fmt::format("holography.planes_m: expected planes below the microphones at {} m, found {} m",
-                                    holography.standoff_m, plane_m));
+                                    plan.standoff_m, plane_m));
     }
     for (std::size_t f = 0; filters && !plan.measures_cutoff() && f < plan.frequencies_hz.size(); ++f) {
       const double gain = largest_log_gain(plan, f, distance_m);

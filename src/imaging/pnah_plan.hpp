@@ -1,9 +1,8 @@
 #pragma once
-#include <complex>
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "imaging/array_plan.hpp"
 #include "nearfield/frame.hpp"
 #include "nearfield/settings.hpp"
 
@@ -25,20 +24,14 @@ int spectrum_length(int microphones);
 /// The predictor's order that a line of this length allows: at most length - 2.
 int usable_order(int order, int length);
 
-/// Everything planar near-field acoustic holography is set up from. Sizes and settings only: no table that the device
-/// and the reference could share.
-struct PnahPlan {
-  ArrayGeometry geometry;
-  MediumSettings medium;
-  HolographySettings holography;
-  std::vector<double> frequencies_hz;
-  std::vector<double> cutoff_rad_per_m;    ///< [frequency]
-  std::vector<double> slopes;              ///< [frequency]; empty: the filter's, for all
-  std::vector<int> dead_channels;          ///< row * columns + column
-  std::vector<std::complex<float>> gains;  ///< [frequency][row][column]; empty: none
-  std::string fft = "auto";                ///< "auto" | "clfft" | "fused", as DeviceSettings::fft
-  bool input_is_finite = false;            ///< spectra are never NaN or infinite: of bits
-  int batch = 1;                           ///< frames that are imaged together
+/// Everything that near-field holography is set up from.
+struct PnahPlan : ArrayPlan {
+  HolographySettings holography;         ///< but for its standoff, which is the array's
+  std::vector<double> cutoff_rad_per_m;  ///< [frequency]
+  std::vector<double> slopes;            ///< [frequency]; empty: the filter's, for all
+  std::string fft = "auto";              ///< "auto" | "clfft" | "fused", as DeviceSettings::fft
+  bool input_is_finite = false;          ///< spectra are never NaN or infinite: of bits
+  int batch = 1;                         ///< frames that are imaged together
 
   [[nodiscard]] PaddedAxis rows() const;
   [[nodiscard]] PaddedAxis columns() const;
@@ -52,8 +45,6 @@ struct PnahPlan {
   [[nodiscard]] std::size_t fields() const { return holography.planes_m.size() * fields_per_plane(); }
   [[nodiscard]] int image_rows() const { return geometry.rows * holography.upsample; }
   [[nodiscard]] int image_columns() const { return geometry.columns * holography.upsample; }
-  /// Acoustic wavenumber of a frequency, rad/m.
-  [[nodiscard]] double wavenumber(std::size_t frequency) const;
   /// Whether each frame's spectrum decides on its cut-off; `cutoff_rad_per_m` is the most then. It takes a `cos` filter
   /// and four microphones a side; without these auto is as dynamic_range.
   [[nodiscard]] bool measures_cutoff() const;
@@ -65,8 +56,6 @@ struct PnahPlan {
   [[nodiscard]] bool estimates_error() const;
   /// From the microphones to the lowest plane.
   [[nodiscard]] double largest_distance_m() const;
-  /// Flags that every frame of this plan carries.
-  [[nodiscard]] std::uint32_t constant_flags() const;
 };
 
 /// The imager that is used: for kAuto sonah, which is nearer to the truth wherever neighbouring microphones share much

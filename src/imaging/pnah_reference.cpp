@@ -283,7 +283,7 @@ Field back_propagate(const Field& spectrum, double plane_m, std::size_t frequenc
     return active_intensity(spectrum, plane_m, frequency, plan);
   }
   const int u = plan.holography.upsample;
-  const double distance_m = plan.holography.standoff_m - plane_m;
+  const double distance_m = plan.standoff_m - plane_m;
   const double step_x = 2.0 * kPi / (spectrum.columns * plan.geometry.pitch_x_m);
   const double step_y = 2.0 * kPi / (spectrum.rows * plan.geometry.pitch_y_m);
   Field fine(u * spectrum.rows, u * spectrum.columns);

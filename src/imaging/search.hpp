@@ -23,14 +23,41 @@ struct FoundWaves {
   std::vector<float> table;  ///< as the imager's kernels read it (wave_table.hpp)
 };
 
-/// What a search has found, for the imager of the same plan. Each imager takes what is meant for it.
+/// What a search has found, for the processor whose make_search() made it: each kind of processor has its own.
 struct Findings {
-  std::vector<FoundWaves> waves;      ///< [frequency]; empty: nobody has looked for any
-  std::vector<FilterReport> filters;  ///< [frequency]; likewise
+  Findings() = default;
+  Findings(const Findings&) = delete;
+  Findings& operator=(const Findings&) = delete;
+  virtual ~Findings() = default;
+  /// Plane waves that were found, [frequency], for people; empty where none are looked for.
+  [[nodiscard]] virtual std::vector<std::size_t> wave_counts() const { return {}; }
 };
 
+/// Plane waves beside sonah's prior, [frequency].
+struct WaveFindings : Findings {
+  std::vector<FoundWaves> waves;
+  [[nodiscard]] std::vector<std::size_t> wave_counts() const override {
+    std::vector<std::size_t> counts;
+    for (const FoundWaves& frequency : waves) {
+      counts.push_back(frequency.waves.size());
+    }
+    return counts;
+  }
+};
+
+/// Cut-offs and slopes of pnah's filter, [frequency].
+struct FilterFindings : Findings {
+  std::vector<FilterReport> filters;
+};
+
+/// As the kind that their taker knows. Throws std::bad_cast for another processor's.
+template <class Kind>
+const Kind& findings_as(const std::shared_ptr<const Findings>& findings) {
+  return dynamic_cast<const Kind&>(*findings);
+}
+
 /// What takes too long for every frame: looks at spectra now and then, on any one thread at a time, and finds what the
-/// imager is to use from then on. Remembers what it has found before.
+/// processor is to use from then on. Remembers what it has found before.
 class Search {
  public:
   Search() = default;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "imaging/processor_reference.hpp"
 #include "imaging/stages.hpp"
 #include "imaging/wave_search.hpp"
 
@@ -124,7 +125,7 @@ std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& pla
 }
 
 Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
-    : PnahPath(device, plan),
+    : Processor(device, plan),
       frequencies_(plan.frequencies_hz.size()),
       planes_(plan.holography.planes_m.size()),
       device_(device),
@@ -235,10 +236,11 @@ void Sonah::use(const MicrophoneMask& mask) {
 
 void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
   device_.wait();  // for what still reads the findings before, if anything does
+  const std::vector<FoundWaves>& found = findings_as<WaveFindings>(findings).waves;
   for (std::size_t f = 0; f < frequencies_; ++f) {
-    const std::vector<float>& table = findings->waves.at(f).table;
-    const bool had_waves = findings_ != nullptr && !findings_->waves[f].waves.empty();
-    if (had_waves || !findings->waves[f].waves.empty()) {
+    const std::vector<float>& table = found.at(f).table;
+    const bool had_waves = findings_ != nullptr && !findings_as<WaveFindings>(findings_).waves[f].waves.empty();
+    if (had_waves || !found[f].waves.empty()) {
       device_.enqueue_write(waves_, f * table_.size(), std::span(table), kStage);
     }
   }
@@ -261,6 +263,15 @@ void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, st
   to_images_.enqueue(
       {.global_0 = group_ * to_size(pixel_blocks_), .local_0 = group_, .global_1 = frames * planes_ * frequencies_});
   turn_ = 1 - turn_;
+}
+
+ProcessorEntry sonah_entry() {
+  return {.kind = ImagerKind::kSonah,
+          .obstacle = obstacle_to_sonah,
+          .make = [](const ocl::Device& device, const PnahPlan& plan) -> std::unique_ptr<Processor> {
+            return std::make_unique<Sonah>(device, plan);
+          },
+          .make_reference = reference::make_sonah};
 }
 
 }  // namespace nearfield

@@ -52,10 +52,10 @@ void append_rings(std::vector<Ring>& rings, double low, double high, double phas
 
 std::vector<Ring> make_rings(const PnahPlan& plan, double k) {
   const ArrayGeometry& geometry = plan.geometry;
-  const double depth_m = plan.holography.standoff_m;
+  const double depth_m = plan.standoff_m;
   const double side_m = array_side_m(geometry);
   const double longest_m = 2.0 * std::hypot(geometry.rows * geometry.pitch_y_m, geometry.columns * geometry.pitch_x_m);
-  const double deepest = kDeepest / (depth_m + plan.holography.standoff_m);
+  const double deepest = kDeepest / (depth_m + plan.standoff_m);
   std::vector<Ring> rings;
   append_rings(rings, 0.0, std::numbers::pi / 2.0, k * longest_m, [&](double angle, double weight) {
     const Complex kz = k * std::cos(angle);
@@ -86,7 +86,7 @@ Covariances make_covariances(const PnahPlan& plan, const std::vector<Ring>& ring
                     .prior = std::vector<double>(outputs, 0.0)};
   for (Eigen::Index i = 0; i < weights.cols(); ++i) {
     const Ring& ring = rings[static_cast<std::size_t>(i)];
-    const Complex to_array = std::exp(Complex(0.0, -1.0) * ring.kz * holography.standoff_m);
+    const Complex to_array = std::exp(Complex(0.0, -1.0) * ring.kz * plan.standoff_m);
     weights(0, i) = ring.power * std::norm(to_array);
     found.prior[0] += weights(0, i).real();
     for (std::size_t plane = 0; plane + 1 < outputs; ++plane) {
@@ -244,7 +244,7 @@ void make_modes(SonahModel& model, const Covariances& covariances, const Axes& a
 
 /// Where the prior's density at the microphones, normed to power 1, falls to that of white noise.
 double equivalent_cutoff(const PnahPlan& plan, double microphone, double k, double noise) {
-  const double standoff_m = plan.holography.standoff_m;
+  const double standoff_m = plan.standoff_m;
   const double side_m = array_side_m(plan.geometry);
   const double white = noise * plan.geometry.pitch_x_m * plan.geometry.pitch_y_m / (2.0 * std::numbers::pi);
   const auto is_above = [&](double decay) {
@@ -298,7 +298,7 @@ SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency) {
   const double pixels = static_cast<double>(plan.image_rows()) * plan.image_columns();
   double microphone = 0.0;
   for (const Ring& ring : rings) {
-    microphone += ring.power * std::exp(2.0 * std::min(ring.kz.imag(), 0.0) * plan.holography.standoff_m);
+    microphone += ring.power * std::exp(2.0 * std::min(ring.kz.imag(), 0.0) * plan.standoff_m);
   }
   for (std::size_t plane = 0; plane < planes; ++plane) {
     model.prior_powers.push_back(covariances.prior[plane + 1] * pixels);

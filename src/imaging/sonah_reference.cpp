@@ -25,13 +25,13 @@ double density(Complex kz, double k, const PnahPlan& plan) {
   const ArrayGeometry& g = plan.geometry;
   const double side_m = std::sqrt(g.rows * g.pitch_y_m * g.columns * g.pitch_x_m);
   const double rounding = 0.3 * k + 2.0 * std::numbers::pi / side_m;
-  return std::exp(2.0 * kz.imag() * plan.holography.standoff_m) / (std::norm(kz) + rounding * rounding);
+  return std::exp(2.0 * kz.imag() * plan.standoff_m) / (std::norm(kz) + rounding * rounding);
 }
 
 /// Simpson's rule over the angle inside the radiation circle, over the decay outside.
 std::vector<Wave> make_waves(double k, const PnahPlan& plan) {
   constexpr int kIntervals = 800;
-  const double deepest = 10.0 / plan.holography.standoff_m;
+  const double deepest = 10.0 / plan.standoff_m;
   std::vector<Wave> waves;
   for (int i = 0; i <= kIntervals; ++i) {
     const double simpson = (i == 0 || i == kIntervals ? 1.0 : i % 2 == 1 ? 4.0 : 2.0) / (3.0 * kIntervals);
@@ -71,7 +71,7 @@ std::vector<Complex> covariances(double distance_m, const std::vector<Wave>& wav
   std::vector<Complex> sums(1 + holography.planes_m.size());
   for (const Wave& wave : waves) {
     const double shape = wave.power * mean_over_directions(wave.kr, distance_m);
-    const Complex to_array = std::exp(Complex(0.0, -1.0) * wave.kz * holography.standoff_m);
+    const Complex to_array = std::exp(Complex(0.0, -1.0) * wave.kz * plan.standoff_m);
     sums[0] += shape * std::norm(to_array);
     for (std::size_t plane = 0; plane < holography.planes_m.size(); ++plane) {
       const Complex factor = factor_of(wave.kz, k, plan);
@@ -95,8 +95,7 @@ double image_prior(const std::vector<Wave>& waves, double k, const PnahPlan& pla
 double equivalent_cutoff(double noise, double microphone, double k, const PnahPlan& plan) {
   const double white = noise * plan.geometry.pitch_x_m * plan.geometry.pitch_y_m / (2.0 * std::numbers::pi);
   double decay = 0.0;
-  while (density(Complex(0.0, -decay), k, plan) * std::exp(-2.0 * decay * plan.holography.standoff_m) >=
-         white * microphone) {
+  while (density(Complex(0.0, -decay), k, plan) * std::exp(-2.0 * decay * plan.standoff_m) >= white * microphone) {
     decay += 0.01;
   }
   return decay > 0.0 ? std::hypot(k, decay) : 0.0;
@@ -197,7 +196,7 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency) const {
   return found;
 }
 
-void Sonah::use(const Findings& findings) {
+void Sonah::use(const WaveFindings& findings) {
   for (std::size_t f = 0; f < frequencies_.size() && f < findings.waves.size(); ++f) {
     frequencies_[f].found = findings.waves[f];
   }
@@ -225,7 +224,7 @@ Sonah::WaveFit Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& f
       const PlaneWave& of = waves[static_cast<std::size_t>(wave)];
       const Complex kz =
           std::conj(std::sqrt(Complex(k * k - std::pow(of.kx_rad_per_m, 2) - std::pow(of.ky_rad_per_m, 2), 0.0)));
-      const double distance_m = plan_.holography.standoff_m - plan_.holography.planes_m[plane];
+      const double distance_m = plan_.standoff_m - plan_.holography.planes_m[plane];
       on_plane.col(wave) = factor_of(kz, k, plan_) * std::exp(Complex(0.0, 1.0) * kz * distance_m) *
                            wave_over(of, plan_, plan_.holography.upsample);
     }

@@ -19,7 +19,7 @@ class Sonah {
   PnahImages image(std::span<const Complex> spectra, const PnahPlan& masked);
   PnahImages image(std::span<const Complex> spectra) { return image(spectra, plan_); }
   /// Plane waves to fit from the next frame on; of the findings their wavenumbers and noise alone are used.
-  void use(const Findings& findings);
+  void use(const WaveFindings& findings);
 
  private:
   struct Frequency {

@@ -141,7 +141,7 @@ TransferTable::TransferTable(const ocl::Device& device, const PnahPlan& plan, co
   }
   std::vector<double> distances;
   for (const double plane_m : plan.holography.planes_m) {
-    distances.push_back(plan.holography.standoff_m - plane_m);
+    distances.push_back(plan.standoff_m - plane_m);
   }
   wavenumbers_ = device.upload<float>(to_floats(wavenumbers), stage);
   distances_ = device.upload<float>(to_floats(distances), stage);
@@ -297,7 +297,7 @@ void Propagator::enqueue(const ComplexBuffer& spectrum, const StatusBuffer& stat
 }
 
 StagedPnah::StagedPnah(const ocl::Device& device, const PnahPlan& plan)
-    : PnahPath(device, plan),
+    : Processor(device, plan),
       plan_(plan),
       description_(fmt::format("stage by stage, clFFT {} x {}", plan.rows().padded, plan.columns().padded)),
       microphones_(device, plan),
@@ -311,8 +311,9 @@ StagedPnah::StagedPnah(const ocl::Device& device, const PnahPlan& plan)
 }
 
 void StagedPnah::adopt(const std::shared_ptr<const Findings>& findings) {
-  propagator_.use(findings->filters);
-  tell(findings->filters);
+  const std::vector<FilterReport>& filters = findings_as<FilterFindings>(findings).filters;
+  propagator_.use(filters);
+  set_reports(filters);
 }
 
 void StagedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {

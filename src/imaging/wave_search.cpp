@@ -20,7 +20,7 @@ std::shared_ptr<const Findings> WaveSearch::search(std::span<const std::complex<
     return nullptr;
   }
   const auto channels = static_cast<std::size_t>(plan_.geometry.channels());
-  auto findings = std::make_shared<Findings>();
+  auto findings = std::make_shared<WaveFindings>();
   for (std::size_t f = 0; f < finders_.size(); ++f) {
     findings->waves.push_back(finders_[f].find(std::span(fields).subspan(f * channels, channels)));
   }

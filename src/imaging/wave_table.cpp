@@ -80,7 +80,7 @@ double mirrored_slope(double k_rad_per_m, double x_m, bool is_odd) {
 Complex wave_gain(const PnahPlan& plan, double k, const PlaneWave& wave, double plane_m) {
   const double kr2 = wave.kx_rad_per_m * wave.kx_rad_per_m + wave.ky_rad_per_m * wave.ky_rad_per_m;
   const Complex kz = kr2 <= k * k ? Complex(std::sqrt(k * k - kr2)) : Complex(0.0, -std::sqrt(kr2 - k * k));
-  return quantity_factor(plan, kz, k) * std::exp(Complex(0.0, 1.0) * kz * (plan.holography.standoff_m - plane_m));
+  return quantity_factor(plan, kz, k) * std::exp(Complex(0.0, 1.0) * kz * (plan.standoff_m - plane_m));
 }
 
 std::vector<float> make_wave_table(const PnahPlan& plan, double k, const SonahModel& model,

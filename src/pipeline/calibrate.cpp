@@ -181,13 +181,15 @@ CalibrationFrames read_calibration_frames(const CalibrateOptions& options) {
   CalibrationFrames result;
   for (std::size_t input = 0; input < options.inputs.size(); ++input) {
     const std::unique_ptr<Recording> recording = open_recording(options.inputs[input], bare(options.settings));
-    const std::unique_ptr<Engine> engine = make_engine(options.engine, recording->plan());
+    EnginePlan plan = recording->plan();
+    plan.has_processor = false;
+    const std::unique_ptr<Engine> engine = make_engine(options.engine, plan);
     const std::vector<std::size_t> order = ascending(engine->frequencies_hz());
     std::vector<double> frequencies_hz;
     std::vector<double> wavenumbers_rad_per_m;
     for (const std::size_t f : order) {
       frequencies_hz.push_back(engine->frequencies_hz()[f]);
-      wavenumbers_rad_per_m.push_back(engine->imager_plan().wavenumber(f));
+      wavenumbers_rad_per_m.push_back(engine->array_plan().wavenumber(f));
     }
     if (input == 0) {
       result.plan = recording->plan();

@@ -12,11 +12,8 @@
 #include "config/config.hpp"
 #include "frontend/front_end.hpp"
 #include "frontend/front_end_reference.hpp"
-#include "imaging/pnah.hpp"
-#include "imaging/pnah_reference.hpp"
-#include "imaging/sonah.hpp"
-#include "imaging/sonah_reference.hpp"
-#include "imaging/wave_search.hpp"
+#include "imaging/processor.hpp"
+#include "imaging/processor_reference.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/calibration.hpp"
 
@@ -25,6 +22,7 @@ namespace {
 
 constexpr double kSnapWarning_hz = 0.5;
 constexpr std::string_view kNoFrontEnd = "none (spectra)";
+constexpr std::string_view kNoProcessor = "none (spectra alone)";
 
 FrontEndPlan front_end_plan(const EnginePlan& plan, const BandPlan& bands) {
   FrontEndSettings settings = plan.settings.front_end;
@@ -40,7 +38,7 @@ FrontEndPlan front_end_plan(const EnginePlan& plan, const BandPlan& bands) {
 }
 
 /// A microphone whose gain is not known at every frequency is not used.
-void mask_uncalibrated(PnahPlan& plan) {
+void mask_uncalibrated(ArrayPlan& plan) {
   const auto channels = static_cast<std::size_t>(plan.geometry.channels());
   std::set<int> dead(plan.dead_channels.begin(), plan.dead_channels.end());
   for (std::size_t i = 0; i < plan.gains.size(); ++i) {
@@ -62,34 +60,55 @@ void require_distinct(std::vector<double> frequencies_hz) {
   }
 }
 
-PnahPlan pnah_plan(const EnginePlan& plan, const std::vector<double>& frequencies_hz) {
-  const Settings& settings = plan.settings;
-  PnahPlan out;
+ArrayPlan array_plan_of(const Settings& settings, const std::vector<double>& frequencies_hz) {
+  ArrayPlan out;
   out.geometry = settings.array.geometry;
   out.medium = settings.medium;
-  out.holography = settings.holography;
-  out.holography.imager = resolve_imager(settings.holography, settings.array.geometry);
+  out.standoff_m = settings.holography.standoff_m;
   out.frequencies_hz = frequencies_hz;
-  out.cutoff_rad_per_m = resolve_cutoffs(settings.holography, settings.medium, settings.array.geometry, frequencies_hz);
   out.dead_channels = settings.array.dead_channels;
   out.gains = calibration_gains(settings.array, frequencies_hz);
+  mask_uncalibrated(out);
+  require_distinct(frequencies_hz);
+  return out;
+}
+
+PnahPlan pnah_plan(const EnginePlan& plan, const ArrayPlan& array) {
+  const Settings& settings = plan.settings;
+  PnahPlan out;
+  static_cast<ArrayPlan&>(out) = array;
+  out.holography = settings.holography;
+  out.holography.imager = resolve_imager(settings.holography, settings.array.geometry);
+  out.cutoff_rad_per_m =
+      resolve_cutoffs(settings.holography, settings.medium, settings.array.geometry, array.frequencies_hz);
   out.fft = settings.device.fft;
   out.batch = settings.device.batch;
   out.input_is_finite = plan.input == InputForm::kBits;
-  mask_uncalibrated(out);
-  require_distinct(frequencies_hz);
   validate(out);
   return out;
 }
 
-/// Where nobody asked for sonah by its name and this device has no room for it, pnah.
-PnahPlan possible_here(const ocl::Device& device, const EnginePlan& plan, PnahPlan imager) {
-  if (plan.settings.holography.imager == ImagerKind::kAuto && imager.holography.imager == ImagerKind::kSonah &&
-      !obstacle_to_sonah(device.info(), imager).empty()) {
-    imager.holography.imager = ImagerKind::kPnah;
-    validate(imager);
+/// Where nobody asked for a processor by its name and this device has no room for the one that is best, pnah.
+PnahPlan possible_here(const ocl::Device& device, const EnginePlan& plan, PnahPlan wanted) {
+  if (plan.settings.holography.imager == ImagerKind::kAuto &&
+      !processor_entry(wanted.holography.imager).obstacle(device.info(), wanted).empty()) {
+    wanted.holography.imager = ImagerKind::kPnah;
+    validate(wanted);
   }
-  return imager;
+  return wanted;
+}
+
+std::unique_ptr<Processor> make_processor_of(const ocl::Device& device, const EnginePlan& plan,
+                                             const ArrayPlan& array) {
+  return plan.has_processor ? make_processor(device, possible_here(device, plan, pnah_plan(plan, array))) : nullptr;
+}
+
+std::unique_ptr<reference::Processor> make_reference_of(const EnginePlan& plan, const ArrayPlan& array) {
+  if (!plan.has_processor) {
+    return nullptr;
+  }
+  const PnahPlan wanted = pnah_plan(plan, array);
+  return processor_entry(wanted.holography.imager).make_reference(wanted);
 }
 
 BandPlan bands_of(const EnginePlan& plan) {
@@ -132,15 +151,16 @@ class OpenclEngine : public Engine {
         device_(device),
         front_end_(plan.input == InputForm::kSpectra ? nullptr
                                                      : make_front_end(device_, front_end_plan(plan, bands()))),
-        plan_(possible_here(device_, plan,
-                            pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz))),
-        imager_(device_, plan_),
+        plan_(array_plan_of(plan.settings, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
+        processor_(make_processor_of(device_, plan, plan_)),
         staging_(device_, plan.input == InputForm::kBits ? staged_words(plan) : 1),
         statuses_(static_cast<std::size_t>(plan.settings.device.batch)),
+        words_(processor_ ? 0 : statuses_.size() * kStatusWords),
         mask_(std::make_shared<const MicrophoneMask>(make_mask(plan_, {}))) {
     set_frequencies(plan_.frequencies_hz);
     const std::size_t channels = static_cast<std::size_t>(plan_.geometry.channels());
-    spectra_ = device_.allocate<std::complex<float>>(plan_.holograms() * channels, "pipeline/spectra");
+    spectra_ = device_.allocate<std::complex<float>>(statuses_.size() * plan_.frequencies_hz.size() * channels,
+                                                     "pipeline/spectra");
     status_ = device_.allocate<std::uint32_t>(statuses_.size() * kStatusWords, "pipeline/status");
     device_.enqueue_fill(status_, std::uint32_t{0}, "pipeline/status");
     // clFFT's plans image a whole batch, also where its last part is not used.
@@ -188,9 +208,11 @@ class OpenclEngine : public Engine {
     return finish(windows);
   }
   [[nodiscard]] std::span<const std::complex<float>> images() const override {
-    return imager_.host_images().first(image_values_);
+    return processor_ ? processor_->host_images().first(image_values_) : std::span<const std::complex<float>>();
   }
-  [[nodiscard]] std::span<const FilterReport> reports() const override { return imager_.host_reports(); }
+  [[nodiscard]] std::span<const FilterReport> reports() const override {
+    return processor_ ? processor_->host_reports() : std::span<const FilterReport>();
+  }
   [[nodiscard]] std::string device_name() const override {
     const ocl::DeviceInfo& info = device_.info();
     return fmt::format("{} ({}, driver {})", info.name, info.platform, info.driver);
@@ -198,24 +220,30 @@ class OpenclEngine : public Engine {
   [[nodiscard]] std::string front_end_name() const override {
     return front_end_ ? front_end_->description() : std::string(kNoFrontEnd);
   }
-  [[nodiscard]] std::string imager_name() const override { return imager_.description(); }
+  [[nodiscard]] std::string imager_name() const override {
+    return processor_ ? processor_->description() : std::string(kNoProcessor);
+  }
   void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const override {
     device_.enqueue_read_from(spectra_, window * spectra.size(), spectra, "pipeline/spectra");
     device_.wait();
   }
   void use(const MicrophoneMask& mask) override {
-    imager_.use(mask);
+    if (processor_) {
+      processor_->use(mask);
+    }
     mask_ = std::make_shared<const MicrophoneMask>(mask);
   }
   [[nodiscard]] std::shared_ptr<const MicrophoneMask> mask() const override { return mask_; }
-  [[nodiscard]] std::unique_ptr<Search> make_search() const override { return imager_.make_search(); }
-  void adopt(const std::shared_ptr<const Findings>& findings) override { imager_.adopt(findings); }
-  void image_again() override {
-    const std::vector<WindowStatus> told = statuses_;  // the front end tells its flags but once
-    finish(windows_);
-    std::copy(told.begin(), told.end(), statuses_.begin());
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override {
+    return processor_ ? processor_->make_search() : nullptr;
   }
-  [[nodiscard]] const PnahPlan& imager_plan() const override { return plan_; }
+  void adopt(const std::shared_ptr<const Findings>& findings) override { processor_->adopt(findings); }
+  void image_again() override {
+    const std::vector<WindowStatus> before = statuses_;  // the front end writes its flags but once
+    finish(windows_);
+    std::copy(before.begin(), before.end(), statuses_.begin());
+  }
+  [[nodiscard]] const ArrayPlan& array_plan() const override { return plan_; }
 
  private:
   /// Wire words of the longest push: a batch's windows, at most two of them, and what comes before.
@@ -234,23 +262,30 @@ class OpenclEngine : public Engine {
   }
   std::span<const WindowStatus> finish(std::size_t windows) {
     windows_ = windows;
-    imager_.enqueue(spectra_, status_, windows);
-    image_values_ = imager_.images().size() / statuses_.size() * windows;
-    imager_.enqueue_fetch(windows);
+    if (processor_) {
+      processor_->enqueue(spectra_, status_, windows);
+      image_values_ = processor_->images().size() / statuses_.size() * windows;
+      processor_->enqueue_fetch(windows);
+    } else {
+      device_.enqueue_read(status_, std::span(words_), "pipeline/status");
+      device_.enqueue_fill(status_, std::uint32_t{0}, "pipeline/status");
+    }
     device_.wait();
     staging_.clear();
+    const std::span<const std::uint32_t> status = processor_ ? processor_->host_status() : words_;
     for (std::size_t i = 0; i < windows; ++i) {
-      const std::span<const std::uint32_t> words = imager_.host_status().subspan(i * kStatusWords, kStatusWords);
+      const std::span<const std::uint32_t> words = status.subspan(i * kStatusWords, kStatusWords);
       statuses_[i] = {.flags = words[0] | plan_.constant_flags(), .non_finite_microphones = static_cast<int>(words[1])};
     }
     return std::span(statuses_).first(windows);
   }
   ocl::Device device_;
   std::unique_ptr<FrontEnd> front_end_;
-  PnahPlan plan_;
-  Pnah imager_;
+  ArrayPlan plan_;
+  std::unique_ptr<Processor> processor_;  ///< null: spectra alone
   BitStaging staging_;
   std::vector<WindowStatus> statuses_;  ///< [window of a batch]
+  std::vector<std::uint32_t> words_;    ///< [window][kStatusWords], where no processor brings them
   ComplexBuffer spectra_;               ///< [window][frequency][channel]
   StatusBuffer status_;                 ///< [window][kStatusWords]
   std::size_t windows_ = 0;             ///< the last ones
@@ -265,9 +300,8 @@ class ReferenceEngine : public Engine {
         front_end_name_(plan.input == InputForm::kSpectra ? kNoFrontEnd : name_of(plan.settings.front_end.kind)),
         front_end_(plan.input == InputForm::kSpectra ? nullptr
                                                      : reference::make_front_end(front_end_plan(plan, bands()))),
-        plan_(pnah_plan(plan, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
-        sonah_(plan_.holography.imager == ImagerKind::kSonah ? std::make_unique<reference::Sonah>(plan_) : nullptr),
-        masked_plan_(plan_),
+        plan_(array_plan_of(plan.settings, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
+        processor_(make_reference_of(plan, plan_)),
         hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)),
         mask_(std::make_shared<const MicrophoneMask>(make_mask(plan_, {}))) {
     set_frequencies(plan_.frequencies_hz);
@@ -311,27 +345,16 @@ class ReferenceEngine : public Engine {
                    [](const std::complex<double>& value) { return std::complex<float>(value); });
   }
   void use(const MicrophoneMask& mask) override {
-    masked_plan_.dead_channels.assign(mask.channels.begin(), mask.channels.end());
+    if (processor_) {
+      processor_->use(mask);
+    }
     mask_ = std::make_shared<const MicrophoneMask>(mask);
   }
   [[nodiscard]] std::shared_ptr<const MicrophoneMask> mask() const override { return mask_; }
-  /// The device's, as a search is in double precision anyway.
   [[nodiscard]] std::unique_ptr<Search> make_search() const override {
-    const bool searches = sonah_ && plan_.holography.search_every_frames > 0;
-    return searches ? std::make_unique<WaveSearch>(plan_, make_sonah_models(plan_)) : make_cutoff_search(plan_);
+    return processor_ ? processor_->make_search() : nullptr;
   }
-  void adopt(const std::shared_ptr<const Findings>& findings) override {
-    if (sonah_) {
-      sonah_->use(*findings);
-      return;
-    }
-    filters_ = findings->filters;
-    masked_plan_.slopes.resize(filters_.size());
-    for (std::size_t f = 0; f < filters_.size(); ++f) {
-      masked_plan_.cutoff_rad_per_m[f] = static_cast<double>(filters_[f].cutoff_rad_per_m);
-      masked_plan_.slopes[f] = static_cast<double>(filters_[f].slope);
-    }
-  }
+  void adopt(const std::shared_ptr<const Findings>& findings) override { processor_->adopt(findings); }
   void image_again() override {
     images_.clear();
     reports_.clear();
@@ -340,7 +363,7 @@ class ReferenceEngine : public Engine {
       append_images(std::span(spectra_).subspan(first, values));
     }
   }
-  [[nodiscard]] const PnahPlan& imager_plan() const override { return plan_; }
+  [[nodiscard]] const ArrayPlan& array_plan() const override { return plan_; }
 
  private:
   void clear() {
@@ -355,24 +378,19 @@ class ReferenceEngine : public Engine {
     statuses_.push_back({.flags = result.flags | flags, .non_finite_microphones = result.non_finite_channels});
   }
   reference::PnahImages append_images(std::span<const std::complex<double>> spectra) {
-    reference::PnahImages result =
-        sonah_ ? sonah_->image(spectra, masked_plan_) : reference::pnah(spectra, masked_plan_, cutoffs_);
+    reference::PnahImages result = processor_ ? processor_->image(spectra) : reference::PnahImages();
     images_.insert(images_.end(), result.images.begin(), result.images.end());
-    const std::vector<FilterReport>& reports = filters_.empty() ? result.reports : filters_;
-    reports_.insert(reports_.end(), reports.begin(), reports.end());
+    reports_.insert(reports_.end(), result.reports.begin(), result.reports.end());
     return result;
   }
   std::string front_end_name_;
   std::unique_ptr<reference::FrontEnd> front_end_;
-  PnahPlan plan_;
-  std::unique_ptr<reference::Sonah> sonah_;  ///< where the plan's imager it is
-  PnahPlan masked_plan_;                     ///< with the mask that is in effect
+  ArrayPlan plan_;
+  std::unique_ptr<reference::Processor> processor_;  ///< null: spectra alone
   std::vector<std::complex<double>> spectra_;
   std::vector<std::uint32_t> room_;
   std::vector<std::complex<float>> images_;
   std::vector<FilterReport> reports_;
-  std::vector<FilterReport> filters_;            ///< [frequency], that a search has found; empty: none has
-  std::vector<reference::CutoffState> cutoffs_;  ///< [frequency]
   std::vector<WindowStatus> statuses_;
   std::uint64_t hop_samples_;
   std::shared_ptr<const MicrophoneMask> mask_;
@@ -478,7 +496,7 @@ ImageFrame empty_frame(const ImagesHeader& header) {
 }
 
 std::vector<std::string> plan_warnings(const EnginePlan& plan, const std::vector<double>& frequencies_hz) {
-  const PnahPlan imager = pnah_plan(plan, frequencies_hz);
+  const PnahPlan imager = pnah_plan(plan, array_plan_of(plan.settings, frequencies_hz));
   const Settings& settings = plan.settings;
   const bool filters = imager.holography.imager == ImagerKind::kPnah;
   std::vector<std::string> warnings;

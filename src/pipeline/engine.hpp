@@ -28,6 +28,7 @@ struct EnginePlan {
   InputForm input = InputForm::kBits;
   double sample_rate_hz = 0.0;     ///< of decimated samples; not used for spectra
   std::vector<double> spectra_hz;  ///< frequencies of the spectra that image_spectra() will get
+  bool has_processor = true;  ///< false: spectra alone, for read_spectra(); the holography settings mean nothing then
 };
 
 /// What a computed window is, besides its images.
@@ -37,7 +38,7 @@ struct WindowStatus {
   std::uint64_t missing_bits = 0;  ///< bit-times that never came; known to who feeds the engine
 };
 
-/// From input to images: front end and imager as one. Built once, then fed and asked frame by frame.
+/// From input to images: front end and processor as one. Built once, then fed and asked frame by frame.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -52,8 +53,8 @@ class Engine {
   virtual void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) = 0;
   /// Decimated samples [sample][channel], Pa; otherwise as push_bits().
   virtual void push_samples(std::uint64_t first_sample, std::span<const float> samples) = 0;
-  /// Images `windows` windows, a hop apart, at most the settings' batch; the first starts at `first_sample`. Waits
-  /// once. Their statuses, and images(), are there until the next call.
+  /// Computes and images `windows` windows, a hop apart, at most the settings' batch; the first starts at
+  /// `first_sample`. Waits once. Their statuses, and images(), are there until the next call.
   virtual std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) = 0;
   WindowStatus compute_window(std::uint64_t first_sample) { return compute_windows(first_sample, 1).front(); }
   /// The same for given spectra, [window][frequency][row][column], Pa.
@@ -65,10 +66,10 @@ class Engine {
   /// Of one of the last windows as they were measured, [frequency][row][column], Pa, neither calibrated nor
   /// interpolated. Waits; for now and then.
   virtual void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const = 0;
-  /// The imager's, which never changes. Its dead channels are those that are masked for good: by the settings, or
+  /// Of the spectra, which never changes. Its dead channels are those that are masked for good: by the settings, or
   /// because they have no gain.
-  [[nodiscard]] virtual const PnahPlan& imager_plan() const = 0;
-  /// Puts a mask for imager_plan() into effect, between two calls of compute_*(); waits for the device.
+  [[nodiscard]] virtual const ArrayPlan& array_plan() const = 0;
+  /// Puts a mask for array_plan() into effect, between two calls of compute_*(); waits for the device.
   virtual void use(const MicrophoneMask& mask) = 0;
   /// The one in effect.
   [[nodiscard]] virtual std::shared_ptr<const MicrophoneMask> mask() const = 0;
@@ -81,7 +82,7 @@ class Engine {
   virtual void image_again() = 0;
   /// Of a window: frequencies times microphones.
   [[nodiscard]] std::size_t spectra_values() const {
-    return imager_plan().frequencies_hz.size() * static_cast<std::size_t>(imager_plan().geometry.channels());
+    return array_plan().frequencies_hz.size() * static_cast<std::size_t>(array_plan().geometry.channels());
   }
   /// Fills images, bands, cutoffs, slopes, noise and error estimates of `frame`, whose vectors must have their sizes,
   /// for one of the last windows.

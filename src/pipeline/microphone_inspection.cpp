@@ -36,7 +36,7 @@ constexpr double kLeastPower = 1e-4;
 
 using Spectra = std::vector<std::complex<float>>;  ///< [frequency][channel]
 
-/// What is looked at needs no image: the cheapest there is.
+/// Windows as the monitor wants them.
 Settings listening(Settings settings) {
   settings.array.health.enabled = true;
   settings.device.batch = 1;
@@ -45,13 +45,6 @@ Settings listening(Settings settings) {
   settings.front_end.hop_samples = kLeastHopSamples;
   settings.front_end.incremental = Incremental::kNever;
   settings.front_end.bands_hz.clear();
-  settings.holography.imager = ImagerKind::kPnah;
-  settings.holography.planes_m = {0.0};
-  settings.holography.upsample = 1;
-  settings.holography.points.clear();
-  settings.holography.extrapolation = {.method = Extrapolation::kZero, .order = 1, .factor = 1};
-  settings.holography.filter.kind = FilterKind::kTikhonov;  // never amplifies, however far the array stands off
-  settings.holography.filter.tikhonov_lambda = 1.0;
   return settings;
 }
 
@@ -92,8 +85,9 @@ struct Window {
 
 class Listener {
  public:
-  explicit Listener(Recording& recording)
-      : recording_(recording), plan_(recording.plan()), engine_(make_engine(EngineKind::kOpencl, plan_)) {
+  explicit Listener(Recording& recording) : recording_(recording), plan_(recording.plan()) {
+    plan_.has_processor = false;
+    engine_ = make_engine(EngineKind::kOpencl, plan_);
     if (plan_.input == InputForm::kBits) {
       counter_.emplace(plan_.settings.array.layout, plan_.settings.array.geometry);
     }
@@ -138,7 +132,7 @@ class Listener {
   }
 
   Recording& recording_;
-  const EnginePlan& plan_;
+  EnginePlan plan_;
   std::unique_ptr<Engine> engine_;
   std::optional<health::BitCounter> counter_;
   std::vector<std::uint32_t> words_;

@@ -14,16 +14,16 @@ constexpr double kMostWindows_hz = 32.0;
 }  // namespace
 
 std::optional<health::MonitorPlan> monitor_plan(const Engine& engine, const Settings& settings) {
-  const PnahPlan& imager = engine.imager_plan();
-  if (!settings.array.health.enabled || std::min(imager.geometry.rows, imager.geometry.columns) < kFewestASide) {
+  const ArrayPlan& array = engine.array_plan();
+  if (!settings.array.health.enabled || std::min(array.geometry.rows, array.geometry.columns) < kFewestASide) {
     return std::nullopt;
   }
-  return health::MonitorPlan{.geometry = imager.geometry,
-                             .standoff_m = imager.holography.standoff_m,
-                             .sound_speed_m_s = imager.medium.sound_speed_m_s,
-                             .frequencies_hz = imager.frequencies_hz,
-                             .gains = imager.gains,
-                             .excluded = imager.dead_channels,
+  return health::MonitorPlan{.geometry = array.geometry,
+                             .standoff_m = array.standoff_m,
+                             .sound_speed_m_s = array.medium.sound_speed_m_s,
+                             .frequencies_hz = array.frequencies_hz,
+                             .gains = array.gains,
+                             .excluded = array.dead_channels,
                              .trusted = settings.array.health.trusted_channels};
 }
 
@@ -56,7 +56,7 @@ bool MicrophoneWatch::look(std::uint64_t first_sample, std::size_t window) {
     }
   }
   if (masks_) {
-    engine_->use(make_mask(engine_->imager_plan(), maskable(monitor_->bad(), geometry_)));
+    engine_->use(make_mask(engine_->array_plan(), maskable(monitor_->bad(), geometry_)));
   }
   return masks_;
 }

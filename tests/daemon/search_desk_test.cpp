@@ -34,7 +34,7 @@ Epoch make_spectra_epoch(std::uint64_t number, int every_frames) {
 }
 
 /// An evanescent plane wave at height z.
-std::vector<std::complex<float>> wave(const PnahPlan& plan, double z_m, double snr_db) {
+std::vector<std::complex<float>> wave(const ArrayPlan& plan, double z_m, double snr_db) {
   const double decay = std::sqrt(kKx * kKx + kKy * kKy - plan.wavenumber(0) * plan.wavenumber(0));
   std::vector<test::Complex> field;
   for (int row = 0; row < 16; ++row) {
@@ -59,8 +59,8 @@ WindowView view_of(const Epoch& epoch, std::uint64_t first_sample, bool is_whole
 // What the engine's thread leaves comes back as findings, which make its next images better.
 TEST(SearchDesk, FindsWavesForTheFramesToCome) {
   const Epoch epoch = make_spectra_epoch(7, 100);
-  const PnahPlan& plan = epoch.engine->imager_plan();
-  const auto spectra = wave(plan, plan.holography.standoff_m, 40.0);
+  const ArrayPlan& plan = epoch.engine->array_plan();
+  const auto spectra = wave(plan, plan.standoff_m, 40.0);
   const auto truth = wave(plan, 0.0, 200.0);
   const auto error = [&] {
     epoch.engine->compute_spectra(spectra);
@@ -91,7 +91,7 @@ TEST(SearchDesk, FindsWavesForTheFramesToCome) {
 TEST(SearchDesk, NeverHoldsUpWhoLooks) {
   const Epoch first = make_spectra_epoch(1, 1);
   const Epoch second = make_spectra_epoch(2, 1);
-  const auto spectra = wave(first.engine->imager_plan(), 0.03, 40.0);
+  const auto spectra = wave(first.engine->array_plan(), 0.03, 40.0);
   first.engine->compute_spectra(spectra);
   second.engine->compute_spectra(spectra);
   std::promise<void> begun;

@@ -49,7 +49,7 @@ std::vector<Complex> monopoles(const PnahPlan& plan, double snr_db, double gain,
     const double width_m = plan.geometry.pitch_x_m * plan.geometry.columns;
     const test::Monopole source{
         .x_m = 0.1 * width_m, .y_m = -0.07 * width_m * static_cast<double>(f + 1), .z_m = -0.03};
-    auto field = test::monopole_field(source, plan.wavenumber(f), plan.geometry, plan.holography.standoff_m);
+    auto field = test::monopole_field(source, plan.wavenumber(f), plan.geometry, plan.standoff_m);
     test::add_noise(field, snr_db, generator);
     for (const Complex value : field) {
       spectra.push_back(gain * value);
@@ -65,7 +65,7 @@ class FrameByFrame {
       : plain_(path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt),
         device_(test::device_of(path)),
         plan_(with_path(std::move(plan), path)),
-        pnah_(device_, plan_),
+        pnah_(make_processor(device_, plan_)),
         spectra_(device_.allocate<ComplexF>(plan_.holograms() * static_cast<std::size_t>(plan_.geometry.channels()),
                                             "test")),
         status_(device_.allocate<std::uint32_t>(static_cast<std::size_t>(plan_.batch) * kStatusWords, "test")) {
@@ -76,12 +76,12 @@ class FrameByFrame {
     const std::vector<ComplexF> narrow = test::narrow(spectra);
     const std::size_t frames = spectra.size() * static_cast<std::size_t>(plan_.batch) / spectra_.size();
     device_.enqueue_write(spectra_, 0, std::span(narrow), "test");
-    pnah_.enqueue(spectra_, status_, frames);
-    pnah_.enqueue_fetch(frames);
+    pnah_->enqueue(spectra_, status_, frames);
+    pnah_->enqueue_fetch(frames);
     device_.wait();
-    reports.assign(pnah_.host_reports().begin(), pnah_.host_reports().end());
+    reports.assign(pnah_->host_reports().begin(), pnah_->host_reports().end());
     reports.resize(frames * plan_.frequencies_hz.size());
-    images = test::widen({pnah_.host_images().begin(), pnah_.host_images().end()});
+    images = test::widen({pnah_->host_images().begin(), pnah_->host_images().end()});
     images.resize(images.size() / static_cast<std::size_t>(plan_.batch) * frames);
   }
   std::vector<FilterReport> reports;
@@ -95,7 +95,7 @@ class FrameByFrame {
   std::optional<test::PlainWorkGroups> plain_;
   ocl::Device device_;
   PnahPlan plan_;
-  Pnah pnah_;
+  std::unique_ptr<Processor> pnah_;
   ComplexBuffer spectra_;
   StatusBuffer status_;
 };

@@ -55,10 +55,10 @@ TEST_P(SearchedCutoff, IsNearTheBestOfTheEightCases) {
     const test::DeviceImages found = test::run_on_device(plan, test::narrow(spectra), test::kPaths[1], findings);
     const std::vector<double> errors = test::case_errors(test::widen(found.images), 1, plan);
     for (std::size_t i = 0; i < test::kCases; ++i) {
-      EXPECT_EQ(found.reports[i].cutoff_rad_per_m, findings->filters[i].cutoff_rad_per_m);
-      EXPECT_EQ(found.reports[i].error_estimate, findings->filters[i].error_estimate);
+      EXPECT_EQ(found.reports[i].cutoff_rad_per_m, findings_as<FilterFindings>(findings).filters[i].cutoff_rad_per_m);
+      EXPECT_EQ(found.reports[i].error_estimate, findings_as<FilterFindings>(findings).filters[i].error_estimate);
       searched[i] += errors[i] / kDraws;
-      estimates[i] += static_cast<double>(findings->filters[i].error_estimate) / kDraws;
+      estimates[i] += static_cast<double>(findings_as<FilterFindings>(findings).filters[i].error_estimate) / kDraws;
     }
     for (std::size_t c = 0; c < test::kFixedCutoffs.size(); ++c) {
       const std::vector<double> of_fixed = errors_with(fixed, spectra, test::kFixedCutoffs[c]);
@@ -105,7 +105,7 @@ TEST(CutoffSearch, EveryPathTakesWhatIsFound) {
       std::vector<Complex> frame;
       for (std::size_t f = 0; f < 2; ++f) {
         auto field = test::monopole_field({.x_m = 0.02, .y_m = 0.01, .z_m = -0.03}, plan.wavenumber(f), plan.geometry,
-                                          plan.holography.standoff_m);
+                                          plan.standoff_m);
         test::add_noise(field, 40.0, generator);
         frame.insert(frame.end(), field.begin(), field.end());
       }
@@ -117,8 +117,9 @@ TEST(CutoffSearch, EveryPathTakesWhatIsFound) {
       PnahPlan given = plan;
       given.holography.filter.cutoff_rule = CutoffRule::kGiven;
       for (std::size_t f = 0; f < 2; ++f) {
-        given.cutoff_rad_per_m[f] = static_cast<double>(findings->filters[f].cutoff_rad_per_m);
-        given.slopes.push_back(static_cast<double>(findings->filters[f].slope));
+        given.cutoff_rad_per_m[f] =
+            static_cast<double>(findings_as<FilterFindings>(findings).filters[f].cutoff_rad_per_m);
+        given.slopes.push_back(static_cast<double>(findings_as<FilterFindings>(findings).filters[f].slope));
       }
       const reference::PnahImages expected = reference::pnah(frame, given);
       for (const test::Path& path : test::paths_for(plan)) {
@@ -129,7 +130,8 @@ TEST(CutoffSearch, EveryPathTakesWhatIsFound) {
           const std::vector<std::complex<float>> images(found.images.begin() + i * values,
                                                         found.images.begin() + (i + 1) * values);
           EXPECT_LE(test::relative_l2(images, expected.images), 1e-4);
-          EXPECT_EQ(found.reports[static_cast<std::size_t>(2 * i + 1)].slope, findings->filters[1].slope);
+          EXPECT_EQ(found.reports[static_cast<std::size_t>(2 * i + 1)].slope,
+                    findings_as<FilterFindings>(findings).filters[1].slope);
         }
       }
     }
@@ -142,10 +144,11 @@ TEST(CutoffSearch, SilenceAndBrokenMicrophones) {
   std::vector<std::complex<float>> spectra(64);
   const auto findings = search.search(spectra, {});
   ASSERT_NE(findings, nullptr);
-  EXPECT_EQ(findings->filters[0].cutoff_rad_per_m, static_cast<float>(plan.cutoff_rad_per_m[0]))
+  EXPECT_EQ(findings_as<FilterFindings>(findings).filters[0].cutoff_rad_per_m,
+            static_cast<float>(plan.cutoff_rad_per_m[0]))
       << "silence says nothing";
-  EXPECT_EQ(findings->filters[0].slope, static_cast<float>(plan.holography.filter.slope));
-  EXPECT_TRUE(std::isnan(findings->filters[0].error_estimate));
+  EXPECT_EQ(findings_as<FilterFindings>(findings).filters[0].slope, static_cast<float>(plan.holography.filter.slope));
+  EXPECT_TRUE(std::isnan(findings_as<FilterFindings>(findings).filters[0].error_estimate));
   spectra[5] = {std::numeric_limits<float>::quiet_NaN(), 0.0F};
   EXPECT_EQ(search.search(spectra, {}), nullptr);
   EXPECT_NE(search.search(spectra, make_mask(plan, {5})), nullptr);
@@ -154,24 +157,25 @@ TEST(CutoffSearch, SilenceAndBrokenMicrophones) {
 // Ten metres off, the growth of evanescent waves is beyond double precision, and nothing can be told.
 TEST(CutoffSearch, FarAwayTheFilterStays) {
   PnahPlan plan = search_plan(8, 8, {1000.0});
-  plan.holography.standoff_m = 10.0;
+  plan.standoff_m = 10.0;
   std::vector<std::complex<float>> spectra(64);
   for (std::size_t i = 0; i < spectra.size(); ++i) {
     spectra[i] = {std::cos(static_cast<float>(i)), 0.5F};
   }
   const auto findings = CutoffSearch(plan).search(spectra, {});
   ASSERT_NE(findings, nullptr);
-  EXPECT_EQ(findings->filters[0].cutoff_rad_per_m, static_cast<float>(plan.cutoff_rad_per_m[0]));
+  EXPECT_EQ(findings_as<FilterFindings>(findings).filters[0].cutoff_rad_per_m,
+            static_cast<float>(plan.cutoff_rad_per_m[0]));
 }
 
 TEST(CutoffSearch, IsThereOnlyWhereThePlanWantsIt) {
   PnahPlan plan = search_plan(8, 8, {1000.0});
-  EXPECT_NE(Pnah(test::device(), plan).make_search(), nullptr);
+  EXPECT_NE(make_processor(test::device(), plan)->make_search(), nullptr);
   plan.holography.search_every_frames = 0;
-  EXPECT_EQ(Pnah(test::device(), plan).make_search(), nullptr);
+  EXPECT_EQ(make_processor(test::device(), plan)->make_search(), nullptr);
   plan.holography.search_every_frames = 1;
   plan.holography.filter.cutoff_rule = CutoffRule::kAuto;
-  EXPECT_EQ(Pnah(test::device(), plan).make_search(), nullptr);
+  EXPECT_EQ(make_processor(test::device(), plan)->make_search(), nullptr);
 }
 
 }  // namespace

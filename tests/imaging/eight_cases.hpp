@@ -55,7 +55,7 @@ inline std::vector<double> case_errors(const std::vector<Complex>& images, std::
 inline std::vector<Complex> noisy_cases(double snr_db, const PnahPlan& plan, std::mt19937& generator) {
   std::vector<Complex> spectra;
   for (std::size_t i = 0; i < kCases; ++i) {
-    auto field = case_field(i, plan, plan.holography.standoff_m);
+    auto field = case_field(i, plan, plan.standoff_m);
     add_noise(field, snr_db, generator);
     spectra.insert(spectra.end(), field.begin(), field.end());
   }

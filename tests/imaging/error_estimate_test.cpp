@@ -41,7 +41,7 @@ PnahPlan with_cutoff(PnahPlan plan, CutoffRule rule) {
 }
 
 std::vector<Complex> measured(const PnahPlan& plan) {
-  auto field = test::monopole_field(kSource, plan.wavenumber(0), plan.geometry, plan.holography.standoff_m);
+  auto field = test::monopole_field(kSource, plan.wavenumber(0), plan.geometry, plan.standoff_m);
   std::mt19937 generator(3U);
   test::add_noise(field, 40.0, generator);
   return field;
@@ -116,7 +116,7 @@ TEST(ErrorEstimate, OfTheSearchedCutoffIsTheQuantitysButNoIntensitys) {
     const std::vector<Complex> spectra = measured(plan);
     const auto findings = CutoffSearch(plan).search(test::narrow(spectra), {});
     ASSERT_NE(findings, nullptr);
-    const FilterReport& report = findings->filters[0];
+    const FilterReport& report = findings_as<FilterFindings>(findings).filters[0];
     PnahPlan given = with_cutoff(plan, CutoffRule::kGiven);
     given.cutoff_rad_per_m = {static_cast<double>(report.cutoff_rad_per_m)};
     given.slopes = {static_cast<double>(report.slope)};

@@ -66,7 +66,7 @@ std::vector<ComplexF> measured_field(const PnahPlan& plan, unsigned seed) {
   std::vector<Complex> spectra;
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
     const test::Monopole source{.x_m = 0.03, .y_m = -0.02 - 0.01 * static_cast<double>(f), .z_m = -0.03};
-    auto field = test::monopole_field(source, plan.wavenumber(f), plan.geometry, plan.holography.standoff_m);
+    auto field = test::monopole_field(source, plan.wavenumber(f), plan.geometry, plan.standoff_m);
     test::add_noise(field, 60.0, generator);
     spectra.insert(spectra.end(), field.begin(), field.end());
   }
@@ -195,8 +195,8 @@ TEST_P(EveryCut, SlicesAgreeWithReference) {
           Complex sum = 0.0;
           for (int ky = 0; ky < y.padded; ++ky) {
             sum += spectrum.at(ky, kx) * turn(ky * (y.before + row), y.padded, 1.0) *
-                   reference::transfer(signed_wavenumber(kx, x), signed_wavenumber(ky, y),
-                                       plan.holography.standoff_m - plane_m, f, plan);
+                   reference::transfer(signed_wavenumber(kx, x), signed_wavenumber(ky, y), plan.standoff_m - plane_m, f,
+                                       plan);
           }
           expected.push_back(sum / static_cast<double>(y.padded * x.padded));
           inside.push_back(found[index]);

@@ -63,9 +63,9 @@ inline DeviceImages run_on_device(PnahPlan plan, const std::vector<std::complex<
   const std::optional<test::PlainWorkGroups> plain =
       path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
   const ocl::Device on = device_of(path);
-  Pnah pnah(on, plan);
+  const std::unique_ptr<Processor> pnah = make_processor(on, plan);
   if (findings) {
-    pnah.adopt(findings);
+    pnah->adopt(findings);
   }
   const auto input = on.upload<std::complex<float>>(spectra, "test");
   const std::size_t words = static_cast<std::size_t>(plan.batch) * kStatusWords;
@@ -73,15 +73,15 @@ inline DeviceImages run_on_device(PnahPlan plan, const std::vector<std::complex<
   std::fill_n(words_and_canary.begin(), words, 0U);
   const auto status = on.upload<std::uint32_t>(words_and_canary, "test");
   // Poisoned: every pixel must be written.
-  on.enqueue_fill(pnah.images(), std::complex<float>(std::numeric_limits<float>::quiet_NaN(), 1.0F), "test");
-  pnah.enqueue(input, status, static_cast<std::size_t>(plan.batch));
+  on.enqueue_fill(pnah->images(), std::complex<float>(std::numeric_limits<float>::quiet_NaN(), 1.0F), "test");
+  pnah->enqueue(input, status, static_cast<std::size_t>(plan.batch));
   EXPECT_EQ(on.download(status, "test"), words_and_canary) << "the status is cleared, and nothing behind it is touched";
-  pnah.enqueue_fetch(static_cast<std::size_t>(plan.batch));
+  pnah->enqueue_fetch(static_cast<std::size_t>(plan.batch));
   on.wait();
-  DeviceImages found{on.download(pnah.images(), "test"), on.download(pnah.taken_status(), "test"),
-                     on.download(pnah.reports(), "test")};
-  EXPECT_TRUE(std::equal(found.status.begin(), found.status.end(), pnah.host_status().begin()));
-  EXPECT_EQ(std::memcmp(pnah.host_images().data(), found.images.data(), found.images.size() * sizeof(found.images[0])),
+  DeviceImages found{on.download(pnah->images(), "test"), on.download(pnah->taken_status(), "test"),
+                     on.download(pnah->reports(), "test")};
+  EXPECT_TRUE(std::equal(found.status.begin(), found.status.end(), pnah->host_status().begin()));
+  EXPECT_EQ(std::memcmp(pnah->host_images().data(), found.images.data(), found.images.size() * sizeof(found.images[0])),
             0);
   return found;
 }

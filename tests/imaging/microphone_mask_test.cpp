@@ -9,7 +9,7 @@
 #include <random>
 
 #include "imaging/imager_paths.hpp"
-#include "imaging/pnah.hpp"
+#include "imaging/processor.hpp"
 #include "nearfield/error.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
@@ -24,7 +24,7 @@ using test::device;
 PnahPlan plan_of(double frequency_hz, double cutoff_rad_per_m, const ArrayGeometry& geometry) {
   PnahPlan plan;
   plan.geometry = geometry;
-  plan.holography.standoff_m = 0.03;
+  plan.standoff_m = 0.03;
   plan.frequencies_hz = {frequency_hz};
   plan.cutoff_rad_per_m = {cutoff_rad_per_m};
   return plan;
@@ -32,11 +32,11 @@ PnahPlan plan_of(double frequency_hz, double cutoff_rad_per_m, const ArrayGeomet
 
 std::vector<ComplexF> narrow(const std::vector<Complex>& values) { return {values.begin(), values.end()}; }
 
-std::vector<ComplexF> image(Pnah& imager, const std::vector<Complex>& field) {
+std::vector<ComplexF> image(const std::unique_ptr<Processor>& imager, const std::vector<Complex>& field) {
   const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
   const auto spectra = device().upload<ComplexF>(narrow(field), "test");
-  imager.enqueue(spectra, status);
-  return device().download(imager.images(), "test");
+  imager->enqueue(spectra, status);
+  return device().download(imager->images(), "test");
 }
 
 // A mask that is put into a running imager does what a plan with these microphones does, and goes again.
@@ -46,24 +46,24 @@ TEST(MicrophoneMask, OfARunningImagerIsThePlansOwn) {
   for (const char* path : {"clfft", "fused"}) {
     PnahPlan plan = plan_of(1000.0, 60.0, geometry);
     plan.fft = path;
-    Pnah imager(device(), plan);
+    const std::unique_ptr<Processor> imager = make_processor(device(), plan);
     const auto healthy = image(imager, field);
     auto spoilt = field;
     for (const std::size_t channel : {0U, 21U, 22U, 150U}) {
       spoilt[channel] = {1e9, std::numeric_limits<double>::quiet_NaN()};
     }
-    imager.use(make_mask(plan, {150, 22, 0, 21}));
+    imager->use(make_mask(plan, {150, 22, 0, 21}));
     const auto masked = image(imager, spoilt);
-    EXPECT_EQ(device().download(imager.taken_status(), "test")[0], kFlagMaskedMicrophones) << path;
+    EXPECT_EQ(device().download(imager->taken_status(), "test")[0], kFlagMaskedMicrophones) << path;
     PnahPlan planned = plan;
     planned.dead_channels = {0, 21, 22, 150};
-    Pnah other(device(), planned);
+    const std::unique_ptr<Processor> other = make_processor(device(), planned);
     EXPECT_EQ(masked, image(other, spoilt)) << path;
-    imager.use(make_mask(plan, {}));
+    imager->use(make_mask(plan, {}));
     EXPECT_EQ(healthy, image(imager, field)) << path;
     std::vector<int> most(240);
     std::iota(most.begin(), most.end(), 0);
-    EXPECT_THROW(imager.use(make_mask(plan, most)), Error) << path;
+    EXPECT_THROW(imager->use(make_mask(plan, most)), Error) << path;
   }
 }
 
@@ -113,7 +113,7 @@ TEST(MicrophoneMask, ErrorsGrowByLessThanAThird) {
   double growths = 0.0;
   for (const Case& one : kCases) {
     const PnahPlan plan = plan_of(one.frequency_hz, one.cutoff_rad_per_m, {});
-    Pnah imager(device(), plan);
+    const std::unique_ptr<Processor> imager = make_processor(device(), plan);
     const auto truth = field_of(one, 0.0);
     std::mt19937 random(1U);
     double whole = 0.0;
@@ -126,9 +126,9 @@ TEST(MicrophoneMask, ErrorsGrowByLessThanAThird) {
       std::iota(channels.begin(), channels.end(), 0);
       std::shuffle(channels.begin(), channels.end(), random);
       channels.resize(51);
-      imager.use(make_mask(plan, {}));
+      imager->use(make_mask(plan, {}));
       const double without = test::relative_l2(image(imager, field), truth);
-      imager.use(make_mask(plan, channels));
+      imager->use(make_mask(plan, channels));
       const double with = test::relative_l2(image(imager, field), truth);
       whole += without;
       masked += with;

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include "imaging/pnah.hpp"
+#include "imaging/processor.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 
@@ -25,18 +25,18 @@ class Imager {
  public:
   explicit Imager(const PnahPlan& plan)
       : device_(ocl::Device::open({})),
-        pnah_(device_, plan),
+        pnah_(make_processor(device_, plan)),
         status_(device_.allocate<std::uint32_t>(kStatusWords, "")) {}
   std::vector<Complex> image(const std::vector<Complex>& spectra) {
     const auto input = device_.upload<ComplexF>(test::narrow(spectra), "test");
     device_.enqueue_fill(status_, std::uint32_t{0}, "test");
-    pnah_.enqueue(input, status_);
-    return test::widen(device_.download(pnah_.images(), "test"));
+    pnah_->enqueue(input, status_);
+    return test::widen(device_.download(pnah_->images(), "test"));
   }
 
  private:
   ocl::Device device_;
-  Pnah pnah_;
+  std::unique_ptr<Processor> pnah_;
   StatusBuffer status_;
 };
 
@@ -63,7 +63,7 @@ std::vector<Draw> draws(int count, unsigned seed, const PnahPlan& plan) {
     const double x_m = place(generator);
     const test::Monopole source{.x_m = x_m, .y_m = place(generator), .z_m = -0.03};
     const double k = plan.wavenumber(0);
-    Draw draw{.measured = test::monopole_field(source, k, plan.geometry, plan.holography.standoff_m),
+    Draw draw{.measured = test::monopole_field(source, k, plan.geometry, plan.standoff_m),
               .truth = test::monopole_field(source, k, plan.geometry, 0.0)};
     test::add_noise(draw.measured, kSnr_db, generator);
     out.push_back(std::move(draw));
@@ -191,7 +191,7 @@ TEST_P(EveryPath, ImagesPeriodicPlaneWavesExactly) {
       std::vector<Complex> expected = wave_field(wave, plan.geometry, 0.0, factor);
       const std::vector<Complex> upper = wave_field(wave, plan.geometry, 0.01, factor);
       expected.insert(expected.end(), upper.begin(), upper.end());
-      const auto found = imager.image(wave_field(wave, plan.geometry, plan.holography.standoff_m, 1.0));
+      const auto found = imager.image(wave_field(wave, plan.geometry, plan.standoff_m, 1.0));
       // float32 in, and rounding of evanescent bins at the array's limit (253 rad/m over 3 cm) grown by e^5.5 = 250.
       EXPECT_LE(test::relative_l2(found, expected), 1e-4) << nx << ", " << ny;
     }
@@ -209,7 +209,7 @@ TEST_P(EveryPath, IntensitiesOfPlaneWavesAreThoseOfTheBooks) {
     const double expected = 0.25 * wave.kz.real() / (2.0 * impedance * plan.wavenumber(0));
     // Of the largest that an evanescent wave's p and v could carry in phase: e^{2 |kz| d} times the microphones'.
     const double scale = 0.25 * std::abs(wave.kz) / (2.0 * impedance * plan.wavenumber(0)) *
-                         std::exp(-2.0 * wave.kz.imag() * plan.holography.standoff_m);
+                         std::exp(-2.0 * wave.kz.imag() * plan.standoff_m);
     const auto measured = wave_field(wave, plan.geometry, 0.0, {0.3, -0.4});  // at the microphones: any z will do
     for (const Complex pixel : imager.image(measured)) {
       EXPECT_EQ(pixel.imag(), 0.0);

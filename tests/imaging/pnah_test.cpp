@@ -50,7 +50,7 @@ std::vector<ComplexF> measured_field(const PnahPlan& plan, unsigned seed) {
   std::vector<Complex> spectra;
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
     const test::Monopole source{.x_m = 0.03 + 0.01 * static_cast<double>(f), .y_m = -0.04, .z_m = -0.03};
-    auto field = test::monopole_field(source, plan.wavenumber(f), plan.geometry, plan.holography.standoff_m);
+    auto field = test::monopole_field(source, plan.wavenumber(f), plan.geometry, plan.standoff_m);
     test::add_noise(field, 60.0, generator);
     spectra.insert(spectra.end(), field.begin(), field.end());
   }
@@ -155,7 +155,7 @@ TEST_P(EveryFilter, TransferAgreesWithReference) {
                             (column <= columns.padded / 2 ? column : column - columns.padded);
           const double ky = 2.0 * std::numbers::pi / (rows.padded * rows.pitch_m) *
                             (row <= rows.padded / 2 ? row : row - rows.padded);
-          const Complex expected = reference::transfer(kx, ky, plan.holography.standoff_m - plane_m, f, plan);
+          const Complex expected = reference::transfer(kx, ky, plan.standoff_m - plane_m, f, plan);
           // float32 exponentials of arguments up to about 10: a few 1e-6 each.
           ASSERT_LE(std::abs(Complex(found[index]) - expected), 2e-5 * std::abs(expected) + 1e-16)
               << row << ", " << column;
@@ -287,14 +287,14 @@ TEST(Pnah, CalibrationMultipliesTheSpectra) {
 TEST(Pnah, RefusesGainsBeyondFloat32) {
   for (const FilterKind kind : {FilterKind::kCos, FilterKind::kNone}) {
     PnahPlan plan = make_plan({8, 8}, 1);
-    plan.holography.standoff_m = 0.6;
+    plan.standoff_m = 0.6;
     plan.holography.filter.kind = kind;
     plan.holography.filter.cutoff_rule = CutoffRule::kDynamicRange;  // auto stays where the gain is small
     plan.holography.filter.slope = 0.5;
     EXPECT_THROW(validate(plan), ConfigError) << name_of(kind);
   }
   PnahPlan plan = make_plan({8, 8}, 1);
-  plan.holography.standoff_m = 0.6;
+  plan.standoff_m = 0.6;
   plan.holography.filter.kind = FilterKind::kTikhonov;
   EXPECT_NO_THROW(validate(plan));
 }
@@ -313,10 +313,10 @@ double lesser_device_error(const PnahPlan& plan, const std::vector<ComplexF>& sp
   info.local_memory_bytes = 0;
   info.has_fp64 = has_fp64;
   const ocl::Device lesser = device().restricted(info);
-  Pnah pnah(lesser, plan);
+  const std::unique_ptr<Processor> pnah = make_processor(lesser, plan);
   const auto status = lesser.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
-  pnah.enqueue(lesser.upload<ComplexF>(spectra, "test"), status);
-  return test::relative_l2(lesser.download(pnah.images(), "test"), reference::pnah(test::widen(spectra), plan).images);
+  pnah->enqueue(lesser.upload<ComplexF>(spectra, "test"), status);
+  return test::relative_l2(lesser.download(pnah->images(), "test"), reference::pnah(test::widen(spectra), plan).images);
 }
 
 TEST(Pnah, LesserDevicesAgreeWithReference) {
@@ -390,7 +390,7 @@ TEST(Pnah, ManyFrequenciesFindTheirUnusableMicrophones) {
 TEST(Pnah, TakesTheFusedPathWhereItCan) {
   PnahPlan plan = make_plan({8, 8}, 1);
   const auto path_of = [](const ocl::Device& on, const PnahPlan& wanted) {
-    return Pnah(on, wanted).description().substr(0, 5);
+    return make_processor(on, wanted)->description().substr(0, 5);
   };
   EXPECT_EQ(path_of(device(), plan), "fused");
   plan.fft = "clfft";
@@ -403,16 +403,16 @@ TEST(Pnah, TakesTheFusedPathWhereItCan) {
   const ocl::Device without_fp64 = device().restricted(info);
   EXPECT_EQ(path_of(without_fp64, plan), "stage");
   plan.fft = "fused";
-  EXPECT_THROW(Pnah(without_fp64, plan), ConfigError);
+  EXPECT_THROW((void)make_processor(without_fp64, plan), ConfigError);
   plan.holography.extrapolation.method = Extrapolation::kEdge;
   EXPECT_EQ(path_of(without_fp64, plan), "fused");
   info.local_memory_bytes = 64;
-  EXPECT_THROW(Pnah(device().restricted(info), plan), ConfigError);
+  EXPECT_THROW((void)make_processor(device().restricted(info), plan), ConfigError);
   plan.holography.upsample = 2;
-  EXPECT_THROW(Pnah(device(), plan), ConfigError);
+  EXPECT_THROW((void)make_processor(device(), plan), ConfigError);
   plan.holography.upsample = 1;
   plan.holography.extrapolation.method = Extrapolation::kLpbp;
-  EXPECT_THROW(Pnah(device(), plan), ConfigError);
+  EXPECT_THROW((void)make_processor(device(), plan), ConfigError);
 }
 
 TEST(Pnah, FlagsWavenumbersAboveTheArrays) {

@@ -56,7 +56,7 @@ std::vector<ComplexF> measured_field(const PnahPlan& plan, unsigned seed, double
     for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
       const test::Monopole source{
           .x_m = 0.03 + 0.01 * static_cast<double>(f), .y_m = -0.04 + 0.01 * frame, .z_m = -0.03};
-      auto field = test::monopole_field(source, plan.wavenumber(f), plan.geometry, plan.holography.standoff_m);
+      auto field = test::monopole_field(source, plan.wavenumber(f), plan.geometry, plan.standoff_m);
       test::add_noise(field, snr_db, generator);
       spectra.insert(spectra.end(), field.begin(), field.end());
     }
@@ -117,7 +117,7 @@ struct CaseResult {
 CaseResult image_monopole(double frequency_hz, test::Monopole source, double snr_db, int draws) {
   const PnahPlan plan = case_plan(frequency_hz, draws);
   const double k = plan.wavenumber(0);
-  const auto clean = test::monopole_field(source, k, plan.geometry, plan.holography.standoff_m);
+  const auto clean = test::monopole_field(source, k, plan.geometry, plan.standoff_m);
   const auto truth = test::monopole_field(source, k, plan.geometry, 0.0);
   std::mt19937 generator(17U);
   std::vector<Complex> spectra;
@@ -194,11 +194,11 @@ TEST(Sonah, IsTakenWhereItIsNearerToTheTruth) {
 
 TEST(Sonah, RefusesWhatItCannotImage) {
   PnahPlan plan = make_plan({8, 8, 1, {0.0}, 1, Quantity::kActiveIntensity});
-  EXPECT_THROW(Pnah(test::device(), plan), ConfigError);
+  EXPECT_THROW((void)make_processor(test::device(), plan), ConfigError);
   ocl::DeviceInfo small = test::device().info();
   small.local_memory_bytes = 8192;
   plan.holography.quantity = Quantity::kPressure;
-  EXPECT_THROW(Pnah(test::device().restricted(small), plan), ConfigError);
+  EXPECT_THROW((void)make_processor(test::device().restricted(small), plan), ConfigError);
 }
 
 // Silence stays silence, and says nothing of noise.
@@ -236,14 +236,14 @@ TEST(Sonah, FramesOfABatchAreTheirOwn) {
 TEST(Sonah, NoiseIsHeldButFollows) {
   const PnahPlan plan = make_plan({16, 16, 1, {0.0}, 1, Quantity::kPressure});
   const ocl::Device& on = test::device();
-  Pnah sonah(on, plan);
+  const std::unique_ptr<Processor> sonah = make_processor(on, plan);
   const auto status = on.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
   const auto cutoff = [&](unsigned seed, double snr_db) {
     const auto spectra = on.upload<ComplexF>(measured_field(plan, seed, snr_db), "test");
-    sonah.enqueue(spectra, status);
-    sonah.enqueue_fetch();
+    sonah->enqueue(spectra, status);
+    sonah->enqueue_fetch();
     on.wait();
-    return sonah.host_reports()[0].cutoff_rad_per_m;
+    return sonah->host_reports()[0].cutoff_rad_per_m;
   };
   const float first = cutoff(1U, 40.0);
   int changes = 0;

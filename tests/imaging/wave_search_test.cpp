@@ -50,7 +50,7 @@ std::vector<Complex> field_of(const std::vector<Wave>& waves, const PnahPlan& pl
   for (const Wave& wave : waves) {
     const double kr2 = wave.kx_rad_per_m * wave.kx_rad_per_m + wave.ky_rad_per_m * wave.ky_rad_per_m;
     const Complex kz = std::conj(std::sqrt(Complex(k * k - kr2)));
-    const Complex here = wave.amplitude_pa * std::exp(Complex(0.0, 1.0) * kz * (plan.holography.standoff_m - z_m));
+    const Complex here = wave.amplitude_pa * std::exp(Complex(0.0, 1.0) * kz * (plan.standoff_m - z_m));
     for (std::size_t i = 0; i < field.size(); ++i) {
       const int row = static_cast<int>(i) / (upsample * g.columns);
       const int column = static_cast<int>(i) % (upsample * g.columns);
@@ -85,18 +85,18 @@ std::vector<Wave> pattern() {
 class Bench {
  public:
   explicit Bench(const PnahPlan& plan)
-      : sonah_(test::device(), plan),
+      : sonah_(make_processor(test::device(), plan)),
         status_(test::device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test")) {}
-  [[nodiscard]] std::unique_ptr<Search> new_search() const { return sonah_.make_search(); }
+  [[nodiscard]] std::unique_ptr<Search> new_search() const { return sonah_->make_search(); }
   [[nodiscard]] std::shared_ptr<const Findings> search(const std::vector<ComplexF>& spectra) const {
     return new_search()->search(spectra, {});
   }
   /// Without waves where `found` is null.
   std::vector<ComplexF> image(const std::vector<ComplexF>& spectra, const std::shared_ptr<const Findings>& found) {
-    sonah_.adopt(found ? found : search(std::vector<ComplexF>(spectra.size())));
+    sonah_->adopt(found ? found : search(std::vector<ComplexF>(spectra.size())));
     const auto input = test::device().upload<ComplexF>(spectra, "test");
-    sonah_.enqueue(input, status_);
-    return test::device().download(sonah_.images(), "test");
+    sonah_->enqueue(input, status_);
+    return test::device().download(sonah_->images(), "test");
   }
   double error(const std::vector<ComplexF>& spectra, const std::vector<Complex>& truth,
                const std::shared_ptr<const Findings>& found) {
@@ -104,11 +104,13 @@ class Bench {
   }
 
  private:
-  Pnah sonah_;
+  std::unique_ptr<Processor> sonah_;
   StatusBuffer status_;
 };
 
-std::size_t waves_in(const std::shared_ptr<const Findings>& found) { return found->waves.front().waves.size(); }
+std::size_t waves_in(const std::shared_ptr<const Findings>& found) {
+  return findings_as<WaveFindings>(found).waves.front().waves.size();
+}
 
 // Wavenumbers off the grid, propagating and evanescent, two of them close to one another. What is left is the rounding
 // of float32 spectra, 6e-8, and of the kernels' sums of a thousand terms, some 1e-6, amplified four times at most.
@@ -116,13 +118,13 @@ TEST(WaveSearch, WavesAloneAreExact) {
   PnahPlan plan = plan_of(2000.0);
   const std::vector<Wave> waves = {
       {11.3, -24.7, {1.0, 0.5}}, {19.9, -24.1, {-0.3, 0.2}}, {-51.2, 33.3, {0.02, -0.05}}, {0.0, 5.1, {0.4, 0.0}}};
-  const auto spectra = test::narrow(field_of(waves, plan, plan.holography.standoff_m));
+  const auto spectra = test::narrow(field_of(waves, plan, plan.standoff_m));
   Bench bench(plan);
   const auto found = bench.search(spectra);
   ASSERT_EQ(waves_in(found), waves.size());
   for (const Wave& wave : waves) {
     double nearest = 1e9;
-    for (const PlaneWave& other : found->waves[0].waves) {
+    for (const PlaneWave& other : findings_as<WaveFindings>(found).waves[0].waves) {
       nearest =
           std::min(nearest, std::hypot(other.kx_rad_per_m - wave.kx_rad_per_m, other.ky_rad_per_m - wave.ky_rad_per_m));
     }
@@ -148,7 +150,7 @@ TEST(WaveSearch, PatternsAreImaged) {
     std::mt19937 generator(3U);
     for (const auto& [snr_db, gate] : {Gate{40.0, 0.003}, Gate{30.0, 0.009}}) {
       for (int draw = 0; draw < 3; ++draw) {
-        auto field = field_of(pattern(), plan, plan.holography.standoff_m);
+        auto field = field_of(pattern(), plan, plan.standoff_m);
         test::add_noise(field, snr_db, generator);
         const auto spectra = test::narrow(field);
         const auto found = bench.search(spectra);
@@ -169,15 +171,15 @@ TEST(WaveSearch, AWaveBesideAMonopole) {
   const auto at = [&](double z_m) {
     return sum_of(test::monopole_field(source, plan.wavenumber(0), plan.geometry, z_m), field_of(waves, plan, z_m));
   };
-  auto field = at(plan.holography.standoff_m);
+  auto field = at(plan.standoff_m);
   std::mt19937 generator(5U);
   test::add_noise(field, 40.0, generator);
   const auto spectra = test::narrow(field);
   Bench bench(plan);
   const auto found = bench.search(spectra);
   ASSERT_EQ(waves_in(found), 1U);
-  EXPECT_NEAR(found->waves[0].waves[0].kx_rad_per_m, -22.0, 0.5);
-  EXPECT_NEAR(found->waves[0].waves[0].ky_rad_per_m, 13.0, 0.5);
+  EXPECT_NEAR(findings_as<WaveFindings>(found).waves[0].waves[0].kx_rad_per_m, -22.0, 0.5);
+  EXPECT_NEAR(findings_as<WaveFindings>(found).waves[0].waves[0].ky_rad_per_m, 13.0, 0.5);
   const double error = bench.error(spectra, at(0.0), found);
   const double without = bench.error(spectra, at(0.0), nullptr);
   std::printf("wave and monopole: error %.2f %%, without waves %.2f %%\n", 100.0 * error, 100.0 * without);
@@ -215,7 +217,7 @@ TEST(WaveSearch, NothingIsFoundInMonopolesAndNoise) {
       ++searches;
       if (waves_in(result) > 0) {
         ++found;
-        const PlaneWave& first = result->waves[0].waves[0];
+        const PlaneWave& first = findings_as<WaveFindings>(result).waves[0].waves[0];
         std::printf("%.0f Hz, draw %d: a wave at (%.1f, %.1f) rad/m\n", frequency_hz, draw, first.kx_rad_per_m,
                     first.ky_rad_per_m);
         search = std::make_unique<WaveSearch>(plan, models);  // one that remembers nothing
@@ -233,7 +235,7 @@ TEST(WaveSearch, MaskedMicrophonesDoNotHideWaves) {
   for (int i = 0; i < 30; ++i) {
     plan.dead_channels.push_back(static_cast<int>(generator() % 1024U));
   }
-  auto field = field_of(pattern(), plan, plan.holography.standoff_m);
+  auto field = field_of(pattern(), plan, plan.standoff_m);
   test::add_noise(field, 40.0, generator);
   for (const int channel : plan.dead_channels) {
     field[static_cast<std::size_t>(channel)] = std::numeric_limits<double>::quiet_NaN();
@@ -260,7 +262,7 @@ TEST(WaveSearch, WavesStayUnlessClearlyGone) {
     std::mt19937 generator(seed);
     auto noise = std::vector<Complex>(static_cast<std::size_t>(plan.geometry.channels()), 1.0);
     test::add_noise(noise, 0.0, generator);
-    const auto wave = field_of({{30.0, 10.0, amplitude_pa}}, plan, plan.holography.standoff_m);
+    const auto wave = field_of({{30.0, 10.0, amplitude_pa}}, plan, plan.standoff_m);
     for (std::size_t i = 0; i < noise.size(); ++i) {
       noise[i] += wave[i] - 1.0;
     }
@@ -285,8 +287,8 @@ TEST(WaveSearch, WavesStayUnlessClearlyGone) {
 TEST(WaveSearch, SilenceAndSmallArraysHaveNone) {
   const PnahPlan plan = plan_of(500.0);
   const auto silent = Bench(plan).search(std::vector<ComplexF>(1024));
-  EXPECT_TRUE(silent->waves[0].waves.empty());
-  EXPECT_EQ(silent->waves[0].table, std::vector<float>(WaveTable::kHeader));
+  EXPECT_TRUE(findings_as<WaveFindings>(silent).waves[0].waves.empty());
+  EXPECT_EQ(findings_as<WaveFindings>(silent).waves[0].table, std::vector<float>(WaveTable::kHeader));
   const PnahPlan small = plan_of(500.0, 7, 32);
   EXPECT_EQ(waves_in(Bench(small).search(test::narrow(field_of(pattern(), small, 0.03)))), 0U);
 }
@@ -324,9 +326,9 @@ TEST_P(WavesInEveryShape, KernelsAgreeWithReference) {
   for (int frame = 0; frame < plan.batch; ++frame) {
     for (std::size_t f = 0; f < 2; ++f) {
       const test::Monopole source{.x_m = 0.03, .y_m = -0.04 + 0.01 * frame, .z_m = -0.03};
-      auto field = test::monopole_field(source, plan.wavenumber(f), plan.geometry, plan.holography.standoff_m);
+      auto field = test::monopole_field(source, plan.wavenumber(f), plan.geometry, plan.standoff_m);
       if (f == 0) {
-        field = sum_of(field, field_of(waves, plan, plan.holography.standoff_m));
+        field = sum_of(field, field_of(waves, plan, plan.standoff_m));
       }
       test::add_noise(field, 50.0, generator);
       spectra.insert(spectra.end(), field.begin(), field.end());
@@ -335,13 +337,13 @@ TEST_P(WavesInEveryShape, KernelsAgreeWithReference) {
   const std::size_t values = 2U * static_cast<std::size_t>(plan.geometry.channels());
   const std::vector<ComplexF> narrow = test::narrow(spectra);
   // Found in the waves alone, so that all of them are; the images are of the whole.
-  std::vector<Complex> quiet = field_of(waves, plan, plan.holography.standoff_m);
+  std::vector<Complex> quiet = field_of(waves, plan, plan.standoff_m);
   quiet.resize(values);
   const auto found = WaveSearch(plan, make_sonah_models(plan)).search(test::narrow(quiet), {});
-  ASSERT_EQ(found->waves[0].waves.size(), c.waves);
-  ASSERT_TRUE(found->waves[1].waves.empty());
+  ASSERT_EQ(findings_as<WaveFindings>(found).waves[0].waves.size(), c.waves);
+  ASSERT_TRUE(findings_as<WaveFindings>(found).waves[1].waves.empty());
   reference::Sonah unused(plan);
-  unused.use(*found);
+  unused.use(findings_as<WaveFindings>(found));
   std::vector<Complex> expected;
   std::vector<FilterReport> reports;
   for (std::size_t frame = 0; frame < 2; ++frame) {
@@ -373,29 +375,29 @@ INSTANTIATE_TEST_SUITE_P(WaveSearch, WavesInEveryShape,
 // Findings may come and go between frames; without waves the images are what they were.
 TEST(WaveSearch, FindingsComeAndGo) {
   const PnahPlan plan = plan_of(500.0, 16, 16);
-  const auto spectra = test::narrow(field_of(pattern(), plan, plan.holography.standoff_m));
+  const auto spectra = test::narrow(field_of(pattern(), plan, plan.standoff_m));
   const ocl::Device& on = test::device();
-  Pnah sonah(on, plan);
+  const std::unique_ptr<Processor> sonah = make_processor(on, plan);
   const auto status = on.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
   const auto input = on.upload<ComplexF>(spectra, "test");
   const auto image = [&] {
-    sonah.enqueue(input, status);
-    return on.download(sonah.images(), "test");
+    sonah->enqueue(input, status);
+    return on.download(sonah->images(), "test");
   };
-  const auto search = sonah.make_search();
+  const auto search = sonah->make_search();
   ASSERT_TRUE(search);
   const auto before = image();
   const auto found = search->search(spectra, {});
-  sonah.adopt(found);
+  sonah->adopt(found);
   const auto with = image();
   EXPECT_LE(test::relative_l2(with, field_of(pattern(), plan, 0.0)), 2e-5);
-  sonah.adopt(search->search(std::vector<ComplexF>(256), {}));
+  sonah->adopt(search->search(std::vector<ComplexF>(256), {}));
   EXPECT_EQ(image(), before);
-  sonah.adopt(found);
+  sonah->adopt(found);
   EXPECT_EQ(image(), with);
   PnahPlan off = plan;
   off.holography.search_every_frames = 0;
-  EXPECT_FALSE(Pnah(on, off).make_search());
+  EXPECT_FALSE(make_processor(on, off)->make_search());
   EXPECT_EQ(test::run_on_device(off, spectra, kSonahPaths[0]).images, before);
 }
 

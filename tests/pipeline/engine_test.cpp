@@ -1,0 +1,94 @@
+#include "pipeline/engine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace nearfield {
+namespace {
+
+EnginePlan plan_of_spectra() {
+  EnginePlan plan;
+  plan.settings.array.geometry = {.rows = 8, .columns = 8, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
+  plan.settings.holography.imager = ImagerKind::kPnah;
+  plan.input = InputForm::kSpectra;
+  plan.spectra_hz = {500.0, 900.0};
+  return plan;
+}
+
+EnginePlan plan_of_bits() {
+  EnginePlan plan = plan_of_spectra();
+  plan.input = InputForm::kBits;
+  plan.sample_rate_hz = 46875.0;
+  plan.settings.array.layout = WireLayout::kRowMajor;
+  plan.settings.front_end.frequencies_hz = {1007.08};
+  return plan;
+}
+
+std::vector<std::complex<float>> some_spectra(std::size_t count) {
+  std::vector<std::complex<float>> spectra;
+  for (std::size_t i = 0; i < count; ++i) {
+    spectra.emplace_back(std::sin(0.3F * static_cast<float>(i)), std::cos(0.7F * static_cast<float>(i)));
+  }
+  return spectra;
+}
+
+class EngineTest : public testing::TestWithParam<EngineKind> {};
+INSTANTIATE_TEST_SUITE_P(, EngineTest, testing::Values(EngineKind::kOpencl, EngineKind::kReference),
+                         [](const auto& kind) { return kind.param == EngineKind::kOpencl ? "opencl" : "reference"; });
+
+// Calibration and inspection read spectra: no holography setting may matter to them.
+TEST_P(EngineTest, WithoutAProcessorGivesSpectraAlone) {
+  EnginePlan plan = plan_of_spectra();
+  plan.has_processor = false;
+  plan.settings.holography.planes_m = {1.0};  // above the microphones: an imager would refuse it
+  const std::unique_ptr<Engine> engine = make_engine(GetParam(), plan);
+  const auto spectra = some_spectra(engine->spectra_values());
+  const std::span<const WindowStatus> statuses = engine->compute_spectra(spectra);
+  ASSERT_EQ(statuses.size(), 1U);
+  EXPECT_EQ(statuses[0].flags, 0U);
+  std::vector<std::complex<float>> read(spectra.size());
+  engine->read_spectra(0, read);
+  EXPECT_EQ(read, spectra);
+  EXPECT_TRUE(engine->images().empty());
+  EXPECT_TRUE(engine->reports().empty());
+  EXPECT_EQ(engine->make_search(), nullptr);
+  EXPECT_EQ(engine->array_plan().frequencies_hz, plan.spectra_hz);
+}
+
+// The front end's flags arrive without a processor too, and belong to their own window alone.
+TEST_P(EngineTest, WithoutAProcessorFlagsAreThoseWithOne) {
+  EnginePlan with = plan_of_bits();
+  EnginePlan without = with;
+  without.has_processor = false;
+  const std::unique_ptr<Engine> engines[] = {make_engine(GetParam(), with), make_engine(GetParam(), without)};
+  std::vector<std::vector<std::complex<float>>> read;
+  std::vector<std::uint32_t> flags;
+  for (const std::unique_ptr<Engine>& engine : engines) {
+    const auto window = static_cast<std::uint64_t>(with.settings.front_end.window_samples);
+    const std::uint64_t history = engine->history_samples();
+    const std::size_t words_per_sample = 32 * 2;  // 64 microphones at 32 bit-times
+    const auto push = [&](std::uint64_t first, std::uint32_t at_odd_bit_times) {
+      std::vector<std::uint32_t> wire((window + history) * words_per_sample, 0xFFFFFFFFU);
+      for (std::size_t i = 0; i < wire.size(); ++i) {
+        wire[i] = i / 2 % 2 == 1 ? at_odd_bit_times : wire[i];
+      }
+      engine->push_bits(first, wire);
+      flags.push_back(engine->compute_window(first + history).flags);
+    };
+    push(0, 0xFFFFFFFFU);  // every bit set: full scale
+    push(1U << 20U, 0U);   // every other one: silence
+    read.emplace_back(engine->spectra_values());
+    engine->read_spectra(0, read.back());
+  }
+  ASSERT_EQ(flags.size(), 4U);
+  EXPECT_EQ(flags[0] & kFlagClipped, kFlagClipped);
+  EXPECT_EQ(flags[1] & kFlagClipped, 0U);
+  EXPECT_EQ(flags[2] & kFlagClipped, kFlagClipped);
+  EXPECT_EQ(flags[3] & kFlagClipped, 0U);
+  EXPECT_EQ(read[0], read[1]);
+}
+
+}  // namespace
+}  // namespace nearfield

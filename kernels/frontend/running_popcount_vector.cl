@@ -9,25 +9,13 @@
 // Launch: local (1, 1, 1); global (WIRE_WORDS / COLUMNS_A_VECTOR, 1, blocks), 1 for advance.
 // Assumes: BLOCK <= 32; COLUMNS_A_VECTOR, one of 1, 2, 4 and 8, divides WIRE_WORDS.
 
-// 32-bit words of one bit-time on the wire.
-#ifndef WIRE_WORDS
-#define WIRE_WORDS 32
-#endif
-// Highest moment, 0 to 2.
-#ifndef ORDER
-#define ORDER 1
-#endif
+//! needs frontend/running_popcount_shared.cl
+
+// Wire words that an item takes side by side.
 #ifndef COLUMNS_A_VECTOR
 #define COLUMNS_A_VECTOR 8
 #endif
-// Sum of eight words' signs from which on they count as clipped.
-#ifndef CLIP_SUM
-#define CLIP_SUM 244
-#endif
 
-#define BITS 32
-#define MOMENTS (ORDER + 1)
-#define CLIP_RUN 8
 #define GLUE(a, b) a##b
 #define JOINED(a, b) GLUE(a, b)
 #if COLUMNS_A_VECTOR == 1

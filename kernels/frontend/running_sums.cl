@@ -31,6 +31,8 @@
 //   i of the stream is block i % HOP_BLOCKS of hop i / HOP_BLOCKS.
 // Launch: local (64, 1), global (LANES rounded up to 64, frequencies).
 
+//! needs common/complex.cl
+
 // Lanes of the ring: wire positions or channels.
 #ifndef LANES
 #define LANES 1024

@@ -163,7 +163,7 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
   advance_move_ = advance_.arguments("leaving_slot", "coming_slot", "coming_block", "coming_word");
   if (vector_columns_ > 0) {
     advance_.set("slots", sums_.span().slots());
-    advance_moves_ = advance_.arguments("moves", "anew");
+    advance_moves_ = advance_.arguments("moves", "from_zero");
   }
 }
 
@@ -257,7 +257,7 @@ void RunningPopcount::enqueue_blocks() {
 /// On GPUs one block that comes and one that leaves; on processors any number, and whole windows.
 bool RunningPopcount::moves_in_one_launch(const WindowMove& move) const {
   const bool is_next = move.newest_block == sums_.span().end() && move.moves <= waiting_blocks();
-  return is_next && (vector_columns_ > 0 ? move.moves > 0 : !move.anew && move.moves == 1);
+  return is_next && (vector_columns_ > 0 ? move.moves > 0 : !move.from_zero && move.moves == 1);
 }
 
 void RunningPopcount::enqueue_batch(std::uint64_t first_sample_index, std::size_t windows,
@@ -289,7 +289,7 @@ void RunningPopcount::enqueue_advance(const WindowMove& move, std::uint64_t firs
   advance_.set(advance_move_, move.oldest, move.newest, move.newest_block,
                origin_word_ + grid_.begin(move.newest_block));
   if (vector_columns_ > 0) {
-    advance_.set(advance_moves_, move.moves, std::uint32_t{move.anew ? 1U : 0U});
+    advance_.set(advance_moves_, move.moves, std::uint32_t{move.from_zero ? 1U : 0U});
   }
   advance_.enqueue(launch(1));
 }

@@ -190,7 +190,7 @@ void RunningSums::use(const ocl::Program& program) {
       .set("is_alive", is_alive_)
       .set("slots", span_.slots());
   slide_buffers_ = slide_.arguments("state_in", "state_out", "spectra", "status");
-  slide_move_ = slide_.arguments("oldest", "newest", "moves", "anew", "newest_block");
+  slide_move_ = slide_.arguments("oldest", "newest", "moves", "from_zero", "newest_block");
   slide_windows_ = slide_.arguments("first_word", "windows");
 }
 
@@ -225,7 +225,7 @@ WindowMove RunningSums::move_to(std::uint64_t first_block, std::size_t windows, 
   return {.oldest = span_.slot_of(from),
           .newest = span_.slot_of(newest),
           .moves = static_cast<std::uint32_t>(follows ? first_block - from : window_blocks_),
-          .anew = !follows,
+          .from_zero = !follows,
           .newest_block = newest};
 }
 
@@ -239,7 +239,7 @@ void RunningSums::enqueue(std::uint64_t first_block, std::uint64_t first_word, s
   const WindowMove move = move_to(first_block, windows, 0);
   const std::uint32_t from = turn_states(windows, spectra, status);
   slide_.set(slide_buffers_, states_.at(from), states_.at(1 - from), spectra, status);
-  slide_.set(slide_move_, move.oldest, move.newest, move.moves, std::uint32_t{move.anew ? 1U : 0U},
+  slide_.set(slide_move_, move.oldest, move.newest, move.moves, std::uint32_t{move.from_zero ? 1U : 0U},
              move.newest_block);
   slide_.set(slide_windows_, first_word, static_cast<std::uint32_t>(windows));
   slide_.enqueue(

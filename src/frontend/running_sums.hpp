@@ -75,12 +75,12 @@ struct RunningPlan {
 bool is_worth_running(const RunningPlan& plan, const ocl::DeviceInfo& device, bool at_any_hop = false);
 
 /// How a window follows from the one before: `moves` blocks leave from slot `oldest` on, as many come from `newest` on.
-/// With `anew` none leaves, and the whole window comes.
+/// With `from_zero` none leaves, and the whole window comes.
 struct WindowMove {
   std::uint32_t oldest = 0;
   std::uint32_t newest = 0;
   std::uint32_t moves = 0;
-  bool anew = false;
+  bool from_zero = false;
   std::uint64_t newest_block = 0;
 };
 

@@ -1,3 +1,9 @@
-// Complex arithmetic on float2 (x = real part, y = imaginary part).
+// Complex arithmetic on float2 (x = real part, y = imaginary part), and on parts that lie apart, of any vector width.
 
-static float2 complex_multiply(float2 a, float2 b) { return (float2)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x); }
+// Real and imaginary part of a product.
+#define PRODUCT_RE(a_re, a_im, b_re, b_im) ((a_re) * (b_re) - (a_im) * (b_im))
+#define PRODUCT_IM(a_re, a_im, b_re, b_im) ((a_re) * (b_im) + (a_im) * (b_re))
+
+static float2 complex_multiply(float2 a, float2 b) {
+  return (float2)(PRODUCT_RE(a.x, a.y, b.x, b.y), PRODUCT_IM(a.x, a.y, b.x, b.y));
+}

@@ -1,7 +1,6 @@
 // What kernels share that are cut for groups of many items and for groups of one with vectors of lines.
 
-#define JOIN_TOKENS(a, b) a##b
-#define JOIN(a, b) JOIN_TOKENS(a, b)
+//! needs common/local_helper.cl
 
 // A group of one item needs no barrier.
 #define SYNC(group)                 \

@@ -1,4 +1,4 @@
-// Moments of a packed word's bits, integers, by population counts.
+// Moments of a packed word's bits, integers, by population counts; of WIDTH words side by side.
 //
 // Formulas, s_i = +1 for bit 1 and -1 for bit 0 at place i = 0..31 of a word, P = popcount(word):
 //   m0 = sum s_i                           = 2 P - 32                               (Oznaya Angeles 2014, eq. 6.2)
@@ -8,27 +8,29 @@
 //        341/4 + 1/2 sum_{k<l} 2^{k+l} r_k r_l
 // The polynomials are orthogonal on 0..31, so orders do not share coefficients. |m0| <= 32, |m1| <= 256, |m2| <= 2100.
 
+//! needs common/vectors.cl
+
 #define MASK_0 0xAAAAAAAAu
 #define MASK_1 0xCCCCCCCCu
 #define MASK_2 0xF0F0F0F0u
 #define MASK_3 0xFF00FF00u
 #define MASK_4 0xFFFF0000u
-#define ONES(word, mask) ((int)popcount((word) & (mask)))
-#define ONES_SAME(word, mask_k, mask_l) ONES(word, ~((mask_k) ^ (mask_l)))
+#define ONES(words, mask) TO_INTS(popcount((words) & (mask)))
+#define ONES_SAME(words, mask_k, mask_l) ONES(words, ~((mask_k) ^ (mask_l)))
 
-static int sign_sum(const uint word) { return 2 * (int)popcount(word) - 32; }
+static INTV sign_sum(const UINTV words) { return 2 * TO_INTS(popcount(words)) - 32; }
 
-static int first_moment(const uint word) {
-  const int sum = ONES(word, MASK_0) + 2 * ONES(word, MASK_1) + 4 * ONES(word, MASK_2) + 8 * ONES(word, MASK_3) +
-                  16 * ONES(word, MASK_4);
-  return 2 * sum - 31 * (int)popcount(word);
+static INTV first_moment(const UINTV words) {
+  const INTV sum = ONES(words, MASK_0) + 2 * ONES(words, MASK_1) + 4 * ONES(words, MASK_2) + 8 * ONES(words, MASK_3) +
+                   16 * ONES(words, MASK_4);
+  return 2 * sum - 31 * TO_INTS(popcount(words));
 }
 
-static int second_moment(const uint word) {
-  const int sum = 2 * ONES_SAME(word, MASK_0, MASK_1) + 4 * ONES_SAME(word, MASK_0, MASK_2) +
-                  8 * (ONES_SAME(word, MASK_0, MASK_3) + ONES_SAME(word, MASK_1, MASK_2)) +
-                  16 * (ONES_SAME(word, MASK_0, MASK_4) + ONES_SAME(word, MASK_1, MASK_3)) +
-                  32 * (ONES_SAME(word, MASK_1, MASK_4) + ONES_SAME(word, MASK_2, MASK_3)) +
-                  64 * ONES_SAME(word, MASK_2, MASK_4) + 128 * ONES_SAME(word, MASK_3, MASK_4);
-  return 2 * sum - 310 * (int)popcount(word);
+static INTV second_moment(const UINTV words) {
+  const INTV sum = 2 * ONES_SAME(words, MASK_0, MASK_1) + 4 * ONES_SAME(words, MASK_0, MASK_2) +
+                   8 * (ONES_SAME(words, MASK_0, MASK_3) + ONES_SAME(words, MASK_1, MASK_2)) +
+                   16 * (ONES_SAME(words, MASK_0, MASK_4) + ONES_SAME(words, MASK_1, MASK_3)) +
+                   32 * (ONES_SAME(words, MASK_1, MASK_4) + ONES_SAME(words, MASK_2, MASK_3)) +
+                   64 * ONES_SAME(words, MASK_2, MASK_4) + 128 * ONES_SAME(words, MASK_3, MASK_4);
+  return 2 * sum - 310 * TO_INTS(popcount(words));
 }

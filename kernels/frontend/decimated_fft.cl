@@ -20,7 +20,10 @@
 //   spectra   float2 [frequency][channel], channel fastest, pascal peak
 // Launches: window_lines: local (32, 8), global (channels rounded up to 32, 8 * ceil(WINDOW / 32)).
 //   pick_bins: local (64, 1), global (channels rounded up to 64, frequencies).
-// Assumes: WINDOW <= slots; built after window_samples.cl. Local memory: 4.2 KiB.
+// Assumes: WINDOW <= slots. Local memory: 4.2 KiB.
+
+//! needs common/complex.cl
+//! needs frontend/window_samples.cl
 
 #define TILE 32
 #define TILE_STEP 8

@@ -11,16 +11,18 @@
 //
 // Buffers:
 //   samples       float  [slot][channel], channel fastest, full scale 1 or pascal; a ring
-//   coefficients  float2 [frequency][t], t fastest, pascal per unit of samples (fetched)
+//   coefficients  float2 pascal per unit of samples: [frequency][t], t fastest (fetched), or [frequency][3], forward,
+//                 image, constant (computed)
 //   window        float  [t] (computed)
 //   steps         ulong  [frequency], turns a sample times 2^64 (computed)
-//   terms         float2 [frequency][3], forward, image, constant, pascal per unit of samples (computed)
 //   is_alive      uint   [channel], 0 for a channel whose clipping does not count
 //   status        uint   [4], word 0 gathers the flags of the frame
 //   spectra       float2 [frequency][channel], channel fastest, pascal peak
 // Launch: local GROUP, global GROUP * CHANNELS.
-// Assumes: GROUP / OUTPUTS a power of two of 4 or more; built after complex.cl and window_samples.cl.
-// Local memory: 8 GROUP (OUTPUTS + 1) bytes, 2.3 to 10 KiB.
+// Assumes: GROUP / OUTPUTS a power of two of 4 or more. Local memory: 8 GROUP (OUTPUTS + 1) bytes, 2.3 to 10 KiB.
+
+//! needs common/complex.cl
+//! needs frontend/window_samples.cl
 
 // Dot products a channel.
 #ifndef FREQUENCIES
@@ -56,12 +58,13 @@ static float2 coefficient(__global const ulong* steps, __global const float2* te
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void dot_reduce(
     __global const float* restrict samples, __global const uint* restrict is_alive,
+    __global const float2* restrict coefficients, const uint slots, const uint first_slot,
+    __global float2* restrict spectra, __global uint* restrict status
 #if COMPUTED
-    __global const float* restrict window, __global const ulong* restrict steps, __global const float2* restrict terms,
-#else
-    __global const float2* restrict coefficients,
+    ,
+    __global const float* restrict window, __global const ulong* restrict steps
 #endif
-    const uint slots, const uint first_slot, __global float2* restrict spectra, __global uint* restrict status) {
+) {
 #if OUTPUTS > 1
   __local float2 exchange[OUTPUTS][GROUP];
 #endif
@@ -94,7 +97,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void dot_reduce(
       for (uint i = 0; i < ITEM_SAMPLES; ++i) {
         const uint t = min(i * GROUP + item, (uint)(WINDOW - 1));
 #if COMPUTED
-        sum += coefficient(steps, terms, frequency, t) * values[i];
+        sum += coefficient(steps, coefficients, frequency, t) * values[i];
 #else
         sum += coefficients[(size_t)frequency * WINDOW + t] * values[i];
 #endif

@@ -20,8 +20,9 @@
 // Launches: dot_tiled: local (LANES, SLICES, 1), global (LANES * ceil(CHANNELS / (LANES ITEM_CHANNELS)), SLICES * parts,
 //   blocks). sum_parts: local (64, 1), global (channels rounded up to 64, frequencies). check_window: local (64, 1),
 //   global (channels rounded up to 64, ROWS).
-// Assumes: SLICES a power of two; built after window_samples.cl. Local memory: 4 SLICES BLOCK ITEM_CHANNELS LANES bytes,
-//   at most 16 KiB.
+// Assumes: SLICES a power of two. Local memory: 4 SLICES BLOCK ITEM_CHANNELS LANES bytes, at most 16 KiB.
+
+//! needs frontend/window_samples.cl
 
 // Dot products a channel.
 #ifndef FREQUENCIES

@@ -23,6 +23,9 @@
 // Assumes: WINDOW <= slots; coefficients hold tiles * FREQUENCY_TILE frequencies. Local memory: word_sums 2 KiB *
 //   FREQUENCY_TILE, moment_lines 4.2 KiB a moment.
 
+//! needs common/complex.cl
+//! needs common/moments.cl
+
 // Microphones.
 #ifndef CHANNELS
 #define CHANNELS 1024

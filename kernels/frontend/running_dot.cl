@@ -14,6 +14,8 @@
 //     and which of its hop's blocks it is
 // Launch: local (64, 1, 1); global (channels rounded up to 64, ceil(TERMS / TERM_TILE), blocks).
 
+//! needs frontend/running_sums.cl
+
 // Terms that an item sums.
 #ifndef TERM_TILE
 #define TERM_TILE 4

@@ -19,14 +19,8 @@
 // Local memory: 4 KiB, 4 KiB a moment, 0.25 KiB a row where rows share terms, and for advance 0.25 KiB a term of the
 // group.
 
-// 32-bit words of one bit-time on the wire.
-#ifndef WIRE_WORDS
-#define WIRE_WORDS 32
-#endif
-// Highest moment, 0 to 2.
-#ifndef ORDER
-#define ORDER 1
-#endif
+//! needs frontend/running_popcount_shared.cl
+
 // Rows of a work-group; each takes every ROWS-th word of a tile, and later every ROWS-th term. Where there are at least
 // twice as many rows as terms, PARTS rows share a term, each with every PARTS-th word.
 #ifndef ROWS
@@ -36,13 +30,7 @@
 #ifndef FREQUENCY_TILE
 #define FREQUENCY_TILE 2
 #endif
-// Sum of eight words' signs from which on they count as clipped.
-#ifndef CLIP_SUM
-#define CLIP_SUM 244
-#endif
 
-#define BITS 32
-#define MOMENTS (ORDER + 1)
 #define TILE 32
 // Terms of a work-group: those of its frequencies, then the offset's, which every group has.
 #define GROUP_TERMS (FREQUENCY_TILE * FREQUENCY_TERMS + OFFSET_TERMS)
@@ -53,7 +41,6 @@
 // Blocks that a work-group takes: those of as many hops as fit one tile of words, or one block; long ones take several
 // tiles.
 #define GROUP_BLOCKS (KEPT_WORDS > TILE ? 1 : TILE / KEPT_WORDS * HOP_BLOCKS)
-#define CLIP_RUN 8
 
 // The ring's term of a group's term; TERMS where there is none.
 static uint term_of(const uint tile, const uint own) {

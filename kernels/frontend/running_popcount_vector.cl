@@ -9,99 +9,13 @@
 // Launch: local (1, 1, 1); global (WIRE_WORDS / COLUMNS_A_VECTOR, 1, blocks), 1 for advance.
 // Assumes: BLOCK <= 32; COLUMNS_A_VECTOR, one of 1, 2, 4 and 8, divides WIRE_WORDS.
 
-// 32-bit words of one bit-time on the wire.
-#ifndef WIRE_WORDS
-#define WIRE_WORDS 32
-#endif
-// Highest moment, 0 to 2.
-#ifndef ORDER
-#define ORDER 1
-#endif
+// Wire words that an item takes side by side.
 #ifndef COLUMNS_A_VECTOR
 #define COLUMNS_A_VECTOR 8
 #endif
-// Sum of eight words' signs from which on they count as clipped.
-#ifndef CLIP_SUM
-#define CLIP_SUM 244
-#endif
+#define WIDTH COLUMNS_A_VECTOR
 
-#define BITS 32
-#define MOMENTS (ORDER + 1)
-#define CLIP_RUN 8
-#define GLUE(a, b) a##b
-#define JOINED(a, b) GLUE(a, b)
-#if COLUMNS_A_VECTOR == 1
-#define UINTV uint
-#define INTV int
-#define FLOATV float
-#define LOAD_UINTS(from) (*(from))
-#define LOAD_PAIRS(re, im, from) \
-  re = (from)[0];                \
-  im = (from)[1]
-#define STORE_PAIRS(re, im, to) \
-  (to)[0] = re;                 \
-  (to)[1] = im
-#define STORE_FLOATS(value, to) (*(to) = (value))
-#define STORE_INTS(value, to) (*(to) = (value))
-#define TO_FLOATS(value) ((float)(value))
-#define TO_SIGNED(value) ((int)(value))
-#define ROUNDED(value) convert_int_sat_rte(value)
-#define IS_TRUE(value) (value)
-#else
-#if COLUMNS_A_VECTOR == 2
-#define PAIRS 4
-#elif COLUMNS_A_VECTOR == 4
-#define PAIRS 8
-#else
-#define PAIRS 16
-#endif
-#define UINTV JOINED(uint, COLUMNS_A_VECTOR)
-#define INTV JOINED(int, COLUMNS_A_VECTOR)
-#define FLOATV JOINED(float, COLUMNS_A_VECTOR)
-#define LOAD_UINTS(from) JOINED(vload, COLUMNS_A_VECTOR)(0, from)
-#define LOAD_PAIRS(re, im, from)                                    \
-  {                                                                 \
-    const JOINED(int, PAIRS) pairs = JOINED(vload, PAIRS)(0, from); \
-    re = pairs.even;                                                \
-    im = pairs.odd;                                                 \
-  }
-#define STORE_PAIRS(re, im, to)          \
-  {                                      \
-    JOINED(int, PAIRS) pairs;            \
-    pairs.even = re;                     \
-    pairs.odd = im;                      \
-    JOINED(vstore, PAIRS)(pairs, 0, to); \
-  }
-#define STORE_FLOATS(value, to) JOINED(vstore, COLUMNS_A_VECTOR)(value, 0, to)
-#define STORE_INTS(value, to) JOINED(vstore, COLUMNS_A_VECTOR)(value, 0, to)
-#define TO_FLOATS(value) JOINED(convert_float, COLUMNS_A_VECTOR)(value)
-#define TO_SIGNED(value) JOINED(convert_int, COLUMNS_A_VECTOR)(value)
-#define ROUNDED(value) JOINED(JOINED(convert_int, COLUMNS_A_VECTOR), _sat_rte)(value)
-#define IS_TRUE(value) (-(value))  // a true comparison of vectors is -1
-#endif
-
-static INTV ones(const UINTV words) { return TO_SIGNED(popcount(words)); }
-
-static INTV signs_of(const UINTV words) { return 2 * ones(words) - 32; }
-
-static INTV first_moments(const UINTV words) {
-  const INTV sum = ones(words & MASK_0) + 2 * ones(words & MASK_1) + 4 * ones(words & MASK_2) +
-                   8 * ones(words & MASK_3) + 16 * ones(words & MASK_4);
-  return 2 * sum - 31 * ones(words);
-}
-
-static INTV ones_same(const UINTV words, const uint mask_k, const uint mask_l) {
-  return ones(words & ~(mask_k ^ mask_l));
-}
-
-static INTV second_moments(const UINTV words) {
-  const INTV sum = 2 * ones_same(words, MASK_0, MASK_1) + 4 * ones_same(words, MASK_0, MASK_2) +
-                   8 * (ones_same(words, MASK_0, MASK_3) + ones_same(words, MASK_1, MASK_2)) +
-                   16 * (ones_same(words, MASK_0, MASK_4) + ones_same(words, MASK_1, MASK_3)) +
-                   32 * (ones_same(words, MASK_1, MASK_4) + ones_same(words, MASK_2, MASK_3)) +
-                   64 * ones_same(words, MASK_2, MASK_4) + 128 * ones_same(words, MASK_3, MASK_4);
-  return 2 * sum - 310 * ones(words);
-}
+//! needs frontend/running_popcount_shared.cl
 
 // One word: bit-times of these columns into packed[bit].
 LOCAL_HELPER void turn_word(__global const uint* restrict wire, __local UINTV packed[BITS]) {
@@ -147,18 +61,18 @@ LOCAL_HELPER void take_moments(__local UINTV packed[BLOCK][BITS], const uint bit
   *signs = 0;
   for (uint j = 0; j < words; ++j) {
     const UINTV word = packed[j][bit];
-    const INTV sum = signs_of(word);
+    const INTV sum = sign_sum(word);
     moments[j][0] = TO_FLOATS(sum);
 #if ORDER >= 1
-    moments[j][1] = TO_FLOATS(first_moments(word));
+    moments[j][1] = TO_FLOATS(first_moment(word));
 #endif
 #if ORDER >= 2
-    moments[j][2] = TO_FLOATS(second_moments(word));
+    moments[j][2] = TO_FLOATS(second_moment(word));
 #endif
     run += sum;
     *signs += sum;
     if (j % CLIP_RUN == CLIP_RUN - 1) {
-      *clipped += IS_TRUE(TO_SIGNED(abs(run)) >= CLIP_SUM);
+      *clipped += IS_TRUE(TO_INTS(abs(run)) >= CLIP_SUM);
       run = 0;
     }
   }
@@ -185,8 +99,8 @@ static void sum_terms(const FLOATV moments[BLOCK][MOMENTS], const uint words,
 
 // (re, im) times a phasor, rounded.
 static void round_turned(const FLOATV re, const FLOATV im, const float2 turn, INTV* rounded_re, INTV* rounded_im) {
-  *rounded_re = ROUNDED(re * turn.x - im * turn.y);
-  *rounded_im = ROUNDED(re * turn.y + im * turn.x);
+  *rounded_re = ROUNDED(PRODUCT_RE(re, im, turn.x, turn.y));
+  *rounded_im = ROUNDED(PRODUCT_IM(re, im, turn.x, turn.y));
 }
 
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void block_sums(
@@ -217,7 +131,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void block_sums(
       round_turned(re, im, phasor(-(steps[term] * word)), &rounded_re, &rounded_im);
       STORE_PAIRS(rounded_re, rounded_im, entry + (size_t)term * 2 * LANES);
     }
-    clipped *= TO_SIGNED(LOAD_UINTS(is_alive + lane));
+    clipped *= TO_INTS(LOAD_UINTS(is_alive + lane));
     STORE_PAIRS(clipped, signs, entry + (size_t)TERMS * 2 * LANES);
   }
 }
@@ -256,8 +170,8 @@ static void move_terms(const FLOATV moments[BLOCK][MOMENTS], const uint words,
     STORE_PAIRS(total_re, total_im, (__global int*)(move->moved + at));
     const FLOATV re = TO_FLOATS(total_re);
     const FLOATV im = TO_FLOATS(total_im);
-    y_re[i] = re * forth[first + i].x - im * forth[first + i].y;
-    y_im[i] = re * forth[first + i].y + im * forth[first + i].x;
+    y_re[i] = PRODUCT_RE(re, im, forth[first + i].x, forth[first + i].y);
+    y_im[i] = PRODUCT_IM(re, im, forth[first + i].x, forth[first + i].y);
   }
 }
 
@@ -287,19 +201,11 @@ static int move_clipping(const INTV clipped, const INTV signs, __global const ui
 static void store_spectra(const FLOATV* y_re, const FLOATV* y_im, const FLOATV offset,
                           __global const float2* restrict weights, __global const int* restrict channel_of,
                           __global float2* restrict spectra) {
-#if FREQUENCY_TERMS == 3
-  const FLOATV x_re = 0.5f * y_re[0] - 0.25f * (y_re[1] + y_re[2]);
-  const FLOATV x_im = 0.5f * y_im[0] - 0.25f * (y_im[1] + y_im[2]);
-#else
-  const FLOATV x_re = y_re[0];
-  const FLOATV x_im = y_im[0];
-#endif
-  FLOATV re = weights[0].x * x_re - weights[0].y * x_im;
-  FLOATV im = weights[0].x * x_im + weights[0].y * x_re;
-#if OFFSET_TERMS > 0
-  re += weights[1].x * x_re + weights[1].y * x_im + weights[2].x * offset;
-  im += weights[1].y * x_re - weights[1].x * x_im + weights[2].y * offset;
-#endif
+  const FLOATV x_re = WINDOWED(y_re);
+  const FLOATV x_im = WINDOWED(y_im);
+  FLOATV re;
+  FLOATV im;
+  FIND_SPECTRUM(re, im, x_re, x_im, offset, weights[0], weights[1], weights[2]);
   float values_re[COLUMNS_A_VECTOR];
   float values_im[COLUMNS_A_VECTOR];
   STORE_FLOATS(re, values_re);
@@ -312,12 +218,12 @@ static void store_spectra(const FLOATV* y_re, const FLOATV* y_im, const FLOATV o
 }
 
 // The common case in one launch: `moves` blocks come and as many leave, one after the other, and the spectra of the
-// window that ends with the last of them. With `anew` none leaves, and the window is the blocks that come.
+// window that ends with the last of them. With `from_zero` none leaves, and the window is the blocks that come.
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void advance(
     __global uchar* arena, __global float2* restrict spectra, __global uint* restrict status, const uint from_b,
     const uint wire_word, const uint wire_words, const uint leaving_slot, const uint coming_slot,
     const ulong coming_block, const ulong coming_word, const ulong first_word, const uint slots, const uint moves,
-    const uint anew) {
+    const uint from_zero) {
   __global const uint* restrict wire = (__global const uint*)(arena + WIRE_AT);
   __global const float2* restrict coefficients = (__global const float2*)(arena + COEFFICIENTS_AT);
   __global const ulong* restrict steps = (__global const ulong*)(arena + STEPS_AT);
@@ -345,10 +251,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void advance(
     const size_t slot_size = (size_t)(TERMS + 1) * LANES;
     for (uint bit = 0; bit < BITS; ++bit) {
       const uint lane = bit * WIRE_WORDS + column;
-      const Move move = {i > 0  ? state_out + lane
-                         : anew ? 0
-                                : state_in + lane,
-                         state_out + lane, anew ? 0 : sums + (leaving_slot + i) % slots * slot_size + lane,
+      const Move move = {i > 0       ? state_out + lane
+                         : from_zero ? 0
+                                     : state_in + lane,
+                         state_out + lane, from_zero ? 0 : sums + (leaving_slot + i) % slots * slot_size + lane,
                          sums + (coming_slot + i) % slots * slot_size + lane};
       FLOATV moments[BLOCK][MOMENTS];
       INTV clipped;
@@ -361,11 +267,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void advance(
       FLOATV offset_im[OFFSET_TERMS];
       move_terms(moments, words, coefficients, back, forth, &move, FREQUENCIES * FREQUENCY_TERMS, OFFSET_TERMS,
                  offset_re, offset_im);
-#if OFFSET_TERMS == 2
-      offset = 0.5f * offset_re[0] - 0.5f * offset_re[1];
-#else
-      offset = offset_re[0];
-#endif
+      offset = WINDOWED_OFFSET(offset_re);
 #endif
       for (uint frequency = 0; frequency < FREQUENCIES; ++frequency) {
         FLOATV y_re[FREQUENCY_TERMS];

@@ -7,7 +7,7 @@
 //   X = 1/2 Y(w) - 1/4 (Y(w - b) + Y(w + b)),   D = 1/2 Y(0) - 1/2 Re Y(b)         hann; X = Y(w), D = Y(0) without
 //   spectrum = forward X + image conj(X) + constant D               (the analysis vector of src/frontend/analysis.hpp)
 // B and R are integers: what was added is subtracted to the last bit, so rounding never builds up; R is the same
-// whether summed anew or moved a million times. The phases w_k t are integers too, in turns times 2^64, and wrap.
+// whether summed from zero or moved a million times. The phases w_k t are integers too, in turns times 2^64, and wrap.
 //
 // Buffers:
 //   sums       int2  [slot][term][lane], lane fastest, a ring of blocks: per frequency w (and w - b, w + b with a
@@ -22,7 +22,8 @@
 //   spectra    float2 [window][frequency][channel], channel fastest, pascal peak
 //   status     uint  [window][4], word 0 gathers the flags of the frame
 //   oldest, newest  slots of the first block that leaves and of the first that comes; slots in the ring
-//   moves      blocks that leave and come; with `anew` none leaves and `moves` is the window's length
+//   moves      blocks that leave and come
+//   from_zero  1: the sums begin at zero, none leaves, and `moves` is the window's length
 //   newest_block  of the stream, of `newest`; runs of RUN_BLOCKS blocks tell clipping where blocks are too short
 //   first_word    of the first window
 //   windows       of this launch, a hop apart
@@ -30,6 +31,8 @@
 //   LEAD_WORDS words and those of its rest, to KEPT_WORDS, each of BLOCK words but the last, which may be shorter; block
 //   i of the stream is block i % HOP_BLOCKS of hop i / HOP_BLOCKS.
 // Launch: local (64, 1), global (LANES rounded up to 64, frequencies).
+
+//! needs common/complex.cl
 
 // Lanes of the ring: wire positions or channels.
 #ifndef LANES
@@ -137,22 +140,35 @@ static float2 turned_back(const int2 total, const ulong step, const ulong first_
   return complex_multiply((float2)((float)total.x, (float)total.y), phasor(step * first_word));
 }
 
+// X from Y of a frequency's terms, and D from Y of the offset's: float2, or parts of any vector width.
+#if FREQUENCY_TERMS == 3
+#define WINDOWED(y) (0.5f * (y)[0] - 0.25f * ((y)[1] + (y)[2]))
+#else
+#define WINDOWED(y) ((y)[0])
+#endif
+#if OFFSET_TERMS == 2
+#define WINDOWED_OFFSET(y) (0.5f * (y)[0] - 0.5f * (y)[1])
+#else
+#define WINDOWED_OFFSET(y) ((y)[0])
+#endif
+
+// re + j im = forward X + image conj(X) + constant D, in parts of any vector width; D is not read where offsets stay.
+#define FIND_SPECTRUM(re, im, x_re, x_im, offset, forward, image, constant_part)            \
+  do {                                                                                      \
+    re = PRODUCT_RE((forward).x, (forward).y, x_re, x_im);                                  \
+    im = PRODUCT_IM((forward).x, (forward).y, x_re, x_im);                                  \
+    if (OFFSET_TERMS > 0) {                                                                 \
+      re += PRODUCT_RE((image).x, (image).y, x_re, -(x_im)) + (constant_part).x * (offset); \
+      im += PRODUCT_IM((image).x, (image).y, x_re, -(x_im)) + (constant_part).y * (offset); \
+    }                                                                                       \
+  } while (0)
+
 // From Y of a frequency's own terms.
 static float2 spectrum_of(const float2* y, const float2 forward, const float2 image, const float2 constant_part) {
-#if FREQUENCY_TERMS == 3
-  const float2 x = 0.5f * y[0] - 0.25f * (y[1] + y[2]);
-#else
-  const float2 x = y[0];
-#endif
-  float2 value = complex_multiply(forward, x);
-#if OFFSET_TERMS > 0
-#if OFFSET_TERMS == 2
-  const float offset = 0.5f * y[FREQUENCY_TERMS].x - 0.5f * y[FREQUENCY_TERMS + 1].x;
-#else
-  const float offset = y[FREQUENCY_TERMS].x;
-#endif
-  value += complex_multiply(image, (float2)(x.x, -x.y)) + constant_part * offset;
-#endif
+  const float2 x = WINDOWED(y);
+  const float offset = OFFSET_TERMS > 0 ? WINDOWED_OFFSET(y + FREQUENCY_TERMS).x : 0.0f;
+  float2 value;
+  FIND_SPECTRUM(value.x, value.y, x.x, x.y, offset, forward, image, constant_part);
   return value;
 }
 
@@ -168,21 +184,21 @@ static int clipped_runs(int2* entry, const uint alive, const ulong block, int* r
   return entry->x;
 }
 
-// Moves on by one block; `anew`: nothing leaves.
-static void move_on(__global int2* restrict sums, const uint from, const uint to, const uint anew, const uint lane,
+// Moves on by one block; `from_zero`: nothing leaves.
+static void move_on(__global int2* restrict sums, const uint from, const uint to, const uint from_zero, const uint lane,
                     const uint frequency, const uint alive, const ulong block, int2* totals, int2* clipping) {
   __global const int2* restrict leaving = sums + (size_t)from * (TERMS + 1) * LANES + lane;
   __global int2* restrict coming = sums + (size_t)to * (TERMS + 1) * LANES + lane;
 #pragma unroll
   for (uint i = 0; i < OWN_TERMS; ++i) {
     const size_t term = (size_t)ring_term(frequency, i) * LANES;
-    totals[i] += anew ? coming[term] : coming[term] - leaving[term];
+    totals[i] += from_zero ? coming[term] : coming[term] - leaving[term];
   }
   if (frequency == 0) {
     int2 entry = coming[(size_t)TERMS * LANES];
     int run = clipping->y;
     clipping->x += clipped_runs(&entry, alive, block, &run);
-    clipping->x -= anew ? 0 : leaving[(size_t)TERMS * LANES].x;
+    clipping->x -= from_zero ? 0 : leaving[(size_t)TERMS * LANES].x;
     clipping->y = run;
     coming[(size_t)TERMS * LANES] = entry;
   }
@@ -193,7 +209,7 @@ __kernel __attribute__((reqd_work_group_size(SLIDE_GROUP, 1, 1))) void slide(
     __global const int* restrict channel_of, __global const uint* restrict is_alive,
     __global const int2* restrict state_in, __global int2* restrict state_out, __global float2* restrict spectra,
     __global uint* restrict status, const uint oldest, const uint newest, const uint slots, const uint moves,
-    const uint anew, const ulong newest_block, const ulong first_word, const uint windows) {
+    const uint from_zero, const ulong newest_block, const ulong first_word, const uint windows) {
   const uint lane = get_global_id(0);
   const uint frequency = get_global_id(1);
   if (lane >= LANES) {
@@ -204,15 +220,15 @@ __kernel __attribute__((reqd_work_group_size(SLIDE_GROUP, 1, 1))) void slide(
   int2 totals[OWN_TERMS];
 #pragma unroll
   for (uint i = 0; i < OWN_TERMS; ++i) {
-    totals[i] = anew ? (int2)(0, 0) : state_in[ring_term(frequency, i) * LANES + lane];
+    totals[i] = from_zero ? (int2)(0, 0) : state_in[ring_term(frequency, i) * LANES + lane];
   }
-  int2 clipping = anew ? (int2)(0, 0) : state_in[TERMS * LANES + lane];
+  int2 clipping = from_zero ? (int2)(0, 0) : state_in[TERMS * LANES + lane];
 
   uint from = oldest;
   uint to = newest;
   ulong block = newest_block;
   for (uint window = 0; window < windows; ++window) {
-    const uint nothing_leaves = anew && window == 0;
+    const uint nothing_leaves = from_zero && window == 0;
     const uint steps_on = window == 0 ? moves : HOP_BLOCKS;
     for (uint move = 0; move < steps_on; ++move) {
       move_on(sums, from, to, nothing_leaves, lane, frequency, alive, block++, totals, &clipping);

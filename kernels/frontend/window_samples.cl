@@ -1,4 +1,4 @@
-// What every kernel on windows of the sample ring shares. Sources that use it are built with this file before them.
+// What every kernel on windows of the sample ring shares.
 //   ring_slot       the slot of a window's sample n in a ring that holds the window: first_slot + n modulo slots
 //   flag_clipping   raises FLAG_CLIPPED in status[0] for a live channel that reached CLIP_LEVEL of full scale
 //   finite_or_nan   a sum over a window with NaN or infinity in it is NaN in both parts

@@ -1,5 +1,4 @@
-// From spectra to samples that can be used, and the predictors that continue them along both axes. Include after
-// predicted_steps.cl and one of gram_fit.cl and lattice_fit.cl, where predictors are fitted.
+// From spectra to samples that can be used, and the predictors that continue them along both axes.
 //
 //   spectra     float2 [frame][frequency][row][column], Pa
 //   status      uint [frame][4]: 0 = flags, 1 = microphones that are not finite
@@ -20,8 +19,23 @@
 // x, 1 along y, and the last one measures the spectrum. A group of one item has that done by group 0, which has loaded
 // the samples anyway.
 
-#ifndef MEASURES_CUTOFF  // 1: include after spectrum_record.cl and aperture_spectrum.cl too
-#define MEASURES_CUTOFF 0
+//! needs imaging/aperture_lines.cl
+//! needs imaging/predicted_steps.cl
+//! needs imaging/gram_fit.cl
+//! needs imaging/lattice_fit.cl
+//! needs imaging/aperture_spectrum.cl
+
+// Bytes from the arena's start; an owner with an arena defines each.
+#ifndef HAS_ARENA
+#define GAINS_AT 0
+#define MASKED_AT 0
+#define MASK_AT 0
+#define NEIGHBOURS_AT 0
+#define WEIGHTS_AT 0
+#define USABLE_AT 0
+#define SAMPLES_AT 0
+#define EXTENSION_X_AT 0
+#define EXTENSION_Y_AT 0
 #endif
 #if MEASURES_CUTOFF
 #define SPECTRUM_KIND (APART ? 0 : 1 + PREDICT)

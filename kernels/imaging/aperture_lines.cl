@@ -1,5 +1,5 @@
 // An aperture's lines along one axis in local memory, [position][line]: loaded, calibrated, and unusable microphones filled
-// as microphones.cl defines it. Include after complex.cl and groups.cl.
+// as microphones.cl defines it.
 //
 //   masked, mask, neighbours, weights  as there
 //   spectra  float2 [frequency][row][column], Pa
@@ -9,6 +9,11 @@
 //   re, im   REAL [position][LINE_STRIDE(lines)]; REAL is double where predictors are fitted by Gram sums
 //
 // Each function is for all FIT_GROUP items of a group and ends without a barrier.
+
+//! needs common/complex.cl
+//! needs common/groups.cl
+//! needs common/join.cl
+//! needs common/local_helper.cl
 
 #ifndef LINES  // rows
 #define LINES 32

@@ -1,5 +1,5 @@
 // Where a hologram's spectrum sinks into its noise: the measured cut-off (docs/pnah.md, Filters; the reference is
-// src/imaging/auto_cutoff_reference.cpp). Include after aperture_lines.cl and spectrum_record.cl.
+// src/imaging/auto_cutoff_reference.cpp).
 //
 // The first SPECTRUM_ROWS x SPECTRUM_COLUMNS microphones under a Hann window are transformed along both axes, each of
 // length FIRST * SECOND in two steps in place (short_dft.cl has the formula): position SECOND k1 + k2 is bin
@@ -18,6 +18,10 @@
 //
 // All of a group's items take part.
 
+//! needs imaging/aperture_lines.cl
+//! needs imaging/spectrum_record.cl
+
+#if MEASURES_CUTOFF
 #ifndef SPECTRUM_ROWS
 #define SPECTRUM_ROWS 32
 #endif
@@ -35,6 +39,14 @@
 #endif
 #ifndef Y_SECOND
 #define Y_SECOND 4
+#endif
+#ifndef HAS_ARENA  // bytes from the arena's start; an owner with an arena defines each
+#define HANN_X_AT 0
+#define HANN_Y_AT 0
+#define BIN_PLACES_AT 0
+#define BIN_RINGS_AT 0
+#define RING_STARTS_AT 0
+#define SHELL_PLACES_AT 0
 #endif
 #ifndef SHELL  // bins
 #define SHELL 138
@@ -366,3 +378,4 @@ LOCAL_HELPER void measure_spectrum(__local Spectrum* spectrum, __local REAL* re,
     write_record(spectrum, ring_bins, level, ((__global const float2*)(arena + LIMITS_AT))[frequency], record);
   }
 }
+#endif  // MEASURES_CUTOFF

@@ -1,5 +1,4 @@
-// The measured cut-off stage by stage. Include after aperture_lines.cl, spectrum_record.cl and aperture_spectrum.cl; the
-// arena is theirs.
+// The measured cut-off stage by stage. The arena is that of spectrum_record.cl and aperture_spectrum.cl.
 //
 //   conditioned  float2 [frame][frequency][row][column], Pa
 //   reports      float4 [frame][frequency]: cut-off, phi, rms noise, relative error
@@ -7,6 +6,10 @@
 // Launches: measure_cutoff (FIT_GROUP, frames * frequencies), FIT_GROUP items a group; settle_cutoff one item for each
 // hologram; keep_cutoff, one item for each frequency, moves the reports on. A filter reads `reports`, so keep_cutoff
 // comes before it and after settle_cutoff.
+
+//! needs imaging/aperture_lines.cl
+//! needs imaging/aperture_spectrum.cl
+//! needs imaging/spectrum_record.cl
 
 __kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void measure_cutoff(__global const float2* conditioned,
                                                                                     __global uchar* arena,

@@ -1,6 +1,5 @@
 // The columns of K-space: the aperture's rows transformed along x, then columns continued and transformed along y, filtered
-// and propagated, and transformed back for the rows of the aperture. Include after padded_lines.cl with that file's
-// macros set for y.
+// and propagated, and transformed back for the rows of the aperture. The macros of padded_lines.cl are set for y.
 //
 // Along x only a few kx are wanted of each row, so extension, taper and transform are one sum over the measured samples:
 //   X[row][kx] = sum_c p[row][c] W[c][kx],   W[c] = D[X_BEFORE + c] + sum_steps conj(e[step][c]) D[X_BEFORE - 1 - step]
@@ -20,8 +19,22 @@
 // Launch: (COLUMN_GROUP * vectors of columns / COLUMN_TILE, frames * frequencies), COLUMN_GROUP items a group, each
 // group with COLUMN_TILE vectors of LANES columns.
 
-#ifndef MEASURES_CUTOFF
-#define MEASURES_CUTOFF 0
+//! needs common/groups.cl
+//! needs common/local_helper.cl
+//! needs imaging/padded_lines.cl
+//! needs imaging/spectrum_record.cl
+
+// Bytes from the arena's start; an owner with an arena defines each.
+#ifndef HAS_ARENA
+#define SAMPLES_AT 0
+#define EXTENSION_X_AT 0
+#define EXTENSION_Y_AT 0
+#define RAMPS_AT 0
+#define WINDOW_Y_AT 0
+#define ROOTS_Y_AT 0
+#define TRANSFER_AT 0
+#define SLICES_AT 0
+#define KR_AT 0
 #endif
 #ifndef STRIDE  // columns with what fills the last group's
 #define STRIDE 96

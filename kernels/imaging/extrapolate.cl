@@ -8,6 +8,8 @@
 //
 // Launch: (round_up(COLUMNS or PADDED_COLUMNS, 32), round_up(PADDED_ROWS, 4), frequencies), groups of 32 x 4.
 
+//! needs common/complex.cl
+
 #ifndef ROWS  // microphones in y
 #define ROWS 32
 #endif

@@ -1,4 +1,4 @@
-// Burg's pooled predictors of predictor.cl by other sums, for groups of one item. Include after predicted_steps.cl.
+// Burg's pooled predictors of predictor.cl by other sums, for groups of one item.
 //
 // The errors of stage m are linear in the samples x[n-i], i = 0..m, so the sums of their products follow from
 // C_ij = sum_{n=m}^{N-1} sum_lines x[n-i] conj(x[n-j]) alone,
@@ -7,6 +7,14 @@
 // and C from the banded Gram matrix G[n][d] = sum_lines x[n] conj(x[n-d]): one pass over the samples. It needs double
 // precision; the floor keeps denominators above 3e-4 of the power, so that what cancels costs no more than about 1e-10
 // of a coefficient (docs/studies/burg_gram.py).
+
+#ifndef FIT_GROUP  // items a group; in larger groups lattice_fit.cl takes this file's place
+#define FIT_GROUP 1
+#endif
+
+//! needs imaging/predicted_steps.cl
+
+#if GRAM
 
 #ifndef FLOOR  // of the error power, relative
 #define FLOOR 3e-4
@@ -125,3 +133,4 @@ LOCAL_HELPER __local const REAL2* fit_predictor(__local Fit* fit, __local const 
   }
   return a;
 }
+#endif  // GRAM

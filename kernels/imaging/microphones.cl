@@ -18,6 +18,8 @@
 // Launch: microphone_check and microphone_fill over (round_up(CHANNELS, 64), frames) items, 64 a group; then, if any is
 // masked, microphone_predict over (round_up(masked, 64), frames * frequencies).
 
+//! needs common/complex.cl
+
 #ifndef ROWS  // microphones in y
 #define ROWS 32
 #endif

@@ -1,11 +1,14 @@
 // Lines of one axis in local memory, [PLACES][vector of lines], real and imaginary parts apart: continued past the
-// aperture, tapered and transformed by a work-group. Include after short_dft.cl. Position INNER i + j of a line lies at
-// PLACE(i, j); on GPUs these leave gaps, so that neighbouring i lie in different banks.
+// aperture, tapered and transformed by a work-group. Position INNER i + j of a line lies at PLACE(i, j); on GPUs these
+// leave gaps, so that neighbouring i lie in different banks.
 //
 //   extension  float2 [step][tap]: the sample `step` + 1 past the aperture is the sum over taps of extension times the
 //              samples from the edge inwards; conjugated on the side of the lower positions
 //   window     float [PADDED]
 //   roots      float2 [PADDED], e^(-2 pi j i / PADDED)
+
+//! needs common/local_helper.cl
+//! needs imaging/short_dft.cl
 
 #ifndef LENGTH  // measured samples of a line
 #define LENGTH 32

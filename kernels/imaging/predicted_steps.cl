@@ -1,4 +1,4 @@
-// From predictors to the extension that they give. Include after aperture_lines.cl.
+// From predictors to the extension that they give.
 //
 // A predictor a of order p continues its lines by x[n] = -sum_{i=1..p} a_i x[n-i]. Step s past the edge as a sum over the
 // p outermost samples is row e_s of the extension: e_s = -sum_i a_i e_{s-i}, e_{-t} the unit vector t, and, from p known
@@ -6,6 +6,8 @@
 //
 //   a      REAL2 [SIZE], a_0 = 1, 0 past its order
 //   steps  REAL2 [step][MAX_TAPS]
+
+//! needs imaging/aperture_lines.cl
 
 #ifndef TAPS  // of the predictor along x: its order
 #define TAPS 8

@@ -10,6 +10,8 @@
 //
 // Silence (E = 0) and predictors that blow up beyond RUNAWAY or are not finite extrapolate to zero and raise the flag.
 
+//! needs common/local_helper.cl
+
 #ifndef REAL  // double where the device has it: predictors of smooth fields lose up to half of their digits
 #define REAL float
 #define REAL2 float2

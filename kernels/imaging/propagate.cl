@@ -23,6 +23,10 @@
 //
 // Launch: (round_up(columns of the output, 32), round_up(rows of the output, 4), images), groups of 32 x 4.
 
+//! needs common/complex.cl
+//! needs common/status.cl
+//! needs imaging/spectrum_record.cl
+
 #ifndef ROWS  // microphones in y
 #define ROWS 32
 #endif

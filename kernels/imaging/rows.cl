@@ -1,12 +1,11 @@
-// The last transform: along x, for the columns of the aperture. Include after status.cl and padded_lines.cl, with that
-// file's macros set for x.
+// The last transform: along x, for the columns of the aperture. The macros of padded_lines.cl are set for x.
 //
 // In the arena, at the bytes NAME_AT:
 //   slices  float2 [frame][plane][field][frequency][STRIDE columns kx][ROW_STRIDE], rows fastest, scaled; an active
 //           intensity is made of two fields, pressure and velocity: Re(p v*)/2
 //   roots   of padded_lines.cl
 //
-// and, where the cut-off is measured,
+// and, where the cut-off is measured (MEASURES_CUTOFF: the last frame's state is kept, and reports are moved on),
 //   figures, spectra, state  of spectrum_record.cl
 //   reports  float4 [frame][frequency], figures moved on
 //
@@ -16,6 +15,16 @@
 // Launch: (ROW_GROUP * vectors of rows / ROW_TILE, images), ROW_GROUP items a group, each group with ROW_TILE vectors of
 // LANES rows.
 
+//! needs common/groups.cl
+//! needs common/status.cl
+//! needs imaging/padded_lines.cl
+//! needs imaging/spectrum_record.cl
+
+// Bytes from the arena's start; an owner with an arena defines each.
+#ifndef HAS_ARENA
+#define SLICES_AT 0
+#define ROOTS_X_AT 0
+#endif
 #ifndef LINES  // rows
 #define LINES 32
 #endif
@@ -24,9 +33,6 @@
 #endif
 #ifndef ROW_STRIDE
 #define ROW_STRIDE 32
-#endif
-#ifndef MEASURES_CUTOFF  // 1: the last frame's state is kept, and reports are moved on
-#define MEASURES_CUTOFF 0
 #endif
 #ifndef INTENSITY  // 1: an image is made of two fields
 #define INTENSITY 0

@@ -6,7 +6,9 @@
 // lengths are products A * B of two of the radices 1, 2, 3, 4, 5, 7, done the same way within an item, whose results
 // come out in the order of OUTER_BIN and INNER_BIN.
 //
-// Everything is unrolled: lengths, roots and signs are constants. Include after groups.cl.
+// Everything is unrolled: lengths, roots and signs are constants.
+
+//! needs common/join.cl
 
 #ifndef LANES  // lines in a vector: 1, 4 or 8
 #define LANES 1

@@ -31,6 +31,25 @@
 // Launch, GROUP items a group, 1 or a multiple of 128: sonah_modes (GROUP * 4 * MODES / 32, frames * frequencies),
 // sonah_images (GROUP * blocks of pixels, frames * PLANES * frequencies).
 
+//! needs common/complex.cl
+//! needs common/groups.cl
+//! needs common/local_helper.cl
+//! needs common/status.cl
+
+// Bytes from the arena's start; an owner with an arena defines each.
+#ifndef HAS_ARENA
+#define PROJECTIONS_AT 0
+#define COEFFICIENTS_AT 0
+#define POWERS_AT 0
+#define IMAGE_POWERS_AT 0
+#define LOG_SUMS_AT 0
+#define ERRORS_AT 0
+#define CUTOFFS_AT 0
+#define FACTORS_AT 0
+#define NOISE_STEPS_AT 0
+#define WAVES_AT 0
+#endif
+
 #ifndef ROWS
 #define ROWS 32
 #endif

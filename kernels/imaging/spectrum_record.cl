@@ -10,6 +10,16 @@
 //   figures    float4 [frame][frequency], report_of()
 //   state      float4 [frequency]: cut-off (0: there was no frame yet), noise and level after the last frame before
 
+#ifndef MEASURES_CUTOFF  // 1: a hologram's cut-off is measured; 0: nothing of this is used
+#define MEASURES_CUTOFF 1
+#endif
+#ifndef HAS_ARENA  // bytes from the arena's start; an owner with an arena defines each
+#define SPECTRA_AT 0
+#define RING_BINS_AT 0
+#define LIMITS_AT 0
+#define FIGURES_AT 0
+#define STATE_AT 0
+#endif
 #ifndef RINGS  // a multiple of 4; those past the corner have no bins
 #define RINGS 24
 #endif
@@ -110,7 +120,7 @@ static float4 report_of(const float4 state, const float2 error) {
   return (float4)(state.x, state.w, sqrt(state.y), relative);
 }
 
-#ifdef FIGURES_AT  // an arena
+#if MEASURES_CUTOFF
 // By one item of a launch after all that read the state: a hologram's report moves on, and a batch's last frame leaves
 // its state.
 static void take_report(__global uchar* arena, __global float4* reports, const int hologram, const int frequency,

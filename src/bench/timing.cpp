@@ -185,7 +185,7 @@ FrameTiming time_frames(const ocl::Device& device, const TimingOptions& options,
 Ceilings measure_ceilings(const ocl::Device& device, bool quick) {
   const std::size_t share = quick ? kQuickShare : 1;
   const int repetitions = quick ? 5 : 20;
-  const ocl::Program program = device.build(kStage, {"bench/ceilings.cl"}, {});
+  const ocl::Program program = device.build(kStage, "bench/ceilings.cl", {});
   ocl::Kernel empty = program.kernel("empty");
   ocl::Kernel copy = program.kernel("copy");
   ocl::Kernel arithmetic = program.kernel("mad_rounds");
@@ -196,8 +196,8 @@ Ceilings measure_ceilings(const ocl::Device& device, bool quick) {
   device.enqueue_fill(from, 1.0F, kStage);
   const ocl::Launch one{.global_0 = kGroup, .local_0 = kGroup};
   const ocl::Launch many{.global_0 = floats / 4, .local_0 = kGroup};
-  empty.set(to);
-  copy.set(from, to);
+  empty.set_all(to);
+  copy.set_all(from, to);
 
   Ceilings ceilings;
   ceilings.launch_and_wait_s = median_s(device, 10 * repetitions, [&] { empty.enqueue(one); });
@@ -226,7 +226,7 @@ Ceilings measure_ceilings(const ocl::Device& device, bool quick) {
   const std::size_t items =
       std::min(floats / 4, ocl::round_up(std::size_t{device.info().compute_units} * 4096, kGroup));
   const auto operations_per_s = [&](ocl::Kernel& kernel, int per_round) {
-    kernel.set(to, std::int32_t{kArithmeticRounds});
+    kernel.set_all(to, std::int32_t{kArithmeticRounds});
     const double seconds =
         median_s(device, quick ? 3 : 10, [&] { kernel.enqueue({.global_0 = items, .local_0 = kGroup}); });
     return static_cast<double>(items) * kArithmeticRounds * per_round / seconds;

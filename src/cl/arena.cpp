@@ -16,7 +16,7 @@ void Arena::reserve_bytes(const std::string& name, std::size_t bytes, std::size_
 }
 
 Defines Arena::defines() const {
-  Defines defines;
+  Defines defines = {{"HAS_ARENA", "1"}};
   for (const auto& [name, place] : places_) {
     defines[name + "_AT"] = fmt::format("{}ul", place.offset);
   }

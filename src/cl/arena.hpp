@@ -37,7 +37,7 @@ class Arena {
     device.wait();
     return buffer;
   }
-  /// NAME_AT for each array: its first byte.
+  /// NAME_AT for each array: its first byte. HAS_ARENA, without which kernel files have defaults of their own.
   [[nodiscard]] Defines defines() const;
 
  private:

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "cl/kernel_source.hpp"
 #include "cl/program_cache.hpp"
 
 namespace nearfield::ocl {
@@ -90,10 +89,10 @@ std::vector<Candidate> matching(const std::vector<Candidate>& all, const std::st
   return fitting;
 }
 
-std::string_view source_of(std::string_view path) {
+const EmbeddedKernel& embedded_kernel(std::string_view path) {
   for (const EmbeddedKernel& kernel : embedded_kernels()) {
     if (kernel.path == path) {
-      return kernel.source;
+      return kernel;
     }
   }
   throw Error(ExitCode::kInternal, fmt::format("kernels/{}: not among the embedded kernels", path));
@@ -155,13 +154,36 @@ void Kernel::record_use(const Launch& launch) const {
                .private_bytes = raw_.getWorkGroupInfo<CL_KERNEL_PRIVATE_MEM_SIZE>(device)});
 }
 
+cl_uint Kernel::number_of(std::string_view name) const {
+  const std::vector<std::string_view>& names = signature_->arguments;
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) {
+    throw Error(ExitCode::kInternal, fmt::format("{}: the kernel has no argument \"{}\"; expected one of {}", stage_,
+                                                 name, fmt::join(names, ", ")));
+  }
+  return static_cast<cl_uint>(found - names.begin());
+}
+
+void Kernel::check_count(std::size_t values) const {
+  if (values < signature_->fixed || values > signature_->arguments.size()) {
+    throw Error(ExitCode::kInternal, fmt::format("{}: expected a value for each of the arguments {}, found {} values",
+                                                 stage_, fmt::join(signature_->arguments, ", "), values));
+  }
+}
+
 Kernel Program::kernel(const std::string& name) const {
+  const std::vector<KernelSignature>& kernels = embedded_->kernels;
+  const auto signature =
+      std::find_if(kernels.begin(), kernels.end(), [&](const KernelSignature& kernel) { return kernel.name == name; });
+  if (signature == kernels.end()) {
+    throw Error(ExitCode::kInternal, fmt::format("{}: kernels/{} has no kernel {}", stage_, embedded_->path, name));
+  }
   cl_int code = CL_SUCCESS;
   ::cl::Kernel raw(raw_, name.c_str(), &code);
   if (code != CL_SUCCESS) {
     throw_device_error(stage_, fmt::format("clCreateKernel({})", name), code);
   }
-  return {std::move(raw), queue_, fmt::format("{}/{}", stage_, name), recorder_};
+  return {std::move(raw), queue_, fmt::format("{}/{}", stage_, name), *signature, recorder_};
 }
 
 Device Device::open(const DeviceSettings& settings, Profiling profiling) {
@@ -210,17 +232,17 @@ void Device::wait() const {
   }
 }
 
-Program Device::build(std::string_view stage, const std::vector<std::string>& files, const Defines& defines) const {
+Program Device::build(std::string_view stage, std::string_view file, const Defines& defines) const {
+  const EmbeddedKernel& embedded = embedded_kernel(file);
   std::string source;
-  for (const std::string& file : files) {
-    source += source_of(file);
-    source += '\n';
+  for (const std::string_view text : embedded.texts) {
+    source += text;
   }
   const std::string options = options_of(defines);
   const ProgramCache cache{CacheFiles(program_cache_folder(info_.platform))};
   const CacheKey key = ProgramCache::key_of(device_, options, source);
   if (std::optional<::cl::Program> cached = cache.load(key, context_, device_, options)) {
-    return {std::move(*cached), queue_, std::string(stage), recorder_};
+    return {std::move(*cached), queue_, std::string(stage), embedded, recorder_};
   }
   cl_int code = CL_SUCCESS;
   ::cl::Program program(context_, source, false, &code);
@@ -230,11 +252,11 @@ Program Device::build(std::string_view stage, const std::vector<std::string>& fi
   code = program.build(device_, options.c_str());
   if (code != CL_SUCCESS) {
     const std::string log = program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_);
-    throw DeviceError(fmt::format("{}: clBuildProgram failed with OpenCL error {} for {} on {}:\n{}", stage, code,
-                                  fmt::join(files, ", "), info_.name, log));
+    throw DeviceError(fmt::format("{}: clBuildProgram failed with OpenCL error {} for {} on {}:\n{}", stage, code, file,
+                                  info_.name, log));
   }
   cache.store(key, program);
-  return {std::move(program), queue_, std::string(stage), recorder_};
+  return {std::move(program), queue_, std::string(stage), embedded, recorder_};
 }
 
 ::cl::Buffer Device::allocate_bytes(std::size_t bytes, std::string_view stage) const {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "cl/kernel_source.hpp"
 #include "cl/recorder.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/settings.hpp"
@@ -93,51 +94,74 @@ struct Launch {
 /// The smallest multiple of `step` that is not below `value`.
 constexpr std::size_t round_up(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
 
-/// One kernel with its queue. set() once in prepare() for what does not change, enqueue() per frame.
+/// Numbers of some arguments of a kernel, which are set together.
+template <std::size_t count>
+struct Arguments {
+  std::array<cl_uint, count> numbers{};
+};
+
+/// One kernel with its queue. Arguments are set in prepare() where they do not change, else per frame, then enqueue().
+/// Their names are those of the .cl file; a name that the kernel does not have is an Error that says so.
 class Kernel {
  public:
   Kernel() = default;
-  Kernel(::cl::Kernel raw, ::cl::CommandQueue queue, std::string stage, std::shared_ptr<Recorder> recorder = nullptr)
-      : raw_(std::move(raw)), queue_(std::move(queue)), stage_(std::move(stage)), recorder_(std::move(recorder)) {}
+  /// `signature` must outlive the kernel: that of an embedded kernel.
+  Kernel(::cl::Kernel raw, ::cl::CommandQueue queue, std::string stage, const KernelSignature& signature,
+         std::shared_ptr<Recorder> recorder)
+      : raw_(std::move(raw)),
+        queue_(std::move(queue)),
+        stage_(std::move(stage)),
+        signature_(&signature),
+        recorder_(std::move(recorder)) {}
 
   /// Sets all arguments, in order: Buffer<T> or plain values of OpenCL's own types.
-  template <class... Arguments>
-  Kernel& set(const Arguments&... arguments) {
-    cl_uint index = 0;
-    (set_one(index++, arguments), ...);
+  template <class... Values>
+  void set_all(const Values&... values) {
+    check_count(sizeof...(values));
+    cl_uint number = 0;
+    (set_one(number++, values), ...);
+  }
+  /// Sets one argument. Looks its name up, so for prepare().
+  template <class T>
+  Kernel& set(std::string_view name, const T& value) {
+    set_one(number_of(name), value);
     return *this;
   }
-  /// Sets as many arguments from number `first` on.
-  template <class... Arguments>
-  void set_from(cl_uint first, const Arguments&... arguments) {
-    (set_one(first++, arguments), ...);
+  /// Looks names up, in prepare(), for what is set per frame.
+  template <class... Names>
+  [[nodiscard]] Arguments<sizeof...(Names)> arguments(const Names&... names) const {
+    return {{number_of(names)...}};
   }
-  /// Sets one argument.
-  template <class T>
-  void set_at(cl_uint index, const T& value) {
-    set_one(index, value);
+  /// Sets these, in the order in which arguments() had their names.
+  template <std::size_t count, class... Values>
+  requires(count == sizeof...(Values)) void set(const Arguments<count>& arguments, const Values&... values) {
+    const cl_uint* number = arguments.numbers.data();
+    (set_one(*number++, values), ...);
   }
   void enqueue(const Launch& launch);
   [[nodiscard]] const std::string& stage() const { return stage_; }
 
  private:
   template <class T>
-  void set_one(cl_uint index, const Buffer<T>& buffer) {
-    check(raw_.setArg(index, buffer.raw()), "clSetKernelArg");
+  void set_one(cl_uint number, const Buffer<T>& buffer) {
+    check(raw_.setArg(number, buffer.raw()), "clSetKernelArg");
   }
   template <class T>
-  requires(std::is_trivially_copyable_v<T>) void set_one(cl_uint index, const T& value) {
-    check(raw_.setArg(index, sizeof(T), &value), "clSetKernelArg");
+  requires(std::is_trivially_copyable_v<T>) void set_one(cl_uint number, const T& value) {
+    check(raw_.setArg(number, sizeof(T), &value), "clSetKernelArg");
   }
   void check(cl_int code, std::string_view call) const {
     if (code != CL_SUCCESS) {
       throw_device_error(stage_, call, code);
     }
   }
+  [[nodiscard]] cl_uint number_of(std::string_view name) const;
+  void check_count(std::size_t values) const;
   void record_use(const Launch& launch) const;
   ::cl::Kernel raw_;
   ::cl::CommandQueue queue_;
   std::string stage_;
+  const KernelSignature* signature_ = nullptr;
   std::shared_ptr<Recorder> recorder_;
 };
 
@@ -148,14 +172,22 @@ using Defines = std::map<std::string, std::string>;
 class Program {
  public:
   Program() = default;
-  Program(::cl::Program raw, ::cl::CommandQueue queue, std::string stage, std::shared_ptr<Recorder> recorder = nullptr)
-      : raw_(std::move(raw)), queue_(std::move(queue)), stage_(std::move(stage)), recorder_(std::move(recorder)) {}
+  /// `embedded` must outlive the program and its kernels: an entry of embedded_kernels().
+  Program(::cl::Program raw, ::cl::CommandQueue queue, std::string stage, const EmbeddedKernel& embedded,
+          std::shared_ptr<Recorder> recorder)
+      : raw_(std::move(raw)),
+        queue_(std::move(queue)),
+        stage_(std::move(stage)),
+        embedded_(&embedded),
+        recorder_(std::move(recorder)) {}
+  /// One of those of the file or of what it needs.
   [[nodiscard]] Kernel kernel(const std::string& name) const;
 
  private:
   ::cl::Program raw_;
   ::cl::CommandQueue queue_;
   std::string stage_;
+  const EmbeddedKernel* embedded_ = nullptr;
   std::shared_ptr<Recorder> recorder_;
 };
 
@@ -257,9 +289,9 @@ class Device {
   /// The same, for what may outlive this copy of the device.
   [[nodiscard]] const std::shared_ptr<Recorder>& shared_recorder() const { return recorder_; }
 
-  /// Builds the embedded kernel files, one after the other as one source. Throws DeviceError with the compiler's log.
-  [[nodiscard]] Program build(std::string_view stage, const std::vector<std::string>& files,
-                              const Defines& defines) const;
+  /// Builds an embedded kernel file, such as "imaging/sonah.cl", with those that it needs. Throws DeviceError with the
+  /// compiler's log.
+  [[nodiscard]] Program build(std::string_view stage, std::string_view file, const Defines& defines) const;
 
   [[nodiscard]] const ::cl::Context& context() const { return context_; }
   [[nodiscard]] const ::cl::CommandQueue& queue() const { return queue_; }

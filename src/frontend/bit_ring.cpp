@@ -33,12 +33,16 @@ BitRing::BitRing(const ocl::Device& device, WireLayout layout, const ArrayGeomet
     throw Error(ExitCode::kInternal, fmt::format("{}: expected appends of 1 to {} words, the capacity, found {}",
                                                  kStage, capacity_words, max_append_words));
   }
-  const ocl::Program program = device.build(kStage, {"capture/corner_turn.cl"},
+  const ocl::Program program = device.build(kStage, "capture/corner_turn.cl",
                                             {{"CHANNELS", fmt::format("{}", channels_)},
                                              {"WIRE_WORDS", fmt::format("{}", wire_words_)},
                                              {"WORD_TILE", fmt::format("{}", word_tile(wire_words_))}});
   corner_turn_ = program.kernel("corner_turn");
-  corner_turn_.set(wire_, channel_of_bit_, packed_, std::uint32_t{0}, span_.slots());
+  corner_turn_.set("wire", wire_)
+      .set("channel_of_wire_bit", channel_of_bit_)
+      .set("packed", packed_)
+      .set("slots", span_.slots());
+  first_slot_ = corner_turn_.arguments("first_slot");
   device.enqueue_fill(packed_, kPackedSilence, kStage);
 }
 
@@ -52,7 +56,7 @@ bool BitRing::enqueue_append(std::uint64_t first_word, std::span<const std::uint
   }
   const bool continues = span_.append(first_word, words);
   device_.enqueue_write(wire_, 0, wire, kStage);
-  corner_turn_.set_at(3, span_.slot_of(first_word));
+  corner_turn_.set(first_slot_, span_.slot_of(first_word));
   const std::size_t tile = word_tile(wire_words_);
   corner_turn_.enqueue({.global_0 = kBitsPerWord,
                         .local_0 = kBitsPerWord,

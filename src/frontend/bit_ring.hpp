@@ -39,6 +39,7 @@ class BitRing {
   ocl::Buffer<std::int32_t> channel_of_bit_;  ///< [wire word][bit]
   ocl::Buffer<std::uint32_t> packed_;         ///< [slot][channel]
   ocl::Kernel corner_turn_;
+  ocl::Arguments<1> first_slot_;
 };
 
 }  // namespace nearfield

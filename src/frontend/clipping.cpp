@@ -34,7 +34,7 @@ ClippingCheck::ClippingCheck(const ocl::Device& device, const FrontEndPlan& plan
   const std::size_t run = std::min(kClipRunWords, words);
   chunks_ = (words - run + 1 + kChunk - 1) / kChunk;
   is_alive_ = device.upload<std::uint32_t>(alive_channels(plan), kStage);
-  const ocl::Program program = device.build(kStage, {"frontend/clipping.cl"},
+  const ocl::Program program = device.build(kStage, "frontend/clipping.cl",
                                             {{"CHANNELS", fmt::format("{}", channels_)},
                                              {"WORDS", fmt::format("{}", words)},
                                              {"RUN", fmt::format("{}", run)},
@@ -42,13 +42,12 @@ ClippingCheck::ClippingCheck(const ocl::Device& device, const FrontEndPlan& plan
                                              {"LIMIT", fmt::format("{}u", clip_sum(run))},
                                              {"FLAG_CLIPPED", fmt::format("{}u", std::uint32_t{kFlagClipped})}});
   find_clipping_ = program.kernel("find_clipping");
-  find_clipping_.set(ring.packed(), is_alive_);
-  find_clipping_.set_at(4, ring.span().slots());
+  find_clipping_.set("packed", ring.packed()).set("is_alive", is_alive_).set("slots", ring.span().slots());
+  per_window_ = find_clipping_.arguments("status", "first_slot");
 }
 
 void ClippingCheck::enqueue(std::uint32_t first_slot, const ocl::Buffer<std::uint32_t>& status) {
-  find_clipping_.set_at(2, status);
-  find_clipping_.set_at(3, first_slot);
+  find_clipping_.set(per_window_, status, first_slot);
   find_clipping_.enqueue({.global_0 = ocl::round_up(channels_, kGroup), .local_0 = kGroup, .global_1 = chunks_});
 }
 

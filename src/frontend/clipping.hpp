@@ -35,6 +35,7 @@ class ClippingCheck {
   std::size_t chunks_;
   ocl::Buffer<std::uint32_t> is_alive_;  ///< [channel]
   ocl::Kernel find_clipping_;
+  ocl::Arguments<2> per_window_;
 };
 
 }  // namespace nearfield

@@ -66,16 +66,18 @@ std::vector<std::complex<float>> DecimatedFft::terms(const FrontEndPlan& plan) c
 }
 
 void DecimatedFft::build_kernels() {
-  const ocl::Program program = device_.build(
-      kStage, {"common/complex.cl", "frontend/window_samples.cl", "frontend/decimated_fft.cl"}, source_.defines());
+  const ocl::Program program = device_.build(kStage, "frontend/decimated_fft.cl", source_.defines());
   window_lines_ = program.kernel("window_lines");
   pick_bins_ = program.kernel("pick_bins");
-  // Status and spectra are the caller's and are set per call.
-  window_lines_.set(source_.samples().samples(), window_, source_.is_alive(), lines_);
-  window_lines_.set_at(5, bad_in_);
-  window_lines_.set_at(7, source_.samples().span().slots());
-  pick_bins_.set(line_bins_, wanted_, terms_);
-  pick_bins_.set_at(4, bad_in_);
+  window_lines_.set("samples", source_.samples().samples())
+      .set("window", window_)
+      .set("is_alive", source_.is_alive())
+      .set("lines", lines_)
+      .set("bad_in", bad_in_)
+      .set("slots", source_.samples().span().slots());
+  of_window_ = window_lines_.arguments("status", "first_slot", "frame");
+  pick_bins_.set("bins", line_bins_).set("wanted", wanted_).set("terms", terms_).set("bad_in", bad_in_);
+  of_bins_ = pick_bins_.arguments("spectra", "frame");
 }
 
 void DecimatedFft::enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buffer<std::complex<float>>& spectra,
@@ -83,16 +85,13 @@ void DecimatedFft::enqueue_spectra(std::uint64_t first_sample_index, const ocl::
   const std::uint32_t first_slot = source_.window_slot(first_sample_index);
   source_.check_outputs(bins_.size(), spectra, status);
   ++frame_;
-  window_lines_.set_at(4, status);
-  window_lines_.set_at(6, first_slot);
-  window_lines_.set_at(8, frame_);
+  window_lines_.set(of_window_, status, first_slot, frame_);
   window_lines_.enqueue({.global_0 = ocl::round_up(channels_, kTile),
                          .local_0 = kTile,
                          .global_1 = ocl::round_up(window_samples_, kTile) / kTile * kTileStep,
                          .local_1 = kTileStep});
   fft_.enqueue(lines_, line_bins_);
-  pick_bins_.set_at(3, spectra);
-  pick_bins_.set_at(5, frame_);
+  pick_bins_.set(of_bins_, spectra, frame_);
   pick_bins_.enqueue({.global_0 = ocl::round_up(channels_, kPickGroup),
                       .local_0 = kPickGroup,
                       .global_1 = bins_.size(),

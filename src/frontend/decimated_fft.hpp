@@ -48,7 +48,9 @@ class DecimatedFft final : public FrontEnd {
   ocl::Buffer<std::uint32_t> wanted_;           ///< [frequency]
   ocl::Buffer<std::complex<float>> terms_;      ///< [frequency][3]
   ocl::Kernel window_lines_;
+  ocl::Arguments<3> of_window_;  ///< of window_lines_
   ocl::Kernel pick_bins_;
+  ocl::Arguments<2> of_bins_;  ///< of pick_bins_
 };
 
 std::unique_ptr<FrontEnd> make_decimated_fft(const ocl::Device& device, const FrontEndPlan& plan);

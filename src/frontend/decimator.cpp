@@ -34,19 +34,28 @@ Decimator::Decimator(const ocl::Device& device, const BitRing& bits, SampleRing&
       padded_taps_(device.upload<float>(padded(design_.fir_taps), kStage)),
       cic_outputs_(
           device.allocate<std::int32_t>(std::size_t{cic_slots_} * static_cast<std::size_t>(bits.channels()), kStage)) {
-  const ocl::Program program = device.build(kStage, {"frontend/decimator.cl"},
+  const ocl::Program program = device.build(kStage, "frontend/decimator.cl",
                                             {{"CHANNELS", fmt::format("{}", bits.channels())},
                                              {"TAPS", fmt::format("{}", kFirTaps)},
                                              {"OUTPUTS", fmt::format("{}", kFirOutputs)},
                                              {"PACKED_SILENCE", fmt::format("{}u", kPackedSilence)}});
-  const std::uint32_t later = 0;  // set per call
   cic_ = program.kernel("cic");
-  cic_.set(bits.packed(), byte_table_, cic_outputs_, later, bits.span().slots(), later, cic_slots_, later,
-           std::int32_t{0});
+  cic_.set("packed", bits.packed())
+      .set("byte_table", byte_table_)
+      .set("cic_ring", cic_outputs_)
+      .set("slots", bits.span().slots())
+      .set("cic_slots", cic_slots_);
+  cic_words_ = cic_.arguments("first_slot", "first_cic_slot", "words", "continues");
   silence_ = program.kernel("silence");
-  silence_.set(cic_outputs_, later, cic_slots_, std::uint32_t{kFirTaps});
+  silence_.set("cic_ring", cic_outputs_).set("cic_slots", cic_slots_).set("count", std::uint32_t{kFirTaps});
+  silent_slot_ = silence_.arguments("first_cic_slot");
   fir_ = program.kernel("fir");
-  fir_.set(cic_outputs_, padded_taps_, samples.samples(), later, cic_slots_, later, samples.span().slots(), later);
+  fir_.set("cic_ring", cic_outputs_)
+      .set("padded_taps", padded_taps_)
+      .set("samples", samples.samples())
+      .set("cic_slots", cic_slots_)
+      .set("slots", samples.span().slots());
+  fir_words_ = fir_.arguments("first_cic_slot", "first_slot", "count");
   device.enqueue_fill(cic_outputs_, std::int32_t{0}, kStage);
 }
 
@@ -60,18 +69,15 @@ void Decimator::enqueue(std::uint64_t first_word, std::size_t words, bool contin
     enqueue_silence(first_word);
   }
   const std::size_t channels = ocl::round_up(static_cast<std::size_t>(bits_->channels()), kGroupChannels);
-  cic_.set_at(3, bits_->span().slot_of(first_word));
-  cic_.set_at(5, cic_slot_of(first_word, 0));
-  cic_.set_at(7, static_cast<std::uint32_t>(words));
-  cic_.set_at(8, std::int32_t{continues ? 1 : 0});
+  cic_.set(cic_words_, bits_->span().slot_of(first_word), cic_slot_of(first_word, 0), static_cast<std::uint32_t>(words),
+           std::int32_t{continues ? 1 : 0});
   cic_.enqueue({.global_0 = channels,
                 .local_0 = kGroupChannels,
                 .global_1 = ocl::round_up(words, kGroupWords),
                 .local_1 = kGroupWords});
   samples_->append(first_word, words);
-  fir_.set_at(3, cic_slot_of(first_word, kFirFactor - kFirTaps));
-  fir_.set_at(5, samples_->span().slot_of(first_word));
-  fir_.set_at(7, static_cast<std::uint32_t>(words));
+  fir_.set(fir_words_, cic_slot_of(first_word, kFirFactor - kFirTaps), samples_->span().slot_of(first_word),
+           static_cast<std::uint32_t>(words));
   fir_.enqueue({.global_0 = channels,
                 .local_0 = kGroupChannels,
                 .global_1 = ocl::round_up(words, kFirOutputs) / kFirOutputs,
@@ -85,7 +91,7 @@ std::uint32_t Decimator::cic_slot_of(std::uint64_t first_word, int offset) const
 }
 
 void Decimator::enqueue_silence(std::uint64_t first_word) {
-  silence_.set_at(1, cic_slot_of(first_word, -kFirTaps));
+  silence_.set(silent_slot_, cic_slot_of(first_word, -kFirTaps));
   silence_.enqueue({.global_0 = ocl::round_up(static_cast<std::size_t>(bits_->channels()), kGroupChannels),
                     .local_0 = kGroupChannels,
                     .global_1 = ocl::round_up(kFirTaps, kGroupWords),

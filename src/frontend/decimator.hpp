@@ -39,8 +39,11 @@ class Decimator {
   ocl::Buffer<float> padded_taps_;         ///< [zeros][tap][zeros], over 32768
   ocl::Buffer<std::int32_t> cic_outputs_;  ///< [slot][channel]
   ocl::Kernel cic_;
+  ocl::Arguments<4> cic_words_;
   ocl::Kernel silence_;
+  ocl::Arguments<1> silent_slot_;
   ocl::Kernel fir_;
+  ocl::Arguments<3> fir_words_;
 };
 
 }  // namespace nearfield

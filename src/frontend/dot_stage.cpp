@@ -61,24 +61,25 @@ class ReduceStage : public DotStage {
     defines["GROUP"] = fmt::format("{}", group_);
     defines["OUTPUTS"] = fmt::format("{}", outputs_of(variant.kernel));
     defines["COMPUTED"] = variant.computes_twiddles ? "1" : "0";
-    kernel_ =
-        device.build(kStage, {"common/complex.cl", "frontend/window_samples.cl", "frontend/dot_reduce.cl"}, defines)
-            .kernel("dot_reduce");
-    kernel_.set(work.source->samples().samples(), work.source->is_alive());
-    const cl_uint after_tables = variant.computes_twiddles ? set_formulas(device, work) : set_table(device, work);
-    kernel_.set_at(after_tables, work.source->samples().span().slots());
-    first_per_call_ = after_tables + 1;
+    kernel_ = device.build(kStage, "frontend/dot_reduce.cl", defines).kernel("dot_reduce");
+    if (variant.computes_twiddles) {
+      set_formulas(device, work);
+    } else {
+      set_table(device, work);
+    }
+    kernel_.set("samples", work.source->samples().samples())
+        .set("is_alive", work.source->is_alive())
+        .set("coefficients", coefficients_)
+        .set("slots", work.source->samples().span().slots());
+    per_window_ = kernel_.arguments("first_slot", "spectra", "status");
   }
   void enqueue(std::uint32_t first_slot, const Spectra& spectra, const Status& status) override {
-    kernel_.set_at(first_per_call_, first_slot);
-    kernel_.set_at(first_per_call_ + 1, spectra);
-    kernel_.set_at(first_per_call_ + 2, status);
+    kernel_.set(per_window_, first_slot, spectra, status);
     kernel_.enqueue({.global_0 = group_ * channels_, .local_0 = group_});
   }
 
  private:
-  /// These two give the index of the argument that follows.
-  cl_uint set_table(const ocl::Device& device, const DotWork& work) {
+  void set_table(const ocl::Device& device, const DotWork& work) {
     std::vector<std::complex<float>> values;
     for (std::size_t f = 0; f < work.frequencies(); ++f) {
       for (std::size_t t = 0; t < work.window.size(); ++t) {
@@ -86,10 +87,8 @@ class ReduceStage : public DotStage {
       }
     }
     coefficients_ = device.upload<std::complex<float>>(values, kStage);
-    kernel_.set_at(2, coefficients_);
-    return 3;
   }
-  cl_uint set_formulas(const ocl::Device& device, const DotWork& work) {
+  void set_formulas(const ocl::Device& device, const DotWork& work) {
     std::vector<std::uint64_t> steps;
     std::vector<std::complex<float>> terms;
     for (std::size_t f = 0; f < work.frequencies(); ++f) {
@@ -102,18 +101,15 @@ class ReduceStage : public DotStage {
     window_ = device.upload<float>(std::vector<float>(work.window.begin(), work.window.end()), kStage);
     steps_ = device.upload<std::uint64_t>(steps, kStage);
     coefficients_ = device.upload<std::complex<float>>(terms, kStage);
-    kernel_.set_at(2, window_);
-    kernel_.set_at(3, steps_);
-    kernel_.set_at(4, coefficients_);
-    return 5;
+    kernel_.set("window", window_).set("steps", steps_);
   }
   std::size_t channels_;
   std::size_t group_;
-  cl_uint first_per_call_ = 0;
   ocl::Buffer<std::complex<float>> coefficients_;  ///< [frequency][t], or [frequency][3]
   ocl::Buffer<float> window_;
   ocl::Buffer<std::uint64_t> steps_;
   ocl::Kernel kernel_;
+  ocl::Arguments<3> per_window_;
 };
 
 /// Adds the planes of partial sums up to spectra.
@@ -123,12 +119,13 @@ class PlaneSums {
       : planes_(device.allocate<float>(parts * 2 * work.frequencies() * work.channels, kStage)),
         launch_{
             .global_0 = ocl::round_up(work.channels, kSumGroup), .local_0 = kSumGroup, .global_1 = work.frequencies()},
-        kernel_(program.kernel("sum_parts")) {
-    kernel_.set(planes_, static_cast<std::uint32_t>(parts));
+        kernel_(program.kernel("sum_parts")),
+        to_spectra_(kernel_.arguments("spectra")) {
+    kernel_.set("planes", planes_).set("parts", static_cast<std::uint32_t>(parts));
   }
   [[nodiscard]] const ocl::Buffer<float>& planes() const { return planes_; }
   void enqueue(const Spectra& spectra) {
-    kernel_.set_at(2, spectra);
+    kernel_.set(to_spectra_, spectra);
     kernel_.enqueue(launch_);
   }
 
@@ -136,6 +133,7 @@ class PlaneSums {
   ocl::Buffer<float> planes_;
   ocl::Launch launch_;
   ocl::Kernel kernel_;
+  ocl::Arguments<1> to_spectra_;
 };
 
 ocl::Program tiled_program(const ocl::Device& device, const DotWork& work) {
@@ -145,7 +143,7 @@ ocl::Program tiled_program(const ocl::Device& device, const DotWork& work) {
   defines["LANES"] = fmt::format("{}", kLanes);
   defines["SLICES"] = fmt::format("{}", kSlices);
   defines["ROWS"] = fmt::format("{}", kCheckRows);
-  return device.build(kStage, {"frontend/window_samples.cl", "frontend/dot_tiled.cl"}, defines);
+  return device.build(kStage, "frontend/dot_tiled.cl", defines);
 }
 
 class TiledStage : public DotStage {
@@ -156,19 +154,22 @@ class TiledStage : public DotStage {
         coefficients_(device.upload<std::complex<float>>(blocked(work), kStage)),
         program_(tiled_program(device, work)),
         kernel_(program_.kernel("dot_tiled")),
+        per_window_(kernel_.arguments("first_slot", "spectra", "status")),
         sums_(device, work, program_, parts_),
         launch_{.global_0 = kLanes * (ocl::round_up(work.channels, kLanes * kItemChannels) / (kLanes * kItemChannels)),
                 .local_0 = kLanes,
                 .global_1 = kSlices * parts_,
                 .local_1 = kSlices,
                 .global_2 = ocl::round_up(work.frequencies(), block_) / block_} {
-    kernel_.set(work.source->samples().samples(), work.source->is_alive(), coefficients_, sums_.planes(),
-                static_cast<std::uint32_t>(parts_), work.source->samples().span().slots());
+    kernel_.set("samples", work.source->samples().samples())
+        .set("is_alive", work.source->is_alive())
+        .set("coefficients", coefficients_)
+        .set("planes", sums_.planes())
+        .set("parts", static_cast<std::uint32_t>(parts_))
+        .set("slots", work.source->samples().span().slots());
   }
   void enqueue(std::uint32_t first_slot, const Spectra& spectra, const Status& status) override {
-    kernel_.set_at(6, first_slot);
-    kernel_.set_at(7, spectra);
-    kernel_.set_at(8, status);
+    kernel_.set(per_window_, first_slot, spectra, status);
     kernel_.enqueue(launch_);
     if (parts_ > 1) {
       sums_.enqueue(spectra);
@@ -192,6 +193,7 @@ class TiledStage : public DotStage {
   ocl::Buffer<std::complex<float>> coefficients_;  ///< [block][t][frequency in block]
   ocl::Program program_;
   ocl::Kernel kernel_;
+  ocl::Arguments<3> per_window_;
   PlaneSums sums_;
   ocl::Launch launch_;
 };
@@ -206,10 +208,13 @@ class GemmStage : public DotStage {
         gemm_(device, 2 * work.frequencies(), work.channels, window_samples_, std::string(kStage)),
         program_(tiled_program(device, work)),
         check_(program_.kernel("check_window")),
+        per_window_(check_.arguments("first_slot", "status")),
         sums_(device, work, program_, 1),
         check_launch_{
             .global_0 = ocl::round_up(work.channels, kSumGroup), .local_0 = kSumGroup, .global_1 = kCheckRows} {
-    check_.set(source_->samples().samples(), source_->is_alive(), source_->samples().span().slots());
+    check_.set("samples", source_->samples().samples())
+        .set("is_alive", source_->is_alive())
+        .set("slots", source_->samples().span().slots());
   }
   void enqueue(std::uint32_t first_slot, const Spectra& spectra, const Status& status) override {
     const std::size_t before_wrap = std::min(window_samples_, source_->samples().span().capacity() - first_slot);
@@ -220,8 +225,7 @@ class GemmStage : public DotStage {
                     {.first_column_of_a = before_wrap, .inner = window_samples_ - before_wrap, .accumulate = true});
     }
     if (source_->history_words() > 0) {  // pascal cannot clip
-      check_.set_at(3, first_slot);
-      check_.set_at(4, status);
+      check_.set(per_window_, first_slot, status);
       check_.enqueue(check_launch_);
     }
     sums_.enqueue(spectra);
@@ -246,6 +250,7 @@ class GemmStage : public DotStage {
   ocl::RealGemm gemm_;
   ocl::Program program_;
   ocl::Kernel check_;
+  ocl::Arguments<2> per_window_;
   PlaneSums sums_;
   ocl::Launch check_launch_;
 };

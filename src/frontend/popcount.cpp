@@ -112,7 +112,7 @@ std::vector<float> fft_weights(const FrontEndPlan& plan, const std::vector<std::
 
 ocl::Program build(const ocl::Device& device, const FrontEndPlan& plan) {
   const DotShape shape = dot_shape(plan);
-  return device.build(kStage, {"common/complex.cl", "common/moments.cl", "frontend/popcount.cl"},
+  return device.build(kStage, "frontend/popcount.cl",
                       {{"CHANNELS", fmt::format("{}", plan.geometry.channels())},
                        {"WINDOW", fmt::format("{}", plan.settings.window_samples)},
                        {"ORDER", fmt::format("{}", plan.settings.popcount.order)},
@@ -164,9 +164,14 @@ Popcount::DotPath::DotPath(const ocl::Device& device, const FrontEndPlan& plan, 
       shape.slices * shape.frequencies * static_cast<std::size_t>(bits.channels()), kStage);
   word_sums = program.kernel("word_sums");
   sum_slices = program.kernel("sum_slices");
-  word_sums.set(bits.packed(), coefficients, is_alive, partial);
-  word_sums.set_at(6, bits.span().slots());
-  sum_slices.set(partial);
+  word_sums.set("packed", bits.packed())
+      .set("coefficients", coefficients)
+      .set("is_alive", is_alive)
+      .set("partial", partial)
+      .set("slots", bits.span().slots());
+  per_window = word_sums.arguments("status", "first_slot");
+  sum_slices.set("partial", partial);
+  to_spectra = sum_slices.arguments("spectra");
   slices = shape.slices;
   tiles = shape.tiles;
 }
@@ -185,9 +190,13 @@ Popcount::FftPath::FftPath(const ocl::Device& device, const FrontEndPlan& plan, 
   weights = device.upload<float>(fft_weights(plan, wanted_bins), kStage);
   moment_lines = program.kernel("moment_lines");
   combine = program.kernel("combine");
-  moment_lines.set(bits.packed(), is_alive, lines);
-  moment_lines.set_at(5, bits.span().slots());
-  combine.set(bins, wanted, weights);
+  moment_lines.set("packed", bits.packed())
+      .set("is_alive", is_alive)
+      .set("lines", lines)
+      .set("slots", bits.span().slots());
+  per_window = moment_lines.arguments("status", "first_slot");
+  combine.set("bins", bins).set("wanted", wanted).set("weights", weights);
+  to_spectra = combine.arguments("spectra");
 }
 
 Popcount::Popcount(const ocl::Device& device, const FrontEndPlan& plan)
@@ -245,15 +254,14 @@ void Popcount::enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buff
 
 void Popcount::enqueue_dot(std::uint32_t first_slot, const ocl::Buffer<std::complex<float>>& spectra,
                            const ocl::Buffer<std::uint32_t>& status) {
-  dot_->word_sums.set_at(4, status);
-  dot_->word_sums.set_at(5, first_slot);
+  dot_->word_sums.set(dot_->per_window, status, first_slot);
   dot_->word_sums.enqueue({.global_0 = quotient_up(channels_, kGroupChannels) * kLaneChannels,
                            .local_0 = kLaneChannels,
                            .global_1 = dot_->slices * kSliceLanes,
                            .local_1 = kSliceLanes,
                            .global_2 = dot_->tiles,
                            .local_2 = 1});
-  dot_->sum_slices.set_at(1, spectra);
+  dot_->sum_slices.set(dot_->to_spectra, spectra);
   dot_->sum_slices.enqueue({.global_0 = ocl::round_up(channels_, kGroupChannels),
                             .local_0 = kGroupChannels,
                             .global_1 = actual_frequencies_hz_.size(),
@@ -262,14 +270,13 @@ void Popcount::enqueue_dot(std::uint32_t first_slot, const ocl::Buffer<std::comp
 
 void Popcount::enqueue_fft(std::uint32_t first_slot, const ocl::Buffer<std::complex<float>>& spectra,
                            const ocl::Buffer<std::uint32_t>& status) {
-  fft_->moment_lines.set_at(3, status);
-  fft_->moment_lines.set_at(4, first_slot);
+  fft_->moment_lines.set(fft_->per_window, status, first_slot);
   fft_->moment_lines.enqueue({.global_0 = ocl::round_up(channels_, kTile),
                               .local_0 = kTile,
                               .global_1 = quotient_up(window_words_, kTile) * kTileStep,
                               .local_1 = kTileStep});
   fft_->fft.enqueue(fft_->lines, fft_->bins);
-  fft_->combine.set_at(3, spectra);
+  fft_->combine.set(fft_->to_spectra, spectra);
   fft_->combine.enqueue({.global_0 = ocl::round_up(channels_, kGroupChannels),
                          .local_0 = kGroupChannels,
                          .global_1 = actual_frequencies_hz_.size(),

@@ -39,7 +39,9 @@ class Popcount final : public FrontEnd {
     std::size_t slices = 0;
     std::size_t tiles = 0;
     ocl::Kernel word_sums;
+    ocl::Arguments<2> per_window;  ///< of word_sums
     ocl::Kernel sum_slices;
+    ocl::Arguments<1> to_spectra;  ///< of sum_slices
   };
   /// FFT of each moment's sequence.
   struct FftPath {
@@ -51,7 +53,9 @@ class Popcount final : public FrontEnd {
     ocl::Buffer<std::uint32_t> wanted;      ///< [frequency]
     ocl::Buffer<float> weights;             ///< [frequency][q][b][4]
     ocl::Kernel moment_lines;
+    ocl::Arguments<2> per_window;  ///< of moment_lines
     ocl::Kernel combine;
+    ocl::Arguments<1> to_spectra;  ///< of combine
   };
 
   void enqueue_dot(std::uint32_t first_slot, const ocl::Buffer<std::complex<float>>& spectra,

@@ -70,17 +70,20 @@ RunningDot::RunningDot(const ocl::Device& device, const FrontEndPlan& plan)
   arena_.allocate(device);
   sums_.take(device, running, arena_);
   coefficients_ = device.upload<std::complex<float>>(block_coefficients(running), kStage);
-  std::vector<std::string> files = RunningSums::files();
-  files.emplace_back("frontend/running_dot.cl");
   ocl::Defines defines = RunningSums::defines(running);
   defines["TERM_TILE"] = fmt::format("{}", kTermTile);
   defines["CLIP_LEVEL"] = source_.defines().at("CLIP_LEVEL");
-  const ocl::Program program = device.build(kStage, files, defines);
+  const ocl::Program program = device.build(kStage, "frontend/running_dot.cl", defines);
   sums_.use(program);
   block_sums_ = program.kernel("sample_block_sums");
-  block_sums_.set(source_.samples().samples(), coefficients_, sums_.steps(), sums_.is_alive(), sums_.sums());
-  block_sums_.set_at(6, source_.samples().span().slots());
-  block_sums_.set_at(8, sums_.span().slots());
+  block_sums_.set("samples", source_.samples().samples())
+      .set("coefficients", coefficients_)
+      .set("steps", sums_.steps())
+      .set("is_alive", sums_.is_alive())
+      .set("sums", sums_.sums())
+      .set("slots", source_.samples().span().slots())
+      .set("block_slots", sums_.span().slots());
+  new_blocks_ = block_sums_.arguments("first_slot", "first_block_slot", "first_sample", "hop_block");
 }
 
 void RunningDot::enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire) {
@@ -123,10 +126,8 @@ void RunningDot::enqueue_spectra(std::uint64_t first_sample_index, const ocl::Bu
 
 void RunningDot::enqueue_blocks(std::uint64_t first_block, std::uint64_t blocks) {
   const std::uint64_t first_sample = *origin_ + grid_.begin(first_block);
-  block_sums_.set_at(5, source_.samples().span().slot_of(first_sample));
-  block_sums_.set_at(7, sums_.span().slot_of(first_block));
-  block_sums_.set_at(9, first_sample);
-  block_sums_.set_at(10, static_cast<std::uint32_t>(first_block % grid_.hop_blocks()));
+  block_sums_.set(new_blocks_, source_.samples().span().slot_of(first_sample), sums_.span().slot_of(first_block),
+                  first_sample, static_cast<std::uint32_t>(first_block % grid_.hop_blocks()));
   block_sums_.enqueue({.global_0 = ocl::round_up(sums_.lanes(), kGroup),
                        .local_0 = kGroup,
                        .global_1 = (terms_ + kTermTile - 1) / kTermTile,

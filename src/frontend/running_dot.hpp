@@ -35,6 +35,7 @@ class RunningDot final : public FrontEnd {
   RunningSums sums_;
   ocl::Buffer<std::complex<float>> coefficients_;  ///< [sample of a block][term]
   ocl::Kernel block_sums_;
+  ocl::Arguments<4> new_blocks_;         ///< of block_sums_
   std::optional<std::uint64_t> origin_;  ///< first sample of block 0
   std::uint64_t end_word_ = 0;           ///< one beyond the last word fed
 };

@@ -137,10 +137,6 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
   sums_.take(device, running, arena_);
   wire_ = arena_.part<std::uint32_t>(device, "WIRE");
   coefficients_ = arena_.part<std::complex<float>>(device, "COEFFICIENTS", coefficients);
-  std::vector<std::string> files = RunningSums::files();
-  files.emplace_back("common/local_helper.cl");
-  files.emplace_back("common/moments.cl");
-  files.emplace_back(vector_columns_ > 0 ? "frontend/running_popcount_vector.cl" : "frontend/running_popcount.cl");
   ocl::Defines defines = RunningSums::defines(running);
   defines["WIRE_WORDS"] = fmt::format("{}", wire_words_);
   defines["ORDER"] = fmt::format("{}", order);
@@ -149,17 +145,25 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
   defines["FREQUENCY_TILE"] = fmt::format("{}", quotient_up(frequencies_hz_.size(), frequency_tiles_));
   defines["CLIP_SUM"] = fmt::format("{}", clip_sum(kClipRunWords));
   defines.merge(arena_.defines());
-  const ocl::Program program = device.build(kStage, files, defines);
+  const ocl::Program program = device.build(
+      kStage, vector_columns_ > 0 ? "frontend/running_popcount_vector.cl" : "frontend/running_popcount.cl", defines);
   sums_.use(program);
   block_sums_ = program.kernel("block_sums");
-  block_sums_.set(wire_, coefficients_, sums_.steps(), sums_.is_alive(), sums_.sums());
-  block_sums_.set_at(6, static_cast<std::uint32_t>(ring_words_));
-  block_sums_.set_at(8, sums_.span().slots());
+  block_sums_.set("wire", wire_)
+      .set("coefficients", coefficients_)
+      .set("steps", sums_.steps())
+      .set("is_alive", sums_.is_alive())
+      .set("sums", sums_.sums())
+      .set("wire_words", static_cast<std::uint32_t>(ring_words_))
+      .set("slots", sums_.span().slots());
+  new_blocks_ = block_sums_.arguments("first_wire_word", "first_slot", "first_word", "hop_block", "blocks");
   advance_ = program.kernel("advance");
-  advance_.set(arena_.whole());
-  advance_.set_at(5, static_cast<std::uint32_t>(ring_words_));
+  advance_.set("arena", arena_.whole()).set("wire_words", static_cast<std::uint32_t>(ring_words_));
+  advance_buffers_ = advance_.arguments("spectra", "status", "from_b", "wire_word", "first_word");
+  advance_move_ = advance_.arguments("leaving_slot", "coming_slot", "coming_block", "coming_word");
   if (vector_columns_ > 0) {
-    advance_.set_at(11, sums_.span().slots());
+    advance_.set("slots", sums_.span().slots());
+    advance_moves_ = advance_.arguments("moves", "from_zero");
   }
 }
 
@@ -244,11 +248,8 @@ void RunningPopcount::enqueue_blocks() {
   if (blocks == 0) {
     return;
   }
-  block_sums_.set_at(5, wire_word_of(first));
-  block_sums_.set_at(7, sums_.span().slot_of(first));
-  block_sums_.set_at(9, origin_word_ + grid_.begin(first));
-  block_sums_.set_at(10, static_cast<std::uint32_t>(first % grid_.hop_blocks()));
-  block_sums_.set_at(11, static_cast<std::uint32_t>(blocks));
+  block_sums_.set(new_blocks_, wire_word_of(first), sums_.span().slot_of(first), origin_word_ + grid_.begin(first),
+                  static_cast<std::uint32_t>(first % grid_.hop_blocks()), static_cast<std::uint32_t>(blocks));
   block_sums_.enqueue(launch(blocks));
   sums_.append(first, blocks);
 }
@@ -256,7 +257,7 @@ void RunningPopcount::enqueue_blocks() {
 /// On GPUs one block that comes and one that leaves; on processors any number, and whole windows.
 bool RunningPopcount::moves_in_one_launch(const WindowMove& move) const {
   const bool is_next = move.newest_block == sums_.span().end() && move.moves <= waiting_blocks();
-  return is_next && (vector_columns_ > 0 ? move.moves > 0 : !move.anew && move.moves == 1);
+  return is_next && (vector_columns_ > 0 ? move.moves > 0 : !move.from_zero && move.moves == 1);
 }
 
 void RunningPopcount::enqueue_batch(std::uint64_t first_sample_index, std::size_t windows,
@@ -283,11 +284,12 @@ void RunningPopcount::enqueue_batch(std::uint64_t first_sample_index, std::size_
 void RunningPopcount::enqueue_advance(const WindowMove& move, std::uint64_t first_word,
                                       const ocl::Buffer<std::complex<float>>& spectra,
                                       const ocl::Buffer<std::uint32_t>& status) {
-  advance_.set_from(1, spectra, status, sums_.turn_states(1, spectra, status), wire_word_of(move.newest_block));
-  advance_.set_from(6, move.oldest, move.newest, move.newest_block, origin_word_ + grid_.begin(move.newest_block),
-                    first_word);
+  advance_.set(advance_buffers_, spectra, status, sums_.turn_states(1, spectra, status),
+               wire_word_of(move.newest_block), first_word);
+  advance_.set(advance_move_, move.oldest, move.newest, move.newest_block,
+               origin_word_ + grid_.begin(move.newest_block));
   if (vector_columns_ > 0) {
-    advance_.set_from(12, move.moves, std::uint32_t{move.anew ? 1U : 0U});
+    advance_.set(advance_moves_, move.moves, std::uint32_t{move.from_zero ? 1U : 0U});
   }
   advance_.enqueue(launch(1));
 }

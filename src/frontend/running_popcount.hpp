@@ -52,9 +52,13 @@ class RunningPopcount final : public FrontEnd {
   ocl::Buffer<std::uint32_t> wire_;                ///< [bit-time][wire word], a ring of ring_words_ words
   ocl::Buffer<std::complex<float>> coefficients_;  ///< [term][word of a block][q]
   ocl::Kernel block_sums_;
+  ocl::Arguments<5> new_blocks_;  ///< of block_sums_
   ocl::Kernel advance_;
-  std::uint64_t origin_word_ = 0;  ///< first word since the stream started anew
-  std::uint64_t end_word_ = 0;     ///< one beyond the last word fed
+  ocl::Arguments<5> advance_buffers_;
+  ocl::Arguments<4> advance_move_;
+  ocl::Arguments<2> advance_moves_;  ///< where an item takes several wire words
+  std::uint64_t origin_word_ = 0;    ///< first word since the stream started anew
+  std::uint64_t end_word_ = 0;       ///< one beyond the last word fed
   bool has_started_ = false;
 };
 

@@ -131,8 +131,6 @@ bool is_worth_running(const RunningPlan& plan, const ocl::DeviceInfo& device, bo
   return is_short && plan.ring_bytes() <= device.global_memory_bytes / 8;
 }
 
-std::vector<std::string> RunningSums::files() { return {"common/complex.cl", "frontend/running_sums.cl"}; }
-
 ocl::Defines RunningSums::defines(const RunningPlan& plan) {
   const BlockGrid grid = plan.grid();
   const std::size_t run = run_hops(plan);
@@ -185,8 +183,15 @@ void RunningSums::take(const ocl::Device& device, const RunningPlan& plan, const
 
 void RunningSums::use(const ocl::Program& program) {
   slide_ = program.kernel("slide");
-  slide_.set(sums_, steps_, weights_, channel_of_, is_alive_);
-  slide_.set_at(11, span_.slots());
+  slide_.set("sums", sums_)
+      .set("steps", steps_)
+      .set("weights", weights_)
+      .set("channel_of", channel_of_)
+      .set("is_alive", is_alive_)
+      .set("slots", span_.slots());
+  slide_buffers_ = slide_.arguments("state_in", "state_out", "spectra", "status");
+  slide_move_ = slide_.arguments("oldest", "newest", "moves", "from_zero", "newest_block");
+  slide_windows_ = slide_.arguments("first_word", "windows");
 }
 
 std::uint32_t RunningSums::turn_states(std::size_t windows, const ocl::Buffer<std::complex<float>>& spectra,
@@ -220,7 +225,7 @@ WindowMove RunningSums::move_to(std::uint64_t first_block, std::size_t windows, 
   return {.oldest = span_.slot_of(from),
           .newest = span_.slot_of(newest),
           .moves = static_cast<std::uint32_t>(follows ? first_block - from : window_blocks_),
-          .anew = !follows,
+          .from_zero = !follows,
           .newest_block = newest};
 }
 
@@ -233,14 +238,10 @@ void RunningSums::enqueue(std::uint64_t first_block, std::uint64_t first_word, s
                           const ocl::Buffer<std::complex<float>>& spectra, const ocl::Buffer<std::uint32_t>& status) {
   const WindowMove move = move_to(first_block, windows, 0);
   const std::uint32_t from = turn_states(windows, spectra, status);
-  slide_.set_from(5, states_.at(from), states_.at(1 - from), spectra, status);
-  slide_.set_at(9, move.oldest);
-  slide_.set_at(10, move.newest);
-  slide_.set_at(12, move.moves);
-  slide_.set_at(13, std::uint32_t{move.anew ? 1U : 0U});
-  slide_.set_at(14, move.newest_block);
-  slide_.set_at(15, first_word);
-  slide_.set_at(16, static_cast<std::uint32_t>(windows));
+  slide_.set(slide_buffers_, states_.at(from), states_.at(1 - from), spectra, status);
+  slide_.set(slide_move_, move.oldest, move.newest, move.moves, std::uint32_t{move.from_zero ? 1U : 0U},
+             move.newest_block);
+  slide_.set(slide_windows_, first_word, static_cast<std::uint32_t>(windows));
   slide_.enqueue(
       {.global_0 = ocl::round_up(lanes_, kGroup), .local_0 = kGroup, .global_1 = frequencies_, .local_1 = 1});
   moved_to(first_block + (windows - 1) * hop_blocks_);

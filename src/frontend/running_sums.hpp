@@ -75,12 +75,12 @@ struct RunningPlan {
 bool is_worth_running(const RunningPlan& plan, const ocl::DeviceInfo& device, bool at_any_hop = false);
 
 /// How a window follows from the one before: `moves` blocks leave from slot `oldest` on, as many come from `newest` on.
-/// With `anew` none leaves, and the whole window comes.
+/// With `from_zero` none leaves, and the whole window comes.
 struct WindowMove {
   std::uint32_t oldest = 0;
   std::uint32_t newest = 0;
   std::uint32_t moves = 0;
-  bool anew = false;
+  bool from_zero = false;
   std::uint64_t newest_block = 0;
 };
 
@@ -93,10 +93,9 @@ class RunningSums {
   /// Takes and fills them once the arena is allocated. Must be called once, before use().
   void take(const ocl::Device& device, const RunningPlan& plan, const ocl::Arena& arena);
 
-  /// Files and constants of a program that holds `slide`, and can be added to by who sums the blocks.
-  [[nodiscard]] static std::vector<std::string> files();
+  /// Constants of a program that needs frontend/running_sums.cl; those of the kernel that sums the blocks are added.
   [[nodiscard]] static ocl::Defines defines(const RunningPlan& plan);
-  /// Must be called once, with a program of files() and defines().
+  /// Must be called once, with such a program.
   void use(const ocl::Program& program);
   /// For a kernel that does append() and enqueue() in one: checks the outputs' sizes and turns the states round. The
   /// kernel must be enqueued next and once, with state_in 0: from STATE_A to STATE_B, or 1: the other way.
@@ -140,6 +139,9 @@ class RunningSums {
   ocl::Buffer<std::int32_t> channel_of_;      ///< [lane]
   ocl::Buffer<std::uint32_t> is_alive_;       ///< [lane]
   ocl::Kernel slide_;
+  ocl::Arguments<4> slide_buffers_;
+  ocl::Arguments<5> slide_move_;
+  ocl::Arguments<2> slide_windows_;
 };
 
 }  // namespace nearfield

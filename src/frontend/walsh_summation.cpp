@@ -76,21 +76,23 @@ class DirectSummation final : public WalshSummation {
     ocl::Defines defines = common_defines(sum);
     defines["FUNCTIONS"] = fmt::format("{}", functions_);
     defines["PRECOMPUTED"] = precomputed ? "1" : "0";
-    const ocl::Program program = device.build(kStage, {std::string(kKernels)}, defines);
+    const ocl::Program program = device.build(kStage, kKernels, defines);
     walsh_sums_ = program.kernel("walsh_sums");
-    walsh_sums_.set(ring.packed(), walsh_, sums_, std::uint32_t{0}, ring.span().slots());
+    walsh_sums_.set("packed", ring.packed()).set("walsh", walsh_).set("sums", sums_).set("slots", ring.span().slots());
+    first_slot_ = walsh_sums_.arguments("first_slot");
     combine_ = program.kernel("combine");
-    combine_.set(sums_, first_term_, term_, term_weight_);
+    combine_.set("sums", sums_).set("first_term", first_term_).set("term", term_).set("term_weight", term_weight_);
+    to_spectra_ = combine_.arguments("spectra");
   }
 
   void enqueue(std::uint32_t first_slot, const ocl::Buffer<std::complex<float>>& spectra) override {
-    walsh_sums_.set_at(3, first_slot);
+    walsh_sums_.set(first_slot_, first_slot);
     walsh_sums_.enqueue({.global_0 = ocl::round_up(channels_, kLanes),
                          .local_0 = kLanes,
                          .global_1 = kSlices,
                          .local_1 = kSlices,
                          .global_2 = functions_ / kFunctionTile});
-    combine_.set_at(4, spectra);
+    combine_.set(to_spectra_, spectra);
     combine_.enqueue({.global_0 = ocl::round_up(channels_, kLanes),
                       .local_0 = kLanes,
                       .global_1 = kSlices,
@@ -128,7 +130,9 @@ class DirectSummation final : public WalshSummation {
   ocl::Buffer<std::uint32_t> term_;               ///< [term]
   ocl::Buffer<std::complex<float>> term_weight_;  ///< [term]
   ocl::Kernel walsh_sums_;
+  ocl::Arguments<1> first_slot_;
   ocl::Kernel combine_;
+  ocl::Arguments<1> to_spectra_;
 };
 
 /// Every in-word pattern that some frequency keeps.
@@ -171,20 +175,26 @@ class FoldedSummation final : public WalshSummation {
     defines["PAIRS"] = fmt::format("{}", pairs_);
     defines["PAIR_TILE"] = fmt::format("{}", pair_tile_);
     defines["BLOCK"] = fmt::format("{}", block);
-    const ocl::Program program = device.build(kStage, {std::string(kKernels)}, defines);
+    const ocl::Program program = device.build(kStage, kKernels, defines);
     folded_sums_ = program.kernel("folded_sums");
-    folded_sums_.set(ring.packed(), masks_, weights_, partial_, std::uint32_t{0}, ring.span().slots());
+    folded_sums_.set("packed", ring.packed())
+        .set("mask", masks_)
+        .set("weight", weights_)
+        .set("partial", partial_)
+        .set("slots", ring.span().slots());
+    first_slot_ = folded_sums_.arguments("first_slot");
     gather_ = program.kernel("gather");
-    gather_.set(partial_);
+    gather_.set("partial", partial_);
+    to_spectra_ = gather_.arguments("spectra");
   }
 
   void enqueue(std::uint32_t first_slot, const ocl::Buffer<std::complex<float>>& spectra) override {
-    folded_sums_.set_at(4, first_slot);
+    folded_sums_.set(first_slot_, first_slot);
     folded_sums_.enqueue({.global_0 = ocl::round_up(channels_, kGroup),
                           .local_0 = kGroup,
                           .global_1 = blocks_,
                           .global_2 = pairs_ / pair_tile_});
-    gather_.set_at(1, spectra);
+    gather_.set(to_spectra_, spectra);
     gather_.enqueue({.global_0 = ocl::round_up(channels_, kGroup), .local_0 = kGroup, .global_1 = pairs_});
   }
 
@@ -213,7 +223,9 @@ class FoldedSummation final : public WalshSummation {
   ocl::Buffer<std::complex<float>> weights_;  ///< [word][pattern][frequency]
   ocl::Buffer<std::complex<float>> partial_;  ///< [block][pair][channel][2]
   ocl::Kernel folded_sums_;
+  ocl::Arguments<1> first_slot_;
   ocl::Kernel gather_;
+  ocl::Arguments<1> to_spectra_;
 };
 
 }  // namespace

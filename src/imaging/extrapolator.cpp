@@ -25,8 +25,7 @@ class MatrixProduct {
   MatrixProduct(const ocl::Device& device, const PnahPlan& plan, bool matrix_per_frequency) {
     ocl::Defines defines = padding_defines(plan);
     defines["MATRIX_PER_FREQUENCY"] = matrix_per_frequency ? "1" : "0";
-    const ocl::Program program =
-        device.build("imaging/extrapolate", {"common/complex.cl", "imaging/extrapolate.cl"}, defines);
+    const ocl::Program program = device.build("imaging/extrapolate", "imaging/extrapolate.cl", defines);
     columns_ = program.kernel("extrapolate_columns");
     rows_ = program.kernel("extrapolate_rows");
     const std::size_t frequencies = plan.holograms();
@@ -37,9 +36,9 @@ class MatrixProduct {
   }
   void enqueue(const ComplexBuffer& measured, const ComplexBuffer& matrix_columns, const ComplexBuffer& matrix_rows,
                const ComplexBuffer& padded) {
-    columns_.set(measured, matrix_columns, extended_);
+    columns_.set_all(measured, matrix_columns, extended_);
     columns_.enqueue(columns_launch_);
-    rows_.set(extended_, matrix_rows, padded);
+    rows_.set_all(extended_, matrix_rows, padded);
     rows_.enqueue(rows_launch_);
   }
 
@@ -123,8 +122,7 @@ class PooledExtrapolator : public Extrapolator {
     const int lines = std::max(plan.geometry.rows, plan.geometry.columns);
     const std::size_t frequencies = plan.holograms();
     const ocl::Defines defines = predictor_defines(device, plan, kPooledGroup, lines);
-    predictors_ = device.build("imaging/predictor", {"common/local_helper.cl", "imaging/predictor.cl"}, defines)
-                      .kernel("pooled_predictors");
+    predictors_ = device.build("imaging/predictor", "imaging/predictor.cl", defines).kernel("pooled_predictors");
     scratch_ = predictor_scratch(device, defines, plan, 2 * frequencies, lines);
     window_rows_ = device.upload<float>(tukey_window(plan.rows()), "imaging/predictor");
     window_columns_ = device.upload<float>(tukey_window(plan.columns()), "imaging/predictor");
@@ -136,7 +134,7 @@ class PooledExtrapolator : public Extrapolator {
     launch_ = {.global_0 = 2 * to_size(kPooledGroup), .local_0 = to_size(kPooledGroup), .global_1 = frequencies};
   }
   void enqueue(const ComplexBuffer& conditioned, const StatusBuffer& status) override {
-    predictors_.set(conditioned, window_rows_, window_columns_, matrix_columns_, matrix_rows_, scratch_, status);
+    predictors_.set_all(conditioned, window_rows_, window_columns_, matrix_columns_, matrix_rows_, scratch_, status);
     predictors_.enqueue(launch_);
     product_.enqueue(conditioned, matrix_columns_, matrix_rows_, padded_);
   }
@@ -158,8 +156,7 @@ class LineExtrapolator : public Extrapolator {
   LineExtrapolator(const ocl::Device& device, const PnahPlan& plan) {
     const std::size_t frequencies = plan.holograms();
     const ocl::Defines defines = predictor_defines(device, plan, kLineGroup, 1);
-    const ocl::Program program =
-        device.build("imaging/predictor", {"common/local_helper.cl", "imaging/predictor.cl"}, defines);
+    const ocl::Program program = device.build("imaging/predictor", "imaging/predictor.cl", defines);
     rows_ = program.kernel("extend_rows");
     columns_ = program.kernel("extend_columns");
     window_rows_ = device.upload<float>(tukey_window(plan.rows()), "imaging/predictor");
@@ -175,9 +172,9 @@ class LineExtrapolator : public Extrapolator {
     columns_launch_ = launch(plan.columns().padded);
   }
   void enqueue(const ComplexBuffer& conditioned, const StatusBuffer& status) override {
-    rows_.set(conditioned, extended_, status);
+    rows_.set_all(conditioned, extended_, status);
     rows_.enqueue(rows_launch_);
-    columns_.set(extended_, window_rows_, window_columns_, padded_, status);
+    columns_.set_all(extended_, window_rows_, window_columns_, padded_, status);
     columns_.enqueue(columns_launch_);
   }
 

@@ -160,6 +160,7 @@ ocl::Defines aperture_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   defines["LANES"] = std::to_string(tuning.lanes);
   defines["LINES"] = std::to_string(plan.geometry.rows);
   defines["LENGTH"] = std::to_string(plan.geometry.columns);
+  defines["MEASURES_CUTOFF"] = plan.measures_cutoff() ? "1" : "0";
   defines["PREDICT"] = fits_a_predictor(plan) ? "1" : "0";
   defines["TAPS"] = std::to_string(taps_of(plan, plan.columns()));
   defines["STEPS"] = std::to_string(steps_of(plan.columns()));
@@ -175,6 +176,7 @@ ocl::Defines aperture_defines(const PnahPlan& plan, const FusedTuning& tuning) {
 ocl::Defines column_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   const PaddedAxis x = plan.columns();
   ocl::Defines defines = axis_defines(plan, plan.rows(), tuning.lanes);
+  defines["MEASURES_CUTOFF"] = plan.measures_cutoff() ? "1" : "0";
   defines["X_LENGTH"] = std::to_string(x.measured);
   defines["X_BEFORE"] = std::to_string(x.before);
   defines["X_PADDED"] = std::to_string(x.padded);
@@ -190,6 +192,7 @@ ocl::Defines column_defines(const PnahPlan& plan, const FusedTuning& tuning) {
 ocl::Defines row_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   ocl::Defines defines = axis_defines(plan, plan.columns(), tuning.lanes);
   defines["LINES"] = std::to_string(plan.geometry.rows);
+  defines["MEASURES_CUTOFF"] = plan.measures_cutoff() ? "1" : "0";
   defines["ROW_GROUP"] = std::to_string(tuning.row_group);
   defines["ROW_TILE"] = std::to_string(tuning.row_tile);
   defines["INTENSITY"] = plan.fields_per_plane() > 1 ? "1" : "0";
@@ -351,17 +354,6 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   const std::size_t frame_images = plan.holography.planes_m.size() * frequencies;
   const std::string stride = std::to_string(spectrum_stride_);
   const std::string row_stride = std::to_string(slice_stride_);
-  std::vector<std::string> files = {"common/complex.cl", "common/local_helper.cl", "common/groups.cl",
-                                    "imaging/aperture_lines.cl"};
-  if (fits_a_predictor(plan)) {
-    files.emplace_back("imaging/predicted_steps.cl");
-    files.emplace_back(tuning.fit_group == 1 ? "imaging/gram_fit.cl" : "imaging/lattice_fit.cl");
-  }
-  if (spectrum_) {
-    files.emplace_back("imaging/spectrum_record.cl");
-    files.emplace_back("imaging/aperture_spectrum.cl");
-  }
-  files.emplace_back("imaging/aperture.cl");
   const auto with_arena = [&](ocl::Defines defines) {
     defines.merge(arena_.defines());
     return defines;
@@ -376,33 +368,26 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   if (spectrum_) {
     defines.merge(spectrum_->defines(plan));
   }
-  aperture_ = device.build(kStage, files, with_arena(defines)).kernel("aperture");
+  aperture_ = device.build(kStage, "imaging/aperture.cl", with_arena(defines)).kernel("aperture");
   defines = with_record(column_defines(plan, tuning));
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  files = {"common/local_helper.cl", "common/groups.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl"};
-  if (spectrum_) {
-    files.emplace_back("imaging/spectrum_record.cl");
-  }
-  files.emplace_back("imaging/columns.cl");
-  columns_ = device.build(kStage, files, with_arena(defines)).kernel("columns");
+  columns_ = device.build(kStage, "imaging/columns.cl", with_arena(defines)).kernel("columns");
   defines = with_record(row_defines(plan, tuning));
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  files = {"common/local_helper.cl", "common/groups.cl", "imaging/short_dft.cl", "imaging/padded_lines.cl",
-           "common/status.cl"};
+  rows_ = device.build(kStage, "imaging/rows.cl", with_arena(defines)).kernel("rows");
+  rows_.set("arena", arena_.whole())
+      .set("images", images())
+      .set("taken", taken_status())
+      .set("images_per_frame", static_cast<std::int32_t>(frame_images))
+      .set("frequencies", frequencies_);
+  frame_status_ = rows_.arguments("status");
   if (spectrum_) {
-    files.emplace_back("imaging/spectrum_record.cl");
-  }
-  files.emplace_back("imaging/rows.cl");
-  rows_ = device.build(kStage, files, with_arena(defines)).kernel("rows");
-  rows_.set(arena_.whole(), images(), taken_status(), static_cast<std::int32_t>(frame_images), frequencies_);
-  if (spectrum_) {
-    rows_.set_at(6, reports());
+    rows_.set("reports", reports());
   }
   if (has_check_) {
-    check_ = device.build(kStage, {"common/complex.cl", "imaging/microphones.cl"}, microphone_defines(plan))
-                 .kernel("microphone_check");
+    check_ = device.build(kStage, "imaging/microphones.cl", microphone_defines(plan)).kernel("microphone_check");
     check_launch_ = {.global_0 = ocl::round_up(to_size(plan.geometry.channels()), kCheckGroup), .local_0 = kCheckGroup};
   }
   const auto launch = [](int groups, int group, std::size_t count) {
@@ -412,9 +397,9 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   aperture_launch_ = launch((fits_a_predictor(plan) ? 2 : 1) + spectrum_groups, tuning.fit_group, frequencies);
   columns_launch_ = launch(spectrum_stride_ / (tuning.lanes * tuning.column_tile), tuning.column_group, frequencies);
   rows_launch_ = launch(slice_stride_ / (tuning.lanes * tuning.row_tile), tuning.row_group, frame_images);
-  aperture_.set_at(1, arena_.whole());
-  aperture_.set_at(3, frequencies_);
-  columns_.set(arena_.whole(), frequencies_);
+  aperture_.set("arena", arena_.whole()).set("frequencies", frequencies_);
+  measured_ = aperture_.arguments("spectra", "status");
+  columns_.set_all(arena_.whole(), frequencies_);
 }
 
 void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {
@@ -423,14 +408,13 @@ void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
     return launch;
   };
   if (has_check_) {
-    check_.set(spectra, mask_->masked, usable_, status);
+    check_.set_all(spectra, mask_->masked, usable_, status);
     check_.enqueue(of_frames(check_launch_));
   }
-  aperture_.set_at(0, spectra);
-  aperture_.set_at(2, status);
+  aperture_.set(measured_, spectra, status);
   aperture_.enqueue(of_frames(aperture_launch_));
   columns_.enqueue(of_frames(columns_launch_));
-  rows_.set_at(5, status);
+  rows_.set(frame_status_, status);
   rows_.enqueue(of_frames(rows_launch_));
 }
 

@@ -82,9 +82,11 @@ class FusedPnah : public Processor {
   ComplexBuffer transfer_;
   ocl::Kernel check_;
   ocl::Kernel aperture_;
+  ocl::Arguments<2> measured_;  ///< of aperture_
   ocl::Kernel columns_;
   ocl::Kernel rows_;
-  ocl::Launch check_launch_{};  ///< of one frame, as the others
+  ocl::Arguments<1> frame_status_;  ///< of rows_
+  ocl::Launch check_launch_{};      ///< of one frame, as the others
   ocl::Launch aperture_launch_{};
   ocl::Launch columns_launch_{};
   ocl::Launch rows_launch_{};

@@ -218,15 +218,18 @@ void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
                           {"WAVE_HEADER", std::to_string(WaveTable::kHeader)},
                           {"GROUP", std::to_string(group_)}};
   defines.merge(arena_.defines());
-  const ocl::Program program = device.build(
-      kStage,
-      {"common/complex.cl", "common/local_helper.cl", "common/groups.cl", "common/status.cl", "imaging/sonah.cl"},
-      defines);
+  const ocl::Program program = device.build(kStage, "imaging/sonah.cl", defines);
   to_modes_ = program.kernel("sonah_modes");
   to_images_ = program.kernel("sonah_images");
-  to_modes_.set_at(1, arena_.whole());
-  to_modes_.set_at(2, static_cast<std::int32_t>(frequencies_));
-  to_images_.set(arena_.whole(), images(), reports(), taken_status(), static_cast<std::int32_t>(frequencies_));
+  const auto frequencies = static_cast<std::int32_t>(frequencies_);
+  to_modes_.set("arena", arena_.whole()).set("frequencies", frequencies);
+  measured_ = to_modes_.arguments("spectra");
+  to_images_.set("arena", arena_.whole())
+      .set("images", images())
+      .set("reports", reports())
+      .set("taken", taken_status())
+      .set("frequencies", frequencies);
+  of_frames_ = to_images_.arguments("frames", "turn", "status");
 }
 
 void Sonah::use(const MicrophoneMask& mask) {
@@ -255,11 +258,11 @@ void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, st
   if (conditions_) {
     microphones_.enqueue(spectra, status);
   }
-  to_modes_.set_at(0, conditions_ ? microphones_.conditioned() : spectra);
+  to_modes_.set(measured_, conditions_ ? microphones_.conditioned() : spectra);
   to_modes_.enqueue({.global_0 = group_ * to_size(kParities * modes_ / kBlock),
                      .local_0 = group_,
                      .global_1 = frames * frequencies_});
-  to_images_.set_from(5, static_cast<std::int32_t>(frames), turn_, status);
+  to_images_.set(of_frames_, static_cast<std::int32_t>(frames), turn_, status);
   to_images_.enqueue(
       {.global_0 = group_ * to_size(pixel_blocks_), .local_0 = group_, .global_1 = frames * planes_ * frequencies_});
   turn_ = 1 - turn_;

@@ -52,7 +52,9 @@ class Sonah : public Processor {
   bool always_conditions_;  ///< else where a microphone is masked
   bool conditions_;
   ocl::Kernel to_modes_;
+  ocl::Arguments<1> measured_;  ///< of to_modes_
   ocl::Kernel to_images_;
+  ocl::Arguments<3> of_frames_;  ///< of to_images_
   std::size_t group_;
 };
 

@@ -20,8 +20,7 @@ constexpr std::size_t kTileRows = 4;
 constexpr int kSpectrumGroup = 128;
 constexpr int kSpectrumLanes = 8;
 
-const std::vector<std::string> kPropagatorFiles = {"common/complex.cl", "common/status.cl",
-                                                   "imaging/spectrum_record.cl", "imaging/propagate.cl"};
+constexpr std::string_view kPropagate = "imaging/propagate.cl";
 
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
@@ -149,7 +148,7 @@ TransferTable::TransferTable(const ocl::Device& device, const PnahPlan& plan, co
   slopes_ = device.allocate<float>(wavenumbers.size(), stage);
   values_ = device.allocate<std::complex<float>>(
       plan.fields() * wavenumbers.size() * to_size(plan.rows().padded * layout.stride), stage);
-  build_ = device.build(stage, kPropagatorFiles, defines).kernel("build_transfer");
+  build_ = device.build(stage, kPropagate, defines).kernel("build_transfer");
   std::vector<FilterReport> filters;
   for (const double cutoff_rad_per_m : plan.cutoff_rad_per_m) {
     filters.push_back({.cutoff_rad_per_m = static_cast<float>(cutoff_rad_per_m),
@@ -168,7 +167,7 @@ void TransferTable::build(std::span<const FilterReport> filters) {
   }
   device_.enqueue_write<float>(cutoffs_, 0, cutoffs, stage);
   device_.enqueue_write<float>(slopes_, 0, slopes, stage);
-  build_.set(wavenumbers_, cutoffs_, slopes_, distances_, values_);
+  build_.set_all(wavenumbers_, cutoffs_, slopes_, distances_, values_);
   build_.enqueue(launch_);
   device_.wait();
 }
@@ -190,8 +189,7 @@ Microphones::Microphones(const ocl::Device& device, const PnahPlan& plan)
   gains_ = plan.gains.empty() ? device.allocate<std::complex<float>>(1, stage)
                               : device.upload<std::complex<float>>(plan.gains, stage);
   conditioned_ = device.allocate<std::complex<float>>(channels * plan.holograms(), stage);
-  const ocl::Program program =
-      device.build(stage, {"common/complex.cl", "imaging/microphones.cl"}, microphone_defines(plan));
+  const ocl::Program program = device.build(stage, "imaging/microphones.cl", microphone_defines(plan));
   check_ = program.kernel("microphone_check");
   fill_ = program.kernel("microphone_fill");
   predict_ = program.kernel("microphone_predict");
@@ -207,12 +205,12 @@ void Microphones::use(const MicrophoneMask& mask) {
 }
 
 void Microphones::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) {
-  check_.set(spectra, mask_->masked, usable_, status);
+  check_.set_all(spectra, mask_->masked, usable_, status);
   check_.enqueue(launch_);
-  fill_.set(spectra, gains_, mask_->masked, usable_, conditioned_);
+  fill_.set_all(spectra, gains_, mask_->masked, usable_, conditioned_);
   fill_.enqueue(launch_);
   if (predict_launch_.global_0 > 0) {
-    predict_.set(mask_->mask, mask_->neighbours, mask_->weights, conditioned_);
+    predict_.set_all(mask_->mask, mask_->neighbours, mask_->weights, conditioned_);
     predict_.enqueue(predict_launch_);
   }
 }
@@ -234,11 +232,7 @@ CutoffMeter::CutoffMeter(const ocl::Device& device, const PnahPlan& plan)
   defines["PREDICT"] = "0";
   defines["LANES"] = std::to_string(is_gpu ? 1 : kSpectrumLanes);
   defines["FIT_GROUP"] = std::to_string(is_gpu ? kSpectrumGroup : 1);
-  const ocl::Program program =
-      device.build(stage,
-                   {"common/complex.cl", "common/local_helper.cl", "common/groups.cl", "imaging/aperture_lines.cl",
-                    "imaging/spectrum_record.cl", "imaging/aperture_spectrum.cl", "imaging/auto_cutoff.cl"},
-                   defines);
+  const ocl::Program program = device.build(stage, "imaging/auto_cutoff.cl", defines);
   measure_ = program.kernel("measure_cutoff");
   settle_ = program.kernel("settle_cutoff");
   keep_ = program.kernel("keep_cutoff");
@@ -249,11 +243,11 @@ CutoffMeter::CutoffMeter(const ocl::Device& device, const PnahPlan& plan)
 void CutoffMeter::enqueue(const ComplexBuffer& conditioned, const ReportBuffer& reports, std::size_t frames) {
   ocl::Launch launch = measure_launch_;
   launch.global_1 *= frames;
-  measure_.set(conditioned, arena_.whole(), frequencies_);
+  measure_.set_all(conditioned, arena_.whole(), frequencies_);
   measure_.enqueue(launch);
-  settle_.set(arena_.whole(), frequencies_);
+  settle_.set_all(arena_.whole(), frequencies_);
   settle_.enqueue({.global_0 = launch.global_1, .local_0 = 1});
-  keep_.set(arena_.whole(), reports, frequencies_, static_cast<std::int32_t>(frames));
+  keep_.set_all(arena_.whole(), reports, frequencies_, static_cast<std::int32_t>(frames));
   keep_.enqueue({.global_0 = static_cast<std::size_t>(frequencies_), .local_0 = 1});
 }
 
@@ -271,7 +265,7 @@ Propagator::Propagator(const ocl::Device& device, const PnahPlan& plan)
       device.allocate<std::complex<float>>(fields * to_size(upsample * rows) * to_size(upsample * columns), stage);
   inverse_ = std::make_unique<ocl::ComplexFft2d>(device, upsample * rows, upsample * columns, static_cast<int>(fields),
                                                  "imaging/inverse_fft");
-  const ocl::Program program = device.build(stage, kPropagatorFiles, propagator_defines(plan));
+  const ocl::Program program = device.build(stage, kPropagate, propagator_defines(plan));
   apply_ = program.kernel("apply_transfer");
   crop_ = program.kernel("crop");
   apply_launch_ = tiles(upsample * columns, upsample * rows, fields);
@@ -286,13 +280,14 @@ const ComplexBuffer& Propagator::transfer() const { return transfer_->values(); 
 
 void Propagator::enqueue(const ComplexBuffer& spectrum, const StatusBuffer& status, const ComplexBuffer& images,
                          const StatusBuffer& taken_status, const ReportBuffer& reports) {
-  apply_.set(spectrum, transfer_->values(), filtered_);
   if (is_measured_) {
-    apply_.set_at(3, reports);
+    apply_.set_all(spectrum, transfer_->values(), filtered_, reports);
+  } else {
+    apply_.set_all(spectrum, transfer_->values(), filtered_);
   }
   apply_.enqueue(apply_launch_);
   inverse_->enqueue_backward(filtered_);
-  crop_.set(filtered_, images, taken_status, status);
+  crop_.set_all(filtered_, images, taken_status, status);
   crop_.enqueue(crop_launch_);
 }
 

@@ -79,7 +79,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 std::vector<std::uint32_t> turn_corner(const Device& device, const std::vector<std::uint32_t>& wire,
                                        std::size_t word_tile = 1) {
   const Program program =
-      device.build(kStage, {"capture/corner_turn.cl"},
+      device.build(kStage, "capture/corner_turn.cl",
                    {{"CHANNELS", "32"}, {"WIRE_WORDS", "1"}, {"WORD_TILE", std::to_string(word_tile)}});
   Kernel kernel = program.kernel("corner_turn");
   std::vector<std::int32_t> channels(32);
@@ -89,7 +89,7 @@ std::vector<std::uint32_t> turn_corner(const Device& device, const std::vector<s
   const auto in = device.upload<std::uint32_t>(wire, kStage);
   const auto channel_of = device.upload<std::int32_t>(channels, kStage);
   const auto out = device.allocate<std::uint32_t>(32, kStage);
-  kernel.set(in, channel_of, out, std::uint32_t{0}, std::uint32_t{1});
+  kernel.set_all(in, channel_of, out, std::uint32_t{0}, std::uint32_t{1});
   kernel.enqueue({.global_0 = 32, .local_0 = 32, .global_1 = word_tile, .local_1 = word_tile});
   return device.download(out, kStage);
 }
@@ -147,7 +147,7 @@ TEST_F(ProgramCacheTest, TheStoredBinaryIsWhatRuns) {
   const fs::path stored = file();
   const CacheKey key = key_of(stored);
   fs::remove(stored);
-  (void)device_.build(kStage, {"common/complex.cl", "frontend/window_samples.cl"}, {});
+  (void)device_.build(kStage, "frontend/window_samples.cl", {});
   const Bytes other = bytes_of(file());
   const CacheFiles files(folder());
   files.store(key, std::span(other).subspan(kHeaderBytes));

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""cmake/embed_kernels.py: what a file gets of those that it needs, names of arguments, and each error with its place."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+SCRIPT = pathlib.Path(__file__).parents[2] / "cmake" / "embed_kernels.py"
+sys.path.insert(0, str(SCRIPT.parent))
+import embed_kernels  # noqa: E402
+
+
+def read(files):
+    """{path: text} as a folder named kernels."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder) / "kernels"
+        for path, text in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text)
+        return embed_kernels.read(root, "kernels")
+
+
+def program(files, path):
+    files = read(files)
+    pieces, kernels = embed_kernels.program_of(files, path)
+    return "".join(files[piece_path].pieces[number] for piece_path, number in pieces), kernels
+
+
+def problem(files):
+    try:
+        embed_kernels.cpp_of(read(files))
+    except embed_kernels.KernelError as error:
+        return str(error)
+    return ""
+
+
+class Script(unittest.TestCase):
+    def test_writes_nothing_and_fails_where_something_is_wrong(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder) / "kernels"
+            root.mkdir()
+            (root / "a.cl").write_text("//! needs b.cl\n")
+            output = pathlib.Path(folder) / "out.cpp"
+            done = subprocess.run([sys.executable, "-B", SCRIPT, root, output], stderr=subprocess.PIPE, text=True)
+            self.assertEqual((done.returncode, done.stderr), (1, "kernels/a.cl:1: needs b.cl, which is not there\n"))
+            self.assertFalse(output.exists())
+            (root / "b.cl").write_text("B\n")
+            subprocess.run([sys.executable, "-B", SCRIPT, root, output], check=True)
+            self.assertIn('{"a.cl", {kText0}, {}}', output.read_text())
+
+
+class Needs(unittest.TestCase):
+    def test_come_first_and_once(self):
+        files = {"a/x.cl": "X1\n//! needs a/y.cl\n//! needs b/z.cl\nX2\n", "a/y.cl": "//! needs b/z.cl\nY\n",
+                 "b/z.cl": "Z\n"}
+        self.assertEqual(program(files, "a/x.cl")[0], "X1\nZ\nY\nX2\n")
+        self.assertEqual(program(files, "b/z.cl")[0], "Z\n")
+
+    def test_of_a_file_that_is_not_there(self):
+        self.assertEqual(problem({"a/x.cl": "\n//! needs a/y.cl\n"}),
+                         "kernels/a/x.cl:2: needs a/y.cl, which is not there")
+
+    def test_in_a_circle(self):
+        files = {"a.cl": "//! needs b.cl\n", "b.cl": "// one\n//! needs c.cl\n", "c.cl": "//! needs b.cl\n"}
+        self.assertEqual(problem(files), "kernels/c.cl:1: a circle: a.cl needs b.cl needs c.cl needs b.cl")
+        self.assertEqual(problem({"a.cl": "//! needs a.cl\n"}), "kernels/a.cl:1: a circle: a.cl needs a.cl")
+
+    def test_that_depend_on_macros(self):
+        self.assertEqual(problem({"a.cl": "#if A\n//! needs b.cl\n#endif\n", "b.cl": ""}),
+                         "kernels/a.cl:2: a need below #if: move it up, and put what it brings below the #if")
+        self.assertEqual(program({"a.cl": "#ifndef A\n#define A\n#endif\n//! needs b.cl\n", "b.cl": "B\n"}, "a.cl")[0],
+                         "#ifndef A\n#define A\n#endif\nB\n")
+
+    def test_in_other_words(self):
+        self.assertEqual(problem({"a.cl": "//! need b.cl\n"}),
+                         'kernels/a.cl:1: expected "//! needs FOLDER/NAME.cl", found "//! need b.cl"')
+
+
+class Arguments(unittest.TestCase):
+    def names(self, text):
+        return program({"a.cl": text}, "a.cl")[1]
+
+    def test_of_any_form(self):
+        text = """// kernel void no(int a)
+          __kernel __attribute__((reqd_work_group_size(SIZE(1, 2), 1, 1))) void one(__global const float2* restrict a,
+            /* kernel void no(int b) */ __global uint *b, const ulong c, __local float4* d) {}
+          kernel void two() {}"""
+        self.assertEqual(self.names(text), {"one": [["a", "b", "c", "d"], 4], "two": [[], 0]})
+
+    def test_that_depend_on_macros_are_the_last(self):
+        self.assertEqual(self.names("__kernel void k(int a\n#if A  // only\n  , int b,\n  int c\n#endif\n) {}"),
+                         {"k": [["a", "b", "c"], 1]})
+        expected = "kernels/a.cl:1: k: expected arguments that depend on macros as the last ones, below one #if without #else"
+        for text in ("#if A\nint a,\n#endif\nint b", "int a\n#if A\n, int b\n#else\n, int c\n#endif\n",
+                     "int a\n#if A\n, int b\n#endif\n#if B\n, int c\n#endif\n", "int a\n#if A\n, int b\n"):
+            self.assertEqual(problem({"a.cl": f"__kernel void k({text}) {{}}"}), expected)
+
+    def test_of_one_name_twice(self):
+        self.assertEqual(problem({"a.cl": "\nkernel void k(int a, int a) {}"}),
+                         "kernels/a.cl:2: k: two arguments have the same name")
+
+    def test_without_a_name(self):
+        self.assertEqual(problem({"a.cl": "kernel void k(int) {}"}),
+                         'kernels/a.cl:1: k: expected a type and a name, found "int"')
+
+    def test_of_a_kernel_that_is_there_twice(self):
+        files = {"a.cl": "//! needs b.cl\nkernel void k(int a) {}", "b.cl": "kernel void k(int b) {}"}
+        self.assertEqual(problem(files), "kernels/a.cl:2: a second kernel k in the program of a.cl")
+
+    def test_of_an_unfinished_kernel(self):
+        self.assertEqual(problem({"a.cl": "kernel void k(int a {}"}), "kernels/a.cl:1: a parenthesis is not closed")
+        self.assertEqual(problem({"a.cl": "kernel int k() {}"}),
+                         "kernels/a.cl:1: expected a kernel's attributes, void and its name")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -3,10 +3,10 @@
 
 #include <memory>
 
-#include "bench/errors.hpp"
-#include "bench/files.hpp"
-#include "bench/front_ends.hpp"
-#include "bench/imager.hpp"
+#include "bench/common/files.hpp"
+#include "bench/errors/errors.hpp"
+#include "bench/front_ends/front_ends.hpp"
+#include "bench/imager/imager.hpp"
 #include "cli/bench_fidelity.hpp"
 #include "cli/bench_frames.hpp"
 #include "cli/bench_health.hpp"

@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "bench/fidelity.hpp"
-#include "bench/files.hpp"
+#include "bench/common/files.hpp"
+#include "bench/fidelity/fidelity.hpp"
 #include "cli/device_choice.hpp"
 
 namespace nearfield::cli {

@@ -5,8 +5,8 @@
 
 #include <memory>
 
-#include "bench/files.hpp"
-#include "bench/frames.hpp"
+#include "bench/common/files.hpp"
+#include "bench/frames/frames.hpp"
 #include "cli/device_choice.hpp"
 #include "config/config.hpp"
 #include "nearfield/error.hpp"

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "bench/files.hpp"
-#include "bench/health.hpp"
+#include "bench/common/files.hpp"
+#include "bench/health/health.hpp"
 #include "config/config.hpp"
 
 namespace nearfield::cli {

@@ -1,4 +1,4 @@
-#include "bench/errors.hpp"
+#include "bench/errors/errors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "bench/files.hpp"
+#include "bench/common/files.hpp"
 #include "nearfield/error.hpp"
 #include "support/command.hpp"
 

@@ -1,10 +1,10 @@
-#include "cli/device_choice.hpp"
+#include "config/device_choice.hpp"
 
 #include <fmt/format.h>
 
 #include "nearfield/error.hpp"
 
-namespace nearfield::cli {
+namespace nearfield {
 
 void choose_device(DeviceSettings& device, const std::string& text) {
   if (text.empty()) {
@@ -21,4 +21,4 @@ void choose_device(DeviceSettings& device, const std::string& text) {
   device.index = index.empty() ? 0 : std::stoi(index);
 }
 
-}  // namespace nearfield::cli
+}  // namespace nearfield

@@ -1,32 +1,31 @@
-#include "cli/bench_health.hpp"
-
 #include <fmt/format.h>
 
 #include <memory>
 
+#include "bench/commands.hpp"
 #include "bench/common/files.hpp"
 #include "bench/health/health.hpp"
 #include "config/config.hpp"
 
-namespace nearfield::cli {
+namespace nearfield::bench {
 namespace {
 
 struct HealthArguments {
   std::string json;
   std::string config;
   std::vector<std::string> overrides;
-  bench::HealthBenchOptions options;
+  HealthBenchOptions options;
 };
 
 void run_health(const HealthArguments& arguments) {
-  bench::HealthBenchOptions options = arguments.options;
+  HealthBenchOptions options = arguments.options;
   const Settings settings = load_settings(arguments.config, arguments.overrides);
   options.geometry = settings.array.geometry;
   options.layout = settings.array.layout;
-  const bench::HealthReport report = bench::bench_health(options);
-  fmt::print("{}", bench::to_table(report));
+  const HealthReport report = bench_health(options);
+  fmt::print("{}", to_table(report));
   if (!arguments.json.empty()) {
-    bench::write_text(arguments.json, bench::to_json_text(report));
+    write_text(arguments.json, to_json_text(report));
   }
 }
 
@@ -34,7 +33,7 @@ void run_health(const HealthArguments& arguments) {
 
 void add_health(CLI::App& bench) {
   auto arguments = std::make_shared<HealthArguments>();
-  bench::HealthBenchOptions& options = arguments->options;
+  HealthBenchOptions& options = arguments->options;
   CLI::App* command = bench.add_subcommand("health", "What watching the microphones takes of this processor");
   command->add_option("--json", arguments->json, "results as JSON");
   command->add_option("-c,--config", arguments->config, "settings, YAML: array");
@@ -49,4 +48,4 @@ void add_health(CLI::App& bench) {
   command->callback([arguments] { run_health(*arguments); });
 }
 
-}  // namespace nearfield::cli
+}  // namespace nearfield::bench

@@ -3,10 +3,10 @@
 
 #include "nearfield/settings.hpp"
 
-namespace nearfield::cli {
+namespace nearfield {
 
 /// --device D: "INDEX", or a part of a platform's or device's name, or "NAME:INDEX"; nothing changes when D is empty.
 /// Throws UsageError.
 void choose_device(DeviceSettings& device, const std::string& text);
 
-}  // namespace nearfield::cli
+}  // namespace nearfield

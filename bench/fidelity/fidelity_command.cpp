@@ -1,15 +1,15 @@
-#include "cli/bench_fidelity.hpp"
-
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <memory>
 
+#include "bench/commands.hpp"
 #include "bench/common/files.hpp"
+#include "bench/common/outputs.hpp"
 #include "bench/fidelity/fidelity.hpp"
-#include "cli/device_choice.hpp"
+#include "config/device_choice.hpp"
 
-namespace nearfield::cli {
+namespace nearfield::bench {
 namespace {
 
 struct FidelityArguments {
@@ -17,36 +17,36 @@ struct FidelityArguments {
   std::string docs;
   std::string data;
   std::string device;
-  bench::FidelityOptions options;
+  FidelityOptions options;
 };
 
 void run_fidelity(const FidelityArguments& arguments) {
-  bench::FidelityOptions options = arguments.options;
+  FidelityOptions options = arguments.options;
   choose_device(options.device, arguments.device);
   options.data = arguments.data;
-  options.progress = [](const std::string& what) { spdlog::info("{}", what); };
-  const bench::FidelityReport report = bench::bench_fidelity(options);
+  options.progress = show_progress;
+  const FidelityReport report = bench_fidelity(options);
   for (const std::string& what : report.left_out) {
     spdlog::warn("left out: {}", what);
   }
-  const std::string page = bench::to_page(report);
+  const std::string page = to_page(report);
   if (!arguments.json.empty()) {
-    bench::write_text(arguments.json, bench::to_json_text(report));
+    write_text(arguments.json, to_json_text(report));
   }
   if (arguments.docs.empty()) {
     fmt::print("{}", page);
     return;
   }
   const std::filesystem::path docs = arguments.docs;
-  bench::write_pictures(report, docs / "pictures" / "fidelity");
-  bench::write_text(docs / "fidelity.md", page);
+  write_pictures(report, docs / "pictures" / "fidelity");
+  write_text(docs / "fidelity.md", page);
 }
 
 }  // namespace
 
 void add_fidelity(CLI::App& bench) {
   auto arguments = std::make_shared<FidelityArguments>();
-  bench::FidelityOptions& options = arguments->options;
+  FidelityOptions& options = arguments->options;
   CLI::App* command =
       bench.add_subcommand("fidelity", "How close images come to the true field, by extrapolation and filter");
   command->add_option("--docs", arguments->docs,
@@ -65,4 +65,4 @@ void add_fidelity(CLI::App& bench) {
   command->callback([arguments] { run_fidelity(*arguments); });
 }
 
-}  // namespace nearfield::cli
+}  // namespace nearfield::bench

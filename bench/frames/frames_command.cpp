@@ -1,17 +1,15 @@
-#include "cli/bench_frames.hpp"
-
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
 #include <memory>
 
-#include "bench/common/files.hpp"
+#include "bench/commands.hpp"
+#include "bench/common/outputs.hpp"
 #include "bench/frames/frames.hpp"
-#include "cli/device_choice.hpp"
 #include "config/config.hpp"
+#include "config/device_choice.hpp"
 #include "nearfield/error.hpp"
 
-namespace nearfield::cli {
+namespace nearfield::bench {
 namespace {
 
 /// What a check against the reference ends with; sysexits.h has none for it.
@@ -20,17 +18,14 @@ constexpr auto kWrongImages = static_cast<ExitCode>(1);
 const std::vector<int> kQuickHops = {1, 32};
 
 struct FrameArguments {
-  std::string json;
-  std::string csv;
-  std::string png;
-  std::string device;
+  Outputs outputs;
   std::string config;
   std::vector<std::string> overrides;
   std::vector<std::string> front_ends;
-  bench::FrameSweeps given{.counts = {}, .front_ends = {}, .planes = {}, .hops = {}, .batches = {}, .windows = {}};
+  FrameSweeps given{.counts = {}, .front_ends = {}, .planes = {}, .hops = {}, .batches = {}, .windows = {}};
   bool without_sweeps = false;
   bool without_thesis = false;
-  bench::FrameBenchOptions options;
+  FrameBenchOptions options;
 };
 
 std::vector<FrontEndKind> kinds_of(const std::vector<std::string>& names) {
@@ -54,10 +49,10 @@ void choose(std::vector<Values>& usual, const std::vector<Values>& given, bool g
   }
 }
 
-bench::FrameSweeps sweeps_of(const FrameArguments& arguments) {
-  const bench::FrameSweeps& given = arguments.given;
+FrameSweeps sweeps_of(const FrameArguments& arguments) {
+  const FrameSweeps& given = arguments.given;
   const bool only = arguments.without_sweeps;
-  bench::FrameSweeps sweeps;
+  FrameSweeps sweeps;
   if (arguments.options.quick) {
     sweeps.hops = kQuickHops;
   }
@@ -73,40 +68,23 @@ bench::FrameSweeps sweeps_of(const FrameArguments& arguments) {
 }
 
 void run_frames(const FrameArguments& arguments) {
-  bench::FrameBenchOptions options = arguments.options;
+  FrameBenchOptions options = arguments.options;
   options.settings = load_settings(arguments.config, arguments.overrides);
-  choose_device(options.settings.device, arguments.device);
+  choose_device(options.settings.device, arguments.outputs.device);
   options.sweeps = sweeps_of(arguments);
-  options.progress = [](const std::string& what) { spdlog::info("{}", what); };
-  const bench::FrameReport report = bench::bench_frames(options);
-  fmt::print("{}", bench::to_table(report));
-  if (!arguments.json.empty()) {
-    bench::write_text(arguments.json, bench::to_json_text(report));
-  }
-  if (!arguments.csv.empty()) {
-    bench::write_text(arguments.csv, bench::to_csv(report));
-  }
-  if (!arguments.png.empty()) {
-    bench::write_plots(report, arguments.png);
+  options.progress = show_progress;
+  const FrameReport report = bench_frames(options);
+  write_outputs(report, arguments.outputs);
+  if (!arguments.outputs.png.empty()) {
+    write_plots(report, arguments.outputs.png);
   }
   if (report.sustained && !report.sustained->problem().empty()) {
     throw Error(kWrongImages, fmt::format("bench frames: {}", report.sustained->problem()));
   }
 }
 
-void add_outputs(CLI::App& command, FrameArguments& arguments) {
-  command.add_option("--json", arguments.json, "results as JSON");
-  command.add_option("--csv", arguments.csv, "the figures as CSV");
-  command.add_option("--png", arguments.png, "folder for plots");
-  command.add_option("--device", arguments.device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
-  command.add_option("-c,--config", arguments.config, "settings, YAML");
-  command.add_option("--set", arguments.overrides, "one setting, KEY=VALUE; may be repeated")
-      ->allow_extra_args(false)
-      ->take_all();
-}
-
 void add_sweeps(CLI::App& command, FrameArguments& arguments) {
-  bench::FrameSweeps& sweeps = arguments.given;
+  FrameSweeps& sweeps = arguments.given;
   const auto add = [&](const std::string& name, std::vector<int>& values, int most, const std::string& help) {
     command.add_option(name, values, help)->delimiter(',')->check(CLI::Range(1, most));
   };
@@ -127,8 +105,12 @@ void add_sweeps(CLI::App& command, FrameArguments& arguments) {
 
 void add_frames(CLI::App& command) {
   auto arguments = std::make_shared<FrameArguments>();
-  bench::FrameBenchOptions& options = arguments->options;
-  add_outputs(command, *arguments);
+  FrameBenchOptions& options = arguments->options;
+  add_outputs(command, arguments->outputs);
+  command.add_option("-c,--config", arguments->config, "settings, YAML");
+  command.add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
   add_sweeps(command, *arguments);
   command.add_option("--sustain", options.sustain_s, "seconds of a stream as fast as it is taken")
       ->check(CLI::Range(0.0, 86400.0));
@@ -153,4 +135,4 @@ void add_frames(CLI::App& command) {
   });
 }
 
-}  // namespace nearfield::cli
+}  // namespace nearfield::bench

@@ -1,0 +1,12 @@
+#include "core/program_file.hpp"
+
+#include <system_error>
+
+namespace nearfield {
+
+std::filesystem::path folder_of_this_program() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+}  // namespace nearfield

@@ -1,6 +1,9 @@
 #pragma once
+#include <complex>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "bench/common/timing.hpp"
@@ -24,13 +27,13 @@ class TemporaryFolder {
 
 /// Writes `path`.partial and renames it. Throws IoError; nothing is left then.
 void write_text(const std::filesystem::path& path, std::string_view text);
-/// Makes the folder when it is not there. Throws IoError.
-void make_folder(const std::filesystem::path& path);
 
 /// Version and commit of the program, the benchmark's name, and device and driver.
 nlohmann::ordered_json report_head(std::string_view benchmark, const ocl::DeviceInfo& device);
 nlohmann::ordered_json to_json(const Distribution& distribution);
 nlohmann::ordered_json to_json(const Ceilings& ceilings);
+/// The values as complex64, little endian, in base64 (RFC 4648).
+std::string base64_of(std::span<const std::complex<float>> values);
 /// A number, or null where it is not finite.
 nlohmann::ordered_json finite_or_null(double value);
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "bench/common/files.hpp"
+#include "bench/common/report_program.hpp"
 
 /// What several benchmarks write, and the options for it.
 namespace nearfield::bench {
@@ -23,7 +24,7 @@ void add_outputs(CLI::App& command, Outputs& outputs);
 /// What is measured now, on stderr.
 void show_progress(const std::string& what);
 
-/// Prints the report's table and writes JSON and CSV where they were asked for. Throws IoError.
+/// Prints the report's table and writes what was asked for. Throws IoError, and what run_report_program() throws.
 template <class Report>
 void write_outputs(const Report& report, const Outputs& outputs) {
   fmt::print("{}", to_table(report));
@@ -32,6 +33,9 @@ void write_outputs(const Report& report, const Outputs& outputs) {
   }
   if (!outputs.csv.empty()) {
     write_text(outputs.csv, to_csv(report));
+  }
+  if (!outputs.png.empty()) {
+    run_report_program(to_json_text(report), {"--png", outputs.png});
   }
 }
 

@@ -97,6 +97,18 @@ bool has_front_end(FrontEndKind kind) {
   return std::any_of(table.begin(), table.end(), [&](const FrontEndEntry& entry) { return entry.kind == kind; });
 }
 
+std::string_view name_of(VariantUse use) {
+  switch (use) {
+    case VariantUse::kAlways:
+      return "always";
+    case VariantUse::kSlow:
+      return "slow";
+    case VariantUse::kKernels:
+      return "kernels";
+  }
+  return "unknown";
+}
+
 std::vector<Variant> variants() {
   std::vector<Variant> present;
   std::copy_if(std::begin(kVariants), std::end(kVariants), std::back_inserter(present),

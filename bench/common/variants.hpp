@@ -16,6 +16,8 @@ enum class VariantUse {
   kKernels  ///< kernels of dot_product, which all give the same spectra: timing only
 };
 
+std::string_view name_of(VariantUse use);
+
 /// One front end with one choice of settings.
 struct Variant {
   std::string_view name;

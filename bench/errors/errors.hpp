@@ -86,8 +86,5 @@ std::string to_table(const ErrorReport& report);
 std::string to_json_text(const ErrorReport& report);
 /// A line for each figure: part, modulators' order, level, frequency, variant, quantity, value.
 std::string to_csv(const ErrorReport& report);
-/// A picture of each scene's holograms, and walsh_curve.png and offset_leakage.png where there are such. Returns the
-/// names. Throws IoError.
-std::vector<std::string> write_pictures(const ErrorReport& report, const std::filesystem::path& folder);
 
 }  // namespace nearfield::bench

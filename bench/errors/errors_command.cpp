@@ -23,9 +23,6 @@ void run_errors(const ErrorArguments& arguments) {
   options.progress = show_progress;
   const ErrorReport report = bench_errors(options);
   write_outputs(report, arguments.outputs);
-  if (!arguments.outputs.png.empty()) {
-    write_pictures(report, arguments.outputs.png);
-  }
 }
 
 }  // namespace

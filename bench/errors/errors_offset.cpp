@@ -17,18 +17,12 @@ constexpr ArrayGeometry kArray{.rows = 4, .columns = 4};
 constexpr std::uint64_t kSeed = 11;
 constexpr int kLastBin = 8;
 constexpr int kStepsPerBin = 8;
-constexpr double kPlotFloor_db = -160.0;
-/// Those that the table and the plot need; other choices of their settings leak alike.
+/// Those that table and plot need; other choices of their settings leak alike.
 constexpr std::string_view kNames[] = {"decimated_fft", "dot_product",     "popcount 0",    "popcount 1",
                                        "popcount 2",    "walsh fast 6144", "walsh fast all"};
-constexpr std::string_view kPlotted[] = {"decimated_fft", "dot_product", "popcount 1", "walsh fast 6144"};
 
 bool is_among(std::span<const std::string_view> names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-bool takes_any_frequency(FrontEndKind kind) {
-  return kind == FrontEndKind::kDotProduct || kind == FrontEndKind::kPopcount;
 }
 
 /// The grid's bins, or steps between them, with the one that the thesis looks at.
@@ -130,6 +124,10 @@ std::string decibels(double ratio) {
 
 }  // namespace
 
+bool takes_any_frequency(FrontEndKind kind) {
+  return kind == FrontEndKind::kDotProduct || kind == FrontEndKind::kPopcount;
+}
+
 std::vector<OffsetLeakage> offset_leakages(const ocl::Device& device,
                                            const std::function<void(const std::string&)>& progress) {
   if (progress) {
@@ -177,31 +175,6 @@ std::string to_table(const std::vector<OffsetLeakage>& leakages) {
                         leakage.tone_frequency_hz, 100.0 * leakage.tone_error);
   }
   return text;
-}
-
-Plot offset_plot(const std::vector<OffsetLeakage>& leakages) {
-  Plot plot{
-      .title = "An offset's leakage into low frequencies (fig. 7.9), hann, 1024 words",
-      .x = {.label = "frequency [Hz]", .low = 0.0},
-      .y = {.label = "phasor over offset [dB]", .low = kPlotFloor_db, .high = 10.0},
-      .notes = {
-          "points: front ends that have bins only; with a hann window, an offset that is kept reaches bin 1 alone"}};
-  for (const OffsetLeakage& leakage : leakages) {
-    if (!leakage.problem.empty() || !is_among(kPlotted, leakage.variant.name)) {
-      continue;
-    }
-    const bool any = takes_any_frequency(leakage.variant.kind);
-    std::vector<double> levels_db;
-    for (const double ratio : leakage.leakage) {
-      levels_db.push_back(20.0 * std::log10(ratio));
-    }
-    plot.series.push_back({.name = fmt::format("{}, {}", leakage.variant.name, leakage.remove_dc ? "removed" : "kept"),
-                           .x = leakage.frequencies_hz,
-                           .y = levels_db,
-                           .lines = any,
-                           .markers = !any});
-  }
-  return plot;
 }
 
 }  // namespace nearfield::bench

@@ -5,7 +5,6 @@
 
 #include "bench/common/variants.hpp"
 #include "cl/device.hpp"
-#include "publish/plot.hpp"
 
 /// What a microphone's offset does to low frequencies (the thesis's fig. 7.9: its nominal chain at 55 Hz).
 namespace nearfield::bench {
@@ -30,9 +29,10 @@ struct OffsetLeakage {
 std::vector<OffsetLeakage> offset_leakages(const ocl::Device& device,
                                            const std::function<void(const std::string&)>& progress);
 
+/// Whether the front end takes any frequency; else its spectra are those of bins.
+bool takes_any_frequency(FrontEndKind kind);
+
 /// A line for each front end, with and without removal.
 std::string to_table(const std::vector<OffsetLeakage>& leakages);
-/// Fig. 7.9 in numbers: leakage over frequency.
-Plot offset_plot(const std::vector<OffsetLeakage>& leakages);
 
 }  // namespace nearfield::bench

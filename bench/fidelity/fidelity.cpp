@@ -315,14 +315,6 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : 0.5 * (values[half - 1] + values[half]);
 }
 
-double median_ncc(const FidelityRow& row) {
-  std::vector<double> ncc;
-  for (const MeanFigures& figures : row.figures) {
-    ncc.push_back(figures.mean.ncc);
-  }
-  return median(ncc);
-}
-
 void fill_row(const TrueField& field, Imaged imaged, FidelityRow& row) {
   const std::size_t frequencies = field.frequencies_hz.size();
   const std::size_t draws = imaged.images.size() / frequencies;

@@ -91,9 +91,6 @@ FidelityReport bench_fidelity(const FidelityOptions& options);
 /// Of at least one value.
 double median(std::vector<double> values);
 
-/// Of a row, over its frequencies.
-double median_ncc(const FidelityRow& row);
-
 /// Fills a row's figures from its images.
 void fill_row(const TrueField& field, Imaged imaged, FidelityRow& row);
 
@@ -101,16 +98,7 @@ void fill_row(const TrueField& field, Imaged imaged, FidelityRow& row);
 /// order 1: the rows of `from_spectra` that have the default extrapolation, with the best cut-offs found there.
 FieldResult from_bits(const ocl::Device& device, const FieldResult& from_spectra, int draws);
 
+/// All that the page and its pictures show.
 std::string to_json_text(const FidelityReport& report);
-/// The whole page, Markdown; pictures lie in pictures/fidelity beside it.
-std::string to_page(const FidelityReport& report);
-/// Truth, images and errors of each case and file, errors over cut-offs. Returns the names. Throws IoError.
-std::vector<std::string> write_pictures(const FidelityReport& report, const std::filesystem::path& folder);
-
-/// The frequencies of a result that get a picture; of a file, the one whose image is neither good nor bad.
-std::vector<std::size_t> pictured_frequencies(const FidelityReport& report, const FieldResult& result);
-/// Names that page and pictures share.
-std::string picture_of(const FieldResult& result, std::size_t frequency);
-std::string plot_of(const FieldResult& result);
 
 }  // namespace nearfield::bench

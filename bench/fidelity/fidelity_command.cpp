@@ -29,17 +29,15 @@ void run_fidelity(const FidelityArguments& arguments) {
   for (const std::string& what : report.left_out) {
     spdlog::warn("left out: {}", what);
   }
-  const std::string page = to_page(report);
+  const std::string json = to_json_text(report);
   if (!arguments.json.empty()) {
-    write_text(arguments.json, to_json_text(report));
+    write_text(arguments.json, json);
   }
-  if (arguments.docs.empty()) {
-    fmt::print("{}", page);
-    return;
+  std::vector<std::string> options_of_page;
+  if (!arguments.docs.empty()) {
+    options_of_page = {"--docs", arguments.docs};
   }
-  const std::filesystem::path docs = arguments.docs;
-  write_pictures(report, docs / "pictures" / "fidelity");
-  write_text(docs / "fidelity.md", page);
+  run_report_program(json, options_of_page);
 }
 
 }  // namespace

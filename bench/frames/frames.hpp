@@ -1,7 +1,6 @@
 #pragma once
 #include <complex>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -115,8 +114,5 @@ inline constexpr const char* kTransformSweep = "figure 7.10";
 std::string to_table(const FrameReport& report);
 std::string to_csv(const FrameReport& report);
 std::string to_json_text(const FrameReport& report);
-/// frames_roofline.png, transforms_roofline.png, frames_against_n.png and frames_against_window.png, those that have
-/// points. Returns their names. Throws IoError.
-std::vector<std::string> write_plots(const FrameReport& report, const std::filesystem::path& folder);
 
 }  // namespace nearfield::bench

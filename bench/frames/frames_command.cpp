@@ -75,9 +75,6 @@ void run_frames(const FrameArguments& arguments) {
   options.progress = show_progress;
   const FrameReport report = bench_frames(options);
   write_outputs(report, arguments.outputs);
-  if (!arguments.outputs.png.empty()) {
-    write_plots(report, arguments.outputs.png);
-  }
   if (report.sustained && !report.sustained->problem().empty()) {
     throw Error(kWrongImages, fmt::format("bench frames: {}", report.sustained->problem()));
   }

@@ -252,6 +252,7 @@ nlohmann::ordered_json run_json(const FrameRun& run, const Ceilings& ceilings) {
   const FrontEndSettings& front_end = run.what.settings.front_end;
   nlohmann::ordered_json json = {{"sweep", run.what.sweep},
                                  {"label", run.what.label},
+                                 {"value", run.what.value},
                                  {"kind", name_of(front_end.kind)},
                                  {"frequencies", run.frequencies()},
                                  {"planes", run.what.settings.holography.planes_m.size()},

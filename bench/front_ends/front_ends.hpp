@@ -1,5 +1,4 @@
 #pragma once
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
@@ -59,8 +58,5 @@ double thesis_time_s(const Variant& variant, int frequencies);
 std::string to_table(const FrontEndReport& report);
 std::string to_csv(const FrontEndReport& report);
 std::string to_json_text(const FrontEndReport& report);
-/// stage_times.png, walsh_coefficients.png and, where there is a dot_product, dot_product_against_gemm.png,
-/// dot_product_against_clfft.png and dot_product_roofline.png. Returns their names. Throws IoError.
-std::vector<std::string> write_plots(const FrontEndReport& report, const std::filesystem::path& folder);
 
 }  // namespace nearfield::bench

@@ -29,9 +29,6 @@ void run_front_ends(const FrontEndArguments& arguments) {
   options.progress = show_progress;
   const FrontEndReport report = bench_front_ends(options);
   write_outputs(report, arguments.outputs);
-  if (!arguments.outputs.png.empty()) {
-    write_plots(report, arguments.outputs.png);
-  }
 }
 
 }  // namespace

@@ -190,14 +190,15 @@ std::string walsh_lines(const FrontEndReport& report) {
 
 nlohmann::ordered_json run_json(const FrontEndRun& run) {
   nlohmann::ordered_json json = {
-      {"variant", run.variant.name}, {"kind", name_of(run.variant.kind)}, {"frequencies", run.frequencies}};
+      {"variant", run.variant.name},     {"kind", name_of(run.variant.kind)},
+      {"use", name_of(run.variant.use)}, {"thesis", run.variant.thesis},
+      {"frequencies", run.frequencies},  {"thesis_s", finite_or_null(thesis_time_s(run.variant, run.frequencies))}};
   if (!run.problem.empty()) {
     json["problem"] = run.problem;
     return json;
   }
   json["plan_s"] = run.plan_s;
   json["description"] = run.description;
-  json["thesis_s"] = finite_or_null(thesis_time_s(run.variant, run.frequencies));
   json["wall_s"] = to_json(run.timing.wall_s);
   json["device_s"] = to_json(run.timing.device_s);
   for (const auto& [phase, seconds] : run.timing.phase_device_s) {
@@ -280,7 +281,11 @@ std::string to_json_text(const FrontEndReport& report) {
                              {"local_bytes", use.local_bytes},
                              {"private_bytes", use.private_bytes}};
   }
-  json["walsh_coefficients"] = {{"threshold", kWalshThreshold}, {"by_bin_from_1", report.walsh_counts}};
+  json["walsh_coefficients"] = {
+      {"threshold", kWalshThreshold},
+      {"bin_hz", kBitRateHz / kBitsPerWord / report.settings.front_end.window_samples},
+      {"by_bin_from_1", report.walsh_counts},
+      {"thesis", {{"bins", kThesisTenCoefficientBins}, {"coefficients", kThesisFewestCoefficients}}}};
   return json.dump(1) + "\n";
 }
 

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -24,14 +23,10 @@ constexpr const char* kProgram = "nearfield-bench";
     argv.push_back(argument.data());
   }
   argv.push_back(nullptr);
-  const std::filesystem::path folder = folder_of_this_program();
-  execv((folder / kProgram).c_str(), argv.data());
-  if (errno == ENOENT) {
-    execvp(kProgram, argv.data());
-  }
+  execvp(program_to_run(kProgram).c_str(), argv.data());
   if (errno == ENOENT) {
     throw NoInputError(fmt::format("bench: expected the program {} in {} or in a folder of PATH, found none", kProgram,
-                                   folder.string()));
+                                   folder_of_this_program().string()));
   }
   throw IoError(fmt::format("bench: can't start {}: {}", kProgram, std::generic_category().message(errno)));
 }

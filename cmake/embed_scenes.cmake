@@ -1,7 +1,7 @@
 # Writes OUTPUT, a C++ file that holds every scene in ROOT as a raw string, by its name.
 file(GLOB files RELATIVE ${ROOT} ${ROOT}/*.yaml)
 list(SORT files)
-set(text "#include \"bench/scenes.hpp\"\n\nnamespace nearfield::bench {\n\nconst std::vector<EmbeddedScene>& embedded_scenes() {\n  static const std::vector<EmbeddedScene> table = {\n")
+set(text "#include \"bench/common/scenes.hpp\"\n\nnamespace nearfield::bench {\n\nconst std::vector<EmbeddedScene>& embedded_scenes() {\n  static const std::vector<EmbeddedScene> table = {\n")
 foreach(file ${files})
   file(READ ${ROOT}/${file} source)
   string(APPEND text "      {\"${file}\", R\"NFSC(${source})NFSC\"},\n")

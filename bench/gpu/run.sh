@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs on the machine with the GPU, from the repository's root, after bench/gpu/pack.sh on the other: registers NVIDIA's
-# OpenCL, runs every device test there, and compares the demo's images with PoCL's. Logs go to $OUT.
+# OpenCL, runs every device test there, and compares the demo's images with PoCL's. Logs go to $OUT. Plots are made on the
+# other machine: `nearfield-bench-report frontends.json --png plots`, and errors.json likewise.
 set -uo pipefail
 folder=$PWD/.carry
 out=${OUT:-$PWD/out}
@@ -25,8 +26,8 @@ done
 worst = json.load(sys.stdin)["overall"]["metrics"]["relative_l2"]["worst"]
 print("PoCL against GPU: worst relative L2", worst)
 sys.exit(not worst <= 1e-3)' || failed=1
-"$folder/bin/nearfield" bench frontends --n 1,2,3,5,10,20,30,50 --most-seconds 1 --json "$out/frontends.json" --png "$out/plots" \
+"$folder/bin/nearfield" bench frontends --n 1,2,3,5,10,20,30,50 --most-seconds 1 --json "$out/frontends.json" \
   >"$out/frontends.txt" 2>&1 || failed=1
-"$folder/bin/nearfield" bench errors --json "$out/errors.json" --png "$out/plots" >"$out/errors.txt" 2>&1 || failed=1
+"$folder/bin/nearfield" bench errors --json "$out/errors.json" >"$out/errors.txt" 2>&1 || failed=1
 cat "$out/frontends.txt" "$out/errors.txt"
 exit $failed

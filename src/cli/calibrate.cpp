@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "cli/command.hpp"
-#include "cli/device_choice.hpp"
 #include "cli/paths.hpp"
 #include "config/config.hpp"
+#include "config/device_choice.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::cli {

@@ -7,9 +7,9 @@
 
 #include "capture/files.hpp"
 #include "cli/command.hpp"
-#include "cli/device_choice.hpp"
 #include "cli/recorded_settings.hpp"
 #include "config/config.hpp"
+#include "config/device_choice.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/microphone_inspection.hpp"
 #include "pipeline/microphone_watch.hpp"

@@ -1,14 +1,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <array>
-#include <csignal>
-#include <cstdio>
-#include <exception>
-#include <new>
 #include <string>
 #include <vector>
 
@@ -18,8 +12,6 @@
 #include "nearfield/error.hpp"
 
 namespace {
-
-using nearfield::ExitCode;
 
 constexpr std::array kCommands = {
     nearfield::cli::add_simulate, nearfield::cli::add_encode,  nearfield::cli::add_replay, nearfield::cli::add_compare,
@@ -48,13 +40,6 @@ void require_known_command(const CLI::App& app, int argc, char** argv) {
   }
 }
 
-/// Messages go to stderr, as plain lines; stdout is for results.
-void set_up_log() {
-  auto log = spdlog::stderr_color_mt("nearfield");
-  log->set_pattern("nearfield: %^%l%$: %v");
-  spdlog::set_default_logger(std::move(log));
-}
-
 int run(int argc, char** argv) {
   CLI::App app{"Planar near-field acoustic holography: from one-bit microphones to pressure and velocity on a surface"};
   app.set_version_flag("--version", NEARFIELD_VERSION);
@@ -63,36 +48,11 @@ int run(int argc, char** argv) {
     add(app);
   }
   require_known_command(app, argc, argv);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& request) {
-    return app.exit(request);  // --help and --version
-  } catch (const CLI::ParseError& error) {
-    throw nearfield::UsageError(nearfield::control::usage_problem(app, error, "nearfield"));
-  }
-  return static_cast<int>(ExitCode::kOk);
+  return nearfield::control::parse_command_line(app, argc, argv, "nearfield");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  set_up_log();
-  std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error to report, not a reason to die
-  try {
-    const int code = run(argc, argv);
-    if (std::fflush(stdout) != 0) {
-      spdlog::error("standard output: can't write");
-      return static_cast<int>(ExitCode::kIo);
-    }
-    return code;
-  } catch (const nearfield::Error& error) {
-    spdlog::error("{}", error.what());
-    return static_cast<int>(error.exit_code());
-  } catch (const std::bad_alloc&) {
-    spdlog::error("out of memory");
-    return static_cast<int>(ExitCode::kInternal);
-  } catch (const std::exception& error) {
-    spdlog::error("internal error: {}", error.what());
-    return static_cast<int>(ExitCode::kInternal);
-  }
+  return nearfield::control::run_program([&] { return run(argc, argv); });
 }

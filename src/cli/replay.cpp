@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "cli/command.hpp"
-#include "cli/device_choice.hpp"
 #include "cli/paths.hpp"
 #include "cli/progress.hpp"
 #include "cli/recorded_settings.hpp"
 #include "cli/stop_signal.hpp"
+#include "config/device_choice.hpp"
 #include "nearfield/error.hpp"
 #include "publish/sinks.hpp"
 

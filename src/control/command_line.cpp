@@ -2,10 +2,17 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
 
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
 #include <vector>
 
 #include "config/suggestion.hpp"
+#include "nearfield/error.hpp"
 
 namespace nearfield::control {
 namespace {
@@ -42,6 +49,12 @@ std::string surplus(const CLI::App& command, const std::vector<std::string>& arg
   return message;
 }
 
+void set_up_log() {
+  auto log = spdlog::stderr_color_mt("nearfield");
+  log->set_pattern("nearfield: %^%l%$: %v");
+  spdlog::set_default_logger(std::move(log));
+}
+
 }  // namespace
 
 std::string usage_problem(const CLI::App& app, const CLI::ParseError& error, const std::string& program) {
@@ -50,6 +63,39 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& error, con
   const std::vector<std::string> remaining = app.remaining(true);
   const std::string problem = remaining.empty() ? error.what() : surplus(*command, remaining);
   return fmt::format("{} ({} --help)", problem, name);
+}
+
+int parse_command_line(CLI::App& app, int argc, char** argv, const std::string& program) {
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& request) {
+    return app.exit(request);  // --help and --version
+  } catch (const CLI::ParseError& error) {
+    throw UsageError(usage_problem(app, error, program));
+  }
+  return static_cast<int>(ExitCode::kOk);
+}
+
+int run_program(const std::function<int()>& program) {
+  set_up_log();
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error to report, not a reason to die
+  try {
+    const int code = program();
+    if (std::fflush(stdout) != 0) {
+      spdlog::error("standard output: can't write");
+      return static_cast<int>(ExitCode::kIo);
+    }
+    return code;
+  } catch (const Error& error) {
+    spdlog::error("{}", error.what());
+    return static_cast<int>(error.exit_code());
+  } catch (const std::bad_alloc&) {
+    spdlog::error("out of memory");
+    return static_cast<int>(ExitCode::kInternal);
+  } catch (const std::exception& error) {
+    spdlog::error("internal error: {}", error.what());
+    return static_cast<int>(ExitCode::kInternal);
+  }
 }
 
 }  // namespace nearfield::control

@@ -81,30 +81,6 @@ void Canvas::line(int x0, int y0, int x1, int y1) {
   cairo_fill(context_.get());
 }
 
-void Canvas::polyline(std::span<const CanvasPoint> points, const LineStyle& style) {
-  constexpr double kDash[] = {6.0, 4.0};
-  cairo_save(context_.get());
-  set_colour(context_.get(), style.colour);
-  cairo_set_line_width(context_.get(), style.width);
-  cairo_set_line_join(context_.get(), CAIRO_LINE_JOIN_ROUND);
-  if (style.dashed) {
-    cairo_set_dash(context_.get(), kDash, 2, 0.0);
-  }
-  cairo_new_path(context_.get());  // text leaves a current point behind
-  for (const CanvasPoint& point : points) {
-    cairo_line_to(context_.get(), point.x, point.y);  // the first one starts the path
-  }
-  cairo_stroke(context_.get());
-  cairo_restore(context_.get());
-}
-
-void Canvas::disc(const CanvasPoint& centre, double radius, const Rgb8& colour) {
-  set_colour(context_.get(), colour);
-  cairo_new_path(context_.get());
-  cairo_arc(context_.get(), centre.x, centre.y, radius, 0.0, 2.0 * std::numbers::pi);
-  cairo_fill(context_.get());
-}
-
 void Canvas::select_font(const TextStyle& style) const {
   cairo_select_font_face(context_.get(), "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
                          style.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 
 #include "publish/colours.hpp"
@@ -21,17 +20,6 @@ struct TextStyle {
   Rgb8 colour = {34, 34, 34};
 };
 
-struct CanvasPoint {
-  double x = 0.0;
-  double y = 0.0;
-};
-
-struct LineStyle {
-  Rgb8 colour = {34, 34, 34};
-  double width = 1.0;
-  bool dashed = false;
-};
-
 /// A white raster to draw on, with cairo; coordinates are whole pixels from the top left.
 class Canvas {
  public:
@@ -44,10 +32,6 @@ class Canvas {
   void frame(int x, int y, int width, int height);
   /// A line one pixel wide, horizontal or vertical, both ends included.
   void line(int x0, int y0, int x1, int y1);
-  /// Straight lines from point to point.
-  void polyline(std::span<const CanvasPoint> points, const LineStyle& style);
-  /// A filled disc.
-  void disc(const CanvasPoint& centre, double radius, const Rgb8& colour);
   /// Text at a point: `style.align` along the text, its height centred on the point.
   void text(double x, double y, const std::string& text, const TextStyle& style);
   [[nodiscard]] double text_width(const std::string& text, const TextStyle& style) const;

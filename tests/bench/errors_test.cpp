@@ -1,4 +1,4 @@
-#include "bench/errors.hpp"
+#include "bench/errors/errors.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "bench/files.hpp"
+#include "bench/common/files.hpp"
+#include "bench/common/report_program.hpp"
 #include "nearfield/error.hpp"
 #include "support/command.hpp"
 
@@ -87,8 +88,9 @@ TEST(ErrorBench, NominalChainAgreesWithItselfAndWithTheTrueField) {
   EXPECT_EQ(json.at("scenes").size(), 2U);
   EXPECT_EQ(json.at("scenes").at(1).at("modulator_order"), 4);
   EXPECT_EQ(json.at("scenes").at(0).at("front_ends").at(0).at("to_nominal").at("rmsre"), 0.0);
-  EXPECT_EQ(write_pictures(report, folder / "pictures").size(), 2U);
-  EXPECT_TRUE(std::filesystem::exists(folder / "pictures/bench_d1_piston_order2_-32dbfs.png"));
+  run_report_program(to_json_text(report), {"--png", folder / "pictures"});
+  EXPECT_EQ(test::files_in(folder / "pictures"),
+            (std::vector<std::string>{"bench_d1_piston_order2_-32dbfs.png", "bench_d1_piston_order4_-32dbfs.png"}));
 }
 
 TEST(ErrorBench, RunsAsACommand) {
@@ -177,8 +179,8 @@ TEST(OffsetLeakages, AreThoseOfAHannWindowAndGoWithRemoval) {
     EXPECT_GT(leakage.tone_error, leakage.remove_dc ? 0.0 : 0.3);
   }
   const test::TemporaryFolder folder;
-  EXPECT_EQ(write_pictures(report, folder.path()), std::vector<std::string>{"offset_leakage.png"});
-  EXPECT_TRUE(std::filesystem::exists(folder / "offset_leakage.png"));
+  run_report_program(to_json_text(report), {"--png", folder.path()});
+  EXPECT_EQ(test::files_in(folder.path()), std::vector<std::string>{"offset_leakage.png"});
   EXPECT_EQ(nlohmann::json::parse(to_json_text(report)).at("offset").size(), report.offset.size());
 }
 

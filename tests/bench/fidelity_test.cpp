@@ -1,4 +1,4 @@
-#include "bench/fidelity.hpp"
+#include "bench/fidelity/fidelity.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "bench/files.hpp"
+#include "bench/common/files.hpp"
 #include "nearfield/error.hpp"
 #include "support/command.hpp"
 #include "support/measures.hpp"

@@ -1,4 +1,4 @@
-#include "bench/frames.hpp"
+#include "bench/frames/frames.hpp"
 
 #include <gtest/gtest.h>
 

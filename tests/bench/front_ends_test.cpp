@@ -1,4 +1,4 @@
-#include "bench/front_ends.hpp"
+#include "bench/front_ends/front_ends.hpp"
 
 #include <gtest/gtest.h>
 

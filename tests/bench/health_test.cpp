@@ -1,4 +1,4 @@
-#include "bench/health.hpp"
+#include "bench/health/health.hpp"
 
 #include <gtest/gtest.h>
 

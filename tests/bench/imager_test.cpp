@@ -1,4 +1,4 @@
-#include "bench/imager.hpp"
+#include "bench/imager/imager.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "bench/timing.hpp"
+#include "bench/common/timing.hpp"
 
 #include <gtest/gtest.h>
 

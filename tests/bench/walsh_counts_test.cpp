@@ -1,4 +1,4 @@
-#include "bench/walsh_counts.hpp"
+#include "bench/front_ends/walsh_counts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -52,9 +52,10 @@ def other_words(root):
     """Words of C's interface, of what programs print and files contain (their sources' literals), of kernels and of file
     names. A member of a C++ structure is none of these: a page that names it says the key instead."""
     text = [(root / "include/nearfield_ring.h").read_text(), (root / "examples/controller.c").read_text()]
-    for file in sorted((root / "src").rglob("*")):
-        if file.suffix in (".cpp", ".hpp", ".c"):
-            text.append(_literals(file.read_text()))
+    for folder in ("src", "bench"):
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix in (".cpp", ".hpp", ".c"):
+                text.append(_literals(file.read_text()))
     for file in sorted((root / "kernels").rglob("*.cl")):
         text += re.findall(r"(?:__kernel|kernel) void (\w+)", file.read_text())
     words = set(re.findall(r"[a-z][a-z0-9_]*", " ".join(text)))

@@ -1,0 +1,15 @@
+#pragma once
+#include <CLI/CLI.hpp>
+
+/// One function per benchmark: declares its arguments below `nearfield bench` and what runs once they are parsed.
+namespace nearfield::bench {
+
+/// `nearfield bench frames`, and `nearfield bench` itself.
+void add_frames(CLI::App& command);
+void add_front_ends(CLI::App& bench);
+void add_imager(CLI::App& bench);
+void add_errors(CLI::App& bench);
+void add_fidelity(CLI::App& bench);
+void add_health(CLI::App& bench);
+
+}  // namespace nearfield::bench

@@ -1,0 +1,46 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/common/timing.hpp"
+#include "nearfield/settings.hpp"
+
+/// What a frame cannot do without, and what follows from it.
+namespace nearfield::bench {
+
+/// Bytes and operations that a stage cannot do without; 0: not known.
+struct StageNeed {
+  double bytes = 0.0;
+  double operations = 0.0;
+};
+
+/// Where a command's bytes go.
+enum class StageKind { kUpload, kDownload, kDevice };
+StageKind kind_of_stage(std::string_view stage);
+
+/// Bytes and operations of one launch, which is a batch of frames, from the sizes of the plan: what a stage reads and
+/// writes once, however often it really does. Complex multiply-adds count 8, transforms of N points 5 N lg N, every
+/// popcount, mask, shift and addition one. Zeros for stages that it does not know.
+StageNeed frame_need_of(std::string_view stage, const Settings& settings);
+
+/// The least that a launch can take.
+struct Floors {
+  double bytes_s = 0.0;     ///< bytes to the device, within it and back, each over its ceiling
+  double launches_s = 0.0;  ///< a launch and its wait, and each further command
+};
+Floors floors_of(const FrameTiming& timing, const std::vector<StageNeed>& needs, const Ceilings& ceilings);
+/// The same of one stage: the larger of its bytes over their ceiling and its operations over theirs.
+double stage_floor_s(const StageTiming& stage, const StageNeed& need, const Ceilings& ceilings);
+
+/// y = offset + slope x by least squares.
+struct Line {
+  double slope = 0.0;
+  double offset = 0.0;
+  double residual = 0.0;           ///< root mean square distance of the points from the line, in the unit of y
+  double relative_residual = 0.0;  ///< that over the mean of y
+};
+/// Throws Error unless there are as many y as x, two different x at least.
+Line fit_line(const std::vector<double>& x, const std::vector<double>& y);
+
+}  // namespace nearfield::bench

@@ -1,0 +1,42 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "bench/common/files.hpp"
+#include "bench/common/report_program.hpp"
+
+/// What several benchmarks write, and the options for it.
+namespace nearfield::bench {
+
+/// Empty where they were not given.
+struct Outputs {
+  std::string json;
+  std::string csv;
+  std::string png;
+  std::string device;
+};
+
+/// --json, --csv, --png and --device.
+void add_outputs(CLI::App& command, Outputs& outputs);
+
+/// What is measured now, on stderr.
+void show_progress(const std::string& what);
+
+/// Prints the report's table and writes what was asked for. Throws IoError, and what run_report_program() throws.
+template <class Report>
+void write_outputs(const Report& report, const Outputs& outputs) {
+  fmt::print("{}", to_table(report));
+  if (!outputs.json.empty()) {
+    write_text(outputs.json, to_json_text(report));
+  }
+  if (!outputs.csv.empty()) {
+    write_text(outputs.csv, to_csv(report));
+  }
+  if (!outputs.png.empty()) {
+    run_report_program(to_json_text(report), {"--png", outputs.png});
+  }
+}
+
+}  // namespace nearfield::bench

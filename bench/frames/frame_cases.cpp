@@ -1,0 +1,185 @@
+#include <fmt/format.h>
+
+#include "bench/common/variants.hpp"
+#include "bench/frames/frames.hpp"
+#include "imaging/pnah_plan.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield::bench {
+namespace {
+
+constexpr double kSampleRate_hz = kBitRateHz / kBitsPerWord;
+/// What the thesis's figures are of.
+constexpr int kThesisSide = 32;
+constexpr int kThesisPadded = 96;
+constexpr int kThesisWindow = 1024;
+constexpr int kThesisMostCount = 5;
+constexpr int kTransformCounts[] = {1, 5, 10, 20, 50, 100};
+/// Distance between the planes of that sweep.
+constexpr double kPlaneStep_m = 0.005;
+
+std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
+
+bool has_own_frequencies(const Settings& settings) {
+  return settings.explicit_keys.contains("front_end.frequencies_hz");
+}
+
+Settings base_settings(Settings settings) {
+  if (!has_own_frequencies(settings)) {
+    settings.front_end.frequencies_hz = bin_frequencies(kBaseCount, settings.front_end.window_samples, kSampleRate_hz);
+  }
+  return settings;
+}
+
+/// As the configuration's own check. Throws UsageError.
+void require_batch(const Settings& settings) {
+  const FrontEndSettings& front_end = settings.front_end;
+  const int most = front_end.window_samples / front_end.hop_samples + 1;
+  if (settings.device.batch > most) {
+    throw UsageError(fmt::format("device.batch: expected at most {}, whose frames span one window, found {}", most,
+                                 settings.device.batch));
+  }
+}
+
+/// Collects cases; one whose settings cannot be carries the reason.
+class CaseList {
+ public:
+  explicit CaseList(const FrameBenchOptions& options) : base_(base_settings(options.settings)) {
+    cases_.push_back({.sweep = "base", .label = "configuration", .settings = base_});
+  }
+  template <class Change>
+  void add(const std::string& sweep, const std::string& label, double value, const Change& change) {
+    FrameCase added{.sweep = sweep, .label = label, .value = value, .settings = base_};
+    try {
+      change(added);
+      require_batch(added.settings);
+    } catch (const UsageError& error) {
+      added.problem = error.what();
+    }
+    cases_.push_back(std::move(added));
+  }
+  [[nodiscard]] const Settings& base() const { return base_; }
+  std::vector<FrameCase> take() { return std::move(cases_); }
+
+ private:
+  Settings base_;
+  std::vector<FrameCase> cases_;
+};
+
+/// Throws UsageError when there are fewer bins.
+void set_count(Settings& settings, int count) {
+  settings.front_end.frequencies_hz = bin_frequencies(count, settings.front_end.window_samples, kSampleRate_hz);
+}
+
+void add_counts(CaseList& list, const FrameSweeps& sweeps) {
+  for (const int count : sweeps.counts) {
+    list.add("n", fmt::format("n = {}", count), count, [&](FrameCase& c) { set_count(c.settings, count); });
+  }
+}
+
+void add_front_ends(CaseList& list, const FrameSweeps& sweeps) {
+  for (const FrontEndKind kind : sweeps.front_ends) {
+    list.add("front end", std::string(name_of(kind)), static_cast<double>(kind),
+             [&](FrameCase& c) { c.settings.front_end.kind = kind; });
+  }
+}
+
+void add_planes(CaseList& list, const FrameSweeps& sweeps) {
+  for (const int count : sweeps.planes) {
+    list.add("planes", fmt::format("{} planes", count), count, [&](FrameCase& c) {
+      std::vector<double>& planes_m = c.settings.holography.planes_m;
+      while (planes_m.size() < to_size(count)) {
+        planes_m.push_back(planes_m.back() + kPlaneStep_m);
+      }
+      planes_m.resize(to_size(count));
+    });
+  }
+}
+
+void add_hops(CaseList& list, const FrameSweeps& sweeps) {
+  for (const int hop : sweeps.hops) {
+    list.add("hop", fmt::format("hop {}", hop), hop, [&](FrameCase& c) { c.settings.front_end.hop_samples = hop; });
+  }
+}
+
+void add_batches(CaseList& list, const FrameSweeps& sweeps) {
+  for (const int batch : sweeps.batches) {
+    list.add("batch", fmt::format("batch {}", batch), batch, [&](FrameCase& c) { c.settings.device.batch = batch; });
+  }
+}
+
+void add_windows(CaseList& list, const FrameSweeps& sweeps) {
+  for (const int window : sweeps.windows) {
+    list.add("window", fmt::format("window {}", window), window, [&](FrameCase& c) {
+      const auto count = static_cast<int>(c.settings.front_end.frequencies_hz.size());
+      c.settings.front_end.window_samples = window;
+      if (!has_own_frequencies(c.settings)) {
+        set_count(c.settings, count);
+      }
+    });
+  }
+}
+
+void add_crossed(CaseList& list, const FrameSweeps& sweeps) {
+  for (const int batch : sweeps.batches) {
+    for (const int count : sweeps.counts) {
+      list.add("n x batch", fmt::format("n = {}, batch {}", count, batch), count, [&](FrameCase& c) {
+        set_count(c.settings, count);
+        c.settings.device.batch = batch;
+      });
+    }
+  }
+}
+
+/// Sizes of the thesis's figures; others would not mean the same.
+bool has_thesis_sizes(const Settings& settings) {
+  const ArrayGeometry& geometry = settings.array.geometry;
+  const double factor = settings.holography.extrapolation.factor;
+  return geometry.rows == kThesisSide && geometry.columns == kThesisSide &&
+         settings.front_end.window_samples == kThesisWindow && settings.holography.planes_m.size() == 1 &&
+         pad_axis(geometry.rows, factor, geometry.pitch_y_m).padded == kThesisPadded;
+}
+
+void add_thesis(CaseList& list) {
+  for (const Variant& variant : variants()) {
+    if (variant.thesis != "nominal" && variant.thesis != "n dot products" && variant.thesis != "basic averaging") {
+      continue;
+    }
+    for (int count = 1; count <= kThesisMostCount; ++count) {
+      list.add(kThesisSweep, fmt::format("{}, n = {}", variant.thesis, count), count, [&](FrameCase& c) {
+        set_count(c.settings, count);
+        c.settings.front_end = settings_of(variant, c.settings.front_end);
+        c.settings.device.batch = 1;
+      });
+    }
+  }
+  for (const int count : kTransformCounts) {
+    list.add(kTransformSweep, fmt::format("clFFT, n = {}", count), count, [&](FrameCase& c) {
+      set_count(c.settings, count);
+      c.settings.device.fft = "clfft";
+      c.settings.device.batch = 1;
+    });
+  }
+}
+
+}  // namespace
+
+std::vector<FrameCase> frame_cases(const FrameBenchOptions& options) {
+  const FrameSweeps& sweeps = options.sweeps;
+  CaseList list(options);
+  add_counts(list, sweeps);
+  add_front_ends(list, sweeps);
+  add_planes(list, sweeps);
+  add_hops(list, sweeps);
+  add_batches(list, sweeps);
+  add_windows(list, sweeps);
+  if (sweeps.crossed) {
+    add_crossed(list, sweeps);
+  }
+  if (sweeps.thesis && has_thesis_sizes(list.base())) {
+    add_thesis(list);
+  }
+  return list.take();
+}
+
+}  // namespace nearfield::bench

@@ -1,0 +1,229 @@
+#include "bench/frames/sustained.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <future>
+#include <limits>
+#include <map>
+#include <thread>
+
+#include "nearfield/error.hpp"
+#include "nearfield/layout.hpp"
+#include "simulate/random.hpp"
+
+namespace nearfield::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kPoolHops = 256;
+constexpr std::uint64_t kPoolWindows = 4;
+constexpr std::uint64_t kKeptShare = 1000;
+constexpr std::uint64_t kMostWindows = 64;
+constexpr std::uint64_t kKeyStep = 0x9E3779B97F4A7C15U;
+/// One core sums as fast as it reads, which is slower than a GPU writes: large launches take several.
+constexpr std::size_t kPixelsOfAThread = std::size_t{1} << 19U;
+constexpr std::size_t kMostThreads = 8;
+
+std::uint64_t to_count(int value) { return static_cast<std::uint64_t>(value); }
+
+double seconds_between(Clock::time_point start, Clock::time_point end) {
+  return std::chrono::duration<double>(end - start).count();
+}
+
+/// Relative L2; infinite when it is not a number.
+double difference(std::span<const std::complex<float>> found, std::span<const std::complex<float>> expected) {
+  double error = 0.0;
+  double power = 0.0;
+  for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
+    error += std::norm(std::complex<double>(found[i]) - std::complex<double>(expected[i]));
+    power += std::norm(std::complex<double>(expected[i]));
+  }
+  const double relative = std::sqrt(error / power);
+  const bool comparable = found.size() == expected.size() && std::isfinite(relative);
+  return comparable ? relative : std::numeric_limits<double>::infinity();
+}
+
+/// Of the pixels [first, end).
+std::uint64_t sum_part(std::span<const std::complex<float>> images, std::size_t first, std::size_t end) {
+  std::uint64_t sum = 0;
+  std::uint64_t key = first * kKeyStep;
+  for (const std::complex<float>& pixel : images.subspan(first, end - first)) {
+    std::uint64_t word = 0;
+    static_assert(sizeof(word) == sizeof(pixel));
+    std::memcpy(&word, &pixel, sizeof(word));
+    sum += word ^ key;
+    key += kKeyStep;
+  }
+  return sum;
+}
+
+/// The stream of a pool, pushed into an engine piece by piece.
+class Feeder {
+ public:
+  Feeder(Engine& engine, const BitPool& pool, std::uint64_t most, std::uint64_t first)
+      : engine_(engine), pool_(pool), most_(most), next_(first) {}
+  void feed(std::uint64_t samples) {
+    while (samples > 0) {
+      const std::uint64_t part = std::min(samples, most_);
+      const std::span<std::uint32_t> room =
+          engine_.room_for_bits(static_cast<std::size_t>(part) * pool_.words_per_sample());
+      pool_.copy(next_, room);
+      engine_.push_bits(next_, room);
+      next_ += part;
+      samples -= part;
+    }
+  }
+
+ private:
+  Engine& engine_;
+  const BitPool& pool_;
+  std::uint64_t most_;
+  std::uint64_t next_;
+};
+
+}  // namespace
+
+EnginePlan bits_plan(const Settings& settings) {
+  return {
+      .settings = settings, .input = InputForm::kBits, .sample_rate_hz = kBitRateHz / kBitsPerWord, .spectra_hz = {}};
+}
+
+std::uint64_t most_pushed(const Engine& engine, const Settings& settings) {
+  const std::uint64_t window = to_count(settings.front_end.window_samples) + engine.history_samples();
+  const std::uint64_t hops = to_count(settings.device.batch) * to_count(settings.front_end.hop_samples);
+  return settings.device.batch > 1 ? std::max(window, hops) : window;
+}
+
+BitPool::BitPool(const EnginePlan& plan)
+    : words_per_sample_(static_cast<std::size_t>(
+          kBitsPerWord * words_per_bit_time(plan.settings.array.layout, plan.settings.array.geometry))) {
+  const std::uint64_t hop = to_count(plan.settings.front_end.hop_samples);
+  const std::uint64_t windows = kPoolWindows * to_count(plan.settings.front_end.window_samples);
+  samples_ = hop * std::max(kPoolHops, (windows + hop - 1) / hop);
+  bits_.resize(static_cast<std::size_t>(samples_) * words_per_sample_);
+  RandomStream random(2, 0);
+  for (std::uint32_t& word : bits_) {
+    word = static_cast<std::uint32_t>(random.next() >> 32U);
+  }
+}
+
+void BitPool::copy(std::uint64_t first, std::span<std::uint32_t> wire) const {
+  std::size_t from = static_cast<std::size_t>(first % samples_) * words_per_sample_;
+  while (!wire.empty()) {
+    const std::size_t part = std::min(wire.size(), bits_.size() - from);
+    std::memcpy(wire.data(), bits_.data() + from, part * sizeof(std::uint32_t));
+    wire = wire.subspan(part);
+    from = 0;
+  }
+}
+
+std::uint64_t keep_every(std::uint64_t pool_hops) {
+  const std::uint64_t step = std::clamp<std::uint64_t>(pool_hops / kMostWindows, 1, kKeptShare);
+  return kKeptShare / step * step;
+}
+
+std::uint64_t checksum_of(std::span<const std::complex<float>> images) {
+  const std::size_t most = std::max<std::size_t>(std::thread::hardware_concurrency() / 2, 1);
+  const std::size_t parts = std::clamp<std::size_t>(images.size() / kPixelsOfAThread, 1, std::min(most, kMostThreads));
+  std::vector<std::future<std::uint64_t>> others;
+  for (std::size_t i = 1; i < parts; ++i) {
+    others.push_back(
+        std::async(std::launch::async, sum_part, images, i * images.size() / parts, (i + 1) * images.size() / parts));
+  }
+  std::uint64_t sum = sum_part(images, 0, images.size() / parts);
+  for (std::future<std::uint64_t>& other : others) {
+    sum += other.get();
+  }
+  return sum;
+}
+
+SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& pool, const StreamOptions& options) {
+  const int batch = plan.settings.device.batch;
+  const std::uint64_t hop = to_count(plan.settings.front_end.hop_samples);
+  const std::uint64_t window = to_count(plan.settings.front_end.window_samples);
+  const std::uint64_t ahead = to_count(batch - 1) * hop;
+  std::uint64_t first = engine.history_samples();
+  Feeder feeder(engine, pool, most_pushed(engine, plan.settings), 0);
+  feeder.feed(first + window + ahead);
+  engine.compute_windows(first, static_cast<std::size_t>(batch));  // the first window is not a hop's work
+  SustainedRun run{.batch = batch};
+  std::uint64_t last_sum = 0;
+  std::uint64_t kept_at = 0;
+  const Clock::time_point start = Clock::now();
+  Clock::time_point now = start;
+  do {
+    const Clock::time_point launch = now;
+    feeder.feed(to_count(batch) * hop);
+    first += to_count(batch) * hop;
+    engine.compute_windows(first, static_cast<std::size_t>(batch));
+    const std::span<const std::complex<float>> images = engine.images();
+    const std::uint64_t sum = checksum_of(images);
+    run.slowest_s = std::max(run.slowest_s, seconds_between(launch, Clock::now()));
+    run.repeated += run.frames > 0 && sum == last_sum ? 1U : 0U;
+    run.checksum = run.checksum * kKeyStep + sum;
+    last_sum = sum;
+    const std::size_t size = images.size() / static_cast<std::size_t>(batch);
+    for (; kept_at < run.frames + to_count(batch); kept_at += options.every) {
+      const std::uint64_t index = kept_at - run.frames;
+      const auto image = images.subspan(static_cast<std::size_t>(index) * size, size);
+      options.keep({.first_sample = first + index * hop, .images = {image.begin(), image.end()}});
+    }
+    run.frames += to_count(batch);
+    now = Clock::now();
+    run.seconds = seconds_between(start, now);
+  } while (run.seconds < options.seconds);
+  run.frames_per_s = static_cast<double>(run.frames) / run.seconds;
+  run.holograms_per_s = run.frames_per_s * static_cast<double>(plan.settings.front_end.frequencies_hz.size() *
+                                                               plan.settings.holography.planes_m.size());
+  run.times_real_time = run.frames_per_s * static_cast<double>(hop) / plan.sample_rate_hz;
+  return run;
+}
+
+ImageCheck check_frames(const EnginePlan& plan, const BitPool& pool, const std::vector<KeptFrame>& kept) {
+  EnginePlan one_by_one = plan;
+  one_by_one.settings.device.batch = 1;
+  const std::unique_ptr<Engine> engine = make_engine(EngineKind::kReference, one_by_one);
+  const std::uint64_t history = engine->history_samples();
+  const std::uint64_t window = to_count(plan.settings.front_end.window_samples);
+  std::map<std::uint64_t, std::vector<std::complex<float>>> expected;  // by the place in the pool
+  ImageCheck check;
+  for (const KeptFrame& frame : kept) {
+    std::vector<std::complex<float>>& images = expected[frame.first_sample % pool.samples()];
+    if (images.empty()) {
+      Feeder(*engine, pool, history + window, frame.first_sample - history).feed(history + window);
+      engine->compute_window(frame.first_sample);
+      images.assign(engine->images().begin(), engine->images().end());
+    }
+    const double relative = difference(frame.images, images);
+    if (check.frames == 0 || relative > check.worst) {
+      check.worst = relative;
+      check.worst_at = frame.first_sample;
+    }
+    ++check.frames;
+  }
+  check.windows = expected.size();
+  return check;
+}
+
+std::string SustainedRun::problem() const {
+  if (check.frames == 0) {
+    return "no frame of the stream was checked";
+  }
+  if (!(check.worst <= kMostDifference)) {
+    return fmt::format(
+        "images of the window at sample {} are off by {:.2g} (relative L2) from the reference engine's; expected at "
+        "most {:g}",
+        check.worst_at, check.worst, kMostDifference);
+  }
+  if (repeated > 0) {
+    return fmt::format("{} launches gave the images of the launch before; expected new ones from new bits", repeated);
+  }
+  return "";
+}
+
+}  // namespace nearfield::bench

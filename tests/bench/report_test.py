@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""Plots and pages of the benchmarks, from reports made by hand: `report_test.py PATH/nearfield-bench-report`."""
+
+import base64
+import json
+import math
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench/report"))
+
+import errors  # noqa: E402
+import fidelity  # noqa: E402
+import fidelity_page  # noqa: E402
+import front_ends  # noqa: E402
+import images  # noqa: E402
+import roofline  # noqa: E402
+from plots import Series  # noqa: E402
+
+DEVICE = {"name": "portable", "platform": "PoCL", "driver": "3.1", "is_gpu": False}
+
+
+def image_of(values):
+    return base64.b64encode(b"".join(struct.pack("<ff", value.real, value.imag) for value in map(complex, values))).decode()
+
+
+# --- fidelity --------------------------------------------------------------------------------------------------------
+
+def figures(relative_l2, cutoff=None, **others):
+    return {"relative_l2": relative_l2, "inner_l2": relative_l2 / 2.0, "worst_l2": 2.0 * relative_l2, "nmse_db": -30.0, "ncc": 0.99,
+            "peak_off_m": 0.004, "cutoff_rad_per_m": cutoff, "slope": None if cutoff is None else 0.1, **others}
+
+
+def row(extrapolation, name, frequencies, is_default=False, knows_truth=False):
+    return {"extrapolation": extrapolation, "filter": name, "is_default": is_default, "knows_truth": knows_truth,
+            "frequencies": frequencies}
+
+
+TRUTH = image_of([1.0, 2.0j, 0.0, -4.0])
+IMAGE = image_of([1.0, 2.0j, 0.0, -3.0])
+
+
+def case_rows(scale=1.0):
+    return [row("plpbp", "cos, auto", [figures(0.04 * scale, 50.0, image=IMAGE), figures(0.08 * scale, 70.0, image=IMAGE)],
+                is_default=True),
+            row("plpbp", "tikhonov", [figures(1.5 * scale), figures(0.5 * scale)]),
+            row("plpbp", "cos, best fixed cut-off", [figures(0.02 * scale, 45.0), figures(0.05 * scale, 60.0)], knows_truth=True),
+            row("plpbp", "tikhonov, best lambda", [figures(0.1, **{"lambda": 1e-4}), figures(0.1, **{"lambda": 3e-3})],
+                knows_truth=True)]
+
+
+def result(part, rows, **others):
+    return {"part": part, "field": "pattern", "quantity": "pressure", "standoff_m": 0.03, "frequencies_hz": [500.0, 2000.0],
+            "wavenumbers_rad_per_m": [9.16, 36.64], "array": {"rows": 2, "columns": 2, "pitch_x_m": 0.02, "pitch_y_m": 0.02},
+            "points_xy_m": [], "valid": [], "snr_db": 40.0, "pictured": [], "truth": [None, None],
+            "scan": {"slope": 0.1, "cutoff_rad_per_m": [40.0, 60.0], "distance": [[0.02, 0.03], [0.06, 0.05]]}, "rows": rows, **others}
+
+
+def violin():
+    rows = [row("plpbp", "cos, auto", [figures(0.5, 10.0, ncc=0.9, image=IMAGE), figures(0.5, 200.0, ncc=0.5, image=IMAGE)])]
+    return result("data", rows, field="violin_measured", snr_db=None, points_xy_m=[[0.0, 0.001], [0.01, -0.01], [0.0, 0.0], [0.01, 0.01]],
+                  pictured=[1], truth=[TRUTH, TRUTH], phases=[{"ncc_of_magnitudes": 0.8, "ncc_with_conjugate": None}] * 2)
+
+
+def fidelity_report(results, left_out=()):
+    return {"benchmark": "fidelity", "device": DEVICE, "draws": 20, "bit_draws": 4, "main_extrapolation": "plpbp",
+            "defaults": {"dynamic_range_db": 30.0, "tikhonov_lambda": 1e-3}, "left_out": list(left_out), "results": results}
+
+
+def page(*arguments):
+    return fidelity_page.page_of(fidelity.Report(fidelity_report(*arguments)))
+
+
+class Page(unittest.TestCase):
+    def expect_lines(self, text, *lines):
+        for line in lines:
+            self.assertIn(line, text.splitlines())
+
+    def test_cases(self):
+        text = page([result("cases", case_rows(), pictured=[0, 1], truth=[TRUTH, TRUTH])])
+        self.expect_lines(
+            text, "| extrapolation | filter | pattern, 500 Hz | pattern, 2000 Hz | mean |", "|---|---|---|---|---|",
+            "| plpbp | **cos, auto** | 4.0 | 8.0 | **6.0** |", "| plpbp | tikhonov | 150 | 50.0 | 100 |",
+            # Ratios: 4 / 2 and 8 / 5 %.
+            "| plpbp | **cos, auto** | 6.0 | 3.0 | -30.0 | 0.9900 | 4.0 | 16.0 | 1.80 | 2.00 |",
+            "| pattern, 500 Hz | 50 / 0.1, 4.0 (2.00) | 45 / 0.1, 2.0 (1.00) |",
+            "Best lambda of `tikhonov`, case by case: 1e-04 3e-03.",
+            "![pattern: over the cut-off](pictures/fidelity/cutoff_pattern.png)",
+            "![pattern: truth, images, errors](pictures/fidelity/pattern_2000hz.png)",
+            "Filters: `cos` with its cut-off by the rule named, slope 0.1 unless the rule chooses it too (`dynamic_range` at its "
+            "default of 30 dB);",
+            "`tikhonov` with its default lambda of 1e-03.")
+        self.assertIn("Bold: what is used when nothing is set, `plpbp` with `cos, auto`.", text)
+        self.assertTrue(text.endswith(".png)\n"))
+        self.assertNotIn("nan", text)
+
+    def test_marks_hold_at_their_value_and_not_beyond(self):
+        text = page([result("cases", case_rows())])
+        self.expect_lines(text, "| eight cases, 40 dB, mean error | ≤ 5.5 % | 6.0 % | **no** |",
+                          "| eight cases, 40 dB, over the best fixed cut-off, mean | ≤ 1.20 | 1.80 | **no** |",
+                          "| pattern, 500 Hz | ≤ 2.0 % | 4.0 % | **no** |")
+        self.expect_lines(page([result("cases", case_rows(0.5))]), "| eight cases, 40 dB, mean error | ≤ 5.5 % | 3.0 % | yes |",
+                          "| pattern, 500 Hz | ≤ 2.0 % | 2.0 % | yes |", "| pattern, 2000 Hz | ≤ 2.0 % | 4.0 % | **no** |")
+
+    def test_marks_are_for_the_automatic_imager_where_there_is_one(self):
+        rows = case_rows() + [row("none", "imager: auto", [figures(0.01), figures(0.02)])]
+        self.expect_lines(page([result("cases", rows)]), "| eight cases, 40 dB, mean error | ≤ 5.5 % | 1.5 % | yes |")
+
+    def test_bits_beside_spectra(self):
+        text = page([result("cases", case_rows()), result("bits", case_rows(1.25)[:1])])
+        self.expect_lines(text, "| **cos, auto** | 5.0 / 4.0, 1.25 | 10.0 / 8.0, 1.25 |",
+                          "| from bits over from spectra, 40 dB, in any case | ≤ 1.20 | 1.25 | **no** |")
+
+    def test_scenes_and_standoffs(self):
+        text = page([result("scenes", case_rows()[:2], field="plate"), result("standoffs", case_rows(), standoff_m=0.05)])
+        self.expect_lines(text, "| scene | quantity | cos, auto | tikhonov |",
+                          "| plate, 500 Hz | pressure | **4.0 / 0.990** | 150 / 0.990 |", "### 5 cm, 40 dB")
+
+    def test_files(self):
+        text = page([violin()])
+        self.expect_lines(
+            text, "2 x 2 microphones, 20.0 x 20.0 mm apart, 30.0 mm before the surface, 2 frequencies.",
+            "| plpbp | cos, auto | 0.700 | 0.500 | -30.0 | 105 |",
+            # 2 pi over 4 cm is 157 rad/m.
+            "| 500.0 | 9.2 | 0.900 (10 / 0.1, flat) | 0.80 | - |", "| 2000.0 | 36.6 | 0.500 (200 / 0.1) | 0.80 | - |",
+            "| violin_measured, median NCC | ≥ 0.600 | 0.700 | yes |")
+
+    def test_what_was_left_out(self):
+        text = page([], ["`plate`: x/plate is not there"])
+        self.expect_lines(text, "**Left out:**", "- `plate`: x/plate is not there")
+        self.assertNotIn("## Marks", text)
+
+
+# --- pictures --------------------------------------------------------------------------------------------------------
+
+class Pictures(unittest.TestCase):
+    def test_images_come_as_they_were(self):
+        self.assertEqual(list(images.decoded(TRUTH)), [1.0, 2.0j, 0.0, -4.0])
+
+    def test_deviations_are_levels_re_the_highest(self):
+        found = errors.deviations(images.decoded(IMAGE), images.decoded(TRUTH))
+        self.assertEqual(list(found[:3]), [0.0, 0.0, 0.0])  # nothing differs
+        # 20 lg (1 / 4) is above the top of -20 dB.
+        self.assertEqual(found[3], 1.0)
+        near = errors.deviations(images.decoded(TRUTH) + 4.0 * 10.0 ** (-55.0 / 20.0), images.decoded(TRUTH))
+        self.assertAlmostEqual(near[0], 0.5)
+
+    def test_errors_of_the_places_with_a_truth(self):
+        import fidelity_pictures
+        field = fidelity.Field(result("data", case_rows(), valid=["11", "10"], truth=[TRUTH, TRUTH]), "plpbp")
+        truth = fidelity_pictures.Truth(field, 0)
+        image = truth.image(field.rows[0], 0)
+        self.assertEqual(truth.top, 2.0)
+        self.assertEqual(truth.relative_l2(image), 0.0)
+        self.assertAlmostEqual(truth.ncc(3.0j * image), 1.0)
+        self.assertAlmostEqual(truth.closest_factor(2.0j * image), -0.5j)
+        self.assertTrue(math.isnan(truth.error_shares(image)[1][1]))
+
+    def test_a_point_needs_bytes_and_operations(self):
+        series = Series("stage")
+        roofline.add_point(series, {"bytes": 4.0, "operations": 8.0, "device_s": {"median": 2e-9}})
+        roofline.add_point(series, {"bytes": 0.0, "operations": 8.0, "device_s": {"median": 2e-9}})
+        self.assertEqual((series.x, series.y), ([2.0], [8.0 / 2e-9 * 1e-9]))
+
+    def test_series_keep_the_order_of_the_runs(self):
+        runs = [{"variant": name, "frequencies": n} for name in ("b", "a") for n in (1, 5)]
+        series = front_ends.series_of(runs, lambda run: 10.0 * run["frequencies"])
+        self.assertEqual([(one.name, one.x, one.y) for one in series], [("b", [1, 5], [10.0, 50.0]), ("a", [1, 5], [10.0, 50.0])])
+
+
+# --- program ---------------------------------------------------------------------------------------------------------
+
+class Program(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+
+    def run_on(self, report, *options):
+        file = self.path / "report.json"
+        file.write_text(report if isinstance(report, str) else json.dumps(report), encoding="utf-8")
+        return subprocess.run([PROGRAM, file, *options], capture_output=True, text=True, check=False)
+
+    def expect_failure(self, code, message, report, *options):
+        done = self.run_on(report, *options)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertTrue(done.stderr.startswith("nearfield: error: "), done.stderr)
+        self.assertIn(message, done.stderr)
+
+    def test_page_and_pictures(self):
+        report = fidelity_report([result("cases", case_rows(), pictured=[0, 1], truth=[TRUTH, TRUTH]), violin()])
+        done = self.run_on(report, "--docs", self.path / "docs")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        written = {str(path.relative_to(self.path / "docs")) for path in (self.path / "docs").rglob("*") if path.is_file()}
+        pictures = {f"pictures/fidelity/{name}.png" for name in ("pattern_500hz", "pattern_2000hz", "cutoff_pattern", "violin_measured",
+                                                                 "cutoff_violin_measured")}
+        self.assertEqual(written, {"fidelity.md"} | pictures)
+        text = (self.path / "docs/fidelity.md").read_text(encoding="utf-8")
+        for name in pictures:
+            self.assertIn(f"]({name})", text)
+            self.assertEqual((self.path / "docs" / name).read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+        self.assertEqual(self.run_on(report).stdout, text)
+
+    def test_refusals(self):
+        report = fidelity_report([])
+        self.expect_failure(64, "unrecognized arguments: --nothing", report, "--nothing")
+        self.expect_failure(64, "this is fidelity", report, "--png", self.path)
+        self.expect_failure(64, "this is health", {"benchmark": "health"}, "--png", self.path)
+        self.expect_failure(65, "expected JSON", "{")
+        self.expect_failure(65, "expected a report", [])
+        (self.path / "file").write_text("")
+        self.expect_failure(74, "/file", report, "--docs", self.path / "file")
+
+    def test_a_missing_report(self):
+        done = subprocess.run([PROGRAM, self.path / "none.json"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, "none.json" in done.stderr), (66, True))
+
+
+if __name__ == "__main__":
+    unittest.main()

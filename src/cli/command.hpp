@@ -17,5 +17,6 @@ void add_bench(CLI::App& app);
 void add_send(CLI::App& app);
 void add_tap(CLI::App& app);
 void add_ctl(CLI::App& app);
+void add_settings(CLI::App& app);
 
 }  // namespace nearfield::cli

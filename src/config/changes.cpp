@@ -1,49 +1,48 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <sstream>
 
 #include "config/config.hpp"
+#include "config/schema/sections.hpp"
 
 namespace nearfield {
 namespace {
 
-/// One value of a settings document as to_yaml() writes it: two spaces a level, one key a line.
-struct WrittenValue {
-  std::string key;  ///< dotted
-  std::string value;
-};
-
-std::vector<WrittenValue> values_of(const Settings& settings) {
-  constexpr std::size_t kIndent = 2;
-  std::vector<WrittenValue> values;
-  std::vector<std::string> path;
-  std::istringstream lines(to_yaml(settings));
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t begin = line.find_first_not_of(' ');
-    const std::size_t colon = line.find(':');
-    path.resize(begin / kIndent);
-    path.push_back(line.substr(begin, colon - begin));
-    if (colon + 1 < line.size()) {
-      values.push_back({fmt::format("{}", fmt::join(path, ".")), line.substr(colon + 2)});
+/// Calls `found` with each setting that differs, and with its value before and after as YAML.
+template <typename Found>
+void compare(Settings before, Settings after, const Found& found) {
+  const schema::Section old_section = schema::describe(before);
+  const schema::Section new_section = schema::describe(after);
+  const std::vector<schema::NamedSetting> old_settings = all_settings(old_section);
+  const std::vector<schema::NamedSetting> new_settings = all_settings(new_section);
+  for (std::size_t i = 0; i < new_settings.size(); ++i) {
+    const std::string old_value = old_settings[i].entry->written();
+    const std::string new_value = new_settings[i].entry->written();
+    if (old_value != new_value) {
+      found(new_settings[i], old_value, new_value);
     }
   }
-  return values;
 }
 
 }  // namespace
 
 std::vector<std::string> changes(const Settings& before, const Settings& after) {
-  const std::vector<WrittenValue> old_values = values_of(before);
-  const std::vector<WrittenValue> new_values = values_of(after);
   std::vector<std::string> result;
-  for (std::size_t i = 0; i < std::min(old_values.size(), new_values.size()); ++i) {
-    if (old_values[i].value != new_values[i].value) {
-      result.push_back(fmt::format("{} {} -> {}", new_values[i].key, old_values[i].value, new_values[i].value));
-    }
-  }
+  compare(before, after, [&](const schema::NamedSetting& setting, const std::string& was, const std::string& is) {
+    result.push_back(fmt::format("{} {} -> {}", setting.key, was, is));
+  });
   return result;
+}
+
+std::vector<std::string> changes_at_restart(const Settings& before, const Settings& after) {
+  std::vector<std::string> keys;
+  compare(before, after, [&](const schema::NamedSetting& setting, const std::string&, const std::string&) {
+    const std::string& key = setting.unit_of_restart;
+    if (setting.effect == schema::Effect::kRestart && std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      keys.push_back(key);
+    }
+  });
+  return keys;
 }
 
 }  // namespace nearfield

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "config/contradictions.hpp"
-#include "config/daemon_section.hpp"
+#include "config/daemon_rules.hpp"
 #include "config/settings_reader.hpp"
 #include "config/yaml_reader.hpp"
 #include "nearfield/error.hpp"

@@ -35,6 +35,9 @@ std::string geometry_not_given(const Settings& settings);
 /// What differs between two settings, in the order of config/nearfield.yaml: "holography.standoff_m 0.03 -> 0.04".
 std::vector<std::string> changes(const Settings& before, const Settings& after);
 
+/// The keys and sections among what differs that a running daemon cannot follow: "array.rows", "daemon.source".
+std::vector<std::string> changes_at_restart(const Settings& before, const Settings& after);
+
 /// The settings as a complete YAML document that load_settings() reads back to the same settings.
 std::string to_yaml(const Settings& settings);
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "config/daemon_section.hpp"
+#include "config/daemon_rules.hpp"
 
 namespace nearfield {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "config/config.hpp"
 #include "config/contradictions.hpp"
-#include "config/daemon_section.hpp"
+#include "config/daemon_rules.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/geometry.hpp"
 #include "nearfield/layout.hpp"

@@ -440,6 +440,10 @@ void YamlMap::problem(const std::string& key, const std::string& expected) {
   wrong(found == nullptr ? line_ : found->line, dotted(key), expected, found == nullptr ? YAML::Node() : found->value);
 }
 
+void YamlMap::problem_of_element(const std::string& key, std::size_t index, const std::string& message) {
+  problems_->add(fmt::format("{}: {}[{}]: {}", place(key), dotted(key), index, message));
+}
+
 void YamlMap::finish() {
   for (const Entry& given : entries_) {
     if (!known_keys_.contains(given.key)) {

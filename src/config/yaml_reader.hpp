@@ -91,6 +91,8 @@ class YamlMap {
   bool is_word(const std::string& key, std::string_view word);
   /// Adds a problem at this key: `expected ..., found ...`.
   void problem(const std::string& key, const std::string& expected);
+  /// Adds a problem at an element of the list at this key, in these words.
+  void problem_of_element(const std::string& key, std::size_t index, const std::string& message);
   /// The dotted name of a key of this mapping.
   [[nodiscard]] std::string dotted(const std::string& key) const;
   /// Where a message about this key points: "FILE:LINE", or the label alone for --set.

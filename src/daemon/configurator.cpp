@@ -44,7 +44,7 @@ std::uint64_t Configurator::reload() {
 }
 
 void Configurator::judge(const Settings& next) const {
-  if (const std::vector<std::string> fixed = fixed_changes(settings_, next); !fixed.empty()) {
+  if (const std::vector<std::string> fixed = changes_at_restart(settings_, next); !fixed.empty()) {
     throw ConfigError(
         fmt::format("{}: expected no change while the daemon runs; restart it for that", fmt::join(fixed, ", ")));
   }

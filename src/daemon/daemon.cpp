@@ -150,9 +150,6 @@ void Daemon::make_socket_folders() const {
 
 void Daemon::open_sinks() {
   const DaemonSettings::Publish& publish = settings_.daemon.publish;
-  const auto reference = publish.phase_reference == DaemonSettings::PhaseReference::kStream
-                             ? ring::PhaseReference::kStream
-                             : ring::PhaseReference::kWindow;
   Publisher::Sinks sinks;
   if (!publish.ring.socket.empty()) {
     ring::ServerOptions server;
@@ -166,7 +163,7 @@ void Daemon::open_sinks() {
     }
     ring::RingOptions ring;
     ring.slots = static_cast<std::uint32_t>(std::max(4, publish.ring.slots));
-    ring.phase_reference = reference;
+    ring.phase_reference = publish.phase_reference;
     ring_sink_ = std::make_unique<ring::RingSink>(ring, server);
     spdlog::info("frames for controllers at {}", server.socket.string());
     sinks.controllers = ring_sink_.get();
@@ -179,7 +176,7 @@ void Daemon::open_sinks() {
       zmq.curve_clients = publish.zmq.curve_clients;
     }
     zmq.most_frames_per_s = publish.zmq.max_rate_hz;
-    zmq.phase_reference = reference;
+    zmq.phase_reference = publish.phase_reference;
     zmq_sink_ = std::make_unique<ring::ZmqSink>(zmq);
     spdlog::info("frames for dashboards at {}", zmq_sink_->endpoint());
     sinks.dashboards = zmq_sink_.get();

@@ -92,26 +92,4 @@ std::uint32_t live_microphones(const Engine& engine, const MicrophoneMask& mask)
          static_cast<std::uint32_t>(mask.channels.size());
 }
 
-std::vector<std::string> fixed_changes(const Settings& now, const Settings& next) {
-  const DaemonSettings& a = now.daemon;
-  const DaemonSettings& b = next.daemon;
-  std::vector<std::string> keys;
-  const auto check = [&keys](bool same, const char* key) {
-    if (!same) {
-      keys.emplace_back(key);
-    }
-  };
-  check(a.source == b.source, "daemon.source");
-  check(a.publish == b.publish, "daemon.publish");
-  check(a.control == b.control, "daemon.control");
-  check(a.metrics == b.metrics, "daemon.metrics");
-  check(a.realtime == b.realtime, "daemon.realtime");
-  check(a.log.target == b.log.target, "daemon.log.target");
-  check(a.no_input == b.no_input, "daemon.no_input");
-  check(now.array.geometry.rows == next.array.geometry.rows, "array.rows");
-  check(now.array.geometry.columns == next.array.geometry.columns, "array.columns");
-  check(now.array.layout == next.array.layout, "array.layout");
-  return keys;
-}
-
 }  // namespace nearfield::daemon

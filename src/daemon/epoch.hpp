@@ -30,7 +30,4 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
 /// Microphones that are imaged with this mask.
 std::uint32_t live_microphones(const Engine& engine, const MicrophoneMask& mask);
 
-/// Keys that differ between two configurations and that a running daemon can't change, such as "daemon.source".
-std::vector<std::string> fixed_changes(const Settings& now, const Settings& next);
-
 }  // namespace nearfield::daemon

@@ -24,9 +24,9 @@ namespace nearfield {
 /// A rise counts after quiet_s below the level, so that neither a noise that is there when the recorder is armed nor
 /// one that goes on beyond a recording begins a recording. Times are those of the images' last bits.
 struct LevelTrigger {
-  double level = 0.0;                                    ///< in the images' unit, peak
+  double level = DaemonSettings::Recording{}.level;      ///< in the images' unit, peak
   double quiet_s = DaemonSettings::Recording{}.quiet_s;  ///< below the level, before a rise and to end the recording
-  double pause_s = 0.0;                                  ///< from a recording's end until a rise may begin the next
+  double pause_s = DaemonSettings::Recording{}.pause_s;  ///< from a recording's end until a rise may begin the next
   std::optional<std::size_t> pixel;  ///< row * columns + column of the one to watch; without it, all
 };
 

@@ -123,7 +123,7 @@ std::vector<std::byte> FrameEncoder::header_block(std::uint32_t slot_count, std:
   h.frequencies = static_cast<std::uint32_t>(header_.frequencies_hz.size());
   h.rows = static_cast<std::uint32_t>(header_.y_m.size());
   h.columns = static_cast<std::uint32_t>(header_.x_m.size());
-  h.phase_reference = static_cast<std::uint32_t>(reference_);
+  h.phase_reference = reference_ == PhaseReference::kStream ? NF_PHASE_OF_STREAM : NF_PHASE_OF_WINDOW;
   h.frequencies_offset = append(header_.frequencies_hz);
   h.planes_offset = append(header_.planes_m);
   h.x_offset = append(header_.x_m);

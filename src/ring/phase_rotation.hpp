@@ -4,15 +4,15 @@
 #include <span>
 #include <vector>
 
+#include "nearfield/daemon_settings.hpp"
+
 namespace nearfield::ring {
 
 inline constexpr std::uint32_t kBitRate_hz = 1'500'000;
 
-/// What the phases of a published image refer to.
-enum class PhaseReference : std::uint32_t {
-  kWindow = 0,  ///< the window's first bit: a steady tone's phasor turns from hop to hop
-  kStream = 1,  ///< bit-time 0: a steady tone's phasor stands still
-};
+/// What the phases of a published image refer to: the window's first bit, so that a steady tone's phasor turns from hop
+/// to hop, or bit-time 0, so that it stands still.
+using PhaseReference = DaemonSettings::PhaseReference;
 
 /// Whole and part turns of a tone at a bit-time, exact after any length of time: f/F is kept to 128 bits, so that the
 /// product with a bit-time below 2^64 is off by less than 2^-64 turns.

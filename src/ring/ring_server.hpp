@@ -10,15 +10,16 @@
 
 #include "core/file_descriptor.hpp"
 #include "core/unix_listener.hpp"
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield_ring.h"
 
 namespace nearfield::ring {
 
 struct ServerOptions {
   std::filesystem::path socket = {};
-  mode_t mode = 0660;            ///< of the socket's file: who may connect at all
-  std::vector<uid_t> uids = {};  ///< permitted beside the own user and root
-  std::vector<gid_t> gids = {};  ///< permitted: members of these groups
+  mode_t mode = DaemonSettings::Access{}.mode;  ///< of the socket's file: who may connect at all
+  std::vector<uid_t> uids = {};                 ///< permitted beside the own user and root
+  std::vector<gid_t> gids = {};                 ///< permitted: members of these groups
   std::size_t most_clients = 64;
 };
 

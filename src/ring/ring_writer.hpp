@@ -10,9 +10,9 @@
 namespace nearfield::ring {
 
 struct RingOptions {
-  std::uint32_t slots = 64;                          ///< at least 4
+  std::uint32_t slots = static_cast<std::uint32_t>(DaemonSettings::Ring{}.slots);  ///< at least 4
   std::size_t most_bytes = std::size_t{256} << 20U;  ///< fewer slots where they would take more; never fewer than 4
-  PhaseReference phase_reference = PhaseReference::kWindow;
+  PhaseReference phase_reference = DaemonSettings::Publish{}.phase_reference;
 };
 
 /// The one writer of a ring in a sealed memfd (nearfield_ring.h). Readers get a descriptor that cannot write; what they

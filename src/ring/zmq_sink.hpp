@@ -17,7 +17,7 @@ struct ZmqOptions {
       {};  ///< file with the server's Z85 secret key; empty: no CURVE, loopback alone
   std::vector<std::string> curve_clients = {};  ///< with CURVE: public keys, Z85, of those who may subscribe
   double most_frames_per_s = 0.0;               ///< 0: all
-  PhaseReference phase_reference = PhaseReference::kWindow;
+  PhaseReference phase_reference = DaemonSettings::Publish{}.phase_reference;
 };
 
 /// Publishes frames to dashboards and loggers: a ZeroMQ PUB socket that keeps one frame for each subscriber, the

@@ -15,11 +15,12 @@
 
 namespace nearfield {
 
+/// Made by ring_settings(); the defaults stand in DaemonSettings::Source.
 struct RingSettings {
   PayloadKind kind = PayloadKind::kBits;
-  std::size_t words_per_element = 32;
-  std::uint64_t elements = 1U << 18;      ///< held; rounded up to a power of two, at least 64
-  std::uint64_t reorder_elements = 1024;  ///< how far behind the newest element one may still come, below `elements`
+  std::size_t words_per_element;
+  std::uint64_t elements;          ///< held; rounded up to a power of two, at least 64
+  std::uint64_t reorder_elements;  ///< how far behind the newest element one may still come, below `elements`
 };
 
 /// What happened to elements (bit-times, or decimated samples), each counted once where it says so. When source and

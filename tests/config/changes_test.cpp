@@ -20,5 +20,29 @@ TEST(Changes, NamesKeysWithTheirValuesBeforeAndAfter) {
                            "holography.standoff_m 0.03 -> 0.04", "daemon.publish.ring.socket \"auto\" -> \"/a b\""));
 }
 
+TEST(Changes, KnowWhatARunningDaemonCannotFollow) {
+  const Settings before;
+  Settings after;
+  after.holography.standoff_m = 0.04;
+  after.daemon.recording.max_s = 7.0;
+  after.daemon.log.level = DaemonSettings::LogLevel::kDebug;
+  EXPECT_THAT(changes_at_restart(before, after), testing::IsEmpty());
+  after.array.geometry.rows = 8;
+  after.array.geometry.columns = 8;
+  after.array.layout = WireLayout::kRowMajor;
+  after.daemon.source.loop = true;
+  after.daemon.source.pace = DaemonSettings::Pace::kFast;
+  after.daemon.publish.zmq.max_rate_hz = 1.0;
+  after.daemon.control.access.mode = 0600;
+  after.daemon.metrics.address = "";
+  after.daemon.realtime.priority = 7;
+  after.daemon.log.target = DaemonSettings::LogTarget::kStderr;
+  after.daemon.no_input.is_fault = true;
+  EXPECT_THAT(changes_at_restart(before, after),
+              testing::ElementsAre("array.rows", "array.columns", "array.layout", "daemon.source", "daemon.publish",
+                                   "daemon.control", "daemon.metrics", "daemon.realtime", "daemon.log.target",
+                                   "daemon.no_input"));
+}
+
 }  // namespace
 }  // namespace nearfield

@@ -202,7 +202,7 @@ TEST(Recorder, ALevelStartsAndItsEndStops) {
   const TemporaryFolder folder;
   RecorderOptions options = options_for(folder / "a.nfr");
   options.history_s = 0.002;
-  options.level = LevelTrigger{.level = 3.0, .quiet_s = 0.020, .pixel = {}};
+  options.level = LevelTrigger{.level = 3.0, .quiet_s = 0.020, .pause_s = 0.0, .pixel = {}};
   Recorder recorder(options);
   recorder.begin_epoch(small_header(), 1);
   recorder.arm();
@@ -415,7 +415,8 @@ TEST(Recorder, ARemovedFileEndsTheRecording) {
 TEST(Recorder, OnlyTheChosenPixelTriggers) {
   const TemporaryFolder folder;
   RecorderOptions options = options_for(folder / "a.nfr");
-  options.level = LevelTrigger{.level = 0.9, .quiet_s = 0.0, .pixel = 5};  // pixel 0 has 1, pixel 5 has 1/6 and 1/12
+  options.level = LevelTrigger{
+      .level = 0.9, .quiet_s = 0.0, .pause_s = 0.0, .pixel = 5};  // pixel 0 has 1, pixel 5 has 1/6 and 1/12
   Recorder recorder(options);
   recorder.begin_epoch(small_header(), 1);
   recorder.arm();
@@ -547,7 +548,7 @@ TEST(Recorder, RefusesSettingsThatMakeNoSense) {
   options.bits = options.images = false;
   EXPECT_THROW(Recorder{options}, ConfigError);
   options = options_for(folder / "a.nfr");
-  options.level = LevelTrigger{};
+  options.level = LevelTrigger{.level = 0.0, .pixel = {}};
   EXPECT_THROW(Recorder{options}, ConfigError);
 }
 

@@ -254,9 +254,9 @@ TEST(IngestRing, TellsWhenTheNewestElementCame) {
 }
 
 TEST(IngestRing, RefusesSizesThatMakeNoSense) {
-  EXPECT_THROW(IngestRing({.words_per_element = 0}), ConfigError);
-  EXPECT_THROW(IngestRing({.elements = 0}), ConfigError);
-  EXPECT_THROW(IngestRing({.elements = 64, .reorder_elements = 64}), ConfigError);
+  EXPECT_THROW(IngestRing({.words_per_element = 0, .elements = 64, .reorder_elements = 0}), ConfigError);
+  EXPECT_THROW(IngestRing({.words_per_element = 1, .elements = 0, .reorder_elements = 0}), ConfigError);
+  EXPECT_THROW(IngestRing({.words_per_element = 1, .elements = 64, .reorder_elements = 64}), ConfigError);
   EXPECT_EQ(IngestRing({.words_per_element = 1, .elements = 65, .reorder_elements = 64}).settings().elements, 128U);
 }
 

@@ -7,9 +7,6 @@
 
 namespace nearfield {
 
-/// The settings of nearfieldd as a YAML section.
-std::string daemon_section(const DaemonSettings& daemon);
-
 /// Adds what contradicts itself among the settled keys below `daemon`.
 void check_daemon(const DaemonSettings& daemon, const IsSettled& is_settled, std::vector<Contradiction>& found);
 

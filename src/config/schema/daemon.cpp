@@ -1,0 +1,320 @@
+#include <fmt/format.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "config/schema/sections.hpp"
+#include "config/yaml_text.hpp"
+#include "nearfield/network.hpp"
+
+namespace nearfield::schema {
+namespace {
+
+using std::filesystem::path;
+
+constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+constexpr std::int64_t kGibibyte = std::int64_t{1} << 30;
+constexpr std::int64_t kSmallestReceiveBuffer = 65536;
+constexpr std::int64_t kLargestReceiveBuffer = 4 * kGibibyte;
+constexpr int kLongestReorder = 1 << 24;
+constexpr std::int64_t kSmallestRing = 1 << 12;
+constexpr std::int64_t kLargestRing = std::int64_t{1} << 26;
+constexpr std::int64_t kLargestJump = std::int64_t{1} << 40;
+constexpr int kFewestSlots = 2;
+constexpr int kMostSlots = 65536;
+constexpr std::int64_t kSmallestRecording = kMebibyte;
+constexpr std::int64_t kLargestRecording = std::int64_t{1} << 50;
+constexpr std::int64_t kSmallestQueue = kMebibyte;
+constexpr std::int64_t kLargestQueue = 16 * kGibibyte;
+constexpr std::uint32_t kHighestMode = 0777;
+constexpr int kHighestPriority = 99;
+constexpr int kHighestCpu = 1023;
+constexpr std::size_t kLongestSocketPath = sizeof(sockaddr_un::sun_path) - 1;
+
+constexpr Range kWait{.what = "a time from", .maximum = 86400.0, .unit = "s"};
+constexpr Range kLimit{.what = "a time from", .minimum = 1.0, .maximum = 600000.0, .unit = "ms"};
+
+/// Keys in Z85 (ZeroMQ RFC 32), 32 bytes each.
+Form<std::vector<std::string>> curve_keys() {
+  const auto are_keys = [](const std::vector<std::string>& keys) {
+    constexpr std::string_view kZ85 =
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
+    constexpr std::size_t kCharacters = 40;
+    return std::all_of(keys.begin(), keys.end(), [&](const std::string& key) {
+      return key.size() == kCharacters && key.find_first_not_of(kZ85) == std::string::npos;
+    });
+  };
+  return ranging(where(texts(), are_keys, "keys in Z85, 40 characters each, in quotes"), "40 characters of Z85 each");
+}
+
+Form<std::vector<std::string>> networks() {
+  const auto are_networks = [](const std::vector<std::string>& texts) {
+    return std::all_of(texts.begin(), texts.end(),
+                       [](const std::string& text) { return parse_network(text).has_value(); });
+  };
+  return where(texts(), are_networks, "addresses and networks, such as [192.168.7.5, 192.168.8.0/24, 'fd00::/8']");
+}
+
+/// The path of a UNIX socket; the word auto is kept as it is, off as an empty text. `automatic` says what auto means.
+Form<std::string> socket_path(const std::string& automatic) {
+  Form<std::string> form = where(
+      text(), [](const std::string& value) { return !value.empty(); }, "a path, auto or off");
+  form.facts.type = "path";
+  form.facts.range = fmt::format("at most {} bytes", kLongestSocketPath);
+  form.facts.words.push_back({std::string(kAutoSocket), automatic});
+  form.read = [read = std::move(form.read)](YamlMap& map, const std::string& key,
+                                            const path& folder) -> std::optional<std::string> {
+    std::optional<std::string> value = read(map, key, folder);
+    if (!value || *value == kAutoSocket) {
+      return value;
+    }
+    value = std::filesystem::absolute(folder / *value).lexically_normal().string();
+    if (value->size() > kLongestSocketPath) {
+      map.problem(key, fmt::format("a path of at most {} bytes from the root on", kLongestSocketPath));
+      value.reset();
+    }
+    return value;
+  };
+  return or_word({"off", "none"}, "", std::move(form));
+}
+
+bool is_endpoint(const std::string& text) {
+  constexpr std::string_view kTcp = "tcp://";
+  constexpr std::string_view kIpc = "ipc://";
+  return (text.starts_with(kTcp) && parse_host_port(std::string_view(text).substr(kTcp.size()))) ||
+         (text.starts_with(kIpc) && text.size() > kIpc.size());
+}
+
+Form<std::string> endpoint() {
+  return or_word({"off", "none"}, "", where(text(), is_endpoint, "tcp://HOST:PORT, ipc://PATH or off"));
+}
+
+std::optional<std::uint32_t> parse_mode(const std::string& text) {
+  constexpr int kOctal = 8;
+  std::uint32_t mode = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, mode, kOctal);
+  return error == std::errc{} && stop == end && mode <= kHighestMode ? std::optional(mode) : std::nullopt;
+}
+
+/// An octal text such as 0660.
+Form<std::uint32_t> file_mode() {
+  Form<std::uint32_t> form;
+  form.facts = {.type = "octal text", .range = fmt::format("0 to {:04o}", kHighestMode)};
+  form.read = [](YamlMap& map, const std::string& key, const path&) -> std::optional<std::uint32_t> {
+    const std::optional<std::string> text = map.text(key);
+    const std::optional<std::uint32_t> mode = text ? parse_mode(*text) : std::nullopt;
+    if (text && !mode) {
+      map.problem(key, "an octal file mode from 0 to 0777");
+    }
+    return mode;
+  };
+  form.write = [](std::uint32_t mode) { return fmt::format("\"{:04o}\"", mode); };
+  return form;
+}
+
+void describe(Section& section, DaemonSettings::Source& source) {
+  using Daemon = DaemonSettings;
+  section.add("kind", source.kind,
+              choice<Daemon::SourceKind>({{Daemon::SourceKind::kUdp, "packets"},
+                                          {Daemon::SourceKind::kPipe, "wire words"},
+                                          {Daemon::SourceKind::kFile, "a capture"},
+                                          {Daemon::SourceKind::kSimulate, "a scene"}}),
+              "what is read");
+  section.add("payload", source.payload,
+              choice<Daemon::Payload>({{Daemon::Payload::kBits, "one a microphone and bit-time"},
+                                       {Daemon::Payload::kSamples,
+                                        "float32 in pascal, one of every channel each front_end.decimation bit-times, "
+                                        "decimated before they come here, such as by an FPGA"}}),
+              "what udp and pipe carry");
+  section.add(
+      "address", source.address, host_port("HOST:PORT, such as " + DaemonSettings::Source{}.address),
+      "udp: HOST:PORT to listen at, or [IPV6]:PORT; 0.0.0.0:7230 listens on every interface; or a multicast group "
+      "and its port");
+  section.add("interface", source.interface, or_null(text(), "any"),
+              "udp: the network interface on which a multicast group is joined, such as eth1");
+  section.add("path", source.path, path_or_null("none", [](const std::string& path) { return path == "-"; }),
+              "pipe: a named pipe of wire words, or - for stdin; file: a capture, HDF5");
+  section.add("scene", source.scene, path_or_null("none"), "simulate: a scene, YAML");
+  section.add("pace", source.pace,
+              choice<Daemon::Pace>({{Daemon::Pace::kRealtime, ""}, {Daemon::Pace::kFast, "as fast as it goes"}}),
+              "how fast file and simulate deliver");
+  section.add("loop", source.loop, boolean(), "file: begin again at its end");
+  section.add("receive_buffer_bytes", source.receive_buffer_bytes,
+              integer64(kSmallestReceiveBuffer, kLargestReceiveBuffer, "bytes"),
+              "udp: size of the socket's buffer (net.core.rmem_max bounds it without privilege)");
+  section.add("reorder_bit_times", source.reorder_bit_times, integer(0, kLongestReorder, "bit-times"),
+              "udp: how far behind the newest bit a packet may still come");
+  section.add("ring_bit_times", source.ring_bit_times, integer64(kSmallestRing, kLargestRing, "bit-times"),
+              "bits in host memory between the source and the engine");
+  section.add("allowed_from", source.allowed_from, networks(),
+              "udp: addresses and networks that may send, such as [192.168.7.5, 192.168.8.0/24]; []: any");
+  section.add("require_crc", source.require_crc, boolean(), "udp: true refuses packets without a CRC");
+  section.add("takeover_after_ms", source.takeover_after_ms, number(kLimit),
+              "udp: how long a stream must be silent before another one may begin");
+  section.add("restart_hold_off_ms", source.restart_hold_off_ms,
+              number({.what = "a time from", .maximum = 600000.0, .unit = "ms"}),
+              "udp: how long after a stream's start no other one may begin");
+  section.add("max_jump_bit_times", source.max_jump_bit_times, integer64(0, kLargestJump, "bit-times"),
+              "udp: the longest gap in a stream's clock, forward or back");
+}
+
+void describe(Section& section, DaemonSettings::Access& access) {
+  section.add("mode", access.mode, file_mode(),
+              "mode of the socket's file; who gets in is decided by the kernel's word on the peer");
+  section.add("allowed_users", access.allowed_users, texts(),
+              "names or numbers, beside root and the daemon's own user");
+  section.add("allowed_groups", access.allowed_groups, texts(), "names or numbers; supplementary groups count");
+}
+
+void describe(Section& section, DaemonSettings::Ring& ring) {
+  section.add("socket", ring.socket,
+              socket_path("/run/nearfield/frames.sock, or $XDG_RUNTIME_DIR/nearfield/frames.sock of a user who is not "
+                          "root, or $NEARFIELD_RUNTIME_DIR/frames.sock where that is set, where readers ask by "
+                          "themselves"),
+              "where readers ask for it");
+  describe(section, ring.access);
+  section.add("slots", ring.slots, integer(kFewestSlots, kMostSlots, "frames"), "how far a slow reader may lag behind");
+}
+
+void describe(Section& section, DaemonSettings::Zmq& zmq) {
+  section.add("endpoint", zmq.endpoint, endpoint(),
+              "tcp://HOST:PORT or ipc://PATH; beyond loopback only with a CURVE key");
+  section.add("curve_secret_file", zmq.curve_secret_file,
+              path_or_null("none", [](const std::string& path) { return path.starts_with("credential:"); }),
+              "the server's secret key, Z85; credential:NAME takes it from systemd's credentials");
+  section.add("curve_clients", zmq.curve_clients, curve_keys(),
+              "with a secret key: public keys of those who may subscribe, each in quotes");
+  section.add("max_rate_hz", zmq.max_rate_hz,
+              number({.what = "a rate", .maximum = 1e5, .unit = "Hz", .open_minimum = true}),
+              "frames a second at most");
+}
+
+void describe(Section& section, DaemonSettings::Publish& publish) {
+  using Reference = DaemonSettings::PhaseReference;
+  section.add("phase_reference", publish.phase_reference,
+              choice<Reference>(
+                  {{Reference::kWindow, "the window's first bit"},
+                   {Reference::kStream, "bit-time 0, so that phasors of a steady tone do not turn from hop to hop"}}),
+              "where phases count from");
+  describe(section.section("ring", "Shared memory for controllers on this host."), publish.ring);
+  describe(
+      section.section("zmq", "ZeroMQ PUB for dashboards and loggers: the newest hologram, never a queue of old ones."),
+      publish.zmq);
+}
+
+void describe_trigger(Section& section, DaemonSettings::Recording& recording) {
+  using Trigger = DaemonSettings::Trigger;
+  section.add("trigger", recording.trigger,
+              choice<Trigger>({{Trigger::kNone, "from `ctl record start`"},
+                               {Trigger::kLevel, "from an image above the level"},
+                               {Trigger::kExternal, "from `ctl record trigger`"}}),
+              "what begins a recording");
+  section.add("level", recording.level, number({.what = "a level", .maximum = 1e12, .open_minimum = true}),
+              "of the level trigger: largest magnitude of an image, in its unit");
+  section.add(
+      "quiet_s", recording.quiet_s, number(kWait),
+      "of the level trigger: images must have been below the level for so long before a rise begins a recording, "
+      "and so long below it ends one");
+  section.add("pause_s", recording.pause_s, number(kWait),
+              "of the level trigger: from a recording's end until a rise may begin the next");
+  section.add("pre_trigger_s", recording.pre_trigger_s, number({.what = "a time from", .maximum = 60.0, .unit = "s"}),
+              "history in memory that a trigger saves too");
+}
+
+void describe(Section& section, DaemonSettings::Recording& recording) {
+  using What = DaemonSettings::RecordWhat;
+  section.add("directory", recording.directory, path_or_null("nothing can be recorded"), "folder of the files");
+  section.add("what", recording.what, choice<What>({{What::kBits, ""}, {What::kImages, ""}, {What::kBoth, ""}}),
+              "what is recorded");
+  describe_trigger(section, recording);
+  section.add("max_bytes", recording.max_bytes, integer64(kSmallestRecording, kLargestRecording, "bytes"),
+              "size of one recording");
+  section.add("max_s", recording.max_s, number({.what = "a time", .maximum = 1e7, .unit = "s", .open_minimum = true}),
+              "length of one recording");
+  section.add(
+      "quota_bytes", recording.quota_bytes,
+      or_word({"off", "no quota"}, 0, integer64(kSmallestRecording, kLargestRecording, "bytes")),
+      "size of all recordings (*.nfr) in the directory: once they have it, the recording ends and no other begins; "
+      "nothing is deleted");
+  section.add("sync_s", recording.sync_s, number(kWait), "waits for the disk this often; 0: only at a recording's end");
+  section.add("bits_queue_bytes", recording.bits_queue_bytes, integer64(kSmallestQueue, kLargestQueue, "bytes"),
+              "bits that wait for the disk, beside the history: 0.35 s of 32 x 32 microphones");
+  section.add("images_queue_bytes", recording.images_queue_bytes, integer64(kSmallestQueue, kLargestQueue, "bytes"),
+              "images that wait for the disk, their history included");
+}
+
+void describe(Section& section, DaemonSettings::Control& control) {
+  section.add("socket", control.socket, socket_path("control.sock in the same folder as the ring's"),
+              "where `nearfield ctl` asks");
+  describe(section, control.access);
+}
+
+void describe(Section& section, DaemonSettings::Metrics& metrics) {
+  section.add(
+      "address", metrics.address,
+      or_word({"off", "none"}, "", host_port("HOST:PORT, such as " + DaemonSettings::Metrics{}.address + ", or off")),
+      "HOST:PORT of Prometheus text at /metrics");
+}
+
+void describe(Section& section, DaemonSettings::Realtime& realtime) {
+  section.add("priority", realtime.priority, integer(0, kHighestPriority), "SCHED_FIFO; 0: the ordinary scheduler");
+  section.add("cpus", realtime.cpus, integers(0, kHighestCpu), "processors to run on; empty: any");
+  section.add("lock_memory", realtime.lock_memory, boolean(), "keep all memory from being swapped out");
+}
+
+void describe(Section& section, DaemonSettings::Overload& overload) {
+  section.add("pause_dashboards_ms", overload.pause_dashboards_ms, number(kLimit),
+              "frames for dashboards are given up");
+  section.add("pause_recordings_ms", overload.pause_recordings_ms, number(kLimit),
+              "bits and images for the recorder are given up: a gap; below shed_hops_ms, recordings go before hops");
+  section.add("shed_hops_ms", overload.shed_hops_ms, number(kLimit),
+              "whole hops are given up, oldest first, flagged and counted; their bits are recorded none the less");
+}
+
+void describe(Section& section, DaemonSettings::Log& log) {
+  using Target = DaemonSettings::LogTarget;
+  using Level = DaemonSettings::LogLevel;
+  section.add(
+      "target", log.target,
+      choice<Target>(
+          {{Target::kAuto, "the journal when started by systemd"}, {Target::kJournal, ""}, {Target::kStderr, ""}}),
+      "where lines go", Effect::kRestart);
+  section.add("level", log.level,
+              choice<Level>({{Level::kDebug, ""}, {Level::kInfo, ""}, {Level::kWarning, ""}, {Level::kError, ""}}),
+              "the least grave lines that are written");
+}
+
+void describe(Section& section, DaemonSettings::NoInput& no_input) {
+  section.add("after_ms", no_input.after_ms, number(kLimit),
+              "time without a window of which half came, until \"no input\" is the declared state");
+  section.add("is_fault", no_input.is_fault, boolean(), "true: then the process ends, for systemd to restart");
+}
+
+}  // namespace
+
+void describe(Section& section, DaemonSettings& daemon) {
+  describe(section.section("source", "The stream of bits or samples.", Effect::kRestart), daemon.source);
+  describe(section.section("publish", "Where frames go.", Effect::kRestart), daemon.publish);
+  describe(section.section("recording", "What is kept on disk (docs/recording.md)."), daemon.recording);
+  describe(section.section("control", "Socket of `nearfield ctl`; keys as in publish.ring.", Effect::kRestart),
+           daemon.control);
+  describe(section.section("metrics", "", Effect::kRestart), daemon.metrics);
+  describe(
+      section.section("realtime",
+                      "Of the threads that carry the stream. Needs CAP_SYS_NICE or LimitRTPRIO; without, a warning "
+                      "and the ordinary scheduler.",
+                      Effect::kRestart),
+      daemon.realtime);
+  section.section("deadlines")
+      .add("frame_ms", daemon.deadlines.frame_ms, number(kLimit),
+           "a frame that takes longer ends the process, for systemd to restart");
+  describe(section.section("overload",
+                           "Ages of the oldest bits that wait, from which on something is given up; dashboards first."),
+           daemon.overload);
+  describe(section.section("log"), daemon.log);
+  describe(section.section("no_input", "", Effect::kRestart), daemon.no_input);
+}
+
+}  // namespace nearfield::schema

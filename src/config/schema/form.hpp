@@ -1,0 +1,153 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/yaml_reader.hpp"
+
+/// Kinds of values that a setting can have: how each is read from YAML, written, and described.
+namespace nearfield::schema {
+
+/// A word that stands for a value, and what it means; an empty meaning where the word says all.
+struct Word {
+  std::string word;
+  std::string meaning;
+};
+
+/// What a page or an editor has to say of a value.
+struct Facts {
+  std::string type;                    ///< "number", "list of integers", ...; "choice" where nothing but words fit
+  std::string unit = {};               ///< empty for words and plain counts
+  std::string range = {};              ///< "1 to 64"; empty where every value of the type fits
+  std::optional<double> minimum = {};  ///< of a number, or of each in a list
+  std::optional<double> maximum = {};  ///< likewise
+  bool open_minimum = false;           ///< the minimum itself is excluded
+  std::vector<Word> words = {};
+};
+
+/// A kind of value.
+template <typename Value>
+struct Form {
+  Facts facts;
+  /// The value below `key`. Nothing when the key is absent or its value is wrong, which is added to the map's problems.
+  /// Relative paths count from `folder`.
+  std::function<std::optional<Value>(YamlMap& map, const std::string& key, const std::filesystem::path& folder)> read;
+  /// The value as YAML, in one line.
+  std::function<std::string(const Value& value)> write;
+};
+
+/// The numbers that fit. Messages and pages take their words from these figures: "a speed from 1 to 100000 m/s".
+struct Range {
+  std::string_view what;  ///< how a message begins: "a speed from"; without a preposition where only one end is said
+  double minimum = 0.0;
+  double maximum = std::numeric_limits<double>::max();  ///< 1e9 and more are not mentioned
+  std::string_view unit = "";
+  bool open_minimum = false;  ///< the minimum itself is excluded
+};
+/// The bounds in words, such as "> 0 to 300".
+std::string in_words(const Range& range);
+/// What a message expects: "a range > 0 dB, at most 300 dB".
+std::string expected(const Range& range);
+/// For readers of single keys; `text` is expected(range) and must outlive the rule.
+NumberRule rule_of(const Range& range, std::string_view text);
+
+Form<double> number(const Range& range);
+/// From 1e-6 to 100 m, which floating point can square and divide by without harm.
+Form<double> length_m();
+/// One number, or a list of them.
+Form<std::vector<double>> numbers(const Range& range);
+Form<int> integer(int minimum, int maximum, const std::string& unit = "");
+Form<std::int64_t> integer64(std::int64_t minimum, std::int64_t maximum, const std::string& unit = "");
+/// One integer, or a list of them.
+Form<std::vector<int>> integers(int minimum, int maximum);
+Form<bool> boolean();
+Form<std::string> text();
+/// A list of texts, none of them empty.
+Form<std::vector<std::string>> texts();
+/// One of these words.
+Form<std::string> word(std::vector<Word> words);
+/// A path, kept as an absolute one; null is kept as an empty text. Texts for which `is_verbatim` holds stay as they
+/// are.
+Form<std::string> path_or_null(const std::string& meaning_of_null,
+                               std::function<bool(const std::string& text)> is_verbatim = {});
+/// HOST:PORT; `expected` is for messages.
+Form<std::string> host_port(const std::string& expected);
+
+/// One of these values of an enumeration, whose words name_of() has.
+template <typename Kind>
+Form<Kind> choice(const std::vector<std::pair<Kind, std::string>>& kinds) {
+  Form<Kind> form;
+  form.facts.type = "choice";
+  std::vector<std::string_view> names;
+  for (const auto& [kind, meaning] : kinds) {
+    names.push_back(name_of(kind));
+    form.facts.words.push_back({std::string(name_of(kind)), meaning});
+  }
+  form.read = [kinds, names](YamlMap& map, const std::string& key, const std::filesystem::path&) {
+    const std::optional<std::size_t> index = map.choice(key, names);
+    return index ? std::optional<Kind>(kinds[*index].first) : std::nullopt;
+  };
+  form.write = [](Kind kind) { return std::string(name_of(kind)); };
+  return form;
+}
+
+/// `form`, or a word that stands for the value `meant`.
+template <typename Value>
+Form<Value> or_word(const Word& word, const std::type_identity_t<Value>& meant, Form<Value> form) {
+  form.facts.words.push_back(word);
+  form.read = [word, meant, read = std::move(form.read)](YamlMap& map, const std::string& key,
+                                                         const std::filesystem::path& folder) -> std::optional<Value> {
+    return map.is_word(key, word.word) ? std::optional<Value>(meant) : read(map, key, folder);
+  };
+  form.write = [word, meant, write = std::move(form.write)](const Value& value) {
+    return value == meant ? word.word : write(value);
+  };
+  return form;
+}
+
+/// `form`, or null, which stands for an empty text.
+Form<std::string> or_null(Form<std::string> form, const std::string& meaning_of_null);
+
+/// `form` for the values that pass `holds`; `expected` is what the message on another one says.
+template <typename Value>
+Form<Value> where(Form<Value> form, std::function<bool(const std::type_identity_t<Value>&)> holds,
+                  std::function<std::string(const std::type_identity_t<Value>&)> expected) {
+  form.read = [holds = std::move(holds), expected = std::move(expected), read = std::move(form.read)](
+                  YamlMap& map, const std::string& key, const std::filesystem::path& folder) -> std::optional<Value> {
+    std::optional<Value> value = read(map, key, folder);
+    if (value && !holds(*value)) {
+      map.problem(key, expected(*value));
+      value.reset();
+    }
+    return value;
+  };
+  return form;
+}
+template <typename Value>
+Form<Value> where(Form<Value> form, std::function<bool(const std::type_identity_t<Value>&)> holds,
+                  const std::string& expected) {
+  return where(std::move(form), std::move(holds), [expected](const Value&) { return expected; });
+}
+
+/// `form`, its range in these words.
+template <typename Value>
+Form<Value> ranging(Form<Value> form, std::string range) {
+  form.facts.range = std::move(range);
+  return form;
+}
+
+/// `form`, of whose values one is a word with a meaning of its own.
+template <typename Value>
+Form<Value> naming(Form<Value> form, const Word& word) {
+  form.facts.words.push_back(word);
+  return form;
+}
+
+}  // namespace nearfield::schema

@@ -1,0 +1,103 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "config/schema/form.hpp"
+
+namespace nearfield::schema {
+
+/// When a changed setting takes effect in a daemon that runs: with its next configuration, or when it is started again.
+enum class Effect { kLive, kRestart };
+
+/// Where the value of a setting is kept: a variable, or whatever two functions reach.
+template <typename Value>
+struct Place {
+  Place(Value& variable)
+      : get([&variable] { return variable; }), set([&variable](Value value) { variable = std::move(value); }) {}
+  Place(std::function<Value()> read, std::function<void(Value)> write) : get(std::move(read)), set(std::move(write)) {}
+  std::function<Value()> get;
+  std::function<void(Value)> set;
+};
+
+/// The settings of one YAML mapping, in the order in which they are written, each bound to the variable that holds it.
+///
+/// A setting is described in one line of its section, and its default is the initialiser of its variable. Reader,
+/// writer, pages, JSON and the rules on restarts walk this description and know no setting by name.
+class Section {
+ public:
+  struct Entry;
+
+  /// Adds a setting. `meaning` says in a sentence what it does; unit, range and words come from `form`.
+  template <typename Value>
+  void add(const std::string& key, std::type_identity_t<Place<Value>> place, Form<Value> form, std::string meaning,
+           Effect effect = Effect::kLive);
+  /// Adds a section below this one, which lives as long as this one. With kRestart all below it takes effect at a
+  /// restart, and refusals name the section.
+  Section& section(const std::string& key, std::string meaning = "", Effect effect = Effect::kLive);
+
+  [[nodiscard]] const std::list<Entry>& entries() const { return entries_; }
+
+ private:
+  std::list<Entry> entries_;
+};
+
+/// What became of a key of a document.
+enum class Outcome { kAbsent, kWrong, kTaken };
+
+/// A setting, or a section of settings.
+struct Section::Entry {
+  std::string key;
+  std::string meaning;
+  Effect effect = Effect::kLive;
+  std::unique_ptr<Section> section = {};  ///< null for a setting
+  // Of a setting:
+  Facts facts = {};
+  std::function<Outcome(YamlMap& map, const std::filesystem::path& folder)> read = {};
+  std::function<std::string()> written = {};  ///< the present value, as YAML in one line
+};
+
+template <typename Value>
+void Section::add(const std::string& key, std::type_identity_t<Place<Value>> place, Form<Value> form,
+                  std::string meaning, Effect effect) {
+  Entry entry{.key = key, .meaning = std::move(meaning), .effect = effect};
+  entry.facts = std::move(form.facts);
+  entry.written = [get = std::move(place.get), write = std::move(form.write)] { return write(get()); };
+  entry.read = [key, set = std::move(place.set), read = std::move(form.read)](YamlMap& map,
+                                                                              const std::filesystem::path& folder) {
+    std::optional<Value> value = read(map, key, folder);  // also where the key is absent: the map learns that it exists
+    if (!map.has(key)) {
+      return Outcome::kAbsent;
+    }
+    if (!value) {
+      return Outcome::kWrong;
+    }
+    set(std::move(*value));
+    return Outcome::kTaken;
+  };
+  entries_.push_back(std::move(entry));
+}
+
+inline Section& Section::section(const std::string& key, std::string meaning, Effect effect) {
+  Entry entry{.key = key, .meaning = std::move(meaning), .effect = effect};
+  entry.section = std::make_unique<Section>();
+  entries_.push_back(std::move(entry));
+  return *entries_.back().section;
+}
+
+/// A setting among all, with its dotted key.
+struct NamedSetting {
+  std::string key;
+  const Section::Entry* entry = nullptr;
+  Effect effect = Effect::kLive;     ///< its own, or that of a section around it
+  std::string unit_of_restart = {};  ///< with kRestart: the dotted key that a refusal names
+};
+
+/// All settings of `section` and below, in their order.
+std::vector<NamedSetting> all_settings(const Section& section);
+
+}  // namespace nearfield::schema

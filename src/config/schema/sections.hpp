@@ -1,0 +1,18 @@
+#pragma once
+#include "config/schema/section.hpp"
+#include "nearfield/settings.hpp"
+
+/// The sections of a configuration. Each function describes one, the settings of which are kept in its second argument.
+namespace nearfield::schema {
+
+void describe(Section& section, ArraySettings& array);
+void describe(Section& section, MediumSettings& medium);
+void describe(Section& section, FrontEndSettings& front_end);
+void describe(Section& section, HolographySettings& holography);
+void describe(Section& section, DeviceSettings& device);
+void describe(Section& section, DaemonSettings& daemon);
+
+/// All sections, kept in `settings`, which must live as long as the description.
+Section describe(Settings& settings);
+
+}  // namespace nearfield::schema

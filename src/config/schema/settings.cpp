@@ -1,0 +1,77 @@
+#include "config/schema/sections.hpp"
+
+namespace nearfield::schema {
+namespace {
+
+constexpr int kMostDevices = 1024;
+constexpr int kMostBatch = 1024;
+
+void describe(Section& section, HealthSettings& health) {
+  section.add("enabled", health.enabled, boolean(), "whether they are watched");
+  section.add("mask", health.mask, boolean(),
+              "replace those that are found bad by a prediction from their neighbours; false: only say so");
+  section.add("trusted_channels", health.trusted_channels, integers(0, kMaxSide * kMaxSide - 1),
+              "row * columns + column of microphones to use whatever they look like");
+}
+
+}  // namespace
+
+void describe(Section& section, ArraySettings& array) {
+  ArrayGeometry& geometry = array.geometry;
+  section.add("rows", geometry.rows, integer(1, kMaxSide), "microphones in a column of the array", Effect::kRestart);
+  section.add("columns", geometry.columns, integer(1, kMaxSide), "microphones in a row of the array", Effect::kRestart);
+  section.add("pitch_x_m", geometry.pitch_x_m, length_m(), "between neighbours in a row");
+  section.add("pitch_y_m", geometry.pitch_y_m, length_m(), "between neighbours in a column");
+  section.add("layout", array.layout,
+              choice<WireLayout>({{WireLayout::kSoramaCam, "32 x 32 only"}, {WireLayout::kRowMajor, ""}}),
+              "order of the bits in a capture", Effect::kRestart);
+  section.add("sensitivity_dbfs", array.sensitivity_dbfs, number({"a level from", -200.0, 100.0, "dBFS"}),
+              "level of a 1 Pa rms sine; gives bits their pascals");
+  section.add("dead_channels", array.dead_channels, integers(0, kMaxSide * kMaxSide - 1),
+              "row * columns + column of microphones to replace by their neighbours");
+  section.add("calibration", array.calibration_path, path_or_null("none"),
+              "a calibration file; a relative path counts from this file's folder");
+  describe(section.section("health", "Microphones are watched while they work: docs/health.md"), array.health);
+}
+
+void describe(Section& section, MediumSettings& medium) {
+  section.add("sound_speed_m_s", medium.sound_speed_m_s, number({"a speed from", 1.0, 1e5, "m/s"}), "speed of sound");
+  section.add("density_kg_m3", medium.density_kg_m3, number({"a density from", 1e-3, 1e5, "kg/m3"}),
+              "density; scales velocity images only");
+}
+
+void describe(Section& section, DeviceSettings& device) {
+  section.add(
+      "platform", device.platform,
+      naming(where(
+                 text(), [](const std::string& name) { return !name.empty(); }, "auto or a part of a platform's name"),
+             {"auto", "a GPU if there is one"}),
+      "part of an OpenCL platform's name");
+  section.add("index", device.index, integer(0, kMostDevices - 1), "which of the devices that remain");
+  section.add("fft", device.fft,
+              word({{"auto", "fused where they can"}, {"clfft", "clFFT's"}, {"fused", "the imager's own kernels"}}),
+              "the imager's transforms");
+  section.add("batch", device.batch, integer(1, kMostBatch),
+              "frames that are computed together: more of them a second, each of them later; all together at most one "
+              "window apart");
+}
+
+Section describe(Settings& settings) {
+  Section all;
+  describe(
+      all.section("array",
+                  "What a capture says of its own rows, columns, pitch, layout, sensitivity and standoff wins over "
+                  "the defaults here and must agree with what you set."),
+      settings.array);
+  describe(all.section("medium", "What sound travels in."), settings.medium);
+  describe(all.section("front_end", "From bits or samples to spectra."), settings.front_end);
+  describe(all.section("holography", "From spectra to images."), settings.holography);
+  describe(all.section("device", "The OpenCL device that computes."), settings.device);
+  describe(all.section("daemon",
+                       "Of nearfieldd alone; other commands read it and pass it over. Relative paths count from this "
+                       "file's folder."),
+           settings.daemon);
+  return all;
+}
+
+}  // namespace nearfield::schema

@@ -60,7 +60,7 @@ class KernelFile:
             if condition := CONDITION.match(content):
                 depth += {"if": 1, "ifdef": 1, "ifndef": 1, "endif": -1}.get(condition.group(1), 0)
             if not content.lstrip().startswith("//!"):
-                text += content
+                text += content if content.endswith("\n") else content + "\n"
                 continue
             needs = NEEDS.fullmatch(content.rstrip())
             if not needs:
@@ -119,7 +119,7 @@ def read(root, place):
     files = {}
     for file in sorted(root.rglob("*.cl")):
         path = file.relative_to(root).as_posix()
-        files[path] = KernelFile(path, file.read_text(), place)
+        files[path] = KernelFile(path, file.read_text(encoding="utf-8"), place)
     return files
 
 
@@ -183,7 +183,7 @@ def main():
         text = cpp_of(read(options.root, options.root.name))
     except KernelError as problem:
         sys.exit(str(problem))
-    options.output.write_text(text)
+    options.output.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -184,8 +184,8 @@ typedef struct nf_frame {
 nf_ring_status nf_ring_open(const char* socket_path, nf_ring** ring);
 
 /* Connects anew with the same path. After success layout and sizes may be others and the numbers begin again, and
- * nf_ring_read_next goes on with the oldest frame of the new ring, or of its newest half, so that none is missed across a
- * new configuration; after a failure the handle stays as it was, and may be reopened later. */
+ * nf_ring_read_next goes on with the new ring's first frame, or, where frames have been written over already, with its
+ * newest half, so that a reader that reopens in time misses none across a new configuration; after a failure the handle stays as it was, and may be reopened later. */
 nf_ring_status nf_ring_reopen(nf_ring* ring);
 
 void nf_ring_close(nf_ring* ring);

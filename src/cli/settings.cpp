@@ -1,6 +1,6 @@
-#include <fmt/format.h>
-
+#include <cstdio>
 #include <memory>
+#include <string>
 
 #include "cli/command.hpp"
 #include "config/schema/pages.hpp"
@@ -15,9 +15,10 @@ void add_settings(CLI::App& app) {
   CLI::Option* const as_json = command->add_flag("--json", *json, "As JSON, for programs");
   command->add_flag("--markdown", *markdown, "As a page of tables, docs/settings.md")->excludes(as_json);
   command->callback([json, markdown] {
-    fmt::print("{}", *json       ? schema::settings_json()
-                     : *markdown ? schema::settings_page()
-                                 : schema::annotated_defaults());
+    const std::string text = *json       ? schema::settings_json()
+                             : *markdown ? schema::settings_page()
+                                         : schema::annotated_defaults();
+    std::fputs(text.c_str(), stdout);  // what cannot be written is seen at the end, as of every command
   });
 }
 

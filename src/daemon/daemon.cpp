@@ -282,11 +282,11 @@ Configurator::Hooks Daemon::configurator_hooks() {
 std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   const Settings settings = next->plan.settings;
   warn_of(next->warnings);
+  if (ring_sink_) {
+    ring_sink_->prepare_epoch(next->header, next->number);  // first: it may fail, and nothing is changed yet
+  }
   health_->prepare(*next);
   search_->prepare(*next);
-  if (ring_sink_) {
-    ring_sink_->prepare_epoch(next->header, next->number);
-  }
   std::unique_ptr<Epoch> old;
   const auto swap = [&] {
     try {
@@ -304,6 +304,9 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
     boundary_.run(swap);
   } catch (...) {
     search_->prepare(engine_->epoch());  // here: it may take seconds, and the epoch before goes on
+    if (ring_sink_) {
+      ring_sink_->free_unused_rings();
+    }
     throw;
   }
   if (ring_sink_) {

@@ -3,7 +3,8 @@
 namespace nearfield::daemon {
 
 void Publisher::begin_epoch(const ImagesHeader& header, std::uint64_t epoch) {
-  for (LiveSink* const sink : {sinks_.controllers, sinks_.recorder, sinks_.dashboards}) {
+  // Controllers last: the recorder may refuse the epoch, and then their ring must not have ended.
+  for (LiveSink* const sink : {sinks_.recorder, sinks_.dashboards, sinks_.controllers}) {
     if (sink != nullptr) {
       sink->begin_epoch(header, epoch);
     }

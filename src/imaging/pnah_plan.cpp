@@ -71,13 +71,13 @@ PaddedAxis PnahPlan::columns() const {
 }
 
 bool PnahPlan::measures_cutoff() const {
-  return resolve_imager(holography, geometry) == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
+  return resolve_imager(*this) == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
          holography.filter.cutoff_rule == CutoffRule::kAuto &&
          std::min(geometry.rows, geometry.columns) >= kMinimumLineForSpectrum;
 }
 
 bool PnahPlan::searches_cutoff() const {
-  return resolve_imager(holography, geometry) == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
+  return resolve_imager(*this) == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
          holography.filter.cutoff_rule == CutoffRule::kSearch && holography.search_every_frames > 0;
 }
 
@@ -86,8 +86,7 @@ bool PnahPlan::estimates_error() const {
   if (measures_cutoff()) {
     return quantity == Quantity::kPressure;
   }
-  return (resolve_imager(holography, geometry) == ImagerKind::kSonah || searches_cutoff()) &&
-         quantity != Quantity::kActiveIntensity;
+  return (resolve_imager(*this) == ImagerKind::kSonah || searches_cutoff()) && quantity != Quantity::kActiveIntensity;
 }
 
 double PnahPlan::largest_distance_m() const {
@@ -100,6 +99,12 @@ ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeome
   }
   const bool is_dense = std::max(geometry.pitch_x_m, geometry.pitch_y_m) <= holography.standoff_m;
   return is_dense && holography.quantity != Quantity::kActiveIntensity ? ImagerKind::kSonah : ImagerKind::kPnah;
+}
+
+ImagerKind resolve_imager(const PnahPlan& plan) {
+  HolographySettings holography = plan.holography;
+  holography.standoff_m = plan.standoff_m;
+  return resolve_imager(holography, plan.geometry);
 }
 
 std::vector<double> resolve_cutoffs(const HolographySettings& holography, const MediumSettings& medium,
@@ -154,7 +159,7 @@ void validate(const PnahPlan& plan) {
                     holography.planes_m.size(), plan.holograms(), plan.rows().padded, plan.columns().padded,
                     holography.upsample, values, std::numeric_limits<std::int32_t>::max()));
   }
-  const bool filters = resolve_imager(holography, geometry) == ImagerKind::kPnah;
+  const bool filters = resolve_imager(plan) == ImagerKind::kPnah;
   if (filters && predicts(holography.extrapolation.method) &&
       std::min(geometry.rows, geometry.columns) < kMinimumLineForPrediction) {
     throw ConfigError(fmt::format(

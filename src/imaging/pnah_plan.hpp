@@ -62,6 +62,8 @@ struct PnahPlan : ArrayPlan {
 /// of the near field, that is where no pitch is above the standoff; else pnah, and for active intensity, which sonah
 /// has not.
 ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry);
+/// The same by the plan's own standoff.
+ImagerKind resolve_imager(const PnahPlan& plan);
 
 /// The cut-off of each frequency after the settings' rule: as given, or where an evanescent wave loses
 /// `dynamic_range_db` over the standoff, kc = sqrt(k^2 + (D ln 10 / (20 zh))^2), at most pi / the larger pitch but

@@ -29,7 +29,7 @@ const ProcessorEntry& processor_entry(ImagerKind kind) {
 
 std::unique_ptr<Processor> make_processor(const ocl::Device& device, const PnahPlan& plan) {
   validate(plan);
-  const ProcessorEntry& entry = processor_entry(resolve_imager(plan.holography, plan.geometry));
+  const ProcessorEntry& entry = processor_entry(resolve_imager(plan));
   if (const std::string obstacle = entry.obstacle(device.info(), plan); !obstacle.empty()) {
     throw ConfigError(fmt::format("holography.imager: {} cannot do {}; use pnah", name_of(entry.kind), obstacle));
   }

@@ -103,6 +103,12 @@ std::unique_ptr<Processor> make_processor_of(const ocl::Device& device, const En
   return plan.has_processor ? make_processor(device, possible_here(device, plan, pnah_plan(plan, array))) : nullptr;
 }
 
+void require_processor(bool has_processor) {
+  if (!has_processor) {
+    throw Error(ExitCode::kInternal, "engine: expected a processor to adopt findings, found none");
+  }
+}
+
 std::unique_ptr<reference::Processor> make_reference_of(const EnginePlan& plan, const ArrayPlan& array) {
   if (!plan.has_processor) {
     return nullptr;
@@ -237,7 +243,10 @@ class OpenclEngine : public Engine {
   [[nodiscard]] std::unique_ptr<Search> make_search() const override {
     return processor_ ? processor_->make_search() : nullptr;
   }
-  void adopt(const std::shared_ptr<const Findings>& findings) override { processor_->adopt(findings); }
+  void adopt(const std::shared_ptr<const Findings>& findings) override {
+    require_processor(processor_ != nullptr);
+    processor_->adopt(findings);
+  }
   void image_again() override {
     const std::vector<WindowStatus> before = statuses_;  // the front end writes its flags but once
     finish(windows_);
@@ -338,7 +347,9 @@ class ReferenceEngine : public Engine {
   [[nodiscard]] std::span<const FilterReport> reports() const override { return reports_; }
   [[nodiscard]] std::string device_name() const override { return "reference (double precision on the host)"; }
   [[nodiscard]] std::string front_end_name() const override { return front_end_name_; }
-  [[nodiscard]] std::string imager_name() const override { return "reference"; }
+  [[nodiscard]] std::string imager_name() const override {
+    return processor_ ? "reference" : std::string(kNoProcessor);
+  }
   void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const override {
     const auto first = spectra_.begin() + static_cast<std::ptrdiff_t>(window * spectra.size());
     std::transform(first, first + static_cast<std::ptrdiff_t>(spectra.size()), spectra.begin(),
@@ -354,7 +365,10 @@ class ReferenceEngine : public Engine {
   [[nodiscard]] std::unique_ptr<Search> make_search() const override {
     return processor_ ? processor_->make_search() : nullptr;
   }
-  void adopt(const std::shared_ptr<const Findings>& findings) override { processor_->adopt(findings); }
+  void adopt(const std::shared_ptr<const Findings>& findings) override {
+    require_processor(processor_ != nullptr);
+    processor_->adopt(findings);
+  }
   void image_again() override {
     images_.clear();
     reports_.clear();
@@ -375,7 +389,8 @@ class ReferenceEngine : public Engine {
   void append(const std::vector<std::complex<double>>& spectra, std::uint32_t flags) {
     spectra_.insert(spectra_.end(), spectra.begin(), spectra.end());
     const reference::PnahImages result = append_images(spectra);
-    statuses_.push_back({.flags = result.flags | flags, .non_finite_microphones = result.non_finite_channels});
+    statuses_.push_back(
+        {.flags = result.flags | flags | plan_.constant_flags(), .non_finite_microphones = result.non_finite_channels});
   }
   reference::PnahImages append_images(std::span<const std::complex<double>> spectra) {
     reference::PnahImages result = processor_ ? processor_->image(spectra) : reference::PnahImages();

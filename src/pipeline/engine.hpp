@@ -28,7 +28,9 @@ struct EnginePlan {
   InputForm input = InputForm::kBits;
   double sample_rate_hz = 0.0;     ///< of decimated samples; not used for spectra
   std::vector<double> spectra_hz;  ///< frequencies of the spectra that image_spectra() will get
-  bool has_processor = true;  ///< false: spectra alone, for read_spectra(); the holography settings mean nothing then
+  /// False: spectra alone, for read_spectra(). No flag then says that a microphone is not finite, and of the holography
+  /// settings the standoff alone matters; who opens a recording has validated them all the same.
+  bool has_processor = true;
 };
 
 /// What a computed window is, besides its images.

@@ -36,7 +36,8 @@ constexpr double kLeastPower = 1e-4;
 
 using Spectra = std::vector<std::complex<float>>;  ///< [frequency][channel]
 
-/// Windows as the monitor wants them.
+/// Windows as the monitor wants them. Nothing is imaged, so that no plane, point or predictor may keep the file from
+/// being opened.
 Settings listening(Settings settings) {
   settings.array.health.enabled = true;
   settings.device.batch = 1;
@@ -45,6 +46,9 @@ Settings listening(Settings settings) {
   settings.front_end.hop_samples = kLeastHopSamples;
   settings.front_end.incremental = Incremental::kNever;
   settings.front_end.bands_hz.clear();
+  settings.holography.planes_m = {0.0};
+  settings.holography.points.clear();
+  settings.holography.extrapolation.method = Extrapolation::kZero;
   return settings;
 }
 

@@ -357,15 +357,23 @@ nf_ring_status nf_ring_open(const char* socket_path, nf_ring** ring) {
   return NF_RING_OK;
 }
 
+/* The newest frame that a reader of `ring` has had of `fresh`. What another ring still holds is new to it: all frames
+ * where none has been written over, else the newest half, as a late reader gets of any ring. */
+static uint64_t last_before(const nf_ring* ring, const nf_ring* fresh) {
+  const uint64_t slots = fresh->constants.slot_count;
+  if (fresh->constants.ring_id == ring->constants.ring_id) {
+    return ring->last;
+  }
+  return fresh->last < slots ? 0 : fresh->last - slots / 2;
+}
+
 nf_ring_status nf_ring_reopen(nf_ring* ring) {
   nf_ring* fresh;
   const nf_ring_status status = nf_ring_open(ring->path, &fresh);
   if (status == NF_RING_OK) {
     fresh->check_crc = ring->check_crc;
     nf_ring_points_only(fresh, ring->points_only);
-    /* What the new ring still holds is new to a reader of the old one; half of it, as a late reader has of any ring. */
-    const uint64_t kept = fresh->constants.slot_count / 2;
-    fresh->last = fresh->last > kept ? fresh->last - kept : 0;
+    fresh->last = last_before(ring, fresh);
     release(ring);
     *ring = *fresh;
     free(fresh);

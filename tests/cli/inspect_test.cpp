@@ -102,6 +102,15 @@ TEST(Inspect, JudgesTimeDataAndSpectra) {
   EXPECT_EQ(causes(inspected(folder / "s.h5")), (std::map<int, std::string>{{35, "weak"}}));
 }
 
+// Nothing is imaged: planes and points that no image of this file could have do not keep it from being judged.
+TEST(Inspect, IgnoresWhatImagesAloneNeed) {
+  const test::TemporaryFolder folder;
+  simulate(folder);
+  const json report =
+      inspected(folder / "c.h5", " --set holography.planes_m=[0.5] --set 'holography.points=[{x_m: 9, y_m: 9}]'");
+  EXPECT_EQ(report["microphones"]["judged"], true) << report["microphones"];
+}
+
 TEST(Inspect, SaysWhyItCannotJudge) {
   const test::TemporaryFolder folder;
   test::write_random_capture(folder / "short.h5", 32 * 256 * 3);
@@ -110,6 +119,12 @@ TEST(Inspect, SaysWhyItCannotJudge) {
   EXPECT_THAT(report["microphones"]["reason"], HasSubstr("expected at least 16 whole windows of 256 samples, found 5"));
   EXPECT_THAT(test::run_nearfield("inspect " + (folder / "short.h5")).output,
               HasSubstr("\nmicrophones   not judged: "));
+  std::ofstream(folder / "line.yaml")
+      << "version: 1\narray: {rows: 2, columns: 16, layout: row-major}\nstandoff_m: 0.03\nduration_s: 0.2\nseed: 5\n"
+         "sources:\n  - {kind: monopole, frequency_hz: 1000, x_m: 0.0, y_m: 0.0, z_m: -0.03, volume_velocity_m3_s: "
+         "1.0e-4}\n";
+  ASSERT_EQ(test::run_nearfield("simulate " + (folder / "line.yaml") + " -o " + (folder / "line.h5")).exit_code, 0);
+  EXPECT_THAT(inspected(folder / "line.h5")["microphones"]["reason"], HasSubstr("too few microphones a side"));
 }
 
 }  // namespace

@@ -74,10 +74,17 @@ TEST(ProcessorTable, DeviceAndReferenceAgreeWithAndWithoutAMask) {
   }
 }
 
+struct OtherFindings : Findings {};
+
 TEST(ProcessorTable, FindingsOfAnotherKindAreRefused) {
-  PnahPlan plan = plan_of(ImagerKind::kSonah);
-  const std::unique_ptr<Processor> sonah = make_processor(test::device(), plan);
-  EXPECT_THROW(sonah->adopt(std::make_shared<FilterFindings>()), std::bad_cast);
+  for (const ProcessorEntry& entry : processor_table()) {
+    SCOPED_TRACE(name_of(entry.kind));
+    PnahPlan plan = plan_of(entry.kind);
+    plan.holography.filter.cutoff_rule = CutoffRule::kSearch;
+    const auto other = std::make_shared<OtherFindings>();
+    EXPECT_THROW(entry.make(test::device(), plan)->adopt(other), std::bad_cast);
+    EXPECT_THROW(entry.make_reference(plan)->adopt(other), std::bad_cast);
+  }
 }
 
 }  // namespace

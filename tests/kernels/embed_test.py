@@ -58,6 +58,10 @@ class Needs(unittest.TestCase):
         self.assertEqual(program(files, "a/x.cl")[0], "X1\nZ\nY\nX2\n")
         self.assertEqual(program(files, "b/z.cl")[0], "Z\n")
 
+    def test_without_a_line_feed_at_the_end(self):
+        files = {"x.cl": "//! needs y.cl\nX", "y.cl": "// Y"}
+        self.assertEqual(program(files, "x.cl")[0], "// Y\nX\n")
+
     def test_of_a_file_that_is_not_there(self):
         self.assertEqual(problem({"a/x.cl": "\n//! needs a/y.cl\n"}),
                          "kernels/a/x.cl:2: needs a/y.cl, which is not there")

@@ -299,6 +299,13 @@ TEST_F(Ring, SurvivesARestartOfTheWriter) {
   EXPECT_EQ(got_.sequence, 9U);
 }
 
+/// As its header says.
+std::uint64_t epoch_of(const RingWriter& writer) {
+  nf_ring_header header;
+  EXPECT_EQ(pread(writer.memory(), &header, sizeof header, 0), static_cast<ssize_t>(sizeof header));
+  return header.epoch;
+}
+
 TEST_F(Ring, AReaderMissesNoFrameWhenAnotherRingTakesThePlace) {
   const auto ring = test::open_ring(socket_);
   publish(1, 1);
@@ -307,23 +314,27 @@ TEST_F(Ring, AReaderMissesNoFrameWhenAnotherRingTakesThePlace) {
   sink_->prepare_epoch(larger, 2);
   publish(2, 1);  // the epoch before goes on while the next one is prepared
   const RingWriter* const before = sink_->writer();
-  sink_->begin_epoch(larger, 2);
+  sink_->begin_epoch(larger, 3);
   EXPECT_NE(sink_->writer(), before);
+  EXPECT_EQ(epoch_of(*sink_->writer()), 2U) << "the ring that was prepared is the one that is written";
   sink_->free_unused_rings();
   test::TestFrame frame(larger);
-  for (std::uint64_t sequence = 3; sequence <= 5; ++sequence) {
+  constexpr std::uint64_t kLast = 3 + 6;  // more than half of eight slots
+  for (std::uint64_t sequence = 3; sequence <= kLast; ++sequence) {
     sink_->write(frame.make(sequence));
   }
   ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
   EXPECT_EQ(got_.sequence, 2U);
   ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_RETIRED);
   ASSERT_EQ(nf_ring_reopen(ring.get()), NF_RING_OK);
-  for (std::uint64_t sequence = 3; sequence <= 5; ++sequence) {
+  for (std::uint64_t sequence = 3; sequence <= kLast; ++sequence) {
     std::uint64_t skipped = 1;
     ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, &skipped), NF_RING_OK);
     EXPECT_EQ(got_.sequence, sequence);
     EXPECT_EQ(skipped, 0U);
   }
+  ASSERT_EQ(nf_ring_reopen(ring.get()), NF_RING_OK);  // the same ring: nothing in it is new
+  EXPECT_EQ(nf_ring_read_next(ring.get(), 0, &got_, nullptr), NF_RING_TIMEOUT);
 }
 
 TEST_F(Ring, APreparedRingOfOtherSizesIsNotTaken) {

@@ -101,7 +101,7 @@ std::optional<std::uint32_t> parse_mode(const std::string& text) {
 /// An octal text such as 0660.
 Form<std::uint32_t> file_mode() {
   Form<std::uint32_t> form;
-  form.facts = {.type = "octal text", .range = fmt::format("0 to {:04o}", kHighestMode)};
+  form.facts = {.type = "octal text", .range = fmt::format("octal, 0 to {:04o}", kHighestMode)};
   form.read = [](YamlMap& map, const std::string& key, const path&) -> std::optional<std::uint32_t> {
     const std::optional<std::string> text = map.text(key);
     const std::optional<std::uint32_t> mode = text ? parse_mode(*text) : std::nullopt;
@@ -175,7 +175,8 @@ void describe(Section& section, DaemonSettings::Ring& ring) {
                           "themselves"),
               "where readers ask for it");
   describe(section, ring.access);
-  section.add("slots", ring.slots, integer(kFewestSlots, kMostSlots, "frames"), "how far a slow reader may lag behind");
+  section.add("slots", ring.slots, integer(kFewestSlots, kMostSlots, "frames"),
+              "how far a slow reader may lag behind; at least 4 are made, and no more than 256 MiB hold");
 }
 
 void describe(Section& section, DaemonSettings::Zmq& zmq) {

@@ -119,9 +119,9 @@ Form<FrontEndKind> kinds() {
 }  // namespace
 
 void describe(Section& section, FrontEndSettings& front_end) {
-  section.add(
-      "kind", front_end.kind, kinds(),
-      "bits to spectra (samples go to decimated_fft where the kind is not set, as the last two take bits only)");
+  section.add("kind", front_end.kind, kinds(),
+              "bits to spectra (samples go to decimated_fft where the kind is not set, as popcount and walsh_fourier "
+              "take bits only)");
   section.add("window", front_end.window,
               choice<WindowKind>({{WindowKind::kHann, "periodic"}, {WindowKind::kNone, ""}}), "taper of a window");
   section.add("decimation", front_end.decimation, integer(kDecimation, kDecimation, "bits"),

@@ -30,8 +30,9 @@ Every key of a configuration, with its default. [config/nearfield.yaml](../confi
 `nearfield settings --markdown` prints this page, and `nearfield settings --json` the same for programs.
 
 Nearfield reads a configuration with `-c FILE`; `--set KEY=VALUE` overrides one key of it. An unknown key or a wrong value
-is an error. A running daemon follows a change of a key marked *live*, by `nearfield ctl set` or `nearfield ctl reload`; for
-one marked *restart* it has to be started again.
+is an error. `version: 1` may stand before all keys. A running daemon follows a change of a key marked *live*, by
+`nearfield ctl set` or `nearfield ctl reload`, as far as its source's ring holds the windows that it asks for; for one marked
+*restart* it has to be started again.
 )";
 
 /// Whether the words are all the values there are.

@@ -30,7 +30,7 @@ void describe(Section& section, ArraySettings& array) {
   section.add("dead_channels", array.dead_channels, integers(0, kMaxSide * kMaxSide - 1),
               "row * columns + column of microphones to replace by their neighbours");
   section.add("calibration", array.calibration_path, path_or_null("none"),
-              "a calibration file; a relative path counts from this file's folder");
+              "a calibration file; a relative path counts from the configuration's folder");
   describe(section.section("health", "Microphones are watched while they work: docs/health.md"), array.health);
 }
 

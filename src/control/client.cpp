@@ -33,6 +33,10 @@ ExitCode exit_code_of(const json& error) {
 Client::Client(const std::string& path, double timeout_s) : path_(path), socket_(connect_to(path, timeout_s)) {}
 
 json Client::ask(const json& request) {
+  const json command = request.is_object() ? request.value("command", json()) : json();
+  if (command == "set" || command == "reload") {
+    set_timeout(socket_.get(), kConfigurationTimeout_s);
+  }
   const std::string line = request.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
   std::size_t sent = 0;
   while (sent < line.size()) {

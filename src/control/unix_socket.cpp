@@ -36,6 +36,8 @@ FileDescriptor new_socket() {
   return result;
 }
 
+}  // namespace
+
 void set_timeout(int socket, double timeout_s) {
   constexpr double kMicrosecond_s = 1e-6;
   timeval timeout{};
@@ -44,8 +46,6 @@ void set_timeout(int socket, double timeout_s) {
   setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
   setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
 }
-
-}  // namespace
 
 FileDescriptor connect_to(const std::string& path, double timeout_s) {
   const sockaddr_un address = address_of(path);

@@ -9,4 +9,7 @@ namespace nearfield::control {
 /// nobody listens there, Error with kNoPermission when this user may not connect, else IoError.
 FileDescriptor connect_to(const std::string& path, double timeout_s);
 
+/// Reads and writes of the socket take at most this from now on.
+void set_timeout(int socket, double timeout_s);
+
 }  // namespace nearfield::control

@@ -60,11 +60,12 @@ void Configurator::judge(const Settings& next) const {
 std::uint64_t Configurator::change(std::vector<std::string> set_so_far) {
   std::vector<std::string> overrides = source_.overrides;
   overrides.insert(overrides.end(), set_so_far.begin(), set_so_far.end());
-  WarmProcess child({.path = source_.path, .overrides = overrides, .input = input_}, source_.limit_s, closed_.get());
+  WarmProcess child({.path = source_.path, .overrides = overrides, .input = input_}, source_.reading_limit_s,
+                    closed_.get());
   child.wait_until_loaded();
   Settings next = load_daemon_settings(source_.path, overrides);
   judge(next);
-  child.warm();
+  child.warm(source_.compiling_limit_s);
   child.require_same_files();
   const std::unique_ptr<Epoch> old = hooks_.install(hooks_.make(next, epoch_ + 1));
   ++epoch_;

@@ -14,7 +14,8 @@ namespace nearfield::daemon {
 struct ConfigurationSource {
   std::string path;
   std::vector<std::string> overrides;  ///< of the command line
-  double limit_s = 55.0;               ///< for reading and compiling a new one; `nearfield ctl` waits for 60 s
+  double reading_limit_s = 55.0;       ///< for a child to read a new one, and for this process to make its epoch
+  double compiling_limit_s = 300.0;    ///< for the child to compile it: PoCL on a busy machine takes minutes
 };
 
 /// Reads, judges and plans new configurations while the present one goes on, and puts them into effect. A child process

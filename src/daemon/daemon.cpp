@@ -271,7 +271,8 @@ HealthDesk::Hooks Daemon::health_hooks(const ArrayGeometry& geometry) {
 Configurator::Hooks Daemon::configurator_hooks() {
   Configurator::Hooks hooks;
   hooks.make = [this](const Settings& settings, std::uint64_t number) {
-    const auto limit_ns = static_cast<std::int64_t>(options_.configuration.limit_s * static_cast<double>(kSecondNs));
+    const auto limit_ns =
+        static_cast<std::int64_t>(options_.configuration.reading_limit_s * static_cast<double>(kSecondNs));
     const FrameWatch::Planning planning(*watch_, limit_ns);
     return make_epoch(settings, input_, number);
   };

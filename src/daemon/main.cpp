@@ -168,7 +168,8 @@ int run(Arguments& arguments) {
   const Faults wanted = faults();
   arguments.options.fault = wanted.frame;
   if (wanted.warming_limit_s > 0.0) {
-    arguments.options.configuration.limit_s = wanted.warming_limit_s;
+    arguments.options.configuration.reading_limit_s = wanted.warming_limit_s;
+    arguments.options.configuration.compiling_limit_s = wanted.warming_limit_s;
   }
   std::optional<nearfield::daemon::Daemon> daemon;
   {

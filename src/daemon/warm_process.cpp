@@ -137,7 +137,9 @@ void WarmProcess::wait_until_loaded() {
   }
 }
 
-void WarmProcess::warm() {
+void WarmProcess::warm(double limit_s) {
+  limit_s_ = limit_s;
+  deadline_ns_ = monotonic_ns() + std::llround(limit_s * kSecondNs);
   const char byte = 1;
   (void)!write(go_on_.get(), &byte, 1);  // where nobody reads any more the next message is the child's end
   (void)next_message();

@@ -16,8 +16,8 @@ namespace nearfield::daemon {
 /// the daemon makes the same epoch. It runs at ordinary scheduling and low priority. One thread uses it, which waits.
 class WarmProcess {
  public:
-  /// Starts it. All that it does must be done `limit_s` from now; `stop_descriptor` becomes readable when the daemon is
-  /// to stop. Throws IoError when it can't be started.
+  /// Starts it. It must have read the settings `limit_s` from now; `stop_descriptor` becomes readable when the daemon
+  /// is to stop. Throws IoError when it can't be started.
   WarmProcess(const WarmRequest& request, double limit_s, int stop_descriptor);
   /// Kills it if it still runs.
   ~WarmProcess();
@@ -27,8 +27,9 @@ class WarmProcess {
   /// Until the child has read the settings. Throws what the child threw, with its exit code; ConfigError when it
   /// crashed, took too long, or the daemon is to stop.
   void wait_until_loaded();
-  /// Lets it compile and waits until it has and is gone, with all the memory it had; throws likewise.
-  void warm();
+  /// Lets it compile, for at most `limit_s`, and waits until it has and is gone, with all the memory it had; throws
+  /// likewise.
+  void warm(double limit_s);
   /// Throws ConfigError when a file that the child has read is another one now.
   void require_same_files() const;
 

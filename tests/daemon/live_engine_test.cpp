@@ -88,6 +88,10 @@ std::vector<test::KeptFrame> played(const Settings& settings, LiveInput* input_o
   return frames;
 }
 
+/// However slow this machine is. Hops go too when dashboards have had to wait for long, so that their limit counts.
+constexpr DaemonSettings::Overload kNothingIsShed{
+    .pause_dashboards_ms = 1e12, .pause_recordings_ms = 1e12, .shed_hops_ms = 1e12};
+
 Settings file_settings(const std::string& path) {
   Settings settings = test::small_settings();
   settings.daemon.source.kind = DaemonSettings::SourceKind::kFile;
@@ -185,7 +189,7 @@ TEST(LiveEngine, SamplesOfSocketsAndPipesGiveTheFramesOfAFile) {
     settings.daemon.source.address = "127.0.0.1:0";
     settings.daemon.source.path = folder / "pipe";
     settings.daemon.source.reorder_bit_times = 0;
-    settings.daemon.overload.shed_hops_ms = 600'000.0;  // nothing is shed, however slow this machine is
+    settings.daemon.overload = kNothingIsShed;
     const std::unique_ptr<Source> source = make_source(source_settings(settings));
     const LiveInput input = live_input(settings, *source);
     EXPECT_EQ(input.form, InputForm::kSamples);
@@ -359,9 +363,7 @@ std::int64_t stamp(std::uint64_t bit_times) {
 /// However long ago the stamps are.
 Settings settings_that_never_shed() {
   Settings settings = test::small_settings();
-  settings.daemon.overload.shed_hops_ms = 1e12;
-  settings.daemon.overload.pause_dashboards_ms = 1e12;
-  settings.daemon.overload.pause_recordings_ms = 1e12;
+  settings.daemon.overload = kNothingIsShed;
   return settings;
 }
 

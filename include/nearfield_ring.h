@@ -75,7 +75,7 @@ typedef struct nf_ring_slot {
   uint64_t lock;          /* atomic: 2k - 1 while frame number k is written, 2k when it stands, 0 before the first */
   uint32_t crc32c;        /* of the payload (from offset 128 to the images' end), then bytes 16 to 127 */
   uint32_t points_crc32c; /* the same without the images */
-  uint64_t sequence;      /* hops since the stream began, dropped ones counted */
+  uint64_t sequence;      /* the hop's number, dropped ones counted; goes on across restarts of the source */
   uint64_t first_bit_time;
   uint64_t window_centre_bit_time;
   uint32_t window_bit_times;

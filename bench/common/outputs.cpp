@@ -11,6 +11,12 @@ void add_outputs(CLI::App& command, Outputs& outputs) {
   command.add_option("--device", outputs.device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
 }
 
+void require_outputs(const Outputs& outputs) {
+  if (!outputs.png.empty()) {
+    require_report_program({"--png", outputs.png});
+  }
+}
+
 void show_progress(const std::string& what) { spdlog::info("{}", what); }
 
 }  // namespace nearfield::bench

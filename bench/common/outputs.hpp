@@ -21,6 +21,10 @@ struct Outputs {
 /// --json, --csv, --png and --device.
 void add_outputs(CLI::App& command, Outputs& outputs);
 
+/// Refuses before anything is measured what write_outputs() could not write; throws what require_report_program()
+/// throws.
+void require_outputs(const Outputs& outputs);
+
 /// What is measured now, on stderr.
 void show_progress(const std::string& what);
 

@@ -16,6 +16,7 @@ struct ErrorArguments {
 };
 
 void run_errors(const ErrorArguments& arguments) {
+  require_outputs(arguments.outputs);
   ErrorBenchOptions options = arguments.options;
   choose_device(options.device, arguments.outputs.device);
   options.scenes = arguments.scenes;

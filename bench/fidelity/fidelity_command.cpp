@@ -21,6 +21,11 @@ struct FidelityArguments {
 };
 
 void run_fidelity(const FidelityArguments& arguments) {
+  std::vector<std::string> options_of_page;
+  if (!arguments.docs.empty()) {
+    options_of_page = {"--docs", arguments.docs};
+  }
+  require_report_program(options_of_page);
   FidelityOptions options = arguments.options;
   choose_device(options.device, arguments.device);
   options.data = arguments.data;
@@ -32,10 +37,6 @@ void run_fidelity(const FidelityArguments& arguments) {
   const std::string json = to_json_text(report);
   if (!arguments.json.empty()) {
     write_text(arguments.json, json);
-  }
-  std::vector<std::string> options_of_page;
-  if (!arguments.docs.empty()) {
-    options_of_page = {"--docs", arguments.docs};
   }
   run_report_program(json, options_of_page);
 }

@@ -68,6 +68,7 @@ FrameSweeps sweeps_of(const FrameArguments& arguments) {
 }
 
 void run_frames(const FrameArguments& arguments) {
+  require_outputs(arguments.outputs);
   FrameBenchOptions options = arguments.options;
   options.settings = load_settings(arguments.config, arguments.overrides);
   choose_device(options.settings.device, arguments.outputs.device);

@@ -19,6 +19,7 @@ struct FrontEndArguments {
 };
 
 void run_front_ends(const FrontEndArguments& arguments) {
+  require_outputs(arguments.outputs);
   FrontEndBenchOptions options;
   options.settings = load_settings(arguments.config, arguments.overrides);
   choose_device(options.settings.device, arguments.outputs.device);

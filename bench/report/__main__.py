@@ -5,6 +5,7 @@ Built as bin/nearfield-bench-report, which nearfield-bench runs for --png and --
 
 import argparse
 import json
+import os
 import pathlib
 import sys
 
@@ -12,9 +13,11 @@ import errors
 import fidelity
 import frames
 import front_ends
+from images import decoded
+from plots import make_figure
 
 # As include/nearfield/error.hpp has them.
-USAGE, BAD_DATA, NO_INPUT, IO = 64, 65, 66, 74
+USAGE, BAD_DATA, NO_INPUT, INTERNAL, IO, INTERRUPTED = 64, 65, 66, 70, 74, 130
 WRITERS = {"frames": frames.write, "frontends": front_ends.write, "errors": errors.write}
 
 
@@ -33,11 +36,16 @@ class Parser(argparse.ArgumentParser):
 
 def arguments_of(words):
     parser = Parser(prog="nearfield-bench-report", description="Plots and pages from the JSON that `nearfield bench` writes.")
-    parser.add_argument("report", type=pathlib.Path, help="what --json wrote")
+    parser.add_argument("report", type=pathlib.Path, nargs="?", help="what --json wrote")
     parser.add_argument("--png", type=pathlib.Path, help="folder for plots or pictures, of frames, frontends and errors")
     parser.add_argument("--docs", type=pathlib.Path,
                         help="folder for fidelity.md and pictures/fidelity/, of fidelity; else the page is printed")
-    return parser.parse_args(words)
+    parser.add_argument("--check", action="store_true",
+                        help="only finds out whether all that the other options need is installed; takes no report")
+    arguments = parser.parse_args(words)
+    if arguments.check != (arguments.report is None):
+        parser.error("expected either a report or --check")
+    return arguments
 
 
 def read(path):
@@ -45,16 +53,29 @@ def read(path):
         report = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise Failure(NO_INPUT, f"{path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Failure(BAD_DATA, f"{path}: expected JSON: {error}") from error
     if not isinstance(report, dict) or "benchmark" not in report:
         raise Failure(BAD_DATA, f"{path}: expected a report of `nearfield bench`")
     return report
 
 
-def run(words):
-    arguments = arguments_of(words)
-    report = read(arguments.report)
+def check(arguments):
+    """Imports what draws, where something is to be drawn."""
+    if arguments.png is None and arguments.docs is None:
+        return
+    try:
+        decoded("")
+        make_figure(1.0, 1.0)
+    except Exception as error:  # parts that do not fit each other fail in many ways
+        raise missing_package(error) from error
+
+
+def missing_package(error):
+    return Failure(NO_INPUT, f"plots need the Python package matplotlib, on Debian python3-matplotlib: {error}")
+
+
+def write(report, arguments):
     kind = report["benchmark"]
     if kind == "fidelity" and arguments.png is None:
         fidelity.write(report, arguments.docs)
@@ -65,15 +86,35 @@ def run(words):
                              f"this is {kind}")
 
 
+def run(words):
+    arguments = arguments_of(words)
+    if arguments.check:
+        check(arguments)
+        return
+    report = read(arguments.report)
+    try:
+        write(report, arguments)
+    except ImportError as error:
+        raise missing_package(error) from error
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise Failure(BAD_DATA, f"{arguments.report}: a report of another version, or damaged: {type(error).__name__}: {error}") \
+            from error
+
+
 def main():
     try:
+        sys.stdout.reconfigure(encoding="utf-8")  # as the page's file is, whatever the locale
         run(sys.argv[1:])
+        sys.stdout.flush()
     except Failure as failure:
         problem, code = failure, failure.code
-    except ModuleNotFoundError as error:
-        problem, code = f"plots need the Python package {error.name}, on Debian python3-{error.name}; it is not installed", IO
     except OSError as error:
-        problem, code = f"{error.filename}: {error.strerror}", IO
+        problem, code = f"{error.filename or 'standard output'}: {error.strerror or error}", IO
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what could not be written is not tried again at the end
+    except KeyboardInterrupt:
+        problem, code = "interrupted", INTERRUPTED
+    except Exception as error:
+        problem, code = f"plots and pages: {type(error).__name__}: {error}", INTERNAL
     else:
         return 0
     print(f"nearfield: error: {problem}", file=sys.stderr)

@@ -3,7 +3,7 @@
 import math
 import statistics
 
-from plots import number_of, whole_file
+from plots import number_of, write_whole_file
 
 # Rows as bench/fidelity/fidelity.hpp and fidelity_imaging.hpp name them.
 BEST_CUTOFF = "cos, best fixed cut-off"
@@ -100,5 +100,4 @@ def write(json, docs):
         return
     from fidelity_pictures import write_pictures
     write_pictures(report, docs / "pictures" / "fidelity")
-    with whole_file(docs / "fidelity.md") as partial:
-        partial.write_text(page, encoding="utf-8")
+    write_whole_file(docs / "fidelity.md", page.encode("utf-8"))

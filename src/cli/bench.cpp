@@ -25,8 +25,9 @@ constexpr const char* kProgram = "nearfield-bench";
   argv.push_back(nullptr);
   execvp(program_to_run(kProgram).c_str(), argv.data());
   if (errno == ENOENT) {
-    throw NoInputError(fmt::format("bench: expected the program {} in {} or in a folder of PATH, found none", kProgram,
-                                   folder_of_this_program().string()));
+    throw NoInputError(
+        fmt::format("bench: expected the program {} in {} or in a folder of PATH, found none; `./dev build` makes it",
+                    kProgram, folder_of_this_program().string()));
   }
   throw IoError(fmt::format("bench: can't start {}: {}", kProgram, std::generic_category().message(errno)));
 }

@@ -1,10 +1,14 @@
 #include "bench/common/files.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <complex>
+#include <cstdlib>
+#include <string>
 #include <vector>
 
+#include "bench/commands.hpp"
 #include "bench/common/report_program.hpp"
 #include "nearfield/error.hpp"
 
@@ -26,9 +30,47 @@ TEST(ReportProgram, EndsWithItsExitCode) {
     FAIL() << "expected an error";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kBadData);
-    EXPECT_STREQ(error.what(), "plots and pages: nearfield-bench-report ended with exit code 65");
+    EXPECT_THAT(error.what(), testing::EndsWith("report.json: expected a report of `nearfield bench`"));
+    EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("nearfield: error")));
   }
 }
+
+/// Python finds a matplotlib that does not work.
+class WithoutMatplotlib : public testing::Test {
+ protected:
+  WithoutMatplotlib() {
+    write_text(folder_.path() / "matplotlib.py", "raise ImportError('is broken')\n");
+    setenv("PYTHONPATH", folder_.path().c_str(), 1);
+  }
+  ~WithoutMatplotlib() override { unsetenv("PYTHONPATH"); }
+
+  /// With a device that there is not: a benchmark that looks for it before the package throws DeviceError.
+  static void expect_refusal(const std::string& arguments) {
+    CLI::App app;
+    add_frames(app);
+    add_front_ends(app);
+    add_errors(app);
+    add_fidelity(app);
+    try {
+      app.parse(arguments + " --device none_of_this_name");
+      FAIL() << "expected an error: " << arguments;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.exit_code(), ExitCode::kNoInput) << arguments << ": " << error.what();
+      EXPECT_THAT(error.what(), testing::HasSubstr("python3-matplotlib: is broken")) << arguments;
+    }
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+TEST_F(WithoutMatplotlib, PicturesAreRefusedBeforeAnythingIsMeasured) {
+  for (const std::string arguments : {"--png p", "frontends --png p", "errors --png p", "fidelity --docs d"}) {
+    expect_refusal(arguments);
+  }
+}
+
+TEST_F(WithoutMatplotlib, APageOnStandardOutputNeedsNoPackage) { EXPECT_NO_THROW(require_report_program({})); }
 
 }  // namespace
 }  // namespace nearfield::bench

@@ -2,8 +2,10 @@
 """Plots and pages of the benchmarks, from reports made by hand: `report_test.py PATH/nearfield-bench-report`."""
 
 import base64
+import fcntl
 import json
 import math
+import os
 import pathlib
 import struct
 import subprocess
@@ -17,10 +19,11 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench/repo
 import errors  # noqa: E402
 import fidelity  # noqa: E402
 import fidelity_page  # noqa: E402
+import frames  # noqa: E402
 import front_ends  # noqa: E402
 import images  # noqa: E402
 import roofline  # noqa: E402
-from plots import Series  # noqa: E402
+from plots import Series, write_whole_file  # noqa: E402
 
 DEVICE = {"name": "portable", "platform": "PoCL", "driver": "3.1", "is_gpu": False}
 
@@ -173,6 +176,76 @@ class Pictures(unittest.TestCase):
         self.assertEqual([(one.name, one.x, one.y) for one in series], [("b", [1, 5], [10.0, 50.0]), ("a", [1, 5], [10.0, 50.0])])
 
 
+    def test_reports_without_the_kind_of_device_are_drawn(self):
+        self.assertEqual(frames.time_unit({"device": {"name": "portable"}}, "time"), (1e3, "time [ms]"))
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+class WholeFiles(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
+        self.file, self.partial = self.path / "new" / "file", self.path / "new" / "file.partial"
+        self.partial.parent.mkdir()
+
+    def names(self):
+        return sorted(path.name for path in self.partial.parent.iterdir())
+
+    def expect_refusal(self, words, path):
+        with self.assertRaises(OSError) as raised:
+            write_whole_file(self.file, b"new")
+        self.assertIn(words, raised.exception.strerror)
+        self.assertEqual(raised.exception.filename, str(path))
+
+    def test_replace_what_was_there_and_what_an_earlier_run_left(self):
+        self.file.write_bytes(b"old and longer")
+        self.partial.write_bytes(b"left over and longer")
+        write_whole_file(self.file, b"new")
+        self.assertEqual((self.file.read_bytes(), self.names()), (b"new", ["file"]))
+
+    def test_a_link_in_the_place_of_the_partial_file_is_refused_and_its_target_stays(self):
+        target = self.path / "target"
+        for content in (b"precious", None):
+            if content is not None:
+                target.write_bytes(content)
+            else:
+                target.unlink()
+            self.partial.unlink(missing_ok=True)
+            self.partial.symlink_to(target)
+            self.expect_refusal("found a link", self.partial)
+            self.assertEqual(target.read_bytes() if target.exists() else None, content)
+            self.assertEqual(self.names(), ["file.partial"])
+
+    def test_a_link_in_the_place_of_the_file_is_replaced_and_its_target_stays(self):
+        target = self.path / "target"
+        target.write_bytes(b"precious")
+        self.file.symlink_to(target)
+        write_whole_file(self.file, b"new")
+        self.assertEqual((target.read_bytes(), self.file.read_bytes(), self.file.is_symlink()), (b"precious", b"new", False))
+
+    def test_special_files_and_folders_are_refused(self):
+        os.mkfifo(self.partial)
+        self.expect_refusal("found a special file", self.partial)
+        self.partial.unlink()
+        self.partial.mkdir()
+        self.expect_refusal("found a directory", self.partial)
+        self.partial.rmdir()
+        self.file.mkdir()
+        self.expect_refusal("found a directory", self.file)
+
+    def test_a_file_that_another_program_writes_is_refused(self):
+        self.partial.write_bytes(b"half")
+        # The lock of src/core/partial_file.cpp, which belongs to the open file and not to the process.
+        with self.partial.open("r+b") as file:
+            fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+            self.expect_refusal("another program is writing it", self.partial)
+            self.assertEqual(self.partial.read_bytes(), b"half")
+        write_whole_file(self.file, b"new")
+        self.assertEqual(self.names(), ["file"])
+
+
 # --- program ---------------------------------------------------------------------------------------------------------
 
 class Program(unittest.TestCase):
@@ -181,16 +254,30 @@ class Program(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
         self.path = pathlib.Path(self.folder.name)
 
-    def run_on(self, report, *options):
-        file = self.path / "report.json"
-        file.write_text(report if isinstance(report, str) else json.dumps(report), encoding="utf-8")
-        return subprocess.run([PROGRAM, file, *options], capture_output=True, text=True, check=False)
+    def run_program(self, *words, **others):
+        return subprocess.run([PROGRAM, *words], stderr=subprocess.PIPE, text=True, check=False,
+                              **{"stdout": subprocess.PIPE, **others})
 
-    def expect_failure(self, code, message, report, *options):
-        done = self.run_on(report, *options)
+    def expect_failed(self, done, code, message):
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertTrue(done.stderr.startswith("nearfield: error: "), done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertIn(message, done.stderr)
+
+    def run_on(self, report, *options, **others):
+        file = self.path / "report.json"
+        file.write_text(report if isinstance(report, str) else json.dumps(report), encoding="utf-8")
+        return self.run_program(file, *options, **others)
+
+    def expect_failure(self, code, message, report, *options, **others):
+        self.expect_failed(self.run_on(report, *options, **others), code, message)
+
+    def without(self, package):
+        """An environment in which a package is broken."""
+        folder = self.path / f"without_{package}"
+        folder.mkdir()
+        (folder / f"{package}.py").write_text("raise ImportError('is of another version')\n")
+        return {**os.environ, "PYTHONPATH": str(folder)}
 
     def test_page_and_pictures(self):
         report = fidelity_report([result("cases", case_rows(), pictured=[0, 1], truth=[TRUTH, TRUTH]), violin()])
@@ -215,6 +302,46 @@ class Program(unittest.TestCase):
         self.expect_failure(65, "expected a report", [])
         (self.path / "file").write_text("")
         self.expect_failure(74, "/file", report, "--docs", self.path / "file")
+        self.expect_failed(self.run_program("--docs", self.path), 64, "expected either a report or --check")
+        self.expect_failure(64, "expected either a report or --check", report, "--check")
+
+    def test_reports_of_another_version(self):
+        of_another_version = "a report of another version"
+        for report in ({"benchmark": "frames"}, {"benchmark": "errors", "scenes": 5}, {"benchmark": "frontends", "device": []},
+                       {"benchmark": ["frames"]}):
+            self.expect_failure(65, of_another_version, report, "--png", self.path)
+        self.expect_failure(65, of_another_version, {"benchmark": "fidelity", "results": [{}]})
+
+    def test_a_broken_package_is_named_before_and_while_it_is_needed(self):
+        for package in ("numpy", "matplotlib"):
+            broken = self.without(package)
+            for option in ("--png", "--docs"):
+                self.expect_failed(self.run_program("--check", option, self.path, env=broken), 66, "python3-matplotlib: is of another")
+            self.expect_failed(self.run_program("--check", "--nothing", env=broken), 64, "--nothing")
+            self.assertEqual(self.run_program("--check", env=broken).returncode, 0)  # a page on stdout needs none
+            self.assertEqual(self.run_on(fidelity_report([]), env=broken).returncode, 0)
+            report = fidelity_report([result("cases", case_rows(), pictured=[0], truth=[TRUTH, TRUTH])])
+            self.expect_failure(66, "python3-matplotlib", report, "--docs", self.path / "docs", env=broken)
+        self.assertEqual(self.run_program("--check", "--png", self.path / "p").returncode, 0)
+        self.assertFalse((self.path / "p").exists())
+
+    def test_a_full_output_is_named(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            self.expect_failure(74, "standard output: No space left", fidelity_report([]), stdout=full)
+
+    def test_a_page_is_utf_8_in_every_locale(self):
+        report = fidelity_report([result("cases", case_rows())])
+        ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+        self.assertIn("≤", self.run_on(report, env=ascii_only).stdout)
+
+    def test_a_link_in_the_place_of_a_partial_file(self):
+        target = self.path / "target"
+        target.write_text("precious")
+        docs = self.path / "docs"
+        docs.mkdir()
+        (docs / "fidelity.md.partial").symlink_to(target)
+        self.expect_failure(74, "fidelity.md.partial: found a link", fidelity_report([]), "--docs", docs)
+        self.assertEqual(target.read_text(), "precious")
 
     def test_a_missing_report(self):
         done = subprocess.run([PROGRAM, self.path / "none.json"], capture_output=True, text=True, check=False)

@@ -32,8 +32,9 @@ TEST(Bench, IsNamedWithItsPlacesWhereItIsNotInstalled) {
   const test::TemporaryFolder folder;
   const auto result = run_copy(folder, "/nonexistent", "bench errors");
   EXPECT_EQ(result.exit_code, 66) << result.output;
-  EXPECT_THAT(result.output, testing::StartsWith("nearfield: error: bench: expected the program nearfield-bench in " +
-                                                 folder.path() + " or in a folder of PATH, found none"));
+  EXPECT_THAT(result.output,
+              testing::StartsWith("nearfield: error: bench: expected the program nearfield-bench in " + folder.path() +
+                                  " or in a folder of PATH, found none; `./dev build` makes it"));
 }
 
 TEST(Bench, GetsAllArgumentsAsTheyWereTyped) {

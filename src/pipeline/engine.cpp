@@ -78,7 +78,7 @@ PnahPlan pnah_plan(const EnginePlan& plan, const ArrayPlan& array) {
   PnahPlan out;
   static_cast<ArrayPlan&>(out) = array;
   out.holography = settings.holography;
-  out.holography.imager = resolve_imager(settings.holography, settings.array.geometry);
+  out.holography.imager = resolve_imager(out);
   out.cutoff_rad_per_m =
       resolve_cutoffs(settings.holography, settings.medium, settings.array.geometry, array.frequencies_hz);
   out.fft = settings.device.fft;

@@ -183,9 +183,10 @@ typedef struct nf_frame {
  * process's user own all folders above it and nobody else may write them: /run/nearfield of a service. */
 nf_ring_status nf_ring_open(const char* socket_path, nf_ring** ring);
 
-/* Connects anew with the same path. After success layout and sizes may be others and the numbers begin again, and
- * nf_ring_read_next goes on with the new ring's first frame, or, where frames have been written over already, with its
- * newest half, so that a reader that reopens in time misses none across a new configuration; after a failure the handle stays as it was, and may be reopened later. */
+/* Connects again with the same path. After success layout and sizes may differ and the frames' numbers begin again at 1.
+ * nf_ring_read_next then gives the new ring's first frame, or, where frames have been written over already, the newest
+ * half of the ring: a reader that reopens in time misses no frame across a new configuration. After a failure the handle
+ * stays as it was, and may be reopened later. */
 nf_ring_status nf_ring_reopen(nf_ring* ring);
 
 void nf_ring_close(nf_ring* ring);

@@ -57,7 +57,7 @@ class RunningPopcount final : public FrontEnd {
   ocl::Arguments<5> advance_buffers_;
   ocl::Arguments<4> advance_move_;
   ocl::Arguments<2> advance_moves_;  ///< where an item takes several wire words
-  std::uint64_t origin_word_ = 0;    ///< first word since the stream started anew
+  std::uint64_t origin_word_ = 0;    ///< first word since the last restart of the stream
   std::uint64_t end_word_ = 0;       ///< one beyond the last word fed
   bool has_started_ = false;
 };

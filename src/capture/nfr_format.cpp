@@ -1,5 +1,6 @@
 #include "capture/nfr_format.hpp"
 
+#include <fmt/format.h>
 #include <isa-l/crc.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "nearfield/error.hpp"
 
@@ -39,7 +41,23 @@ auto built(std::span<const std::byte> json, const Build& build) -> std::optional
     return std::nullopt;
   } catch (const ConfigError&) {  // an unknown layout
     return std::nullopt;
+  } catch (const DataError&) {
+    return std::nullopt;
   }
+}
+
+/// `object[key]` where it is an integer of this type. Json::get() would convert any number, and a conversion from a
+/// floating-point number that is out of range is undefined.
+template <class Integer>
+Integer integer_at(const Json& object, const char* key) {
+  const Json& value = object.at(key);
+  const bool fits = value.is_number_unsigned()
+                        ? std::in_range<Integer>(value.get<std::uint64_t>())
+                        : value.is_number_integer() && std::in_range<Integer>(value.get<std::int64_t>());
+  if (!fits) {
+    throw DataError(fmt::format("expected an integer for {}", key));
+  }
+  return value.get<Integer>();
 }
 
 bool is_length(double value_m) { return std::isfinite(value_m) && value_m > 0.0; }
@@ -151,8 +169,8 @@ std::string to_json(const FileInfo& info) {
 std::optional<FileInfo> file_info_of(std::span<const std::byte> json) {
   const auto info = built(json, [](const Json& object) {
     FileInfo result;
-    result.measurement.geometry = {.rows = object.at("rows").get<int>(),
-                                   .columns = object.at("columns").get<int>(),
+    result.measurement.geometry = {.rows = integer_at<int>(object, "rows"),
+                                   .columns = integer_at<int>(object, "columns"),
                                    .pitch_x_m = object.at("pitch_x_m").get<double>(),
                                    .pitch_y_m = object.at("pitch_y_m").get<double>()};
     result.measurement.standoff_m = object.at("standoff_m").get<double>();
@@ -190,7 +208,7 @@ std::optional<Epoch> epoch_of(std::span<const std::byte> json) {
     for (const auto& [x_m, y_m] : object.value("points_xy_m", std::vector<std::pair<double, double>>())) {
       points.push_back({.x_m = x_m, .y_m = y_m});
     }
-    return Epoch{.epoch = object.at("epoch").get<std::uint64_t>(),
+    return Epoch{.epoch = integer_at<std::uint64_t>(object, "epoch"),
                  .header = {.quantity = object.at("quantity").get<std::string>(),
                             .unit = object.at("unit").get<std::string>(),
                             .config = object.at("config").get<std::string>(),
@@ -214,8 +232,8 @@ std::string to_json(const EndInfo& info) {
 std::optional<EndInfo> end_info_of(std::span<const std::byte> json) {
   return built(json, [](const Json& object) {
     return EndInfo{.reason = object.at("reason").get<std::string>(),
-                   .dropped_bit_times = object.at("dropped_bit_times").get<std::uint64_t>(),
-                   .dropped_images = object.at("dropped_images").get<std::uint64_t>()};
+                   .dropped_bit_times = integer_at<std::uint64_t>(object, "dropped_bit_times"),
+                   .dropped_images = integer_at<std::uint64_t>(object, "dropped_images")};
   });
 }
 

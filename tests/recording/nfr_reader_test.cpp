@@ -28,6 +28,33 @@ FileBuilder small_file() {
   return file;
 }
 
+std::string replaced(std::string text, const std::string& found, const std::string& by) {
+  const std::size_t at = text.find(found);
+  return at == std::string::npos ? "" : text.replace(at, found.size(), by);
+}
+
+template <class T>
+auto bytes_of(const T& text) {
+  return std::as_bytes(std::span(text));
+}
+
+TEST(NfrReader, TakesNoNumberForAnIntegerThatIsNone) {
+  const std::string info = nfr::to_json(small_info());
+  ASSERT_TRUE(nfr::file_info_of(bytes_of(info)).has_value());
+  for (const char* rows : {"5.55556e+21", "-1e300", "8.5", "8.0", "-8", "4294967304", "18446744073709551615", "true"}) {
+    const std::string forged = replaced(info, "\"rows\": 8", std::string("\"rows\": ") + rows);
+    ASSERT_FALSE(forged.empty());
+    EXPECT_FALSE(nfr::file_info_of(bytes_of(forged)).has_value()) << rows;
+  }
+  const std::string end = nfr::to_json(nfr::EndInfo{.reason = "stopped", .dropped_bit_times = 1000});
+  ASSERT_TRUE(nfr::end_info_of(bytes_of(end)).has_value());
+  for (const char* count : {"1e30", "-1", "0.5"}) {
+    const std::string forged = replaced(end, "1000", count);
+    ASSERT_FALSE(forged.empty());
+    EXPECT_FALSE(nfr::end_info_of(bytes_of(forged)).has_value()) << count;
+  }
+}
+
 TEST(NfrReader, AccountsForEveryBitTime) {
   const FileBuilder file = small_file();
   nfr::Reader reader{std::span<const std::byte>(file.bytes)};

@@ -2,6 +2,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "nearfield/band.hpp"
 #include "nearfield/geometry.hpp"
+#include "nearfield/product.hpp"
 
 namespace nearfield {
 
@@ -36,12 +38,35 @@ std::span<const FlagName> flag_names();
 /// What holds of a frame, in words, such as "dead or masked microphones interpolated"; empty when no flag is set.
 std::string flags_in_words(std::uint32_t flags);
 
+/// The name of a run's first processor where the settings give it none.
+inline constexpr std::string_view kFirstProcessor = "surface";
+
 /// What is known of an image besides itself, as the device writes it (a float4).
 struct alignas(16) FilterReport {
   float cutoff_rad_per_m = 0.0F;  ///< of the filter in use; NaN where it has none
   float slope = 0.0F;             ///< of the filter in use; NaN where it has none
   float noise_pa = 0.0F;  ///< rms of the complex noise of one microphone's phasor, sqrt(E|n|^2); NaN: not measured
   float error_estimate = 0.0F;  ///< relative L2 error of the image; NaN: not estimated
+};
+
+/// What a processor made of one window, live or of a recording. Times are nanoseconds: `mono` of CLOCK_MONOTONIC, `tai`
+/// of CLOCK_TAI. Flags are of this processor's products, losses of the stream.
+struct Frame {
+  std::size_t processor = 0;         ///< its index in the run
+  std::uint64_t sequence = 0;        ///< hops since the stream or the recording began, shed ones counted; never shrinks
+  std::uint32_t stream_id = 0;       ///< of a live source; another one is a restart of the source
+  std::uint64_t first_bit_time = 0;  ///< of the window; for inputs that are no bits the sample or frame index
+  std::uint32_t window_bit_times = 0;
+  std::int64_t timestamp_ns = 0;        ///< of first_bit_time, Unix, TAI
+  std::int64_t capture_mono_ns = 0;     ///< when the window's last bit was in this host's memory; 0: of a recording
+  std::int64_t capture_tai_ns = 0;      ///< likewise
+  std::uint32_t flags = 0;              ///< FrameFlag
+  std::uint64_t missing_bit_times = 0;  ///< of the window that never came and are silence
+  std::uint64_t shed_hops = 0;          ///< hops that overload dropped between the frame before and this one
+  std::uint32_t valid_microphones = 0;
+  std::uint64_t epoch = 0;  ///< of the configuration: 1, then one more with each change
+  /// [product] of the processor's ResultHeader, each as ResultHeader::bytes() says and aligned to 8 bytes.
+  std::span<const std::span<const std::byte>> products;
 };
 
 /// The images of one window.
@@ -60,7 +85,7 @@ struct ImageFrame {
   std::vector<float> bands;                 ///< mean squares [plane][band][row][column], column fastest
 };
 
-/// What all frames of a run share.
+/// What all frames of a processor that images a surface share. It stands for a ResultHeader, as result_header() says.
 struct ImagesHeader {
   std::string quantity;  ///< a Quantity's name
   std::string unit;      ///< "Pa" | "m/s" | "m" | "W/m^2"
@@ -74,10 +99,23 @@ struct ImagesHeader {
   std::vector<PlanePoint> points = {};
   std::vector<Band> bands_hz = {};
   bool holds_images = true;  ///< false: a file of points alone
+  std::string processor = std::string(kFirstProcessor);
+  std::string kind = {};  ///< of the processor; empty where a file does not say it
 
   [[nodiscard]] std::size_t pixels() const { return x_m.size() * y_m.size(); }
   [[nodiscard]] std::size_t values_per_frame() const { return planes_m.size() * frequencies_hz.size() * pixels(); }
 };
+
+/// The products of images, in the order in which a frame has them: cutoff_rad_per_m, slope, noise_pa, error_estimate,
+/// radiated_power_w (of active intensities), points (where there are some), images and bands (likewise).
+ResultHeader result_header(const ImagesHeader& header);
+/// What result_header() was made of; nothing where the products are of another kind.
+std::optional<ImagesHeader> images_header_of(const ResultHeader& header);
+
+/// A frame's products [product]; the vectors of `frame` must stay as they are.
+std::vector<std::span<const std::byte>> products_of(const ImagesHeader& header, const ImageFrame& frame);
+/// A copy of a frame whose products are `header`'s. Throws std::invalid_argument where one has another size.
+ImageFrame image_frame_of(const ImagesHeader& header, const Frame& frame);
 
 /// Of a band's image: that of an intensity, else of the quantity's square.
 std::string unit_of_bands(const ImagesHeader& header);

@@ -50,16 +50,16 @@ void run(const Arguments& arguments) {
   };
   options.stop = StopSignal::asked;
 
-  std::vector<std::unique_ptr<Sink>> sinks;
-  sinks.push_back(std::make_unique<ImagesFileSink>(
+  std::vector<std::unique_ptr<Output>> outputs;
+  outputs.push_back(std::make_unique<ImagesFileSink>(
       arguments.output, arguments.points_only ? ImagesFileSink::Content::kPointsAlone : ImagesFileSink::Content::kAll));
   if (!arguments.png.empty()) {
     PictureOptions pictures;
     pictures.decibels = arguments.decibels;
-    sinks.push_back(std::make_unique<PictureSink>(arguments.png, pictures));
+    outputs.push_back(std::make_unique<PictureSink>(arguments.png, pictures));
   }
   StopSignal::watch();
-  const ReplayResult result = replay(options, sinks);
+  const ReplayResult result = replay(options, outputs);
   progress.reset();
   if (result.frames < result.frames_asked) {
     throw Error(ExitCode::kInterrupted,

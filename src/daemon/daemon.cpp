@@ -87,7 +87,7 @@ Daemon::Daemon(DaemonOptions options)
   spdlog::info("opening the device and compiling its programs; a first start takes some seconds for that");
   const std::int64_t opened_ns = monotonic_ns();
   std::unique_ptr<Epoch> first = make_epoch(settings_, input_, 1);
-  spdlog::info("device: {}, ready after {:.1f} s", first->header.device,
+  spdlog::info("device: {}, ready after {:.1f} s", first->results->header().device,
                static_cast<double>(monotonic_ns() - opened_ns) / static_cast<double>(kSecondNs));
   warn_of(first->warnings);
   control::leave_realtime();
@@ -97,7 +97,7 @@ Daemon::Daemon(DaemonOptions options)
   accounts_ = std::make_unique<Accounts>(metrics_, log_);
   watchdog_ = std::make_unique<control::Watchdog>(control::ServiceManager::watchdog_interval_ns(), now_ns);
   make_socket_folders();
-  open_sinks();
+  open_outputs();
   health_ = std::make_unique<HealthDesk>(health_hooks(first->plan.settings.array.geometry));
   health_->prepare(*first);
   search_ = std::make_unique<SearchDesk>([this](const std::shared_ptr<const Findings>& findings, std::uint64_t epoch) {
@@ -105,7 +105,7 @@ Daemon::Daemon(DaemonOptions options)
   });
   search_->prepare(*first);
   tell_run(*first);
-  publisher_.begin_epoch(first->header, first->number);
+  publisher_.begin(first->results->header(), {.epoch = first->number});
   const Settings effective = first->plan.settings;
   engine_ = std::make_unique<LiveEngine>(source_->ring(), input_, std::move(first), publisher_,
                                          LiveEngine::Options{.overload = settings_.daemon.overload, .hooks = hooks()});
@@ -148,9 +148,8 @@ void Daemon::make_socket_folders() const {
   }
 }
 
-void Daemon::open_sinks() {
+void Daemon::open_outputs() {
   const DaemonSettings::Publish& publish = settings_.daemon.publish;
-  Publisher::Sinks sinks;
   if (!publish.ring.socket.empty()) {
     ring::ServerOptions server;
     server.socket = socket_to_serve(publish.ring.socket, DaemonSettings::Ring::kFile);
@@ -166,7 +165,7 @@ void Daemon::open_sinks() {
     ring.phase_reference = publish.phase_reference;
     ring_sink_ = std::make_unique<ring::RingSink>(ring, server);
     spdlog::info("frames for controllers at {}", server.socket.string());
-    sinks.controllers = ring_sink_.get();
+    publisher_.set(Publisher::Priority::kController, ring_sink_.get());
   }
   if (!publish.zmq.endpoint.empty()) {
     ring::ZmqOptions zmq;
@@ -179,9 +178,8 @@ void Daemon::open_sinks() {
     zmq.phase_reference = publish.phase_reference;
     zmq_sink_ = std::make_unique<ring::ZmqSink>(zmq);
     spdlog::info("frames for dashboards at {}", zmq_sink_->endpoint());
-    sinks.dashboards = zmq_sink_.get();
+    publisher_.set(Publisher::Priority::kDashboard, zmq_sink_.get());
   }
-  publisher_.set_sinks(sinks);
 }
 
 void Daemon::open_control() {
@@ -284,17 +282,18 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   const Settings settings = next->plan.settings;
   warn_of(next->warnings);
   if (ring_sink_) {
-    ring_sink_->prepare_epoch(next->header, next->number);  // first: it may fail, and nothing is changed yet
+    ring_sink_->prepare(next->results->header(),
+                        {.epoch = next->number});  // first: it may fail, and nothing is changed yet
   }
   health_->prepare(*next);
   search_->prepare(*next);
   std::unique_ptr<Epoch> old;
   const auto swap = [&] {
     try {
-      publisher_.begin_epoch(next->header, next->number);
+      publisher_.begin(next->results->header(), {.epoch = next->number});
       old = engine_->swap(std::move(next));
     } catch (...) {
-      publisher_.begin_epoch(engine_->epoch().header, engine_->epoch().number);
+      publisher_.begin(engine_->epoch().results->header(), {.epoch = engine_->epoch().number});
       health_->prepare(engine_->epoch());
       throw;
     }
@@ -321,13 +320,11 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
 
 void Daemon::install_recorder(Recorder* recorder) {
   boundary_.run([&] {
-    Publisher::Sinks sinks = publisher_.sinks();
-    sinks.recorder = recorder;
-    sinks.recorder_bits = input_.form == InputForm::kBits ? recorder : nullptr;
     if (recorder != nullptr) {
-      recorder->begin_epoch(engine_->epoch().header, engine_->epoch().number);
+      recorder->begin(engine_->epoch().results->header(), {.epoch = engine_->epoch().number});
     }
-    publisher_.set_sinks(sinks);
+    publisher_.set(Publisher::Priority::kRecorder, recorder);
+    publisher_.set_bits(input_.form == InputForm::kBits ? recorder : nullptr);
   });
 }
 
@@ -339,8 +336,8 @@ void Daemon::tell_run(const Epoch& epoch) {
   first_window_ns_ = std::llround((window + hop) / epoch.plan.sample_rate_hz * static_cast<double>(kSecondNs));
   window_elements_ = static_cast<std::uint64_t>(window) * input_.elements_per_sample;
   metrics_->set_run({.version = options_.version,
-                     .device = epoch.header.device,
-                     .front_end = epoch.header.front_end,
+                     .device = epoch.results->header().device,
+                     .front_end = epoch.results->header().front_end,
                      .source = input_.name,
                      .epoch = epoch.number,
                      .hop_rate_hz = rate_hz});
@@ -411,7 +408,8 @@ void Daemon::run() {
   const std::int64_t begun_ns = monotonic_ns();
   input_ns_ = begun_ns;
   source_->start(stream_thread("nf-source", settings_.daemon.realtime));
-  spdlog::info("{}: {:.0f} frames a second on {}", input_.name, hop_rate_hz_.load(), engine_->epoch().header.device);
+  spdlog::info("{}: {:.0f} frames a second on {}", input_.name, hop_rate_hz_.load(),
+               engine_->epoch().results->header().device);
   service_.ready(fmt::format("{}, {:.0f} frames a second", input_.name, hop_rate_hz_.load()));
   for (std::int64_t now_ns = begun_ns; !is_over(begun_ns, now_ns); now_ns = monotonic_ns()) {
     obey_signals();

@@ -55,7 +55,7 @@ class Daemon {
 
  private:
   void make_socket_folders() const;
-  void open_sinks();
+  void open_outputs();
   void open_control();
   [[nodiscard]] HealthDesk::Hooks health_hooks(const ArrayGeometry& geometry);
   [[nodiscard]] LiveHooks hooks();
@@ -83,7 +83,7 @@ class Daemon {
   std::shared_ptr<control::Metrics> metrics_;
   std::unique_ptr<ring::RingSink> ring_sink_;
   std::unique_ptr<ring::ZmqSink> zmq_sink_;
-  Publisher publisher_{Publisher::Sinks{}};
+  Publisher publisher_;
   Summary summary_;
   HopBoundary boundary_;
   std::unique_ptr<RecordingDesk> desk_;

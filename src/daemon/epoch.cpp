@@ -72,11 +72,7 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   epoch->engine = make_engine(device, epoch->plan);
   const Engine& engine = *epoch->engine;
   warm_up(*epoch->engine, epoch->plan, input);
-  epoch->header = images_header(epoch->plan, engine);
-  epoch->points.emplace(epoch->header, epoch->plan.settings.holography);
-  epoch->reports = empty_frame(epoch->header);
-  epoch->reports.points.reserve(epoch->header.planes_m.size() * epoch->header.frequencies_hz.size() *
-                                epoch->header.points.size());
+  epoch->results = std::make_unique<ImageResults>(epoch->plan, engine);
   const ArrayPlan& array = engine.array_plan();
   epoch->live_microphones =
       static_cast<std::uint32_t>(array.geometry.channels()) - static_cast<std::uint32_t>(array.dead_channels.size());

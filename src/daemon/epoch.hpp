@@ -1,14 +1,12 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "daemon/live_input.hpp"
-#include "nearfield/frame.hpp"
 #include "pipeline/engine.hpp"
-#include "pipeline/points.hpp"
+#include "pipeline/image_results.hpp"
 
 namespace nearfield::daemon {
 
@@ -17,9 +15,7 @@ struct Epoch {
   std::uint64_t number = 1;
   EnginePlan plan;
   std::unique_ptr<Engine> engine;
-  ImagesHeader header;
-  std::optional<PointSampler> points;
-  ImageFrame reports;  ///< cut-offs, slopes, noise, error estimates and points of the frame that is published
+  std::unique_ptr<ImageResults> results;  ///< of the engine
   std::uint32_t live_microphones = 0;
   std::vector<std::string> warnings;  ///< what one should know before trusting the images
 };

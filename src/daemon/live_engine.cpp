@@ -402,20 +402,20 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
   const std::uint64_t first_sample = next_ + window * hop_samples_;
   const std::uint64_t first = first_sample * input_.elements_per_sample;
   const std::uint64_t elements = window_samples_ * input_.elements_per_sample;
-  ImageFrame& reports = epoch_->reports;
-  const std::size_t values = epoch_->header.values_per_frame();
   const auto non_finite = static_cast<std::uint32_t>(status.non_finite_microphones);
   if (std::exchange(is_back_, false) && !input_.waits) {
     count_absence(chunks_[window].capture_mono_ns, first_sample);
   }
   imaged_ns_ = chunks_[window].capture_mono_ns;
-  LiveFrame frame;
+  Frame frame;
   frame.sequence = sequence_++;
   frame.stream_id = stream_.stream_id;
   frame.first_bit_time = element_of(first_sample);
   frame.window_bit_times = static_cast<std::uint32_t>(elements);
   frame.capture_mono_ns = chunks_[window].capture_mono_ns;
   frame.capture_tai_ns = frame.capture_mono_ns + tai_offset_ns_;
+  frame.timestamp_ns =
+      frame.capture_tai_ns - std::llround(1e9 * static_cast<double>(elements) / input_.element_rate_hz);
   frame.missing_bit_times = missing_.count(first, first + elements);
   is_whole_ = window == 0 ? frame.missing_bit_times == 0 : is_whole_;
   frame.shed_hops = std::exchange(shed_, 0);
@@ -425,15 +425,8 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
       status.flags | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) | (frame.shed_hops > 0 ? kFlagOverload : 0U);
   frame.valid_microphones = epoch_->live_microphones - std::min(epoch_->live_microphones, non_finite);
   frame.epoch = epoch_->number;
-  epoch_->engine->fill_reports(window, reports);
-  frame.cutoff_rad_per_m = reports.cutoff_rad_per_m;
-  frame.slope = reports.slope;
-  frame.noise_pa = reports.noise_pa;
-  frame.error_estimate = reports.error_estimate;
-  frame.images = epoch_->engine->images().subspan(window * values, values);
   const std::int64_t begin_ns = monotonic_ns();
-  epoch_->points->sample(frame.images, reports.points);
-  frame.points = reports.points;
+  frame.products = epoch_->results->products(window);
   deliver(frame, begin_ns, pauses, report);
 }
 
@@ -454,7 +447,7 @@ void LiveEngine::count_absence(std::int64_t capture_mono_ns, std::uint64_t first
   ring_->count_missing(static_cast<std::uint64_t>(std::max(unsent, 0.0)));
 }
 
-void LiveEngine::deliver(const LiveFrame& frame, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report) {
+void LiveEngine::deliver(const Frame& frame, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report) {
   publisher_->publish_to_controllers(frame);
   report.out_mono_ns = monotonic_ns();
   publisher_->publish_to_others(frame, pauses);

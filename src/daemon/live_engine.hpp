@@ -45,7 +45,7 @@ struct LiveHooks {
   std::function<void(std::uint64_t sequence)> fault;      ///< for tests: runs where a frame is computed
 };
 
-/// From the ring of a source to the sinks, hop by hop, on one thread. Positions count samples (32 bit-times, or one
+/// From the ring of a source to the outputs, hop by hop, on one thread. Positions count samples (32 bit-times, or one
 /// decimated sample) since a stream's first whole one and never shrink, whatever the stream's own numbers do.
 ///
 /// A stream's windows start at the first multiple of 32 bit-times and then every hop; the first frame comes when the
@@ -65,7 +65,7 @@ class LiveEngine {
   /// Waits for the next hop, until `deadline_ns` at the latest, and publishes its frame. kEnded: the source has ended
   /// and no more whole window is there.
   Step step(std::int64_t deadline_ns);
-  /// Goes on with another configuration; gives the old one back. The sinks must have begun the new epoch already.
+  /// Goes on with another configuration; gives the old one back. The outputs must have begun the new epoch already.
   /// No hop is lost: the next window begins a hop after the last one, and what of it was taken already comes from the
   /// ring once more. A longer window comes when it is whole, a shorter one ends a hop after the last one's end. What
   /// the ring no longer holds is shed. Throws what feeding the engine throws; then nothing has changed.
@@ -108,7 +108,7 @@ class LiveEngine {
   std::span<std::uint32_t> room_for(std::uint64_t words);
   void push(std::uint64_t first_sample, std::span<const std::uint32_t> words);
   void publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report);
-  void deliver(const LiveFrame& frame, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report);
+  void deliver(const Frame& frame, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report);
   void record(const Chunk& chunk, const Pauses& pauses);
   void record_gap(std::uint64_t first, std::uint64_t elements, GapCause cause, std::int64_t mono_ns);
   void record_overwritten(std::uint64_t first, std::uint64_t elements);

@@ -1,52 +1,55 @@
 #include "daemon/publisher.hpp"
 
+#include <algorithm>
+
 namespace nearfield::daemon {
 
-void Publisher::begin_epoch(const ImagesHeader& header, std::uint64_t epoch) {
-  // Controllers last: the recorder may refuse the epoch, and then their ring must not have ended.
-  for (LiveSink* const sink : {sinks_.recorder, sinks_.dashboards, sinks_.controllers}) {
-    if (sink != nullptr) {
-      sink->begin_epoch(header, epoch);
+void Publisher::begin(const ResultHeader& header, const Beginning& beginning) {
+  // Controllers last: a recorder may refuse the epoch, and then their ring must not have ended.
+  std::for_each(outputs_.rbegin(), outputs_.rend(), [&](Output* output) {
+    if (output != nullptr) {
+      output->begin(header, beginning);
     }
+  });
+}
+
+void Publisher::publish_to_controllers(const Frame& frame) {
+  if (Output* const output = output_of(Priority::kController); output != nullptr) {
+    output->write(frame);
   }
 }
 
-void Publisher::publish_to_controllers(const LiveFrame& frame) {
-  if (sinks_.controllers != nullptr) {
-    sinks_.controllers->write(frame);
-  }
+void Publisher::publish_to_others(const Frame& frame, const Pauses& pauses) {
+  write(Priority::kRecorder, frame, pauses.recordings, recording_frames_);
+  write(Priority::kDashboard, frame, pauses.dashboards, dashboard_frames_);
 }
 
-void Publisher::publish_to_others(const LiveFrame& frame, const Pauses& pauses) {
-  if (sinks_.recorder != nullptr) {
-    if (pauses.recordings) {
-      ++recording_frames_;
-    } else {
-      sinks_.recorder->write(frame);
-    }
+void Publisher::write(Priority priority, const Frame& frame, bool is_paused,
+                      std::atomic<std::uint64_t>& paused_frames) {
+  Output* const output = output_of(priority);
+  if (output == nullptr) {
+    return;
   }
-  if (sinks_.dashboards != nullptr) {
-    if (pauses.dashboards) {
-      ++dashboard_frames_;
-    } else {
-      sinks_.dashboards->write(frame);
-    }
+  if (is_paused) {
+    ++paused_frames;
+  } else {
+    output->write(frame);
   }
 }
 
 void Publisher::record(const BitsPiece& piece, const Pauses& pauses) {
-  if (sinks_.recorder_bits == nullptr) {
+  if (bits_ == nullptr) {
     return;
   }
   if (!pauses.recordings || piece.cause != GapCause::kNotSent) {
-    sinks_.recorder_bits->push(piece);
+    bits_->push(piece);
     return;
   }
   BitsPiece gap = piece;
   gap.words = {};
   gap.missing = {};
   gap.cause = GapCause::kPaused;
-  sinks_.recorder_bits->push(gap);
+  bits_->push(gap);
 }
 
 }  // namespace nearfield::daemon

@@ -1,8 +1,10 @@
 #pragma once
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
-#include "publish/live_frame.hpp"
+#include "nearfield/output.hpp"
 #include "recording/bits_tap.hpp"
 
 namespace nearfield::daemon {
@@ -13,38 +15,39 @@ struct Pauses {
   bool recordings = false;
 };
 
-/// Hands frames to who wants them: controllers first, then the recorder, then dashboards. Owns none of them; all calls
-/// but counts() on the engine's thread.
+/// Hands frames to the outputs, by their priority. Owns none of them; all calls but counts() on the engine's thread.
 class Publisher {
  public:
-  struct Sinks {
-    LiveSink* controllers = nullptr;
-    LiveSink* recorder = nullptr;
-    BitsTap* recorder_bits = nullptr;
-    LiveSink* dashboards = nullptr;
-  };
+  /// The first is served first.
+  enum class Priority : std::size_t { kController, kRecorder, kDashboard };
   struct Counts {
     std::uint64_t paused_dashboard_frames = 0;
     std::uint64_t paused_recording_frames = 0;
   };
 
-  explicit Publisher(const Sinks& sinks) : sinks_(sinks) {}
-  [[nodiscard]] const Sinks& sinks() const { return sinks_; }
-  void set_sinks(const Sinks& sinks) { sinks_ = sinks; }
+  Publisher() = default;
+  /// In place of the output of this priority; null: none.
+  void set(Priority priority, Output* output) { output_of(priority) = output; }
+  /// Where the source's bits go; null: nowhere.
+  void set_bits(BitsTap* bits) { bits_ = bits; }
 
-  /// Throws what a sink throws; the sinks before it have the new epoch then.
-  void begin_epoch(const ImagesHeader& header, std::uint64_t epoch);
+  /// Throws what an output throws; those of lower priority have the new epoch then.
+  void begin(const ResultHeader& header, const Beginning& beginning);
   /// Controllers have the frame when this returns.
-  void publish_to_controllers(const LiveFrame& frame);
-  void publish_to_others(const LiveFrame& frame, const Pauses& pauses);
+  void publish_to_controllers(const Frame& frame);
+  void publish_to_others(const Frame& frame, const Pauses& pauses);
   /// During a pause the recorder is told of the piece, as a gap that is the daemon's.
   void record(const BitsPiece& piece, const Pauses& pauses);
-  [[nodiscard]] bool records_bits() const { return sinks_.recorder_bits != nullptr; }
+  [[nodiscard]] bool records_bits() const { return bits_ != nullptr; }
   /// From any thread.
   [[nodiscard]] Counts counts() const { return {dashboard_frames_, recording_frames_}; }
 
  private:
-  Sinks sinks_;
+  Output*& output_of(Priority priority) { return outputs_[static_cast<std::size_t>(priority)]; }
+  void write(Priority priority, const Frame& frame, bool is_paused, std::atomic<std::uint64_t>& paused_frames);
+
+  std::array<Output*, 3> outputs_{};  ///< [priority]
+  BitsTap* bits_ = nullptr;
   std::atomic<std::uint64_t> dashboard_frames_{0}, recording_frames_{0};
 };
 

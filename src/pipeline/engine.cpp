@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <optional>
 #include <set>
 
 #include "cl/device.hpp"
@@ -98,9 +99,13 @@ PnahPlan possible_here(const ocl::Device& device, const EnginePlan& plan, PnahPl
   return wanted;
 }
 
-std::unique_ptr<Processor> make_processor_of(const ocl::Device& device, const EnginePlan& plan,
-                                             const ArrayPlan& array) {
-  return plan.has_processor ? make_processor(device, possible_here(device, plan, pnah_plan(plan, array))) : nullptr;
+/// Its imager is chosen. Nothing where the plan wants no processor.
+std::optional<PnahPlan> plan_of_images(const ocl::Device& device, const EnginePlan& plan, const ArrayPlan& array) {
+  return plan.has_processor ? std::optional(possible_here(device, plan, pnah_plan(plan, array))) : std::nullopt;
+}
+
+std::string kind_of(const std::optional<PnahPlan>& images) {
+  return images ? std::string(name_of(images->holography.imager)) : std::string();
 }
 
 void require_processor(bool has_processor) {
@@ -109,12 +114,8 @@ void require_processor(bool has_processor) {
   }
 }
 
-std::unique_ptr<reference::Processor> make_reference_of(const EnginePlan& plan, const ArrayPlan& array) {
-  if (!plan.has_processor) {
-    return nullptr;
-  }
-  const PnahPlan wanted = pnah_plan(plan, array);
-  return processor_entry(wanted.holography.imager).make_reference(wanted);
+std::unique_ptr<reference::Processor> make_reference_of(const std::optional<PnahPlan>& images) {
+  return images ? processor_entry(images->holography.imager).make_reference(*images) : nullptr;
 }
 
 BandPlan bands_of(const EnginePlan& plan) {
@@ -158,7 +159,8 @@ class OpenclEngine : public Engine {
         front_end_(plan.input == InputForm::kSpectra ? nullptr
                                                      : make_front_end(device_, front_end_plan(plan, bands()))),
         plan_(array_plan_of(plan.settings, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
-        processor_(make_processor_of(device_, plan, plan_)),
+        images_plan_(plan_of_images(device_, plan, plan_)),
+        processor_(images_plan_ ? make_processor(device_, *images_plan_) : nullptr),
         staging_(device_, plan.input == InputForm::kBits ? staged_words(plan) : 1),
         statuses_(static_cast<std::size_t>(plan.settings.device.batch)),
         words_(processor_ ? 0 : statuses_.size() * kStatusWords),
@@ -229,6 +231,7 @@ class OpenclEngine : public Engine {
   [[nodiscard]] std::string imager_name() const override {
     return processor_ ? processor_->description() : std::string(kNoProcessor);
   }
+  [[nodiscard]] std::string processor_kind() const override { return kind_of(images_plan_); }
   void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const override {
     device_.enqueue_read_from(spectra_, window * spectra.size(), spectra, "pipeline/spectra");
     device_.wait();
@@ -291,6 +294,7 @@ class OpenclEngine : public Engine {
   ocl::Device device_;
   std::unique_ptr<FrontEnd> front_end_;
   ArrayPlan plan_;
+  std::optional<PnahPlan> images_plan_;
   std::unique_ptr<Processor> processor_;  ///< null: spectra alone
   BitStaging staging_;
   std::vector<WindowStatus> statuses_;  ///< [window of a batch]
@@ -310,7 +314,8 @@ class ReferenceEngine : public Engine {
         front_end_(plan.input == InputForm::kSpectra ? nullptr
                                                      : reference::make_front_end(front_end_plan(plan, bands()))),
         plan_(array_plan_of(plan.settings, front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz)),
-        processor_(make_reference_of(plan, plan_)),
+        images_plan_(plan.has_processor ? std::optional(pnah_plan(plan, plan_)) : std::nullopt),
+        processor_(make_reference_of(images_plan_)),
         hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)),
         mask_(std::make_shared<const MicrophoneMask>(make_mask(plan_, {}))) {
     set_frequencies(plan_.frequencies_hz);
@@ -350,6 +355,7 @@ class ReferenceEngine : public Engine {
   [[nodiscard]] std::string imager_name() const override {
     return processor_ ? "reference" : std::string(kNoProcessor);
   }
+  [[nodiscard]] std::string processor_kind() const override { return kind_of(images_plan_); }
   void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const override {
     const auto first = spectra_.begin() + static_cast<std::ptrdiff_t>(window * spectra.size());
     std::transform(first, first + static_cast<std::ptrdiff_t>(spectra.size()), spectra.begin(),
@@ -401,6 +407,7 @@ class ReferenceEngine : public Engine {
   std::string front_end_name_;
   std::unique_ptr<reference::FrontEnd> front_end_;
   ArrayPlan plan_;
+  std::optional<PnahPlan> images_plan_;
   std::unique_ptr<reference::Processor> processor_;  ///< null: spectra alone
   std::vector<std::complex<double>> spectra_;
   std::vector<std::uint32_t> room_;
@@ -487,6 +494,7 @@ ImagesHeader images_header(const EnginePlan& plan, const Engine& engine) {
   header.config = to_yaml(settings);
   header.device = engine.device_name();
   header.front_end = engine.front_end_name();
+  header.kind = engine.processor_kind();
   header.frequencies_hz = engine.frequencies_hz();
   header.planes_m = settings.holography.planes_m;
   header.points = settings.holography.points;

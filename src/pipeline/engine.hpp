@@ -101,6 +101,8 @@ class Engine {
   [[nodiscard]] virtual std::string device_name() const = 0;
   /// The front end with what its plan chose, such as the kernel; "none (spectra)" when there is none.
   [[nodiscard]] virtual std::string front_end_name() const = 0;
+  /// The word of the settings for the processor in use, such as "sonah"; empty where there is none.
+  [[nodiscard]] virtual std::string processor_kind() const = 0;
   /// The imager's path and its sizes.
   [[nodiscard]] virtual std::string imager_name() const = 0;
 

@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "nearfield/error.hpp"
+#include "pipeline/image_results.hpp"
 #include "pipeline/microphone_watch.hpp"
-#include "pipeline/points.hpp"
 #include "pipeline/recording.hpp"
 #include "pipeline/recording_search.hpp"
 
@@ -47,12 +47,12 @@ void require_finite(int non_finite, int channels, std::uint64_t index, const Inp
 }
 
 /// Where a frame lies in the recording.
-void place(ImageFrame& frame, std::uint64_t first_sample, const InputInfo& input) {
-  frame.first_sample = first_sample * static_cast<std::uint64_t>(input.bits_per_sample);
+void place(Frame& frame, std::uint64_t first_sample, const InputInfo& input) {
+  frame.first_bit_time = first_sample * static_cast<std::uint64_t>(input.bits_per_sample);
   const double elapsed_ns =
-      input.start_rate_hz > 0.0 ? static_cast<double>(frame.first_sample) / input.start_rate_hz * 1e9 : 0.0;
+      input.start_rate_hz > 0.0 ? static_cast<double>(frame.first_bit_time) / input.start_rate_hz * 1e9 : 0.0;
   frame.timestamp_ns = input.start_time_ns + std::llround(elapsed_ns);
-  frame.first_sample += input.first_bit_time;
+  frame.first_bit_time += input.first_bit_time;
 }
 
 }  // namespace
@@ -78,12 +78,11 @@ FrameRange parse_frame_range(const std::string& text) {
   return range;
 }
 
-ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_ptr<Sink>>& sinks) {
+ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_ptr<Output>>& outputs) {
   const std::unique_ptr<Recording> recording = open_recording(options.input, options.settings);
   const InputInfo& input = recording->info();
   const EnginePlan& plan = recording->plan();
   const FrameRange range = clip(options.frames, count_frames(input, plan.settings.front_end), options);
-  ImageFrame frame;  // outlives the engine, which may still write into it when something throws
   const std::unique_ptr<Engine> engine = make_engine(options.engine, plan);
   if (options.inform) {
     for (const std::string& note : recording->notes()) {
@@ -98,15 +97,14 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
     }
   }
   ReplayResult result;
-  result.header = images_header(plan, *engine);
+  ImageResults images(plan, *engine);
+  result.header = images.images_header();
   result.frames_asked = *range.end - range.first;
-  for (const auto& sink : sinks) {
-    sink->open(result.header, result.frames_asked);
+  for (const auto& output : outputs) {
+    output->begin(images.header(), {.frames = result.frames_asked});
   }
   const std::uint64_t hop =
       input.kind == FileKind::kSpectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
-  frame = empty_frame(result.header);
-  const PointSampler sampler(result.header, plan.settings.holography);
   MicrophoneWatch watch(*engine, plan);
   RecordingSearch search(*engine, plan.settings);
   const auto batch = static_cast<std::uint64_t>(plan.settings.device.batch);
@@ -120,14 +118,15 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
     const std::uint64_t first = index;
     for (std::size_t i = 0; i < windows; ++i, ++index) {
       require_finite(statuses[i].non_finite_microphones, plan.settings.array.geometry.channels(), index, input);
-      engine->fill(i, frame);
-      sampler.sample(frame.images, frame.points);
-      frame.radiated_power_w = radiated_power_w(result.header, frame.images);
+      Frame frame;
+      frame.sequence = index;
+      frame.epoch = 1;
       frame.flags = statuses[i].flags;
-      frame.missing_bits = statuses[i].missing_bits;
+      frame.missing_bit_times = statuses[i].missing_bits;
+      frame.products = images.products(i);
       place(frame, index * hop, input);
-      for (const auto& sink : sinks) {
-        sink->write(frame, index);
+      for (const auto& output : outputs) {
+        output->write(frame);
       }
       result.flags |= frame.flags;
       ++result.frames;
@@ -140,8 +139,8 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
     }
   }
   result.bad_microphones = watch.findings();
-  for (const auto& sink : sinks) {
-    sink->finish();
+  for (const auto& output : outputs) {
+    output->finish();
   }
   return result;
 }

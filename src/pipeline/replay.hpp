@@ -7,23 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "nearfield/frame.hpp"
+#include "nearfield/output.hpp"
 #include "nearfield/settings.hpp"
 #include "pipeline/engine.hpp"
 
 namespace nearfield {
-
-/// Takes finished frames: a file, pictures, later a ring or a socket.
-class Sink {
- public:
-  virtual ~Sink() = default;
-  /// Before the first frame; `frames` are to come.
-  virtual void open(const ImagesHeader& header, std::uint64_t frames) = 0;
-  /// `index` counts the recording's frames.
-  virtual void write(const ImageFrame& frame, std::uint64_t index) = 0;
-  /// After the last frame.
-  virtual void finish() = 0;
-};
 
 /// Frames [first, end) of a recording; without an end, all that there are.
 struct FrameRange {
@@ -47,15 +35,15 @@ struct ReplayOptions {
 
 struct ReplayResult {
   std::uint64_t frames = 0;        ///< written
-  std::uint64_t frames_asked = 0;  ///< more than `frames` when stopped early: the sinks were not finished then
+  std::uint64_t frames_asked = 0;  ///< more than `frames` when stopped early: the outputs were not finished then
   std::uint32_t flags = 0;         ///< of any frame
   std::vector<std::string> bad_microphones;  ///< that were found, one sentence each
   ImagesHeader header;
 };
 
-/// Images a recording (bits, time data or spectra, recognised by content) and hands every frame to every sink.
-/// Throws what the readers, the plan and the sinks throw, and DataError when more than a tenth of the microphones of a
-/// frame are not finite.
-ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_ptr<Sink>>& sinks);
+/// Images a recording (bits, time data or spectra, recognised by content) and hands every frame to every output.
+/// Throws what the readers, the plan and the outputs throw, and DataError when more than a tenth of the microphones of
+/// a frame are not finite.
+ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_ptr<Output>>& outputs);
 
 }  // namespace nearfield

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "nearfield/frame.hpp"
+#include "nearfield/output.hpp"
 
 namespace nearfield {
 
@@ -29,17 +29,38 @@ struct LiveFrame {
   std::span<const std::complex<float>> images;  ///< [plane][frequency][row][column], column fastest
 };
 
-/// Takes the frames of a live stream. No call may wait for a reader, a disk or a network.
-class LiveSink {
- public:
-  LiveSink() = default;
-  LiveSink(const LiveSink&) = delete;
-  LiveSink& operator=(const LiveSink&) = delete;
-  virtual ~LiveSink() = default;
-  /// Before the first frame of an epoch: sizes and axes of its images may have changed. May throw.
-  virtual void begin_epoch(const ImagesHeader& header, std::uint64_t epoch) = 0;
-  /// Hands a frame over; its spans hold only during the call.
-  virtual void write(const LiveFrame& frame) = 0;
-};
+/// A frame of these products, by their names; the spans are the frame's.
+inline LiveFrame live_frame_of(const ResultHeader& header, const Frame& frame) {
+  LiveFrame live;
+  live.sequence = frame.sequence;
+  live.stream_id = frame.stream_id;
+  live.first_bit_time = frame.first_bit_time;
+  live.window_bit_times = frame.window_bit_times;
+  live.capture_mono_ns = frame.capture_mono_ns;
+  live.capture_tai_ns = frame.capture_tai_ns;
+  live.flags = frame.flags;
+  live.missing_bit_times = frame.missing_bit_times;
+  live.shed_hops = frame.shed_hops;
+  live.valid_microphones = frame.valid_microphones;
+  live.epoch = frame.epoch;
+  for (std::size_t i = 0; i < header.products.size(); ++i) {
+    const std::string& name = header.products[i].name;
+    const std::span<const std::byte> bytes = frame.products[i];
+    if (name == "cutoff_rad_per_m") {
+      live.cutoff_rad_per_m = values_of<float>(bytes);
+    } else if (name == "slope") {
+      live.slope = values_of<float>(bytes);
+    } else if (name == "noise_pa") {
+      live.noise_pa = values_of<float>(bytes);
+    } else if (name == "error_estimate") {
+      live.error_estimate = values_of<float>(bytes);
+    } else if (name == "points") {
+      live.points = values_of<std::complex<float>>(bytes);
+    } else if (name == "images") {
+      live.images = values_of<std::complex<float>>(bytes);
+    }
+  }
+  return live;
+}
 
 }  // namespace nearfield

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "nearfield/error.hpp"
+#include "publish/live_frame.hpp"
 #include "recording/host.hpp"
 
 namespace nearfield {
@@ -97,7 +98,8 @@ void Recorder::push(const BitsPiece& piece) {
   }
 }
 
-void Recorder::begin_epoch(const ImagesHeader& header, std::uint64_t epoch) {
+void Recorder::begin(const ResultHeader& description, const Beginning& beginning) {
+  const ImagesHeader header = images_header_of(description).value();
   const std::uint64_t values =
       header.planes_m.size() * header.frequencies_hz.size() * (header.pixels() + header.points.size());
   const std::uint64_t bytes = values * sizeof(std::complex<float>);
@@ -109,8 +111,9 @@ void Recorder::begin_epoch(const ImagesHeader& header, std::uint64_t epoch) {
     throw ConfigError(fmt::format("recording.level.pixel: expected one of {} pixels, found {}", header.pixels(),
                                   *options_.level->pixel));
   }
+  header_ = description;
   pixels_ = header.pixels();
-  EpochText text{.epoch = epoch, .json = nfr::to_json(header, epoch)};
+  EpochText text{.epoch = beginning.epoch, .json = nfr::to_json(header, beginning.epoch)};
   const std::lock_guard lock(mutex_);
   epochs_.push_back(std::move(text));
   if (epochs_.size() > kMostEpochs) {
@@ -118,8 +121,9 @@ void Recorder::begin_epoch(const ImagesHeader& header, std::uint64_t epoch) {
   }
 }
 
-void Recorder::write(const LiveFrame& frame) {
-  watch_level(frame);
+void Recorder::write(const Frame& whole) {
+  const LiveFrame frame = live_frame_of(header_, whole);
+  watch_level(whole, frame.images);
   if (!options_.images || !images_.is_on()) {
     return;
   }
@@ -147,7 +151,7 @@ void Recorder::write(const LiveFrame& frame) {
   }
 }
 
-void Recorder::watch_level(const LiveFrame& frame) {
+void Recorder::watch_level(const Frame& frame, std::span<const std::complex<float>> images) {
   if (!options_.level) {
     return;
   }
@@ -158,7 +162,7 @@ void Recorder::watch_level(const LiveFrame& frame) {
     below_since_ns_ = now_ns;
     is_quiet_ = false;
   }
-  if (!is_above(frame.images, pixels_, *options_.level)) {
+  if (!is_above(images, pixels_, *options_.level)) {
     is_quiet_ = is_quiet_ || static_cast<double>(now_ns - below_since_ns_) >= options_.level->quiet_s * 1e9;
     return;
   }

@@ -12,7 +12,7 @@
 
 #include "capture/nfr_format.hpp"
 #include "nearfield/daemon_settings.hpp"
-#include "publish/live_frame.hpp"
+#include "nearfield/output.hpp"
 #include "recording/bits_lane.hpp"
 #include "recording/bits_tap.hpp"
 #include "recording/lane.hpp"
@@ -89,9 +89,9 @@ struct RecorderStatus {
 
 /// Writes a live stream to disk by a thread of its own. push() and write() copy into memory that is there from the
 /// start and never wait; what finds it full is dropped, counted, and recorded as a gap. A recording that fails ends
-/// with its reason; the stream goes on. push() may be called by one thread, begin_epoch() and write() by one, the rest
+/// with its reason; the stream goes on. push() may be called by one thread, begin() and write() by one, the rest
 /// by any. start(), stop(), arm(), disarm() and trigger() return at once; the writer obeys them in turn.
-class Recorder : public BitsTap, public LiveSink {
+class Recorder : public BitsTap, public Output {
  public:
   /// Throws ConfigError, or what the system throws when it has no memory or no thread.
   explicit Recorder(RecorderOptions options);
@@ -99,8 +99,8 @@ class Recorder : public BitsTap, public LiveSink {
   ~Recorder() override;
 
   void push(const BitsPiece& piece) override;
-  void begin_epoch(const ImagesHeader& header, std::uint64_t epoch) override;
-  void write(const LiveFrame& frame) override;
+  void begin(const ResultHeader& header, const Beginning& beginning) override;
+  void write(const Frame& frame) override;
 
   /// Keeps a history from now on and waits for a trigger.
   void arm() { ask(Request::kArm); }
@@ -128,7 +128,7 @@ class Recorder : public BitsTap, public LiveSink {
   };
 
   void ask(Request request);
-  void watch_level(const LiveFrame& frame);
+  void watch_level(const Frame& frame, std::span<const std::complex<float>> images);
 
   // The writer's.
   void run();
@@ -160,6 +160,7 @@ class Recorder : public BitsTap, public LiveSink {
   const RecorderOptions options_;
   BitsLane bits_;
   Lane images_;
+  ResultHeader header_;     ///< of the epoch; of the thread that writes frames, as what follows
   std::size_t pixels_ = 1;  ///< of an image of the epoch; of the thread that writes frames
   std::atomic<std::uint64_t> dropped_images_{0};
   std::atomic<bool> has_risen_{false};          ///< above the level; set by a frame, taken back by the writer

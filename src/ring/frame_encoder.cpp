@@ -74,13 +74,15 @@ std::int64_t clock_ns(int clock) {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-FrameEncoder::FrameEncoder(const ImagesHeader& header, std::uint64_t epoch, PhaseReference reference)
-    : header_(header),
+FrameEncoder::FrameEncoder(const ResultHeader& description, std::uint64_t epoch, PhaseReference reference)
+    : description_(description),
+      header_(images_header_of(description).value()),
       epoch_(epoch),
       reference_(reference),
-      points_at_(4 * header.frequencies_hz.size()),
-      images_at_(points_at_ + 2 * header.planes_m.size() * header.frequencies_hz.size() * header.points.size()),
+      points_at_(4 * header_.frequencies_hz.size()),
+      images_at_(points_at_ + 2 * header_.planes_m.size() * header_.frequencies_hz.size() * header_.points.size()),
       slot_bytes_(0) {
+  const ImagesHeader& header = header_;
   const std::size_t values = images_at_ + 2 * header.values_per_frame();
   slot_bytes_ = round_up(sizeof(nf_ring_slot) + values * sizeof(float), kLine);
   if (header.values_per_frame() == 0 || slot_bytes_ > std::size_t{std::numeric_limits<int>::max()}) {
@@ -95,12 +97,6 @@ FrameEncoder::FrameEncoder(const ImagesHeader& header, std::uint64_t epoch, Phas
     }
   }
   payload_.assign(values, 0.0F);
-}
-
-bool FrameEncoder::fits(const ImagesHeader& header) const {
-  return header.frequencies_hz == header_.frequencies_hz && header.planes_m == header_.planes_m &&
-         header.x_m == header_.x_m && header.y_m == header_.y_m && header.quantity == header_.quantity &&
-         header.unit == header_.unit && header.points == header_.points;
 }
 
 std::vector<std::byte> FrameEncoder::header_block(std::uint32_t slot_count, std::uint64_t ring_id) const {
@@ -146,7 +142,8 @@ std::vector<std::byte> FrameEncoder::header_block(std::uint32_t slot_count, std:
   return block;
 }
 
-void FrameEncoder::take(const LiveFrame& frame) {
+void FrameEncoder::take(const Frame& whole) {
+  const LiveFrame frame = live_frame_of(description_, whole);
   const std::size_t n = header_.frequencies_hz.size();
   copy_part(frame.cutoff_rad_per_m, n, "cutoff_rad_per_m", payload_.data());
   copy_part(frame.slope, n, "slope", payload_.data() + n);

@@ -16,7 +16,7 @@ namespace nearfield::ring {
 class FrameEncoder {
  public:
   /// Throws ConfigError on images that have no values or do not fit a slot.
-  FrameEncoder(const ImagesHeader& header, std::uint64_t epoch, PhaseReference reference);
+  FrameEncoder(const ResultHeader& header, std::uint64_t epoch, PhaseReference reference);
 
   /// Bytes of a slot with what pads it, a multiple of 64.
   [[nodiscard]] std::size_t slot_bytes() const { return slot_bytes_; }
@@ -26,11 +26,11 @@ class FrameEncoder {
   /// nf_ring_header and its tables for a ring of so many slots; `published` is 0.
   [[nodiscard]] std::vector<std::byte> header_block(std::uint32_t slot_count, std::uint64_t ring_id) const;
   /// Whether frames of `header` can go on in this layout: sizes, axes, quantity and unit are the same.
-  [[nodiscard]] bool fits(const ImagesHeader& header) const;
+  [[nodiscard]] bool fits(const ResultHeader& header) const { return description_.has_layout_of(header); }
 
   /// Takes a frame's images and points over, with the phases that were asked for, and what else but the time of
   /// publication. Throws std::invalid_argument when a span has another size than the layout.
-  void take(const LiveFrame& frame);
+  void take(const Frame& frame);
   /// Sets the time of publication to now, and the CRC.
   void stamp();
   /// As filled by take() and stamp(); `lock` is left 0.
@@ -43,6 +43,7 @@ class FrameEncoder {
   void take_values(const LiveFrame& frame, const char* name, std::span<const std::complex<float>> values,
                    std::size_t per_frequency, std::size_t at);
 
+  ResultHeader description_;
   ImagesHeader header_;
   std::uint64_t epoch_;
   PhaseReference reference_;

@@ -16,18 +16,18 @@ RingSink::~RingSink() {
   writer_.reset();
 }
 
-void RingSink::prepare_epoch(const ImagesHeader& header, std::uint64_t epoch) {
+void RingSink::prepare(const ResultHeader& header, const Beginning& beginning) {
   const bool needed = writer_ == nullptr || !writer_->fits(header);
-  prepared_ = needed ? std::make_unique<RingWriter>(header, epoch, options_) : nullptr;
+  prepared_ = needed ? std::make_unique<RingWriter>(header, beginning.epoch, options_) : nullptr;
 }
 
-void RingSink::begin_epoch(const ImagesHeader& header, std::uint64_t epoch) {
+void RingSink::begin(const ResultHeader& header, const Beginning& beginning) {
   if (writer_ != nullptr && writer_->fits(header)) {
     return;
   }
   std::unique_ptr<RingWriter> next = std::move(prepared_);
   if (next == nullptr || !next->fits(header)) {
-    next = std::make_unique<RingWriter>(header, epoch, options_);
+    next = std::make_unique<RingWriter>(header, beginning.epoch, options_);
   }
   server_->offer(next->memory());
   ended_ = std::exchange(writer_, std::move(next));
@@ -41,7 +41,7 @@ void RingSink::free_unused_rings() {
   ended_.reset();
 }
 
-void RingSink::write(const LiveFrame& frame) {
+void RingSink::write(const Frame& frame) {
   if (writer_ == nullptr) {
     throw std::logic_error("ring: a frame came before the first epoch");
   }

@@ -9,8 +9,8 @@ namespace nearfield::ring {
 
 /// Publishes every frame to readers on this host: one ring and the socket that hands it over. When sizes or axes change
 /// with an epoch, a new ring takes the old one's place and the old one ends. write() takes no lock and waits for
-/// nothing; begin_epoch() for no memory where prepare_epoch() was called before it.
-class RingSink : public LiveSink {
+/// nothing; begin() for no memory where prepare() was called before it.
+class RingSink : public Output {
  public:
   /// Listens at once; clients are told NF_RING_NOT_READY until the first epoch. Throws IoError, ConfigError.
   RingSink(RingOptions options, ServerOptions server)
@@ -20,13 +20,13 @@ class RingSink : public LiveSink {
   RingSink(const RingSink&) = delete;
   RingSink& operator=(const RingSink&) = delete;
 
-  /// Makes the ring that begin_epoch() with the same header takes into use, so that the engine's thread need not wait
-  /// for its memory (0.1 s for 180 MB). Any thread, beside write() but never beside begin_epoch(). Throws IoError,
+  /// Makes the ring that begin() with the same header takes into use, so that the engine's thread need not wait
+  /// for its memory (0.1 s for 180 MB). Any thread, beside write() but never beside begin(). Throws IoError,
   /// ConfigError.
-  void prepare_epoch(const ImagesHeader& header, std::uint64_t epoch);
-  void begin_epoch(const ImagesHeader& header, std::uint64_t epoch) override;
-  void write(const LiveFrame& frame) override;
-  /// Frees rings that have ended or were prepared in vain; called as prepare_epoch() is.
+  void prepare(const ResultHeader& header, const Beginning& beginning);
+  void begin(const ResultHeader& header, const Beginning& beginning) override;
+  void write(const Frame& frame) override;
+  /// Frees rings that have ended or were prepared in vain; called as prepare() is.
   void free_unused_rings();
 
   [[nodiscard]] std::size_t readers() const { return server_->clients(); }

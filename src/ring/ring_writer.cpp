@@ -46,7 +46,7 @@ void store_words(std::uint64_t* to, const void* from, std::size_t bytes) {
 
 }  // namespace
 
-RingWriter::RingWriter(const ImagesHeader& header, std::uint64_t epoch, const RingOptions& options)
+RingWriter::RingWriter(const ResultHeader& header, std::uint64_t epoch, const RingOptions& options)
     : encoder_(header, epoch, options.phase_reference), slots_(slots_within(options, encoder_.slot_bytes())) {
   make_memory(encoder_.header_block(slots_, random_id()));
   waker_.emplace(&shared_header()->wake);
@@ -84,13 +84,13 @@ void RingWriter::make_memory(const std::vector<std::byte>& header_block) {
   map_ = map;
 }
 
-void RingWriter::write(const LiveFrame& frame) {
+void RingWriter::write(const Frame& frame) {
   store(frame);
   wake();
 }
 
 // Sequence lock, writer's side (Boehm, MSPC 2012): an odd lock before any word changes, an even one after the last.
-void RingWriter::store(const LiveFrame& frame) {
+void RingWriter::store(const Frame& frame) {
   encoder_.take(frame);
   const std::uint64_t number = number_ + 1;
   auto* start = static_cast<std::byte*>(map_) + header_bytes_ + (number - 1) % slots_ * encoder_.slot_bytes();

@@ -20,21 +20,21 @@ struct RingOptions {
 class RingWriter {
  public:
   /// Makes, fills and seals the memory. Throws ConfigError on sizes, IoError when the kernel refuses.
-  RingWriter(const ImagesHeader& header, std::uint64_t epoch, const RingOptions& options);
+  RingWriter(const ResultHeader& header, std::uint64_t epoch, const RingOptions& options);
   /// Ends the ring.
   ~RingWriter();
   RingWriter(const RingWriter&) = delete;
   RingWriter& operator=(const RingWriter&) = delete;
 
   /// Publishes a frame. Never waits; its only system call wakes the waker's thread.
-  void write(const LiveFrame& frame);
+  void write(const Frame& frame);
   /// The two halves of write(): the frame stands, and sleeping readers hear of it.
-  void store(const LiveFrame& frame);
+  void store(const Frame& frame);
   void wake() { waker_->notify(); }
   /// Tells readers that no frame will follow, and wakes them.
   void end();
 
-  [[nodiscard]] bool fits(const ImagesHeader& header) const { return encoder_.fits(header); }
+  [[nodiscard]] bool fits(const ResultHeader& header) const { return encoder_.fits(header); }
   /// Read-only, for the hand-over.
   [[nodiscard]] int memory() const { return memory_.get(); }
   [[nodiscard]] std::uint32_t slots() const { return slots_; }

@@ -120,12 +120,12 @@ ZmqSink::~ZmqSink() = default;
 
 std::string ZmqSink::endpoint() const { return socket_->publisher.get(zmq::sockopt::last_endpoint); }
 
-void ZmqSink::begin_epoch(const ImagesHeader& header, std::uint64_t epoch) {
-  encoder_.emplace(header, epoch, phase_reference_);
+void ZmqSink::begin(const ResultHeader& header, const Beginning& beginning) {
+  encoder_.emplace(header, beginning.epoch, phase_reference_);
   header_ = encoder_->header_block(1, 0);
 }
 
-bool ZmqSink::is_due(const LiveFrame& frame) {
+bool ZmqSink::is_due(const Frame& frame) {
   if (due_mono_ns_ && frame.capture_mono_ns < *due_mono_ns_) {
     return false;
   }
@@ -135,7 +135,7 @@ bool ZmqSink::is_due(const LiveFrame& frame) {
   return true;
 }
 
-void ZmqSink::write(const LiveFrame& frame) {
+void ZmqSink::write(const Frame& frame) {
   if (!encoder_) {
     throw std::logic_error("dashboards: a frame came before the first epoch");
   }

@@ -23,7 +23,7 @@ struct ZmqOptions {
 /// Publishes frames to dashboards and loggers: a ZeroMQ PUB socket that keeps one frame for each subscriber, the
 /// newest. A message is one part: nf_ring_header and its tables with slot_count 1, then one nf_ring_slot
 /// (nearfield_ring.h).
-class ZmqSink : public LiveSink {
+class ZmqSink : public Output {
  public:
   /// Binds. Throws ConfigError on an endpoint beyond loopback without a CURVE key, CURVE without clients, a bad
   /// endpoint or key; NoInputError when the key cannot be read; IoError when the endpoint cannot be bound.
@@ -32,16 +32,16 @@ class ZmqSink : public LiveSink {
   ZmqSink(const ZmqSink&) = delete;
   ZmqSink& operator=(const ZmqSink&) = delete;
 
-  void begin_epoch(const ImagesHeader& header, std::uint64_t epoch) override;
+  void begin(const ResultHeader& header, const Beginning& beginning) override;
   /// Hands the frame to ZeroMQ, or lets it go when the rate limit says so. Never waits.
-  void write(const LiveFrame& frame) override;
+  void write(const Frame& frame) override;
 
   /// As bound, with the port.
   [[nodiscard]] std::string endpoint() const;
   [[nodiscard]] std::uint64_t sent() const { return sent_; }
 
  private:
-  bool is_due(const LiveFrame& frame);
+  bool is_due(const Frame& frame);
 
   struct Socket;  ///< keeps ZeroMQ's header out of this one
   std::unique_ptr<Socket> socket_;

@@ -37,7 +37,7 @@ void write_recording(const std::filesystem::path& path) {
   options.info = small_info();
   options.path = path.string();
   Recorder recorder(options);
-  recorder.begin_epoch(small_header(), 1);
+  recorder.begin(result_header(small_header()), {.epoch = 1});
   recorder.start();
   recorder.wait_until_obeyed();
   push_bits(recorder, 1024, kBitTimes / 2);

@@ -10,38 +10,10 @@
 #include "daemon/live_engine.hpp"
 #include "pipeline/replay.hpp"
 #include "support/command.hpp"
+#include "support/outputs.hpp"
 #include "support/recordings.hpp"
 
 namespace nearfield::test {
-
-/// A frame with memory of its own.
-struct KeptFrame {
-  LiveFrame frame;
-  std::vector<std::complex<float>> images;
-  std::vector<std::complex<float>> points;
-};
-
-/// Keeps all frames.
-class KeepingSink : public LiveSink {
- public:
-  void begin_epoch(const ImagesHeader& /*header*/, std::uint64_t epoch) override { epochs.push_back(epoch); }
-  void write(const LiveFrame& frame) override {
-    frames.push_back({frame, {frame.images.begin(), frame.images.end()}, {frame.points.begin(), frame.points.end()}});
-    frames.back().frame.images = {};
-    frames.back().frame.points = {};
-  }
-  std::vector<KeptFrame> frames;
-  std::vector<std::uint64_t> epochs;
-};
-
-/// The same for replay.
-class KeepingReplaySink : public Sink {
- public:
-  void open(const ImagesHeader& /*header*/, std::uint64_t /*frames*/) override {}
-  void write(const ImageFrame& frame, std::uint64_t /*index*/) override { frames.push_back(frame); }
-  void finish() override {}
-  std::vector<ImageFrame> frames;
-};
 
 /// Keeps bits.
 class KeepingTap : public BitsTap {
@@ -88,7 +60,7 @@ inline daemon::LiveInput small_input() {
 }
 
 /// Runs an engine until its source has ended.
-inline std::vector<KeptFrame> run_to_end(daemon::LiveEngine& engine, KeepingSink& sink) {
+inline std::vector<KeptFrame> run_to_end(daemon::LiveEngine& engine, KeepingOutput& sink) {
   while (engine.step(monotonic_ns() + 1'000'000'000) != daemon::LiveEngine::Step::kEnded) {
   }
   return std::move(sink.frames);
@@ -98,10 +70,10 @@ inline std::vector<ImageFrame> replayed(const std::string& path, const Settings&
   ReplayOptions options;
   options.input = path;
   options.settings = settings;
-  std::vector<std::unique_ptr<Sink>> sinks;
-  sinks.push_back(std::make_unique<KeepingReplaySink>());
-  replay(options, sinks);
-  return std::move(dynamic_cast<KeepingReplaySink&>(*sinks.front()).frames);
+  std::vector<std::unique_ptr<Output>> outputs;
+  outputs.push_back(std::make_unique<KeepingOutput>());
+  replay(options, outputs);
+  return dynamic_cast<KeepingOutput&>(*outputs.front()).images();
 }
 
 }  // namespace nearfield::test

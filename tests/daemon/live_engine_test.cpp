@@ -45,9 +45,11 @@ struct Rig {
   explicit Rig(const Settings& settings = test::small_settings(), std::uint64_t elements = 1U << 18U,
                const LiveInput& input = test::small_input(), std::uint64_t reorder_elements = 256)
       : ring({.words_per_element = test::kSmallWords, .elements = elements, .reorder_elements = reorder_elements}),
-        publisher({.controllers = &sink, .recorder_bits = &tap}),
         engine(ring, input, make_epoch(settings, input, 1), publisher,
-               {.overload = settings.daemon.overload, .hooks = {}}) {}
+               {.overload = settings.daemon.overload, .hooks = {}}) {
+    publisher.set(Publisher::Priority::kController, &sink);
+    publisher.set_bits(&tap);
+  }
   void feed(std::uint64_t first, std::uint64_t count, std::int64_t now_ns = monotonic_ns()) {
     const std::vector<std::uint32_t> words(count * test::kSmallWords, 0x3C5A96F1U);
     ring.store(first, std::as_bytes(std::span(words)), now_ns);
@@ -65,7 +67,7 @@ struct Rig {
     while (engine.step(0) != LiveEngine::Step::kNothing || engine.step(0) != LiveEngine::Step::kNothing) {
     }
   }
-  test::KeepingSink sink;
+  test::KeepingOutput sink;
   test::KeepingTap tap;
   IngestRing ring;
   Publisher publisher;
@@ -76,8 +78,10 @@ std::vector<test::KeptFrame> played(const Settings& settings, LiveInput* input_o
                                     test::KeepingTap* tap = nullptr) {
   const std::unique_ptr<Source> source = make_source(source_settings(settings));
   const LiveInput input = live_input(settings, *source);
-  test::KeepingSink sink;
-  Publisher publisher({.controllers = &sink, .recorder_bits = tap});
+  test::KeepingOutput sink;
+  Publisher publisher;
+  publisher.set(Publisher::Priority::kController, &sink);
+  publisher.set_bits(tap);
   LiveEngine engine(source->ring(), input, make_epoch(settings, input, 1), publisher,
                     {.overload = settings.daemon.overload, .hooks = {}});
   source->start();
@@ -194,8 +198,9 @@ TEST(LiveEngine, SamplesOfSocketsAndPipesGiveTheFramesOfAFile) {
     const LiveInput input = live_input(settings, *source);
     EXPECT_EQ(input.form, InputForm::kSamples);
     EXPECT_EQ(input.element_rate_hz, kBitRateHz / kBitsPerWord);
-    test::KeepingSink sink;
-    Publisher publisher({.controllers = &sink});
+    test::KeepingOutput sink;
+    Publisher publisher;
+    publisher.set(Publisher::Priority::kController, &sink);
     LiveEngine engine(source->ring(), input, make_epoch(settings, input, 1), publisher,
                       {.overload = settings.daemon.overload, .hooks = {}});
     source->start();
@@ -287,7 +292,7 @@ TEST(LiveEngine, SeededLossesAreFlaggedExactlyInEachFrame) {
     const std::uint64_t bits = FaultyStream::kPackets * FaultyStream::kPacketBits;
     ASSERT_EQ(rig.sink.frames.size(), (bits - kWindowBits - (32 - FaultyStream::kFirst)) / kHopBits + 1);
     for (const test::KeptFrame& kept : rig.sink.frames) {
-      const LiveFrame& frame = kept.frame;
+      const Frame& frame = kept.frame;
       ASSERT_EQ(frame.stream_id, seed);
       ASSERT_EQ(frame.missing_bit_times, stream.missing(frame.first_bit_time, kWindowBits)) << frame.first_bit_time;
       ASSERT_EQ((frame.flags & kFlagMissingBits) != 0, frame.missing_bit_times > 0);
@@ -348,7 +353,7 @@ TEST(LiveEngine, ARestartBeginsWindowsAnewAndTheSequenceGoesOn) {
   rig.run();
   ASSERT_EQ(rig.sink.frames.size(), 9U + 8U);
   for (std::size_t i = 0; i < rig.sink.frames.size(); ++i) {
-    const LiveFrame& frame = rig.sink.frames[i].frame;
+    const Frame& frame = rig.sink.frames[i].frame;
     EXPECT_EQ(frame.sequence, i);
     EXPECT_EQ(frame.stream_id, i < 9 ? 3U : 4U);
     EXPECT_EQ(frame.first_bit_time, i < 9 ? i * kHopBits : 1024 + (i - 9) * kHopBits);
@@ -380,7 +385,7 @@ TEST(LiveEngine, TimeWithoutAStreamIsMissingAndFlagged) {
   rig.feed(77'000'000 * kSampleBits + kWindowBits, kHopBits, stamp(2 * kWindowBits + kAway + kHopBits));
   rig.run();
   ASSERT_EQ(rig.sink.frames.size(), 3U);
-  const LiveFrame& frame = rig.sink.frames[1].frame;
+  const Frame& frame = rig.sink.frames[1].frame;
   EXPECT_EQ(frame.stream_id, 4U);
   EXPECT_EQ(frame.shed_hops, (kAway + kWindowBits) / kHopBits - 1);
   EXPECT_EQ(frame.sequence, 1 + frame.shed_hops);
@@ -407,7 +412,7 @@ TEST(LiveEngine, HopsPassedOverAtARestartAreCountedOnce) {
   rig.run();  // begins the stream and passes over the empty windows
   rig.run();
   ASSERT_GE(rig.sink.frames.size(), 2U);
-  const LiveFrame& frame = rig.sink.frames[1].frame;
+  const Frame& frame = rig.sink.frames[1].frame;
   EXPECT_EQ(frame.first_bit_time, kFirst + 11 * kHopBits);
   EXPECT_EQ(frame.shed_hops, (kAway + kWindowBits) / kHopBits - 1 + 11);
   EXPECT_NEAR(static_cast<double>(rig.ring.counters().missing), kAway + kEmpty, 1.0);
@@ -439,7 +444,7 @@ TEST(LiveEngine, GapsAreSteppedOver) {
       std::uint64_t hops = 0;
       std::uint64_t shed = 0;
       for (const test::KeptFrame& kept : frames) {
-        const LiveFrame& frame = kept.frame;
+        const Frame& frame = kept.frame;
         hops += 1 + frame.shed_hops;
         shed += frame.shed_hops;
         ASSERT_EQ(frame.sequence, hops - 1);
@@ -594,7 +599,7 @@ TEST(LiveEngine, ASwapLosesNoHop) {
     ASSERT_EQ(frames.size(), expected.size());
     for (std::size_t i = 0; i < frames.size(); ++i) {
       SCOPED_TRACE(i);
-      const LiveFrame& frame = frames[i].frame;
+      const Frame& frame = frames[i].frame;
       const std::uint64_t end = i * static_cast<std::uint64_t>(c.hop) * kSampleBits + kWindowBits;
       EXPECT_EQ(frame.epoch, end <= kSwapBits ? 1U : 2U);
       EXPECT_EQ(frame.sequence, i);
@@ -622,7 +627,7 @@ TEST(LiveEngine, ASwapToOtherWindowsGoesOnWhereItCan) {
     const auto is_new = [](const test::KeptFrame& kept) { return kept.frame.epoch == 2; };
     const auto first_new = std::find_if(frames.begin(), frames.end(), is_new);
     ASSERT_NE(first_new, frames.end());
-    const LiveFrame& last = std::prev(first_new)->frame;
+    const Frame& last = std::prev(first_new)->frame;
     EXPECT_EQ(first_new->frame.first_bit_time, last.first_bit_time + c.first_after * kSampleBits);
     EXPECT_EQ(first_new->frame.first_bit_time + first_new->frame.window_bit_times,
               last.first_bit_time + last.window_bit_times + c.end_after * kSampleBits);
@@ -651,7 +656,7 @@ TEST(LiveEngine, ASwapCountsWhatTheRingNoLongerHolds) {
   rig.engine.swap(make_epoch(test::small_settings(), patient_input(), 2));
   rig.run();
   ASSERT_GT(rig.sink.frames.size(), before);
-  const LiveFrame& first_new = rig.sink.frames[before].frame;
+  const Frame& first_new = rig.sink.frames[before].frame;
   EXPECT_EQ(first_new.first_bit_time, 2 * kWindowBits);
   EXPECT_EQ(first_new.shed_hops, kWindowBits / kHopBits - 1);
   EXPECT_EQ(first_new.sequence, before + first_new.shed_hops);

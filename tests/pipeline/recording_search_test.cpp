@@ -36,17 +36,6 @@ std::vector<std::complex<float>> wave(std::uint64_t frame, double z_m, double sn
   return test::narrow(field);
 }
 
-class Kept : public Sink {
- public:
-  explicit Kept(std::vector<ImageFrame>& frames) : frames_(&frames) {}
-  void open(const ImagesHeader& /*header*/, std::uint64_t /*frames*/) override {}
-  void write(const ImageFrame& frame, std::uint64_t /*index*/) override { frames_->push_back(frame); }
-  void finish() override {}
-
- private:
-  std::vector<ImageFrame>* frames_;
-};
-
 std::vector<ImageFrame> replayed(const std::string& path, EngineKind engine, int every_frames, int batch) {
   ReplayOptions options;
   options.input = path;
@@ -54,11 +43,10 @@ std::vector<ImageFrame> replayed(const std::string& path, EngineKind engine, int
   options.settings.holography.imager = ImagerKind::kSonah;
   options.settings.holography.search_every_frames = every_frames;
   options.settings.device.batch = batch;
-  std::vector<ImageFrame> frames;
-  std::vector<std::unique_ptr<Sink>> sinks;
-  sinks.push_back(std::make_unique<Kept>(frames));
-  replay(options, sinks);
-  return frames;
+  std::vector<std::unique_ptr<Output>> outputs;
+  outputs.push_back(std::make_unique<test::KeepingOutput>());
+  replay(options, outputs);
+  return dynamic_cast<test::KeepingOutput&>(*outputs.front()).images();
 }
 
 double error_of(const ImageFrame& frame, std::uint64_t index) {

@@ -19,7 +19,7 @@ std::string record(const TemporaryFolder& folder) {
   options.info = small_info();
   options.path = folder / "a.nfr";
   Recorder recorder(options);
-  recorder.begin_epoch(small_header(), 1);
+  recorder.begin(result_header(small_header()), {.epoch = 1});
   recorder.start();
   recorder.wait_until_obeyed();
   push_bits(recorder, kFirst, 2000);
@@ -88,24 +88,13 @@ TEST(Convert, ImagesComeBackTheSame) {
     EXPECT_EQ(frame.first_sample, hop * 1024);
     EXPECT_EQ(frame.missing_bits, hop % 2);
     EXPECT_EQ(frame.flags, expected.frame.flags);
-    EXPECT_TRUE(std::equal(frame.images.begin(), frame.images.end(), expected.frame.images.begin()));
+    EXPECT_TRUE(std::equal(frame.images.begin(), frame.images.end(), expected.images.images.begin()));
     EXPECT_EQ(frame.error_estimate[1], 0.04F);
     ASSERT_EQ(frame.points.size(), 4U);
-    EXPECT_TRUE(std::equal(frame.points.begin(), frame.points.end(), expected.frame.points.begin()));
+    EXPECT_TRUE(std::equal(frame.points.begin(), frame.points.end(), expected.images.points.begin()));
   }
   EXPECT_THROW(nfr::convert_images(reader, folder / "none.h5", 7, {}, {}), DataError);
 }
-
-class KeepFrames : public Sink {
- public:
-  explicit KeepFrames(std::vector<ImageFrame>& frames) : frames_(frames) {}
-  void open(const ImagesHeader& /*header*/, std::uint64_t /*frames*/) override {}
-  void write(const ImageFrame& frame, std::uint64_t /*index*/) override { frames_.push_back(frame); }
-  void finish() override {}
-
- private:
-  std::vector<ImageFrame>& frames_;
-};
 
 std::vector<ImageFrame> replayed(const std::string& path) {
   ReplayOptions options;
@@ -115,11 +104,10 @@ std::vector<ImageFrame> replayed(const std::string& path) {
   options.settings.front_end.hop_samples = 8;
   options.settings.front_end.frequencies_hz = {3000.0};
   options.settings.front_end.kind = FrontEndKind::kPopcount;
-  std::vector<ImageFrame> frames;
-  std::vector<std::unique_ptr<Sink>> sinks;
-  sinks.push_back(std::make_unique<KeepFrames>(frames));
-  (void)replay(options, sinks);
-  return frames;
+  std::vector<std::unique_ptr<Output>> outputs;
+  outputs.push_back(std::make_unique<KeepingOutput>());
+  (void)replay(options, outputs);
+  return dynamic_cast<KeepingOutput&>(*outputs.front()).images();
 }
 
 TEST(Convert, ARecordingReplaysAsItsCapture) {

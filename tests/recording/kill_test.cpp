@@ -30,7 +30,7 @@ struct Shared {
   options.bits_queue_bytes = 1U << 20U;
   options.images_queue_bytes = 1U << 20U;
   Recorder recorder(options);
-  recorder.begin_epoch(small_header(), 1);
+  recorder.begin(result_header(small_header()), {.epoch = 1});
   recorder.start();
   recorder.wait_until_obeyed();
   for (std::uint64_t piece = 0;; ++piece) {

@@ -82,11 +82,11 @@ TEST(Recorder, WhatWasPushedIsInTheFile) {
 TEST(Recorder, ImagesComeBackWithTheirEpochs) {
   const TemporaryFolder folder;
   Recorder recorder(options_for(folder / "a.nfr"));
-  recorder.begin_epoch(small_header(), 1);
+  recorder.begin(result_header(small_header()), {.epoch = 1});
   start(recorder);
   for (std::uint64_t hop = 0; hop < 10; ++hop) {
     if (hop == 6) {
-      recorder.begin_epoch(small_header(), 2);
+      recorder.begin(result_header(small_header()), {.epoch = 2});
     }
     recorder.write(TestFrame(hop, 2.0F, hop < 6 ? 1 : 2).frame);
   }
@@ -102,11 +102,11 @@ TEST(Recorder, ImagesComeBackWithTheirEpochs) {
     EXPECT_EQ(frame.first_sample, hop * 1024);
     EXPECT_EQ(frame.flags, expected.frame.flags);
     EXPECT_EQ(frame.missing_bits, hop % 2);
-    EXPECT_TRUE(std::equal(frame.images.begin(), frame.images.end(), expected.frame.images.begin()));
+    EXPECT_TRUE(std::equal(frame.images.begin(), frame.images.end(), expected.images.images.begin()));
     EXPECT_EQ(frame.noise_pa[1], 2e-3F);
     EXPECT_EQ(frame.error_estimate[0], 0.05F);
-    EXPECT_TRUE(std::equal(frame.points.begin(), frame.points.end(), expected.frame.points.begin(),
-                           expected.frame.points.end()));
+    EXPECT_TRUE(std::equal(frame.points.begin(), frame.points.end(), expected.images.points.begin(),
+                           expected.images.points.end()));
     // 32768 bit-times before the window's last bit
     EXPECT_EQ(frame.timestamp_ns, expected.frame.capture_tai_ns - 21'845'333);
     ++hop;
@@ -161,7 +161,7 @@ TEST(Recorder, HistoryReachesBackAsFarAsAsked) {
   Recorder recorder(options);
   recorder.arm();
   recorder.wait_until_obeyed();
-  recorder.begin_epoch(small_header(), 1);
+  recorder.begin(result_header(small_header()), {.epoch = 1});
   for (std::uint64_t piece = 0; piece < 1000; ++piece) {
     push_bits(recorder, piece * 256, 256);
   }
@@ -204,7 +204,7 @@ TEST(Recorder, ALevelStartsAndItsEndStops) {
   options.history_s = 0.002;
   options.level = LevelTrigger{.level = 3.0, .quiet_s = 0.020, .pause_s = 0.0, .pixel = {}};
   Recorder recorder(options);
-  recorder.begin_epoch(small_header(), 1);
+  recorder.begin(result_header(small_header()), {.epoch = 1});
   recorder.arm();
   recorder.wait_until_obeyed();
   for (std::uint64_t hop = 0; hop < 50; ++hop) {
@@ -229,7 +229,7 @@ TEST(Recorder, ALevelStartsAndItsEndStops) {
 class LevelRig {
  public:
   explicit LevelRig(const RecorderOptions& options) : recorder(options) {
-    recorder.begin_epoch(small_header(), 1);
+    recorder.begin(result_header(small_header()), {.epoch = 1});
     recorder.arm();
     recorder.wait_until_obeyed();
   }
@@ -373,10 +373,10 @@ TEST(Recorder, BitsCarryTheSettingsInEffect) {
   RecorderOptions options = options_for(folder / "a.nfr");
   options.images = false;
   Recorder recorder(options);
-  recorder.begin_epoch(small_header(), 3);
+  recorder.begin(result_header(small_header()), {.epoch = 3});
   start(recorder);
   push_bits(recorder, 0, 100);
-  recorder.begin_epoch(small_header(), 4);
+  recorder.begin(result_header(small_header()), {.epoch = 4});
   const auto has_both = [&] { return nfr::Reader(std::filesystem::path(folder / "a.nfr")).epochs().size() == 2; };
   while (!has_both()) {
     std::this_thread::yield();
@@ -418,7 +418,7 @@ TEST(Recorder, OnlyTheChosenPixelTriggers) {
   options.level = LevelTrigger{
       .level = 0.9, .quiet_s = 0.0, .pause_s = 0.0, .pixel = 5};  // pixel 0 has 1, pixel 5 has 1/6 and 1/12
   Recorder recorder(options);
-  recorder.begin_epoch(small_header(), 1);
+  recorder.begin(result_header(small_header()), {.epoch = 1});
   recorder.arm();
   recorder.wait_until_obeyed();
   recorder.write(TestFrame(0, 5.0F).frame);  // pixel 5: 0.83

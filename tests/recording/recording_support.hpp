@@ -8,9 +8,9 @@
 
 #include "capture/nfr_format.hpp"
 #include "capture/nfr_reader.hpp"
-#include "publish/live_frame.hpp"
 #include "recording/bits_tap.hpp"
 #include "support/command.hpp"
+#include "support/outputs.hpp"
 
 /// Streams whose every word and value is known from its place.
 namespace nearfield::test {
@@ -75,42 +75,36 @@ inline ImagesHeader small_header() {
           .points = {{.x_m = -0.005, .y_m = 0.01}, {.x_m = 0.0, .y_m = 0.02}}};
 }
 
+/// The images of one hop.
+inline ImageFrame small_images(std::uint64_t hop, float magnitude) {
+  ImageFrame values;
+  values.flags = hop % 2 == 0 ? 0U : kFlagMissingBits;
+  values.cutoff_rad_per_m = {10.0F, 20.0F};
+  values.slope = {0.1F, 0.2F};
+  values.noise_pa = {1e-3F, 2e-3F};
+  values.error_estimate = {0.05F, 0.04F};
+  for (std::size_t i = 0; i < 12; ++i) {
+    values.images.emplace_back(magnitude / static_cast<float>(i + 1), static_cast<float>(hop) * 1e-6F);
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    values.points.emplace_back(static_cast<float>(hop), static_cast<float>(i));
+  }
+  return values;
+}
+
 /// The frame of one hop, with its memory.
-class TestFrame {
+class TestFrame : public MadeFrame {
  public:
-  explicit TestFrame(std::uint64_t hop, float magnitude = 1.0F, std::uint64_t epoch = 1) : images_(12) {
-    for (std::size_t i = 0; i < images_.size(); ++i) {
-      images_[i] = {magnitude / static_cast<float>(i + 1), static_cast<float>(hop) * 1e-6F};
-    }
+  explicit TestFrame(std::uint64_t hop, float magnitude = 1.0F, std::uint64_t epoch = 1)
+      : MadeFrame(small_header(), small_images(hop, magnitude)) {
     frame.sequence = hop;
     frame.first_bit_time = hop * 1024;
     frame.window_bit_times = 32768;
     frame.capture_mono_ns = static_cast<std::int64_t>(hop) * 1'000'000;
     frame.capture_tai_ns = 1'700'000'000'000'000'000 + frame.capture_mono_ns;
-    frame.flags = hop % 2 == 0 ? 0U : kFlagMissingBits;
     frame.missing_bit_times = hop % 2;
     frame.epoch = epoch;
-    frame.cutoff_rad_per_m = cutoff_;
-    frame.slope = slope_;
-    frame.noise_pa = noise_;
-    frame.error_estimate = error_;
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      points_[i] = {static_cast<float>(hop), static_cast<float>(i)};
-    }
-    frame.points = points_;
-    frame.images = images_;
   }
-  TestFrame(const TestFrame&) = delete;
-  TestFrame& operator=(const TestFrame&) = delete;
-  LiveFrame frame;
-
- private:
-  std::vector<float> cutoff_{10.0F, 20.0F};
-  std::vector<float> slope_{0.1F, 0.2F};
-  std::vector<float> noise_{1e-3F, 2e-3F};
-  std::vector<float> error_{0.05F, 0.04F};
-  std::vector<std::complex<float>> points_ = std::vector<std::complex<float>>(4);
-  std::vector<std::complex<float>> images_;
 };
 
 /// A recording made without a recorder.

@@ -22,11 +22,11 @@ std::string output_with_error(float error_estimate) {
   const std::string socket = folder / "ring.sock";
   const ImagesHeader header = test::ring_header();
   RingSink sink({}, {.socket = socket});
-  sink.begin_epoch(header, 1);
+  sink.begin(result_header(header), {.epoch = 1});
   std::atomic<bool> stop = false;
   std::thread publisher([&] {
     test::TestFrame frame(header);
-    frame.error().front() = error_estimate;
+    frame.images.error_estimate.front() = error_estimate;
     for (std::uint64_t sequence = 1; !stop; ++sequence) {
       sink.write(frame.make(sequence));
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -15,7 +15,7 @@ TEST(DefaultSocket, AReaderThatNamesNoneFindsTheDaemonThatNamesNone) {
   EXPECT_EQ(nf_ring_open(nullptr, &ring), NF_RING_NO_SOCKET);
   const DaemonSettings::Ring defaults;
   RingSink sink({}, {.socket = socket_to_serve(defaults.socket, DaemonSettings::Ring::kFile)});
-  sink.begin_epoch(test::ring_header(), 1);
+  sink.begin(result_header(test::ring_header()), {.epoch = 1});
   EXPECT_EQ(nf_ring_open(nullptr, &ring), NF_RING_OK);
   nf_ring_close(ring);
   unsetenv("NEARFIELD_RUNTIME_DIR");

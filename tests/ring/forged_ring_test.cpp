@@ -23,7 +23,7 @@ class ForgedRing : public testing::Test {
  protected:
   ForgedRing() {
     const ImagesHeader header = test::ring_header_with_points();
-    RingWriter writer(header, 1, {.slots = 4});
+    RingWriter writer(result_header(header), 1, {.slots = 4});
     test::TestFrame frame(header);
     for (std::uint64_t sequence = 1; sequence <= 5; ++sequence) {
       writer.write(frame.make(sequence));
@@ -171,7 +171,7 @@ TEST_F(ForgedRing, ASmallFileIsNoRing) {
 /// The odd lock while a slot changes: what a reader's first look goes by.
 TEST(RingWriterTest, LocksTheSlotThatItWrites) {
   const ImagesHeader header = test::ring_header(5, 32, 32);
-  RingWriter writer(header, 1, {.slots = 4});
+  RingWriter writer(result_header(header), 1, {.slots = 4});
   test::TestFrame frame(header);
   frame.make(1);
   void* map = mmap(nullptr, writer.bytes(), PROT_READ, MAP_SHARED, writer.memory(), 0);

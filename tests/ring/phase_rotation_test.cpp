@@ -54,8 +54,8 @@ TEST(TonePhase, RefusesWhatIsNoTone) {
 /// A steady tone's phasor, as the front ends give it, stands still in the stream's reference, months after the start.
 TEST(PhaseReferenceTest, SteadyToneStandsStill) {
   const ImagesHeader header = test::ring_header(2, 1, 2);
-  FrameEncoder window(header, 1, PhaseReference::kWindow);
-  FrameEncoder stream(header, 1, PhaseReference::kStream);
+  FrameEncoder window(result_header(header), 1, PhaseReference::kWindow);
+  FrameEncoder stream(result_header(header), 1, PhaseReference::kStream);
   test::TestFrame frame(header);
   const std::complex<double> amplitude = std::polar(0.25, 0.7);
   double turned = 0.0;
@@ -70,7 +70,7 @@ TEST(PhaseReferenceTest, SteadyToneStandsStill) {
                                                    (4 * std::uint64_t{kBitRate_hz}));
       const double angle = 2.0 * std::numbers::pi * static_cast<double>(rest) / (4.0 * kBitRate_hz);
       const std::complex<double> phasor = amplitude * std::polar(1.0, angle);
-      frame.images()[2 * f] = frame.images()[2 * f + 1] = std::complex<float>(phasor);
+      frame.images.images[2 * f] = frame.images.images[2 * f + 1] = std::complex<float>(phasor);
     }
     window.take(frame.frame);
     stream.take(frame.frame);
@@ -89,19 +89,19 @@ TEST(PhaseReferenceTest, SteadyToneStandsStill) {
 
 TEST(PhaseReferenceTest, PointsTurnWithTheirFrequency) {
   const ImagesHeader header = test::ring_header_with_points();
-  FrameEncoder window(header, 1, PhaseReference::kWindow);
-  FrameEncoder stream(header, 1, PhaseReference::kStream);
+  FrameEncoder window(result_header(header), 1, PhaseReference::kWindow);
+  FrameEncoder stream(result_header(header), 1, PhaseReference::kStream);
   test::TestFrame frame(header);
   frame.make(9);
-  for (std::size_t i = 0; i < frame.points().size(); ++i) {
+  for (std::size_t i = 0; i < frame.images.points.size(); ++i) {
     // Its image's first pixel: 3 points and 12 pixels for each plane and frequency.
-    frame.points()[i] = frame.images()[i / 3 * 12];
+    frame.images.points[i] = frame.images.images[i / 3 * 12];
   }
   window.take(frame.frame);
   stream.take(frame.frame);
   const std::size_t points = 8;
-  const std::size_t images = points + 2 * frame.points().size();
-  for (std::size_t i = 0; i < frame.points().size(); ++i) {
+  const std::size_t images = points + 2 * frame.images.points.size();
+  for (std::size_t i = 0; i < frame.images.points.size(); ++i) {
     for (std::size_t part = 0; part < 2; ++part) {
       EXPECT_EQ(stream.payload()[points + 2 * i + part], stream.payload()[images + 2 * (i / 3 * 12) + part]);
     }
@@ -113,7 +113,7 @@ TEST(PhaseReferenceTest, PointsTurnWithTheirFrequency) {
 TEST(PhaseReferenceTest, IntensitiesHaveNoPhase) {
   ImagesHeader header = test::ring_header(2, 1, 2);
   header.quantity = "active_intensity";
-  FrameEncoder stream(header, 1, PhaseReference::kStream);
+  FrameEncoder stream(result_header(header), 1, PhaseReference::kStream);
   test::TestFrame frame(header);
   stream.take(frame.make(9));
   for (std::size_t i = 0; i < 4; ++i) {

@@ -22,7 +22,7 @@ class Server : public testing::Test {
   ServerOptions options() { return {.socket = socket_}; }
   void serve(const ServerOptions& options) {
     sink_ = std::make_unique<RingSink>(RingOptions{.slots = 4}, options);
-    sink_->begin_epoch(test::ring_header(), 1);
+    sink_->begin(result_header(test::ring_header()), {.epoch = 1});
   }
   nf_ring_status open() {
     nf_ring* ring = nullptr;
@@ -162,7 +162,7 @@ class ServerOfAStranger : public Server {
         _exit(1);
       }
       RingSink sink({.slots = 4}, {.socket = socket, .mode = 0666});
-      sink.begin_epoch(test::ring_header(), 1);
+      sink.begin(result_header(test::ring_header()), {.epoch = 1});
       _exit(write(ready[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 0 ? 0 : 1);
     }
     close(ready[1]);
@@ -220,7 +220,7 @@ TEST_F(Server, ClientsThatSayNothingOrTooMuchHoldNobodyUp) {
 
 TEST_F(Server, ReadersNoticeTheEndOfAServerThatDidNotEndItsRing) {
   RingServer* server = new RingServer(options());
-  const RingWriter writer(test::ring_header(), 1, {});
+  const RingWriter writer(result_header(test::ring_header()), 1, {});
   server->offer(writer.memory());
   const auto ring = test::open_ring(socket_);
   delete server;

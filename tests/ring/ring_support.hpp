@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "nearfield/frame.hpp"
-#include "publish/live_frame.hpp"
+#include "support/outputs.hpp"
 
 /// Frames whose every value follows from their sequence, so that a torn one is certain to be noticed.
 namespace nearfield::test {
@@ -50,33 +50,33 @@ inline nf_complex expected_value(std::uint64_t sequence, std::size_t index) {
 /// Index of the first value at a point, for expected_value().
 inline constexpr std::size_t kPointsFrom = 1'000'000;
 
-/// A LiveFrame with memory of its own.
-class TestFrame {
+/// Values of every product, with memory of their own.
+inline ImageFrame ring_images(const ImagesHeader& header) {
+  const std::size_t frequencies = header.frequencies_hz.size();
+  ImageFrame values;
+  values.cutoff_rad_per_m.assign(frequencies, 80.5F);
+  values.slope.assign(frequencies, 0.1F);
+  values.noise_pa.assign(frequencies, 1e-3F);
+  values.error_estimate.assign(frequencies, std::nanf(""));
+  values.error_estimate.front() = 0.04F;
+  values.points.resize(header.planes_m.size() * frequencies * header.points.size());
+  values.images.resize(header.values_per_frame());
+  values.radiated_power_w = radiated_power_w(header, values.images);
+  return values;
+}
+
+/// A frame with memory of its own.
+class TestFrame : public MadeFrame {
  public:
-  explicit TestFrame(const ImagesHeader& header)
-      : cutoff_(header.frequencies_hz.size(), 80.5F),
-        slope_(header.frequencies_hz.size(), 0.1F),
-        noise_(header.frequencies_hz.size(), 1e-3F),
-        error_(header.frequencies_hz.size(), std::nanf("")),
-        points_(header.planes_m.size() * header.frequencies_hz.size() * header.points.size()),
-        images_(header.values_per_frame()) {
+  explicit TestFrame(const ImagesHeader& header) : MadeFrame(header, ring_images(header)) {
     frame.window_bit_times = 32768;
     frame.stream_id = 77;
     frame.valid_microphones = 1021;
     frame.epoch = 3;
-    frame.cutoff_rad_per_m = cutoff_;
-    frame.slope = slope_;
-    error_.front() = 0.04F;
-    frame.noise_pa = noise_;
-    frame.error_estimate = error_;
-    frame.points = points_;
-    frame.images = images_;
   }
-  TestFrame(const TestFrame&) = delete;
-  TestFrame& operator=(const TestFrame&) = delete;
 
   /// Becomes frame `sequence`, captured now.
-  const LiveFrame& make(std::uint64_t sequence) {
+  const Frame& make(std::uint64_t sequence) {
     frame.sequence = sequence;
     frame.first_bit_time = 1024 * sequence;
     frame.capture_mono_ns = nf_ring_now_ns();
@@ -84,24 +84,16 @@ class TestFrame {
     frame.flags = static_cast<std::uint32_t>(sequence % 128);
     frame.missing_bit_times = 3 * sequence;
     frame.shed_hops = sequence % 5;
-    for (std::size_t i = 0; i < points_.size(); ++i) {
+    for (std::size_t i = 0; i < images.points.size(); ++i) {
       const nf_complex value = expected_value(sequence, kPointsFrom + i);
-      points_[i] = {value.re, value.im};
+      images.points[i] = {value.re, value.im};
     }
-    for (std::size_t i = 0; i < images_.size(); ++i) {
+    for (std::size_t i = 0; i < images.images.size(); ++i) {
       const nf_complex value = expected_value(sequence, i);
-      images_[i] = {value.re, value.im};
+      images.images[i] = {value.re, value.im};
     }
     return frame;
   }
-  std::vector<std::complex<float>>& images() { return images_; }
-  std::vector<float>& error() { return error_; }
-  std::vector<std::complex<float>>& points() { return points_; }
-  LiveFrame frame;
-
- private:
-  std::vector<float> cutoff_, slope_, noise_, error_;
-  std::vector<std::complex<float>> points_, images_;
 };
 
 /// Whether images and head belong to one frame.

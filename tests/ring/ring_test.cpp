@@ -23,7 +23,7 @@ class Ring : public testing::Test {
  protected:
   explicit Ring(std::uint32_t slots = 8) {
     sink_ = std::make_unique<RingSink>(RingOptions{.slots = slots}, ServerOptions{.socket = socket_});
-    sink_->begin_epoch(header_, 3);
+    sink_->begin(result_header(header_), {.epoch = 3});
   }
   void publish(std::uint64_t from, std::uint64_t count) {
     for (std::uint64_t sequence = from; sequence < from + count; ++sequence) {
@@ -95,7 +95,7 @@ TEST_F(Ring, FindsImagesAndPixels) {
 
 class RingWithPoints : public Ring {
  protected:
-  RingWithPoints() { sink_->begin_epoch(header_, 4); }
+  RingWithPoints() { sink_->begin(result_header(header_), {.epoch = 4}); }
   ImagesHeader header_ = test::ring_header_with_points();
   test::TestFrame frame_{header_};
 };
@@ -138,12 +138,12 @@ TEST_F(RingWithPoints, ImagesStayUnreadWhenAsked) {
 
 TEST_F(RingWithPoints, OtherPointsAreAnotherRing) {
   const auto ring = test::open_ring(socket_);
-  sink_->begin_epoch(header_, 5);
+  sink_->begin(result_header(header_), {.epoch = 5});
   EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_NONE);
   header_.points[1].x_m = 0.015;
-  sink_->begin_epoch(header_, 6);
+  sink_->begin(result_header(header_), {.epoch = 6});
   EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);
-  LiveFrame frame = frame_.make(1);
+  Frame frame = frame_.make(1);
   frame.points = frame.points.first(5);
   EXPECT_THROW(sink_->write(frame), std::invalid_argument);
 }
@@ -182,7 +182,7 @@ TEST_F(Ring, CountsWhatAReaderSkipped) {
 TEST_F(Ring, NeverDeliversAFrameOlderThanAsked) {
   const auto ring = test::open_ring(socket_);
   test::TestFrame frame(header_);
-  LiveFrame old = frame.make(1);
+  Frame old = frame.make(1);
   old.capture_mono_ns -= kSecondNs;
   sink_->write(old);
   EXPECT_EQ(nf_ring_read_latest(ring.get(), kSecondNs, &got_), NF_RING_TOO_OLD);
@@ -258,7 +258,7 @@ TEST_F(Ring, SameLayoutGoesOnInTheSameRing) {
   publish(1, 1);
   ImagesHeader other_config = header_;
   other_config.config = "version: 1\n";
-  sink_->begin_epoch(other_config, 4);
+  sink_->begin(result_header(other_config), {.epoch = 4});
   publish(2, 1);
   ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, nullptr), NF_RING_OK);
   ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, nullptr), NF_RING_OK);
@@ -269,7 +269,7 @@ TEST_F(Ring, OtherSizesRetireTheRing) {
   const auto ring = test::open_ring(socket_);
   publish(1, 2);
   const ImagesHeader larger = test::ring_header(5, 8, 8);
-  sink_->begin_epoch(larger, 4);
+  sink_->begin(result_header(larger), {.epoch = 4});
   EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);
   ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
   ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
@@ -292,7 +292,7 @@ TEST_F(Ring, SurvivesARestartOfTheWriter) {
   EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);  // the handle is as it was
   sink_ = std::make_unique<RingSink>(RingOptions{.slots = 8}, ServerOptions{.socket = socket_});
   EXPECT_EQ(nf_ring_reopen(ring.get()), NF_RING_NOT_READY);
-  sink_->begin_epoch(header_, 1);
+  sink_->begin(result_header(header_), {.epoch = 1});
   ASSERT_EQ(nf_ring_reopen(ring.get()), NF_RING_OK);
   publish(9, 1);
   ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
@@ -311,10 +311,10 @@ TEST_F(Ring, AReaderMissesNoFrameWhenAnotherRingTakesThePlace) {
   publish(1, 1);
   ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
   const ImagesHeader larger = test::ring_header(3, 4, 4);
-  sink_->prepare_epoch(larger, 2);
+  sink_->prepare(result_header(larger), {.epoch = 2});
   publish(2, 1);  // the epoch before goes on while the next one is prepared
   const RingWriter* const before = sink_->writer();
-  sink_->begin_epoch(larger, 3);
+  sink_->begin(result_header(larger), {.epoch = 3});
   EXPECT_NE(sink_->writer(), before);
   EXPECT_EQ(epoch_of(*sink_->writer()), 2U) << "the ring that was prepared is the one that is written";
   sink_->free_unused_rings();
@@ -338,9 +338,9 @@ TEST_F(Ring, AReaderMissesNoFrameWhenAnotherRingTakesThePlace) {
 }
 
 TEST_F(Ring, APreparedRingOfOtherSizesIsNotTaken) {
-  sink_->prepare_epoch(test::ring_header(3, 4, 4), 2);
+  sink_->prepare(result_header(test::ring_header(3, 4, 4)), {.epoch = 2});
   const ImagesHeader wanted = test::ring_header(2, 6, 4);
-  sink_->begin_epoch(wanted, 2);
+  sink_->begin(result_header(wanted), {.epoch = 2});
   EXPECT_TRUE(sink_->writer()->fits(wanted));
 }
 
@@ -380,10 +380,10 @@ TEST_F(Ring, LiesAsTheHeaderSays) {
 
 TEST(RingOptionsTest, LargeImagesTakeFewerSlots) {
   const RingOptions options{.slots = 64, .most_bytes = 1 << 20};
-  EXPECT_EQ(RingWriter(test::ring_header(5, 32, 32), 1, options).slots(), (1U << 20U) / 41216);
-  EXPECT_EQ(RingWriter(test::ring_header(40, 64, 64), 1, options).slots(), 4U);
-  EXPECT_THROW(RingWriter(test::ring_header(), 1, {.slots = 3}), ConfigError);
-  EXPECT_THROW(RingWriter(test::ring_header(0), 1, {}), ConfigError);
+  EXPECT_EQ(RingWriter(result_header(test::ring_header(5, 32, 32)), 1, options).slots(), (1U << 20U) / 41216);
+  EXPECT_EQ(RingWriter(result_header(test::ring_header(40, 64, 64)), 1, options).slots(), 4U);
+  EXPECT_THROW(RingWriter(result_header(test::ring_header()), 1, {.slots = 3}), ConfigError);
+  EXPECT_THROW(RingWriter(result_header(test::ring_header(0)), 1, {}), ConfigError);
 }
 
 }  // namespace

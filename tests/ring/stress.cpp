@@ -93,7 +93,7 @@ void publish_until_done(Board& board, const StressOptions& options, ring::RingWr
       phase = board.phase;
       board.published_in_phase = 0;
     }
-    const LiveFrame& made = frame.make(sequence);
+    const Frame& made = frame.make(sequence);
     const std::int64_t start_ns = nf_ring_now_ns();
     writer.store(made);
     const std::int64_t stored_ns = nf_ring_now_ns();
@@ -116,7 +116,7 @@ void run_writer(Board& board, const StressOptions& options, const std::string& s
     }
   }
   const ImagesHeader header = ring_header(options.frequencies, options.rows, options.columns);
-  ring::RingWriter writer(header, 3, {.slots = options.slots});
+  ring::RingWriter writer(result_header(header), 3, {.slots = options.slots});
   ring::RingServer server({.socket = socket, .most_clients = 2 * kMostReaders});
   server.offer(writer.memory());
   TestFrame frame(header);

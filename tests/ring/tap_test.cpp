@@ -30,7 +30,7 @@ class Tap : public testing::Test {
     explicit Publisher(const std::string& socket, ImagesHeader header = test::ring_header())
         : header_(std::move(header)),
           sink_(std::make_unique<RingSink>(RingOptions{}, ServerOptions{.socket = socket})) {
-      sink_->begin_epoch(header_, 1);
+      sink_->begin(result_header(header_), {.epoch = 1});
       thread_ = std::thread([this] {
         for (std::uint64_t sequence = 1; !stop_; ++sequence) {
           sink_->write(frame_.make(sequence));

@@ -51,7 +51,7 @@ class Zmq : public testing::Test {
       options.endpoint = "tcp://127.0.0.1:*";
     }
     auto made = std::make_unique<ZmqSink>(options);
-    made->begin_epoch(header_, 2);
+    made->begin(result_header(header_), {.epoch = 2});
     return made;
   }
   zmq::socket_t subscriber(const std::string& endpoint) {

@@ -1,0 +1,33 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "nearfield/frame.hpp"
+
+namespace nearfield {
+
+/// What frames begin with.
+struct Beginning {
+  std::size_t processor = 0;  ///< as Frame::processor
+  std::uint64_t epoch = 1;    ///< of the configuration
+  std::uint64_t frames = 0;   ///< that are to come; 0: not known, as of a live stream
+};
+
+/// Takes what processors make: a file, pictures, a ring for controllers, a socket. begin() is called for every
+/// processor before the first frame of any, and again with each new epoch, whose sizes and axes may differ. With a live
+/// stream write() waits for no reader, no disk and no network.
+class Output {
+ public:
+  Output() = default;
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+  virtual ~Output() = default;
+  /// May throw; then what was begun before goes on.
+  virtual void begin(const ResultHeader& header, const Beginning& beginning) = 0;
+  /// Takes a frame over; its products hold only during the call.
+  virtual void write(const Frame& frame) = 0;
+  /// After the last frame of a recording; not called where it is left early.
+  virtual void finish() {}
+};
+
+}  // namespace nearfield

@@ -1,0 +1,191 @@
+#include "nearfield/product.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+
+namespace nearfield {
+namespace {
+
+constexpr std::size_t kAlignment = 8;
+constexpr std::size_t kMostBytes = std::size_t{1} << 31U;
+
+struct ElementName {
+  ElementType type;
+  std::string_view name;
+  std::size_t bytes;
+};
+constexpr std::array<ElementName, 5> kElements = {{{ElementType::kComplex64, "complex64", 8},
+                                                   {ElementType::kFloat32, "float32", 4},
+                                                   {ElementType::kFloat64, "float64", 8},
+                                                   {ElementType::kUint32, "uint32", 4},
+                                                   {ElementType::kUint64, "uint64", 8}}};
+
+struct FormName {
+  Product::Form form;
+  std::string_view name;
+};
+constexpr std::array<FormName, 3> kForms = {
+    {{Product::Form::kArray, "array"}, {Product::Form::kFigure, "figure"}, {Product::Form::kTable, "table"}}};
+
+constexpr std::size_t padded(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+/// No more than `most`; both factors may be anything a file says.
+std::size_t bounded_product(std::size_t a, std::size_t b, std::size_t most) {
+  return b != 0 && a > most / b ? most : a * b;
+}
+
+bool is_name(std::string_view name) {
+  return !name.empty() && name.size() < 64 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+std::string flaw_of_axis(const Axis& axis) {
+  if (!is_name(axis.name)) {
+    return fmt::format("an axis is named \"{}\"", axis.name);
+  }
+  if (axis.components == 0 || axis.values.empty() || axis.values.size() % axis.components != 0) {
+    return fmt::format("axis {} has {} numbers of {} an entry", axis.name, axis.values.size(), axis.components);
+  }
+  return {};
+}
+
+std::string flaw_of_table(const Product& product) {
+  if (product.columns.empty() || product.most_rows == 0 || !product.axes.empty()) {
+    return fmt::format("table {} has {} columns, {} rows and {} axes", product.name, product.columns.size(),
+                       product.most_rows, product.axes.size());
+  }
+  std::set<std::string> names;
+  for (const Column& column : product.columns) {
+    if (!is_name(column.name) || !names.insert(column.name).second || column.type == ElementType::kComplex64) {
+      return fmt::format("column \"{}\" of table {} is there twice, or of no type of a column", column.name,
+                         product.name);
+    }
+  }
+  return {};
+}
+
+std::string flaw_of_product(const ResultHeader& header, const Product& product) {
+  if (!is_name(product.name)) {
+    return fmt::format("a product is named \"{}\"", product.name);
+  }
+  if (product.form == Product::Form::kTable) {
+    return flaw_of_table(product);
+  }
+  for (const std::string& axis : product.axes) {
+    if (header.axis(axis) == nullptr) {
+      return fmt::format("product {} has no axis \"{}\"", product.name, axis);
+    }
+  }
+  return product.columns.empty() ? "" : fmt::format("product {} is no table and has columns", product.name);
+}
+
+}  // namespace
+
+std::string_view name_of(ElementType type) {
+  const auto is_it = [&](const ElementName& element) { return element.type == type; };
+  const auto* const found = std::find_if(kElements.begin(), kElements.end(), is_it);
+  return found == kElements.end() ? "?" : found->name;
+}
+
+std::optional<ElementType> element_type_of(std::string_view name) {
+  const auto is_it = [&](const ElementName& element) { return element.name == name; };
+  const auto* const found = std::find_if(kElements.begin(), kElements.end(), is_it);
+  return found == kElements.end() ? std::nullopt : std::optional(found->type);
+}
+
+std::size_t bytes_of(ElementType type) {
+  const auto is_it = [&](const ElementName& element) { return element.type == type; };
+  const auto* const found = std::find_if(kElements.begin(), kElements.end(), is_it);
+  return found == kElements.end() ? 0 : found->bytes;
+}
+
+std::string_view name_of(Product::Form form) {
+  const auto is_it = [&](const FormName& one) { return one.form == form; };
+  const auto* const found = std::find_if(kForms.begin(), kForms.end(), is_it);
+  return found == kForms.end() ? "?" : found->name;
+}
+
+std::optional<Product::Form> product_form_of(std::string_view name) {
+  const auto is_it = [&](const FormName& one) { return one.name == name; };
+  const auto* const found = std::find_if(kForms.begin(), kForms.end(), is_it);
+  return found == kForms.end() ? std::nullopt : std::optional(found->form);
+}
+
+const Axis* ResultHeader::axis(std::string_view name) const {
+  const auto found = std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.name == name; });
+  return found == axes.end() ? nullptr : &*found;
+}
+
+const Product* ResultHeader::product(std::string_view name) const {
+  const auto found =
+      std::find_if(products.begin(), products.end(), [&](const Product& product) { return product.name == name; });
+  return found == products.end() ? nullptr : &*found;
+}
+
+std::size_t ResultHeader::values(const Product& product) const {
+  std::size_t count = 1;
+  for (const std::string& name : product.axes) {
+    count = bounded_product(count, axis(name)->size(), std::numeric_limits<std::size_t>::max() / 16);
+  }
+  return count;
+}
+
+std::size_t ResultHeader::bytes(const Product& product) const {
+  constexpr std::size_t kMost = std::numeric_limits<std::size_t>::max() / 16;
+  if (product.form != Product::Form::kTable) {
+    return bounded_product(values(product), bytes_of(product.type), kMost);
+  }
+  std::size_t bytes = sizeof(std::uint64_t);
+  for (const Column& column : product.columns) {
+    bytes = std::min(kMost, bytes + padded(bounded_product(product.most_rows, bytes_of(column.type), kMost)));
+  }
+  return bytes;
+}
+
+bool ResultHeader::has_layout_of(const ResultHeader& other) const {
+  return axes == other.axes && products == other.products;
+}
+
+ProductPlaces places_of(const ResultHeader& header) {
+  ProductPlaces result;
+  for (const Product& product : header.products) {
+    const std::size_t bytes = header.bytes(product);
+    result.places.push_back({.offset = result.bytes, .bytes = bytes});
+    result.bytes += padded(bytes);
+  }
+  return result;
+}
+
+std::string flaw_of(const ResultHeader& header) {
+  std::set<std::string> names;
+  for (const Axis& axis : header.axes) {
+    if (std::string flaw = flaw_of_axis(axis); !flaw.empty()) {
+      return flaw;
+    }
+    if (!names.insert(axis.name).second) {
+      return fmt::format("axis {} is there twice", axis.name);
+    }
+  }
+  names.clear();
+  std::size_t bytes = 0;
+  for (const Product& product : header.products) {
+    if (std::string flaw = flaw_of_product(header, product); !flaw.empty()) {
+      return flaw;
+    }
+    if (!names.insert(product.name).second) {
+      return fmt::format("product {} is there twice", product.name);
+    }
+    bytes += std::min(header.bytes(product), kMostBytes);
+    if (bytes >= kMostBytes) {
+      return fmt::format("a frame takes {} bytes or more, up to product {}", bytes, product.name);
+    }
+  }
+  return names.empty() ? "it has no products" : "";
+}
+
+}  // namespace nearfield

@@ -10,7 +10,7 @@ namespace nearfield {
 namespace {
 
 /// One frame of a spectra file, channels that are not finite set to zero.
-struct Frame {
+struct SpectraFrame {
   std::vector<double> frequencies_hz;
   std::vector<std::complex<float>> spectra;  // [frequency][channel], Pa peak
   std::vector<int> dead_channels;
@@ -21,11 +21,11 @@ struct Frame {
   }
 };
 
-Frame take_frame(const std::string& place, const SpectraFile& file, std::uint64_t index) {
+SpectraFrame take_frame(const std::string& place, const SpectraFile& file, std::uint64_t index) {
   if (index >= file.frames) {
     throw DataError(fmt::format("{}: expected a frame 0 to {}, found {}", place, file.frames - 1, index));
   }
-  Frame frame;
+  SpectraFrame frame;
   frame.channels = static_cast<std::size_t>(file.measurement.geometry.channels());
   frame.frequencies_hz = file.frequencies_hz;
   const std::size_t values = frame.channels * file.frequencies_hz.size();
@@ -66,7 +66,7 @@ void check_frequencies(const std::string& place, const std::vector<double>& freq
 }
 
 /// Mean square over the live microphones and over time of each frequency's tone.
-std::vector<double> powers_of(const Frame& frame) {
+std::vector<double> powers_of(const SpectraFrame& frame) {
   std::vector<double> powers;
   for (std::size_t i = 0; i < frame.frequencies_hz.size(); ++i) {
     double sum = 0.0;
@@ -78,7 +78,7 @@ std::vector<double> powers_of(const Frame& frame) {
   return powers;
 }
 
-double rms_of_loudest(const Frame& frame, bool segment_per_frequency) {
+double rms_of_loudest(const SpectraFrame& frame, bool segment_per_frequency) {
   double sum = 0.0;
   double largest = 0.0;
   for (const double power : powers_of(frame)) {
@@ -88,7 +88,7 @@ double rms_of_loudest(const Frame& frame, bool segment_per_frequency) {
   return std::sqrt(segment_per_frequency ? largest : sum);
 }
 
-std::vector<ArrayTone> scaled_tones(const Frame& frame, double scale) {
+std::vector<ArrayTone> scaled_tones(const SpectraFrame& frame, double scale) {
   std::vector<ArrayTone> tones;
   for (std::size_t i = 0; i < frame.frequencies_hz.size(); ++i) {
     ArrayTone tone{frame.frequencies_hz[i], {}};
@@ -134,7 +134,7 @@ EncodeReport encode_spectra(const std::filesystem::path& input, const std::files
                             const EncodeOptions& options, const ProgressCallback& progress) {
   const std::string place = input.string();
   const SpectraFile file = read_spectra(input);
-  Frame frame = take_frame(place + ": /spectra", file, options.frame);
+  SpectraFrame frame = take_frame(place + ": /spectra", file, options.frame);
   check_frequencies(place, frame.frequencies_hz);
   const double moved_hz = options.bin_grid ? snap(frame.frequencies_hz, options.window_samples) : 0.0;
   const double rms_pa = rms_of_loudest(frame, options.segment_per_frequency);

@@ -139,7 +139,7 @@ class Recorder : public BitsTap, public Output {
   void tell_change() const;
   bool open_file();
   bool follow_epoch();
-  void finish(EndCause cause, const std::string& reason);
+  void end_recording(EndCause cause, const std::string& reason);
   std::pair<EndCause, std::string> close_file(EndCause cause, const std::string& reason);
   void drain(Lane& lane, std::uint64_t until);
   void drain_all();

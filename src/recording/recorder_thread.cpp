@@ -69,7 +69,7 @@ void Recorder::run() {
       sync();
     }
     if (ends_) {
-      finish(ends_->first, ends_->second);
+      end_recording(ends_->first, ends_->second);
     }
   }
 }
@@ -124,7 +124,7 @@ void Recorder::obey(Request request) {
     case Request::kQuit:
       is_rearmed_ = false;
       if (records) {
-        finish(EndCause::kStopped, "");
+        end_recording(EndCause::kStopped, "");
       } else if (state_ == RecorderState::kArmed) {
         set_lanes(Lane::Mode::kOff);
         set_state(RecorderState::kIdle);
@@ -226,7 +226,7 @@ bool Recorder::follow_epoch() {
   return !newest || newest == epoch_in_file_ || ends_ || write_epoch(*newest);
 }
 
-void Recorder::finish(EndCause cause, const std::string& reason) {
+void Recorder::end_recording(EndCause cause, const std::string& reason) {
   if (cause == EndCause::kStopped || cause == EndCause::kBelowLevel) {
     const std::optional<BitsLane::Gap> dropped = bits_.pending_gap();
     drain_all();

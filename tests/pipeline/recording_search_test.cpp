@@ -11,6 +11,7 @@
 #include "support/command.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
+#include "support/outputs.hpp"
 
 namespace nearfield {
 namespace {

@@ -341,7 +341,7 @@ TEST_F(Ring, APreparedRingOfOtherSizesIsNotTaken) {
   sink_->prepare(result_header(test::ring_header(3, 4, 4)), {.epoch = 2});
   const ImagesHeader wanted = test::ring_header(2, 6, 4);
   sink_->begin(result_header(wanted), {.epoch = 2});
-  EXPECT_TRUE(sink_->writer()->fits(wanted));
+  EXPECT_TRUE(sink_->writer()->fits(result_header(wanted)));
 }
 
 TEST_F(Ring, AFrameOfAnotherSizeIsADefect) {

@@ -11,7 +11,7 @@
 #include "bench/common/files.hpp"
 #include "bench/errors/errors_bits.hpp"
 #include "frontend/front_end.hpp"
-#include "imaging/processor.hpp"
+#include "imaging/imager.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/engine.hpp"
 
@@ -122,7 +122,7 @@ class FrontEndUnderTest {
     const bool has_history = front_end_->history_words() > 0;
     feed(bits, has_history,
          [&](std::uint64_t first, std::span<const std::uint32_t> wire) { engine_->push_bits(first, wire); });
-    ImageFrame frame = empty_frame(images_header(plan_, *engine_));
+    ImageFrame frame = empty_frame(images_header(*engine_));
     engine_->image_window(kFirstWord, frame);
     row.image = frame.images;
     row.flags = frame.flags;
@@ -146,7 +146,7 @@ Image true_image(const Settings& settings, double frequency_hz, const SimulatedB
   const EnginePlan plan{
       .settings = settings, .input = InputForm::kSpectra, .sample_rate_hz = 0.0, .spectra_hz = {frequency_hz}};
   const std::unique_ptr<Engine> engine = make_engine(EngineKind::kOpencl, plan);
-  ImageFrame frame = empty_frame(images_header(plan, *engine));
+  ImageFrame frame = empty_frame(images_header(*engine));
   engine->image_spectra(bits.truth, frame);
   return frame.images;
 }

@@ -60,7 +60,7 @@ Imaged image_bits(const ocl::Device& device, const EnginePlan& plan, const TrueF
   engine->push_bits(kFirstWord, wire.subspan(history));
   RecordingSearch(*engine, plan.settings).look(0, engine->compute_windows(kFirstWord, 1));
   Imaged imaged;
-  take_images(*engine, plan, 1, imaged);
+  take_images(*engine, 1, imaged);
   const double start_s = static_cast<double>(kFirstWord * kBitsPerWord) / kBitRateHz;
   for (std::size_t f = 0; f < field.frequencies_hz.size(); ++f) {
     const double unit = 1.0 / (full_scale_pa(plan.settings.array.sensitivity_dbfs) * scale_of(field, f));

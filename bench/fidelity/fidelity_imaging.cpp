@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "config/config.hpp"
-#include "imaging/processor.hpp"
+#include "imaging/imager.hpp"
 #include "nearfield/frame.hpp"
 #include "pipeline/recording_search.hpp"
 #include "simulate/bit_synthesizer.hpp"
@@ -42,7 +42,7 @@ class CutoffImager {
         pixels_(field.channels()),
         cutoffs_(cutoffs.size()),
         plan_(plan_of(field, settings, frequencies, cutoffs)),
-        processor_(make_processor(device, plan_)),
+        processor_(make_imager(device, plan_)),
         spectra_(device.allocate<std::complex<float>>(plan_.holograms() * pixels_, "bench/spectra")),
         status_(device.allocate<std::uint32_t>(kStatusWords, "bench/status")) {
     device.enqueue_fill(status_, std::uint32_t{0}, "bench/status");
@@ -81,7 +81,7 @@ class CutoffImager {
   std::size_t pixels_;
   std::size_t cutoffs_;
   PnahPlan plan_;
-  std::unique_ptr<Processor> processor_;
+  std::unique_ptr<Imager> processor_;
   ComplexBuffer spectra_;
   StatusBuffer status_;
   Values repeated_;
@@ -153,8 +153,8 @@ EnginePlan plan_for(const TrueField& field, Settings settings, InputForm input, 
           .spectra_hz = field.frequencies_hz};
 }
 
-void take_images(const Engine& engine, const EnginePlan& plan, std::size_t windows, Imaged& imaged) {
-  ImageFrame frame = empty_frame(images_header(plan, engine));
+void take_images(Engine& engine, std::size_t windows, Imaged& imaged) {
+  ImageFrame frame = empty_frame(images_header(engine));
   for (std::size_t window = 0; window < windows; ++window) {
     engine.fill(window, frame);
     const auto pixels = static_cast<std::ptrdiff_t>(frame.images.size() / frame.slope.size());
@@ -175,7 +175,7 @@ Imaged image_frames(const ocl::Device& device, const TrueField& field, const Set
   Imaged imaged;
   if (engine->make_search() == nullptr) {
     engine->compute_spectra(frames);
-    take_images(*engine, plan, count, imaged);
+    take_images(*engine, count, imaged);
     return imaged;
   }
   // Each frame is a draw of its own: searched for itself.
@@ -185,7 +185,7 @@ Imaged image_frames(const ocl::Device& device, const TrueField& field, const Set
   RecordingSearch search(*engine, plan.settings);
   for (std::size_t i = 0; i < count; ++i) {
     search.look(i, engine->compute_spectra(frames.subspan(i * field.aperture.size(), field.aperture.size())));
-    take_images(*engine, plan, 1, imaged);
+    take_images(*engine, 1, imaged);
   }
   return imaged;
 }

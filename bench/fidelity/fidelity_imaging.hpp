@@ -53,7 +53,7 @@ struct Imaged {
 };
 
 /// Copies the engine's last images and what it says of them.
-void take_images(const Engine& engine, const EnginePlan& plan, std::size_t windows, Imaged& imaged);
+void take_images(Engine& engine, std::size_t windows, Imaged& imaged);
 
 /// Images `frames` ([frame][frequency][row][column]), all of them in one launch of a new engine.
 Imaged image_frames(const ocl::Device& device, const TrueField& field, const Settings& settings,

@@ -86,11 +86,11 @@ class ImagerBench {
     device.enqueue_fill(status_, std::uint32_t{0}, "bench/status");
   }
   [[nodiscard]] const PnahPlan& plan() const { return plan_; }
-  ImagerRun measure(const std::string& name, const std::function<std::unique_ptr<Processor>()>& make) {
+  ImagerRun measure(const std::string& name, const std::function<std::unique_ptr<Imager>()>& make) {
     ImagerRun run{.path = name, .description = {}, .frequencies = static_cast<int>(plan_.frequencies_hz.size())};
     try {
       const auto start = std::chrono::steady_clock::now();
-      const std::unique_ptr<Processor> imager = make();
+      const std::unique_ptr<Imager> imager = make();
       imager->enqueue(spectra_, status_, to_size(plan_.batch));
       const std::vector<ComplexF> images = device_.download(imager->images(), "bench/images");
       run.plan_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -184,7 +184,7 @@ ImagerReport bench_imager(const ImagerBenchOptions& options) {
   for (const int count : counts) {
     ImagerBench bench(device, options, count);
     const PnahPlan& plan = bench.plan();
-    const auto add = [&](const std::string& name, const std::function<std::unique_ptr<Processor>()>& make) {
+    const auto add = [&](const std::string& name, const std::function<std::unique_ptr<Imager>()>& make) {
       if (options.progress) {
         options.progress(fmt::format("{}, n = {}", name, count));
       }

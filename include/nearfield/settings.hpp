@@ -9,6 +9,7 @@
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/geometry.hpp"
 #include "nearfield/layout.hpp"
+#include "nearfield/processor_settings.hpp"
 
 namespace nearfield {
 
@@ -158,7 +159,8 @@ struct Settings {
   ArraySettings array;
   MediumSettings medium;
   FrontEndSettings front_end;
-  HolographySettings holography;
+  HolographySettings holography;              ///< of the first processor
+  std::vector<ProcessorSettings> processors;  ///< beside it
   DeviceSettings device;
   DaemonSettings daemon;
   std::set<std::string> explicit_keys;  ///< dotted names of the keys that the user gave, such as "array.rows"

@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
 
 #include "config/config.hpp"
 #include "config/schema/sections.hpp"
@@ -8,19 +11,28 @@
 namespace nearfield {
 namespace {
 
+/// What stands for a setting that is not there, as of a processor that is new or gone.
+constexpr std::string_view kNone = "none";
+
 /// Calls `found` with each setting that differs, and with its value before and after as YAML.
 template <typename Found>
 void compare(Settings before, Settings after, const Found& found) {
   const schema::Section old_section = schema::describe(before);
   const schema::Section new_section = schema::describe(after);
-  const std::vector<schema::NamedSetting> old_settings = all_settings(old_section);
-  const std::vector<schema::NamedSetting> new_settings = all_settings(new_section);
-  for (std::size_t i = 0; i < new_settings.size(); ++i) {
-    const std::string old_value = old_settings[i].entry->written();
-    const std::string new_value = new_settings[i].entry->written();
+  std::map<std::string, schema::NamedSetting> gone;
+  for (const schema::NamedSetting& setting : all_settings(old_section)) {
+    gone.emplace(setting.key, setting);
+  }
+  for (const schema::NamedSetting& setting : all_settings(new_section)) {
+    const auto old = gone.extract(setting.key);
+    const std::string old_value = old.empty() ? std::string(kNone) : old.mapped().entry->written();
+    const std::string new_value = setting.entry->written();
     if (old_value != new_value) {
-      found(new_settings[i], old_value, new_value);
+      found(setting, old_value, new_value);
     }
+  }
+  for (const auto& [key, setting] : gone) {
+    found(setting, setting.entry->written(), std::string(kNone));
   }
 }
 

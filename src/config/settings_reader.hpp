@@ -30,6 +30,8 @@ class SettingsReader {
   [[nodiscard]] bool failed(std::string_view key) const { return failed_.contains(key); }
 
  private:
+  /// Makes the processors that a document names, with the settings of their kinds, so that these can be described.
+  void make_processors(const YAML::Node& document);
   void read_section(YamlMap map, const schema::Section& section, const std::filesystem::path& folder);
   void read_setting(YamlMap& map, const schema::Section::Entry& setting, const std::filesystem::path& folder);
 

@@ -9,6 +9,9 @@ namespace {
 
 void write(const schema::Section& section, const std::string& indent, std::string& out) {
   for (const schema::Section::Entry& entry : section.entries()) {
+    if (entry.section && entry.section->entries().empty()) {
+      continue;
+    }
     if (entry.section) {
       out += fmt::format("{}{}:\n", indent, entry.key);
       write(*entry.section, indent + "  ", out);

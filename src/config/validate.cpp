@@ -7,6 +7,7 @@
 #include "config/contradictions.hpp"
 #include "config/daemon_rules.hpp"
 #include "nearfield/error.hpp"
+#include "nearfield/frame.hpp"
 #include "nearfield/geometry.hpp"
 #include "nearfield/layout.hpp"
 
@@ -20,33 +21,6 @@ constexpr std::size_t kMostSpectra = 1000;
 using Contradictions = std::vector<Contradiction>;
 
 std::string indexed(std::size_t index) { return fmt::format("[{}]", index); }
-
-void check_planes(const HolographySettings& holography, Contradictions& found) {
-  for (std::size_t i = 0; i < holography.planes_m.size(); ++i) {
-    const double plane_m = holography.planes_m[i];
-    if (plane_m >= holography.standoff_m || plane_m < -holography.standoff_m) {
-      found.push_back({"holography.planes_m", indexed(i),
-                       fmt::format("expected a plane from {0} m (as far behind the surface as the microphones stand in "
-                                   "front of it) to below the microphones at {1} m, found {2} m",
-                                   -holography.standoff_m, holography.standoff_m, plane_m)});
-    }
-  }
-}
-
-void check_points(const ArrayGeometry& geometry, const std::vector<PlanePoint>& points, Contradictions& found) {
-  constexpr double kRounding_m = 1e-9;
-  const double most_x_m = geometry.x_m(geometry.columns - 1);
-  const double most_y_m = geometry.y_m(geometry.rows - 1);
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (std::abs(points[i].x_m) > most_x_m + kRounding_m || std::abs(points[i].y_m) > most_y_m + kRounding_m) {
-      found.push_back(
-          {"holography.points", indexed(i),
-           fmt::format("expected a point of the aperture, x from {0:.6g} to {1:.6g} m and y from {2:.6g} to "
-                       "{3:.6g} m, found x {4} m, y {5} m",
-                       -most_x_m, most_x_m, -most_y_m, most_y_m, points[i].x_m, points[i].y_m)});
-    }
-  }
-}
 
 void check_channels(const char* key, const std::vector<int>& channels, const ArrayGeometry& geometry,
                     Contradictions& found) {
@@ -132,6 +106,37 @@ void check_incremental(const FrontEndSettings& front_end, Contradictions& found)
   }
 }
 
+bool is_processor_name(const std::string& name) {
+  constexpr std::size_t kLongest = 31;
+  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  return !name.empty() && name.size() <= kLongest && name.front() >= 'a' && name.front() <= 'z' &&
+         std::all_of(name.begin(), name.end(), fits) && name != kFirstProcessor;
+}
+
+void check_processors(const Settings& settings, const IsSettled& is_settled, Contradictions& found) {
+  constexpr std::size_t kMost = 31;
+  if (settings.processors.size() > kMost) {
+    found.push_back(
+        {"processors", "", fmt::format("expected at most {}, found {}", kMost, settings.processors.size())});
+  }
+  for (const ProcessorSettings& processor : settings.processors) {
+    const std::string path = fmt::format("processors.{}", processor.name);
+    if (!is_processor_name(processor.name)) {
+      found.push_back(
+          {path, "",
+           fmt::format("expected a name of at most 31 lower-case letters, digits and _, a letter first, and "
+                       "not {}, which is the processor of holography",
+                       kFirstProcessor)});
+    }
+    if (processor.kind.empty() && is_settled(path + ".kind")) {
+      found.push_back({path + ".kind", "", "expected the kind of this processor, found nothing"});
+    }
+    if (processor.own) {
+      processor.own->check(settings, path + ".", found);
+    }
+  }
+}
+
 void check_batch(const Settings& settings, Contradictions& found) {
   const std::int64_t span = std::int64_t{settings.device.batch - 1} * settings.front_end.hop_samples;
   if (span > settings.front_end.window_samples) {
@@ -145,6 +150,35 @@ void check_batch(const Settings& settings, Contradictions& found) {
 
 }  // namespace
 
+void check_planes(const HolographySettings& holography, double standoff_m, const std::string& path,
+                  std::vector<Contradiction>& found) {
+  for (std::size_t i = 0; i < holography.planes_m.size(); ++i) {
+    const double plane_m = holography.planes_m[i];
+    if (plane_m >= standoff_m || plane_m < -standoff_m) {
+      found.push_back({path + "planes_m", indexed(i),
+                       fmt::format("expected a plane from {0} m (as far behind the surface as the microphones stand in "
+                                   "front of it) to below the microphones at {1} m, found {2} m",
+                                   -standoff_m, standoff_m, plane_m)});
+    }
+  }
+}
+
+void check_points(const ArrayGeometry& geometry, const std::vector<PlanePoint>& points, const std::string& path,
+                  std::vector<Contradiction>& found) {
+  constexpr double kRounding_m = 1e-9;
+  const double most_x_m = geometry.x_m(geometry.columns - 1);
+  const double most_y_m = geometry.y_m(geometry.rows - 1);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (std::abs(points[i].x_m) > most_x_m + kRounding_m || std::abs(points[i].y_m) > most_y_m + kRounding_m) {
+      found.push_back(
+          {path + "points", indexed(i),
+           fmt::format("expected a point of the aperture, x from {0:.6g} to {1:.6g} m and y from {2:.6g} to "
+                       "{3:.6g} m, found x {4} m, y {5} m",
+                       -most_x_m, most_x_m, -most_y_m, most_y_m, points[i].x_m, points[i].y_m)});
+    }
+  }
+}
+
 Contradictions contradictions(const Settings& settings, const IsSettled& is_settled) {
   const auto settled = [&](std::initializer_list<std::string_view> keys) {
     return std::all_of(keys.begin(), keys.end(), is_settled);
@@ -152,10 +186,10 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
   const Extrapolation method = settings.holography.extrapolation.method;
   Contradictions found;
   if (settled({"holography.standoff_m", "holography.planes_m"})) {
-    check_planes(settings.holography, found);
+    check_planes(settings.holography, settings.holography.standoff_m, "holography.", found);
   }
   if (settled({"array.rows", "array.columns", "array.pitch_x_m", "array.pitch_y_m", "holography.points"})) {
-    check_points(settings.array.geometry, settings.holography.points, found);
+    check_points(settings.array.geometry, settings.holography.points, "holography.", found);
   }
   if (settled({"array.rows", "array.columns", "array.dead_channels"})) {
     check_channels("array.dead_channels", settings.array.dead_channels, settings.array.geometry, found);
@@ -186,6 +220,7 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
   if (settled({"front_end.window_samples", "front_end.hop_samples", "device.batch"})) {
     check_batch(settings, found);
   }
+  check_processors(settings, is_settled, found);
   check_daemon(settings.daemon, is_settled, found);
   return found;
 }

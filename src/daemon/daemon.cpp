@@ -66,6 +66,10 @@ std::function<void()> stream_thread(const char* name, const DaemonSettings::Real
   };
 }
 
+Beginning beginning_of(const Epoch& epoch, std::size_t processor) {
+  return {.processor = processor, .epoch = epoch.number, .processors = epoch.engine->processors()};
+}
+
 }  // namespace
 
 Daemon::Daemon(DaemonOptions options)
@@ -87,7 +91,7 @@ Daemon::Daemon(DaemonOptions options)
   spdlog::info("opening the device and compiling its programs; a first start takes some seconds for that");
   const std::int64_t opened_ns = monotonic_ns();
   std::unique_ptr<Epoch> first = make_epoch(settings_, input_, 1);
-  spdlog::info("device: {}, ready after {:.1f} s", first->results->header().device,
+  spdlog::info("device: {}, ready after {:.1f} s", first->engine->header(0).device,
                static_cast<double>(monotonic_ns() - opened_ns) / static_cast<double>(kSecondNs));
   warn_of(first->warnings);
   control::leave_realtime();
@@ -105,7 +109,7 @@ Daemon::Daemon(DaemonOptions options)
   });
   search_->prepare(*first);
   tell_run(*first);
-  publisher_.begin(first->results->header(), {.epoch = first->number});
+  begin_epoch(*first);
   const Settings effective = first->plan.settings;
   engine_ = std::make_unique<LiveEngine>(source_->ring(), input_, std::move(first), publisher_,
                                          LiveEngine::Options{.overload = settings_.daemon.overload, .hooks = hooks()});
@@ -266,6 +270,12 @@ HealthDesk::Hooks Daemon::health_hooks(const ArrayGeometry& geometry) {
   return hooks;
 }
 
+void Daemon::begin_epoch(const Epoch& epoch) {
+  for (std::size_t p = 0; p < epoch.engine->processors(); ++p) {
+    publisher_.begin(epoch.engine->header(p), beginning_of(epoch, p));
+  }
+}
+
 Configurator::Hooks Daemon::configurator_hooks() {
   Configurator::Hooks hooks;
   hooks.make = [this](const Settings& settings, std::uint64_t number) {
@@ -282,18 +292,19 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   const Settings settings = next->plan.settings;
   warn_of(next->warnings);
   if (ring_sink_) {
-    ring_sink_->prepare(next->results->header(),
-                        {.epoch = next->number});  // first: it may fail, and nothing is changed yet
+    for (std::size_t p = 0; p < next->engine->processors(); ++p) {  // first: it may fail, and nothing is changed yet
+      ring_sink_->prepare(next->engine->header(p), beginning_of(*next, p));
+    }
   }
   health_->prepare(*next);
   search_->prepare(*next);
   std::unique_ptr<Epoch> old;
   const auto swap = [&] {
     try {
-      publisher_.begin(next->results->header(), {.epoch = next->number});
+      begin_epoch(*next);
       old = engine_->swap(std::move(next));
     } catch (...) {
-      publisher_.begin(engine_->epoch().results->header(), {.epoch = engine_->epoch().number});
+      begin_epoch(engine_->epoch());
       health_->prepare(engine_->epoch());
       throw;
     }
@@ -321,7 +332,10 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
 void Daemon::install_recorder(Recorder* recorder) {
   boundary_.run([&] {
     if (recorder != nullptr) {
-      recorder->begin(engine_->epoch().results->header(), {.epoch = engine_->epoch().number});
+      const Epoch& epoch = engine_->epoch();
+      for (std::size_t p = 0; p < epoch.engine->processors(); ++p) {
+        recorder->begin(epoch.engine->header(p), beginning_of(epoch, p));
+      }
     }
     publisher_.set(Publisher::Priority::kRecorder, recorder);
     publisher_.set_bits(input_.form == InputForm::kBits ? recorder : nullptr);
@@ -336,8 +350,8 @@ void Daemon::tell_run(const Epoch& epoch) {
   first_window_ns_ = std::llround((window + hop) / epoch.plan.sample_rate_hz * static_cast<double>(kSecondNs));
   window_elements_ = static_cast<std::uint64_t>(window) * input_.elements_per_sample;
   metrics_->set_run({.version = options_.version,
-                     .device = epoch.results->header().device,
-                     .front_end = epoch.results->header().front_end,
+                     .device = epoch.engine->header(0).device,
+                     .front_end = epoch.engine->header(0).front_end,
                      .source = input_.name,
                      .epoch = epoch.number,
                      .hop_rate_hz = rate_hz});
@@ -409,7 +423,7 @@ void Daemon::run() {
   input_ns_ = begun_ns;
   source_->start(stream_thread("nf-source", settings_.daemon.realtime));
   spdlog::info("{}: {:.0f} frames a second on {}", input_.name, hop_rate_hz_.load(),
-               engine_->epoch().results->header().device);
+               engine_->epoch().engine->header(0).device);
   service_.ready(fmt::format("{}, {:.0f} frames a second", input_.name, hop_rate_hz_.load()));
   for (std::int64_t now_ns = begun_ns; !is_over(begun_ns, now_ns); now_ns = monotonic_ns()) {
     obey_signals();

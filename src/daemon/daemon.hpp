@@ -56,6 +56,8 @@ class Daemon {
  private:
   void make_socket_folders() const;
   void open_outputs();
+  /// Of all its processors, with every output.
+  void begin_epoch(const Epoch& epoch);
   void open_control();
   [[nodiscard]] HealthDesk::Hooks health_hooks(const ArrayGeometry& geometry);
   [[nodiscard]] LiveHooks hooks();

@@ -72,7 +72,6 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   epoch->engine = make_engine(device, epoch->plan);
   const Engine& engine = *epoch->engine;
   warm_up(*epoch->engine, epoch->plan, input);
-  epoch->results = std::make_unique<ImageResults>(epoch->plan, engine);
   const ArrayPlan& array = engine.array_plan();
   epoch->live_microphones =
       static_cast<std::uint32_t>(array.geometry.channels()) - static_cast<std::uint32_t>(array.dead_channels.size());

@@ -6,7 +6,6 @@
 
 #include "daemon/live_input.hpp"
 #include "pipeline/engine.hpp"
-#include "pipeline/image_results.hpp"
 
 namespace nearfield::daemon {
 
@@ -15,7 +14,6 @@ struct Epoch {
   std::uint64_t number = 1;
   EnginePlan plan;
   std::unique_ptr<Engine> engine;
-  std::unique_ptr<ImageResults> results;  ///< of the engine
   std::uint32_t live_microphones = 0;
   std::vector<std::string> warnings;  ///< what one should know before trusting the images
 };

@@ -37,9 +37,11 @@ void LiveEngine::use_epoch() {
   hop_samples_ = static_cast<std::uint64_t>(settings.front_end.hop_samples);
   history_samples_ = epoch_->engine->history_samples();
   chunks_.resize(static_cast<std::size_t>(settings.device.batch));
+  cadences_.assign(epoch_->engine->processors(), Cadence());
 }
 
 std::unique_ptr<Epoch> LiveEngine::swap(std::unique_ptr<Epoch> next) {
+  finish_late();
   std::swap(epoch_, next);
   use_epoch();
   try {
@@ -139,11 +141,14 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
   }
   switch (ring_->wait_for(element_of(window_end(next_)), deadline_ns)) {
     case WaitResult::kTimeout:
+      finish_late();
       return Step::kNothing;
     case WaitResult::kNewStream:
+      finish_late();
       begin_stream();
       return Step::kNothing;
     case WaitResult::kEnded:
+      finish_late();
       return Step::kEnded;
     case WaitResult::kReady:
       break;
@@ -167,6 +172,7 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
   for (std::size_t window = 0; window < windows; ++window) {
     publish(statuses[window], window, pauses, report);
   }
+  publish_late(pauses);
   if (hooks_.look) {
     const bool has_bits = input_.form == InputForm::kBits && chunks_.front().missing.empty();
     hooks_.look({.engine = epoch_->engine.get(),
@@ -175,6 +181,7 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
                  .words = has_bits ? chunks_.front().words : std::span<const std::uint32_t>(),
                  .is_whole = is_whole_});
   }
+  begin_late();
   next_ += windows * hop_samples_;
   return Step::kFrames;
 }
@@ -398,7 +405,8 @@ void LiveEngine::push(std::uint64_t first_sample, std::span<const std::uint32_t>
   epoch_->engine->push_samples(first_sample, samples);
 }
 
-void LiveEngine::publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report) {
+/// The frame of a window, but for what a processor makes of it.
+Frame LiveEngine::stamped(const WindowStatus& status, std::size_t window, FrameReport& report) {
   const std::uint64_t first_sample = next_ + window * hop_samples_;
   const std::uint64_t first = first_sample * input_.elements_per_sample;
   const std::uint64_t elements = window_samples_ * input_.elements_per_sample;
@@ -421,13 +429,71 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
   frame.shed_hops = std::exchange(shed_, 0);
   report.absent_hops = std::exchange(absent_, 0);
   report.has_input = 2 * frame.missing_bit_times <= elements;
-  frame.flags =
-      status.flags | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) | (frame.shed_hops > 0 ? kFlagOverload : 0U);
   frame.valid_microphones = epoch_->live_microphones - std::min(epoch_->live_microphones, non_finite);
   frame.epoch = epoch_->number;
+  return frame;
+}
+
+/// Makes a stamped frame the processor's. Its shed hops are those since the processor's own last frame.
+void LiveEngine::take_products(Frame& frame, std::size_t processor, std::size_t window) {
+  frame.processor = processor;
+  frame.shed_hops = std::exchange(cadences_[processor].shed, 0);
+  frame.flags = epoch_->engine->flags(processor, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) |
+                (frame.shed_hops > 0 ? kFlagOverload : 0U);
+  frame.products = epoch_->engine->products(processor, window);
+}
+
+void LiveEngine::publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report) {
+  const Frame stamp = stamped(status, window, report);
   const std::int64_t begin_ns = monotonic_ns();
-  frame.products = epoch_->results->products(window);
-  deliver(frame, begin_ns, pauses, report);
+  prompt_.clear();
+  for (std::size_t p = 0; p < cadences_.size(); ++p) {
+    Cadence& cadence = cadences_[p];
+    cadence.shed += stamp.shed_hops;
+    if (stamp.sequence < cadence.next) {
+      continue;
+    }
+    const auto every = static_cast<std::uint64_t>(epoch_->engine->every_hops(p));
+    cadence.next = (stamp.sequence / every + 1) * every;
+    if (epoch_->engine->is_late(p)) {
+      due_.push_back({.frame = stamp, .window = window});
+      due_.back().frame.processor = p;
+    } else {
+      prompt_.push_back(stamp);
+      take_products(prompt_.back(), p, window);
+    }
+  }
+  deliver(stamp, begin_ns, pauses, report);
+}
+
+/// Enqueues the late processors that are due, behind the windows whose frames are out.
+void LiveEngine::begin_late() {
+  std::uint32_t due = 0;
+  for (const LateFrame& one : due_) {
+    due |= 1U << one.frame.processor;
+  }
+  if (due != 0) {
+    epoch_->engine->begin_late(due);
+    std::swap(due_, late_);
+  }
+}
+
+/// Where no window follows soon, or another engine does.
+void LiveEngine::finish_late() {
+  if (!late_.empty()) {
+    epoch_->engine->finish_late();
+    publish_late(Pauses());
+  }
+}
+
+/// Publishes what was begun, once it is there.
+void LiveEngine::publish_late(const Pauses& pauses) {
+  for (LateFrame& one : late_) {
+    take_products(one.frame, one.frame.processor, one.window);
+    publisher_->publish_to_controllers(one.frame);
+    publisher_->publish_to_others(one.frame, pauses);
+  }
+  late_.clear();
 }
 
 /// Between the newest frame and a new stream's first one, the window of `first_sample`: the hops that would have come,
@@ -448,9 +514,13 @@ void LiveEngine::count_absence(std::int64_t capture_mono_ns, std::uint64_t first
 }
 
 void LiveEngine::deliver(const Frame& frame, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report) {
-  publisher_->publish_to_controllers(frame);
-  report.out_mono_ns = monotonic_ns();
-  publisher_->publish_to_others(frame, pauses);
+  for (const Frame& one : prompt_) {
+    publisher_->publish_to_controllers(one);
+    report.out_mono_ns = one.processor == 0 ? monotonic_ns() : report.out_mono_ns;
+  }
+  for (const Frame& one : prompt_) {
+    publisher_->publish_to_others(one, pauses);
+  }
   report.published_ns = report.out_mono_ns - begin_ns;
   report.others_ns = monotonic_ns() - report.out_mono_ns;
   report.capture_mono_ns = frame.capture_mono_ns;

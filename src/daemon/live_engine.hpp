@@ -108,7 +108,12 @@ class LiveEngine {
   std::span<std::uint32_t> room_for(std::uint64_t words);
   void push(std::uint64_t first_sample, std::span<const std::uint32_t> words);
   void publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report);
+  [[nodiscard]] Frame stamped(const WindowStatus& status, std::size_t window, FrameReport& report);
   void deliver(const Frame& frame, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report);
+  void take_products(Frame& frame, std::size_t processor, std::size_t window);
+  void begin_late();
+  void finish_late();
+  void publish_late(const Pauses& pauses);
   void record(const Chunk& chunk, const Pauses& pauses);
   void record_gap(std::uint64_t first, std::uint64_t elements, GapCause cause, std::int64_t mono_ns);
   void record_overwritten(std::uint64_t first, std::uint64_t elements);
@@ -129,6 +134,21 @@ class LiveEngine {
   std::uint64_t window_samples_ = 0;
   std::uint64_t hop_samples_ = 0;
   std::uint64_t history_samples_ = 0;  ///< whole blocks
+
+  /// Of a processor of the epoch.
+  struct Cadence {
+    std::uint64_t next = 0;  ///< the first sequence at which it is due again
+    std::uint64_t shed = 0;  ///< hops since its last frame
+  };
+  /// A late processor's frame that is under way, but for its products.
+  struct LateFrame {
+    Frame frame;
+    std::size_t window = 0;
+  };
+  std::vector<Cadence> cadences_;  ///< [processor]
+  std::vector<Frame> prompt_;      ///< of the window that is published
+  std::vector<LateFrame> due_;     ///< late ones that the windows computed last want
+  std::vector<LateFrame> late_;    ///< begun
 
   bool is_streaming_ = false;
   StreamStart stream_;

@@ -250,7 +250,7 @@ std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& pl
 }
 
 FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning)
-    : Processor(device, plan),
+    : Imager(device, plan),
       device_(device),
       plan_(plan),
       arena_(std::string(kStage)),

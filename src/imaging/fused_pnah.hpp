@@ -6,7 +6,7 @@
 
 #include "cl/arena.hpp"
 #include "imaging/auto_cutoff.hpp"
-#include "imaging/processor.hpp"
+#include "imaging/imager.hpp"
 
 namespace nearfield {
 
@@ -35,7 +35,7 @@ std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& pl
 /// columns extended, transformed, filtered, propagated and transformed back for the aperture's rows (columns.cl); the
 /// last transform along x for the aperture's columns (rows.cl). A fourth, microphone_check, where there are many
 /// frequencies.
-class FusedPnah : public Processor {
+class FusedPnah : public Imager {
  public:
   FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
   ~FusedPnah() override;

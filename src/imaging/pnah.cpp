@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "imaging/fused_pnah.hpp"
-#include "imaging/processor_reference.hpp"
+#include "imaging/imager_reference.hpp"
 #include "imaging/staged_pnah.hpp"
 #include "nearfield/error.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 /// The staged path can do every plan.
 std::string no_obstacle(const ocl::DeviceInfo& /*device*/, const PnahPlan& /*plan*/) { return {}; }
 
-std::unique_ptr<Processor> make_pnah(const ocl::Device& device, const PnahPlan& plan) {
+std::unique_ptr<Imager> make_pnah(const ocl::Device& device, const PnahPlan& plan) {
   if (plan.fft == "clfft") {
     return std::make_unique<StagedPnah>(device, plan);
   }
@@ -29,7 +29,7 @@ std::unique_ptr<Processor> make_pnah(const ocl::Device& device, const PnahPlan& 
 
 }  // namespace
 
-ProcessorEntry pnah_entry() {
+ImagerEntry pnah_imager() {
   return {
       .kind = ImagerKind::kPnah, .obstacle = no_obstacle, .make = make_pnah, .make_reference = reference::make_pnah};
 }

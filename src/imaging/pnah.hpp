@@ -1,10 +1,10 @@
 #pragma once
-#include "imaging/processor.hpp"
+#include "imaging/imager.hpp"
 
 namespace nearfield {
 
 /// The entry of planar near-field acoustic holography (docs/pnah.md) in the table of processors: by the path that the
 /// plan's `fft` names or, with "auto", by the fused one where it can.
-ProcessorEntry pnah_entry();
+ImagerEntry pnah_imager();
 
 }  // namespace nearfield

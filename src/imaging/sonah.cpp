@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include "imaging/processor_reference.hpp"
+#include "imaging/imager_reference.hpp"
 #include "imaging/stages.hpp"
 #include "imaging/wave_search.hpp"
 
@@ -125,7 +125,7 @@ std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& pla
 }
 
 Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
-    : Processor(device, plan),
+    : Imager(device, plan),
       frequencies_(plan.frequencies_hz.size()),
       planes_(plan.holography.planes_m.size()),
       device_(device),
@@ -268,10 +268,10 @@ void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, st
   turn_ = 1 - turn_;
 }
 
-ProcessorEntry sonah_entry() {
+ImagerEntry sonah_imager() {
   return {.kind = ImagerKind::kSonah,
           .obstacle = obstacle_to_sonah,
-          .make = [](const ocl::Device& device, const PnahPlan& plan) -> std::unique_ptr<Processor> {
+          .make = [](const ocl::Device& device, const PnahPlan& plan) -> std::unique_ptr<Imager> {
             return std::make_unique<Sonah>(device, plan);
           },
           .make_reference = reference::make_sonah};

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cl/arena.hpp"
-#include "imaging/processor.hpp"
+#include "imaging/imager.hpp"
 #include "imaging/sonah_model.hpp"
 #include "imaging/staged_pnah.hpp"
 #include "imaging/wave_table.hpp"
@@ -15,12 +15,12 @@ namespace nearfield {
 std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan);
 
 /// The entry of sonah in the table of processors.
-ProcessorEntry sonah_entry();
+ImagerEntry sonah_imager();
 
 /// Statistically optimised near-field holography (docs/sonah.md): two launches a frame, no padding, no cut-off. The
 /// noise is measured in every frame; reports hold it, the wavenumber where it meets the prior, and the image's expected
 /// error.
-class Sonah : public Processor {
+class Sonah : public Imager {
  public:
   /// Builds the model of every frequency, on all processors.
   Sonah(const ocl::Device& device, const PnahPlan& plan);

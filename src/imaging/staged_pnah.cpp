@@ -292,7 +292,7 @@ void Propagator::enqueue(const ComplexBuffer& spectrum, const StatusBuffer& stat
 }
 
 StagedPnah::StagedPnah(const ocl::Device& device, const PnahPlan& plan)
-    : Processor(device, plan),
+    : Imager(device, plan),
       plan_(plan),
       description_(fmt::format("stage by stage, clFFT {} x {}", plan.rows().padded, plan.columns().padded)),
       microphones_(device, plan),

@@ -5,7 +5,7 @@
 
 #include "cl/fft.hpp"
 #include "imaging/auto_cutoff.hpp"
-#include "imaging/processor.hpp"
+#include "imaging/imager.hpp"
 
 namespace nearfield {
 
@@ -97,7 +97,7 @@ class Propagator {
 };
 
 /// One kernel for each stage, transforms by clFFT: does everything there is, in about ten launches.
-class StagedPnah : public Processor {
+class StagedPnah : public Imager {
  public:
   StagedPnah(const ocl::Device& device, const PnahPlan& plan);
   /// Always images the whole batch: clFFT's plans have one size.

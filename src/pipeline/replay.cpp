@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "nearfield/error.hpp"
-#include "pipeline/image_results.hpp"
 #include "pipeline/microphone_watch.hpp"
 #include "pipeline/recording.hpp"
 #include "pipeline/recording_search.hpp"
@@ -55,6 +54,60 @@ void place(Frame& frame, std::uint64_t first_sample, const InputInfo& input) {
   frame.first_bit_time += input.first_bit_time;
 }
 
+bool is_due(const Engine& engine, std::size_t processor, std::uint64_t index) {
+  return index % static_cast<std::uint64_t>(engine.every_hops(processor)) == 0;
+}
+
+/// Frames below `end` for which a processor is due.
+std::uint64_t frames_before(const Engine& engine, std::size_t processor, std::uint64_t end) {
+  const auto every = static_cast<std::uint64_t>(engine.every_hops(processor));
+  return (end + every - 1) / every;
+}
+
+using Outputs = std::vector<std::unique_ptr<Output>>;
+
+void begin(const Outputs& outputs, const Engine& engine, const FrameRange& range) {
+  for (const auto& output : outputs) {
+    for (std::size_t p = 0; p < engine.processors(); ++p) {
+      output->begin(engine.header(p),
+                    {.processor = p,
+                     .frames = frames_before(engine, p, *range.end) - frames_before(engine, p, range.first),
+                     .processors = engine.processors()});
+    }
+  }
+}
+
+std::uint32_t late_and_due(const Engine& engine, std::uint64_t first, std::size_t windows) {
+  std::uint32_t due = 0;
+  for (std::size_t p = 0; p < engine.processors(); ++p) {
+    for (std::uint64_t index = first; index < first + windows; ++index) {
+      due |= is_due(engine, p, index) ? 1U << p : 0U;
+    }
+  }
+  return due & engine.late();
+}
+
+std::uint32_t valid_microphones(const Engine& engine, const WindowStatus& status) {
+  const auto channels = static_cast<std::size_t>(engine.array_plan().geometry.channels());
+  const std::size_t lost = engine.mask()->channels.size() + static_cast<std::size_t>(status.non_finite_microphones);
+  return static_cast<std::uint32_t>(channels - std::min(channels, lost));
+}
+
+/// The products that are due of a window, one frame a processor. `frame` is stamped.
+void write(const Outputs& outputs, Engine& engine, std::size_t window, Frame& frame) {
+  for (std::size_t p = 0; p < engine.processors(); ++p) {
+    if (!is_due(engine, p, frame.sequence)) {
+      continue;
+    }
+    frame.processor = p;
+    frame.products = engine.products(p, window);
+    frame.flags = engine.flags(p, window);
+    for (const auto& output : outputs) {
+      output->write(frame);
+    }
+  }
+}
+
 }  // namespace
 
 FrameRange parse_frame_range(const std::string& text) {
@@ -97,12 +150,9 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
     }
   }
   ReplayResult result;
-  ImageResults images(plan, *engine);
-  result.header = images.images_header();
+  result.header = images_header(*engine);
   result.frames_asked = *range.end - range.first;
-  for (const auto& output : outputs) {
-    output->begin(images.header(), {.frames = result.frames_asked});
-  }
+  begin(outputs, *engine, range);
   const std::uint64_t hop =
       input.kind == FileKind::kSpectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
   MicrophoneWatch watch(*engine, plan);
@@ -116,19 +166,18 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
     const std::span<const WindowStatus> statuses = recording->compute(index * hop, windows, *engine);
     search.look(index, statuses);
     const std::uint64_t first = index;
+    engine->begin_late(late_and_due(*engine, index, windows));
+    engine->finish_late();
     for (std::size_t i = 0; i < windows; ++i, ++index) {
       require_finite(statuses[i].non_finite_microphones, plan.settings.array.geometry.channels(), index, input);
       Frame frame;
       frame.sequence = index;
       frame.epoch = 1;
-      frame.flags = statuses[i].flags;
       frame.missing_bit_times = statuses[i].missing_bits;
-      frame.products = images.products(i);
+      frame.valid_microphones = valid_microphones(*engine, statuses[i]);
       place(frame, index * hop, input);
-      for (const auto& output : outputs) {
-        output->write(frame);
-      }
-      result.flags |= frame.flags;
+      write(outputs, *engine, i, frame);
+      result.flags |= statuses[i].flags;
       ++result.frames;
       if (options.progress) {
         options.progress(result.frames, result.frames_asked);

@@ -12,6 +12,7 @@
 #include <optional>
 #include <thread>
 
+#include "config/config.hpp"
 #include "daemon/daemon_support.hpp"
 #include "nearfield/error.hpp"
 #include "stream/fault_injector.hpp"
@@ -49,6 +50,11 @@ struct Rig {
                {.overload = settings.daemon.overload, .hooks = {}}) {
     publisher.set(Publisher::Priority::kController, &sink);
     publisher.set_bits(&tap);
+    test::begin(publisher, engine.epoch());
+  }
+  std::unique_ptr<Epoch> swap(std::unique_ptr<Epoch> next) {
+    test::begin(publisher, *next);
+    return engine.swap(std::move(next));
   }
   void feed(std::uint64_t first, std::uint64_t count, std::int64_t now_ns = monotonic_ns()) {
     const std::vector<std::uint32_t> words(count * test::kSmallWords, 0x3C5A96F1U);
@@ -84,6 +90,7 @@ std::vector<test::KeptFrame> played(const Settings& settings, LiveInput* input_o
   publisher.set_bits(tap);
   LiveEngine engine(source->ring(), input, make_epoch(settings, input, 1), publisher,
                     {.overload = settings.daemon.overload, .hooks = {}});
+  test::begin(publisher, engine.epoch());
   source->start();
   std::vector<test::KeptFrame> frames = test::run_to_end(engine, sink);
   if (input_out != nullptr) {
@@ -203,6 +210,7 @@ TEST(LiveEngine, SamplesOfSocketsAndPipesGiveTheFramesOfAFile) {
     publisher.set(Publisher::Priority::kController, &sink);
     LiveEngine engine(source->ring(), input, make_epoch(settings, input, 1), publisher,
                       {.overload = settings.daemon.overload, .hooks = {}});
+    test::begin(publisher, engine.epoch());
     source->start();
     const std::jthread sender([&] {
       if (kind == DaemonSettings::SourceKind::kUdp) {
@@ -564,7 +572,7 @@ std::vector<test::KeptFrame> swapped(Settings settings, std::optional<Settings> 
   rig.run();
   if (next) {
     next->holography.filter.cutoff_rule = CutoffRule::kDynamicRange;
-    EXPECT_EQ(rig.engine.swap(make_epoch(*next, patient_input(), 2))->number, 1U);
+    EXPECT_EQ(rig.swap(make_epoch(*next, patient_input(), 2))->number, 1U);
   }
   rig.feed_noise(kSwapBits + 50, kSwapEnd - kSwapBits - 50);
   rig.run();
@@ -653,7 +661,7 @@ TEST(LiveEngine, ASwapCountsWhatTheRingNoLongerHolds) {
   const std::size_t before = rig.sink.frames.size();
   rig.feed_noise(2 * kWindowBits, kRing);
   ASSERT_EQ(rig.ring.counters().overrun, 0U);
-  rig.engine.swap(make_epoch(test::small_settings(), patient_input(), 2));
+  rig.swap(make_epoch(test::small_settings(), patient_input(), 2));
   rig.run();
   ASSERT_GT(rig.sink.frames.size(), before);
   const Frame& first_new = rig.sink.frames[before].frame;
@@ -673,7 +681,7 @@ TEST(LiveEngine, FramesCarryTheirEpoch) {
   Settings settings = test::small_settings();
   settings.holography.standoff_m = 0.05;
   std::unique_ptr<Epoch> next = make_epoch(settings, test::small_input(), 2);
-  const std::unique_ptr<Epoch> old = rig.engine.swap(std::move(next));
+  const std::unique_ptr<Epoch> old = rig.swap(std::move(next));
   EXPECT_EQ(old->number, 1U);
   rig.feed(3 * kWindowBits, 3 * kWindowBits);
   rig.run();
@@ -681,6 +689,49 @@ TEST(LiveEngine, FramesCarryTheirEpoch) {
   for (std::size_t i = 0; i < rig.sink.frames.size(); ++i) {
     EXPECT_EQ(rig.sink.frames[i].frame.epoch, i < before ? 1U : 2U);
     EXPECT_EQ(rig.sink.frames[i].frame.missing_bit_times, 0U);
+  }
+}
+
+// A second imager at every third hop, on the same spectra: its frames are those that it would make alone, and the first
+// one's are as without it.
+TEST(LiveEngine, ALateProcessorMakesTheFramesThatItWouldMakeAlone) {
+  Settings alone = test::small_settings();
+  alone.holography.imager = ImagerKind::kPnah;
+  alone.holography.filter.cutoff_rule = CutoffRule::kDynamicRange;  // which remembers no frame before
+  Settings velocity = alone;
+  velocity.holography.quantity = Quantity::kNormalVelocity;
+  Settings both = alone;
+  const std::vector<std::string> lines = {"processors.velocity.kind=pnah", "processors.velocity.every_hops=3",
+                                          "processors.velocity.quantity=normal_velocity",
+                                          "processors.velocity.extrapolation.order=4",
+                                          "processors.velocity.filter.cutoff_rad_per_m=dynamic_range"};
+  both.processors = load_settings("", lines).processors;
+  const auto frames_of = [](const Settings& settings) {
+    auto rig = std::make_unique<Rig>(settings, 1U << 18U, patient_input());
+    rig->ring.begin_stream(3, 0);
+    rig->feed_noise(0, 32 * 16 * 40);
+    rig->run();
+    return rig;
+  };
+  const auto expected_images = frames_of(alone);
+  const auto expected_velocity = frames_of(velocity);
+  const auto found = frames_of(both);
+  ASSERT_EQ(found->sink.frames.size(), expected_images->sink.frames.size());
+  ASSERT_GT(found->sink.frames.size(), 12U);
+  for (std::size_t i = 0; i < found->sink.frames.size(); ++i) {
+    EXPECT_EQ(found->sink.frames[i].images, expected_images->sink.frames[i].images);
+    EXPECT_EQ(found->sink.frames[i].frame.flags, expected_images->sink.frames[i].frame.flags);
+  }
+  ASSERT_EQ(found->sink.others.size(), (found->sink.frames.size() + 2) / 3);
+  for (std::size_t i = 0; i < found->sink.others.size(); ++i) {
+    const test::KeepingOutput::Other& late = found->sink.others[i];
+    const test::KeptFrame& same = expected_velocity->sink.frames.at(3 * i);
+    EXPECT_EQ(late.frame.processor, 1U);
+    EXPECT_EQ(late.frame.sequence, same.frame.sequence);
+    EXPECT_EQ(late.frame.first_bit_time, same.frame.first_bit_time);
+    EXPECT_EQ(late.frame.flags, same.frame.flags);
+    const auto images = values_of<std::complex<float>>(late.products.back());
+    EXPECT_TRUE(std::equal(images.begin(), images.end(), same.images.begin(), same.images.end())) << "frame " << i;
   }
 }
 

@@ -8,7 +8,7 @@
 #include "cl/device.hpp"
 #include "config/config.hpp"
 #include "frontend/front_end.hpp"
-#include "imaging/processor.hpp"
+#include "imaging/imager.hpp"
 #include "nearfield/metrics.hpp"
 #include "support/command.hpp"
 #include "support/h5_values.hpp"

@@ -65,7 +65,7 @@ class FrameByFrame {
       : plain_(path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt),
         device_(test::device_of(path)),
         plan_(with_path(std::move(plan), path)),
-        pnah_(make_processor(device_, plan_)),
+        pnah_(make_imager(device_, plan_)),
         spectra_(device_.allocate<ComplexF>(plan_.holograms() * static_cast<std::size_t>(plan_.geometry.channels()),
                                             "test")),
         status_(device_.allocate<std::uint32_t>(static_cast<std::size_t>(plan_.batch) * kStatusWords, "test")) {
@@ -95,7 +95,7 @@ class FrameByFrame {
   std::optional<test::PlainWorkGroups> plain_;
   ocl::Device device_;
   PnahPlan plan_;
-  std::unique_ptr<Processor> pnah_;
+  std::unique_ptr<Imager> pnah_;
   ComplexBuffer spectra_;
   StatusBuffer status_;
 };

@@ -170,12 +170,12 @@ TEST(CutoffSearch, FarAwayTheFilterStays) {
 
 TEST(CutoffSearch, IsThereOnlyWhereThePlanWantsIt) {
   PnahPlan plan = search_plan(8, 8, {1000.0});
-  EXPECT_NE(make_processor(test::device(), plan)->make_search(), nullptr);
+  EXPECT_NE(make_imager(test::device(), plan)->make_search(), nullptr);
   plan.holography.search_every_frames = 0;
-  EXPECT_EQ(make_processor(test::device(), plan)->make_search(), nullptr);
+  EXPECT_EQ(make_imager(test::device(), plan)->make_search(), nullptr);
   plan.holography.search_every_frames = 1;
   plan.holography.filter.cutoff_rule = CutoffRule::kAuto;
-  EXPECT_EQ(make_processor(test::device(), plan)->make_search(), nullptr);
+  EXPECT_EQ(make_imager(test::device(), plan)->make_search(), nullptr);
 }
 
 }  // namespace

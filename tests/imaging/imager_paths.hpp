@@ -63,7 +63,7 @@ inline DeviceImages run_on_device(PnahPlan plan, const std::vector<std::complex<
   const std::optional<test::PlainWorkGroups> plain =
       path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
   const ocl::Device on = device_of(path);
-  const std::unique_ptr<Processor> pnah = make_processor(on, plan);
+  const std::unique_ptr<Imager> pnah = make_imager(on, plan);
   if (findings) {
     pnah->adopt(findings);
   }

@@ -8,8 +8,8 @@
 #include <numeric>
 #include <random>
 
+#include "imaging/imager.hpp"
 #include "imaging/imager_paths.hpp"
-#include "imaging/processor.hpp"
 #include "nearfield/error.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
@@ -32,7 +32,7 @@ PnahPlan plan_of(double frequency_hz, double cutoff_rad_per_m, const ArrayGeomet
 
 std::vector<ComplexF> narrow(const std::vector<Complex>& values) { return {values.begin(), values.end()}; }
 
-std::vector<ComplexF> image(const std::unique_ptr<Processor>& imager, const std::vector<Complex>& field) {
+std::vector<ComplexF> image(const std::unique_ptr<Imager>& imager, const std::vector<Complex>& field) {
   const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
   const auto spectra = device().upload<ComplexF>(narrow(field), "test");
   imager->enqueue(spectra, status);
@@ -46,7 +46,7 @@ TEST(MicrophoneMask, OfARunningImagerIsThePlansOwn) {
   for (const char* path : {"clfft", "fused"}) {
     PnahPlan plan = plan_of(1000.0, 60.0, geometry);
     plan.fft = path;
-    const std::unique_ptr<Processor> imager = make_processor(device(), plan);
+    const std::unique_ptr<Imager> imager = make_imager(device(), plan);
     const auto healthy = image(imager, field);
     auto spoilt = field;
     for (const std::size_t channel : {0U, 21U, 22U, 150U}) {
@@ -57,7 +57,7 @@ TEST(MicrophoneMask, OfARunningImagerIsThePlansOwn) {
     EXPECT_EQ(device().download(imager->taken_status(), "test")[0], kFlagMaskedMicrophones) << path;
     PnahPlan planned = plan;
     planned.dead_channels = {0, 21, 22, 150};
-    const std::unique_ptr<Processor> other = make_processor(device(), planned);
+    const std::unique_ptr<Imager> other = make_imager(device(), planned);
     EXPECT_EQ(masked, image(other, spoilt)) << path;
     imager->use(make_mask(plan, {}));
     EXPECT_EQ(healthy, image(imager, field)) << path;
@@ -113,7 +113,7 @@ TEST(MicrophoneMask, ErrorsGrowByLessThanAThird) {
   double growths = 0.0;
   for (const Case& one : kCases) {
     const PnahPlan plan = plan_of(one.frequency_hz, one.cutoff_rad_per_m, {});
-    const std::unique_ptr<Processor> imager = make_processor(device(), plan);
+    const std::unique_ptr<Imager> imager = make_imager(device(), plan);
     const auto truth = field_of(one, 0.0);
     std::mt19937 random(1U);
     double whole = 0.0;

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include "imaging/processor.hpp"
+#include "imaging/imager.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 
@@ -25,7 +25,7 @@ class Imager {
  public:
   explicit Imager(const PnahPlan& plan)
       : device_(ocl::Device::open({})),
-        pnah_(make_processor(device_, plan)),
+        pnah_(make_imager(device_, plan)),
         status_(device_.allocate<std::uint32_t>(kStatusWords, "")) {}
   std::vector<Complex> image(const std::vector<Complex>& spectra) {
     const auto input = device_.upload<ComplexF>(test::narrow(spectra), "test");
@@ -36,7 +36,7 @@ class Imager {
 
  private:
   ocl::Device device_;
-  std::unique_ptr<Processor> pnah_;
+  std::unique_ptr<Imager> pnah_;
   StatusBuffer status_;
 };
 

@@ -313,7 +313,7 @@ double lesser_device_error(const PnahPlan& plan, const std::vector<ComplexF>& sp
   info.local_memory_bytes = 0;
   info.has_fp64 = has_fp64;
   const ocl::Device lesser = device().restricted(info);
-  const std::unique_ptr<Processor> pnah = make_processor(lesser, plan);
+  const std::unique_ptr<Imager> pnah = make_imager(lesser, plan);
   const auto status = lesser.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
   pnah->enqueue(lesser.upload<ComplexF>(spectra, "test"), status);
   return test::relative_l2(lesser.download(pnah->images(), "test"), reference::pnah(test::widen(spectra), plan).images);
@@ -390,7 +390,7 @@ TEST(Pnah, ManyFrequenciesFindTheirUnusableMicrophones) {
 TEST(Pnah, TakesTheFusedPathWhereItCan) {
   PnahPlan plan = make_plan({8, 8}, 1);
   const auto path_of = [](const ocl::Device& on, const PnahPlan& wanted) {
-    return make_processor(on, wanted)->description().substr(0, 5);
+    return make_imager(on, wanted)->description().substr(0, 5);
   };
   EXPECT_EQ(path_of(device(), plan), "fused");
   plan.fft = "clfft";
@@ -403,16 +403,16 @@ TEST(Pnah, TakesTheFusedPathWhereItCan) {
   const ocl::Device without_fp64 = device().restricted(info);
   EXPECT_EQ(path_of(without_fp64, plan), "stage");
   plan.fft = "fused";
-  EXPECT_THROW((void)make_processor(without_fp64, plan), ConfigError);
+  EXPECT_THROW((void)make_imager(without_fp64, plan), ConfigError);
   plan.holography.extrapolation.method = Extrapolation::kEdge;
   EXPECT_EQ(path_of(without_fp64, plan), "fused");
   info.local_memory_bytes = 64;
-  EXPECT_THROW((void)make_processor(device().restricted(info), plan), ConfigError);
+  EXPECT_THROW((void)make_imager(device().restricted(info), plan), ConfigError);
   plan.holography.upsample = 2;
-  EXPECT_THROW((void)make_processor(device(), plan), ConfigError);
+  EXPECT_THROW((void)make_imager(device(), plan), ConfigError);
   plan.holography.upsample = 1;
   plan.holography.extrapolation.method = Extrapolation::kLpbp;
-  EXPECT_THROW((void)make_processor(device(), plan), ConfigError);
+  EXPECT_THROW((void)make_imager(device(), plan), ConfigError);
 }
 
 TEST(Pnah, FlagsWavenumbersAboveTheArrays) {

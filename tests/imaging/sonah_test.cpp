@@ -194,11 +194,11 @@ TEST(Sonah, IsTakenWhereItIsNearerToTheTruth) {
 
 TEST(Sonah, RefusesWhatItCannotImage) {
   PnahPlan plan = make_plan({8, 8, 1, {0.0}, 1, Quantity::kActiveIntensity});
-  EXPECT_THROW((void)make_processor(test::device(), plan), ConfigError);
+  EXPECT_THROW((void)make_imager(test::device(), plan), ConfigError);
   ocl::DeviceInfo small = test::device().info();
   small.local_memory_bytes = 8192;
   plan.holography.quantity = Quantity::kPressure;
-  EXPECT_THROW((void)make_processor(test::device().restricted(small), plan), ConfigError);
+  EXPECT_THROW((void)make_imager(test::device().restricted(small), plan), ConfigError);
 }
 
 // Silence stays silence, and says nothing of noise.
@@ -236,7 +236,7 @@ TEST(Sonah, FramesOfABatchAreTheirOwn) {
 TEST(Sonah, NoiseIsHeldButFollows) {
   const PnahPlan plan = make_plan({16, 16, 1, {0.0}, 1, Quantity::kPressure});
   const ocl::Device& on = test::device();
-  const std::unique_ptr<Processor> sonah = make_processor(on, plan);
+  const std::unique_ptr<Imager> sonah = make_imager(on, plan);
   const auto status = on.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
   const auto cutoff = [&](unsigned seed, double snr_db) {
     const auto spectra = on.upload<ComplexF>(measured_field(plan, seed, snr_db), "test");

@@ -85,7 +85,7 @@ std::vector<Wave> pattern() {
 class Bench {
  public:
   explicit Bench(const PnahPlan& plan)
-      : sonah_(make_processor(test::device(), plan)),
+      : sonah_(make_imager(test::device(), plan)),
         status_(test::device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test")) {}
   [[nodiscard]] std::unique_ptr<Search> new_search() const { return sonah_->make_search(); }
   [[nodiscard]] std::shared_ptr<const Findings> search(const std::vector<ComplexF>& spectra) const {
@@ -104,7 +104,7 @@ class Bench {
   }
 
  private:
-  std::unique_ptr<Processor> sonah_;
+  std::unique_ptr<Imager> sonah_;
   StatusBuffer status_;
 };
 
@@ -377,7 +377,7 @@ TEST(WaveSearch, FindingsComeAndGo) {
   const PnahPlan plan = plan_of(500.0, 16, 16);
   const auto spectra = test::narrow(field_of(pattern(), plan, plan.standoff_m));
   const ocl::Device& on = test::device();
-  const std::unique_ptr<Processor> sonah = make_processor(on, plan);
+  const std::unique_ptr<Imager> sonah = make_imager(on, plan);
   const auto status = on.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
   const auto input = on.upload<ComplexF>(spectra, "test");
   const auto image = [&] {
@@ -397,7 +397,7 @@ TEST(WaveSearch, FindingsComeAndGo) {
   EXPECT_EQ(image(), with);
   PnahPlan off = plan;
   off.holography.search_every_frames = 0;
-  EXPECT_FALSE(make_processor(on, off)->make_search());
+  EXPECT_FALSE(make_imager(on, off)->make_search());
   EXPECT_EQ(test::run_on_device(off, spectra, kSonahPaths[0]).images, before);
 }
 

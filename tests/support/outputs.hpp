@@ -1,4 +1,6 @@
 #pragma once
+#include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -34,14 +36,28 @@ struct KeptFrame {
   ImageFrame values;
 };
 
-/// Keeps all frames of images.
+/// Keeps all frames: those of images of the first processor with their values, of others the bytes of their products.
 class KeepingOutput : public Output {
  public:
+  struct Other {
+    Frame frame;                                   ///< without products
+    std::vector<std::vector<std::byte>> products;  ///< [product]
+  };
   void begin(const ResultHeader& header, const Beginning& beginning) override {
-    header_ = images_header_of(header).value();
-    epochs.push_back(beginning.epoch);
+    if (beginning.processor == 0) {
+      header_ = images_header_of(header).value();
+      epochs.push_back(beginning.epoch);
+    }
   }
   void write(const Frame& frame) override {
+    if (frame.processor > 0) {
+      others.push_back({frame, {}});
+      for (const std::span<const std::byte> product : frame.products) {
+        others.back().products.emplace_back(product.begin(), product.end());
+      }
+      others.back().frame.products = {};
+      return;
+    }
     const ImageFrame values = image_frame_of(header_, frame);
     frames.push_back({frame, values.images, values.points, values});
     frames.back().frame.products = {};
@@ -55,6 +71,7 @@ class KeepingOutput : public Output {
     return result;
   }
   std::vector<KeptFrame> frames;
+  std::vector<Other> others;
   std::vector<std::uint64_t> epochs;
 
  private:

@@ -171,6 +171,10 @@ void describe(Section& section, HolographySettings& holography) {
                            "it leaves extrapolation, filter and device.fft unread"}}),
       "how images are made of spectra");
   section.add("standoff_m", holography.standoff_m, length_m(), "from the surface (z = 0) to the microphones");
+  describe_images(section, holography);
+}
+
+void describe_images(Section& section, HolographySettings& holography, bool filters) {
   section.add("planes_m", holography.planes_m, planes(), "z of the images, from -standoff_m to below standoff_m");
   section.add("quantity", holography.quantity,
               choice<Quantity>({{Quantity::kPressure, "Pa"},
@@ -186,6 +190,9 @@ void describe(Section& section, HolographySettings& holography) {
   section.add("points", holography.points, points(),
               "points inside the aperture: what the images have there, beside them: /points of a replay, "
               "nf_ring_points() of a live ring (docs/quantities.md)");
+  if (!filters) {
+    return;
+  }
   describe(
       section.section("extrapolation",
                       "Continues the measured pressures beyond the array's edges, so that the edges do not ring in "

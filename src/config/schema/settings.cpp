@@ -66,6 +66,12 @@ Section describe(Settings& settings) {
   describe(all.section("medium", "What sound travels in."), settings.medium);
   describe(all.section("front_end", "From bits or samples to spectra."), settings.front_end);
   describe(all.section("holography", "From spectra to images."), settings.holography);
+  describe(all.section(
+               "processors",
+               "What else is made of the same spectra, beside the images: a section a processor, under a name of your "
+               "choice, with its kind and that kind's settings, such as "
+               "{velocity: {kind: sonah, quantity: normal_velocity, every_hops: 8}} (docs/processors.md)."),
+           settings.processors);
   describe(all.section("device", "The OpenCL device that computes."), settings.device);
   describe(all.section("daemon",
                        "Of nearfieldd alone; other commands read it and pass it over. Relative paths count from this "

@@ -3,9 +3,9 @@
 #include <set>
 #include <string>
 
+#include "imaging/imager.hpp"
 #include "imaging/imager_paths.hpp"
-#include "imaging/processor.hpp"
-#include "imaging/processor_reference.hpp"
+#include "imaging/imager_reference.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 
@@ -35,29 +35,29 @@ std::vector<test::Complex> field_of(const PnahPlan& plan) {
   return spectra;
 }
 
-TEST(ProcessorTable, HasOneEntryAKind) {
+TEST(ImagerTable, HasOneEntryAKind) {
   std::set<ImagerKind> kinds;
-  for (const ProcessorEntry& entry : processor_table()) {
+  for (const ImagerEntry& entry : imager_table()) {
     EXPECT_TRUE(kinds.insert(entry.kind).second) << name_of(entry.kind);
     EXPECT_NE(entry.kind, ImagerKind::kAuto) << "auto is a rule that chooses one, no kind";
-    EXPECT_EQ(processor_entry(entry.kind).kind, entry.kind);
+    EXPECT_EQ(imager_entry(entry.kind).kind, entry.kind);
   }
   EXPECT_TRUE(kinds.contains(ImagerKind::kPnah));
   EXPECT_TRUE(kinds.contains(ImagerKind::kSonah));
-  EXPECT_THROW((void)processor_entry(ImagerKind::kAuto), Error);
+  EXPECT_THROW((void)imager_entry(ImagerKind::kAuto), Error);
 }
 
 // float32 against double: 1e-4 is the bound that each kind's own tests hold over many more shapes.
-TEST(ProcessorTable, DeviceAndReferenceAgreeWithAndWithoutAMask) {
-  for (const ProcessorEntry& entry : processor_table()) {
+TEST(ImagerTable, DeviceAndReferenceAgreeWithAndWithoutAMask) {
+  for (const ImagerEntry& entry : imager_table()) {
     SCOPED_TRACE(name_of(entry.kind));
     const PnahPlan plan = plan_of(entry.kind);
     ASSERT_EQ(entry.obstacle(test::device().info(), plan), "");
     const std::vector<test::Complex> spectra = field_of(plan);
     const auto input = test::device().upload<std::complex<float>>(test::narrow(spectra), "test");
     const auto status = test::device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
-    const std::unique_ptr<Processor> processor = entry.make(test::device(), plan);
-    const std::unique_ptr<reference::Processor> reference = entry.make_reference(plan);
+    const std::unique_ptr<Imager> processor = entry.make(test::device(), plan);
+    const std::unique_ptr<reference::Imager> reference = entry.make_reference(plan);
     for (const std::vector<int>& masked : {std::vector<int>(), std::vector<int>({5, 100})}) {
       const MicrophoneMask mask = make_mask(plan, masked);
       processor->use(mask);
@@ -76,8 +76,8 @@ TEST(ProcessorTable, DeviceAndReferenceAgreeWithAndWithoutAMask) {
 
 struct OtherFindings : Findings {};
 
-TEST(ProcessorTable, FindingsOfAnotherKindAreRefused) {
-  for (const ProcessorEntry& entry : processor_table()) {
+TEST(ImagerTable, FindingsOfAnotherKindAreRefused) {
+  for (const ImagerEntry& entry : imager_table()) {
     SCOPED_TRACE(name_of(entry.kind));
     PnahPlan plan = plan_of(entry.kind);
     plan.holography.filter.cutoff_rule = CutoffRule::kSearch;

@@ -1,4 +1,4 @@
-#include "pipeline/bands.hpp"
+#include "processors/images/bands.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "pipeline/points.hpp"
+#include "processors/images/points.hpp"
 
 #include <algorithm>
 #include <cmath>

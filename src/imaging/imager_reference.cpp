@@ -1,4 +1,4 @@
-#include "imaging/processor_reference.hpp"
+#include "imaging/imager_reference.hpp"
 
 #include "imaging/sonah_model.hpp"
 #include "imaging/sonah_reference.hpp"
@@ -7,7 +7,7 @@
 namespace nearfield::reference {
 namespace {
 
-class PnahProcessor : public Processor {
+class PnahProcessor : public Imager {
  public:
   explicit PnahProcessor(const PnahPlan& plan) : plan_(plan), masked_plan_(plan) {}
   PnahImages image(std::span<const Complex> spectra) override {
@@ -37,7 +37,7 @@ class PnahProcessor : public Processor {
   std::vector<FilterReport> filters_;  ///< [frequency], that a search has found; empty: none has
 };
 
-class SonahProcessor : public Processor {
+class SonahProcessor : public Imager {
  public:
   explicit SonahProcessor(const PnahPlan& plan) : plan_(plan), masked_plan_(plan), sonah_(plan) {}
   PnahImages image(std::span<const Complex> spectra) override { return sonah_.image(spectra, masked_plan_); }
@@ -60,7 +60,7 @@ class SonahProcessor : public Processor {
 
 }  // namespace
 
-std::unique_ptr<Processor> make_pnah(const PnahPlan& plan) { return std::make_unique<PnahProcessor>(plan); }
-std::unique_ptr<Processor> make_sonah(const PnahPlan& plan) { return std::make_unique<SonahProcessor>(plan); }
+std::unique_ptr<Imager> make_pnah(const PnahPlan& plan) { return std::make_unique<PnahProcessor>(plan); }
+std::unique_ptr<Imager> make_sonah(const PnahPlan& plan) { return std::make_unique<SonahProcessor>(plan); }
 
 }  // namespace nearfield::reference

@@ -10,22 +10,22 @@
 namespace nearfield::reference {
 
 /// A processor in plain double precision on the host, written from its formulas.
-class Processor {
+class Imager {
  public:
-  Processor() = default;
-  Processor(const Processor&) = delete;
-  Processor& operator=(const Processor&) = delete;
-  virtual ~Processor() = default;
+  Imager() = default;
+  Imager(const Imager&) = delete;
+  Imager& operator=(const Imager&) = delete;
+  virtual ~Imager() = default;
   /// One frame of spectra [frequency][row][column], Pa. May depend on the frames before, as on the device.
   virtual PnahImages image(std::span<const Complex> spectra) = 0;
-  /// As nearfield::Processor::use, adopt and make_search.
+  /// As nearfield::Imager::use, adopt and make_search.
   virtual void use(const MicrophoneMask& mask) = 0;
   virtual void adopt(const std::shared_ptr<const Findings>& findings) = 0;
   /// The device's, as a search is in double precision anyway.
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const = 0;
 };
 
-std::unique_ptr<Processor> make_pnah(const PnahPlan& plan);
-std::unique_ptr<Processor> make_sonah(const PnahPlan& plan);
+std::unique_ptr<Imager> make_pnah(const PnahPlan& plan);
+std::unique_ptr<Imager> make_sonah(const PnahPlan& plan);
 
 }  // namespace nearfield::reference

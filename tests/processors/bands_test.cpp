@@ -1,4 +1,4 @@
-#include "pipeline/bands.hpp"
+#include "processors/images/bands.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,33 +3,33 @@
 #include <algorithm>
 #include <array>
 
+#include "imaging/imager.hpp"
 #include "imaging/pnah.hpp"
-#include "imaging/processor.hpp"
 #include "imaging/sonah.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
 
-std::span<const ProcessorEntry> processor_table() {
+std::span<const ImagerEntry> imager_table() {
   static const std::array kTable = {
-      pnah_entry(),
-      sonah_entry(),
+      pnah_imager(),
+      sonah_imager(),
   };
   return kTable;
 }
 
-const ProcessorEntry& processor_entry(ImagerKind kind) {
-  const std::span<const ProcessorEntry> table = processor_table();
-  const auto entry = std::find_if(table.begin(), table.end(), [&](const ProcessorEntry& e) { return e.kind == kind; });
+const ImagerEntry& imager_entry(ImagerKind kind) {
+  const std::span<const ImagerEntry> table = imager_table();
+  const auto entry = std::find_if(table.begin(), table.end(), [&](const ImagerEntry& e) { return e.kind == kind; });
   if (entry == table.end()) {
     throw Error(ExitCode::kInternal, fmt::format("no processor {}", name_of(kind)));
   }
   return *entry;
 }
 
-std::unique_ptr<Processor> make_processor(const ocl::Device& device, const PnahPlan& plan) {
+std::unique_ptr<Imager> make_imager(const ocl::Device& device, const PnahPlan& plan) {
   validate(plan);
-  const ProcessorEntry& entry = processor_entry(resolve_imager(plan));
+  const ImagerEntry& entry = imager_entry(resolve_imager(plan));
   if (const std::string obstacle = entry.obstacle(device.info(), plan); !obstacle.empty()) {
     throw ConfigError(fmt::format("holography.imager: {} cannot do {}; use pnah", name_of(entry.kind), obstacle));
   }

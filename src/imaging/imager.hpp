@@ -21,12 +21,12 @@ using ReportBuffer = ocl::Buffer<FilterReport>;
 
 /// What makes images from spectra on a device. The constructor validates, compiles and allocates, and may throw;
 /// enqueue() only sets arguments and enqueues.
-class Processor {
+class Imager {
  public:
-  Processor(const ocl::Device& device, const PnahPlan& plan);
-  Processor(const Processor&) = delete;
-  Processor& operator=(const Processor&) = delete;
-  virtual ~Processor() = default;
+  Imager(const ocl::Device& device, const PnahPlan& plan);
+  Imager(const Imager&) = delete;
+  Imager& operator=(const Imager&) = delete;
+  virtual ~Imager() = default;
   /// Images `frames` frames, at most the plan's batch. spectra [frame][frequency][row][column], Pa. `status` is or-ed
   /// into, then moved to taken_status(), and left cleared.
   virtual void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) = 0;
@@ -77,28 +77,28 @@ class Processor {
 };
 
 namespace reference {
-class Processor;
+class Imager;
 }
 
 /// What a kind of processor brings: all that others know of it.
-struct ProcessorEntry {
+struct ImagerEntry {
   ImagerKind kind;
   /// What keeps it from this plan on this device, in words; empty where nothing does.
   std::string (*obstacle)(const ocl::DeviceInfo& device, const PnahPlan& plan);
   /// Throws ConfigError, DeviceError.
-  std::unique_ptr<Processor> (*make)(const ocl::Device& device, const PnahPlan& plan);
+  std::unique_ptr<Imager> (*make)(const ocl::Device& device, const PnahPlan& plan);
   /// The same in plain double precision on the host.
-  std::unique_ptr<reference::Processor> (*make_reference)(const PnahPlan& plan);
+  std::unique_ptr<reference::Imager> (*make_reference)(const PnahPlan& plan);
 };
 
 /// One line a kind.
-std::span<const ProcessorEntry> processor_table();
+std::span<const ImagerEntry> imager_table();
 
 /// The entry of a kind that is not kAuto.
-const ProcessorEntry& processor_entry(ImagerKind kind);
+const ImagerEntry& imager_entry(ImagerKind kind);
 
 /// The processor that the plan names; for kAuto the one that resolve_imager() chooses. Throws ConfigError, also when
 /// the device keeps it from this plan.
-std::unique_ptr<Processor> make_processor(const ocl::Device& device, const PnahPlan& plan);
+std::unique_ptr<Imager> make_imager(const ocl::Device& device, const PnahPlan& plan);
 
 }  // namespace nearfield

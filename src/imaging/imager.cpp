@@ -1,4 +1,4 @@
-#include "imaging/processor.hpp"
+#include "imaging/imager.hpp"
 
 namespace nearfield {
 namespace {
@@ -14,7 +14,7 @@ std::size_t image_values(const PnahPlan& plan) {
 
 }  // namespace
 
-Processor::Processor(const ocl::Device& device, const PnahPlan& plan)
+Imager::Imager(const ocl::Device& device, const PnahPlan& plan)
     : device_(device), batch_(static_cast<std::size_t>(plan.batch)) {
   const std::size_t status_words = batch_ * kStatusWords;
   const std::vector<FilterReport> reports = constant_reports(plan);
@@ -30,11 +30,11 @@ Processor::Processor(const ocl::Device& device, const PnahPlan& plan)
   device.wait();
 }
 
-void Processor::adopt(const std::shared_ptr<const Findings>& /*findings*/) {}
+void Imager::adopt(const std::shared_ptr<const Findings>& /*findings*/) {}
 
-std::unique_ptr<Search> Processor::make_search() const { return nullptr; }
+std::unique_ptr<Search> Imager::make_search() const { return nullptr; }
 
-void Processor::set_reports(std::span<const FilterReport> filters) {
+void Imager::set_reports(std::span<const FilterReport> filters) {
   std::vector<FilterReport> reports;
   for (std::size_t frame = 0; frame < batch_; ++frame) {
     reports.insert(reports.end(), filters.begin(), filters.end());
@@ -43,8 +43,8 @@ void Processor::set_reports(std::span<const FilterReport> filters) {
   device_.wait();
 }
 
-void Processor::share(ocl::SharedBuffer<std::complex<float>> images, ocl::SharedBuffer<std::uint32_t> status,
-                      ocl::SharedBuffer<FilterReport> reports) {
+void Imager::share(ocl::SharedBuffer<std::complex<float>> images, ocl::SharedBuffer<std::uint32_t> status,
+                   ocl::SharedBuffer<FilterReport> reports) {
   images_ = std::move(images.on_device);
   taken_status_ = std::move(status.on_device);
   image_memory_ = std::move(images.on_host);
@@ -56,7 +56,7 @@ void Processor::share(ocl::SharedBuffer<std::complex<float>> images, ocl::Shared
   host_reports_ = report_memory_.values();
 }
 
-void Processor::allocate(std::size_t image_values, std::size_t status_words, std::size_t reports) {
+void Imager::allocate(std::size_t image_values, std::size_t status_words, std::size_t reports) {
   const std::size_t first_report =
       ocl::round_up(status_words * sizeof(std::uint32_t), kPartBytes) / sizeof(std::complex<float>);
   const std::size_t first_image =
@@ -73,7 +73,7 @@ void Processor::allocate(std::size_t image_values, std::size_t status_words, std
   host_reports_ = {static_cast<const FilterReport*>(first), reports};
 }
 
-void Processor::enqueue_fetch(std::size_t frames) const {
+void Imager::enqueue_fetch(std::size_t frames) const {
   if (results_.size() > 0) {
     const std::size_t first_image = results_.size() - images_.size();
     device_.enqueue_read(results_, image_memory_.values().first(first_image + images_.size() / batch_ * frames),

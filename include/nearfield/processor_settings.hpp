@@ -1,0 +1,54 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace nearfield {
+
+struct Contradiction;
+struct Settings;
+namespace schema {
+class Section;
+}
+
+/// The settings that one kind of processor has and others have not. Each kind derives its own, in
+/// src/processors/KIND/settings.hpp.
+class KindSettings {
+ public:
+  KindSettings() = default;
+  virtual ~KindSettings() = default;
+  [[nodiscard]] virtual std::unique_ptr<KindSettings> copy() const = 0;
+  /// Adds its lines to the description of all settings, bound to this object. A kind without settings adds none.
+  virtual void describe(schema::Section& /*section*/) {}
+  /// Adds what cannot hold together; `path` is the dotted name of its section, with the final point.
+  virtual void check(const Settings& /*settings*/, const std::string& /*path*/,
+                     std::vector<Contradiction>& /*found*/) const {}
+
+ protected:
+  KindSettings(const KindSettings&) = default;
+  KindSettings& operator=(const KindSettings&) = default;
+};
+
+/// A processor beside the one that HolographySettings sets up.
+struct ProcessorSettings {
+  ProcessorSettings() = default;
+  ProcessorSettings(const ProcessorSettings& other)
+      : name(other.name),
+        kind(other.kind),
+        every_hops(other.every_hops),
+        own(other.own ? other.own->copy() : nullptr) {}
+  ProcessorSettings& operator=(const ProcessorSettings& other) {
+    *this = ProcessorSettings(other);
+    return *this;
+  }
+  ProcessorSettings(ProcessorSettings&&) noexcept = default;
+  ProcessorSettings& operator=(ProcessorSettings&&) noexcept = default;
+  ~ProcessorSettings() = default;
+
+  std::string name;                   ///< the key of its section; files and sockets carry it
+  std::string kind;                   ///< a name of schema::processor_kinds()
+  int every_hops = 1;                 ///< its cadence
+  std::unique_ptr<KindSettings> own;  ///< null where the kind is not known
+};
+
+}  // namespace nearfield

@@ -1,0 +1,51 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "config/schema/processor_kinds.hpp"
+#include "config/schema/sections.hpp"
+
+namespace nearfield::schema {
+
+#define NEARFIELD_PROCESSOR(kind) ProcessorKind kind##_kind();
+#include "processors/kinds.def"
+#undef NEARFIELD_PROCESSOR
+
+std::span<const ProcessorKind> processor_kinds() {
+#define NEARFIELD_PROCESSOR(kind) kind##_kind(),
+  static const std::array kKinds = {
+#include "processors/kinds.def"
+  };
+#undef NEARFIELD_PROCESSOR
+  return kKinds;
+}
+
+const ProcessorKind* processor_kind(std::string_view name) {
+  const std::span<const ProcessorKind> kinds = processor_kinds();
+  const auto found =
+      std::find_if(kinds.begin(), kinds.end(), [&](const ProcessorKind& kind) { return kind.name == name; });
+  return found == kinds.end() ? nullptr : &*found;
+}
+
+void describe(Section& section, ProcessorSettings& processor) {
+  std::vector<Word> words;
+  for (const ProcessorKind& kind : processor_kinds()) {
+    words.push_back({std::string(kind.name), std::string(kind.meaning)});
+  }
+  section.add("kind", processor.kind, word(std::move(words)), "what it makes of the spectra");
+  section.add("every_hops", processor.every_hops, integer(1, std::numeric_limits<int>::max(), "hops"),
+              "how often it does so");
+  if (processor.own) {
+    processor.own->describe(section);
+  }
+}
+
+void describe(Section& section, std::vector<ProcessorSettings>& processors) {
+  for (ProcessorSettings& processor : processors) {
+    describe(section.section(processor.name, fmt::format("A processor of kind {}.", processor.kind)), processor);
+  }
+}
+
+}  // namespace nearfield::schema

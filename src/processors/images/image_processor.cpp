@@ -1,0 +1,81 @@
+#include "processors/images/image_processor.hpp"
+
+#include "processors/images/settings.hpp"
+
+namespace nearfield {
+namespace {
+
+/// Where nobody asked for an imager by its name and this device has no room for the one that is best, pnah.
+PnahPlan possible_here(const ocl::Device& device, const ProcessorPlan& plan) {
+  PnahPlan wanted = image_plan(plan);
+  const bool is_free = dynamic_cast<const ImageKindSettings&>(*plan.own).images.imager == ImagerKind::kAuto;
+  if (is_free && !imager_entry(wanted.holography.imager).obstacle(device.info(), wanted).empty()) {
+    wanted.holography.imager = ImagerKind::kPnah;
+    validate(wanted);
+  }
+  return wanted;
+}
+
+ImageProducts image_products_of(const ProcessorPlan& plan, const PnahPlan& images) {
+  return ImageProducts(images_header(plan, images), images.holography,
+                       plan_bands(plan.settings->front_end, images.holography.quantity, plan.sample_rate_hz),
+                       images.frequencies_hz.size());
+}
+
+ProcessorEntry entry_of(std::string_view kind) {
+  return {.kind = kind,
+          .make = [](const ocl::Device& device, const ProcessorPlan& plan) -> std::unique_ptr<Processor> {
+            return std::make_unique<ImageProcessor>(device, plan);
+          },
+          .make_reference = [](const ProcessorPlan& plan) -> std::unique_ptr<reference::Processor> {
+            return std::make_unique<reference::ImageProcessor>(plan);
+          }};
+}
+
+}  // namespace
+
+ProcessorEntry pnah_entry() { return entry_of("pnah"); }
+
+ProcessorEntry sonah_entry() { return entry_of("sonah"); }
+
+ImageProcessor::ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan)
+    : plan_(possible_here(device, plan)),
+      imager_(make_imager(device, plan_)),
+      products_(image_products_of(plan, plan_)) {}
+
+void ImageProcessor::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) {
+  windows_ = windows;
+  imager_->enqueue(spectra, status, windows);
+  imager_->enqueue_fetch(windows);
+}
+
+Products ImageProcessor::products(std::size_t window) {
+  return products_.of_window(window, imager_->host_images(), imager_->host_reports());
+}
+
+std::span<const std::complex<float>> ImageProcessor::images() const {
+  const std::span<const std::complex<float>> all = imager_->host_images();
+  return all.first(imager_->images().size() / static_cast<std::size_t>(plan_.batch) * windows_);
+}
+
+namespace reference {
+
+ImageProcessor::ImageProcessor(const ProcessorPlan& plan)
+    : plan_(image_plan(plan)),
+      imager_(imager_entry(plan_.holography.imager).make_reference(plan_)),
+      products_(image_products_of(plan, plan_)) {}
+
+void ImageProcessor::clear() {
+  images_.clear();
+  reports_.clear();
+}
+
+Processor::Outcome ImageProcessor::add(std::span<const Complex> spectra) {
+  const PnahImages result = imager_->image(spectra);
+  images_.insert(images_.end(), result.images.begin(), result.images.end());
+  reports_.insert(reports_.end(), result.reports.begin(), result.reports.end());
+  return {.flags = result.flags, .non_finite_microphones = result.non_finite_channels};
+}
+
+}  // namespace reference
+}  // namespace nearfield

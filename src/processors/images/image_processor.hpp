@@ -1,0 +1,72 @@
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "imaging/imager.hpp"
+#include "imaging/imager_reference.hpp"
+#include "processors/images/image_plan.hpp"
+#include "processors/images/image_products.hpp"
+#include "processors/processor.hpp"
+
+namespace nearfield {
+
+/// Images as an imager brought them to the host, for who wants them untouched.
+class ImagesOnHost {
+ public:
+  virtual ~ImagesOnHost() = default;
+  /// Of the last windows, [window][plane][frequency][row][column], those included that bands alone need.
+  [[nodiscard]] virtual std::span<const std::complex<float>> images() const = 0;
+  /// [window][frequency], likewise.
+  [[nodiscard]] virtual std::span<const FilterReport> reports() const = 0;
+  [[nodiscard]] virtual const PnahPlan& plan() const = 0;
+};
+
+/// An imager as a processor.
+class ImageProcessor : public Processor, public ImagesOnHost {
+ public:
+  ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan);
+  [[nodiscard]] ResultHeader header() const override { return result_header(products_.header()); }
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) override;
+  Products products(std::size_t window) override;
+  [[nodiscard]] std::span<const std::uint32_t> host_status() const override { return imager_->host_status(); }
+  void use(const MicrophoneMask& mask) override { imager_->use(mask); }
+  void adopt(const std::shared_ptr<const Findings>& findings) override { imager_->adopt(findings); }
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override { return imager_->make_search(); }
+  [[nodiscard]] std::string description() const override { return imager_->description(); }
+  [[nodiscard]] std::span<const std::complex<float>> images() const override;
+  [[nodiscard]] std::span<const FilterReport> reports() const override { return imager_->host_reports(); }
+  [[nodiscard]] const PnahPlan& plan() const override { return plan_; }
+
+ private:
+  PnahPlan plan_;
+  std::unique_ptr<Imager> imager_;
+  ImageProducts products_;
+  std::size_t windows_ = 0;  ///< that were enqueued last
+};
+
+namespace reference {
+
+class ImageProcessor : public Processor, public ImagesOnHost {
+ public:
+  explicit ImageProcessor(const ProcessorPlan& plan);
+  [[nodiscard]] ResultHeader header() const override { return result_header(products_.header()); }
+  void clear() override;
+  Outcome add(std::span<const Complex> spectra) override;
+  nearfield::Products products(std::size_t window) override { return products_.of_window(window, images_, reports_); }
+  void use(const MicrophoneMask& mask) override { imager_->use(mask); }
+  void adopt(const std::shared_ptr<const Findings>& findings) override { imager_->adopt(findings); }
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override { return imager_->make_search(); }
+  [[nodiscard]] std::span<const std::complex<float>> images() const override { return images_; }
+  [[nodiscard]] std::span<const FilterReport> reports() const override { return reports_; }
+  [[nodiscard]] const PnahPlan& plan() const override { return plan_; }
+
+ private:
+  PnahPlan plan_;
+  std::unique_ptr<Imager> imager_;
+  ImageProducts products_;
+  std::vector<std::complex<float>> images_;
+  std::vector<FilterReport> reports_;
+};
+
+}  // namespace reference
+}  // namespace nearfield

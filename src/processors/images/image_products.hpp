@@ -1,0 +1,42 @@
+#pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "nearfield/frame.hpp"
+#include "nearfield/settings.hpp"
+#include "processors/images/bands.hpp"
+#include "processors/images/points.hpp"
+
+namespace nearfield {
+
+/// From what an imager brings to the host to the products of images, window by window. Allocates only when made.
+class ImageProducts {
+ public:
+  /// `computed` frequencies are imaged: the header's, then those that bands are made of.
+  ImageProducts(ImagesHeader header, const HolographySettings& holography, BandPlan bands, std::size_t computed);
+  ImageProducts(const ImageProducts&) = delete;
+  ImageProducts& operator=(const ImageProducts&) = delete;
+  [[nodiscard]] const ImagesHeader& header() const { return header_; }
+  /// images [window][plane][computed][row][column], reports [window][computed]. [product], in the order of
+  /// result_header(); they hold until the next call, and as long as `images`, which is copied only where bands are made
+  /// of it.
+  std::span<const std::span<const std::byte>> of_window(std::size_t window, std::span<const std::complex<float>> images,
+                                                        std::span<const FilterReport> reports);
+
+ private:
+  std::span<const std::complex<float>> lines_of(std::span<const std::complex<float>> computed);
+
+  ImagesHeader header_;
+  BandPlan bands_;
+  std::size_t computed_;
+  PointSampler points_;
+  ImageFrame frame_;
+  std::vector<std::span<const std::byte>> products_;
+  std::size_t images_at_;  ///< index in products_
+};
+
+/// A frame with room for this header's images.
+ImageFrame empty_frame(const ImagesHeader& header);
+
+}  // namespace nearfield

@@ -1,0 +1,36 @@
+#include "processors/images/settings.hpp"
+
+#include "config/contradictions.hpp"
+#include "config/schema/processor_kinds.hpp"
+#include "config/schema/sections.hpp"
+
+namespace nearfield {
+
+void ImageKindSettings::describe(schema::Section& section) {
+  schema::describe_images(section, images, images.imager == ImagerKind::kPnah);
+}
+
+void ImageKindSettings::check(const Settings& settings, const std::string& path,
+                              std::vector<Contradiction>& found) const {
+  check_planes(images, settings.holography.standoff_m, path, found);
+  check_points(settings.array.geometry, images.points, path, found);
+}
+
+namespace schema {
+
+ProcessorKind pnah_kind() {
+  return {.name = "pnah", .meaning = "images by planar NAH", .make = []() -> std::unique_ptr<KindSettings> {
+            return std::make_unique<ImageKindSettings>(ImagerKind::kPnah);
+          }};
+}
+
+ProcessorKind sonah_kind() {
+  return {.name = "sonah",
+          .meaning = "images by statistically optimised NAH",
+          .make = []() -> std::unique_ptr<KindSettings> {
+            return std::make_unique<ImageKindSettings>(ImagerKind::kSonah);
+          }};
+}
+
+}  // namespace schema
+}  // namespace nearfield

@@ -1,0 +1,23 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nearfield/settings.hpp"
+
+namespace nearfield {
+
+/// Of an imager beside the first one. The standoff is the array's, holography.standoff_m.
+class ImageKindSettings : public KindSettings {
+ public:
+  explicit ImageKindSettings(ImagerKind imager) { images.imager = imager; }
+  [[nodiscard]] std::unique_ptr<KindSettings> copy() const override {
+    return std::make_unique<ImageKindSettings>(*this);
+  }
+  void describe(schema::Section& section) override;
+  void check(const Settings& settings, const std::string& path, std::vector<Contradiction>& found) const override;
+
+  HolographySettings images;
+};
+
+}  // namespace nearfield

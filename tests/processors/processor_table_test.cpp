@@ -1,0 +1,182 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+
+#include "config/config.hpp"
+#include "config/schema/processor_kinds.hpp"
+#include "nearfield/error.hpp"
+#include "processors/processor.hpp"
+#include "support/fields.hpp"
+#include "support/measures.hpp"
+
+/// What holds for every kind of processor, whatever it makes: a new line of kinds.def is tested here without a new
+/// test.
+namespace nearfield {
+namespace {
+
+ocl::Device& device() {
+  static ocl::Device device = ocl::Device::open(DeviceSettings());
+  return device;
+}
+
+/// 12 x 16 microphones 2 cm apart, 3 cm before the surface, two frequencies.
+class ProcessorTable : public testing::Test {
+ protected:
+  ProcessorPlan plan_of(const ProcessorEntry& entry) {
+    own_ = schema::processor_kind(entry.kind)->make();
+    settings_.array.geometry = {.rows = 12, .columns = 16, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
+    ArrayPlan array;
+    array.geometry = settings_.array.geometry;
+    array.frequencies_hz = {700.0, 1200.0};
+    return {.name = "tested",
+            .settings = &settings_,
+            .own = own_.get(),
+            .array = array,
+            .frequencies_hz = array.frequencies_hz,
+            .sample_rate_hz = 46875.0,
+            .batch = 2};
+  }
+  /// [window][frequency][row][column], two windows.
+  static std::vector<test::Complex> fields_of(const ProcessorPlan& plan) {
+    std::mt19937 generator(7U);
+    std::vector<test::Complex> spectra;
+    for (const double x_m : {0.021, -0.07}) {
+      const test::Monopole source{.x_m = x_m, .y_m = -0.013, .z_m = -0.04};
+      for (std::size_t f = 0; f < plan.array.frequencies_hz.size(); ++f) {
+        auto field = test::monopole_field(source, plan.array.wavenumber(f), plan.array.geometry, plan.array.standoff_m);
+        test::add_noise(field, 40.0, generator);
+        spectra.insert(spectra.end(), field.begin(), field.end());
+      }
+    }
+    return spectra;
+  }
+  Settings settings_;
+  std::unique_ptr<KindSettings> own_;
+};
+
+std::vector<test::Complex> numbers_of(const Product& product, std::span<const std::byte> bytes) {
+  std::vector<test::Complex> numbers;
+  if (product.type == ElementType::kComplex64) {
+    for (const std::complex<float>& value : values_of<std::complex<float>>(bytes)) {
+      numbers.emplace_back(value);
+    }
+  } else {
+    for (const float value : values_of<float>(bytes)) {
+      numbers.emplace_back(value);
+    }
+  }
+  return numbers;
+}
+
+TEST_F(ProcessorTable, HasOneEntryAndOneDescriptionAKind) {
+  std::set<std::string_view> kinds;
+  for (const ProcessorEntry& entry : processor_table()) {
+    EXPECT_TRUE(kinds.insert(entry.kind).second) << entry.kind;
+    ASSERT_NE(schema::processor_kind(entry.kind), nullptr) << entry.kind;
+    EXPECT_FALSE(schema::processor_kind(entry.kind)->meaning.empty());
+  }
+  EXPECT_EQ(kinds.size(), schema::processor_kinds().size());
+  EXPECT_TRUE(kinds.contains("pnah"));
+  EXPECT_TRUE(kinds.contains("sonah"));
+  EXPECT_THROW((void)processor_entry("none"), ConfigError);
+}
+
+// float32 against double: 1e-4 is the bound that each kind's own tests hold over many more shapes. Noise and error
+// estimates are differences of large numbers in float32: those of imagers agree to a percent.
+TEST_F(ProcessorTable, DeviceAndReferenceAgreeWithAndWithoutAMask) {
+  for (const ProcessorEntry& entry : processor_table()) {
+    SCOPED_TRACE(entry.kind);
+    const ProcessorPlan plan = plan_of(entry);
+    const std::unique_ptr<Processor> on_device = entry.make(device(), plan);
+    const std::unique_ptr<reference::Processor> reference = entry.make_reference(plan);
+    const ResultHeader header = on_device->header();
+    EXPECT_EQ(flaw_of(header), "");
+    EXPECT_EQ(header.processor, "tested");
+    EXPECT_TRUE(header.has_layout_of(reference->header()));
+    const std::vector<test::Complex> spectra = fields_of(plan);
+    const auto input = device().upload<std::complex<float>>(test::narrow(spectra), "test");
+    const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(2 * kStatusWords), "test");
+    for (const std::vector<int>& masked : {std::vector<int>(), std::vector<int>({5, 100})}) {
+      const MicrophoneMask mask = make_mask(plan.array, masked);
+      on_device->use(mask);
+      reference->use(mask);
+      reference->clear();
+      on_device->enqueue(input, status, 2);
+      device().wait();
+      const std::vector<test::Complex> wide = test::widen(test::narrow(spectra));
+      for (std::size_t window = 0; window < 2; ++window) {
+        reference->add(std::span(wide).subspan(window * wide.size() / 2, wide.size() / 2));
+      }
+      for (std::size_t window = 0; window < 2; ++window) {
+        const Products found = on_device->products(window);
+        const Products expected = reference->products(window);
+        ASSERT_EQ(found.size(), header.products.size());
+        for (std::size_t i = 0; i < found.size(); ++i) {
+          const Product& product = header.products[i];
+          SCOPED_TRACE(product.name);
+          ASSERT_EQ(found[i].size(), header.bytes(product));
+          ASSERT_EQ(expected[i].size(), found[i].size());
+          if (product.form != Product::Form::kTable) {
+            const double error = test::relative_l2(numbers_of(product, found[i]), numbers_of(product, expected[i]));
+            EXPECT_TRUE(std::isnan(error) ? product.form == Product::Form::kFigure
+                                          : error <= (product.form == Product::Form::kFigure ? 1e-2 : 1e-4))
+                << error;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(ProcessorSettings, AreReadByTheirNames) {
+  const Settings settings =
+      load_settings("", {"processors.velocity.kind=sonah", "processors.velocity.quantity=normal_velocity",
+                         "processors.velocity.every_hops=8"});
+  ASSERT_EQ(settings.processors.size(), 1U);
+  EXPECT_EQ(settings.processors[0].name, "velocity");
+  EXPECT_EQ(settings.processors[0].kind, "sonah");
+  EXPECT_EQ(settings.processors[0].every_hops, 8);
+  const std::string yaml = to_yaml(settings);
+  EXPECT_NE(yaml.find("processors:\n  velocity:\n    kind: sonah\n    every_hops: 8\n"), std::string::npos) << yaml;
+  EXPECT_EQ(to_yaml(Settings()).find("processors"), std::string::npos) << "no processors, no section";
+}
+
+TEST(ProcessorSettings, MistakesAreNamed) {
+  const auto message_of = [](const std::vector<std::string>& overrides) -> std::string {
+    try {
+      (void)load_settings("", overrides);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(message_of({"processors.a.kind=pnha"}).find("processors.a.kind: expected one of pnah, sonah"),
+            std::string::npos);
+  EXPECT_NE(message_of({"processors.a.every_hops=2"}).find("processors.a.kind: expected the kind of this processor"),
+            std::string::npos);
+  EXPECT_NE(
+      message_of({"processors.a.kind=pnah", "processors.a.planse_m=[0]"}).find("did you mean processors.a.planes_m"),
+      std::string::npos);
+  EXPECT_NE(message_of({"processors.surface.kind=pnah"}).find("processors.surface: expected a name"),
+            std::string::npos);
+  EXPECT_NE(message_of({"processors.a.kind=pnah", "processors.a.planes_m=[1.0]"}).find("processors.a.planes_m[0]"),
+            std::string::npos);
+}
+
+TEST(ProcessorSettings, OfACopyAreItsOwn) {
+  Settings settings = load_settings("", {"processors.velocity.kind=pnah"});
+  const std::string before = to_yaml(settings);
+  const Settings copy = settings;
+  settings.processors[0].every_hops = 3;
+  EXPECT_EQ(to_yaml(copy), before);
+  ASSERT_NE(copy.processors[0].own.get(), settings.processors[0].own.get());
+  EXPECT_EQ(changes(copy, settings), std::vector<std::string>({"processors.velocity.every_hops 1 -> 3"}));
+  EXPECT_EQ(changes(Settings(), copy).front(), "processors.velocity.kind none -> pnah");
+  EXPECT_TRUE(changes_at_restart(Settings(), copy).empty());
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <vector>
 
+#include "config/schema/processor_kinds.hpp"
 #include "config/schema/sections.hpp"
 
 namespace nearfield::schema {
@@ -192,6 +193,19 @@ nlohmann::ordered_json json_of(const NamedSetting& setting) {
   return one;
 }
 
+/// The defaults, and a processor of each kind under the name of its kind.
+Settings with_each_kind() {
+  Settings settings;
+  for (const ProcessorKind& kind : processor_kinds()) {
+    ProcessorSettings processor;
+    processor.name = kind.name;
+    processor.kind = kind.name;
+    processor.own = kind.make();
+    settings.processors.push_back(std::move(processor));
+  }
+  return settings;
+}
+
 }  // namespace
 
 std::string annotated_defaults() {
@@ -201,14 +215,14 @@ std::string annotated_defaults() {
 }
 
 std::string settings_page() {
-  Settings defaults;
+  Settings defaults = with_each_kind();
   std::string out(kHeadOfPage);
   tabulate(describe(defaults), "", Effect::kLive, out);
   return out;
 }
 
 std::string settings_json() {
-  Settings defaults;
+  Settings defaults = with_each_kind();
   const Section all = describe(defaults);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const NamedSetting& setting : all_settings(all)) {

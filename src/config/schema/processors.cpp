@@ -42,9 +42,18 @@ void describe(Section& section, ProcessorSettings& processor) {
   }
 }
 
+namespace {
+
+std::string about(const ProcessorSettings& processor) {
+  const ProcessorKind* const kind = processor_kind(processor.kind);
+  return kind == nullptr ? "" : fmt::format("Of kind {}: {}.", kind->name, kind->meaning);
+}
+
+}  // namespace
+
 void describe(Section& section, std::vector<ProcessorSettings>& processors) {
   for (ProcessorSettings& processor : processors) {
-    describe(section.section(processor.name, fmt::format("A processor of kind {}.", processor.kind)), processor);
+    describe(section.section(processor.name, about(processor)), processor);
   }
 }
 

@@ -39,6 +39,8 @@ void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& inpu
       fed += samples;
     }
     engine.compute_windows(next, windows);
+    engine.begin_late(engine.late());
+    engine.finish_late();
     next += windows * hop;
   }
 }

@@ -23,6 +23,8 @@ class KindSettings {
   /// Adds what cannot hold together; `path` is the dotted name of its section, with the final point.
   virtual void check(const Settings& /*settings*/, const std::string& /*path*/,
                      std::vector<Contradiction>& /*found*/) const {}
+  /// Roughly what the products of a frame take, for the check of memory before a start; 0: next to nothing.
+  [[nodiscard]] virtual double frame_bytes(const Settings& /*settings*/) const { return 0.0; }
 
  protected:
   KindSettings(const KindSettings&) = default;

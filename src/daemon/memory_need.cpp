@@ -54,6 +54,15 @@ MemoryNeed images_need(const Settings& settings) {
           .device_bytes = batch * frame_bytes};
 }
 
+MemoryNeed need_of(const ProcessorSettings& processor, const Settings& settings) {
+  const double frame_bytes = processor.own ? processor.own->frame_bytes(settings) : 0.0;
+  const double batch = settings.device.batch;
+  return {.key = fmt::format("processors.{}", processor.name),
+          .what = fmt::format("the products of {}", processor.name),
+          .host_bytes = (batch + kHostImages) * frame_bytes,
+          .device_bytes = batch * frame_bytes};
+}
+
 double sum_of(const std::vector<MemoryNeed>& needs, double MemoryNeed::*part) {
   return std::accumulate(needs.begin(), needs.end(), 0.0,
                          [part](double sum, const MemoryNeed& need) { return sum + need.*part; });
@@ -72,6 +81,9 @@ std::string problem_of(const std::vector<MemoryNeed>& needs, double MemoryNeed::
 
 std::vector<MemoryNeed> needs_of_epoch(const Settings& settings) {
   std::vector<MemoryNeed> needs = {images_need(settings)};
+  for (const ProcessorSettings& processor : settings.processors) {
+    needs.push_back(need_of(processor, settings));
+  }
   const DaemonSettings::Recording& recording = settings.daemon.recording;
   const bool is_armed = recording.trigger != DaemonSettings::Trigger::kNone && !recording.directory.empty();
   const bool keeps_bits = recording.what != DaemonSettings::RecordWhat::kImages &&

@@ -1,5 +1,7 @@
 #include "processors/images/settings.hpp"
 
+#include <complex>
+
 #include "config/contradictions.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/sections.hpp"
@@ -14,6 +16,12 @@ void ImageKindSettings::check(const Settings& settings, const std::string& path,
                               std::vector<Contradiction>& found) const {
   check_planes(images, settings.holography.standoff_m, path, found);
   check_points(settings.array.geometry, images.points, path, found);
+}
+
+double ImageKindSettings::frame_bytes(const Settings& settings) const {
+  const double pixels = settings.array.geometry.channels() * static_cast<double>(images.upsample * images.upsample);
+  return static_cast<double>(images.planes_m.size() * settings.front_end.frequencies_hz.size()) * pixels *
+         sizeof(std::complex<float>);
 }
 
 namespace schema {

@@ -17,6 +17,8 @@ class ImageKindSettings : public KindSettings {
   void describe(schema::Section& section) override;
   void check(const Settings& settings, const std::string& path, std::vector<Contradiction>& found) const override;
 
+  [[nodiscard]] double frame_bytes(const Settings& settings) const override;
+
   HolographySettings images;
 };
 

@@ -13,7 +13,7 @@
 
 #include "cli/command.hpp"
 #include "nearfield/error.hpp"
-#include "ring/ring_sink.hpp"
+#include "ring/ring_output.hpp"
 #include "ring_support.hpp"
 
 namespace nearfield::ring {
@@ -29,11 +29,11 @@ class Tap : public testing::Test {
    public:
     explicit Publisher(const std::string& socket, ImagesHeader header = test::ring_header())
         : header_(std::move(header)),
-          sink_(std::make_unique<RingSink>(RingOptions{}, ServerOptions{.socket = socket})) {
-      sink_->begin(result_header(header_), {.epoch = 1});
+          output_(std::make_unique<RingOutput>(RingOptions{}, ServerOptions{.socket = socket})) {
+      output_->begin(result_header(header_), {.epoch = 1});
       thread_ = std::thread([this] {
         for (std::uint64_t sequence = 1; !stop_; ++sequence) {
-          sink_->write(frame_.make(sequence));
+          output_->write(frame_.make(sequence));
           std::this_thread::sleep_for(std::chrono::microseconds(200));
         }
       });
@@ -46,10 +46,10 @@ class Tap : public testing::Test {
       if (thread_.joinable()) {
         thread_.join();
       }
-      sink_.reset();
+      output_.reset();
     }
     void wait_for_a_reader() const {
-      while (sink_->readers() == 0) {
+      while (output_->readers() == 0) {
         std::this_thread::yield();
       }
     }
@@ -57,7 +57,7 @@ class Tap : public testing::Test {
    private:
     ImagesHeader header_;
     test::TestFrame frame_{header_};
-    std::unique_ptr<RingSink> sink_;
+    std::unique_ptr<RingOutput> output_;
     std::atomic<bool> stop_ = false;
     std::thread thread_;
   };

@@ -321,9 +321,10 @@ TEST_F(Products, ProcessorsMayChangePlaces) {
 }
 
 TEST_F(Products, ThatTheFormatHasNoRoomForAreRefused) {
-  ResultHeader header = test::row_power_header();
+  ResultHeader header = test::row_power_header(1);
   header.products[0].axes.assign(17, "y");
-  EXPECT_THROW(output_.begin(header, {.processor = 1, .epoch = 2}), ConfigError);
+  EXPECT_THAT([&] { output_.begin(header, {.processor = 1, .epoch = 2}); },
+              testing::ThrowsMessage<ConfigError>(testing::HasSubstr("at most 16 axes in row_power, found 17")));
   header = test::row_power_header();
   header.products[0].quantity = std::string(256, 'q');
   EXPECT_THROW(output_.begin(header, {.processor = 1, .epoch = 2}), ConfigError);

@@ -142,6 +142,51 @@ TEST_F(Zmq, ASubscriberThatSleptGetsFewOldFramesAndThenTheNewest) {
   EXPECT_LT(received, 100U);
 }
 
+TEST_F(Zmq, HasAnEndpointForEachProcessor) {
+  const auto publisher = output();
+  const ResultHeader powers = test::row_power_header();
+  publisher->prepare(powers, {.processor = 1, .epoch = 2});
+  EXPECT_EQ(publisher->endpoint(1), "");
+  publisher->begin(powers, {.processor = 1, .epoch = 2});
+  publisher->free_unused();
+  ASSERT_NE(publisher->endpoint(1), publisher->endpoint());
+  zmq::socket_t images = subscriber(publisher->endpoint());
+  zmq::socket_t socket = subscriber(publisher->endpoint(1));
+  ASSERT_TRUE(exchange(*publisher, images));
+  test::RowPowerFrame frame(powers);
+  socket.set(zmq::sockopt::rcvtimeo, 20);
+  zmq::message_t received;
+  for (std::uint64_t sequence = 1; received.size() == 0 && sequence < 1000; ++sequence) {
+    publisher->write(frame.make(sequence));
+    static_cast<void>(socket.recv(received));
+  }
+  const Message message = parse(received);
+  EXPECT_EQ(static_cast<const char*>(received.data()) + message.header.processor, std::string("row_power"));
+  const std::uint64_t sequence = message.slot.sequence;
+  const auto power = message.values<float>("row_power");
+  ASSERT_EQ(power.size(), 8U);
+  EXPECT_EQ(power[7], test::RowPowerFrame::value(sequence, 7));
+  EXPECT_EQ(message.values<double>("loudest"), std::vector{500.0 + static_cast<double>(sequence)});
+  EXPECT_EQ(message.values<std::uint64_t>("peaks")[0], sequence % 4);
+  EXPECT_EQ(message.values<double>("peaks")[3], static_cast<double>(sequence)) << "the second column's first row";
+
+  publisher->begin(result_header(header_), {.epoch = 3});
+  publisher->free_unused();
+  EXPECT_EQ(publisher->endpoint(1), "") << "the new epoch does not have it";
+  EXPECT_THROW(publisher->write(frame.frame), std::logic_error);
+  ASSERT_TRUE(exchange(*publisher, images));
+}
+
+TEST(EndpointOfProcessor, IsThePortBehindOrTheNameBehind) {
+  EXPECT_EQ(endpoint_of_processor("tcp://127.0.0.1:7231", 0, "surface"), "tcp://127.0.0.1:7231");
+  EXPECT_EQ(endpoint_of_processor("tcp://127.0.0.1:7231", 2, "row_power"), "tcp://127.0.0.1:7233");
+  EXPECT_EQ(endpoint_of_processor("tcp://[::1]:7231", 1, "row_power"), "tcp://[::1]:7232");
+  EXPECT_EQ(endpoint_of_processor("tcp://127.0.0.1:*", 1, "row_power"), "tcp://127.0.0.1:*");
+  EXPECT_EQ(endpoint_of_processor("tcp://127.0.0.1:0", 1, "row_power"), "tcp://127.0.0.1:0");
+  EXPECT_EQ(endpoint_of_processor("ipc:///run/nearfield/dash", 1, "row_power"), "ipc:///run/nearfield/dash.row_power");
+  EXPECT_THROW(endpoint_of_processor("tcp://127.0.0.1:65535", 1, "row_power"), ConfigError);
+}
+
 TEST_F(Zmq, KeepsTheRateLimit) {
   ZmqOptions options;
   options.most_frames_per_s = 30.0;

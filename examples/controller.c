@@ -1,7 +1,7 @@
 /* What a vibration controller starts from: reads every hologram of a running nearfieldd, judges it, and projects the
  * normal velocity on a mode shape. The modal velocity is what a control law works on.
  *
- *   cc -O2 -Iinclude examples/controller.c src/ring/nearfield_ring.c src/ring/nearfield_ring_open.c -lm -o controller
+ *   cc -O2 -Iinclude examples/controller.c src/ring/nearfield_ring*.c -lm -o controller
  *   ./controller [SOCKET [FRAMES]]                      FRAMES: end after so many; 0 or none: run on */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
@@ -123,6 +123,11 @@ int main(int argc, char** argv) {
   const nf_ring_status status = nf_ring_open(argc > 1 ? argv[1] : NULL, &ring);
   if (status != NF_RING_OK) {
     fprintf(stderr, "controller: %s\n", nf_ring_status_text(status));
+    return 1;
+  }
+  if (nf_ring_find_product(ring, "images") < 0) {
+    fprintf(stderr, "controller: expected a ring with images\n");
+    nf_ring_close(ring);
     return 1;
   }
   if (strcmp(nf_ring_get_layout(ring)->quantity, "normal_velocity") != 0) {

@@ -1,6 +1,6 @@
-/* Holograms of a running nearfieldd for a controller on the same host: the reader's C API and the binary layout.
+/* Results of a running nearfieldd for a controller on the same host: the reader's C API and the binary layout.
  *
- * C11, no dependencies: this header and src/ring/nearfield_ring.c are all that a program needs; libnearfield_ring.so
+ * C11, no dependencies: this header and src/ring/nearfield_ring*.c are all that a program needs; libnearfield_ring.so
  * holds the same. docs/controller.md is the guide. Linux on little-endian 64-bit machines.
  *
  * Units are SI; times are nanoseconds; "mono" is CLOCK_MONOTONIC, "tai" CLOCK_TAI; a bit-time is 1 / bit_rate_hz. */
@@ -14,18 +14,31 @@
 extern "C" {
 #endif
 
-/* ---- Binary layout, version 2 ----
- * Little-endian; every offset is a multiple of its field's size. A ring is a sealed memfd: nf_ring_header, its tables,
- * then slot_count slots of slot_bytes each from header_bytes on. Frame number k (1, 2, ...: frames published in this
- * ring) lies in slot (k - 1) % slot_count. A ZeroMQ message is the same with slot_count 1: header, tables, one slot. */
+/* ---- Binary layout, format 3 ----
+ * Each processor of a run, "surface" say, has a ring of its own. A ring is a sealed memfd: nf_ring_header, tables that
+ * describe axes and products, then slot_count slots of slot_bytes each from header_bytes on. Frame number k (1, 2, ...:
+ * frames published in this ring) lies in slot (k - 1) % slot_count. A ZeroMQ message is the same with slot_count 1:
+ * header, tables, one slot. Little-endian; every offset is a multiple of its field's size.
+ *
+ * A program reads fields at the places that are given here, and finds everything else by the offsets and sizes that the
+ * header tells: a structure in a table begins axis_bytes, product_bytes or column_bytes after the one before it, the
+ * products' CRCs slot_head_bytes after a slot's begin. Within a format number later versions only append fields to
+ * these structures, whose sizes in the header then grow, and give reserved fields, 0 so far, a meaning in which 0 is as
+ * before: a program for an earlier version reads on. Any other change gets another format number. */
 
 #define NF_RING_MAGIC UINT64_C(0x31474E495246464E) /* the bytes "NFFRING1" */
-#define NF_RING_VERSION 2U                         /* grows with each change; a reader takes its own version alone */
-/* Where the service listens. nf_ring_open(NULL) asks there too, but first where a daemon of the same user listens. */
+#define NF_RING_VERSION 3U                         /* the format's number; a reader takes its own alone */
+/* Where the service hands over the ring of its first processor; that of a processor "row_power" lies beside it, at
+ * frames.row_power.sock. nf_ring_open(NULL) asks there too, but first where a daemon of the same user listens. */
 #define NF_RING_DEFAULT_SOCKET "/run/nearfield/frames.sock"
 
 enum { NF_RING_LIVE = 0, NF_RING_ENDED = 1 };            /* nf_ring_header.state */
 enum { NF_PHASE_OF_WINDOW = 0, NF_PHASE_OF_STREAM = 1 }; /* nf_ring_header.phase_reference */
+
+/* nf_ring_product.form. A figure is an array that says something of the others, such as a cut-off. */
+enum { NF_FORM_ARRAY = 0, NF_FORM_FIGURE = 1, NF_FORM_TABLE = 2 };
+/* Of an array's values, and of a column's. A complex64 is an nf_complex. */
+enum { NF_TYPE_COMPLEX64 = 0, NF_TYPE_FLOAT32 = 1, NF_TYPE_FLOAT64 = 2, NF_TYPE_UINT32 = 3, NF_TYPE_UINT64 = 4 };
 
 /* Bits of nf_ring_slot.flags and nf_frame.flags. */
 enum {
@@ -44,38 +57,73 @@ typedef struct nf_complex {
 
 typedef struct nf_ring_header {
   uint64_t magic;
-  uint32_t version;
-  uint32_t header_bytes; /* header and tables: the first slot's offset, a multiple of 64 */
+  uint32_t version;      /* NF_RING_VERSION */
+  uint32_t header_bytes; /* header and tables, at most 64 MiB: the first slot's offset, a multiple of 64 */
   uint64_t slot_bytes;   /* from one slot to the next, a multiple of 64 */
   uint32_t slot_count;
   uint32_t bit_rate_hz;
-  uint8_t boot_id[16]; /* /proc/sys/kernel/random/boot_id; zero when unknown. mono times hold within one boot */
-  uint64_t ring_id;    /* random: another one is another ring */
-  uint64_t epoch;      /* of the configuration that made the ring; later ones may use it too */
-  uint32_t planes, frequencies, rows, columns;
-  uint32_t phase_reference;    /* NF_PHASE_OF_WINDOW: phases refer to first_bit_time; _OF_STREAM: to bit-time 0 */
-  uint32_t frequencies_offset; /* of double[frequencies], Hz */
-  uint32_t planes_offset;      /* of double[planes], m */
-  uint32_t x_offset;           /* of double[columns], m */
-  uint32_t y_offset;           /* of double[rows], m */
-  uint32_t images_offset;      /* in a slot, behind all else */
-  char quantity[24];         /* "pressure", "normal_velocity", "displacement" or "active_intensity", zero-terminated */
-  char unit[16];             /* "Pa", "m/s", "m" or "W/m^2" */
-  uint32_t points;           /* chosen ones, holography.points; may be 0 */
-  uint32_t points_xy_offset; /* of double[points][2], x and y, m */
-  uint32_t points_offset; /* in a slot; before it float[frequencies] each: cut-offs, slopes, noise, error estimates */
-  uint8_t reserved[36];
+  uint8_t boot_id[16];      /* /proc/sys/kernel/random/boot_id; zero when unknown. mono times hold within one boot */
+  uint64_t ring_id;         /* random: another one is another ring */
+  uint64_t epoch;           /* of the configuration that made the ring; later ones may use it too */
+  uint32_t phase_reference; /* NF_PHASE_OF_WINDOW: phases refer to first_bit_time; _OF_STREAM: to bit-time 0 */
+  uint32_t fields_bytes;    /* of nf_ring_header, a multiple of 8, as are the next four sizes */
+  uint32_t slot_head_bytes; /* of nf_ring_slot */
+  uint32_t axis_bytes;      /* of nf_ring_axis */
+  uint32_t product_bytes;   /* of nf_ring_product */
+  uint32_t column_bytes;    /* of nf_ring_column */
+  uint32_t processor;       /* offset of its name */
+  uint32_t axes;            /* at most 1024 */
+  uint32_t axes_offset;     /* of nf_ring_axis[axes] */
+  uint32_t products;        /* at most 1024 */
+  uint32_t products_offset; /* of nf_ring_product[products] */
+  uint8_t reserved[84];
   uint64_t published; /* atomic: number of the newest frame; 0: none yet */
   uint32_t wake;      /* atomic, futex: changes with each frame and when the ring ends */
   uint32_t state;     /* atomic: NF_RING_LIVE or NF_RING_ENDED, after which no frame comes */
   uint8_t spare[48];
 } nf_ring_header;
 
+/* In these three every name, quantity and unit is the offset in the header of a text of at most 255 bytes and its
+ * terminating zero. */
+
+typedef struct nf_ring_axis {
+  uint32_t name;          /* "frequency", "z", "y", "x", "point", "band", ... */
+  uint32_t unit;          /* of the values; "1" for plain numbers */
+  uint32_t size;          /* entries */
+  uint32_t components;    /* numbers an entry: 2 for a point's x and y, and for a band's lower and upper limit */
+  uint32_t values_offset; /* in the header, of double[size][components] */
+  uint32_t reserved;
+} nf_ring_axis;
+
+typedef struct nf_ring_product {
+  uint32_t name; /* "images", "cutoff_rad_per_m", ... */
+  uint32_t quantity;
+  uint32_t unit;
+  uint32_t form;           /* NF_FORM_ */
+  uint32_t type;           /* of an array or figure: NF_TYPE_ */
+  uint32_t axes;           /* of an array or figure, at most 16; 0: it is one number */
+  uint32_t axes_offset;    /* in the header, of uint32_t[axes]: indices of axes, slowest first */
+  uint32_t columns;        /* of a table; all tables of a ring have at most 4096 */
+  uint32_t columns_offset; /* in the header, of nf_ring_column[columns] */
+  uint32_t reserved;
+  uint64_t most_rows; /* of a table */
+  uint64_t offset;    /* in a slot, a multiple of 8; products lie behind each other in their order */
+  uint64_t bytes;     /* in a slot, without what pads them to a multiple of 8 */
+} nf_ring_product;
+
+typedef struct nf_ring_column {
+  uint32_t name;
+  uint32_t unit;
+  uint32_t type; /* NF_TYPE_, but complex64 */
+  uint32_t reserved;
+  uint64_t offset; /* in the product, a multiple of 8; columns lie behind each other in their order */
+} nf_ring_column;
+
 typedef struct nf_ring_slot {
-  uint64_t lock;          /* atomic: 2k - 1 while frame number k is written, 2k when it stands, 0 before the first */
-  uint32_t crc32c;        /* of the payload (from offset 128 to the images' end), then bytes 16 to 127 */
-  uint32_t points_crc32c; /* the same without the images */
-  uint64_t sequence;      /* the hop's number, dropped ones counted; goes on across restarts of the source */
+  uint64_t lock;     /* atomic: 2k - 1 while frame number k is written, 2k when it stands, 0 before the first */
+  uint32_t crc32c;   /* of the slot's bytes from 16 to the end of the products' CRCs, their padding included */
+  uint32_t reserved; /* not in the CRC */
+  uint64_t sequence; /* the hop's number, dropped ones counted; goes on across restarts of the source */
   uint64_t first_bit_time;
   uint64_t window_centre_bit_time;
   uint32_t window_bit_times;
@@ -91,9 +139,9 @@ typedef struct nf_ring_slot {
   uint64_t shed_hops; /* between the frame before and this one: overload dropped them, or nothing came of them */
   uint64_t epoch;     /* of the configuration */
   uint64_t spare;
-  /* payload: float cutoff_rad_per_m[frequencies], slope[frequencies], noise_pa[frequencies],
-   * error_estimate[frequencies], nf_complex points[planes][frequencies][points],
-   * images[planes][frequencies][rows][columns] */
+  /* At slot_head_bytes: uint32_t crc32c[products], of each product's bytes, and zeros up to a multiple of 8. Then the
+   * products, each where nf_ring_product.offset says: an array's values, fastest axis last; a table's number of rows as
+   * a uint64_t, then its columns, each with room for most_rows values. */
 } nf_ring_slot;
 
 /* ---- Hand-over ----
@@ -120,15 +168,49 @@ typedef enum nf_ring_status {
   NF_RING_REFUSED = 9,    /* this user or group is not permitted */
   NF_RING_BUSY = 10,      /* the server has as many readers as it takes */
   NF_RING_NOT_READY = 11, /* the daemon runs, but has no ring yet */
-  NF_RING_BAD = 12,       /* what was handed over is no ring of this version, or not sealed */
+  NF_RING_BAD = 12,       /* what was handed over is no ring of format NF_RING_VERSION, or not sealed */
   NF_RING_SYSTEM = 13,    /* a system call failed: errno */
-  NF_RING_UNTRUSTED = 14  /* the server's user is neither root nor this one, nor was it given the socket's folder */
+  NF_RING_UNTRUSTED = 14, /* the server's user is neither root nor this one, nor was it given the socket's folder */
+  NF_RING_NO_PRODUCT = 15 /* the ring has no product of this name */
 } nf_ring_status;
 
 typedef struct nf_ring nf_ring;
 
-/* Sizes and axes, valid until nf_ring_reopen or nf_ring_close. */
+/* What one index of an array counts, and where its entries lie. */
+typedef struct nf_axis {
+  const char* name;
+  const char* unit;
+  uint32_t size;
+  uint32_t components;
+  const double* values; /* [size][components] */
+} nf_axis;
+
+/* A column of a table. */
+typedef struct nf_column {
+  const char* name;
+  const char* unit;
+  uint32_t type;   /* NF_TYPE_ */
+  uint64_t offset; /* in the table's values of a frame */
+} nf_column;
+
+/* An array over axes, or a table of typed columns. */
+typedef struct nf_product {
+  const char* name;
+  const char* quantity;
+  const char* unit;
+  uint32_t form;              /* NF_FORM_ */
+  uint32_t type;              /* of an array: NF_TYPE_ */
+  uint32_t axis_count;        /* of an array */
+  const nf_axis* const* axes; /* [axis_count], slowest first; its shape is their sizes */
+  uint64_t values;            /* of an array: the product of its axes' sizes */
+  uint32_t column_count;      /* of a table */
+  const nf_column* columns;   /* [column_count] */
+  uint64_t most_rows;         /* of a table */
+} nf_product;
+
+/* What all frames of a ring share, valid until nf_ring_reopen or nf_ring_close. */
 typedef struct nf_ring_layout {
+  /* Sizes and values of the axes z, frequency, y and x; 0 and NULL where the ring has no such axis. */
   uint32_t planes, frequencies, rows, columns;
   const double* frequencies_hz;
   const double* planes_m;
@@ -136,12 +218,17 @@ typedef struct nf_ring_layout {
   const double* y_m; /* [rows] */
   uint32_t points;
   const double* points_xy_m; /* [points][2] */
-  const char* quantity;
-  const char* unit;
-  uint32_t phase_reference; /* NF_PHASE_OF_WINDOW, NF_PHASE_OF_STREAM */
+  const char* quantity;      /* of the images or points; "" where there are none */
+  const char* unit;          /* likewise */
+  uint32_t phase_reference;  /* NF_PHASE_OF_WINDOW, NF_PHASE_OF_STREAM */
   uint32_t bit_rate_hz;
   uint32_t slot_count;
   uint64_t ring_id;
+  const char* processor; /* its name */
+  uint32_t axis_count;
+  uint32_t product_count;
+  const nf_axis* axes;        /* [axis_count] */
+  const nf_product* products; /* [product_count] */
 } nf_ring_layout;
 
 /* A frame, copied; its pointers lead into the handle and hold until the next read, reopen or close. */
@@ -162,43 +249,65 @@ typedef struct nf_frame {
   uint64_t missing_bit_times;
   uint64_t shed_hops;
   uint64_t epoch;
-  int64_t read_mono_ns;          /* clock after the copy */
-  int64_t age_ns;                /* read_mono_ns - capture_mono_ns */
+  int64_t read_mono_ns;        /* clock after the copy */
+  int64_t age_ns;              /* read_mono_ns - capture_mono_ns */
+  const void* const* products; /* [product_count]; NULL for those that nf_ring_select left out */
+  /* The same, under the names that a processor of images gives them: NULL where it has no such product, of this type
+   * and over these axes, and where nf_ring_select left it out. */
   const float* cutoff_rad_per_m; /* [frequencies]; NaN where the filter has none */
   const float* slope;            /* [frequencies]; NaN where the filter has none */
   const float* noise_pa;         /* [frequencies]; rms of a microphone's complex noise; NaN where it was not measured */
   /* [frequencies]; relative L2 error of the image, in its own quantity; NaN where it is not known (docs/controller.md).
    * Comparisons with NaN are false: ask for error <= limit, not against error > limit. */
   const float* error_estimate;
+  const float* radiated_power_w; /* [planes][frequencies], of active intensities */
   const nf_complex* points;      /* [planes][frequencies][points]: as images, at the chosen points */
   const nf_complex* images;      /* [planes][frequencies][rows][columns], peak amplitudes of e^{+jwt} phasors; active
-                                  * intensities are real: im is 0, and they have no phase to refer to anything. NULL
-                                  * with nf_ring_points_only */
+                                  * intensities are real: im is 0, and they have no phase to refer to anything */
 } nf_frame;
 
 /* Connects, receives and checks the ring; waits at most a second for a server that hangs. *ring is NULL unless the
  * result is NF_RING_OK. `socket_path` NULL: the default, in $NEARFIELD_RUNTIME_DIR where that is set, else in
- * $XDG_RUNTIME_DIR/nearfield where a daemon of the same user, not root, listens, else NF_RING_DEFAULT_SOCKET. Trusted is
- * a server of root, of this process's user, or of the user to whom the socket's folder belongs, if root or this
+ * $XDG_RUNTIME_DIR/nearfield where a daemon of the same user, not root, listens, else NF_RING_DEFAULT_SOCKET. Trusted
+ * is a server of root, of this process's user, or of the user to whom the socket's folder belongs, if root or this
  * process's user own all folders above it and nobody else may write them: /run/nearfield of a service. */
 nf_ring_status nf_ring_open(const char* socket_path, nf_ring** ring);
 
-/* Connects again with the same path. After success layout and sizes may differ and the frames' numbers begin again at 1.
- * nf_ring_read_next then gives the new ring's first frame, or, where frames have been written over already, the newest
- * half of the ring: a reader that reopens in time misses no frame across a new configuration. After a failure the handle
- * stays as it was, and may be reopened later. */
+/* The same for the processor of this name: at the path with ".NAME" before its ".sock", or, where nothing listens
+ * there, at the path itself if the first processor has this name, else NF_RING_NO_SOCKET. NULL: the first processor,
+ * whatever its name. */
+nf_ring_status nf_ring_open_processor(const char* socket_path, const char* processor, nf_ring** ring);
+
+/* The format of the rings that are handed over at this path, found as by nf_ring_open: for a message after NF_RING_BAD.
+ * 0: nothing there says it. */
+uint32_t nf_ring_format_at(const char* socket_path);
+
+/* Connects again with the same path and processor. After success layout and sizes may differ and the frames' numbers
+ * begin again at 1. nf_ring_read_next then gives the new ring's first frame, or, where frames have been written over
+ * already, the newest half of the ring: a reader that reopens in time misses no frame across a new configuration. After
+ * a failure the handle stays as it was, and may be reopened later. */
 nf_ring_status nf_ring_reopen(nf_ring* ring);
 
 void nf_ring_close(nf_ring* ring);
 
 const nf_ring_layout* nf_ring_get_layout(const nf_ring* ring);
 
-/* Also compares each frame's CRC32C (off at first): what the sequence lock accepts is whole; the CRC finds faulty
- * memory. */
+/* One of the layout's products; NULL where there is none of this index. */
+const nf_product* nf_ring_product_at(const nf_ring* ring, size_t index);
+
+/* The index of the product of this name; -1 where there is none. It holds for one layout. */
+ptrdiff_t nf_ring_find_product(const nf_ring* ring, const char* name);
+
+/* Also compares the CRC32C of each frame's head and of the products that are read (off at first): what the sequence
+ * lock accepts is whole; the CRC finds faulty memory. */
 void nf_ring_check_crc(nf_ring* ring, int on);
 
-/* From the next read on frames are handed out without their images, which are not copied (off at first): for who works
- * on the points alone. nf_ring_reopen keeps it. */
+/* From the next read on a frame's products of these names alone are copied and checked; names NULL: all, as at first.
+ * NF_RING_OK, NF_RING_SYSTEM, or NF_RING_NO_PRODUCT, after which everything is as it was. nf_ring_reopen keeps the
+ * names; those that the new ring has no product of are passed over. */
+nf_ring_status nf_ring_select(nf_ring* ring, const char* const* names, size_t count);
+
+/* For who works on the points alone: selects them and the figures of nf_frame, or all again. */
 void nf_ring_points_only(nf_ring* ring, int on);
 
 /* The newest frame, if its last bit came at most max_age_ns ago (by CLOCK_MONOTONIC, looked at after the copy). May be
@@ -212,11 +321,22 @@ nf_ring_status nf_ring_read_latest(nf_ring* ring, int64_t max_age_ns, nf_frame* 
  * OK, TIMEOUT, TORN, CORRUPT, RETIRED, GONE. */
 nf_ring_status nf_ring_read_next(nf_ring* ring, int64_t timeout_ns, nf_frame* frame, uint64_t* skipped);
 
-/* The values at the chosen points of a plane and frequency, [points]. */
+/* A frame's values of a product: an array's, fastest axis last; of a table what nf_frame_rows and nf_frame_column take
+ * apart. NULL where there is no such product and where it was not selected when the frame was read. */
+const void* nf_frame_product(const nf_ring* ring, const nf_frame* frame, size_t index);
+
+/* The number of rows that a frame has of a table; 0 for other products and where it was not selected. */
+uint64_t nf_frame_rows(const nf_ring* ring, const nf_frame* frame, size_t index);
+
+/* The values of a table's column, [nf_frame_rows()]; NULL where there is no such column and where the table was not
+ * selected. */
+const void* nf_frame_column(const nf_ring* ring, const nf_frame* frame, size_t index, size_t column);
+
+/* The values at the chosen points of a plane and frequency, [points]; NULL where the frame has none. */
 const nf_complex* nf_ring_points(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
                                  uint32_t frequency);
 
-/* The image of a plane and frequency, [rows][columns]; NULL with nf_ring_points_only. */
+/* The image of a plane and frequency, [rows][columns]; NULL where the frame has none. */
 const nf_complex* nf_ring_image(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
                                 uint32_t frequency);
 
@@ -224,9 +344,9 @@ const nf_complex* nf_ring_image(const nf_ring_layout* layout, const nf_frame* fr
  * enough. Positions between pixels: holography.upsample. */
 size_t nf_ring_pixel_at(const nf_ring_layout* layout, double x_m, double y_m);
 
-/* Power through the aperture towards the microphones, W: the sum of an active intensity's pixels times a pixel's area.
- * NaN for other quantities, for images one pixel wide or high, and with
- * nf_ring_points_only. */
+/* Power through the aperture towards the microphones, W: the sum of an active intensity's pixels times a pixel's area;
+ * where the images were not read, the product radiated_power_w, which is the same rounded to a float. NaN for other
+ * quantities, for images one pixel wide or high, and where neither was read. */
 double nf_ring_radiated_power_w(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
                                 uint32_t frequency);
 

@@ -63,4 +63,20 @@ static inline int nf_socket_to_ask(const char* file, char* path, size_t bytes) {
   return nf_socket_to_serve(file, path, bytes);
 }
 
+/* The path of the ring of a further processor, beside `socket`, the first one's: frames.NAME.sock beside frames.sock; 0
+ * where it does not fit. */
+static inline int nf_socket_of_processor(const char* socket, const char* processor, char* path, size_t bytes) {
+  static const char suffix[] = ".sock";
+  const size_t length = strlen(socket);
+  const size_t tail = sizeof suffix - 1;
+  const int has_suffix = length > tail && strcmp(socket + length - tail, suffix) == 0;
+  const size_t stem = has_suffix ? length - tail : length;
+  if (length + 1 + strlen(processor) >= bytes) {
+    return 0;
+  }
+  memcpy(path, socket, stem);
+  snprintf(path + stem, bytes - stem, ".%s%s", processor, has_suffix ? suffix : "");
+  return 1;
+}
+
 #endif

@@ -16,6 +16,7 @@
 #include "cli/command.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/tap_log.hpp"
+#include "cli/tap_products.hpp"
 #include "cli/wait.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
@@ -31,6 +32,7 @@ constexpr std::size_t kMostAges = std::size_t{1} << 24U;
 
 struct TapOptions {
   std::string socket = DaemonSettings::Ring{}.socket;
+  std::string processor;    ///< empty: the first one
   double wait_s = 0.0;      ///< for a daemon that is still starting
   std::uint64_t count = 0;  ///< 0: no end
   double duration_s = 0.0;  ///< 0: no end
@@ -86,28 +88,54 @@ struct Tally {
   }
 };
 
+/// What keeps a ring from being read, in words.
+std::string problem_of(nf_ring_status status, const std::string& socket) {
+  if (status == NF_RING_SYSTEM) {
+    return fmt::format("{}: {}", nf_ring_status_text(status), std::strerror(errno));
+  }
+  const std::uint32_t format = status == NF_RING_BAD ? nf_ring_format_at(socket.c_str()) : 0;
+  if (format != 0 && format != NF_RING_VERSION) {
+    return fmt::format("found format {}, this program reads format {}", format, NF_RING_VERSION);
+  }
+  return nf_ring_status_text(status);
+}
+
 RingHandle open(const TapOptions& options, std::string& socket) {
   nf_ring* ring = nullptr;
   nf_ring_status status = NF_RING_NO_SOCKET;
+  const char* const processor = options.processor.empty() ? nullptr : options.processor.c_str();
   wait_for(options.wait_s, [&] {
     socket = socket_to_ask(options.socket, DaemonSettings::Ring::kFile);
-    status = nf_ring_open(socket.c_str(), &ring);
+    status = nf_ring_open_processor(socket.c_str(), processor, &ring);
     return status != NF_RING_NO_SOCKET && status != NF_RING_NOT_READY && status != NF_RING_GONE;
   });
-  switch (status) {
-    case NF_RING_OK:
-      return RingHandle(ring);
-    case NF_RING_SYSTEM:
-      throw NoInputError(fmt::format("{}: {}: {}", socket, nf_ring_status_text(status), std::strerror(errno)));
-    default:
-      throw NoInputError(fmt::format("{}: expected a ring of nearfieldd: {}", socket, nf_ring_status_text(status)));
+  if (status == NF_RING_OK) {
+    return RingHandle(ring);
   }
+  const std::string expected = status == NF_RING_SYSTEM ? ""
+                               : processor == nullptr
+                                   ? "expected a ring of nearfieldd: "
+                                   : fmt::format("expected a ring of nearfieldd's processor {}: ", processor);
+  throw NoInputError(fmt::format("{}: {}{}", socket, expected, problem_of(status, socket)));
+}
+
+/// Whether the frame has what a processor of images gives: it is shown by frequencies, points and power then, else
+/// product by product.
+bool is_of_images(const nf_ring_layout& layout, const nf_frame& frame) {
+  return layout.quantity[0] != '\0' && frame.cutoff_rad_per_m != nullptr && frame.slope != nullptr &&
+         frame.noise_pa != nullptr && frame.error_estimate != nullptr;
 }
 
 void print_layout(const nf_ring_layout& layout) {
+  const char* const reference = layout.phase_reference == NF_PHASE_OF_STREAM ? "bit-time 0" : "the window's first bit";
+  if (layout.quantity[0] == '\0') {
+    fmt::print("{}: {} products, phases refer to {}\n", layout.processor, layout.product_count, reference);
+    print_descriptions(layout);
+    return;
+  }
   fmt::print("{}, {}: {} planes x {} frequencies x {} rows x {} columns, {} points, phases refer to {}\n",
              layout.quantity, layout.unit, layout.planes, layout.frequencies, layout.rows, layout.columns,
-             layout.points, layout.phase_reference == NF_PHASE_OF_STREAM ? "bit-time 0" : "the window's first bit");
+             layout.points, reference);
 }
 
 /// Prints a line about the last second, a second after the one before, on terminals and into pipes alike. Nothing in a
@@ -208,7 +236,7 @@ void print_reports(const nf_ring_layout& layout, const nf_frame& frame) {
 /// Calls `take` with plane, frequency, point and value of each value at a point.
 template <typename Take>
 void for_each_point_value(const nf_ring_layout& layout, const nf_frame& frame, const Take& take) {
-  for (std::uint32_t plane = 0; plane < layout.planes; ++plane) {
+  for (std::uint32_t plane = 0; plane < layout.planes && frame.points != nullptr; ++plane) {
     for (std::uint32_t f = 0; f < layout.frequencies; ++f) {
       const nf_complex* values = nf_ring_points(&layout, &frame, plane, f);
       for (std::uint32_t point = 0; point < layout.points; ++point) {
@@ -260,7 +288,8 @@ std::vector<std::vector<double>> radiated_power_w(const nf_ring_layout& layout, 
   return power_w;
 }
 
-void print_json(const nf_ring_layout& layout, const Tally& tally) {
+void print_json(const nf_ring* ring, const Tally& tally) {
+  const nf_ring_layout& layout = *nf_ring_get_layout(ring);
   const auto ages_ms = tally.ages_ms({0.5, 0.99, 0.999, 1.0});
   nlohmann::json json = {
       {"frames", tally.frames},
@@ -278,9 +307,14 @@ void print_json(const nf_ring_layout& layout, const Tally& tally) {
                       {"stream_id", tally.newest.stream_id},
                       {"epoch", tally.newest.epoch},
                       {"valid_microphones", tally.newest.valid_microphones},
-                      {"group_delay_ms", 1e-6 * static_cast<double>(tally.newest.group_delay_ns)},
-                      {"frequencies", reports_json(layout, tally.newest)}};
-    if (layout.points > 0) {
+                      {"group_delay_ms", 1e-6 * static_cast<double>(tally.newest.group_delay_ns)}};
+    if (is_of_images(layout, tally.newest)) {
+      json["newest"]["frequencies"] = reports_json(layout, tally.newest);
+    } else {
+      json["processor"] = layout.processor;
+      json["newest"]["products"] = products_json(ring, tally.newest);
+    }
+    if (tally.newest.points != nullptr) {
       json["newest"]["points"] = points_json(layout, tally.newest);
     }
     if (const auto power_w = radiated_power_w(layout, tally.newest); !power_w.empty()) {
@@ -290,7 +324,8 @@ void print_json(const nf_ring_layout& layout, const Tally& tally) {
   fmt::print("{}\n", json.dump(2));
 }
 
-void print_text(const nf_ring_layout& layout, const Tally& tally) {
+void print_text(const nf_ring* ring, const Tally& tally) {
+  const nf_ring_layout& layout = *nf_ring_get_layout(ring);
   fmt::print("{} frames, {:.1f} a second; skipped by this reader {}, shed by the daemon {}\n", tally.frames,
              tally.rate_hz(), tally.skipped, tally.shed_hops);
   if (tally.frames == 0) {
@@ -304,6 +339,10 @@ void print_text(const nf_ring_layout& layout, const Tally& tally) {
              tally.newest.valid_microphones);
   fmt::print("flags: {}\n", tally.flags == 0 ? "none" : flags_in_words(tally.flags));
   if (!tally.has_newest) {
+    return;
+  }
+  if (!is_of_images(layout, tally.newest)) {
+    print_products(ring, tally.newest);
     return;
   }
   print_reports(layout, tally.newest);
@@ -331,9 +370,9 @@ void tap(const TapOptions& options) {
   log.finish();
   points.finish();
   if (options.json) {
-    print_json(*nf_ring_get_layout(ring.get()), tally);
+    print_json(ring.get(), tally);
   } else {
-    print_text(*nf_ring_get_layout(ring.get()), tally);
+    print_text(ring.get(), tally);
   }
   if (tally.writer_gone) {
     throw IoError(fmt::format("{}: the writer went away", socket));
@@ -347,6 +386,7 @@ void add_tap(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("tap", "Read the holograms of a running nearfieldd; print rate, age and skips");
   command->add_option("--socket", options->socket, "where the daemon hands over its ring")->capture_default_str();
+  command->add_option("--processor", options->processor, "whose ring, by its name; else the first one's");
   add_wait(*command, options->wait_s);
   command->add_option("--count", options->count, "end after so many frames");
   command->add_option("--duration", options->duration_s, "end after so many seconds")->check(CLI::NonNegativeNumber);

@@ -48,7 +48,7 @@ void FrameLog::add(const nf_frame& frame, std::uint64_t skipped) {
 PointLog::PointLog(const std::string& path) : file_(path, kPointTitles) {}
 
 void PointLog::add(const nf_ring_layout& layout, const nf_frame& frame) {
-  if (file_.get() == nullptr) {
+  if (file_.get() == nullptr || frame.points == nullptr) {
     return;
   }
   const nf_complex* value = frame.points;

@@ -167,7 +167,7 @@ void Daemon::open_outputs() {
     ring::RingOptions ring;
     ring.slots = static_cast<std::uint32_t>(std::max(4, publish.ring.slots));
     ring.phase_reference = publish.phase_reference;
-    ring_sink_ = std::make_unique<ring::RingSink>(ring, server);
+    ring_sink_ = std::make_unique<ring::RingOutput>(ring, server);
     spdlog::info("frames for controllers at {}", server.socket.string());
     publisher_.set(Publisher::Priority::kController, ring_sink_.get());
   }
@@ -180,7 +180,7 @@ void Daemon::open_outputs() {
     }
     zmq.most_frames_per_s = publish.zmq.max_rate_hz;
     zmq.phase_reference = publish.phase_reference;
-    zmq_sink_ = std::make_unique<ring::ZmqSink>(zmq);
+    zmq_sink_ = std::make_unique<ring::ZmqOutput>(zmq);
     spdlog::info("frames for dashboards at {}", zmq_sink_->endpoint());
     publisher_.set(Publisher::Priority::kDashboard, zmq_sink_.get());
   }
@@ -316,12 +316,12 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   } catch (...) {
     search_->prepare(engine_->epoch());  // here: it may take seconds, and the epoch before goes on
     if (ring_sink_) {
-      ring_sink_->free_unused_rings();
+      ring_sink_->free_unused();
     }
     throw;
   }
   if (ring_sink_) {
-    ring_sink_->free_unused_rings();
+    ring_sink_->free_unused();
   }
   watch_->set_deadline(nanoseconds(settings.daemon.deadlines.frame_ms));
   control::set_log_level(settings.daemon.log.level);

@@ -23,8 +23,8 @@
 #include "daemon/recording_desk.hpp"
 #include "daemon/search_desk.hpp"
 #include "daemon/summary.hpp"
-#include "ring/ring_sink.hpp"
-#include "ring/zmq_sink.hpp"
+#include "ring/ring_output.hpp"
+#include "ring/zmq_output.hpp"
 
 namespace nearfield::daemon {
 
@@ -83,8 +83,8 @@ class Daemon {
   std::unique_ptr<Source> source_;
   LiveInput input_;
   std::shared_ptr<control::Metrics> metrics_;
-  std::unique_ptr<ring::RingSink> ring_sink_;
-  std::unique_ptr<ring::ZmqSink> zmq_sink_;
+  std::unique_ptr<ring::RingOutput> ring_sink_;
+  std::unique_ptr<ring::ZmqOutput> zmq_sink_;
   Publisher publisher_;
   Summary summary_;
   HopBoundary boundary_;

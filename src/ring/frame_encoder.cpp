@@ -8,19 +8,19 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <limits>
 #include <stdexcept>
 
 #include "nearfield/error.hpp"
 #include "nearfield/settings.hpp"
+#include "ring/header_block.hpp"
 
 namespace nearfield::ring {
 namespace {
 
 static_assert(std::endian::native == std::endian::little);
-static_assert(sizeof(nf_ring_header) == 256 && sizeof(nf_ring_slot) == 128);
+static_assert(sizeof(nf_ring_slot) == 128);
 static_assert(offsetof(nf_ring_header, published) == 192 && offsetof(nf_ring_header, wake) == 200 &&
-              offsetof(nf_ring_header, state) == 204 && offsetof(nf_ring_header, points) == 144);
+              offsetof(nf_ring_header, state) == 204 && offsetof(nf_ring_header, products_offset) == 104);
 static_assert(offsetof(nf_ring_slot, crc32c) == 8 && offsetof(nf_ring_slot, sequence) == 16 &&
               offsetof(nf_ring_slot, publish_tai_ns) == 80 && offsetof(nf_ring_slot, spare) == 120);
 static_assert(kFlagExtrapolationFellBack == int{NF_FLAG_EXTRAPOLATION_FELL_BACK} &&
@@ -29,6 +29,7 @@ static_assert(kFlagExtrapolationFellBack == int{NF_FLAG_EXTRAPOLATION_FELL_BACK}
               kFlagNonFiniteInput == int{NF_FLAG_NON_FINITE_INPUT} && kFlagClipped == int{NF_FLAG_CLIPPED} &&
               kFlagWavenumberAboveNyquist == int{NF_FLAG_WAVENUMBER_ABOVE_NYQUIST});
 
+constexpr std::string_view kFrequency = "frequency";
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kCrcStart = 16;  ///< of the head's bytes that the CRC covers
 
@@ -54,18 +55,6 @@ void read_boot_id(std::uint8_t* bytes) {
   }
 }
 
-void copy_text(std::span<char> to, const std::string& text) {
-  text.copy(to.data(), to.size() - 1);  // zero-terminated: `to` is zero before
-}
-
-void copy_part(std::span<const float> part, std::size_t expected, const char* name, float* to) {
-  if (part.size() != expected) {
-    throw std::invalid_argument(
-        fmt::format("frame for the ring: expected {} values of {}, found {}", expected, name, part.size()));
-  }
-  std::copy(part.begin(), part.end(), to);
-}
-
 }  // namespace
 
 std::int64_t clock_ns(int clock) {
@@ -74,39 +63,43 @@ std::int64_t clock_ns(int clock) {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-FrameEncoder::FrameEncoder(const ResultHeader& description, std::uint64_t epoch, PhaseReference reference)
-    : description_(description),
-      header_(images_header_of(description).value()),
-      epoch_(epoch),
-      reference_(reference),
-      points_at_(4 * header_.frequencies_hz.size()),
-      images_at_(points_at_ + 2 * header_.planes_m.size() * header_.frequencies_hz.size() * header_.points.size()),
-      slot_bytes_(0) {
-  const ImagesHeader& header = header_;
-  const std::size_t values = images_at_ + 2 * header.values_per_frame();
-  slot_bytes_ = round_up(sizeof(nf_ring_slot) + values * sizeof(float), kLine);
-  if (header.values_per_frame() == 0 || slot_bytes_ > std::size_t{std::numeric_limits<int>::max()}) {
-    throw ConfigError(
-        fmt::format("ring: expected images of 1 value to 2 GiB a frame, found {} planes x {} frequencies x "
-                    "{} rows x {} columns",
-                    header.planes_m.size(), header.frequencies_hz.size(), header.y_m.size(), header.x_m.size()));
+FrameEncoder::FrameEncoder(const ResultHeader& header, std::uint64_t epoch, PhaseReference reference)
+    : header_(header), epoch_(epoch), reference_(reference) {
+  if (const std::string flaw = flaw_of(header); !flaw.empty()) {
+    throw ConfigError(fmt::format("ring: {}: {}", header.processor, flaw));
   }
-  if (reference == PhaseReference::kStream && header.quantity != name_of(Quantity::kActiveIntensity)) {
-    for (const double frequency_hz : header.frequencies_hz) {
+  places_ = places_of(header);
+  crcs_.resize(round_up(header.products.size(), 2));
+  payload_.resize(places_.bytes);
+  slot_bytes_ = round_up(used_bytes(), kLine);
+  for (const Product& product : header.products) {
+    rotations_.push_back(rotation_of(product));
+  }
+  if (std::any_of(rotations_.begin(), rotations_.end(), [](const Rotation& one) { return one.outer > 0; })) {
+    for (const double frequency_hz : header.axis(kFrequency)->values) {
       phases_.emplace_back(frequency_hz);
     }
+    turns_.resize(phases_.size());
   }
-  payload_.assign(values, 0.0F);
+}
+
+FrameEncoder::Rotation FrameEncoder::rotation_of(const Product& product) const {
+  const auto axis = std::find(product.axes.begin(), product.axes.end(), kFrequency);
+  if (reference_ != PhaseReference::kStream || product.form == Product::Form::kTable ||
+      product.type != ElementType::kComplex64 || product.quantity == name_of(Quantity::kActiveIntensity) ||
+      axis == product.axes.end() || header_.axis(kFrequency)->components != 1) {
+    return {};
+  }
+  const auto sizes = [&](auto first, auto last) {
+    std::size_t values = 1;
+    std::for_each(first, last, [&](const std::string& name) { values *= header_.axis(name)->size(); });
+    return values;
+  };
+  return {.outer = sizes(product.axes.begin(), axis), .inner = sizes(axis + 1, product.axes.end())};
 }
 
 std::vector<std::byte> FrameEncoder::header_block(std::uint32_t slot_count, std::uint64_t ring_id) const {
   nf_ring_header h{};
-  std::vector<double> tables;
-  const auto append = [&](const std::vector<double>& values) {
-    const std::size_t offset = sizeof h + tables.size() * sizeof(double);
-    tables.insert(tables.end(), values.begin(), values.end());
-    return static_cast<std::uint32_t>(offset);
-  };
   h.magic = NF_RING_MAGIC;
   h.version = NF_RING_VERSION;
   h.slot_bytes = slot_bytes_;
@@ -115,44 +108,32 @@ std::vector<std::byte> FrameEncoder::header_block(std::uint32_t slot_count, std:
   read_boot_id(h.boot_id);
   h.ring_id = ring_id;
   h.epoch = epoch_;
-  h.planes = static_cast<std::uint32_t>(header_.planes_m.size());
-  h.frequencies = static_cast<std::uint32_t>(header_.frequencies_hz.size());
-  h.rows = static_cast<std::uint32_t>(header_.y_m.size());
-  h.columns = static_cast<std::uint32_t>(header_.x_m.size());
   h.phase_reference = reference_ == PhaseReference::kStream ? NF_PHASE_OF_STREAM : NF_PHASE_OF_WINDOW;
-  h.frequencies_offset = append(header_.frequencies_hz);
-  h.planes_offset = append(header_.planes_m);
-  h.x_offset = append(header_.x_m);
-  h.y_offset = append(header_.y_m);
-  std::vector<double> points_xy_m;
-  for (const PlanePoint& point : header_.points) {
-    points_xy_m.insert(points_xy_m.end(), {point.x_m, point.y_m});
-  }
-  h.points = static_cast<std::uint32_t>(header_.points.size());
-  h.points_xy_offset = append(points_xy_m);
-  h.points_offset = static_cast<std::uint32_t>(sizeof(nf_ring_slot) + points_at_ * sizeof(float));
-  h.images_offset = static_cast<std::uint32_t>(sizeof(nf_ring_slot) + images_at_ * sizeof(float));
-  copy_text(h.quantity, header_.quantity);
-  copy_text(h.unit, header_.unit);
-  const std::size_t table_bytes = tables.size() * sizeof(double);
-  h.header_bytes = static_cast<std::uint32_t>(round_up(sizeof h + table_bytes, kLine));
-  std::vector<std::byte> block(h.header_bytes);
-  std::memcpy(block.data(), &h, sizeof h);
-  std::memcpy(block.data() + sizeof h, tables.data(), table_bytes);
-  return block;
+  return make_header_block(h, header_, head_bytes());
 }
 
-void FrameEncoder::take(const Frame& whole) {
-  const LiveFrame frame = live_frame_of(description_, whole);
-  const std::size_t n = header_.frequencies_hz.size();
-  copy_part(frame.cutoff_rad_per_m, n, "cutoff_rad_per_m", payload_.data());
-  copy_part(frame.slope, n, "slope", payload_.data() + n);
-  copy_part(frame.noise_pa, n, "noise_pa", payload_.data() + 2 * n);
-  copy_part(frame.error_estimate, n, "error_estimate", payload_.data() + 3 * n);
-  take_values(frame, "points", frame.points, header_.points.size(), points_at_);
-  take_values(frame, "images", frame.images, header_.pixels(), images_at_);
-  points_crc_ = carry_crc(~0U, payload_.data(), images_at_ * sizeof(float));
-  payload_crc_ = carry_crc(points_crc_, payload_.data() + images_at_, payload_bytes() - images_at_ * sizeof(float));
+void FrameEncoder::take(const Frame& frame) {
+  if (frame.products.size() != header_.products.size()) {
+    throw std::invalid_argument(fmt::format("frame for the ring: expected {} products, found {}",
+                                            header_.products.size(), frame.products.size()));
+  }
+  std::transform(phases_.begin(), phases_.end(), turns_.begin(),
+                 [&](const TonePhase& phase) { return phase.to_stream(frame.first_bit_time); });
+  for (std::size_t i = 0; i < frame.products.size(); ++i) {
+    const std::span<const std::byte> from = frame.products[i];
+    const auto [offset, bytes] = places_.places[i];
+    if (from.size() != bytes) {
+      throw std::invalid_argument(fmt::format("frame for the ring: expected {} bytes of {}, found {}", bytes,
+                                              header_.products[i].name, from.size()));
+    }
+    std::byte* const to = payload_.data() + offset;
+    if (rotations_[i].outer > 0) {
+      rotate(rotations_[i], from, to);
+    } else {
+      std::memcpy(to, from.data(), bytes);
+    }
+    crcs_[i] = ~carry_crc(~0U, to, bytes);
+  }
   head_ = {};
   head_.sequence = frame.sequence;
   head_.first_bit_time = frame.first_bit_time;
@@ -170,26 +151,14 @@ void FrameEncoder::take(const Frame& whole) {
   head_.epoch = frame.epoch;
 }
 
-void FrameEncoder::take_values(const LiveFrame& frame, const char* name, std::span<const std::complex<float>> values,
-                               std::size_t per_frequency, std::size_t at) {
-  const std::size_t n = header_.frequencies_hz.size();
-  if (values.size() != header_.planes_m.size() * n * per_frequency) {
-    throw std::invalid_argument(fmt::format("frame for the ring: expected {} values of {}, found {}",
-                                            header_.planes_m.size() * n * per_frequency, name, values.size()));
-  }
-  if (values.empty()) {
-    return;  // without points
-  }
-  float* to = payload_.data() + at;
-  if (phases_.empty()) {
-    std::memcpy(to, values.data(), values.size_bytes());
-    return;
-  }
-  for (std::size_t first = 0, image = 0; first < values.size(); first += per_frequency, ++image) {
-    const std::complex<float> turn = phases_[image % n].to_stream(frame.first_bit_time);
-    for (const std::complex<float>& value : values.subspan(first, per_frequency)) {
-      *to++ = value.real() * turn.real() - value.imag() * turn.imag();
-      *to++ = value.real() * turn.imag() + value.imag() * turn.real();
+void FrameEncoder::rotate(const Rotation& rotation, std::span<const std::byte> from, std::byte* to) const {
+  const auto values = values_of<std::complex<float>>(from);
+  auto* turned = reinterpret_cast<float*>(to);
+  for (std::size_t image = 0; image < rotation.outer * turns_.size(); ++image) {
+    const std::complex<float> turn = turns_[image % turns_.size()];
+    for (const std::complex<float>& value : values.subspan(image * rotation.inner, rotation.inner)) {
+      *turned++ = value.real() * turn.real() - value.imag() * turn.imag();
+      *turned++ = value.real() * turn.imag() + value.imag() * turn.real();
     }
   }
 }
@@ -198,8 +167,8 @@ void FrameEncoder::stamp() {
   head_.publish_tai_ns = clock_ns(CLOCK_TAI);
   head_.publish_mono_ns = clock_ns(CLOCK_MONOTONIC);
   const auto* bytes = reinterpret_cast<const unsigned char*>(&head_);
-  head_.crc32c = ~carry_crc(payload_crc_, bytes + kCrcStart, sizeof head_ - kCrcStart);
-  head_.points_crc32c = ~carry_crc(points_crc_, bytes + kCrcStart, sizeof head_ - kCrcStart);
+  const std::uint32_t crc = carry_crc(~0U, bytes + kCrcStart, sizeof head_ - kCrcStart);
+  head_.crc32c = ~carry_crc(crc, crcs_.data(), crcs_.size() * sizeof(std::uint32_t));
 }
 
 }  // namespace nearfield::ring

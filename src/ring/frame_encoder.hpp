@@ -7,7 +7,6 @@
 
 #include "nearfield/frame.hpp"
 #include "nearfield_ring.h"
-#include "publish/live_frame.hpp"
 #include "ring/phase_rotation.hpp"
 
 namespace nearfield::ring {
@@ -15,46 +14,56 @@ namespace nearfield::ring {
 /// Turns frames of one layout into the bytes of nearfield_ring.h, in memory of its own. Allocates only when made.
 class FrameEncoder {
  public:
-  /// Throws ConfigError on images that have no values or do not fit a slot.
+  /// Throws ConfigError on a header that is flawed, and on frequencies that phases cannot be turned by.
   FrameEncoder(const ResultHeader& header, std::uint64_t epoch, PhaseReference reference);
 
   /// Bytes of a slot with what pads it, a multiple of 64.
   [[nodiscard]] std::size_t slot_bytes() const { return slot_bytes_; }
   /// Bytes of a slot that hold something, a multiple of 8.
-  [[nodiscard]] std::size_t used_bytes() const { return sizeof(nf_ring_slot) + payload_bytes(); }
-  [[nodiscard]] std::size_t payload_bytes() const { return payload_.size() * sizeof(float); }
-  /// nf_ring_header and its tables for a ring of so many slots; `published` is 0.
+  [[nodiscard]] std::size_t used_bytes() const { return head_bytes() + payload_.size(); }
+  /// nf_ring_header and its tables for a ring of so many slots; `published` is 0. Throws ConfigError on a header that
+  /// the ring's format has no room for.
   [[nodiscard]] std::vector<std::byte> header_block(std::uint32_t slot_count, std::uint64_t ring_id) const;
-  /// Whether frames of `header` can go on in this layout: sizes, axes, quantity and unit are the same.
-  [[nodiscard]] bool fits(const ResultHeader& header) const { return description_.has_layout_of(header); }
+  /// Whether frames of `header` can go on in this layout: the processor's name, axes and products are the same.
+  [[nodiscard]] bool fits(const ResultHeader& header) const {
+    return header_.processor == header.processor && header_.has_layout_of(header);
+  }
 
-  /// Takes a frame's images and points over, with the phases that were asked for, and what else but the time of
-  /// publication. Throws std::invalid_argument when a span has another size than the layout.
+  /// Takes a frame's products over, with the phases that were asked for, and what else but the time of publication.
+  /// Throws std::invalid_argument when a product has another size than the layout.
   void take(const Frame& frame);
-  /// Sets the time of publication to now, and the CRC.
+  /// Sets the time of publication to now, and the head's CRC.
   void stamp();
-  /// As filled by take() and stamp(); `lock` is left 0.
+
+  /// The parts of a slot behind each other, as filled by take() and stamp(); each is a multiple of 8 bytes. `lock` is
+  /// left 0.
   [[nodiscard]] const nf_ring_slot& head() const { return head_; }
-  /// [cut-offs, slopes, noise, error estimates, points, images]
-  [[nodiscard]] std::span<const float> payload() const { return payload_; }
+  /// [product], and what pads them
+  [[nodiscard]] std::span<const std::uint32_t> crcs() const { return crcs_; }
+  /// The products where the header's places say.
+  [[nodiscard]] std::span<const std::byte> payload() const { return payload_; }
 
  private:
-  /// [plane][frequency][per_frequency], to index `at` of the payload.
-  void take_values(const LiveFrame& frame, const char* name, std::span<const std::complex<float>> values,
-                   std::size_t per_frequency, std::size_t at);
+  /// An array whose values turn with the frequency's phase: [outer][frequency][inner].
+  struct Rotation {
+    std::size_t outer = 0;  ///< 0: it does not turn
+    std::size_t inner = 0;
+  };
+  [[nodiscard]] Rotation rotation_of(const Product& product) const;
+  [[nodiscard]] std::size_t head_bytes() const { return sizeof head_ + crcs_.size() * sizeof(std::uint32_t); }
+  void rotate(const Rotation& rotation, std::span<const std::byte> from, std::byte* to) const;
 
-  ResultHeader description_;
-  ImagesHeader header_;
+  ResultHeader header_;
   std::uint64_t epoch_;
   PhaseReference reference_;
-  std::vector<TonePhase> phases_;  ///< [frequency], for PhaseReference::kStream
-  std::size_t points_at_;          ///< index in payload_
-  std::size_t images_at_;          ///< likewise
-  std::size_t slot_bytes_;
+  ProductPlaces places_;
+  std::vector<Rotation> rotations_;         ///< [product]
+  std::vector<TonePhase> phases_;           ///< [frequency], where a product turns
+  std::vector<std::complex<float>> turns_;  ///< [frequency], of the frame
+  std::size_t slot_bytes_ = 0;
   nf_ring_slot head_{};
-  std::vector<float> payload_;
-  std::uint32_t payload_crc_ = 0;  ///< as crc32_iscsi carries it on
-  std::uint32_t points_crc_ = 0;   ///< of what is before the images
+  std::vector<std::uint32_t> crcs_;
+  std::vector<std::byte> payload_;
 };
 
 /// Clock now, ns: CLOCK_MONOTONIC, CLOCK_TAI.

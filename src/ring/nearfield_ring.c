@@ -30,31 +30,49 @@ int64_t nf_ring_now_ns(void) {
 #if defined(__x86_64__)
 __attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(uint32_t crc, const uint8_t* bytes, size_t count) {
   uint64_t wide = crc;
-  for (size_t i = 0; i < count; i += 8) {
+  size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
     uint64_t word;
     memcpy(&word, bytes + i, sizeof word);
     wide = __builtin_ia32_crc32di(wide, word);
   }
-  return (uint32_t)wide;
+  crc = (uint32_t)wide;
+  for (; i < count; ++i) {
+    crc = __builtin_ia32_crc32qi(crc, bytes[i]);
+  }
+  return crc;
 }
 #endif
 
-static uint32_t crc32c(const uint32_t* table, uint32_t crc, const uint8_t* bytes, size_t count) {
+static uint32_t crc32c(const uint32_t* table, const uint8_t* bytes, size_t count) {
+  uint32_t crc = 0xFFFFFFFFU;
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("sse4.2")) {
-    return crc32c_sse42(crc, bytes, count);
+    return ~crc32c_sse42(crc, bytes, count);
   }
 #endif
   for (size_t i = 0; i < count; ++i) {
     crc = (crc >> 8) ^ table[(crc ^ bytes[i]) & 0xFFU];
   }
-  return crc;
+  return ~crc;
 }
 
-static uint32_t crc_of_copy(const nf_ring* ring) {
-  const size_t head = sizeof(nf_ring_slot);
-  const uint32_t crc = crc32c(ring->crc_table, 0xFFFFFFFFU, ring->copy + head, 8 * ring->copy_words - head);
-  return ~crc32c(ring->crc_table, crc, ring->copy + 16, head - 16);
+/* Of the head and of every product that was copied. */
+static int crcs_are_right(const nf_ring* ring, const nf_ring_slot* slot) {
+  const nf_description* d = &ring->description;
+  const size_t start = offsetof(nf_ring_slot, sequence);
+  if (crc32c(ring->crc_table, ring->copy + start, d->head_bytes - start) != slot->crc32c) {
+    return 0;
+  }
+  for (size_t i = 0; i < d->header.products; ++i) {
+    uint32_t expected;
+    memcpy(&expected, ring->copy + d->header.slot_head_bytes + i * sizeof expected, sizeof expected);
+    if (ring->is_selected[i] &&
+        crc32c(ring->crc_table, ring->copy + d->places[i].offset, d->places[i].bytes) != expected) {
+      return 0;
+    }
+  }
+  return 1;
 }
 
 /* ---- Atomic words of the shared header ---- */
@@ -80,31 +98,48 @@ static int writer_is_gone(const nf_ring* ring) {
 
 /* ---- Reading ---- */
 
+/* The words from `first` to `end`, offsets in a slot that are multiples of 8. */
+static void copy_words(const nf_ring* ring, const uint64_t* slot, size_t first, size_t end) {
+  for (size_t i = first / 8; i < end / 8; ++i) {
+    const uint64_t word = __atomic_load_n(slot + i, __ATOMIC_RELAXED);
+    memcpy(ring->copy + 8 * i, &word, sizeof word);
+  }
+}
+
 /* Sequence lock, reader's side (Boehm, "Can seqlocks get along with programming language memory models?", MSPC 2012):
  * every shared word is read atomically, and the fence keeps those reads before the lock's second one. */
-static int copy_slot(nf_ring* ring, uint64_t number) {
-  const nf_ring_header* h = &ring->constants;
+static int copy_slot(const nf_ring* ring, uint64_t number) {
+  const nf_description* d = &ring->description;
+  const nf_ring_header* h = &d->header;
   const uint8_t* place = ring->map + h->header_bytes + (number - 1) % h->slot_count * h->slot_bytes;
   const uint64_t* slot = (const uint64_t*)(const void*)place;
   if (__atomic_load_n(slot, __ATOMIC_ACQUIRE) != 2 * number) {
     return 0;
   }
-  for (size_t i = 1; i < ring->copy_words; ++i) {
-    const uint64_t word = __atomic_load_n(slot + i, __ATOMIC_RELAXED);
-    memcpy(ring->copy + 8 * i, &word, sizeof word);
+  copy_words(ring, slot, sizeof *slot, d->head_bytes);
+  for (size_t i = 0; i < h->products; ++i) {
+    if (ring->is_selected[i]) {
+      copy_words(ring, slot, d->places[i].offset, d->places[i].offset + nf_padded(d->places[i].bytes));
+    }
   }
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   return __atomic_load_n(slot, __ATOMIC_RELAXED) == 2 * number;
 }
 
-static nf_ring_status hand_out(nf_ring* ring, uint64_t number, nf_frame* frame) {
+static const void* known_product(const nf_ring* ring, int known) {
+  const ptrdiff_t index = ring->description.known[known];
+  return index >= 0 ? ring->frame_products[index] : NULL;
+}
+
+static nf_ring_status hand_out(const nf_ring* ring, uint64_t number, nf_frame* frame) {
   nf_ring_slot slot;
   memcpy(&slot, ring->copy, sizeof slot);
-  if (ring->check_crc && (ring->points_only ? slot.points_crc32c : slot.crc32c) != crc_of_copy(ring)) {
+  if (ring->check_crc && !crcs_are_right(ring, &slot)) {
     return NF_RING_CORRUPT;
   }
-  const float* values = (const float*)(const void*)(ring->copy + sizeof slot);
-  const nf_complex* images = (const nf_complex*)(const void*)(ring->copy + ring->constants.images_offset);
+  for (size_t i = 0; i < ring->description.header.products; ++i) {
+    ring->frame_products[i] = ring->is_selected[i] ? ring->copy + ring->description.places[i].offset : NULL;
+  }
   const int64_t now_ns = nf_ring_now_ns();
   *frame = (nf_frame){.number = number,
                       .sequence = slot.sequence,
@@ -124,12 +159,14 @@ static nf_ring_status hand_out(nf_ring* ring, uint64_t number, nf_frame* frame) 
                       .epoch = slot.epoch,
                       .read_mono_ns = now_ns,
                       .age_ns = now_ns - slot.capture_mono_ns,
-                      .cutoff_rad_per_m = values,
-                      .slope = values + ring->constants.frequencies,
-                      .noise_pa = values + 2 * (size_t)ring->constants.frequencies,
-                      .error_estimate = values + 3 * (size_t)ring->constants.frequencies,
-                      .points = (const nf_complex*)(const void*)(ring->copy + ring->constants.points_offset),
-                      .images = ring->points_only ? NULL : images};
+                      .products = ring->frame_products,
+                      .cutoff_rad_per_m = known_product(ring, kCutoff),
+                      .slope = known_product(ring, kSlope),
+                      .noise_pa = known_product(ring, kNoise),
+                      .error_estimate = known_product(ring, kErrorEstimate),
+                      .radiated_power_w = known_product(ring, kRadiatedPower),
+                      .points = known_product(ring, kPoints),
+                      .images = known_product(ring, kImages)};
   return NF_RING_OK;
 }
 
@@ -166,7 +203,7 @@ nf_ring_status nf_ring_read_latest(nf_ring* ring, int64_t max_age_ns, nf_frame* 
 /* The next frame to read when `newest` stands: the slot after the newest's is being written over. */
 static uint64_t next_number(const nf_ring* ring, uint64_t newest) {
   const uint64_t next = ring->last + 1;
-  const uint64_t slots = ring->constants.slot_count;
+  const uint64_t slots = ring->description.header.slot_count;
   return newest >= next + (slots - 1) ? newest - slots / 2 + 1 : next;
 }
 
@@ -203,11 +240,31 @@ nf_ring_status nf_ring_read_next(nf_ring* ring, int64_t timeout_ns, nf_frame* fr
   return NF_RING_TORN;
 }
 
-/* ---- What is in an image ---- */
+/* ---- What is in a frame ---- */
+
+const void* nf_frame_product(const nf_ring* ring, const nf_frame* frame, size_t index) {
+  return index < ring->description.header.products ? frame->products[index] : NULL;
+}
+
+uint64_t nf_frame_rows(const nf_ring* ring, const nf_frame* frame, size_t index) {
+  const uint64_t* rows = nf_frame_product(ring, frame, index);
+  const nf_product* product = nf_ring_product_at(ring, index);
+  if (rows == NULL || product->form != NF_FORM_TABLE) {
+    return 0;
+  }
+  return *rows < product->most_rows ? *rows : product->most_rows;
+}
+
+const void* nf_frame_column(const nf_ring* ring, const nf_frame* frame, size_t index, size_t column) {
+  const uint8_t* values = nf_frame_product(ring, frame, index);
+  const nf_product* product = nf_ring_product_at(ring, index);
+  return values == NULL || column >= product->column_count ? NULL : values + product->columns[column].offset;
+}
 
 const nf_complex* nf_ring_points(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
                                  uint32_t frequency) {
-  return frame->points + ((size_t)plane * layout->frequencies + frequency) * layout->points;
+  return frame->points == NULL ? NULL
+                               : frame->points + ((size_t)plane * layout->frequencies + frequency) * layout->points;
 }
 
 const nf_complex* nf_ring_image(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
@@ -233,6 +290,9 @@ size_t nf_ring_pixel_at(const nf_ring_layout* layout, double x_m, double y_m) {
 
 double nf_ring_radiated_power_w(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
                                 uint32_t frequency) {
+  if (frame->images == NULL && frame->radiated_power_w != NULL) {
+    return (double)frame->radiated_power_w[(size_t)plane * layout->frequencies + frequency];
+  }
   if (frame->images == NULL || strcmp(layout->quantity, "active_intensity") != 0 || layout->rows < 2 ||
       layout->columns < 2) {
     return (double)NAN;
@@ -247,6 +307,9 @@ double nf_ring_radiated_power_w(const nf_ring_layout* layout, const nf_frame* fr
   return sum * width_m / (layout->columns - 1) * height_m / (layout->rows - 1);
 }
 
+_Static_assert(NF_RING_VERSION == 3, "FORMAT");
+#define FORMAT "3"
+
 const char* nf_ring_status_text(nf_ring_status status) {
   static const char* const texts[] = {"ok",
                                       "no frame has been published yet",
@@ -260,9 +323,10 @@ const char* nf_ring_status_text(nf_ring_status status) {
                                       "this user is not permitted",
                                       "the server has all the readers it takes",
                                       "the daemon has no ring yet",
-                                      "what was handed over is no ring of this version",
+                                      "what was handed over is no ring of format " FORMAT,
                                       "a system call failed",
-                                      "its server belongs to a user who is not trusted here"};
+                                      "its server belongs to a user who is not trusted here",
+                                      "the ring has no product of this name"};
   const size_t count = sizeof texts / sizeof texts[0];
   return (size_t)status < count ? texts[(size_t)status] : "unknown status";
 }

@@ -1,5 +1,4 @@
-/* The reader of nearfield_ring.h: how a ring is found, checked and mapped. It trusts no size that it has not checked.
- */
+/* The reader of nearfield_ring.h: how a ring is found, handed over and mapped. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd seals, ucred, secure_getenv */
 #endif
@@ -18,22 +17,14 @@
 #include "nearfield_ring.h"
 #include "nearfield_ring_parts.h"
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the ring's fields are little-endian");
-_Static_assert(sizeof(void*) == 8, "the ring is mapped whole");
-_Static_assert(sizeof(nf_ring_header) == 256 && sizeof(nf_ring_slot) == 128 && sizeof(nf_ring_hello) == 16, "layout 2");
-_Static_assert(offsetof(nf_ring_header, slot_bytes) == 16 && offsetof(nf_ring_header, boot_id) == 32, "layout 2");
-_Static_assert(offsetof(nf_ring_header, planes) == 64 && offsetof(nf_ring_header, quantity) == 104, "layout 2");
-_Static_assert(offsetof(nf_ring_header, published) == 192 && offsetof(nf_ring_header, wake) == 200, "layout 2");
-_Static_assert(offsetof(nf_ring_slot, sequence) == 16 && offsetof(nf_ring_slot, window_bit_times) == 40, "layout 2");
-_Static_assert(offsetof(nf_ring_slot, capture_mono_ns) == 56 && offsetof(nf_ring_slot, flags) == 88, "layout 2");
-_Static_assert(offsetof(nf_ring_slot, epoch) == 112, "layout 2");
+_Static_assert(sizeof(nf_ring_hello) == 16, "the same in all formats");
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22 /* Linux 5.14 */
 #endif
 
-enum { kMaxSide = 1 << 20 };
 static const uint64_t kMaxBytes = UINT64_C(1) << 40; /* of a ring; sums of sizes up to it cannot overflow */
+typedef char Path[sizeof(((struct sockaddr_un*)NULL)->sun_path)];
 
 /* ---- Connection ---- */
 
@@ -135,10 +126,9 @@ static int is_trusted(int connection, const char* path) {
 }
 
 /* The hand-over's message; *memory becomes the ring's descriptor. */
-static nf_ring_status receive_memory(int connection, int* memory) {
-  nf_ring_hello hello;
-  memset(&hello, 0, sizeof hello);
-  struct iovec text = {.iov_base = &hello, .iov_len = sizeof hello};
+static nf_ring_status receive_memory(int connection, nf_ring_hello* hello, int* memory) {
+  memset(hello, 0, sizeof *hello);
+  struct iovec text = {.iov_base = hello, .iov_len = sizeof *hello};
   union {
     struct cmsghdr align;
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -159,56 +149,14 @@ static nf_ring_status receive_memory(int connection, int* memory) {
   if (count == 0) {
     return NF_RING_GONE;
   }
-  if (count != (ssize_t)sizeof hello || hello.magic != NF_RING_MAGIC || hello.version != NF_RING_VERSION ||
-      hello.status < NF_RING_OK || hello.status > NF_RING_SYSTEM) {
+  if (count != (ssize_t)sizeof *hello || hello->magic != NF_RING_MAGIC || hello->version != NF_RING_VERSION ||
+      hello->status < NF_RING_OK || hello->status > NF_RING_SYSTEM) {
     return NF_RING_BAD;
   }
-  return hello.status == NF_RING_OK && *memory < 0 ? NF_RING_BAD : (nf_ring_status)hello.status;
+  return hello->status == NF_RING_OK && *memory < 0 ? NF_RING_BAD : (nf_ring_status)hello->status;
 }
 
 /* ---- Mapping ---- */
-
-static int table_fits(const nf_ring_header* header, uint32_t offset, uint32_t count) {
-  return offset % 8 == 0 && offset >= sizeof *header && (uint64_t)offset + 8ULL * count <= header->header_bytes;
-}
-
-static uint64_t image_bytes(const nf_ring_header* header) {
-  return 8ULL * header->planes * header->frequencies * header->rows * header->columns;
-}
-
-static uint64_t points_bytes(const nf_ring_header* header) {
-  return 8ULL * header->planes * header->frequencies * header->points;
-}
-
-static int slot_is_good(const nf_ring_header* h) {
-  return h->points_offset % 8 == 0 && h->points_offset >= sizeof(nf_ring_slot) + 16ULL * h->frequencies &&
-         h->images_offset % 8 == 0 && h->images_offset >= h->points_offset + points_bytes(h) &&
-         h->images_offset + image_bytes(h) <= h->slot_bytes;
-}
-
-static int header_is_good(const nf_ring_header* h, uint64_t bytes) {
-  if (h->magic != NF_RING_MAGIC || h->version != NF_RING_VERSION || h->header_bytes % 64 != 0 ||
-      h->slot_bytes % 64 != 0) {
-    return 0;
-  }
-  const uint32_t sides[] = {h->planes, h->frequencies, h->rows, h->columns};
-  uint64_t pixels = 1;
-  for (int i = 0; i < 4; ++i) {
-    if (sides[i] == 0 || sides[i] > kMaxSide || (pixels *= sides[i]) > bytes) {
-      return 0;
-    }
-  }
-  if (!table_fits(h, h->frequencies_offset, h->frequencies) || !table_fits(h, h->planes_offset, h->planes) ||
-      !table_fits(h, h->x_offset, h->columns) || !table_fits(h, h->y_offset, h->rows) || h->points > kMaxSide ||
-      !table_fits(h, h->points_xy_offset, 2 * h->points)) {
-    return 0;
-  }
-  if (!slot_is_good(h) || h->slot_count < 2 || h->header_bytes > bytes) {
-    return 0;
-  }
-  const uint64_t slots_bytes = bytes - h->header_bytes;
-  return slots_bytes % h->slot_bytes == 0 && slots_bytes / h->slot_bytes == h->slot_count;
-}
 
 static nf_ring_status map_memory(nf_ring* ring, int memory) {
   struct stat status;
@@ -223,9 +171,9 @@ static nf_ring_status map_memory(nf_ring* ring, int memory) {
   }
   ring->map = map;
   ring->map_bytes = (size_t)status.st_size;
-  memcpy(&ring->constants, map, offsetof(nf_ring_header, published));
-  if (!header_is_good(&ring->constants, ring->map_bytes)) {
-    return NF_RING_BAD;
+  const nf_ring_status described = nf_description_read(&ring->description, ring->map, ring->map_bytes);
+  if (described != NF_RING_OK) {
+    return described;
   }
   /* Pages are mapped now and not at the first reads, but only where all are there: the kernel would find memory for
    * those that were never written. Before Linux 5.14 they are mapped when they are read. */
@@ -235,48 +183,74 @@ static nf_ring_status map_memory(nf_ring* ring, int memory) {
   return NF_RING_OK;
 }
 
-static nf_ring_status copy_layout(nf_ring* ring) {
-  const nf_ring_header* h = &ring->constants;
-  const size_t doubles = (size_t)h->planes + h->frequencies + h->rows + h->columns + 2 * (size_t)h->points;
-  nf_ring_points_only(ring, 0);
-  ring->axes = malloc(8 * doubles + sizeof h->quantity + sizeof h->unit);
-  ring->copy = malloc(8 * ring->copy_words); /* room for all, whatever is copied later */
-  if (ring->axes == NULL || ring->copy == NULL) {
+/* What reading needs, so that it allocates nothing. */
+static nf_ring_status make_room(nf_ring* ring) {
+  const size_t products = ring->description.header.products;
+  ring->copy = malloc(ring->description.used_bytes);
+  ring->frame_products = calloc(products, sizeof *ring->frame_products);
+  ring->is_selected = calloc(products, sizeof *ring->is_selected);
+  return ring->copy != NULL && ring->frame_products != NULL && ring->is_selected != NULL ? NF_RING_OK : NF_RING_SYSTEM;
+}
+
+/* ---- Which products are read ---- */
+
+/* Of `ring`'s products those that its selection names. */
+static void apply_selection(nf_ring* ring) {
+  for (size_t i = 0; i < ring->description.header.products; ++i) {
+    ring->is_selected[i] = ring->selection == NULL;
+    for (size_t k = 0; k < ring->selection_count && !ring->is_selected[i]; ++k) {
+      ring->is_selected[i] = strcmp(ring->selection[k], ring->description.products[i].name) == 0;
+    }
+  }
+}
+
+static void set_selection(nf_ring* ring, const char* const* names, size_t count, void* own) {
+  free(ring->own_selection);
+  ring->own_selection = own;
+  ring->selection = names;
+  ring->selection_count = names != NULL ? count : 0;
+  apply_selection(ring);
+}
+
+/* A copy of the names in one piece of memory, pointers first; NULL: no memory. */
+static char** copy_names(const char* const* names, size_t count) {
+  size_t bytes = (count + 1) * sizeof(char*);
+  for (size_t i = 0; i < count; ++i) {
+    bytes += strlen(names[i]) + 1;
+  }
+  char** copy = malloc(bytes);
+  if (copy != NULL) {
+    char* text = (char*)(copy + count + 1);
+    for (size_t i = 0; i < count; ++i) {
+      copy[i] = text;
+      text = stpcpy(text, names[i]) + 1;
+    }
+  }
+  return copy;
+}
+
+nf_ring_status nf_ring_select(nf_ring* ring, const char* const* names, size_t count) {
+  if (names == NULL) {
+    set_selection(ring, NULL, 0, NULL);
+    return NF_RING_OK;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (nf_ring_find_product(ring, names[i]) < 0) {
+      return NF_RING_NO_PRODUCT;
+    }
+  }
+  char** copy = copy_names(names, count);
+  if (copy == NULL) {
     return NF_RING_SYSTEM;
   }
-  double* frequencies_hz = (double*)(void*)ring->axes;
-  double* planes_m = frequencies_hz + h->frequencies;
-  double* x_m = planes_m + h->planes;
-  double* y_m = x_m + h->columns;
-  double* points_xy_m = y_m + h->rows;
-  char* quantity = ring->axes + 8 * doubles;
-  char* unit = quantity + sizeof h->quantity;
-  memcpy(frequencies_hz, ring->map + h->frequencies_offset, 8ULL * h->frequencies);
-  memcpy(planes_m, ring->map + h->planes_offset, 8ULL * h->planes);
-  memcpy(x_m, ring->map + h->x_offset, 8ULL * h->columns);
-  memcpy(y_m, ring->map + h->y_offset, 8ULL * h->rows);
-  memcpy(points_xy_m, ring->map + h->points_xy_offset, 16ULL * h->points);
-  memcpy(quantity, h->quantity, sizeof h->quantity);
-  memcpy(unit, h->unit, sizeof h->unit);
-  quantity[sizeof h->quantity - 1] = '\0';
-  unit[sizeof h->unit - 1] = '\0';
-  ring->layout = (nf_ring_layout){.planes = h->planes,
-                                  .frequencies = h->frequencies,
-                                  .rows = h->rows,
-                                  .columns = h->columns,
-                                  .frequencies_hz = frequencies_hz,
-                                  .planes_m = planes_m,
-                                  .x_m = x_m,
-                                  .y_m = y_m,
-                                  .points = h->points,
-                                  .points_xy_m = points_xy_m,
-                                  .quantity = quantity,
-                                  .unit = unit,
-                                  .phase_reference = h->phase_reference,
-                                  .bit_rate_hz = h->bit_rate_hz,
-                                  .slot_count = h->slot_count,
-                                  .ring_id = h->ring_id};
+  set_selection(ring, (const char* const*)copy, count, copy);
   return NF_RING_OK;
+}
+
+void nf_ring_points_only(nf_ring* ring, int on) {
+  static const char* const names[] = {"cutoff_rad_per_m", "slope", "noise_pa", "error_estimate",
+                                      "radiated_power_w", "points"};
+  set_selection(ring, on ? names : NULL, sizeof names / sizeof *names, NULL);
 }
 
 /* ---- Opening and closing ---- */
@@ -300,21 +274,29 @@ static void release(nf_ring* ring) {
   if (ring->connection >= 0) {
     close(ring->connection);
   }
+  nf_description_free(&ring->description);
   free(ring->copy);
-  free(ring->axes);
+  free((void*)ring->frame_products);
+  free(ring->is_selected);
+  free(ring->own_selection);
+  free(ring->processor);
   free(ring->path);
   errno = error;
 }
 
-static nf_ring_status establish(nf_ring* ring) {
-  nf_ring_status status = connect_to(ring->path, &ring->connection);
+/* Connects to the server at `path` and receives what it says; *memory becomes the ring's descriptor. */
+static nf_ring_status call(const char* path, int* connection, nf_ring_hello* hello, int* memory) {
+  const nf_ring_status status = connect_to(path, connection);
+  if (status != NF_RING_OK) {
+    return status;
+  }
+  return is_trusted(*connection, path) ? receive_memory(*connection, hello, memory) : NF_RING_UNTRUSTED;
+}
+
+static nf_ring_status establish_at(nf_ring* ring, const char* path) {
+  nf_ring_hello hello;
   int memory = -1;
-  if (status == NF_RING_OK && !is_trusted(ring->connection, ring->path)) {
-    status = NF_RING_UNTRUSTED;
-  }
-  if (status == NF_RING_OK) {
-    status = receive_memory(ring->connection, &memory);
-  }
+  nf_ring_status status = call(path, &ring->connection, &hello, &memory);
   if (status == NF_RING_OK) {
     status = map_memory(ring, memory);
   }
@@ -322,17 +304,39 @@ static nf_ring_status establish(nf_ring* ring) {
     close(memory);
   }
   if (status == NF_RING_OK) {
-    status = copy_layout(ring);
+    status = make_room(ring);
   }
   if (status == NF_RING_OK) {
+    apply_selection(ring);
     ring->last = nf_ring_published(ring);
+  }
+  return status;
+}
+
+/* At the processor's own socket, or at the first processor's if that is the one. */
+static nf_ring_status establish(nf_ring* ring) {
+  Path path;
+  if (ring->processor == NULL) {
+    return establish_at(ring, ring->path);
+  }
+  if (!nf_socket_of_processor(ring->path, ring->processor, path, sizeof path)) {
+    errno = ENAMETOOLONG;
+    return NF_RING_SYSTEM;
+  }
+  nf_ring_status status = establish_at(ring, path);
+  if (status == NF_RING_NO_SOCKET) {
+    close(ring->connection);
+    ring->connection = -1;
+    status = establish_at(ring, ring->path);
+    const int is_another = status == NF_RING_OK && strcmp(ring->description.layout.processor, ring->processor) != 0;
+    return is_another ? NF_RING_NO_SOCKET : status;
   }
   return status;
 }
 
 /* A copy of the path, or the default. It is chosen once: a handle that is reopened stays with its daemon's path. */
 static char* path_to_ask(const char* socket_path) {
-  char path[sizeof(((struct sockaddr_un*)NULL)->sun_path)];
+  Path path;
   if (socket_path != NULL) {
     return strdup(socket_path);
   }
@@ -340,6 +344,10 @@ static char* path_to_ask(const char* socket_path) {
 }
 
 nf_ring_status nf_ring_open(const char* socket_path, nf_ring** ring) {
+  return nf_ring_open_processor(socket_path, NULL, ring);
+}
+
+nf_ring_status nf_ring_open_processor(const char* socket_path, const char* processor, nf_ring** ring) {
   *ring = NULL;
   nf_ring* fresh = calloc(1, sizeof *fresh);
   if (fresh == NULL) {
@@ -347,8 +355,10 @@ nf_ring_status nf_ring_open(const char* socket_path, nf_ring** ring) {
   }
   fresh->connection = -1;
   fresh->path = path_to_ask(socket_path);
+  fresh->processor = processor != NULL ? strdup(processor) : NULL;
   fill_crc_table(fresh->crc_table);
-  const nf_ring_status status = fresh->path != NULL ? establish(fresh) : NF_RING_SYSTEM;
+  const int has_names = fresh->path != NULL && (processor == NULL || fresh->processor != NULL);
+  const nf_ring_status status = has_names ? establish(fresh) : NF_RING_SYSTEM;
   if (status != NF_RING_OK) {
     nf_ring_close(fresh);
     return status;
@@ -357,11 +367,29 @@ nf_ring_status nf_ring_open(const char* socket_path, nf_ring** ring) {
   return NF_RING_OK;
 }
 
+uint32_t nf_ring_format_at(const char* socket_path) {
+  nf_ring_hello hello = {.magic = 0};
+  int connection = -1;
+  int memory = -1;
+  char* path = path_to_ask(socket_path);
+  if (path != NULL) {
+    call(path, &connection, &hello, &memory);
+  }
+  free(path);
+  if (memory >= 0) {
+    close(memory);
+  }
+  if (connection >= 0) {
+    close(connection);
+  }
+  return hello.magic == NF_RING_MAGIC ? hello.version : 0;
+}
+
 /* The newest frame that a reader of `ring` has had of `fresh`. What another ring still holds is new to it: all frames
  * where none has been written over, else the newest half, as a late reader gets of any ring. */
 static uint64_t last_before(const nf_ring* ring, const nf_ring* fresh) {
-  const uint64_t slots = fresh->constants.slot_count;
-  if (fresh->constants.ring_id == ring->constants.ring_id) {
+  const uint64_t slots = fresh->description.header.slot_count;
+  if (fresh->description.header.ring_id == ring->description.header.ring_id) {
     return ring->last;
   }
   return fresh->last < slots ? 0 : fresh->last - slots / 2;
@@ -369,10 +397,11 @@ static uint64_t last_before(const nf_ring* ring, const nf_ring* fresh) {
 
 nf_ring_status nf_ring_reopen(nf_ring* ring) {
   nf_ring* fresh;
-  const nf_ring_status status = nf_ring_open(ring->path, &fresh);
+  const nf_ring_status status = nf_ring_open_processor(ring->path, ring->processor, &fresh);
   if (status == NF_RING_OK) {
     fresh->check_crc = ring->check_crc;
-    nf_ring_points_only(fresh, ring->points_only);
+    set_selection(fresh, ring->selection, ring->selection_count, ring->own_selection);
+    ring->own_selection = NULL;
     fresh->last = last_before(ring, fresh);
     release(ring);
     *ring = *fresh;
@@ -388,12 +417,21 @@ void nf_ring_close(nf_ring* ring) {
   }
 }
 
-const nf_ring_layout* nf_ring_get_layout(const nf_ring* ring) { return &ring->layout; }
+/* ---- What the ring says of itself ---- */
+
+const nf_ring_layout* nf_ring_get_layout(const nf_ring* ring) { return &ring->description.layout; }
+
+const nf_product* nf_ring_product_at(const nf_ring* ring, size_t index) {
+  return index < ring->description.header.products ? &ring->description.products[index] : NULL;
+}
+
+ptrdiff_t nf_ring_find_product(const nf_ring* ring, const char* name) {
+  for (size_t i = 0; i < ring->description.header.products; ++i) {
+    if (strcmp(ring->description.products[i].name, name) == 0) {
+      return (ptrdiff_t)i;
+    }
+  }
+  return -1;
+}
 
 void nf_ring_check_crc(nf_ring* ring, int on) { ring->check_crc = on; }
-
-void nf_ring_points_only(nf_ring* ring, int on) {
-  const nf_ring_header* h = &ring->constants;
-  ring->points_only = on;
-  ring->copy_words = (size_t)(h->images_offset + (on ? 0 : image_bytes(h))) / 8;
-}

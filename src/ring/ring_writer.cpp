@@ -98,8 +98,11 @@ void RingWriter::store(const Frame& frame) {
   const std::atomic_ref lock(slot[0]);
   lock.store(2 * number - 1, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
-  store_words(slot + sizeof(nf_ring_slot) / sizeof *slot, encoder_.payload().data(), encoder_.payload_bytes());
+  const std::size_t crcs_bytes = encoder_.crcs().size_bytes();
+  std::uint64_t* const crcs = slot + sizeof(nf_ring_slot) / sizeof *slot;
+  store_words(crcs + crcs_bytes / sizeof *slot, encoder_.payload().data(), encoder_.payload().size());
   encoder_.stamp();
+  store_words(crcs, encoder_.crcs().data(), crcs_bytes);
   const auto* head = reinterpret_cast<const std::byte*>(&encoder_.head());
   store_words(slot + 1, head + sizeof *slot, sizeof(nf_ring_slot) - sizeof *slot);
   lock.store(2 * number, std::memory_order_release);

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "ring/ring_sink.hpp"
+#include "ring/ring_output.hpp"
 #include "ring_support.hpp"
 #include "support/places.hpp"
 
@@ -21,14 +21,14 @@ std::string output_with_error(float error_estimate) {
   const test::SocketFolder folder;
   const std::string socket = folder / "ring.sock";
   const ImagesHeader header = test::ring_header();
-  RingSink sink({}, {.socket = socket});
-  sink.begin(result_header(header), {.epoch = 1});
+  RingOutput ring({}, {.socket = socket});
+  ring.begin(result_header(header), {.epoch = 1});
   std::atomic<bool> stop = false;
   std::thread publisher([&] {
     test::TestFrame frame(header);
     frame.images.error_estimate.front() = error_estimate;
     for (std::uint64_t sequence = 1; !stop; ++sequence) {
-      sink.write(frame.make(sequence));
+      ring.write(frame.make(sequence));
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   });

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "nearfield/daemon_settings.hpp"
-#include "ring/ring_sink.hpp"
+#include "ring/ring_output.hpp"
 #include "ring_support.hpp"
 
 namespace nearfield::ring {
@@ -14,8 +14,8 @@ TEST(DefaultSocket, AReaderThatNamesNoneFindsTheDaemonThatNamesNone) {
   nf_ring* ring = nullptr;
   EXPECT_EQ(nf_ring_open(nullptr, &ring), NF_RING_NO_SOCKET);
   const DaemonSettings::Ring defaults;
-  RingSink sink({}, {.socket = socket_to_serve(defaults.socket, DaemonSettings::Ring::kFile)});
-  sink.begin(result_header(test::ring_header()), {.epoch = 1});
+  RingOutput output({}, {.socket = socket_to_serve(defaults.socket, DaemonSettings::Ring::kFile)});
+  output.begin(result_header(test::ring_header()), {.epoch = 1});
   EXPECT_EQ(nf_ring_open(nullptr, &ring), NF_RING_OK);
   nf_ring_close(ring);
   unsetenv("NEARFIELD_RUNTIME_DIR");

@@ -51,6 +51,8 @@ TEST(TonePhase, RefusesWhatIsNoTone) {
   EXPECT_THROW(TonePhase(std::nan("")), ConfigError);
 }
 
+std::span<const float> payload_of(const FrameEncoder& encoder) { return values_of<float>(encoder.payload()); }
+
 /// A steady tone's phasor, as the front ends give it, stands still in the stream's reference, months after the start.
 TEST(PhaseReferenceTest, SteadyToneStandsStill) {
   const ImagesHeader header = test::ring_header(2, 1, 2);
@@ -77,7 +79,7 @@ TEST(PhaseReferenceTest, SteadyToneStandsStill) {
     const std::size_t first = 8;  // four values for each of two frequencies come before the images
     for (std::size_t i = 0; i < 4; ++i) {
       const auto at = [&](const FrameEncoder& encoder) {
-        const std::complex<float> value(encoder.payload()[first + 2 * i], encoder.payload()[first + 2 * i + 1]);
+        const std::complex<float> value(payload_of(encoder)[first + 2 * i], payload_of(encoder)[first + 2 * i + 1]);
         return std::complex<double>(value);
       };
       EXPECT_LT(std::abs(at(stream) - amplitude), 1e-7);  // four roundings of 2^-25 of 0.25
@@ -103,9 +105,9 @@ TEST(PhaseReferenceTest, PointsTurnWithTheirFrequency) {
   const std::size_t images = points + 2 * frame.images.points.size();
   for (std::size_t i = 0; i < frame.images.points.size(); ++i) {
     for (std::size_t part = 0; part < 2; ++part) {
-      EXPECT_EQ(stream.payload()[points + 2 * i + part], stream.payload()[images + 2 * (i / 3 * 12) + part]);
+      EXPECT_EQ(payload_of(stream)[points + 2 * i + part], payload_of(stream)[images + 2 * (i / 3 * 12) + part]);
     }
-    EXPECT_NE(stream.payload()[points + 2 * i], window.payload()[points + 2 * i]);
+    EXPECT_NE(payload_of(stream)[points + 2 * i], payload_of(window)[points + 2 * i]);
   }
 }
 
@@ -116,10 +118,45 @@ TEST(PhaseReferenceTest, IntensitiesHaveNoPhase) {
   FrameEncoder stream(result_header(header), 1, PhaseReference::kStream);
   test::TestFrame frame(header);
   stream.take(frame.make(9));
+  const std::size_t first = 10;  // the radiated power of two frequencies too comes before the images
   for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(stream.payload()[8 + 2 * i], test::expected_value(9, i).re);
-    EXPECT_EQ(stream.payload()[9 + 2 * i], test::expected_value(9, i).im);
+    EXPECT_EQ(payload_of(stream)[first + 2 * i], test::expected_value(9, i).re);
+    EXPECT_EQ(payload_of(stream)[first + 2 * i + 1], test::expected_value(9, i).im);
   }
+}
+
+// The frequency may be any axis of a product; what has none, or no complex values, stays as it is.
+TEST(PhaseReferenceTest, TurnsComplexProductsAlongTheirFrequency) {
+  ResultHeader header;
+  header.processor = "modes";
+  header.axes = {{.name = "mode", .unit = "1", .values = {1.0, 2.0, 3.0}},
+                 {.name = "frequency", .unit = "Hz", .values = {500.0, 750.25}}};
+  header.products = {
+      {.name = "amplitude", .quantity = "modal amplitude", .unit = "m/s", .axes = {"mode", "frequency"}},
+      {.name = "shape", .quantity = "modal shape", .unit = "1", .axes = {"mode"}},
+      {.name = "level", .quantity = "level", .unit = "dB", .type = ElementType::kFloat32, .axes = {"frequency"}}};
+  const std::vector<std::complex<float>> amplitudes = {{1, 2}, {3, 4}, {5, 6}, {7, 8}, {9, 10}, {11, 12}};
+  const std::vector<std::complex<float>> shapes = {{1, 2}, {3, 4}, {5, 6}};
+  const std::vector<float> levels = {1, 2};
+  const std::vector<std::span<const std::byte>> products = {
+      std::as_bytes(std::span(amplitudes)), std::as_bytes(std::span(shapes)), std::as_bytes(std::span(levels))};
+  Frame frame;
+  frame.first_bit_time = 777;
+  frame.products = products;
+  FrameEncoder stream(header, 1, PhaseReference::kStream);
+  stream.take(frame);
+  const auto turned = values_of<std::complex<float>>(stream.payload());
+  for (std::size_t i = 0; i < amplitudes.size(); ++i) {
+    const std::complex<float> expected =
+        amplitudes[i] * TonePhase(header.axes[1].values[i % 2]).to_stream(frame.first_bit_time);
+    EXPECT_LT(std::abs(turned[i] - expected), 1e-5F) << i;  // roundings of values up to 16
+  }
+  EXPECT_GT(std::abs(turned[0] - amplitudes[0]), 0.1F);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    EXPECT_EQ(turned[amplitudes.size() + i], shapes[i]);
+  }
+  EXPECT_EQ(payload_of(stream)[18], 1.0F);
+  EXPECT_EQ(payload_of(stream)[19], 2.0F);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "nearfield/error.hpp"
-#include "ring/ring_sink.hpp"
+#include "ring/ring_output.hpp"
 #include "ring_support.hpp"
 
 namespace nearfield::ring {
@@ -21,8 +21,8 @@ class Server : public testing::Test {
  protected:
   ServerOptions options() { return {.socket = socket_}; }
   void serve(const ServerOptions& options) {
-    sink_ = std::make_unique<RingSink>(RingOptions{.slots = 4}, options);
-    sink_->begin(result_header(test::ring_header()), {.epoch = 1});
+    output_ = std::make_unique<RingOutput>(RingOptions{.slots = 4}, options);
+    output_->begin(result_header(test::ring_header()), {.epoch = 1});
   }
   nf_ring_status open() {
     nf_ring* ring = nullptr;
@@ -43,13 +43,13 @@ class Server : public testing::Test {
     return static_cast<nf_ring_status>(WEXITSTATUS(status));
   }
   void wait_for_clients(std::size_t count) const {
-    while (sink_->readers() != count) {
+    while (output_->readers() != count) {
       std::this_thread::yield();
     }
   }
   test::SocketFolder folder_;
   std::string socket_ = folder_ / "ring.sock";
-  std::unique_ptr<RingSink> sink_;
+  std::unique_ptr<RingOutput> output_;
 };
 
 TEST(MayRead, OwnUserRootAndTheNamed) {
@@ -106,12 +106,12 @@ TEST_F(Server, RefusesBadPaths) {
 
 TEST_F(Server, RemovesItsSocketAndOnlyItsOwn) {
   serve(options());
-  sink_.reset();
+  output_.reset();
   EXPECT_FALSE(std::filesystem::exists(socket_));
   serve(options());
   std::filesystem::remove(socket_);
   std::ofstream(socket_) << "another's";
-  sink_.reset();
+  output_.reset();
   EXPECT_TRUE(std::filesystem::exists(socket_));
 }
 
@@ -122,7 +122,7 @@ TEST_F(Server, TakesOnlySoManyReadersAndFreesTheirPlaces) {
   auto first = test::open_ring(socket_);
   const auto second = test::open_ring(socket_);
   EXPECT_EQ(open(), NF_RING_BUSY);
-  EXPECT_EQ(sink_->refused_readers(), 1U);
+  EXPECT_EQ(output_->refused_readers(), 1U);
   first.reset();
   wait_for_clients(1);
   EXPECT_EQ(open(), NF_RING_OK);
@@ -161,8 +161,8 @@ class ServerOfAStranger : public Server {
       if (setgid(kStranger) != 0 || setuid(kStranger) != 0) {
         _exit(1);
       }
-      RingSink sink({.slots = 4}, {.socket = socket, .mode = 0666});
-      sink.begin(result_header(test::ring_header()), {.epoch = 1});
+      RingOutput output({.slots = 4}, {.socket = socket, .mode = 0666});
+      output.begin(result_header(test::ring_header()), {.epoch = 1});
       _exit(write(ready[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 0 ? 0 : 1);
     }
     close(ready[1]);

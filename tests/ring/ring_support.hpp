@@ -2,9 +2,11 @@
 #include <nearfield_ring.h>
 #include <unistd.h>
 
+#include <array>
 #include <cmath>
 #include <complex>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -68,7 +70,7 @@ inline ImageFrame ring_images(const ImagesHeader& header) {
 /// A frame with memory of its own.
 class TestFrame : public MadeFrame {
  public:
-  explicit TestFrame(const ImagesHeader& header) : MadeFrame(header, ring_images(header)) {
+  explicit TestFrame(const ImagesHeader& header) : MadeFrame(header, ring_images(header)), header_(header) {
     frame.window_bit_times = 32768;
     frame.stream_id = 77;
     frame.valid_microphones = 1021;
@@ -92,8 +94,91 @@ class TestFrame : public MadeFrame {
       const nf_complex value = expected_value(sequence, i);
       images.images[i] = {value.re, value.im};
     }
+    const std::vector<float> power_w = radiated_power_w(header_, images.images);
+    std::copy(power_w.begin(), power_w.end(), images.radiated_power_w.begin());
     return frame;
   }
+
+ private:
+  ImagesHeader header_;
+};
+
+/// A processor whose products are no images: an array, a figure and a table.
+inline ResultHeader row_power_header(std::size_t rows = 4) {
+  ResultHeader header;
+  header.processor = "row_power";
+  header.kind = "row_power";
+  header.axes = {{.name = "frequency", .unit = "Hz", .values = {500.0, 750.25}},
+                 {.name = "y", .unit = "m", .values = {}}};
+  for (std::size_t i = 0; i < rows; ++i) {
+    header.axes[1].values.push_back(0.03 * static_cast<double>(i));
+  }
+  header.products = {{.name = "row_power",
+                      .quantity = "power of a row",
+                      .unit = "W/m",
+                      .type = ElementType::kFloat32,
+                      .axes = {"frequency", "y"}},
+                     {.name = "loudest",
+                      .quantity = "loudest frequency",
+                      .unit = "Hz",
+                      .form = Product::Form::kFigure,
+                      .type = ElementType::kFloat64},
+                     {.name = "peaks",
+                      .quantity = "peaks of rows",
+                      .unit = "1",
+                      .form = Product::Form::kTable,
+                      .columns = {{.name = "row", .unit = "1", .type = ElementType::kUint32},
+                                  {.name = "power", .unit = "W/m", .type = ElementType::kFloat64}},
+                      .most_rows = 3}};
+  return header;
+}
+
+/// A frame of row_power_header() with memory of its own.
+class RowPowerFrame {
+ public:
+  explicit RowPowerFrame(const ResultHeader& header, std::size_t processor = 1)
+      : values(header.values(header.products[0])) {
+    frame.processor = processor;
+    frame.epoch = 1;
+    frame.products = products_;
+    products_[0] = std::as_bytes(std::span(values));
+  }
+  RowPowerFrame(const RowPowerFrame&) = delete;
+  RowPowerFrame& operator=(const RowPowerFrame&) = delete;
+
+  /// Becomes frame `sequence`, captured now, with sequence % 4 peaks.
+  const Frame& make(std::uint64_t sequence) {
+    frame.sequence = sequence;
+    frame.first_bit_time = 1024 * sequence;
+    frame.capture_mono_ns = nf_ring_now_ns();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = value(sequence, i);
+    }
+    loudest = 500.0 + static_cast<double>(sequence);
+    peaks.rows = sequence % 4;
+    for (std::uint32_t row = 0; row < 3; ++row) {
+      peaks.row[row] = row + static_cast<std::uint32_t>(sequence);
+      peaks.power[row] = 0.5 * static_cast<double>(row) + static_cast<double>(sequence);
+    }
+    return frame;
+  }
+  void swap_figure_and_table() { std::swap(products_[1], products_[2]); }
+  static float value(std::uint64_t sequence, std::size_t index) { return expected_value(sequence, index).re; }
+
+  /// As ResultHeader::bytes() says.
+  struct Peaks {
+    std::uint64_t rows = 0;
+    std::array<std::uint32_t, 4> row{};  ///< three and what pads them
+    std::array<double, 3> power{};
+  };
+  Frame frame;
+  std::vector<float> values;
+  double loudest = 0.0;
+  Peaks peaks;
+
+ private:
+  std::array<std::span<const std::byte>, 3> products_{
+      std::span<const std::byte>{}, std::as_bytes(std::span(&loudest, 1)), std::as_bytes(std::span(&peaks, 1))};
 };
 
 /// Whether images and head belong to one frame.

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "nearfield/error.hpp"
-#include "ring/ring_sink.hpp"
+#include "ring/ring_output.hpp"
 #include "ring_support.hpp"
 
 namespace nearfield::ring {
@@ -22,19 +22,19 @@ constexpr std::int64_t kForeverNs = std::numeric_limits<std::int64_t>::max();
 class Ring : public testing::Test {
  protected:
   explicit Ring(std::uint32_t slots = 8) {
-    sink_ = std::make_unique<RingSink>(RingOptions{.slots = slots}, ServerOptions{.socket = socket_});
-    sink_->begin(result_header(header_), {.epoch = 3});
+    output_ = std::make_unique<RingOutput>(RingOptions{.slots = slots}, ServerOptions{.socket = socket_});
+    output_->begin(result_header(header_), {.epoch = 3});
   }
   void publish(std::uint64_t from, std::uint64_t count) {
     for (std::uint64_t sequence = from; sequence < from + count; ++sequence) {
-      sink_->write(frame_.make(sequence));
+      output_->write(frame_.make(sequence));
     }
   }
   test::SocketFolder folder_;
   std::string socket_ = folder_ / "ring.sock";
   ImagesHeader header_ = test::ring_header();
   test::TestFrame frame_{header_};
-  std::unique_ptr<RingSink> sink_;
+  std::unique_ptr<RingOutput> output_;
   nf_frame got_{};
   std::uint64_t skipped_ = 99;
 };
@@ -95,7 +95,7 @@ TEST_F(Ring, FindsImagesAndPixels) {
 
 class RingWithPoints : public Ring {
  protected:
-  RingWithPoints() { sink_->begin(result_header(header_), {.epoch = 4}); }
+  RingWithPoints() { output_->begin(result_header(header_), {.epoch = 4}); }
   ImagesHeader header_ = test::ring_header_with_points();
   test::TestFrame frame_{header_};
 };
@@ -106,7 +106,7 @@ TEST_F(RingWithPoints, HandsThemOverBesideTheImages) {
   ASSERT_EQ(layout.points, 3U);
   EXPECT_EQ(layout.points_xy_m[0], 0.01);
   EXPECT_EQ(layout.points_xy_m[5], 0.09);
-  sink_->write(frame_.make(6));
+  output_->write(frame_.make(6));
   nf_ring_check_crc(ring.get(), 1);
   ASSERT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_OK);
   EXPECT_TRUE(test::is_whole(layout, got_));
@@ -120,7 +120,7 @@ TEST_F(RingWithPoints, ImagesStayUnreadWhenAsked) {
   const nf_ring_layout& layout = *nf_ring_get_layout(ring.get());
   nf_ring_check_crc(ring.get(), 1);
   nf_ring_points_only(ring.get(), 1);
-  sink_->write(frame_.make(7));
+  output_->write(frame_.make(7));
   ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, &skipped_), NF_RING_OK);
   EXPECT_EQ(got_.images, nullptr);
   EXPECT_EQ(nf_ring_image(&layout, &got_, 1, 1), nullptr);
@@ -138,14 +138,19 @@ TEST_F(RingWithPoints, ImagesStayUnreadWhenAsked) {
 
 TEST_F(RingWithPoints, OtherPointsAreAnotherRing) {
   const auto ring = test::open_ring(socket_);
-  sink_->begin(result_header(header_), {.epoch = 5});
+  output_->begin(result_header(header_), {.epoch = 5});
   EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_NONE);
   header_.points[1].x_m = 0.015;
-  sink_->begin(result_header(header_), {.epoch = 6});
+  output_->begin(result_header(header_), {.epoch = 6});
   EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);
   Frame frame = frame_.make(1);
-  frame.points = frame.points.first(5);
-  EXPECT_THROW(sink_->write(frame), std::invalid_argument);
+  std::vector<std::span<const std::byte>> products(frame.products.begin(), frame.products.end());
+  frame.products = products;
+  EXPECT_NO_THROW(output_->write(frame));
+  products[4] = products[4].first(products[4].size() - 8);
+  EXPECT_THROW(output_->write(frame), std::invalid_argument);
+  frame.products = frame_.frame.products.first(5);
+  EXPECT_THROW(output_->write(frame), std::invalid_argument);
 }
 
 TEST_F(Ring, ReadsNextInOrderThenTimesOut) {
@@ -184,7 +189,7 @@ TEST_F(Ring, NeverDeliversAFrameOlderThanAsked) {
   test::TestFrame frame(header_);
   Frame old = frame.make(1);
   old.capture_mono_ns -= kSecondNs;
-  sink_->write(old);
+  output_->write(old);
   EXPECT_EQ(nf_ring_read_latest(ring.get(), kSecondNs, &got_), NF_RING_TOO_OLD);
   EXPECT_EQ(nf_ring_read_latest(ring.get(), 3600 * kSecondNs, &got_), NF_RING_OK);
   EXPECT_GE(got_.age_ns, kSecondNs);
@@ -238,8 +243,8 @@ TEST_F(Ring, ThreadsReadWholeFramesWhileItIsWritten) {
 }
 
 TEST_F(Ring, CannotBeWrittenOrResizedByReaders) {
-  const int memory = sink_->writer()->memory();
-  const std::size_t bytes = sink_->writer()->bytes();
+  const int memory = output_->writer()->memory();
+  const std::size_t bytes = output_->writer()->bytes();
   EXPECT_EQ(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0), MAP_FAILED);
   EXPECT_EQ(write(memory, "x", 1), -1);
   EXPECT_EQ(ftruncate(memory, 0), -1);
@@ -258,7 +263,7 @@ TEST_F(Ring, SameLayoutGoesOnInTheSameRing) {
   publish(1, 1);
   ImagesHeader other_config = header_;
   other_config.config = "version: 1\n";
-  sink_->begin(result_header(other_config), {.epoch = 4});
+  output_->begin(result_header(other_config), {.epoch = 4});
   publish(2, 1);
   ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, nullptr), NF_RING_OK);
   ASSERT_EQ(nf_ring_read_next(ring.get(), 0, &got_, nullptr), NF_RING_OK);
@@ -269,7 +274,7 @@ TEST_F(Ring, OtherSizesRetireTheRing) {
   const auto ring = test::open_ring(socket_);
   publish(1, 2);
   const ImagesHeader larger = test::ring_header(5, 8, 8);
-  sink_->begin(result_header(larger), {.epoch = 4});
+  output_->begin(result_header(larger), {.epoch = 4});
   EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);
   ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
   ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
@@ -278,7 +283,7 @@ TEST_F(Ring, OtherSizesRetireTheRing) {
   ASSERT_EQ(nf_ring_reopen(ring.get()), NF_RING_OK);
   EXPECT_EQ(nf_ring_get_layout(ring.get())->frequencies, 5U);
   test::TestFrame frame(larger);
-  sink_->write(frame.make(3));
+  output_->write(frame.make(3));
   ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
   EXPECT_TRUE(test::is_whole(*nf_ring_get_layout(ring.get()), got_));
 }
@@ -286,13 +291,13 @@ TEST_F(Ring, OtherSizesRetireTheRing) {
 TEST_F(Ring, SurvivesARestartOfTheWriter) {
   const auto ring = test::open_ring(socket_);
   publish(1, 1);
-  sink_.reset();
+  output_.reset();
   EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);
   EXPECT_EQ(nf_ring_reopen(ring.get()), NF_RING_NO_SOCKET);
   EXPECT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_RETIRED);  // the handle is as it was
-  sink_ = std::make_unique<RingSink>(RingOptions{.slots = 8}, ServerOptions{.socket = socket_});
+  output_ = std::make_unique<RingOutput>(RingOptions{.slots = 8}, ServerOptions{.socket = socket_});
   EXPECT_EQ(nf_ring_reopen(ring.get()), NF_RING_NOT_READY);
-  sink_->begin(result_header(header_), {.epoch = 1});
+  output_->begin(result_header(header_), {.epoch = 1});
   ASSERT_EQ(nf_ring_reopen(ring.get()), NF_RING_OK);
   publish(9, 1);
   ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
@@ -311,17 +316,17 @@ TEST_F(Ring, AReaderMissesNoFrameWhenAnotherRingTakesThePlace) {
   publish(1, 1);
   ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
   const ImagesHeader larger = test::ring_header(3, 4, 4);
-  sink_->prepare(result_header(larger), {.epoch = 2});
+  output_->prepare(result_header(larger), {.epoch = 2});
   publish(2, 1);  // the epoch before goes on while the next one is prepared
-  const RingWriter* const before = sink_->writer();
-  sink_->begin(result_header(larger), {.epoch = 3});
-  EXPECT_NE(sink_->writer(), before);
-  EXPECT_EQ(epoch_of(*sink_->writer()), 2U) << "the ring that was prepared is the one that is written";
-  sink_->free_unused_rings();
+  const RingWriter* const before = output_->writer();
+  output_->begin(result_header(larger), {.epoch = 3});
+  EXPECT_NE(output_->writer(), before);
+  EXPECT_EQ(epoch_of(*output_->writer()), 2U) << "the ring that was prepared is the one that is written";
+  output_->free_unused();
   test::TestFrame frame(larger);
   constexpr std::uint64_t kLast = 3 + 6;  // more than half of eight slots
   for (std::uint64_t sequence = 3; sequence <= kLast; ++sequence) {
-    sink_->write(frame.make(sequence));
+    output_->write(frame.make(sequence));
   }
   ASSERT_EQ(nf_ring_read_next(ring.get(), -1, &got_, nullptr), NF_RING_OK);
   EXPECT_EQ(got_.sequence, 2U);
@@ -338,22 +343,24 @@ TEST_F(Ring, AReaderMissesNoFrameWhenAnotherRingTakesThePlace) {
 }
 
 TEST_F(Ring, APreparedRingOfOtherSizesIsNotTaken) {
-  sink_->prepare(result_header(test::ring_header(3, 4, 4)), {.epoch = 2});
+  output_->prepare(result_header(test::ring_header(3, 4, 4)), {.epoch = 2});
   const ImagesHeader wanted = test::ring_header(2, 6, 4);
-  sink_->begin(result_header(wanted), {.epoch = 2});
-  EXPECT_TRUE(sink_->writer()->fits(result_header(wanted)));
+  output_->begin(result_header(wanted), {.epoch = 2});
+  EXPECT_TRUE(output_->writer()->fits(result_header(wanted)));
 }
 
 TEST_F(Ring, AFrameOfAnotherSizeIsADefect) {
   test::TestFrame other(test::ring_header(2, 4, 4));
-  EXPECT_THROW(sink_->write(other.make(1)), std::invalid_argument);
+  EXPECT_THROW(output_->write(other.make(1)), std::invalid_argument);
 }
+
+constexpr const char* kFigures[] = {"cutoff_rad_per_m", "slope", "noise_pa", "error_estimate"};
 
 /// The layout as a program without the library would read it.
 TEST_F(Ring, LiesAsTheHeaderSays) {
   publish(11, 9);  // the ninth lies in slot 0 again
-  const std::size_t bytes = sink_->writer()->bytes();
-  void* map = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, sink_->writer()->memory(), 0);
+  const std::size_t bytes = output_->writer()->bytes();
+  void* map = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, output_->writer()->memory(), 0);
   ASSERT_NE(map, MAP_FAILED);
   const auto* base = static_cast<const unsigned char*>(map);
   nf_ring_header header;
@@ -361,20 +368,34 @@ TEST_F(Ring, LiesAsTheHeaderSays) {
   std::memcpy(&header, base, sizeof header);
   std::memcpy(&slot, base + header.header_bytes, sizeof slot);
   EXPECT_EQ(std::memcmp(base, "NFFRING1", 8), 0);
-  EXPECT_EQ(header.version, 2U);
+  EXPECT_EQ(header.version, 3U);
   EXPECT_EQ(header.published, 9U);
   EXPECT_EQ(header.epoch, 3U);
   EXPECT_EQ(slot.lock, 18U);
   EXPECT_EQ(slot.sequence, 19U);
   EXPECT_EQ(header.header_bytes + header.slot_count * header.slot_bytes, bytes);
-  const std::size_t used =
-      header.images_offset + 8UL * header.planes * header.frequencies * header.rows * header.columns;
-  std::vector<unsigned char> covered(base + header.header_bytes + sizeof slot, base + header.header_bytes + used);
-  covered.insert(covered.end(), base + header.header_bytes + 16, base + header.header_bytes + sizeof slot);
-  EXPECT_EQ(slot.crc32c, ~crc32_iscsi(covered.data(), static_cast<int>(covered.size()), ~0U));
-  const auto before_images = static_cast<std::ptrdiff_t>(header.images_offset - sizeof slot);
-  covered.erase(covered.begin() + before_images, covered.end() - 112);
-  EXPECT_EQ(slot.points_crc32c, ~crc32_iscsi(covered.data(), static_cast<int>(covered.size()), ~0U));
+  EXPECT_STREQ(reinterpret_cast<const char*>(base) + header.processor, "surface");
+  EXPECT_EQ(header.axes, 4U);
+  ASSERT_EQ(header.products, 5U);
+  const std::size_t head_bytes = header.slot_head_bytes + 6 * sizeof(std::uint32_t);  // five CRCs, padded
+  std::vector<unsigned char> head(base + header.header_bytes + 16, base + header.header_bytes + head_bytes);
+  EXPECT_EQ(slot.crc32c, ~crc32_iscsi(head.data(), static_cast<int>(head.size()), ~0U));
+  std::size_t end = head_bytes;
+  for (std::size_t i = 0; i < header.products; ++i) {
+    nf_ring_product product;
+    std::memcpy(&product, base + header.products_offset + i * header.product_bytes, sizeof product);
+    EXPECT_EQ(product.offset, end);
+    end = (product.offset + product.bytes + 7) / 8 * 8;
+    const unsigned char* const values = base + header.header_bytes + product.offset;
+    std::vector<unsigned char> covered(values, values + product.bytes);
+    std::uint32_t crc = 0;
+    std::memcpy(&crc, base + header.header_bytes + header.slot_head_bytes + i * sizeof crc, sizeof crc);
+    EXPECT_EQ(crc, ~crc32_iscsi(covered.data(), static_cast<int>(covered.size()), ~0U)) << i;
+    const bool is_last = i + 1 == header.products;
+    EXPECT_STREQ(reinterpret_cast<const char*>(base) + product.name, is_last ? "images" : kFigures[i]);
+    EXPECT_EQ(product.bytes, is_last ? 8U * 2 * 4 * 3 : 4U * 2);
+  }
+  EXPECT_LE(end, header.slot_bytes);
   munmap(map, bytes);
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,8 +13,10 @@
 #include <thread>
 
 #include "cli/command.hpp"
+#include "core/file_descriptor.hpp"
+#include "core/unix_listener.hpp"
 #include "nearfield/error.hpp"
-#include "ring/ring_sink.hpp"
+#include "ring/ring_output.hpp"
 #include "ring_support.hpp"
 
 namespace nearfield::ring {
@@ -29,11 +32,11 @@ class Tap : public testing::Test {
    public:
     explicit Publisher(const std::string& socket, ImagesHeader header = test::ring_header())
         : header_(std::move(header)),
-          sink_(std::make_unique<RingSink>(RingOptions{}, ServerOptions{.socket = socket})) {
-      sink_->begin(result_header(header_), {.epoch = 1});
+          output_(std::make_unique<RingOutput>(RingOptions{}, ServerOptions{.socket = socket})) {
+      output_->begin(result_header(header_), {.epoch = 1});
       thread_ = std::thread([this] {
         for (std::uint64_t sequence = 1; !stop_; ++sequence) {
-          sink_->write(frame_.make(sequence));
+          output_->write(frame_.make(sequence));
           std::this_thread::sleep_for(std::chrono::microseconds(200));
         }
       });
@@ -46,10 +49,10 @@ class Tap : public testing::Test {
       if (thread_.joinable()) {
         thread_.join();
       }
-      sink_.reset();
+      output_.reset();
     }
     void wait_for_a_reader() const {
-      while (sink_->readers() == 0) {
+      while (output_->readers() == 0) {
         std::this_thread::yield();
       }
     }
@@ -57,7 +60,7 @@ class Tap : public testing::Test {
    private:
     ImagesHeader header_;
     test::TestFrame frame_{header_};
-    std::unique_ptr<RingSink> sink_;
+    std::unique_ptr<RingOutput> output_;
     std::atomic<bool> stop_ = false;
     std::thread thread_;
   };
@@ -182,6 +185,105 @@ TEST_F(Tap, LogsEveryFrame) {
   EXPECT_THAT(lines.back(), testing::StartsWith(json["newest"]["sequence"].dump() + "," +
                                                 json["newest"]["first_bit_time"].dump() + ",3,"));
   EXPECT_THROW(run("--count 1 --log " + (folder_ / "none/frames.csv") + " --socket " + socket_), IoError);
+}
+
+/// A run of two processors, of which the second one's products are no images; each has one frame after the other.
+class TapOfTwo : public Tap {
+ protected:
+  TapOfTwo() {
+    output_.begin(result_header(images_), {.processor = 0, .epoch = 1});
+    output_.begin(powers_, {.processor = 1, .epoch = 1});
+    thread_ = std::thread([this] {
+      test::TestFrame image(images_);
+      test::RowPowerFrame power(powers_);
+      for (std::uint64_t sequence = 1; !stop_; ++sequence) {
+        output_.write(image.make(sequence));
+        output_.write(power.make(sequence));
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      }
+    });
+  }
+  ~TapOfTwo() override {
+    stop_ = true;
+    thread_.join();
+  }
+  ImagesHeader images_ = test::ring_header();
+  ResultHeader powers_ = test::row_power_header();
+  RingOutput output_{{}, {.socket = socket_}};
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+TEST_F(TapOfTwo, PrintsEachProductOfTheProcessorThatIsNamed) {
+  const std::string text = run("--count 20 --processor row_power --socket " + socket_);
+  EXPECT_THAT(text, testing::StartsWith("row_power: 3 products, phases refer to the window's first bit\n"
+                                        "row_power (power of a row), W/m: float32, 2 frequency x 4 y\n"
+                                        "loudest (loudest frequency), Hz: float64, one number\n"
+                                        "peaks (peaks of rows): at most 3 rows of row, power W/m\n"
+                                        "20 frames, "));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("newest frame:\nrow_power: rms "), testing::ContainsRegex(", largest [0-9.e+]+ W/m\n"),
+                    testing::ContainsRegex("loudest: [0-9]+ Hz\n"),
+                    testing::ContainsRegex("peaks: [0-3] rows of row, power W/m\n"), Not(HasSubstr("cut-off rad/m"))));
+}
+
+TEST_F(TapOfTwo, GivesEachProductAsJson) {
+  const auto json = nlohmann::json::parse(run("--json --count 20 --processor row_power --socket " + socket_));
+  EXPECT_EQ(json["frames"], 20);
+  EXPECT_EQ(json["processor"], "row_power");
+  const std::uint64_t sequence = json["newest"]["sequence"];
+  EXPECT_FALSE(json["newest"].contains("frequencies"));
+  const auto& products = json["newest"]["products"];
+  double sum = 0.0;
+  double largest = 0.0;
+  for (std::size_t i = 0; i < 8; ++i) {
+    const auto value = static_cast<double>(test::RowPowerFrame::value(sequence, i));
+    sum += value * value;
+    largest = std::max(largest, value);
+  }
+  EXPECT_DOUBLE_EQ(products["row_power"]["rms"], std::sqrt(sum / 8.0));
+  EXPECT_EQ(products["row_power"]["largest"], largest);
+  EXPECT_EQ(products["row_power"]["unit"], "W/m");
+  EXPECT_EQ(products["row_power"]["shape"], nlohmann::json::parse(R"({"frequency": 2, "y": 4})"));
+  EXPECT_EQ(products["loudest"]["values"][0], 500.0 + static_cast<double>(sequence));
+  ASSERT_EQ(products["peaks"]["rows"].size(), sequence % 4);
+  for (std::size_t row = 0; row < sequence % 4; ++row) {
+    EXPECT_EQ(products["peaks"]["rows"][row]["row"], sequence + row);
+    EXPECT_EQ(products["peaks"]["rows"][row]["power"], static_cast<double>(sequence) + 0.5 * static_cast<double>(row));
+  }
+}
+
+TEST_F(TapOfTwo, FindsTheFirstProcessorByItsNameToo) {
+  const auto json = nlohmann::json::parse(run("--json --count 3 --processor surface --socket " + socket_));
+  EXPECT_EQ(json["newest"]["frequencies"].size(), 2U);
+  EXPECT_FALSE(json.contains("processor")) << "of images it says what it always said";
+  EXPECT_THAT(run("--count 3 --socket " + socket_), HasSubstr("normal_velocity, m/s: 1 planes"));
+  EXPECT_THAT(
+      [&] { run("--processor sphere --socket " + socket_); },
+      ThrowsMessage<NoInputError>(HasSubstr("expected a ring of nearfieldd's processor sphere: nothing listens")));
+}
+
+TEST_F(Tap, SaysWhichFormatItFoundAndWhichItReads) {
+  UnixListener listener(socket_, {.type = SOCK_SEQPACKET});
+  std::atomic<bool> stop = false;
+  std::thread daemon([&] {
+    std::vector<FileDescriptor> clients;
+    while (!stop) {
+      FileDescriptor client(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+      const nf_ring_hello hello{NF_RING_MAGIC, 2, NF_RING_OK};
+      if (client.valid() && send(client.get(), &hello, sizeof hello, MSG_NOSIGNAL) > 0) {
+        clients.push_back(std::move(client));
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+  EXPECT_THAT([&] { run("--socket " + socket_); },
+              ThrowsMessage<NoInputError>(HasSubstr("found format 2, this program reads format 3")));
+  nf_ring* ring = nullptr;
+  EXPECT_EQ(nf_ring_open(socket_.c_str(), &ring), NF_RING_BAD);
+  EXPECT_THAT(nf_ring_status_text(NF_RING_BAD), HasSubstr("no ring of format 3"));
+  stop = true;
+  daemon.join();
 }
 
 TEST_F(Tap, EndsAfterADuration) {

@@ -1,4 +1,4 @@
-#include "ring/zmq_sink.hpp"
+#include "ring/zmq_output.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <zmq.hpp>
 
@@ -21,22 +22,32 @@ using testing::ThrowsMessage;
 struct Message {
   nf_ring_header header;
   nf_ring_slot slot;
-  std::vector<float> reports;  ///< cut-offs, slopes, noise, error estimates
-  std::vector<nf_complex> images;
+  std::map<std::string, std::vector<std::byte>> products;
+
+  template <class T>
+  [[nodiscard]] std::vector<T> values(const std::string& name) const {
+    const std::vector<std::byte>& bytes = products.at(name);
+    std::vector<T> values(bytes.size() / sizeof(T));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+  }
 };
 
 Message parse(const zmq::message_t& message) {
   Message parsed{};
   const auto* bytes = static_cast<const std::byte*>(message.data());
   std::memcpy(&parsed.header, bytes, sizeof parsed.header);
-  std::memcpy(&parsed.slot, bytes + parsed.header.header_bytes, sizeof parsed.slot);
-  parsed.reports.resize(4 * std::size_t{parsed.header.frequencies});
-  std::memcpy(parsed.reports.data(), bytes + parsed.header.header_bytes + sizeof parsed.slot,
-              parsed.reports.size() * sizeof(float));
-  const auto* images = bytes + parsed.header.header_bytes + parsed.header.images_offset;
-  const auto left = static_cast<std::size_t>(bytes + message.size() - images);
-  parsed.images.resize(left / sizeof(nf_complex));
-  std::memcpy(parsed.images.data(), images, left);
+  const std::byte* const slot = bytes + parsed.header.header_bytes;
+  std::memcpy(&parsed.slot, slot, sizeof parsed.slot);
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < parsed.header.products; ++i) {
+    nf_ring_product product;
+    std::memcpy(&product, bytes + parsed.header.products_offset + i * parsed.header.product_bytes, sizeof product);
+    const char* const name = static_cast<const char*>(message.data()) + product.name;
+    parsed.products[name].assign(slot + product.offset, slot + product.offset + product.bytes);
+    end = parsed.header.header_bytes + product.offset + (product.bytes + 7) / 8 * 8;
+  }
+  EXPECT_EQ(end, message.size());
   return parsed;
 }
 
@@ -46,11 +57,11 @@ class Zmq : public testing::Test {
     std::string open = std::string(40, ' '), secret = std::string(40, ' ');
     Keys() { zmq_curve_keypair(open.data(), secret.data()); }
   };
-  std::unique_ptr<ZmqSink> sink(ZmqOptions options = {}) {
+  std::unique_ptr<ZmqOutput> output(ZmqOptions options = {}) {
     if (options.endpoint == ZmqOptions{}.endpoint) {
       options.endpoint = "tcp://127.0.0.1:*";
     }
-    auto made = std::make_unique<ZmqSink>(options);
+    auto made = std::make_unique<ZmqOutput>(options);
     made->begin(result_header(header_), {.epoch = 2});
     return made;
   }
@@ -61,11 +72,11 @@ class Zmq : public testing::Test {
     return socket;
   }
   /// Publishes until the subscription has reached the publisher and a frame came back.
-  std::optional<Message> exchange(ZmqSink& sink, zmq::socket_t& socket, std::uint64_t first = 1) {
+  std::optional<Message> exchange(ZmqOutput& output, zmq::socket_t& socket, std::uint64_t first = 1) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     socket.set(zmq::sockopt::rcvtimeo, 20);
     for (std::uint64_t sequence = first; std::chrono::steady_clock::now() < deadline; ++sequence) {
-      sink.write(frame_.make(sequence));
+      output.write(frame_.make(sequence));
       zmq::message_t message;
       if (socket.recv(message)) {
         return parse(message);
@@ -88,25 +99,25 @@ class Zmq : public testing::Test {
 };
 
 TEST_F(Zmq, SendsHeaderAndSlotInOnePart) {
-  const auto publisher = sink();
+  const auto publisher = output();
   zmq::socket_t socket = subscriber(publisher->endpoint());
   const auto message = exchange(*publisher, socket);
   ASSERT_TRUE(message);
   EXPECT_EQ(message->header.magic, NF_RING_MAGIC);
   EXPECT_EQ(message->header.slot_count, 1U);
-  EXPECT_EQ(message->header.rows, 32U);
   EXPECT_EQ(message->slot.first_bit_time, 1024 * message->slot.sequence);
-  EXPECT_EQ(message->reports[0], 80.5F);
-  EXPECT_EQ(message->reports[15], 0.04F);
-  ASSERT_EQ(message->images.size(), header_.values_per_frame());
-  for (std::size_t i = 0; i < message->images.size(); ++i) {
-    ASSERT_EQ(message->images[i].re, test::expected_value(message->slot.sequence, i).re);
-    ASSERT_EQ(message->images[i].im, test::expected_value(message->slot.sequence, i).im);
+  EXPECT_EQ(message->values<float>("cutoff_rad_per_m")[0], 80.5F);
+  EXPECT_EQ(message->values<float>("error_estimate")[0], 0.04F);
+  const auto images = message->values<nf_complex>("images");
+  ASSERT_EQ(images.size(), header_.values_per_frame());
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    ASSERT_EQ(images[i].re, test::expected_value(message->slot.sequence, i).re);
+    ASSERT_EQ(images[i].im, test::expected_value(message->slot.sequence, i).im);
   }
 }
 
 TEST_F(Zmq, ASubscriberThatSleptGetsFewOldFramesAndThenTheNewest) {
-  const auto publisher = sink();
+  const auto publisher = output();
   zmq::socket_t socket(context_, zmq::socket_type::sub);
   socket.set(zmq::sockopt::rcvhwm, 1);  // the subscriber's own queue is not what is tested
   socket.set(zmq::sockopt::rcvbuf, 65536);
@@ -131,10 +142,55 @@ TEST_F(Zmq, ASubscriberThatSleptGetsFewOldFramesAndThenTheNewest) {
   EXPECT_LT(received, 100U);
 }
 
+TEST_F(Zmq, HasAnEndpointForEachProcessor) {
+  const auto publisher = output();
+  const ResultHeader powers = test::row_power_header();
+  publisher->prepare(powers, {.processor = 1, .epoch = 2});
+  EXPECT_EQ(publisher->endpoint(1), "");
+  publisher->begin(powers, {.processor = 1, .epoch = 2});
+  publisher->free_unused();
+  ASSERT_NE(publisher->endpoint(1), publisher->endpoint());
+  zmq::socket_t images = subscriber(publisher->endpoint());
+  zmq::socket_t socket = subscriber(publisher->endpoint(1));
+  ASSERT_TRUE(exchange(*publisher, images));
+  test::RowPowerFrame frame(powers);
+  socket.set(zmq::sockopt::rcvtimeo, 20);
+  zmq::message_t received;
+  for (std::uint64_t sequence = 1; received.size() == 0 && sequence < 1000; ++sequence) {
+    publisher->write(frame.make(sequence));
+    static_cast<void>(socket.recv(received));
+  }
+  const Message message = parse(received);
+  EXPECT_EQ(static_cast<const char*>(received.data()) + message.header.processor, std::string("row_power"));
+  const std::uint64_t sequence = message.slot.sequence;
+  const auto power = message.values<float>("row_power");
+  ASSERT_EQ(power.size(), 8U);
+  EXPECT_EQ(power[7], test::RowPowerFrame::value(sequence, 7));
+  EXPECT_EQ(message.values<double>("loudest"), std::vector{500.0 + static_cast<double>(sequence)});
+  EXPECT_EQ(message.values<std::uint64_t>("peaks")[0], sequence % 4);
+  EXPECT_EQ(message.values<double>("peaks")[3], static_cast<double>(sequence)) << "the second column's first row";
+
+  publisher->begin(result_header(header_), {.epoch = 3});
+  publisher->free_unused();
+  EXPECT_EQ(publisher->endpoint(1), "") << "the new epoch does not have it";
+  EXPECT_THROW(publisher->write(frame.frame), std::logic_error);
+  ASSERT_TRUE(exchange(*publisher, images));
+}
+
+TEST(EndpointOfProcessor, IsThePortBehindOrTheNameBehind) {
+  EXPECT_EQ(endpoint_of_processor("tcp://127.0.0.1:7231", 0, "surface"), "tcp://127.0.0.1:7231");
+  EXPECT_EQ(endpoint_of_processor("tcp://127.0.0.1:7231", 2, "row_power"), "tcp://127.0.0.1:7233");
+  EXPECT_EQ(endpoint_of_processor("tcp://[::1]:7231", 1, "row_power"), "tcp://[::1]:7232");
+  EXPECT_EQ(endpoint_of_processor("tcp://127.0.0.1:*", 1, "row_power"), "tcp://127.0.0.1:*");
+  EXPECT_EQ(endpoint_of_processor("tcp://127.0.0.1:0", 1, "row_power"), "tcp://127.0.0.1:0");
+  EXPECT_EQ(endpoint_of_processor("ipc:///run/nearfield/dash", 1, "row_power"), "ipc:///run/nearfield/dash.row_power");
+  EXPECT_THROW(endpoint_of_processor("tcp://127.0.0.1:65535", 1, "row_power"), ConfigError);
+}
+
 TEST_F(Zmq, KeepsTheRateLimit) {
   ZmqOptions options;
   options.most_frames_per_s = 30.0;
-  const auto publisher = sink(options);
+  const auto publisher = output(options);
   std::int64_t capture_ns = 1'000'000'000'000;
   for (std::uint64_t sequence = 0; sequence < 14650; ++sequence) {  // ten seconds at 1465 frames a second
     frame_.make(sequence);
@@ -158,37 +214,37 @@ TEST_F(Zmq, LocalEndpoints) {
 
 TEST_F(Zmq, LeavesLoopbackOnlyWithAKey) {
   ZmqOptions options{.endpoint = "tcp://0.0.0.0:*"};
-  EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("CURVE")));
+  EXPECT_THAT([&] { ZmqOutput{options}; }, ThrowsMessage<ConfigError>(HasSubstr("CURVE")));
   options.curve_secret_key = write_key(Keys().secret, private_);
-  EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("curve_clients")));
+  EXPECT_THAT([&] { ZmqOutput{options}; }, ThrowsMessage<ConfigError>(HasSubstr("curve_clients")));
   options.curve_clients = {Keys().open};
-  EXPECT_NO_THROW(ZmqSink{options});
+  EXPECT_NO_THROW(ZmqOutput{options});
 }
 
 TEST_F(Zmq, RefusesBadKeysAndEndpoints) {
   ZmqOptions options{
       .endpoint = "tcp://127.0.0.1:*", .curve_secret_key = folder_ / "none", .curve_clients = {Keys().open}};
-  EXPECT_THROW(ZmqSink{options}, NoInputError);
+  EXPECT_THROW(ZmqOutput{options}, NoInputError);
   options.curve_secret_key = write_key("too short", private_);
-  EXPECT_THROW(ZmqSink{options}, ConfigError);
+  EXPECT_THROW(ZmqOutput{options}, ConfigError);
   options.curve_secret_key = write_key(Keys().secret, std::filesystem::perms(0644));
-  EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("0644")));
+  EXPECT_THAT([&] { ZmqOutput{options}; }, ThrowsMessage<ConfigError>(HasSubstr("0644")));
   options.curve_secret_key = write_key(Keys().secret, std::filesystem::perms(0640));
-  EXPECT_NO_THROW(ZmqSink{options}) << "a group that this process is in";
+  EXPECT_NO_THROW(ZmqOutput{options}) << "a group that this process is in";
   if (geteuid() == 0) {  // only root can give files away
     ASSERT_EQ(chown(options.curve_secret_key.c_str(), 0, 54321), 0);
-    EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("group 54321, mode 0640")));
+    EXPECT_THAT([&] { ZmqOutput{options}; }, ThrowsMessage<ConfigError>(HasSubstr("group 54321, mode 0640")));
     ASSERT_EQ(chown(options.curve_secret_key.c_str(), 54321, 0), 0);
-    EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("found user 54321")));
+    EXPECT_THAT([&] { ZmqOutput{options}; }, ThrowsMessage<ConfigError>(HasSubstr("found user 54321")));
   }
   options.curve_secret_key = write_key(Keys().secret, private_);
   options.curve_clients = {Keys().open, "not a key"};
-  EXPECT_THAT([&] { ZmqSink{options}; }, ThrowsMessage<ConfigError>(HasSubstr("found \"not a key\"")));
-  EXPECT_THROW(ZmqSink(ZmqOptions{.endpoint = "tcp://127.0.0.1:port"}), ConfigError);
-  EXPECT_THROW(ZmqSink(ZmqOptions{.endpoint = "ipc:///nowhere/at/all"}), IoError);
-  const auto taken = sink();
-  EXPECT_THROW(ZmqSink(ZmqOptions{.endpoint = taken->endpoint()}), IoError);
-  EXPECT_THROW(ZmqSink(ZmqOptions{.most_frames_per_s = -1.0}), ConfigError);
+  EXPECT_THAT([&] { ZmqOutput{options}; }, ThrowsMessage<ConfigError>(HasSubstr("found \"not a key\"")));
+  EXPECT_THROW(ZmqOutput(ZmqOptions{.endpoint = "tcp://127.0.0.1:port"}), ConfigError);
+  EXPECT_THROW(ZmqOutput(ZmqOptions{.endpoint = "ipc:///nowhere/at/all"}), IoError);
+  const auto taken = output();
+  EXPECT_THROW(ZmqOutput(ZmqOptions{.endpoint = taken->endpoint()}), IoError);
+  EXPECT_THROW(ZmqOutput(ZmqOptions{.most_frames_per_s = -1.0}), ConfigError);
 }
 
 TEST_F(Zmq, CurveLetsInWhoIsListedAndKnowsTheServersKey) {
@@ -196,7 +252,7 @@ TEST_F(Zmq, CurveLetsInWhoIsListedAndKnowsTheServersKey) {
   ZmqOptions options;
   options.curve_secret_key = write_key(server.secret, private_);
   options.curve_clients = {other_client.open, client.open};
-  const auto publisher = sink(options);
+  const auto publisher = output(options);
   const auto connect = [&](const Keys& own, const std::string& server_key) {
     zmq::socket_t socket(context_, zmq::socket_type::sub);
     socket.set(zmq::sockopt::subscribe, "");

@@ -1,0 +1,16 @@
+#pragma once
+#include <cstddef>
+#include <vector>
+
+#include "nearfield/product.hpp"
+#include "nearfield_ring.h"
+
+namespace nearfield::ring {
+
+/// `fields` with the sizes, counts and offsets of the tables that describe `header`, and those tables behind it:
+/// nf_ring_header.header_bytes in all. `products_offset` is the first product's in a slot. Throws ConfigError on more
+/// axes, products, columns or text than the ring's format has room for.
+std::vector<std::byte> make_header_block(const nf_ring_header& fields, const ResultHeader& header,
+                                         std::size_t products_offset);
+
+}  // namespace nearfield::ring

@@ -1,0 +1,67 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nearfield/output.hpp"
+#include "ring/phase_rotation.hpp"
+
+namespace nearfield::ring {
+
+struct ZmqOptions {
+  std::string endpoint = {};  ///< such as tcp://127.0.0.1:7231; port * or 0: any free one
+  std::filesystem::path curve_secret_key =
+      {};  ///< file with the server's Z85 secret key; empty: no CURVE, loopback alone
+  std::vector<std::string> curve_clients = {};  ///< with CURVE: public keys, Z85, of those who may subscribe
+  double most_frames_per_s = 0.0;               ///< 0: all
+  PhaseReference phase_reference = DaemonSettings::Publish{}.phase_reference;
+};
+
+/// Publishes frames to dashboards and loggers: for each processor a ZeroMQ PUB socket that keeps one frame for each
+/// subscriber, the newest. A message is one part: nf_ring_header and its tables with slot_count 1, then one
+/// nf_ring_slot (nearfield_ring.h).
+class ZmqOutput : public Output {
+ public:
+  /// Binds the first processor's endpoint. Throws ConfigError on an endpoint beyond loopback without a CURVE key, CURVE
+  /// without clients, a bad endpoint or key; NoInputError when the key cannot be read; IoError when the endpoint cannot
+  /// be bound.
+  explicit ZmqOutput(const ZmqOptions& options);
+  ~ZmqOutput() override;
+  ZmqOutput(const ZmqOutput&) = delete;
+  ZmqOutput& operator=(const ZmqOutput&) = delete;
+
+  /// Binds the endpoint that begin() with the same header takes into use. Any thread, beside write() but never beside
+  /// begin(). Throws ConfigError, IoError.
+  void prepare(const ResultHeader& header, const Beginning& beginning);
+  void begin(const ResultHeader& header, const Beginning& beginning) override;
+  /// Hands the frame to ZeroMQ, or lets it go when the rate limit says so. Never waits.
+  void write(const Frame& frame) override;
+  /// Unbinds the endpoints of processors that the last epoch does not have; called as prepare() is.
+  void free_unused();
+
+  /// As bound, with the port; empty for a further processor that has not begun.
+  [[nodiscard]] std::string endpoint(std::size_t processor = 0) const;
+  /// Of all processors.
+  [[nodiscard]] std::uint64_t sent() const { return sent_; }
+
+ private:
+  struct Channel;
+  struct Sockets;  ///< keeps ZeroMQ's header out of this one
+  Channel& channel_of(const std::string& name, const std::string& endpoint);
+
+  ZmqOptions options_;
+  std::unique_ptr<Sockets> sockets_;
+  std::int64_t interval_ns_ = 0;
+  std::uint64_t sent_ = 0;
+};
+
+/// Where the frames of the processor of this index go where those of the first one go to `first`: of tcp the port that
+/// is so many higher, or any free one again; else the name behind a point. Throws ConfigError where no such port is.
+std::string endpoint_of_processor(const std::string& first, std::size_t index, const std::string& processor);
+
+/// Whether only this host can reach a ZeroMQ endpoint.
+bool is_local_endpoint(const std::string& endpoint);
+
+}  // namespace nearfield::ring

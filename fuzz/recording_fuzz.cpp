@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "capture/nfr_reader.hpp"
@@ -9,6 +10,24 @@
 namespace {
 
 using nearfield::nfr::RecordHeader;
+
+/// Every byte of a frame's products, which must be as long as the header says.
+void read_frame(const nearfield::ResultHeader& header, const std::optional<nearfield::ImagesHeader>& images,
+                const nearfield::Frame& frame) {
+  if (frame.products.size() != header.products.size()) {
+    __builtin_trap();
+  }
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i < frame.products.size(); ++i) {
+    if (frame.products[i].size() != header.bytes(header.products[i])) {
+      __builtin_trap();
+    }
+    bytes.assign(frame.products[i].begin(), frame.products[i].end());
+  }
+  if (images) {
+    (void)nearfield::image_frame_of(*images, frame);
+  }
+}
 
 /// All that a reader offers, on at most 4096 bit-times.
 void read_all(std::span<const std::byte> bytes) {
@@ -24,8 +43,10 @@ void read_all(std::span<const std::byte> bytes) {
     reader.read_bits(bits.first_bit_time, words, missing);
     reader.read_bits(bits.end_bit_time - count, words, missing);
     for (const nearfield::nfr::EpochSummary& epoch : reader.epochs()) {
-      (void)nearfield::nfr::for_each_image(reader, epoch, 0, std::numeric_limits<std::uint64_t>::max(),
-                                           [](const nearfield::ImageFrame&) {});
+      const std::optional<nearfield::ImagesHeader> images = nearfield::images_header_of(epoch.header);
+      (void)nearfield::nfr::for_each_frame(
+          reader, epoch, 0, std::numeric_limits<std::uint64_t>::max(),
+          [&](const nearfield::Frame& frame) { read_frame(epoch.header, images, frame); });
     }
     (void)nearfield::nfr::verify(reader);
   } catch (const nearfield::DataError&) {
@@ -42,8 +63,7 @@ std::vector<std::byte> repaired(std::span<const std::byte> input) {
     const auto payload =
         std::span(bytes).subspan(at + sizeof(header), std::min<std::size_t>(room, header.payload_bytes));
     header.magic = nearfield::nfr::kMagic;
-    header.version =
-        header.version == nearfield::nfr::kOldestVersion ? nearfield::nfr::kOldestVersion : nearfield::nfr::kVersion;
+    header.version = std::clamp(header.version, nearfield::nfr::kOldestVersion, nearfield::nfr::kVersion);
     header.payload_crc = nearfield::nfr::crc32c(payload);
     header.header_crc = nearfield::nfr::header_crc(header);
     std::memcpy(bytes.data() + at, &header, sizeof(header));

@@ -6,6 +6,9 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <optional>
+#include <set>
+#include <vector>
 
 #include "capture/format.hpp"
 #include "capture/nfr_reader.hpp"
@@ -187,6 +190,24 @@ void add_recorded_bits(Facts& facts, const nfr::Reader& reader) {
   facts.add("gaps", "{}: bit-times {}", bits.gaps, nfr::text_of_losses(bits));
 }
 
+void add_recorded_processor(Facts& facts, const nfr::EpochSummary& epoch, bool is_first_of_epoch) {
+  const ResultHeader& header = epoch.header;
+  if (is_first_of_epoch) {
+    facts.add("settings", "of epoch {}: {} lines of YAML, which replay uses unless told otherwise", epoch.epoch,
+              std::count(header.config.begin(), header.config.end(), '\n'));
+  }
+  std::vector<std::string> names;
+  for (const Product& product : header.products) {
+    names.push_back(product.name);
+  }
+  facts.add("processor", "{} of epoch {}{}: {} frames of {}", header.processor, epoch.epoch,
+            header.kind.empty() ? "" : fmt::format(", {}", header.kind), epoch.frames, fmt::join(names, ", "));
+  if (const std::optional<ImagesHeader> images = images_header_of(header); images && epoch.frames > 0) {
+    facts.add("images", "{} of epoch {}: {} in {} at {}", epoch.frames, epoch.epoch, images->quantity, images->unit,
+              text_of_frequencies(images->frequencies_hz));
+  }
+}
+
 void describe_recording(Facts& facts, const std::filesystem::path& path) {
   const nfr::Reader reader(path);
   const nfr::FileInfo& info = reader.info();
@@ -201,14 +222,9 @@ void describe_recording(Facts& facts, const std::filesystem::path& path) {
   if (summary.bits.records > 0) {
     add_recorded_bits(facts, reader);
   }
+  std::set<std::uint64_t> epochs;
   for (const nfr::EpochSummary& epoch : reader.epochs()) {
-    facts.add("settings", "of epoch {}: {} lines of YAML, which replay uses unless told otherwise", epoch.epoch,
-              std::count(epoch.header.config.begin(), epoch.header.config.end(), '\n'));
-    if (epoch.images == 0) {
-      continue;
-    }
-    facts.add("images", "{} of epoch {}: {} in {} at {}", epoch.images, epoch.epoch, epoch.header.quantity,
-              epoch.header.unit, text_of_frequencies(epoch.header.frequencies_hz));
+    add_recorded_processor(facts, epoch, epochs.insert(epoch.epoch).second);
   }
   const nfr::Verification found = nfr::verify(reader);
   facts.add("damage", "{} places ({} bytes, {} records lost), {} damaged payloads ({} bit-times)",

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include "nearfield/error.hpp"
 
@@ -37,25 +39,46 @@ void tell(const ShareDone& done, std::uint64_t part, std::uint64_t whole) {
   }
 }
 
-const EpochSummary& epoch_to_convert(const Reader& reader, std::optional<std::uint64_t> wanted) {
-  std::vector<std::uint64_t> known;
-  const EpochSummary* only = nullptr;
+/// The epochs of the processor that is chosen, of which there are frames.
+std::vector<const EpochSummary*> epochs_to_choose_from(const Reader& reader,
+                                                       const std::optional<std::string>& processor) {
+  std::vector<const EpochSummary*> epochs;
   for (const EpochSummary& epoch : reader.epochs()) {
-    if (epoch.images == 0) {  // its settings alone were recorded
-      continue;
+    if (epoch.frames > 0) {  // else its settings alone were recorded
+      epochs.push_back(&epoch);
     }
-    if (wanted && epoch.epoch == *wanted) {
-      return epoch;
-    }
-    known.push_back(epoch.epoch);
-    only = &epoch;
   }
-  if (known.empty()) {
+  if (epochs.empty()) {
     throw DataError(fmt::format("{}: nothing to convert: it holds no images", reader.name()));
   }
-  if (wanted) {
+  std::size_t first = epochs.front()->processor;
+  std::set<std::string> names;
+  for (const EpochSummary* epoch : epochs) {
+    first = std::min(first, epoch->processor);
+    names.insert(epoch->header.processor);
+  }
+  if (processor && !names.contains(*processor)) {
+    throw DataError(fmt::format("{}: no frames of a processor \"{}\" are in it; it holds frames of {}", reader.name(),
+                                *processor, fmt::join(names, ", ")));
+  }
+  std::erase_if(epochs, [&](const EpochSummary* epoch) {
+    return processor ? epoch->header.processor != *processor : epoch->processor != first;
+  });
+  return epochs;
+}
+
+const EpochSummary& epoch_to_convert(const Reader& reader, const FramesChoice& choice) {
+  const std::vector<const EpochSummary*> epochs = epochs_to_choose_from(reader, choice.processor);
+  std::vector<std::uint64_t> known;
+  for (const EpochSummary* epoch : epochs) {
+    if (choice.epoch && epoch->epoch == *choice.epoch) {
+      return *epoch;
+    }
+    known.push_back(epoch->epoch);
+  }
+  if (choice.epoch) {
     throw DataError(
-        fmt::format("{}: epoch {} is not in it; it holds {}", reader.name(), *wanted, fmt::join(known, ", ")));
+        fmt::format("{}: epoch {} is not in it; it holds {}", reader.name(), *choice.epoch, fmt::join(known, ", ")));
   }
   if (known.size() > 1) {
     throw DataError(
@@ -63,7 +86,19 @@ const EpochSummary& epoch_to_convert(const Reader& reader, std::optional<std::ui
                     "to be chosen",
                     reader.name(), fmt::join(known, ", ")));
   }
-  return *only;
+  return *epochs.front();
+}
+
+ImagesHeader images_header(const Reader& reader, const ResultHeader& header) {
+  if (std::optional<ImagesHeader> images = images_header_of(header)) {
+    return std::move(*images);
+  }
+  std::vector<std::string> names;
+  for (const Product& product : header.products) {
+    names.push_back(product.name);
+  }
+  throw DataError(fmt::format("{}: processor {} has the products {}; expected images, as others can't be converted yet",
+                              reader.name(), header.processor, fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -104,17 +139,17 @@ ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, 
   return result;
 }
 
-ConvertedImages convert_images(const Reader& reader, const std::filesystem::path& output,
-                               std::optional<std::uint64_t> epoch, const ConvertRange& range, const ShareDone& done) {
-  const EpochSummary& chosen = epoch_to_convert(reader, epoch);
-  const Limits limits = clip(reader, range, 0, chosen.images, "images");
-  ImagesWriter writer(output, chosen.header, limits.end - limits.first);
-  ConvertedImages result;
-  result.damaged = for_each_image(reader, chosen, limits.first, limits.end, [&](ImageFrame& frame) {
-    frame.radiated_power_w = radiated_power_w(chosen.header, frame.images);
-    writer.write(frame);
-    ++result.images;
-    tell(done, result.images, limits.end - limits.first);
+ConvertedFrames convert_frames(const Reader& reader, const std::filesystem::path& output, const FramesChoice& choice,
+                               const ConvertRange& range, const ShareDone& done) {
+  const EpochSummary& chosen = epoch_to_convert(reader, choice);
+  const ImagesHeader header = images_header(reader, chosen.header);
+  const Limits limits = clip(reader, range, 0, chosen.frames, "images");
+  ImagesWriter writer(output, header, limits.end - limits.first);
+  ConvertedFrames result;
+  result.damaged = for_each_frame(reader, chosen, limits.first, limits.end, [&](const Frame& frame) {
+    writer.write(image_frame_of(header, frame));
+    ++result.frames;
+    tell(done, result.frames, limits.end - limits.first);
   });
   writer.finish();
   return result;

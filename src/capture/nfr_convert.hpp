@@ -3,13 +3,14 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "capture/nfr_reader.hpp"
 
 /// Recordings to HDF5.
 namespace nearfield::nfr {
 
-/// Part of a recording: bit-times of the stream, or indices of an epoch's images; all without limits.
+/// Part of a recording: bit-times of the stream, or indices of an epoch's frames; all without limits.
 struct ConvertRange {
   std::optional<std::uint64_t> from;
   std::optional<std::uint64_t> to;  ///< one after the last
@@ -26,13 +27,18 @@ struct ConvertedBits {
 ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, const ConvertRange& range,
                            const ShareDone& done);
 
-struct ConvertedImages {
-  std::uint64_t images = 0;
+/// Of a recording's frames those of one processor and one epoch.
+struct FramesChoice {
+  std::optional<std::string> processor;  ///< its name; else the first one that has frames in the recording
+  std::optional<std::uint64_t> epoch;    ///< else the only one
+};
+struct ConvertedFrames {
+  std::uint64_t frames = 0;
   std::uint64_t damaged = 0;  ///< left out
 };
-/// Writes the images of one epoch, or of the only one. Throws DataError when there is no such epoch, none in the range,
-/// or several and none named; and what ImagesWriter throws.
-ConvertedImages convert_images(const Reader& reader, const std::filesystem::path& output,
-                               std::optional<std::uint64_t> epoch, const ConvertRange& range, const ShareDone& done);
+/// Writes frames of images. Throws DataError when there is no such processor or epoch, none in the range, several
+/// epochs and none named, or when the frames are no images; and what ImagesWriter throws.
+ConvertedFrames convert_frames(const Reader& reader, const std::filesystem::path& output, const FramesChoice& choice,
+                               const ConvertRange& range, const ShareDone& done);
 
 }  // namespace nearfield::nfr

@@ -1,7 +1,5 @@
 #pragma once
-#include <array>
 #include <bit>
-#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,7 +8,6 @@
 #include <vector>
 
 #include "capture/files.hpp"
-#include "nearfield/frame.hpp"
 
 /// The append-only recording (.nfr): records behind each other, each with a header and a payload that carry a CRC32C of
 /// their own. Everything is little-endian and starts at a multiple of 8 bytes. docs/recording.md has the table.
@@ -19,20 +16,20 @@ namespace nearfield::nfr {
 static_assert(std::endian::native == std::endian::little, "records are written as they lie in memory");
 
 inline constexpr std::uint32_t kMagic = 0x3152464EU;  ///< "NFR1"
-inline constexpr std::uint16_t kVersion = 2;          ///< what is written
-/// Records of older versions are read too; in those of 1 images have no error estimates and no points.
+inline constexpr std::uint16_t kVersion = 3;          ///< what is written
+/// Records of older versions are read too: nfr_images.hpp has what differs.
 inline constexpr std::uint16_t kOldestVersion = 1;
 
 enum class Kind : std::uint16_t {
-  kFile = 0,   ///< JSON: the array, the rate, the host; twice at the start, so that one damaged place can't hide it
-  kBits = 1,   ///< runs of missing bit-times, then words [bit-time][word]
-  kImage = 2,  ///< ImageFields, then cutoff, slope, noise and error estimate [frequency], points, images
-  kEpoch = 3,  ///< JSON: the header of the images of an epoch, before the first of them
-  kNote = 4,   ///< text
-  kEnd = 5,    ///< JSON: why the recording ended, and what the recorder dropped
+  kFile = 0,    ///< JSON: the array, the rate, the host; twice at the start, so that one damaged place can't hide it
+  kBits = 1,    ///< runs of missing bit-times, then words [bit-time][word]
+  kResult = 2,  ///< ResultFields, then a frame's products
+  kEpoch = 3,   ///< JSON: the header of a processor's frames of an epoch, before the first of them
+  kNote = 4,    ///< text
+  kEnd = 5,     ///< JSON: why the recording ended, and what the recorder dropped
 };
 
-/// Flags of a record of bits; those of an image are FrameFlag. The last three say why a gap is not the source's;
+/// Flags of a record of bits; those of a result are FrameFlag. The last three say why a gap is not the source's;
 /// without one of them, its bit-times never came.
 enum BitsFlag : std::uint32_t {
   kNotStored = 1,  ///< all its bit-times are missing, and the payload is empty
@@ -47,7 +44,7 @@ struct RecordHeader {
   Kind kind = Kind::kNote;
   std::uint64_t recording_id = 0;       ///< random: a record of another file that lies inside this one is not taken
   std::uint64_t sequence = 0;           ///< of the record in its file
-  std::uint64_t first_bit_time = 0;     ///< of its bits, or of an image's window
+  std::uint64_t first_bit_time = 0;     ///< of its bits, or of a frame's window
   std::uint64_t bit_times = 0;          ///< covered: received and missing ones
   std::uint64_t missing_bit_times = 0;  ///< of these
   std::int64_t mono_ns = 0;             ///< when the last bit was in memory; of other kinds, when it was written
@@ -82,19 +79,6 @@ struct Run {
   std::uint32_t bit_times = 0;
 };
 
-/// What an image's record starts with.
-struct ImageFields {
-  std::uint64_t epoch = 0;
-  std::uint64_t frame_sequence = 0;
-  std::uint64_t shed_hops = 0;
-  std::uint64_t values = 0;  ///< [plane][frequency][row][column]
-  std::uint32_t stream_id = 0;
-  std::uint32_t window_bit_times = 0;
-  std::uint32_t valid_microphones = 0;
-  std::uint32_t frequencies = 0;
-};
-static_assert(sizeof(ImageFields) == 48);
-
 /// What the file record says.
 struct FileInfo {
   MeasurementGeometry measurement;
@@ -108,7 +92,7 @@ struct FileInfo {
 struct EndInfo {
   std::string reason;
   std::uint64_t dropped_bit_times = 0;
-  std::uint64_t dropped_images = 0;
+  std::uint64_t dropped_images = 0;  ///< frames of any processor
 };
 
 /// CRC32C (Castagnoli) of `bytes`, or of what `before` is the CRC of followed by `bytes`.
@@ -126,27 +110,16 @@ std::uint32_t header_crc(const RecordHeader& header);
 bool is_sound(const RecordHeader& header);
 
 std::string to_json(const FileInfo& info);
-std::string to_json(const ImagesHeader& header, std::uint64_t epoch);
 std::string to_json(const EndInfo& info);
 /// Nothing where the text is not what it should be.
 std::optional<FileInfo> file_info_of(std::span<const std::byte> json);
 std::optional<EndInfo> end_info_of(std::span<const std::byte> json);
-struct Epoch {
-  std::uint64_t epoch = 0;
-  ImagesHeader header;
-};
-std::optional<Epoch> epoch_of(std::span<const std::byte> json);
 
 /// Missing runs of a record of bits; nothing when they contradict the header.
 std::optional<std::vector<Run>> runs_of(const RecordHeader& header, std::span<const std::byte> payload);
 
 /// True when the payload is as long as the header's counts say.
 bool has_bits_size(const RecordHeader& header, std::uint64_t words_per_bit_time);
-
-/// A frame as an images file has it; nothing when the payload contradicts `images`.
-std::optional<ImageFrame> frame_of(const RecordHeader& header, std::span<const std::byte> payload,
-                                   const ImagesHeader& images, double sample_rate_hz);
-std::optional<ImageFields> image_fields_of(const RecordHeader& header, std::span<const std::byte> payload);
 
 /// Appends a whole record to `bytes`, its sizes and CRCs filled in.
 void append_record(std::vector<std::byte>& bytes, RecordHeader header, std::span<const std::byte> payload);

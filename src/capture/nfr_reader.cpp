@@ -111,8 +111,8 @@ void Reader::add(const Record& record) {
     case Kind::kBits:
       add_bits(record);
       break;
-    case Kind::kImage:
-      add_image(record);
+    case Kind::kResult:
+      add_result(record);
       break;
     case Kind::kEpoch:
       add_epoch(record);
@@ -166,24 +166,35 @@ void Reader::add_bits(const Record& record) {
 
 void Reader::add_epoch(const Record& record) {
   std::vector<std::byte> payload;
-  const std::optional<Epoch> epoch = read_payload(record, payload) ? epoch_of(payload) : std::nullopt;
+  const std::optional<Epoch> epoch = read_payload(record, payload) ? epoch_of(record.header, payload) : std::nullopt;
   if (!epoch) {
     ++summary_.damaged_places;
     return;
   }
-  const auto known = [&](const EpochSummary& one) { return one.epoch == epoch->epoch; };
-  if (std::find_if(epochs_.begin(), epochs_.end(), known) == epochs_.end()) {
-    epochs_.push_back({.epoch = epoch->epoch, .header = epoch->header, .images = 0, .offset = record.offset});
+  if (find_epoch(epoch->epoch, epoch->processor) == nullptr) {
+    epochs_.push_back({.epoch = epoch->epoch,
+                       .processor = epoch->processor,
+                       .header = epoch->header,
+                       .frames = 0,
+                       .offset = record.offset});
   }
 }
 
-void Reader::add_image(const Record& record) {
-  std::vector<std::byte> fields(std::min<std::size_t>(record.header.payload_bytes, sizeof(ImageFields)));
-  source_.read(record.offset + sizeof(RecordHeader), fields);
-  const std::optional<ImageFields> image = image_fields_of(record.header, fields);
-  ++summary_.images;
-  for (EpochSummary& epoch : epochs_) {
-    epoch.images += image && epoch.epoch == image->epoch ? 1U : 0U;
+EpochSummary* Reader::find_epoch(std::uint64_t epoch, std::size_t processor) {
+  // From the newest one on, which most frames are of.
+  const auto found = std::find_if(epochs_.rbegin(), epochs_.rend(), [&](const EpochSummary& one) {
+    return one.epoch == epoch && one.processor == processor;
+  });
+  return found == epochs_.rend() ? nullptr : &*found;
+}
+
+void Reader::add_result(const Record& record) {
+  std::vector<std::byte> start(std::min<std::size_t>(record.header.payload_bytes, sizeof(ResultFields)));
+  source_.read(record.offset + sizeof(RecordHeader), start);
+  const std::optional<ResultFields> fields = result_fields_of(record.header, start);
+  ++summary_.frames;
+  if (EpochSummary* const epoch = fields ? find_epoch(fields->epoch, fields->processor) : nullptr; epoch != nullptr) {
+    ++epoch->frames;
   }
   if (summary_.first_tai_ns == 0) {
     summary_.first_tai_ns = record.header.tai_ns;
@@ -332,26 +343,26 @@ void Reader::read_bits(std::uint64_t first_bit_time, std::span<std::uint32_t> wo
   }
 }
 
-std::uint64_t for_each_image(const Reader& reader, const EpochSummary& epoch, std::uint64_t first, std::uint64_t end,
-                             const std::function<void(ImageFrame&)>& visit) {
+std::uint64_t for_each_frame(const Reader& reader, const EpochSummary& epoch, std::uint64_t first, std::uint64_t end,
+                             const std::function<void(const Frame&)>& visit) {
   Scan scan = reader.scan();
+  FrameReader frames(epoch.header, reader.info().sample_rate_hz);
   std::vector<std::byte> payload;
   std::uint64_t index = 0;
   std::uint64_t damaged = 0;
   while (const std::optional<Record> record = scan.next()) {
-    if (record->header.kind != Kind::kImage || record->offset < epoch.offset) {
+    if (record->header.kind != Kind::kResult || record->offset < epoch.offset) {
       continue;
     }
     const bool is_sound_payload = reader.read_payload(*record, payload);
-    const std::optional<ImageFields> fields = image_fields_of(record->header, payload);
-    if (!fields || fields->epoch != epoch.epoch) {
+    const std::optional<ResultFields> fields = result_fields_of(record->header, payload);
+    if (!fields || fields->epoch != epoch.epoch || fields->processor != epoch.processor) {
       continue;
     }
     const bool is_asked = index >= first && index < end;
     ++index;
-    std::optional<ImageFrame> frame =
-        is_asked && is_sound_payload ? frame_of(record->header, payload, epoch.header, reader.info().sample_rate_hz)
-                                     : std::nullopt;
+    const std::optional<Frame> frame =
+        is_asked && is_sound_payload ? frames.read(record->header, payload) : std::nullopt;
     if (frame) {
       visit(*frame);
     }

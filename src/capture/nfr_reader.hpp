@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capture/nfr_format.hpp"
+#include "capture/nfr_results.hpp"
 #include "capture/nfr_source.hpp"
 
 namespace nearfield::nfr {
@@ -60,11 +61,12 @@ struct BitsSummary : BitCounts {
 /// "5 never sent by the source, 0 paused by the daemon, ...": the causes of the bit-times that were not received.
 std::string text_of_losses(const BitsSummary& bits);
 
-/// An epoch whose header is in the file.
+/// A processor of an epoch whose header is in the file.
 struct EpochSummary {
   std::uint64_t epoch = 0;
-  ImagesHeader header;
-  std::uint64_t images = 0;
+  std::size_t processor = 0;  ///< its index in the run
+  ResultHeader header;
+  std::uint64_t frames = 0;
   std::uint64_t offset = 0;  ///< of the record
 };
 
@@ -72,13 +74,13 @@ struct Summary {
   std::uint64_t size_bytes = 0;
   std::uint64_t records = 0;
   BitsSummary bits;
-  std::uint64_t images = 0;
+  std::uint64_t frames = 0;  ///< of all processors
   std::uint64_t notes = 0;
   std::uint64_t damaged_places = 0;
   std::uint64_t damaged_bytes = 0;
   std::uint64_t lost_records = 0;
   std::uint64_t tail_bytes = 0;   ///< of an incomplete record at the end
-  std::int64_t first_tai_ns = 0;  ///< of the first bits or image; 0 without any
+  std::int64_t first_tai_ns = 0;  ///< of the first bits or frame; 0 without any
   std::int64_t last_tai_ns = 0;
   std::optional<EndInfo> end;  ///< nothing when the recorder was killed, or is writing
 };
@@ -97,6 +99,7 @@ class Reader {
   [[nodiscard]] const FileInfo& info() const { return info_; }
   [[nodiscard]] std::uint64_t words_per_bit_time() const { return words_; }
   [[nodiscard]] const Summary& summary() const { return summary_; }
+  /// One entry a processor of an epoch, in the order of the file.
   [[nodiscard]] const std::vector<EpochSummary>& epochs() const { return epochs_; }
   /// The bits as a capture that starts with the first of them.
   [[nodiscard]] CaptureInfo capture_info() const;
@@ -130,7 +133,8 @@ class Reader {
   void add(const Record& record);
   void add_bits(const Record& record);
   void add_epoch(const Record& record);
-  void add_image(const Record& record);
+  void add_result(const Record& record);
+  [[nodiscard]] EpochSummary* find_epoch(std::uint64_t epoch, std::size_t processor);
   [[nodiscard]] bool follows(const RecordHeader& header, std::uint64_t end_bit_time) const;
   void seek(std::uint64_t first_bit_time);
   bool advance();
@@ -155,10 +159,10 @@ class Reader {
   bool words_are_sound_ = false;  ///< else all of current_ is missing
 };
 
-/// Visits the images of an epoch, those with index first to end - 1. Damaged ones are passed over. Returns how many
-/// were.
-std::uint64_t for_each_image(const Reader& reader, const EpochSummary& epoch, std::uint64_t first, std::uint64_t end,
-                             const std::function<void(ImageFrame&)>& visit);
+/// Visits the frames of a processor's epoch, those with index first to end - 1; they hold during the call. Damaged ones
+/// are passed over. Returns how many were.
+std::uint64_t for_each_frame(const Reader& reader, const EpochSummary& epoch, std::uint64_t first, std::uint64_t end,
+                             const std::function<void(const Frame&)>& visit);
 
 /// What reading every payload shows.
 struct Verification {

@@ -17,7 +17,7 @@ struct Arguments {
   std::string output;
   std::string what;
   nfr::ConvertRange range;
-  std::optional<std::uint64_t> epoch;
+  nfr::FramesChoice frames;
 };
 
 /// What the recording holds, unless the user chose.
@@ -25,7 +25,10 @@ bool converts_bits(const Arguments& arguments, const nfr::Summary& summary) {
   if (!arguments.what.empty()) {
     return arguments.what == "bits";
   }
-  if (summary.bits.records > 0 && summary.images > 0) {
+  if (arguments.frames.processor) {
+    return false;
+  }
+  if (summary.bits.records > 0 && summary.frames > 0) {
     throw UsageError(fmt::format("--what: {} holds bits and images; expected bits or images", arguments.input));
   }
   return summary.bits.records > 0;
@@ -47,16 +50,16 @@ void convert_bits(const Arguments& arguments, nfr::Reader& reader) {
 }
 
 void convert_images(const Arguments& arguments, const nfr::Reader& reader) {
-  nfr::ConvertedImages result;
+  nfr::ConvertedFrames result;
   {
     Progress progress("convert");
-    result = nfr::convert_images(reader, arguments.output, arguments.epoch, arguments.range,
+    result = nfr::convert_frames(reader, arguments.output, arguments.frames, arguments.range,
                                  [&](double share) { progress.show(share); });
   }
   if (result.damaged > 0) {
     spdlog::warn("{} images are damaged and left out", result.damaged);
   }
-  fmt::print("{}: {} images\n", arguments.output, result.images);
+  fmt::print("{}: {} images\n", arguments.output, result.frames);
 }
 
 void run(const Arguments& arguments) {
@@ -64,6 +67,9 @@ void run(const Arguments& arguments) {
   if (arguments.range.from && arguments.range.to && *arguments.range.from >= *arguments.range.to) {
     throw UsageError(
         fmt::format("--from, --to: expected from < to, found {} and {}", *arguments.range.from, *arguments.range.to));
+  }
+  if (arguments.what == "bits" && arguments.frames.processor) {
+    throw UsageError("--processor: expected it with images, found --what bits");
   }
   nfr::Reader reader{std::filesystem::path(arguments.input)};
   const nfr::Summary& summary = reader.summary();
@@ -88,7 +94,9 @@ void add_convert(CLI::App& app) {
       ->check(CLI::IsMember({"bits", "images"}));
   command->add_option("--from", arguments->range.from, "first bit-time of the stream, or index of an image");
   command->add_option("--to", arguments->range.to, "one after the last");
-  command->add_option("--epoch", arguments->epoch, "of the images, where there are several");
+  command->add_option("--epoch", arguments->frames.epoch, "of the images, where there are several");
+  command->add_option("--processor", arguments->frames.processor,
+                      "name of the one whose images are converted; default: the first that has some");
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -12,17 +12,18 @@
 namespace nearfield::cli {
 namespace {
 
-/// Of several epochs the one with the most images, else the first.
+/// Of several epochs the one with the most frames of a processor, else the first.
 const nfr::EpochSummary& main_epoch(const std::vector<nfr::EpochSummary>& epochs) {
   return *std::max_element(epochs.begin(), epochs.end(),
-                           [](const nfr::EpochSummary& a, const nfr::EpochSummary& b) { return a.images < b.images; });
+                           [](const nfr::EpochSummary& a, const nfr::EpochSummary& b) { return a.frames < b.frames; });
 }
 
 /// ", as those of the epochs 2, 3 do not"; empty where all epochs have the same settings.
 std::string others(const std::vector<nfr::EpochSummary>& epochs, const nfr::EpochSummary& chosen) {
   std::vector<std::uint64_t> numbers;
   for (const nfr::EpochSummary& epoch : epochs) {
-    if (epoch.header.config != chosen.header.config) {
+    const bool is_there = std::find(numbers.begin(), numbers.end(), epoch.epoch) != numbers.end();
+    if (epoch.header.config != chosen.header.config && !is_there) {
       numbers.push_back(epoch.epoch);
     }
   }

@@ -67,7 +67,7 @@ class RecordedBits : public BitFile {
   explicit RecordedBits(const std::filesystem::path& path) : reader_(path) {
     if (reader_.summary().bits.records == 0) {
       throw DataError(fmt::format("{}: expected bits, found a recording of {} images without any", path.string(),
-                                  reader_.summary().images));
+                                  reader_.summary().frames));
     }
     reader_.require_plausible_span(reader_.summary().bits.first_bit_time, reader_.summary().bits.end_bit_time);
   }

@@ -3,19 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
+#include <array>
 #include <cmath>
-#include <cstring>
+#include <complex>
 #include <utility>
 
+#include "capture/nfr_results.hpp"
 #include "nearfield/error.hpp"
-#include "publish/live_frame.hpp"
 #include "recording/host.hpp"
 
 namespace nearfield {
 namespace {
 
-/// Most epochs whose header is kept for frames that are still in the history.
+/// Most epochs of each processor whose header is kept for frames that are still in the history.
 constexpr std::size_t kMostEpochs = 64;
 /// A lane holds headers beside the bits.
 constexpr double kHeaderShare = 0.05;
@@ -54,7 +54,8 @@ RecorderOptions checked(RecorderOptions options) {
   return options;
 }
 
-bool is_above(std::span<const std::complex<float>> images, std::size_t pixels, const LevelTrigger& trigger) {
+template <class T>
+bool is_above(std::span<const T> images, std::size_t pixels, const LevelTrigger& trigger) {
   const auto square = static_cast<float>(trigger.level * trigger.level);
   const std::size_t step = trigger.pixel ? pixels : 1;
   for (std::size_t i = trigger.pixel.value_or(0); i < images.size(); i += step) {
@@ -98,60 +99,108 @@ void Recorder::push(const BitsPiece& piece) {
   }
 }
 
-void Recorder::begin(const ResultHeader& description, const Beginning& beginning) {
-  const ImagesHeader header = images_header_of(description).value();
-  const std::uint64_t values =
-      header.planes_m.size() * header.frequencies_hz.size() * (header.pixels() + header.points.size());
-  const std::uint64_t bytes = values * sizeof(std::complex<float>);
-  if (options_.images && bytes > options_.images_queue_bytes / 2) {
-    throw ConfigError(fmt::format("recording.images_queue_bytes: expected at least two images of {} bytes, found {}",
-                                  bytes, options_.images_queue_bytes));
+Recorder::Layout Recorder::layout_of(const ResultHeader& header) {
+  Layout layout{.places = places_of(header), .images = {}};
+  const Product* const images = header.product("images");
+  if (images == nullptr || images->form != Product::Form::kArray ||
+      (images->type != ElementType::kComplex64 && images->type != ElementType::kFloat32)) {
+    return layout;
   }
-  if (options_.level && options_.level->pixel.value_or(0) >= header.pixels()) {
-    throw ConfigError(fmt::format("recording.level.pixel: expected one of {} pixels, found {}", header.pixels(),
-                                  *options_.level->pixel));
+  layout.images = static_cast<std::size_t>(images - header.products.data());
+  layout.images_type = images->type;
+  const std::size_t axes = images->axes.size();
+  for (std::size_t i = axes - std::min<std::size_t>(axes, 2); i < axes; ++i) {  // the last two count rows and columns
+    layout.pixels *= header.axis(images->axes[i])->size();
   }
-  header_ = description;
-  pixels_ = header.pixels();
-  EpochText text{.epoch = beginning.epoch, .json = nfr::to_json(header, beginning.epoch)};
-  const std::lock_guard lock(mutex_);
-  epochs_.push_back(std::move(text));
-  if (epochs_.size() > kMostEpochs) {
-    epochs_.pop_front();
-  }
+  return layout;
 }
 
-void Recorder::write(const Frame& whole) {
-  const LiveFrame frame = live_frame_of(header_, whole);
-  watch_level(whole, frame.images);
+void Recorder::begin(const ResultHeader& header, const Beginning& beginning) {
+  if (const std::string flaw = nfr::flaw_of_recorded(header); !flaw.empty()) {
+    throw ConfigError(fmt::format("recording: frames of {} can't be recorded: {}", header.processor, flaw));
+  }
+  const Layout layout = layout_of(header);
+  const std::uint64_t bytes = layout.places.bytes;
+  if (options_.images && bytes > options_.images_queue_bytes / 2) {
+    throw ConfigError(
+        fmt::format("recording.images_queue_bytes: expected at least two frames of {}, of {} bytes, found {}",
+                    header.processor, bytes, options_.images_queue_bytes));
+  }
+  std::vector<Layout> layouts = layouts_;
+  layouts.resize(std::max(layouts.size(), beginning.processor + 1));
+  layouts[beginning.processor] = layout;
+  const auto first =
+      std::find_if(layouts.begin(), layouts.end(), [](const Layout& one) { return one.images.has_value(); });
+  if (options_.level && first != layouts.end() && options_.level->pixel.value_or(0) >= first->pixels) {
+    throw ConfigError(fmt::format("recording.level.pixel: expected one of {} pixels, found {}", first->pixels,
+                                  *options_.level->pixel));
+  }
+  payload_.reserve(1 + 2 * header.products.size());  // each product with its padding
+  EpochText text{.key = {.epoch = beginning.epoch, .processor = beginning.processor},
+                 .json = nfr::to_json({.epoch = beginning.epoch, .processor = beginning.processor, .header = header})};
+  const std::lock_guard lock(mutex_);
+  epochs_.push_back(std::move(text));
+  if (epochs_.size() > kMostEpochs * layouts.size()) {
+    epochs_.pop_front();
+  }
+  watched_ = first == layouts.end() ? std::nullopt : std::optional(static_cast<std::size_t>(first - layouts.begin()));
+  layouts_ = std::move(layouts);
+}
+
+/// Null where its processor was not begun, or where its products are not those that were begun.
+const Recorder::Layout* Recorder::layout_of(const Frame& frame) const {
+  if (frame.processor >= layouts_.size()) {
+    return nullptr;
+  }
+  const Layout& layout = layouts_[frame.processor];
+  const bool fits =
+      std::equal(frame.products.begin(), frame.products.end(), layout.places.places.begin(), layout.places.places.end(),
+                 [](std::span<const std::byte> product, const ProductPlaces::Place& place) {
+                   return product.size() == place.bytes;
+                 });
+  return fits && !frame.products.empty() ? &layout : nullptr;
+}
+
+void Recorder::write(const Frame& frame) {
+  const Layout* const layout = layout_of(frame);
+  if (layout != nullptr && frame.processor == watched_) {
+    watch_level(*layout, frame);
+  }
   if (!options_.images || !images_.is_on()) {
     return;
   }
-  const nfr::RecordHeader header{.kind = nfr::Kind::kImage,
+  if (layout == nullptr || !push_frame(*layout, frame)) {
+    dropped_images_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+bool Recorder::push_frame(const Layout& layout, const Frame& frame) {
+  const nfr::RecordHeader header{.kind = nfr::Kind::kResult,
                                  .first_bit_time = frame.first_bit_time,
                                  .bit_times = frame.window_bit_times,
                                  .missing_bit_times = frame.missing_bit_times,
                                  .mono_ns = frame.capture_mono_ns,
                                  .tai_ns = frame.capture_tai_ns,
                                  .flags = frame.flags};
-  const nfr::ImageFields fields{.epoch = frame.epoch,
-                                .frame_sequence = frame.sequence,
-                                .shed_hops = frame.shed_hops,
-                                .values = frame.images.size(),
-                                .stream_id = frame.stream_id,
-                                .window_bit_times = frame.window_bit_times,
-                                .valid_microphones = frame.valid_microphones,
-                                .frequencies = static_cast<std::uint32_t>(frame.cutoff_rad_per_m.size())};
-  const std::array<std::span<const std::byte>, 7> payload{
-      std::as_bytes(std::span(&fields, 1)), std::as_bytes(frame.cutoff_rad_per_m), std::as_bytes(frame.slope),
-      std::as_bytes(frame.noise_pa),        std::as_bytes(frame.error_estimate),   std::as_bytes(frame.points),
-      std::as_bytes(frame.images)};
-  if (images_.push(header, payload) == Lane::Pushed::kFull) {
-    dropped_images_.fetch_add(1, std::memory_order_relaxed);
+  const nfr::ResultFields fields{.processor = static_cast<std::uint32_t>(frame.processor),
+                                 .epoch = frame.epoch,
+                                 .frame_sequence = frame.sequence,
+                                 .shed_hops = frame.shed_hops,
+                                 .products_bytes = layout.places.bytes,
+                                 .stream_id = frame.stream_id,
+                                 .window_bit_times = frame.window_bit_times,
+                                 .valid_microphones = frame.valid_microphones};
+  static constexpr std::array<std::byte, 8> kZeros{};
+  payload_.clear();
+  payload_.push_back(std::as_bytes(std::span(&fields, 1)));
+  for (const std::span<const std::byte> product : frame.products) {
+    payload_.push_back(product);
+    payload_.push_back(std::span(kZeros).first(nfr::padded(product.size()) - product.size()));
   }
+  return images_.push(header, payload_) != Lane::Pushed::kFull;
 }
 
-void Recorder::watch_level(const Frame& frame, std::span<const std::complex<float>> images) {
+void Recorder::watch_level(const Layout& layout, const Frame& frame) {
   if (!options_.level) {
     return;
   }
@@ -162,7 +211,11 @@ void Recorder::watch_level(const Frame& frame, std::span<const std::complex<floa
     below_since_ns_ = now_ns;
     is_quiet_ = false;
   }
-  if (!is_above(images, pixels_, *options_.level)) {
+  const std::span<const std::byte> images = frame.products[*layout.images];
+  const bool is_loud = layout.images_type == ElementType::kComplex64
+                           ? is_above(values_of<std::complex<float>>(images), layout.pixels, *options_.level)
+                           : is_above(values_of<float>(images), layout.pixels, *options_.level);
+  if (!is_loud) {
     is_quiet_ = is_quiet_ || static_cast<double>(now_ns - below_since_ns_) >= options_.level->quiet_s * 1e9;
     return;
   }

@@ -1,11 +1,16 @@
 #pragma once
 #include <atomic>
+#include <compare>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +18,7 @@
 #include "capture/nfr_format.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/output.hpp"
+#include "nearfield/product.hpp"
 #include "recording/bits_lane.hpp"
 #include "recording/bits_tap.hpp"
 #include "recording/lane.hpp"
@@ -21,6 +27,7 @@
 namespace nearfield {
 
 /// Starts a recording when an image's magnitude rises above the level, ends it once none has been above it for a while.
+/// The images are the product `images` of the first processor that has one.
 /// A rise counts after quiet_s below the level, so that neither a noise that is there when the recorder is armed nor
 /// one that goes on beyond a recording begins a recording. Times are those of the images' last bits.
 struct LevelTrigger {
@@ -36,10 +43,10 @@ struct RecorderOptions {
   nfr::FileInfo info;      ///< host and boot_id are filled in
   std::string path;        ///< a folder, and a name with strftime's fields, in UTC: "/data/%Y%m%dT%H%M%SZ.nfr"
   bool bits = true;        ///< records them
-  bool images = true;      ///< records them
+  bool images = true;      ///< records the frames of all processors
   double history_s = 0.0;  ///< of what came before the trigger, kept in memory while armed
   std::uint64_t bits_queue_bytes = default_bytes(&DaemonSettings::Recording::bits_queue_bytes);  ///< beside the history
-  /// The images' history included.
+  /// Of the frames, their history included.
   std::uint64_t images_queue_bytes = default_bytes(&DaemonSettings::Recording::images_queue_bytes);
   std::optional<LevelTrigger> level;
   std::uint64_t max_bytes = 0;    ///< of a recording; 0: no limit
@@ -74,11 +81,11 @@ struct RecorderStatus {
   // Of the recording, or the last one:
   std::uint64_t files = 0;           ///< more than one after restarts of the source
   std::uint64_t bytes = 0;           ///< in these files
-  std::uint64_t records = 0;         ///< of bits and images, that write() has taken
+  std::uint64_t records = 0;         ///< of bits and frames, that write() has taken
   std::uint64_t end_bit_time = 0;    ///< of the last of them
   nfr::BitCounts bits;               ///< what became of the bit-times of these files, as their records say it
   std::uint64_t dropped_pieces = 0;  ///< of bits, that found the queue full
-  std::uint64_t dropped_images = 0;
+  std::uint64_t dropped_images = 0;  ///< frames of any processor
   // At this moment:
   std::uint64_t queued_bytes = 0;
   // Since the recorder was made:
@@ -118,9 +125,23 @@ class Recorder : public BitsTap, public Output {
 
  private:
   enum class Request { kArm, kDisarm, kStart, kTrigger, kStop, kQuit };
-  struct EpochText {
+  /// A header that frames can have.
+  struct EpochKey {
     std::uint64_t epoch = 0;
+    std::size_t processor = 0;
+    friend auto operator<=>(const EpochKey&, const EpochKey&) = default;
+  };
+  struct EpochText {
+    EpochKey key;
     std::string json;
+  };
+  /// A processor's frames of the epoch that was begun last.
+  struct Layout {
+    ProductPlaces places;  ///< none where the processor was not begun
+    /// Index of the product that a level can watch.
+    std::optional<std::size_t> images;
+    ElementType images_type = ElementType::kComplex64;
+    std::size_t pixels = 1;  ///< of an image
   };
   struct Totals {
     std::uint64_t dropped_pieces = 0;
@@ -128,7 +149,10 @@ class Recorder : public BitsTap, public Output {
   };
 
   void ask(Request request);
-  void watch_level(const Frame& frame, std::span<const std::complex<float>> images);
+  [[nodiscard]] static Layout layout_of(const ResultHeader& header);
+  [[nodiscard]] const Layout* layout_of(const Frame& frame) const;
+  [[nodiscard]] bool push_frame(const Layout& layout, const Frame& frame);
+  void watch_level(const Layout& layout, const Frame& frame);
 
   // The writer's.
   void run();
@@ -147,7 +171,7 @@ class Recorder : public BitsTap, public Output {
   [[nodiscard]] bool is_over_limit(const nfr::RecordHeader& header, std::uint64_t batch_bytes);
   void write_batch(Lane& lane, std::uint64_t position, std::uint64_t end);
   void meet(Lane& lane, std::uint64_t position);
-  bool write_epoch(std::uint64_t epoch);
+  bool write_epoch(const EpochKey& key);
   void fail(int error);
   int write_record(nfr::RecordHeader header, const std::string& text);
   void sync();
@@ -155,13 +179,11 @@ class Recorder : public BitsTap, public Output {
   void set_lanes(Lane::Mode mode);
   void set_state(RecorderState state);
   [[nodiscard]] Totals totals() const;
-  [[nodiscard]] static std::uint64_t epoch_at(const Lane& lane, std::uint64_t position);
+  [[nodiscard]] static EpochKey epoch_at(const Lane& lane, std::uint64_t position);
 
   const RecorderOptions options_;
   BitsLane bits_;
   Lane images_;
-  ResultHeader header_;     ///< of the epoch; of the thread that writes frames, as what follows
-  std::size_t pixels_ = 1;  ///< of an image of the epoch; of the thread that writes frames
   std::atomic<std::uint64_t> dropped_images_{0};
   std::atomic<bool> has_risen_{false};          ///< above the level; set by a frame, taken back by the writer
   std::atomic<std::int64_t> last_above_ns_{0};  ///< capture time of the last frame above the level
@@ -169,6 +191,9 @@ class Recorder : public BitsTap, public Output {
   std::atomic<std::uint64_t> armings_{0};           ///< that were asked for, counted by the writer
   std::atomic<std::int64_t> no_rise_before_ns_{0};  ///< end of the pause after a recording
   // Of the thread that writes frames:
+  std::vector<Layout> layouts_;                      ///< [processor]
+  std::vector<std::span<const std::byte>> payload_;  ///< of a record, with room for any processor's
+  std::optional<std::size_t> watched_;               ///< the processor whose images the level is for
   std::uint64_t armings_seen_ = 0;
   std::int64_t below_since_ns_ = 0;  ///< or the first frame since it was armed
   bool is_quiet_ = false;            ///< has been for long enough: the next frame above the level is a rise
@@ -197,7 +222,7 @@ class Recorder : public BitsTap, public Output {
   std::optional<std::uint64_t> most_by_quota_;  ///< bytes that the quota leaves for the recording
   std::optional<std::uint64_t> bits_end_;       ///< of the last record of bits in the file
   std::optional<std::uint64_t> first_bit_time_;
-  std::optional<std::uint64_t> epoch_in_file_;
+  std::set<EpochKey> epochs_in_file_;
   std::int64_t last_sync_ns_ = 0;
   std::int64_t last_look_ns_ = 0;  ///< whether the file is still there
   std::uint64_t not_written_back_ = 0;

@@ -1,11 +1,13 @@
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <random>
 
+#include "capture/nfr_results.hpp"
 #include "nearfield/error.hpp"
 #include "recording/host.hpp"
 #include "recording/recorder.hpp"
@@ -200,7 +202,7 @@ bool Recorder::open_file() {
   not_written_back_ = 0;
   bits_end_.reset();
   first_bit_time_.reset();
-  epoch_in_file_.reset();
+  epochs_in_file_.clear();
   {
     const std::lock_guard lock(mutex_);
     status_.path = file_->path().string();
@@ -215,15 +217,19 @@ bool Recorder::open_file() {
   return follow_epoch();
 }
 
-/// Writes the header of the newest epoch, with its settings, where the file does not have it: a replay of bits uses
-/// them. False when the file failed.
+/// Writes the headers of the newest epoch, with its settings, where the file does not have them: a replay of bits uses
+/// the settings. False when the file failed.
 bool Recorder::follow_epoch() {
-  std::optional<std::uint64_t> newest;
+  std::set<EpochKey> newest;
   {
     const std::lock_guard lock(mutex_);
-    newest = epochs_.empty() ? std::nullopt : std::optional(epochs_.back().epoch);
+    for (const EpochText& text : epochs_) {
+      if (text.key.epoch == epochs_.back().key.epoch && !epochs_in_file_.contains(text.key)) {
+        newest.insert(text.key);
+      }
+    }
   }
-  return !newest || newest == epoch_in_file_ || ends_ || write_epoch(*newest);
+  return std::all_of(newest.begin(), newest.end(), [this](const EpochKey& key) { return ends_ || write_epoch(key); });
 }
 
 void Recorder::end_recording(EndCause cause, const std::string& reason) {
@@ -315,8 +321,8 @@ std::uint64_t Recorder::prepare_batch(Lane& lane, std::uint64_t position, std::u
   std::uint64_t end = position;
   while (end < until && end - position < kBatchBytes) {
     nfr::RecordHeader header = lane.header_at(end);
-    const bool is_plain = header.kind == nfr::Kind::kBits || (header.kind == nfr::Kind::kImage && epoch_in_file_ &&
-                                                              epoch_at(lane, end) == *epoch_in_file_);
+    const bool is_plain = header.kind == nfr::Kind::kBits ||
+                          (header.kind == nfr::Kind::kResult && epochs_in_file_.contains(epoch_at(lane, end)));
     if (!is_plain || is_over_limit(header, end - position)) {
       break;
     }
@@ -385,10 +391,10 @@ void Recorder::write_batch(Lane& lane, std::uint64_t position, std::uint64_t end
   status_.end_bit_time = records > 0 ? end_bit_time : status_.end_bit_time;
 }
 
-/// A record that changes something: the first image of an epoch, or a restart of the source.
+/// A record that changes something: a processor's first frame of an epoch, or a restart of the source.
 void Recorder::meet(Lane& lane, std::uint64_t position) {
   const nfr::RecordHeader header = lane.header_at(position);
-  if (header.kind == nfr::Kind::kImage) {
+  if (header.kind == nfr::Kind::kResult) {
     if (!write_epoch(epoch_at(lane, position)) && !ends_) {
       dropped_images_.fetch_add(1, std::memory_order_relaxed);
       lane.release(position + nfr::record_bytes(header));
@@ -402,13 +408,13 @@ void Recorder::meet(Lane& lane, std::uint64_t position) {
   }
 }
 
-/// The epoch's header, twice. False when nobody told it, or when the file failed.
-bool Recorder::write_epoch(std::uint64_t epoch) {
+/// A processor's header of an epoch, twice. False when it was not begun, or when the file failed.
+bool Recorder::write_epoch(const EpochKey& key) {
   std::string json;
   {
     const std::lock_guard lock(mutex_);
     for (const EpochText& known : epochs_) {
-      json = known.epoch == epoch ? known.json : json;
+      json = known.key == key ? known.json : json;
     }
   }
   if (json.empty()) {
@@ -419,7 +425,7 @@ bool Recorder::write_epoch(std::uint64_t epoch) {
     fail(error);
     return false;
   }
-  epoch_in_file_ = epoch;
+  epochs_in_file_.insert(key);
   return true;
 }
 
@@ -491,10 +497,10 @@ void Recorder::set_state(RecorderState state) {
   status_.state = state;
 }
 
-std::uint64_t Recorder::epoch_at(const Lane& lane, std::uint64_t position) {
-  nfr::ImageFields fields;
+Recorder::EpochKey Recorder::epoch_at(const Lane& lane, std::uint64_t position) {
+  nfr::ResultFields fields;
   lane.copy_out(position + sizeof(nfr::RecordHeader), std::as_writable_bytes(std::span(&fields, 1)));
-  return fields.epoch;
+  return {.epoch = fields.epoch, .processor = fields.processor};
 }
 
 }  // namespace nearfield

@@ -74,9 +74,9 @@ TEST(Convert, PartOfTheBits) {
 TEST(Convert, ImagesComeBackTheSame) {
   const TemporaryFolder folder;
   const nfr::Reader reader{std::filesystem::path(record(folder))};
-  const nfr::ConvertedImages result =
-      nfr::convert_images(reader, folder / "images.h5", {}, {.from = 1, .to = std::nullopt}, {});
-  EXPECT_EQ(result.images, 4U);
+  const nfr::ConvertedFrames result =
+      nfr::convert_frames(reader, folder / "images.h5", {}, {.from = 1, .to = std::nullopt}, {});
+  EXPECT_EQ(result.frames, 4U);
   EXPECT_EQ(result.damaged, 0U);
   const ImagesReader images(folder / "images.h5");
   ASSERT_EQ(images.frames(), 4U);
@@ -93,7 +93,44 @@ TEST(Convert, ImagesComeBackTheSame) {
     ASSERT_EQ(frame.points.size(), 4U);
     EXPECT_TRUE(std::equal(frame.points.begin(), frame.points.end(), expected.images.points.begin()));
   }
-  EXPECT_THROW(nfr::convert_images(reader, folder / "none.h5", 7, {}, {}), DataError);
+  EXPECT_THROW(nfr::convert_frames(reader, folder / "none.h5", {.processor = {}, .epoch = 7}, {}, {}), DataError);
+}
+
+std::string message_of_convert(const nfr::Reader& reader, const std::string& output, const nfr::FramesChoice& choice) {
+  try {
+    (void)nfr::convert_frames(reader, output, choice, {}, {});
+  } catch (const DataError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Convert, TheProcessorIsChosenByName) {
+  const TemporaryFolder folder;
+  ImagesHeader second = small_header();
+  second.processor = "deep";
+  FileBuilder file;
+  file.add_epoch({.epoch = 1, .processor = 1, .header = rows_header()});
+  file.add_epoch({.epoch = 1, .processor = 0, .header = result_header(small_header())});
+  file.add_epoch({.epoch = 1, .processor = 2, .header = result_header(second)});
+  file.add_frame(RowsFrame(0).frame);
+  file.add_frame(TestFrame(0).frame);
+  TestFrame deep(1, 8.0F);
+  deep.frame.processor = 2;
+  file.add_frame(deep.frame);
+  const nfr::Reader reader{std::span<const std::byte>(file.bytes)};
+  const std::string output = folder / "images.h5";
+  EXPECT_EQ(nfr::convert_frames(reader, output, {}, {}, {}).frames, 1U);
+  EXPECT_EQ(ImagesReader(output).read(0).images, TestFrame(0).images.images);
+  EXPECT_EQ(nfr::convert_frames(reader, output, {.processor = "deep", .epoch = {}}, {}, {}).frames, 1U);
+  EXPECT_EQ(ImagesReader(output).read(0).images, deep.images.images);
+  std::filesystem::remove(output);
+  EXPECT_NE(message_of_convert(reader, output, {.processor = "rows", .epoch = {}})
+                .find("processor rows has the products row_power, sources; expected images"),
+            std::string::npos);
+  EXPECT_NE(message_of_convert(reader, output, {.processor = "none", .epoch = {}}).find("deep, rows, surface"),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(output));
 }
 
 std::vector<ImageFrame> replayed(const std::string& path) {
@@ -183,10 +220,10 @@ TEST(Convert, AGapOfSomeTimesWhatWasRecordedIsSilence) {
 TEST(Convert, InspectDescribesIt) {
   const TemporaryFolder folder;
   const std::string text = describe_file(record(folder));
-  for (const char* fact :
-       {"recording", "8 x 8 microphones", "6700 bit-times = 5950 received + 750 missing",
-        "2: bit-times 750 never sent by the source, 0 paused by the daemon", "of epoch 1: 2 lines of YAML",
-        "5 of epoch 1: pressure in Pa", "stopped", "0 bytes of an incomplete record"}) {
+  for (const char* fact : {"recording", "8 x 8 microphones", "6700 bit-times = 5950 received + 750 missing",
+                           "2: bit-times 750 never sent by the source, 0 paused by the daemon",
+                           "of epoch 1: 2 lines of YAML", "surface of epoch 1: 5 frames of cutoff_rad_per_m, slope",
+                           "5 of epoch 1: pressure in Pa", "stopped", "0 bytes of an incomplete record"}) {
     EXPECT_NE(text.find(fact), std::string::npos) << fact << "\n" << text;
   }
 }

@@ -66,7 +66,7 @@ TEST(Kill, NoRecordThatWasWrittenIsLost) {
     ASSERT_TRUE(WIFSIGNALED(status));
     nfr::Reader reader{std::filesystem::path(folder / "a.nfr")};
     const nfr::Summary& summary = reader.summary();
-    EXPECT_GE(summary.bits.records + summary.images, acknowledged);
+    EXPECT_GE(summary.bits.records + summary.frames, acknowledged);
     EXPECT_EQ(summary.damaged_places, 0U);
     EXPECT_EQ(summary.lost_records, 0U);
     EXPECT_EQ(nfr::verify(reader).damaged_payloads, 0U);

@@ -14,8 +14,7 @@ FileBuilder small_file() {
   FileBuilder file;
   file.add_bits(100, 32);
   file.add_bits(132, 32);
-  const std::string epoch = nfr::to_json(small_header(), 3);
-  file.add({.kind = nfr::Kind::kEpoch}, std::as_bytes(std::span(epoch)));
+  file.add_epoch({.epoch = 3, .processor = 0, .header = result_header(small_header())});
   file.add({.kind = nfr::Kind::kBits,
             .first_bit_time = 164,
             .bit_times = 1000,

@@ -1,8 +1,14 @@
 #pragma once
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
+#include <functional>
 #include <iterator>
+#include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -107,6 +113,83 @@ class TestFrame : public MadeFrame {
   }
 };
 
+/// A processor whose frames are no images: an array of 12 bytes, which are no multiple of 8, and a table.
+inline ResultHeader rows_header() {
+  return {.processor = "rows",
+          .kind = "row_power",
+          .config = small_header().config,
+          .device = "none",
+          .front_end = "popcount",
+          .axes = {{.name = "frequency", .unit = "Hz", .values = {1500.0}},
+                   {.name = "y", .unit = "m", .values = {-0.02, 0.0, 0.02}}},
+          .products = {{.name = "row_power",
+                        .quantity = "mean square of a row",
+                        .unit = "Pa^2",
+                        .type = ElementType::kFloat32,
+                        .axes = {"frequency", "y"}},
+                       {.name = "sources",
+                        .quantity = "found sources",
+                        .unit = "1",
+                        .form = Product::Form::kTable,
+                        .columns = {{.name = "x", .unit = "m", .type = ElementType::kFloat64},
+                                    {.name = "level", .unit = "dB", .type = ElementType::kFloat32},
+                                    {.name = "id", .unit = "1", .type = ElementType::kUint32},
+                                    {.name = "age", .unit = "ns", .type = ElementType::kUint64}},
+                        .most_rows = 3}}};
+}
+inline constexpr std::size_t kTableBytes = 8 + 24 + 16 + 16 + 24;  ///< of rows_header()
+
+/// Its frame of one hop, with its memory. Unused rows of the table have bytes, too.
+class RowsFrame {
+ public:
+  explicit RowsFrame(std::uint64_t hop, std::uint64_t epoch = 1, std::size_t processor = 1) {
+    row_power_ = {static_cast<float>(hop), -0.0F, std::numeric_limits<float>::quiet_NaN()};
+    for (std::size_t i = 0; i < kTableBytes; ++i) {
+      table_[i] = static_cast<std::byte>(hop * 31 + i * 7);
+    }
+    const std::uint64_t rows = hop % 4;
+    std::memcpy(table_.data(), &rows, sizeof(rows));
+    products_ = {std::as_bytes(std::span(row_power_)), std::as_bytes(std::span(table_))};
+    frame.processor = processor;
+    frame.sequence = hop;
+    frame.first_bit_time = hop * 1024;
+    frame.window_bit_times = 32768;
+    frame.capture_mono_ns = static_cast<std::int64_t>(hop) * 1'000'000;
+    frame.capture_tai_ns = 1'700'000'000'000'000'000 + frame.capture_mono_ns;
+    frame.epoch = epoch;
+    frame.products = products_;
+  }
+  RowsFrame(const RowsFrame&) = delete;
+  RowsFrame& operator=(const RowsFrame&) = delete;
+  Frame frame;
+
+ private:
+  std::array<float, 3> row_power_{};
+  alignas(8) std::array<std::byte, kTableBytes> table_{};
+  std::array<std::span<const std::byte>, 2> products_{};
+};
+
+/// True when all of both are the same but for the time stamp, which a recording computes of the window's end.
+inline bool is_same(const Frame& a, const Frame& b) {
+  const auto same_bytes = [](std::span<const std::byte> one, std::span<const std::byte> other) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end());
+  };
+  return a.processor == b.processor && a.sequence == b.sequence && a.stream_id == b.stream_id &&
+         a.first_bit_time == b.first_bit_time && a.window_bit_times == b.window_bit_times &&
+         a.capture_mono_ns == b.capture_mono_ns && a.capture_tai_ns == b.capture_tai_ns && a.flags == b.flags &&
+         a.missing_bit_times == b.missing_bit_times && a.shed_hops == b.shed_hops &&
+         a.valid_microphones == b.valid_microphones && a.epoch == b.epoch &&
+         std::equal(a.products.begin(), a.products.end(), b.products.begin(), b.products.end(), same_bytes);
+}
+
+/// As nfr::for_each_frame() where the frames are images.
+inline std::uint64_t for_each_image(const nfr::Reader& reader, const nfr::EpochSummary& epoch, std::uint64_t first,
+                                    std::uint64_t end, const std::function<void(const ImageFrame&)>& visit) {
+  const ImagesHeader header = images_header_of(epoch.header).value();
+  return nfr::for_each_frame(reader, epoch, first, end,
+                             [&](const Frame& frame) { visit(image_frame_of(header, frame)); });
+}
+
 /// A recording made without a recorder.
 class FileBuilder {
  public:
@@ -120,6 +203,41 @@ class FileBuilder {
     header.sequence = starts.size();
     starts.push_back(bytes.size());
     nfr::append_record(bytes, header, payload);
+  }
+  void add_text(nfr::RecordHeader header, const std::string& text) { add(header, std::as_bytes(std::span(text))); }
+  void add_epoch(const nfr::Epoch& epoch) { add_text({.kind = nfr::Kind::kEpoch}, nfr::to_json(epoch)); }
+  void add_frame(const Frame& frame) {
+    const std::vector<std::byte> payload = payload_of(frame);
+    add({.kind = nfr::Kind::kResult,
+         .first_bit_time = frame.first_bit_time,
+         .bit_times = frame.window_bit_times,
+         .missing_bit_times = frame.missing_bit_times,
+         .mono_ns = frame.capture_mono_ns,
+         .tai_ns = frame.capture_tai_ns,
+         .flags = frame.flags},
+        payload);
+  }
+  /// Fields of version 3, with `more` behind those that are known, and the products.
+  static std::vector<std::byte> payload_of(const Frame& frame, std::span<const std::byte> more = {}) {
+    nfr::ResultFields fields{.fields_bytes = static_cast<std::uint32_t>(sizeof(nfr::ResultFields) + more.size()),
+                             .processor = static_cast<std::uint32_t>(frame.processor),
+                             .epoch = frame.epoch,
+                             .frame_sequence = frame.sequence,
+                             .shed_hops = frame.shed_hops,
+                             .stream_id = frame.stream_id,
+                             .window_bit_times = frame.window_bit_times,
+                             .valid_microphones = frame.valid_microphones};
+    std::vector<std::byte> products;
+    for (const std::span<const std::byte> product : frame.products) {
+      products.insert(products.end(), product.begin(), product.end());
+      products.resize((products.size() + 7) / 8 * 8);
+    }
+    fields.products_bytes = products.size();
+    std::vector<std::byte> payload;
+    for (const auto part : {std::as_bytes(std::span(&fields, 1)), more, std::span<const std::byte>(products)}) {
+      payload.insert(payload.end(), part.begin(), part.end());
+    }
+    return payload;
   }
   void add_bits(std::uint64_t first, std::uint64_t bit_times) {
     const std::vector<std::uint32_t> words = words_of(first, bit_times);

@@ -1,0 +1,56 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "nearfield/error.hpp"
+
+/// JSON of records, whose text may be anything.
+namespace nearfield::nfr {
+
+using Json = nlohmann::json;
+
+/// Text from outside, such as a configuration's comments, may not be UTF-8.
+inline std::string text_of(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace); }
+
+/// `build` of the JSON object; nothing where the text is none, or where a key is missing or of another type.
+template <class Build>
+auto built(std::span<const std::byte> json, const Build& build) -> std::optional<decltype(build(Json()))> {
+  const std::string_view text(reinterpret_cast<const char*>(json.data()), json.size());
+  const Json object = Json::parse(text, nullptr, false);
+  if (!object.is_object()) {
+    return std::nullopt;
+  }
+  try {
+    return build(object);
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  } catch (const ConfigError&) {  // an unknown layout
+    return std::nullopt;
+  } catch (const DataError&) {
+    return std::nullopt;
+  }
+}
+
+/// `object[key]` where it is an integer of this type. Json::get() would convert any number, and a conversion from a
+/// floating-point number that is out of range is undefined.
+template <class Integer>
+Integer integer_at(const Json& object, const char* key) {
+  const Json& value = object.at(key);
+  const bool fits = value.is_number_unsigned()
+                        ? std::in_range<Integer>(value.get<std::uint64_t>())
+                        : value.is_number_integer() && std::in_range<Integer>(value.get<std::int64_t>());
+  if (!fits) {
+    throw DataError(fmt::format("expected an integer for {}", key));
+  }
+  return value.get<Integer>();
+}
+
+}  // namespace nearfield::nfr

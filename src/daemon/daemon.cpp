@@ -67,7 +67,7 @@ std::function<void()> stream_thread(const char* name, const DaemonSettings::Real
 }
 
 Beginning beginning_of(const Epoch& epoch, std::size_t processor) {
-  return {.processor = processor, .epoch = epoch.number, .processors = epoch.engine->processors()};
+  return {.processor = processor, .epoch = epoch.number};
 }
 
 }  // namespace

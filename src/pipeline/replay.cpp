@@ -69,10 +69,9 @@ using Outputs = std::vector<std::unique_ptr<Output>>;
 void begin(const Outputs& outputs, const Engine& engine, const FrameRange& range) {
   for (const auto& output : outputs) {
     for (std::size_t p = 0; p < engine.processors(); ++p) {
-      output->begin(engine.header(p),
-                    {.processor = p,
-                     .frames = frames_before(engine, p, *range.end) - frames_before(engine, p, range.first),
-                     .processors = engine.processors()});
+      output->begin(
+          engine.header(p),
+          {.processor = p, .frames = frames_before(engine, p, *range.end) - frames_before(engine, p, range.first)});
     }
   }
 }

@@ -39,8 +39,7 @@ class KeepingTap : public BitsTap {
 /// Begins an epoch as the daemon does.
 inline void begin(daemon::Publisher& publisher, const daemon::Epoch& epoch) {
   for (std::size_t p = 0; p < epoch.engine->processors(); ++p) {
-    publisher.begin(epoch.engine->header(p),
-                    {.processor = p, .epoch = epoch.number, .processors = epoch.engine->processors()});
+    publisher.begin(epoch.engine->header(p), {.processor = p, .epoch = epoch.number});
   }
 }
 

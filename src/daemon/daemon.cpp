@@ -167,9 +167,9 @@ void Daemon::open_outputs() {
     ring::RingOptions ring;
     ring.slots = static_cast<std::uint32_t>(std::max(4, publish.ring.slots));
     ring.phase_reference = publish.phase_reference;
-    ring_sink_ = std::make_unique<ring::RingOutput>(ring, server);
+    ring_output_ = std::make_unique<ring::RingOutput>(ring, server);
     spdlog::info("frames for controllers at {}", server.socket.string());
-    publisher_.set(Publisher::Priority::kController, ring_sink_.get());
+    publisher_.set(Publisher::Priority::kController, ring_output_.get());
   }
   if (!publish.zmq.endpoint.empty()) {
     ring::ZmqOptions zmq;
@@ -180,9 +180,9 @@ void Daemon::open_outputs() {
     }
     zmq.most_frames_per_s = publish.zmq.max_rate_hz;
     zmq.phase_reference = publish.phase_reference;
-    zmq_sink_ = std::make_unique<ring::ZmqOutput>(zmq);
-    spdlog::info("frames for dashboards at {}", zmq_sink_->endpoint());
-    publisher_.set(Publisher::Priority::kDashboard, zmq_sink_.get());
+    zmq_output_ = std::make_unique<ring::ZmqOutput>(zmq);
+    spdlog::info("frames for dashboards at {}", zmq_output_->endpoint());
+    publisher_.set(Publisher::Priority::kDashboard, zmq_output_.get());
   }
 }
 
@@ -291,9 +291,9 @@ Configurator::Hooks Daemon::configurator_hooks() {
 std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   const Settings settings = next->plan.settings;
   warn_of(next->warnings);
-  if (ring_sink_) {
+  if (ring_output_) {
     for (std::size_t p = 0; p < next->engine->processors(); ++p) {  // first: it may fail, and nothing is changed yet
-      ring_sink_->prepare(next->engine->header(p), beginning_of(*next, p));
+      ring_output_->prepare(next->engine->header(p), beginning_of(*next, p));
     }
   }
   health_->prepare(*next);
@@ -315,13 +315,13 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
     boundary_.run(swap);
   } catch (...) {
     search_->prepare(engine_->epoch());  // here: it may take seconds, and the epoch before goes on
-    if (ring_sink_) {
-      ring_sink_->free_unused();
+    if (ring_output_) {
+      ring_output_->free_unused();
     }
     throw;
   }
-  if (ring_sink_) {
-    ring_sink_->free_unused();
+  if (ring_output_) {
+    ring_output_->free_unused();
   }
   watch_->set_deadline(nanoseconds(settings.daemon.deadlines.frame_ms));
   control::set_log_level(settings.daemon.log.level);
@@ -367,8 +367,8 @@ nlohmann::json Daemon::status() const {
   status["senders"] = senders_json(source_->counters(), monotonic_ns());
   status["microphones"] = health_->status();
   status["search"] = search_->status();
-  if (ring_sink_) {
-    status["readers"] = ring_sink_->readers();
+  if (ring_output_) {
+    status["readers"] = ring_output_->readers();
   }
   return status;
 }
@@ -552,8 +552,8 @@ void Daemon::stop() {
     desk_->close();
   }
   watch_.reset();
-  ring_sink_.reset();
-  zmq_sink_.reset();
+  ring_output_.reset();
+  zmq_output_.reset();
   metrics_server_.reset();
 }
 

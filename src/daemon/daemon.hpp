@@ -83,8 +83,8 @@ class Daemon {
   std::unique_ptr<Source> source_;
   LiveInput input_;
   std::shared_ptr<control::Metrics> metrics_;
-  std::unique_ptr<ring::RingOutput> ring_sink_;
-  std::unique_ptr<ring::ZmqOutput> zmq_sink_;
+  std::unique_ptr<ring::RingOutput> ring_output_;
+  std::unique_ptr<ring::ZmqOutput> zmq_output_;
   Publisher publisher_;
   Summary summary_;
   HopBoundary boundary_;

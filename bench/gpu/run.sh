@@ -13,7 +13,7 @@ mkdir -p "$built/build/release/bin" "$built/.." && cp "$folder"/bin/* "$built/bu
 mkdir -p "$built/../shared" && cp -r "$folder/data" "$built/../shared/"
 "$folder/bin/nearfield" devices
 failed=0
-for tests in cl frontend imaging accuracy data cli; do
+for tests in cl frontend imaging processors accuracy data cli; do
   timeout 240 "$built/build/release/bin/${tests}_tests" >"$out/$tests.log" 2>&1 || failed=1
   echo "== $tests: $(grep -E '^\[  (PASSED|FAILED)' "$out/$tests.log" | tr '\n' ' ')"
   grep -hE 'engines differ|NCC|mean error' "$out/$tests.log"

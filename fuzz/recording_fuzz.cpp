@@ -23,6 +23,10 @@ void read_frame(const nearfield::ResultHeader& header, const std::optional<nearf
       __builtin_trap();
     }
     bytes.assign(frame.products[i].begin(), frame.products[i].end());
+    if (header.products[i].form == nearfield::Product::Form::kTable &&
+        nearfield::values_of<std::uint64_t>(frame.products[i]).front() > header.products[i].most_rows) {
+      __builtin_trap();
+    }
   }
   if (images) {
     (void)nearfield::image_frame_of(*images, frame);

@@ -196,6 +196,9 @@ std::optional<ResultFields> result_fields_of(const RecordHeader& header, std::sp
 
 FrameReader::FrameReader(const ResultHeader& header, double sample_rate_hz)
     : places_(places_of(header)), sample_rate_hz_(sample_rate_hz), images_(images_header_of(header)) {
+  for (const Product& product : header.products) {
+    most_rows_.push_back(product.form == Product::Form::kTable ? product.most_rows : 0);
+  }
   if (images_ && !(images_->holds_images && images_->bands_hz.empty())) {
     images_.reset();
   }
@@ -234,8 +237,12 @@ bool FrameReader::find_products(const ResultFields& fields, std::span<const std:
   }
   const std::span<const std::byte> products = payload.subspan(fields.fields_bytes, fields.products_bytes);
   products_.clear();
-  for (const ProductPlaces::Place& place : places_.places) {
+  for (std::size_t i = 0; i < places_.places.size(); ++i) {
+    const ProductPlaces::Place& place = places_.places[i];
     products_.push_back(products.subspan(place.offset, place.bytes));
+    if (most_rows_[i] > 0 && values_of<std::uint64_t>(products_.back()).front() > most_rows_[i]) {
+      return false;
+    }
   }
   return true;
 }

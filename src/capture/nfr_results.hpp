@@ -50,7 +50,8 @@ std::optional<ResultFields> result_fields_of(const RecordHeader& header, std::sp
 class FrameReader {
  public:
   FrameReader(const ResultHeader& header, double sample_rate_hz);
-  /// Nothing where the payload contradicts the header. The frame's products hold until the next call, as long as
+  /// Nothing where the payload contradicts the header, by its size or by a table of more rows than it has room for. The
+  /// frame's products hold until the next call, as long as
   /// `payload` stays, which must be aligned to 8 bytes.
   [[nodiscard]] std::optional<Frame> read(const RecordHeader& record, std::span<const std::byte> payload);
 
@@ -59,6 +60,7 @@ class FrameReader {
   [[nodiscard]] bool find_images(const RecordHeader& record, std::span<const std::byte> payload);
 
   ProductPlaces places_;
+  std::vector<std::uint64_t> most_rows_;  ///< [product]; of an array 0
   double sample_rate_hz_;
   std::optional<ImagesHeader> images_;  ///< where versions 1 and 2 could hold its products
   ImageFrame values_;                   ///< of such a record

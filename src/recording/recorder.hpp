@@ -1,6 +1,5 @@
 #pragma once
 #include <atomic>
-#include <compare>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -129,7 +128,10 @@ class Recorder : public BitsTap, public Output {
   struct EpochKey {
     std::uint64_t epoch = 0;
     std::size_t processor = 0;
-    friend auto operator<=>(const EpochKey&, const EpochKey&) = default;
+    friend bool operator==(const EpochKey&, const EpochKey&) = default;
+    friend bool operator<(const EpochKey& a, const EpochKey& b) {
+      return a.epoch != b.epoch ? a.epoch < b.epoch : a.processor < b.processor;
+    }
   };
   struct EpochText {
     EpochKey key;

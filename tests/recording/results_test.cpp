@@ -272,6 +272,18 @@ TEST(Results, PassesOverWhatLaterWritersAppend) {
   EXPECT_EQ(frames[1], 1U);
 }
 
+TEST(Results, ATableOfMoreRowsThanItHasRoomForIsDamage) {
+  FileBuilder file;
+  file.add_epoch({.epoch = 1, .processor = 1, .header = rows_header()});
+  for (const std::uint64_t rows : {std::uint64_t{4}, kAll}) {
+    std::vector<std::byte> payload = FileBuilder::payload_of(RowsFrame(0).frame);
+    std::memcpy(payload.data() + sizeof(nfr::ResultFields) + 16, &rows, sizeof(rows));
+    file.add({.kind = nfr::Kind::kResult}, payload);
+  }
+  const nfr::Reader reader = reader_of(file);
+  EXPECT_EQ(nfr::for_each_frame(reader, reader.epochs().at(0), 0, kAll, [](const Frame&) { FAIL(); }), 2U);
+}
+
 TEST(Results, FieldsThatContradictThemselvesAreNoFrame) {
   const std::vector<std::byte> sound = FileBuilder::payload_of(RowsFrame(0).frame);
   struct Forged {

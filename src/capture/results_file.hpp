@@ -54,6 +54,14 @@ class ResultFrame {
   std::vector<std::span<const std::byte>> products_;
 };
 
+/// Of frames, [frame].
+struct ResultStamps {
+  std::vector<std::uint64_t> first_samples;
+  std::vector<std::int64_t> timestamps_ns;
+  std::vector<std::uint32_t> flags;
+  std::vector<std::uint64_t> missing_bits;
+};
+
 class ResultsReader {
  public:
   /// Reads finished files and partial ones, also while they grow. Datasets without attributes, as files had them
@@ -72,6 +80,14 @@ class ResultsReader {
   /// Frames that the file has room for.
   [[nodiscard]] std::uint64_t room(std::size_t processor) const;
   [[nodiscard]] ResultFrame read(std::size_t processor, std::uint64_t frame) const;
+  /// Of all frames.
+  [[nodiscard]] ResultStamps stamps(std::size_t processor) const;
+  /// Of one product that is no table, frames [first, first + count) behind each other.
+  [[nodiscard]] std::vector<std::byte> read_array(std::size_t processor, std::size_t product, std::uint64_t first,
+                                                  std::uint64_t count) const;
+  /// Of one product that is a table, a frame.
+  [[nodiscard]] std::vector<std::byte> read_table(std::size_t processor, std::size_t product,
+                                                  std::uint64_t frame) const;
 
  private:
   struct State;

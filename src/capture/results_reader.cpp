@@ -310,8 +310,15 @@ T read_one(const h5::InputDataset& data, std::uint64_t frame) {
   return value;
 }
 
-void read_table(const h5::InputFile& file, const Read& read, std::size_t index, std::uint64_t frame,
-                std::span<std::byte> bytes) {
+template <typename T>
+std::vector<T> read_many(const h5::InputDataset& data, std::uint64_t frames) {
+  std::vector<T> values(frames);
+  data.read(0, std::span<T>(values));
+  return values;
+}
+
+void read_rows(const h5::InputFile& file, const Read& read, std::size_t index, std::uint64_t frame,
+               std::span<std::byte> bytes) {
   const Product& product = read.header.products[index];
   const ProductDatasets<h5::InputDataset>& data = read.products[index];
   const auto rows = read_one<std::uint64_t>(data.rows, frame);
@@ -400,13 +407,39 @@ ResultFrame ResultsReader::read(std::size_t processor, std::uint64_t frame) cons
     const Product& product = read.header.products[i];
     const std::span<std::byte> bytes = result.product(i);
     if (product.form == Product::Form::kTable) {
-      read_table(state_->file, read, i, frame, bytes);
+      read_rows(state_->file, read, i, frame, bytes);
     } else {
       read.products[i].array.read_bytes(element_of(product.type), frame, bytes.data(),
                                         bytes.size() / bytes_of(product.type));
     }
   }
   return result;
+}
+
+ResultStamps ResultsReader::stamps(std::size_t processor) const {
+  const Read& read = state_->processors.at(processor);
+  return {.first_samples = read_many<std::uint64_t>(read.stamps.first_sample, read.frames),
+          .timestamps_ns = read_many<std::int64_t>(read.stamps.timestamp_ns, read.frames),
+          .flags = read_many<std::uint32_t>(read.stamps.flags, read.frames),
+          .missing_bits = read_many<std::uint64_t>(read.stamps.missing_bits, read.frames)};
+}
+
+std::vector<std::byte> ResultsReader::read_array(std::size_t processor, std::size_t product, std::uint64_t first,
+                                                 std::uint64_t count) const {
+  const Read& read = state_->processors.at(processor);
+  const Product& array = read.header.products.at(product);
+  std::vector<std::byte> bytes(count * read.header.bytes(array));
+  read.products[product].array.read_bytes(element_of(array.type), first, bytes.data(),
+                                          bytes.size() / bytes_of(array.type));
+  return bytes;
+}
+
+std::vector<std::byte> ResultsReader::read_table(std::size_t processor, std::size_t product,
+                                                 std::uint64_t frame) const {
+  const Read& read = state_->processors.at(processor);
+  std::vector<std::byte> bytes(read.header.bytes(read.header.products.at(product)));
+  read_rows(state_->file, read, product, frame, bytes);
+  return bytes;
 }
 
 }  // namespace nearfield

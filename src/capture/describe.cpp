@@ -1,4 +1,3 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,81 +9,12 @@
 #include <set>
 #include <vector>
 
+#include "capture/facts.hpp"
 #include "capture/format.hpp"
 #include "capture/nfr_reader.hpp"
 
 namespace nearfield {
 namespace {
-
-class Facts {
- public:
-  template <typename... Arguments>
-  void add(std::string_view name, fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-    facts_.push_back({std::string(name), fmt::format(format, std::forward<Arguments>(arguments)...)});
-  }
-  [[nodiscard]] std::vector<FileFact> take() { return std::move(facts_); }
-
- private:
-  std::vector<FileFact> facts_;
-};
-
-std::string text_of_bytes(std::uint64_t bytes) {
-  constexpr std::array<std::string_view, 4> kUnits{"kB", "MB", "GB", "TB"};
-  if (bytes < 1000) {
-    return fmt::format("{} bytes", bytes);
-  }
-  double size = static_cast<double>(bytes) / 1000.0;
-  std::size_t unit = 0;
-  while (size >= 1000.0 && unit + 1 < kUnits.size()) {
-    size /= 1000.0;
-    ++unit;
-  }
-  return fmt::format("{:.4g} {}", size, kUnits[unit]);
-}
-
-std::string text_of_mm(double length_m) { return fmt::format("{:.4g} mm", 1000.0 * length_m); }
-
-std::string text_of_frequencies(const std::vector<double>& frequencies_hz) {
-  constexpr std::size_t kMostListed = 12;
-  std::vector<std::string> texts;
-  for (const double frequency_hz : frequencies_hz) {
-    texts.push_back(fmt::format("{:.7g}", frequency_hz));
-  }
-  if (texts.size() <= kMostListed) {
-    return fmt::format("{} Hz ({})", fmt::join(texts, ", "), texts.size());
-  }
-  const auto [lowest, highest] = std::minmax_element(frequencies_hz.begin(), frequencies_hz.end());
-  return fmt::format("{:.7g} to {:.7g} Hz ({})", *lowest, *highest, texts.size());
-}
-
-/// "not stated" for 0, else date and time to the nanosecond. The files count seconds in TAI.
-std::string text_of_time(std::int64_t time_ns) {
-  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-  if (time_ns == 0) {
-    return "not stated";
-  }
-  const std::int64_t remainder = time_ns % kNsPerSecond;
-  const std::int64_t nanoseconds = remainder < 0 ? remainder + kNsPerSecond : remainder;
-  const std::time_t seconds = static_cast<std::time_t>((time_ns - nanoseconds) / kNsPerSecond);
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:09} TAI", fmt::gmtime(seconds), nanoseconds);
-}
-
-template <typename T>
-std::string text_of_range(const std::vector<T>& values, std::string_view unit) {
-  std::vector<double> known;
-  for (const T value : values) {
-    if (std::isfinite(value)) {
-      known.push_back(static_cast<double>(value));
-    }
-  }
-  if (known.empty()) {
-    return "none";
-  }
-  const auto [least, most] = std::minmax_element(known.begin(), known.end());
-  const std::string_view space = unit.empty() ? "" : " ";
-  return *least == *most ? fmt::format("{:.4g}{}{}", *least, space, unit)
-                         : fmt::format("{:.4g} to {:.4g}{}{}", *least, *most, space, unit);
-}
 
 struct Level {
   double rms = 0.0;
@@ -268,93 +198,6 @@ void describe_calibration(Facts& facts, const std::filesystem::path& path) {
   facts.add("not finite", "{} of {} values", level_of(calibration.gains).non_finite, calibration.gains.size());
 }
 
-/// The first `frames` indices of a dataset [frame] or [frame][frequency].
-template <typename T>
-std::vector<T> first_frames(const h5::InputFile& file, const std::string& name, const std::vector<h5::Axis>& axes,
-                            std::uint64_t frames) {
-  const h5::InputDataset data = file.dataset<T>(name, axes);
-  std::vector<T> values(data.values() / data.shape().front() * frames);
-  data.read(0, std::span<T>(values));
-  return values;
-}
-
-void add_flags(Facts& facts, const std::vector<std::uint32_t>& flags) {
-  const auto clean = std::count(flags.begin(), flags.end(), 0U);
-  facts.add("flags", "none on {} of {} frames", clean, flags.size());
-  for (const FlagName& entry : flag_names()) {
-    const auto carries = [&](std::uint32_t value) { return (value & entry.flag) != 0; };
-    const auto count = std::count_if(flags.begin(), flags.end(), carries);
-    if (count > 0) {
-      facts.add("", "{} on {} of {} frames", entry.text, count, flags.size());
-    }
-  }
-}
-
-void add_frame_times(Facts& facts, const h5::InputFile& file, std::uint64_t frames) {
-  constexpr double kSecondsPerNs = 1e-9;
-  const auto samples = first_frames<std::uint64_t>(file, "/first_sample", {{"frames"}}, frames);
-  const auto times_ns = first_frames<std::int64_t>(file, "/timestamp_ns", {{"frames"}}, frames);
-  facts.add("first sample", "{} to {}", samples.front(), samples.back());
-  facts.add("start", "{}", text_of_time(times_ns.front()));
-  // Unsigned, since times from a file may lie so far apart that their difference overflows.
-  const std::uint64_t duration_ns =
-      static_cast<std::uint64_t>(times_ns.back()) - static_cast<std::uint64_t>(times_ns.front());
-  const double duration_s = static_cast<double>(static_cast<std::int64_t>(duration_ns)) * kSecondsPerNs;
-  if (frames > 1 && duration_s > 0.0) {
-    facts.add("frame rate", "{:.4g} Hz in the mean over {:.6g} s", static_cast<double>(frames - 1) / duration_s,
-              duration_s);
-  }
-}
-
-void add_positions(Facts& facts, std::string_view name, std::string_view what, const std::vector<double>& positions) {
-  const auto [least, most] = std::minmax_element(positions.begin(), positions.end());
-  facts.add(name, "{} to {}, {} {}", text_of_mm(*least), text_of_mm(*most), positions.size(), what);
-}
-
-void describe_images(Facts& facts, const std::filesystem::path& path) {
-  const ImagesReader reader(path);
-  const ImagesHeader& header = reader.header();
-  const std::uint64_t frames = reader.frames();
-  const h5::InputFile file(path);
-  const std::vector<h5::Axis> per_frequency{{"frames"}, {"frequencies", header.frequencies_hz.size()}};
-  const std::uint64_t room = file.dataset<std::uint32_t>("/flags", {{"frames"}}).shape().front();
-
-  facts.add("quantity", "{} in {}", header.quantity, header.unit);
-  facts.add("front end", "{}", header.front_end);
-  facts.add("device", "{}", header.device);
-  facts.add("frames", "{}", frames == room ? fmt::format("{}", frames) : fmt::format("{} of {}", frames, room));
-  add_frame_times(facts, file, frames);
-  facts.add("frequencies", "{}", text_of_frequencies(header.frequencies_hz));
-  add_positions(facts, "planes", "planes (z, 0 is the surface)", header.planes_m);
-  add_positions(facts, "x", "columns", header.x_m);
-  add_positions(facts, "y", "rows", header.y_m);
-  facts.add("cut-off", "{}",
-            text_of_range(first_frames<float>(file, "/cutoff_rad_per_m", per_frequency, frames), "rad/m"));
-  facts.add("slope", "{}", text_of_range(first_frames<float>(file, "/slope", per_frequency, frames), ""));
-  facts.add("noise", "{}", text_of_range(first_frames<float>(file, "/noise_pa", per_frequency, frames), "Pa"));
-  for (const Band& band : header.bands_hz) {
-    facts.add(&band == header.bands_hz.data() ? "bands" : "", "{:.7g} to {:.7g} Hz, in {}", band.low_hz, band.high_hz,
-              unit_of_bands(header));
-  }
-  if (!header.points.empty()) {
-    facts.add("points", "{}{}", header.points.size(), header.holds_images ? "" : ", and no images");
-  }
-  if (file.has("/radiated_power_w")) {
-    const std::vector<h5::Axis> axes{{"frames"}, {"planes", header.planes_m.size()}, per_frequency[1]};
-    facts.add("power", "{}", text_of_range(first_frames<float>(file, "/radiated_power_w", axes, frames), "W"));
-  }
-  if (file.has("/error_estimate")) {
-    const auto errors = first_frames<float>(file, "/error_estimate", per_frequency, frames);
-    const bool is_known = std::any_of(errors.begin(), errors.end(), [](float error) { return std::isfinite(error); });
-    facts.add("error", "{}", is_known ? text_of_range(errors, "") + " (estimate)" : "not known");
-  }
-  add_flags(facts, first_frames<std::uint32_t>(file, "/flags", {{"frames"}}, frames));
-  const auto missing = first_frames<std::uint64_t>(file, "/missing_bits", {{"frames"}}, frames);
-  facts.add("missing bits", "{} at most in a frame", *std::max_element(missing.begin(), missing.end()));
-  facts.add("config", "{} lines of YAML in the attribute config",
-            std::count(header.config.begin(), header.config.end(), '\n'));
-}
-
 }  // namespace
 
 std::vector<FileFact> facts_of_file(const std::filesystem::path& path) {
@@ -373,7 +216,7 @@ std::vector<FileFact> facts_of_file(const std::filesystem::path& path) {
       describe_spectra(facts, path);
       break;
     case FileKind::kImages:
-      describe_images(facts, path);
+      describe_results(facts, path);
       break;
     case FileKind::kCalibration:
       describe_calibration(facts, path);

@@ -20,8 +20,8 @@
 /// expected. Sizes are checked before anything is allocated. Every writer writes `PATH.partial` and renames it in
 /// finish(); it throws IoError when the folder is read-only, the disk is full or another program writes the same file,
 /// and leaves nothing under the final name. An existing file under that name is replaced in finish() and not before; it
-/// must be a regular file. A writer destroyed without finish() removes its partial file; ImagesWriter keeps it when it
-/// holds a frame.
+/// must be a regular file. A writer destroyed without finish() removes its partial file; those of images and results
+/// keep it when it holds a frame.
 namespace nearfield {
 
 enum class FileKind { kCapture, kTimeData, kSpectra, kImages, kCalibration, kRecording };
@@ -156,11 +156,10 @@ struct Calibration {
 Calibration read_calibration(const std::filesystem::path& path);
 void write_calibration(const std::filesystem::path& path, const Calibration& calibration);
 
+/// Images alone, in a file of one processor; results_file.hpp has the writer of any results.
 class ImagesWriter {
  public:
-  /// Creates PATH.partial with room for `frames` frames. The file's structure is complete from here on, so that it
-  /// stays readable if the process is killed; /frames_written, a uint64, says how many frames hold images. Frames that
-  /// are never written stay holes in the file: they take no room on the disk and read as zeros.
+  /// As ResultsWriter's constructor and its begin().
   ImagesWriter(const std::filesystem::path& path, const ImagesHeader& header, std::uint64_t frames);
   ~ImagesWriter();
   /// The frame's arrays must be as long as the header says.
@@ -173,9 +172,10 @@ class ImagesWriter {
   std::unique_ptr<State> state_;
 };
 
+/// The images of a file's first processor.
 class ImagesReader {
  public:
-  /// Reads finished files and partial ones, also while they grow. Throws DataError when no frame was written yet.
+  /// As ResultsReader's constructor. Throws DataError where the first processor's results are no images.
   explicit ImagesReader(const std::filesystem::path& path);
   ~ImagesReader();
   ImagesReader(ImagesReader&&) noexcept;
@@ -183,6 +183,7 @@ class ImagesReader {
   [[nodiscard]] const ImagesHeader& header() const;
   /// Frames that hold images.
   [[nodiscard]] std::uint64_t frames() const;
+  /// Figures that an older file lacks are NaN.
   [[nodiscard]] ImageFrame read(std::uint64_t frame) const;
 
  private:

@@ -341,20 +341,39 @@ double InputFile::positive_attribute(const std::string& object, const std::strin
   return value;
 }
 
-InputDataset InputFile::open_dataset(const std::string& name, Element element, const std::vector<Axis>& axes) const {
-  const std::string expected = fmt::format("{} of {}", text_of(axes), expected_type(element));
+Dataset InputFile::open_any(const std::string& name, const std::string& expected) const {
   if (!has(name)) {
     throw wrong(name, "nothing", fmt::format("a dataset {}", expected));
   }
-  InputDataset result;
-  result.place_ = fmt::format("{}: {}", path_.string(), name);
-  result.dataset_ = Dataset(H5Dopen2(file_.id(), name.c_str(), H5P_DEFAULT));
-  if (!result.dataset_.valid()) {
+  Dataset dataset(H5Dopen2(file_.id(), name.c_str(), H5P_DEFAULT));
+  if (!dataset.valid()) {
     throw wrong(name, fmt::format("no readable dataset ({})", last_error()), fmt::format("a dataset {}", expected));
   }
-  if (lies_elsewhere(result.dataset_)) {
+  if (lies_elsewhere(dataset)) {
     throw wrong(name, "values in another file", "values in this one");
   }
+  return dataset;
+}
+
+Element InputFile::element_in(const std::string& name) const {
+  constexpr std::string_view kExpected = "complex, float32, float64, uint32, uint64 or int64";
+  const Dataset dataset = open_any(name, fmt::format("of {}", kExpected));
+  const Type type(H5Dget_type(dataset.id()));
+  if (H5Tget_class(type.id()) == H5T_FLOAT) {
+    return H5Tget_size(type.id()) <= sizeof(float) ? Element::kFloat32 : Element::kFloat64;
+  }
+  for (const Element element : {Element::kComplex64, Element::kUint32, Element::kUint64, Element::kInt64}) {
+    if (fits(type.id(), element, part_names_in(type.id()))) {
+      return element;
+    }
+  }
+  throw wrong(name, name_of_type(type.id()), kExpected);
+}
+
+InputDataset InputFile::open_dataset(const std::string& name, Element element, const std::vector<Axis>& axes) const {
+  InputDataset result;
+  result.place_ = fmt::format("{}: {}", path_.string(), name);
+  result.dataset_ = open_any(name, fmt::format("{} of {}", text_of(axes), expected_type(element)));
   const Type type(H5Dget_type(result.dataset_.id()));
   result.parts_ = part_names_in(type.id());
   if (!fits(type.id(), element, result.parts_)) {

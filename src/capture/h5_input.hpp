@@ -35,10 +35,11 @@ class InputDataset {
     read(0, std::span<T>(result));
     return result;
   }
+  /// As read(), of `count` values whose type is known only at run time.
+  void read_bytes(Element element, std::uint64_t first, void* values, std::uint64_t count) const;
 
  private:
   friend class InputFile;
-  void read_bytes(Element element, std::uint64_t first, void* values, std::uint64_t count) const;
   [[nodiscard]] std::uint64_t values_per_index() const;
 
   Dataset dataset_;
@@ -76,6 +77,11 @@ class InputFile {
   [[nodiscard]] InputDataset dataset(const std::string& name, const std::vector<Axis>& axes) const {
     return open_dataset(name, element_of<T>(), axes);
   }
+  /// As dataset(), of an element that is known only at run time.
+  [[nodiscard]] InputDataset open_dataset(const std::string& name, Element element,
+                                          const std::vector<Axis>& axes) const;
+  /// What a dataset's values are. Throws DataError where they are no Element.
+  [[nodiscard]] Element element_in(const std::string& name) const;
   /// A whole dataset, [index].
   template <typename T>
   [[nodiscard]] std::vector<T> values(const std::string& name, const std::vector<Axis>& axes) const {
@@ -87,8 +93,7 @@ class InputFile {
                                           std::string_view expected) const;
 
  private:
-  [[nodiscard]] InputDataset open_dataset(const std::string& name, Element element,
-                                          const std::vector<Axis>& axes) const;
+  [[nodiscard]] Dataset open_any(const std::string& name, const std::string& expected) const;
   [[nodiscard]] Attribute open_attribute(const std::string& object, const std::string& name,
                                          std::string_view expected) const;
   void require_axes(const Shape& shape, const std::string& name, const std::vector<Axis>& axes) const;

@@ -83,6 +83,9 @@ void OutputFile::write_attribute(const std::string& object, const std::string& n
   const std::string place = fmt::format("attribute {} of {}", name, object);
   const Object owner(H5Oopen(file_.id(), object.c_str(), H5P_DEFAULT));
   require(owner.valid(), place);
+  if (H5Aexists(owner.id(), name.c_str()) > 0) {
+    require(H5Adelete(owner.id(), name.c_str()) >= 0, place);
+  }
   const Space scalar(H5Screate(H5S_SCALAR));
   const Attribute attribute(H5Acreate2(owner.id(), name.c_str(), type.id(), scalar.id(), H5P_DEFAULT, H5P_DEFAULT));
   require(attribute.valid(), place);

@@ -25,10 +25,11 @@ class OutputDataset {
   void write(std::uint64_t first, std::span<const T> values) {
     write_bytes(element_of<T>(), first, values.data(), values.size());
   }
+  /// As write(), of `count` values whose type is known only at run time.
+  void write_bytes(Element element, std::uint64_t first, const void* values, std::uint64_t count);
 
  private:
   friend class OutputFile;
-  void write_bytes(Element element, std::uint64_t first, const void* values, std::uint64_t count);
 
   const OutputFile* file_ = nullptr;
   std::string name_;
@@ -45,7 +46,7 @@ class OutputFile {
 
   void create_group(const std::string& name);
   /// A string of fixed length, up to 32 KiB; HDF5 keeps those of variable length in a heap of the file, where a single
-  /// damaged byte makes the library crash or never end (1.10.8).
+  /// damaged byte makes the library crash or never end (1.10.8). An attribute of that name is replaced.
   void write_attribute(const std::string& object, const std::string& name, std::string_view value);
   void write_attribute(const std::string& object, const std::string& name, std::int64_t value);
   void write_attribute(const std::string& object, const std::string& name, double value);
@@ -54,6 +55,9 @@ class OutputFile {
   [[nodiscard]] OutputDataset create(const std::string& name, const Shape& shape, Storage storage) {
     return create_dataset(name, element_of<T>(), shape, storage);
   }
+  /// As create(), of an element that is known only at run time.
+  [[nodiscard]] OutputDataset create_dataset(const std::string& name, Element element, const Shape& shape,
+                                             Storage storage);
   /// A whole dataset, column fastest.
   template <typename T>
   void write(const std::string& name, const Shape& shape, std::span<const T> values) {
@@ -74,8 +78,6 @@ class OutputFile {
   void require(bool ok, std::string_view what) const;
 
  private:
-  [[nodiscard]] OutputDataset create_dataset(const std::string& name, Element element, const Shape& shape,
-                                             Storage storage);
   void write_attribute(const std::string& object, const std::string& name, const Type& type, const void* value);
 
   PartialFile partial_;

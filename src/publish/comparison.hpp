@@ -8,8 +8,10 @@
 
 #include "nearfield/frame.hpp"
 #include "nearfield/metrics.hpp"
+#include "publish/product_comparison.hpp"
 
-/// `nearfield compare`: two files of images, frame by frame, plane by plane, frequency by frequency.
+/// `nearfield compare`: two images files. The first processor's images frame by frame, plane by plane, frequency by
+/// frequency; of further processors the products that both files have.
 namespace nearfield {
 
 /// Frequencies that differ by less are the same: front ends on and off the bin grid publish what they really used.
@@ -59,6 +61,10 @@ struct Comparison {
   std::uint64_t frames_of_other_flags = 0;
   std::vector<ComparisonRow> images;  ///< [plane][frequency], frequency fastest
   ComparisonRow overall;              ///< plane_m and frequency_hz without meaning
+
+  // Further processors, and a first one without images.
+  std::vector<ProcessorDifference> processors;
+  std::vector<std::string> unpaired_processors;  ///< that only one of the files has, such as "row_power: only in a.h5"
 };
 
 /// Gathers a comparison frame by frame.
@@ -92,8 +98,8 @@ std::string to_table(const Comparison& comparison);
 /// The same as a JSON document. Infinite figures are the strings "Infinity" and "-Infinity", undefined ones null.
 std::string to_json(const Comparison& comparison);
 
-/// Compares two image files, the first being the reference, frames paired by index. Throws what ImagesReader throws,
-/// and DataError when the files do not fit each other or hold no frames.
+/// Compares two images files, the first being the reference, frames paired by index, processors by their names. Throws
+/// what ResultsReader throws, and DataError when the first processors do not fit each other or hold no frames.
 Comparison compare_image_files(const std::filesystem::path& reference, const std::filesystem::path& other);
 
 }  // namespace nearfield

@@ -77,6 +77,52 @@ std::string notes(const Comparison& comparison) {
   return text;
 }
 
+std::string figure_text(double value) { return std::isnan(value) ? "-" : fmt::format("{:.4g}", value); }
+
+/// A line a product, behind what the images of the first processor have.
+std::string processor_lines(const ProcessorDifference& processor) {
+  std::string text = fmt::format("\nprocessor {}, {} frame{}\n", processor.processor, processor.frames,
+                                 processor.frames == 1 ? "" : "s");
+  if (!processor.products.empty()) {
+    text += fmt::format("{:<28}{:>11}{:>14}{:>8}\n", "product", "rel. L2", "largest |a-b|", "frame");
+  }
+  for (const ProductDifference& product : processor.products) {
+    const std::string name =
+        product.unit.empty() || product.unit == "1" ? product.name : fmt::format("{} [{}]", product.name, product.unit);
+    text += fmt::format("{:<28}{:>11}{:>14}{:>8}\n", name, figure_text(product.relative_l2),
+                        figure_text(product.largest), product.largest_frame);
+    if (product.non_finite > 0) {
+      text += fmt::format("  {} of {} values are not finite in one of the files: left out\n", product.non_finite,
+                          product.values);
+    }
+    if (product.other_rows_frames > 0) {
+      text += fmt::format("  {} of {} pairs of frames differ in their number of rows: left out\n",
+                          product.other_rows_frames, processor.frames);
+    }
+  }
+  for (const auto& [count, what] : {std::pair{processor.frames_of_other_time, "first_sample"},
+                                    std::pair{processor.frames_of_other_flags, "flags"}}) {
+    if (count > 0) {
+      text += fmt::format("{} of {} pairs of frames differ in {}\n", count, processor.frames, what);
+    }
+  }
+  for (const std::string& left_out : processor.left_out) {
+    text += fmt::format("not compared: {}\n", left_out);
+  }
+  return text;
+}
+
+std::string further_lines(const Comparison& comparison) {
+  std::string text;
+  for (const ProcessorDifference& processor : comparison.processors) {
+    text += processor_lines(processor);
+  }
+  for (const std::string& unpaired : comparison.unpaired_processors) {
+    text += fmt::format("\nnot compared: processor {}\n", unpaired);
+  }
+  return text;
+}
+
 /// JSON has no infinities: they become the strings that Python's float() and JavaScript's Number() understand.
 Json number(double value) {
   if (std::isnan(value)) {
@@ -103,9 +149,29 @@ void add_row(Json& json, const ComparisonRow& row) {
   }
 }
 
-}  // namespace
+Json json_of(const ProcessorDifference& processor) {
+  Json json;
+  json["processor"] = processor.processor;
+  json["frames"] = processor.frames;
+  json["frames_of_other_time"] = processor.frames_of_other_time;
+  json["frames_of_other_flags"] = processor.frames_of_other_flags;
+  json["products"] = Json::array();
+  for (const ProductDifference& product : processor.products) {
+    Json& one = json["products"].emplace_back();
+    one["product"] = product.name;
+    one["unit"] = product.unit;
+    one["relative_l2"] = number(product.relative_l2);
+    one["largest_difference"] = number(product.largest);
+    one["largest_frame"] = product.largest_frame;
+    one["values"] = product.values;
+    one["non_finite"] = product.non_finite;
+    one["frames_of_other_rows"] = product.other_rows_frames;
+  }
+  json["not_compared"] = processor.left_out;
+  return json;
+}
 
-std::string to_table(const Comparison& comparison) {
+std::string table_of_images(const Comparison& comparison) {
   std::string text =
       fmt::format("reference  {}\ncompared   {}\n{} [{}], {} x {} pixels, {} frame{}\n\n", comparison.reference,
                   comparison.other, comparison.quantity, comparison.unit, comparison.rows, comparison.columns,
@@ -123,6 +189,15 @@ std::string to_table(const Comparison& comparison) {
   }
   const std::string remarks = notes(comparison);
   return remarks.empty() ? text : text + "\n" + remarks;
+}
+
+}  // namespace
+
+std::string to_table(const Comparison& comparison) {
+  const std::string images = comparison.images.empty()
+                                 ? fmt::format("reference  {}\ncompared   {}\n", comparison.reference, comparison.other)
+                                 : table_of_images(comparison);
+  return images + further_lines(comparison);
 }
 
 std::string to_json(const Comparison& comparison) {
@@ -146,6 +221,12 @@ std::string to_json(const Comparison& comparison) {
     add_row(image, row);
   }
   add_row(json["overall"], comparison.overall);
+  for (const ProcessorDifference& processor : comparison.processors) {
+    json["processors"].push_back(json_of(processor));
+  }
+  if (!comparison.unpaired_processors.empty()) {
+    json["unpaired_processors"] = comparison.unpaired_processors;
+  }
   // A file name need not be UTF-8: what is not becomes U+FFFD instead of an exception.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

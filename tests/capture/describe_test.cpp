@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "capture/file_test_support.hpp"
+#include "support/two_processors.hpp"
 
 namespace nearfield {
 namespace {
@@ -171,6 +172,48 @@ TEST(Describe, Images) {
             "              missing bits on 1 of 4 frames\n"
             "missing bits  64 at most in a frame\n"
             "config        2 lines of YAML in the attribute config\n");
+}
+
+TEST(Describe, ImagesAndAnotherProcessor) {
+  const TempFolder folder;
+  write_two_processors_to(folder / "r.h5", 17);
+  const std::string facts = facts_of(folder / "r.h5");
+  EXPECT_THAT(facts, testing::StartsWith("kind          images\n"
+                                         "processor     surface (pnah)\n"
+                                         "quantity      pressure in Pa\n"));
+  EXPECT_THAT(facts, testing::EndsWith("config        1 lines of YAML in the attribute config\n"
+                                       "processor     row_power (mean_power)\n"
+                                       "              front end popcount, device another device\n"
+                                       "              3 frames\n"
+                                       "              frequency: 500, 1000 Hz (2)\n"
+                                       "              y: -0.01, 0.01 m (2)\n"
+                                       "              azimuth: -90, 0, 90 deg (3)\n"
+                                       "              row_power: mean power of a row over frequency, y: 1 to 12 Pa^2\n"
+                                       "              beam: pressure over frequency, azimuth, complex, magnitudes: 0 "
+                                       "to 5 Pa\n"
+                                       "              found: sources, table of 0 to 2 rows, at most 3: id 7 to 8; seen "
+                                       "2 to 1.1e+12; level 0.5 to 3 Pa; x_m -0.02 to 0.03 m\n"
+                                       "              first sample 0 to 16384, start not stated\n"
+                                       "              frame rate 125 Hz in the mean over 0.016 s\n"
+                                       "              flags none on 2 of 3 frames, clipped microphones on 1 of 3 "
+                                       "frames\n"
+                                       "              missing bits 2 at most in a frame\n"));
+}
+
+TEST(Describe, ResultsThatAreNoImages) {
+  const TempFolder folder;
+  {
+    ResultsWriter writer(folder / "r.h5");
+    writer.begin(row_power_header(), {.frames = 2});
+    ResultFrame frame = row_power_frame(0);
+    frame.frame.processor = 0;
+    writer.write(frame.frame);
+    writer.finish();
+  }
+  const std::string facts = facts_of(folder / "r.h5");
+  EXPECT_THAT(facts, testing::StartsWith("kind          images\nprocessor     row_power (mean_power)\n"));
+  EXPECT_THAT(facts, HasSubstr("              1 of 2 frames\n"));
+  EXPECT_THAT(facts, testing::EndsWith("config        1 lines of YAML in the attribute config\n"));
 }
 
 }  // namespace

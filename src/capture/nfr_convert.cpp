@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "capture/results_file.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::nfr {
@@ -89,18 +90,6 @@ const EpochSummary& epoch_to_convert(const Reader& reader, const FramesChoice& c
   return *epochs.front();
 }
 
-ImagesHeader images_header(const Reader& reader, const ResultHeader& header) {
-  if (std::optional<ImagesHeader> images = images_header_of(header)) {
-    return std::move(*images);
-  }
-  std::vector<std::string> names;
-  for (const Product& product : header.products) {
-    names.push_back(product.name);
-  }
-  throw DataError(fmt::format("{}: processor {} has the products {}; expected images, as others can't be converted yet",
-                              reader.name(), header.processor, fmt::join(names, ", ")));
-}
-
 }  // namespace
 
 ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, const ConvertRange& range,
@@ -142,12 +131,14 @@ ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, 
 ConvertedFrames convert_frames(const Reader& reader, const std::filesystem::path& output, const FramesChoice& choice,
                                const ConvertRange& range, const ShareDone& done) {
   const EpochSummary& chosen = epoch_to_convert(reader, choice);
-  const ImagesHeader header = images_header(reader, chosen.header);
   const Limits limits = clip(reader, range, 0, chosen.frames, "images");
-  ImagesWriter writer(output, header, limits.end - limits.first);
+  ResultsWriter writer(output);
+  writer.begin(chosen.header, {.epoch = chosen.epoch, .frames = limits.end - limits.first});
   ConvertedFrames result;
   result.damaged = for_each_frame(reader, chosen, limits.first, limits.end, [&](const Frame& frame) {
-    writer.write(image_frame_of(header, frame));
+    Frame first = frame;  // the file's first and only processor
+    first.processor = 0;
+    writer.write(first);
     ++result.frames;
     tell(done, result.frames, limits.end - limits.first);
   });

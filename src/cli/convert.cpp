@@ -96,7 +96,7 @@ void add_convert(CLI::App& app) {
   command->add_option("--to", arguments->range.to, "one after the last");
   command->add_option("--epoch", arguments->frames.epoch, "of the images, where there are several");
   command->add_option("--processor", arguments->frames.processor,
-                      "name of the one whose images are converted; default: the first that has some");
+                      "name of the one whose results are converted; default: the first that has some");
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -110,6 +110,9 @@ Daemon::Daemon(DaemonOptions options)
   search_->prepare(*first);
   tell_run(*first);
   begin_epoch(*first);
+  for (std::size_t p = 1; p < first->engine->processors(); ++p) {
+    tell_endpoints(first->engine->header(p).processor, p);
+  }
   const Settings effective = first->plan.settings;
   engine_ = std::make_unique<LiveEngine>(source_->ring(), input_, std::move(first), publisher_,
                                          LiveEngine::Options{.overload = settings_.daemon.overload, .hooks = hooks()});
@@ -276,6 +279,38 @@ void Daemon::begin_epoch(const Epoch& epoch) {
   }
 }
 
+/// Of a further processor.
+void Daemon::tell_endpoints(const std::string& processor, std::size_t index) const {
+  const std::filesystem::path& socket = settings_.daemon.publish.ring.socket;
+  if (ring_output_) {
+    const auto first = socket_to_serve(socket, DaemonSettings::Ring::kFile);
+    spdlog::info("frames of {} for controllers at {}", processor, ring::socket_of_processor(first, processor).string());
+  }
+  if (zmq_output_) {
+    spdlog::info("frames of {} for dashboards at {}", processor, zmq_output_->endpoint(index));
+  }
+}
+
+void Daemon::prepare_outputs(const Epoch& epoch) {
+  for (std::size_t p = 0; p < epoch.engine->processors(); ++p) {
+    if (ring_output_) {
+      ring_output_->prepare(epoch.engine->header(p), beginning_of(epoch, p));
+    }
+    if (zmq_output_) {
+      zmq_output_->prepare(epoch.engine->header(p), beginning_of(epoch, p));
+    }
+  }
+}
+
+void Daemon::free_unused_outputs() {
+  if (ring_output_) {
+    ring_output_->free_unused();
+  }
+  if (zmq_output_) {
+    zmq_output_->free_unused();
+  }
+}
+
 Configurator::Hooks Daemon::configurator_hooks() {
   Configurator::Hooks hooks;
   hooks.make = [this](const Settings& settings, std::uint64_t number) {
@@ -291,16 +326,13 @@ Configurator::Hooks Daemon::configurator_hooks() {
 std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   const Settings settings = next->plan.settings;
   warn_of(next->warnings);
-  if (ring_output_) {
-    for (std::size_t p = 0; p < next->engine->processors(); ++p) {  // first: it may fail, and nothing is changed yet
-      ring_output_->prepare(next->engine->header(p), beginning_of(*next, p));
-    }
-  }
+  prepare_outputs(*next);  // first: it may fail, and nothing is changed yet
   health_->prepare(*next);
   search_->prepare(*next);
   std::unique_ptr<Epoch> old;
   const auto swap = [&] {
     try {
+      engine_->finish_late();  // before the outputs take frames of other sizes
       begin_epoch(*next);
       old = engine_->swap(std::move(next));
     } catch (...) {
@@ -315,14 +347,10 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
     boundary_.run(swap);
   } catch (...) {
     search_->prepare(engine_->epoch());  // here: it may take seconds, and the epoch before goes on
-    if (ring_output_) {
-      ring_output_->free_unused();
-    }
+    free_unused_outputs();
     throw;
   }
-  if (ring_output_) {
-    ring_output_->free_unused();
-  }
+  free_unused_outputs();
   watch_->set_deadline(nanoseconds(settings.daemon.deadlines.frame_ms));
   control::set_log_level(settings.daemon.log.level);
   desk_->use(settings);

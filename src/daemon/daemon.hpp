@@ -58,6 +58,10 @@ class Daemon {
   void open_outputs();
   /// Of all its processors, with every output.
   void begin_epoch(const Epoch& epoch);
+  /// Makes what begin_epoch() takes into use, so that the engine's thread need not. Throws what the outputs throw.
+  void prepare_outputs(const Epoch& epoch);
+  void free_unused_outputs();
+  void tell_endpoints(const std::string& processor, std::size_t index) const;
   void open_control();
   [[nodiscard]] HealthDesk::Hooks health_hooks(const ArrayGeometry& geometry);
   [[nodiscard]] LiveHooks hooks();

@@ -41,7 +41,6 @@ void LiveEngine::use_epoch() {
 }
 
 std::unique_ptr<Epoch> LiveEngine::swap(std::unique_ptr<Epoch> next) {
-  finish_late();
   std::swap(epoch_, next);
   use_epoch();
   try {
@@ -478,7 +477,6 @@ void LiveEngine::begin_late() {
   }
 }
 
-/// Where no window follows soon, or another engine does.
 void LiveEngine::finish_late() {
   if (!late_.empty()) {
     epoch_->engine->finish_late();

@@ -71,6 +71,9 @@ class LiveEngine {
   /// the ring no longer holds is shed. Throws what feeding the engine throws; then nothing has changed.
   std::unique_ptr<Epoch> swap(std::unique_ptr<Epoch> next);
 
+  /// Publishes late products that are under way. Before the outputs begin another epoch.
+  void finish_late();
+
   /// Another mask, made for this epoch; one for another epoch is passed over.
   void use(const MicrophoneMask& mask, std::uint64_t epoch);
   /// Findings of this epoch's search; those of another epoch's are passed over.
@@ -112,7 +115,6 @@ class LiveEngine {
   void deliver(const Frame& frame, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report);
   void take_products(Frame& frame, std::size_t processor, std::size_t window);
   void begin_late();
-  void finish_late();
   void publish_late(const Pauses& pauses);
   void record(const Chunk& chunk, const Pauses& pauses);
   void record_gap(std::uint64_t first, std::uint64_t elements, GapCause cause, std::int64_t mono_ns);

@@ -53,6 +53,7 @@ struct Rig {
     test::begin(publisher, engine.epoch());
   }
   std::unique_ptr<Epoch> swap(std::unique_ptr<Epoch> next) {
+    engine.finish_late();
     test::begin(publisher, *next);
     return engine.swap(std::move(next));
   }

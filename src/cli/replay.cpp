@@ -12,7 +12,7 @@
 #include "cli/stop_signal.hpp"
 #include "config/device_choice.hpp"
 #include "nearfield/error.hpp"
-#include "publish/sinks.hpp"
+#include "publish/outputs.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -51,12 +51,13 @@ void run(const Arguments& arguments) {
   options.stop = StopSignal::asked;
 
   std::vector<std::unique_ptr<Output>> outputs;
-  outputs.push_back(std::make_unique<ImagesFileSink>(
-      arguments.output, arguments.points_only ? ImagesFileSink::Content::kPointsAlone : ImagesFileSink::Content::kAll));
+  outputs.push_back(std::make_unique<ImagesFileOutput>(arguments.output, arguments.points_only
+                                                                             ? ImagesFileOutput::Content::kPointsAlone
+                                                                             : ImagesFileOutput::Content::kAll));
   if (!arguments.png.empty()) {
     PictureOptions pictures;
     pictures.decibels = arguments.decibels;
-    outputs.push_back(std::make_unique<PictureSink>(arguments.png, pictures));
+    outputs.push_back(std::make_unique<PictureOutput>(arguments.png, pictures));
   }
   StopSignal::watch();
   const ReplayResult result = replay(options, outputs);

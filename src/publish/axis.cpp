@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 namespace nearfield {
 namespace {
@@ -62,6 +63,24 @@ std::vector<std::string> tick_labels(const std::vector<double>& ticks) {
     labels.push_back(with_minus_signs(plain ? fmt::format("{:.{}f}", tick, decimals) : fmt::format("{:.3g}", tick)));
   }
   return labels;
+}
+
+int decimals_for(const std::vector<double>& values, int least) {
+  constexpr int kMost = 9;
+  const std::set<double> different(values.begin(), values.end());
+  for (int decimals = least; decimals < kMost; ++decimals) {
+    std::set<double> rounded;
+    for (const double value : different) {
+      const double shown = std::round(value * std::pow(10.0, decimals));
+      if (shown != 0.0 || value == 0.0) {
+        rounded.insert(shown);
+      }
+    }
+    if (rounded.size() == different.size()) {
+      return decimals;
+    }
+  }
+  return kMost;
 }
 
 SiPrefix si_prefix(double maximum) {

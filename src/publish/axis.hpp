@@ -12,6 +12,9 @@ std::vector<double> nice_ticks(double low, double high, int max_count);
 /// Labels of evenly spaced ticks, all with the same number of decimals, with a true minus sign.
 std::vector<std::string> tick_labels(const std::vector<double>& ticks);
 
+/// Fewest decimals, from `least` on, that keep all values apart and none but zero at zero; at most 9.
+int decimals_for(const std::vector<double>& values, int least);
+
 /// A decimal prefix: `value / factor` carries the unit with `prefix`.
 struct SiPrefix {
   double factor = 1.0;

@@ -1,13 +1,10 @@
 #include "publish/picture.hpp"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <complex>
-#include <ctime>
 #include <numbers>
 #include <span>
 #include <system_error>
@@ -18,23 +15,13 @@
 #include "nearfield/settings.hpp"
 #include "publish/axis.hpp"
 #include "publish/canvas.hpp"
+#include "publish/picture_parts.hpp"
 
 namespace nearfield {
 namespace {
 
 constexpr double kPhaseFloor = 0.01;  ///< of the maximum: below, the phase is mostly noise
 constexpr Rgb8 kFaintPhase = {222, 222, 222};
-constexpr Rgb8 kHatchLight = {255, 255, 255};
-constexpr Rgb8 kHatchDark = {150, 150, 150};
-constexpr int kHatchPeriod = 6;
-constexpr int kTickLength = 5;
-constexpr int kMargin = 20;
-constexpr int kNoteHeight = 18;
-
-const TextStyle kTitleStyle = {.size = 17.0, .bold = true};
-const TextStyle kSubtitleStyle = {.size = 13.0, .colour = {85, 85, 85}};
-const TextStyle kPanelTitleStyle = {.size = 14.0};
-const TextStyle kNoteStyle = {.size = 12.0, .colour = {120, 40, 0}};
 
 /// One image and what is needed to colour it.
 struct View {
@@ -48,23 +35,13 @@ struct View {
   double db_per_decade = 20.0;  ///< 10 for powers
 };
 
-struct Tick {
-  double position = 0.0;  ///< 0 to 1 along the axis
-  std::string label;
-};
-
 bool is_finite(std::complex<float> value) { return std::isfinite(value.real()) && std::isfinite(value.imag()); }
 
 double magnitude_of(std::complex<float> value) { return std::abs(std::complex<double>(value)); }
 
 void check(const ImagesHeader& header, const ImageFrame& frame, const PictureSubject& subject,
            const PictureOptions& options) {
-  if (!(options.floor_db < 0.0) || !std::isfinite(options.floor_db)) {
-    throw ConfigError(fmt::format("picture: floor: expected a level < 0 dB, found {} dB", options.floor_db));
-  }
-  if (options.fixed_maximum && !(*options.fixed_maximum > 0.0 && std::isfinite(*options.fixed_maximum))) {
-    throw ConfigError(fmt::format("picture: maximum: expected a value > 0, found {}", *options.fixed_maximum));
-  }
+  require_in_range(options);
   if (frame.images.size() != header.values_per_frame()) {
     throw DataError(fmt::format("picture: frame {}: expected {} values of images, found {}", subject.frame_index,
                                 header.values_per_frame(), frame.images.size()));
@@ -104,8 +81,6 @@ double scale_position(const View& view, double magnitude) {
   return view.decibels ? 1.0 - view.db_per_decade * std::log10(ratio) / view.floor_db : ratio;
 }
 
-Rgb8 hatch(int column, int row) { return (column + row) % kHatchPeriod < 2 ? kHatchDark : kHatchLight; }
-
 /// Paints `view` into `area`, each pixel of the image as a cell of plain colour.
 template <typename Colour>
 void paint_cells(Canvas& canvas, const Area& area, const View& view, Colour colour) {
@@ -117,16 +92,6 @@ void paint_cells(Canvas& canvas, const Area& area, const View& view, Colour colo
     return is_finite(pixel) ? colour(pixel) : hatch(column, row);
   });
   canvas.frame(area.x, area.y, area.width, area.height);
-}
-
-std::vector<Tick> ticks_between(double low, double high, int max_count) {
-  const std::vector<double> values = nice_ticks(low, high, max_count);
-  const std::vector<std::string> labels = tick_labels(values);
-  std::vector<Tick> ticks;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    ticks.push_back({(values[i] - low) / (high - low), labels[i]});
-  }
-  return ticks;
 }
 
 /// The outer edges of the pixels along an axis; half a pitch beyond the outer centres.
@@ -152,14 +117,6 @@ double metres_per_pixel(const ImagesHeader& header, const Area& area) {
   return header.y_m.size() > 1 ? span_m(header.y_m, area.height) : 0.01 / area.width;
 }
 
-double widest_label(const Canvas& canvas, const std::vector<Tick>& ticks) {
-  double widest = 0.0;
-  for (const Tick& tick : ticks) {
-    widest = std::max(widest, canvas.text_width(tick.label, {}));
-  }
-  return widest;
-}
-
 /// As many ticks as leave room for their labels side by side.
 std::vector<Tick> ticks_for_width(const Canvas& canvas, const Range& range, int width) {
   constexpr double kGap = 16.0;
@@ -174,42 +131,11 @@ std::vector<Tick> ticks_for_width(const Canvas& canvas, const Range& range, int 
 }
 
 void draw_axes(Canvas& canvas, const Area& area, const ImagesHeader& header) {
-  constexpr int kPixelsPerTick = 44;
   const double scale = metres_per_pixel(header, area);
   const Range x_m = edges_of(header.x_m, scale, area.width);
   const Range y_m = edges_of(header.y_m, scale, area.height);
-  const int bottom = area.y + area.height;
-  for (const Tick& tick : ticks_for_width(canvas, x_m, area.width)) {
-    const int x = area.x + static_cast<int>(std::lround(tick.position * area.width));
-    canvas.line(x, bottom + 1, x, bottom + kTickLength);
-    canvas.text(x, bottom + kTickLength + 10, tick.label, {.align = Align::kCentre});
-  }
-  const std::vector<Tick> y_ticks = ticks_between(y_m.low, y_m.high, std::max(1, area.height / kPixelsPerTick));
-  for (const Tick& tick : y_ticks) {
-    const int y = area.y + static_cast<int>(std::lround(tick.position * area.height));
-    canvas.line(area.x - kTickLength - 1, y, area.x - 2, y);
-    canvas.text(area.x - kTickLength - 5, y, tick.label, {.align = Align::kEnd});
-  }
-  canvas.text(area.x + area.width / 2.0, bottom + 35, "x [m]", {.align = Align::kCentre});
-  canvas.text(area.x - kTickLength - widest_label(canvas, y_ticks) - 18, area.y + area.height / 2.0, "y [m]",
-              {.align = Align::kCentre, .upwards = true});
-}
-
-/// A vertical bar of colour(0) at the bottom to colour(1) at the top.
-template <typename Colour>
-void draw_bar(Canvas& canvas, const Area& bar, const std::vector<Tick>& ticks, const std::string& label,
-              Colour colour) {
-  canvas.paint(bar.x, bar.y, bar.width, bar.height,
-               [&](int, int row) { return colour(1.0 - (row + 0.5) / bar.height); });
-  canvas.frame(bar.x, bar.y, bar.width, bar.height);
-  const int right = bar.x + bar.width;
-  for (const Tick& tick : ticks) {
-    const int y = bar.y + static_cast<int>(std::lround((1.0 - tick.position) * bar.height));
-    canvas.line(right + 1, y, right + kTickLength, y);
-    canvas.text(right + kTickLength + 4, y, tick.label, {});
-  }
-  canvas.text(right + kTickLength + widest_label(canvas, ticks) + 18, bar.y + bar.height / 2.0, label,
-              {.align = Align::kCentre, .upwards = true});
+  draw_axis_below(canvas, area, ticks_for_width(canvas, x_m, area.width), "x [m]");
+  draw_axis_left(canvas, area, ticks_between(y_m.low, y_m.high, std::max(1, area.height / kPixelsPerTick)), "y [m]");
 }
 
 /// A quantity's letter and its name in words.
@@ -231,7 +157,6 @@ QuantityName name_of_quantity(const ImagesHeader& header) {
 }
 
 void draw_magnitude(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, const View& view) {
-  constexpr int kPixelsPerTick = 44;
   paint_cells(canvas, layout.magnitude, view,
               [&](std::complex<float> pixel) { return magnitude_colour(scale_position(view, magnitude_of(pixel))); });
   draw_axes(canvas, layout.magnitude, header);
@@ -264,17 +189,6 @@ void draw_phase(Canvas& canvas, const PictureLayout& layout, const ImagesHeader&
   const std::vector<Tick> ticks = {{0.0, "\u2212180"}, {0.25, "\u221290"}, {0.5, "0"}, {0.75, "90"}, {1.0, "180"}};
   draw_bar(canvas, layout.phase_bar, ticks, fmt::format("arg {} [\u00b0]", name_of_quantity(header).symbol),
            [](double value) { return phase_colour((value - 0.5) * 2.0 * std::numbers::pi); });
-}
-
-/// A date for times after 1980, else seconds: simulated captures start at 0.
-std::string time_in_words(std::int64_t timestamp_ns) {
-  constexpr std::int64_t kNsPerS = 1'000'000'000;
-  constexpr std::int64_t kTenYearsNs = 315'360'000 * kNsPerS;
-  if (timestamp_ns < kTenYearsNs) {
-    return with_minus_signs(fmt::format("t = {:.6f} s", static_cast<double>(timestamp_ns) / 1e9));
-  }
-  const auto seconds = static_cast<std::time_t>(timestamp_ns / kNsPerS);
-  return fmt::format("{:%F %T}.{:06} TAI", fmt::gmtime(seconds), timestamp_ns % kNsPerS / 1000);
 }
 
 void draw_titles(Canvas& canvas, const ImagesHeader& header, const ImageFrame& frame, const PictureSubject& subject) {
@@ -310,28 +224,9 @@ std::vector<std::string> notes_of(const View& view, const ImageFrame& frame) {
     notes.push_back(fmt::format("{} of {} pixels lie above the scale.", above, view.pixels.size()));
   }
   if (!(view.maximum > 0.0) && lost < view.pixels.size()) {
-    notes.push_back("The image is zero everywhere: it has no phase.");
+    notes.emplace_back("The image is zero everywhere: it has no phase.");
   }
   return notes;
-}
-
-/// Breaks the notes into lines no wider than `width` pixels, between words.
-std::vector<std::string> wrap(const Canvas& canvas, const std::vector<std::string>& notes, int width) {
-  std::vector<std::string> lines(1);
-  for (const std::string& note : notes) {
-    for (std::size_t start = 0; start < note.size();) {
-      const std::size_t end = std::min(note.find(' ', start), note.size());
-      const std::string word = note.substr(start, end - start);
-      const std::string longer = lines.back().empty() ? word : lines.back() + (start == 0 ? "   " : " ") + word;
-      if (canvas.text_width(longer, kNoteStyle) > width && !lines.back().empty()) {
-        lines.push_back(word);
-      } else {
-        lines.back() = longer;
-      }
-      start = end + 1;
-    }
-  }
-  return lines.back().empty() ? std::vector<std::string>() : lines;
 }
 
 }  // namespace

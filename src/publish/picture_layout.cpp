@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "nearfield/error.hpp"
+#include "publish/axis.hpp"
 #include "publish/picture.hpp"
 
 namespace nearfield {
@@ -78,25 +78,6 @@ void place(int x, int y, const Size& panel, Area& image, Area& bar) {
   image = {x + kLeft, y + kPanelTitle + (slot_height - panel.height) / 2, panel.width, panel.height};
   const int bar_height = std::max(panel.height, kLeastBarHeight);
   bar = {image.x + image.width + kBarGap, y + kPanelTitle + (slot_height - bar_height) / 2, kBarWidth, bar_height};
-}
-
-/// Fewest decimals, from `least` on, that keep all values apart and none but zero at zero.
-int decimals_for(const std::vector<double>& values, int least) {
-  constexpr int kMost = 9;
-  const std::set<double> different(values.begin(), values.end());
-  for (int decimals = least; decimals < kMost; ++decimals) {
-    std::set<double> rounded;
-    for (const double value : different) {
-      const double shown = std::round(value * std::pow(10.0, decimals));
-      if (shown != 0.0 || value == 0.0) {
-        rounded.insert(shown);
-      }
-    }
-    if (rounded.size() == different.size()) {
-      return decimals;
-    }
-  }
-  return kMost;
 }
 
 }  // namespace

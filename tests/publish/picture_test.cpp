@@ -1,6 +1,5 @@
 #include "publish/picture.hpp"
 
-#include <cairo.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -12,18 +11,19 @@
 #include <cstdlib>
 #include <fstream>
 #include <limits>
-#include <memory>
 #include <numbers>
 #include <set>
 #include <vector>
 
 #include "nearfield/error.hpp"
 #include "publish/colours.hpp"
+#include "publish/png.hpp"
 
 namespace nearfield {
 namespace {
 
 namespace fs = std::filesystem;
+using test::Png;
 using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 
@@ -50,41 +50,6 @@ ImageFrame frame_of(std::vector<std::complex<float>> images) {
   frame.images = std::move(images);
   return frame;
 }
-
-/// A PNG read back.
-class Png {
- public:
-  explicit Png(const fs::path& path) : surface_(cairo_image_surface_create_from_png(path.c_str())) {
-    EXPECT_EQ(cairo_surface_status(surface_.get()), CAIRO_STATUS_SUCCESS) << path;
-  }
-  [[nodiscard]] int width() const { return cairo_image_surface_get_width(surface_.get()); }
-  [[nodiscard]] int height() const { return cairo_image_surface_get_height(surface_.get()); }
-  [[nodiscard]] Rgb8 at(int x, int y) const {
-    const auto* row = cairo_image_surface_get_data(surface_.get()) +
-                      static_cast<std::ptrdiff_t>(y) * cairo_image_surface_get_stride(surface_.get());
-    const std::uint32_t pixel = reinterpret_cast<const std::uint32_t*>(row)[x];
-    return {static_cast<std::uint8_t>(pixel >> 16U), static_cast<std::uint8_t>(pixel >> 8U),
-            static_cast<std::uint8_t>(pixel)};
-  }
-  /// All colours of a cell of an image of rows x columns drawn into `area`.
-  [[nodiscard]] std::vector<Rgb8> cell(const Area& area, int rows, int columns, int row, int column) const {
-    std::vector<Rgb8> colours;
-    for (int y = 0; y < area.height; ++y) {
-      for (int x = 0; x < area.width; ++x) {
-        if (y * rows / area.height == row && x * columns / area.width == column) {
-          colours.push_back(at(area.x + x, area.y + y));
-        }
-      }
-    }
-    return colours;
-  }
-
- private:
-  struct Deleter {
-    void operator()(cairo_surface_t* surface) const { cairo_surface_destroy(surface); }
-  };
-  std::unique_ptr<cairo_surface_t, Deleter> surface_;
-};
 
 MATCHER_P(IsPlain, colour, "") {
   return !arg.empty() && std::all_of(arg.begin(), arg.end(), [&](const Rgb8& one) { return one == colour; });

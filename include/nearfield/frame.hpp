@@ -123,5 +123,8 @@ std::string unit_of_bands(const ImagesHeader& header);
 /// Power through the aperture towards the array, [plane][frequency], W: the sum of an active intensity's pixels times a
 /// pixel's area. Empty for other quantities. NaN where the images are one pixel wide or high: their axes tell no area.
 std::vector<float> radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images);
+/// The same, into [plane][frequency] values that are there; none for other quantities.
+void radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images,
+                      std::span<float> power_w);
 
 }  // namespace nearfield

@@ -1,11 +1,15 @@
 #pragma once
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace nearfield {
 
 struct Contradiction;
+/// True for the keys whose value is final: no input file will change it.
+using IsSettled = std::function<bool(std::string_view key)>;
 struct Settings;
 namespace schema {
 class Section;
@@ -20,8 +24,9 @@ class KindSettings {
   [[nodiscard]] virtual std::unique_ptr<KindSettings> copy() const = 0;
   /// Adds its lines to the description of all settings, bound to this object. A kind without settings adds none.
   virtual void describe(schema::Section& /*section*/) {}
-  /// Adds what cannot hold together; `path` is the dotted name of its section, with the final point.
-  virtual void check(const Settings& /*settings*/, const std::string& /*path*/,
+  /// Adds what cannot hold together, of keys that no input file will change; `path` is the dotted name of its section,
+  /// with the final point.
+  virtual void check(const Settings& /*settings*/, const std::string& /*path*/, const IsSettled& /*is_settled*/,
                      std::vector<Contradiction>& /*found*/) const {}
   /// Roughly what the products of a frame take, for the check of memory before a start; 0: next to nothing.
   [[nodiscard]] virtual double frame_bytes(const Settings& /*settings*/) const { return 0.0; }

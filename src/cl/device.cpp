@@ -232,6 +232,12 @@ void Device::wait() const {
   }
 }
 
+void Device::flush() const {
+  if (const cl_int code = queue_.flush(); code != CL_SUCCESS) {
+    throw_device_error(info_.name, "clFlush", code);
+  }
+}
+
 Program Device::build(std::string_view stage, std::string_view file, const Defines& defines) const {
   const EmbeddedKernel& embedded = embedded_kernel(file);
   std::string source;

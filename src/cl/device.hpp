@@ -284,6 +284,8 @@ class Device {
   }
   /// Waits until the queue is empty: once a frame.
   void wait() const;
+  /// Makes the device begin with what is enqueued, and does not wait.
+  void flush() const;
   /// What records the commands' times; null unless opened with Profiling::kOn.
   [[nodiscard]] Recorder* recorder() const { return recorder_.get(); }
   /// The same, for what may outlive this copy of the device.

@@ -73,6 +73,14 @@ void read_override(const std::string& text, SettingsReader& reader, YamlProblems
   }
 }
 
+/// Whatever the order of overrides, the kind of a processor is known before its settings are read.
+void meet_processors(const std::string& text, SettingsReader& reader) {
+  try {
+    reader.make_processors(parse_override(text));
+  } catch (const ConfigError&) {  // read_override() says so
+  }
+}
+
 void report(const std::vector<Contradiction>& found, const SettingsReader& reader, YamlProblems& problems) {
   for (const Contradiction& one : found) {
     const std::string place = reader.place(one.key);
@@ -99,6 +107,9 @@ void read_all(const std::string& path, const std::vector<std::string>& overrides
               YamlProblems& problems) {
   if (!path.empty()) {
     read_file(path, reader, problems);
+  }
+  for (const std::string& text : overrides) {
+    meet_processors(text, reader);
   }
   for (const std::string& text : overrides) {
     read_override(text, reader, problems);

@@ -22,6 +22,9 @@ class SettingsReader {
 
   /// `folder` is where relative paths count from.
   void read(const std::string& label, const std::filesystem::path& folder, const YAML::Node& node);
+  /// Makes the processors that a document names, with the settings of their kinds, so that these can be described.
+  /// read() does so too.
+  void make_processors(const YAML::Node& document);
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
   /// "FILE:LINE" of a dotted key; empty when nobody gave it.
@@ -30,8 +33,6 @@ class SettingsReader {
   [[nodiscard]] bool failed(std::string_view key) const { return failed_.contains(key); }
 
  private:
-  /// Makes the processors that a document names, with the settings of their kinds, so that these can be described.
-  void make_processors(const YAML::Node& document);
   void read_section(YamlMap map, const schema::Section& section, const std::filesystem::path& folder);
   void read_setting(YamlMap& map, const schema::Section::Entry& setting, const std::filesystem::path& folder);
 

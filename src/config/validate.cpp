@@ -34,9 +34,9 @@ void check_channels(const char* key, const std::vector<int>& channels, const Arr
   }
 }
 
-void check_side(const char* name, int side, Extrapolation method, Contradictions& found) {
+void check_side(const char* name, int side, Extrapolation method, const std::string& path, Contradictions& found) {
   if (predicts(method) && side < kFewestPredictable) {
-    found.push_back({"holography.extrapolation.method", "",
+    found.push_back({path + "extrapolation.method", "",
                      fmt::format("{} expects at least {} {} of microphones, found {}; use edge or zero",
                                  name_of(method), kFewestPredictable, name, side)});
   }
@@ -52,23 +52,24 @@ void check_layout(const ArraySettings& array, Contradictions& found) {
   }
 }
 
-void check_cutoffs(const Settings& settings, Contradictions& found) {
-  const FilterSettings& filter = settings.holography.filter;
+void check_cutoffs(const Settings& settings, const FilterSettings& filter, const std::string& path,
+                   Contradictions& found) {
   const std::size_t frequencies = settings.front_end.frequencies_hz.size();
   const std::size_t cutoffs = filter.cutoff_rad_per_m.size();
   if (filter.cutoff_rule == CutoffRule::kGiven && cutoffs != 1 && cutoffs != frequencies) {
     found.push_back(
-        {"holography.filter.cutoff_rad_per_m", "",
+        {path + "filter.cutoff_rad_per_m", "",
          fmt::format("expected one cut-off, or one for each of {} frequencies, found {}", frequencies, cutoffs)});
   }
 }
 
 /// A list of cut-offs has one for each line, and none for what a band needs beside them.
-void check_cutoffs_of_bands(const Settings& settings, Contradictions& found) {
-  const std::size_t cutoffs = settings.holography.filter.cutoff_rad_per_m.size();
+void check_cutoffs_of_bands(const Settings& settings, const FilterSettings& filter, const std::string& path,
+                            Contradictions& found) {
+  const std::size_t cutoffs = filter.cutoff_rad_per_m.size();
   if (!settings.front_end.bands_hz.empty() && cutoffs > 1) {
     found.push_back(
-        {"holography.filter.cutoff_rad_per_m", "",
+        {path + "filter.cutoff_rad_per_m", "",
          fmt::format("expected one cut-off, or a rule, beside front_end.bands_hz, found a list of {}", cutoffs)});
   }
 }
@@ -132,7 +133,7 @@ void check_processors(const Settings& settings, const IsSettled& is_settled, Con
       found.push_back({path + ".kind", "", "expected the kind of this processor, found nothing"});
     }
     if (processor.own) {
-      processor.own->check(settings, path + ".", found);
+      processor.own->check(settings, path + ".", is_settled, found);
     }
   }
 }
@@ -148,10 +149,8 @@ void check_batch(const Settings& settings, Contradictions& found) {
   }
 }
 
-}  // namespace
-
 void check_planes(const HolographySettings& holography, double standoff_m, const std::string& path,
-                  std::vector<Contradiction>& found) {
+                  Contradictions& found) {
   for (std::size_t i = 0; i < holography.planes_m.size(); ++i) {
     const double plane_m = holography.planes_m[i];
     if (plane_m >= standoff_m || plane_m < -standoff_m) {
@@ -164,7 +163,7 @@ void check_planes(const HolographySettings& holography, double standoff_m, const
 }
 
 void check_points(const ArrayGeometry& geometry, const std::vector<PlanePoint>& points, const std::string& path,
-                  std::vector<Contradiction>& found) {
+                  Contradictions& found) {
   constexpr double kRounding_m = 1e-9;
   const double most_x_m = geometry.x_m(geometry.columns - 1);
   const double most_y_m = geometry.y_m(geometry.rows - 1);
@@ -179,18 +178,41 @@ void check_points(const ArrayGeometry& geometry, const std::vector<PlanePoint>& 
   }
 }
 
+}  // namespace
+
+void check_images(const Settings& settings, const HolographySettings& images, const std::string& path,
+                  const IsSettled& is_settled, std::vector<Contradiction>& found) {
+  const auto settled = [&](std::initializer_list<std::string> keys) {
+    return std::all_of(keys.begin(), keys.end(), is_settled);
+  };
+  const ArrayGeometry& geometry = settings.array.geometry;
+  if (settled({"holography.standoff_m", path + "planes_m"})) {
+    check_planes(images, settings.holography.standoff_m, path, found);
+  }
+  if (settled({"array.rows", "array.columns", "array.pitch_x_m", "array.pitch_y_m", path + "points"})) {
+    check_points(geometry, images.points, path, found);
+  }
+  const bool extrapolates = images.imager != ImagerKind::kSonah;
+  if (extrapolates && settled({"array.rows", path + "extrapolation.method"})) {
+    check_side("rows", geometry.rows, images.extrapolation.method, path, found);
+  }
+  if (extrapolates && settled({"array.columns", path + "extrapolation.method"})) {
+    check_side("columns", geometry.columns, images.extrapolation.method, path, found);
+  }
+  if (settled({"front_end.frequencies_hz", path + "filter.cutoff_rad_per_m"})) {
+    check_cutoffs(settings, images.filter, path, found);
+  }
+  if (settled({"front_end.bands_hz", path + "filter.cutoff_rad_per_m"})) {
+    check_cutoffs_of_bands(settings, images.filter, path, found);
+  }
+}
+
 Contradictions contradictions(const Settings& settings, const IsSettled& is_settled) {
   const auto settled = [&](std::initializer_list<std::string_view> keys) {
     return std::all_of(keys.begin(), keys.end(), is_settled);
   };
-  const Extrapolation method = settings.holography.extrapolation.method;
   Contradictions found;
-  if (settled({"holography.standoff_m", "holography.planes_m"})) {
-    check_planes(settings.holography, settings.holography.standoff_m, "holography.", found);
-  }
-  if (settled({"array.rows", "array.columns", "array.pitch_x_m", "array.pitch_y_m", "holography.points"})) {
-    check_points(settings.array.geometry, settings.holography.points, "holography.", found);
-  }
+  check_images(settings, settings.holography, "holography.", is_settled, found);
   if (settled({"array.rows", "array.columns", "array.dead_channels"})) {
     check_channels("array.dead_channels", settings.array.dead_channels, settings.array.geometry, found);
   }
@@ -198,21 +220,8 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
     check_channels("array.health.trusted_channels", settings.array.health.trusted_channels, settings.array.geometry,
                    found);
   }
-  const bool extrapolates = settings.holography.imager != ImagerKind::kSonah;
-  if (extrapolates && settled({"array.rows", "holography.extrapolation.method"})) {
-    check_side("rows", settings.array.geometry.rows, method, found);
-  }
-  if (extrapolates && settled({"array.columns", "holography.extrapolation.method"})) {
-    check_side("columns", settings.array.geometry.columns, method, found);
-  }
   if (settled({"array.rows", "array.columns", "array.layout"})) {
     check_layout(settings.array, found);
-  }
-  if (settled({"front_end.frequencies_hz", "holography.filter.cutoff_rad_per_m"})) {
-    check_cutoffs(settings, found);
-  }
-  if (settled({"front_end.bands_hz", "holography.filter.cutoff_rad_per_m"})) {
-    check_cutoffs_of_bands(settings, found);
   }
   if (settled({"front_end.kind", "front_end.incremental", "front_end.dot_kernel"})) {
     check_incremental(settings.front_end, found);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <numeric>
@@ -53,19 +54,25 @@ std::string unit_of_bands(const ImagesHeader& header) {
 }
 
 std::vector<float> radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images) {
-  std::vector<float> power_w;
-  if (header.quantity != name_of(Quantity::kActiveIntensity)) {
-    return power_w;
+  const bool is_intensity = header.quantity == name_of(Quantity::kActiveIntensity);
+  std::vector<float> power_w(is_intensity ? header.values_per_frame() / std::max<std::size_t>(header.pixels(), 1) : 0);
+  radiated_power_w(header, images, power_w);
+  return power_w;
+}
+
+void radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images,
+                      std::span<float> power_w) {
+  if (power_w.empty()) {
+    return;
   }
   const double pixel_m2 = spacing_m(header.x_m) * spacing_m(header.y_m);
-  for (std::size_t first = 0; first < header.values_per_frame(); first += header.pixels()) {
-    const auto image = images.subspan(first, header.pixels());
+  for (std::size_t i = 0; i < power_w.size(); ++i) {
+    const auto image = images.subspan(i * header.pixels(), header.pixels());
     const double sum = std::accumulate(image.begin(), image.end(), 0.0, [](double so_far, std::complex<float> pixel) {
       return so_far + static_cast<double>(pixel.real());
     });
-    power_w.push_back(static_cast<float>(pixel_m2 * sum));
+    power_w[i] = static_cast<float>(pixel_m2 * sum);
   }
-  return power_w;
 }
 
 }  // namespace nearfield

@@ -74,6 +74,15 @@ std::vector<Part> parts_of(const ImagesHeader& header) {
   return parts;
 }
 
+/// Whether a frame of one is a frame of the other, whatever words they have for a quantity.
+bool is_alike(const ResultHeader& a, const ResultHeader& b) {
+  const auto same = [](const Product& one, const Product& other) {
+    return one.name == other.name && one.form == other.form && one.type == other.type && one.axes == other.axes;
+  };
+  return a.axes == b.axes &&
+         std::equal(a.products.begin(), a.products.end(), b.products.begin(), b.products.end(), same);
+}
+
 std::vector<double> values_of_axis(const ResultHeader& header, std::string_view name) {
   const Axis* const axis = header.axis(name);
   return axis == nullptr ? std::vector<double>() : axis->values;
@@ -153,7 +162,7 @@ std::optional<ImagesHeader> images_header_of(const ResultHeader& header) {
   for (std::size_t i = 0; i + 1 < limits.size(); i += 2) {
     result.bands_hz.push_back({.low_hz = limits[i], .high_hz = limits[i + 1]});
   }
-  return result_header(result).has_layout_of(header) ? std::optional(std::move(result)) : std::nullopt;
+  return is_alike(result_header(result), header) ? std::optional(std::move(result)) : std::nullopt;
 }
 
 std::vector<std::span<const std::byte>> products_of(const ImagesHeader& header, const ImageFrame& frame) {

@@ -109,10 +109,8 @@ Daemon::Daemon(DaemonOptions options)
   });
   search_->prepare(*first);
   tell_run(*first);
-  begin_epoch(*first);
-  for (std::size_t p = 1; p < first->engine->processors(); ++p) {
-    tell_endpoints(first->engine->header(p).processor, p);
-  }
+  publisher_.begin(*first->engine, first->number);
+  tell_endpoints(*first);
   const Settings effective = first->plan.settings;
   engine_ = std::make_unique<LiveEngine>(source_->ring(), input_, std::move(first), publisher_,
                                          LiveEngine::Options{.overload = settings_.daemon.overload, .hooks = hooks()});
@@ -273,22 +271,24 @@ HealthDesk::Hooks Daemon::health_hooks(const ArrayGeometry& geometry) {
   return hooks;
 }
 
-void Daemon::begin_epoch(const Epoch& epoch) {
-  for (std::size_t p = 0; p < epoch.engine->processors(); ++p) {
-    publisher_.begin(epoch.engine->header(p), beginning_of(epoch, p));
+/// Of processors that were not there before.
+void Daemon::tell_endpoints(const Epoch& epoch) {
+  std::vector<std::string> names;
+  for (std::size_t p = 1; p < epoch.engine->processors(); ++p) {
+    names.push_back(epoch.engine->header(p).processor);
+    if (std::find(told_processors_.begin(), told_processors_.end(), names.back()) != told_processors_.end()) {
+      continue;
+    }
+    if (ring_output_) {
+      const auto first = socket_to_serve(settings_.daemon.publish.ring.socket, DaemonSettings::Ring::kFile);
+      spdlog::info("frames of {} for controllers at {}", names.back(),
+                   ring::socket_of_processor(first, names.back()).string());
+    }
+    if (zmq_output_) {
+      spdlog::info("frames of {} for dashboards at {}", names.back(), zmq_output_->endpoint(p));
+    }
   }
-}
-
-/// Of a further processor.
-void Daemon::tell_endpoints(const std::string& processor, std::size_t index) const {
-  const std::filesystem::path& socket = settings_.daemon.publish.ring.socket;
-  if (ring_output_) {
-    const auto first = socket_to_serve(socket, DaemonSettings::Ring::kFile);
-    spdlog::info("frames of {} for controllers at {}", processor, ring::socket_of_processor(first, processor).string());
-  }
-  if (zmq_output_) {
-    spdlog::info("frames of {} for dashboards at {}", processor, zmq_output_->endpoint(index));
-  }
+  told_processors_ = std::move(names);
 }
 
 void Daemon::prepare_outputs(const Epoch& epoch) {
@@ -326,23 +326,28 @@ Configurator::Hooks Daemon::configurator_hooks() {
 std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   const Settings settings = next->plan.settings;
   warn_of(next->warnings);
-  prepare_outputs(*next);  // first: it may fail, and nothing is changed yet
-  health_->prepare(*next);
-  search_->prepare(*next);
   std::unique_ptr<Epoch> old;
   const auto swap = [&] {
     try {
       engine_->finish_late();  // before the outputs take frames of other sizes
-      begin_epoch(*next);
+      publisher_.begin(*next->engine, next->number);
       old = engine_->swap(std::move(next));
     } catch (...) {
-      begin_epoch(engine_->epoch());
+      publisher_.begin(*engine_->epoch().engine, engine_->epoch().number);
       health_->prepare(engine_->epoch());
       throw;
     }
     tell_run(engine_->epoch());
     engine_->overload().set_limits(settings.daemon.overload);
   };
+  try {
+    prepare_outputs(*next);  // first: it may fail, and nothing is changed yet
+    health_->prepare(*next);
+    search_->prepare(*next);
+  } catch (...) {
+    free_unused_outputs();
+    throw;
+  }
   try {
     boundary_.run(swap);
   } catch (...) {
@@ -351,6 +356,7 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
     throw;
   }
   free_unused_outputs();
+  tell_endpoints(engine_->epoch());
   watch_->set_deadline(nanoseconds(settings.daemon.deadlines.frame_ms));
   control::set_log_level(settings.daemon.log.level);
   desk_->use(settings);
@@ -435,6 +441,7 @@ void Daemon::run_engine() {
         break;
       }
     }
+    engine_->finish_late();
   } catch (const DeviceError& error) {
     end_process(ExitCode::kNoDevice, error.what());
   } catch (...) {

@@ -56,12 +56,10 @@ class Daemon {
  private:
   void make_socket_folders() const;
   void open_outputs();
-  /// Of all its processors, with every output.
-  void begin_epoch(const Epoch& epoch);
-  /// Makes what begin_epoch() takes into use, so that the engine's thread need not. Throws what the outputs throw.
+  /// Makes what a new epoch takes into use, so that the engine's thread need not. Throws what the outputs throw.
   void prepare_outputs(const Epoch& epoch);
   void free_unused_outputs();
-  void tell_endpoints(const std::string& processor, std::size_t index) const;
+  void tell_endpoints(const Epoch& epoch);
   void open_control();
   [[nodiscard]] HealthDesk::Hooks health_hooks(const ArrayGeometry& geometry);
   [[nodiscard]] LiveHooks hooks();
@@ -89,6 +87,7 @@ class Daemon {
   std::shared_ptr<control::Metrics> metrics_;
   std::unique_ptr<ring::RingOutput> ring_output_;
   std::unique_ptr<ring::ZmqOutput> zmq_output_;
+  std::vector<std::string> told_processors_;  ///< whose endpoints are in the log
   Publisher publisher_;
   Summary summary_;
   HopBoundary boundary_;

@@ -37,7 +37,21 @@ void LiveEngine::use_epoch() {
   hop_samples_ = static_cast<std::uint64_t>(settings.front_end.hop_samples);
   history_samples_ = epoch_->engine->history_samples();
   chunks_.resize(static_cast<std::size_t>(settings.device.batch));
-  cadences_.assign(epoch_->engine->processors(), Cadence());
+  take_cadences();
+}
+
+/// A processor that was there before keeps its count of shed hops.
+void LiveEngine::take_cadences() {
+  const std::vector<Cadence> before = std::exchange(cadences_, {});
+  for (std::size_t p = 0; p < epoch_->engine->processors(); ++p) {
+    const auto every = static_cast<std::uint64_t>(epoch_->engine->every_hops(p));
+    const std::string& name = epoch_->engine->header(p).processor;
+    const auto same = std::find_if(before.begin(), before.end(), [&](const Cadence& c) { return c.processor == name; });
+    cadences_.push_back({.processor = name,
+                         .every = every,
+                         .next = (sequence_ + every - 1) / every * every,
+                         .shed = same == before.end() ? 0 : same->shed});
+  }
 }
 
 std::unique_ptr<Epoch> LiveEngine::swap(std::unique_ptr<Epoch> next) {
@@ -180,7 +194,7 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
                  .words = has_bits ? chunks_.front().words : std::span<const std::uint32_t>(),
                  .is_whole = is_whole_});
   }
-  begin_late();
+  begin_late(pauses);
   next_ += windows * hop_samples_;
   return Step::kFrames;
 }
@@ -433,13 +447,11 @@ Frame LiveEngine::stamped(const WindowStatus& status, std::size_t window, FrameR
   return frame;
 }
 
-/// Makes a stamped frame the processor's. Its shed hops are those since the processor's own last frame.
-void LiveEngine::take_products(Frame& frame, std::size_t processor, std::size_t window) {
-  frame.processor = processor;
-  frame.shed_hops = std::exchange(cadences_[processor].shed, 0);
-  frame.flags = epoch_->engine->flags(processor, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) |
+/// Makes a frame with its stamp and shed hops the processor's.
+void LiveEngine::take_products(Frame& frame, std::size_t window) {
+  frame.flags = epoch_->engine->flags(frame.processor, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) |
                 (frame.shed_hops > 0 ? kFlagOverload : 0U);
-  frame.products = epoch_->engine->products(processor, window);
+  frame.products = epoch_->engine->products(frame.processor, window);
 }
 
 void LiveEngine::publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report) {
@@ -452,21 +464,24 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
     if (stamp.sequence < cadence.next) {
       continue;
     }
-    const auto every = static_cast<std::uint64_t>(epoch_->engine->every_hops(p));
-    cadence.next = (stamp.sequence / every + 1) * every;
+    cadence.next = (stamp.sequence / cadence.every + 1) * cadence.every;
+    Frame frame = stamp;
+    frame.processor = p;
+    frame.shed_hops = std::exchange(cadence.shed, 0);
     if (epoch_->engine->is_late(p)) {
-      due_.push_back({.frame = stamp, .window = window});
-      due_.back().frame.processor = p;
-    } else {
-      prompt_.push_back(stamp);
-      take_products(prompt_.back(), p, window);
+      due_.push_back({.frame = frame, .window = window});
+      continue;
     }
+    take_products(frame, window);
+    publisher_->publish_to_controllers(frame);
+    report.out_mono_ns = p == 0 ? monotonic_ns() : report.out_mono_ns;
+    prompt_.push_back(frame);
   }
   deliver(stamp, begin_ns, pauses, report);
 }
 
 /// Enqueues the late processors that are due, behind the windows whose frames are out.
-void LiveEngine::begin_late() {
+void LiveEngine::begin_late(const Pauses& pauses) {
   std::uint32_t due = 0;
   for (const LateFrame& one : due_) {
     due |= 1U << one.frame.processor;
@@ -474,20 +489,21 @@ void LiveEngine::begin_late() {
   if (due != 0) {
     epoch_->engine->begin_late(due);
     std::swap(due_, late_);
+    late_pauses_ = pauses;
   }
 }
 
 void LiveEngine::finish_late() {
   if (!late_.empty()) {
     epoch_->engine->finish_late();
-    publish_late(Pauses());
+    publish_late(late_pauses_);
   }
 }
 
 /// Publishes what was begun, once it is there.
 void LiveEngine::publish_late(const Pauses& pauses) {
   for (LateFrame& one : late_) {
-    take_products(one.frame, one.frame.processor, one.window);
+    take_products(one.frame, one.window);
     publisher_->publish_to_controllers(one.frame);
     publisher_->publish_to_others(one.frame, pauses);
   }
@@ -511,22 +527,18 @@ void LiveEngine::count_absence(std::int64_t capture_mono_ns, std::uint64_t first
   ring_->count_missing(static_cast<std::uint64_t>(std::max(unsent, 0.0)));
 }
 
-void LiveEngine::deliver(const Frame& frame, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report) {
-  for (const Frame& one : prompt_) {
-    publisher_->publish_to_controllers(one);
-    report.out_mono_ns = one.processor == 0 ? monotonic_ns() : report.out_mono_ns;
-  }
+void LiveEngine::deliver(const Frame& stamp, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report) {
   for (const Frame& one : prompt_) {
     publisher_->publish_to_others(one, pauses);
   }
   report.published_ns = report.out_mono_ns - begin_ns;
   report.others_ns = monotonic_ns() - report.out_mono_ns;
-  report.capture_mono_ns = frame.capture_mono_ns;
-  report.sequence = frame.sequence;
-  report.shed_hops = frame.shed_hops;
-  report.missing = frame.missing_bit_times;
+  report.capture_mono_ns = stamp.capture_mono_ns;
+  report.sequence = stamp.sequence;
+  report.shed_hops = stamp.shed_hops;
+  report.missing = stamp.missing_bit_times;
   if (!input_.waits) {
-    overload_.published(report.out_mono_ns - frame.capture_mono_ns, report.out_mono_ns);
+    overload_.published(report.out_mono_ns - stamp.capture_mono_ns, report.out_mono_ns);
   }
   if (hooks_.end) {
     hooks_.end(report);

@@ -3,6 +3,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "daemon/epoch.hpp"
@@ -17,8 +18,8 @@ namespace nearfield::daemon {
 struct FrameReport {
   std::int64_t taken_ns = 0;      ///< time for taking its bits from the ring
   std::int64_t computed_ns = 0;   ///< time for feeding and computing
-  std::int64_t published_ns = 0;  ///< time for its points and for handing it to controllers
-  std::int64_t others_ns = 0;     ///< time for recorder and dashboards
+  std::int64_t published_ns = 0;  ///< time for its products and for handing them to controllers, of the first processor
+  std::int64_t others_ns = 0;     ///< time for other processors, recorder and dashboards
   std::int64_t out_mono_ns = 0;   ///< when controllers had it
   std::int64_t capture_mono_ns = 0;
   std::uint64_t sequence = 0;
@@ -112,9 +113,9 @@ class LiveEngine {
   void push(std::uint64_t first_sample, std::span<const std::uint32_t> words);
   void publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report);
   [[nodiscard]] Frame stamped(const WindowStatus& status, std::size_t window, FrameReport& report);
-  void deliver(const Frame& frame, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report);
-  void take_products(Frame& frame, std::size_t processor, std::size_t window);
-  void begin_late();
+  void deliver(const Frame& stamp, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report);
+  void take_products(Frame& frame, std::size_t window);
+  void begin_late(const Pauses& pauses);
   void publish_late(const Pauses& pauses);
   void record(const Chunk& chunk, const Pauses& pauses);
   void record_gap(std::uint64_t first, std::uint64_t elements, GapCause cause, std::int64_t mono_ns);
@@ -122,6 +123,7 @@ class LiveEngine {
   bool record_absent(std::uint64_t end_sample);
   void count_absence(std::int64_t capture_mono_ns, std::uint64_t first_sample);
   void use_epoch();
+  void take_cadences();
   void go_on();
   void begin_anew(std::uint64_t first);
   void pass_over(std::uint64_t hops);
@@ -139,6 +141,8 @@ class LiveEngine {
 
   /// Of a processor of the epoch.
   struct Cadence {
+    std::string processor;
+    std::uint64_t every = 1;
     std::uint64_t next = 0;  ///< the first sequence at which it is due again
     std::uint64_t shed = 0;  ///< hops since its last frame
   };
@@ -148,9 +152,10 @@ class LiveEngine {
     std::size_t window = 0;
   };
   std::vector<Cadence> cadences_;  ///< [processor]
-  std::vector<Frame> prompt_;      ///< of the window that is published
+  std::vector<Frame> prompt_;      ///< of the window that is published, for recorder and dashboards
   std::vector<LateFrame> due_;     ///< late ones that the windows computed last want
   std::vector<LateFrame> late_;    ///< begun
+  Pauses late_pauses_;             ///< as they were then
 
   bool is_streaming_ = false;
   StreamStart stream_;

@@ -4,11 +4,11 @@
 
 namespace nearfield::daemon {
 
-void Publisher::begin(const ResultHeader& header, const Beginning& beginning) {
+void Publisher::begin(const Engine& engine, std::uint64_t epoch) {
   // Controllers last: a recorder may refuse the epoch, and then their ring must not have ended.
   std::for_each(outputs_.rbegin(), outputs_.rend(), [&](Output* output) {
-    if (output != nullptr) {
-      output->begin(header, beginning);
+    for (std::size_t p = 0; output != nullptr && p < engine.processors(); ++p) {
+      output->begin(engine.header(p), {.processor = p, .epoch = epoch});
     }
   });
 }

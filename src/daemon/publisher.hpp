@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "nearfield/output.hpp"
+#include "pipeline/engine.hpp"
 #include "recording/bits_tap.hpp"
 
 namespace nearfield::daemon {
@@ -31,8 +32,8 @@ class Publisher {
   /// Where the source's bits go; null: nowhere.
   void set_bits(BitsTap* bits) { bits_ = bits; }
 
-  /// Throws what an output throws; those of lower priority have the new epoch then.
-  void begin(const ResultHeader& header, const Beginning& beginning);
+  /// Of all the engine's processors. Throws what an output throws; those of lower priority have the new epoch then.
+  void begin(const Engine& engine, std::uint64_t epoch);
   /// Controllers have the frame when this returns.
   void publish_to_controllers(const Frame& frame);
   void publish_to_others(const Frame& frame, const Pauses& pauses);

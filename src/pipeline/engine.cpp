@@ -181,19 +181,48 @@ int Engine::image_spectra(std::span<const std::complex<float>> spectra, ImageFra
 
 ImagesHeader images_header(const Engine& engine) { return images_header_of(engine.header(0)).value(); }
 
+namespace {
+
+/// Of one processor of images, named by `what`, and of its section.
+void warn_of_images(const PnahPlan& images, const std::string& what, const std::string& path,
+                    std::vector<std::string>& warnings) {
+  if (images.holography.imager != ImagerKind::kPnah) {
+    return;
+  }
+  for (std::size_t f = 0; f < images.frequencies_hz.size(); ++f) {
+    if (images.holography.filter.kind == FilterKind::kCos && images.cutoff_rad_per_m[f] < images.wavenumber(f)) {
+      warnings.push_back(
+          fmt::format("{}{:.1f} Hz: the cut-off {:.1f} rad/m lies inside the radiation circle, k = {:.1f} rad/m; "
+                      "propagating waves are filtered too",
+                      what, images.frequencies_hz[f], images.cutoff_rad_per_m[f], images.wavenumber(f)));
+    }
+  }
+  const ExtrapolationSettings& extrapolation = images.holography.extrapolation;
+  const int shortest = std::min(images.geometry.rows, images.geometry.columns);
+  if (predicts(extrapolation.method) && usable_order(extrapolation.order, shortest) < extrapolation.order) {
+    warnings.push_back(fmt::format(
+        "{}extrapolation.order: {} is used along x and {} along y, the most that {} x {} "
+        "microphones allow",
+        path, usable_order(extrapolation.order, images.geometry.columns),
+        usable_order(extrapolation.order, images.geometry.rows), images.geometry.rows, images.geometry.columns));
+  }
+}
+
+}  // namespace
+
 std::vector<std::string> plan_warnings(const EnginePlan& plan, const std::vector<double>& frequencies_hz) {
   const Settings& settings = plan.settings;
   const std::unique_ptr<KindSettings> own = first_settings(settings.holography);
-  const PnahPlan imager = image_plan({.settings = &settings,
-                                      .own = own.get(),
-                                      .array = array_plan_of(settings, frequencies_hz),
-                                      .frequencies_hz = frequencies_hz,
-                                      .sample_rate_hz = plan.sample_rate_hz,
-                                      .input_is_finite = plan.input == InputForm::kBits,
-                                      .batch = settings.device.batch});
-  const bool filters = imager.holography.imager == ImagerKind::kPnah;
+  ProcessorPlan processor{.settings = &settings,
+                          .own = own.get(),
+                          .array = array_plan_of(settings, frequencies_hz),
+                          .frequencies_hz = frequencies_hz,
+                          .sample_rate_hz = plan.sample_rate_hz,
+                          .input_is_finite = plan.input == InputForm::kBits,
+                          .batch = settings.device.batch};
+  const PnahPlan first = image_plan(processor);
   std::vector<std::string> warnings;
-  const double nyquist = std::numbers::pi / std::max(imager.geometry.pitch_x_m, imager.geometry.pitch_y_m);
+  const double nyquist = std::numbers::pi / std::max(first.geometry.pitch_x_m, first.geometry.pitch_y_m);
   for (std::size_t f = 0; f < frequencies_hz.size(); ++f) {
     if (plan.input != InputForm::kSpectra &&
         std::abs(frequencies_hz[f] - settings.front_end.frequencies_hz[f]) > kSnapWarning_hz) {
@@ -204,28 +233,19 @@ std::vector<std::string> plan_warnings(const EnginePlan& plan, const std::vector
           f, settings.front_end.frequencies_hz[f], plan.sample_rate_hz / settings.front_end.window_samples,
           name_of(settings.front_end.kind), frequencies_hz[f]));
     }
-    if (imager.wavenumber(f) > nyquist) {
+    if (first.wavenumber(f) > nyquist) {
       warnings.push_back(
           fmt::format("{:.1f} Hz: k = {:.1f} rad/m lies above pi/pitch = {:.1f} rad/m; the microphones are too "
                       "far apart for this frequency",
-                      frequencies_hz[f], imager.wavenumber(f), nyquist));
-    }
-    if (filters && settings.holography.filter.kind == FilterKind::kCos &&
-        imager.cutoff_rad_per_m[f] < imager.wavenumber(f)) {
-      warnings.push_back(
-          fmt::format("{:.1f} Hz: the cut-off {:.1f} rad/m lies inside the radiation circle, k = {:.1f} rad/m; "
-                      "propagating waves are filtered too",
-                      frequencies_hz[f], imager.cutoff_rad_per_m[f], imager.wavenumber(f)));
+                      frequencies_hz[f], first.wavenumber(f), nyquist));
     }
   }
-  const ExtrapolationSettings& extrapolation = settings.holography.extrapolation;
-  const int shortest = std::min(imager.geometry.rows, imager.geometry.columns);
-  if (filters && predicts(extrapolation.method) && usable_order(extrapolation.order, shortest) < extrapolation.order) {
-    warnings.push_back(fmt::format(
-        "holography.extrapolation.order: {} is used along x and {} along y, the most that {} x {} "
-        "microphones allow",
-        usable_order(extrapolation.order, imager.geometry.columns),
-        usable_order(extrapolation.order, imager.geometry.rows), imager.geometry.rows, imager.geometry.columns));
+  warn_of_images(first, "", "holography.", warnings);
+  for (const ProcessorSettings& further : settings.processors) {
+    if (dynamic_cast<const ImageKindSettings*>(further.own.get()) != nullptr) {
+      processor.own = further.own.get();
+      warn_of_images(image_plan(processor), further.name + ": ", fmt::format("processors.{}.", further.name), warnings);
+    }
   }
   return warnings;
 }

@@ -168,6 +168,9 @@ void OpenclEngine::begin_late(std::uint32_t due) {
       has_late_ = true;
     }
   }
+  if (has_late_) {
+    device_.flush();  // a driver may keep what is enqueued until somebody waits
+  }
 }
 
 void OpenclEngine::finish_late() {
@@ -210,6 +213,13 @@ void OpenclEngine::image_again() {
   const std::vector<WindowStatus> before = statuses_;  // the front end writes its flags but once
   finish(windows_);
   std::copy(before.begin(), before.end(), statuses_.begin());
+  for (std::size_t p = 0; p < runs_.size(); ++p) {
+    if (!is_late(p)) {
+      std::transform(
+          before.begin(), before.end(), runs_[p].input_flags.begin(), runs_[p].input_flags.begin(),
+          [](const WindowStatus& status, std::uint32_t flags) { return flags | (status.flags & ~kProcessorFlags); });
+    }
+  }
 }
 
 /// Wire words of the longest push: a batch's windows, at most two of them, and what comes before.

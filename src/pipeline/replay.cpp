@@ -100,7 +100,7 @@ void write(const Outputs& outputs, Engine& engine, std::size_t window, Frame& fr
     }
     frame.processor = p;
     frame.products = engine.products(p, window);
-    frame.flags = engine.flags(p, window);
+    frame.flags = engine.flags(p, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U);
     for (const auto& output : outputs) {
       output->write(frame);
     }

@@ -18,6 +18,7 @@ namespace nearfield {
 /// share.
 struct ProcessorPlan {
   std::string name = std::string(kFirstProcessor);
+  // These two are there while the maker runs, and no longer.
   const Settings* settings = nullptr;  ///< of the run
   const KindSettings* own = nullptr;   ///< of the kind that makes it
   ArrayPlan array;                     ///< its frequencies are those of the spectra

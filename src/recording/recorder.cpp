@@ -126,7 +126,7 @@ void Recorder::begin(const ResultHeader& header, const Beginning& beginning) {
         fmt::format("recording.images_queue_bytes: expected at least two frames of {}, of {} bytes, found {}",
                     header.processor, bytes, options_.images_queue_bytes));
   }
-  std::vector<Layout> layouts = layouts_;
+  std::vector<Layout> layouts = beginning.processor == 0 ? std::vector<Layout>() : layouts_;
   layouts.resize(std::max(layouts.size(), beginning.processor + 1));
   layouts[beginning.processor] = layout;
   const auto first =

@@ -36,13 +36,6 @@ class KeepingTap : public BitsTap {
   std::uint32_t stream_id = 0;
 };
 
-/// Begins an epoch as the daemon does.
-inline void begin(daemon::Publisher& publisher, const daemon::Epoch& epoch) {
-  for (std::size_t p = 0; p < epoch.engine->processors(); ++p) {
-    publisher.begin(epoch.engine->header(p), {.processor = p, .epoch = epoch.number});
-  }
-}
-
 constexpr std::size_t kSmallWords = 2;  ///< a bit-time of 8 x 8 microphones
 
 /// 8 x 8 microphones, windows of 128 samples, hops of 16.

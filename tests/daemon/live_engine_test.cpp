@@ -50,11 +50,11 @@ struct Rig {
                {.overload = settings.daemon.overload, .hooks = {}}) {
     publisher.set(Publisher::Priority::kController, &sink);
     publisher.set_bits(&tap);
-    test::begin(publisher, engine.epoch());
+    publisher.begin(*engine.epoch().engine, 1);
   }
   std::unique_ptr<Epoch> swap(std::unique_ptr<Epoch> next) {
     engine.finish_late();
-    test::begin(publisher, *next);
+    publisher.begin(*next->engine, next->number);
     return engine.swap(std::move(next));
   }
   void feed(std::uint64_t first, std::uint64_t count, std::int64_t now_ns = monotonic_ns()) {
@@ -91,7 +91,7 @@ std::vector<test::KeptFrame> played(const Settings& settings, LiveInput* input_o
   publisher.set_bits(tap);
   LiveEngine engine(source->ring(), input, make_epoch(settings, input, 1), publisher,
                     {.overload = settings.daemon.overload, .hooks = {}});
-  test::begin(publisher, engine.epoch());
+  publisher.begin(*engine.epoch().engine, 1);
   source->start();
   std::vector<test::KeptFrame> frames = test::run_to_end(engine, sink);
   if (input_out != nullptr) {
@@ -211,7 +211,7 @@ TEST(LiveEngine, SamplesOfSocketsAndPipesGiveTheFramesOfAFile) {
     publisher.set(Publisher::Priority::kController, &sink);
     LiveEngine engine(source->ring(), input, make_epoch(settings, input, 1), publisher,
                       {.overload = settings.daemon.overload, .hooks = {}});
-    test::begin(publisher, engine.epoch());
+    publisher.begin(*engine.epoch().engine, 1);
     source->start();
     const std::jthread sender([&] {
       if (kind == DaemonSettings::SourceKind::kUdp) {

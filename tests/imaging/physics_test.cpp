@@ -21,9 +21,9 @@ constexpr int kDraws = 20;
 /// The gate for a monopole at 40 dB; found are 3.6 % at 500 Hz and 4.9 % at 2 kHz.
 constexpr double kGate = 0.08;
 
-class Imager {
+class ImagerUnderTest {
  public:
-  explicit Imager(const PnahPlan& plan)
+  explicit ImagerUnderTest(const PnahPlan& plan)
       : device_(ocl::Device::open({})),
         pnah_(make_imager(device_, plan)),
         status_(device_.allocate<std::uint32_t>(kStatusWords, "")) {}
@@ -78,7 +78,7 @@ double best_cutoff(double frequency_hz) {
     candidates.push_back(cutoff);
   }
   const PnahPlan plan = monopole_plan(frequency_hz, candidates);
-  Imager imager(plan);
+  ImagerUnderTest imager(plan);
   std::vector<double> errors(candidates.size(), 0.0);
   for (const Draw& draw : draws(kSearchDraws, 101U, plan)) {
     std::vector<Complex> repeated;
@@ -108,7 +108,7 @@ TEST_P(MonopoleBehindTheSurface, IsFoundWithinTheGate) {
   const double frequency_hz = GetParam();
   const double cutoff = best_cutoff(frequency_hz);
   const PnahPlan plan = monopole_plan(frequency_hz, {cutoff});
-  Imager imager(plan);
+  ImagerUnderTest imager(plan);
   std::vector<double> errors;
   std::vector<double> turned_errors;
   for (const Draw& draw : draws(kDraws, 202U, plan)) {
@@ -178,7 +178,7 @@ TEST_P(EveryPath, ImagesPeriodicPlaneWavesExactly) {
   for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity, Quantity::kDisplacement}) {
     PnahPlan plan = periodic_plan(quantity);
     plan.fft = GetParam();
-    Imager imager(plan);
+    ImagerUnderTest imager(plan);
     // Propagating (k = 55 rad/m): straight, oblique, steep; evanescent: 69 and 79 rad/m.
     for (const auto& [nx, ny] : {std::pair{0, 0}, {3, -2}, {-5, 1}, {7, 1}, {-5, 6}}) {
       const PlaneWave wave = plane_wave(nx, ny, plan);
@@ -202,7 +202,7 @@ TEST_P(EveryPath, ImagesPeriodicPlaneWavesExactly) {
 TEST_P(EveryPath, IntensitiesOfPlaneWavesAreThoseOfTheBooks) {
   PnahPlan plan = periodic_plan(Quantity::kActiveIntensity);
   plan.fft = GetParam();
-  Imager imager(plan);
+  ImagerUnderTest imager(plan);
   const double impedance = plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s;
   for (const auto& [nx, ny] : {std::pair{0, 0}, {3, -2}, {-5, 1}, {7, 1}, {-5, 6}}) {
     const PlaneWave wave = plane_wave(nx, ny, plan);
@@ -237,7 +237,7 @@ TEST_P(EveryPath, IsLinearWithFixedExtrapolations) {
   plan.frequencies_hz = {1500.0};
   plan.cutoff_rad_per_m = {90.0};
   plan.holography.extrapolation.method = Extrapolation::kEdge;
-  Imager imager(plan);
+  ImagerUnderTest imager(plan);
   const auto a = random_field(240, 1U);
   const auto b = random_field(240, 2U);
   std::vector<Complex> mixed;
@@ -274,12 +274,12 @@ TEST_P(EveryPath, TurnsPooledImagesWithTheirField) {
   std::mt19937 generator(8U);
   auto field = test::monopole_field({.x_m = 0.05, .y_m = -0.09}, plan.wavenumber(0), plan.geometry, 0.03);
   test::add_noise(field, 40.0, generator);
-  Imager pooled(plan);
+  ImagerUnderTest pooled(plan);
   // Turning reverses one axis, and Burg's predictor of a reversed line is the conjugate one: exact up to rounding.
   EXPECT_LE(test::relative_l2(pooled.image(quarter_turn(field, 16)), quarter_turn(pooled.image(field), 16)), 1e-4);
   plan.fft = "auto";
   plan.holography.extrapolation.method = Extrapolation::kLpbp;
-  Imager lines(plan);
+  ImagerUnderTest lines(plan);
   EXPECT_GT(test::relative_l2(lines.image(quarter_turn(field, 16)), quarter_turn(lines.image(field), 16)), 1e-4);
 }
 

@@ -171,10 +171,10 @@ void describe(Section& section, HolographySettings& holography) {
                            "it leaves extrapolation, filter and device.fft unread"}}),
       "how images are made of spectra");
   section.add("standoff_m", holography.standoff_m, length_m(), "from the surface (z = 0) to the microphones");
-  describe_images(section, holography);
+  describe_images(section, holography, {});
 }
 
-void describe_images(Section& section, HolographySettings& holography, bool filters) {
+void describe_images(Section& section, HolographySettings& holography, const ImagerParts& parts) {
   section.add("planes_m", holography.planes_m, planes(), "z of the images, from -standoff_m to below standoff_m");
   section.add("quantity", holography.quantity,
               choice<Quantity>({{Quantity::kPressure, "Pa"},
@@ -183,14 +183,16 @@ void describe_images(Section& section, HolographySettings& holography, bool filt
                                 {Quantity::kActiveIntensity, "W/m2, towards the array"}}),
               "what an image shows (docs/quantities.md)");
   section.add("upsample", holography.upsample, integer(1, kMostUpsample), "pixels a microphone along each axis");
-  section.add("search_every_frames", holography.search_every_frames,
-              integer(0, std::numeric_limits<int>::max(), "frames"),
-              "how often what takes too long for every frame is searched for: sonah's plane waves beside its prior "
-              "(docs/sonah.md), pnah's cut-off and slope where the filter says search; 0: never");
+  if (parts.searches) {
+    section.add("search_every_frames", holography.search_every_frames,
+                integer(0, std::numeric_limits<int>::max(), "frames"),
+                "how often what takes too long for every frame is searched for: sonah's plane waves beside its prior "
+                "(docs/sonah.md), pnah's cut-off and slope where the filter says search; 0: never");
+  }
   section.add("points", holography.points, points(),
               "points inside the aperture: what the images have there, beside them: /points of a replay, "
               "nf_ring_points() of a live ring (docs/quantities.md)");
-  if (!filters) {
+  if (!parts.filters) {
     return;
   }
   describe(

@@ -9,9 +9,13 @@ void describe(Section& section, ArraySettings& array);
 void describe(Section& section, MediumSettings& medium);
 void describe(Section& section, FrontEndSettings& front_end);
 void describe(Section& section, HolographySettings& holography);
-/// Of images, whatever makes them: all of the above but the imager and the standoff. Without `filters` extrapolation
-/// and filter are left out, too.
-void describe_images(Section& section, HolographySettings& holography, bool filters = true);
+/// What an imager can do.
+struct ImagerParts {
+  bool searches = true;  ///< what takes too long for every frame
+  bool filters = true;   ///< extrapolates and filters
+};
+/// Of images, whatever makes them: all of the above but the imager and the standoff.
+void describe_images(Section& section, HolographySettings& holography, const ImagerParts& parts);
 /// A section for each, under its name.
 void describe(Section& section, std::vector<ProcessorSettings>& processors);
 void describe(Section& section, DeviceSettings& device);

@@ -66,8 +66,7 @@ std::span<const std::span<const std::byte>> ImageProducts::of_window(std::size_t
   const std::size_t values = header_.planes_m.size() * computed_ * header_.pixels();
   const std::span<const std::complex<float>> lines = lines_of(images.subspan(window * values, values));
   points_.sample(lines, frame_.points);
-  const std::vector<float> power_w = radiated_power_w(header_, lines);
-  std::copy(power_w.begin(), power_w.end(), frame_.radiated_power_w.begin());
+  radiated_power_w(header_, lines, frame_.radiated_power_w);
   products_[images_at_] = std::as_bytes(lines);
   return products_;
 }

@@ -10,7 +10,8 @@
 
 namespace nearfield {
 
-/// From what an imager brings to the host to the products of images, window by window. Allocates only when made.
+/// From what an imager brings to the host to the products of images, window by window. Allocates only when made, and
+/// for bands.
 class ImageProducts {
  public:
   /// `computed` frequencies are imaged: the header's, then those that bands are made of.

@@ -9,13 +9,16 @@
 namespace nearfield {
 
 void ImageKindSettings::describe(schema::Section& section) {
-  schema::describe_images(section, images, images.imager == ImagerKind::kPnah);
+  schema::describe_images(section, images, {.searches = false, .filters = images.imager == ImagerKind::kPnah});
 }
 
-void ImageKindSettings::check(const Settings& settings, const std::string& path,
+void ImageKindSettings::check(const Settings& settings, const std::string& path, const IsSettled& is_settled,
                               std::vector<Contradiction>& found) const {
-  check_planes(images, settings.holography.standoff_m, path, found);
-  check_points(settings.array.geometry, images.points, path, found);
+  check_images(settings, images, path, is_settled, found);
+  if (images.filter.cutoff_rule == CutoffRule::kSearch) {
+    found.push_back({path + "filter.cutoff_rad_per_m", "",
+                     "expected auto, dynamic_range or wavenumbers, found search, which holography alone can have"});
+  }
 }
 
 double ImageKindSettings::frame_bytes(const Settings& settings) const {

@@ -15,7 +15,8 @@ class ImageKindSettings : public KindSettings {
     return std::make_unique<ImageKindSettings>(*this);
   }
   void describe(schema::Section& section) override;
-  void check(const Settings& settings, const std::string& path, std::vector<Contradiction>& found) const override;
+  void check(const Settings& settings, const std::string& path, const IsSettled& is_settled,
+             std::vector<Contradiction>& found) const override;
 
   [[nodiscard]] double frame_bytes(const Settings& settings) const override;
 

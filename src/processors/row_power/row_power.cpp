@@ -1,0 +1,161 @@
+#include <algorithm>
+#include <limits>
+
+#include "cl/device.hpp"
+#include "processors/processor.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::string_view kStage = "processors/row_power";
+constexpr std::size_t kGroup = 64;
+
+ResultHeader header_of(const ProcessorPlan& plan) {
+  std::vector<double> rows_m;
+  for (int row = 0; row < plan.array.geometry.rows; ++row) {
+    rows_m.push_back(plan.array.geometry.y_m(row));
+  }
+  ResultHeader header;
+  header.processor = plan.name;
+  header.kind = "row_power";
+  header.axes = {{.name = "frequency", .unit = "Hz", .values = plan.frequencies_hz},
+                 {.name = "y", .unit = "m", .values = std::move(rows_m)}};
+  header.products = {{.name = "row_power",
+                      .quantity = "mean square pressure",
+                      .unit = "Pa^2",
+                      .type = ElementType::kFloat32,
+                      .axes = {"frequency", "y"}}};
+  return header;
+}
+
+/// `masked` [channel].
+void mark(std::vector<bool>& masked, const MicrophoneMask& mask) {
+  std::fill(masked.begin(), masked.end(), false);
+  for (const std::int32_t channel : mask.channels) {
+    masked[static_cast<std::size_t>(channel)] = true;
+  }
+}
+
+/// [frequency][row][column]: |gain|^2 / 2 over the row's microphones that are not masked; 0 for those that are.
+void weigh(const ArrayPlan& array, const std::vector<bool>& masked, std::vector<float>& weights) {
+  const auto columns = static_cast<std::size_t>(array.geometry.columns);
+  for (std::size_t first = 0; first < weights.size(); first += columns) {
+    const auto row = masked.begin() + static_cast<std::ptrdiff_t>(first % masked.size());
+    const auto live = static_cast<double>(std::count(row, row + static_cast<std::ptrdiff_t>(columns), false));
+    for (std::size_t column = 0; column < columns; ++column) {
+      const std::size_t at = first + column;
+      const double square = array.gains.empty() ? 1.0 : std::norm(std::complex<double>(array.gains[at]));
+      weights[at] = masked[at % masked.size()] ? 0.0F : static_cast<float>(0.5 * square / live);
+    }
+  }
+}
+
+class RowPower : public Processor {
+ public:
+  RowPower(const ocl::Device& device, const ProcessorPlan& plan)
+      : device_(device),
+        header_(header_of(plan)),
+        array_(plan.array),
+        lines_(header_.values(header_.products[0])),
+        kernel_(device_
+                    .build(kStage, "processors/row_power.cl",
+                           {{"ROWS", std::to_string(array_.geometry.rows)},
+                            {"COLUMNS", std::to_string(array_.geometry.columns)},
+                            {"FREQUENCIES", std::to_string(plan.frequencies_hz.size())},
+                            {"SPECTRA", std::to_string(array_.frequencies_hz.size())}})
+                    .kernel("row_power")),
+        per_window_(kernel_.arguments("spectra", "windows")),
+        masked_(static_cast<std::size_t>(array_.geometry.channels())),
+        weights_on_host_(plan.frequencies_hz.size() * masked_.size()),
+        weights_(device_.allocate<float>(weights_on_host_.size(), kStage)),
+        power_(device_.allocate<float>(lines_ * static_cast<std::size_t>(plan.batch), kStage)),
+        on_host_(device_.allocate_host<float>(power_.size(), kStage)) {
+    kernel_.set("weights", weights_).set("power", power_);
+    use(make_mask(array_, {}));
+  }
+  [[nodiscard]] ResultHeader header() const override { return header_; }
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& /*status*/, std::size_t windows) override {
+    kernel_.set(per_window_, spectra, static_cast<cl_int>(windows));
+    kernel_.enqueue({.global_0 = ocl::round_up(windows * lines_, kGroup), .local_0 = kGroup});
+    device_.enqueue_read(power_, on_host_.values().first(windows * lines_), kStage);
+  }
+  Products products(std::size_t window) override {
+    product_ = std::as_bytes(on_host_.values().subspan(window * lines_, lines_));
+    return {&product_, 1};
+  }
+  void use(const MicrophoneMask& mask) final {
+    mark(masked_, mask);
+    weigh(array_, masked_, weights_on_host_);
+    device_.enqueue_write(weights_, 0, std::span<const float>(weights_on_host_), kStage);
+    device_.wait();
+  }
+  [[nodiscard]] std::string description() const override { return "row_power"; }
+
+ private:
+  ocl::Device device_;
+  ResultHeader header_;
+  ArrayPlan array_;
+  std::size_t lines_;  ///< values of a window: frequencies times rows
+  ocl::Kernel kernel_;
+  ocl::Arguments<2> per_window_;
+  std::vector<bool> masked_;  ///< [channel]
+  std::vector<float> weights_on_host_;
+  ocl::Buffer<float> weights_;
+  ocl::Buffer<float> power_;
+  ocl::HostBuffer<float> on_host_;
+  std::span<const std::byte> product_;
+};
+
+class RowPowerReference : public reference::Processor {
+ public:
+  explicit RowPowerReference(const ProcessorPlan& plan)
+      : header_(header_of(plan)), array_(plan.array), masked_(static_cast<std::size_t>(array_.geometry.channels())) {
+    mark(masked_, make_mask(array_, {}));
+  }
+  [[nodiscard]] ResultHeader header() const override { return header_; }
+  void clear() override { power_.clear(); }
+  Outcome add(std::span<const reference::Complex> spectra) override {
+    const auto columns = static_cast<std::size_t>(array_.geometry.columns);
+    const std::size_t values = header_.axis("frequency")->size() * masked_.size();
+    for (std::size_t first = 0; first < values; first += columns) {
+      double sum = 0.0;
+      int used = 0;
+      for (std::size_t at = first; at < first + columns; ++at) {
+        if (!masked_[at % masked_.size()]) {
+          const reference::Complex gain = array_.gains.empty() ? 1.0 : reference::Complex(array_.gains[at]);
+          sum += 0.5 * std::norm(gain * spectra[at]);
+          ++used;
+        }
+      }
+      power_.push_back(used > 0 ? static_cast<float>(sum / used) : std::numeric_limits<float>::quiet_NaN());
+    }
+    return {};
+  }
+  Products products(std::size_t window) override {
+    const std::size_t lines = header_.values(header_.products[0]);
+    product_ = std::as_bytes(std::span(power_).subspan(window * lines, lines));
+    return {&product_, 1};
+  }
+  void use(const MicrophoneMask& mask) override { mark(masked_, mask); }
+
+ private:
+  ResultHeader header_;
+  ArrayPlan array_;
+  std::vector<bool> masked_;  ///< [channel]
+  std::vector<float> power_;  ///< [window][frequency][row]
+  std::span<const std::byte> product_;
+};
+
+}  // namespace
+
+ProcessorEntry row_power_entry() {
+  return {.kind = "row_power",
+          .make = [](const ocl::Device& device, const ProcessorPlan& plan) -> std::unique_ptr<Processor> {
+            return std::make_unique<RowPower>(device, plan);
+          },
+          .make_reference = [](const ProcessorPlan& plan) -> std::unique_ptr<reference::Processor> {
+            return std::make_unique<RowPowerReference>(plan);
+          }};
+}
+
+}  // namespace nearfield

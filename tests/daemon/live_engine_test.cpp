@@ -9,6 +9,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -734,6 +735,51 @@ TEST(LiveEngine, ALateProcessorMakesTheFramesThatItWouldMakeAlone) {
     const auto images = values_of<std::complex<float>>(late.products.back());
     EXPECT_TRUE(std::equal(images.begin(), images.end(), same.images.begin(), same.images.end())) << "frame " << i;
   }
+}
+
+// A new configuration comes between a late processor's beginning and its frame: that frame is of the old one, whole,
+// and the next is at the next multiple of its cadence.
+TEST(LiveEngine, ALateFrameIsOutBeforeTheNextConfiguration) {
+  Settings settings = test::small_settings();
+  settings.processors =
+      load_settings("", {"processors.rows.kind=row_power", "processors.rows.every_hops=3"}).processors;
+  Rig rig(settings, 1U << 18U, patient_input());
+  rig.ring.begin_stream(3, 0);
+  const std::uint64_t hop_bits = 32U * static_cast<std::uint64_t>(settings.front_end.hop_samples);
+  rig.feed_noise(0, kWindowBits + 3 * hop_bits);
+  rig.run();  // frames 0 to 3: the last one begins late work
+  Settings next = settings;
+  next.holography.upsample = 2;
+  next.array.geometry = settings.array.geometry;
+  rig.swap(make_epoch(next, patient_input(), 2));
+  rig.feed_noise(kWindowBits + 3 * hop_bits, 6 * hop_bits);
+  rig.run();
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;  // sequence, epoch
+  for (const test::KeepingOutput::Other& other : rig.sink.others) {
+    found.emplace_back(other.frame.sequence, other.frame.epoch);
+    EXPECT_EQ(other.products.at(0).size(), 8 * sizeof(float));
+    EXPECT_EQ(other.frame.shed_hops, 0U);
+  }
+  const std::vector<std::pair<std::uint64_t, std::uint64_t>> expected = {{0, 1}, {3, 1}, {6, 2}, {9, 2}};
+  EXPECT_EQ(found, expected);
+  ASSERT_EQ(rig.sink.frames.size(), 10U);
+  EXPECT_EQ(rig.sink.frames.back().images.size(), 4 * rig.sink.frames.front().images.size());
+}
+
+// Hops that are dropped stand in the next frame of each processor, once.
+TEST(LiveEngine, EachProcessorCountsTheHopsBeforeItsFrames) {
+  Settings settings = test::small_settings();
+  settings.processors =
+      load_settings("", {"processors.rows.kind=row_power", "processors.rows.every_hops=3"}).processors;
+  Rig rig(settings, 1U << 18U, patient_input());
+  rig.ring.begin_stream(3, 0);
+  rig.feed_noise(0, 2 * kWindowBits);
+  rig.feed_noise(4 * kWindowBits, 3 * kWindowBits);  // windows of which nothing came are passed over
+  rig.run();
+  const auto shed_of = [](std::uint64_t sum, const auto& kept) { return sum + kept.frame.shed_hops; };
+  const std::uint64_t shed = std::accumulate(rig.sink.frames.begin(), rig.sink.frames.end(), std::uint64_t{0}, shed_of);
+  EXPECT_GT(shed, 0U);
+  EXPECT_EQ(std::accumulate(rig.sink.others.begin(), rig.sink.others.end(), std::uint64_t{0}, shed_of), shed);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
   live_runs.py overload [--seconds S]   each frame takes 1.5 hops for S seconds: hops, memory, time to recover
   live_runs.py restart [--lives N]      a hung frame and a device error: time to the end, time to the next frame
   live_runs.py swaps [--device NAME]    eight kinds of `ctl set` and a SIGHUP, with nothing but the running kernels compiled
+  live_runs.py processors [--device N]  images at every hop and row_power at every eighth, and a `ctl set` for each
   live_runs.py stops [--times N]        SIGSTOP for 3 s, SIGCONT, N times: a stopped process must not take it for a hung frame
 
 With --bin FOLDER another build's programs run; --device is device.platform, such as NVIDIA. Every frame and every bit-time must be accounted for, and exit codes must be right; with --gate also the figures.
@@ -425,6 +426,56 @@ def stops(options, folder):
     return result, [] if lived == options.times and code == 0 else ["expected the daemon to live through every stop"]
 
 
+def hops_without_a_frame(frames, every):
+    """Due hops that neither have a frame nor were shed."""
+    missing = 0
+    for a, b in zip(frames, frames[1:]):
+        due = b["sequence"] // every - a["sequence"] // every - 1
+        missing += max(0, due - (b["shed_hops"] + every - 1) // every)
+    return missing
+
+
+def processors(options, folder):
+    """Two processors of one stream, of which each gets a new setting in turn: the other's frames are to have no gap."""
+    every = 8
+    daemon = start_daemon(folder, {"daemon.source.kind": "simulate", "daemon.source.scene": SCENE,
+                                   "daemon.publish.ring.slots": 4096, "processors.rows.kind": "row_power",
+                                   "processors.rows.every_hops": every})
+    logs = {"surface": folder / "surface.csv", "rows": folder / "rows.csv"}
+    said = []
+    try:
+        readers = [tap(folder, logs["surface"]), tap(folder, logs["rows"], "--processor", "rows")]
+        wait_for_rows(logs["surface"], 1000)
+        for kind in ("holography.standoff_m=0.04", "holography.upsample=2", "processors.rows.every_hops=16",
+                     "processors.rows.every_hops=8"):
+            seconds, text = change(daemon, folder, kind, None, None)
+            said.append({"kind": kind, "seconds": round(seconds, 2), "said": text})
+            time.sleep(SETTLE_S)
+        died = daemon.poll()
+        code = stop_daemon(daemon) if died is None else died
+        for reader in readers:
+            reader.wait(timeout=30)
+    finally:
+        daemon.kill()
+    summary = json.loads((folder / "summary.json").read_text())
+    result = {"exit_code": code, "conserved": summary["conserved"], "changes": said}
+    problems = [] if code == 0 and summary["conserved"] else ["expected the daemon to end well and account for every bit"]
+    for name, log in logs.items():
+        frames = frames_of(log)
+        own = every if name == "rows" else 1
+        result[name] = {
+            "frames": len(frames),
+            "epochs": max(frame["epoch"] for frame in frames),
+            "shed_hops": sum(frame["shed_hops"] for frame in frames),
+            "hops_without_a_frame": hops_without_a_frame(frames, 1 if own == 1 else 16),
+            "off_cadence": sum(1 for frame in frames if frame["sequence"] % own and not frame["shed_hops"]),
+            "median_age_ms": round(statistics.median(map(age_ms, frames)), 3),
+        }
+        if result[name]["hops_without_a_frame"] > 0:
+            problems.append(f"expected no gap in the frames of {name}")
+    return result, problems
+
+
 def watch_closely():
     """Real-time priority for this script alone, so that it sees at once what happens; not for what it starts."""
     try:
@@ -451,7 +502,9 @@ def main():
     four.add_argument("--times", type=int, default=20)
     four.add_argument("--seconds", type=float, default=3.0)
     four.set_defaults(run=stops)
-    for command in (one, two, three, four):
+    five = commands.add_parser("processors")
+    five.set_defaults(run=processors)
+    for command in (one, two, three, four, five):
         command.add_argument("--gate", action="store_true", help="hold the figures to their bounds too")
         command.add_argument("--bin", type=Path, default=BIN, help="folder of nearfield and nearfieldd")
         command.add_argument("--device", default=DEVICE, help="device.platform")

@@ -41,6 +41,26 @@ TEST_F(NearfielddTest, AFileIsPlayedToItsEndAndConserved) {
   EXPECT_TRUE(result.at("conserved").get<bool>());
 }
 
+// Two processors of one stream, each with its ring: the second one's frames are those of its cadence.
+TEST_F(NearfielddTest, EachProcessorHasItsRing) {
+  start_live(" --set processors.rows.kind=row_power --set processors.rows.every_hops=4");
+  nf_ring* ring = nullptr;
+  ASSERT_EQ(nf_ring_open((folder_ / "frames.rows.sock").c_str(), &ring), NF_RING_OK);
+  EXPECT_EQ(nf_ring_find_product(ring, "images"), -1);
+  ASSERT_EQ(nf_ring_find_product(ring, "row_power"), 0);
+  nf_frame frame;
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_EQ(nf_ring_read_next(ring, 30'000'000'000, &frame, nullptr), NF_RING_OK);
+    EXPECT_TRUE(frame.sequence % 4 == 0 || frame.shed_hops > 0) << frame.sequence;
+  }
+  nf_ring_close(ring);
+  ASSERT_EQ(nf_ring_open((folder_ / "frames.sock").c_str(), &ring), NF_RING_OK);
+  EXPECT_EQ(nf_ring_find_product(ring, "row_power"), -1);
+  EXPECT_GE(nf_ring_find_product(ring, "images"), 0);
+  nf_ring_close(ring);
+  EXPECT_EQ(stop(), 0);
+}
+
 TEST_F(NearfielddTest, TheRingHoldsWhatReplayGives) {
   // The first window waits for us: frames stay in the ring until the daemon ends, which it does not by itself.
   start_live();

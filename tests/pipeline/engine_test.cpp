@@ -93,5 +93,19 @@ TEST_P(EngineTest, WithoutAProcessorFlagsAreThoseWithOne) {
   EXPECT_EQ(read[0], read[1]);
 }
 
+// The front end says what the input is like once a window; images that are made again keep it.
+TEST_P(EngineTest, ImagesThatAreMadeAgainKeepTheFlagsOfTheInput) {
+  const EnginePlan plan = plan_of_bits();
+  const std::unique_ptr<Engine> engine = make_engine(GetParam(), plan);
+  const auto window = static_cast<std::size_t>(plan.settings.front_end.window_samples);
+  const std::vector<std::uint32_t> ones(window * 32 * 2, ~0U);  // 64 microphones at full scale
+  engine->push_bits(0, ones);
+  const WindowStatus status = engine->compute_window(0);
+  ASSERT_NE(status.flags & kFlagClipped, 0U);
+  EXPECT_EQ(engine->flags(0, 0), status.flags);
+  engine->image_again();
+  EXPECT_EQ(engine->flags(0, 0), status.flags);
+}
+
 }  // namespace
 }  // namespace nearfield

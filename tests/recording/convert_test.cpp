@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "capture/files.hpp"
 #include "capture/nfr_convert.hpp"
 #include "capture/results_file.hpp"
@@ -159,7 +161,10 @@ TEST(Convert, ARecordingReplaysAsItsCapture) {
   const std::vector<ImageFrame> converted = replayed(folder / "bits.h5");
   ASSERT_EQ(recorded.size(), (6700U / 32U - 1U - 32U) / 8U + 1U);
   ASSERT_EQ(converted.size(), recorded.size());
+  const auto is_gappy = [](const ImageFrame& frame) { return frame.missing_bits > 0; };
+  EXPECT_TRUE(std::any_of(recorded.begin(), recorded.end(), is_gappy));
   for (std::size_t i = 0; i < recorded.size(); ++i) {
+    EXPECT_EQ((recorded[i].flags & kFlagMissingBits) != 0, is_gappy(recorded[i])) << "frame " << i;
     const std::uint64_t first = (kFirst + 31) / 32 * 32 + i * 256;
     EXPECT_EQ(recorded[i].first_sample, first);
     EXPECT_EQ(converted[i].first_sample, first);

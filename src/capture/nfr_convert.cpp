@@ -40,9 +40,9 @@ void tell(const ShareDone& done, std::uint64_t part, std::uint64_t whole) {
   }
 }
 
-/// The epochs of the processor that is chosen, of which there are frames.
-std::vector<const EpochSummary*> epochs_to_choose_from(const Reader& reader,
-                                                       const std::optional<std::string>& processor) {
+/// The epochs of the processor that is chosen, or of the first one that has frames of the epoch that is.
+std::vector<const EpochSummary*> epochs_to_choose_from(const Reader& reader, const FramesChoice& choice) {
+  const std::optional<std::string>& processor = choice.processor;
   std::vector<const EpochSummary*> epochs;
   for (const EpochSummary& epoch : reader.epochs()) {
     if (epoch.frames > 0) {  // else its settings alone were recorded
@@ -52,10 +52,12 @@ std::vector<const EpochSummary*> epochs_to_choose_from(const Reader& reader,
   if (epochs.empty()) {
     throw DataError(fmt::format("{}: nothing to convert: it holds no images", reader.name()));
   }
-  std::size_t first = epochs.front()->processor;
+  const auto is_chosen = [&](const EpochSummary* epoch) { return !choice.epoch || epoch->epoch == *choice.epoch; };
+  const bool has_chosen = std::any_of(epochs.begin(), epochs.end(), is_chosen);
+  std::size_t first = std::numeric_limits<std::size_t>::max();
   std::set<std::string> names;
   for (const EpochSummary* epoch : epochs) {
-    first = std::min(first, epoch->processor);
+    first = !has_chosen || is_chosen(epoch) ? std::min(first, epoch->processor) : first;
     names.insert(epoch->header.processor);
   }
   if (processor && !names.contains(*processor)) {
@@ -69,7 +71,7 @@ std::vector<const EpochSummary*> epochs_to_choose_from(const Reader& reader,
 }
 
 const EpochSummary& epoch_to_convert(const Reader& reader, const FramesChoice& choice) {
-  const std::vector<const EpochSummary*> epochs = epochs_to_choose_from(reader, choice.processor);
+  const std::vector<const EpochSummary*> epochs = epochs_to_choose_from(reader, choice);
   std::vector<std::uint64_t> known;
   for (const EpochSummary* epoch : epochs) {
     if (choice.epoch && epoch->epoch == *choice.epoch) {

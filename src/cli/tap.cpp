@@ -112,6 +112,10 @@ RingHandle open(const TapOptions& options, std::string& socket) {
   if (status == NF_RING_OK) {
     return RingHandle(ring);
   }
+  if (status == NF_RING_NO_SOCKET && processor != nullptr && nf_ring_format_at(socket.c_str()) != 0) {
+    throw NoInputError(fmt::format("{}: expected a processor {}, found none of this name (docs/processors.md)", socket,
+                                   options.processor));
+  }
   const std::string expected = status == NF_RING_SYSTEM ? ""
                                : processor == nullptr
                                    ? "expected a ring of nearfieldd: "

@@ -388,7 +388,7 @@ void Recorder::write_batch(Lane& lane, std::uint64_t position, std::uint64_t end
   status_.bytes = bytes_before_ + file_->bytes();
   status_.bits.add(bits);
   status_.records += records;
-  status_.end_bit_time = records > 0 ? end_bit_time : status_.end_bit_time;
+  status_.end_bit_time = std::max(status_.end_bit_time, records > 0 ? end_bit_time : 0);  // late frames end earlier
 }
 
 /// A record that changes something: a processor's first frame of an epoch, or a restart of the source.

@@ -260,7 +260,7 @@ TEST_F(TapOfTwo, FindsTheFirstProcessorByItsNameToo) {
   EXPECT_THAT(run("--count 3 --socket " + socket_), HasSubstr("normal_velocity, m/s: 1 planes"));
   EXPECT_THAT(
       [&] { run("--processor sphere --socket " + socket_); },
-      ThrowsMessage<NoInputError>(HasSubstr("expected a ring of nearfieldd's processor sphere: nothing listens")));
+      ThrowsMessage<NoInputError>(HasSubstr("expected a processor sphere, found none of this name")));
 }
 
 TEST_F(Tap, SaysWhichFormatItFoundAndWhichItReads) {

@@ -199,7 +199,8 @@ TEST(ProcessorSettings, MistakesAreNamed) {
       std::string::npos);
   EXPECT_NE(message_of({"processors.surface.kind=pnah"}).find("processors.surface: expected a name"),
             std::string::npos);
-  EXPECT_NE(message_of({"processors.a.kind=pnah", "processors.a.planes_m=[1.0]"}).find("processors.a.planes_m[0]"),
+  EXPECT_NE(message_of({"processors.a.kind=pnah", "holography.standoff_m=0.03", "processors.a.planes_m=[1.0]"})
+                .find("processors.a.planes_m[0]"),
             std::string::npos);
 }
 

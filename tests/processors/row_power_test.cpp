@@ -23,7 +23,8 @@ class RowPowerTest : public testing::Test {
     // A wave of amplitude 2 Pa at the first frequency; at the second one row r has amplitude r.
     for (int line = 0; line < 2 * kRows; ++line) {
       for (int column = 0; column < kColumns; ++column) {
-        spectra_.push_back(std::polar(line < kRows ? 2.0F : static_cast<float>(line - kRows), 0.7F * column));
+        spectra_.push_back(
+            std::polar(line < kRows ? 2.0F : static_cast<float>(line - kRows), 0.7F * static_cast<float>(column)));
       }
     }
   }

@@ -446,7 +446,7 @@ def processors(options, folder):
     try:
         readers = [tap(folder, logs["surface"]), tap(folder, logs["rows"], "--processor", "rows")]
         wait_for_rows(logs["surface"], 1000)
-        for kind in ("holography.standoff_m=0.04", "holography.upsample=2", "processors.rows.every_hops=16",
+        for kind in ("medium.sound_speed_m_s=340", "holography.upsample=2", "processors.rows.every_hops=16",
                      "processors.rows.every_hops=8"):
             seconds, text = change(daemon, folder, kind, None, None)
             said.append({"kind": kind, "seconds": round(seconds, 2), "said": text})

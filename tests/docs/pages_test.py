@@ -221,6 +221,8 @@ class Names:
             return True
         if parts[-1] in self.scene_keys and self.settings.paths(".".join(parts[:-1])):
             return True
+        if parts[0] == "processors" and len(parts) > 2:  # the second part is a name of the user's choice
+            return ".".join(parts[2:]) in self.settings.of_processors
         if parts[0] in self.settings.sections:
             return False
         return all(self.is_name(part) for part in parts)

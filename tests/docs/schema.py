@@ -7,6 +7,18 @@ def _without_comment(line):
     return re.sub(r"(^|\s)#.*", "", line).rstrip()
 
 
+def _keys_of_processors(root):
+    """Keys that some kind of processor has, as docs/settings.md lists them under processors.KIND."""
+    keys, section = set(), None
+    for line in (root / "docs/settings.md").read_text().splitlines():
+        if line.startswith("## "):
+            match = re.fullmatch(r"## processors\.\w+((?:\.\w+)*)", line)
+            section = match.group(1)[1:] if match else None
+        elif section is not None and (match := re.match(r"\| `(\w+)` \|", line)):
+            keys.add(f"{section}.{match.group(1)}" if section else match.group(1))
+    return keys
+
+
 class Settings:
     """The keys of config/nearfield.yaml, which lists all of them at their defaults."""
 
@@ -23,6 +35,7 @@ class Settings:
             parents.append((indentation, match.group(2)))
             self.defaults[".".join(key for _, key in parents)] = match.group(3)
         self.sections = {path.split(".")[0] for path in self.defaults}
+        self.of_processors = _keys_of_processors(root)  # "planes_m", "filter.slope"
 
     def paths(self, name):
         """All settings that `name`, a whole path or its end, can mean."""

@@ -8,9 +8,9 @@ namespace nearfield {
 
 /// What frames begin with.
 struct Beginning {
-  std::size_t processor = 0;   ///< as Frame::processor
-  std::uint64_t epoch = 1;     ///< of the configuration
-  std::uint64_t frames = 0;    ///< that are to come; 0: not known, as of a live stream
+  std::size_t processor = 0;  ///< as Frame::processor
+  std::uint64_t epoch = 1;    ///< of the configuration
+  std::uint64_t frames = 0;   ///< that are to come; 0: not known, as of a live stream
 };
 
 /// Takes what processors make: a file, pictures, a ring for controllers, a socket. begin() is called for every

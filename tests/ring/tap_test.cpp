@@ -258,9 +258,8 @@ TEST_F(TapOfTwo, FindsTheFirstProcessorByItsNameToo) {
   EXPECT_EQ(json["newest"]["frequencies"].size(), 2U);
   EXPECT_FALSE(json.contains("processor")) << "of images it says what it always said";
   EXPECT_THAT(run("--count 3 --socket " + socket_), HasSubstr("normal_velocity, m/s: 1 planes"));
-  EXPECT_THAT(
-      [&] { run("--processor sphere --socket " + socket_); },
-      ThrowsMessage<NoInputError>(HasSubstr("expected a processor sphere, found none of this name")));
+  EXPECT_THAT([&] { run("--processor sphere --socket " + socket_); },
+              ThrowsMessage<NoInputError>(HasSubstr("expected a processor sphere, found none of this name")));
 }
 
 TEST_F(Tap, SaysWhichFormatItFoundAndWhichItReads) {

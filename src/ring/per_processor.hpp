@@ -52,7 +52,8 @@ class PerProcessor {
     return *channel;
   }
 
-  /// Frees the channels that the epoch which began last does not use, and calls `tidy` with the others.
+  /// Frees the channels that the epoch which began last does not use, and calls `tidy` with the others while the mutex
+  /// is held: for_each() waits for it.
   template <class Tidy>
   void free_unused(const Tidy& tidy) {
     std::vector<std::unique_ptr<Channel>> unused;  // freed without the lock: a channel may have a thread to wait for

@@ -307,8 +307,7 @@ double nf_ring_radiated_power_w(const nf_ring_layout* layout, const nf_frame* fr
   return sum * width_m / (layout->columns - 1) * height_m / (layout->rows - 1);
 }
 
-_Static_assert(NF_RING_VERSION == 3, "FORMAT");
-#define FORMAT "3"
+_Static_assert(NF_RING_VERSION == 3, "the text below names the format");
 
 const char* nf_ring_status_text(nf_ring_status status) {
   static const char* const texts[] = {"ok",
@@ -323,7 +322,7 @@ const char* nf_ring_status_text(nf_ring_status status) {
                                       "this user is not permitted",
                                       "the server has all the readers it takes",
                                       "the daemon has no ring yet",
-                                      "what was handed over is no ring of format " FORMAT,
+                                      "what was handed over is no ring of format 3",
                                       "a system call failed",
                                       "its server belongs to a user who is not trusted here",
                                       "the ring has no product of this name"};

@@ -1,5 +1,5 @@
 #include "bench/commands.hpp"
-#include "control/command_line.hpp"
+#include "control/service/command_line.hpp"
 
 namespace nearfield::bench {
 namespace {

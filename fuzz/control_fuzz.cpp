@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "control/protocol.hpp"
-#include "control/status_text.hpp"
+#include "control/socket/protocol.hpp"
+#include "control/socket/status_text.hpp"
 #include "nearfield/error.hpp"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "stream/packet_intake.hpp"
+#include "stream/packets/packet_intake.hpp"
 #include "stream/source.hpp"
 
 namespace {

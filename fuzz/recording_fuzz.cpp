@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "capture/nfr_reader.hpp"
+#include "files/nfr/nfr_reader.hpp"
 #include "nearfield/error.hpp"
 
 namespace {

@@ -12,7 +12,7 @@
 #include <system_error>
 
 #include "bench/commit.hpp"
-#include "core/partial_file.hpp"
+#include "core/system/partial_file.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::bench {

@@ -8,9 +8,9 @@
 #include <numeric>
 #include <utility>
 
-#include "frontend/decimator_design.hpp"
-#include "frontend/running_sums.hpp"
-#include "imaging/pnah_plan.hpp"
+#include "frontend/common/running_sums.hpp"
+#include "frontend/samples/decimator_design.hpp"
+#include "imaging/pnah/pnah_plan.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"
 

@@ -15,7 +15,7 @@
 #include <system_error>
 
 #include "bench/common/files.hpp"
-#include "core/program_file.hpp"
+#include "core/system/program_file.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::bench {

@@ -8,8 +8,8 @@
 #include <numbers>
 
 #include "bench/common/scenes.hpp"
-#include "capture/files.hpp"
-#include "capture/h5_input.hpp"
+#include "files/files.hpp"
+#include "files/hdf5/h5_input.hpp"
 #include "nearfield/error.hpp"
 #include "simulate/fields.hpp"
 #include "simulate/random.hpp"

@@ -2,7 +2,7 @@
 
 #include "bench/common/variants.hpp"
 #include "bench/frames/frames.hpp"
-#include "imaging/pnah_plan.hpp"
+#include "imaging/pnah/pnah_plan.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::bench {

@@ -9,8 +9,8 @@
 
 #include "bench/common/files.hpp"
 #include "bench/common/variants.hpp"
-#include "imaging/sonah.hpp"
-#include "imaging/staged_pnah.hpp"
+#include "imaging/pnah/staged_pnah.hpp"
+#include "imaging/sonah/sonah.hpp"
 #include "nearfield/error.hpp"
 #include "simulate/random.hpp"
 

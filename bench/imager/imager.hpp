@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "bench/common/timing.hpp"
-#include "imaging/fused_pnah.hpp"
+#include "imaging/pnah/fused_pnah.hpp"
 #include "nearfield/settings.hpp"
 
 /// `nearfield bench imager`: what a frame's images take from spectra on the device, by each path.

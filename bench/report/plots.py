@@ -32,7 +32,7 @@ def _require_regular(path, mode):
 
 
 def _lock(descriptor, path):
-    """As src/core/partial_file.cpp does it: each refuses what the other is writing."""
+    """As src/core/system/partial_file.cpp does it: each refuses what the other is writing."""
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:

@@ -5,7 +5,7 @@
 //   R_k        = sum of B_k over the window's blocks             each move adds the new blocks, subtracts the old ones
 //   Y_k        = e^{j w_k t0} R_k
 //   X = 1/2 Y(w) - 1/4 (Y(w - b) + Y(w + b)),   D = 1/2 Y(0) - 1/2 Re Y(b)         hann; X = Y(w), D = Y(0) without
-//   spectrum = forward X + image conj(X) + constant D               (the analysis vector of src/frontend/analysis.hpp)
+//   spectrum = forward X + image conj(X) + constant D               (the analysis vector of src/frontend/common/analysis.hpp)
 // B and R are integers: what was added is subtracted to the last bit, so rounding never builds up; R is the same
 // whether summed from zero or moved a million times. The phases w_k t are integers too, in turns times 2^64, and wrap.
 //

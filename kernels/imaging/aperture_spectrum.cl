@@ -1,5 +1,5 @@
 // Where a hologram's spectrum sinks into its noise: the measured cut-off (docs/pnah.md, Filters; the reference is
-// src/imaging/auto_cutoff_reference.cpp).
+// src/imaging/pnah/auto_cutoff_reference.cpp).
 //
 // The first SPECTRUM_ROWS x SPECTRUM_COLUMNS microphones under a Hann window are transformed along both axes, each of
 // length FIRST * SECOND in two steps in place (short_dft.cl has the formula): position SECOND k1 + k2 is bin

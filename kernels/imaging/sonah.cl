@@ -22,7 +22,7 @@
 //   cutoffs        float [frequency][GRID], rad/m
 //   factors        float [plane][frequency][block of 32 folded pixels][class][KEPT][re, im][32], what `images` is above
 //   noise_steps    int [2][frequency], what the frame before took, or -1; read from half `turn`, written to the other
-//   waves          float [frequency][WAVE_SIZE], as src/imaging/wave_table.hpp lays them out; where HAS_WAVES
+//   waves          float [frequency][WAVE_SIZE], as src/imaging/sonah/wave_table.hpp lays them out; where HAS_WAVES
 //
 //   spectra        float2 [frame][frequency][row][column], Pa, of usable microphones
 //   images         float2 [frame][plane][frequency][row][column], Pa or m/s

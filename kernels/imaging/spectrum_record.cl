@@ -1,5 +1,5 @@
 // What aperture_spectrum.cl finds in a hologram, and what comes of it from frame to frame (docs/pnah.md, Filters; the
-// reference is src/imaging/auto_cutoff_reference.cpp).
+// reference is src/imaging/pnah/auto_cutoff_reference.cpp).
 //
 // In the arena, at the bytes NAME_AT:
 //   spectra    float [frame][frequency][RECORD]: the cut-off that this frame alone asks for, rad/m; the noise of a

@@ -8,7 +8,7 @@
 
 #include "cli/command.hpp"
 #include "config/suggestion.hpp"
-#include "control/command_line.hpp"
+#include "control/service/command_line.hpp"
 #include "nearfield/error.hpp"
 
 namespace {

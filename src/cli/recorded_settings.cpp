@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "capture/nfr_reader.hpp"
 #include "config/config.hpp"
+#include "files/nfr/nfr_reader.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::cli {

@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "config/yaml_reader.hpp"
-#include "core/regular_file.hpp"
+#include "core/system/regular_file.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {

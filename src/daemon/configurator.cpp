@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "config/config.hpp"
-#include "daemon/warm_process.hpp"
+#include "daemon/warm_up/warm_process.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {

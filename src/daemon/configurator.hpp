@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/file_descriptor.hpp"
-#include "daemon/epoch.hpp"
+#include "core/system/file_descriptor.hpp"
+#include "daemon/live/epoch.hpp"
 
 namespace nearfield::daemon {
 

@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "config/config.hpp"
-#include "control/exposure.hpp"
-#include "control/realtime.hpp"
+#include "control/service/realtime.hpp"
+#include "control/socket/exposure.hpp"
 #include "daemon/last_words.hpp"
 #include "daemon/memory_need.hpp"
 #include "nearfield/error.hpp"
-#include "pipeline/microphone_watch.hpp"
+#include "pipeline/microphones/microphone_watch.hpp"
 
 namespace nearfield::daemon {
 namespace {

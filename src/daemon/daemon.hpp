@@ -10,21 +10,21 @@
 #include <string>
 #include <thread>
 
-#include "control/log.hpp"
-#include "control/metrics_server.hpp"
-#include "control/server.hpp"
-#include "control/service_manager.hpp"
-#include "daemon/accounts.hpp"
+#include "control/metrics/metrics_server.hpp"
+#include "control/service/log.hpp"
+#include "control/service/service_manager.hpp"
+#include "control/socket/server.hpp"
+#include "daemon/background/health_desk.hpp"
+#include "daemon/background/recording_desk.hpp"
+#include "daemon/background/search_desk.hpp"
 #include "daemon/configurator.hpp"
-#include "daemon/frame_watch.hpp"
-#include "daemon/health_desk.hpp"
-#include "daemon/hop_boundary.hpp"
-#include "daemon/live_engine.hpp"
-#include "daemon/recording_desk.hpp"
-#include "daemon/search_desk.hpp"
+#include "daemon/live/accounts.hpp"
+#include "daemon/live/frame_watch.hpp"
+#include "daemon/live/hop_boundary.hpp"
+#include "daemon/live/live_engine.hpp"
 #include "daemon/summary.hpp"
 #include "ring/ring_output.hpp"
-#include "ring/zmq_output.hpp"
+#include "ring/zmq/zmq_output.hpp"
 
 namespace nearfield::daemon {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "control/check.hpp"
+#include "control/checks/check.hpp"
 
 namespace nearfield::daemon {
 

@@ -17,16 +17,16 @@
 #include <thread>
 
 #include "config/config.hpp"
-#include "control/check.hpp"
-#include "control/command_line.hpp"
-#include "core/file_descriptor.hpp"
-#include "core/partial_file.hpp"
+#include "control/checks/check.hpp"
+#include "control/service/command_line.hpp"
+#include "core/system/file_descriptor.hpp"
+#include "core/system/partial_file.hpp"
 #include "daemon/daemon.hpp"
 #include "daemon/device_check.hpp"
 #include "daemon/faults.hpp"
 #include "daemon/last_words.hpp"
 #include "daemon/memory_need.hpp"
-#include "daemon/warm_child.hpp"
+#include "daemon/warm_up/warm_child.hpp"
 #include "nearfield/error.hpp"
 
 namespace {

@@ -13,7 +13,7 @@
 #include <limits>
 #include <numeric>
 
-#include "daemon/live_input.hpp"
+#include "daemon/live/live_input.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"
 

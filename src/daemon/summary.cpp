@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "daemon/accounts.hpp"
+#include "daemon/live/accounts.hpp"
 
 namespace nearfield::daemon {
 namespace {

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 
-#include "control/latency_histogram.hpp"
-#include "daemon/live_engine.hpp"
+#include "control/metrics/latency_histogram.hpp"
+#include "daemon/live/live_engine.hpp"
 #include "stream/source.hpp"
 
 namespace nearfield::daemon {

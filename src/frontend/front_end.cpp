@@ -6,11 +6,11 @@
 #include <array>
 #include <cmath>
 
-#include "frontend/decimated_fft.hpp"
-#include "frontend/dot_product.hpp"
-#include "frontend/popcount.hpp"
-#include "frontend/spectral_bins.hpp"
-#include "frontend/walsh_fourier.hpp"
+#include "frontend/common/spectral_bins.hpp"
+#include "frontend/decimated_fft/decimated_fft.hpp"
+#include "frontend/dot_product/dot_product.hpp"
+#include "frontend/popcount/popcount.hpp"
+#include "frontend/walsh_fourier/walsh_fourier.hpp"
 #include "nearfield/fft_length.hpp"
 #include "nearfield/frame.hpp"
 

@@ -4,9 +4,9 @@
 
 #include <array>
 
-#include "frontend/popcount_reference.hpp"
-#include "frontend/sample_front_end_reference.hpp"
-#include "frontend/walsh_fourier_reference.hpp"
+#include "frontend/popcount/popcount_reference.hpp"
+#include "frontend/samples/sample_front_end_reference.hpp"
+#include "frontend/walsh_fourier/walsh_fourier_reference.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::reference {

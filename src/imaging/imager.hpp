@@ -7,7 +7,7 @@
 
 #include "cl/device.hpp"
 #include "imaging/microphone_mask.hpp"
-#include "imaging/pnah_plan.hpp"
+#include "imaging/pnah/pnah_plan.hpp"
 #include "imaging/search.hpp"
 #include "nearfield/frame.hpp"
 

@@ -1,8 +1,8 @@
 #include "imaging/imager_reference.hpp"
 
-#include "imaging/sonah_model.hpp"
-#include "imaging/sonah_reference.hpp"
-#include "imaging/wave_search.hpp"
+#include "imaging/sonah/sonah_model.hpp"
+#include "imaging/sonah/sonah_reference.hpp"
+#include "imaging/sonah/wave_search.hpp"
 
 namespace nearfield::reference {
 namespace {

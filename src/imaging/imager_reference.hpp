@@ -4,7 +4,7 @@
 #include <span>
 
 #include "imaging/microphone_mask.hpp"
-#include "imaging/pnah_reference.hpp"
+#include "imaging/pnah/pnah_reference.hpp"
 #include "imaging/search.hpp"
 
 namespace nearfield::reference {

@@ -4,8 +4,8 @@
 #include <array>
 
 #include "imaging/imager.hpp"
-#include "imaging/pnah.hpp"
-#include "imaging/sonah.hpp"
+#include "imaging/pnah/pnah.hpp"
+#include "imaging/sonah/sonah.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {

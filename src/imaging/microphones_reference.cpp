@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "imaging/microphone_mask.hpp"
-#include "imaging/pnah_reference.hpp"
+#include "imaging/pnah/pnah_reference.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield::reference {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "imaging/microphone_mask.hpp"
-#include "imaging/pnah_plan.hpp"
+#include "imaging/pnah/pnah_plan.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield {

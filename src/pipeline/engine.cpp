@@ -10,7 +10,7 @@
 #include "cl/device.hpp"
 #include "config/config.hpp"
 #include "nearfield/error.hpp"
-#include "pipeline/calibration.hpp"
+#include "pipeline/calibration/calibration.hpp"
 #include "pipeline/engine_parts.hpp"
 #include "processors/images/image_plan.hpp"
 #include "processors/images/settings.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 #include "nearfield/settings.hpp"
 
 namespace nearfield {

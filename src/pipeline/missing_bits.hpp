@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 
 namespace nearfield {
 

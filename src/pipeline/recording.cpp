@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "capture/nfr_reader.hpp"
 #include "config/config.hpp"
+#include "files/nfr/nfr_reader.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/missing_bits.hpp"
 

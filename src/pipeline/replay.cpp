@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "nearfield/error.hpp"
-#include "pipeline/microphone_watch.hpp"
+#include "pipeline/microphones/microphone_watch.hpp"
 #include "pipeline/recording.hpp"
 #include "pipeline/recording_search.hpp"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "nearfield/error.hpp"
-#include "publish/array_picture.hpp"
+#include "publish/pictures/array_picture.hpp"
 
 namespace nearfield {
 namespace {

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "capture/results_file.hpp"
+#include "files/results_file.hpp"
 #include "nearfield/output.hpp"
-#include "publish/picture.hpp"
+#include "publish/pictures/picture.hpp"
 
 namespace nearfield {
 

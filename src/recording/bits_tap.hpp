@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <span>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 
 namespace nearfield {
 

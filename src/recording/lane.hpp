@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "capture/nfr_format.hpp"
+#include "files/nfr/nfr_format.hpp"
 
 namespace nearfield {
 

@@ -8,7 +8,7 @@
 #include <complex>
 #include <utility>
 
-#include "capture/nfr_results.hpp"
+#include "files/nfr/nfr_results.hpp"
 #include "nearfield/error.hpp"
 #include "recording/host.hpp"
 

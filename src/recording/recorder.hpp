@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "capture/nfr_format.hpp"
+#include "files/nfr/nfr_format.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/output.hpp"
 #include "nearfield/product.hpp"

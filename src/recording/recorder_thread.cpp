@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <random>
 
-#include "capture/nfr_results.hpp"
+#include "files/nfr/nfr_results.hpp"
 #include "nearfield/error.hpp"
 #include "recording/host.hpp"
 #include "recording/recorder.hpp"

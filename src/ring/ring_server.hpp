@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/file_descriptor.hpp"
-#include "core/unix_listener.hpp"
+#include "core/system/file_descriptor.hpp"
+#include "core/system/unix_listener.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield_ring.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/file_descriptor.hpp"
+#include "core/system/file_descriptor.hpp"
 #include "ring/frame_encoder.hpp"
 #include "ring/waker.hpp"
 

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 #include "nearfield/settings.hpp"
 #include "simulate/bit_synthesizer.hpp"
 #include "simulate/fields.hpp"

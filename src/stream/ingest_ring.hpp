@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 #include "stream/huge_pages.hpp"
-#include "stream/packet.hpp"
+#include "stream/packets/packet.hpp"
 #include "stream/received_map.hpp"
 #include "stream/wake_up.hpp"
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "nearfield/error.hpp"
-#include "stream/pipe_source.hpp"
-#include "stream/playback_source.hpp"
-#include "stream/udp_source.hpp"
+#include "stream/sources/pipe_source.hpp"
+#include "stream/sources/playback_source.hpp"
+#include "stream/sources/udp_source.hpp"
 
 namespace nearfield {
 namespace {

@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "stream/ingest_ring.hpp"
-#include "stream/packet_intake.hpp"
+#include "stream/packets/packet_intake.hpp"
 
 namespace nearfield {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "capture/files.hpp"
-#include "capture/h5.hpp"
+#include "files/files.hpp"
+#include "files/hdf5/h5.hpp"
 #include "recording/recorder.hpp"
 #include "recording/recording_support.hpp"
 #include "support/recordings.hpp"

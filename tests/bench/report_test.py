@@ -237,7 +237,7 @@ class WholeFiles(unittest.TestCase):
 
     def test_a_file_that_another_program_writes_is_refused(self):
         self.partial.write_bytes(b"half")
-        # The lock of src/core/partial_file.cpp, which belongs to the open file and not to the process.
+        # The lock of src/core/system/partial_file.cpp, which belongs to the open file and not to the process.
         with self.partial.open("r+b") as file:
             fcntl.fcntl(file, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
             self.expect_refusal("another program is writing it", self.partial)

@@ -79,7 +79,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 std::vector<std::uint32_t> turn_corner(const Device& device, const std::vector<std::uint32_t>& wire,
                                        std::size_t word_tile = 1) {
   const Program program =
-      device.build(kStage, "capture/corner_turn.cl",
+      device.build(kStage, "frontend/corner_turn.cl",
                    {{"CHANNELS", "32"}, {"WIRE_WORDS", "1"}, {"WORD_TILE", std::to_string(word_tile)}});
   Kernel kernel = program.kernel("corner_turn");
   std::vector<std::int32_t> channels(32);

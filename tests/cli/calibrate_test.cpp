@@ -6,7 +6,7 @@
 #include <fstream>
 #include <set>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 #include "simulate/scene.hpp"
 #include "support/command.hpp"
 #include "support/measures.hpp"

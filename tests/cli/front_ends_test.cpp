@@ -5,7 +5,7 @@
 #include <fstream>
 #include <map>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 #include "nearfield/metrics.hpp"
 #include "support/command.hpp"
 #include "support/measures.hpp"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 #include "nearfield/error.hpp"
 #include "support/command.hpp"
 #include "support/recordings.hpp"

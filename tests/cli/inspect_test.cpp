@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 #include "support/command.hpp"
 #include "support/recordings.hpp"
 

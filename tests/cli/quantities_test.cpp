@@ -12,7 +12,7 @@
 #include <numeric>
 #include <random>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 #include "simulate/fields.hpp"
 #include "support/command.hpp"
 #include "support/recordings.hpp"

@@ -1,4 +1,4 @@
-#include "control/check.hpp"
+#include "control/checks/check.hpp"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "core/file_descriptor.hpp"
+#include "core/system/file_descriptor.hpp"
 #include "support/command.hpp"
 
 // What `nearfieldd --check` sees of a machine, each in a world made for it.

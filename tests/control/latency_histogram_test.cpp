@@ -1,4 +1,4 @@
-#include "control/latency_histogram.hpp"
+#include "control/metrics/latency_histogram.hpp"
 
 #include <gtest/gtest.h>
 

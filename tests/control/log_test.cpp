@@ -1,4 +1,4 @@
-#include "control/log.hpp"
+#include "control/service/log.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

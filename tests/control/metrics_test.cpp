@@ -1,4 +1,4 @@
-#include "control/metrics.hpp"
+#include "control/metrics/metrics.hpp"
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -15,8 +15,8 @@
 #include <sstream>
 #include <thread>
 
-#include "control/exposure.hpp"
-#include "control/metrics_server.hpp"
+#include "control/metrics/metrics_server.hpp"
+#include "control/socket/exposure.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::control {

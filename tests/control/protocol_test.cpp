@@ -1,4 +1,4 @@
-#include "control/protocol.hpp"
+#include "control/socket/protocol.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

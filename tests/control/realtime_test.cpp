@@ -1,4 +1,4 @@
-#include "control/realtime.hpp"
+#include "control/service/realtime.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

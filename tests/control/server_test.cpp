@@ -1,4 +1,4 @@
-#include "control/server.hpp"
+#include "control/socket/server.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 #include <sstream>
 #include <thread>
 
-#include "control/client.hpp"
-#include "control/unix_socket.hpp"
+#include "control/socket/client.hpp"
+#include "control/socket/unix_socket.hpp"
 #include "nearfield/error.hpp"
 #include "support/command.hpp"
 

@@ -1,4 +1,4 @@
-#include "control/service_manager.hpp"
+#include "control/service/service_manager.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

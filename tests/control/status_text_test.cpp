@@ -1,12 +1,12 @@
-#include "control/status_text.hpp"
+#include "control/socket/status_text.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "control/check.hpp"
-#include "control/metrics.hpp"
+#include "control/checks/check.hpp"
+#include "control/metrics/metrics.hpp"
 
 namespace nearfield::control {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/partial_file.hpp"
+#include "core/system/partial_file.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "core/regular_file.hpp"
+#include "core/system/regular_file.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

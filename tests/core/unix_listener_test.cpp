@@ -1,4 +1,4 @@
-#include "core/unix_listener.hpp"
+#include "core/system/unix_listener.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

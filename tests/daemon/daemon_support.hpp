@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/live_engine.hpp"
+#include "daemon/live/live_engine.hpp"
 #include "pipeline/replay.hpp"
 #include "support/command.hpp"
 #include "support/outputs.hpp"

@@ -1,4 +1,4 @@
-#include "daemon/health_desk.hpp"
+#include "daemon/background/health_desk.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "daemon/live_engine.hpp"
+#include "daemon/live/live_engine.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@
 #include "config/config.hpp"
 #include "daemon/daemon_support.hpp"
 #include "nearfield/error.hpp"
-#include "stream/fault_injector.hpp"
-#include "stream/packet_intake.hpp"
-#include "stream/packet_sender.hpp"
+#include "stream/packets/packet_intake.hpp"
+#include "stream/sending/fault_injector.hpp"
+#include "stream/sending/packet_sender.hpp"
 
 namespace nearfield::daemon {
 namespace {

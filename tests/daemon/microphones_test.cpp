@@ -6,7 +6,7 @@
 
 #include "health/array_simulation.hpp"
 #include "health/bit_statistics.hpp"
-#include "pipeline/microphone_watch.hpp"
+#include "pipeline/microphones/microphone_watch.hpp"
 #include "simulate/bit_synthesizer.hpp"
 
 /// Bad microphones found from bits, through a front end, as nearfieldd finds them.

@@ -9,7 +9,7 @@
 #include <string>
 #include <thread>
 
-#include "control/client.hpp"
+#include "control/socket/client.hpp"
 #include "nearfield/error.hpp"
 #include "support/command.hpp"
 #include "support/places.hpp"

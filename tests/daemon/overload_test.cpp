@@ -1,4 +1,4 @@
-#include "daemon/overload.hpp"
+#include "daemon/live/overload.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,8 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
-#include "capture/files.hpp"
 #include "daemon/nearfieldd_process.hpp"
+#include "files/files.hpp"
 
 namespace nearfield {
 namespace {

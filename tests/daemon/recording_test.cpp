@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "capture/files.hpp"
-#include "capture/nfr_reader.hpp"
 #include "daemon/nearfieldd_process.hpp"
+#include "files/files.hpp"
+#include "files/nfr/nfr_reader.hpp"
 
 /// Recordings of a daemon, as who asked for them meets them.
 namespace nearfield {

@@ -1,4 +1,4 @@
-#include "daemon/search_desk.hpp"
+#include "daemon/background/search_desk.hpp"
 
 #include <gtest/gtest.h>
 

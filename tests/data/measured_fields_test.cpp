@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "capture/files.hpp"
 #include "cl/device.hpp"
 #include "config/config.hpp"
+#include "files/files.hpp"
 #include "frontend/front_end.hpp"
 #include "imaging/imager.hpp"
 #include "nearfield/metrics.hpp"

@@ -33,7 +33,7 @@ WRONG = {
     "an indented command": ("    nearfield devices", "indented"),
     "no reason": ("```sh no-run:\nnearfield devices\n```", "expected a reason"),
 }
-RIGHT = ("`source.kind: udp`, `array.pitch_x_m`, `shed_hops_ms` (50), `nearfield tap --socket x`, 127.0.0.1:7230, src/stream/packet.cpp, "
+RIGHT = ("`source.kind: udp`, `array.pitch_x_m`, `shed_hops_ms` (50), `nearfield tap --socket x`, 127.0.0.1:7230, src/stream/packets/packet.cpp, "
          "`nf_ring_open`, `holography.points: [{x_m: 0.1, y_m: -0.05}, ...]`")
 SESSIONS = {
     "a configuration with an unknown key": ("```yaml\ndaemon: {source: {require_crcs: true}}\n```", "require_crcs"),

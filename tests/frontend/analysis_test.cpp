@@ -1,4 +1,4 @@
-#include "frontend/analysis.hpp"
+#include "frontend/common/analysis.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "frontend/bit_ring.hpp"
+#include "frontend/common/bit_ring.hpp"
 
 #include "frontend/test_bits.hpp"
 #include "nearfield/error.hpp"

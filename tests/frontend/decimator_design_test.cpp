@@ -1,10 +1,10 @@
-#include "frontend/decimator_design.hpp"
+#include "frontend/samples/decimator_design.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "frontend/decimator_reference.hpp"
+#include "frontend/samples/decimator_reference.hpp"
 
 namespace nearfield {
 namespace {

@@ -1,10 +1,10 @@
-#include "frontend/decimator.hpp"
+#include "frontend/samples/decimator.hpp"
 
 #include <cmath>
 #include <limits>
 #include <numbers>
 
-#include "frontend/decimator_reference.hpp"
+#include "frontend/samples/decimator_reference.hpp"
 #include "frontend/test_bits.hpp"
 
 namespace nearfield {

@@ -1,4 +1,4 @@
-#include "frontend/dot_product.hpp"
+#include "frontend/dot_product/dot_product.hpp"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "frontend/front_end_support.hpp"
-#include "frontend/sample_front_end_reference.hpp"
+#include "frontend/samples/sample_front_end_reference.hpp"
 #include "frontend/test_bits.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"

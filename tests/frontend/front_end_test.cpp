@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "frontend/front_end_support.hpp"
-#include "frontend/sample_front_end_reference.hpp"
+#include "frontend/samples/sample_front_end_reference.hpp"
 #include "frontend/test_bits.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"

@@ -1,4 +1,4 @@
-#include "frontend/popcount.hpp"
+#include "frontend/popcount/popcount.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@
 #include <numbers>
 
 #include "frontend/front_end_support.hpp"
-#include "frontend/popcount_reference.hpp"
+#include "frontend/popcount/popcount_reference.hpp"
 #include "frontend/test_bits.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"

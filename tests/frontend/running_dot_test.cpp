@@ -1,10 +1,10 @@
-#include "frontend/running_dot.hpp"
+#include "frontend/dot_product/running_dot.hpp"
 
 #include <gmock/gmock.h>
 
-#include "frontend/decimator_design.hpp"
 #include "frontend/front_end_reference.hpp"
 #include "frontend/front_end_support.hpp"
+#include "frontend/samples/decimator_design.hpp"
 #include "frontend/test_bits.hpp"
 #include "nearfield/frame.hpp"
 

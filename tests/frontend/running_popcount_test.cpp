@@ -1,9 +1,9 @@
-#include "frontend/running_popcount.hpp"
+#include "frontend/popcount/running_popcount.hpp"
 
 #include <gmock/gmock.h>
 
 #include "frontend/front_end_support.hpp"
-#include "frontend/popcount_reference.hpp"
+#include "frontend/popcount/popcount_reference.hpp"
 #include "frontend/test_bits.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"

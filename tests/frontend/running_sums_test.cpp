@@ -1,4 +1,4 @@
-#include "frontend/running_sums.hpp"
+#include "frontend/common/running_sums.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "frontend/walsh_fourier.hpp"
+#include "frontend/walsh_fourier/walsh_fourier.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@
 
 #include "frontend/front_end_support.hpp"
 #include "frontend/test_bits.hpp"
-#include "frontend/walsh_fourier_reference.hpp"
+#include "frontend/walsh_fourier/walsh_fourier_reference.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 

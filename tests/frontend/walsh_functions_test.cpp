@@ -1,4 +1,4 @@
-#include "frontend/walsh_functions.hpp"
+#include "frontend/walsh_fourier/walsh_functions.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <string>
 
 #include "frontend/test_bits.hpp"
-#include "frontend/walsh_fourier_reference.hpp"
-#include "frontend/walsh_summation.hpp"
+#include "frontend/walsh_fourier/walsh_fourier_reference.hpp"
+#include "frontend/walsh_fourier/walsh_summation.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {

@@ -9,7 +9,7 @@
 
 #include "health/monitor.hpp"
 #include "simulate/scene.hpp"
-#include "stream/playback.hpp"
+#include "stream/sources/playback.hpp"
 #include "support/places.hpp"
 
 /// Healthy microphones of the scenes that ship stay unmasked, whatever frequencies are imaged. The scenes' bits repeat

@@ -6,10 +6,10 @@
 #include <numbers>
 #include <random>
 
-#include "imaging/auto_cutoff_reference.hpp"
 #include "imaging/eight_cases.hpp"
 #include "imaging/imager_paths.hpp"
-#include "imaging/pnah_reference.hpp"
+#include "imaging/pnah/auto_cutoff_reference.hpp"
+#include "imaging/pnah/pnah_reference.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 

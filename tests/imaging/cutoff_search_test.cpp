@@ -1,4 +1,4 @@
-#include "imaging/cutoff_search.hpp"
+#include "imaging/pnah/cutoff_search.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "imaging/eight_cases.hpp"
 #include "imaging/imager_paths.hpp"
-#include "imaging/pnah_reference.hpp"
+#include "imaging/pnah/pnah_reference.hpp"
 
 /// The searched cut-off and slope: how near to the best they are, and that every path takes them.
 namespace nearfield {

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "imaging/pnah_plan.hpp"
+#include "imaging/pnah/pnah_plan.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 

@@ -6,10 +6,10 @@
 #include <numbers>
 #include <random>
 
-#include "imaging/cutoff_search.hpp"
 #include "imaging/imager_paths.hpp"
-#include "imaging/pnah_reference.hpp"
-#include "imaging/sonah_reference.hpp"
+#include "imaging/pnah/cutoff_search.hpp"
+#include "imaging/pnah/pnah_reference.hpp"
+#include "imaging/sonah/sonah_reference.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 

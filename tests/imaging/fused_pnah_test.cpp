@@ -1,4 +1,4 @@
-#include "imaging/fused_pnah.hpp"
+#include "imaging/pnah/fused_pnah.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 
 #include "imaging/plain_work_groups.hpp"
-#include "imaging/pnah_reference.hpp"
+#include "imaging/pnah/pnah_reference.hpp"
 #include "imaging/short_dft.hpp"
 #include "nearfield/fft_length.hpp"
 #include "support/fields.hpp"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "imaging/fused_pnah.hpp"
 #include "imaging/plain_work_groups.hpp"
+#include "imaging/pnah/fused_pnah.hpp"
 
 /// Every way that a plan can take to its images.
 namespace nearfield::test {

@@ -4,8 +4,8 @@
 #include <random>
 
 #include "imaging/imager_paths.hpp"
-#include "imaging/pnah_reference.hpp"
-#include "imaging/staged_pnah.hpp"
+#include "imaging/pnah/pnah_reference.hpp"
+#include "imaging/pnah/staged_pnah.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 #include "support/fields.hpp"

@@ -1,4 +1,4 @@
-#include "imaging/sonah.hpp"
+#include "imaging/sonah/sonah.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 
 #include "imaging/imager_paths.hpp"
-#include "imaging/sonah_reference.hpp"
+#include "imaging/sonah/sonah_reference.hpp"
 #include "nearfield/error.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"

@@ -1,4 +1,4 @@
-#include "imaging/wave_search.hpp"
+#include "imaging/sonah/wave_search.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <random>
 
 #include "imaging/imager_paths.hpp"
-#include "imaging/sonah_reference.hpp"
+#include "imaging/sonah/sonah_reference.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <random>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 #include "pipeline/replay.hpp"
 #include "support/command.hpp"
 #include "support/fields.hpp"

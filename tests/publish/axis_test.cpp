@@ -1,4 +1,4 @@
-#include "publish/axis.hpp"
+#include "publish/pictures/axis.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

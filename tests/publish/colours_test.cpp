@@ -1,4 +1,4 @@
-#include "publish/colours.hpp"
+#include "publish/pictures/colours.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "publish/comparison.hpp"
+#include "publish/comparison/comparison.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,9 +7,9 @@
 #include <limits>
 #include <set>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 #include "nearfield/error.hpp"
-#include "publish/array_picture.hpp"
+#include "publish/pictures/array_picture.hpp"
 #include "publish/png.hpp"
 #include "support/command.hpp"
 #include "support/two_processors.hpp"

@@ -1,4 +1,4 @@
-#include "publish/picture.hpp"
+#include "publish/pictures/picture.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "nearfield/error.hpp"
-#include "publish/colours.hpp"
+#include "publish/pictures/colours.hpp"
 #include "publish/png.hpp"
 
 namespace nearfield {

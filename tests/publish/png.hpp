@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "publish/colours.hpp"
-#include "publish/picture.hpp"
+#include "publish/pictures/colours.hpp"
+#include "publish/pictures/picture.hpp"
 
 namespace nearfield::test {
 

@@ -1,4 +1,4 @@
-#include "publish/product_comparison.hpp"
+#include "publish/comparison/product_comparison.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "publish/comparison.hpp"
+#include "publish/comparison/comparison.hpp"
 #include "support/command.hpp"
 #include "support/two_processors.hpp"
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "capture/files.hpp"
-#include "capture/nfr_convert.hpp"
-#include "capture/results_file.hpp"
+#include "files/files.hpp"
+#include "files/nfr/nfr_convert.hpp"
+#include "files/results_file.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/recording.hpp"
 #include "pipeline/replay.hpp"

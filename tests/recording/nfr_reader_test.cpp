@@ -1,4 +1,4 @@
-#include "capture/nfr_reader.hpp"
+#include "files/nfr/nfr_reader.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 #include "nearfield/error.hpp"
 #include "recording/host.hpp"
 #include "recording/output.hpp"

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "capture/nfr_format.hpp"
-#include "capture/nfr_reader.hpp"
+#include "files/nfr/nfr_format.hpp"
+#include "files/nfr/nfr_reader.hpp"
 #include "recording/bits_tap.hpp"
 #include "support/command.hpp"
 #include "support/outputs.hpp"

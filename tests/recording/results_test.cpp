@@ -4,8 +4,8 @@
 #include <map>
 #include <random>
 
-#include "capture/nfr_reader.hpp"
-#include "capture/nfr_results.hpp"
+#include "files/nfr/nfr_reader.hpp"
+#include "files/nfr/nfr_results.hpp"
 #include "nearfield/error.hpp"
 #include "recording/recorder.hpp"
 #include "recording_support.hpp"

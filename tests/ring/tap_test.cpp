@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "cli/command.hpp"
-#include "core/file_descriptor.hpp"
-#include "core/unix_listener.hpp"
+#include "core/system/file_descriptor.hpp"
+#include "core/system/unix_listener.hpp"
 #include "nearfield/error.hpp"
 #include "ring/ring_output.hpp"
 #include "ring_support.hpp"

@@ -1,4 +1,4 @@
-#include "ring/zmq_output.hpp"
+#include "ring/zmq/zmq_output.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

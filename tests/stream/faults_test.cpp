@@ -6,8 +6,8 @@
 #include <random>
 
 #include "nearfield/error.hpp"
-#include "stream/fault_injector.hpp"
-#include "stream/packet_intake.hpp"
+#include "stream/packets/packet_intake.hpp"
+#include "stream/sending/fault_injector.hpp"
 #include "stream/source.hpp"
 #include "stream/stream_support.hpp"
 

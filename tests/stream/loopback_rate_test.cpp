@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-#include "stream/packet_sender.hpp"
+#include "stream/sending/packet_sender.hpp"
 #include "stream/source.hpp"
 #include "stream/stream_support.hpp"
 #include "support/command.hpp"

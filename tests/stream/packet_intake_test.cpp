@@ -1,4 +1,4 @@
-#include "stream/packet_intake.hpp"
+#include "stream/packets/packet_intake.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "stream/packet.hpp"
+#include "stream/packets/packet.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,9 +10,9 @@
 #include <thread>
 
 #include "nearfield/error.hpp"
-#include "stream/packet_sender.hpp"
-#include "stream/playback.hpp"
+#include "stream/sending/packet_sender.hpp"
 #include "stream/source.hpp"
+#include "stream/sources/playback.hpp"
 #include "stream/stream_support.hpp"
 #include "support/command.hpp"
 #include "support/recordings.hpp"

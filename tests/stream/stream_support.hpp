@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "stream/ingest_ring.hpp"
-#include "stream/packet.hpp"
+#include "stream/packets/packet.hpp"
 
 namespace nearfield::test {
 

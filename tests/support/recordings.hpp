@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/files.hpp"
+#include "files/files.hpp"
 #include "support/fields.hpp"
 
 /// Small recordings of every kind, for tests of the commands.

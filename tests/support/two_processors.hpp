@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "capture/results_file.hpp"
+#include "files/results_file.hpp"
 
 /// Results of two processors: images at every hop, and others at every eighth.
 namespace nearfield::test {

@@ -1,5 +1,5 @@
 #pragma once
-#include "imaging/pnah_plan.hpp"
+#include "imaging/pnah/pnah_plan.hpp"
 #include "nearfield/frame.hpp"
 #include "processors/processor.hpp"
 

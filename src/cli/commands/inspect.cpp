@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/command.hpp"
+#include "cli/recorded_settings.hpp"
+#include "config/config.hpp"
+#include "config/device_choice.hpp"
+#include "files/files.hpp"
+#include "nearfield/error.hpp"
+#include "pipeline/microphones/microphone_inspection.hpp"
+#include "pipeline/microphones/microphone_watch.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+using nlohmann::json;
+
+struct Arguments {
+  std::string path;
+  std::string config;
+  std::vector<std::string> overrides;
+  std::string device;
+  bool json = false;
+};
+
+/// What was found, or why nothing could be.
+struct Judgement {
+  std::optional<MicrophoneInspection> found;
+  std::string reason;
+};
+
+bool has_microphones(FileKind kind) { return kind != FileKind::kImages && kind != FileKind::kCalibration; }
+
+/// Of what a recording carries, its array and its medium matter here: it is not imaged.
+Settings settings_to_judge_by(const Arguments& arguments) {
+  Settings found = settings_for_input(arguments.path, arguments.config, arguments.overrides).settings;
+  if (!arguments.config.empty()) {
+    return found;
+  }
+  Settings settings = load_settings("", arguments.overrides);
+  settings.array = found.array;
+  settings.medium = found.medium;
+  return settings;
+}
+
+Judgement judge(const Arguments& arguments) {
+  const bool are_given = !arguments.config.empty() || !arguments.overrides.empty();
+  Settings settings;
+  try {
+    settings = settings_to_judge_by(arguments);
+  } catch (const ConfigError& error) {
+    if (are_given) {
+      throw;
+    }
+    return {.found = std::nullopt, .reason = error.what()};  // what a recording carries cannot be used here
+  }
+  choose_device(settings.device, arguments.device);
+  try {
+    return {.found = inspect_microphones(arguments.path, settings), .reason = {}};
+  } catch (const Error& error) {  // too short, a recording of images, no device: the rest is worth printing
+    return {.found = std::nullopt, .reason = error.what()};
+  }
+}
+
+void add_facts(std::vector<FileFact>& facts, const Judgement& judgement) {
+  if (!judgement.found) {
+    facts.push_back({"microphones", "not judged: " + judgement.reason});
+    return;
+  }
+  const MicrophoneInspection& found = *judgement.found;
+  facts.push_back(
+      {"microphones", fmt::format("{} of {} look bad, by {} windows at {:.4g} Hz", found.bad.size(),
+                                  found.geometry.channels(), found.windows, fmt::join(found.frequencies_hz, ", "))});
+  for (const health::Change& change : found.bad) {
+    facts.push_back({"", text_of(change, found.geometry)});
+  }
+}
+
+json to_json(const Judgement& judgement) {
+  if (!judgement.found) {
+    return {{"judged", false}, {"reason", judgement.reason}};
+  }
+  const MicrophoneInspection& found = *judgement.found;
+  json bad = json::array();
+  for (const health::Change& change : found.bad) {
+    bad.push_back({{"channel", change.channel},
+                   {"row", change.channel / found.geometry.columns},
+                   {"column", change.channel % found.geometry.columns},
+                   {"cause", health::name_of(change.now)}});
+  }
+  return {{"judged", true},
+          {"windows", found.windows},
+          {"frequencies_hz", found.frequencies_hz},
+          {"microphones", found.geometry.channels()},
+          {"bad", bad}};
+}
+
+/// A fact that goes on over several lines is one text with line feeds.
+json to_json(const std::vector<FileFact>& facts) {
+  json object = json::object();
+  std::string name;
+  for (const FileFact& fact : facts) {
+    const bool goes_on = fact.name.empty() || object.contains(fact.name);
+    name = fact.name.empty() ? name : fact.name;
+    object[name] = goes_on ? object[name].get<std::string>() + "\n" + fact.text : fact.text;
+  }
+  return object;
+}
+
+void run(const Arguments& arguments) {
+  std::vector<FileFact> facts = facts_of_file(arguments.path);
+  std::optional<Judgement> judgement;
+  if (has_microphones(detect_file_kind(arguments.path))) {
+    judgement = judge(arguments);
+  }
+  if (arguments.json) {
+    json object{{"facts", to_json(facts)}};
+    if (judgement) {
+      object["microphones"] = to_json(*judgement);
+    }
+    fmt::print("{}\n", object.dump(2, ' ', false, json::error_handler_t::replace));
+    return;
+  }
+  if (judgement) {
+    add_facts(facts, *judgement);
+  }
+  fmt::print("{}", text_of(facts));
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = app.add_subcommand("inspect", "Say what a file holds, and which of its microphones look bad");
+  command->add_option("file", arguments->path, "any of Nearfield's HDF5 files, or a recording")->required();
+  command->add_flag("--json", arguments->json, "print it as JSON");
+  command->add_option("-c,--config", arguments->config, "settings, YAML: of the array, where the file does not say");
+  command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace nearfield::cli

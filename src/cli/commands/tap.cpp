@@ -1,0 +1,405 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nearfield_ring.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numbers>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/commands/tap_log.hpp"
+#include "cli/commands/tap_products.hpp"
+#include "cli/stop_signal.hpp"
+#include "cli/wait.hpp"
+#include "nearfield/daemon_settings.hpp"
+#include "nearfield/error.hpp"
+#include "nearfield/frame.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+constexpr std::int64_t kTurnNs = 100'000'000;  ///< how long a wait for a frame lasts before Ctrl-C is looked at
+constexpr std::string_view kIntensity = "active_intensity";
+constexpr std::size_t kMostPointLines = 40;
+constexpr std::size_t kMostAges = std::size_t{1} << 24U;
+
+struct TapOptions {
+  std::string socket = DaemonSettings::Ring{}.socket;
+  std::string processor;    ///< empty: the first one
+  double wait_s = 0.0;      ///< for a daemon that is still starting
+  std::uint64_t count = 0;  ///< 0: no end
+  double duration_s = 0.0;  ///< 0: no end
+  bool json = false;
+  std::string log;     ///< file for a line a frame; empty: none
+  std::string points;  ///< file for the values at points; empty: none
+  bool points_only = false;
+};
+
+struct CloseRing {
+  void operator()(nf_ring* ring) const { nf_ring_close(ring); }
+};
+using RingHandle = std::unique_ptr<nf_ring, CloseRing>;
+
+struct Tally {
+  std::uint64_t frames = 0, skipped = 0, shed_hops = 0, missing_bit_times = 0, rings = 1;
+  std::uint32_t flags = 0;  ///< of any frame
+  std::int64_t first_ns = 0, last_ns = 0;
+  nf_frame newest{};
+  bool has_newest = false;  ///< it is in the handle still, and of its layout
+  std::vector<std::int64_t> ages_ns;
+  bool writer_gone = false;
+
+  void add(const nf_frame& frame, std::uint64_t skipped_before) {
+    first_ns = frames == 0 ? frame.read_mono_ns : first_ns;
+    last_ns = frame.read_mono_ns;
+    ++frames;
+    skipped += skipped_before;
+    shed_hops += frame.shed_hops;
+    missing_bit_times = std::max(missing_bit_times, frame.missing_bit_times);
+    flags |= frame.flags;
+    newest = frame;
+    has_newest = true;
+    if (ages_ns.size() < kMostAges) {
+      ages_ns.push_back(frame.age_ns);
+    }
+  }
+  [[nodiscard]] double rate_hz() const {
+    return frames < 2 ? 0.0 : static_cast<double>(frames - 1) * 1e9 / static_cast<double>(last_ns - first_ns);
+  }
+  /// Ages at shares of the frames, ms.
+  [[nodiscard]] std::vector<double> ages_ms(std::initializer_list<double> shares) const {
+    std::vector<std::int64_t> sorted = ages_ns;
+    std::sort(sorted.begin(), sorted.end());
+    std::vector<double> result;
+    for (const double share : shares) {
+      const double place = share * static_cast<double>(sorted.empty() ? 0 : sorted.size() - 1);
+      result.push_back(sorted.empty()
+                           ? std::nan("")
+                           : 1e-6 * static_cast<double>(sorted[static_cast<std::size_t>(std::lround(place))]));
+    }
+    return result;
+  }
+};
+
+/// What keeps a ring from being read, in words.
+std::string problem_of(nf_ring_status status, const std::string& socket) {
+  if (status == NF_RING_SYSTEM) {
+    return fmt::format("{}: {}", nf_ring_status_text(status), std::strerror(errno));
+  }
+  const std::uint32_t format = status == NF_RING_BAD ? nf_ring_format_at(socket.c_str()) : 0;
+  if (format != 0 && format != NF_RING_VERSION) {
+    return fmt::format("found format {}, this program reads format {}", format, NF_RING_VERSION);
+  }
+  return nf_ring_status_text(status);
+}
+
+RingHandle open(const TapOptions& options, std::string& socket) {
+  nf_ring* ring = nullptr;
+  nf_ring_status status = NF_RING_NO_SOCKET;
+  const char* const processor = options.processor.empty() ? nullptr : options.processor.c_str();
+  wait_for(options.wait_s, [&] {
+    socket = socket_to_ask(options.socket, DaemonSettings::Ring::kFile);
+    status = nf_ring_open_processor(socket.c_str(), processor, &ring);
+    return status != NF_RING_NO_SOCKET && status != NF_RING_NOT_READY && status != NF_RING_GONE;
+  });
+  if (status == NF_RING_OK) {
+    return RingHandle(ring);
+  }
+  if (status == NF_RING_NO_SOCKET && processor != nullptr && nf_ring_format_at(socket.c_str()) != 0) {
+    throw NoInputError(fmt::format("{}: expected a processor {}, found none of this name (docs/processors.md)", socket,
+                                   options.processor));
+  }
+  const std::string expected = status == NF_RING_SYSTEM ? ""
+                               : processor == nullptr
+                                   ? "expected a ring of nearfieldd: "
+                                   : fmt::format("expected a ring of nearfieldd's processor {}: ", processor);
+  throw NoInputError(fmt::format("{}: {}{}", socket, expected, problem_of(status, socket)));
+}
+
+/// Whether the frame has what a processor of images gives: it is shown by frequencies, points and power then, else
+/// product by product.
+bool is_of_images(const nf_ring_layout& layout, const nf_frame& frame) {
+  return layout.quantity[0] != '\0' && frame.cutoff_rad_per_m != nullptr && frame.slope != nullptr &&
+         frame.noise_pa != nullptr && frame.error_estimate != nullptr;
+}
+
+void print_layout(const nf_ring_layout& layout) {
+  const char* const reference = layout.phase_reference == NF_PHASE_OF_STREAM ? "bit-time 0" : "the window's first bit";
+  if (layout.quantity[0] == '\0') {
+    fmt::print("{}: {} products, phases refer to {}\n", layout.processor, layout.product_count, reference);
+    print_descriptions(layout);
+    return;
+  }
+  fmt::print("{}, {}: {} planes x {} frequencies x {} rows x {} columns, {} points, phases refer to {}\n",
+             layout.quantity, layout.unit, layout.planes, layout.frequencies, layout.rows, layout.columns,
+             layout.points, reference);
+}
+
+/// Prints a line about the last second, a second after the one before, on terminals and into pipes alike. Nothing in a
+/// run that is over within a second, nor beside --json, whose output is one document.
+class SecondLines {
+ public:
+  explicit SecondLines(bool on) : on_(on) {}
+  /// Of the whole run so far; frames may have come or not.
+  void look(const Tally& tally) {
+    const std::int64_t now_ns = nf_ring_now_ns();
+    if (!on_ || now_ns - printed_ns_ < kSecondNs) {
+      return;
+    }
+    std::vector<std::int64_t> ages_ns(
+        tally.ages_ns.begin() + static_cast<std::ptrdiff_t>(std::min(ages_, tally.ages_ns.size())),
+        tally.ages_ns.end());
+    std::sort(ages_ns.begin(), ages_ns.end());
+    const double passed_s = 1e-9 * static_cast<double>(now_ns - printed_ns_);
+    std::string ages;
+    if (!ages_ns.empty()) {
+      ages =
+          fmt::format("; age median {:.3f} ms, max {:.3f} ms", 1e-6 * static_cast<double>(ages_ns[ages_ns.size() / 2]),
+                      1e-6 * static_cast<double>(ages_ns.back()));
+    }
+    fmt::print("{:.0f} s: {:.1f} frames a second{}; skipped {}, shed {}\n",
+               1e-9 * static_cast<double>(now_ns - start_ns_), static_cast<double>(tally.frames - frames_) / passed_s,
+               ages, tally.skipped - skipped_, tally.shed_hops - shed_hops_);
+    std::fflush(stdout);
+    printed_ns_ = now_ns;
+    frames_ = tally.frames;
+    skipped_ = tally.skipped;
+    shed_hops_ = tally.shed_hops;
+    ages_ = tally.ages_ns.size();
+  }
+
+ private:
+  static constexpr std::int64_t kSecondNs = 1'000'000'000;
+  bool on_;
+  std::int64_t start_ns_ = nf_ring_now_ns();
+  std::int64_t printed_ns_ = start_ns_;
+  std::uint64_t frames_ = 0, skipped_ = 0, shed_hops_ = 0;  ///< as of the line before
+  std::size_t ages_ = 0;
+};
+
+/// Reads until something ends it; false when the writer went away.
+bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& log, PointLog& points) {
+  SecondLines lines(!options.json);
+  const std::int64_t start_ns = nf_ring_now_ns();
+  const auto is_over = [&] {
+    const double passed_s = 1e-9 * static_cast<double>(nf_ring_now_ns() - start_ns);
+    return StopSignal::asked() || (options.count > 0 && tally.frames >= options.count) ||
+           (options.duration_s > 0.0 && passed_s >= options.duration_s);
+  };
+  while (!is_over()) {
+    lines.look(tally);
+    nf_frame frame;
+    std::uint64_t skipped = 0;
+    const nf_ring_status status = nf_ring_read_next(ring, kTurnNs, &frame, &skipped);
+    if (status == NF_RING_OK) {
+      tally.add(frame, skipped);
+      log.add(frame, skipped);
+      points.add(*nf_ring_get_layout(ring), frame);
+    } else if (status == NF_RING_RETIRED && nf_ring_reopen(ring) == NF_RING_OK) {
+      ++tally.rings;
+      tally.has_newest = false;
+    } else if (status == NF_RING_TORN) {
+      tally.has_newest = false;  // what was read in part lies where it lay
+    } else if (status != NF_RING_TIMEOUT) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Of the newest frame; NaN, for want of a value, becomes null.
+nlohmann::json reports_json(const nf_ring_layout& layout, const nf_frame& frame) {
+  nlohmann::json reports = nlohmann::json::array();
+  for (std::uint32_t f = 0; f < layout.frequencies; ++f) {
+    reports.push_back({{"frequency_hz", layout.frequencies_hz[f]},
+                       {"cutoff_rad_per_m", frame.cutoff_rad_per_m[f]},
+                       {"slope", frame.slope[f]},
+                       {"noise_pa", frame.noise_pa[f]},
+                       {"error_estimate", frame.error_estimate[f]}});
+  }
+  return reports;
+}
+
+void print_reports(const nf_ring_layout& layout, const nf_frame& frame) {
+  fmt::print("newest frame:\n{:>12} {:>14} {:>10} {:>11} {:>16}\n", "frequency Hz", "cut-off rad/m", "slope",
+             "noise Pa", "error, estimated");
+  for (std::uint32_t f = 0; f < layout.frequencies; ++f) {
+    const float error = frame.error_estimate[f];
+    fmt::print("{:>12.2f} {:>14.4g} {:>10.4g} {:>11.4g} {:>16}\n", layout.frequencies_hz[f], frame.cutoff_rad_per_m[f],
+               frame.slope[f], frame.noise_pa[f], std::isnan(error) ? "not known" : fmt::format("{:.4g}", error));
+  }
+}
+
+/// Calls `take` with plane, frequency, point and value of each value at a point.
+template <typename Take>
+void for_each_point_value(const nf_ring_layout& layout, const nf_frame& frame, const Take& take) {
+  for (std::uint32_t plane = 0; plane < layout.planes && frame.points != nullptr; ++plane) {
+    for (std::uint32_t f = 0; f < layout.frequencies; ++f) {
+      const nf_complex* values = nf_ring_points(&layout, &frame, plane, f);
+      for (std::uint32_t point = 0; point < layout.points; ++point) {
+        take(plane, f, point, std::complex<double>(std::complex<float>(values[point].re, values[point].im)));
+      }
+    }
+  }
+}
+
+nlohmann::json points_json(const nf_ring_layout& layout, const nf_frame& frame) {
+  nlohmann::json points = nlohmann::json::array();
+  for_each_point_value(layout, frame, [&](auto plane, auto f, auto point, std::complex<double> value) {
+    points.push_back({{"plane_m", layout.planes_m[plane]},
+                      {"frequency_hz", layout.frequencies_hz[f]},
+                      {"x_m", layout.points_xy_m[2 * point]},
+                      {"y_m", layout.points_xy_m[2 * point + 1]},
+                      {"re", value.real()},
+                      {"im", value.imag()}});
+  });
+  return points;
+}
+
+/// The first of them; files take all.
+void print_points(const nf_ring_layout& layout, const nf_frame& frame) {
+  std::size_t number = 0;
+  for_each_point_value(layout, frame, [&](auto plane, auto f, auto point, std::complex<double> value) {
+    if (++number > kMostPointLines) {
+      return;
+    }
+    fmt::print("at ({:.4g}, {:.4g}, {:.4g}) m, {:.2f} Hz: {:.4g} {}, {:.1f} degrees\n", layout.points_xy_m[2 * point],
+               layout.points_xy_m[2 * point + 1], layout.planes_m[plane], layout.frequencies_hz[f], std::abs(value),
+               layout.unit, std::arg(value) * 180.0 / std::numbers::pi);
+  });
+  if (number > kMostPointLines) {
+    fmt::print("and {} values at points more: --json, --points FILE\n", number - kMostPointLines);
+  }
+}
+
+/// Of the newest frame, [plane][frequency]; empty when its images are no intensities, or were not read.
+std::vector<std::vector<double>> radiated_power_w(const nf_ring_layout& layout, const nf_frame& frame) {
+  std::vector<std::vector<double>> power_w;
+  const bool has_power = layout.quantity == kIntensity && frame.images != nullptr;
+  for (std::uint32_t plane = 0; plane < layout.planes && has_power; ++plane) {
+    power_w.emplace_back();
+    for (std::uint32_t frequency = 0; frequency < layout.frequencies; ++frequency) {
+      power_w.back().push_back(nf_ring_radiated_power_w(&layout, &frame, plane, frequency));
+    }
+  }
+  return power_w;
+}
+
+void print_json(const nf_ring* ring, const Tally& tally) {
+  const nf_ring_layout& layout = *nf_ring_get_layout(ring);
+  const auto ages_ms = tally.ages_ms({0.5, 0.99, 0.999, 1.0});
+  nlohmann::json json = {
+      {"frames", tally.frames},
+      {"rate_hz", tally.rate_hz()},
+      {"skipped", tally.skipped},
+      {"shed_hops", tally.shed_hops},
+      {"most_missing_bit_times", tally.missing_bit_times},
+      {"flags", tally.flags},
+      {"rings", tally.rings},
+      {"writer_gone", tally.writer_gone},
+      {"age_ms", {{"median", ages_ms[0]}, {"p99", ages_ms[1]}, {"p99.9", ages_ms[2]}, {"max", ages_ms[3]}}}};
+  if (tally.has_newest) {
+    json["newest"] = {{"sequence", tally.newest.sequence},
+                      {"first_bit_time", tally.newest.first_bit_time},
+                      {"stream_id", tally.newest.stream_id},
+                      {"epoch", tally.newest.epoch},
+                      {"valid_microphones", tally.newest.valid_microphones},
+                      {"group_delay_ms", 1e-6 * static_cast<double>(tally.newest.group_delay_ns)}};
+    if (is_of_images(layout, tally.newest)) {
+      json["newest"]["frequencies"] = reports_json(layout, tally.newest);
+    } else {
+      json["processor"] = layout.processor;
+      json["newest"]["products"] = products_json(ring, tally.newest);
+    }
+    if (tally.newest.points != nullptr) {
+      json["newest"]["points"] = points_json(layout, tally.newest);
+    }
+    if (const auto power_w = radiated_power_w(layout, tally.newest); !power_w.empty()) {
+      json["newest"]["radiated_power_w"] = power_w;
+    }
+  }
+  fmt::print("{}\n", json.dump(2));
+}
+
+void print_text(const nf_ring* ring, const Tally& tally) {
+  const nf_ring_layout& layout = *nf_ring_get_layout(ring);
+  fmt::print("{} frames, {:.1f} a second; skipped by this reader {}, shed by the daemon {}\n", tally.frames,
+             tally.rate_hz(), tally.skipped, tally.shed_hops);
+  if (tally.frames == 0) {
+    return;
+  }
+  const auto ages_ms = tally.ages_ms({0.5, 0.99, 0.999, 1.0});
+  fmt::print("age (last bit in memory to read): median {:.3f} ms, p99 {:.3f} ms, p99.9 {:.3f} ms, max {:.3f} ms\n",
+             ages_ms[0], ages_ms[1], ages_ms[2], ages_ms[3]);
+  fmt::print("window {} bit-times, group delay {:.3f} ms; epoch {}; {} microphones valid\n",
+             tally.newest.window_bit_times, 1e-6 * static_cast<double>(tally.newest.group_delay_ns), tally.newest.epoch,
+             tally.newest.valid_microphones);
+  fmt::print("flags: {}\n", tally.flags == 0 ? "none" : flags_in_words(tally.flags));
+  if (!tally.has_newest) {
+    return;
+  }
+  if (!is_of_images(layout, tally.newest)) {
+    print_products(ring, tally.newest);
+    return;
+  }
+  print_reports(layout, tally.newest);
+  print_points(layout, tally.newest);
+  const std::vector<std::vector<double>> power_w = radiated_power_w(layout, tally.newest);
+  for (std::size_t plane = 0; plane < power_w.size(); ++plane) {
+    fmt::print("radiated power through z = {:.4g} m, newest frame: {:.4g} W\n", layout.planes_m[plane],
+               fmt::join(power_w[plane], ", "));
+  }
+}
+
+void tap(const TapOptions& options) {
+  StopSignal::watch();
+  std::string socket;
+  const RingHandle ring = open(options, socket);
+  if (!options.json) {
+    print_layout(*nf_ring_get_layout(ring.get()));
+    std::fflush(stdout);
+  }
+  Tally tally;
+  FrameLog log(options.log);
+  PointLog points(options.points);
+  nf_ring_points_only(ring.get(), options.points_only ? 1 : 0);
+  tally.writer_gone = !read_all(ring.get(), options, tally, log, points);
+  log.finish();
+  points.finish();
+  if (options.json) {
+    print_json(ring.get(), tally);
+  } else {
+    print_text(ring.get(), tally);
+  }
+  if (tally.writer_gone) {
+    throw IoError(fmt::format("{}: the writer went away", socket));
+  }
+}
+
+}  // namespace
+
+void add_tap(CLI::App& app) {
+  auto options = std::make_shared<TapOptions>();
+  CLI::App* command =
+      app.add_subcommand("tap", "Read the holograms of a running nearfieldd; print rate, age and skips");
+  command->add_option("--socket", options->socket, "where the daemon hands over its ring")->capture_default_str();
+  command->add_option("--processor", options->processor, "whose ring, by its name; else the first one's");
+  add_wait(*command, options->wait_s);
+  command->add_option("--count", options->count, "end after so many frames");
+  command->add_option("--duration", options->duration_s, "end after so many seconds")->check(CLI::NonNegativeNumber);
+  command->add_flag("--json", options->json, "print the summary as JSON");
+  command->add_option("--log", options->log, "write a line a frame here: times, losses, epoch; comma-separated");
+  command->add_option("--points", options->points,
+                      "write a line for each plane, frequency and point of a frame here (holography.points)");
+  command->add_flag("--points-only", options->points_only, "leave the images unread");
+  command->callback([options] { tap(*options); });
+}
+
+}  // namespace nearfield::cli

@@ -1,0 +1,44 @@
+#include "control/checks/check.hpp"
+
+#include <array>
+#include <sstream>
+#include <utility>
+
+#include "config/config.hpp"
+#include "control/checks/check_parts.hpp"
+#include "control/socket/exposure.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield::control {
+namespace {
+
+/// In the order in which findings are printed.
+constexpr std::array kLooks = {look_at_sockets, look_at_ports, look_at_files, look_at_recordings, look_at_limits};
+
+}  // namespace
+
+std::vector<std::string> configuration_problems(const std::string& path, const std::vector<std::string>& overrides) {
+  std::vector<std::string> problems;
+  try {
+    load_daemon_settings(path, overrides);
+  } catch (const ConfigError& error) {
+    std::istringstream lines(error.what());
+    for (std::string line; std::getline(lines, line);) {
+      problems.push_back(line);
+    }
+  }
+  return problems;
+}
+
+std::vector<Finding> machine_findings(const Settings& settings) {
+  CheckUp up{.settings = settings, .daemon_runs = daemon_answers(settings), .findings = {}};
+  for (const auto& look : kLooks) {
+    look(up);
+  }
+  for (std::string& warning : exposure_warnings(settings.daemon)) {
+    up.findings.push_back({.kind = Finding::Kind::kNote, .text = std::move(warning)});
+  }
+  return up.findings;
+}
+
+}  // namespace nearfield::control

@@ -1,0 +1,136 @@
+#pragma once
+#include <prometheus/collectable.h>
+#include <prometheus/metric_family.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/metrics/latency_histogram.hpp"
+
+namespace nearfield::control {
+
+/// What a daemon's stages, causes of loss and queues are called; their order is their index.
+struct MetricNames {
+  std::vector<std::string> stages;
+  std::vector<std::string> losses;
+  std::vector<std::string> queues;
+};
+
+enum class RecordingState { kIdle, kArmed, kRecording, kFailed };
+const char* name_of(RecordingState state);
+
+/// What became of a recording's bit-times; their sum is its span.
+inline constexpr std::array<const char*, 5> kRecordedBits = {"stored", "never_sent", "paused", "overrun", "dropped"};
+using RecordedBits = std::array<std::uint64_t, kRecordedBits.size()>;
+
+/// What runs, in words; set when a configuration takes effect.
+struct RunInfo {
+  std::string version;
+  std::string device;
+  std::string front_end;
+  std::string source;
+  std::uint64_t epoch = 0;
+  double hop_rate_hz = 0.0;  ///< frames a second that the configuration asks for
+};
+
+/// All that a daemon counts and measures. What the stream's threads call is marked noexcept: relaxed atomics, no lock,
+/// no memory. A scrape and a status translate them when they are asked. The mutex guards the words and the recent past.
+class Metrics : public prometheus::Collectable {
+ public:
+  using Label = prometheus::ClientMetric::Label;
+
+  Metrics(const MetricNames& names, std::int64_t now_ns);
+
+  /// A frame is out. Called by one thread; times of CLOCK_MONOTONIC, `captured_ns` when its last bit was in memory.
+  void frame_published(std::int64_t published_ns, std::int64_t captured_ns) noexcept;
+  void stage_took(std::size_t stage, std::int64_t duration_ns) noexcept { stages_[stage].record(duration_ns); }
+  void lose(std::size_t cause, std::uint64_t count) noexcept { add(losses_[cause], count); }
+  void set_queue_depth(std::size_t queue, std::uint64_t depth) noexcept { set(queues_[queue], depth); }
+  void shed_hops(std::uint64_t hops) noexcept { add(shed_hops_, hops); }
+  /// Bit-times as a source counts them, since the start: received + missing = expected.
+  void set_bit_times(std::uint64_t received, std::uint64_t missing, std::uint64_t expected) noexcept;
+  void set_no_input(bool none) noexcept { set(no_input_, none ? 1 : 0); }
+  void set_recording(RecordingState state, std::uint64_t bytes) noexcept;
+  /// In the order of kRecordedBits. One account, which a scrape and a status see whole.
+  void set_recording_bits(const RecordedBits& bit_times);
+
+  void set_run(const RunInfo& info);
+  /// Names the file of a recording, or why it ended.
+  void set_recording_text(const std::string& text);
+  /// Moves the recent past on: rates and the status's percentiles cover the last ten to twenty seconds. Call about once
+  /// a second.
+  void tick(std::int64_t now_ns);
+
+  /// Adds a number that is kept elsewhere, to be read at each scrape by another thread. Before the server starts.
+  /// `name` without "nearfield_"; names that end in _total are counters. Readers of one name that follow on each other
+  /// are told apart by their label.
+  void add_reader(const std::string& name, const std::string& help, std::function<double()> read,
+                  const std::optional<Label>& label = std::nullopt);
+
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect()
+      const override;  // NOLINT(readability-identifier-naming)
+  /// What `nearfield ctl status` shows; docs/control.md lists the keys.
+  [[nodiscard]] nlohmann::json status() const;
+
+ private:
+  using Count = std::atomic<std::uint64_t>;
+  struct Moment {
+    std::int64_t ns = 0;
+    std::uint64_t frames = 0;
+    LatencyCounts intervals;
+    LatencyCounts ages;
+    std::vector<LatencyCounts> stages;
+  };
+  struct Reader {
+    std::string name;
+    std::string help;
+    std::function<double()> read;
+    std::vector<Label> labels;
+  };
+
+  static void add(Count& count, std::uint64_t more) noexcept { count.fetch_add(more, std::memory_order_relaxed); }
+  static void set(Count& count, std::uint64_t value) noexcept { count.store(value, std::memory_order_relaxed); }
+  static std::uint64_t get(const Count& count) noexcept { return count.load(std::memory_order_relaxed); }
+  [[nodiscard]] Moment moment(std::int64_t now_ns) const;
+  void collect_stream(std::vector<prometheus::MetricFamily>& families) const;
+  void collect_losses(std::vector<prometheus::MetricFamily>& families) const;
+  void collect_run(std::vector<prometheus::MetricFamily>& families) const;
+
+  MetricNames names_;
+  std::int64_t started_ns_;
+  Count frames_{0};
+  std::atomic<std::int64_t> last_published_ns_{0};
+  LatencyHistogram intervals_;
+  LatencyHistogram ages_;
+  std::deque<LatencyHistogram> stages_;
+  std::deque<Count> losses_;
+  std::deque<Count> queues_;
+  Count shed_hops_{0};
+  Count received_{0};
+  Count missing_{0};
+  Count expected_{0};
+  Count no_input_{0};
+  Count recording_bytes_{0};
+  std::atomic<RecordingState> recording_{RecordingState::kIdle};
+
+  mutable std::mutex mutex_;
+  RunInfo run_;
+  std::string recording_text_;
+  RecordedBits recording_bits_{};
+  std::vector<Reader> readers_;
+  Moment older_;
+  Moment newer_;
+  double frame_rate_hz_ = 0.0;
+  double uptime_s_ = 0.0;
+};
+
+}  // namespace nearfield::control

@@ -1,0 +1,29 @@
+#pragma once
+#include <string>
+
+#include "control/socket/protocol.hpp"
+#include "core/system/file_descriptor.hpp"
+
+namespace nearfield::control {
+
+/// Asks a daemon over its control socket.
+class Client {
+ public:
+  /// Throws NoInputError (66) when no daemon serves there, Error with kNoPermission (77) when this user may not
+  /// connect.
+  explicit Client(const std::string& path, double timeout_s = 60.0);
+  /// How long a reply to `set` and `reload` is waited for: the daemon compiles first, for at most 300 s.
+  static constexpr double kConfigurationTimeout_s = 360.0;
+  /// The result of a request, such as {{"command", "status"}}. Throws Error with the daemon's message and exit code
+  /// when it refuses, IoError when it does not answer, DataError when it answers nonsense.
+  json ask(const json& request);
+
+ private:
+  std::string read_line();
+
+  std::string path_;
+  FileDescriptor socket_;
+  std::string input_;
+};
+
+}  // namespace nearfield::control

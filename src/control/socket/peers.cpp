@@ -1,0 +1,68 @@
+#include "control/socket/peers.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "nearfield/error.hpp"
+
+namespace nearfield::control {
+namespace {
+
+template <typename Id, typename LookUp>
+void look_up(const std::vector<std::string>& names, const std::string& key, const LookUp& look_up_one,
+             std::set<Id>& ids, std::string& problems) {
+  for (const std::string& name : names) {
+    if (const std::optional<Id> id = look_up_one(name)) {
+      ids.insert(*id);
+    } else {
+      problems += fmt::format("{}{}: expected one of this system's names, or a number, found \"{}\"",
+                              problems.empty() ? "" : "\n", key, name);
+    }
+  }
+}
+
+/// Empty where the kernel does not know the option.
+std::vector<gid_t> supplementary_groups(int socket) {
+  socklen_t bytes = 0;
+  getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, nullptr, &bytes);  // fails, and tells the size
+  std::vector<gid_t> groups(bytes / sizeof(gid_t));
+  if (groups.empty() || getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &bytes) != 0) {
+    return {};
+  }
+  return groups;
+}
+
+}  // namespace
+
+Peer peer_of(int socket) {
+  ucred credentials{};
+  socklen_t bytes = sizeof credentials;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0) {
+    throw IoError(fmt::format("control socket: no credentials of the peer: {}", std::strerror(errno)));
+  }
+  Peer peer{credentials.pid, credentials.uid, supplementary_groups(socket)};
+  peer.groups.push_back(credentials.gid);
+  return peer;
+}
+
+PeerRule::PeerRule(const DaemonSettings::Access& access, const std::string& key) : users_({0, geteuid()}) {
+  std::string problems;
+  look_up(access.allowed_users, key + ".allowed_users", user_id, users_, problems);
+  look_up(access.allowed_groups, key + ".allowed_groups", group_id, groups_, problems);
+  if (!problems.empty()) {
+    throw ConfigError(problems);
+  }
+}
+
+bool PeerRule::permits(const Peer& peer) const {
+  return users_.contains(peer.user) ||
+         std::any_of(peer.groups.begin(), peer.groups.end(), [this](gid_t group) { return groups_.contains(group); });
+}
+
+}  // namespace nearfield::control

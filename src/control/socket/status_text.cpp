@@ -1,0 +1,185 @@
+#include "control/socket/status_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace nearfield::control {
+namespace {
+
+using nlohmann::json;
+
+/// Part of an object; null when it is not there.
+json part(const json& whole, const char* key) { return whole.is_object() ? whole.value(key, json()) : json(); }
+
+std::string text(const json& value) { return value.is_string() ? value.get<std::string>() : "?"; }
+
+/// A count in full, a measure with one decimal.
+std::string number(const json& value) {
+  if (value.is_number_float()) {
+    return fmt::format("{:.1f}", value.get<double>());
+  }
+  return value.is_number() ? value.dump() : "?";
+}
+
+void add_line(std::string& out, const std::string& name, const std::string& content) {
+  out += fmt::format("{:<12}  {}\n", name, content);
+}
+
+std::string uptime(const json& seconds) {
+  constexpr long kMinute_s = 60;
+  constexpr long kHour_s = 3600;
+  constexpr long kDay_s = 86400;
+  constexpr double kMost = 1e15;
+  if (!seconds.is_number() || !(std::abs(seconds.get<double>()) < kMost)) {
+    return "?";
+  }
+  const auto whole = static_cast<long>(seconds.get<double>());
+  if (whole >= kDay_s) {
+    return fmt::format("{} d {} h", whole / kDay_s, whole % kDay_s / kHour_s);
+  }
+  return whole >= kHour_s ? fmt::format("{} h {} min", whole / kHour_s, whole % kHour_s / kMinute_s)
+                          : fmt::format("{} min {} s", whole / kMinute_s, whole % kMinute_s);
+}
+
+/// "median 10.9 ms, p99 11.2 ms, ..."; empty when nothing was measured.
+std::string percentiles(const json& measured) {
+  std::string result;
+  for (const auto& [key, name] : {std::pair{"median", "median"}, {"p99", "p99"}, {"p999", "p99.9"}, {"max", "most"}}) {
+    if (const json value = part(measured, key); value.is_number()) {
+      result += fmt::format("{}{} {:.3g} ms", result.empty() ? "" : ", ", name, value.get<double>());
+    }
+  }
+  return result;
+}
+
+/// Counts that are not zero, "late 7, crc 2".
+std::string counts(const json& named) {
+  std::string result;
+  if (!named.is_object()) {
+    return result;
+  }
+  for (const auto& [name, count] : named.items()) {
+    if (count.is_number() && count.get<double>() > 0.0) {
+      result += fmt::format("{}{} {}", result.empty() ? "" : ", ", name, number(count));
+    }
+  }
+  return result;
+}
+
+void add_times(std::string& out, const json& status) {
+  if (const std::string age = percentiles(part(status, "age_ms")); !age.empty()) {
+    add_line(out, "age", age);
+  }
+  if (const std::string interval = percentiles(part(status, "interval_ms")); !interval.empty()) {
+    add_line(out, "interval", interval);
+  }
+  const json stages = part(status, "stages_ms");
+  if (!stages.is_object()) {
+    return;
+  }
+  for (const auto& [stage, measured] : stages.items()) {
+    if (const std::string took = percentiles(measured); !took.empty()) {
+      add_line(out, "  " + stage, took);
+    }
+  }
+}
+
+void add_losses(std::string& out, const json& status) {
+  const json bits = part(status, "bit_times");
+  if (bits.is_object()) {
+    const json unit = part(status, "counted_in");
+    add_line(out, unit.is_string() ? unit.get<std::string>() : "bit-times",
+             fmt::format("{} received + {} missing = {} expected", number(part(bits, "received")),
+                         number(part(bits, "missing")), number(part(bits, "expected"))));
+  }
+  std::string losses = counts(part(status, "losses"));
+  if (const std::string shed = counts({{"shed hops", part(status, "shed_hops")}}); !shed.empty()) {
+    losses = losses.empty() ? shed : shed + ", " + losses;
+  }
+  add_line(out, "lost", losses.empty() ? "nothing" : losses);
+  if (const std::string queues = counts(part(status, "queues")); !queues.empty()) {
+    add_line(out, "waiting", queues);
+  }
+}
+
+/// "127.0.0.1:4000 (stream 7); two senders? 127.0.0.1:4001 (stream 8), 0.2 s ago"
+void add_senders(std::string& out, const json& senders) {
+  const json present = part(senders, "present");
+  if (!present.is_object()) {
+    return;
+  }
+  const auto name = [](const json& sender) {
+    return fmt::format("{} (stream {})", text(part(sender, "address")), number(part(sender, "stream_id")));
+  };
+  std::string line = name(present);
+  if (const json other = part(senders, "other"); other.is_object()) {
+    line += fmt::format("; two senders? {}, {} s ago", name(other), number(part(other, "s_ago")));
+  }
+  add_line(out, "sender", line);
+}
+
+/// "1024, 3 masked: channel 5 (row 0, column 5) dead, ..."; the first few.
+void add_microphones(std::string& out, const json& microphones) {
+  constexpr std::size_t kMostShown = 8;
+  if (!microphones.is_object()) {
+    return;
+  }
+  const json bad = part(microphones, "bad");
+  std::string line = fmt::format("{} masked", number(part(microphones, "masked")));
+  for (std::size_t i = 0; bad.is_array() && i < std::min(bad.size(), kMostShown); ++i) {
+    line += fmt::format("{} {} (row {}, column {}) {}", i == 0 ? ":" : ",", number(part(bad[i], "channel")),
+                        number(part(bad[i], "row")), number(part(bad[i], "column")), text(part(bad[i], "cause")));
+  }
+  if (bad.is_array() && bad.size() > kMostShown) {
+    line += fmt::format(" and {} more", bad.size() - kMostShown);
+  }
+  add_line(out, "microphones", line);
+}
+
+void add_recording(std::string& out, const json& recording) {
+  constexpr double kMegabyte = 1e6;
+  if (!recording.is_object()) {
+    return;
+  }
+  std::string line = text(part(recording, "state"));
+  if (const json bytes = part(recording, "bytes"); bytes.is_number() && bytes.get<double>() > 0.0) {
+    line += fmt::format(", {:.1f} MB", bytes.get<double>() / kMegabyte);
+  }
+  if (const json about = part(recording, "text"); about.is_string() && !about.get_ref<const std::string&>().empty()) {
+    line += ", " + text(about);
+  }
+  add_line(out, "recording", line);
+  const json bits = part(recording, "bit_times");
+  if (const json span = part(bits, "span"); span.is_number() && span.get<double>() > 0.0) {
+    add_line(out, "  bit-times",
+             fmt::format("{} stored + {} never sent + {} paused + {} overrun + {} dropped = {}",
+                         number(part(bits, "stored")), number(part(bits, "never_sent")), number(part(bits, "paused")),
+                         number(part(bits, "overrun")), number(part(bits, "dropped")), number(span)));
+  }
+}
+
+}  // namespace
+
+std::string status_text(const json& status) {
+  std::string out;
+  add_line(out, "nearfieldd",
+           fmt::format("{}, version {}, up {}", text(part(status, "state")), text(part(status, "version")),
+                       uptime(part(status, "uptime_s"))));
+  add_line(out, "source", text(part(status, "source")));
+  add_line(out, "device", text(part(status, "device")));
+  add_line(out, "front end",
+           fmt::format("{}, configuration epoch {}", text(part(status, "front_end")), number(part(status, "epoch"))));
+  add_line(out, "frames",
+           fmt::format("{}, {} a second of {} asked for", number(part(status, "frames")),
+                       number(part(status, "frame_rate_hz")), number(part(status, "hop_rate_hz"))));
+  add_times(out, status);
+  add_senders(out, part(status, "senders"));
+  add_losses(out, status);
+  add_microphones(out, part(status, "microphones"));
+  add_recording(out, part(status, "recording"));
+  return out;
+}
+
+}  // namespace nearfield::control

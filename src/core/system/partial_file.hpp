@@ -1,0 +1,49 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "core/system/file_descriptor.hpp"
+
+namespace nearfield {
+
+/// A file that is written as PATH.partial and takes its own name in finish(): whole or not at all. The partial file is
+/// always a new one; what an earlier run left under its name is removed, and a link or another kind of file there is
+/// refused. Where PATH itself is a link, the file takes the link's place and the link's target stays as it is; a
+/// special file is refused. A second writer is refused while the first one lives. All calls throw IoError.
+class PartialFile {
+ public:
+  explicit PartialFile(std::filesystem::path path);
+  /// Removes the partial file unless it was finished or kept.
+  ~PartialFile();
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] const std::filesystem::path& partial_path() const { return partial_path_; }
+  /// Leads to the open partial file whatever happens to its name, for libraries that open files by name.
+  [[nodiscard]] std::string path_by_descriptor() const;
+
+  void write(std::string_view bytes);
+  void keep() { keep_ = true; }
+  /// Gives it its name.
+  void finish();
+  /// Waits until the file is on the disk and gives it its name then.
+  void finish_on_disk();
+
+ private:
+  [[nodiscard]] bool has_its_name() const;
+
+  std::filesystem::path path_;
+  std::filesystem::path partial_path_;
+  FileDescriptor file_;  ///< holds the lock that keeps two writers apart
+  bool keep_ = false;
+};
+
+/// Throws IoError where `path` is a directory or a special file, or a link to one: a rename would replace it.
+void require_replaceable(const std::filesystem::path& path);
+
+/// Does not wait for the disk. Throws IoError.
+void write_whole_file(const std::filesystem::path& path, std::string_view bytes);
+
+}  // namespace nearfield

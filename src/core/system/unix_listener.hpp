@@ -1,0 +1,60 @@
+#pragma once
+#include <sys/types.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "core/system/file_descriptor.hpp"
+
+namespace nearfield {
+
+/// Why another user than root and this process's own could put a socket of his own in the place of `socket`: a folder
+/// or link on the way that belongs to somebody else, or that others may write (a sticky folder such as /tmp is safe:
+/// there only the owner removes and renames). Nothing when nobody can. A last folder that is missing is no fault, since
+/// UnixListener makes it.
+std::optional<std::string> socket_folder_problem(const std::filesystem::path& socket);
+
+/// Makes the last folder of the path of `socket` where it is missing: 0755 where the socket serves other users, else
+/// 0700, whatever the umask is. Throws ConfigError when the folder is not safe, IoError when it can't be made.
+void make_socket_folder(const std::filesystem::path& socket, bool serves_others);
+
+/// What tells a file from every other one, whatever its name.
+struct FileIdentity {
+  dev_t device = 0;
+  ino_t inode = 0;
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
+
+/// Gives the socket at `path` this mode. The file is opened first, without following a link, and only what was opened
+/// is judged and changed. Throws IoError when it is not a socket of this user.
+FileIdentity set_socket_mode(const std::filesystem::path& path, mode_t mode);
+
+/// A UNIX socket that listens, under a name in the file system. It takes the place of a socket that nobody serves any
+/// more, has its mode whatever the umask is, and makes the last folder of its path where that is missing. The
+/// destructor removes the name if it still is this socket's.
+class UnixListener {
+ public:
+  struct Options {
+    int type = 0;                ///< SOCK_STREAM or SOCK_SEQPACKET
+    mode_t mode = 0600;          ///< of the socket
+    bool serves_others = false;  ///< a folder that is made is 0755 then, else 0700
+    int most_waiting = 16;       ///< connections that are not accepted yet
+  };
+
+  /// Does not block afterwards. Throws ConfigError when the path is too long or its folder not safe, IoError when
+  /// another process serves there, another file lies there, or the system refuses.
+  UnixListener(const std::filesystem::path& path, const Options& options);
+  ~UnixListener();
+  UnixListener(const UnixListener&) = delete;
+  UnixListener& operator=(const UnixListener&) = delete;
+
+  [[nodiscard]] int get() const { return socket_.get(); }
+
+ private:
+  std::filesystem::path path_;
+  FileDescriptor socket_;
+  FileIdentity identity_;  ///< of the name that bind() made
+};
+
+}  // namespace nearfield

@@ -1,0 +1,175 @@
+#include "daemon/background/health_desk.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "control/service/realtime.hpp"
+#include "pipeline/microphones/microphone_watch.hpp"
+
+namespace nearfield::daemon {
+namespace {
+
+/// Bits that are counted of a window; fewer say too little of what is stuck.
+constexpr std::size_t kBlockBits = 512;
+constexpr std::size_t kFewestBlockBits = 256;
+/// Of the windows, those whose bits are counted: two a decision.
+constexpr std::uint64_t kWindowsABlock = 4;
+
+}  // namespace
+
+HealthDesk::HealthDesk(Hooks hooks) : hooks_(std::move(hooks)) {
+  thread_ = std::jthread([this] {
+    control::leave_realtime();
+    pthread_setname_np(pthread_self(), "nf-health");
+    work();
+  });
+}
+
+HealthDesk::~HealthDesk() { close(); }
+
+void HealthDesk::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+  }
+  wanted_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void HealthDesk::prepare(Epoch& epoch) {
+  const Settings& settings = epoch.plan.settings;
+  const std::optional<health::MonitorPlan> plan = monitor_plan(*epoch.engine, settings);
+  const std::lock_guard lock(mutex_);
+  array_plan_ = epoch.engine->array_plan();
+  masks_ = settings.array.health.mask;
+  epoch_ = epoch.number;
+  slot_.is_full = false;
+  interval_samples_ = 0;
+  counter_.reset();
+  if (!plan) {
+    monitor_.reset();
+    count_bad();
+    return;
+  }
+  if (monitor_) {
+    monitor_->use(*plan);
+  } else {
+    monitor_ = std::make_unique<health::Monitor>(*plan);
+  }
+  block_words_ = 0;
+  if (epoch.plan.input == InputForm::kBits) {
+    counter_.emplace(settings.array.layout, settings.array.geometry);
+    block_words_ = counter_->words_per_bit_time();
+  }
+  spectra_values_ = plan->frequencies_hz.size() * static_cast<std::size_t>(plan->geometry.channels());
+  interval_samples_ = watch_interval_samples(settings, epoch.plan.sample_rate_hz);
+  const std::vector<int> bad = count_bad();
+  const std::vector<int> masked = maskable(bad, plan->geometry);
+  if (masks_ && !masked.empty()) {
+    const MicrophoneMask mask = make_mask(array_plan_, masked);
+    epoch.engine->use(mask);
+    epoch.live_microphones = live_microphones(*epoch.engine, mask);
+  }
+}
+
+void HealthDesk::look(const WindowView& view) {
+  const std::uint64_t interval = interval_samples_;
+  if (interval == 0 || view.first_sample < next_sample_ || !view.is_whole) {
+    return;
+  }
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock || slot_.is_full || view.epoch != epoch_) {
+    return;
+  }
+  next_sample_ = view.first_sample + interval;
+  slot_.spectra.resize(spectra_values_);
+  view.engine->read_spectra(0, slot_.spectra);
+  const std::size_t stride = block_words_;
+  slot_.words.clear();
+  if (turn_++ % kWindowsABlock == 0 && stride > 0 && view.words.size() >= kFewestBlockBits * stride) {
+    const auto block = view.words.first(std::min(kBlockBits * stride, view.words.size()));
+    slot_.words.assign(block.begin(), block.end());
+  }
+  slot_.is_full = true;
+  wanted_.notify_one();
+}
+
+void HealthDesk::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wanted_.wait(lock, [this] { return slot_.is_full || is_closed_; });
+    if (is_closed_) {
+      return;
+    }
+    if (has_restarted_.exchange(false) && monitor_) {
+      monitor_->forget();
+    }
+    if (monitor_) {
+      if (counter_ && !slot_.words.empty()) {
+        counter_->count(slot_.words, bits_);
+        monitor_->add_bits(bits_);
+      }
+      if (monitor_->add_spectra(slot_.spectra) && !monitor_->changes().empty()) {
+        apply(lock);
+      }
+    }
+    slot_.is_full = false;
+  }
+}
+
+std::vector<int> HealthDesk::count_bad() {
+  std::array<std::size_t, health::kConditions> counts{};
+  std::vector<int> bad = monitor_ ? monitor_->bad() : std::vector<int>();
+  for (const int channel : bad) {
+    ++counts[static_cast<std::size_t>(monitor_->conditions()[static_cast<std::size_t>(channel)])];
+  }
+  std::copy(counts.begin(), counts.end(), bad_counts_.begin());
+  return bad;
+}
+
+/// Tells what has changed and masks what is bad now. The lock is open while others are called.
+void HealthDesk::apply(std::unique_lock<std::mutex>& lock) {
+  const std::vector<health::Change> changes = monitor_->changes();
+  const std::vector<int> bad = count_bad();
+  const ArrayPlan plan = array_plan_;
+  const std::uint64_t epoch = epoch_;
+  const bool masks = masks_;
+  lock.unlock();
+  for (const health::Change& change : changes) {
+    hooks_.tell(change, bad.size());
+  }
+  if (bad.size() > most_maskable(plan.geometry)) {
+    hooks_.too_many(bad.size());
+  }
+  if (masks) {
+    hooks_.use(make_mask(plan, maskable(bad, plan.geometry)), epoch);
+  }
+  lock.lock();
+}
+
+nlohmann::json HealthDesk::status() const {
+  const std::lock_guard lock(mutex_);
+  nlohmann::json bad = nlohmann::json::array();
+  if (!monitor_) {
+    return {{"watched", false}, {"masked", array_plan_.dead_channels.size()}, {"bad", bad}};
+  }
+  const int columns = array_plan_.geometry.columns;
+  const std::vector<int> channels = monitor_->bad();
+  for (const int channel : channels) {
+    bad.push_back({{"channel", channel},
+                   {"row", channel / columns},
+                   {"column", channel % columns},
+                   {"cause", health::name_of(monitor_->conditions()[static_cast<std::size_t>(channel)])}});
+  }
+  const bool are_masked = masks_ && channels.size() <= most_maskable(array_plan_.geometry);
+  return {{"watched", true},
+          {"masked", array_plan_.dead_channels.size() + (are_masked ? channels.size() : 0)},
+          {"bad", bad}};
+}
+
+}  // namespace nearfield::daemon

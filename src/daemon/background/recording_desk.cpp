@@ -1,0 +1,216 @@
+#include "daemon/background/recording_desk.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/common.h>
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include "nearfield/error.hpp"
+
+namespace nearfield::daemon {
+namespace {
+
+using control::RecordRequest;
+using Action = RecordRequest::Action;
+
+bool wants_bits(DaemonSettings::RecordWhat what) { return what != DaemonSettings::RecordWhat::kImages; }
+bool wants_images(DaemonSettings::RecordWhat what) { return what != DaemonSettings::RecordWhat::kBits; }
+
+/// A file that can't be created ends the recording just after it was begun: waits for one or the other.
+RecorderStatus begun(const Recorder& recorder) {
+  constexpr std::chrono::milliseconds kLook{1};
+  constexpr int kLooks = 1000;
+  RecorderStatus status = recorder.status();
+  for (int look = 0; look < kLooks && status.state == RecorderState::kRecording && status.path.empty(); ++look) {
+    std::this_thread::sleep_for(kLook);
+    status = recorder.status();
+  }
+  return status;
+}
+
+/// Whether a recorder that was made for one would be made for the other just so.
+bool records_alike(const Settings& a, const Settings& b) {
+  return a.daemon.recording == b.daemon.recording && a.array.geometry == b.array.geometry &&
+         a.array.sensitivity_dbfs == b.array.sensitivity_dbfs && a.holography.standoff_m == b.holography.standoff_m;
+}
+
+/// A line when a recording begins, ends or is refused; on the recorder's thread.
+void log_change(control::RateLimitedLog& log, const RecorderStatus& status) {
+  if (status.state == RecorderState::kRecording) {
+    log.log(spdlog::level::info, "recording", "recording begins: {}", status.path);
+    return;
+  }
+  const bool failed = is_failure(status.end_cause);
+  const nfr::BitCounts& bits = status.bits;
+  if (status.path.empty()) {
+    log.log(failed ? spdlog::level::err : spdlog::level::info, failed ? "recording_failed" : "recording",
+            "no recording begins: {}", status.end_reason);
+    return;
+  }
+  log.log(failed ? spdlog::level::err : spdlog::level::info, failed ? "recording_failed" : "recording",
+          "recording ends: {}: {}; {} bytes, {} bit-times = {} stored + {} never sent + {} paused + {} overrun + {} "
+          "dropped",
+          status.path, status.end_reason, status.bytes, bits.sum(), bits.received, bits.not_sent, bits.paused,
+          bits.overrun, bits.dropped);
+}
+
+}  // namespace
+
+void RecordingDesk::use(const Settings& settings) {
+  const std::lock_guard lock(mutex_);
+  const bool same = records_alike(settings_, settings);
+  settings_ = settings;
+  const DaemonSettings::Recording& recording = settings.daemon.recording;
+  const bool arms = recording.trigger != DaemonSettings::Trigger::kNone && !recording.directory.empty();
+  if (arms && !(recorder_ && same) && !is(RecorderState::kRecording)) {
+    install({.action = Action::kArm, .bits = {}, .images = {}, .seconds = {}, .name = {}});
+    recorder_->arm();
+  }
+}
+
+RecorderOptions RecordingDesk::options(const RecordRequest& request) const {
+  const DaemonSettings::Recording& recording = settings_.daemon.recording;
+  if (recording.directory.empty()) {
+    throw ConfigError("daemon.recording.directory: expected a folder, found none, so that nothing can be recorded");
+  }
+  const ArraySettings& array = settings_.array;
+  const bool has_bits = input_.form == InputForm::kBits;
+  RecorderOptions options;
+  options.info.measurement = {.geometry = array.geometry,
+                              .standoff_m = settings_.holography.standoff_m,
+                              .sensitivity_dbfs = array.sensitivity_dbfs};
+  options.info.layout = array.layout;
+  options.info.sample_rate_hz = input_.element_rate_hz;
+  const std::string name = request.name.empty() ? "%Y%m%dT%H%M%SZ" : request.name;
+  options.path = (std::filesystem::path(recording.directory) / (name + ".nfr")).string();
+  const bool chosen = request.bits.has_value() || request.images.has_value();
+  options.bits = chosen ? request.bits.value_or(false) : wants_bits(recording.what) && has_bits;
+  options.images = chosen ? request.images.value_or(false) : wants_images(recording.what) || !has_bits;
+  if (options.bits && !has_bits) {
+    throw ConfigError(fmt::format("{}: it delivers decimated samples; only images can be recorded", input_.name));
+  }
+  options.changed = [log = log_](const RecorderStatus& status) { log_change(*log, status); };
+  options.bits_queue_bytes = static_cast<std::uint64_t>(recording.bits_queue_bytes);
+  options.images_queue_bytes = static_cast<std::uint64_t>(recording.images_queue_bytes);
+  options.quota_bytes = static_cast<std::uint64_t>(recording.quota_bytes);
+  options.sync_s = recording.sync_s;
+  options.max_bytes = static_cast<std::uint64_t>(recording.max_bytes);
+  options.max_seconds = request.seconds.value_or(recording.max_s);
+  if (request.action == Action::kArm) {
+    options.history_s = recording.pre_trigger_s;
+    if (recording.trigger == DaemonSettings::Trigger::kLevel) {
+      options.images = true;
+      options.level = LevelTrigger{
+          .level = recording.level, .quiet_s = recording.quiet_s, .pause_s = recording.pause_s, .pixel = {}};
+    }
+  }
+  return options;
+}
+
+bool RecordingDesk::is(RecorderState state) const { return recorder_ && recorder_->status().state == state; }
+
+void RecordingDesk::install(const RecordRequest& request) {
+  auto next = std::make_unique<Recorder>(options(request));
+  install_(next.get());
+  const std::lock_guard lock(pointer_mutex_);
+  std::swap(recorder_, next);
+}
+
+void RecordingDesk::start(const RecordRequest& request) {
+  if (is(RecorderState::kRecording)) {
+    throw UsageError(fmt::format("record: expected no recording under way, found {}", recorder_->status().path));
+  }
+  const bool as_armed = !request.bits && !request.images && !request.seconds && request.name.empty();
+  if (request.action == Action::kArm) {
+    install(request);
+    recorder_->arm();
+  } else if (is(RecorderState::kArmed) && as_armed) {
+    recorder_->start();
+  } else {
+    install(request);
+    recorder_->start();
+  }
+}
+
+void RecordingDesk::trigger() {
+  if (!is(RecorderState::kArmed)) {
+    throw UsageError("record: expected an armed recorder to trigger, found none; use record arm first");
+  }
+  recorder_->trigger();
+}
+
+void RecordingDesk::stop() {
+  if (is(RecorderState::kRecording)) {
+    recorder_->stop();
+  } else if (is(RecorderState::kArmed)) {
+    recorder_->disarm();
+  } else {
+    throw UsageError("record: expected a recording to stop, found none");
+  }
+}
+
+nlohmann::json RecordingDesk::obey(const RecordRequest& request) {
+  const std::lock_guard lock(mutex_);
+  switch (request.action) {
+    case Action::kStart:
+    case Action::kArm:
+      start(request);
+      break;
+    case Action::kTrigger:
+      trigger();
+      break;
+    case Action::kStop:
+      stop();
+      break;
+  }
+  recorder_->wait_until_obeyed();
+  const bool begins = request.action == Action::kStart || request.action == Action::kTrigger;
+  const RecorderStatus status = begins ? begun(*recorder_) : recorder_->status();
+  if (begins && is_failure(status.end_cause)) {
+    throw IoError(fmt::format("record: {}", status.end_reason));
+  }
+  const std::string state(name_of(status.state));
+  std::string message = status.path.empty() ? state : fmt::format("{}: {}", state, status.path);
+  if (!status.end_reason.empty()) {
+    message += fmt::format(" ({})", status.end_reason);
+  }
+  return {{"state", state}, {"path", status.path}, {"bytes", status.bytes}, {"message", message}};
+}
+
+void RecordingDesk::close() {
+  const std::lock_guard lock(mutex_);
+  install_(nullptr);
+  std::unique_ptr<Recorder> last;  // ends outside of the lock
+  const std::lock_guard pointer_lock(pointer_mutex_);
+  std::swap(recorder_, last);
+}
+
+std::optional<RecorderStatus> RecordingDesk::status() const {
+  const std::lock_guard lock(pointer_mutex_);
+  return recorder_ ? std::optional(recorder_->status()) : std::nullopt;
+}
+
+void RecordingDesk::tell(control::Metrics& metrics) const {
+  const std::optional<RecorderStatus> now = status();
+  if (!now) {
+    return;
+  }
+  control::RecordingState state = control::RecordingState::kIdle;
+  if (now->state == RecorderState::kRecording || now->state == RecorderState::kArmed) {
+    state = now->state == RecorderState::kArmed ? control::RecordingState::kArmed : control::RecordingState::kRecording;
+  } else if (is_failure(now->end_cause)) {
+    state = control::RecordingState::kFailed;
+  }
+  metrics.set_recording(state, now->bytes);
+  const nfr::BitCounts& bits = now->bits;
+  metrics.set_recording_bits({{bits.received, bits.not_sent, bits.paused, bits.overrun, bits.dropped}});
+  const bool has_both = !now->path.empty() && !now->end_reason.empty();
+  metrics.set_recording_text(has_both ? fmt::format("{} ({})", now->path, now->end_reason)
+                                      : now->path + now->end_reason);
+}
+
+}  // namespace nearfield::daemon

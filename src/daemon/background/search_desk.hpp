@@ -1,0 +1,63 @@
+#pragma once
+#include <atomic>
+#include <complex>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json_fwd.hpp>
+#include <thread>
+#include <vector>
+
+#include "daemon/live/live_engine.hpp"
+
+namespace nearfield::daemon {
+
+/// Runs an imager's search on a thread of its own, every `holography.search_every_frames` frames or as often as it can.
+/// The engine's thread leaves a window's spectra here, never waiting; what is found goes back to it, between two hops.
+/// The mutex guards what waits, the search's handle and what was found, not the search itself.
+class SearchDesk {
+ public:
+  /// Puts findings into effect between two hops, if the epoch is still that one. Called on the desk's thread.
+  using Adopt = std::function<void(const std::shared_ptr<const Findings>& findings, std::uint64_t epoch)>;
+  explicit SearchDesk(Adopt adopt);
+  ~SearchDesk();
+  SearchDesk(const SearchDesk&) = delete;
+  SearchDesk& operator=(const SearchDesk&) = delete;
+
+  /// Before an epoch begins. Any thread.
+  void prepare(const Epoch& epoch);
+  /// The engine's thread, after each window.
+  void look(const WindowView& view);
+  /// {"every_frames", "searches", "waves": [of each frequency]}; every_frames is 0 where nothing is searched for.
+  [[nodiscard]] nlohmann::json status() const;
+  void close();
+
+ private:
+  struct Snapshot {
+    std::vector<std::complex<float>> spectra;
+    std::shared_ptr<const MicrophoneMask> mask;
+    std::uint64_t epoch = 0;
+  };
+  void work();
+  [[nodiscard]] std::shared_ptr<const Findings> search_in(Search& search, const Snapshot& taken) const;
+
+  Adopt adopt_;
+  mutable std::mutex mutex_;
+  std::condition_variable wanted_;
+  Snapshot waiting_;
+  bool is_waiting_ = false;
+  bool is_closed_ = false;
+  std::shared_ptr<Search> search_;  ///< used by the desk's thread alone
+  std::uint64_t every_frames_ = 0;
+  std::uint64_t searches_ = 0;
+  std::shared_ptr<const Findings> found_;
+  // What look() needs; changed by prepare() alone:
+  std::atomic<std::uint64_t> epoch_{0};
+  std::atomic<std::uint64_t> interval_samples_{0};  ///< 0: nobody searches
+  std::atomic<std::uint64_t> next_sample_{0};       ///< of the engine's thread, but for a new epoch
+  std::jthread thread_;
+};
+
+}  // namespace nearfield::daemon

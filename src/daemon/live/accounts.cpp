@@ -1,0 +1,90 @@
+#include "daemon/live/accounts.hpp"
+
+#include <utility>
+
+namespace nearfield::daemon {
+namespace {
+
+/// How often a line names a sender beside the stream's, while it sends.
+constexpr std::int64_t kNamedEveryNs = 10'000'000'000;
+
+struct Loss {
+  const char* name;
+  std::uint64_t count;
+};
+
+/// What the sums are made of, in the order of metric_names().
+std::vector<Loss> losses(const SourceCounters& source, const Publisher::Counts& paused, const RecorderStatus& disk) {
+  const PacketCounters& packets = source.packets;
+  return {{"missing", source.ring.missing},
+          {"overrun", source.ring.overrun},
+          {"shed_unused", source.ring.skipped},
+          {"abandoned", source.ring.abandoned},
+          {"late", source.ring.late},
+          {"duplicate", source.ring.duplicate},
+          {"packets_foreign", packets.fault(PacketFault::kForeign)},
+          {"packets_version", packets.fault(PacketFault::kVersion)},
+          {"packets_length", packets.fault(PacketFault::kLength)},
+          {"packets_crc", packets.fault(PacketFault::kCrc)},
+          {"packets_kind", packets.fault(PacketFault::kKind)},
+          {"packets_words", packets.fault(PacketFault::kWords)},
+          {"packets_other_stream", packets.other_stream},
+          {"packets_implausible", packets.implausible},
+          {"packets_not_allowed", packets.not_allowed},
+          {"kernel_drops", source.kernel_drops},
+          {"restarts", packets.restarts},
+          {"cut_bytes", source.cut_bytes},
+          {"paused_dashboard_frames", paused.paused_dashboard_frames},
+          {"paused_recording_frames", paused.paused_recording_frames},
+          {"paused_recording_bit_times", disk.all_paused_bit_times},
+          {"recorder_pieces", disk.all_dropped_pieces},
+          {"recorder_images", disk.all_dropped_images}};
+}
+
+}  // namespace
+
+control::MetricNames metric_names() {
+  control::MetricNames names;
+  names.stages = {"take", "compute", "controllers", "others"};
+  names.queues = {"ingest_bit_times", "recorder_bytes"};
+  for (const Loss& loss : losses({}, {}, {})) {
+    names.losses.emplace_back(loss.name);
+  }
+  return names;
+}
+
+Conservation conservation(const RingCounters& ring) {
+  return {.received = ring.delivered + ring.skipped, .missing = ring.missing, .expected = ring.taken + ring.skipped};
+}
+
+Accounts::Accounts(std::shared_ptr<control::Metrics> metrics, std::shared_ptr<control::RateLimitedLog> log)
+    : metrics_(std::move(metrics)), log_(std::move(log)), told_(losses({}, {}, {}).size()) {}
+
+void Accounts::update(const SourceCounters& source, const Publisher::Counts& paused,
+                      const std::optional<RecorderStatus>& disk) {
+  const Conservation sums = conservation(source.ring);
+  metrics_->set_bit_times(sums.received, sums.missing, sums.expected);
+  metrics_->set_queue_depth(static_cast<std::size_t>(Queue::kIngest), source.ring.pending);
+  metrics_->set_queue_depth(static_cast<std::size_t>(Queue::kRecorder), disk ? disk->queued_bytes : 0);
+  const std::vector<Loss> now = losses(source, paused, disk.value_or(RecorderStatus{}));
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (now[i].count > told_[i]) {  // a new recorder counts from 0 again
+      metrics_->lose(i, now[i].count - told_[i]);
+      log_->log(spdlog::level::warn, now[i].name, "{} more, {} in all", now[i].count - told_[i], now[i].count);
+    }
+    told_[i] = now[i].count;
+  }
+  name_senders(source);
+}
+
+void Accounts::name_senders(const SourceCounters& source) {
+  if (!source.sender || !source.other || source.other->seen_ns < named_ns_ + (named_ns_ != 0 ? kNamedEveryNs : 0)) {
+    return;
+  }
+  named_ns_ = source.other->seen_ns;
+  log_->log(spdlog::level::warn, "two_senders", "two senders? {} (stream {}) has the port; {} (stream {}) sends too",
+            text_of(source.sender->peer), source.sender->stream_id, text_of(source.other->peer),
+            source.other->stream_id);
+}
+
+}  // namespace nearfield::daemon

@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "control/metrics/metrics.hpp"
+#include "control/service/log.hpp"
+#include "daemon/live/publisher.hpp"
+#include "recording/recorder.hpp"
+#include "stream/source.hpp"
+
+namespace nearfield::daemon {
+
+enum class Stage : std::size_t { kTake, kCompute, kControllers, kOthers };
+enum class Queue : std::size_t { kIngest, kRecorder };
+
+/// Names of stages, losses and queues, as the metrics and the status know them.
+control::MetricNames metric_names();
+
+/// Carries what the parts count into the metrics, and writes a line where something was lost. One thread.
+class Accounts {
+ public:
+  Accounts(std::shared_ptr<control::Metrics> metrics, std::shared_ptr<control::RateLimitedLog> log);
+  void update(const SourceCounters& source, const Publisher::Counts& paused, const std::optional<RecorderStatus>& disk);
+
+ private:
+  void name_senders(const SourceCounters& source);
+
+  std::shared_ptr<control::Metrics> metrics_;
+  std::shared_ptr<control::RateLimitedLog> log_;
+  std::vector<std::uint64_t> told_;  ///< [loss]
+  std::int64_t named_ns_ = 0;        ///< when the other sender was last received of whom a line was written
+};
+
+/// Bit-times (or samples) that the engine accounted for: received + missing = expected.
+struct Conservation {
+  std::uint64_t received = 0;
+  std::uint64_t missing = 0;
+  std::uint64_t expected = 0;
+};
+Conservation conservation(const RingCounters& ring);
+
+}  // namespace nearfield::daemon

@@ -1,0 +1,92 @@
+#include "daemon/live/epoch.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "cl/device.hpp"
+#include "daemon/memory_need.hpp"
+
+namespace nearfield::daemon {
+namespace {
+
+/// Far from where streams begin, so that nothing follows on it.
+constexpr std::uint64_t kWarmUpSample = std::uint64_t{1} << 40U;
+
+/// Images silence: what a device compiles only when a kernel first runs is done then, seconds on PoCL. One window
+/// alone, one that follows on it, and a batch are all the ways there are.
+void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& input, std::uint64_t first) {
+  const FrontEndSettings& front_end = plan.settings.front_end;
+  const auto window = static_cast<std::uint64_t>(front_end.window_samples);
+  const auto hop = static_cast<std::uint64_t>(front_end.hop_samples);
+  const auto batch = static_cast<std::size_t>(plan.settings.device.batch);
+  std::uint64_t fed = first;
+  std::uint64_t next = first;
+  const std::vector<float> quiet(input.form == InputForm::kSamples ? window * input.words_per_sample() : 0);
+  const std::vector<std::size_t> rounds = {1, 1, batch, 1};
+  for (const std::size_t windows : rounds) {
+    const std::uint64_t end = next + (windows - 1) * hop + window;
+    while (fed < end) {
+      const std::uint64_t samples = std::min(end - fed, window);
+      if (plan.input == InputForm::kBits) {
+        const std::span<std::uint32_t> room = engine.room_for_bits(samples * input.words_per_sample());
+        for (std::size_t word = 0; word < room.size(); ++word) {
+          room[word] = silence_word(word / input.words_per_element);
+        }
+        engine.push_bits(fed, room);
+      } else {
+        engine.push_samples(fed, std::span(quiet).first(samples * input.words_per_sample()));
+      }
+      fed += samples;
+    }
+    engine.compute_windows(next, windows);
+    engine.begin_late(engine.late());
+    engine.finish_late();
+    next += windows * hop;
+  }
+}
+
+/// With a microphone masked too, which takes kernels that run only then, and may be so at any time.
+void warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input) {
+  const ArrayPlan& array = engine.array_plan();
+  const std::set<int> dead(array.dead_channels.begin(), array.dead_channels.end());
+  int masked = 0;
+  while (dead.contains(masked)) {
+    ++masked;
+  }
+  const bool masks =
+      plan.settings.array.health.mask && masked < array.geometry.channels() && most_maskable(array.geometry) > 0;
+  if (masks) {
+    engine.use(make_mask(array, {masked}));
+    image_silence(engine, plan, input, kWarmUpSample);
+    engine.use(make_mask(array, {}));
+  }
+  image_silence(engine, plan, input, 2 * kWarmUpSample);
+}
+
+}  // namespace
+
+std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& input, std::uint64_t number) {
+  auto epoch = std::make_unique<Epoch>();
+  epoch->number = number;
+  epoch->plan = live_plan(settings, input);
+  const ocl::Device device = ocl::Device::open(epoch->plan.settings.device);
+  require_memory(needs_of_epoch(epoch->plan.settings), memory_room(&device.info()));
+  epoch->engine = make_engine(device, epoch->plan);
+  const Engine& engine = *epoch->engine;
+  warm_up(*epoch->engine, epoch->plan, input);
+  const ArrayPlan& array = engine.array_plan();
+  epoch->live_microphones =
+      static_cast<std::uint32_t>(array.geometry.channels()) - static_cast<std::uint32_t>(array.dead_channels.size());
+  epoch->warnings = plan_warnings(epoch->plan, engine.frequencies_hz());
+  if (!settings.front_end.bands_hz.empty()) {
+    epoch->warnings.emplace_back("front_end.bands_hz is passed over: it is for replay, of captures and recordings");
+  }
+  return epoch;
+}
+
+std::uint32_t live_microphones(const Engine& engine, const MicrophoneMask& mask) {
+  return static_cast<std::uint32_t>(engine.array_plan().geometry.channels()) -
+         static_cast<std::uint32_t>(mask.channels.size());
+}
+
+}  // namespace nearfield::daemon

@@ -1,0 +1,548 @@
+#include "daemon/live/live_engine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <ctime>
+#include <utility>
+
+#include "nearfield/error.hpp"
+#include "recording/host.hpp"
+
+namespace nearfield::daemon {
+namespace {
+
+/// Pieces in which bits between windows are taken.
+constexpr std::uint64_t kPieceSamples = 64;
+
+/// What to add to CLOCK_MONOTONIC for CLOCK_TAI.
+std::int64_t tai_offset_ns() { return clock_ns(CLOCK_TAI) - clock_ns(CLOCK_MONOTONIC); }
+
+}  // namespace
+
+LiveEngine::LiveEngine(IngestRing& ring, const LiveInput& input, std::unique_ptr<Epoch> epoch, Publisher& publisher,
+                       Options options)
+    : ring_(&ring),
+      input_(input),
+      publisher_(&publisher),
+      hooks_(std::move(options.hooks)),
+      overload_(options.overload),
+      epoch_(std::move(epoch)) {
+  use_epoch();
+}
+
+void LiveEngine::use_epoch() {
+  const Settings& settings = epoch_->plan.settings;
+  window_samples_ = static_cast<std::uint64_t>(settings.front_end.window_samples);
+  hop_samples_ = static_cast<std::uint64_t>(settings.front_end.hop_samples);
+  history_samples_ = epoch_->engine->history_samples();
+  chunks_.resize(static_cast<std::size_t>(settings.device.batch));
+  take_cadences();
+}
+
+/// A processor that was there before keeps its count of shed hops.
+void LiveEngine::take_cadences() {
+  const std::vector<Cadence> before = std::exchange(cadences_, {});
+  for (std::size_t p = 0; p < epoch_->engine->processors(); ++p) {
+    const auto every = static_cast<std::uint64_t>(epoch_->engine->every_hops(p));
+    const std::string& name = epoch_->engine->header(p).processor;
+    const auto same = std::find_if(before.begin(), before.end(), [&](const Cadence& c) { return c.processor == name; });
+    cadences_.push_back({.processor = name,
+                         .every = every,
+                         .next = (sequence_ + every - 1) / every * every,
+                         .shed = same == before.end() ? 0 : same->shed});
+  }
+}
+
+std::unique_ptr<Epoch> LiveEngine::swap(std::unique_ptr<Epoch> next) {
+  std::swap(epoch_, next);
+  use_epoch();
+  try {
+    go_on();
+  } catch (...) {
+    std::swap(epoch_, next);
+    use_epoch();
+    throw;
+  }
+  return next;
+}
+
+/// Chooses the new engine's first window and feeds what the ring still holds of it.
+void LiveEngine::go_on() {
+  std::uint64_t first = next_;
+  if (imaged_end_ > origin_ && imaged_end_ + hop_samples_ > first + window_samples_) {
+    first =
+        imaged_end_ + hop_samples_ - window_samples_;  // a shorter window begins later, as it is to end with new bits
+  }
+  std::uint64_t fed = first - history_before(first);
+  while (fed < taken_) {
+    const std::uint64_t samples = std::min(taken_ - fed, window_samples_);
+    const std::span<std::uint32_t> room = room_for(samples * input_.words_per_sample());
+    if (!ring_->take_again(element_of(fed), room)) {
+      begin_anew(first);
+      return;
+    }
+    push(fed, room);
+    fed += samples;
+  }
+  next_ = first;
+  fed_ = fed;
+}
+
+/// What the engine would need is gone: from `first` on, hops go until one begins behind what was taken.
+void LiveEngine::begin_anew(std::uint64_t first) {
+  next_ = first;
+  pass_over(taken_ > first ? (taken_ - first + hop_samples_ - 1) / hop_samples_ : 0);
+  begin_ = next_;
+  fed_ = next_;
+}
+
+void LiveEngine::pass_over(std::uint64_t hops) {
+  next_ += hops * hop_samples_;
+  shed_ += hops;
+  sequence_ += hops;
+}
+
+/// Of what must be fed before a window: what there is of it.
+std::uint64_t LiveEngine::history_before(std::uint64_t window) const {
+  return std::min(history_samples_, window - begin_);
+}
+
+void LiveEngine::use(const MicrophoneMask& mask, std::uint64_t epoch) {
+  if (epoch_->number == epoch) {
+    epoch_->engine->use(mask);
+    epoch_->live_microphones = live_microphones(*epoch_->engine, mask);
+  }
+}
+
+void LiveEngine::adopt(const std::shared_ptr<const Findings>& findings, std::uint64_t epoch) {
+  if (epoch_->number == epoch) {
+    epoch_->engine->adopt(findings);
+  }
+}
+
+std::uint64_t LiveEngine::element_of(std::uint64_t sample) const {
+  return origin_element_ + (sample - origin_) * input_.elements_per_sample;
+}
+
+void LiveEngine::begin_stream() {
+  stream_ = ring_->accept_stream();
+  is_streaming_ = true;
+  const std::uint64_t step = input_.elements_per_sample;
+  origin_element_ = stream_.first_element + (step - stream_.first_element % step) % step;
+  // A gap, so that no front end takes the new stream for the old one's next bits.
+  origin_ = stream_.number > 1 ? taken_ + 1 : taken_;
+  next_ = origin_;
+  fed_ = origin_;
+  taken_ = origin_;
+  begin_ = origin_;
+  imaged_end_ = origin_;
+  is_back_ = imaged_ns_ != 0;
+  missing_ = MissingBits();
+  lost_recorded_ = ring_->lost();  // what is left of the old stream is in no recording
+  if (hooks_.restart) {
+    hooks_.restart(stream_);
+  }
+}
+
+LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
+  if (!is_streaming_) {
+    if (ring_->wait_for_stream(deadline_ns)) {
+      begin_stream();
+    }
+    return Step::kNothing;
+  }
+  switch (ring_->wait_for(element_of(window_end(next_)), deadline_ns)) {
+    case WaitResult::kTimeout:
+      finish_late();
+      return Step::kNothing;
+    case WaitResult::kNewStream:
+      finish_late();
+      begin_stream();
+      return Step::kNothing;
+    case WaitResult::kEnded:
+      finish_late();
+      return Step::kEnded;
+    case WaitResult::kReady:
+      break;
+  }
+  if (pass_over_gap()) {
+    return Step::kNothing;
+  }
+  const std::int64_t now_ns = monotonic_ns();
+  if (hooks_.begin) {
+    hooks_.begin(now_ns);
+  }
+  if (!input_.waits) {
+    shed(now_ns);
+  }
+  const Pauses pauses{.dashboards = !input_.waits && overload_.pauses_dashboards(now_ns),
+                      .recordings = !input_.waits && overload_.pauses_recordings(now_ns)};
+  tai_offset_ns_ = tai_offset_ns();
+  const std::size_t windows = windows_there();
+  FrameReport report;
+  const std::span<const WindowStatus> statuses = compute(windows, pauses, report);
+  for (std::size_t window = 0; window < windows; ++window) {
+    publish(statuses[window], window, pauses, report);
+  }
+  publish_late(pauses);
+  if (hooks_.look) {
+    const bool has_bits = input_.form == InputForm::kBits && chunks_.front().missing.empty();
+    hooks_.look({.engine = epoch_->engine.get(),
+                 .epoch = epoch_->number,
+                 .first_sample = next_,
+                 .words = has_bits ? chunks_.front().words : std::span<const std::uint32_t>(),
+                 .is_whole = is_whole_});
+  }
+  begin_late(pauses);
+  next_ += windows * hop_samples_;
+  return Step::kFrames;
+}
+
+/// Passes over the windows of which nothing came and nothing can come any more; false when the next one is none of
+/// them.
+bool LiveEngine::pass_over_gap() {
+  const std::uint64_t per_sample = input_.elements_per_sample;
+  const std::uint64_t taken = std::max(next_, taken_);
+  if (missing_.count(next_ * per_sample, taken * per_sample) < (taken - next_) * per_sample) {
+    return false;
+  }
+  const std::uint64_t gap_end = taken + (ring_->missing_end(element_of(taken)) - element_of(taken)) / per_sample;
+  if (gap_end < window_end(next_)) {
+    return false;
+  }
+  const std::uint64_t hops = (gap_end - window_end(next_)) / hop_samples_ + 1;
+  pass_over(hops);
+  absent_ += hops;
+  return true;
+}
+
+std::uint64_t LiveEngine::waiting_elements() const {
+  return is_streaming_ ? ring_->available_end() - element_of(taken_) : 0;
+}
+
+/// Passes over all windows but the newest that is there, when it is time for that.
+void LiveEngine::shed(std::int64_t now_ns) {
+  const std::uint64_t there = ring_->available_end() - element_of(window_end(next_));
+  const std::uint64_t hops = there / input_.elements_per_sample / hop_samples_;
+  const auto waiting_ns = static_cast<std::int64_t>(static_cast<double>(there) / input_.element_rate_hz * 1e9);
+  if (hops == 0 || !overload_.sheds(waiting_ns, now_ns)) {
+    return;
+  }
+  pass_over(hops);
+  overload_.shed(now_ns);
+}
+
+/// As many windows as can be computed together without waiting.
+std::size_t LiveEngine::windows_there() const {
+  std::size_t windows = 1;
+  const std::int64_t now_ns = 0;
+  while (windows < chunks_.size() &&
+         ring_->wait_for(element_of(window_end(next_ + windows * hop_samples_)), now_ns) == WaitResult::kReady) {
+    ++windows;
+  }
+  return windows;
+}
+
+void LiveEngine::take(std::uint64_t first_sample, std::span<std::uint32_t> words, Chunk& chunk) {
+  chunk.missing.clear();
+  chunk.first = first_sample * input_.elements_per_sample;
+  chunk.elements = words.size() / input_.words_per_element;
+  chunk.words = words;
+  const TakeResult result = ring_->take(element_of(first_sample), words, &chunk.missing);
+  chunk.capture_mono_ns = result.capture_mono_ns;
+  chunk.overwritten = result.overwritten;
+  taken_ = first_sample + chunk.elements / input_.elements_per_sample;
+  for (const MissingRun& run : chunk.missing) {
+    missing_.runs().push_back({chunk.first + run.first_bit_time, run.bit_times});
+  }
+}
+
+void LiveEngine::record(const Chunk& chunk, const Pauses& pauses) {
+  if (!publisher_->records_bits()) {
+    lost_recorded_ = ring_->lost();
+    return;
+  }
+  const std::uint64_t begin = element_of(chunk.first / input_.elements_per_sample);
+  if (chunk.overwritten > 0) {
+    record_overwritten(begin, chunk.overwritten);
+  }
+  if (chunk.overwritten == chunk.elements) {
+    return;
+  }
+  const std::uint64_t first = begin + chunk.overwritten;
+  std::vector<MissingRun>& runs = recorded_runs_;
+  runs.clear();
+  for (const MissingRun& run : chunk.missing) {
+    const std::uint64_t from = std::max(run.first_bit_time, chunk.overwritten);
+    const std::uint64_t to = run.first_bit_time + run.bit_times;
+    if (from < to) {
+      runs.push_back({.first_bit_time = begin + from, .bit_times = to - from});
+    }
+  }
+  publisher_->record({.first_bit_time = first,
+                      .bit_times = chunk.elements - chunk.overwritten,
+                      .words = chunk.words.subspan(chunk.overwritten * input_.words_per_element),
+                      .missing = runs,
+                      .stream_id = stream_.stream_id,
+                      .mono_ns = chunk.capture_mono_ns,
+                      .tai_ns = chunk.capture_mono_ns + tai_offset_ns_},
+                     pauses);
+}
+
+/// Elements of which no words are recorded.
+void LiveEngine::record_gap(std::uint64_t first, std::uint64_t elements, GapCause cause, std::int64_t mono_ns) {
+  publisher_->record({.first_bit_time = first,
+                      .bit_times = elements,
+                      .words = {},
+                      .missing = {},
+                      .stream_id = stream_.stream_id,
+                      .mono_ns = mono_ns,
+                      .tai_ns = mono_ns + tai_offset_ns_,
+                      .cause = cause},
+                     Pauses());
+}
+
+/// Of elements that the ring overwrote, those that it had received are overrun, in the file the first ones, also where
+/// a gap took their place; the others never came.
+void LiveEngine::record_overwritten(std::uint64_t first, std::uint64_t elements) {
+  const std::uint64_t received = std::min(elements, ring_->lost() - lost_recorded_);
+  lost_recorded_ += received;
+  const std::int64_t now_ns = monotonic_ns();
+  if (received > 0) {
+    record_gap(first, received, GapCause::kOverrun, now_ns);
+  }
+  if (received < elements) {
+    record_gap(first + received, elements - received, GapCause::kNotSent, now_ns);
+  }
+}
+
+/// Records without words what the ring overwrote before it was taken, or a gap in what the source sent that is longer
+/// than a piece; false where neither begins here.
+bool LiveEngine::record_absent(std::uint64_t end_sample) {
+  const std::uint64_t first = element_of(taken_);
+  const std::uint64_t lost = (ring_->overwritten_end(first) - first) / input_.elements_per_sample;
+  if (const std::uint64_t samples = std::min(lost, end_sample - taken_); samples > 0) {
+    record_overwritten(first, samples * input_.elements_per_sample);
+    taken_ += samples;
+    return true;
+  }
+  const std::uint64_t gap = (ring_->missing_end(first) - first) / input_.elements_per_sample;
+  const std::uint64_t samples = std::min(gap, end_sample - taken_);
+  if (samples <= kPieceSamples) {
+    return false;
+  }
+  record_gap(first, samples * input_.elements_per_sample, GapCause::kNotSent, monotonic_ns());
+  taken_ += samples;
+  return true;
+}
+
+/// What lies between the last window and the next one's first word, such as hops that were shed, matters to recordings
+/// alone.
+void LiveEngine::take_between(std::uint64_t end_sample, const Pauses& pauses) {
+  if (!publisher_->records_bits() || taken_ >= end_sample) {
+    return;
+  }
+  if (pauses.recordings) {
+    record_gap(element_of(taken_), element_of(end_sample) - element_of(taken_), GapCause::kPaused, monotonic_ns());
+    lost_recorded_ = ring_->lost();  // what was lost meanwhile is in the pause
+    return;
+  }
+  const std::uint64_t words = input_.words_per_sample();
+  while (taken_ < end_sample) {
+    if (record_absent(end_sample)) {
+      continue;
+    }
+    words_.resize(std::min(kPieceSamples, end_sample - taken_) * words);
+    take(taken_, words_, between_);
+    record(between_, pauses);
+  }
+}
+
+/// From the ring to the engine, at most a window at a time.
+void LiveEngine::feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, const Pauses& pauses) {
+  const std::uint64_t words = input_.words_per_sample();
+  while (first < end) {
+    const std::uint64_t samples = std::min(end - first, window_samples_);
+    const std::span<std::uint32_t> room = room_for(samples * words);
+    take(first, room, chunk);
+    record(chunk, pauses);
+    push(first, room);
+    first += samples;
+  }
+}
+
+std::span<const WindowStatus> LiveEngine::compute(std::size_t windows, const Pauses& pauses, FrameReport& report) {
+  Engine& engine = *epoch_->engine;
+  const std::int64_t begin_ns = monotonic_ns();
+  const std::uint64_t last_end = window_end(next_) + (windows - 1) * hop_samples_;
+  std::uint64_t first = std::max(next_ - history_before(next_), std::min(fed_, last_end));
+  take_between(first, pauses);
+  for (std::size_t window = 0; window < windows; ++window) {
+    const std::uint64_t end = window_end(next_) + window * hop_samples_;
+    feed(first, end, chunks_[window], pauses);
+    first = end;
+  }
+  fed_ = last_end;
+  const std::int64_t taken_ns = monotonic_ns();
+  report.taken_ns = taken_ns - begin_ns;
+  if (hooks_.fault) {
+    hooks_.fault(sequence_);
+  }
+  const std::span<const WindowStatus> statuses = engine.compute_windows(next_, windows);
+  report.computed_ns = monotonic_ns() - taken_ns;
+  pieces_ = 0;
+  imaged_end_ = last_end;
+  return statuses;
+}
+
+std::span<std::uint32_t> LiveEngine::room_for(std::uint64_t words) {
+  if (input_.form == InputForm::kBits) {
+    return epoch_->engine->room_for_bits(words);
+  }
+  words_.resize(words);
+  return words_;
+}
+
+void LiveEngine::push(std::uint64_t first_sample, std::span<const std::uint32_t> words) {
+  if (input_.form == InputForm::kBits) {
+    epoch_->engine->push_bits(first_sample, words);
+    return;
+  }
+  if (pieces_ == samples_.size()) {
+    samples_.emplace_back();
+  }
+  std::vector<float>& samples = samples_[pieces_++];
+  samples.resize(words.size());
+  std::memcpy(samples.data(), words.data(), words.size_bytes());
+  epoch_->engine->push_samples(first_sample, samples);
+}
+
+/// The frame of a window, but for what a processor makes of it.
+Frame LiveEngine::stamped(const WindowStatus& status, std::size_t window, FrameReport& report) {
+  const std::uint64_t first_sample = next_ + window * hop_samples_;
+  const std::uint64_t first = first_sample * input_.elements_per_sample;
+  const std::uint64_t elements = window_samples_ * input_.elements_per_sample;
+  const auto non_finite = static_cast<std::uint32_t>(status.non_finite_microphones);
+  if (std::exchange(is_back_, false) && !input_.waits) {
+    count_absence(chunks_[window].capture_mono_ns, first_sample);
+  }
+  imaged_ns_ = chunks_[window].capture_mono_ns;
+  Frame frame;
+  frame.sequence = sequence_++;
+  frame.stream_id = stream_.stream_id;
+  frame.first_bit_time = element_of(first_sample);
+  frame.window_bit_times = static_cast<std::uint32_t>(elements);
+  frame.capture_mono_ns = chunks_[window].capture_mono_ns;
+  frame.capture_tai_ns = frame.capture_mono_ns + tai_offset_ns_;
+  frame.timestamp_ns =
+      frame.capture_tai_ns - std::llround(1e9 * static_cast<double>(elements) / input_.element_rate_hz);
+  frame.missing_bit_times = missing_.count(first, first + elements);
+  is_whole_ = window == 0 ? frame.missing_bit_times == 0 : is_whole_;
+  frame.shed_hops = std::exchange(shed_, 0);
+  report.absent_hops = std::exchange(absent_, 0);
+  report.has_input = 2 * frame.missing_bit_times <= elements;
+  frame.valid_microphones = epoch_->live_microphones - std::min(epoch_->live_microphones, non_finite);
+  frame.epoch = epoch_->number;
+  return frame;
+}
+
+/// Makes a frame with its stamp and shed hops the processor's.
+void LiveEngine::take_products(Frame& frame, std::size_t window) {
+  frame.flags = epoch_->engine->flags(frame.processor, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) |
+                (frame.shed_hops > 0 ? kFlagOverload : 0U);
+  frame.products = epoch_->engine->products(frame.processor, window);
+}
+
+void LiveEngine::publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report) {
+  const Frame stamp = stamped(status, window, report);
+  const std::int64_t begin_ns = monotonic_ns();
+  prompt_.clear();
+  for (std::size_t p = 0; p < cadences_.size(); ++p) {
+    Cadence& cadence = cadences_[p];
+    cadence.shed += stamp.shed_hops;
+    if (stamp.sequence < cadence.next) {
+      continue;
+    }
+    cadence.next = (stamp.sequence / cadence.every + 1) * cadence.every;
+    Frame frame = stamp;
+    frame.processor = p;
+    frame.shed_hops = std::exchange(cadence.shed, 0);
+    if (epoch_->engine->is_late(p)) {
+      due_.push_back({.frame = frame, .window = window});
+      continue;
+    }
+    take_products(frame, window);
+    publisher_->publish_to_controllers(frame);
+    report.out_mono_ns = p == 0 ? monotonic_ns() : report.out_mono_ns;
+    prompt_.push_back(frame);
+  }
+  deliver(stamp, begin_ns, pauses, report);
+}
+
+/// Enqueues the late processors that are due, behind the windows whose frames are out.
+void LiveEngine::begin_late(const Pauses& pauses) {
+  std::uint32_t due = 0;
+  for (const LateFrame& one : due_) {
+    due |= 1U << one.frame.processor;
+  }
+  if (due != 0) {
+    epoch_->engine->begin_late(due);
+    std::swap(due_, late_);
+    late_pauses_ = pauses;
+  }
+}
+
+void LiveEngine::finish_late() {
+  if (!late_.empty()) {
+    epoch_->engine->finish_late();
+    publish_late(late_pauses_);
+  }
+}
+
+/// Publishes what was begun, once it is there.
+void LiveEngine::publish_late(const Pauses& pauses) {
+  for (LateFrame& one : late_) {
+    take_products(one.frame, one.window);
+    publisher_->publish_to_controllers(one.frame);
+    publisher_->publish_to_others(one.frame, pauses);
+  }
+  late_.clear();
+}
+
+/// Between the newest frame and a new stream's first one, the window of `first_sample`: the hops that would have come,
+/// and their bits, are missing. What the new stream has passed over since it began is counted already.
+void LiveEngine::count_absence(std::int64_t capture_mono_ns, std::uint64_t first_sample) {
+  const double elements = 1e-9 * static_cast<double>(capture_mono_ns - imaged_ns_) * input_.element_rate_hz;
+  const auto per_sample = static_cast<double>(input_.elements_per_sample);
+  const std::uint64_t passed = first_sample - origin_;
+  const std::uint64_t passed_hops = passed / hop_samples_;
+  const double hops =
+      std::round(elements / (static_cast<double>(hop_samples_) * per_sample)) - 1.0 - static_cast<double>(passed_hops);
+  const double unsent = elements - static_cast<double>(window_samples_ + passed) * per_sample;
+  const auto absent = static_cast<std::uint64_t>(std::max(hops, 0.0));
+  sequence_ += absent;
+  shed_ += absent;
+  absent_ += absent;
+  ring_->count_missing(static_cast<std::uint64_t>(std::max(unsent, 0.0)));
+}
+
+void LiveEngine::deliver(const Frame& stamp, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report) {
+  for (const Frame& one : prompt_) {
+    publisher_->publish_to_others(one, pauses);
+  }
+  report.published_ns = report.out_mono_ns - begin_ns;
+  report.others_ns = monotonic_ns() - report.out_mono_ns;
+  report.capture_mono_ns = stamp.capture_mono_ns;
+  report.sequence = stamp.sequence;
+  report.shed_hops = stamp.shed_hops;
+  report.missing = stamp.missing_bit_times;
+  if (!input_.waits) {
+    overload_.published(report.out_mono_ns - stamp.capture_mono_ns, report.out_mono_ns);
+  }
+  if (hooks_.end) {
+    hooks_.end(report);
+  }
+}
+
+}  // namespace nearfield::daemon

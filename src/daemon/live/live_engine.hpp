@@ -1,0 +1,186 @@
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/live/epoch.hpp"
+#include "daemon/live/overload.hpp"
+#include "daemon/live/publisher.hpp"
+#include "pipeline/missing_bits.hpp"
+#include "stream/ingest_ring.hpp"
+
+namespace nearfield::daemon {
+
+/// What a frame took and brought, for who counts; told on the engine's thread.
+struct FrameReport {
+  std::int64_t taken_ns = 0;      ///< time for taking its bits from the ring
+  std::int64_t computed_ns = 0;   ///< time for feeding and computing
+  std::int64_t published_ns = 0;  ///< time for its products and for handing them to controllers, of the first processor
+  std::int64_t others_ns = 0;     ///< time for other processors, recorder and dashboards
+  std::int64_t out_mono_ns = 0;   ///< when controllers had it
+  std::int64_t capture_mono_ns = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t shed_hops = 0;
+  std::uint64_t absent_hops = 0;  ///< of `shed_hops`: nothing came of them, or no stream was there
+  std::uint64_t missing = 0;      ///< of the window
+  bool has_input = false;         ///< at least half of the window's bit-times came
+};
+
+/// What the engine has after a window, for who wants a look at it.
+struct WindowView {
+  const Engine* engine = nullptr;
+  std::uint64_t epoch = 0;
+  std::uint64_t first_sample = 0;
+  std::span<const std::uint32_t> words;  ///< bits that came last, [bit-time][word]; empty for other inputs
+  bool is_whole = true;                  ///< nothing of the window is missing
+};
+
+struct LiveHooks {
+  std::function<void(std::int64_t now_ns)> begin;         ///< a frame's bits are there
+  std::function<void(const FrameReport& report)> end;     ///< it is out
+  std::function<void(const StreamStart& start)> restart;  ///< a stream has begun
+  std::function<void(const WindowView& view)> look;       ///< the first window of those computed together
+  std::function<void(std::uint64_t sequence)> fault;      ///< for tests: runs where a frame is computed
+};
+
+/// From the ring of a source to the outputs, hop by hop, on one thread. Positions count samples (32 bit-times, or one
+/// decimated sample) since a stream's first whole one and never shrink, whatever the stream's own numbers do.
+///
+/// A stream's windows start at the first multiple of 32 bit-times and then every hop; the first frame comes when the
+/// first window is in. A restart of the source begins anew with windows; the frames' sequence goes on, and counts the
+/// hops for which no stream was there, by this host's clock. Windows of which nothing came are passed over.
+class LiveEngine {
+ public:
+  enum class Step { kFrames, kNothing, kEnded };
+  struct Options {
+    DaemonSettings::Overload overload;
+    LiveHooks hooks;
+  };
+
+  LiveEngine(IngestRing& ring, const LiveInput& input, std::unique_ptr<Epoch> epoch, Publisher& publisher,
+             Options options);
+
+  /// Waits for the next hop, until `deadline_ns` at the latest, and publishes its frame. kEnded: the source has ended
+  /// and no more whole window is there.
+  Step step(std::int64_t deadline_ns);
+  /// Goes on with another configuration; gives the old one back. The outputs must have begun the new epoch already.
+  /// No hop is lost: the next window begins a hop after the last one, and what of it was taken already comes from the
+  /// ring once more. A longer window comes when it is whole, a shorter one ends a hop after the last one's end. What
+  /// the ring no longer holds is shed. Throws what feeding the engine throws; then nothing has changed.
+  std::unique_ptr<Epoch> swap(std::unique_ptr<Epoch> next);
+
+  /// Publishes late products that are under way. Before the outputs begin another epoch.
+  void finish_late();
+
+  /// Another mask, made for this epoch; one for another epoch is passed over.
+  void use(const MicrophoneMask& mask, std::uint64_t epoch);
+  /// Findings of this epoch's search; those of another epoch's are passed over.
+  void adopt(const std::shared_ptr<const Findings>& findings, std::uint64_t epoch);
+
+  [[nodiscard]] const Epoch& epoch() const { return *epoch_; }
+  [[nodiscard]] Epoch& epoch() { return *epoch_; }
+  /// A stream has begun.
+  [[nodiscard]] bool is_streaming() const { return is_streaming_; }
+  /// Elements in the ring that wait for the next window, at most what there is.
+  [[nodiscard]] std::uint64_t waiting_elements() const;
+  [[nodiscard]] Overload& overload() { return overload_; }
+
+ private:
+  /// What one hop brought in.
+  struct Chunk {
+    std::uint64_t first = 0;  ///< position in elements
+    std::uint64_t elements = 0;
+    std::int64_t capture_mono_ns = 0;
+    std::uint64_t overwritten = 0;  ///< the first ones, in the ring before they were taken; `missing` has them, too
+    std::span<const std::uint32_t> words;
+    std::vector<MissingRun> missing;
+  };
+
+  void begin_stream();
+  [[nodiscard]] std::uint64_t element_of(std::uint64_t sample) const;
+  [[nodiscard]] std::uint64_t window_end(std::uint64_t window) const { return window + window_samples_; }
+  bool pass_over_gap();
+  void shed(std::int64_t now_ns);
+  [[nodiscard]] std::size_t windows_there() const;
+  void take_between(std::uint64_t end_sample, const Pauses& pauses);
+  void take(std::uint64_t first_sample, std::span<std::uint32_t> words, Chunk& chunk);
+  std::span<const WindowStatus> compute(std::size_t windows, const Pauses& pauses, FrameReport& report);
+  void feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, const Pauses& pauses);
+  std::span<std::uint32_t> room_for(std::uint64_t words);
+  void push(std::uint64_t first_sample, std::span<const std::uint32_t> words);
+  void publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report);
+  [[nodiscard]] Frame stamped(const WindowStatus& status, std::size_t window, FrameReport& report);
+  void deliver(const Frame& stamp, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report);
+  void take_products(Frame& frame, std::size_t window);
+  void begin_late(const Pauses& pauses);
+  void publish_late(const Pauses& pauses);
+  void record(const Chunk& chunk, const Pauses& pauses);
+  void record_gap(std::uint64_t first, std::uint64_t elements, GapCause cause, std::int64_t mono_ns);
+  void record_overwritten(std::uint64_t first, std::uint64_t elements);
+  bool record_absent(std::uint64_t end_sample);
+  void count_absence(std::int64_t capture_mono_ns, std::uint64_t first_sample);
+  void use_epoch();
+  void take_cadences();
+  void go_on();
+  void begin_anew(std::uint64_t first);
+  void pass_over(std::uint64_t hops);
+  [[nodiscard]] std::uint64_t history_before(std::uint64_t window) const;
+
+  IngestRing* ring_;
+  LiveInput input_;
+  Publisher* publisher_;
+  LiveHooks hooks_;
+  Overload overload_;
+  std::unique_ptr<Epoch> epoch_;
+  std::uint64_t window_samples_ = 0;
+  std::uint64_t hop_samples_ = 0;
+  std::uint64_t history_samples_ = 0;  ///< whole blocks
+
+  /// Of a processor of the epoch.
+  struct Cadence {
+    std::string processor;
+    std::uint64_t every = 1;
+    std::uint64_t next = 0;  ///< the first sequence at which it is due again
+    std::uint64_t shed = 0;  ///< hops since its last frame
+  };
+  /// A late processor's frame that is under way, but for its products.
+  struct LateFrame {
+    Frame frame;
+    std::size_t window = 0;
+  };
+  std::vector<Cadence> cadences_;  ///< [processor]
+  std::vector<Frame> prompt_;      ///< of the window that is published, for recorder and dashboards
+  std::vector<LateFrame> due_;     ///< late ones that the windows computed last want
+  std::vector<LateFrame> late_;    ///< begun
+  Pauses late_pauses_;             ///< as they were then
+
+  bool is_streaming_ = false;
+  StreamStart stream_;
+  std::uint64_t origin_element_ = 0;  ///< of the stream's first whole sample
+  std::uint64_t origin_ = 0;          ///< its position, samples
+  std::uint64_t begin_ = 0;           ///< before it the engine has nothing, samples
+  std::uint64_t next_ = 0;            ///< first sample of the next window
+  std::uint64_t fed_ = 0;             ///< end of what the engine has, samples
+  std::uint64_t lost_recorded_ = 0;   ///< of the ring's lost elements: those in the account of recordings
+  std::uint64_t taken_ = 0;           ///< end of what was taken from the ring, samples
+  std::uint64_t imaged_end_ = 0;      ///< of the newest window that was imaged, samples; the origin before the first
+  std::uint64_t sequence_ = 0;
+  std::uint64_t shed_ = 0;          ///< hops without a frame since the last one
+  std::uint64_t absent_ = 0;        ///< of these, for want of bits
+  std::int64_t imaged_ns_ = 0;      ///< when the last bit of the newest frame's window came; 0: no frame yet
+  bool is_back_ = false;            ///< a stream has begun since the newest frame
+  std::int64_t tai_offset_ns_ = 0;  ///< from CLOCK_MONOTONIC, as it was before the frame
+  bool is_whole_ = true;            ///< the first window of those computed last has all its bits
+  MissingBits missing_;             ///< positions in elements
+  std::vector<Chunk> chunks_;       ///< one a window of a batch
+  Chunk between_;
+  std::vector<MissingRun> recorded_runs_;
+  std::vector<std::uint32_t> words_;        ///< of samples, or of what lies between windows
+  std::deque<std::vector<float>> samples_;  ///< [piece], as they must stay until the windows are computed
+  std::size_t pieces_ = 0;
+};
+
+}  // namespace nearfield::daemon

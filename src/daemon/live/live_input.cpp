@@ -1,0 +1,107 @@
+#include "daemon/live/live_input.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/config.hpp"
+#include "nearfield/error.hpp"
+#include "nearfield/layout.hpp"
+#include "pipeline/input.hpp"
+
+namespace nearfield::daemon {
+namespace {
+
+/// A ring that holds less than this many windows of reordering makes no sense.
+constexpr std::uint64_t kRingOverReorder = 4;
+
+std::string name_of_input(const DaemonSettings::Source& source) {
+  switch (source.kind) {
+    case DaemonSettings::SourceKind::kUdp:
+      return fmt::format("udp {}", source.address);
+    case DaemonSettings::SourceKind::kPipe:
+      return fmt::format("pipe {}", source.path);
+    case DaemonSettings::SourceKind::kFile:
+      return source.path;
+    case DaemonSettings::SourceKind::kSimulate:
+      break;
+  }
+  return source.scene;
+}
+
+double sample_rate_hz(const Settings& settings) {
+  if (settings.daemon.source.kind == DaemonSettings::SourceKind::kFile) {
+    return TimeDataReader(settings.daemon.source.path).sample_rate_hz();
+  }
+  return kBitRateHz / settings.front_end.decimation;
+}
+
+}  // namespace
+
+SourceSettings source_settings(const Settings& settings) {
+  const DaemonSettings::Source& source = settings.daemon.source;
+  SourceSettings out;
+  out.source = source;
+  const bool is_bare =
+      source.kind == DaemonSettings::SourceKind::kUdp || source.kind == DaemonSettings::SourceKind::kPipe;
+  const bool is_samples = is_bare && source.payload == DaemonSettings::Payload::kSamples;
+  out.bit_times_per_element = static_cast<std::uint64_t>(is_samples ? settings.front_end.decimation : 1);
+  const auto bit_times = [](int samples) { return static_cast<std::uint64_t>(samples) * kBitsPerWord; };
+  const std::uint64_t window = bit_times(settings.front_end.window_samples + settings.front_end.hop_samples);
+  // A window must fit beside what may still come late.
+  out.least_ring_elements =
+      kRingOverReorder * (ring_settings(out).reorder_elements + window / out.bit_times_per_element);
+  if (is_bare) {
+    out.words_per_element =
+        static_cast<std::size_t>(is_samples ? settings.array.geometry.rows * settings.array.geometry.columns
+                                            : words_per_bit_time(settings.array.layout, settings.array.geometry));
+  }
+  return out;
+}
+
+LiveInput live_input(const Settings& settings, const Source& source) {
+  const RingSettings& ring = source.ring().settings();
+  LiveInput input;
+  input.words_per_element = ring.words_per_element;
+  input.capture = source.capture();
+  input.name = name_of_input(settings.daemon.source);
+  const bool plays = settings.daemon.source.kind == DaemonSettings::SourceKind::kFile ||
+                     settings.daemon.source.kind == DaemonSettings::SourceKind::kSimulate;
+  input.waits = plays && settings.daemon.source.pace == DaemonSettings::Pace::kFast;
+  if (ring.kind == PayloadKind::kSamples) {
+    input.form = InputForm::kSamples;
+    input.elements_per_sample = 1;
+    input.element_rate_hz = sample_rate_hz(settings);
+  }
+  return input;
+}
+
+EnginePlan live_plan(const Settings& settings, const LiveInput& input) {
+  EnginePlan plan;
+  plan.input = input.form;
+  plan.sample_rate_hz = input.element_rate_hz / static_cast<double>(input.elements_per_sample);
+  plan.settings = settings;
+  if (input.capture) {
+    plan.settings = reconcile(settings, input.capture->measurement, &input.capture->layout, input.name);
+  }
+  if (input.form == InputForm::kSamples) {
+    require_channels(settings, static_cast<int>(input.words_per_element), input.name);
+    if (!settings.explicit_keys.contains("array.layout")) {
+      plan.settings.array.layout = WireLayout::kRowMajor;
+    }
+    if (!takes_samples(plan.settings.front_end.kind) && !settings.explicit_keys.contains("front_end.kind")) {
+      plan.settings.front_end.kind = FrontEndKind::kDecimatedFft;
+    }
+  } else {
+    const int words = words_per_bit_time(plan.settings.array.layout, plan.settings.array.geometry);
+    if (static_cast<std::size_t>(words) != input.words_per_element) {
+      throw ConfigError(fmt::format("array: expected {} words a bit-time, as {} delivers them, found {}",
+                                    input.words_per_element, input.name, words));
+    }
+  }
+  validate(plan.settings, plan.sample_rate_hz);
+  plan.settings.front_end.bands_hz.clear();  // replay's alone
+  return plan;
+}
+
+}  // namespace nearfield::daemon

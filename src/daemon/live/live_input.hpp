@@ -1,0 +1,34 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "files/files.hpp"
+#include "nearfield/settings.hpp"
+#include "pipeline/engine.hpp"
+#include "stream/source.hpp"
+
+namespace nearfield::daemon {
+
+/// What a source delivers, as an engine wants to know it. A sample is the step that windows are counted in: 32
+/// bit-times, or one decimated sample.
+struct LiveInput {
+  InputForm form = InputForm::kBits;
+  double element_rate_hz = kBitRateHz;
+  std::size_t words_per_element = 0;
+  std::uint64_t elements_per_sample = kBitsPerWord;
+  std::optional<CaptureInfo> capture;  ///< what a file or a scene says of its array
+  std::string name;                    ///< as messages call it
+  bool waits = false;                  ///< the source waits for the engine: nothing is ever shed
+
+  [[nodiscard]] std::uint64_t words_per_sample() const { return elements_per_sample * words_per_element; }
+};
+
+/// The source that the settings describe. Throws ConfigError when the layout does not fit the array.
+SourceSettings source_settings(const Settings& settings);
+/// What `source` delivers. Throws what the readers of files throw.
+LiveInput live_input(const Settings& settings, const Source& source);
+/// The plan of an engine for it, with what the input says of its own array. Throws ConfigError.
+EnginePlan live_plan(const Settings& settings, const LiveInput& input);
+
+}  // namespace nearfield::daemon

@@ -1,0 +1,51 @@
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "core/system/file_descriptor.hpp"
+#include "daemon/warm_up/warm_messages.hpp"
+
+namespace nearfield::daemon {
+
+/// A child process, `nearfieldd --warm` of this program's own file, that reads and compiles a new configuration before
+/// the daemon does: what is damaged, hangs or crashes does so there, and what is compiled is in the caches on disk when
+/// the daemon makes the same epoch. It runs at ordinary scheduling and low priority. One thread uses it, which waits.
+class WarmProcess {
+ public:
+  /// Starts it. It must have read the settings `limit_s` from now; `stop_descriptor` becomes readable when the daemon
+  /// is to stop. Throws IoError when it can't be started.
+  WarmProcess(const WarmRequest& request, double limit_s, int stop_descriptor);
+  /// Kills it if it still runs.
+  ~WarmProcess();
+  WarmProcess(const WarmProcess&) = delete;
+  WarmProcess& operator=(const WarmProcess&) = delete;
+
+  /// Until the child has read the settings. Throws what the child threw, with its exit code; ConfigError when it
+  /// crashed, took too long, or the daemon is to stop.
+  void wait_until_loaded();
+  /// Lets it compile, for at most `limit_s`, and waits until it has and is gone, with all the memory it had; throws
+  /// likewise.
+  void warm(double limit_s);
+  /// Throws ConfigError when a file that the child has read is another one now.
+  void require_same_files() const;
+
+ private:
+  nlohmann::json next_message();
+  void wait_for_bytes();
+  [[noreturn]] void throw_end();
+
+  double limit_s_;
+  std::int64_t deadline_ns_;
+  int stop_descriptor_;
+  FileDescriptor messages_;  ///< the child's standard output
+  FileDescriptor go_on_;
+  pid_t process_ = 0;  ///< 0: its end has been taken note of
+  std::string received_;
+  std::vector<FileStamp> stamps_;
+};
+
+}  // namespace nearfield::daemon

@@ -1,0 +1,242 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "files/facts.hpp"
+#include "files/format.hpp"
+#include "files/nfr/nfr_reader.hpp"
+
+namespace nearfield {
+namespace {
+
+struct Level {
+  double rms = 0.0;
+  double largest = 0.0;
+  std::size_t non_finite = 0;
+};
+
+Level level_of(std::span<const std::complex<float>> values) {
+  Level level;
+  double sum = 0.0;
+  for (const std::complex<float>& value : values) {
+    const double magnitude = std::abs(std::complex<double>(value));
+    if (!std::isfinite(magnitude)) {
+      ++level.non_finite;
+      continue;
+    }
+    sum += magnitude * magnitude;
+    level.largest = std::max(level.largest, magnitude);
+  }
+  const std::size_t finite = values.size() - level.non_finite;
+  level.rms = finite == 0 ? 0.0 : std::sqrt(sum / static_cast<double>(finite));
+  return level;
+}
+
+void add_geometry(Facts& facts, const ArrayGeometry& geometry) {
+  facts.add("array", "{} x {} microphones (rows x columns)", geometry.rows, geometry.columns);
+  facts.add("pitch", "{} in x, {} in y", text_of_mm(geometry.pitch_x_m), text_of_mm(geometry.pitch_y_m));
+  facts.add("aperture", "{} x {} (x x y, centre to centre)", text_of_mm((geometry.columns - 1) * geometry.pitch_x_m),
+            text_of_mm((geometry.rows - 1) * geometry.pitch_y_m));
+}
+
+void add_measurement(Facts& facts, const MeasurementGeometry& measurement) {
+  add_geometry(facts, measurement.geometry);
+  facts.add("standoff", "{}", text_of_mm(measurement.standoff_m));
+}
+
+void add_truth(Facts& facts, const std::optional<Truth>& truth) {
+  if (!truth) {
+    facts.add("truth", "none");
+    return;
+  }
+  std::vector<std::string_view> fields;
+  for (const auto& [name, field] :
+       {std::pair<std::string_view, const std::vector<std::complex<float>>&>{"pressure", truth->pressure},
+        {"normal velocity", truth->normal_velocity},
+        {"aperture pressure", truth->aperture_pressure}}) {
+    if (!field.empty()) {
+      fields.push_back(name);
+    }
+  }
+  facts.add("truth", "{} at {}", fields.empty() ? "no field" : fmt::format("{}", fmt::join(fields, ", ")),
+            text_of_frequencies(truth->frequencies_hz));
+}
+
+void add_segments(Facts& facts, const std::optional<Segments>& segments) {
+  if (!segments) {
+    facts.add("segments", "none");
+    return;
+  }
+  const auto [shortest, longest] = std::minmax_element(segments->bit_times.begin(), segments->bit_times.end());
+  facts.add("segments", "{} of {} to {} bit-times, {}", segments->bit_times.size(), *shortest, *longest,
+            text_of_frequencies(segments->frequencies_hz));
+}
+
+void describe_capture(Facts& facts, const std::filesystem::path& path) {
+  const CaptureReader reader(path);
+  const CaptureInfo& info = reader.info();
+  add_measurement(facts, info.measurement);
+  facts.add("layout", "{}, {} words a bit-time", name_of(info.layout), info.words_per_bit_time);
+  facts.add("sensitivity", "{:.4g} dBFS at 1 Pa rms (full scale {:.4g} Pa peak)", info.measurement.sensitivity_dbfs,
+            full_scale_pa(info.measurement.sensitivity_dbfs));
+  facts.add("bit rate", "{:.10g} Hz", info.sample_rate_hz);
+  facts.add("bit-times", "{}", info.bit_times);
+  facts.add("duration", "{:.6g} s", static_cast<double>(info.bit_times) / info.sample_rate_hz);
+  facts.add("start", "{}", text_of_time(info.start_time_ns));
+  add_segments(facts, reader.segments());
+  add_truth(facts, reader.truth());
+}
+
+void describe_time_data(Facts& facts, const std::filesystem::path& path) {
+  const TimeDataReader reader(path);
+  facts.add("channels", "{}", reader.channels());
+  facts.add("sample rate", "{:.10g} Hz", reader.sample_rate_hz());
+  facts.add("samples", "{}", reader.samples());
+  facts.add("duration", "{:.6g} s", static_cast<double>(reader.samples()) / reader.sample_rate_hz());
+  facts.add("array", "not stated (comes from the configuration)");
+}
+
+std::string text_of_end(const std::optional<nfr::EndInfo>& end) {
+  if (!end) {
+    return "not stated: the recorder is still writing, or was killed";
+  }
+  return fmt::format("{} ({} bit-times and {} images dropped in all)", end->reason, end->dropped_bit_times,
+                     end->dropped_images);
+}
+
+void add_recorded_bits(Facts& facts, const nfr::Reader& reader) {
+  const nfr::BitsSummary& bits = reader.summary().bits;
+  facts.add("bits", "{} records, bit-times {} to {}, {:.6g} s", bits.records, bits.first_bit_time, bits.end_bit_time,
+            static_cast<double>(bits.expected()) / reader.info().sample_rate_hz);
+  facts.add("", "{} bit-times = {} received + {} missing", bits.expected(), bits.received,
+            bits.expected() - bits.received);
+  facts.add("gaps", "{}: bit-times {}", bits.gaps, nfr::text_of_losses(bits));
+}
+
+void add_recorded_processor(Facts& facts, const nfr::EpochSummary& epoch, bool is_first_of_epoch) {
+  const ResultHeader& header = epoch.header;
+  if (is_first_of_epoch) {
+    facts.add("settings", "of epoch {}: {} lines of YAML, which replay uses unless told otherwise", epoch.epoch,
+              std::count(header.config.begin(), header.config.end(), '\n'));
+  }
+  std::vector<std::string> names;
+  for (const Product& product : header.products) {
+    names.push_back(product.name);
+  }
+  facts.add("processor", "{} of epoch {}{}: {} frames of {}", header.processor, epoch.epoch,
+            header.kind.empty() ? "" : fmt::format(", {}", header.kind), epoch.frames, fmt::join(names, ", "));
+  if (const std::optional<ImagesHeader> images = images_header_of(header); images && epoch.frames > 0) {
+    facts.add("images", "{} of epoch {}: {} in {} at {}", epoch.frames, epoch.epoch, images->quantity, images->unit,
+              text_of_frequencies(images->frequencies_hz));
+  }
+}
+
+void describe_recording(Facts& facts, const std::filesystem::path& path) {
+  const nfr::Reader reader(path);
+  const nfr::FileInfo& info = reader.info();
+  const nfr::Summary& summary = reader.summary();
+  add_measurement(facts, info.measurement);
+  facts.add("layout", "{}, {} words a bit-time", name_of(info.layout), reader.words_per_bit_time());
+  facts.add("sensitivity", "{:.4g} dBFS at 1 Pa rms", info.measurement.sensitivity_dbfs);
+  facts.add("bit rate", "{:.10g} Hz", info.sample_rate_hz);
+  facts.add("host", "{}, boot {}", info.host, info.boot_id);
+  facts.add("records", "{}", summary.records);
+  facts.add("time", "{} to {}", text_of_time(summary.first_tai_ns), text_of_time(summary.last_tai_ns));
+  if (summary.bits.records > 0) {
+    add_recorded_bits(facts, reader);
+  }
+  std::set<std::uint64_t> epochs;
+  for (const nfr::EpochSummary& epoch : reader.epochs()) {
+    add_recorded_processor(facts, epoch, epochs.insert(epoch.epoch).second);
+  }
+  const nfr::Verification found = nfr::verify(reader);
+  facts.add("damage", "{} places ({} bytes, {} records lost), {} damaged payloads ({} bit-times)",
+            summary.damaged_places, summary.damaged_bytes, summary.lost_records, found.damaged_payloads,
+            found.damaged_bit_times);
+  facts.add("tail", "{} bytes of an incomplete record", summary.tail_bytes);
+  facts.add("end", "{}", text_of_end(summary.end));
+}
+
+/// What a spectra file says of its own values, pascal when it says nothing: a transfer function's are Pa/N.
+std::string unit_of_spectra(const h5::InputFile& file) {
+  return file.has_attribute("/spectra", "unit") ? file.text_attribute("/spectra", "unit") : "Pa";
+}
+
+void describe_spectra(Facts& facts, const std::filesystem::path& path) {
+  const SpectraFile file = read_spectra(path);
+  const Level level = level_of(file.spectra);
+  add_measurement(facts, file.measurement);
+  facts.add("frames", "{}", file.frames);
+  facts.add("frequencies", "{}", text_of_frequencies(file.frequencies_hz));
+  const h5::InputFile input(path);
+  const std::string unit = unit_of_spectra(input);
+  facts.add("pressure", "{:.4g} {} rms over all values, largest {:.4g} {} (peak amplitudes)", level.rms, unit,
+            level.largest, unit);
+  facts.add("not finite", "{} of {} values", level.non_finite, file.spectra.size());
+  facts.add("truth", "{}", input.has("/truth") ? "present" : "none");
+}
+
+void describe_calibration(Facts& facts, const std::filesystem::path& path) {
+  const Calibration calibration = read_calibration(path);
+  std::vector<double> gains_db;
+  std::vector<double> phases_deg;
+  for (const std::complex<float>& gain : calibration.gains) {
+    gains_db.push_back(20.0 * std::log10(std::abs(std::complex<double>(gain))));
+    phases_deg.push_back(std::arg(std::complex<double>(gain)) * 180.0 / std::numbers::pi);
+  }
+  add_geometry(facts, calibration.geometry);
+  facts.add("frequencies", "{}", text_of_frequencies(calibration.frequencies_hz));
+  facts.add("gain", "{}", text_of_range(gains_db, "dB"));
+  facts.add("phase", "{}", text_of_range(phases_deg, "degrees"));
+  facts.add("not finite", "{} of {} values", level_of(calibration.gains).non_finite, calibration.gains.size());
+}
+
+}  // namespace
+
+std::vector<FileFact> facts_of_file(const std::filesystem::path& path) {
+  const FileKind kind = detect_file_kind(path);
+  Facts facts;
+  facts.add("file", "{} ({})", path.string(), text_of_bytes(std::filesystem::file_size(path)));
+  facts.add("kind", "{}", name_of(kind));
+  switch (kind) {
+    case FileKind::kCapture:
+      describe_capture(facts, path);
+      break;
+    case FileKind::kTimeData:
+      describe_time_data(facts, path);
+      break;
+    case FileKind::kSpectra:
+      describe_spectra(facts, path);
+      break;
+    case FileKind::kImages:
+      describe_results(facts, path);
+      break;
+    case FileKind::kCalibration:
+      describe_calibration(facts, path);
+      break;
+    case FileKind::kRecording:
+      describe_recording(facts, path);
+      break;
+  }
+  return facts.take();
+}
+
+std::string text_of(const std::vector<FileFact>& facts) {
+  constexpr std::size_t kNameWidth = 14;
+  std::string text;
+  for (const FileFact& fact : facts) {
+    text += fmt::format("{:<{}}{}\n", fact.name, kNameWidth, fact.text);
+  }
+  return text;
+}
+
+std::string describe_file(const std::filesystem::path& path) { return text_of(facts_of_file(path)); }
+
+}  // namespace nearfield

@@ -1,0 +1,261 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <complex>
+
+#include "core/product_values.hpp"
+#include "files/facts.hpp"
+#include "files/results_file.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::string_view kNumber = "1";  ///< the unit of plain numbers
+
+std::string_view shown(std::string_view unit) { return unit == kNumber ? "" : unit; }
+
+/// "pnah" behind a processor's name, where the file says its kind.
+std::string name_of_processor(const ResultHeader& header) {
+  return header.kind.empty() ? header.processor : fmt::format("{} ({})", header.processor, header.kind);
+}
+
+std::string text_of_frames(const ResultsReader& reader, std::size_t processor) {
+  const std::uint64_t frames = reader.frames(processor);
+  const std::uint64_t room = reader.room(processor);
+  return frames == room ? fmt::format("{}", frames) : fmt::format("{} of {}", frames, room);
+}
+
+/// Empty where it cannot be told.
+std::string text_of_rate(const std::vector<std::int64_t>& times_ns) {
+  constexpr double kSecondsPerNs = 1e-9;
+  // Unsigned, since times from a file may lie so far apart that their difference overflows.
+  const std::uint64_t duration_ns =
+      static_cast<std::uint64_t>(times_ns.back()) - static_cast<std::uint64_t>(times_ns.front());
+  const double duration_s = static_cast<double>(static_cast<std::int64_t>(duration_ns)) * kSecondsPerNs;
+  return times_ns.size() > 1 && duration_s > 0.0
+             ? fmt::format("{:.4g} Hz in the mean over {:.6g} s", static_cast<double>(times_ns.size() - 1) / duration_s,
+                           duration_s)
+             : "";
+}
+
+std::uint64_t most_of(const std::vector<std::uint64_t>& values) {
+  return *std::max_element(values.begin(), values.end());
+}
+
+/// "none on 3 of 4 frames", then a text for each flag that is set on some.
+std::vector<std::string> texts_of_flags(const std::vector<std::uint32_t>& flags) {
+  const auto clean = std::count(flags.begin(), flags.end(), 0U);
+  std::vector<std::string> texts = {fmt::format("none on {} of {} frames", clean, flags.size())};
+  for (const FlagName& entry : flag_names()) {
+    const auto carries = [&](std::uint32_t value) { return (value & entry.flag) != 0; };
+    const auto count = std::count_if(flags.begin(), flags.end(), carries);
+    if (count > 0) {
+      texts.push_back(fmt::format("{} on {} of {} frames", entry.text, count, flags.size()));
+    }
+  }
+  return texts;
+}
+
+void add_values(ValueRange& range, ElementType type, std::span<const std::byte> bytes) {
+  with_values(type, bytes, [&]<class T>(std::span<const T> values) {
+    for (const T& value : values) {
+      if constexpr (std::is_same_v<T, std::complex<float>>) {
+        range.add(std::abs(std::complex<double>(value)));
+      } else {
+        range.add(static_cast<double>(value));
+      }
+    }
+  });
+}
+
+/// Over all frames; of complex values the magnitudes'.
+ValueRange range_of_array(const ResultsReader& reader, std::size_t processor, std::size_t product) {
+  constexpr std::size_t kBytesAtOnce = std::size_t{1} << 22U;
+  const ResultHeader& header = reader.header(processor);
+  const std::uint64_t at_once =
+      std::max<std::uint64_t>(1, kBytesAtOnce / std::max<std::size_t>(1, header.bytes(header.products[product])));
+  ValueRange range;
+  for (std::uint64_t frame = 0; frame < reader.frames(processor); frame += at_once) {
+    const std::uint64_t count = std::min(at_once, reader.frames(processor) - frame);
+    add_values(range, header.products[product].type, reader.read_array(processor, product, frame, count));
+  }
+  return range;
+}
+
+std::string text_of_array(const ResultsReader& reader, std::size_t processor, std::size_t index) {
+  const Product& product = reader.header(processor).products[index];
+  return fmt::format("{}: {}{}{}{}: {}", product.name, product.quantity, product.axes.empty() ? "" : " over ",
+                     fmt::join(product.axes, ", "),
+                     product.type == ElementType::kComplex64 ? ", complex, magnitudes" : "",
+                     text_of_range(range_of_array(reader, processor, index), shown(product.unit)));
+}
+
+std::string text_of_table(const ResultsReader& reader, std::size_t processor, std::size_t index) {
+  const Product& product = reader.header(processor).products[index];
+  const std::vector<ProductPlaces::Place> places = column_places(product);
+  ValueRange rows;
+  std::vector<ValueRange> ranges(product.columns.size());
+  for (std::uint64_t number = 0; number < reader.frames(processor); ++number) {
+    const std::vector<std::byte> table = reader.read_table(processor, index, number);
+    const std::uint64_t filled = rows_of(table);
+    rows.add(static_cast<double>(filled));
+    for (std::size_t column = 0; column < ranges.size(); ++column) {
+      const ElementType type = product.columns[column].type;
+      add_values(ranges[column], type, std::span(table).subspan(places[column].offset, filled * bytes_of(type)));
+    }
+  }
+  std::vector<std::string> columns;
+  for (std::size_t column = 0; column < ranges.size(); ++column) {
+    columns.push_back(fmt::format("{} {}", product.columns[column].name,
+                                  text_of_range(ranges[column], shown(product.columns[column].unit))));
+  }
+  return fmt::format("{}: {}, table of {} rows, at most {}: {}", product.name, product.quantity,
+                     text_of_range(rows, ""), product.most_rows, fmt::join(columns, "; "));
+}
+
+std::string text_of_product(const ResultsReader& reader, std::size_t processor, std::size_t index) {
+  return reader.header(processor).products[index].form == Product::Form::kTable
+             ? text_of_table(reader, processor, index)
+             : text_of_array(reader, processor, index);
+}
+
+std::string text_of_axis(const Axis& axis) {
+  return axis.components == 1
+             ? fmt::format("{}: {}", axis.name, text_of_values(axis.values, shown(axis.unit)))
+             : fmt::format("{}: {} of {} numbers, {}", axis.name, axis.size(), axis.components, axis.unit);
+}
+
+/// A line for what each axis and each product holds, of any processor.
+void describe_processor(Facts& facts, const ResultsReader& reader, std::size_t processor) {
+  const ResultHeader& header = reader.header(processor);
+  facts.add("processor", "{}", name_of_processor(header));
+  facts.add("", "front end {}, device {}", header.front_end, header.device);
+  facts.add("", "{} frames", text_of_frames(reader, processor));
+  for (const Axis& axis : header.axes) {
+    facts.add("", "{}", text_of_axis(axis));
+  }
+  for (std::size_t index = 0; index < header.products.size(); ++index) {
+    facts.add("", "{}", text_of_product(reader, processor, index));
+  }
+  if (reader.frames(processor) == 0) {
+    return;
+  }
+  const ResultStamps stamps = reader.stamps(processor);
+  facts.add("", "first sample {} to {}, start {}", stamps.first_samples.front(), stamps.first_samples.back(),
+            text_of_time(stamps.timestamps_ns.front()));
+  if (const std::string rate = text_of_rate(stamps.timestamps_ns); !rate.empty()) {
+    facts.add("", "frame rate {}", rate);
+  }
+  facts.add("", "flags {}", fmt::join(texts_of_flags(stamps.flags), ", "));
+  facts.add("", "missing bits {} at most in a frame", most_of(stamps.missing_bits));
+}
+
+void add_positions(Facts& facts, std::string_view name, std::string_view what, const std::vector<double>& positions) {
+  const auto [least, most] = std::minmax_element(positions.begin(), positions.end());
+  facts.add(name, "{} to {}, {} {}", text_of_mm(*least), text_of_mm(*most), positions.size(), what);
+}
+
+/// A figure of images by the name that people read; nothing where the file lacks it.
+void add_figure(Facts& facts, std::string_view title, const ResultsReader& reader, std::string_view name) {
+  const ResultHeader& header = reader.header(0);
+  if (const Product* const product = header.product(name)) {
+    const auto index = static_cast<std::size_t>(product - header.products.data());
+    facts.add(title, "{}", text_of_range(range_of_array(reader, 0, index), shown(product->unit)));
+  }
+}
+
+void add_error(Facts& facts, const ResultsReader& reader) {
+  const ResultHeader& header = reader.header(0);
+  if (const Product* const product = header.product("error_estimate")) {
+    const ValueRange range = range_of_array(reader, 0, static_cast<std::size_t>(product - header.products.data()));
+    facts.add("error", "{}", range.is_known() ? text_of_range(range, "") + " (estimate)" : "not known");
+  }
+}
+
+void add_surface(Facts& facts, const ImagesHeader& images) {
+  facts.add("frequencies", "{}", text_of_frequencies(images.frequencies_hz));
+  add_positions(facts, "planes", "planes (z, 0 is the surface)", images.planes_m);
+  add_positions(facts, "x", "columns", images.x_m);
+  add_positions(facts, "y", "rows", images.y_m);
+}
+
+void add_bands_and_points(Facts& facts, const ImagesHeader& images) {
+  for (const Band& band : images.bands_hz) {
+    facts.add(&band == images.bands_hz.data() ? "bands" : "", "{:.7g} to {:.7g} Hz, in {}", band.low_hz, band.high_hz,
+              unit_of_bands(images));
+  }
+  if (!images.points.empty()) {
+    facts.add("points", "{}{}", images.points.size(), images.holds_images ? "" : ", and no images");
+  }
+}
+
+void add_stamps(Facts& facts, const ResultStamps& stamps) {
+  facts.add("first sample", "{} to {}", stamps.first_samples.front(), stamps.first_samples.back());
+  facts.add("start", "{}", text_of_time(stamps.timestamps_ns.front()));
+  if (const std::string rate = text_of_rate(stamps.timestamps_ns); !rate.empty()) {
+    facts.add("frame rate", "{}", rate);
+  }
+}
+
+void add_losses(Facts& facts, const ResultStamps& stamps) {
+  const std::vector<std::string> flags = texts_of_flags(stamps.flags);
+  for (std::size_t i = 0; i < flags.size(); ++i) {
+    facts.add(i == 0 ? "flags" : "", "{}", flags[i]);
+  }
+  facts.add("missing bits", "{} at most in a frame", most_of(stamps.missing_bits));
+}
+
+/// The first processor where its results are images, in the words of images.
+void describe_images(Facts& facts, const ResultsReader& reader, const ImagesHeader& images) {
+  if (!images.kind.empty()) {
+    facts.add("processor", "{}", name_of_processor(reader.header(0)));
+  }
+  facts.add("quantity", "{} in {}", images.quantity, images.unit);
+  facts.add("front end", "{}", images.front_end);
+  facts.add("device", "{}", images.device);
+  facts.add("frames", "{}", text_of_frames(reader, 0));
+  const ResultStamps stamps = reader.stamps(0);
+  add_stamps(facts, stamps);
+  add_surface(facts, images);
+  add_figure(facts, "cut-off", reader, "cutoff_rad_per_m");
+  add_figure(facts, "slope", reader, "slope");
+  add_figure(facts, "noise", reader, "noise_pa");
+  add_bands_and_points(facts, images);
+  add_figure(facts, "power", reader, "radiated_power_w");
+  add_error(facts, reader);
+  add_losses(facts, stamps);
+}
+
+/// Products of the first processor that are none of images.
+void add_other_products(Facts& facts, const ResultsReader& reader, const ImagesHeader& images) {
+  const ResultHeader of_images = result_header(images);
+  const ResultHeader& header = reader.header(0);
+  bool is_first = true;
+  for (std::size_t index = 0; index < header.products.size(); ++index) {
+    if (of_images.product(header.products[index].name) == nullptr) {
+      facts.add(is_first ? "products" : "", "{}", text_of_product(reader, 0, index));
+      is_first = false;
+    }
+  }
+}
+
+}  // namespace
+
+void describe_results(Facts& facts, const std::filesystem::path& path) {
+  const ResultsReader reader(path);
+  const std::optional<ImagesHeader>& images = reader.images_header(0);
+  if (images && reader.frames(0) > 0) {
+    describe_images(facts, reader, *images);
+    add_other_products(facts, reader, *images);
+  } else {
+    describe_processor(facts, reader, 0);
+  }
+  const std::string& config = reader.header(0).config;
+  facts.add("config", "{} lines of YAML in the attribute config", std::count(config.begin(), config.end(), '\n'));
+  for (std::size_t processor = 1; processor < reader.processors(); ++processor) {
+    describe_processor(facts, reader, processor);
+  }
+}
+
+}  // namespace nearfield

@@ -1,0 +1,162 @@
+#include "files/format.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "files/nfr/nfr_reader.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::int64_t kVersion = 1;
+constexpr const char* kGeometry = "/geometry";
+constexpr const char* kCorrectable = "correctable";
+
+struct Format {
+  FileKind kind;
+  std::string_view name;
+};
+
+constexpr std::array<Format, 4> kFormats{{{FileKind::kCapture, "nearfield-capture"},
+                                          {FileKind::kSpectra, "nearfield-spectra"},
+                                          {FileKind::kImages, "nearfield-images"},
+                                          {FileKind::kCalibration, "nearfield-calibration"}}};
+
+std::string_view format_of(FileKind kind) {
+  for (const Format& format : kFormats) {
+    if (format.kind == kind) {
+      return format.name;
+    }
+  }
+  return "";
+}
+
+/// Spectra and calibrations may come from scripts and need not state a version.
+bool needs_version(FileKind kind) { return kind == FileKind::kCapture || kind == FileKind::kImages; }
+
+void require_version(const h5::InputFile& file, FileKind kind) {
+  const bool stated = kind != FileKind::kTimeData && file.has_attribute("/", "version");
+  if (stated || needs_version(kind)) {
+    (void)file.integer_attribute("/", "version", kVersion, kVersion);
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(FileKind kind) {
+  switch (kind) {
+    case FileKind::kCapture:
+      return "capture";
+    case FileKind::kTimeData:
+      return "time data";
+    case FileKind::kSpectra:
+      return "spectra";
+    case FileKind::kImages:
+      return "images";
+    case FileKind::kCalibration:
+      return "calibration";
+    case FileKind::kRecording:
+      return "recording";
+  }
+  return "?";
+}
+
+FileKind kind_of(const h5::InputFile& file) {
+  if (!file.has_attribute("/", "format")) {
+    if (file.has("/time_data")) {
+      return FileKind::kTimeData;
+    }
+    throw file.wrong("/", "neither an attribute format nor a dataset /time_data",
+                     "one of Nearfield's files or Acoular's time data");
+  }
+  const std::string found = file.text_attribute("/", "format");
+  for (const Format& format : kFormats) {
+    if (format.name == found) {
+      return format.kind;
+    }
+  }
+  throw file.wrong_attribute("/", "format", fmt::format("\"{}\"", found),
+                             "nearfield-capture, nearfield-spectra, nearfield-images or nearfield-calibration");
+}
+
+FileKind detect_file_kind(const std::filesystem::path& path) {
+  return nfr::is_recording(path) ? FileKind::kRecording : kind_of(h5::InputFile(path));
+}
+
+h5::InputFile open_input(const std::filesystem::path& path, FileKind kind) {
+  h5::InputFile file(path);
+  const FileKind found = kind_of(file);
+  if (found != kind) {
+    throw DataError(fmt::format("{}: found {}, expected {}", path.string(), name_of(found), name_of(kind)));
+  }
+  require_version(file, kind);
+  return file;
+}
+
+void write_format(h5::OutputFile& file, FileKind kind) {
+  file.write_attribute("/", "format", format_of(kind));
+  file.write_attribute("/", "version", kVersion);
+}
+
+ArrayGeometry read_geometry(const h5::InputFile& file) {
+  ArrayGeometry geometry;
+  geometry.rows = static_cast<int>(file.integer_attribute(kGeometry, "rows", 1, kMaxSide));
+  geometry.columns = static_cast<int>(file.integer_attribute(kGeometry, "columns", 1, kMaxSide));
+  geometry.pitch_x_m = file.positive_attribute(kGeometry, "pitch_x_m");
+  geometry.pitch_y_m = file.positive_attribute(kGeometry, "pitch_y_m");
+  return geometry;
+}
+
+MeasurementGeometry read_measurement(const h5::InputFile& file) {
+  MeasurementGeometry measurement;
+  measurement.geometry = read_geometry(file);
+  measurement.standoff_m = file.real_attribute(kGeometry, "standoff_m");
+  if (!(measurement.standoff_m > 0.0)) {
+    throw file.wrong_attribute(kGeometry, "standoff_m", fmt::format("{}", measurement.standoff_m),
+                               "a length of at least 0 m");
+  }
+  measurement.correctable =
+      file.has_attribute(kGeometry, kCorrectable) && file.integer_attribute(kGeometry, kCorrectable, 0, 1) == 1;
+  return measurement;
+}
+
+void write_geometry(h5::OutputFile& file, const ArrayGeometry& geometry) {
+  file.create_group(kGeometry);
+  file.write_attribute(kGeometry, "rows", std::int64_t{geometry.rows});
+  file.write_attribute(kGeometry, "columns", std::int64_t{geometry.columns});
+  file.write_attribute(kGeometry, "pitch_x_m", geometry.pitch_x_m);
+  file.write_attribute(kGeometry, "pitch_y_m", geometry.pitch_y_m);
+}
+
+void write_measurement(h5::OutputFile& file, const MeasurementGeometry& measurement) {
+  write_geometry(file, measurement.geometry);
+  file.write_attribute(kGeometry, "standoff_m", measurement.standoff_m);
+  if (measurement.correctable) {
+    file.write_attribute(kGeometry, kCorrectable, std::int64_t{1});
+  }
+}
+
+std::vector<double> read_frequencies(const h5::InputFile& file, const std::string& name) {
+  std::vector<double> frequencies = file.values<double>(name, {{"frequencies"}});
+  for (std::size_t index = 0; index < frequencies.size(); ++index) {
+    if (!std::isfinite(frequencies[index]) || frequencies[index] <= 0.0) {
+      throw file.wrong(fmt::format("{}[{}]", name, index), fmt::format("{}", frequencies[index]),
+                       "a finite frequency above 0 Hz");
+    }
+  }
+  return frequencies;
+}
+
+void write_list(h5::OutputFile& file, const std::string& name, const std::vector<double>& values) {
+  file.write(name, {values.size()}, values);
+}
+
+void require_values(std::string_view what, std::size_t found, std::size_t expected) {
+  if (found != expected) {
+    throw Error(ExitCode::kInternal, fmt::format("{}: found {} values, expected {}", what, found, expected));
+  }
+}
+
+}  // namespace nearfield

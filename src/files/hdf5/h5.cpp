@@ -1,0 +1,152 @@
+#include "files/hdf5/h5.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#ifndef H5_HAVE_THREADSAFE
+#error "expected an HDF5 library with a lock for all threads (H5_HAVE_THREADSAFE), as Debian's: sources read on threads"
+#endif
+
+namespace nearfield::h5 {
+namespace {
+
+bool keep_library_from_closing_at_exit() { return H5dont_atexit() >= 0; }
+
+/// A link to another file then leads nowhere.
+bool stay_in_the_file() { return H5Lunregister(H5L_TYPE_EXTERNAL) >= 0; }
+
+bool stop_printing() { return H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0; }
+
+hid_t native_type(Element element) {
+  switch (element) {
+    case Element::kFloat32:
+    case Element::kComplex64:
+      return H5T_NATIVE_FLOAT;
+    case Element::kFloat64:
+      return H5T_NATIVE_DOUBLE;
+    case Element::kUint32:
+      return H5T_NATIVE_UINT32;
+    case Element::kUint64:
+      return H5T_NATIVE_UINT64;
+    case Element::kInt64:
+      return H5T_NATIVE_INT64;
+  }
+  return H5I_INVALID_HID;
+}
+
+std::string name_of_compound(hid_t type) {
+  std::vector<std::string> names;
+  const int members = H5Tget_nmembers(type);
+  for (int member = 0; member < members; ++member) {
+    char* name = H5Tget_member_name(type, static_cast<unsigned>(member));
+    names.emplace_back(name == nullptr ? "?" : name);
+    H5free_memory(name);
+  }
+  return fmt::format("compound {{{}}}", fmt::join(names, ", "));
+}
+
+struct Reason {
+  std::string innermost;
+  std::string system;
+};
+
+/// HDF5 keeps the system's message only inside its own: "... errno = 28, error message = 'No space left on device',
+/// ...".
+std::string system_message_in(std::string_view text) {
+  constexpr std::string_view kStart = "error message = '";
+  const std::size_t start = text.find(kStart);
+  if (start == std::string_view::npos) {
+    return {};
+  }
+  const std::string_view rest = text.substr(start + kStart.size());
+  return std::string(rest.substr(0, rest.find('\'')));
+}
+
+herr_t collect_reason(unsigned /*depth*/, const H5E_error2_t* error, void* target) {
+  Reason& reason = *static_cast<Reason*>(target);
+  const std::string_view text = error->desc == nullptr ? "" : error->desc;
+  if (reason.innermost.empty()) {
+    reason.innermost = text;
+  }
+  if (reason.system.empty()) {
+    reason.system = system_message_in(text);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void quiet() {
+  static const bool kKept = keep_library_from_closing_at_exit();
+  static const bool kStays = stay_in_the_file();
+  static_cast<void>(kStays);
+  thread_local const bool kStopped = stop_printing();
+  static_cast<void>(kKept);
+  static_cast<void>(kStopped);
+}
+
+std::string text_of(const Shape& shape) {
+  return shape.empty() ? "scalar" : fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+Type memory_type(Element element, const PartNames& parts) {
+  quiet();
+  if (element != Element::kComplex64) {
+    return Type(H5Tcopy(native_type(element)));
+  }
+  Type complex(H5Tcreate(H5T_COMPOUND, sizeof(std::complex<float>)));
+  H5Tinsert(complex.id(), parts.first, 0, H5T_NATIVE_FLOAT);
+  H5Tinsert(complex.id(), parts.second, sizeof(float), H5T_NATIVE_FLOAT);
+  return complex;
+}
+
+Type text_type(H5T_cset_t character_set, std::size_t bytes) {
+  quiet();
+  Type text(H5Tcopy(H5T_C_S1));
+  H5Tset_size(text.id(), bytes);
+  H5Tset_strpad(text.id(), bytes == H5T_VARIABLE ? H5T_STR_NULLTERM : H5T_STR_NULLPAD);
+  H5Tset_cset(text.id(), character_set);
+  return text;
+}
+
+std::string name_of_type(hid_t type) {
+  const std::size_t bits = 8 * H5Tget_size(type);
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+      return fmt::format("{}int{}", H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "", bits);
+    case H5T_FLOAT:
+      return fmt::format("float{}", bits);
+    case H5T_STRING:
+      return "string";
+    case H5T_COMPOUND:
+      return name_of_compound(type);
+    case H5T_ENUM:
+      return "enumeration";
+    case H5T_ARRAY:
+      return "array";
+    case H5T_VLEN:
+      return "variable-length array";
+    default:
+      return "another type";
+  }
+}
+
+std::string last_error() {
+  Reason reason;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect_reason, &reason);
+  if (!reason.system.empty()) {
+    return reason.system;
+  }
+  return reason.innermost.empty() ? "HDF5 gives no reason" : reason.innermost;
+}
+
+Properties file_access() {
+  quiet();
+  Properties properties(H5Pcreate(H5P_FILE_ACCESS));
+  H5Pset_fclose_degree(properties.id(), H5F_CLOSE_STRONG);
+  H5Pset_file_locking(properties.id(), false, true);
+  H5Pset_sieve_buf_size(properties.id(), 0);
+  return properties;
+}
+
+}  // namespace nearfield::h5

@@ -1,0 +1,419 @@
+#include "files/hdf5/h5_input.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <numeric>
+#include <optional>
+
+#include "files/hdf5/h5_child.hpp"
+
+namespace nearfield::h5 {
+namespace {
+
+/// The best ratio that HDF5's usual filter, deflate, can reach is 1032.
+constexpr std::uint64_t kLargestCompression = 1032;
+
+/// Names under which programs write a complex number's parts; h5py's come first.
+constexpr std::array<PartNames, 3> kKnownPartNames{kPartNames, {"re", "im"}, {"real", "imag"}};
+
+/// Size of a file that can be read. Looked at before HDF5 does, which does not tell the reasons apart.
+std::uint64_t size_of_readable_file(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    throw NoInputError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw NoInputError(fmt::format("{}: found {}, expected an HDF5 file", path.string(),
+                                   S_ISDIR(status.st_mode) ? "a directory" : "a special file"));
+  }
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    throw NoInputError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
+  }
+  ::close(descriptor);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+/// WAV, AIFF, FLAC, Ogg and Core Audio, by their first four bytes.
+bool starts_like_sound(const std::filesystem::path& path) {
+  constexpr std::array<std::string_view, 8> kStarts = {"RIFF", "RIFX", "RF64", "FORM", "fLaC", "OggS", "caff", "riff"};
+  std::array<char, 4> start{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(start.data(), start.size());
+  return file &&
+         std::find(kStarts.begin(), kStarts.end(), std::string_view(start.data(), start.size())) != kStarts.end();
+}
+
+std::string damaged() { return fmt::format("damaged content ({})", last_error()); }
+
+std::string place_of_attribute(std::string_view object, std::string_view name) {
+  return object == "/" ? fmt::format("attribute {}", name) : fmt::format("{}, attribute {}", object, name);
+}
+
+Shape shape_of(const Space& space) {
+  const int rank = H5Sget_simple_extent_ndims(space.id());
+  Shape shape(rank < 0 ? 0 : static_cast<std::size_t>(rank));
+  H5Sget_simple_extent_dims(space.id(), shape.data(), nullptr);
+  return shape;
+}
+
+std::string text_of(const std::vector<Axis>& axes) {
+  std::vector<std::string> names;
+  for (const Axis& axis : axes) {
+    names.push_back(axis.length == Axis::kAnyLength ? std::string(axis.name)
+                                                    : fmt::format("{} {}", axis.length, axis.name));
+  }
+  return axes.empty() ? "a scalar" : fmt::format("[{}]", fmt::join(names, ", "));
+}
+
+std::string expected_type(Element element) {
+  switch (element) {
+    case Element::kFloat32:
+      return "float32";
+    case Element::kFloat64:
+      return "float64";
+    case Element::kComplex64:
+      return "complex: compound {r, i} of float32";
+    case Element::kUint32:
+      return "uint32";
+    case Element::kUint64:
+      return "uint64";
+    case Element::kInt64:
+      return "int64";
+  }
+  return "?";
+}
+
+bool is_complex_of(hid_t type, const PartNames& parts) {
+  if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2) {
+    return false;
+  }
+  for (const char* name : {parts.first, parts.second}) {
+    const int member = H5Tget_member_index(type, name);
+    if (member < 0 || H5Tget_member_class(type, static_cast<unsigned>(member)) != H5T_FLOAT) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool is_integer_of(hid_t type, std::size_t bytes, H5T_sign_t sign) {
+  return H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == bytes && H5Tget_sign(type) == sign;
+}
+
+bool fits(hid_t type, Element element, const PartNames& parts) {
+  switch (element) {
+    case Element::kFloat32:
+      return H5Tget_class(type) == H5T_FLOAT;
+    case Element::kFloat64:
+      return H5Tget_class(type) == H5T_FLOAT || H5Tget_class(type) == H5T_INTEGER;
+    case Element::kComplex64:
+      return is_complex_of(type, parts);
+    case Element::kUint32:
+      return is_integer_of(type, sizeof(std::uint32_t), H5T_SGN_NONE);
+    case Element::kUint64:
+      return is_integer_of(type, sizeof(std::uint64_t), H5T_SGN_NONE);
+    case Element::kInt64:
+      return is_integer_of(type, sizeof(std::int64_t), H5T_SGN_2);
+  }
+  return false;
+}
+
+PartNames part_names_in(hid_t type) {
+  for (const PartNames& parts : kKnownPartNames) {
+    if (is_complex_of(type, parts)) {
+      return parts;
+    }
+  }
+  return kPartNames;
+}
+
+/// Crashes, or never ends, where the file is damaged.
+std::optional<std::string> variable_text(const Attribute& attribute, const Type& type) {
+  char* text = nullptr;
+  const Type memory = text_type(H5Tget_cset(type.id()));
+  if (H5Aread(attribute.id(), memory.id(), &text) < 0) {
+    return std::nullopt;
+  }
+  std::string result(text == nullptr ? "" : text);
+  H5free_memory(text);
+  return result;
+}
+
+/// Values in another file: HDF5 would open whatever it names, a pipe or a device as well.
+bool lies_elsewhere(const Dataset& dataset) {
+  const Properties creation(H5Dget_create_plist(dataset.id()));
+  return H5Pget_external_count(creation.id()) != 0 || H5Pget_layout(creation.id()) == H5D_VIRTUAL;
+}
+
+/// A string of fixed length ends at its first zero, or before the spaces that pad it.
+std::string trimmed(std::string text, H5T_str_t padding) {
+  text.resize(std::strlen(text.c_str()));
+  if (padding == H5T_STR_SPACEPAD) {
+    text.erase(text.find_last_not_of(' ') + 1);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::uint64_t InputDataset::values() const {
+  return std::accumulate(shape_.begin(), shape_.end(), std::uint64_t{1}, std::multiplies<>());
+}
+
+std::uint64_t InputDataset::values_per_index() const { return shape_.empty() ? 1 : values() / shape_.front(); }
+
+void InputDataset::read_bytes(Element element, std::uint64_t first, void* values, std::uint64_t count) const {
+  quiet();
+  const std::uint64_t length = shape_.empty() ? 1 : shape_.front();
+  const std::uint64_t indices = count / values_per_index();
+  if (first > length || indices > length - first || count % values_per_index() != 0) {
+    throw DataError(fmt::format("{}: {} values from index {} were asked for, the dataset is {}", place_, count, first,
+                                h5::text_of(shape_)));
+  }
+  if (count == 0) {
+    return;
+  }
+  const Space file_space(H5Dget_space(dataset_.id()));
+  Shape start(shape_.size(), 0);
+  Shape block = shape_;
+  if (!shape_.empty()) {
+    start.front() = first;
+    block.front() = indices;
+    H5Sselect_hyperslab(file_space.id(), H5S_SELECT_SET, start.data(), nullptr, block.data(), nullptr);
+  }
+  const Space memory_space(H5Screate_simple(static_cast<int>(block.size()), block.data(), nullptr));
+  const Type type = memory_type(element, parts_);
+  if (H5Dread(dataset_.id(), type.id(), memory_space.id(), file_space.id(), H5P_DEFAULT, values) < 0) {
+    throw DataError(fmt::format("{}: damaged: {}", place_, last_error()));
+  }
+}
+
+InputFile::InputFile(const std::filesystem::path& path) : path_(path), size_bytes_(size_of_readable_file(path)) {
+  quiet();
+  if (H5Fis_hdf5(path.c_str()) <= 0) {
+    if (starts_like_sound(path)) {
+      throw DataError(
+          fmt::format("{0}: found a sound file, expected an HDF5 file; \"nearfield encode {0} -o CAPTURE.h5\" makes a "
+                      "capture of it",
+                      path.string()));
+    }
+    throw DataError(
+        fmt::format("{}: found {} bytes that are not HDF5, expected an HDF5 file", path.string(), size_bytes_));
+  }
+  const Properties access = file_access();
+  file_ = File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()));
+  if (!file_.valid()) {
+    throw DataError(fmt::format("{}: found a damaged or truncated HDF5 file ({}), expected a whole one", path.string(),
+                                last_error()));
+  }
+}
+
+DataError InputFile::wrong(std::string_view place, std::string_view found, std::string_view expected) const {
+  return DataError(fmt::format("{}: {}: found {}, expected {}", path_.string(), place, found, expected));
+}
+
+DataError InputFile::wrong_attribute(std::string_view object, std::string_view name, std::string_view found,
+                                     std::string_view expected) const {
+  return wrong(place_of_attribute(object, name), found, expected);
+}
+
+bool InputFile::has(const std::string& object) const {
+  quiet();
+  if (object == "/") {
+    return true;
+  }
+  // H5Lexists fails when a group on the way is missing, so that each is asked for in turn.
+  for (std::size_t end = object.find('/', 1);; end = object.find('/', end + 1)) {
+    const std::string part = object.substr(0, end);
+    if (H5Lexists(file_.id(), part.c_str(), H5P_DEFAULT) <= 0) {
+      return false;
+    }
+    H5L_info_t link{};
+    if (H5Lget_info(file_.id(), part.c_str(), &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_EXTERNAL) {
+      throw wrong(part, "a link to another file", "an object of this one");
+    }
+    if (end == std::string::npos) {
+      return H5Oexists_by_name(file_.id(), object.c_str(), H5P_DEFAULT) > 0;
+    }
+  }
+}
+
+bool InputFile::has_attribute(const std::string& object, const std::string& name) const {
+  return has(object) && H5Aexists_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT) > 0;
+}
+
+Attribute InputFile::open_attribute(const std::string& object, const std::string& name,
+                                    std::string_view expected) const {
+  if (!has(object)) {
+    throw wrong(object, "nothing", fmt::format("it with the attribute {}", name));
+  }
+  if (!has_attribute(object, name)) {
+    throw wrong_attribute(object, name, "nothing", expected);
+  }
+  Attribute attribute(H5Aopen_by_name(file_.id(), object.c_str(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT));
+  if (!attribute.valid()) {
+    throw wrong_attribute(object, name, damaged(), expected);
+  }
+  const Space space(H5Aget_space(attribute.id()));
+  if (H5Sget_simple_extent_npoints(space.id()) != 1) {
+    throw wrong_attribute(object, name, fmt::format("shape {}", h5::text_of(shape_of(space))), expected);
+  }
+  return attribute;
+}
+
+std::string InputFile::text_attribute(const std::string& object, const std::string& name) const {
+  const Attribute attribute = open_attribute(object, name, "a string");
+  const Type type(H5Aget_type(attribute.id()));
+  if (H5Tget_class(type.id()) != H5T_STRING) {
+    throw wrong_attribute(object, name, name_of_type(type.id()), "a string");
+  }
+  if (H5Tis_variable_str(type.id()) > 0) {
+    const auto read = [&] { return variable_text(attribute, type); };
+    std::optional<std::string> text = text_from_child(read, size_bytes_);
+    if (!text) {
+      throw wrong_attribute(object, name, "damaged content", "a string");
+    }
+    return std::move(*text);
+  }
+  if (H5Tget_size(type.id()) > size_bytes_) {
+    throw wrong_attribute(object, name, "a string longer than the file", "a string");
+  }
+  std::string text(H5Tget_size(type.id()) + 1, '\0');
+  if (H5Aread(attribute.id(), type.id(), text.data()) < 0) {
+    throw wrong_attribute(object, name, damaged(), "a string");
+  }
+  return trimmed(std::move(text), H5Tget_strpad(type.id()));
+}
+
+std::int64_t InputFile::integer_attribute(const std::string& object, const std::string& name, std::int64_t least,
+                                          std::int64_t most) const {
+  const bool bounded = most != std::numeric_limits<std::int64_t>::max();
+  const std::string expected = bounded ? fmt::format("an integer from {} to {}", least, most) : "an integer";
+  const Attribute attribute = open_attribute(object, name, expected);
+  const Type type(H5Aget_type(attribute.id()));
+  if (H5Tget_class(type.id()) != H5T_INTEGER) {
+    throw wrong_attribute(object, name, name_of_type(type.id()), expected);
+  }
+  std::int64_t value = 0;
+  if (H5Aread(attribute.id(), H5T_NATIVE_INT64, &value) < 0) {
+    throw wrong_attribute(object, name, damaged(), expected);
+  }
+  if (value < least || value > most) {
+    throw wrong_attribute(object, name, fmt::format("{}", value), expected);
+  }
+  return value;
+}
+
+double InputFile::real_attribute(const std::string& object, const std::string& name) const {
+  constexpr std::string_view kExpected = "a finite number";
+  const Attribute attribute = open_attribute(object, name, kExpected);
+  const Type type(H5Aget_type(attribute.id()));
+  const H5T_class_t type_class = H5Tget_class(type.id());
+  if (type_class != H5T_FLOAT && type_class != H5T_INTEGER) {
+    throw wrong_attribute(object, name, name_of_type(type.id()), kExpected);
+  }
+  double value = 0.0;
+  if (H5Aread(attribute.id(), H5T_NATIVE_DOUBLE, &value) < 0) {
+    throw wrong_attribute(object, name, damaged(), kExpected);
+  }
+  if (!std::isfinite(value)) {
+    throw wrong_attribute(object, name, fmt::format("{}", value), kExpected);
+  }
+  return value;
+}
+
+double InputFile::positive_attribute(const std::string& object, const std::string& name) const {
+  const double value = real_attribute(object, name);
+  if (value <= 0.0) {
+    throw wrong_attribute(object, name, fmt::format("{}", value), "a number above 0");
+  }
+  return value;
+}
+
+Dataset InputFile::open_any(const std::string& name, const std::string& expected) const {
+  if (!has(name)) {
+    throw wrong(name, "nothing", fmt::format("a dataset {}", expected));
+  }
+  Dataset dataset(H5Dopen2(file_.id(), name.c_str(), H5P_DEFAULT));
+  if (!dataset.valid()) {
+    throw wrong(name, fmt::format("no readable dataset ({})", last_error()), fmt::format("a dataset {}", expected));
+  }
+  if (lies_elsewhere(dataset)) {
+    throw wrong(name, "values in another file", "values in this one");
+  }
+  return dataset;
+}
+
+Element InputFile::element_in(const std::string& name) const {
+  constexpr std::string_view kExpected = "complex, float32, float64, uint32, uint64 or int64";
+  const Dataset dataset = open_any(name, fmt::format("of {}", kExpected));
+  const Type type(H5Dget_type(dataset.id()));
+  if (H5Tget_class(type.id()) == H5T_FLOAT) {
+    return H5Tget_size(type.id()) <= sizeof(float) ? Element::kFloat32 : Element::kFloat64;
+  }
+  for (const Element element : {Element::kComplex64, Element::kUint32, Element::kUint64, Element::kInt64}) {
+    if (fits(type.id(), element, part_names_in(type.id()))) {
+      return element;
+    }
+  }
+  throw wrong(name, name_of_type(type.id()), kExpected);
+}
+
+InputDataset InputFile::open_dataset(const std::string& name, Element element, const std::vector<Axis>& axes) const {
+  InputDataset result;
+  result.place_ = fmt::format("{}: {}", path_.string(), name);
+  result.dataset_ = open_any(name, fmt::format("{} of {}", text_of(axes), expected_type(element)));
+  const Type type(H5Dget_type(result.dataset_.id()));
+  result.parts_ = part_names_in(type.id());
+  if (!fits(type.id(), element, result.parts_)) {
+    throw wrong(name, name_of_type(type.id()), expected_type(element));
+  }
+  const Space space(H5Dget_space(result.dataset_.id()));
+  result.shape_ = shape_of(space);
+  require_axes(result.shape_, name, axes);
+  require_plausible_size(result, name, H5Tget_size(type.id()));
+  return result;
+}
+
+void InputFile::require_axes(const Shape& shape, const std::string& name, const std::vector<Axis>& axes) const {
+  const std::string found = h5::text_of(shape);
+  if (shape.size() != axes.size()) {
+    throw wrong(name, fmt::format("rank {} {}", shape.size(), found),
+                fmt::format("rank {} {}", axes.size(), text_of(axes)));
+  }
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    if (shape[axis] == 0) {
+      throw wrong(name, fmt::format("{}, that is 0 {}", found, axes[axis].name), "at least 1");
+    }
+    if (axes[axis].length != Axis::kAnyLength && axes[axis].length != shape[axis]) {
+      throw wrong(name, fmt::format("{}, that is {} {}", found, shape[axis], axes[axis].name), text_of(axes));
+    }
+  }
+}
+
+void InputFile::require_plausible_size(const InputDataset& dataset, const std::string& name,
+                                       std::size_t value_bytes) const {
+  const Properties creation(H5Dget_create_plist(dataset.dataset_.id()));
+  const bool filtered = H5Pget_nfilters(creation.id()) > 0;
+  std::uint64_t room = size_bytes_ * (filtered ? kLargestCompression : 1) / value_bytes;
+  for (const hsize_t length : dataset.shape()) {
+    room /= length;
+  }
+  if (room == 0) {
+    throw wrong(name, fmt::format("{} values of {} bytes", h5::text_of(dataset.shape()), value_bytes),
+                fmt::format("no more than a file of {} bytes holds", size_bytes_));
+  }
+}
+
+}  // namespace nearfield::h5

@@ -1,0 +1,107 @@
+#pragma once
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "files/hdf5/h5.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield::h5 {
+
+/// One axis that a dataset must have: its name for messages and its length.
+struct Axis {
+  static constexpr std::uint64_t kAnyLength = 0;  ///< at least 1
+  std::string_view name;
+  std::uint64_t length = kAnyLength;
+};
+
+/// A dataset whose type, rank, lengths and size were found right.
+class InputDataset {
+ public:
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  /// Number of values in the whole dataset, all axes multiplied.
+  [[nodiscard]] std::uint64_t values() const;
+
+  /// Fills `values` from index `first` of the slowest axis on. Throws DataError beyond the end or when reading fails.
+  template <typename T>
+  void read(std::uint64_t first, std::span<T> values) const {
+    read_bytes(element_of<T>(), first, values.data(), values.size());
+  }
+  template <typename T>
+  [[nodiscard]] std::vector<T> read_all() const {
+    std::vector<T> result(values());
+    read(0, std::span<T>(result));
+    return result;
+  }
+  /// As read(), of `count` values whose type is known only at run time.
+  void read_bytes(Element element, std::uint64_t first, void* values, std::uint64_t count) const;
+
+ private:
+  friend class InputFile;
+  [[nodiscard]] std::uint64_t values_per_index() const;
+
+  Dataset dataset_;
+  Shape shape_;
+  PartNames parts_ = kPartNames;  ///< the names of a complex value's parts in the file
+  std::string place_;             ///< file and dataset, for messages
+};
+
+/// An HDF5 file open for reading. Every error names the file, the dataset or attribute, what was found and what was
+/// expected. Throws NoInputError when the file is missing or unreadable, DataError when its content is wrong.
+class InputFile {
+ public:
+  explicit InputFile(const std::filesystem::path& path);
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
+
+  /// `object` is an absolute path such as "/truth/pressure". Throws DataError on a link to another file.
+  [[nodiscard]] bool has(const std::string& object) const;
+  [[nodiscard]] bool has_attribute(const std::string& object, const std::string& name) const;
+  /// String of fixed or variable length; the latter is read in a child process (h5_child.hpp).
+  [[nodiscard]] std::string text_attribute(const std::string& object, const std::string& name) const;
+  /// Integer of any width, within [least, most].
+  [[nodiscard]] std::int64_t integer_attribute(const std::string& object, const std::string& name,
+                                               std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                                               std::int64_t most = std::numeric_limits<std::int64_t>::max()) const;
+  /// Finite float or integer of any width.
+  [[nodiscard]] double real_attribute(const std::string& object, const std::string& name) const;
+  /// As real_attribute, and above zero.
+  [[nodiscard]] double positive_attribute(const std::string& object, const std::string& name) const;
+
+  /// Opens a dataset of the given element and axes. Floats may be of any width, float64 may be integers in the file;
+  /// integers must be as asked. Refuses a dataset whose values lie in another file or cannot lie in one of this size.
+  template <typename T>
+  [[nodiscard]] InputDataset dataset(const std::string& name, const std::vector<Axis>& axes) const {
+    return open_dataset(name, element_of<T>(), axes);
+  }
+  /// As dataset(), of an element that is known only at run time.
+  [[nodiscard]] InputDataset open_dataset(const std::string& name, Element element,
+                                          const std::vector<Axis>& axes) const;
+  /// What a dataset's values are. Throws DataError where they are no Element.
+  [[nodiscard]] Element element_in(const std::string& name) const;
+  /// A whole dataset, [index].
+  template <typename T>
+  [[nodiscard]] std::vector<T> values(const std::string& name, const std::vector<Axis>& axes) const {
+    return dataset<T>(name, axes).template read_all<T>();
+  }
+
+  [[nodiscard]] DataError wrong(std::string_view place, std::string_view found, std::string_view expected) const;
+  [[nodiscard]] DataError wrong_attribute(std::string_view object, std::string_view name, std::string_view found,
+                                          std::string_view expected) const;
+
+ private:
+  [[nodiscard]] Dataset open_any(const std::string& name, const std::string& expected) const;
+  [[nodiscard]] Attribute open_attribute(const std::string& object, const std::string& name,
+                                         std::string_view expected) const;
+  void require_axes(const Shape& shape, const std::string& name, const std::vector<Axis>& axes) const;
+  void require_plausible_size(const InputDataset& dataset, const std::string& name, std::size_t value_bytes) const;
+
+  std::filesystem::path path_;
+  std::uint64_t size_bytes_ = 0;
+  File file_;
+};
+
+}  // namespace nearfield::h5

@@ -1,0 +1,158 @@
+#include "files/hdf5/h5_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "nearfield/error.hpp"
+
+namespace nearfield::h5 {
+namespace {
+
+/// Values in a chunk of a growing dataset, about: large enough for few chunks, small enough for short files and for
+/// HDF5's cache of 1 MiB.
+constexpr hsize_t kChunkValues = hsize_t{1} << 16;
+
+/// Longer texts are of variable length: an object's header holds attributes of at most 64 KiB.
+constexpr std::size_t kMostFixedText = 32768;
+
+hsize_t product(const hsize_t* first, const hsize_t* last) {
+  return std::accumulate(first, last, hsize_t{1}, std::multiplies<>());
+}
+
+hsize_t values_per_index(const Shape& shape) {
+  return shape.empty() ? 1 : product(shape.data() + 1, shape.data() + shape.size());
+}
+
+}  // namespace
+
+void OutputDataset::write_bytes(Element element, std::uint64_t first, const void* values, std::uint64_t count) {
+  quiet();
+  if (count == 0) {
+    return;
+  }
+  if (count % values_per_index(shape_) != 0) {
+    throw Error(ExitCode::kInternal, fmt::format("{}: {} values do not fill {}", name_, count, text_of(shape_)));
+  }
+  const hsize_t indices = count / values_per_index(shape_);
+  if (storage_ == Storage::kGrowing && first + indices > shape_.front()) {
+    shape_.front() = first + indices;
+    file_->require(H5Dset_extent(dataset_.id(), shape_.data()) >= 0, name_);
+  }
+  const Space file_space(H5Dget_space(dataset_.id()));
+  Shape start(shape_.size(), 0);
+  Shape block = shape_;
+  if (!shape_.empty()) {
+    start.front() = first;
+    block.front() = indices;
+    H5Sselect_hyperslab(file_space.id(), H5S_SELECT_SET, start.data(), nullptr, block.data(), nullptr);
+  }
+  const Space memory_space(H5Screate_simple(static_cast<int>(block.size()), block.data(), nullptr));
+  const Type type = memory_type(element);
+  const herr_t status = H5Dwrite(dataset_.id(), type.id(), memory_space.id(), file_space.id(), H5P_DEFAULT, values);
+  file_->require(status >= 0, name_);
+}
+
+OutputFile::OutputFile(const std::filesystem::path& path) : partial_(path) {
+  quiet();
+  const Properties access = file_access();
+  // Not by its name, in whose place somebody else may have put another file meanwhile.
+  file_ = File(H5Fcreate(partial_.path_by_descriptor().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()));
+  if (!file_.valid()) {
+    throw IoError(fmt::format("{}: cannot be created: {}", partial_.partial_path().string(), last_error()));
+  }
+}
+
+void OutputFile::require(bool ok, std::string_view what) const {
+  if (!ok) {
+    throw IoError(fmt::format("{}: cannot write {}: {}", partial_.partial_path().string(), what, last_error()));
+  }
+}
+
+void OutputFile::create_group(const std::string& name) {
+  quiet();
+  const Object group(H5Gcreate2(file_.id(), name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  require(group.valid(), name);
+}
+
+void OutputFile::write_attribute(const std::string& object, const std::string& name, const Type& type,
+                                 const void* value) {
+  quiet();
+  const std::string place = fmt::format("attribute {} of {}", name, object);
+  const Object owner(H5Oopen(file_.id(), object.c_str(), H5P_DEFAULT));
+  require(owner.valid(), place);
+  if (H5Aexists(owner.id(), name.c_str()) > 0) {
+    require(H5Adelete(owner.id(), name.c_str()) >= 0, place);
+  }
+  const Space scalar(H5Screate(H5S_SCALAR));
+  const Attribute attribute(H5Acreate2(owner.id(), name.c_str(), type.id(), scalar.id(), H5P_DEFAULT, H5P_DEFAULT));
+  require(attribute.valid(), place);
+  require(H5Awrite(attribute.id(), type.id(), value) >= 0, place);
+}
+
+void OutputFile::write_attribute(const std::string& object, const std::string& name, std::string_view value) {
+  const std::string text(value.empty() ? std::string_view("\0", 1) : value);  // HDF5 has no type of length 0
+  if (text.size() > kMostFixedText) {
+    const char* start = text.c_str();
+    write_attribute(object, name, text_type(H5T_CSET_UTF8), static_cast<const void*>(&start));
+    return;
+  }
+  write_attribute(object, name, text_type(H5T_CSET_UTF8, text.size()), static_cast<const void*>(text.data()));
+}
+
+void OutputFile::write_attribute(const std::string& object, const std::string& name, std::int64_t value) {
+  write_attribute(object, name, memory_type(Element::kInt64), static_cast<const void*>(&value));
+}
+
+void OutputFile::write_attribute(const std::string& object, const std::string& name, double value) {
+  write_attribute(object, name, memory_type(Element::kFloat64), static_cast<const void*>(&value));
+}
+
+OutputDataset OutputFile::create_dataset(const std::string& name, Element element, const Shape& shape,
+                                         Storage storage) {
+  quiet();
+  if (storage == Storage::kInPlace && std::find(shape.begin(), shape.end(), hsize_t{0}) != shape.end()) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("{}: {}: {} holds no values", partial_.path().string(), name, text_of(shape)));
+  }
+  const Properties creation(H5Pcreate(H5P_DATASET_CREATE));
+  H5Pset_obj_track_times(creation.id(), false);
+  Shape largest = shape;
+  if (storage == Storage::kGrowing) {
+    largest.front() = H5S_UNLIMITED;
+    Shape chunk = shape;
+    chunk.front() = std::max<hsize_t>(1, kChunkValues / values_per_index(shape));
+    H5Pset_chunk(creation.id(), static_cast<int>(chunk.size()), chunk.data());
+  } else {
+    H5Pset_layout(creation.id(), H5D_CONTIGUOUS);
+    H5Pset_alloc_time(creation.id(), H5D_ALLOC_TIME_EARLY);
+    H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER);
+  }
+  const Space space(shape.empty() ? H5Screate(H5S_SCALAR)
+                                  : H5Screate_simple(static_cast<int>(shape.size()), shape.data(), largest.data()));
+  const Type type = memory_type(element);
+  OutputDataset result;
+  result.dataset_ =
+      Dataset(H5Dcreate2(file_.id(), name.c_str(), type.id(), space.id(), H5P_DEFAULT, creation.id(), H5P_DEFAULT));
+  require(result.dataset_.valid(), name);
+  result.file_ = this;
+  result.name_ = name;
+  result.shape_ = shape;
+  result.storage_ = storage;
+  return result;
+}
+
+void OutputFile::flush() {
+  quiet();
+  require(H5Fflush(file_.id(), H5F_SCOPE_GLOBAL) >= 0, "the file");
+}
+
+void OutputFile::finish() {
+  flush();
+  require(file_.close(), "the end of the file");
+  partial_.finish_on_disk();
+}
+
+}  // namespace nearfield::h5

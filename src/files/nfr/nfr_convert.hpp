@@ -1,0 +1,44 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "files/nfr/nfr_reader.hpp"
+
+/// Recordings to HDF5.
+namespace nearfield::nfr {
+
+/// Part of a recording: bit-times of the stream, or indices of an epoch's frames; all without limits.
+struct ConvertRange {
+  std::optional<std::uint64_t> from;
+  std::optional<std::uint64_t> to;  ///< one after the last
+};
+
+using ShareDone = std::function<void(double share)>;  ///< may be empty
+
+struct ConvertedBits {
+  std::uint64_t bit_times = 0;
+  std::uint64_t missing_bit_times = 0;  ///< of these, silence in the capture
+  std::uint64_t runs = 0;               ///< in /missing
+};
+/// Writes a capture. Throws DataError when the range holds no bits, and what CaptureWriter throws.
+ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, const ConvertRange& range,
+                           const ShareDone& done);
+
+/// Of a recording's frames those of one processor and one epoch.
+struct FramesChoice {
+  std::optional<std::string> processor;  ///< its name; else the first one that has frames in the recording
+  std::optional<std::uint64_t> epoch;    ///< else the only one
+};
+struct ConvertedFrames {
+  std::uint64_t frames = 0;
+  std::uint64_t damaged = 0;  ///< left out
+};
+/// Writes frames of images. Throws DataError when there is no such processor or epoch, none in the range, several
+/// epochs and none named, or when the frames are no images; and what ImagesWriter throws.
+ConvertedFrames convert_frames(const Reader& reader, const std::filesystem::path& output, const FramesChoice& choice,
+                               const ConvertRange& range, const ShareDone& done);
+
+}  // namespace nearfield::nfr

@@ -1,0 +1,171 @@
+#include "files/nfr/nfr_format.hpp"
+
+#include <isa-l/crc.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "files/nfr/nfr_json.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield::nfr {
+namespace {
+
+bool is_length(double value_m) { return std::isfinite(value_m) && value_m > 0.0; }
+
+bool is_possible(const FileInfo& info) {
+  const ArrayGeometry& geometry = info.measurement.geometry;
+  const bool sides =
+      geometry.rows >= 1 && geometry.rows <= kMaxSide && geometry.columns >= 1 && geometry.columns <= kMaxSide;
+  if (!sides || !is_length(geometry.pitch_x_m) || !is_length(geometry.pitch_y_m) ||
+      !is_length(info.measurement.standoff_m) || !std::isfinite(info.measurement.sensitivity_dbfs) ||
+      !is_length(info.sample_rate_hz)) {
+    return false;
+  }
+  try {
+    return words_per_bit_time(info.layout, geometry) > 0;
+  } catch (const ConfigError&) {  // the layout does not fit
+    return false;
+  }
+}
+
+}  // namespace
+
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
+  constexpr std::size_t kMostAtOnce = std::size_t{1} << 30U;
+  std::uint32_t crc = ~before;
+  while (!bytes.empty()) {
+    const std::size_t count = std::min(bytes.size(), kMostAtOnce);
+    // The library only reads what it takes as not const.
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
+    auto* data = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data()));
+    crc = ::crc32_iscsi(data, static_cast<int>(count), crc);
+    bytes = bytes.subspan(count);
+  }
+  return ~crc;
+}
+
+std::uint32_t header_crc(const RecordHeader& header) {
+  return crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(RecordHeader, header_crc)));
+}
+
+bool is_sound(const RecordHeader& header) {
+  return header.magic == kMagic && header.version >= kOldestVersion && header.version <= kVersion &&
+         header.header_crc == header_crc(header) &&
+         header.bit_times <= std::numeric_limits<std::uint64_t>::max() - header.first_bit_time &&
+         header.missing_bit_times <= header.bit_times;
+}
+
+void BitCounts::add(const RecordHeader& header) {
+  received += header.bit_times - header.missing_bit_times;
+  if ((header.flags & kDropped) != 0) {
+    dropped += header.missing_bit_times;
+  } else if ((header.flags & kPaused) != 0) {
+    paused += header.missing_bit_times;
+  } else if ((header.flags & kOverrun) != 0) {
+    overrun += header.missing_bit_times;
+  } else {
+    not_sent += header.missing_bit_times;
+  }
+}
+
+void BitCounts::add(const BitCounts& more) {
+  received += more.received;
+  not_sent += more.not_sent;
+  paused += more.paused;
+  overrun += more.overrun;
+  dropped += more.dropped;
+}
+
+std::string to_json(const FileInfo& info) {
+  const ArrayGeometry& geometry = info.measurement.geometry;
+  return text_of({{"rows", geometry.rows},
+                  {"columns", geometry.columns},
+                  {"pitch_x_m", geometry.pitch_x_m},
+                  {"pitch_y_m", geometry.pitch_y_m},
+                  {"standoff_m", info.measurement.standoff_m},
+                  {"sensitivity_dbfs", info.measurement.sensitivity_dbfs},
+                  {"layout", name_of(info.layout)},
+                  {"sample_rate_hz", info.sample_rate_hz},
+                  {"host", info.host},
+                  {"boot_id", info.boot_id}});
+}
+
+std::optional<FileInfo> file_info_of(std::span<const std::byte> json) {
+  const auto info = built(json, [](const Json& object) {
+    FileInfo result;
+    result.measurement.geometry = {.rows = integer_at<int>(object, "rows"),
+                                   .columns = integer_at<int>(object, "columns"),
+                                   .pitch_x_m = object.at("pitch_x_m").get<double>(),
+                                   .pitch_y_m = object.at("pitch_y_m").get<double>()};
+    result.measurement.standoff_m = object.at("standoff_m").get<double>();
+    result.measurement.sensitivity_dbfs = object.at("sensitivity_dbfs").get<double>();
+    result.layout = wire_layout_of(object.at("layout").get<std::string>());
+    result.sample_rate_hz = object.at("sample_rate_hz").get<double>();
+    result.host = object.at("host").get<std::string>();
+    result.boot_id = object.at("boot_id").get<std::string>();
+    return result;
+  });
+  return info && is_possible(*info) ? info : std::nullopt;
+}
+
+std::string to_json(const EndInfo& info) {
+  return text_of({{"reason", info.reason},
+                  {"dropped_bit_times", info.dropped_bit_times},
+                  {"dropped_images", info.dropped_images}});
+}
+
+std::optional<EndInfo> end_info_of(std::span<const std::byte> json) {
+  return built(json, [](const Json& object) {
+    return EndInfo{.reason = object.at("reason").get<std::string>(),
+                   .dropped_bit_times = integer_at<std::uint64_t>(object, "dropped_bit_times"),
+                   .dropped_images = integer_at<std::uint64_t>(object, "dropped_images")};
+  });
+}
+
+std::optional<std::vector<Run>> runs_of(const RecordHeader& header, std::span<const std::byte> payload) {
+  if (payload.size() / sizeof(Run) < header.runs) {
+    return std::nullopt;
+  }
+  std::vector<Run> runs(header.runs);
+  if (!runs.empty()) {  // memcpy() takes no null pointer
+    std::memcpy(runs.data(), payload.data(), runs.size() * sizeof(Run));
+  }
+  std::uint64_t end = 0;
+  std::uint64_t missing = 0;
+  for (const Run& run : runs) {
+    if (run.offset_bit_times < end || run.bit_times == 0) {
+      return std::nullopt;
+    }
+    end = std::uint64_t{run.offset_bit_times} + run.bit_times;
+    missing += run.bit_times;
+  }
+  return end <= header.bit_times && missing == header.missing_bit_times ? std::optional(runs) : std::nullopt;
+}
+
+bool has_bits_size(const RecordHeader& header, std::uint64_t words_per_bit_time) {
+  if (header.bit_times == 0) {
+    return false;
+  }
+  if ((header.flags & kNotStored) != 0) {
+    return header.payload_bytes == 0 && header.runs == 0 && header.missing_bit_times == header.bit_times;
+  }
+  const std::uint64_t runs_bytes = std::uint64_t{header.runs} * sizeof(Run);
+  const std::uint64_t bytes_per_bit_time = words_per_bit_time * sizeof(std::uint32_t);
+  return header.payload_bytes >= runs_bytes && (header.payload_bytes - runs_bytes) % bytes_per_bit_time == 0 &&
+         (header.payload_bytes - runs_bytes) / bytes_per_bit_time == header.bit_times;
+}
+
+void append_record(std::vector<std::byte>& bytes, RecordHeader header, std::span<const std::byte> payload) {
+  header.payload_bytes = static_cast<std::uint32_t>(payload.size());
+  header.payload_crc = crc32c(payload);
+  header.header_crc = header_crc(header);
+  const auto head = std::as_bytes(std::span(&header, 1));
+  bytes.insert(bytes.end(), head.begin(), head.end());
+  bytes.insert(bytes.end(), payload.begin(), payload.end());
+  bytes.resize(bytes.size() + padded(payload.size()) - payload.size());
+}
+
+}  // namespace nearfield::nfr

@@ -1,0 +1,127 @@
+#pragma once
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "files/files.hpp"
+
+/// The append-only recording (.nfr): records behind each other, each with a header and a payload that carry a CRC32C of
+/// their own. Everything is little-endian and starts at a multiple of 8 bytes. docs/recording.md has the table.
+namespace nearfield::nfr {
+
+static_assert(std::endian::native == std::endian::little, "records are written as they lie in memory");
+
+inline constexpr std::uint32_t kMagic = 0x3152464EU;  ///< "NFR1"
+inline constexpr std::uint16_t kVersion = 3;          ///< what is written
+/// Records of older versions are read too: nfr_images.hpp has what differs.
+inline constexpr std::uint16_t kOldestVersion = 1;
+
+enum class Kind : std::uint16_t {
+  kFile = 0,    ///< JSON: the array, the rate, the host; twice at the start, so that one damaged place can't hide it
+  kBits = 1,    ///< runs of missing bit-times, then words [bit-time][word]
+  kResult = 2,  ///< ResultFields, then a frame's products
+  kEpoch = 3,   ///< JSON: the header of a processor's frames of an epoch, before the first of them
+  kNote = 4,    ///< text
+  kEnd = 5,     ///< JSON: why the recording ended, and what the recorder dropped
+};
+
+/// Flags of a record of bits; those of a result are FrameFlag. The last three say why a gap is not the source's;
+/// without one of them, its bit-times never came.
+enum BitsFlag : std::uint32_t {
+  kNotStored = 1,  ///< all its bit-times are missing, and the payload is empty
+  kDropped = 2,    ///< the recorder's queue was full
+  kPaused = 4,     ///< the daemon recorded nothing, as its engine was too far behind
+  kOverrun = 8,    ///< overwritten in the daemon's ring before the engine had taken them
+};
+
+struct RecordHeader {
+  std::uint32_t magic = kMagic;
+  std::uint16_t version = kVersion;
+  Kind kind = Kind::kNote;
+  std::uint64_t recording_id = 0;       ///< random: a record of another file that lies inside this one is not taken
+  std::uint64_t sequence = 0;           ///< of the record in its file
+  std::uint64_t first_bit_time = 0;     ///< of its bits, or of a frame's window
+  std::uint64_t bit_times = 0;          ///< covered: received and missing ones
+  std::uint64_t missing_bit_times = 0;  ///< of these
+  std::int64_t mono_ns = 0;             ///< when the last bit was in memory; of other kinds, when it was written
+  std::int64_t tai_ns = 0;
+  std::uint32_t flags = 0;
+  std::uint32_t runs = 0;           ///< bits: pairs (offset, bit-times) of missing ones at the payload's start
+  std::uint32_t payload_bytes = 0;  ///< without the padding to 8 bytes
+  std::uint32_t payload_crc = 0;
+  std::uint32_t spare = 0;
+  std::uint32_t header_crc = 0;  ///< of all that is before it
+};
+static_assert(sizeof(RecordHeader) == 88);
+
+/// Bit-times by what became of them: the account of a recording's span.
+struct BitCounts {
+  std::uint64_t received = 0;  ///< and stored
+  std::uint64_t not_sent = 0;  ///< never came from the source
+  std::uint64_t paused = 0;    ///< kPaused
+  std::uint64_t overrun = 0;   ///< kOverrun
+  std::uint64_t dropped = 0;   ///< kDropped
+
+  /// Adds what a record of bits covers.
+  void add(const RecordHeader& header);
+  void add(const BitCounts& more);
+  [[nodiscard]] std::uint64_t sum() const { return received + not_sent + paused + overrun + dropped; }
+  friend bool operator==(const BitCounts&, const BitCounts&) = default;
+};
+
+/// A run inside a record of bits.
+struct Run {
+  std::uint32_t offset_bit_times = 0;
+  std::uint32_t bit_times = 0;
+};
+
+/// What the file record says.
+struct FileInfo {
+  MeasurementGeometry measurement;
+  WireLayout layout = WireLayout::kRowMajor;
+  double sample_rate_hz = kBitRateHz;
+  std::string host;
+  std::string boot_id;  ///< of the kernel: says which of the times of CLOCK_MONOTONIC can be compared
+};
+
+/// What the end record says.
+struct EndInfo {
+  std::string reason;
+  std::uint64_t dropped_bit_times = 0;
+  std::uint64_t dropped_images = 0;  ///< frames of any processor
+};
+
+/// CRC32C (Castagnoli) of `bytes`, or of what `before` is the CRC of followed by `bytes`.
+std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
+
+constexpr std::uint64_t padded(std::uint64_t payload_bytes) { return (payload_bytes + 7) / 8 * 8; }
+/// Header, payload and padding.
+constexpr std::uint64_t record_bytes(const RecordHeader& header) {
+  return sizeof(RecordHeader) + padded(header.payload_bytes);
+}
+
+/// CRC of all of the header but the CRC.
+std::uint32_t header_crc(const RecordHeader& header);
+/// Right magic, a version that is known, CRC, and counts that can be.
+bool is_sound(const RecordHeader& header);
+
+std::string to_json(const FileInfo& info);
+std::string to_json(const EndInfo& info);
+/// Nothing where the text is not what it should be.
+std::optional<FileInfo> file_info_of(std::span<const std::byte> json);
+std::optional<EndInfo> end_info_of(std::span<const std::byte> json);
+
+/// Missing runs of a record of bits; nothing when they contradict the header.
+std::optional<std::vector<Run>> runs_of(const RecordHeader& header, std::span<const std::byte> payload);
+
+/// True when the payload is as long as the header's counts say.
+bool has_bits_size(const RecordHeader& header, std::uint64_t words_per_bit_time);
+
+/// Appends a whole record to `bytes`, its sizes and CRCs filled in.
+void append_record(std::vector<std::byte>& bytes, RecordHeader header, std::span<const std::byte> payload);
+
+}  // namespace nearfield::nfr

@@ -1,0 +1,177 @@
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "files/nfr/nfr_format.hpp"
+#include "files/nfr/nfr_results.hpp"
+#include "files/nfr/nfr_source.hpp"
+
+namespace nearfield::nfr {
+
+/// Where a record lies.
+struct Record {
+  RecordHeader header;
+  std::uint64_t offset = 0;
+};
+
+/// Walks over the records of a source by their headers, at most 64 KiB in memory. Where a header is damaged, it looks
+/// for the next sound one; a record that reaches beyond the end is none.
+class Scan {
+ public:
+  Scan(const Source& source, std::uint64_t recording_id, std::uint64_t offset = 0)
+      : source_(&source), recording_id_(recording_id), offset_(offset), from_start_(offset == 0) {}
+  std::optional<Record> next();
+  /// Places where something else than the next record was found, and their bytes.
+  [[nodiscard]] std::uint64_t damaged_places() const { return damaged_places_; }
+  [[nodiscard]] std::uint64_t damaged_bytes() const { return damaged_bytes_; }
+  /// Numbers that no record has: of those that were lost with a damaged place.
+  [[nodiscard]] std::uint64_t lost_records() const { return lost_records_; }
+  /// Bytes after the last record, once next() returned nothing.
+  [[nodiscard]] std::uint64_t tail_bytes() const { return tail_bytes_; }
+
+ private:
+  [[nodiscard]] bool is_next(const RecordHeader& header, std::uint64_t offset) const;
+  [[nodiscard]] std::optional<Record> record_at(std::uint64_t offset) const;
+  [[nodiscard]] std::optional<Record> search() const;
+
+  const Source* source_;
+  std::uint64_t recording_id_;
+  std::uint64_t offset_;
+  bool from_start_;
+  std::optional<std::uint64_t> last_sequence_;
+  std::uint64_t damaged_places_ = 0;
+  std::uint64_t damaged_bytes_ = 0;
+  std::uint64_t lost_records_ = 0;
+  std::uint64_t tail_bytes_ = 0;
+};
+
+/// Bit-times by what became of them: sum() + damaged = those from the first to the end.
+struct BitsSummary : BitCounts {
+  std::uint64_t first_bit_time = 0;
+  std::uint64_t end_bit_time = 0;
+  std::uint64_t records = 0;
+  std::uint64_t damaged = 0;  ///< their record is lost
+  std::uint64_t gaps = 0;     ///< records with missing bit-times, and lost ones
+
+  [[nodiscard]] std::uint64_t expected() const { return end_bit_time - first_bit_time; }
+};
+
+/// "5 never sent by the source, 0 paused by the daemon, ...": the causes of the bit-times that were not received.
+std::string text_of_losses(const BitsSummary& bits);
+
+/// A processor of an epoch whose header is in the file.
+struct EpochSummary {
+  std::uint64_t epoch = 0;
+  std::size_t processor = 0;  ///< its index in the run
+  ResultHeader header;
+  std::uint64_t frames = 0;
+  std::uint64_t offset = 0;  ///< of the record
+};
+
+struct Summary {
+  std::uint64_t size_bytes = 0;
+  std::uint64_t records = 0;
+  BitsSummary bits;
+  std::uint64_t frames = 0;  ///< of all processors
+  std::uint64_t notes = 0;
+  std::uint64_t damaged_places = 0;
+  std::uint64_t damaged_bytes = 0;
+  std::uint64_t lost_records = 0;
+  std::uint64_t tail_bytes = 0;   ///< of an incomplete record at the end
+  std::int64_t first_tai_ns = 0;  ///< of the first bits or frame; 0 without any
+  std::int64_t last_tai_ns = 0;
+  std::optional<EndInfo> end;  ///< nothing when the recorder was killed, or is writing
+};
+
+/// Reads a recording. Opening walks over all headers once and checks those of bits against each other; a payload is
+/// checked when it is read. Memory: one record, and 16 bytes for each MiB of the file.
+class Reader {
+ public:
+  /// Throws NoInputError, or DataError when there is no sound file record.
+  explicit Reader(const std::filesystem::path& path);
+  /// `memory` must outlive the reader.
+  explicit Reader(std::span<const std::byte> memory);
+
+  /// As messages call it.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const FileInfo& info() const { return info_; }
+  [[nodiscard]] std::uint64_t words_per_bit_time() const { return words_; }
+  [[nodiscard]] const Summary& summary() const { return summary_; }
+  /// One entry a processor of an epoch, in the order of the file.
+  [[nodiscard]] const std::vector<EpochSummary>& epochs() const { return epochs_; }
+  /// The bits as a capture that starts with the first of them.
+  [[nodiscard]] CaptureInfo capture_info() const;
+
+  /// Bit-times from `first` to `end` - 1 whose words are stored, by the headers of the records.
+  [[nodiscard]] std::uint64_t stored_bit_times(std::uint64_t first, std::uint64_t end) const;
+  /// Throws DataError where silence would be far more than what was recorded of the bit-times from `first` to `end` -
+  /// 1, as a forged or damaged bit-time makes it: whoever reads it would fill a disk with silence. The bound is
+  /// kMostSilence.
+  void require_plausible_span(std::uint64_t first, std::uint64_t end) const;
+  /// Silence for each stored bit-time, and seconds of it in any case.
+  static constexpr std::uint64_t kMostSilence = 10;
+  static constexpr double kSilence_s = 1.0;
+
+  /// A scan from the start.
+  [[nodiscard]] Scan scan() const { return {source_, recording_id_}; }
+  /// False when its CRC says that it is damaged.
+  [[nodiscard]] bool read_payload(const Record& record, std::vector<std::byte>& payload) const;
+
+  /// Fills `words` [bit-time][word] from `first_bit_time` on, silence where bits are missing; their runs are appended
+  /// to `missing`. Fast when each call starts near the end of the one before.
+  void read_bits(std::uint64_t first_bit_time, std::span<std::uint32_t> words, std::vector<MissingRun>& missing);
+
+ private:
+  struct IndexEntry {
+    std::uint64_t first_bit_time;
+    std::uint64_t offset;
+  };
+  void open();
+  void find_file_record();
+  void add(const Record& record);
+  void add_bits(const Record& record);
+  void add_epoch(const Record& record);
+  void add_result(const Record& record);
+  [[nodiscard]] EpochSummary* find_epoch(std::uint64_t epoch, std::size_t processor);
+  [[nodiscard]] bool follows(const RecordHeader& header, std::uint64_t end_bit_time) const;
+  void seek(std::uint64_t first_bit_time);
+  bool advance();
+  void load_current();
+  void copy_current(std::uint64_t first_bit_time, std::span<std::uint32_t> words, std::vector<MissingRun>& missing);
+
+  std::string name_;
+  Source source_;
+  std::uint64_t recording_id_ = 0;
+  FileInfo info_;
+  std::uint64_t words_ = 1;
+  Summary summary_;
+  std::vector<EpochSummary> epochs_;
+  std::int64_t bits_start_ns_ = 0;
+  std::vector<IndexEntry> index_;
+  Scan cursor_;
+  std::optional<Record> current_;  ///< the record of bits that the cursor is behind
+  std::uint64_t cursor_end_bit_time_ = 0;
+  std::vector<std::byte> payload_;  ///< of current_, when payload_is_read_
+  std::vector<Run> runs_;
+  bool payload_is_read_ = false;
+  bool words_are_sound_ = false;  ///< else all of current_ is missing
+};
+
+/// Visits the frames of a processor's epoch, those with index first to end - 1; they hold during the call. Damaged ones
+/// are passed over. Returns how many were.
+std::uint64_t for_each_frame(const Reader& reader, const EpochSummary& epoch, std::uint64_t first, std::uint64_t end,
+                             const std::function<void(const Frame&)>& visit);
+
+/// What reading every payload shows.
+struct Verification {
+  std::uint64_t damaged_payloads = 0;
+  std::uint64_t damaged_bit_times = 0;  ///< received ones in damaged records of bits
+};
+Verification verify(const Reader& reader);
+
+/// True when the start of a file has a sound file record.
+bool is_recording(const std::filesystem::path& path);
+
+}  // namespace nearfield::nfr

@@ -1,0 +1,260 @@
+#include "files/nfr/nfr_results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "files/nfr/nfr_images.hpp"
+#include "files/nfr/nfr_json.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield::nfr {
+namespace {
+
+/// Of a header. They bound the time that a forged one takes; what the values take is bounded by the file's size.
+constexpr std::size_t kMostAxes = 64;
+constexpr std::size_t kMostProducts = 256;
+constexpr std::size_t kMostColumns = 256;  ///< of a table
+constexpr std::size_t kMostAxesOfProduct = 16;
+
+Json json_of(const Axis& axis) {
+  // A number that is none becomes null.
+  return {{"name", axis.name}, {"unit", axis.unit}, {"components", axis.components}, {"values", axis.values}};
+}
+
+Json json_of(const Product& product) {
+  Json columns = Json::array();
+  for (const Column& column : product.columns) {
+    columns.push_back({{"name", column.name}, {"unit", column.unit}, {"type", name_of(column.type)}});
+  }
+  return {{"name", product.name},          {"quantity", product.quantity},  {"unit", product.unit},
+          {"form", name_of(product.form)}, {"type", name_of(product.type)}, {"axes", product.axes},
+          {"columns", std::move(columns)}, {"most_rows", product.most_rows}};
+}
+
+template <class T>
+Json json_of(const std::vector<T>& list) {
+  Json array = Json::array();
+  for (const T& one : list) {
+    array.push_back(json_of(one));
+  }
+  return array;
+}
+
+/// `object[key]`, an array of at most `most` entries.
+const Json& array_at(const Json& object, const char* key, std::size_t most) {
+  const Json& value = object.at(key);
+  if (!value.is_array() || value.size() > most) {
+    throw DataError(fmt::format("expected an array of at most {} entries for {}", most, key));
+  }
+  return value;
+}
+
+std::string text_at(const Json& object, const char* key) { return object.at(key).get<std::string>(); }
+
+ElementType element_type_at(const Json& object, const char* key) {
+  const std::optional<ElementType> type = element_type_of(text_at(object, key));
+  if (!type) {
+    throw DataError(fmt::format("expected a type of numbers for {}", key));
+  }
+  return *type;
+}
+
+Axis axis_of(const Json& object) {
+  Axis axis{.name = text_at(object, "name"),
+            .unit = text_at(object, "unit"),
+            .values = {},
+            .components = integer_at<std::size_t>(object, "components")};
+  const Json& values = array_at(object, "values", std::numeric_limits<std::size_t>::max());
+  axis.values.reserve(values.size());
+  for (const Json& value : values) {
+    axis.values.push_back(value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>());
+  }
+  return axis;
+}
+
+Column column_of(const Json& object) {
+  return {.name = text_at(object, "name"), .unit = text_at(object, "unit"), .type = element_type_at(object, "type")};
+}
+
+Product product_of(const Json& object) {
+  const std::optional<Product::Form> form = product_form_of(text_at(object, "form"));
+  if (!form) {
+    throw DataError("expected a form of products for form");
+  }
+  Product product{.name = text_at(object, "name"),
+                  .quantity = text_at(object, "quantity"),
+                  .unit = text_at(object, "unit"),
+                  .form = *form,
+                  .type = element_type_at(object, "type"),
+                  .axes = {},
+                  .columns = {},
+                  .most_rows = integer_at<std::uint64_t>(object, "most_rows")};
+  for (const Json& axis : array_at(object, "axes", kMostAxesOfProduct)) {
+    product.axes.push_back(axis.get<std::string>());
+  }
+  for (const Json& column : array_at(object, "columns", kMostColumns)) {
+    product.columns.push_back(column_of(column));
+  }
+  return product;
+}
+
+Epoch epoch_of_object(const Json& object) {
+  Epoch result{.epoch = integer_at<std::uint64_t>(object, "epoch"),
+               .processor = integer_at<std::uint32_t>(object, "processor"),
+               .header = {.processor = text_at(object, "name"),
+                          .kind = text_at(object, "kind"),
+                          .config = text_at(object, "config"),
+                          .device = text_at(object, "device"),
+                          .front_end = text_at(object, "front_end"),
+                          .axes = {},
+                          .products = {}}};
+  for (const Json& axis : array_at(object, "axes", kMostAxes)) {
+    result.header.axes.push_back(axis_of(axis));
+  }
+  for (const Json& product : array_at(object, "products", kMostProducts)) {
+    result.header.products.push_back(product_of(product));
+  }
+  return result;
+}
+
+std::optional<Epoch> epoch_of_images(std::span<const std::byte> json) {
+  const std::optional<ImagesEpoch> images = images_epoch_of(json);
+  return images ? std::optional(Epoch{.epoch = images->epoch, .processor = 0, .header = result_header(images->header)})
+                : std::nullopt;
+}
+
+ResultFields fields_of(const ImageFields& fields, const RecordHeader& header) {
+  return {.fields_bytes = sizeof(ImageFields),
+          .processor = 0,
+          .epoch = fields.epoch,
+          .frame_sequence = fields.frame_sequence,
+          .shed_hops = fields.shed_hops,
+          .products_bytes = header.payload_bytes - sizeof(ImageFields),
+          .stream_id = fields.stream_id,
+          .window_bit_times = fields.window_bit_times,
+          .valid_microphones = fields.valid_microphones};
+}
+
+bool lies_inside(const ResultFields& fields, std::uint64_t payload_bytes) {
+  return fields.fields_bytes >= sizeof(fields) && fields.fields_bytes % 8 == 0 &&
+         fields.fields_bytes <= payload_bytes && fields.products_bytes <= payload_bytes - fields.fields_bytes;
+}
+
+}  // namespace
+
+std::string to_json(const Epoch& epoch) {
+  const ResultHeader& header = epoch.header;
+  return text_of({{"epoch", epoch.epoch},
+                  {"processor", epoch.processor},
+                  {"name", header.processor},
+                  {"kind", header.kind},
+                  {"config", header.config},
+                  {"device", header.device},
+                  {"front_end", header.front_end},
+                  {"axes", json_of(header.axes)},
+                  {"products", json_of(header.products)}});
+}
+
+std::string flaw_of_recorded(const ResultHeader& header) {
+  const auto has_too_many = [](const Product& product) {
+    return product.axes.size() > kMostAxesOfProduct || product.columns.size() > kMostColumns;
+  };
+  if (header.axes.size() > kMostAxes || header.products.size() > kMostProducts ||
+      std::any_of(header.products.begin(), header.products.end(), has_too_many)) {
+    return fmt::format(
+        "{} axes and {} products: expected at most {} and {}, a product of at most {} axes or {} columns",
+        header.axes.size(), header.products.size(), kMostAxes, kMostProducts, kMostAxesOfProduct, kMostColumns);
+  }
+  return flaw_of(header);
+}
+
+std::optional<Epoch> epoch_of(const RecordHeader& record, std::span<const std::byte> json) {
+  std::optional<Epoch> result = is_of_images(record) ? epoch_of_images(json) : built(json, epoch_of_object);
+  return result && flaw_of_recorded(result->header).empty() ? std::move(result) : std::nullopt;
+}
+
+std::optional<ResultFields> result_fields_of(const RecordHeader& header, std::span<const std::byte> payload) {
+  if (header.kind != Kind::kResult) {
+    return std::nullopt;
+  }
+  if (is_of_images(header)) {
+    const std::optional<ImageFields> fields = image_fields_of(payload);
+    return fields ? std::optional(fields_of(*fields, header)) : std::nullopt;
+  }
+  ResultFields fields;
+  if (payload.size() < sizeof(fields)) {
+    return std::nullopt;
+  }
+  std::memcpy(&fields, payload.data(), sizeof(fields));
+  return lies_inside(fields, header.payload_bytes) ? std::optional(fields) : std::nullopt;
+}
+
+FrameReader::FrameReader(const ResultHeader& header, double sample_rate_hz)
+    : places_(places_of(header)), sample_rate_hz_(sample_rate_hz), images_(images_header_of(header)) {
+  for (const Product& product : header.products) {
+    most_rows_.push_back(product.form == Product::Form::kTable ? product.most_rows : 0);
+  }
+  if (images_ && !(images_->holds_images && images_->bands_hz.empty())) {
+    images_.reset();
+  }
+}
+
+std::optional<Frame> FrameReader::read(const RecordHeader& record, std::span<const std::byte> payload) {
+  const std::optional<ResultFields> fields = result_fields_of(record, payload);
+  if (!fields || !(is_of_images(record) ? find_images(record, payload) : find_products(*fields, payload))) {
+    return std::nullopt;
+  }
+  const double window_ns = static_cast<double>(fields->window_bit_times) / sample_rate_hz_ * 1e9;
+  Frame frame;
+  frame.processor = fields->processor;
+  frame.sequence = fields->frame_sequence;
+  frame.stream_id = fields->stream_id;
+  frame.first_bit_time = record.first_bit_time;
+  frame.window_bit_times = fields->window_bit_times;
+  // Unsigned, since a damaged time may not leave room for the window.
+  frame.timestamp_ns =
+      static_cast<std::int64_t>(static_cast<std::uint64_t>(record.tai_ns) -
+                                (window_ns < 9e18 ? static_cast<std::uint64_t>(std::llround(window_ns)) : 0));
+  frame.capture_mono_ns = record.mono_ns;
+  frame.capture_tai_ns = record.tai_ns;
+  frame.flags = record.flags;
+  frame.missing_bit_times = record.missing_bit_times;
+  frame.shed_hops = fields->shed_hops;
+  frame.valid_microphones = fields->valid_microphones;
+  frame.epoch = fields->epoch;
+  frame.products = products_;
+  return frame;
+}
+
+bool FrameReader::find_products(const ResultFields& fields, std::span<const std::byte> payload) {
+  if (fields.products_bytes != places_.bytes || payload.size() < fields.fields_bytes + fields.products_bytes) {
+    return false;
+  }
+  const std::span<const std::byte> products = payload.subspan(fields.fields_bytes, fields.products_bytes);
+  products_.clear();
+  for (std::size_t i = 0; i < places_.places.size(); ++i) {
+    const ProductPlaces::Place& place = places_.places[i];
+    products_.push_back(products.subspan(place.offset, place.bytes));
+    if (most_rows_[i] > 0 && values_of<std::uint64_t>(products_.back()).front() > most_rows_[i]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool FrameReader::find_images(const RecordHeader& record, std::span<const std::byte> payload) {
+  std::optional<ImageFrame> values = images_ ? image_values_of(record, payload, *images_) : std::nullopt;
+  if (!values) {
+    return false;
+  }
+  values_ = std::move(*values);
+  products_ = products_of(*images_, values_);
+  return true;
+}
+
+}  // namespace nearfield::nfr

@@ -1,0 +1,70 @@
+#include "frontend/common/bit_ring.hpp"
+
+#include <fmt/format.h>
+
+namespace nearfield {
+namespace {
+
+constexpr std::string_view kStage = "front_end/bit_ring";
+constexpr std::size_t kMaxWordTile = 8;
+
+/// The narrowest tile that spans the wire, up to the widest one that keeps a work-group at 256 items.
+std::size_t word_tile(std::size_t wire_words) {
+  std::size_t tile = 1;
+  while (tile < wire_words && tile < kMaxWordTile) {
+    tile *= 2;
+  }
+  return tile;
+}
+
+}  // namespace
+
+BitRing::BitRing(const ocl::Device& device, WireLayout layout, const ArrayGeometry& geometry,
+                 std::size_t capacity_words, std::size_t max_append_words)
+    : device_(device),
+      channels_(geometry.channels()),
+      wire_words_(static_cast<std::size_t>(words_per_bit_time(layout, geometry))),
+      max_append_words_(max_append_words),
+      span_(capacity_words),
+      wire_(device.allocate<std::uint32_t>(max_append_words * kBitsPerWord * wire_words_, kStage)),
+      channel_of_bit_(device.upload<std::int32_t>(channel_of_wire_bit(layout, geometry), kStage)),
+      packed_(device.allocate<std::uint32_t>(capacity_words * static_cast<std::size_t>(channels_), kStage)) {
+  if (max_append_words < 1 || max_append_words > capacity_words) {
+    throw Error(ExitCode::kInternal, fmt::format("{}: expected appends of 1 to {} words, the capacity, found {}",
+                                                 kStage, capacity_words, max_append_words));
+  }
+  const ocl::Program program = device.build(kStage, "frontend/corner_turn.cl",
+                                            {{"CHANNELS", fmt::format("{}", channels_)},
+                                             {"WIRE_WORDS", fmt::format("{}", wire_words_)},
+                                             {"WORD_TILE", fmt::format("{}", word_tile(wire_words_))}});
+  corner_turn_ = program.kernel("corner_turn");
+  corner_turn_.set("wire", wire_)
+      .set("channel_of_wire_bit", channel_of_bit_)
+      .set("packed", packed_)
+      .set("slots", span_.slots());
+  first_slot_ = corner_turn_.arguments("first_slot");
+  device.enqueue_fill(packed_, kPackedSilence, kStage);
+}
+
+bool BitRing::enqueue_append(std::uint64_t first_word, std::span<const std::uint32_t> wire) {
+  const std::size_t word_size = kBitsPerWord * wire_words_;
+  const std::size_t words = wire.size() / word_size;
+  if (words == 0 || wire.size() % word_size != 0 || words > max_append_words_) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("{}: expected 1 to {} times {} wire words (32 bit-times), found {} wire words", kStage,
+                            max_append_words_, word_size, wire.size()));
+  }
+  const bool continues = span_.append(first_word, words);
+  device_.enqueue_write(wire_, 0, wire, kStage);
+  corner_turn_.set(first_slot_, span_.slot_of(first_word));
+  const std::size_t tile = word_tile(wire_words_);
+  corner_turn_.enqueue({.global_0 = kBitsPerWord,
+                        .local_0 = kBitsPerWord,
+                        .global_1 = ocl::round_up(wire_words_, tile),
+                        .local_1 = tile,
+                        .global_2 = words,
+                        .local_2 = 1});
+  return continues;
+}
+
+}  // namespace nearfield

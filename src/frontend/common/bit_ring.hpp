@@ -1,0 +1,45 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "cl/device.hpp"
+#include "frontend/common/ring_span.hpp"
+#include "nearfield/layout.hpp"
+
+namespace nearfield {
+
+/// The microphones' newest bits on the device: uint32 [slot][channel], channel (row * columns + column) fastest. One
+/// word is 32 bit-times of one microphone, first bit-time in the least significant bit; word w (bits 32w .. 32w + 31)
+/// lies in slot w mod capacity. What was never fed is the silence pattern.
+class BitRing {
+ public:
+  /// Holds `capacity_words`; one append takes up to `max_append_words`, at most the capacity.
+  /// Throws ConfigError when layout and geometry do not fit, DeviceError.
+  BitRing(const ocl::Device& device, WireLayout layout, const ArrayGeometry& geometry, std::size_t capacity_words,
+          std::size_t max_append_words);
+
+  /// Uploads wire words [bit-time][word], whole groups of 32 bit-times, and turns them into packed words from
+  /// `first_word` (bit-time / 32) on. Does not wait: `wire` must stay as it is until Device::wait(). An append that
+  /// does not follow on the last one starts the ring anew. Returns true when it does follow.
+  bool enqueue_append(std::uint64_t first_word, std::span<const std::uint32_t> wire);
+
+  [[nodiscard]] int channels() const { return channels_; }
+  [[nodiscard]] std::size_t wire_words_per_bit_time() const { return wire_words_; }
+  [[nodiscard]] std::size_t max_append_words() const { return max_append_words_; }
+  [[nodiscard]] const RingSpan& span() const { return span_; }
+  [[nodiscard]] const ocl::Buffer<std::uint32_t>& packed() const { return packed_; }
+
+ private:
+  ocl::Device device_;
+  int channels_;
+  std::size_t wire_words_;
+  std::size_t max_append_words_;
+  RingSpan span_;
+  ocl::Buffer<std::uint32_t> wire_;           ///< [bit-time][wire word], of one append
+  ocl::Buffer<std::int32_t> channel_of_bit_;  ///< [wire word][bit]
+  ocl::Buffer<std::uint32_t> packed_;         ///< [slot][channel]
+  ocl::Kernel corner_turn_;
+  ocl::Arguments<1> first_slot_;
+};
+
+}  // namespace nearfield

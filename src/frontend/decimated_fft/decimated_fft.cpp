@@ -1,0 +1,105 @@
+#include "frontend/decimated_fft/decimated_fft.hpp"
+
+#include <numbers>
+
+#include "frontend/common/analysis.hpp"
+#include "frontend/common/spectral_bins.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::string_view kStage = "front_end/decimated_fft";
+constexpr std::size_t kTile = 32;
+constexpr std::size_t kTileStep = 8;
+constexpr std::size_t kPickGroup = 64;
+
+std::vector<double> bin_frequencies(const std::vector<std::uint32_t>& bins, const FrontEndPlan& plan) {
+  std::vector<double> frequencies_hz;
+  for (const std::uint32_t bin : bins) {
+    frequencies_hz.push_back(bin * plan.sample_rate_hz / plan.settings.window_samples);
+  }
+  return frequencies_hz;
+}
+
+std::vector<float> to_float(const std::vector<double>& values) {
+  std::vector<float> floats;
+  for (const double value : values) {
+    floats.push_back(static_cast<float>(value));
+  }
+  return floats;
+}
+
+}  // namespace
+
+DecimatedFft::DecimatedFft(const ocl::Device& device, const FrontEndPlan& plan)
+    : device_(device),
+      channels_(static_cast<std::size_t>(plan.geometry.channels())),
+      window_samples_(static_cast<std::size_t>(plan.settings.window_samples)),
+      bins_(nearest_bins(plan.settings.frequencies_hz, plan.sample_rate_hz, plan.settings.window_samples)),
+      actual_frequencies_hz_(bin_frequencies(bins_, plan)),
+      source_(device, plan, std::string(kStage)),
+      fft_(device, plan.settings.window_samples, plan.geometry.channels(), std::string(kStage)),
+      lines_(device.allocate<float>(channels_ * window_samples_, kStage)),
+      line_bins_(device.allocate<std::complex<float>>(channels_ * (window_samples_ / 2 + 1), kStage)),
+      bad_in_(device.allocate<std::uint32_t>(channels_, kStage)),
+      wanted_(device.upload<std::uint32_t>(bins_, kStage)) {
+  window_ = device.upload<float>(to_float(window_values(plan.settings.window, plan.settings.window_samples)), kStage);
+  terms_ = device.upload<std::complex<float>>(terms(plan), kStage);
+  device.enqueue_fill(bad_in_, frame_, kStage);
+  build_kernels();
+}
+
+/// Forward, image and constant of each frequency's analysis vector, which is one in decimated samples: their offset is
+/// the bits' own (the decimator's gain at 0 Hz is 1), their tone is not, so the estimate is scaled as a whole.
+std::vector<std::complex<float>> DecimatedFft::terms(const FrontEndPlan& plan) const {
+  std::vector<std::complex<float>> values;
+  for (const double frequency_hz : actual_frequencies_hz_) {
+    const double radians = 2.0 * std::numbers::pi * frequency_hz / plan.sample_rate_hz;
+    const AnalysisVector vector =
+        analysis_vector(plan.settings.window, window_samples_, radians, plan.settings.remove_dc);
+    const std::complex<double> scale = source_.scale_pa(frequency_hz);
+    for (const std::complex<double>& term : {vector.forward, vector.image, vector.constant}) {
+      values.emplace_back(scale * term);
+    }
+  }
+  return values;
+}
+
+void DecimatedFft::build_kernels() {
+  const ocl::Program program = device_.build(kStage, "frontend/decimated_fft.cl", source_.defines());
+  window_lines_ = program.kernel("window_lines");
+  pick_bins_ = program.kernel("pick_bins");
+  window_lines_.set("samples", source_.samples().samples())
+      .set("window", window_)
+      .set("is_alive", source_.is_alive())
+      .set("lines", lines_)
+      .set("bad_in", bad_in_)
+      .set("slots", source_.samples().span().slots());
+  of_window_ = window_lines_.arguments("status", "first_slot", "frame");
+  pick_bins_.set("bins", line_bins_).set("wanted", wanted_).set("terms", terms_).set("bad_in", bad_in_);
+  of_bins_ = pick_bins_.arguments("spectra", "frame");
+}
+
+void DecimatedFft::enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buffer<std::complex<float>>& spectra,
+                                   const ocl::Buffer<std::uint32_t>& status) {
+  const std::uint32_t first_slot = source_.window_slot(first_sample_index);
+  source_.check_outputs(bins_.size(), spectra, status);
+  ++frame_;
+  window_lines_.set(of_window_, status, first_slot, frame_);
+  window_lines_.enqueue({.global_0 = ocl::round_up(channels_, kTile),
+                         .local_0 = kTile,
+                         .global_1 = ocl::round_up(window_samples_, kTile) / kTile * kTileStep,
+                         .local_1 = kTileStep});
+  fft_.enqueue(lines_, line_bins_);
+  pick_bins_.set(of_bins_, spectra, frame_);
+  pick_bins_.enqueue({.global_0 = ocl::round_up(channels_, kPickGroup),
+                      .local_0 = kPickGroup,
+                      .global_1 = bins_.size(),
+                      .local_1 = 1});
+}
+
+std::unique_ptr<FrontEnd> make_decimated_fft(const ocl::Device& device, const FrontEndPlan& plan) {
+  return std::make_unique<DecimatedFft>(device, plan);
+}
+
+}  // namespace nearfield

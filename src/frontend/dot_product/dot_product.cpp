@@ -1,0 +1,162 @@
+#include "frontend/dot_product/dot_product.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <numbers>
+
+#include "frontend/common/spectral_bins.hpp"
+#include "frontend/dot_product/running_dot.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::string_view kStage = "front_end/dot_product";
+/// Below, whole windows of 1024 samples take less than running sums on an H100: 15 against 21 us at n = 5, 21 against
+/// 20 at 30 (docs/front_ends.md).
+constexpr std::size_t kFewestRunningOnGpu = 25;
+constexpr int kMeasuredBatches = 5;
+constexpr int kRunsPerBatch = 8;
+/// Slow windows are measured in shorter batches, so that a plan with many frequencies stays a matter of seconds.
+constexpr double kBatchLength_s = 0.05;
+/// A candidate whose single run takes this much longer than the best so far, and long enough for that to be no chance,
+/// is not looked at any closer.
+constexpr double kHopeless = 8.0;
+constexpr double kChance_s = 1e-3;
+
+DotWork work_of(const FrontEndPlan& plan, const SampleSource& source) {
+  DotWork work;
+  work.source = &source;
+  work.channels = static_cast<std::size_t>(plan.geometry.channels());
+  work.window = window_values(plan.settings.window, plan.settings.window_samples);
+  for (const double frequency_hz : plan.settings.frequencies_hz) {
+    const double radians = 2.0 * std::numbers::pi * frequency_hz / plan.sample_rate_hz;
+    work.vectors.push_back(analysis_vector(plan.settings.window, work.window.size(), radians, plan.settings.remove_dc));
+    work.scales.push_back(source.scale_pa(frequency_hz));
+  }
+  return work;
+}
+
+/// What a named kernel stands for. The thesis found computed twiddles the faster ones (section 7.3.1).
+DotVariant named_variant(DotKernel kernel) {
+  const bool is_reduction =
+      kernel == DotKernel::kPlain || kernel == DotKernel::kMirrored || kernel == DotKernel::kFourOutput;
+  return {.kernel = kernel, .computes_twiddles = is_reduction};
+}
+
+/// Times one stage on whatever the ring holds.
+class Stopwatch {
+ public:
+  Stopwatch(const ocl::Device& device, const DotWork& work)
+      : device_(&device),
+        spectra_(device.allocate<std::complex<float>>(work.frequencies() * work.channels, kStage)),
+        status_(device.allocate<std::uint32_t>(4, kStage)) {
+    device.enqueue_fill(status_, std::uint32_t{0}, kStage);
+  }
+  /// Seconds a run of the best batch.
+  double measure(DotStage& stage, double best_s) {
+    (void)batch(stage, 1);  // some compilers wait for the first launch
+    double shortest_s = batch(stage, 1);
+    const bool is_hopeless = shortest_s > std::max(kHopeless * best_s, kChance_s);
+    const int runs = std::clamp(static_cast<int>(kBatchLength_s / shortest_s), 1, kRunsPerBatch);
+    for (int i = 0; i < kMeasuredBatches && !is_hopeless; ++i) {
+      shortest_s = std::min(shortest_s, batch(stage, runs));
+    }
+    return shortest_s;
+  }
+
+ private:
+  double batch(DotStage& stage, int runs) {
+    device_->wait();
+    const auto start = std::chrono::steady_clock::now();
+    for (int run = 0; run < runs; ++run) {
+      stage.enqueue(0, spectra_, status_);
+    }
+    device_->wait();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / runs;
+  }
+  const ocl::Device* device_;
+  ocl::Buffer<std::complex<float>> spectra_;
+  ocl::Buffer<std::uint32_t> status_;
+};
+
+}  // namespace
+
+DotProduct::DotProduct(const ocl::Device& device, const FrontEndPlan& plan, const DotVariant& variant)
+    : frequencies_hz_(plan.settings.frequencies_hz),
+      source_(device, plan, std::string(kStage)),
+      work_(work_of(plan, source_)),
+      variant_(variant),
+      stage_(make_dot_stage(device, work_, variant)) {}
+
+DotProduct::DotProduct(const ocl::Device& device, const FrontEndPlan& plan)
+    : frequencies_hz_(plan.settings.frequencies_hz),
+      source_(device, plan, std::string(kStage)),
+      work_(work_of(plan, source_)),
+      variant_(named_variant(plan.settings.dot_kernel)) {
+  if (plan.settings.dot_kernel == DotKernel::kAuto) {
+    choose(device);
+  } else {
+    stage_ = make_dot_stage(device, work_, variant_);
+  }
+}
+
+void DotProduct::choose(const ocl::Device& device) {
+  Stopwatch stopwatch(device, work_);
+  double best_s = std::numeric_limits<double>::infinity();
+  for (const DotVariant& variant : dot_candidates(device, work_)) {
+    try {
+      std::unique_ptr<DotStage> stage = make_dot_stage(device, work_, variant);
+      const double seconds_s = stopwatch.measure(*stage, best_s);
+      measurements_.push_back({variant, seconds_s});
+      if (seconds_s < best_s) {
+        best_s = seconds_s;
+        variant_ = variant;
+        stage_ = std::move(stage);
+      }
+    } catch (const DeviceError&) {
+      continue;  // measurements() lacks it; the others remain
+    }
+  }
+  if (stage_ == nullptr) {
+    variant_ = {};
+    stage_ = make_dot_stage(device, work_, variant_);
+  }
+}
+
+void DotProduct::enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buffer<std::complex<float>>& spectra,
+                                 const ocl::Buffer<std::uint32_t>& status) {
+  const std::uint32_t first_slot = source_.window_slot(first_sample_index);
+  source_.check_outputs(frequencies_hz_.size(), spectra, status);
+  stage_->enqueue(first_slot, spectra, status);
+}
+
+std::string DotProduct::description() const {
+  const auto taken = std::find_if(measurements_.begin(), measurements_.end(),
+                                  [&](const DotMeasurement& measurement) { return measurement.variant == variant_; });
+  if (taken == measurements_.end()) {
+    return fmt::format("dot_product ({})", name_of(variant_));
+  }
+  return fmt::format("dot_product ({}, measured {:.3f} ms)", name_of(variant_), 1e3 * taken->seconds_s);
+}
+
+std::unique_ptr<FrontEnd> make_dot_product(const ocl::Device& device, const FrontEndPlan& plan) {
+  const Incremental incremental = plan.settings.incremental;
+  if (incremental == Incremental::kAlways && !plan.input_is_bits) {
+    throw ConfigError(
+        "front_end.incremental: running sums take bits, whose full scale is known, found samples in "
+        "pascal; expected auto or never");
+  }
+  const bool whole_is_faster = device.info().is_gpu && plan.settings.frequencies_hz.size() < kFewestRunningOnGpu;
+  const bool pays = incremental == Incremental::kAuto && plan.input_is_bits && !whole_is_faster &&
+                    plan.settings.dot_kernel == DotKernel::kAuto &&
+                    is_worth_running(RunningDot::running_plan(plan), device.info());
+  if (pays || incremental == Incremental::kAlways) {
+    return std::make_unique<RunningDot>(device, plan);
+  }
+  return std::make_unique<DotProduct>(device, plan);
+}
+
+}  // namespace nearfield

@@ -1,0 +1,55 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cl/device.hpp"
+#include "frontend/common/analysis.hpp"
+#include "frontend/samples/sample_source.hpp"
+
+namespace nearfield {
+
+/// One way to make n dot products of a window.
+struct DotVariant {
+  DotKernel kernel = DotKernel::kTiled;  ///< not kAuto
+  bool computes_twiddles = false;        ///< plain, mirrored, four_output: computes them where the others fetch them
+  int parts = 1;                         ///< tiled: that the window is split into, each a row of work-groups
+  bool operator==(const DotVariant&) const = default;
+};
+
+/// Such as "tiled in 16 parts".
+std::string name_of(const DotVariant& variant);
+
+/// What is to be computed: spectra[f][channel] = sum_t c[f][t] y[t][channel], c[f][t] = scale[f] w[t] d_f(t) / w(t).
+struct DotWork {
+  const SampleSource* source = nullptr;
+  std::size_t channels = 0;
+  std::vector<double> window;                ///< [t]
+  std::vector<AnalysisVector> vectors;       ///< [frequency]
+  std::vector<std::complex<double>> scales;  ///< [frequency], pascal per unit of samples
+
+  [[nodiscard]] std::size_t frequencies() const { return vectors.size(); }
+  [[nodiscard]] std::complex<double> coefficient(std::size_t frequency, std::size_t t) const;
+};
+
+/// The kernels of one variant with their tables. Contracts are those of FrontEnd::enqueue_spectra.
+class DotStage {
+ public:
+  DotStage() = default;
+  DotStage(const DotStage&) = delete;
+  DotStage& operator=(const DotStage&) = delete;
+  virtual ~DotStage() = default;
+  virtual void enqueue(std::uint32_t first_slot, const ocl::Buffer<std::complex<float>>& spectra,
+                       const ocl::Buffer<std::uint32_t>& status) = 0;
+};
+
+/// Compiles and allocates. What `work` points at must outlive the stage. Throws DeviceError where a variant cannot run
+/// on the device.
+std::unique_ptr<DotStage> make_dot_stage(const ocl::Device& device, const DotWork& work, const DotVariant& variant);
+
+/// The variants worth trying for this work on this device, the likeliest first; never empty.
+std::vector<DotVariant> dot_candidates(const ocl::Device& device, const DotWork& work);
+
+}  // namespace nearfield

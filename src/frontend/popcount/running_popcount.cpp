@@ -1,0 +1,301 @@
+#include "frontend/popcount/running_popcount.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numbers>
+
+#include "frontend/common/clipping.hpp"
+#include "frontend/popcount/popcount_coefficients.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::string_view kStage = "front_end/popcount";
+constexpr std::size_t kTileWords = 32;
+constexpr std::size_t kMostTileFrequencies = 10;
+/// Of 512 items, that a compute unit holds.
+constexpr std::size_t kGroupsAUnit = 4;
+/// More leave an H100's compute units half empty; and PoCL 3.1 gets groups of 32 x 32 wrong where the last tile of a
+/// long block has fewer than 32 words.
+constexpr std::size_t kMostRows = 16;
+constexpr std::size_t kMostVectorColumns = 8;
+
+/// Wire words that an item takes side by side, on processors; 0: one microphone an item.
+std::size_t vector_columns(const ocl::Device& device, std::size_t wire_words) {
+  if (device.info().is_gpu) {
+    return 0;
+  }
+  std::size_t columns = kMostVectorColumns;
+  while (wire_words % columns != 0) {
+    columns /= 2;
+  }
+  return columns;
+}
+
+/// From lanes in the order of wire bits to lanes [bit][wire word].
+template <class T>
+std::vector<T> by_bits(const std::vector<T>& by_words) {
+  const std::size_t words = by_words.size() / kBitsPerWord;
+  std::vector<T> values;
+  for (std::size_t bit = 0; bit < kBitsPerWord; ++bit) {
+    for (std::size_t word = 0; word < words; ++word) {
+      values.push_back(by_words[word * kBitsPerWord + bit]);
+    }
+  }
+  return values;
+}
+
+RunningPlan plan_for(RunningPlan plan, std::size_t columns) {
+  if (columns > 0) {
+    plan.most_block_words = kTileWords;
+    plan.channel_of_lane = by_bits(plan.channel_of_lane);
+    plan.is_alive = by_bits(plan.is_alive);
+  }
+  return plan;
+}
+
+std::size_t quotient_up(std::size_t value, std::size_t step) { return (value + step - 1) / step; }
+
+/// Groups that share a block's frequencies: as many as the device has room for beside those of other words and blocks.
+/// Each of them turns the same words into moments, so more would only cost.
+std::size_t frequency_tiles(const ocl::Device& device, const RunningPlan& plan, std::size_t wire_words) {
+  const std::size_t frequencies = plan.vectors.size();
+  const std::size_t least = quotient_up(frequencies, kMostTileFrequencies);
+  const std::size_t groups = wire_words * quotient_up(plan.batch * plan.grid().kept_words, kTileWords);
+  const std::size_t room = kGroupsAUnit * device.info().compute_units / groups;
+  return quotient_up(frequencies, quotient_up(frequencies, std::clamp(room, least, frequencies)));
+}
+
+double radians_per_bit(const FrontEndPlan& plan, double frequency_hz) {
+  return 2.0 * std::numbers::pi * frequency_hz / (plan.sample_rate_hz * kBitsPerWord);
+}
+
+/// Of a term and a block's word, [term][word][q], times the integer scale.
+std::vector<std::complex<float>> block_coefficients(const RunningPlan& plan, int order) {
+  std::vector<std::complex<float>> values;
+  for (const double radians : plan.term_radians()) {
+    const std::vector<std::complex<double>> factors = exponential_coefficients(radians, order);
+    for (std::size_t word = 0; word < plan.grid().block_words; ++word) {
+      const double turn = -radians * kBitsPerWord * static_cast<double>(word);
+      for (const std::complex<double>& factor : factors) {
+        values.emplace_back(plan.integer_scale() * factor * std::polar(1.0, turn));
+      }
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+RunningPlan RunningPopcount::running_plan(const FrontEndPlan& plan) {
+  const FrontEndSettings& settings = plan.settings;
+  RunningPlan running;
+  running.steps_per_word = kBitsPerWord;
+  running.window = settings.window;
+  running.removes_dc = settings.remove_dc;
+  running.window_words = static_cast<std::size_t>(settings.window_samples);
+  running.hop_words = static_cast<std::size_t>(settings.hop_samples);
+  running.batch = static_cast<std::size_t>(plan.batch);
+  running.channels = static_cast<std::size_t>(plan.geometry.channels());
+  running.largest_per_word = kBitsPerWord;
+  running.channel_of_lane = channel_of_wire_bit(plan.layout, plan.geometry);
+  const std::vector<std::uint32_t> alive = alive_channels(plan);
+  for (const int channel : running.channel_of_lane) {
+    running.is_alive.push_back(channel >= 0 ? alive[static_cast<std::size_t>(channel)] : 0U);
+  }
+  for (const double frequency_hz : settings.frequencies_hz) {
+    const WordExpansion expansion{.vector = analysis_vector(settings.window, running.window_words * kBitsPerWord,
+                                                            radians_per_bit(plan, frequency_hz), settings.remove_dc),
+                                  .window = settings.window,
+                                  .words = settings.window_samples,
+                                  .order = settings.popcount.order};
+    running.vectors.push_back(expansion.vector);
+    running.scales_pa.push_back(full_scale_pa(plan.sensitivity_dbfs) / half_response(expansion));
+  }
+  return running;
+}
+
+RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& plan)
+    : device_(device),
+      order_(plan.settings.popcount.order),
+      frequencies_hz_(plan.settings.frequencies_hz),
+      wire_words_(static_cast<std::size_t>(words_per_bit_time(plan.layout, plan.geometry))),
+      vector_columns_(vector_columns(device, wire_words_)),
+      grid_(plan_for(running_plan(plan), vector_columns_).grid()),
+      ring_words_(running_plan(plan).waiting_hops() * grid_.kept_words),
+      rows_(std::min(device.info().max_work_group_size / kBitsPerWord, kMostRows)),
+      frequency_tiles_(frequency_tiles(device, running_plan(plan), wire_words_)),
+      arena_(std::string(kStage)),
+      sums_(plan_for(running_plan(plan), vector_columns_), std::string(kStage), arena_) {
+  const RunningPlan running = plan_for(running_plan(plan), vector_columns_);
+  const int order = plan.settings.popcount.order;
+  const std::vector<std::complex<float>> coefficients = block_coefficients(running, order);
+  arena_.reserve<std::uint32_t>("WIRE", ring_words_ * kBitsPerWord * wire_words_);
+  arena_.reserve<std::complex<float>>("COEFFICIENTS", coefficients.size());
+  arena_.allocate(device);
+  sums_.take(device, running, arena_);
+  wire_ = arena_.part<std::uint32_t>(device, "WIRE");
+  coefficients_ = arena_.part<std::complex<float>>(device, "COEFFICIENTS", coefficients);
+  ocl::Defines defines = RunningSums::defines(running);
+  defines["WIRE_WORDS"] = fmt::format("{}", wire_words_);
+  defines["ORDER"] = fmt::format("{}", order);
+  defines["ROWS"] = fmt::format("{}", rows_);
+  defines["COLUMNS_A_VECTOR"] = fmt::format("{}", vector_columns_);
+  defines["FREQUENCY_TILE"] = fmt::format("{}", quotient_up(frequencies_hz_.size(), frequency_tiles_));
+  defines["CLIP_SUM"] = fmt::format("{}", clip_sum(kClipRunWords));
+  defines.merge(arena_.defines());
+  const ocl::Program program = device.build(
+      kStage, vector_columns_ > 0 ? "frontend/running_popcount_vector.cl" : "frontend/running_popcount.cl", defines);
+  sums_.use(program);
+  block_sums_ = program.kernel("block_sums");
+  block_sums_.set("wire", wire_)
+      .set("coefficients", coefficients_)
+      .set("steps", sums_.steps())
+      .set("is_alive", sums_.is_alive())
+      .set("sums", sums_.sums())
+      .set("wire_words", static_cast<std::uint32_t>(ring_words_))
+      .set("slots", sums_.span().slots());
+  new_blocks_ = block_sums_.arguments("first_wire_word", "first_slot", "first_word", "hop_block", "blocks");
+  advance_ = program.kernel("advance");
+  advance_.set("arena", arena_.whole()).set("wire_words", static_cast<std::uint32_t>(ring_words_));
+  advance_buffers_ = advance_.arguments("spectra", "status", "from_b", "wire_word", "first_word");
+  advance_move_ = advance_.arguments("leaving_slot", "coming_slot", "coming_block", "coming_word");
+  if (vector_columns_ > 0) {
+    advance_.set("slots", sums_.span().slots());
+    advance_moves_ = advance_.arguments("moves", "from_zero");
+  }
+}
+
+void RunningPopcount::enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire) {
+  const std::size_t word_size = kBitsPerWord * wire_words_;
+  if (wire.empty() || wire.size() % word_size != 0) {
+    throw Error(ExitCode::kInternal, fmt::format("{}: expected whole groups of {} wire words (32 bit-times), found {}",
+                                                 kStage, word_size, wire.size()));
+  }
+  if (!has_started_ || first_word != end_word_) {
+    origin_word_ = first_word;
+    end_word_ = first_word;
+    has_started_ = true;
+    sums_.restart();
+  }
+  while (!wire.empty()) {
+    const auto place = static_cast<std::size_t>((end_word_ - origin_word_) % grid_.hop_words);
+    const std::size_t words = wire.size() / word_size;
+    if (place >= grid_.kept_words) {  // no window has these
+      const std::size_t skipped = std::min(words, grid_.hop_words - place);
+      end_word_ += skipped;
+      wire = wire.subspan(skipped * word_size);
+      continue;
+    }
+    const std::size_t most =
+        grid_.kept_words < grid_.hop_words ? grid_.kept_words - place : ring_words_ - grid_.kept_words;
+    const std::size_t part = std::min(words, most);
+    if (waiting_words() + part > ring_words_) {
+      enqueue_blocks();  // makes room in the ring of wire words
+    }
+    enqueue_upload(wire.first(part * word_size));
+    wire = wire.subspan(part * word_size);
+  }
+}
+
+/// In the ring, of a word counted from the stream's first that a window has.
+std::uint64_t RunningPopcount::kept_words(std::uint64_t word) const {
+  return word / grid_.hop_words * grid_.kept_words + std::min<std::uint64_t>(word % grid_.hop_words, grid_.kept_words);
+}
+
+/// Into the ring of wire words, in two pieces where it wraps.
+void RunningPopcount::enqueue_upload(std::span<const std::uint32_t> wire) {
+  const std::size_t word_size = kBitsPerWord * wire_words_;
+  const auto slot = static_cast<std::size_t>(kept_words(end_word_ - origin_word_) % ring_words_);
+  const std::span<const std::uint32_t> head = wire.first(std::min(wire.size(), (ring_words_ - slot) * word_size));
+  device_.enqueue_write(wire_, slot * word_size, head, kStage);
+  if (head.size() < wire.size()) {
+    device_.enqueue_write(wire_, 0, wire.subspan(head.size()), kStage);
+  }
+  end_word_ += wire.size() / word_size;
+}
+
+ocl::Launch RunningPopcount::launch(std::size_t blocks) const {
+  if (vector_columns_ > 0) {
+    return {.global_0 = wire_words_ / vector_columns_, .local_0 = 1, .global_2 = blocks, .local_2 = 1};
+  }
+  const std::size_t group_blocks =
+      grid_.kept_words > kTileWords ? 1 : kTileWords / grid_.kept_words * grid_.hop_blocks();
+  return {.global_0 = kBitsPerWord * wire_words_,
+          .local_0 = kBitsPerWord,
+          .global_1 = rows_ * frequency_tiles_,
+          .local_1 = rows_,
+          .global_2 = quotient_up(blocks, group_blocks),
+          .local_2 = 1};
+}
+
+std::uint64_t RunningPopcount::waiting_blocks() const {
+  return grid_.whole_blocks(end_word_ - origin_word_) - sums_.span().end();
+}
+
+std::uint64_t RunningPopcount::waiting_words() const {
+  return kept_words(end_word_ - origin_word_) - kept_words(grid_.begin(sums_.span().end()));
+}
+
+std::uint32_t RunningPopcount::wire_word_of(std::uint64_t block) const {
+  return static_cast<std::uint32_t>(kept_words(grid_.begin(block)) % ring_words_);
+}
+
+void RunningPopcount::enqueue_blocks() {
+  const std::uint64_t first = sums_.span().end();
+  const std::uint64_t blocks = waiting_blocks();
+  if (blocks == 0) {
+    return;
+  }
+  block_sums_.set(new_blocks_, wire_word_of(first), sums_.span().slot_of(first), origin_word_ + grid_.begin(first),
+                  static_cast<std::uint32_t>(first % grid_.hop_blocks()), static_cast<std::uint32_t>(blocks));
+  block_sums_.enqueue(launch(blocks));
+  sums_.append(first, blocks);
+}
+
+/// On GPUs one block that comes and one that leaves; on processors any number, and whole windows.
+bool RunningPopcount::moves_in_one_launch(const WindowMove& move) const {
+  const bool is_next = move.newest_block == sums_.span().end() && move.moves <= waiting_blocks();
+  return is_next && (vector_columns_ > 0 ? move.moves > 0 : !move.from_zero && move.moves == 1);
+}
+
+void RunningPopcount::enqueue_batch(std::uint64_t first_sample_index, std::size_t windows,
+                                    const ocl::Buffer<std::complex<float>>& spectra,
+                                    const ocl::Buffer<std::uint32_t>& status) {
+  const std::uint64_t ahead = first_sample_index - origin_word_;
+  if (!has_started_ || first_sample_index < origin_word_ || ahead % grid_.hop_words != 0) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("{}: expected a window at a multiple of {} words from word {} on, found one at {}", kStage,
+                            grid_.hop_words, origin_word_, first_sample_index));
+  }
+  const std::uint64_t first_block = ahead / grid_.hop_words * grid_.hop_blocks();
+  const WindowMove move = sums_.move_to(first_block, windows, waiting_blocks());
+  if (windows == 1 && moves_in_one_launch(move)) {
+    enqueue_advance(move, first_sample_index, spectra, status);
+    sums_.append(move.newest_block, move.moves);
+    sums_.moved_to(first_block);
+    return;
+  }
+  enqueue_blocks();
+  sums_.enqueue(first_block, first_sample_index, windows, spectra, status);
+}
+
+void RunningPopcount::enqueue_advance(const WindowMove& move, std::uint64_t first_word,
+                                      const ocl::Buffer<std::complex<float>>& spectra,
+                                      const ocl::Buffer<std::uint32_t>& status) {
+  advance_.set(advance_buffers_, spectra, status, sums_.turn_states(1, spectra, status),
+               wire_word_of(move.newest_block), first_word);
+  advance_.set(advance_move_, move.oldest, move.newest, move.newest_block,
+               origin_word_ + grid_.begin(move.newest_block));
+  if (vector_columns_ > 0) {
+    advance_.set(advance_moves_, move.moves, std::uint32_t{move.from_zero ? 1U : 0U});
+  }
+  advance_.enqueue(launch(1));
+}
+
+std::string RunningPopcount::description() const {
+  return fmt::format("popcount (order {}, incremental, blocks of {} words)", order_, grid_.block_words);
+}
+
+}  // namespace nearfield

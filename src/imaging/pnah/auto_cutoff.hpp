@@ -1,0 +1,58 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cl/arena.hpp"
+#include "imaging/pnah/pnah_plan.hpp"
+
+/// Tables and macros of kernels/imaging/aperture_spectrum.cl and spectrum_record.cl: the measured cut-off.
+namespace nearfield {
+
+/// How aperture_spectrum.cl is cut for a device, as aperture.cl.
+struct SpectrumCut {
+  int lanes = 1;
+  int fit_group = 1;
+};
+
+/// Bins of the aperture's spectrum in the order that the kernel wants, for a place of each in its local memory.
+class SpectrumTables {
+ public:
+  SpectrumTables(const PnahPlan& plan, const SpectrumCut& cut);
+  /// Makes room in the arena for these tables and for what is measured.
+  void reserve(ocl::Arena& arena, const PnahPlan& plan) const;
+  /// Fills the tables and clears the state. Waits.
+  void fill(const ocl::Device& device, const ocl::Arena& arena, const PnahPlan& plan) const;
+  /// Macros of spectrum_record.cl.
+  [[nodiscard]] ocl::Defines record_defines(const PnahPlan& plan) const;
+  /// Those and the ones of aperture_spectrum.cl.
+  [[nodiscard]] ocl::Defines defines(const PnahPlan& plan) const;
+  /// Local memory that the kernel adds.
+  [[nodiscard]] std::size_t local_bytes() const;
+
+ private:
+  struct Axis {
+    int length;  ///< microphones that are transformed
+    int first;   ///< factor
+    int second;  ///< factor
+    int line;    ///< microphones, and what fills the last vector
+  };
+  [[nodiscard]] static Axis axis_of(int microphones, int line);
+  /// The position of a bin after the transform.
+  [[nodiscard]] static int position(int bin, const Axis& axis) {
+    return axis.second * (bin % axis.first) + bin / axis.first;
+  }
+  [[nodiscard]] static std::vector<float> hann(const Axis& axis);
+  SpectrumCut cut_;
+  Axis x_;
+  Axis y_;
+  int last_ring_ = 0;
+  double ring_width_ = 0.0;
+  std::vector<std::int32_t> bin_places_;
+  std::vector<float> bin_rings_;
+  std::vector<std::int32_t> ring_starts_;
+  std::vector<float> ring_bins_;
+  std::vector<std::int32_t> shell_places_;
+};
+
+}  // namespace nearfield

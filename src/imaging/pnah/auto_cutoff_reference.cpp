@@ -1,0 +1,188 @@
+#include "imaging/pnah/auto_cutoff_reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace nearfield::reference {
+namespace {
+
+constexpr double kPi = std::numbers::pi;
+/// Of the largest wavenumber that is sampled: noise is looked for beyond it.
+constexpr double kShell = 1.05;
+/// Power over the noise at the cut-off, for a field that fills the aperture evenly.
+constexpr double kOverNoise = 3.0;
+/// The most that the window is taken to have hidden of the field's power.
+constexpr double kMostHidden = 4.0;
+/// A cut-off moves when it is off by more than this factor.
+constexpr double kBand = 1.05;
+/// Of the level, up or down: then all starts anew.
+constexpr double kJump = 4.0;
+/// Nepers a ring by which the power decays faster than the propagator's gain grows, beyond the cut-off.
+constexpr double kLeastDecay = 0.2;
+constexpr double kLargestExponent = 80.0;
+
+double bin_of(int index, int size) { return index < (size + 1) / 2 ? index : index - size; }
+
+double hann(int n, int size) { return std::pow(std::sin(kPi * (n + 0.5) / size), 2); }
+
+/// What `visit` gets of each bin: its power, kr and its place between the centre (0) and the largest wavenumber along
+/// an axis (1).
+template <class Visit>
+void for_each_bin(const Field& spectrum, const PnahPlan& plan, const Visit& visit) {
+  const ArrayGeometry& geometry = plan.geometry;
+  for (int row = 0; row < spectrum.rows; ++row) {
+    for (int column = 0; column < spectrum.columns; ++column) {
+      const double y = 2.0 * bin_of(row, spectrum.rows) / spectrum.rows;
+      const double x = 2.0 * bin_of(column, spectrum.columns) / spectrum.columns;
+      const double kr = std::hypot(kPi * y / geometry.pitch_y_m, kPi * x / geometry.pitch_x_m);
+      visit(std::norm(spectrum.at(row, column)), kr, std::hypot(y, x));
+    }
+  }
+}
+
+/// The aperture, or what of it has a good length, under a Hann window, scaled so that white noise keeps its power in
+/// every bin of the transform.
+Field windowed(const Field& aperture) {
+  Field field(spectrum_length(aperture.rows), spectrum_length(aperture.columns));
+  double energy = 0.0;
+  for (int row = 0; row < field.rows; ++row) {
+    for (int column = 0; column < field.columns; ++column) {
+      const double weight = hann(row, field.rows) * hann(column, field.columns);
+      field.at(row, column) = weight * aperture.at(row, column);
+      energy += weight * weight;
+    }
+  }
+  for (Complex& value : field.values) {
+    value /= std::sqrt(energy);
+  }
+  return field;
+}
+
+double mean_power(const Field& field) {
+  double sum = 0.0;
+  for (const Complex value : field.values) {
+    sum += std::norm(value);
+  }
+  return sum / static_cast<double>(field.values.size());
+}
+
+/// The median of white noise's powers, which are exponentially distributed, is ln 2 of their mean.
+double shell_noise(const Field& spectrum, const PnahPlan& plan) {
+  std::vector<double> powers;
+  for_each_bin(spectrum, plan, [&](double power, double /*kr*/, double place) {
+    if (place > kShell) {
+      powers.push_back(power);
+    }
+  });
+  const auto middle = powers.begin() + static_cast<std::ptrdiff_t>(powers.size() / 2);
+  std::nth_element(powers.begin(), middle, powers.end());
+  return *middle / std::numbers::ln2;
+}
+
+/// Rings a bin wide, each with triangular weights that end at its neighbours.
+void fill_rings(const Field& spectrum, const PnahPlan& plan, MeasuredSpectrum& out) {
+  const ArrayGeometry& geometry = plan.geometry;
+  out.ring_rad_per_m =
+      std::max(2.0 * kPi / (spectrum.rows * geometry.pitch_y_m), 2.0 * kPi / (spectrum.columns * geometry.pitch_x_m));
+  const double corner = std::hypot(kPi / geometry.pitch_x_m, kPi / geometry.pitch_y_m);
+  const auto rings = static_cast<std::size_t>(corner / out.ring_rad_per_m) + 2;
+  out.rings_pa2.assign(rings, 0.0);
+  out.ring_bins.assign(rings, 0.0);
+  for_each_bin(spectrum, plan, [&](double power, double kr, double /*place*/) {
+    for (std::size_t ring = 0; ring < rings; ++ring) {
+      const double weight = std::max(1.0 - std::abs(kr / out.ring_rad_per_m - static_cast<double>(ring)), 0.0);
+      out.rings_pa2[ring] += weight * power;
+      out.ring_bins[ring] += weight;
+    }
+  });
+  for (std::size_t ring = 0; ring < rings; ++ring) {
+    out.rings_pa2[ring] = out.ring_bins[ring] > 0.0 ? out.rings_pa2[ring] / out.ring_bins[ring] : 0.0;
+  }
+}
+
+/// Where the rings sink below the noise times `over`.
+void find_edge(double over, std::size_t last, MeasuredSpectrum& out) {
+  const double threshold = out.noise_pa2 * (1.0 + over);
+  for (std::size_t ring = last; ring > 0; --ring) {
+    const double power = out.rings_pa2[ring];
+    if (!(power > threshold)) {
+      continue;
+    }
+    out.edge_rings = static_cast<double>(ring);
+    out.edge_pa2 = power - out.noise_pa2;
+    if (ring < last) {
+      out.edge_rings += std::log(power / threshold) / std::log(power / out.rings_pa2[ring + 1]);
+      out.edge_pa2 = threshold - out.noise_pa2;
+    }
+    return;
+  }
+}
+
+}  // namespace
+
+MeasuredSpectrum measure_spectrum(const Field& aperture, std::size_t frequency, const PnahPlan& plan) {
+  MeasuredSpectrum out;
+  const Field field = windowed(aperture);
+  const Field spectrum = transform(field, -1.0);
+  out.level_pa2 = mean_power(aperture);
+  out.noise_pa2 = shell_noise(spectrum, plan);
+  fill_rings(spectrum, plan, out);
+  const double seen_pa2 = mean_power(spectrum);
+  const double hidden = seen_pa2 > 0.0 ? std::min(out.level_pa2 / seen_pa2, kMostHidden) : 1.0;
+  const double nyquist = kPi / std::max(plan.geometry.pitch_x_m, plan.geometry.pitch_y_m);
+  const auto last = static_cast<std::size_t>(std::ceil(nyquist / out.ring_rad_per_m - 1e-6));
+  find_edge(kOverNoise / hidden, std::min(last, out.rings_pa2.size() - 1), out);
+  out.cutoff_rad_per_m = std::max(plan.wavenumber(frequency),
+                                  std::min(out.edge_rings * out.ring_rad_per_m, plan.cutoff_rad_per_m[frequency]));
+  return out;
+}
+
+CutoffState settle(const CutoffState& before, const MeasuredSpectrum& measured, const PnahPlan& plan) {
+  CutoffState after{
+      .cutoff_rad_per_m = measured.cutoff_rad_per_m, .noise_pa2 = measured.noise_pa2, .level_pa2 = measured.level_pa2};
+  const bool jumped = measured.level_pa2 > kJump * before.level_pa2 || kJump * measured.level_pa2 < before.level_pa2;
+  if (before.cutoff_rad_per_m > 0.0 && !jumped) {
+    const double off = measured.cutoff_rad_per_m / before.cutoff_rad_per_m;
+    after.cutoff_rad_per_m = before.cutoff_rad_per_m * (off > kBand || off < 1.0 / kBand ? std::sqrt(off) : 1.0);
+    if (before.noise_pa2 > 0.0 && measured.noise_pa2 > 0.0) {
+      after.noise_pa2 = before.noise_pa2 * std::pow(measured.noise_pa2 / before.noise_pa2, 0.25);
+    }
+  }
+  after.slope = std::min(plan.holography.filter.slope, 0.5 / (after.cutoff_rad_per_m * plan.largest_distance_m()));
+  return after;
+}
+
+double estimate_error(const MeasuredSpectrum& measured, const CutoffState& state, std::size_t frequency,
+                      const PnahPlan& plan) {
+  if (!(measured.edge_rings > 0.0)) {
+    return 1.0;
+  }
+  const double k = plan.wavenumber(frequency);
+  const double distance_m = plan.largest_distance_m();
+  const double width = measured.ring_rad_per_m;
+  const auto growth = [&](double kr) { return std::sqrt(std::max(kr * kr - k * k, 0.0)) * distance_m; };
+  const auto inside = static_cast<std::size_t>(measured.edge_rings);
+  const double over = std::max(measured.rings_pa2[inside - 1] - measured.noise_pa2, measured.edge_pa2);
+  const double decay =
+      std::max(std::log(over / measured.edge_pa2) / (measured.edge_rings - static_cast<double>(inside) + 1.0),
+               2.0 * distance_m * width + kLeastDecay);
+  double error = 0.0;
+  double image = 0.0;
+  for (std::size_t ring = 0; ring < measured.rings_pa2.size(); ++ring) {
+    const double kr = static_cast<double>(ring) * width;
+    const double beyond = static_cast<double>(ring) - measured.edge_rings;
+    const double relative = 1.0 - kr / state.cutoff_rad_per_m;
+    const double kept =
+        relative >= 0.0 ? 1.0 - 0.5 * std::exp(-relative / state.slope) : 0.5 * std::exp(relative / state.slope);
+    const double signal = beyond > 0.0 ? measured.edge_pa2 * std::exp(-decay * beyond)
+                                       : std::max(measured.rings_pa2[ring] - measured.noise_pa2, 0.0);
+    const double gain = measured.ring_bins[ring] *
+                        std::exp(std::min(2.0 * (growth(kr) - growth(state.cutoff_rad_per_m)), kLargestExponent));
+    error += gain * (kept * kept * measured.noise_pa2 + std::pow(1.0 - kept, 2) * signal);
+    image += gain * kept * kept * signal;
+  }
+  return image > 0.0 ? std::sqrt(error / image) : 1.0;
+}
+
+}  // namespace nearfield::reference

@@ -1,0 +1,32 @@
+#pragma once
+#include <vector>
+
+#include "imaging/pnah/pnah_reference.hpp"
+
+/// The measured cut-off in plain double precision, written from the formulas of docs/pnah.md (Filters).
+namespace nearfield::reference {
+
+/// What one hologram's own spectrum tells.
+struct MeasuredSpectrum {
+  double level_pa2 = 0.0;         ///< mean power of the aperture
+  double noise_pa2 = 0.0;         ///< E|n|^2 of one microphone
+  double ring_rad_per_m = 0.0;    ///< from one ring to the next; the first is round kr = 0
+  std::vector<double> rings_pa2;  ///< mean power a bin of the windowed aperture's spectrum, [ring]
+  std::vector<double> ring_bins;  ///< [ring]
+  double edge_rings = 0.0;        ///< where they sink below the threshold, in rings; 0: nowhere above it
+  double edge_pa2 = 0.0;          ///< power over the noise there
+  double cutoff_rad_per_m = 0.0;  ///< from k to the plan's cut-off
+};
+
+MeasuredSpectrum measure_spectrum(const Field& aperture, std::size_t frequency, const PnahPlan& plan);
+
+/// The state after a frame: the cut-off moves when it is off by more than a band, halfway; a jump of the level starts
+/// anew.
+CutoffState settle(const CutoffState& before, const MeasuredSpectrum& measured, const PnahPlan& plan);
+
+/// Relative L2 error of the image on the lowest plane, of noise and of what the filter cuts away; 1 where nothing
+/// was found above the noise.
+double estimate_error(const MeasuredSpectrum& measured, const CutoffState& state, std::size_t frequency,
+                      const PnahPlan& plan);
+
+}  // namespace nearfield::reference

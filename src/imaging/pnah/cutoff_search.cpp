@@ -1,0 +1,161 @@
+#include "imaging/pnah/cutoff_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "imaging/pnah/pnah_reference.hpp"
+
+namespace nearfield {
+namespace {
+
+using Complex = std::complex<double>;
+using Eigen::Index;
+
+/// Slopes that are tried. Flatter ones let noise through, steeper ones ring.
+constexpr std::array kSlopes = {0.025, 0.05, 0.1, 0.2, 0.4};
+/// Cut-offs that are tried first, from k up to the array's largest wavenumber.
+constexpr int kCoarseSteps = 24;
+/// Then, for each slope, so many to each side of the best one, by this factor each.
+constexpr int kFineSteps = 4;
+constexpr double kFineFactor = 1.03;
+
+/// The lowest plane alone, a pixel a microphone, in the quantity that is propagated.
+PnahPlan plan_of_search(PnahPlan plan) {
+  plan.holography.planes_m = {*std::min_element(plan.holography.planes_m.begin(), plan.holography.planes_m.end())};
+  plan.holography.upsample = 1;
+  if (plan.holography.quantity == Quantity::kActiveIntensity) {
+    plan.holography.quantity = Quantity::kPressure;
+  }
+  plan.holography.filter.kind = FilterKind::kNone;
+  plan.batch = 1;
+  return plan;
+}
+
+double bin_rad_per_m(int bin, const PaddedAxis& axis) {
+  const int signed_bin = 2 * bin < axis.padded ? bin : bin - axis.padded;
+  return 2.0 * std::numbers::pi * signed_bin / (axis.padded * axis.pitch_m);
+}
+
+/// e^{2 pi j k x} / padded of the aperture's samples. (microphone, bin)
+Eigen::MatrixXcd inverse_of(const PaddedAxis& axis) {
+  Eigen::MatrixXcd out(axis.measured, axis.padded);
+  for (int i = 0; i < axis.measured; ++i) {
+    for (int bin = 0; bin < axis.padded; ++bin) {
+      const double turn = static_cast<double>((axis.before + i) * bin % axis.padded) / axis.padded;
+      out(i, bin) = std::polar(1.0 / axis.padded, 2.0 * std::numbers::pi * turn);
+    }
+  }
+  return out;
+}
+
+struct Filter {
+  double cutoff_rad_per_m = 0.0;
+  double slope = 0.0;
+  double squared_error = 0.0;
+};
+
+}  // namespace
+
+std::unique_ptr<Search> make_cutoff_search(const PnahPlan& plan) {
+  return plan.searches_cutoff() ? std::make_unique<CutoffSearch>(plan) : nullptr;
+}
+
+CutoffSearch::CutoffSearch(const PnahPlan& plan)
+    : plan_(plan_of_search(plan)),
+      estimates_error_(plan.estimates_error()),
+      models_(make_sonah_models(plan_)),
+      to_rows_(inverse_of(plan_.rows())),
+      to_columns_(inverse_of(plan_.columns()).transpose()),
+      kr_rad_per_m_(plan_.rows().padded, plan_.columns().padded) {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  for (std::size_t f = 0; f < models_.size(); ++f) {
+    finders_.emplace_back(plan_, f, models_[f]);
+    filters_.push_back({.cutoff_rad_per_m = static_cast<float>(plan.cutoff_rad_per_m[f]),
+                        .slope = static_cast<float>(plan.holography.filter.slope),
+                        .noise_pa = kNone,
+                        .error_estimate = kNone});
+  }
+  for (int y = 0; y < plan_.rows().padded; ++y) {
+    for (int x = 0; x < plan_.columns().padded; ++x) {
+      kr_rad_per_m_(y, x) = std::hypot(bin_rad_per_m(x, plan_.columns()), bin_rad_per_m(y, plan_.rows()));
+    }
+  }
+}
+
+std::shared_ptr<const Findings> CutoffSearch::search(std::span<const std::complex<float>> spectra,
+                                                     const MicrophoneMask& mask) {
+  const std::vector<Complex> fields = usable_spectra(spectra, plan_, mask);
+  if (fields.empty()) {
+    return nullptr;
+  }
+  const auto channels = static_cast<std::size_t>(plan_.geometry.channels());
+  auto findings = std::make_shared<FilterFindings>();
+  for (std::size_t f = 0; f < finders_.size(); ++f) {
+    findings->filters.push_back(search_one(f, std::span(fields).subspan(f * channels, channels)));
+  }
+  return findings;
+}
+
+FilterReport CutoffSearch::search_one(std::size_t frequency, std::span<const Complex> field) {
+  const PaddedAxis rows = plan_.rows();
+  const PaddedAxis columns = plan_.columns();
+  (void)finders_[frequency].find(field);
+  const FieldEstimate estimate = finders_[frequency].estimate();
+  const double energy = estimate.image.squaredNorm();
+  if (!(energy > 0.0)) {
+    return filters_[frequency];  // silence says nothing
+  }
+
+  reference::Field aperture(rows.measured, columns.measured);
+  std::copy(field.begin(), field.end(), aperture.values.begin());
+  bool fell_back = false;
+  const reference::Field spectrum =
+      reference::transform(reference::taper(reference::extrapolate(aperture, plan_, fell_back), plan_), -1.0);
+  const double distance_m = plan_.largest_distance_m();
+  Eigen::MatrixXcd propagated(rows.padded, columns.padded);
+  for (int y = 0; y < rows.padded; ++y) {
+    for (int x = 0; x < columns.padded; ++x) {
+      propagated(y, x) = spectrum.at(y, x) * reference::transfer(bin_rad_per_m(x, columns), bin_rad_per_m(y, rows),
+                                                                 distance_m, frequency, plan_);
+    }
+  }
+
+  const auto tried = [&](double cutoff, double slope) {
+    const Eigen::ArrayXXd x = (1.0 - kr_rad_per_m_ / cutoff) / slope;
+    const Eigen::ArrayXXd half = 0.5 * (-x.abs()).exp();
+    const Eigen::ArrayXXd kept = (x >= 0.0).select(1.0 - half, half);
+    const Eigen::MatrixXcd image = to_rows_ * (propagated.array() * kept).matrix() * to_columns_;
+    return Filter{cutoff, slope, (image - estimate.image).squaredNorm()};
+  };
+  const auto better = [](const Filter& a, const Filter& b) { return b.squared_error < a.squared_error ? b : a; };
+  const double least = plan_.wavenumber(frequency);
+  const double most = std::max(least, std::numbers::pi / std::max(plan_.geometry.pitch_x_m, plan_.geometry.pitch_y_m));
+  const double factor = std::pow(most / least, 1.0 / kCoarseSteps);
+  Filter best{most, plan_.holography.filter.slope, std::numeric_limits<double>::infinity()};
+  best = better(best, tried(best.cutoff_rad_per_m, best.slope));
+  for (int step = 0; step < kCoarseSteps; ++step) {
+    best = better(best, tried(least * std::pow(factor, step), best.slope));
+  }
+  const double coarse = best.cutoff_rad_per_m;
+  for (const double slope : kSlopes) {
+    for (int step = -kFineSteps; step <= kFineSteps; ++step) {
+      best = better(best, tried(std::clamp(coarse * std::pow(kFineFactor, step), least, most), slope));
+    }
+  }
+  if (!std::isfinite(best.squared_error)) {
+    return filters_[frequency];  // so far away that growth leaves double precision
+  }
+  filters_[frequency] = {
+      .cutoff_rad_per_m = static_cast<float>(best.cutoff_rad_per_m),
+      .slope = static_cast<float>(best.slope),
+      .noise_pa = static_cast<float>(estimate.noise_pa),
+      .error_estimate = estimates_error_
+                            ? static_cast<float>(std::sqrt((best.squared_error + estimate.squared_error) / energy))
+                            : std::numeric_limits<float>::quiet_NaN()};
+  return filters_[frequency];
+}
+
+}  // namespace nearfield

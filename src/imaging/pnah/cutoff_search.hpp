@@ -1,0 +1,35 @@
+#pragma once
+#include <Eigen/Dense>
+#include <memory>
+#include <vector>
+
+#include "imaging/search.hpp"
+#include "imaging/sonah/sonah_model.hpp"
+#include "imaging/sonah/wave_finder.hpp"
+
+namespace nearfield {
+
+/// Looks for cut-off and slope of pnah's filter, of every frequency (docs/pnah.md, The searched cut-off): those whose
+/// image of the lowest plane is nearest to the mean of all fields that the measurement leaves possible, which is what
+/// makes the expected squared error smallest.
+class CutoffSearch : public Search {
+ public:
+  /// Builds sonah's model of every frequency, on all processors.
+  explicit CutoffSearch(const PnahPlan& plan);
+  std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra,
+                                         const MicrophoneMask& mask) override;
+
+ private:
+  [[nodiscard]] FilterReport search_one(std::size_t frequency, std::span<const std::complex<double>> field);
+
+  PnahPlan plan_;                      ///< of the lowest plane alone, a pixel a microphone
+  bool estimates_error_;               ///< of the plan's quantity
+  std::vector<SonahModel> models_;     ///< [frequency]
+  std::vector<WaveFinder> finders_;    ///< [frequency]
+  std::vector<FilterReport> filters_;  ///< [frequency], in use; the plan's at first
+  Eigen::MatrixXcd to_rows_;           ///< (row, padded ky): the aperture's part of the inverse transform
+  Eigen::MatrixXcd to_columns_;        ///< (padded kx, column)
+  Eigen::ArrayXXd kr_rad_per_m_;       ///< (padded ky, padded kx)
+};
+
+}  // namespace nearfield

@@ -1,0 +1,95 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cl/arena.hpp"
+#include "imaging/imager.hpp"
+#include "imaging/pnah/auto_cutoff.hpp"
+
+namespace nearfield {
+
+struct MaskBuffers;
+class TransferTable;
+
+/// How the fused kernels are cut for a device. A vector is `lanes` neighbouring lines.
+struct FusedTuning {
+  int lanes = 1;               ///< 1, 4 or 8
+  int fit_group = 1;           ///< items a group of aperture.cl: 1, or a multiple of 64
+  int column_group = 1;        ///< items a group of columns.cl
+  int column_tile = 1;         ///< vectors a group
+  bool local_samples = false;  ///< whether columns.cl copies the aperture to local memory first
+  int row_group = 1;           ///< items a group of rows.cl
+  int row_tile = 1;            ///< vectors a group
+  bool check_here = true;      ///< whether aperture.cl looks for values that are not finite, else microphones.cl
+};
+
+/// GPUs: one line an item, many items a group. Others: vectors of lines, one item a group.
+FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan);
+
+/// What keeps the fused path from this plan on this device, in words; empty when nothing does.
+std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& plan);
+
+/// Three launches a frame and no FFT library: conditioning and predictors (aperture.cl); rows transformed along x,
+/// columns extended, transformed, filtered, propagated and transformed back for the aperture's rows (columns.cl); the
+/// last transform along x for the aperture's columns (rows.cl). A fourth, microphone_check, where there are many
+/// frequencies.
+class FusedPnah : public Imager {
+ public:
+  FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
+  ~FusedPnah() override;
+  FusedPnah(const FusedPnah&) = delete;
+  FusedPnah& operator=(const FusedPnah&) = delete;
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
+  void use(const MicrophoneMask& mask) override;
+  void adopt(const std::shared_ptr<const Findings>& findings) override;
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override { return make_cutoff_search(plan_); }
+  [[nodiscard]] std::string description() const override { return description_; }
+
+  /// [frame][frequency][column][row], what the images are made of: calibrated, unusable microphones replaced.
+  [[nodiscard]] const ComplexBuffer& samples() const { return samples_; }
+  /// [frame][frequency][step][tap], what continues the samples past the aperture; [step][tap] where nothing is fitted.
+  [[nodiscard]] const ComplexBuffer& extension_x() const { return extension_x_; }
+  [[nodiscard]] const ComplexBuffer& extension_y() const { return extension_y_; }
+  [[nodiscard]] int spectrum_stride() const { return spectrum_stride_; }
+  /// [frame][plane][field][frequency][spectrum_stride()][slice_stride()], rows fastest: transformed back along y,
+  /// scaled.
+  [[nodiscard]] const ComplexBuffer& slices() const { return slices_; }
+  [[nodiscard]] int slice_stride() const { return slice_stride_; }
+
+ private:
+  void allocate(const ocl::Device& device, const PnahPlan& plan);
+  void build(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
+
+  std::string description_;
+  std::optional<SpectrumTables> spectrum_;  ///< where the cut-off is measured
+  ocl::Device device_;
+  PnahPlan plan_;
+  std::unique_ptr<TransferTable> transfer_table_;  ///< where cut-offs are searched
+  ocl::Arena arena_;
+  int spectrum_stride_;
+  int slice_stride_;
+  std::int32_t frequencies_;
+  bool has_check_;
+  // Parts of the arena:
+  std::unique_ptr<MaskBuffers> mask_;
+  ocl::Buffer<std::uint8_t> usable_;
+  ComplexBuffer samples_;
+  ComplexBuffer extension_x_;
+  ComplexBuffer extension_y_;
+  ComplexBuffer slices_;
+  ComplexBuffer transfer_;
+  ocl::Kernel check_;
+  ocl::Kernel aperture_;
+  ocl::Arguments<2> measured_;  ///< of aperture_
+  ocl::Kernel columns_;
+  ocl::Kernel rows_;
+  ocl::Arguments<1> frame_status_;  ///< of rows_
+  ocl::Launch check_launch_{};      ///< of one frame, as the others
+  ocl::Launch aperture_launch_{};
+  ocl::Launch columns_launch_{};
+  ocl::Launch rows_launch_{};
+};
+
+}  // namespace nearfield

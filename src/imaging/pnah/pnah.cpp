@@ -1,0 +1,37 @@
+#include "imaging/pnah/pnah.hpp"
+
+#include <fmt/format.h>
+
+#include "imaging/imager_reference.hpp"
+#include "imaging/pnah/fused_pnah.hpp"
+#include "imaging/pnah/staged_pnah.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+/// The staged path can do every plan.
+std::string no_obstacle(const ocl::DeviceInfo& /*device*/, const PnahPlan& /*plan*/) { return {}; }
+
+std::unique_ptr<Imager> make_pnah(const ocl::Device& device, const PnahPlan& plan) {
+  if (plan.fft == "clfft") {
+    return std::make_unique<StagedPnah>(device, plan);
+  }
+  const std::string obstacle = obstacle_to_fusing(device.info(), plan);
+  if (obstacle.empty()) {
+    return std::make_unique<FusedPnah>(device, plan, default_tuning(device.info(), plan));
+  }
+  if (plan.fft == "fused") {
+    throw ConfigError(fmt::format("device.fft: fused cannot do {}; use auto or clfft", obstacle));
+  }
+  return std::make_unique<StagedPnah>(device, plan);
+}
+
+}  // namespace
+
+ImagerEntry pnah_imager() {
+  return {
+      .kind = ImagerKind::kPnah, .obstacle = no_obstacle, .make = make_pnah, .make_reference = reference::make_pnah};
+}
+
+}  // namespace nearfield

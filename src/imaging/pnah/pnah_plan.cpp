@@ -1,0 +1,187 @@
+#include "imaging/pnah/pnah_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+
+#include "nearfield/error.hpp"
+#include "nearfield/fft_length.hpp"
+#include "nearfield/frame.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr int kMinimumLineForPrediction = 4;
+constexpr int kMinimumLineForSpectrum = 4;
+/// Growth beyond which float32 overflows: ln(3.4e38) = 88.7.
+constexpr double kLargestGrowth = 80.0;
+
+double largest_wavenumber(const ArrayGeometry& geometry) {
+  return std::hypot(std::numbers::pi / geometry.pitch_x_m, std::numbers::pi / geometry.pitch_y_m);
+}
+
+/// ln of filter times propagator at kr over distance d.
+double log_gain(double kr, double k, double distance_m, double cutoff, const FilterSettings& filter) {
+  const double growth = std::sqrt(std::max(kr * kr - k * k, 0.0)) * distance_m;
+  if (filter.kind == FilterKind::kTikhonov) {
+    return growth - std::log1p(filter.tikhonov_lambda * std::exp(std::min(2.0 * growth, 700.0)));
+  }
+  const double relative = filter.kind == FilterKind::kCos ? (1.0 - kr / cutoff) / filter.slope : 0.0;
+  return growth + std::min(relative, 0.0);
+}
+
+/// The largest of it up to the corner of K-space.
+double largest_log_gain(const PnahPlan& plan, std::size_t frequency, double distance_m) {
+  constexpr int kSteps = 1000;
+  double largest = 0.0;
+  for (int step = 0; step <= kSteps; ++step) {
+    const double kr = largest_wavenumber(plan.geometry) * step / kSteps;
+    largest = std::max(largest, log_gain(kr, plan.wavenumber(frequency), distance_m, plan.cutoff_rad_per_m[frequency],
+                                         plan.holography.filter));
+  }
+  return largest;
+}
+
+}  // namespace
+
+PaddedAxis pad_axis(int measured, double factor, double pitch_m) {
+  const int padded = next_fft_length(static_cast<int>(std::ceil(factor * measured - 1e-9)));
+  return {.measured = measured, .padded = padded, .before = (padded - measured) / 2, .pitch_m = pitch_m};
+}
+
+int spectrum_length(int microphones) {
+  while (!is_fft_length(microphones)) {
+    --microphones;
+  }
+  return microphones;
+}
+
+int usable_order(int order, int length) { return std::max(1, std::min(order, length - 2)); }
+
+PaddedAxis PnahPlan::rows() const {
+  return pad_axis(geometry.rows, holography.extrapolation.factor, geometry.pitch_y_m);
+}
+
+PaddedAxis PnahPlan::columns() const {
+  return pad_axis(geometry.columns, holography.extrapolation.factor, geometry.pitch_x_m);
+}
+
+bool PnahPlan::measures_cutoff() const {
+  return resolve_imager(*this) == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
+         holography.filter.cutoff_rule == CutoffRule::kAuto &&
+         std::min(geometry.rows, geometry.columns) >= kMinimumLineForSpectrum;
+}
+
+bool PnahPlan::searches_cutoff() const {
+  return resolve_imager(*this) == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
+         holography.filter.cutoff_rule == CutoffRule::kSearch && holography.search_every_frames > 0;
+}
+
+bool PnahPlan::estimates_error() const {
+  const Quantity quantity = holography.quantity;
+  if (measures_cutoff()) {
+    return quantity == Quantity::kPressure;
+  }
+  return (resolve_imager(*this) == ImagerKind::kSonah || searches_cutoff()) && quantity != Quantity::kActiveIntensity;
+}
+
+double PnahPlan::largest_distance_m() const {
+  return standoff_m - *std::min_element(holography.planes_m.begin(), holography.planes_m.end());
+}
+
+ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry) {
+  if (holography.imager != ImagerKind::kAuto) {
+    return holography.imager;
+  }
+  const bool is_dense = std::max(geometry.pitch_x_m, geometry.pitch_y_m) <= holography.standoff_m;
+  return is_dense && holography.quantity != Quantity::kActiveIntensity ? ImagerKind::kSonah : ImagerKind::kPnah;
+}
+
+ImagerKind resolve_imager(const PnahPlan& plan) {
+  HolographySettings holography = plan.holography;
+  holography.standoff_m = plan.standoff_m;
+  return resolve_imager(holography, plan.geometry);
+}
+
+std::vector<double> resolve_cutoffs(const HolographySettings& holography, const MediumSettings& medium,
+                                    const ArrayGeometry& geometry, const std::vector<double>& frequencies_hz) {
+  const FilterSettings& filter = holography.filter;
+  if (filter.cutoff_rule == CutoffRule::kGiven) {
+    const std::size_t given = filter.cutoff_rad_per_m.size();
+    if (given == 1) {
+      return std::vector<double>(frequencies_hz.size(), filter.cutoff_rad_per_m.front());
+    }
+    if (given != frequencies_hz.size()) {
+      throw ConfigError(
+          fmt::format("holography.filter.cutoff_rad_per_m: expected 1 or {} values, one per frequency, found {}",
+                      frequencies_hz.size(), given));
+    }
+    return filter.cutoff_rad_per_m;
+  }
+  const double evanescent = filter.dynamic_range_db * std::numbers::ln10 / (20.0 * holography.standoff_m);
+  const double nyquist = std::numbers::pi / std::max(geometry.pitch_x_m, geometry.pitch_y_m);
+  std::vector<double> cutoffs;
+  for (const double frequency_hz : frequencies_hz) {
+    const double k = 2.0 * std::numbers::pi * frequency_hz / medium.sound_speed_m_s;
+    cutoffs.push_back(std::max(k, std::min(nyquist, std::hypot(k, evanescent))));
+  }
+  return cutoffs;
+}
+
+std::vector<FilterReport> constant_reports(const PnahPlan& plan) {
+  const FilterSettings& filter = plan.holography.filter;
+  const bool has_cutoff = filter.kind == FilterKind::kCos;
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  std::vector<FilterReport> reports;
+  for (std::size_t i = 0; i < plan.holograms(); ++i) {
+    const double cutoff = plan.cutoff_rad_per_m[i % plan.frequencies_hz.size()];
+    reports.push_back({.cutoff_rad_per_m = has_cutoff ? static_cast<float>(cutoff) : none,
+                       .slope = has_cutoff ? static_cast<float>(filter.slope) : none,
+                       .noise_pa = none,
+                       .error_estimate = none});
+  }
+  return reports;
+}
+
+void validate(const PnahPlan& plan) {
+  const ArrayGeometry& geometry = plan.geometry;
+  const HolographySettings& holography = plan.holography;
+  const double values = static_cast<double>(plan.fields()) * static_cast<double>(plan.holograms()) *
+                        std::pow(holography.upsample, 2) * plan.rows().padded * plan.columns().padded;
+  if (values > std::numeric_limits<std::int32_t>::max()) {
+    throw ConfigError(
+        fmt::format("holography: {} planes of {} holograms at {} x {} padded points, upsample {}, are {:.3g} values; "
+                    "expected at most {}",
+                    holography.planes_m.size(), plan.holograms(), plan.rows().padded, plan.columns().padded,
+                    holography.upsample, values, std::numeric_limits<std::int32_t>::max()));
+  }
+  const bool filters = resolve_imager(plan) == ImagerKind::kPnah;
+  if (filters && predicts(holography.extrapolation.method) &&
+      std::min(geometry.rows, geometry.columns) < kMinimumLineForPrediction) {
+    throw ConfigError(fmt::format(
+        "holography.extrapolation.method: {} needs at least {} microphones a side, found {} x {}; use edge or zero",
+        name_of(holography.extrapolation.method), kMinimumLineForPrediction, geometry.rows, geometry.columns));
+  }
+  for (const double plane_m : holography.planes_m) {
+    const double distance_m = plan.standoff_m - plane_m;
+    if (!(distance_m > 0.0)) {
+      throw ConfigError(fmt::format("holography.planes_m: expected planes below the microphones at {} m, found {} m",
+                                    plan.standoff_m, plane_m));
+    }
+    for (std::size_t f = 0; filters && !plan.measures_cutoff() && f < plan.frequencies_hz.size(); ++f) {
+      const double gain = largest_log_gain(plan, f, distance_m);
+      if (gain > kLargestGrowth) {
+        throw ConfigError(
+            fmt::format("holography.filter: {} at {:.1f} Hz would amplify by e^{:.0f} over {} m, beyond float32; "
+                        "lower the cut-off or the slope, raise tikhonov_lambda, or come closer",
+                        name_of(holography.filter.kind), plan.frequencies_hz[f], gain, distance_m));
+      }
+    }
+  }
+}
+
+}  // namespace nearfield

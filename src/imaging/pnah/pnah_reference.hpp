@@ -1,0 +1,79 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "imaging/pnah/pnah_plan.hpp"
+
+/// Planar near-field acoustic holography in plain double precision, written from the formulas of docs/pnah.md and
+/// nothing else: it shares sizes and settings with the device's plan, but no window, predictor, filter or transform.
+namespace nearfield::reference {
+
+using Complex = std::complex<double>;
+
+/// A complex field, [row][column], column fastest.
+struct Field {
+  int rows = 0;
+  int columns = 0;
+  std::vector<Complex> values;
+
+  Field() = default;
+  Field(int row_count, int column_count)
+      : rows(row_count), columns(column_count), values(static_cast<std::size_t>(row_count * column_count)) {}
+  [[nodiscard]] Complex& at(int row, int column) { return values[static_cast<std::size_t>(row * columns + column)]; }
+  [[nodiscard]] const Complex& at(int row, int column) const {
+    return values[static_cast<std::size_t>(row * columns + column)];
+  }
+};
+
+struct ConditionedSpectra {
+  std::vector<Field> fields;  ///< [frequency]
+  std::uint32_t flags = 0;
+  int non_finite_channels = 0;
+};
+
+/// Calibration and interpolation of unusable microphones (kernels/imaging/microphones.cl has the definition).
+ConditionedSpectra condition_microphones(std::span<const Complex> spectra, const PnahPlan& plan);
+
+/// Burg's predictor a[0..order], a[0] = 1, pooled over lines; empty for silence.
+std::vector<Complex> burg(const std::vector<std::vector<Complex>>& lines, int order);
+
+/// The padded aperture, without window. Sets `fell_back` when a predictor could not be used.
+Field extrapolate(const Field& aperture, const PnahPlan& plan, bool& fell_back);
+
+/// The separable Tukey window applied to a padded aperture.
+Field taper(const Field& padded, const PnahPlan& plan);
+
+/// sum_{y,x} field e^{sign 2 pi j (y r / rows + x c / columns)}, unscaled.
+Field transform(const Field& field, double sign);
+
+/// H(kr) e^{j kz d} (times kz / (rho c k) for velocity, over j w too for displacement) at (kx, ky), rad/m, for a plane
+/// at distance d from the array; of the pressure when the plan wants intensity.
+Complex transfer(double kx, double ky, double distance_m, std::size_t frequency, const PnahPlan& plan);
+
+/// From the unscaled forward transform to the image on one plane, [upsample * row][upsample * column]. Active intensity
+/// is Re(p v*)/2 of pressure and velocity, with an imaginary part of 0.
+Field back_propagate(const Field& spectrum, double plane_m, std::size_t frequency, const PnahPlan& plan);
+
+struct PnahImages {
+  std::vector<Complex> images;        ///< [plane][frequency][row][column]
+  std::vector<FilterReport> reports;  ///< [frequency]
+  std::uint32_t flags = 0;
+  int non_finite_channels = 0;
+};
+
+/// What a measured cut-off carries from frame to frame, of a frequency.
+struct CutoffState {
+  double cutoff_rad_per_m = 0.0;  ///< 0: there was no frame yet
+  double slope = 0.0;
+  double noise_pa2 = 0.0;
+  double level_pa2 = 0.0;
+};
+
+/// The whole imager on one frame of spectra [frequency][row][column], Pa. Where the cut-off is measured, `states`
+/// [frequency] holds what the frames before have left; empty: there were none.
+PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan, std::vector<CutoffState>& states);
+PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan);
+
+}  // namespace nearfield::reference

@@ -1,0 +1,120 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cl/fft.hpp"
+#include "imaging/imager.hpp"
+#include "imaging/pnah/auto_cutoff.hpp"
+
+namespace nearfield {
+
+struct MaskBuffers;
+class TransferTable;
+
+/// Replaces unusable microphones and applies the calibration: spectra -> conditioned, [frame][frequency][row][column],
+/// Pa.
+class Microphones {
+ public:
+  Microphones(const ocl::Device& device, const PnahPlan& plan);
+  ~Microphones();
+  Microphones(const Microphones&) = delete;
+  Microphones& operator=(const Microphones&) = delete;
+  void use(const MicrophoneMask& mask);
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status);
+  [[nodiscard]] const ComplexBuffer& conditioned() const { return conditioned_; }
+
+ private:
+  ocl::Device device_;
+  ComplexBuffer gains_;
+  std::unique_ptr<MaskBuffers> mask_;
+  ocl::Buffer<std::uint8_t> usable_;
+  ComplexBuffer conditioned_;
+  ocl::Kernel check_;
+  ocl::Kernel fill_;
+  ocl::Kernel predict_;
+  ocl::Launch launch_;
+  ocl::Launch predict_launch_{};  ///< of no items where nothing is masked
+};
+
+/// Measures each hologram's cut-off where the plan wants that: conditioned -> reports.
+class CutoffMeter {
+ public:
+  CutoffMeter(const ocl::Device& device, const PnahPlan& plan);
+  void enqueue(const ComplexBuffer& conditioned, const ReportBuffer& reports, std::size_t frames);
+
+ private:
+  SpectrumTables tables_;
+  ocl::Arena arena_;
+  std::int32_t frequencies_;
+  ocl::Kernel measure_;
+  ocl::Kernel settle_;
+  ocl::Kernel keep_;
+  ocl::Launch measure_launch_{};
+};
+
+/// Extrapolates and tapers: conditioned -> padded, [frame][frequency][padded row][padded column], Pa.
+class Extrapolator {
+ public:
+  Extrapolator() = default;
+  Extrapolator(const Extrapolator&) = delete;
+  Extrapolator& operator=(const Extrapolator&) = delete;
+  virtual ~Extrapolator() = default;
+  virtual void enqueue(const ComplexBuffer& conditioned, const StatusBuffer& status) = 0;
+  [[nodiscard]] const ComplexBuffer& padded() const { return padded_; }
+
+ protected:
+  ComplexBuffer padded_;
+};
+
+std::unique_ptr<Extrapolator> make_extrapolator(const ocl::Device& device, const PnahPlan& plan);
+
+/// From the forward transform to the images of all planes: filter, propagator, inverse transform, crop.
+class Propagator {
+ public:
+  Propagator(const ocl::Device& device, const PnahPlan& plan);
+  ~Propagator();
+  Propagator(const Propagator&) = delete;
+  Propagator& operator=(const Propagator&) = delete;
+  /// spectrum [frame][frequency][padded row][padded column], unscaled -> images [frame][plane][frequency][row][column].
+  /// Moves the status on. `reports` are read where the cut-off is measured.
+  void enqueue(const ComplexBuffer& spectrum, const StatusBuffer& status, const ComplexBuffer& images,
+               const StatusBuffer& taken_status, const ReportBuffer& reports);
+  /// [plane][field][frequency][padded row][padded column], filter times propagator.
+  [[nodiscard]] const ComplexBuffer& transfer() const;
+  /// Other cut-offs and slopes, [frequency]. Waits.
+  void use(std::span<const FilterReport> filters);
+
+ private:
+  std::unique_ptr<TransferTable> transfer_;
+  ComplexBuffer filtered_;
+  std::unique_ptr<ocl::ComplexFft2d> inverse_;
+  ocl::Kernel apply_;
+  ocl::Kernel crop_;
+  ocl::Launch apply_launch_{};
+  ocl::Launch crop_launch_{};
+  bool is_measured_;  ///< the cut-off
+};
+
+/// One kernel for each stage, transforms by clFFT: does everything there is, in about ten launches.
+class StagedPnah : public Imager {
+ public:
+  StagedPnah(const ocl::Device& device, const PnahPlan& plan);
+  /// Always images the whole batch: clFFT's plans have one size.
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
+  void use(const MicrophoneMask& mask) override { microphones_.use(mask); }
+  void adopt(const std::shared_ptr<const Findings>& findings) override;
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override { return make_cutoff_search(plan_); }
+  [[nodiscard]] std::string description() const override { return description_; }
+
+ private:
+  PnahPlan plan_;
+  std::string description_;
+  Microphones microphones_;
+  std::optional<CutoffMeter> cutoff_meter_;
+  std::unique_ptr<Extrapolator> extrapolator_;
+  ocl::ComplexFft2d forward_;
+  Propagator propagator_;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,280 @@
+#include "imaging/sonah/sonah.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "imaging/imager_reference.hpp"
+#include "imaging/pnah/stages.hpp"
+#include "imaging/sonah/wave_search.hpp"
+
+namespace nearfield {
+namespace {
+
+using ComplexF = std::complex<float>;
+
+constexpr std::string_view kStage = "imaging/sonah";
+constexpr int kBlock = 32;
+constexpr std::size_t kGpuGroup = 256;
+/// Local memory beside the modes: sums, parts of sums, pixels.
+constexpr std::size_t kOtherLocalBytes = 8192;
+
+std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
+
+int blocks_of(int count) { return (count + kBlock - 1) / kBlock; }
+
+int half(int count) { return (count + 1) / 2; }
+
+std::size_t group_of(const ocl::DeviceInfo& device) { return device.is_gpu ? kGpuGroup : 1; }
+
+/// Modes that any frequency makes images of, in whole blocks.
+int kept_modes(const std::vector<SonahModel>& models) {
+  Eigen::Index most = 1;
+  for (const SonahModel& model : models) {
+    for (const Eigen::VectorXd& powers : model.powers) {
+      most = std::max(most, (powers.array() >= kNegligibleMode).count());
+    }
+  }
+  return kBlock * blocks_of(static_cast<int>(most));
+}
+
+/// [class][block of modes][sample][32]
+void append_projections(std::vector<float>& to, const SonahModel& model) {
+  for (const Eigen::MatrixXd& projection : model.projections) {
+    for (int block = 0; block < blocks_of(model.samples); ++block) {
+      for (int sample = 0; sample < model.samples; ++sample) {
+        for (int mode = kBlock * block; mode < kBlock * (block + 1); ++mode) {
+          to.push_back(mode < model.samples ? static_cast<float>(projection(sample, mode)) : 0.0F);
+        }
+      }
+    }
+  }
+}
+
+/// [block of pixels][class][mode][re, im][32]
+void append_factors(std::vector<float>& to, const std::array<Eigen::MatrixXcd, kParities>& images, int kept) {
+  const int pixels = static_cast<int>(images[0].rows());
+  for (int block = 0; block < blocks_of(pixels); ++block) {
+    for (const Eigen::MatrixXcd& image : images) {
+      for (int mode = 0; mode < kept; ++mode) {
+        for (int part = 0; part < 2; ++part) {
+          for (int pixel = kBlock * block; pixel < kBlock * (block + 1); ++pixel) {
+            const std::complex<double> value =
+                pixel < pixels && mode < image.cols() ? image(pixel, mode) : std::complex<double>();
+            to.push_back(static_cast<float>(part == 0 ? value.real() : value.imag()));
+          }
+        }
+      }
+    }
+  }
+}
+
+/// [class][kept]
+void append_modes(std::vector<float>& to, const std::array<Eigen::VectorXd, kParities>& values, int kept) {
+  for (const Eigen::VectorXd& of_class : values) {
+    for (int mode = 0; mode < kept; ++mode) {
+      to.push_back(mode < of_class.size() ? static_cast<float>(of_class(mode)) : 0.0F);
+    }
+  }
+}
+
+/// ln of the determinant of the measurement's covariance for each step of noise. Modes that a class does not have,
+/// because the array has an odd number of rows or columns, are no modes.
+void append_log_sums(std::vector<float>& to, const SonahModel& model, int channels) {
+  for (int step = 0; step < kNoiseSteps; ++step) {
+    const double noise = noise_step(step);
+    double sum = 0.0;
+    int modes = 0;
+    for (const Eigen::VectorXd& powers : model.powers) {
+      for (const double power : powers) {
+        sum += std::log(power + noise);
+        ++modes;
+      }
+    }
+    to.push_back(static_cast<float>(sum - (modes - channels) * std::log(noise)));
+  }
+}
+
+/// Expected squared error of an image of the first plane where the prior's power is 1.
+void append_errors(std::vector<float>& to, const SonahModel& model) {
+  for (int step = 0; step < kNoiseSteps; ++step) {
+    double error = model.prior_powers.front();
+    for (int parity = 0; parity < kParities; ++parity) {
+      const std::size_t c = static_cast<std::size_t>(parity);
+      error -= (model.image_powers.front()[c].array() / (model.powers[c].array() + noise_step(step))).sum();
+    }
+    to.push_back(static_cast<float>(std::max(error, 0.0)));
+  }
+}
+
+}  // namespace
+
+std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan) {
+  if (plan.holography.quantity == Quantity::kActiveIntensity) {
+    return "active_intensity";
+  }
+  const std::size_t samples = to_size(half(plan.geometry.rows) * half(plan.geometry.columns));
+  const std::size_t bytes = 2 * sizeof(float) * kParities * ocl::round_up(samples, kBlock) + kOtherLocalBytes;
+  if (bytes > device.local_memory_bytes) {
+    return fmt::format("{} x {} microphones in {} bytes of local memory; it needs {}", plan.geometry.rows,
+                       plan.geometry.columns, device.local_memory_bytes, bytes);
+  }
+  return "";
+}
+
+Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
+    : Imager(device, plan),
+      frequencies_(plan.frequencies_hz.size()),
+      planes_(plan.holography.planes_m.size()),
+      device_(device),
+      plan_(plan),
+      arena_(std::string(kStage)),
+      microphones_(device, plan),
+      always_conditions_(!plan.input_is_finite || !plan.gains.empty()),
+      conditions_(always_conditions_ || !plan.dead_channels.empty()),
+      group_(group_of(device.info())) {
+  std::vector<SonahModel> models = make_sonah_models(plan);
+  modes_ = kBlock * blocks_of(models.front().samples);
+  kept_ = kept_modes(models);
+  pixel_blocks_ = blocks_of(models.front().pixel_rows * models.front().pixel_columns);
+  description_ = fmt::format("statistically optimised, {} of {} modes, groups of {}", kParities * kept_,
+                             plan.geometry.channels(), group_);
+  table_ = {.modes = to_size(kParities * modes_),
+            .planes = planes_,
+            .pixel_rows = to_size(plan.image_rows()),
+            .pixel_columns = to_size(plan.image_columns())};
+  allocate(device, plan, models);
+  build(device, plan);
+  if (plan.holography.search_every_frames > 0) {
+    for (SonahModel& model : models) {
+      model.images.resize(1);
+    }
+    models_ = std::make_shared<const std::vector<SonahModel>>(std::move(models));
+  }
+}
+
+void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const std::vector<SonahModel>& models) {
+  std::vector<float> projections;
+  std::vector<float> powers;
+  std::vector<float> image_powers;
+  std::vector<float> log_sums;
+  std::vector<float> errors;
+  std::vector<float> cutoffs;
+  std::vector<float> factors;
+  for (const SonahModel& model : models) {
+    append_projections(projections, model);
+    append_modes(powers, model.powers, kept_);
+    append_modes(image_powers, model.image_powers.front(), kept_);
+    append_log_sums(log_sums, model, plan.geometry.channels());
+    append_errors(errors, model);
+    cutoffs.insert(cutoffs.end(), model.cutoffs_rad_per_m.begin(), model.cutoffs_rad_per_m.end());
+  }
+  for (std::size_t plane = 0; plane < planes_; ++plane) {
+    for (const SonahModel& model : models) {
+      append_factors(factors, model.images[plane], kept_);
+    }
+  }
+  arena_.reserve<float>("PROJECTIONS", projections.size());
+  arena_.reserve<ComplexF>("COEFFICIENTS", plan.holograms() * to_size(kParities * modes_));
+  arena_.reserve<float>("POWERS", powers.size());
+  arena_.reserve<float>("IMAGE_POWERS", image_powers.size());
+  arena_.reserve<float>("LOG_SUMS", log_sums.size());
+  arena_.reserve<float>("ERRORS", errors.size());
+  arena_.reserve<float>("CUTOFFS", cutoffs.size());
+  arena_.reserve<float>("FACTORS", factors.size());
+  arena_.reserve<std::int32_t>("NOISE_STEPS", 2 * frequencies_);
+  const bool has_waves = plan.holography.search_every_frames > 0;
+  arena_.reserve<float>("WAVES", has_waves ? frequencies_ * table_.size() : 1);
+  arena_.allocate(device);
+  waves_ = arena_.part<float>(device, "WAVES");
+  device.enqueue_fill(waves_, 0.0F, kStage);
+  const auto put = [&]<class T>(const std::string& name, const std::vector<T>& values) {
+    (void)arena_.part<T>(device, name, values);
+  };
+  put("PROJECTIONS", projections);
+  put("POWERS", powers);
+  put("IMAGE_POWERS", image_powers);
+  put("LOG_SUMS", log_sums);
+  put("ERRORS", errors);
+  put("CUTOFFS", cutoffs);
+  put("FACTORS", factors);
+  put("NOISE_STEPS", std::vector<std::int32_t>(2 * frequencies_, -1));
+}
+
+void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
+  ocl::Defines defines = {{"ROWS", std::to_string(plan.geometry.rows)},
+                          {"COLUMNS", std::to_string(plan.geometry.columns)},
+                          {"MODES", std::to_string(modes_)},
+                          {"KEPT", std::to_string(kept_)},
+                          {"PLANES", std::to_string(planes_)},
+                          {"UPSAMPLE", std::to_string(plan.holography.upsample)},
+                          {"GRID", std::to_string(kNoiseSteps)},
+                          {"LEAST_NOISE", float_define(noise_step(0))},
+                          {"NOISE_RATIO", float_define(noise_step(1) / noise_step(0))},
+                          {"HAS_WAVES", plan.holography.search_every_frames > 0 ? "1" : "0"},
+                          {"MOST_WAVES", std::to_string(kMostWaves)},
+                          {"WAVE_HEADER", std::to_string(WaveTable::kHeader)},
+                          {"GROUP", std::to_string(group_)}};
+  defines.merge(arena_.defines());
+  const ocl::Program program = device.build(kStage, "imaging/sonah.cl", defines);
+  to_modes_ = program.kernel("sonah_modes");
+  to_images_ = program.kernel("sonah_images");
+  const auto frequencies = static_cast<std::int32_t>(frequencies_);
+  to_modes_.set("arena", arena_.whole()).set("frequencies", frequencies);
+  measured_ = to_modes_.arguments("spectra");
+  to_images_.set("arena", arena_.whole())
+      .set("images", images())
+      .set("reports", reports())
+      .set("taken", taken_status())
+      .set("frequencies", frequencies);
+  of_frames_ = to_images_.arguments("frames", "turn", "status");
+}
+
+void Sonah::use(const MicrophoneMask& mask) {
+  microphones_.use(mask);
+  conditions_ = always_conditions_ || !mask.channels.empty();
+}
+
+void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
+  device_.wait();  // for what still reads the findings before, if anything does
+  const std::vector<FoundWaves>& found = findings_as<WaveFindings>(findings).waves;
+  for (std::size_t f = 0; f < frequencies_; ++f) {
+    const std::vector<float>& table = found.at(f).table;
+    const bool had_waves = findings_ != nullptr && !findings_as<WaveFindings>(findings_).waves[f].waves.empty();
+    if (had_waves || !found[f].waves.empty()) {
+      device_.enqueue_write(waves_, f * table_.size(), std::span(table), kStage);
+    }
+  }
+  findings_ = findings;
+}
+
+std::unique_ptr<Search> Sonah::make_search() const {
+  return models_ == nullptr ? nullptr : std::make_unique<WaveSearch>(plan_, models_);
+}
+
+void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {
+  if (conditions_) {
+    microphones_.enqueue(spectra, status);
+  }
+  to_modes_.set(measured_, conditions_ ? microphones_.conditioned() : spectra);
+  to_modes_.enqueue({.global_0 = group_ * to_size(kParities * modes_ / kBlock),
+                     .local_0 = group_,
+                     .global_1 = frames * frequencies_});
+  to_images_.set(of_frames_, static_cast<std::int32_t>(frames), turn_, status);
+  to_images_.enqueue(
+      {.global_0 = group_ * to_size(pixel_blocks_), .local_0 = group_, .global_1 = frames * planes_ * frequencies_});
+  turn_ = 1 - turn_;
+}
+
+ImagerEntry sonah_imager() {
+  return {.kind = ImagerKind::kSonah,
+          .obstacle = obstacle_to_sonah,
+          .make = [](const ocl::Device& device, const PnahPlan& plan) -> std::unique_ptr<Imager> {
+            return std::make_unique<Sonah>(device, plan);
+          },
+          .make_reference = reference::make_sonah};
+}
+
+}  // namespace nearfield

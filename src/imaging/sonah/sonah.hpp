@@ -1,0 +1,61 @@
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cl/arena.hpp"
+#include "imaging/imager.hpp"
+#include "imaging/pnah/staged_pnah.hpp"
+#include "imaging/sonah/sonah_model.hpp"
+#include "imaging/sonah/wave_table.hpp"
+
+namespace nearfield {
+
+/// What keeps statistically optimised holography from this plan on this device, in words; empty when nothing does.
+std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan);
+
+/// The entry of sonah in the table of processors.
+ImagerEntry sonah_imager();
+
+/// Statistically optimised near-field holography (docs/sonah.md): two launches a frame, no padding, no cut-off. The
+/// noise is measured in every frame; reports hold it, the wavenumber where it meets the prior, and the image's expected
+/// error.
+class Sonah : public Imager {
+ public:
+  /// Builds the model of every frequency, on all processors.
+  Sonah(const ocl::Device& device, const PnahPlan& plan);
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
+  void use(const MicrophoneMask& mask) override;
+  void adopt(const std::shared_ptr<const Findings>& findings) override;
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override;
+  [[nodiscard]] std::string description() const override { return description_; }
+
+ private:
+  void allocate(const ocl::Device& device, const PnahPlan& plan, const std::vector<SonahModel>& models);
+  void build(const ocl::Device& device, const PnahPlan& plan);
+
+  std::string description_;
+  int modes_ = 0;  ///< of a class, with those that fill the last block
+  int kept_ = 0;
+  int pixel_blocks_ = 0;
+  std::size_t frequencies_;
+  std::size_t planes_;
+  std::int32_t turn_ = 0;
+  ocl::Device device_;
+  PnahPlan plan_;
+  ocl::Arena arena_;
+  std::shared_ptr<const std::vector<SonahModel>> models_;  ///< for searches; null where there are to be none
+  WaveTable table_;
+  ocl::Buffer<float> waves_;                  ///< [frequency][table], in the arena
+  std::shared_ptr<const Findings> findings_;  ///< in use, which the device may still be reading
+  Microphones microphones_;
+  bool always_conditions_;  ///< else where a microphone is masked
+  bool conditions_;
+  ocl::Kernel to_modes_;
+  ocl::Arguments<1> measured_;  ///< of to_modes_
+  ocl::Kernel to_images_;
+  ocl::Arguments<3> of_frames_;  ///< of to_images_
+  std::size_t group_;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,329 @@
+#include "imaging/sonah/sonah_model.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <thread>
+
+#include "core/quadrature.hpp"
+
+namespace nearfield {
+namespace {
+
+using Complex = std::complex<double>;
+
+constexpr double kNoiseRatio = 1.5;
+constexpr double kLeastNoise = 1e-7;
+/// Evanescent waves that lose more nepers than this from the layer to the microphones are left out.
+constexpr double kDeepest = 20.0;
+/// How close to grazing the prior's power is rounded off, against k and against one period over the array.
+constexpr double kGrazingPart = 0.3;
+
+/// One ring of plane waves of the quadrature: kz = q, the prior's power on the surface times kr dkr.
+struct Ring {
+  double kr = 0.0;
+  Complex kz;
+  double power = 0.0;
+};
+
+double array_side_m(const ArrayGeometry& geometry) {
+  return std::sqrt(geometry.rows * geometry.pitch_y_m * geometry.columns * geometry.pitch_x_m);
+}
+
+/// The prior's power density over K-space on the surface: of a monopole that lies `depth_m` behind it.
+double prior_density(Complex kz, double k, double depth_m, double side_m) {
+  const double rounding = kGrazingPart * k + 2.0 * std::numbers::pi / side_m;
+  return std::exp(2.0 * std::min(kz.imag(), 0.0) * depth_m) / (std::norm(kz) + rounding * rounding);
+}
+
+/// Appends the rule's nodes over [low, high] of `variable`, cut so that no piece turns by more than a rule resolves.
+template <class ToRing>
+void append_rings(std::vector<Ring>& rings, double low, double high, double phase_rad, const ToRing& to_ring) {
+  const int pieces = std::max(1, static_cast<int>(std::ceil(phase_rad / kMaxGaussPhase)));
+  const double step = (high - low) / pieces;
+  for (int piece = 0; piece < pieces; ++piece) {
+    for (const GaussNode& node : gauss_rule(phase_rad / pieces)) {
+      rings.push_back(to_ring(low + step * (piece + node.position), step * node.weight));
+    }
+  }
+}
+
+std::vector<Ring> make_rings(const PnahPlan& plan, double k) {
+  const ArrayGeometry& geometry = plan.geometry;
+  const double depth_m = plan.standoff_m;
+  const double side_m = array_side_m(geometry);
+  const double longest_m = 2.0 * std::hypot(geometry.rows * geometry.pitch_y_m, geometry.columns * geometry.pitch_x_m);
+  const double deepest = kDeepest / (depth_m + plan.standoff_m);
+  std::vector<Ring> rings;
+  append_rings(rings, 0.0, std::numbers::pi / 2.0, k * longest_m, [&](double angle, double weight) {
+    const Complex kz = k * std::cos(angle);
+    const double kr = k * std::sin(angle);
+    return Ring{kr, kz, weight * kr * kz.real() * prior_density(kz, k, depth_m, side_m)};
+  });
+  append_rings(rings, 0.0, deepest, std::hypot(k, deepest) * longest_m, [&](double decay, double weight) {
+    const Complex kz(0.0, -decay);
+    return Ring{std::hypot(k, decay), kz, weight * decay * prior_density(kz, k, depth_m, side_m)};
+  });
+  return rings;
+}
+
+/// Covariances over lags of whole pixels: of the microphones, and of each plane's image with them. The prior's power at
+/// a microphone is 1. [output](lag rows, lag columns); output 0 is the microphones'.
+struct Covariances {
+  std::vector<Eigen::MatrixXcd> of_lag;
+  std::vector<double> prior;  ///< [output] variance
+};
+
+Covariances make_covariances(const PnahPlan& plan, const std::vector<Ring>& rings, double k) {
+  const HolographySettings& holography = plan.holography;
+  const int rows = holography.upsample * plan.geometry.rows;
+  const int columns = holography.upsample * plan.geometry.columns;
+  const std::size_t outputs = 1 + holography.planes_m.size();
+  Eigen::MatrixXcd weights(static_cast<Eigen::Index>(outputs), static_cast<Eigen::Index>(rings.size()));
+  Covariances found{.of_lag = std::vector<Eigen::MatrixXcd>(outputs, Eigen::MatrixXcd(rows, columns)),
+                    .prior = std::vector<double>(outputs, 0.0)};
+  for (Eigen::Index i = 0; i < weights.cols(); ++i) {
+    const Ring& ring = rings[static_cast<std::size_t>(i)];
+    const Complex to_array = std::exp(Complex(0.0, -1.0) * ring.kz * plan.standoff_m);
+    weights(0, i) = ring.power * std::norm(to_array);
+    found.prior[0] += weights(0, i).real();
+    for (std::size_t plane = 0; plane + 1 < outputs; ++plane) {
+      const Complex to_plane =
+          std::exp(Complex(0.0, -1.0) * ring.kz * holography.planes_m[plane]) * quantity_factor(plan, ring.kz, k);
+      weights(static_cast<Eigen::Index>(plane + 1), i) = ring.power * to_plane * std::conj(to_array);
+      found.prior[plane + 1] += ring.power * std::norm(to_plane);
+    }
+  }
+  const double microphone = found.prior[0];
+  weights /= microphone;
+  Eigen::VectorXd waves(weights.cols());
+  for (int row = 0; row < rows; ++row) {
+    for (int column = 0; column < columns; ++column) {
+      const double lag_m =
+          std::hypot(row * plan.geometry.pitch_y_m, column * plan.geometry.pitch_x_m) / holography.upsample;
+      for (Eigen::Index i = 0; i < waves.size(); ++i) {
+        waves(i) = ::j0(rings[static_cast<std::size_t>(i)].kr * lag_m);
+      }
+      const Eigen::VectorXcd values = weights * waves;
+      for (std::size_t output = 0; output < outputs; ++output) {
+        found.of_lag[output](row, column) = values(static_cast<Eigen::Index>(output));
+      }
+    }
+  }
+  for (double& prior : found.prior) {
+    prior /= microphone;
+  }
+  return found;
+}
+
+/// An axis of microphones and pixels that mirror in the array's centre, positions in pixels from the first pixel.
+struct MirroredAxis {
+  int microphones = 0;
+  int upsample = 1;
+  /// Pixels of a line that has as many beyond the first microphone as the image has beyond the last.
+  [[nodiscard]] int pixels() const { return upsample * (microphones + 1) - 1; }
+  [[nodiscard]] int half_microphones() const { return (microphones + 1) / 2; }
+  [[nodiscard]] int half_pixels() const { return (pixels() + 1) / 2; }
+  [[nodiscard]] int microphone_at(int index) const { return upsample - 1 + upsample * index; }
+  [[nodiscard]] int mirrored(int position) const { return pixels() - 1 - position; }
+  [[nodiscard]] bool is_centre(int position) const { return position == mirrored(position); }
+  /// True where the position lies in the image.
+  [[nodiscard]] bool shows(int position) const { return position >= upsample - 1; }
+  /// Of a centre line in an even class; an odd one has none.
+  [[nodiscard]] double norm(int position, bool odd) const {
+    return is_centre(position) ? (odd ? 0.0 : std::numbers::sqrt2 / 2.0) : 1.0;
+  }
+};
+
+struct Axes {
+  MirroredAxis y;
+  MirroredAxis x;
+};
+
+/// sum over mirrored microphones of sign * covariance, for half positions `a` and of a microphone `b`, {row, column}.
+Complex folded_covariance(const Eigen::MatrixXcd& of_lag, const Axes& axes, int parity, std::array<int, 2> a,
+                          std::array<int, 2> b) {
+  const double sign_x = (parity & 1) != 0 ? -1.0 : 1.0;
+  const double sign_y = (parity & 2) != 0 ? -1.0 : 1.0;
+  const int row = std::abs(a[0] - b[0]);
+  const int column = std::abs(a[1] - b[1]);
+  const int far_row = std::abs(a[0] - axes.y.mirrored(b[0]));
+  const int far_column = std::abs(a[1] - axes.x.mirrored(b[1]));
+  const Complex sum = of_lag(row, column) + sign_x * of_lag(row, far_column) +
+                      sign_y * (of_lag(far_row, column) + sign_x * of_lag(far_row, far_column));
+  return axes.y.norm(b[0], sign_y < 0.0) * axes.x.norm(b[1], sign_x < 0.0) * sum;
+}
+
+std::vector<std::array<int, 2>> half_microphones(const Axes& axes) {
+  std::vector<std::array<int, 2>> places;
+  for (int row = 0; row < axes.y.half_microphones(); ++row) {
+    for (int column = 0; column < axes.x.half_microphones(); ++column) {
+      places.push_back({axes.y.microphone_at(row), axes.x.microphone_at(column)});
+    }
+  }
+  return places;
+}
+
+std::vector<std::array<int, 2>> half_pixels(const Axes& axes) {
+  std::vector<std::array<int, 2>> places;
+  for (int row = 0; row < axes.y.half_pixels(); ++row) {
+    for (int column = 0; column < axes.x.half_pixels(); ++column) {
+      places.push_back({row, column});
+    }
+  }
+  return places;
+}
+
+/// (a, b)
+Eigen::MatrixXcd folded_matrix(const Eigen::MatrixXcd& of_lag, const Axes& axes, int parity,
+                               const std::vector<std::array<int, 2>>& a, const std::vector<std::array<int, 2>>& b) {
+  Eigen::MatrixXcd matrix(static_cast<Eigen::Index>(a.size()), static_cast<Eigen::Index>(b.size()));
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      matrix(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) =
+          folded_covariance(of_lag, axes, parity, a[i], b[j]);
+    }
+  }
+  return matrix;
+}
+
+/// How many pixels of the image a folded pixel stands for.
+double shown_pixels(const Axes& axes, const std::array<int, 2>& place) {
+  const auto along = [](const MirroredAxis& axis, int position) {
+    const int both = (axis.shows(position) ? 1 : 0) + (axis.shows(axis.mirrored(position)) ? 1 : 0);
+    return axis.is_centre(position) ? 1 : both;
+  };
+  return static_cast<double>(along(axes.y, place[0]) * along(axes.x, place[1]));
+}
+
+/// Sums over mirrored microphones count a centre line twice and have no 1 / sqrt(2).
+double fold_weight(const Axes& axes, const std::array<int, 2>& place) {
+  const auto along = [](const MirroredAxis& axis, int position) {
+    return axis.is_centre(position) ? 0.5 : std::numbers::sqrt2 / 2.0;
+  };
+  return along(axes.y, place[0]) * along(axes.x, place[1]);
+}
+
+void make_modes(SonahModel& model, const Covariances& covariances, const Axes& axes) {
+  const auto microphones = half_microphones(axes);
+  const auto pixels = half_pixels(axes);
+  Eigen::VectorXd weights(static_cast<Eigen::Index>(microphones.size()));
+  for (Eigen::Index i = 0; i < weights.size(); ++i) {
+    weights(i) = fold_weight(axes, microphones[static_cast<std::size_t>(i)]);
+  }
+  const auto norms = [&](int parity) {
+    Eigen::VectorXd values(weights.size());
+    for (Eigen::Index i = 0; i < values.size(); ++i) {
+      const auto& place = microphones[static_cast<std::size_t>(i)];
+      values(i) = axes.y.norm(place[0], (parity & 2) != 0) * axes.x.norm(place[1], (parity & 1) != 0);
+    }
+    return values;
+  };
+  model.shown.resize(static_cast<Eigen::Index>(pixels.size()));
+  for (Eigen::Index i = 0; i < model.shown.size(); ++i) {
+    model.shown(i) = shown_pixels(axes, pixels[static_cast<std::size_t>(i)]);
+  }
+  for (int parity = 0; parity < kParities; ++parity) {
+    const std::size_t c = static_cast<std::size_t>(parity);
+    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(
+        norms(parity).asDiagonal() *
+        folded_matrix(covariances.of_lag[0], axes, parity, microphones, microphones).real());
+    const Eigen::MatrixXd vectors = solver.eigenvectors().rowwise().reverse();
+    model.powers[c] = solver.eigenvalues().reverse().cwiseMax(0.0);
+    model.projections[c] = weights.asDiagonal() * vectors;
+    for (std::size_t plane = 0; plane < model.images.size(); ++plane) {
+      // 1 / sqrt(2) for each axis: from the coefficient of a pair to its two pixels.
+      model.images[plane][c] = 0.5 * folded_matrix(covariances.of_lag[plane + 1], axes, parity, pixels, microphones) *
+                               vectors.cast<Complex>();
+      model.image_powers[plane][c] = model.images[plane][c].cwiseAbs2().transpose() * model.shown;
+    }
+  }
+}
+
+/// Where the prior's density at the microphones, normed to power 1, falls to that of white noise.
+double equivalent_cutoff(const PnahPlan& plan, double microphone, double k, double noise) {
+  const double standoff_m = plan.standoff_m;
+  const double side_m = array_side_m(plan.geometry);
+  const double white = noise * plan.geometry.pitch_x_m * plan.geometry.pitch_y_m / (2.0 * std::numbers::pi);
+  const auto is_above = [&](double decay) {
+    const double density = prior_density(Complex(0.0, -decay), k, standoff_m, side_m);
+    return density * std::exp(-2.0 * decay * standoff_m) >= white * microphone;
+  };
+  if (!is_above(0.0)) {
+    return 0.0;
+  }
+  double low = 0.0;
+  double high = kDeepest / standoff_m;
+  for (int halving = 0; halving < 40; ++halving) {
+    const double middle = 0.5 * (low + high);
+    (is_above(middle) ? low : high) = middle;
+  }
+  return std::hypot(k, low);
+}
+
+}  // namespace
+
+double noise_step(int step) { return kLeastNoise * std::pow(kNoiseRatio, step); }
+
+std::complex<double> quantity_factor(const PnahPlan& plan, std::complex<double> kz, double k) {
+  const Complex velocity = kz / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * k);
+  switch (plan.holography.quantity) {
+    case Quantity::kNormalVelocity:
+      return velocity;
+    case Quantity::kDisplacement:
+      return velocity / Complex(0.0, k * plan.medium.sound_speed_m_s);
+    case Quantity::kPressure:
+    case Quantity::kActiveIntensity:  // refused before
+      return 1.0;
+  }
+  return 1.0;
+}
+
+SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency) {
+  const double k = plan.wavenumber(frequency);
+  const std::vector<Ring> rings = make_rings(plan, k);
+  const Covariances covariances = make_covariances(plan, rings, k);
+  const int upsample = plan.holography.upsample;
+  const Axes axes{.y = {plan.geometry.rows, upsample}, .x = {plan.geometry.columns, upsample}};
+  const std::size_t planes = plan.holography.planes_m.size();
+  SonahModel model;
+  model.samples = axes.y.half_microphones() * axes.x.half_microphones();
+  model.pixel_rows = axes.y.half_pixels();
+  model.pixel_columns = axes.x.half_pixels();
+  model.images.resize(planes);
+  model.image_powers.resize(planes);
+  make_modes(model, covariances, axes);
+  const double pixels = static_cast<double>(plan.image_rows()) * plan.image_columns();
+  double microphone = 0.0;
+  for (const Ring& ring : rings) {
+    microphone += ring.power * std::exp(2.0 * std::min(ring.kz.imag(), 0.0) * plan.standoff_m);
+  }
+  for (std::size_t plane = 0; plane < planes; ++plane) {
+    model.prior_powers.push_back(covariances.prior[plane + 1] * pixels);
+  }
+  for (int step = 0; step < kNoiseSteps; ++step) {
+    model.cutoffs_rad_per_m.push_back(equivalent_cutoff(plan, microphone, k, noise_step(step)));
+  }
+  return model;
+}
+
+std::vector<SonahModel> make_sonah_models(const PnahPlan& plan) {
+  std::vector<SonahModel> models(plan.frequencies_hz.size());
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t f = next++; f < models.size(); f = next++) {
+      models[f] = make_sonah_model(plan, f);
+    }
+  };
+  std::vector<std::jthread> workers;
+  for (std::size_t i = 1; i < std::min<std::size_t>(models.size(), std::thread::hardware_concurrency()); ++i) {
+    workers.emplace_back(work);
+  }
+  work();
+  workers.clear();
+  return models;
+}
+
+}  // namespace nearfield

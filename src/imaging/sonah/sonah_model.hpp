@@ -1,0 +1,57 @@
+#pragma once
+#include <Eigen/Dense>
+#include <array>
+#include <complex>
+#include <vector>
+
+#include "imaging/pnah/pnah_plan.hpp"
+
+namespace nearfield {
+
+/// Parity classes of a field over the array: even or odd along x (bit 0) and along y (bit 1).
+inline constexpr int kParities = 4;
+
+/// Noise powers a microphone that the evidence is taken at, over the field's mean prior power: 70 dB below it and up.
+/// [kNoiseSteps]
+inline constexpr int kNoiseSteps = 48;
+double noise_step(int step);
+
+/// Modes whose prior power is below this, a microphone's being 1, hold nothing but noise.
+inline constexpr double kNegligibleMode = 3e-8;
+
+/// What statistically optimised near-field holography of one frequency knows beforehand, in double precision.
+///
+/// The field's prior: incoherent monopoles, spread evenly over a layer as far behind the surface as the microphones are
+/// before it. Its covariance depends on distance alone, so that it falls apart into four parity classes over half the
+/// rows and columns each. Half a row or column that an odd class does not have is zero. Lengths are the same in all
+/// classes; `samples` = ceil(rows / 2) ceil(columns / 2).
+struct SonahModel {
+  int samples = 0;
+  int pixel_rows = 0;     ///< of half an image: ceil((upsample (rows + 1) - 1) / 2)
+  int pixel_columns = 0;  ///< likewise
+  /// Prior power of each mode, descending; 1 is a microphone's. [class][mode], as many modes as samples
+  std::array<Eigen::VectorXd, kParities> powers;
+  /// From sums over mirrored microphones to modes: y = projection^T folded. [class](sample, mode)
+  std::array<Eigen::MatrixXd, kParities> projections;
+  /// From modes, divided by power + noise, to folded pixels, whose signed sums are the image. [plane][class](pixel,
+  /// mode)
+  std::vector<std::array<Eigen::MatrixXcd, kParities>> images;
+  /// Sum over an image's pixels of the squared factors of a mode. [plane][class][mode]
+  std::vector<std::array<Eigen::VectorXd, kParities>> image_powers;
+  /// How many pixels of the image a folded pixel stands for. [pixel]
+  Eigen::VectorXd shown;
+  /// Sum over an image's pixels of the prior's variance. [plane]
+  std::vector<double> prior_powers;
+  /// Where prior and noise are equal in K-space, rad/m; 0 where noise is above it even at k. [kNoiseSteps]
+  std::vector<double> cutoffs_rad_per_m;
+};
+
+/// Takes about a tenth of a second for 32 x 32 microphones.
+SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency);
+/// Of every frequency, on all processors.
+std::vector<SonahModel> make_sonah_models(const PnahPlan& plan);
+
+/// From pressure on a plane to the plan's quantity there, of a wave with this kz.
+std::complex<double> quantity_factor(const PnahPlan& plan, std::complex<double> kz, double k);
+
+}  // namespace nearfield

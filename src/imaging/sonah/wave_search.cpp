@@ -1,0 +1,55 @@
+#include "imaging/sonah/wave_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace nearfield {
+
+WaveSearch::WaveSearch(const PnahPlan& plan, std::shared_ptr<const std::vector<SonahModel>> models)
+    : plan_(plan), models_(std::move(models)) {
+  for (std::size_t f = 0; f < models_->size(); ++f) {
+    finders_.emplace_back(plan, f, (*models_)[f]);
+  }
+}
+
+std::shared_ptr<const Findings> WaveSearch::search(std::span<const std::complex<float>> spectra,
+                                                   const MicrophoneMask& mask) {
+  const std::vector<std::complex<double>> fields = usable_spectra(spectra, plan_, mask);
+  if (fields.empty()) {
+    return nullptr;
+  }
+  const auto channels = static_cast<std::size_t>(plan_.geometry.channels());
+  auto findings = std::make_shared<WaveFindings>();
+  for (std::size_t f = 0; f < finders_.size(); ++f) {
+    findings->waves.push_back(finders_[f].find(std::span(fields).subspan(f * channels, channels)));
+  }
+  return findings;
+}
+
+std::vector<std::complex<double>> usable_spectra(std::span<const std::complex<float>> spectra, const PnahPlan& plan,
+                                                 const MicrophoneMask& mask) {
+  const auto channels = static_cast<std::size_t>(plan.geometry.channels());
+  const std::size_t frequencies = plan.frequencies_hz.size();
+  std::vector<std::complex<double>> fields(spectra.begin(), spectra.end());
+  for (std::size_t i = 0; i < plan.gains.size(); ++i) {
+    fields[i] *= plan.gains[i];
+  }
+  for (std::size_t f = 0; f < frequencies; ++f) {
+    for (std::size_t i = 0; i < mask.channels.size(); ++i) {
+      std::complex<double> sum;
+      for (std::size_t n = 0; n < kFillNeighbours; ++n) {
+        const double weight = static_cast<double>(mask.weights[(i * frequencies + f) * kFillNeighbours + n]);
+        const auto from = static_cast<std::size_t>(mask.neighbours[i * kFillNeighbours + n]);
+        sum += weight != 0.0 ? weight * fields[f * channels + from] : 0.0;
+      }
+      fields[f * channels + static_cast<std::size_t>(mask.channels[i])] = sum;
+    }
+  }
+  const auto is_finite = [](const std::complex<double>& value) {
+    return std::isfinite(value.real()) && std::isfinite(value.imag());
+  };
+  return std::all_of(fields.begin(), fields.end(), is_finite) ? fields : std::vector<std::complex<double>>();
+}
+
+}  // namespace nearfield

@@ -1,0 +1,80 @@
+#pragma once
+#include <complex>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "files/files.hpp"
+#include "nearfield/settings.hpp"
+#include "pipeline/engine.hpp"
+
+namespace nearfield {
+
+/// A field that is known but for one complex factor a frame and frequency.
+struct KnownField {
+  /// A point source, in the axes of images, z = 0 the surface; none: a plane wave.
+  struct Point {
+    double x_m = 0.0;
+    double y_m = 0.0;
+    double z_m = 0.0;
+  };
+  std::optional<Point> source;
+  /// Where a plane wave comes from, in degrees off the axis along x and y: 0, 0 is straight ahead.
+  double azimuth_deg = 0.0;
+  double elevation_deg = 0.0;
+};
+
+/// A sound calibrator or pistonphone that is held over one microphone after another.
+struct Calibrator {
+  double pressure_pa = 0.0;        ///< rms, in its coupler
+  std::vector<int> channels = {};  ///< over which it is, one an input; empty: over the loudest, window by window
+  /// An earlier calibration, for what a calibrator can't tell: phases, other frequencies, other microphones. Gains of
+  /// microphones that were reached are scaled to the level that was found, the others by the median of these scales.
+  std::filesystem::path start = {};
+};
+
+struct CalibrateOptions {
+  /// Captures, recordings of bits, time data or spectra, of one array; their windows are taken together.
+  std::vector<std::filesystem::path> inputs;
+  Settings settings;  ///< its calibration is not applied
+  KnownField field;
+  std::optional<Calibrator> calibrator;  ///< instead of the field
+  EngineKind engine = EngineKind::kOpencl;
+};
+
+/// What is known of one microphone at one frequency.
+struct ChannelQuality {
+  double relative_error = 0.0;  ///< standard error of the gain over its magnitude
+  double coherence = 0.0;       ///< of the microphone with the field over frames, 0 to 1
+};
+
+struct CalibrationResult {
+  Calibration calibration;              ///< gains NaN where a microphone could not be calibrated
+  std::vector<ChannelQuality> quality;  ///< [frequency][row][column]
+  std::vector<int> failed;              ///< microphones with no gain at some frequency, ascending
+  std::size_t reached = 0;              ///< microphones that a calibrator gave a gain
+  double largest_error = 0.0;           ///< relative standard error of the gains that were found
+  std::uint64_t frames = 0;
+};
+
+/// Gains that turn what each microphone has of a known field into the field. With y[t] what a microphone has in frame
+/// t, p the field there and a[t] the field's factor, y[t] = h a[t] p + noise is fitted by least squares, h and a in
+/// turn; the gain is 1/h. Gains have a median magnitude of 1 and a mean phase of 0: a common factor is the
+/// sensitivity's. Frames are windows that do not overlap. A microphone fails where its coherence is below 0.9, the
+/// standard error above a tenth of the gain, or h more than 20 dB below the median. Throws DataError when there are
+/// fewer than 4 frames, or more than a quarter of the microphones fail.
+///
+/// With a calibrator the magnitude of the gain is its pressure over the median magnitude of what the microphone has, by
+/// windows within 1 dB of their median; the phase is 0, or the earlier calibration's. Where it looks for the microphone
+/// itself it takes those windows in which one is 10 dB louder than all others. A coherence here is mean² / mean square
+/// of the magnitude: 1 for a steady level, 0.79 for noise; the limits are the same, and gains
+/// beyond 40 dB are none. Throws DataError when no microphone
+/// gets a gain.
+CalibrationResult calibrate(const CalibrateOptions& options);
+
+/// The pressure of the field at each microphone but for a factor, [row][column].
+std::vector<std::complex<double>> known_pressure(const KnownField& field, const ArrayGeometry& geometry,
+                                                 double standoff_m, double wavenumber_rad_per_m);
+
+}  // namespace nearfield

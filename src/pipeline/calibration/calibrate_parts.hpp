@@ -1,0 +1,40 @@
+#pragma once
+#include <complex>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "pipeline/calibration/calibrate.hpp"
+#include "pipeline/recording.hpp"
+
+/// What both ways of calibrating share; no part of the interface.
+namespace nearfield {
+
+/// Fewer windows say nothing of their scatter.
+inline constexpr std::size_t kFewestCalibrationFrames = 4;
+inline constexpr double kLowestCoherence = 0.9;
+inline constexpr double kLargestError = 0.1;
+
+/// Spectra of all whole windows of the recordings that do not overlap.
+struct CalibrationFrames {
+  EnginePlan plan;
+  std::vector<double> frequencies_hz;  ///< ascending
+  std::vector<double> wavenumbers_rad_per_m;
+  std::vector<std::size_t> inputs;  ///< [frame], the index of the recording
+  /// [frequency][frame][channel]; 0 where they are not finite.
+  std::vector<std::vector<std::vector<std::complex<double>>>> measured;
+
+  [[nodiscard]] std::size_t frames() const { return inputs.size(); }
+};
+
+/// Without an earlier calibration, and of all microphones. Throws DataError when there are fewer than four windows, or
+/// the recordings are of unlike arrays.
+CalibrationFrames read_calibration_frames(const CalibrateOptions& options);
+
+/// Appends what is known of a microphone: its gain, NaN without one.
+void add_channel(CalibrationResult& result, std::complex<double> gain, const ChannelQuality& quality, bool is_good);
+
+/// calibrate() with a calibrator.
+CalibrationResult calibrate_by_calibrator(const CalibrateOptions& options);
+
+}  // namespace nearfield

@@ -1,0 +1,57 @@
+#include "pipeline/calibration/calibration.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "files/files.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+/// Files may hold lengths as float32.
+bool same_length(double a_m, double b_m) { return std::abs(a_m - b_m) <= 1e-6 * std::abs(b_m); }
+
+}  // namespace
+
+std::vector<std::complex<float>> calibration_gains(const ArraySettings& array,
+                                                   const std::vector<double>& frequencies_hz) {
+  if (array.calibration_path.empty()) {
+    return {};
+  }
+  const Calibration calibration = read_calibration(array.calibration_path);
+  const ArrayGeometry& made_for = calibration.geometry;
+  const ArrayGeometry& used = array.geometry;
+  if (made_for.rows != used.rows || made_for.columns != used.columns ||
+      !same_length(made_for.pitch_x_m, used.pitch_x_m) || !same_length(made_for.pitch_y_m, used.pitch_y_m)) {
+    throw ConfigError(
+        fmt::format("array.calibration: {} is for {} x {} microphones {} m x {} m apart, expected {} x {}, {} m x {} m",
+                    array.calibration_path, made_for.rows, made_for.columns, made_for.pitch_x_m, made_for.pitch_y_m,
+                    used.rows, used.columns, used.pitch_x_m, used.pitch_y_m));
+  }
+  const std::vector<double>& known_hz = calibration.frequencies_hz;
+  const auto channels = static_cast<std::size_t>(array.geometry.channels());
+  std::vector<std::complex<float>> gains;
+  gains.reserve(frequencies_hz.size() * channels);
+  for (const double frequency_hz : frequencies_hz) {
+    if (frequency_hz < known_hz.front() || frequency_hz > known_hz.back()) {
+      throw ConfigError(fmt::format("array.calibration: {} covers {} to {} Hz, expected {} Hz too",
+                                    array.calibration_path, known_hz.front(), known_hz.back(), frequency_hz));
+    }
+    const auto above = std::lower_bound(known_hz.begin(), known_hz.end(), frequency_hz);
+    const auto high = static_cast<std::size_t>(above - known_hz.begin());
+    const std::size_t low = high > 0 ? high - 1 : 0;
+    const double span_hz = known_hz[high] - known_hz[low];
+    const auto weight = static_cast<float>(span_hz > 0.0 ? (frequency_hz - known_hz[low]) / span_hz : 0.0);
+    for (std::size_t channel = 0; channel < channels; ++channel) {
+      const std::complex<float> below = calibration.gains[low * channels + channel];
+      // Without the difference a weight of 0 would carry a NaN over.
+      gains.push_back(weight > 0.0F ? below + weight * (calibration.gains[high * channels + channel] - below) : below);
+    }
+  }
+  return gains;
+}
+
+}  // namespace nearfield

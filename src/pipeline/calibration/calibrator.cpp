@@ -1,0 +1,204 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "nearfield/error.hpp"
+#include "pipeline/calibration/calibrate_parts.hpp"
+#include "pipeline/calibration/calibration.hpp"
+
+namespace nearfield {
+namespace {
+
+/// 10 dB, in power: how much louder the microphone under the calibrator is than all others.
+constexpr double kLouder = 10.0;
+/// 1 dB: windows of a calibrator that is put on or off do not count.
+constexpr double kSteady = 1.122;
+/// 40 dB: what lies beyond is no microphone with a calibrator over it, but noise, or another tone's leakage.
+constexpr double kLargestGain = 100.0;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// The channel that is louder than all others at every frequency; none where there is no such one.
+std::optional<std::size_t> driven(const CalibrationFrames& frames, std::size_t frame) {
+  std::optional<std::size_t> found;
+  for (const auto& measured : frames.measured) {
+    std::size_t loudest = 0;
+    double most = 0.0;
+    double second = 0.0;
+    for (std::size_t i = 0; i < measured[frame].size(); ++i) {
+      const double power = std::norm(measured[frame][i]);
+      if (power > most) {
+        second = most;
+        most = power;
+        loudest = i;
+      } else {
+        second = std::max(second, power);
+      }
+    }
+    if (!(most > kLouder * second) || (found && *found != loudest)) {
+      return std::nullopt;
+    }
+    found = loudest;
+  }
+  return found;
+}
+
+/// [channel], the frames in which the calibrator is over it.
+std::vector<std::vector<std::size_t>> frames_of_channels(const CalibrationFrames& frames,
+                                                         const std::vector<int>& channels) {
+  std::vector<std::vector<std::size_t>> of_channels(frames.measured.front().front().size());
+  for (std::size_t t = 0; t < frames.frames(); ++t) {
+    const auto over =
+        channels.empty() ? driven(frames, t) : std::optional(static_cast<std::size_t>(channels[frames.inputs[t]]));
+    if (over) {
+      of_channels[*over].push_back(t);
+    }
+  }
+  return of_channels;
+}
+
+struct Level {
+  double magnitude = 0.0;  ///< of the phasor, Pa
+  ChannelQuality quality{.relative_error = std::numeric_limits<double>::infinity(), .coherence = 0.0};
+};
+
+/// Of one channel in some frames of measured [frame][channel]; quality() says whether it may be trusted.
+Level level_of(const std::vector<std::vector<std::complex<double>>>& measured, const std::vector<std::size_t>& frames,
+               std::size_t channel) {
+  std::vector<double> magnitudes;
+  for (const std::size_t t : frames) {
+    magnitudes.push_back(std::abs(measured[t][channel]));
+  }
+  if (magnitudes.size() < kFewestCalibrationFrames) {
+    return {};
+  }
+  const double middle = median(magnitudes);
+  std::erase_if(magnitudes, [middle](double value) { return value > middle * kSteady || value * kSteady < middle; });
+  const auto count = static_cast<double>(magnitudes.size());
+  if (magnitudes.size() < kFewestCalibrationFrames || middle <= 0.0) {
+    return {};
+  }
+  double sum = 0.0;
+  double squares = 0.0;
+  for (const double value : magnitudes) {
+    sum += value;
+    squares += value * value;
+  }
+  const double mean = sum / count;
+  const double variance = std::max(0.0, squares / count - mean * mean) * count / (count - 1.0);
+  // Windows that were left out speak against it as much as those that scatter.
+  const double steady = count / static_cast<double>(frames.size());
+  return {.magnitude = median(magnitudes),  // windows that begin before it stands or end after it has left count less
+          .quality = {.relative_error = std::sqrt(variance / count) / mean,
+                      .coherence = steady > 0.5 ? mean * mean / (squares / count) : steady}};
+}
+
+bool is_good(const Level& level, double peak_pa) {
+  return level.quality.coherence >= kLowestCoherence && level.quality.relative_error <= kLargestError &&
+         level.magnitude * kLargestGain >= peak_pa && level.magnitude <= peak_pa * kLargestGain;
+}
+
+/// Gains at the calibrator's frequencies, [frequency][channel].
+CalibrationResult measured_gains(const CalibrationFrames& frames, const Calibrator& calibrator) {
+  const auto of_channels = frames_of_channels(frames, calibrator.channels);
+  const double peak_pa = calibrator.pressure_pa * std::numbers::sqrt2;
+  CalibrationResult result;
+  result.frames = frames.frames();
+  result.calibration.geometry = frames.plan.settings.array.geometry;
+  result.calibration.frequencies_hz = frames.frequencies_hz;
+  std::vector<std::uint8_t> has_all(of_channels.size(), 1);
+  for (const auto& measured : frames.measured) {
+    for (std::size_t i = 0; i < of_channels.size(); ++i) {
+      const Level level = level_of(measured, of_channels[i], i);
+      const bool has_gain = is_good(level, peak_pa);
+      add_channel(result, peak_pa / level.magnitude, level.quality, has_gain);
+      has_all[i] = static_cast<std::uint8_t>(has_all[i] != 0 && has_gain);
+    }
+  }
+  for (std::size_t i = 0; i < has_all.size(); ++i) {
+    if (has_all[i] == 0) {
+      result.failed.push_back(static_cast<int>(i));
+    }
+  }
+  result.reached = has_all.size() - result.failed.size();
+  return result;
+}
+
+/// The earlier calibration with the levels that were found: one scale a microphone, the geometric mean over the
+/// calibrator's frequencies.
+void scale_start(CalibrationResult& found, const CalibrationFrames& frames, const Calibrator& calibrator) {
+  ArraySettings array = frames.plan.settings.array;
+  array.calibration_path = calibrator.start.string();
+  const std::vector<std::complex<float>> before = calibration_gains(array, frames.frequencies_hz);
+  const auto channels = static_cast<std::size_t>(array.geometry.channels());
+  std::vector<double> scales(channels, std::numeric_limits<double>::quiet_NaN());
+  std::vector<double> known;
+  for (std::size_t i = 0; i < channels; ++i) {
+    double exponent = 0.0;
+    for (std::size_t f = 0; f < frames.frequencies_hz.size(); ++f) {
+      const double gain = std::abs(std::complex<double>(found.calibration.gains[f * channels + i]));
+      exponent += std::log(gain / std::abs(std::complex<double>(before[f * channels + i])));
+    }
+    scales[i] = std::exp(exponent / static_cast<double>(frames.frequencies_hz.size()));
+    if (std::isfinite(scales[i])) {
+      known.push_back(scales[i]);
+    }
+  }
+  if (known.empty()) {
+    throw DataError(
+        fmt::format("{}: has no gain for any microphone that the calibrator reached", calibrator.start.string()));
+  }
+  const double common = median(known);
+  Calibration scaled = read_calibration(calibrator.start);
+  found.failed.clear();
+  for (std::size_t i = 0; i < channels; ++i) {
+    bool has_gain = true;
+    for (std::size_t f = 0; f < scaled.frequencies_hz.size(); ++f) {
+      std::complex<float>& gain = scaled.gains[f * channels + i];
+      gain *= static_cast<float>(std::isfinite(scales[i]) ? scales[i] : common);
+      has_gain = has_gain && std::isfinite(gain.real());
+    }
+    if (!has_gain) {
+      found.failed.push_back(static_cast<int>(i));
+    }
+  }
+  found.calibration = std::move(scaled);
+}
+
+}  // namespace
+
+CalibrationResult calibrate_by_calibrator(const CalibrateOptions& options) {
+  const Calibrator& calibrator = *options.calibrator;
+  if (!calibrator.channels.empty() && calibrator.channels.size() != options.inputs.size()) {
+    throw UsageError(fmt::format("calibrator: expected a microphone for each of {} recordings, found {}",
+                                 options.inputs.size(), calibrator.channels.size()));
+  }
+  const CalibrationFrames frames = read_calibration_frames(options);
+  const int microphones = frames.plan.settings.array.geometry.channels();
+  for (const int channel : calibrator.channels) {
+    if (channel < 0 || channel >= microphones) {
+      throw UsageError(
+          fmt::format("calibrator: expected microphones from 0 to {}, found {}", microphones - 1, channel));
+    }
+  }
+  CalibrationResult result = measured_gains(frames, calibrator);
+  if (result.reached == 0) {
+    throw DataError(fmt::format(
+        "{}: no microphone has the steady tone of a calibrator at every frequency, in at least {} windows{}",
+        options.inputs.front().string(), kFewestCalibrationFrames,
+        calibrator.channels.empty() ? " in which it is 10 dB louder than all others" : ""));
+  }
+  if (!calibrator.start.empty()) {
+    scale_start(result, frames, calibrator);
+  }
+  return result;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,233 @@
+#include "pipeline/microphones/microphone_inspection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numbers>
+#include <numeric>
+
+#include "health/bit_statistics.hpp"
+#include "nearfield/error.hpp"
+#include "pipeline/microphones/microphone_watch.hpp"
+#include "pipeline/recording.hpp"
+
+namespace nearfield {
+namespace {
+
+/// Short, so that little of a recording is enough: 5.5 ms of bits, bins 183 Hz apart.
+constexpr int kWindowSamples = 256;
+/// Of short recordings windows overlap by half: Hann windows then have a sixth of their power in common.
+constexpr int kLeastHopSamples = kWindowSamples / 2;
+constexpr std::uint64_t kMostWindows = 32;
+/// As many as make two decisions.
+constexpr std::uint64_t kFewestWindows = 2 * health::Monitor::kStep;
+constexpr std::uint64_t kBlockBits = 512;
+constexpr std::uint64_t kFewestBlockBits = 256;
+
+constexpr int kLowestBin = 2;
+constexpr int kMostBins = 100;
+/// Share of the array's Nyquist wavenumber up to which neighbours say something.
+constexpr double kWavenumberShare = 0.7;
+/// Bins of one Hann window's main lobe say the same.
+constexpr std::size_t kBinsApart = 3;
+/// Below the loudest one, a frequency says little: 40 dB.
+constexpr double kLeastPower = 1e-4;
+
+using Spectra = std::vector<std::complex<float>>;  ///< [frequency][channel]
+
+/// Windows as the monitor wants them. Nothing is imaged, so that no plane, point or predictor may keep the file from
+/// being opened.
+Settings listening(Settings settings) {
+  settings.array.health.enabled = true;
+  settings.device.batch = 1;
+  settings.front_end.window = WindowKind::kHann;
+  settings.front_end.window_samples = kWindowSamples;
+  settings.front_end.hop_samples = kLeastHopSamples;
+  settings.front_end.incremental = Incremental::kNever;
+  settings.front_end.bands_hz.clear();
+  settings.holography.planes_m = {0.0};
+  settings.holography.points.clear();
+  settings.holography.extrapolation.method = Extrapolation::kZero;
+  return settings;
+}
+
+/// All bins that the array resolves.
+std::vector<double> bins_hz(const EnginePlan& plan) {
+  const ArrayGeometry& geometry = plan.settings.array.geometry;
+  const double pitch_m = std::max(geometry.pitch_x_m, geometry.pitch_y_m);
+  const double most_hz =
+      std::min(kWavenumberShare * plan.settings.medium.sound_speed_m_s / (2.0 * pitch_m), 0.3 * plan.sample_rate_hz);
+  const double bin_hz = plan.sample_rate_hz / kWindowSamples;
+  std::vector<double> frequencies_hz;
+  for (int bin = kLowestBin; bin < kLowestBin + kMostBins && bin * bin_hz <= most_hz; ++bin) {
+    frequencies_hz.push_back(bin * bin_hz);
+  }
+  return frequencies_hz;
+}
+
+std::unique_ptr<Recording> open_to_listen(const std::filesystem::path& path, const Settings& settings) {
+  Settings quick = listening(settings);
+  quick.front_end.frequencies_hz = Settings().front_end.frequencies_hz;
+  auto recording = open_recording(path, quick);
+  if (recording->plan().input == InputForm::kSpectra) {
+    return recording;
+  }
+  quick.front_end.frequencies_hz = bins_hz(recording->plan());
+  if (quick.front_end.frequencies_hz.empty()) {
+    throw DataError(fmt::format("{}: the microphones are too far apart for windows of {} samples",
+                                recording->info().name, kWindowSamples));
+  }
+  return open_recording(path, quick);
+}
+
+/// What was taken from one window.
+struct Window {
+  Spectra spectra;
+  health::BitStatistics bits;  ///< none: bit_times is 0
+};
+
+class Listener {
+ public:
+  explicit Listener(Recording& recording) : recording_(recording), plan_(recording.plan()) {
+    plan_.has_processor = false;
+    engine_ = make_engine(EngineKind::kOpencl, plan_);
+    if (plan_.input == InputForm::kBits) {
+      counter_.emplace(plan_.settings.array.layout, plan_.settings.array.geometry);
+    }
+  }
+  [[nodiscard]] const Engine& engine() const { return *engine_; }
+
+  /// Whole windows, spread over the recording.
+  std::vector<Window> listen() {
+    const bool is_spectra = plan_.input == InputForm::kSpectra;
+    const std::uint64_t window = is_spectra ? 1 : kWindowSamples;
+    const std::uint64_t hop = is_spectra ? 1 : kLeastHopSamples;
+    const std::uint64_t samples = recording_.info().samples;
+    const std::uint64_t there = samples < window ? 0 : (samples - window) / hop + 1;
+    const std::uint64_t count = std::min(there, kMostWindows);
+    std::vector<Window> windows;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::uint64_t first = i * there / count * hop;
+      if (recording_.compute(first, 1, *engine_).front().missing_bits == 0) {
+        windows.push_back(take(first));
+      }
+    }
+    if (windows.size() < kFewestWindows) {
+      throw DataError(fmt::format("{}: expected at least {} whole {}, found {}", recording_.info().name, kFewestWindows,
+                                  is_spectra ? "frames" : fmt::format("windows of {} samples", window),
+                                  windows.size()));
+    }
+    return windows;
+  }
+
+ private:
+  Window take(std::uint64_t first_sample) {
+    Window window;
+    window.spectra.resize(engine_->frequencies_hz().size() *
+                          static_cast<std::size_t>(plan_.settings.array.geometry.channels()));
+    engine_->read_spectra(0, window.spectra);
+    if (counter_) {
+      words_.resize(kBlockBits * counter_->words_per_bit_time());
+      recording_.read_bits(first_sample, words_);
+      counter_->count(words_, window.bits);
+    }
+    return window;
+  }
+
+  Recording& recording_;
+  EnginePlan plan_;
+  std::unique_ptr<Engine> engine_;
+  std::optional<health::BitCounter> counter_;
+  std::vector<std::uint32_t> words_;
+};
+
+/// Mean over windows of the median over channels of |spectra|^2.
+double power_at(const std::vector<Window>& windows, std::size_t frequency, std::size_t channels) {
+  double sum = 0.0;
+  std::vector<double> powers(channels);
+  for (const Window& window : windows) {
+    for (std::size_t i = 0; i < channels; ++i) {
+      const double power = static_cast<double>(std::norm(window.spectra[frequency * channels + i]));
+      powers[i] = std::isfinite(power) ? power : 0.0;
+    }
+    const auto middle = powers.begin() + static_cast<std::ptrdiff_t>(channels / 2);
+    std::nth_element(powers.begin(), middle, powers.end());
+    sum += *middle;
+  }
+  return sum / static_cast<double>(windows.size());
+}
+
+/// Indices of the loudest frequencies, as many as a monitor looks at, ascending and `apart` from each other.
+std::vector<std::size_t> loudest(const std::vector<double>& powers, std::size_t apart) {
+  std::vector<std::size_t> order(powers.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return powers[a] > powers[b]; });
+  std::vector<std::size_t> chosen;
+  for (const std::size_t f : order) {
+    const bool is_own = std::all_of(chosen.begin(), chosen.end(),
+                                    [&](std::size_t other) { return (f > other ? f - other : other - f) >= apart; });
+    if (is_own && chosen.size() < health::Monitor::kMostFrequencies && powers[f] >= kLeastPower * powers[order[0]]) {
+      chosen.push_back(f);
+    }
+  }
+  std::sort(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+/// Those of the chosen frequencies, of values [frequency][channel].
+Spectra part_of(const Spectra& values, const std::vector<std::size_t>& chosen, std::size_t channels) {
+  Spectra part;
+  for (const std::size_t f : chosen) {
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(f * channels);
+    part.insert(part.end(), first, first + static_cast<std::ptrdiff_t>(channels));
+  }
+  return part;
+}
+
+}  // namespace
+
+MicrophoneInspection inspect_microphones(const std::filesystem::path& path, const Settings& settings) {
+  const std::unique_ptr<Recording> recording = open_to_listen(path, settings);
+  Listener listener(*recording);
+  std::optional<health::MonitorPlan> plan = monitor_plan(listener.engine(), recording->plan().settings);
+  if (!plan) {
+    throw DataError(fmt::format("{}: too few microphones a side to be compared with neighbours", path.string()));
+  }
+  const std::vector<Window> windows = listener.listen();
+  const auto channels = static_cast<std::size_t>(plan->geometry.channels());
+  std::vector<double> powers;
+  for (std::size_t f = 0; f < plan->frequencies_hz.size(); ++f) {
+    powers.push_back(power_at(windows, f, channels));
+  }
+  const auto chosen = loudest(powers, recording->plan().input == InputForm::kSpectra ? 1 : kBinsApart);
+  const std::vector<double> all_hz = std::move(plan->frequencies_hz);
+  plan->frequencies_hz.clear();
+  for (const std::size_t f : chosen) {
+    plan->frequencies_hz.push_back(all_hz[f]);
+  }
+  plan->gains = plan->gains.empty() ? Spectra() : part_of(plan->gains, chosen, channels);
+
+  health::Monitor monitor(*plan);
+  std::map<int, health::Condition> bad;
+  for (const Window& window : windows) {
+    if (window.bits.bit_times >= kFewestBlockBits) {
+      monitor.add_bits(window.bits);
+    }
+    if (monitor.add_spectra(part_of(window.spectra, chosen, channels))) {
+      for (const health::Change& change : monitor.changes()) {
+        if (health::is_bad(change.now)) {
+          bad[change.channel] = change.now;
+        }
+      }
+    }
+  }
+  MicrophoneInspection result{
+      .geometry = plan->geometry, .windows = windows.size(), .frequencies_hz = plan->frequencies_hz, .bad = {}};
+  for (const auto& [channel, cause] : bad) {
+    result.bad.push_back({.channel = channel, .before = health::Condition::kOk, .now = cause});
+  }
+  return result;
+}
+
+}  // namespace nearfield

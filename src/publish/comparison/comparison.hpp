@@ -1,0 +1,105 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nearfield/frame.hpp"
+#include "nearfield/metrics.hpp"
+#include "publish/comparison/product_comparison.hpp"
+
+/// `nearfield compare`: two images files. The first processor's images frame by frame, plane by plane, frequency by
+/// frequency; of further processors the products that both files have.
+namespace nearfield {
+
+/// Frequencies that differ by less are the same: front ends on and off the bin grid publish what they really used.
+inline constexpr double kSameFrequencyHz = 0.5;
+/// Planes and pixel positions that differ by less are the same.
+inline constexpr double kSamePositionM = 1e-6;
+
+/// One of the figures that `compare` reports.
+struct MetricDefinition {
+  std::string_view key;      ///< in JSON
+  std::string_view heading;  ///< in the table
+  double ImageMetrics::*value;
+  bool higher_is_better;  ///< else the worst is the largest magnitude, or the largest level
+  bool is_level_db;       ///< averaged as a power, not as a level
+};
+/// All of them, in the order of the table.
+std::span<const MetricDefinition> metric_definitions();
+
+/// One figure over several images.
+struct MetricSummary {
+  double mean = 0.0;              ///< over the images where it is defined; NaN when there are none
+  double worst = 0.0;             ///< NaN when there are none
+  std::uint64_t worst_frame = 0;  ///< index of the frame that holds the worst
+  std::uint64_t undefined = 0;    ///< images where the figure has no meaning (NaN)
+};
+
+/// All figures over the frames of one plane and frequency, or over everything.
+struct ComparisonRow {
+  double plane_m = 0.0;
+  double frequency_hz = 0.0;
+  std::uint64_t images = 0;
+  std::uint64_t non_finite_pixels = 0;      ///< left out of every figure
+  std::uint64_t excluded_pixels = 0;        ///< below 1 % of the reference's maximum, left out of `rmsre`
+  std::uint64_t zero_reference_pixels = 0;  ///< make `rmsre_all` infinite
+  std::vector<MetricSummary> metrics;       ///< in the order of metric_definitions()
+};
+
+struct Comparison {
+  std::string reference;  ///< names of the files
+  std::string other;
+  std::string quantity;
+  std::string unit;
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::uint64_t frames = 0;
+  std::uint64_t frames_of_other_time = 0;  ///< pairs whose first_sample differs: the times may not match
+  std::uint64_t frames_of_other_flags = 0;
+  std::vector<ComparisonRow> images;  ///< [plane][frequency], frequency fastest
+  ComparisonRow overall;              ///< plane_m and frequency_hz without meaning
+
+  // Further processors, and a first one without images.
+  std::vector<ProcessorDifference> processors;
+  std::vector<std::string> unpaired_processors;  ///< that only one of the files has, such as "row_power: only in a.h5"
+};
+
+/// Gathers a comparison frame by frame.
+class FrameComparer {
+ public:
+  /// Names stand for the two in messages and tables. Throws DataError that says what differs: quantity, unit, sizes,
+  /// pixel positions, planes or frequencies.
+  FrameComparer(std::string reference_name, const ImagesHeader& reference, std::string other_name,
+                const ImagesHeader& other);
+  /// Compares the next pair of frames. Throws DataError when a frame does not hold what its header says.
+  void add(const ImageFrame& reference, const ImageFrame& other);
+  [[nodiscard]] Comparison result() const;
+
+ private:
+  struct Sums {
+    double sum = 0.0;
+    std::uint64_t defined = 0;
+  };
+  struct Cell {
+    ComparisonRow row;
+    std::vector<Sums> sums;
+  };
+  void accumulate(Cell& cell, const ImageMetrics& metrics) const;
+
+  Comparison comparison_;
+  std::vector<Cell> cells_;  ///< [plane][frequency], then the overall one
+};
+
+/// The table that `nearfield compare` prints, with a line feed at its end.
+std::string to_table(const Comparison& comparison);
+/// The same as a JSON document. Infinite figures are the strings "Infinity" and "-Infinity", undefined ones null.
+std::string to_json(const Comparison& comparison);
+
+/// Compares two images files, the first being the reference, frames paired by index, processors by their names. Throws
+/// what ResultsReader throws, and DataError when the first processors do not fit each other or hold no frames.
+Comparison compare_image_files(const std::filesystem::path& reference, const std::filesystem::path& other);
+
+}  // namespace nearfield

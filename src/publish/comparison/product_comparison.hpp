@@ -1,0 +1,40 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "files/results_file.hpp"
+
+/// The part of `nearfield compare` that knows no images: any products of any processor.
+namespace nearfield {
+
+/// An array, or a column of a table, over all frames.
+struct ProductDifference {
+  std::string name;  ///< of a column "found.level"
+  std::string unit;
+  double relative_l2 = 0.0;  ///< |a - b| / |a| over all values; NaN where a is zero everywhere
+  double largest = 0.0;      ///< |a - b|
+  std::uint64_t largest_frame = 0;
+  std::uint64_t values = 0;
+  std::uint64_t non_finite = 0;         ///< in one of the files: left out
+  std::uint64_t other_rows_frames = 0;  ///< of tables: frames that differ in their number of rows are left out
+};
+
+struct ProcessorDifference {
+  std::string processor;
+  std::uint64_t frames = 0;
+  std::uint64_t frames_of_other_time = 0;
+  std::uint64_t frames_of_other_flags = 0;
+  std::vector<ProductDifference> products;
+  std::vector<std::string> left_out;  ///< "beam: its axes differ", what is not compared and why
+};
+
+/// Compares the products that both have with the same axes, frames paired by index.
+ProcessorDifference compare_processors(const ResultsReader& reference, std::size_t processor,
+                                       const ResultsReader& other, std::size_t other_processor);
+
+/// Frequencies, positions and other values of an axis may differ as kSameFrequencyHz and kSamePositionM say, others by
+/// rounding.
+bool are_same(const Axis& a, const Axis& b);
+
+}  // namespace nearfield

@@ -1,0 +1,268 @@
+#include "publish/pictures/picture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <span>
+#include <system_error>
+#include <tuple>
+#include <vector>
+
+#include "nearfield/error.hpp"
+#include "nearfield/settings.hpp"
+#include "publish/pictures/axis.hpp"
+#include "publish/pictures/canvas.hpp"
+#include "publish/pictures/picture_parts.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr double kPhaseFloor = 0.01;  ///< of the maximum: below, the phase is mostly noise
+constexpr Rgb8 kFaintPhase = {222, 222, 222};
+
+/// One image and what is needed to colour it.
+struct View {
+  std::span<const std::complex<float>> pixels;  ///< [row][column]
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  double maximum = 0.0;  ///< of the finite magnitudes
+  double top = 0.0;      ///< of the magnitude's scale
+  bool decibels = false;
+  double floor_db = 0.0;
+  double db_per_decade = 20.0;  ///< 10 for powers
+};
+
+bool is_finite(std::complex<float> value) { return std::isfinite(value.real()) && std::isfinite(value.imag()); }
+
+double magnitude_of(std::complex<float> value) { return std::abs(std::complex<double>(value)); }
+
+void check(const ImagesHeader& header, const ImageFrame& frame, const PictureSubject& subject,
+           const PictureOptions& options) {
+  require_in_range(options);
+  if (frame.images.size() != header.values_per_frame()) {
+    throw DataError(fmt::format("picture: frame {}: expected {} values of images, found {}", subject.frame_index,
+                                header.values_per_frame(), frame.images.size()));
+  }
+  if (subject.plane >= header.planes_m.size() || subject.frequency >= header.frequencies_hz.size()) {
+    throw DataError(fmt::format("picture: expected one of {} planes and {} frequencies, found plane {}, frequency {}",
+                                header.planes_m.size(), header.frequencies_hz.size(), subject.plane,
+                                subject.frequency));
+  }
+}
+
+bool is_intensity(const ImagesHeader& header) { return header.quantity == name_of(Quantity::kActiveIntensity); }
+
+View view_of(const ImagesHeader& header, const ImageFrame& frame, const PictureSubject& subject,
+             const PictureOptions& options) {
+  View view;
+  const std::size_t image = subject.plane * header.frequencies_hz.size() + subject.frequency;
+  view.pixels = std::span(frame.images).subspan(image * header.pixels(), header.pixels());
+  view.rows = header.y_m.size();
+  view.columns = header.x_m.size();
+  for (const std::complex<float> pixel : view.pixels) {
+    view.maximum = is_finite(pixel) ? std::max(view.maximum, magnitude_of(pixel)) : view.maximum;
+  }
+  view.top = options.fixed_maximum.value_or(view.maximum);
+  view.decibels = options.decibels;
+  view.floor_db = options.floor_db;
+  view.db_per_decade = is_intensity(header) ? 10.0 : 20.0;
+  return view;
+}
+
+/// Place of a magnitude on its scale, 0 at the bottom, 1 at the top, above 1 beyond it.
+double scale_position(const View& view, double magnitude) {
+  if (!(view.top > 0.0)) {
+    return 0.0;
+  }
+  const double ratio = magnitude / view.top;
+  return view.decibels ? 1.0 - view.db_per_decade * std::log10(ratio) / view.floor_db : ratio;
+}
+
+/// Paints `view` into `area`, each pixel of the image as a cell of plain colour.
+template <typename Colour>
+void paint_cells(Canvas& canvas, const Area& area, const View& view, Colour colour) {
+  canvas.paint(area.x, area.y, area.width, area.height, [&](int column, int row) {
+    const std::size_t cell_column =
+        static_cast<std::size_t>(column) * view.columns / static_cast<std::size_t>(area.width);
+    const std::size_t cell_row = static_cast<std::size_t>(row) * view.rows / static_cast<std::size_t>(area.height);
+    const std::complex<float> pixel = view.pixels[cell_row * view.columns + cell_column];
+    return is_finite(pixel) ? colour(pixel) : hatch(column, row);
+  });
+  canvas.frame(area.x, area.y, area.width, area.height);
+}
+
+/// The outer edges of the pixels along an axis; half a pitch beyond the outer centres.
+struct Range {
+  double low = 0.0;
+  double high = 0.0;
+};
+
+Range edges_of(const std::vector<double>& positions_m, double metres_per_pixel, int pixels) {
+  const double centre = (positions_m.front() + positions_m.back()) / 2.0;
+  return {centre - metres_per_pixel * pixels / 2.0, centre + metres_per_pixel * pixels / 2.0};
+}
+
+/// Metres to a picture's pixel; both directions share it.
+double metres_per_pixel(const ImagesHeader& header, const Area& area) {
+  const auto span_m = [](const std::vector<double>& positions_m, int pixels) {
+    const auto count = static_cast<double>(positions_m.size());
+    return (positions_m.back() - positions_m.front()) * count / (count - 1.0) / pixels;
+  };
+  if (header.x_m.size() > 1) {
+    return span_m(header.x_m, area.width);
+  }
+  return header.y_m.size() > 1 ? span_m(header.y_m, area.height) : 0.01 / area.width;
+}
+
+/// As many ticks as leave room for their labels side by side.
+std::vector<Tick> ticks_for_width(const Canvas& canvas, const Range& range, int width) {
+  constexpr double kGap = 16.0;
+  constexpr int kNarrowestLabel = 10;
+  for (int max_count = std::max(1, width / kNarrowestLabel); max_count > 1; --max_count) {
+    std::vector<Tick> ticks = ticks_between(range.low, range.high, max_count);
+    if (ticks.size() < 2 || (ticks[1].position - ticks[0].position) * width >= widest_label(canvas, ticks) + kGap) {
+      return ticks;
+    }
+  }
+  return ticks_between(range.low, range.high, 1);
+}
+
+void draw_axes(Canvas& canvas, const Area& area, const ImagesHeader& header) {
+  const double scale = metres_per_pixel(header, area);
+  const Range x_m = edges_of(header.x_m, scale, area.width);
+  const Range y_m = edges_of(header.y_m, scale, area.height);
+  draw_axis_below(canvas, area, ticks_for_width(canvas, x_m, area.width), "x [m]");
+  draw_axis_left(canvas, area, ticks_between(y_m.low, y_m.high, std::max(1, area.height / kPixelsPerTick)), "y [m]");
+}
+
+/// A quantity's letter and its name in words.
+struct QuantityName {
+  std::string symbol;
+  std::string words;
+};
+
+QuantityName name_of_quantity(const ImagesHeader& header) {
+  for (const auto& [quantity, symbol, words] : {std::tuple{Quantity::kPressure, "p", "Sound pressure"},
+                                                {Quantity::kNormalVelocity, "v", "Normal velocity"},
+                                                {Quantity::kDisplacement, "u", "Displacement"},
+                                                {Quantity::kActiveIntensity, "I", "Active intensity"}}) {
+    if (header.quantity == name_of(quantity)) {
+      return {symbol, words};
+    }
+  }
+  return {header.quantity, header.quantity};
+}
+
+void draw_magnitude(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, const View& view) {
+  paint_cells(canvas, layout.magnitude, view,
+              [&](std::complex<float> pixel) { return magnitude_colour(scale_position(view, magnitude_of(pixel))); });
+  draw_axes(canvas, layout.magnitude, header);
+  canvas.text(layout.magnitude.x, layout.magnitude.y - 14,
+              fmt::format("Magnitude{}, maximum {}", is_intensity(header) ? "" : " (peak)",
+                          with_si_prefix(view.maximum, header.unit)),
+              kPanelTitleStyle);
+  const int max_ticks = std::max(2, layout.magnitude_bar.height / kPixelsPerTick);
+  const std::string symbol = name_of_quantity(header).symbol;
+  const SiPrefix prefix = si_prefix(view.top);
+  std::vector<Tick> ticks = {{0.0, "0"}};
+  std::string label = fmt::format("|{}| [{}{}]", symbol, prefix.prefix, header.unit);
+  if (view.decibels) {
+    ticks = ticks_between(view.floor_db, 0.0, max_ticks);
+    label = view.top > 0.0 ? fmt::format("|{}| [dB re {}]", symbol, with_si_prefix(view.top, header.unit))
+                           : fmt::format("|{}| [dB re maximum]", symbol);
+  } else if (view.top > 0.0) {
+    ticks = ticks_between(0.0, view.top / prefix.factor, max_ticks);
+  }
+  draw_bar(canvas, layout.magnitude_bar, ticks, label, magnitude_colour);
+}
+
+void draw_phase(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, const View& view) {
+  paint_cells(canvas, layout.phase, view, [&](std::complex<float> pixel) {
+    const bool faint = !(magnitude_of(pixel) >= kPhaseFloor * view.maximum) || !(view.maximum > 0.0);
+    return faint ? kFaintPhase : phase_colour(std::arg(std::complex<double>(pixel)));
+  });
+  draw_axes(canvas, layout.phase, header);
+  canvas.text(layout.phase.x, layout.phase.y - 14, "Phase (grey: below 1 % of maximum)", kPanelTitleStyle);
+  const std::vector<Tick> ticks = {{0.0, "\u2212180"}, {0.25, "\u221290"}, {0.5, "0"}, {0.75, "90"}, {1.0, "180"}};
+  draw_bar(canvas, layout.phase_bar, ticks, fmt::format("arg {} [\u00b0]", name_of_quantity(header).symbol),
+           [](double value) { return phase_colour((value - 0.5) * 2.0 * std::numbers::pi); });
+}
+
+void draw_titles(Canvas& canvas, const ImagesHeader& header, const ImageFrame& frame, const PictureSubject& subject) {
+  const std::string title = fmt::format("{}, {:.1f} Hz, z = {:.4g} m", name_of_quantity(header).words,
+                                        header.frequencies_hz[subject.frequency], header.planes_m[subject.plane] + 0.0);
+  canvas.text(kMargin, 24, with_minus_signs(title), kTitleStyle);
+  std::string subtitle = fmt::format("frame {}   first sample {}   {}", subject.frame_index, frame.first_sample,
+                                     time_in_words(frame.timestamp_ns));
+  if (subject.frequency < frame.cutoff_rad_per_m.size() && std::isfinite(frame.cutoff_rad_per_m[subject.frequency])) {
+    subtitle += fmt::format("   cut-off {:.4g} rad/m", frame.cutoff_rad_per_m[subject.frequency]);
+  }
+  canvas.text(kMargin, 47, subtitle, kSubtitleStyle);
+}
+
+std::vector<std::string> notes_of(const View& view, const ImageFrame& frame) {
+  std::size_t lost = 0;
+  std::size_t above = 0;
+  for (const std::complex<float> pixel : view.pixels) {
+    if (!is_finite(pixel)) {
+      ++lost;
+      continue;
+    }
+    above += magnitude_of(pixel) > view.top ? 1U : 0U;
+  }
+  std::vector<std::string> notes;
+  if (frame.flags != 0) {
+    notes.push_back(fmt::format("Frame: {}.", flags_in_words(frame.flags)));
+  }
+  if (lost > 0) {
+    notes.push_back(fmt::format("Hatched: {} of {} pixels are not finite.", lost, view.pixels.size()));
+  }
+  if (above > 0) {
+    notes.push_back(fmt::format("{} of {} pixels lie above the scale.", above, view.pixels.size()));
+  }
+  if (!(view.maximum > 0.0) && lost < view.pixels.size()) {
+    notes.emplace_back("The image is zero everywhere: it has no phase.");
+  }
+  return notes;
+}
+
+}  // namespace
+
+void write_picture(const std::filesystem::path& path, const ImagesHeader& header, const ImageFrame& frame,
+                   const PictureSubject& subject, const PictureOptions& options) {
+  check(header, frame, subject, options);
+  const PictureLayout layout = picture_layout(header, options);
+  const View view = view_of(header, frame, subject, options);
+  const std::vector<std::string> notes = wrap(Canvas(1, 1), notes_of(view, frame), layout.width - 2 * kMargin);
+
+  Canvas canvas(layout.width, layout.height + kNoteHeight * static_cast<int>(notes.size()));
+  draw_titles(canvas, header, frame, subject);
+  draw_magnitude(canvas, layout, header, view);
+  draw_phase(canvas, layout, header, view);
+  double y = layout.height;
+  for (const std::string& note : notes) {
+    canvas.text(kMargin, y, note, kNoteStyle);
+    y += kNoteHeight;
+  }
+  canvas.write_png(path);
+}
+
+void write_frame_pictures(const std::filesystem::path& directory, const ImagesHeader& header, const ImageFrame& frame,
+                          std::uint64_t frame_index, const PictureOptions& options) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    throw IoError(fmt::format("{}: cannot make the folder for pictures: {}", directory.string(), error.message()));
+  }
+  for (std::size_t plane = 0; plane < header.planes_m.size(); ++plane) {
+    for (std::size_t frequency = 0; frequency < header.frequencies_hz.size(); ++frequency) {
+      const PictureSubject subject = {frame_index, plane, frequency};
+      write_picture(directory / picture_name(header, subject), header, frame, subject, options);
+    }
+  }
+}
+
+}  // namespace nearfield

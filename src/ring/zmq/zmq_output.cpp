@@ -1,0 +1,245 @@
+#include "ring/zmq/zmq_output.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <sstream>
+#include <vector>
+#include <zmq.hpp>
+
+#include "core/system/regular_file.hpp"
+#include "nearfield/error.hpp"
+#include "ring/frame_encoder.hpp"
+#include "ring/per_processor.hpp"
+#include "ring/zmq/curve_clients.hpp"
+
+namespace nearfield::ring {
+namespace {
+
+/// What the kernel holds for a subscriber that is slow are old frames; two of 40 KiB are enough to keep a link busy.
+constexpr int kSendBufferBytes = 1 << 16;
+constexpr const char* kZapDomain = "nearfield";
+constexpr std::size_t kKeyCharacters = 40;  ///< Z85 of 32 bytes
+
+bool starts_with_any(const std::string& text, std::initializer_list<const char*> beginnings) {
+  for (const char* beginning : beginnings) {
+    if (text.rfind(beginning, 0) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Whether root or this process's user alone can read and change it, or read it with a group that root or this process
+/// is in: systemd hands a credential over as the group root's, readable by that group.
+bool is_secret(const struct stat& status) {
+  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, getgroups(0, nullptr))));
+  groups.resize(static_cast<std::size_t>(std::max(0, getgroups(static_cast<int>(groups.size()), groups.data()))));
+  groups.insert(groups.end(), {0, getegid()});
+  const bool own_group = std::find(groups.begin(), groups.end(), status.st_gid) != groups.end();
+  const mode_t allowed = S_IRUSR | S_IWUSR | (own_group ? S_IRGRP : 0U);
+  return (status.st_uid == 0 || status.st_uid == geteuid()) && (status.st_mode & 0777U & ~allowed) == 0;
+}
+
+std::string read_secret_key(const std::filesystem::path& path) {
+  constexpr std::size_t kMostBytes = 4096;
+  std::string key;
+  std::istringstream(read_regular_file(path, "a CURVE secret key", kMostBytes)) >> key;
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && !is_secret(status)) {
+    throw ConfigError(
+        fmt::format("{}: expected a secret key of root or this user, of mode 0600, or 0640 with a group "
+                    "of this process, found user {}, group {}, mode {:04o}",
+                    path.string(), status.st_uid, status.st_gid, status.st_mode & 07777U));
+  }
+  std::array<std::uint8_t, 32> bytes{};
+  if (key.size() != kKeyCharacters || zmq_z85_decode(bytes.data(), key.c_str()) == nullptr) {
+    throw ConfigError(fmt::format("{}: expected a Z85 key of {} characters, found {} that are none", path.string(),
+                                  kKeyCharacters, key.size()));
+  }
+  return key;
+}
+
+/// Behind the last colon, of tcp.
+std::string_view port_of(std::string_view endpoint) {
+  const std::size_t colon = endpoint.rfind(':');
+  return endpoint.starts_with("tcp://") ? endpoint.substr(colon + 1) : std::string_view();
+}
+
+bool is_any_port(std::string_view endpoint) { return port_of(endpoint) == "*" || port_of(endpoint) == "0"; }
+
+/// What its channel is found by in the next epoch. Endpoints with any free port differ by their processors alone.
+std::string channel_name(const std::string& endpoint, const ResultHeader& header, const Beginning& beginning) {
+  if (beginning.processor == 0) {
+    return "";
+  }
+  return is_any_port(endpoint) ? header.processor : endpoint;
+}
+
+void bind(zmq::socket_t& publisher, const std::string& endpoint) {
+  try {
+    publisher.bind(endpoint);
+  } catch (const zmq::error_t& error) {
+    const auto message = fmt::format("dashboards: {}: cannot be bound: {}", endpoint, error.what());
+    if (error.num() == EINVAL || error.num() == EPROTONOSUPPORT || error.num() == ENODEV) {
+      throw ConfigError(message);
+    }
+    throw IoError(message);
+  }
+}
+
+}  // namespace
+
+/// Of one processor.
+struct ZmqOutput::Channel {
+  zmq::socket_t publisher;
+  std::unique_ptr<FrameEncoder> encoder;
+  std::vector<std::byte> header;
+  std::optional<std::int64_t> due_mono_ns;
+  std::uint64_t sent = 0;
+
+  bool is_due(const Frame& frame, std::int64_t interval_ns) {
+    if (due_mono_ns && frame.capture_mono_ns < *due_mono_ns) {
+      return false;
+    }
+    // A limit that the hop rate does not divide keeps its mean; after a pause nothing is made up for.
+    const std::int64_t from_ns = due_mono_ns.value_or(frame.capture_mono_ns);
+    due_mono_ns = std::max(from_ns + interval_ns, frame.capture_mono_ns);
+    return true;
+  }
+};
+
+struct ZmqOutput::Sockets {
+  zmq::context_t context{1};
+  std::optional<CurveClients> clients;
+  std::string secret_key;
+  PerProcessor<Channel> channels;
+};
+
+bool is_local_endpoint(const std::string& endpoint) {
+  return starts_with_any(endpoint,
+                         {"ipc://", "inproc://", "tcp://127.", "tcp://localhost:", "tcp://lo:", "tcp://[::1]:"});
+}
+
+std::string endpoint_of_processor(const std::string& first, std::size_t index, const std::string& processor) {
+  constexpr std::size_t kMostPort = 65535;
+  if (index == 0 || is_any_port(first)) {
+    return first;
+  }
+  const std::string_view text = port_of(first);
+  if (text.empty()) {
+    return first + "." + processor;
+  }
+  std::size_t port = 0;
+  std::from_chars(text.data(), text.data() + text.size(), port);
+  if (port + index > kMostPort) {
+    throw ConfigError(fmt::format("dashboards: {}: expected a port for each processor from here on, found none for {}",
+                                  first, processor));
+  }
+  return first.substr(0, first.size() - text.size()) + std::to_string(port + index);
+}
+
+ZmqOutput::ZmqOutput(const ZmqOptions& options) : options_(options), sockets_(std::make_unique<Sockets>()) {
+  if (!(options.most_frames_per_s >= 0.0)) {
+    throw ConfigError(fmt::format("dashboards: expected a rate of 0 (all) or more frames a second, found {}",
+                                  options.most_frames_per_s));
+  }
+  if (options.most_frames_per_s > 0.0) {
+    interval_ns_ = std::llround(1e9 / options.most_frames_per_s);
+  }
+  if (!options.curve_secret_key.empty()) {
+    if (options.curve_clients.empty()) {
+      throw ConfigError("dashboards: expected public keys of those who may subscribe (curve_clients), found none");
+    }
+    sockets_->clients.emplace(sockets_->context, options.curve_clients);
+    sockets_->secret_key = read_secret_key(options.curve_secret_key);
+  } else if (!is_local_endpoint(options.endpoint)) {
+    throw ConfigError(
+        fmt::format("dashboards: {}: expected a loopback address (tcp://127.0.0.1:PORT, ipc://PATH) or a CURVE secret "
+                    "key, found neither",
+                    options.endpoint));
+  }
+  channel_of("", options.endpoint);
+  sockets_->channels.route(0, "", 0);
+}
+
+ZmqOutput::~ZmqOutput() = default;
+
+ZmqOutput::Channel& ZmqOutput::channel_of(const std::string& name, const std::string& endpoint) {
+  return sockets_->channels.get(name, [&] {
+    Channel channel;
+    channel.publisher = zmq::socket_t(sockets_->context, zmq::socket_type::pub);
+    channel.publisher.set(zmq::sockopt::conflate, 1);
+    channel.publisher.set(zmq::sockopt::linger, 0);
+    channel.publisher.set(zmq::sockopt::sndbuf, kSendBufferBytes);
+    if (!sockets_->secret_key.empty()) {
+      channel.publisher.set(zmq::sockopt::zap_domain, kZapDomain);
+      channel.publisher.set(zmq::sockopt::curve_server, true);
+      channel.publisher.set(zmq::sockopt::curve_secretkey, sockets_->secret_key);
+    }
+    bind(channel.publisher, endpoint);
+    return channel;
+  });
+}
+
+std::string ZmqOutput::endpoint(std::size_t processor) const {
+  const Channel* const channel = sockets_->channels.find(processor);
+  return channel == nullptr ? "" : channel->publisher.get(zmq::sockopt::last_endpoint);
+}
+
+void ZmqOutput::prepare(const ResultHeader& header, const Beginning& beginning) {
+  const std::string endpoint = endpoint_of_processor(options_.endpoint, beginning.processor, header.processor);
+  channel_of(channel_name(endpoint, header, beginning), endpoint);
+}
+
+void ZmqOutput::begin(const ResultHeader& header, const Beginning& beginning) {
+  const std::string endpoint = endpoint_of_processor(options_.endpoint, beginning.processor, header.processor);
+  const std::string name = channel_name(endpoint, header, beginning);
+  Channel& channel = channel_of(name, endpoint);
+  auto encoder = std::make_unique<FrameEncoder>(header, beginning.epoch, options_.phase_reference);
+  channel.header = encoder->header_block(1, 0);
+  channel.encoder = std::move(encoder);
+  sockets_->channels.route(beginning.processor, name, beginning.epoch);
+}
+
+void ZmqOutput::free_unused() {
+  sockets_->channels.free_unused([](Channel&) {});
+}
+
+void ZmqOutput::write(const Frame& frame) {
+  Channel& channel = sockets_->channels.at(frame.processor);
+  if (channel.encoder == nullptr) {
+    throw std::logic_error("dashboards: a frame came before the first epoch");
+  }
+  if (interval_ns_ > 0 && !channel.is_due(frame, interval_ns_)) {
+    return;
+  }
+  FrameEncoder& encoder = *channel.encoder;
+  encoder.take(frame);
+  encoder.stamp();
+  nf_ring_slot head = encoder.head();
+  head.lock = 2 * (channel.sent + 1);
+  zmq::message_t message(channel.header.size() + encoder.used_bytes());
+  auto* to = static_cast<std::byte*>(message.data());
+  const auto append = [&](std::span<const std::byte> bytes) {
+    std::memcpy(to, bytes.data(), bytes.size());
+    to += bytes.size();
+  };
+  append(channel.header);
+  append(std::as_bytes(std::span(&head, 1)));
+  append(std::as_bytes(encoder.crcs()));
+  append(encoder.payload());
+  if (channel.publisher.send(message, zmq::send_flags::dontwait)) {
+    ++channel.sent;
+    ++sent_;
+  }
+}
+
+}  // namespace nearfield::ring

@@ -1,0 +1,185 @@
+#include "stream/sending/packet_sender.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "nearfield/error.hpp"
+#include "stream/packets/socket.hpp"
+#include "stream/sending/pacer.hpp"
+#include "stream/wake_up.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::size_t kMostPerBatch = 16;
+constexpr double kBatch_s = 0.7e-3;
+constexpr std::uint64_t kSendBufferBytes = std::uint64_t{4} << 20U;
+
+/// Datagrams that go to the kernel together.
+class Outbox {
+ public:
+  explicit Outbox(const std::string& to) : socket_(datagram_socket(endpoint_of(to))), buffers_(kMostPerBatch * 2) {
+    const Endpoint endpoint = endpoint_of(to);
+    enlarge_buffer(socket_, SO_SNDBUF, SO_SNDBUFFORCE, kSendBufferBytes);
+    if (connect(socket_.get(), endpoint.raw(), endpoint.length) != 0) {
+      throw IoError(system_error(fmt::format("udp: sending to {}", to)));
+    }
+    for (auto& buffer : buffers_) {
+      buffer.reserve(kMaxPacketBytes);
+    }
+  }
+
+  void add(std::span<const std::byte> datagram) {
+    if (used_ == buffers_.size()) {
+      flush();
+    }
+    buffers_[used_++].assign(datagram.begin(), datagram.end());
+  }
+
+  void flush() {
+    std::vector<iovec> vectors(used_);
+    std::vector<mmsghdr> messages(used_);
+    for (std::size_t i = 0; i < used_; ++i) {
+      vectors[i] = {buffers_[i].data(), buffers_[i].size()};
+      messages[i].msg_hdr.msg_iov = &vectors[i];
+      messages[i].msg_hdr.msg_iovlen = 1;
+      bytes_ += buffers_[i].size();
+    }
+    for (std::size_t sent = 0; sent < used_;) {
+      const int count = sendmmsg(socket_.get(), messages.data() + sent, static_cast<unsigned>(used_ - sent), 0);
+      if (count > 0) {
+        sent += static_cast<std::size_t>(count);
+      } else if (errno == ECONNREFUSED) {  // said of an earlier datagram; this one was not sent yet
+        ++refused_;
+      } else if (errno != EINTR) {
+        throw IoError(system_error("udp: sending"));
+      }
+    }
+    datagrams_ += used_;
+    used_ = 0;
+  }
+
+  void report(SendReport& report) const {
+    report.datagrams = datagrams_;
+    report.bytes = bytes_;
+    report.refused = refused_;
+  }
+
+ private:
+  FileDescriptor socket_;
+  std::vector<std::vector<std::byte>> buffers_;
+  std::size_t used_ = 0;
+  std::uint64_t datagrams_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::uint64_t refused_ = 0;
+};
+
+void check(const Playback& playback, const SendSettings& settings) {
+  const std::size_t most = std::min<std::size_t>(max_elements_per_packet(playback.words_per_element()),
+                                                 std::numeric_limits<std::uint16_t>::max());
+  if (settings.elements_per_packet == 0 || settings.elements_per_packet > most) {
+    throw ConfigError(fmt::format("a packet: expected 1 to {} of {} words, found {}", most,
+                                  playback.words_per_element(), settings.elements_per_packet));
+  }
+  if (!(settings.rate > 0.0) || !std::isfinite(settings.rate)) {
+    throw ConfigError(fmt::format("rate: expected a number > 0, found {}", settings.rate));
+  }
+  if (!(settings.duration_s >= 0.0)) {
+    throw ConfigError(fmt::format("duration: expected seconds >= 0, found {}", settings.duration_s));
+  }
+}
+
+std::uint64_t elements_to_send(const Playback& playback, const SendSettings& settings) {
+  const std::uint64_t all = settings.loop ? std::numeric_limits<std::uint64_t>::max() : playback.elements();
+  if (settings.duration_s == 0.0) {
+    return all;
+  }
+  constexpr double kMost = 1e15;  // decades; exact as a double
+  return std::min(all, static_cast<std::uint64_t>(std::min(settings.duration_s * playback.rate_hz(), kMost)));
+}
+
+bool wait_until_due(const Pacer& pacer, std::uint64_t end, const std::function<bool()>& stop) {
+  while (!pacer.wait_for(end)) {
+    if (stop()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::uint64_t elements_per_batch(const Playback& playback, const SendSettings& settings) {
+  const double packets =
+      playback.rate_hz() * settings.rate * kBatch_s / static_cast<double>(settings.elements_per_packet);
+  const double most = static_cast<double>(kMostPerBatch);
+  return settings.elements_per_packet *
+         static_cast<std::uint64_t>(settings.fast ? most : std::clamp(packets, 1.0, most));
+}
+
+/// Cuts elements into packets and hands them on.
+class Packetizer {
+ public:
+  Packetizer(const Playback& playback, const SendSettings& settings, FaultInjector& faults)
+      : playback_(&playback), settings_(&settings), faults_(&faults), packet_(kMaxPacketBytes) {}
+
+  void send(std::uint64_t first, std::uint64_t end) {
+    while (first < end) {
+      const std::uint64_t count = std::min<std::uint64_t>(settings_->elements_per_packet, end - first);
+      words_.resize(count * playback_->words_per_element());
+      playback_->read(first, words_);
+      const Packet packet{.stream_id = settings_->stream_id,
+                          .kind = playback_->kind(),
+                          .first_element = settings_->first_element + first,
+                          .elements = static_cast<std::uint16_t>(count),
+                          .words_per_element = static_cast<std::uint16_t>(playback_->words_per_element()),
+                          .has_crc = settings_->crc,
+                          .payload = std::as_bytes(std::span(words_))};
+      faults_->push(std::span(packet_).first(write_packet(packet, packet_)));
+      first += count;
+    }
+  }
+
+ private:
+  const Playback* playback_;
+  const SendSettings* settings_;
+  FaultInjector* faults_;
+  std::vector<std::uint32_t> words_;
+  std::vector<std::byte> packet_;
+};
+
+}  // namespace
+
+SendReport send_packets(const Playback& playback, const SendSettings& settings, const std::function<bool()>& stop) {
+  check(playback, settings);
+  Outbox outbox(settings.to);
+  FaultInjector faults(settings.faults, [&outbox](std::span<const std::byte> packet) { outbox.add(packet); });
+  Packetizer packetizer(playback, settings, faults);
+  const std::uint64_t all = elements_to_send(playback, settings);
+  const std::uint64_t batch = elements_per_batch(playback, settings);
+  Pacer::sleep_precisely();
+  const std::int64_t start_ns = monotonic_ns();
+  const Pacer pacer(playback.rate_hz() * settings.rate);
+  SendReport report;
+  while (report.elements < all && !stop()) {
+    const std::uint64_t end = report.elements + std::min(batch, all - report.elements);
+    if (!settings.fast && !wait_until_due(pacer, end, stop)) {
+      break;
+    }
+    packetizer.send(report.elements, end);
+    outbox.flush();
+    report.elements = end;
+  }
+  faults.flush();
+  outbox.flush();
+  outbox.report(report);
+  report.elapsed_s = static_cast<double>(monotonic_ns() - start_ns) * 1e-9;
+  report.faults = faults.counts();
+  return report;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "stream/sending/fault_injector.hpp"
+#include "stream/sources/playback.hpp"
+
+namespace nearfield {
+
+struct SendSettings {
+  std::string to{};  ///< HOST:PORT
+  std::uint32_t stream_id = 1;
+  std::uint64_t first_element = 0;
+  std::size_t elements_per_packet = 256;
+  bool crc = true;
+  double rate = 1.0;        ///< times real time
+  bool fast = false;        ///< without any pace: a receiver may well lose some
+  bool loop = false;        ///< begin again at the end
+  double duration_s = 0.0;  ///< of the stream; 0: all there is, or until stopped where it loops
+  FaultRates faults{};
+};
+
+struct SendReport {
+  std::uint64_t elements = 0;   ///< of the source that were cut into packets
+  std::uint64_t datagrams = 0;  ///< handed to the kernel
+  std::uint64_t bytes = 0;
+  std::uint64_t refused = 0;  ///< times that the other end said nobody listens
+  double elapsed_s = 0.0;
+  FaultCounts faults;
+};
+
+/// Sends a playback as packets "NFB1" over UDP, in real time by absolute deadlines, a few packets at a time (up to 1 ms
+/// of the stream), until it ends or `stop` says so. Throws ConfigError on wrong settings and IoError.
+SendReport send_packets(const Playback& playback, const SendSettings& settings, const std::function<bool()>& stop);
+
+}  // namespace nearfield

@@ -1,0 +1,146 @@
+#include "stream/sources/playback.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::uint64_t kShortestLoop = std::uint64_t{1} << 17U;
+constexpr std::uint64_t kLongestLoop = std::uint64_t{1} << 18U;
+constexpr std::uint64_t kLoopStep = 64;
+constexpr double kAudibleJumpRad = 0.02;  // -34 dB of the tone, once a loop
+
+bool is_scene(const std::filesystem::path& path) { return path.extension() == ".yaml" || path.extension() == ".yml"; }
+
+}  // namespace
+
+double seam_jump_rad(const Scene& scene, std::uint64_t bit_times) {
+  double largest = 0.0;
+  for (const ToneSource& tone : scene.tones) {
+    const double periods = tone.frequency_hz * static_cast<double>(bit_times) / kBitRateHz;
+    largest = std::max(largest, std::abs(periods - std::round(periods)));
+  }
+  return 2.0 * std::numbers::pi * largest;
+}
+
+std::uint64_t loop_bit_times(const Scene& scene) {
+  if (!scene.tracks.empty()) {
+    return std::max<std::uint64_t>(
+        kLoopStep, static_cast<std::uint64_t>(std::llround(scene.duration_s * kBitRateHz)) / kLoopStep * kLoopStep);
+  }
+  std::uint64_t best = kShortestLoop;
+  for (std::uint64_t length = kShortestLoop; length <= kLongestLoop; length += kLoopStep) {
+    constexpr double kNoBetterRad = 1e-6;
+    if (seam_jump_rad(scene, length) < seam_jump_rad(scene, best) - kNoBetterRad) {
+      best = length;
+    }
+  }
+  return best;
+}
+
+Playback Playback::of(const std::filesystem::path& path) { return is_scene(path) ? of_scene(path) : of_file(path); }
+
+Playback Playback::of_file(const std::filesystem::path& path) {
+  Playback playback;
+  const FileKind kind = detect_file_kind(path);
+  if (kind == FileKind::kCapture) {
+    playback.open_capture(path);
+  } else if (kind == FileKind::kTimeData) {
+    playback.open_time_data(path);
+  } else {
+    throw DataError(
+        fmt::format("{}: expected a capture or time data, found a file of {}", path.string(), name_of(kind)));
+  }
+  if (playback.elements_ == 0) {
+    throw DataError(fmt::format("{}: expected at least one bit-time or sample, found none", path.string()));
+  }
+  playback.hold_whole();
+  return playback;
+}
+
+Playback Playback::of_scene(const std::filesystem::path& path) {
+  const Scene scene = load_scene(path);
+  Playback playback;
+  playback.elements_ = loop_bit_times(scene);
+  const SimulationReport report =
+      synthesize_scene(scene, playback.elements_, [&playback](std::span<const std::uint32_t> words) {
+        playback.words_.insert(playback.words_.end(), words.begin(), words.end());
+      });
+  playback.words_per_element_ = playback.words_.size() / playback.elements_;
+  playback.rate_hz_ = kBitRateHz;
+  playback.capture_ = CaptureInfo{.measurement = scene.measurement,
+                                  .layout = scene.layout,
+                                  .sample_rate_hz = kBitRateHz,
+                                  .start_time_ns = scene.start_time_ns,
+                                  .bit_times = playback.elements_,
+                                  .words_per_bit_time = static_cast<int>(playback.words_per_element_)};
+  playback.warnings_ = report.warnings;
+  if (const double jump_rad = seam_jump_rad(scene, playback.elements_); jump_rad > kAudibleJumpRad) {
+    playback.warnings_.push_back(
+        fmt::format("{}: a tone's phase jumps by {:.2f} rad every {} bit-times, where the scene "
+                    "begins again",
+                    path.string(), jump_rad, playback.elements_));
+  }
+  return playback;
+}
+
+void Playback::open_capture(const std::filesystem::path& path) {
+  capture_reader_.emplace(path);
+  capture_ = capture_reader_->info();
+  kind_ = PayloadKind::kBits;
+  elements_ = capture_->bit_times;
+  words_per_element_ = static_cast<std::size_t>(capture_->words_per_bit_time);
+  rate_hz_ = capture_->sample_rate_hz;
+}
+
+void Playback::open_time_data(const std::filesystem::path& path) {
+  time_data_reader_.emplace(path);
+  kind_ = PayloadKind::kSamples;
+  elements_ = time_data_reader_->samples();
+  words_per_element_ = static_cast<std::size_t>(time_data_reader_->channels());
+  rate_hz_ = time_data_reader_->sample_rate_hz();
+}
+
+void Playback::hold_whole() {
+  if (elements_ > kWholeBytes / sizeof(std::uint32_t) / words_per_element_) {
+    return;
+  }
+  words_.resize(elements_ * words_per_element_);
+  read_file(0, words_);
+  capture_reader_.reset();
+  time_data_reader_.reset();
+}
+
+void Playback::read(std::uint64_t first, std::span<std::uint32_t> words) const {
+  first %= elements_;
+  while (!words.empty()) {
+    const std::size_t there = (elements_ - first) * words_per_element_;
+    const auto part = words.first(std::min(words.size(), there));
+    if (words_.empty()) {
+      read_file(first, part);
+    } else {
+      std::copy_n(words_.data() + first * words_per_element_, part.size(), part.begin());
+    }
+    words = words.subspan(part.size());
+    first = 0;
+  }
+}
+
+void Playback::read_file(std::uint64_t first, std::span<std::uint32_t> words) const {
+  if (capture_reader_) {
+    capture_reader_->read(first, words);
+    return;
+  }
+  std::vector<float> values(words.size());
+  time_data_reader_->read(first, values);
+  std::memcpy(words.data(), values.data(), words.size_bytes());
+}
+
+}  // namespace nearfield

@@ -1,0 +1,66 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "files/files.hpp"
+#include "simulate/scene.hpp"
+#include "stream/packets/packet.hpp"
+
+namespace nearfield {
+
+/// A stretch of elements to be played, once or round and round: a capture's bits, time data's samples, or a scene's
+/// bits. Up to kWholeBytes it is held in memory; a longer file is read piece by piece, and then nobody else may use
+/// HDF5 at the same time, which is not made for several threads.
+class Playback {
+ public:
+  static constexpr std::uint64_t kWholeBytes = std::uint64_t{1} << 29U;
+
+  /// A capture or time data, by its content. Throws NoInputError or DataError.
+  static Playback of_file(const std::filesystem::path& path);
+  /// Renders a scene, see loop_bit_times(). Throws NoInputError, ConfigError or DataError.
+  static Playback of_scene(const std::filesystem::path& path);
+  /// A file, or a scene where the name ends in .yaml or .yml.
+  static Playback of(const std::filesystem::path& path);
+
+  [[nodiscard]] PayloadKind kind() const { return kind_; }
+  [[nodiscard]] std::uint64_t elements() const { return elements_; }
+  [[nodiscard]] std::size_t words_per_element() const { return words_per_element_; }
+  /// Elements a second.
+  [[nodiscard]] double rate_hz() const { return rate_hz_; }
+  /// Of captures and scenes.
+  [[nodiscard]] const std::optional<CaptureInfo>& capture() const { return capture_; }
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
+
+  /// Copies elements from `first` on, modulo the length, as [element][word].
+  void read(std::uint64_t first, std::span<std::uint32_t> words) const;
+
+ private:
+  Playback() = default;
+  void open_capture(const std::filesystem::path& path);
+  void open_time_data(const std::filesystem::path& path);
+  void hold_whole();
+  void read_file(std::uint64_t first, std::span<std::uint32_t> words) const;
+
+  PayloadKind kind_ = PayloadKind::kBits;
+  std::uint64_t elements_ = 0;
+  std::size_t words_per_element_ = 0;
+  double rate_hz_ = 0.0;
+  std::optional<CaptureInfo> capture_;
+  std::vector<std::string> warnings_;
+  std::vector<std::uint32_t> words_;  ///< [element][word], all or nothing
+  std::optional<CaptureReader> capture_reader_;
+  std::optional<TimeDataReader> time_data_reader_;
+};
+
+/// How long to render a scene so that it can be played round and round: with recorded tracks its whole duration, else
+/// the length of 2^17 to 2^18 bit-times (0.09 to 0.17 s), a multiple of 64, after which its tones come back with the
+/// least jump of phase. Multiples of 32768 bit-times have none for the frequencies of a 1024-sample window's bins.
+std::uint64_t loop_bit_times(const Scene& scene);
+/// The largest jump of a tone's phase at that seam, radians.
+double seam_jump_rad(const Scene& scene, std::uint64_t bit_times);
+
+}  // namespace nearfield

@@ -1,0 +1,218 @@
+#include "stream/sources/udp_source.hpp"
+
+#include <fmt/format.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "nearfield/error.hpp"
+#include "stream/packets/socket.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::size_t kBatch = 32;
+constexpr std::size_t kDatagramBytes = std::size_t{1} << 16U;  ///< above any datagram's length
+constexpr suseconds_t kStopCheckUs = 20'000;
+
+/// Without an address, of a family that is neither, where the kernel gave none.
+Peer peer_of(const sockaddr_storage& sender) {
+  Peer peer;
+  if (sender.ss_family == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &sender, sizeof v4);
+    constexpr std::size_t kMappedBytes = 12;
+    peer.address.bytes[10] = peer.address.bytes[11] = 0xFF;
+    std::memcpy(peer.address.bytes.data() + kMappedBytes, &v4.sin_addr, sizeof v4.sin_addr);
+    peer.port = ntohs(v4.sin_port);
+  } else if (sender.ss_family == AF_INET6) {
+    sockaddr_in6 v6{};
+    std::memcpy(&v6, &sender, sizeof v6);
+    std::memcpy(peer.address.bytes.data(), &v6.sin6_addr, sizeof v6.sin6_addr);
+    peer.port = ntohs(v6.sin6_port);
+  }
+  return peer;
+}
+
+/// Datagrams in a row, as recvmmsg fills them.
+class Batch {
+ public:
+  Batch() : bytes_(kBatch * kDatagramBytes), controls_(kBatch), senders_(kBatch), vectors_(kBatch), messages_(kBatch) {
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      vectors_[i] = {bytes_.data() + i * kDatagramBytes, kDatagramBytes};
+      messages_[i].msg_hdr.msg_iov = &vectors_[i];
+      messages_[i].msg_hdr.msg_iovlen = 1;
+      messages_[i].msg_hdr.msg_control = controls_[i].bytes;
+      messages_[i].msg_hdr.msg_name = &senders_[i];
+    }
+  }
+
+  /// Waits for the first datagram and takes what else is there; 0 after kStopCheckUs without any.
+  std::size_t receive(const FileDescriptor& socket) {
+    for (mmsghdr& message : messages_) {
+      message.msg_hdr.msg_controllen = sizeof(Control);
+      message.msg_hdr.msg_namelen = sizeof(sockaddr_storage);
+    }
+    const int count = recvmmsg(socket.get(), messages_.data(), kBatch, MSG_WAITFORONE, nullptr);
+    if (count >= 0) {
+      return static_cast<std::size_t>(count);
+    }
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
+      return 0;
+    }
+    throw IoError(system_error("udp: receiving"));
+  }
+
+  [[nodiscard]] std::span<const std::byte> datagram(std::size_t index) const {
+    return std::span(bytes_).subspan(index * kDatagramBytes, messages_[index].msg_len);
+  }
+
+  [[nodiscard]] Peer sender(std::size_t index) const { return peer_of(senders_[index]); }
+
+  /// Whether the socket held no more datagrams at some moment of the receive() that gave `count`.
+  [[nodiscard]] static bool emptied(std::size_t count) { return count < kBatch; }
+
+  /// The kernel's count of datagrams dropped on this socket, as of this datagram.
+  [[nodiscard]] std::optional<std::uint32_t> drops(std::size_t index) {
+    msghdr& header = messages_[index].msg_hdr;
+    for (cmsghdr* control = CMSG_FIRSTHDR(&header); control != nullptr; control = CMSG_NXTHDR(&header, control)) {
+      if (control->cmsg_level == SOL_SOCKET && control->cmsg_type == SO_RXQ_OVFL) {
+        std::uint32_t value = 0;
+        std::memcpy(&value, CMSG_DATA(control), sizeof value);
+        return value;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Control {
+    alignas(cmsghdr) std::byte bytes[CMSG_SPACE(sizeof(std::uint32_t))];
+  };
+  std::vector<std::byte> bytes_;  ///< [datagram][byte]
+  std::vector<Control> controls_;
+  std::vector<sockaddr_storage> senders_;
+  std::vector<iovec> vectors_;
+  std::vector<mmsghdr> messages_;
+};
+
+void set(const FileDescriptor& socket, int level, int option, const void* value, socklen_t length,
+         const std::string& what) {
+  if (setsockopt(socket.get(), level, option, value, length) != 0) {
+    throw IoError(system_error(what));
+  }
+}
+
+void join_group(const FileDescriptor& socket, const Endpoint& endpoint, const SourceSettings& settings) {
+  const unsigned index = settings.source.interface.empty() ? 0 : if_nametoindex(settings.source.interface.c_str());
+  if (index == 0 && !settings.source.interface.empty()) {
+    throw ConfigError(
+        fmt::format("daemon.source.interface: expected a network interface, found \"{}\"", settings.source.interface));
+  }
+  const std::string what = fmt::format("udp: joining {}", settings.source.address);
+  if (endpoint.family() == AF_INET) {
+    sockaddr_in v4{};
+    std::memcpy(&v4, &endpoint.address, sizeof v4);
+    const ip_mreqn group{v4.sin_addr, {}, static_cast<int>(index)};
+    set(socket, IPPROTO_IP, IP_ADD_MEMBERSHIP, &group, sizeof group, what);
+    return;
+  }
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, &endpoint.address, sizeof v6);
+  const ipv6_mreq group{v6.sin6_addr, index};
+  set(socket, IPPROTO_IPV6, IPV6_JOIN_GROUP, &group, sizeof group, what);
+}
+
+FileDescriptor listening_socket(const SourceSettings& settings) {
+  const Endpoint endpoint = endpoint_of(settings.source.address);
+  FileDescriptor socket = datagram_socket(endpoint);
+  const int on = 1;
+  if (endpoint.multicast()) {
+    set(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on, "udp: sharing the port");
+  }
+  if (bind(socket.get(), endpoint.raw(), endpoint.length) != 0) {
+    throw IoError(system_error(fmt::format("udp: listening on {}", settings.source.address)));
+  }
+  if (endpoint.multicast()) {
+    join_group(socket, endpoint, settings);
+  }
+  set(socket, SOL_SOCKET, SO_RXQ_OVFL, &on, sizeof on, "udp: counting drops");
+  const timeval wait{0, kStopCheckUs};
+  set(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait, "udp: time limit");
+  return socket;
+}
+
+class UdpWorker : public SourceWorker {
+ public:
+  UdpWorker(FileDescriptor socket, IngestRing& ring, const IntakeSettings& settings)
+      : socket_(std::move(socket)), intake_(ring, settings) {}
+
+  void run(const std::stop_token& stop) override {
+    std::int64_t empty_ns = monotonic_ns();  // what is received later came after this moment
+    while (!stop.stop_requested()) {
+      const std::int64_t begin_ns = monotonic_ns();
+      const std::size_t count = batch_.receive(socket_);
+      const std::int64_t now_ns = monotonic_ns();
+      for (std::size_t i = 0; i < count; ++i) {
+        intake_.take(batch_.datagram(i), {.from = batch_.sender(i), .after_ns = empty_ns, .now_ns = now_ns});
+      }
+      if (Batch::emptied(count)) {
+        empty_ns = begin_ns;
+      }
+      if (count > 0) {
+        note_drops(count);
+      }
+    }
+  }
+
+  void count(SourceCounters& counters) const override {
+    counters.packets = intake_.counters();
+    counters.sender = intake_.sender();
+    counters.other = intake_.other();
+    counters.kernel_drops = kernel_drops_.load(std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] std::uint16_t port() const override {
+    Endpoint bound;
+    bound.length = sizeof bound.address;
+    getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&bound.address), &bound.length);
+    return bound.port();
+  }
+
+ private:
+  void note_drops(std::size_t count) {
+    if (const auto drops = batch_.drops(count - 1)) {
+      kernel_drops_.fetch_add(*drops - last_drops_, std::memory_order_relaxed);  // modulo 2^32
+      last_drops_ = *drops;
+    }
+  }
+
+  FileDescriptor socket_;
+  PacketIntake intake_;
+  Batch batch_;
+  std::uint32_t last_drops_ = 0;
+  std::atomic<std::uint64_t> kernel_drops_{0};
+};
+
+}  // namespace
+
+std::unique_ptr<Source> make_udp_source(const SourceSettings& settings) {
+  const IntakeSettings intake = intake_settings(settings.source, settings.bit_times_per_element);
+  auto ring = std::make_unique<IngestRing>(ring_settings(settings));
+  FileDescriptor socket = listening_socket(settings);
+  std::vector<std::string> warnings;
+  const auto wanted = static_cast<std::uint64_t>(settings.source.receive_buffer_bytes);
+  const std::uint64_t got = enlarge_buffer(socket, SO_RCVBUF, SO_RCVBUFFORCE, wanted);
+  if (got < wanted) {
+    warnings.push_back(
+        fmt::format("udp: the kernel gave {} of {} bytes of receive buffer; raise net.core.rmem_max", got, wanted));
+  }
+  auto worker = std::make_unique<UdpWorker>(std::move(socket), *ring, intake);
+  return std::make_unique<Source>(std::move(ring), std::move(worker), std::nullopt, std::move(warnings));
+}
+
+}  // namespace nearfield

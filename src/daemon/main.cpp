@@ -28,6 +28,7 @@
 #include "daemon/memory_need.hpp"
 #include "daemon/warm_up/warm_child.hpp"
 #include "nearfield/error.hpp"
+#include "stream/sources/playback_source.hpp"
 
 namespace {
 
@@ -116,10 +117,26 @@ std::vector<std::string> lacking_memory(const nearfield::Settings& settings) {
   }
 }
 
+/// What is wrong with a scene that the daemon is to play itself.
+std::optional<Finding> scene_problem(const nearfield::DaemonSettings::Source& source) {
+  try {
+    if (source.kind == nearfield::DaemonSettings::SourceKind::kSimulate) {
+      nearfield::require_scene_without_tracks(source.scene);
+    }
+  } catch (const nearfield::ConfigError& error) {
+    return Finding{Finding::Kind::kProblem, error.what()};
+  } catch (const nearfield::NoInputError&) {  // machine_findings() says so
+  }
+  return std::nullopt;
+}
+
 /// What a daemon that starts now with a configuration that is right would find on this machine.
 std::vector<Finding> look_around(const nearfield::daemon::ConfigurationSource& configuration) {
   const nearfield::Settings settings = nearfield::load_daemon_settings(configuration.path, configuration.overrides);
   std::vector<Finding> findings = nearfield::control::machine_findings(settings);
+  if (std::optional<Finding> problem = scene_problem(settings.daemon.source)) {
+    findings.push_back(std::move(*problem));
+  }
   for (std::string& problem : lacking_memory(settings)) {
     findings.push_back({Finding::Kind::kProblem, std::move(problem)});
   }

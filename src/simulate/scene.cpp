@@ -132,10 +132,10 @@ Truth truth_of(const Scene& scene) {
 namespace {
 
 SimulationReport synthesize(const Scene& scene, const Truth& truth, std::uint64_t bit_times, const WordsCallback& take,
-                            const ProgressCallback& progress) {
+                            const TrackLoader& load_track, const ProgressCallback& progress) {
   const double full_scale = full_scale_pa(scene.measurement.sensitivity_dbfs);
   const std::vector<ArrayTone> tones = tones_in_full_scale(truth, scene, full_scale);
-  const TrackPlayer tracks(scene.tracks, scene.measurement, scene.medium.sound_speed_m_s, full_scale);
+  const TrackPlayer tracks(scene, full_scale, load_track);
   BitSynthesizer synthesizer(synthesizer_settings(scene, full_scale));
   std::vector<std::uint32_t> words;
   std::vector<float> samples;
@@ -159,12 +159,12 @@ SimulationReport synthesize(const Scene& scene, const Truth& truth, std::uint64_
 }  // namespace
 
 SimulationReport synthesize_scene(const Scene& scene, std::uint64_t bit_times, const WordsCallback& take,
-                                  const ProgressCallback& progress) {
-  return synthesize(scene, truth_of(scene), bit_times, take, progress);
+                                  const TrackLoader& load_track, const ProgressCallback& progress) {
+  return synthesize(scene, truth_of(scene), bit_times, take, load_track, progress);
 }
 
 SimulationReport simulate_capture(const Scene& scene, const std::filesystem::path& output,
-                                  const ProgressCallback& progress) {
+                                  const TrackLoader& load_track, const ProgressCallback& progress) {
   const Truth truth = truth_of(scene);
   const std::uint64_t bit_times =
       std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(scene.duration_s * kBitRateHz)));
@@ -174,8 +174,8 @@ SimulationReport simulate_capture(const Scene& scene, const std::filesystem::pat
                                 .start_time_ns = scene.start_time_ns,
                                 .bit_times = bit_times,
                                 .words_per_bit_time = words_per_bit_time(scene.layout, scene.measurement.geometry)});
-  SimulationReport report = synthesize(
-      scene, truth, bit_times, [&writer](std::span<const std::uint32_t> words) { writer.append(words); }, progress);
+  const WordsCallback append = [&writer](std::span<const std::uint32_t> words) { writer.append(words); };
+  SimulationReport report = synthesize(scene, truth, bit_times, append, load_track, progress);
   if (!truth.frequencies_hz.empty()) {  // tracks have no truth
     writer.write_truth(truth);
   }

@@ -71,13 +71,18 @@ using ProgressCallback = std::function<void(double)>;
 /// Takes the next bit-times, words [bit-time][word].
 using WordsCallback = std::function<void(std::span<const std::uint32_t>)>;
 
-/// Makes the scene's first `bit_times` bit-times, block by block. Throws NoInputError and DataError for tracks.
+/// Gives the first channel of the sound file at `path` at the bit rate, full scale 1. Programs that read sound files
+/// pass load_track() of encode/sound_file.hpp; without a loader a scene must have no tracks.
+using TrackLoader = std::function<std::vector<float>(const std::string& path)>;
+
+/// Makes the scene's first `bit_times` bit-times, block by block. Throws ConfigError for tracks without a loader, and
+/// what the loader throws.
 SimulationReport synthesize_scene(const Scene& scene, std::uint64_t bit_times, const WordsCallback& take,
-                                  const ProgressCallback& progress = {});
+                                  const TrackLoader& load_track = {}, const ProgressCallback& progress = {});
 
 /// Writes the scene's capture with /truth. Memory does not grow with the duration (but tracks are held whole). Throws
-/// IoError when the file can't be written, NoInputError and DataError for tracks.
+/// IoError when the file can't be written, and what synthesize_scene() throws.
 SimulationReport simulate_capture(const Scene& scene, const std::filesystem::path& output,
-                                  const ProgressCallback& progress = {});
+                                  const TrackLoader& load_track = {}, const ProgressCallback& progress = {});
 
 }  // namespace nearfield

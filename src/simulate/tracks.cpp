@@ -1,8 +1,10 @@
 #include "simulate/tracks.hpp"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
-#include "simulate/sound_file.hpp"
+#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {
@@ -21,34 +23,24 @@ double interpolate(const std::vector<float>& recording, double position) {
          at(1) * (-(x + 1) * x * (x - 2) / 2) + at(2) * ((x + 1) * x * (x - 1) / 6);
 }
 
-std::vector<float> first_channel_at_bit_rate(const std::string& path) {
-  SoundFile file(path);
-  const auto channels = static_cast<std::size_t>(file.channels());
-  std::vector<float> samples(static_cast<std::size_t>(file.samples()) * channels);
-  file.read(0, samples);
-  std::vector<float> mono;
-  for (std::size_t i = 0; i < samples.size(); i += channels) {
-    mono.push_back(samples[i]);
-  }
-  Resampler resampler(1, file.sample_rate_hz());
-  std::vector<float> result;
-  resampler.process(mono, true, result);
-  return result;
-}
-
 }  // namespace
 
-TrackPlayer::TrackPlayer(const std::vector<TrackSource>& tracks, const MeasurementGeometry& measurement,
-                         double sound_speed_m_s, double full_scale_pa)
-    : channels_(static_cast<std::size_t>(measurement.geometry.channels())) {
-  const ArrayGeometry& geometry = measurement.geometry;
-  for (const TrackSource& source : tracks) {
-    Track track{first_channel_at_bit_rate(source.path), {}};
+TrackPlayer::TrackPlayer(const Scene& scene, double full_scale_pa, const TrackLoader& load_track)
+    : channels_(static_cast<std::size_t>(scene.measurement.geometry.channels())) {
+  if (!scene.tracks.empty() && !load_track) {
+    throw ConfigError(
+        fmt::format("sources: expected none of kind track, because this program reads no sound files, found {}",
+                    scene.tracks.size()));
+  }
+  const ArrayGeometry& geometry = scene.measurement.geometry;
+  for (const TrackSource& source : scene.tracks) {
+    Track track{load_track(source.path), {}};
     for (int row = 0; row < geometry.rows; ++row) {
       for (int column = 0; column < geometry.columns; ++column) {
         const double r = std::hypot(geometry.x_m(column) - source.position.x_m, geometry.y_m(row) - source.position.y_m,
-                                    measurement.standoff_m - source.position.z_m);
-        track.paths.push_back({r / sound_speed_m_s * kBitRateHz, source.pressure_at_1m_pa / r / full_scale_pa});
+                                    scene.measurement.standoff_m - source.position.z_m);
+        track.paths.push_back(
+            {r / scene.medium.sound_speed_m_s * kBitRateHz, source.pressure_at_1m_pa / r / full_scale_pa});
       }
     }
     tracks_.push_back(std::move(track));

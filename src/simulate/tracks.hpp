@@ -10,10 +10,9 @@ namespace nearfield {
 /// Plays recordings through point sources to every microphone.
 class TrackPlayer {
  public:
-  /// Reads the recordings and brings them to the bit rate. Throws NoInputError when one is missing, DataError when one
-  /// is not a sound file.
-  TrackPlayer(const std::vector<TrackSource>& tracks, const MeasurementGeometry& measurement, double sound_speed_m_s,
-              double full_scale_pa);
+  /// Loads the scene's recordings. Throws ConfigError when it has some and there is no loader, and what the loader
+  /// throws.
+  TrackPlayer(const Scene& scene, double full_scale_pa, const TrackLoader& load_track);
 
   /// samples [bit-time][channel], full scale 1, for `count` bit-times; empty when there are no tracks.
   void play(std::uint64_t first_bit_time, std::size_t count, std::vector<float>& samples) const;

@@ -310,6 +310,17 @@ TEST_F(NearfielddTest, WrongConfigurationsAndDevicesHaveTheirCodes) {
   EXPECT_EQ(run("--nonsense"), 64);
 }
 
+TEST_F(NearfielddTest, ASceneWithTracksIsRefused) {
+  std::ofstream(folder_ / "scene.yaml")
+      << "version: 1\nsources:\n  - {kind: track, file: a.wav, x_m: 0, y_m: 0, z_m: -1, pressure_at_1m_pa: 1}\n";
+  const std::string scene = "--set daemon.source.kind=simulate --set daemon.source.scene=" + (folder_ / "scene.yaml");
+  for (const char* check : {"", "--check "}) {
+    EXPECT_EQ(run(check + scene), 78);
+    EXPECT_THAT(log(), AllOf(HasSubstr("daemon.source.scene: expected a scene without recorded tracks"),
+                             HasSubstr("nearfield send " + (folder_ / "scene.yaml"))));
+  }
+}
+
 TEST_F(NearfielddTest, CheckLooksAtThisMachine) {
   EXPECT_EQ(run("--check"), 0) << log();
   EXPECT_THAT(log(), AllOf(HasSubstr("note: device: "), HasSubstr("nearfieldd.yaml: no problems\n")));

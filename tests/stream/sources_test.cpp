@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -190,6 +191,24 @@ TEST(Sources, ASceneIsALiveArrayWithoutASeam) {
   EXPECT_EQ(missing, 0U);
   EXPECT_EQ(taken, words_of(playback, 0, 5000));
   source->stop();
+}
+
+TEST(Sources, ASceneWithTracksNeedsAReaderOfSoundFiles) {
+  const TemporaryFolder folder;
+  const std::string path = write_scene(folder, "1100.0");
+  std::ofstream(path, std::ios::app)
+      << "  - {kind: track, file: a.wav, x_m: 0, y_m: 0, z_m: -1, pressure_at_1m_pa: 1}\n";
+  try {
+    (void)make_source({.source = {.kind = DaemonSettings::SourceKind::kSimulate, .scene = path}});
+    FAIL() << "expected a refusal";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("daemon.source.scene: expected a scene without recorded tracks"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("found 1 in " + path));
+    EXPECT_THAT(error.what(), testing::HasSubstr("nearfield send " + path));
+  }
+  EXPECT_THROW((void)Playback::of(path), ConfigError);
+  const Playback playback = Playback::of(path, [](const std::string&) { return std::vector<float>(1000, 0.1F); });
+  EXPECT_EQ(playback.elements(), 14'976U) << "the whole duration_s, in steps of 64 bit-times";
 }
 
 /// The phase of the tone over the seam, from the bits alone: bits of the loop's end and its start, put together, must

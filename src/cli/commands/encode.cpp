@@ -1,4 +1,4 @@
-#include "simulate/encode.hpp"
+#include "encode/encode.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>

@@ -6,6 +6,7 @@
 
 #include "cli/command.hpp"
 #include "cli/stop_signal.hpp"
+#include "encode/sound_file.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 #include "stream/sending/packet_sender.hpp"
@@ -38,7 +39,7 @@ void run(Arguments& arguments) {
     throw UsageError(fmt::format("--to: expected HOST:PORT, such as {}, found \"{}\"", DaemonSettings::Source{}.address,
                                  arguments.settings.to));
   }
-  const Playback playback = Playback::of(arguments.input);
+  const Playback playback = Playback::of(arguments.input, load_track);
   for (const std::string& warning : playback.warnings()) {
     spdlog::warn("{}", warning);
   }

@@ -6,6 +6,7 @@
 #include "cli/command.hpp"
 #include "cli/paths.hpp"
 #include "cli/progress.hpp"
+#include "encode/sound_file.hpp"
 #include "simulate/scene.hpp"
 
 namespace nearfield::cli {
@@ -22,7 +23,7 @@ void run(const Arguments& arguments) {
   SimulationReport report;
   {
     Progress progress("simulate");
-    report = simulate_capture(scene, arguments.output, [&](double share) { progress.show(share); });
+    report = simulate_capture(scene, arguments.output, load_track, [&](double share) { progress.show(share); });
   }
   for (const std::string& warning : report.warnings) {
     spdlog::warn("{}", warning);

@@ -45,7 +45,9 @@ std::uint64_t loop_bit_times(const Scene& scene) {
   return best;
 }
 
-Playback Playback::of(const std::filesystem::path& path) { return is_scene(path) ? of_scene(path) : of_file(path); }
+Playback Playback::of(const std::filesystem::path& path, const TrackLoader& load_track) {
+  return is_scene(path) ? of_scene(path, load_track) : of_file(path);
+}
 
 Playback Playback::of_file(const std::filesystem::path& path) {
   Playback playback;
@@ -65,14 +67,14 @@ Playback Playback::of_file(const std::filesystem::path& path) {
   return playback;
 }
 
-Playback Playback::of_scene(const std::filesystem::path& path) {
+Playback Playback::of_scene(const std::filesystem::path& path, const TrackLoader& load_track) {
   const Scene scene = load_scene(path);
   Playback playback;
   playback.elements_ = loop_bit_times(scene);
-  const SimulationReport report =
-      synthesize_scene(scene, playback.elements_, [&playback](std::span<const std::uint32_t> words) {
-        playback.words_.insert(playback.words_.end(), words.begin(), words.end());
-      });
+  const WordsCallback append = [&playback](std::span<const std::uint32_t> words) {
+    playback.words_.insert(playback.words_.end(), words.begin(), words.end());
+  };
+  const SimulationReport report = synthesize_scene(scene, playback.elements_, append, load_track);
   playback.words_per_element_ = playback.words_.size() / playback.elements_;
   playback.rate_hz_ = kBitRateHz;
   playback.capture_ = CaptureInfo{.measurement = scene.measurement,

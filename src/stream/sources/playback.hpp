@@ -22,9 +22,9 @@ class Playback {
   /// A capture or time data, by its content. Throws NoInputError or DataError.
   static Playback of_file(const std::filesystem::path& path);
   /// Renders a scene, see loop_bit_times(). Throws NoInputError, ConfigError or DataError.
-  static Playback of_scene(const std::filesystem::path& path);
+  static Playback of_scene(const std::filesystem::path& path, const TrackLoader& load_track = {});
   /// A file, or a scene where the name ends in .yaml or .yml.
-  static Playback of(const std::filesystem::path& path);
+  static Playback of(const std::filesystem::path& path, const TrackLoader& load_track = {});
 
   [[nodiscard]] PayloadKind kind() const { return kind_; }
   [[nodiscard]] std::uint64_t elements() const { return elements_; }

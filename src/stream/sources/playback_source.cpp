@@ -80,9 +80,21 @@ class PlaybackWorker : public SourceWorker {
 
 }  // namespace
 
+void require_scene_without_tracks(const std::string& path) {
+  if (const std::size_t tracks = load_scene(path).tracks.size(); tracks > 0) {
+    throw ConfigError(fmt::format(
+        "daemon.source.scene: expected a scene without recorded tracks, because nearfieldd reads no sound files, found "
+        "{} in {}; set daemon.source.kind to udp and play the scene with nearfield send {} --loop",
+        tracks, path, path));
+  }
+}
+
 std::unique_ptr<Source> make_playback_source(const SourceSettings& settings) {
   const DaemonSettings::Source& source = settings.source;
   const bool scene = source.kind == DaemonSettings::SourceKind::kSimulate;
+  if (scene) {
+    require_scene_without_tracks(source.scene);
+  }
   Playback playback = scene ? Playback::of_scene(source.scene) : Playback::of_file(source.path);
   RingSettings sizes = ring_settings(settings);
   sizes.kind = playback.kind();

@@ -1,4 +1,4 @@
-#include "simulate/sound_file.hpp"
+#include "encode/sound_file.hpp"
 
 #include <fmt/format.h>
 #include <samplerate.h>
@@ -8,9 +8,9 @@
 #include <cmath>
 #include <optional>
 
+#include "encode/interpolator.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/geometry.hpp"
-#include "simulate/interpolator.hpp"
 
 namespace nearfield {
 namespace {
@@ -191,6 +191,21 @@ void Resampler::process(std::span<const float> input, bool last, std::vector<flo
   if (last && state.interpolator) {
     state.interpolator->finish(output);
   }
+}
+
+std::vector<float> load_track(const std::string& path) {
+  const SoundFile file(path);
+  const auto channels = static_cast<std::size_t>(file.channels());
+  std::vector<float> samples(static_cast<std::size_t>(file.samples()) * channels);
+  file.read(0, samples);
+  std::vector<float> mono;
+  for (std::size_t i = 0; i < samples.size(); i += channels) {
+    mono.push_back(samples[i]);
+  }
+  Resampler resampler(1, file.sample_rate_hz());
+  std::vector<float> result;
+  resampler.process(mono, true, result);
+  return result;
 }
 
 }  // namespace nearfield

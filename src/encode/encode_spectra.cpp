@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "encode/encode_parts.hpp"
 #include "nearfield/error.hpp"
-#include "simulate/encode_parts.hpp"
 
 namespace nearfield {
 namespace {

@@ -1,4 +1,4 @@
-#include "simulate/interpolator.hpp"
+#include "encode/interpolator.hpp"
 
 #include <algorithm>
 #include <cmath>

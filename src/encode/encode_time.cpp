@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "encode/encode_parts.hpp"
+#include "encode/sound_file.hpp"
 #include "nearfield/error.hpp"
-#include "simulate/encode_parts.hpp"
-#include "simulate/sound_file.hpp"
 
 namespace nearfield {
 namespace {

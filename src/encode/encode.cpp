@@ -1,4 +1,4 @@
-#include "simulate/encode.hpp"
+#include "encode/encode.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,9 +9,9 @@
 #include <fstream>
 #include <numbers>
 
+#include "encode/encode_parts.hpp"
+#include "encode/sound_file.hpp"
 #include "nearfield/error.hpp"
-#include "simulate/encode_parts.hpp"
-#include "simulate/sound_file.hpp"
 
 namespace nearfield {
 namespace {

@@ -1,9 +1,9 @@
 #pragma once
 #include <span>
 
-#include "simulate/encode.hpp"
+#include "encode/encode.hpp"
 
-/// What the two ways of encoding share; not for use outside src/simulate.
+/// What the two ways of encoding share; not for use outside src/encode.
 namespace nearfield {
 
 /// The capture that is being encoded. Its sensitivity makes `rms_pa` come out at the level asked for.

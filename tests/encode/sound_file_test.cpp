@@ -1,4 +1,4 @@
-#include "simulate/sound_file.hpp"
+#include "encode/sound_file.hpp"
 
 #include <gtest/gtest.h>
 #include <sndfile.h>
@@ -7,6 +7,7 @@
 #include <fstream>
 #include <numbers>
 
+#include "encode/wav_file.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/geometry.hpp"
 #include "simulate/spectrum.hpp"

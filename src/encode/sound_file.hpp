@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace nearfield {
@@ -25,6 +26,10 @@ class SoundFile {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// The first channel of a sound file at the bit rate, full scale 1: the TrackLoader of scenes. Throws what SoundFile
+/// and Resampler throw.
+std::vector<float> load_track(const std::string& path);
 
 /// Brings interleaved signals to the bit rate with libsamplerate's best sinc converter (and, up to 96 kHz, an eightfold
 /// interpolator behind it, since the converter is slow). Sample 0 of the output stands for

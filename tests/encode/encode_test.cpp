@@ -1,4 +1,4 @@
-#include "simulate/encode.hpp"
+#include "encode/encode.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +9,7 @@
 #include <limits>
 #include <numbers>
 
+#include "encode/wav_file.hpp"
 #include "nearfield/error.hpp"
 #include "simulate/random.hpp"
 #include "simulate/spectrum.hpp"

@@ -9,7 +9,7 @@
 #include "pipeline/recording.hpp"
 #include "pipeline/replay.hpp"
 #include "recording/recorder.hpp"
-#include "recording_support.hpp"
+#include "recording/recording_support.hpp"
 
 namespace nearfield::test {
 namespace {

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <isa-l/crc.h>
 #include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/crc32c.hpp"
 #include "core/system/file_descriptor.hpp"
 
 namespace nearfield::ocl {
@@ -51,22 +51,18 @@ std::uint32_t crc_of(Header header, std::span<const unsigned char> value) {
   header.crc32c = 0;
   std::array<unsigned char, sizeof(Header)> bytes{};
   std::memcpy(bytes.data(), &header, sizeof(Header));
-  const unsigned head = crc32_iscsi(bytes.data(), static_cast<int>(bytes.size()), ~0U);
-  // isa-l takes a pointer that it does not write through.
-  auto* data = const_cast<unsigned char*>(value.data());  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-  return ~crc32_iscsi(data, static_cast<int>(value.size()), head);
+  return crc32c(std::as_bytes(value), crc32c(std::as_bytes(std::span(bytes))));
 }
 
 bool is_own(const struct stat& status) { return status.st_uid == geteuid(); }
 
-/// -1 with errno set. The folder itself may be a link, as systemd has it for DynamicUser=.
-int open_folder(const fs::path& folder) {
-  const int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+/// None with errno set. The folder itself may be a link, as systemd has it for DynamicUser=.
+FileDescriptor open_folder(const fs::path& folder) {
+  FileDescriptor opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status {};
-  if (opened >= 0 && (fstat(opened, &status) != 0 || !is_own(status))) {
-    close(opened);
+  if (opened.valid() && (fstat(opened.get(), &status) != 0 || !is_own(status))) {
+    opened = FileDescriptor();
     errno = EPERM;
-    return -1;
   }
   return opened;
 }
@@ -186,7 +182,7 @@ std::optional<std::vector<unsigned char>> CacheFiles::load(const CacheKey& key) 
   if (!is_on()) {
     return std::nullopt;
   }
-  const FileDescriptor folder(open_folder(folder_));
+  const FileDescriptor folder = open_folder(folder_);
   if (!folder.valid()) {
     return std::nullopt;
   }
@@ -218,7 +214,7 @@ void CacheFiles::store(const CacheKey& key, std::span<const unsigned char> value
   const auto give_up = [&](std::string_view what) {
     say_once_that_it_cannot_write(folder_, fmt::format("{}: {}", what, std::strerror(errno)));
   };
-  if (!make_folder(folder_) || !FileDescriptor(open_folder(folder_)).valid()) {
+  if (!make_folder(folder_) || !open_folder(folder_).valid()) {
     return give_up("expected a folder of this user");
   }
   std::string temporary = (folder_ / (std::string(kTemporary) + "XXXXXX")).string();

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/cholesky.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -13,34 +15,6 @@ namespace {
 constexpr double kEnd = 14.0;
 /// Simpson's intervals; at 16 pitches of 2 cm and 3 cm of distance a period of J0 has 20 of them.
 constexpr int kIntervals = 256;
-
-/// In-place Cholesky factor of a symmetric positive definite matrix [n][n], lower half.
-void factor(std::vector<double>& matrix, std::size_t n) {
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t i = j; i < n; ++i) {
-      double sum = matrix[i * n + j];
-      for (std::size_t k = 0; k < j; ++k) {
-        sum -= matrix[i * n + k] * matrix[j * n + k];
-      }
-      matrix[i * n + j] = i == j ? std::sqrt(sum) : sum / matrix[j * n + j];
-    }
-  }
-}
-
-void solve(const std::vector<double>& lower, std::size_t n, std::vector<double>& values) {
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < i; ++k) {
-      values[i] -= lower[i * n + k] * values[k];
-    }
-    values[i] /= lower[i * n + i];
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t k = i + 1; k < n; ++k) {
-      values[i] -= lower[k * n + i] * values[k];
-    }
-    values[i] /= lower[i * n + i];
-  }
-}
 
 }  // namespace
 
@@ -128,8 +102,7 @@ MicrophonePrediction predict_microphone(FieldCovariance& covariance, int channel
     weights[i] = between(from[i], channel);
   }
   const std::vector<double> likeness = weights;
-  factor(matrix, n);
-  solve(matrix, n, weights);
+  solve_cholesky(matrix, weights);
   const double explained = std::inner_product(weights.begin(), weights.end(), likeness.begin(), 0.0);
   return {.channels = from, .weights = std::move(weights), .variance = 1.0 + kPredictionNoise - explained};
 }

@@ -12,6 +12,7 @@
 #include "config/config.hpp"
 #include "control/service/realtime.hpp"
 #include "control/socket/exposure.hpp"
+#include "core/system/clocks.hpp"
 #include "daemon/last_words.hpp"
 #include "daemon/memory_need.hpp"
 #include "nearfield/error.hpp"

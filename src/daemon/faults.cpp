@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
-#include "stream/wake_up.hpp"
 
 namespace nearfield::daemon {
 namespace {

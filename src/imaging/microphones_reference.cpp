@@ -1,7 +1,7 @@
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "imaging/microphone_mask.hpp"
@@ -104,28 +104,6 @@ class Covariances {
   std::map<std::pair<int, int>, double> known_;
 };
 
-/// Solves a x = b by Gauss's elimination, the largest pivot first; a [n][n + 1] with b behind it.
-std::vector<double> eliminate(std::vector<std::vector<double>> a) {
-  const std::size_t n = a.size();
-  for (std::size_t column = 0; column < n; ++column) {
-    const auto largest = std::max_element(
-        a.begin() + static_cast<std::ptrdiff_t>(column), a.end(),
-        [column](const auto& one, const auto& other) { return std::abs(one[column]) < std::abs(other[column]); });
-    std::swap(a[column], *largest);
-    for (std::size_t row = 0; row < n; ++row) {
-      const double factor = row == column ? 0.0 : a[row][column] / a[column][column];
-      for (std::size_t i = column; i <= n; ++i) {
-        a[row][i] -= factor * a[column][i];
-      }
-    }
-  }
-  std::vector<double> x(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    x[i] = a[i][n] / a[i][i];
-  }
-  return x;
-}
-
 /// The microphones that a masked one is predicted from: the nearest that are not masked, the lower index first.
 std::vector<int> neighbours_of(int channel, const std::vector<bool>& masked, const PnahPlan& plan) {
   const int columns = plan.geometry.columns;
@@ -148,20 +126,21 @@ std::vector<int> neighbours_of(int channel, const std::vector<bool>& masked, con
 }
 
 Complex predict(const Field& field, int channel, const std::vector<int>& from, Covariances& covariances) {
-  std::vector<std::vector<double>> equations;
-  for (const int a : from) {
-    std::vector<double>& row = equations.emplace_back();
-    for (const int b : from) {
-      row.push_back(covariances(a, b) + (a == b ? kNoise * covariances(0, 0) : 0.0));
+  const auto n = static_cast<Eigen::Index>(from.size());
+  Eigen::MatrixXd between(n, n);
+  Eigen::VectorXd towards(n);
+  Eigen::VectorXcd values(n);
+  for (Eigen::Index i = 0; i < n; ++i) {
+    const int a = from[static_cast<std::size_t>(i)];
+    for (Eigen::Index j = 0; j < n; ++j) {
+      const int b = from[static_cast<std::size_t>(j)];
+      between(i, j) = covariances(a, b) + (a == b ? kNoise * covariances(0, 0) : 0.0);
     }
-    row.push_back(covariances(a, channel));
+    towards(i) = covariances(a, channel);
+    values(i) = field.values[static_cast<std::size_t>(a)];
   }
-  const std::vector<double> weights = eliminate(equations);
-  Complex sum = 0.0;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    sum += weights[i] * field.values[static_cast<std::size_t>(from[i])];
-  }
-  return sum;
+  const Eigen::VectorXd weights = between.partialPivLu().solve(towards);
+  return weights.cast<Complex>().cwiseProduct(values).sum();
 }
 
 }  // namespace

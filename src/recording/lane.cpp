@@ -5,6 +5,8 @@
 #include <cstring>
 #include <thread>
 
+#include "core/crc32c.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -140,7 +142,7 @@ std::array<std::span<const std::byte>, 2> Lane::pieces(std::uint64_t from, std::
 
 std::uint32_t Lane::crc_of(std::uint64_t from, std::uint64_t to) const {
   const auto parts = pieces(from, to);
-  return nfr::crc32c(parts[1], nfr::crc32c(parts[0]));
+  return crc32c(parts[1], crc32c(parts[0]));
 }
 
 }  // namespace nearfield

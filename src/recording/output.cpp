@@ -94,19 +94,17 @@ EndCause cause_of(int error) {
 RecordingOutput::RecordingOutput(const std::string& name_template, std::int64_t utc_s) {
   const std::filesystem::path wanted = name_at(name_template, utc_s);
   constexpr mode_t kMode = 0640;
-  for (int number = 0; number < kMostNumbers && descriptor_ < 0; ++number) {
+  for (int number = 0; number < kMostNumbers && !file_.valid(); ++number) {
     path_ = numbered(wanted, number);
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, kMode);
-    if (descriptor_ < 0 && errno != EEXIST) {
+    file_ = FileDescriptor(open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, kMode));
+    if (!file_.valid() && errno != EEXIST) {
       break;
     }
   }
-  if (descriptor_ < 0) {
+  if (!file_.valid()) {
     throw IoError(fmt::format("{}: can't be created: {}", path_.string(), std::strerror(errno)));
   }
 }
-
-RecordingOutput::~RecordingOutput() { ::close(descriptor_); }
 
 int RecordingOutput::append(std::span<const std::byte> first, std::span<const std::byte> second) {
   while (!first.empty() || !second.empty()) {
@@ -116,7 +114,7 @@ int RecordingOutput::append(std::span<const std::byte> first, std::span<const st
       return iovec{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};
     };
     const std::array<iovec, 2> parts{part(first), part(second)};
-    const ssize_t written = ::writev(descriptor_, parts.data(), static_cast<int>(parts.size()));
+    const ssize_t written = ::writev(file_.get(), parts.data(), static_cast<int>(parts.size()));
     if (written < 0 && errno == EINTR) {
       continue;
     }
@@ -133,22 +131,22 @@ int RecordingOutput::append(std::span<const std::byte> first, std::span<const st
 }
 
 void RecordingOutput::truncate(std::uint64_t bytes) {
-  if (bytes < bytes_ && ::ftruncate(descriptor_, static_cast<off_t>(bytes)) == 0) {
+  if (bytes < bytes_ && ::ftruncate(file_.get(), static_cast<off_t>(bytes)) == 0) {
     bytes_ = bytes;
   }
 }
 
 void RecordingOutput::start_writeback() {
-  (void)::sync_file_range(descriptor_, static_cast<off_t>(written_back_), static_cast<off_t>(bytes_ - written_back_),
+  (void)::sync_file_range(file_.get(), static_cast<off_t>(written_back_), static_cast<off_t>(bytes_ - written_back_),
                           SYNC_FILE_RANGE_WRITE);
   written_back_ = bytes_;
 }
 
 bool RecordingOutput::is_removed() const {
   struct stat status {};
-  return ::fstat(descriptor_, &status) == 0 && status.st_nlink == 0;
+  return ::fstat(file_.get(), &status) == 0 && status.st_nlink == 0;
 }
 
-int RecordingOutput::wait_for_disk() { return ::fdatasync(descriptor_) == 0 ? 0 : errno; }
+int RecordingOutput::wait_for_disk() { return ::fdatasync(file_.get()) == 0 ? 0 : errno; }
 
 }  // namespace nearfield

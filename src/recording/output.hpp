@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 
+#include "core/system/file_descriptor.hpp"
+
 namespace nearfield {
 
 /// Why a recording ended.
@@ -36,9 +38,6 @@ class RecordingOutput {
   /// `name_template` is a folder, which is taken as it is given, and a file name with strftime's fields, of the time in
   /// UTC; where the file is there already, a number is put before its extension. Throws IoError.
   RecordingOutput(const std::string& name_template, std::int64_t utc_s);
-  RecordingOutput(const RecordingOutput&) = delete;
-  RecordingOutput& operator=(const RecordingOutput&) = delete;
-  ~RecordingOutput();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
@@ -55,7 +54,7 @@ class RecordingOutput {
 
  private:
   std::filesystem::path path_;
-  int descriptor_ = -1;
+  FileDescriptor file_;
   std::uint64_t bytes_ = 0;
   std::uint64_t written_back_ = 0;
 };

@@ -8,9 +8,9 @@
 #include <complex>
 #include <utility>
 
+#include "core/system/host.hpp"
 #include "files/nfr/nfr_results.hpp"
 #include "nearfield/error.hpp"
-#include "recording/host.hpp"
 
 namespace nearfield {
 namespace {

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <random>
 
+#include "core/system/clocks.hpp"
 #include "files/nfr/nfr_results.hpp"
 #include "nearfield/error.hpp"
-#include "recording/host.hpp"
 #include "recording/recorder.hpp"
 
 /// The writer's part of the recorder.
@@ -150,7 +150,7 @@ void Recorder::begin(bool by_level) {
   is_by_level_ = by_level;
   ends_.reset();
   bytes_before_ = 0;
-  last_sync_ns_ = clock_ns(CLOCK_MONOTONIC);
+  last_sync_ns_ = monotonic_ns();
   {
     const std::lock_guard lock(mutex_);
     at_begin_ = totals();
@@ -437,7 +437,7 @@ void Recorder::fail(int error) {
 int Recorder::write_record(nfr::RecordHeader header, const std::string& text) {
   header.recording_id = recording_id_;
   header.sequence = sequence_;
-  header.mono_ns = clock_ns(CLOCK_MONOTONIC);
+  header.mono_ns = monotonic_ns();
   header.tai_ns = clock_ns(CLOCK_TAI);
   std::vector<std::byte> bytes;
   nfr::append_record(bytes, header, std::as_bytes(std::span(text)));
@@ -459,7 +459,7 @@ void Recorder::sync() {
     file_->start_writeback();
     not_written_back_ = 0;
   }
-  const std::int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+  const std::int64_t now_ns = monotonic_ns();
   if (now_ns - last_look_ns_ >= kLookNs) {
     last_look_ns_ = now_ns;
     if (file_->is_removed()) {

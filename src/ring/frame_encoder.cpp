@@ -1,15 +1,15 @@
 #include "ring/frame_encoder.hpp"
 
 #include <fmt/format.h>
-#include <isa-l/crc.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <ctime>
-#include <fstream>
 #include <stdexcept>
 
+#include "core/crc32c.hpp"
+#include "core/system/clocks.hpp"
+#include "core/system/host.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/settings.hpp"
 #include "ring/header_block.hpp"
@@ -35,17 +35,9 @@ constexpr std::size_t kCrcStart = 16;  ///< of the head's bytes that the CRC cov
 
 constexpr std::size_t round_up(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
 
-/// CRC32C as isa-l carries it on: start with all ones, invert at the end.
-std::uint32_t carry_crc(std::uint32_t crc, const void* bytes, std::size_t count) {
-  // isa-l's signature lacks the const.
-  auto* start = static_cast<unsigned char*>(const_cast<void*>(bytes));  // NOLINT(cppcoreguidelines-pro-type-const-cast)
-  return crc32_iscsi(start, static_cast<int>(count), crc);
-}
-
-/// The kernel's UUID as 16 bytes; zeros where it cannot be read (a service that sees only processes in /proc).
-void read_boot_id(std::uint8_t* bytes) {
-  std::string text;
-  std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
+/// boot_id() as 16 bytes; nothing is written where it is unknown.
+void write_boot_id(std::uint8_t* bytes) {
+  std::string text = boot_id();
   std::erase(text, '-');
   if (text.size() != 32 || text.find_first_not_of("0123456789abcdef") != std::string::npos) {
     return;
@@ -56,12 +48,6 @@ void read_boot_id(std::uint8_t* bytes) {
 }
 
 }  // namespace
-
-std::int64_t clock_ns(int clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 FrameEncoder::FrameEncoder(const ResultHeader& header, std::uint64_t epoch, PhaseReference reference)
     : header_(header), epoch_(epoch), reference_(reference) {
@@ -105,7 +91,7 @@ std::vector<std::byte> FrameEncoder::header_block(std::uint32_t slot_count, std:
   h.slot_bytes = slot_bytes_;
   h.slot_count = slot_count;
   h.bit_rate_hz = kBitRate_hz;
-  read_boot_id(h.boot_id);
+  write_boot_id(h.boot_id);
   h.ring_id = ring_id;
   h.epoch = epoch_;
   h.phase_reference = reference_ == PhaseReference::kStream ? NF_PHASE_OF_STREAM : NF_PHASE_OF_WINDOW;
@@ -132,7 +118,7 @@ void FrameEncoder::take(const Frame& frame) {
     } else {
       std::memcpy(to, from.data(), bytes);
     }
-    crcs_[i] = ~carry_crc(~0U, to, bytes);
+    crcs_[i] = crc32c({to, bytes});
   }
   head_ = {};
   head_.sequence = frame.sequence;
@@ -165,10 +151,9 @@ void FrameEncoder::rotate(const Rotation& rotation, std::span<const std::byte> f
 
 void FrameEncoder::stamp() {
   head_.publish_tai_ns = clock_ns(CLOCK_TAI);
-  head_.publish_mono_ns = clock_ns(CLOCK_MONOTONIC);
-  const auto* bytes = reinterpret_cast<const unsigned char*>(&head_);
-  const std::uint32_t crc = carry_crc(~0U, bytes + kCrcStart, sizeof head_ - kCrcStart);
-  head_.crc32c = ~carry_crc(crc, crcs_.data(), crcs_.size() * sizeof(std::uint32_t));
+  head_.publish_mono_ns = monotonic_ns();
+  const std::uint32_t crc_of_head = crc32c(std::as_bytes(std::span(&head_, 1)).subspan(kCrcStart));
+  head_.crc32c = crc32c(std::as_bytes(std::span(crcs_)), crc_of_head);
 }
 
 }  // namespace nearfield::ring

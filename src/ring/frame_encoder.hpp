@@ -66,7 +66,4 @@ class FrameEncoder {
   std::vector<std::byte> payload_;
 };
 
-/// Clock now, ns: CLOCK_MONOTONIC, CLOCK_TAI.
-std::int64_t clock_ns(int clock);
-
 }  // namespace nearfield::ring

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstring>
 
+#include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"
 

@@ -8,6 +8,8 @@
 #include <climits>
 #include <ctime>
 
+#include "core/system/clocks.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -15,12 +17,6 @@ constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t), "a futex is a plain word");
 
 }  // namespace
-
-std::int64_t monotonic_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * kNsPerSecond + now.tv_nsec;
-}
 
 bool WakeUp::sleep(std::uint32_t ticket, std::int64_t deadline_ns) {
   if (deadline_ns <= monotonic_ns()) {

@@ -4,9 +4,6 @@
 
 namespace nearfield {
 
-/// CLOCK_MONOTONIC, ns.
-std::int64_t monotonic_ns();
-
 /// Lets one thread sleep until another one calls, who pays a system call only when somebody sleeps. No lock, and the
 /// caller never waits.
 ///

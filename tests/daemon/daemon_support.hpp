@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/system/clocks.hpp"
 #include "daemon/live/live_engine.hpp"
 #include "pipeline/replay.hpp"
 #include "support/command.hpp"

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "config/config.hpp"
+#include "core/system/clocks.hpp"
 #include "daemon/daemon_support.hpp"
 #include "nearfield/error.hpp"
 #include "stream/packets/packet_intake.hpp"

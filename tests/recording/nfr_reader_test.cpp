@@ -182,12 +182,5 @@ TEST(NfrReader, ALongFileIsReadThroughItsIndex) {
   }
 }
 
-TEST(NfrReader, Crc32cIsCastagnolis) {
-  const std::string digits = "123456789";
-  const auto bytes = std::as_bytes(std::span(digits));
-  EXPECT_EQ(nfr::crc32c(bytes), 0xE3069283U);  // the check value of RFC 3720's polynomial
-  EXPECT_EQ(nfr::crc32c(bytes.subspan(4), nfr::crc32c(bytes.first(4))), 0xE3069283U);
-}
-
 }  // namespace
 }  // namespace nearfield::test

@@ -8,9 +8,9 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "core/system/clocks.hpp"
 #include "files/files.hpp"
 #include "nearfield/error.hpp"
-#include "recording/host.hpp"
 #include "recording/output.hpp"
 #include "recording_support.hpp"
 
@@ -556,22 +556,22 @@ TEST(Recorder, KeepsAStreamAtItsOwnPace) {
   Recorder recorder(options);
   start(recorder);
   std::vector<std::uint32_t> words(256 * 32, 0x5A5A5A5AU);
-  const std::int64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+  const std::int64_t begin_ns = monotonic_ns();
   std::int64_t longest_ns = 0;
   std::uint64_t at = 0;
   const auto end = static_cast<std::uint64_t>(seconds * kBitRateHz) / 256 * 256;
   while (at < end) {
-    const auto due = static_cast<std::uint64_t>(static_cast<double>(clock_ns(CLOCK_MONOTONIC) - begin_ns) * 1.5e-3);
+    const auto due = static_cast<std::uint64_t>(static_cast<double>(monotonic_ns() - begin_ns) * 1.5e-3);
     for (; at + 256 <= std::min(due, end); at += 256) {
       words[0] = static_cast<std::uint32_t>(at);
-      const std::int64_t before_ns = clock_ns(CLOCK_MONOTONIC);
+      const std::int64_t before_ns = monotonic_ns();
       recorder.push({.first_bit_time = at, .bit_times = 256, .words = words, .missing = {}});
-      longest_ns = std::max(longest_ns, clock_ns(CLOCK_MONOTONIC) - before_ns);
+      longest_ns = std::max(longest_ns, monotonic_ns() - before_ns);
     }
     std::this_thread::sleep_for(std::chrono::microseconds(500));
   }
   const RecorderStatus status = stop(recorder);
-  const double wall_s = static_cast<double>(clock_ns(CLOCK_MONOTONIC) - begin_ns) * 1e-9;
+  const double wall_s = static_cast<double>(monotonic_ns() - begin_ns) * 1e-9;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   const auto seconds_of = [](const timeval& time) {

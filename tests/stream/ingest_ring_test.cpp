@@ -6,6 +6,7 @@
 #include <random>
 #include <thread>
 
+#include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
 #include "stream/stream_support.hpp"
 

@@ -9,6 +9,7 @@
 #include <random>
 #include <string>
 
+#include "core/system/clocks.hpp"
 #include "stream/sending/packet_sender.hpp"
 #include "stream/source.hpp"
 #include "stream/stream_support.hpp"

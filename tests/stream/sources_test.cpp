@@ -10,6 +10,7 @@
 #include <numbers>
 #include <thread>
 
+#include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
 #include "stream/sending/packet_sender.hpp"
 #include "stream/source.hpp"

@@ -12,12 +12,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <exception>
 #include <utility>
 
 #include "control/service/realtime.hpp"
+#include "core/system/clocks.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
 
@@ -26,8 +26,6 @@ namespace {
 
 constexpr std::size_t kLongestRequestBytes = 8192;
 constexpr int kTickMs = 1000;
-
-std::int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
 
 [[noreturn]] void refuse(const std::string& address, const std::string& reason) {
   throw IoError(fmt::format("daemon.metrics.address: expected an address to listen at, found {}: {}", address, reason));
@@ -118,7 +116,7 @@ bool MetricsServer::serve_once() {
     return false;
   }
   std::vector<Client> kept;
-  const std::int64_t now = now_ns();
+  const std::int64_t now = monotonic_ns();
   for (std::size_t i = 0; i < clients_.size(); ++i) {
     const short events = watched[first + i].revents;
     if ((events == 0 || attend(clients_[i], events)) && now < clients_[i].until_ns) {
@@ -146,7 +144,8 @@ void MetricsServer::accept_client() {
   if (clients_.size() == kMostClients) {
     clients_.erase(clients_.begin());
   }
-  clients_.push_back({.socket = std::move(socket), .until_ns = now_ns() + kPatienceNs, .request = {}, .answer = {}});
+  clients_.push_back(
+      {.socket = std::move(socket), .until_ns = monotonic_ns() + kPatienceNs, .request = {}, .answer = {}});
 }
 
 bool MetricsServer::attend(Client& client, short events) {

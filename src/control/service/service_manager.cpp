@@ -4,10 +4,10 @@
 #include <systemd/sd-daemon.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::control {
@@ -24,11 +24,6 @@ std::string one_line(std::string text) {
 
 void notify(const std::string& state) { sd_notify(0, state.c_str()); }
 
-std::int64_t monotonic_us() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 }  // namespace
 
 void ServiceManager::ready(const std::string& text) const { notify("READY=1\nSTATUS=" + one_line(text)); }
@@ -36,7 +31,8 @@ void ServiceManager::ready(const std::string& text) const { notify("READY=1\nSTA
 void ServiceManager::status(const std::string& text) const { notify("STATUS=" + one_line(text)); }
 
 void ServiceManager::reloading() const {
-  notify(fmt::format("RELOADING=1\nMONOTONIC_USEC={}\nSTATUS=Planning a new configuration", monotonic_us()));
+  notify(fmt::format("RELOADING=1\nMONOTONIC_USEC={}\nSTATUS=Planning a new configuration",
+                     monotonic_ns() / kMicrosecondNs));
 }
 
 void ServiceManager::stopping(const std::string& why) const { notify("STOPPING=1\nSTATUS=" + one_line(why)); }

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "stream/wake_up.hpp"
+#include "core/system/clocks.hpp"
 
 namespace nearfield::daemon {
 namespace {

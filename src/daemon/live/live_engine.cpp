@@ -3,20 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <ctime>
 #include <utility>
 
+#include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
-#include "recording/host.hpp"
 
 namespace nearfield::daemon {
 namespace {
 
 /// Pieces in which bits between windows are taken.
 constexpr std::uint64_t kPieceSamples = 64;
-
-/// What to add to CLOCK_MONOTONIC for CLOCK_TAI.
-std::int64_t tai_offset_ns() { return clock_ns(CLOCK_TAI) - clock_ns(CLOCK_MONOTONIC); }
 
 }  // namespace
 

@@ -15,8 +15,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
-#include "stream/wake_up.hpp"
 
 namespace nearfield::daemon {
 namespace {

@@ -15,6 +15,7 @@
 #include <numeric>
 #include <optional>
 
+#include "core/system/file_descriptor.hpp"
 #include "files/hdf5/h5_child.hpp"
 
 namespace nearfield::h5 {
@@ -36,11 +37,9 @@ std::uint64_t size_of_readable_file(const std::filesystem::path& path) {
     throw NoInputError(fmt::format("{}: found {}, expected an HDF5 file", path.string(),
                                    S_ISDIR(status.st_mode) ? "a directory" : "a special file"));
   }
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) {
+  if (!FileDescriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC)).valid()) {
     throw NoInputError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
   }
-  ::close(descriptor);
   return static_cast<std::uint64_t>(status.st_size);
 }
 

@@ -1,12 +1,11 @@
 #include "files/nfr/nfr_format.hpp"
 
-#include <isa-l/crc.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
+#include "core/crc32c.hpp"
 #include "files/nfr/nfr_json.hpp"
 #include "nearfield/error.hpp"
 
@@ -32,20 +31,6 @@ bool is_possible(const FileInfo& info) {
 }
 
 }  // namespace
-
-std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
-  constexpr std::size_t kMostAtOnce = std::size_t{1} << 30U;
-  std::uint32_t crc = ~before;
-  while (!bytes.empty()) {
-    const std::size_t count = std::min(bytes.size(), kMostAtOnce);
-    // The library only reads what it takes as not const.
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
-    auto* data = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data()));
-    crc = ::crc32_iscsi(data, static_cast<int>(count), crc);
-    bytes = bytes.subspan(count);
-  }
-  return ~crc;
-}
 
 std::uint32_t header_crc(const RecordHeader& header) {
   return crc32c(std::as_bytes(std::span(&header, 1)).first(offsetof(RecordHeader, header_crc)));

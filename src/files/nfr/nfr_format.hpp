@@ -95,9 +95,6 @@ struct EndInfo {
   std::uint64_t dropped_images = 0;  ///< frames of any processor
 };
 
-/// CRC32C (Castagnoli) of `bytes`, or of what `before` is the CRC of followed by `bytes`.
-std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
-
 constexpr std::uint64_t padded(std::uint64_t payload_bytes) { return (payload_bytes + 7) / 8 * 8; }
 /// Header, payload and padding.
 constexpr std::uint64_t record_bytes(const RecordHeader& header) {

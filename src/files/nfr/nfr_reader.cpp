@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "core/crc32c.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"
 

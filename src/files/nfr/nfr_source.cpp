@@ -13,37 +13,27 @@
 
 namespace nearfield::nfr {
 
-Source::Source(const std::filesystem::path& path) : path_(path) {
-  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // a pipe must not wait for its writer
+Source::Source(const std::filesystem::path& path)
+    : path_(path),
+      file_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // a pipe must not wait for its writer
   struct stat status {};
-  if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) {
-    const int error = errno;
-    if (descriptor_ >= 0) {
-      ::close(descriptor_);
-    }
-    throw NoInputError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(error)));
+  if (!file_.valid() || fstat(file_.get(), &status) != 0) {
+    throw NoInputError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
   }
   if (!S_ISREG(status.st_mode)) {
-    ::close(descriptor_);
     throw NoInputError(fmt::format("{}: found {}, expected a recording", path.string(),
                                    S_ISDIR(status.st_mode) ? "a directory" : "a special file"));
   }
   size_bytes_ = static_cast<std::uint64_t>(status.st_size);
 }
 
-Source::~Source() {
-  if (descriptor_ >= 0) {
-    ::close(descriptor_);
-  }
-}
-
 void Source::read(std::uint64_t offset, std::span<std::byte> bytes) const {
-  if (descriptor_ < 0) {
+  if (!file_.valid()) {
     std::copy_n(memory_.begin() + static_cast<std::ptrdiff_t>(offset), bytes.size(), bytes.begin());
     return;
   }
   while (!bytes.empty()) {
-    const ssize_t count = ::pread(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    const ssize_t count = pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (count < 0 && errno == EINTR) {
       continue;
     }

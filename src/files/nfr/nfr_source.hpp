@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <span>
 
+#include "core/system/file_descriptor.hpp"
+
 namespace nearfield::nfr {
 
 /// The bytes of a recording: a file, as long as it is when it's opened, or memory.
@@ -14,14 +16,13 @@ class Source {
   explicit Source(std::span<const std::byte> memory) : memory_(memory), size_bytes_(memory.size()) {}
   Source(const Source&) = delete;
   Source& operator=(const Source&) = delete;
-  ~Source();
   [[nodiscard]] std::uint64_t size_bytes() const { return size_bytes_; }
   /// Fills `bytes` from `offset` on. Throws DataError when the file fails or became shorter.
   void read(std::uint64_t offset, std::span<std::byte> bytes) const;
 
  private:
   std::filesystem::path path_;
-  int descriptor_ = -1;
+  FileDescriptor file_;
   std::span<const std::byte> memory_;
   std::uint64_t size_bytes_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -19,31 +20,11 @@ using Complex = std::complex<double>;
 constexpr double kClipLevel = 0.95;
 constexpr std::size_t kWordBits = kBitsPerWord;
 
-/// Solves the symmetric system A x = b, A [row][column]: Gauss with pivots.
-std::vector<Complex> solve(std::vector<std::vector<double>> a, std::vector<Complex> b) {
-  const std::size_t n = b.size();
-  for (std::size_t k = 0; k < n; ++k) {
-    std::size_t pivot = k;
-    for (std::size_t i = k + 1; i < n; ++i) {
-      pivot = std::abs(a[i][k]) > std::abs(a[pivot][k]) ? i : pivot;
-    }
-    std::swap(a[k], a[pivot]);
-    std::swap(b[k], b[pivot]);
-    for (std::size_t i = k + 1; i < n; ++i) {
-      const double factor = a[i][k] / a[k][k];
-      for (std::size_t c = k; c < n; ++c) {
-        a[i][c] -= factor * a[k][c];
-      }
-      b[i] -= factor * b[k];
-    }
-  }
-  for (std::size_t k = n; k-- > 0;) {
-    for (std::size_t c = k + 1; c < n; ++c) {
-      b[k] -= a[k][c] * b[c];
-    }
-    b[k] /= a[k][k];
-  }
-  return b;
+/// Solves A x = b.
+std::vector<Complex> solve(const Eigen::MatrixXd& a, const std::vector<Complex>& b) {
+  const Eigen::VectorXcd right = Eigen::Map<const Eigen::VectorXcd>(b.data(), static_cast<Eigen::Index>(b.size()));
+  const Eigen::VectorXcd x = a.cast<Complex>().partialPivLu().solve(right);
+  return {x.begin(), x.end()};
 }
 
 double weight_at(WindowKind window, std::size_t t, std::size_t bits) {
@@ -56,11 +37,12 @@ double place_in_word(std::size_t i) { return (static_cast<double>(i) - 15.5) / 1
 
 /// Coefficients [word * powers + power] of the word moments sum_i u_i^power s_i.
 std::vector<Complex> fitted(const std::vector<Complex>& d, std::size_t powers) {
-  std::vector<std::vector<double>> normal(powers, std::vector<double>(powers, 0.0));
-  for (std::size_t r = 0; r < powers; ++r) {
-    for (std::size_t s = 0; s < powers; ++s) {
+  const auto count = static_cast<Eigen::Index>(powers);
+  Eigen::MatrixXd normal = Eigen::MatrixXd::Zero(count, count);
+  for (Eigen::Index r = 0; r < count; ++r) {
+    for (Eigen::Index s = 0; s < count; ++s) {
       for (std::size_t i = 0; i < kWordBits; ++i) {
-        normal[r][s] += std::pow(place_in_word(i), static_cast<double>(r + s));
+        normal(r, s) += std::pow(place_in_word(i), static_cast<double>(r + s));
       }
     }
   }
@@ -97,27 +79,23 @@ void normalise(std::vector<Complex>& coefficients, std::size_t powers, double ra
 
 std::vector<std::complex<double>> analysis_of_bits(WindowKind window, std::size_t bits, double radians_per_bit,
                                                    bool remove_dc) {
-  std::vector<std::vector<double>> normal(3, std::vector<double>(3, 0.0));
+  Eigen::Matrix3d normal = Eigen::Matrix3d::Zero();
   const auto basis = [&](std::size_t t) {
     const double phase = radians_per_bit * static_cast<double>(t);
-    return std::vector<double>{std::cos(phase), std::sin(phase), 1.0};
+    return Eigen::Vector3d(std::cos(phase), std::sin(phase), 1.0);
   };
   for (std::size_t t = 0; t < bits; ++t) {
-    const std::vector<double> phi = basis(t);
-    for (std::size_t r = 0; r < 3; ++r) {
-      for (std::size_t s = 0; s < 3; ++s) {
-        normal[r][s] += weight_at(window, t, bits) * phi[r] * phi[s];
-      }
-    }
+    const Eigen::Vector3d phi = basis(t);
+    normal += weight_at(window, t, bits) * phi * phi.transpose();
   }
   // x = Re A cos - Im A sin + constant: the inverse's first row gives Re A, its second one -Im A. All are real, so that
   // one solution with the right-hand side (1, -j, 0) gives d = w (X cos + Y sin + Z).
   const std::vector<Complex> fit =
       remove_dc ? solve(normal, {1.0, Complex(0.0, -1.0), 0.0})
-                : std::vector<Complex>{2.0 / normal[2][2], Complex(0.0, -2.0) / normal[2][2], 0.0};
+                : std::vector<Complex>{2.0 / normal(2, 2), Complex(0.0, -2.0) / normal(2, 2), 0.0};
   std::vector<Complex> d(bits);
   for (std::size_t t = 0; t < bits; ++t) {
-    const std::vector<double> phi = basis(t);
+    const Eigen::Vector3d phi = basis(t);
     d[t] = weight_at(window, t, bits) * (fit[0] * phi[0] + fit[1] * phi[1] + fit[2] * phi[2]);
   }
   return d;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/cholesky.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -15,30 +17,6 @@ constexpr double kNoise = 1e-4;
 constexpr double kOnPixel = 1e-6;  ///< pixels
 
 double sinc(double x) { return x == 0.0 ? 1.0 : std::sin(std::numbers::pi * x) / (std::numbers::pi * x); }
-
-/// Solves a x = b in place, a [row][column] symmetric and positive definite (Cholesky).
-void solve(std::vector<double>& a, std::vector<double>& b) {
-  const std::size_t n = b.size();
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) {
-      double sum = a[i * n + j];
-      for (std::size_t k = 0; k < j; ++k) {
-        sum -= a[i * n + k] * a[j * n + k];
-      }
-      a[i * n + j] = i == j ? std::sqrt(sum) : sum / a[j * n + j];
-    }
-    for (std::size_t k = 0; k < i; ++k) {
-      b[i] -= a[i * n + k] * b[k];
-    }
-    b[i] /= a[i * n + i];
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t k = i + 1; k < n; ++k) {
-      b[i] -= a[k * n + i] * b[k];
-    }
-    b[i] /= a[i * n + i];
-  }
-}
 
 /// In pixels, from the first one's centre.
 double position_of(double at_m, const std::vector<double>& axis_m) {
@@ -67,7 +45,7 @@ AxisWeights band_limited_weights(double position, std::size_t pixels, double ban
     }
     weights[i] = sinc(band * (position - static_cast<double>(first + i)));
   }
-  solve(gram, weights);
+  solve_cholesky(gram, weights);
   return {.first = first, .weights = std::move(weights)};
 }
 

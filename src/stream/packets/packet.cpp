@@ -1,13 +1,13 @@
 #include "stream/packets/packet.hpp"
 
 #include <fmt/format.h>
-#include <isa-l/crc.h>
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
+#include "core/crc32c.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -83,13 +83,6 @@ PayloadKind payload_kind_of(std::string_view name) {
     return PayloadKind::kSamples;
   }
   throw ConfigError(fmt::format("payload: expected bits or samples, found \"{}\"", name));
-}
-
-std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before) {
-  // isa-l neither inverts at the start nor at the end, and takes a pointer that it does not write through.
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
-  auto* data = const_cast<unsigned char*>(reinterpret_cast<const unsigned char*>(bytes.data()));
-  return ~crc32_iscsi(data, static_cast<int>(bytes.size()), ~before);
 }
 
 std::variant<Packet, PacketFault> parse_packet(std::span<const std::byte> bytes, const PacketExpectation& expected) {

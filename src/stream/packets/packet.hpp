@@ -63,8 +63,4 @@ std::size_t max_elements_per_packet(std::size_t words_per_element);
 /// an internal error when the payload is not elements x words long or does not fit.
 std::size_t write_packet(const Packet& packet, std::span<std::byte> bytes);
 
-/// CRC32C (Castagnoli; RFC 3720, appendix B.4) of `bytes` behind those that gave `before`; crc32c("123456789") is
-/// 0xE3069283.
-std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
-
 }  // namespace nearfield

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <ctime>
 
-#include "stream/wake_up.hpp"
+#include "core/system/clocks.hpp"
 
 namespace nearfield {
 namespace {

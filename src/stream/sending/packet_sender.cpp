@@ -9,10 +9,10 @@
 #include <limits>
 #include <vector>
 
+#include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
 #include "stream/packets/socket.hpp"
 #include "stream/sending/pacer.hpp"
-#include "stream/wake_up.hpp"
 
 namespace nearfield {
 namespace {

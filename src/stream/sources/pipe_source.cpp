@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <thread>
 
+#include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
 #include "stream/packets/socket.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
 #include "stream/sending/pacer.hpp"
 #include "stream/sources/playback.hpp"

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
 #include "stream/packets/socket.hpp"
 

@@ -1,4 +1,4 @@
-#include "recording/host.hpp"
+#include "core/system/host.hpp"
 
 #include <unistd.h>
 
@@ -17,13 +17,6 @@ std::string boot_id() {
   std::string id;
   std::getline(file, id);
   return id;
-}
-
-std::int64_t clock_ns(clockid_t clock) {
-  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-  std::timespec time{};
-  ::clock_gettime(clock, &time);
-  return time.tv_sec * kNsPerSecond + time.tv_nsec;
 }
 
 }  // namespace nearfield

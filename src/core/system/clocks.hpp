@@ -1,0 +1,14 @@
+#pragma once
+#include <cstdint>
+#include <ctime>
+
+namespace nearfield {
+
+/// Nanoseconds of one of the system's clocks, such as CLOCK_REALTIME.
+std::int64_t clock_ns(clockid_t clock);
+/// CLOCK_MONOTONIC, ns.
+std::int64_t monotonic_ns();
+/// What to add to CLOCK_MONOTONIC for CLOCK_TAI, ns.
+std::int64_t tai_offset_ns();
+
+}  // namespace nearfield

@@ -174,15 +174,11 @@ void Daemon::open_outputs() {
     publisher_.set(Publisher::Priority::kController, ring_output_.get());
   }
   if (!publish.zmq.endpoint.empty()) {
-    ring::ZmqOptions zmq;
-    zmq.endpoint = publish.zmq.endpoint;
-    if (!publish.zmq.curve_secret_file.empty()) {
-      zmq.curve_secret_key = control::credential_path(publish.zmq.curve_secret_file);
-      zmq.curve_clients = publish.zmq.curve_clients;
+    DaemonSettings::Zmq zmq = publish.zmq;
+    if (!zmq.curve_secret_file.empty()) {
+      zmq.curve_secret_file = control::credential_path(zmq.curve_secret_file);
     }
-    zmq.most_frames_per_s = publish.zmq.max_rate_hz;
-    zmq.phase_reference = publish.phase_reference;
-    zmq_output_ = std::make_unique<ring::ZmqOutput>(zmq);
+    zmq_output_ = std::make_unique<ring::ZmqOutput>(zmq, publish.phase_reference);
     spdlog::info("frames for dashboards at {}", zmq_output_->endpoint());
     publisher_.set(Publisher::Priority::kDashboard, zmq_output_.get());
   }

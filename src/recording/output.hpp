@@ -14,10 +14,10 @@ enum class EndCause {
   kNone,             ///< it did not
   kStopped,          ///< asked for
   kBelowLevel,       ///< the level that triggered it is over
-  kLongEnough,       ///< RecorderOptions::max_seconds
-  kLargeEnough,      ///< RecorderOptions::max_bytes
+  kLongEnough,       ///< DaemonSettings::Recording::max_s
+  kLargeEnough,      ///< DaemonSettings::Recording::max_bytes
   kSourceRestarted,  ///< the next file holds what follows
-  kDirectoryFull,    ///< RecorderOptions::quota_bytes; from here on, what is_failure() says is one
+  kDirectoryFull,    ///< DaemonSettings::Recording::quota_bytes; from here on, what is_failure() says is one
   kDiskFull,
   kQuota,
   kFileSizeLimit,

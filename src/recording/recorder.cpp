@@ -24,8 +24,10 @@ std::uint64_t wire_words(const nfr::FileInfo& info) {
   return static_cast<std::uint64_t>(words_per_bit_time(info.layout, info.measurement.geometry));
 }
 
+std::uint64_t queue_bytes(std::int64_t bytes) { return static_cast<std::uint64_t>(bytes); }
+
 std::uint64_t history_bit_times(const RecorderOptions& options) {
-  return static_cast<std::uint64_t>(std::llround(options.history_s * options.info.sample_rate_hz));
+  return static_cast<std::uint64_t>(std::llround(options.settings.pre_trigger_s * options.info.sample_rate_hz));
 }
 
 std::uint64_t bits_capacity(const RecorderOptions& options) {
@@ -33,7 +35,8 @@ std::uint64_t bits_capacity(const RecorderOptions& options) {
     return 0;
   }
   const std::uint64_t bytes = history_bit_times(options) * wire_words(options.info) * sizeof(std::uint32_t);
-  return options.bits_queue_bytes + bytes + static_cast<std::uint64_t>(kHeaderShare * static_cast<double>(bytes));
+  return queue_bytes(options.settings.bits_queue_bytes) + bytes +
+         static_cast<std::uint64_t>(kHeaderShare * static_cast<double>(bytes));
 }
 
 RecorderOptions checked(RecorderOptions options) {
@@ -44,21 +47,25 @@ RecorderOptions checked(RecorderOptions options) {
   };
   require(!options.path.empty(), "path: expected a file name, found an empty one");
   require(options.bits || options.images, "expected bits, images or both, found neither");
-  require(options.history_s >= 0.0 && options.history_s < 3600.0, "history_s: expected 0 to 3600 s");
-  require(options.max_seconds >= 0.0 && options.sync_s >= 0.0, "max_seconds, sync_s: expected 0 or more");
-  require(!options.level || (options.images && options.level->level > 0.0 && options.level->quiet_s >= 0.0),
+  const DaemonSettings::Recording& settings = options.settings;
+  require(settings.pre_trigger_s >= 0.0 && settings.pre_trigger_s < 3600.0, "pre_trigger_s: expected 0 to 3600 s");
+  require(settings.max_s >= 0.0 && settings.sync_s >= 0.0, "max_s, sync_s: expected 0 or more");
+  require(settings.max_bytes >= 0 && settings.quota_bytes >= 0, "max_bytes, quota_bytes: expected 0 or more");
+  require(settings.bits_queue_bytes >= 0 && settings.images_queue_bytes >= 0,
+          "bits_queue_bytes, images_queue_bytes: expected 0 or more");
+  require(!options.is_by_level() || (options.images && settings.level > 0.0 && settings.quiet_s >= 0.0),
           "level: expected a level above 0 and recorded images");
-  require(!options.level || options.level->pause_s >= 0.0, "pause_s: expected 0 or more");
+  require(!options.is_by_level() || settings.pause_s >= 0.0, "pause_s: expected 0 or more");
   options.info.host = host_name();
   options.info.boot_id = boot_id();
   return options;
 }
 
 template <class T>
-bool is_above(std::span<const T> images, std::size_t pixels, const LevelTrigger& trigger) {
-  const auto square = static_cast<float>(trigger.level * trigger.level);
-  const std::size_t step = trigger.pixel ? pixels : 1;
-  for (std::size_t i = trigger.pixel.value_or(0); i < images.size(); i += step) {
+bool is_above(std::span<const T> images, std::size_t pixels, const RecorderOptions& options) {
+  const auto square = static_cast<float>(options.settings.level * options.settings.level);
+  const std::size_t step = options.pixel ? pixels : 1;
+  for (std::size_t i = options.pixel.value_or(0); i < images.size(); i += step) {
     if (std::norm(images[i]) > square) {
       return true;
     }
@@ -85,7 +92,7 @@ std::string_view name_of(RecorderState state) {
 Recorder::Recorder(RecorderOptions options)
     : options_(checked(std::move(options))),
       bits_(bits_capacity(options_), history_bit_times(options_), wire_words(options_.info)),
-      images_(options_.images ? options_.images_queue_bytes : 0, history_bit_times(options_)),
+      images_(options_.images ? queue_bytes(options_.settings.images_queue_bytes) : 0, history_bit_times(options_)),
       thread_([this] { run(); }) {}
 
 Recorder::~Recorder() {
@@ -121,19 +128,19 @@ void Recorder::begin(const ResultHeader& header, const Beginning& beginning) {
   }
   const Layout layout = layout_of(header);
   const std::uint64_t bytes = layout.places.bytes;
-  if (options_.images && bytes > options_.images_queue_bytes / 2) {
+  if (options_.images && bytes > queue_bytes(options_.settings.images_queue_bytes) / 2) {
     throw ConfigError(
         fmt::format("recording.images_queue_bytes: expected at least two frames of {}, of {} bytes, found {}",
-                    header.processor, bytes, options_.images_queue_bytes));
+                    header.processor, bytes, options_.settings.images_queue_bytes));
   }
   std::vector<Layout> layouts = beginning.processor == 0 ? std::vector<Layout>() : layouts_;
   layouts.resize(std::max(layouts.size(), beginning.processor + 1));
   layouts[beginning.processor] = layout;
   const auto first =
       std::find_if(layouts.begin(), layouts.end(), [](const Layout& one) { return one.images.has_value(); });
-  if (options_.level && first != layouts.end() && options_.level->pixel.value_or(0) >= first->pixels) {
+  if (options_.is_by_level() && first != layouts.end() && options_.pixel.value_or(0) >= first->pixels) {
     throw ConfigError(fmt::format("recording.level.pixel: expected one of {} pixels, found {}", first->pixels,
-                                  *options_.level->pixel));
+                                  options_.pixel.value_or(0)));
   }
   payload_.reserve(1 + 2 * header.products.size());  // each product with its padding
   EpochText text{.key = {.epoch = beginning.epoch, .processor = beginning.processor},
@@ -201,7 +208,7 @@ bool Recorder::push_frame(const Layout& layout, const Frame& frame) {
 }
 
 void Recorder::watch_level(const Layout& layout, const Frame& frame) {
-  if (!options_.level) {
+  if (!options_.is_by_level()) {
     return;
   }
   const std::int64_t now_ns = frame.capture_mono_ns;
@@ -213,10 +220,10 @@ void Recorder::watch_level(const Layout& layout, const Frame& frame) {
   }
   const std::span<const std::byte> images = frame.products[*layout.images];
   const bool is_loud = layout.images_type == ElementType::kComplex64
-                           ? is_above(values_of<std::complex<float>>(images), layout.pixels, *options_.level)
-                           : is_above(values_of<float>(images), layout.pixels, *options_.level);
+                           ? is_above(values_of<std::complex<float>>(images), layout.pixels, options_)
+                           : is_above(values_of<float>(images), layout.pixels, options_);
   if (!is_loud) {
-    is_quiet_ = is_quiet_ || static_cast<double>(now_ns - below_since_ns_) >= options_.level->quiet_s * 1e9;
+    is_quiet_ = is_quiet_ || static_cast<double>(now_ns - below_since_ns_) >= options_.settings.quiet_s * 1e9;
     return;
   }
   last_above_ns_.store(now_ns, std::memory_order_relaxed);

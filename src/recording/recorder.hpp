@@ -25,41 +25,27 @@
 
 namespace nearfield {
 
-/// Starts a recording when an image's magnitude rises above the level, ends it once none has been above it for a while.
-/// The images are the product `images` of the first processor that has one.
-/// A rise counts after quiet_s below the level, so that neither a noise that is there when the recorder is armed nor
-/// one that goes on beyond a recording begins a recording. Times are those of the images' last bits.
-struct LevelTrigger {
-  double level = DaemonSettings::Recording{}.level;      ///< in the images' unit, peak
-  double quiet_s = DaemonSettings::Recording{}.quiet_s;  ///< below the level, before a rise and to end the recording
-  double pause_s = DaemonSettings::Recording{}.pause_s;  ///< from a recording's end until a rise may begin the next
-  std::optional<std::size_t> pixel;  ///< row * columns + column of the one to watch; without it, all
-};
-
 struct RecorderStatus;
 
+/// What a recorder is made for. All that a user sets is in `settings`, of which folder and contents are the caller's
+/// business; 0 as a limit means that there is none.
+///
+/// Trigger kLevel begins a recording when an image's magnitude rises above the level, and ends it once none has been
+/// above it for quiet_s. The images are the product `images` of the first processor that has one. A rise counts after
+/// quiet_s below the level, so that neither a noise that is there when the recorder is armed nor one that goes on
+/// beyond a recording begins a recording. Times are those of the images' last bits.
 struct RecorderOptions {
-  nfr::FileInfo info;      ///< host and boot_id are filled in
-  std::string path;        ///< a folder, and a name with strftime's fields, in UTC: "/data/%Y%m%dT%H%M%SZ.nfr"
-  bool bits = true;        ///< records them
-  bool images = true;      ///< records the frames of all processors
-  double history_s = 0.0;  ///< of what came before the trigger, kept in memory while armed
-  std::uint64_t bits_queue_bytes = default_bytes(&DaemonSettings::Recording::bits_queue_bytes);  ///< beside the history
-  /// Of the frames, their history included.
-  std::uint64_t images_queue_bytes = default_bytes(&DaemonSettings::Recording::images_queue_bytes);
-  std::optional<LevelTrigger> level;
-  std::uint64_t max_bytes = 0;    ///< of a recording; 0: no limit
-  double max_seconds = 0.0;       ///< of a recording's bit-times, history included; 0: no limit
-  double sync_s = 0.0;            ///< waits for the disk this often, and at the end; 0: only at the end
-  std::uint64_t quota_bytes = 0;  ///< of all recordings (*.nfr) in the folder; 0: no quota
+  nfr::FileInfo info;  ///< host and boot_id are filled in
+  std::string path;    ///< a folder, and a name with strftime's fields, in UTC: "/data/%Y%m%dT%H%M%SZ.nfr"
+  bool bits = true;    ///< records them
+  bool images = true;  ///< records the frames of all processors
+  DaemonSettings::Recording settings = {};
+  std::optional<std::size_t> pixel;  ///< row * columns + column of the one whose level counts; without it, all
   /// A recording has begun, has ended, or could not begin. Called on the writer's thread, which must not wait there for
   /// anybody who waits for the recorder.
   std::function<void(const RecorderStatus& status)> changed;
 
- private:
-  static std::uint64_t default_bytes(std::int64_t DaemonSettings::Recording::*key) {
-    return static_cast<std::uint64_t>(DaemonSettings::Recording{}.*key);
-  }
+  [[nodiscard]] bool is_by_level() const { return settings.trigger == DaemonSettings::Trigger::kLevel; }
 };
 
 enum class RecorderState {

@@ -138,14 +138,15 @@ void Recorder::obey(Request request) {
 
 void Recorder::begin(bool by_level) {
   most_by_quota_.reset();
-  if (options_.quota_bytes > 0) {
+  if (options_.settings.quota_bytes > 0) {
+    const auto quota_bytes = static_cast<std::uint64_t>(options_.settings.quota_bytes);
     const std::filesystem::path folder = std::filesystem::path(options_.path).parent_path();
     const std::uint64_t used = bytes_of_recordings(folder);
-    if (used + kLeastBytes > options_.quota_bytes) {
-      refuse(fmt::format("{}: recordings of {} bytes, of {} permitted", folder.string(), used, options_.quota_bytes));
+    if (used + kLeastBytes > quota_bytes) {
+      refuse(fmt::format("{}: recordings of {} bytes, of {} permitted", folder.string(), used, quota_bytes));
       return;
     }
-    most_by_quota_ = options_.quota_bytes - used;
+    most_by_quota_ = quota_bytes - used;
   }
   is_by_level_ = by_level;
   ends_.reset();
@@ -259,9 +260,9 @@ void Recorder::end_recording(EndCause cause, const std::string& reason) {
     at_end_ = totals();
   }
   const std::pair<EndCause, std::string> closed = close_file(end.first, end.second);
-  if (options_.level) {
+  if (options_.is_by_level()) {
     no_rise_before_ns_.store(last_frame_ns_.load() +
-                             static_cast<std::int64_t>(std::llround(options_.level->pause_s * 1e9)));
+                             static_cast<std::int64_t>(std::llround(options_.settings.pause_s * 1e9)));
   }
   has_risen_ = false;
   {
@@ -342,12 +343,12 @@ bool Recorder::is_over_limit(const nfr::RecordHeader& header, std::uint64_t batc
   first_bit_time_ = std::min(first, header.first_bit_time);
   const double seconds = static_cast<double>(end_of(header) - *first_bit_time_) / options_.info.sample_rate_hz;
   const std::uint64_t bytes = bytes_before_ + file_->bytes() + batch_bytes + nfr::record_bytes(header) + kEndBytes;
-  if (options_.max_seconds > 0.0 && seconds > options_.max_seconds) {
+  if (options_.settings.max_s > 0.0 && seconds > options_.settings.max_s) {
     ends_ = {EndCause::kLongEnough, ""};
-  } else if (options_.max_bytes > 0 && bytes > options_.max_bytes) {
+  } else if (options_.settings.max_bytes > 0 && bytes > static_cast<std::uint64_t>(options_.settings.max_bytes)) {
     ends_ = {EndCause::kLargeEnough, ""};
   } else if (most_by_quota_ && bytes > *most_by_quota_) {
-    ends_ = {EndCause::kDirectoryFull, fmt::format("of {} permitted", options_.quota_bytes)};
+    ends_ = {EndCause::kDirectoryFull, fmt::format("of {} permitted", options_.settings.quota_bytes)};
   }
   return ends_.has_value();
 }
@@ -466,7 +467,7 @@ void Recorder::sync() {
       ends_ = {EndCause::kRemoved, file_->path().string()};
     }
   }
-  if (options_.sync_s > 0.0 && static_cast<double>(now_ns - last_sync_ns_) >= options_.sync_s * 1e9) {
+  if (options_.settings.sync_s > 0.0 && static_cast<double>(now_ns - last_sync_ns_) >= options_.settings.sync_s * 1e9) {
     last_sync_ns_ = now_ns;
     if (const int error = file_->wait_for_disk(); error != 0) {
       fail(error);
@@ -480,13 +481,13 @@ void Recorder::check_level() {
   }
   const std::int64_t quiet_ns =
       last_frame_ns_.load(std::memory_order_relaxed) - last_above_ns_.load(std::memory_order_relaxed);
-  if (static_cast<double>(quiet_ns) > options_.level->quiet_s * 1e9) {
+  if (static_cast<double>(quiet_ns) > options_.settings.quiet_s * 1e9) {
     ends_ = {EndCause::kBelowLevel, ""};
   }
 }
 
 void Recorder::set_lanes(Lane::Mode mode) {
-  const bool keeps = mode != Lane::Mode::kHistory || options_.history_s > 0.0;
+  const bool keeps = mode != Lane::Mode::kHistory || options_.settings.pre_trigger_s > 0.0;
   bits_.lane().set_mode(options_.bits && keeps ? mode : Lane::Mode::kOff);
   images_.set_mode(options_.images && keeps ? mode : Lane::Mode::kOff);
 }

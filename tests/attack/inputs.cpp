@@ -34,6 +34,7 @@ void write_small_images(const std::filesystem::path& path) {
 
 void write_recording(const std::filesystem::path& path) {
   RecorderOptions options;
+  options.settings.pre_trigger_s = 0.0;
   options.info = small_info();
   options.path = path.string();
   Recorder recorder(options);

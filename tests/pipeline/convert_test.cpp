@@ -19,6 +19,7 @@ constexpr std::uint64_t kFirst = 1'000'003;  // odd, and no multiple of 32
 /// Bits with a gap of 700 bit-times, and images of epoch 1.
 std::string record(const TemporaryFolder& folder) {
   RecorderOptions options;
+  options.settings.pre_trigger_s = 0.0;
   options.info = small_info();
   options.path = folder / "a.nfr";
   Recorder recorder(options);

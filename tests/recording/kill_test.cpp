@@ -25,10 +25,11 @@ struct Shared {
 [[noreturn]] void record_for_ever(const std::string& path, Shared& shared) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // it doesn't outlive a test that is stopped
   RecorderOptions options;
+  options.settings.pre_trigger_s = 0.0;
   options.info = small_info();
   options.path = path;
-  options.bits_queue_bytes = 1U << 20U;
-  options.images_queue_bytes = 1U << 20U;
+  options.settings.bits_queue_bytes = 1 << 20;
+  options.settings.images_queue_bytes = 1 << 20;
   Recorder recorder(options);
   recorder.begin(result_header(small_header()), {.epoch = 1});
   recorder.start();

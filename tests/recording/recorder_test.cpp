@@ -19,10 +19,11 @@ namespace {
 
 RecorderOptions options_for(const std::string& path) {
   RecorderOptions options;
+  options.settings.pre_trigger_s = 0.0;
   options.info = small_info();
   options.path = path;
-  options.bits_queue_bytes = 1U << 20U;
-  options.images_queue_bytes = 1U << 20U;
+  options.settings.bits_queue_bytes = 1 << 20;
+  options.settings.images_queue_bytes = 1 << 20;
   return options;
 }
 
@@ -127,7 +128,7 @@ TEST(Recorder, AFrameOfAnEpochThatNobodyTold) {
 TEST(Recorder, HistoryReachesBackAsFarAsAsked) {
   const TemporaryFolder folder;
   RecorderOptions options = options_for(folder / "a.nfr");
-  options.history_s = 0.01;  // 15000 bit-times
+  options.settings.pre_trigger_s = 0.01;  // 15000 bit-times
   Recorder recorder(options);
   recorder.arm();
   recorder.wait_until_obeyed();
@@ -156,7 +157,7 @@ TEST(Recorder, HistoryReachesBackAsFarAsAsked) {
 TEST(Recorder, IdleKeepsNothing) {
   const TemporaryFolder folder;
   RecorderOptions options = options_for(folder / "a.nfr");
-  options.history_s = 1.0;
+  options.settings.pre_trigger_s = 1.0;
   Recorder recorder(options);
   push_bits(recorder, 0, 256);
   recorder.trigger();  // not armed
@@ -171,8 +172,8 @@ TEST(Recorder, IdleKeepsNothing) {
 TEST(Recorder, ALevelStartsAndItsEndStops) {
   const TemporaryFolder folder;
   RecorderOptions options = options_for(folder / "a.nfr");
-  options.history_s = 0.002;
-  options.level = LevelTrigger{.level = 3.0, .quiet_s = 0.020, .pause_s = 0.0, .pixel = {}};
+  options.settings.pre_trigger_s = 0.002;
+  set_level(options, {.level = 3.0, .quiet_s = 0.020, .pause_s = 0.0});
   Recorder recorder(options);
   recorder.begin(result_header(small_header()), {.epoch = 1});
   recorder.arm();
@@ -224,7 +225,7 @@ class LevelRig {
 
 RecorderOptions level_options(const std::string& path) {
   RecorderOptions options = options_for(path);
-  options.level = LevelTrigger{.level = 3.0, .quiet_s = 0.010, .pause_s = 0.030, .pixel = {}};
+  set_level(options, {.level = 3.0, .quiet_s = 0.010, .pause_s = 0.030});
   return options;
 }
 
@@ -245,7 +246,7 @@ TEST(Recorder, OnlyARiseAfterQuietBeginsARecording) {
 TEST(Recorder, ALevelThatGoesOnBeyondTheLongestRecordingBeginsNoOther) {
   const TemporaryFolder folder;
   RecorderOptions options = level_options(folder / "a.nfr");
-  options.max_seconds = 0.03;  // a window has 0.022 s, frames are 0.0007 s of bits apart
+  options.settings.max_s = 0.03;  // a window has 0.022 s, frames are 0.0007 s of bits apart
   LevelRig rig(options);
   rig.write(15, 1.0F);
   rig.write(1, 4.0F);
@@ -275,7 +276,7 @@ TEST(Recorder, ThereIsAPauseBetweenRecordingsByLevel) {
 TEST(Recorder, TheQuotaOfTheFolderIsKept) {
   const TemporaryFolder folder;
   RecorderOptions options = options_for(folder / "a.nfr");
-  options.quota_bytes = 3U << 20U;
+  options.settings.quota_bytes = 3 << 20;
   std::atomic<int> refused{0};
   options.changed = [&](const RecorderStatus& status) {
     refused += status.end_cause == EndCause::kDirectoryFull && status.path.empty() ? 1 : 0;
@@ -385,8 +386,8 @@ TEST(Recorder, ARemovedFileEndsTheRecording) {
 TEST(Recorder, OnlyTheChosenPixelTriggers) {
   const TemporaryFolder folder;
   RecorderOptions options = options_for(folder / "a.nfr");
-  options.level = LevelTrigger{
-      .level = 0.9, .quiet_s = 0.0, .pause_s = 0.0, .pixel = 5};  // pixel 0 has 1, pixel 5 has 1/6 and 1/12
+  set_level(options, {.level = 0.9, .quiet_s = 0.0, .pause_s = 0.0});
+  options.pixel = 5;  // pixel 0 has 1, pixel 5 has 1/6 and 1/12
   Recorder recorder(options);
   recorder.begin(result_header(small_header()), {.epoch = 1});
   recorder.arm();
@@ -404,7 +405,7 @@ TEST(Recorder, OnlyTheChosenPixelTriggers) {
 TEST(Recorder, LimitsEndIt) {
   const TemporaryFolder folder;
   RecorderOptions options = options_for(folder / "a.nfr");
-  options.max_bytes = 100'000;
+  options.settings.max_bytes = 100'000;
   {
     Recorder recorder(options);
     start(recorder);
@@ -417,8 +418,8 @@ TEST(Recorder, LimitsEndIt) {
     EXPECT_GT(std::filesystem::file_size(status.path), 97'000U);
     EXPECT_EQ(nfr::Reader(std::filesystem::path(status.path)).summary().end->reason, "max_bytes reached");
   }
-  options.max_bytes = 0;
-  options.max_seconds = 0.01;  // 15000 bit-times: 58 pieces
+  options.settings.max_bytes = 0;
+  options.settings.max_s = 0.01;  // 15000 bit-times: 58 pieces
   Recorder recorder(options);
   start(recorder);
   for (std::uint64_t piece = 0; piece < 100; ++piece) {
@@ -518,7 +519,7 @@ TEST(Recorder, RefusesSettingsThatMakeNoSense) {
   options.bits = options.images = false;
   EXPECT_THROW(Recorder{options}, ConfigError);
   options = options_for(folder / "a.nfr");
-  options.level = LevelTrigger{.level = 0.0, .pixel = {}};
+  set_level(options, {.level = 0.0});
   EXPECT_THROW(Recorder{options}, ConfigError);
 }
 
@@ -526,7 +527,7 @@ TEST(Recorder, RefusesSettingsThatMakeNoSense) {
 TEST(Recorder, DropsAreCountedExactly) {
   const TemporaryFolder folder;
   RecorderOptions options = options_for(folder / "a.nfr");
-  options.bits_queue_bytes = 20'000;
+  options.settings.bits_queue_bytes = 20'000;
   Recorder recorder(options);
   start(recorder);
   constexpr std::uint64_t kPieces = 20'000;
@@ -551,7 +552,7 @@ TEST(Recorder, KeepsAStreamAtItsOwnPace) {
   const double seconds = asked == nullptr ? 0.2 : std::atof(asked);
   RecorderOptions options = options_for(folder / "a.nfr");
   options.info.measurement.geometry = {.rows = 32, .columns = 32, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
-  options.bits_queue_bytes = 64U << 20U;
+  options.settings.bits_queue_bytes = 64 << 20;
   options.images = false;
   Recorder recorder(options);
   start(recorder);

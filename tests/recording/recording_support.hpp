@@ -15,6 +15,7 @@
 #include "files/nfr/nfr_format.hpp"
 #include "files/nfr/nfr_reader.hpp"
 #include "recording/bits_tap.hpp"
+#include "recording/recorder.hpp"
 #include "support/command.hpp"
 #include "support/outputs.hpp"
 
@@ -277,6 +278,20 @@ inline BitsCheck check_bits(nfr::Reader& reader) {
     }
   }
   return check;
+}
+
+/// What a recording by the level goes by.
+struct Level {
+  double level = 0.0;
+  double quiet_s = 0.0;
+  double pause_s = 0.0;
+};
+
+inline void set_level(RecorderOptions& options, const Level& level) {
+  options.settings.trigger = DaemonSettings::Trigger::kLevel;
+  options.settings.level = level.level;
+  options.settings.quiet_s = level.quiet_s;
+  options.settings.pause_s = level.pause_s;
 }
 
 }  // namespace nearfield::test

@@ -43,9 +43,10 @@ void expect_as_made(const Frame& frame) {
 /// Images at every hop, rows at every eighth, whose epoch changes at hop 48 while that of the images stays.
 RecorderStatus record_both(const std::string& path, std::uint64_t hops) {
   RecorderOptions options;
+  options.settings.pre_trigger_s = 0.0;
   options.info = small_info();
   options.path = path;
-  options.images_queue_bytes = 1U << 20U;
+  options.settings.images_queue_bytes = 1 << 20;
   Recorder recorder(options);
   recorder.begin(result_header(small_header()), {.processor = 0, .epoch = 1});
   recorder.begin(rows_header(), {.processor = 1, .epoch = 1});
@@ -104,6 +105,7 @@ TEST(Results, FramesOfTwoProcessorsComeBackBitForBit) {
 TEST(Results, SettingsOfAllProcessorsAreInARecordingOfBits) {
   const TemporaryFolder folder;
   RecorderOptions options;
+  options.settings.pre_trigger_s = 0.0;
   options.info = small_info();
   options.path = folder / "a.nfr";
   options.images = false;
@@ -126,6 +128,7 @@ TEST(Results, SettingsOfAllProcessorsAreInARecordingOfBits) {
 TEST(Results, AFrameThatIsNotAsItWasBegunIsDropped) {
   const TemporaryFolder folder;
   RecorderOptions options;
+  options.settings.pre_trigger_s = 0.0;
   options.info = small_info();
   options.path = folder / "a.nfr";
   Recorder recorder(options);
@@ -153,9 +156,10 @@ TEST(Results, AFrameThatIsNotAsItWasBegunIsDropped) {
 TEST(Results, AHeaderThatCannotBeRecordedIsRefusedAndTheOneBeforeStays) {
   const TemporaryFolder folder;
   RecorderOptions options;
+  options.settings.pre_trigger_s = 0.0;
   options.info = small_info();
   options.path = folder / "a.nfr";
-  options.images_queue_bytes = 4096;
+  options.settings.images_queue_bytes = 4096;
   Recorder recorder(options);
   recorder.begin(rows_header(), {.processor = 1, .epoch = 1});
   ResultHeader flawed = rows_header();
@@ -177,9 +181,10 @@ TEST(Results, AHeaderThatCannotBeRecordedIsRefusedAndTheOneBeforeStays) {
 TEST(Results, TheLevelWatchesTheFirstProcessorWithImages) {
   const TemporaryFolder folder;
   RecorderOptions options;
+  options.settings.pre_trigger_s = 0.0;
   options.info = small_info();
   options.path = folder / "a.nfr";
-  options.level = LevelTrigger{.level = 3.0, .quiet_s = 0.0, .pause_s = 0.0, .pixel = {}};
+  set_level(options, {.level = 3.0, .quiet_s = 0.0, .pause_s = 0.0});
   Recorder recorder(options);
   recorder.begin(rows_header(), {.processor = 0, .epoch = 1});
   recorder.begin(result_header(small_header()), {.processor = 2, .epoch = 1});

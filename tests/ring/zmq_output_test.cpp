@@ -57,11 +57,13 @@ class Zmq : public testing::Test {
     std::string open = std::string(40, ' '), secret = std::string(40, ' ');
     Keys() { zmq_curve_keypair(open.data(), secret.data()); }
   };
-  std::unique_ptr<ZmqOutput> output(ZmqOptions options = {}) {
-    if (options.endpoint == ZmqOptions{}.endpoint) {
-      options.endpoint = "tcp://127.0.0.1:*";
-    }
-    auto made = std::make_unique<ZmqOutput>(options);
+  /// Any free port of this machine, all frames.
+  static DaemonSettings::Zmq local(const std::string& endpoint = "tcp://127.0.0.1:*") {
+    return {.endpoint = endpoint, .curve_secret_file = {}, .max_rate_hz = 0.0};
+  }
+  static void open(const DaemonSettings::Zmq& settings) { const ZmqOutput output(settings, PhaseReference::kWindow); }
+  std::unique_ptr<ZmqOutput> output(const DaemonSettings::Zmq& settings = local()) {
+    auto made = std::make_unique<ZmqOutput>(settings, PhaseReference::kWindow);
     made->begin(result_header(header_), {.epoch = 2});
     return made;
   }
@@ -188,9 +190,9 @@ TEST(EndpointOfProcessor, IsThePortBehindOrTheNameBehind) {
 }
 
 TEST_F(Zmq, KeepsTheRateLimit) {
-  ZmqOptions options;
-  options.most_frames_per_s = 30.0;
-  const auto publisher = output(options);
+  DaemonSettings::Zmq settings = local();
+  settings.max_rate_hz = 30.0;
+  const auto publisher = output(settings);
   std::int64_t capture_ns = 1'000'000'000'000;
   for (std::uint64_t sequence = 0; sequence < 14650; ++sequence) {  // ten seconds at 1465 frames a second
     frame_.make(sequence);
@@ -213,46 +215,49 @@ TEST_F(Zmq, LocalEndpoints) {
 }
 
 TEST_F(Zmq, LeavesLoopbackOnlyWithAKey) {
-  ZmqOptions options{.endpoint = "tcp://0.0.0.0:*"};
-  EXPECT_THAT([&] { ZmqOutput{options}; }, ThrowsMessage<ConfigError>(HasSubstr("CURVE")));
-  options.curve_secret_key = write_key(Keys().secret, private_);
-  EXPECT_THAT([&] { ZmqOutput{options}; }, ThrowsMessage<ConfigError>(HasSubstr("curve_clients")));
-  options.curve_clients = {Keys().open};
-  EXPECT_NO_THROW(ZmqOutput{options});
+  DaemonSettings::Zmq settings = local("tcp://0.0.0.0:*");
+  EXPECT_THAT([&] { open(settings); }, ThrowsMessage<ConfigError>(HasSubstr("CURVE")));
+  settings.curve_secret_file = write_key(Keys().secret, private_);
+  EXPECT_THAT([&] { open(settings); }, ThrowsMessage<ConfigError>(HasSubstr("curve_clients")));
+  settings.curve_clients = {Keys().open};
+  EXPECT_NO_THROW(open(settings));
 }
 
 TEST_F(Zmq, RefusesBadKeysAndEndpoints) {
-  ZmqOptions options{
-      .endpoint = "tcp://127.0.0.1:*", .curve_secret_key = folder_ / "none", .curve_clients = {Keys().open}};
-  EXPECT_THROW(ZmqOutput{options}, NoInputError);
-  options.curve_secret_key = write_key("too short", private_);
-  EXPECT_THROW(ZmqOutput{options}, ConfigError);
-  options.curve_secret_key = write_key(Keys().secret, std::filesystem::perms(0644));
-  EXPECT_THAT([&] { ZmqOutput{options}; }, ThrowsMessage<ConfigError>(HasSubstr("0644")));
-  options.curve_secret_key = write_key(Keys().secret, std::filesystem::perms(0640));
-  EXPECT_NO_THROW(ZmqOutput{options}) << "a group that this process is in";
+  DaemonSettings::Zmq settings = local();
+  settings.curve_secret_file = folder_ / "none";
+  settings.curve_clients = {Keys().open};
+  EXPECT_THROW(open(settings), NoInputError);
+  settings.curve_secret_file = write_key("too short", private_);
+  EXPECT_THROW(open(settings), ConfigError);
+  settings.curve_secret_file = write_key(Keys().secret, std::filesystem::perms(0644));
+  EXPECT_THAT([&] { open(settings); }, ThrowsMessage<ConfigError>(HasSubstr("0644")));
+  settings.curve_secret_file = write_key(Keys().secret, std::filesystem::perms(0640));
+  EXPECT_NO_THROW(open(settings)) << "a group that this process is in";
   if (geteuid() == 0) {  // only root can give files away
-    ASSERT_EQ(chown(options.curve_secret_key.c_str(), 0, 54321), 0);
-    EXPECT_THAT([&] { ZmqOutput{options}; }, ThrowsMessage<ConfigError>(HasSubstr("group 54321, mode 0640")));
-    ASSERT_EQ(chown(options.curve_secret_key.c_str(), 54321, 0), 0);
-    EXPECT_THAT([&] { ZmqOutput{options}; }, ThrowsMessage<ConfigError>(HasSubstr("found user 54321")));
+    ASSERT_EQ(chown(settings.curve_secret_file.c_str(), 0, 54321), 0);
+    EXPECT_THAT([&] { open(settings); }, ThrowsMessage<ConfigError>(HasSubstr("group 54321, mode 0640")));
+    ASSERT_EQ(chown(settings.curve_secret_file.c_str(), 54321, 0), 0);
+    EXPECT_THAT([&] { open(settings); }, ThrowsMessage<ConfigError>(HasSubstr("found user 54321")));
   }
-  options.curve_secret_key = write_key(Keys().secret, private_);
-  options.curve_clients = {Keys().open, "not a key"};
-  EXPECT_THAT([&] { ZmqOutput{options}; }, ThrowsMessage<ConfigError>(HasSubstr("found \"not a key\"")));
-  EXPECT_THROW(ZmqOutput(ZmqOptions{.endpoint = "tcp://127.0.0.1:port"}), ConfigError);
-  EXPECT_THROW(ZmqOutput(ZmqOptions{.endpoint = "ipc:///nowhere/at/all"}), IoError);
+  settings.curve_secret_file = write_key(Keys().secret, private_);
+  settings.curve_clients = {Keys().open, "not a key"};
+  EXPECT_THAT([&] { open(settings); }, ThrowsMessage<ConfigError>(HasSubstr("found \"not a key\"")));
+  EXPECT_THROW(open(local("tcp://127.0.0.1:port")), ConfigError);
+  EXPECT_THROW(open(local("ipc:///nowhere/at/all")), IoError);
   const auto taken = output();
-  EXPECT_THROW(ZmqOutput(ZmqOptions{.endpoint = taken->endpoint()}), IoError);
-  EXPECT_THROW(ZmqOutput(ZmqOptions{.most_frames_per_s = -1.0}), ConfigError);
+  EXPECT_THROW(open(local(taken->endpoint())), IoError);
+  settings = local();
+  settings.max_rate_hz = -1.0;
+  EXPECT_THROW(open(settings), ConfigError);
 }
 
 TEST_F(Zmq, CurveLetsInWhoIsListedAndKnowsTheServersKey) {
   const Keys server, client, other_client, stranger_client, wrong;
-  ZmqOptions options;
-  options.curve_secret_key = write_key(server.secret, private_);
-  options.curve_clients = {other_client.open, client.open};
-  const auto publisher = output(options);
+  DaemonSettings::Zmq settings = local();
+  settings.curve_secret_file = write_key(server.secret, private_);
+  settings.curve_clients = {other_client.open, client.open};
+  const auto publisher = output(settings);
   const auto connect = [&](const Keys& own, const std::string& server_key) {
     zmq::socket_t socket(context_, zmq::socket_type::sub);
     socket.set(zmq::sockopt::subscribe, "");

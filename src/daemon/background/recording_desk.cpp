@@ -94,19 +94,13 @@ RecorderOptions RecordingDesk::options(const RecordRequest& request) const {
     throw ConfigError(fmt::format("{}: it delivers decimated samples; only images can be recorded", input_.name));
   }
   options.changed = [log = log_](const RecorderStatus& status) { log_change(*log, status); };
-  options.bits_queue_bytes = static_cast<std::uint64_t>(recording.bits_queue_bytes);
-  options.images_queue_bytes = static_cast<std::uint64_t>(recording.images_queue_bytes);
-  options.quota_bytes = static_cast<std::uint64_t>(recording.quota_bytes);
-  options.sync_s = recording.sync_s;
-  options.max_bytes = static_cast<std::uint64_t>(recording.max_bytes);
-  options.max_seconds = request.seconds.value_or(recording.max_s);
-  if (request.action == Action::kArm) {
-    options.history_s = recording.pre_trigger_s;
-    if (recording.trigger == DaemonSettings::Trigger::kLevel) {
-      options.images = true;
-      options.level = LevelTrigger{
-          .level = recording.level, .quiet_s = recording.quiet_s, .pause_s = recording.pause_s, .pixel = {}};
-    }
+  options.settings = recording;
+  options.settings.max_s = request.seconds.value_or(recording.max_s);
+  if (request.action != Action::kArm) {
+    options.settings.pre_trigger_s = 0.0;
+    options.settings.trigger = DaemonSettings::Trigger::kNone;
+  } else if (options.is_by_level()) {
+    options.images = true;
   }
   return options;
 }

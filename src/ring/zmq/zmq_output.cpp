@@ -146,27 +146,28 @@ std::string endpoint_of_processor(const std::string& first, std::size_t index, c
   return first.substr(0, first.size() - text.size()) + std::to_string(port + index);
 }
 
-ZmqOutput::ZmqOutput(const ZmqOptions& options) : options_(options), sockets_(std::make_unique<Sockets>()) {
-  if (!(options.most_frames_per_s >= 0.0)) {
-    throw ConfigError(fmt::format("dashboards: expected a rate of 0 (all) or more frames a second, found {}",
-                                  options.most_frames_per_s));
+ZmqOutput::ZmqOutput(const DaemonSettings::Zmq& settings, PhaseReference reference)
+    : settings_(settings), reference_(reference), sockets_(std::make_unique<Sockets>()) {
+  if (!(settings.max_rate_hz >= 0.0)) {
+    throw ConfigError(
+        fmt::format("dashboards: expected a rate of 0 (all) or more frames a second, found {}", settings.max_rate_hz));
   }
-  if (options.most_frames_per_s > 0.0) {
-    interval_ns_ = std::llround(1e9 / options.most_frames_per_s);
+  if (settings.max_rate_hz > 0.0) {
+    interval_ns_ = std::llround(1e9 / settings.max_rate_hz);
   }
-  if (!options.curve_secret_key.empty()) {
-    if (options.curve_clients.empty()) {
+  if (!settings.curve_secret_file.empty()) {
+    if (settings.curve_clients.empty()) {
       throw ConfigError("dashboards: expected public keys of those who may subscribe (curve_clients), found none");
     }
-    sockets_->clients.emplace(sockets_->context, options.curve_clients);
-    sockets_->secret_key = read_secret_key(options.curve_secret_key);
-  } else if (!is_local_endpoint(options.endpoint)) {
+    sockets_->clients.emplace(sockets_->context, settings.curve_clients);
+    sockets_->secret_key = read_secret_key(settings.curve_secret_file);
+  } else if (!is_local_endpoint(settings.endpoint)) {
     throw ConfigError(
         fmt::format("dashboards: {}: expected a loopback address (tcp://127.0.0.1:PORT, ipc://PATH) or a CURVE secret "
                     "key, found neither",
-                    options.endpoint));
+                    settings.endpoint));
   }
-  channel_of("", options.endpoint);
+  channel_of("", settings.endpoint);
   sockets_->channels.route(0, "", 0);
 }
 
@@ -195,15 +196,15 @@ std::string ZmqOutput::endpoint(std::size_t processor) const {
 }
 
 void ZmqOutput::prepare(const ResultHeader& header, const Beginning& beginning) {
-  const std::string endpoint = endpoint_of_processor(options_.endpoint, beginning.processor, header.processor);
+  const std::string endpoint = endpoint_of_processor(settings_.endpoint, beginning.processor, header.processor);
   channel_of(channel_name(endpoint, header, beginning), endpoint);
 }
 
 void ZmqOutput::begin(const ResultHeader& header, const Beginning& beginning) {
-  const std::string endpoint = endpoint_of_processor(options_.endpoint, beginning.processor, header.processor);
+  const std::string endpoint = endpoint_of_processor(settings_.endpoint, beginning.processor, header.processor);
   const std::string name = channel_name(endpoint, header, beginning);
   Channel& channel = channel_of(name, endpoint);
-  auto encoder = std::make_unique<FrameEncoder>(header, beginning.epoch, options_.phase_reference);
+  auto encoder = std::make_unique<FrameEncoder>(header, beginning.epoch, reference_);
   channel.header = encoder->header_block(1, 0);
   channel.encoder = std::move(encoder);
   sockets_->channels.route(beginning.processor, name, beginning.epoch);

@@ -1,33 +1,25 @@
 #pragma once
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "nearfield/daemon_settings.hpp"
 #include "nearfield/output.hpp"
 #include "ring/phase_rotation.hpp"
 
 namespace nearfield::ring {
-
-struct ZmqOptions {
-  std::string endpoint = {};  ///< such as tcp://127.0.0.1:7231; port * or 0: any free one
-  std::filesystem::path curve_secret_key =
-      {};  ///< file with the server's Z85 secret key; empty: no CURVE, loopback alone
-  std::vector<std::string> curve_clients = {};  ///< with CURVE: public keys, Z85, of those who may subscribe
-  double most_frames_per_s = 0.0;               ///< 0: all
-  PhaseReference phase_reference = DaemonSettings::Publish{}.phase_reference;
-};
 
 /// Publishes frames to dashboards and loggers: for each processor a ZeroMQ PUB socket that keeps one frame for each
 /// subscriber, the newest. A message is one part: nf_ring_header and its tables with slot_count 1, then one
 /// nf_ring_slot (nearfield_ring.h).
 class ZmqOutput : public Output {
  public:
-  /// Binds the first processor's endpoint. Throws ConfigError on an endpoint beyond loopback without a CURVE key, CURVE
+  /// Binds the first processor's endpoint; port * or 0 is any free one. `curve_secret_file` is a path here, and without
+  /// one only loopback is permitted. Throws ConfigError on an endpoint beyond loopback without a CURVE key, CURVE
   /// without clients, a bad endpoint or key; NoInputError when the key cannot be read; IoError when the endpoint cannot
   /// be bound.
-  explicit ZmqOutput(const ZmqOptions& options);
+  ZmqOutput(const DaemonSettings::Zmq& settings, PhaseReference reference);
   ~ZmqOutput() override;
   ZmqOutput(const ZmqOutput&) = delete;
   ZmqOutput& operator=(const ZmqOutput&) = delete;
@@ -51,7 +43,8 @@ class ZmqOutput : public Output {
   struct Sockets;  ///< keeps ZeroMQ's header out of this one
   Channel& channel_of(const std::string& name, const std::string& endpoint);
 
-  ZmqOptions options_;
+  DaemonSettings::Zmq settings_;
+  PhaseReference reference_;
   std::unique_ptr<Sockets> sockets_;
   std::int64_t interval_ns_ = 0;
   std::uint64_t sent_ = 0;

@@ -159,13 +159,7 @@ void Daemon::open_outputs() {
   if (!publish.ring.socket.empty()) {
     ring::ServerOptions server;
     server.socket = socket_to_serve(publish.ring.socket, DaemonSettings::Ring::kFile);
-    server.mode = publish.ring.access.mode;
-    for (const std::string& user : publish.ring.access.allowed_users) {
-      server.uids.push_back(user_id(user).value());
-    }
-    for (const std::string& group : publish.ring.access.allowed_groups) {
-      server.gids.push_back(group_id(group).value());
-    }
+    server.access = publish.ring.access;
     ring::RingOptions ring;
     ring.slots = static_cast<std::uint32_t>(std::max(4, publish.ring.slots));
     ring.phase_reference = publish.phase_reference;

@@ -41,7 +41,7 @@ RingOutput::Channel& RingOutput::channel_of(const std::string& name) {
       server.socket = socket_of_processor(server_.socket, name);
     }
     Channel channel;
-    channel.server = std::make_unique<RingServer>(std::move(server));
+    channel.server = std::make_unique<RingServer>(server);
     return channel;
   });
 }

@@ -195,23 +195,6 @@ TEST_F(ServerTest, ClientRefusesNonsense) {
   nonsense.join();
 }
 
-TEST(PeerRule, PermitsWhomItShould) {
-  const PeerRule rule({0666, {"1234"}, {"root", "77"}}, "daemon.control");
-  EXPECT_TRUE(rule.permits({1, 0, {5}}));
-  EXPECT_TRUE(rule.permits({1, geteuid(), {5}}));
-  EXPECT_TRUE(rule.permits({1, 1234, {5}}));
-  EXPECT_TRUE(rule.permits({1, 9999, {5, 77}})) << "a supplementary group";
-  EXPECT_TRUE(rule.permits({1, 9999, {0}}));
-  EXPECT_FALSE(rule.permits({1, 9999, {5, 78}}));
-  EXPECT_FALSE(rule.permits({1, 77, {}})) << "a group's number is no user's";
-  try {
-    const PeerRule unknown({0666, {"no-such-user"}, {"no-such-group"}}, "daemon.control");
-    FAIL() << "nothing thrown";
-  } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("daemon.control.allowed_users: "), HasSubstr("no-such-group")));
-  }
-}
-
 /// A child process of another user connects; what the server sends it.
 std::string reply_to_user(const std::string& path, uid_t user) {
   int pipe_ends[2];

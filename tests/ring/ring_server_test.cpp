@@ -52,21 +52,11 @@ class Server : public testing::Test {
   std::unique_ptr<RingOutput> output_;
 };
 
-TEST(MayRead, OwnUserRootAndTheNamed) {
-  const ServerOptions options{.socket = "s", .uids = {1234}, .gids = {500, 501}};
-  EXPECT_TRUE(may_read(options, 0, {}));
-  EXPECT_TRUE(may_read(options, geteuid(), {}));
-  EXPECT_TRUE(may_read(options, 1234, {7}));
-  EXPECT_TRUE(may_read(options, 4321, {7, 501}));
-  EXPECT_FALSE(may_read(options, 4321, {7, 1234}));
-  EXPECT_FALSE(may_read(options, 501, {}));
-}
-
 TEST_F(Server, NothingThere) { EXPECT_EQ(open(), NF_RING_NO_SOCKET); }
 
 TEST_F(Server, SocketHasTheModeAskedFor) {
   ServerOptions wide = options();
-  wide.mode = 0604;
+  wide.access.mode = 0604;
   serve(wide);
   struct stat status {};
   ASSERT_EQ(stat(socket_.c_str(), &status), 0);
@@ -128,11 +118,11 @@ TEST_F(Server, TakesOnlySoManyReadersAndFreesTheirPlaces) {
   EXPECT_EQ(open(), NF_RING_OK);
 }
 
-/// Only root can become another user; anyone else's part of the rule is held by MayRead.
+/// Only root can become another user; anyone else's part of the rule is held by tests/core/peers_test.cpp.
 TEST_F(Server, AsksTheKernelWhoConnects) {
   ServerOptions some = options();
-  some.mode = 0666;
-  some.gids = {4711};
+  some.access.mode = 0666;
+  some.access.allowed_groups = {"4711"};
   serve(some);
   std::filesystem::permissions(std::filesystem::path(socket_).parent_path(), std::filesystem::perms(0755));
   EXPECT_EQ(open(), NF_RING_OK);
@@ -161,7 +151,7 @@ class ServerOfAStranger : public Server {
       if (setgid(kStranger) != 0 || setuid(kStranger) != 0) {
         _exit(1);
       }
-      RingOutput output({.slots = 4}, {.socket = socket, .mode = 0666});
+      RingOutput output({.slots = 4}, {.socket = socket, .access = {0666, {}, {}}});
       output.begin(result_header(test::ring_header()), {.epoch = 1});
       _exit(write(ready[1], &byte, 1) == 1 && read(done[0], &byte, 1) == 0 ? 0 : 1);
     }

@@ -1,17 +1,15 @@
-#include "control/socket/peers.hpp"
+#include "core/system/peers.hpp"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <optional>
 
 #include "nearfield/error.hpp"
 
-namespace nearfield::control {
+namespace nearfield {
 namespace {
 
 template <typename Id, typename LookUp>
@@ -40,13 +38,13 @@ std::vector<gid_t> supplementary_groups(int socket) {
 
 }  // namespace
 
-Peer peer_of(int socket) {
+PeerProcess peer_of(int socket) {
   ucred credentials{};
   socklen_t bytes = sizeof credentials;
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0) {
-    throw IoError(fmt::format("control socket: no credentials of the peer: {}", std::strerror(errno)));
+    return {};
   }
-  Peer peer{credentials.pid, credentials.uid, supplementary_groups(socket)};
+  PeerProcess peer{credentials.pid, credentials.uid, supplementary_groups(socket)};
   peer.groups.push_back(credentials.gid);
   return peer;
 }
@@ -60,9 +58,9 @@ PeerRule::PeerRule(const DaemonSettings::Access& access, const std::string& key)
   }
 }
 
-bool PeerRule::permits(const Peer& peer) const {
+bool PeerRule::permits(const PeerProcess& peer) const {
   return users_.contains(peer.user) ||
          std::any_of(peer.groups.begin(), peer.groups.end(), [this](gid_t group) { return groups_.contains(group); });
 }
 
-}  // namespace nearfield::control
+}  // namespace nearfield

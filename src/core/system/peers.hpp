@@ -7,28 +7,29 @@
 
 #include "nearfield/daemon_settings.hpp"
 
-namespace nearfield::control {
+namespace nearfield {
 
 /// Who is at the other end of a UNIX socket, in the kernel's word at the time it connected.
-struct Peer {
+struct PeerProcess {
+  static constexpr uid_t kUnknown = static_cast<uid_t>(-1);  ///< no user has this number
   pid_t process = 0;
-  uid_t user = 0;
+  uid_t user = kUnknown;
   std::vector<gid_t> groups;  ///< primary and supplementary
 };
 
-/// Throws IoError when the kernel does not say.
-Peer peer_of(int socket);
+/// An unknown user without groups where the kernel does not say.
+PeerProcess peer_of(int socket);
 
 /// Who may use a socket: root, this process's own user, and the users and groups of an Access.
 class PeerRule {
  public:
   /// Looks names up; throws ConfigError that lists all that are unknown below `key`, such as "daemon.control".
   PeerRule(const DaemonSettings::Access& access, const std::string& key);
-  [[nodiscard]] bool permits(const Peer& peer) const;
+  [[nodiscard]] bool permits(const PeerProcess& peer) const;
 
  private:
   std::set<uid_t> users_;
   std::set<gid_t> groups_;
 };
 
-}  // namespace nearfield::control
+}  // namespace nearfield

@@ -1,0 +1,112 @@
+#pragma once
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/system/file_descriptor.hpp"
+#include "core/system/peers.hpp"
+#include "core/system/unix_listener.hpp"
+#include "nearfield/daemon_settings.hpp"
+
+namespace nearfield {
+
+/// A client of a UnixServer, which calls it on its thread alone. The socket does not block.
+class UnixClient {
+ public:
+  /// What attend() came to: nothing, an answer to a request (by which the idle are told apart), or the client's end.
+  enum class Outcome { kIdle, kUsed, kClosed };
+
+  explicit UnixClient(FileDescriptor socket) : socket_(std::move(socket)) {}
+  UnixClient(const UnixClient&) = delete;
+  UnixClient& operator=(const UnixClient&) = delete;
+  virtual ~UnixClient() = default;
+
+  [[nodiscard]] int socket() const { return socket_.get(); }
+  /// What the server waits for: POLLIN, POLLOUT or nothing. It hears of the peer's end in any case.
+  [[nodiscard]] virtual short wanted() const = 0;
+  /// True where attend() has something to do without an event.
+  [[nodiscard]] virtual bool has_work() const = 0;
+  /// Called in every round, with poll()'s events or 0.
+  virtual Outcome attend(short events) = 0;
+
+ private:
+  FileDescriptor socket_;
+};
+
+/// What a UnixServer is for. All calls come from its thread.
+class UnixService {
+ public:
+  virtual ~UnixService() = default;
+  /// The thread begins.
+  virtual void prepare_thread() {}
+  /// A permitted peer, and there is a place for it.
+  virtual std::unique_ptr<UnixClient> admit(FileDescriptor socket) = 0;
+  /// A peer that is not permitted. Its socket is closed afterwards.
+  virtual void refuse(int socket, const PeerProcess& peer) = 0;
+  /// A permitted peer for which there is no place. Its socket is closed afterwards.
+  virtual void turn_away(int /*socket*/) {}
+  /// One of the calls above, or a client's, threw: all clients have been dropped.
+  virtual void recover(const std::exception& error) = 0;
+};
+
+/// Listens at a UNIX socket and serves those who are permitted, on a thread of its own that no signal reaches. Sockets
+/// never block: a client that is silent or does not read holds up nobody. While the process has no descriptor left, no
+/// client is accepted for 100 ms at a time.
+class UnixServer {
+ public:
+  struct Options {
+    std::filesystem::path socket;
+    DaemonSettings::Access access;
+    std::string key;                ///< of `access` in messages, such as "daemon.control"
+    int type = SOCK_STREAM;         ///< or SOCK_SEQPACKET
+    int most_waiting = 16;          ///< connections that are not accepted yet
+    std::size_t most_clients = 16;  ///< served at a time
+    bool replaces_idle = false;     ///< a further client takes the place of the one that is idle longest
+  };
+
+  /// Listens when it returns. Throws what UnixListener throws, and ConfigError on unknown users or groups. `service`
+  /// must be whole already and outlive the server: its owner has the server as its last member.
+  UnixServer(Options options, UnixService& service);
+  /// Stops the thread, closes all connections and removes the socket.
+  ~UnixServer();
+  UnixServer(const UnixServer&) = delete;
+  UnixServer& operator=(const UnixServer&) = delete;
+
+  /// Any thread.
+  [[nodiscard]] std::size_t clients() const { return client_count_; }
+
+ private:
+  struct Place {
+    std::unique_ptr<UnixClient> client;
+    std::uint64_t last_used = 0;
+  };
+
+  void serve();
+  /// Waits for something to do and does it; false when the server is to stop.
+  bool serve_once();
+  void accept_one();
+  void give_up_longest_idle();
+
+  Options options_;
+  UnixService* service_;
+  PeerRule rule_;
+  UnixListener listener_;
+  FileDescriptor stop_;        ///< eventfd
+  std::vector<Place> places_;  ///< of the thread alone, as is what follows
+  std::uint64_t uses_ = 0;
+  bool lacks_descriptors_ = false;
+  std::atomic<std::size_t> client_count_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace nearfield

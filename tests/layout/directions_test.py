@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Folders depend one way (docs/layout.md): a file includes headers of its own folder and of what its CMake target links, directly or
+not, and the links have no circle. The compiler cannot hold this, since all folders share the include root src/.
+
+    directions_test.py SOURCE_DIR LINK_GRAPH
+
+LINK_GRAPH is written by cmake/link_graph.cmake: one line a target, with its name, what it links and its sources, separated by tabs, the
+last two by semicolons. A list such as processors/kinds.def, which includes nothing, may be included anywhere.
+"""
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+HEADERS = (".hpp", ".h")
+
+
+def read_graph(path):
+    """{target: (linked targets, sources)}"""
+    graph = {}
+    for line in pathlib.Path(path).read_text().splitlines():
+        name, links, sources = line.split("\t")
+        graph[name] = ([link for link in links.split(";") if link], [source for source in sources.split(";") if source])
+    return graph
+
+
+def reached(graph, target):
+    """What `target` links, directly or not, without itself unless there is a circle."""
+    found, waiting = set(), list(graph[target][0])
+    while waiting:
+        link = waiting.pop()
+        if link in graph and link not in found:
+            found.add(link)
+            waiting += graph[link][0]
+    return found
+
+
+def folder_of(root, path):
+    """The folder of src/ in which a file lies, or None."""
+    try:
+        return pathlib.Path(path).resolve().relative_to(root / "src").parts[0]
+    except ValueError:
+        return None
+
+
+def files_of(root, name, sources):
+    """A target's sources; the headers of a folder belong to the folder's target."""
+    files = [pathlib.Path(source) for source in sources if pathlib.Path(source).is_file()]
+    folder = root / "src" / name.removeprefix("nearfield_")
+    if name.startswith("nearfield_") and folder.is_dir():
+        files += [path for path in folder.rglob("*") if path.suffix in HEADERS]
+    return files
+
+
+def problems(root, graph):
+    root = pathlib.Path(root).resolve()
+    found = [f"{target}: links itself, through {', '.join(sorted(reached(graph, target)))}"
+             for target in graph if target in reached(graph, target)]
+    for target, (_, sources) in sorted(graph.items()):
+        visible = {link.removeprefix("nearfield_") for link in reached(graph, target)} | {target.removeprefix("nearfield_")}
+        if not target.startswith("nearfield_"):  # a program may be made of a folder's sources
+            visible |= {folder_of(root, source) for source in sources}
+        for path in files_of(root, target, sources):
+            own = folder_of(root, path)
+            for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
+                folder = name.split("/")[0]
+                included = root / "src" / name
+                if not included.is_file() or (included.suffix == ".def" and not INCLUDE.search(included.read_text())):
+                    continue
+                if folder not in visible | {own}:
+                    found.append(f"{path}: includes {name}, but {target} does not link nearfield_{folder}")
+    return found
+
+
+class ThisTree(unittest.TestCase):
+    def test_folders_depend_one_way(self):
+        graph = read_graph(GRAPH)
+        folders = {path.name for path in (SOURCE / "src").iterdir() if path.is_dir()} - {"cli"}  # whose target is `nearfield`
+        self.assertEqual({f"nearfield_{folder}" for folder in folders} - graph.keys(), set(), "every folder has its target")
+        self.assertEqual(problems(SOURCE, graph), [])
+
+
+class TheCheck(unittest.TestCase):
+    """A tree of two folders, `low` and `high`, of which high links low."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name).resolve()
+        self.write("low/low.hpp", "")
+        self.write("high/high.hpp", '#include "low/low.hpp"\n')
+        self.graph = {"nearfield_low": ([], [self.write("low/low.cpp", '#include "low/low.hpp"\n')]),
+                      "nearfield_high": (["nearfield_low", "other::library"], [self.write("high/high.cpp", "")])}
+
+    def write(self, name, text):
+        path = self.root / "src" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return str(path)
+
+    def test_the_right_direction_passes(self):
+        self.assertEqual(problems(self.root, self.graph), [])
+
+    def test_a_source_that_looks_up(self):
+        self.write("low/low.cpp", '#include "high/high.hpp"\n')
+        self.assertEqual(problems(self.root, self.graph), [
+            f"{self.root}/src/low/low.cpp: includes high/high.hpp, but nearfield_low does not link nearfield_high"])
+
+    def test_a_header_that_looks_up(self):
+        self.write("low/deep/also.hpp", '  # include "high/high.hpp"\n')
+        self.assertEqual(len(problems(self.root, self.graph)), 1)
+
+    def test_a_program_sees_only_what_it_links(self):
+        main = self.root / "tests/main.cpp"
+        main.parent.mkdir()
+        main.write_text('#include "high/high.hpp"\n')
+        self.graph["program"] = (["nearfield_low"], [str(main)])
+        self.assertEqual(len(problems(self.root, self.graph)), 1)
+        self.graph["program"] = (["nearfield_high"], [str(main)])
+        self.assertEqual(problems(self.root, self.graph), [])
+
+    def test_a_circle(self):
+        self.graph["nearfield_low"][0].append("nearfield_high")
+        self.assertEqual(len(problems(self.root, self.graph)), 2, "of both")
+
+    def test_a_list_may_be_included_but_no_header_by_another_name(self):
+        self.write("low/low.cpp", '#include "high/kinds.def"\n')
+        self.write("high/kinds.def", "KIND(one)\n")
+        self.assertEqual(problems(self.root, self.graph), [])
+        self.write("high/kinds.def", '#include "high/high.hpp"\n')
+        self.assertEqual(len(problems(self.root, self.graph)), 1)
+
+
+if __name__ == "__main__":
+    SOURCE, GRAPH = (pathlib.Path(word).resolve() for word in sys.argv[1:3])
+    unittest.main(argv=sys.argv[:1])

@@ -1,7 +1,6 @@
 #pragma once
 #include <functional>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,28 +33,6 @@ class KindSettings {
  protected:
   KindSettings(const KindSettings&) = default;
   KindSettings& operator=(const KindSettings&) = default;
-};
-
-/// A processor beside the one that HolographySettings sets up.
-struct ProcessorSettings {
-  ProcessorSettings() = default;
-  ProcessorSettings(const ProcessorSettings& other)
-      : name(other.name),
-        kind(other.kind),
-        every_hops(other.every_hops),
-        own(other.own ? other.own->copy() : nullptr) {}
-  ProcessorSettings& operator=(const ProcessorSettings& other) {
-    *this = ProcessorSettings(other);
-    return *this;
-  }
-  ProcessorSettings(ProcessorSettings&&) noexcept = default;
-  ProcessorSettings& operator=(ProcessorSettings&&) noexcept = default;
-  ~ProcessorSettings() = default;
-
-  std::string name;                   ///< the key of its section; files and sockets carry it
-  std::string kind;                   ///< a name of schema::processor_kinds()
-  int every_hops = 1;                 ///< its cadence
-  std::unique_ptr<KindSettings> own;  ///< null where the kind is not known
 };
 
 }  // namespace nearfield

@@ -1,5 +1,7 @@
 #pragma once
 #include <array>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -109,8 +111,50 @@ struct FrontEndSettings {
   WalshFourierSettings walsh_fourier;
 };
 
+/// What a processor's own front end does otherwise than FrontEndSettings; without a value: the same.
+struct FrontEndOverrides {
+  std::optional<decltype(FrontEndSettings::kind)> kind;
+  std::optional<WindowKind> window;
+  std::optional<int> window_samples;
+  std::optional<std::vector<double>> frequencies_hz;
+  std::optional<int> popcount_order;
+  /// True where the processor has a front end of its own.
+  [[nodiscard]] bool any() const { return kind || window || window_samples || frequencies_hz || popcount_order; }
+};
+
+/// A processor beside the one that HolographySettings sets up.
+struct ProcessorSettings {
+  ProcessorSettings() = default;
+  ProcessorSettings(const ProcessorSettings& other)
+      : name(other.name),
+        kind(other.kind),
+        every_hops(other.every_hops),
+        front_end(other.front_end),
+        own(other.own ? other.own->copy() : nullptr) {}
+  ProcessorSettings& operator=(const ProcessorSettings& other) {
+    *this = ProcessorSettings(other);
+    return *this;
+  }
+  ProcessorSettings(ProcessorSettings&&) noexcept = default;
+  ProcessorSettings& operator=(ProcessorSettings&&) noexcept = default;
+  ~ProcessorSettings() = default;
+
+  std::string name;                   ///< the key of its section; files and sockets carry it
+  std::string kind;                   ///< a name of schema::processor_kinds()
+  int every_hops = 1;                 ///< its cadence
+  FrontEndOverrides front_end;        ///< where its spectra are not those of the run's front end
+  std::unique_ptr<KindSettings> own;  ///< null where the kind is not known
+};
+
 /// True where frequencies snap to the bins of the window.
 bool is_on_bins(const FrontEndSettings& front_end);
+
+struct Settings;
+/// The settings as a processor's spectra have them: front_end is its own where it has one, without bands then.
+Settings settings_of(const Settings& settings, const ProcessorSettings& processor);
+
+/// Of the run's front end and of those that processors have of their own.
+int longest_window_samples(const Settings& settings);
 
 /// Bins first to end - 1 of the window; bin b is b times sample rate over window samples.
 struct BinRange {

@@ -161,7 +161,7 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
   const IsSettled is_settled = settled_keys(reader, describes_itself(settings.daemon.source));
   std::vector<Contradiction> found = contradictions(settings, is_settled);
   if (is_settled("front_end.frequencies_hz") && is_settled("front_end.window_samples")) {
-    check_frequencies(settings.front_end, kBitRateHz / settings.front_end.decimation, found);
+    check_frequencies(settings, kBitRateHz / settings.front_end.decimation, found);
   }
   const DaemonSettings::Source& source = settings.daemon.source;
   if (const std::string lines = geometry_not_given(settings);

@@ -23,7 +23,7 @@ void check_images(const Settings& settings, const HolographySettings& images, co
                   const IsSettled& is_settled, std::vector<Contradiction>& found);
 
 /// Adds the frequencies below half a bin and above half of `sample_rate_hz`, the rate after decimation, and the bands
-/// that hold no bin below it.
-void check_frequencies(const FrontEndSettings& front_end, double sample_rate_hz, std::vector<Contradiction>& found);
+/// that hold no bin below it, processors' own front ends included.
+void check_frequencies(const Settings& settings, double sample_rate_hz, std::vector<Contradiction>& found);
 
 }  // namespace nearfield

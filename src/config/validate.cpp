@@ -107,6 +107,26 @@ void check_incremental(const FrontEndSettings& front_end, Contradictions& found)
   }
 }
 
+/// `path` is the dotted name of the section, with the final point.
+void check_tones(const FrontEndSettings& front_end, double sample_rate_hz, const std::string& path,
+                 Contradictions& found) {
+  const double half_bin_hz = sample_rate_hz / front_end.window_samples / 2.0;
+  const double nyquist_hz = sample_rate_hz / 2.0;
+  for (std::size_t i = 0; i < front_end.frequencies_hz.size(); ++i) {
+    const double frequency_hz = front_end.frequencies_hz[i];
+    if (frequency_hz > nyquist_hz) {
+      found.push_back({path + "frequencies_hz", indexed(i),
+                       fmt::format("expected at most {} Hz, half of the {} Hz that remain after decimation, found {} "
+                                   "Hz",
+                                   nyquist_hz, sample_rate_hz, frequency_hz)});
+    } else if (frequency_hz < half_bin_hz) {
+      found.push_back({path + "frequencies_hz", indexed(i),
+                       fmt::format("expected at least {:.6g} Hz, half a bin of {} samples at {} Hz, found {} Hz",
+                                   half_bin_hz, front_end.window_samples, sample_rate_hz, frequency_hz)});
+    }
+  }
+}
+
 bool is_processor_name(const std::string& name) {
   constexpr std::size_t kLongest = 31;
   const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
@@ -133,7 +153,7 @@ void check_processors(const Settings& settings, const IsSettled& is_settled, Con
       found.push_back({path + ".kind", "", "expected the kind of this processor, found nothing"});
     }
     if (processor.own) {
-      processor.own->check(settings, path + ".", is_settled, found);
+      processor.own->check(settings_of(settings, processor), path + ".", is_settled, found);
     }
   }
 }
@@ -234,21 +254,13 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
   return found;
 }
 
-void check_frequencies(const FrontEndSettings& front_end, double sample_rate_hz, Contradictions& found) {
-  check_bands(front_end, sample_rate_hz, found);
-  const double half_bin_hz = sample_rate_hz / front_end.window_samples / 2.0;
-  const double nyquist_hz = sample_rate_hz / 2.0;
-  for (std::size_t i = 0; i < front_end.frequencies_hz.size(); ++i) {
-    const double frequency_hz = front_end.frequencies_hz[i];
-    if (frequency_hz > nyquist_hz) {
-      found.push_back({"front_end.frequencies_hz", indexed(i),
-                       fmt::format("expected at most {} Hz, half of the {} Hz that remain after decimation, found {} "
-                                   "Hz",
-                                   nyquist_hz, sample_rate_hz, frequency_hz)});
-    } else if (frequency_hz < half_bin_hz) {
-      found.push_back({"front_end.frequencies_hz", indexed(i),
-                       fmt::format("expected at least {:.6g} Hz, half a bin of {} samples at {} Hz, found {} Hz",
-                                   half_bin_hz, front_end.window_samples, sample_rate_hz, frequency_hz)});
+void check_frequencies(const Settings& settings, double sample_rate_hz, Contradictions& found) {
+  check_bands(settings.front_end, sample_rate_hz, found);
+  check_tones(settings.front_end, sample_rate_hz, "front_end.", found);
+  for (const ProcessorSettings& processor : settings.processors) {
+    if (processor.front_end.any()) {
+      check_tones(settings_of(settings, processor).front_end, sample_rate_hz,
+                  fmt::format("processors.{}.front_end.", processor.name), found);
     }
   }
 }
@@ -258,7 +270,7 @@ void validate(const Settings& settings, double sample_rate_hz) {
     return key != "array.layout" || settings.explicit_keys.contains("array.layout");
   });
   if (sample_rate_hz > 0.0) {
-    check_frequencies(settings.front_end, sample_rate_hz, found);
+    check_frequencies(settings, sample_rate_hz, found);
   }
   std::string message;
   for (const Contradiction& one : found) {

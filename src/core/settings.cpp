@@ -126,6 +126,29 @@ bool is_on_bins(const FrontEndSettings& front_end) {
          (front_end.kind == FrontEndKind::kPopcount && front_end.popcount.transform == WordTransform::kFft);
 }
 
+Settings settings_of(const Settings& settings, const ProcessorSettings& processor) {
+  Settings own = settings;
+  const FrontEndOverrides& other = processor.front_end;
+  if (other.any()) {
+    FrontEndSettings& front_end = own.front_end;
+    front_end.kind = other.kind.value_or(front_end.kind);
+    front_end.window = other.window.value_or(front_end.window);
+    front_end.window_samples = other.window_samples.value_or(front_end.window_samples);
+    front_end.frequencies_hz = other.frequencies_hz.value_or(front_end.frequencies_hz);
+    front_end.popcount.order = other.popcount_order.value_or(front_end.popcount.order);
+    front_end.bands_hz.clear();
+  }
+  return own;
+}
+
+int longest_window_samples(const Settings& settings) {
+  int longest = settings.front_end.window_samples;
+  for (const ProcessorSettings& processor : settings.processors) {
+    longest = std::max(longest, settings_of(settings, processor).front_end.window_samples);
+  }
+  return longest;
+}
+
 BinRange bins_of(const Band& band, const FrontEndSettings& front_end, double sample_rate_hz) {
   constexpr double kRounding = 1e-9;  // a bin that a band was cut at belongs to it, however it was written
   const double bin_hz = sample_rate_hz / front_end.window_samples;

@@ -103,24 +103,26 @@ Daemon::Daemon(DaemonOptions options)
   watchdog_ = std::make_unique<control::Watchdog>(control::ServiceManager::watchdog_interval_ns(), now_ns);
   make_socket_folders();
   open_outputs();
-  health_ = std::make_unique<HealthDesk>(health_hooks(first->plan.settings.array.geometry));
+  background_ = std::make_unique<BackgroundWorker>();
+  health_ = std::make_unique<HealthTask>(*background_, health_hooks(first->plan.settings.array.geometry));
   health_->prepare(*first);
-  search_ = std::make_unique<SearchDesk>([this](const std::shared_ptr<const Findings>& findings, std::uint64_t epoch) {
-    boundary_.run([&] { engine_->adopt(findings, epoch); });
-  });
+  search_ = std::make_unique<SearchTask>(*background_,
+                                         [this](const std::shared_ptr<const Findings>& findings, std::uint64_t epoch) {
+                                           boundary_.run([&] { engine_->adopt(findings, epoch); });
+                                         });
   search_->prepare(*first);
-  tell_run(*first);
+  log_run(*first);
   publisher_.begin(*first->engine, first->number);
-  tell_endpoints(*first);
+  update_endpoints(*first);
   const Settings effective = first->plan.settings;
   engine_ = std::make_unique<LiveEngine>(source_->ring(), input_, std::move(first), publisher_,
                                          LiveEngine::Options{.overload = settings_.daemon.overload, .hooks = hooks()});
   configurator_ = std::make_unique<Configurator>(options_.configuration, settings_, input_, configurator_hooks());
-  desk_ = std::make_unique<RecordingDesk>(
+  recording_ = std::make_unique<RecordingController>(
       input_, [this](Recorder* recorder) { install_recorder(recorder); }, log_);
   try {
     start_threads();
-    desk_->use(effective);
+    recording_->use(effective);
     open_control();
   } catch (...) {
     stop();
@@ -197,7 +199,7 @@ void Daemon::open_control() {
   actions.status = [this] { return status(); };
   actions.set = [this](const std::vector<std::string>& overrides) { return changed(configurator_->set(overrides)); };
   actions.reload = [this] { return changed(configurator_->reload()); };
-  actions.record = [this](const control::RecordRequest& request) { return desk_->obey(request); };
+  actions.record = [this](const control::RecordRequest& request) { return recording_->execute(request); };
   actions.stop = [this] {
     stop_ = true;
     return nlohmann::json{{"message", "stopping"}};
@@ -247,12 +249,10 @@ LiveHooks Daemon::hooks() {
   return hooks;
 }
 
-HealthDesk::Hooks Daemon::health_hooks(const ArrayGeometry& geometry) {
-  HealthDesk::Hooks hooks;
-  hooks.use = [this](const MicrophoneMask& mask, std::uint64_t epoch) {
-    boundary_.run([&] { engine_->use(mask, epoch); });
-  };
-  hooks.tell = [this, geometry](const health::Change& change, std::size_t bad) {
+HealthTask::Hooks Daemon::health_hooks(const ArrayGeometry& geometry) {
+  HealthTask::Hooks hooks;
+  hooks.use = [this](const Masks& masks, std::uint64_t epoch) { boundary_.run([&] { engine_->use(masks, epoch); }); };
+  hooks.report = [this, geometry](const health::Change& change, std::size_t bad) {
     log_->log(spdlog::level::warn, "microphones", "{}; {} bad in all", text_of(change, geometry), bad);
   };
   hooks.too_many = [this](std::size_t bad) {
@@ -263,7 +263,7 @@ HealthDesk::Hooks Daemon::health_hooks(const ArrayGeometry& geometry) {
 }
 
 /// Of processors that were not there before.
-void Daemon::tell_endpoints(const Epoch& epoch) {
+void Daemon::update_endpoints(const Epoch& epoch) {
   std::vector<std::string> names;
   for (std::size_t p = 1; p < epoch.engine->processors(); ++p) {
     names.push_back(epoch.engine->header(p).processor);
@@ -328,7 +328,7 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
       health_->prepare(engine_->epoch());
       throw;
     }
-    tell_run(engine_->epoch());
+    log_run(engine_->epoch());
     engine_->overload().set_limits(settings.daemon.overload);
   };
   try {
@@ -347,10 +347,10 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
     throw;
   }
   free_unused_outputs();
-  tell_endpoints(engine_->epoch());
+  update_endpoints(engine_->epoch());
   watch_->set_deadline(nanoseconds(settings.daemon.deadlines.frame_ms));
   control::set_log_level(settings.daemon.log.level);
-  desk_->use(settings);
+  recording_->use(settings);
   return old;
 }
 
@@ -367,7 +367,7 @@ void Daemon::install_recorder(Recorder* recorder) {
   });
 }
 
-void Daemon::tell_run(const Epoch& epoch) {
+void Daemon::log_run(const Epoch& epoch) {
   const double hop = static_cast<double>(epoch.plan.settings.front_end.hop_samples);
   const double rate_hz = epoch.plan.sample_rate_hz / hop;
   hop_rate_hz_ = rate_hz;
@@ -383,7 +383,7 @@ void Daemon::tell_run(const Epoch& epoch) {
 }
 
 nlohmann::json Daemon::status() const {
-  desk_->tell(*metrics_);
+  recording_->update(*metrics_);
   nlohmann::json status = metrics_->status();
   status["counted_in"] = input_.form == InputForm::kSamples ? "samples" : "bit-times";
   if (source_->port() != 0) {
@@ -452,8 +452,8 @@ void Daemon::run() {
                engine_->epoch().engine->header(0).device);
   service_.ready(fmt::format("{}, {:.0f} frames a second", input_.name, hop_rate_hz_.load()));
   for (std::int64_t now_ns = begun_ns; !is_over(begun_ns, now_ns); now_ns = monotonic_ns()) {
-    obey_signals();
-    keep_house(now_ns);
+    handle_signals();
+    do_housekeeping(now_ns);
   }
   service_.stopping(why_.empty() ? "done" : why_);
   stop();
@@ -470,7 +470,7 @@ bool Daemon::is_over(std::int64_t begun_ns, std::int64_t now_ns) const {
   return stop_ || engine_done_ || (duration_ns > 0 && now_ns - begun_ns > duration_ns);
 }
 
-void Daemon::obey_signals() {
+void Daemon::handle_signals() {
   sigset_t wanted;
   sigemptyset(&wanted);
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
@@ -507,7 +507,7 @@ void Daemon::reload_aside() {
   });
 }
 
-void Daemon::keep_house(std::int64_t now_ns) {
+void Daemon::do_housekeeping(std::int64_t now_ns) {
   if (kept_ns_ != 0 && now_ns - kept_ns_ > kLatestHouseNs) {
     input_ns_ = std::min(now_ns, input_ns_ + now_ns - kept_ns_);  // a source could not be heard meanwhile
   }
@@ -521,8 +521,8 @@ void Daemon::keep_house(std::int64_t now_ns) {
   }
   if (now_ns - counted_ns_ >= kCountNs) {
     counted_ns_ = now_ns;
-    desk_->tell(*metrics_);
-    accounts_->update(source_->counters(), publisher_.counts(), desk_->status());
+    recording_->update(*metrics_);
+    accounts_->update(source_->counters(), publisher_.counts(), recording_->status());
   }
   if (now_ns - ticked_ns_ >= kSecondNs) {
     ticked_ns_ = now_ns;
@@ -568,14 +568,11 @@ void Daemon::stop() {
   if (reloader_.joinable()) {
     reloader_.join();
   }
-  if (health_) {
-    health_->close();
+  if (background_) {
+    background_->close();
   }
-  if (search_) {
-    search_->close();
-  }
-  if (desk_) {
-    desk_->close();
+  if (recording_) {
+    recording_->close();
   }
   watch_.reset();
   ring_output_.reset();

@@ -14,9 +14,9 @@
 #include "control/service/log.hpp"
 #include "control/service/service_manager.hpp"
 #include "control/socket/server.hpp"
-#include "daemon/background/health_desk.hpp"
-#include "daemon/background/recording_desk.hpp"
-#include "daemon/background/search_desk.hpp"
+#include "daemon/background/health_task.hpp"
+#include "daemon/background/recording_controller.hpp"
+#include "daemon/background/search_task.hpp"
 #include "daemon/configurator.hpp"
 #include "daemon/live/accounts.hpp"
 #include "daemon/live/frame_watch.hpp"
@@ -37,7 +37,7 @@ struct DaemonOptions {
 };
 
 /// All of nearfieldd: a source, an engine on a thread of its own, sinks, control, metrics. The thread that calls run()
-/// keeps house: signals, watchdog, "no input", counters.
+/// does housekeeping: signals, watchdog, "no input", counters.
 class Daemon {
  public:
   /// Opens everything; the control socket answers when this returns. SIGTERM, SIGINT and SIGHUP must be blocked in all
@@ -59,22 +59,22 @@ class Daemon {
   /// Makes what a new epoch takes into use, so that the engine's thread need not. Throws what the outputs throw.
   void prepare_outputs(const Epoch& epoch);
   void free_unused_outputs();
-  void tell_endpoints(const Epoch& epoch);
+  void update_endpoints(const Epoch& epoch);
   void open_control();
-  [[nodiscard]] HealthDesk::Hooks health_hooks(const ArrayGeometry& geometry);
+  [[nodiscard]] HealthTask::Hooks health_hooks(const ArrayGeometry& geometry);
   [[nodiscard]] LiveHooks hooks();
   [[nodiscard]] Configurator::Hooks configurator_hooks();
   std::unique_ptr<Epoch> install(std::unique_ptr<Epoch> next);
   void install_recorder(Recorder* recorder);
-  void tell_run(const Epoch& epoch);
+  void log_run(const Epoch& epoch);
   nlohmann::json status() const;
   nlohmann::json changed(std::uint64_t epoch) const;
   void start_threads();
   void run_engine();
   [[nodiscard]] bool is_over(std::int64_t begun_ns, std::int64_t now_ns) const;
-  void keep_house(std::int64_t now_ns);
+  void do_housekeeping(std::int64_t now_ns);
   void judge_input(std::int64_t now_ns);
-  void obey_signals();
+  void handle_signals();
   void reload_aside();
   void stop();
 
@@ -91,9 +91,10 @@ class Daemon {
   Publisher publisher_;
   Summary summary_;
   HopBoundary boundary_;
-  std::unique_ptr<RecordingDesk> desk_;
-  std::unique_ptr<HealthDesk> health_;
-  std::unique_ptr<SearchDesk> search_;
+  std::unique_ptr<RecordingController> recording_;
+  std::unique_ptr<HealthTask> health_;
+  std::unique_ptr<SearchTask> search_;
+  std::unique_ptr<BackgroundWorker> background_;  // runs these two, so that it goes before them
   std::unique_ptr<LiveEngine> engine_;
   std::unique_ptr<Configurator> configurator_;
   std::unique_ptr<control::Watchdog> watchdog_;
@@ -112,10 +113,10 @@ class Daemon {
   std::atomic<int> reloads_wanted_ = 0;   ///< SIGHUPs that the reloader has not yet answered
   std::string why_;                       ///< it ends
 
-  // Of the thread that keeps house.
+  // Used by the main thread alone.
   std::int64_t counted_ns_ = 0;
   std::int64_t ticked_ns_ = 0;
-  std::int64_t kept_ns_ = 0;  ///< when keep_house() ran last
+  std::int64_t kept_ns_ = 0;  ///< when do_housekeeping() ran last
   bool no_input_ = false;
 
   std::jthread reloader_;

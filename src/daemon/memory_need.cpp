@@ -55,7 +55,7 @@ MemoryNeed images_need(const Settings& settings) {
 }
 
 MemoryNeed need_of(const ProcessorSettings& processor, const Settings& settings) {
-  const double frame_bytes = processor.own ? processor.own->frame_bytes(settings) : 0.0;
+  const double frame_bytes = processor.own ? processor.own->frame_bytes(settings_of(settings, processor)) : 0.0;
   const double batch = settings.device.batch;
   return {.key = fmt::format("processors.{}", processor.name),
           .what = fmt::format("the products of {}", processor.name),

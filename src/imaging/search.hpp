@@ -56,8 +56,8 @@ const Kind& findings_as(const std::shared_ptr<const Findings>& findings) {
   return dynamic_cast<const Kind&>(*findings);
 }
 
-/// What takes too long for every frame: looks at spectra now and then, on any one thread at a time, and finds what the
-/// processor is to use from then on. Remembers what it has found before.
+/// Background estimator of what takes too long for every frame: works on the spectra of some windows, on one thread at
+/// a time, and finds what the processor is to use from then on. Remembers what it has found before.
 class Search {
  public:
   Search() = default;

@@ -67,6 +67,10 @@ std::unique_ptr<KindSettings> first_settings(const HolographySettings& holograph
 FrontEndPlan front_end_plan(const EnginePlan& plan) {
   FrontEndSettings settings = plan.settings.front_end;
   settings.frequencies_hz = plan_bands(settings, plan.settings.holography.quantity, plan.sample_rate_hz).frequencies_hz;
+  return front_end_plan(plan, settings);
+}
+
+FrontEndPlan front_end_plan(const EnginePlan& plan, const FrontEndSettings& settings) {
   return {.geometry = plan.settings.array.geometry,
           .layout = plan.settings.array.layout,
           .sensitivity_dbfs = plan.settings.array.sensitivity_dbfs,
@@ -88,19 +92,66 @@ std::unique_ptr<Engine> make_engine(const ocl::Device& device, const EnginePlan&
   return make_opencl_engine(device, plan);
 }
 
-Engine::Engine(const EnginePlan& plan) : plan_(plan) {
-  if (plan.input == InputForm::kSpectra && !plan.settings.front_end.bands_hz.empty()) {
+std::string with_keys_of(const std::string& owner, const std::string& message) {
+  constexpr std::string_view kSection = "front_end.";
+  if (owner.empty()) {
+    return message;
+  }
+  std::string named;
+  for (std::size_t begin = 0; begin < message.size();) {
+    const std::size_t end = std::min(message.find('\n', begin), message.size() - 1) + 1;
+    const std::string line = message.substr(begin, end - begin);
+    named += (line.starts_with(kSection) ? fmt::format("processors.{}.", owner) : "") + line;
+    begin = end;
+  }
+  return named;
+}
+
+Engine::Engine(const EnginePlan& plan)
+    : plan_(plan),
+      window_samples_(static_cast<std::uint64_t>(plan.settings.front_end.window_samples)),
+      hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)),
+      taps_(1) {
+  const bool has_spectra = plan.input == InputForm::kSpectra;
+  if (has_spectra && !plan.settings.front_end.bands_hz.empty()) {
     throw ConfigError("front_end.bands_hz: expected bits or time data, found spectra, which are no whole set of bins");
+  }
+  taps_.front().name = kNoFrontEnd;
+  if (!has_spectra) {
+    taps_.front().plan = front_end_plan(plan);
+  }
+  for (const ProcessorSettings& processor : plan.settings.processors) {
+    if (!plan.has_processor || !processor.front_end.any()) {
+      continue;
+    }
+    if (has_spectra) {
+      throw ConfigError(
+          fmt::format("processors.{}.front_end: expected bits or time data, found spectra, which no front "
+                      "end takes",
+                      processor.name));
+    }
+    FrontEndSettings own = settings_of(plan.settings, processor).front_end;
+    if (processor.every_hops > 1 && own.incremental == Incremental::kAuto) {
+      own.incremental = Incremental::kNever;  // sliding sums want every hop
+    }
+    Tap tap;
+    tap.plan = front_end_plan(plan, own);
+    tap.owner = processor.name;
+    tap.every_hops = processor.every_hops;
+    tap.lead_samples = std::int64_t{own.window_samples} - plan.settings.front_end.window_samples;
+    taps_.push_back(std::move(tap));
   }
 }
 
-void Engine::set_frequencies(const std::vector<double>& computed_hz) {
-  array_ = array_plan_of(plan_.settings, computed_hz);
-  frequencies_hz_ = computed_hz;
-  if (!plan_.settings.front_end.bands_hz.empty()) {
-    frequencies_hz_.resize(plan_.settings.front_end.frequencies_hz.size());
+void Engine::set_frequencies(Tap& tap, const std::vector<double>& computed_hz) {
+  tap.array = array_plan_of(plan_.settings, computed_hz);
+  tap.frequencies_hz = computed_hz;
+  if (tap.owner.empty() && !plan_.settings.front_end.bands_hz.empty()) {
+    tap.frequencies_hz.resize(plan_.settings.front_end.frequencies_hz.size());
   }
-  set_mask(make_mask(array_, {}));
+  if (tap.owner.empty()) {
+    set_mask(make_mask(tap.array, {}));
+  }
 }
 
 std::vector<Engine::Wanted> Engine::wanted_processors() const {
@@ -108,32 +159,99 @@ std::vector<Engine::Wanted> Engine::wanted_processors() const {
   if (!plan_.has_processor) {
     return wanted;
   }
-  const Settings& settings = plan_.settings;
-  const ProcessorPlan shared{.settings = &settings,
-                             .array = array_,
-                             .frequencies_hz = frequencies_hz_,
-                             .sample_rate_hz = plan_.sample_rate_hz,
-                             .input_is_finite = plan_.input == InputForm::kBits,
-                             .batch = settings.device.batch};
-  const auto add = [&](const std::string& name, std::string_view kind, int every_hops,
+  const auto add = [&](const std::string& name, std::string_view kind, int every_hops, const Settings& settings,
                        std::unique_ptr<KindSettings> own) {
-    wanted.push_back({.kind = std::string(kind), .every_hops = every_hops, .own = std::move(own), .plan = shared});
-    wanted.back().plan.name = name;
-    wanted.back().plan.own = wanted.back().own.get();
+    const auto tap = std::find_if(taps_.begin() + 1, taps_.end(), [&](const Tap& one) { return one.owner == name; });
+    const std::size_t index = tap == taps_.end() ? 0 : static_cast<std::size_t>(tap - taps_.begin());
+    wanted.push_back({.kind = std::string(kind),
+                      .every_hops = every_hops,
+                      .tap = index,
+                      .settings = std::make_unique<Settings>(settings),
+                      .own = std::move(own),
+                      .plan = {}});
+    Wanted& one = wanted.back();
+    one.plan = {.name = name,
+                .settings = one.settings.get(),
+                .own = one.own.get(),
+                .array = taps_[index].array,
+                .frequencies_hz = taps_[index].frequencies_hz,
+                .sample_rate_hz = plan_.sample_rate_hz,
+                .input_is_finite = plan_.input == InputForm::kBits,
+                .batch = settings.device.batch};
   };
-  add(std::string(kFirstProcessor), name_of(resolve_imager(settings.holography, settings.array.geometry)), 1,
+  const Settings& settings = plan_.settings;
+  add(std::string(kFirstProcessor), name_of(resolve_imager(settings.holography, settings.array.geometry)), 1, settings,
       first_settings(settings.holography));
   for (const ProcessorSettings& processor : settings.processors) {
-    add(processor.name, processor.kind, processor.every_hops, processor.own ? processor.own->copy() : nullptr);
+    add(processor.name, processor.kind, processor.every_hops, settings_of(settings, processor),
+        processor.own ? processor.own->copy() : nullptr);
   }
   return wanted;
 }
 
-void Engine::add_results(ResultHeader header, int every_hops, const ImagesOnHost* images) {
+void Engine::add_results(ResultHeader header, const Wanted& wanted, const ImagesOnHost* images) {
   header.config = to_yaml(plan_.settings);
   header.device = device_name();
-  header.front_end = front_end_name();
-  results_.push_back({.header = std::move(header), .every_hops = every_hops, .images = images});
+  header.front_end = taps_[wanted.tap].name;
+  results_.push_back(
+      {.header = std::move(header), .every_hops = wanted.every_hops, .tap = wanted.tap, .images = images});
+}
+
+std::uint64_t Engine::history_samples() const {
+  std::int64_t most = 0;
+  for (const Tap& tap : taps_) {
+    most = std::max(most, static_cast<std::int64_t>(tap.history_samples) + tap.lead_samples);
+  }
+  return static_cast<std::uint64_t>(most);
+}
+
+SampleSpan Engine::window_of(std::size_t processor, std::uint64_t first_sample) const {
+  return {.first = taps_[tap_of(processor)].first(first_sample), .end = first_sample + window_samples_};
+}
+
+bool Engine::reaches(std::size_t processor, std::uint64_t first_sample) const {
+  return static_cast<std::int64_t>(first_sample) >= taps_[tap_of(processor)].lead_samples;
+}
+
+bool Engine::has_products(std::size_t processor, std::size_t window) const {
+  return window >= taps_[tap_of(processor)].absent;
+}
+
+std::vector<std::uint64_t> Engine::begin_taps(std::uint64_t first_window, std::uint64_t origin) {
+  origin_ = origin;
+  std::vector<std::uint64_t> begins;
+  for (const Tap& tap : taps_) {
+    std::uint64_t window = first_window;
+    while (static_cast<std::int64_t>(window - origin) < tap.lead_samples) {
+      window += hop_samples_;  // the first window that the tap can have; sliding sums count hops from it
+    }
+    const std::uint64_t first = tap.first(window);
+    begins.push_back(first - std::min(tap.history_samples, first - origin));
+  }
+  return begins;
+}
+
+void Engine::count_absent(std::uint64_t first_sample, std::size_t windows) {
+  for (Tap& tap : taps_) {
+    tap.absent = 0;
+    while (tap.absent < windows &&
+           static_cast<std::int64_t>(first_sample + tap.absent * hop_samples_ - origin_) < tap.lead_samples) {
+      ++tap.absent;
+    }
+  }
+}
+
+std::vector<ArrayPlan> Engine::array_plans() const {
+  std::vector<ArrayPlan> plans;
+  std::transform(taps_.begin(), taps_.end(), std::back_inserter(plans), [](const Tap& tap) { return tap.array; });
+  return plans;
+}
+
+Masks make_masks(const std::vector<ArrayPlan>& plans, const std::vector<int>& channels) {
+  Masks masks;
+  std::transform(plans.begin(), plans.end(), std::back_inserter(masks),
+                 [&](const ArrayPlan& plan) { return make_mask(plan, channels); });
+  return masks;
 }
 
 std::uint32_t Engine::late() const {

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "cl/device.hpp"
+#include "frontend/front_end.hpp"
 #include "imaging/microphone_mask.hpp"
 #include "imaging/search.hpp"
+#include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 #include "nearfield/settings.hpp"
 #include "processors/images/image_processor.hpp"
@@ -34,12 +36,23 @@ struct EnginePlan {
   bool has_processor = true;
 };
 
+/// Decimated samples first to end - 1 of the stream.
+struct SampleSpan {
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+};
+
 /// What a computed window is, besides its products.
 struct WindowStatus {
   std::uint32_t flags = 0;  ///< of the first processor's products
   int non_finite_microphones = 0;
   std::uint64_t missing_bits = 0;  ///< bit-times that never came; known to who feeds the engine
 };
+
+/// [array plan] as Engine::array_plans() has them, of the same microphones.
+using Masks = std::vector<MicrophoneMask>;
+/// On any thread: milliseconds for many microphones.
+Masks make_masks(const std::vector<ArrayPlan>& plans, const std::vector<int>& channels);
 
 /// From input to products: a front end and the processors of its spectra as one. Built once, then fed and asked window
 /// by window.
@@ -51,8 +64,12 @@ class Engine {
  public:
   virtual ~Engine() = default;
 
-  /// Words before a window's first that must have been pushed for the window to be exact.
-  [[nodiscard]] virtual std::uint64_t history_samples() const = 0;
+  /// Samples before a window's first that must have been pushed for its products to be exact: what the front ends need,
+  /// and what windows of processors have that begin earlier.
+  [[nodiscard]] std::uint64_t history_samples() const;
+  /// What is pushed next does not follow on the last push: the next window begins at `first_window`, and of what lies
+  /// before it, pushes begin where history_samples() ask for it, or at `origin`, before which there is nothing.
+  virtual void seek(std::uint64_t first_window, std::uint64_t origin) = 0;
   /// Room for bits that push_bits() takes without a copy; valid until the next window is computed.
   [[nodiscard]] virtual std::span<std::uint32_t> room_for_bits(std::size_t wire_words) = 0;
   /// Bits [bit-time][word], whole groups of 32 bit-times; `first_sample` is the first group's index. A jump forward is
@@ -79,10 +96,21 @@ class Engine {
   [[nodiscard]] const ResultHeader& header(std::size_t processor) const { return results_.at(processor).header; }
   [[nodiscard]] int every_hops(std::size_t processor) const { return results_.at(processor).every_hops; }
   [[nodiscard]] bool is_late(std::size_t processor) const { return every_hops(processor) > 1; }
+  /// The window of a processor's products beside the run's window that begins at `first_sample`: both end together.
+  [[nodiscard]] SampleSpan window_of(std::size_t processor, std::uint64_t first_sample) const;
+  [[nodiscard]] std::uint64_t window_samples(std::size_t processor) const {
+    return window_samples_ + static_cast<std::uint64_t>(taps_[tap_of(processor)].lead_samples);
+  }
+  /// True where that is not the run's window.
+  [[nodiscard]] bool has_own_window(std::size_t processor) const { return tap_of(processor) != 0; }
+  /// False where the processor's window would begin before sample 0.
+  [[nodiscard]] bool reaches(std::size_t processor, std::uint64_t first_sample) const;
+  /// False while the processor's window would begin before the origin of the last seek(). Of the windows computed last.
+  [[nodiscard]] bool has_products(std::size_t processor, std::size_t window) const;
   /// The late ones, as begin_late() takes them.
   [[nodiscard]] std::uint32_t late() const;
-  /// Of one of the windows computed last, or of those that a late processor was begun on; they hold until the next call
-  /// for this processor, and until the next compute_*() or begin_late().
+  /// Of one of the windows computed last, or of those that a late processor was begun on, where has_products() held;
+  /// they hold until the next call for this processor, and until the next compute_*() or begin_late().
   [[nodiscard]] virtual Products products(std::size_t processor, std::size_t window) = 0;
   /// Of that window's products. Those of a late processor hold what the input's flags were when it was begun.
   [[nodiscard]] virtual std::uint32_t flags(std::size_t processor, std::size_t window) const = 0;
@@ -97,10 +125,12 @@ class Engine {
   virtual void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const = 0;
   /// Of the spectra, which never changes. Its dead channels are those that are masked for good: by the settings, or
   /// because they have no gain.
-  [[nodiscard]] const ArrayPlan& array_plan() const { return array_; }
-  /// Puts a mask for array_plan() into effect, between two calls of compute_*(); waits for the device.
-  virtual void use(const MicrophoneMask& mask) = 0;
-  /// The one in effect.
+  [[nodiscard]] const ArrayPlan& array_plan() const { return taps_.front().array; }
+  /// Of the run's spectra, then of those of each processor with a front end of its own: what make_masks() takes.
+  [[nodiscard]] std::vector<ArrayPlan> array_plans() const;
+  /// Puts masks for array_plans() into effect, between two calls of compute_*(); waits for the device.
+  virtual void use(const Masks& masks) = 0;
+  /// The one in effect for array_plan().
   [[nodiscard]] std::shared_ptr<const MicrophoneMask> mask() const { return mask_; }
   /// What finds findings for this engine's first processor in its spectra, on any thread, and may outlive it; null
   /// where the settings want no search, or the processor has none.
@@ -121,28 +151,59 @@ class Engine {
   int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame);
 
   /// Frequencies that were asked for and are computed.
-  [[nodiscard]] const std::vector<double>& frequencies_hz() const { return frequencies_hz_; }
+  [[nodiscard]] const std::vector<double>& frequencies_hz() const { return taps_.front().frequencies_hz; }
   /// As the images file names them.
   [[nodiscard]] virtual std::string device_name() const = 0;
   /// The front end with what its plan chose, such as the kernel; "none (spectra)" when there is none.
-  [[nodiscard]] virtual std::string front_end_name() const = 0;
+  [[nodiscard]] const std::string& front_end_name() const { return taps_.front().name; }
   /// The first processor's path and its sizes.
   [[nodiscard]] virtual std::string imager_name() const = 0;
 
  protected:
   explicit Engine(const EnginePlan& plan);
+  /// Where spectra come from: the run's front end, or the own one of a processor.
+  struct Tap {
+    FrontEndPlan plan;              ///< not used for given spectra
+    std::string owner;              ///< the processor; empty for the run's
+    int every_hops = 1;             ///< how often its spectra are wanted
+    std::int64_t lead_samples = 0;  ///< how much earlier than the run's windows its own begin; negative: later
+    std::uint64_t history_samples = 0;
+    ArrayPlan array;
+    std::vector<double> frequencies_hz;  ///< that were asked for
+    std::string name;                    ///< of the front end, with what its plan chose
+    std::size_t absent = 0;              ///< of the windows computed last: those that would begin before the origin
+
+    /// First sample of its window beside the run's, which must not begin before the stream.
+    [[nodiscard]] std::uint64_t first(std::uint64_t window) const {
+      return static_cast<std::uint64_t>(static_cast<std::int64_t>(window) - lead_samples);
+    }
+  };
   /// A processor that the plan asks for.
   struct Wanted {
     std::string kind;
     int every_hops = 1;
+    std::size_t tap = 0;
+    std::unique_ptr<Settings> settings;
     std::unique_ptr<KindSettings> own;
     ProcessorPlan plan;
   };
-  /// Takes the frequencies that the spectra really have. Throws ConfigError.
-  void set_frequencies(const std::vector<double>& computed_hz);
+  /// The first is the run's.
+  [[nodiscard]] std::vector<Tap>& taps() { return taps_; }
+  [[nodiscard]] const std::vector<Tap>& taps() const { return taps_; }
+  /// Makes the front end of a tap by `make(plan)` and notes what it came to. ConfigErrors name the processor's keys.
+  template <typename Make>
+  auto make_front_end_of(Tap& tap, Make make);
+  /// For given spectra: the frequencies that they have. Throws ConfigError.
+  void set_frequencies(Tap& tap, const std::vector<double>& computed_hz);
+  /// Once all taps have their frequencies.
   [[nodiscard]] std::vector<Wanted> wanted_processors() const;
   /// Of a processor that was made. `images` is null where it makes none, and lives as long as the engine.
-  void add_results(ResultHeader header, int every_hops, const ImagesOnHost* images);
+  void add_results(ResultHeader header, const Wanted& wanted, const ImagesOnHost* images);
+  [[nodiscard]] std::size_t tap_of(std::size_t processor) const { return results_.at(processor).tap; }
+  /// Notes the origin that seek() names. Returns, for each tap, the first sample that its front end is to be fed with.
+  std::vector<std::uint64_t> begin_taps(std::uint64_t first_window, std::uint64_t origin);
+  /// Notes, for each tap, how many of these windows it cannot have.
+  void count_absent(std::uint64_t first_sample, std::size_t windows);
   void set_mask(const MicrophoneMask& mask) { mask_ = std::make_shared<const MicrophoneMask>(mask); }
   [[nodiscard]] const EnginePlan& plan() const { return plan_; }
 
@@ -150,14 +211,32 @@ class Engine {
   struct Results {
     ResultHeader header;
     int every_hops = 1;
+    std::size_t tap = 0;
     const ImagesOnHost* images = nullptr;
   };
   EnginePlan plan_;
-  ArrayPlan array_;
-  std::vector<double> frequencies_hz_;
+  std::uint64_t window_samples_ = 0;
+  std::uint64_t hop_samples_ = 0;
+  std::uint64_t origin_ = 0;
+  std::vector<Tap> taps_;
   std::vector<Results> results_;  ///< [processor]
   std::shared_ptr<const MicrophoneMask> mask_;
 };
+
+/// `message`, whose lines begin with keys of front_end, with those of the processor `owner`; unchanged without one.
+std::string with_keys_of(const std::string& owner, const std::string& message);
+
+template <typename Make>
+auto Engine::make_front_end_of(Tap& tap, Make make) {
+  try {
+    auto front_end = make(tap.plan);
+    tap.history_samples = front_end->history_words();
+    set_frequencies(tap, front_end->actual_frequencies_hz());
+    return front_end;
+  } catch (const ConfigError& error) {
+    throw ConfigError(with_keys_of(tap.owner, error.what()));
+  }
+}
 
 /// Throws ConfigError or DeviceError.
 std::unique_ptr<Engine> make_engine(EngineKind kind, const EnginePlan& plan);

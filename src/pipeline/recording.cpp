@@ -8,37 +8,13 @@
 #include "config/config.hpp"
 #include "files/nfr/nfr_reader.hpp"
 #include "nearfield/error.hpp"
+#include "pipeline/feeder.hpp"
 #include "pipeline/missing_bits.hpp"
 
 namespace nearfield {
 namespace {
 
 constexpr double kNsPerSecond = 1e9;
-
-/// Which samples a window still needs: from the end of what was fed, or from the window's history after a gap.
-struct Feed {
-  std::uint64_t first;
-  std::uint64_t end;
-};
-
-class FeedPlanner {
- public:
-  explicit FeedPlanner(const FrontEndSettings& settings)
-      : window_samples_(static_cast<std::uint64_t>(settings.window_samples)),
-        hop_samples_(static_cast<std::uint64_t>(settings.hop_samples)) {}
-  Feed next(std::uint64_t first_sample, std::size_t windows, std::uint64_t history) {
-    const std::uint64_t needed = first_sample > history ? first_sample - history : 0;
-    const std::uint64_t end = first_sample + (windows - 1) * hop_samples_ + window_samples_;
-    const Feed feed{.first = std::max(needed, std::min(fed_, end)), .end = end};
-    fed_ = end;
-    return feed;
-  }
-
- private:
-  std::uint64_t window_samples_;
-  std::uint64_t hop_samples_;
-  std::uint64_t fed_ = 0;
-};
 
 /// Bits in a file, from the first on, silence where they are missing.
 class BitFile {
@@ -125,20 +101,24 @@ class BitRecording : public Recording {
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
-    const Feed feed = feed_.next(first_sample, windows, engine.history_samples());
+    const SampleSpan feed = feed_.next(first_sample, windows, engine);
     const std::span<std::uint32_t> room = engine.room_for_bits((feed.end - feed.first) * words_per_sample_);
     file_->read(bit_time_of(feed.first), room);
     engine.push_bits(feed.first, room);
     const std::span<const WindowStatus> computed = engine.compute_windows(first_sample, windows);
     statuses_.assign(computed.begin(), computed.end());
+    file_->missing.forget_before(bit_time_of(feed_.begin_of(first_sample, engine)));
     const FrontEndSettings& front_end = plan_.settings.front_end;
     for (std::size_t i = 0; i < windows; ++i) {
       const std::uint64_t first = first_sample + i * static_cast<std::uint64_t>(front_end.hop_samples);
-      const std::uint64_t end = first + static_cast<std::uint64_t>(front_end.window_samples);
-      statuses_[i].missing_bits = file_->missing.count(bit_time_of(first), bit_time_of(end));
+      statuses_[i].missing_bits =
+          missing_bits({.first = first, .end = first + static_cast<std::uint64_t>(front_end.window_samples)});
       statuses_[i].flags |= statuses_[i].missing_bits > 0 ? kFlagMissingBits : 0U;
     }
     return statuses_;
+  }
+  [[nodiscard]] std::uint64_t missing_bits(const SampleSpan& span) const override {
+    return file_->missing.count(bit_time_of(span.first), bit_time_of(span.end));
   }
   void read_bits(std::uint64_t first_sample, std::span<std::uint32_t> words) override {
     file_->read(bit_time_of(first_sample), words);
@@ -150,7 +130,7 @@ class BitRecording : public Recording {
     return sample * kBitsPerWord + skipped_bit_times_;
   }
   std::unique_ptr<BitFile> file_;
-  FeedPlanner feed_;
+  Feeder feed_;
   InputInfo info_;
   EnginePlan plan_;
   std::vector<std::string> notes_;
@@ -183,7 +163,7 @@ class SampleRecording : public Recording {
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
-    const Feed feed = feed_.next(first_sample, windows, engine.history_samples());
+    const SampleSpan feed = feed_.next(first_sample, windows, engine);
     buffer_.resize((feed.end - feed.first) * static_cast<std::uint64_t>(reader_.channels()));
     reader_.read(feed.first, buffer_);
     engine.push_samples(feed.first, buffer_);
@@ -203,7 +183,7 @@ class SampleRecording : public Recording {
     kind = FrontEndKind::kDecimatedFft;
   }
   TimeDataReader reader_;
-  FeedPlanner feed_;
+  Feeder feed_;
   InputInfo info_;
   EnginePlan plan_;
   std::vector<std::string> notes_;

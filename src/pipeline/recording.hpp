@@ -18,6 +18,8 @@ class Recording {
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
   /// Feeds what `windows` windows, a hop apart and the first from `first_sample` on, still need, and computes them.
   virtual std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) = 0;
+  /// Bit-times of these samples that the file does not have; of what the windows computed last are made of.
+  [[nodiscard]] virtual std::uint64_t missing_bits(const SampleSpan& /*span*/) const { return 0; }
   /// Bits [bit-time][word] from a sample on, silence where they are missing; where plan().input is bits.
   virtual void read_bits(std::uint64_t /*first_sample*/, std::span<std::uint32_t> /*words*/) {}
 };

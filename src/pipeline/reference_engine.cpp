@@ -12,71 +12,94 @@ class ReferenceEngine : public Engine {
  public:
   explicit ReferenceEngine(const EnginePlan& plan)
       : Engine(plan),
-        front_end_name_(plan.input == InputForm::kSpectra ? kNoFrontEnd : name_of(plan.settings.front_end.kind)),
-        front_end_(plan.input == InputForm::kSpectra ? nullptr : reference::make_front_end(front_end_plan(plan))),
-        hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)) {
-    set_frequencies(front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz);
+        hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)),
+        inputs_(taps().size()) {
+    for (std::size_t t = 0; t < taps().size(); ++t) {
+      make_input(t);
+    }
     for (const Wanted& wanted : wanted_processors()) {
       std::unique_ptr<reference::Processor> made = processor_entry(wanted.kind).make_reference(wanted.plan);
-      add_results(made->header(), wanted.every_hops, dynamic_cast<const ImagesOnHost*>(made.get()));
+      add_results(made->header(), wanted, dynamic_cast<const ImagesOnHost*>(made.get()));
       runs_.push_back({.processor = std::move(made), .flags = {}});
     }
   }
-  [[nodiscard]] std::uint64_t history_samples() const override { return front_end_ ? front_end_->history_words() : 0; }
+  void seek(std::uint64_t first_window, std::uint64_t origin) override {
+    const std::vector<std::uint64_t> begins = begin_taps(first_window, origin);
+    for (std::size_t t = 0; t < inputs_.size(); ++t) {
+      inputs_[t].begin = begins[t];
+    }
+  }
   void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) override {
-    front_end_->push_bits(first_sample, wire);
+    const std::size_t words =
+        static_cast<std::size_t>(kBitsPerWord) *
+        static_cast<std::size_t>(words_per_bit_time(plan().settings.array.layout, plan().settings.array.geometry));
+    for (Input& input : inputs_) {
+      if (const Piece<std::uint32_t> piece = piece_from(input.begin, first_sample, wire, words);
+          !piece.values.empty()) {
+        input.front_end->push_bits(piece.first, piece.values);
+      }
+    }
   }
   void push_samples(std::uint64_t first_sample, std::span<const float> samples) override {
-    front_end_->push_samples(first_sample, samples);
+    const auto channels = static_cast<std::size_t>(array_plan().geometry.channels());
+    for (Input& input : inputs_) {
+      if (const Piece<float> piece = piece_from(input.begin, first_sample, samples, channels); !piece.values.empty()) {
+        input.front_end->push_samples(piece.first, piece.values);
+      }
+    }
   }
   [[nodiscard]] std::span<std::uint32_t> room_for_bits(std::size_t wire_words) override {
     room_.resize(wire_words);
     return room_;
   }
   std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) override {
-    std::vector<std::complex<double>> spectra;
-    std::vector<std::uint32_t> flags;
-    for (std::size_t i = 0; i < windows; ++i) {
-      const std::vector<std::complex<double>> one = front_end_->spectra(first_sample + i * hop_samples_);
-      spectra.insert(spectra.end(), one.begin(), one.end());
-      flags.push_back(front_end_->clipped() ? kFlagClipped : 0U);
+    count_absent(first_sample, windows);
+    first_sample_ = first_sample;
+    for (std::size_t t = 0; t < inputs_.size(); ++t) {
+      if (taps()[t].every_hops == 1) {
+        analyse(t, windows);
+      }
     }
-    return compute(std::move(spectra), flags);
+    return compute(windows);
   }
   std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) override {
-    const std::vector<std::uint32_t> flags(spectra.size() / spectra_values());
-    return compute({spectra.begin(), spectra.begin() + static_cast<std::ptrdiff_t>(flags.size() * spectra_values())},
-                   flags);
+    const std::size_t windows = spectra.size() / spectra_values();
+    Input& input = inputs_.front();
+    input.spectra.assign(spectra.begin(), spectra.begin() + static_cast<std::ptrdiff_t>(windows * spectra_values()));
+    input.flags.assign(windows, 0U);
+    return compute(windows);
   }
   void begin_late(std::uint32_t due) override {
     for (std::size_t p = 0; p < runs_.size(); ++p) {
       if (((due & late()) >> p & 1U) != 0) {
+        if (tap_of(p) != 0) {
+          analyse(tap_of(p), statuses_.size());
+        }
         run(p);
       }
     }
   }
   void finish_late() override {}
   [[nodiscard]] Products products(std::size_t processor, std::size_t window) override {
-    return runs_.at(processor).processor->products(window);
+    return runs_.at(processor).processor->products(window - taps()[tap_of(processor)].absent);
   }
   [[nodiscard]] std::uint32_t flags(std::size_t processor, std::size_t window) const override {
-    return runs_.at(processor).flags.at(window);
+    return runs_.at(processor).flags.at(window - taps()[tap_of(processor)].absent);
   }
   [[nodiscard]] std::string device_name() const override { return "reference (double precision on the host)"; }
-  [[nodiscard]] std::string front_end_name() const override { return front_end_name_; }
   [[nodiscard]] std::string imager_name() const override {
     return runs_.empty() ? std::string(kNoProcessor) : "reference";
   }
   void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const override {
-    const auto first = spectra_.begin() + static_cast<std::ptrdiff_t>(window * spectra.size());
+    const auto first = inputs_.front().spectra.begin() + static_cast<std::ptrdiff_t>(window * spectra.size());
     std::transform(first, first + static_cast<std::ptrdiff_t>(spectra.size()), spectra.begin(),
                    [](const std::complex<double>& value) { return std::complex<float>(value); });
   }
-  void use(const MicrophoneMask& mask) override {
-    for (const Run& run : runs_) {
-      run.processor->use(mask);
+  void use(const Masks& masks) override {
+    for (std::size_t p = 0; p < runs_.size(); ++p) {
+      runs_[p].processor->use(masks.at(tap_of(p)));
     }
-    set_mask(mask);
+    set_mask(masks.front());
   }
   [[nodiscard]] std::unique_ptr<Search> make_search() const override {
     return runs_.empty() ? nullptr : runs_.front().processor->make_search();
@@ -100,12 +123,38 @@ class ReferenceEngine : public Engine {
     std::unique_ptr<reference::Processor> processor;
     std::vector<std::uint32_t> flags;  ///< [window]
   };
-  /// `flags` [window] are the front end's.
-  std::span<const WindowStatus> compute(std::vector<std::complex<double>> spectra,
-                                        const std::vector<std::uint32_t>& flags) {
-    spectra_ = std::move(spectra);
-    statuses_.assign(flags.size(), WindowStatus());
-    input_flags_ = flags;
+  /// A tap's front end and what it computed last.
+  struct Input {
+    std::unique_ptr<reference::FrontEnd> front_end;  ///< none for given spectra
+    std::uint64_t begin = 0;                         ///< what is pushed of samples before it is not for this tap
+    std::vector<std::complex<double>> spectra;       ///< [window][frequency][channel], without the absent ones
+    std::vector<std::uint32_t> flags;                ///< [window], likewise
+  };
+  void make_input(std::size_t tap) {
+    Tap& description = taps()[tap];
+    if (plan().input == InputForm::kSpectra) {
+      set_frequencies(description, plan().spectra_hz);
+      return;
+    }
+    inputs_[tap].front_end =
+        make_front_end_of(description, [](const FrontEndPlan& p) { return reference::make_front_end(p); });
+    description.name = name_of(description.plan.settings.kind);
+  }
+  /// Spectra of the windows computed last.
+  void analyse(std::size_t tap, std::size_t windows) {
+    Input& input = inputs_[tap];
+    input.spectra.clear();
+    input.flags.clear();
+    for (std::size_t i = taps()[tap].absent; i < windows; ++i) {
+      const std::vector<std::complex<double>> one =
+          input.front_end->spectra(taps()[tap].first(first_sample_ + i * hop_samples_));
+      input.spectra.insert(input.spectra.end(), one.begin(), one.end());
+      input.flags.push_back(input.front_end->clipped() ? kFlagClipped : 0U);
+    }
+  }
+  std::span<const WindowStatus> compute(std::size_t windows) {
+    statuses_.assign(windows, WindowStatus());
+    const std::vector<std::uint32_t>& flags = inputs_.front().flags;
     for (std::size_t p = 0; p < runs_.size(); ++p) {
       if (!is_late(p)) {
         const std::vector<reference::Processor::Outcome> outcomes = run(p);
@@ -125,22 +174,21 @@ class ReferenceEngine : public Engine {
     one.processor->clear();
     one.flags.clear();
     std::vector<reference::Processor::Outcome> outcomes;
-    for (std::size_t i = 0; i < input_flags_.size(); ++i) {
-      const auto spectra =
-          std::span<const std::complex<double>>(spectra_).subspan(i * spectra_values(), spectra_values());
-      outcomes.push_back(one.processor->add(spectra));
-      one.flags.push_back(outcomes.back().flags | input_flags_[i] | array_plan().constant_flags());
+    const Input& input = inputs_[tap_of(processor)];
+    const ArrayPlan& array = taps()[tap_of(processor)].array;
+    const std::size_t values = array.frequencies_hz.size() * static_cast<std::size_t>(array.geometry.channels());
+    for (std::size_t i = 0; i < input.flags.size(); ++i) {
+      outcomes.push_back(one.processor->add(std::span(input.spectra).subspan(i * values, values)));
+      one.flags.push_back(outcomes.back().flags | input.flags[i] | array.constant_flags());
     }
     return outcomes;
   }
-  std::string front_end_name_;
-  std::unique_ptr<reference::FrontEnd> front_end_;
-  std::vector<Run> runs_;                      ///< [processor]
-  std::vector<std::complex<double>> spectra_;  ///< of the last windows
-  std::vector<std::uint32_t> input_flags_;     ///< [window]
+  std::uint64_t hop_samples_;
+  std::vector<Input> inputs_;  ///< [tap]
+  std::vector<Run> runs_;      ///< [processor]
   std::vector<std::uint32_t> room_;
   std::vector<WindowStatus> statuses_;
-  std::uint64_t hop_samples_;
+  std::uint64_t first_sample_ = 0;  ///< of the windows computed last
 };
 
 }  // namespace

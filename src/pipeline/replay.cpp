@@ -58,20 +58,35 @@ bool is_due(const Engine& engine, std::size_t processor, std::uint64_t index) {
   return index % static_cast<std::uint64_t>(engine.every_hops(processor)) == 0;
 }
 
-/// Frames below `end` for which a processor is due.
-std::uint64_t frames_before(const Engine& engine, std::size_t processor, std::uint64_t end) {
-  const auto every = static_cast<std::uint64_t>(engine.every_hops(processor));
-  return (end + every - 1) / every;
+/// Frames of the range for which a processor is due, and which have all its window.
+std::uint64_t count_frames_of(const Engine& engine, std::size_t processor, const FrameRange& range, std::uint64_t hop) {
+  std::uint64_t frames = 0;
+  for (std::uint64_t index = range.first; index < *range.end; ++index) {
+    frames += is_due(engine, processor, index) && engine.reaches(processor, index * hop) ? 1U : 0U;
+  }
+  return frames;
+}
+
+/// Refuses a range in which a processor has no frame at all: there would be nothing to write of it.
+void require_frames(const Engine& engine, const FrameRange& range, std::uint64_t hop, const InputInfo& input) {
+  for (std::size_t p = 0; p < engine.processors(); ++p) {
+    if (count_frames_of(engine, p, range, hop) == 0) {
+      throw DataError(
+          fmt::format("{}: processors.{}: expected at least one of its frames among frames {} to {}, found none: it "
+                      "has one every {} "
+                      "hops, once {} samples have come",
+                      input.name, engine.header(p).processor, range.first, *range.end - 1, engine.every_hops(p),
+                      engine.window_samples(p)));
+    }
+  }
 }
 
 using Outputs = std::vector<std::unique_ptr<Output>>;
 
-void begin(const Outputs& outputs, const Engine& engine, const FrameRange& range) {
+void begin(const Outputs& outputs, const Engine& engine, const FrameRange& range, std::uint64_t hop) {
   for (const auto& output : outputs) {
     for (std::size_t p = 0; p < engine.processors(); ++p) {
-      output->begin(
-          engine.header(p),
-          {.processor = p, .frames = frames_before(engine, p, *range.end) - frames_before(engine, p, range.first)});
+      output->begin(engine.header(p), {.processor = p, .frames = count_frames_of(engine, p, range, hop)});
     }
   }
 }
@@ -92,13 +107,18 @@ std::uint32_t valid_microphones(const Engine& engine, const WindowStatus& status
   return static_cast<std::uint32_t>(channels - std::min(channels, lost));
 }
 
-/// The products that are due of a window, one frame a processor. `frame` is stamped.
-void write(const Outputs& outputs, Engine& engine, std::size_t window, Frame& frame) {
+/// The products that are due of a window, one frame a processor. `frame` is stamped but for its place.
+void write(const Outputs& outputs, Engine& engine, std::size_t window, std::uint64_t first_sample,
+           const Recording& recording, Frame& frame) {
+  const std::uint64_t missing = frame.missing_bit_times;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
-    if (!is_due(engine, p, frame.sequence)) {
+    if (!is_due(engine, p, frame.sequence) || !engine.has_products(p, window)) {
       continue;
     }
     frame.processor = p;
+    const SampleSpan span = engine.window_of(p, first_sample);
+    frame.missing_bit_times = engine.has_own_window(p) ? recording.missing_bits(span) : missing;
+    place(frame, span.first, recording.info());
     frame.products = engine.products(p, window);
     frame.flags = engine.flags(p, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U);
     for (const auto& output : outputs) {
@@ -151,9 +171,10 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
   ReplayResult result;
   result.header = images_header(*engine);
   result.frames_asked = *range.end - range.first;
-  begin(outputs, *engine, range);
   const std::uint64_t hop =
       input.kind == FileKind::kSpectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
+  require_frames(*engine, range, hop, input);
+  begin(outputs, *engine, range, hop);
   MicrophoneWatch watch(*engine, plan);
   RecordingSearch search(*engine, plan.settings);
   const auto batch = static_cast<std::uint64_t>(plan.settings.device.batch);
@@ -174,8 +195,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
       frame.epoch = 1;
       frame.missing_bit_times = statuses[i].missing_bits;
       frame.valid_microphones = valid_microphones(*engine, statuses[i]);
-      place(frame, index * hop, input);
-      write(outputs, *engine, i, frame);
+      write(outputs, *engine, i, index * hop, *recording, frame);
       result.flags |= statuses[i].flags;
       ++result.frames;
       if (options.progress) {

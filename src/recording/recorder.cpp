@@ -242,10 +242,10 @@ void Recorder::ask(Request request) {
   asked_.notify_one();
 }
 
-void Recorder::wait_until_obeyed() {
+void Recorder::wait_for_requests() {
   std::unique_lock lock(mutex_);
   const std::uint64_t wanted = asked_count_;
-  obeyed_.wait(lock, [&] { return obeyed_count_ >= wanted; });
+  executed_.wait(lock, [&] { return executed_count_ >= wanted; });
 }
 
 RecorderStatus Recorder::status() const {

@@ -82,7 +82,7 @@ struct RecorderStatus {
 /// Writes a live stream to disk by a thread of its own. push() and write() copy into memory that is there from the
 /// start and never wait; what finds it full is dropped, counted, and recorded as a gap. A recording that fails ends
 /// with its reason; the stream goes on. push() may be called by one thread, begin() and write() by one, the rest
-/// by any. start(), stop(), arm(), disarm() and trigger() return at once; the writer obeys them in turn.
+/// by any. start(), stop(), arm(), disarm() and trigger() return at once; the writer thread executes them in order.
 class Recorder : public BitsTap, public Output {
  public:
   /// Throws ConfigError, or what the system throws when it has no memory or no thread.
@@ -104,8 +104,8 @@ class Recorder : public BitsTap, public Output {
   void trigger() { ask(Request::kTrigger); }
   /// Ends the recording with what was pushed until now.
   void stop() { ask(Request::kStop); }
-  /// Waits until the writer has obeyed what was asked so far.
-  void wait_until_obeyed();
+  /// Waits until the writer thread has executed what was asked so far.
+  void wait_for_requests();
   [[nodiscard]] RecorderStatus status() const;
 
  private:
@@ -145,10 +145,10 @@ class Recorder : public BitsTap, public Output {
   // The writer's.
   void run();
   [[nodiscard]] std::optional<Request> next_request();
-  void obey(Request request);
+  void execute(Request request);
   void begin(bool by_level);
   void refuse(const std::string& reason);
-  void tell_change() const;
+  void report_change() const;
   bool open_file();
   bool follow_epoch();
   void end_recording(EndCause cause, const std::string& reason);
@@ -188,10 +188,10 @@ class Recorder : public BitsTap, public Output {
 
   mutable std::mutex mutex_;  ///< guards what follows up to the writer's own
   std::condition_variable asked_;
-  std::condition_variable obeyed_;
+  std::condition_variable executed_;
   std::deque<Request> requests_;
   std::uint64_t asked_count_ = 0;
-  std::uint64_t obeyed_count_ = 0;
+  std::uint64_t executed_count_ = 0;
   std::deque<EpochText> epochs_;
   RecorderStatus status_;
   Totals at_begin_;

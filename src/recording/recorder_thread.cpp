@@ -54,10 +54,10 @@ std::uint64_t end_of(const nfr::RecordHeader& header) { return header.first_bit_
 void Recorder::run() {
   while (!quits_) {
     if (const std::optional<Request> request = next_request()) {
-      obey(*request);
+      execute(*request);
       const std::lock_guard lock(mutex_);
-      ++obeyed_count_;
-      obeyed_.notify_all();
+      ++executed_count_;
+      executed_.notify_all();
     }
     if (state_ == RecorderState::kArmed && has_risen_.exchange(false)) {
       begin(true);
@@ -93,7 +93,7 @@ std::optional<Recorder::Request> Recorder::next_request() {
   return request;
 }
 
-void Recorder::obey(Request request) {
+void Recorder::execute(Request request) {
   const bool records = state_ == RecorderState::kRecording;
   switch (request) {
     case Request::kArm:
@@ -164,7 +164,7 @@ void Recorder::begin(bool by_level) {
   state_ = RecorderState::kRecording;
   if (open_file()) {
     set_lanes(Lane::Mode::kDraining);
-    tell_change();
+    report_change();
   }
 }
 
@@ -180,10 +180,10 @@ void Recorder::refuse(const std::string& reason) {
       state_ = status_.state = RecorderState::kEnded;
     }
   }
-  tell_change();
+  report_change();
 }
 
-void Recorder::tell_change() const {
+void Recorder::report_change() const {
   if (options_.changed) {
     options_.changed(status());
   }
@@ -272,7 +272,7 @@ void Recorder::end_recording(EndCause cause, const std::string& reason) {
                                                : fmt::format("{} ({})", name_of(closed.first), closed.second);
     state_ = status_.state = is_rearmed_ ? RecorderState::kArmed : RecorderState::kEnded;
   }
-  tell_change();
+  report_change();
 }
 
 /// Writes the end record, as far as there is room for it, and waits for the disk. What went wrong last is the cause.

@@ -40,14 +40,14 @@ void write_recording(const std::filesystem::path& path) {
   Recorder recorder(options);
   recorder.begin(result_header(small_header()), {.epoch = 1});
   recorder.start();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   push_bits(recorder, 1024, kBitTimes / 2);
   push_bits(recorder, 1024 + kBitTimes / 2 + 64, kBitTimes / 2);
   for (std::uint64_t hop = 0; hop < 3; ++hop) {
     recorder.write(TestFrame(hop).frame);
   }
   recorder.stop();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
 }
 
 herr_t add_name(hid_t /*object*/, const char* name, const H5A_info_t* /*info*/, void* names) {

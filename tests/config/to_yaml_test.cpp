@@ -11,6 +11,29 @@ namespace {
 
 Settings read_back(const Settings& settings) { return load_settings(WrittenFile(to_yaml(settings)).path(), {}); }
 
+// null stands for the run's value, also after it was written.
+TEST(ToYaml, KeepsWhatAProcessorsOwnFrontEndHasOtherwise) {
+  const Settings settings = load_settings(
+      "", {"processors.far.kind=row_power", "processors.near.kind=row_power",
+           "processors.far.front_end.kind=dot_product", "processors.far.front_end.window=none",
+           "processors.far.front_end.window_samples=4096", "processors.far.front_end.frequencies_hz=[250.5, 1000]",
+           "front_end.hop_samples=8"});
+  const Settings read = read_back(settings);
+  ASSERT_EQ(read.processors.size(), 2U);
+  const FrontEndOverrides& far = read.processors[0].front_end;
+  EXPECT_EQ(far.kind, FrontEndKind::kDotProduct);
+  EXPECT_EQ(far.window, WindowKind::kNone);
+  EXPECT_EQ(far.window_samples, 4096);
+  EXPECT_EQ(far.frequencies_hz, (std::vector<double>{250.5, 1000.0}));
+  EXPECT_FALSE(far.popcount_order);
+  EXPECT_FALSE(read.processors[1].front_end.any());
+  const FrontEndSettings front_end = settings_of(read, read.processors[0]).front_end;
+  EXPECT_EQ(front_end.window_samples, 4096);
+  EXPECT_EQ(front_end.hop_samples, 8);
+  EXPECT_EQ(front_end.remove_dc, read.front_end.remove_dc);
+  EXPECT_EQ(longest_window_samples(read), 4096);
+}
+
 class RandomSettings {
  public:
   explicit RandomSettings(unsigned seed) : random_(seed) {}

@@ -33,6 +33,20 @@ TEST(Validate, HoldsFrequenciesBelowNyquist) {
   EXPECT_EQ(validation_error(settings, 0.0), "");
 }
 
+// What a processor's own front end leaves out is the run's, and messages name the processor's keys.
+TEST(Validate, HoldsTheFrequenciesOfAProcessorsOwnFrontEnd) {
+  const auto error_with = [](const std::string& value) {
+    return validation_error(load_settings("", {"processors.far.kind=row_power", "processors.far.front_end." + value}),
+                            46875.0);
+  };
+  EXPECT_EQ(error_with("frequencies_hz=[100, 20000]"), "");
+  EXPECT_EQ(error_with("frequencies_hz=[100, 23438]"),
+            "processors.far.front_end.frequencies_hz[1]: expected at most 23437.5 Hz, half of the 46875 Hz that remain "
+            "after decimation, found 23438 Hz");
+  EXPECT_THAT(error_with("window_samples=16"),
+              HasSubstr("processors.far.front_end.frequencies_hz[0]: expected at least 1464.84 Hz"));
+}
+
 TEST(Validate, WantsABinInEveryBand) {
   Settings settings;
   settings.front_end.bands_hz = {{46.0, 91.0}, {0.0, 45.776}, {45.7763671875, 46.0}, {20000.0, 23437.5}};

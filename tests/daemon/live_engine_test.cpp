@@ -15,7 +15,7 @@
 
 #include "config/config.hpp"
 #include "core/system/clocks.hpp"
-#include "daemon/daemon_support.hpp"
+#include "daemon/live_rig.hpp"
 #include "nearfield/error.hpp"
 #include "stream/packets/packet_intake.hpp"
 #include "stream/sending/fault_injector.hpp"
@@ -23,65 +23,6 @@
 
 namespace nearfield::daemon {
 namespace {
-
-constexpr std::uint64_t kSampleBits = kBitsPerWord;
-constexpr std::uint64_t kWindowBits = 128 * kSampleBits;
-constexpr std::uint64_t kHopBits = 16 * kSampleBits;
-
-/// An input that is never behind, whatever this machine's speed: nothing is shed.
-LiveInput patient_input() {
-  LiveInput input = test::small_input();
-  input.waits = true;
-  return input;
-}
-
-/// Bits as random as they need be here (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
-std::uint32_t scrambled(std::uint64_t i) {
-  std::uint64_t z = (i + 1) * 0x9E3779B97F4A7C15U;
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-  return static_cast<std::uint32_t>(z >> 32U);
-}
-
-/// What a test feeds, and an engine behind it.
-struct Rig {
-  explicit Rig(const Settings& settings = test::small_settings(), std::uint64_t elements = 1U << 18U,
-               const LiveInput& input = test::small_input(), std::uint64_t reorder_elements = 256)
-      : ring({.words_per_element = test::kSmallWords, .elements = elements, .reorder_elements = reorder_elements}),
-        engine(ring, input, make_epoch(settings, input, 1), publisher,
-               {.overload = settings.daemon.overload, .hooks = {}}) {
-    publisher.set(Publisher::Priority::kController, &sink);
-    publisher.set_bits(&tap);
-    publisher.begin(*engine.epoch().engine, 1);
-  }
-  std::unique_ptr<Epoch> swap(std::unique_ptr<Epoch> next) {
-    engine.finish_late();
-    publisher.begin(*next->engine, next->number);
-    return engine.swap(std::move(next));
-  }
-  void feed(std::uint64_t first, std::uint64_t count, std::int64_t now_ns = monotonic_ns()) {
-    const std::vector<std::uint32_t> words(count * test::kSmallWords, 0x3C5A96F1U);
-    ring.store(first, std::as_bytes(std::span(words)), now_ns);
-  }
-  /// Bits that are the same whenever they are fed, and never the same twice.
-  void feed_noise(std::uint64_t first, std::uint64_t count) {
-    std::vector<std::uint32_t> words;
-    for (std::uint64_t i = first * test::kSmallWords; i < (first + count) * test::kSmallWords; ++i) {
-      words.push_back(scrambled(i));
-    }
-    ring.store(first, std::as_bytes(std::span(words)), monotonic_ns());
-  }
-  /// All that is there.
-  void run() {
-    while (engine.step(0) != LiveEngine::Step::kNothing || engine.step(0) != LiveEngine::Step::kNothing) {
-    }
-  }
-  test::KeepingOutput sink;
-  test::KeepingTap tap;
-  IngestRing ring;
-  Publisher publisher;
-  LiveEngine engine;
-};
 
 std::vector<test::KeptFrame> played(const Settings& settings, LiveInput* input_out = nullptr,
                                     test::KeepingTap* tap = nullptr) {
@@ -693,94 +634,6 @@ TEST(LiveEngine, FramesCarryTheirEpoch) {
     EXPECT_EQ(rig.sink.frames[i].frame.epoch, i < before ? 1U : 2U);
     EXPECT_EQ(rig.sink.frames[i].frame.missing_bit_times, 0U);
   }
-}
-
-// A second imager at every third hop, on the same spectra: its frames are those that it would make alone, and the first
-// one's are as without it.
-TEST(LiveEngine, ALateProcessorMakesTheFramesThatItWouldMakeAlone) {
-  Settings alone = test::small_settings();
-  alone.holography.imager = ImagerKind::kPnah;
-  alone.holography.filter.cutoff_rule = CutoffRule::kDynamicRange;  // which remembers no frame before
-  Settings velocity = alone;
-  velocity.holography.quantity = Quantity::kNormalVelocity;
-  Settings both = alone;
-  const std::vector<std::string> lines = {"processors.velocity.kind=pnah", "processors.velocity.every_hops=3",
-                                          "processors.velocity.quantity=normal_velocity",
-                                          "processors.velocity.extrapolation.order=4",
-                                          "processors.velocity.filter.cutoff_rad_per_m=dynamic_range"};
-  both.processors = load_settings("", lines).processors;
-  const auto frames_of = [](const Settings& settings) {
-    auto rig = std::make_unique<Rig>(settings, 1U << 18U, patient_input());
-    rig->ring.begin_stream(3, 0);
-    rig->feed_noise(0, 32 * 16 * 40);
-    rig->run();
-    return rig;
-  };
-  const auto expected_images = frames_of(alone);
-  const auto expected_velocity = frames_of(velocity);
-  const auto found = frames_of(both);
-  ASSERT_EQ(found->sink.frames.size(), expected_images->sink.frames.size());
-  ASSERT_GT(found->sink.frames.size(), 12U);
-  for (std::size_t i = 0; i < found->sink.frames.size(); ++i) {
-    EXPECT_EQ(found->sink.frames[i].images, expected_images->sink.frames[i].images);
-    EXPECT_EQ(found->sink.frames[i].frame.flags, expected_images->sink.frames[i].frame.flags);
-  }
-  ASSERT_EQ(found->sink.others.size(), (found->sink.frames.size() + 2) / 3);
-  for (std::size_t i = 0; i < found->sink.others.size(); ++i) {
-    const test::KeepingOutput::Other& late = found->sink.others[i];
-    const test::KeptFrame& same = expected_velocity->sink.frames.at(3 * i);
-    EXPECT_EQ(late.frame.processor, 1U);
-    EXPECT_EQ(late.frame.sequence, same.frame.sequence);
-    EXPECT_EQ(late.frame.first_bit_time, same.frame.first_bit_time);
-    EXPECT_EQ(late.frame.flags, same.frame.flags);
-    const auto images = values_of<std::complex<float>>(late.products.back());
-    EXPECT_TRUE(std::equal(images.begin(), images.end(), same.images.begin(), same.images.end())) << "frame " << i;
-  }
-}
-
-// A new configuration comes between a late processor's beginning and its frame: that frame is of the old one, whole,
-// and the next is at the next multiple of its cadence.
-TEST(LiveEngine, ALateFrameIsOutBeforeTheNextConfiguration) {
-  Settings settings = test::small_settings();
-  settings.processors =
-      load_settings("", {"processors.rows.kind=row_power", "processors.rows.every_hops=3"}).processors;
-  Rig rig(settings, 1U << 18U, patient_input());
-  rig.ring.begin_stream(3, 0);
-  const std::uint64_t hop_bits = 32U * static_cast<std::uint64_t>(settings.front_end.hop_samples);
-  rig.feed_noise(0, kWindowBits + 3 * hop_bits);
-  rig.run();  // frames 0 to 3: the last one begins late work
-  Settings next = settings;
-  next.holography.upsample = 2;
-  next.array.geometry = settings.array.geometry;
-  rig.swap(make_epoch(next, patient_input(), 2));
-  rig.feed_noise(kWindowBits + 3 * hop_bits, 6 * hop_bits);
-  rig.run();
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;  // sequence, epoch
-  for (const test::KeepingOutput::Other& other : rig.sink.others) {
-    found.emplace_back(other.frame.sequence, other.frame.epoch);
-    EXPECT_EQ(other.products.at(0).size(), 8 * sizeof(float));
-    EXPECT_EQ(other.frame.shed_hops, 0U);
-  }
-  const std::vector<std::pair<std::uint64_t, std::uint64_t>> expected = {{0, 1}, {3, 1}, {6, 2}, {9, 2}};
-  EXPECT_EQ(found, expected);
-  ASSERT_EQ(rig.sink.frames.size(), 10U);
-  EXPECT_EQ(rig.sink.frames.back().images.size(), 4 * rig.sink.frames.front().images.size());
-}
-
-// Hops that are dropped stand in the next frame of each processor, once.
-TEST(LiveEngine, EachProcessorCountsTheHopsBeforeItsFrames) {
-  Settings settings = test::small_settings();
-  settings.processors =
-      load_settings("", {"processors.rows.kind=row_power", "processors.rows.every_hops=3"}).processors;
-  Rig rig(settings, 1U << 18U, patient_input());
-  rig.ring.begin_stream(3, 0);
-  rig.feed_noise(0, 2 * kWindowBits);
-  rig.feed_noise(4 * kWindowBits, 3 * kWindowBits);  // windows of which nothing came are passed over
-  rig.run();
-  const auto shed_of = [](std::uint64_t sum, const auto& kept) { return sum + kept.frame.shed_hops; };
-  const std::uint64_t shed = std::accumulate(rig.sink.frames.begin(), rig.sink.frames.end(), std::uint64_t{0}, shed_of);
-  EXPECT_GT(shed, 0U);
-  EXPECT_EQ(std::accumulate(rig.sink.others.begin(), rig.sink.others.end(), std::uint64_t{0}, shed_of), shed);
 }
 
 }  // namespace

@@ -25,14 +25,14 @@ std::string record(const TemporaryFolder& folder) {
   Recorder recorder(options);
   recorder.begin(result_header(small_header()), {.epoch = 1});
   recorder.start();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   push_bits(recorder, kFirst, 2000);
   push_bits(recorder, kFirst + 2700, 4000, {{kFirst + 3000, 50}});
   for (std::uint64_t hop = 0; hop < 5; ++hop) {
     recorder.write(TestFrame(hop).frame);
   }
   recorder.stop();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   return recorder.status().path;
 }
 

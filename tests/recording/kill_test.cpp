@@ -33,7 +33,7 @@ struct Shared {
   Recorder recorder(options);
   recorder.begin(result_header(small_header()), {.epoch = 1});
   recorder.start();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   for (std::uint64_t piece = 0;; ++piece) {
     push_bits(recorder, piece * 100, 100);
     recorder.write(TestFrame(piece).frame);

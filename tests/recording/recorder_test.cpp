@@ -29,12 +29,12 @@ RecorderOptions options_for(const std::string& path) {
 
 void start(Recorder& recorder) {
   recorder.start();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
 }
 
 RecorderStatus stop(Recorder& recorder) {
   recorder.stop();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   return recorder.status();
 }
 
@@ -131,7 +131,7 @@ TEST(Recorder, HistoryReachesBackAsFarAsAsked) {
   options.settings.pre_trigger_s = 0.01;  // 15000 bit-times
   Recorder recorder(options);
   recorder.arm();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   recorder.begin(result_header(small_header()), {.epoch = 1});
   for (std::uint64_t piece = 0; piece < 1000; ++piece) {
     push_bits(recorder, piece * 256, 256);
@@ -140,7 +140,7 @@ TEST(Recorder, HistoryReachesBackAsFarAsAsked) {
     recorder.write(TestFrame(hop).frame);
   }
   recorder.trigger();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   EXPECT_EQ(recorder.status().state, RecorderState::kRecording);
   push_bits(recorder, 256000, 256);
   const RecorderStatus status = stop(recorder);
@@ -177,7 +177,7 @@ TEST(Recorder, ALevelStartsAndItsEndStops) {
   Recorder recorder(options);
   recorder.begin(result_header(small_header()), {.epoch = 1});
   recorder.arm();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   for (std::uint64_t hop = 0; hop < 50; ++hop) {
     recorder.write(TestFrame(hop, hop == 40 ? 4.0F : 1.0F).frame);
   }
@@ -192,7 +192,7 @@ TEST(Recorder, ALevelStartsAndItsEndStops) {
   EXPECT_EQ(status.recordings, 1U);
   EXPECT_GT(nfr::Reader(std::filesystem::path(status.path)).summary().frames, 0U);
   recorder.disarm();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   EXPECT_EQ(recorder.status().state, RecorderState::kIdle);
 }
 
@@ -202,7 +202,7 @@ class LevelRig {
   explicit LevelRig(const RecorderOptions& options) : recorder(options) {
     recorder.begin(result_header(small_header()), {.epoch = 1});
     recorder.arm();
-    recorder.wait_until_obeyed();
+    recorder.wait_for_requests();
   }
   void write(std::uint64_t frames, float magnitude) {
     for (const std::uint64_t end = hop_ + frames; hop_ < end; ++hop_) {
@@ -213,7 +213,7 @@ class LevelRig {
   RecorderStatus settled() {
     for (int i = 0; i < 3; ++i) {
       recorder.arm();
-      recorder.wait_until_obeyed();
+      recorder.wait_for_requests();
     }
     return recorder.status();
   }
@@ -293,7 +293,7 @@ TEST(Recorder, TheQuotaOfTheFolderIsKept) {
   EXPECT_GT(std::filesystem::file_size(folder / "a.nfr"), 2U << 20U);
   EXPECT_EQ(nfr::Reader(std::filesystem::path(folder / "a.nfr")).summary().tail_bytes, 0U);
   recorder.trigger();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   const RecorderStatus status = recorder.status();
   EXPECT_EQ(status.state, RecorderState::kArmed);
   EXPECT_EQ(status.recordings, 1U);
@@ -302,7 +302,7 @@ TEST(Recorder, TheQuotaOfTheFolderIsKept) {
   EXPECT_NE(status.end_reason.find("quota_bytes"), std::string::npos) << status.end_reason;
   std::filesystem::remove(folder / "a.nfr");
   recorder.trigger();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   EXPECT_EQ(recorder.status().state, RecorderState::kRecording);
 }
 
@@ -391,11 +391,11 @@ TEST(Recorder, OnlyTheChosenPixelTriggers) {
   Recorder recorder(options);
   recorder.begin(result_header(small_header()), {.epoch = 1});
   recorder.arm();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   recorder.write(TestFrame(0, 5.0F).frame);  // pixel 5: 0.83
   for (int i = 0; i < 2; ++i) {              // between the two, the writer looks at the level
     recorder.arm();
-    recorder.wait_until_obeyed();
+    recorder.wait_for_requests();
   }
   EXPECT_EQ(recorder.status().state, RecorderState::kArmed);
   recorder.write(TestFrame(1, 6.0F).frame);

@@ -51,7 +51,7 @@ RecorderStatus record_both(const std::string& path, std::uint64_t hops) {
   recorder.begin(result_header(small_header()), {.processor = 0, .epoch = 1});
   recorder.begin(rows_header(), {.processor = 1, .epoch = 1});
   recorder.start();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   for (std::uint64_t hop = 0; hop < hops; ++hop) {
     push_bits(recorder, hop * 1024, 1024);
     recorder.write(TestFrame(hop).frame);
@@ -65,7 +65,7 @@ RecorderStatus record_both(const std::string& path, std::uint64_t hops) {
     }
   }
   recorder.stop();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   return recorder.status();
 }
 
@@ -113,11 +113,11 @@ TEST(Results, SettingsOfAllProcessorsAreInARecordingOfBits) {
   recorder.begin(result_header(small_header()), {.processor = 0, .epoch = 4});
   recorder.begin(rows_header(), {.processor = 1, .epoch = 4});
   recorder.start();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   recorder.write(RowsFrame(0, 4).frame);
   push_bits(recorder, 0, 64);
   recorder.stop();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   const nfr::Reader reader{std::filesystem::path(recorder.status().path)};
   ASSERT_EQ(reader.epochs().size(), 2U);
   EXPECT_EQ(reader.epochs()[0].header.processor, "surface");
@@ -134,7 +134,7 @@ TEST(Results, AFrameThatIsNotAsItWasBegunIsDropped) {
   Recorder recorder(options);
   recorder.begin(rows_header(), {.processor = 1, .epoch = 1});
   recorder.start();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   recorder.write(TestFrame(0).frame);  // never begun
   recorder.write(RowsFrame(0, 1, 2).frame);
   RowsFrame shorter(1);
@@ -146,7 +146,7 @@ TEST(Results, AFrameThatIsNotAsItWasBegunIsDropped) {
   recorder.write(shorter.frame);
   recorder.write(RowsFrame(2).frame);
   recorder.stop();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   EXPECT_EQ(recorder.status().dropped_images, 4U);
   const nfr::Reader reader{std::filesystem::path(recorder.status().path)};
   EXPECT_EQ(reader.summary().frames, 1U);
@@ -169,10 +169,10 @@ TEST(Results, AHeaderThatCannotBeRecordedIsRefusedAndTheOneBeforeStays) {
   large.products[1].most_rows = 1000;
   EXPECT_THROW(recorder.begin(large, {.processor = 1, .epoch = 2}), ConfigError);
   recorder.start();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   recorder.write(RowsFrame(0).frame);
   recorder.stop();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   EXPECT_EQ(recorder.status().dropped_images, 0U);
   EXPECT_EQ(nfr::Reader(std::filesystem::path(recorder.status().path)).summary().frames, 1U);
 }
@@ -190,15 +190,15 @@ TEST(Results, TheLevelWatchesTheFirstProcessorWithImages) {
   recorder.begin(result_header(small_header()), {.processor = 2, .epoch = 1});
   recorder.begin(result_header(small_header()), {.processor = 1, .epoch = 1});
   recorder.arm();
-  recorder.wait_until_obeyed();
+  recorder.wait_for_requests();
   const auto write = [&](std::uint64_t hop, std::size_t processor, float magnitude) {
     TestFrame images(hop, magnitude);
     images.frame.processor = processor;
     recorder.write(images.frame);
     recorder.arm();  // the writer looks at the level after each request
-    recorder.wait_until_obeyed();
+    recorder.wait_for_requests();
     recorder.arm();
-    recorder.wait_until_obeyed();
+    recorder.wait_for_requests();
   };
   recorder.write(RowsFrame(1000, 1, 0).frame);  // row_power above the level
   write(0, 1, 1.0F);

@@ -115,6 +115,27 @@ Form<Value> or_word(const Word& word, const std::type_identity_t<Value>& meant, 
 /// `form`, or null, which stands for an empty text.
 Form<std::string> or_null(Form<std::string> form, const std::string& meaning_of_null);
 
+/// `form`, or null, which stands for no value.
+template <typename Value>
+Form<std::optional<Value>> or_none(Form<Value> form, const std::string& meaning_of_null) {
+  Form<std::optional<Value>> optional;
+  optional.facts = std::move(form.facts);
+  optional.facts.words.push_back({"null", meaning_of_null});
+  optional.read = [read = std::move(form.read)](
+                      YamlMap& map, const std::string& key,
+                      const std::filesystem::path& folder) -> std::optional<std::optional<Value>> {
+    if (map.is_null(key)) {
+      return std::optional<Value>();
+    }
+    const std::optional<Value> value = read(map, key, folder);
+    return value ? std::optional<std::optional<Value>>(value) : std::nullopt;
+  };
+  optional.write = [write = std::move(form.write)](const std::optional<Value>& value) {
+    return value ? write(*value) : "null";
+  };
+  return optional;
+}
+
 /// `form` for the values that pass `holds`; `expected` is what the message on another one says.
 template <typename Value>
 Form<Value> where(Form<Value> form, std::function<bool(const std::type_identity_t<Value>&)> holds,

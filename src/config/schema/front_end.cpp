@@ -87,9 +87,12 @@ Form<std::vector<Band>> bands() {
       fmt::format("at most {} bands", kMostBands));
 }
 
+Form<WindowKind> tapers() { return choice<WindowKind>({{WindowKind::kHann, "periodic"}, {WindowKind::kNone, ""}}); }
+
+Form<int> moments() { return integer(0, kHighestMoment); }
+
 void describe(Section& section, PopcountSettings& popcount) {
-  section.add("order", popcount.order, integer(0, kHighestMoment),
-              "highest moment of a word's bits; 0 is plain averaging");
+  section.add("order", popcount.order, moments(), "highest moment of a word's bits; 0 is plain averaging");
   section.add(
       "transform", popcount.transform,
       choice<WordTransform>({{WordTransform::kDot, "any frequency"}, {WordTransform::kFft, "bins of the window"}}),
@@ -122,8 +125,7 @@ void describe(Section& section, FrontEndSettings& front_end) {
   section.add("kind", front_end.kind, kinds(),
               "bits to spectra (samples go to decimated_fft where the kind is not set, as popcount and walsh_fourier "
               "take bits only)");
-  section.add("window", front_end.window,
-              choice<WindowKind>({{WindowKind::kHann, "periodic"}, {WindowKind::kNone, ""}}), "taper of a window");
+  section.add("window", front_end.window, tapers(), "taper of a window");
   section.add("decimation", front_end.decimation, integer(kDecimation, kDecimation, "bits"),
               "bits that become one decimated sample: 1.5 MHz become 46875 Hz");
   section.add("window_samples", front_end.window_samples, fft_length(), "length of the window of a spectrum");
@@ -153,6 +155,17 @@ void describe(Section& section, FrontEndSettings& front_end) {
               "kernel of dot_product");
   describe(section.section("popcount"), front_end.popcount);
   describe(section.section("walsh_fourier"), front_end.walsh_fourier);
+}
+
+void describe(Section& section, FrontEndOverrides& front_end) {
+  section.add("kind", front_end.kind, or_none(kinds(), "as front_end.kind"), "bits to spectra");
+  section.add("window", front_end.window, or_none(tapers(), "as front_end.window"), "taper of a window");
+  section.add("window_samples", front_end.window_samples, or_none(fft_length(), "as front_end.window_samples"),
+              "length of the window of a spectrum, which ends where the run's window ends");
+  section.add("frequencies_hz", front_end.frequencies_hz, or_none(frequencies(), "as front_end.frequencies_hz"),
+              "at most half the sample rate");
+  section.add("popcount_order", front_end.popcount_order, or_none(moments(), "as front_end.popcount.order"),
+              "highest moment of a word's bits");
 }
 
 }  // namespace nearfield::schema

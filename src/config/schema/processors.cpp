@@ -40,6 +40,8 @@ void describe(Section& section, ProcessorSettings& processor) {
   if (processor.own) {
     processor.own->describe(section);
   }
+  describe(section.section("front_end", "Spectra of its own, where a value is given; else it shares those of the run."),
+           processor.front_end);
 }
 
 namespace {

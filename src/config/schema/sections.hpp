@@ -8,6 +8,7 @@ namespace nearfield::schema {
 void describe(Section& section, ArraySettings& array);
 void describe(Section& section, MediumSettings& medium);
 void describe(Section& section, FrontEndSettings& front_end);
+void describe(Section& section, FrontEndOverrides& front_end);
 void describe(Section& section, HolographySettings& holography);
 /// What an imager can do.
 struct ImagerParts {

@@ -97,7 +97,7 @@ bool RateLimitedLog::admit(spdlog::level::level_enum level, std::string_view cau
     }
   }
   if (over) {
-    tell(cause, *over);
+    report(cause, *over);
   }
   return admitted;
 }
@@ -115,11 +115,11 @@ void RateLimitedLog::flush() {
     }
   }
   for (const auto& [cause, second] : over) {
-    tell(cause, second);
+    report(cause, second);
   }
 }
 
-void RateLimitedLog::tell(std::string_view cause, const Second& over) {
+void RateLimitedLog::report(std::string_view cause, const Second& over) {
   if (over.suppressed > 0) {
     write(over.level, cause, fmt::format("{} more suppressed", over.suppressed));
   }

@@ -60,7 +60,7 @@ class RateLimitedLog {
   /// True when the cause may write a line now.
   bool admit(spdlog::level::level_enum level, std::string_view cause);
   void write(spdlog::level::level_enum level, std::string_view cause, const std::string& message);
-  void tell(std::string_view cause, const Second& over);
+  void report(std::string_view cause, const Second& over);
 
   std::shared_ptr<spdlog::logger> logger_;
   Clock monotonic_ns_;

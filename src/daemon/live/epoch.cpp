@@ -5,6 +5,7 @@
 
 #include "cl/device.hpp"
 #include "daemon/memory_need.hpp"
+#include "pipeline/feeder.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -19,14 +20,15 @@ void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& inpu
   const auto window = static_cast<std::uint64_t>(front_end.window_samples);
   const auto hop = static_cast<std::uint64_t>(front_end.hop_samples);
   const auto batch = static_cast<std::size_t>(plan.settings.device.batch);
-  std::uint64_t fed = first;
-  std::uint64_t next = first;
+  Feeder feeder(front_end);
+  feeder.begin(first);
+  std::uint64_t next = first + (engine.history_samples() + hop - 1) / hop * hop;  // every processor has its window
   const std::vector<float> quiet(input.form == InputForm::kSamples ? window * input.words_per_sample() : 0);
   const std::vector<std::size_t> rounds = {1, 1, batch, 1};
   for (const std::size_t windows : rounds) {
-    const std::uint64_t end = next + (windows - 1) * hop + window;
-    while (fed < end) {
-      const std::uint64_t samples = std::min(end - fed, window);
+    const SampleSpan span = feeder.next(next, windows, engine);
+    for (std::uint64_t fed = span.first; fed < span.end;) {
+      const std::uint64_t samples = std::min(span.end - fed, window);
       if (plan.input == InputForm::kBits) {
         const std::span<std::uint32_t> room = engine.room_for_bits(samples * input.words_per_sample());
         for (std::size_t word = 0; word < room.size(); ++word) {
@@ -56,9 +58,9 @@ void warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input) {
   const bool masks =
       plan.settings.array.health.mask && masked < array.geometry.channels() && most_maskable(array.geometry) > 0;
   if (masks) {
-    engine.use(make_mask(array, {masked}));
+    engine.use(make_masks(engine.array_plans(), {masked}));
     image_silence(engine, plan, input, kWarmUpSample);
-    engine.use(make_mask(array, {}));
+    engine.use(make_masks(engine.array_plans(), {}));
   }
   image_silence(engine, plan, input, 2 * kWarmUpSample);
 }

@@ -23,7 +23,7 @@ void HopBoundary::run(const std::function<void()>& work) {
   }
 }
 
-void HopBoundary::obey() {
+void HopBoundary::run_waiting() {
   {
     const std::lock_guard lock(mutex_);
     asked_.store(false);

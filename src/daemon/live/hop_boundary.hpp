@@ -18,14 +18,14 @@ class HopBoundary {
   /// The engine's, between two hops.
   void pass() {
     if (asked_.load(std::memory_order_acquire)) {
-      obey();
+      run_waiting();
     }
   }
   /// The engine's thread has ended: nobody passes any more.
   void close();
 
  private:
-  void obey();
+  void run_waiting();
 
   std::atomic<bool> asked_{false};
   std::mutex callers_;

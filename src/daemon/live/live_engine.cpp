@@ -23,7 +23,8 @@ LiveEngine::LiveEngine(IngestRing& ring, const LiveInput& input, std::unique_ptr
       publisher_(&publisher),
       hooks_(std::move(options.hooks)),
       overload_(options.overload),
-      epoch_(std::move(epoch)) {
+      epoch_(std::move(epoch)),
+      feeder_(epoch_->plan.settings.front_end) {
   use_epoch();
 }
 
@@ -31,7 +32,6 @@ void LiveEngine::use_epoch() {
   const Settings& settings = epoch_->plan.settings;
   window_samples_ = static_cast<std::uint64_t>(settings.front_end.window_samples);
   hop_samples_ = static_cast<std::uint64_t>(settings.front_end.hop_samples);
-  history_samples_ = epoch_->engine->history_samples();
   chunks_.resize(static_cast<std::size_t>(settings.device.batch));
   take_cadences();
 }
@@ -46,18 +46,22 @@ void LiveEngine::take_cadences() {
     cadences_.push_back({.processor = name,
                          .every = every,
                          .next = (sequence_ + every - 1) / every * every,
-                         .shed = same == before.end() ? 0 : same->shed});
+                         .shed = same == before.end() ? 0 : same->shed,
+                         .has_frames = same != before.end() && same->has_frames});
   }
 }
 
 std::unique_ptr<Epoch> LiveEngine::swap(std::unique_ptr<Epoch> next) {
+  const Feeder before = feeder_;
   std::swap(epoch_, next);
   use_epoch();
   try {
+    feeder_.use(epoch_->plan.settings.front_end);
     go_on();
   } catch (...) {
     std::swap(epoch_, next);
     use_epoch();
+    feeder_ = before;
     throw;
   }
   return next;
@@ -70,7 +74,8 @@ void LiveEngine::go_on() {
     first =
         imaged_end_ + hop_samples_ - window_samples_;  // a shorter window begins later, as it is to end with new bits
   }
-  std::uint64_t fed = first - history_before(first);
+  const std::uint64_t begin = feeder_.begin_of(first, *epoch_->engine);
+  std::uint64_t fed = feeder_.until(first, std::max(begin, taken_), *epoch_->engine).first;
   while (fed < taken_) {
     const std::uint64_t samples = std::min(taken_ - fed, window_samples_);
     const std::span<std::uint32_t> room = room_for(samples * input_.words_per_sample());
@@ -82,15 +87,13 @@ void LiveEngine::go_on() {
     fed += samples;
   }
   next_ = first;
-  fed_ = fed;
 }
 
 /// What the engine would need is gone: from `first` on, hops go until one begins behind what was taken.
 void LiveEngine::begin_anew(std::uint64_t first) {
   next_ = first;
   pass_over(taken_ > first ? (taken_ - first + hop_samples_ - 1) / hop_samples_ : 0);
-  begin_ = next_;
-  fed_ = next_;
+  feeder_.begin(next_);
 }
 
 void LiveEngine::pass_over(std::uint64_t hops) {
@@ -99,15 +102,10 @@ void LiveEngine::pass_over(std::uint64_t hops) {
   sequence_ += hops;
 }
 
-/// Of what must be fed before a window: what there is of it.
-std::uint64_t LiveEngine::history_before(std::uint64_t window) const {
-  return std::min(history_samples_, window - begin_);
-}
-
-void LiveEngine::use(const MicrophoneMask& mask, std::uint64_t epoch) {
+void LiveEngine::use(const Masks& masks, std::uint64_t epoch) {
   if (epoch_->number == epoch) {
-    epoch_->engine->use(mask);
-    epoch_->live_microphones = live_microphones(*epoch_->engine, mask);
+    epoch_->engine->use(masks);
+    epoch_->live_microphones = live_microphones(*epoch_->engine, masks.front());
   }
 }
 
@@ -129,9 +127,8 @@ void LiveEngine::begin_stream() {
   // A gap, so that no front end takes the new stream for the old one's next bits.
   origin_ = stream_.number > 1 ? taken_ + 1 : taken_;
   next_ = origin_;
-  fed_ = origin_;
+  feeder_.begin(origin_);
   taken_ = origin_;
-  begin_ = origin_;
   imaged_end_ = origin_;
   is_back_ = imaged_ns_ != 0;
   missing_ = MissingBits();
@@ -372,14 +369,13 @@ std::span<const WindowStatus> LiveEngine::compute(std::size_t windows, const Pau
   Engine& engine = *epoch_->engine;
   const std::int64_t begin_ns = monotonic_ns();
   const std::uint64_t last_end = window_end(next_) + (windows - 1) * hop_samples_;
-  std::uint64_t first = std::max(next_ - history_before(next_), std::min(fed_, last_end));
+  std::uint64_t first = feeder_.next(next_, windows, engine).first;
   take_between(first, pauses);
   for (std::size_t window = 0; window < windows; ++window) {
     const std::uint64_t end = window_end(next_) + window * hop_samples_;
     feed(first, end, chunks_[window], pauses);
     first = end;
   }
-  fed_ = last_end;
   const std::int64_t taken_ns = monotonic_ns();
   report.taken_ns = taken_ns - begin_ns;
   if (hooks_.fault) {
@@ -414,6 +410,10 @@ void LiveEngine::push(std::uint64_t first_sample, std::span<const std::uint32_t>
   epoch_->engine->push_samples(first_sample, samples);
 }
 
+std::int64_t LiveEngine::window_begin_ns(std::int64_t end_ns, std::uint64_t elements) const {
+  return end_ns - std::llround(1e9 * static_cast<double>(elements) / input_.element_rate_hz);
+}
+
 /// The frame of a window, but for what a processor makes of it.
 Frame LiveEngine::stamped(const WindowStatus& status, std::size_t window, FrameReport& report) {
   const std::uint64_t first_sample = next_ + window * hop_samples_;
@@ -431,8 +431,8 @@ Frame LiveEngine::stamped(const WindowStatus& status, std::size_t window, FrameR
   frame.window_bit_times = static_cast<std::uint32_t>(elements);
   frame.capture_mono_ns = chunks_[window].capture_mono_ns;
   frame.capture_tai_ns = frame.capture_mono_ns + tai_offset_ns_;
-  frame.timestamp_ns =
-      frame.capture_tai_ns - std::llround(1e9 * static_cast<double>(elements) / input_.element_rate_hz);
+  frame.timestamp_ns = window_begin_ns(frame.capture_tai_ns, elements);
+  missing_.forget_before(feeder_.begin_of(first_sample, *epoch_->engine) * input_.elements_per_sample);
   frame.missing_bit_times = missing_.count(first, first + elements);
   is_whole_ = window == 0 ? frame.missing_bit_times == 0 : is_whole_;
   frame.shed_hops = std::exchange(shed_, 0);
@@ -440,6 +440,22 @@ Frame LiveEngine::stamped(const WindowStatus& status, std::size_t window, FrameR
   report.has_input = 2 * frame.missing_bit_times <= elements;
   frame.valid_microphones = epoch_->live_microphones - std::min(epoch_->live_microphones, non_finite);
   frame.epoch = epoch_->number;
+  return frame;
+}
+
+/// The stamp of a processor's frame, whose window may be another one.
+Frame LiveEngine::of_processor(std::size_t processor, std::size_t window, const Frame& stamp) const {
+  Frame frame = stamp;
+  frame.processor = processor;
+  if (epoch_->engine->has_own_window(processor)) {
+    const SampleSpan span = epoch_->engine->window_of(processor, next_ + window * hop_samples_);
+    const std::uint64_t elements = (span.end - span.first) * input_.elements_per_sample;
+    const std::uint64_t first = span.first * input_.elements_per_sample;
+    frame.first_bit_time = element_of(span.first);
+    frame.window_bit_times = static_cast<std::uint32_t>(elements);
+    frame.timestamp_ns = window_begin_ns(frame.capture_tai_ns, elements);
+    frame.missing_bit_times = missing_.count(first, first + elements);
+  }
   return frame;
 }
 
@@ -461,8 +477,12 @@ void LiveEngine::publish(const WindowStatus& status, std::size_t window, const P
       continue;
     }
     cadence.next = (stamp.sequence / cadence.every + 1) * cadence.every;
-    Frame frame = stamp;
-    frame.processor = p;
+    if (!epoch_->engine->has_products(p, window)) {
+      cadence.shed += cadence.has_frames ? cadence.every : 0;
+      continue;
+    }
+    cadence.has_frames = true;
+    Frame frame = of_processor(p, window, stamp);
     frame.shed_hops = std::exchange(cadence.shed, 0);
     if (epoch_->engine->is_late(p)) {
       due_.push_back({.frame = frame, .window = window});
@@ -482,8 +502,8 @@ void LiveEngine::begin_late(const Pauses& pauses) {
   for (const LateFrame& one : due_) {
     due |= 1U << one.frame.processor;
   }
+  epoch_->engine->begin_late(due);
   if (due != 0) {
-    epoch_->engine->begin_late(due);
     std::swap(due_, late_);
     late_pauses_ = pauses;
   }

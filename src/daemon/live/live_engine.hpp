@@ -9,12 +9,13 @@
 #include "daemon/live/epoch.hpp"
 #include "daemon/live/overload.hpp"
 #include "daemon/live/publisher.hpp"
+#include "pipeline/feeder.hpp"
 #include "pipeline/missing_bits.hpp"
 #include "stream/ingest_ring.hpp"
 
 namespace nearfield::daemon {
 
-/// What a frame took and brought, for who counts; told on the engine's thread.
+/// Times and losses of one published frame, which the engine's thread passes to LiveHooks::end.
 struct FrameReport {
   std::int64_t taken_ns = 0;      ///< time for taking its bits from the ring
   std::int64_t computed_ns = 0;   ///< time for feeding and computing
@@ -29,7 +30,7 @@ struct FrameReport {
   bool has_input = false;         ///< at least half of the window's bit-times came
 };
 
-/// What the engine has after a window, for who wants a look at it.
+/// A computed window, which the engine's thread passes to LiveHooks::look.
 struct WindowView {
   const Engine* engine = nullptr;
   std::uint64_t epoch = 0;
@@ -50,8 +51,9 @@ struct LiveHooks {
 /// decimated sample) since a stream's first whole one and never shrink, whatever the stream's own numbers do.
 ///
 /// A stream's windows start at the first multiple of 32 bit-times and then every hop; the first frame comes when the
-/// first window is in. A restart of the source begins anew with windows; the frames' sequence goes on, and counts the
-/// hops for which no stream was there, by this host's clock. Windows of which nothing came are passed over.
+/// first window is in. After a restart of the source windows count from its first bits; the frames' sequence goes on,
+/// and counts the hops for which no stream was there, by this host's clock. Windows of which nothing came are passed
+/// over.
 class LiveEngine {
  public:
   enum class Step { kFrames, kNothing, kEnded };
@@ -75,8 +77,8 @@ class LiveEngine {
   /// Publishes late products that are under way. Before the outputs begin another epoch.
   void finish_late();
 
-  /// Another mask, made for this epoch; one for another epoch is passed over.
-  void use(const MicrophoneMask& mask, std::uint64_t epoch);
+  /// Other masks, made for this epoch; those for another epoch are passed over.
+  void use(const Masks& masks, std::uint64_t epoch);
   /// Findings of this epoch's search; those of another epoch's are passed over.
   void adopt(const std::shared_ptr<const Findings>& findings, std::uint64_t epoch);
 
@@ -114,6 +116,8 @@ class LiveEngine {
   void publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report);
   [[nodiscard]] Frame stamped(const WindowStatus& status, std::size_t window, FrameReport& report);
   void deliver(const Frame& stamp, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report);
+  [[nodiscard]] Frame of_processor(std::size_t processor, std::size_t window, const Frame& stamp) const;
+  [[nodiscard]] std::int64_t window_begin_ns(std::int64_t end_ns, std::uint64_t elements) const;
   void take_products(Frame& frame, std::size_t window);
   void begin_late(const Pauses& pauses);
   void publish_late(const Pauses& pauses);
@@ -127,7 +131,6 @@ class LiveEngine {
   void go_on();
   void begin_anew(std::uint64_t first);
   void pass_over(std::uint64_t hops);
-  [[nodiscard]] std::uint64_t history_before(std::uint64_t window) const;
 
   IngestRing* ring_;
   LiveInput input_;
@@ -137,7 +140,7 @@ class LiveEngine {
   std::unique_ptr<Epoch> epoch_;
   std::uint64_t window_samples_ = 0;
   std::uint64_t hop_samples_ = 0;
-  std::uint64_t history_samples_ = 0;  ///< whole blocks
+  Feeder feeder_;
 
   /// Of a processor of the epoch.
   struct Cadence {
@@ -145,6 +148,7 @@ class LiveEngine {
     std::uint64_t every = 1;
     std::uint64_t next = 0;  ///< the first sequence at which it is due again
     std::uint64_t shed = 0;  ///< hops since its last frame
+    bool has_frames = false;
   };
   /// A late processor's frame that is under way, but for its products.
   struct LateFrame {
@@ -161,9 +165,7 @@ class LiveEngine {
   StreamStart stream_;
   std::uint64_t origin_element_ = 0;  ///< of the stream's first whole sample
   std::uint64_t origin_ = 0;          ///< its position, samples
-  std::uint64_t begin_ = 0;           ///< before it the engine has nothing, samples
   std::uint64_t next_ = 0;            ///< first sample of the next window
-  std::uint64_t fed_ = 0;             ///< end of what the engine has, samples
   std::uint64_t lost_recorded_ = 0;   ///< of the ring's lost elements: those in the account of recordings
   std::uint64_t taken_ = 0;           ///< end of what was taken from the ring, samples
   std::uint64_t imaged_end_ = 0;      ///< of the newest window that was imaged, samples; the origin before the first

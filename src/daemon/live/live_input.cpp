@@ -47,7 +47,7 @@ SourceSettings source_settings(const Settings& settings) {
   const bool is_samples = is_bare && source.payload == DaemonSettings::Payload::kSamples;
   out.bit_times_per_element = static_cast<std::uint64_t>(is_samples ? settings.front_end.decimation : 1);
   const auto bit_times = [](int samples) { return static_cast<std::uint64_t>(samples) * kBitsPerWord; };
-  const std::uint64_t window = bit_times(settings.front_end.window_samples + settings.front_end.hop_samples);
+  const std::uint64_t window = bit_times(longest_window_samples(settings) + settings.front_end.hop_samples);
   // A window must fit beside what may still come late.
   out.least_ring_elements =
       kRingOverReorder * (ring_settings(out).reorder_elements + window / out.bit_times_per_element);

@@ -34,7 +34,7 @@ Limits clip(const Reader& reader, const ConvertRange& range, std::uint64_t first
   return limits;
 }
 
-void tell(const ShareDone& done, std::uint64_t part, std::uint64_t whole) {
+void report(const ShareDone& done, std::uint64_t part, std::uint64_t whole) {
   if (done) {
     done(static_cast<double>(part) / static_cast<double>(whole));
   }
@@ -118,7 +118,7 @@ ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, 
     reader.read_bits(at, words, missing);
     writer.append(words);
     at += count;
-    tell(done, at - limits.first, limits.end - limits.first);
+    report(done, at - limits.first, limits.end - limits.first);
   }
   ConvertedBits result{.bit_times = limits.end - limits.first, .missing_bit_times = 0, .runs = missing.size()};
   for (MissingRun& run : missing) {
@@ -142,7 +142,7 @@ ConvertedFrames convert_frames(const Reader& reader, const std::filesystem::path
     first.processor = 0;
     writer.write(first);
     ++result.frames;
-    tell(done, result.frames, limits.end - limits.first);
+    report(done, result.frames, limits.end - limits.first);
   });
   writer.finish();
   return result;

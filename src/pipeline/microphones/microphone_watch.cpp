@@ -56,7 +56,7 @@ bool MicrophoneWatch::look(std::uint64_t first_sample, std::size_t window) {
     }
   }
   if (masks_) {
-    engine_->use(make_mask(engine_->array_plan(), maskable(monitor_->bad(), geometry_)));
+    engine_->use(make_masks(engine_->array_plans(), maskable(monitor_->bad(), geometry_)));
   }
   return masks_;
 }

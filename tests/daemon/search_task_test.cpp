@@ -1,4 +1,4 @@
-#include "daemon/background/search_desk.hpp"
+#include "daemon/background/search_task.hpp"
 
 #include <gtest/gtest.h>
 
@@ -57,7 +57,7 @@ WindowView view_of(const Epoch& epoch, std::uint64_t first_sample, bool is_whole
 }
 
 // What the engine's thread leaves comes back as findings, which make its next images better.
-TEST(SearchDesk, FindsWavesForTheFramesToCome) {
+TEST(SearchTask, FindsWavesForTheFramesToCome) {
   const Epoch epoch = make_spectra_epoch(7, 100);
   const ArrayPlan& plan = epoch.engine->array_plan();
   const auto spectra = wave(plan, plan.standoff_m, 40.0);
@@ -68,27 +68,28 @@ TEST(SearchDesk, FindsWavesForTheFramesToCome) {
     return test::relative_l2(std::vector<std::complex<float>>(images.begin(), images.end()), truth);
   };
   std::promise<std::shared_ptr<const Findings>> findings;
-  SearchDesk desk([&](const std::shared_ptr<const Findings>& found, std::uint64_t number) {
+  BackgroundWorker worker;
+  SearchTask search(worker, [&](const std::shared_ptr<const Findings>& found, std::uint64_t number) {
     EXPECT_EQ(number, 7U);
     findings.set_value(found);
   });
-  desk.prepare(epoch);
+  search.prepare(epoch);
   const double before = error();
-  desk.look(view_of(epoch, 0, false));  // bits are missing: not this one
-  desk.look(view_of(epoch, 5000));
-  desk.look(view_of(epoch, 5990));  // less than 100 hops of 10 samples later; a second value would throw
+  search.look(view_of(epoch, 0, false));  // bits are missing: not this one
+  search.look(view_of(epoch, 5000));
+  search.look(view_of(epoch, 5990));  // less than 100 hops of 10 samples later; a second value would throw
   epoch.engine->adopt(findings.get_future().get());
   const double after = error();
   std::printf("error %.2f %% before, %.2f %% after\n", 100.0 * before, 100.0 * after);
   EXPECT_LE(after, 0.1 * before);
-  desk.close();
-  EXPECT_EQ(desk.status()["searches"], 1);
-  EXPECT_EQ(desk.status()["waves"], nlohmann::json({1}));
-  EXPECT_EQ(desk.status()["every_frames"], 100);
+  worker.close();
+  EXPECT_EQ(search.status()["searches"], 1);
+  EXPECT_EQ(search.status()["waves"], nlohmann::json({1}));
+  EXPECT_EQ(search.status()["every_frames"], 100);
 }
 
 // However long a search takes, whoever looks goes on; one snapshot waits, and each comes back with its epoch's number.
-TEST(SearchDesk, NeverHoldsUpWhoLooks) {
+TEST(SearchTask, NeverHoldsUpWhoLooks) {
   const Epoch first = make_spectra_epoch(1, 1);
   const Epoch second = make_spectra_epoch(2, 1);
   const auto spectra = wave(first.engine->array_plan(), 0.03, 40.0);
@@ -97,8 +98,9 @@ TEST(SearchDesk, NeverHoldsUpWhoLooks) {
   std::promise<void> begun;
   std::promise<void> go_on;
   std::promise<void> done;
-  std::vector<std::uint64_t> epochs;  // of the desk's thread, read after close()
-  SearchDesk desk([&](const std::shared_ptr<const Findings>& /*found*/, std::uint64_t number) {
+  std::vector<std::uint64_t> epochs;  // of the background thread, read after close()
+  BackgroundWorker worker;
+  SearchTask search(worker, [&](const std::shared_ptr<const Findings>& /*found*/, std::uint64_t number) {
     epochs.push_back(number);
     if (epochs.size() == 1) {
       begun.set_value();
@@ -108,31 +110,33 @@ TEST(SearchDesk, NeverHoldsUpWhoLooks) {
       done.set_value();
     }
   });
-  desk.prepare(first);
+  search.prepare(first);
   std::future<void> has_begun = begun.get_future();
   do {
-    desk.look(view_of(first, 0));  // passed over where it meets the desk's thread at its lock
+    search.look(view_of(first, 0));  // passed over where it meets the background thread at its lock
   } while (has_begun.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready);
   for (std::uint64_t hop = 1; hop < 50; ++hop) {
-    desk.look(view_of(first, 10 * hop));
+    search.look(view_of(first, 10 * hop));
   }
-  desk.prepare(second);
-  desk.look(view_of(first, 500));  // a window of the epoch before
-  desk.look(view_of(second, 510));
-  desk.look(view_of(second, 520));
+  search.prepare(second);
+  search.look(view_of(first, 500));  // a window of the epoch before
+  search.look(view_of(second, 510));
+  search.look(view_of(second, 520));
   go_on.set_value();
   done.get_future().wait();
-  desk.close();
+  worker.close();
   EXPECT_EQ(epochs, (std::vector<std::uint64_t>{1, 2}));
 }
 
-TEST(SearchDesk, AsksForNothingWhereNothingIsSearchedFor) {
+TEST(SearchTask, AsksForNothingWhereNothingIsSearchedFor) {
   const Epoch epoch = make_spectra_epoch(1, 0);
-  SearchDesk desk([](const std::shared_ptr<const Findings>&, std::uint64_t) { FAIL() << "nothing was asked for"; });
-  desk.prepare(epoch);
-  desk.look(view_of(epoch, 0));
-  desk.close();
-  EXPECT_EQ(desk.status()["every_frames"], 0);
+  BackgroundWorker worker;
+  SearchTask search(worker,
+                    [](const std::shared_ptr<const Findings>&, std::uint64_t) { FAIL() << "nothing was asked for"; });
+  search.prepare(epoch);
+  search.look(view_of(epoch, 0));
+  worker.close();
+  EXPECT_EQ(search.status()["every_frames"], 0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "daemon/background/recording_desk.hpp"
+#include "daemon/background/recording_controller.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/common.h>
@@ -60,7 +60,7 @@ void log_change(control::RateLimitedLog& log, const RecorderStatus& status) {
 
 }  // namespace
 
-void RecordingDesk::use(const Settings& settings) {
+void RecordingController::use(const Settings& settings) {
   const std::lock_guard lock(mutex_);
   const bool same = records_alike(settings_, settings);
   settings_ = settings;
@@ -72,7 +72,7 @@ void RecordingDesk::use(const Settings& settings) {
   }
 }
 
-RecorderOptions RecordingDesk::options(const RecordRequest& request) const {
+RecorderOptions RecordingController::options(const RecordRequest& request) const {
   const DaemonSettings::Recording& recording = settings_.daemon.recording;
   if (recording.directory.empty()) {
     throw ConfigError("daemon.recording.directory: expected a folder, found none, so that nothing can be recorded");
@@ -105,16 +105,16 @@ RecorderOptions RecordingDesk::options(const RecordRequest& request) const {
   return options;
 }
 
-bool RecordingDesk::is(RecorderState state) const { return recorder_ && recorder_->status().state == state; }
+bool RecordingController::is(RecorderState state) const { return recorder_ && recorder_->status().state == state; }
 
-void RecordingDesk::install(const RecordRequest& request) {
+void RecordingController::install(const RecordRequest& request) {
   auto next = std::make_unique<Recorder>(options(request));
   install_(next.get());
   const std::lock_guard lock(pointer_mutex_);
   std::swap(recorder_, next);
 }
 
-void RecordingDesk::start(const RecordRequest& request) {
+void RecordingController::start(const RecordRequest& request) {
   if (is(RecorderState::kRecording)) {
     throw UsageError(fmt::format("record: expected no recording under way, found {}", recorder_->status().path));
   }
@@ -130,14 +130,14 @@ void RecordingDesk::start(const RecordRequest& request) {
   }
 }
 
-void RecordingDesk::trigger() {
+void RecordingController::trigger() {
   if (!is(RecorderState::kArmed)) {
     throw UsageError("record: expected an armed recorder to trigger, found none; use record arm first");
   }
   recorder_->trigger();
 }
 
-void RecordingDesk::stop() {
+void RecordingController::stop() {
   if (is(RecorderState::kRecording)) {
     recorder_->stop();
   } else if (is(RecorderState::kArmed)) {
@@ -147,7 +147,7 @@ void RecordingDesk::stop() {
   }
 }
 
-nlohmann::json RecordingDesk::obey(const RecordRequest& request) {
+nlohmann::json RecordingController::execute(const RecordRequest& request) {
   const std::lock_guard lock(mutex_);
   switch (request.action) {
     case Action::kStart:
@@ -161,7 +161,7 @@ nlohmann::json RecordingDesk::obey(const RecordRequest& request) {
       stop();
       break;
   }
-  recorder_->wait_until_obeyed();
+  recorder_->wait_for_requests();
   const bool begins = request.action == Action::kStart || request.action == Action::kTrigger;
   const RecorderStatus status = begins ? begun(*recorder_) : recorder_->status();
   if (begins && is_failure(status.end_cause)) {
@@ -175,7 +175,7 @@ nlohmann::json RecordingDesk::obey(const RecordRequest& request) {
   return {{"state", state}, {"path", status.path}, {"bytes", status.bytes}, {"message", message}};
 }
 
-void RecordingDesk::close() {
+void RecordingController::close() {
   const std::lock_guard lock(mutex_);
   install_(nullptr);
   std::unique_ptr<Recorder> last;  // ends outside of the lock
@@ -183,12 +183,12 @@ void RecordingDesk::close() {
   std::swap(recorder_, last);
 }
 
-std::optional<RecorderStatus> RecordingDesk::status() const {
+std::optional<RecorderStatus> RecordingController::status() const {
   const std::lock_guard lock(pointer_mutex_);
   return recorder_ ? std::optional(recorder_->status()) : std::nullopt;
 }
 
-void RecordingDesk::tell(control::Metrics& metrics) const {
+void RecordingController::update(control::Metrics& metrics) const {
   const std::optional<RecorderStatus> now = status();
   if (!now) {
     return;

@@ -1,30 +1,30 @@
 #pragma once
 #include <atomic>
 #include <complex>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
-#include <thread>
 #include <vector>
 
+#include "daemon/background/background_worker.hpp"
 #include "daemon/live/live_engine.hpp"
 
 namespace nearfield::daemon {
 
-/// Runs an imager's search on a thread of its own, every `holography.search_every_frames` frames or as often as it can.
-/// The engine's thread leaves a window's spectra here, never waiting; what is found goes back to it, between two hops.
-/// The mutex guards what waits, the search's handle and what was found, not the search itself.
-class SearchDesk {
+/// Runs an imager's search on the background thread, every `holography.search_every_frames` frames or as often as it
+/// can. The engine's thread leaves a window's spectra here, never waiting; what is found goes back to it, between two
+/// hops. The mutex guards what waits, the search's handle and what was found, not the search itself.
+class SearchTask {
  public:
-  /// Puts findings into effect between two hops, if the epoch is still that one. Called on the desk's thread.
+  /// Puts findings into effect between two hops, if the epoch is still that one. Called on the background thread.
   using Adopt = std::function<void(const std::shared_ptr<const Findings>& findings, std::uint64_t epoch)>;
-  explicit SearchDesk(Adopt adopt);
-  ~SearchDesk();
-  SearchDesk(const SearchDesk&) = delete;
-  SearchDesk& operator=(const SearchDesk&) = delete;
+  /// The worker must be closed before this goes.
+  SearchTask(BackgroundWorker& worker, Adopt adopt);
+  ~SearchTask() = default;
+  SearchTask(const SearchTask&) = delete;
+  SearchTask& operator=(const SearchTask&) = delete;
 
   /// Before an epoch begins. Any thread.
   void prepare(const Epoch& epoch);
@@ -32,7 +32,6 @@ class SearchDesk {
   void look(const WindowView& view);
   /// {"every_frames", "searches", "waves": [of each frequency]}; every_frames is 0 where nothing is searched for.
   [[nodiscard]] nlohmann::json status() const;
-  void close();
 
  private:
   struct Snapshot {
@@ -44,12 +43,13 @@ class SearchDesk {
   [[nodiscard]] std::shared_ptr<const Findings> search_in(Search& search, const Snapshot& taken) const;
 
   Adopt adopt_;
+  BackgroundWorker* worker_;
+  std::size_t task_;
   mutable std::mutex mutex_;
-  std::condition_variable wanted_;
   Snapshot waiting_;
+  Snapshot taken_;  ///< used by the background thread alone
   bool is_waiting_ = false;
-  bool is_closed_ = false;
-  std::shared_ptr<Search> search_;  ///< used by the desk's thread alone
+  std::shared_ptr<Search> search_;  ///< used by the background thread alone
   std::uint64_t every_frames_ = 0;
   std::uint64_t searches_ = 0;
   std::shared_ptr<const Findings> found_;
@@ -57,7 +57,6 @@ class SearchDesk {
   std::atomic<std::uint64_t> epoch_{0};
   std::atomic<std::uint64_t> interval_samples_{0};  ///< 0: nobody searches
   std::atomic<std::uint64_t> next_sample_{0};       ///< of the engine's thread, but for a new epoch
-  std::jthread thread_;
 };
 
 }  // namespace nearfield::daemon

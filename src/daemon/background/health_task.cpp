@@ -1,12 +1,9 @@
-#include "daemon/background/health_desk.hpp"
-
-#include <pthread.h>
+#include "daemon/background/health_task.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "control/service/realtime.hpp"
 #include "pipeline/microphones/microphone_watch.hpp"
 
 namespace nearfield::daemon {
@@ -20,32 +17,14 @@ constexpr std::uint64_t kWindowsABlock = 4;
 
 }  // namespace
 
-HealthDesk::HealthDesk(Hooks hooks) : hooks_(std::move(hooks)) {
-  thread_ = std::jthread([this] {
-    control::leave_realtime();
-    pthread_setname_np(pthread_self(), "nf-health");
-    work();
-  });
-}
+HealthTask::HealthTask(BackgroundWorker& worker, Hooks hooks)
+    : hooks_(std::move(hooks)), worker_(&worker), task_(worker.add([this] { work(); })) {}
 
-HealthDesk::~HealthDesk() { close(); }
-
-void HealthDesk::close() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_closed_ = true;
-  }
-  wanted_.notify_all();
-  if (thread_.joinable()) {
-    thread_.join();
-  }
-}
-
-void HealthDesk::prepare(Epoch& epoch) {
+void HealthTask::prepare(Epoch& epoch) {
   const Settings& settings = epoch.plan.settings;
   const std::optional<health::MonitorPlan> plan = monitor_plan(*epoch.engine, settings);
   const std::lock_guard lock(mutex_);
-  array_plan_ = epoch.engine->array_plan();
+  array_plans_ = epoch.engine->array_plans();
   masks_ = settings.array.health.mask;
   epoch_ = epoch.number;
   slot_.is_full = false;
@@ -71,13 +50,13 @@ void HealthDesk::prepare(Epoch& epoch) {
   const std::vector<int> bad = count_bad();
   const std::vector<int> masked = maskable(bad, plan->geometry);
   if (masks_ && !masked.empty()) {
-    const MicrophoneMask mask = make_mask(array_plan_, masked);
-    epoch.engine->use(mask);
-    epoch.live_microphones = live_microphones(*epoch.engine, mask);
+    const Masks masks = make_masks(array_plans_, masked);
+    epoch.engine->use(masks);
+    epoch.live_microphones = live_microphones(*epoch.engine, masks.front());
   }
 }
 
-void HealthDesk::look(const WindowView& view) {
+void HealthTask::look(const WindowView& view) {
   const std::uint64_t interval = interval_samples_;
   if (interval == 0 || view.first_sample < next_sample_ || !view.is_whole) {
     return;
@@ -96,33 +75,30 @@ void HealthDesk::look(const WindowView& view) {
     slot_.words.assign(block.begin(), block.end());
   }
   slot_.is_full = true;
-  wanted_.notify_one();
+  worker_->run(task_);
 }
 
-void HealthDesk::work() {
+void HealthTask::work() {
   std::unique_lock lock(mutex_);
-  while (true) {
-    wanted_.wait(lock, [this] { return slot_.is_full || is_closed_; });
-    if (is_closed_) {
-      return;
-    }
-    if (has_restarted_.exchange(false) && monitor_) {
-      monitor_->forget();
-    }
-    if (monitor_) {
-      if (counter_ && !slot_.words.empty()) {
-        counter_->count(slot_.words, bits_);
-        monitor_->add_bits(bits_);
-      }
-      if (monitor_->add_spectra(slot_.spectra) && !monitor_->changes().empty()) {
-        apply(lock);
-      }
-    }
-    slot_.is_full = false;
+  if (!slot_.is_full) {
+    return;
   }
+  if (has_restarted_.exchange(false) && monitor_) {
+    monitor_->forget();
+  }
+  if (monitor_) {
+    if (counter_ && !slot_.words.empty()) {
+      counter_->count(slot_.words, bits_);
+      monitor_->add_bits(bits_);
+    }
+    if (monitor_->add_spectra(slot_.spectra) && !monitor_->changes().empty()) {
+      apply(lock);
+    }
+  }
+  slot_.is_full = false;
 }
 
-std::vector<int> HealthDesk::count_bad() {
+std::vector<int> HealthTask::count_bad() {
   std::array<std::size_t, health::kConditions> counts{};
   std::vector<int> bad = monitor_ ? monitor_->bad() : std::vector<int>();
   for (const int channel : bad) {
@@ -132,33 +108,33 @@ std::vector<int> HealthDesk::count_bad() {
   return bad;
 }
 
-/// Tells what has changed and masks what is bad now. The lock is open while others are called.
-void HealthDesk::apply(std::unique_lock<std::mutex>& lock) {
+/// Hands the changes to the hooks and masks what is bad now. The mutex is not held while hooks run.
+void HealthTask::apply(std::unique_lock<std::mutex>& lock) {
   const std::vector<health::Change> changes = monitor_->changes();
   const std::vector<int> bad = count_bad();
-  const ArrayPlan plan = array_plan_;
+  const std::vector<ArrayPlan> plans = array_plans_;
   const std::uint64_t epoch = epoch_;
   const bool masks = masks_;
   lock.unlock();
   for (const health::Change& change : changes) {
-    hooks_.tell(change, bad.size());
+    hooks_.report(change, bad.size());
   }
-  if (bad.size() > most_maskable(plan.geometry)) {
+  if (bad.size() > most_maskable(plans.front().geometry)) {
     hooks_.too_many(bad.size());
   }
   if (masks) {
-    hooks_.use(make_mask(plan, maskable(bad, plan.geometry)), epoch);
+    hooks_.use(make_masks(plans, maskable(bad, plans.front().geometry)), epoch);
   }
   lock.lock();
 }
 
-nlohmann::json HealthDesk::status() const {
+nlohmann::json HealthTask::status() const {
   const std::lock_guard lock(mutex_);
   nlohmann::json bad = nlohmann::json::array();
   if (!monitor_) {
-    return {{"watched", false}, {"masked", array_plan_.dead_channels.size()}, {"bad", bad}};
+    return {{"watched", false}, {"masked", array_plans_.front().dead_channels.size()}, {"bad", bad}};
   }
-  const int columns = array_plan_.geometry.columns;
+  const int columns = array_plans_.front().geometry.columns;
   const std::vector<int> channels = monitor_->bad();
   for (const int channel : channels) {
     bad.push_back({{"channel", channel},
@@ -166,9 +142,9 @@ nlohmann::json HealthDesk::status() const {
                    {"column", channel % columns},
                    {"cause", health::name_of(monitor_->conditions()[static_cast<std::size_t>(channel)])}});
   }
-  const bool are_masked = masks_ && channels.size() <= most_maskable(array_plan_.geometry);
+  const bool are_masked = masks_ && channels.size() <= most_maskable(array_plans_.front().geometry);
   return {{"watched", true},
-          {"masked", array_plan_.dead_channels.size() + (are_masked ? channels.size() : 0)},
+          {"masked", array_plans_.front().dead_channels.size() + (are_masked ? channels.size() : 0)},
           {"bad", bad}};
 }
 

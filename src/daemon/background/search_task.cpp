@@ -1,39 +1,19 @@
-#include "daemon/background/search_desk.hpp"
+#include "daemon/background/search_task.hpp"
 
-#include <pthread.h>
 #include <spdlog/spdlog.h>
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "control/service/realtime.hpp"
 #include "daemon/last_words.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 
-SearchDesk::SearchDesk(Adopt adopt) : adopt_(std::move(adopt)) {
-  thread_ = std::jthread([this] {
-    control::leave_realtime();
-    pthread_setname_np(pthread_self(), "nf-search");
-    work();
-  });
-}
+SearchTask::SearchTask(BackgroundWorker& worker, Adopt adopt)
+    : adopt_(std::move(adopt)), worker_(&worker), task_(worker.add([this] { work(); })) {}
 
-SearchDesk::~SearchDesk() { close(); }
-
-void SearchDesk::close() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_closed_ = true;
-  }
-  wanted_.notify_all();
-  if (thread_.joinable()) {
-    thread_.join();
-  }
-}
-
-void SearchDesk::prepare(const Epoch& epoch) {
+void SearchTask::prepare(const Epoch& epoch) {
   const Settings& settings = epoch.plan.settings;
   std::shared_ptr<Search> search = epoch.engine->make_search();
   const std::lock_guard lock(mutex_);
@@ -46,7 +26,7 @@ void SearchDesk::prepare(const Epoch& epoch) {
   found_ = nullptr;
 }
 
-void SearchDesk::look(const WindowView& view) {
+void SearchTask::look(const WindowView& view) {
   const std::uint64_t interval = interval_samples_;
   if (interval == 0 || view.first_sample < next_sample_ || !view.is_whole) {
     return;
@@ -61,11 +41,11 @@ void SearchDesk::look(const WindowView& view) {
   waiting_.mask = view.engine->mask();
   waiting_.epoch = view.epoch;
   is_waiting_ = true;
-  wanted_.notify_one();
+  worker_->run(task_);
 }
 
-/// At the top of a thread: nothing is thrown on.
-std::shared_ptr<const Findings> SearchDesk::search_in(Search& search, const Snapshot& taken) const {
+/// Tasks do not throw.
+std::shared_ptr<const Findings> SearchTask::search_in(Search& search, const Snapshot& taken) const {
   try {
     std::shared_ptr<const Findings> found = search.search(taken.spectra, *taken.mask);
     if (found) {
@@ -80,28 +60,25 @@ std::shared_ptr<const Findings> SearchDesk::search_in(Search& search, const Snap
   return nullptr;
 }
 
-void SearchDesk::work() {
-  Snapshot taken;
-  std::unique_lock lock(mutex_);
-  while (true) {
-    wanted_.wait(lock, [this] { return is_waiting_ || is_closed_; });
-    if (is_closed_) {
+void SearchTask::work() {
+  std::shared_ptr<Search> search;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(is_waiting_, false)) {
       return;
     }
-    std::swap(taken, waiting_);
-    is_waiting_ = false;
-    const std::shared_ptr<Search> search = search_;
-    lock.unlock();
-    const std::shared_ptr<const Findings> found = search_in(*search, taken);
-    lock.lock();
-    if (taken.epoch == epoch_) {
-      ++searches_;
-      found_ = found ? found : found_;
-    }
+    std::swap(taken_, waiting_);
+    search = search_;
+  }
+  const std::shared_ptr<const Findings> found = search_in(*search, taken_);
+  const std::lock_guard lock(mutex_);
+  if (taken_.epoch == epoch_) {
+    ++searches_;
+    found_ = found ? found : found_;
   }
 }
 
-nlohmann::json SearchDesk::status() const {
+nlohmann::json SearchTask::status() const {
   const std::lock_guard lock(mutex_);
   const std::vector<std::size_t> waves = found_ ? found_->wave_counts() : std::vector<std::size_t>();
   return {{"every_frames", every_frames_}, {"searches", searches_}, {"waves", waves}};

@@ -15,22 +15,22 @@ namespace nearfield::daemon {
 
 /// Starts, arms, triggers and ends recordings. The recorder in use changes when another one is asked for; `install`
 /// puts it where the engine's thread hands it frames, and waits for that.
-class RecordingDesk {
+class RecordingController {
  public:
   /// Called with the new recorder, which may be null, while the old one still lives.
   using Install = std::function<void(Recorder* recorder)>;
 
   /// `log` gets a line when a recording begins, ends or is refused.
-  RecordingDesk(const LiveInput& input, Install install, std::shared_ptr<control::RateLimitedLog> log)
+  RecordingController(const LiveInput& input, Install install, std::shared_ptr<control::RateLimitedLog> log)
       : input_(input), install_(std::move(install)), log_(std::move(log)) {}
   /// Takes over the settings of the next recordings; arms where the settings say that a trigger begins them.
   void use(const Settings& settings);
-  nlohmann::json obey(const control::RecordRequest& request);
+  nlohmann::json execute(const control::RecordRequest& request);
   /// Ends a recording with all that was pushed and forgets the recorder.
   void close();
   /// Of the recorder in use, if there is one.
   [[nodiscard]] std::optional<RecorderStatus> status() const;
-  void tell(control::Metrics& metrics) const;
+  void update(control::Metrics& metrics) const;
 
  private:
   [[nodiscard]] RecorderOptions options(const control::RecordRequest& request) const;

@@ -1,4 +1,4 @@
-#include "daemon/background/health_desk.hpp"
+#include "daemon/background/health_task.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,20 +13,21 @@ namespace {
 
 /// Looks again and again, a window at a time, until `holds`.
 template <typename Holds>
-void look_until(HealthDesk& desk, const Epoch& epoch, std::span<const std::uint32_t> words, const Holds& holds) {
+void look_until(HealthTask& health, const Epoch& epoch, std::span<const std::uint32_t> words, const Holds& holds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   for (std::uint64_t sample = 0; !holds() && std::chrono::steady_clock::now() < end; sample += 1U << 20U) {
-    desk.look({.engine = epoch.engine.get(), .epoch = 1, .first_sample = sample, .words = words, .is_whole = true});
+    health.look({.engine = epoch.engine.get(), .epoch = 1, .first_sample = sample, .words = words, .is_whole = true});
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
-TEST(HealthDesk, CountsTheBadMicrophonesByCause) {
+TEST(HealthTask, CountsTheBadMicrophonesByCause) {
   const std::unique_ptr<Epoch> epoch = make_epoch(test::small_settings(), test::small_input(), 1);
-  HealthDesk desk({.use = [](const MicrophoneMask&, std::uint64_t) {},
-                   .tell = [](const health::Change&, std::size_t) {},
-                   .too_many = [](std::size_t) {}});
-  desk.prepare(*epoch);
+  BackgroundWorker worker;
+  HealthTask health(worker, {.use = [](const Masks&, std::uint64_t) {},
+                             .report = [](const health::Change&, std::size_t) {},
+                             .too_many = [](std::size_t) {}});
+  health.prepare(*epoch);
   // Random bits; of channels 5 and 40 all ones.
   std::vector<std::uint32_t> words(512 * test::kSmallWords);
   std::mt19937 random(1);
@@ -37,15 +38,15 @@ TEST(HealthDesk, CountsTheBadMicrophonesByCause) {
     words[2 * t] |= 1U << 5U;
     words[2 * t + 1] |= 1U << 8U;
   }
-  look_until(desk, *epoch, words, [&] { return desk.bad_count(health::Condition::kStuck) == 2; });
-  desk.close();
-  EXPECT_EQ(desk.bad_count(health::Condition::kStuck), 2U);
+  look_until(health, *epoch, words, [&] { return health.bad_count(health::Condition::kStuck) == 2; });
+  worker.close();
+  EXPECT_EQ(health.bad_count(health::Condition::kStuck), 2U);
   std::size_t all = 0;
   for (const health::Condition cause : health::kBadConditions) {
-    all += desk.bad_count(cause);
+    all += health.bad_count(cause);
   }
-  EXPECT_EQ(desk.status().at("bad").size(), all);
-  EXPECT_EQ(desk.bad_count(health::Condition::kOk), 0U);
+  EXPECT_EQ(health.status().at("bad").size(), all);
+  EXPECT_EQ(health.bad_count(health::Condition::kOk), 0U);
 }
 
 }  // namespace

@@ -1,0 +1,65 @@
+#include "daemon/background/background_worker.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "control/service/realtime.hpp"
+
+namespace nearfield::daemon {
+
+BackgroundWorker::BackgroundWorker() {
+  thread_ = std::jthread([this] {
+    control::leave_realtime();
+    pthread_setname_np(pthread_self(), "nf-background");
+    work();
+  });
+}
+
+BackgroundWorker::~BackgroundWorker() { close(); }
+
+std::size_t BackgroundWorker::add(Task task) {
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+  is_due_.push_back(false);
+  return tasks_.size() - 1;
+}
+
+void BackgroundWorker::run(std::size_t task) {
+  {
+    const std::lock_guard lock(mutex_);
+    is_due_.at(task) = true;
+  }
+  due_.notify_one();
+}
+
+void BackgroundWorker::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+  }
+  due_.notify_all();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void BackgroundWorker::work() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    const auto first_due = [this] { return std::find(is_due_.begin(), is_due_.end(), true); };
+    due_.wait(lock, [&] { return is_closed_ || first_due() != is_due_.end(); });
+    if (is_closed_) {
+      return;
+    }
+    const auto due = first_due();
+    *due = false;
+    const Task task = tasks_[static_cast<std::size_t>(due - is_due_.begin())];
+    lock.unlock();
+    task();
+    lock.lock();
+  }
+}
+
+}  // namespace nearfield::daemon

@@ -1,0 +1,44 @@
+#pragma once
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace nearfield::daemon {
+
+/// One thread without real-time priority that runs tasks which must not delay the engine's thread: microphone health
+/// and parameter searches. A task that is due more than once before it runs, runs once; of several that are due, the
+/// one that was added first runs first. None is interrupted by another.
+class BackgroundWorker {
+ public:
+  using Task = std::function<void()>;
+  BackgroundWorker();
+  ~BackgroundWorker();
+  BackgroundWorker(const BackgroundWorker&) = delete;
+  BackgroundWorker& operator=(const BackgroundWorker&) = delete;
+
+  /// Returns the number for run(). Tasks must not throw. Any thread.
+  std::size_t add(Task task);
+  /// Has the task run soon. Any thread; holds a mutex for some instructions alone.
+  void run(std::size_t task);
+  /// Ends the thread after the task that runs now; others that are due do not run any more. Must be called before what
+  /// the tasks use is gone.
+  void close();
+  [[nodiscard]] bool is_closing() const {
+    const std::lock_guard lock(mutex_);
+    return is_closed_;
+  }
+
+ private:
+  void work();
+  mutable std::mutex mutex_;
+  std::condition_variable due_;
+  std::vector<Task> tasks_;
+  std::vector<bool> is_due_;  ///< [task]
+  bool is_closed_ = false;
+  std::jthread thread_;
+};
+
+}  // namespace nearfield::daemon

@@ -1,0 +1,63 @@
+#include "daemon/background/background_worker.hpp"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <string>
+#include <thread>
+
+namespace nearfield::daemon {
+namespace {
+
+// What becomes due while a task runs waits for it, runs once however often it was asked for, and in the order of add().
+TEST(BackgroundWorker, RunsWhatIsDueOnceAndInOrder) {
+  BackgroundWorker worker;
+  std::promise<void> begun;
+  std::promise<void> go_on;
+  std::promise<void> done;
+  std::string order;  // of the worker's thread, read after close()
+  const std::size_t slow = worker.add([&] {
+    order += "s";
+    begun.set_value();
+    go_on.get_future().wait();
+  });
+  const std::size_t first = worker.add([&] { order += "1"; });
+  const std::size_t second = worker.add([&] {
+    order += "2";
+    done.set_value();
+  });
+  worker.run(slow);
+  begun.get_future().wait();
+  worker.run(second);
+  worker.run(first);
+  worker.run(first);
+  go_on.set_value();
+  done.get_future().wait();
+  worker.close();
+  EXPECT_EQ(order, "s12");
+}
+
+TEST(BackgroundWorker, LeavesWhatIsDueWhenItCloses) {
+  BackgroundWorker worker;
+  std::promise<void> begun;
+  std::promise<void> go_on;
+  int runs = 0;
+  const std::size_t slow = worker.add([&] {
+    begun.set_value();
+    go_on.get_future().wait();
+  });
+  const std::size_t other = worker.add([&] { ++runs; });
+  worker.run(slow);
+  begun.get_future().wait();
+  worker.run(other);
+  std::thread closing([&] { worker.close(); });
+  while (!worker.is_closing()) {
+    std::this_thread::yield();
+  }
+  go_on.set_value();
+  closing.join();
+  EXPECT_EQ(runs, 0);
+}
+
+}  // namespace
+}  // namespace nearfield::daemon

@@ -1,0 +1,274 @@
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "config/config.hpp"
+#include "daemon/live_rig.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield::daemon {
+namespace {
+
+// A second imager at every third hop, on the same spectra: its frames are those that it would make alone, and the first
+// one's are as without it.
+TEST(LiveEngine, ALateProcessorMakesTheFramesThatItWouldMakeAlone) {
+  Settings alone = test::small_settings();
+  alone.holography.imager = ImagerKind::kPnah;
+  alone.holography.filter.cutoff_rule = CutoffRule::kDynamicRange;  // which remembers no frame before
+  Settings velocity = alone;
+  velocity.holography.quantity = Quantity::kNormalVelocity;
+  Settings both = alone;
+  const std::vector<std::string> lines = {"processors.velocity.kind=pnah", "processors.velocity.every_hops=3",
+                                          "processors.velocity.quantity=normal_velocity",
+                                          "processors.velocity.extrapolation.order=4",
+                                          "processors.velocity.filter.cutoff_rad_per_m=dynamic_range"};
+  both.processors = load_settings("", lines).processors;
+  const auto frames_of = [](const Settings& settings) {
+    auto rig = std::make_unique<Rig>(settings, 1U << 18U, patient_input());
+    rig->ring.begin_stream(3, 0);
+    rig->feed_noise(0, 32 * 16 * 40);
+    rig->run();
+    return rig;
+  };
+  const auto expected_images = frames_of(alone);
+  const auto expected_velocity = frames_of(velocity);
+  const auto found = frames_of(both);
+  ASSERT_EQ(found->sink.frames.size(), expected_images->sink.frames.size());
+  ASSERT_GT(found->sink.frames.size(), 12U);
+  for (std::size_t i = 0; i < found->sink.frames.size(); ++i) {
+    EXPECT_EQ(found->sink.frames[i].images, expected_images->sink.frames[i].images);
+    EXPECT_EQ(found->sink.frames[i].frame.flags, expected_images->sink.frames[i].frame.flags);
+  }
+  ASSERT_EQ(found->sink.others.size(), (found->sink.frames.size() + 2) / 3);
+  for (std::size_t i = 0; i < found->sink.others.size(); ++i) {
+    const test::KeepingOutput::Other& late = found->sink.others[i];
+    const test::KeptFrame& same = expected_velocity->sink.frames.at(3 * i);
+    EXPECT_EQ(late.frame.processor, 1U);
+    EXPECT_EQ(late.frame.sequence, same.frame.sequence);
+    EXPECT_EQ(late.frame.first_bit_time, same.frame.first_bit_time);
+    EXPECT_EQ(late.frame.flags, same.frame.flags);
+    const auto images = values_of<std::complex<float>>(late.products.back());
+    EXPECT_TRUE(std::equal(images.begin(), images.end(), same.images.begin(), same.images.end())) << "frame " << i;
+  }
+}
+
+// A new configuration comes between a late processor's beginning and its frame: that frame is of the old one, whole,
+// and the next is at the next multiple of its cadence.
+TEST(LiveEngine, ALateFrameIsOutBeforeTheNextConfiguration) {
+  Settings settings = test::small_settings();
+  settings.processors =
+      load_settings("", {"processors.rows.kind=row_power", "processors.rows.every_hops=3"}).processors;
+  Rig rig(settings, 1U << 18U, patient_input());
+  rig.ring.begin_stream(3, 0);
+  const std::uint64_t hop_bits = 32U * static_cast<std::uint64_t>(settings.front_end.hop_samples);
+  rig.feed_noise(0, kWindowBits + 3 * hop_bits);
+  rig.run();  // frames 0 to 3: the last one begins late work
+  Settings next = settings;
+  next.holography.upsample = 2;
+  next.array.geometry = settings.array.geometry;
+  rig.swap(make_epoch(next, patient_input(), 2));
+  rig.feed_noise(kWindowBits + 3 * hop_bits, 6 * hop_bits);
+  rig.run();
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> found;  // sequence, epoch
+  for (const test::KeepingOutput::Other& other : rig.sink.others) {
+    found.emplace_back(other.frame.sequence, other.frame.epoch);
+    EXPECT_EQ(other.products.at(0).size(), 8 * sizeof(float));
+    EXPECT_EQ(other.frame.shed_hops, 0U);
+  }
+  const std::vector<std::pair<std::uint64_t, std::uint64_t>> expected = {{0, 1}, {3, 1}, {6, 2}, {9, 2}};
+  EXPECT_EQ(found, expected);
+  ASSERT_EQ(rig.sink.frames.size(), 10U);
+  EXPECT_EQ(rig.sink.frames.back().images.size(), 4 * rig.sink.frames.front().images.size());
+}
+
+// Hops that are dropped stand in the next frame of each processor, once.
+TEST(LiveEngine, EachProcessorCountsTheHopsBeforeItsFrames) {
+  Settings settings = test::small_settings();
+  settings.processors =
+      load_settings("", {"processors.rows.kind=row_power", "processors.rows.every_hops=3"}).processors;
+  Rig rig(settings, 1U << 18U, patient_input());
+  rig.ring.begin_stream(3, 0);
+  rig.feed_noise(0, 2 * kWindowBits);
+  rig.feed_noise(4 * kWindowBits, 3 * kWindowBits);  // windows of which nothing came are passed over
+  rig.run();
+  const auto shed_of = [](std::uint64_t sum, const auto& kept) { return sum + kept.frame.shed_hops; };
+  const std::uint64_t shed = std::accumulate(rig.sink.frames.begin(), rig.sink.frames.end(), std::uint64_t{0}, shed_of);
+  EXPECT_GT(shed, 0U);
+  EXPECT_EQ(std::accumulate(rig.sink.others.begin(), rig.sink.others.end(), std::uint64_t{0}, shed_of), shed);
+}
+
+/// A front end of a processor's own, as a configuration has it, and the run's that gives the same spectra.
+struct OwnFrontEnd {
+  const char* name;
+  std::vector<std::string> lines;
+  FrontEndSettings same;
+  int every_hops;
+  friend void PrintTo(const OwnFrontEnd& own, std::ostream* out) { *out << own.name; }
+};
+
+FrontEndSettings front_end_with(FrontEndSettings settings, FrontEndKind kind, int window_samples, double frequency_hz,
+                                Incremental incremental) {
+  settings.kind = kind;
+  settings.window_samples = window_samples;
+  settings.frequencies_hz = {frequency_hz};
+  settings.incremental = incremental;
+  return settings;
+}
+
+class OwnFrontEndTest : public testing::TestWithParam<OwnFrontEnd> {};
+
+const FrontEndSettings kRun = test::small_settings().front_end;
+constexpr double kBin_hz = 46875.0 / 256;
+INSTANTIATE_TEST_SUITE_P(
+    , OwnFrontEndTest,
+    testing::Values(OwnFrontEnd{"longer_and_late",
+                                {"window_samples=256", "frequencies_hz=[2000]"},
+                                front_end_with(kRun, FrontEndKind::kPopcount, 256, 2000.0, Incremental::kNever),
+                                3},
+                    OwnFrontEnd{"longer_at_every_hop",
+                                {"window_samples=256", "frequencies_hz=[2000]"},
+                                front_end_with(kRun, FrontEndKind::kPopcount, 256, 2000.0, Incremental::kAuto),
+                                1},
+                    OwnFrontEnd{"shorter_and_late",
+                                {"window_samples=64", "frequencies_hz=[3000]"},
+                                front_end_with(kRun, FrontEndKind::kPopcount, 64, 3000.0, Incremental::kNever),
+                                2},
+                    OwnFrontEnd{
+                        "of_decimated_samples",
+                        {"kind=decimated_fft", "window_samples=256", "frequencies_hz=[1831.0547]"},
+                        front_end_with(kRun, FrontEndKind::kDecimatedFft, 256, 10.0 * kBin_hz, Incremental::kNever),
+                        3},
+                    OwnFrontEnd{"dot_product_at_every_hop",
+                                {"kind=dot_product", "frequencies_hz=[2500]"},
+                                front_end_with(kRun, FrontEndKind::kDotProduct, 128, 2500.0, Incremental::kAuto),
+                                1}),
+    [](const auto& one) { return one.param.name; });
+
+std::unique_ptr<Rig> run_of(const Settings& settings, bool has_gap) {
+  auto rig = std::make_unique<Rig>(settings, 1U << 18U, patient_input());
+  rig->ring.begin_stream(3, 0);
+  rig->feed_noise(0, 40 * kHopBits);
+  if (has_gap) {
+    rig->feed_noise(90 * kHopBits + 7 * kSampleBits, 60 * kHopBits);
+  }
+  rig->run();
+  return rig;
+}
+
+/// Whatever front end a processor has of its own, its frames are those that it would make with this front end as the
+/// run's, and the frames of the first processor are as without it: also behind a gap.
+void expect_own_frames(const OwnFrontEnd& own, bool has_gap) {
+  const Settings alone = test::small_settings();
+  Settings with = alone;
+  std::vector<std::string> lines = {"processors.far.kind=row_power",
+                                    fmt::format("processors.far.every_hops={}", own.every_hops)};
+  for (const std::string& line : own.lines) {
+    lines.push_back("processors.far.front_end." + line);
+  }
+  with.processors = load_settings("", lines).processors;
+  Settings same = alone;
+  same.front_end = own.same;
+  same.processors = load_settings("", {"processors.far.kind=row_power"}).processors;
+  const auto expected_images = run_of(alone, has_gap);
+  const auto expected = run_of(same, has_gap);
+  const auto found = run_of(with, has_gap);
+  ASSERT_EQ(found->sink.frames.size(), expected_images->sink.frames.size());
+  for (std::size_t i = 0; i < found->sink.frames.size(); ++i) {
+    EXPECT_EQ(found->sink.frames[i].images, expected_images->sink.frames[i].images);
+    EXPECT_EQ(found->sink.frames[i].frame.flags, expected_images->sink.frames[i].frame.flags);
+  }
+  std::map<std::uint64_t, const test::KeepingOutput::Other*> by_bit_time;
+  for (const test::KeepingOutput::Other& other : expected->sink.others) {
+    by_bit_time[other.frame.first_bit_time] = &other;
+  }
+  std::size_t compared = 0;
+  for (const test::KeepingOutput::Other& other : found->sink.others) {
+    EXPECT_EQ(other.frame.window_bit_times, static_cast<std::uint64_t>(own.same.window_samples) * kSampleBits);
+    if (!has_gap) {  // behind one, the next window is the processor's, whatever its number
+      EXPECT_EQ(other.frame.sequence % static_cast<std::uint64_t>(own.every_hops), 0U);
+    }
+    const auto same_window = by_bit_time.find(other.frame.first_bit_time);
+    if (same_window == by_bit_time.end()) {
+      continue;  // of windows beside a gap, one run passes over more than the other
+    }
+    ++compared;
+    const test::KeepingOutput::Other& one = *same_window->second;
+    EXPECT_EQ(other.frame.timestamp_ns - other.frame.capture_tai_ns, one.frame.timestamp_ns - one.frame.capture_tai_ns);
+    EXPECT_EQ(other.frame.missing_bit_times, one.frame.missing_bit_times);
+    EXPECT_EQ(other.frame.flags & ~kFlagOverload, one.frame.flags & ~kFlagOverload);
+    EXPECT_EQ(other.products, one.products) << "frame " << other.frame.sequence;
+  }
+  const auto windows = static_cast<std::size_t>((40 * 16 - std::max(128, own.same.window_samples)) / 16 + 1);
+  EXPECT_GE(compared, windows / static_cast<std::size_t>(own.every_hops));
+}
+
+TEST_P(OwnFrontEndTest, GivesWhatItGivesAsTheRuns) { expect_own_frames(GetParam(), false); }
+
+TEST_P(OwnFrontEndTest, GivesWhatItGivesAsTheRunsBehindAGap) { expect_own_frames(GetParam(), true); }
+
+// Its first frame is the first one of its cadence that has the whole window, and what came before counts as nothing
+// lost.
+TEST(LiveEngine, ALongerWindowBeginsWhereItsBitsDo) {
+  Settings settings = test::small_settings();
+  settings.processors = load_settings("", {"processors.far.kind=row_power", "processors.far.every_hops=3",
+                                           "processors.far.front_end.window_samples=256"})
+                            .processors;
+  const auto rig = run_of(settings, false);
+  ASSERT_FALSE(rig->sink.others.empty());
+  const Frame& first = rig->sink.others.front().frame;
+  EXPECT_EQ(first.sequence, 9U);  // windows end at 128 + 16 n, from 256 on
+  EXPECT_EQ(first.first_bit_time, (9 * 16 + 128 - 256) * kSampleBits);
+  EXPECT_EQ(first.shed_hops, 0U);
+}
+
+// Another configuration with the same processor: what its longer window needs comes from the ring once more, and no
+// hop of its cadence is lost.
+TEST(LiveEngine, ALongerWindowGoesOnThroughASwap) {
+  Settings settings = test::small_settings();
+  settings.processors = load_settings("", {"processors.far.kind=row_power", "processors.far.every_hops=3",
+                                           "processors.far.front_end.window_samples=256"})
+                            .processors;
+  Rig rig(settings, 1U << 18U, patient_input());
+  rig.ring.begin_stream(3, 0);
+  rig.feed_noise(0, 30 * kHopBits);
+  rig.run();
+  Settings next = settings;
+  next.holography.upsample = 2;
+  rig.swap(make_epoch(next, patient_input(), 2));
+  rig.feed_noise(30 * kHopBits, 20 * kHopBits);
+  rig.run();
+  const auto whole = run_of(settings, false);
+  ASSERT_GT(rig.sink.others.size(), 10U);
+  for (std::size_t i = 0; i < std::min(rig.sink.others.size(), whole->sink.others.size()); ++i) {
+    const test::KeepingOutput::Other& one = rig.sink.others[i];
+    EXPECT_EQ(one.frame.sequence, 9 + 3 * i);
+    EXPECT_EQ(one.frame.shed_hops, 0U);
+    EXPECT_EQ(one.products, whole->sink.others[i].products) << "frame " << i;
+  }
+}
+
+// Messages name the keys of the processor.
+TEST(LiveEngine, AnOwnFrontEndThatCannotRunNamesItsKeys) {
+  Settings settings = test::small_settings();
+  settings.front_end.kind = FrontEndKind::kDecimatedFft;
+  settings.processors = load_settings("", {"processors.far.kind=row_power", "processors.far.front_end.kind=popcount",
+                                           "processors.far.front_end.popcount_order=1"})
+                            .processors;
+  LiveInput samples = patient_input();
+  samples.form = InputForm::kSamples;
+  samples.elements_per_sample = 1;
+  samples.words_per_element = 64;
+  samples.element_rate_hz = 46875.0;
+  try {
+    make_epoch(settings, samples, 1);
+    FAIL() << "expected a refusal";
+  } catch (const ConfigError& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("processors.far.front_end.kind: popcount")) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace nearfield::daemon

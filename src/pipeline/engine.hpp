@@ -137,8 +137,8 @@ class Engine {
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const = 0;
   /// Puts what its search has found into effect, between two calls of compute_*(); waits for the device.
   virtual void adopt(const std::shared_ptr<const Findings>& findings) = 0;
-  /// Computes the prompt products of the last windows once more, from their spectra, after a change. Their statuses
-  /// stay.
+  /// Computes the first processor's products of the last windows once more, from their spectra, after a change. Their
+  /// statuses, and what other processors made of them, stay.
   virtual void image_again() = 0;
   /// Of a window: frequencies times microphones.
   [[nodiscard]] std::size_t spectra_values() const {

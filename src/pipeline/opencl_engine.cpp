@@ -352,15 +352,9 @@ void OpenclEngine::adopt(const std::shared_ptr<const Findings>& findings) {
 }
 
 void OpenclEngine::image_again() {
-  const std::vector<WindowStatus> before = statuses_;  // the front end writes its flags but once
-  finish(windows_);
-  std::copy(before.begin(), before.end(), statuses_.begin());
-  for (std::size_t p = 0; p < runs_.size(); ++p) {
-    if (!is_late(p)) {
-      std::transform(
-          before.begin(), before.end(), runs_[p].input_flags.begin(), runs_[p].input_flags.begin(),
-          [](const WindowStatus& status, std::uint32_t flags) { return flags | (status.flags & ~kProcessorFlags); });
-    }
+  if (!runs_.empty()) {
+    runs_.front().processor->enqueue(inputs_.front().spectra, inputs_.front().status, windows_);
+    device_.wait();
   }
 }
 

@@ -155,6 +155,8 @@ Settings settings_of(const Settings& settings, const ProcessorSettings& processo
 
 /// Of the run's front end and of those that processors have of their own.
 int longest_window_samples(const Settings& settings);
+/// The section that has it: "front_end" or "processors.NAME.front_end".
+std::string section_of_longest_window(const Settings& settings);
 
 /// Bins first to end - 1 of the window; bin b is b times sample rate over window samples.
 struct BinRange {

@@ -134,6 +134,18 @@ bool is_processor_name(const std::string& name) {
          std::all_of(name.begin(), name.end(), fits) && name != kFirstProcessor;
 }
 
+/// A batch's windows lie in what a front end keeps, two of its windows.
+void check_batch_of(const ProcessorSettings& processor, const Settings& settings, Contradictions& found) {
+  const int window = settings_of(settings, processor).front_end.window_samples;
+  const std::int64_t span = std::int64_t{settings.device.batch - 1} * settings.front_end.hop_samples;
+  if (processor.front_end.any() && span > window) {
+    found.push_back({fmt::format("processors.{}.front_end.window_samples", processor.name), "",
+                     fmt::format("expected at least {} samples, which the frames of device.batch {} span at a hop of "
+                                 "{}, found {}",
+                                 span, settings.device.batch, settings.front_end.hop_samples, window)});
+  }
+}
+
 void check_processors(const Settings& settings, const IsSettled& is_settled, Contradictions& found) {
   constexpr std::size_t kMost = 31;
   if (settings.processors.size() > kMost) {
@@ -152,6 +164,7 @@ void check_processors(const Settings& settings, const IsSettled& is_settled, Con
     if (processor.kind.empty() && is_settled(path + ".kind")) {
       found.push_back({path + ".kind", "", "expected the kind of this processor, found nothing"});
     }
+    check_batch_of(processor, settings, found);
     if (processor.own) {
       processor.own->check(settings_of(settings, processor), path + ".", is_settled, found);
     }

@@ -141,6 +141,17 @@ Settings settings_of(const Settings& settings, const ProcessorSettings& processo
   return own;
 }
 
+std::string section_of_longest_window(const Settings& settings) {
+  const int longest = longest_window_samples(settings);
+  for (const ProcessorSettings& processor : settings.processors) {
+    if (longest > settings.front_end.window_samples &&
+        settings_of(settings, processor).front_end.window_samples == longest) {
+      return "processors." + processor.name + ".front_end";
+    }
+  }
+  return "front_end";
+}
+
 int longest_window_samples(const Settings& settings) {
   int longest = settings.front_end.window_samples;
   for (const ProcessorSettings& processor : settings.processors) {

@@ -50,10 +50,11 @@ void Configurator::judge(const Settings& next) const {
   }
   if (ring_settings(source_settings(next)).elements > ring_elements_) {
     throw ConfigError(
-        fmt::format("front_end.window_samples, hop_samples: expected a window and a hop that, with "
+        fmt::format("{}.window_samples, {}hop_samples: expected a window and a hop that, with "
                     "daemon.source.reorder_bit_times, fill at most a quarter of the ring of {} bit-times, found {} and "
                     "{}; restart the daemon for that",
-                    ring_elements_, next.front_end.window_samples, next.front_end.hop_samples));
+                    section_of_longest_window(next), section_of_longest_window(next) == "front_end" ? "" : "front_end.",
+                    ring_elements_, longest_window_samples(next), next.front_end.hop_samples));
   }
 }
 

@@ -104,7 +104,8 @@ std::vector<MemoryNeed> needs_of_source(const Settings& settings) {
   }
   const SourceSettings source = source_settings(settings);
   const auto elements = static_cast<double>(std::bit_ceil(ring_settings(source).elements));
-  return {{.key = "daemon.source.ring_bit_times, front_end.window_samples, front_end.hop_samples",
+  return {{.key = fmt::format("daemon.source.ring_bit_times, {}.window_samples, front_end.hop_samples",
+                              section_of_longest_window(settings)),
            .what = fmt::format("a ring of {} bit-times", elements),
            .host_bytes = elements * static_cast<double>(source.words_per_element) * sizeof(std::uint32_t)}};
 }

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <set>
+#include <sstream>
 
 #include "cl/device.hpp"
 #include "config/config.hpp"
@@ -92,17 +94,33 @@ std::unique_ptr<Engine> make_engine(const ocl::Device& device, const EnginePlan&
   return make_opencl_engine(device, plan);
 }
 
+namespace {
+
+/// A line that begins with a key of front_end, with the key that the processor has for it, if there is one.
+std::string with_key_of(const std::string& owner, const std::string& line) {
+  constexpr std::array<std::array<std::string_view, 2>, 5> kKeys = {{{"front_end.kind", "kind"},
+                                                                     {"front_end.window_samples", "window_samples"},
+                                                                     {"front_end.window", "window"},
+                                                                     {"front_end.frequencies_hz", "frequencies_hz"},
+                                                                     {"front_end.popcount.order", "popcount_order"}}};
+  for (const auto& [key, own] : kKeys) {
+    if (line.starts_with(key)) {
+      return fmt::format("processors.{}.front_end.{}{}", owner, own, line.substr(key.size()));
+    }
+  }
+  return fmt::format("processors.{}.front_end: {}", owner, line);
+}
+
+}  // namespace
+
 std::string with_keys_of(const std::string& owner, const std::string& message) {
-  constexpr std::string_view kSection = "front_end.";
   if (owner.empty()) {
     return message;
   }
   std::string named;
-  for (std::size_t begin = 0; begin < message.size();) {
-    const std::size_t end = std::min(message.find('\n', begin), message.size() - 1) + 1;
-    const std::string line = message.substr(begin, end - begin);
-    named += (line.starts_with(kSection) ? fmt::format("processors.{}.", owner) : "") + line;
-    begin = end;
+  std::istringstream lines(message);
+  for (std::string line; std::getline(lines, line);) {
+    named += (named.empty() ? "" : "\n") + with_key_of(owner, line);
   }
   return named;
 }
@@ -131,9 +149,8 @@ Engine::Engine(const EnginePlan& plan)
                       processor.name));
     }
     FrontEndSettings own = settings_of(plan.settings, processor).front_end;
-    if (processor.every_hops > 1 && own.incremental == Incremental::kAuto) {
-      own.incremental = Incremental::kNever;  // sliding sums want every hop
-    }
+    // The run's choice is for the run's kind; sliding sums want every hop.
+    own.incremental = processor.every_hops > 1 ? Incremental::kNever : Incremental::kAuto;
     Tap tap;
     tap.plan = front_end_plan(plan, own);
     tap.owner = processor.name;
@@ -150,8 +167,9 @@ void Engine::set_frequencies(Tap& tap, const std::vector<double>& computed_hz) {
     tap.frequencies_hz.resize(plan_.settings.front_end.frequencies_hz.size());
   }
   if (tap.owner.empty()) {
-    set_mask(make_mask(tap.array, {}));
+    mask_ = std::make_shared<const MicrophoneMask>(make_mask(tap.array, {}));
   }
+  masked_.push_back(tap.array.dead_channels.size());
 }
 
 std::vector<Engine::Wanted> Engine::wanted_processors() const {
@@ -241,6 +259,20 @@ void Engine::count_absent(std::uint64_t first_sample, std::size_t windows) {
   }
 }
 
+void Engine::set_masks(const Masks& masks) {
+  mask_ = std::make_shared<const MicrophoneMask>(masks.front());
+  masked_.clear();
+  std::transform(masks.begin(), masks.end(), std::back_inserter(masked_),
+                 [](const MicrophoneMask& mask) { return mask.channels.size(); });
+}
+
+std::uint32_t Engine::valid_microphones(std::size_t processor, std::size_t window) const {
+  const std::size_t tap = tap_of(processor);
+  const auto channels = static_cast<std::size_t>(taps_[tap].array.geometry.channels());
+  const std::size_t lost = masked_[tap] + static_cast<std::size_t>(non_finite_microphones(processor, window));
+  return static_cast<std::uint32_t>(channels - std::min(channels, lost));
+}
+
 std::vector<ArrayPlan> Engine::array_plans() const {
   std::vector<ArrayPlan> plans;
   std::transform(taps_.begin(), taps_.end(), std::back_inserter(plans), [](const Tap& tap) { return tap.array; });
@@ -328,41 +360,37 @@ void warn_of_images(const PnahPlan& images, const std::string& what, const std::
 
 }  // namespace
 
-std::vector<std::string> plan_warnings(const EnginePlan& plan, const std::vector<double>& frequencies_hz) {
-  const Settings& settings = plan.settings;
-  const std::unique_ptr<KindSettings> own = first_settings(settings.holography);
-  ProcessorPlan processor{.settings = &settings,
-                          .own = own.get(),
-                          .array = array_plan_of(settings, frequencies_hz),
-                          .frequencies_hz = frequencies_hz,
-                          .sample_rate_hz = plan.sample_rate_hz,
-                          .input_is_finite = plan.input == InputForm::kBits,
-                          .batch = settings.device.batch};
-  const PnahPlan first = image_plan(processor);
+std::vector<std::string> plan_warnings(const Engine& engine) {
   std::vector<std::string> warnings;
-  const double nyquist = std::numbers::pi / std::max(first.geometry.pitch_x_m, first.geometry.pitch_y_m);
-  for (std::size_t f = 0; f < frequencies_hz.size(); ++f) {
-    if (plan.input != InputForm::kSpectra &&
-        std::abs(frequencies_hz[f] - settings.front_end.frequencies_hz[f]) > kSnapWarning_hz) {
-      warnings.push_back(fmt::format(
-          "front_end.frequencies_hz[{}]: {} Hz is off the grid of {:.3f} Hz that {} images on (sample rate / "
-          "window_samples); {:.3f} Hz, the nearest, is imaged; front_end.kind: dot_product images any "
-          "frequency",
-          f, settings.front_end.frequencies_hz[f], plan.sample_rate_hz / settings.front_end.window_samples,
-          name_of(settings.front_end.kind), frequencies_hz[f]));
-    }
-    if (first.wavenumber(f) > nyquist) {
-      warnings.push_back(
-          fmt::format("{:.1f} Hz: k = {:.1f} rad/m lies above pi/pitch = {:.1f} rad/m; the microphones are too "
-                      "far apart for this frequency",
-                      frequencies_hz[f], first.wavenumber(f), nyquist));
+  const double nyquist =
+      std::numbers::pi / std::max(engine.array_plan().geometry.pitch_x_m, engine.array_plan().geometry.pitch_y_m);
+  for (const Engine::Tap& tap : engine.taps()) {
+    const FrontEndSettings& front_end = tap.plan.settings;
+    const std::string section = tap.owner.empty() ? "front_end" : fmt::format("processors.{}.front_end", tap.owner);
+    for (std::size_t f = 0; f < tap.frequencies_hz.size(); ++f) {
+      const double frequency_hz = tap.frequencies_hz[f];
+      if (engine.plan().input != InputForm::kSpectra &&
+          std::abs(frequency_hz - front_end.frequencies_hz[f]) > kSnapWarning_hz) {
+        warnings.push_back(fmt::format(
+            "{}.frequencies_hz[{}]: {} Hz is off the grid of {:.3f} Hz that {} images on (sample rate / "
+            "window_samples); {:.3f} Hz, the nearest, is imaged; front_end.kind: dot_product images any "
+            "frequency",
+            section, f, front_end.frequencies_hz[f], engine.plan().sample_rate_hz / front_end.window_samples,
+            name_of(front_end.kind), frequency_hz));
+      }
+      if (tap.array.wavenumber(f) > nyquist) {
+        warnings.push_back(
+            fmt::format("{:.1f} Hz: k = {:.1f} rad/m lies above pi/pitch = {:.1f} rad/m; the microphones are too "
+                        "far apart for this frequency",
+                        frequency_hz, tap.array.wavenumber(f), nyquist));
+      }
     }
   }
-  warn_of_images(first, "", "holography.", warnings);
-  for (const ProcessorSettings& further : settings.processors) {
-    if (dynamic_cast<const ImageKindSettings*>(further.own.get()) != nullptr) {
-      processor.own = further.own.get();
-      warn_of_images(image_plan(processor), further.name + ": ", fmt::format("processors.{}.", further.name), warnings);
+  for (const Engine::Wanted& wanted : engine.wanted_processors()) {
+    if (dynamic_cast<const ImageKindSettings*>(wanted.own.get()) != nullptr) {
+      const bool is_first = wanted.plan.name == kFirstProcessor;
+      warn_of_images(image_plan(wanted.plan), is_first ? "" : wanted.plan.name + ": ",
+                     is_first ? "holography." : fmt::format("processors.{}.", wanted.plan.name), warnings);
     }
   }
   return warnings;

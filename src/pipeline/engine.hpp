@@ -105,6 +105,8 @@ class Engine {
   [[nodiscard]] bool has_own_window(std::size_t processor) const { return tap_of(processor) != 0; }
   /// False where the processor's window would begin before sample 0.
   [[nodiscard]] bool reaches(std::size_t processor, std::uint64_t first_sample) const;
+  /// Microphones that its products of such a window are made of: neither masked nor not finite.
+  [[nodiscard]] std::uint32_t valid_microphones(std::size_t processor, std::size_t window) const;
   /// False while the processor's window would begin before the origin of the last seek(). Of the windows computed last.
   [[nodiscard]] bool has_products(std::size_t processor, std::size_t window) const;
   /// The late ones, as begin_late() takes them.
@@ -204,8 +206,11 @@ class Engine {
   std::vector<std::uint64_t> begin_taps(std::uint64_t first_window, std::uint64_t origin);
   /// Notes, for each tap, how many of these windows it cannot have.
   void count_absent(std::uint64_t first_sample, std::size_t windows);
-  void set_mask(const MicrophoneMask& mask) { mask_ = std::make_shared<const MicrophoneMask>(mask); }
+  void set_masks(const Masks& masks);
+  [[nodiscard]] virtual int non_finite_microphones(std::size_t processor, std::size_t window) const = 0;
   [[nodiscard]] const EnginePlan& plan() const { return plan_; }
+
+  friend std::vector<std::string> plan_warnings(const Engine& engine);
 
  private:
   struct Results {
@@ -221,6 +226,7 @@ class Engine {
   std::vector<Tap> taps_;
   std::vector<Results> results_;  ///< [processor]
   std::shared_ptr<const MicrophoneMask> mask_;
+  std::vector<std::size_t> masked_;  ///< [tap], microphones
 };
 
 /// `message`, whose lines begin with keys of front_end, with those of the processor `owner`; unchanged without one.
@@ -249,6 +255,6 @@ ImagesHeader images_header(const Engine& engine);
 
 /// What a user should know before trusting the images, one message each: snapped frequencies, a cut-off inside the
 /// radiation circle, microphones too far apart for a frequency, a predictor's order cut to the line's length.
-std::vector<std::string> plan_warnings(const EnginePlan& plan, const std::vector<double>& frequencies_hz);
+std::vector<std::string> plan_warnings(const Engine& engine);
 
 }  // namespace nearfield

@@ -60,7 +60,7 @@ class OpenclEngine : public Engine {
   void begin_late(std::uint32_t due) override;
   void finish_late() override;
   [[nodiscard]] Products products(std::size_t processor, std::size_t window) override {
-    return runs_.at(processor).processor->products(window - taps()[tap_of(processor)].absent);
+    return runs_.at(processor).processor->products(window - runs_[processor].absent);
   }
   [[nodiscard]] std::uint32_t flags(std::size_t processor, std::size_t window) const override;
   [[nodiscard]] std::string device_name() const override;
@@ -87,6 +87,7 @@ class OpenclEngine : public Engine {
   struct Run {
     std::unique_ptr<Processor> processor;
     std::vector<std::uint32_t> input_flags;  ///< [window], of the windows that it was enqueued on last
+    std::size_t absent = 0;                  ///< of these: the first ones, which its tap does not have
   };
   /// Bits that late taps have not been fed with yet; they lie in the staging memory.
   struct Pushed {
@@ -101,6 +102,9 @@ class OpenclEngine : public Engine {
   std::span<const WindowStatus> finish(std::size_t windows);
   void feed(Input& input, std::uint64_t first_sample, std::span<const std::uint32_t> wire) const;
   void feed_late_taps();
+  /// Of a processor with a tap of its own, kStatusWords.
+  [[nodiscard]] std::span<const std::uint32_t> own_status(std::size_t processor, std::size_t window) const;
+  [[nodiscard]] int non_finite_microphones(std::size_t processor, std::size_t window) const override;
   [[nodiscard]] bool is_late_tap(std::size_t tap) const { return taps()[tap].every_hops > 1; }
   /// Spectra of windows from first_sample_ on, then what `processor`, whose tap it is, makes of them.
   void enqueue_own(std::size_t processor, std::size_t windows);
@@ -300,6 +304,7 @@ void OpenclEngine::enqueue_own(std::size_t processor, std::size_t windows) {
     return;
   }
   const std::size_t present = windows - tap.absent;
+  runs_[processor].absent = tap.absent;
   const auto hop = static_cast<std::uint64_t>(plan().settings.front_end.hop_samples);
   input.front_end->enqueue_batch(tap.first(first_sample_ + tap.absent * hop), present, input.spectra, input.status);
   Processor& of_tap = *runs_[processor].processor;
@@ -319,12 +324,23 @@ void OpenclEngine::finish_late() {
 std::uint32_t OpenclEngine::flags(std::size_t processor, std::size_t window) const {
   const Run& run = runs_.at(processor);
   const std::size_t t = tap_of(processor);
-  const std::size_t word = (window - taps()[t].absent) * kStatusWords;
-  const std::span<const std::uint32_t> own = run.processor->host_status();
   if (t != 0) {
-    return taps()[t].array.constant_flags() | (own.empty() ? inputs_[t].words[word] : own[word]);
+    return taps()[t].array.constant_flags() | own_status(processor, window)[0];
   }
-  return run.input_flags[window] | (own.empty() ? 0U : own[word]);
+  const std::span<const std::uint32_t> own = run.processor->host_status();
+  return run.input_flags[window] | (own.empty() ? 0U : own[window * kStatusWords]);
+}
+
+std::span<const std::uint32_t> OpenclEngine::own_status(std::size_t processor, std::size_t window) const {
+  const Run& run = runs_.at(processor);
+  const std::span<const std::uint32_t> taken = run.processor->host_status();
+  const std::span<const std::uint32_t> words = taken.empty() ? inputs_[tap_of(processor)].words : taken;
+  return words.subspan((window - run.absent) * kStatusWords, kStatusWords);
+}
+
+int OpenclEngine::non_finite_microphones(std::size_t processor, std::size_t window) const {
+  return tap_of(processor) == 0 ? statuses_.at(window).non_finite_microphones
+                                : static_cast<int>(own_status(processor, window)[1]);
 }
 
 std::string OpenclEngine::device_name() const {
@@ -341,7 +357,7 @@ void OpenclEngine::use(const Masks& masks) {
   for (std::size_t p = 0; p < runs_.size(); ++p) {
     runs_[p].processor->use(masks.at(tap_of(p)));
   }
-  set_mask(masks.front());
+  set_masks(masks);
 }
 
 void OpenclEngine::adopt(const std::shared_ptr<const Findings>& findings) {

@@ -20,7 +20,7 @@ class ReferenceEngine : public Engine {
     for (const Wanted& wanted : wanted_processors()) {
       std::unique_ptr<reference::Processor> made = processor_entry(wanted.kind).make_reference(wanted.plan);
       add_results(made->header(), wanted, dynamic_cast<const ImagesOnHost*>(made.get()));
-      runs_.push_back({.processor = std::move(made), .flags = {}});
+      runs_.push_back({.processor = std::move(made), .flags = {}, .non_finite = {}});
     }
   }
   void seek(std::uint64_t first_window, std::uint64_t origin) override {
@@ -81,10 +81,10 @@ class ReferenceEngine : public Engine {
   }
   void finish_late() override {}
   [[nodiscard]] Products products(std::size_t processor, std::size_t window) override {
-    return runs_.at(processor).processor->products(window - taps()[tap_of(processor)].absent);
+    return runs_.at(processor).processor->products(window - runs_[processor].absent);
   }
   [[nodiscard]] std::uint32_t flags(std::size_t processor, std::size_t window) const override {
-    return runs_.at(processor).flags.at(window - taps()[tap_of(processor)].absent);
+    return runs_.at(processor).flags.at(window - runs_[processor].absent);
   }
   [[nodiscard]] std::string device_name() const override { return "reference (double precision on the host)"; }
   [[nodiscard]] std::string imager_name() const override {
@@ -99,7 +99,7 @@ class ReferenceEngine : public Engine {
     for (std::size_t p = 0; p < runs_.size(); ++p) {
       runs_[p].processor->use(masks.at(tap_of(p)));
     }
-    set_mask(masks.front());
+    set_masks(masks);
   }
   [[nodiscard]] std::unique_ptr<Search> make_search() const override {
     return runs_.empty() ? nullptr : runs_.front().processor->make_search();
@@ -120,7 +120,12 @@ class ReferenceEngine : public Engine {
   struct Run {
     std::unique_ptr<reference::Processor> processor;
     std::vector<std::uint32_t> flags;  ///< [window]
+    std::vector<int> non_finite;       ///< [window]
+    std::size_t absent = 0;            ///< of the windows that it ran on last: the first ones, without values above
   };
+  [[nodiscard]] int non_finite_microphones(std::size_t processor, std::size_t window) const override {
+    return runs_.at(processor).non_finite.at(window - runs_[processor].absent);
+  }
   /// A tap's front end and what it computed last.
   struct Input {
     std::unique_ptr<reference::FrontEnd> front_end;  ///< none for given spectra
@@ -171,12 +176,15 @@ class ReferenceEngine : public Engine {
     Run& one = runs_[processor];
     one.processor->clear();
     one.flags.clear();
+    one.non_finite.clear();
+    one.absent = taps()[tap_of(processor)].absent;
     std::vector<reference::Processor::Outcome> outcomes;
     const Input& input = inputs_[tap_of(processor)];
     const ArrayPlan& array = taps()[tap_of(processor)].array;
     const std::size_t values = array.frequencies_hz.size() * static_cast<std::size_t>(array.geometry.channels());
     for (std::size_t i = 0; i < input.flags.size(); ++i) {
       outcomes.push_back(one.processor->add(std::span(input.spectra).subspan(i * values, values)));
+      one.non_finite.push_back(outcomes.back().non_finite_microphones);
       one.flags.push_back(outcomes.back().flags | input.flags[i] | array.constant_flags());
     }
     return outcomes;

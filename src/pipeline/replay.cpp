@@ -67,26 +67,24 @@ std::uint64_t count_frames_of(const Engine& engine, std::size_t processor, const
   return frames;
 }
 
-/// Refuses a range in which a processor has no frame at all: there would be nothing to write of it.
-void require_frames(const Engine& engine, const FrameRange& range, std::uint64_t hop, const InputInfo& input) {
-  for (std::size_t p = 0; p < engine.processors(); ++p) {
-    if (count_frames_of(engine, p, range, hop) == 0) {
-      throw DataError(
-          fmt::format("{}: processors.{}: expected at least one of its frames among frames {} to {}, found none: it "
-                      "has one every {} "
-                      "hops, once {} samples have come",
-                      input.name, engine.header(p).processor, range.first, *range.end - 1, engine.every_hops(p),
-                      engine.window_samples(p)));
-    }
-  }
-}
-
 using Outputs = std::vector<std::unique_ptr<Output>>;
 
-void begin(const Outputs& outputs, const Engine& engine, const FrameRange& range, std::uint64_t hop) {
-  for (const auto& output : outputs) {
-    for (std::size_t p = 0; p < engine.processors(); ++p) {
-      output->begin(engine.header(p), {.processor = p, .frames = count_frames_of(engine, p, range, hop)});
+/// A processor without a frame in the range has no place in the outputs.
+void begin(const Outputs& outputs, const Engine& engine, const FrameRange& range, std::uint64_t hop,
+           const ReplayOptions& options) {
+  for (std::size_t p = 0; p < engine.processors(); ++p) {
+    const std::uint64_t frames = count_frames_of(engine, p, range, hop);
+    if (frames == 0 && options.warn) {
+      options.warn(
+          fmt::format("processors.{}: no frame among frames {} to {} of {}: it has one every {} hops, once {} "
+                      "samples have come",
+                      engine.header(p).processor, range.first, *range.end - 1, options.input.string(),
+                      engine.every_hops(p), engine.window_samples(p)));
+    }
+    for (const auto& output : outputs) {
+      if (frames > 0) {
+        output->begin(engine.header(p), {.processor = p, .frames = frames});
+      }
     }
   }
 }
@@ -99,12 +97,6 @@ std::uint32_t late_and_due(const Engine& engine, std::uint64_t first, std::size_
     }
   }
   return due & engine.late();
-}
-
-std::uint32_t valid_microphones(const Engine& engine, const WindowStatus& status) {
-  const auto channels = static_cast<std::size_t>(engine.array_plan().geometry.channels());
-  const std::size_t lost = engine.mask()->channels.size() + static_cast<std::size_t>(status.non_finite_microphones);
-  return static_cast<std::uint32_t>(channels - std::min(channels, lost));
 }
 
 /// The products that are due of a window, one frame a processor. `frame` is stamped but for its place.
@@ -120,6 +112,7 @@ void write(const Outputs& outputs, Engine& engine, std::size_t window, std::uint
     frame.missing_bit_times = engine.has_own_window(p) ? recording.missing_bits(span) : missing;
     place(frame, span.first, recording.info());
     frame.products = engine.products(p, window);
+    frame.valid_microphones = engine.valid_microphones(p, window);
     frame.flags = engine.flags(p, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U);
     for (const auto& output : outputs) {
       output->write(frame);
@@ -164,7 +157,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
     options.inform(fmt::format("imager: {}", engine->imager_name()));
   }
   if (options.warn) {
-    for (const std::string& warning : plan_warnings(plan, engine->frequencies_hz())) {
+    for (const std::string& warning : plan_warnings(*engine)) {
       options.warn(warning);
     }
   }
@@ -173,8 +166,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
   result.frames_asked = *range.end - range.first;
   const std::uint64_t hop =
       input.kind == FileKind::kSpectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
-  require_frames(*engine, range, hop, input);
-  begin(outputs, *engine, range, hop);
+  begin(outputs, *engine, range, hop, options);
   MicrophoneWatch watch(*engine, plan);
   RecordingSearch search(*engine, plan.settings);
   const auto batch = static_cast<std::uint64_t>(plan.settings.device.batch);
@@ -194,7 +186,6 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
       frame.sequence = index;
       frame.epoch = 1;
       frame.missing_bit_times = statuses[i].missing_bits;
-      frame.valid_microphones = valid_microphones(*engine, statuses[i]);
       write(outputs, *engine, i, index * hop, *recording, frame);
       result.flags |= statuses[i].flags;
       ++result.frames;

@@ -144,7 +144,8 @@ class IngestRing {
   /// Copies once more what take() gave from `first_element` on, the same silence included; nothing is counted. Nothing
   /// where some of it was overwritten since. Elements must be of the accepted stream and not reach beyond the end of
   /// the last take: throws an internal error.
-  std::optional<TakeResult> take_again(std::uint64_t first_element, std::span<std::uint32_t> words);
+  std::optional<TakeResult> take_again(std::uint64_t first_element, std::span<std::uint32_t> words,
+                                       std::vector<MissingRun>* missing = nullptr);
 
   /// Counts elements as taken and missing that have no place in the ring: those that a source would have sent between
   /// two of its streams.

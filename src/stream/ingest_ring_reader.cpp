@@ -182,7 +182,8 @@ TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t
   return result;
 }
 
-std::optional<TakeResult> IngestRing::take_again(std::uint64_t first_element, std::span<std::uint32_t> words) {
+std::optional<TakeResult> IngestRing::take_again(std::uint64_t first_element, std::span<std::uint32_t> words,
+                                                 std::vector<MissingRun>* missing) {
   const Position first = position_of(first_element);
   const Position end = first + words.size() / settings_.words_per_element;
   if (accepted_ == 0 || first < begin_ || end < first || end > cursor_) {
@@ -192,7 +193,7 @@ std::optional<TakeResult> IngestRing::take_again(std::uint64_t first_element, st
   std::optional<TakeResult> result;
   reading_.store(first);
   if (overwritten_.load() <= first) {
-    result = copy_all(first, first, end, words.data(), nullptr);
+    result = copy_all(first, first, end, words.data(), missing);
   }
   reading_.store(kNowhere);
   room_came_.call();

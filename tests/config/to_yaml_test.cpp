@@ -13,11 +13,11 @@ Settings read_back(const Settings& settings) { return load_settings(WrittenFile(
 
 // null stands for the run's value, also after it was written.
 TEST(ToYaml, KeepsWhatAProcessorsOwnFrontEndHasOtherwise) {
-  const Settings settings = load_settings(
-      "", {"processors.far.kind=row_power", "processors.near.kind=row_power",
-           "processors.far.front_end.kind=dot_product", "processors.far.front_end.window=none",
-           "processors.far.front_end.window_samples=4096", "processors.far.front_end.frequencies_hz=[250.5, 1000]",
-           "front_end.hop_samples=8"});
+  const Settings settings =
+      load_settings("", {"processors.far.kind=row_power", "processors.near.kind=row_power",
+                         "processors.far.front_end.kind=dot_product", "processors.far.front_end.window=none",
+                         "processors.far.front_end.window_samples=4096",
+                         "processors.far.front_end.frequencies_hz=[250.5, 1000]", "front_end.hop_samples=8"});
   const Settings read = read_back(settings);
   ASSERT_EQ(read.processors.size(), 2U);
   const FrontEndOverrides& far = read.processors[0].front_end;

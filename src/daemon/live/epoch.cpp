@@ -79,7 +79,7 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   const ArrayPlan& array = engine.array_plan();
   epoch->live_microphones =
       static_cast<std::uint32_t>(array.geometry.channels()) - static_cast<std::uint32_t>(array.dead_channels.size());
-  epoch->warnings = plan_warnings(epoch->plan, engine.frequencies_hz());
+  epoch->warnings = plan_warnings(engine);
   if (!settings.front_end.bands_hz.empty()) {
     epoch->warnings.emplace_back("front_end.bands_hz is passed over: it is for replay, of captures and recordings");
   }

@@ -53,6 +53,7 @@ void LiveEngine::take_cadences() {
 
 std::unique_ptr<Epoch> LiveEngine::swap(std::unique_ptr<Epoch> next) {
   const Feeder before = feeder_;
+  const std::vector<Cadence> cadences = cadences_;
   std::swap(epoch_, next);
   use_epoch();
   try {
@@ -62,6 +63,7 @@ std::unique_ptr<Epoch> LiveEngine::swap(std::unique_ptr<Epoch> next) {
     std::swap(epoch_, next);
     use_epoch();
     feeder_ = before;
+    cadences_ = cadences;
     throw;
   }
   return next;
@@ -75,17 +77,23 @@ void LiveEngine::go_on() {
         imaged_end_ + hop_samples_ - window_samples_;  // a shorter window begins later, as it is to end with new bits
   }
   const std::uint64_t begin = feeder_.begin_of(first, *epoch_->engine);
+  MissingBits missing;  // also of what the engine before did not look back at
   std::uint64_t fed = feeder_.until(first, std::max(begin, taken_), *epoch_->engine).first;
   while (fed < taken_) {
     const std::uint64_t samples = std::min(taken_ - fed, window_samples_);
     const std::span<std::uint32_t> room = room_for(samples * input_.words_per_sample());
-    if (!ring_->take_again(element_of(fed), room)) {
+    std::vector<MissingRun> runs;
+    if (!ring_->take_again(element_of(fed), room, &runs)) {
       begin_anew(first);
       return;
+    }
+    for (const MissingRun& run : runs) {
+      missing.runs().push_back({fed * input_.elements_per_sample + run.first_bit_time, run.bit_times});
     }
     push(fed, room);
     fed += samples;
   }
+  missing_ = begin < taken_ ? std::move(missing) : std::move(missing_);
   next_ = first;
 }
 
@@ -464,6 +472,9 @@ void LiveEngine::take_products(Frame& frame, std::size_t window) {
   frame.flags = epoch_->engine->flags(frame.processor, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) |
                 (frame.shed_hops > 0 ? kFlagOverload : 0U);
   frame.products = epoch_->engine->products(frame.processor, window);
+  if (epoch_->engine->has_own_window(frame.processor)) {
+    frame.valid_microphones = epoch_->engine->valid_microphones(frame.processor, window);
+  }
 }
 
 void LiveEngine::publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report) {

@@ -46,6 +46,7 @@ Settings listening(Settings settings) {
   settings.front_end.hop_samples = kLeastHopSamples;
   settings.front_end.incremental = Incremental::kNever;
   settings.front_end.bands_hz.clear();
+  settings.processors.clear();
   settings.holography.planes_m = {0.0};
   settings.holography.points.clear();
   settings.holography.extrapolation.method = Extrapolation::kZero;

@@ -103,10 +103,12 @@ Daemon::Daemon(DaemonOptions options)
   watchdog_ = std::make_unique<control::Watchdog>(control::ServiceManager::watchdog_interval_ns(), now_ns);
   make_socket_folders();
   open_outputs();
-  background_ = std::make_unique<BackgroundWorker>();
-  health_ = std::make_unique<HealthTask>(*background_, health_hooks(first->plan.settings.array.geometry));
+  // A search may take seconds, for which no microphone may stay unwatched.
+  health_worker_ = std::make_unique<BackgroundWorker>("nf-health");
+  search_worker_ = std::make_unique<BackgroundWorker>("nf-search");
+  health_ = std::make_unique<HealthTask>(*health_worker_, health_hooks(first->plan.settings.array.geometry));
   health_->prepare(*first);
-  search_ = std::make_unique<SearchTask>(*background_,
+  search_ = std::make_unique<SearchTask>(*search_worker_,
                                          [this](const std::shared_ptr<const Findings>& findings, std::uint64_t epoch) {
                                            boundary_.run([&] { engine_->adopt(findings, epoch); });
                                          });
@@ -568,8 +570,10 @@ void Daemon::stop() {
   if (reloader_.joinable()) {
     reloader_.join();
   }
-  if (background_) {
-    background_->close();
+  for (const std::unique_ptr<BackgroundWorker>* worker : {&health_worker_, &search_worker_}) {
+    if (*worker) {
+      (*worker)->close();
+    }
   }
   if (recording_) {
     recording_->close();

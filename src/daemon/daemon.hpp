@@ -94,7 +94,9 @@ class Daemon {
   std::unique_ptr<RecordingController> recording_;
   std::unique_ptr<HealthTask> health_;
   std::unique_ptr<SearchTask> search_;
-  std::unique_ptr<BackgroundWorker> background_;  // runs these two, so that it goes before them
+  // These run the two tasks, so that they go before them.
+  std::unique_ptr<BackgroundWorker> health_worker_;
+  std::unique_ptr<BackgroundWorker> search_worker_;
   std::unique_ptr<LiveEngine> engine_;
   std::unique_ptr<Configurator> configurator_;
   std::unique_ptr<control::Watchdog> watchdog_;

@@ -11,7 +11,7 @@ namespace {
 
 // What becomes due while a task runs waits for it, runs once however often it was asked for, and in the order of add().
 TEST(BackgroundWorker, RunsWhatIsDueOnceAndInOrder) {
-  BackgroundWorker worker;
+  BackgroundWorker worker("nf-test");
   std::promise<void> begun;
   std::promise<void> go_on;
   std::promise<void> done;
@@ -38,7 +38,7 @@ TEST(BackgroundWorker, RunsWhatIsDueOnceAndInOrder) {
 }
 
 TEST(BackgroundWorker, LeavesWhatIsDueWhenItCloses) {
-  BackgroundWorker worker;
+  BackgroundWorker worker("nf-test");
   std::promise<void> begun;
   std::promise<void> go_on;
   int runs = 0;

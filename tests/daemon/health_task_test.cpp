@@ -23,7 +23,7 @@ void look_until(HealthTask& health, const Epoch& epoch, std::span<const std::uin
 
 TEST(HealthTask, CountsTheBadMicrophonesByCause) {
   const std::unique_ptr<Epoch> epoch = make_epoch(test::small_settings(), test::small_input(), 1);
-  BackgroundWorker worker;
+  BackgroundWorker worker("nf-test");
   HealthTask health(worker, {.use = [](const Masks&, std::uint64_t) {},
                              .report = [](const health::Change&, std::size_t) {},
                              .too_many = [](std::size_t) {}});

@@ -68,7 +68,7 @@ TEST(SearchTask, FindsWavesForTheFramesToCome) {
     return test::relative_l2(std::vector<std::complex<float>>(images.begin(), images.end()), truth);
   };
   std::promise<std::shared_ptr<const Findings>> findings;
-  BackgroundWorker worker;
+  BackgroundWorker worker("nf-test");
   SearchTask search(worker, [&](const std::shared_ptr<const Findings>& found, std::uint64_t number) {
     EXPECT_EQ(number, 7U);
     findings.set_value(found);
@@ -99,7 +99,7 @@ TEST(SearchTask, NeverHoldsUpWhoLooks) {
   std::promise<void> go_on;
   std::promise<void> done;
   std::vector<std::uint64_t> epochs;  // of the background thread, read after close()
-  BackgroundWorker worker;
+  BackgroundWorker worker("nf-test");
   SearchTask search(worker, [&](const std::shared_ptr<const Findings>& /*found*/, std::uint64_t number) {
     epochs.push_back(number);
     if (epochs.size() == 1) {
@@ -130,7 +130,7 @@ TEST(SearchTask, NeverHoldsUpWhoLooks) {
 
 TEST(SearchTask, AsksForNothingWhereNothingIsSearchedFor) {
   const Epoch epoch = make_spectra_epoch(1, 0);
-  BackgroundWorker worker;
+  BackgroundWorker worker("nf-test");
   SearchTask search(worker,
                     [](const std::shared_ptr<const Findings>&, std::uint64_t) { FAIL() << "nothing was asked for"; });
   search.prepare(epoch);

@@ -9,10 +9,10 @@
 
 namespace nearfield::daemon {
 
-BackgroundWorker::BackgroundWorker() {
-  thread_ = std::jthread([this] {
+BackgroundWorker::BackgroundWorker(std::string name) {
+  thread_ = std::jthread([this, name = std::move(name)] {
     control::leave_realtime();
-    pthread_setname_np(pthread_self(), "nf-background");
+    pthread_setname_np(pthread_self(), name.c_str());
     work();
   });
 }

@@ -3,18 +3,20 @@
 #include <cstddef>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace nearfield::daemon {
 
-/// One thread without real-time priority that runs tasks which must not delay the engine's thread: microphone health
-/// and parameter searches. A task that is due more than once before it runs, runs once; of several that are due, the
-/// one that was added first runs first. None is interrupted by another.
+/// A thread without real-time priority that runs tasks which must not delay the engine's thread, such as microphone
+/// health or parameter searches. A task that is due more than once before it runs, runs once; of several that are due,
+/// the one that was added first runs first. None is interrupted by another.
 class BackgroundWorker {
  public:
   using Task = std::function<void()>;
-  BackgroundWorker();
+  /// `name` is the thread's, at most 15 characters.
+  explicit BackgroundWorker(std::string name);
   ~BackgroundWorker();
   BackgroundWorker(const BackgroundWorker&) = delete;
   BackgroundWorker& operator=(const BackgroundWorker&) = delete;

@@ -18,7 +18,7 @@
 
 namespace nearfield::daemon {
 
-/// Watches the microphones on the background thread. After some windows, a fixed time apart, the engine's thread leaves
+/// Watches the microphones on a background thread. After some windows, a fixed time apart, the engine's thread leaves
 /// spectra and some bits here, without waiting; what is found goes back as a mask, between two hops. The mutex guards
 /// the slot, the plan and what was found.
 class HealthTask {

@@ -47,7 +47,8 @@ void look_at(Beamformer& beamformer, const Position& place) {
 
 double level_error_db(const Beamformer& beamformer, const Position& source) {
   test::ReferenceMapper mapper(beamformer);
-  return test::in_db(std::norm(mapper.beams(beamformer.monopole(source)).front())) + 20.0 * std::log10(norm(source));
+  return test::in_db(std::norm(Complex(mapper.beams(beamformer.monopole(source)).front()))) +
+         20.0 * std::log10(norm(source));
 }
 
 // The figures are those of the closed form, computed apart; float32 of the product leaves 1e-6 dB.

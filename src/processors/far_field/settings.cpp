@@ -21,8 +21,8 @@ using schema::Range;
 constexpr double kFarthest_m = 1000.0;
 constexpr double kNearest_m = 0.01;
 constexpr double kMostFrameBytes = 2147483648.0;
-constexpr double kRightAngle_deg = 90.0;
-constexpr double kCircle_deg = 360.0;
+constexpr double kRightAngleDeg = 90.0;
+constexpr double kCircleDeg = 360.0;
 constexpr double kRounding = 1e-6;  ///< of a step
 constexpr int kMostCount = static_cast<int>(kMostPixels);
 
@@ -45,9 +45,9 @@ Form<std::vector<double>> distances(const Range& range) {
 
 constexpr Range kDistance{.what = "a distance from", .minimum = kNearest_m, .maximum = kFarthest_m, .unit = "m"};
 constexpr Range kPlace{.what = "a place from", .minimum = -kFarthest_m, .maximum = kFarthest_m, .unit = "m"};
-constexpr Range kAzimuth{.what = "an angle from", .minimum = -kCircle_deg, .maximum = kCircle_deg, .unit = "deg"};
+constexpr Range kAzimuth{.what = "an angle from", .minimum = -kCircleDeg, .maximum = kCircleDeg, .unit = "deg"};
 constexpr Range kElevation{
-    .what = "an angle from", .minimum = -kRightAngle_deg, .maximum = kRightAngle_deg, .unit = "deg"};
+    .what = "an angle from", .minimum = -kRightAngleDeg, .maximum = kRightAngleDeg, .unit = "deg"};
 constexpr Range kLineAngle{.what = "an angle from", .minimum = 0.0, .maximum = 180.0, .unit = "deg"};
 
 bool has_planes(GridKind kind) {
@@ -79,12 +79,12 @@ class Checker {
   }
   void check_angles() {
     if (settled({"grid.kind", "grid.azimuth_deg"}) && grid_.kind == GridKind::kAngles &&
-        (grid_.azimuth_deg[0] < -kRightAngle_deg || grid_.azimuth_deg[1] > kRightAngle_deg)) {
+        (grid_.azimuth_deg[0] < -kRightAngleDeg || grid_.azimuth_deg[1] > kRightAngleDeg)) {
       add("grid.azimuth_deg", fmt::format("expected angles from -90 to 90 deg with kind: angles, found [{}, {}]",
                                           grid_.azimuth_deg[0], grid_.azimuth_deg[1]));
     }
     if (settled({"grid.kind", "grid.azimuth_deg"}) && grid_.kind == GridKind::kSphere &&
-        grid_.azimuth_deg[1] - grid_.azimuth_deg[0] > kCircle_deg) {
+        grid_.azimuth_deg[1] - grid_.azimuth_deg[0] > kCircleDeg) {
       add("grid.azimuth_deg",
           fmt::format("expected at most a full circle, found [{}, {}]", grid_.azimuth_deg[0], grid_.azimuth_deg[1]));
     }
@@ -165,7 +165,7 @@ double count_between(const std::vector<double>& ends, double step) {
 }
 
 bool is_full_circle(const GridSettings& grid) {
-  return grid.kind == GridKind::kSphere && grid.azimuth_deg[1] - grid.azimuth_deg[0] == kCircle_deg;
+  return grid.kind == GridKind::kSphere && grid.azimuth_deg[1] - grid.azimuth_deg[0] == kCircleDeg;
 }
 
 GridCounts counts_of(const GridSettings& grid) {
@@ -182,7 +182,7 @@ GridCounts counts_of(const GridSettings& grid) {
     case GridKind::kSphere:
       return {.planes = grid.kind == GridKind::kAngles ? distances : static_cast<double>(grid.radius_m.size()),
               .rows = count_between(grid.elevation_deg, grid.step_deg),
-              .columns = is_full_circle(grid) ? std::ceil(kCircle_deg / grid.step_deg - kRounding)
+              .columns = is_full_circle(grid) ? std::ceil(kCircleDeg / grid.step_deg - kRounding)
                                               : count_between(grid.azimuth_deg, grid.step_deg)};
     case GridKind::kPoints:
       break;
@@ -222,7 +222,7 @@ void describe(schema::Section& section, GridSettings& grid) {
               "of angles, towards +x, at most 90 either way; of sphere, round the array's axis, 0 at +x");
   section.add("elevation_deg", grid.elevation_deg, ends(kElevation),
               "of angles, towards +y; of sphere, from the array's plane into the field");
-  section.add("step_deg", grid.step_deg, schema::number({"a step", 0.0, kCircle_deg, "deg", true}),
+  section.add("step_deg", grid.step_deg, schema::number({"a step", 0.0, kCircleDeg, "deg", true}),
               "of angles and sphere, between pixels");
   section.add("angles_deg", grid.angles_deg, ends(kLineAngle), "of line, against the axis");
   section.add("count", grid.count, schema::integer(2, kMostCount), "pixels of line");

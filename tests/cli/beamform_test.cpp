@@ -13,7 +13,7 @@
 namespace nearfield {
 namespace {
 
-constexpr double kDensity_kg_m3 = 1.2041;
+constexpr double kDensityKgM3 = 1.2041;
 constexpr double kBin_hz = 46875.0 / 1024.0;
 
 /// Two monopoles 1 m before the array, at bins of their own, from fourth-order modulators.
@@ -35,10 +35,11 @@ double expected_pa(double frequency_hz, double volume_velocity_m3_s, double x_m,
   const ArrayGeometry geometry = {.rows = 16, .columns = 16, .pitch_x_m = 0.03, .pitch_y_m = 0.03};
   double mean_inverse_square = 0.0;
   for (int channel = 0; channel < geometry.channels(); ++channel) {
-    const double r = std::hypot(x_m - geometry.x_m(channel % 16), y_m - geometry.y_m(channel / 16), 1.0);
+    const int row = channel / geometry.columns;
+    const double r = std::hypot(x_m - geometry.x_m(channel % geometry.columns), y_m - geometry.y_m(row), 1.0);
     mean_inverse_square += 1.0 / (r * r) / geometry.channels();
   }
-  return kDensity_kg_m3 * 2.0 * std::numbers::pi * frequency_hz * volume_velocity_m3_s / (4.0 * std::numbers::pi) *
+  return kDensityKgM3 * 2.0 * std::numbers::pi * frequency_hz * volume_velocity_m3_s / (4.0 * std::numbers::pi) *
          std::sqrt(mean_inverse_square);
 }
 

@@ -341,7 +341,9 @@ TEST(Beamform, RemovalOfTheDiagonalTakesTheNoiseOfMicrophones) {
   // A microphone's power is 1 Pa^2; the mean of 1024 of them is 30.1 dB below.
   EXPECT_NEAR(test::in_db(mean(with)), -30.1, 1.0);
   EXPECT_GE(test::in_db(mean(with) / mean(without)), 11.0);
-  const auto most = [](const std::vector<float>& map) -> double { return *std::max_element(map.begin(), map.end()); };
+  const auto most = [](const std::vector<float>& map) {
+    return static_cast<double>(*std::max_element(map.begin(), map.end()));
+  };
   EXPECT_GE(test::in_db(most(with) / most(without)), 5.0);
 }
 

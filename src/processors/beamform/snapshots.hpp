@@ -1,0 +1,49 @@
+#pragma once
+#include "processors/beamform/settings.hpp"
+
+namespace nearfield {
+
+/// Which windows an average takes, and with which weights: windows half a window or more after the last one taken, as
+/// nearer ones say the same again. A linear average is the mean of a block; until the first block is complete it is the
+/// mean of what there is. An exponential one weighs a snapshot by exp(-age / seconds), from the first one on.
+class Snapshots {
+ public:
+  /// Windows of `window_samples` come `hop_samples` apart; `rate_hz` 0 where they have no times: each is a snapshot
+  /// then, and a block has one.
+  Snapshots(const AverageSettings& average, WindowKind window, int window_samples, double hop_samples, double rate_hz);
+
+  struct Step {
+    bool is_snapshot = false;
+    double keep = 0.0;       ///< by which what was summed before is multiplied
+    bool publishes = false;  ///< the sum so far becomes the map
+  };
+  /// Of the next window.
+  Step next();
+  /// Effective number of independent snapshots of the map that was published last: (sum w)^2 over the double sum of
+  /// w_i w_j rho_ij^2, where rho is the correlation of two windows of white noise. A snapshot without enough
+  /// microphones counts, too.
+  [[nodiscard]] double effective() const { return effective_; }
+  [[nodiscard]] int windows_apart() const { return windows_apart_; }
+  [[nodiscard]] int snapshots_of_block() const { return snapshots_of_block_; }
+
+ private:
+  void count(double keep);
+  AverageKind kind_;
+  int windows_apart_ = 1;
+  int snapshots_of_block_ = 1;
+  double decay_ = 0.0;        ///< of an exponential average, a snapshot
+  double correlation_ = 0.0;  ///< rho^2 of neighbours
+  int since_snapshot_ = 0;
+  int in_block_ = 0;
+  bool has_block_ = false;
+  bool has_any_ = false;
+  double sum_ = 0.0;         ///< of weights
+  double squares_ = 0.0;     ///< of weights
+  double neighbours_ = 0.0;  ///< sum of products of neighbouring weights
+  double effective_ = 0.0;
+};
+
+/// Correlation of the spectra of two windows of white noise, `shift` samples apart.
+double correlation_of_windows(WindowKind window, int window_samples, int shift);
+
+}  // namespace nearfield

@@ -1,0 +1,26 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "nearfield/product.hpp"
+#include "processors/far_field/position.hpp"
+#include "processors/far_field/settings.hpp"
+
+namespace nearfield::far_field {
+
+/// Where a processor looks.
+struct Grid {
+  std::vector<Axis> axes;        ///< of the pixels, slowest first
+  std::vector<Position> pixels;  ///< m, or directions of length 1 where they are far; NaN where there is none
+  bool is_far = false;           ///< plane waves
+};
+
+/// `standoff_m` is where the array's plane lies on the axes of images; `key` names the setting in messages. Throws
+/// ConfigError where there are too many pixels, and what read_points() throws.
+Grid make_grid(const GridSettings& settings, double standoff_m, const std::string& key);
+
+/// The points of a CSV (x_m,y_m,z_m a line, # begins a comment) or HDF5 file (/points [point][3]), [point][x, y, z] in
+/// m. Throws NoInputError, DataError, and ConfigError above `most` points; `key` names the setting in messages.
+std::vector<double> read_points(const std::string& path, std::size_t most, const std::string& key);
+
+}  // namespace nearfield::far_field

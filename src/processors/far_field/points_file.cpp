@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+
+#include "files/hdf5/h5_input.hpp"
+#include "nearfield/error.hpp"
+#include "processors/far_field/grid.hpp"
+
+namespace nearfield::far_field {
+namespace {
+
+constexpr std::size_t kComponents = 3;
+constexpr double kFarthest_m = 1e4;  ///< keeps squares in float32
+
+void require_count(std::size_t count, std::size_t most, const std::string& path, const std::string& key) {
+  if (count == 0 || count > most) {
+    throw ConfigError(fmt::format("{}: expected a file of 1 to {} points, found {} in {}", key, most,
+                                  count > most ? fmt::format("{} or more", count) : "none", path));
+  }
+}
+
+bool is_place(double value) { return std::abs(value) <= kFarthest_m; }  // false for NaN too
+
+/// Without what begins at '#', and without blanks.
+std::string content_of(const std::string& line) {
+  std::string content;
+  for (const char character : line) {
+    if (character == '#') {
+      break;
+    }
+    if (std::isspace(static_cast<unsigned char>(character)) == 0) {
+      content += character;
+    }
+  }
+  return content;
+}
+
+bool parse(const std::string& content, std::array<double, kComponents>& point) {
+  const char* at = content.data();
+  const char* const end = at + content.size();
+  for (std::size_t i = 0; i < kComponents; ++i) {
+    if (i > 0 && (at == end || *at++ != ',')) {
+      return false;
+    }
+    const auto [next, error] = std::from_chars(at, end, point[i]);
+    if (error != std::errc() || !is_place(point[i])) {
+      return false;
+    }
+    at = next;
+  }
+  return at == end;
+}
+
+std::vector<double> read_csv(const std::string& path, std::size_t most, const std::string& key) {
+  std::ifstream file(path);
+  if (!file) {
+    throw NoInputError(fmt::format("{}: can't open {}", key, path));
+  }
+  std::vector<double> values;
+  std::string line;
+  for (std::size_t number = 1; std::getline(file, line); ++number) {
+    const std::string content = content_of(line);
+    if (content.empty() || (values.empty() && content == "x_m,y_m,z_m")) {
+      continue;
+    }
+    std::array<double, kComponents> point{};
+    if (!parse(content, point)) {
+      constexpr std::size_t kMostShown = 60;
+      throw DataError(fmt::format("{}:{}: expected x_m,y_m,z_m, three numbers from {} to {} m, found \"{}\"", path,
+                                  number, -kFarthest_m, kFarthest_m, line.substr(0, kMostShown)));
+    }
+    require_count(values.size() / kComponents + 1, most, path, key);
+    values.insert(values.end(), point.begin(), point.end());
+  }
+  require_count(values.size() / kComponents, most, path, key);
+  return values;
+}
+
+std::vector<double> read_hdf5(const std::string& path, std::size_t most, const std::string& key) {
+  const h5::InputFile file(path);
+  const h5::InputDataset points = file.dataset<double>("/points", {{"point"}, {"coordinate", kComponents}});
+  require_count(points.shape().front(), most, path, key);
+  std::vector<double> values = points.read_all<double>();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!is_place(values[i])) {
+      throw file.wrong(fmt::format("/points[{}]", i / kComponents), fmt::format("{}", values[i]),
+                       fmt::format("a place from {} to {} m", -kFarthest_m, kFarthest_m));
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<double> read_points(const std::string& path, std::size_t most, const std::string& key) {
+  constexpr std::array<char, 8> kSignature = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+  std::array<char, 8> start{};
+  std::ifstream(path, std::ios::binary).read(start.data(), start.size());
+  return start == kSignature ? read_hdf5(path, most, key) : read_csv(path, most, key);
+}
+
+}  // namespace nearfield::far_field

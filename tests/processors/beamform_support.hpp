@@ -1,0 +1,125 @@
+#pragma once
+#include <complex>
+#include <memory>
+#include <numbers>
+#include <vector>
+
+#include "cl/device.hpp"
+#include "processors/beamform/plan.hpp"
+#include "processors/processor.hpp"
+#include "support/fields.hpp"
+#include "support/measures.hpp"
+
+/// A beamformer with its array and its input, for tests.
+namespace nearfield::test {
+
+inline ocl::Device& beamform_device() {
+  static ocl::Device device = ocl::Device::open(DeviceSettings());
+  return device;
+}
+
+class Beamformer {
+ public:
+  Beamformer(int rows, int columns, std::vector<double> frequencies_hz) {
+    array.geometry = {.rows = rows, .columns = columns, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
+    array.standoff_m = 0.03;
+    array.frequencies_hz = std::move(frequencies_hz);
+  }
+  [[nodiscard]] ProcessorPlan plan() const {
+    return {.name = "far",
+            .settings = &settings,
+            .own = &own,
+            .array = array,
+            .frequencies_hz = array.frequencies_hz,
+            .sample_rate_hz = rate_hz,
+            .batch = batch};
+  }
+  /// Where the pixels are, and where the microphones.
+  [[nodiscard]] BeamformPlan places() const { return BeamformPlan(plan()); }
+  /// Of a monopole of 1 Pa m at a place, from the array's centre, [frequency][channel].
+  [[nodiscard]] std::vector<Complex> monopole(const far_field::Position& source) const {
+    std::vector<Complex> spectra;
+    for (std::size_t f = 0; f < array.frequencies_hz.size(); ++f) {
+      const auto field =
+          monopole_field({.x_m = source.x, .y_m = source.y, .z_m = source.z}, array.wavenumber(f), array.geometry, 0.0);
+      spectra.insert(spectra.end(), field.begin(), field.end());
+    }
+    return spectra;
+  }
+  /// Of a plane wave of 1 Pa from a direction.
+  [[nodiscard]] std::vector<Complex> plane_wave(const far_field::Position& direction) const {
+    std::vector<Complex> spectra;
+    for (std::size_t f = 0; f < array.frequencies_hz.size(); ++f) {
+      for (const far_field::Position& microphone : places().microphones) {
+        spectra.push_back(std::polar(1.0, array.wavenumber(f) * dot(direction, microphone)));
+      }
+    }
+    return spectra;
+  }
+
+  Settings settings;
+  BeamformSettings own;
+  ArrayPlan array;
+  double rate_hz = 46875.0;
+  int batch = 1;
+};
+
+/// A processor that maps one window after the other.
+class Mapper {
+ public:
+  virtual ~Mapper() = default;
+  /// The bytes hold until the next call.
+  virtual Products map(const std::vector<Complex>& spectra) = 0;
+  virtual void use(const MicrophoneMask& mask) = 0;
+  [[nodiscard]] virtual std::uint32_t flags() const = 0;
+
+  /// The last product, complex.
+  std::vector<std::complex<float>> beams(const std::vector<Complex>& spectra) {
+    const auto values = values_of<std::complex<float>>(map(spectra).back());
+    return {values.begin(), values.end()};
+  }
+  /// The last product, of an average.
+  std::vector<float> powers(const std::vector<Complex>& spectra) {
+    const auto values = values_of<float>(map(spectra).back());
+    return {values.begin(), values.end()};
+  }
+};
+
+class ReferenceMapper : public Mapper {
+ public:
+  explicit ReferenceMapper(const Beamformer& beamformer)
+      : processor_(processor_entry("beamform").make_reference(beamformer.plan())) {}
+  Products map(const std::vector<Complex>& spectra) override {
+    processor_->clear();
+    flags_ = processor_->add(spectra).flags;
+    return processor_->products(0);
+  }
+  void use(const MicrophoneMask& mask) override { processor_->use(mask); }
+  [[nodiscard]] std::uint32_t flags() const override { return flags_; }
+
+ private:
+  std::unique_ptr<reference::Processor> processor_;
+  std::uint32_t flags_ = 0;
+};
+
+class DeviceMapper : public Mapper {
+ public:
+  explicit DeviceMapper(const Beamformer& beamformer)
+      : processor_(processor_entry("beamform").make(beamform_device(), beamformer.plan())) {}
+  Products map(const std::vector<Complex>& spectra) override {
+    const auto input = beamform_device().upload<std::complex<float>>(narrow(spectra), "test");
+    const auto status = beamform_device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords), "test");
+    processor_->enqueue(input, status, 1);
+    beamform_device().wait();
+    return processor_->products(0);
+  }
+  void use(const MicrophoneMask& mask) override { processor_->use(mask); }
+  [[nodiscard]] std::uint32_t flags() const override { return processor_->host_status()[0]; }
+
+ private:
+  std::unique_ptr<Processor> processor_;
+};
+
+inline double in_db(double power_ratio) { return 10.0 * std::log10(power_ratio); }
+
+}  // namespace nearfield::test

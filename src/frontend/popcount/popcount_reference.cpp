@@ -7,7 +7,7 @@
 #include <numbers>
 #include <utility>
 
-#include "frontend/decimated_fft/decimated_fft_reference.hpp"
+#include "frontend/common/analysis_reference.hpp"
 #include "frontend/popcount/popcount.hpp"
 #include "nearfield/error.hpp"
 

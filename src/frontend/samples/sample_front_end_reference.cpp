@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "frontend/decimated_fft/decimated_fft_reference.hpp"
+#include "frontend/common/analysis_reference.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::reference {

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <set>
 
-#include "frontend/decimated_fft/decimated_fft_reference.hpp"
+#include "frontend/common/analysis_reference.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::reference {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "frontend/common/running_sums.hpp"
+#include "frontend/popcount/settings.hpp"
 #include "frontend/samples/decimator_design.hpp"
 #include "imaging/pnah/pnah_plan.hpp"
 #include "nearfield/error.hpp"
@@ -58,7 +59,7 @@ Sizes sizes_of(const Settings& settings) {
   // As on GPUs, which cut no block into pieces.
   const BlockGrid grid(static_cast<std::size_t>(front_end.window_samples),
                        static_cast<std::size_t>(front_end.hop_samples), std::numeric_limits<std::size_t>::max());
-  const auto order = static_cast<std::size_t>(std::clamp(front_end.popcount.order, 0, 2));
+  const auto order = static_cast<std::size_t>(std::clamp(front_end.own.get<PopcountSettings>().order, 0, 2));
   const auto count = static_cast<double>(front_end.frequencies_hz.size());
   const PaddedAxis y = pad_axis(geometry.rows, holography.extrapolation.factor, geometry.pitch_y_m);
   const PaddedAxis x = pad_axis(geometry.columns, holography.extrapolation.factor, geometry.pitch_x_m);

@@ -5,52 +5,6 @@
 
 namespace nearfield {
 
-std::string_view name_of(FrontEndKind kind) {
-  switch (kind) {
-    case FrontEndKind::kDecimatedFft:
-      return "decimated_fft";
-    case FrontEndKind::kDotProduct:
-      return "dot_product";
-    case FrontEndKind::kPopcount:
-      return "popcount";
-    case FrontEndKind::kWalshFourier:
-      return "walsh_fourier";
-  }
-  return "?";
-}
-
-std::string_view name_of(DotKernel kernel) {
-  switch (kernel) {
-    case DotKernel::kAuto:
-      return "auto";
-    case DotKernel::kPlain:
-      return "plain";
-    case DotKernel::kMirrored:
-      return "mirrored";
-    case DotKernel::kFourOutput:
-      return "four_output";
-    case DotKernel::kTiled:
-      return "tiled";
-    case DotKernel::kGemm:
-      return "gemm";
-  }
-  return "?";
-}
-
-std::string_view name_of(WordTransform transform) { return transform == WordTransform::kDot ? "dot" : "fft"; }
-
-std::string_view name_of(WalshVariant variant) {
-  switch (variant) {
-    case WalshVariant::kPrecomputed:
-      return "precomputed";
-    case WalshVariant::kComputed:
-      return "computed";
-    case WalshVariant::kFast:
-      return "fast";
-  }
-  return "?";
-}
-
 std::string_view name_of(WindowKind kind) { return kind == WindowKind::kHann ? "hann" : "none"; }
 
 std::string_view name_of(ImagerKind kind) {
@@ -115,15 +69,6 @@ std::string_view name_of(FilterKind kind) {
       return "none";
   }
   return "?";
-}
-
-bool takes_samples(FrontEndKind kind) {
-  return kind == FrontEndKind::kDecimatedFft || kind == FrontEndKind::kDotProduct;
-}
-
-bool is_on_bins(const FrontEndSettings& front_end) {
-  return front_end.kind == FrontEndKind::kDecimatedFft || front_end.kind == FrontEndKind::kWalshFourier ||
-         (front_end.kind == FrontEndKind::kPopcount && front_end.popcount.transform == WordTransform::kFft);
 }
 
 BinRange bins_of(const Band& band, const FrontEndSettings& front_end, double sample_rate_hz) {

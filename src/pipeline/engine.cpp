@@ -231,7 +231,7 @@ std::vector<std::string> plan_warnings(const EnginePlan& plan, const std::vector
           "window_samples); {:.3f} Hz, the nearest, is imaged; front_end.kind: dot_product images any "
           "frequency",
           f, settings.front_end.frequencies_hz[f], plan.sample_rate_hz / settings.front_end.window_samples,
-          name_of(settings.front_end.kind), frequencies_hz[f]));
+          settings.front_end.kind, frequencies_hz[f]));
     }
     if (first.wavenumber(f) > nyquist) {
       warnings.push_back(

@@ -12,7 +12,8 @@ class ReferenceEngine : public Engine {
  public:
   explicit ReferenceEngine(const EnginePlan& plan)
       : Engine(plan),
-        front_end_name_(plan.input == InputForm::kSpectra ? kNoFrontEnd : name_of(plan.settings.front_end.kind)),
+        front_end_name_(plan.input == InputForm::kSpectra ? kNoFrontEnd
+                                                          : std::string_view(plan.settings.front_end.kind)),
         front_end_(plan.input == InputForm::kSpectra ? nullptr : reference::make_front_end(front_end_plan(plan))),
         hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)) {
     set_frequencies(front_end_ ? front_end_->actual_frequencies_hz() : plan.spectra_hz);

@@ -136,6 +136,19 @@ TEST(FrameNeeds, GrowWithFrequenciesPlanesAndBatchesButNotFaster) {
   EXPECT_EQ(frame_need_of("imaging/fused/rows", planes).bytes, 2.0 * frame_need_of("imaging/fused/rows", one).bytes);
 }
 
+// What sums up for a configuration is what its front end and each of its processors say.
+TEST(FrameNeeds, AreThoseOfFurtherProcessorsToo) {
+  Settings settings = five_frequencies();
+  EXPECT_EQ(frame_need_of("processors/row_power/row_power", settings).bytes, 0.0);
+  settings.processors.emplace_back();
+  settings.processors.back().name = "rows";
+  settings.processors.back().kind = "row_power";
+  // Five spectra of 1024 microphones, as many weights, and 32 rows of each.
+  const StageNeed power = frame_need_of("processors/row_power/row_power", settings);
+  EXPECT_DOUBLE_EQ(power.bytes, 5.0 * 1024 * (8 + 4) + 5 * 32 * 4);
+  EXPECT_DOUBLE_EQ(power.operations, 5.0 * 5 * 1024);
+}
+
 TEST(FrameCases, WalkEveryFrontEndFromTheDefaultOn) {
   const std::vector<std::string> walked = FrameSweeps().front_ends;
   EXPECT_EQ(walked.front(), FrontEndSettings().kind);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bench/common/timing.hpp"
+#include "cl/work.hpp"
 #include "nearfield/settings.hpp"
 
 /// What a frame cannot do without, and what follows from it.
@@ -19,9 +20,9 @@ struct StageNeed {
 enum class StageKind { kUpload, kDownload, kDevice };
 StageKind kind_of_stage(std::string_view stage);
 
-/// Bytes and operations of one launch, which is a batch of frames, from the sizes of the plan: what a stage reads and
-/// writes once, however often it really does. Complex multiply-adds count 8, transforms of N points 5 N lg N, every
-/// popcount, mask, shift and addition one. Zeros for stages that it does not know.
+/// Of one launch, which is a batch of frames: what the entries of the settings' front end and processors say.
+WorkModel work_model_of(const Settings& settings);
+/// Of one stage; zeros for stages that are not in that model.
 StageNeed frame_need_of(std::string_view stage, const Settings& settings);
 
 /// The least that a launch can take.

@@ -11,6 +11,7 @@
 #include "bench/common/files.hpp"
 #include "bench/errors/errors_bits.hpp"
 #include "frontend/front_end.hpp"
+#include "frontend/walsh_fourier/settings.hpp"
 #include "imaging/imager.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/engine.hpp"
@@ -185,9 +186,9 @@ class SceneBench {
     for (const int coefficients : kCurveCoefficients) {
       report(fmt::format("{}: walsh_fourier with {} coefficients", thesis_.label, coefficients));
       Settings settings = settings_;
-      settings.front_end.kind = FrontEndKind::kWalshFourier;
-      settings.front_end.walsh_fourier = {WalshVariant::kFast, coefficients, 0.0};
-      ErrorRow row{.variant = {"", FrontEndKind::kWalshFourier, VariantUse::kAlways, nullptr, ""}};
+      settings.front_end.kind = "walsh_fourier";
+      settings.front_end.own.edit<WalshFourierSettings>() = {WalshVariant::kFast, coefficients, 0.0};
+      ErrorRow row{.variant = {{}, "walsh_fourier"}};
       try {
         FrontEndUnderTest(device_, settings).run(bits_.front(), row);
       } catch (const ConfigError& error) {
@@ -255,7 +256,7 @@ void bench_scenes(const ocl::Device& device, const ErrorBenchOptions& options, E
     }
     for (const double level_dbfs : options.levels_dbfs) {
       SceneBench bench(device, options, thesis, level_dbfs);
-      if (options.with_curve && has_front_end(FrontEndKind::kWalshFourier) && level_dbfs == options.levels_dbfs[0]) {
+      if (options.with_curve && has_front_end("walsh_fourier") && level_dbfs == options.levels_dbfs[0]) {
         report.curves.push_back(bench.walsh_curve());
       }
       for (SceneErrors& errors : bench.run()) {

@@ -8,6 +8,7 @@
 
 #include "bench/common/scenes.hpp"
 #include "bench/errors/errors_bits.hpp"
+#include "config/schema/front_end_kinds.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::bench {
@@ -17,16 +18,8 @@ constexpr ArrayGeometry kArray{.rows = 4, .columns = 4};
 constexpr std::uint64_t kSeed = 11;
 constexpr int kLastBin = 8;
 constexpr int kStepsPerBin = 8;
-/// Those that table and plot need; other choices of their settings leak alike.
-constexpr std::string_view kNames[] = {"decimated_fft", "dot_product",     "popcount 0",    "popcount 1",
-                                       "popcount 2",    "walsh fast 6144", "walsh fast all"};
-
-bool is_among(std::span<const std::string_view> names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// The grid's bins, or steps between them, with the one that the thesis looks at.
-std::vector<double> frequencies_of(FrontEndKind kind) {
+std::vector<double> frequencies_of(std::string_view kind) {
   std::vector<double> frequencies_hz;
   const int steps = takes_any_frequency(kind) ? kStepsPerBin : 1;
   for (int step = steps; step <= kLastBin * steps; ++step) {
@@ -39,7 +32,7 @@ std::vector<double> frequencies_of(FrontEndKind kind) {
   return frequencies_hz;
 }
 
-double tone_frequency(FrontEndKind kind) {
+double tone_frequency(std::string_view kind) {
   return takes_any_frequency(kind) ? kOffsetFrequency_hz : std::round(kOffsetFrequency_hz / kBin_hz) * kBin_hz;
 }
 
@@ -94,7 +87,7 @@ double rms_offset(const KnownBits& bits) {
 }
 
 void measure(const ocl::Device& device, const KnownBits& offset, OffsetLeakage& leakage) {
-  const FrontEndKind kind = leakage.variant.kind;
+  const std::string_view kind = leakage.variant.kind;
   FrontEndOnBits spectrum(device, plan_of(leakage, frequencies_of(kind)));
   leakage.frequencies_hz = spectrum.frequencies_hz();
   const std::vector<std::complex<double>> values = spectrum.spectra(offset);
@@ -124,9 +117,7 @@ std::string decibels(double ratio) {
 
 }  // namespace
 
-bool takes_any_frequency(FrontEndKind kind) {
-  return kind == FrontEndKind::kDotProduct || kind == FrontEndKind::kPopcount;
-}
+bool takes_any_frequency(std::string_view kind) { return !schema::front_end_kind(kind).any_frequency.empty(); }
 
 std::vector<OffsetLeakage> offset_leakages(const ocl::Device& device,
                                            const std::function<void(const std::string&)>& progress) {
@@ -137,7 +128,7 @@ std::vector<OffsetLeakage> offset_leakages(const ocl::Device& device,
   std::vector<OffsetLeakage> leakages;
   for (const Variant& variant : variants()) {
     for (const bool remove_dc : {false, true}) {
-      if (!is_among(kNames, variant.name)) {
+      if (!variant.measures_offset) {
         continue;
       }
       OffsetLeakage leakage{.variant = variant, .remove_dc = remove_dc};

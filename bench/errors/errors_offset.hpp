@@ -30,7 +30,7 @@ std::vector<OffsetLeakage> offset_leakages(const ocl::Device& device,
                                            const std::function<void(const std::string&)>& progress);
 
 /// Whether the front end takes any frequency; else its spectra are those of bins.
-bool takes_any_frequency(FrontEndKind kind);
+bool takes_any_frequency(std::string_view kind);
 
 /// A line for each front end, with and without removal.
 std::string to_table(const std::vector<OffsetLeakage>& leakages);

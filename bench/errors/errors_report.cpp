@@ -44,7 +44,7 @@ nlohmann::ordered_json metrics_json(const ImageMetrics& m) {
 }
 
 nlohmann::ordered_json row_json(const ErrorRow& row, const ThesisScene& scene) {
-  nlohmann::ordered_json json = {{"variant", row.variant.name}, {"kind", name_of(row.variant.kind)}};
+  nlohmann::ordered_json json = {{"variant", row.variant.name}, {"kind", row.variant.kind}};
   if (!row.problem.empty()) {
     json["problem"] = row.problem;
     return json;

@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
+
 #include "bench/common/variants.hpp"
 #include "bench/frames/frames.hpp"
+#include "config/schema/front_end_kinds.hpp"
 #include "imaging/pnah/pnah_plan.hpp"
 #include "nearfield/error.hpp"
 
@@ -78,8 +82,10 @@ void add_counts(CaseList& list, const FrameSweeps& sweeps) {
 }
 
 void add_front_ends(CaseList& list, const FrameSweeps& sweeps) {
-  for (const FrontEndKind kind : sweeps.front_ends) {
-    list.add("front end", std::string(name_of(kind)), static_cast<double>(kind),
+  const std::span<const schema::FrontEndKind> kinds = schema::front_end_kinds();
+  for (const std::string& kind : sweeps.front_ends) {
+    const auto place = std::find_if(kinds.begin(), kinds.end(), [&](const auto& one) { return one.name == kind; });
+    list.add("front end", kind, static_cast<double>(place - kinds.begin()),
              [&](FrameCase& c) { c.settings.front_end.kind = kind; });
   }
 }

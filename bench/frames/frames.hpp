@@ -9,6 +9,7 @@
 
 #include "bench/common/frame_needs.hpp"
 #include "bench/common/timing.hpp"
+#include "bench/common/variants.hpp"
 #include "bench/frames/sustained.hpp"
 #include "nearfield/settings.hpp"
 
@@ -18,8 +19,7 @@ namespace nearfield::bench {
 /// Factors that are varied one at a time from the configuration; an empty one is left out.
 struct FrameSweeps {
   std::vector<int> counts = {1, 5, 10, 20, 50, 100};  ///< of frequencies
-  std::vector<FrontEndKind> front_ends = {FrontEndKind::kPopcount, FrontEndKind::kDotProduct,
-                                          FrontEndKind::kDecimatedFft, FrontEndKind::kWalshFourier};
+  std::vector<std::string> front_ends = kinds_from_the_default_on();
   std::vector<int> planes = {1, 2};
   std::vector<int> hops = {1, 2, 8, 32, 46, 64, 100, 256, 1000};  ///< samples
   std::vector<int> batches = {1, 8, 32, 64};                      ///< frames a launch

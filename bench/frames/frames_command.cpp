@@ -28,19 +28,6 @@ struct FrameArguments {
   FrameBenchOptions options;
 };
 
-std::vector<FrontEndKind> kinds_of(const std::vector<std::string>& names) {
-  std::vector<FrontEndKind> kinds;
-  for (const std::string& name : names) {
-    for (const FrontEndKind kind : {FrontEndKind::kPopcount, FrontEndKind::kDotProduct, FrontEndKind::kDecimatedFft,
-                                    FrontEndKind::kWalshFourier}) {
-      if (name == name_of(kind)) {
-        kinds.push_back(kind);
-      }
-    }
-  }
-  return kinds;
-}
-
 /// What was asked for in the place of what is usual.
 template <class Values>
 void choose(std::vector<Values>& usual, const std::vector<Values>& given, bool given_only) {
@@ -57,7 +44,7 @@ FrameSweeps sweeps_of(const FrameArguments& arguments) {
     sweeps.hops = kQuickHops;
   }
   choose(sweeps.counts, given.counts, only);
-  choose(sweeps.front_ends, kinds_of(arguments.front_ends), only);
+  choose(sweeps.front_ends, arguments.front_ends, only);
   choose(sweeps.planes, given.planes, only);
   choose(sweeps.hops, given.hops, only);
   choose(sweeps.batches, given.batches, only);
@@ -93,7 +80,7 @@ void add_sweeps(CLI::App& command, FrameArguments& arguments) {
   add("--windows", sweeps.windows, 1000000, "windows, samples");
   command.add_option("--front-ends", arguments.front_ends, "such as popcount,dot_product")
       ->delimiter(',')
-      ->check(CLI::IsMember({"popcount", "dot_product", "decimated_fft", "walsh_fourier"}));
+      ->check(CLI::IsMember(kinds_from_the_default_on()));
   command.add_flag("--crossed", sweeps.crossed, "also every number of frequencies with every batch");
   command.add_flag("--no-thesis", arguments.without_thesis, "without the cases of the thesis's table and figures");
   command.add_flag("--no-sweeps", arguments.without_sweeps, "only the sweeps that are named here");

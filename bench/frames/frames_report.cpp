@@ -253,7 +253,7 @@ nlohmann::ordered_json run_json(const FrameRun& run, const Ceilings& ceilings) {
   nlohmann::ordered_json json = {{"sweep", run.what.sweep},
                                  {"label", run.what.label},
                                  {"value", run.what.value},
-                                 {"kind", name_of(front_end.kind)},
+                                 {"kind", front_end.kind},
                                  {"frequencies", run.frequencies()},
                                  {"planes", run.what.settings.holography.planes_m.size()},
                                  {"window_samples", front_end.window_samples},

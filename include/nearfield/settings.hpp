@@ -12,16 +12,10 @@
 #include "nearfield/geometry.hpp"
 #include "nearfield/layout.hpp"
 #include "nearfield/processor_settings.hpp"
+#include "nearfield/settings_by_type.hpp"
 
 namespace nearfield {
 
-enum class FrontEndKind { kDecimatedFft, kDotProduct, kPopcount, kWalshFourier };
-/// Kernels of `dot_product`; kAuto measures on the device in use.
-enum class DotKernel { kAuto, kPlain, kMirrored, kFourOutput, kTiled, kGemm };
-/// How `popcount` goes from words to spectra.
-enum class WordTransform { kDot, kFft };
-/// How `walsh_fourier` gets its Walsh coefficients.
-enum class WalshVariant { kPrecomputed, kComputed, kFast };
 /// Whether spectra are running sums of hops; kAuto: where that costs less.
 enum class Incremental { kAuto, kAlways, kNever };
 enum class WindowKind { kHann, kNone };
@@ -46,18 +40,12 @@ enum class CutoffRule {
   kSearch,        ///< per frequency, slope too, every `search_every_frames` frames; kDynamicRange until then
 };
 
-std::string_view name_of(FrontEndKind kind);
-std::string_view name_of(DotKernel kernel);
-std::string_view name_of(WordTransform transform);
-std::string_view name_of(WalshVariant variant);
 std::string_view name_of(Incremental incremental);
 std::string_view name_of(WindowKind kind);
 std::string_view name_of(ImagerKind kind);
 std::string_view name_of(Quantity quantity);
 std::string_view name_of(Extrapolation method);
 std::string_view name_of(FilterKind kind);
-/// False for the kinds that count bits and can do nothing with samples.
-bool takes_samples(FrontEndKind kind);
 /// True for the methods that predict from the measured pressures.
 bool predicts(Extrapolation method);
 /// SI unit of a quantity: "Pa", "m/s", "m", "W/m^2".
@@ -84,19 +72,8 @@ struct MediumSettings {
   double density_kg_m3 = 1.2041;
 };
 
-struct PopcountSettings {
-  int order = 1;  ///< highest moment of a word's bits, 0 to 2
-  WordTransform transform = WordTransform::kDot;
-};
-
-struct WalshFourierSettings {
-  WalshVariant variant = WalshVariant::kFast;
-  int coefficients = 6144;  ///< largest ones kept for each frequency; 0: all
-  double threshold = 0.0;   ///< with coefficients 0: those of at least this |a - jb|
-};
-
 struct FrontEndSettings {
-  FrontEndKind kind = FrontEndKind::kPopcount;
+  std::string kind = "popcount";  ///< a name of schema::front_end_kinds()
   WindowKind window = WindowKind::kHann;
   int decimation = 32;
   int window_samples = 1024;
@@ -106,9 +83,7 @@ struct FrontEndSettings {
   bool remove_dc =
       true;  ///< fits and removes each window's constant, so that an offset does not leak into low frequencies
   Incremental incremental = Incremental::kAuto;
-  DotKernel dot_kernel = DotKernel::kAuto;
-  PopcountSettings popcount;
-  WalshFourierSettings walsh_fourier;
+  SettingsByType own;  ///< of the kinds, each in src/frontend/KIND/settings.hpp
 };
 
 /// What a processor's own front end does otherwise than FrontEndSettings; without a value: the same.
@@ -145,18 +120,6 @@ struct ProcessorSettings {
   FrontEndOverrides front_end;        ///< where its spectra are not those of the run's front end
   std::unique_ptr<KindSettings> own;  ///< null where the kind is not known
 };
-
-/// True where frequencies snap to the bins of the window.
-bool is_on_bins(const FrontEndSettings& front_end);
-
-struct Settings;
-/// The settings as a processor's spectra have them: front_end is its own where it has one, without bands then.
-Settings settings_of(const Settings& settings, const ProcessorSettings& processor);
-
-/// Of the run's front end and of those that processors have of their own.
-int longest_window_samples(const Settings& settings);
-/// The section that has it: "front_end" or "processors.NAME.front_end".
-std::string section_of_longest_window(const Settings& settings);
 
 /// Bins first to end - 1 of the window; bin b is b times sample rate over window samples.
 struct BinRange {

@@ -48,4 +48,12 @@ std::string to_yaml(const Settings& settings);
 /// spectra, which have none. Throws one ConfigError that names each key.
 void validate(const Settings& settings, double sample_rate_hz);
 
+/// The settings as a processor's spectra have them: front_end is its own where it has one, without bands then.
+Settings settings_of(const Settings& settings, const ProcessorSettings& processor);
+
+/// Of the run's front end and of those that processors have of their own.
+int longest_window_samples(const Settings& settings);
+/// The section that has it: "front_end" or "processors.NAME.front_end".
+std::string section_of_longest_window(const Settings& settings);
+
 }  // namespace nearfield

@@ -6,6 +6,7 @@
 #include "config/config.hpp"
 #include "config/contradictions.hpp"
 #include "config/daemon_rules.hpp"
+#include "config/schema/front_end_kinds.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 #include "nearfield/geometry.hpp"
@@ -93,17 +94,6 @@ void check_bands(const FrontEndSettings& front_end, double sample_rate_hz, Contr
     found.push_back(
         {"front_end.bands_hz", "",
          fmt::format("expected bands of at most {} bins, frequencies_hz included, found {}", kMostSpectra, spectra)});
-  }
-}
-
-/// Sums that run along are no kernel of `dot_kernel`'s.
-void check_incremental(const FrontEndSettings& front_end, Contradictions& found) {
-  if (front_end.kind == FrontEndKind::kDotProduct && front_end.incremental == Incremental::kAlways &&
-      front_end.dot_kernel != DotKernel::kAuto) {
-    found.push_back({"front_end.dot_kernel", "",
-                     fmt::format("expected auto with incremental: always, as all these kernels take whole windows, "
-                                 "found {}",
-                                 name_of(front_end.dot_kernel))});
   }
 }
 
@@ -256,8 +246,8 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
   if (settled({"array.rows", "array.columns", "array.layout"})) {
     check_layout(settings.array, found);
   }
-  if (settled({"front_end.kind", "front_end.incremental", "front_end.dot_kernel"})) {
-    check_incremental(settings.front_end, found);
+  if (settled({"front_end.kind"})) {
+    schema::front_end_kind(settings.front_end.kind).check(settings.front_end, is_settled, found);
   }
   if (settled({"front_end.window_samples", "front_end.hop_samples", "device.batch"})) {
     check_batch(settings, found);

@@ -13,6 +13,7 @@
 #include <limits>
 #include <numeric>
 
+#include "config/config.hpp"
 #include "daemon/live/live_input.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"

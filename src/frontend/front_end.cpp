@@ -3,26 +3,22 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
+#include "config/schema/front_end_kinds.hpp"
 #include "frontend/common/spectral_bins.hpp"
-#include "frontend/decimated_fft/decimated_fft.hpp"
-#include "frontend/dot_product/dot_product.hpp"
-#include "frontend/popcount/popcount.hpp"
-#include "frontend/walsh_fourier/walsh_fourier.hpp"
 #include "nearfield/fft_length.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield {
-namespace {
 
-constexpr std::array<FrontEndEntry, 4> kTable = {{
-    {FrontEndKind::kDecimatedFft, make_decimated_fft},
-    {FrontEndKind::kDotProduct, make_dot_product},
-    {FrontEndKind::kPopcount, make_popcount},
-    {FrontEndKind::kWalshFourier, make_walsh_fourier},
-}};
+#define NEARFIELD_FRONT_END(kind) FrontEndEntry kind##_entry();
+#include "frontend/kinds.def"
+#undef NEARFIELD_FRONT_END
+
+namespace {
 
 void check_window(const FrontEndPlan& plan, std::vector<std::string>& problems) {
   const FrontEndSettings& settings = plan.settings;
@@ -68,11 +64,10 @@ void validate(const FrontEndPlan& plan) {
   if (problems.empty()) {
     check_frequencies(plan, problems);
   }
-  const bool can_run = plan.settings.kind == FrontEndKind::kPopcount || plan.settings.kind == FrontEndKind::kDotProduct;
-  if (plan.settings.incremental == Incremental::kAlways && !can_run) {
-    problems.push_back(
-        fmt::format("front_end.incremental: {} takes whole windows; expected auto or never, or popcount or dot_product",
-                    name_of(plan.settings.kind)));
+  if (plan.settings.incremental == Incremental::kAlways && !schema::front_end_kind(plan.settings.kind).sums_hops) {
+    const auto sums_hops = [](const schema::FrontEndKind& kind) { return kind.sums_hops; };
+    problems.push_back(fmt::format("front_end.incremental: {} takes whole windows; expected auto or never, or {}",
+                                   plan.settings.kind, schema::names_of_front_ends(sums_hops, " or ")));
   }
   for (const int channel : plan.dead_channels) {
     if (channel < 0 || channel >= plan.geometry.channels()) {
@@ -113,26 +108,40 @@ void FrontEnd::enqueue_batch(std::uint64_t first_sample_index, std::size_t windo
   }
 }
 
-std::span<const FrontEndEntry> front_end_table() { return kTable; }
+std::span<const FrontEndEntry> front_end_table() {
+#define NEARFIELD_FRONT_END(kind) kind##_entry(),
+  static const std::array kTable = {
+#include "frontend/kinds.def"
+  };
+#undef NEARFIELD_FRONT_END
+  return kTable;
+}
+
+const FrontEndEntry& front_end_entry(std::string_view kind) {
+  const std::span<const FrontEndEntry> table = front_end_table();
+  const auto entry = std::find_if(table.begin(), table.end(), [&](const FrontEndEntry& e) { return e.kind == kind; });
+  if (entry == table.end()) {
+    throw ConfigError(fmt::format("front_end.kind: there is no kind \"{}\"", kind));
+  }
+  return *entry;
+}
 
 std::unique_ptr<FrontEnd> make_front_end(const ocl::Device& device, const FrontEndPlan& plan) {
   validate(plan);
-  for (const FrontEndEntry& entry : kTable) {
-    if (entry.kind == plan.settings.kind) {
-      std::unique_ptr<FrontEnd> front_end = entry.make(device, plan);
-      front_end->kind_ = entry.kind;
-      if (plan.batch > 1) {
-        const std::size_t values =
-            static_cast<std::size_t>(plan.geometry.channels()) * plan.settings.frequencies_hz.size();
-        front_end->one_by_one_ = {.device = device,
-                                  .spectra = device.allocate<std::complex<float>>(values, "front_end/batch"),
-                                  .status = device.allocate<std::uint32_t>(kStatusWords, "front_end/batch"),
-                                  .hop_samples = static_cast<std::uint64_t>(plan.settings.hop_samples)};
-      }
-      return front_end;
-    }
+  const FrontEndEntry& entry = front_end_entry(plan.settings.kind);
+  if (const std::string obstacle = entry.obstacle(plan); !obstacle.empty()) {
+    throw ConfigError(obstacle);
   }
-  throw Error(ExitCode::kInternal, fmt::format("front_end.kind: {} is not in the table", name_of(plan.settings.kind)));
+  std::unique_ptr<FrontEnd> front_end = entry.make(device, plan);
+  front_end->kind_ = entry.kind;
+  if (plan.batch > 1) {
+    const std::size_t values = static_cast<std::size_t>(plan.geometry.channels()) * plan.settings.frequencies_hz.size();
+    front_end->one_by_one_ = {.device = device,
+                              .spectra = device.allocate<std::complex<float>>(values, "front_end/batch"),
+                              .status = device.allocate<std::uint32_t>(kStatusWords, "front_end/batch"),
+                              .hop_samples = static_cast<std::uint64_t>(plan.settings.hop_samples)};
+  }
+  return front_end;
 }
 
 }  // namespace nearfield

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cl/device.hpp"
+#include "cl/work.hpp"
 #include "nearfield/settings.hpp"
 
 namespace nearfield {
@@ -69,7 +70,7 @@ class FrontEnd {
   [[nodiscard]] virtual const std::vector<double>& actual_frequencies_hz() const = 0;
 
   /// What the plan came to, for people: the kind's name, and what was chosen where there was a choice.
-  [[nodiscard]] virtual std::string description() const { return std::string(name_of(kind_)); }
+  [[nodiscard]] virtual std::string description() const { return kind_; }
 
  private:
   friend std::unique_ptr<FrontEnd> make_front_end(const ocl::Device& device, const FrontEndPlan& plan);
@@ -80,18 +81,51 @@ class FrontEnd {
     ocl::Buffer<std::uint32_t> status;
     std::uint64_t hop_samples = 0;
   };
-  FrontEndKind kind_ = FrontEndKind::kDecimatedFft;
+  std::string kind_;
   std::optional<OneByOne> one_by_one_;
 };
 
-/// One kind of front end.
-struct FrontEndEntry {
-  FrontEndKind kind;
-  std::unique_ptr<FrontEnd> (*make)(const ocl::Device& device, const FrontEndPlan& plan);
+namespace reference {
+class FrontEnd;
+}
+
+/// What a variant is for; a benchmark walks those it needs.
+enum class VariantUse {
+  kAlways,
+  kSlow,    ///< the thesis's own slow ways: full runs only
+  kKernels  ///< kernels that all give the same spectra: timing only
 };
 
-/// Every kind there is.
+/// A choice of settings that benchmarks compare with others.
+struct FrontEndVariant {
+  std::string_view name;
+  VariantUse use = VariantUse::kAlways;
+  void (*apply)(FrontEndSettings& settings) = [](FrontEndSettings&) {};
+  std::string_view thesis = {};  ///< which of the thesis's approaches it is; empty when it has none
+  bool measures_offset = false;  ///< also measured with offsets; other choices of its settings leak alike
+};
+
+/// What a kind of front end brings: all that others know of it, but for its settings (schema::FrontEndKind). `kind` is
+/// its name there.
+struct FrontEndEntry {
+  std::string_view kind;
+  /// From a plan that passed validate() and obstacle(). Throws ConfigError, DeviceError.
+  std::unique_ptr<FrontEnd> (*make)(const ocl::Device& device, const FrontEndPlan& plan);
+  /// The same in plain double precision on the host. Throws ConfigError.
+  std::unique_ptr<reference::FrontEnd> (*make_reference)(const FrontEndPlan& plan);
+  /// Every setting of a plan that it cannot work with, a line each, of a plan that passed validate(); empty where there
+  /// is none.
+  std::string (*obstacle)(const FrontEndPlan& plan) = [](const FrontEndPlan&) { return std::string(); };
+  /// Of one launch of the plan's batch of windows, whichever of its stages it has.
+  WorkModel (*work)(const FrontEndPlan& plan) = [](const FrontEndPlan&) { return WorkModel(); };
+  /// Where there is none, benchmarks take it as the settings are.
+  std::span<const FrontEndVariant> variants = {};
+};
+
+/// One a line of kinds.def.
 std::span<const FrontEndEntry> front_end_table();
+/// Throws ConfigError where there is none of this name.
+const FrontEndEntry& front_end_entry(std::string_view kind);
 
 /// Validates, compiles and allocates. Throws ConfigError or DeviceError.
 std::unique_ptr<FrontEnd> make_front_end(const ocl::Device& device, const FrontEndPlan& plan);

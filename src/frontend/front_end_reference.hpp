@@ -30,6 +30,11 @@ class FrontEnd {
   [[nodiscard]] virtual const std::vector<double>& actual_frequencies_hz() const = 0;
 };
 
+template <class Kind>
+std::unique_ptr<FrontEnd> make(const FrontEndPlan& plan) {
+  return std::make_unique<Kind>(plan);
+}
+
 /// The reference of the plan's front end. Throws ConfigError.
 std::unique_ptr<FrontEnd> make_front_end(const FrontEndPlan& plan);
 

@@ -376,7 +376,7 @@ std::vector<std::string> plan_warnings(const Engine& engine) {
             "window_samples); {:.3f} Hz, the nearest, is imaged; front_end.kind: dot_product images any "
             "frequency",
             section, f, front_end.frequencies_hz[f], engine.plan().sample_rate_hz / front_end.window_samples,
-            name_of(front_end.kind), frequency_hz));
+            front_end.kind, frequency_hz));
       }
       if (tap.array.wavenumber(f) > nyquist) {
         warnings.push_back(

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "config/config.hpp"
+#include "config/schema/front_end_kinds.hpp"
 #include "files/nfr/nfr_reader.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/feeder.hpp"
@@ -174,13 +175,13 @@ class SampleRecording : public Recording {
   /// Samples have no bits to count: the nominal chain does what the default can't. A kind that was asked for stays, and
   /// is refused where the front end is planned.
   void replace_default_front_end() {
-    FrontEndKind& kind = plan_.settings.front_end.kind;
-    if (takes_samples(kind) || plan_.settings.explicit_keys.contains("front_end.kind")) {
+    std::string& kind = plan_.settings.front_end.kind;
+    if (schema::front_end_kind(kind).takes_samples || plan_.settings.explicit_keys.contains("front_end.kind")) {
       return;
     }
     notes_.push_back(fmt::format("{} holds samples, which {}, the default front end, can't count; {} takes them",
-                                 info_.name, name_of(kind), name_of(FrontEndKind::kDecimatedFft)));
-    kind = FrontEndKind::kDecimatedFft;
+                                 info_.name, kind, schema::front_end_of_samples().name));
+    kind = schema::front_end_of_samples().name;
   }
   TimeDataReader reader_;
   Feeder feed_;

@@ -141,7 +141,7 @@ class ReferenceEngine : public Engine {
     }
     inputs_[tap].front_end =
         make_front_end_of(description, [](const FrontEndPlan& p) { return reference::make_front_end(p); });
-    description.name = name_of(description.plan.settings.kind);
+    description.name = description.plan.settings.kind;
   }
   /// Spectra of the windows computed last.
   void analyse(std::size_t tap, std::size_t windows) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cl/work.hpp"
 #include "imaging/imager.hpp"
 #include "imaging/microphone_mask.hpp"
 #include "imaging/search.hpp"
@@ -99,6 +100,8 @@ struct ProcessorEntry {
   std::unique_ptr<Processor> (*make)(const ocl::Device& device, const ProcessorPlan& plan);
   /// The same in plain double precision on the host.
   std::unique_ptr<reference::Processor> (*make_reference)(const ProcessorPlan& plan);
+  /// Of one launch of the plan's batch of windows, whichever of its stages it has. Looks at sizes and `own` alone.
+  WorkModel (*work)(const ProcessorPlan& plan) = [](const ProcessorPlan&) { return WorkModel(); };
 };
 
 /// One a line of kinds.def.

@@ -10,6 +10,7 @@
 
 #include "bench/common/files.hpp"
 #include "bench/common/report_program.hpp"
+#include "frontend/walsh_fourier/settings.hpp"
 #include "nearfield/error.hpp"
 #include "support/command.hpp"
 
@@ -71,7 +72,7 @@ TEST(ErrorBench, NominalChainAgreesWithItselfAndWithTheTrueField) {
   for (const SceneErrors& scene : report.scenes) {
     const ErrorRow& nominal = scene.rows.front();
     ASSERT_EQ(nominal.problem, "");
-    EXPECT_EQ(nominal.variant.kind, FrontEndKind::kDecimatedFft);
+    EXPECT_EQ(nominal.variant.kind, "decimated_fft");
     EXPECT_EQ(nominal.to_nominal.rmsre, 0.0);
     // The modulators' noise at -32 dBFS is near 0.01 % of the tone; a wrong phase or scale would be 100 %.
     EXPECT_LT(nominal.spectral_error, 2e-3) << scene.order;
@@ -152,8 +153,8 @@ TEST(SpectralErrors, KeepTheLimits) {
   }
   EXPECT_LT(error_of(report.spectra, "popcount 2", 218, -32.0), 0.015);
   EXPECT_LT(error_of(report.spectra, "walsh fast 6144", 44, -32.0), 1e-3);
-  EXPECT_EQ(FrontEndSettings{}.walsh_fourier.coefficients, 6144);
-  EXPECT_EQ(FrontEndSettings{}.walsh_fourier.variant, WalshVariant::kFast);
+  EXPECT_EQ(FrontEndSettings{}.own.get<WalshFourierSettings>().coefficients, 6144);
+  EXPECT_EQ(FrontEndSettings{}.own.get<WalshFourierSettings>().variant, WalshVariant::kFast);
   // 14 dB less signal over the same noise, by and large.
   EXPECT_GT(error_of(report.spectra, "decimated_fft", 44, -46.0),
             2.0 * error_of(report.spectra, "decimated_fft", 44, -32.0));

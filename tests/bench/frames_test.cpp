@@ -8,7 +8,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <set>
 
+#include "config/schema/front_end_kinds.hpp"
 #include "nearfield/error.hpp"
 #include "support/command.hpp"
 
@@ -28,7 +30,7 @@ FrameBenchOptions tiny() {
   options.settings.front_end.frequencies_hz = {1464.84375, 2929.6875};
   options.settings.explicit_keys = {"front_end.frequencies_hz"};
   options.sweeps = {.counts = {1, 3, 100},
-                    .front_ends = {FrontEndKind::kDecimatedFft},
+                    .front_ends = {"decimated_fft"},
                     .planes = {1, 2},
                     .hops = {},
                     .batches = {},
@@ -132,6 +134,32 @@ TEST(FrameNeeds, GrowWithFrequenciesPlanesAndBatchesButNotFaster) {
   }
   EXPECT_EQ(frame_need_of("imaging/fused/aperture", planes).bytes, frame_need_of("imaging/fused/aperture", one).bytes);
   EXPECT_EQ(frame_need_of("imaging/fused/rows", planes).bytes, 2.0 * frame_need_of("imaging/fused/rows", one).bytes);
+}
+
+// What sums up for a configuration is what its front end and each of its processors say.
+TEST(FrameNeeds, AreThoseOfFurtherProcessorsToo) {
+  Settings settings = five_frequencies();
+  EXPECT_EQ(frame_need_of("processors/row_power/row_power", settings).bytes, 0.0);
+  settings.processors.emplace_back();
+  settings.processors.back().name = "rows";
+  settings.processors.back().kind = "row_power";
+  // Five spectra of 1024 microphones, as many weights, and 32 rows of each.
+  const StageNeed power = frame_need_of("processors/row_power/row_power", settings);
+  EXPECT_DOUBLE_EQ(power.bytes, 5.0 * 1024 * (8 + 4) + 5 * 32 * 4);
+  EXPECT_DOUBLE_EQ(power.operations, 5.0 * 5 * 1024);
+}
+
+TEST(FrameCases, WalkEveryFrontEndFromTheDefaultOn) {
+  const std::vector<std::string> walked = FrameSweeps().front_ends;
+  EXPECT_EQ(walked.front(), FrontEndSettings().kind);
+  std::set<std::string> kinds;
+  for (const schema::FrontEndKind& kind : schema::front_end_kinds()) {
+    kinds.emplace(kind.name);
+  }
+  EXPECT_EQ(std::set(walked.begin(), walked.end()), kinds);
+  EXPECT_TRUE(std::is_partitioned(walked.begin(), walked.end(), [](const std::string& kind) {
+    return !schema::front_end_kind(kind).any_frequency.empty();
+  }));
 }
 
 TEST(SweepLines, AreOfWholeFramesAndOfStagesThatEveryPointHas) {
@@ -317,7 +345,7 @@ Streamed one_launch(const EnginePlan& plan, const BitPool& pool) {
   return found;
 }
 
-class Stream : public testing::TestWithParam<FrontEndKind> {};
+class Stream : public testing::TestWithParam<std::string> {};
 
 TEST_P(Stream, IsHeldAgainstTheReference) {
   for (const int batch : {1, 3}) {
@@ -342,10 +370,8 @@ TEST_P(Stream, IsHeldAgainstTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(FrontEnds, Stream,
-                         testing::Values(FrontEndKind::kPopcount, FrontEndKind::kDecimatedFft,
-                                         FrontEndKind::kDotProduct, FrontEndKind::kWalshFourier),
-                         [](const auto& kind) { return std::string(name_of(kind.param)); });
+INSTANTIATE_TEST_SUITE_P(FrontEnds, Stream, testing::ValuesIn(kinds_from_the_default_on()),
+                         [](const auto& kind) { return kind.param; });
 
 TEST(StreamCheck, FailsOnWrongImages) {
   const EnginePlan plan = bits_plan(tiny().settings);

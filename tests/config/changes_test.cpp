@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "config/config.hpp"
+#include "frontend/popcount/settings.hpp"
 
 namespace nearfield {
 namespace {
@@ -11,7 +12,7 @@ TEST(Changes, NamesKeysWithTheirValuesBeforeAndAfter) {
   EXPECT_THAT(changes(before, before), testing::IsEmpty());
   Settings after;
   after.holography.standoff_m = 0.04;
-  after.front_end.popcount.order = 2;
+  after.front_end.own.edit<PopcountSettings>().order = 2;
   after.front_end.frequencies_hz = {500.0};
   after.daemon.publish.ring.socket = "/a b";
   EXPECT_THAT(

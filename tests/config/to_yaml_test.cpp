@@ -3,7 +3,11 @@
 #include <random>
 
 #include "config/config.hpp"
+#include "config/schema/front_end_kinds.hpp"
 #include "config/written_file.hpp"
+#include "frontend/dot_product/settings.hpp"
+#include "frontend/popcount/settings.hpp"
+#include "frontend/walsh_fourier/settings.hpp"
 #include "support/places.hpp"
 
 namespace nearfield {
@@ -21,7 +25,7 @@ TEST(ToYaml, KeepsWhatAProcessorsOwnFrontEndHasOtherwise) {
   const Settings read = read_back(settings);
   ASSERT_EQ(read.processors.size(), 2U);
   const FrontEndOverrides& far = read.processors[0].front_end;
-  EXPECT_EQ(far.kind, FrontEndKind::kDotProduct);
+  EXPECT_EQ(far.kind, "dot_product");
   EXPECT_EQ(far.window, WindowKind::kNone);
   EXPECT_EQ(far.window_samples, 4096);
   EXPECT_EQ(far.frequencies_hz, (std::vector<double>{250.5, 1000.0}));
@@ -55,16 +59,17 @@ class RandomSettings {
     front_end.window = flip() ? WindowKind::kHann : WindowKind::kNone;
     front_end.window_samples = 1 << integer(4, 16);
     front_end.hop_samples = integer(1, 2147483647);
-    front_end.kind = static_cast<FrontEndKind>(integer(0, 3));
+    front_end.kind = schema::front_end_kinds()[static_cast<std::size_t>(integer(0, 3))].name;
     front_end.remove_dc = flip();
     front_end.incremental = static_cast<Incremental>(integer(0, 2));
     if (front_end.incremental != Incremental::kAlways) {  // which leaves no kernel to choose
-      front_end.dot_kernel = static_cast<DotKernel>(integer(0, 5));
+      front_end.own.edit<DotProductSettings>().kernel = static_cast<DotKernel>(integer(0, 5));
     }
-    front_end.popcount = {.order = integer(0, 2), .transform = flip() ? WordTransform::kDot : WordTransform::kFft};
-    front_end.walsh_fourier = {.variant = static_cast<WalshVariant>(integer(0, 2)),
-                               .coefficients = integer(0, 40000),
-                               .threshold = 1e-3 * integer(0, 2000)};
+    front_end.own.edit<PopcountSettings>() = {.order = integer(0, 2),
+                                              .transform = flip() ? WordTransform::kDot : WordTransform::kFft};
+    front_end.own.edit<WalshFourierSettings>() = {.variant = static_cast<WalshVariant>(integer(0, 2)),
+                                                  .coefficients = integer(0, 40000),
+                                                  .threshold = 1e-3 * integer(0, 2000)};
     front_end.frequencies_hz = distinct(1 + random_() % 6, 1e-3, 2e4);
     if (flip()) {
       front_end.bands_hz = {{number(5e3, 6e3), number(7e3, 8e3)}, {5500.0, 7000.5}};
@@ -194,12 +199,14 @@ void expect_equal(const Settings& a, const Settings& b) {
   EXPECT_EQ(a.front_end.bands_hz, b.front_end.bands_hz);
   EXPECT_EQ(a.front_end.remove_dc, b.front_end.remove_dc);
   EXPECT_EQ(a.front_end.incremental, b.front_end.incremental);
-  EXPECT_EQ(a.front_end.dot_kernel, b.front_end.dot_kernel);
-  EXPECT_EQ(a.front_end.popcount.order, b.front_end.popcount.order);
-  EXPECT_EQ(a.front_end.popcount.transform, b.front_end.popcount.transform);
-  EXPECT_EQ(a.front_end.walsh_fourier.variant, b.front_end.walsh_fourier.variant);
-  EXPECT_EQ(a.front_end.walsh_fourier.coefficients, b.front_end.walsh_fourier.coefficients);
-  EXPECT_EQ(a.front_end.walsh_fourier.threshold, b.front_end.walsh_fourier.threshold);
+  EXPECT_EQ(a.front_end.own.get<DotProductSettings>().kernel, b.front_end.own.get<DotProductSettings>().kernel);
+  EXPECT_EQ(a.front_end.own.get<PopcountSettings>().order, b.front_end.own.get<PopcountSettings>().order);
+  EXPECT_EQ(a.front_end.own.get<PopcountSettings>().transform, b.front_end.own.get<PopcountSettings>().transform);
+  EXPECT_EQ(a.front_end.own.get<WalshFourierSettings>().variant, b.front_end.own.get<WalshFourierSettings>().variant);
+  EXPECT_EQ(a.front_end.own.get<WalshFourierSettings>().coefficients,
+            b.front_end.own.get<WalshFourierSettings>().coefficients);
+  EXPECT_EQ(a.front_end.own.get<WalshFourierSettings>().threshold,
+            b.front_end.own.get<WalshFourierSettings>().threshold);
   EXPECT_EQ(a.holography.standoff_m, b.holography.standoff_m);
   EXPECT_EQ(a.holography.planes_m, b.holography.planes_m);
   EXPECT_EQ(a.holography.quantity, b.holography.quantity);

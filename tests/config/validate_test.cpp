@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "config/config.hpp"
+#include "frontend/dot_product/settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -64,17 +65,17 @@ TEST(Validate, WantsABinInEveryBand) {
 
 TEST(Validate, RunningSumsLeaveNoKernelToChoose) {
   Settings settings;
-  settings.front_end.kind = FrontEndKind::kDotProduct;
+  settings.front_end.kind = "dot_product";
   settings.front_end.incremental = Incremental::kAlways;
   EXPECT_EQ(validation_error(settings, 46875.0), "");
-  settings.front_end.dot_kernel = DotKernel::kTiled;
+  settings.front_end.own.edit<DotProductSettings>().kernel = DotKernel::kTiled;
   EXPECT_EQ(validation_error(settings, 46875.0),
             "front_end.dot_kernel: expected auto with incremental: always, as all these kernels take whole windows, "
             "found tiled");
   settings.front_end.incremental = Incremental::kAuto;
   EXPECT_EQ(validation_error(settings, 46875.0), "");
   settings.front_end.incremental = Incremental::kAlways;
-  settings.front_end.kind = FrontEndKind::kPopcount;  // has no use for the key
+  settings.front_end.kind = "popcount";  // has no use for the key
   EXPECT_EQ(validation_error(settings, 46875.0), "");
 }
 

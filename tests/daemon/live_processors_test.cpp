@@ -109,7 +109,7 @@ struct OwnFrontEnd {
   friend void PrintTo(const OwnFrontEnd& own, std::ostream* out) { *out << own.name; }
 };
 
-FrontEndSettings front_end_with(FrontEndSettings settings, FrontEndKind kind, int window_samples, double frequency_hz,
+FrontEndSettings front_end_with(FrontEndSettings settings, const char* kind, int window_samples, double frequency_hz,
                                 Incremental incremental) {
   settings.kind = kind;
   settings.window_samples = window_samples;
@@ -126,24 +126,24 @@ INSTANTIATE_TEST_SUITE_P(
     , OwnFrontEndTest,
     testing::Values(OwnFrontEnd{"longer_and_late",
                                 {"window_samples=256", "frequencies_hz=[2000]"},
-                                front_end_with(kRun, FrontEndKind::kPopcount, 256, 2000.0, Incremental::kNever),
+                                front_end_with(kRun, "popcount", 256, 2000.0, Incremental::kNever),
                                 3},
                     OwnFrontEnd{"longer_at_every_hop",
                                 {"window_samples=256", "frequencies_hz=[2000]"},
-                                front_end_with(kRun, FrontEndKind::kPopcount, 256, 2000.0, Incremental::kAuto),
+                                front_end_with(kRun, "popcount", 256, 2000.0, Incremental::kAuto),
                                 1},
                     OwnFrontEnd{"shorter_and_late",
                                 {"window_samples=64", "frequencies_hz=[3000]"},
-                                front_end_with(kRun, FrontEndKind::kPopcount, 64, 3000.0, Incremental::kNever),
+                                front_end_with(kRun, "popcount", 64, 3000.0, Incremental::kNever),
                                 2},
                     OwnFrontEnd{
                         "of_decimated_samples",
                         {"kind=decimated_fft", "window_samples=256", "frequencies_hz=[1831.0547]"},
-                        front_end_with(kRun, FrontEndKind::kDecimatedFft, 256, 10.0 * kBin_hz, Incremental::kNever),
+                        front_end_with(kRun, "decimated_fft", 256, 10.0 * kBin_hz, Incremental::kNever),
                         3},
                     OwnFrontEnd{"dot_product_at_every_hop",
                                 {"kind=dot_product", "frequencies_hz=[2500]"},
-                                front_end_with(kRun, FrontEndKind::kDotProduct, 128, 2500.0, Incremental::kAuto),
+                                front_end_with(kRun, "dot_product", 128, 2500.0, Incremental::kAuto),
                                 1}),
     [](const auto& one) { return one.param.name; });
 
@@ -253,7 +253,7 @@ TEST(LiveEngine, ALongerWindowGoesOnThroughASwap) {
 // Messages name the keys of the processor.
 TEST(LiveEngine, AnOwnFrontEndThatCannotRunNamesItsKeys) {
   Settings settings = test::small_settings();
-  settings.front_end.kind = FrontEndKind::kDecimatedFft;
+  settings.front_end.kind = "decimated_fft";
   settings.processors = load_settings("", {"processors.far.kind=row_power", "processors.far.front_end.kind=popcount",
                                            "processors.far.front_end.popcount_order=1"})
                             .processors;

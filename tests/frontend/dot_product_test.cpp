@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "frontend/dot_product/settings.hpp"
 #include "frontend/front_end_support.hpp"
 #include "frontend/samples/sample_front_end_reference.hpp"
 #include "frontend/test_bits.hpp"
@@ -59,7 +60,7 @@ FrontEndPlan plan_of(const Array& array, int window_samples, std::size_t frequen
   FrontEndPlan plan;
   plan.geometry = array.geometry();
   plan.layout = array.layout;
-  plan.settings.kind = FrontEndKind::kDotProduct;
+  plan.settings.kind = "dot_product";
   plan.settings.window_samples = window_samples;
   plan.settings.frequencies_hz = frequencies(frequency_count);
   return plan;
@@ -270,14 +271,14 @@ double tone_error_with_offset(FrontEndPlan plan, double frequency_hz, bool remov
 TEST(OffsetRemoval, ToneNextToAnOffsetIsRight) {
   FrontEndPlan dot = plan_of({2, 2, kRows}, 1024, 1);
   FrontEndPlan fft = dot;
-  fft.settings.kind = FrontEndKind::kDecimatedFft;
+  fft.settings.kind = "decimated_fft";
   const double bin_hz = kSampleRateHz / 1024.0;
   for (const auto& [plan, frequency_hz] :
        {std::pair{&fft, bin_hz}, std::pair{&dot, bin_hz}, std::pair{&dot, 1.2 * bin_hz}}) {
     const double with = tone_error_with_offset(*plan, frequency_hz, true);
     const double without = tone_error_with_offset(*plan, frequency_hz, false);
     std::printf("%s, offset 3 %%, tone 4 %% of full scale at %.1f Hz: error %.2g with removal, %.2g without\n",
-                std::string(name_of(plan->settings.kind)).c_str(), frequency_hz, with, without);
+                plan->settings.kind.c_str(), frequency_hz, with, without);
     EXPECT_LT(with, 1e-4);
     EXPECT_GT(without, 0.3);
   }
@@ -285,7 +286,7 @@ TEST(OffsetRemoval, ToneNextToAnOffsetIsRight) {
 
 // On a Hann window's grid only bin 1 sees the offset: from bin 2 on, removing it changes nothing but rounding.
 TEST(OffsetRemoval, ChangesOnlyBinOneOnTheGrid) {
-  for (const FrontEndKind kind : {FrontEndKind::kDecimatedFft, FrontEndKind::kDotProduct}) {
+  for (const char* const kind : {"decimated_fft", "dot_product"}) {
     FrontEndPlan plan = sample_plan(kSmall, 96, 1);
     plan.settings.kind = kind;
     const double bin_hz = plan.sample_rate_hz / 96.0;
@@ -318,7 +319,7 @@ TEST(DotProduct, ModulatedToneOffTheGridComesBack) {
   for (const double frequency_hz : {531.7, 1234.5, 7321.0}) {
     FrontEndPlan plan = plan_of(kOne, 1024, 1);
     plan.settings.frequencies_hz = {frequency_hz};
-    plan.settings.dot_kernel = DotKernel::kTiled;
+    plan.settings.own.edit<DotProductSettings>().kernel = DotKernel::kTiled;
     Bench bench(plan);
     testing::Modulator modulator(kAmplitude, frequency_hz, 0.4);
     std::vector<double> bits;
@@ -395,11 +396,11 @@ TEST(DotProduct, ANamedKernelIsTakenUnmeasured) {
         std::pair{DotKernel::kFourOutput, "dot_product (four_output, twiddles computed)"},
         std::pair{DotKernel::kTiled, "dot_product (tiled)"}, std::pair{DotKernel::kGemm, "dot_product (gemm)"}}) {
     FrontEndPlan plan = plan_of(kSmall, 96, 3);
-    plan.settings.dot_kernel = kernel;
+    plan.settings.own.edit<DotProductSettings>().kernel = kernel;
     EXPECT_EQ(make_front_end(device, plan)->description(), name);
   }
   FrontEndPlan fft = plan_of(kSmall, 96, 3);
-  fft.settings.kind = FrontEndKind::kDecimatedFft;
+  fft.settings.kind = "decimated_fft";
   EXPECT_EQ(make_front_end(device, fft)->description(), "decimated_fft");
 }
 

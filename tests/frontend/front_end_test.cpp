@@ -2,10 +2,14 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <set>
 
+#include "config/schema/front_end_kinds.hpp"
+#include "frontend/front_end_reference.hpp"
 #include "frontend/front_end_support.hpp"
 #include "frontend/samples/sample_front_end_reference.hpp"
 #include "frontend/test_bits.hpp"
@@ -37,7 +41,7 @@ FrontEndPlan plan_of(const Array& array, int window_samples, std::size_t frequen
   FrontEndPlan plan;
   plan.geometry = array.geometry();
   plan.layout = array.layout;
-  plan.settings.kind = FrontEndKind::kDecimatedFft;
+  plan.settings.kind = "decimated_fft";
   plan.settings.window_samples = window_samples;
   plan.settings.frequencies_hz = frequencies(frequency_count);
   return plan;
@@ -377,7 +381,7 @@ TEST(FrontEnd, EveryKindOfTheTableIsMade) {
   for (const FrontEndEntry& entry : front_end_table()) {
     FrontEndPlan plan = plan_of(kSmall, 64, 2);
     plan.settings.kind = entry.kind;
-    EXPECT_EQ(make_front_end(device, plan)->actual_frequencies_hz().size(), 2U) << name_of(entry.kind);
+    EXPECT_EQ(make_front_end(device, plan)->actual_frequencies_hz().size(), 2U) << entry.kind;
   }
 }
 
@@ -406,13 +410,100 @@ TEST(FrontEnd, BatchesAreTheWindowsOneByOne) {
       const std::vector<std::uint32_t> of_one = bench.flags();
       flags.insert(flags.end(), of_one.begin(), of_one.end());
     }
-    EXPECT_EQ(flags[0] & kFlagClipped, std::uint32_t{kFlagClipped}) << name_of(entry.kind);
-    EXPECT_EQ(flags[2 * kStatusWords] & kFlagClipped, 0U) << name_of(entry.kind);
+    EXPECT_EQ(flags[0] & kFlagClipped, std::uint32_t{kFlagClipped}) << entry.kind;
+    EXPECT_EQ(flags[2 * kStatusWords] & kFlagClipped, 0U) << entry.kind;
     const auto spectra = bench.device.allocate<ComplexF>(expected.size(), "test");
     const auto status = bench.device.upload<std::uint32_t>(std::vector<std::uint32_t>(3 * kStatusWords, 0), "test");
     bench.front_end->enqueue_batch(first, 3, spectra, status);
-    EXPECT_EQ(bench.device.download(spectra, "test"), expected) << name_of(entry.kind);
-    EXPECT_EQ(bench.device.download(status, "test"), flags) << name_of(entry.kind);
+    EXPECT_EQ(bench.device.download(spectra, "test"), expected) << entry.kind;
+    EXPECT_EQ(bench.device.download(status, "test"), flags) << entry.kind;
+  }
+}
+
+bool is_refused(const ocl::Device& device, const FrontEndPlan& plan) {
+  try {
+    make_front_end(device, plan);
+  } catch (const ConfigError&) {
+    return true;
+  }
+  return false;
+}
+
+// Settings, pages and benchmarks go by what a kind says of itself.
+TEST(FrontEnd, EveryKindDoesWhatItSaysOfItself) {
+  const std::span<const schema::FrontEndKind> kinds = schema::front_end_kinds();
+  ASSERT_EQ(front_end_table().size(), kinds.size());
+  const ocl::Device device = ocl::Device::open({});
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    const schema::FrontEndKind& kind = kinds[i];
+    SCOPED_TRACE(kind.name);
+    EXPECT_EQ(front_end_table()[i].kind, kind.name);
+    EXPECT_FALSE(kind.meaning.empty());
+    FrontEndPlan plan = plan_of(kSmall, 64, 2);
+    plan.settings.kind = kind.name;
+    plan.settings.hop_samples = 32;
+    const std::vector<double> found = make_front_end(device, plan)->actual_frequencies_hz();
+    EXPECT_EQ(found != plan.settings.frequencies_hz, kind.is_on_bins(plan.settings));
+    EXPECT_THAT(reference::make_front_end(plan)->actual_frequencies_hz(),
+                ::testing::Pointwise(::testing::DoubleNear(1e-9), found));
+    EXPECT_EQ(kind.any_frequency.empty(), kind.is_on_bins(plan.settings));
+    plan.settings.incremental = Incremental::kAlways;
+    EXPECT_EQ(is_refused(device, plan), !kind.sums_hops);
+    plan.settings.incremental = Incremental::kAuto;
+    plan.input_is_bits = false;
+    EXPECT_EQ(is_refused(device, plan), !kind.takes_samples);
+  }
+  FrontEndPlan plan = plan_of(kSmall, 64, 2);
+  plan.settings.kind = "none_of_this_name";
+  EXPECT_TRUE(is_refused(device, plan));
+}
+
+/// Names of the commands of one window, but for transfers and fills.
+std::set<std::string> stages_of(const ocl::Device& device, const FrontEndPlan& plan) {
+  std::mt19937 generator(7U);
+  const auto wire = testing::make_wire(kSmall, 300, [&](std::size_t, std::size_t) { return (generator() & 1U) != 0; });
+  const auto front_end = make_front_end(device, plan);
+  const auto spectra = device.allocate<ComplexF>(2 * static_cast<std::size_t>(plan.geometry.channels()), "test");
+  const auto status = device.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
+  device.recorder()->set_active(true);
+  front_end->enqueue_bits(0, testing::words_of(kSmall, wire, 0, 160));
+  front_end->enqueue_spectra(64, spectra, status);
+  device.wait();
+  std::set<std::string> stages;
+  for (const ocl::CommandTime& command : device.recorder()->take()) {
+    const std::string what = command.stage.substr(command.stage.rfind('/') + 1);
+    if (what != "write" && what != "read" && what != "fill" && what != "copy") {
+      stages.insert(command.stage);
+    }
+  }
+  device.recorder()->set_active(false);
+  return stages;
+}
+
+// A stage whose name changes would lose its bound in benchmarks without a word.
+TEST(FrontEnd, WorkModelsKnowEveryStageThatRunsButThese) {
+  const std::set<std::string> unknown = {
+      "front_end/clipping/find_clipping", "front_end/decimator/silence",         "front_end/popcount/combine",
+      "front_end/dot_product/sum_parts",  "front_end/dot_product/check_window",  "front_end/walsh_fourier/walsh_sums",
+      "front_end/walsh_fourier/combine",  "front_end/walsh_fourier/folded_sums", "front_end/walsh_fourier/gather"};
+  const ocl::Device device = ocl::Device::open({}, ocl::Profiling::kOn);
+  for (const FrontEndEntry& entry : front_end_table()) {
+    std::size_t known = 0;
+    for (const FrontEndVariant& variant : entry.variants) {
+      SCOPED_TRACE(variant.name);
+      FrontEndPlan plan = plan_of(kSmall, 64, 2);
+      plan.settings.kind = entry.kind;
+      plan.settings.hop_samples = 32;
+      variant.apply(plan.settings);
+      const WorkModel model = entry.work(plan);
+      for (const std::string& stage : stages_of(device, plan)) {
+        const auto work =
+            std::find_if(model.begin(), model.end(), [&](const StageWork& one) { return one.stage == stage; });
+        EXPECT_EQ(work == model.end(), unknown.contains(stage)) << stage;
+        known += work != model.end() && work->bytes > 0.0 ? 1U : 0U;
+      }
+    }
+    EXPECT_GT(known, 0U) << entry.kind;
   }
 }
 

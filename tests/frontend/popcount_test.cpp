@@ -9,6 +9,7 @@
 
 #include "frontend/front_end_support.hpp"
 #include "frontend/popcount/popcount_reference.hpp"
+#include "frontend/popcount/settings.hpp"
 #include "frontend/test_bits.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
@@ -31,10 +32,10 @@ FrontEndPlan plan_of(const Array& array, int window_words, std::size_t frequency
   FrontEndPlan plan;
   plan.geometry = array.geometry();
   plan.layout = array.layout;
-  plan.settings.kind = FrontEndKind::kPopcount;
+  plan.settings.kind = "popcount";
   plan.settings.window_samples = window_words;
   plan.settings.frequencies_hz = {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(frequency_count)};
-  plan.settings.popcount = {.order = order, .transform = transform};
+  plan.settings.own.edit<PopcountSettings>() = {.order = order, .transform = transform};
   return plan;
 }
 
@@ -392,7 +393,7 @@ TEST(Popcount, DotTakesAnyFrequencyAndFftSnaps) {
   FrontEndPlan plan = plan_of(kSmall, 1024, 2, 1);
   plan.settings.frequencies_hz = {1000.0, 1234.567};
   EXPECT_EQ(make_front_end(ocl::Device::open({}), plan)->actual_frequencies_hz(), plan.settings.frequencies_hz);
-  plan.settings.popcount.transform = kFft;
+  plan.settings.own.edit<PopcountSettings>().transform = kFft;
   const double bin_hz = plan.sample_rate_hz / 1024;
   EXPECT_THAT(make_front_end(ocl::Device::open({}), plan)->actual_frequencies_hz(),
               ::testing::Pointwise(::testing::DoubleNear(1e-9), std::vector<double>{22 * bin_hz, 27 * bin_hz}));

@@ -32,7 +32,7 @@ FrontEndPlan plan_of(const StreamCase& stream) {
   FrontEndPlan plan;
   plan.geometry = stream.array.geometry();
   plan.layout = stream.array.layout;
-  plan.settings.kind = FrontEndKind::kDotProduct;
+  plan.settings.kind = "dot_product";
   plan.settings.incremental = Incremental::kAlways;
   plan.settings.window = stream.window;
   plan.settings.remove_dc = stream.remove_dc;
@@ -133,7 +133,7 @@ TEST(RunningDot, IsForBits) {
   EXPECT_NO_THROW((void)make_front_end(device, plan));
   plan.input_is_bits = true;
   plan.settings.incremental = Incremental::kAlways;
-  plan.settings.kind = FrontEndKind::kDecimatedFft;
+  plan.settings.kind = "decimated_fft";
   EXPECT_THROW((void)make_front_end(device, plan), ConfigError);
 }
 

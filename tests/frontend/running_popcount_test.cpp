@@ -4,6 +4,7 @@
 
 #include "frontend/front_end_support.hpp"
 #include "frontend/popcount/popcount_reference.hpp"
+#include "frontend/popcount/settings.hpp"
 #include "frontend/test_bits.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
@@ -21,7 +22,7 @@ FrontEndPlan plan_of(const Array& array, int window_words, int hop_words) {
   FrontEndPlan plan;
   plan.geometry = array.geometry();
   plan.layout = array.layout;
-  plan.settings.kind = FrontEndKind::kPopcount;
+  plan.settings.kind = "popcount";
   plan.settings.window_samples = window_words;
   plan.settings.hop_samples = hop_words;
   plan.settings.incremental = Incremental::kAlways;
@@ -147,7 +148,7 @@ TEST_P(RunningPopcountHops, GiveWhatWholeWindowsGive) {
   const HopCase& c = GetParam();
   FrontEndPlan plan = plan_of(c.array, c.window, c.hop);
   plan.settings.frequencies_hz = {1007.08, 2014.16, 4321.0};
-  plan.settings.popcount.order = c.order;
+  plan.settings.own.edit<PopcountSettings>().order = c.order;
   const auto window = static_cast<std::size_t>(c.window);
   const auto hop = static_cast<std::size_t>(c.hop);
   constexpr std::size_t kHops = 4;
@@ -391,7 +392,7 @@ TEST(RunningPopcount, RefusesWrongUse) {
   const auto small = bench.device.allocate<ComplexF>(69, "test");
   EXPECT_THROW(bench.front_end->enqueue_spectra(42, small, bench.status), Error);
   FrontEndPlan plan = plan_of(kSmall, 96, 32);
-  plan.settings.popcount.transform = WordTransform::kFft;
+  plan.settings.own.edit<PopcountSettings>().transform = WordTransform::kFft;
   EXPECT_THROW(make_front_end(bench.device, plan), ConfigError);
 }
 

@@ -8,6 +8,7 @@
 
 #include "frontend/front_end_support.hpp"
 #include "frontend/test_bits.hpp"
+#include "frontend/walsh_fourier/settings.hpp"
 #include "frontend/walsh_fourier/walsh_fourier_reference.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
@@ -33,18 +34,18 @@ FrontEndPlan plan_of(const Array& array, int window_samples, std::size_t frequen
   FrontEndPlan plan;
   plan.geometry = array.geometry();
   plan.layout = array.layout;
-  plan.settings.kind = FrontEndKind::kWalshFourier;
+  plan.settings.kind = "walsh_fourier";
   plan.settings.window_samples = window_samples;
   plan.settings.frequencies_hz = {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(frequency_count)};
   for (double& frequency_hz : plan.settings.frequencies_hz) {
     frequency_hz = std::max(frequency_hz, kSampleRateHz / window_samples);  // bin 0 has no phasor
   }
-  plan.settings.walsh_fourier = {.variant = variant, .coefficients = coefficients, .threshold = 0.0};
+  plan.settings.own.edit<WalshFourierSettings>() = {.variant = variant, .coefficients = coefficients, .threshold = 0.0};
   return plan;
 }
 
 FrontEndPlan plan_with(FrontEndPlan plan, WalshVariant variant) {
-  plan.settings.walsh_fourier.variant = variant;
+  plan.settings.own.edit<WalshFourierSettings>().variant = variant;
   return plan;
 }
 
@@ -72,7 +73,7 @@ TEST_P(WalshFourierOfStream, EveryVariantAgreesWithTheReference) {
   const StreamCase& stream = GetParam();
   FrontEndPlan plan =
       plan_of(stream.array, stream.window_samples, stream.frequency_count, WalshVariant::kFast, stream.coefficients);
-  plan.settings.walsh_fourier.threshold = stream.threshold;
+  plan.settings.own.edit<WalshFourierSettings>().threshold = stream.threshold;
   plan.settings.window = stream.window;
   plan.settings.remove_dc = stream.remove_dc;
   std::mt19937 generator(testing::fresh_seed());
@@ -257,7 +258,7 @@ TEST(WalshFourier, RefusesWhatCannotWork) {
   samples.input_is_bits = false;
   expect_refused(samples, "front_end.kind");
   FrontEndPlan few = good;
-  few.settings.walsh_fourier.coefficients = 1;
+  few.settings.own.edit<WalshFourierSettings>().coefficients = 1;
   expect_refused(few, "front_end.walsh_fourier");
 }
 

@@ -146,7 +146,7 @@ std::vector<ImageFrame> replayed(const std::string& path) {
   options.settings.front_end.window_samples = 32;  // 1024 bit-times
   options.settings.front_end.hop_samples = 8;
   options.settings.front_end.frequencies_hz = {3000.0};
-  options.settings.front_end.kind = FrontEndKind::kPopcount;
+  options.settings.front_end.kind = "popcount";
   std::vector<std::unique_ptr<Output>> outputs;
   outputs.push_back(std::make_unique<KeepingOutput>());
   (void)replay(options, outputs);

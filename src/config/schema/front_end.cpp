@@ -1,7 +1,9 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 
+#include "config/schema/front_end_kinds.hpp"
 #include "config/schema/sections.hpp"
 #include "config/yaml_text.hpp"
 #include "nearfield/fft_length.hpp"
@@ -16,7 +18,6 @@ constexpr int kFewestWindowSamples = 16;
 constexpr int kMostWindowSamples = 65536;
 constexpr std::size_t kMostFrequencies = 1000;
 constexpr std::size_t kMostBands = 100;
-constexpr int kHighestMoment = 2;
 constexpr Range kBandLimit{.what = "a frequency", .maximum = 1e9, .unit = "Hz"};
 
 /// Index of the first value that an earlier one equals.
@@ -89,51 +90,46 @@ Form<std::vector<Band>> bands() {
 
 Form<WindowKind> tapers() { return choice<WindowKind>({{WindowKind::kHann, "periodic"}, {WindowKind::kNone, ""}}); }
 
-Form<int> moments() { return integer(0, kHighestMoment); }
-
-void describe(Section& section, PopcountSettings& popcount) {
-  section.add("order", popcount.order, moments(), "highest moment of a word's bits; 0 is plain averaging");
-  section.add(
-      "transform", popcount.transform,
-      choice<WordTransform>({{WordTransform::kDot, "any frequency"}, {WordTransform::kFft, "bins of the window"}}),
-      "from words to spectra");
+Form<std::string> kinds() {
+  std::vector<Word> words;
+  for (const FrontEndKind& kind : front_end_kinds()) {
+    words.push_back({std::string(kind.name), std::string(kind.meaning)});
+  }
+  return word(std::move(words));
 }
 
-void describe(Section& section, WalshFourierSettings& walsh) {
-  section.add("variant", walsh.variant,
-              choice<WalshVariant>({{WalshVariant::kPrecomputed, "functions from a table, as the thesis has them"},
-                                    {WalshVariant::kComputed, "functions computed where they are used"},
-                                    {WalshVariant::kFast, "the fast Walsh transform"}}),
-              "where Walsh coefficients come from");
-  section.add("coefficients", walsh.coefficients, integer(0, std::numeric_limits<int>::max()),
-              "largest Walsh coefficients kept for each frequency (the thesis: 40; fast takes the same time for 6 x "
-              "window_samples of them); 0: all, or those above threshold");
-  section.add("threshold", walsh.threshold, number({"a threshold of", 0.0, 2.0}),
-              "with coefficients 0: the least |a - jb| of a coefficient that is kept");
+/// With which kinds and settings frequencies need not be bins.
+std::string any_frequency() {
+  std::vector<std::string_view> texts;
+  for (const FrontEndKind& kind : front_end_kinds()) {
+    if (!kind.any_frequency.empty()) {
+      texts.push_back(kind.any_frequency);
+    }
+  }
+  return fmt::format("{}", fmt::join(texts, " and "));
 }
 
-Form<FrontEndKind> kinds() {
-  return choice<FrontEndKind>({{FrontEndKind::kDecimatedFft, "filter and decimate, then FFT, then pick the bins"},
-                               {FrontEndKind::kDotProduct, "filter and decimate, then one dot product a frequency"},
-                               {FrontEndKind::kPopcount, "moments of 32-bit words"},
-                               {FrontEndKind::kWalshFourier, "Walsh functions"}});
-}
+bool takes_bits_only(const FrontEndKind& kind) { return !kind.takes_samples; }
+
+bool sums_hops(const FrontEndKind& kind) { return kind.sums_hops; }
 
 }  // namespace
 
 void describe(Section& section, FrontEndSettings& front_end) {
   section.add("kind", front_end.kind, kinds(),
-              "bits to spectra (samples go to decimated_fft where the kind is not set, as popcount and walsh_fourier "
-              "take bits only)");
+              fmt::format("bits to spectra (samples go to {} where the kind is not set, as {} take bits only)",
+                          front_end_of_samples().name, names_of_front_ends(takes_bits_only, " and ")));
   section.add("window", front_end.window, tapers(), "taper of a window");
   section.add("decimation", front_end.decimation, integer(kDecimation, kDecimation, "bits"),
               "bits that become one decimated sample: 1.5 MHz become 46875 Hz");
   section.add("window_samples", front_end.window_samples, fft_length(), "length of the window of a spectrum");
   section.add("hop_samples", front_end.hop_samples, integer(1, std::numeric_limits<int>::max(), "decimated samples"),
               "distance from one image to the next");
-  section.add("frequencies_hz", front_end.frequencies_hz, frequencies(),
-              "at most half the sample rate. dot_product and popcount with transform dot take any; else each snaps to "
-              "the nearest multiple of sample rate / window_samples (45.78 Hz here)");
+  section.add(
+      "frequencies_hz", front_end.frequencies_hz, frequencies(),
+      fmt::format("at most half the sample rate. {} take any; else each snaps to the nearest multiple of sample "
+                  "rate / window_samples (45.78 Hz here)",
+                  any_frequency()));
   section.add(
       "bands_hz", front_end.bands_hz, bands(),
       "replay also images the mean square over the bins of each, /bands (docs/quantities.md); every bin costs as "
@@ -144,17 +140,10 @@ void describe(Section& section, FrontEndSettings& front_end) {
       "incremental", front_end.incremental,
       choice<Incremental>(
           {{Incremental::kAuto, "where that costs less"}, {Incremental::kAlways, ""}, {Incremental::kNever, ""}}),
-      "whether popcount and dot_product sum each hop once and let the sums run along");
-  section.add("dot_kernel", front_end.dot_kernel,
-              choice<DotKernel>({{DotKernel::kAuto, "measured at start"},
-                                 {DotKernel::kPlain, ""},
-                                 {DotKernel::kMirrored, ""},
-                                 {DotKernel::kFourOutput, ""},
-                                 {DotKernel::kTiled, ""},
-                                 {DotKernel::kGemm, ""}}),
-              "kernel of dot_product");
-  describe(section.section("popcount"), front_end.popcount);
-  describe(section.section("walsh_fourier"), front_end.walsh_fourier);
+      fmt::format("whether {} sum each hop once and let the sums run along", names_of_front_ends(sums_hops, " and ")));
+  for (const FrontEndKind& kind : front_end_kinds()) {
+    kind.describe(section, front_end);
+  }
 }
 
 void describe(Section& section, FrontEndOverrides& front_end) {
@@ -164,7 +153,7 @@ void describe(Section& section, FrontEndOverrides& front_end) {
               "length of the window of a spectrum, which ends where the run's window ends");
   section.add("frequencies_hz", front_end.frequencies_hz, or_none(frequencies(), "as front_end.frequencies_hz"),
               "at most half the sample rate");
-  section.add("popcount_order", front_end.popcount_order, or_none(moments(), "as front_end.popcount.order"),
+  section.add("popcount_order", front_end.popcount_order, or_none(integer(0, 2), "as front_end.popcount.order"),
               "highest moment of a word's bits");
 }
 

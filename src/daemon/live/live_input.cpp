@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "config/config.hpp"
+#include "config/schema/front_end_kinds.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"
 #include "pipeline/input.hpp"
@@ -89,8 +90,9 @@ EnginePlan live_plan(const Settings& settings, const LiveInput& input) {
     if (!settings.explicit_keys.contains("array.layout")) {
       plan.settings.array.layout = WireLayout::kRowMajor;
     }
-    if (!takes_samples(plan.settings.front_end.kind) && !settings.explicit_keys.contains("front_end.kind")) {
-      plan.settings.front_end.kind = FrontEndKind::kDecimatedFft;
+    if (!schema::front_end_kind(plan.settings.front_end.kind).takes_samples &&
+        !settings.explicit_keys.contains("front_end.kind")) {
+      plan.settings.front_end.kind = schema::front_end_of_samples().name;
     }
   } else {
     const int words = words_per_bit_time(plan.settings.array.layout, plan.settings.array.geometry);

@@ -9,6 +9,7 @@
 
 #include "frontend/common/spectral_bins.hpp"
 #include "frontend/dot_product/running_dot.hpp"
+#include "frontend/dot_product/settings.hpp"
 
 namespace nearfield {
 namespace {
@@ -95,8 +96,8 @@ DotProduct::DotProduct(const ocl::Device& device, const FrontEndPlan& plan)
     : frequencies_hz_(plan.settings.frequencies_hz),
       source_(device, plan, std::string(kStage)),
       work_(work_of(plan, source_)),
-      variant_(named_variant(plan.settings.dot_kernel)) {
-  if (plan.settings.dot_kernel == DotKernel::kAuto) {
+      variant_(named_variant(plan.settings.own.get<DotProductSettings>().kernel)) {
+  if (plan.settings.own.get<DotProductSettings>().kernel == DotKernel::kAuto) {
     choose(device);
   } else {
     stage_ = make_dot_stage(device, work_, variant_);
@@ -144,14 +145,9 @@ std::string DotProduct::description() const {
 
 std::unique_ptr<FrontEnd> make_dot_product(const ocl::Device& device, const FrontEndPlan& plan) {
   const Incremental incremental = plan.settings.incremental;
-  if (incremental == Incremental::kAlways && !plan.input_is_bits) {
-    throw ConfigError(
-        "front_end.incremental: running sums take bits, whose full scale is known, found samples in "
-        "pascal; expected auto or never");
-  }
   const bool whole_is_faster = device.info().is_gpu && plan.settings.frequencies_hz.size() < kFewestRunningOnGpu;
   const bool pays = incremental == Incremental::kAuto && plan.input_is_bits && !whole_is_faster &&
-                    plan.settings.dot_kernel == DotKernel::kAuto &&
+                    plan.settings.own.get<DotProductSettings>().kernel == DotKernel::kAuto &&
                     is_worth_running(RunningDot::running_plan(plan), device.info());
   if (pays || incremental == Incremental::kAlways) {
     return std::make_unique<RunningDot>(device, plan);

@@ -7,6 +7,7 @@
 
 #include "cl/device.hpp"
 #include "frontend/common/analysis.hpp"
+#include "frontend/dot_product/settings.hpp"
 #include "frontend/samples/sample_source.hpp"
 
 namespace nearfield {

@@ -7,10 +7,12 @@
 #include <cmath>
 #include <numbers>
 
+#include "config/schema/front_end_kinds.hpp"
 #include "frontend/common/clipping.hpp"
 #include "frontend/common/spectral_bins.hpp"
 #include "frontend/popcount/popcount_coefficients.hpp"
 #include "frontend/popcount/running_popcount.hpp"
+#include "frontend/popcount/settings.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield {
@@ -31,7 +33,7 @@ std::size_t quotient_up(std::size_t value, std::size_t step) { return (value + s
 
 std::vector<double> frequencies_of(const FrontEndPlan& plan) {
   std::vector<double> frequencies_hz = plan.settings.frequencies_hz;
-  if (plan.settings.popcount.transform == WordTransform::kFft) {
+  if (plan.settings.own.get<PopcountSettings>().transform == WordTransform::kFft) {
     for (double& frequency_hz : frequencies_hz) {
       const double bin_hz = plan.sample_rate_hz / plan.settings.window_samples;
       frequency_hz = std::round(frequency_hz / bin_hz) * bin_hz;
@@ -47,7 +49,7 @@ WordExpansion expansion_of(const FrontEndPlan& plan, double frequency_hz) {
                                     settings.remove_dc),
           .window = settings.window,
           .words = settings.window_samples,
-          .order = settings.popcount.order};
+          .order = settings.own.get<PopcountSettings>().order};
 }
 
 /// How a frame's sums are spread over work-items.
@@ -75,7 +77,7 @@ DotShape dot_shape(const FrontEndPlan& plan) {
 std::vector<std::complex<float>> dot_coefficients(const FrontEndPlan& plan) {
   const DotShape shape = dot_shape(plan);
   const std::size_t words = count_of(plan.settings.window_samples);
-  const std::size_t moments = count_of(plan.settings.popcount.order) + 1;
+  const std::size_t moments = count_of(plan.settings.own.get<PopcountSettings>().order) + 1;
   const double full_scale = full_scale_pa(plan.sensitivity_dbfs);
   const std::size_t padded_words = shape.slices * kSliceLanes * shape.blocks * kClipBlockWords;
   std::vector<std::complex<float>> values(shape.tiles * padded_words * shape.frequency_tile * moments);
@@ -115,7 +117,7 @@ ocl::Program build(const ocl::Device& device, const FrontEndPlan& plan) {
   return device.build(kStage, "frontend/popcount.cl",
                       {{"CHANNELS", fmt::format("{}", plan.geometry.channels())},
                        {"WINDOW", fmt::format("{}", plan.settings.window_samples)},
-                       {"ORDER", fmt::format("{}", plan.settings.popcount.order)},
+                       {"ORDER", fmt::format("{}", plan.settings.own.get<PopcountSettings>().order)},
                        {"FREQUENCIES", fmt::format("{}", shape.frequencies)},
                        {"FREQUENCY_TILE", fmt::format("{}", shape.frequency_tile)},
                        {"BLOCKS", fmt::format("{}", shape.blocks)},
@@ -126,7 +128,7 @@ ocl::Program build(const ocl::Device& device, const FrontEndPlan& plan) {
 
 bool runs_along(const ocl::Device& device, const FrontEndPlan& plan) {
   if (plan.settings.incremental == Incremental::kAuto) {
-    return plan.settings.popcount.transform == WordTransform::kDot &&
+    return plan.settings.own.get<PopcountSettings>().transform == WordTransform::kDot &&
            // On processors at any hop: the kernels that sum blocks take several microphones side by side there.
            is_worth_running(RunningPopcount::running_plan(plan), device.info(), !device.info().is_gpu);
   }
@@ -135,25 +137,24 @@ bool runs_along(const ocl::Device& device, const FrontEndPlan& plan) {
 
 }  // namespace
 
-void validate_popcount(const FrontEndPlan& plan) {
+std::string popcount_obstacle(const FrontEndPlan& plan) {
   std::vector<std::string> problems;
   if (!plan.input_is_bits) {
-    problems.emplace_back(
-        "front_end.kind: popcount counts the bits of one-bit microphones, found samples in pascal; expected "
-        "decimated_fft or dot_product");
+    problems.push_back(fmt::format(
+        "front_end.kind: popcount counts the bits of one-bit microphones, found samples in pascal; expected {}",
+        schema::names_of_front_ends([](const schema::FrontEndKind& kind) { return kind.takes_samples; }, " or ")));
   }
-  const int order = plan.settings.popcount.order;
+  const int order = plan.settings.own.get<PopcountSettings>().order;
   if (order < 0 || order > kMaxMomentOrder) {
     problems.push_back(fmt::format("front_end.popcount.order: expected 0 to {}, found {}", kMaxMomentOrder, order));
   }
-  if (plan.settings.incremental == Incremental::kAlways && plan.settings.popcount.transform == WordTransform::kFft) {
+  if (plan.settings.incremental == Incremental::kAlways &&
+      plan.settings.own.get<PopcountSettings>().transform == WordTransform::kFft) {
     problems.emplace_back(
         "front_end.incremental: running sums have no use for popcount.transform fft, which takes whole windows; "
         "expected auto or never, or transform: dot");
   }
-  if (!problems.empty()) {
-    throw ConfigError(fmt::format("{}", fmt::join(problems, "\n")));
-  }
+  return fmt::format("{}", fmt::join(problems, "\n"));
 }
 
 Popcount::DotPath::DotPath(const ocl::Device& device, const FrontEndPlan& plan, const ocl::Program& program,
@@ -178,9 +179,9 @@ Popcount::DotPath::DotPath(const ocl::Device& device, const FrontEndPlan& plan, 
 
 Popcount::FftPath::FftPath(const ocl::Device& device, const FrontEndPlan& plan, const ocl::Program& program,
                            const BitRing& bits, const ocl::Buffer<std::uint32_t>& is_alive)
-    : fft(device, plan.settings.window_samples, bits.channels() * (plan.settings.popcount.order + 1),
+    : fft(device, plan.settings.window_samples, bits.channels() * (plan.settings.own.get<PopcountSettings>().order + 1),
           std::string(kStage)) {
-  const std::size_t sequences = count_of(bits.channels() * (plan.settings.popcount.order + 1));
+  const std::size_t sequences = count_of(bits.channels() * (plan.settings.own.get<PopcountSettings>().order + 1));
   const std::size_t words = count_of(plan.settings.window_samples);
   const std::vector<std::uint32_t> wanted_bins =
       nearest_bins(plan.settings.frequencies_hz, plan.sample_rate_hz, plan.settings.window_samples);
@@ -200,14 +201,14 @@ Popcount::FftPath::FftPath(const ocl::Device& device, const FrontEndPlan& plan, 
 }
 
 Popcount::Popcount(const ocl::Device& device, const FrontEndPlan& plan)
-    : order_(plan.settings.popcount.order),
+    : order_(plan.settings.own.get<PopcountSettings>().order),
       channels_(count_of(plan.geometry.channels())),
       window_words_(count_of(plan.settings.window_samples)),
       actual_frequencies_hz_(frequencies_of(plan)),
       bits_(device, plan.layout, plan.geometry, 2 * window_words_, window_words_),
       is_alive_(device.upload<std::uint32_t>(alive_channels(plan), kStage)) {
   const ocl::Program program = build(device, plan);
-  if (plan.settings.popcount.transform == WordTransform::kFft) {
+  if (plan.settings.own.get<PopcountSettings>().transform == WordTransform::kFft) {
     fft_ = std::make_unique<FftPath>(device, plan, program, bits_, is_alive_);
   } else {
     dot_ = std::make_unique<DotPath>(device, plan, program, bits_, is_alive_);
@@ -284,7 +285,6 @@ void Popcount::enqueue_fft(std::uint32_t first_slot, const ocl::Buffer<std::comp
 }
 
 std::unique_ptr<FrontEnd> make_popcount(const ocl::Device& device, const FrontEndPlan& plan) {
-  validate_popcount(plan);
   if (runs_along(device, plan)) {
     return std::make_unique<RunningPopcount>(device, plan);
   }

@@ -10,8 +10,8 @@ namespace nearfield {
 /// Words of a block whose signs' sum tells clipping; blocks count from the window's first word, and only whole ones.
 inline constexpr int kClipBlockWords = 8;
 
-/// Throws one ConfigError that names every setting that `popcount` can't work with.
-void validate_popcount(const FrontEndPlan& plan);
+/// FrontEndEntry::obstacle of `popcount`.
+std::string popcount_obstacle(const FrontEndPlan& plan);
 
 /// Front end `popcount`: for each packed word the moments of its 32 bits by population counts; spectra are sums of the
 /// moments with coefficients that hold window, DFT vector and offset removal at bit resolution. `transform: dot` takes
@@ -19,7 +19,7 @@ void validate_popcount(const FrontEndPlan& plan);
 /// kFlagClipped: 256 bits of a live channel whose sum is at 0.95 of full scale or above.
 class Popcount final : public FrontEnd {
  public:
-  /// The plan must have passed validate() and validate_popcount(). Throws ConfigError, DeviceError.
+  /// The plan must have passed validate() and popcount_obstacle(). Throws ConfigError, DeviceError.
   Popcount(const ocl::Device& device, const FrontEndPlan& plan);
 
   [[nodiscard]] std::uint64_t history_words() const override { return 0; }

@@ -8,8 +8,9 @@
 #include <numbers>
 #include <utility>
 
-#include "frontend/decimated_fft/decimated_fft_reference.hpp"
+#include "frontend/common/analysis_reference.hpp"
 #include "frontend/popcount/popcount.hpp"
+#include "frontend/popcount/settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::reference {
@@ -104,12 +105,14 @@ std::vector<std::complex<double>> analysis_of_bits(WindowKind window, std::size_
 PopcountFrontEnd::PopcountFrontEnd(const FrontEndPlan& plan)
     : plan_(plan), channels_(static_cast<std::size_t>(plan.geometry.channels())), wire_words_(0), powers_(0) {
   validate(plan);
-  validate_popcount(plan);
+  if (const std::string obstacle = popcount_obstacle(plan); !obstacle.empty()) {
+    throw ConfigError(obstacle);
+  }
   wire_words_ = static_cast<std::size_t>(words_per_bit_time(plan.layout, plan.geometry));
-  powers_ = static_cast<std::size_t>(plan.settings.popcount.order) + 1;
+  powers_ = static_cast<std::size_t>(plan.settings.own.get<PopcountSettings>().order) + 1;
   const FrontEndSettings& settings = plan.settings;
   for (const double frequency_hz : settings.frequencies_hz) {
-    const double actual_hz = settings.popcount.transform == WordTransform::kFft
+    const double actual_hz = settings.own.get<PopcountSettings>().transform == WordTransform::kFft
                                  ? snapped_frequency_hz(frequency_hz, plan.sample_rate_hz, settings.window_samples)
                                  : frequency_hz;
     const double radians = 2.0 * std::numbers::pi * actual_hz / (plan.sample_rate_hz * kBitsPerWord);

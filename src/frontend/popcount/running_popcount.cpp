@@ -7,6 +7,7 @@
 
 #include "frontend/common/clipping.hpp"
 #include "frontend/popcount/popcount_coefficients.hpp"
+#include "frontend/popcount/settings.hpp"
 
 namespace nearfield {
 namespace {
@@ -109,7 +110,7 @@ RunningPlan RunningPopcount::running_plan(const FrontEndPlan& plan) {
                                                             radians_per_bit(plan, frequency_hz), settings.remove_dc),
                                   .window = settings.window,
                                   .words = settings.window_samples,
-                                  .order = settings.popcount.order};
+                                  .order = settings.own.get<PopcountSettings>().order};
     running.vectors.push_back(expansion.vector);
     running.scales_pa.push_back(full_scale_pa(plan.sensitivity_dbfs) / half_response(expansion));
   }
@@ -118,7 +119,7 @@ RunningPlan RunningPopcount::running_plan(const FrontEndPlan& plan) {
 
 RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& plan)
     : device_(device),
-      order_(plan.settings.popcount.order),
+      order_(plan.settings.own.get<PopcountSettings>().order),
       frequencies_hz_(plan.settings.frequencies_hz),
       wire_words_(static_cast<std::size_t>(words_per_bit_time(plan.layout, plan.geometry))),
       vector_columns_(vector_columns(device, wire_words_)),
@@ -129,7 +130,7 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
       arena_(std::string(kStage)),
       sums_(plan_for(running_plan(plan), vector_columns_), std::string(kStage), arena_) {
   const RunningPlan running = plan_for(running_plan(plan), vector_columns_);
-  const int order = plan.settings.popcount.order;
+  const int order = plan.settings.own.get<PopcountSettings>().order;
   const std::vector<std::complex<float>> coefficients = block_coefficients(running, order);
   arena_.reserve<std::uint32_t>("WIRE", ring_words_ * kBitsPerWord * wire_words_);
   arena_.reserve<std::complex<float>>("COEFFICIENTS", coefficients.size());

@@ -6,7 +6,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "frontend/decimated_fft/decimated_fft_reference.hpp"
+#include "config/schema/front_end_kinds.hpp"
+#include "frontend/common/analysis_reference.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::reference {
@@ -30,11 +31,10 @@ SampleFrontEnd::SampleFrontEnd(const FrontEndPlan& plan)
     : plan_(plan), channels_(static_cast<std::size_t>(plan.geometry.channels())) {
   validate(plan);
   const std::vector<double> impulse = impulse_response();
+  const bool on_bins = schema::front_end_kind(plan.settings.kind).is_on_bins(plan.settings);
   for (const double frequency_hz : plan.settings.frequencies_hz) {
     const double actual_hz =
-        plan.settings.kind == FrontEndKind::kDotProduct
-            ? frequency_hz
-            : snapped_frequency_hz(frequency_hz, plan.sample_rate_hz, plan.settings.window_samples);
+        on_bins ? snapped_frequency_hz(frequency_hz, plan.sample_rate_hz, plan.settings.window_samples) : frequency_hz;
     actual_frequencies_hz_.push_back(actual_hz);
     scales_pa_.push_back(plan.input_is_bits ? bits_scale_pa(plan, impulse, actual_hz) : 1.0);
   }

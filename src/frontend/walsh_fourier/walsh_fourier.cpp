@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "frontend/common/spectral_bins.hpp"
+#include "frontend/walsh_fourier/settings.hpp"
 #include "frontend/walsh_fourier/walsh_summation.hpp"
 
 namespace nearfield {
@@ -29,8 +30,8 @@ WalshSum plan_sum(const FrontEndPlan& plan, const std::vector<double>& frequenci
   WalshSum sum{.channels = static_cast<std::size_t>(plan.geometry.channels()), .bits = bits, .terms = {}};
   for (const double frequency_hz : frequencies_hz) {
     const double radians = 2.0 * std::numbers::pi * frequency_hz / (plan.sample_rate_hz * kBitsPerWord);
-    sum.terms.push_back(
-        walsh_terms(plan.settings.walsh_fourier, plan.settings.window, plan.settings.remove_dc, bits, radians));
+    sum.terms.push_back(walsh_terms(plan.settings.own.get<WalshFourierSettings>(), plan.settings.window,
+                                    plan.settings.remove_dc, bits, radians));
     for (WalshTerm& term : sum.terms.back()) {
       term.weight *= full_scale_pa(plan.sensitivity_dbfs);
     }
@@ -38,35 +39,16 @@ WalshSum plan_sum(const FrontEndPlan& plan, const std::vector<double>& frequenci
   return sum;
 }
 
-/// Checks before the members that need a right plan are made.
-const FrontEndPlan& validated(const FrontEndPlan& plan) {
-  validate_walsh_fourier(plan);
-  return plan;
-}
-
 }  // namespace
 
-void validate_walsh_fourier(const FrontEndPlan& plan) {
-  if (!plan.input_is_bits) {
-    throw ConfigError(
-        "front_end.kind: walsh_fourier takes the microphones' bits, found time data; expected decimated_fft "
-        "or dot_product");
-  }
-  if (!std::has_single_bit(static_cast<unsigned>(plan.settings.window_samples))) {
-    throw ConfigError(
-        fmt::format("front_end.window_samples: expected a power of two for walsh_fourier, found {}; the next one is {}",
-                    plan.settings.window_samples, std::bit_ceil(static_cast<unsigned>(plan.settings.window_samples))));
-  }
-}
-
 WalshFourier::WalshFourier(const ocl::Device& device, const FrontEndPlan& plan)
-    : channels_(static_cast<std::size_t>(validated(plan).geometry.channels())),
+    : channels_(static_cast<std::size_t>(plan.geometry.channels())),
       words_(static_cast<std::size_t>(plan.settings.window_samples)),
       actual_frequencies_hz_(bin_frequencies(plan)),
       bits_(device, plan.layout, plan.geometry, 2 * words_, words_),
       clipping_(device, plan, bits_, words_) {
   const WalshSum sum = plan_sum(plan, actual_frequencies_hz_);
-  const WalshVariant variant = plan.settings.walsh_fourier.variant;
+  const WalshVariant variant = plan.settings.own.get<WalshFourierSettings>().variant;
   summation_ = variant == WalshVariant::kFast
                    ? make_folded_summation(device, bits_, sum)
                    : make_direct_summation(device, bits_, sum, variant == WalshVariant::kPrecomputed);

@@ -23,8 +23,8 @@ class WalshSummation {
 /// snap to the nearest bin. The variants differ in cost, and `fast` in what it keeps (in_word_order()). No history.
 class WalshFourier final : public FrontEnd {
  public:
-  /// The plan must have passed nearfield::validate(). Throws ConfigError (samples as input, a window that is no power
-  /// of two, too few coefficients), DeviceError.
+  /// The plan must have passed validate() and the entry's obstacle(). Throws ConfigError (too few coefficients),
+  /// DeviceError.
   WalshFourier(const ocl::Device& device, const FrontEndPlan& plan);
 
   [[nodiscard]] std::uint64_t history_words() const override { return 0; }
@@ -43,8 +43,5 @@ class WalshFourier final : public FrontEnd {
 };
 
 std::unique_ptr<FrontEnd> make_walsh_fourier(const ocl::Device& device, const FrontEndPlan& plan);
-
-/// Throws ConfigError when a plan that passed nearfield::validate() does not suit walsh_fourier.
-void validate_walsh_fourier(const FrontEndPlan& plan);
 
 }  // namespace nearfield

@@ -10,7 +10,8 @@
 #include <numeric>
 #include <set>
 
-#include "frontend/decimated_fft/decimated_fft_reference.hpp"
+#include "frontend/common/analysis_reference.hpp"
+#include "frontend/walsh_fourier/settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::reference {
@@ -173,7 +174,7 @@ int WalshFourierFrontEnd::in_word_factors(std::uint32_t m) const {
 }
 
 std::vector<std::uint32_t> WalshFourierFrontEnd::select(const std::vector<Complex>& weights) const {
-  const WalshFourierSettings& settings = plan_.settings.walsh_fourier;
+  const WalshFourierSettings& settings = plan_.settings.own.get<WalshFourierSettings>();
   double largest = 0.0;
   for (const Complex& weight : weights) {
     largest = std::max(largest, std::abs(weight));

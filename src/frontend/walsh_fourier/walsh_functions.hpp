@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "frontend/common/analysis.hpp"
-#include "nearfield/settings.hpp"
+#include "frontend/walsh_fourier/settings.hpp"
 
 namespace nearfield {
 

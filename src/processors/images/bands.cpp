@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "config/schema/front_end_kinds.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -33,12 +35,12 @@ BandPlan plan_bands(const FrontEndSettings& front_end, Quantity quantity, double
   plan.lines = front_end.frequencies_hz.size();
   plan.sums_squares = quantity != Quantity::kActiveIntensity;
   plan.weight = (plan.sums_squares ? 0.5 : 1.0) / noise_bandwidth_bins(front_end.window);
+  const bool on_bins = schema::front_end_kind(front_end.kind).is_on_bins(front_end);
   for (const Band& band : front_end.bands_hz) {
     std::vector<std::size_t> bins;
     const BinRange range = bins_of(band, front_end, sample_rate_hz);
     for (std::size_t bin = range.first; bin < range.end; ++bin) {
-      bins.push_back(
-          index_of(bin, sample_rate_hz / front_end.window_samples, is_on_bins(front_end), plan.frequencies_hz));
+      bins.push_back(index_of(bin, sample_rate_hz / front_end.window_samples, on_bins, plan.frequencies_hz));
     }
     plan.bins.push_back(std::move(bins));
   }

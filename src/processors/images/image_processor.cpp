@@ -1,5 +1,6 @@
 #include "processors/images/image_processor.hpp"
 
+#include "imaging/pnah/work.hpp"
 #include "processors/images/settings.hpp"
 
 namespace nearfield {
@@ -22,21 +23,29 @@ ImageProducts image_products_of(const ProcessorPlan& plan, const PnahPlan& image
                        images.frequencies_hz.size());
 }
 
-ProcessorEntry entry_of(std::string_view kind) {
+ProcessorEntry entry_of(std::string_view kind, WorkModel (*work)(const ProcessorPlan&)) {
   return {.kind = kind,
           .make = [](const ocl::Device& device, const ProcessorPlan& plan) -> std::unique_ptr<Processor> {
             return std::make_unique<ImageProcessor>(device, plan);
           },
           .make_reference = [](const ProcessorPlan& plan) -> std::unique_ptr<reference::Processor> {
             return std::make_unique<reference::ImageProcessor>(plan);
-          }};
+          },
+          .work = work};
 }
 
 }  // namespace
 
-ProcessorEntry pnah_entry() { return entry_of("pnah"); }
+ProcessorEntry pnah_entry() {
+  return entry_of("pnah", [](const ProcessorPlan& plan) {
+    return work::pnah(plan.array, dynamic_cast<const ImageKindSettings&>(*plan.own).images, plan.batch);
+  });
+}
 
-ProcessorEntry sonah_entry() { return entry_of("sonah"); }
+/// What the products with its operators need is not known.
+ProcessorEntry sonah_entry() {
+  return entry_of("sonah", [](const ProcessorPlan& plan) { return work::microphones(plan.array, plan.batch); });
+}
 
 ImageProcessor::ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan)
     : plan_(possible_here(device, plan)),

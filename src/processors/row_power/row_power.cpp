@@ -146,6 +146,18 @@ class RowPowerReference : public reference::Processor {
   std::span<const std::byte> product_;
 };
 
+/// A square, a weight and a sum of each microphone's spectrum.
+WorkModel work_of(const ProcessorPlan& plan) {
+  const double microphones = plan.array.geometry.channels();
+  const double weights = static_cast<double>(plan.frequencies_hz.size()) * microphones;
+  const double lines =
+      static_cast<double>(plan.batch * plan.array.geometry.rows) * static_cast<double>(plan.frequencies_hz.size());
+  const double values = plan.batch * weights;
+  return {{.stage = "processors/row_power/row_power",
+           .bytes = values * work::kComplex + weights * work::kFloat + lines * work::kFloat,
+           .operations = 5.0 * values}};
+}
+
 }  // namespace
 
 ProcessorEntry row_power_entry() {
@@ -155,7 +167,8 @@ ProcessorEntry row_power_entry() {
           },
           .make_reference = [](const ProcessorPlan& plan) -> std::unique_ptr<reference::Processor> {
             return std::make_unique<RowPowerReference>(plan);
-          }};
+          },
+          .work = work_of};
 }
 
 }  // namespace nearfield

@@ -1,4 +1,4 @@
-#include "frontend/decimated_fft/decimated_fft_reference.hpp"
+#include "frontend/common/analysis_reference.hpp"
 
 #include <array>
 #include <cmath>

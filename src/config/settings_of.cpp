@@ -1,0 +1,44 @@
+#include <algorithm>
+
+#include "config/config.hpp"
+#include "frontend/popcount/settings.hpp"
+
+namespace nearfield {
+
+Settings settings_of(const Settings& settings, const ProcessorSettings& processor) {
+  Settings own = settings;
+  const FrontEndOverrides& other = processor.front_end;
+  if (other.any()) {
+    FrontEndSettings& front_end = own.front_end;
+    front_end.kind = other.kind.value_or(front_end.kind);
+    front_end.window = other.window.value_or(front_end.window);
+    front_end.window_samples = other.window_samples.value_or(front_end.window_samples);
+    front_end.frequencies_hz = other.frequencies_hz.value_or(front_end.frequencies_hz);
+    if (other.popcount_order) {
+      front_end.own.edit<PopcountSettings>().order = *other.popcount_order;
+    }
+    front_end.bands_hz.clear();
+  }
+  return own;
+}
+
+std::string section_of_longest_window(const Settings& settings) {
+  const int longest = longest_window_samples(settings);
+  for (const ProcessorSettings& processor : settings.processors) {
+    if (longest > settings.front_end.window_samples &&
+        settings_of(settings, processor).front_end.window_samples == longest) {
+      return "processors." + processor.name + ".front_end";
+    }
+  }
+  return "front_end";
+}
+
+int longest_window_samples(const Settings& settings) {
+  int longest = settings.front_end.window_samples;
+  for (const ProcessorSettings& processor : settings.processors) {
+    longest = std::max(longest, settings_of(settings, processor).front_end.window_samples);
+  }
+  return longest;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,38 @@
+#pragma once
+#include <string_view>
+
+#include "cl/work.hpp"
+#include "frontend/front_end.hpp"
+
+namespace nearfield::work {
+
+/// The sizes that the work models of front ends are made of, of one launch.
+struct FrontEndSizes {
+  explicit FrontEndSizes(const FrontEndPlan& plan);
+
+  double windows;  ///< that are computed together
+  double frequencies;
+  double microphones;
+  double lanes;  ///< bits of a bit-time on the wire
+  double window;
+  double hop;
+  double blocks;      ///< of sliding sums, that come
+  double kept_words;  ///< words or samples in them
+  double terms;       ///< complex exponentials that are summed
+
+  [[nodiscard]] double holograms() const { return windows * frequencies; }
+  [[nodiscard]] double spectra_bytes() const { return holograms() * microphones * kComplex; }
+  [[nodiscard]] double hop_words() const { return windows * hop; }
+  /// One block's sums, with what tells clipping.
+  [[nodiscard]] double block_bytes() const;
+};
+
+/// Bits in the order of the wire to words of each microphone, BitRing.
+StageWork corner_turn(const FrontEndSizes& s);
+/// Each window adds the blocks that come and subtracts those that leave; its terms are turned back and weighed. `stage`
+/// names it.
+StageWork slide(std::string_view stage, const FrontEndSizes& s);
+/// FFT of each microphone's window. `stage` names it. Real input: half of the usual 5 N lg N.
+StageWork line_transforms(std::string_view stage, const FrontEndSizes& s);
+
+}  // namespace nearfield::work

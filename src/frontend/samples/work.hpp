@@ -1,0 +1,9 @@
+#pragma once
+#include "frontend/common/work.hpp"
+
+namespace nearfield::work {
+
+/// The ring of bits and the decimator of SampleSource.
+WorkModel decimator(const FrontEndSizes& s);
+
+}  // namespace nearfield::work

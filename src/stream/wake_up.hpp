@@ -4,6 +4,8 @@
 
 namespace nearfield {
 
+inline constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+
 /// CLOCK_MONOTONIC, ns.
 std::int64_t monotonic_ns();
 

@@ -16,9 +16,6 @@ namespace {
 
 using Complex = std::complex<double>;
 
-constexpr double kClipLevel = 0.95;
-constexpr std::size_t kWordBits = kBitsPerWord;
-
 /// Solves the symmetric system A x = b, A [row][column]: Gauss with pivots.
 std::vector<Complex> solve(std::vector<std::vector<double>> a, std::vector<Complex> b) {
   const std::size_t n = b.size();

@@ -160,17 +160,28 @@ def cpp_of(files):
             if isinstance(piece, str):
                 texts[path, number] = f"kText{len(texts)}"
                 lines.append(f'constexpr std::string_view {texts[path, number]} = R"NFCL({piece})NFCL";')
-    lines += ["", "}  // namespace", "", "const std::vector<EmbeddedKernel>& embedded_kernels() {",
-              "  static const std::vector<EmbeddedKernel> table = {"]
-    for path in files:
+
+    # Constant arrays and views of them: a table of vectors is a constructor of some thousand calls, which takes a compiler
+    # ten times as long.
+    def array(kind, name, values):
+        """The name of a new array, or that of an empty view."""
+        if not values:
+            return "{}"
+        lines.append(f'constexpr {kind} {name}[] = {{{", ".join(values)}}};')
+        return name
+
+    entries = []
+    for file, path in enumerate(files):
         pieces, kernels = program_of(files, path)
+        joined = array("std::string_view", f"kTexts{file}", [texts[piece] for piece in pieces])
         signatures = []
-        for name, (arguments, fixed) in kernels.items():
-            quoted = ", ".join(f'"{argument}"' for argument in arguments)
-            signatures.append(f'{{"{name}", {{{quoted}}}, {fixed}}}')
-        joined = ", ".join(texts[piece] for piece in pieces)
-        lines.append(f'      {{"{path}", {{{joined}}}, {{{", ".join(signatures)}}}}},')
-    lines += ["  };", "  return table;", "}", "", "}  // namespace nearfield::ocl", ""]
+        for kernel, (name, (arguments, fixed)) in enumerate(kernels.items()):
+            names = array("std::string_view", f"kArguments{file}_{kernel}", [f'"{argument}"' for argument in arguments])
+            signatures.append(f'{{"{name}", {names}, {fixed}}}')
+        entries.append(f'{{"{path}", {joined}, {array("KernelSignature", f"kKernels{file}", signatures)}}}')
+    array("EmbeddedKernel", "kTable", entries)
+    lines += ["", "}  // namespace", "", "std::span<const EmbeddedKernel> embedded_kernels() { return kTable; }", "",
+              "}  // namespace nearfield::ocl", ""]
     return "\n".join(lines)
 
 

@@ -155,7 +155,7 @@ void Kernel::record_use(const Launch& launch) const {
 }
 
 cl_uint Kernel::number_of(std::string_view name) const {
-  const std::vector<std::string_view>& names = signature_->arguments;
+  const std::span<const std::string_view> names = signature_->arguments;
   const auto found = std::find(names.begin(), names.end(), name);
   if (found == names.end()) {
     throw Error(ExitCode::kInternal, fmt::format("{}: the kernel has no argument \"{}\"; expected one of {}", stage_,
@@ -172,7 +172,7 @@ void Kernel::check_count(std::size_t values) const {
 }
 
 Kernel Program::kernel(const std::string& name) const {
-  const std::vector<KernelSignature>& kernels = embedded_->kernels;
+  const std::span<const KernelSignature> kernels = embedded_->kernels;
   const auto signature =
       std::find_if(kernels.begin(), kernels.end(), [&](const KernelSignature& kernel) { return kernel.name == name; });
   if (signature == kernels.end()) {

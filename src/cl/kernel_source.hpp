@@ -1,24 +1,24 @@
 #pragma once
 #include <cstddef>
+#include <span>
 #include <string_view>
-#include <vector>
 
 namespace nearfield::ocl {
 
 /// The names of a kernel's arguments in their order. Those from `fixed` on are there only with certain macros.
 struct KernelSignature {
   std::string_view name;
-  std::vector<std::string_view> arguments;
+  std::span<const std::string_view> arguments;
   std::size_t fixed = 0;
 };
 
 /// One file below kernels/ with those that it needs, held in the program. cmake/embed_kernels.py writes the table.
 struct EmbeddedKernel {
-  std::string_view path;                 ///< below kernels/, such as "imaging/extrapolate.cl"
-  std::vector<std::string_view> texts;   ///< the program's text in pieces
-  std::vector<KernelSignature> kernels;  ///< of the whole program
+  std::string_view path;                     ///< below kernels/, such as "imaging/extrapolate.cl"
+  std::span<const std::string_view> texts;   ///< the program's text in pieces
+  std::span<const KernelSignature> kernels;  ///< of the whole program
 };
 
-const std::vector<EmbeddedKernel>& embedded_kernels();
+std::span<const EmbeddedKernel> embedded_kernels();
 
 }  // namespace nearfield::ocl

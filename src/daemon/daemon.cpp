@@ -13,6 +13,7 @@
 #include "control/service/realtime.hpp"
 #include "control/socket/exposure.hpp"
 #include "core/system/clocks.hpp"
+#include "daemon/durations.hpp"
 #include "daemon/last_words.hpp"
 #include "daemon/memory_need.hpp"
 #include "nearfield/error.hpp"
@@ -21,16 +22,12 @@
 namespace nearfield::daemon {
 namespace {
 
-constexpr std::int64_t kMillisecondNs = 1'000'000;
-constexpr std::int64_t kSecondNs = 1'000'000'000;
 /// How long the engine waits for bits before it looks whether it is to stop.
 constexpr std::int64_t kPatienceNs = 20 * kMillisecondNs;
 constexpr std::int64_t kHouseNs = 20 * kMillisecondNs;
 constexpr std::int64_t kCountNs = 200 * kMillisecondNs;
 /// The main thread comes round every 20 ms; later than this, it did not run because the process or machine was stopped.
 constexpr std::int64_t kLatestHouseNs = 200 * kMillisecondNs;
-
-std::int64_t nanoseconds(double milliseconds) { return std::llround(milliseconds * kMillisecondNs); }
 
 void name_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
 

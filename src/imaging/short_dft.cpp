@@ -24,7 +24,8 @@ std::optional<std::pair<int, int>> two_radices(int length) {
   return std::nullopt;
 }
 
-/// V(cos)V(-sin) of 2 pi i / length.
+}  // namespace
+
 std::string root_list(int length) {
   std::string list;
   for (int i = 0; i < length; ++i) {
@@ -33,8 +34,6 @@ std::string root_list(int length) {
   }
   return list;
 }
-
-}  // namespace
 
 std::optional<ShortDft> split_dft(int length) {
   std::optional<ShortDft> best;

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <string>
 
 #include "cl/device.hpp"
 
@@ -20,6 +21,9 @@ struct ShortDft {
 /// and 7 or with a factor beyond kMostInAnItem.
 std::optional<ShortDft> split_dft(int length);
 inline constexpr int kMostInAnItem = 28;
+
+/// The powers 0 .. length - 1 of e^{-j 2 pi / length} as V(cos)V(-sin), for a list of a kernel.
+std::string root_list(int length);
 
 /// Macros of short_dft.cl, LANES apart.
 ocl::Defines dft_defines(const ShortDft& split);

@@ -10,8 +10,6 @@
 namespace nearfield {
 namespace {
 
-std::uint64_t end_of(const nfr::RecordHeader& header) { return header.first_bit_time + header.bit_times; }
-
 /// Says for the time of a push that there is one.
 class Pushing {
  public:

@@ -47,8 +47,6 @@ std::uint64_t bytes_of_recordings(const std::filesystem::path& folder) {
   return bytes;
 }
 
-std::uint64_t end_of(const nfr::RecordHeader& header) { return header.first_bit_time + header.bit_times; }
-
 }  // namespace
 
 void Recorder::run() {

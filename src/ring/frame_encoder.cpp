@@ -30,10 +30,7 @@ static_assert(kFlagExtrapolationFellBack == int{NF_FLAG_EXTRAPOLATION_FELL_BACK}
               kFlagWavenumberAboveNyquist == int{NF_FLAG_WAVENUMBER_ABOVE_NYQUIST});
 
 constexpr std::string_view kFrequency = "frequency";
-constexpr std::size_t kLine = 64;
 constexpr std::size_t kCrcStart = 16;  ///< of the head's bytes that the CRC covers
-
-constexpr std::size_t round_up(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
 
 /// boot_id() as 16 bytes; nothing is written where it is unknown.
 void write_boot_id(std::uint8_t* bytes) {

@@ -34,10 +34,7 @@ constexpr std::size_t kMostAxesOfProduct = 16;
 constexpr std::size_t kMostColumns = 4096;
 constexpr std::size_t kMostText = 255;
 
-constexpr std::size_t kLine = 64;
 constexpr std::size_t kWord = 8;
-
-constexpr std::size_t round_up(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
 
 void require(std::size_t count, std::size_t most, const char* what, const std::string& whose) {
   if (count > most) {

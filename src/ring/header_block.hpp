@@ -7,6 +7,10 @@
 
 namespace nearfield::ring {
 
+inline constexpr std::size_t kLine = 64;  ///< bytes of a cache line
+
+constexpr std::size_t round_up(std::size_t value, std::size_t step) { return (value + step - 1) / step * step; }
+
 /// `fields` with the sizes, counts and offsets of the tables that describe `header`, and those tables behind it:
 /// nf_ring_header.header_bytes in all. `products_offset` is the first product's in a slot. Throws ConfigError on more
 /// axes, products, columns or text than the ring's format has room for.

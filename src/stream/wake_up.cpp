@@ -13,7 +13,6 @@
 namespace nearfield {
 namespace {
 
-constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t), "a futex is a plain word");
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace nearfield::ocl {
 namespace {
 
-const std::vector<EmbeddedKernel>& files() { return embedded_kernels(); }
+std::span<const EmbeddedKernel> files() { return embedded_kernels(); }
 
 /// Names as the compiler has them.
 std::vector<std::string> arguments_of(const ::cl::Kernel& kernel) {
@@ -27,7 +27,7 @@ std::vector<std::string> arguments_of(const ::cl::Kernel& kernel) {
 
 class KernelFiles : public ::testing::TestWithParam<std::size_t> {
  protected:
-  [[nodiscard]] static const EmbeddedKernel& file() { return files().at(GetParam()); }
+  [[nodiscard]] static const EmbeddedKernel& file() { return files()[GetParam()]; }
 };
 
 /// PoCL compiles kernels to machine code when they are first enqueued, so this is the front end's part alone: what is
@@ -68,7 +68,7 @@ TEST_P(KernelFiles, CompilesAloneWithItsDefaultMacrosAndArgumentsHaveTheNamesTha
 }
 
 INSTANTIATE_TEST_SUITE_P(All, KernelFiles, testing::Range(std::size_t{0}, files().size()), [](const auto& file) {
-  std::string name(files().at(file.param).path);
+  std::string name(files()[file.param].path);
   std::replace_if(
       name.begin(), name.end(), [](char c) { return c == '/' || c == '.'; }, '_');
   return name;

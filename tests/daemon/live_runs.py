@@ -4,7 +4,7 @@
   live_runs.py overload [--seconds S]   each frame takes 1.5 hops for S seconds: hops, memory, time to recover
   live_runs.py restart [--lives N]      a hung frame and a device error: time to the end, time to the next frame
   live_runs.py swaps [--device NAME]    eight kinds of `ctl set` and a SIGHUP, with nothing but the running kernels compiled
-  live_runs.py processors [--device N]  images at every hop and row_power at every eighth, and a `ctl set` for each
+  live_runs.py processors [--changes N]  images at every hop and row_power at every eighth, and N `ctl set` in turn
   live_runs.py stops [--times N]        SIGSTOP for 3 s, SIGCONT, N times: a stopped process must not take it for a hung frame
 
 With --bin FOLDER another build's programs run; --device is device.platform, such as NVIDIA. Every frame and every bit-time must be accounted for, and exit codes must be right; with --gate also the figures.
@@ -446,8 +446,9 @@ def processors(options, folder):
     try:
         readers = [tap(folder, logs["surface"]), tap(folder, logs["rows"], "--processor", "rows")]
         wait_for_rows(logs["surface"], 1000)
-        for kind in ("medium.sound_speed_m_s=340", "holography.upsample=2", "processors.rows.every_hops=16",
-                     "processors.rows.every_hops=8"):
+        kinds = ["medium.sound_speed_m_s=340", "processors.rows.every_hops=16", "holography.upsample=2",
+                 "processors.rows.every_hops=8"]
+        for kind in kinds[:options.changes]:
             seconds, text = change(daemon, folder, kind, None, None)
             said.append({"kind": kind, "seconds": round(seconds, 2), "said": text})
             time.sleep(SETTLE_S)
@@ -503,6 +504,7 @@ def main():
     four.add_argument("--seconds", type=float, default=3.0)
     four.set_defaults(run=stops)
     five = commands.add_parser("processors")
+    five.add_argument("--changes", type=int, default=4, help="how many `ctl set`, in turn for each processor")
     five.set_defaults(run=processors)
     for command in (one, two, three, four, five):
         command.add_argument("--gate", action="store_true", help="hold the figures to their bounds too")

@@ -48,7 +48,9 @@ class Script(unittest.TestCase):
             self.assertFalse(output.exists())
             (root / "b.cl").write_text("B\n")
             subprocess.run([sys.executable, "-B", SCRIPT, root, output], check=True)
-            self.assertIn('{"a.cl", {kText0}, {}}', output.read_text())
+            written = output.read_text()
+            self.assertIn('constexpr std::string_view kTexts0[] = {kText0};', written)
+            self.assertIn('{"a.cl", kTexts0, {}}', written)
 
 
 class Needs(unittest.TestCase):

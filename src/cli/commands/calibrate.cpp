@@ -17,7 +17,7 @@
 namespace nearfield::cli {
 namespace {
 
-struct Arguments {
+struct CalibrateArguments {
   std::vector<std::string> inputs;
   std::string config;
   std::vector<std::string> overrides;
@@ -48,7 +48,7 @@ std::vector<int> channels_of(const std::string& text) {
   return channels;
 }
 
-CalibrateOptions options_of(const Arguments& arguments) {
+CalibrateOptions options_of(const CalibrateArguments& arguments) {
   CalibrateOptions options;
   options.inputs.assign(arguments.inputs.begin(), arguments.inputs.end());
   options.settings = load_settings(arguments.config, arguments.overrides);
@@ -75,7 +75,7 @@ CalibrateOptions options_of(const Arguments& arguments) {
   return options;
 }
 
-void run(const Arguments& arguments) {
+void run(const CalibrateArguments& arguments) {
   std::vector<std::string> used = arguments.inputs;
   used.insert(used.end(), {arguments.config, arguments.start});
   require_own_output(arguments.output, used);
@@ -101,7 +101,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_calibrate(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CalibrateArguments>();
   CLI::App* command = app.add_subcommand("calibrate", "Find each microphone's gain from a recording of a known field");
   command
       ->add_option(

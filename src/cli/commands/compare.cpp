@@ -8,13 +8,13 @@
 namespace nearfield::cli {
 namespace {
 
-struct Arguments {
+struct CompareArguments {
   std::string reference;
   std::string other;
   bool json = false;
 };
 
-void run(const Arguments& arguments) {
+void run(const CompareArguments& arguments) {
   const Comparison comparison = compare_image_files(arguments.reference, arguments.other);
   fmt::print("{}", arguments.json ? to_json(comparison) : to_table(comparison));
 }
@@ -22,7 +22,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_compare(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CompareArguments>();
   CLI::App* command = app.add_subcommand("compare", "Compare two image files, the first being the reference");
   command->add_option("reference", arguments->reference, "images, HDF5")->required();
   command->add_option("other", arguments->other, "images, HDF5")->required();

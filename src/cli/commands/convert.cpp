@@ -12,7 +12,7 @@
 namespace nearfield::cli {
 namespace {
 
-struct Arguments {
+struct ConvertArguments {
   std::string input;
   std::string output;
   std::string what;
@@ -21,7 +21,7 @@ struct Arguments {
 };
 
 /// What the recording holds, unless the user chose.
-bool converts_bits(const Arguments& arguments, const nfr::Summary& summary) {
+bool converts_bits(const ConvertArguments& arguments, const nfr::Summary& summary) {
   if (!arguments.what.empty()) {
     return arguments.what == "bits";
   }
@@ -34,7 +34,7 @@ bool converts_bits(const Arguments& arguments, const nfr::Summary& summary) {
   return summary.bits.records > 0;
 }
 
-void convert_bits(const Arguments& arguments, nfr::Reader& reader) {
+void convert_bits(const ConvertArguments& arguments, nfr::Reader& reader) {
   nfr::ConvertedBits result;
   {
     Progress progress("convert");
@@ -49,7 +49,7 @@ void convert_bits(const Arguments& arguments, nfr::Reader& reader) {
              arguments.range.from.value_or(reader.summary().bits.first_bit_time), result.missing_bit_times);
 }
 
-void convert_images(const Arguments& arguments, const nfr::Reader& reader) {
+void convert_images(const ConvertArguments& arguments, const nfr::Reader& reader) {
   nfr::ConvertedFrames result;
   {
     Progress progress("convert");
@@ -62,7 +62,7 @@ void convert_images(const Arguments& arguments, const nfr::Reader& reader) {
   fmt::print("{}: {} images\n", arguments.output, result.frames);
 }
 
-void run(const Arguments& arguments) {
+void run(const ConvertArguments& arguments) {
   require_own_output(arguments.output, {arguments.input});
   if (arguments.range.from && arguments.range.to && *arguments.range.from >= *arguments.range.to) {
     throw UsageError(
@@ -86,7 +86,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_convert(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ConvertArguments>();
   CLI::App* command = app.add_subcommand("convert", "Turn a live recording (.nfr) into HDF5: a capture, or images");
   command->add_option("input", arguments->input, "recording")->required();
   command->add_option("-o,--output", arguments->output, "capture or images, HDF5")->required();

@@ -15,7 +15,7 @@ namespace {
 
 using control::json;
 
-struct Arguments {
+struct CtlArguments {
   std::string socket = DaemonSettings::Control{}.socket;
   double wait_s = 0.0;  ///< for a daemon that is still starting
   bool as_json = false;
@@ -32,11 +32,11 @@ std::string plain_text(const json& result) {
   return message.is_string() ? message.get<std::string>() + "\n" : "";
 }
 
-control::Client connect(const Arguments& arguments) {
+control::Client connect(const CtlArguments& arguments) {
   return control::Client(socket_to_ask(arguments.socket, DaemonSettings::Control::kFile));
 }
 
-bool is_there(const Arguments& arguments) {
+bool is_there(const CtlArguments& arguments) {
   try {
     connect(arguments);
     return true;
@@ -45,7 +45,7 @@ bool is_there(const Arguments& arguments) {
   }
 }
 
-void ask(const Arguments& arguments, const json& request) {
+void ask(const CtlArguments& arguments, const json& request) {
   if (arguments.wait_s > 0.0) {
     wait_for(arguments.wait_s, [&arguments] { return is_there(arguments); });
   }
@@ -57,7 +57,7 @@ void ask(const Arguments& arguments, const json& request) {
   }
 }
 
-json record_request(const Arguments& arguments, const std::string& action) {
+json record_request(const CtlArguments& arguments, const std::string& action) {
   json request = {{"command", "record"}, {"action", action}};
   if (arguments.bits || arguments.images) {
     request["bits"] = arguments.bits;
@@ -72,7 +72,7 @@ json record_request(const Arguments& arguments, const std::string& action) {
   return request;
 }
 
-using Shared = std::shared_ptr<Arguments>;
+using Shared = std::shared_ptr<CtlArguments>;
 
 /// A command without arguments of its own.
 void add_plain(CLI::App& ctl, const Shared& arguments, const std::string& name, const std::string& about) {
@@ -109,7 +109,7 @@ void add_record(CLI::App& ctl, const Shared& arguments) {
 }  // namespace
 
 void add_ctl(CLI::App& app) {
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CtlArguments>();
   CLI::App* ctl = app.add_subcommand("ctl", "Ask or tell a running nearfieldd");
   ctl->add_option("--socket", arguments->socket, "of the daemon: daemon.control.socket")->capture_default_str();
   add_wait(*ctl, arguments->wait_s);

@@ -14,7 +14,7 @@
 namespace nearfield::cli {
 namespace {
 
-struct Arguments {
+struct EncodeArguments {
   std::string input;
   std::string output;
   std::string config;
@@ -23,7 +23,7 @@ struct Arguments {
   EncodeOptions options;
 };
 
-void run(Arguments& arguments) {
+void run(EncodeArguments& arguments) {
   require_own_output(arguments.output, {arguments.input, arguments.config});
   const Settings settings = load_settings(arguments.config, arguments.overrides);
   if (const std::optional<int> channels = channels_without_places(arguments.input)) {
@@ -49,7 +49,7 @@ void run(Arguments& arguments) {
 }  // namespace
 
 void add_encode(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<EncodeArguments>();
   EncodeOptions& options = arguments->options;
   CLI::App* command = app.add_subcommand("encode", "Turn time data, spectra or a WAV file into microphone bits");
   command->add_option("input", arguments->input, "Acoular's time data or spectra (HDF5), or a sound file")->required();

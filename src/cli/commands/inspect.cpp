@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-struct Arguments {
+struct InspectArguments {
   std::string path;
   std::string config;
   std::vector<std::string> overrides;
@@ -36,7 +36,7 @@ struct Judgement {
 bool has_microphones(FileKind kind) { return kind != FileKind::kImages && kind != FileKind::kCalibration; }
 
 /// Of what a recording carries, its array and its medium matter here: it is not imaged.
-Settings settings_to_judge_by(const Arguments& arguments) {
+Settings settings_to_judge_by(const InspectArguments& arguments) {
   Settings found = settings_for_input(arguments.path, arguments.config, arguments.overrides).settings;
   if (!arguments.config.empty()) {
     return found;
@@ -47,7 +47,7 @@ Settings settings_to_judge_by(const Arguments& arguments) {
   return settings;
 }
 
-Judgement judge(const Arguments& arguments) {
+Judgement judge(const InspectArguments& arguments) {
   const bool are_given = !arguments.config.empty() || !arguments.overrides.empty();
   Settings settings;
   try {
@@ -111,7 +111,7 @@ json to_json(const std::vector<FileFact>& facts) {
   return object;
 }
 
-void run(const Arguments& arguments) {
+void run(const InspectArguments& arguments) {
   std::vector<FileFact> facts = facts_of_file(arguments.path);
   std::optional<Judgement> judgement;
   if (has_microphones(detect_file_kind(arguments.path))) {
@@ -134,7 +134,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_inspect(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<InspectArguments>();
   CLI::App* command = app.add_subcommand("inspect", "Say what a file holds, and which of its microphones look bad");
   command->add_option("file", arguments->path, "any of Nearfield's HDF5 files, or a recording")->required();
   command->add_flag("--json", arguments->json, "print it as JSON");

@@ -13,7 +13,7 @@
 namespace nearfield::cli {
 namespace {
 
-struct Arguments {
+struct PointsArguments {
   std::string input;
   std::string output;
 };
@@ -37,7 +37,7 @@ std::string lines_of(const ImagesHeader& header, const ImageFrame& frame, std::u
   return text;
 }
 
-void run(const Arguments& arguments) {
+void run(const PointsArguments& arguments) {
   const ImagesReader reader(arguments.input);
   const ImagesHeader& header = reader.header();
   if (header.points.empty()) {
@@ -62,7 +62,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_points(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<PointsArguments>();
   CLI::App* command = app.add_subcommand("points", "Values at chosen points, from a replay, as CSV");
   command->add_option("input", arguments->input, "images of a replay with holography.points, HDF5")->required();
   command->add_option("-o,--output", arguments->output, "CSV; without it standard output");

@@ -17,7 +17,7 @@
 namespace nearfield::cli {
 namespace {
 
-struct Arguments {
+struct ReplayArguments {
   std::string input;
   std::string config;
   std::vector<std::string> overrides;
@@ -30,7 +30,7 @@ struct Arguments {
   bool points_only = false;
 };
 
-void run(const Arguments& arguments) {
+void run(const ReplayArguments& arguments) {
   require_own_output(arguments.output, {arguments.input, arguments.config, arguments.png});
   ReplayOptions options;
   options.input = arguments.input;
@@ -83,7 +83,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_replay(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ReplayArguments>();
   CLI::App* command = app.add_subcommand("replay", "Turn a recording (bits, time data or spectra) into images");
   command->add_option("input", arguments->input, "capture, time data or spectra, HDF5, or a recording of bits (.nfr)")
       ->required();

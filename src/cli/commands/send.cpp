@@ -14,13 +14,13 @@
 namespace nearfield::cli {
 namespace {
 
-struct Arguments {
+struct SendArguments {
   std::string input;
   SendSettings settings;
   bool no_crc = false;
 };
 
-void print(const Arguments& arguments, const Playback& playback, const SendReport& report) {
+void print(const SendArguments& arguments, const Playback& playback, const SendReport& report) {
   const char* unit = playback.kind() == PayloadKind::kBits ? "bit-times" : "samples";
   const double played_s = static_cast<double>(report.elements) / playback.rate_hz();
   fmt::print("{}: {} {} ({:.3f} s) in {:.3f} s to {}: {} datagrams, {} bytes, {:.1f} MB/s\n", arguments.input,
@@ -34,7 +34,7 @@ void print(const Arguments& arguments, const Playback& playback, const SendRepor
   }
 }
 
-void run(Arguments& arguments) {
+void run(SendArguments& arguments) {
   if (!parse_host_port(arguments.settings.to)) {
     throw UsageError(fmt::format("--to: expected HOST:PORT, such as {}, found \"{}\"", DaemonSettings::Source{}.address,
                                  arguments.settings.to));
@@ -55,7 +55,7 @@ void run(Arguments& arguments) {
 }  // namespace
 
 void add_send(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SendArguments>();
   SendSettings& settings = arguments->settings;
   settings.to = DaemonSettings::Source{}.address;
   settings.stream_id = 0;

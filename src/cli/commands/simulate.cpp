@@ -12,12 +12,12 @@
 namespace nearfield::cli {
 namespace {
 
-struct Arguments {
+struct SimulateArguments {
   std::string scene;
   std::string output;
 };
 
-void run(const Arguments& arguments) {
+void run(const SimulateArguments& arguments) {
   require_own_output(arguments.output, {arguments.scene});
   const Scene scene = load_scene(arguments.scene);
   SimulationReport report;
@@ -36,7 +36,7 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 void add_simulate(CLI::App& app) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<SimulateArguments>();
   CLI::App* command = app.add_subcommand("simulate", "Make a capture of simulated sources, with the true field");
   command->add_option("scene", arguments->scene, "scene, YAML; config/scenes/ has examples")->required();
   command->add_option("-o,--output", arguments->output, "capture, HDF5")->required();

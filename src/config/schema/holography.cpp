@@ -11,7 +11,7 @@ namespace {
 
 using std::filesystem::path;
 
-constexpr std::size_t kMostFrequencies = 1000;
+constexpr std::size_t kMostCutoffs = 1000;
 constexpr std::size_t kMostPlanes = 64;
 constexpr std::size_t kMostPoints = 1024;
 constexpr int kMostUpsample = 8;
@@ -87,7 +87,7 @@ std::optional<Cutoff> read_cutoff(YamlMap& map, const std::string& key) {
   if (!cutoffs) {
     return std::nullopt;
   }
-  if (cutoffs->empty() || cutoffs->size() > kMostFrequencies) {
+  if (cutoffs->empty() || cutoffs->size() > kMostCutoffs) {
     map.problem(key, "a wavenumber > 0 rad/m, a list with one per frequency, or one of auto, search, dynamic_range");
     return std::nullopt;
   }

@@ -8,8 +8,6 @@
 namespace nearfield::control {
 namespace {
 
-constexpr double kNanosecond_s = 1e-9;
-
 /// Where a bucket above the first begins.
 double lower_bound_ns(std::size_t bucket) {
   const auto part = static_cast<int>(bucket) - 1;

@@ -15,7 +15,6 @@ using prometheus::MetricType;
 using Labels = std::vector<ClientMetric::Label>;
 
 constexpr std::int64_t kRecentNs = 10'000'000'000;
-constexpr double kNanosecond_s = 1e-9;
 constexpr double kMillisecondsInASecond = 1e3;
 /// Of the buckets, every fourth bound is published: two an octave.
 constexpr std::size_t kBucketsInABound = 4;

@@ -3,7 +3,6 @@
 namespace nearfield {
 
 std::int64_t clock_ns(clockid_t clock) {
-  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
   std::timespec now{};
   clock_gettime(clock, &now);
   return std::int64_t{now.tv_sec} * kNsPerSecond + now.tv_nsec;

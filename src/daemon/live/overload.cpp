@@ -1,14 +1,10 @@
 #include "daemon/live/overload.hpp"
 
 #include <algorithm>
-#include <cmath>
+
+#include "daemon/durations.hpp"
 
 namespace nearfield::daemon {
-namespace {
-
-std::int64_t nanoseconds(double milliseconds) { return std::llround(milliseconds * 1e6); }
-
-}  // namespace
 
 void Overload::set_limits(const DaemonSettings::Overload& limits) {
   dashboards_ns_ = nanoseconds(limits.pause_dashboards_ms);

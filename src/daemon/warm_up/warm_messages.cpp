@@ -7,14 +7,13 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "daemon/durations.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::int64_t kSecondNs = 1'000'000'000;
 
 /// Plans use a capture's geometry and layout, nothing else of it.
 json capture_json(const CaptureInfo& capture) {

@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/system/clocks.hpp"
+#include "daemon/durations.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
@@ -23,8 +24,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kSecondNs = 1e9;
-constexpr std::int64_t kMillisecondNs = 1'000'000;
 constexpr std::size_t kMostMessageBytes = std::size_t{1} << 20U;
 
 struct PipeEnds {

@@ -58,6 +58,9 @@ struct RecordHeader {
 };
 static_assert(sizeof(RecordHeader) == 88);
 
+/// The bit-time behind the last one that a record covers.
+inline std::uint64_t end_of(const RecordHeader& header) { return header.first_bit_time + header.bit_times; }
+
 /// Bit-times by what became of them: the account of a recording's span.
 struct BitCounts {
   std::uint64_t received = 0;  ///< and stored

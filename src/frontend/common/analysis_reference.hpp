@@ -6,6 +6,9 @@
 
 namespace nearfield::reference {
 
+inline constexpr std::size_t kWordBits = 32;  ///< bits of a word of a wire
+inline constexpr double kClipLevel = 0.95;    ///< share of full scale from which on a window counts as clipped
+
 /// The bin's frequency nearest to the wanted one.
 double snapped_frequency_hz(double frequency_hz, double sample_rate_hz, int window_samples);
 

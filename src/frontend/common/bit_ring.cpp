@@ -5,7 +5,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::string_view kStage = "front_end/bit_ring";
+constexpr std::string_view kBitRingStage = "front_end/bit_ring";
 constexpr std::size_t kMaxWordTile = 8;
 
 /// The narrowest tile that spans the wire, up to the widest one that keeps a work-group at 256 items.
@@ -26,14 +26,14 @@ BitRing::BitRing(const ocl::Device& device, WireLayout layout, const ArrayGeomet
       wire_words_(static_cast<std::size_t>(words_per_bit_time(layout, geometry))),
       max_append_words_(max_append_words),
       span_(capacity_words),
-      wire_(device.allocate<std::uint32_t>(max_append_words * kBitsPerWord * wire_words_, kStage)),
-      channel_of_bit_(device.upload<std::int32_t>(channel_of_wire_bit(layout, geometry), kStage)),
-      packed_(device.allocate<std::uint32_t>(capacity_words * static_cast<std::size_t>(channels_), kStage)) {
+      wire_(device.allocate<std::uint32_t>(max_append_words * kBitsPerWord * wire_words_, kBitRingStage)),
+      channel_of_bit_(device.upload<std::int32_t>(channel_of_wire_bit(layout, geometry), kBitRingStage)),
+      packed_(device.allocate<std::uint32_t>(capacity_words * static_cast<std::size_t>(channels_), kBitRingStage)) {
   if (max_append_words < 1 || max_append_words > capacity_words) {
     throw Error(ExitCode::kInternal, fmt::format("{}: expected appends of 1 to {} words, the capacity, found {}",
-                                                 kStage, capacity_words, max_append_words));
+                                                 kBitRingStage, capacity_words, max_append_words));
   }
-  const ocl::Program program = device.build(kStage, "frontend/corner_turn.cl",
+  const ocl::Program program = device.build(kBitRingStage, "frontend/corner_turn.cl",
                                             {{"CHANNELS", fmt::format("{}", channels_)},
                                              {"WIRE_WORDS", fmt::format("{}", wire_words_)},
                                              {"WORD_TILE", fmt::format("{}", word_tile(wire_words_))}});
@@ -43,7 +43,7 @@ BitRing::BitRing(const ocl::Device& device, WireLayout layout, const ArrayGeomet
       .set("packed", packed_)
       .set("slots", span_.slots());
   first_slot_ = corner_turn_.arguments("first_slot");
-  device.enqueue_fill(packed_, kPackedSilence, kStage);
+  device.enqueue_fill(packed_, kPackedSilence, kBitRingStage);
 }
 
 bool BitRing::enqueue_append(std::uint64_t first_word, std::span<const std::uint32_t> wire) {
@@ -51,11 +51,11 @@ bool BitRing::enqueue_append(std::uint64_t first_word, std::span<const std::uint
   const std::size_t words = wire.size() / word_size;
   if (words == 0 || wire.size() % word_size != 0 || words > max_append_words_) {
     throw Error(ExitCode::kInternal,
-                fmt::format("{}: expected 1 to {} times {} wire words (32 bit-times), found {} wire words", kStage,
-                            max_append_words_, word_size, wire.size()));
+                fmt::format("{}: expected 1 to {} times {} wire words (32 bit-times), found {} wire words",
+                            kBitRingStage, max_append_words_, word_size, wire.size()));
   }
   const bool continues = span_.append(first_word, words);
-  device_.enqueue_write(wire_, 0, wire, kStage);
+  device_.enqueue_write(wire_, 0, wire, kBitRingStage);
   corner_turn_.set(first_slot_, span_.slot_of(first_word));
   const std::size_t tile = word_tile(wire_words_);
   corner_turn_.enqueue({.global_0 = kBitsPerWord,

@@ -10,8 +10,8 @@
 namespace nearfield {
 namespace {
 
-constexpr std::string_view kStage = "front_end/clipping";
-constexpr std::size_t kGroup = 64;
+constexpr std::string_view kClippingStage = "front_end/clipping";
+constexpr std::size_t kClippingGroup = 64;
 constexpr std::size_t kChunk = 32;  ///< words that start a run, of one work-item
 
 }  // namespace
@@ -33,8 +33,8 @@ ClippingCheck::ClippingCheck(const ocl::Device& device, const FrontEndPlan& plan
     : channels_(static_cast<std::size_t>(plan.geometry.channels())) {
   const std::size_t run = std::min(kClipRunWords, words);
   chunks_ = (words - run + 1 + kChunk - 1) / kChunk;
-  is_alive_ = device.upload<std::uint32_t>(alive_channels(plan), kStage);
-  const ocl::Program program = device.build(kStage, "frontend/clipping.cl",
+  is_alive_ = device.upload<std::uint32_t>(alive_channels(plan), kClippingStage);
+  const ocl::Program program = device.build(kClippingStage, "frontend/clipping.cl",
                                             {{"CHANNELS", fmt::format("{}", channels_)},
                                              {"WORDS", fmt::format("{}", words)},
                                              {"RUN", fmt::format("{}", run)},
@@ -48,7 +48,8 @@ ClippingCheck::ClippingCheck(const ocl::Device& device, const FrontEndPlan& plan
 
 void ClippingCheck::enqueue(std::uint32_t first_slot, const ocl::Buffer<std::uint32_t>& status) {
   find_clipping_.set(per_window_, status, first_slot);
-  find_clipping_.enqueue({.global_0 = ocl::round_up(channels_, kGroup), .local_0 = kGroup, .global_1 = chunks_});
+  find_clipping_.enqueue(
+      {.global_0 = ocl::round_up(channels_, kClippingGroup), .local_0 = kClippingGroup, .global_1 = chunks_});
 }
 
 }  // namespace nearfield

@@ -14,7 +14,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::size_t kGroup = 64;
+constexpr std::size_t kSumsGroup = 64;
 /// A window's sum stays below this, two bits below what an integer holds.
 constexpr double kLargestSum = 0x1p29;
 /// A hop must be this many times shorter than the window before sums that run along pay.
@@ -46,8 +46,6 @@ std::vector<std::complex<float>> weights_of(const RunningPlan& plan) {
   }
   return weights;
 }
-
-std::size_t quotient_up(std::size_t value, std::size_t step) { return (value + step - 1) / step; }
 
 /// Hops whose blocks are put together to tell clipping; 0 where the longest block is long enough to tell it alone.
 std::size_t run_hops(const RunningPlan& plan) {
@@ -243,7 +241,7 @@ void RunningSums::enqueue(std::uint64_t first_block, std::uint64_t first_word, s
              move.newest_block);
   slide_.set(slide_windows_, first_word, static_cast<std::uint32_t>(windows));
   slide_.enqueue(
-      {.global_0 = ocl::round_up(lanes_, kGroup), .local_0 = kGroup, .global_1 = frequencies_, .local_1 = 1});
+      {.global_0 = ocl::round_up(lanes_, kSumsGroup), .local_0 = kSumsGroup, .global_1 = frequencies_, .local_1 = 1});
   moved_to(first_block + (windows - 1) * hop_blocks_);
 }
 

@@ -15,6 +15,8 @@
 
 namespace nearfield {
 
+constexpr std::size_t quotient_up(std::size_t value, std::size_t step) { return (value + step - 1) / step; }
+
 /// How a stream is cut into blocks, so that each window is a whole number of them. Windows begin at multiples of the
 /// hop and end `lead_words` after one, so that a hop is cut there: first the blocks of its lead, then those of its
 /// rest, each in pieces of `block_words` words and one that may be shorter. Of a hop that is longer than the window,

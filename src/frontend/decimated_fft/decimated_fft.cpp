@@ -8,9 +8,9 @@
 namespace nearfield {
 namespace {
 
-constexpr std::string_view kStage = "front_end/decimated_fft";
-constexpr std::size_t kTile = 32;
-constexpr std::size_t kTileStep = 8;
+constexpr std::string_view kDecimatedFftStage = "front_end/decimated_fft";
+constexpr std::size_t kTransposeTile = 32;
+constexpr std::size_t kTransposeTileStep = 8;
 constexpr std::size_t kPickGroup = 64;
 
 std::vector<double> bin_frequencies(const std::vector<std::uint32_t>& bins, const FrontEndPlan& plan) {
@@ -37,15 +37,16 @@ DecimatedFft::DecimatedFft(const ocl::Device& device, const FrontEndPlan& plan)
       window_samples_(static_cast<std::size_t>(plan.settings.window_samples)),
       bins_(nearest_bins(plan.settings.frequencies_hz, plan.sample_rate_hz, plan.settings.window_samples)),
       actual_frequencies_hz_(bin_frequencies(bins_, plan)),
-      source_(device, plan, std::string(kStage)),
-      fft_(device, plan.settings.window_samples, plan.geometry.channels(), std::string(kStage)),
-      lines_(device.allocate<float>(channels_ * window_samples_, kStage)),
-      line_bins_(device.allocate<std::complex<float>>(channels_ * (window_samples_ / 2 + 1), kStage)),
-      bad_in_(device.allocate<std::uint32_t>(channels_, kStage)),
-      wanted_(device.upload<std::uint32_t>(bins_, kStage)) {
-  window_ = device.upload<float>(to_float(window_values(plan.settings.window, plan.settings.window_samples)), kStage);
-  terms_ = device.upload<std::complex<float>>(terms(plan), kStage);
-  device.enqueue_fill(bad_in_, frame_, kStage);
+      source_(device, plan, std::string(kDecimatedFftStage)),
+      fft_(device, plan.settings.window_samples, plan.geometry.channels(), std::string(kDecimatedFftStage)),
+      lines_(device.allocate<float>(channels_ * window_samples_, kDecimatedFftStage)),
+      line_bins_(device.allocate<std::complex<float>>(channels_ * (window_samples_ / 2 + 1), kDecimatedFftStage)),
+      bad_in_(device.allocate<std::uint32_t>(channels_, kDecimatedFftStage)),
+      wanted_(device.upload<std::uint32_t>(bins_, kDecimatedFftStage)) {
+  window_ = device.upload<float>(to_float(window_values(plan.settings.window, plan.settings.window_samples)),
+                                 kDecimatedFftStage);
+  terms_ = device.upload<std::complex<float>>(terms(plan), kDecimatedFftStage);
+  device.enqueue_fill(bad_in_, frame_, kDecimatedFftStage);
   build_kernels();
 }
 
@@ -66,7 +67,7 @@ std::vector<std::complex<float>> DecimatedFft::terms(const FrontEndPlan& plan) c
 }
 
 void DecimatedFft::build_kernels() {
-  const ocl::Program program = device_.build(kStage, "frontend/decimated_fft.cl", source_.defines());
+  const ocl::Program program = device_.build(kDecimatedFftStage, "frontend/decimated_fft.cl", source_.defines());
   window_lines_ = program.kernel("window_lines");
   pick_bins_ = program.kernel("pick_bins");
   window_lines_.set("samples", source_.samples().samples())
@@ -86,10 +87,11 @@ void DecimatedFft::enqueue_spectra(std::uint64_t first_sample_index, const ocl::
   source_.check_outputs(bins_.size(), spectra, status);
   ++frame_;
   window_lines_.set(of_window_, status, first_slot, frame_);
-  window_lines_.enqueue({.global_0 = ocl::round_up(channels_, kTile),
-                         .local_0 = kTile,
-                         .global_1 = ocl::round_up(window_samples_, kTile) / kTile * kTileStep,
-                         .local_1 = kTileStep});
+  window_lines_.enqueue(
+      {.global_0 = ocl::round_up(channels_, kTransposeTile),
+       .local_0 = kTransposeTile,
+       .global_1 = ocl::round_up(window_samples_, kTransposeTile) / kTransposeTile * kTransposeTileStep,
+       .local_1 = kTransposeTileStep});
   fft_.enqueue(lines_, line_bins_);
   pick_bins_.set(of_bins_, spectra, frame_);
   pick_bins_.enqueue({.global_0 = ocl::round_up(channels_, kPickGroup),

@@ -14,7 +14,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::string_view kStage = "front_end/dot_product";
+constexpr std::string_view kDotProductStage = "front_end/dot_product";
 /// Below, whole windows of 1024 samples take less than running sums on an H100: 15 against 21 us at n = 5, 21 against
 /// 20 at 30 (docs/front_ends.md).
 constexpr std::size_t kFewestRunningOnGpu = 25;
@@ -52,9 +52,9 @@ class Stopwatch {
  public:
   Stopwatch(const ocl::Device& device, const DotWork& work)
       : device_(&device),
-        spectra_(device.allocate<std::complex<float>>(work.frequencies() * work.channels, kStage)),
-        status_(device.allocate<std::uint32_t>(4, kStage)) {
-    device.enqueue_fill(status_, std::uint32_t{0}, kStage);
+        spectra_(device.allocate<std::complex<float>>(work.frequencies() * work.channels, kDotProductStage)),
+        status_(device.allocate<std::uint32_t>(4, kDotProductStage)) {
+    device.enqueue_fill(status_, std::uint32_t{0}, kDotProductStage);
   }
   /// Seconds a run of the best batch.
   double measure(DotStage& stage, double best_s) {
@@ -87,14 +87,14 @@ class Stopwatch {
 
 DotProduct::DotProduct(const ocl::Device& device, const FrontEndPlan& plan, const DotVariant& variant)
     : frequencies_hz_(plan.settings.frequencies_hz),
-      source_(device, plan, std::string(kStage)),
+      source_(device, plan, std::string(kDotProductStage)),
       work_(work_of(plan, source_)),
       variant_(variant),
       stage_(make_dot_stage(device, work_, variant)) {}
 
 DotProduct::DotProduct(const ocl::Device& device, const FrontEndPlan& plan)
     : frequencies_hz_(plan.settings.frequencies_hz),
-      source_(device, plan, std::string(kStage)),
+      source_(device, plan, std::string(kDotProductStage)),
       work_(work_of(plan, source_)),
       variant_(named_variant(plan.settings.own.get<DotProductSettings>().kernel)) {
   if (plan.settings.own.get<DotProductSettings>().kernel == DotKernel::kAuto) {

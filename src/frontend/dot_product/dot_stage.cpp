@@ -12,7 +12,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::string_view kStage = "front_end/dot_product";
+constexpr std::string_view kDotStage = "front_end/dot_product";
 constexpr std::size_t kReduceGroup = 256;
 constexpr std::size_t kLanes = 32;
 constexpr std::size_t kSlices = 8;
@@ -61,7 +61,7 @@ class ReduceStage : public DotStage {
     defines["GROUP"] = fmt::format("{}", group_);
     defines["OUTPUTS"] = fmt::format("{}", outputs_of(variant.kernel));
     defines["COMPUTED"] = variant.computes_twiddles ? "1" : "0";
-    kernel_ = device.build(kStage, "frontend/dot_reduce.cl", defines).kernel("dot_reduce");
+    kernel_ = device.build(kDotStage, "frontend/dot_reduce.cl", defines).kernel("dot_reduce");
     if (variant.computes_twiddles) {
       set_formulas(device, work);
     } else {
@@ -86,7 +86,7 @@ class ReduceStage : public DotStage {
         values.push_back(narrow(work.coefficient(f, t)));
       }
     }
-    coefficients_ = device.upload<std::complex<float>>(values, kStage);
+    coefficients_ = device.upload<std::complex<float>>(values, kDotStage);
   }
   void set_formulas(const ocl::Device& device, const DotWork& work) {
     std::vector<std::uint64_t> steps;
@@ -98,9 +98,9 @@ class ReduceStage : public DotStage {
         terms.push_back(narrow(work.scales[f] * term));
       }
     }
-    window_ = device.upload<float>(std::vector<float>(work.window.begin(), work.window.end()), kStage);
-    steps_ = device.upload<std::uint64_t>(steps, kStage);
-    coefficients_ = device.upload<std::complex<float>>(terms, kStage);
+    window_ = device.upload<float>(std::vector<float>(work.window.begin(), work.window.end()), kDotStage);
+    steps_ = device.upload<std::uint64_t>(steps, kDotStage);
+    coefficients_ = device.upload<std::complex<float>>(terms, kDotStage);
     kernel_.set("window", window_).set("steps", steps_);
   }
   std::size_t channels_;
@@ -116,7 +116,7 @@ class ReduceStage : public DotStage {
 class PlaneSums {
  public:
   PlaneSums(const ocl::Device& device, const DotWork& work, const ocl::Program& program, std::size_t parts)
-      : planes_(device.allocate<float>(parts * 2 * work.frequencies() * work.channels, kStage)),
+      : planes_(device.allocate<float>(parts * 2 * work.frequencies() * work.channels, kDotStage)),
         launch_{
             .global_0 = ocl::round_up(work.channels, kSumGroup), .local_0 = kSumGroup, .global_1 = work.frequencies()},
         kernel_(program.kernel("sum_parts")),
@@ -143,7 +143,7 @@ ocl::Program tiled_program(const ocl::Device& device, const DotWork& work) {
   defines["LANES"] = fmt::format("{}", kLanes);
   defines["SLICES"] = fmt::format("{}", kSlices);
   defines["ROWS"] = fmt::format("{}", kCheckRows);
-  return device.build(kStage, "frontend/dot_tiled.cl", defines);
+  return device.build(kDotStage, "frontend/dot_tiled.cl", defines);
 }
 
 class TiledStage : public DotStage {
@@ -151,7 +151,7 @@ class TiledStage : public DotStage {
   TiledStage(const ocl::Device& device, const DotWork& work, const DotVariant& variant)
       : block_(block_of(work.frequencies())),
         parts_(static_cast<std::size_t>(variant.parts)),
-        coefficients_(device.upload<std::complex<float>>(blocked(work), kStage)),
+        coefficients_(device.upload<std::complex<float>>(blocked(work), kDotStage)),
         program_(tiled_program(device, work)),
         kernel_(program_.kernel("dot_tiled")),
         per_window_(kernel_.arguments("first_slot", "spectra", "status")),
@@ -204,8 +204,8 @@ class GemmStage : public DotStage {
   GemmStage(const ocl::Device& device, const DotWork& work)
       : source_(work.source),
         window_samples_(work.window.size()),
-        rows_(device.upload<float>(rows_of(work), kStage)),
-        gemm_(device, 2 * work.frequencies(), work.channels, window_samples_, std::string(kStage)),
+        rows_(device.upload<float>(rows_of(work), kDotStage)),
+        gemm_(device, 2 * work.frequencies(), work.channels, window_samples_, std::string(kDotStage)),
         program_(tiled_program(device, work)),
         check_(program_.kernel("check_window")),
         per_window_(check_.arguments("first_slot", "status")),
@@ -288,7 +288,7 @@ std::unique_ptr<DotStage> make_dot_stage(const ocl::Device& device, const DotWor
     case DotKernel::kAuto:
       break;
   }
-  throw Error(ExitCode::kInternal, fmt::format("{}: a variant is not named", kStage));
+  throw Error(ExitCode::kInternal, fmt::format("{}: a variant is not named", kDotStage));
 }
 
 std::vector<DotVariant> dot_candidates(const ocl::Device& device, const DotWork& work) {

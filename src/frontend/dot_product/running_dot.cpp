@@ -11,8 +11,8 @@
 namespace nearfield {
 namespace {
 
-constexpr std::string_view kStage = "front_end/dot_product";
-constexpr std::size_t kGroup = 64;
+constexpr std::string_view kRunningDotStage = "front_end/dot_product";
+constexpr std::size_t kDotGroup = 64;
 constexpr std::size_t kTermTile = 4;
 /// Bound of a decimated sample, full scale 1: the filter's overshoot.
 constexpr double kLargestSample = 2.0;
@@ -63,17 +63,17 @@ RunningDot::RunningDot(const ocl::Device& device, const FrontEndPlan& plan)
     : frequencies_hz_(plan.settings.frequencies_hz),
       grid_(running_plan(plan).grid()),
       terms_(running_plan(plan).terms()),
-      source_(device, plan, std::string(kStage)),
-      arena_(std::string(kStage)),
-      sums_(running_plan(plan), std::string(kStage), arena_) {
+      source_(device, plan, std::string(kRunningDotStage)),
+      arena_(std::string(kRunningDotStage)),
+      sums_(running_plan(plan), std::string(kRunningDotStage), arena_) {
   const RunningPlan running = running_plan_with(plan, source_);
   arena_.allocate(device);
   sums_.take(device, running, arena_);
-  coefficients_ = device.upload<std::complex<float>>(block_coefficients(running), kStage);
+  coefficients_ = device.upload<std::complex<float>>(block_coefficients(running), kRunningDotStage);
   ocl::Defines defines = RunningSums::defines(running);
   defines["TERM_TILE"] = fmt::format("{}", kTermTile);
   defines["CLIP_LEVEL"] = source_.defines().at("CLIP_LEVEL");
-  const ocl::Program program = device.build(kStage, "frontend/running_dot.cl", defines);
+  const ocl::Program program = device.build(kRunningDotStage, "frontend/running_dot.cl", defines);
   sums_.use(program);
   block_sums_ = program.kernel("sample_block_sums");
   block_sums_.set("samples", source_.samples().samples())
@@ -128,8 +128,8 @@ void RunningDot::enqueue_blocks(std::uint64_t first_block, std::uint64_t blocks)
   const std::uint64_t first_sample = *origin_ + grid_.begin(first_block);
   block_sums_.set(new_blocks_, source_.samples().span().slot_of(first_sample), sums_.span().slot_of(first_block),
                   first_sample, static_cast<std::uint32_t>(first_block % grid_.hop_blocks()));
-  block_sums_.enqueue({.global_0 = ocl::round_up(sums_.lanes(), kGroup),
-                       .local_0 = kGroup,
+  block_sums_.enqueue({.global_0 = ocl::round_up(sums_.lanes(), kDotGroup),
+                       .local_0 = kDotGroup,
                        .global_1 = (terms_ + kTermTile - 1) / kTermTile,
                        .local_1 = 1,
                        .global_2 = blocks,

@@ -18,7 +18,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::string_view kStage = "front_end/popcount";
+constexpr std::string_view kPopcountStage = "front_end/popcount";
 constexpr std::size_t kGroupChannels = 64;
 constexpr std::size_t kLaneChannels = 32;
 constexpr std::size_t kSliceLanes = 8;
@@ -29,8 +29,6 @@ constexpr std::size_t kTile = 32;
 constexpr std::size_t kTileStep = kTile / kClipBlockWords;
 
 std::size_t count_of(int value) { return static_cast<std::size_t>(value); }
-std::size_t quotient_up(std::size_t value, std::size_t step) { return (value + step - 1) / step; }
-
 std::vector<double> frequencies_of(const FrontEndPlan& plan) {
   std::vector<double> frequencies_hz = plan.settings.frequencies_hz;
   if (plan.settings.own.get<PopcountSettings>().transform == WordTransform::kFft) {
@@ -114,7 +112,7 @@ std::vector<float> fft_weights(const FrontEndPlan& plan, const std::vector<std::
 
 ocl::Program build(const ocl::Device& device, const FrontEndPlan& plan) {
   const DotShape shape = dot_shape(plan);
-  return device.build(kStage, "frontend/popcount.cl",
+  return device.build(kPopcountStage, "frontend/popcount.cl",
                       {{"CHANNELS", fmt::format("{}", plan.geometry.channels())},
                        {"WINDOW", fmt::format("{}", plan.settings.window_samples)},
                        {"ORDER", fmt::format("{}", plan.settings.own.get<PopcountSettings>().order)},
@@ -159,10 +157,10 @@ std::string popcount_obstacle(const FrontEndPlan& plan) {
 
 Popcount::DotPath::DotPath(const ocl::Device& device, const FrontEndPlan& plan, const ocl::Program& program,
                            const BitRing& bits, const ocl::Buffer<std::uint32_t>& is_alive)
-    : coefficients(device.upload<std::complex<float>>(dot_coefficients(plan), kStage)) {
+    : coefficients(device.upload<std::complex<float>>(dot_coefficients(plan), kPopcountStage)) {
   const DotShape shape = dot_shape(plan);
   partial = device.allocate<std::complex<float>>(
-      shape.slices * shape.frequencies * static_cast<std::size_t>(bits.channels()), kStage);
+      shape.slices * shape.frequencies * static_cast<std::size_t>(bits.channels()), kPopcountStage);
   word_sums = program.kernel("word_sums");
   sum_slices = program.kernel("sum_slices");
   word_sums.set("packed", bits.packed())
@@ -180,15 +178,15 @@ Popcount::DotPath::DotPath(const ocl::Device& device, const FrontEndPlan& plan, 
 Popcount::FftPath::FftPath(const ocl::Device& device, const FrontEndPlan& plan, const ocl::Program& program,
                            const BitRing& bits, const ocl::Buffer<std::uint32_t>& is_alive)
     : fft(device, plan.settings.window_samples, bits.channels() * (plan.settings.own.get<PopcountSettings>().order + 1),
-          std::string(kStage)) {
+          std::string(kPopcountStage)) {
   const std::size_t sequences = count_of(bits.channels() * (plan.settings.own.get<PopcountSettings>().order + 1));
   const std::size_t words = count_of(plan.settings.window_samples);
   const std::vector<std::uint32_t> wanted_bins =
       nearest_bins(plan.settings.frequencies_hz, plan.sample_rate_hz, plan.settings.window_samples);
-  lines = device.allocate<float>(sequences * words, kStage);
-  bins = device.allocate<std::complex<float>>(sequences * (words / 2 + 1), kStage);
-  wanted = device.upload<std::uint32_t>(wanted_bins, kStage);
-  weights = device.upload<float>(fft_weights(plan, wanted_bins), kStage);
+  lines = device.allocate<float>(sequences * words, kPopcountStage);
+  bins = device.allocate<std::complex<float>>(sequences * (words / 2 + 1), kPopcountStage);
+  wanted = device.upload<std::uint32_t>(wanted_bins, kPopcountStage);
+  weights = device.upload<float>(fft_weights(plan, wanted_bins), kPopcountStage);
   moment_lines = program.kernel("moment_lines");
   combine = program.kernel("combine");
   moment_lines.set("packed", bits.packed())
@@ -206,7 +204,7 @@ Popcount::Popcount(const ocl::Device& device, const FrontEndPlan& plan)
       window_words_(count_of(plan.settings.window_samples)),
       actual_frequencies_hz_(frequencies_of(plan)),
       bits_(device, plan.layout, plan.geometry, 2 * window_words_, window_words_),
-      is_alive_(device.upload<std::uint32_t>(alive_channels(plan), kStage)) {
+      is_alive_(device.upload<std::uint32_t>(alive_channels(plan), kPopcountStage)) {
   const ocl::Program program = build(device, plan);
   if (plan.settings.own.get<PopcountSettings>().transform == WordTransform::kFft) {
     fft_ = std::make_unique<FftPath>(device, plan, program, bits_, is_alive_);
@@ -236,14 +234,14 @@ void Popcount::enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buff
   const RingSpan& span = bits_.span();
   if (!span.holds(first_sample_index, window_words_)) {
     throw Error(ExitCode::kInternal,
-                fmt::format("{}: window of {} words at {} is not among the words {} to {} that the ring holds", kStage,
-                            window_words_, first_sample_index, span.begin(), span.end()));
+                fmt::format("{}: window of {} words at {} is not among the words {} to {} that the ring holds",
+                            kPopcountStage, window_words_, first_sample_index, span.begin(), span.end()));
   }
   const std::size_t needed = channels_ * actual_frequencies_hz_.size();
   if (spectra.size() < needed || status.size() < kStatusWords) {
     throw Error(ExitCode::kInternal,
-                fmt::format("{}: expected room for {} spectra values and {} status words, found {} and {}", kStage,
-                            needed, kStatusWords, spectra.size(), status.size()));
+                fmt::format("{}: expected room for {} spectra values and {} status words, found {} and {}",
+                            kPopcountStage, needed, kStatusWords, spectra.size(), status.size()));
   }
   const std::uint32_t first_slot = span.slot_of(first_sample_index);
   if (fft_ != nullptr) {

@@ -18,9 +18,6 @@ namespace {
 
 using Complex = std::complex<double>;
 
-constexpr double kClipLevel = 0.95;
-constexpr std::size_t kWordBits = kBitsPerWord;
-
 /// Solves A x = b.
 std::vector<Complex> solve(const Eigen::MatrixXd& a, const std::vector<Complex>& b) {
   const Eigen::VectorXcd right = Eigen::Map<const Eigen::VectorXcd>(b.data(), static_cast<Eigen::Index>(b.size()));

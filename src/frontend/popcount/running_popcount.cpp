@@ -12,7 +12,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::string_view kStage = "front_end/popcount";
+constexpr std::string_view kRunningPopcountStage = "front_end/popcount";
 constexpr std::size_t kTileWords = 32;
 constexpr std::size_t kMostTileFrequencies = 10;
 /// Of 512 items, that a compute unit holds.
@@ -55,8 +55,6 @@ RunningPlan plan_for(RunningPlan plan, std::size_t columns) {
   }
   return plan;
 }
-
-std::size_t quotient_up(std::size_t value, std::size_t step) { return (value + step - 1) / step; }
 
 /// Groups that share a block's frequencies: as many as the device has room for beside those of other words and blocks.
 /// Each of them turns the same words into moments, so more would only cost.
@@ -127,8 +125,8 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
       ring_words_(running_plan(plan).waiting_hops() * grid_.kept_words),
       rows_(std::min(device.info().max_work_group_size / kBitsPerWord, kMostRows)),
       frequency_tiles_(frequency_tiles(device, running_plan(plan), wire_words_)),
-      arena_(std::string(kStage)),
-      sums_(plan_for(running_plan(plan), vector_columns_), std::string(kStage), arena_) {
+      arena_(std::string(kRunningPopcountStage)),
+      sums_(plan_for(running_plan(plan), vector_columns_), std::string(kRunningPopcountStage), arena_) {
   const RunningPlan running = plan_for(running_plan(plan), vector_columns_);
   const int order = plan.settings.own.get<PopcountSettings>().order;
   const std::vector<std::complex<float>> coefficients = block_coefficients(running, order);
@@ -147,7 +145,8 @@ RunningPopcount::RunningPopcount(const ocl::Device& device, const FrontEndPlan& 
   defines["CLIP_SUM"] = fmt::format("{}", clip_sum(kClipRunWords));
   defines.merge(arena_.defines());
   const ocl::Program program = device.build(
-      kStage, vector_columns_ > 0 ? "frontend/running_popcount_vector.cl" : "frontend/running_popcount.cl", defines);
+      kRunningPopcountStage,
+      vector_columns_ > 0 ? "frontend/running_popcount_vector.cl" : "frontend/running_popcount.cl", defines);
   sums_.use(program);
   block_sums_ = program.kernel("block_sums");
   block_sums_.set("wire", wire_)
@@ -172,7 +171,7 @@ void RunningPopcount::enqueue_bits(std::uint64_t first_word, std::span<const std
   const std::size_t word_size = kBitsPerWord * wire_words_;
   if (wire.empty() || wire.size() % word_size != 0) {
     throw Error(ExitCode::kInternal, fmt::format("{}: expected whole groups of {} wire words (32 bit-times), found {}",
-                                                 kStage, word_size, wire.size()));
+                                                 kRunningPopcountStage, word_size, wire.size()));
   }
   if (!has_started_ || first_word != end_word_) {
     origin_word_ = first_word;
@@ -210,9 +209,9 @@ void RunningPopcount::enqueue_upload(std::span<const std::uint32_t> wire) {
   const std::size_t word_size = kBitsPerWord * wire_words_;
   const auto slot = static_cast<std::size_t>(kept_words(end_word_ - origin_word_) % ring_words_);
   const std::span<const std::uint32_t> head = wire.first(std::min(wire.size(), (ring_words_ - slot) * word_size));
-  device_.enqueue_write(wire_, slot * word_size, head, kStage);
+  device_.enqueue_write(wire_, slot * word_size, head, kRunningPopcountStage);
   if (head.size() < wire.size()) {
-    device_.enqueue_write(wire_, 0, wire.subspan(head.size()), kStage);
+    device_.enqueue_write(wire_, 0, wire.subspan(head.size()), kRunningPopcountStage);
   }
   end_word_ += wire.size() / word_size;
 }
@@ -267,8 +266,8 @@ void RunningPopcount::enqueue_batch(std::uint64_t first_sample_index, std::size_
   const std::uint64_t ahead = first_sample_index - origin_word_;
   if (!has_started_ || first_sample_index < origin_word_ || ahead % grid_.hop_words != 0) {
     throw Error(ExitCode::kInternal,
-                fmt::format("{}: expected a window at a multiple of {} words from word {} on, found one at {}", kStage,
-                            grid_.hop_words, origin_word_, first_sample_index));
+                fmt::format("{}: expected a window at a multiple of {} words from word {} on, found one at {}",
+                            kRunningPopcountStage, grid_.hop_words, origin_word_, first_sample_index));
   }
   const std::uint64_t first_block = ahead / grid_.hop_words * grid_.hop_blocks();
   const WindowMove move = sums_.move_to(first_block, windows, waiting_blocks());

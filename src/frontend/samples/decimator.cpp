@@ -5,8 +5,8 @@
 namespace nearfield {
 namespace {
 
-constexpr std::string_view kStage = "front_end/decimator";
-constexpr std::size_t kGroupChannels = 64;
+constexpr std::string_view kDecimatorStage = "front_end/decimator";
+constexpr std::size_t kDecimatorGroupChannels = 64;
 constexpr std::size_t kGroupWords = 4;
 /// Samples that one work-item of the FIR makes.
 constexpr std::size_t kFirOutputs = 4;
@@ -30,11 +30,11 @@ Decimator::Decimator(const ocl::Device& device, const BitRing& bits, SampleRing&
       max_words_(max_words),
       design_(design_decimator()),
       cic_slots_(static_cast<std::uint32_t>(kCicPerWord * (max_words + kDecimatorHistoryWords))),
-      byte_table_(device.upload<std::int32_t>(design_.cic_byte_table, kStage)),
-      padded_taps_(device.upload<float>(padded(design_.fir_taps), kStage)),
-      cic_outputs_(
-          device.allocate<std::int32_t>(std::size_t{cic_slots_} * static_cast<std::size_t>(bits.channels()), kStage)) {
-  const ocl::Program program = device.build(kStage, "frontend/decimator.cl",
+      byte_table_(device.upload<std::int32_t>(design_.cic_byte_table, kDecimatorStage)),
+      padded_taps_(device.upload<float>(padded(design_.fir_taps), kDecimatorStage)),
+      cic_outputs_(device.allocate<std::int32_t>(std::size_t{cic_slots_} * static_cast<std::size_t>(bits.channels()),
+                                                 kDecimatorStage)) {
+  const ocl::Program program = device.build(kDecimatorStage, "frontend/decimator.cl",
                                             {{"CHANNELS", fmt::format("{}", bits.channels())},
                                              {"TAPS", fmt::format("{}", kFirTaps)},
                                              {"OUTPUTS", fmt::format("{}", kFirOutputs)},
@@ -56,30 +56,30 @@ Decimator::Decimator(const ocl::Device& device, const BitRing& bits, SampleRing&
       .set("cic_slots", cic_slots_)
       .set("slots", samples.span().slots());
   fir_words_ = fir_.arguments("first_cic_slot", "first_slot", "count");
-  device.enqueue_fill(cic_outputs_, std::int32_t{0}, kStage);
+  device.enqueue_fill(cic_outputs_, std::int32_t{0}, kDecimatorStage);
 }
 
 void Decimator::enqueue(std::uint64_t first_word, std::size_t words, bool continues) {
   if (words == 0 || words > max_words_ || words > samples_->span().capacity() ||
       !bits_->span().holds(first_word, words)) {
     throw Error(ExitCode::kInternal, fmt::format("{}: expected up to {} words that the bit ring holds, found {} to {}",
-                                                 kStage, max_words_, first_word, first_word + words));
+                                                 kDecimatorStage, max_words_, first_word, first_word + words));
   }
   if (!continues) {
     enqueue_silence(first_word);
   }
-  const std::size_t channels = ocl::round_up(static_cast<std::size_t>(bits_->channels()), kGroupChannels);
+  const std::size_t channels = ocl::round_up(static_cast<std::size_t>(bits_->channels()), kDecimatorGroupChannels);
   cic_.set(cic_words_, bits_->span().slot_of(first_word), cic_slot_of(first_word, 0), static_cast<std::uint32_t>(words),
            std::int32_t{continues ? 1 : 0});
   cic_.enqueue({.global_0 = channels,
-                .local_0 = kGroupChannels,
+                .local_0 = kDecimatorGroupChannels,
                 .global_1 = ocl::round_up(words, kGroupWords),
                 .local_1 = kGroupWords});
   samples_->append(first_word, words);
   fir_.set(fir_words_, cic_slot_of(first_word, kFirFactor - kFirTaps), samples_->span().slot_of(first_word),
            static_cast<std::uint32_t>(words));
   fir_.enqueue({.global_0 = channels,
-                .local_0 = kGroupChannels,
+                .local_0 = kDecimatorGroupChannels,
                 .global_1 = ocl::round_up(words, kFirOutputs) / kFirOutputs,
                 .local_1 = 1});
 }
@@ -92,8 +92,8 @@ std::uint32_t Decimator::cic_slot_of(std::uint64_t first_word, int offset) const
 
 void Decimator::enqueue_silence(std::uint64_t first_word) {
   silence_.set(silent_slot_, cic_slot_of(first_word, -kFirTaps));
-  silence_.enqueue({.global_0 = ocl::round_up(static_cast<std::size_t>(bits_->channels()), kGroupChannels),
-                    .local_0 = kGroupChannels,
+  silence_.enqueue({.global_0 = ocl::round_up(static_cast<std::size_t>(bits_->channels()), kDecimatorGroupChannels),
+                    .local_0 = kDecimatorGroupChannels,
                     .global_1 = ocl::round_up(kFirTaps, kGroupWords),
                     .local_1 = kGroupWords});
 }

@@ -6,7 +6,6 @@
 namespace nearfield::reference {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
 constexpr int kTaps = 80;
 constexpr double kAttenuationDb = 105.0;
 constexpr int kFirFactor = 4;
@@ -39,7 +38,7 @@ double ideal_tap(double t) {
   constexpr int kPanels = 512;
   const std::array<double, 3> nodes = {-std::sqrt(0.6), 0.0, std::sqrt(0.6)};
   const std::array<double, 3> weights = {5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
-  const double width = kPi / 4.0 / kPanels;
+  const double width = std::numbers::pi / 4.0 / kPanels;
   double sum = 0.0;
   for (int panel = 0; panel < kPanels; ++panel) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -134,7 +133,7 @@ std::complex<double> response(const std::vector<double>& impulse_response, doubl
   std::complex<double> sum = 0.0;
   for (std::size_t i = 0; i < impulse_response.size(); ++i) {
     const double turns = frequency_hz / bit_rate_hz * static_cast<double>(i);
-    sum += impulse_response[i] * std::polar(1.0, -2.0 * kPi * turns);
+    sum += impulse_response[i] * std::polar(1.0, -2.0 * std::numbers::pi * turns);
   }
   return sum;
 }

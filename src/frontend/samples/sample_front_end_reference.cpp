@@ -13,8 +13,6 @@
 namespace nearfield::reference {
 namespace {
 
-constexpr double kClipLevel = 0.95;
-
 /// What turns a spectrum of decimated full-scale samples into pascal, with the phase at the window's first bit: that
 /// bit is 31 bit-times older than the newest bit of the window's first sample.
 std::complex<double> bits_scale_pa(const FrontEndPlan& plan, const std::vector<double>& impulse, double frequency_hz) {

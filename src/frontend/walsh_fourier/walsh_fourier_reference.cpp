@@ -17,10 +17,7 @@
 namespace nearfield::reference {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
-constexpr std::size_t kWordBits = 32;
 constexpr std::size_t kRunWords = 8;
-constexpr double kClipLevel = 0.95;
 /// Magnitudes closer than this share of the largest are ties.
 constexpr double kTie = 1e-12;
 
@@ -32,7 +29,7 @@ Vector cross(const Vector& a, const Vector& b) {
 double dot(const Vector& a, const Vector& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 double window_value(WindowKind window, double turns) {
-  const double sine = std::sin(kPi * turns);
+  const double sine = std::sin(std::numbers::pi * turns);
   return window == WindowKind::kHann ? sine * sine : 1.0;
 }
 
@@ -75,7 +72,8 @@ WalshFourierFrontEnd::WalshFourierFrontEnd(const FrontEndPlan& plan)
   for (const double wanted_hz : plan.settings.frequencies_hz) {
     const double frequency_hz = snapped_frequency_hz(wanted_hz, plan.sample_rate_hz, plan.settings.window_samples);
     actual_frequencies_hz_.push_back(frequency_hz);
-    const double radians = 2.0 * kPi * frequency_hz / (plan.sample_rate_hz * static_cast<double>(kWordBits));
+    const double radians =
+        2.0 * std::numbers::pi * frequency_hz / (plan.sample_rate_hz * static_cast<double>(kWordBits));
     signals.push_back(analysis(radians));
     std::vector<Complex> tone(length_);
     for (std::size_t t = 0; t < length_; ++t) {

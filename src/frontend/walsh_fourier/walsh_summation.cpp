@@ -9,12 +9,12 @@
 namespace nearfield {
 namespace {
 
-constexpr std::string_view kStage = "front_end/walsh_fourier";
+constexpr std::string_view kWalshSummationStage = "front_end/walsh_fourier";
 constexpr std::string_view kKernels = "frontend/walsh_fourier.cl";
-constexpr std::size_t kLanes = 32;
-constexpr std::size_t kSlices = 8;
+constexpr std::size_t kSummationLanes = 32;
+constexpr std::size_t kSummationSlices = 8;
 constexpr std::size_t kFunctionTile = 4;
-constexpr std::size_t kGroup = 64;
+constexpr std::size_t kSummationGroup = 64;
 constexpr std::size_t kMostBlockWords = 16;
 constexpr std::size_t kMostPairTile = 8;             ///< 32 sums a work-item
 constexpr std::uint32_t kInWord = kBitsPerWord - 1;  ///< bits of walsh_mask() that act within a word
@@ -70,13 +70,14 @@ class DirectSummation final : public WalshSummation {
       : channels_(sum.channels), frequencies_(sum.terms.size()) {
     const std::vector<std::uint32_t> functions = functions_of(sum);
     functions_ = functions.size();
-    walsh_ = device.upload<std::uint32_t>(precomputed ? function_words(functions, sum.bits) : functions, kStage);
-    sums_ = device.allocate<std::int32_t>(functions_ * channels_, kStage);
+    walsh_ = device.upload<std::uint32_t>(precomputed ? function_words(functions, sum.bits) : functions,
+                                          kWalshSummationStage);
+    sums_ = device.allocate<std::int32_t>(functions_ * channels_, kWalshSummationStage);
     upload_terms(device, sum, functions);
     ocl::Defines defines = common_defines(sum);
     defines["FUNCTIONS"] = fmt::format("{}", functions_);
     defines["PRECOMPUTED"] = precomputed ? "1" : "0";
-    const ocl::Program program = device.build(kStage, kKernels, defines);
+    const ocl::Program program = device.build(kWalshSummationStage, kKernels, defines);
     walsh_sums_ = program.kernel("walsh_sums");
     walsh_sums_.set("packed", ring.packed()).set("walsh", walsh_).set("sums", sums_).set("slots", ring.span().slots());
     first_slot_ = walsh_sums_.arguments("first_slot");
@@ -87,16 +88,16 @@ class DirectSummation final : public WalshSummation {
 
   void enqueue(std::uint32_t first_slot, const ocl::Buffer<std::complex<float>>& spectra) override {
     walsh_sums_.set(first_slot_, first_slot);
-    walsh_sums_.enqueue({.global_0 = ocl::round_up(channels_, kLanes),
-                         .local_0 = kLanes,
-                         .global_1 = kSlices,
-                         .local_1 = kSlices,
+    walsh_sums_.enqueue({.global_0 = ocl::round_up(channels_, kSummationLanes),
+                         .local_0 = kSummationLanes,
+                         .global_1 = kSummationSlices,
+                         .local_1 = kSummationSlices,
                          .global_2 = functions_ / kFunctionTile});
     combine_.set(to_spectra_, spectra);
-    combine_.enqueue({.global_0 = ocl::round_up(channels_, kLanes),
-                      .local_0 = kLanes,
-                      .global_1 = kSlices,
-                      .local_1 = kSlices,
+    combine_.enqueue({.global_0 = ocl::round_up(channels_, kSummationLanes),
+                      .local_0 = kSummationLanes,
+                      .global_1 = kSummationSlices,
+                      .local_1 = kSummationSlices,
                       .global_2 = frequencies_});
   }
 
@@ -116,9 +117,9 @@ class DirectSummation final : public WalshSummation {
       }
       first.push_back(static_cast<std::uint32_t>(places.size()));
     }
-    first_term_ = device.upload<std::uint32_t>(first, kStage);
-    term_ = device.upload<std::uint32_t>(places, kStage);
-    term_weight_ = device.upload<std::complex<float>>(weights, kStage);
+    first_term_ = device.upload<std::uint32_t>(first, kWalshSummationStage);
+    term_ = device.upload<std::uint32_t>(places, kWalshSummationStage);
+    term_weight_ = device.upload<std::complex<float>>(weights, kWalshSummationStage);
   }
 
   std::size_t channels_;
@@ -167,15 +168,15 @@ class FoldedSummation final : public WalshSummation {
     const std::size_t words = sum.bits / kBitsPerWord;
     const std::size_t block = std::min(kMostBlockWords, words);
     blocks_ = words / block;
-    masks_ = device.upload<std::uint32_t>(masks, kStage);
-    weights_ = device.upload<std::complex<float>>(interleaved_weights(sum, patterns), kStage);
-    partial_ = device.allocate<std::complex<float>>(blocks_ * 2 * pairs_ * channels_, kStage);
+    masks_ = device.upload<std::uint32_t>(masks, kWalshSummationStage);
+    weights_ = device.upload<std::complex<float>>(interleaved_weights(sum, patterns), kWalshSummationStage);
+    partial_ = device.allocate<std::complex<float>>(blocks_ * 2 * pairs_ * channels_, kWalshSummationStage);
     ocl::Defines defines = common_defines(sum);
     defines["PATTERNS"] = fmt::format("{}", patterns.size());
     defines["PAIRS"] = fmt::format("{}", pairs_);
     defines["PAIR_TILE"] = fmt::format("{}", pair_tile_);
     defines["BLOCK"] = fmt::format("{}", block);
-    const ocl::Program program = device.build(kStage, kKernels, defines);
+    const ocl::Program program = device.build(kWalshSummationStage, kKernels, defines);
     folded_sums_ = program.kernel("folded_sums");
     folded_sums_.set("packed", ring.packed())
         .set("mask", masks_)
@@ -190,12 +191,13 @@ class FoldedSummation final : public WalshSummation {
 
   void enqueue(std::uint32_t first_slot, const ocl::Buffer<std::complex<float>>& spectra) override {
     folded_sums_.set(first_slot_, first_slot);
-    folded_sums_.enqueue({.global_0 = ocl::round_up(channels_, kGroup),
-                          .local_0 = kGroup,
+    folded_sums_.enqueue({.global_0 = ocl::round_up(channels_, kSummationGroup),
+                          .local_0 = kSummationGroup,
                           .global_1 = blocks_,
                           .global_2 = pairs_ / pair_tile_});
     gather_.set(to_spectra_, spectra);
-    gather_.enqueue({.global_0 = ocl::round_up(channels_, kGroup), .local_0 = kGroup, .global_1 = pairs_});
+    gather_.enqueue(
+        {.global_0 = ocl::round_up(channels_, kSummationGroup), .local_0 = kSummationGroup, .global_1 = pairs_});
   }
 
  private:

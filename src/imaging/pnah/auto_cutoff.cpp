@@ -9,6 +9,7 @@
 #include <string>
 
 #include "imaging/pnah/stages.hpp"
+#include "imaging/short_dft.hpp"
 
 namespace nearfield {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using ComplexF = std::complex<float>;
 
 constexpr double kPi = std::numbers::pi;
-constexpr std::string_view kStage = "imaging/auto_cutoff";
+constexpr std::string_view kAutoCutoffStage = "imaging/auto_cutoff";
 /// Of the largest wavenumber; bins beyond it hold noise alone.
 constexpr double kShell = 1.05;
 /// Cut-off, noise, level, edge and its power before the rings: RECORD_RINGS.
@@ -24,19 +25,7 @@ constexpr std::size_t kRecordHead = 5;
 constexpr std::size_t kRingItems = 8;
 constexpr std::size_t kRingsAtOnce = 4;
 
-std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
-
 int signed_bin(int index, int size) { return index < (size + 1) / 2 ? index : index - size; }
-
-/// V(cos)V(-sin) of 2 pi i / length.
-std::string root_list(int length) {
-  std::string list;
-  for (int i = 0; i < length; ++i) {
-    const double angle = 2.0 * kPi * i / length;
-    list += fmt::format("V({:.9e}f)V({:.9e}f)", std::cos(angle), -std::sin(angle));
-  }
-  return list;
-}
 
 }  // namespace
 
@@ -135,8 +124,8 @@ void SpectrumTables::fill(const ocl::Device& device, const ocl::Arena& arena, co
   (void)arena.part<float>(device, "RING_BINS", ring_bins_);
   (void)arena.part<std::int32_t>(device, "SHELL_PLACES", shell_places_);
   (void)arena.part<ComplexF>(device, "LIMITS", limits);
-  device.enqueue_fill(arena.part<float>(device, "SPECTRA"), 0.0F, kStage);
-  device.enqueue_fill(arena.part<float>(device, "STATE"), 0.0F, kStage);
+  device.enqueue_fill(arena.part<float>(device, "SPECTRA"), 0.0F, kAutoCutoffStage);
+  device.enqueue_fill(arena.part<float>(device, "STATE"), 0.0F, kAutoCutoffStage);
   device.wait();
 }
 

@@ -7,7 +7,6 @@
 namespace nearfield::reference {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
 /// Of the largest wavenumber that is sampled: noise is looked for beyond it.
 constexpr double kShell = 1.05;
 /// Power over the noise at the cut-off, for a field that fills the aperture evenly.
@@ -24,7 +23,7 @@ constexpr double kLargestExponent = 80.0;
 
 double bin_of(int index, int size) { return index < (size + 1) / 2 ? index : index - size; }
 
-double hann(int n, int size) { return std::pow(std::sin(kPi * (n + 0.5) / size), 2); }
+double hann(int n, int size) { return std::pow(std::sin(std::numbers::pi * (n + 0.5) / size), 2); }
 
 /// What `visit` gets of each bin: its power, kr and its place between the centre (0) and the largest wavenumber along
 /// an axis (1).
@@ -35,7 +34,8 @@ void for_each_bin(const Field& spectrum, const PnahPlan& plan, const Visit& visi
     for (int column = 0; column < spectrum.columns; ++column) {
       const double y = 2.0 * bin_of(row, spectrum.rows) / spectrum.rows;
       const double x = 2.0 * bin_of(column, spectrum.columns) / spectrum.columns;
-      const double kr = std::hypot(kPi * y / geometry.pitch_y_m, kPi * x / geometry.pitch_x_m);
+      const double kr =
+          std::hypot(std::numbers::pi * y / geometry.pitch_y_m, std::numbers::pi * x / geometry.pitch_x_m);
       visit(std::norm(spectrum.at(row, column)), kr, std::hypot(y, x));
     }
   }
@@ -83,9 +83,9 @@ double shell_noise(const Field& spectrum, const PnahPlan& plan) {
 /// Rings a bin wide, each with triangular weights that end at its neighbours.
 void fill_rings(const Field& spectrum, const PnahPlan& plan, MeasuredSpectrum& out) {
   const ArrayGeometry& geometry = plan.geometry;
-  out.ring_rad_per_m =
-      std::max(2.0 * kPi / (spectrum.rows * geometry.pitch_y_m), 2.0 * kPi / (spectrum.columns * geometry.pitch_x_m));
-  const double corner = std::hypot(kPi / geometry.pitch_x_m, kPi / geometry.pitch_y_m);
+  out.ring_rad_per_m = std::max(2.0 * std::numbers::pi / (spectrum.rows * geometry.pitch_y_m),
+                                2.0 * std::numbers::pi / (spectrum.columns * geometry.pitch_x_m));
+  const double corner = std::hypot(std::numbers::pi / geometry.pitch_x_m, std::numbers::pi / geometry.pitch_y_m);
   const auto rings = static_cast<std::size_t>(corner / out.ring_rad_per_m) + 2;
   out.rings_pa2.assign(rings, 0.0);
   out.ring_bins.assign(rings, 0.0);
@@ -130,7 +130,7 @@ MeasuredSpectrum measure_spectrum(const Field& aperture, std::size_t frequency, 
   fill_rings(spectrum, plan, out);
   const double seen_pa2 = mean_power(spectrum);
   const double hidden = seen_pa2 > 0.0 ? std::min(out.level_pa2 / seen_pa2, kMostHidden) : 1.0;
-  const double nyquist = kPi / std::max(plan.geometry.pitch_x_m, plan.geometry.pitch_y_m);
+  const double nyquist = std::numbers::pi / std::max(plan.geometry.pitch_x_m, plan.geometry.pitch_y_m);
   const auto last = static_cast<std::size_t>(std::ceil(nyquist / out.ring_rad_per_m - 1e-6));
   find_edge(kOverNoise / hidden, std::min(last, out.rings_pa2.size() - 1), out);
   out.cutoff_rad_per_m = std::max(plan.wavenumber(frequency),

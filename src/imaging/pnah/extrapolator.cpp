@@ -13,8 +13,6 @@ using ComplexF = std::complex<float>;
 constexpr int kPooledGroup = 128;
 constexpr int kLineGroup = 64;
 
-std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
-
 std::size_t padded_size(const PnahPlan& plan) {
   return plan.holograms() * to_size(plan.rows().padded) * to_size(plan.columns().padded);
 }

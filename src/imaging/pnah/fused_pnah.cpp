@@ -14,14 +14,12 @@ namespace {
 
 using ComplexF = std::complex<float>;
 
-constexpr std::string_view kStage = "imaging/fused";
+constexpr std::string_view kFusedStage = "imaging/fused";
 constexpr int kMostTaps = 16;
 /// More frequencies than that are looked through once, by a kernel of their own.
 constexpr std::size_t kMostCheckedHere = 16;
 constexpr std::size_t kCheckGroup = 64;
 constexpr int kVectorLanes = 8;
-
-std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
 int round_up(int value, int step) { return (value + step - 1) / step * step; }
 
@@ -253,7 +251,7 @@ FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const Fuse
     : Imager(device, plan),
       device_(device),
       plan_(plan),
-      arena_(std::string(kStage)),
+      arena_(std::string(kFusedStage)),
       spectrum_stride_(round_up(plan.columns().padded, tuning.lanes * tuning.column_tile)),
       slice_stride_(round_up(plan.geometry.rows, tuning.lanes * tuning.row_tile)),
       frequencies_(static_cast<std::int32_t>(plan.frequencies_hz.size())),
@@ -325,13 +323,13 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   (void)put("ROOTS_X", roots_of_unity(x.padded));
   (void)put("ROOTS_Y", roots_of_unity(y.padded));
   transfer_ = arena_.part<ComplexF>(device, "TRANSFER");
-  device.enqueue_copy(transfer_table_->values(), transfer_, 0, kStage);
+  device.enqueue_copy(transfer_table_->values(), transfer_, 0, kFusedStage);
   if (spectrum_) {
     (void)put("KR", radial_wavenumbers(plan, spectrum_stride_));
     spectrum_->fill(device, arena_, plan);
   }
   slices_ = arena_.part<ComplexF>(device, "SLICES");
-  device.enqueue_fill(slices_, ComplexF(), kStage);
+  device.enqueue_fill(slices_, ComplexF(), kFusedStage);
   device.wait();
   if (!plan.searches_cutoff()) {
     transfer_table_.reset();
@@ -343,7 +341,7 @@ FusedPnah::~FusedPnah() = default;
 void FusedPnah::adopt(const std::shared_ptr<const Findings>& findings) {
   const std::vector<FilterReport>& filters = findings_as<FilterFindings>(findings).filters;
   transfer_table_->build(filters);
-  device_.enqueue_copy(transfer_table_->values(), transfer_, 0, kStage);
+  device_.enqueue_copy(transfer_table_->values(), transfer_, 0, kFusedStage);
   set_reports(filters);
 }
 
@@ -368,15 +366,15 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   if (spectrum_) {
     defines.merge(spectrum_->defines(plan));
   }
-  aperture_ = device.build(kStage, "imaging/aperture.cl", with_arena(defines)).kernel("aperture");
+  aperture_ = device.build(kFusedStage, "imaging/aperture.cl", with_arena(defines)).kernel("aperture");
   defines = with_record(column_defines(plan, tuning));
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  columns_ = device.build(kStage, "imaging/columns.cl", with_arena(defines)).kernel("columns");
+  columns_ = device.build(kFusedStage, "imaging/columns.cl", with_arena(defines)).kernel("columns");
   defines = with_record(row_defines(plan, tuning));
   defines["STRIDE"] = stride;
   defines["ROW_STRIDE"] = row_stride;
-  rows_ = device.build(kStage, "imaging/rows.cl", with_arena(defines)).kernel("rows");
+  rows_ = device.build(kFusedStage, "imaging/rows.cl", with_arena(defines)).kernel("rows");
   rows_.set("arena", arena_.whole())
       .set("images", images())
       .set("taken", taken_status())
@@ -387,7 +385,7 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
     rows_.set("reports", reports());
   }
   if (has_check_) {
-    check_ = device.build(kStage, "imaging/microphones.cl", microphone_defines(plan)).kernel("microphone_check");
+    check_ = device.build(kFusedStage, "imaging/microphones.cl", microphone_defines(plan)).kernel("microphone_check");
     check_launch_ = {.global_0 = ocl::round_up(to_size(plan.geometry.channels()), kCheckGroup), .local_0 = kCheckGroup};
   }
   const auto launch = [](int groups, int group, std::size_t count) {

@@ -11,7 +11,6 @@
 namespace nearfield::reference {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
 constexpr Complex kJ{0.0, 1.0};
 /// White noise added to the error power of every Burg stage, relative to the first (kernels/imaging/predictor.cl).
 constexpr double kBurgFloor = 3e-4;
@@ -132,10 +131,10 @@ double tukey(int n, const PaddedAxis& axis) {
   const int after = axis.padded - axis.measured - axis.before;
   const int last = axis.before + axis.measured - 1;
   if (n < axis.before) {
-    return 0.5 * (1.0 + std::cos(kPi * (axis.before - n) / axis.before));
+    return 0.5 * (1.0 + std::cos(std::numbers::pi * (axis.before - n) / axis.before));
   }
   if (n > last) {
-    return 0.5 * (1.0 + std::cos(kPi * (n - last) / after));
+    return 0.5 * (1.0 + std::cos(std::numbers::pi * (n - last) / after));
   }
   return 1.0;
 }
@@ -159,7 +158,7 @@ int signed_bin(int index, int size) { return index < (size + 1) / 2 ? index : in
 Field transform_rows(const Field& field, double sign) {
   std::vector<Complex> turn(static_cast<std::size_t>(field.columns));
   for (int i = 0; i < field.columns; ++i) {
-    turn[static_cast<std::size_t>(i)] = std::polar(1.0, sign * 2.0 * kPi * i / field.columns);
+    turn[static_cast<std::size_t>(i)] = std::polar(1.0, sign * 2.0 * std::numbers::pi * i / field.columns);
   }
   Field result(field.rows, field.columns);
   for (int row = 0; row < field.rows; ++row) {
@@ -273,7 +272,7 @@ Complex transfer(double kx, double ky, double distance_m, std::size_t frequency,
   if (plan.holography.quantity == Quantity::kNormalVelocity) {
     value *= admittance;
   } else if (plan.holography.quantity == Quantity::kDisplacement) {
-    value *= admittance / (kJ * 2.0 * kPi * plan.frequencies_hz[frequency]);
+    value *= admittance / (kJ * 2.0 * std::numbers::pi * plan.frequencies_hz[frequency]);
   }
   return value;
 }
@@ -284,8 +283,8 @@ Field back_propagate(const Field& spectrum, double plane_m, std::size_t frequenc
   }
   const int u = plan.holography.upsample;
   const double distance_m = plan.standoff_m - plane_m;
-  const double step_x = 2.0 * kPi / (spectrum.columns * plan.geometry.pitch_x_m);
-  const double step_y = 2.0 * kPi / (spectrum.rows * plan.geometry.pitch_y_m);
+  const double step_x = 2.0 * std::numbers::pi / (spectrum.columns * plan.geometry.pitch_x_m);
+  const double step_y = 2.0 * std::numbers::pi / (spectrum.rows * plan.geometry.pitch_y_m);
   Field fine(u * spectrum.rows, u * spectrum.columns);
   for (int row = 0; row < fine.rows; ++row) {
     for (int column = 0; column < fine.columns; ++column) {

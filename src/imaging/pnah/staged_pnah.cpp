@@ -22,8 +22,6 @@ constexpr int kSpectrumLanes = 8;
 
 constexpr std::string_view kPropagate = "imaging/propagate.cl";
 
-std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
-
 std::vector<float> to_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
 /// FILTER of kernels/imaging/propagate.cl.

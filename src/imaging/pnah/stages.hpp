@@ -7,6 +7,7 @@
 /// What the imager's device stages share.
 namespace nearfield {
 
+constexpr std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 /// A launch over columns x rows x images in tiles of 32 x 4.
 ocl::Launch tiles(int columns, int rows, std::size_t images);
 /// A float literal for a kernel's macro.

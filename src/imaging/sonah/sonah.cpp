@@ -15,13 +15,11 @@ namespace {
 
 using ComplexF = std::complex<float>;
 
-constexpr std::string_view kStage = "imaging/sonah";
+constexpr std::string_view kSonahStage = "imaging/sonah";
 constexpr int kBlock = 32;
 constexpr std::size_t kGpuGroup = 256;
 /// Local memory beside the modes: sums, parts of sums, pixels.
 constexpr std::size_t kOtherLocalBytes = 8192;
-
-std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
 int blocks_of(int count) { return (count + kBlock - 1) / kBlock; }
 
@@ -130,7 +128,7 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
       planes_(plan.holography.planes_m.size()),
       device_(device),
       plan_(plan),
-      arena_(std::string(kStage)),
+      arena_(std::string(kSonahStage)),
       microphones_(device, plan),
       always_conditions_(!plan.input_is_finite || !plan.gains.empty()),
       conditions_(always_conditions_ || !plan.dead_channels.empty()),
@@ -189,7 +187,7 @@ void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const std:
   arena_.reserve<float>("WAVES", has_waves ? frequencies_ * table_.size() : 1);
   arena_.allocate(device);
   waves_ = arena_.part<float>(device, "WAVES");
-  device.enqueue_fill(waves_, 0.0F, kStage);
+  device.enqueue_fill(waves_, 0.0F, kSonahStage);
   const auto put = [&]<class T>(const std::string& name, const std::vector<T>& values) {
     (void)arena_.part<T>(device, name, values);
   };
@@ -218,7 +216,7 @@ void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
                           {"WAVE_HEADER", std::to_string(WaveTable::kHeader)},
                           {"GROUP", std::to_string(group_)}};
   defines.merge(arena_.defines());
-  const ocl::Program program = device.build(kStage, "imaging/sonah.cl", defines);
+  const ocl::Program program = device.build(kSonahStage, "imaging/sonah.cl", defines);
   to_modes_ = program.kernel("sonah_modes");
   to_images_ = program.kernel("sonah_images");
   const auto frequencies = static_cast<std::int32_t>(frequencies_);
@@ -244,7 +242,7 @@ void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
     const std::vector<float>& table = found.at(f).table;
     const bool had_waves = findings_ != nullptr && !findings_as<WaveFindings>(findings_).waves[f].waves.empty();
     if (had_waves || !found[f].waves.empty()) {
-      device_.enqueue_write(waves_, f * table_.size(), std::span(table), kStage);
+      device_.enqueue_write(waves_, f * table_.size(), std::span(table), kSonahStage);
     }
   }
   findings_ = findings;

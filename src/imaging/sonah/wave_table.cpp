@@ -8,7 +8,7 @@ namespace {
 using Complex = std::complex<double>;
 using Eigen::Index;
 
-constexpr Index kBlock = 32;
+constexpr Index kWaveBlock = 32;
 
 /// Of each pixel along an axis.
 std::vector<Complex> phases(double k_rad_per_m, int microphones, int upsample, double pitch_m) {
@@ -92,7 +92,7 @@ std::vector<float> make_wave_table(const PnahPlan& plan, double k, const SonahMo
   values[0] = static_cast<float>(waves.size());
   values[1] = static_cast<float>(expected_error(plan, k, model, waves, found));
   const Eigen::MatrixXd amplitudes = found.weights.matrix().asDiagonal() * found.modes * found.covariance;
-  const Index padded = (model.samples + kBlock - 1) / kBlock * kBlock;
+  const Index padded = (model.samples + kWaveBlock - 1) / kWaveBlock * kWaveBlock;
   const auto put_modes = [&](const auto& of_wave) {
     for (int c = 0; c < kParities; ++c) {
       for (Index mode = 0; mode < padded; ++mode) {

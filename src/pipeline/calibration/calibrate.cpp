@@ -27,12 +27,6 @@ struct Fit {
   std::vector<Complex> factor;    ///< [frame], a
 };
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// The factor that turns `expected` into `measured`, each a function of an index.
 template <class Expected, class Measured>
 Complex least_squares(std::size_t count, const Expected& expected, const Measured& measured) {
@@ -155,6 +149,12 @@ std::string names_of(const std::vector<std::filesystem::path>& inputs) {
 }
 
 }  // namespace
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 std::vector<Complex> known_pressure(const KnownField& field, const ArrayGeometry& geometry, double standoff_m,
                                     double wavenumber_rad_per_m) {

@@ -34,6 +34,9 @@ CalibrationFrames read_calibration_frames(const CalibrateOptions& options);
 /// Appends what is known of a microphone: its gain, NaN without one.
 void add_channel(CalibrationResult& result, std::complex<double> gain, const ChannelQuality& quality, bool is_good);
 
+/// Of an even number of values the upper of the two in the middle; there must be one at least.
+double median(std::vector<double> values);
+
 /// calibrate() with a calibrator.
 CalibrationResult calibrate_by_calibrator(const CalibrateOptions& options);
 

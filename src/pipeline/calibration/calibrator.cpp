@@ -19,12 +19,6 @@ constexpr double kSteady = 1.122;
 /// 40 dB: what lies beyond is no microphone with a calibrator over it, but noise, or another tone's leakage.
 constexpr double kLargestGain = 100.0;
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// The channel that is louder than all others at every frequency; none where there is no such one.
 std::optional<std::size_t> driven(const CalibrationFrames& frames, std::size_t frame) {
   std::optional<std::size_t> found;

@@ -18,17 +18,17 @@ namespace {
 
 // Pixels around the panel: titles above, tick labels and axis titles at the left and below, the colour bar at the
 // right.
-constexpr int kTop = 92;
-constexpr int kLeft = 130;
-constexpr int kBarGap = 14;
-constexpr int kBarWidth = 16;
-constexpr int kRight = 90;
-constexpr int kBelow = 60;
-constexpr int kLeastWidth = 740;
-constexpr int kLeastBarHeight = 120;
+constexpr int kArrayTop = 92;
+constexpr int kArrayLeft = 130;
+constexpr int kArrayBarGap = 14;
+constexpr int kArrayBarWidth = 16;
+constexpr int kArrayRight = 90;
+constexpr int kArrayBelow = 60;
+constexpr int kArrayLeastWidth = 740;
+constexpr int kArrayLeastBarHeight = 120;
 constexpr int kMostDown = 600;  ///< unless there are more rows than fit
 constexpr int kLargestCell = 64;
-constexpr int kLargestPanel = 4096;
+constexpr int kArrayLargestPanel = 4096;
 
 /// The axes that are drawn; of a product with one axis there is none that runs down.
 struct Drawn {
@@ -260,15 +260,17 @@ std::vector<ArraySubject> array_subjects(const ResultHeader& header, std::size_t
 
 ArrayLayout array_layout(const ResultHeader& header, const Product& product, const PictureOptions& options) {
   const Drawn drawn = drawn_axes(header, product);
-  const int columns = static_cast<int>(std::min<std::size_t>(drawn.columns(), kLargestPanel));
-  const int rows = static_cast<int>(std::min<std::size_t>(drawn.rows(), kLargestPanel));
-  const int room = std::max(1, std::max(options.width, kLeastWidth) - kLeft - kBarGap - kBarWidth - kRight);
+  const int columns = static_cast<int>(std::min<std::size_t>(drawn.columns(), kArrayLargestPanel));
+  const int rows = static_cast<int>(std::min<std::size_t>(drawn.rows(), kArrayLargestPanel));
+  const int room =
+      std::max(1, std::max(options.width, kArrayLeastWidth) - kArrayLeft - kArrayBarGap - kArrayBarWidth - kArrayRight);
   const int cell = std::clamp(std::min(room / columns, kMostDown / rows), 1, kLargestCell);
   ArrayLayout layout;
-  layout.panel = {kLeft, kTop, columns * cell, rows * cell};
-  layout.bar = {kLeft + layout.panel.width + kBarGap, kTop, kBarWidth, std::max(layout.panel.height, kLeastBarHeight)};
-  layout.width = std::max(kLeastWidth, layout.bar.x + kBarWidth + kRight);
-  layout.height = kTop + layout.bar.height + kBelow;
+  layout.panel = {kArrayLeft, kArrayTop, columns * cell, rows * cell};
+  layout.bar = {kArrayLeft + layout.panel.width + kArrayBarGap, kArrayTop, kArrayBarWidth,
+                std::max(layout.panel.height, kArrayLeastBarHeight)};
+  layout.width = std::max(kArrayLeastWidth, layout.bar.x + kArrayBarWidth + kArrayRight);
+  layout.height = kArrayTop + layout.bar.height + kArrayBelow;
   return layout;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <set>
 #include <string>
 #include <thread>
@@ -6,6 +7,8 @@
 #include <zmq.hpp>
 
 namespace nearfield::ring {
+
+inline constexpr std::size_t kKeyCharacters = 40;  ///< of a CURVE key: Z85 of 32 bytes
 
 /// Lets in the CURVE clients whose keys are listed, and nobody else: the one ZAP handler (ZeroMQ RFC 27) of a context,
 /// with a thread of its own. Without a handler ZeroMQ lets in every client that has any key.

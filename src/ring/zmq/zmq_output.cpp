@@ -26,7 +26,6 @@ namespace {
 /// What the kernel holds for a subscriber that is slow are old frames; two of 40 KiB are enough to keep a link busy.
 constexpr int kSendBufferBytes = 1 << 16;
 constexpr const char* kZapDomain = "nearfield";
-constexpr std::size_t kKeyCharacters = 40;  ///< Z85 of 32 bytes
 
 bool starts_with_any(const std::string& text, std::initializer_list<const char*> beginnings) {
   for (const char* beginning : beginnings) {

@@ -1,0 +1,14 @@
+#pragma once
+#include <cmath>
+#include <cstdint>
+
+/// Durations in nanoseconds, as the monotonic clock counts.
+namespace nearfield::daemon {
+
+inline constexpr std::int64_t kMillisecondNs = 1'000'000;
+inline constexpr std::int64_t kSecondNs = 1'000'000'000;
+
+/// Rounded.
+inline std::int64_t nanoseconds(double milliseconds) { return std::llround(milliseconds * kMillisecondNs); }
+
+}  // namespace nearfield::daemon

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "config/config.hpp"
-#include "core/system/clocks.hpp"
 #include "config/schema/front_end_kinds.hpp"
+#include "core/system/clocks.hpp"
 #include "files/nfr/nfr_reader.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/feeder.hpp"
@@ -85,8 +85,9 @@ class BitRecording : public Recording {
              .sample_rate_hz = capture.sample_rate_hz / kBitsPerWord,
              .samples = (capture.bit_times - std::min(capture.bit_times, skipped_bit_times_)) / kBitsPerWord,
              .bits_per_sample = kBitsPerWord,
-             .start_time_ns = capture.start_time_ns + std::llround(static_cast<double>(skipped_bit_times_) /
-                                                                   capture.sample_rate_hz * static_cast<double>(kNsPerSecond)),
+             .start_time_ns =
+                 capture.start_time_ns + std::llround(static_cast<double>(skipped_bit_times_) / capture.sample_rate_hz *
+                                                      static_cast<double>(kNsPerSecond)),
              .start_rate_hz = capture.sample_rate_hz,
              .first_bit_time = capture.first_bit_time + skipped_bit_times_};
     plan_ = {.settings = reconcile(settings, capture.measurement, &capture.layout, info_.name),

@@ -5,7 +5,7 @@
 namespace nearfield {
 namespace {
 
-WorkModel work_of(const FrontEndPlan& plan) {
+WorkModel work_of_decimated_fft(const FrontEndPlan& plan) {
   const work::FrontEndSizes s(plan);
   WorkModel model = work::decimator(s);
   const double samples = s.windows * s.window * s.microphones;
@@ -19,7 +19,8 @@ WorkModel work_of(const FrontEndPlan& plan) {
   return model;
 }
 
-constexpr FrontEndVariant kVariants[] = {{.name = "decimated_fft", .thesis = "nominal", .measures_offset = true}};
+constexpr FrontEndVariant kDecimatedFftVariants[] = {
+    {.name = "decimated_fft", .thesis = "nominal", .measures_offset = true}};
 
 }  // namespace
 
@@ -27,8 +28,8 @@ FrontEndEntry decimated_fft_entry() {
   return {.kind = "decimated_fft",
           .make = make_decimated_fft,
           .make_reference = reference::make<reference::SampleFrontEnd>,
-          .work = work_of,
-          .variants = kVariants};
+          .work = work_of_decimated_fft,
+          .variants = kDecimatedFftVariants};
 }
 
 }  // namespace nearfield

@@ -6,7 +6,7 @@
 namespace nearfield {
 namespace {
 
-std::string obstacle_of(const FrontEndPlan& plan) {
+std::string obstacle_of_dot_product(const FrontEndPlan& plan) {
   if (plan.settings.incremental == Incremental::kAlways && !plan.input_is_bits) {
     return "front_end.incremental: running sums take bits, whose full scale is known, found samples in "
            "pascal; expected auto or never";
@@ -38,7 +38,7 @@ StageWork matrix_dots(const work::FrontEndSizes& s) {
   return product;
 }
 
-WorkModel work_of(const FrontEndPlan& plan) {
+WorkModel work_of_dot_product(const FrontEndPlan& plan) {
   const work::FrontEndSizes s(plan);
   WorkModel model = work::decimator(s);
   model.push_back(block_sums(s));
@@ -55,14 +55,14 @@ void with_kernel(FrontEndSettings& settings) {
 }
 
 /// The thesis's way: every frame sums its whole window.
-void of_whole_windows(FrontEndSettings& settings) {
+void dot_product_of_whole_windows(FrontEndSettings& settings) {
   with_kernel<DotKernel::kAuto>(settings);
   settings.incremental = Incremental::kNever;
 }
 
-constexpr FrontEndVariant kVariants[] = {
+constexpr FrontEndVariant kDotProductVariants[] = {
     {.name = "dot_product", .apply = with_kernel<DotKernel::kAuto>, .measures_offset = true},
-    {.name = "dot_product, whole windows", .apply = of_whole_windows, .thesis = "n dot products"},
+    {.name = "dot_product, whole windows", .apply = dot_product_of_whole_windows, .thesis = "n dot products"},
     {.name = "dot_product plain",
      .use = VariantUse::kKernels,
      .apply = with_kernel<DotKernel::kPlain>,
@@ -88,9 +88,9 @@ FrontEndEntry dot_product_entry() {
   return {.kind = "dot_product",
           .make = make_dot_product,
           .make_reference = reference::make<reference::SampleFrontEnd>,
-          .obstacle = obstacle_of,
-          .work = work_of,
-          .variants = kVariants};
+          .obstacle = obstacle_of_dot_product,
+          .work = work_of_dot_product,
+          .variants = kDotProductVariants};
 }
 
 }  // namespace nearfield

@@ -28,7 +28,7 @@ std::string_view name_of(DotKernel kernel) {
 namespace schema {
 namespace {
 
-void describe_own(Section& section, FrontEndSettings& settings) {
+void describe_dot_product(Section& section, FrontEndSettings& settings) {
   section.add("dot_kernel", settings.own.edit<DotProductSettings>().kernel,
               choice<DotKernel>({{DotKernel::kAuto, "measured at start"},
                                  {DotKernel::kPlain, ""},
@@ -60,7 +60,7 @@ FrontEndKind dot_product_kind() {
           .sums_hops = true,
           .any_frequency = "dot_product",
           .is_on_bins = [](const FrontEndSettings&) { return false; },
-          .describe = describe_own,
+          .describe = describe_dot_product,
           .check = check_kernel};
 }
 

@@ -73,18 +73,18 @@ StageWork moment_transforms(const Sizes& s) {
   return transforms;
 }
 
-WorkModel work_of(const FrontEndPlan& plan) {
+WorkModel work_of_popcount(const FrontEndPlan& plan) {
   const Sizes s(plan);
   return {work::corner_turn(s), block_sums(s), work::slide(kSlide, s), advance(s),
           word_sums(s),         sum_slices(s), moment_lines(s),        moment_transforms(s)};
 }
 
 template <int order, WordTransform transform>
-void with(FrontEndSettings& settings) {
+void popcount_with(FrontEndSettings& settings) {
   settings.own.edit<PopcountSettings>() = {.order = order, .transform = transform};
 }
 
-void of_whole_windows(FrontEndSettings& settings) {
+void popcount_of_whole_windows(FrontEndSettings& settings) {
   with<1, WordTransform::kDot>(settings);
   settings.incremental = Incremental::kNever;
 }
@@ -95,11 +95,11 @@ void basic_averaging(FrontEndSettings& settings) {
   settings.window = WindowKind::kNone;
 }
 
-constexpr FrontEndVariant kVariants[] = {
+constexpr FrontEndVariant kPopcountVariants[] = {
     {.name = "popcount 0, no window", .apply = basic_averaging, .thesis = "basic averaging"},
     {.name = "popcount 0", .apply = with<0, WordTransform::kDot>, .measures_offset = true},
     {.name = "popcount 1", .apply = with<1, WordTransform::kDot>, .measures_offset = true},
-    {.name = "popcount 1, whole windows", .apply = of_whole_windows},
+    {.name = "popcount 1, whole windows", .apply = popcount_of_whole_windows},
     {.name = "popcount 2", .apply = with<2, WordTransform::kDot>, .measures_offset = true},
     {.name = "popcount 1 fft", .apply = with<1, WordTransform::kFft>},
     {.name = "popcount 2 fft", .apply = with<2, WordTransform::kFft>},
@@ -112,8 +112,8 @@ FrontEndEntry popcount_entry() {
           .make = make_popcount,
           .make_reference = reference::make<reference::PopcountFrontEnd>,
           .obstacle = popcount_obstacle,
-          .work = work_of,
-          .variants = kVariants};
+          .work = work_of_popcount,
+          .variants = kPopcountVariants};
 }
 
 }  // namespace nearfield

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kHighestMoment = 2;
 
-void describe_own(Section& front_end, FrontEndSettings& settings) {
+void describe_popcount(Section& front_end, FrontEndSettings& settings) {
   auto& popcount = settings.own.edit<PopcountSettings>();
   Section& section = front_end.section("popcount");
   section.add("order", popcount.order, integer(0, kHighestMoment),
@@ -34,7 +34,7 @@ FrontEndKind popcount_kind() {
               [](const FrontEndSettings& settings) {
                 return settings.own.get<PopcountSettings>().transform == WordTransform::kFft;
               },
-          .describe = describe_own};
+          .describe = describe_popcount};
 }
 
 }  // namespace schema

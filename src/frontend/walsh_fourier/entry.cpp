@@ -16,7 +16,7 @@ constexpr int kThesisCoefficients = 40;
 constexpr int kSixPatterns = 6144;
 constexpr int kSixteenPatterns = 16384;
 
-std::string obstacle_of(const FrontEndPlan& plan) {
+std::string obstacle_of_walsh_fourier(const FrontEndPlan& plan) {
   if (!plan.input_is_bits) {
     return fmt::format(
         "front_end.kind: walsh_fourier takes the microphones' bits, found time data; expected {}",
@@ -32,12 +32,12 @@ std::string obstacle_of(const FrontEndPlan& plan) {
 }
 
 /// What its own kernels need at least is not known.
-WorkModel work_of(const FrontEndPlan& plan) { return {work::corner_turn(work::FrontEndSizes(plan))}; }
+WorkModel work_of_walsh_fourier(const FrontEndPlan& plan) { return {work::corner_turn(work::FrontEndSizes(plan))}; }
 
 using enum WalshVariant;
 
 template <WalshVariant variant, int coefficients>
-void with(FrontEndSettings& settings) {
+void walsh_fourier_with(FrontEndSettings& settings) {
   settings.own.edit<WalshFourierSettings>() = {.variant = variant, .coefficients = coefficients, .threshold = 0.0};
 }
 
@@ -48,7 +48,7 @@ void bare(FrontEndSettings& settings) {
   settings.window = WindowKind::kNone;
 }
 
-constexpr FrontEndVariant kVariants[] = {
+constexpr FrontEndVariant kWalshFourierVariants[] = {
     {.name = "walsh fast 40, no window", .apply = bare<kFast, kThesisCoefficients>, .thesis = "Walsh-Fourier"},
     {.name = "walsh fast 40", .apply = with<kFast, kThesisCoefficients>},
     {.name = "walsh fast 6144", .apply = with<kFast, kSixPatterns>, .measures_offset = true},
@@ -71,9 +71,9 @@ FrontEndEntry walsh_fourier_entry() {
   return {.kind = "walsh_fourier",
           .make = make_walsh_fourier,
           .make_reference = reference::make<reference::WalshFourierFrontEnd>,
-          .obstacle = obstacle_of,
-          .work = work_of,
-          .variants = kVariants};
+          .obstacle = obstacle_of_walsh_fourier,
+          .work = work_of_walsh_fourier,
+          .variants = kWalshFourierVariants};
 }
 
 }  // namespace nearfield

@@ -22,7 +22,7 @@ std::string_view name_of(WalshVariant variant) {
 namespace schema {
 namespace {
 
-void describe_own(Section& front_end, FrontEndSettings& settings) {
+void describe_walsh_fourier(Section& front_end, FrontEndSettings& settings) {
   auto& walsh = settings.own.edit<WalshFourierSettings>();
   Section& section = front_end.section("walsh_fourier");
   section.add("variant", walsh.variant,
@@ -40,7 +40,7 @@ void describe_own(Section& front_end, FrontEndSettings& settings) {
 }  // namespace
 
 FrontEndKind walsh_fourier_kind() {
-  return {.name = "walsh_fourier", .meaning = "Walsh functions", .describe = describe_own};
+  return {.name = "walsh_fourier", .meaning = "Walsh functions", .describe = describe_walsh_fourier};
 }
 
 }  // namespace schema

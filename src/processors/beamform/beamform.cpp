@@ -12,8 +12,8 @@ namespace {
 
 using far_field::Position;
 
-constexpr std::string_view kStage = "processors/beamform";
-constexpr std::size_t kGroup = 64;
+constexpr std::string_view kBeamformStage = "processors/beamform";
+constexpr std::size_t kBeamformGroup = 64;
 constexpr std::size_t kMostFrequenciesOfItem = 8;
 
 /// As a kernel's float4 and float2.
@@ -109,24 +109,25 @@ class Beamform : public Processor {
         plan_(plan),
         header_(header_of(plan_)),
         values_(plan_.frequencies() * plan_.pixels()),
-        program_(device_.build(kStage, "processors/beamform.cl", defines_of(plan_))),
+        program_(device_.build(kBeamformStage, "processors/beamform.cl", defines_of(plan_))),
         microphones_(program_.kernel("beamform_microphones")),
         direct_(program_.kernel("das_direct")),
         average_(program_.kernel("das_average")),
         spectra_argument_(microphones_.arguments("spectra", "status")),
         window_argument_(direct_.arguments("first_window")),
         step_arguments_(average_.arguments("keep", "publishes")),
-        gains_(device_.upload<std::complex<float>>(gains_of(plan_), kStage)),
-        pixels_(device_.upload<Four>(pixels_of(plan_), kStage)),
-        offsets_(device_.upload<Two>(offsets_of(plan_), kStage)),
-        positions_(device_.upload<Four>(positions_of(plan_), kStage)),
-        waves_(device_.upload<Two>(waves_of(plan_), kStage)),
+        gains_(device_.upload<std::complex<float>>(gains_of(plan_), kBeamformStage)),
+        pixels_(device_.upload<Four>(pixels_of(plan_), kBeamformStage)),
+        offsets_(device_.upload<Two>(offsets_of(plan_), kBeamformStage)),
+        positions_(device_.upload<Four>(positions_of(plan_), kBeamformStage)),
+        waves_(device_.upload<Two>(waves_of(plan_), kBeamformStage)),
         shading_on_host_(plan_.channels()),
-        shading_(device_.allocate<float>(plan_.channels(), kStage)),
-        pressures_(device_.allocate<std::complex<float>>(batch() * plan_.frequencies() * plan_.channels(), kStage)),
-        weights_(device_.allocate<float>(batch() * plan_.channels(), kStage)),
-        taken_(device_.allocate<std::uint32_t>(batch() * kStatusWords, kStage)),
-        status_on_host_(device_.allocate_host<std::uint32_t>(taken_.size(), kStage)) {
+        shading_(device_.allocate<float>(plan_.channels(), kBeamformStage)),
+        pressures_(
+            device_.allocate<std::complex<float>>(batch() * plan_.frequencies() * plan_.channels(), kBeamformStage)),
+        weights_(device_.allocate<float>(batch() * plan_.channels(), kBeamformStage)),
+        taken_(device_.allocate<std::uint32_t>(batch() * kStatusWords, kBeamformStage)),
+        status_on_host_(device_.allocate_host<std::uint32_t>(taken_.size(), kBeamformStage)) {
     microphones_.set("gains", gains_).set("shading", shading_).set("pressures", pressures_).set("weights", weights_);
     microphones_.set("taken", taken_);
     direct_.set("pixels", pixels_).set("offsets", offsets_).set("positions", positions_).set("waves_per_m", waves_);
@@ -134,8 +135,8 @@ class Beamform : public Processor {
     if (plan_.is_averaged()) {
       allocate_average();
     } else {
-      maps_ = device_.allocate<std::complex<float>>(batch() * values_, kStage);
-      maps_on_host_ = device_.allocate_host<std::complex<float>>(maps_.size(), kStage);
+      maps_ = device_.allocate<std::complex<float>>(batch() * values_, kBeamformStage);
+      maps_on_host_ = device_.allocate_host<std::complex<float>>(maps_.size(), kBeamformStage);
       direct_.set("map", maps_);
     }
     use(make_mask(plan_.array, {}));
@@ -143,13 +144,13 @@ class Beamform : public Processor {
   [[nodiscard]] ResultHeader header() const override { return header_; }
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) override {
     microphones_.set(spectra_argument_, spectra, status);
-    microphones_.enqueue({.global_0 = kGroup, .local_0 = kGroup, .global_1 = windows});
-    device_.enqueue_read(taken_, status_on_host_.values().first(windows * kStatusWords), kStage);
+    microphones_.enqueue({.global_0 = kBeamformGroup, .local_0 = kBeamformGroup, .global_1 = windows});
+    device_.enqueue_read(taken_, status_on_host_.values().first(windows * kStatusWords), kBeamformStage);
     if (plan_.is_averaged()) {
       enqueue_average(windows);
     } else {
       enqueue_direct(0, windows);
-      device_.enqueue_read(maps_, maps_on_host_.values().first(windows * values_), kStage);
+      device_.enqueue_read(maps_, maps_on_host_.values().first(windows * values_), kBeamformStage);
     }
   }
   Products products(std::size_t window) override {
@@ -168,7 +169,7 @@ class Beamform : public Processor {
     for (const std::int32_t channel : mask.channels) {
       shading_on_host_[static_cast<std::size_t>(channel)] = 0.0F;
     }
-    device_.enqueue_write(shading_, 0, std::span<const float>(shading_on_host_), kStage);
+    device_.enqueue_write(shading_, 0, std::span<const float>(shading_on_host_), kBeamformStage);
     device_.wait();
   }
   [[nodiscard]] std::string description() const override {
@@ -178,21 +179,21 @@ class Beamform : public Processor {
  private:
   [[nodiscard]] std::size_t batch() const { return static_cast<std::size_t>(plan_.batch); }
   void allocate_average() {
-    powers_ = device_.allocate<float>(values_, kStage);
-    sums_ = device_.allocate<Two>(values_, kStage);
-    published_ = device_.allocate<float>(values_, kStage);
+    powers_ = device_.allocate<float>(values_, kBeamformStage);
+    sums_ = device_.allocate<Two>(values_, kBeamformStage);
+    published_ = device_.allocate<float>(values_, kBeamformStage);
     // Of each window of a batch, and of the last one before it.
-    powers_on_host_ = device_.allocate_host<float>((batch() + 1) * values_, kStage);
+    powers_on_host_ = device_.allocate_host<float>((batch() + 1) * values_, kBeamformStage);
     slot_of_window_.resize(batch());
     figures_.resize(batch() * plan_.frequencies());
-    device_.enqueue_fill(sums_, Two{0.0F, 0.0F}, kStage);
+    device_.enqueue_fill(sums_, Two{0.0F, 0.0F}, kBeamformStage);
     direct_.set("map", powers_);
     average_.set("map", powers_).set("sums", sums_).set("published", published_);
   }
   void enqueue_direct(std::size_t first_window, std::size_t windows) {
     direct_.set(window_argument_, static_cast<cl_int>(first_window));
-    direct_.enqueue({.global_0 = ocl::round_up(plan_.pixels(), kGroup),
-                     .local_0 = kGroup,
+    direct_.enqueue({.global_0 = ocl::round_up(plan_.pixels(), kBeamformGroup),
+                     .local_0 = kBeamformGroup,
                      .global_1 = tiles_of(plan_),
                      .global_2 = windows});
   }
@@ -202,11 +203,11 @@ class Beamform : public Processor {
       if (step.is_snapshot) {
         enqueue_direct(window, 1);
         average_.set(step_arguments_, static_cast<float>(step.keep), static_cast<cl_int>(step.publishes ? 1 : 0));
-        average_.enqueue({.global_0 = ocl::round_up(values_, kGroup), .local_0 = kGroup});
+        average_.enqueue({.global_0 = ocl::round_up(values_, kBeamformGroup), .local_0 = kBeamformGroup});
       }
       if (step.publishes) {
         slot_ = (slot_ + 1) % (batch() + 1);
-        device_.enqueue_read(published_, powers_on_host_.values().subspan(slot_ * values_, values_), kStage);
+        device_.enqueue_read(published_, powers_on_host_.values().subspan(slot_ * values_, values_), kBeamformStage);
       }
       slot_of_window_[window] = slot_;
       const auto figures = figures_.begin() + static_cast<std::ptrdiff_t>(window * plan_.frequencies());

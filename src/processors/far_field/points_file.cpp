@@ -14,7 +14,7 @@ namespace nearfield::far_field {
 namespace {
 
 constexpr std::size_t kComponents = 3;
-constexpr double kFarthest_m = 1e4;  ///< keeps squares in float32
+constexpr double kFarthestPoint_m = 1e4;  ///< keeps squares in float32
 
 void require_count(std::size_t count, std::size_t most, const std::string& path, const std::string& key) {
   if (count == 0 || count > most) {
@@ -23,7 +23,7 @@ void require_count(std::size_t count, std::size_t most, const std::string& path,
   }
 }
 
-bool is_place(double value) { return std::abs(value) <= kFarthest_m; }  // false for NaN too
+bool is_place(double value) { return std::abs(value) <= kFarthestPoint_m; }  // false for NaN too
 
 /// Without what begins at '#', and without blanks.
 std::string content_of(const std::string& line) {
@@ -71,7 +71,7 @@ std::vector<double> read_csv(const std::string& path, std::size_t most, const st
     if (!parse(content, point)) {
       constexpr std::size_t kMostShown = 60;
       throw DataError(fmt::format("{}:{}: expected x_m,y_m,z_m, three numbers from {} to {} m, found \"{}\"", path,
-                                  number, -kFarthest_m, kFarthest_m, line.substr(0, kMostShown)));
+                                  number, -kFarthestPoint_m, kFarthestPoint_m, line.substr(0, kMostShown)));
     }
     require_count(values.size() / kComponents + 1, most, path, key);
     values.insert(values.end(), point.begin(), point.end());
@@ -88,7 +88,7 @@ std::vector<double> read_hdf5(const std::string& path, std::size_t most, const s
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!is_place(values[i])) {
       throw file.wrong(fmt::format("/points[{}]", i / kComponents), fmt::format("{}", values[i]),
-                       fmt::format("a place from {} to {} m", -kFarthest_m, kFarthest_m));
+                       fmt::format("a place from {} to {} m", -kFarthestPoint_m, kFarthestPoint_m));
     }
   }
   return values;

@@ -7,8 +7,8 @@
 namespace nearfield {
 namespace {
 
-constexpr std::string_view kStage = "processors/row_power";
-constexpr std::size_t kGroup = 64;
+constexpr std::string_view kRowPowerStage = "processors/row_power";
+constexpr std::size_t kRowPowerGroup = 64;
 
 ResultHeader header_of(const ProcessorPlan& plan) {
   std::vector<double> rows_m;
@@ -58,7 +58,7 @@ class RowPower : public Processor {
         array_(plan.array),
         lines_(header_.values(header_.products[0])),
         kernel_(device_
-                    .build(kStage, "processors/row_power.cl",
+                    .build(kRowPowerStage, "processors/row_power.cl",
                            {{"ROWS", std::to_string(array_.geometry.rows)},
                             {"COLUMNS", std::to_string(array_.geometry.columns)},
                             {"FREQUENCIES", std::to_string(plan.frequencies_hz.size())},
@@ -67,17 +67,17 @@ class RowPower : public Processor {
         per_window_(kernel_.arguments("spectra", "windows")),
         masked_(static_cast<std::size_t>(array_.geometry.channels())),
         weights_on_host_(plan.frequencies_hz.size() * masked_.size()),
-        weights_(device_.allocate<float>(weights_on_host_.size(), kStage)),
-        power_(device_.allocate<float>(lines_ * static_cast<std::size_t>(plan.batch), kStage)),
-        on_host_(device_.allocate_host<float>(power_.size(), kStage)) {
+        weights_(device_.allocate<float>(weights_on_host_.size(), kRowPowerStage)),
+        power_(device_.allocate<float>(lines_ * static_cast<std::size_t>(plan.batch), kRowPowerStage)),
+        on_host_(device_.allocate_host<float>(power_.size(), kRowPowerStage)) {
     kernel_.set("weights", weights_).set("power", power_);
     use(make_mask(array_, {}));
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& /*status*/, std::size_t windows) override {
     kernel_.set(per_window_, spectra, static_cast<cl_int>(windows));
-    kernel_.enqueue({.global_0 = ocl::round_up(windows * lines_, kGroup), .local_0 = kGroup});
-    device_.enqueue_read(power_, on_host_.values().first(windows * lines_), kStage);
+    kernel_.enqueue({.global_0 = ocl::round_up(windows * lines_, kRowPowerGroup), .local_0 = kRowPowerGroup});
+    device_.enqueue_read(power_, on_host_.values().first(windows * lines_), kRowPowerStage);
   }
   Products products(std::size_t window) override {
     product_ = std::as_bytes(on_host_.values().subspan(window * lines_, lines_));
@@ -86,7 +86,7 @@ class RowPower : public Processor {
   void use(const MicrophoneMask& mask) final {
     mark(masked_, mask);
     weigh(array_, masked_, weights_on_host_);
-    device_.enqueue_write(weights_, 0, std::span<const float>(weights_on_host_), kStage);
+    device_.enqueue_write(weights_, 0, std::span<const float>(weights_on_host_), kRowPowerStage);
     device_.wait();
   }
   [[nodiscard]] std::string description() const override { return "row_power"; }
@@ -147,7 +147,7 @@ class RowPowerReference : public reference::Processor {
 };
 
 /// A square, a weight and a sum of each microphone's spectrum.
-WorkModel work_of(const ProcessorPlan& plan) {
+WorkModel work_of_row_power(const ProcessorPlan& plan) {
   const double microphones = plan.array.geometry.channels();
   const double weights = static_cast<double>(plan.frequencies_hz.size()) * microphones;
   const double lines =
@@ -168,7 +168,7 @@ ProcessorEntry row_power_entry() {
           .make_reference = [](const ProcessorPlan& plan) -> std::unique_ptr<reference::Processor> {
             return std::make_unique<RowPowerReference>(plan);
           },
-          .work = work_of};
+          .work = work_of_row_power};
 }
 
 }  // namespace nearfield

@@ -48,6 +48,15 @@ TEST(Validate, HoldsTheFrequenciesOfAProcessorsOwnFrontEnd) {
               HasSubstr("processors.far.front_end.frequencies_hz[0]: expected at least 1464.84 Hz"));
 }
 
+TEST(Validate, HoldsABatchWithinTheWindowOfEachFrontEnd) {
+  const Settings settings = load_settings(
+      "", {"device.batch=20", "processors.far.kind=row_power", "processors.far.front_end.window_samples=512"});
+  EXPECT_EQ(
+      validation_error(settings, 46875.0),
+      "processors.far.front_end.window_samples: expected at least 608 samples, which the frames of device.batch 20 "
+      "span at a hop of 32, found 512");
+}
+
 TEST(Validate, WantsABinInEveryBand) {
   Settings settings;
   settings.front_end.bands_hz = {{46.0, 91.0}, {0.0, 45.776}, {45.7763671875, 46.0}, {20000.0, 23437.5}};

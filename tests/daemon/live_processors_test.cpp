@@ -184,6 +184,7 @@ void expect_own_frames(const OwnFrontEnd& own, bool has_gap) {
     by_bit_time[other.frame.first_bit_time] = &other;
   }
   std::size_t compared = 0;
+  std::size_t behind_gap = 0;
   for (const test::KeepingOutput::Other& other : found->sink.others) {
     EXPECT_EQ(other.frame.window_bit_times, static_cast<std::uint64_t>(own.same.window_samples) * kSampleBits);
     if (!has_gap) {  // behind one, the next window is the processor's, whatever its number
@@ -194,6 +195,7 @@ void expect_own_frames(const OwnFrontEnd& own, bool has_gap) {
       continue;  // of windows beside a gap, one run passes over more than the other
     }
     ++compared;
+    behind_gap += other.frame.first_bit_time > 90 * kHopBits ? 1 : 0;
     const test::KeepingOutput::Other& one = *same_window->second;
     EXPECT_EQ(other.frame.timestamp_ns - other.frame.capture_tai_ns, one.frame.timestamp_ns - one.frame.capture_tai_ns);
     EXPECT_EQ(other.frame.missing_bit_times, one.frame.missing_bit_times);
@@ -201,6 +203,7 @@ void expect_own_frames(const OwnFrontEnd& own, bool has_gap) {
     EXPECT_EQ(other.products, one.products) << "frame " << other.frame.sequence;
   }
   const auto windows = static_cast<std::size_t>((40 * 16 - std::max(128, own.same.window_samples)) / 16 + 1);
+  EXPECT_EQ(behind_gap > 0, has_gap);
   EXPECT_GE(compared, windows / static_cast<std::size_t>(own.every_hops));
 }
 
@@ -221,6 +224,69 @@ TEST(LiveEngine, ALongerWindowBeginsWhereItsBitsDo) {
   EXPECT_EQ(first.sequence, 9U);  // windows end at 128 + 16 n, from 256 on
   EXPECT_EQ(first.first_bit_time, (9 * 16 + 128 - 256) * kSampleBits);
   EXPECT_EQ(first.shed_hops, 0U);
+}
+
+// Windows that are computed together: of the first batch, some begin before the stream for the longer window.
+TEST(LiveEngine, ALongerWindowInBatchesIsThatOfOneByOne) {
+  Settings settings = test::small_settings();
+  settings.processors =
+      load_settings("", {"processors.far.kind=row_power", "processors.far.every_hops=2",
+                         "processors.far.front_end.window_samples=192", "processors.near.kind=row_power",
+                         "processors.near.front_end.window_samples=192"})
+          .processors;
+  settings.front_end.incremental = Incremental::kNever;
+  const auto one_by_one = run_of(settings, false);
+  settings.device.batch = 6;  // windows end at 128 + 16 n, the longer ones from 192 on: four of the first six
+  const auto batches = run_of(settings, false);
+  ASSERT_EQ(batches->sink.others.size(), one_by_one->sink.others.size());
+  const auto sorted = [](const std::vector<test::KeepingOutput::Other>& others) {
+    std::map<std::pair<std::size_t, std::uint64_t>, const test::KeepingOutput::Other*> by_sequence;
+    for (const test::KeepingOutput::Other& other : others) {
+      by_sequence[{other.frame.processor, other.frame.sequence}] = &other;
+    }
+    return by_sequence;
+  };
+  const auto expected = sorted(one_by_one->sink.others);
+  EXPECT_EQ(expected.size(), one_by_one->sink.others.size());
+  for (const auto& [key, other] : sorted(batches->sink.others)) {
+    ASSERT_TRUE(expected.contains(key)) << key.first << ", " << key.second;
+    const test::KeepingOutput::Other& same = *expected.at(key);
+    EXPECT_EQ(other->frame.first_bit_time, same.frame.first_bit_time);
+    const auto values = values_of<float>(other->products.front());
+    const auto expected_values = values_of<float>(same.products.front());
+    ASSERT_EQ(values.size(), expected_values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_NEAR(values[i], expected_values[i], 1e-4F * expected_values[i]) << "sums in another order";
+    }
+  }
+}
+
+// A swap to a window that reaches back over losses which the engine before had passed: they count for it.
+TEST(LiveEngine, LossesBeforeASwapCountForALongerWindow) {
+  Settings settings = test::small_settings();
+  Settings next = settings;
+  next.processors =
+      load_settings("", {"processors.far.kind=row_power", "processors.far.front_end.window_samples=512"}).processors;
+  Rig rig(settings, 1U << 18U, patient_input());
+  rig.ring.begin_stream(3, 0);
+  rig.feed_noise(0, 30 * kHopBits);
+  rig.feed_noise(30 * kHopBits + 100, 20 * kHopBits - 100);  // the first hundred never come
+  rig.run();
+  const std::size_t before = rig.sink.frames.size();
+  rig.swap(make_epoch(next, patient_input(), 2));
+  rig.feed_noise(50 * kHopBits, 20 * kHopBits);
+  rig.run();
+  ASSERT_GT(rig.sink.frames.size(), before);
+  ASSERT_FALSE(rig.sink.others.empty());
+  std::size_t with_losses = 0;
+  for (const test::KeepingOutput::Other& other : rig.sink.others) {
+    const std::uint64_t first = other.frame.first_bit_time;
+    const bool has_gap = first <= 30 * kHopBits && first + other.frame.window_bit_times >= 30 * kHopBits + 100;
+    EXPECT_EQ(other.frame.missing_bit_times, has_gap ? 100U : 0U) << first;
+    EXPECT_EQ((other.frame.flags & kFlagMissingBits) != 0, has_gap) << first;
+    with_losses += has_gap ? 1 : 0;
+  }
+  EXPECT_GT(with_losses, 0U);
 }
 
 // Another configuration with the same processor: what its longer window needs comes from the ring once more, and no

@@ -85,24 +85,24 @@ void popcount_with(FrontEndSettings& settings) {
 }
 
 void popcount_of_whole_windows(FrontEndSettings& settings) {
-  with<1, WordTransform::kDot>(settings);
+  popcount_with<1, WordTransform::kDot>(settings);
   settings.incremental = Incremental::kNever;
 }
 
 /// The thesis averages without a window (section 7.3.2).
 void basic_averaging(FrontEndSettings& settings) {
-  with<0, WordTransform::kDot>(settings);
+  popcount_with<0, WordTransform::kDot>(settings);
   settings.window = WindowKind::kNone;
 }
 
 constexpr FrontEndVariant kPopcountVariants[] = {
     {.name = "popcount 0, no window", .apply = basic_averaging, .thesis = "basic averaging"},
-    {.name = "popcount 0", .apply = with<0, WordTransform::kDot>, .measures_offset = true},
-    {.name = "popcount 1", .apply = with<1, WordTransform::kDot>, .measures_offset = true},
+    {.name = "popcount 0", .apply = popcount_with<0, WordTransform::kDot>, .measures_offset = true},
+    {.name = "popcount 1", .apply = popcount_with<1, WordTransform::kDot>, .measures_offset = true},
     {.name = "popcount 1, whole windows", .apply = popcount_of_whole_windows},
-    {.name = "popcount 2", .apply = with<2, WordTransform::kDot>, .measures_offset = true},
-    {.name = "popcount 1 fft", .apply = with<1, WordTransform::kFft>},
-    {.name = "popcount 2 fft", .apply = with<2, WordTransform::kFft>},
+    {.name = "popcount 2", .apply = popcount_with<2, WordTransform::kDot>, .measures_offset = true},
+    {.name = "popcount 1 fft", .apply = popcount_with<1, WordTransform::kFft>},
+    {.name = "popcount 2 fft", .apply = popcount_with<2, WordTransform::kFft>},
 };
 
 }  // namespace

@@ -44,16 +44,16 @@ void walsh_fourier_with(FrontEndSettings& settings) {
 /// The thesis transforms the bits without a window (section 7.3.3).
 template <WalshVariant variant, int coefficients>
 void bare(FrontEndSettings& settings) {
-  with<variant, coefficients>(settings);
+  walsh_fourier_with<variant, coefficients>(settings);
   settings.window = WindowKind::kNone;
 }
 
 constexpr FrontEndVariant kWalshFourierVariants[] = {
     {.name = "walsh fast 40, no window", .apply = bare<kFast, kThesisCoefficients>, .thesis = "Walsh-Fourier"},
-    {.name = "walsh fast 40", .apply = with<kFast, kThesisCoefficients>},
-    {.name = "walsh fast 6144", .apply = with<kFast, kSixPatterns>, .measures_offset = true},
-    {.name = "walsh fast 16384", .apply = with<kFast, kSixteenPatterns>},
-    {.name = "walsh fast all", .apply = with<kFast, 0>, .measures_offset = true},
+    {.name = "walsh fast 40", .apply = walsh_fourier_with<kFast, kThesisCoefficients>},
+    {.name = "walsh fast 6144", .apply = walsh_fourier_with<kFast, kSixPatterns>, .measures_offset = true},
+    {.name = "walsh fast 16384", .apply = walsh_fourier_with<kFast, kSixteenPatterns>},
+    {.name = "walsh fast all", .apply = walsh_fourier_with<kFast, 0>, .measures_offset = true},
     {.name = "walsh fast all, no window", .apply = bare<kFast, 0>, .thesis = "exact Walsh-Fourier"},
     {.name = "walsh precomputed 40",
      .use = VariantUse::kSlow,

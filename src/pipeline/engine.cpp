@@ -371,12 +371,12 @@ std::vector<std::string> plan_warnings(const Engine& engine) {
       const double frequency_hz = tap.frequencies_hz[f];
       if (engine.plan().input != InputForm::kSpectra &&
           std::abs(frequency_hz - front_end.frequencies_hz[f]) > kSnapWarning_hz) {
-        warnings.push_back(
-            fmt::format("{}.frequencies_hz[{}]: {} Hz is off the grid of {:.3f} Hz that {} images on (sample rate / "
-                        "window_samples); {:.3f} Hz, the nearest, is imaged; front_end.kind: dot_product images any "
-                        "frequency",
-                        section, f, front_end.frequencies_hz[f],
-                        engine.plan().sample_rate_hz / front_end.window_samples, front_end.kind, frequency_hz));
+        warnings.push_back(fmt::format(
+            "{}.frequencies_hz[{}]: {} Hz is off the grid of {:.3f} Hz that {} images on (sample rate / "
+            "window_samples); {:.3f} Hz, the nearest, is imaged; {}.kind: dot_product images any "
+            "frequency",
+            section, f, front_end.frequencies_hz[f], engine.plan().sample_rate_hz / front_end.window_samples,
+            front_end.kind, frequency_hz, section));
       }
       if (tap.array.wavenumber(f) > nyquist) {
         warnings.push_back(

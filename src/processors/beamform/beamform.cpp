@@ -251,6 +251,21 @@ class Beamform : public Processor {
   std::array<std::span<const std::byte>, 2> products_;
 };
 
+/// The direct sum: of each pixel and microphone a distance, and of each frequency a phase, its sine and cosine and a
+/// complex multiply-add. Without an average, whose snapshots are fewer than windows.
+WorkModel work_of_beamform(const ProcessorPlan& plan) {
+  constexpr double kOfDistance = 12.0;
+  constexpr double kOfPhase = 4.0;
+  const BeamformPlan own(plan);
+  const double terms = plan.batch * static_cast<double>(own.pixels()) * static_cast<double>(own.channels());
+  const double values = plan.batch * static_cast<double>(own.frequencies() * own.pixels());
+  const double pressures = plan.batch * static_cast<double>(own.frequencies() * own.channels());
+  return {{.stage = "processors/beamform/das_direct",
+           .bytes = (values + pressures) * work::kComplex,
+           .operations =
+               terms * (kOfDistance + static_cast<double>(own.frequencies()) * (kOfPhase + work::kMultiplyAdd))}};
+}
+
 }  // namespace
 
 ProcessorEntry beamform_entry() {
@@ -258,7 +273,8 @@ ProcessorEntry beamform_entry() {
           .make = [](const ocl::Device& device, const ProcessorPlan& plan) -> std::unique_ptr<Processor> {
             return std::make_unique<Beamform>(device, plan);
           },
-          .make_reference = make_beamform_reference};
+          .make_reference = make_beamform_reference,
+          .work = work_of_beamform};
 }
 
 }  // namespace nearfield

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/crc32c.hpp"
 #include "files/nfr/nfr_reader.hpp"
 #include "nearfield/error.hpp"
 
@@ -68,7 +69,7 @@ std::vector<std::byte> repaired(std::span<const std::byte> input) {
         std::span(bytes).subspan(at + sizeof(header), std::min<std::size_t>(room, header.payload_bytes));
     header.magic = nearfield::nfr::kMagic;
     header.version = std::clamp(header.version, nearfield::nfr::kOldestVersion, nearfield::nfr::kVersion);
-    header.payload_crc = nearfield::nfr::crc32c(payload);
+    header.payload_crc = nearfield::crc32c(payload);
     header.header_crc = nearfield::nfr::header_crc(header);
     std::memcpy(bytes.data() + at, &header, sizeof(header));
     at += nearfield::nfr::record_bytes(header);

@@ -202,7 +202,7 @@ __kernel void das_direct(__global const float4* restrict pixels, __global const 
       const float square = dot(d, d);
       const float r = sqrt(square);
       const float path = (x.w - 2.0f * (q.x * x.x + q.y * x.y + q.z * x.z)) / (r + q.w);
-      const float inverse = 1.0f / r;
+      const float inverse = g > 0.0f ? 1.0f / r : 0.0f;  // not of a masked microphone that stands at the pixel
       nearest = g > 0.0f ? min(nearest, r) : nearest;
 #endif
 #if FORMULATION == 0 || PLANE_WAVE

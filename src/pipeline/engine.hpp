@@ -137,6 +137,8 @@ class Engine {
   /// What finds findings for this engine's first processor in its spectra, on any thread, and may outlive it; null
   /// where the settings want no search, or the processor has none.
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const = 0;
+  /// A stream begins: processors that average over windows forget those so far. Between two calls of compute_*().
+  virtual void forget() = 0;
   /// Puts what its search has found into effect, between two calls of compute_*(); waits for the device.
   virtual void adopt(const std::shared_ptr<const Findings>& findings) = 0;
   /// Computes the first processor's products of the last windows once more, from their spectra, after a change. Their

@@ -74,6 +74,11 @@ class OpenclEngine : public Engine {
   }
   void adopt(const std::shared_ptr<const Findings>& findings) override;
   void image_again() override;
+  void forget() override {
+    for (const Run& run : runs_) {
+      run.processor->forget();
+    }
+  }
 
  private:
   /// A tap's front end and its newest spectra on the device.

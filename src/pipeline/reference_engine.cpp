@@ -110,6 +110,11 @@ class ReferenceEngine : public Engine {
     }
     runs_.front().processor->adopt(findings);
   }
+  void forget() override {
+    for (const Run& run : runs_) {
+      run.processor->forget();
+    }
+  }
   void image_again() override {
     if (!runs_.empty()) {
       run(0);

@@ -57,6 +57,8 @@ class Processor {
   virtual void adopt(const std::shared_ptr<const Findings>& /*findings*/) {}
   /// What finds findings for this processor, on any thread; null where the plan wants none or it takes none.
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const { return nullptr; }
+  /// Forgets the windows so far: a stream begins. For what averages over windows; waits for nothing.
+  virtual void forget() {}
   /// Its way through the device and its sizes, in words.
   [[nodiscard]] virtual std::string description() const = 0;
 };
@@ -85,7 +87,8 @@ class Processor {
   virtual Outcome add(std::span<const Complex> spectra) = 0;
   /// Of one of the windows since clear(); they hold until the next call.
   virtual Products products(std::size_t window) = 0;
-  /// As nearfield::Processor's.
+  /// As nearfield::Processor's, as those below.
+  virtual void forget() {}
   virtual void use(const MicrophoneMask& mask) = 0;
   virtual void adopt(const std::shared_ptr<const Findings>& /*findings*/) {}
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const { return nullptr; }

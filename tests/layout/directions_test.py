@@ -69,7 +69,8 @@ def problems(root, graph):
                 included = root / "src" / name
                 if not included.is_file() or (included.suffix == ".def" and not INCLUDE.search(included.read_text())):
                     continue
-                if folder not in visible | {own}:
+                beside = own == target.removeprefix("nearfield_") or included.parent == path.resolve().parent
+                if folder not in visible and not (folder == own and (beside or not target.startswith("nearfield_"))):
                     found.append(f"{path}: includes {name}, but {target} does not link nearfield_{folder}")
     return found
 

@@ -187,6 +187,17 @@ TEST(FarGrid, WhatCannotBeIsRefusedBeforeAnythingIsAllocated) {
   expect_refusal({"gird.kind=plane"}, "did you mean processors.far.grid");
   expect_refusal({"grid.distnace_m=1"}, "did you mean processors.far.grid.distance_m");
   EXPECT_EQ(message_of({"grid.kind=angles", "grid.distance_m=inf"}), "");
+  try {
+    (void)load_settings("", {"processors.far.kind=beamform", "processors.far.every_hops=4", "device.batch=8",
+                             "processors.far.average.kind=linear"});
+    FAIL() << "expected a refusal";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("processors.far.average.kind: expected none, or every_hops: 1, with "
+                        "device.batch 8"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(FarGrid, SettingsAreWrittenAsTheyAreRead) {

@@ -71,6 +71,7 @@ class Mapper {
   /// The bytes hold until the next call.
   virtual Products map(const std::vector<Complex>& spectra) = 0;
   virtual void use(const MicrophoneMask& mask) = 0;
+  virtual void forget() = 0;
   [[nodiscard]] virtual std::uint32_t flags() const = 0;
 
   /// The last product, complex.
@@ -95,6 +96,7 @@ class ReferenceMapper : public Mapper {
     return processor_->products(0);
   }
   void use(const MicrophoneMask& mask) override { processor_->use(mask); }
+  void forget() override { processor_->forget(); }
   [[nodiscard]] std::uint32_t flags() const override { return flags_; }
 
  private:
@@ -114,6 +116,7 @@ class DeviceMapper : public Mapper {
     return processor_->products(0);
   }
   void use(const MicrophoneMask& mask) override { processor_->use(mask); }
+  void forget() override { processor_->forget(); }
   [[nodiscard]] std::uint32_t flags() const override { return processor_->host_status()[0]; }
 
  private:

@@ -118,6 +118,11 @@ TEST_P(BeamformKinds, DeviceAndReferenceAgree) {
   beamformer.own.steering.shading = far_field::Shading::kHamming;
   beamformer.own.average.kind = one.average;
   beamformer.own.diagonal_removal = one.removal;
+  if (one.average !=
+      AverageKind::kNone) {  // each window is a snapshot, and a block: the next mask has a map of its own
+    beamformer.settings.front_end.hop_samples = beamformer.settings.front_end.window_samples / 2;
+    beamformer.own.average.seconds = 1e-6;
+  }
   test::ReferenceMapper reference(beamformer);
   test::DeviceMapper device(beamformer);
   for (const std::vector<int>& masked : {std::vector<int>(), std::vector<int>({3, 40, 41})}) {
@@ -232,6 +237,24 @@ Beamformer averaging(AverageKind kind, double snapshots) {
   beamformer.settings.front_end.hop_samples = 512;
   beamformer.own.average = {.kind = kind, .seconds = snapshots * 512.0 / 46875.0};
   return beamformer;
+}
+
+// A stream that begins has a map of its own from its first window on.
+TEST(Beamform, AnAverageForgetsTheStreamBefore) {
+  for (const AverageKind kind : {AverageKind::kLinear, AverageKind::kExponential}) {
+    const Beamformer beamformer = averaging(kind, 4.0);
+    const auto field = beamformer.monopole({0.05, -0.03, -0.4});
+    test::ReferenceMapper reference(beamformer);
+    test::DeviceMapper device(beamformer);
+    for (test::Mapper* mapper : {static_cast<test::Mapper*>(&reference), static_cast<test::Mapper*>(&device)}) {
+      const std::vector<float> alone = mapper->powers(field);
+      for (int silent = 0; silent < 3; ++silent) {
+        mapper->powers(std::vector<Complex>(field.size()));
+      }
+      mapper->forget();
+      EXPECT_EQ(mapper->powers(field), alone);
+    }
+  }
 }
 
 // Silence after eight windows of a source: the weights fall by exp(-1/4) a window, from a mean that began with the

@@ -59,6 +59,9 @@ PeerRule::PeerRule(const DaemonSettings::Access& access, const std::string& key)
 }
 
 bool PeerRule::permits(const PeerProcess& peer) const {
+  if (peer.user == PeerProcess::kUnknown) {
+    return false;  // also where the settings name this number
+  }
   return users_.contains(peer.user) ||
          std::any_of(peer.groups.begin(), peer.groups.end(), [this](gid_t group) { return groups_.contains(group); });
 }

@@ -10,12 +10,14 @@
 #include <csignal>
 #include <cstring>
 
+#include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr int kPauseWithoutDescriptorsMs = 100;
+constexpr std::int64_t kNsPerMillisecond = 1'000'000;
+constexpr std::int64_t kPauseWithoutDescriptorsNs = 100 * kNsPerMillisecond;
 
 void block_all_signals() {
   sigset_t all;
@@ -69,18 +71,20 @@ void UnixServer::serve() {
 }
 
 bool UnixServer::serve_once() {
-  std::vector<pollfd> waiting = {{stop_.get(), POLLIN, 0}, {lacks_descriptors_ ? -1 : listener_.get(), POLLIN, 0}};
+  const std::int64_t pause_ns = accept_again_ns_ - monotonic_ns();
+  const bool accepts = pause_ns <= 0;
+  std::vector<pollfd> waiting = {{stop_.get(), POLLIN, 0}, {accepts ? listener_.get() : -1, POLLIN, 0}};
   bool has_work = false;
   for (const Place& place : places_) {
     waiting.push_back({place.client->socket(), place.client->wanted(), 0});
     has_work = has_work || place.client->has_work();
   }
-  const int patience_ms = has_work ? 0 : (lacks_descriptors_ ? kPauseWithoutDescriptorsMs : -1);
+  const int pause_ms = accepts ? -1 : static_cast<int>(pause_ns / kNsPerMillisecond) + 1;
+  const int patience_ms = has_work ? 0 : pause_ms;
   poll(waiting.data(), waiting.size(), patience_ms);
   if (waiting[0].revents != 0) {
     return false;
   }
-  lacks_descriptors_ = false;
   std::vector<Place> kept;
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const UnixClient::Outcome outcome = places_[i].client->attend(waiting[i + 2].revents);
@@ -102,9 +106,11 @@ bool UnixServer::serve_once() {
 void UnixServer::accept_one() {
   FileDescriptor socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.valid()) {
-    lacks_descriptors_ = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-    if (lacks_descriptors_ && options_.replaces_idle) {
-      give_up_longest_idle();
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      accept_again_ns_ = monotonic_ns() + kPauseWithoutDescriptorsNs;
+      if (options_.replaces_idle) {
+        give_up_longest_idle();
+      }
     }
     return;
   }

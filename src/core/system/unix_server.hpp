@@ -104,7 +104,7 @@ class UnixServer {
   FileDescriptor stop_;        ///< eventfd
   std::vector<Place> places_;  ///< of the thread alone, as is what follows
   std::uint64_t uses_ = 0;
-  bool lacks_descriptors_ = false;
+  std::int64_t accept_again_ns_ = 0;  ///< by monotonic_ns(): no descriptors were left
   std::atomic<std::size_t> client_count_ = 0;
   std::thread thread_;
 };

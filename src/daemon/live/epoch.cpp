@@ -63,6 +63,7 @@ void warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input) {
     engine.use(make_masks(engine.array_plans(), {}));
   }
   image_silence(engine, plan, input, 2 * kWarmUpSample);
+  engine.forget();  // no average is to hold this silence
 }
 
 }  // namespace

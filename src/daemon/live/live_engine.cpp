@@ -138,6 +138,7 @@ void LiveEngine::begin_stream() {
   feeder_.begin(origin_);
   taken_ = origin_;
   imaged_end_ = origin_;
+  epoch_->engine->forget();
   is_back_ = imaged_ns_ != 0;
   missing_ = MissingBits();
   lost_recorded_ = ring_->lost();  // what is left of the old stream is in no recording

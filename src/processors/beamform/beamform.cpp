@@ -172,6 +172,12 @@ class Beamform : public Processor {
     device_.enqueue_write(shading_, 0, std::span<const float>(shading_on_host_), kBeamformStage);
     device_.wait();
   }
+  void forget() override {
+    plan_.snapshots.forget();
+    if (plan_.is_averaged()) {
+      device_.enqueue_fill(sums_, Two{0.0F, 0.0F}, kBeamformStage);
+    }
+  }
   [[nodiscard]] std::string description() const override {
     return fmt::format("das_direct, {} pixels, {} microphones", plan_.pixels(), plan_.channels());
   }
@@ -260,10 +266,10 @@ WorkModel work_of_beamform(const ProcessorPlan& plan) {
   const double terms = plan.batch * static_cast<double>(own.pixels()) * static_cast<double>(own.channels());
   const double values = plan.batch * static_cast<double>(own.frequencies() * own.pixels());
   const double pressures = plan.batch * static_cast<double>(own.frequencies() * own.channels());
-  return {{.stage = "processors/beamform/das_direct",
-           .bytes = (values + pressures) * work::kComplex,
-           .operations =
-               terms * (kOfDistance + static_cast<double>(own.frequencies()) * (kOfPhase + work::kMultiplyAdd))}};
+  return {
+      {.stage = "processors/beamform/das_direct",
+       .bytes = (values + pressures) * work::kComplex,
+       .operations = terms * (kOfDistance + static_cast<double>(own.frequencies()) * (kOfPhase + work::kMultiplyAdd))}};
 }
 
 }  // namespace

@@ -31,6 +31,10 @@ class Beamform : public Processor {
     use(make_mask(plan_.array, {}));
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
+  void forget() override {
+    plan_.snapshots.forget();
+    std::fill(published_.begin(), published_.end(), std::numeric_limits<float>::quiet_NaN());
+  }
   void clear() override {
     maps_.clear();
     powers_.clear();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "nearfield/error.hpp"
 #include "processors/far_field/shading.hpp"
 
 namespace nearfield {
@@ -21,7 +22,7 @@ std::vector<Position> positions_of(const ArrayGeometry& geometry) {
   return positions;
 }
 
-int every_hops_of(const ProcessorPlan& plan) {
+int cadence_of(const ProcessorPlan& plan) {
   const std::vector<ProcessorSettings>& all = plan.settings->processors;
   const auto own =
       std::find_if(all.begin(), all.end(), [&](const ProcessorSettings& one) { return one.name == plan.name; });
@@ -31,7 +32,7 @@ int every_hops_of(const ProcessorPlan& plan) {
 Snapshots snapshots_of(const ProcessorPlan& plan, const AverageSettings& average) {
   const FrontEndSettings& front_end = plan.settings->front_end;
   return {average, front_end.window, front_end.window_samples,
-          static_cast<double>(front_end.hop_samples) * every_hops_of(plan), plan.sample_rate_hz};
+          static_cast<double>(front_end.hop_samples) * cadence_of(plan), plan.sample_rate_hz};
 }
 
 std::string reference_of(const BeamformPlan& plan) {
@@ -52,6 +53,12 @@ BeamformPlan::BeamformPlan(const ProcessorPlan& plan)
       is_plane_wave(grid.is_far || settings.steering.model == far_field::Model::kPlaneWave),
       snapshots(snapshots_of(plan, settings.average)),
       batch(plan.batch) {
+  const double frame_bytes = static_cast<double>(frequencies() * pixels()) * settings.value_bytes();
+  if (frame_bytes >= far_field::kMostFrameBytes) {  // of points, whose file the settings' check has not read
+    throw ConfigError(
+        fmt::format("processors.{}.grid: expected maps of less than 2 GiB a frame, found {} pixels at {} frequencies",
+                    name, pixels(), frequencies()));
+  }
   if (is_plane_wave && !grid.is_far) {
     for (Position& pixel : grid.pixels) {
       const double length = norm(pixel);

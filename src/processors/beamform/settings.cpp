@@ -1,5 +1,8 @@
 #include "processors/beamform/settings.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <complex>
 
@@ -8,6 +11,18 @@
 #include "config/schema/section.hpp"
 
 namespace nearfield {
+
+namespace {
+
+/// Of the processor whose section is `path`, with the final point.
+int every_hops_of(const Settings& settings, const std::string& path) {
+  const auto own = std::find_if(
+      settings.processors.begin(), settings.processors.end(),
+      [&](const ProcessorSettings& processor) { return fmt::format("processors.{}.", processor.name) == path; });
+  return own == settings.processors.end() ? 1 : own->every_hops;
+}
+
+}  // namespace
 
 std::string_view name_of(AverageKind kind) {
   constexpr std::array<std::string_view, 3> kNames = {"none", "linear", "exponential"};
@@ -26,7 +41,7 @@ void BeamformSettings::describe(schema::Section& section) {
                                               {AverageKind::kLinear, "the mean of each block"},
                                               {AverageKind::kExponential, "a mean that forgets"}}),
                  "what maps are");
-  of_average.add("seconds", average.seconds, schema::number({"a time", 0.0, 86400.0, "s", true}),
+  of_average.add("seconds", average.seconds, schema::number({"a time", 0.0, 3600.0, "s", true}),
                  "length of a block, or the time constant");
 }
 
@@ -37,6 +52,14 @@ void BeamformSettings::check(const Settings& settings, const std::string& path, 
       is_settled(path + "average.kind")) {
     found.push_back({path + "diagonal_removal", "",
                      "expected false with average.kind: none, as a complex map has no diagonal to remove, found true"});
+  }
+  const bool is_settled_here = is_settled(path + "average.kind") && is_settled(path + "every_hops");
+  if (average.kind != AverageKind::kNone && settings.device.batch > 1 && every_hops_of(settings, path) > 1 &&
+      is_settled_here) {
+    found.push_back({path + "average.kind", "",
+                     fmt::format("expected none, or every_hops: 1, with device.batch {}, as all windows of a batch are "
+                                 "computed for a processor that is due in one of them, found {}",
+                                 settings.device.batch, name_of(average.kind))});
   }
 }
 

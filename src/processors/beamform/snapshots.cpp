@@ -46,36 +46,38 @@ Snapshots::Snapshots(const AverageSettings& average, WindowKind window, int wind
   correlation_ = rho * rho;
 }
 
+void Snapshots::forget() { state_ = State(); }
+
 Snapshots::Step Snapshots::next() {
-  const bool is_due = since_snapshot_ == 0;
-  since_snapshot_ = (since_snapshot_ + 1) % windows_apart_;
+  const bool is_due = state_.since_snapshot == 0;
+  state_.since_snapshot = (state_.since_snapshot + 1) % windows_apart_;
   if (!is_due) {
     return {};
   }
   if (kind_ == AverageKind::kExponential) {
-    const double keep = has_any_ ? decay_ : 0.0;
+    const double keep = state_.has_any ? decay_ : 0.0;
     count(keep);
-    effective_ = sum_ * sum_ / (squares_ + 2.0 * correlation_ * neighbours_);
+    state_.effective = state_.sum * state_.sum / (state_.squares + 2.0 * correlation_ * state_.neighbours);
     return {.is_snapshot = true, .keep = keep, .publishes = true};
   }
-  const double keep = in_block_ == 0 ? 0.0 : 1.0;
-  in_block_ = (in_block_ + 1) % snapshots_of_block_;
-  const bool ends = in_block_ == 0;
-  const bool publishes = ends || !has_block_;
-  has_block_ = has_block_ || ends;
+  const double keep = state_.in_block == 0 ? 0.0 : 1.0;
+  state_.in_block = (state_.in_block + 1) % snapshots_of_block_;
+  const bool ends = state_.in_block == 0;
+  const bool publishes = ends || !state_.has_block;
+  state_.has_block = state_.has_block || ends;
   count(keep);
   if (publishes) {
-    effective_ = sum_ * sum_ / (squares_ + 2.0 * correlation_ * neighbours_);
+    state_.effective = state_.sum * state_.sum / (state_.squares + 2.0 * correlation_ * state_.neighbours);
   }
   return {.is_snapshot = true, .keep = keep, .publishes = publishes};
 }
 
 /// The newest weight is 1, and was before.
 void Snapshots::count(double keep) {
-  neighbours_ = keep * keep * neighbours_ + keep;
-  squares_ = keep * keep * squares_ + 1.0;
-  sum_ = keep * sum_ + 1.0;
-  has_any_ = true;
+  state_.neighbours = keep * keep * state_.neighbours + keep;
+  state_.squares = keep * keep * state_.squares + 1.0;
+  state_.sum = keep * state_.sum + 1.0;
+  state_.has_any = true;
 }
 
 }  // namespace nearfield

@@ -19,10 +19,12 @@ class Snapshots {
   };
   /// Of the next window.
   Step next();
+  /// As if no window had come.
+  void forget();
   /// Effective number of independent snapshots of the map that was published last: (sum w)^2 over the double sum of
   /// w_i w_j rho_ij^2, where rho is the correlation of two windows of white noise. A snapshot without enough
   /// microphones counts, too.
-  [[nodiscard]] double effective() const { return effective_; }
+  [[nodiscard]] double effective() const { return state_.effective; }
   [[nodiscard]] int windows_apart() const { return windows_apart_; }
   [[nodiscard]] int snapshots_of_block() const { return snapshots_of_block_; }
 
@@ -33,14 +35,17 @@ class Snapshots {
   int snapshots_of_block_ = 1;
   double decay_ = 0.0;        ///< of an exponential average, a snapshot
   double correlation_ = 0.0;  ///< rho^2 of neighbours
-  int since_snapshot_ = 0;
-  int in_block_ = 0;
-  bool has_block_ = false;
-  bool has_any_ = false;
-  double sum_ = 0.0;         ///< of weights
-  double squares_ = 0.0;     ///< of weights
-  double neighbours_ = 0.0;  ///< sum of products of neighbouring weights
-  double effective_ = 0.0;
+  struct State {
+    int since_snapshot = 0;
+    int in_block = 0;
+    bool has_block = false;
+    bool has_any = false;
+    double sum = 0.0;         ///< of weights
+    double squares = 0.0;     ///< of weights
+    double neighbours = 0.0;  ///< sum of products of neighbouring weights
+    double effective = 0.0;
+  };
+  State state_;
 };
 
 /// Correlation of the spectra of two windows of white noise, `shift` samples apart.

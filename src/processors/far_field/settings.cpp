@@ -20,7 +20,6 @@ using schema::Range;
 
 constexpr double kFarthest_m = 1000.0;
 constexpr double kNearest_m = 0.01;
-constexpr double kMostFrameBytes = 2147483648.0;
 constexpr double kRightAngleDeg = 90.0;
 constexpr double kCircleDeg = 360.0;
 constexpr double kRounding = 1e-6;  ///< of a step

@@ -59,6 +59,9 @@ struct SteeringSettings {
   double shading_db = 30.0;
 };
 
+/// A frame of maps is smaller than this.
+inline constexpr double kMostFrameBytes = 2147483648.0;
+
 /// Pixels along each axis of a grid, slowest first: planes, rows, columns. Finite, but as large as the settings say;
 /// of points, which a file counts, 0.
 struct GridCounts {

@@ -85,7 +85,8 @@ void require_scene_without_tracks(const std::string& path) {
   if (const std::size_t tracks = load_scene(path).tracks.size(); tracks > 0) {
     throw ConfigError(fmt::format(
         "daemon.source.scene: expected a scene without recorded tracks, because nearfieldd reads no sound files, found "
-        "{} in {}; set daemon.source.kind to udp and play the scene with nearfield send {} --loop",
+        "{} in {}; set daemon.source.kind to udp, give array and holography.standoff_m the scene's values, and play it "
+        "with nearfield send {} --loop",
         tracks, path, path));
   }
 }

@@ -1,4 +1,4 @@
-#include "capture/file_test_support.hpp"
+#include "files/file_test_support.hpp"
 
 namespace nearfield {
 namespace {

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "capture/file_test_support.hpp"
+#include "files/file_test_support.hpp"
 #include "files/hdf5/h5_child.hpp"
 
 namespace nearfield {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <map>
 
-#include "capture/file_test_support.hpp"
+#include "files/file_test_support.hpp"
 #include "files/hdf5/h5_input.hpp"
 #include "support/two_processors.hpp"
 

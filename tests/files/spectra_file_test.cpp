@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "capture/file_test_support.hpp"
+#include "files/file_test_support.hpp"
 
 namespace nearfield {
 namespace {

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "capture/file_test_support.hpp"
+#include "files/file_test_support.hpp"
 
 namespace nearfield {
 namespace {

@@ -132,7 +132,7 @@ TEST_F(KernelArguments, AValueForEachIsExpectedOfAll) {
 TEST_F(KernelArguments, AnUnknownKernelOrFileIsAnErrorThatNamesIt) {
   EXPECT_EQ(message_of([&] { (void)program_.kernel("corner"); }),
             "test: kernels/frontend/corner_turn.cl has no kernel corner");
-  EXPECT_EQ(message_of([&] { (void)device_.build("test", "files/corner.cl", {}); }),
+  EXPECT_EQ(message_of([&] { (void)device_.build("test", "capture/corner.cl", {}); }),
             "kernels/capture/corner.cl: not among the embedded kernels");
 }
 

@@ -49,8 +49,10 @@ TEST(Validate, HoldsTheFrequenciesOfAProcessorsOwnFrontEnd) {
 }
 
 TEST(Validate, HoldsABatchWithinTheWindowOfEachFrontEnd) {
-  const Settings settings = load_settings(
-      "", {"device.batch=20", "processors.far.kind=row_power", "processors.far.front_end.window_samples=512"});
+  Settings settings =
+      load_settings("", {"processors.far.kind=row_power", "processors.far.front_end.window_samples=512"});
+  EXPECT_EQ(validation_error(settings, 46875.0), "");
+  settings.device.batch = 20;
   EXPECT_EQ(
       validation_error(settings, 46875.0),
       "processors.far.front_end.window_samples: expected at least 608 samples, which the frames of device.batch 20 "

@@ -1,7 +1,7 @@
 /* What a vibration controller starts from: reads every hologram of a running nearfieldd, judges it, and projects the
  * normal velocity on a mode shape. The modal velocity is what a control law works on.
  *
- *   cc -O2 -Iinclude examples/controller.c src/ring/nearfield_ring*.c -lm -o controller
+ *   cc -O2 -Iinclude examples/controller.c src/ring/reader/nearfield_ring*.c -lm -o controller
  *   ./controller [SOCKET [FRAMES]]                      FRAMES: end after so many; 0 or none: run on */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>

@@ -1,6 +1,6 @@
 /* Results of a running nearfieldd for a controller on the same host: the reader's C API and the binary layout.
  *
- * C11, no dependencies: this header and src/ring/nearfield_ring*.c are all that a program needs; libnearfield_ring.so
+ * C11, no dependencies: this header and src/ring/reader/nearfield_ring*.c are all that a program needs; libnearfield_ring.so
  * holds the same. docs/controller.md is the guide. Linux on little-endian 64-bit machines.
  *
  * Units are SI; times are nanoseconds; "mono" is CLOCK_MONOTONIC, "tai" CLOCK_TAI; a bit-time is 1 / bit_rate_hz. */

@@ -54,6 +54,17 @@ def files_of(root, name, sources):
     return files
 
 
+def headers_apart(root, graph, target):
+    """Headers of sources that a target or what it links has in another folder, such as a kind's settings in nearfield_config."""
+    found = set()
+    for name in reached(graph, target) | {target}:
+        for source in graph[name][1]:
+            path = pathlib.Path(source).resolve()
+            if name.startswith("nearfield_") and folder_of(root, path) not in (None, name.removeprefix("nearfield_")):
+                found |= {path.with_suffix(suffix) for suffix in HEADERS}
+    return found
+
+
 def problems(root, graph):
     root = pathlib.Path(root).resolve()
     found = [f"{target}: links itself, through {', '.join(sorted(reached(graph, target)))}"
@@ -62,6 +73,7 @@ def problems(root, graph):
         visible = {link.removeprefix("nearfield_") for link in reached(graph, target)} | {target.removeprefix("nearfield_")}
         if not target.startswith("nearfield_"):  # a program may be made of a folder's sources
             visible |= {folder_of(root, source) for source in sources}
+        apart = headers_apart(root, graph, target)
         for path in files_of(root, target, sources):
             own = folder_of(root, path)
             for name in INCLUDE.findall(path.read_text(encoding="utf-8")):
@@ -69,8 +81,8 @@ def problems(root, graph):
                 included = root / "src" / name
                 if not included.is_file() or (included.suffix == ".def" and not INCLUDE.search(included.read_text())):
                     continue
-                beside = own == target.removeprefix("nearfield_") or included.parent == path.resolve().parent
-                if folder not in visible and not (folder == own and (beside or not target.startswith("nearfield_"))):
+                is_own = folder == own and (own == target.removeprefix("nearfield_") or not target.startswith("nearfield_"))
+                if folder not in visible and not is_own and included.resolve() not in apart:
                     found.append(f"{path}: includes {name}, but {target} does not link nearfield_{folder}")
     return found
 
@@ -121,6 +133,14 @@ class TheCheck(unittest.TestCase):
         self.assertEqual(len(problems(self.root, self.graph)), 1)
         self.graph["program"] = (["nearfield_high"], [str(main)])
         self.assertEqual(problems(self.root, self.graph), [])
+
+    def test_a_source_in_anothers_folder_brings_its_own_header_alone(self):
+        self.write("high/settings.hpp", "")
+        settings = self.write("high/settings.cpp", '#include "high/settings.hpp"\n')
+        self.graph["nearfield_low"][1].append(settings)
+        self.assertEqual(problems(self.root, self.graph), [])
+        self.write("high/settings.cpp", '#include "high/high.hpp"\n')
+        self.assertEqual(len(problems(self.root, self.graph)), 1)
 
     def test_a_circle(self):
         self.graph["nearfield_low"][0].append("nearfield_high")

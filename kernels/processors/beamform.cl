@@ -177,9 +177,9 @@ __kernel void das_direct(__global const float4* restrict pixels, __global const 
     waves[i] = waves_per_m[min(first_frequency + i, FREQUENCIES - 1)].x;
   }
   float sum_g = 0.0f;
-  float sum_inverse = 0.0f;    // g / r^2
-  float sum_source = 0.0f;     // g w / r
-  float sum_source_2 = 0.0f;   // of squares
+  float sum_inverse = 0.0f;   // g / r^2
+  float sum_source = 0.0f;    // g w / r
+  float sum_source_2 = 0.0f;  // of squares
   float nearest = INFINITY;
   for (int first = 0; first < CHANNELS; first += TILE) {
     barrier(CLK_LOCAL_MEM_FENCE);

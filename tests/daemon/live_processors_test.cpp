@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <ostream>
 
 #include "config/config.hpp"
 #include "daemon/live_rig.hpp"
@@ -107,7 +108,7 @@ struct OwnFrontEnd {
   std::vector<std::string> lines;
   FrontEndSettings same;
   int every_hops;
-  friend void PrintTo(const OwnFrontEnd& own, std::ostream* out) { *out << own.name; }
+  friend std::ostream& operator<<(std::ostream& out, const OwnFrontEnd& own) { return out << own.name; }
 };
 
 FrontEndSettings front_end_with(FrontEndSettings settings, const char* kind, int window_samples, double frequency_hz,

@@ -193,6 +193,7 @@ std::vector<Engine::Wanted> Engine::wanted_processors() const {
                 .own = one.own.get(),
                 .array = taps_[index].array,
                 .frequencies_hz = taps_[index].frequencies_hz,
+                .every_hops = every_hops,
                 .sample_rate_hz = plan_.sample_rate_hz,
                 .input_is_finite = plan_.input == InputForm::kBits,
                 .batch = settings.device.batch};

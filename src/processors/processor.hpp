@@ -24,6 +24,7 @@ struct ProcessorPlan {
   const KindSettings* own = nullptr;   ///< of the kind that makes it
   ArrayPlan array;                     ///< its frequencies are those of the spectra
   std::vector<double> frequencies_hz;  ///< that were asked for: the first of the array's; the others are bins of bands
+  int every_hops = 1;                  ///< its cadence
   double sample_rate_hz = 0.0;         ///< of decimated samples
   bool input_is_finite = false;        ///< spectra are never NaN or infinite: of bits
   int batch = 1;                       ///< windows that are computed together

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "nearfield/error.hpp"
 #include "processors/far_field/shading.hpp"
 
@@ -22,17 +20,10 @@ std::vector<Position> positions_of(const ArrayGeometry& geometry) {
   return positions;
 }
 
-int cadence_of(const ProcessorPlan& plan) {
-  const std::vector<ProcessorSettings>& all = plan.settings->processors;
-  const auto own =
-      std::find_if(all.begin(), all.end(), [&](const ProcessorSettings& one) { return one.name == plan.name; });
-  return own == all.end() ? 1 : own->every_hops;
-}
-
 Snapshots snapshots_of(const ProcessorPlan& plan, const AverageSettings& average) {
   const FrontEndSettings& front_end = plan.settings->front_end;
   return {average, front_end.window, front_end.window_samples,
-          static_cast<double>(front_end.hop_samples) * cadence_of(plan), plan.sample_rate_hz};
+          static_cast<double>(front_end.hop_samples) * plan.every_hops, plan.sample_rate_hz};
 }
 
 std::string reference_of(const BeamformPlan& plan) {

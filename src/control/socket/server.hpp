@@ -10,7 +10,7 @@
 namespace nearfield::control {
 
 /// Serves the control protocol over a UNIX socket, on a thread of its own at ordinary priority, where the handlers run
-/// too. When all places are taken the client that is idle longest gives way. The destructor stops the thread and
+/// too. When all places are taken the client that is idle longest is disconnected. The destructor stops the thread and
 /// removes the socket.
 class Server : private UnixService {
  public:

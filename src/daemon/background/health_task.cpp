@@ -50,9 +50,7 @@ void HealthTask::prepare(Epoch& epoch) {
   const std::vector<int> bad = count_bad();
   const std::vector<int> masked = maskable(bad, plan->geometry);
   if (masks_ && !masked.empty()) {
-    const Masks masks = make_masks(array_plans_, masked);
-    epoch.engine->use(masks);
-    epoch.live_microphones = live_microphones(*epoch.engine, masks.front());
+    epoch.engine->use(make_masks(array_plans_, masked));
   }
 }
 

@@ -77,19 +77,11 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   epoch->engine = make_engine(device, epoch->plan);
   const Engine& engine = *epoch->engine;
   warm_up(*epoch->engine, epoch->plan, input);
-  const ArrayPlan& array = engine.array_plan();
-  epoch->live_microphones =
-      static_cast<std::uint32_t>(array.geometry.channels()) - static_cast<std::uint32_t>(array.dead_channels.size());
   epoch->warnings = plan_warnings(engine);
   if (!settings.front_end.bands_hz.empty()) {
     epoch->warnings.emplace_back("front_end.bands_hz is passed over: it is for replay, of captures and recordings");
   }
   return epoch;
-}
-
-std::uint32_t live_microphones(const Engine& engine, const MicrophoneMask& mask) {
-  return static_cast<std::uint32_t>(engine.array_plan().geometry.channels()) -
-         static_cast<std::uint32_t>(mask.channels.size());
 }
 
 }  // namespace nearfield::daemon

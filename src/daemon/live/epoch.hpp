@@ -14,14 +14,10 @@ struct Epoch {
   std::uint64_t number = 1;
   EnginePlan plan;
   std::unique_ptr<Engine> engine;
-  std::uint32_t live_microphones = 0;
   std::vector<std::string> warnings;  ///< what one should know before trusting the images
 };
 
 /// Opens the device, compiles and allocates. Throws ConfigError, DeviceError and what calibration files throw.
 std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& input, std::uint64_t number);
-
-/// Microphones that are imaged with this mask.
-std::uint32_t live_microphones(const Engine& engine, const MicrophoneMask& mask);
 
 }  // namespace nearfield::daemon

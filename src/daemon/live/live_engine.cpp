@@ -9,13 +9,6 @@
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
-namespace {
-
-/// Pieces in which bits between windows are taken.
-constexpr std::uint64_t kPieceSamples = 64;
-
-}  // namespace
-
 LiveEngine::LiveEngine(IngestRing& ring, const LiveInput& input, std::unique_ptr<Epoch> epoch, Publisher& publisher,
                        Options options)
     : ring_(&ring),
@@ -113,7 +106,6 @@ void LiveEngine::pass_over(std::uint64_t hops) {
 void LiveEngine::use(const Masks& masks, std::uint64_t epoch) {
   if (epoch_->number == epoch) {
     epoch_->engine->use(masks);
-    epoch_->live_microphones = live_microphones(*epoch_->engine, masks.front());
   }
 }
 
@@ -183,9 +175,9 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
   tai_offset_ns_ = tai_offset_ns();
   const std::size_t windows = windows_there();
   FrameReport report;
-  const std::span<const WindowStatus> statuses = compute(windows, pauses, report);
+  compute(windows, pauses, report);
   for (std::size_t window = 0; window < windows; ++window) {
-    publish(statuses[window], window, pauses, report);
+    publish(window, pauses, report);
   }
   publish_late(pauses);
   if (hooks_.look) {
@@ -260,107 +252,6 @@ void LiveEngine::take(std::uint64_t first_sample, std::span<std::uint32_t> words
   }
 }
 
-void LiveEngine::record(const Chunk& chunk, const Pauses& pauses) {
-  if (!publisher_->records_bits()) {
-    lost_recorded_ = ring_->lost();
-    return;
-  }
-  const std::uint64_t begin = element_of(chunk.first / input_.elements_per_sample);
-  if (chunk.overwritten > 0) {
-    record_overwritten(begin, chunk.overwritten);
-  }
-  if (chunk.overwritten == chunk.elements) {
-    return;
-  }
-  const std::uint64_t first = begin + chunk.overwritten;
-  std::vector<MissingRun>& runs = recorded_runs_;
-  runs.clear();
-  for (const MissingRun& run : chunk.missing) {
-    const std::uint64_t from = std::max(run.first_bit_time, chunk.overwritten);
-    const std::uint64_t to = run.first_bit_time + run.bit_times;
-    if (from < to) {
-      runs.push_back({.first_bit_time = begin + from, .bit_times = to - from});
-    }
-  }
-  publisher_->record({.first_bit_time = first,
-                      .bit_times = chunk.elements - chunk.overwritten,
-                      .words = chunk.words.subspan(chunk.overwritten * input_.words_per_element),
-                      .missing = runs,
-                      .stream_id = stream_.stream_id,
-                      .mono_ns = chunk.capture_mono_ns,
-                      .tai_ns = chunk.capture_mono_ns + tai_offset_ns_},
-                     pauses);
-}
-
-/// Elements of which no words are recorded.
-void LiveEngine::record_gap(std::uint64_t first, std::uint64_t elements, GapCause cause, std::int64_t mono_ns) {
-  publisher_->record({.first_bit_time = first,
-                      .bit_times = elements,
-                      .words = {},
-                      .missing = {},
-                      .stream_id = stream_.stream_id,
-                      .mono_ns = mono_ns,
-                      .tai_ns = mono_ns + tai_offset_ns_,
-                      .cause = cause},
-                     Pauses());
-}
-
-/// Of elements that the ring overwrote, those that it had received are overrun, in the file the first ones, also where
-/// a gap took their place; the others never came.
-void LiveEngine::record_overwritten(std::uint64_t first, std::uint64_t elements) {
-  const std::uint64_t received = std::min(elements, ring_->lost() - lost_recorded_);
-  lost_recorded_ += received;
-  const std::int64_t now_ns = monotonic_ns();
-  if (received > 0) {
-    record_gap(first, received, GapCause::kOverrun, now_ns);
-  }
-  if (received < elements) {
-    record_gap(first + received, elements - received, GapCause::kNotSent, now_ns);
-  }
-}
-
-/// Records without words what the ring overwrote before it was taken, or a gap in what the source sent that is longer
-/// than a piece; false where neither begins here.
-bool LiveEngine::record_absent(std::uint64_t end_sample) {
-  const std::uint64_t first = element_of(taken_);
-  const std::uint64_t lost = (ring_->overwritten_end(first) - first) / input_.elements_per_sample;
-  if (const std::uint64_t samples = std::min(lost, end_sample - taken_); samples > 0) {
-    record_overwritten(first, samples * input_.elements_per_sample);
-    taken_ += samples;
-    return true;
-  }
-  const std::uint64_t gap = (ring_->missing_end(first) - first) / input_.elements_per_sample;
-  const std::uint64_t samples = std::min(gap, end_sample - taken_);
-  if (samples <= kPieceSamples) {
-    return false;
-  }
-  record_gap(first, samples * input_.elements_per_sample, GapCause::kNotSent, monotonic_ns());
-  taken_ += samples;
-  return true;
-}
-
-/// What lies between the last window and the next one's first word, such as hops that were shed, matters to recordings
-/// alone.
-void LiveEngine::take_between(std::uint64_t end_sample, const Pauses& pauses) {
-  if (!publisher_->records_bits() || taken_ >= end_sample) {
-    return;
-  }
-  if (pauses.recordings) {
-    record_gap(element_of(taken_), element_of(end_sample) - element_of(taken_), GapCause::kPaused, monotonic_ns());
-    lost_recorded_ = ring_->lost();  // what was lost meanwhile is in the pause
-    return;
-  }
-  const std::uint64_t words = input_.words_per_sample();
-  while (taken_ < end_sample) {
-    if (record_absent(end_sample)) {
-      continue;
-    }
-    words_.resize(std::min(kPieceSamples, end_sample - taken_) * words);
-    take(taken_, words_, between_);
-    record(between_, pauses);
-  }
-}
-
 /// From the ring to the engine, at most a window at a time.
 void LiveEngine::feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, const Pauses& pauses) {
   const std::uint64_t words = input_.words_per_sample();
@@ -374,7 +265,7 @@ void LiveEngine::feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, cons
   }
 }
 
-std::span<const WindowStatus> LiveEngine::compute(std::size_t windows, const Pauses& pauses, FrameReport& report) {
+void LiveEngine::compute(std::size_t windows, const Pauses& pauses, FrameReport& report) {
   Engine& engine = *epoch_->engine;
   const std::int64_t begin_ns = monotonic_ns();
   const std::uint64_t last_end = window_end(next_) + (windows - 1) * hop_samples_;
@@ -390,11 +281,10 @@ std::span<const WindowStatus> LiveEngine::compute(std::size_t windows, const Pau
   if (hooks_.fault) {
     hooks_.fault(sequence_);
   }
-  const std::span<const WindowStatus> statuses = engine.compute_windows(next_, windows);
+  engine.compute_windows(next_, windows);
   report.computed_ns = monotonic_ns() - taken_ns;
   pieces_ = 0;
   imaged_end_ = last_end;
-  return statuses;
 }
 
 std::span<std::uint32_t> LiveEngine::room_for(std::uint64_t words) {
@@ -424,11 +314,10 @@ std::int64_t LiveEngine::window_begin_ns(std::int64_t end_ns, std::uint64_t elem
 }
 
 /// The frame of a window, but for what a processor makes of it.
-Frame LiveEngine::stamped(const WindowStatus& status, std::size_t window, FrameReport& report) {
+Frame LiveEngine::stamped(std::size_t window, FrameReport& report) {
   const std::uint64_t first_sample = next_ + window * hop_samples_;
   const std::uint64_t first = first_sample * input_.elements_per_sample;
   const std::uint64_t elements = window_samples_ * input_.elements_per_sample;
-  const auto non_finite = static_cast<std::uint32_t>(status.non_finite_microphones);
   if (std::exchange(is_back_, false) && !input_.waits) {
     count_absence(chunks_[window].capture_mono_ns, first_sample);
   }
@@ -447,7 +336,7 @@ Frame LiveEngine::stamped(const WindowStatus& status, std::size_t window, FrameR
   frame.shed_hops = std::exchange(shed_, 0);
   report.absent_hops = std::exchange(absent_, 0);
   report.has_input = 2 * frame.missing_bit_times <= elements;
-  frame.valid_microphones = epoch_->live_microphones - std::min(epoch_->live_microphones, non_finite);
+  frame.valid_microphones = epoch_->engine->valid_microphones(0, window);
   frame.epoch = epoch_->number;
   return frame;
 }
@@ -478,8 +367,8 @@ void LiveEngine::take_products(Frame& frame, std::size_t window) {
   }
 }
 
-void LiveEngine::publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report) {
-  const Frame stamp = stamped(status, window, report);
+void LiveEngine::publish(std::size_t window, const Pauses& pauses, FrameReport& report) {
+  const Frame stamp = stamped(window, report);
   const std::int64_t begin_ns = monotonic_ns();
   prompt_.clear();
   for (std::size_t p = 0; p < cadences_.size(); ++p) {

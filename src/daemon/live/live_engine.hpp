@@ -109,12 +109,12 @@ class LiveEngine {
   [[nodiscard]] std::size_t windows_there() const;
   void take_between(std::uint64_t end_sample, const Pauses& pauses);
   void take(std::uint64_t first_sample, std::span<std::uint32_t> words, Chunk& chunk);
-  std::span<const WindowStatus> compute(std::size_t windows, const Pauses& pauses, FrameReport& report);
+  void compute(std::size_t windows, const Pauses& pauses, FrameReport& report);
   void feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, const Pauses& pauses);
   std::span<std::uint32_t> room_for(std::uint64_t words);
   void push(std::uint64_t first_sample, std::span<const std::uint32_t> words);
-  void publish(const WindowStatus& status, std::size_t window, const Pauses& pauses, FrameReport& report);
-  [[nodiscard]] Frame stamped(const WindowStatus& status, std::size_t window, FrameReport& report);
+  void publish(std::size_t window, const Pauses& pauses, FrameReport& report);
+  [[nodiscard]] Frame stamped(std::size_t window, FrameReport& report);
   void deliver(const Frame& stamp, std::int64_t begin_ns, const Pauses& pauses, FrameReport& report);
   [[nodiscard]] Frame of_processor(std::size_t processor, std::size_t window, const Frame& stamp) const;
   [[nodiscard]] std::int64_t window_begin_ns(std::int64_t end_ns, std::uint64_t elements) const;

@@ -1,7 +1,7 @@
 # Headers that most files include, compiled once: a small file spends nearly all of its compile time on them otherwise.
 # Four sets, of which a target takes one: with or without OpenCL's header, with or without GoogleTest's. Files still
 # include what they use; the preset `clang`, which clang-tidy reads, is built without precompiled headers and thus finds
-# what a file forgets. NEARFIELD_PRECOMPILED_HEADERS turns them off.
+# includes that a file lacks. NEARFIELD_PRECOMPILED_HEADERS turns them off.
 
 set(standard_headers <algorithm> <array> <atomic> <bit> <chrono> <cmath> <complex> <cstdint> <cstring> <deque> <filesystem>
     <fstream> <functional> <limits> <map> <memory> <mutex> <numbers> <numeric> <optional> <random> <set> <span> <sstream>

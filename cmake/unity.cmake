@@ -1,10 +1,10 @@
 # Files of a folder are compiled several at a time, as one translation unit: headers are read and templates instantiated
-# once for all of them. A file whose neighbour has changed is compiled again with it; who works on one folder for long
-# may turn it off (cmake --preset release -DNEARFIELD_UNITY=OFF).
+# once for all of them. A file whose neighbour has changed is compiled again with it; for longer work on one folder
+# it can be turned off (cmake --preset release -DNEARFIELD_UNITY=OFF).
 #
 # What a .cpp file keeps to itself (anonymous namespaces, using-declarations, macros) is seen by the files behind it, so
 # that such names are unique within a target. The preset `clang`, which clang-tidy reads, compiles each file alone and
-# thus finds what a file forgets to include. Tests and benchmarks are compiled alone, too: their files share many names.
+# thus finds includes that a file lacks. Tests and benchmarks are compiled alone, too: their files share many names.
 
 # nearfield_unity(TARGET): NEARFIELD_UNITY_FILES at a time.
 function(nearfield_unity target)

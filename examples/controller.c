@@ -14,7 +14,7 @@
 static const int64_t kMostAge_ns = 5000000;   /* older than this is no ground for a control action */
 static const int64_t kTimeout_ns = 100000000; /* no frame for so long: the fallback */
 static const uint32_t kBadFlags = NF_FLAG_MISSING_BITS | NF_FLAG_CLIPPED | NF_FLAG_NON_FINITE_INPUT;
-/* Of the image, expected relative error. A NaN says that nobody knows it: comparisons with NaN are false, so ask whether
+/* Of the image, expected relative error. NaN: it is not known. Comparisons with NaN are false, so test whether
  * the error is small, never whether it is large. Images of velocity have an estimate with
  * holography.filter.cutoff_rad_per_m: search and with imager sonah; where a measurement has shown by other means that
  * images are good enough, take this check out. */

@@ -1,7 +1,7 @@
 /* Results of a running nearfieldd for a controller on the same host: the reader's C API and the binary layout.
  *
- * C11, no dependencies: this header and src/ring/reader/nearfield_ring*.c are all that a program needs; libnearfield_ring.so
- * holds the same. docs/controller.md is the guide. Linux on little-endian 64-bit machines.
+ * C11, no dependencies: this header and src/ring/reader/nearfield_ring*.c are all that a program needs;
+ * libnearfield_ring.so holds the same. docs/controller.md is the guide. Linux on little-endian 64-bit machines.
  *
  * Units are SI; times are nanoseconds; "mono" is CLOCK_MONOTONIC, "tai" CLOCK_TAI; a bit-time is 1 / bit_rate_hz. */
 #ifndef NEARFIELD_RING_H
@@ -21,7 +21,7 @@ extern "C" {
  * header, tables, one slot. Little-endian; every offset is a multiple of its field's size.
  *
  * A program reads fields at the places that are given here, and finds everything else by the offsets and sizes that the
- * header tells: a structure in a table begins axis_bytes, product_bytes or column_bytes after the one before it, the
+ * header gives: a structure in a table begins axis_bytes, product_bytes or column_bytes after the one before it, the
  * products' CRCs slot_head_bytes after a slot's begin. Within a format number later versions only append fields to
  * these structures, whose sizes in the header then grow, and give reserved fields, 0 so far, a meaning in which 0 is as
  * before: a program for an earlier version reads on. Any other change gets another format number. */
@@ -29,26 +29,27 @@ extern "C" {
 #define NF_RING_MAGIC UINT64_C(0x31474E495246464E) /* the bytes "NFFRING1" */
 #define NF_RING_VERSION 3U                         /* the format's number; a reader takes its own alone */
 /* Where the service hands over the ring of its first processor; that of a processor "row_power" lies beside it, at
- * frames.row_power.sock. nf_ring_open(NULL) asks there too, but first where a daemon of the same user listens. */
+ * frames.row_power.sock. nf_ring_open(NULL) connects there too, but first where a daemon of the same user listens. */
 #define NF_RING_DEFAULT_SOCKET "/run/nearfield/frames.sock"
 
 enum { NF_RING_LIVE = 0, NF_RING_ENDED = 1 };            /* nf_ring_header.state */
 enum { NF_PHASE_OF_WINDOW = 0, NF_PHASE_OF_STREAM = 1 }; /* nf_ring_header.phase_reference */
 
-/* nf_ring_product.form. A figure is an array that says something of the others, such as a cut-off. */
+/* nf_ring_product.form. A figure is an array that describes the others, such as a cut-off. */
 enum { NF_FORM_ARRAY = 0, NF_FORM_FIGURE = 1, NF_FORM_TABLE = 2 };
 /* Of an array's values, and of a column's. A complex64 is an nf_complex. */
 enum { NF_TYPE_COMPLEX64 = 0, NF_TYPE_FLOAT32 = 1, NF_TYPE_FLOAT64 = 2, NF_TYPE_UINT32 = 3, NF_TYPE_UINT64 = 4 };
 
 /* Bits of nf_ring_slot.flags and nf_frame.flags. */
 enum {
-  NF_FLAG_EXTRAPOLATION_FELL_BACK = 1,  /* silence or a runaway predictor: zero padding was used */
-  NF_FLAG_MASKED_MICROPHONES = 2,       /* dead or masked microphones were interpolated */
-  NF_FLAG_MISSING_BITS = 4,             /* bits of the window never came and are silence: missing_bit_times */
-  NF_FLAG_OVERLOAD = 8,                 /* hops before this frame have none: shed_hops */
-  NF_FLAG_NON_FINITE_INPUT = 16,        /* microphones with NaN or infinity were interpolated */
-  NF_FLAG_CLIPPED = 32,                 /* a microphone was at or near its full scale */
-  NF_FLAG_WAVENUMBER_ABOVE_NYQUIST = 64 /* the microphones are too far apart for a frequency */
+  NF_FLAG_EXTRAPOLATION_FELL_BACK = 1,   /* silence or a runaway predictor: zero padding was used */
+  NF_FLAG_MASKED_MICROPHONES = 2,        /* dead or masked microphones were interpolated */
+  NF_FLAG_MISSING_BITS = 4,              /* bits of the window never came and are silence: missing_bit_times */
+  NF_FLAG_OVERLOAD = 8,                  /* hops before this frame have none: shed_hops */
+  NF_FLAG_NON_FINITE_INPUT = 16,         /* microphones with NaN or infinity were interpolated */
+  NF_FLAG_CLIPPED = 32,                  /* a microphone was at or near its full scale */
+  NF_FLAG_WAVENUMBER_ABOVE_NYQUIST = 64, /* the microphones are too far apart for a frequency */
+  NF_FLAG_COMMON_TO_ALL = 128            /* a source straight ahead may be what all channels share */
 };
 
 typedef struct nf_complex {
@@ -258,7 +259,7 @@ typedef struct nf_frame {
   const float* slope;            /* [frequencies]; NaN where the filter has none */
   const float* noise_pa;         /* [frequencies]; rms of a microphone's complex noise; NaN where it was not measured */
   /* [frequencies]; relative L2 error of the image, in its own quantity; NaN where it is not known (docs/controller.md).
-   * Comparisons with NaN are false: ask for error <= limit, not against error > limit. */
+   * Comparisons with NaN are false: test error <= limit, not error > limit. */
   const float* error_estimate;
   const float* radiated_power_w; /* [planes][frequencies], of active intensities */
   const nf_complex* points;      /* [planes][frequencies][points]: as images, at the chosen points */
@@ -270,7 +271,7 @@ typedef struct nf_frame {
  * result is NF_RING_OK. `socket_path` NULL: the default, in $NEARFIELD_RUNTIME_DIR where that is set, else in
  * $XDG_RUNTIME_DIR/nearfield where a daemon of the same user, not root, listens, else NF_RING_DEFAULT_SOCKET. Trusted
  * is a server of root, of this process's user, or of the user to whom the socket's folder belongs, if root or this
- * process's user own all folders above it and nobody else may write them: /run/nearfield of a service. */
+ * process's user own all folders above it and no other user may write them: /run/nearfield of a service. */
 nf_ring_status nf_ring_open(const char* socket_path, nf_ring** ring);
 
 /* The same for the processor of this name: at the path with ".NAME" before its ".sock", or, where nothing listens

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
 
+#include "config/spectra_of_processors.hpp"
 #include "frontend/front_end.hpp"
-#include "imaging/pnah/pnah_plan.hpp"
 #include "nearfield/error.hpp"
-#include "processors/images/settings.hpp"
+#include "processors/images/image_plan.hpp"
 #include "processors/processor.hpp"
 
 namespace nearfield::bench {
@@ -34,11 +35,14 @@ WorkModel work_model_of(const Settings& settings) {
   plan.batch = batch;
   plan.array.geometry = settings.array.geometry;
   plan.array.frequencies_hz = front_end.frequencies_hz;
-  ImageKindSettings first(settings.holography.imager);
-  first.images = settings.holography;
-  plan.own = &first;
-  append(model, processor_entry(name_of(resolve_imager(settings.holography, settings.array.geometry))).work(plan));
+  const std::unique_ptr<KindSettings> first = first_settings(settings.holography);
+  plan.own = first.get();
+  append(model, processor_entry(first_kind(settings.holography, settings.array.geometry)).work(plan));
   for (const ProcessorSettings& processor : settings.processors) {
+    const Settings own = settings_of(settings, processor, kBitRateHz / front_end.decimation);
+    plan.settings = &own;
+    plan.frequencies_hz = own.front_end.frequencies_hz;
+    plan.array.frequencies_hz = own.front_end.frequencies_hz;
     plan.own = processor.own.get();
     append(model, processor_entry(processor.kind).work(plan));
   }

@@ -28,7 +28,7 @@ void require_outputs(const Outputs& outputs);
 /// What is measured now, on stderr.
 void show_progress(const std::string& what);
 
-/// Prints the report's table and writes what was asked for. Throws IoError, and what run_report_program() throws.
+/// Prints the report's table and writes the requested files. Throws IoError, and what run_report_program() throws.
 template <class Report>
 void write_outputs(const Report& report, const Outputs& outputs) {
   fmt::print("{}", to_table(report));

@@ -93,7 +93,7 @@ std::vector<std::complex<double>> widened(std::span<const std::complex<float>> v
   return {values.begin(), values.end()};
 }
 
-/// One front end, built once for a scene's settings, asked with the bits of several modulators.
+/// One front end, built once for a scene's settings, fed with the bits of several modulators.
 class FrontEndUnderTest {
  public:
   FrontEndUnderTest(const ocl::Device& device, const Settings& settings)

@@ -8,11 +8,12 @@
 #include "frontend/front_end.hpp"
 #include "simulate/bit_synthesizer.hpp"
 
-/// Simulated bits with what they should give, and front ends that are asked for it.
+/// Simulated bits with the expected spectra, and the front ends that compute them.
 namespace nearfield::bench {
 
-/// Words before the window: enough for every front end's filter to forget the silence before the capture. Front ends
-/// without a history begin with the window, which may be no whole number of hops after the history's first word.
+/// Words before the window: enough for the response of every front end's filter to the silence before the capture to
+/// decay. Front ends without a history begin with the window, which may be no whole number of hops after the history's
+/// first word.
 inline constexpr std::uint64_t kFirstWord = 64;
 
 /// One window of an array's bits, with its history.

@@ -14,7 +14,7 @@
 namespace nearfield::bench {
 namespace {
 
-constexpr ArrayGeometry kArray{.rows = 4, .columns = 4};
+const ArrayGeometry kArray{.rows = 4, .columns = 4};
 constexpr std::uint64_t kSeed = 11;
 constexpr int kLastBin = 8;
 constexpr int kStepsPerBin = 8;

@@ -63,7 +63,7 @@ std::complex<double> pattern_at(const Tonal& tonal, const Point& point) {
   return wave_field(wave, tonal, point).pressure_pa;
 }
 
-/// A scene's field at those of its frequencies that are asked for; all, when none is.
+/// A scene's field at the requested ones of its frequencies; at all, where none is requested.
 TrueField scene_field(const std::string& name, std::string_view file, std::vector<double> frequencies_hz,
                       Quantity quantity) {
   Scene scene = bench_scene(file, {});

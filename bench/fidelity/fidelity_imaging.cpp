@@ -136,7 +136,10 @@ Settings settings_of(const NamedSettings& extrapolation, const NamedSettings& fi
   return load_settings("", overrides);
 }
 
-bool is_default(const Settings& settings) { return to_yaml(settings) == to_yaml(Settings{}); }
+bool is_default(const Settings& settings) {
+  const Settings defaults;
+  return to_yaml(settings) == to_yaml(defaults);
+}
 
 EnginePlan plan_for(const TrueField& field, Settings settings, InputForm input, int batch) {
   settings.array.geometry = field.geometry;

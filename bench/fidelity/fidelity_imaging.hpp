@@ -23,7 +23,7 @@ struct NamedSettings {
 const std::vector<NamedSettings>& extrapolations();
 /// The first one.
 const std::string& main_extrapolation();
-/// Every filter and way to its cut-off that knows nothing of the truth.
+/// Every filter and way to its cut-off that does not use the truth.
 const std::vector<NamedSettings>& filters();
 /// Imagers with neither extrapolation nor filter; their rows have the name under `filter`.
 const std::vector<NamedSettings>& other_imagers();
@@ -45,14 +45,14 @@ bool is_default(const Settings& settings);
 /// A plan for a field: its array, medium, frequencies and quantity at z = 0, `batch` frames a launch.
 EnginePlan plan_for(const TrueField& field, Settings settings, InputForm input, int batch);
 
-/// Images, and what the imager says of each.
+/// Images, and the imager's report of each.
 struct Imaged {
   std::vector<Values> images;            ///< [frame * frequencies + frequency]
   std::vector<double> cutoff_rad_per_m;  ///< the same order; NaN where the filter has none
   std::vector<double> slope;             ///< the same order
 };
 
-/// Copies the engine's last images and what it says of them.
+/// Copies the engine's last images and reports.
 void take_images(Engine& engine, std::size_t windows, Imaged& imaged);
 
 /// Images `frames` ([frame][frequency][row][column]), all of them in one launch of a new engine.

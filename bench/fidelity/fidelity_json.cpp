@@ -38,7 +38,7 @@ bool is_shown(const FidelityRow& row) {
   return row.is_main() && (row.knows_truth ? row.filter == kBestCutoff : row.filter != "tikhonov");
 }
 
-/// The row that the marks are for: the default, or auto where there is one and the default needs to be told a range.
+/// The row that the marks are for: the default, or auto where there is one and the default needs a given range.
 const FidelityRow& chosen_row(const FieldResult& result) {
   const FidelityRow* automatic = result.row(kNoExtrapolation, kAutomaticImager);
   return automatic == nullptr ? result.rows.front() : *automatic;

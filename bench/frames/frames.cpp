@@ -29,7 +29,7 @@ class FedEngine {
         words_per_sample_(
             to_size(kBitsPerWord * words_per_bit_time(plan.settings.array.layout, plan.settings.array.geometry))),
         most_(most_pushed(*engine_, plan.settings)),
-        first_(engine_->history_samples()) {
+        first_((engine_->history_samples() + hop_ - 1) / hop_ * hop_) {  // a sliding DFT needs whole hops
     bits_.resize(static_cast<std::size_t>(hop_) * batch_ * words_per_sample_);
     const auto window = static_cast<std::uint64_t>(plan.settings.front_end.window_samples);
     for (std::uint64_t left = first_ + window + (batch_ - 1) * hop_; left > 0;) {
@@ -93,7 +93,7 @@ class FedEngine {
 
 // --- measurements ----------------------------------------------------------------------------------------------------
 
-/// Wall times on a queue as `replay` has it, the device's times on one that tells them.
+/// Wall times on a queue as `replay` has it, the device's times on one that records them.
 class FrameBench {
  public:
   FrameBench(const FrameBenchOptions& options, const ocl::Device& plain)

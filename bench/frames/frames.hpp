@@ -85,7 +85,7 @@ struct FrameReport {
 std::vector<FrameCase> frame_cases(const FrameBenchOptions& options);
 
 /// A frame's time over what its hop allows: the time at hop 32, and where the hop is longer, as many times it as there
-/// are hops of 32 in it. Hops that cost more than at hop 32 take longer than a person who asks for fewer frames
+/// are hops of 32 in it. Hops that cost more than at hop 32 take longer than a user who selects fewer frames
 /// expects.
 struct HopCost {
   int hop_samples = 0;

@@ -28,7 +28,7 @@ struct FrameArguments {
   FrameBenchOptions options;
 };
 
-/// What was asked for in the place of what is usual.
+/// The options that replace defaults.
 template <class Values>
 void choose(std::vector<Values>& usual, const std::vector<Values>& given, bool given_only) {
   if (given_only || !given.empty()) {

@@ -147,7 +147,7 @@ SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& p
   const std::uint64_t hop = to_count(plan.settings.front_end.hop_samples);
   const std::uint64_t window = to_count(plan.settings.front_end.window_samples);
   const std::uint64_t ahead = to_count(batch - 1) * hop;
-  std::uint64_t first = engine.history_samples();
+  std::uint64_t first = (engine.history_samples() + hop - 1) / hop * hop;  // a sliding DFT needs whole hops
   Feeder feeder(engine, pool, most_pushed(engine, plan.settings), 0);
   feeder.feed(first + window + ahead);
   engine.compute_windows(first, static_cast<std::size_t>(batch));  // the first window is not a hop's work

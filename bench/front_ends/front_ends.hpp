@@ -28,7 +28,7 @@ struct FrontEndRun {
   Variant variant;
   int frequencies = 0;
   double plan_s = 0.0;           ///< to build the front end
-  std::string description = {};  ///< what the plan came to, by FrontEnd::description()
+  std::string description = {};  ///< of the plan, by FrontEnd::description()
   std::string problem = {};      ///< why it was not measured: what the front end said; else empty
   FrameTiming timing = {};
   std::vector<StageNeed> needs = {};  ///< [stage], as timing.stages

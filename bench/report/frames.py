@@ -8,7 +8,7 @@ TRANSFORMS = "figure 7.10"  # the sweep of clFFT
 
 
 def time_unit(report, what):
-    """A processor's times are milliseconds, a GPU's microseconds: factor and label. Older reports do not tell them apart."""
+    """A processor's times are milliseconds, a GPU's microseconds: factor and label. Older reports do not distinguish them."""
     return (1e6, f"{what} [µs]") if report["device"].get("is_gpu", False) else (1e3, f"{what} [ms]")
 
 

@@ -7,7 +7,7 @@
 
 namespace nearfield {
 
-/// A socket of this name lies at its default place, which depends on the user: socket_to_serve(), socket_to_ask().
+/// A socket of this name lies at its default place, which depends on the user: socket_to_serve(), socket_to_connect().
 inline constexpr std::string_view kAutoSocket = "auto";
 
 /// What `nearfieldd` alone is set up from: section `daemon` of a configuration. An empty path, address or endpoint
@@ -48,7 +48,8 @@ struct DaemonSettings {
 
   /// Who may connect to a UNIX socket, beside root and the daemon's own user; names or numbers.
   struct Access {
-    std::uint32_t mode = 0666;  ///< of the socket's file; the kernel's word on the peer decides in any case
+    std::uint32_t mode =
+        0666;  ///< of the socket's file; the peer's user, as the kernel reports it, decides in any case
     std::vector<std::string> allowed_users;
     std::vector<std::string> allowed_groups;
     friend bool operator==(const Access&, const Access&) = default;
@@ -118,7 +119,7 @@ struct DaemonSettings {
     friend bool operator==(const Deadlines&, const Deadlines&) = default;
   };
 
-  /// Ages of the oldest bits that wait, from which on something is given up. A recording was asked for and cannot be
+  /// Ages of the oldest bits that wait, from which on something is given up. A recording was requested and cannot be
   /// had again: by default it goes last, and the bits of hops that are shed are recorded.
   struct Overload {
     double pause_dashboards_ms = 10.0;
@@ -168,8 +169,8 @@ std::optional<std::uint32_t> group_id(const std::string& name);
 /// The path at which a daemon of this user listens: `setting` itself, or for "auto" `file` in the user's default folder
 /// (nearfield/runtime_folder.h). Throws IoError where a user who is not root has no such folder.
 std::string socket_to_serve(const std::string& setting, std::string_view file);
-/// The path at which a client asks: `setting` itself, or for "auto" the first default folder that holds the socket.
-std::string socket_to_ask(const std::string& setting, std::string_view file);
+/// The path to which a client connects: `setting` itself, or for "auto" the first default folder that holds the socket.
+std::string socket_to_connect(const std::string& setting, std::string_view file);
 
 /// A host (name, IPv4, or IPv6 without its brackets) and a port.
 struct HostPort {

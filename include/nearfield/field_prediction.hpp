@@ -13,7 +13,7 @@ namespace nearfield {
 /// wavenumber kr is 1 up to k and e^{-2 sqrt(kr^2 - k^2) distance} above, so that
 ///   covariance(r) = integral of that times J0(kr r) kr dkr, over the same at r = 0
 /// (a Gaussian process with the propagator as its prior; Rasmussen and Williams 2006, section 2.2, for what follows
-/// from it). Values are made when they are first asked for: one thread at a time.
+/// from it). Values are computed at their first use: one thread at a time.
 class FieldCovariance {
  public:
   FieldCovariance(const ArrayGeometry& geometry, double wavenumber_rad_per_m, double distance_m);

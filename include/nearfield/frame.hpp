@@ -23,6 +23,7 @@ enum FrameFlag : std::uint32_t {
   kFlagNonFiniteInput = 16,          ///< microphones with NaN or infinity were interpolated
   kFlagClipped = 32,                 ///< a microphone was at or near its full scale
   kFlagWavenumberAboveNyquist = 64,  ///< k lies above pi/pitch: the microphones are too far apart
+  kFlagCommonToAll = 128,            ///< a source straight ahead may be what all channels share
 };
 
 /// Words of a frame's status on the device: 0 = flags, 1 = microphones that are not finite, 2 and 3 spare.
@@ -121,7 +122,8 @@ ImageFrame image_frame_of(const ImagesHeader& header, const Frame& frame);
 std::string unit_of_bands(const ImagesHeader& header);
 
 /// Power through the aperture towards the array, [plane][frequency], W: the sum of an active intensity's pixels times a
-/// pixel's area. Empty for other quantities. NaN where the images are one pixel wide or high: their axes tell no area.
+/// pixel's area. Empty for other quantities. NaN where the images are one pixel wide or high: their axes determine no
+/// area.
 std::vector<float> radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images);
 /// The same, into [plane][frequency] values that are there; none for other quantities.
 void radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images,

@@ -1,26 +1,75 @@
 #pragma once
 #include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace nearfield {
 
-/// Largest number of microphones on a side.
+/// Largest number of microphones on a side of a regular grid.
 inline constexpr int kMaxSide = 64;
+/// Largest number of microphones of any array.
+inline constexpr int kMaxMicrophones = kMaxSide * kMaxSide;
 
-/// A rectangular grid of microphones, seen from the back of the array: row 0 on top, column 0 at the left.
-/// x grows to the right, y grows downwards, the origin is the array's centre.
+/// A place on the array's axes: x to the right, y down, z from the array's plane away from the surface.
+struct MicrophonePosition {
+  double x_m = 0.0;
+  double y_m = 0.0;
+  double z_m = 0.0;
+  friend bool operator==(const MicrophonePosition&, const MicrophonePosition&) = default;
+};
+
+/// Positions that were given one by one, in the order in which an input delivers its channels.
+struct MicrophonePlacement {
+  std::vector<MicrophonePosition> positions_m;  ///< [channel of the input], as they were given
+  std::vector<int> channel_of_input;            ///< [channel of the input]: row * columns + column
+  bool is_grid = true;                          ///< else the microphones are one row, without any order in space
+  MicrophonePosition centre_m = {};             ///< of a grid: the place that is its origin
+  friend bool operator==(const MicrophonePlacement&, const MicrophonePlacement&) = default;
+};
+
+/// Microphones on a rectangular grid, seen from the back of the array: row 0 on top, column 0 at the left.
+/// x grows to the right, y grows downwards, the origin is the array's centre. Where positions were given that are on no
+/// such grid, the array is one row of all microphones, `columns` is their number, both pitches are the largest distance
+/// of a microphone to its nearest neighbour, and position_m() alone says where they stand.
 struct ArrayGeometry {
   int rows = 32;
   int columns = 32;
   double pitch_x_m = 0.02;
   double pitch_y_m = 0.02;
+  std::shared_ptr<const MicrophonePlacement> placement = nullptr;  ///< null where no positions were given
 
   [[nodiscard]] int channels() const { return rows * columns; }
-  /// x of a column (or of a fraction of a column), in metres.
+  /// False where the positions that were given are on no regular grid.
+  [[nodiscard]] bool is_grid() const { return !placement || placement->is_grid; }
+  /// True where the input's channels are not in the order of row * columns + column.
+  [[nodiscard]] bool is_reordered() const;
+  /// x of a column (or of a fraction of a column) of a grid, in metres.
   [[nodiscard]] double x_m(double column) const { return (column - (columns - 1) / 2.0) * pitch_x_m; }
-  /// y of a row (or of a fraction of a row), in metres.
+  /// y of a row (or of a fraction of a row) of a grid, in metres.
   [[nodiscard]] double y_m(double row) const { return (row - (rows - 1) / 2.0) * pitch_y_m; }
-  friend bool operator==(const ArrayGeometry&, const ArrayGeometry&) = default;
+  /// Of a channel (row * columns + column).
+  [[nodiscard]] MicrophonePosition position_m(int channel) const;
+  /// The same microphones for data that lie in the order of rows and columns.
+  [[nodiscard]] ArrayGeometry in_channel_order() const;
+  friend bool operator==(const ArrayGeometry& a, const ArrayGeometry& b);
 };
+
+/// What keeps positions from being those of an array, in words: none or too many, one that is not finite or too far
+/// away, two at one place. Empty where nothing does.
+std::string flaw_of_positions(std::span<const MicrophonePosition> positions_m);
+
+/// The array of these microphones, [channel of an input], in which flaw_of_positions() finds nothing. On a regular
+/// grid, each to 1 % of its smaller pitch, they give rows, columns, pitches and order; else an irregular geometry.
+ArrayGeometry geometry_of(std::vector<MicrophonePosition> positions_m);
+/// The irregular geometry, also of positions on a grid.
+ArrayGeometry irregular_geometry_of(std::vector<MicrophonePosition> positions_m);
+
+/// "8 x 8", rows and columns, or "32 irregular" where they are on no regular grid.
+std::string text_of_size(const ArrayGeometry& geometry);
+/// "microphone 9 (row 1, column 1)", or "microphone 9 (x 0.1 m, y -0.2 m, z 0 m)" where there is no regular grid.
+std::string text_of_microphone(const ArrayGeometry& geometry, int channel);
 
 /// A place on an image, on the array's axes.
 struct PlanePoint {

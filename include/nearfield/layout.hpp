@@ -10,7 +10,8 @@ namespace nearfield {
 /// How the microphones' bits of one bit-time lie in 32-bit little-endian words.
 enum class WireLayout {
   kSoramaCam,  ///< 32 x 32 only; 16 sub-arrays of 8 x 8, two words each (thesis, appendix B)
-  kRowMajor,   ///< channel = row * columns + column, 32 channels a word, least significant bit first
+  kRowMajor,   ///< channel = row * columns + column, or a line of array.positions, 32 a word, least significant bit
+               ///< first
 };
 
 /// Marks a wire bit that belongs to no microphone.
@@ -23,7 +24,8 @@ WireLayout wire_layout_of(std::string_view name);
 /// 32-bit words of one bit-time. Throws ConfigError when the layout does not fit the geometry.
 int words_per_bit_time(WireLayout layout, const ArrayGeometry& geometry);
 
-/// [word * 32 + bit] -> channel (row * columns + column) or kSpareBit.
+/// [word * 32 + bit] -> channel (row * columns + column) or kSpareBit. Where positions were given, the layout's own
+/// channels are in their order.
 /// Throws ConfigError when the layout does not fit the geometry.
 std::vector<int> channel_of_wire_bit(WireLayout layout, const ArrayGeometry& geometry);
 

@@ -22,7 +22,7 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
   virtual ~Output() = default;
-  /// May throw; then what was begun before goes on.
+  /// May throw; then the epoch before continues.
   virtual void begin(const ResultHeader& header, const Beginning& beginning) = 0;
   /// Takes a frame over; its products hold only during the call.
   virtual void write(const Frame& frame) = 0;

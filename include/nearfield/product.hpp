@@ -38,7 +38,7 @@ struct Column {
 
 /// One result of a processor: an array over named axes, or a table of typed columns.
 struct Product {
-  /// kFigure: an array that says something of the others, such as a cut-off; people read its numbers, and no picture is
+  /// kFigure: an array that describes the others, such as a cut-off; people read its numbers, and no picture is
   /// drawn of it.
   enum class Form : std::uint32_t { kArray = 0, kFigure = 1, kTable = 2 };
 

@@ -6,8 +6,9 @@
  * 2. Of a user other than root, $XDG_RUNTIME_DIR/nearfield, where XDG_RUNTIME_DIR is an absolute path.
  * 3. /run/nearfield, which systemd makes for the service and root's daemon makes for itself.
  *
- * A daemon listens in the first of these folders. A client asks in the first one that holds the socket, so that a user
- * reaches a daemon of his own before the system's. $RUNTIME_DIRECTORY of systemd plays no part: clients do not have it.
+ * A daemon listens in the first of these folders. A client connects in the first one that holds the socket, so that a
+ * user reaches a daemon of his own before the system's. $RUNTIME_DIRECTORY of systemd plays no part: clients do not
+ * have it.
  */
 #ifndef NEARFIELD_RUNTIME_FOLDER_H
 #define NEARFIELD_RUNTIME_FOLDER_H
@@ -51,9 +52,10 @@ static inline int nf_socket_to_serve(const char* file, char* path, size_t bytes)
   return nf_socket_in_folder(0, file, path, bytes);
 }
 
-/* The path at which a client asks: the first one where a socket lies, else the one to serve; 0 where it does not fit.
+/* The path to which a client connects: the first one where a socket lies, else the one to serve; 0 where it does not
+ * fit.
  */
-static inline int nf_socket_to_ask(const char* file, char* path, size_t bytes) {
+static inline int nf_socket_to_connect(const char* file, char* path, size_t bytes) {
   struct stat status;
   for (int index = 0; nf_socket_in_folder(index, file, path, bytes); ++index) {
     if (stat(path, &status) == 0 && S_ISSOCK(status.st_mode)) {

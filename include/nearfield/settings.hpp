@@ -16,7 +16,7 @@
 
 namespace nearfield {
 
-/// Whether spectra are running sums of hops; kAuto: where that costs less.
+/// Whether spectra come from a sliding DFT over hops; kAuto: where that costs less.
 enum class Incremental { kAuto, kAlways, kNever };
 enum class WindowKind { kHann, kNone };
 /// How images are made of spectra: planar NAH in K-space, or statistically optimised NAH.
@@ -24,6 +24,7 @@ enum class ImagerKind {
   kPnah,
   kSonah,
   kAuto,  ///< see resolve_imager()
+  kNone,  ///< no images: the levels of the microphones in their place
 };
 /// What an image shows; docs/quantities.md has the formulas.
 enum class Quantity { kPressure, kNormalVelocity, kDisplacement, kActiveIntensity };
@@ -58,12 +59,26 @@ struct HealthSettings {
   std::vector<int> trusted_channels;  ///< row * columns + column; whatever they look like, they are used
 };
 
+/// Which microphones a processor of the far field uses, of those that are not masked as it begins.
+struct SubsetSettings {
+  enum class Kind { kAll, kGrid, kSpiral, kRandom, kChannels };
+  Kind kind = Kind::kAll;
+  int rows = 0;                    ///< of kGrid
+  int columns = 0;                 ///< likewise
+  int count = 0;                   ///< of kSpiral and kRandom
+  std::vector<int> channels = {};  ///< of kChannels, ascending, each once
+  friend bool operator==(const SubsetSettings&, const SubsetSettings&) = default;
+};
+
 struct ArraySettings {
+  std::string positions_path;  ///< where microphones stand, from which `geometry` is made; empty: on a grid
   ArrayGeometry geometry;
   WireLayout layout = WireLayout::kSoramaCam;
   double sensitivity_dbfs = -26.0;
   std::vector<int> dead_channels;  ///< row * columns + column
   std::string calibration_path;    ///< empty: none
+  SubsetSettings subset;
+  double clock_hz = kBitRateHz;  ///< of bits; of live samples their rate times front_end.decimation
   HealthSettings health;
 };
 
@@ -104,6 +119,7 @@ struct ProcessorSettings {
       : name(other.name),
         kind(other.kind),
         every_hops(other.every_hops),
+        device(other.device),
         front_end(other.front_end),
         own(other.own ? other.own->copy() : nullptr) {}
   ProcessorSettings& operator=(const ProcessorSettings& other) {
@@ -117,6 +133,7 @@ struct ProcessorSettings {
   std::string name;                   ///< the key of its section; files and sockets carry it
   std::string kind;                   ///< a name of schema::processor_kinds()
   int every_hops = 1;                 ///< its cadence
+  std::optional<std::string> device;  ///< where it works, as the option --device names it; none: the run's device
   FrontEndOverrides front_end;        ///< where its spectra are not those of the run's front end
   std::unique_ptr<KindSettings> own;  ///< null where the kind is not known
 };

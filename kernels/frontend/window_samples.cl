@@ -1,7 +1,8 @@
 // What every kernel on windows of the sample ring shares.
-//   ring_slot       the slot of a window's sample n in a ring that holds the window: first_slot + n modulo slots
 //   flag_clipping   raises FLAG_CLIPPED in status[0] for a live channel that reached CLIP_LEVEL of full scale
 //   finite_or_nan   a sum over a window with NaN or infinity in it is NaN in both parts
+
+//! needs common/ring.cl
 
 // Microphones.
 #ifndef CHANNELS
@@ -23,11 +24,6 @@
 #ifndef FLAG_CLIPPED
 #define FLAG_CLIPPED 32u
 #endif
-
-static uint ring_slot(const uint first_slot, const uint n, const uint slots) {
-  const uint slot = first_slot + n;
-  return slot >= slots ? slot - slots : slot;
-}
 
 static void flag_clipping(const float peak, const uint is_alive, __global uint* status) {
   if (CHECK_CLIPPING && peak >= CLIP_LEVEL && is_alive != 0u && (status[0] & FLAG_CLIPPED) == 0u) {

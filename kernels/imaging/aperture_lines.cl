@@ -1,5 +1,5 @@
-// An aperture's lines along one axis in local memory, [position][line]: loaded, calibrated, and unusable microphones filled
-// as microphones.cl defines it.
+// An aperture's lines along one axis in local memory, [position][line]: loaded, calibrated, and unusable microphones
+// filled as microphones.cl defines it.
 //
 //   masked, mask, neighbours, weights  as there
 //   spectra  float2 [frequency][row][column], Pa
@@ -36,10 +36,10 @@
 #ifndef HAS_GAINS  // 1: multiply by gains
 #define HAS_GAINS 0
 #endif
-#ifndef CHECK_HERE  // 1: every group looks through all frequencies of its frame for values that are not finite
+#ifndef CHECK_HERE  // 1: every group checks all frequencies of its frame for values that are not finite
 #define CHECK_HERE 1
 #endif
-#ifndef INPUT_IS_FINITE  // 1: nobody needs to look
+#ifndef INPUT_IS_FINITE  // 1: nothing needs to be checked
 #define INPUT_IS_FINITE 0
 #endif
 #ifndef MIN_NEIGHBOURS
@@ -64,7 +64,7 @@
 #define ROWS LINES
 #define CHANNELS (ROWS * COLUMNS)
 #define MAX_LENGTH (ROWS > COLUMNS ? ROWS : COLUMNS)
-// Floats that are looked at together; their number in a frame of any frequencies is a multiple of it.
+// Floats that are checked together; their number in a frame of any frequencies is a multiple of it.
 #if CHANNELS % 4 == 0 && LANES > 1
 #define CHECK_WIDTH 8
 #elif CHANNELS % 2 == 0

@@ -57,7 +57,7 @@
 #ifndef OVER_NOISE  // power over the noise at the cut-off, for a field that fills the aperture evenly
 #define OVER_NOISE 3.0f
 #endif
-#ifndef MOST_HIDDEN  // power that the window is taken to hide
+#ifndef MOST_HIDDEN  // share of the power that the window is assumed to hide
 #define MOST_HIDDEN 4.0f
 #endif
 #define LARGEST_FACTOR 10
@@ -107,7 +107,8 @@ typedef struct {
 } Spectrum;
 
 // sum_n x[n] e^{-2 pi j n k / length}, length <= LARGEST_FACTOR. roots[2 i turns]: e^{-2 pi j i / length}. Samples n and
-// length - n meet as sum and difference, whose even part a and odd part b make the bins k and length - k: a -+ j b.
+// length - n are combined as sum and difference, whose even part a and odd part b make the bins k and length - k: a -+ j
+// b.
 static inline __attribute__((always_inline)) void dense_dft(const FLOATV* x_re, const FLOATV* x_im, FLOATV* y_re,
                                                             FLOATV* y_im, const int length,
                                                             __constant const float* roots, const int turns) {
@@ -317,7 +318,7 @@ LOCAL_HELPER void write_record(__local const Spectrum* spectrum, __global const 
   record[RECORD_EDGE_POWER] = edge_power;
 }
 
-// From the aperture's lines along x, [column][row], which it uses up.
+// From the aperture's lines along x, [column][row], which it overwrites.
 LOCAL_HELPER void measure_spectrum(__local Spectrum* spectrum, __local REAL* re, __local REAL* im,
                                    __global const uchar* arena, __global float* record, const int frequency) {
   const int item = (int)get_local_id(0);

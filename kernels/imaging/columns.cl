@@ -1,7 +1,8 @@
-// The columns of K-space: the aperture's rows transformed along x, then columns continued and transformed along y, filtered
-// and propagated, and transformed back for the rows of the aperture. The macros of padded_lines.cl are set for y.
+// The columns of K-space: the aperture's rows transformed along x, then columns continued and transformed along y,
+// filtered and propagated, and transformed back for the rows of the aperture. The macros of padded_lines.cl are set for
+// y.
 //
-// Along x only a few kx are wanted of each row, so extension, taper and transform are one sum over the measured samples:
+// Along x only a few kx are needed of each row, so extension, taper and transform are one sum over the measured samples:
 //   X[row][kx] = sum_c p[row][c] W[c][kx],   W[c] = D[X_BEFORE + c] + sum_steps conj(e[step][c]) D[X_BEFORE - 1 - step]
 // at the left edge, and likewise, not conjugated, at the right; D[x][kx] is window(x) e^{-2 pi j x kx / X_PADDED}.
 //
@@ -12,7 +13,8 @@
 //   extension    as extension_x, along y
 //   window, roots of padded_lines.cl
 //   transfer     float2 [plane][frequency][ky][STRIDE], filter times propagator, scaled by 1 / padded points
-//   kr           float [PADDED / 2 + 1 ky][STRIDE], rad/m, and what spectrum_record.cl has, when MEASURES_CUTOFF is 1: then
+//   kr           float [PADDED / 2 + 1 ky][STRIDE], rad/m, and what spectrum_record.cl has, when MEASURES_CUTOFF is 1:
+//   then
 //                the filter is not part of `transfer`, and the first group of a hologram writes its figures
 //   slices       float2 [frame][plane][frequency][STRIDE columns kx][ROW_STRIDE], rows fastest
 //
@@ -80,7 +82,8 @@
 #define WEIGHTS (X_LENGTH * COLUMN_TILE)
 #define PADDING ((X_PADDED - X_LENGTH) * COLUMN_TILE)
 
-// D into W, [column][vector], where there is a microphone, else into `edge`: the left side's steps, then the right side's.
+// D into W, [column][vector], where there is a microphone, else into `edge`: the left side's steps, then the right
+// side's.
 LOCAL_HELPER void load_ramps(__global const float2* restrict ramps, __local FLOATV* weight_re,
                              __local FLOATV* weight_im, __local FLOATV* edge_re, __local FLOATV* edge_im,
                              const int item) {

@@ -8,7 +8,7 @@
 // precision; the floor keeps denominators above 3e-4 of the power, so that what cancels costs no more than about 1e-10
 // of a coefficient (docs/studies/burg_gram.py).
 
-#ifndef FIT_GROUP  // items a group; in larger groups lattice_fit.cl takes this file's place
+#ifndef FIT_GROUP  // items a group; larger groups use lattice_fit.cl instead
 #define FIT_GROUP 1
 #endif
 

@@ -1,10 +1,10 @@
 // Burg's pooled predictors as predictor.cl has them, for groups of many items.
 //
-// Stage m forms k = -2 sum f[n] conj(g[n-m]) / (sum |f[n]|^2 + |g[n-m]|^2 + FLOOR * E) over n = m..N-1 and all lines, with
-// E that sum of squares at m = 1, and moves on: f[n] += k g[n-m], g[n-m] += conj(k) f[n]. The backward error g keeps the
-// slot it was born in, so an item keeps its own in registers; the forward error f lies in local memory and meets the
-// slot m before it. Errors never grow, so single precision does: coefficients within 3e-6, the extension within 2e-4 of
-// double's (docs/studies/burg_lattice.py).
+// Stage m forms k = -2 sum f[n] conj(g[n-m]) / (sum |f[n]|^2 + |g[n-m]|^2 + FLOOR * E) over n = m..N-1 and all lines,
+// with E that sum of squares at m = 1, and moves on: f[n] += k g[n-m], g[n-m] += conj(k) f[n]. The backward error g keeps
+// the slot in which it began, so an item keeps its own in registers; the forward error f lies in local memory and is
+// combined with the slot m before it. Errors never grow, so single precision does: coefficients within 3e-6, the
+// extension within 2e-4 of double's (docs/studies/burg_lattice.py).
 
 //! needs imaging/predicted_steps.cl
 

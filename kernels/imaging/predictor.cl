@@ -1,12 +1,12 @@
 // Burg's linear predictors along the rows and columns of the measured aperture.
 //
-// Lines x_l[n], n = 0..N-1, are predicted as x[n] = -sum_{i=1..p} a_i x[n-i] and, backwards, x[n] = -sum conj(a_i) x[n+i].
-// Burg (1975), pooled over the lines l: forward and backward errors start as f = g = x; stage m forms
+// Lines x_l[n], n = 0..N-1, are predicted as x[n] = -sum_{i=1..p} a_i x[n-i] and, backwards, x[n] = -sum conj(a_i)
+// x[n+i]. Burg (1975), pooled over the lines l: forward and backward errors start as f = g = x; stage m forms
 //   k = -2 sum f_l[n] conj(g_l[n-m]) / (sum |f_l[n]|^2 + |g_l[n-m]|^2 + FLOOR * E),   n = m..N-1, all l,
 // with E that sum of squares at m = 1; then a <- [a, 0] + k [0, reverse(conj(a))], f[n] <- f[n] + k g[n-m] and
-// g[n-m] <- g[n-m] + conj(k) f[n]. Here g of stage m keeps the slot it was born in, so each pair is updated in place.
-// |k| < 1, so a predictor never grows without bound. FLOOR acts as white noise 35 dB below the field: it keeps predictors of
-// clean, smooth fields from amplifying whatever small differences there are (docs/pnah.md has the measurements).
+// g[n-m] <- g[n-m] + conj(k) f[n]. Here g of stage m keeps the slot in which it began, so each pair is updated in place.
+// |k| < 1, so a predictor never grows without bound. FLOOR acts as white noise 35 dB below the field: it keeps predictors
+// of clean, smooth fields from amplifying small differences (docs/pnah.md has the measurements).
 //
 // Silence (E = 0) and predictors that blow up beyond RUNAWAY or are not finite extrapolate to zero and raise the flag.
 

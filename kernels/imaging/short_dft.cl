@@ -25,7 +25,7 @@
 #ifndef INNER_B
 #define INNER_B 2
 #endif
-// clang-format never comes to rest on these.
+// clang-format's result on these lines is not stable.
 // clang-format off
 #ifndef OUTER_ROOTS  // V(cos) V(-sin) of 2 pi i / OUTER, i = 0..OUTER-1
 #define OUTER_ROOTS \

@@ -1,5 +1,5 @@
-// Statistically optimised near-field holography: the image is the mean of what the prior and the measurement leave
-// possible. docs/sonah.md has the derivation.
+// Statistically optimised near-field holography: the image is the posterior mean given the prior and the measurement.
+// docs/sonah.md has the derivation.
 //
 // A field over the array falls into four parity classes over half the rows and columns each (bit 0 of a class: odd along
 // x, bit 1: odd along y). Within one, modes of prior power w are independent, so
@@ -7,8 +7,8 @@
 // and the noise, relative to the prior's power t, is the one of GRID steps at which the measurement is most probable,
 //   t = sum |y|^2 / (w + noise) / CHANNELS,   cost = sum ln(w + noise) + CHANNELS ln t.
 //
-// Plane waves that the host has found beside the prior (at most MOST_WAVES a frequency, mostly none) are fitted and taken
-// out before that,
+// Plane waves that the host has found in addition to the prior (at most MOST_WAVES a frequency, mostly none) are fitted
+// and subtracted before that,
 //   amplitude = sum over modes of amplitudes y / phase,   y -= phase * modes amplitude,   phase of a class: 1, j, j, -1
 // and their images added to the rest's.
 //
@@ -21,7 +21,7 @@
 //   errors         float [frequency][GRID], expected squared error of an image of the first plane for t = 1
 //   cutoffs        float [frequency][GRID], rad/m
 //   factors        float [plane][frequency][block of 32 folded pixels][class][KEPT][re, im][32], what `images` is above
-//   noise_steps    int [2][frequency], what the frame before took, or -1; read from half `turn`, written to the other
+//   noise_steps    int [2][frequency], the step of the frame before, or -1; read from half `turn`, written to the other
 //   waves          float [frequency][WAVE_SIZE], as src/imaging/sonah/wave_table.hpp lays them out; where HAS_WAVES
 //
 //   spectra        float2 [frame][frequency][row][column], Pa, of usable microphones
@@ -59,7 +59,7 @@
 #ifndef MODES  // of a class, a multiple of 32
 #define MODES 256
 #endif
-#ifndef KEPT  // modes that images are made of, a multiple of 32; the others hold noise alone
+#ifndef KEPT  // modes that contribute to images, a multiple of 32; the others contain noise alone
 #define KEPT 192
 #endif
 #ifndef PLANES
@@ -77,13 +77,13 @@
 #ifndef NOISE_RATIO  // from step to step
 #define NOISE_RATIO 1.5f
 #endif
-#ifndef HOLD  // by how much ln of the probability must rise before the noise of the frame before is left
+#ifndef HOLD  // by how much ln of the probability must rise before the noise of the frame before is replaced
 #define HOLD 3.0f
 #endif
 #ifndef GROUP
 #define GROUP 256
 #endif
-#ifndef HAS_WAVES  // 1: there is room for plane waves beside the prior
+#ifndef HAS_WAVES  // 1: there is room for plane waves in addition to the prior
 #define HAS_WAVES 0
 #endif
 #ifndef MOST_WAVES  // of a frequency
@@ -186,8 +186,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_modes(__g
 
 static float noise_of(const int step) { return LEAST_NOISE * pown(NOISE_RATIO, step); }
 
-// The prior's power at each step of noise, times CHANNELS. `re` and `im` hold the kept modes, [class][KEPT], `rest` is the
-// energy of the others. Ends with a barrier.
+// The prior's power at each step of noise, times CHANNELS. `re` and `im` hold the kept modes, [class][KEPT], `rest` is
+// the energy of the others. Ends with a barrier.
 LOCAL_HELPER void prior_powers(__global const float* restrict powers, __local const float* re, __local const float* im,
                                const float rest, __local float* sums, const int item) {
 #if GROUP == 1
@@ -485,7 +485,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
   }
 #endif
 
-  // What is known of the image, by one item of each hologram.
+  // The report of the image, by one item of each hologram.
   if (block == 0 && plane == 0 && item == 0) {
     const float error = prior * (((__global const float*)(arena + ERRORS_AT))[frequency * GRID + step] + waves.error);
     const float cutoff = ((__global const float*)(arena + CUTOFFS_AT))[frequency * GRID + step];

@@ -1,8 +1,8 @@
-// What aperture_spectrum.cl finds in a hologram, and what comes of it from frame to frame (docs/pnah.md, Filters; the
-// reference is src/imaging/pnah/auto_cutoff_reference.cpp).
+// What aperture_spectrum.cl measures in a hologram, and the state that is updated from it from frame to frame
+// (docs/pnah.md, Filters; the reference is src/imaging/pnah/auto_cutoff_reference.cpp).
 //
 // In the arena, at the bytes NAME_AT:
-//   spectra    float [frame][frequency][RECORD]: the cut-off that this frame alone asks for, rad/m; the noise of a
+//   spectra    float [frame][frequency][RECORD]: the cut-off measured in this frame alone, rad/m; the noise of a
 //              microphone, E|n|^2, Pa^2; mean power of the aperture, Pa^2; where the rings sink below the threshold, in
 //              rings, 0 for nowhere; their power over the noise there, Pa^2; mean power of each ring, Pa^2
 //   ring_bins  float [RINGS], bins in a ring
@@ -10,7 +10,7 @@
 //   figures    float4 [frame][frequency], report_of()
 //   state      float4 [frequency]: cut-off (0: there was no frame yet), noise and level after the last frame before
 
-#ifndef MEASURES_CUTOFF  // 1: a hologram's cut-off is measured; 0: nothing of this is used
+#ifndef MEASURES_CUTOFF  // 1: a hologram's cut-off is measured; 0: nothing of this file is used
 #define MEASURES_CUTOFF 1
 #endif
 #ifndef HAS_ARENA  // bytes from the arena's start; an owner with an arena defines each
@@ -35,7 +35,7 @@
 #ifndef BAND  // a cut-off moves when it is off by more than this factor
 #define BAND 1.05f
 #endif
-#ifndef JUMP  // of the level, up or down: then all starts anew
+#ifndef JUMP  // of the level, up or down: the state is reset
 #define JUMP 4.0f
 #endif
 #ifndef LEAST_DECAY  // nepers a ring by which the power decays faster than the gain grows, beyond the edge
@@ -81,7 +81,8 @@ static float kept_at(const float kr, const float cutoff, const float slope) {
 
 static float growth_at(const float kr, const float k) { return sqrt(fmax((kr - k) * (kr + k), 0.0f)) * DISTANCE; }
 
-// What four rings from `ring` on add to the image's squared error, and to its power, relative to the gain at the cut-off.
+// The contribution of four rings from `ring` on to the image's squared error, and to its power, relative to the gain at
+// the cut-off.
 static float2 error_of_rings(const int ring, __global const float* record, __global const float* ring_bins,
                              const float4 state, const float k) {
   const float noise = record[RECORD_NOISE];
@@ -109,7 +110,7 @@ static float2 error_of_rings(const int ring, __global const float* record, __glo
                   dot(gain, kept * kept * signal));
 }
 
-// What is published of a frame: cut-off, phi, rms noise, relative error: 1 where nothing lies above the noise, NaN (by
+// The published report of a frame: cut-off, phi, rms noise, relative error: 1 where nothing lies above the noise, NaN (by
 // its bits, as fast mathematics know none) where it is not estimated.
 static float4 report_of(const float4 state, const float2 error) {
 #if ESTIMATES_ERROR

@@ -11,7 +11,7 @@ namespace nearfield::ocl {
 
 /// Many arrays in one buffer. A launch costs NVIDIA's OpenCL about half a microsecond of the host for each buffer among
 /// a kernel's arguments (docs/performance.md), so kernels on the way of a frame take the arena and find their arrays by
-/// constants. reserve() what is needed, allocate() once, then ask for the parts.
+/// constants. reserve() what is needed, allocate() once, then take the parts with part().
 class Arena {
  public:
   explicit Arena(std::string stage) : stage_(std::move(stage)) {}

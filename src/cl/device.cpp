@@ -11,7 +11,7 @@
 namespace nearfield::ocl {
 namespace {
 
-/// The largest work-group that a kernel asks for.
+/// The largest work-group of any kernel.
 constexpr std::size_t kWorkGroupSize = 256;
 
 struct Candidate {
@@ -57,6 +57,7 @@ std::vector<Candidate> find_devices() {
     }
     for (const ::cl::Device& device : devices) {
       found.push_back({device, describe(platform, device)});
+      found.back().info.number = found.size() - 1;
     }
   }
   return found;
@@ -87,6 +88,25 @@ std::vector<Candidate> matching(const std::vector<Candidate>& all, const std::st
   }
   std::stable_partition(fitting.begin(), fitting.end(), [](const Candidate& c) { return c.info.is_gpu; });
   return fitting;
+}
+
+Candidate chosen_candidate(const DeviceSettings& settings) {
+  const std::vector<Candidate> all = find_devices();
+  if (all.empty()) {
+    throw DeviceError(
+        "no OpenCL device found; install a GPU driver with OpenCL or PoCL (pocl-opencl-icd), and see that the "
+        "loader's folder (OCL_ICD_VENDORS) and PoCL's cache (POCL_CACHE_DIR, XDG_CACHE_HOME or HOME) can be used");
+  }
+  const std::vector<Candidate> fitting = matching(all, settings.platform);
+  if (fitting.empty()) {
+    throw DeviceError(
+        fmt::format("device.platform: no OpenCL device matches \"{}\"; found {}", settings.platform, listing(all)));
+  }
+  if (settings.index < 0 || static_cast<std::size_t>(settings.index) >= fitting.size()) {
+    throw DeviceError(fmt::format("device.index: expected 0 to {}, found {}; devices are {}", fitting.size() - 1,
+                                  settings.index, listing(fitting)));
+  }
+  return fitting[static_cast<std::size_t>(settings.index)];
 }
 
 const EmbeddedKernel& embedded_kernel(std::string_view path) {
@@ -186,23 +206,10 @@ Kernel Program::kernel(const std::string& name) const {
   return {std::move(raw), queue_, fmt::format("{}/{}", stage_, name), *signature, recorder_};
 }
 
+DeviceInfo find_device(const DeviceSettings& settings) { return chosen_candidate(settings).info; }
+
 Device Device::open(const DeviceSettings& settings, Profiling profiling) {
-  const std::vector<Candidate> all = find_devices();
-  if (all.empty()) {
-    throw DeviceError(
-        "no OpenCL device found; install a GPU driver with OpenCL or PoCL (pocl-opencl-icd), and see that the "
-        "loader's folder (OCL_ICD_VENDORS) and PoCL's cache (POCL_CACHE_DIR, XDG_CACHE_HOME or HOME) can be used");
-  }
-  const std::vector<Candidate> fitting = matching(all, settings.platform);
-  if (fitting.empty()) {
-    throw DeviceError(
-        fmt::format("device.platform: no OpenCL device matches \"{}\"; found {}", settings.platform, listing(all)));
-  }
-  if (settings.index < 0 || static_cast<std::size_t>(settings.index) >= fitting.size()) {
-    throw DeviceError(fmt::format("device.index: expected 0 to {}, found {}; devices are {}", fitting.size() - 1,
-                                  settings.index, listing(fitting)));
-  }
-  const Candidate& chosen = fitting[static_cast<std::size_t>(settings.index)];
+  const Candidate chosen = chosen_candidate(settings);
   if (chosen.info.max_work_group_size < kWorkGroupSize) {
     throw DeviceError(fmt::format("{}: expected work-groups of {} items, found at most {}", chosen.info.name,
                                   kWorkGroupSize, chosen.info.max_work_group_size));

@@ -22,6 +22,7 @@ namespace nearfield::ocl {
 
 /// What a user and a plan want to know of a device.
 struct DeviceInfo {
+  std::size_t number = 0;  ///< among all of this machine, as list_devices() has them
   std::string platform;
   std::string name;
   std::string version;
@@ -36,6 +37,10 @@ struct DeviceInfo {
 
 /// Every OpenCL device of this machine, in the order of the platforms. Empty when there is none.
 std::vector<DeviceInfo> list_devices();
+
+/// The device that the settings choose. Throws DeviceError, whose message begins with the setting to blame and lists
+/// the devices there are.
+DeviceInfo find_device(const DeviceSettings& settings);
 
 /// Turns an OpenCL failure into a DeviceError that names call, code and stage.
 [[noreturn]] void throw_device_error(std::string_view stage, std::string_view call, cl_int code);
@@ -191,7 +196,7 @@ class Program {
   std::shared_ptr<Recorder> recorder_;
 };
 
-/// Whether the queue can tell when each command ran.
+/// Whether the queue records when each command ran.
 enum class Profiling { kOff, kOn };
 
 /// One device with its context and one in-order queue. Cheap to copy: copies share the queue.

@@ -10,7 +10,7 @@
 
 namespace nearfield::ocl {
 
-/// Keeps clFFT set up for as long as a plan lives.
+/// Keeps clFFT set up for as long as a plan exists.
 class ClfftLibrary;
 
 /// One baked clFFT plan.
@@ -36,7 +36,7 @@ class ClfftPlan {
   clfftPlanHandle handle_ = 0;
   std::string stage_;
   std::shared_ptr<Recorder> recorder_;
-  bool is_one_kernel_;  ///< else clFFT's event tells of its last kernel only
+  bool is_one_kernel_;  ///< else clFFT's event is that of its last kernel only
 };
 
 /// Two-dimensional complex transforms in place, [batch][row][column], neither direction scaled. Forward is e^{-j...}.

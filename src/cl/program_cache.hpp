@@ -12,7 +12,7 @@ namespace nearfield::ocl {
 /// Where programs are kept: $NEARFIELD_CACHE_DIR, else the first of $CACHE_DIRECTORY (systemd's), else
 /// $XDG_CACHE_HOME/nearfield, else $HOME/.cache/nearfield. Empty, which is off: where NEARFIELD_CACHE_DIR is set to
 /// nothing, where none of them is set, and on PoCL unless NEARFIELD_CACHE_DIR is set. PoCL keeps finished machine code
-/// itself, and asked for a binary it compiles every kernel once more (docs/program_cache.md).
+/// itself, and when a binary is requested it compiles every kernel once more (docs/program_cache.md).
 std::filesystem::path program_cache_folder(std::string_view platform);
 
 /// The POCL_CACHE_DIR that PoCL needs because the environment leaves it to PoCL, which then keeps machine code in
@@ -25,7 +25,7 @@ std::optional<std::string> private_pocl_cache();
 void keep_pocl_cache_private();
 
 /// Binaries of built programs on disk, so that a start compiles only what no start before it has compiled. Never an
-/// error: what is missing, damaged or refused by the driver is there to be built anew and stored.
+/// error: what is missing, damaged or refused by the driver is built again and stored.
 class ProgramCache {
  public:
   explicit ProgramCache(CacheFiles files) : files_(std::move(files)) {}

@@ -18,7 +18,7 @@ struct CommandTime {
   std::size_t bytes = 0;  ///< moved, of transfers and fills; 0 where it is not known
 };
 
-/// How a kernel was launched and what the device tells of it.
+/// How a kernel was launched, and the device's times of it.
 struct KernelUse {
   std::size_t work_group_items = 0;
   std::size_t work_items = 0;
@@ -33,7 +33,7 @@ struct KernelUse {
 class Recorder {
  public:
   [[nodiscard]] bool is_active() const { return is_active_; }
-  /// Forgets what was recorded and not taken.
+  /// Drops what was recorded and not taken.
   void set_active(bool active) {
     is_active_ = active;
     group_start_.reset();
@@ -48,7 +48,7 @@ class Recorder {
   void note_use(const std::string& stage, const KernelUse& use) { uses_[stage] = use; }
 
   /// What was recorded since the last call, in order; call after Device::wait(). Throws DeviceError when the device
-  /// does not tell.
+  /// does not record them.
   std::vector<CommandTime> take();
   /// By stage, of every kernel enqueued while active since the last call.
   std::map<std::string, KernelUse> take_uses() { return std::exchange(uses_, {}); }

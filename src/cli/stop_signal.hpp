@@ -4,21 +4,21 @@
 
 namespace nearfield::cli {
 
-/// SIGINT and SIGTERM as something that long work looks at now and then.
+/// SIGINT and SIGTERM as a flag that long work polls.
 class StopSignal {
  public:
   /// From now on the two no longer end the process.
   static void watch() {
-    asked_ = false;
-    std::signal(SIGINT, ask);
-    std::signal(SIGTERM, ask);
+    raised_ = false;
+    std::signal(SIGINT, on_signal);
+    std::signal(SIGTERM, on_signal);
   }
   /// One of them came since watch().
-  static bool asked() { return asked_; }
+  static bool raised() { return raised_; }
 
  private:
-  static void ask(int /*signal*/) { asked_ = true; }
-  inline static std::atomic<bool> asked_ = false;  // NOLINT: a signal handler reaches nothing else
+  static void on_signal(int /*signal*/) { raised_ = true; }
+  inline static std::atomic<bool> raised_ = false;  // NOLINT: a signal handler reaches nothing else
 };
 
 }  // namespace nearfield::cli

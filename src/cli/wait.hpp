@@ -24,7 +24,7 @@ bool wait_for(double wait_s, const Answers& answers) {
   constexpr std::chrono::milliseconds kPause{50};
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
   while (!answers()) {
-    if (StopSignal::asked() || std::chrono::steady_clock::now() >= end) {
+    if (StopSignal::raised() || std::chrono::steady_clock::now() >= end) {
       return false;
     }
     std::this_thread::sleep_for(kPause);

@@ -10,15 +10,16 @@
 #include "config/daemon_rules.hpp"
 #include "config/settings_reader.hpp"
 #include "config/yaml_reader.hpp"
+#include "nearfield/clock.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {
 
 /// What an input file may say of itself; final only when the user said it.
-constexpr std::array<std::string_view, 7> kKeysOfInputs = {
-    "front_end.frequencies_hz", "array.rows",   "array.columns",        "array.pitch_x_m",
-    "array.pitch_y_m",          "array.layout", "holography.standoff_m"};
+constexpr std::array<std::string_view, 8> kKeysOfInputs = {
+    "front_end.frequencies_hz", "array.rows",   "array.columns",         "array.pitch_x_m",
+    "array.pitch_y_m",          "array.layout", "holography.standoff_m", "array.clock_hz"};
 
 constexpr std::size_t kDeepestKey = 8;
 
@@ -114,6 +115,7 @@ void read_all(const std::string& path, const std::vector<std::string>& overrides
   for (const std::string& text : overrides) {
     read_override(text, reader, problems);
   }
+  reader.place_microphones();
 }
 
 }  // namespace
@@ -144,7 +146,13 @@ Settings load_recorded_settings(const std::string& yaml, const std::string& name
     }
   }
   base.explicit_keys.erase("array.sensitivity_dbfs");
+  base.explicit_keys.erase("array.positions");
+  base.explicit_keys.erase("array.clock_hz");
+  base.array.positions_path.clear();
   base.device = DeviceSettings();
+  for (ProcessorSettings& processor : base.processors) {
+    processor.device.reset();
+  }
   base.daemon = DaemonSettings();
   SettingsReader reader(problems, std::move(base));
   read_all("", overrides, reader, problems);
@@ -161,7 +169,8 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
   const IsSettled is_settled = settled_keys(reader, describes_itself(settings.daemon.source));
   std::vector<Contradiction> found = contradictions(settings, is_settled);
   if (is_settled("front_end.frequencies_hz") && is_settled("front_end.window_samples")) {
-    check_frequencies(settings, kBitRateHz / settings.front_end.decimation, found);
+    const double most_hz = is_settled("array.clock_hz") ? settings.array.clock_hz : kFastestClock_hz;
+    check_frequencies(settings, most_hz / settings.front_end.decimation, found);
   }
   const DaemonSettings::Source& source = settings.daemon.source;
   if (const std::string lines = geometry_not_given(settings);

@@ -15,13 +15,14 @@ namespace nearfield {
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides);
 
 /// The settings that a recording carries, `yaml` as to_yaml() wrote it; `name` is the recording's. The array's geometry
-/// and layout and the standoff are the recording's own to say, what belongs to the machine that recorded it (`device`,
-/// `daemon`) has its defaults, and `overrides` win. Throws ConfigError as load_settings() does.
+/// and layout and the standoff are the recording's own to say, what belongs to the machine that recorded it
+/// (`device`, also those of processors, and `daemon`) has its defaults, and `overrides` win. Throws ConfigError as
+/// load_settings() does.
 Settings load_recorded_settings(const std::string& yaml, const std::string& name,
                                 const std::vector<std::string>& overrides);
 
 /// As load_settings() for nearfieldd, where nothing but the configuration says what the microphones are when bits come
-/// over UDP or a pipe: then everything is judged at once. Frequencies are held against the bits' own rate. Users,
+/// over UDP or a pipe: then everything is checked immediately. Frequencies are held against the bits' own rate. Users,
 /// groups and files that are named must exist on this machine.
 Settings load_daemon_settings(const std::string& path, const std::vector<std::string>& overrides);
 
@@ -41,7 +42,7 @@ std::vector<std::string> changes_at_restart(const Settings& before, const Settin
 /// The settings as a complete YAML document that load_settings() reads back to the same settings.
 std::string to_yaml(const Settings& settings);
 
-/// Checks what can only be judged across keys, on settings that carry the input's own geometry: planes between the
+/// Checks what depends on several keys, on settings that carry the input's own geometry: planes between the
 /// microphones and their mirror image, dead channels inside the array, microphones enough to extrapolate, one cut-off
 /// per frequency, layout and geometry (only when the user gave a layout: other inputs than bits have none), and
 /// frequencies within half a bin and Nyquist. `sample_rate_hz` is the decimated rate, after front_end.decimation; 0 for
@@ -51,9 +52,9 @@ void validate(const Settings& settings, double sample_rate_hz);
 /// The settings as a processor's spectra have them: front_end is its own where it has one, without bands then.
 Settings settings_of(const Settings& settings, const ProcessorSettings& processor);
 
-/// Of the run's front end and of those that processors have of their own.
+/// Of the run's front end, of those that processors have of their own, and of the samples that they work on.
 int longest_window_samples(const Settings& settings);
-/// The section that has it: "front_end" or "processors.NAME.front_end".
+/// The section that has it: "front_end", "processors.NAME.front_end" or "processors.NAME".
 std::string section_of_longest_window(const Settings& settings);
 
 }  // namespace nearfield

@@ -2,23 +2,54 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "nearfield/error.hpp"
 
 namespace nearfield {
+namespace {
+
+struct DeviceChoice {
+  std::string name;   ///< empty: as before
+  std::string index;  ///< empty: the first
+};
+
+/// Nothing where the text is none.
+std::optional<DeviceChoice> device_choice(const std::string& text) {
+  constexpr std::size_t kMostDigits = 4;
+  const bool number_only = text.find_first_not_of("0123456789") == std::string::npos;
+  const std::size_t colon = text.rfind(':');
+  if (colon == 0) {
+    return std::nullopt;
+  }
+  DeviceChoice choice{.name = number_only ? "" : text.substr(0, colon),
+                      .index = number_only ? text : (colon == std::string::npos ? "" : text.substr(colon + 1))};
+  if (choice.index.find_first_not_of("0123456789") != std::string::npos || choice.index.size() > kMostDigits) {
+    return std::nullopt;
+  }
+  return choice;
+}
+
+}  // namespace
 
 void choose_device(DeviceSettings& device, const std::string& text) {
   if (text.empty()) {
     return;
   }
-  const bool number_only = text.find_first_not_of("0123456789") == std::string::npos;
-  const std::size_t colon = text.rfind(':');
-  const std::string name = number_only ? "" : text.substr(0, colon);
-  const std::string index = number_only ? text : (colon == std::string::npos ? "" : text.substr(colon + 1));
-  if (index.find_first_not_of("0123456789") != std::string::npos || index.size() > 4) {
-    throw UsageError(fmt::format("--device: expected INDEX, NAME or NAME:INDEX, found \"{}\"", text));
+  const std::optional<DeviceChoice> choice = device_choice(text);
+  if (!choice) {
+    throw UsageError(fmt::format("--device: expected {}, found \"{}\"", kDeviceChoice, text));
   }
-  device.platform = name.empty() ? device.platform : name;
-  device.index = index.empty() ? 0 : std::stoi(index);
+  device.platform = choice->name.empty() ? device.platform : choice->name;
+  device.index = choice->index.empty() ? 0 : std::stoi(choice->index);
+}
+
+bool is_device_choice(const std::string& text) { return !text.empty() && device_choice(text).has_value(); }
+
+DeviceSettings device_of(const Settings& settings, const ProcessorSettings& processor) {
+  DeviceSettings device = settings.device;
+  choose_device(device, processor.device.value_or(""));
+  return device;
 }
 
 }  // namespace nearfield

@@ -41,8 +41,8 @@ void require_geometry(const Settings& settings, const std::string& name, int cha
   if (!lines.empty()) {
     throw ConfigError(
         fmt::format("{} has {} channels and does not say where its microphones stand. Expected their rows and columns, "
-                    "the distances "
-                    "between them and the distance from the surface, in the configuration or as options:{}",
+                    "the distances between them (or array.positions, a file of all places) and the distance from the "
+                    "surface, in the configuration or as options:{}",
                     name, channels, lines));
   }
 }

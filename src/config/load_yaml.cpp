@@ -39,7 +39,7 @@ bool has_tab_indent(const std::string& text, int last_line) {
                                 tab ? "; a line is indented by a tab, YAML wants spaces" : ""));
 }
 
-/// Hears a document out and keeps nothing.
+/// Parses a document to its end and keeps nothing.
 class DeafHandler : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
@@ -56,7 +56,8 @@ class DeafHandler : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-/// YAML::LoadAll would tell, but never ends on text that begins with a comma: it finds empty documents for ever.
+/// YAML::LoadAll would count them, but never returns on text that begins with a comma: it finds empty documents without
+/// end.
 bool holds_several_documents(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);

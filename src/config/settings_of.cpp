@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "config/config.hpp"
+#include "config/schema/processor_kinds.hpp"
 #include "frontend/popcount/settings.hpp"
 
 namespace nearfield {
@@ -22,12 +23,26 @@ Settings settings_of(const Settings& settings, const ProcessorSettings& processo
   return own;
 }
 
+namespace {
+
+/// The one that a processor's frames are of, where that is not the run's.
+int window_samples_of(const Settings& settings, const ProcessorSettings& processor) {
+  const ProcessorNeeds needs = needs_of(processor);
+  return needs.spectra ? settings_of(settings, processor).front_end.window_samples : needs.sample_window;
+}
+
+}  // namespace
+
+ProcessorNeeds needs_of(const ProcessorSettings& processor) {
+  const schema::ProcessorKind* const kind = schema::processor_kind(processor.kind);
+  return kind != nullptr && processor.own ? kind->needs(*processor.own) : ProcessorNeeds();
+}
+
 std::string section_of_longest_window(const Settings& settings) {
   const int longest = longest_window_samples(settings);
   for (const ProcessorSettings& processor : settings.processors) {
-    if (longest > settings.front_end.window_samples &&
-        settings_of(settings, processor).front_end.window_samples == longest) {
-      return "processors." + processor.name + ".front_end";
+    if (longest > settings.front_end.window_samples && window_samples_of(settings, processor) == longest) {
+      return "processors." + processor.name + (needs_of(processor).spectra ? ".front_end" : "");
     }
   }
   return "front_end";
@@ -36,7 +51,7 @@ std::string section_of_longest_window(const Settings& settings) {
 int longest_window_samples(const Settings& settings) {
   int longest = settings.front_end.window_samples;
   for (const ProcessorSettings& processor : settings.processors) {
-    longest = std::max(longest, settings_of(settings, processor).front_end.window_samples);
+    longest = std::max(longest, window_samples_of(settings, processor));
   }
   return longest;
 }

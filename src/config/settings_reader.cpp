@@ -1,9 +1,15 @@
 #include "config/settings_reader.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "config/positions_file.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/sections.hpp"
+#include "nearfield/error.hpp"
 
 namespace nearfield {
 
@@ -43,6 +49,45 @@ void SettingsReader::make_processors(const YAML::Node& document) {
       processor->own = known == nullptr ? nullptr : known->make();
     }
   }
+}
+
+void SettingsReader::place_microphones() {
+  constexpr const char* kKey = "array.positions";
+  ArraySettings& array = settings_.array;
+  if (array.positions_path.empty() || failed(kKey)) {
+    return;
+  }
+  ArrayGeometry geometry;
+  try {
+    geometry = read_positions(array.positions_path);
+  } catch (const ConfigError& error) {
+    const std::string where = place(kKey);
+    problems_->add(fmt::format("{}{}{}", where, where.empty() ? "" : ": ", error.what()));
+    failed_.insert(kKey);
+    return;
+  }
+  const auto take = [&](const std::string& key, double given, double in_file) {
+    constexpr double kTolerance = 0.01;  // as positions are taken for a grid
+    if (settings_.explicit_keys.contains(key) && !(std::abs(given - in_file) <= kTolerance * std::abs(in_file))) {
+      const std::string where = place(key);
+      problems_->add(fmt::format(
+          "{}{}{}: expected nothing or {:.6g}, which array.positions gives ({} microphones in "
+          "{}), found {:.6g}",
+          where, where.empty() ? "" : ": ", key, in_file, text_of_size(geometry), array.positions_path, given));
+      failed_.insert(key);
+    }
+    settings_.explicit_keys.insert(key);
+  };
+  take("array.rows", array.geometry.rows, geometry.rows);
+  take("array.columns", array.geometry.columns, geometry.columns);
+  take("array.pitch_x_m", array.geometry.pitch_x_m, geometry.pitch_x_m);
+  take("array.pitch_y_m", array.geometry.pitch_y_m, geometry.pitch_y_m);
+  constexpr int kSoramaSide = 32;
+  if ((geometry.rows != kSoramaSide || geometry.columns != kSoramaSide) &&
+      !settings_.explicit_keys.contains("array.layout")) {
+    array.layout = WireLayout::kRowMajor;  // the only one that fits
+  }
+  array.geometry = std::move(geometry);
 }
 
 void SettingsReader::read_section(YamlMap map, const schema::Section& section, const std::filesystem::path& folder) {

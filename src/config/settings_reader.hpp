@@ -12,7 +12,7 @@
 
 namespace nearfield {
 
-/// Lays the settings of YAML documents over the defaults, the later over the earlier, and remembers where each came
+/// Applies the settings of YAML documents to the defaults, the later after the earlier, and records where each came
 /// from.
 class SettingsReader {
  public:
@@ -26,8 +26,12 @@ class SettingsReader {
   /// read() does so too.
   void make_processors(const YAML::Node& document);
 
+  /// After all documents: reads the file of positions, where one is named, into the geometry, which is then given.
+  /// Throws DataError where the file does not hold positions; other problems are added.
+  void place_microphones();
+
   [[nodiscard]] const Settings& settings() const { return settings_; }
-  /// "FILE:LINE" of a dotted key; empty when nobody gave it.
+  /// "FILE:LINE" of a dotted key; empty where it was not given.
   [[nodiscard]] std::string place(const std::string& key) const;
   /// True when the key was given and its value was wrong.
   [[nodiscard]] bool failed(std::string_view key) const { return failed_.contains(key); }

@@ -7,6 +7,8 @@
 #include "config/contradictions.hpp"
 #include "config/daemon_rules.hpp"
 #include "config/schema/front_end_kinds.hpp"
+#include "config/schema/processor_kinds.hpp"
+#include "config/spectra_of_processors.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 #include "nearfield/geometry.hpp"
@@ -28,9 +30,9 @@ void check_channels(const char* key, const std::vector<int>& channels, const Arr
   for (std::size_t i = 0; i < channels.size(); ++i) {
     if (channels[i] >= geometry.channels()) {
       found.push_back({key, indexed(i),
-                       fmt::format("expected a channel (row * columns + column) from 0 to {} in an array of {} x {}, "
-                                   "found {}",
-                                   geometry.channels() - 1, geometry.rows, geometry.columns, channels[i])});
+                       fmt::format("expected a channel ({}) from 0 to {} in an array of {}, found {}",
+                                   geometry.is_grid() ? "row * columns + column" : "a line of array.positions",
+                                   geometry.channels() - 1, text_of_size(geometry), channels[i])});
     }
   }
 }
@@ -47,9 +49,9 @@ void check_layout(const ArraySettings& array, Contradictions& found) {
   constexpr int kSoramaSide = 32;
   const ArrayGeometry& geometry = array.geometry;
   if (array.layout == WireLayout::kSoramaCam && (geometry.rows != kSoramaSide || geometry.columns != kSoramaSide)) {
-    found.push_back({"array.layout", "",
-                     fmt::format("sorama-cam expects 32 x 32 microphones, found {} x {}; use row-major", geometry.rows,
-                                 geometry.columns)});
+    found.push_back(
+        {"array.layout", "",
+         fmt::format("sorama-cam expects 32 x 32 microphones, found {}; use row-major", text_of_size(geometry))});
   }
 }
 
@@ -124,15 +126,35 @@ bool is_processor_name(const std::string& name) {
          std::all_of(name.begin(), name.end(), fits) && name != kFirstProcessor;
 }
 
-/// A batch's windows lie in what a front end keeps, two of its windows.
+/// A batch's windows lie in what a front end keeps, two of its windows; so do those of samples.
 void check_batch_of(const ProcessorSettings& processor, const Settings& settings, Contradictions& found) {
-  const int window = settings_of(settings, processor).front_end.window_samples;
+  const ProcessorNeeds needs = needs_of(processor);
+  const int window = needs.spectra ? settings_of(settings, processor).front_end.window_samples : needs.sample_window;
   const std::int64_t span = std::int64_t{settings.device.batch - 1} * settings.front_end.hop_samples;
-  if (processor.front_end.any() && span > window) {
-    found.push_back({fmt::format("processors.{}.front_end.window_samples", processor.name), "",
+  if ((processor.front_end.any() || !needs.spectra) && span > window) {
+    found.push_back({fmt::format("processors.{}.{}window_samples", processor.name, needs.spectra ? "front_end." : ""),
+                     "",
                      fmt::format("expected at least {} samples, which the frames of device.batch {} span at a hop of "
                                  "{}, found {}",
                                  span, settings.device.batch, settings.front_end.hop_samples, window)});
+  }
+}
+
+/// Spectra and samples go together as the engine can have them.
+void check_needs(const ProcessorSettings& processor, const Settings& settings, Contradictions& found) {
+  const ProcessorNeeds needs = needs_of(processor);
+  if (!needs.spectra && processor.front_end.any()) {
+    found.push_back(
+        {fmt::format("processors.{}.front_end", processor.name), "",
+         fmt::format("expected nothing, as {} works on decimated samples and takes no spectra, found a front "
+                     "end of its own",
+                     processor.kind)});
+  }
+  const int window = settings_of(settings, processor).front_end.window_samples;
+  if (needs.spectra && needs.sample_window > window) {
+    found.push_back({fmt::format("processors.{}.front_end.window_samples", processor.name), "",
+                     fmt::format("expected at least the {} samples that {} works on beside its spectra, found {}",
+                                 needs.sample_window, processor.kind, window)});
   }
 }
 
@@ -155,6 +177,7 @@ void check_processors(const Settings& settings, const IsSettled& is_settled, Con
       found.push_back({path + ".kind", "", "expected the kind of this processor, found nothing"});
     }
     check_batch_of(processor, settings, found);
+    check_needs(processor, settings, found);
     if (processor.own) {
       processor.own->check(settings_of(settings, processor), path + ".", is_settled, found);
     }
@@ -201,6 +224,65 @@ void check_points(const ArrayGeometry& geometry, const std::vector<PlanePoint>& 
   }
 }
 
+/// Of a processor that works on all bins of bands.
+void check_bands_of(const ProcessorSettings& processor, const Settings& settings, double sample_rate_hz,
+                    Contradictions& found) {
+  const BandsOfProcessor bands = bands_of(processor);
+  const FrontEndSettings front_end = settings_of(settings, processor).front_end;
+  const std::string key = fmt::format("processors.{}.{}", processor.name, bands.key);
+  const double bin_hz = sample_rate_hz / front_end.window_samples;
+  std::size_t all_bins = 0;
+  for (const Band& band : bands.bands_hz) {
+    const BinRange bins = bins_of(band, front_end, sample_rate_hz);
+    const std::size_t count = bins.end - std::min(bins.first, bins.end);
+    all_bins += count;
+    if (band.high_hz > sample_rate_hz / 2.0 || count == 0) {
+      found.push_back(
+          {key, "",
+           fmt::format("expected [low, high] with at least one multiple of {:.6g} Hz (the bins of {} samples at {} Hz) "
+                       "from low to below high, and high at most {} Hz, found [{:.6g}, {:.6g}]",
+                       bin_hz, front_end.window_samples, sample_rate_hz, sample_rate_hz / 2.0, band.low_hz,
+                       band.high_hz)});
+    } else if (count < bands.fewest_bins) {
+      found.push_back(
+          {key, "",
+           fmt::format(
+               "expected bands of at least {} bins: windows of {:.0f} samples or more for {:.6g} to {:.6g} Hz, "
+               "found {} bins of {} samples",
+               bands.fewest_bins,
+               std::ceil(static_cast<double>(bands.fewest_bins) * sample_rate_hz / (band.high_hz - band.low_hz)),
+               band.low_hz, band.high_hz, count, front_end.window_samples)});
+    }
+  }
+  if (all_bins > kMostSpectra) {
+    found.push_back(
+        {key, "",
+         fmt::format("expected a band of at most {} bins, found {} of {:.6g} Hz", kMostSpectra, all_bins, bin_hz)});
+  }
+}
+
+/// Of the first processor: its images, or that there can be none.
+void check_holography(const Settings& settings, const IsSettled& is_settled, Contradictions& found) {
+  const ArrayGeometry& geometry = settings.array.geometry;
+  const ImagerKind imager = settings.holography.imager;
+  if (imager == ImagerKind::kNone) {
+    if (!settings.front_end.bands_hz.empty() && is_settled("front_end.bands_hz")) {
+      found.push_back({"front_end.bands_hz", "",
+                       fmt::format("expected none with holography.imager: none, as bands are of images, found {}",
+                                   settings.front_end.bands_hz.size())});
+    }
+  } else if (!geometry.is_grid()) {
+    if (is_settled("holography.imager")) {
+      found.push_back({"holography.imager", "",
+                       fmt::format("expected none, as images need a regular grid of microphones, which those of "
+                                   "array.positions are not ({}), found {}",
+                                   text_of_size(geometry), name_of(imager))});
+    }
+  } else {
+    check_images(settings, settings.holography, "holography.", is_settled, found);
+  }
+}
+
 }  // namespace
 
 void check_images(const Settings& settings, const HolographySettings& images, const std::string& path,
@@ -235,7 +317,7 @@ Contradictions contradictions(const Settings& settings, const IsSettled& is_sett
     return std::all_of(keys.begin(), keys.end(), is_settled);
   };
   Contradictions found;
-  check_images(settings, settings.holography, "holography.", is_settled, found);
+  check_holography(settings, is_settled, found);
   if (settled({"array.rows", "array.columns", "array.dead_channels"})) {
     check_channels("array.dead_channels", settings.array.dead_channels, settings.array.geometry, found);
   }
@@ -261,7 +343,8 @@ void check_frequencies(const Settings& settings, double sample_rate_hz, Contradi
   check_bands(settings.front_end, sample_rate_hz, found);
   check_tones(settings.front_end, sample_rate_hz, "front_end.", found);
   for (const ProcessorSettings& processor : settings.processors) {
-    if (processor.front_end.any()) {
+    check_bands_of(processor, settings, sample_rate_hz, found);
+    if (processor.front_end.any() && needs_of(processor).spectra && bands_of(processor).bands_hz.empty()) {
       check_tones(settings_of(settings, processor).front_end, sample_rate_hz,
                   fmt::format("processors.{}.front_end.", processor.name), found);
     }

@@ -430,6 +430,11 @@ bool YamlMap::is_null(const std::string& key) {
   return found != nullptr && found->value.IsNull();
 }
 
+bool YamlMap::is_list(const std::string& key) {
+  const Entry* found = find(key);
+  return found != nullptr && found->value.IsSequence();
+}
+
 bool YamlMap::is_word(const std::string& key, std::string_view word) {
   const Entry* found = find(key);
   return found != nullptr && found->value.IsScalar() && found->value.Scalar() == word;

@@ -22,10 +22,10 @@ inline constexpr std::string_view kOverrideLabel = "--set";
 class YamlProblems {
  public:
   void add(std::string message) { problems_.push_back({std::move(message), {}, {}}); }
-  /// A key that nobody asked for. `place` is "FILE:LINE", `path` the dotted name of its mapping. Which known key is the
-  /// nearest is judged when the messages are asked for: the mapping that it belongs to may be read later.
+  /// A key that is unknown. `place` is "FILE:LINE", `path` the dotted name of its mapping. Which known key is the
+  /// nearest is determined when the messages are made: the mapping to which it belongs may be read later.
   void add_unknown(std::string place, std::string path, std::string key);
-  /// Remembers a key that exists, for the suggestions.
+  /// Adds a key that exists, for the suggestions.
   void add_known(std::string path, std::string key) { known_.insert({std::move(path), std::move(key)}); }
   [[nodiscard]] bool empty() const { return problems_.empty(); }
   [[nodiscard]] std::vector<std::string> messages() const;
@@ -54,7 +54,7 @@ struct NumberRule {
 
 /// Reads one YAML mapping, key by key. Every reader returns nothing when the key is absent or wrong; what is wrong goes
 /// into the problems as `FILE:LINE: DOTTED.KEY: expected ..., found "..."`. A key given twice is a problem and counts
-/// with its first value. Keys that nobody asked for are reported by finish(), with the nearest known key.
+/// with its first value. Unknown keys are reported by finish(), with the nearest known key.
 ///
 /// Numbers are plain decimal YAML scalars: quoted ones, hexadecimal ones, NaN and infinity are refused. A null value is
 /// refused everywhere but for a mapping, where it stands for an empty one (a section whose keys are all commented out).
@@ -87,6 +87,8 @@ class YamlMap {
   [[nodiscard]] bool has(const std::string& key) const;
   /// True when the key is there and is null.
   bool is_null(const std::string& key);
+  /// True when the key is there and holds a list; lets a key be words or a list.
+  bool is_list(const std::string& key);
   /// True when the key is there and holds this word; lets a key be a word or a number ("auto").
   bool is_word(const std::string& key, std::string_view word);
   /// Adds a problem at this key: `expected ..., found ...`.
@@ -97,7 +99,7 @@ class YamlMap {
   [[nodiscard]] std::string dotted(const std::string& key) const;
   /// Where a message about this key points: "FILE:LINE", or the label alone for --set.
   [[nodiscard]] std::string place(const std::string& key) const;
-  /// Reports the keys nobody asked for.
+  /// Reports the unknown keys.
   void finish();
 
  private:

@@ -12,14 +12,15 @@
 namespace nearfield {
 namespace {
 
-constexpr std::array<FlagName, 7> kFlagNames = {
+constexpr std::array<FlagName, 8> kFlagNames = {
     {{kFlagExtrapolationFellBack, "extrapolation fell back to zero padding"},
      {kFlagMaskedMicrophones, "dead or masked microphones interpolated"},
      {kFlagMissingBits, "missing bits"},
      {kFlagOverload, "overload"},
      {kFlagNonFiniteInput, "non-finite input interpolated"},
      {kFlagClipped, "clipped microphones"},
-     {kFlagWavenumberAboveNyquist, "k above \u03c0/pitch"}}};
+     {kFlagWavenumberAboveNyquist, "k above \u03c0/pitch"},
+     {kFlagCommonToAll, "a source straight ahead, or what all channels share"}}};
 
 double spacing_m(const std::vector<double>& positions_m) {
   return positions_m.size() > 1

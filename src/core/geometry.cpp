@@ -1,10 +1,234 @@
 #include "nearfield/geometry.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
+#include <numeric>
+#include <optional>
+#include <utility>
 
 namespace nearfield {
+namespace {
+
+/// Of the smaller pitch: how far from its place on the grid a microphone may stand.
+constexpr double kGridTolerance = 0.01;
+/// Keeps nonsense out; an array of which anything can be computed in single precision is smaller.
+constexpr double kFarthestMicrophone_m = 50.0;
+/// Microphones nearer than this to each other are at one place.
+constexpr double kSamePlace_m = 1e-6;
+
+double distance2(const MicrophonePosition& a, const MicrophonePosition& b) {
+  const double x = a.x_m - b.x_m;
+  const double y = a.y_m - b.y_m;
+  const double z = a.z_m - b.z_m;
+  return x * x + y * y + z * z;
+}
+
+/// One axis of a grid: coordinates that lie in `count` clusters, evenly spaced.
+struct GridAxis {
+  std::vector<int> index;  ///< [microphone]
+  int count = 1;
+  double first_m = 0.0;  ///< of the first cluster, by least squares
+  double pitch_m = 0.0;  ///< likewise; 0 of a single cluster
+};
+
+/// The clusters are separated by gaps above half of the largest one.
+GridAxis axis_of(const std::vector<double>& coordinates_m) {
+  std::vector<std::size_t> order(coordinates_m.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return coordinates_m[a] < coordinates_m[b]; });
+  const auto gap_before = [&](std::size_t i) { return coordinates_m[order[i]] - coordinates_m[order[i - 1]]; };
+  double largest = 0.0;
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    largest = std::max(largest, gap_before(i));
+  }
+  GridAxis axis;
+  axis.index.resize(order.size());
+  double sum_index = 0.0;
+  double sum_square = 0.0;
+  double sum_m = 0.0;
+  double sum_product = 0.0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    axis.count += i > 0 && largest > kSamePlace_m && gap_before(i) > largest / 2.0 ? 1 : 0;
+    const double index = axis.count - 1;
+    axis.index[order[i]] = axis.count - 1;
+    sum_index += index;
+    sum_square += index * index;
+    sum_m += coordinates_m[order[i]];
+    sum_product += index * coordinates_m[order[i]];
+  }
+  const auto n = static_cast<double>(order.size());
+  const double spread = sum_square - sum_index * sum_index / n;
+  axis.pitch_m = axis.count > 1 ? (sum_product - sum_index * sum_m / n) / spread : 0.0;
+  axis.first_m = (sum_m - axis.pitch_m * sum_index) / n;
+  return axis;
+}
+
+std::vector<double> coordinates(const std::vector<MicrophonePosition>& positions_m, double MicrophonePosition::*axis) {
+  std::vector<double> values(positions_m.size());
+  std::transform(positions_m.begin(), positions_m.end(), values.begin(),
+                 [axis](const MicrophonePosition& position) { return position.*axis; });
+  return values;
+}
+
+bool lies_on(const GridAxis& axis, const std::vector<double>& coordinates_m, double tolerance_m) {
+  for (std::size_t i = 0; i < coordinates_m.size(); ++i) {
+    if (!(std::abs(coordinates_m[i] - axis.first_m - axis.index[i] * axis.pitch_m) <= tolerance_m)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// What clusters of x and of y are, before it is checked that they are a grid. A scatter has a cluster for each
+/// microphone, or so; a single row may stand a little off one line, in clusters that mean nothing.
+std::optional<ArrayGeometry> grid_of(const std::vector<MicrophonePosition>& positions_m) {
+  const std::vector<double> x_m = coordinates(positions_m, &MicrophonePosition::x_m);
+  const std::vector<double> y_m = coordinates(positions_m, &MicrophonePosition::y_m);
+  GridAxis x = axis_of(x_m);
+  GridAxis y = axis_of(y_m);
+  const auto flatten = [&](GridAxis& axis, const std::vector<double>& values, const GridAxis& other) {
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    if (*most - *least <= 2.0 * kGridTolerance * other.pitch_m) {
+      axis = {.index = std::vector<int>(values.size(), 0), .count = 1, .first_m = (*least + *most) / 2.0};
+    }
+  };
+  flatten(x, x_m, y);
+  flatten(y, y_m, x);
+  const auto microphones = static_cast<int>(positions_m.size());
+  if (x.count > kMaxSide || y.count > kMaxSide || x.count * y.count != microphones) {
+    return std::nullopt;
+  }
+  ArrayGeometry geometry{.rows = y.count, .columns = x.count};
+  if (microphones > 1) {
+    geometry.pitch_x_m = x.count > 1 ? x.pitch_m : y.pitch_m;
+    geometry.pitch_y_m = y.count > 1 ? y.pitch_m : x.pitch_m;
+  }
+  const double tolerance_m = kGridTolerance * std::min(geometry.pitch_x_m, geometry.pitch_y_m);
+  const GridAxis plane{.index = std::vector<int>(positions_m.size(), 0)};
+  if (!lies_on(x, x_m, tolerance_m) || !lies_on(y, y_m, tolerance_m) ||
+      !lies_on(plane, coordinates(positions_m, &MicrophonePosition::z_m), tolerance_m)) {
+    return std::nullopt;
+  }
+  MicrophonePlacement placement{
+      .positions_m = positions_m,
+      .channel_of_input = {},
+      .is_grid = true,
+      .centre_m = {x.first_m + x.pitch_m * (x.count - 1) / 2.0, y.first_m + y.pitch_m * (y.count - 1) / 2.0, 0.0}};
+  std::vector<bool> is_taken(positions_m.size());
+  for (std::size_t i = 0; i < positions_m.size(); ++i) {
+    const int channel = y.index[i] * x.count + x.index[i];
+    if (is_taken[static_cast<std::size_t>(channel)]) {
+      return std::nullopt;
+    }
+    is_taken[static_cast<std::size_t>(channel)] = true;
+    placement.channel_of_input.push_back(channel);
+  }
+  geometry.placement = std::make_shared<const MicrophonePlacement>(std::move(placement));
+  return geometry;
+}
+
+double largest_neighbour_distance(const std::vector<MicrophonePosition>& positions_m) {
+  double largest = 0.0;
+  for (std::size_t i = 0; i < positions_m.size(); ++i) {
+    double nearest = std::numeric_limits<double>::infinity();
+    for (std::size_t other = 0; other < positions_m.size(); ++other) {
+      nearest = other == i ? nearest : std::min(nearest, distance2(positions_m[i], positions_m[other]));
+    }
+    largest = std::isfinite(nearest) ? std::max(largest, nearest) : largest;
+  }
+  return std::sqrt(largest);
+}
+
+}  // namespace
 
 double full_scale_pa(double sensitivity_dbfs) { return std::numbers::sqrt2 / std::pow(10.0, sensitivity_dbfs / 20.0); }
+
+bool ArrayGeometry::is_reordered() const {
+  if (!placement) {
+    return false;
+  }
+  const std::vector<int>& channels = placement->channel_of_input;
+  return !std::is_sorted(channels.begin(), channels.end());
+}
+
+MicrophonePosition ArrayGeometry::position_m(int channel) const {
+  if (!is_grid()) {
+    return placement->positions_m[static_cast<std::size_t>(channel)];
+  }
+  const int row = channel / columns;
+  return {x_m(channel % columns), y_m(row), 0.0};
+}
+
+ArrayGeometry ArrayGeometry::in_channel_order() const {
+  ArrayGeometry geometry = *this;
+  if (is_grid()) {
+    geometry.placement = nullptr;
+  }
+  return geometry;
+}
+
+bool operator==(const ArrayGeometry& a, const ArrayGeometry& b) {
+  const bool same_places = a.placement == b.placement || (a.placement && b.placement && *a.placement == *b.placement);
+  return a.rows == b.rows && a.columns == b.columns && a.pitch_x_m == b.pitch_x_m && a.pitch_y_m == b.pitch_y_m &&
+         same_places;
+}
+
+std::string flaw_of_positions(std::span<const MicrophonePosition> positions_m) {
+  if (positions_m.empty() || positions_m.size() > static_cast<std::size_t>(kMaxMicrophones)) {
+    return fmt::format("expected the positions of 1 to {} microphones, found {}", kMaxMicrophones, positions_m.size());
+  }
+  for (std::size_t i = 0; i < positions_m.size(); ++i) {
+    const MicrophonePosition& one = positions_m[i];
+    const auto fits = [](double value) { return std::abs(value) <= kFarthestMicrophone_m; };  // false for NaN too
+    if (!fits(one.x_m) || !fits(one.y_m) || !fits(one.z_m)) {
+      return fmt::format("microphone {}: expected x, y and z from {} to {} m, found {}, {}, {}", i,
+                         -kFarthestMicrophone_m, kFarthestMicrophone_m, one.x_m, one.y_m, one.z_m);
+    }
+    for (std::size_t other = 0; other < i; ++other) {
+      if (distance2(one, positions_m[other]) <= kSamePlace_m * kSamePlace_m) {
+        return fmt::format("microphone {}: expected a place of its own, found that of microphone {}, {}, {}, {} m", i,
+                           other, one.x_m, one.y_m, one.z_m);
+      }
+    }
+  }
+  return {};
+}
+
+ArrayGeometry geometry_of(std::vector<MicrophonePosition> positions_m) {
+  if (std::optional<ArrayGeometry> grid = grid_of(positions_m)) {
+    return *grid;
+  }
+  return irregular_geometry_of(std::move(positions_m));
+}
+
+ArrayGeometry irregular_geometry_of(std::vector<MicrophonePosition> positions_m) {
+  ArrayGeometry geometry{.rows = 1, .columns = static_cast<int>(positions_m.size())};
+  geometry.pitch_x_m = largest_neighbour_distance(positions_m);
+  geometry.pitch_y_m = geometry.pitch_x_m;
+  MicrophonePlacement placement{.positions_m = std::move(positions_m), .channel_of_input = {}, .is_grid = false};
+  placement.channel_of_input.resize(placement.positions_m.size());
+  std::iota(placement.channel_of_input.begin(), placement.channel_of_input.end(), 0);
+  geometry.placement = std::make_shared<const MicrophonePlacement>(std::move(placement));
+  return geometry;
+}
+
+std::string text_of_size(const ArrayGeometry& geometry) {
+  return geometry.is_grid() ? fmt::format("{} x {}", geometry.rows, geometry.columns)
+                            : fmt::format("{} irregular", geometry.channels());
+}
+
+std::string text_of_microphone(const ArrayGeometry& geometry, int channel) {
+  if (geometry.is_grid()) {
+    return fmt::format("microphone {} (row {}, column {})", channel, channel / geometry.columns,
+                       channel % geometry.columns);
+  }
+  const MicrophonePosition at = geometry.position_m(channel);
+  return fmt::format("microphone {} (x {:.6g} m, y {:.6g} m, z {:.6g} m)", channel, at.x_m, at.y_m, at.z_m);
+}
 
 }  // namespace nearfield

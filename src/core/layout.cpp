@@ -13,14 +13,15 @@ constexpr int kSoramaSide = kSubArraySide * kSubArraysPerSide;
 constexpr int kSoramaWords = 2 * kSubArraysPerSide * kSubArraysPerSide;
 
 void require_fit(WireLayout layout, const ArrayGeometry& geometry) {
-  if (geometry.rows < 1 || geometry.columns < 1 || geometry.rows > kMaxSide || geometry.columns > kMaxSide) {
+  const int most_columns = geometry.is_grid() ? kMaxSide : kMaxMicrophones;
+  if (geometry.rows < 1 || geometry.columns < 1 || geometry.rows > kMaxSide || geometry.columns > most_columns) {
     throw ConfigError(fmt::format("array.rows, array.columns: expected 1 to {} each, found {} x {}", kMaxSide,
                                   geometry.rows, geometry.columns));
   }
   const bool sorama_size = geometry.rows == kSoramaSide && geometry.columns == kSoramaSide;
   if (layout == WireLayout::kSoramaCam && !sorama_size) {
-    throw ConfigError(fmt::format("array.layout: sorama-cam expects 32 x 32 microphones, found {} x {}; use row-major",
-                                  geometry.rows, geometry.columns));
+    throw ConfigError(fmt::format("array.layout: sorama-cam expects 32 x 32 microphones, found {}; use row-major",
+                                  text_of_size(geometry)));
   }
 }
 
@@ -60,7 +61,8 @@ std::vector<int> channel_of_wire_bit(WireLayout layout, const ArrayGeometry& geo
   for (int bit = 0; bit < bits; ++bit) {
     const int channel = layout == WireLayout::kSoramaCam ? sorama_channel(bit) : bit;
     if (channel < geometry.channels()) {
-      channels[static_cast<std::size_t>(bit)] = channel;
+      channels[static_cast<std::size_t>(bit)] =
+          geometry.placement ? geometry.placement->channel_of_input[static_cast<std::size_t>(channel)] : channel;
     }
   }
   return channels;

@@ -36,7 +36,7 @@ std::vector<Pixel> finite_pixels(std::span<const std::complex<float>> reference,
 /// 1 / maximum magnitude; 1 for an image that is zero everywhere, which so stays zero.
 double normalisation(double maximum) { return maximum > 0.0 ? 1.0 / maximum : 1.0; }
 
-/// Ratio of two energies with 0 / 0 = 0: nothing was asked for and nothing was given.
+/// Ratio of two energies, with 0 / 0 = 0: two zero images agree.
 double energy_ratio(double error, double reference) { return error > 0.0 ? error / reference : 0.0; }
 
 /// Equations 7.1 and 7.2, from the magnitudes of the normalised images.

@@ -11,7 +11,7 @@
 /// The values of products, whatever their type.
 namespace nearfield {
 
-/// Calls use(std::span<const T>) with the values of an array or of a column; T is what `type` says.
+/// Calls use(std::span<const T>) with the values of an array or of a column; T is the C++ type of `type`.
 template <class Use>
 void with_values(ElementType type, std::span<const std::byte> bytes, const Use& use) {
   switch (type) {

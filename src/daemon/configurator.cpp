@@ -48,6 +48,15 @@ void Configurator::judge(const Settings& next) const {
     throw ConfigError(
         fmt::format("{}: expected no change while the daemon runs; restart it for that", fmt::join(fixed, ", ")));
   }
+  const auto places_of = [](const Settings& settings) {
+    return settings.array.geometry.placement ? settings.array.geometry.placement->positions_m
+                                             : std::vector<MicrophonePosition>();
+  };
+  if (places_of(settings_) != places_of(next)) {
+    throw ConfigError(
+        "array.positions: expected the positions that the daemon started with, found others in the file; restart the "
+        "daemon for that");
+  }
   if (ring_settings(source_settings(next)).elements > ring_elements_) {
     throw ConfigError(
         fmt::format("{}.window_samples, {}hop_samples: expected a window and a hop that, with "

@@ -18,16 +18,16 @@ struct ConfigurationSource {
   double compiling_limit_s = 300.0;    ///< for the child to compile it: PoCL on a busy machine takes minutes
 };
 
-/// Reads, judges and plans new configurations while the present one goes on, and puts them into effect. A child process
-/// does all of it first (WarmProcess), within a time limit: damaged files and compilers end that one, and
-/// what this process compiles comes from the caches on disk. Whatever goes wrong, the last good configuration stays,
-/// and the reason is thrown. Any thread but the engine's may call; one after another.
+/// Reads, checks and plans new configurations while the present one continues, and puts them into effect. A child
+/// process does all of it first (WarmProcess), within a time limit: faults of files and compilers end that process
+/// alone, and this process finds its kernels in the caches on disk. After any error the last good configuration
+/// remains, and the reason is thrown. Any thread but the engine's may call; one after another.
 class Configurator {
  public:
   struct Hooks {
     /// Makes an epoch in this process.
     std::function<std::unique_ptr<Epoch>(const Settings& settings, std::uint64_t number)> make;
-    /// Puts an epoch into effect between two hops; gives the old one back. May throw, and then nothing has changed.
+    /// Puts an epoch into effect between two hops; returns the old one. May throw, and then nothing has changed.
     std::function<std::unique_ptr<Epoch>(std::unique_ptr<Epoch> next)> install;
   };
 
@@ -35,9 +35,9 @@ class Configurator {
 
   /// KEY=VALUE each, on top of what is set so far. The number of the new epoch.
   std::uint64_t set(const std::vector<std::string>& overrides);
-  /// The file anew, with the command line's overrides; what set() changed is forgotten.
+  /// Reads the file again, with the command line's overrides; changes by set() are dropped.
   std::uint64_t reload();
-  /// Refuses the change whose child process runs, whose waiting ends at once, and all that come later. From any thread.
+  /// Refuses the change whose child process runs, without further waiting, and all later ones. From any thread.
   void close();
   /// Those in effect.
   [[nodiscard]] Settings settings() const;

@@ -37,6 +37,14 @@ void warn_of(const std::vector<std::string>& warnings) {
   }
 }
 
+/// What is known of an epoch before its first frame.
+void announce(const Epoch& epoch) {
+  for (const std::string& note : epoch.notes) {
+    spdlog::info("{}", note);
+  }
+  warn_of(epoch.warnings);
+}
+
 nlohmann::json senders_json(const SourceCounters& counters, std::int64_t now_ns) {
   nlohmann::json senders = {{"present", nullptr}, {"other", nullptr}};
   const auto describe = [&](const Sender& sender) {
@@ -56,7 +64,7 @@ nlohmann::json senders_json(const SourceCounters& counters, std::int64_t now_ns)
   return senders;
 }
 
-/// What carries the stream; where it is not permitted, the main thread has said so already.
+/// Real-time priority of a thread of the stream; where it is not permitted, the main thread has logged that already.
 std::function<void()> stream_thread(const char* name, const DaemonSettings::Realtime& realtime) {
   return [name, realtime] {
     name_thread(name);
@@ -66,6 +74,15 @@ std::function<void()> stream_thread(const char* name, const DaemonSettings::Real
 
 Beginning beginning_of(const Epoch& epoch, std::size_t processor) {
   return {.processor = processor, .epoch = epoch.number};
+}
+
+/// Of each processor: its name and its device.
+std::vector<std::pair<std::string, std::string>> devices_of(const Engine& engine) {
+  std::vector<std::pair<std::string, std::string>> devices;
+  for (std::size_t p = 0; p < engine.processors(); ++p) {
+    devices.emplace_back(engine.header(p).processor, engine.header(p).device);
+  }
+  return devices;
 }
 
 }  // namespace
@@ -81,7 +98,7 @@ Daemon::Daemon(DaemonOptions options)
   // Threads that a device's driver starts inherit the priority.
   warn_of(control::apply_realtime(settings_.daemon.realtime));
   warn_of(control::exposure_warnings(settings_.daemon));
-  require_memory(needs_of_source(settings_), memory_room(nullptr));
+  require_memory(needs_of_source(settings_), memory_room({}));
   source_ = make_source(source_settings(settings_));
   warn_of(source_->warnings());
   input_ = live_input(settings_, *source_);
@@ -91,7 +108,12 @@ Daemon::Daemon(DaemonOptions options)
   std::unique_ptr<Epoch> first = make_epoch(settings_, input_, 1);
   spdlog::info("device: {}, ready after {:.1f} s", first->engine->header(0).device,
                static_cast<double>(monotonic_ns() - opened_ns) / static_cast<double>(kSecondNs));
-  warn_of(first->warnings);
+  for (const auto& [processor, device] : devices_of(*first->engine)) {
+    if (device != first->engine->header(0).device) {
+      spdlog::info("device of {}: {}", processor, device);
+    }
+  }
+  announce(*first);
   control::leave_realtime();
 
   const std::int64_t now_ns = monotonic_ns();
@@ -131,7 +153,7 @@ Daemon::Daemon(DaemonOptions options)
 
 Daemon::~Daemon() { stop(); }
 
-/// Before the sockets, which may share a folder: what serves other users in it decides its mode.
+/// Called before the sockets are made, which may share a folder: a socket for other users determines the folder's mode.
 void Daemon::make_socket_folders() const {
   struct Place {
     std::filesystem::path socket;
@@ -155,6 +177,9 @@ void Daemon::make_socket_folders() const {
   }
 }
 
+/// Of what frames count, in first_bit_time and their windows: bits, or samples.
+std::uint32_t Daemon::bit_rate_hz() const { return static_cast<std::uint32_t>(std::lround(input_.element_rate_hz)); }
+
 void Daemon::open_outputs() {
   const DaemonSettings::Publish& publish = settings_.daemon.publish;
   if (!publish.ring.socket.empty()) {
@@ -164,6 +189,7 @@ void Daemon::open_outputs() {
     ring::RingOptions ring;
     ring.slots = static_cast<std::uint32_t>(std::max(4, publish.ring.slots));
     ring.phase_reference = publish.phase_reference;
+    ring.bit_rate_hz = bit_rate_hz();
     ring_output_ = std::make_unique<ring::RingOutput>(ring, server);
     spdlog::info("frames for controllers at {}", server.socket.string());
     publisher_.set(Publisher::Priority::kController, ring_output_.get());
@@ -173,7 +199,7 @@ void Daemon::open_outputs() {
     if (!zmq.curve_secret_file.empty()) {
       zmq.curve_secret_file = control::credential_path(zmq.curve_secret_file);
     }
-    zmq_output_ = std::make_unique<ring::ZmqOutput>(zmq, publish.phase_reference);
+    zmq_output_ = std::make_unique<ring::ZmqOutput>(zmq, publish.phase_reference, bit_rate_hz());
     spdlog::info("frames for dashboards at {}", zmq_output_->endpoint());
     publisher_.set(Publisher::Priority::kDashboard, zmq_output_.get());
   }
@@ -199,6 +225,10 @@ void Daemon::open_control() {
   actions.set = [this](const std::vector<std::string>& overrides) { return changed(configurator_->set(overrides)); };
   actions.reload = [this] { return changed(configurator_->reload()); };
   actions.record = [this](const control::RecordRequest& request) { return recording_->execute(request); };
+  actions.freeze = [this](const std::string& name) {
+    return recording_->freeze(name, source_->ring(),
+                              [this](Recorder& recorder) { boundary_.run([&] { begin_epoch(recorder); }); });
+  };
   actions.stop = [this] {
     stop_ = true;
     return nlohmann::json{{"message", "stopping"}};
@@ -266,7 +296,7 @@ void Daemon::update_endpoints(const Epoch& epoch) {
   std::vector<std::string> names;
   for (std::size_t p = 1; p < epoch.engine->processors(); ++p) {
     names.push_back(epoch.engine->header(p).processor);
-    if (std::find(told_processors_.begin(), told_processors_.end(), names.back()) != told_processors_.end()) {
+    if (std::find(logged_processors_.begin(), logged_processors_.end(), names.back()) != logged_processors_.end()) {
       continue;
     }
     if (ring_output_) {
@@ -278,7 +308,7 @@ void Daemon::update_endpoints(const Epoch& epoch) {
       spdlog::info("frames of {} for dashboards at {}", names.back(), zmq_output_->endpoint(p));
     }
   }
-  told_processors_ = std::move(names);
+  logged_processors_ = std::move(names);
 }
 
 void Daemon::prepare_outputs(const Epoch& epoch) {
@@ -315,7 +345,7 @@ Configurator::Hooks Daemon::configurator_hooks() {
 
 std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   const Settings settings = next->plan.settings;
-  warn_of(next->warnings);
+  announce(*next);
   std::unique_ptr<Epoch> old;
   const auto swap = [&] {
     try {
@@ -341,7 +371,7 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   try {
     boundary_.run(swap);
   } catch (...) {
-    search_->prepare(engine_->epoch());  // here: it may take seconds, and the epoch before goes on
+    search_->prepare(engine_->epoch());  // here: it may take seconds, during which the previous epoch continues
     free_unused_outputs();
     throw;
   }
@@ -353,13 +383,18 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   return old;
 }
 
+/// Between two hops.
+void Daemon::begin_epoch(Recorder& recorder) const {
+  const Epoch& epoch = engine_->epoch();
+  for (std::size_t p = 0; p < epoch.engine->processors(); ++p) {
+    recorder.begin(epoch.engine->header(p), beginning_of(epoch, p));
+  }
+}
+
 void Daemon::install_recorder(Recorder* recorder) {
   boundary_.run([&] {
     if (recorder != nullptr) {
-      const Epoch& epoch = engine_->epoch();
-      for (std::size_t p = 0; p < epoch.engine->processors(); ++p) {
-        recorder->begin(epoch.engine->header(p), beginning_of(epoch, p));
-      }
+      begin_epoch(*recorder);
     }
     publisher_.set(Publisher::Priority::kRecorder, recorder);
     publisher_.set_bits(input_.form == InputForm::kBits ? recorder : nullptr);
@@ -375,6 +410,7 @@ void Daemon::log_run(const Epoch& epoch) {
   window_elements_ = static_cast<std::uint64_t>(window) * input_.elements_per_sample;
   metrics_->set_run({.version = options_.version,
                      .device = epoch.engine->header(0).device,
+                     .devices = devices_of(*epoch.engine),
                      .front_end = epoch.engine->header(0).front_end,
                      .source = input_.name,
                      .epoch = epoch.number,
@@ -581,6 +617,12 @@ void Daemon::stop() {
   metrics_server_.reset();
 }
 
-nlohmann::json Daemon::summary() const { return summary_.json(source_->counters(), hop_rate_hz_); }
+nlohmann::json Daemon::summary() const {
+  nlohmann::json summary = summary_.json(source_->counters(), hop_rate_hz_);
+  for (const auto& [processor, device] : devices_of(*engine_->epoch().engine)) {
+    summary["devices"][processor] = device;
+  }
+  return summary;
+}
 
 }  // namespace nearfield::daemon

@@ -47,8 +47,8 @@ class Daemon {
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  /// Until a signal, `ctl stop`, the source's end, or what the options say. Throws what ended the engine or the source
-  /// with an error. A device error or a hung frame ends the process at once, with its exit code.
+  /// Runs until a signal, `ctl stop`, the source's end, or a limit of the options. Throws what ended the engine or the
+  /// source with an error. A device error or a hung frame ends the process at once, with its exit code.
   void run();
   /// After run().
   [[nodiscard]] nlohmann::json summary() const;
@@ -56,7 +56,9 @@ class Daemon {
  private:
   void make_socket_folders() const;
   void open_outputs();
-  /// Makes what a new epoch takes into use, so that the engine's thread need not. Throws what the outputs throw.
+  [[nodiscard]] std::uint32_t bit_rate_hz() const;
+  /// Allocates what the outputs need for a new epoch, so that the engine's thread does not. Throws what the outputs
+  /// throw.
   void prepare_outputs(const Epoch& epoch);
   void free_unused_outputs();
   void update_endpoints(const Epoch& epoch);
@@ -66,6 +68,7 @@ class Daemon {
   [[nodiscard]] Configurator::Hooks configurator_hooks();
   std::unique_ptr<Epoch> install(std::unique_ptr<Epoch> next);
   void install_recorder(Recorder* recorder);
+  void begin_epoch(Recorder& recorder) const;
   void log_run(const Epoch& epoch);
   nlohmann::json status() const;
   nlohmann::json changed(std::uint64_t epoch) const;
@@ -87,14 +90,14 @@ class Daemon {
   std::shared_ptr<control::Metrics> metrics_;
   std::unique_ptr<ring::RingOutput> ring_output_;
   std::unique_ptr<ring::ZmqOutput> zmq_output_;
-  std::vector<std::string> told_processors_;  ///< whose endpoints are in the log
+  std::vector<std::string> logged_processors_;  ///< whose endpoints are in the log
   Publisher publisher_;
   Summary summary_;
   HopBoundary boundary_;
   std::unique_ptr<RecordingController> recording_;
   std::unique_ptr<HealthTask> health_;
   std::unique_ptr<SearchTask> search_;
-  // These run the two tasks, so that they go before them.
+  // These run the two tasks, so that they are destroyed before them.
   std::unique_ptr<BackgroundWorker> health_worker_;
   std::unique_ptr<BackgroundWorker> search_worker_;
   std::unique_ptr<LiveEngine> engine_;
@@ -107,7 +110,8 @@ class Daemon {
   std::atomic<double> hop_rate_hz_{0.0};
   std::atomic<std::int64_t> first_window_ns_{0};  ///< from a stream's start until a window and a hop of it came
   std::atomic<std::uint64_t> window_elements_{0};
-  std::atomic<std::int64_t> input_ns_{0};  ///< when the last frame was out of whose window half came
+  std::atomic<std::int64_t> input_ns_{
+      0};  ///< when the last frame was published of whose window at least half was received
 
   std::atomic<bool> stop_{false};         ///< the engine is to end
   std::atomic<bool> engine_done_{false};  ///< it has

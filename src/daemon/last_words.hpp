@@ -5,8 +5,8 @@
 
 namespace nearfield::daemon {
 
-/// Says why and ends the process at once: no destructor runs, no queue is waited for, as what is broken may be what
-/// they would wait for. What recordings and rings hold so far stays readable.
+/// Logs the reason and ends the process immediately: no destructor runs and no queue is emptied, since these could wait
+/// for the part that failed. Recordings and rings stay readable as they are.
 [[noreturn]] void end_process(ExitCode code, const std::string& why);
 
 }  // namespace nearfield::daemon

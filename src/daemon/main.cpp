@@ -28,6 +28,7 @@
 #include "daemon/memory_need.hpp"
 #include "daemon/warm_up/warm_child.hpp"
 #include "nearfield/error.hpp"
+#include "pipeline/devices.hpp"
 #include "stream/sources/playback_source.hpp"
 
 namespace {
@@ -103,18 +104,19 @@ Faults faults() {
 /// What the settings alone say of the memory that they need, where it is not there.
 std::vector<std::string> lacking_memory(const nearfield::Settings& settings) {
   using namespace nearfield::daemon;
+  nearfield::DeviceInfos devices;
+  try {
+    devices = nearfield::find_devices(nearfield::ocl::find_device(settings.device), settings);
+  } catch (const nearfield::Error&) {  // device_findings() says so
+  }
   std::vector<MemoryNeed> needs = needs_of_source(settings);
   const bool describes_itself = needs.empty();  // its geometry is not known here
   if (!describes_itself) {
-    for (MemoryNeed& need : needs_of_epoch(settings)) {
+    for (MemoryNeed& need : needs_of_epoch(settings, devices.of_processors)) {
       needs.push_back(std::move(need));
     }
   }
-  try {
-    return memory_problems(needs, memory_room(&nearfield::ocl::Device::open(settings.device).info()));
-  } catch (const nearfield::DeviceError&) {
-    return memory_problems(needs, memory_room(nullptr));
-  }
+  return memory_problems(needs, memory_room(devices.all));
 }
 
 /// What is wrong with a scene that the daemon is to play itself.
@@ -140,13 +142,13 @@ std::vector<Finding> look_around(const nearfield::daemon::ConfigurationSource& c
   for (std::string& problem : lacking_memory(settings)) {
     findings.push_back({Finding::Kind::kProblem, std::move(problem)});
   }
-  for (Finding& finding : nearfield::daemon::device_findings(settings.device)) {
+  for (Finding& finding : nearfield::daemon::device_findings(settings)) {
     findings.push_back(std::move(finding));
   }
   return findings;
 }
 
-/// The configuration's own problems go first; this machine is looked at where there are none.
+/// The configuration's own problems are reported first; the machine is checked where there are none.
 int check(const nearfield::daemon::ConfigurationSource& configuration) {
   std::vector<Finding> findings;
   for (std::string& problem : nearfield::control::configuration_problems(configuration.path, configuration.overrides)) {
@@ -214,7 +216,7 @@ int guarded(Arguments& arguments) {
   return static_cast<int>(ExitCode::kInternal);
 }
 
-/// Until the configuration says where lines go: to stderr, as those of `nearfield`.
+/// Until the configuration is read, log lines go to stderr, as those of `nearfield`.
 void set_up_first_log() {
   auto log = spdlog::stderr_color_mt("start");
   log->set_pattern("nearfieldd: %^%l%$: %v");
@@ -240,7 +242,7 @@ int main(int argc, char** argv) {
   app.add_option("--frames", arguments.options.frames, "end after so many frames");
   app.add_option("--duration", arguments.options.duration_s, "end after so many seconds")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--summary", arguments.summary, "write what the run came to here at its end, JSON");
+  app.add_option("--summary", arguments.summary, "write a summary of the run here at its end, JSON");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {

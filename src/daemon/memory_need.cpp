@@ -9,11 +9,11 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
-#include <fstream>
-#include <limits>
+#include <iterator>
 #include <numeric>
 
 #include "config/config.hpp"
+#include "core/system/host.hpp"
 #include "daemon/live/live_input.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"
@@ -21,7 +21,6 @@
 namespace nearfield::daemon {
 namespace {
 
-constexpr double kKilobyte = 1024.0;
 constexpr double kStep = 1000.0;
 
 /// Images of a frame on the host besides a batch's: those that are published, and the fewest slots of the ring.
@@ -80,10 +79,11 @@ std::string problem_of(const std::vector<MemoryNeed>& needs, double MemoryNeed::
 
 }  // namespace
 
-std::vector<MemoryNeed> needs_of_epoch(const Settings& settings) {
+std::vector<MemoryNeed> needs_of_epoch(const Settings& settings, const std::vector<std::size_t>& devices) {
   std::vector<MemoryNeed> needs = {images_need(settings)};
-  for (const ProcessorSettings& processor : settings.processors) {
-    needs.push_back(need_of(processor, settings));
+  for (std::size_t i = 0; i < settings.processors.size(); ++i) {
+    needs.push_back(need_of(settings.processors[i], settings));
+    needs.back().device = i < devices.size() ? devices[i] : 0;
   }
   const DaemonSettings::Recording& recording = settings.daemon.recording;
   const bool is_armed = recording.trigger != DaemonSettings::Trigger::kNone && !recording.directory.empty();
@@ -91,7 +91,8 @@ std::vector<MemoryNeed> needs_of_epoch(const Settings& settings) {
                           settings.daemon.source.payload == DaemonSettings::Payload::kBits;
   if (is_armed && keeps_bits) {
     const ArraySettings& array = settings.array;
-    const double bytes_per_s = kBitRateHz * words_per_bit_time(array.layout, array.geometry) * sizeof(std::uint32_t);
+    const double bytes_per_s =
+        array.clock_hz * words_per_bit_time(array.layout, array.geometry) * sizeof(std::uint32_t);
     needs.push_back({.key = "daemon.recording.pre_trigger_s",
                      .what = fmt::format("a history of {} s", recording.pre_trigger_s),
                      .host_bytes = recording.pre_trigger_s * bytes_per_s});
@@ -111,16 +112,16 @@ std::vector<MemoryNeed> needs_of_source(const Settings& settings) {
            .host_bytes = elements * static_cast<double>(source.words_per_element) * sizeof(std::uint32_t)}};
 }
 
-MemoryRoom memory_room(const ocl::DeviceInfo* device) {
-  MemoryRoom room{.host_bytes = std::numeric_limits<double>::infinity()};
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string word; meminfo >> word;) {
-    if (double kilobytes = 0.0; word == "MemAvailable:" && meminfo >> kilobytes) {
-      room.host_bytes = kilobytes * kKilobyte;
+MemoryRoom memory_room(std::span<const ocl::DeviceInfo> devices) {
+  MemoryRoom room{.host_bytes = available_memory_bytes()};
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const auto bytes =
+        devices[i].is_gpu ? std::optional(static_cast<double>(devices[i].global_memory_bytes)) : std::nullopt;
+    if (i == 0) {
+      room.device_bytes = bytes;
+    } else {
+      room.other_devices.push_back(bytes);
     }
-  }
-  if (device != nullptr && device->is_gpu) {
-    room.device_bytes = static_cast<double>(device->global_memory_bytes);
   }
   return room;
 }
@@ -128,14 +129,20 @@ MemoryRoom memory_room(const ocl::DeviceInfo* device) {
 std::vector<std::string> memory_problems(const std::vector<MemoryNeed>& needs, const MemoryRoom& room) {
   std::vector<MemoryNeed> of_host = needs;
   std::vector<std::string> problems;
-  if (room.device_bytes) {
-    if (sum_of(needs, &MemoryNeed::device_bytes) > *room.device_bytes) {
-      problems.push_back(problem_of(needs, &MemoryNeed::device_bytes, *room.device_bytes, "of the device"));
+  std::vector<std::optional<double>> rooms = {room.device_bytes};
+  rooms.insert(rooms.end(), room.other_devices.begin(), room.other_devices.end());
+  for (std::size_t device = 0; device < rooms.size(); ++device) {
+    std::vector<MemoryNeed> of_device;
+    std::copy_if(needs.begin(), needs.end(), std::back_inserter(of_device),
+                 [&](const MemoryNeed& need) { return need.device == device; });
+    if (rooms[device] && sum_of(of_device, &MemoryNeed::device_bytes) > *rooms[device]) {
+      problems.push_back(problem_of(of_device, &MemoryNeed::device_bytes, *rooms[device],
+                                    device == 0 ? "of the device" : "of its device"));
     }
-  } else {
-    for (MemoryNeed& need : of_host) {
-      need.host_bytes += need.device_bytes;
-    }
+  }
+  for (MemoryNeed& need : of_host) {
+    const bool is_here = need.device >= rooms.size() || !rooms[need.device];
+    need.host_bytes += is_here ? need.device_bytes : 0.0;
   }
   if (sum_of(of_host, &MemoryNeed::host_bytes) > room.host_bytes) {
     problems.push_back(problem_of(of_host, &MemoryNeed::host_bytes, room.host_bytes, "that is free here"));

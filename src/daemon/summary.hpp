@@ -8,7 +8,8 @@
 
 namespace nearfield::daemon {
 
-/// What a run came to, for tests and long runs. add() is the engine's; json() follows when its thread rests.
+/// The summary of a run, for tests and long runs. The engine's thread calls add(); json() is called after that thread
+/// has ended.
 class Summary {
  public:
   void add(const FrameReport& report);

@@ -45,9 +45,12 @@ CaptureTarget::CaptureTarget(const std::filesystem::path& output, const EncodeOp
     : scale_(std::pow(10.0, options.level_dbfs / 20) / std::numbers::sqrt2 / rms_pa),
       sensitivity_dbfs_(20 * std::log10(std::numbers::sqrt2 * scale_)),
       dead_channels_(std::move(dead_channels)),
+      channel_of_input_(measurement.geometry.placement ? measurement.geometry.placement->channel_of_input
+                                                       : std::vector<int>()),
+      // Its channels are the input's, whatever their order.
       synthesizer_({.layout = default_layout(measurement.geometry),
-                    .geometry = measurement.geometry,
-                    .sample_rate_hz = kBitRateHz,
+                    .geometry = measurement.geometry.in_channel_order(),
+                    .sample_rate_hz = options.clock_hz,
                     .order = options.order,
                     .seed = options.seed,
                     .dead_channels = dead_channels_,
@@ -58,7 +61,7 @@ CaptureTarget::CaptureTarget(const std::filesystem::path& output, const EncodeOp
                                        .sensitivity_dbfs = sensitivity_dbfs_,
                                        .correctable = measurement.correctable},
                        .layout = default_layout(measurement.geometry),
-                       .sample_rate_hz = kBitRateHz,
+                       .sample_rate_hz = options.clock_hz,
                        .start_time_ns = options.start_time_ns,
                        .bit_times = 0,
                        .words_per_bit_time = synthesizer_.words_per_bit_time()}) {}
@@ -82,12 +85,17 @@ EncodeReport CaptureTarget::finish() {
   report.bit_times = bit_times_;
   report.sensitivity_dbfs = sensitivity_dbfs_;
   report.dead_channels = dead_channels_;
+  if (!channel_of_input_.empty()) {
+    std::transform(dead_channels_.begin(), dead_channels_.end(), report.dead_channels.begin(),
+                   [&](int channel) { return channel_of_input_[static_cast<std::size_t>(channel)]; });
+    std::sort(report.dead_channels.begin(), report.dead_channels.end());
+  }
   report.overload = synthesizer_.report();
   if (!dead_channels_.empty()) {
     report.warnings.push_back(
         fmt::format("{} microphones held values that are not finite and were encoded as dead; replay with --set "
                     "array.dead_channels=[{}]",
-                    dead_channels_.size(), fmt::join(dead_channels_, ", ")));
+                    dead_channels_.size(), fmt::join(report.dead_channels, ", ")));
   }
   if (const std::string overload = describe(report.overload); !overload.empty()) {
     report.warnings.push_back(overload);

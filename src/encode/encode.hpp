@@ -15,6 +15,7 @@ struct EncodeOptions {
   /// last 21.85 ms.
   double level_dbfs = -20.0;
   SigmaDeltaOrder order = SigmaDeltaOrder::kSecond;
+  double clock_hz = kBitRateHz;  ///< bit-times a second
   std::uint64_t seed = 1;
   std::int64_t start_time_ns = 0;
 
@@ -29,7 +30,7 @@ struct EncodeOptions {
   int window_samples = 1024;
   double duration_s = 0.1;
 
-  // Time data and sound files only, which don't know their array; both as the user says, there is no default.
+  // Time data and sound files only, which do not describe their array; both are the user's, there is no default.
   ArrayGeometry geometry{};
   double standoff_m = 0.0;
   double pascal_per_unit = 1.0;  ///< of a sound file's samples, full scale 1; time data are pascal already
@@ -48,11 +49,11 @@ struct EncodeReport {
 /// spectra, which do. Throws NoInputError and DataError.
 std::optional<int> channels_without_places(const std::filesystem::path& input);
 
-/// Turns a recording (Acoular's time data, measured spectra or a sound file, told apart by content) into a capture of
-/// one-bit microphones, sorama-cam for 32 x 32 microphones, else row-major. Time data are brought to 1.5 MHz without
-/// delay. Of spectra, /truth's aperture pressure repeats what was encoded, and /segments says where each frequency
-/// lies. Throws NoInputError, DataError (not finite in more than a tenth of the channels, silence, another channel
-/// count than the geometry's, a frequency out of range), ConfigError (an option out of range) and IoError.
+/// Turns a recording (Acoular's time data, measured spectra or a sound file, recognised by content) into a capture of
+/// one-bit microphones, sorama-cam for 32 x 32 microphones, else row-major. Time data are brought to the clock
+/// without delay. Of spectra, /truth's aperture pressure repeats what was encoded, and /segments says where each
+/// frequency lies. Throws NoInputError, DataError (not finite in more than a tenth of the channels, silence, another
+/// channel count than the geometry's, a frequency out of range), ConfigError (an option out of range) and IoError.
 EncodeReport encode_capture(const std::filesystem::path& input, const std::filesystem::path& output,
                             const EncodeOptions& options, const ProgressCallback& progress = {});
 

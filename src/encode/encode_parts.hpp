@@ -6,7 +6,7 @@
 /// What the two ways of encoding share; not for use outside src/encode.
 namespace nearfield {
 
-/// The capture that is being encoded. Its sensitivity makes `rms_pa` come out at the level asked for.
+/// The capture that is being encoded. Its sensitivity makes `rms_pa` the requested level.
 class CaptureTarget {
  public:
   CaptureTarget(const std::filesystem::path& output, const EncodeOptions& options,
@@ -24,7 +24,8 @@ class CaptureTarget {
  private:
   double scale_;
   double sensitivity_dbfs_;
-  std::vector<int> dead_channels_;
+  std::vector<int> dead_channels_;     ///< of the input
+  std::vector<int> channel_of_input_;  ///< empty where they are in their order
   BitSynthesizer synthesizer_;
   CaptureWriter writer_;
   std::uint64_t bit_times_ = 0;

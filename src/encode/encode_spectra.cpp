@@ -45,8 +45,8 @@ SpectraFrame take_frame(const std::string& place, const SpectraFile& file, std::
 }
 
 /// Returns the largest distance that a frequency was moved.
-double snap(std::vector<double>& frequencies_hz, int window_samples) {
-  const double bin_hz = kBitRateHz / kBitsPerWord / window_samples;
+double snap(std::vector<double>& frequencies_hz, int window_samples, double clock_hz) {
+  const double bin_hz = clock_hz / kBitsPerWord / window_samples;
   double largest = 0.0;
   for (double& frequency_hz : frequencies_hz) {
     const double snapped = std::max(1.0, std::round(frequency_hz / bin_hz)) * bin_hz;
@@ -56,11 +56,11 @@ double snap(std::vector<double>& frequencies_hz, int window_samples) {
   return largest;
 }
 
-void check_frequencies(const std::string& place, const std::vector<double>& frequencies_hz) {
+void check_frequencies(const std::string& place, const std::vector<double>& frequencies_hz, double clock_hz) {
   for (const double frequency_hz : frequencies_hz) {
-    if (!(frequency_hz > 0) || !(frequency_hz < kBitRateHz / 2)) {
+    if (!(frequency_hz > 0) || !(frequency_hz < clock_hz / 2)) {
       throw DataError(fmt::format("{}: /frequencies_hz: expected more than 0 and less than {:g} Hz, found {:g} Hz",
-                                  place, kBitRateHz / 2, frequency_hz));
+                                  place, clock_hz / 2, frequency_hz));
     }
   }
 }
@@ -116,10 +116,9 @@ void encode_segments(CaptureTarget& target, std::span<const ArrayTone> tones, in
   target.write_segments(segments);
 }
 
-void encode_sum(CaptureTarget& target, std::span<const ArrayTone> tones, double duration_s,
+void encode_sum(CaptureTarget& target, std::span<const ArrayTone> tones, std::uint64_t bit_times,
                 const ProgressCallback& progress) {
   constexpr std::uint64_t kBlockBitTimes = 8192;
-  const auto bit_times = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(duration_s * kBitRateHz)));
   while (target.bit_times() < bit_times) {
     target.append(std::min(kBlockBitTimes, bit_times - target.bit_times()), tones, {});
     if (progress) {
@@ -135,8 +134,8 @@ EncodeReport encode_spectra(const std::filesystem::path& input, const std::files
   const std::string place = input.string();
   const SpectraFile file = read_spectra(input);
   SpectraFrame frame = take_frame(place + ": /spectra", file, options.frame);
-  check_frequencies(place, frame.frequencies_hz);
-  const double moved_hz = options.bin_grid ? snap(frame.frequencies_hz, options.window_samples) : 0.0;
+  check_frequencies(place, frame.frequencies_hz, options.clock_hz);
+  const double moved_hz = options.bin_grid ? snap(frame.frequencies_hz, options.window_samples, options.clock_hz) : 0.0;
   const double rms_pa = rms_of_loudest(frame, options.segment_per_frequency);
   require_sound(place + ": /spectra", rms_pa);
   CaptureTarget target(output, options, file.measurement, rms_pa, frame.dead_channels);
@@ -144,7 +143,8 @@ EncodeReport encode_spectra(const std::filesystem::path& input, const std::files
   if (options.segment_per_frequency) {
     encode_segments(target, tones, options.segment_samples, progress);
   } else {
-    encode_sum(target, tones, options.duration_s, progress);
+    const auto bit_times = static_cast<std::uint64_t>(std::llround(options.duration_s * options.clock_hz));
+    encode_sum(target, tones, std::max<std::uint64_t>(1, bit_times), progress);
   }
   target.write_truth({frame.frequencies_hz, {}, {}, frame.spectra});
   EncodeReport report = target.finish();

@@ -10,7 +10,7 @@
 namespace nearfield {
 namespace {
 
-/// Length of the segments among which the loudest sets the level: one usual window.
+/// Length of the segments among which the loudest sets the level: one usual window at the nominal clock.
 constexpr double kSegmentSeconds = 1024 * kBitsPerWord / kBitRateHz;
 
 constexpr std::uint64_t kReadSamples = 1024;
@@ -87,9 +87,8 @@ void scale_and_silence(std::span<float> values, std::size_t channels, double sca
 EncodeReport encode_recording(const Recording& recording, const std::filesystem::path& output,
                               const EncodeOptions& options, const ProgressCallback& progress) {
   if (recording.channels != options.geometry.channels()) {
-    throw DataError(fmt::format("{}: expected {} channels for {} x {} microphones, found {}", recording.place,
-                                options.geometry.channels(), options.geometry.rows, options.geometry.columns,
-                                recording.channels));
+    throw DataError(fmt::format("{}: expected {} channels for {} microphones, found {}", recording.place,
+                                options.geometry.channels(), text_of_size(options.geometry), recording.channels));
   }
   if (!(options.standoff_m > 0)) {
     throw ConfigError(fmt::format("standoff_m: expected a length > 0 m, found {:g}", options.standoff_m));
@@ -98,12 +97,13 @@ EncodeReport encode_recording(const Recording& recording, const std::filesystem:
   const std::vector<int> dead = find_dead(recording);
   const double rms_pa = rms_of_loudest_segment(recording, dead);
   require_sound(recording.place, rms_pa);
-  Resampler resampler(recording.channels, recording.sample_rate_hz);
+  Resampler resampler(recording.channels, recording.sample_rate_hz, options.clock_hz);
   const MeasurementGeometry measurement{
       .geometry = options.geometry, .standoff_m = options.standoff_m, .sensitivity_dbfs = 0.0, .correctable = true};
   CaptureTarget target(output, options, measurement, rms_pa, dead);
   constexpr double kBlockBitTimes = 4096;
-  const auto block = static_cast<std::uint64_t>(std::max(1.0, kBlockBitTimes * recording.sample_rate_hz / kBitRateHz));
+  const auto block =
+      static_cast<std::uint64_t>(std::max(1.0, kBlockBitTimes * recording.sample_rate_hz / options.clock_hz));
   std::vector<float> resampled;
   for_blocks(recording, block, [&](std::uint64_t first, std::span<float> values) {
     const std::uint64_t end = first + values.size() / channels;

@@ -8,9 +8,9 @@
 #include <cmath>
 #include <optional>
 
-#include "encode/interpolator.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/geometry.hpp"
+#include "simulate/points/interpolator.hpp"
 
 namespace nearfield {
 namespace {
@@ -146,14 +146,14 @@ struct Resampler::State {
   std::vector<float> block;
 };
 
-Resampler::Resampler(int channels, double sample_rate_hz) : state_(std::make_unique<State>()) {
+Resampler::Resampler(int channels, double sample_rate_hz, double clock_hz) : state_(std::make_unique<State>()) {
   state_->channels = static_cast<std::size_t>(channels);
-  state_->ratio = kBitRateHz / sample_rate_hz;
+  state_->ratio = clock_hz / sample_rate_hz;
   if (!(state_->ratio >= 1.0) || src_is_valid_ratio(state_->ratio) == 0) {
-    throw DataError(fmt::format("sample rate: expected {:.6g} to {:.6g} Hz, found {:.6g} Hz", kBitRateHz / 256,
-                                kBitRateHz, sample_rate_hz));
+    throw DataError(fmt::format("sample rate: expected {:.6g} to {:.6g} Hz, found {:.6g} Hz", clock_hz / 256, clock_hz,
+                                sample_rate_hz));
   }
-  if (sample_rate_hz <= kHighestRateInTwoStepsHz) {
+  if (sample_rate_hz <= kHighestRateInTwoStepsHz * clock_hz / kBitRateHz) {
     state_->ratio /= static_cast<double>(Interpolator::kFactor);
     state_->interpolator.emplace(state_->channels);
   }
@@ -202,7 +202,7 @@ std::vector<float> load_track(const std::string& path) {
   for (std::size_t i = 0; i < samples.size(); i += channels) {
     mono.push_back(samples[i]);
   }
-  Resampler resampler(1, file.sample_rate_hz());
+  Resampler resampler(1, file.sample_rate_hz(), kBitRateHz);
   std::vector<float> result;
   resampler.process(mono, true, result);
   return result;

@@ -36,8 +36,8 @@ std::vector<float> load_track(const std::string& path);
 /// the same moment as sample 0 of the input.
 class Resampler {
  public:
-  /// Throws DataError when the rate is beyond the converter's: 1/256 of the bit rate to the bit rate itself.
-  Resampler(int channels, double sample_rate_hz);
+  /// To `clock_hz`. Throws DataError when the rate is beyond the converter's: 1/256 of the clock to the clock itself.
+  Resampler(int channels, double sample_rate_hz, double clock_hz);
   ~Resampler();
   Resampler(Resampler&&) noexcept;
   Resampler& operator=(Resampler&&) noexcept;

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "files/cross_spectra_file.hpp"
 #include "files/facts.hpp"
 #include "files/format.hpp"
 #include "files/nfr/nfr_reader.hpp"
@@ -39,11 +40,35 @@ Level level_of(std::span<const std::complex<float>> values) {
   return level;
 }
 
+/// "-0.31 to 0.31 m in x, ..." over all microphones.
+std::string text_of_extent(const std::vector<MicrophonePosition>& positions_m) {
+  std::vector<std::string> ranges;
+  for (const auto& [name, axis] :
+       {std::pair{"x", &MicrophonePosition::x_m}, {"y", &MicrophonePosition::y_m}, {"z", &MicrophonePosition::z_m}}) {
+    const auto [least, most] = std::minmax_element(
+        positions_m.begin(), positions_m.end(),
+        [axis = axis](const MicrophonePosition& a, const MicrophonePosition& b) { return a.*axis < b.*axis; });
+    ranges.push_back(fmt::format("{:.6g} to {:.6g} m in {}", (*least).*axis, (*most).*axis, name));
+  }
+  return fmt::format("{}", fmt::join(ranges, ", "));
+}
+
 void add_geometry(Facts& facts, const ArrayGeometry& geometry) {
+  if (!geometry.is_grid()) {
+    facts.add("array", "{} microphones at given positions, on no regular grid", geometry.channels());
+    facts.add("positions", "{}", text_of_extent(geometry.placement->positions_m));
+    facts.add("neighbours", "the nearest at most {} away", text_of_mm(geometry.pitch_x_m));
+    return;
+  }
   facts.add("array", "{} x {} microphones (rows x columns)", geometry.rows, geometry.columns);
   facts.add("pitch", "{} in x, {} in y", text_of_mm(geometry.pitch_x_m), text_of_mm(geometry.pitch_y_m));
   facts.add("aperture", "{} x {} (x x y, centre to centre)", text_of_mm((geometry.columns - 1) * geometry.pitch_x_m),
             text_of_mm((geometry.rows - 1) * geometry.pitch_y_m));
+  if (geometry.placement) {
+    const MicrophonePosition& centre = geometry.placement->centre_m;
+    facts.add("positions", "given, on this grid; its centre at x {:.6g} m, y {:.6g} m; channels {} order", centre.x_m,
+              centre.y_m, geometry.is_reordered() ? "in another" : "in its");
+  }
 }
 
 void add_measurement(Facts& facts, const MeasurementGeometry& measurement) {
@@ -65,8 +90,15 @@ void add_truth(Facts& facts, const std::optional<Truth>& truth) {
       fields.push_back(name);
     }
   }
-  facts.add("truth", "{} at {}", fields.empty() ? "no field" : fmt::format("{}", fmt::join(fields, ", ")),
-            text_of_frequencies(truth->frequencies_hz));
+  if (!truth->frequencies_hz.empty()) {
+    facts.add("truth", "{} at {}", fields.empty() ? "no field" : fmt::format("{}", fmt::join(fields, ", ")),
+              text_of_frequencies(truth->frequencies_hz));
+  }
+  if (truth->sources) {
+    facts.add(truth->frequencies_hz.empty() ? "truth" : "", "places of {} source{} at {} times, levels in {} bands",
+              truth->sources->sources(), truth->sources->sources() == 1 ? "" : "s", truth->sources->times_s.size(),
+              truth->sources->band_centres_hz.size());
+  }
 }
 
 void add_segments(Facts& facts, const std::optional<Segments>& segments) {
@@ -123,7 +155,7 @@ void add_recorded_bits(Facts& facts, const nfr::Reader& reader) {
 void add_recorded_processor(Facts& facts, const nfr::EpochSummary& epoch, bool is_first_of_epoch) {
   const ResultHeader& header = epoch.header;
   if (is_first_of_epoch) {
-    facts.add("settings", "of epoch {}: {} lines of YAML, which replay uses unless told otherwise", epoch.epoch,
+    facts.add("settings", "of epoch {}: {} lines of YAML, which replay uses by default", epoch.epoch,
               std::count(header.config.begin(), header.config.end(), '\n'));
   }
   std::vector<std::string> names;
@@ -198,6 +230,14 @@ void describe_calibration(Facts& facts, const std::filesystem::path& path) {
   facts.add("not finite", "{} of {} values", level_of(calibration.gains).non_finite, calibration.gains.size());
 }
 
+void describe_cross_spectra(Facts& facts, const std::filesystem::path& path) {
+  const CrossSpectraInfo info = read_cross_spectra_info(path);
+  add_geometry(facts, info.geometry);
+  facts.add("frequencies", "{}", text_of_frequencies(info.frequencies_hz));
+  facts.add("snapshots", "{} windows of {} samples at {:.10g} Hz, {} apart", info.snapshots, info.window_samples,
+            info.sample_rate_hz, info.step_samples);
+}
+
 }  // namespace
 
 std::vector<FileFact> facts_of_file(const std::filesystem::path& path) {
@@ -223,6 +263,9 @@ std::vector<FileFact> facts_of_file(const std::filesystem::path& path) {
       break;
     case FileKind::kRecording:
       describe_recording(facts, path);
+      break;
+    case FileKind::kCrossSpectra:
+      describe_cross_spectra(facts, path);
       break;
   }
   return facts.take();

@@ -26,7 +26,7 @@ std::string text_of_frames(const ResultsReader& reader, std::size_t processor) {
   return frames == room ? fmt::format("{}", frames) : fmt::format("{} of {}", frames, room);
 }
 
-/// Empty where it cannot be told.
+/// Empty where it is not known.
 std::string text_of_rate(const std::vector<std::int64_t>& times_ns) {
   constexpr double kSecondsPerNs = 1e-9;
   // Unsigned, since times from a file may lie so far apart that their difference overflows.

@@ -24,18 +24,21 @@
 /// keep it when it holds a frame.
 namespace nearfield {
 
-enum class FileKind { kCapture, kTimeData, kSpectra, kImages, kCalibration, kRecording };
+enum class FileKind { kCapture, kTimeData, kSpectra, kImages, kCalibration, kRecording, kCrossSpectra };
 std::string_view name_of(FileKind kind);
 /// Recognises a file by its content. Throws NoInputError or DataError.
 FileKind detect_file_kind(const std::filesystem::path& path);
 
-/// What a measurement file says of its array. `sensitivity_dbfs` only in captures; 0 elsewhere.
+/// What a measurement file says of its array. Positions that were given one by one are /geometry/positions_m, float64
+/// [channel][3], metres on the axes of images, z from the array's plane, in the order of a capture's channels; of
+/// spectra and calibrations only those on no regular grid, whose data are of one row. `sensitivity_dbfs` only in
+/// captures; 0 elsewhere.
 struct MeasurementGeometry {
   ArrayGeometry geometry;
   double standoff_m = 0.0;
   double sensitivity_dbfs = 0.0;
-  /// Pitch and standoff are what a user told `encode`, whose input did not carry them: later settings may correct them.
-  /// Attribute correctable of /geometry, 1.
+  /// Pitch and standoff are from options of `encode`, whose input did not contain them: later settings may correct
+  /// them. Attribute correctable of /geometry, 1.
   bool correctable = false;
 };
 
@@ -55,13 +58,31 @@ struct CaptureInfo {
   std::uint64_t first_bit_time = 0;  ///< its place in the stream that it was cut from; /bitstream's attribute, if any
 };
 
+/// Where the sources of a simulated capture are, and how loud. Written as /truth/{tracks, track_times_s,
+/// band_centres_hz, band_mean_square_at_1m}; the attribute sources of /truth/tracks names them in words.
+struct SourceTruth {
+  std::vector<double> times_s;          ///< [t], from bit-time 0 on
+  std::vector<double> positions_m;      ///< [t][source][x, y, z], at that time, not at that of emission
+  std::vector<double> band_centres_hz;  ///< [band], exact centres of third octaves, IEC 61260-1, base 10
+  /// Mean square pressure that each source alone makes at 1 m in the free field, [source][band], Pa^2; NaN where it is
+  /// not known or there is no such distance.
+  std::vector<double> band_mean_square_pa2;
+  std::string names;  ///< of the sources, in their order, behind each other with commas
+
+  [[nodiscard]] std::size_t sources() const {
+    return band_centres_hz.empty() ? 0 : band_mean_square_pa2.size() / band_centres_hz.size();
+  }
+};
+
 /// True fields of a simulated capture, for people and tests; never read by the pipeline. Phasors e^{+jwt}, peak,
-/// referred to bit-time 0. Written as /truth/{frequencies_hz, pressure, normal_velocity, aperture_pressure}.
+/// referred to bit-time 0. Written as /truth/{frequencies_hz, pressure, normal_velocity, aperture_pressure}, where
+/// there are frequencies.
 struct Truth {
   std::vector<double> frequencies_hz;
   std::vector<std::complex<float>> pressure;           ///< at z = 0, [frequency][row][column], Pa; may be empty
   std::vector<std::complex<float>> normal_velocity;    ///< at z = 0, [frequency][row][column], m/s; may be empty
   std::vector<std::complex<float>> aperture_pressure;  ///< at z = standoff, [frequency][row][column], Pa; may be empty
+  std::optional<SourceTruth> sources{};
 };
 
 /// Where each frequency of a capture made with `encode --segment-per-frequency` lies.
@@ -123,6 +144,23 @@ class TimeDataReader {
   [[nodiscard]] int channels() const;
   /// Reads samples [first, first + values.size() / channels()) as [sample][channel], Pa.
   void read(std::uint64_t first_sample, std::span<float> values) const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Writes Acoular's time data piece by piece.
+class TimeDataWriter {
+ public:
+  TimeDataWriter(const std::filesystem::path& path, double sample_rate_hz, const ArrayGeometry& geometry);
+  ~TimeDataWriter();
+  /// values [sample][channel], Pa, whole samples.
+  void append(std::span<const float> values);
+  /// Once; CaptureWriter's /truth.
+  void write_truth(const Truth& truth);
+  /// Throws DataError when nothing was appended.
+  void finish();
 
  private:
   struct State;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "files/nfr/nfr_reader.hpp"
 
@@ -13,16 +14,18 @@ namespace {
 constexpr std::int64_t kVersion = 1;
 constexpr const char* kGeometry = "/geometry";
 constexpr const char* kCorrectable = "correctable";
+constexpr const char* kPositions = "/geometry/positions_m";
 
 struct Format {
   FileKind kind;
   std::string_view name;
 };
 
-constexpr std::array<Format, 4> kFormats{{{FileKind::kCapture, "nearfield-capture"},
+constexpr std::array<Format, 5> kFormats{{{FileKind::kCapture, "nearfield-capture"},
                                           {FileKind::kSpectra, "nearfield-spectra"},
                                           {FileKind::kImages, "nearfield-images"},
-                                          {FileKind::kCalibration, "nearfield-calibration"}}};
+                                          {FileKind::kCalibration, "nearfield-calibration"},
+                                          {FileKind::kCrossSpectra, "nearfield-cross-spectra"}}};
 
 std::string_view format_of(FileKind kind) {
   for (const Format& format : kFormats) {
@@ -59,6 +62,8 @@ std::string_view name_of(FileKind kind) {
       return "calibration";
     case FileKind::kRecording:
       return "recording";
+    case FileKind::kCrossSpectra:
+      return "cross-spectra";
   }
   return "?";
 }
@@ -100,7 +105,39 @@ void write_format(h5::OutputFile& file, FileKind kind) {
   file.write_attribute("/", "version", kVersion);
 }
 
+namespace {
+
+ArrayGeometry read_placed_geometry(const h5::InputFile& file) {
+  const h5::InputDataset data = file.dataset<double>(kPositions, {{"microphones"}, {"x, y and z", 3}});
+  if (data.shape().front() > static_cast<std::uint64_t>(kMaxMicrophones)) {
+    throw file.wrong(kPositions, fmt::format("{} microphones", data.shape().front()),
+                     fmt::format("at most {}", kMaxMicrophones));
+  }
+  const std::vector<double> values = data.read_all<double>();
+  std::vector<MicrophonePosition> positions_m;
+  for (std::size_t i = 0; i < values.size(); i += 3) {
+    positions_m.push_back({values[i], values[i + 1], values[i + 2]});
+  }
+  if (const std::string flaw = flaw_of_positions(positions_m); !flaw.empty()) {
+    throw file.wrong(kPositions, flaw, "the positions of an array");
+  }
+  return geometry_of(std::move(positions_m));
+}
+
+void write_positions(h5::OutputFile& file, const MicrophonePlacement& placement) {
+  std::vector<double> values;
+  for (const MicrophonePosition& position : placement.positions_m) {
+    values.insert(values.end(), {position.x_m, position.y_m, position.z_m});
+  }
+  file.write(kPositions, {placement.positions_m.size(), 3}, values);
+}
+
+}  // namespace
+
 ArrayGeometry read_geometry(const h5::InputFile& file) {
+  if (file.has(kPositions)) {
+    return read_placed_geometry(file);
+  }
   ArrayGeometry geometry;
   geometry.rows = static_cast<int>(file.integer_attribute(kGeometry, "rows", 1, kMaxSide));
   geometry.columns = static_cast<int>(file.integer_attribute(kGeometry, "columns", 1, kMaxSide));
@@ -109,9 +146,17 @@ ArrayGeometry read_geometry(const h5::InputFile& file) {
   return geometry;
 }
 
-MeasurementGeometry read_measurement(const h5::InputFile& file) {
+ArrayGeometry read_geometry_in_order(const h5::InputFile& file) {
+  ArrayGeometry geometry = read_geometry(file);
+  if (geometry.is_reordered()) {
+    throw file.wrong(kPositions, "another order", "microphones in the order of rows and columns");
+  }
+  return geometry.in_channel_order();
+}
+
+MeasurementGeometry read_measurement(const h5::InputFile& file, bool is_in_order) {
   MeasurementGeometry measurement;
-  measurement.geometry = read_geometry(file);
+  measurement.geometry = is_in_order ? read_geometry_in_order(file) : read_geometry(file);
   measurement.standoff_m = file.real_attribute(kGeometry, "standoff_m");
   if (!(measurement.standoff_m > 0.0)) {
     throw file.wrong_attribute(kGeometry, "standoff_m", fmt::format("{}", measurement.standoff_m),
@@ -128,6 +173,9 @@ void write_geometry(h5::OutputFile& file, const ArrayGeometry& geometry) {
   file.write_attribute(kGeometry, "columns", std::int64_t{geometry.columns});
   file.write_attribute(kGeometry, "pitch_x_m", geometry.pitch_x_m);
   file.write_attribute(kGeometry, "pitch_y_m", geometry.pitch_y_m);
+  if (geometry.placement) {
+    write_positions(file, *geometry.placement);
+  }
 }
 
 void write_measurement(h5::OutputFile& file, const MeasurementGeometry& measurement) {

@@ -17,12 +17,18 @@ h5::InputFile open_input(const std::filesystem::path& path, FileKind kind);
 
 void write_format(h5::OutputFile& file, FileKind kind);
 
+/// By /geometry/positions_m, [channel][3], where the file has them: then rows, columns and pitches follow from these.
 ArrayGeometry read_geometry(const h5::InputFile& file);
-/// Geometry and standoff; sensitivity_dbfs stays 0.
-MeasurementGeometry read_measurement(const h5::InputFile& file);
-/// Creates /geometry.
+/// Of a file whose data lie in the order of rows and columns; positions must, too.
+ArrayGeometry read_geometry_in_order(const h5::InputFile& file);
+/// Geometry and standoff; sensitivity_dbfs stays 0. `is_in_order`: as read_geometry_in_order().
+MeasurementGeometry read_measurement(const h5::InputFile& file, bool is_in_order);
+/// Creates /geometry, with positions_m where positions were given.
 void write_geometry(h5::OutputFile& file, const ArrayGeometry& geometry);
 void write_measurement(h5::OutputFile& file, const MeasurementGeometry& measurement);
+
+/// Creates /truth.
+void write_truth(h5::OutputFile& file, const Truth& truth, const ArrayGeometry& geometry);
 
 /// A list of frequencies, each finite and above 0.
 std::vector<double> read_frequencies(const h5::InputFile& file, const std::string& name = "/frequencies_hz");

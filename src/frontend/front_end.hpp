@@ -14,6 +14,8 @@
 
 namespace nearfield {
 
+class DecimatedSamples;
+
 /// What a front end is planned from.
 struct FrontEndPlan {
   ArrayGeometry geometry;
@@ -24,6 +26,9 @@ struct FrontEndPlan {
   FrontEndSettings settings;
   std::vector<int> dead_channels;  ///< row * columns + column; their clipping does not count
   int batch = 1;                   ///< windows that enqueue_batch() does at most
+  /// Where a front end that `cuts_samples` has its samples from, fed by who made them and not through the front end;
+  /// null: it makes its own.
+  std::shared_ptr<DecimatedSamples> samples = {};
 };
 
 /// Throws one ConfigError that names every setting that no front end can work with.
@@ -45,7 +50,8 @@ class FrontEnd {
   [[nodiscard]] virtual std::uint64_t history_words() const = 0;
 
   /// Feeds wire words [bit-time][word], whole groups of 32 bit-times; the first bit-time is 32 * first_word. Any count.
-  /// What does not follow on the last call starts anew, with silence before it. Throws Error when planned for samples.
+  /// A call that does not continue the last one restarts the stream, with silence before it. Throws Error when planned
+  /// for samples.
   virtual void enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire);
 
   /// Feeds samples [sample][channel] in pascal. A channel with NaN or infinity in a window gets NaN spectra. Throws
@@ -69,7 +75,7 @@ class FrontEnd {
   /// The frequencies that the spectra are of, where the settings' ones do not fit the front end exactly.
   [[nodiscard]] virtual const std::vector<double>& actual_frequencies_hz() const = 0;
 
-  /// What the plan came to, for people: the kind's name, and what was chosen where there was a choice.
+  /// For log lines: the kind's name, and the choice that was made where the settings left one.
   [[nodiscard]] virtual std::string description() const { return kind_; }
 
  private:
@@ -118,6 +124,8 @@ struct FrontEndEntry {
   std::string (*obstacle)(const FrontEndPlan& plan) = [](const FrontEndPlan&) { return std::string(); };
   /// Of one launch of the plan's batch of windows, whichever of its stages it has.
   WorkModel (*work)(const FrontEndPlan& plan) = [](const FrontEndPlan&) { return WorkModel(); };
+  /// It cuts its windows from DecimatedSamples, FrontEndPlan::samples.
+  bool cuts_samples = false;
   /// Where there is none, benchmarks take it as the settings are.
   std::span<const FrontEndVariant> variants = {};
 };

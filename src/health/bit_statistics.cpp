@@ -54,7 +54,7 @@ class Count {
   std::array<Tile, kCountPlanes> long_{};
 };
 
-/// Bits equal to the one before, in a row; it stays at its end. `reached` remembers the planes that were ever set.
+/// Bits equal to the one before, in a row; it stays at its end. `reached` has the planes that were ever set.
 class Run {
  public:
   void add(const Tile& equal) {

@@ -7,7 +7,7 @@
 
 namespace nearfield::health {
 
-/// What a block of raw bits says of each microphone, [channel].
+/// Statistics of a block of raw bits for each microphone, [channel].
 struct BitStatistics {
   std::uint32_t bit_times = 0;
   std::vector<std::uint16_t> ones;     ///< bits that are 1

@@ -5,7 +5,7 @@
 
 namespace nearfield::health {
 
-/// What can be said of a microphone.
+/// The condition of a microphone.
 enum class Condition {
   kOk,          ///< it agrees with its neighbours, where they say something
   kUnknown,     ///< nothing found, but its neighbours leave too little to be compared with

@@ -18,7 +18,7 @@ struct MonitorPlan {
   double sound_speed_m_s = 343.0;
   std::vector<double> frequencies_hz;      ///< of the spectra that add_spectra() gets
   std::vector<std::complex<float>> gains;  ///< [frequency][row][column], calibration; empty: none
-  std::vector<int> excluded;               ///< masked for good: neither judged nor used
+  std::vector<int> excluded;               ///< masked by the settings: neither judged nor used
   std::vector<int> trusted;                ///< never bad
 };
 
@@ -29,9 +29,9 @@ struct Change {
   Condition now = Condition::kOk;
 };
 
-/// Decides about every microphone from spectra and bits that it is given now and then, with hysteresis: kEnter
+/// Decides about every microphone from spectra and bits at intervals, with hysteresis: kEnter
 /// decisions in a row that find something make it bad, kLeave in a row that find it well make it good again. Decisions
-/// that can't tell count neither way. One thread.
+/// without evidence count neither way. One thread.
 class Monitor {
  public:
   /// Spectra between two decisions, and in one, at most.
@@ -39,7 +39,7 @@ class Monitor {
   static constexpr std::size_t kSpan = 16;
   static constexpr int kEnter = 2;
   static constexpr int kLeave = 12;
-  /// Frequencies that are looked at, spread over the plan's.
+  /// Frequencies at which spectra are compared, spread over the plan's.
   static constexpr std::size_t kMostFrequencies = 4;
 
   explicit Monitor(const MonitorPlan& plan);
@@ -51,7 +51,7 @@ class Monitor {
   bool add_spectra(std::span<const std::complex<float>> spectra);
   /// Counts of one block of bits, which must hold none that are missing.
   void add_bits(const BitStatistics& bits);
-  /// Forgets what was collected for the next decision, after a gap or a restart.
+  /// Drops what was collected for the next decision, after a gap or a restart.
   void forget();
 
   /// Of the last decision that was made.

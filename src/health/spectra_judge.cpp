@@ -10,7 +10,7 @@ namespace {
 using Complex = std::complex<double>;
 
 constexpr std::size_t kNeighbours = 16;
-/// Half the side of the square whose median says what to expect, and the step between such squares.
+/// Half the side of the square whose median is the expected power, and the step between such squares.
 constexpr int kMedianReach = 4;
 constexpr int kMedianStep = 4;
 /// Times what is expected. C has an exponential distribution where noise decides; its median times 30 is passed once in
@@ -33,7 +33,7 @@ constexpr double kSwapLimit = 9.0;
 /// How far round an outlier others wait: it spoils their predictions.
 constexpr int kSpoiltReach = 2;
 constexpr int kMostRounds = 30;
-/// Share of the power hereabouts that nobody misses: 3 % of the pressure.
+/// Share of the local power that is negligible: 3 % of the pressure.
 constexpr double kHarmless = 1e-3;
 /// Of microphones with unlike gains: the most of |1 - g|^2 over its median. Where the field changes it is in R, too.
 constexpr double kMismatchLimit = 20.0;

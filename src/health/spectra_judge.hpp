@@ -51,7 +51,7 @@ class SpectraJudge {
     double coherent = 0.0;
     double incoherent = 0.0;
     double whole = 0.0;
-    double power = 0.0;  ///< mean |p|^2 hereabouts
+    double power = 0.0;  ///< mean |p|^2 in the neighbourhood
   };
   /// How far beyond its thresholds; above 1 it fails.
   struct Scores {

@@ -8,8 +8,8 @@
 
 namespace nearfield {
 
-/// What every processor of spectra needs to know of the array and of the spectra that it gets. Sizes and settings only:
-/// no table that the device and the reference could share.
+/// What the plan of every processor of spectra says of the array and of its input spectra. It holds sizes and settings
+/// only: no table that the device and the reference could share.
 struct ArrayPlan {
   ArrayGeometry geometry;
   MediumSettings medium;

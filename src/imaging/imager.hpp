@@ -19,7 +19,7 @@ using StatusBuffer = ocl::Buffer<std::uint32_t>;
 /// [frame][frequency]
 using ReportBuffer = ocl::Buffer<FilterReport>;
 
-/// What makes images from spectra on a device. The constructor validates, compiles and allocates, and may throw;
+/// Computes images from spectra on a device. The constructor validates, compiles and allocates, and may throw;
 /// enqueue() only sets arguments and enqueues.
 class Imager {
  public:
@@ -30,25 +30,25 @@ class Imager {
   /// Images `frames` frames, at most the plan's batch. spectra [frame][frequency][row][column], Pa. `status` is or-ed
   /// into, then moved to taken_status(), and left cleared.
   virtual void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) = 0;
-  /// Another mask in place of the plan's or the last one, between two frames; made for the same plan, of at most
-  /// mask_capacity() microphones. Waits, but builds and allocates nothing.
+  /// Sets another mask in place of the plan's or the previous one, between two frames; it was made for the same plan,
+  /// of at most mask_capacity() microphones. Waits, but builds and allocates nothing.
   virtual void use(const MicrophoneMask& mask) = 0;
   /// Puts what its search has found into effect, between two frames; waits for the frame before, but builds and
   /// allocates nothing.
   virtual void adopt(const std::shared_ptr<const Findings>& findings);
-  /// What finds findings for this processor, on any thread; null where the plan wants none or it takes none.
+  /// The search of this imager, which any one thread may run; null where the plan sets none or this imager has none.
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const;
-  /// Its way through the device and its sizes, in words.
+  /// The path through the device that was chosen, and its sizes, for log lines and reports.
   [[nodiscard]] virtual std::string description() const = 0;
   /// [frame][plane][frequency][upsample * row][upsample * column]
   [[nodiscard]] const ComplexBuffer& images() const { return images_; }
   /// [frame][kStatusWords]
   [[nodiscard]] const StatusBuffer& taken_status() const { return taken_status_; }
-  /// [frame][frequency]: what the images' filters were and how far to trust them; filled once here where the settings
-  /// alone decide.
+  /// [frame][frequency]: cut-off, slope, noise and error estimate of each image; filled once, by the constructor, where
+  /// the settings alone decide.
   [[nodiscard]] const ReportBuffer& reports() const { return reports_; }
-  /// Enqueues what brings the first `frames` frames' images, status and reports to the host, if anything needs to. They
-  /// are in host_images(), host_status() and host_reports() after Device::wait() until the next enqueue().
+  /// Enqueues the transfer of the first `frames` frames' images, status and reports to the host, where one is needed.
+  /// They are in host_images(), host_status() and host_reports() after Device::wait() until the next enqueue().
   void enqueue_fetch(std::size_t frames = 1) const;
   [[nodiscard]] std::span<const std::complex<float>> host_images() const { return host_images_; }
   [[nodiscard]] std::span<const std::uint32_t> host_status() const { return host_status_; }
@@ -80,10 +80,10 @@ namespace reference {
 class Imager;
 }
 
-/// What a kind of processor brings: all that others know of it.
+/// The entry of a kind of imager in the table: the one interface through which other folders use it.
 struct ImagerEntry {
   ImagerKind kind;
-  /// What keeps it from this plan on this device, in words; empty where nothing does.
+  /// Why it cannot run this plan on this device, as a sentence; empty where it can.
   std::string (*obstacle)(const ocl::DeviceInfo& device, const PnahPlan& plan);
   /// Throws ConfigError, DeviceError.
   std::unique_ptr<Imager> (*make)(const ocl::Device& device, const PnahPlan& plan);
@@ -97,8 +97,8 @@ std::span<const ImagerEntry> imager_table();
 /// The entry of a kind that is not kAuto.
 const ImagerEntry& imager_entry(ImagerKind kind);
 
-/// The processor that the plan names; for kAuto the one that resolve_imager() chooses. Throws ConfigError, also when
-/// the device keeps it from this plan.
+/// The imager that the plan names; for kAuto the one that resolve_imager() chooses. Throws ConfigError, also where
+/// obstacle() of its entry is not empty.
 std::unique_ptr<Imager> make_imager(const ocl::Device& device, const PnahPlan& plan);
 
 }  // namespace nearfield

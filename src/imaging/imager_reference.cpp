@@ -34,7 +34,7 @@ class PnahProcessor : public Imager {
   PnahPlan plan_;
   PnahPlan masked_plan_;               ///< with the mask and the filters that are in effect
   std::vector<CutoffState> cutoffs_;   ///< [frequency]
-  std::vector<FilterReport> filters_;  ///< [frequency], that a search has found; empty: none has
+  std::vector<FilterReport> filters_;  ///< [frequency], found by a search; empty before the first one
 };
 
 class SonahProcessor : public Imager {

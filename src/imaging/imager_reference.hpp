@@ -9,7 +9,7 @@
 
 namespace nearfield::reference {
 
-/// A processor in plain double precision on the host, written from its formulas.
+/// An imager in plain double precision on the host, written from its formulas.
 class Imager {
  public:
   Imager() = default;

@@ -19,6 +19,9 @@ MicrophoneMask make_mask(const ArrayPlan& plan, const std::vector<int>& channels
   for (const std::int32_t channel : mask.channels) {
     usable[static_cast<std::size_t>(channel)] = 0;
   }
+  if (!plan.geometry.is_grid()) {
+    return mask;  // nothing predicts microphones there: only what needs a grid does
+  }
   std::vector<FieldCovariance> covariances;
   if (!all.empty()) {
     for (std::size_t f = 0; f < frequencies; ++f) {

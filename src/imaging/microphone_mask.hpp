@@ -7,11 +7,11 @@
 
 namespace nearfield {
 
-/// Microphones that a masked one is made of, at most.
+/// Largest number of microphones from which a masked one is predicted.
 inline constexpr std::size_t kFillNeighbours = 16;
 
-/// Microphones that are not to be used, and what stands in for each: as the kernels take it. Never changes once it is
-/// made, so that it can be made on one thread and used on another.
+/// Microphones that are not to be used, and the prediction that replaces each, laid out as the kernels read it. It is
+/// immutable, so that one thread may make it and another use it.
 struct MicrophoneMask {
   std::vector<std::int32_t> channels;  ///< row * columns + column, ascending
   /// [masked][kFillNeighbours], row * columns + column, none of them masked; past the last one the first again.
@@ -23,11 +23,11 @@ struct MicrophoneMask {
 /// a field that comes from the plan's surface. Masked are the plan's dead channels and `channels`, in any order.
 MicrophoneMask make_mask(const ArrayPlan& plan, const std::vector<int>& channels);
 
-/// How many are too many to be masked in a running engine: a quarter of the array. Above that it is not the microphones
-/// that are wrong.
+/// The largest number of microphones that a running engine masks: a quarter of the array. With more, the fault is
+/// unlikely to be in the microphones.
 std::size_t most_maskable(const ArrayGeometry& geometry);
 
-/// Masked microphones that there is room for in a running engine: the plan's and most_maskable().
+/// The number of masked microphones for which a running engine has room: the plan's and most_maskable().
 std::size_t mask_capacity(const ArrayPlan& plan);
 
 }  // namespace nearfield

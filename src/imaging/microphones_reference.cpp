@@ -104,7 +104,7 @@ class Covariances {
   std::map<std::pair<int, int>, double> known_;
 };
 
-/// The microphones that a masked one is predicted from: the nearest that are not masked, the lower index first.
+/// The microphones from which a masked one is predicted: the nearest that are not masked, the lower index first.
 std::vector<int> neighbours_of(int channel, const std::vector<bool>& masked, const PnahPlan& plan) {
   const int columns = plan.geometry.columns;
   const auto distance2 = [&](int other) {
@@ -118,7 +118,7 @@ std::vector<int> neighbours_of(int channel, const std::vector<bool>& masked, con
       others.push_back(other);
     }
   }
-  // A hair's breadth of slack, so that equal distances stay equal.
+  // A small tolerance, so that equal distances stay equal despite rounding.
   std::stable_sort(others.begin(), others.end(),
                    [&](int a, int b) { return distance2(a) < distance2(b) * (1.0 - 1e-9); });
   others.resize(std::min(others.size(), kFillNeighbours));

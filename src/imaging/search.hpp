@@ -16,24 +16,24 @@ struct PlaneWave {
   double ky_rad_per_m = 0.0;
 };
 
-/// Plane waves of one frequency that are fitted beside an imager's prior.
+/// Plane waves of one frequency that are fitted together with an imager's prior.
 struct FoundWaves {
   std::vector<PlaneWave> waves;
-  double noise = 0.0;        ///< of a microphone over the prior's power, that their amplitudes are fitted at
+  double noise = 0.0;        ///< of a microphone over the prior's power, at which their amplitudes are fitted
   std::vector<float> table;  ///< as the imager's kernels read it (wave_table.hpp)
 };
 
-/// What a search has found, for the processor whose make_search() made it: each kind of processor has its own.
+/// The result of a search, for the imager whose make_search() made it; each kind of imager derives its own.
 struct Findings {
   Findings() = default;
   Findings(const Findings&) = delete;
   Findings& operator=(const Findings&) = delete;
   virtual ~Findings() = default;
-  /// Plane waves that were found, [frequency], for people; empty where none are looked for.
+  /// The number of plane waves found, [frequency], for status and log; empty where the search is for something else.
   [[nodiscard]] virtual std::vector<std::size_t> wave_counts() const { return {}; }
 };
 
-/// Plane waves beside sonah's prior, [frequency].
+/// Plane waves fitted together with sonah's prior, [frequency].
 struct WaveFindings : Findings {
   std::vector<FoundWaves> waves;
   [[nodiscard]] std::vector<std::size_t> wave_counts() const override {
@@ -50,14 +50,15 @@ struct FilterFindings : Findings {
   std::vector<FilterReport> filters;
 };
 
-/// As the kind that their taker knows. Throws std::bad_cast for another processor's.
+/// The findings as the kind that an imager expects. Throws std::bad_cast for those of another kind of imager.
 template <class Kind>
 const Kind& findings_as(const std::shared_ptr<const Findings>& findings) {
   return dynamic_cast<const Kind&>(*findings);
 }
 
-/// Background estimator of what takes too long for every frame: works on the spectra of some windows, on one thread at
-/// a time, and finds what the processor is to use from then on. Remembers what it has found before.
+/// Background estimator of parameters that take too long to estimate in every frame: works on the spectra of some
+/// windows, on one thread at a time. The imager uses its findings from then on. A search starts from its previous
+/// findings.
 class Search {
  public:
   Search() = default;
@@ -65,16 +66,16 @@ class Search {
   Search& operator=(const Search&) = delete;
   virtual ~Search() = default;
   /// spectra [frequency][row][column], Pa, as measured: neither calibrated nor interpolated. `mask` is the one in
-  /// effect. Null where these spectra do not serve because a microphone that is not masked is not finite.
+  /// effect. Null where a microphone that is not masked has a value that is not finite.
   virtual std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra,
                                                  const MicrophoneMask& mask) = 0;
 };
 
-/// What searches for pnah's cut-offs and slopes; null where the plan wants no search.
+/// The search for pnah's cut-offs and slopes; null where the plan sets none.
 std::unique_ptr<Search> make_cutoff_search(const PnahPlan& plan);
 
-/// Spectra as the imager sees them: calibrated, masked microphones predicted. [frequency][row][column], Pa; empty when
-/// a microphone that is not masked is not finite.
+/// The spectra that an imager works on: calibrated, masked microphones predicted. [frequency][row][column], Pa; empty
+/// where a microphone that is not masked has a value that is not finite.
 std::vector<std::complex<double>> usable_spectra(std::span<const std::complex<float>> spectra, const PnahPlan& plan,
                                                  const MicrophoneMask& mask);
 

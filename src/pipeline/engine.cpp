@@ -11,8 +11,12 @@
 
 #include "cl/device.hpp"
 #include "config/config.hpp"
+#include "config/schema/front_end_kinds.hpp"
+#include "config/spectra_of_processors.hpp"
+#include "frontend/samples/decimator_design.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/calibration/calibration.hpp"
+#include "pipeline/devices.hpp"
 #include "pipeline/engine_parts.hpp"
 #include "processors/images/image_plan.hpp"
 #include "processors/images/settings.hpp"
@@ -58,12 +62,6 @@ ArrayPlan array_plan_of(const Settings& settings, const std::vector<double>& fre
   return out;
 }
 
-std::unique_ptr<KindSettings> first_settings(const HolographySettings& holography) {
-  auto own = std::make_unique<ImageKindSettings>(holography.imager);
-  own->images = holography;
-  return own;
-}
-
 }  // namespace
 
 FrontEndPlan front_end_plan(const EnginePlan& plan) {
@@ -87,11 +85,11 @@ std::unique_ptr<Engine> make_engine(EngineKind kind, const EnginePlan& plan) {
   if (kind == EngineKind::kReference) {
     return make_reference_engine(plan);
   }
-  return make_opencl_engine(ocl::Device::open(plan.settings.device), plan);
+  return make_engine(ocl::Device::open(plan.settings.device), plan);
 }
 
 std::unique_ptr<Engine> make_engine(const ocl::Device& device, const EnginePlan& plan) {
-  return make_opencl_engine(device, plan);
+  return make_opencl_engine(plan.has_processor ? open_devices(device, plan.settings) : Devices{{device}, {}}, plan);
 }
 
 namespace {
@@ -125,7 +123,22 @@ std::string with_keys_of(const std::string& owner, const std::string& message) {
   return named;
 }
 
-Engine::Engine(const EnginePlan& plan)
+namespace {
+
+/// Equal for front ends of one run that compute the same spectra, bit for bit.
+std::string key_of(const Settings& run, const FrontEndSettings& front_end) {
+  Settings settings = run;
+  settings.processors.clear();
+  settings.front_end = front_end;
+  if (!schema::front_end_kind(front_end.kind).sums_hops) {
+    settings.front_end.incremental = Incremental::kAuto;  // it takes whole windows, whatever is set
+  }
+  return to_yaml(settings);
+}
+
+}  // namespace
+
+Engine::Engine(const EnginePlan& plan, std::vector<std::size_t> devices)
     : plan_(plan),
       window_samples_(static_cast<std::uint64_t>(plan.settings.front_end.window_samples)),
       hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)),
@@ -135,29 +148,100 @@ Engine::Engine(const EnginePlan& plan)
     throw ConfigError("front_end.bands_hz: expected bits or time data, found spectra, which are no whole set of bins");
   }
   taps_.front().name = kNoFrontEnd;
+  taps_.front().key = key_of(plan.settings, plan.settings.front_end);
+  taps_.front().window_samples = plan.settings.front_end.window_samples;
+  taps_.front().has_front_end = !has_spectra;
   if (!has_spectra) {
     taps_.front().plan = front_end_plan(plan);
+    taps_.front().wants_samples = front_end_entry(plan.settings.front_end.kind).cuts_samples;
   }
-  for (const ProcessorSettings& processor : plan.settings.processors) {
-    if (!plan.has_processor || !processor.front_end.any()) {
-      continue;
-    }
-    if (has_spectra) {
-      throw ConfigError(
-          fmt::format("processors.{}.front_end: expected bits or time data, found spectra, which no front "
-                      "end takes",
-                      processor.name));
-    }
-    FrontEndSettings own = settings_of(plan.settings, processor).front_end;
-    // The run's choice is for the run's kind; sliding sums want every hop.
-    own.incremental = processor.every_hops > 1 ? Incremental::kNever : Incremental::kAuto;
-    Tap tap;
-    tap.plan = front_end_plan(plan, own);
-    tap.owner = processor.name;
-    tap.every_hops = processor.every_hops;
-    tap.lead_samples = std::int64_t{own.window_samples} - plan.settings.front_end.window_samples;
-    taps_.push_back(std::move(tap));
+  devices.resize(plan.settings.processors.size());
+  for (std::size_t i = 0; plan.has_processor && i < devices.size(); ++i) {
+    taps_of_settings_.push_back(tap_for(plan.settings.processors[i], devices[i]));
   }
+}
+
+std::size_t Engine::tap_for(const ProcessorSettings& processor, std::size_t device) {
+  const ProcessorNeeds needs = needs_of(processor);
+  const bool has_spectra = plan_.input == InputForm::kSpectra;
+  const bool has_bands =
+      !has_spectra && !bands_of(processor).bands_hz.empty();  // of given spectra it takes those there
+  const bool has_own = processor.front_end.any() || has_bands;
+  if (has_own && has_spectra) {
+    throw ConfigError(
+        fmt::format("processors.{}.front_end: expected bits or time data, found spectra, which no front end takes",
+                    processor.name));
+  }
+  if (needs.sample_window > 0 && has_spectra) {
+    throw ConfigError(fmt::format(
+        "processors.{}.kind: expected bits or time data, found spectra, which have no samples for {} to work on",
+        processor.name, processor.kind));
+  }
+  Tap tap;
+  tap.device = device;
+  tap.owner = has_own || !needs.spectra ? processor.name : "";
+  tap.every_hops = processor.every_hops;
+  tap.name = kNoFrontEnd;
+  tap.has_front_end = needs.spectra && !has_spectra;
+  tap.wants_samples = needs.sample_window > 0;
+  if (!needs.spectra) {
+    tap.key = fmt::format("{} samples of {}", needs.sample_window, processor.name);  // flags are its own
+    tap.name = kNoSpectra;
+    tap.window_samples = needs.sample_window;
+    return shared(std::move(tap));
+  }
+  if (!has_own && device == 0) {
+    taps_.front().wants_samples |= tap.wants_samples;
+    return 0;
+  }
+  FrontEndSettings settings = settings_of(plan_.settings, processor, plan_.sample_rate_hz).front_end;
+  const bool is_late = processor.every_hops > 1;
+  if (!has_spectra && (has_own || is_late)) {
+    // The run's choice is for the run's kind; a sliding DFT needs every hop.
+    settings.incremental = is_late ? Incremental::kNever : Incremental::kAuto;
+  }
+  tap.key = key_of(plan_.settings, settings);
+  tap.window_samples = settings.window_samples;
+  if (tap.has_front_end) {
+    tap.plan = has_own ? front_end_plan(plan_, settings) : front_end_plan(plan_);
+    tap.plan.settings.incremental = settings.incremental;
+    tap.wants_samples |= front_end_entry(settings.kind).cuts_samples;
+  }
+  return shared(std::move(tap));
+}
+
+std::size_t Engine::shared(Tap tap) {
+  const auto same = std::find_if(taps_.begin(), taps_.end(),
+                                 [&](const Tap& one) { return one.device == tap.device && one.key == tap.key; });
+  if (same != taps_.end()) {
+    same->every_hops = std::min(same->every_hops, tap.every_hops);
+    same->wants_samples |= tap.wants_samples;
+    return static_cast<std::size_t>(same - taps_.begin());
+  }
+  tap.lead_samples = tap.window_samples - plan_.settings.front_end.window_samples;
+  taps_.push_back(std::move(tap));
+  return taps_.size() - 1;
+}
+
+void Engine::finish(Tap& tap) {
+  if (!tap.has_front_end && plan_.input != InputForm::kSpectra) {
+    set_frequencies(tap, {});
+  }
+  if (tap.wants_samples && plan_.input == InputForm::kBits) {
+    tap.history_samples = std::max<std::uint64_t>(tap.history_samples, kDecimatorHistoryWords);
+  }
+}
+
+std::optional<Engine::SampleTap> Engine::sample_tap(std::size_t device) const {
+  std::optional<SampleTap> found;
+  for (const Tap& tap : taps_) {
+    if (tap.device == device && tap.wants_samples && plan_.input != InputForm::kSpectra) {
+      found = found ? found : SampleTap{.plan = taps_.front().plan};
+      found->longest_window = std::max(found->longest_window, static_cast<std::size_t>(tap.window_samples));
+      found->is_late &= tap.every_hops > 1;
+    }
+  }
+  return found;
 }
 
 void Engine::set_frequencies(Tap& tap, const std::vector<double>& computed_hz) {
@@ -166,7 +250,7 @@ void Engine::set_frequencies(Tap& tap, const std::vector<double>& computed_hz) {
   if (tap.owner.empty() && !plan_.settings.front_end.bands_hz.empty()) {
     tap.frequencies_hz.resize(plan_.settings.front_end.frequencies_hz.size());
   }
-  if (tap.owner.empty()) {
+  if (&tap == &taps_.front()) {
     mask_ = std::make_shared<const MicrophoneMask>(make_mask(tap.array, {}));
   }
   masked_.push_back(tap.array.dead_channels.size());
@@ -177,17 +261,16 @@ std::vector<Engine::Wanted> Engine::wanted_processors() const {
   if (!plan_.has_processor) {
     return wanted;
   }
-  const auto add = [&](const std::string& name, std::string_view kind, int every_hops, const Settings& settings,
-                       std::unique_ptr<KindSettings> own) {
-    const auto tap = std::find_if(taps_.begin() + 1, taps_.end(), [&](const Tap& one) { return one.owner == name; });
-    const std::size_t index = tap == taps_.end() ? 0 : static_cast<std::size_t>(tap - taps_.begin());
-    wanted.push_back({.kind = std::string(kind),
-                      .every_hops = every_hops,
-                      .tap = index,
-                      .settings = std::make_unique<Settings>(settings),
-                      .own = std::move(own),
-                      .plan = {}});
-    Wanted& one = wanted.back();
+  const auto add = [&](const std::string& name, std::string_view kind, int every_hops, std::size_t index,
+                       const Settings& settings, const ProcessorNeeds& needs, std::unique_ptr<KindSettings> own) {
+    Wanted& one = wanted.emplace_back();
+    one.kind = std::string(kind);
+    one.every_hops = every_hops;
+    one.tap = index;
+    one.device = taps_[index].device;
+    one.needs = needs;
+    one.settings = std::make_unique<Settings>(settings);
+    one.own = std::move(own);
     one.plan = {.name = name,
                 .settings = one.settings.get(),
                 .own = one.own.get(),
@@ -199,10 +282,12 @@ std::vector<Engine::Wanted> Engine::wanted_processors() const {
                 .batch = settings.device.batch};
   };
   const Settings& settings = plan_.settings;
-  add(std::string(kFirstProcessor), name_of(resolve_imager(settings.holography, settings.array.geometry)), 1, settings,
+  add(std::string(kFirstProcessor), first_kind(settings.holography, settings.array.geometry), 1, 0, settings, {},
       first_settings(settings.holography));
-  for (const ProcessorSettings& processor : settings.processors) {
-    add(processor.name, processor.kind, processor.every_hops, settings_of(settings, processor),
+  for (std::size_t i = 0; i < settings.processors.size(); ++i) {
+    const ProcessorSettings& processor = settings.processors[i];
+    add(processor.name, processor.kind, processor.every_hops, taps_of_settings_[i],
+        settings_of(settings, processor, plan_.sample_rate_hz), needs_of(processor),
         processor.own ? processor.own->copy() : nullptr);
   }
   return wanted;
@@ -210,7 +295,7 @@ std::vector<Engine::Wanted> Engine::wanted_processors() const {
 
 void Engine::add_results(ResultHeader header, const Wanted& wanted, const ImagesOnHost* images) {
   header.config = to_yaml(plan_.settings);
-  header.device = device_name();
+  header.device = device_name_of(wanted.device);
   header.front_end = taps_[wanted.tap].name;
   results_.push_back(
       {.header = std::move(header), .every_hops = wanted.every_hops, .tap = wanted.tap, .images = images});
@@ -265,6 +350,21 @@ void Engine::set_masks(const Masks& masks) {
   masked_.clear();
   std::transform(masks.begin(), masks.end(), std::back_inserter(masked_),
                  [](const MicrophoneMask& mask) { return mask.channels.size(); });
+}
+
+std::span<const float> Engine::in_channel_order(std::span<const float> samples) {
+  const ArrayGeometry& geometry = plan_.settings.array.geometry;
+  if (!geometry.is_reordered()) {
+    return samples;
+  }
+  const std::vector<int>& channel_of = geometry.placement->channel_of_input;
+  std::vector<float>& ordered = ordered_.emplace_back(samples.size());
+  for (std::size_t first = 0; first < samples.size(); first += channel_of.size()) {
+    for (std::size_t i = 0; i < channel_of.size(); ++i) {
+      ordered[first + static_cast<std::size_t>(channel_of[i])] = samples[first + i];
+    }
+  }
+  return ordered;
 }
 
 std::uint32_t Engine::valid_microphones(std::size_t processor, std::size_t window) const {
@@ -361,11 +461,18 @@ void warn_of_images(const PnahPlan& images, const std::string& what, const std::
 
 }  // namespace
 
+/// Of one front end; a band may have hundreds of bins.
+constexpr int kMostAliasWarnings = 8;
+
 std::vector<std::string> plan_warnings(const Engine& engine) {
   std::vector<std::string> warnings;
   const double nyquist =
       std::numbers::pi / std::max(engine.array_plan().geometry.pitch_x_m, engine.array_plan().geometry.pitch_y_m);
   for (const Engine::Tap& tap : engine.taps()) {
+    int aliased = 0;
+    if (tap.owner.empty() && &tap != engine.taps().data()) {
+      continue;  // the run's front end on another device
+    }
     const FrontEndSettings& front_end = tap.plan.settings;
     const std::string section = tap.owner.empty() ? "front_end" : fmt::format("processors.{}.front_end", tap.owner);
     for (std::size_t f = 0; f < tap.frequencies_hz.size(); ++f) {
@@ -379,15 +486,21 @@ std::vector<std::string> plan_warnings(const Engine& engine) {
             section, f, front_end.frequencies_hz[f], engine.plan().sample_rate_hz / front_end.window_samples,
             front_end.kind, frequency_hz, section));
       }
-      if (tap.array.wavenumber(f) > nyquist) {
+      if (tap.array.wavenumber(f) > nyquist && ++aliased <= kMostAliasWarnings) {
         warnings.push_back(
             fmt::format("{:.1f} Hz: k = {:.1f} rad/m lies above pi/pitch = {:.1f} rad/m; the microphones are too "
                         "far apart for this frequency",
                         frequency_hz, tap.array.wavenumber(f), nyquist));
       }
     }
+    if (aliased > kMostAliasWarnings) {
+      warnings.push_back(
+          fmt::format("so they are for {} further frequencies of {}", aliased - kMostAliasWarnings, section));
+    }
   }
   for (const Engine::Wanted& wanted : engine.wanted_processors()) {
+    const std::vector<std::string> more = processor_entry(wanted.kind).remarks(wanted.plan).warnings;
+    warnings.insert(warnings.end(), more.begin(), more.end());
     if (dynamic_cast<const ImageKindSettings*>(wanted.own.get()) != nullptr) {
       const bool is_first = wanted.plan.name == kFirstProcessor;
       warn_of_images(image_plan(wanted.plan), is_first ? "" : wanted.plan.name + ": ",
@@ -395,6 +508,15 @@ std::vector<std::string> plan_warnings(const Engine& engine) {
     }
   }
   return warnings;
+}
+
+std::vector<std::string> plan_notes(const Engine& engine) {
+  std::vector<std::string> notes;
+  for (const Engine::Wanted& wanted : engine.wanted_processors()) {
+    const std::vector<std::string> more = processor_entry(wanted.kind).remarks(wanted.plan).notes;
+    notes.insert(notes.end(), more.begin(), more.end());
+  }
+  return notes;
 }
 
 }  // namespace nearfield

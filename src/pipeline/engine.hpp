@@ -1,12 +1,15 @@
 #pragma once
 #include <complex>
 #include <cstdint>
+#include <list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "cl/device.hpp"
+#include "config/schema/processor_kinds.hpp"
 #include "frontend/front_end.hpp"
 #include "imaging/microphone_mask.hpp"
 #include "imaging/search.hpp"
@@ -32,7 +35,7 @@ struct EnginePlan {
   double sample_rate_hz = 0.0;     ///< of decimated samples; not used for spectra
   std::vector<double> spectra_hz;  ///< frequencies of the spectra that image_spectra() will get
   /// False: spectra alone, for read_spectra(). No flag then says that a microphone is not finite, and of the holography
-  /// settings the standoff alone matters; who opens a recording has validated them all the same.
+  /// settings the standoff alone matters; a recording is opened with validated settings all the same.
   bool has_processor = true;
 };
 
@@ -46,7 +49,7 @@ struct SampleSpan {
 struct WindowStatus {
   std::uint32_t flags = 0;  ///< of the first processor's products
   int non_finite_microphones = 0;
-  std::uint64_t missing_bits = 0;  ///< bit-times that never came; known to who feeds the engine
+  std::uint64_t missing_bits = 0;  ///< bit-times that never came; filled in by the caller that feeds the engine
 };
 
 /// [array plan] as Engine::array_plans() has them, of the same microphones.
@@ -57,9 +60,9 @@ Masks make_masks(const std::vector<ArrayPlan>& plans, const std::vector<int>& ch
 /// From input to products: a front end and the processors of its spectra as one. Built once, then fed and asked window
 /// by window.
 ///
-/// The processors of every hop are prompt: compute_*() computes them all and waits once. Those that are due more seldom
-/// are late: begin_late() enqueues them behind a window that is out already, and the next compute_*(), whose wait
-/// covers them, or finish_late() brings their products.
+/// The processors of every hop are prompt: compute_*() enqueues them all, on whichever device each is, and waits once,
+/// for all devices. Those that are due more seldom are late: begin_late() enqueues them behind a window that is out
+/// already, and the next compute_*(), whose wait covers them, or finish_late() brings their products.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -76,7 +79,7 @@ class Engine {
   /// allowed if the history of the next window is pushed again. At most what a batch of windows needs (two
   /// windows and the history) a call; the memory must stay as it is until the next windows are computed.
   virtual void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) = 0;
-  /// Decimated samples [sample][channel], Pa; otherwise as push_bits().
+  /// Decimated samples [sample][channel of the input], Pa; otherwise as push_bits().
   virtual void push_samples(std::uint64_t first_sample, std::span<const float> samples) = 0;
   /// Computes `windows` windows, a hop apart, at most the settings' batch, and their prompt products; the first starts
   /// at `first_sample`. Waits once. Their statuses and products are there until the next call.
@@ -111,10 +114,13 @@ class Engine {
   [[nodiscard]] bool has_products(std::size_t processor, std::size_t window) const;
   /// The late ones, as begin_late() takes them.
   [[nodiscard]] std::uint32_t late() const;
+  /// Before products() of a window that becomes a frame: where that lies.
+  virtual void stamp(std::size_t processor, std::size_t window, const FrameStamp& stamp) = 0;
   /// Of one of the windows computed last, or of those that a late processor was begun on, where has_products() held;
   /// they hold until the next call for this processor, and until the next compute_*() or begin_late().
   [[nodiscard]] virtual Products products(std::size_t processor, std::size_t window) = 0;
-  /// Of that window's products. Those of a late processor hold what the input's flags were when it was begun.
+  /// Of that window's products, once products() has been asked. Those of a late processor hold what the input's flags
+  /// were when it was begun.
   [[nodiscard]] virtual std::uint32_t flags(std::size_t processor, std::size_t window) const = 0;
 
   /// Of the first processor, which must make images, and the last windows: [window][plane][frequency][row][column];
@@ -125,10 +131,10 @@ class Engine {
   /// Of one of the last windows as they were measured, [frequency][row][column], Pa, neither calibrated nor
   /// interpolated. Waits; for now and then.
   virtual void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const = 0;
-  /// Of the spectra, which never changes. Its dead channels are those that are masked for good: by the settings, or
-  /// because they have no gain.
+  /// Of the spectra, which never changes. Its dead channels are those that no mask of health brings back: masked by the
+  /// settings, or because they have no gain.
   [[nodiscard]] const ArrayPlan& array_plan() const { return taps_.front().array; }
-  /// Of the run's spectra, then of those of each processor with a front end of its own: what make_masks() takes.
+  /// Of the run's spectra, then of those of each tap beside them: what make_masks() takes.
   [[nodiscard]] std::vector<ArrayPlan> array_plans() const;
   /// Puts masks for array_plans() into effect, between two calls of compute_*(); waits for the device.
   virtual void use(const Masks& masks) = 0;
@@ -154,39 +160,51 @@ class Engine {
   int image_window(std::uint64_t first_sample, ImageFrame& frame);
   int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame);
 
-  /// Frequencies that were asked for and are computed.
+  /// Requested frequencies, as they are computed.
   [[nodiscard]] const std::vector<double>& frequencies_hz() const { return taps_.front().frequencies_hz; }
-  /// As the images file names them.
-  [[nodiscard]] virtual std::string device_name() const = 0;
   /// The front end with what its plan chose, such as the kernel; "none (spectra)" when there is none.
   [[nodiscard]] const std::string& front_end_name() const { return taps_.front().name; }
   /// The first processor's path and its sizes.
   [[nodiscard]] virtual std::string imager_name() const = 0;
 
  protected:
-  explicit Engine(const EnginePlan& plan);
-  /// Where spectra come from: the run's front end, or the own one of a processor.
+  /// `devices` [of Settings::processors], 0 for the run's device; where it is empty, all work on that one.
+  explicit Engine(const EnginePlan& plan, std::vector<std::size_t> devices = {});
+  /// Where spectra come from: a front end on a device. Processors on one device whose front ends are equal share it.
   struct Tap {
     FrontEndPlan plan;              ///< not used for given spectra
-    std::string owner;              ///< the processor; empty for the run's
-    int every_hops = 1;             ///< how often its spectra are wanted
+    std::string key;                ///< equal for taps of one device that compute the same
+    std::size_t device = 0;         ///< 0: the run's
+    std::string owner;              ///< the first processor with such a front end of its own; empty for the run's
+    int every_hops = 1;             ///< the smallest cadence of its processors
     std::int64_t lead_samples = 0;  ///< how much earlier than the run's windows its own begin; negative: later
     std::uint64_t history_samples = 0;
     ArrayPlan array;
-    std::vector<double> frequencies_hz;  ///< that were asked for
+    std::vector<double> frequencies_hz;  ///< requested ones, without the bins of bands
     std::string name;                    ///< of the front end, with what its plan chose
-    std::size_t absent = 0;              ///< of the windows computed last: those that would begin before the origin
+    bool has_front_end = true;           ///< else its processors work on samples alone
+    bool wants_samples = false;          ///< decimated ones, for its front end or a processor
+    std::int64_t window_samples = 0;
+    std::size_t absent = 0;  ///< of the windows computed last: those that would begin before the origin
 
     /// First sample of its window beside the run's, which must not begin before the stream.
     [[nodiscard]] std::uint64_t first(std::uint64_t window) const {
       return static_cast<std::uint64_t>(static_cast<std::int64_t>(window) - lead_samples);
     }
   };
-  /// A processor that the plan asks for.
+  /// Decimated samples of a device, which its front ends and processors share.
+  struct SampleTap {
+    FrontEndPlan plan;
+    std::size_t longest_window = 0;
+    bool is_late = true;  ///< none of those that share them is wanted at every hop
+  };
+  /// A processor of the plan, before it is made.
   struct Wanted {
     std::string kind;
     int every_hops = 1;
     std::size_t tap = 0;
+    std::size_t device = 0;
+    ProcessorNeeds needs;
     std::unique_ptr<Settings> settings;
     std::unique_ptr<KindSettings> own;
     ProcessorPlan plan;
@@ -194,25 +212,39 @@ class Engine {
   /// The first is the run's.
   [[nodiscard]] std::vector<Tap>& taps() { return taps_; }
   [[nodiscard]] const std::vector<Tap>& taps() const { return taps_; }
-  /// Makes the front end of a tap by `make(plan)` and notes what it came to. ConfigErrors name the processor's keys.
+  /// Makes the front end of a tap by `make(plan)` and records its history, frequencies and name. ConfigErrors name the
+  /// processor's keys.
   template <typename Make>
   auto make_front_end_of(Tap& tap, Make make);
   /// For given spectra: the frequencies that they have. Throws ConfigError.
   void set_frequencies(Tap& tap, const std::vector<double>& computed_hz);
+  /// Of a tap whose front end is made, where it has one: what samples ask for.
+  void finish(Tap& tap);
+  /// What is to be shared on a device; none where nothing there works on samples.
+  [[nodiscard]] std::optional<SampleTap> sample_tap(std::size_t device) const;
   /// Once all taps have their frequencies.
   [[nodiscard]] std::vector<Wanted> wanted_processors() const;
   /// Of a processor that was made. `images` is null where it makes none, and lives as long as the engine.
   void add_results(ResultHeader header, const Wanted& wanted, const ImagesOnHost* images);
   [[nodiscard]] std::size_t tap_of(std::size_t processor) const { return results_.at(processor).tap; }
-  /// Notes the origin that seek() names. Returns, for each tap, the first sample that its front end is to be fed with.
+  /// Notes the origin that seek() names. Returns, for each tap, the first sample that its front end is to be fed with;
+  /// the decimated samples of a device begin with the first of their taps.
   std::vector<std::uint64_t> begin_taps(std::uint64_t first_window, std::uint64_t origin);
   /// Notes, for each tap, how many of these windows it cannot have.
   void count_absent(std::uint64_t first_sample, std::size_t windows);
   void set_masks(const Masks& masks);
+  /// The samples with their channels in the order of rows and columns; themselves where they are so. Copies live until
+  /// forget_ordered(), which follows on a wait.
+  [[nodiscard]] std::span<const float> in_channel_order(std::span<const float> samples);
+  void forget_ordered() { ordered_.clear(); }
+  [[nodiscard]] bool has_masked_microphones(std::size_t tap) const { return masked_[tap] > 0; }
+  /// As files name it; 0: the run's.
+  [[nodiscard]] virtual std::string device_name_of(std::size_t device) const = 0;
   [[nodiscard]] virtual int non_finite_microphones(std::size_t processor, std::size_t window) const = 0;
   [[nodiscard]] const EnginePlan& plan() const { return plan_; }
 
   friend std::vector<std::string> plan_warnings(const Engine& engine);
+  friend std::vector<std::string> plan_notes(const Engine& engine);
 
  private:
   struct Results {
@@ -221,14 +253,20 @@ class Engine {
     std::size_t tap = 0;
     const ImagesOnHost* images = nullptr;
   };
+  /// The tap of a processor of the settings on a device, which may have to be made.
+  std::size_t tap_for(const ProcessorSettings& processor, std::size_t device);
+  /// The tap that does the same on that device, or this one, added.
+  std::size_t shared(Tap tap);
   EnginePlan plan_;
   std::uint64_t window_samples_ = 0;
   std::uint64_t hop_samples_ = 0;
   std::uint64_t origin_ = 0;
   std::vector<Tap> taps_;
-  std::vector<Results> results_;  ///< [processor]
+  std::vector<std::size_t> taps_of_settings_;  ///< [of Settings::processors]
+  std::vector<Results> results_;               ///< [processor]
   std::shared_ptr<const MicrophoneMask> mask_;
-  std::vector<std::size_t> masked_;  ///< [tap], microphones
+  std::vector<std::size_t> masked_;        ///< [tap], microphones
+  std::list<std::vector<float>> ordered_;  ///< of in_channel_order()
 };
 
 /// `message`, whose lines begin with keys of front_end, with those of the processor `owner`; unchanged without one.
@@ -258,5 +296,8 @@ ImagesHeader images_header(const Engine& engine);
 /// What a user should know before trusting the images, one message each: snapped frequencies, a cut-off inside the
 /// radiation circle, microphones too far apart for a frequency, a predictor's order cut to the line's length.
 std::vector<std::string> plan_warnings(const Engine& engine);
+
+/// What is good to know of its processors, one text each, such as the microphones that one of them uses.
+std::vector<std::string> plan_notes(const Engine& engine);
 
 }  // namespace nearfield

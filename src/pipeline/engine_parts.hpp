@@ -6,15 +6,17 @@
 #include <string_view>
 
 #include "frontend/front_end.hpp"
+#include "pipeline/devices.hpp"
 #include "pipeline/engine.hpp"
 
 /// What the two engines share.
 namespace nearfield {
 
 inline constexpr std::string_view kNoFrontEnd = "none (spectra)";
+inline constexpr std::string_view kNoSpectra = "none (decimated samples)";
 inline constexpr std::string_view kNoProcessor = "none (spectra alone)";
 
-/// Its frequencies are those that were asked for, then the bins of bands. Throws ConfigError.
+/// Its frequencies are the requested ones, then the bins of bands. Throws ConfigError.
 FrontEndPlan front_end_plan(const EnginePlan& plan);
 /// The same of a front end with other settings.
 FrontEndPlan front_end_plan(const EnginePlan& plan, const FrontEndSettings& settings);
@@ -33,7 +35,7 @@ Piece<Value> piece_from(std::uint64_t begin, std::uint64_t first, std::span<cons
   return {.first = first + before, .values = values.subspan(before * per_sample)};
 }
 
-std::unique_ptr<Engine> make_opencl_engine(const ocl::Device& device, const EnginePlan& plan);
+std::unique_ptr<Engine> make_opencl_engine(Devices devices, const EnginePlan& plan);
 std::unique_ptr<Engine> make_reference_engine(const EnginePlan& plan);
 
 }  // namespace nearfield

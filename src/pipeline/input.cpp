@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "config/config.hpp"
+#include "nearfield/clock.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {
 
-/// A frequency of a spectra file is the one asked for within this distance.
+/// A frequency of a spectra file matches a requested one within this distance.
 constexpr double kFrequencyTolerance_hz = 0.5;
 /// Lengths agree within this fraction: files may hold them as float32.
 constexpr double kLengthTolerance = 1e-6;
@@ -47,6 +49,29 @@ void take(T& setting, const T& in_file, const std::string& key, const Settings& 
   setting = in_file;
 }
 
+/// Of arrays that agree in all else: positions that were given must be those of the file, in its order.
+void take_placement(ArrayGeometry& setting, const ArrayGeometry& in_file, const std::string& name) {
+  const ArrayGeometry& given = setting;
+  const auto differ = [&](const MicrophonePosition& a, const MicrophonePosition& b) {
+    return std::hypot(a.x_m - b.x_m, a.y_m - b.y_m, a.z_m - b.z_m) > kLengthTolerance * setting.pitch_x_m;
+  };
+  // A file without positions has those of a grid in its own order.
+  bool agrees = !given.placement || (given.is_grid() && !given.is_reordered());
+  if (given.placement && in_file.placement) {
+    const std::vector<MicrophonePosition>& ours = given.placement->positions_m;
+    const std::vector<MicrophonePosition>& theirs = in_file.placement->positions_m;
+    agrees = std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end(),
+                        [&](const auto& a, const auto& b) { return !differ(a, b); });
+  }
+  if (!agrees) {
+    throw ConfigError(fmt::format(
+        "array.positions: expected the positions that {} was recorded with{}, found others; remove the setting or use "
+        "the matching recording",
+        name, in_file.placement ? "" : ", channel row * columns + column"));
+  }
+  setting.placement = in_file.placement;
+}
+
 }  // namespace
 
 Settings reconcile(Settings settings, const MeasurementGeometry& measurement, const WireLayout* layout,
@@ -57,15 +82,28 @@ Settings reconcile(Settings settings, const MeasurementGeometry& measurement, co
   take(geometry.rows, in_file.rows, "array.rows", given, name);
   take(geometry.columns, in_file.columns, "array.columns", given, name);
   const bool correctable = measurement.correctable;
-  take(geometry.pitch_x_m, in_file.pitch_x_m, "array.pitch_x_m", given, name, correctable);
-  take(geometry.pitch_y_m, in_file.pitch_y_m, "array.pitch_y_m", given, name, correctable);
+  const bool has_pitches = correctable && in_file.is_grid();  // which an irregular geometry has from its positions
+  take(geometry.pitch_x_m, in_file.pitch_x_m, "array.pitch_x_m", given, name, has_pitches);
+  take(geometry.pitch_y_m, in_file.pitch_y_m, "array.pitch_y_m", given, name, has_pitches);
   take(settings.holography.standoff_m, measurement.standoff_m, "holography.standoff_m", given, name, correctable);
+  take_placement(geometry, in_file, name);
   if (layout != nullptr) {
     take(settings.array.layout, *layout, "array.layout", given, name);
     take(settings.array.sensitivity_dbfs, measurement.sensitivity_dbfs, "array.sensitivity_dbfs", given, name);
   } else if (!given.explicit_keys.contains("array.layout")) {
     settings.array.layout = WireLayout::kRowMajor;
   }
+  return settings;
+}
+
+Settings with_clock(Settings settings, double clock_hz, const std::string& name) {
+  constexpr double kRounding = 1e-6;
+  if (!(clock_hz >= kSlowestClock_hz * (1.0 - kRounding) && clock_hz <= kFastestClock_hz * (1.0 + kRounding))) {
+    throw DataError(fmt::format("{}: sample_rate_hz of the bits: expected {} to {}, found {}", name, kSlowestClock_hz,
+                                kFastestClock_hz, clock_hz));
+  }
+  const Settings given = settings;
+  take(settings.array.clock_hz, std::round(clock_hz), "array.clock_hz", given, name);
   return settings;
 }
 
@@ -88,9 +126,10 @@ void require_channels(const Settings& settings, int channels, const std::string&
   require_geometry(settings, name, channels);
   const ArrayGeometry& geometry = settings.array.geometry;
   if (channels != geometry.channels()) {
-    throw ConfigError(
-        fmt::format("array.rows, array.columns: {} x {} = {} microphones, but {}: /time_data has {} channels",
-                    geometry.rows, geometry.columns, geometry.channels(), name, channels));
+    const bool has_positions = geometry.placement != nullptr;
+    throw ConfigError(fmt::format("{}: expected the {} channels of {}: /time_data, found {} = {} microphones",
+                                  has_positions ? "array.positions" : "array.rows, array.columns", channels, name,
+                                  text_of_size(geometry), geometry.channels()));
   }
 }
 

@@ -21,20 +21,24 @@ struct InputInfo {
   std::uint64_t first_bit_time = 0;  ///< of the first sample, in the stream that was recorded
 };
 
-/// The settings a run really has: what the recording says of its own array wins over defaults and must agree with what
-/// the user set, but for what is correctable. Throws ConfigError on a disagreement.
+/// The settings of a run: the recording's description of its array replaces defaults and must agree with what the user
+/// set, but for what is correctable. Throws ConfigError on a disagreement.
 Settings reconcile(Settings settings, const MeasurementGeometry& measurement, const WireLayout* layout,
                    const std::string& name);
+
+/// The settings with the clock of a recording's bits, checked likewise. Throws DataError where no microphone has such a
+/// clock, else as reconcile().
+Settings with_clock(Settings settings, double clock_hz, const std::string& name);
 
 /// One message for each length of a correctable recording that the user's settings replace.
 std::vector<std::string> corrections(const Settings& given, const MeasurementGeometry& measurement,
                                      const std::string& name);
 
-/// Checks that the user said where the microphones of time data stand, and that there is one for each channel. Throws
-/// ConfigError.
+/// Checks that the user gave the positions of the microphones of time data, and that there is one for each channel.
+/// Throws ConfigError.
 void require_channels(const Settings& settings, int channels, const std::string& name);
 
-/// Indices of the frequencies to image: all, or those the user asked for, matched to 0.5 Hz. Throws ConfigError.
+/// Indices of the frequencies to image: all, or those that the user requested, matched to 0.5 Hz. Throws ConfigError.
 std::vector<std::size_t> select_frequencies(const Settings& settings, const std::vector<double>& available_hz,
                                             const std::string& name);
 

@@ -12,7 +12,7 @@ namespace nearfield {
 class MissingBits {
  public:
   std::vector<MissingRun>& runs() { return runs_; }
-  /// How many lie in [first, end), which must not begin before what was forgotten.
+  /// How many lie in [first, end), which must not begin before the bits that forget() dropped.
   [[nodiscard]] std::uint64_t count(std::uint64_t first, std::uint64_t end) const {
     std::uint64_t missing = 0;
     for (std::size_t i = passed_; i < runs_.size() && runs_[i].first_bit_time < end; ++i) {
@@ -22,7 +22,7 @@ class MissingBits {
     }
     return missing;
   }
-  /// Nobody will ask for what lies before.
+  /// Drops all runs before this bit-time; later calls do not refer to them.
   void forget_before(std::uint64_t first) {
     while (passed_ < runs_.size() && runs_[passed_].first_bit_time + runs_[passed_].bit_times <= first) {
       ++passed_;
@@ -32,7 +32,7 @@ class MissingBits {
   }
 
  private:
-  static constexpr std::size_t kKept = 1024;  ///< forgotten runs before they are thrown away
+  static constexpr std::size_t kKept = 1024;  ///< dropped runs before their memory is reused
   std::vector<MissingRun> runs_;
   std::size_t passed_ = 0;
 };

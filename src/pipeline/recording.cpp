@@ -7,6 +7,7 @@
 
 #include "config/config.hpp"
 #include "config/schema/front_end_kinds.hpp"
+#include "config/words.hpp"
 #include "core/system/clocks.hpp"
 #include "files/nfr/nfr_reader.hpp"
 #include "nearfield/error.hpp"
@@ -73,12 +74,10 @@ std::uint64_t bits_before_first_word(const CaptureInfo& capture) {
 class BitRecording : public Recording {
  public:
   BitRecording(std::unique_ptr<BitFile> file, const std::filesystem::path& path, const Settings& settings)
-      : file_(std::move(file)), feed_(settings.front_end) {
+      : file_(std::move(file)), feed_(in_words(settings).front_end) {
     const CaptureInfo capture = file_->info();
-    if (std::abs(capture.sample_rate_hz - kBitRateHz) > 1e-6 * kBitRateHz) {
-      throw DataError(fmt::format("{}: sample_rate_hz of the bits: expected {}, found {}", path.string(), kBitRateHz,
-                                  capture.sample_rate_hz));
-    }
+    const Settings used = with_clock(reconcile(settings, capture.measurement, &capture.layout, path.string()),
+                                     capture.sample_rate_hz, path.string());
     skipped_bit_times_ = bits_before_first_word(capture);
     info_ = {.kind = FileKind::kCapture,
              .name = path.string(),
@@ -90,12 +89,12 @@ class BitRecording : public Recording {
                                                       static_cast<double>(kNsPerSecond)),
              .start_rate_hz = capture.sample_rate_hz,
              .first_bit_time = capture.first_bit_time + skipped_bit_times_};
-    plan_ = {.settings = reconcile(settings, capture.measurement, &capture.layout, info_.name),
+    validate(used, capture.sample_rate_hz / used.front_end.decimation);
+    plan_ = {.settings = in_words(used),
              .input = InputForm::kBits,
              .sample_rate_hz = info_.sample_rate_hz,
              .spectra_hz = {}};
     notes_ = corrections(settings, capture.measurement, info_.name);
-    validate(plan_.settings, info_.sample_rate_hz);
     words_per_sample_ = static_cast<std::uint64_t>(capture.words_per_bit_time) * kBitsPerWord;
   }
   [[nodiscard]] const InputInfo& info() const override { return info_; }
@@ -172,8 +171,8 @@ class SampleRecording : public Recording {
   }
 
  private:
-  /// Samples have no bits to count: the nominal chain does what the default can't. A kind that was asked for stays, and
-  /// is refused where the front end is planned.
+  /// The default front end counts bits, which samples do not have, so that decimated_fft replaces it. A kind that the
+  /// user set stays, and is refused where the front end is planned.
   void replace_default_front_end() {
     std::string& kind = plan_.settings.front_end.kind;
     if (schema::front_end_kind(kind).takes_samples || plan_.settings.explicit_keys.contains("front_end.kind")) {
@@ -248,6 +247,7 @@ std::unique_ptr<Recording> open_recording(const std::filesystem::path& path, con
       return std::make_unique<SpectraRecording>(path, settings);
     case FileKind::kImages:
     case FileKind::kCalibration:
+    case FileKind::kCrossSpectra:
       break;
   }
   throw DataError(fmt::format("{}: expected a capture, time data or spectra, found {}", path.string(), name_of(kind)));

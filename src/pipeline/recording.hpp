@@ -8,13 +8,13 @@
 
 namespace nearfield {
 
-/// A recording of any kind, opened, with the settings it really runs with; feeds an engine window by window.
+/// An open recording of any kind, with the settings of its run; feeds an engine window by window.
 class Recording {
  public:
   virtual ~Recording() = default;
   [[nodiscard]] virtual const InputInfo& info() const = 0;
   [[nodiscard]] virtual const EnginePlan& plan() const = 0;
-  /// What it changed of the settings beside its own geometry, one message each.
+  /// The settings that it changed besides its own geometry, one message each.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
   /// Feeds what `windows` windows, a hop apart and the first from `first_sample` on, still need, and computes them.
   virtual std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) = 0;

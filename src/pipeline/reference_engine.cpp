@@ -1,13 +1,18 @@
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include "frontend/front_end_reference.hpp"
+#include "frontend/samples/decimated_samples_reference.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/engine_parts.hpp"
 
 namespace nearfield {
 namespace {
 
+/// Works on the host in one thread, whatever devices the settings name: their results are compared with its own, which
+/// do not depend on where they are computed.
 class ReferenceEngine : public Engine {
  public:
   explicit ReferenceEngine(const EnginePlan& plan)
@@ -17,10 +22,14 @@ class ReferenceEngine : public Engine {
     for (std::size_t t = 0; t < taps().size(); ++t) {
       make_input(t);
     }
+    make_samples();
     for (const Wanted& wanted : wanted_processors()) {
       std::unique_ptr<reference::Processor> made = processor_entry(wanted.kind).make_reference(wanted.plan);
       add_results(made->header(), wanted, dynamic_cast<const ImagesOnHost*>(made.get()));
-      runs_.push_back({.processor = std::move(made), .flags = {}, .non_finite = {}});
+      runs_.push_back({.processor = std::move(made),
+                       .sample_window = static_cast<std::size_t>(wanted.needs.sample_window),
+                       .flags = {},
+                       .non_finite = {}});
     }
   }
   void seek(std::uint64_t first_window, std::uint64_t origin) override {
@@ -28,22 +37,40 @@ class ReferenceEngine : public Engine {
     for (std::size_t t = 0; t < inputs_.size(); ++t) {
       inputs_[t].begin = begins[t];
     }
+    samples_begin_ = std::numeric_limits<std::uint64_t>::max();
+    for (std::size_t t = 0; t < inputs_.size(); ++t) {
+      samples_begin_ = taps()[t].wants_samples ? std::min(samples_begin_, begins[t]) : samples_begin_;
+    }
   }
   void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) override {
     const std::size_t words =
         static_cast<std::size_t>(kBitsPerWord) *
         static_cast<std::size_t>(words_per_bit_time(plan().settings.array.layout, plan().settings.array.geometry));
+    if (samples_) {
+      const Piece<std::uint32_t> piece = piece_from(samples_begin_, first_sample, wire, words);
+      if (!piece.values.empty()) {
+        samples_->push_bits(piece.first, piece.values);
+      }
+    }
     for (Input& input : inputs_) {
       if (const Piece<std::uint32_t> piece = piece_from(input.begin, first_sample, wire, words);
-          !piece.values.empty()) {
+          input.front_end && !piece.values.empty()) {
         input.front_end->push_bits(piece.first, piece.values);
       }
     }
   }
-  void push_samples(std::uint64_t first_sample, std::span<const float> samples) override {
+  void push_samples(std::uint64_t first_sample, std::span<const float> pushed) override {
+    const std::span<const float> samples = in_channel_order(pushed);
     const auto channels = static_cast<std::size_t>(array_plan().geometry.channels());
+    if (samples_) {
+      const Piece<float> piece = piece_from(samples_begin_, first_sample, samples, channels);
+      if (!piece.values.empty()) {
+        samples_->push_samples(piece.first, piece.values);
+      }
+    }
     for (Input& input : inputs_) {
-      if (const Piece<float> piece = piece_from(input.begin, first_sample, samples, channels); !piece.values.empty()) {
+      if (const Piece<float> piece = piece_from(input.begin, first_sample, samples, channels);
+          input.front_end && !piece.values.empty()) {
         input.front_end->push_samples(piece.first, piece.values);
       }
     }
@@ -53,6 +80,7 @@ class ReferenceEngine : public Engine {
     return room_;
   }
   std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) override {
+    forget_ordered();
     count_absent(first_sample, windows);
     first_sample_ = first_sample;
     for (std::size_t t = 0; t < inputs_.size(); ++t) {
@@ -70,23 +98,31 @@ class ReferenceEngine : public Engine {
     return compute(windows);
   }
   void begin_late(std::uint32_t due) override {
+    std::vector<bool> is_analysed(taps().size());
+    for (std::size_t t = 0; t < taps().size(); ++t) {
+      is_analysed[t] = taps()[t].every_hops == 1;
+    }
     for (std::size_t p = 0; p < runs_.size(); ++p) {
       if (((due & late()) >> p & 1U) != 0) {
-        if (tap_of(p) != 0) {
-          analyse(tap_of(p), statuses_.size());
+        const std::size_t tap = tap_of(p);
+        if (!is_analysed[tap]) {
+          analyse(tap, statuses_.size());
+          is_analysed[tap] = true;
         }
         run(p);
       }
     }
   }
   void finish_late() override {}
+  void stamp(std::size_t processor, std::size_t window, const FrameStamp& stamp) override {
+    runs_.at(processor).processor->stamp(window - runs_[processor].absent, stamp);
+  }
   [[nodiscard]] Products products(std::size_t processor, std::size_t window) override {
     return runs_.at(processor).processor->products(window - runs_[processor].absent);
   }
   [[nodiscard]] std::uint32_t flags(std::size_t processor, std::size_t window) const override {
     return runs_.at(processor).flags.at(window - runs_[processor].absent);
   }
-  [[nodiscard]] std::string device_name() const override { return "reference (double precision on the host)"; }
   [[nodiscard]] std::string imager_name() const override {
     return runs_.empty() ? std::string(kNoProcessor) : "reference";
   }
@@ -122,8 +158,12 @@ class ReferenceEngine : public Engine {
   }
 
  private:
+  [[nodiscard]] std::string device_name_of(std::size_t /*device*/) const override {
+    return "reference (double precision on the host)";
+  }
   struct Run {
     std::unique_ptr<reference::Processor> processor;
+    std::size_t sample_window = 0;     ///< of the decimated samples that it works on; 0: none
     std::vector<std::uint32_t> flags;  ///< [window]
     std::vector<int> non_finite;       ///< [window]
     std::size_t absent = 0;            ///< of the windows that it ran on last: the first ones, without values above
@@ -144,9 +184,20 @@ class ReferenceEngine : public Engine {
       set_frequencies(description, plan().spectra_hz);
       return;
     }
-    inputs_[tap].front_end =
-        make_front_end_of(description, [](const FrontEndPlan& p) { return reference::make_front_end(p); });
-    description.name = description.plan.settings.kind;
+    if (description.has_front_end) {
+      inputs_[tap].front_end =
+          make_front_end_of(description, [](const FrontEndPlan& p) { return reference::make_front_end(p); });
+      description.name = description.plan.settings.kind;
+    }
+    finish(description);
+  }
+  /// For the processors that work on samples; front ends have their own.
+  void make_samples() {
+    const std::vector<Wanted> wanted = wanted_processors();
+    if (std::any_of(wanted.begin(), wanted.end(), [](const Wanted& one) { return one.needs.sample_window > 0; })) {
+      const std::optional<SampleTap> tap = sample_tap(0);
+      samples_.emplace(tap->plan, tap->longest_window);
+    }
   }
   /// Spectra of the windows computed last.
   void analyse(std::size_t tap, std::size_t windows) {
@@ -154,6 +205,10 @@ class ReferenceEngine : public Engine {
     input.spectra.clear();
     input.flags.clear();
     for (std::size_t i = taps()[tap].absent; i < windows; ++i) {
+      if (!input.front_end) {
+        input.flags.push_back(0U);
+        continue;
+      }
       const std::vector<std::complex<double>> one =
           input.front_end->spectra(taps()[tap].first(first_sample_ + i * hop_samples_));
       input.spectra.insert(input.spectra.end(), one.begin(), one.end());
@@ -188,15 +243,24 @@ class ReferenceEngine : public Engine {
     const ArrayPlan& array = taps()[tap_of(processor)].array;
     const std::size_t values = array.frequencies_hz.size() * static_cast<std::size_t>(array.geometry.channels());
     for (std::size_t i = 0; i < input.flags.size(); ++i) {
+      if (one.sample_window > 0) {
+        const Tap& tap = taps()[tap_of(processor)];
+        const std::uint64_t end =
+            tap.first(first_sample_ + (one.absent + i) * hop_samples_) + static_cast<std::uint64_t>(tap.window_samples);
+        one.processor->use_samples(samples_->window(end - one.sample_window, one.sample_window));
+      }
       outcomes.push_back(one.processor->add(std::span(input.spectra).subspan(i * values, values)));
       one.non_finite.push_back(outcomes.back().non_finite_microphones);
-      one.flags.push_back(outcomes.back().flags | input.flags[i] | array.constant_flags());
+      const std::uint32_t of_part = one.processor->has_subset() ? std::uint32_t{kFlagWavenumberAboveNyquist} : 0U;
+      one.flags.push_back(outcomes.back().flags | input.flags[i] | (array.constant_flags() & ~of_part));
     }
     return outcomes;
   }
   std::uint64_t hop_samples_;
-  std::vector<Input> inputs_;  ///< [tap]
-  std::vector<Run> runs_;      ///< [processor]
+  std::optional<reference::DecimatedSamples> samples_;  ///< for processors; none where none works on them
+  std::uint64_t samples_begin_ = 0;                     ///< what is pushed of samples before it is not needed
+  std::vector<Input> inputs_;                           ///< [tap]
+  std::vector<Run> runs_;                               ///< [processor]
   std::vector<std::uint32_t> room_;
   std::vector<WindowStatus> statuses_;
   std::uint64_t first_sample_ = 0;  ///< of the windows computed last

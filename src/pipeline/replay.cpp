@@ -14,7 +14,7 @@
 namespace nearfield {
 namespace {
 
-/// A frame with more microphones than this share not finite is not worth imaging.
+/// A frame is an error where more than this share of its microphones are not finite.
 constexpr int kNonFiniteShare = 10;
 
 std::uint64_t parse_count(std::string_view text, const std::string& whole) {
@@ -99,10 +99,12 @@ std::uint32_t late_and_due(const Engine& engine, std::uint64_t first, std::size_
   return due & engine.late();
 }
 
-/// The products that are due of a window, one frame a processor. `frame` is stamped but for its place.
-void write(const Outputs& outputs, Engine& engine, std::size_t window, std::uint64_t first_sample,
-           const Recording& recording, Frame& frame) {
+/// The products that are due of a window, one frame a processor. `frame` is stamped but for its place. Returns the
+/// flags of all of them.
+std::uint32_t write(const Outputs& outputs, Engine& engine, std::size_t window, std::uint64_t first_sample,
+                    const Recording& recording, Frame& frame) {
   const std::uint64_t missing = frame.missing_bit_times;
+  std::uint32_t flags = 0;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
     if (!is_due(engine, p, frame.sequence) || !engine.has_products(p, window)) {
       continue;
@@ -111,13 +113,16 @@ void write(const Outputs& outputs, Engine& engine, std::size_t window, std::uint
     const SampleSpan span = engine.window_of(p, first_sample);
     frame.missing_bit_times = engine.has_own_window(p) ? recording.missing_bits(span) : missing;
     place(frame, span.first, recording.info());
+    engine.stamp(p, window, {.sequence = frame.sequence, .first_bit_time = frame.first_bit_time});
     frame.products = engine.products(p, window);
     frame.valid_microphones = engine.valid_microphones(p, window);
     frame.flags = engine.flags(p, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U);
+    flags |= frame.flags;
     for (const auto& output : outputs) {
       output->write(frame);
     }
   }
+  return flags;
 }
 
 }  // namespace
@@ -155,6 +160,9 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
     }
     options.inform(fmt::format("front end: {}", engine->front_end_name()));
     options.inform(fmt::format("imager: {}", engine->imager_name()));
+    for (const std::string& note : plan_notes(*engine)) {
+      options.inform(note);
+    }
   }
   if (options.warn) {
     for (const std::string& warning : plan_warnings(*engine)) {
@@ -162,7 +170,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
     }
   }
   ReplayResult result;
-  result.header = images_header(*engine);
+  result.header = engine->header(0);
   result.frames_asked = *range.end - range.first;
   const std::uint64_t hop =
       input.kind == FileKind::kSpectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
@@ -186,8 +194,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
       frame.sequence = index;
       frame.epoch = 1;
       frame.missing_bit_times = statuses[i].missing_bits;
-      write(outputs, *engine, i, index * hop, *recording, frame);
-      result.flags |= statuses[i].flags;
+      result.flags |= statuses[i].flags | write(outputs, *engine, i, index * hop, *recording, frame);
       ++result.frames;
       if (options.progress) {
         options.progress(result.frames, result.frames_asked);

@@ -28,7 +28,7 @@ struct ReplayOptions {
   EngineKind engine = EngineKind::kOpencl;
   FrameRange frames;
   std::function<void(const std::string&)> warn;                        ///< may be empty
-  std::function<void(const std::string&)> inform;                      ///< what was chosen by itself; may be empty
+  std::function<void(const std::string&)> inform;                      ///< choices that the program made; may be empty
   std::function<void(std::uint64_t done, std::uint64_t of)> progress;  ///< may be empty
   std::function<bool()> stop;                                          ///< true ends the run early; may be empty
 };
@@ -38,10 +38,10 @@ struct ReplayResult {
   std::uint64_t frames_asked = 0;  ///< more than `frames` when stopped early: the outputs were not finished then
   std::uint32_t flags = 0;         ///< of any frame
   std::vector<std::string> bad_microphones;  ///< that were found, one sentence each
-  ImagesHeader header;
+  ResultHeader header;                       ///< of the first processor
 };
 
-/// Images a recording (bits, time data or spectra, recognised by content) and hands every frame to every output.
+/// Images a recording (bits, time data or spectra, recognised by content) and passes every frame to every output.
 /// Throws what the readers, the plan and the outputs throw, and DataError when more than a tenth of the microphones of
 /// a frame are not finite.
 ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_ptr<Output>>& outputs);

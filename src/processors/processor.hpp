@@ -15,25 +15,40 @@
 
 namespace nearfield {
 
-/// Everything that a processor is made from. Settings and sizes only: no table that the device and the reference could
-/// share.
+/// The plan of a processor. It has settings and sizes only: no table that the device and the reference could share.
 struct ProcessorPlan {
   std::string name = std::string(kFirstProcessor);
-  // These two are there while the maker runs, and no longer.
+  // These two are valid only while the maker runs.
   const Settings* settings = nullptr;  ///< of the run
   const KindSettings* own = nullptr;   ///< of the kind that makes it
   ArrayPlan array;                     ///< its frequencies are those of the spectra
-  std::vector<double> frequencies_hz;  ///< that were asked for: the first of the array's; the others are bins of bands
+  std::vector<double> frequencies_hz;  ///< that were requested: the first of the array's; the others are bins of bands
   int every_hops = 1;                  ///< its cadence
   double sample_rate_hz = 0.0;         ///< of decimated samples
   bool input_is_finite = false;        ///< spectra are never NaN or infinite: of bits
   int batch = 1;                       ///< windows that are computed together
+  std::vector<int> channels = {};      ///< of the run's array, of which `array` is a part; empty: it is the whole
+};
+
+/// Where the windows of decimated samples of an enqueue() lie on the processor's device. Full scale is 1 where bits
+/// come in, after DecimatorDesign::response(); else they are pascal.
+struct SampleView {
+  const ocl::Buffer<float>* samples = nullptr;  ///< [slot][channel], channel fastest; a ring
+  std::uint32_t slots = 0;
+  std::uint32_t first_slot = 0;  ///< of the first window's first sample; each window begins a hop after the one before
+  std::uint64_t first_sample = 0;  ///< the same sample's index in the stream
+};
+
+/// Where a frame of products lies in its stream.
+struct FrameStamp {
+  std::uint64_t sequence = 0;  ///< hops of the run since it began, lost ones too
+  std::uint64_t first_bit_time = 0;
 };
 
 /// The products of a window, in the order of a ResultHeader.
 using Products = std::span<const std::span<const std::byte>>;
 
-/// What makes products from spectra on a device. The constructor validates, compiles and allocates, and may throw;
+/// Computes products from spectra on a device. The constructor validates, compiles and allocates, and may throw;
 /// enqueue() only sets arguments and enqueues.
 class Processor {
  public:
@@ -41,26 +56,35 @@ class Processor {
   Processor(const Processor&) = delete;
   Processor& operator=(const Processor&) = delete;
   virtual ~Processor() = default;
-  /// Axes, products and kind; who runs it fills the rest.
+  /// Axes, products and kind; the engine fills the rest.
   [[nodiscard]] virtual ResultHeader header() const = 0;
-  /// Enqueues the first `windows` windows, and what brings their products to the host. spectra
-  /// [window][frequency][row][column], Pa, as they were measured; `status` [window][kStatusWords] is left as it is, or
-  /// or-ed into, moved to host_status() and left cleared.
+  /// Of the windows of the enqueue() that follows, for a processor whose settings ask for samples.
+  virtual void use_samples(const SampleView& /*samples*/) {}
+  /// Enqueues the first `windows` windows, and the transfer of their products to the host. spectra
+  /// [window][frequency][row][column], Pa, as they were measured, empty for a processor that asks for none; `status`
+  /// [window][kStatusWords] is left as it is, or or-ed into, moved to host_status() and left cleared.
   virtual void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) = 0;
+  /// Between enqueue() and the first products() of a window whose products become a frame, for what follows sources
+  /// over frames. Frames come in their order; other windows have no stamp.
+  virtual void stamp(std::size_t /*window*/, const FrameStamp& /*stamp*/) {}
   /// After Device::wait(): [product] of a window; they hold until the next call or the next enqueue().
   virtual Products products(std::size_t window) = 0;
   /// After Device::wait(), [window][kStatusWords] of a processor that takes the status; empty of one that leaves it.
   [[nodiscard]] virtual std::span<const std::uint32_t> host_status() const { return {}; }
-  /// Another mask in place of the plan's or the last one, between two frames; made for the same array, of at most
-  /// mask_capacity() microphones. Waits, but builds and allocates nothing.
+  /// It sees some of the array's microphones alone. enqueue() then leaves the status as it is, as host_status() says
+  /// nothing of the others, and its frames have flag 64 by its own microphones' distances.
+  [[nodiscard]] virtual bool has_subset() const { return false; }
+  /// Sets another mask in place of the plan's or the previous one, between two frames; it was made for the same array,
+  /// of at most mask_capacity() microphones. Waits, but builds and allocates nothing.
   virtual void use(const MicrophoneMask& mask) = 0;
   /// Puts what its search has found into effect, between two frames; waits for the frame before.
   virtual void adopt(const std::shared_ptr<const Findings>& /*findings*/) {}
-  /// What finds findings for this processor, on any thread; null where the plan wants none or it takes none.
+  /// The search of this processor, which any one thread may run; null where the plan sets none or this processor has
+  /// none.
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const { return nullptr; }
-  /// Forgets the windows so far: a stream begins. For what averages over windows; waits for nothing.
+  /// Resets averages over windows, as a stream begins; does not wait.
   virtual void forget() {}
-  /// Its way through the device and its sizes, in words.
+  /// The path through the device that was chosen, and its sizes, for log lines and reports.
   [[nodiscard]] virtual std::string description() const = 0;
 };
 
@@ -71,7 +95,7 @@ using Complex = std::complex<double>;
 /// A processor in plain double precision on the host, written from its formulas.
 class Processor {
  public:
-  /// What one window's input was like.
+  /// Losses and flags of one window's input.
   struct Outcome {
     std::uint32_t flags = 0;
     int non_finite_microphones = 0;
@@ -81,11 +105,18 @@ class Processor {
   Processor& operator=(const Processor&) = delete;
   virtual ~Processor() = default;
   [[nodiscard]] virtual ResultHeader header() const = 0;
-  /// Forgets the windows that it has computed.
+  /// Drops the products of the windows computed so far.
   virtual void clear() = 0;
+  /// Decimated samples [sample][channel] of the window that add() computes next, for a processor that asks for them;
+  /// in units as SampleView's.
+  virtual void use_samples(std::span<const double> /*samples*/) {}
   /// Computes one window more: spectra [frequency][row][column], Pa. May depend on the windows before, as on the
   /// device.
   virtual Outcome add(std::span<const Complex> spectra) = 0;
+  /// As nearfield::Processor's.
+  [[nodiscard]] virtual bool has_subset() const { return false; }
+  /// As nearfield::Processor's, between add() and the first products() of a window.
+  virtual void stamp(std::size_t /*window*/, const FrameStamp& /*stamp*/) {}
   /// Of one of the windows since clear(); they hold until the next call.
   virtual Products products(std::size_t window) = 0;
   /// As nearfield::Processor's, as those below.
@@ -97,13 +128,22 @@ class Processor {
 
 }  // namespace reference
 
-/// What a kind of processor brings: all that others know of it, but for its settings (schema::ProcessorKind).
+/// What a user should know of a plan before its first frame, one text each.
+struct Remarks {
+  std::vector<std::string> notes;
+  std::vector<std::string> warnings;
+};
+
+/// The entry of a kind of processor in the table: with its settings (schema::ProcessorKind) the one interface through
+/// which other folders use it.
 struct ProcessorEntry {
   std::string_view kind;
   /// Throw ConfigError, DeviceError.
   std::unique_ptr<Processor> (*make)(const ocl::Device& device, const ProcessorPlan& plan);
   /// The same in plain double precision on the host.
   std::unique_ptr<reference::Processor> (*make_reference)(const ProcessorPlan& plan);
+  /// Of a plan as for the makers.
+  Remarks (*remarks)(const ProcessorPlan& plan) = [](const ProcessorPlan&) { return Remarks(); };
   /// Of one launch of the plan's batch of windows, whichever of its stages it has. Looks at sizes and `own` alone.
   WorkModel (*work)(const ProcessorPlan& plan) = [](const ProcessorPlan&) { return WorkModel(); };
 };

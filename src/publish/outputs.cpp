@@ -31,7 +31,7 @@ std::vector<std::size_t> without_surface(const ResultHeader& header) {
   return kept;
 }
 
-/// Of axes that no product has any more, y and x stay: readers of images ask for them.
+/// Of axes that no product has any more, y and x stay: readers of images need them.
 ResultHeader header_of(const ResultHeader& header, const std::vector<std::size_t>& kept) {
   ResultHeader result = header;
   result.products.clear();
@@ -85,7 +85,7 @@ void PictureOutput::begin(const ResultHeader& header, const Beginning& beginning
 }
 
 void PictureOutput::write(const Frame& frame) {
-  write_result_pictures(directory_, headers_.at(frame.processor), frame, options_);
+  written_ += write_result_pictures(directory_, headers_.at(frame.processor), frame, scale_);
 }
 
 }  // namespace nearfield

@@ -6,7 +6,7 @@
 
 #include "files/results_file.hpp"
 #include "nearfield/output.hpp"
-#include "publish/pictures/picture.hpp"
+#include "publish/pictures/picture_scale.hpp"
 
 namespace nearfield {
 
@@ -31,14 +31,17 @@ class ImagesFileOutput : public Output {
 /// Draws every array of every frame of every processor into a folder; figures and tables are not drawn.
 class PictureOutput : public Output {
  public:
-  PictureOutput(std::filesystem::path directory, const PictureOptions& options)
-      : directory_(std::move(directory)), options_(options) {}
+  PictureOutput(std::filesystem::path directory, const ScaleChoice& choice)
+      : directory_(std::move(directory)), scale_(choice) {}
   void begin(const ResultHeader& header, const Beginning& beginning) override;
   void write(const Frame& frame) override;
+  /// Pictures so far.
+  [[nodiscard]] std::size_t written() const { return written_; }
 
  private:
   std::filesystem::path directory_;
-  PictureOptions options_;
+  PictureScale scale_;
+  std::size_t written_ = 0;
   std::map<std::size_t, ResultHeader> headers_;  ///< by Frame::processor
 };
 

@@ -45,7 +45,7 @@ class BitsLane {
   std::optional<std::uint64_t> expected_bit_time_;  ///< the end of the last piece
   std::optional<std::uint64_t> dropped_from_;       ///< all from there to expected_bit_time_ found no room
   std::uint32_t stream_id_ = 0;
-  bool is_restarted_ = false;  ///< and the lane does not know yet
+  bool is_restarted_ = false;  ///< and the lane has no marker of it yet
   std::atomic<std::uint64_t> dropped_pieces_{0};
   std::atomic<std::uint64_t> dropped_bit_times_{0};
   std::atomic<std::uint64_t> paused_bit_times_{0};

@@ -6,7 +6,7 @@
 
 namespace nearfield {
 
-/// Who is to blame for bits that a piece without words lacks.
+/// The cause of the missing bits of a piece without words.
 enum class GapCause {
   kNotSent,  ///< the source, or the way from it
   kPaused,   ///< the daemon: its engine is too far behind to record

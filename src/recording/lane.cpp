@@ -10,7 +10,7 @@
 namespace nearfield {
 namespace {
 
-/// Says for the time of a push that there is one.
+/// Marks a push as running while it exists.
 class Pushing {
  public:
   explicit Pushing(std::atomic<bool>& flag) : flag_(flag) { flag_.store(true); }
@@ -95,7 +95,7 @@ bool Lane::append(const nfr::RecordHeader& header, std::span<const std::span<con
 void Lane::set_mode(Mode mode) {
   const Mode before = mode_.exchange(mode);
   while (is_pushing_.load()) {
-    // Not yield(): it would give way to nobody of a lower real-time priority.
+    // Not yield(): threads of a lower real-time priority would not run.
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
   if (before == Mode::kOff || mode == Mode::kOff) {

@@ -33,7 +33,7 @@ class Lane {
   [[nodiscard]] bool is_on() const { return mode_.load(std::memory_order_relaxed) != Mode::kOff; }
   /// Copies a record; header and padding are completed here, numbers and CRCs by the writer.
   Pushed push(nfr::RecordHeader header, std::span<const std::span<const std::byte>> payload);
-  /// What was pushed and what will be are of two streams: a history forgets the first, the writer gets `marker`.
+  /// Separates two streams: a history drops the first one's pieces, and the writer receives `marker`.
   Pushed push_restart(const nfr::RecordHeader& marker);
 
   // The writer's. The records lie between tail() and head() once set_mode(kDraining) has returned.

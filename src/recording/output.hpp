@@ -12,7 +12,7 @@ namespace nearfield {
 /// Why a recording ended.
 enum class EndCause {
   kNone,             ///< it did not
-  kStopped,          ///< asked for
+  kStopped,          ///< on request
   kBelowLevel,       ///< the level that triggered it is over
   kLongEnough,       ///< DaemonSettings::Recording::max_s
   kLargeEnough,      ///< DaemonSettings::Recording::max_bytes

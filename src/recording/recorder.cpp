@@ -96,7 +96,7 @@ Recorder::Recorder(RecorderOptions options)
       thread_([this] { run(); }) {}
 
 Recorder::~Recorder() {
-  ask(Request::kQuit);
+  post(Request::kQuit);
   thread_.join();
 }
 
@@ -233,18 +233,18 @@ void Recorder::watch_level(const Layout& layout, const Frame& frame) {
   }
 }
 
-void Recorder::ask(Request request) {
+void Recorder::post(Request request) {
   {
     const std::lock_guard lock(mutex_);
     requests_.push_back(request);
-    ++asked_count_;
+    ++posted_count_;
   }
-  asked_.notify_one();
+  posted_.notify_one();
 }
 
 void Recorder::wait_for_requests() {
   std::unique_lock lock(mutex_);
-  const std::uint64_t wanted = asked_count_;
+  const std::uint64_t wanted = posted_count_;
   executed_.wait(lock, [&] { return executed_count_ >= wanted; });
 }
 

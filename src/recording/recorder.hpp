@@ -42,7 +42,7 @@ struct RecorderOptions {
   DaemonSettings::Recording settings = {};
   std::optional<std::size_t> pixel;  ///< row * columns + column of the one whose level counts; without it, all
   /// A recording has begun, has ended, or could not begin. Called on the writer's thread, which must not wait there for
-  /// anybody who waits for the recorder.
+  /// any thread that waits for the recorder.
   std::function<void(const RecorderStatus& status)> changed;
 
   [[nodiscard]] bool is_by_level() const { return settings.trigger == DaemonSettings::Trigger::kLevel; }
@@ -95,16 +95,16 @@ class Recorder : public BitsTap, public Output {
   void write(const Frame& frame) override;
 
   /// Keeps a history from now on and waits for a trigger.
-  void arm() { ask(Request::kArm); }
+  void arm() { post(Request::kArm); }
   /// Back to idle from armed.
-  void disarm() { ask(Request::kDisarm); }
+  void disarm() { post(Request::kDisarm); }
   /// Begins a recording, with the history if armed.
-  void start() { ask(Request::kStart); }
+  void start() { post(Request::kStart); }
   /// As start(), if armed.
-  void trigger() { ask(Request::kTrigger); }
+  void trigger() { post(Request::kTrigger); }
   /// Ends the recording with what was pushed until now.
-  void stop() { ask(Request::kStop); }
-  /// Waits until the writer thread has executed what was asked so far.
+  void stop() { post(Request::kStop); }
+  /// Waits until the writer thread has executed all requests so far.
   void wait_for_requests();
   [[nodiscard]] RecorderStatus status() const;
 
@@ -136,7 +136,7 @@ class Recorder : public BitsTap, public Output {
     std::uint64_t dropped_images = 0;
   };
 
-  void ask(Request request);
+  void post(Request request);
   [[nodiscard]] static Layout layout_of(const ResultHeader& header);
   [[nodiscard]] const Layout* layout_of(const Frame& frame) const;
   [[nodiscard]] bool push_frame(const Layout& layout, const Frame& frame);
@@ -176,7 +176,7 @@ class Recorder : public BitsTap, public Output {
   std::atomic<bool> has_risen_{false};          ///< above the level; set by a frame, taken back by the writer
   std::atomic<std::int64_t> last_above_ns_{0};  ///< capture time of the last frame above the level
   std::atomic<std::int64_t> last_frame_ns_{0};
-  std::atomic<std::uint64_t> armings_{0};           ///< that were asked for, counted by the writer
+  std::atomic<std::uint64_t> armings_{0};           ///< requested so far, counted by the writer
   std::atomic<std::int64_t> no_rise_before_ns_{0};  ///< end of the pause after a recording
   // Of the thread that writes frames:
   std::vector<Layout> layouts_;                      ///< [processor]
@@ -187,10 +187,10 @@ class Recorder : public BitsTap, public Output {
   bool is_quiet_ = false;            ///< has been for long enough: the next frame above the level is a rise
 
   mutable std::mutex mutex_;  ///< guards what follows up to the writer's own
-  std::condition_variable asked_;
+  std::condition_variable posted_;
   std::condition_variable executed_;
   std::deque<Request> requests_;
-  std::uint64_t asked_count_ = 0;
+  std::uint64_t posted_count_ = 0;
   std::uint64_t executed_count_ = 0;
   std::deque<EpochText> epochs_;
   RecorderStatus status_;

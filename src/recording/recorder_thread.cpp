@@ -79,9 +79,9 @@ std::optional<Recorder::Request> Recorder::next_request() {
   std::unique_lock lock(mutex_);
   const auto is_asked = [this] { return !requests_.empty(); };
   if (state_ == RecorderState::kArmed || state_ == RecorderState::kRecording) {
-    asked_.wait_for(lock, kPoll, is_asked);
+    posted_.wait_for(lock, kPoll, is_asked);
   } else {
-    asked_.wait(lock, is_asked);
+    posted_.wait(lock, is_asked);
   }
   if (requests_.empty()) {
     return std::nullopt;

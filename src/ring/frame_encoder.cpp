@@ -27,7 +27,8 @@ static_assert(kFlagExtrapolationFellBack == int{NF_FLAG_EXTRAPOLATION_FELL_BACK}
               kFlagMaskedMicrophones == int{NF_FLAG_MASKED_MICROPHONES} &&
               kFlagMissingBits == int{NF_FLAG_MISSING_BITS} && kFlagOverload == int{NF_FLAG_OVERLOAD} &&
               kFlagNonFiniteInput == int{NF_FLAG_NON_FINITE_INPUT} && kFlagClipped == int{NF_FLAG_CLIPPED} &&
-              kFlagWavenumberAboveNyquist == int{NF_FLAG_WAVENUMBER_ABOVE_NYQUIST});
+              kFlagWavenumberAboveNyquist == int{NF_FLAG_WAVENUMBER_ABOVE_NYQUIST} &&
+              kFlagCommonToAll == int{NF_FLAG_COMMON_TO_ALL});
 
 constexpr std::string_view kFrequency = "frequency";
 constexpr std::size_t kCrcStart = 16;  ///< of the head's bytes that the CRC covers
@@ -46,8 +47,9 @@ void write_boot_id(std::uint8_t* bytes) {
 
 }  // namespace
 
-FrameEncoder::FrameEncoder(const ResultHeader& header, std::uint64_t epoch, PhaseReference reference)
-    : header_(header), epoch_(epoch), reference_(reference) {
+FrameEncoder::FrameEncoder(const ResultHeader& header, std::uint64_t epoch, PhaseReference reference,
+                           std::uint32_t bit_rate_hz)
+    : header_(header), epoch_(epoch), reference_(reference), bit_rate_hz_(bit_rate_hz) {
   if (const std::string flaw = flaw_of(header); !flaw.empty()) {
     throw ConfigError(fmt::format("ring: {}: {}", header.processor, flaw));
   }
@@ -60,7 +62,7 @@ FrameEncoder::FrameEncoder(const ResultHeader& header, std::uint64_t epoch, Phas
   }
   if (std::any_of(rotations_.begin(), rotations_.end(), [](const Rotation& one) { return one.outer > 0; })) {
     for (const double frequency_hz : header.axis(kFrequency)->values) {
-      phases_.emplace_back(frequency_hz);
+      phases_.emplace_back(frequency_hz, bit_rate_hz_);
     }
     turns_.resize(phases_.size());
   }
@@ -87,7 +89,7 @@ std::vector<std::byte> FrameEncoder::header_block(std::uint32_t slot_count, std:
   h.version = NF_RING_VERSION;
   h.slot_bytes = slot_bytes_;
   h.slot_count = slot_count;
-  h.bit_rate_hz = kBitRate_hz;
+  h.bit_rate_hz = bit_rate_hz_;
   write_boot_id(h.boot_id);
   h.ring_id = ring_id;
   h.epoch = epoch_;
@@ -123,8 +125,8 @@ void FrameEncoder::take(const Frame& frame) {
   head_.window_centre_bit_time = frame.first_bit_time + frame.window_bit_times / 2;
   head_.window_bit_times = frame.window_bit_times;
   head_.stream_id = frame.stream_id;
-  // From the centre to the window's end, at 1.5 bit-times a microsecond, rounded.
-  head_.group_delay_ns = (std::uint64_t{frame.window_bit_times} * 1'000'000'000 / 2 + kBitRate_hz / 2) / kBitRate_hz;
+  // From the centre to the window's end, rounded.
+  head_.group_delay_ns = (std::uint64_t{frame.window_bit_times} * 1'000'000'000 / 2 + bit_rate_hz_ / 2) / bit_rate_hz_;
   head_.capture_mono_ns = frame.capture_mono_ns;
   head_.capture_tai_ns = frame.capture_tai_ns;
   head_.flags = frame.flags;

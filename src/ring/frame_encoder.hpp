@@ -11,26 +11,27 @@
 
 namespace nearfield::ring {
 
-/// Turns frames of one layout into the bytes of nearfield_ring.h, in memory of its own. Allocates only when made.
+/// Encodes frames of one layout as nearfield_ring.h describes, in memory of its own. Only its constructor allocates.
 class FrameEncoder {
  public:
   /// Throws ConfigError on a header that is flawed, and on frequencies that phases cannot be turned by.
-  FrameEncoder(const ResultHeader& header, std::uint64_t epoch, PhaseReference reference);
+  FrameEncoder(const ResultHeader& header, std::uint64_t epoch, PhaseReference reference,
+               std::uint32_t bit_rate_hz = kBitRate_hz);
 
   /// Bytes of a slot with what pads it, a multiple of 64.
   [[nodiscard]] std::size_t slot_bytes() const { return slot_bytes_; }
-  /// Bytes of a slot that hold something, a multiple of 8.
+  /// Bytes of a slot without that padding, a multiple of 8.
   [[nodiscard]] std::size_t used_bytes() const { return head_bytes() + payload_.size(); }
   /// nf_ring_header and its tables for a ring of so many slots; `published` is 0. Throws ConfigError on a header that
   /// the ring's format has no room for.
   [[nodiscard]] std::vector<std::byte> header_block(std::uint32_t slot_count, std::uint64_t ring_id) const;
-  /// Whether frames of `header` can go on in this layout: the processor's name, axes and products are the same.
+  /// Whether frames of `header` have this layout: the processor's name, axes and products are the same.
   [[nodiscard]] bool fits(const ResultHeader& header) const {
     return header_.processor == header.processor && header_.has_layout_of(header);
   }
 
-  /// Takes a frame's products over, with the phases that were asked for, and what else but the time of publication.
-  /// Throws std::invalid_argument when a product has another size than the layout.
+  /// Copies a frame's products, their phases rotated to the reference that was set, and all fields but the time of
+  /// publication. Throws std::invalid_argument when a product has another size than the layout.
   void take(const Frame& frame);
   /// Sets the time of publication to now, and the head's CRC.
   void stamp();
@@ -56,6 +57,7 @@ class FrameEncoder {
   ResultHeader header_;
   std::uint64_t epoch_;
   PhaseReference reference_;
+  std::uint32_t bit_rate_hz_;
   ProductPlaces places_;
   std::vector<Rotation> rotations_;         ///< [product]
   std::vector<TonePhase> phases_;           ///< [frequency], where a product turns

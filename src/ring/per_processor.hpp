@@ -12,9 +12,9 @@
 
 namespace nearfield::ring {
 
-/// The channels of an output, one for each processor, each under a name that stands for its place. get(), route() and
-/// free_unused() never run beside one another; at() is the engine's and may run beside get() and free_unused();
-/// for_each() is for any thread. The mutex guards which channels there are.
+/// The channels of an output, one for each processor, each under a name that identifies its place. get(), route() and
+/// free_unused() must not run concurrently; at() is for the engine's thread and may run concurrently with get() and
+/// free_unused(); for_each() is for any thread. The mutex guards which channels there are.
 template <class Channel>
 class PerProcessor {
  public:

@@ -13,7 +13,7 @@ namespace {
 __extension__ using Wide = unsigned __int128;
 
 /// f/F by long division, one bit behind the point at a time. Doubling a fraction below 1 and taking 1 off are exact.
-Wide share_of_bit_rate(double frequency_hz) {
+Wide share_of_bit_rate(double frequency_hz, std::uint32_t bit_rate_hz) {
   double whole = 0.0;
   double fraction = std::modf(frequency_hz, &whole);
   auto rest = static_cast<std::uint64_t>(whole);
@@ -23,8 +23,8 @@ Wide share_of_bit_rate(double frequency_hz) {
     const bool carry = fraction >= 1.0;
     fraction -= carry ? 1.0 : 0.0;
     rest = 2 * rest + (carry ? 1 : 0);
-    const bool one = rest >= kBitRate_hz;
-    rest -= one ? kBitRate_hz : 0;
+    const bool one = rest >= bit_rate_hz;
+    rest -= one ? bit_rate_hz : 0;
     quotient = (quotient << 1U) | (one ? 1U : 0U);
   }
   return quotient;
@@ -32,12 +32,12 @@ Wide share_of_bit_rate(double frequency_hz) {
 
 }  // namespace
 
-TonePhase::TonePhase(double frequency_hz) {
-  if (!(frequency_hz >= 0.0 && frequency_hz < kBitRate_hz)) {
-    throw ConfigError(fmt::format("phase reference: expected frequencies from 0 Hz to {} Hz, found {} Hz", kBitRate_hz,
+TonePhase::TonePhase(double frequency_hz, std::uint32_t bit_rate_hz) {
+  if (!(frequency_hz >= 0.0 && frequency_hz < bit_rate_hz)) {
+    throw ConfigError(fmt::format("phase reference: expected frequencies from 0 Hz to {} Hz, found {} Hz", bit_rate_hz,
                                   frequency_hz));
   }
-  const Wide step = share_of_bit_rate(frequency_hz);
+  const Wide step = share_of_bit_rate(frequency_hz, bit_rate_hz);
   step_high_ = static_cast<std::uint64_t>(step >> 64U);
   step_low_ = static_cast<std::uint64_t>(step);
 }

@@ -8,18 +8,19 @@
 
 namespace nearfield::ring {
 
+/// The nominal one.
 inline constexpr std::uint32_t kBitRate_hz = 1'500'000;
 
-/// What the phases of a published image refer to: the window's first bit, so that a steady tone's phasor turns from hop
-/// to hop, or bit-time 0, so that it stands still.
+/// Rotates the phases of a published image from the window's first bit, where a steady tone's phasor turns from hop to
+/// hop, to bit-time 0, where it is constant.
 using PhaseReference = DaemonSettings::PhaseReference;
 
 /// Whole and part turns of a tone at a bit-time, exact after any length of time: f/F is kept to 128 bits, so that the
 /// product with a bit-time below 2^64 is off by less than 2^-64 turns.
 class TonePhase {
  public:
-  /// 0 <= frequency_hz < kBitRate_hz.
-  explicit TonePhase(double frequency_hz);
+  /// 0 <= frequency_hz < bit_rate_hz, which is F.
+  explicit TonePhase(double frequency_hz, std::uint32_t bit_rate_hz = kBitRate_hz);
   /// frac(f t / F), in units of 2^-64 turns.
   [[nodiscard]] std::uint64_t turns(std::uint64_t bit_time) const;
   /// e^{-j 2 pi f t / F}: takes the phase from bit-time t to bit-time 0.

@@ -63,7 +63,7 @@ void RingOutput::begin(const ResultHeader& header, const Beginning& beginning) {
     channel.server->offer(next->memory());
     channel.ended = std::exchange(channel.writer, std::move(next));
     if (channel.ended != nullptr) {
-      channel.ended->end();  // a reader that sees this asks the server again and gets the new ring
+      channel.ended->end();  // a reader that reads this connects to the server again and receives the new ring
     }
   }
   channels_.route(beginning.processor, name, beginning.epoch);

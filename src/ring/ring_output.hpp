@@ -9,26 +9,26 @@
 
 namespace nearfield::ring {
 
-/// Publishes every frame to readers on this host: for each processor a ring and the socket that hands it over. When
-/// sizes or axes of a processor change with an epoch, a new ring takes its old one's place and the old one ends; those
-/// of other processors go on. write() takes no lock and waits for nothing; begin() for no memory where prepare() was
-/// called before it.
+/// Publishes every frame to readers on this host: for each processor a ring and the socket over which readers receive
+/// its descriptor. When sizes or axes of a processor change with an epoch, a new ring replaces its old one, which ends;
+/// those of other processors continue. write() takes no lock and never waits; begin() allocates no ring where prepare()
+/// was called before it.
 class RingOutput : public Output {
  public:
-  /// Listens at `server.socket` at once, for the first processor; its clients are told NF_RING_NOT_READY until the
-  /// first epoch. Throws IoError, ConfigError.
+  /// Listens at `server.socket` immediately, for the first processor; nf_ring_open() of its clients returns
+  /// NF_RING_NOT_READY until the first epoch. Throws IoError, ConfigError.
   RingOutput(RingOptions options, ServerOptions server);
   RingOutput(const RingOutput&) = delete;
   RingOutput& operator=(const RingOutput&) = delete;
 
-  /// Makes the ring that begin() with the same header takes into use, so that the engine's thread need not wait
-  /// for its memory (0.1 s for 180 MB), and the socket of a further processor. Any thread, beside write() but never
-  /// beside begin(). Throws IoError, ConfigError.
+  /// Makes the ring that begin() uses for the same header, so that the engine's thread does not wait for its memory
+  /// (0.1 s for 180 MB), and the socket of a further processor. Called by any thread; may run concurrently with write()
+  /// but not with begin(). Throws IoError, ConfigError.
   void prepare(const ResultHeader& header, const Beginning& beginning);
   void begin(const ResultHeader& header, const Beginning& beginning) override;
   void write(const Frame& frame) override { channels_.at(frame.processor).writer->write(frame); }
   /// Ends and frees the rings and sockets of processors that the last epoch does not have, and frees rings that have
-  /// ended or were prepared in vain; called as prepare() is.
+  /// ended or that no begin() used; called as prepare() is.
   void free_unused();
 
   /// Of all processors.
@@ -50,7 +50,7 @@ class RingOutput : public Output {
   PerProcessor<Channel> channels_;
 };
 
-/// Where the ring of a further processor is handed over: "frames.row_power.sock" beside "frames.sock". Throws
+/// The socket of the ring of a further processor: "frames.row_power.sock" in the folder of "frames.sock". Throws
 /// ConfigError on a name that is no file's.
 std::filesystem::path socket_of_processor(const std::filesystem::path& first, const std::string& processor);
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr int kMostWaiting = 64;
 
-/// One message into an empty, non-blocking connection: it goes out whole or the client gets nothing.
+/// One message into an empty, non-blocking connection: the kernel takes it whole or the client receives nothing.
 void hand_over(int client, nf_ring_status status, int memory = -1) {
   nf_ring_hello hello{NF_RING_MAGIC, NF_RING_VERSION, static_cast<std::int32_t>(status)};
   iovec text{&hello, sizeof hello};
@@ -37,7 +38,7 @@ void hand_over(int client, nf_ring_status status, int memory = -1) {
   sendmsg(client, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/// Has the ring; its end alone is waited for, and what it sends stays unread.
+/// A client that has the ring's descriptor: the server waits for its end alone and reads none of its data.
 class RingReader : public UnixClient {
  public:
   using UnixClient::UnixClient;
@@ -87,6 +88,10 @@ void RingServer::turn_away(int socket) {
   const bool is_ready = offered().valid();
   refused_ += is_ready ? 1U : 0U;
   hand_over(socket, is_ready ? NF_RING_BUSY : NF_RING_NOT_READY);
+}
+
+void RingServer::recover(const std::exception& error) {
+  spdlog::error("{}: {}; all its readers are disconnected", socket_.string(), error.what());
 }
 
 }  // namespace nearfield::ring

@@ -47,7 +47,8 @@ void store_words(std::uint64_t* to, const void* from, std::size_t bytes) {
 }  // namespace
 
 RingWriter::RingWriter(const ResultHeader& header, std::uint64_t epoch, const RingOptions& options)
-    : encoder_(header, epoch, options.phase_reference), slots_(slots_within(options, encoder_.slot_bytes())) {
+    : encoder_(header, epoch, options.phase_reference, options.bit_rate_hz),
+      slots_(slots_within(options, encoder_.slot_bytes())) {
   make_memory(encoder_.header_block(slots_, random_id()));
   waker_.emplace(&shared_header()->wake);
 }
@@ -70,7 +71,7 @@ void RingWriter::make_memory(const std::vector<std::byte>& header_block) {
     fail("can't map shared memory");
   }
   std::memcpy(map, header_block.data(), header_block.size());
-  // Nobody may map it to write from now on, whatever descriptor they hold; kernels before 5.1 lack that seal.
+  // No process can map it for writing from now on, by any descriptor; kernels before 5.1 lack that seal.
   const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
   const bool sealed = fcntl(writable.get(), F_ADD_SEALS, seals | F_SEAL_FUTURE_WRITE) == 0 ||
                       fcntl(writable.get(), F_ADD_SEALS, seals) == 0;

@@ -11,12 +11,13 @@ namespace nearfield::ring {
 
 struct RingOptions {
   std::uint32_t slots = static_cast<std::uint32_t>(DaemonSettings::Ring{}.slots);  ///< at least 4
-  std::size_t most_bytes = std::size_t{256} << 20U;  ///< fewer slots where they would take more; never fewer than 4
+  std::size_t most_bytes = std::size_t{256} << 20U;  ///< fewer slots where they would need more; never fewer than 4
   PhaseReference phase_reference = DaemonSettings::Publish{}.phase_reference;
+  std::uint32_t bit_rate_hz = kBitRate_hz;  ///< bit-times a second
 };
 
-/// The one writer of a ring in a sealed memfd (nearfield_ring.h). Readers get a descriptor that cannot write; what they
-/// do, or that they die, is never seen here.
+/// The one writer of a ring in a sealed memfd (nearfield_ring.h). Readers receive a descriptor that cannot write;
+/// neither their actions nor their end affect the writer.
 class RingWriter {
  public:
   /// Makes, fills and seals the memory. Throws ConfigError on sizes, IoError when the kernel refuses.
@@ -28,14 +29,14 @@ class RingWriter {
 
   /// Publishes a frame. Never waits; its only system call wakes the waker's thread.
   void write(const Frame& frame);
-  /// The two halves of write(): the frame stands, and sleeping readers hear of it.
+  /// The two halves of write(): the frame is published, and sleeping readers are woken.
   void store(const Frame& frame);
   void wake() { waker_->notify(); }
-  /// Tells readers that no frame will follow, and wakes them.
+  /// Marks the ring as ended, so that readers expect no further frame, and wakes them.
   void end();
 
   [[nodiscard]] bool fits(const ResultHeader& header) const { return encoder_.fits(header); }
-  /// Read-only, for the hand-over.
+  /// Read-only, to be sent to readers.
   [[nodiscard]] int memory() const { return memory_.get(); }
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }

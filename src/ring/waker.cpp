@@ -15,7 +15,7 @@ Waker::Waker(std::uint32_t* word) : word_(word) {
   thread_ = std::thread([this] {
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are for the threads that expect them
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);  // signals are handled by other threads
     run();
   });
 }

@@ -14,7 +14,7 @@ class Waker {
   ~Waker();
   Waker(const Waker&) = delete;
   Waker& operator=(const Waker&) = delete;
-  /// After a change of the word. Several calls may come to one round of waking.
+  /// Called after a change of the word. Several calls may result in one FUTEX_WAKE.
   void notify();
 
  private:

@@ -35,7 +35,8 @@ struct BitSynthesizer::Group {
   alignas(64) std::array<std::uint64_t, kLanes> noise_states{};
 };
 
-/// e^{j 2 pi f t} of one tone over a block, computed afresh for each bit-time: there is nothing to drift.
+/// e^{j 2 pi f t} of one tone over a block, computed for each bit-time from its own phase, so that no error
+/// accumulates.
 struct BitSynthesizer::Carrier {
   std::array<double, kBlockBits> cosine;
   std::array<double, kBlockBits> sine;

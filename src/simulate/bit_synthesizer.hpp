@@ -36,7 +36,7 @@ struct BitSynthesizerSettings {
   double dc_offset_range = 0.0;  ///< each channel gets its own constant, uniform within +- this, full scale 1
 };
 
-/// What the modulators were asked for.
+/// The amplitudes that the modulators were given.
 struct OverloadReport {
   std::vector<double> peaks;          ///< [channel], highest |input|, full scale 1; 0 for dead channels
   std::vector<std::uint64_t> resets;  ///< [channel], how often the modulator ran away

@@ -7,8 +7,9 @@
 #include <numbers>
 #include <set>
 
+#include "simulate/points/interpolator.hpp"
+#include "simulate/points/point_player.hpp"
 #include "simulate/random.hpp"
-#include "simulate/tracks.hpp"
 
 namespace nearfield {
 namespace {
@@ -24,7 +25,28 @@ struct ShapeField {
   const Tonal& tonal;
   const Point& point;
 
-  FieldValue operator()(const Monopole& monopole) const { return monopole_field(monopole, tonal, point); }
+  const std::vector<Image>& images;
+
+  FieldValue operator()(const Monopole& monopole) const {
+    FieldValue sum{};
+    for (const Image& image : images) {
+      const Monopole mirrored{image.of(monopole.position), image.factor * monopole.volume_velocity_m3_s,
+                              monopole.baffled};
+      const FieldValue value = monopole_field(mirrored, tonal, point);
+      sum.pressure_pa += value.pressure_pa;
+      sum.velocity_m_s += value.velocity_m_s;
+    }
+    return sum;
+  }
+  FieldValue operator()(const Mesh& mesh) const {
+    FieldValue sum{};
+    for (const Image& image : images) {  // the distance from an image is that of the source from another place
+      const FieldValue value = mesh_field(mesh, tonal, image.seen_from(point));
+      sum.pressure_pa += image.factor * value.pressure_pa;
+      sum.velocity_m_s += image.factor * image.sign[2] * value.velocity_m_s;
+    }
+    return sum;
+  }
   FieldValue operator()(const Piston& piston) const { return piston_field(piston, tonal, point); }
   FieldValue operator()(const Plate& plate) const {
     return {plate_pressure(plate, tonal, point), plate_velocity(plate, point.x_m, point.y_m)};
@@ -34,7 +56,9 @@ struct ShapeField {
 std::vector<double> distinct_frequencies(const Scene& scene) {
   std::set<double> frequencies;
   for (const ToneSource& tone : scene.tones) {
-    frequencies.insert(tone.frequency_hz);
+    if (tone.motion.empty()) {
+      frequencies.insert(tone.frequency_hz);
+    }
   }
   return {frequencies.begin(), frequencies.end()};
 }
@@ -43,14 +67,15 @@ std::vector<double> distinct_frequencies(const Scene& scene) {
 std::vector<FieldValue> field_on_plane(const Scene& scene, double frequency_hz, double z_m) {
   const ArrayGeometry& geometry = scene.measurement.geometry;
   const Tonal tonal{frequency_hz, scene.medium};
+  const std::vector<Image> images = images_of(scene.room);
   std::vector<FieldValue> values;
   for (int row = 0; row < geometry.rows; ++row) {
     for (int column = 0; column < geometry.columns; ++column) {
       const Point point{geometry.x_m(column), geometry.y_m(row), z_m};
       FieldValue sum{};
       for (const ToneSource& tone : scene.tones) {
-        if (tone.frequency_hz == frequency_hz) {
-          const FieldValue value = std::visit(ShapeField{tonal, point}, tone.shape);
+        if (tone.frequency_hz == frequency_hz && tone.motion.empty()) {
+          const FieldValue value = std::visit(ShapeField{tonal, point, images}, tone.shape);
           sum.pressure_pa += value.pressure_pa;
           sum.velocity_m_s += value.velocity_m_s;
         }
@@ -114,16 +139,62 @@ std::vector<std::complex<double>> microphone_responses(const Scene& scene) {
   return responses;
 }
 
+std::vector<Point> microphones_of(const Scene& scene) {
+  const ArrayGeometry& geometry = scene.measurement.geometry;
+  std::vector<Point> places;
+  for (int row = 0; row < geometry.rows; ++row) {
+    for (int column = 0; column < geometry.columns; ++column) {
+      places.push_back({geometry.x_m(column), geometry.y_m(row), scene.measurement.standoff_m});
+    }
+  }
+  return places;
+}
+
+void add_mesh_errors(const Scene& scene, SimulationReport& report) {
+  constexpr double kLargeError = 0.01;
+  const std::vector<Point> places = microphones_of(scene);
+  for (const ToneSource& tone : scene.tones) {
+    if (const auto* mesh = std::get_if<Mesh>(&tone.shape)) {
+      const double error = mesh_error(*mesh, {tone.frequency_hz, scene.medium}, places);
+      std::string note =
+          fmt::format("{} at {:.6g} Hz: {} x {} points, standard error {:.2g} % of its pressure", mesh->name,
+                      tone.frequency_hz, Mesh::kScrambles, mesh->points.size() / Mesh::kScrambles, 100 * error);
+      (error < kLargeError ? report.notes : report.warnings).push_back(std::move(note));
+    }
+  }
+}
+
+bool Scene::changes() const { return !tracks.empty() || !noises.empty() || moving_sources() > 0; }
+
+std::size_t Scene::moving_sources() const {
+  const auto count = [](const auto& sources) {
+    return static_cast<std::size_t>(
+        std::count_if(sources.begin(), sources.end(), [](const auto& source) { return !source.motion.empty(); }));
+  };
+  return count(tones) + count(tracks) + count(noises);
+}
+
+std::vector<std::complex<float>> aperture_pressure_of(const Scene& scene) {
+  std::vector<std::complex<float>> pressure;
+  for (const double frequency_hz : distinct_frequencies(scene)) {
+    for (const FieldValue& value : field_on_plane(scene, frequency_hz, scene.measurement.standoff_m)) {
+      pressure.emplace_back(value.pressure_pa);
+    }
+  }
+  return pressure;
+}
+
 Truth truth_of(const Scene& scene) {
   Truth truth;
   truth.frequencies_hz = distinct_frequencies(scene);
+  truth.aperture_pressure = aperture_pressure_of(scene);
+  if (!scene.tones.empty() || scene.changes()) {
+    truth.sources = source_truth_of(scene);
+  }
   for (const double frequency_hz : truth.frequencies_hz) {
     for (const FieldValue& value : field_on_plane(scene, frequency_hz, 0.0)) {
       truth.pressure.emplace_back(value.pressure_pa);
       truth.normal_velocity.emplace_back(value.velocity_m_s);
-    }
-    for (const FieldValue& value : field_on_plane(scene, frequency_hz, scene.measurement.standoff_m)) {
-      truth.aperture_pressure.emplace_back(value.pressure_pa);
     }
   }
   return truth;
@@ -131,18 +202,64 @@ Truth truth_of(const Scene& scene) {
 
 namespace {
 
+/// What point sources bring to the microphones, sample by sample at the bit rate.
+class PointSamples {
+ public:
+  PointSamples(const Scene& scene, double full_scale, const TrackLoader& load_track)
+      : player_(scene, load_track),
+        channels_(static_cast<std::size_t>(scene.measurement.geometry.channels())),
+        full_scale_(full_scale),
+        interpolator_(channels_) {}
+
+  /// samples [bit-time][channel], full scale 1, of the next `count` bit-times; empty when there are no such sources.
+  void next(std::size_t count, std::vector<float>& samples) {
+    samples.clear();
+    if (player_.empty()) {
+      return;
+    }
+    while (ready_.size() < (count + to_drop_) * channels_) {
+      played_.resize(kPlayedAtOnce * channels_);
+      player_.play(next_, kPlayedRateHz, played_);
+      next_ += static_cast<std::int64_t>(kPlayedAtOnce);
+      std::transform(played_.begin(), played_.end(), played_.begin(),
+                     [&](float value) { return static_cast<float>(static_cast<double>(value) / full_scale_); });
+      interpolator_.process(played_, ready_);
+    }
+    const auto begin = ready_.begin() + static_cast<std::ptrdiff_t>(to_drop_ * channels_);
+    const auto end = begin + static_cast<std::ptrdiff_t>(count * channels_);
+    samples.assign(begin, end);
+    ready_.erase(ready_.begin(), end);
+    to_drop_ = 0;
+  }
+
+ private:
+  static constexpr double kPlayedRateHz = kBitRateHz / Interpolator::kFactor;
+  static constexpr std::size_t kPlayedAtOnce = 512;
+  /// More than the interpolator's filter reaches back, which begins after silence.
+  static constexpr std::int64_t kBefore = 32;
+
+  PointPlayer player_;
+  std::size_t channels_;
+  double full_scale_;
+  Interpolator interpolator_;
+  std::int64_t next_ = -kBefore;
+  std::size_t to_drop_ = kBefore * Interpolator::kFactor;
+  std::vector<float> played_;
+  std::vector<float> ready_;
+};
+
 SimulationReport synthesize(const Scene& scene, const Truth& truth, std::uint64_t bit_times, const WordsCallback& take,
                             const TrackLoader& load_track, const ProgressCallback& progress) {
   const double full_scale = full_scale_pa(scene.measurement.sensitivity_dbfs);
   const std::vector<ArrayTone> tones = tones_in_full_scale(truth, scene, full_scale);
-  const TrackPlayer tracks(scene, full_scale, load_track);
+  PointSamples points(scene, full_scale, load_track);
   BitSynthesizer synthesizer(synthesizer_settings(scene, full_scale));
   std::vector<std::uint32_t> words;
   std::vector<float> samples;
   for (std::uint64_t begin = 0; begin < bit_times; begin += kBlockBitTimes) {
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBitTimes, bit_times - begin));
     words.resize(count * static_cast<std::size_t>(synthesizer.words_per_bit_time()));
-    tracks.play(begin, count, samples);
+    points.next(count, samples);
     synthesizer.generate(begin, tones, samples, words);
     take(words);
     if (progress) {
@@ -153,6 +270,7 @@ SimulationReport synthesize(const Scene& scene, const Truth& truth, std::uint64_
   report.bit_times = bit_times;
   report.overload = synthesizer.report();
   report.warnings = warnings_of(report);
+  add_mesh_errors(scene, report);
   return report;
 }
 
@@ -176,7 +294,7 @@ SimulationReport simulate_capture(const Scene& scene, const std::filesystem::pat
                                 .words_per_bit_time = words_per_bit_time(scene.layout, scene.measurement.geometry)});
   const WordsCallback append = [&writer](std::span<const std::uint32_t> words) { writer.append(words); };
   SimulationReport report = synthesize(scene, truth, bit_times, append, load_track, progress);
-  if (!truth.frequencies_hz.empty()) {  // tracks have no truth
+  if (truth.sources) {
     writer.write_truth(truth);
   }
   writer.finish();

@@ -1,136 +1,20 @@
+#include <fmt/format.h>
+
 #include <charconv>
 #include <limits>
 
-#include "config/yaml_reader.hpp"
-#include "simulate/scene.hpp"
+#include "nearfield/error.hpp"
+#include "simulate/scene_reader.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr double kLargest = std::numeric_limits<double>::max();
-constexpr NumberRule kAnyLength{-1e3, 1e3, false, "a length in m"};
-constexpr NumberRule kLength{0.0, 1e3, true, "a length > 0 m"};
-constexpr NumberRule kBehindSurface{-1e3, 0.0, false, "a z <= 0 m, on or behind the surface"};
-constexpr NumberRule kFrequency{0.0, kBitRateHz / 2, true, "a frequency > 0 and <= 750000 Hz"};
-constexpr NumberRule kPhase{-1e6, 1e6, false, "an angle in rad"};
-constexpr NumberRule kNotNegative{0.0, kLargest, false, "a number >= 0"};
-constexpr NumberRule kPositive{0.0, kLargest, true, "a number > 0"};
 constexpr NumberRule kDuration{0.0, 3600.0, true, "a duration > 0 and <= 3600 s"};
 constexpr NumberRule kOffset{0.0, 0.5, false, "a share of full scale from 0 to 0.5"};
 constexpr NumberRule kSensitivity{-200.0, 200.0, false, "a level in dBFS from -200 to 200"};
+constexpr NumberRule kSnr{-200.0, 200.0, false, "a signal-to-noise ratio from -200 to 200 dB"};
 constexpr NumberRule kGainSpread{0.0, 40.0, false, "a level difference from 0 to 40 dB"};
 constexpr NumberRule kPhaseSpread{0.0, 180.0, false, "an angle from 0 to 180 degrees"};
-constexpr int kMostHalfWaves = 100;
-
-/// The number below `key`, or 0 and a problem when it is absent or wrong.
-double required(YamlMap& map, const std::string& key, const NumberRule& rule) {
-  const std::optional<double> value = map.number(key, rule);
-  if (!value && !map.has(key)) {
-    map.problem(key, std::string(rule.expected));
-  }
-  return value.value_or(0.0);
-}
-
-std::string required_text(YamlMap& map, const std::string& key, const std::string& expected) {
-  const std::optional<std::string> value = map.text(key);
-  if (!value && !map.has(key)) {
-    map.problem(key, expected);
-  }
-  return value.value_or("");
-}
-
-int required_half_waves(YamlMap& mode, const std::string& key) {
-  const std::optional<int> value = mode.integer(key, 1, kMostHalfWaves);
-  if (!value && !mode.has(key)) {
-    mode.problem(key, "a number of half waves");
-  }
-  return value.value_or(1);
-}
-
-template <typename Value>
-void assign(std::optional<Value> found, Value& setting) {
-  if (found) {
-    setting = *std::move(found);
-  }
-}
-
-std::complex<double> phasor(YamlMap& map, const std::string& key) {
-  const double magnitude = required(map, key, kNotNegative);
-  return std::polar(magnitude, map.number("phase_rad", kPhase).value_or(0.0));
-}
-
-Point point_behind(YamlMap& map) {
-  return {required(map, "x_m", kAnyLength), required(map, "y_m", kAnyLength), required(map, "z_m", kBehindSurface)};
-}
-
-Monopole read_monopole(YamlMap& map) {
-  Monopole monopole{point_behind(map), phasor(map, "volume_velocity_m3_s"), false};
-  assign(map.boolean("baffled"), monopole.baffled);
-  return monopole;
-}
-
-Piston read_piston(YamlMap& map) {
-  return {required(map, "x_m", kAnyLength), required(map, "y_m", kAnyLength), required(map, "radius_m", kLength),
-          phasor(map, "velocity_m_s")};
-}
-
-Plate read_plate(YamlMap& map) {
-  Plate plate;
-  assign(map.number("x_m", kAnyLength), plate.x_m);
-  assign(map.number("y_m", kAnyLength), plate.y_m);
-  plate.width_m = required(map, "width_m", kLength);
-  plate.height_m = required(map, "height_m", kLength);
-  for (YamlMap& entry : map.maps("modes")) {
-    PlateMode mode;
-    mode.m = required_half_waves(entry, "m");
-    mode.n = required_half_waves(entry, "n");
-    mode.velocity_m_s = phasor(entry, "velocity_m_s");
-    plate.modes.push_back(mode);
-    entry.finish();
-  }
-  if (plate.modes.empty()) {
-    map.problem("modes", "a list of modes such as [{m: 1, n: 1, velocity_m_s: 0.001}]");
-  }
-  return plate;
-}
-
-TrackSource read_track(YamlMap& map, const std::filesystem::path& folder) {
-  TrackSource track;
-  track.path = (folder / required_text(map, "file", "the path of a WAV file")).string();
-  track.position = point_behind(map);
-  assign(map.number("pressure_at_1m_pa", kPositive), track.pressure_at_1m_pa);
-  return track;
-}
-
-void read_source(YamlMap& map, const std::filesystem::path& folder, Scene& scene) {
-  enum Kind : std::size_t { kMonopole, kPiston, kPlate, kTrack };
-  const std::optional<std::size_t> kind = map.choice("kind", {"monopole", "piston", "plate", "track"});
-  if (!kind) {
-    if (!map.has("kind")) {
-      map.problem("kind", "monopole, piston, plate or track");
-    }
-    return;  // which keys belong here can't be told
-  }
-  if (*kind == kTrack) {
-    scene.tracks.push_back(read_track(map, folder));
-  } else {
-    ToneSource source;
-    source.frequency_hz = required(map, "frequency_hz", kFrequency);
-    switch (*kind) {
-      case kMonopole:
-        source.shape = read_monopole(map);
-        break;
-      case kPiston:
-        source.shape = read_piston(map);
-        break;
-      default:
-        source.shape = read_plate(map);
-        break;
-    }
-    scene.tones.push_back(std::move(source));
-  }
-  map.finish();
-}
 
 void read_array(YamlMap array, Scene& scene) {
   ArrayGeometry& geometry = scene.measurement.geometry;
@@ -149,8 +33,26 @@ void read_array(YamlMap array, Scene& scene) {
   array.finish();
 }
 
-void read_microphones(YamlMap microphones, Scene& scene) {
+/// The noise in relation to the sources, whose level is known when they have been read.
+struct SignalToNoise {
+  std::optional<double> db{};
+  Band band{0.0, kNoiseBandHz};
+};
+
+void read_microphones(YamlMap microphones, Scene& scene, SignalToNoise& snr) {
   assign(microphones.number("noise_pa", kNotNegative), scene.noise_pa);
+  if (const auto snr_db = microphones.number("snr_db", kSnr)) {
+    snr.db = *snr_db;
+    if (microphones.has("noise_pa")) {
+      microphones.problem("snr_db", "noise_pa or snr_db, one of them");
+    }
+  }
+  if (const auto band = microphones.vector("snr_band_hz", 2, kNotNegative)) {
+    snr.band = {(*band)[0], (*band)[1]};
+    if (!(snr.band.low_hz < snr.band.high_hz) || !snr.db) {
+      microphones.problem("snr_band_hz", "[low, high] in Hz, low < high, of snr_db");
+    }
+  }
   assign(microphones.number("dc_offset_fs", kOffset), scene.dc_offset_fs);
   assign(microphones.number("gain_spread_db", kGainSpread), scene.gain_spread_db);
   assign(microphones.number("phase_spread_deg", kPhaseSpread), scene.phase_spread_deg);
@@ -189,6 +91,23 @@ void read_start_time(YamlMap& top, Scene& scene) {
 
 }  // namespace
 
+/// The number below `key`, or 0 and a problem when it is absent or wrong.
+double required(YamlMap& map, const std::string& key, const NumberRule& rule) {
+  const std::optional<double> value = map.number(key, rule);
+  if (!value && !map.has(key)) {
+    map.problem(key, std::string(rule.expected));
+  }
+  return value.value_or(0.0);
+}
+
+std::string required_text(YamlMap& map, const std::string& key, const std::string& expected) {
+  const std::optional<std::string> value = map.text(key);
+  if (!value && !map.has(key)) {
+    map.problem(key, expected);
+  }
+  return value.value_or("");
+}
+
 Scene load_scene(const std::filesystem::path& path) {
   const YAML::Node node = load_yaml(path.string());
   YamlProblems problems;
@@ -199,7 +118,8 @@ Scene load_scene(const std::filesystem::path& path) {
   }
   read_array(top.map("array"), scene);
   read_medium(top.map("medium"), scene);
-  read_microphones(top.map("microphones"), scene);
+  SignalToNoise snr;
+  read_microphones(top.map("microphones"), scene, snr);
   read_modulator(top.map("sigma_delta"), scene);
   assign(top.number("standoff_m", kLength), scene.measurement.standoff_m);
   assign(top.number("duration_s", kDuration), scene.duration_s);
@@ -207,14 +127,29 @@ Scene load_scene(const std::filesystem::path& path) {
   if (const auto seed = top.integer("seed", 0, std::numeric_limits<int>::max())) {
     scene.seed = static_cast<std::uint64_t>(*seed);
   }
+  read_room(top.map("room"), scene);
   for (YamlMap& source : top.maps("sources")) {
     read_source(source, path.parent_path(), scene);
+  }
+  if (scene.phase_spread_deg > 0.0 && scene.changes()) {
+    top.problem("microphones", "no phase_spread_deg beside sources that move, of noise, or of recordings");
+  }
+  if (snr.db && !scene.tracks.empty()) {
+    top.problem("microphones", "no snr_db beside recordings, whose level is not known; noise_pa instead");
   }
   if (!top.has("sources")) {
     top.problem("sources", "a list of sources");
   }
   top.finish();
   problems.throw_if_any();
+  if (snr.db) {
+    scene.noise_pa = noise_for_snr(scene, *snr.db, snr.band);
+    if (!(scene.noise_pa > 0.0)) {
+      throw ConfigError(
+          fmt::format("{}: microphones.snr_db: expected sources that sound from {:.6g} to {:.6g} Hz, found none",
+                      path.string(), snr.band.low_hz, snr.band.high_hz));
+    }
+  }
   return scene;
 }
 

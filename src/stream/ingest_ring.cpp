@@ -72,7 +72,7 @@ std::uint64_t IngestRing::written_end() const {
   return written_first_ + (head_.load(std::memory_order_relaxed) - written_begin_);
 }
 
-/// Makes the slots below `end` this lap's, empty, to store from `begin` on; false when the reader is copying some.
+/// Makes the slots below `end` this lap's, empty, to store from `begin` on; false while some of them are being copied.
 bool IngestRing::make_room(Position begin, Position end) {
   const Position head = head_.load(std::memory_order_relaxed);
   const bool is_gap = begin - std::min(begin, head) >= settings_.elements;
@@ -85,15 +85,15 @@ bool IngestRing::make_room(Position begin, Position end) {
     }
   }
   overwritten_.store(window);
-  if (reading_.load() < window) {
+  if (reading_.load() < window || copying_.load() < window) {
     return false;
   }
   received_.clear(std::max(head, window), end);
   return true;
 }
 
-/// While the reader copies what `end` would overwrite, the writer waits, and the source's own buffer holds what comes:
-/// the system may have taken the reader's processor away in the middle of a copy.
+/// While another thread copies what `end` would overwrite, the writer waits, and the source's own buffer holds what
+/// comes: the system may have taken that thread's processor away in the middle of a copy.
 bool IngestRing::wait_to_make_room(Position begin, Position end) {
   if (make_room(begin, end)) {
     return true;

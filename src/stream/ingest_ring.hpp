@@ -33,7 +33,7 @@ struct RingCounters {
   std::uint64_t duplicate = 0;  ///< came again while the ring still knew of the first time; not in `received`
   std::uint64_t late = 0;  ///< came after they had been taken, or before the stream's first element; not in `received`
   std::uint64_t overrun = 0;    ///< of `received`: lost because the reader was too slow; it sees them as missing
-  std::uint64_t taken = 0;      ///< asked for by take(), or missing where a take() passed over them
+  std::uint64_t taken = 0;      ///< requested by take(), or missing where a take() skipped them
   std::uint64_t delivered = 0;  ///< of `taken`: received
   std::uint64_t missing = 0;    ///< of `taken`: never received, or overrun; delivered as silence
   std::uint64_t skipped = 0;    ///< of `received`: passed over by a take() that began later than the last one ended
@@ -47,6 +47,14 @@ struct StreamStart {
   std::uint32_t stream_id = 0;
   std::uint64_t first_element = 0;  ///< none before it belongs to the stream
   std::uint64_t number = 0;         ///< 1 for the first stream, then one more each
+};
+
+/// What the ring holds of a stream and the reader took: a thread beside writer and reader may copy it.
+struct HeldElements {
+  StreamStart stream;
+  std::uint64_t first_element = 0;
+  std::uint64_t end_element = 0;
+  std::uint64_t begin_position = 0;  ///< of the stream's first element, the ring's own
 };
 
 enum class WaitResult {
@@ -78,8 +86,10 @@ struct TakeResult {
 ///   waits while a store below it is under way (the copy of one packet).
 /// - reading_: the reader announces where it copies before it moves frozen_; the writer does not touch slots from there
 ///   on. If it would have to, the packet is refused and its elements are `overrun`.
-/// - overwritten_: the writer announces below which it may store anew before it looks at reading_; a reader that wants
-///   elements again announces reading_ first, then looks here, so that one of the two gives way.
+/// - copying_: the same for one thread more, that of copy_held(), which moves nothing.
+/// - overwritten_: the writer stores the limit below which it may overwrite before it loads reading_; a reader of old
+/// elements stores reading_ first, then loads this, so that at least one of the two sees the other's value and backs
+/// off.
 class IngestRing {
  public:
   /// Throws ConfigError when the sizes make no sense.
@@ -151,6 +161,17 @@ class IngestRing {
   /// two of its streams.
   void count_missing(std::uint64_t elements);
 
+  // For one thread beside these two; nothing is counted, and the reader does not wait for it. The writer does, while
+  // one call copies what it is about to overwrite, as it waits for take_again().
+
+  /// Of the newest stream; nothing where the reader took none of it that is still there.
+  [[nodiscard]] std::optional<HeldElements> held() const;
+  /// One past the last of the held elements from `first_element` on that were overwritten since.
+  [[nodiscard]] std::uint64_t held_begin(const HeldElements& held, std::uint64_t first_element) const;
+  /// As take_again(), of elements of `held`, also when a new stream has begun since.
+  std::optional<TakeResult> copy_held(const HeldElements& held, std::uint64_t first_element,
+                                      std::span<std::uint32_t> words, std::vector<MissingRun>* missing = nullptr);
+
   /// From any thread.
   [[nodiscard]] RingCounters counters() const;
 
@@ -182,6 +203,10 @@ class IngestRing {
   [[nodiscard]] Position accepted_end() const;
   [[nodiscard]] bool complete(Position end) const;
   Position claim(Position end);
+  std::optional<TakeResult> copy_frozen(std::atomic<Position>& announced, Position first, Position end,
+                                        std::uint32_t* words, std::vector<MissingRun>* missing);
+  StreamStart newest_stream(Position& begin) const;
+  void wait_for_store_below(Position end) const;
   void fill_silence(Position begin, Position end, std::uint32_t* words) const;
 
   RingSettings settings_;
@@ -213,6 +238,7 @@ class IngestRing {
   Counter received_count_{0}, duplicate_{0}, late_{0}, overrun_{0};
   alignas(64) std::atomic<Position> frozen_{0};
   std::atomic<Position> reading_{kNowhere};
+  std::atomic<Position> copying_{kNowhere};
   Counter taken_{0}, delivered_{0}, missing_{0}, skipped_{0}, abandoned_{0};
   alignas(64) std::atomic<Position> wanted_{kNowhere};  ///< the sleeping reader's
   WakeUp data_came_;

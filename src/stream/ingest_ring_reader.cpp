@@ -34,7 +34,7 @@ IngestRing::Position IngestRing::accepted_end() const {
     return head;
   }
   const Position end = streams_[(accepted_ + 1) % kStreams].previous_end.load(std::memory_order_relaxed);
-  // An entry that is being used again says nothing any more; what the reader has left there is lost.
+  // An entry that is being reused is not valid any more; elements that the reader has left there are lost.
   return streams_begun_.load() - accepted_ < kStreams ? end : cursor_;
 }
 
@@ -105,18 +105,20 @@ IngestRing::Position IngestRing::claim(Position end) {
     }
     reading_.store(frozen);
   } while (!frozen_.compare_exchange_weak(frozen, end));
-  while (writing_.load() < end) {
-    std::this_thread::yield();
-  }
+  wait_for_store_below(end);
   return frozen;
 }
 
-StreamStart IngestRing::accept_stream() {
-  if (streams_begun_.load() == accepted_) {
-    throw Error(ExitCode::kInternal, "ring: there is no new stream to accept");
+/// One that began before its elements were frozen.
+void IngestRing::wait_for_store_below(Position end) const {
+  while (writing_.load() < end) {
+    std::this_thread::yield();
   }
+}
+
+/// An entry may be reused while it is read.
+StreamStart IngestRing::newest_stream(Position& begin) const {
   StreamStart start;
-  Position begin = 0;
   do {
     start.number = streams_begun_.load();
     const SharedStream& stream = streams_[start.number % kStreams];
@@ -124,6 +126,15 @@ StreamStart IngestRing::accept_stream() {
     start.first_element = stream.first_element.load(std::memory_order_relaxed);
     begin = stream.begin.load(std::memory_order_relaxed);
   } while (streams_begun_.load() - start.number >= kStreams - 1);
+  return start;
+}
+
+StreamStart IngestRing::accept_stream() {
+  if (streams_begun_.load() == accepted_) {
+    throw Error(ExitCode::kInternal, "ring: there is no new stream to accept");
+  }
+  Position begin = 0;
+  const StreamStart start = newest_stream(begin);
   const Position from = claim(begin);
   count(abandoned_, received_.count(from, begin));
   reading_.store(kNowhere);
@@ -190,14 +201,54 @@ std::optional<TakeResult> IngestRing::take_again(std::uint64_t first_element, st
     throw Error(ExitCode::kInternal, fmt::format("ring: {} elements from {} were not taken",
                                                  words.size() / settings_.words_per_element, first_element));
   }
+  return copy_frozen(reading_, first, end, words.data(), missing);
+}
+
+/// Nothing where some of it was overwritten before it was announced.
+std::optional<TakeResult> IngestRing::copy_frozen(std::atomic<Position>& announced, Position first, Position end,
+                                                  std::uint32_t* words, std::vector<MissingRun>* missing) {
   std::optional<TakeResult> result;
-  reading_.store(first);
+  announced.store(first);
   if (overwritten_.load() <= first) {
-    result = copy_all(first, first, end, words.data(), missing);
+    result = copy_all(first, first, end, words, missing);
   }
-  reading_.store(kNowhere);
+  announced.store(kNowhere);
   room_came_.call();
   return result;
+}
+
+std::optional<HeldElements> IngestRing::held() const {
+  const auto begun = streams_begun_.load();
+  if (begun == 0) {
+    return std::nullopt;
+  }
+  HeldElements held;
+  held.stream = newest_stream(held.begin_position);
+  const Position end = frozen_.load();
+  const Position first = std::max(held.begin_position, overwritten_.load());
+  // Of a stream that has begun since, nothing is told yet.
+  if (first >= end || streams_begun_.load() != begun) {
+    return std::nullopt;
+  }
+  wait_for_store_below(end);
+  held.first_element = held.stream.first_element + (first - held.begin_position);
+  held.end_element = held.stream.first_element + (end - held.begin_position);
+  return held;
+}
+
+std::uint64_t IngestRing::held_begin(const HeldElements& held, std::uint64_t first_element) const {
+  const Position first = held.begin_position + (first_element - held.stream.first_element);
+  return first_element + (std::max(first, overwritten_.load()) - first);
+}
+
+std::optional<TakeResult> IngestRing::copy_held(const HeldElements& held, std::uint64_t first_element,
+                                                std::span<std::uint32_t> words, std::vector<MissingRun>* missing) {
+  const std::uint64_t elements = words.size() / settings_.words_per_element;
+  if (first_element - held.first_element + elements > held.end_element - held.first_element) {
+    throw Error(ExitCode::kInternal, fmt::format("ring: {} elements from {} are not held", elements, first_element));
+  }
+  const Position first = held.begin_position + (first_element - held.stream.first_element);
+  return copy_frozen(copying_, first, first + elements, words.data(), missing);
 }
 
 /// Elements from `first` on; those before `from` are lost.

@@ -71,7 +71,7 @@ void Source::run(const std::stop_token& stop, const std::function<void()>& prepa
     error_ = error.what();
     end = SourceState::kFailed;
   }
-  state_ = end;  // before the ring's end, so that who sees that finds the reason
+  state_ = end;  // before the ring's end, so that a thread that sees the end finds the reason
   ring_->end_stream();
 }
 

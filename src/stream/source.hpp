@@ -48,7 +48,7 @@ class SourceWorker {
   virtual ~SourceWorker() = default;
   /// Fills the ring until the source ends or a stop is requested, which it notices within 50 ms. Throws what is wrong.
   virtual void run(const std::stop_token& stop) = 0;
-  /// Adds what only it knows.
+  /// Adds the counts that only this source has.
   virtual void count(SourceCounters& counters) const = 0;
   [[nodiscard]] virtual std::uint16_t port() const { return 0; }
 };
@@ -76,7 +76,7 @@ class Source {
   [[nodiscard]] const std::optional<CaptureInfo>& capture() const { return capture_; }
   /// Of a UDP source: where it listens.
   [[nodiscard]] std::uint16_t port() const { return worker_->port(); }
-  /// Sentences about what is not as asked, such as a smaller receive buffer.
+  /// A sentence for each setting that could not be granted, such as a larger receive buffer.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -96,7 +96,7 @@ class Source {
 /// IoError when it can't be opened.
 std::unique_ptr<Source> make_source(const SourceSettings& settings);
 
-/// The ring that `settings` ask for.
+/// The ring of these settings.
 RingSettings ring_settings(const SourceSettings& settings);
 
 /// Who may send, and when a stream begins, as the configuration says. Throws ConfigError.

@@ -4,7 +4,7 @@
 
 namespace nearfield {
 
-/// Lets one thread sleep until another one calls, who pays a system call only when somebody sleeps. No lock, and the
+/// Lets one thread sleep until another one calls, which makes a system call only when a thread sleeps. No lock, and the
 /// caller never waits.
 ///
 /// The sleeper reads ticket(), looks whether what it wants is there, and only then sleeps: a call in between ends the

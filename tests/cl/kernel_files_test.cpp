@@ -88,7 +88,7 @@ std::string message_of(const Call& call) {
 class KernelArguments : public ::testing::Test {
  protected:
   Device device_ = Device::open({});
-  Program program_ = device_.build("test", "frontend/corner_turn.cl", {{"CHANNELS", "32"}, {"WIRE_WORDS", "1"}});
+  Program program_ = device_.build("test", "frontend/common/corner_turn.cl", {{"CHANNELS", "32"}, {"WIRE_WORDS", "1"}});
   Kernel kernel_ = program_.kernel("corner_turn");
 };
 
@@ -131,7 +131,7 @@ TEST_F(KernelArguments, AValueForEachIsExpectedOfAll) {
 
 TEST_F(KernelArguments, AnUnknownKernelOrFileIsAnErrorThatNamesIt) {
   EXPECT_EQ(message_of([&] { (void)program_.kernel("corner"); }),
-            "test: kernels/frontend/corner_turn.cl has no kernel corner");
+            "test: kernels/frontend/common/corner_turn.cl has no kernel corner");
   EXPECT_EQ(message_of([&] { (void)device_.build("test", "capture/corner.cl", {}); }),
             "kernels/capture/corner.cl: not among the embedded kernels");
 }

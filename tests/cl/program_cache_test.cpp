@@ -79,7 +79,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
 std::vector<std::uint32_t> turn_corner(const Device& device, const std::vector<std::uint32_t>& wire,
                                        std::size_t word_tile = 1) {
   const Program program =
-      device.build(kStage, "frontend/corner_turn.cl",
+      device.build(kStage, "frontend/common/corner_turn.cl",
                    {{"CHANNELS", "32"}, {"WIRE_WORDS", "1"}, {"WORD_TILE", std::to_string(word_tile)}});
   Kernel kernel = program.kernel("corner_turn");
   std::vector<std::int32_t> channels(32);
@@ -186,6 +186,7 @@ TEST_F(ProgramCacheTest, DamagedFilesAreBuiltAnewAndMended) {
   expect_a_working_program(device_);
   const fs::path stored = file();
   const Bytes good = bytes_of(stored);
+  const CacheKey key = key_of(stored);
   const CacheFiles files(folder());
   std::vector<Bytes> damages = {{}};
   for (const std::size_t length : {std::size_t{1}, kHeaderBytes - 1, kHeaderBytes, good.size() / 2, good.size() - 1}) {
@@ -201,8 +202,8 @@ TEST_F(ProgramCacheTest, DamagedFilesAreBuiltAnewAndMended) {
   for (std::size_t i = 0; i < damages.size(); ++i) {
     write_bytes(stored, damages[i]);
     expect_a_working_program(device_);
-    // PoCL orders the parts of its binaries as its own folders list them: as many bytes, not the same.
-    EXPECT_EQ(bytes_of(stored).size(), good.size()) << "damage " << i;
+    // Not the same bytes: PoCL's binaries hold what its own folders list, to which other processes add.
+    EXPECT_NE(files.load(key), std::nullopt) << "damage " << i;
     struct stat mended {};
     ASSERT_EQ(stat(stored.c_str(), &mended), 0);
     expect_a_working_program(device_);
@@ -320,7 +321,7 @@ TEST_F(ProgramCacheTest, ProcessesShareAFolder) {
   expect_a_working_program(device_);
 }
 
-// PoCL by itself runs what lies in /tmp/pocl then, whoever put it there.
+// PoCL alone runs binaries in /tmp/pocl then, whichever user put them there.
 TEST(PoclCache, IsNeverBelowTmpWhereTheEnvironmentNamesNone) {
   const Variable folder("POCL_CACHE_DIR", std::nullopt);
   const Variable user("XDG_CACHE_HOME", "");

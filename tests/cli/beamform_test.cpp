@@ -5,7 +5,10 @@
 #include <filesystem>
 #include <fstream>
 #include <numbers>
+#include <numeric>
+#include <random>
 
+#include "files/files.hpp"
 #include "files/results_file.hpp"
 #include "support/command.hpp"
 
@@ -122,6 +125,198 @@ TEST_F(BeamformCommand, GridsThatAreTooLargeAreRefused) {
   EXPECT_FALSE(std::filesystem::exists(output_));
   const auto missing = replay("--set processors.far.grid.kind=points --set processors.far.grid.points=none.csv");
   EXPECT_EQ(missing.exit_code, 66) << missing.output;
+}
+
+// 64 microphones in a line, 0.375 m apart, in a medium of 1500 m/s: the published page of a narrowband beamformer,
+// whose tone of 2 kHz comes from 60 degrees and is sampled 256 times at 12.8 kHz. Here samples go in and a file comes
+// out.
+class LineOfMicrophones : public testing::Test {
+ protected:
+  static constexpr int kChannels = 64;
+  static constexpr int kSamples = 256;
+  static constexpr double kRate_hz = 12800.0;
+  static constexpr double kPitch_m = 0.375;
+  static constexpr double kSpeed_m_s = 1500.0;
+  static constexpr double kAngle = std::numbers::pi / 3.0;
+  static double bin_hz(int bin) { return bin * kRate_hz / kSamples; }
+
+  /// Waves of 1 Pa from 60 degrees, one a bin, with phases of their own, sampled at [sample][channel].
+  void write_waves(const std::vector<int>& bins) const {
+    std::vector<float> samples;
+    for (int n = 0; n < kSamples; ++n) {
+      for (int channel = 0; channel < kChannels; ++channel) {
+        const double x_m = (channel - (kChannels - 1) / 2.0) * kPitch_m;
+        double sum = 0.0;
+        for (const int bin : bins) {
+          const double phase =
+              2.0 * std::numbers::pi * bin_hz(bin) * (n / kRate_hz + x_m * std::cos(kAngle) / kSpeed_m_s);
+          sum += std::cos(phase + 0.7 * bin * bin);
+        }
+        samples.push_back(static_cast<float>(sum));
+      }
+    }
+    write_time_data(time_, kRate_hz, kChannels, samples);
+  }
+  /// [bin][angle], as the file has it.
+  [[nodiscard]] std::vector<std::complex<float>> map(const std::vector<int>& bins,
+                                                     const std::string& options = "") const {
+    std::string frequencies_hz;
+    for (const int bin : bins) {
+      frequencies_hz += (frequencies_hz.empty() ? "" : ",") + std::to_string(bin_hz(bin));
+    }
+    const auto result = test::run_nearfield(
+        "replay " + time_ + " -o " + output_ +
+        " --set array.rows=1 --set array.columns=64 --set array.pitch_x_m=0.375 " +
+        "--set array.pitch_y_m=0.375 --set holography.standoff_m=0.375 --set holography.extrapolation.method=zero "
+        "--set medium.sound_speed_m_s=1500 " +
+        "--set front_end.window=none --set front_end.window_samples=256 --set processors.far.kind=beamform " +
+        "--set processors.far.grid.kind=line --set processors.far.grid.distance_m=inf --set "
+        "front_end.frequencies_hz=[" +
+        frequencies_hz + "] " + options);
+    EXPECT_EQ(result.exit_code, 0) << result.output;
+    if (result.exit_code != 0) {
+      return {};
+    }
+    const ResultFrame frame = ResultsReader(output_).read(1, 0);
+    const auto values = values_of<std::complex<float>>(frame.frame.products[0]);
+    return {values.begin(), values.end()};
+  }
+  /// |sin(32 psi) / (64 sin(psi / 2))|
+  static double curve(int bin, std::size_t pixel) {
+    const double theta = std::numbers::pi * static_cast<double>(pixel) / 511.0;
+    const double psi =
+        2.0 * std::numbers::pi * bin_hz(bin) / kSpeed_m_s * kPitch_m * (std::cos(kAngle) - std::cos(theta));
+    const double divisor = kChannels * std::sin(psi / 2.0);
+    return std::abs(divisor) < 1e-9 ? 1.0 : std::abs(std::sin(kChannels / 2.0 * psi) / divisor);
+  }
+  test::TemporaryFolder folder_;
+  std::string time_ = folder_ / "time.h5";
+  std::string output_ = folder_ / "out.h5";
+};
+
+TEST_F(LineOfMicrophones, HasThePublishedPage) {
+  write_waves({40});
+  const std::string pictures = folder_ / "pictures";
+  const auto beams = map({40}, "--png " + pictures);
+  ASSERT_EQ(beams.size(), 512U);
+  std::vector<double> page;  // in its scale
+  for (const auto value : beams) {
+    page.push_back(8192.0 * std::abs(std::complex<double>(value)));
+  }
+  EXPECT_EQ(std::max_element(page.begin(), page.end()) - page.begin(), 170);
+  EXPECT_NEAR(page[170], 8148.6684, 0.08);  // 1e-5 of the peak
+  EXPECT_NEAR(std::log(page[170]), 9.005610, 1e-5);
+  EXPECT_NEAR(page[169], 7517.388, 0.08);
+  EXPECT_NEAR(page[171], 8018.890, 0.08);
+  for (std::size_t i = 0; i < page.size(); ++i) {
+    EXPECT_NEAR(page[i], 8192.0 * curve(40, i), 0.08) << i;
+  }
+  EXPECT_FALSE(std::filesystem::is_empty(pictures));
+}
+
+// Frequency over angle in one call, of all bins below half the sample rate.
+TEST_F(LineOfMicrophones, MapsAllBinsAtOnceAsOneByOne) {
+  std::vector<int> bins(127);
+  std::iota(bins.begin(), bins.end(), 1);
+  write_waves(bins);
+  const auto all = map(bins);
+  ASSERT_EQ(all.size(), 127U * 512U);
+  for (const int bin : bins) {
+    for (std::size_t i = 0; i < 512; ++i) {
+      const auto value = all[static_cast<std::size_t>(bin - 1) * 512 + i];
+      ASSERT_NEAR(static_cast<double>(std::abs(value)), curve(bin, i), 2e-5) << bin << ", " << i;
+    }
+  }
+  for (const int bin : {1, 40, 87, 127}) {
+    const auto alone = map({bin});
+    ASSERT_EQ(alone.size(), 512U);
+    for (std::size_t i = 0; i < 512; ++i) {
+      EXPECT_LT(std::abs(alone[i] - all[static_cast<std::size_t>(bin - 1) * 512 + i]), 1e-5F) << bin << ", " << i;
+    }
+  }
+}
+
+/// The same pressure at 4 x 4 microphones, from broadside: maps of angles have its level at the middle.
+class BandsOfBroadside : public testing::Test {
+ protected:
+  static constexpr double kRate_hz = 12800.0;
+  static constexpr int kChannels = 16;
+
+  template <class Pressure>
+  void write(double seconds, Pressure pressure_at) const {
+    std::vector<float> samples;
+    for (int n = 0; n < static_cast<int>(seconds * kRate_hz); ++n) {
+      samples.insert(samples.end(), kChannels, static_cast<float>(pressure_at(n / kRate_hz)));
+    }
+    write_time_data(time_, kRate_hz, kChannels, samples);
+  }
+  [[nodiscard]] test::CommandResult replay(const std::string& options) const {
+    return test::run_nearfield(
+        "replay " + time_ + " -o " + output_ + " --set array.rows=4 --set array.columns=4 --set array.pitch_x_m=0.02 " +
+        "--set array.pitch_y_m=0.02 --set holography.standoff_m=0.03 --set front_end.frequencies_hz=[1000] " +
+        "--set front_end.window_samples=1024 --set front_end.hop_samples=512 --set processors.far.kind=beamform " +
+        "--set processors.far.grid.kind=angles --set processors.far.grid.distance_m=inf " +
+        "--set processors.far.grid.azimuth_deg=[-20,20] --set processors.far.grid.elevation_deg=[-20,20] " +
+        "--set processors.far.grid.step_deg=20 --set processors.far.average.kind=linear " +
+        "--set processors.far.average.seconds=10 " + options);
+  }
+  /// Of the last frame, [band], at the pixel in the middle.
+  [[nodiscard]] std::vector<double> powers() const {
+    const ResultsReader reader(output_);
+    const ResultFrame frame = reader.read(1, reader.frames(1) - 1);
+    const auto values = values_of<float>(frame.frame.products.back());
+    std::vector<double> powers;
+    for (std::size_t first = 0; first < values.size(); first += 9) {
+      powers.push_back(static_cast<double>(values[first + 4]));
+    }
+    return powers;
+  }
+  test::TemporaryFolder folder_;
+  std::string time_ = folder_ / "time.h5";
+  std::string output_ = folder_ / "out.h5";
+};
+
+// A tone between two bins, well inside its band: its mean square, 2 Pa^2, and nothing in the next but one.
+TEST_F(BandsOfBroadside, HaveTheMeanSquareOfATone) {
+  write(1.0, [](double t) { return 2.0 * std::cos(2.0 * std::numbers::pi * 1003.7 * t); });
+  const auto result = replay("--set processors.far.bands.third_octave=[1000,1600]");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const std::vector<double> found = powers();
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_NEAR(10.0 * std::log10(found[0] / 2.0), 0.0, 0.05);
+  EXPECT_LT(found[1], 1e-6);
+}
+
+// White noise of 1 Pa^2 has 2/1024 of it in each bin; the bands from 891 and from 1413 Hz have 18 and 29 bins of 12.5
+// Hz. In 10 s the powers fluctuate by 0.1 dB.
+TEST_F(BandsOfBroadside, HaveTheMeanSquareOfNoise) {
+  std::mt19937 generator(4U);
+  std::normal_distribution<double> normal(0.0, 1.0);
+  write(10.0, [&](double) { return normal(generator); });
+  const auto result = replay("--set processors.far.bands.third_octave=[1000,1600]");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  const std::vector<double> found = powers();
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_NEAR(10.0 * std::log10(found[0] / (18.0 * 2.0 / 1024.0)), 0.0, 0.2);
+  EXPECT_NEAR(10.0 * std::log10(found[1] / (29.0 * 2.0 / 1024.0)), 0.0, 0.2);
+}
+
+TEST_F(BandsOfBroadside, AreRefusedWithTheWindowThatWouldDo) {
+  write(0.2, [](double) { return 1.0; });
+  const auto narrow = replay("--set processors.far.bands.third_octave=[100]");
+  EXPECT_EQ(narrow.exit_code, 78);
+  EXPECT_NE(narrow.output.find("processors.far.bands.third_octave: expected bands of at least 3 bins: windows of 1665 "
+                               "samples or more"),
+            std::string::npos)
+      << narrow.output;
+  const auto complex = replay("--set processors.far.average.kind=none --set processors.far.bands.third_octave=[1000]");
+  EXPECT_EQ(complex.exit_code, 78);
+  EXPECT_NE(complex.output.find("processors.far.bands.third_octave: expected none with average.kind: none"),
+            std::string::npos)
+      << complex.output;
+  const auto wrong = replay("--set processors.far.bands.third_octave=[1100]");
+  EXPECT_EQ(wrong.exit_code, 78);
+  EXPECT_NE(wrong.output.find("centres of third octaves"), std::string::npos) << wrong.output;
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ TEST(Replay, TimeDataGiveTheImagesOfTheirSpectra) {
   EXPECT_LE(test::relative_l2(from_time.images, test::widen(from_spectra.images)), 1e-4);
 }
 
-// Samples have no bits to count: the default gives way and says so, a kind that was asked for is refused.
+// Samples have no bits to count: the default is replaced, with a message; a kind that the user set is refused.
 TEST(Replay, SamplesGoToTheNominalChainUnlessAKindIsSet) {
   const test::TemporaryFolder folder;
   write_time_data(folder / "time.h5", kBitRateHz / kBitsPerWord, 64, test::monopole_samples(192, kTone_hz));
@@ -203,7 +203,7 @@ TEST(Replay, BatchesAreTheFramesOneByOne) {
 
 // Any hop: frame k of hop h is frame k h of hop 1. Their integer sums are the same; the kernels that turn them into
 // spectra differ with the hop and round differently, by some 2^-24 in each of a few tens of steps.
-/// A filter that does not remember the frames before.
+/// A filter that does not depend on the frames before.
 const std::string kMemoryless = " --set holography.filter.cutoff_rad_per_m=dynamic_range ";
 
 TEST(Replay, EveryHopSeesTheSameWindows) {

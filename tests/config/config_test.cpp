@@ -142,7 +142,7 @@ TEST(Config, RefusesValuesOutOfRange) {
       {"front_end: {kind: fft}",
        "front_end.kind: expected one of decimated_fft, dot_product, popcount, walsh_fourier, found \"fft\""},
       {"front_end: {window: hamming}", "front_end.window: expected one of hann, none, found \"hamming\""},
-      {"front_end: {decimation: 16}", "front_end.decimation: expected 32, found \"16\""},
+      {"front_end: {decimation: 16}", "front_end.decimation: expected 32 or 64, found \"16\""},
       {"front_end: {window_samples: 15}", "front_end.window_samples: expected an integer from 16 to 65536"},
       {"front_end: {window_samples: 65537}", "front_end.window_samples: expected an integer from 16 to 65536"},
       {"front_end: {window_samples: 1023}", "expected a product of powers of 2, 3, 5 and 7 (the next one is 1024)"},

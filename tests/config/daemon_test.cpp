@@ -209,13 +209,14 @@ TEST(DaemonConfig, RefusesContradictions) {
 
 TEST(DaemonConfig, JudgesWhatNoInputWillChange) {
   const std::string bad =
-      "front_end:\n  frequencies_hz: [1000, 30000]\nholography:\n  planes_m: [0.03]\narray:\n  rows: 8\n";
+      "front_end:\n  frequencies_hz: [1000, 100000]\nholography:\n  planes_m: [0.03]\narray:\n  rows: 8\n";
   EXPECT_THAT(errors_of(bad),
               ElementsAre(HasSubstr("lab.yaml:4: holography.planes_m[0]: expected a plane"),
                           HasSubstr("array.layout: sorama-cam expects 32 x 32"),
                           HasSubstr("lab.yaml:2: front_end.frequencies_hz[1]: expected at most 23437.5 Hz")));
+  // A file says its own clock, of at most 6.144 MHz.
   EXPECT_THAT(errors_of(bad + "daemon: {source: {kind: file, path: /dev/null}}\n"),
-              ElementsAre(HasSubstr("lab.yaml:2: front_end.frequencies_hz[1]: expected at most 23437.5 Hz")));
+              ElementsAre(HasSubstr("lab.yaml:2: front_end.frequencies_hz[1]: expected at most 96000 Hz")));
 }
 
 TEST(DaemonConfig, WantsWhatItNamesToExist) {

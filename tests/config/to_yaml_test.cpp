@@ -54,6 +54,12 @@ class RandomSettings {
     }
     array.calibration_path = flip() ? "" : "/tmp/a \"b\" \\ \xc3\xa9 \t#: {}" + std::to_string(random_());
     array.health = {.enabled = flip(), .mask = flip(), .trusted_channels = {integer(0, 15)}};
+    settings.array.clock_hz = integer(1'000'000, 6'144'000);
+    settings.array.subset =
+        flip()   ? SubsetSettings()
+        : flip() ? SubsetSettings{.kind = SubsetSettings::Kind::kGrid, .rows = 3, .columns = 4}
+        : flip() ? SubsetSettings{.kind = SubsetSettings::Kind::kSpiral, .count = integer(4, 4096)}
+                 : SubsetSettings{.kind = SubsetSettings::Kind::kChannels, .channels = {0, 2, 3, integer(5, 4095)}};
     settings.medium = {number(100.0, 2000.0), number(0.1, 10.0)};
     FrontEndSettings& front_end = settings.front_end;
     front_end.window = flip() ? WindowKind::kHann : WindowKind::kNone;
@@ -188,6 +194,8 @@ void expect_equal(const Settings& a, const Settings& b) {
   EXPECT_EQ(a.array.health.mask, b.array.health.mask);
   EXPECT_EQ(a.array.health.trusted_channels, b.array.health.trusted_channels);
   EXPECT_EQ(a.array.calibration_path, b.array.calibration_path);
+  EXPECT_EQ(a.array.clock_hz, b.array.clock_hz);
+  EXPECT_EQ(a.array.subset, b.array.subset);
   EXPECT_EQ(a.medium.sound_speed_m_s, b.medium.sound_speed_m_s);
   EXPECT_EQ(a.medium.density_kg_m3, b.medium.density_kg_m3);
   EXPECT_EQ(a.front_end.kind, b.front_end.kind);

@@ -74,7 +74,7 @@ TEST(Validate, WantsABinInEveryBand) {
   EXPECT_THAT(validation_error(settings, 46875.0), HasSubstr("at most 1000 bins, frequencies_hz included, found 1024"));
 }
 
-TEST(Validate, RunningSumsLeaveNoKernelToChoose) {
+TEST(Validate, TheSlidingDftLeavesNoKernelToChoose) {
   Settings settings;
   settings.front_end.kind = "dot_product";
   settings.front_end.incremental = Incremental::kAlways;

@@ -150,7 +150,7 @@ TEST_F(CheckOfAMachine, FilesMustBeFiles) {
   EXPECT_EQ(problems(), "");
 }
 
-// A default that this machine does not give is a note; what the user asked for is a problem.
+// A default that this machine does not give is a note; what the user set is a problem.
 TEST_F(CheckOfAMachine, TheFolderOfRecordingsMustBeThere) {
   settings_.daemon.recording.directory = folder_ / "none";
   EXPECT_EQ(problems(), "");

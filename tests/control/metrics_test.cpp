@@ -56,7 +56,7 @@ std::string http_get(int port, const std::string& path) {
 }
 
 void run_some_frames(Metrics& metrics) {
-  metrics.set_run({"0.1.0", "a \"device\"", "popcount", "udp 127.0.0.1:7230", 3, 1464.84375});
+  metrics.set_run({"0.1.0", "a \"device\"", {{"far", "another"}}, "popcount", "udp 127.0.0.1:7230", 3, 1464.84375});
   for (int frame = 1; frame <= 100; ++frame) {
     metrics.frame_published(frame * kMillisecondNs, (frame - 5) * kMillisecondNs);
     metrics.stage_took(1, 200'000);
@@ -145,6 +145,7 @@ TEST(Metrics, StatusTellsTheRecentPast) {
   EXPECT_EQ(status["frames"], 100);
   EXPECT_EQ(status["frame_rate_hz"], 100.0);
   EXPECT_EQ(status["state"], "running");
+  EXPECT_EQ(status["devices"]["far"], "another");
   EXPECT_EQ(status["losses"]["crc"], 7);
   EXPECT_EQ(status["recording"]["state"], "recording");
   EXPECT_GE(status["age_ms"]["p99"].get<double>(), 5.0);

@@ -11,10 +11,11 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A daemon that remembers what it was asked.
+/// A daemon that records its requests.
 struct Daemon {
   std::vector<std::string> set;
   RecordRequest record;
+  std::string frozen = "nothing";
   int stops = 0;
 
   Handlers handlers() {
@@ -29,20 +30,24 @@ struct Daemon {
       record = request;
       return json::object();
     };
+    actions.freeze = [this](const std::string& name) {
+      frozen = name;
+      return json::object();
+    };
     actions.stop = [this] {
       ++stops;
       return json::object();
     };
     return make_handlers(actions);
   }
-  json ask(const std::string& line) {
+  json call(const std::string& line) {
     const std::string reply = answer(line, handlers());
     EXPECT_EQ(reply.find('\n'), reply.size() - 1) << reply;
     return json::parse(reply);
   }
   /// The message of a refusal with this code.
   std::string refused(const std::string& line, ExitCode code = ExitCode::kUsage) {
-    const json reply = ask(line);
+    const json reply = call(line);
     EXPECT_EQ(reply["ok"], false) << reply;
     EXPECT_EQ(reply["error"]["exit_code"], static_cast<int>(code)) << reply;
     return reply["error"]["message"];
@@ -52,33 +57,44 @@ struct Daemon {
 TEST(Protocol, AnswersWithTheAskersId) {
   Daemon daemon;
   for (const std::string id : {"7", "\"a\"", "null", "-1", "18446744073709551615"}) {
-    const json reply = daemon.ask(R"({"command": "status", "id": )" + id + "}");
+    const json reply = daemon.call(R"({"command": "status", "id": )" + id + "}");
     EXPECT_EQ(reply["id"], json::parse(id));
     EXPECT_EQ(reply["ok"], true);
     EXPECT_EQ(reply["result"]["epoch"], 3);
   }
-  EXPECT_TRUE(daemon.ask(R"({"command": "status"})")["id"].is_null());
-  EXPECT_EQ(daemon.ask(R"({"command": "nonsense", "id": 9})")["id"], 9);
+  EXPECT_TRUE(daemon.call(R"({"command": "status"})")["id"].is_null());
+  EXPECT_EQ(daemon.call(R"({"command": "nonsense", "id": 9})")["id"], 9);
 }
 
 TEST(Protocol, PassesSettingsOn) {
   Daemon daemon;
-  EXPECT_EQ(daemon.ask(R"({"command": "set", "settings": ["a.b=1", "c=[1, 2]"]})")["result"]["epoch"], 4);
+  EXPECT_EQ(daemon.call(R"({"command": "set", "settings": ["a.b=1", "c=[1, 2]"]})")["result"]["epoch"], 4);
   EXPECT_THAT(daemon.set, ElementsAre("a.b=1", "c=[1, 2]"));
 }
 
 TEST(Protocol, PassesRecordingsOn) {
   Daemon daemon;
-  daemon.ask(R"({"command": "record", "action": "arm", "bits": true, "images": false, "seconds": 2, "name": "run-1"})");
+  daemon.call(
+      R"({"command": "record", "action": "arm", "bits": true, "images": false, "seconds": 2, "name": "run-1"})");
   EXPECT_EQ(daemon.record.action, RecordRequest::Action::kArm);
   EXPECT_EQ(daemon.record.bits, true);
   EXPECT_EQ(daemon.record.images, false);
   EXPECT_EQ(daemon.record.seconds, 2.0);
   EXPECT_EQ(daemon.record.name, "run-1");
-  daemon.ask(R"({"command": "record", "action": "stop"})");
+  daemon.call(R"({"command": "record", "action": "stop"})");
   EXPECT_EQ(daemon.record.action, RecordRequest::Action::kStop);
   EXPECT_EQ(daemon.record.bits, std::nullopt);
   EXPECT_EQ(daemon.record.name, "");
+}
+
+TEST(Protocol, PassesFreezesOn) {
+  Daemon daemon;
+  EXPECT_EQ(daemon.call(R"({"command": "freeze", "name": "second-look"})")["ok"], true);
+  EXPECT_EQ(daemon.frozen, "second-look");
+  EXPECT_EQ(daemon.call(R"({"command": "freeze"})")["ok"], true);
+  EXPECT_EQ(daemon.frozen, "");
+  EXPECT_THAT(daemon.refused(R"({"command": "freeze", "name": "../x"})"), HasSubstr("name: expected 1 to 100 letters"));
+  EXPECT_THAT(daemon.refused(R"({"command": "freeze", "seconds": 1})"), HasSubstr("seconds: unknown field"));
 }
 
 TEST(Protocol, HandsTheDaemonsErrorsOn) {
@@ -93,9 +109,10 @@ TEST(Protocol, HandsTheDaemonsErrorsOn) {
 
 TEST(Protocol, RefusesWrongFields) {
   Daemon daemon;
-  EXPECT_THAT(daemon.refused(R"({"command": "statsu"})"),
-              HasSubstr("command: expected one of record, reload, set, status, stop, found \"statsu\"; did you mean "
-                        "status?"));
+  EXPECT_THAT(
+      daemon.refused(R"({"command": "statsu"})"),
+      HasSubstr("command: expected one of freeze, record, reload, set, status, stop, found \"statsu\"; did you mean "
+                "status?"));
   EXPECT_THAT(daemon.refused(R"({})"), HasSubstr("command: expected one of"));
   EXPECT_THAT(daemon.refused(R"({"command": ["status"]})"), HasSubstr("command: expected one of"));
   EXPECT_THAT(daemon.refused(R"({"command": "status", "id": 1.5})"), HasSubstr("id: expected an integer"));

@@ -38,7 +38,7 @@ class ServerTest : public testing::Test {
     return make_handlers(actions);
   }
   DaemonSettings::Control settings(const DaemonSettings::Access& access = {}) const { return {path_, access}; }
-  static json status(Client& client) { return client.ask({{"command", "status"}}); }
+  static json status(Client& client) { return client.call({{"command", "status"}}); }
 
   test::TemporaryFolder folder_;
   std::string path_ = folder_ / "control.sock";
@@ -85,7 +85,7 @@ TEST_F(ServerTest, HandsErrorsToTheClient) {
   const Server server(settings(), handlers(), log_);
   Client client(path_);
   try {
-    client.ask({{"command", "set"}, {"settings", {"a=1"}}});
+    client.call({{"command", "set"}, {"settings", {"a=1"}}});
     FAIL() << "nothing thrown";
   } catch (const Error& error) {
     EXPECT_EQ(error.exit_code(), ExitCode::kBadConfig);
@@ -191,7 +191,7 @@ TEST_F(ServerTest, ClientRefusesNonsense) {
     const FileDescriptor peer(accept(listener.get(), nullptr, nullptr));
     send(peer.get(), "hello\n", 6, MSG_NOSIGNAL);
   });
-  EXPECT_THROW(Client(path_).ask({{"command", "status"}}), DataError);
+  EXPECT_THROW(Client(path_).call({{"command", "status"}}), DataError);
   nonsense.join();
 }
 
@@ -244,7 +244,7 @@ TEST_F(ServerTest, AsksTheKernelWhoIsThere) {
   EXPECT_EQ(asked_, 1);
 }
 
-// Whoever may connect but is not permitted would else fill the log: 40 MB in 12 s were seen.
+// A user who can connect but is not permitted would else fill the log: 40 MB in 12 s were seen.
 TEST_F(ServerTest, RefusedClientsKeepToTheLogsLimit) {
   if (geteuid() != 0) {
     return;  // only root can become a user who is refused

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 TEST(StatusText, TellsWhatMetricsKnow) {
   Metrics metrics({{"imager"}, {"late"}, {"input"}}, 0);
-  metrics.set_run({"0.1.0", "pocl", "popcount", "udp 127.0.0.1:7230", 3, 1464.84375});
+  metrics.set_run({"0.1.0", "pocl", {{"far", "another"}}, "popcount", "udp 127.0.0.1:7230", 3, 1464.84375});
   for (std::int64_t ms = 1; ms <= 1000; ++ms) {
     metrics.frame_published(ms * 1'000'000, ms * 1'000'000 - 2'000'000);
     metrics.stage_took(0, 500'000);
@@ -32,6 +32,7 @@ TEST(StatusText, TellsWhatMetricsKnow) {
             "nearfieldd    running, version 0.1.0, up 0 min 1 s\n"
             "source        udp 127.0.0.1:7230\n"
             "device        pocl\n"
+            "device        of far: another\n"
             "front end     popcount, configuration epoch 3\n"
             "frames        1000, 1000.0 a second of 1464.8 asked for\n"
             "age           median 2.1 ms, p99 2.1 ms, p99.9 2.1 ms, most 2.1 ms\n"

@@ -130,7 +130,7 @@ TEST(Units, ADamagedCacheBlocksOneStartOnly) {
   }
 }
 
-// RestartSec is 100 ms: without the pause a port that another program has would be asked for ten times a second.
+// RestartSec is 100 ms: without the pause the daemon would try a port of another program ten times a second.
 TEST(Units, AFailedStartWaitsBeforeTheNext) {
   for (const char* code : {"66", "69", "74"}) {
     EXPECT_TRUE(live(false, "exit-code", code).waits) << code;

@@ -14,7 +14,7 @@
 #include "nearfield/runtime_folder.h"
 #include "support/command.hpp"
 
-// Where sockets lie when nobody names a place, for root and for others, daemon and client.
+// Where sockets lie by default, for root and for others, daemon and client.
 namespace nearfield {
 namespace {
 
@@ -48,21 +48,21 @@ void make_socket(const std::string& path) {
 
 TEST(DefaultSockets, WhatIsNamedIsTaken) {
   EXPECT_EQ(socket_to_serve("/a/b.sock", kFrames), "/a/b.sock");
-  EXPECT_EQ(socket_to_ask("/a/b.sock", kFrames), "/a/b.sock");
+  EXPECT_EQ(socket_to_connect("/a/b.sock", kFrames), "/a/b.sock");
   EXPECT_EQ(socket_to_serve("", kFrames), "");
 }
 
 TEST(DefaultSockets, OfAUserLieInHisSessionsFolder) {
   EXPECT_TRUE(as_a_user("/run/user/7", "", [] {
     return socket_to_serve("auto", kFrames) == "/run/user/7/nearfield/frames.sock" &&
-           socket_to_ask("auto", kFrames) == "/run/user/7/nearfield/frames.sock";
+           socket_to_connect("auto", kFrames) == "/run/user/7/nearfield/frames.sock";
   }));
 }
 
 TEST(DefaultSockets, TheVariableGoesBeforeAll) {
   EXPECT_TRUE(as_a_user("/run/user/7", "/own", [] {
     return socket_to_serve("auto", kFrames) == "/own/frames.sock" &&
-           socket_to_ask("auto", kFrames) == "/own/frames.sock";
+           socket_to_connect("auto", kFrames) == "/own/frames.sock";
   }));
   EXPECT_TRUE(as_a_user("/run/user/7", "relative", [] {
     return socket_to_serve("auto", kFrames) == "/run/user/7/nearfield/frames.sock";
@@ -75,7 +75,7 @@ TEST(DefaultSockets, RootAndServicesUseTheSystemsFolder) {
     EXPECT_TRUE(as_a_user(
         "", "", [] { return socket_to_serve("auto", kFrames) == "/run/nearfield/frames.sock"; }, kStaysRoot));
   }
-  EXPECT_TRUE(as_a_user("", "", [] { return socket_to_ask("auto", kFrames) == "/run/nearfield/frames.sock"; }));
+  EXPECT_TRUE(as_a_user("", "", [] { return socket_to_connect("auto", kFrames) == "/run/nearfield/frames.sock"; }));
 }
 
 // Where the user has no session and may not write /run, the message says what to set.
@@ -92,7 +92,7 @@ TEST(DefaultSockets, WithoutAFolderTheDaemonSaysWhatToSet) {
   }));
 }
 
-// A client asks the user's own daemon first, and the system's where the user has none.
+// A client connects to the user's own daemon first, and the system's where the user has none.
 TEST(DefaultSockets, AClientAsksWhereTheSocketIs) {
   const test::TemporaryFolder folder;
   std::filesystem::permissions(folder.path(), std::filesystem::perms::all);
@@ -100,7 +100,7 @@ TEST(DefaultSockets, AClientAsksWhereTheSocketIs) {
   std::filesystem::permissions(folder / "nearfield", std::filesystem::perms::all);
   const auto asked = [] {
     std::array<char, 100> path{};
-    return nf_socket_to_ask(NF_FRAMES_SOCKET, path.data(), path.size()) == 1 ? std::string(path.data()) : "";
+    return nf_socket_to_connect(NF_FRAMES_SOCKET, path.data(), path.size()) == 1 ? std::string(path.data()) : "";
   };
   struct stat status {};
   if (stat("/run/nearfield/frames.sock", &status) != 0) {

@@ -43,7 +43,7 @@ TEST_F(PartialFileTest, HasItsNameOnlyWhenItIsWhole) {
   EXPECT_FALSE(fs::exists(partial_));
 }
 
-// A link planted in a folder of somebody else: its target was overwritten, and the output left as a link to it.
+// A link planted in a folder of another user: its target was overwritten, and the output left as a link to it.
 TEST_F(PartialFileTest, ALinkInThePlaceOfThePartialFileIsNotFollowed) {
   std::ofstream(folder_ / "precious") << "root's";
   for (const std::string& target : {folder_ / "precious", folder_ / "missing"}) {
@@ -66,7 +66,7 @@ TEST_F(PartialFileTest, ALinkInThePlaceOfTheOutputIsReplacedAndItsTargetStays) {
   EXPECT_EQ(text_in(folder_ / "precious"), "root's");
 }
 
-// Whoever holds what was left, or has another name for it, must not hold the output then.
+// A process that has the old file open, or another name for it, must not have the output then.
 TEST_F(PartialFileTest, WhatWasLeftIsReplacedByANewFile) {
   std::ofstream(folder_ / "precious") << "root's";
   fs::create_hard_link(folder_ / "precious", partial_);

@@ -9,7 +9,7 @@
 namespace nearfield::daemon {
 namespace {
 
-// What becomes due while a task runs waits for it, runs once however often it was asked for, and in the order of add().
+// What becomes due while a task runs waits for it, runs once however often run() was called, and in the order of add().
 TEST(BackgroundWorker, RunsWhatIsDueOnceAndInOrder) {
   BackgroundWorker worker("nf-test");
   std::promise<void> begun;

@@ -80,13 +80,13 @@ class ConfiguratorTest : public test::NearfielddTest {
   /// The refusal of `ctl set`, its code and its words.
   [[nodiscard]] std::pair<ExitCode, std::string> refusal(const json& request) const {
     try {
-      ask(request);
+      call(request);
     } catch (const Error& error) {
       return {error.exit_code(), error.what()};
     }
     return {ExitCode::kOk, "taken"};
   }
-  [[nodiscard]] json status() const { return ask({{"command", "status"}}); }
+  [[nodiscard]] json status() const { return call({{"command", "status"}}); }
   void expect_frames_go_on() const {
     const json frames = status().at("frames");
     wait_until([&] { return status().at("frames") > frames; });
@@ -105,8 +105,8 @@ TEST_F(ConfiguratorTest, TheDaemonCompilesNothingThatItsChildDid) {
     EXPECT_EQ(warm({loop, setting}), json({{"warmed", true}}));
     const std::set<std::string> by_child = compiled();
     EXPECT_GT(by_child.size(), before.size()) << setting;
-    EXPECT_GT(ask(set_of(setting)).at("epoch"), 1);
-    EXPECT_NO_THROW(ask({{"command", "reload"}}));
+    EXPECT_GT(call(set_of(setting)).at("epoch"), 1);
+    EXPECT_NO_THROW(call({{"command", "reload"}}));
     EXPECT_EQ(compiled(), by_child) << setting;
   }
   EXPECT_EQ(stop(), 0);

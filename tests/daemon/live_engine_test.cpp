@@ -508,7 +508,7 @@ constexpr std::uint64_t kSwapEnd = 10 * kWindowBits;
 
 /// A stream of noise with a gap before and one after the swap from `settings` to `next`, or none.
 std::vector<test::KeptFrame> swapped(Settings settings, std::optional<Settings> next) {
-  settings.holography.filter.cutoff_rule = CutoffRule::kDynamicRange;  // a new epoch remembers no frame before it
+  settings.holography.filter.cutoff_rule = CutoffRule::kDynamicRange;  // a new epoch has no state of frames before it
   Rig rig(settings, 1U << 18U, patient_input());
   rig.ring.begin_stream(3, 0);
   rig.feed_noise(0, kSwapBits - 3000);

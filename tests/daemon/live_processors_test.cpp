@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "config/config.hpp"
+#include "core/product_values.hpp"
 #include "daemon/live_rig.hpp"
 #include "frontend/dot_product/settings.hpp"
 #include "nearfield/error.hpp"
@@ -19,7 +20,7 @@ namespace {
 TEST(LiveEngine, ALateProcessorMakesTheFramesThatItWouldMakeAlone) {
   Settings alone = test::small_settings();
   alone.holography.imager = ImagerKind::kPnah;
-  alone.holography.filter.cutoff_rule = CutoffRule::kDynamicRange;  // which remembers no frame before
+  alone.holography.filter.cutoff_rule = CutoffRule::kDynamicRange;  // which depends on no frame before
   Settings velocity = alone;
   velocity.holography.quantity = Quantity::kNormalVelocity;
   Settings both = alone;
@@ -234,6 +235,53 @@ TEST(LiveEngine, ALongerWindowBeginsWhereItsBitsDo) {
   EXPECT_EQ(first.sequence, 9U);  // windows end at 128 + 16 n, from 256 on
   EXPECT_EQ(first.first_bit_time, (9 * 16 + 128 - 256) * kSampleBits);
   EXPECT_EQ(first.shed_hops, 0U);
+}
+
+/// Values of a column of a frame's only table.
+std::vector<double> column_of(const Product& table, std::span<const std::byte> bytes, const std::string& name) {
+  std::vector<double> values;
+  const std::vector<ProductPlaces::Place> places = column_places(table);
+  for (std::size_t c = 0; c < places.size(); ++c) {
+    const auto all = complex_values_of(table.columns[c].type, bytes.subspan(places[c].offset, places[c].bytes));
+    for (std::size_t row = 0; table.columns[c].name == name && row < rows_of(bytes); ++row) {
+      values.push_back(all[row].real());
+    }
+  }
+  return values;
+}
+
+// The bins of its band by a front end of its own, at every eighth hop, beside images at every hop, which are as without
+// it; behind a gap, too, where its tracks go by the time that has passed.
+TEST(LiveEngine, SourcesComeBesideImages) {
+  const Settings alone = run_settings();
+  Settings with = alone;
+  with.processors = load_settings("", {"processors.where.kind=srp_phat", "processors.where.every_hops=8",
+                                       "processors.where.band_hz=[1000,6000]", "processors.where.grid.step_m=0.25",
+                                       "processors.where.significance=0", "processors.where.tracks.confirm=[1,1]",
+                                       "processors.where.front_end.window_samples=256"})
+                        .processors;
+  const auto expected_images = run_of(alone, true);
+  const auto found = run_of(with, true);
+  ASSERT_EQ(found->sink.frames.size(), expected_images->sink.frames.size());
+  for (std::size_t i = 0; i < found->sink.frames.size(); ++i) {
+    EXPECT_EQ(found->sink.frames[i].images, expected_images->sink.frames[i].images);
+  }
+  const auto engine = make_epoch(with, patient_input(), 1);
+  const Product table = engine->engine->header(1).products.at(0);
+  ASSERT_GE(found->sink.others.size(), 5U);
+  for (const test::KeepingOutput::Other& other : found->sink.others) {
+    const std::vector<double> times = column_of(table, other.products.at(0), "first_bit_time");
+    const std::vector<double> states = column_of(table, other.products.at(0), "state");
+    ASSERT_GE(times.size(), 1U);
+    for (std::size_t row = 0; row < times.size(); ++row) {
+      if (states[row] != 4.0) {  // the others were seen before
+        EXPECT_EQ(times[row], static_cast<double>(other.frame.first_bit_time));
+      } else {
+        EXPECT_LT(times[row], static_cast<double>(other.frame.first_bit_time));
+      }
+    }
+    EXPECT_EQ(other.products.at(1).size(), 25 * sizeof(float));
+  }
 }
 
 // Windows that are computed together: of the first batch, some begin before the stream for the longer window.

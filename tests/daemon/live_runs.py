@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Runs of nearfieldd that take time, and what they came to as JSON; called by `./dev soak`.
+"""Runs of nearfieldd that take time, and their results as JSON; called by `./dev soak`.
 
   live_runs.py overload [--seconds S]   each frame takes 1.5 hops for S seconds: hops, memory, time to recover
   live_runs.py restart [--lives N]      a hung frame and a device error: time to the end, time to the next frame
   live_runs.py swaps [--device NAME]    eight kinds of `ctl set` and a SIGHUP, with nothing but the running kernels compiled
   live_runs.py processors [--changes N]  images at every hop and row_power at every eighth, and N `ctl set` in turn
+  live_runs.py beside [--rounds N]      ages of images alone, and with srp_phat at every eighth hop beside them, in turn
   live_runs.py stops [--times N]        SIGSTOP for 3 s, SIGCONT, N times: a stopped process must not take it for a hung frame
 
 With --bin FOLDER another build's programs run; --device is device.platform, such as NVIDIA. Every frame and every bit-time must be accounted for, and exit codes must be right; with --gate also the figures.
@@ -306,7 +307,7 @@ def wait_for_rows(log, rows):
 
 
 def change(daemon, folder, kind, config, calibration):
-    """Asks for the change and waits until it is in effect, refused, or the daemon is gone; seconds, and what it said."""
+    """Requests the change and waits until it is in effect, refused, or the daemon is gone; seconds, and what it said."""
     begin = time.monotonic()
     if kind == "SIGHUP":
         config.write_text(re.sub(r"frequencies_hz: .*", f"frequencies_hz: {FIVE_HZ}", config.read_text()))
@@ -477,6 +478,47 @@ def processors(options, folder):
     return result, problems
 
 
+def ages_of_images(folder, seconds, further):
+    """Frames, hops without one, and the age of images, from the last bit in the host's memory to the ring."""
+    folder.mkdir()
+    daemon = start_daemon(folder, {"daemon.source.kind": "simulate", "daemon.source.scene": SCENE,
+                                   "daemon.publish.ring.slots": 4096,
+                                   "front_end.frequencies_hz": "[503.54, 1007.08, 1510.62, 2014.16, 2517.70]", **further})
+    log = folder / "frames.csv"
+    try:
+        reader = tap(folder, log)
+        wait_for_rows(log, round(seconds / HOP_S))
+        code = stop_daemon(daemon)
+        reader.wait(timeout=30)
+    finally:
+        daemon.kill()
+    frames = frames_of(log)[round(1.0 / HOP_S):]  # a second settles clocks and caches
+    ages = sorted(map(age_ms, frames))
+    summary = json.loads((folder / "summary.json").read_text())
+    span_s = (frames[-1]["publish_mono_ns"] - frames[0]["publish_mono_ns"]) * 1e-9
+    return {"exit_code": code, "conserved": summary["conserved"], "rate_hz": round((len(frames) - 1) / span_s, 1),
+            "hops_without_a_frame": hops_without_a_frame(frames, 1),
+            "median_age_us": round(1e3 * ages[len(ages) // 2]), "p99_age_us": round(1e3 * ages[len(ages) * 99 // 100])}
+
+
+def beside(options, folder):
+    """What a processor at every eighth hop costs the images of every hop."""
+    further = {"processors.where.kind": "srp_phat", "processors.where.every_hops": 8,
+               "processors.where.grid.kind": "angles", "processors.where.grid.distance_m": "[inf]",
+               "processors.where.grid.step_deg": 2}
+    rounds = [{name: ages_of_images(folder / f"{name}{turn}", options.seconds, settings)
+               for name, settings in (("alone", {}), ("with_srp_phat", further))} for turn in range(options.rounds)]
+    result = {"seconds": options.seconds, "rounds": rounds}
+    for figure in ("median_age_us", "p99_age_us"):
+        result[f"added_{figure}"] = statistics.median(one["with_srp_phat"][figure] - one["alone"][figure] for one in rounds)
+    lives = [life for one in rounds for life in one.values()]
+    problems = [] if all(life["exit_code"] == 0 and life["conserved"] for life in lives) else [
+        "expected each daemon to end well and account for every bit"]
+    if options.gate and (result["added_median_age_us"] > 20 or result["added_p99_age_us"] > 60):
+        problems.append("expected at most 20 us more at the median and 60 us at p99")
+    return result, problems
+
+
 def watch_closely():
     """Real-time priority for this script alone, so that it sees at once what happens; not for what it starts."""
     try:
@@ -506,7 +548,11 @@ def main():
     five = commands.add_parser("processors")
     five.add_argument("--changes", type=int, default=4, help="how many `ctl set`, in turn for each processor")
     five.set_defaults(run=processors)
-    for command in (one, two, three, four, five):
+    six = commands.add_parser("beside")
+    six.add_argument("--seconds", type=float, default=10.0, help="of each run")
+    six.add_argument("--rounds", type=int, default=3)
+    six.set_defaults(run=beside)
+    for command in (one, two, three, four, five, six):
         command.add_argument("--gate", action="store_true", help="hold the figures to their bounds too")
         command.add_argument("--bin", type=Path, default=BIN, help="folder of nearfield and nearfieldd")
         command.add_argument("--device", default=DEVICE, help="device.platform")

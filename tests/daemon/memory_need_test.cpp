@@ -43,6 +43,22 @@ TEST(MemoryNeed, OfAProcessorIsItsMachines) {
   EXPECT_THROW(require_memory(needs, {.host_bytes = 1.0}), ConfigError);
 }
 
+// A device with memory of its own holds what is its; the others' is this machine's.
+TEST(MemoryNeed, OfAProcessorElsewhereIsItsDevices) {
+  const std::vector<MemoryNeed> needs = {
+      {.key = "a", .what = "one", .host_bytes = 3.0, .device_bytes = 4.0},
+      {.key = "b", .what = "two", .host_bytes = 2.0, .device_bytes = 6.0, .device = 1}};
+  EXPECT_THAT(memory_problems(needs, {.host_bytes = 9.0, .device_bytes = {}, .other_devices = {6.0}}), IsEmpty());
+  EXPECT_THAT(memory_problems(needs, {.host_bytes = 8.0, .device_bytes = {}, .other_devices = {6.0}}),
+              ElementsAre(HasSubstr("a: expected what fits into the 8 bytes of memory that is free here")));
+  EXPECT_THAT(
+      memory_problems(needs, {.host_bytes = 5.0, .device_bytes = 4.0, .other_devices = {5.0}}),
+      ElementsAre(HasSubstr("b: expected what fits into the 5 bytes of memory of its device, found two, 6 bytes")));
+  Settings settings = test::small_settings();
+  settings.processors.resize(2);
+  EXPECT_EQ(needs_of_epoch(settings, {0, 1}).at(2).device, 1U);
+}
+
 TEST(MemoryNeed, OfASourceIsItsRing) {
   Settings settings = test::small_settings();
   settings.daemon.source.ring_bit_times = 1 << 20;

@@ -98,7 +98,7 @@ class BadBits {
   std::uint64_t first_ = 0;
 };
 
-// NEARFIELD_BIT_DRAWS asks for more than the suite's one.
+// NEARFIELD_BIT_DRAWS sets more than the suite's one.
 TEST(BadMicrophones, AreFoundFromBitsThroughAFrontEnd) {
   const char* asked = std::getenv("NEARFIELD_BIT_DRAWS");
   const int draws = asked == nullptr ? 1 : std::atoi(asked);

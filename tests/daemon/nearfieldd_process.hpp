@@ -44,7 +44,7 @@ class NearfielddTest : public testing::Test {
     }
   }
 
-  /// Frames may take long here: only a test that asks for it is to meet a hung one.
+  /// Frames may take long here: only tests of hung frames use a short limit.
   void write_configuration(const std::string& sound_speed_m_s) const {
     std::ofstream(folder_ / "nearfieldd.yaml")
         << "version: 1\n"
@@ -61,7 +61,7 @@ class NearfielddTest : public testing::Test {
            "  deadlines: {frame_ms: 60000}\n"
            "  metrics: {address: off}\n";
   }
-  /// With a fault asked for in `environment` the program that has faults.
+  /// With a fault in `environment`, the program that has faults.
   void start(const std::string& arguments, const std::string& environment = "") {
     const bool has_fault = environment.find("NEARFIELDD_FAULT") != std::string::npos;
     start_program(has_fault ? NEARFIELDD_FAULTY_BINARY : NEARFIELDD_BINARY, arguments, environment);
@@ -90,8 +90,8 @@ class NearfielddTest : public testing::Test {
   [[nodiscard]] nlohmann::json summary() const { return nlohmann::json::parse(file_text(folder_ / "summary.json")); }
   [[nodiscard]] std::string summary_option() const { return " --summary " + (folder_ / "summary.json"); }
 
-  nlohmann::json ask(const nlohmann::json& request) const {
-    return control::Client(folder_ / "control.sock").ask(request);
+  nlohmann::json call(const nlohmann::json& request) const {
+    return control::Client(folder_ / "control.sock").call(request);
   }
   /// Looks again and again until `holds`, which may throw while the daemon starts.
   template <typename Holds>
@@ -109,7 +109,7 @@ class NearfielddTest : public testing::Test {
     FAIL() << log();
   }
   void wait_for_frames() const {
-    wait_until([this] { return ask({{"command", "status"}}).at("frames") > 0; });
+    wait_until([this] { return call({{"command", "status"}}).at("frames") > 0; });
   }
   /// A live stream without an end.
   void start_live(const std::string& more = "", const std::string& environment = "") {
@@ -117,7 +117,7 @@ class NearfielddTest : public testing::Test {
     wait_for_frames();
   }
   int stop() {
-    ask({{"command", "stop"}});
+    call({{"command", "stop"}});
     return wait();
   }
 

@@ -13,7 +13,7 @@ DaemonSettings::Overload limits() {
 
 TEST(Overload, ItsDefaultsAreThoseOfTheseTests) { EXPECT_TRUE(DaemonSettings::Overload{} == limits()); }
 
-// What was asked to be recorded cannot be had again: hops go before it.
+// Bits of a recording cannot be recorded again: hops are dropped first.
 TEST(Overload, GivesUpDashboardsThenHopsAndRecordingsLast) {
   Overload overload(limits());
   overload.published(51 * kMs, 1000 * kMs);

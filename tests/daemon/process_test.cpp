@@ -9,6 +9,7 @@
 #include <fstream>
 #include <future>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "daemon/nearfieldd_process.hpp"
 #include "files/files.hpp"
@@ -61,6 +62,33 @@ TEST_F(NearfielddTest, EachProcessorHasItsRing) {
   EXPECT_EQ(stop(), 0);
 }
 
+// Sources of a running daemon as lines, and as JSON; a processor without such a table is named.
+TEST_F(NearfielddTest, TapShowsSources) {
+  start_live(
+      " --set processors.where.kind=srp_phat --set processors.where.every_hops=4 --set processors.where.significance=0"
+      " --set processors.where.grid.step_m=0.25 --set processors.where.keep_map=false");
+  const std::string tap = "tap --socket " + (folder_ / "frames.sock") + " --count 3 --sources";
+  const test::CommandResult lines = test::run_nearfield(tap + " --processor where");
+  EXPECT_EQ(lines.exit_code, 0) << lines.output;
+  EXPECT_THAT(lines.output, AllOf(HasSubstr(": id "), HasSubstr(", state "), HasSubstr(", x "), HasSubstr(" m, vx "),
+                                  HasSubstr(", confidence "), HasSubstr(" dB, first_bit_time ")));
+  const test::CommandResult documents = test::run_nearfield(tap + " --json --processor where");
+  EXPECT_EQ(documents.exit_code, 0) << documents.output;
+  std::istringstream all(documents.output);
+  int frames = 0;
+  for (std::string line; std::getline(all, line); ++frames) {
+    const json frame = json::parse(line);
+    ASSERT_GE(frame.at("sources").size(), 1U) << line;
+    EXPECT_LE(frame.at("sources")[0].at("first_bit_time"), frame.at("first_bit_time"));
+    EXPECT_TRUE(frame.at("sources")[0].at("z").is_number());
+  }
+  EXPECT_EQ(frames, 3);
+  const test::CommandResult other = test::run_nearfield(tap);
+  EXPECT_EQ(other.exit_code, 66) << other.output;
+  EXPECT_THAT(other.output, HasSubstr("expected a processor with a table of sources, found surface"));
+  EXPECT_EQ(stop(), 0);
+}
+
 TEST_F(NearfielddTest, TheRingHoldsWhatReplayGives) {
   // The first window waits for us: frames stay in the ring until the daemon ends, which it does not by itself.
   start_live();
@@ -100,14 +128,14 @@ TEST_F(NearfielddTest, SignalsEndItAndReloadIt) {
   start_live();
   write_configuration("340");
   kill(process_, SIGHUP);
-  wait_until([this] { return ask({{"command", "status"}}).at("epoch") == 2; });
-  const json frames = ask({{"command", "status"}}).at("frames");
-  wait_until([&] { return ask({{"command", "status"}}).at("frames") > frames; });
+  wait_until([this] { return call({{"command", "status"}}).at("epoch") == 2; });
+  const json frames = call({{"command", "status"}}).at("frames");
+  wait_until([&] { return call({{"command", "status"}}).at("frames") > frames; });
   write_configuration("-1");
   kill(process_, SIGHUP);
   wait_until([this] { return log().find("last good configuration goes on") != std::string::npos; });
   EXPECT_THAT(log(), HasSubstr("medium.sound_speed_m_s"));
-  EXPECT_EQ(ask({{"command", "status"}}).at("epoch"), 2);
+  EXPECT_EQ(call({{"command", "status"}}).at("epoch"), 2);
   kill(process_, SIGTERM);
   EXPECT_EQ(wait(), 0) << log();
   EXPECT_FALSE(std::filesystem::exists(folder_ / "control.sock"));
@@ -115,10 +143,10 @@ TEST_F(NearfielddTest, SignalsEndItAndReloadIt) {
 
 TEST_F(NearfielddTest, NewSettingsTakeEffectOrAreRefusedWithTheReason) {
   start_live();
-  EXPECT_EQ(ask({{"command", "set"}, {"settings", {"medium.sound_speed_m_s=341"}}}).at("epoch"), 2);
+  EXPECT_EQ(call({{"command", "set"}, {"settings", {"medium.sound_speed_m_s=341"}}}).at("epoch"), 2);
   const auto refused = [this](const std::string& setting) {
     try {
-      ask({{"command", "set"}, {"settings", {setting}}});
+      call({{"command", "set"}, {"settings", {setting}}});
     } catch (const Error& error) {
       EXPECT_EQ(error.exit_code(), ExitCode::kBadConfig);
       return std::string(error.what());
@@ -128,8 +156,8 @@ TEST_F(NearfielddTest, NewSettingsTakeEffectOrAreRefusedWithTheReason) {
   EXPECT_THAT(refused("holography.standoff=0.05"), HasSubstr("did you mean holography.standoff_m?"));
   EXPECT_THAT(refused("front_end.frequencies_hz=[1e6]"), HasSubstr("front_end.frequencies_hz"));
   EXPECT_THAT(refused("daemon.source.loop=false"), HasSubstr("daemon.source: expected no change"));
-  EXPECT_EQ(ask({{"command", "status"}}).at("epoch"), 2);
-  EXPECT_EQ(ask({{"command", "reload"}}).at("epoch"), 3);
+  EXPECT_EQ(call({{"command", "status"}}).at("epoch"), 2);
+  EXPECT_EQ(call({{"command", "reload"}}).at("epoch"), 3);
   EXPECT_EQ(stop(), 0);
 }
 
@@ -139,7 +167,7 @@ TEST_F(NearfielddTest, NewSettingsLoseNoHop) {
   nf_ring* ring = nullptr;
   ASSERT_EQ(nf_ring_open((folder_ / "frames.sock").c_str(), &ring), NF_RING_OK);
   auto set = std::async(std::launch::async, [this] {
-    return ask({{"command", "set"}, {"settings", {"medium.sound_speed_m_s=341"}}});
+    return call({{"command", "set"}, {"settings", {"medium.sound_speed_m_s=341"}}});
   });
   nf_frame before{};
   nf_frame frame{};
@@ -161,9 +189,9 @@ TEST_F(NearfielddTest, NewSettingsLoseNoHop) {
 
 TEST_F(NearfielddTest, ARecordingIsMadeAndReplayed) {
   start_live();
-  ask({{"command", "record"}, {"action", "start"}, {"name", "take"}});
-  wait_until([this] { return ask({{"command", "status"}}).at("recording").at("bytes") > 1'000'000; });
-  const json done = ask({{"command", "record"}, {"action", "stop"}});
+  call({{"command", "record"}, {"action", "start"}, {"name", "take"}});
+  wait_until([this] { return call({{"command", "status"}}).at("recording").at("bytes") > 1'000'000; });
+  const json done = call({{"command", "record"}, {"action", "stop"}});
   EXPECT_EQ(done.at("state"), "ended") << done;
   EXPECT_EQ(stop(), 0);
   const std::string recording = folder_ / "take.nfr";
@@ -175,22 +203,22 @@ TEST_F(NearfielddTest, ARecordingIsMadeAndReplayed) {
 
 TEST_F(NearfielddTest, AnArmedRecorderWaitsForItsTrigger) {
   start_live("--set daemon.recording.trigger=external --set daemon.recording.pre_trigger_s=0.05");
-  EXPECT_EQ(ask({{"command", "status"}}).at("recording").at("state"), "armed");
-  ask({{"command", "record"}, {"action", "trigger"}});
-  wait_until([this] { return ask({{"command", "status"}}).at("recording").at("bytes") > 100'000; });
-  EXPECT_THROW(ask({{"command", "record"}, {"action", "start"}}), Error);
+  EXPECT_EQ(call({{"command", "status"}}).at("recording").at("state"), "armed");
+  call({{"command", "record"}, {"action", "trigger"}});
+  wait_until([this] { return call({{"command", "status"}}).at("recording").at("bytes") > 100'000; });
+  EXPECT_THROW(call({{"command", "record"}, {"action", "start"}}), Error);
   EXPECT_EQ(stop(), 0);
 }
 
 TEST_F(NearfielddTest, ARecordingThatCannotBeWrittenSaysWhyAndFramesGoOn) {
   start_live("--set daemon.recording.directory=" + (folder_ / "capture.h5"));
-  EXPECT_THROW(ask({{"command", "record"}, {"action", "start"}}), Error);
-  const json frames = ask({{"command", "status"}}).at("frames");
-  wait_until([&] { return ask({{"command", "status"}}).at("frames") > frames; });
+  EXPECT_THROW(call({{"command", "record"}, {"action", "start"}}), Error);
+  const json frames = call({{"command", "status"}}).at("frames");
+  wait_until([&] { return call({{"command", "status"}}).at("frames") > frames; });
   EXPECT_EQ(stop(), 0);
 }
 
-// The deadline is 300 ms here; what is asked is that the process ends by itself and with its own code.
+// The deadline is 300 ms here; required is that the process ends by itself and with its own code.
 TEST_F(NearfielddTest, AHungFrameEndsTheProcess) {
   EXPECT_EQ(run("--set daemon.deadlines.frame_ms=300", "NEARFIELDD_FAULT=hang:5"), 75) << log();
   EXPECT_THAT(log(), HasSubstr("a frame has not ended after 3"));
@@ -204,11 +232,11 @@ TEST_F(NearfielddTest, AStoppedProcessGoesOn) {
       "--set daemon.no_input.is_fault=true",
       "NEARFIELDD_FAULT=slow:1:1000000:200000");
   for (int i = 0; i < 3; ++i) {
-    const json frames = ask({{"command", "status"}}).at("frames");
+    const json frames = call({{"command", "status"}}).at("frames");
     kill(process_, SIGSTOP);
     std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     kill(process_, SIGCONT);
-    wait_until([&] { return ask({{"command", "status"}}).at("frames") > frames; });
+    wait_until([&] { return call({{"command", "status"}}).at("frames") > frames; });
   }
   EXPECT_EQ(stop(), 0) << log();
 }
@@ -263,7 +291,7 @@ TEST_F(NearfielddTest, LongHopsDoNotStarveTheWatchdog) {
   start_live("--set front_end.hop_samples=112640 --set daemon.no_input.after_ms=300000",
              "WATCHDOG_USEC=400000 NOTIFY_SOCKET=" + (folder_ / "notify"));
   wait_until([&] { return systemd.feeds() >= 20; });
-  EXPECT_LT(ask({{"command", "status"}}).at("frames"), 10);
+  EXPECT_LT(call({{"command", "status"}}).at("frames"), 10);
   EXPECT_EQ(stop(), 0);
 }
 
@@ -350,7 +378,7 @@ TEST_F(NearfielddTest, SaysWhatItDoesWhileItStarts) {
 
 TEST_F(NearfielddTest, AnEpochSaysWhatChanged) {
   start_live();
-  ask({{"command", "set"}, {"settings", {"medium.sound_speed_m_s=341", "holography.planes_m=[0.01]"}}});
+  call({{"command", "set"}, {"settings", {"medium.sound_speed_m_s=341", "holography.planes_m=[0.01]"}}});
   EXPECT_EQ(stop(), 0);
   EXPECT_THAT(log(), HasSubstr("epoch 2 begins: medium.sound_speed_m_s 343 -> 341, holography.planes_m [0] -> [0.01]"));
 }
@@ -367,7 +395,7 @@ TEST_F(NearfielddTest, SamplesNeedAGeometryAndAreCountedAsSamples) {
 
 TEST_F(NearfielddTest, NoInputIsDeclaredAndMayBeAFault) {
   start("--set daemon.source.kind=udp --set daemon.source.address=127.0.0.1:0 --set daemon.no_input.after_ms=50");
-  wait_until([this] { return ask({{"command", "status"}}).at("state") == "no input"; });
+  wait_until([this] { return call({{"command", "status"}}).at("state") == "no input"; });
   EXPECT_EQ(stop(), 0);
   EXPECT_EQ(run("--set daemon.source.kind=udp --set daemon.source.address=127.0.0.1:0 "
                 "--set daemon.no_input.after_ms=50 --set daemon.no_input.is_fault=true"),
@@ -379,7 +407,7 @@ TEST_F(NearfielddTest, AStreamOverUdpIsConserved) {
   start("--set daemon.source.kind=udp --set daemon.source.address=127.0.0.1:0" + summary_option());
   json port;
   wait_until([&] {
-    port = ask({{"command", "status"}}).at("port");
+    port = call({{"command", "status"}}).at("port");
     return true;
   });
   const std::string to = "127.0.0.1:" + std::to_string(port.get<int>());

@@ -88,7 +88,7 @@ TEST(SearchTask, FindsWavesForTheFramesToCome) {
   EXPECT_EQ(search.status()["every_frames"], 100);
 }
 
-// However long a search takes, whoever looks goes on; one snapshot waits, and each comes back with its epoch's number.
+// However long a search takes, look() does not wait; one snapshot waits, and each comes back with its epoch's number.
 TEST(SearchTask, NeverHoldsUpWhoLooks) {
   const Epoch first = make_spectra_epoch(1, 1);
   const Epoch second = make_spectra_epoch(2, 1);
@@ -132,7 +132,7 @@ TEST(SearchTask, AsksForNothingWhereNothingIsSearchedFor) {
   const Epoch epoch = make_spectra_epoch(1, 0);
   BackgroundWorker worker("nf-test");
   SearchTask search(worker,
-                    [](const std::shared_ptr<const Findings>&, std::uint64_t) { FAIL() << "nothing was asked for"; });
+                    [](const std::shared_ptr<const Findings>&, std::uint64_t) { FAIL() << "no search was due"; });
   search.prepare(epoch);
   search.look(view_of(epoch, 0));
   worker.close();

@@ -80,7 +80,7 @@ std::vector<double> shell_ncc(const std::string& name, double cutoff_rad_per_m, 
   return ncc;
 }
 
-// No cut-off is given: the default rule (30 dB over the standoff) knows nothing of the truth. 0.86 is the gate;
+// No cut-off is given: the default rule (30 dB over the standoff) does not use the truth. 0.86 is the gate;
 // an independent float64 script reaches 0.87 with a fixed cut-off.
 TEST(FreePlate, NormalVelocityAt548Hz) {
   const test::TemporaryFolder folder;

@@ -22,14 +22,29 @@ OWN = {
     "pnah": IMAGERS,
     "sonah": IMAGERS,
     "row_power": ("kernels/processors/row_power.cl",),
-    "beamform": ("kernels/processors/beamform.cl",),
+    "beamform": ("kernels/processors/beamform.cl", "kernels/processors/beamform/"),
+    "srp_phat": ("kernels/processors/srp_phat.cl", "kernels/processors/srp_phat/"),
+    "spectrum": ("kernels/processors/spectrum.cl",),
 }
+
+# Kinds named by a word that the field uses for much else: only the word in quotes, or its entry, names the kind.
+COMMON_WORDS = ("spectrum",)
 
 # A set-up without `processors` has one imager, of the section `holography`, whose choices are older than the table.
 FIRST = "the section `holography`, which sets up the first processor"
+PEER = "what is compared with the program of others"
 FIGURE = "a figure of the thesis, drawn from the variants that it compares"
 IMAGERS_COMPARED = "a benchmark that compares imagers"
+CUTS_COMPARED = "a benchmark that compares how one processor's kernels are cut"
 EXCEPTIONS = {
+    ("bench/commands.hpp", "srp_phat"): CUTS_COMPARED,
+    ("bench/main.cpp", "srp_phat"): CUTS_COMPARED,
+    ("bench/srp_phat/srp_phat_command.cpp", "srp_phat"): CUTS_COMPARED,
+    ("bench/peers/beamform_acoular.py", "beamform"): PEER,
+    ("bench/peers/recordings.py", "decimated_fft"): PEER,
+    ("bench/peers/srp_phat_pyroomacoustics.py", "srp_phat"): PEER,
+    ("bench/peers/run.sh", "beamform"): PEER,
+    ("bench/peers/run.sh", "srp_phat"): PEER,
     ("include/nearfield/settings.hpp", "popcount"): "the default of front_end.kind",
     ("src/config/schema/front_end.cpp", "popcount"): "popcount_order of a processor's own front end",
     ("src/config/settings_of.cpp", "popcount"): "popcount_order of a processor's own front end",
@@ -57,7 +72,7 @@ EXCEPTIONS = {
     ("src/config/schema/settings.cpp", "sonah"): "an example in config/nearfield.yaml",
     ("src/config/validate.cpp", "sonah"): FIRST,
     ("src/pipeline/engine.cpp", "pnah"): FIRST,
-    ("bench/common/frame_needs.cpp", "pnah"): FIRST,
+    ("src/processors/images/image_plan.cpp", "row_power"): "the first processor where the section `holography` wants no images",
     ("bench/frames/frame_cases.cpp", "pnah"): FIRST,
     ("bench/fidelity/fidelity.cpp", "sonah"): IMAGERS_COMPARED,
     ("bench/fidelity/fidelity_imaging.cpp", "pnah"): IMAGERS_COMPARED,
@@ -88,12 +103,15 @@ def kinds_of(root, table):
 def is_own(path, kind, table):
     own = (f"{pathlib.PurePosixPath(table).parent}/{kind}/",) + OWN.get(kind, ())
     if table == "src/frontend/kinds.def":
-        own += (f"kernels/frontend/{kind}",)
+        own += (f"kernels/frontend/{kind}/",)
     return str(path) in TABLES or str(path).startswith(own)
 
 
 def mentions(kind, text):
     """Lines of a text that name a kind, as a word (dot_product) or in a type's or a constant's name (DotProduct)."""
+    if kind in COMMON_WORDS:
+        name = re.compile(rf'"{kind}"|\b{kind}_(?:entry|kind)\b')
+        return [number for number, line in enumerate(text.split("\n"), 1) if name.search(line)]
     camel = "".join(part.capitalize() for part in kind.split("_"))
     name = re.compile(rf"(?<![a-z0-9]){kind}(?![a-z0-9])|{camel}(?![a-z])")
     return [number for number, line in enumerate(text.split("\n"), 1) if name.search(line)]
@@ -143,6 +161,7 @@ def check_the_check(kinds, texts):
         pathlib.Path("src/pipeline/new.cpp"): 'if (kind == "popcount") {',
         pathlib.Path("src/daemon/new.cpp"): "const DotProduct product;",
         pathlib.Path("bench/new.py"): 'KINDS = ["row_power"]',
+        pathlib.Path("src/daemon/other.cpp"): 'if (header.kind == "spectrum") {',
     }
     silent = {
         pathlib.Path("src/stream/new.cpp"): "// popcount\nint bits = std::popcount(word);  // as row_power",

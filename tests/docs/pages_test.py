@@ -35,7 +35,7 @@ def read_pages(root):
 
 
 class Programs:
-    """Asks the programs under test what they understand."""
+    """Reads the options of the programs under test from their help."""
 
     def __init__(self, binaries):
         self.binaries = binaries

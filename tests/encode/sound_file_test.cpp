@@ -59,7 +59,7 @@ TEST(SoundFile, MissingEmptyAndForeignFiles) {
 TEST(Resampler, KeepsTheTimeAxis) {
   for (const double rate_hz : {48000.0, 51200.0, 96000.0, 192000.0}) {
     const auto values = two_tones(4800, rate_hz);
-    Resampler resampler(2, rate_hz);
+    Resampler resampler(2, rate_hz, kBitRateHz);
     std::vector<float> output;
     for (std::size_t first = 0; first < values.size(); first += 1000) {
       const std::size_t count = std::min<std::size_t>(1000, values.size() - first);
@@ -86,7 +86,7 @@ TEST(Resampler, TakesAllChannelsOfAnArray) {
       values.push_back(static_cast<float>(tone(channel, static_cast<double>(n) / 48000.0)));
     }
   }
-  Resampler resampler(kChannels, 48000.0);
+  Resampler resampler(kChannels, 48000.0, kBitRateHz);
   std::vector<float> output;
   resampler.process(std::span(values).first(200 * kChannels), false, output);
   resampler.process(std::span(values).subspan(200 * kChannels), true, output);
@@ -102,9 +102,9 @@ TEST(Resampler, TakesAllChannelsOfAnArray) {
 }
 
 TEST(Resampler, RefusesRatesOutOfRange) {
-  EXPECT_THROW(Resampler(1, 1000.0), DataError);
-  EXPECT_THROW(Resampler(1, 3e6), DataError);
-  EXPECT_THROW(Resampler(1, 0.0), DataError);
+  EXPECT_THROW(Resampler(1, 1000.0, kBitRateHz), DataError);
+  EXPECT_THROW(Resampler(1, 3e6, kBitRateHz), DataError);
+  EXPECT_THROW(Resampler(1, 0.0, kBitRateHz), DataError);
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ TEST(ImagesWriter, ReadableWhileItGrows) {
   }
 }
 
-/// Writes frames until it is killed; tells each over the pipe.
+/// Writes frames until it is killed, and a mark into the pipe after each.
 [[noreturn]] void write_until_killed(const std::filesystem::path& path, int pipe_end) {
   const ImagesHeader header = small_header();
   constexpr unsigned kRoom = 1'000'000;

@@ -171,8 +171,8 @@ std::vector<float> tone_samples(const FrontEndPlan& plan, double frequency_hz, d
   return samples;
 }
 
-// Off the grid a tone leaks into nothing that is asked for: it comes back to float32's rounding (of the samples, the
-// coefficients and their sum, 1e-7 each), even 1.2 and 1.7 bins from 0, where its image and an offset would be in
+// Off the grid a tone leaks into no other frequency of the plan: it comes back to float32's rounding (of the samples,
+// the coefficients and their sum, 1e-7 each), even 1.2 and 1.7 bins from 0, where its image and an offset would be in
 // the way.
 TEST(DotProductOfSamples, ToneOffTheGridGivesItsPhasor) {
   for (const double bins : {1.2, 1.7, 22.46, 301.9}) {

@@ -55,9 +55,9 @@ class PopcountOfStream : public ::testing::TestWithParam<StreamCase> {};
 
 // Float32 coefficients and sums of some thousand terms of random sign against double: below 1e-6.
 constexpr double kTolerance = 1e-5;
-// Running sums turn each block's sum twice, by phasors good to 2e-7; around bin 1 of a short window (612 Hz of 488 Hz a
-// bin) the hann window's three terms and the offset then cancel to some hundredth.
-constexpr double kRunningTolerance = 5e-5;
+// The sliding DFT rotates each block's sum twice, by phasors good to 2e-7; around bin 1 of a short window (612 Hz of
+// 488 Hz a bin) the hann window's three terms and the offset then cancel to some hundredth.
+constexpr double kSlidingTolerance = 5e-5;
 
 /// A pipeline's stream: the first window, then hops. Where a hop skips bits, the gap is left out on the device; the
 /// reference is fed everything. Returns the largest relative L2.
@@ -99,9 +99,9 @@ TEST_P(PopcountOfStream, AgreesWithTheReference) {
   std::printf("popcount against its reference: relative L2 at most %.2g\n", worst);
   if (stream.transform == WordTransform::kDot) {
     plan.settings.incremental = Incremental::kAlways;
-    const double worst_running = worst_of_stream(plan, stream);
-    EXPECT_LT(worst_running, kRunningTolerance);
-    std::printf("incremental popcount against the same: relative L2 at most %.2g\n", worst_running);
+    const double worst_sliding = worst_of_stream(plan, stream);
+    EXPECT_LT(worst_sliding, kSlidingTolerance);
+    std::printf("incremental popcount against the same: relative L2 at most %.2g\n", worst_sliding);
   }
 }
 

@@ -24,7 +24,7 @@ struct Array {
   }
 };
 
-/// The sizes that the issue asks for, and odd ones.
+/// Usual sizes and odd ones.
 inline std::vector<Array> arrays() {
   return {{32, 32, WireLayout::kSoramaCam}, {32, 32, WireLayout::kRowMajor}, {8, 8, WireLayout::kRowMajor},
           {16, 64, WireLayout::kRowMajor},  {12, 20, WireLayout::kRowMajor}, {5, 7, WireLayout::kRowMajor},

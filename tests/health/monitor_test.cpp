@@ -56,7 +56,7 @@ Condition condition(const Monitor& monitor, int channel) {
 }
 
 // 51 of 1024, dead, stuck, noisy or weak, all of them found by their spectra alone within a second: the draws that miss
-// one may be 1 in 100. NEARFIELD_DRAWS asks for more than the suite's 12.
+// one may be 1 in 100. NEARFIELD_DRAWS sets more than the suite's 12.
 TEST(Monitor, FindsFiveInAHundredBadMicrophonesWithinASecond) {
   const int draws = length_of("NEARFIELD_DRAWS", 12);
   int complete = 0;
@@ -83,7 +83,7 @@ TEST(Monitor, FindsFiveInAHundredBadMicrophonesWithinASecond) {
 }
 
 // Fields change every 1.25 s, levels by 60 dB and to silence; sources come up to the surface and stand beside the
-// array. NEARFIELD_HEALTHY_S asks for more than the suite's 20 s, a third each for microphones that are alike, alike
+// array. NEARFIELD_HEALTHY_S sets more than the suite's 20 s, a third each for microphones that are alike, alike
 // within 0.3 dB, and as a data sheet has them, 1 dB and 3 degrees.
 TEST(Monitor, AccusesNoHealthyMicrophone) {
   constexpr int kWindowsAField = 40;

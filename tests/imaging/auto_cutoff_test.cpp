@@ -25,12 +25,18 @@ struct Array {
   ArrayGeometry geometry;
   std::vector<std::size_t> paths;  ///< of test::kPaths: building one takes PoCL seconds
 };
+ArrayGeometry array_of(int rows, int columns, double pitch_x_m, double pitch_y_m) {
+  ArrayGeometry geometry;
+  geometry.rows = rows;
+  geometry.columns = columns;
+  geometry.pitch_x_m = pitch_x_m;
+  geometry.pitch_y_m = pitch_y_m;
+  return geometry;
+}
 const Array kArrays[] = {
-    {"32x32", {.rows = 32, .columns = 32, .pitch_x_m = 0.02, .pitch_y_m = 0.02}, {0, 1, 2}},
-    {"8x8", {.rows = 8, .columns = 8, .pitch_x_m = 0.05, .pitch_y_m = 0.05}, {1, 2}},
-    {"16x64", {.rows = 16, .columns = 64, .pitch_x_m = 0.00566, .pitch_y_m = 0.0143}, {1}},
-    {"12x20", {.rows = 12, .columns = 20, .pitch_x_m = 0.02, .pitch_y_m = 0.025}, {0}},
-    {"11x13", {.rows = 11, .columns = 13, .pitch_x_m = 0.03, .pitch_y_m = 0.02}, {1}},  // measured as 10 x 12
+    {"32x32", array_of(32, 32, 0.02, 0.02), {0, 1, 2}}, {"8x8", array_of(8, 8, 0.05, 0.05), {1, 2}},
+    {"16x64", array_of(16, 64, 0.00566, 0.0143), {1}},  {"12x20", array_of(12, 20, 0.02, 0.025), {0}},
+    {"11x13", array_of(11, 13, 0.03, 0.02), {1}},  // measured as 10 x 12
 };
 
 PnahPlan auto_plan(const ArrayGeometry& geometry, std::vector<double> frequencies_hz) {

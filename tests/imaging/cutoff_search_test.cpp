@@ -154,7 +154,7 @@ TEST(CutoffSearch, SilenceAndBrokenMicrophones) {
   EXPECT_NE(search.search(spectra, make_mask(plan, {5})), nullptr);
 }
 
-// Ten metres off, the growth of evanescent waves is beyond double precision, and nothing can be told.
+// Ten metres off, the growth of evanescent waves is beyond double precision, and nothing can be estimated.
 TEST(CutoffSearch, FarAwayTheFilterStays) {
   PnahPlan plan = search_plan(8, 8, {1000.0});
   plan.standoff_m = 10.0;

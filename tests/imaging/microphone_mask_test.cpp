@@ -106,7 +106,7 @@ std::vector<Complex> field_of(const Case& one, double z_m) {
 }
 
 // 51 of 1024 masked at random, 40 dB: the error may grow by 1.3 times on average, which the mean of the nearest did
-// 1.9 times. NEARFIELD_DRAWS asks for more than the suite's 6 draws a case.
+// 1.9 times. NEARFIELD_DRAWS sets more than the suite's 6 draws a case.
 TEST(MicrophoneMask, ErrorsGrowByLessThanAThird) {
   const char* asked = std::getenv("NEARFIELD_DRAWS");
   const int draws = asked == nullptr ? 6 : std::atoi(asked);

@@ -187,7 +187,7 @@ TEST(WaveSearch, AWaveBesideAMonopole) {
   EXPECT_LE(error, 0.9 * without);
 }
 
-// Fields of monopoles, alone and by threes, and noise alone have no wave in them. NEARFIELD_WAVE_DRAWS asks for more
+// Fields of monopoles, alone and by threes, and noise alone have no wave in them. NEARFIELD_WAVE_DRAWS sets more
 // draws a frequency than the suite's 40.
 TEST(WaveSearch, NothingIsFoundInMonopolesAndNoise) {
   const char* asked = std::getenv("NEARFIELD_WAVE_DRAWS");
@@ -220,7 +220,7 @@ TEST(WaveSearch, NothingIsFoundInMonopolesAndNoise) {
         const PlaneWave& first = findings_as<WaveFindings>(result).waves[0].waves[0];
         std::printf("%.0f Hz, draw %d: a wave at (%.1f, %.1f) rad/m\n", frequency_hz, draw, first.kx_rad_per_m,
                     first.ky_rad_per_m);
-        search = std::make_unique<WaveSearch>(plan, models);  // one that remembers nothing
+        search = std::make_unique<WaveSearch>(plan, models);  // one without previous findings
       }
     }
   }

@@ -182,8 +182,26 @@ TEST(FarGrid, WhatCannotBeIsRefusedBeforeAnythingIsAllocated) {
                  "processors.far.steering.reference: expected array_centre with plane waves");
   expect_refusal({"steering.model=plane_wave", "steering.reference=1"}, "expected array_centre with plane waves");
   expect_refusal({"diagonal_removal=true"}, "processors.far.diagonal_removal: expected false with average.kind: none");
-  expect_refusal({"steering.model=measured"}, "processors.far.steering.model: expected one of monopole, plane_wave");
-  expect_refusal({"method=capon"}, "processors.far.method: expected");
+  expect_refusal({"path=separable"}, "processors.far.path: expected auto or direct, as pixels are not angles");
+  expect_refusal({"path=convolve", "grid.kind=line"},
+                 "processors.far.path: expected auto or direct, as pixels are not");
+  expect_refusal({"path=convolve", "steering.model=plane_wave"}, "as pixels are not planes of monopoles");
+  EXPECT_EQ(message_of({"path=convolve"}), "");
+  expect_refusal({"steering.model=measured"},
+                 "processors.far.steering.file: expected a file of templates with model: measured");
+  expect_refusal({"method=least"}, "processors.far.method: expected");
+  EXPECT_EQ(message_of({"method=capon"}), "");
+  expect_refusal({"method=capon", "average.kind=linear"},
+                 "processors.far.average.kind: expected none with method: capon, whose maps are of the last "
+                 "average.snapshots, found linear");
+  expect_refusal({"method=clean_sc", "diagonal_removal=true"},
+                 "processors.far.diagonal_removal: expected false with method: clean_sc");
+  expect_refusal({"method=music", "sources=7", "average.snapshots=8"},
+                 "processors.far.average.snapshots: expected at least 9, two more than sources, with method: music, "
+                 "found 8");
+  EXPECT_EQ(message_of({"method=music", "sources=6", "average.snapshots=8"}), "");
+  expect_refusal({"method=functional", "steering.formulation=classic"},
+                 "processors.far.steering.formulation: expected true_level or true_location with method: functional");
   expect_refusal({"gird.kind=plane"}, "did you mean processors.far.grid");
   expect_refusal({"grid.distnace_m=1"}, "did you mean processors.far.grid.distance_m");
   EXPECT_EQ(message_of({"grid.kind=angles", "grid.distance_m=inf"}), "");
@@ -196,6 +214,19 @@ TEST(FarGrid, WhatCannotBeIsRefusedBeforeAnythingIsAllocated) {
                   .find("processors.far.average.kind: expected none, or every_hops: 1, with "
                         "device.batch 8"),
               std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(FarGrid, AMethodOfSnapshotsInABatchWantsEveryHop) {
+  try {
+    (void)load_settings("", {"processors.far.kind=beamform", "processors.far.every_hops=4", "device.batch=8",
+                             "processors.far.method=music"});
+    FAIL() << "expected a refusal";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(
+        std::string(error.what()).find("processors.far.method: expected das, or every_hops: 1, with device.batch 8"),
+        std::string::npos)
         << error.what();
   }
 }

@@ -1,7 +1,11 @@
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <complex>
+#include <limits>
 #include <memory>
 #include <numbers>
+#include <random>
 #include <vector>
 
 #include "cl/device.hpp"
@@ -106,8 +110,8 @@ class ReferenceMapper : public Mapper {
 
 class DeviceMapper : public Mapper {
  public:
-  explicit DeviceMapper(const Beamformer& beamformer)
-      : processor_(processor_entry("beamform").make(beamform_device(), beamformer.plan())) {}
+  explicit DeviceMapper(const Beamformer& beamformer, const ocl::Device& device = beamform_device())
+      : processor_(processor_entry("beamform").make(device, beamformer.plan())) {}
   Products map(const std::vector<Complex>& spectra) override {
     const auto input = beamform_device().upload<std::complex<float>>(narrow(spectra), "test");
     const auto status = beamform_device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords), "test");
@@ -118,10 +122,50 @@ class DeviceMapper : public Mapper {
   void use(const MicrophoneMask& mask) override { processor_->use(mask); }
   void forget() override { processor_->forget(); }
   [[nodiscard]] std::uint32_t flags() const override { return processor_->host_status()[0]; }
+  [[nodiscard]] std::string description() const { return processor_->description(); }
 
  private:
   std::unique_ptr<Processor> processor_;
 };
+
+inline std::vector<Complex> noise(std::size_t count, std::mt19937& generator) {
+  std::normal_distribution<double> normal(0.0, 1.0);
+  std::vector<Complex> values(count);
+  for (Complex& value : values) {
+    const double real = normal(generator);
+    value = {real, normal(generator)};
+  }
+  return values;
+}
+
+/// The largest difference over the largest value; infinite where one is NaN and the other is not.
+template <class Value>
+double difference_of(const std::vector<Value>& found, const std::vector<Value>& expected) {
+  double difference = 0.0;
+  double largest = 0.0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const bool is_nan = std::isnan(std::abs(expected[i]));
+    if (is_nan != std::isnan(std::abs(found[i]))) {
+      return std::numeric_limits<double>::infinity();
+    }
+    if (!is_nan) {
+      difference = std::max(difference, static_cast<double>(std::abs(found[i] - expected[i])));
+      largest = std::max(largest, static_cast<double>(std::abs(expected[i])));
+    }
+  }
+  return difference / largest;
+}
+
+/// A source and noise, so that no microphone and no pixel is like another.
+inline std::vector<Complex> busy_field(const Beamformer& beamformer, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::vector<Complex> spectra = beamformer.monopole({0.05, -0.03, -0.4});
+  const std::vector<Complex> added = noise(spectra.size(), generator);
+  for (std::size_t i = 0; i < spectra.size(); ++i) {
+    spectra[i] += 0.3 * added[i];
+  }
+  return spectra;
+}
 
 inline double in_db(double power_ratio) { return 10.0 * std::log10(power_ratio); }
 

@@ -16,46 +16,10 @@ using far_field::Formulation;
 using far_field::GridKind;
 using far_field::Model;
 using test::Beamformer;
+using test::busy_field;
 using test::Complex;
-
-std::vector<Complex> noise(std::size_t count, std::mt19937& generator) {
-  std::normal_distribution<double> normal(0.0, 1.0);
-  std::vector<Complex> values(count);
-  for (Complex& value : values) {
-    const double real = normal(generator);
-    value = {real, normal(generator)};
-  }
-  return values;
-}
-
-/// The largest difference over the largest value; infinite where one is NaN and the other is not.
-template <class Value>
-double difference_of(const std::vector<Value>& found, const std::vector<Value>& expected) {
-  double difference = 0.0;
-  double largest = 0.0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const bool is_nan = std::isnan(std::abs(expected[i]));
-    if (is_nan != std::isnan(std::abs(found[i]))) {
-      return std::numeric_limits<double>::infinity();
-    }
-    if (!is_nan) {
-      difference = std::max(difference, static_cast<double>(std::abs(found[i] - expected[i])));
-      largest = std::max(largest, static_cast<double>(std::abs(expected[i])));
-    }
-  }
-  return difference / largest;
-}
-
-/// A source and noise, so that no microphone and no pixel is like another.
-std::vector<Complex> busy_field(const Beamformer& beamformer, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::vector<Complex> spectra = beamformer.monopole({0.05, -0.03, -0.4});
-  const std::vector<Complex> added = noise(spectra.size(), generator);
-  for (std::size_t i = 0; i < spectra.size(); ++i) {
-    spectra[i] += 0.3 * added[i];
-  }
-  return spectra;
-}
+using test::difference_of;
+using test::noise;
 
 struct Case {
   std::string name;
@@ -302,8 +266,18 @@ TEST(Beamform, ALinearAverageIsTheMeanOfABlock) {
 }
 
 // A batch gives each window the map of its own time, as one window after the other does.
-TEST(Beamform, ABatchIsAsOneWindowAfterTheOther) {
+class BeamformBatches : public testing::TestWithParam<PathChoice> {};
+
+TEST_P(BeamformBatches, AreAsOneWindowAfterTheOther) {
   Beamformer beamformer = averaging(AverageKind::kExponential, 3.0);
+  beamformer.own.path_choice = GetParam();
+  beamformer.own.grid.step_m = 0.04;  // two pitches
+  if (GetParam() == PathChoice::kSeparable) {
+    beamformer.own.grid.kind = GridKind::kAngles;
+    beamformer.own.grid.distance_m = {kInf};
+    beamformer.own.grid.azimuth_deg = beamformer.own.grid.elevation_deg = {-30.0, 30.0};  // none is NaN
+    beamformer.own.grid.step_deg = 15.0;
+  }
   beamformer.settings.front_end.hop_samples = 256;  // every second window is a snapshot
   test::DeviceMapper one_by_one(beamformer);
   beamformer.batch = 3;
@@ -324,6 +298,10 @@ TEST(Beamform, ABatchIsAsOneWindowAfterTheOther) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Paths, BeamformBatches,
+                         testing::Values(PathChoice::kDirect, PathChoice::kConvolve, PathChoice::kSeparable),
+                         [](const auto& instance) { return std::string(name_of(instance.param)); });
 
 // One source at a pixel keeps its level exactly; noise of the microphones alone sinks.
 TEST(Beamform, RemovalOfTheDiagonalKeepsTheLevelOfOneSource) {

@@ -79,7 +79,7 @@ TEST_F(RowPowerTest, CountsCalibratedPressures) {
   EXPECT_NEAR(power_of(*processor, {})[0], 18.0F, 1e-5);
 }
 
-// Bins that bands alone need follow the frequencies that were asked for.
+// Bins that bands alone need follow the requested frequencies.
 TEST_F(RowPowerTest, TakesTheFrequenciesThatWereAskedFor) {
   plan_.frequencies_hz = {500.0};
   plan_.batch = 2;

@@ -86,7 +86,7 @@ TEST(PictureOutput, DrawsEveryArrayOfEveryProcessor) {
                             "frame00008_row_power_row_power.png", "frame00000_row_power_beam.png"}));
 }
 
-/// A product over as many axes as asked for, with values from 0 on.
+/// A product over `axes` axes, with values from 0 on.
 struct Array {
   ResultHeader header;
   ResultFrame frame;

@@ -165,6 +165,20 @@ TEST(NfrReader, ARecordOfAnotherRecordingInsideABitRecordIsNotTaken) {
   EXPECT_EQ(reader.summary().lost_records, 1U);
 }
 
+TEST(NfrReader, CountsDamagedHeadersAndRecordsThatCannotBe) {
+  FileBuilder file;
+  file.add_bits(100, 32);
+  file.add_bits(110, 32);  // reaches back before the end of the one before
+  file.add({.kind = nfr::Kind::kEpoch}, bytes_of(std::string("{}")));
+  file.add_bits(132, 8);
+  file.add_bits(140, 8);
+  EXPECT_EQ(nfr::Reader{std::span<const std::byte>(file.bytes)}.summary().damaged_places, 2U);
+  file.bytes[file.starts[5] + 40] ^= std::byte{1};  // the header of the bits from 132 on
+  const nfr::Reader reader{std::span<const std::byte>(file.bytes)};
+  EXPECT_EQ(reader.summary().damaged_places, 3U);
+  EXPECT_EQ(reader.summary().lost_records, 1U);
+}
+
 TEST(NfrReader, ALongFileIsReadThroughItsIndex) {
   FileBuilder file;
   for (std::uint64_t piece = 0; piece < 300; ++piece) {  // 3 MB: three entries of the index

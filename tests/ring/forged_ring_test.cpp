@@ -304,7 +304,7 @@ TEST_F(ForgedTable, ColumnsThatDoNotFitAreRefused) {
   });
 }
 
-// The number of rows lies in the frame, which nobody checks before it is used.
+// The number of rows lies in the frame, which is not checked before it is used.
 TEST_F(ForgedTable, MoreRowsThanThereIsRoomForAreNotHandedOut) {
   seal();
   ASSERT_EQ(open(), NF_RING_OK);

@@ -13,19 +13,21 @@ namespace nearfield::ring {
 namespace {
 
 /// frac(f t / F) for a whole frequency, by integers alone, in units of 2^-64 turns.
-std::uint64_t exact_turns(std::uint64_t frequency_hz, std::uint64_t bit_time) {
+std::uint64_t exact_turns(std::uint64_t frequency_hz, std::uint64_t bit_time, std::uint32_t bit_rate_hz) {
   __extension__ using Wide = unsigned __int128;
-  const Wide rest = static_cast<Wide>(frequency_hz) * bit_time % kBitRate_hz;
-  return static_cast<std::uint64_t>((rest << 64U) / kBitRate_hz);
+  const Wide rest = static_cast<Wide>(frequency_hz) * bit_time % bit_rate_hz;
+  return static_cast<std::uint64_t>((rest << 64U) / bit_rate_hz);
 }
 
 TEST(TonePhase, IsExactAfterAnyTime) {
-  for (const std::uint64_t frequency_hz : {0ULL, 1ULL, 997ULL, 1000ULL, 23437ULL, 749'999ULL}) {
-    const TonePhase phase(static_cast<double>(frequency_hz));
-    for (const std::uint64_t bit_time : {0ULL, 1ULL, 32ULL, 1'500'000ULL, 1ULL << 40U, (1ULL << 63U) - 1, ~0ULL}) {
-      // The step is cut at 2^-128, so turns() lies at most one unit below.
-      const std::uint64_t difference = exact_turns(frequency_hz, bit_time) - phase.turns(bit_time);
-      EXPECT_LE(difference, 1U) << frequency_hz << " Hz at " << bit_time;
+  for (const std::uint32_t bit_rate_hz : {kBitRate_hz, 1'000'000U, 1'638'400U, 6'144'000U}) {
+    for (const std::uint64_t frequency_hz : {0ULL, 1ULL, 997ULL, 1000ULL, 23437ULL, 749'999ULL}) {
+      const TonePhase phase(static_cast<double>(frequency_hz), bit_rate_hz);
+      for (const std::uint64_t bit_time : {0ULL, 1ULL, 32ULL, 1'500'000ULL, 1ULL << 40U, (1ULL << 63U) - 1, ~0ULL}) {
+        // The step is cut at 2^-128, so turns() lies at most one unit below.
+        const std::uint64_t difference = exact_turns(frequency_hz, bit_time, bit_rate_hz) - phase.turns(bit_time);
+        EXPECT_LE(difference, 1U) << frequency_hz << " Hz at " << bit_time;
+      }
     }
   }
 }

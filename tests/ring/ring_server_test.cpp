@@ -2,12 +2,16 @@
 
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
 #include <fstream>
+#include <sstream>
+#include <stdexcept>
 #include <thread>
 
 #include "nearfield/error.hpp"
@@ -73,6 +77,16 @@ TEST_F(Server, TakesThePlaceOfASocketThatNobodyServes) {
   EXPECT_EQ(open(), NF_RING_NO_SOCKET);
   serve(options());
   EXPECT_EQ(open(), NF_RING_OK);
+}
+
+TEST_F(Server, AnErrorThatDisconnectsTheReadersIsLogged) {
+  std::ostringstream lines;
+  const std::shared_ptr<spdlog::logger> before = spdlog::default_logger();
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(lines)));
+  RingServer(options()).recover(std::runtime_error("no memory"));
+  spdlog::set_default_logger(before);
+  EXPECT_NE(lines.str().find(socket_ + ": no memory; all its readers are disconnected"), std::string::npos);
 }
 
 TEST_F(Server, LeavesASocketThatIsServedAndOtherFiles) {

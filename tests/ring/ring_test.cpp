@@ -250,7 +250,7 @@ TEST_F(Ring, CannotBeWrittenOrResizedByReaders) {
   EXPECT_EQ(ftruncate(memory, 0), -1);
   const int seals = fcntl(memory, F_GET_SEALS);
   EXPECT_EQ(seals & (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL), F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-  // Opened anew for writing, as root or the same user could: the seal on future writes still holds.
+  // Opened again for writing, as root or the same user could: the seal on future writes still holds.
   const FileDescriptor writable(open(("/proc/self/fd/" + std::to_string(memory)).c_str(), O_RDWR | O_CLOEXEC));
   if (writable.valid()) {
     EXPECT_EQ(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, writable.get(), 0), MAP_FAILED);

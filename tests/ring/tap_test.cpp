@@ -27,7 +27,7 @@ using testing::ThrowsMessage;
 
 class Tap : public testing::Test {
  protected:
-  /// Publishes every 0.2 ms until told to stop, once a reader is there.
+  /// Publishes every 0.2 ms until stopped, once a reader is there.
   class Publisher {
    public:
     explicit Publisher(const std::string& socket, ImagesHeader header = test::ring_header())

@@ -86,6 +86,10 @@ TEST(LoadScene, TheExamples) {
   EXPECT_EQ(piston.order, SigmaDeltaOrder::kFourth);
   EXPECT_EQ(piston.layout, WireLayout::kRowMajor);
   EXPECT_EQ(piston.dead_channels, std::vector<int>{37});
+  const Scene moving = load_scene(folder / "moving.yaml");
+  EXPECT_EQ(moving.moving_sources(), 1U);
+  EXPECT_EQ(moving.room.order, 2);
+  EXPECT_GT(moving.noise_pa, 0.0);
 }
 
 TEST(LoadScene, EveryKey) {

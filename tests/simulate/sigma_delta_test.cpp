@@ -192,7 +192,7 @@ TEST_P(BothOrders, LanesStartDifferently) {
   }
 }
 
-// The blocks in which bits are asked for don't matter.
+// The lengths of the blocks in which bits are made do not matter.
 TEST_P(BothOrders, BlocksDoNotMatter) {
   const std::size_t bits = 1000;
   std::vector<double> input(bits * kLanes, 0.2);

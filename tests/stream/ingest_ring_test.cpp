@@ -262,7 +262,7 @@ TEST(IngestRing, RefusesSizesThatMakeNoSense) {
 }
 
 /// One thread stores with gaps, reordering, duplicates, jumps and restarts into a small ring, another one takes as it
-/// can: every word must be the source's or silence, silence as often as told, and the counters must add up.
+/// can: every word must be the source's or silence, silence as often as reported, and the counters must add up.
 TEST(IngestRing, TwoThreadsLoseNothingUncounted) {
   IngestRing ring = small_ring(512, 40);
   std::atomic<std::uint64_t> stored{0};
@@ -378,6 +378,85 @@ TEST(IngestRing, GivesAgainNothingThatIsBeingOverwritten) {
   writer.join();
   EXPECT_GT(given, 0U);
   EXPECT_GE(ring.counters().overrun, refused);
+  expect_conserved(ring.counters());
+}
+
+TEST(IngestRing, HoldsForAThirdThreadWhatWasTakenOfTheNewestStream) {
+  IngestRing ring = small_ring(128);
+  EXPECT_FALSE(ring.held());
+  ring.begin_stream(1, 1000);
+  ring.accept_stream();
+  store(ring, 1000, 40);
+  EXPECT_FALSE(ring.held()) << "nothing was taken";
+  store(ring, 1050, 50, 7);
+  take(ring, 1000, 90);
+  const std::optional<HeldElements> held = ring.held();
+  ASSERT_TRUE(held);
+  EXPECT_EQ(held->stream.stream_id, 1U);
+  EXPECT_EQ(held->first_element, 1000U);
+  EXPECT_EQ(held->end_element, 1090U);
+  const RingCounters before = ring.counters();
+  std::vector<std::uint32_t> words(60 * kWords);
+  std::vector<MissingRun> runs;
+  const std::optional<TakeResult> result = ring.copy_held(*held, 1030, words, &runs);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(count_silence(words, 1030, kWords), 10U);
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].first_bit_time, 10U);
+  EXPECT_EQ(runs[0].bit_times, 10U);
+  EXPECT_EQ(ring.counters().taken, before.taken);
+  EXPECT_THROW(ring.copy_held(*held, 1031, words), Error);
+  EXPECT_EQ(store(ring, 1100, 30).stored, 30U);  // goes over the two oldest of the ring's 128
+  EXPECT_FALSE(ring.copy_held(*held, 1001, words));
+  EXPECT_EQ(ring.held_begin(*held, 1001), 1002U);
+  EXPECT_TRUE(ring.copy_held(*held, 1002, words));
+  ring.begin_stream(2, 50);
+  EXPECT_TRUE(ring.copy_held(*held, 1030, words)) << "also when another stream has begun";
+  EXPECT_FALSE(ring.held());
+}
+
+/// Copies of a third thread are what was stored, or nothing, and neither writer nor reader loses anything by them.
+TEST(IngestRing, AThirdThreadCopiesWhileBothGoOn) {
+  IngestRing ring = small_ring(1024);
+  constexpr std::uint64_t kAll = 200'000;
+  std::atomic<bool> is_over{false};
+  std::thread writer([&] {
+    ring.begin_stream(1, 0);
+    for (std::uint64_t first = 0; first < kAll; first += 25) {
+      ASSERT_TRUE(ring.wait_for_room(25, kNeverNs));
+      EXPECT_EQ(store(ring, first, 25).stored, 25U);
+    }
+    ring.end_stream();
+  });
+  std::uint64_t copied = 0;
+  std::thread third([&] {
+    std::vector<std::uint32_t> words(40 * kWords);
+    while (!is_over) {
+      const std::optional<HeldElements> held = ring.held();
+      if (!held) {
+        std::this_thread::yield();
+        continue;
+      }
+      for (std::uint64_t first = held->first_element; first + 40 <= held->end_element; first += 40) {
+        if (ring.copy_held(*held, first, words)) {
+          EXPECT_EQ(count_silence(words, first, kWords), 0U);
+          ++copied;
+        }
+      }
+    }
+  });
+  ASSERT_EQ(ring.wait_for(0, kNeverNs), WaitResult::kNewStream);
+  ring.accept_stream();
+  for (std::uint64_t first = 0; first < kAll; first += 40) {
+    ASSERT_EQ(ring.wait_for(first + 40, kNeverNs), WaitResult::kReady);
+    EXPECT_EQ(take(ring, first, 40).silent, 0U);
+  }
+  is_over = true;
+  writer.join();
+  third.join();
+  EXPECT_GT(copied, 0U);
+  EXPECT_EQ(ring.counters().overrun, 0U);
+  EXPECT_EQ(ring.counters().delivered, kAll);
   expect_conserved(ring.counters());
 }
 

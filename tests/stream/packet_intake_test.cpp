@@ -135,7 +135,7 @@ TEST_F(PacketIntakeTest, TwoSendersOnOnePortDoNotTakeTurnsAndAreNamed) {
   EXPECT_EQ(intake_.other()->seen_ns, now_ns_);
 }
 
-/// A stopped daemon finds both senders' packets in the socket: its own absence is nobody's silence.
+/// A stopped daemon finds both senders' packets in the socket: its own absence does not count as a sender's silence.
 TEST_F(PacketIntakeTest, AReceiverThatSleptDoesNotTakeItForTheSendersSilence) {
   send(5, 0);
   const std::int64_t before_ns = now_ns_;

@@ -194,6 +194,31 @@ TEST(Sources, ASceneIsALiveArrayWithoutASeam) {
   source->stop();
 }
 
+// Noise repeats after what is played; a source that moves does not, which is said. No scene is held beyond 2 GiB.
+TEST(Sources, AScenePlaysNoiseAndMotionForItsWholeDuration) {
+  const TemporaryFolder folder;
+  const std::string path = write_scene(folder, "1007.080078125");
+  std::ofstream(path, std::ios::app) << "  - {kind: noise, x_m: 0, y_m: 0, z_m: -1, rms_at_1m_pa: 1}\n";
+  EXPECT_EQ(Playback::of(path).elements(), 14'976U);
+  const auto source = make_source({.source = {.kind = DaemonSettings::SourceKind::kSimulate, .scene = path}});
+  EXPECT_TRUE(source->capture().has_value()) << "the daemon plays noise";
+  std::ofstream(path, std::ios::app) << "  - {kind: noise, rms_at_1m_pa: 1, path: [{t_s: 0, x_m: 0, y_m: 0, z_m: -1}, "
+                                        "{t_s: 1, x_m: 1, y_m: 0, z_m: -1}]}\n";
+  EXPECT_THAT(Playback::of(path).warnings(),
+              testing::Contains(testing::HasSubstr("1 source moves from the end of the path")));
+  std::string text = std::string(kScene) + "  - {kind: noise, x_m: 0, y_m: 0, z_m: -1, rms_at_1m_pa: 1}\n";
+  text.replace(text.find("FREQUENCY"), 9, "1000");
+  text.replace(text.find("0.01"), 4, "3000");
+  std::ofstream(path) << text;
+  try {
+    (void)Playback::of(path);
+    FAIL() << "expected a refusal";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(),
+                testing::HasSubstr("duration_s: expected at most 357.9 s of a scene that is played whole"));
+  }
+}
+
 TEST(Sources, ASceneWithTracksNeedsAReaderOfSoundFiles) {
   const TemporaryFolder folder;
   const std::string path = write_scene(folder, "1100.0");

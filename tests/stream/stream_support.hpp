@@ -14,7 +14,7 @@ namespace nearfield::test {
 
 constexpr std::int64_t kNeverNs = std::numeric_limits<std::int64_t>::max();
 
-/// The word a test source delivers: told apart by element, word and stream, and never silence by chance.
+/// The word that a test source delivers: different for each element, word and stream, and never silence by chance.
 inline std::uint32_t source_word(std::uint64_t element, std::size_t word, std::uint32_t stream_id = 1) {
   std::uint64_t mixed =
       (element * 0x9E3779B97F4A7C15U) ^ ((word + 1) * 0xC2B2AE3D27D4EB4FU) ^ (stream_id * 0x165667B1U);

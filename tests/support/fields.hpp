@@ -24,14 +24,13 @@ inline Complex monopole_pressure(const Monopole& source, double k, double x_m, d
   return std::polar(1.0 / r, -k * r);
 }
 
-/// Its field over the microphones at height z, [row][column].
+/// Its field over the microphones of an array whose plane is at height z, [row][column].
 inline std::vector<Complex> monopole_field(const Monopole& source, double k, const ArrayGeometry& geometry,
                                            double z_m) {
   std::vector<Complex> field;
-  for (int row = 0; row < geometry.rows; ++row) {
-    for (int column = 0; column < geometry.columns; ++column) {
-      field.push_back(monopole_pressure(source, k, geometry.x_m(column), geometry.y_m(row), z_m));
-    }
+  for (int channel = 0; channel < geometry.channels(); ++channel) {
+    const MicrophonePosition at = geometry.position_m(channel);
+    field.push_back(monopole_pressure(source, k, at.x_m, at.y_m, z_m + at.z_m));
   }
   return field;
 }

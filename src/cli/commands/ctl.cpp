@@ -1,7 +1,12 @@
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <string>
+#include <system_error>
 
 #include "cli/command.hpp"
 #include "cli/wait.hpp"
@@ -24,6 +29,7 @@ struct CtlArguments {
   bool images = false;
   std::optional<double> seconds;
   std::string name;
+  std::string output;
 };
 
 /// Short answers of the daemon, in its own words.
@@ -33,7 +39,7 @@ std::string plain_text(const json& result) {
 }
 
 control::Client connect(const CtlArguments& arguments) {
-  return control::Client(socket_to_ask(arguments.socket, DaemonSettings::Control::kFile));
+  return control::Client(socket_to_connect(arguments.socket, DaemonSettings::Control::kFile));
 }
 
 bool is_there(const CtlArguments& arguments) {
@@ -45,16 +51,66 @@ bool is_there(const CtlArguments& arguments) {
   }
 }
 
-void ask(const CtlArguments& arguments, const json& request) {
+json call(const CtlArguments& arguments, const json& request) {
   if (arguments.wait_s > 0.0) {
     wait_for(arguments.wait_s, [&arguments] { return is_there(arguments); });
   }
-  const json result = connect(arguments).ask(request);
+  return connect(arguments).call(request);
+}
+
+void print(const CtlArguments& arguments, const json& request, const json& result) {
   if (arguments.as_json) {
     fmt::print("{}\n", result.dump(2, ' ', false, json::error_handler_t::replace));
   } else {
     fmt::print("{}", request["command"] == "status" ? control::status_text(result) : plain_text(result));
   }
+}
+
+void call_and_print(const CtlArguments& arguments, const json& request) {
+  print(arguments, request, call(arguments, request));
+}
+
+/// The daemon's file goes where the user asked for it, with the user's rights.
+void move_to(const std::string& output, json& result) {
+  const std::filesystem::path from = result.at("path").get<std::string>();
+  std::error_code error;
+  std::filesystem::rename(from, output, error);
+  if (error) {  // another file system, or a folder that is the daemon's
+    const std::string partial = output + ".partial";
+    std::filesystem::copy_file(from, partial, std::filesystem::copy_options::overwrite_existing, error);
+    if (!error) {
+      std::filesystem::rename(partial, output, error);
+    }
+    if (error) {
+      std::error_code ignored;
+      std::filesystem::remove(partial, ignored);
+      throw IoError(fmt::format("{}: can't copy {} there: {}", output, from.string(), error.message()));
+    }
+    std::error_code stays;
+    std::filesystem::remove(from, stays);
+    if (stays) {
+      spdlog::warn("{} stays where it is, too: {}", from.string(), stays.message());
+    }
+  }
+  std::string message = result.at("message").get<std::string>();
+  message.replace(0, std::min(message.find(": "), message.size()), output);
+  result["path"] = output;
+  result["message"] = message;
+}
+
+void freeze(const CtlArguments& arguments) {
+  if (!arguments.output.empty() && !arguments.name.empty()) {
+    throw UsageError("freeze: expected -o or --name, found both");
+  }
+  json request = {{"command", "freeze"}};
+  if (!arguments.name.empty()) {
+    request["name"] = arguments.name;
+  }
+  json result = call(arguments, request);
+  if (!arguments.output.empty()) {
+    move_to(arguments.output, result);
+  }
+  print(arguments, request, result);
 }
 
 json record_request(const CtlArguments& arguments, const std::string& action) {
@@ -76,13 +132,13 @@ using Shared = std::shared_ptr<CtlArguments>;
 
 /// A command without arguments of its own.
 void add_plain(CLI::App& ctl, const Shared& arguments, const std::string& name, const std::string& about) {
-  ctl.add_subcommand(name, about)->callback([arguments, name] { ask(*arguments, {{"command", name}}); });
+  ctl.add_subcommand(name, about)->callback([arguments, name] { call_and_print(*arguments, {{"command", name}}); });
 }
 
 void add_set(CLI::App& ctl, const Shared& arguments) {
   CLI::App* set = ctl.add_subcommand("set", "Change settings from the next hop on; refused ones change nothing");
   set->add_option("settings", arguments->settings, "KEY=VALUE, as --set takes them")->required();
-  set->callback([arguments] { ask(*arguments, {{"command", "set"}, {"settings", arguments->settings}}); });
+  set->callback([arguments] { call_and_print(*arguments, {{"command", "set"}, {"settings", arguments->settings}}); });
 }
 
 void add_recording_options(CLI::App& command, const Shared& arguments) {
@@ -97,7 +153,7 @@ void add_record(CLI::App& ctl, const Shared& arguments) {
   record->require_subcommand(1);
   const auto add = [&](const std::string& action, const std::string& about) {
     CLI::App* command = record->add_subcommand(action, about);
-    command->callback([arguments, action] { ask(*arguments, record_request(*arguments, action)); });
+    command->callback([arguments, action] { call_and_print(*arguments, record_request(*arguments, action)); });
     return command;
   };
   add_recording_options(*add("start", "Begin now, with the history that is kept"), arguments);
@@ -106,11 +162,20 @@ void add_record(CLI::App& ctl, const Shared& arguments) {
   add("stop", "End the recording, or disarm");
 }
 
+void add_freeze(CLI::App& ctl, const Shared& arguments) {
+  CLI::App* command =
+      ctl.add_subcommand("freeze", "Save the bits that the ingest ring holds, for a replay with other settings");
+  command->add_option("-o,--output", arguments->output,
+                      "recording of bits (.nfr) to move the file to; else it stays in the folder of the recordings");
+  command->add_option("--name", arguments->name, "of the file, in the folder of the recordings");
+  command->callback([arguments] { freeze(*arguments); });
+}
+
 }  // namespace
 
 void add_ctl(CLI::App& app) {
   const auto arguments = std::make_shared<CtlArguments>();
-  CLI::App* ctl = app.add_subcommand("ctl", "Ask or tell a running nearfieldd");
+  CLI::App* ctl = app.add_subcommand("ctl", "Query and control a running nearfieldd");
   ctl->add_option("--socket", arguments->socket, "of the daemon: daemon.control.socket")->capture_default_str();
   add_wait(*ctl, arguments->wait_s);
   ctl->add_flag("--json", arguments->as_json, "print the daemon's answer as JSON");
@@ -118,8 +183,9 @@ void add_ctl(CLI::App& app) {
   ctl->fallthrough();
   add_plain(*ctl, arguments, "status", "Rates, ages, losses by cause, recording");
   add_set(*ctl, arguments);
-  add_plain(*ctl, arguments, "reload", "Read the configuration anew");
+  add_plain(*ctl, arguments, "reload", "Read the configuration again");
   add_record(*ctl, arguments);
+  add_freeze(*ctl, arguments);
   add_plain(*ctl, arguments, "stop", "End the daemon");
 }
 

@@ -32,8 +32,11 @@ void run(EncodeArguments& arguments) {
   EncodeOptions& options = arguments.options;
   options.order = arguments.order == 4 ? SigmaDeltaOrder::kFourth : SigmaDeltaOrder::kSecond;
   options.geometry = settings.array.geometry;
+  options.clock_hz = settings.array.clock_hz;
   options.standoff_m = settings.holography.standoff_m;
-  options.window_samples = settings.front_end.window_samples;
+  const int words = settings.front_end.decimation / kBitsPerWord;  // to a decimated sample
+  options.window_samples = settings.front_end.window_samples * words;
+  options.segment_samples *= words;
   EncodeReport report;
   {
     Progress progress("encode");

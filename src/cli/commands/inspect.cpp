@@ -33,7 +33,9 @@ struct Judgement {
   std::string reason;
 };
 
-bool has_microphones(FileKind kind) { return kind != FileKind::kImages && kind != FileKind::kCalibration; }
+bool has_microphones(FileKind kind) {
+  return kind != FileKind::kImages && kind != FileKind::kCalibration && kind != FileKind::kCrossSpectra;
+}
 
 /// Of what a recording carries, its array and its medium matter here: it is not imaged.
 Settings settings_to_judge_by(const InspectArguments& arguments) {

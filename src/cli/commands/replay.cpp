@@ -7,12 +7,15 @@
 
 #include "cli/command.hpp"
 #include "cli/paths.hpp"
+#include "cli/picture_options.hpp"
 #include "cli/progress.hpp"
 #include "cli/recorded_settings.hpp"
 #include "cli/stop_signal.hpp"
 #include "config/device_choice.hpp"
+#include "files/results_file.hpp"
 #include "nearfield/error.hpp"
 #include "publish/outputs.hpp"
+#include "publish/overviews/overviews.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -26,12 +29,25 @@ struct ReplayArguments {
   std::string png;
   std::string device;
   std::string engine = "opencl";
-  bool decibels = false;
+  PictureArguments pictures;
   bool points_only = false;
 };
 
+/// " of 32 x 32 pixels, 2 frequencies, 1 plane"; " without images" where the first processor makes none.
+std::string text_of_images(const ResultHeader& header) {
+  const std::optional<ImagesHeader> images = images_header_of(header);
+  if (!images) {
+    return " without images";
+  }
+  const std::size_t frequencies = images->frequencies_hz.size();
+  const std::size_t planes = images->planes_m.size();
+  return fmt::format(" of {} x {} pixels, {} frequenc{}, {} plane{}", images->y_m.size(), images->x_m.size(),
+                     frequencies, frequencies == 1 ? "y" : "ies", planes, planes == 1 ? "" : "s");
+}
+
 void run(const ReplayArguments& arguments) {
   require_own_output(arguments.output, {arguments.input, arguments.config, arguments.png});
+  scale_of(arguments.pictures);  // refuses what does not fit before anything is computed
   ReplayOptions options;
   options.input = arguments.input;
   InputSettings chosen = settings_for_input(arguments.input, arguments.config, arguments.overrides);
@@ -48,16 +64,14 @@ void run(const ReplayArguments& arguments) {
   options.progress = [&progress](std::uint64_t done, std::uint64_t of) {
     progress->show(static_cast<double>(done) / static_cast<double>(of));
   };
-  options.stop = StopSignal::asked;
+  options.stop = StopSignal::raised;
 
   std::vector<std::unique_ptr<Output>> outputs;
   outputs.push_back(std::make_unique<ImagesFileOutput>(arguments.output, arguments.points_only
                                                                              ? ImagesFileOutput::Content::kPointsAlone
                                                                              : ImagesFileOutput::Content::kAll));
   if (!arguments.png.empty()) {
-    PictureOptions pictures;
-    pictures.decibels = arguments.decibels;
-    outputs.push_back(std::make_unique<PictureOutput>(arguments.png, pictures));
+    outputs.push_back(std::make_unique<PictureOutput>(arguments.png, scale_of(arguments.pictures)));
   }
   StopSignal::watch();
   const ReplayResult result = replay(options, outputs);
@@ -67,6 +81,9 @@ void run(const ReplayArguments& arguments) {
                 fmt::format("stopped after {} of {} frames{}", result.frames, result.frames_asked,
                             result.frames > 0 ? fmt::format("; {}.partial holds them", arguments.output) : ""));
   }
+  if (!arguments.png.empty()) {
+    write_overviews(arguments.png, ResultsReader(arguments.output), scale_of(arguments.pictures));
+  }
   for (const std::string& microphone : result.bad_microphones) {
     spdlog::warn("{}", microphone);
   }
@@ -74,10 +91,8 @@ void run(const ReplayArguments& arguments) {
   if (const std::string flags = flags_in_words(result.flags & ~kFlagWavenumberAboveNyquist); !flags.empty()) {
     spdlog::warn("some frames are flagged: {}", flags);
   }
-  fmt::print("{}: {} frame{} of {} x {} pixels, {} frequenc{}, {} plane{}, on {}\n", arguments.output, result.frames,
-             result.frames == 1 ? "" : "s", result.header.y_m.size(), result.header.x_m.size(),
-             result.header.frequencies_hz.size(), result.header.frequencies_hz.size() == 1 ? "y" : "ies",
-             result.header.planes_m.size(), result.header.planes_m.size() == 1 ? "" : "s", result.header.device);
+  fmt::print("{}: {} frame{}{}, on {}\n", arguments.output, result.frames, result.frames == 1 ? "" : "s",
+             text_of_images(result.header), result.header.device);
 }
 
 }  // namespace
@@ -95,8 +110,9 @@ void add_replay(CLI::App& app) {
   command->add_option("-o,--output", arguments->output, "images, HDF5")->required();
   command->add_flag("--points-only", arguments->points_only, "write the values at holography.points, and no images");
   command->add_option("--frames", arguments->frames, "A:B, frames A to B-1, or N, the first N");
-  command->add_option("--png", arguments->png, "folder for a picture of every image");
-  command->add_flag("--db", arguments->decibels, "pictures show levels in dB");
+  command->add_option("--png", arguments->png,
+                      "folder for a picture of every image and map, of tracks and of bearings over time");
+  add_picture_options(*command, arguments->pictures);
   command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
   command->add_option("--engine", arguments->engine, "opencl, or reference: slow, double precision, on the host")
       ->check(CLI::IsMember({"opencl", "reference"}));

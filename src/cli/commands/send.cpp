@@ -30,7 +30,7 @@ void print(const SendArguments& arguments, const Playback& playback, const SendR
   fmt::print("of {} packets: {} lost, {} reordered, {} duplicated, {} truncated, {} with inverted bits\n",
              faults.packets, faults.lost, faults.reordered, faults.duplicated, faults.truncated, faults.flipped);
   if (report.refused > 0) {
-    spdlog::warn("{}: nobody listened, {} times", arguments.settings.to, report.refused);
+    spdlog::warn("{}: no process listened, {} times", arguments.settings.to, report.refused);
   }
 }
 
@@ -49,7 +49,7 @@ void run(SendArguments& arguments) {
     settings.stream_id = std::random_device{}();
   }
   StopSignal::watch();
-  print(arguments, playback, send_packets(playback, settings, StopSignal::asked));
+  print(arguments, playback, send_packets(playback, settings, StopSignal::raised));
 }
 
 }  // namespace

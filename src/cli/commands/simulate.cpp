@@ -7,6 +7,7 @@
 #include "cli/paths.hpp"
 #include "cli/progress.hpp"
 #include "encode/sound_file.hpp"
+#include "nearfield/error.hpp"
 #include "simulate/scene.hpp"
 
 namespace nearfield::cli {
@@ -15,7 +16,29 @@ namespace {
 struct SimulateArguments {
   std::string scene;
   std::string output;
+  std::string kind = "bits";
+  double sample_rate_hz = kBitRateHz / 32;
 };
+
+SimulationReport simulate(const SimulateArguments& arguments, const Scene& scene, const ProgressCallback& show) {
+  if (arguments.kind == "samples") {
+    constexpr double kLowestRateHz = 1000.0;
+    if (!(arguments.sample_rate_hz >= kLowestRateHz && arguments.sample_rate_hz <= kBitRateHz)) {
+      throw UsageError(fmt::format("--sample-rate: expected {} to {} Hz, found {}", kLowestRateHz, kBitRateHz,
+                                   arguments.sample_rate_hz));
+    }
+    return simulate_time_data(scene, arguments.output, arguments.sample_rate_hz, show);
+  }
+  return arguments.kind == "spectra" ? simulate_spectra(scene, arguments.output)
+                                     : simulate_capture(scene, arguments.output, load_track, show);
+}
+
+/// What the file holds, in words.
+std::string content_of(const SimulateArguments& arguments, const SimulationReport& report) {
+  return arguments.kind == "samples" ? fmt::format("{} samples at {:.10g} Hz", report.samples, arguments.sample_rate_hz)
+         : arguments.kind == "spectra" ? "spectra"
+                                       : fmt::format("{} bit-times", report.bit_times);
+}
 
 void run(const SimulateArguments& arguments) {
   require_own_output(arguments.output, {arguments.scene});
@@ -23,13 +46,16 @@ void run(const SimulateArguments& arguments) {
   SimulationReport report;
   {
     Progress progress("simulate");
-    report = simulate_capture(scene, arguments.output, load_track, [&](double share) { progress.show(share); });
+    report = simulate(arguments, scene, [&](double share) { progress.show(share); });
+  }
+  for (const std::string& note : report.notes) {
+    spdlog::info("{}", note);
   }
   for (const std::string& warning : report.warnings) {
     spdlog::warn("{}", warning);
   }
   const ArrayGeometry& geometry = scene.measurement.geometry;
-  fmt::print("{}: {} bit-times of {} x {} microphones\n", arguments.output, report.bit_times, geometry.rows,
+  fmt::print("{}: {} of {} x {} microphones\n", arguments.output, content_of(arguments, report), geometry.rows,
              geometry.columns);
 }
 
@@ -37,9 +63,13 @@ void run(const SimulateArguments& arguments) {
 
 void add_simulate(CLI::App& app) {
   auto arguments = std::make_shared<SimulateArguments>();
-  CLI::App* command = app.add_subcommand("simulate", "Make a capture of simulated sources, with the true field");
+  CLI::App* command = app.add_subcommand("simulate", "Make a recording of simulated sources, with the true field");
   command->add_option("scene", arguments->scene, "scene, YAML; config/scenes/ has examples")->required();
-  command->add_option("-o,--output", arguments->output, "capture, HDF5")->required();
+  command->add_option("-o,--output", arguments->output, "capture, time data or spectra, HDF5")->required();
+  command->add_option("--as", arguments->kind, "bits: a capture; samples: time data; spectra: one frame of the tones")
+      ->check(CLI::IsMember({"bits", "samples", "spectra"}))
+      ->capture_default_str();
+  command->add_option("--sample-rate", arguments->sample_rate_hz, "of samples, Hz")->capture_default_str();
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -40,6 +40,7 @@ struct TapOptions {
   std::string log;     ///< file for a line a frame; empty: none
   std::string points;  ///< file for the values at points; empty: none
   bool points_only = false;
+  bool sources = false;  ///< lines of the table of sources
 };
 
 struct CloseRing {
@@ -105,7 +106,7 @@ RingHandle open(const TapOptions& options, std::string& socket) {
   nf_ring_status status = NF_RING_NO_SOCKET;
   const char* const processor = options.processor.empty() ? nullptr : options.processor.c_str();
   wait_for(options.wait_s, [&] {
-    socket = socket_to_ask(options.socket, DaemonSettings::Ring::kFile);
+    socket = socket_to_connect(options.socket, DaemonSettings::Ring::kFile);
     status = nf_ring_open_processor(socket.c_str(), processor, &ring);
     return status != NF_RING_NO_SOCKET && status != NF_RING_NOT_READY && status != NF_RING_GONE;
   });
@@ -186,11 +187,11 @@ class SecondLines {
 
 /// Reads until something ends it; false when the writer went away.
 bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& log, PointLog& points) {
-  SecondLines lines(!options.json);
+  SecondLines lines(!options.json && !options.sources);
   const std::int64_t start_ns = nf_ring_now_ns();
   const auto is_over = [&] {
     const double passed_s = 1e-9 * static_cast<double>(nf_ring_now_ns() - start_ns);
-    return StopSignal::asked() || (options.count > 0 && tally.frames >= options.count) ||
+    return StopSignal::raised() || (options.count > 0 && tally.frames >= options.count) ||
            (options.duration_s > 0.0 && passed_s >= options.duration_s);
   };
   while (!is_over()) {
@@ -202,6 +203,9 @@ bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& 
       tally.add(frame, skipped);
       log.add(frame, skipped);
       points.add(*nf_ring_get_layout(ring), frame);
+      if (options.sources) {
+        print_sources(ring, frame, options.json);
+      }
     } else if (status == NF_RING_RETIRED && nf_ring_reopen(ring) == NF_RING_OK) {
       ++tally.rings;
       tally.has_newest = false;
@@ -295,7 +299,7 @@ std::vector<std::vector<double>> radiated_power_w(const nf_ring_layout& layout, 
 void print_json(const nf_ring* ring, const Tally& tally) {
   const nf_ring_layout& layout = *nf_ring_get_layout(ring);
   const auto ages_ms = tally.ages_ms({0.5, 0.99, 0.999, 1.0});
-  nlohmann::json json = {
+  nlohmann::json summary = {
       {"frames", tally.frames},
       {"rate_hz", tally.rate_hz()},
       {"skipped", tally.skipped},
@@ -306,26 +310,26 @@ void print_json(const nf_ring* ring, const Tally& tally) {
       {"writer_gone", tally.writer_gone},
       {"age_ms", {{"median", ages_ms[0]}, {"p99", ages_ms[1]}, {"p99.9", ages_ms[2]}, {"max", ages_ms[3]}}}};
   if (tally.has_newest) {
-    json["newest"] = {{"sequence", tally.newest.sequence},
-                      {"first_bit_time", tally.newest.first_bit_time},
-                      {"stream_id", tally.newest.stream_id},
-                      {"epoch", tally.newest.epoch},
-                      {"valid_microphones", tally.newest.valid_microphones},
-                      {"group_delay_ms", 1e-6 * static_cast<double>(tally.newest.group_delay_ns)}};
+    summary["newest"] = {{"sequence", tally.newest.sequence},
+                         {"first_bit_time", tally.newest.first_bit_time},
+                         {"stream_id", tally.newest.stream_id},
+                         {"epoch", tally.newest.epoch},
+                         {"valid_microphones", tally.newest.valid_microphones},
+                         {"group_delay_ms", 1e-6 * static_cast<double>(tally.newest.group_delay_ns)}};
     if (is_of_images(layout, tally.newest)) {
-      json["newest"]["frequencies"] = reports_json(layout, tally.newest);
+      summary["newest"]["frequencies"] = reports_json(layout, tally.newest);
     } else {
-      json["processor"] = layout.processor;
-      json["newest"]["products"] = products_json(ring, tally.newest);
+      summary["processor"] = layout.processor;
+      summary["newest"]["products"] = products_json(ring, tally.newest);
     }
     if (tally.newest.points != nullptr) {
-      json["newest"]["points"] = points_json(layout, tally.newest);
+      summary["newest"]["points"] = points_json(layout, tally.newest);
     }
     if (const auto power_w = radiated_power_w(layout, tally.newest); !power_w.empty()) {
-      json["newest"]["radiated_power_w"] = power_w;
+      summary["newest"]["radiated_power_w"] = power_w;
     }
   }
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}\n", summary.dump(2));
 }
 
 void print_text(const nf_ring* ring, const Tally& tally) {
@@ -366,16 +370,24 @@ void tap(const TapOptions& options) {
     print_layout(*nf_ring_get_layout(ring.get()));
     std::fflush(stdout);
   }
+  if (options.sources && !select_sources(ring.get())) {
+    throw NoInputError(
+        fmt::format("{}: expected a processor with a table of sources, found {}; --processor names "
+                    "another one",
+                    socket, nf_ring_get_layout(ring.get())->processor));
+  }
   Tally tally;
   FrameLog log(options.log);
   PointLog points(options.points);
-  nf_ring_points_only(ring.get(), options.points_only ? 1 : 0);
+  if (options.points_only) {
+    nf_ring_points_only(ring.get(), 1);
+  }
   tally.writer_gone = !read_all(ring.get(), options, tally, log, points);
   log.finish();
   points.finish();
-  if (options.json) {
+  if (options.json && !options.sources) {
     print_json(ring.get(), tally);
-  } else {
+  } else if (!options.json) {
     print_text(ring.get(), tally);
   }
   if (tally.writer_gone) {
@@ -398,7 +410,10 @@ void add_tap(CLI::App& app) {
   command->add_option("--log", options->log, "write a line a frame here: times, losses, epoch; comma-separated");
   command->add_option("--points", options->points,
                       "write a line for each plane, frequency and point of a frame here (holography.points)");
-  command->add_flag("--points-only", options->points_only, "leave the images unread");
+  command->add_flag(
+      "--sources", options->sources,
+      "print a line for each source of a frame, from its table of sources; with --json a line of JSON a frame");
+  command->add_flag("--points-only", options->points_only, "leave the images unread")->excludes("--sources");
   command->callback([options] { tap(*options); });
 }
 

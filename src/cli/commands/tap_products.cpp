@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMostLines = 40;
 constexpr std::size_t kMostValues = 40;
+constexpr const char* kSources = "sources";
 
 template <class T>
 std::complex<double> number(const void* values, std::size_t index) {
@@ -156,6 +157,20 @@ nlohmann::json rows_json(const nf_ring* ring, const nf_frame& frame, std::size_t
   return rows;
 }
 
+/// "id 3, x 0.31 m" and so on: a row with the names of its columns.
+std::string row_text(const nf_ring* ring, const nf_frame& frame, std::size_t index, std::size_t row) {
+  const nf_product& product = *nf_ring_product_at(ring, index);
+  std::vector<std::string> cells;
+  for (std::size_t i = 0; i < product.column_count; ++i) {
+    const nf_column& column = product.columns[i];
+    const std::complex<double> value = value_at(nf_frame_column(ring, &frame, index, i), column.type, row);
+    const bool is_whole = column.type == NF_TYPE_UINT32 || column.type == NF_TYPE_UINT64;
+    const std::string text = is_whole ? fmt::format("{:.0f}", value.real()) : text_of(value, column.type);
+    cells.push_back(with_unit(fmt::format("{} {}", column.name, text), column.unit));
+  }
+  return fmt::format("{}", fmt::join(cells, ", "));
+}
+
 nlohmann::json product_json(const nf_ring* ring, const nf_frame& frame, std::size_t index) {
   const nf_product& product = *nf_ring_product_at(ring, index);
   const void* const values = nf_frame_product(ring, &frame, index);
@@ -211,6 +226,31 @@ void print_products(const nf_ring* ring, const nf_frame& frame) {
       print_array(product, values);
     }
   }
+}
+
+bool select_sources(nf_ring* ring) {
+  const std::ptrdiff_t index = nf_ring_find_product(ring, kSources);
+  return index >= 0 && nf_ring_product_at(ring, static_cast<std::size_t>(index))->form == NF_FORM_TABLE &&
+         nf_ring_select(ring, &kSources, 1) == NF_RING_OK;
+}
+
+void print_sources(const nf_ring* ring, const nf_frame& frame, bool is_json) {
+  const std::ptrdiff_t found = nf_ring_find_product(ring, kSources);
+  if (found < 0) {
+    return;  // the daemon's configuration has changed
+  }
+  const auto index = static_cast<std::size_t>(found);
+  if (is_json) {
+    const nlohmann::json line = {{"sequence", frame.sequence},
+                                 {"first_bit_time", frame.first_bit_time},
+                                 {"flags", frame.flags},
+                                 {"sources", rows_json(ring, frame, index)}};
+    fmt::print("{}\n", line.dump());
+  }
+  for (std::size_t row = 0; !is_json && row < nf_frame_rows(ring, &frame, index); ++row) {
+    fmt::print("frame {}: {}\n", frame.sequence, row_text(ring, frame, index, row));
+  }
+  std::fflush(stdout);
 }
 
 nlohmann::json products_json(const nf_ring* ring, const nf_frame& frame) {

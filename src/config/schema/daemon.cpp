@@ -161,8 +161,9 @@ void describe(Section& section, DaemonSettings::Source& source) {
 }
 
 void describe(Section& section, DaemonSettings::Access& access) {
-  section.add("mode", access.mode, file_mode(),
-              "mode of the socket's file; who gets in is decided by the kernel's word on the peer");
+  section.add(
+      "mode", access.mode, file_mode(),
+      "mode of the socket's file; which users are admitted is decided by the peer's user as the kernel reports it");
   section.add("allowed_users", access.allowed_users, texts(),
               "names or numbers, beside root and the daemon's own user");
   section.add("allowed_groups", access.allowed_groups, texts(), "names or numbers; supplementary groups count");
@@ -171,9 +172,9 @@ void describe(Section& section, DaemonSettings::Access& access) {
 void describe(Section& section, DaemonSettings::Ring& ring) {
   section.add("socket", ring.socket,
               socket_path("/run/nearfield/frames.sock, or $XDG_RUNTIME_DIR/nearfield/frames.sock of a user who is not "
-                          "root, or $NEARFIELD_RUNTIME_DIR/frames.sock where that is set, where readers ask by "
+                          "root, or $NEARFIELD_RUNTIME_DIR/frames.sock where that is set, where readers look by "
                           "themselves"),
-              "where readers ask for it");
+              "where readers look for it");
   describe(section, ring.access);
   section.add("slots", ring.slots, integer(kFewestSlots, kMostSlots, "frames"),
               "how far a slow reader may lag behind; at least 4 are made, and no more than 256 MiB hold");
@@ -248,7 +249,7 @@ void describe(Section& section, DaemonSettings::Recording& recording) {
 
 void describe(Section& section, DaemonSettings::Control& control) {
   section.add("socket", control.socket, socket_path("control.sock in the same folder as the ring's"),
-              "where `nearfield ctl` asks");
+              "where `nearfield ctl` connects");
   describe(section, control.access);
 }
 

@@ -8,6 +8,7 @@
 
 #include "config/yaml_text.hpp"
 #include "nearfield/daemon_settings.hpp"
+#include "nearfield/fft_length.hpp"
 
 namespace nearfield::schema {
 namespace {
@@ -111,6 +112,16 @@ Form<int> integer(int minimum, int maximum, const std::string& unit) {
           .read = [minimum, maximum](YamlMap& map, const std::string& key,
                                      const path&) { return map.integer(key, minimum, maximum); },
           .write = digits<int>};
+}
+
+Form<int> fft_length(int fewest) {
+  constexpr int kMost = 65536;
+  return ranging(where(integer(fewest, kMost, "decimated samples"), is_fft_length,
+                       [](int samples) {
+                         return fmt::format("a product of powers of 2, 3, 5 and 7 (the next one is {})",
+                                            next_fft_length(samples));
+                       }),
+                 fmt::format("{} to {}, a product of powers of 2, 3, 5 and 7", fewest, kMost));
 }
 
 Form<std::int64_t> integer64(std::int64_t minimum, std::int64_t maximum, const std::string& unit) {

@@ -64,6 +64,8 @@ Form<double> length_m();
 /// One number, or a list of them.
 Form<std::vector<double>> numbers(const Range& range);
 Form<int> integer(int minimum, int maximum, const std::string& unit = "");
+/// Decimated samples that an FFT transforms, from so many to 65536.
+Form<int> fft_length(int fewest);
 Form<std::int64_t> integer64(std::int64_t minimum, std::int64_t maximum, const std::string& unit = "");
 /// One integer, or a list of them.
 Form<std::vector<int>> integers(int minimum, int maximum);

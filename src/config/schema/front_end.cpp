@@ -1,21 +1,21 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <limits>
 #include <set>
+#include <utility>
 
 #include "config/schema/front_end_kinds.hpp"
 #include "config/schema/sections.hpp"
 #include "config/yaml_text.hpp"
-#include "nearfield/fft_length.hpp"
 
 namespace nearfield::schema {
 namespace {
 
 using std::filesystem::path;
 
-constexpr int kDecimation = 32;
+constexpr int kMostDecimation = 2 * kBitsPerWord;
 constexpr int kFewestWindowSamples = 16;
-constexpr int kMostWindowSamples = 65536;
 constexpr std::size_t kMostFrequencies = 1000;
 constexpr std::size_t kMostBands = 100;
 constexpr Range kBandLimit{.what = "a frequency", .maximum = 1e9, .unit = "Hz"};
@@ -31,14 +31,16 @@ std::optional<std::size_t> first_repeated(const std::vector<double>& values) {
   return std::nullopt;
 }
 
-Form<int> fft_length() {
-  return ranging(
-      where(integer(kFewestWindowSamples, kMostWindowSamples, "decimated samples"), is_fft_length,
-            [](int samples) {
-              return fmt::format("a product of powers of 2, 3, 5 and 7 (the next one is {})", next_fft_length(samples));
-            }),
-      fmt::format("{} to {}, a product of powers of 2, 3, 5 and 7", kFewestWindowSamples, kMostWindowSamples));
+Form<int> decimations() {
+  Form<int> form = where(
+      integer(1, std::numeric_limits<int>::max(), "bits"),
+      [](int bits) { return bits == kBitsPerWord || bits == kMostDecimation; }, "32 or 64");
+  form.facts.minimum.reset();  // not every integer between them fits
+  form.facts.maximum.reset();
+  return ranging(std::move(form), "32 or 64");
 }
+
+Form<int> window_lengths() { return fft_length(kFewestWindowSamples); }
 
 /// Frequencies, each once.
 Form<std::vector<double>> frequencies() {
@@ -120,9 +122,10 @@ void describe(Section& section, FrontEndSettings& front_end) {
               fmt::format("bits to spectra (samples go to {} where the kind is not set, as {} take bits only)",
                           front_end_of_samples().name, names_of_front_ends(takes_bits_only, " and ")));
   section.add("window", front_end.window, tapers(), "taper of a window");
-  section.add("decimation", front_end.decimation, integer(kDecimation, kDecimation, "bits"),
-              "bits that become one decimated sample: 1.5 MHz become 46875 Hz");
-  section.add("window_samples", front_end.window_samples, fft_length(), "length of the window of a spectrum");
+  section.add("decimation", front_end.decimation, decimations(),
+              "bits that become one decimated sample: array.clock_hz of 1.5 MHz become 46875 Hz by 32",
+              Effect::kRestart);
+  section.add("window_samples", front_end.window_samples, window_lengths(), "length of the window of a spectrum");
   section.add("hop_samples", front_end.hop_samples, integer(1, std::numeric_limits<int>::max(), "decimated samples"),
               "distance from one image to the next");
   section.add(
@@ -149,7 +152,7 @@ void describe(Section& section, FrontEndSettings& front_end) {
 void describe(Section& section, FrontEndOverrides& front_end) {
   section.add("kind", front_end.kind, or_none(kinds(), "as front_end.kind"), "bits to spectra");
   section.add("window", front_end.window, or_none(tapers(), "as front_end.window"), "taper of a window");
-  section.add("window_samples", front_end.window_samples, or_none(fft_length(), "as front_end.window_samples"),
+  section.add("window_samples", front_end.window_samples, or_none(window_lengths(), "as front_end.window_samples"),
               "length of the window of a spectrum, which ends where the run's window ends");
   section.add("frequencies_hz", front_end.frequencies_hz, or_none(frequencies(), "as front_end.frequencies_hz"),
               "at most half the sample rate");

@@ -168,7 +168,10 @@ void describe(Section& section, HolographySettings& holography) {
                           {ImagerKind::kPnah, "planar NAH: extrapolation, K-space filter, back-propagation"},
                           {ImagerKind::kSonah,
                            "statistically optimised NAH: no padding, no cut-off, the noise measured in every frame; "
-                           "it leaves extrapolation, filter and device.fft unread"}}),
+                           "it leaves extrapolation, filter and device.fft unread"},
+                          {ImagerKind::kNone,
+                           "no images, as of microphones on no regular grid: the mean square pressure of each row in "
+                           "their place, or of all microphones"}}),
       "how images are made of spectra");
   section.add("standoff_m", holography.standoff_m, length_m(), "from the surface (z = 0) to the microphones");
   describe_images(section, holography, {});

@@ -32,7 +32,7 @@ Every key of a configuration, with its default. [config/nearfield.yaml](../confi
 
 Nearfield reads a configuration with `-c FILE`; `--set KEY=VALUE` overrides one key of it. An unknown key or a wrong value
 is an error. `version: 1` may stand before all keys. A running daemon follows a change of a key marked *live*, by
-`nearfield ctl set` or `nearfield ctl reload`, as far as its source's ring holds the windows that it asks for; for one marked
+`nearfield ctl set` or `nearfield ctl reload`, as far as its source's ring holds its windows; for one marked
 *restart* it has to be started again.
 )";
 

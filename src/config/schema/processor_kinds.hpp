@@ -1,17 +1,44 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "nearfield/band.hpp"
 #include "nearfield/processor_settings.hpp"
 
-namespace nearfield::schema {
+namespace nearfield {
+
+struct ProcessorSettings;
+
+/// Bands of which a processor works on all bins.
+struct BandsOfProcessor {
+  std::string_view key;  ///< of its settings, which messages name
+  std::vector<Band> bands_hz;
+  std::size_t fewest_bins = 1;  ///< in each band
+};
+
+/// What a processor works on.
+struct ProcessorNeeds {
+  bool spectra = true;    ///< of a front end
+  int sample_window = 0;  ///< windows of so many decimated samples, which end where the run's windows do; 0: none
+};
+
+/// By its kind and its own settings.
+ProcessorNeeds needs_of(const ProcessorSettings& processor);
+
+namespace schema {
 
 /// What a configuration has to know of a kind of processor.
 struct ProcessorKind {
   std::string_view name;     ///< the word of the setting `kind`
   std::string_view meaning;  ///< in a few words
   std::unique_ptr<KindSettings> (*make)();
+  /// Of its settings. A sample window beside spectra is at most as long as theirs.
+  ProcessorNeeds (*needs)(const KindSettings& own) = [](const KindSettings&) { return ProcessorNeeds(); };
+  /// Of a kind that may work on all bins of bands; see settings_of() in config/spectra_of_processors.hpp.
+  BandsOfProcessor (*bands)(const KindSettings& own) = nullptr;
 };
 
 /// One a line of src/processors/kinds.def.
@@ -19,4 +46,5 @@ std::span<const ProcessorKind> processor_kinds();
 /// Null where there is none of this name.
 const ProcessorKind* processor_kind(std::string_view name);
 
-}  // namespace nearfield::schema
+}  // namespace schema
+}  // namespace nearfield

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "config/device_choice.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/sections.hpp"
 
@@ -37,6 +38,11 @@ void describe(Section& section, ProcessorSettings& processor) {
   section.add("kind", processor.kind, word(std::move(words)), "what it makes of the spectra");
   section.add("every_hops", processor.every_hops, integer(1, std::numeric_limits<int>::max(), "hops"),
               "how often it does so");
+  section.add(
+      "device", processor.device,
+      or_none(where(text(), is_device_choice, std::string(kDeviceChoice)), "the run's, of the section device"),
+      "where it does so: the index of an OpenCL device among those of device.platform, or a part of a platform's "
+      "or a device's name, with an index behind a colon where several have it");
   if (processor.own) {
     processor.own->describe(section);
   }

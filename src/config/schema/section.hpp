@@ -69,7 +69,7 @@ void Section::add(const std::string& key, std::type_identity_t<Place<Value>> pla
   entry.written = [get = std::move(place.get), write = std::move(form.write)] { return write(get()); };
   entry.read = [key, set = std::move(place.set), read = std::move(form.read)](YamlMap& map,
                                                                               const std::filesystem::path& folder) {
-    std::optional<Value> value = read(map, key, folder);  // also where the key is absent: the map learns that it exists
+    std::optional<Value> value = read(map, key, folder);  // records the key, also where it is absent
     if (!map.has(key)) {
       return Outcome::kAbsent;
     }

@@ -1,4 +1,8 @@
+#include <cmath>
+
 #include "config/schema/sections.hpp"
+#include "config/schema/subset.hpp"
+#include "nearfield/clock.hpp"
 
 namespace nearfield::schema {
 namespace {
@@ -18,19 +22,38 @@ void describe(Section& section, HealthSettings& health) {
 
 void describe(Section& section, ArraySettings& array) {
   ArrayGeometry& geometry = array.geometry;
-  section.add("rows", geometry.rows, integer(1, kMaxSide), "microphones in a column of the array", Effect::kRestart);
-  section.add("columns", geometry.columns, integer(1, kMaxSide), "microphones in a row of the array", Effect::kRestart);
-  section.add("pitch_x_m", geometry.pitch_x_m, length_m(), "between neighbours in a row");
-  section.add("pitch_y_m", geometry.pitch_y_m, length_m(), "between neighbours in a column");
+  section.add("positions", array.positions_path, path_or_null("on the grid of the settings below, in its order"),
+              "a file of where the microphone of each channel stands, CSV of x_m,y_m,z_m or Acoular's XML "
+              "(docs/microphones.md); a relative path counts from the configuration's folder",
+              Effect::kRestart);
+  if (geometry.is_grid()) {  // irregular positions have none of these
+    section.add("rows", geometry.rows, integer(1, kMaxSide), "microphones in a column of the array", Effect::kRestart);
+    section.add("columns", geometry.columns, integer(1, kMaxSide), "microphones in a row of the array",
+                Effect::kRestart);
+    section.add("pitch_x_m", geometry.pitch_x_m, length_m(), "between neighbours in a row");
+    section.add("pitch_y_m", geometry.pitch_y_m, length_m(), "between neighbours in a column");
+  }
   section.add("layout", array.layout,
               choice<WireLayout>({{WireLayout::kSoramaCam, "32 x 32 only"}, {WireLayout::kRowMajor, ""}}),
               "order of the bits in a capture", Effect::kRestart);
+  const auto get_clock = [&array] { return static_cast<int>(std::lround(array.clock_hz)); };
+  const auto set_clock = [&array](int clock_hz) { array.clock_hz = clock_hz; };
+  section.add(
+      "clock_hz", {get_clock, set_clock},
+      integer(static_cast<int>(kSlowestClock_hz), static_cast<int>(kFastestClock_hz), "Hz"),
+      "of the microphones' bits; live samples come at clock_hz / front_end.decimation, 51200 Hz of a converter as "
+      "1638400 by 32",
+      Effect::kRestart);
   section.add("sensitivity_dbfs", array.sensitivity_dbfs, number({"a level from", -200.0, 100.0, "dBFS"}),
               "level of a 1 Pa rms sine; gives bits their pascals");
   section.add("dead_channels", array.dead_channels, integers(0, kMaxSide * kMaxSide - 1),
               "row * columns + column of microphones to replace by their neighbours");
   section.add("calibration", array.calibration_path, path_or_null("none"),
               "a calibration file; a relative path counts from the configuration's folder");
+  section.add(
+      "subset", array.subset, subset(),
+      "which microphones processors that look far use, of those that are not masked at the start: all; grid RxC, "
+      "the nearest to evenly spaced rows and columns; spiral N; random N; or these channels");
   describe(section.section("health", "Microphones are watched while they work: docs/health.md"), array.health);
 }
 

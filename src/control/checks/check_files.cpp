@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// True where a process listens at the socket, whatever it speaks there.
+/// True where a process listens at the socket, whatever its protocol.
 bool is_served(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -67,7 +67,7 @@ void look_at_socket(const std::string& setting, std::string_view file, const std
 void look_at_file(const std::string& path, const std::string& key, bool is_stream, CheckUp& up) {
   struct stat status {};
   if (path.empty() || path == "-" || stat(path.c_str(), &status) != 0) {
-    return;  // what does not exist is said with the configuration, beside its line
+    return;  // a missing file is reported with the configuration, with its line
   }
   const bool right_kind = S_ISREG(status.st_mode) || (is_stream && S_ISFIFO(status.st_mode));
   if (!right_kind) {
@@ -103,7 +103,7 @@ std::string why_not_writable(const fs::path& folder) {
 
 bool daemon_answers(const Settings& settings) {
   const std::string& setting = settings.daemon.control.socket;
-  return !setting.empty() && is_served(socket_to_ask(setting, DaemonSettings::Control::kFile));
+  return !setting.empty() && is_served(socket_to_connect(setting, DaemonSettings::Control::kFile));
 }
 
 void look_at_sockets(CheckUp& up) {
@@ -116,6 +116,7 @@ void look_at_files(CheckUp& up) {
   using Kind = DaemonSettings::SourceKind;
   const DaemonSettings& daemon = up.settings.daemon;
   look_at_file(up.settings.array.calibration_path, "array.calibration", false, up);
+  look_at_file(up.settings.array.positions_path, "array.positions", false, up);
   if (daemon.source.kind == Kind::kFile || daemon.source.kind == Kind::kPipe) {
     look_at_file(daemon.source.path, "daemon.source.path", daemon.source.kind == Kind::kPipe, up);
   }

@@ -5,10 +5,10 @@
 
 #include "control/checks/check.hpp"
 
-/// What the looks of machine_findings() share; not for use outside src/control.
+/// What the checks of machine_findings() share; not for use outside src/control.
 namespace nearfield::control {
 
-/// The findings so far, and what several looks go by.
+/// The findings so far, and the facts that several checks use.
 struct CheckUp {
   const Settings& settings;
   bool daemon_runs = false;  ///< one answers at the control socket
@@ -20,7 +20,7 @@ struct CheckUp {
   void lack(const std::string& key, std::string text) {
     settings.explicit_keys.contains(key) ? problem(std::move(text)) : note(std::move(text));
   }
-  /// Something that only one process can have is had by another.
+  /// Another process uses what only one process can use.
   void taken(const std::string& text) {
     daemon_runs ? note(text + "; a nearfieldd runs with it: it can take this configuration, a second one cannot start")
                 : problem(text + "; end that process, or give another one");
@@ -33,7 +33,7 @@ void look_at_files(CheckUp& up);
 void look_at_recordings(CheckUp& up);
 void look_at_limits(CheckUp& up);
 
-/// Why this user cannot make files in a folder, with what mends it; empty when he can.
+/// Why this user cannot make files in a folder, with the remedy; empty where the user can.
 std::string why_not_writable(const std::filesystem::path& folder);
 /// True where a process answers at the control socket of these settings.
 bool daemon_answers(const Settings& settings);

@@ -198,7 +198,7 @@ void Metrics::collect_run(std::vector<MetricFamily>& families) const {
     add_value(families.back(), static_cast<double>(recording_bits_[i]), {{"became", kRecordedBits[i]}});
   }
   add_single(families, "frame_rate_hertz", "Frames a second over the last ten to twenty seconds", frame_rate_hz_);
-  add_single(families, "hop_rate_hertz", "Frames a second that the configuration asks for", run_.hop_rate_hz);
+  add_single(families, "hop_rate_hertz", "Frames a second that the configuration sets", run_.hop_rate_hz);
   add_single(families, "configuration_epoch", "1, then one more with each change", static_cast<double>(run_.epoch));
   add_single(families, "uptime_seconds", "Since the daemon began", uptime_s_);
   families.push_back(family("device_info", "What computes, from what source", MetricType::Gauge));
@@ -242,12 +242,17 @@ json Metrics::status() const {
   for (std::size_t i = 0; i < stages_.size(); ++i) {
     stages[names_.stages[i]] = percentiles_ms(now.stages[i].since(older_.stages[i]));
   }
+  json devices = json::object();
+  for (const auto& [processor, device] : run_.devices) {
+    devices[processor] = device;
+  }
   return {
       {"state", get(no_input_) != 0 ? "no input" : "running"},
       {"version", run_.version},
       {"uptime_s", uptime_s_},
       {"epoch", run_.epoch},
       {"device", run_.device},
+      {"devices", devices},
       {"front_end", run_.front_end},
       {"source", run_.source},
       {"frames", now.frames},

@@ -18,7 +18,7 @@
 
 namespace nearfield::control {
 
-/// What a daemon's stages, causes of loss and queues are called; their order is their index.
+/// The names of a daemon's stages, causes of loss and queues; their order is their index.
 struct MetricNames {
   std::vector<std::string> stages;
   std::vector<std::string> losses;
@@ -28,29 +28,32 @@ struct MetricNames {
 enum class RecordingState { kIdle, kArmed, kRecording, kFailed };
 const char* name_of(RecordingState state);
 
-/// What became of a recording's bit-times; their sum is its span.
+/// The account of a recording's bit-times; their sum is its span.
 inline constexpr std::array<const char*, 5> kRecordedBits = {"stored", "never_sent", "paused", "overrun", "dropped"};
 using RecordedBits = std::array<std::uint64_t, kRecordedBits.size()>;
 
-/// What runs, in words; set when a configuration takes effect.
+/// The present configuration in words; set when it takes effect.
 struct RunInfo {
   std::string version;
   std::string device;
+  std::vector<std::pair<std::string, std::string>> devices;  ///< [processor], its name and its device
   std::string front_end;
   std::string source;
   std::uint64_t epoch = 0;
-  double hop_rate_hz = 0.0;  ///< frames a second that the configuration asks for
+  double hop_rate_hz = 0.0;  ///< frames a second that the configuration sets
 };
 
-/// All that a daemon counts and measures. What the stream's threads call is marked noexcept: relaxed atomics, no lock,
-/// no memory. A scrape and a status translate them when they are asked. The mutex guards the words and the recent past.
+/// All that a daemon counts and measures. Functions that the stream's threads call are marked noexcept: relaxed
+/// atomics, no lock, no allocation. A scrape and a status convert the counts when they are requested. The mutex guards
+/// the words and the recent past.
 class Metrics : public prometheus::Collectable {
  public:
   using Label = prometheus::ClientMetric::Label;
 
   Metrics(const MetricNames& names, std::int64_t now_ns);
 
-  /// A frame is out. Called by one thread; times of CLOCK_MONOTONIC, `captured_ns` when its last bit was in memory.
+  /// Called by one thread after a frame was published; times of CLOCK_MONOTONIC, `captured_ns` when its last bit was in
+  /// memory.
   void frame_published(std::int64_t published_ns, std::int64_t captured_ns) noexcept;
   void stage_took(std::size_t stage, std::int64_t duration_ns) noexcept { stages_[stage].record(duration_ns); }
   void lose(std::size_t cause, std::uint64_t count) noexcept { add(losses_[cause], count); }
@@ -66,13 +69,13 @@ class Metrics : public prometheus::Collectable {
   void set_run(const RunInfo& info);
   /// Names the file of a recording, or why it ended.
   void set_recording_text(const std::string& text);
-  /// Moves the recent past on: rates and the status's percentiles cover the last ten to twenty seconds. Call about once
+  /// Updates the recent past: rates and the status's percentiles cover the last ten to twenty seconds. Call about once
   /// a second.
   void tick(std::int64_t now_ns);
 
   /// Adds a number that is kept elsewhere, to be read at each scrape by another thread. Before the server starts.
   /// `name` without "nearfield_"; names that end in _total are counters. Readers of one name that follow on each other
-  /// are told apart by their label.
+  /// are distinguished by their label.
   void add_reader(const std::string& name, const std::string& help, std::function<double()> read,
                   const std::optional<Label>& label = std::nullopt);
 

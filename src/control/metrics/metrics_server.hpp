@@ -18,7 +18,7 @@ class MetricsServer {
   static constexpr std::size_t kMostClients = 64;
   static constexpr std::int64_t kPatienceNs = 10'000'000'000;
 
-  /// `address` is HOST:PORT; port 0 takes a free one. Listens when it returns. Throws IoError when it can't be had.
+  /// `address` is HOST:PORT; port 0 takes a free one. Listens when it returns. Throws IoError where it is not free.
   MetricsServer(const std::string& address, std::shared_ptr<Metrics> metrics);
   MetricsServer(const MetricsServer&) = delete;
   MetricsServer& operator=(const MetricsServer&) = delete;
@@ -34,7 +34,7 @@ class MetricsServer {
   };
 
   void serve();
-  /// Waits for something to do and does it; false when the server is to stop.
+  /// Waits for events and handles them; false when the server is to stop.
   bool serve_once();
   void accept_client();
   /// False when the client is to be disconnected.

@@ -18,8 +18,8 @@ namespace nearfield::control {
 bool stderr_is_journal();
 
 /// Makes spdlog's default logger one that writes to the journal or to stderr. Lines pass through a queue to a thread at
-/// ordinary priority, so that a slow journal holds up nobody; when the queue is full its oldest lines go. Call before
-/// threads go real-time, and spdlog::shutdown() at the end, which writes what is left.
+/// ordinary priority, so that a slow journal delays no other thread; when the queue is full its oldest lines are
+/// dropped. Call before threads go real-time, and spdlog::shutdown() at the end, which writes what is left.
 void set_up_log(const DaemonSettings::Log& settings);
 
 /// Changes the level of what set_up_log() made.
@@ -31,11 +31,11 @@ void set_log_level(DaemonSettings::LogLevel level);
 class RateLimitedLog {
  public:
   static constexpr int kMostLines = 10;
-  /// Causes beyond these share one allowance.
+  /// Further causes share one allowance.
   static constexpr std::size_t kMostCauses = 64;
   using Clock = std::function<std::int64_t()>;
 
-  /// `monotonic_ns` tells the time in nanoseconds.
+  /// `monotonic_ns` returns the time in nanoseconds.
   RateLimitedLog(std::shared_ptr<spdlog::logger> logger, Clock monotonic_ns);
 
   template <typename... Arguments>
@@ -46,7 +46,8 @@ class RateLimitedLog {
     }
   }
 
-  /// Says what was suppressed in seconds that are over. Call about once a second, so that a burst's end is told.
+  /// Logs the number of lines suppressed in past seconds. To be called about once a second, so that a burst's end is
+  /// logged.
   void flush();
 
  private:

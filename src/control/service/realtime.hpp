@@ -6,13 +6,13 @@
 
 namespace nearfield::control {
 
-/// Gives the calling thread, and threads it starts from then on, the SCHED_FIFO priority and the processors asked for,
-/// and locks the process's memory. Returns what was not permitted or not possible, one warning each, with its cure; the
-/// thread then runs on as it did.
+/// Gives the calling thread, and threads it starts from then on, the SCHED_FIFO priority and the processors of the
+/// settings, and locks the process's memory. Returns what was not permitted or not possible, one warning each, with its
+/// cure; the thread then continues unchanged.
 std::vector<std::string> apply_realtime(const DaemonSettings::Realtime& settings);
 
-/// Takes the calling thread back to the ordinary scheduler. Threads inherit their starter's: whatever serves people
-/// (control, metrics, log) calls this first.
+/// Takes the calling thread back to the ordinary scheduler. Threads inherit their starter's: threads that serve users
+/// (control, metrics, log) call this first.
 void leave_realtime();
 
 }  // namespace nearfield::control

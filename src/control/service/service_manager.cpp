@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kMicrosecondNs = 1000;
 constexpr std::int64_t kFeedsInAnInterval = 4;
 
-/// sd_notify separates fields by line ends; what a field says must not make new ones.
+/// sd_notify separates fields by line ends; a field's text must not contain any.
 std::string one_line(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   return text;

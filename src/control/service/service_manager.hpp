@@ -5,7 +5,7 @@
 
 namespace nearfield::control {
 
-/// Tells systemd how the service is (sd_notify over $NOTIFY_SOCKET). Without systemd every call does nothing.
+/// Reports the service's state to systemd (sd_notify over $NOTIFY_SOCKET). Without systemd every call does nothing.
 class ServiceManager {
  public:
   /// Start-up is over: frames can come.
@@ -16,7 +16,7 @@ class ServiceManager {
   void reloading() const;
   void stopping(const std::string& why) const;
   void feed_watchdog() const;
-  /// What the unit's WatchdogSec asks for; 0: no watchdog.
+  /// The unit's WatchdogSec; 0: no watchdog.
   [[nodiscard]] static std::int64_t watchdog_interval_ns();
 };
 
@@ -25,8 +25,8 @@ class ServiceManager {
 std::string credential_path(const std::string& setting);
 
 /// Whether the watchdog may be fed: only while the engine's thread publishes frames or waits for bits that have not
-/// come. How long a hop is and when "no input" is declared do not matter. The engine's thread reports, any one thread
-/// asks.
+/// come. How long a hop is and when "no input" is declared do not matter. The engine's thread reports, any one other
+/// thread calls is_due().
 class Watchdog {
  public:
   /// `interval_ns` as systemd has it; 0: never feed. Counts as alive at `now_ns`.
@@ -35,8 +35,8 @@ class Watchdog {
   /// A frame was published, or the bits of the next one are not there.
   void is_alive() noexcept { signs_of_life_.fetch_add(1, std::memory_order_relaxed); }
 
-  /// True when it is time for a feed, a quarter of the interval after the last, and there was life since then. Ask a
-  /// few times in each quarter.
+  /// True when it is time for a feed, a quarter of the interval after the last, and the engine has reported since then.
+  /// To be called a few times in each quarter.
   [[nodiscard]] bool should_feed(std::int64_t now_ns);
 
  private:

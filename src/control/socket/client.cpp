@@ -13,7 +13,7 @@
 namespace nearfield::control {
 namespace {
 
-/// Codes that Nearfield knows; anything else in a reply is a defect.
+/// Exit codes of Nearfield; any other number in a reply is a defect.
 ExitCode exit_code_of(const json& error) {
   constexpr std::array kKnown = {ExitCode::kUsage, ExitCode::kBadData,      ExitCode::kNoInput,  ExitCode::kNoDevice,
                                  ExitCode::kIo,    ExitCode::kNoPermission, ExitCode::kBadConfig};
@@ -32,9 +32,9 @@ ExitCode exit_code_of(const json& error) {
 
 Client::Client(const std::string& path, double timeout_s) : path_(path), socket_(connect_to(path, timeout_s)) {}
 
-json Client::ask(const json& request) {
+json Client::call(const json& request) {
   const json command = request.is_object() ? request.value("command", json()) : json();
-  if (command == "set" || command == "reload") {
+  if (command == "set" || command == "reload" || command == "freeze") {  // which writes a file of gigabytes
     set_timeout(socket_.get(), kConfigurationTimeout_s);
   }
   const std::string line = request.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
@@ -42,7 +42,7 @@ json Client::ask(const json& request) {
   while (sent < line.size()) {
     const ssize_t bytes = send(socket_.get(), line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (bytes < 0) {
-      break;  // a daemon that refuses has said why before it hung up
+      break;  // a daemon that refuses has sent the reason before it closed the connection
     }
     sent += static_cast<std::size_t>(bytes);
   }

@@ -6,17 +6,17 @@
 
 namespace nearfield::control {
 
-/// Asks a daemon over its control socket.
+/// A client of a daemon's control socket.
 class Client {
  public:
   /// Throws NoInputError (66) when no daemon serves there, Error with kNoPermission (77) when this user may not
   /// connect.
   explicit Client(const std::string& path, double timeout_s = 60.0);
-  /// How long a reply to `set` and `reload` is waited for: the daemon compiles first, for at most 300 s.
+  /// The time limit of a reply to `set` and `reload`: the daemon compiles first, for at most 300 s.
   static constexpr double kConfigurationTimeout_s = 360.0;
   /// The result of a request, such as {{"command", "status"}}. Throws Error with the daemon's message and exit code
-  /// when it refuses, IoError when it does not answer, DataError when it answers nonsense.
-  json ask(const json& request);
+  /// when it refuses, IoError when it does not answer, DataError when its reply is not one of the protocol.
+  json call(const json& request);
 
  private:
   std::string read_line();

@@ -208,6 +208,12 @@ Handlers make_handlers(const Actions& actions) {
   if (actions.record) {
     handlers["record"] = [record = actions.record](const json& request) { return record(parse_record(request)); };
   }
+  if (actions.freeze) {
+    handlers["freeze"] = [freeze = actions.freeze](const json& request) {
+      require_fields(request, {"name"});
+      return freeze(parse_name(request));
+    };
+  }
   return handlers;
 }
 

@@ -15,25 +15,27 @@ using nlohmann::json;
 inline constexpr std::size_t kMostRequestBytes = 65536;
 inline constexpr std::size_t kMostReplyBytes = std::size_t{16} << 20U;
 
-/// What `nearfield ctl record` asks for.
+/// The request of `nearfield ctl record`.
 struct RecordRequest {
   enum class Action { kStart, kStop, kArm, kTrigger };
   Action action = Action::kStart;
-  std::optional<bool> bits;       ///< else as daemon.recording.what says; start and arm only
+  std::optional<bool> bits;       ///< else as daemon.recording.what; start and arm only
   std::optional<bool> images;     ///< likewise
   std::optional<double> seconds;  ///< > 0; else daemon.recording.max_s; start and arm only
   std::string name;               ///< of the file, without folder or suffix; empty: the daemon's choice
 };
 
-/// What a daemon does when it is asked. Each returns its result, an object; what it throws becomes the reply: an
-/// nearfield::Error with its own exit code, anything else as a defect. All run on the server's thread, one after
-/// another.
+/// The actions that a daemon carries out on request. Each returns its result, an object; an exception becomes the
+/// reply: an nearfield::Error with its own exit code, anything else as a defect. All run on the server's thread, one
+/// after another.
 struct Actions {
   std::function<json()> status;
   /// KEY=VALUE each, as --set takes them.
   std::function<json(const std::vector<std::string>& overrides)> set;
   std::function<json()> reload;
   std::function<json(const RecordRequest& request)> record;
+  /// `name` is a file's as of RecordRequest.
+  std::function<json(const std::string& name)> freeze;
   std::function<json()> stop;
 };
 

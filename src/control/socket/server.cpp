@@ -32,7 +32,7 @@ bool flush(int socket, std::string& output) {
   return true;
 }
 
-/// Who does not read its replies, or has asked more than was answered, is not read either.
+/// A client that does not read its replies, or has sent more requests than were answered, is not read either.
 class ControlClient : public UnixClient {
  public:
   ControlClient(FileDescriptor socket, const Handlers& handlers)
@@ -78,7 +78,7 @@ bool ControlClient::receive() {
   return bytes > 0;
 }
 
-/// One request a round, so that a client that asks much leaves the others their turn.
+/// One request a round, so that a client with many requests does not delay the others.
 bool ControlClient::answer_next() {
   const std::size_t end = input_.find('\n');
   if (end == std::string::npos && input_.size() < kMostRequestBytes) {

@@ -169,6 +169,12 @@ std::string status_text(const json& status) {
                        uptime(part(status, "uptime_s"))));
   add_line(out, "source", text(part(status, "source")));
   add_line(out, "device", text(part(status, "device")));
+  const json devices = part(status, "devices");
+  for (const auto& [processor, device] : devices.items()) {
+    if (device != part(status, "device")) {
+      add_line(out, "device", fmt::format("of {}: {}", processor, text(device)));
+    }
+  }
   add_line(out, "front end",
            fmt::format("{}, configuration epoch {}", text(part(status, "front_end")), number(part(status, "epoch"))));
   add_line(out, "frames",

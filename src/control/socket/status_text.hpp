@@ -4,7 +4,7 @@
 
 namespace nearfield::control {
 
-/// What a status says, for people; what it does not say is left out.
+/// A status as text for users; missing keys are left out.
 std::string status_text(const nlohmann::json& status);
 
 }  // namespace nearfield::control

@@ -5,8 +5,8 @@
 
 namespace nearfield::control {
 
-/// A stream socket connected to `path`, whose reads and writes take at most `timeout_s`. Throws NoInputError when
-/// nobody listens there, Error with kNoPermission when this user may not connect, else IoError.
+/// A stream socket connected to `path`, whose reads and writes take at most `timeout_s`. Throws NoInputError where no
+/// process listens there, Error with kNoPermission when this user may not connect, else IoError.
 FileDescriptor connect_to(const std::string& path, double timeout_s);
 
 /// Reads and writes of the socket take at most this from now on.

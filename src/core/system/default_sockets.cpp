@@ -10,7 +10,7 @@
 namespace nearfield {
 namespace {
 
-static_assert(DaemonSettings::Ring::kFile == NF_FRAMES_SOCKET, "the reader in C asks for the same file");
+static_assert(DaemonSettings::Ring::kFile == NF_FRAMES_SOCKET, "the reader in C opens the same file");
 static_assert(DaemonSettings::Control::kFile == NF_CONTROL_SOCKET);
 
 using PathBuffer = std::array<char, sizeof(sockaddr_un::sun_path)>;
@@ -27,7 +27,7 @@ std::string path_by(Rule rule, std::string_view file) {
   return path.data();
 }
 
-/// A user who is not root cannot make a folder in /run: the message says what to set instead.
+/// A user other than root cannot make a folder in /run: the message names the variable to set instead.
 void require_folder(const std::string& path, std::string_view file) {
   const bool is_system = path.starts_with(NF_SYSTEM_FOLDER "/");
   if (is_system && geteuid() != 0 && access(NF_SYSTEM_FOLDER, W_OK | X_OK) != 0) {
@@ -50,8 +50,8 @@ std::string socket_to_serve(const std::string& setting, std::string_view file) {
   return path;
 }
 
-std::string socket_to_ask(const std::string& setting, std::string_view file) {
-  return setting == kAutoSocket ? path_by(nf_socket_to_ask, file) : setting;
+std::string socket_to_connect(const std::string& setting, std::string_view file) {
+  return setting == kAutoSocket ? path_by(nf_socket_to_connect, file) : setting;
 }
 
 }  // namespace nearfield

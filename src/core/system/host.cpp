@@ -4,6 +4,7 @@
 
 #include <array>
 #include <fstream>
+#include <limits>
 
 namespace nearfield {
 
@@ -17,6 +18,17 @@ std::string boot_id() {
   std::string id;
   std::getline(file, id);
   return id;
+}
+
+double available_memory_bytes() {
+  constexpr double kKilobyte = 1024.0;
+  std::ifstream meminfo("/proc/meminfo");
+  for (std::string word; meminfo >> word;) {
+    if (double kilobytes = 0.0; word == "MemAvailable:" && meminfo >> kilobytes) {
+      return kilobytes * kKilobyte;
+    }
+  }
+  return std::numeric_limits<double>::infinity();
 }
 
 }  // namespace nearfield

@@ -4,8 +4,11 @@
 namespace nearfield {
 
 std::string host_name();
-/// The kernel's UUID, which changes with every start of the kernel; empty where it cannot be read (a service that sees
-/// only processes in /proc).
+/// The kernel's UUID, which changes with every start of the kernel; empty where it cannot be read (a service with
+/// ProcSubset=pid).
 std::string boot_id();
+/// What programs can still allocate without swapping, bytes (MemAvailable of /proc/meminfo); infinite where it cannot
+/// be read.
+double available_memory_bytes();
 
 }  // namespace nearfield

@@ -10,7 +10,7 @@ namespace nearfield {
 /// A file that is written as PATH.partial and takes its own name in finish(): whole or not at all. The partial file is
 /// always a new one; what an earlier run left under its name is removed, and a link or another kind of file there is
 /// refused. Where PATH itself is a link, the file takes the link's place and the link's target stays as it is; a
-/// special file is refused. A second writer is refused while the first one lives. All calls throw IoError.
+/// special file is refused. A second writer is refused while the first one is open. All calls throw IoError.
 class PartialFile {
  public:
   explicit PartialFile(std::filesystem::path path);
@@ -36,7 +36,7 @@ class PartialFile {
 
   std::filesystem::path path_;
   std::filesystem::path partial_path_;
-  FileDescriptor file_;  ///< holds the lock that keeps two writers apart
+  FileDescriptor file_;  ///< holds the lock that excludes a second writer
   bool keep_ = false;
 };
 

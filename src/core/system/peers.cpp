@@ -25,10 +25,10 @@ void look_up(const std::vector<std::string>& names, const std::string& key, cons
   }
 }
 
-/// Empty where the kernel does not know the option.
+/// Empty where the kernel does not support the option.
 std::vector<gid_t> supplementary_groups(int socket) {
   socklen_t bytes = 0;
-  getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, nullptr, &bytes);  // fails, and tells the size
+  getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, nullptr, &bytes);  // fails, and returns the size
   std::vector<gid_t> groups(bytes / sizeof(gid_t));
   if (groups.empty() || getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &bytes) != 0) {
     return {};

@@ -9,7 +9,7 @@
 
 namespace nearfield {
 
-/// Who is at the other end of a UNIX socket, in the kernel's word at the time it connected.
+/// The process at the other end of a UNIX socket, as the kernel recorded it when it connected.
 struct PeerProcess {
   static constexpr uid_t kUnknown = static_cast<uid_t>(-1);  ///< no user has this number
   pid_t process = 0;
@@ -17,7 +17,7 @@ struct PeerProcess {
   std::vector<gid_t> groups;  ///< primary and supplementary
 };
 
-/// An unknown user without groups where the kernel does not say.
+/// An unknown user without groups where the kernel has no record.
 PeerProcess peer_of(int socket);
 
 /// Who may use a socket: root, this process's own user, and the users and groups of an Access.

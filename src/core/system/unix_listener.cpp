@@ -90,7 +90,7 @@ void make_folder(const fs::path& folder, mode_t mode) {
   }
 }
 
-/// Removes a socket whose process is gone.
+/// Removes a socket whose process has ended.
 void remove_stale(const fs::path& path, const sockaddr_un& address, int type) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0) {

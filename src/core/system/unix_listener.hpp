@@ -9,30 +9,30 @@
 
 namespace nearfield {
 
-/// Why another user than root and this process's own could put a socket of his own in the place of `socket`: a folder
-/// or link on the way that belongs to somebody else, or that others may write (a sticky folder such as /tmp is safe:
-/// there only the owner removes and renames). Nothing when nobody can. A last folder that is missing is no fault, since
-/// UnixListener makes it.
+/// Why a user other than root and this process's own could replace `socket` by another socket: a folder or link on the
+/// path that belongs to another user, or that others may write (a sticky folder such as /tmp is safe: there only the
+/// owner removes and renames). Nothing where no other user can. A missing last folder is no fault, since UnixListener
+/// makes it.
 std::optional<std::string> socket_folder_problem(const std::filesystem::path& socket);
 
 /// Makes the last folder of the path of `socket` where it is missing: 0755 where the socket serves other users, else
 /// 0700, whatever the umask is. Throws ConfigError when the folder is not safe, IoError when it can't be made.
 void make_socket_folder(const std::filesystem::path& socket, bool serves_others);
 
-/// What tells a file from every other one, whatever its name.
+/// Identifies a file independently of its name.
 struct FileIdentity {
   dev_t device = 0;
   ino_t inode = 0;
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-/// Gives the socket at `path` this mode. The file is opened first, without following a link, and only what was opened
-/// is judged and changed. Throws IoError when it is not a socket of this user.
+/// Gives the socket at `path` this mode. The file is opened first, without following a link, and only the open file is
+/// checked and changed. Throws IoError when it is not a socket of this user.
 FileIdentity set_socket_mode(const std::filesystem::path& path, mode_t mode);
 
-/// A UNIX socket that listens, under a name in the file system. It takes the place of a socket that nobody serves any
-/// more, has its mode whatever the umask is, and makes the last folder of its path where that is missing. The
-/// destructor removes the name if it still is this socket's.
+/// A UNIX socket that listens, under a name in the file system. It replaces a socket that no process serves any more,
+/// has its mode whatever the umask is, and makes the last folder of its path where that is missing. The destructor
+/// removes the name if it still is this socket's.
 class UnixListener {
  public:
   struct Options {

@@ -23,7 +23,7 @@ namespace nearfield {
 /// A client of a UnixServer, which calls it on its thread alone. The socket does not block.
 class UnixClient {
  public:
-  /// What attend() came to: nothing, an answer to a request (by which the idle are told apart), or the client's end.
+  /// The result of attend(): nothing, an answer to a request (a client without one is idle), or the client's end.
   enum class Outcome { kIdle, kUsed, kClosed };
 
   explicit UnixClient(FileDescriptor socket) : socket_(std::move(socket)) {}
@@ -32,7 +32,7 @@ class UnixClient {
   virtual ~UnixClient() = default;
 
   [[nodiscard]] int socket() const { return socket_.get(); }
-  /// What the server waits for: POLLIN, POLLOUT or nothing. It hears of the peer's end in any case.
+  /// The events that the server polls for: POLLIN, POLLOUT or none. The peer's end is always reported.
   [[nodiscard]] virtual short wanted() const = 0;
   /// True where attend() has something to do without an event.
   [[nodiscard]] virtual bool has_work() const = 0;
@@ -43,24 +43,24 @@ class UnixClient {
   FileDescriptor socket_;
 };
 
-/// What a UnixServer is for. All calls come from its thread.
+/// What a UnixServer does with its clients. Only the server's thread calls it.
 class UnixService {
  public:
   virtual ~UnixService() = default;
-  /// The thread begins.
+  /// Called once, when the thread begins.
   virtual void prepare_thread() {}
-  /// A permitted peer, and there is a place for it.
+  /// Called for a permitted peer for which there is a place.
   virtual std::unique_ptr<UnixClient> admit(FileDescriptor socket) = 0;
-  /// A peer that is not permitted. Its socket is closed afterwards.
+  /// Called for a peer that is not permitted. Its socket is closed afterwards.
   virtual void refuse(int socket, const PeerProcess& peer) = 0;
-  /// A permitted peer for which there is no place. Its socket is closed afterwards.
+  /// Called for a permitted peer for which there is no place. Its socket is closed afterwards.
   virtual void turn_away(int /*socket*/) {}
-  /// One of the calls above, or a client's, threw: all clients have been dropped.
+  /// Called after one of the calls above, or a client's, threw and the server has disconnected all clients.
   virtual void recover(const std::exception& error) = 0;
 };
 
-/// Listens at a UNIX socket and serves those who are permitted, on a thread of its own that no signal reaches. Sockets
-/// never block: a client that is silent or does not read holds up nobody. While the process has no descriptor left, no
+/// Listens at a UNIX socket and serves permitted peers, on a thread of its own that receives no signals. Sockets never
+/// block: a client that sends nothing or does not read delays no other. While the process has no descriptor left, no
 /// client is accepted for 100 ms at a time.
 class UnixServer {
  public:

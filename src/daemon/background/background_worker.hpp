@@ -23,10 +23,10 @@ class BackgroundWorker {
 
   /// Returns the number for run(). Tasks must not throw. Any thread.
   std::size_t add(Task task);
-  /// Has the task run soon. Any thread; holds a mutex for some instructions alone.
+  /// Marks the task as due. Any thread; holds a mutex for some instructions only.
   void run(std::size_t task);
-  /// Ends the thread after the task that runs now; others that are due do not run any more. Must be called before what
-  /// the tasks use is gone.
+  /// Ends the thread after the task that runs now; others that are due do not run any more. Must be called before the
+  /// objects that the tasks use are destroyed.
   void close();
   [[nodiscard]] bool is_closing() const {
     const std::lock_guard lock(mutex_);

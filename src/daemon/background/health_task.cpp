@@ -106,7 +106,7 @@ std::vector<int> HealthTask::count_bad() {
   return bad;
 }
 
-/// Hands the changes to the hooks and masks what is bad now. The mutex is not held while hooks run.
+/// Passes the changes to the hooks and masks the microphones that are bad now. The mutex is not held while hooks run.
 void HealthTask::apply(std::unique_lock<std::mutex>& lock) {
   const std::vector<health::Change> changes = monitor_->changes();
   const std::vector<int> bad = count_bad();

@@ -18,29 +18,29 @@
 
 namespace nearfield::daemon {
 
-/// Watches the microphones on a background thread. After some windows, a fixed time apart, the engine's thread leaves
-/// spectra and some bits here, without waiting; what is found goes back as a mask, between two hops. The mutex guards
-/// the slot, the plan and what was found.
+/// Watches the microphones on a background thread. After some windows, a fixed time apart, the engine's thread copies
+/// spectra and some bits here, without waiting; the resulting mask takes effect between two hops. The mutex guards the
+/// slot, the plan and the findings.
 class HealthTask {
  public:
   struct Hooks {
-    /// Puts masks into effect between two hops, if the epoch is still that one. Called on the background thread.
+    /// Puts masks into effect between two hops, if the epoch has not changed. Called on the background thread.
     std::function<void(const Masks& masks, std::uint64_t epoch)> use;
     std::function<void(const health::Change& change, std::size_t bad)> report;
     std::function<void(std::size_t bad)> too_many;  ///< more than can be masked
   };
-  /// The worker must be closed before this goes.
+  /// The worker must be closed before this is destroyed.
   HealthTask(BackgroundWorker& worker, Hooks hooks);
   ~HealthTask() = default;
   HealthTask(const HealthTask&) = delete;
   HealthTask& operator=(const HealthTask&) = delete;
 
-  /// Before an epoch begins, while its engine does nothing yet: what was found holds for it too. Any thread but the
-  /// engine's; the epoch must go on to be the engine's own, or the one before be given here again.
+  /// Called before an epoch begins, while its engine does not run yet: findings so far hold for it too. Any thread but
+  /// the engine's; this epoch must then become the engine's, or the previous one be passed here again.
   void prepare(Epoch& epoch);
-  /// The engine's thread, after each window.
+  /// Called by the engine's thread after each window.
   void look(const WindowView& view);
-  /// The engine's thread: a stream has begun.
+  /// Called by the engine's thread when a stream has begun.
   void restart() { has_restarted_ = true; }
   [[nodiscard]] nlohmann::json status() const;
   /// Microphones with that cause. Any thread.

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/background/ring_freezer.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
@@ -173,6 +174,30 @@ nlohmann::json RecordingController::execute(const RecordRequest& request) {
     message += fmt::format(" ({})", status.end_reason);
   }
   return {{"state", state}, {"path", status.path}, {"bytes", status.bytes}, {"message", message}};
+}
+
+nlohmann::json RecordingController::freeze(const std::string& name, IngestRing& ring,
+                                           const std::function<void(Recorder&)>& begin) {
+  RecorderOptions chosen;
+  {
+    const std::lock_guard lock(mutex_);
+    chosen = options({.action = Action::kStart,
+                      .bits = true,
+                      .images = false,
+                      .seconds = {},
+                      .name = name.empty() ? "frozen_%Y%m%dT%H%M%SZ" : name});
+  }
+  const RecorderStatus status = freeze_ring(ring, std::move(chosen), begin);
+  if (is_failure(status.end_cause)) {
+    throw IoError(fmt::format("freeze: {}", status.end_reason));
+  }
+  const double seconds = static_cast<double>(status.bits.sum()) / input_.element_rate_hz;
+  return {{"path", status.path},
+          {"bytes", status.bytes},
+          {"bit_times", status.bits.sum()},
+          {"stored", status.bits.received},
+          {"message", fmt::format("{}: {:.3f} s, {} of {} bit-times", status.path, seconds, status.bits.received,
+                                  status.bits.sum())}};
 }
 
 void RecordingController::close() {

@@ -14,21 +14,21 @@
 namespace nearfield::daemon {
 
 /// Runs an imager's search on the background thread, every `holography.search_every_frames` frames or as often as it
-/// can. The engine's thread leaves a window's spectra here, never waiting; what is found goes back to it, between two
-/// hops. The mutex guards what waits, the search's handle and what was found, not the search itself.
+/// can. The engine's thread copies a window's spectra here, without waiting; findings take effect between two hops. The
+/// mutex guards the waiting spectra, the search's handle and the findings, not the search itself.
 class SearchTask {
  public:
-  /// Puts findings into effect between two hops, if the epoch is still that one. Called on the background thread.
+  /// Puts findings into effect between two hops, if the epoch has not changed. Called on the background thread.
   using Adopt = std::function<void(const std::shared_ptr<const Findings>& findings, std::uint64_t epoch)>;
-  /// The worker must be closed before this goes.
+  /// The worker must be closed before this is destroyed.
   SearchTask(BackgroundWorker& worker, Adopt adopt);
   ~SearchTask() = default;
   SearchTask(const SearchTask&) = delete;
   SearchTask& operator=(const SearchTask&) = delete;
 
-  /// Before an epoch begins. Any thread.
+  /// Called before an epoch begins, by any thread.
   void prepare(const Epoch& epoch);
-  /// The engine's thread, after each window.
+  /// Called by the engine's thread after each window.
   void look(const WindowView& view);
   /// {"every_frames", "searches", "waves": [of each frequency]}; every_frames is 0 where nothing is searched for.
   [[nodiscard]] nlohmann::json status() const;
@@ -55,7 +55,7 @@ class SearchTask {
   std::shared_ptr<const Findings> found_;
   // What look() needs; changed by prepare() alone:
   std::atomic<std::uint64_t> epoch_{0};
-  std::atomic<std::uint64_t> interval_samples_{0};  ///< 0: nobody searches
+  std::atomic<std::uint64_t> interval_samples_{0};  ///< 0: no search
   std::atomic<std::uint64_t> next_sample_{0};       ///< of the engine's thread, but for a new epoch
 };
 

@@ -58,7 +58,7 @@ Conservation conservation(const RingCounters& ring) {
 }
 
 Accounts::Accounts(std::shared_ptr<control::Metrics> metrics, std::shared_ptr<control::RateLimitedLog> log)
-    : metrics_(std::move(metrics)), log_(std::move(log)), told_(losses({}, {}, {}).size()) {}
+    : metrics_(std::move(metrics)), log_(std::move(log)), counted_(losses({}, {}, {}).size()) {}
 
 void Accounts::update(const SourceCounters& source, const Publisher::Counts& paused,
                       const std::optional<RecorderStatus>& disk) {
@@ -68,11 +68,11 @@ void Accounts::update(const SourceCounters& source, const Publisher::Counts& pau
   metrics_->set_queue_depth(static_cast<std::size_t>(Queue::kRecorder), disk ? disk->queued_bytes : 0);
   const std::vector<Loss> now = losses(source, paused, disk.value_or(RecorderStatus{}));
   for (std::size_t i = 0; i < now.size(); ++i) {
-    if (now[i].count > told_[i]) {  // a new recorder counts from 0 again
-      metrics_->lose(i, now[i].count - told_[i]);
-      log_->log(spdlog::level::warn, now[i].name, "{} more, {} in all", now[i].count - told_[i], now[i].count);
+    if (now[i].count > counted_[i]) {  // a new recorder counts from 0 again
+      metrics_->lose(i, now[i].count - counted_[i]);
+      log_->log(spdlog::level::warn, now[i].name, "{} more, {} in all", now[i].count - counted_[i], now[i].count);
     }
-    told_[i] = now[i].count;
+    counted_[i] = now[i].count;
   }
   name_senders(source);
 }

@@ -14,10 +14,10 @@ namespace nearfield::daemon {
 enum class Stage : std::size_t { kTake, kCompute, kControllers, kOthers };
 enum class Queue : std::size_t { kIngest, kRecorder };
 
-/// Names of stages, losses and queues, as the metrics and the status know them.
+/// Names of stages, losses and queues in the metrics and the status.
 control::MetricNames metric_names();
 
-/// Carries what the parts count into the metrics, and writes a line where something was lost. One thread.
+/// Copies the counts of the parts into the metrics, and logs a line where something was lost. One thread.
 class Accounts {
  public:
   Accounts(std::shared_ptr<control::Metrics> metrics, std::shared_ptr<control::RateLimitedLog> log);
@@ -28,8 +28,8 @@ class Accounts {
 
   std::shared_ptr<control::Metrics> metrics_;
   std::shared_ptr<control::RateLimitedLog> log_;
-  std::vector<std::uint64_t> told_;  ///< [loss]
-  std::int64_t named_ns_ = 0;        ///< when the other sender was last received of whom a line was written
+  std::vector<std::uint64_t> counted_;  ///< [loss]
+  std::int64_t named_ns_ = 0;           ///< when the other sender was last received of whom a line was written
 };
 
 /// Bit-times (or samples) that the engine accounted for: received + missing = expected.

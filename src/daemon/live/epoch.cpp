@@ -5,6 +5,7 @@
 
 #include "cl/device.hpp"
 #include "daemon/memory_need.hpp"
+#include "pipeline/devices.hpp"
 #include "pipeline/feeder.hpp"
 
 namespace nearfield::daemon {
@@ -63,7 +64,7 @@ void warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input) {
     engine.use(make_masks(engine.array_plans(), {}));
   }
   image_silence(engine, plan, input, 2 * kWarmUpSample);
-  engine.forget();  // no average is to hold this silence
+  engine.forget();  // no average is to contain this silence
 }
 
 }  // namespace
@@ -73,10 +74,12 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   epoch->number = number;
   epoch->plan = live_plan(settings, input);
   const ocl::Device device = ocl::Device::open(epoch->plan.settings.device);
-  require_memory(needs_of_epoch(epoch->plan.settings), memory_room(&device.info()));
+  const DeviceInfos devices = find_devices(device.info(), epoch->plan.settings);
+  require_memory(needs_of_epoch(epoch->plan.settings, devices.of_processors), memory_room(devices.all));
   epoch->engine = make_engine(device, epoch->plan);
   const Engine& engine = *epoch->engine;
   warm_up(*epoch->engine, epoch->plan, input);
+  epoch->notes = plan_notes(engine);
   epoch->warnings = plan_warnings(engine);
   if (!settings.front_end.bands_hz.empty()) {
     epoch->warnings.emplace_back("front_end.bands_hz is passed over: it is for replay, of captures and recordings");

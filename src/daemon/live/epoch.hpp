@@ -14,10 +14,11 @@ struct Epoch {
   std::uint64_t number = 1;
   EnginePlan plan;
   std::unique_ptr<Engine> engine;
-  std::vector<std::string> warnings;  ///< what one should know before trusting the images
+  std::vector<std::string> notes;     ///< of its processors, such as the microphones that one uses
+  std::vector<std::string> warnings;  ///< reservations about the images, a sentence each
 };
 
-/// Opens the device, compiles and allocates. Throws ConfigError, DeviceError and what calibration files throw.
+/// Opens the devices, compiles and allocates. Throws ConfigError, DeviceError and what calibration files throw.
 std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& input, std::uint64_t number);
 
 }  // namespace nearfield::daemon

@@ -6,8 +6,8 @@
 
 namespace nearfield::daemon {
 
-/// Notices a frame that hangs: a thread that looks every 5 ms whether what began has ended in time. Time in which this
-/// thread itself did not come to run, because the process was stopped, its control group frozen or the machine
+/// Detects a frame that hangs: a thread that checks every 5 ms whether the frame that began has ended in time. Time in
+/// which this thread itself did not run, because the process was stopped, its control group frozen or the machine
 /// suspended, is no part of a frame's age; nor is time in which this process plans a new configuration, up to a limit.
 class FrameWatch {
  public:

@@ -9,9 +9,9 @@ void HopBoundary::run(const std::function<void()>& work) {
   const std::lock_guard one_at_a_time(callers_);
   std::unique_lock lock(mutex_);
   work_ = &work;
-  asked_.store(true, std::memory_order_release);
+  has_work_.store(true, std::memory_order_release);
   done_.wait(lock, [this] { return work_ == nullptr || closed_; });
-  asked_.store(false);
+  has_work_.store(false);
   if (work_ != nullptr) {
     work_ = nullptr;
     lock.unlock();
@@ -26,7 +26,7 @@ void HopBoundary::run(const std::function<void()>& work) {
 void HopBoundary::run_waiting() {
   {
     const std::lock_guard lock(mutex_);
-    asked_.store(false);
+    has_work_.store(false);
     if (work_ == nullptr) {
       return;
     }

@@ -6,28 +6,27 @@
 
 namespace nearfield::daemon {
 
-/// Where other threads change what the engine's thread uses: between two hops. The engine looks at one atomic a hop;
-/// what is done there must be short: a swap of pointers, a window's bits copied. The mutex guards the work and what
-/// became of it.
+/// Where other threads change what the engine's thread uses: between two hops. The engine reads one atomic a hop; the
+/// work there must be short: a swap of pointers, a copy of a window's bits. The mutex guards the work and its result.
 class HopBoundary {
  public:
-  /// Has the engine's thread do `work` between two hops and waits for that; rethrows what it throws. After close() the
-  /// work is done here. One caller at a time.
+  /// Runs `work` on the engine's thread between two hops and waits for it; rethrows what it throws. After close() the
+  /// caller's thread runs it. One caller at a time.
   void run(const std::function<void()>& work);
 
-  /// The engine's, between two hops.
+  /// Called by the engine's thread between two hops.
   void pass() {
-    if (asked_.load(std::memory_order_acquire)) {
+    if (has_work_.load(std::memory_order_acquire)) {
       run_waiting();
     }
   }
-  /// The engine's thread has ended: nobody passes any more.
+  /// Called when the engine's thread has ended and calls no more.
   void close();
 
  private:
   void run_waiting();
 
-  std::atomic<bool> asked_{false};
+  std::atomic<bool> has_work_{false};
   std::mutex callers_;
   std::mutex mutex_;
   std::condition_variable done_;

@@ -359,9 +359,10 @@ Frame LiveEngine::of_processor(std::size_t processor, std::size_t window, const 
 
 /// Makes a frame with its stamp and shed hops the processor's.
 void LiveEngine::take_products(Frame& frame, std::size_t window) {
+  epoch_->engine->stamp(frame.processor, window, {.sequence = frame.sequence, .first_bit_time = frame.first_bit_time});
+  frame.products = epoch_->engine->products(frame.processor, window);
   frame.flags = epoch_->engine->flags(frame.processor, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) |
                 (frame.shed_hops > 0 ? kFlagOverload : 0U);
-  frame.products = epoch_->engine->products(frame.processor, window);
   if (epoch_->engine->has_own_window(frame.processor)) {
     frame.valid_microphones = epoch_->engine->valid_microphones(frame.processor, window);
   }

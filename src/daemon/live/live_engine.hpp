@@ -21,7 +21,7 @@ struct FrameReport {
   std::int64_t computed_ns = 0;   ///< time for feeding and computing
   std::int64_t published_ns = 0;  ///< time for its products and for handing them to controllers, of the first processor
   std::int64_t others_ns = 0;     ///< time for other processors, recorder and dashboards
-  std::int64_t out_mono_ns = 0;   ///< when controllers had it
+  std::int64_t out_mono_ns = 0;   ///< when it was published to controllers
   std::int64_t capture_mono_ns = 0;
   std::uint64_t sequence = 0;
   std::uint64_t shed_hops = 0;
@@ -51,9 +51,8 @@ struct LiveHooks {
 /// decimated sample) since a stream's first whole one and never shrink, whatever the stream's own numbers do.
 ///
 /// A stream's windows start at the first multiple of 32 bit-times and then every hop; the first frame comes when the
-/// first window is in. After a restart of the source windows count from its first bits; the frames' sequence goes on,
-/// and counts the hops for which no stream was there, by this host's clock. Windows of which nothing came are passed
-/// over.
+/// first window is in. After a restart of the source windows count from its first bits; the frames' sequence continues,
+/// and counts the hops without a stream by this host's clock. Windows of which nothing was received are skipped.
 class LiveEngine {
  public:
   enum class Step { kFrames, kNothing, kEnded };
@@ -66,9 +65,9 @@ class LiveEngine {
              Options options);
 
   /// Waits for the next hop, until `deadline_ns` at the latest, and publishes its frame. kEnded: the source has ended
-  /// and no more whole window is there.
+  /// and no whole window is left.
   Step step(std::int64_t deadline_ns);
-  /// Goes on with another configuration; gives the old one back. The outputs must have begun the new epoch already.
+  /// Continues with another configuration; returns the old one. The outputs must have begun the new epoch already.
   /// No hop is lost: the next window begins a hop after the last one, and what of it was taken already comes from the
   /// ring once more. A longer window comes when it is whole, a shorter one ends a hop after the last one's end. What
   /// the ring no longer holds is shed. Throws what feeding the engine throws; then nothing has changed.
@@ -77,9 +76,9 @@ class LiveEngine {
   /// Publishes late products that are under way. Before the outputs begin another epoch.
   void finish_late();
 
-  /// Other masks, made for this epoch; those for another epoch are passed over.
+  /// Sets other masks, made for this epoch; those for another epoch are ignored.
   void use(const Masks& masks, std::uint64_t epoch);
-  /// Findings of this epoch's search; those of another epoch's are passed over.
+  /// Sets findings of this epoch's search; those of another epoch's are ignored.
   void adopt(const std::shared_ptr<const Findings>& findings, std::uint64_t epoch);
 
   [[nodiscard]] const Epoch& epoch() const { return *epoch_; }
@@ -157,7 +156,7 @@ class LiveEngine {
   };
   std::vector<Cadence> cadences_;  ///< [processor]
   std::vector<Frame> prompt_;      ///< of the window that is published, for recorder and dashboards
-  std::vector<LateFrame> due_;     ///< late ones that the windows computed last want
+  std::vector<LateFrame> due_;     ///< late ones for which the windows computed last are due
   std::vector<LateFrame> late_;    ///< begun
   Pauses late_pauses_;             ///< as they were then
 
@@ -171,7 +170,7 @@ class LiveEngine {
   std::uint64_t imaged_end_ = 0;      ///< of the newest window that was imaged, samples; the origin before the first
   std::uint64_t sequence_ = 0;
   std::uint64_t shed_ = 0;          ///< hops without a frame since the last one
-  std::uint64_t absent_ = 0;        ///< of these, for want of bits
+  std::uint64_t absent_ = 0;        ///< of these, because bits were missing
   std::int64_t imaged_ns_ = 0;      ///< when the last bit of the newest frame's window came; 0: no frame yet
   bool is_back_ = false;            ///< a stream has begun since the newest frame
   std::int64_t tai_offset_ns_ = 0;  ///< from CLOCK_MONOTONIC, as it was before the frame

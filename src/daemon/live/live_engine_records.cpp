@@ -3,7 +3,8 @@
 #include "core/system/clocks.hpp"
 #include "daemon/live/live_engine.hpp"
 
-/// What the engine's thread hands to recordings: each bit-time of the stream once, as words or as a gap with its cause.
+/// What the engine's thread passes to recordings: each bit-time of the stream once, as words or as a gap with its
+/// cause.
 namespace nearfield::daemon {
 namespace {
 

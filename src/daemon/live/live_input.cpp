@@ -6,6 +6,7 @@
 
 #include "config/config.hpp"
 #include "config/schema/front_end_kinds.hpp"
+#include "config/words.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"
 #include "pipeline/input.hpp"
@@ -34,7 +35,7 @@ double sample_rate_hz(const Settings& settings) {
   if (settings.daemon.source.kind == DaemonSettings::SourceKind::kFile) {
     return TimeDataReader(settings.daemon.source.path).sample_rate_hz();
   }
-  return kBitRateHz / settings.front_end.decimation;
+  return settings.array.clock_hz / settings.front_end.decimation;
 }
 
 }  // namespace
@@ -47,7 +48,9 @@ SourceSettings source_settings(const Settings& settings) {
       source.kind == DaemonSettings::SourceKind::kUdp || source.kind == DaemonSettings::SourceKind::kPipe;
   const bool is_samples = is_bare && source.payload == DaemonSettings::Payload::kSamples;
   out.bit_times_per_element = static_cast<std::uint64_t>(is_samples ? settings.front_end.decimation : 1);
-  const auto bit_times = [](int samples) { return static_cast<std::uint64_t>(samples) * kBitsPerWord; };
+  const auto bit_times = [&](int samples) {
+    return static_cast<std::uint64_t>(samples) * static_cast<std::uint64_t>(settings.front_end.decimation);
+  };
   const std::uint64_t window = bit_times(longest_window_samples(settings) + settings.front_end.hop_samples);
   // A window must fit beside what may still come late.
   out.least_ring_elements =
@@ -69,6 +72,7 @@ LiveInput live_input(const Settings& settings, const Source& source) {
   const bool plays = settings.daemon.source.kind == DaemonSettings::SourceKind::kFile ||
                      settings.daemon.source.kind == DaemonSettings::SourceKind::kSimulate;
   input.waits = plays && settings.daemon.source.pace == DaemonSettings::Pace::kFast;
+  input.element_rate_hz = input.capture ? input.capture->sample_rate_hz : settings.array.clock_hz;
   if (ring.kind == PayloadKind::kSamples) {
     input.form = InputForm::kSamples;
     input.elements_per_sample = 1;
@@ -101,7 +105,13 @@ EnginePlan live_plan(const Settings& settings, const LiveInput& input) {
                                     input.words_per_element, input.name, words));
     }
   }
-  validate(plan.settings, plan.sample_rate_hz);
+  if (input.form == InputForm::kBits) {
+    plan.settings = with_clock(plan.settings, input.element_rate_hz, input.name);
+    validate(plan.settings, input.element_rate_hz / plan.settings.front_end.decimation);
+    plan.settings = in_words(plan.settings);
+  } else {
+    validate(plan.settings, plan.sample_rate_hz);
+  }
   plan.settings.front_end.bands_hz.clear();  // replay's alone
   return plan;
 }

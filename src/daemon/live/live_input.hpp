@@ -10,14 +10,14 @@
 
 namespace nearfield::daemon {
 
-/// What a source delivers, as an engine wants to know it. A sample is the step that windows are counted in: 32
+/// What a source delivers, as an engine is planned for it. A sample is the step that windows are counted in: 32
 /// bit-times, or one decimated sample.
 struct LiveInput {
   InputForm form = InputForm::kBits;
   double element_rate_hz = kBitRateHz;
   std::size_t words_per_element = 0;
   std::uint64_t elements_per_sample = kBitsPerWord;
-  std::optional<CaptureInfo> capture;  ///< what a file or a scene says of its array
+  std::optional<CaptureInfo> capture;  ///< the array of a file or a scene, from its attributes
   std::string name;                    ///< as messages call it
   bool waits = false;                  ///< the source waits for the engine: nothing is ever shed
 
@@ -28,7 +28,7 @@ struct LiveInput {
 SourceSettings source_settings(const Settings& settings);
 /// What `source` delivers. Throws what the readers of files throw.
 LiveInput live_input(const Settings& settings, const Source& source);
-/// The plan of an engine for it, with what the input says of its own array. Throws ConfigError.
+/// The plan of an engine for it, with the array that the input describes. Throws ConfigError.
 EnginePlan live_plan(const Settings& settings, const LiveInput& input);
 
 }  // namespace nearfield::daemon

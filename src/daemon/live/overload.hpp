@@ -5,9 +5,8 @@
 
 namespace nearfield::daemon {
 
-/// Decides what is given up while the engine is behind: dashboards first, then hops, and recordings last, as what was
-/// asked to be recorded cannot be had again. Where pause_recordings_ms is at most shed_hops_ms, recordings go before
-/// hops.
+/// Decides what is dropped while the engine is behind: dashboards first, then hops, and recordings last, as their bits
+/// cannot be recorded again. Where pause_recordings_ms is at most shed_hops_ms, recordings are dropped before hops.
 ///
 /// What counts is a frame's lateness: the age of its last bit when it was published. A pause lasts until the lateness
 /// has been below its limit for kReliefNs. Hops are shed from the moment that the lateness exceeds shed_hops_ms, or has
@@ -21,9 +20,9 @@ class Overload {
   explicit Overload(const DaemonSettings::Overload& limits) { set_limits(limits); }
   void set_limits(const DaemonSettings::Overload& limits);
 
-  /// A frame is out, `lateness_ns` old.
+  /// Called after a frame was published, `lateness_ns` old.
   void published(std::int64_t lateness_ns, std::int64_t now_ns);
-  /// Hops were shed to come to the newest one.
+  /// Called after hops were shed to reach the newest one.
   void shed(std::int64_t now_ns) { shedding_until_ns_ = now_ns + kReliefNs; }
 
   [[nodiscard]] bool pauses_dashboards(std::int64_t now_ns) const { return now_ns < dashboards_until_ns_; }

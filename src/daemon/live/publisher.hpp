@@ -10,13 +10,13 @@
 
 namespace nearfield::daemon {
 
-/// What must not be served while the engine is behind.
+/// The outputs that are paused while the engine is behind.
 struct Pauses {
   bool dashboards = false;
   bool recordings = false;
 };
 
-/// Hands frames to the outputs, by their priority. Owns none of them; all calls but counts() on the engine's thread.
+/// Passes frames to the outputs, by their priority. Owns none of them; all calls but counts() on the engine's thread.
 class Publisher {
  public:
   /// The first is served first.
@@ -27,7 +27,7 @@ class Publisher {
   };
 
   Publisher() = default;
-  /// In place of the output of this priority; null: none.
+  /// Replaces the output of this priority; null: none.
   void set(Priority priority, Output* output) { output_of(priority) = output; }
   /// Where the source's bits go; null: nowhere.
   void set_bits(BitsTap* bits) { bits_ = bits; }
@@ -37,7 +37,7 @@ class Publisher {
   /// Controllers have the frame when this returns.
   void publish_to_controllers(const Frame& frame);
   void publish_to_others(const Frame& frame, const Pauses& pauses);
-  /// During a pause the recorder is told of the piece, as a gap that is the daemon's.
+  /// During a pause the recorder receives the piece as a gap that the daemon caused.
   void record(const BitsPiece& piece, const Pauses& pauses);
   [[nodiscard]] bool records_bits() const { return bits_ != nullptr; }
   /// From any thread.

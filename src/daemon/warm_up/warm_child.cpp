@@ -49,7 +49,7 @@ void say(int output, const json& message) {
   for (std::size_t said = 0; said < line.size();) {
     const ssize_t bytes = write(output, line.data() + said, line.size() - said);
     if (bytes <= 0) {
-      return;  // nobody listens any more
+      return;  // the parent has closed the pipe
     }
     said += static_cast<std::size_t>(bytes);
   }
@@ -68,8 +68,10 @@ void warm(int output, const std::function<void()>& fault) {
     stamps.push_back(to_json(stamp_of(request.path)));
   }
   const Settings settings = load_daemon_settings(request.path, request.overrides);
-  if (!settings.array.calibration_path.empty()) {
-    stamps.push_back(to_json(stamp_of(settings.array.calibration_path)));
+  for (const std::string& file : {settings.array.calibration_path, settings.array.positions_path}) {
+    if (!file.empty()) {
+      stamps.push_back(to_json(stamp_of(file)));
+    }
   }
   say(output, {{"loaded", stamps}});
   if (!may_go_on()) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/durations.hpp"
+#include "files/nfr/nfr_json.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
@@ -17,11 +18,7 @@ using nlohmann::json;
 
 /// Plans use a capture's geometry and layout, nothing else of it.
 json capture_json(const CaptureInfo& capture) {
-  const ArrayGeometry& geometry = capture.measurement.geometry;
-  return {{"rows", geometry.rows},
-          {"columns", geometry.columns},
-          {"pitch_x_m", geometry.pitch_x_m},
-          {"pitch_y_m", geometry.pitch_y_m},
+  return {{"geometry", nfr::json_of(capture.measurement.geometry)},
           {"standoff_m", capture.measurement.standoff_m},
           {"sensitivity_dbfs", capture.measurement.sensitivity_dbfs},
           {"correctable", capture.measurement.correctable},
@@ -30,10 +27,7 @@ json capture_json(const CaptureInfo& capture) {
 
 CaptureInfo capture_of(const json& from) {
   CaptureInfo capture;
-  capture.measurement.geometry = {.rows = from.at("rows"),
-                                  .columns = from.at("columns"),
-                                  .pitch_x_m = from.at("pitch_x_m"),
-                                  .pitch_y_m = from.at("pitch_y_m")};
+  capture.measurement.geometry = nfr::geometry_of(from.at("geometry"));
   capture.measurement.standoff_m = from.at("standoff_m");
   capture.measurement.sensitivity_dbfs = from.at("sensitivity_dbfs");
   capture.measurement.correctable = from.at("correctable");

@@ -18,10 +18,10 @@ struct FileStamp {
   friend bool operator==(const FileStamp&, const FileStamp&) = default;
 };
 
-/// Throws NoInputError when nothing is there, or something else than a regular file, which could block who reads it.
+/// Throws NoInputError where there is no file, or one that is not regular, reading which could block.
 FileStamp stamp_of(const std::string& path);
 
-/// What a child process that warms a configuration is told on its standard input: where the settings come from, and
+/// What a child process that warms a configuration reads from its standard input: where the settings come from, and
 /// what the running source delivers.
 struct WarmRequest {
   std::string path;
@@ -35,7 +35,8 @@ WarmRequest warm_request_of(const nlohmann::json& json);
 nlohmann::json to_json(const FileStamp& stamp);
 FileStamp file_stamp_of(const nlohmann::json& json);
 
-/// The descriptor on which the parent says that the child may go on: one byte. Its end means that it is to stop.
+/// The descriptor on which the parent sends one byte when the child may continue. Its end means that the child is to
+/// stop.
 inline constexpr int kGoOnDescriptor = 3;
 
 }  // namespace nearfield::daemon

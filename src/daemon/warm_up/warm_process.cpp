@@ -100,7 +100,7 @@ pid_t spawn(const FileDescriptor& request, const FileDescriptor& output, const F
   return process;
 }
 
-/// As the kernel tells it, for a message.
+/// As the kernel reports it, for a message.
 std::string text_of_end(int status) {
   if (WIFSIGNALED(status)) {
     return fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -140,7 +140,7 @@ void WarmProcess::warm(double limit_s) {
   limit_s_ = limit_s;
   deadline_ns_ = monotonic_ns() + std::llround(limit_s * kSecondNs);
   const char byte = 1;
-  (void)!write(go_on_.get(), &byte, 1);  // where nobody reads any more the next message is the child's end
+  (void)!write(go_on_.get(), &byte, 1);  // where the child has ended, the next message is its end
   (void)next_message();
   std::array<char, 1> nothing{};
   do {
@@ -202,7 +202,7 @@ void WarmProcess::wait_for_bytes() {
 
 void WarmProcess::throw_end() {
   int status = 0;
-  kill(process_, SIGKILL);  // it has closed its output: nothing comes from it any more
+  kill(process_, SIGKILL);  // it has closed its output: no further message follows
   waitpid(process_, &status, 0);
   process_ = 0;
   throw ConfigError(fmt::format(

@@ -27,10 +27,9 @@ class WarmProcess {
   /// Until the child has read the settings. Throws what the child threw, with its exit code; ConfigError when it
   /// crashed, took too long, or the daemon is to stop.
   void wait_until_loaded();
-  /// Lets it compile, for at most `limit_s`, and waits until it has and is gone, with all the memory it had; throws
-  /// likewise.
+  /// Lets it compile, for at most `limit_s`, and waits until it has ended and its memory is free; throws likewise.
   void warm(double limit_s);
-  /// Throws ConfigError when a file that the child has read is another one now.
+  /// Throws ConfigError where a file that the child has read has changed since.
   void require_same_files() const;
 
  private:
@@ -43,7 +42,7 @@ class WarmProcess {
   int stop_descriptor_;
   FileDescriptor messages_;  ///< the child's standard output
   FileDescriptor go_on_;
-  pid_t process_ = 0;  ///< 0: its end has been taken note of
+  pid_t process_ = 0;  ///< 0: its end has been handled
   std::string received_;
   std::vector<FileStamp> stamps_;
 };

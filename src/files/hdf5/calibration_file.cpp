@@ -20,7 +20,7 @@ void require_ascending(const h5::InputFile& file, const std::vector<double>& fre
 Calibration read_calibration(const std::filesystem::path& path) {
   const h5::InputFile file = open_input(path, FileKind::kCalibration);
   Calibration calibration;
-  calibration.geometry = read_geometry(file);
+  calibration.geometry = read_geometry_in_order(file);
   calibration.frequencies_hz = read_frequencies(file);
   require_ascending(file, calibration.frequencies_hz);
   calibration.gains = file.values<std::complex<float>>(
@@ -36,7 +36,7 @@ void write_calibration(const std::filesystem::path& path, const Calibration& cal
   require_values("gains", calibration.gains.size(), frequencies * static_cast<std::size_t>(geometry.channels()));
   h5::OutputFile file(path);
   write_format(file, FileKind::kCalibration);
-  write_geometry(file, geometry);
+  write_geometry(file, geometry.in_channel_order());
   write_list(file, "/frequencies_hz", calibration.frequencies_hz);
   file.write("/gains", {frequencies, static_cast<hsize_t>(geometry.rows), static_cast<hsize_t>(geometry.columns)},
              calibration.gains);

@@ -23,16 +23,15 @@ int read_words_per_bit_time(const h5::InputFile& file, WireLayout layout, const 
   try {
     return words_per_bit_time(layout, geometry);
   } catch (const ConfigError&) {
-    throw file.wrong_attribute(
-        kBitstream, "layout",
-        fmt::format("{} for {} x {} microphones", name_of(layout), geometry.rows, geometry.columns),
-        "a layout that fits /geometry");
+    throw file.wrong_attribute(kBitstream, "layout",
+                               fmt::format("{} for {} microphones", name_of(layout), text_of_size(geometry)),
+                               "a layout that fits /geometry");
   }
 }
 
 CaptureInfo read_info(const h5::InputFile& file) {
   CaptureInfo info;
-  info.measurement = read_measurement(file);
+  info.measurement = read_measurement(file, false);
   info.measurement.sensitivity_dbfs = file.real_attribute("/geometry", "sensitivity_dbfs");
   if (!file.has(kBitstream)) {
     throw file.wrong(kBitstream, "nothing", "a dataset [bit-times, words] of uint32");
@@ -68,6 +67,38 @@ void write_field(h5::OutputFile& file, const std::string& name, const Field& fie
   file.write(name, {frequencies, unsigned_of(geometry.rows), unsigned_of(geometry.columns)}, field);
 }
 
+constexpr const char* kTracks = "/truth/tracks";
+constexpr const char* kTrackTimes = "/truth/track_times_s";
+constexpr const char* kBandCentres = "/truth/band_centres_hz";
+constexpr const char* kBandPower = "/truth/band_mean_square_at_1m";
+
+std::optional<SourceTruth> read_source_truth(const h5::InputFile& file) {
+  if (!file.has(kTracks)) {
+    return std::nullopt;
+  }
+  SourceTruth truth;
+  truth.times_s = file.values<double>(kTrackTimes, {{"times"}});
+  truth.band_centres_hz = read_frequencies(file, kBandCentres);
+  const h5::InputDataset tracks =
+      file.dataset<double>(kTracks, {{"times", truth.times_s.size()}, {"sources"}, {"x, y, z", 3}});
+  truth.positions_m = tracks.read_all<double>();
+  truth.band_mean_square_pa2 =
+      file.values<double>(kBandPower, {{"sources", tracks.shape()[1]}, {"bands", truth.band_centres_hz.size()}});
+  truth.names = file.text_attribute(kTracks, "sources");
+  return truth;
+}
+
+void write_source_truth(h5::OutputFile& file, const SourceTruth& truth) {
+  constexpr std::size_t kMostNames = 30000;  // an attribute has at most 32 KiB
+  const std::size_t sources = truth.sources();
+  require_values(kTracks, truth.positions_m.size(), truth.times_s.size() * sources * 3);
+  file.write(kTrackTimes, {truth.times_s.size()}, truth.times_s);
+  file.write(kTracks, {truth.times_s.size(), sources, 3}, truth.positions_m);
+  file.write_attribute(kTracks, "sources", std::string_view(truth.names).substr(0, kMostNames));
+  write_list(file, kBandCentres, truth.band_centres_hz);
+  file.write(kBandPower, {sources, truth.band_centres_hz.size()}, truth.band_mean_square_pa2);
+}
+
 void require_inside(const h5::InputFile& file, const Segments& segments, std::uint64_t bit_times) {
   for (std::size_t index = 0; index < segments.bit_times.size(); ++index) {
     const std::uint64_t first = segments.first_bit_time[index];
@@ -80,6 +111,21 @@ void require_inside(const h5::InputFile& file, const Segments& segments, std::ui
 }
 
 }  // namespace
+
+void write_truth(h5::OutputFile& file, const Truth& truth, const ArrayGeometry& geometry) {
+  const std::size_t count = truth.frequencies_hz.size();
+  file.create_group("/truth");
+  if (truth.sources) {
+    write_source_truth(file, *truth.sources);
+  }
+  if (count == 0) {
+    return;
+  }
+  write_list(file, "/truth/frequencies_hz", truth.frequencies_hz);
+  write_field(file, "/truth/pressure", truth.pressure, count, geometry);
+  write_field(file, "/truth/normal_velocity", truth.normal_velocity, count, geometry);
+  write_field(file, "/truth/aperture_pressure", truth.aperture_pressure, count, geometry);
+}
 
 struct CaptureReader::State {
   h5::InputFile file;
@@ -113,6 +159,10 @@ std::optional<Truth> CaptureReader::truth() const {
   }
   const ArrayGeometry& geometry = state_->info.measurement.geometry;
   Truth truth;
+  truth.sources = read_source_truth(file);
+  if (truth.sources && !file.has("/truth/frequencies_hz")) {
+    return truth;
+  }
   truth.frequencies_hz = read_frequencies(file, "/truth/frequencies_hz");
   const std::size_t count = truth.frequencies_hz.size();
   truth.pressure = read_field(file, "/truth/pressure", count, geometry);
@@ -187,15 +237,7 @@ void CaptureWriter::append(std::span<const std::uint32_t> words) {
   state_->bit_times += words.size() / state_->words_per_bit_time;
 }
 
-void CaptureWriter::write_truth(const Truth& truth) {
-  h5::OutputFile& file = state_->file;
-  const std::size_t count = truth.frequencies_hz.size();
-  file.create_group("/truth");
-  write_list(file, "/truth/frequencies_hz", truth.frequencies_hz);
-  write_field(file, "/truth/pressure", truth.pressure, count, state_->geometry);
-  write_field(file, "/truth/normal_velocity", truth.normal_velocity, count, state_->geometry);
-  write_field(file, "/truth/aperture_pressure", truth.aperture_pressure, count, state_->geometry);
-}
+void CaptureWriter::write_truth(const Truth& truth) { nearfield::write_truth(state_->file, truth, state_->geometry); }
 
 void CaptureWriter::write_segments(const Segments& segments) {
   h5::OutputFile& file = state_->file;

@@ -28,7 +28,7 @@ constexpr std::chrono::seconds kPatience{30};
 
 using Read = std::function<std::optional<std::string>()>;
 
-/// In the child: a crash ends it at once and leaves nothing behind, and it never lives longer than its parent.
+/// In the child: a crash ends it at once and leaves nothing behind, and it ends with its parent.
 void prepare_for_the_worst() {
   for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGILL, SIGFPE}) {
     std::signal(signal, SIG_DFL);
@@ -61,7 +61,7 @@ void write_all(int descriptor, const void* from, std::size_t bytes) {
       write_all(output, &length, sizeof length);
       write_all(output, text->data(), text->size());
     }
-  } catch (...) {  // nothing is written, which says enough
+  } catch (...) {  // nothing is written: the parent takes this as an error
   }
   _exit(0);
 }
@@ -132,9 +132,9 @@ herr_t call_back(unsigned /*depth*/, const H5E_error2_t* /*error*/, void* call) 
   return 0;
 }
 
-/// The library has one lock for all threads, and whoever holds it while a process forks holds it in the child for ever.
-/// So this thread holds it then: a walk along a list of errors, which has one entry, calls back inside the lock, and
-/// the lock lets the thread that holds it in again.
+/// The library has one lock for all threads; where another thread holds it while a process forks, it is never released
+/// in the child. So this thread holds it then: a walk along a list of errors, which has one entry, calls back inside
+/// the lock, and the lock lets the thread that holds it in again.
 void make_call_inside_the_lock(Call& call) {
   const hid_t list = H5Ecreate_stack();
   H5Epush2(list, "", "", 0, H5E_ERR_CLS, H5E_NONE_MAJOR, H5E_NONE_MINOR, " ");

@@ -27,7 +27,7 @@ constexpr std::uint64_t kLargestCompression = 1032;
 /// Names under which programs write a complex number's parts; h5py's come first.
 constexpr std::array<PartNames, 3> kKnownPartNames{kPartNames, {"re", "im"}, {"real", "imag"}};
 
-/// Size of a file that can be read. Looked at before HDF5 does, which does not tell the reasons apart.
+/// Size of a file that can be read. Checked before HDF5 opens it, whose error is the same for all reasons.
 std::uint64_t size_of_readable_file(const std::filesystem::path& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
@@ -177,7 +177,7 @@ void InputDataset::read_bytes(Element element, std::uint64_t first, void* values
   const std::uint64_t length = shape_.empty() ? 1 : shape_.front();
   const std::uint64_t indices = count / values_per_index();
   if (first > length || indices > length - first || count % values_per_index() != 0) {
-    throw DataError(fmt::format("{}: {} values from index {} were asked for, the dataset is {}", place_, count, first,
+    throw DataError(fmt::format("{}: {} values from index {} were requested, the dataset is {}", place_, count, first,
                                 h5::text_of(shape_)));
   }
   if (count == 0) {
@@ -232,7 +232,7 @@ bool InputFile::has(const std::string& object) const {
   if (object == "/") {
     return true;
   }
-  // H5Lexists fails when a group on the way is missing, so that each is asked for in turn.
+  // H5Lexists fails where a group on the path is missing, so that each is checked, outermost first.
   for (std::size_t end = object.find('/', 1);; end = object.find('/', end + 1)) {
     const std::string part = object.substr(0, end);
     if (H5Lexists(file_.id(), part.c_str(), H5P_DEFAULT) <= 0) {

@@ -72,7 +72,8 @@ class InputFile {
   [[nodiscard]] double positive_attribute(const std::string& object, const std::string& name) const;
 
   /// Opens a dataset of the given element and axes. Floats may be of any width, float64 may be integers in the file;
-  /// integers must be as asked. Refuses a dataset whose values lie in another file or cannot lie in one of this size.
+  /// integers must be the requested ones. Refuses a dataset whose values lie in another file or cannot lie in one of
+  /// this size.
   template <typename T>
   [[nodiscard]] InputDataset dataset(const std::string& name, const std::vector<Axis>& axes) const {
     return open_dataset(name, element_of<T>(), axes);

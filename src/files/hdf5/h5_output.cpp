@@ -58,7 +58,7 @@ void OutputDataset::write_bytes(Element element, std::uint64_t first, const void
 OutputFile::OutputFile(const std::filesystem::path& path) : partial_(path) {
   quiet();
   const Properties access = file_access();
-  // Not by its name, in whose place somebody else may have put another file meanwhile.
+  // Not by its name, where another process may have put another file meanwhile.
   file_ = File(H5Fcreate(partial_.path_by_descriptor().c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()));
   if (!file_.valid()) {
     throw IoError(fmt::format("{}: cannot be created: {}", partial_.partial_path().string(), last_error()));

@@ -85,7 +85,7 @@ struct ResultsWriter::State {
     file.write_attribute(object, "kind", header.kind);
   }
 
-  /// What readers before processors had names ask for.
+  /// Datasets that older readers, from before processors had names, expect.
   void write_root(const ResultHeader& header) {
     write_format(file, FileKind::kImages);
     if (const std::optional<ImagesHeader> images = images_header_of(header)) {

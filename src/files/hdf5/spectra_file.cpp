@@ -10,7 +10,7 @@ constexpr const char* kSpectra = "/spectra";
 SpectraFile read_spectra(const std::filesystem::path& path) {
   const h5::InputFile input = open_input(path, FileKind::kSpectra);
   SpectraFile file;
-  file.measurement = read_measurement(input);
+  file.measurement = read_measurement(input, true);
   file.frequencies_hz = read_frequencies(input);
   const ArrayGeometry& geometry = file.measurement.geometry;
   const h5::InputDataset spectra =
@@ -30,7 +30,9 @@ void write_spectra(const std::filesystem::path& path, const SpectraFile& file) {
                  file.frames * frequencies * static_cast<std::size_t>(geometry.channels()));
   h5::OutputFile output(path);
   write_format(output, FileKind::kSpectra);
-  write_measurement(output, file.measurement);
+  MeasurementGeometry measurement = file.measurement;
+  measurement.geometry = geometry.in_channel_order();
+  write_measurement(output, measurement);
   write_list(output, "/frequencies_hz", file.frequencies_hz);
   output.write(kSpectra,
                {file.frames, frequencies, static_cast<hsize_t>(geometry.rows), static_cast<hsize_t>(geometry.columns)},

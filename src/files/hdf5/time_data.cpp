@@ -46,6 +46,36 @@ void TimeDataReader::read(std::uint64_t first_sample, std::span<float> values) c
   state_->data.read(first_sample, values);
 }
 
+struct TimeDataWriter::State {
+  ArrayGeometry geometry;
+  std::uint64_t samples = 0;
+  h5::OutputFile file;
+  h5::OutputDataset data;
+
+  State(const std::filesystem::path& path, double sample_rate_hz, const ArrayGeometry& of) : geometry(of), file(path) {
+    data = file.create<float>(kTimeData, {0, static_cast<hsize_t>(geometry.channels())}, h5::Storage::kGrowing);
+    file.write_attribute(kTimeData, kSampleRate, sample_rate_hz);
+  }
+};
+
+TimeDataWriter::TimeDataWriter(const std::filesystem::path& path, double sample_rate_hz, const ArrayGeometry& geometry)
+    : state_(std::make_unique<State>(path, sample_rate_hz, geometry)) {}
+TimeDataWriter::~TimeDataWriter() = default;
+
+void TimeDataWriter::append(std::span<const float> values) {
+  state_->data.write(state_->samples, values);
+  state_->samples += values.size() / static_cast<std::size_t>(state_->geometry.channels());
+}
+
+void TimeDataWriter::write_truth(const Truth& truth) { nearfield::write_truth(state_->file, truth, state_->geometry); }
+
+void TimeDataWriter::finish() {
+  if (state_->samples == 0) {
+    throw DataError("time data: expected at least one sample, found none");
+  }
+  state_->file.finish();
+}
+
 void write_time_data(const std::filesystem::path& path, double sample_rate_hz, int channels,
                      std::span<const float> values) {
   const std::size_t columns = channels > 0 ? static_cast<std::size_t>(channels) : 1;

@@ -28,7 +28,7 @@ Limits clip(const Reader& reader, const ConvertRange& range, std::uint64_t first
   const Limits limits{.first = std::max(first, range.from.value_or(first)),
                       .end = std::min(end, range.to.value_or(end))};
   if (limits.first >= limits.end) {
-    throw DataError(fmt::format("{}: nothing to convert: it holds {} {} to {}, asked for are {} to {}", reader.name(),
+    throw DataError(fmt::format("{}: nothing to convert: it holds {} {} to {}, requested are {} to {}", reader.name(),
                                 what, first, end, range.from.value_or(first), range.to.value_or(end)));
   }
   return limits;

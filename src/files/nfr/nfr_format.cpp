@@ -16,11 +16,8 @@ bool is_length(double value_m) { return std::isfinite(value_m) && value_m > 0.0;
 
 bool is_possible(const FileInfo& info) {
   const ArrayGeometry& geometry = info.measurement.geometry;
-  const bool sides =
-      geometry.rows >= 1 && geometry.rows <= kMaxSide && geometry.columns >= 1 && geometry.columns <= kMaxSide;
-  if (!sides || !is_length(geometry.pitch_x_m) || !is_length(geometry.pitch_y_m) ||
-      !is_length(info.measurement.standoff_m) || !std::isfinite(info.measurement.sensitivity_dbfs) ||
-      !is_length(info.sample_rate_hz)) {
+  if (!is_length(geometry.pitch_x_m) || !is_length(geometry.pitch_y_m) || !is_length(info.measurement.standoff_m) ||
+      !std::isfinite(info.measurement.sensitivity_dbfs) || !is_length(info.sample_rate_hz)) {
     return false;
   }
   try {
@@ -65,26 +62,20 @@ void BitCounts::add(const BitCounts& more) {
 }
 
 std::string to_json(const FileInfo& info) {
-  const ArrayGeometry& geometry = info.measurement.geometry;
-  return text_of({{"rows", geometry.rows},
-                  {"columns", geometry.columns},
-                  {"pitch_x_m", geometry.pitch_x_m},
-                  {"pitch_y_m", geometry.pitch_y_m},
-                  {"standoff_m", info.measurement.standoff_m},
-                  {"sensitivity_dbfs", info.measurement.sensitivity_dbfs},
-                  {"layout", name_of(info.layout)},
-                  {"sample_rate_hz", info.sample_rate_hz},
-                  {"host", info.host},
-                  {"boot_id", info.boot_id}});
+  Json object = json_of(info.measurement.geometry);
+  object.update({{"standoff_m", info.measurement.standoff_m},
+                 {"sensitivity_dbfs", info.measurement.sensitivity_dbfs},
+                 {"layout", name_of(info.layout)},
+                 {"sample_rate_hz", info.sample_rate_hz},
+                 {"host", info.host},
+                 {"boot_id", info.boot_id}});
+  return text_of(object);
 }
 
 std::optional<FileInfo> file_info_of(std::span<const std::byte> json) {
   const auto info = built(json, [](const Json& object) {
     FileInfo result;
-    result.measurement.geometry = {.rows = integer_at<int>(object, "rows"),
-                                   .columns = integer_at<int>(object, "columns"),
-                                   .pitch_x_m = object.at("pitch_x_m").get<double>(),
-                                   .pitch_y_m = object.at("pitch_y_m").get<double>()};
+    result.measurement.geometry = geometry_of(object);
     result.measurement.standoff_m = object.at("standoff_m").get<double>();
     result.measurement.sensitivity_dbfs = object.at("sensitivity_dbfs").get<double>();
     result.layout = wire_layout_of(object.at("layout").get<std::string>());

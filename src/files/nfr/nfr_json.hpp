@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "nearfield/error.hpp"
+#include "nearfield/geometry.hpp"
 
 /// JSON of records, whose text may be anything.
 namespace nearfield::nfr {
@@ -52,5 +53,11 @@ Integer integer_at(const Json& object, const char* key) {
   }
   return value.get<Integer>();
 }
+
+/// rows, columns and pitches, and positions_m [channel][3] where positions were given, from which the others follow
+/// then.
+Json json_of(const ArrayGeometry& geometry);
+/// Throws DataError and what nlohmann::json throws.
+ArrayGeometry geometry_of(const Json& object);
 
 }  // namespace nearfield::nfr

@@ -86,7 +86,7 @@ void Reader::open() {
   while (const std::optional<Record> record = all.next()) {
     add(*record);
   }
-  summary_.damaged_places = all.damaged_places();
+  summary_.damaged_places += all.damaged_places();  // beside those of records that contradict others
   summary_.damaged_bytes = all.damaged_bytes();
   summary_.lost_records = all.lost_records();
   summary_.tail_bytes = all.tail_bytes();

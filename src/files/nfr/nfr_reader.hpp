@@ -107,7 +107,7 @@ class Reader {
   /// Bit-times from `first` to `end` - 1 whose words are stored, by the headers of the records.
   [[nodiscard]] std::uint64_t stored_bit_times(std::uint64_t first, std::uint64_t end) const;
   /// Throws DataError where silence would be far more than what was recorded of the bit-times from `first` to `end` -
-  /// 1, as a forged or damaged bit-time makes it: whoever reads it would fill a disk with silence. The bound is
+  /// 1, as a forged or damaged bit-time makes it: a program that reads it would fill a disk with silence. The bound is
   /// kMostSilence.
   void require_plausible_span(std::uint64_t first, std::uint64_t end) const;
   /// Silence for each stored bit-time, and seconds of it in any case.

@@ -25,7 +25,7 @@ Complex geometric(std::size_t length, double radians) {
   return std::polar(1.0, half * (n - 1.0)) * (std::sin(half * n) / std::sin(half));
 }
 
-/// Gauss with pivots; returns false when the matrix is singular to rounding.
+/// Gaussian elimination with pivots; returns false where the matrix is singular to rounding.
 bool solve(std::array<Row, 3>& rows) {
   for (std::size_t k = 0; k < 3; ++k) {
     std::size_t pivot = k;
@@ -73,11 +73,11 @@ AnalysisVector analysis_vector(WindowKind window, std::size_t length, double rad
   std::array<Row, 3> rows = {
       {{1.0, two, one, 2.0 / sum}, {std::conj(two), 1.0, std::conj(one), 0.0}, {std::conj(one), one, 1.0, 0.0}}};
   if (!solve(rows)) {
-    throw ConfigError(
-        fmt::format("front_end.frequencies_hz: {:.4g} periods in a window are too few to tell a tone from an offset; "
-                    "expected at least "
-                    "about one, or remove_dc: false",
-                    radians_per_step * static_cast<double>(length) / (2.0 * std::numbers::pi)));
+    throw ConfigError(fmt::format(
+        "front_end.frequencies_hz: {:.4g} periods in a window are too few to distinguish a tone from an offset; "
+        "expected at least "
+        "about one, or remove_dc: false",
+        radians_per_step * static_cast<double>(length) / (2.0 * std::numbers::pi)));
   }
   return {.forward = rows[0][3] / rows[0][0],
           .image = rows[1][3] / rows[1][1],

@@ -24,7 +24,7 @@ struct AnalysisVector {
 /// sum_t w(t) e^{j radians t} of the periodic window, by its closed form (a geometric series and its neighbours).
 std::complex<double> window_transform(WindowKind window, std::size_t length, double radians);
 
-/// Throws ConfigError when frequency and length are too small to tell tone and offset apart.
+/// Throws ConfigError where frequency and length are too small to distinguish tone and offset.
 AnalysisVector analysis_vector(WindowKind window, std::size_t length, double radians_per_step, bool remove_dc);
 
 }  // namespace nearfield

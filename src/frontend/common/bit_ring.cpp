@@ -33,7 +33,7 @@ BitRing::BitRing(const ocl::Device& device, WireLayout layout, const ArrayGeomet
     throw Error(ExitCode::kInternal, fmt::format("{}: expected appends of 1 to {} words, the capacity, found {}",
                                                  kBitRingStage, capacity_words, max_append_words));
   }
-  const ocl::Program program = device.build(kBitRingStage, "frontend/corner_turn.cl",
+  const ocl::Program program = device.build(kBitRingStage, "frontend/common/corner_turn.cl",
                                             {{"CHANNELS", fmt::format("{}", channels_)},
                                              {"WIRE_WORDS", fmt::format("{}", wire_words_)},
                                              {"WORD_TILE", fmt::format("{}", word_tile(wire_words_))}});

@@ -10,7 +10,7 @@ namespace nearfield {
 
 /// The microphones' newest bits on the device: uint32 [slot][channel], channel (row * columns + column) fastest. One
 /// word is 32 bit-times of one microphone, first bit-time in the least significant bit; word w (bits 32w .. 32w + 31)
-/// lies in slot w mod capacity. What was never fed is the silence pattern.
+/// lies in slot w mod capacity. Words that were never fed hold the silence pattern.
 class BitRing {
  public:
   /// Holds `capacity_words`; one append takes up to `max_append_words`, at most the capacity.
@@ -20,7 +20,7 @@ class BitRing {
 
   /// Uploads wire words [bit-time][word], whole groups of 32 bit-times, and turns them into packed words from
   /// `first_word` (bit-time / 32) on. Does not wait: `wire` must stay as it is until Device::wait(). An append that
-  /// does not follow on the last one starts the ring anew. Returns true when it does follow.
+  /// does not continue the last one restarts the ring. Returns true when it continues.
   bool enqueue_append(std::uint64_t first_word, std::span<const std::uint32_t> wire);
 
   [[nodiscard]] int channels() const { return channels_; }

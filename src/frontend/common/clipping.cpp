@@ -34,7 +34,7 @@ ClippingCheck::ClippingCheck(const ocl::Device& device, const FrontEndPlan& plan
   const std::size_t run = std::min(kClipRunWords, words);
   chunks_ = (words - run + 1 + kChunk - 1) / kChunk;
   is_alive_ = device.upload<std::uint32_t>(alive_channels(plan), kClippingStage);
-  const ocl::Program program = device.build(kClippingStage, "frontend/clipping.cl",
+  const ocl::Program program = device.build(kClippingStage, "frontend/common/clipping.cl",
                                             {{"CHANNELS", fmt::format("{}", channels_)},
                                              {"WORDS", fmt::format("{}", words)},
                                              {"RUN", fmt::format("{}", run)},

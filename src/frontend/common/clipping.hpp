@@ -11,7 +11,7 @@ namespace nearfield {
 
 /// Fraction of full scale from which on a microphone counts as clipped.
 inline constexpr double kClipLevel = 0.95;
-/// Shortest run of packed words whose signs' sum tells clipping.
+/// Shortest run of packed words in which clipping is detected by the sum of signs.
 inline constexpr std::size_t kClipRunWords = 8;
 
 /// The sum of signs from which on a run of so many words counts as clipped.
@@ -19,7 +19,7 @@ int clip_sum(std::size_t run_words);
 /// [channel], 0 for dead ones, whose clipping does not count.
 std::vector<std::uint32_t> alive_channels(const FrontEndPlan& plan);
 
-/// Looks for full scale in packed bits, without a filter: |ones - zeros| of any 8 words in a row (256 bits, 171 us) at
+/// Detects full scale in packed bits, without a filter: |ones - zeros| of any 8 consecutive words (256 bits, 171 us) at
 /// 0.95 of their bits or above.
 class ClippingCheck {
  public:

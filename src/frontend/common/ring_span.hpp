@@ -10,8 +10,8 @@ class RingSpan {
  public:
   explicit RingSpan(std::size_t capacity) : capacity_(capacity) {}
 
-  /// Takes note of `count` new entries from `first` on. What does not follow on the last entry starts the ring anew.
-  /// Returns true when it does follow.
+  /// Appends `count` new entries from `first` on. Entries that do not continue the last one restart the ring. Returns
+  /// true when they continue.
   bool append(std::uint64_t first, std::size_t count) {
     const bool continues = begin_ != end_ && first == end_;
     begin_ = continues ? begin_ : first;

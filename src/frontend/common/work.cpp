@@ -2,12 +2,12 @@
 
 #include <limits>
 
-#include "frontend/common/running_sums.hpp"
+#include "frontend/common/sliding_dft.hpp"
 
 namespace nearfield::work {
 namespace {
 
-/// An int2 of kernels/frontend/running_sums.cl.
+/// An int2 of kernels/frontend/common/sliding_dft.cl.
 constexpr double kSum = 2 * sizeof(std::int32_t);
 
 double terms_of(const FrontEndSettings& settings) {

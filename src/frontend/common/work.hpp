@@ -16,21 +16,21 @@ struct FrontEndSizes {
   double lanes;  ///< bits of a bit-time on the wire
   double window;
   double hop;
-  double blocks;      ///< of sliding sums, that come
+  double blocks;      ///< of the sliding DFT, that enter
   double kept_words;  ///< words or samples in them
   double terms;       ///< complex exponentials that are summed
 
   [[nodiscard]] double holograms() const { return windows * frequencies; }
   [[nodiscard]] double spectra_bytes() const { return holograms() * microphones * kComplex; }
   [[nodiscard]] double hop_words() const { return windows * hop; }
-  /// One block's sums, with what tells clipping.
+  /// One block's sums, with the figures for clipping.
   [[nodiscard]] double block_bytes() const;
 };
 
 /// Bits in the order of the wire to words of each microphone, BitRing.
 StageWork corner_turn(const FrontEndSizes& s);
-/// Each window adds the blocks that come and subtracts those that leave; its terms are turned back and weighed. `stage`
-/// names it.
+/// Each window adds the blocks that enter and subtracts those that leave; its terms are rotated to the window's start
+/// and weighted. `stage` names it.
 StageWork slide(std::string_view stage, const FrontEndSizes& s);
 /// FFT of each microphone's window. `stage` names it. Real input: half of the usual 5 N lg N.
 StageWork line_transforms(std::string_view stage, const FrontEndSizes& s);

@@ -67,7 +67,8 @@ std::vector<std::complex<float>> DecimatedFft::terms(const FrontEndPlan& plan) c
 }
 
 void DecimatedFft::build_kernels() {
-  const ocl::Program program = device_.build(kDecimatedFftStage, "frontend/decimated_fft.cl", source_.defines());
+  const ocl::Program program =
+      device_.build(kDecimatedFftStage, "frontend/decimated_fft/decimated_fft.cl", source_.defines());
   window_lines_ = program.kernel("window_lines");
   pick_bins_ = program.kernel("pick_bins");
   window_lines_.set("samples", source_.samples().samples())

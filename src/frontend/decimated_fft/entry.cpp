@@ -29,6 +29,7 @@ FrontEndEntry decimated_fft_entry() {
           .make = make_decimated_fft,
           .make_reference = reference::make<reference::SampleFrontEnd>,
           .work = work_of_decimated_fft,
+          .cuts_samples = true,
           .variants = kDecimatedFftVariants};
 }
 

@@ -8,22 +8,22 @@
 #include <numbers>
 
 #include "frontend/common/spectral_bins.hpp"
-#include "frontend/dot_product/running_dot.hpp"
 #include "frontend/dot_product/settings.hpp"
+#include "frontend/dot_product/sliding_dot.hpp"
+#include "frontend/dot_product/thesis/thesis_stages.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr std::string_view kDotProductStage = "front_end/dot_product";
-/// Below, whole windows of 1024 samples take less than running sums on an H100: 15 against 21 us at n = 5, 21 against
-/// 20 at 30 (docs/front_ends.md).
-constexpr std::size_t kFewestRunningOnGpu = 25;
+/// Below, whole windows of 1024 samples take less time than the sliding DFT on an H100: 15 against 21 us at n = 5, 21
+/// against 20 at 30 (docs/front_ends.md).
+constexpr std::size_t kFewestSlidingOnGpu = 25;
 constexpr int kMeasuredBatches = 5;
 constexpr int kRunsPerBatch = 8;
 /// Slow windows are measured in shorter batches, so that a plan with many frequencies stays a matter of seconds.
 constexpr double kBatchLength_s = 0.05;
-/// A candidate whose single run takes this much longer than the best so far, and long enough for that to be no chance,
-/// is not looked at any closer.
+/// A candidate whose single run takes this many times as long as the best so far, and at least kChance_s, is not
+/// measured further.
 constexpr double kHopeless = 8.0;
 constexpr double kChance_s = 1e-3;
 
@@ -40,11 +40,9 @@ DotWork work_of(const FrontEndPlan& plan, const SampleSource& source) {
   return work;
 }
 
-/// What a named kernel stands for. The thesis found computed twiddles the faster ones (section 7.3.1).
+/// The variant of a named kernel. The thesis found computed twiddles the faster ones (section 7.3.1).
 DotVariant named_variant(DotKernel kernel) {
-  const bool is_reduction =
-      kernel == DotKernel::kPlain || kernel == DotKernel::kMirrored || kernel == DotKernel::kFourOutput;
-  return {.kernel = kernel, .computes_twiddles = is_reduction};
+  return {.kernel = kernel, .computes_twiddles = thesis::is_reduction(kernel)};
 }
 
 /// Times one stage on whatever the ring holds.
@@ -52,13 +50,13 @@ class Stopwatch {
  public:
   Stopwatch(const ocl::Device& device, const DotWork& work)
       : device_(&device),
-        spectra_(device.allocate<std::complex<float>>(work.frequencies() * work.channels, kDotProductStage)),
-        status_(device.allocate<std::uint32_t>(4, kDotProductStage)) {
-    device.enqueue_fill(status_, std::uint32_t{0}, kDotProductStage);
+        spectra_(device.allocate<std::complex<float>>(work.frequencies() * work.channels, kDotStage)),
+        status_(device.allocate<std::uint32_t>(4, kDotStage)) {
+    device.enqueue_fill(status_, std::uint32_t{0}, kDotStage);
   }
   /// Seconds a run of the best batch.
   double measure(DotStage& stage, double best_s) {
-    (void)batch(stage, 1);  // some compilers wait for the first launch
+    (void)batch(stage, 1);  // some drivers compile at the first launch
     double shortest_s = batch(stage, 1);
     const bool is_hopeless = shortest_s > std::max(kHopeless * best_s, kChance_s);
     const int runs = std::clamp(static_cast<int>(kBatchLength_s / shortest_s), 1, kRunsPerBatch);
@@ -87,14 +85,14 @@ class Stopwatch {
 
 DotProduct::DotProduct(const ocl::Device& device, const FrontEndPlan& plan, const DotVariant& variant)
     : frequencies_hz_(plan.settings.frequencies_hz),
-      source_(device, plan, std::string(kDotProductStage)),
+      source_(device, plan, std::string(kDotStage)),
       work_(work_of(plan, source_)),
       variant_(variant),
       stage_(make_dot_stage(device, work_, variant)) {}
 
 DotProduct::DotProduct(const ocl::Device& device, const FrontEndPlan& plan)
     : frequencies_hz_(plan.settings.frequencies_hz),
-      source_(device, plan, std::string(kDotProductStage)),
+      source_(device, plan, std::string(kDotStage)),
       work_(work_of(plan, source_)),
       variant_(named_variant(plan.settings.own.get<DotProductSettings>().kernel)) {
   if (plan.settings.own.get<DotProductSettings>().kernel == DotKernel::kAuto) {
@@ -118,7 +116,7 @@ void DotProduct::choose(const ocl::Device& device) {
         stage_ = std::move(stage);
       }
     } catch (const DeviceError&) {
-      continue;  // measurements() lacks it; the others remain
+      continue;  // it is left out of measurements()
     }
   }
   if (stage_ == nullptr) {
@@ -145,12 +143,12 @@ std::string DotProduct::description() const {
 
 std::unique_ptr<FrontEnd> make_dot_product(const ocl::Device& device, const FrontEndPlan& plan) {
   const Incremental incremental = plan.settings.incremental;
-  const bool whole_is_faster = device.info().is_gpu && plan.settings.frequencies_hz.size() < kFewestRunningOnGpu;
+  const bool whole_is_faster = device.info().is_gpu && plan.settings.frequencies_hz.size() < kFewestSlidingOnGpu;
   const bool pays = incremental == Incremental::kAuto && plan.input_is_bits && !whole_is_faster &&
                     plan.settings.own.get<DotProductSettings>().kernel == DotKernel::kAuto &&
-                    is_worth_running(RunningDot::running_plan(plan), device.info());
+                    is_worth_sliding(SlidingDot::sliding_plan(plan), device.info());
   if (pays || incremental == Incremental::kAlways) {
-    return std::make_unique<RunningDot>(device, plan);
+    return std::make_unique<SlidingDot>(device, plan);
   }
   return std::make_unique<DotProduct>(device, plan);
 }

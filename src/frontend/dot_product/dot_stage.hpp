@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cl/device.hpp"
@@ -11,6 +12,9 @@
 #include "frontend/samples/sample_source.hpp"
 
 namespace nearfield {
+
+/// The front end's stage in errors and profiles.
+inline constexpr std::string_view kDotStage = "front_end/dot_product";
 
 /// One way to make n dot products of a window.
 struct DotVariant {
@@ -33,6 +37,8 @@ struct DotWork {
 
   [[nodiscard]] std::size_t frequencies() const { return vectors.size(); }
   [[nodiscard]] std::complex<double> coefficient(std::size_t frequency, std::size_t t) const;
+  /// Macros that the kernels of all stages have.
+  [[nodiscard]] ocl::Defines defines() const;
 };
 
 /// The kernels of one variant with their tables. Contracts are those of FrontEnd::enqueue_spectra.

@@ -8,13 +8,13 @@ namespace {
 
 std::string obstacle_of_dot_product(const FrontEndPlan& plan) {
   if (plan.settings.incremental == Incremental::kAlways && !plan.input_is_bits) {
-    return "front_end.incremental: running sums take bits, whose full scale is known, found samples in "
+    return "front_end.incremental: the sliding DFT takes bits, whose full scale is known, found samples in "
            "pascal; expected auto or never";
   }
   return "";
 }
 
-/// Sums of the hop's samples times complex exponentials, turned to the stream's time.
+/// Sums of the hop's samples times complex exponentials, rotated to the stream's time.
 StageWork block_sums(const work::FrontEndSizes& s) {
   const double block_samples = s.kept_words / s.blocks;
   return {.stage = "front_end/dot_product/sample_block_sums",
@@ -90,6 +90,7 @@ FrontEndEntry dot_product_entry() {
           .make_reference = reference::make<reference::SampleFrontEnd>,
           .obstacle = obstacle_of_dot_product,
           .work = work_of_dot_product,
+          .cuts_samples = true,
           .variants = kDotProductVariants};
 }
 

@@ -39,7 +39,7 @@ void describe_dot_product(Section& section, FrontEndSettings& settings) {
               "kernel of dot_product");
 }
 
-/// Sliding sums are no kernel of `dot_kernel`'s.
+/// The sliding DFT has a kernel of its own, which `dot_kernel` does not name.
 void check_kernel(const FrontEndSettings& settings, const IsSettled& is_settled, std::vector<Contradiction>& found) {
   const DotKernel kernel = settings.own.get<DotProductSettings>().kernel;
   if (is_settled("front_end.incremental") && is_settled("front_end.dot_kernel") &&

@@ -25,7 +25,7 @@ struct Sizes : work::FrontEndSizes {
   double moment_operations;
 };
 
-/// Moments of the hop's words, times their coefficients, turned to the stream's time.
+/// Moments of the hop's words, times their coefficients, rotated to the stream's time.
 StageWork block_sums(const Sizes& s) {
   const double block_words = s.kept_words / s.blocks;
   return {.stage = "front_end/popcount/block_sums",
@@ -35,7 +35,7 @@ StageWork block_sums(const Sizes& s) {
                         s.blocks * s.microphones * s.terms * work::kComplexMultiply};
 }
 
-/// Both in one launch: the block that comes is not read again.
+/// Both in one launch: the block that enters is not read again.
 StageWork advance(const Sizes& s) {
   const StageWork sums = block_sums(s);
   const StageWork move = work::slide(kSlide, s);

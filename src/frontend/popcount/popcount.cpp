@@ -11,8 +11,8 @@
 #include "frontend/common/clipping.hpp"
 #include "frontend/common/spectral_bins.hpp"
 #include "frontend/popcount/popcount_coefficients.hpp"
-#include "frontend/popcount/running_popcount.hpp"
 #include "frontend/popcount/settings.hpp"
+#include "frontend/popcount/sliding_popcount.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield {
@@ -23,7 +23,7 @@ constexpr std::size_t kGroupChannels = 64;
 constexpr std::size_t kLaneChannels = 32;
 constexpr std::size_t kSliceLanes = 8;
 constexpr std::size_t kMaxFrequencyTile = 12;
-/// Slices of the window that a frame is cut into; more only add to what sum_slices reads.
+/// Largest number of slices into which a frame's window is cut; more only increase what sum_slices reads.
 constexpr std::size_t kMaxSlices = 16;
 constexpr std::size_t kTile = 32;
 constexpr std::size_t kTileStep = kTile / kClipBlockWords;
@@ -112,7 +112,7 @@ std::vector<float> fft_weights(const FrontEndPlan& plan, const std::vector<std::
 
 ocl::Program build(const ocl::Device& device, const FrontEndPlan& plan) {
   const DotShape shape = dot_shape(plan);
-  return device.build(kPopcountStage, "frontend/popcount.cl",
+  return device.build(kPopcountStage, "frontend/popcount/popcount.cl",
                       {{"CHANNELS", fmt::format("{}", plan.geometry.channels())},
                        {"WINDOW", fmt::format("{}", plan.settings.window_samples)},
                        {"ORDER", fmt::format("{}", plan.settings.own.get<PopcountSettings>().order)},
@@ -124,11 +124,11 @@ ocl::Program build(const ocl::Device& device, const FrontEndPlan& plan) {
                        {"FLAG_CLIPPED", fmt::format("{}u", static_cast<std::uint32_t>(kFlagClipped))}});
 }
 
-bool runs_along(const ocl::Device& device, const FrontEndPlan& plan) {
+bool is_sliding(const ocl::Device& device, const FrontEndPlan& plan) {
   if (plan.settings.incremental == Incremental::kAuto) {
     return plan.settings.own.get<PopcountSettings>().transform == WordTransform::kDot &&
-           // On processors at any hop: the kernels that sum blocks take several microphones side by side there.
-           is_worth_running(RunningPopcount::running_plan(plan), device.info(), !device.info().is_gpu);
+           // On CPUs at any hop: there the kernels that sum blocks process several microphones in one vector.
+           is_worth_sliding(SlidingPopcount::sliding_plan(plan), device.info(), !device.info().is_gpu);
   }
   return plan.settings.incremental == Incremental::kAlways;
 }
@@ -149,7 +149,7 @@ std::string popcount_obstacle(const FrontEndPlan& plan) {
   if (plan.settings.incremental == Incremental::kAlways &&
       plan.settings.own.get<PopcountSettings>().transform == WordTransform::kFft) {
     problems.emplace_back(
-        "front_end.incremental: running sums have no use for popcount.transform fft, which takes whole windows; "
+        "front_end.incremental: the sliding DFT does not apply to popcount.transform fft, which takes whole windows; "
         "expected auto or never, or transform: dot");
   }
   return fmt::format("{}", fmt::join(problems, "\n"));
@@ -283,8 +283,8 @@ void Popcount::enqueue_fft(std::uint32_t first_slot, const ocl::Buffer<std::comp
 }
 
 std::unique_ptr<FrontEnd> make_popcount(const ocl::Device& device, const FrontEndPlan& plan) {
-  if (runs_along(device, plan)) {
-    return std::make_unique<RunningPopcount>(device, plan);
+  if (is_sliding(device, plan)) {
+    return std::make_unique<SlidingPopcount>(device, plan);
   }
   return std::make_unique<Popcount>(device, plan);
 }

@@ -7,7 +7,8 @@
 
 namespace nearfield {
 
-/// Words of a block whose signs' sum tells clipping; blocks count from the window's first word, and only whole ones.
+/// Words of a block in which clipping is detected by the sum of signs; blocks are counted from the window's first word,
+/// and only whole ones.
 inline constexpr int kClipBlockWords = 8;
 
 /// FrontEndEntry::obstacle of `popcount`.

@@ -7,9 +7,9 @@
 #include "frontend/common/analysis.hpp"
 #include "nearfield/settings.hpp"
 
-/// What turns the moments of 32-bit words into spectra: in each word, the least-squares fit of the analysis vector by
-/// polynomials. The polynomials p_q are 1, i - 31/2 and (i - 31/2)^2 - 341/4 on i = 0 .. 31; they are orthogonal, and
-/// the moments m_q = sum_i p_q(i) s_i of signs s_i = +-1 are integers.
+/// Coefficients that turn the moments of 32-bit words into spectra: in each word, the least-squares fit of the analysis
+/// vector by polynomials. The polynomials p_q are 1, i - 31/2 and (i - 31/2)^2 - 341/4 on i = 0 .. 31; they are
+/// orthogonal, and the moments m_q = sum_i p_q(i) s_i of signs s_i = +-1 are integers.
 namespace nearfield {
 
 inline constexpr int kMaxMomentOrder = 2;

@@ -145,7 +145,7 @@ void PopcountFrontEnd::push_samples(std::uint64_t /*first_sample*/, std::span<co
   throw Error(ExitCode::kInternal, fmt::format("reference front end: {} values do not fit the plan", values.size()));
 }
 
-/// Makes signs_ end with new words, forgetting what is too old or does not join on.
+/// Appends room for new words to signs_, and removes those that are too old or lie before a gap.
 void PopcountFrontEnd::make_room(std::uint64_t first_word, std::size_t words) {
   const auto keep = 2 * static_cast<std::uint64_t>(plan_.settings.window_samples);
   if (begin_ == end_ || first_word != end_) {

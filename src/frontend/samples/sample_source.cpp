@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <numbers>
-
 #include "frontend/common/clipping.hpp"
 #include "nearfield/frame.hpp"
 
@@ -20,79 +18,22 @@ ocl::Defines window_defines(const FrontEndPlan& plan) {
 
 }  // namespace
 
-SampleSource::BitPath::BitPath(const ocl::Device& device, const FrontEndPlan& plan, SampleRing& samples,
-                               std::size_t max_words)
-    : bits(device, plan.layout, plan.geometry, max_words + 1, max_words), decimator(device, bits, samples, max_words) {}
-
 SampleSource::SampleSource(const ocl::Device& device, const FrontEndPlan& plan, std::string stage)
     : stage_(std::move(stage)),
       channels_(static_cast<std::size_t>(plan.geometry.channels())),
       window_samples_(static_cast<std::size_t>(plan.settings.window_samples)),
-      max_append_(window_samples_ + (plan.input_is_bits ? kDecimatorHistoryWords : 0)),
-      sample_rate_hz_(plan.sample_rate_hz),
-      sensitivity_dbfs_(plan.sensitivity_dbfs),
-      samples_(device, plan.geometry.channels(), window_samples_ + max_append_),
-      bit_path_(plan.input_is_bits ? std::make_unique<BitPath>(device, plan, samples_, max_append_) : nullptr),
+      decimated_(plan.samples ? plan.samples : std::make_shared<DecimatedSamples>(device, plan, window_samples_)),
       is_alive_(device.upload<std::uint32_t>(alive_channels(plan), stage_)),
       defines_(window_defines(plan)) {}
-
-std::uint64_t SampleSource::history_words() const { return bit_path_ != nullptr ? kDecimatorHistoryWords : 0; }
-
-void SampleSource::enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire) {
-  if (bit_path_ == nullptr) {
-    throw Error(ExitCode::kInternal, fmt::format("{}: fed with bits, expected samples as planned", stage_));
-  }
-  const std::size_t word_size = kBitsPerWord * bit_path_->bits.wire_words_per_bit_time();
-  while (!wire.empty()) {
-    const std::span<const std::uint32_t> block = wire.first(std::min(wire.size(), max_append_ * word_size));
-    const bool continues = bit_path_->bits.enqueue_append(first_word, block);
-    const std::size_t words = block.size() / word_size;
-    bit_path_->decimator.enqueue(first_word, words, continues);
-    first_word += words;
-    wire = wire.subspan(block.size());
-  }
-}
-
-void SampleSource::enqueue_samples(std::uint64_t first_sample, std::span<const float> values) {
-  if (bit_path_ != nullptr) {
-    throw Error(ExitCode::kInternal, fmt::format("{}: fed with samples, expected bits as planned", stage_));
-  }
-  while (!values.empty()) {
-    const std::span<const float> block = values.first(std::min(values.size(), max_append_ * channels_));
-    samples_.enqueue_append(first_sample, block);
-    first_sample += block.size() / channels_;
-    values = values.subspan(block.size());
-  }
-}
-
-std::uint32_t SampleSource::window_slot(std::uint64_t first_sample_index) const {
-  const RingSpan& span = samples_.span();
-  if (!span.holds(first_sample_index, window_samples_)) {
-    throw Error(ExitCode::kInternal,
-                fmt::format("{}: window of {} samples at {} is not among the samples {} to {} that the ring holds",
-                            stage_, window_samples_, first_sample_index, span.begin(), span.end()));
-  }
-  return span.slot_of(first_sample_index);
-}
 
 void SampleSource::check_outputs(std::size_t frequencies, const ocl::Buffer<std::complex<float>>& spectra,
                                  const ocl::Buffer<std::uint32_t>& status) const {
   if (spectra.size() < channels_ * frequencies || status.size() < kStatusWords) {
     throw Error(ExitCode::kInternal,
-                fmt::format("{}: expected room for {} spectra values and {} status words, found {} and {}", stage_,
-                            channels_ * frequencies, kStatusWords, spectra.size(), status.size()));
+                fmt::format("{}: expected room for {} spectra values and {} "
+                            "status words, found {} and {}",
+                            stage_, channels_ * frequencies, kStatusWords, spectra.size(), status.size()));
   }
-}
-
-std::complex<double> SampleSource::scale_pa(double frequency_hz) const {
-  if (bit_path_ == nullptr) {
-    return 1.0;
-  }
-  // y[m] = H e^{jw(32m + 31)} for bits e^{jwn}.
-  const double bit_rate_hz = sample_rate_hz_ * kDecimation;
-  const double radians_to_newest = 2.0 * std::numbers::pi * frequency_hz / bit_rate_hz * (kDecimation - 1);
-  const std::complex<double> response = bit_path_->decimator.design().response(frequency_hz, bit_rate_hz);
-  return full_scale_pa(sensitivity_dbfs_) / (response * std::polar(1.0, radians_to_newest));
 }
 
 }  // namespace nearfield

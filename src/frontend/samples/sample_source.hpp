@@ -5,60 +5,57 @@
 #include <span>
 #include <string>
 
-#include "frontend/common/bit_ring.hpp"
 #include "frontend/front_end.hpp"
-#include "frontend/samples/decimator.hpp"
-#include "frontend/samples/sample_ring.hpp"
+#include "frontend/samples/decimated_samples.hpp"
 
 namespace nearfield {
 
-/// The decimated samples that front ends cut their windows from: bits through a BitRing and a Decimator, or samples as
-/// they come, into a SampleRing that holds two windows and more.
+/// Where a front end cuts its windows from: DecimatedSamples of its own, which
+/// it feeds, or those of the plan, which others feed.
 class SampleSource {
  public:
-  /// The plan must have passed validate(); `stage` names the owner in errors. Throws DeviceError.
+  /// The plan must have passed validate(); `stage` names the owner in errors.
+  /// Throws DeviceError.
   SampleSource(const ocl::Device& device, const FrontEndPlan& plan, std::string stage);
   SampleSource(const SampleSource&) = delete;
   SampleSource& operator=(const SampleSource&) = delete;
   ~SampleSource() = default;
 
-  /// The three of FrontEnd, with its contracts.
-  [[nodiscard]] std::uint64_t history_words() const;
-  void enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire);
-  void enqueue_samples(std::uint64_t first_sample, std::span<const float> values);
+  /// The three of FrontEnd, with its contracts. Not for samples that others
+  /// feed.
+  [[nodiscard]] std::uint64_t history_words() const { return decimated_->history_words(); }
+  void enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire) {
+    decimated_->enqueue_bits(first_word, wire);
+  }
+  void enqueue_samples(std::uint64_t first_sample, std::span<const float> values) {
+    decimated_->enqueue_samples(first_sample, values);
+  }
 
-  [[nodiscard]] const SampleRing& samples() const { return samples_; }
-  /// The slot of a window's first sample. Throws Error when the ring does not hold the whole window.
-  [[nodiscard]] std::uint32_t window_slot(std::uint64_t first_sample_index) const;
-  /// Throws Error unless `spectra` holds this many frequencies, and `status` its words.
+  [[nodiscard]] const SampleRing& samples() const { return decimated_->ring(); }
+  /// As DecimatedSamples counts them.
+  [[nodiscard]] std::uint64_t breaks() const { return decimated_->breaks(); }
+  /// The slot of a window's first sample. Throws Error when the ring does not
+  /// hold the whole window.
+  [[nodiscard]] std::uint32_t window_slot(std::uint64_t first_sample_index) const {
+    return decimated_->window_slot(first_sample_index, window_samples_, stage_);
+  }
+  /// Throws Error unless `spectra` holds this many frequencies, and `status`
+  /// its words.
   void check_outputs(std::size_t frequencies, const ocl::Buffer<std::complex<float>>& spectra,
                      const ocl::Buffer<std::uint32_t>& status) const;
-
-  /// Pascal at a window's first bit (or sample) per unit of a sample's phasor at that sample: undoes the decimator's
-  /// complex response and the 31 bit-times from the first bit to the first sample's newest one.
-  [[nodiscard]] std::complex<double> scale_pa(double frequency_hz) const;
+  /// As DecimatedSamples has it.
+  [[nodiscard]] std::complex<double> scale_pa(double frequency_hz) const { return decimated_->scale_pa(frequency_hz); }
 
   /// [channel], 0 where clipping does not count.
   [[nodiscard]] const ocl::Buffer<std::uint32_t>& is_alive() const { return is_alive_; }
-  /// What kernels/frontend/window_samples.cl wants to know.
+  /// Macros of kernels/frontend/window_samples.cl.
   [[nodiscard]] const ocl::Defines& defines() const { return defines_; }
 
  private:
-  /// What turns bits into samples.
-  struct BitPath {
-    BitPath(const ocl::Device& device, const FrontEndPlan& plan, SampleRing& samples, std::size_t max_words);
-    BitRing bits;
-    Decimator decimator;
-  };
-
   std::string stage_;
   std::size_t channels_;
   std::size_t window_samples_;
-  std::size_t max_append_;
-  double sample_rate_hz_;
-  double sensitivity_dbfs_;
-  SampleRing samples_;
-  std::unique_ptr<BitPath> bit_path_;  ///< none when fed with samples
+  std::shared_ptr<DecimatedSamples> decimated_;
   ocl::Buffer<std::uint32_t> is_alive_;
   ocl::Defines defines_;
 };

@@ -7,13 +7,11 @@
 
 #include "frontend/common/spectral_bins.hpp"
 #include "frontend/walsh_fourier/settings.hpp"
-#include "frontend/walsh_fourier/walsh_summation.hpp"
+#include "frontend/walsh_fourier/thesis/direct_summation.hpp"
 #include "nearfield/frame.hpp"
 
 namespace nearfield {
 namespace {
-
-constexpr std::string_view kWalshFourierStage = "front_end/walsh_fourier";
 
 std::vector<double> bin_frequencies(const FrontEndPlan& plan) {
   const int window = plan.settings.window_samples;
@@ -51,7 +49,7 @@ WalshFourier::WalshFourier(const ocl::Device& device, const FrontEndPlan& plan)
   const WalshVariant variant = plan.settings.own.get<WalshFourierSettings>().variant;
   summation_ = variant == WalshVariant::kFast
                    ? make_folded_summation(device, bits_, sum)
-                   : make_direct_summation(device, bits_, sum, variant == WalshVariant::kPrecomputed);
+                   : thesis::make_direct_summation(device, bits_, sum, variant == WalshVariant::kPrecomputed);
 }
 
 void WalshFourier::enqueue_bits(std::uint64_t first_word, std::span<const std::uint32_t> wire) {
@@ -70,13 +68,13 @@ void WalshFourier::enqueue_spectra(std::uint64_t first_sample_index, const ocl::
   if (!span.holds(first_sample_index, words_)) {
     throw Error(ExitCode::kInternal,
                 fmt::format("{}: window of {} words at {} is not among the words {} to {} that the ring holds",
-                            kWalshFourierStage, words_, first_sample_index, span.begin(), span.end()));
+                            kWalshStage, words_, first_sample_index, span.begin(), span.end()));
   }
   const std::size_t values = channels_ * actual_frequencies_hz_.size();
   if (spectra.size() < values || status.size() < kStatusWords) {
     throw Error(ExitCode::kInternal,
-                fmt::format("{}: expected room for {} spectra values and {} status words, found {} and {}",
-                            kWalshFourierStage, values, kStatusWords, spectra.size(), status.size()));
+                fmt::format("{}: expected room for {} spectra values and {} status words, found {} and {}", kWalshStage,
+                            values, kStatusWords, spectra.size(), status.size()));
   }
   const std::uint32_t first_slot = span.slot_of(first_sample_index);
   summation_->enqueue(first_slot, spectra);

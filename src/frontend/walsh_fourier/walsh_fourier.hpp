@@ -5,19 +5,9 @@
 #include "frontend/common/bit_ring.hpp"
 #include "frontend/common/clipping.hpp"
 #include "frontend/front_end.hpp"
-#include "frontend/walsh_fourier/walsh_functions.hpp"
+#include "frontend/walsh_fourier/walsh_summation.hpp"
 
 namespace nearfield {
-
-/// From a window of packed words to phasors: one way of summing the kept Walsh terms.
-class WalshSummation {
- public:
-  WalshSummation() = default;
-  WalshSummation(const WalshSummation&) = delete;
-  WalshSummation& operator=(const WalshSummation&) = delete;
-  virtual ~WalshSummation() = default;
-  virtual void enqueue(std::uint32_t first_slot, const ocl::Buffer<std::complex<float>>& spectra) = 0;
-};
 
 /// Front end `walsh_fourier`: bits through a BitRing; each phasor is a weighted sum of Walsh coefficients. Frequencies
 /// snap to the nearest bin. The variants differ in cost, and `fast` in what it keeps (in_word_order()). No history.

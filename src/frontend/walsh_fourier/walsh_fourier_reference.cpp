@@ -226,7 +226,7 @@ void WalshFourierFrontEnd::add_frequency(const std::vector<Complex>& weights, co
   const double determinant = of_cosine.real() * of_sine.imag() - of_cosine.imag() * of_sine.real();
   if (!(4.0 * determinant > 1e-6)) {
     throw ConfigError(
-        fmt::format("front_end.walsh_fourier: {} coefficients cannot tell amplitude and phase", kept.size()));
+        fmt::format("front_end.walsh_fourier: {} coefficients cannot determine amplitude and phase", kept.size()));
   }
   const double full_scale = std::sqrt(2.0) / std::pow(10.0, plan_.sensitivity_dbfs / 20.0);
   kept_.push_back(kept);

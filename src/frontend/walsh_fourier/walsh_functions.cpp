@@ -17,7 +17,7 @@ using Complex = std::complex<double>;
 
 /// Magnitudes closer than this, relative to the largest, are equal but for rounding (sums of 2^20 terms stay below).
 constexpr double kTie = 1e-12;
-/// Least share of the tone that must remain to tell amplitude and phase apart.
+/// Least share of the tone that the kept terms must hold to determine amplitude and phase.
 constexpr double kLeastDeterminant = 1e-6;
 
 /// Indexes by falling magnitude, runs of ties by rising index.
@@ -39,6 +39,8 @@ std::vector<std::uint32_t> by_magnitude(const std::vector<double>& magnitudes, d
 
 }  // namespace
 
+unsigned log2_of(std::size_t power_of_two) { return static_cast<unsigned>(std::bit_width(power_of_two) - 1); }
+
 std::uint32_t walsh_mask(std::uint32_t sequency, unsigned log2_length) {
   const std::uint32_t gray = sequency ^ (sequency >> 1U);
   std::uint32_t mask = 0;
@@ -46,6 +48,14 @@ std::uint32_t walsh_mask(std::uint32_t sequency, unsigned log2_length) {
     mask |= ((gray >> bit) & 1U) << (log2_length - 1U - bit);
   }
   return mask;
+}
+
+std::uint32_t walsh_word(std::uint32_t mask) {
+  std::uint32_t word = 0;
+  for (std::uint32_t bit = 0; bit < kBitsPerWord; ++bit) {
+    word |= (static_cast<std::uint32_t>(std::popcount(mask & bit)) & 1U) << bit;
+  }
+  return word;
 }
 
 void fast_walsh_hadamard(std::span<Complex> values) {
@@ -67,10 +77,10 @@ std::vector<Complex> walsh_weights(const AnalysisVector& analysis, WindowKind wi
     values[t] = shape[t] * analysis.without_window(static_cast<double>(t));
   }
   fast_walsh_hadamard(values);
-  const auto log2_length = static_cast<unsigned>(std::bit_width(length) - 1);
+  const unsigned log2 = log2_of(length);
   std::vector<Complex> weights(length);
   for (std::size_t m = 0; m < length; ++m) {
-    weights[m] = values[walsh_mask(static_cast<std::uint32_t>(m), log2_length)];
+    weights[m] = values[walsh_mask(static_cast<std::uint32_t>(m), log2)];
   }
   return weights;
 }
@@ -91,10 +101,10 @@ std::vector<WalshTerm> keep_terms(const std::vector<Complex>& weights, const Wal
   std::transform(weights.begin(), weights.end(), magnitudes.begin(), [](Complex weight) { return std::abs(weight); });
   const double tie = kTie * *std::max_element(magnitudes.begin(), magnitudes.end());
   std::vector<std::uint32_t> kept = by_magnitude(magnitudes, tie);
-  const auto log2_length = static_cast<unsigned>(std::bit_width(weights.size()) - 1);
+  const unsigned log2 = log2_of(weights.size());
   const int order = in_word_order(settings, weights.size());
   std::erase_if(kept, [&](std::uint32_t m) {
-    return std::popcount(walsh_mask(m, log2_length) & static_cast<std::uint32_t>(kBitsPerWord - 1)) > order;
+    return std::popcount(walsh_mask(m, log2) & static_cast<std::uint32_t>(kBitsPerWord - 1)) > order;
   });
   if (settings.coefficients > 0) {
     kept.resize(std::min(kept.size(), static_cast<std::size_t>(settings.coefficients)));
@@ -131,7 +141,7 @@ std::vector<WalshTerm> walsh_terms(const WalshFourierSettings& settings, WindowK
   const double determinant = std::norm(forward) - std::norm(image);
   if (!(determinant > kLeastDeterminant)) {
     throw ConfigError(fmt::format(
-        "front_end.walsh_fourier: expected enough coefficients, or a low enough threshold, to tell a tone's "
+        "front_end.walsh_fourier: expected enough coefficients, or a low enough threshold, to determine a tone's "
         "amplitude and phase, found {} kept (coefficients {}, threshold {})",
         terms.size(), settings.coefficients, settings.threshold));
   }

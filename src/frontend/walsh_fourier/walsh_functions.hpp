@@ -9,9 +9,14 @@
 
 namespace nearfield {
 
+unsigned log2_of(std::size_t power_of_two);
+
 /// The h with WAL(m, i) = (-1)^popcount(h & i), i < 2^log2_length, in sequency order: the bit-reversed Gray code of m.
 /// Bit r - 1 of the Gray code takes the Rademacher function RAD(r, i) = (-1)^(bit log2_length - r of i) (thesis 5.1.3).
 std::uint32_t walsh_mask(std::uint32_t sequency, unsigned log2_length);
+
+/// 32 values of (-1)^popcount(mask & i), i = 0 .. 31, bit 1 = -1.
+std::uint32_t walsh_word(std::uint32_t mask);
 
 /// In place, length a power of two, unscaled: out[h] = sum_i (-1)^popcount(h & i) in[i].
 void fast_walsh_hadamard(std::span<std::complex<double>> values);
@@ -36,7 +41,7 @@ int in_word_order(const WalshFourierSettings& settings, std::size_t length);
 std::vector<WalshTerm> keep_terms(const std::vector<std::complex<double>>& weights,
                                   const WalshFourierSettings& settings);
 
-/// What the terms make of x = e^{jwt} and of e^{-jwt}; 2 and 0 when all are kept.
+/// The response of the terms to x = e^{jwt} and to e^{-jwt}; 2 and 0 when all are kept.
 struct ToneResponse {
   std::complex<double> forward;
   std::complex<double> image;
@@ -44,7 +49,7 @@ struct ToneResponse {
 ToneResponse tone_response(const std::vector<WalshTerm>& terms, std::size_t length, double radians_per_bit);
 
 /// The kept terms, mixed with their conjugates so that their tone_response() is 2 and 0: x = Re(A e^{jwt}) gives A
-/// however few are kept. Throws ConfigError when they are too few to tell amplitude and phase.
+/// however few are kept. Throws ConfigError where they are too few to determine amplitude and phase.
 std::vector<WalshTerm> walsh_terms(const WalshFourierSettings& settings, WindowKind window, bool remove_dc,
                                    std::size_t length, double radians_per_bit);
 

@@ -1,22 +1,38 @@
 #pragma once
+#include <complex>
+#include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
-#include "frontend/walsh_fourier/walsh_fourier.hpp"
+#include "cl/device.hpp"
+#include "frontend/common/bit_ring.hpp"
+#include "frontend/walsh_fourier/walsh_functions.hpp"
 
 namespace nearfield {
+
+/// The front end's stage in errors and profiles.
+inline constexpr std::string_view kWalshStage = "front_end/walsh_fourier";
+
+/// From a window of packed words to phasors: one way of summing the kept Walsh terms.
+class WalshSummation {
+ public:
+  WalshSummation() = default;
+  WalshSummation(const WalshSummation&) = delete;
+  WalshSummation& operator=(const WalshSummation&) = delete;
+  virtual ~WalshSummation() = default;
+  virtual void enqueue(std::uint32_t first_slot, const ocl::Buffer<std::complex<float>>& spectra) = 0;
+};
 
 /// What the kernels sum: the kept terms of each frequency, in pascal.
 struct WalshSum {
   std::size_t channels;
   std::size_t bits;  ///< of a window, a power of two
   std::vector<std::vector<WalshTerm>> terms;
-};
 
-/// Walsh coefficients first (XOR and popcount with each kept function), then their weighted sums. `precomputed`: the
-/// functions' words lie in memory, bits / 32 words each; else the kernel makes them from Rademacher functions.
-std::unique_ptr<WalshSummation> make_direct_summation(const ocl::Device& device, const BitRing& ring,
-                                                      const WalshSum& sum, bool precomputed);
+  /// Macros that the kernels of all summations have.
+  [[nodiscard]] ocl::Defines defines() const;
+};
 
 /// The Walsh transform across words is done on the weights at plan time; per word, there remain the popcounts of the
 /// in-word patterns that occur and their multiplications with one complex weight a frequency.

@@ -15,11 +15,12 @@ struct SpectrumCut {
   int fit_group = 1;
 };
 
-/// Bins of the aperture's spectrum in the order that the kernel wants, for a place of each in its local memory.
+/// Bins of the aperture's spectrum in the order in which the kernel reads them, for a place of each in its local
+/// memory.
 class SpectrumTables {
  public:
   SpectrumTables(const PnahPlan& plan, const SpectrumCut& cut);
-  /// Makes room in the arena for these tables and for what is measured.
+  /// Reserves room in the arena for these tables and for the measured figures.
   void reserve(ocl::Arena& arena, const PnahPlan& plan) const;
   /// Fills the tables and clears the state. Waits.
   void fill(const ocl::Device& device, const ocl::Arena& arena, const PnahPlan& plan) const;

@@ -11,11 +11,11 @@ namespace {
 constexpr double kShell = 1.05;
 /// Power over the noise at the cut-off, for a field that fills the aperture evenly.
 constexpr double kOverNoise = 3.0;
-/// The most that the window is taken to have hidden of the field's power.
+/// The largest share of the field's power that the window is assumed to hide.
 constexpr double kMostHidden = 4.0;
 /// A cut-off moves when it is off by more than this factor.
 constexpr double kBand = 1.05;
-/// Of the level, up or down: then all starts anew.
+/// Factor of the level, up or down, at which the state is reset.
 constexpr double kJump = 4.0;
 /// Nepers a ring by which the power decays faster than the propagator's gain grows, beyond the cut-off.
 constexpr double kLeastDecay = 0.2;
@@ -41,8 +41,8 @@ void for_each_bin(const Field& spectrum, const PnahPlan& plan, const Visit& visi
   }
 }
 
-/// The aperture, or what of it has a good length, under a Hann window, scaled so that white noise keeps its power in
-/// every bin of the transform.
+/// The aperture, or its largest part whose lengths the FFT supports, under a Hann window, scaled so that white noise
+/// keeps its power in every bin of the transform.
 Field windowed(const Field& aperture) {
   Field field(spectrum_length(aperture.rows), spectrum_length(aperture.columns));
   double energy = 0.0;

@@ -6,7 +6,7 @@
 /// The measured cut-off in plain double precision, written from the formulas of docs/pnah.md (Filters).
 namespace nearfield::reference {
 
-/// What one hologram's own spectrum tells.
+/// What is measured from one hologram's own spectrum.
 struct MeasuredSpectrum {
   double level_pa2 = 0.0;         ///< mean power of the aperture
   double noise_pa2 = 0.0;         ///< E|n|^2 of one microphone
@@ -20,12 +20,12 @@ struct MeasuredSpectrum {
 
 MeasuredSpectrum measure_spectrum(const Field& aperture, std::size_t frequency, const PnahPlan& plan);
 
-/// The state after a frame: the cut-off moves when it is off by more than a band, halfway; a jump of the level starts
-/// anew.
+/// The state after a frame: the cut-off moves halfway to the measured one when they differ by more than a band; a jump
+/// of the level resets it.
 CutoffState settle(const CutoffState& before, const MeasuredSpectrum& measured, const PnahPlan& plan);
 
-/// Relative L2 error of the image on the lowest plane, of noise and of what the filter cuts away; 1 where nothing
-/// was found above the noise.
+/// Relative L2 error of the image on the lowest plane, of noise and of the part that the filter removes; 1 where
+/// nothing was found above the noise.
 double estimate_error(const MeasuredSpectrum& measured, const CutoffState& state, std::size_t frequency,
                       const PnahPlan& plan);
 

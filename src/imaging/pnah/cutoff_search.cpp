@@ -14,7 +14,7 @@ namespace {
 using Complex = std::complex<double>;
 using Eigen::Index;
 
-/// Slopes that are tried. Flatter ones let noise through, steeper ones ring.
+/// Slopes that are tried. Flatter ones pass noise, steeper ones ring.
 constexpr std::array kSlopes = {0.025, 0.05, 0.1, 0.2, 0.4};
 /// Cut-offs that are tried first, from k up to the array's largest wavenumber.
 constexpr int kCoarseSteps = 24;
@@ -106,7 +106,7 @@ FilterReport CutoffSearch::search_one(std::size_t frequency, std::span<const Com
   const FieldEstimate estimate = finders_[frequency].estimate();
   const double energy = estimate.image.squaredNorm();
   if (!(energy > 0.0)) {
-    return filters_[frequency];  // silence says nothing
+    return filters_[frequency];  // silence has no information on the filter
   }
 
   reference::Field aperture(rows.measured, columns.measured);

@@ -9,9 +9,8 @@
 
 namespace nearfield {
 
-/// Looks for cut-off and slope of pnah's filter, of every frequency (docs/pnah.md, The searched cut-off): those whose
-/// image of the lowest plane is nearest to the mean of all fields that the measurement leaves possible, which is what
-/// makes the expected squared error smallest.
+/// Searches cut-off and slope of pnah's filter, of every frequency (docs/pnah.md, The searched cut-off): those whose
+/// image of the lowest plane is nearest to the posterior mean of the field, which minimises the expected squared error.
 class CutoffSearch : public Search {
  public:
   /// Builds sonah's model of every frequency, on all processors.

@@ -17,7 +17,7 @@ std::size_t padded_size(const PnahPlan& plan) {
   return plan.holograms() * to_size(plan.rows().padded) * to_size(plan.columns().padded);
 }
 
-/// Applies E_y * measured * transpose(E_x) with matrices that someone else fills.
+/// Applies E_y * measured * transpose(E_x); the derived class, or another kernel, fills the matrices.
 class MatrixProduct {
  public:
   MatrixProduct(const ocl::Device& device, const PnahPlan& plan, bool matrix_per_frequency) {

@@ -16,7 +16,7 @@ using ComplexF = std::complex<float>;
 
 constexpr std::string_view kFusedStage = "imaging/fused";
 constexpr int kMostTaps = 16;
-/// More frequencies than that are looked through once, by a kernel of their own.
+/// Above this number of frequencies a kernel of its own checks the spectra once for values that are not finite.
 constexpr std::size_t kMostCheckedHere = 16;
 constexpr std::size_t kCheckGroup = 64;
 constexpr int kVectorLanes = 8;

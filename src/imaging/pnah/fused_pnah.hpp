@@ -22,13 +22,13 @@ struct FusedTuning {
   bool local_samples = false;  ///< whether columns.cl copies the aperture to local memory first
   int row_group = 1;           ///< items a group of rows.cl
   int row_tile = 1;            ///< vectors a group
-  bool check_here = true;      ///< whether aperture.cl looks for values that are not finite, else microphones.cl
+  bool check_here = true;      ///< whether aperture.cl checks for values that are not finite, else microphones.cl
 };
 
 /// GPUs: one line an item, many items a group. Others: vectors of lines, one item a group.
 FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan);
 
-/// What keeps the fused path from this plan on this device, in words; empty when nothing does.
+/// Why the fused path cannot run this plan on this device, as a sentence; empty where it can.
 std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& plan);
 
 /// Three launches a frame and no FFT library: conditioning and predictors (aperture.cl); rows transformed along x,
@@ -47,9 +47,10 @@ class FusedPnah : public Imager {
   [[nodiscard]] std::unique_ptr<Search> make_search() const override { return make_cutoff_search(plan_); }
   [[nodiscard]] std::string description() const override { return description_; }
 
-  /// [frame][frequency][column][row], what the images are made of: calibrated, unusable microphones replaced.
+  /// [frame][frequency][column][row], the input of the images: calibrated, unusable microphones replaced.
   [[nodiscard]] const ComplexBuffer& samples() const { return samples_; }
-  /// [frame][frequency][step][tap], what continues the samples past the aperture; [step][tap] where nothing is fitted.
+  /// [frame][frequency][step][tap], the extrapolation of the samples past the aperture; [step][tap] where nothing is
+  /// fitted.
   [[nodiscard]] const ComplexBuffer& extension_x() const { return extension_x_; }
   [[nodiscard]] const ComplexBuffer& extension_y() const { return extension_y_; }
   [[nodiscard]] int spectrum_stride() const { return spectrum_stride_; }

@@ -11,20 +11,20 @@ namespace nearfield {
 /// One axis of the aperture and of its padded grid.
 struct PaddedAxis {
   int measured = 0;
-  int padded = 0;  ///< a length that the FFT takes, not below factor * measured
+  int padded = 0;  ///< a length that the FFT supports, not below factor * measured
   int before = 0;  ///< padding in front of the aperture; (padded - measured) / 2
   double pitch_m = 0.0;
 };
 
 PaddedAxis pad_axis(int measured, double factor, double pitch_m);
 
-/// Microphones along an axis whose spectrum is measured: the largest length that the FFT takes.
+/// Microphones along an axis whose spectrum is measured: the largest length that the FFT supports.
 int spectrum_length(int microphones);
 
 /// The predictor's order that a line of this length allows: at most length - 2.
 int usable_order(int order, int length);
 
-/// Everything that near-field holography is set up from.
+/// The plan of near-field holography.
 struct PnahPlan : ArrayPlan {
   HolographySettings holography;         ///< but for its standoff, which is the array's
   std::vector<double> cutoff_rad_per_m;  ///< [frequency]
@@ -45,10 +45,10 @@ struct PnahPlan : ArrayPlan {
   [[nodiscard]] std::size_t fields() const { return holography.planes_m.size() * fields_per_plane(); }
   [[nodiscard]] int image_rows() const { return geometry.rows * holography.upsample; }
   [[nodiscard]] int image_columns() const { return geometry.columns * holography.upsample; }
-  /// Whether each frame's spectrum decides on its cut-off; `cutoff_rad_per_m` is the most then. It takes a `cos` filter
-  /// and four microphones a side; without these auto is as dynamic_range.
+  /// Whether each frame's cut-off is measured from its spectrum; `cutoff_rad_per_m` is the upper limit then. It needs a
+  /// `cos` filter and four microphones a side; without these, auto is dynamic_range.
   [[nodiscard]] bool measures_cutoff() const;
-  /// Whether cut-offs and slopes are searched now and then; `cutoff_rad_per_m` holds until something is found.
+  /// Whether cut-offs and slopes are searched in the background; `cutoff_rad_per_m` holds until the first result.
   [[nodiscard]] bool searches_cutoff() const;
   /// Whether the error that is published with an image is one of the plan's quantity; where not, it is NaN. sonah and
   /// the searched cut-off estimate it in the quantity itself, of any but active intensity; the measured cut-off
@@ -59,8 +59,8 @@ struct PnahPlan : ArrayPlan {
 };
 
 /// The imager that is used: for kAuto sonah, which is nearer to the truth wherever neighbouring microphones share much
-/// of the near field, that is where no pitch is above the standoff; else pnah, and for active intensity, which sonah
-/// has not.
+/// of the near field, that is where no pitch is above the standoff; else pnah, as for active intensity, which sonah
+/// does not support.
 ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry);
 /// The same by the plan's own standoff.
 ImagerKind resolve_imager(const PnahPlan& plan);
@@ -71,10 +71,11 @@ ImagerKind resolve_imager(const PnahPlan& plan);
 std::vector<double> resolve_cutoffs(const HolographySettings& holography, const MediumSettings& medium,
                                     const ArrayGeometry& geometry, const std::vector<double>& frequencies_hz);
 
-/// What is known of images before they are made, [frame][frequency]: cut-off and slope where the settings give them.
+/// What the settings determine of the images' filters, [frame][frequency]: cut-off and slope where the settings give
+/// them.
 std::vector<FilterReport> constant_reports(const PnahPlan& plan);
 
-/// Checks what only a whole plan shows. Throws ConfigError.
+/// Checks the settings that depend on each other. Throws ConfigError.
 void validate(const PnahPlan& plan);
 
 }  // namespace nearfield

@@ -50,7 +50,7 @@ double largest_magnitude(const Line& line) {
   return largest;
 }
 
-/// A pooled predictor runs away when it turns a unit impulse at some microphone into more than kRunaway.
+/// A pooled predictor is unstable when it turns a unit impulse at some microphone into more than kRunaway.
 bool impulse_runs_away(const std::vector<Complex>& a, const PaddedAxis& axis) {
   for (int n = 0; n < axis.measured; ++n) {
     Line impulse(static_cast<std::size_t>(axis.measured));

@@ -49,7 +49,7 @@ Field taper(const Field& padded, const PnahPlan& plan);
 Field transform(const Field& field, double sign);
 
 /// H(kr) e^{j kz d} (times kz / (rho c k) for velocity, over j w too for displacement) at (kx, ky), rad/m, for a plane
-/// at distance d from the array; of the pressure when the plan wants intensity.
+/// at distance d from the array; of the pressure where the plan's quantity is intensity.
 Complex transfer(double kx, double ky, double distance_m, std::size_t frequency, const PnahPlan& plan);
 
 /// From the unscaled forward transform to the image on one plane, [upsample * row][upsample * column]. Active intensity
@@ -63,7 +63,7 @@ struct PnahImages {
   int non_finite_channels = 0;
 };
 
-/// What a measured cut-off carries from frame to frame, of a frequency.
+/// The state of a measured cut-off, of a frequency, from frame to frame.
 struct CutoffState {
   double cutoff_rad_per_m = 0.0;  ///< 0: there was no frame yet
   double slope = 0.0;
@@ -72,7 +72,7 @@ struct CutoffState {
 };
 
 /// The whole imager on one frame of spectra [frequency][row][column], Pa. Where the cut-off is measured, `states`
-/// [frequency] holds what the frames before have left; empty: there were none.
+/// [frequency] is the state after the frame before; empty: there was none.
 PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan, std::vector<CutoffState>& states);
 PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan);
 

@@ -37,7 +37,7 @@ class Microphones {
   ocl::Launch predict_launch_{};  ///< of no items where nothing is masked
 };
 
-/// Measures each hologram's cut-off where the plan wants that: conditioned -> reports.
+/// Measures each hologram's cut-off where the plan sets cutoff: auto: conditioned -> reports.
 class CutoffMeter {
  public:
   CutoffMeter(const ocl::Device& device, const PnahPlan& plan);
@@ -96,7 +96,7 @@ class Propagator {
   bool is_measured_;  ///< the cut-off
 };
 
-/// One kernel for each stage, transforms by clFFT: does everything there is, in about ten launches.
+/// One kernel for each stage, transforms by clFFT: supports every plan, in about ten launches.
 class StagedPnah : public Imager {
  public:
   StagedPnah(const ocl::Device& device, const PnahPlan& plan);

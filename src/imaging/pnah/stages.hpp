@@ -40,7 +40,7 @@ class TransferTable {
  public:
   /// With the plan's cut-offs. Waits.
   TransferTable(const ocl::Device& device, const PnahPlan& plan, const TransferLayout& layout);
-  /// Anew, with the cut-offs and slopes of `filters` [frequency]. Waits.
+  /// Computes it again, with the cut-offs and slopes of `filters` [frequency]. Waits.
   void build(std::span<const FilterReport> filters);
   /// [plane][field][frequency][padded row][stride]
   [[nodiscard]] const ComplexBuffer& values() const { return values_; }

@@ -46,7 +46,7 @@ double burg_operations(const Sizes& s) {
   return s.predicts ? 2.0 * s.holograms() * s.microphones * s.taps * kBurgOperations : 0.0;
 }
 
-/// Predictors, and as matrices what they make of every measured sample.
+/// Predictors, and the matrices that apply them to every measured sample.
 StageWork predictors(const Sizes& s) {
   const double values = s.rows * s.padded_rows + s.columns * s.padded_columns;
   const double recursions = (s.padded_rows - s.rows) * s.rows + (s.padded_columns - s.columns) * s.columns;

@@ -236,7 +236,7 @@ void Sonah::use(const MicrophoneMask& mask) {
 }
 
 void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
-  device_.wait();  // for what still reads the findings before, if anything does
+  device_.wait();  // for kernels that may still read the previous findings
   const std::vector<FoundWaves>& found = findings_as<WaveFindings>(findings).waves;
   for (std::size_t f = 0; f < frequencies_; ++f) {
     const std::vector<float>& table = found.at(f).table;

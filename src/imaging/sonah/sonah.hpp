@@ -11,15 +11,15 @@
 
 namespace nearfield {
 
-/// What keeps statistically optimised holography from this plan on this device, in words; empty when nothing does.
+/// Why statistically optimised holography cannot run this plan on this device, as a sentence; empty where it can.
 std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan);
 
-/// The entry of sonah in the table of processors.
+/// The entry of sonah in the table of imagers.
 ImagerEntry sonah_imager();
 
 /// Statistically optimised near-field holography (docs/sonah.md): two launches a frame, no padding, no cut-off. The
-/// noise is measured in every frame; reports hold it, the wavenumber where it meets the prior, and the image's expected
-/// error.
+/// noise is measured in every frame; reports hold it, the wavenumber at which it equals the prior, and the image's
+/// expected error.
 class Sonah : public Imager {
  public:
   /// Builds the model of every frequency, on all processors.
@@ -44,7 +44,7 @@ class Sonah : public Imager {
   ocl::Device device_;
   PnahPlan plan_;
   ocl::Arena arena_;
-  std::shared_ptr<const std::vector<SonahModel>> models_;  ///< for searches; null where there are to be none
+  std::shared_ptr<const std::vector<SonahModel>> models_;  ///< for searches; null where the plan sets none
   WaveTable table_;
   ocl::Buffer<float> waves_;                  ///< [frequency][table], in the arena
   std::shared_ptr<const Findings> findings_;  ///< in use, which the device may still be reading

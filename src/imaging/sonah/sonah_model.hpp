@@ -11,19 +11,19 @@ namespace nearfield {
 /// Parity classes of a field over the array: even or odd along x (bit 0) and along y (bit 1).
 inline constexpr int kParities = 4;
 
-/// Noise powers a microphone that the evidence is taken at, over the field's mean prior power: 70 dB below it and up.
-/// [kNoiseSteps]
+/// Noise powers a microphone at which the marginal likelihood is evaluated, over the field's mean prior power: 70 dB
+/// below it and up. [kNoiseSteps]
 inline constexpr int kNoiseSteps = 48;
 double noise_step(int step);
 
-/// Modes whose prior power is below this, a microphone's being 1, hold nothing but noise.
+/// Modes whose prior power is below this, a microphone's being 1, contain only noise.
 inline constexpr double kNegligibleMode = 3e-8;
 
-/// What statistically optimised near-field holography of one frequency knows beforehand, in double precision.
+/// The prior model of statistically optimised near-field holography at one frequency, in double precision.
 ///
 /// The field's prior: incoherent monopoles, spread evenly over a layer as far behind the surface as the microphones are
-/// before it. Its covariance depends on distance alone, so that it falls apart into four parity classes over half the
-/// rows and columns each. Half a row or column that an odd class does not have is zero. Lengths are the same in all
+/// in front of it. Its covariance depends on distance alone, so that it separates into four parity classes over half
+/// the rows and columns each. Half a row or column that an odd class does not have is zero. Lengths are the same in all
 /// classes; `samples` = ceil(rows / 2) ceil(columns / 2).
 struct SonahModel {
   int samples = 0;

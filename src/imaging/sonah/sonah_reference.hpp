@@ -15,7 +15,7 @@ class Sonah {
  public:
   explicit Sonah(const PnahPlan& plan);
   /// One frame of spectra [frequency][row][column], Pa; masked are the dead channels of `masked`, else the plan. Keeps
-  /// the noise of the frame before where that is as probable.
+  /// the noise of the frame before where that is about as probable.
   PnahImages image(std::span<const Complex> spectra, const PnahPlan& masked);
   PnahImages image(std::span<const Complex> spectra) { return image(spectra, plan_); }
   /// Plane waves to fit from the next frame on; of the findings their wavenumbers and noise alone are used.
@@ -31,7 +31,7 @@ class Sonah {
     int held = -1;
     FoundWaves found;
   };
-  /// What plane waves make of a frame.
+  /// The part of a frame that plane waves explain.
   struct WaveFit {
     Eigen::VectorXcd residual;             ///< [microphone]
     std::vector<Eigen::VectorXcd> images;  ///< [plane]

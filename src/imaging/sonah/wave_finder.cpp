@@ -12,15 +12,15 @@ using Complex = std::complex<double>;
 using Eigen::Index;
 
 constexpr std::array<Complex, kParities> kPhases = {Complex(1.0), Complex(0.0, 1.0), Complex(0.0, 1.0), Complex(-1.0)};
-/// |amplitude|^2 over its variance that a wave must have to be tried: little, as other waves that are not found yet
-/// count as the prior's; and in the end to be taken, and to be kept where it was there before.
+/// |amplitude|^2 over its variance that a wave must have to be tried: small, as other waves that are not found yet
+/// count as the prior's; that it must have in the end to be accepted; and to be kept where it was accepted before.
 constexpr double kCandidate = 20.0;
 constexpr double kTried = 40.0;
 constexpr double kTaken = 300.0;
 constexpr double kKept = 150.0;
 /// What is left of a measurement is rounding below this share of its energy.
 constexpr double kRounding = 1e-10;
-/// Evanescent waves that lose more than this from the lowest plane to the microphones are not looked for.
+/// Evanescent waves that lose more than this from the lowest plane to the microphones are not searched.
 constexpr double kMostLoss = 10.0;
 /// Steps of the grid for each half period over the array.
 constexpr int kGridSteps = 2;
@@ -221,7 +221,7 @@ WaveFinder::Fit WaveFinder::settle(Waves& waves, const Eigen::VectorXcd& y, doub
   return found;
 }
 
-/// Takes the weakest wave away until each has `least`, [wave], at least.
+/// Removes the weakest wave until each has `least`, [wave], at least.
 void WaveFinder::drop_weak(Waves& waves, Fit& fit, const Eigen::VectorXcd& y, std::vector<double> least) const {
   while (!waves.empty()) {
     Index weakest = 0;
@@ -254,7 +254,7 @@ const Eigen::MatrixXd& WaveFinder::grid_powers() {
   return grid_powers_;
 }
 
-/// The wave of the grid that stands out most of what is left, and by how much.
+/// The wave of the grid with the largest matched-filter output on the residual, and that output.
 std::pair<PlaneWave, double> WaveFinder::strongest(const Fit& fit) {
   const Eigen::MatrixXd& powers = grid_powers();
   const int noise =

@@ -12,15 +12,16 @@
 
 namespace nearfield {
 
-/// The mean of all fields that a measurement leaves possible, over an image's plane.
+/// The posterior mean of the field, over an image's plane.
 struct FieldEstimate {
   Eigen::MatrixXcd image;      ///< (row, column), in the plan's quantity
   double noise_pa = 0.0;       ///< rms of a microphone
   double squared_error = 0.0;  ///< expected, summed over the pixels
 };
 
-/// Finds the plane waves of one frequency that stand out of sonah's prior (docs/sonah.md): the largest of a whitened
-/// matched filter over a grid in K-space, then all of them together by Gauss and Newton, until none stands out.
+/// Finds the plane waves of one frequency that sonah's prior does not explain (docs/sonah.md): the largest output of a
+/// whitened matched filter over a grid in K-space, then all waves together by Gauss-Newton steps, until no output
+/// exceeds the threshold.
 ///
 /// Everything is in the prior's modes. A plane wave's coefficients there are real but for a factor of a class, 1, j, j
 /// and -1; that factor is taken out of the measurement, so that waves are real vectors over [class][mode].
@@ -30,14 +31,14 @@ class WaveFinder {
   WaveFinder(const PnahPlan& plan, std::size_t frequency, const SonahModel& model);
   /// field [row][column], Pa. Starts with the waves that it found before.
   FoundWaves find(std::span<const std::complex<double>> field);
-  /// What the last find() leaves of the field on the first plane, plane waves included; of plans whose pixels are the
-  /// microphones.
+  /// The posterior mean of the field on the first plane after the last find(), plane waves included; of plans whose
+  /// pixels are the microphones.
   [[nodiscard]] FieldEstimate estimate() const;
 
  private:
   /// Amplitudes of given waves at given places in K-space, and what they leave.
   struct Fit {
-    double noise = 0.0;           ///< of a microphone over the prior's power, that the amplitudes are fitted at
+    double noise = 0.0;           ///< of a microphone over the prior's power, at which the amplitudes are fitted
     double residual_noise = 0.0;  ///< likewise, most probable for what is left
     double prior = 0.0;           ///< power of a microphone that is left
     Eigen::MatrixXd modes;        ///< (mode, wave)

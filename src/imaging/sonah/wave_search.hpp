@@ -8,7 +8,7 @@
 
 namespace nearfield {
 
-/// Looks for plane waves in the spectra of every frequency (docs/sonah.md).
+/// Searches plane waves in the spectra of every frequency (docs/sonah.md).
 class WaveSearch : public Search {
  public:
   /// models [frequency]; of their images only the first plane's are used.

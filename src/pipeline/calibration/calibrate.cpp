@@ -129,7 +129,7 @@ std::size_t append_frames(Recording& recording, Engine& engine, const std::vecto
   return appended;
 }
 
-/// Indices of ascending frequencies, as files want them.
+/// Indices of ascending frequencies, as files have them.
 std::vector<std::size_t> ascending(const std::vector<double>& frequencies_hz) {
   std::vector<std::size_t> order(frequencies_hz.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -139,7 +139,7 @@ std::vector<std::size_t> ascending(const std::vector<double>& frequencies_hz) {
 }
 
 bool is_same_array(const ArrayGeometry& a, const ArrayGeometry& b) {
-  return a.rows == b.rows && a.columns == b.columns && a.pitch_x_m == b.pitch_x_m && a.pitch_y_m == b.pitch_y_m;
+  return a.in_channel_order() == b.in_channel_order();
 }
 
 /// As messages call them.
@@ -161,17 +161,18 @@ std::vector<Complex> known_pressure(const KnownField& field, const ArrayGeometry
   constexpr double kDegree = std::numbers::pi / 180.0;
   const double along_x = std::sin(field.azimuth_deg * kDegree);
   const double along_y = std::sin(field.elevation_deg * kDegree);
+  const double along_z = std::sqrt(std::max(1.0 - along_x * along_x - along_y * along_y, 0.0));
   std::vector<Complex> pressure;
   for (int channel = 0; channel < geometry.channels(); ++channel) {
-    const int row = channel / geometry.columns;
-    const double x_m = geometry.x_m(channel % geometry.columns);
-    const double y_m = geometry.y_m(row);
+    const auto [x_m, y_m, z_m] = geometry.position_m(channel);
     if (field.source) {
-      const double r_m = std::hypot(x_m - field.source->x_m, y_m - field.source->y_m, standoff_m - field.source->z_m);
+      const double r_m =
+          std::hypot(x_m - field.source->x_m, y_m - field.source->y_m, standoff_m + z_m - field.source->z_m);
       pressure.push_back(std::polar(1.0 / r_m, -wavenumber_rad_per_m * r_m));
     } else {
       // From the side it comes from, the wave is ahead.
-      pressure.push_back(std::polar(1.0, wavenumber_rad_per_m * (x_m * along_x + y_m * along_y)));
+      const double ahead_m = x_m * along_x + y_m * along_y - z_m * along_z;
+      pressure.push_back(std::polar(1.0, wavenumber_rad_per_m * ahead_m));
     }
   }
   return pressure;

@@ -29,8 +29,9 @@ struct KnownField {
 struct Calibrator {
   double pressure_pa = 0.0;        ///< rms, in its coupler
   std::vector<int> channels = {};  ///< over which it is, one an input; empty: over the loudest, window by window
-  /// An earlier calibration, for what a calibrator can't tell: phases, other frequencies, other microphones. Gains of
-  /// microphones that were reached are scaled to the level that was found, the others by the median of these scales.
+  /// An earlier calibration, for what a calibrator does not determine: phases, other frequencies, other microphones.
+  /// Gains of microphones that were reached are scaled to the level that was found, the others by the median of these
+  /// scales.
   std::filesystem::path start = {};
 };
 
@@ -43,7 +44,7 @@ struct CalibrateOptions {
   EngineKind engine = EngineKind::kOpencl;
 };
 
-/// What is known of one microphone at one frequency.
+/// The quality of one microphone's calibration at one frequency.
 struct ChannelQuality {
   double relative_error = 0.0;  ///< standard error of the gain over its magnitude
   double coherence = 0.0;       ///< of the microphone with the field over frames, 0 to 1
@@ -58,19 +59,18 @@ struct CalibrationResult {
   std::uint64_t frames = 0;
 };
 
-/// Gains that turn what each microphone has of a known field into the field. With y[t] what a microphone has in frame
-/// t, p the field there and a[t] the field's factor, y[t] = h a[t] p + noise is fitted by least squares, h and a in
-/// turn; the gain is 1/h. Gains have a median magnitude of 1 and a mean phase of 0: a common factor is the
+/// Gains that turn each microphone's spectra of a known field into the field. With y[t] a microphone's spectrum in
+/// frame t, p the field there and a[t] the field's factor, y[t] = h a[t] p + noise is fitted by least squares, h and a
+/// in turn; the gain is 1/h. Gains have a median magnitude of 1 and a mean phase of 0: a common factor is the
 /// sensitivity's. Frames are windows that do not overlap. A microphone fails where its coherence is below 0.9, the
 /// standard error above a tenth of the gain, or h more than 20 dB below the median. Throws DataError when there are
 /// fewer than 4 frames, or more than a quarter of the microphones fail.
 ///
 /// With a calibrator the magnitude of the gain is its pressure over the median magnitude of what the microphone has, by
-/// windows within 1 dB of their median; the phase is 0, or the earlier calibration's. Where it looks for the microphone
-/// itself it takes those windows in which one is 10 dB louder than all others. A coherence here is mean² / mean square
-/// of the magnitude: 1 for a steady level, 0.79 for noise; the limits are the same, and gains
-/// beyond 40 dB are none. Throws DataError when no microphone
-/// gets a gain.
+/// windows within 1 dB of their median; the phase is 0, or the earlier calibration's. Without given channels it uses
+/// those windows in which one microphone is 10 dB louder than all others. A coherence here is mean² / mean square of
+/// the magnitude: 1 for a steady level, 0.79 for noise; the limits are the same, and gains beyond 40 dB are none.
+/// Throws DataError when no microphone gets a gain.
 CalibrationResult calibrate(const CalibrateOptions& options);
 
 /// The pressure of the field at each microphone but for a factor, [row][column].

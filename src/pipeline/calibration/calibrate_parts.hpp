@@ -10,7 +10,7 @@
 /// What both ways of calibrating share; no part of the interface.
 namespace nearfield {
 
-/// Fewer windows say nothing of their scatter.
+/// The scatter of fewer windows cannot be estimated.
 inline constexpr std::size_t kFewestCalibrationFrames = 4;
 inline constexpr double kLowestCoherence = 0.9;
 inline constexpr double kLargestError = 0.1;
@@ -31,7 +31,7 @@ struct CalibrationFrames {
 /// the recordings are of unlike arrays.
 CalibrationFrames read_calibration_frames(const CalibrateOptions& options);
 
-/// Appends what is known of a microphone: its gain, NaN without one.
+/// Appends a microphone's result: its gain, NaN without one.
 void add_channel(CalibrationResult& result, std::complex<double> gain, const ChannelQuality& quality, bool is_good);
 
 /// Of an even number of values the upper of the two in the middle; there must be one at least.

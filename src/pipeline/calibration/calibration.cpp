@@ -14,6 +14,18 @@ namespace {
 /// Files may hold lengths as float32.
 bool same_length(double a_m, double b_m) { return std::abs(a_m - b_m) <= 1e-6 * std::abs(b_m); }
 
+/// Of arrays of as many microphones; positions to 1 um, and of both or neither.
+bool same_places(const ArrayGeometry& a, const ArrayGeometry& b) {
+  constexpr double kSame_m = 1e-6;
+  bool are_same = a.is_grid() == b.is_grid();
+  for (int channel = 0; are_same && !a.is_grid() && channel < a.channels(); ++channel) {
+    const MicrophonePosition one = a.position_m(channel);
+    const MicrophonePosition other = b.position_m(channel);
+    are_same = std::hypot(one.x_m - other.x_m, one.y_m - other.y_m, one.z_m - other.z_m) <= kSame_m;
+  }
+  return are_same;
+}
+
 }  // namespace
 
 std::vector<std::complex<float>> calibration_gains(const ArraySettings& array,
@@ -30,6 +42,11 @@ std::vector<std::complex<float>> calibration_gains(const ArraySettings& array,
         fmt::format("array.calibration: {} is for {} x {} microphones {} m x {} m apart, expected {} x {}, {} m x {} m",
                     array.calibration_path, made_for.rows, made_for.columns, made_for.pitch_x_m, made_for.pitch_y_m,
                     used.rows, used.columns, used.pitch_x_m, used.pitch_y_m));
+  }
+  if (!same_places(made_for, used)) {
+    throw ConfigError(fmt::format("array.calibration: {} is for {} microphones at other places, expected those of {}",
+                                  array.calibration_path, text_of_size(made_for),
+                                  used.is_grid() ? "the grid" : "array.positions"));
   }
   const std::vector<double>& known_hz = calibration.frequencies_hz;
   const auto channels = static_cast<std::size_t>(array.geometry.channels());

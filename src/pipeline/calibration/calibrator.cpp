@@ -63,7 +63,7 @@ struct Level {
   ChannelQuality quality{.relative_error = std::numeric_limits<double>::infinity(), .coherence = 0.0};
 };
 
-/// Of one channel in some frames of measured [frame][channel]; quality() says whether it may be trusted.
+/// Of one channel in some frames of measured [frame][channel]; quality() rates it.
 Level level_of(const std::vector<std::vector<std::complex<double>>>& measured, const std::vector<std::size_t>& frames,
                std::size_t channel) {
   std::vector<double> magnitudes;
@@ -87,7 +87,7 @@ Level level_of(const std::vector<std::vector<std::complex<double>>>& measured, c
   }
   const double mean = sum / count;
   const double variance = std::max(0.0, squares / count - mean * mean) * count / (count - 1.0);
-  // Windows that were left out speak against it as much as those that scatter.
+  // Windows that were left out lower the coherence as much as those that scatter.
   const double steady = count / static_cast<double>(frames.size());
   return {.magnitude = median(magnitudes),  // windows that begin before it stands or end after it has left count less
           .quality = {.relative_error = std::sqrt(variance / count) / mean,

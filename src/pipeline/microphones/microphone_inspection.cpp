@@ -27,26 +27,28 @@ constexpr std::uint64_t kFewestBlockBits = 256;
 
 constexpr int kLowestBin = 2;
 constexpr int kMostBins = 100;
-/// Share of the array's Nyquist wavenumber up to which neighbours say something.
+/// Share of the array's Nyquist wavenumber up to which neighbours predict each other.
 constexpr double kWavenumberShare = 0.7;
-/// Bins of one Hann window's main lobe say the same.
+/// Bins of one Hann window's main lobe carry the same information.
 constexpr std::size_t kBinsApart = 3;
-/// Below the loudest one, a frequency says little: 40 dB.
+/// Frequencies this far below the loudest one are not used: 40 dB.
 constexpr double kLeastPower = 1e-4;
 
 using Spectra = std::vector<std::complex<float>>;  ///< [frequency][channel]
 
-/// Windows as the monitor wants them. Nothing is imaged, so that no plane, point or predictor may keep the file from
-/// being opened.
+/// Settings for the monitor's windows. Nothing is imaged, so that settings of planes, points and predictors must not
+/// prevent the file from being opened.
 Settings listening(Settings settings) {
   settings.array.health.enabled = true;
   settings.device.batch = 1;
   settings.front_end.window = WindowKind::kHann;
+  settings.front_end.decimation = kBitsPerWord;
   settings.front_end.window_samples = kWindowSamples;
   settings.front_end.hop_samples = kLeastHopSamples;
   settings.front_end.incremental = Incremental::kNever;
   settings.front_end.bands_hz.clear();
   settings.processors.clear();
+  settings.holography.imager = ImagerKind::kNone;
   settings.holography.planes_m = {0.0};
   settings.holography.points.clear();
   settings.holography.extrapolation.method = Extrapolation::kZero;
@@ -159,7 +161,7 @@ double power_at(const std::vector<Window>& windows, std::size_t frequency, std::
   return sum / static_cast<double>(windows.size());
 }
 
-/// Indices of the loudest frequencies, as many as a monitor looks at, ascending and `apart` from each other.
+/// Indices of the loudest frequencies, as many as a monitor uses, ascending and `apart` from each other.
 std::vector<std::size_t> loudest(const std::vector<double>& powers, std::size_t apart) {
   std::vector<std::size_t> order(powers.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -192,6 +194,9 @@ MicrophoneInspection inspect_microphones(const std::filesystem::path& path, cons
   const std::unique_ptr<Recording> recording = open_to_listen(path, settings);
   Listener listener(*recording);
   std::optional<health::MonitorPlan> plan = monitor_plan(listener.engine(), recording->plan().settings);
+  if (!recording->plan().settings.array.geometry.is_grid()) {
+    throw DataError(fmt::format("{}: microphones on no regular grid are not compared with neighbours", path.string()));
+  }
   if (!plan) {
     throw DataError(fmt::format("{}: too few microphones a side to be compared with neighbours", path.string()));
   }

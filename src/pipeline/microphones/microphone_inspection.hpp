@@ -8,18 +8,18 @@
 
 namespace nearfield {
 
-/// What a recording tells of its own microphones.
+/// The conditions of a recording's microphones.
 struct MicrophoneInspection {
   ArrayGeometry geometry;
-  std::uint64_t windows = 0;           ///< that were looked at, spread over the recording
+  std::uint64_t windows = 0;           ///< that were analysed, spread over the recording
   std::vector<double> frequencies_hz;  ///< at which microphones were compared with their neighbours
   std::vector<health::Change> bad;     ///< ascending by channel, `now` the cause that was found last
 };
 
-/// Judges the microphones of a recording of any kind by the daemon's rules (health/monitor.hpp): up to 32 short windows
-/// spread over it, raw bits and, where the array hears most, spectra. The settings say what the recording does not,
-/// such as the array of time data; their front end is not used. Throws what open_recording() does, DeviceError, and
-/// DataError where there are fewer than 16 whole windows or fewer than 6 microphones a side.
+/// Decides on the microphones of a recording of any kind by the daemon's rules (health/monitor.hpp): from up to 32
+/// short windows spread over it, raw bits and, at the loudest frequencies, spectra. The settings give what the
+/// recording does not, such as the array of time data; their front end is not used. Throws what open_recording() does,
+/// DeviceError, and DataError where there are fewer than 16 whole windows or fewer than 6 microphones a side.
 MicrophoneInspection inspect_microphones(const std::filesystem::path& path, const Settings& settings);
 
 }  // namespace nearfield

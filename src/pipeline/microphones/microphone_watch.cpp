@@ -70,8 +70,7 @@ std::vector<std::string> MicrophoneWatch::findings() const {
 }
 
 std::string text_of(const health::Change& change, const ArrayGeometry& geometry) {
-  return fmt::format("microphone {} (row {}, column {}): {}", change.channel, change.channel / geometry.columns,
-                     change.channel % geometry.columns, health::name_of(change.now));
+  return fmt::format("{}: {}", text_of_microphone(geometry, change.channel), health::name_of(change.now));
 }
 
 std::vector<int> maskable(std::vector<int> bad, const ArrayGeometry& geometry) {

@@ -11,7 +11,7 @@
 
 namespace nearfield {
 
-/// What a monitor needs to know to watch an engine's microphones; nothing where the settings say no, or where the array
+/// The plan of a monitor for an engine's microphones; nothing where the settings disable it, or where the array
 /// has fewer than 6 microphones a side, too few neighbours to compare with.
 std::optional<health::MonitorPlan> monitor_plan(const Engine& engine, const Settings& settings);
 
@@ -32,11 +32,11 @@ class MicrophoneWatch {
   Engine* engine_;
   ArrayGeometry geometry_;
   bool masks_ = false;
-  std::unique_ptr<health::Monitor> monitor_;  ///< null: nobody watches
+  std::unique_ptr<health::Monitor> monitor_;  ///< null: not watched
   std::uint64_t interval_ = 1;
   std::uint64_t next_ = 0;
   std::vector<std::complex<float>> spectra_;
-  std::map<int, health::Condition> found_;  ///< first causes, also of those that are well again
+  std::map<int, health::Condition> found_;  ///< first causes, also of those that have recovered
 };
 
 /// "microphone 100 (row 3, column 4): noisy".

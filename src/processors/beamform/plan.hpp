@@ -1,9 +1,14 @@
 #pragma once
+#include <complex>
+#include <string>
 #include <vector>
 
+#include "processors/beamform/history/schedule.hpp"
 #include "processors/beamform/settings.hpp"
 #include "processors/beamform/snapshots.hpp"
+#include "processors/far_field/array.hpp"
 #include "processors/far_field/grid.hpp"
+#include "processors/images/bands.hpp"
 #include "processors/processor.hpp"
 
 namespace nearfield {
@@ -12,7 +17,12 @@ namespace nearfield {
 struct BeamformPlan {
   explicit BeamformPlan(const ProcessorPlan& plan);
 
+  [[nodiscard]] bool is_measured() const { return settings.steering.model == far_field::Model::kMeasured; }
   [[nodiscard]] bool is_averaged() const { return settings.average.kind != AverageKind::kNone; }
+  /// Maps of the last snapshots together: by any method but delay and sum.
+  [[nodiscard]] bool is_history() const { return settings.method != Method::kDas; }
+  /// Maps are powers, whose phases do not count.
+  [[nodiscard]] bool has_powers() const { return is_averaged() || is_history(); }
   [[nodiscard]] std::size_t channels() const { return microphones.size(); }
   [[nodiscard]] std::size_t frequencies() const { return frequencies_hz.size(); }
   [[nodiscard]] std::size_t pixels() const { return grid.pixels.size(); }
@@ -24,23 +34,40 @@ struct BeamformPlan {
   std::string name;
   BeamformSettings settings;
   ArrayPlan array;
-  std::vector<double> frequencies_hz;            ///< that were asked for: the first of the array's
+  std::vector<double> frequencies_hz;            ///< whose maps are computed: the first of the array's
   std::vector<far_field::Position> microphones;  ///< [channel]
   std::vector<double> shading;                   ///< [channel], > 0
   far_field::Grid grid;                          ///< directions where `is_plane_wave`
   bool is_plane_wave = false;
+  std::vector<std::complex<float>> templates;  ///< of measured: [frequency][pixel][channel], NaN where left out
+  std::vector<std::string> left_out;           ///< templates without a value at some frequency, in words
   Snapshots snapshots;
+  HistorySchedule history;
   int batch = 1;
+  std::vector<Band> bands_hz;  ///< whose mean squares are published
+  BandPlan bands;              ///< their bins, indices of frequencies_hz
+  std::size_t lines = 0;       ///< the first frequencies, whose maps are published
+};
+
+/// Of maps as they are published: those of single frequencies, then those of bands, each a weighted sum of maps.
+struct PublishedMaps {
+  explicit PublishedMaps(const BeamformPlan& plan);
+  [[nodiscard]] std::size_t size() const { return bins.size(); }
+  std::vector<std::vector<std::size_t>> bins;  ///< [map], indices of the plan's frequencies
+  std::vector<double> weights;                 ///< [map]
 };
 
 ResultHeader header_of(const BeamformPlan& plan);
 
-/// Microphones that a map needs; one of fewer is NaN.
-inline constexpr int kFewestMicrophones = 4;
+/// The products of one window of a plan that has_powers(): `effective` has a value for each published map, `maps` is
+/// [published map][pixel].
+std::vector<std::span<const std::byte>> products_of(const BeamformPlan& plan, std::span<const float> effective,
+                                                    std::span<const float> maps);
+
+using far_field::kFewestMicrophones;
+using far_field::kNearest_m;
 /// Pa; beyond it squares overflow in float32, so a value counts as not finite.
 inline constexpr double kLargestPressure_pa = 1e18;
-/// A pixel nearer to a microphone is NaN.
-inline constexpr double kNearest_m = 1e-3;
 
 std::unique_ptr<reference::Processor> make_beamform_reference(const ProcessorPlan& plan);
 

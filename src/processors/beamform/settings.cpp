@@ -4,9 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <complex>
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
 
 #include "config/contradictions.hpp"
+#include "config/schema/form.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/section.hpp"
 
@@ -14,12 +19,31 @@ namespace nearfield {
 
 namespace {
 
-/// Of the processor whose section is `path`, with the final point.
-int every_hops_of(const Settings& settings, const std::string& path) {
-  const auto own = std::find_if(
-      settings.processors.begin(), settings.processors.end(),
-      [&](const ProcessorSettings& processor) { return fmt::format("processors.{}.", processor.name) == path; });
-  return own == settings.processors.end() ? 1 : own->every_hops;
+/// IEC 61260-1:2014: 1000 Hz times 10^(n/10).
+double third_octave_centre_hz(double near_hz) {
+  return 1000.0 * std::pow(10.0, std::round(10.0 * std::log10(near_hz / 1000.0)) / 10.0);
+}
+
+/// Nominal frequencies are rounded to 1.3 % at most.
+bool is_third_octave(double frequency_hz) {
+  constexpr double kRounded = 0.015;
+  return frequency_hz > 0.0 && std::abs(frequency_hz / third_octave_centre_hz(frequency_hz) - 1.0) < kRounded;
+}
+
+schema::Form<std::vector<double>> third_octaves() {
+  constexpr std::size_t kMostThirdOctaves = 32;
+  schema::Form<std::vector<double>> form = schema::where(
+      schema::numbers({.what = "a frequency", .maximum = 1e6, .unit = "Hz", .open_minimum = true}),
+      [](const auto& values) {
+        std::vector<double> sorted = values;
+        std::sort(sorted.begin(), sorted.end());
+        const bool has_twice = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+        return values.size() <= kMostThirdOctaves && !has_twice &&
+               std::all_of(values.begin(), values.end(), is_third_octave);
+      },
+      fmt::format("at most {} centres of third octaves, each once, such as 500, 630 and 800", kMostThirdOctaves));
+  form.facts.range = "centres of third octaves, such as 500, 630, 800";
+  return form;
 }
 
 }  // namespace
@@ -29,10 +53,46 @@ std::string_view name_of(AverageKind kind) {
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
+std::string_view name_of(Method method) {
+  constexpr std::array<std::string_view, 6> kNames = {"das", "functional", "capon", "music", "orthogonal", "clean_sc"};
+  return kNames.at(static_cast<std::size_t>(method));
+}
+
+std::string_view name_of(PathChoice path) {
+  constexpr std::array<std::string_view, 4> kNames = {"auto", "direct", "convolve", "separable"};
+  return kNames.at(static_cast<std::size_t>(path));
+}
+
 void BeamformSettings::describe(schema::Section& section) {
-  section.add("method", method, schema::word({{"das", "delay and sum"}}), "how it maps");
+  section.add("method", method,
+              schema::choice<Method>({{Method::kDas, "delay and sum"},
+                                      {Method::kFunctional, "functional beamforming"},
+                                      {Method::kCapon, "least power with the level of the pixel kept"},
+                                      {Method::kMusic, "how near a pixel's field is to the sources', without a level"},
+                                      {Method::kOrthogonal, "the strongest sources, each at its pixel"},
+                                      {Method::kCleanSc, "sources one by one, with what is coherent with each"}}),
+              "how it maps; all but das map the last snapshots together");
   section.add("diagonal_removal", diagonal_removal, schema::boolean(),
-              "leave out each microphone's own power, with its noise; with an average only");
+              "leave out each microphone's own power, with its noise; of das, with an average only");
+  section.add(
+      "path", path_choice,
+      schema::choice<PathChoice>(
+          {{PathChoice::kAuto, "the one of those possible that needs the fewest operations"},
+           {PathChoice::kDirect, "pixel by pixel, any map"},
+           {PathChoice::kConvolve, "planes of monopoles, step_m a pitch divided or multiplied by a whole number"},
+           {PathChoice::kSeparable, "angles of plane waves"}}),
+      "how sums over microphones are computed");
+  section.add("functional_exponent", functional_exponent, schema::number({"a number", 1.0, 100.0}),
+              "of functional: the larger, the narrower sources are");
+  section.add("loading", loading, schema::number({"a number", 0.0, 100.0, "", true}),
+              "of capon: noise that is added to each microphone, over their mean power");
+  section.add("sources", sources, schema::integer(1, 32, "sources"),
+              "of music and orthogonal: how many are sought; of these and functional: beyond them is noise");
+  section.add("map_rate_hz", map_rate_hz, schema::number({"a frequency", 0.0, 1000.0, "Hz", true}),
+              "of methods other than das: maps a second, at most one a snapshot");
+  section.section("bands", "Mean squares of bands in place of single frequencies; of powers.")
+      .add("third_octave", third_octave_hz, third_octaves(),
+           "all bins of each are computed, by a front end of its own, and summed");
   far_field::describe(section.section("grid", "The pixels of its maps, at most 4194304 in all planes together."), grid);
   far_field::describe(section.section("steering", "What it expects of a source at a pixel."), steering);
   schema::Section& of_average = section.section("average", "Of powers; its snapshots are half a window apart or more.");
@@ -43,33 +103,135 @@ void BeamformSettings::describe(schema::Section& section) {
                  "what maps are");
   of_average.add("seconds", average.seconds, schema::number({"a time", 0.0, 3600.0, "s", true}),
                  "length of a block, or the time constant");
+  of_average.add("snapshots", average.snapshots, schema::integer(8, 256, "snapshots"),
+                 "the last ones that methods other than das map together");
+  schema::Section& of_clean = section.section("clean", "Of clean_sc.");
+  of_clean.add("loop_gain", clean.loop_gain, schema::number({"a fraction", 0.0, 1.0, "", true}),
+               "of a source that each iteration takes away");
+  of_clean.add("iterations", clean.iterations, schema::integer(1, 1000, "iterations"), "at most");
+  of_clean.add("stop_db", clean.stop_db, schema::number({"a level", 0.0, 60.0, "dB", true}),
+               "it ends at a source so far below the first");
+}
+
+void BeamformSettings::check_method(const std::string& path, const IsSettled& is_settled,
+                                    std::vector<Contradiction>& found) const {
+  if (method == Method::kDas || !is_settled(path + "method")) {
+    return;
+  }
+  const std::string of_method = fmt::format("with method: {}", name_of(method));
+  if (average.kind != AverageKind::kNone && is_settled(path + "average.kind")) {
+    found.push_back({path + "average.kind", "",
+                     fmt::format("expected none {}, whose maps are of the last average.snapshots, found {}", of_method,
+                                 name_of(average.kind))});
+  }
+  if (steering.model == far_field::Model::kMeasured && is_settled(path + "steering.model")) {
+    found.push_back(
+        {path + "steering.model", "",
+         fmt::format("expected monopole or plane_wave {}, found measured, which das alone has", of_method)});
+  }
+  if (diagonal_removal && is_settled(path + "diagonal_removal")) {
+    found.push_back({path + "diagonal_removal", "",
+                     fmt::format("expected false {}, which has no diagonal to remove, found true", of_method)});
+  }
+  if (average.snapshots < sources + 2 && is_settled(path + "average.snapshots") && is_settled(path + "sources")) {
+    found.push_back({path + "average.snapshots", "",
+                     fmt::format("expected at least {}, two more than sources, {}, found {}", sources + 2, of_method,
+                                 average.snapshots)});
+  }
+  const bool has_own_level = steering.formulation == far_field::Formulation::kTrueLevel ||
+                             steering.formulation == far_field::Formulation::kTrueLocation;
+  if (!has_own_level && is_settled(path + "steering.formulation")) {
+    found.push_back({path + "steering.formulation", "",
+                     fmt::format("expected true_level or true_location {}, found {}", of_method,
+                                 far_field::name_of(steering.formulation))});
+  }
+}
+
+std::vector<Band> BeamformSettings::bands_hz() const {
+  std::vector<Band> bands;
+  for (const double near_hz : third_octave_hz) {
+    const double centre_hz = third_octave_centre_hz(near_hz);
+    const double half = std::pow(10.0, 0.05);
+    bands.push_back({.low_hz = centre_hz / half, .high_hz = centre_hz * half});
+  }
+  return bands;
+}
+
+void BeamformSettings::check_path(const std::string& path, const IsSettled& is_settled,
+                                  std::vector<Contradiction>& found) const {
+  const bool is_settled_here = is_settled(path + "path") && is_settled(path + "grid.kind") &&
+                               is_settled(path + "grid.distance_m") && is_settled(path + "steering.model");
+  if (!is_settled_here) {
+    return;
+  }
+  const bool has_planes = grid.kind == far_field::GridKind::kPlane || grid.kind == far_field::GridKind::kVolume;
+  if (steering.model == far_field::Model::kMeasured && path_choice != PathChoice::kAuto) {
+    found.push_back(
+        {path + "path", "",
+         fmt::format("expected auto with model: measured, whose sums have one way, found {}", name_of(path_choice))});
+    return;
+  }
+  if (path_choice == PathChoice::kSeparable &&
+      !(grid.kind == far_field::GridKind::kAngles && grid.is_infinitely_far())) {
+    found.push_back(
+        {path + "path", "", "expected auto or direct, as pixels are not angles at distance_m: inf, found separable"});
+  }
+  if (path_choice == PathChoice::kConvolve && (!has_planes || steering.model == far_field::Model::kPlaneWave)) {
+    found.push_back({path + "path", "",
+                     "expected auto or direct, as pixels are not planes of monopoles parallel to the array, found "
+                     "convolve"});
+  }
 }
 
 void BeamformSettings::check(const Settings& settings, const std::string& path, const IsSettled& is_settled,
                              std::vector<Contradiction>& found) const {
   far_field::check(settings, grid, steering, value_bytes(), path, is_settled, found);
-  if (diagonal_removal && average.kind == AverageKind::kNone && is_settled(path + "diagonal_removal") &&
-      is_settled(path + "average.kind")) {
+  check_path(path, is_settled, found);
+  check_method(path, is_settled, found);
+  const bool has_powers = method == Method::kDas ? average.kind != AverageKind::kNone : method != Method::kMusic;
+  if (!third_octave_hz.empty() && !has_powers && is_settled(path + "bands.third_octave") &&
+      is_settled(path + "method") && is_settled(path + "average.kind")) {
+    found.push_back(
+        {path + "bands.third_octave", "",
+         fmt::format("expected none with {}, whose maps are no powers, found {} bands",
+                     method == Method::kMusic ? "method: music" : "average.kind: none", third_octave_hz.size())});
+  }
+  if (method == Method::kDas && diagonal_removal && average.kind == AverageKind::kNone &&
+      is_settled(path + "diagonal_removal") && is_settled(path + "average.kind")) {
     found.push_back({path + "diagonal_removal", "",
                      "expected false with average.kind: none, as a complex map has no diagonal to remove, found true"});
   }
-  const bool is_settled_here = is_settled(path + "average.kind") && is_settled(path + "every_hops");
-  if (average.kind != AverageKind::kNone && settings.device.batch > 1 && every_hops_of(settings, path) > 1 &&
-      is_settled_here) {
-    found.push_back({path + "average.kind", "",
-                     fmt::format("expected none, or every_hops: 1, with device.batch {}, as all windows of a batch are "
-                                 "computed for a processor that is due in one of them, found {}",
-                                 settings.device.batch, name_of(average.kind))});
+  if (settings.device.batch > 1 && far_field::every_hops_of(settings, path) > 1 && is_settled(path + "every_hops")) {
+    const std::string reason = fmt::format(
+        "or every_hops: 1, with device.batch {}, as all windows of a batch are computed for a processor that is due in "
+        "one of them",
+        settings.device.batch);
+    if (method != Method::kDas && is_settled(path + "method")) {
+      found.push_back({path + "method", "", fmt::format("expected das, {}, found {}", reason, name_of(method))});
+    } else if (average.kind != AverageKind::kNone && is_settled(path + "average.kind")) {
+      found.push_back(
+          {path + "average.kind", "", fmt::format("expected none, {}, found {}", reason, name_of(average.kind))});
+    }
   }
 }
 
 double BeamformSettings::frame_bytes(const Settings& settings) const {
-  return far_field::estimated_pixels(grid) * static_cast<double>(settings.front_end.frequencies_hz.size()) *
-         value_bytes();
+  return estimated_pixels(static_cast<std::size_t>(settings.array.geometry.channels())) *
+         static_cast<double>(settings.front_end.frequencies_hz.size()) * value_bytes();
+}
+
+double BeamformSettings::estimated_pixels(std::size_t channels) const {
+  if (steering.model != far_field::Model::kMeasured) {
+    return far_field::estimated_pixels(grid);
+  }
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(steering.templates_path, error);
+  const double of_template = static_cast<double>(channels) * sizeof(std::complex<float>);
+  return error ? 0.0 : std::min(static_cast<double>(far_field::kMostPixels), static_cast<double>(bytes) / of_template);
 }
 
 double BeamformSettings::value_bytes() const {
-  return average.kind == AverageKind::kNone ? sizeof(std::complex<float>) : sizeof(float);
+  return average.kind == AverageKind::kNone && method == Method::kDas ? sizeof(std::complex<float>) : sizeof(float);
 }
 
 namespace schema {
@@ -77,7 +239,12 @@ namespace schema {
 ProcessorKind beamform_kind() {
   return {.name = "beamform",
           .meaning = "maps of sources by beamforming, near and far",
-          .make = []() -> std::unique_ptr<KindSettings> { return std::make_unique<BeamformSettings>(); }};
+          .make = []() -> std::unique_ptr<KindSettings> { return std::make_unique<BeamformSettings>(); },
+          .bands = [](const KindSettings& own) -> BandsOfProcessor {
+            return {.key = "bands.third_octave",
+                    .bands_hz = dynamic_cast<const BeamformSettings&>(own).bands_hz(),
+                    .fewest_bins = 3};
+          }};
 }
 
 }  // namespace schema

@@ -14,7 +14,23 @@ std::string_view name_of(AverageKind kind);
 struct AverageSettings {
   AverageKind kind = AverageKind::kNone;
   double seconds = 0.5;
+  int snapshots = 64;  ///< of methods that map several together
 };
+
+/// How maps are made. All but the first map the last snapshots together (kernels/processors/beamform/history.cl).
+enum class Method { kDas, kFunctional, kCapon, kMusic, kOrthogonal, kCleanSc };
+std::string_view name_of(Method method);
+
+/// Of clean_sc.
+struct CleanSettings {
+  double loop_gain = 0.6;
+  int iterations = 40;
+  double stop_db = 40.0;
+};
+
+/// The way to a map's sums (processors/beamform/das_path.hpp).
+enum class PathChoice { kAuto, kDirect, kConvolve, kSeparable };
+std::string_view name_of(PathChoice path);
 
 class BeamformSettings : public KindSettings {
  public:
@@ -27,12 +43,30 @@ class BeamformSettings : public KindSettings {
   [[nodiscard]] double frame_bytes(const Settings& settings) const override;
   /// Of a map's values: complex pressures, or powers.
   [[nodiscard]] double value_bytes() const;
+  /// Roughly the pixels of a map; those of templates of `channels` microphones judged by their file's size, which holds
+  /// one frequency at least.
+  [[nodiscard]] double estimated_pixels(std::size_t channels) const;
+
+  /// Third octaves, each from its lower to its upper edge (IEC 61260-1:2014, base 10).
+  [[nodiscard]] std::vector<Band> bands_hz() const;
+
+  /// Adds what a method that maps several snapshots together cannot have.
+  void check_method(const std::string& path, const IsSettled& is_settled, std::vector<Contradiction>& found) const;
+  /// Adds what is wrong with `path` whatever the array and the device are.
+  void check_path(const std::string& path, const IsSettled& is_settled, std::vector<Contradiction>& found) const;
 
   far_field::GridSettings grid;
   far_field::SteeringSettings steering;
-  std::string method = "das";
+  Method method = Method::kDas;
   bool diagonal_removal = false;
+  PathChoice path_choice = PathChoice::kAuto;
   AverageSettings average;
+  std::vector<double> third_octave_hz = {};  ///< centres of bands that are mapped in place of single frequencies
+  double functional_exponent = 16.0;
+  double loading = 0.01;
+  int sources = 3;
+  CleanSettings clean;
+  double map_rate_hz = 30.0;
 };
 
 }  // namespace nearfield

@@ -46,6 +46,10 @@ Snapshots::Snapshots(const AverageSettings& average, WindowKind window, int wind
   correlation_ = rho * rho;
 }
 
+double Snapshots::effective_of(int count) const {
+  return static_cast<double>(count) * count / (count + 2.0 * correlation_ * (count - 1));
+}
+
 void Snapshots::forget() { state_ = State(); }
 
 Snapshots::Step Snapshots::next() {

@@ -26,6 +26,8 @@ class Snapshots {
   /// microphones counts, too.
   [[nodiscard]] double effective() const { return state_.effective; }
   [[nodiscard]] int windows_apart() const { return windows_apart_; }
+  /// Of the mean of `count` snapshots with equal weights.
+  [[nodiscard]] double effective_of(int count) const;
   [[nodiscard]] int snapshots_of_block() const { return snapshots_of_block_; }
 
  private:

@@ -10,6 +10,7 @@
 
 #include "config/contradictions.hpp"
 #include "config/schema/section.hpp"
+#include "config/schema/subset.hpp"
 
 namespace nearfield::far_field {
 namespace {
@@ -109,12 +110,25 @@ class Checker {
                               size, frequencies, value_bytes));
     }
   }
+  void check_templates() {
+    if (!settled({"steering.model", "steering.file"})) {
+      return;
+    }
+    const bool is_measured = steering_.model == Model::kMeasured;
+    if (is_measured && steering_.templates_path.empty()) {
+      add("steering.file", "expected a file of templates with model: measured, found null");
+    } else if (!is_measured && !steering_.templates_path.empty()) {
+      add("steering.file",
+          fmt::format("expected null with model: {}, found {}", name_of(steering_.model), steering_.templates_path));
+    }
+  }
   void check_reference() {
     if (!settled({"grid.kind", "grid.distance_m", "steering.model", "steering.reference"}) ||
         steering_.reference_m == 0.0) {
       return;
     }
-    if (steering_.model == Model::kPlaneWave || grid_.is_infinitely_far()) {
+    const bool is_measured = steering_.model == Model::kMeasured;
+    if (steering_.model == Model::kPlaneWave || (grid_.is_infinitely_far() && !is_measured)) {
       add("steering.reference",
           fmt::format("expected array_centre with plane waves, which have no distance from their source, found {} m",
                       steering_.reference_m));
@@ -143,7 +157,10 @@ std::string_view name_of(GridKind kind) {
 
 std::string_view name_of(LineAxis axis) { return axis == LineAxis::kX ? "x" : "y"; }
 
-std::string_view name_of(Model model) { return model == Model::kMonopole ? "monopole" : "plane_wave"; }
+std::string_view name_of(Model model) {
+  constexpr std::array<std::string_view, 3> kNames = {"monopole", "plane_wave", "measured"};
+  return kNames.at(static_cast<std::size_t>(model));
+}
 
 std::string_view name_of(Formulation formulation) {
   constexpr std::array<std::string_view, 4> kNames = {"classic", "inverse", "true_level", "true_location"};
@@ -233,10 +250,12 @@ void describe(schema::Section& section, GridSettings& grid) {
 }
 
 void describe(schema::Section& section, SteeringSettings& steering) {
-  section.add("model", steering.model,
-              choice<Model>({{Model::kMonopole, "spherical waves from each pixel"},
-                             {Model::kPlaneWave, "plane waves from each pixel's direction"}}),
-              "the field of a source");
+  section.add(
+      "model", steering.model,
+      choice<Model>({{Model::kMonopole, "spherical waves from each pixel"},
+                     {Model::kPlaneWave, "plane waves from each pixel's direction"},
+                     {Model::kMeasured, "templates of a file, whose places are the pixels instead of the grid's"}}),
+      "the field of a source");
   section.add("formulation", steering.formulation,
               choice<Formulation>({{Formulation::kClassic, "I, exact location"},
                                    {Formulation::kInverse, "II, exact level"},
@@ -255,6 +274,22 @@ void describe(schema::Section& section, SteeringSettings& steering) {
               "weights along rows and columns");
   section.add("shading_db", steering.shading_db, schema::number({"a level from", 20.0, 80.0, "dB"}),
               "of dolph_chebyshev and taylor: how far side lobes lie below the main lobe");
+  section.add("file", steering.templates_path, schema::path_or_null("none"),
+              "of measured: templates that `nearfield templates` made; a relative path counts from the configuration's "
+              "folder");
+  describe_subset(section, steering.subset);
+}
+
+void describe_subset(schema::Section& section, std::optional<SubsetSettings>& subset) {
+  section.add("subset", subset, schema::or_none(schema::subset(), "as array.subset"),
+              "the microphones that this processor uses");
+}
+
+int every_hops_of(const Settings& settings, const std::string& path) {
+  const auto own = std::find_if(
+      settings.processors.begin(), settings.processors.end(),
+      [&](const ProcessorSettings& processor) { return fmt::format("processors.{}.", processor.name) == path; });
+  return own == settings.processors.end() ? 1 : own->every_hops;
 }
 
 void check(const Settings& settings, const GridSettings& grid, const SteeringSettings& steering, double value_bytes,
@@ -264,6 +299,7 @@ void check(const Settings& settings, const GridSettings& grid, const SteeringSet
   checker.check_angles();
   checker.check_points();
   checker.check_size(static_cast<double>(settings.front_end.frequencies_hz.size()), value_bytes);
+  checker.check_templates();
   checker.check_reference();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,7 @@ namespace nearfield::far_field {
 enum class GridKind { kPlane, kAngles, kLine, kSphere, kVolume, kPoints };
 enum class LineAxis { kX, kY };
 /// The field that a source at a pixel makes.
-enum class Model { kMonopole, kPlaneWave };
+enum class Model { kMonopole, kPlaneWave, kMeasured };
 /// Sarradj's four formulations of the steering vector, I to IV.
 enum class Formulation { kClassic, kInverse, kTrueLevel, kTrueLocation };
 enum class Shading { kUniform, kHann, kHamming, kDolphChebyshev, kTaylor };
@@ -57,6 +58,8 @@ struct SteeringSettings {
   double reference_m = 0.0;  ///< from the source, where its pressure is given; 0: at the array's centre
   Shading shading = Shading::kUniform;
   double shading_db = 30.0;
+  std::optional<SubsetSettings> subset = {};  ///< none: ArraySettings::subset
+  std::string templates_path = {};            ///< of measured; empty: none
 };
 
 /// A frame of maps is smaller than this.
@@ -78,8 +81,13 @@ bool is_full_circle(const GridSettings& grid);
 /// Roughly the pixels, those of a file judged by its size.
 double estimated_pixels(const GridSettings& grid);
 
+/// The cadence of the processor whose section is at `path`, such as "processors.far.".
+int every_hops_of(const Settings& settings, const std::string& path);
+
 void describe(schema::Section& section, GridSettings& grid);
 void describe(schema::Section& section, SteeringSettings& steering);
+/// Of a processor that has no other settings of steering.
+void describe_subset(schema::Section& section, std::optional<SubsetSettings>& subset);
 /// Adds what cannot hold; `path` is the dotted name of the processor's section, with the final point. A frame has
 /// `value_bytes` a pixel and frequency.
 void check(const Settings& settings, const GridSettings& grid, const SteeringSettings& steering, double value_bytes,

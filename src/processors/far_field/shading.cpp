@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "processors/far_field/array.hpp"
+
 namespace nearfield::far_field {
 namespace {
 
@@ -89,7 +91,38 @@ std::vector<double> line_shading(Shading shading, int count, double side_lobe_db
   return weights;
 }
 
+namespace {
+
+std::vector<double> radial_shading(const SteeringSettings& steering, const ArrayGeometry& geometry) {
+  std::vector<Position> microphones = microphones_of(geometry);
+  Position centre;
+  const auto count = static_cast<double>(microphones.size());
+  for (const Position& one : microphones) {
+    centre = {centre.x + one.x / count, centre.y + one.y / count, centre.z + one.z / count};
+  }
+  double radius = 0.0;
+  for (const Position& one : microphones) {
+    radius = std::max(radius, distance(one, centre));
+  }
+  const int line = static_cast<int>(std::ceil(2.0 * radius / geometry.pitch_x_m)) + 1;
+  const std::vector<double> along = line_shading(steering.shading, line, steering.shading_db);
+  std::vector<double> weights;
+  for (const Position& one : microphones) {
+    // From the middle of the line to its end.
+    const double place = (0.5 + 0.5 * distance(one, centre) / radius) * (line - 1);
+    const auto below = std::min(static_cast<std::size_t>(place), along.size() - 2);
+    const double share = place - static_cast<double>(below);
+    weights.push_back(along[below] * (1.0 - share) + along[below + 1] * share);
+  }
+  return weights;
+}
+
+}  // namespace
+
 std::vector<double> array_shading(const SteeringSettings& steering, const ArrayGeometry& geometry) {
+  if (!geometry.is_grid()) {
+    return radial_shading(steering, geometry);
+  }
   const std::vector<double> along_x = line_shading(steering.shading, geometry.columns, steering.shading_db);
   const std::vector<double> along_y = line_shading(steering.shading, geometry.rows, steering.shading_db);
   std::vector<double> weights;

@@ -11,7 +11,9 @@ namespace nearfield::far_field {
 /// lobe, Taylor's with as many nearly equal ones as that level needs.
 std::vector<double> line_shading(Shading shading, int count, double side_lobe_db);
 
-/// [row][column]: the product of both lines'.
+/// [channel]: the product of both lines' on a regular grid. Elsewhere a line's by the distance from the microphones'
+/// mean place: the line spans the array's diameter with microphones as far apart as the array's neighbours, and weights
+/// between them are interpolated.
 std::vector<double> array_shading(const SteeringSettings& steering, const ArrayGeometry& geometry);
 
 }  // namespace nearfield::far_field

@@ -9,7 +9,7 @@ namespace nearfield {
 
 /// Which spectra an engine computes, and what the images of bands are made of (docs/quantities.md).
 struct BandPlan {
-  std::vector<double> frequencies_hz;          ///< the lines that were asked for, then bins of bands that are none
+  std::vector<double> frequencies_hz;          ///< the requested lines, then bins of bands that are none
   std::size_t lines = 0;                       ///< the first of them
   std::vector<std::vector<std::size_t>> bins;  ///< [band], indices of frequencies_hz
   double weight = 1.0;  ///< of a bin: 1 / noise bandwidth in bins, halved where squares of peak amplitudes are summed

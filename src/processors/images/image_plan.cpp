@@ -1,9 +1,16 @@
 #include "processors/images/image_plan.hpp"
 
 #include "config/config.hpp"
+#include "config/schema/processor_kinds.hpp"
 #include "processors/images/settings.hpp"
 
 namespace nearfield {
+namespace {
+
+/// In the place of images: the levels of the microphones.
+constexpr std::string_view kWithoutImages = "row_power";
+
+}  // namespace
 
 PnahPlan image_plan(const ProcessorPlan& plan) {
   PnahPlan out;
@@ -18,6 +25,19 @@ PnahPlan image_plan(const ProcessorPlan& plan) {
   out.input_is_finite = plan.input_is_finite;
   validate(out);
   return out;
+}
+
+std::string_view first_kind(const HolographySettings& holography, const ArrayGeometry& geometry) {
+  return holography.imager == ImagerKind::kNone ? kWithoutImages : name_of(resolve_imager(holography, geometry));
+}
+
+std::unique_ptr<KindSettings> first_settings(const HolographySettings& holography) {
+  if (holography.imager == ImagerKind::kNone) {
+    return schema::processor_kind(kWithoutImages)->make();
+  }
+  auto own = std::make_unique<ImageKindSettings>(holography.imager);
+  own->images = holography;
+  return own;
 }
 
 ImagesHeader images_header(const ProcessorPlan& plan, const PnahPlan& images) {

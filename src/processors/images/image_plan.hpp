@@ -1,4 +1,7 @@
 #pragma once
+#include <memory>
+#include <string_view>
+
 #include "imaging/pnah/pnah_plan.hpp"
 #include "nearfield/frame.hpp"
 #include "processors/processor.hpp"
@@ -7,6 +10,10 @@ namespace nearfield {
 
 /// Of the processor's own settings, which must be ImageKindSettings; its imager is chosen. Throws ConfigError.
 PnahPlan image_plan(const ProcessorPlan& plan);
+
+/// The kind of the first processor, which makes images unless `holography.imager` is none, and its settings.
+std::string_view first_kind(const HolographySettings& holography, const ArrayGeometry& geometry);
+std::unique_ptr<KindSettings> first_settings(const HolographySettings& holography);
 
 /// What its images look like; device and front end are left empty.
 ImagesHeader images_header(const ProcessorPlan& plan, const PnahPlan& images);

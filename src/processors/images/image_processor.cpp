@@ -6,7 +6,7 @@
 namespace nearfield {
 namespace {
 
-/// Where nobody asked for an imager by its name and this device has no room for the one that is best, pnah.
+/// pnah, where the settings name no imager and this device has no memory for the preferred one.
 PnahPlan possible_here(const ocl::Device& device, const ProcessorPlan& plan) {
   PnahPlan wanted = image_plan(plan);
   const bool is_free = dynamic_cast<const ImageKindSettings&>(*plan.own).images.imager == ImagerKind::kAuto;

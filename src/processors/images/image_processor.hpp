@@ -10,7 +10,7 @@
 
 namespace nearfield {
 
-/// Images as an imager brought them to the host, for who wants them untouched.
+/// Images as an imager computed them, for callers that need them unprocessed.
 class ImagesOnHost {
  public:
   virtual ~ImagesOnHost() = default;

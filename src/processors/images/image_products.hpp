@@ -10,8 +10,8 @@
 
 namespace nearfield {
 
-/// From what an imager brings to the host to the products of images, window by window. Allocates only when made, and
-/// for bands.
+/// From the images and reports of an imager to the products of images, window by window. Only the constructor
+/// allocates, and bands.
 class ImageProducts {
  public:
   /// `computed` frequencies are imaged: the header's, then those that bands are made of.

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMostPixels = 16;
 /// Share of the microphones' Nyquist wavenumber that is interpolated well: what a cut-off lets through.
 constexpr double kBand = 0.8;
-/// Power of noise beside the field's, which keeps the weights small where waves are hard to tell apart.
+/// Power of noise relative to the field's, which keeps the weights small where waves are nearly indistinguishable.
 constexpr double kNoise = 1e-4;
 constexpr double kOnPixel = 1e-6;  ///< pixels
 

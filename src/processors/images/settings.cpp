@@ -1,5 +1,7 @@
 #include "processors/images/settings.hpp"
 
+#include <fmt/format.h>
+
 #include <complex>
 
 #include "config/contradictions.hpp"
@@ -14,6 +16,16 @@ void ImageKindSettings::describe(schema::Section& section) {
 
 void ImageKindSettings::check(const Settings& settings, const std::string& path, const IsSettled& is_settled,
                               std::vector<Contradiction>& found) const {
+  if (!settings.array.geometry.is_grid()) {
+    if (is_settled(path + "kind")) {
+      found.push_back(
+          {path + "kind", "",
+           fmt::format("expected a kind that takes any array, as images need a regular grid of microphones, "
+                       "which those of array.positions are not ({}), found {}",
+                       text_of_size(settings.array.geometry), name_of(images.imager))});
+    }
+    return;
+  }
   check_images(settings, images, path, is_settled, found);
   if (images.filter.cutoff_rule == CutoffRule::kSearch) {
     found.push_back({path + "filter.cutoff_rad_per_m", "",

@@ -5,7 +5,7 @@
 
 #include "files/results_file.hpp"
 
-/// The part of `nearfield compare` that knows no images: any products of any processor.
+/// The part of `nearfield compare` for any products of any processor.
 namespace nearfield {
 
 /// An array, or a column of a table, over all frames.

@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <optional>
+#include <span>
 
 #include "core/product_values.hpp"
 #include "nearfield/error.hpp"
 #include "publish/pictures/axis.hpp"
 #include "publish/pictures/canvas.hpp"
 #include "publish/pictures/picture_parts.hpp"
+#include "publish/pictures/sources_table.hpp"
 
 namespace nearfield {
 namespace {
@@ -45,50 +48,19 @@ Drawn drawn_axes(const ResultHeader& header, const Product& product) {
           .down = count > 1 ? header.axis(product.axes[count - 2]) : nullptr};
 }
 
+bool is_complex(const Product& product) { return product.type == ElementType::kComplex64; }
+
 /// Names of the axes that are not drawn.
 std::vector<std::string> chosen_axes(const Product& product) {
   const std::size_t drawn = std::min<std::size_t>(2, product.axes.size());
   return {product.axes.begin(), product.axes.end() - static_cast<std::ptrdiff_t>(drawn)};
 }
 
-/// What is coloured, and the ends of its scale.
-struct Cells {
-  std::vector<double> values;  ///< [row][column]; magnitudes of complex values
-  double least = 0.0;          ///< of the finite values
-  double most = 0.0;
-  bool are_magnitudes = false;
-
-  [[nodiscard]] double low() const { return std::min(0.0, least); }
-  /// 0 to 1 on the scale.
-  [[nodiscard]] double position(double value) const { return most > low() ? (value - low()) / (most - low()) : 0.0; }
-};
-
-Cells cells_of(const ResultHeader& header, const Frame& frame, const ArraySubject& subject, const Drawn& drawn) {
+/// What is coloured.
+ScaledValues cells_of(const ResultHeader& header, const Frame& frame, const ArraySubject& subject,
+                      const PictureOptions& options) {
   const Product& product = header.products[subject.product];
-  std::size_t picture = 0;
-  const std::vector<std::string> chosen = chosen_axes(product);
-  for (std::size_t i = 0; i < chosen.size(); ++i) {
-    picture = picture * header.axis(chosen[i])->size() + subject.indices.at(i);
-  }
-  const std::size_t count = drawn.rows() * drawn.columns();
-  const std::size_t bytes = count * bytes_of(product.type);
-  Cells cells;
-  cells.are_magnitudes = product.type == ElementType::kComplex64;
-  for (const std::complex<double> value :
-       complex_values_of(product.type, frame.products[subject.product].subspan(picture * bytes, bytes))) {
-    cells.values.push_back(cells.are_magnitudes ? std::abs(value) : value.real());
-  }
-  const auto is_finite = [](double value) { return std::isfinite(value); };
-  if (std::any_of(cells.values.begin(), cells.values.end(), is_finite)) {
-    cells.least = std::numeric_limits<double>::infinity();
-    cells.most = -cells.least;
-    for (const double value : cells.values) {
-      cells.least = std::isfinite(value) ? std::min(cells.least, value) : cells.least;
-      cells.most = std::isfinite(value) ? std::max(cells.most, value) : cells.most;
-    }
-    cells.most = std::max(cells.most, 0.0);
-  }
-  return cells;
+  return scaled_values(product, map_values(header, frame, subject), options);
 }
 
 /// "1000" or, of two numbers, "400 to 600".
@@ -114,6 +86,12 @@ std::string text_of_value(double value, const std::string& unit) {
     return with_si_prefix(value, unit);
   }
   return with_minus_signs(fmt::format("{:.3g}{}{}", value, has_unit(unit) ? " " : "", has_unit(unit) ? unit : ""));
+}
+
+/// Of a level "63.2 dB re 20 µPa".
+std::string text_of(const ScaledValues& cells, double value, const std::string& unit) {
+  return cells.are_levels ? with_minus_signs(fmt::format("{:.1f} {}", cells.rule.level(value), cells.rule.unit))
+                          : text_of_value(value, unit);
 }
 
 std::string title_of(const Axis& axis) {
@@ -142,7 +120,7 @@ void draw_axes(Canvas& canvas, const Area& area, const Drawn& drawn) {
   }
 }
 
-void draw_cells(Canvas& canvas, const Area& area, const Drawn& drawn, const Cells& cells) {
+void draw_cells(Canvas& canvas, const Area& area, const Drawn& drawn, const ScaledValues& cells) {
   canvas.paint(area.x, area.y, area.width, area.height, [&](int column, int row) {
     const std::size_t cell_column =
         static_cast<std::size_t>(column) * drawn.columns() / static_cast<std::size_t>(area.width);
@@ -153,20 +131,38 @@ void draw_cells(Canvas& canvas, const Area& area, const Drawn& drawn, const Cell
   canvas.frame(area.x, area.y, area.width, area.height);
 }
 
-void draw_scale(Canvas& canvas, const Area& bar, const Product& product, const Cells& cells) {
-  const SiPrefix prefix = takes_prefix(product.unit) ? si_prefix(std::max(-cells.low(), cells.most)) : SiPrefix{};
-  const std::vector<Tick> ticks = cells.most > cells.low()
-                                      ? ticks_between(cells.low() / prefix.factor, cells.most / prefix.factor,
+void draw_scale(Canvas& canvas, const Area& bar, const Product& product, const ScaledValues& cells) {
+  const bool has_prefix = takes_prefix(product.unit) && !cells.are_levels;
+  const SiPrefix prefix = has_prefix ? si_prefix(std::max(-cells.low, cells.high)) : SiPrefix{};
+  const std::vector<Tick> ticks = cells.high > cells.low
+                                      ? ticks_between(cells.low / prefix.factor, cells.high / prefix.factor,
                                                       std::max(2, bar.height / kPixelsPerTick))
                                       : std::vector<Tick>{{0.0, "0"}};
-  const std::string name = cells.are_magnitudes ? fmt::format("|{}|", product.name) : product.name;
-  draw_bar(canvas, bar, ticks,
-           has_unit(product.unit) ? fmt::format("{} [{}{}]", name, prefix.prefix, product.unit) : name,
-           magnitude_colour);
+  const std::string name = is_complex(product) ? fmt::format("|{}|", product.name) : product.name;
+  const std::string unit = cells.are_levels ? cells.rule.unit : prefix.prefix + product.unit;
+  draw_bar(canvas, bar, ticks, has_unit(unit) ? fmt::format("{} [{}]", name, unit) : name, magnitude_colour);
+}
+
+/// "63.2 dB re 20 µPa at y = 0.1 m, x = -0.2 m" of the largest value, or the range of values.
+std::string range_in_words(const Product& product, const Drawn& drawn, const ScaledValues& cells) {
+  const std::string kind = is_complex(product) ? "Magnitude, " : "";
+  if (!cells.are_levels || !(cells.most > 0.0)) {
+    return fmt::format("{}{} to {}", kind, text_of_value(cells.least, product.unit),
+                       text_of_value(cells.most, product.unit));
+  }
+  const auto most = std::find(cells.values.begin(), cells.values.end(), cells.most);
+  const auto cell = static_cast<std::size_t>(std::distance(cells.values.begin(), most));
+  const auto place = [](const Axis& axis, std::size_t index) {
+    return fmt::format("{} = {}{}{}", axis.name, text_of_entry(axis, index), has_unit(axis.unit) ? " " : "",
+                       has_unit(axis.unit) ? axis.unit : "");
+  };
+  return fmt::format("Maximum {} at {}{}", text_of(cells, cells.most, product.unit),
+                     place(*drawn.across, cell % drawn.columns()),
+                     drawn.down == nullptr ? "" : ", " + place(*drawn.down, cell / drawn.columns()));
 }
 
 void draw_titles(Canvas& canvas, const ResultHeader& header, const Frame& frame, const ArraySubject& subject,
-                 const Cells& cells) {
+                 const Drawn& drawn, const ScaledValues& cells, const MapMarks& marks) {
   const Product& product = header.products[subject.product];
   std::string title = product.name;
   const std::vector<std::string> chosen = chosen_axes(product);
@@ -176,18 +172,17 @@ void draw_titles(Canvas& canvas, const ResultHeader& header, const Frame& frame,
                          has_unit(axis.unit) ? " " : "", has_unit(axis.unit) ? axis.unit : "");
   }
   canvas.text(kMargin, 24, title, kTitleStyle);
+  const std::string of = fmt::format("{}, of {}   ", product.quantity, header.processor);
   canvas.text(kMargin, 47,
-              fmt::format("{}, of {}   frame {}   first sample {}   {}", product.quantity, header.processor,
-                          frame.sequence, frame.first_bit_time, time_in_words(frame.timestamp_ns)),
+              of + (marks.subtitle.empty() ? fmt::format("frame {}   first sample {}   {}", frame.sequence,
+                                                         frame.first_bit_time, time_in_words(frame.timestamp_ns))
+                                           : marks.subtitle),
               kSubtitleStyle);
-  canvas.text(kMargin, 72,
-              fmt::format("{}{} to {}", cells.are_magnitudes ? "Magnitude, " : "",
-                          text_of_value(cells.least, product.unit), text_of_value(cells.most, product.unit)),
-              kPanelTitleStyle);
+  canvas.text(kMargin, 72, range_in_words(product, drawn, cells), kPanelTitleStyle);
 }
 
-std::vector<std::string> notes_of(const Frame& frame, const Cells& cells) {
-  std::vector<std::string> notes;
+std::vector<std::string> notes_of(const Frame& frame, const ScaledValues& cells, const MapMarks& marks) {
+  std::vector<std::string> notes = marks.notes;
   if (frame.flags != 0) {
     notes.push_back(fmt::format("Frame: {}.", flags_in_words(frame.flags)));
   }
@@ -195,6 +190,9 @@ std::vector<std::string> notes_of(const Frame& frame, const Cells& cells) {
       std::count_if(cells.values.begin(), cells.values.end(), [](double value) { return !std::isfinite(value); });
   if (lost > 0) {
     notes.push_back(fmt::format("Hatched: {} of {} values are not finite.", lost, cells.values.size()));
+  }
+  if (cells.above() > 0) {
+    notes.push_back(fmt::format("{} of {} values lie above the scale.", cells.above(), cells.values.size()));
   }
   return notes;
 }
@@ -231,12 +229,20 @@ std::string name_of_image(const ResultHeader& header, const ImagesHeader& images
 }
 
 void write_images(const std::filesystem::path& directory, const ResultHeader& header, const ImagesHeader& images,
-                  const Frame& frame, const PictureOptions& options) {
+                  const Frame& frame, PictureScale& scale) {
   const ImageFrame values = image_frame_of(images, frame);
+  const std::span<const std::complex<float>> all = values.images;
+  const LevelRule rule = level_rule(*header.product("images"));
   for (std::size_t plane = 0; plane < images.planes_m.size(); ++plane) {
     for (std::size_t frequency = 0; frequency < images.frequencies_hz.size(); ++frequency) {
       const PictureSubject subject = {frame.sequence, plane, frequency};
-      write_picture(directory / name_of_image(header, images, frame, subject), images, values, subject, options);
+      const std::string name = name_of_image(header, images, frame, subject);
+      std::vector<double> magnitudes;
+      const std::size_t image = plane * images.frequencies_hz.size() + frequency;
+      for (const std::complex<float> pixel : all.subspan(image * images.pixels(), images.pixels())) {
+        magnitudes.push_back(std::abs(std::complex<double>(pixel)));
+      }
+      write_picture(directory / name, images, values, subject, scale.options_for(name, rule, magnitudes));
     }
   }
 }
@@ -264,9 +270,13 @@ ArrayLayout array_layout(const ResultHeader& header, const Product& product, con
   const int rows = static_cast<int>(std::min<std::size_t>(drawn.rows(), kArrayLargestPanel));
   const int room =
       std::max(1, std::max(options.width, kArrayLeastWidth) - kArrayLeft - kArrayBarGap - kArrayBarWidth - kArrayRight);
-  const int cell = std::clamp(std::min(room / columns, kMostDown / rows), 1, kLargestCell);
+  // Only along axes of one unit do a cell's sides compare.
+  const bool is_square = drawn.down == nullptr || drawn.down->unit == drawn.across->unit;
+  const int across =
+      std::clamp(is_square ? std::min(room / columns, kMostDown / rows) : room / columns, 1, kLargestCell);
+  const int down = is_square ? across : std::clamp(kMostDown / rows, 1, kLargestCell);
   ArrayLayout layout;
-  layout.panel = {kArrayLeft, kArrayTop, columns * cell, rows * cell};
+  layout.panel = {kArrayLeft, kArrayTop, columns * across, rows * down};
   layout.bar = {kArrayLeft + layout.panel.width + kArrayBarGap, kArrayTop, kArrayBarWidth,
                 std::max(layout.panel.height, kArrayLeastBarHeight)};
   layout.width = std::max(kArrayLeastWidth, layout.bar.x + kArrayBarWidth + kArrayRight);
@@ -284,23 +294,43 @@ std::string array_picture_name(const ResultHeader& header, const ArraySubject& s
   return name + ".png";
 }
 
-void write_array_picture(const std::filesystem::path& path, const ResultHeader& header, const Frame& frame,
-                         const ArraySubject& subject, const PictureOptions& options) {
-  require_in_range(options);
+std::vector<double> map_values(const ResultHeader& header, const Frame& frame, const ArraySubject& subject) {
   const Product& product = header.products.at(subject.product);
   if (frame.products.size() != header.products.size() ||
       frame.products[subject.product].size() != header.bytes(product)) {
     throw DataError(
         fmt::format("picture: frame {}: {} has not the size that its axes say", frame.sequence, product.name));
   }
+  std::size_t picture = 0;
+  const std::vector<std::string> chosen = chosen_axes(product);
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    picture = picture * header.axis(chosen[i])->size() + subject.indices.at(i);
+  }
+  const Drawn drawn = drawn_axes(header, product);
+  const std::size_t bytes = drawn.rows() * drawn.columns() * bytes_of(product.type);
+  std::vector<double> values;
+  for (const std::complex<double> value :
+       complex_values_of(product.type, frame.products[subject.product].subspan(picture * bytes, bytes))) {
+    values.push_back(is_complex(product) ? std::abs(value) : value.real());
+  }
+  return values;
+}
+
+void write_array_picture(const std::filesystem::path& path, const ResultHeader& header, const Frame& frame,
+                         const ArraySubject& subject, const PictureOptions& options, const MapMarks& marks) {
+  require_in_range(options);
+  const Product& product = header.products.at(subject.product);
+  const ScaledValues cells = cells_of(header, frame, subject, options);
   const Drawn drawn = drawn_axes(header, product);
   const ArrayLayout layout = array_layout(header, product, options);
-  const Cells cells = cells_of(header, frame, subject, drawn);
-  const std::vector<std::string> notes = wrap(Canvas(1, 1), notes_of(frame, cells), layout.width - 2 * kMargin);
+  const std::vector<std::string> notes = wrap(Canvas(1, 1), notes_of(frame, cells, marks), layout.width - 2 * kMargin);
 
   Canvas canvas(layout.width, layout.height + kNoteHeight * static_cast<int>(notes.size()));
-  draw_titles(canvas, header, frame, subject, cells);
+  draw_titles(canvas, header, frame, subject, drawn, cells, marks);
   draw_cells(canvas, layout.panel, drawn, cells);
+  if (drawn.down != nullptr) {
+    draw_marks(canvas, layout.panel, *drawn.across, *drawn.down, marks);
+  }
   draw_axes(canvas, layout.panel, drawn);
   draw_scale(canvas, layout.bar, product, cells);
   double y = layout.height;
@@ -311,23 +341,35 @@ void write_array_picture(const std::filesystem::path& path, const ResultHeader& 
   canvas.write_png(path);
 }
 
-void write_result_pictures(const std::filesystem::path& directory, const ResultHeader& header, const Frame& frame,
-                           const PictureOptions& options) {
+std::size_t write_result_pictures(const std::filesystem::path& directory, const ResultHeader& header,
+                                  const Frame& frame, PictureScale& scale) {
   const std::optional<ImagesHeader> images = images_header_of(header);
   const bool are_images = images && images->holds_images;
+  std::size_t written = 0;
   if (are_images) {
-    write_images(directory, header, *images, frame, options);
+    write_images(directory, header, *images, frame, scale);
+    written = images->planes_m.size() * images->frequencies_hz.size();
   }
+  const std::optional<std::size_t> table = sources_table(header);
+  const std::vector<FoundSource> sources =
+      table ? read_sources(header.products[*table], frame.products[*table]) : std::vector<FoundSource>();
   for (std::size_t product = 0; product < header.products.size(); ++product) {
     const Product& one = header.products[product];
     if (one.form != Product::Form::kArray || one.axes.empty() || (are_images && one.name == "images")) {
       continue;
     }
     for (const ArraySubject& subject : array_subjects(header, product)) {
-      write_array_picture(directory / array_picture_name(header, subject, frame.sequence), header, frame, subject,
-                          options);
+      MapMarks marks;
+      if (!sources.empty()) {
+        marks.circles = circles_on(header, one, subject.indices, header.products[*table], sources);
+      }
+      const std::string name = array_picture_name(header, subject, frame.sequence);
+      const PictureOptions options = scale.options_for(name, level_rule(one), map_values(header, frame, subject));
+      write_array_picture(directory / name, header, frame, subject, options, marks);
+      ++written;
     }
   }
+  return written;
 }
 
 }  // namespace nearfield

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "nearfield/frame.hpp"
+#include "publish/pictures/map_marks.hpp"
 #include "publish/pictures/picture.hpp"
+#include "publish/pictures/picture_scale.hpp"
 
 /// Pictures of any processor's arrays, by their axes alone.
 namespace nearfield {
@@ -33,16 +35,20 @@ ArrayLayout array_layout(const ResultHeader& header, const Product& product, con
 /// that is not drawn.
 std::string array_picture_name(const ResultHeader& header, const ArraySubject& subject, std::uint64_t frame_index);
 
+/// What such a picture shows, [down][across]; of complex values the magnitudes. Throws DataError where the frame does
+/// not hold what the header says.
+std::vector<double> map_values(const ResultHeader& header, const Frame& frame, const ArraySubject& subject);
+
 /// Draws one picture: the last axis across, the one before it down, index 0 at the top; cells of plain colour, of
-/// complex values the magnitude. The scale begins at 0, at the least value where there are negative ones. Errors as
-/// those of write_picture().
+/// complex values the magnitude, on the scale of scaled_values(), and over them the marks. Cells are square where both
+/// axes have one unit. Errors as those of write_picture().
 void write_array_picture(const std::filesystem::path& path, const ResultHeader& header, const Frame& frame,
-                         const ArraySubject& subject, const PictureOptions& options);
+                         const ArraySubject& subject, const PictureOptions& options, const MapMarks& marks = {});
 
 /// Writes all pictures of a frame into `directory`: images as write_picture() draws them, the other arrays as
-/// write_array_picture(); figures and tables are not drawn. The first processor's images have the name
-/// picture_name(), further processors' also their names.
-void write_result_pictures(const std::filesystem::path& directory, const ResultHeader& header, const Frame& frame,
-                           const PictureOptions& options);
+/// write_array_picture(), with circles on the sources that the same processor found; figures and tables are not drawn.
+/// The first processor's images have the name picture_name(), further processors' also their names. Returns how many.
+std::size_t write_result_pictures(const std::filesystem::path& directory, const ResultHeader& header,
+                                  const Frame& frame, PictureScale& scale);
 
 }  // namespace nearfield

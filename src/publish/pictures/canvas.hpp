@@ -32,6 +32,10 @@ class Canvas {
   void frame(int x, int y, int width, int height);
   /// A line one pixel wide, horizontal or vertical, both ends included.
   void line(int x0, int y0, int x1, int y1);
+  /// A straight line of any direction and width, smoothed; ends are points between pixels.
+  void stroke(double x0, double y0, double x1, double y1, double width, const Rgb8& colour);
+  /// A circle whose line is `width` pixels wide, smoothed.
+  void circle(double x, double y, double radius, double width, const Rgb8& colour);
   /// Text at a point: `style.align` along the text, its height centred on the point.
   void text(double x, double y, const std::string& text, const TextStyle& style);
   [[nodiscard]] double text_width(const std::string& text, const TextStyle& style) const;

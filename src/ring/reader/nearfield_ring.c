@@ -1,5 +1,5 @@
-/* The reader of nearfield_ring.h: how frames are read. It only ever reads the shared memory, and copies a frame before
- * it judges it. */
+/* The reader of nearfield_ring.h: how frames are read. It only reads the shared memory, and copies a frame before it
+ * checks it. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* syscall(), POLLRDHUP */
 #endif
@@ -85,7 +85,7 @@ static int has_ended(const nf_ring* ring) {
   return __atomic_load_n(&nf_ring_shared(ring)->state, __ATOMIC_ACQUIRE) != NF_RING_LIVE;
 }
 
-/* FUTEX_WAIT only reads the word, so a read-only mapping serves. */
+/* FUTEX_WAIT only reads the word, so a read-only mapping is sufficient. */
 static void wait_for_change(const nf_ring* ring, uint32_t seen, int64_t timeout_ns) {
   const struct timespec timeout = {.tv_sec = timeout_ns / kSecond_ns, .tv_nsec = timeout_ns % kSecond_ns};
   syscall(SYS_futex, &nf_ring_shared(ring)->wake, FUTEX_WAIT, seen, &timeout, NULL, 0);
@@ -200,7 +200,7 @@ nf_ring_status nf_ring_read_latest(nf_ring* ring, int64_t max_age_ns, nf_frame* 
   return none && writer_is_gone(ring) ? NF_RING_GONE : status;
 }
 
-/* The next frame to read when `newest` stands: the slot after the newest's is being written over. */
+/* The next frame to read when `newest` is published: the slot after the newest's is being overwritten. */
 static uint64_t next_number(const nf_ring* ring, uint64_t newest) {
   const uint64_t next = ring->last + 1;
   const uint64_t slots = ring->description.header.slot_count;

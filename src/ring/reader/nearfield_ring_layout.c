@@ -1,5 +1,5 @@
-/* The reader of nearfield_ring.h: what a ring's header and tables say. They are copied first and checked then, so that
- * nobody can change what has been checked; no offset, size or count is trusted before. */
+/* The reader of nearfield_ring.h: the contents of a ring's header and tables. They are copied first and checked then,
+ * so that no other process can change them after the check; no offset, size or count is trusted before. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -64,7 +64,7 @@ static nf_ring_status connect_to(const char* path, int* connection) {
   return NF_RING_OK;
 }
 
-/* ---- Whose the server is ---- */
+/* ---- The server's user ---- */
 
 /* Whether every folder and link on the way to the folder `path`, which is absolute, belongs to root or to this
  * process's user, the last one perhaps to the server, and nobody else can put another one in its place. */
@@ -107,7 +107,7 @@ static char* folder_of(const char* path) {
 }
 
 /* Root, this process's own user, or a user to whom one of these two gave the socket's folder: /run/nearfield, say,
- * which systemd makes for a service's user. In /tmp anybody can make a folder and serve a ring of his own. */
+ * which systemd makes for a service's user. In /tmp any user can make a folder and serve a ring. */
 static int is_trusted(int connection, const char* path) {
   struct ucred server;
   socklen_t bytes = sizeof server;
@@ -125,7 +125,7 @@ static int is_trusted(int connection, const char* path) {
   return trusted;
 }
 
-/* The hand-over's message; *memory becomes the ring's descriptor. */
+/* The message that carries the ring's descriptor, which becomes *memory. */
 static nf_ring_status receive_memory(int connection, nf_ring_hello* hello, int* memory) {
   memset(hello, 0, sizeof *hello);
   struct iovec text = {.iov_base = hello, .iov_len = sizeof *hello};
@@ -284,7 +284,7 @@ static void release(nf_ring* ring) {
   errno = error;
 }
 
-/* Connects to the server at `path` and receives what it says; *memory becomes the ring's descriptor. */
+/* Connects to the server at `path` and receives its message; *memory becomes the ring's descriptor. */
 static nf_ring_status call(const char* path, int* connection, nf_ring_hello* hello, int* memory) {
   const nf_ring_status status = connect_to(path, connection);
   if (status != NF_RING_OK) {
@@ -340,7 +340,7 @@ static char* path_to_ask(const char* socket_path) {
   if (socket_path != NULL) {
     return strdup(socket_path);
   }
-  return strdup(nf_socket_to_ask(NF_FRAMES_SOCKET, path, sizeof path) ? path : NF_RING_DEFAULT_SOCKET);
+  return strdup(nf_socket_to_connect(NF_FRAMES_SOCKET, path, sizeof path) ? path : NF_RING_DEFAULT_SOCKET);
 }
 
 nf_ring_status nf_ring_open(const char* socket_path, nf_ring** ring) {
@@ -385,8 +385,8 @@ uint32_t nf_ring_format_at(const char* socket_path) {
   return hello.magic == NF_RING_MAGIC ? hello.version : 0;
 }
 
-/* The newest frame that a reader of `ring` has had of `fresh`. What another ring still holds is new to it: all frames
- * where none has been written over, else the newest half, as a late reader gets of any ring. */
+/* The newest frame of `fresh` that counts as read by a reader of `ring`. Frames of another ring are new to it: all
+ * where none has been overwritten, else the newest half, as for a late reader of any ring. */
 static uint64_t last_before(const nf_ring* ring, const nf_ring* fresh) {
   const uint64_t slots = fresh->description.header.slot_count;
   if (fresh->description.header.ring_id == ring->description.header.ring_id) {
@@ -417,7 +417,7 @@ void nf_ring_close(nf_ring* ring) {
   }
 }
 
-/* ---- What the ring says of itself ---- */
+/* ---- The ring's description ---- */
 
 const nf_ring_layout* nf_ring_get_layout(const nf_ring* ring) { return &ring->description.layout; }
 

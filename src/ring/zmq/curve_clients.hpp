@@ -10,8 +10,8 @@ namespace nearfield::ring {
 
 inline constexpr std::size_t kKeyCharacters = 40;  ///< of a CURVE key: Z85 of 32 bytes
 
-/// Lets in the CURVE clients whose keys are listed, and nobody else: the one ZAP handler (ZeroMQ RFC 27) of a context,
-/// with a thread of its own. Without a handler ZeroMQ lets in every client that has any key.
+/// Admits the CURVE clients whose keys are listed, and no others: the one ZAP handler (ZeroMQ RFC 27) of a context,
+/// with a thread of its own. Without a handler ZeroMQ admits every client that has any key.
 class CurveClients {
  public:
   /// `public_keys` in Z85. Must be made before a CURVE socket of the context is bound. Throws ConfigError when a text

@@ -23,7 +23,8 @@
 namespace nearfield::ring {
 namespace {
 
-/// What the kernel holds for a subscriber that is slow are old frames; two of 40 KiB are enough to keep a link busy.
+/// The kernel's send buffer holds old frames for a slow subscriber; two frames of 40 KiB are enough to keep a link
+/// busy.
 constexpr int kSendBufferBytes = 1 << 16;
 constexpr const char* kZapDomain = "nearfield";
 
@@ -37,7 +38,7 @@ bool starts_with_any(const std::string& text, std::initializer_list<const char*>
 }
 
 /// Whether root or this process's user alone can read and change it, or read it with a group that root or this process
-/// is in: systemd hands a credential over as the group root's, readable by that group.
+/// is in: systemd passes a credential as a file of the group root, readable by that group.
 bool is_secret(const struct stat& status) {
   std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, getgroups(0, nullptr))));
   groups.resize(static_cast<std::size_t>(std::max(0, getgroups(static_cast<int>(groups.size()), groups.data()))));
@@ -74,7 +75,8 @@ std::string_view port_of(std::string_view endpoint) {
 
 bool is_any_port(std::string_view endpoint) { return port_of(endpoint) == "*" || port_of(endpoint) == "0"; }
 
-/// What its channel is found by in the next epoch. Endpoints with any free port differ by their processors alone.
+/// The name by which its channel is found in the next epoch. Endpoints with any free port differ by their processors
+/// alone.
 std::string channel_name(const std::string& endpoint, const ResultHeader& header, const Beginning& beginning) {
   if (beginning.processor == 0) {
     return "";
@@ -108,7 +110,7 @@ struct ZmqOutput::Channel {
     if (due_mono_ns && frame.capture_mono_ns < *due_mono_ns) {
       return false;
     }
-    // A limit that the hop rate does not divide keeps its mean; after a pause nothing is made up for.
+    // A limit that the hop rate does not divide keeps its mean; after a pause no missed frames are sent.
     const std::int64_t from_ns = due_mono_ns.value_or(frame.capture_mono_ns);
     due_mono_ns = std::max(from_ns + interval_ns, frame.capture_mono_ns);
     return true;
@@ -145,8 +147,8 @@ std::string endpoint_of_processor(const std::string& first, std::size_t index, c
   return first.substr(0, first.size() - text.size()) + std::to_string(port + index);
 }
 
-ZmqOutput::ZmqOutput(const DaemonSettings::Zmq& settings, PhaseReference reference)
-    : settings_(settings), reference_(reference), sockets_(std::make_unique<Sockets>()) {
+ZmqOutput::ZmqOutput(const DaemonSettings::Zmq& settings, PhaseReference reference, std::uint32_t bit_rate_hz)
+    : settings_(settings), reference_(reference), bit_rate_hz_(bit_rate_hz), sockets_(std::make_unique<Sockets>()) {
   if (!(settings.max_rate_hz >= 0.0)) {
     throw ConfigError(
         fmt::format("dashboards: expected a rate of 0 (all) or more frames a second, found {}", settings.max_rate_hz));
@@ -203,7 +205,7 @@ void ZmqOutput::begin(const ResultHeader& header, const Beginning& beginning) {
   const std::string endpoint = endpoint_of_processor(settings_.endpoint, beginning.processor, header.processor);
   const std::string name = channel_name(endpoint, header, beginning);
   Channel& channel = channel_of(name, endpoint);
-  auto encoder = std::make_unique<FrameEncoder>(header, beginning.epoch, reference_);
+  auto encoder = std::make_unique<FrameEncoder>(header, beginning.epoch, reference_, bit_rate_hz_);
   channel.header = encoder->header_block(1, 0);
   channel.encoder = std::move(encoder);
   sockets_->channels.route(beginning.processor, name, beginning.epoch);

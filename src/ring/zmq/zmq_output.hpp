@@ -19,16 +19,16 @@ class ZmqOutput : public Output {
   /// one only loopback is permitted. Throws ConfigError on an endpoint beyond loopback without a CURVE key, CURVE
   /// without clients, a bad endpoint or key; NoInputError when the key cannot be read; IoError when the endpoint cannot
   /// be bound.
-  ZmqOutput(const DaemonSettings::Zmq& settings, PhaseReference reference);
+  ZmqOutput(const DaemonSettings::Zmq& settings, PhaseReference reference, std::uint32_t bit_rate_hz = kBitRate_hz);
   ~ZmqOutput() override;
   ZmqOutput(const ZmqOutput&) = delete;
   ZmqOutput& operator=(const ZmqOutput&) = delete;
 
-  /// Binds the endpoint that begin() with the same header takes into use. Any thread, beside write() but never beside
-  /// begin(). Throws ConfigError, IoError.
+  /// Binds the endpoint that begin() uses for the same header. Called by any thread; may run concurrently with write()
+  /// but not with begin(). Throws ConfigError, IoError.
   void prepare(const ResultHeader& header, const Beginning& beginning);
   void begin(const ResultHeader& header, const Beginning& beginning) override;
-  /// Hands the frame to ZeroMQ, or lets it go when the rate limit says so. Never waits.
+  /// Passes the frame to ZeroMQ, or drops it where the rate limit requires that. Never waits.
   void write(const Frame& frame) override;
   /// Unbinds the endpoints of processors that the last epoch does not have; called as prepare() is.
   void free_unused();
@@ -40,18 +40,19 @@ class ZmqOutput : public Output {
 
  private:
   struct Channel;
-  struct Sockets;  ///< keeps ZeroMQ's header out of this one
+  struct Sockets;  ///< so that this header does not include ZeroMQ's
   Channel& channel_of(const std::string& name, const std::string& endpoint);
 
   DaemonSettings::Zmq settings_;
   PhaseReference reference_;
+  std::uint32_t bit_rate_hz_;
   std::unique_ptr<Sockets> sockets_;
   std::int64_t interval_ns_ = 0;
   std::uint64_t sent_ = 0;
 };
 
-/// Where the frames of the processor of this index go where those of the first one go to `first`: of tcp the port that
-/// is so many higher, or any free one again; else the name behind a point. Throws ConfigError where no such port is.
+/// The endpoint of the processor of this index where the first one's is `first`: of tcp the port that is so many
+/// higher, or any free one again; else the name behind a point. Throws ConfigError where there is no such port.
 std::string endpoint_of_processor(const std::string& first, std::size_t index, const std::string& processor);
 
 /// Whether only this host can reach a ZeroMQ endpoint.

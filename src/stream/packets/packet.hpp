@@ -40,7 +40,7 @@ enum class PacketFault {
   kForeign,  ///< other magic
   kVersion,  ///< other version or header length
   kLength,   ///< shorter or longer than its header says, no elements, or more than 65,507 bytes
-  kCrc,      ///< CRC is wrong; or there is none though the settings ask for it, or its field is not 0
+  kCrc,      ///< CRC is wrong; or there is none though the settings require it, or its field is not 0
   kKind,     ///< unknown payload kind or flags, or another kind than expected
   kWords,    ///< other words per element than expected
 };

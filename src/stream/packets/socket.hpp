@@ -25,7 +25,8 @@ Endpoint endpoint_of(const std::string& text);
 /// A datagram socket of the endpoint's family. Throws IoError.
 FileDescriptor datagram_socket(const Endpoint& endpoint);
 
-/// Asks for a larger kernel buffer (SO_RCVBUF or SO_SNDBUF), by privilege where there is one; the bytes that were got.
+/// Requests a larger kernel buffer (SO_RCVBUF or SO_SNDBUF), with privilege where there is one; returns the bytes that
+/// the kernel granted.
 std::uint64_t enlarge_buffer(const FileDescriptor& socket, int option, int forced_option, std::uint64_t bytes);
 
 /// "WHAT: reason", the system's.

@@ -30,7 +30,7 @@ struct FaultCounts {
 };
 
 /// Stands between a packetiser and a network, or a PacketIntake, and does to packets what networks do. Each packet
-/// suffers one fault at most, so that each can be told in the receiver's counters.
+/// has one fault at most, so that each can be identified in the receiver's counters.
 class FaultInjector {
  public:
   using Send = std::function<void(std::span<const std::byte>)>;

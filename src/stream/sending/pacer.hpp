@@ -11,7 +11,8 @@ class Pacer {
   /// Sleeps until `count` elements would be there, `count` / rate after the start; false after 20 ms, when that is
   /// still to come.
   [[nodiscard]] bool wait_for(std::uint64_t count) const;
-  /// Tells the kernel that the thread's sleeps are not to be stretched (by 50 us, usually).
+  /// Sets the thread's timer slack to the minimum, so that the kernel does not prolong its sleeps (by 50 us, by
+  /// default).
   static void sleep_precisely();
 
  private:

@@ -121,7 +121,7 @@ std::uint64_t elements_per_batch(const Playback& playback, const SendSettings& s
          static_cast<std::uint64_t>(settings.fast ? most : std::clamp(packets, 1.0, most));
 }
 
-/// Cuts elements into packets and hands them on.
+/// Cuts elements into packets and sends them.
 class Packetizer {
  public:
   Packetizer(const Playback& playback, const SendSettings& settings, FaultInjector& faults)

@@ -25,7 +25,7 @@ struct SendReport {
   std::uint64_t elements = 0;   ///< of the source that were cut into packets
   std::uint64_t datagrams = 0;  ///< handed to the kernel
   std::uint64_t bytes = 0;
-  std::uint64_t refused = 0;  ///< times that the other end said nobody listens
+  std::uint64_t refused = 0;  ///< times that the other host reported a closed port
   double elapsed_s = 0.0;
   FaultCounts faults;
 };

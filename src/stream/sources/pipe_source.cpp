@@ -115,8 +115,8 @@ class PipeWorker : public SourceWorker {
       ring_->end_stream();
       streaming_ = false;
     }
-    // A pipe that had writers reports its end for ever; one opened anew waits for the next writer. The old one stays
-    // open until then, so that nothing a quick writer has sent is lost.
+    // A pipe that had writers reports its end from then on; one that is opened again waits for the next writer. The old
+    // one stays open until then, so that nothing a quick writer has sent is lost.
     input_ = open_input(settings_);
     return true;
   }

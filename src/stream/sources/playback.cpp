@@ -17,6 +17,20 @@ constexpr std::uint64_t kLongestLoop = std::uint64_t{1} << 18U;
 constexpr std::uint64_t kLoopStep = 64;
 constexpr double kAudibleJumpRad = 0.02;  // -34 dB of the tone, once a loop
 
+/// A scene's bits are held in memory while it plays.
+void require_to_fit(const Scene& scene, std::uint64_t bit_times, const std::filesystem::path& path) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 31U;
+  const auto words = static_cast<std::uint64_t>(words_per_bit_time(scene.layout, scene.measurement.geometry));
+  const std::uint64_t most = kMostBytes / sizeof(std::uint32_t) / words;
+  if (bit_times > most) {
+    throw ConfigError(
+        fmt::format("{}: duration_s: expected at most {:.4g} s of a scene that is played whole from memory, because it "
+                    "has sources that move, of noise, or of recordings; found {:.6g} s. Play a capture of it, made by "
+                    "nearfield simulate",
+                    path.string(), static_cast<double>(most) / kBitRateHz, scene.duration_s));
+  }
+}
+
 bool is_scene(const std::filesystem::path& path) { return path.extension() == ".yaml" || path.extension() == ".yml"; }
 
 }  // namespace
@@ -24,6 +38,9 @@ bool is_scene(const std::filesystem::path& path) { return path.extension() == ".
 double seam_jump_rad(const Scene& scene, std::uint64_t bit_times) {
   double largest = 0.0;
   for (const ToneSource& tone : scene.tones) {
+    if (!tone.motion.empty()) {
+      continue;
+    }
     const double periods = tone.frequency_hz * static_cast<double>(bit_times) / kBitRateHz;
     largest = std::max(largest, std::abs(periods - std::round(periods)));
   }
@@ -31,7 +48,7 @@ double seam_jump_rad(const Scene& scene, std::uint64_t bit_times) {
 }
 
 std::uint64_t loop_bit_times(const Scene& scene) {
-  if (!scene.tracks.empty()) {
+  if (scene.changes()) {
     return std::max<std::uint64_t>(
         kLoopStep, static_cast<std::uint64_t>(std::llround(scene.duration_s * kBitRateHz)) / kLoopStep * kLoopStep);
   }
@@ -68,9 +85,11 @@ Playback Playback::of_file(const std::filesystem::path& path) {
 }
 
 Playback Playback::of_scene(const std::filesystem::path& path, const TrackLoader& load_track) {
-  const Scene scene = load_scene(path);
+  Scene scene = load_scene(path);
   Playback playback;
   playback.elements_ = loop_bit_times(scene);
+  require_to_fit(scene, playback.elements_, path);
+  scene.duration_s = static_cast<double>(playback.elements_) / kBitRateHz;  // of noise: a whole number of its periods
   const WordsCallback append = [&playback](std::span<const std::uint32_t> words) {
     playback.words_.insert(playback.words_.end(), words.begin(), words.end());
   };
@@ -84,6 +103,12 @@ Playback Playback::of_scene(const std::filesystem::path& path, const TrackLoader
                                   .bit_times = playback.elements_,
                                   .words_per_bit_time = static_cast<int>(playback.words_per_element_)};
   playback.warnings_ = report.warnings;
+  if (const std::size_t moving = scene.moving_sources(); moving > 0) {
+    playback.warnings_.push_back(
+        fmt::format("{}: {} source{} move{} from the end of the path back to where it was at the "
+                    "beginning every {} bit-times, where the scene begins again",
+                    path.string(), moving, moving == 1 ? "" : "s", moving == 1 ? "s" : "", playback.elements_));
+  }
   if (const double jump_rad = seam_jump_rad(scene, playback.elements_); jump_rad > kAudibleJumpRad) {
     playback.warnings_.push_back(
         fmt::format("{}: a tone's phase jumps by {:.2f} rad every {} bit-times, where the scene "

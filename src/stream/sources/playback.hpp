@@ -56,7 +56,7 @@ class Playback {
   std::optional<TimeDataReader> time_data_reader_;
 };
 
-/// How long to render a scene so that it can be played round and round: with recorded tracks its whole duration, else
+/// How long to render a scene so that it can be played round and round: one that changes its whole duration, else
 /// the length of 2^17 to 2^18 bit-times (0.09 to 0.17 s), a multiple of 64, after which its tones come back with the
 /// least jump of phase. Multiples of 32768 bit-times have none for the frequencies of a 1024-sample window's bins.
 std::uint64_t loop_bit_times(const Scene& scene);

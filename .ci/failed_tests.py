@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+"""Names the tests that failed, with the end of what each printed: what CI keeps of a run is its last lines.
+
+    failed_tests.py TESTS.xml...   files of ctest --output-junit; files that are not there are left out
+"""
+import pathlib
+import sys
+import xml.etree.ElementTree as xml
+
+LINES = 40  # of each test
+
+
+def main():
+    for path in map(pathlib.Path, sys.argv[1:]):
+        if not path.exists():
+            continue
+        for case in xml.parse(path).getroot().iter("testcase"):
+            if case.get("status") not in ("run", "notrun", "disabled") or case.find("failure") is not None:
+                print(f"\n== failed: {case.get('name')} ({path.parent.name}, {float(case.get('time', 0)):.1f} s)")
+                print("\n".join((case.findtext("system-out") or "").splitlines()[-LINES:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,263 @@
+// Sliding DFT: the spectra of a window that moves on block by block, at a cost that does not depend on its length.
+//
+// Formulas, for signals s(t), the window's first time t0 and its length N, b = 2 pi / N:
+//   B_k[block] = round(S sum_{t in block} s(t) e^{-j w_k t})     once a block, with t counted from the stream's start
+//   R_k        = sum of B_k over the window's blocks             each move adds the new blocks, subtracts the old ones
+//   Y_k        = e^{j w_k t0} R_k
+//   X = 1/2 Y(w) - 1/4 (Y(w - b) + Y(w + b)),   D = 1/2 Y(0) - 1/2 Re Y(b)         hann; X = Y(w), D = Y(0) without
+//   spectrum = forward X + image conj(X) + constant D               (the analysis vector of
+//   src/frontend/common/analysis.hpp)
+// B and R are integers: what was added is subtracted to the last bit, so rounding never builds up; R is the same whether
+// it is summed from zero or updated a million times. The phases w_k t are integers too, in turns times 2^64, and wrap.
+//
+// Buffers:
+//   sums       int2  [slot][term][lane], lane fastest, a ring of blocks: per frequency w (and w - b, w + b with a
+//              hann window), then 0 (and b) where offsets are removed, then one that detects clipping: x runs that
+//              clipped, y the sum of signs. TERMS of them and the last.
+//   steps      ulong [term], turns a word times 2^64
+//   weights    float2 [frequency][3]: forward, image, constant, pascal
+//   channel_of int   [lane] -> channel, or -1 for a spare one
+//   is_alive   uint  [lane], 0 where clipping does not count
+//   state_in, state_out  int2 [term][lane], R before and after, and the clipping: x clipped runs in the window, y the sum
+//   of the present run
+//   spectra    float2 [window][frequency][channel], channel fastest, pascal peak
+//   status     uint  [window][4], word 0 gathers the flags of the frame
+//   oldest, newest  slots of the first block that leaves and of the first that comes; slots in the ring
+//   moves      blocks that leave and come
+//   from_zero  1: the sums begin at zero, none leaves, and `moves` is the window's length
+//   newest_block  of the stream, of `newest`; runs of RUN_BLOCKS blocks detect clipping where blocks are too short
+//   first_word    of the first window
+//   windows       of this launch, a hop apart
+// Blocks: windows begin at multiples of HOP_WORDS and end LEAD_WORDS after one. A hop is cut into the blocks of its first
+//   LEAD_WORDS words and those of its rest, to KEPT_WORDS, each of BLOCK words but the last, which may be shorter; block
+//   i of the stream is block i % HOP_BLOCKS of hop i / HOP_BLOCKS.
+// Launch: local (64, 1), global (LANES rounded up to 64, frequencies).
+
+//! needs common/complex.cl
+
+// Lanes of the ring: wire positions or channels.
+#ifndef LANES
+#define LANES 1024
+#endif
+// Microphones.
+#ifndef CHANNELS
+#define CHANNELS 1024
+#endif
+// Frequencies of the plan.
+#ifndef FREQUENCIES
+#define FREQUENCIES 2
+#endif
+// Terms a frequency: 3 with a hann window, 1 without.
+#ifndef FREQUENCY_TERMS
+#define FREQUENCY_TERMS 3
+#endif
+// Terms of the offset: 2 with a hann window, 1 without, 0 where offsets are not removed.
+#ifndef OFFSET_TERMS
+#define OFFSET_TERMS 2
+#endif
+// Blocks of a run in which clipping is detected; 1 where blocks are long enough themselves.
+#ifndef RUN_BLOCKS
+#define RUN_BLOCKS 1
+#endif
+// Sum of a run's signs from which on it counts as clipped, where RUN_BLOCKS > 1.
+#ifndef RUN_CLIP_SUM
+#define RUN_CLIP_SUM 244
+#endif
+// Words of the longest block.
+#ifndef BLOCK
+#define BLOCK 32
+#endif
+// From a window to the next.
+#ifndef HOP_BLOCKS
+#define HOP_BLOCKS 1
+#endif
+#ifndef HOP_WORDS
+#define HOP_WORDS 32
+#endif
+// Words that a window has beyond its whole hops; blocks end where windows end.
+#ifndef LEAD_WORDS
+#define LEAD_WORDS 0
+#endif
+// Words of a hop that windows have: all, unless hops are longer than windows.
+#ifndef KEPT_WORDS
+#define KEPT_WORDS 32
+#endif
+// Words of a frame's status.
+#ifndef STATUS_WORDS
+#define STATUS_WORDS 4
+#endif
+// What a clipped frame's flags gain (FrameFlag of frame.hpp).
+#ifndef FLAG_CLIPPED
+#define FLAG_CLIPPED 32u
+#endif
+
+#define TERMS (FREQUENCIES * FREQUENCY_TERMS + OFFSET_TERMS)
+#define OWN_TERMS (FREQUENCY_TERMS + OFFSET_TERMS)
+#define SLIDE_GROUP 64
+#define LEAD_BLOCKS ((LEAD_WORDS + BLOCK - 1) / BLOCK)
+#define BLOCKS_ARE_EQUAL (LEAD_WORDS % BLOCK == 0 && KEPT_WORDS % BLOCK == 0)
+
+// First word of a hop's block, from the hop's first.
+static uint block_begin(const uint block) {
+#if LEAD_WORDS > 0
+  return block < LEAD_BLOCKS ? block * BLOCK : LEAD_WORDS + (block - LEAD_BLOCKS) * BLOCK;
+#else
+  return block * BLOCK;
+#endif
+}
+
+static uint block_words(const uint block) {
+#if BLOCKS_ARE_EQUAL
+  return BLOCK;
+#elif LEAD_WORDS > 0
+  return min((uint)BLOCK, (block < LEAD_BLOCKS ? LEAD_WORDS : KEPT_WORDS) - block_begin(block));
+#else
+  return min((uint)BLOCK, KEPT_WORDS - block_begin(block));
+#endif
+}
+
+// Words from the first word of a hop's block to that of the block `count` blocks later; of the stream, where `step` is
+// HOP_WORDS, and of what windows have, where it is KEPT_WORDS.
+static uint words_on(const uint block, const uint count, const uint step) {
+  const uint to = block + count;
+  return to / HOP_BLOCKS * step + block_begin(to % HOP_BLOCKS) - block_begin(block);
+}
+
+// e^{j 2 pi turns}, of turns times 2^64.
+static float2 phasor(const ulong turns) {
+  const float half_turns = (float)as_int((uint)(turns >> 32)) * 0x1p-31f;
+  return (float2)(cospi(half_turns), sinpi(half_turns));
+}
+
+static uint next_slot(const uint slot, const uint slots) { return slot + 1 == slots ? 0 : slot + 1; }
+
+// The ring's term of a frequency's own term i.
+static uint ring_term(const uint frequency, const uint i) {
+  return i < FREQUENCY_TERMS ? frequency * FREQUENCY_TERMS + i : FREQUENCIES * FREQUENCY_TERMS + (i - FREQUENCY_TERMS);
+}
+
+// A term's sum Y as counted from the window's first word.
+static float2 turned_back(const int2 total, const ulong step, const ulong first_word) {
+  return complex_multiply((float2)((float)total.x, (float)total.y), phasor(step * first_word));
+}
+
+// X from Y of a frequency's terms, and D from Y of the offset's: float2, or parts of any vector width.
+#if FREQUENCY_TERMS == 3
+#define WINDOWED(y) (0.5f * (y)[0] - 0.25f * ((y)[1] + (y)[2]))
+#else
+#define WINDOWED(y) ((y)[0])
+#endif
+#if OFFSET_TERMS == 2
+#define WINDOWED_OFFSET(y) (0.5f * (y)[0] - 0.5f * (y)[1])
+#else
+#define WINDOWED_OFFSET(y) ((y)[0])
+#endif
+
+// re + j im = forward X + image conj(X) + constant D, in parts of any vector width; D is not read where offsets are not
+// removed.
+#define FIND_SPECTRUM(re, im, x_re, x_im, offset, forward, image, constant_part)            \
+  do {                                                                                      \
+    re = PRODUCT_RE((forward).x, (forward).y, x_re, x_im);                                  \
+    im = PRODUCT_IM((forward).x, (forward).y, x_re, x_im);                                  \
+    if (OFFSET_TERMS > 0) {                                                                 \
+      re += PRODUCT_RE((image).x, (image).y, x_re, -(x_im)) + (constant_part).x * (offset); \
+      im += PRODUCT_IM((image).x, (image).y, x_re, -(x_im)) + (constant_part).y * (offset); \
+    }                                                                                       \
+  } while (0)
+
+// From Y of a frequency's own terms.
+static float2 spectrum_of(const float2* y, const float2 forward, const float2 image, const float2 constant_part) {
+  const float2 x = WINDOWED(y);
+  const float offset = OFFSET_TERMS > 0 ? WINDOWED_OFFSET(y + FREQUENCY_TERMS).x : 0.0f;
+  float2 value;
+  FIND_SPECTRUM(value.x, value.y, x.x, x.y, offset, forward, image, constant_part);
+  return value;
+}
+
+// Adds a block's signs to the run that it belongs to; returns the runs that clipped in it. `entry` is what the ring holds
+// of the block, x is written for the time when it leaves.
+static int clipped_runs(int2* entry, const uint alive, const ulong block, int* run) {
+#if RUN_BLOCKS > 1
+  *run += entry->y;
+  const int ends = (block + 1) % RUN_BLOCKS == 0;
+  entry->x = ends && alive != 0u && abs(*run) >= RUN_CLIP_SUM;
+  *run = ends ? 0 : *run;
+#endif
+  return entry->x;
+}
+
+// Moves on by one block; `from_zero`: nothing leaves.
+static void move_on(__global int2* restrict sums, const uint from, const uint to, const uint from_zero, const uint lane,
+                    const uint frequency, const uint alive, const ulong block, int2* totals, int2* clipping) {
+  __global const int2* restrict leaving = sums + (size_t)from * (TERMS + 1) * LANES + lane;
+  __global int2* restrict coming = sums + (size_t)to * (TERMS + 1) * LANES + lane;
+#pragma unroll
+  for (uint i = 0; i < OWN_TERMS; ++i) {
+    const size_t term = (size_t)ring_term(frequency, i) * LANES;
+    totals[i] += from_zero ? coming[term] : coming[term] - leaving[term];
+  }
+  if (frequency == 0) {
+    int2 entry = coming[(size_t)TERMS * LANES];
+    int run = clipping->y;
+    clipping->x += clipped_runs(&entry, alive, block, &run);
+    clipping->x -= from_zero ? 0 : leaving[(size_t)TERMS * LANES].x;
+    clipping->y = run;
+    coming[(size_t)TERMS * LANES] = entry;
+  }
+}
+
+__kernel __attribute__((reqd_work_group_size(SLIDE_GROUP, 1, 1))) void slide(
+    __global int2* restrict sums, __global const ulong* restrict steps, __global const float2* restrict weights,
+    __global const int* restrict channel_of, __global const uint* restrict is_alive,
+    __global const int2* restrict state_in, __global int2* restrict state_out, __global float2* restrict spectra,
+    __global uint* restrict status, const uint oldest, const uint newest, const uint slots, const uint moves,
+    const uint from_zero, const ulong newest_block, const ulong first_word, const uint windows) {
+  const uint lane = get_global_id(0);
+  const uint frequency = get_global_id(1);
+  if (lane >= LANES) {
+    return;
+  }
+  const uint alive = is_alive[lane];
+  const int channel = channel_of[lane];
+  int2 totals[OWN_TERMS];
+#pragma unroll
+  for (uint i = 0; i < OWN_TERMS; ++i) {
+    totals[i] = from_zero ? (int2)(0, 0) : state_in[ring_term(frequency, i) * LANES + lane];
+  }
+  int2 clipping = from_zero ? (int2)(0, 0) : state_in[TERMS * LANES + lane];
+
+  uint from = oldest;
+  uint to = newest;
+  ulong block = newest_block;
+  for (uint window = 0; window < windows; ++window) {
+    const uint nothing_leaves = from_zero && window == 0;
+    const uint steps_on = window == 0 ? moves : HOP_BLOCKS;
+    for (uint move = 0; move < steps_on; ++move) {
+      move_on(sums, from, to, nothing_leaves, lane, frequency, alive, block++, totals, &clipping);
+      from = nothing_leaves ? from : next_slot(from, slots);
+      to = next_slot(to, slots);
+    }
+    if (channel >= 0) {
+      const ulong first = first_word + (ulong)window * HOP_WORDS;
+      float2 turned[OWN_TERMS];
+#pragma unroll
+      for (uint i = 0; i < OWN_TERMS; ++i) {
+        turned[i] = turned_back(totals[i], steps[ring_term(frequency, i)], first);
+      }
+      spectra[((size_t)window * FREQUENCIES + frequency) * CHANNELS + channel] =
+          spectrum_of(turned, weights[3 * frequency], weights[3 * frequency + 1], weights[3 * frequency + 2]);
+      if (frequency == 0 && clipping.x > 0) {
+        atomic_or(&status[window * STATUS_WORDS], FLAG_CLIPPED);
+      }
+    }
+  }
+
+  // All frequencies have the offset's terms; the first one writes them.
+  const uint written = frequency == 0 ? OWN_TERMS : FREQUENCY_TERMS;
+  for (uint i = 0; i < written; ++i) {
+    state_out[ring_term(frequency, i) * LANES + lane] = totals[i];
+  }
+  if (frequency == 0) {
+    state_out[TERMS * LANES + lane] = clipping;
+  }
+}

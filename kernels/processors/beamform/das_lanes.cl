@@ -1,0 +1,103 @@
+// Vectors of LANES pixels side by side, or single values where it is 1, and phases of them.
+
+//! needs common/join.cl
+
+#ifndef LANES  // 1 or 8
+#define LANES 1
+#endif
+
+#if LANES == 1
+#define FLOATV float
+#define LOAD_FLOATS(from) (*(from))
+#define STORE_FLOATS(value, to) (*(to) = (value))
+#define LOAD_PAIR(re, im, from)  \
+  {                              \
+    const float2 pair = *(from); \
+    re = pair.x;                 \
+    im = pair.y;                 \
+  }
+#else
+#define FLOATV JOIN(float, LANES)
+#define PAIRV float16
+#define LOAD_FLOATS(from) JOIN(vload, LANES)(0, from)
+#define STORE_FLOATS(value, to) JOIN(vstore, LANES)(value, 0, to)
+#define LOAD_PAIR(re, im, from)                                    \
+  {                                                                \
+    const PAIRV pairs = vload16(0, (__global const float*)(from)); \
+    re = pairs.even;                                               \
+    im = pairs.odd;                                                \
+  }
+#endif
+
+// Writes the first `count` lanes, real and imaginary parts side by side.
+static inline void store_pairs(__global float2* to, const int count, const FLOATV re, const FLOATV im) {
+#if LANES == 1
+  if (count > 0) {
+    *to = (float2)(re, im);
+  }
+#else
+  PAIRV pairs;
+  pairs.even = re;
+  pairs.odd = im;
+  if (count >= LANES) {
+    vstore16(pairs, 0, (__global float*)to);
+    return;
+  }
+  float values[16];
+  vstore16(pairs, 0, values);
+  for (int lane = 0; lane < count; ++lane) {
+    to[lane] = (float2)(values[2 * lane], values[2 * lane + 1]);
+  }
+#endif
+}
+
+static inline void store_floats(__global float* to, const int count, const FLOATV value) {
+#if LANES == 1
+  if (count > 0) {
+    *to = value;
+  }
+#else
+  if (count >= LANES) {
+    STORE_FLOATS(value, to);
+    return;
+  }
+  float values[LANES];
+  STORE_FLOATS(value, values);
+  for (int lane = 0; lane < count; ++lane) {
+    to[lane] = values[lane];
+  }
+#endif
+}
+
+// The nearest whole number, of less than 2^22: adding 3 * 2^22 leaves no room for a fraction.
+#define WHOLE(value) (((value) + 12582912.0f) - 12582912.0f)
+
+// e^{+j 2 pi turns}: sine and cosine of half the angle by polynomials (minimax over a quarter turn either way, 1.2e-8 and
+// 4.7e-8), then the double angle: plain arithmetic, where a library computes lane after lane.
+static inline void exact_phasor(const FLOATV turns, FLOATV* re, FLOATV* im) {
+  const FLOATV part = turns - WHOLE(turns);
+  const FLOATV square = part * part;
+  FLOATV sine = square * 7.787740581e-2f + -5.984234994e-1f;
+  sine = sine * square + 2.550102054f;
+  sine = sine * square + -5.167711483f;
+  sine = sine * square + 3.141592651f;
+  sine = sine * part;
+  FLOATV cosine = square * 2.196968020e-1f + -1.331880163f;
+  cosine = cosine * square + 4.058411914f;
+  cosine = cosine * square + -4.934792859f;
+  cosine = cosine * square + 9.999999535e-1f;
+  const FLOATV twice = sine + sine;
+  *re = 1.0f - twice * sine;
+  *im = twice * cosine;
+}
+
+// The same where 4e-7 is exact enough: single values by the device's own functions.
+static inline void phasor(const FLOATV turns, FLOATV* re, FLOATV* im) {
+#if LANES == 1
+  const float angle = 6.28318531f * (turns - rint(turns));
+  *re = native_cos(angle);
+  *im = native_sin(angle);
+#else
+  exact_phasor(turns, re, im);
+#endif
+}

@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "cli/command.hpp"
+#include "cli/picture_options.hpp"
+#include "cli/progress.hpp"
+#include "files/results_file.hpp"
+#include "nearfield/error.hpp"
+#include "pipeline/replay.hpp"
+#include "publish/outputs.hpp"
+#include "publish/overviews/overviews.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+struct PicturesArguments {
+  std::string input;
+  std::string output;
+  std::string frames;
+  std::vector<std::string> overlays;
+  bool overviews_only = false;
+  PictureArguments pictures;
+};
+
+std::uint64_t end_of(const FrameRange& range, std::uint64_t frames) {
+  return std::min(range.end.value_or(frames), frames);
+}
+
+void draw_frames(const ResultsReader& reader, PictureOutput& output, const FrameRange& range, Progress& progress) {
+  for (std::size_t processor = 0; processor < reader.processors(); ++processor) {
+    const std::uint64_t end = end_of(range, reader.frames(processor));
+    for (std::uint64_t frame = range.first; frame < end; ++frame) {
+      ResultFrame read = reader.read(processor, frame);
+      read.frame.processor = processor;
+      output.write(read.frame);
+      progress.show((static_cast<double>(processor) +
+                     static_cast<double>(frame + 1 - range.first) / static_cast<double>(end - range.first)) /
+                    static_cast<double>(reader.processors()));
+    }
+  }
+}
+
+void run(const PicturesArguments& arguments) {
+  const ScaleChoice choice = scale_of(arguments.pictures);
+  const FrameRange range = arguments.frames.empty() ? FrameRange{} : parse_frame_range(arguments.frames);
+  std::vector<Overlay> overlays;
+  for (const std::string& text : arguments.overlays) {
+    overlays.push_back(parse_overlay(text));
+  }
+  const ResultsReader reader(arguments.input);
+  auto progress = std::make_unique<Progress>("pictures");
+  PictureOutput output(arguments.output, choice);
+  for (std::size_t processor = 0; processor < reader.processors(); ++processor) {
+    output.begin(reader.header(processor), {.processor = processor, .frames = reader.frames(processor)});
+  }
+  std::size_t written = 0;
+  for (const Overlay& overlay : overlays) {
+    written += write_overlays(arguments.output, reader, overlay, range.first,
+                              range.end.value_or(std::numeric_limits<std::uint64_t>::max()), choice);
+  }
+  if (overlays.empty() && !arguments.overviews_only) {
+    draw_frames(reader, output, range, *progress);
+  }
+  if (overlays.empty()) {
+    written += write_overviews(arguments.output, reader, choice);
+  }
+  written += output.written();
+  progress.reset();
+  if (written == 0) {
+    throw DataError(
+        fmt::format("{}: expected frames that can be drawn, found none of those that were asked for", arguments.input));
+  }
+  fmt::print("{}: {} picture{}\n", arguments.output, written, written == 1 ? "" : "s");
+}
+
+}  // namespace
+
+void add_pictures(CLI::App& app) {
+  auto arguments = std::make_shared<PicturesArguments>();
+  CLI::App* command = app.add_subcommand("pictures", "Draw the results of an images file");
+  command->add_option("input", arguments->input, "images, HDF5")->required();
+  command->add_option("-o,--output", arguments->output, "folder for the pictures")->required();
+  command->add_option("--frames", arguments->frames, "A:B, frames A to B-1 of each processor, or N, the first N");
+  command->add_flag("--overviews-only", arguments->overviews_only,
+                    "tracks and bearings over time, and no pictures of frames");
+  command
+      ->add_option("--overlay", arguments->overlays,
+                   "UPPER:LOWER, two processors (or PROCESSOR.PRODUCT): contours of the one over the colours of the "
+                   "other, and nothing else; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+  add_picture_options(*command, arguments->pictures);
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace nearfield::cli

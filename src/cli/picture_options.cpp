@@ -1,0 +1,47 @@
+#include "cli/picture_options.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "nearfield/error.hpp"
+
+namespace nearfield::cli {
+
+void add_picture_options(CLI::App& command, PictureArguments& arguments) {
+  command.add_flag("--db", arguments.decibels, "pictures show levels in dB, of sound pressures re 20 uPa");
+  arguments.range =
+      command
+          .add_option("--range", arguments.range_db, "with --db: dB from the top of a picture's scale to its bottom")
+          ->capture_default_str();
+  command.add_option("--top", arguments.top,
+                     "top of the scale: hold, the largest value so far of the same map, or with --db a level of sound "
+                     "pressure in dB re 20 uPa; else each picture's own maximum");
+}
+
+ScaleChoice scale_of(const PictureArguments& arguments) {
+  ScaleChoice choice;
+  choice.options.decibels = arguments.decibels;
+  if (!(arguments.range_db > 0.0) || !std::isfinite(arguments.range_db)) {
+    throw UsageError(fmt::format("--range: expected a number of dB > 0, found {}", arguments.range_db));
+  }
+  choice.options.floor_db = -arguments.range_db;
+  choice.is_held = arguments.top == "hold";
+  if (!arguments.top.empty() && !choice.is_held) {
+    double level_db = 0.0;
+    const char* end = arguments.top.data() + arguments.top.size();
+    const auto [stop, error] = std::from_chars(arguments.top.data(), end, level_db);
+    if (error != std::errc() || stop != end || !(std::abs(level_db) <= 300.0)) {
+      throw UsageError(
+          fmt::format("--top: expected hold, or a level in dB of at most 300, found \"{}\"", arguments.top));
+    }
+    choice.top_db = level_db;
+  }
+  if (!arguments.decibels && (choice.top_db || arguments.range->count() > 0)) {
+    throw UsageError(fmt::format("{}: goes with --db", choice.top_db ? "--top" : "--range"));
+  }
+  return choice;
+}
+
+}  // namespace nearfield::cli

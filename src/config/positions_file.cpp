@@ -1,0 +1,150 @@
+#include "config/positions_file.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <pugixml.hpp>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/system/regular_file.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::string_view kPositionsKey = "array.positions";
+constexpr std::string_view kPositionsHeader = "x_m,y_m,z_m";
+constexpr std::string_view kBlanks = " \t\r\n";
+/// The longest file of kMaxMicrophones positions that makes sense.
+constexpr std::size_t kMostPositionBytes = std::size_t{4} << 20U;
+
+using Positions = std::vector<MicrophonePosition>;
+
+std::string_view without_blanks(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  return first == std::string_view::npos ? std::string_view()
+                                         : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+/// "nan" and "inf" are numbers here; flaw_of_positions() refuses them with what it expects.
+bool parse_number(std::string_view text, double& value) {
+  text = without_blanks(text);
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && at == end;
+}
+
+bool parse_line(std::string_view line, MicrophonePosition& position) {
+  for (double* const target : {&position.x_m, &position.y_m, &position.z_m}) {
+    const std::size_t comma = line.find(',');
+    const bool is_last = target == &position.z_m;
+    if ((comma == std::string_view::npos) != is_last || !parse_number(line.substr(0, comma), *target)) {
+      return false;
+    }
+    line = is_last ? std::string_view() : line.substr(comma + 1);
+  }
+  return true;
+}
+
+[[noreturn]] void refuse(const std::string& path, std::string_view what) {
+  throw DataError(fmt::format("{}: {}: {}", kPositionsKey, path, what));
+}
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kMostShown = 60;
+  return fmt::format("\"{}\"", text.substr(0, kMostShown));
+}
+
+Positions positions_of_csv(std::string_view text, const std::string& path) {
+  Positions positions;
+  bool has_header = false;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = without_blanks(text.substr(0, end));
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    if (line.empty() || line.front() == '#') {
+      continue;
+    }
+    if (!has_header) {
+      if (line != kPositionsHeader) {
+        refuse(path, fmt::format("line {}: expected the header {}, found {}", number, kPositionsHeader, shown(line)));
+      }
+      has_header = true;
+    } else if (!parse_line(line, positions.emplace_back())) {
+      refuse(path,
+             fmt::format("line {}: expected {}, three numbers in m, found {}", number, kPositionsHeader, shown(line)));
+    }
+  }
+  if (!has_header) {
+    refuse(path, fmt::format("expected CSV with the header {}, or XML, found nothing", kPositionsHeader));
+  }
+  return positions;
+}
+
+MicrophonePosition position_of(const pugi::xml_node& node, const std::string& path) {
+  MicrophonePosition position;
+  for (const auto& [name, target] :
+       {std::pair{"x", &position.x_m}, std::pair{"y", &position.y_m}, std::pair{"z", &position.z_m}}) {
+    const std::string_view found = node.attribute(name).value();
+    if (!parse_number(found, *target)) {
+      refuse(path, fmt::format("pos {}: expected a number in m as the attribute {}, found {}",
+                               shown(node.attribute("Name").value()), name, shown(found)));
+    }
+  }
+  return position;
+}
+
+Positions positions_of_xml(std::string_view text, const std::string& path) {
+  pugi::xml_document document;
+  const pugi::xml_parse_result parsed = document.load_buffer(text.data(), text.size());
+  if (!parsed) {
+    refuse(path, fmt::format("expected XML, found at byte {}: {}", parsed.offset, parsed.description()));
+  }
+  Positions positions;
+  /// In the order of the document, without recursion, however deep it is.
+  for (pugi::xml_node node = document.first_child(); node;) {
+    if (std::string_view(node.name()) == "pos") {
+      positions.push_back(position_of(node, path));
+    }
+    pugi::xml_node next = node.first_child();
+    while (!next && node) {
+      next = node.next_sibling();
+      node = node.parent();
+    }
+    node = next;
+  }
+  return positions;
+}
+
+std::string content_of(const std::string& path) {
+  std::string text;
+  try {
+    text = read_regular_file(path, "a CSV or XML file of positions", kMostPositionBytes + 1);
+  } catch (const NoInputError& error) {
+    throw ConfigError(fmt::format("{}: {}", kPositionsKey, error.what()));
+  }
+  if (text.size() > kMostPositionBytes) {
+    refuse(path, fmt::format("expected at most {} bytes, found more", kMostPositionBytes));
+  }
+  return text;
+}
+
+}  // namespace
+
+ArrayGeometry read_positions(const std::string& path) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  const std::string content = content_of(path);
+  std::string_view text = content;
+  text.remove_prefix(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
+  const bool is_xml = without_blanks(text).starts_with('<');
+  Positions positions = is_xml ? positions_of_xml(text, path) : positions_of_csv(text, path);
+  if (const std::string flaw = flaw_of_positions(positions); !flaw.empty()) {
+    refuse(path, flaw);
+  }
+  return geometry_of(std::move(positions));
+}
+
+}  // namespace nearfield

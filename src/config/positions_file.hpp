@@ -1,0 +1,14 @@
+#pragma once
+#include <string>
+
+#include "nearfield/geometry.hpp"
+
+namespace nearfield {
+
+/// The array whose microphones stand where a file says, one a channel of the input, in its order: CSV with the header
+/// line x_m,y_m,z_m, or Acoular's XML, whose elements `pos` have the attributes x, y and z. Metres on the axes of
+/// images, z from the array's plane away from the surface. Throws ConfigError where there is no such file, DataError
+/// where it does not hold the positions of an array; messages name the setting, array.positions.
+ArrayGeometry read_positions(const std::string& path);
+
+}  // namespace nearfield

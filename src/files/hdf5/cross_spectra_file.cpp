@@ -1,0 +1,88 @@
+#include "files/cross_spectra_file.hpp"
+
+#include "files/format.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr const char* kMatrices = "/csm";
+
+std::size_t channels_of(const CrossSpectraInfo& info) { return static_cast<std::size_t>(info.geometry.channels()); }
+
+/// [x, y, z][channel]
+std::vector<double> positions_of(const ArrayGeometry& geometry) {
+  const auto channels = static_cast<std::size_t>(geometry.channels());
+  std::vector<double> positions(3 * channels);
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    const MicrophonePosition at = geometry.position_m(static_cast<int>(channel));
+    positions[channel] = at.x_m;
+    positions[channels + channel] = at.y_m;
+    positions[2 * channels + channel] = at.z_m;
+  }
+  return positions;
+}
+
+CrossSpectraInfo read_info_of(const h5::InputFile& file) {
+  constexpr std::int64_t kMostSamples = std::int64_t{1} << 40U;
+  CrossSpectraInfo info;
+  info.geometry = read_geometry(file);
+  info.frequencies_hz = read_frequencies(file);
+  (void)file.dataset<std::complex<float>>(
+      kMatrices,
+      {{"frequencies", info.frequencies_hz.size()}, {"channels", channels_of(info)}, {"channels", channels_of(info)}});
+  info.snapshots = static_cast<std::uint64_t>(file.integer_attribute(kMatrices, "snapshots", 1));
+  info.sample_rate_hz = file.positive_attribute(kMatrices, "sample_rate_hz");
+  info.window_samples = file.integer_attribute(kMatrices, "window_samples", 1, kMostSamples);
+  info.step_samples = file.integer_attribute(kMatrices, "step_samples", 1, kMostSamples);
+  return info;
+}
+
+}  // namespace
+
+struct CrossSpectraWriter::State {
+  CrossSpectraInfo info;
+  h5::OutputFile file;
+  h5::OutputDataset matrices;
+  std::uint64_t written = 0;
+
+  State(const std::filesystem::path& path, const CrossSpectraInfo& of) : info(of), file(path) {
+    write_format(file, FileKind::kCrossSpectra);
+    write_geometry(file, info.geometry.in_channel_order());
+    write_list(file, "/frequencies_hz", info.frequencies_hz);
+    file.write("/positions_m", {3, channels_of(info)}, positions_of(info.geometry));
+    matrices = file.create<std::complex<float>>(
+        kMatrices, {info.frequencies_hz.size(), channels_of(info), channels_of(info)}, h5::Storage::kInPlace);
+    file.write_attribute(kMatrices, "snapshots", static_cast<std::int64_t>(info.snapshots));
+    file.write_attribute(kMatrices, "sample_rate_hz", info.sample_rate_hz);
+    file.write_attribute(kMatrices, "window_samples", info.window_samples);
+    file.write_attribute(kMatrices, "step_samples", info.step_samples);
+  }
+};
+
+CrossSpectraWriter::CrossSpectraWriter(const std::filesystem::path& path, const CrossSpectraInfo& info)
+    : state_(std::make_unique<State>(path, info)) {}
+CrossSpectraWriter::~CrossSpectraWriter() = default;
+
+void CrossSpectraWriter::append(std::span<const std::complex<float>> matrix) {
+  require_values(kMatrices, matrix.size(), channels_of(state_->info) * channels_of(state_->info));
+  state_->matrices.write(state_->written++, matrix);
+}
+
+void CrossSpectraWriter::finish() {
+  require_values(kMatrices, state_->written, state_->info.frequencies_hz.size());
+  state_->file.finish();
+}
+
+CrossSpectraInfo read_cross_spectra_info(const std::filesystem::path& path) {
+  return read_info_of(open_input(path, FileKind::kCrossSpectra));
+}
+
+CrossSpectraFile read_cross_spectra(const std::filesystem::path& path) {
+  const h5::InputFile file = open_input(path, FileKind::kCrossSpectra);
+  CrossSpectraFile result;
+  result.info = read_info_of(file);
+  result.matrices = file.values<std::complex<float>>(kMatrices, {{"frequencies"}, {"channels"}, {"channels"}});
+  return result;
+}
+
+}  // namespace nearfield

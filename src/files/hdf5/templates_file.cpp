@@ -1,0 +1,78 @@
+#include "files/templates_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "files/format.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr const char* kTemplatesFormat = "nearfield-templates";
+constexpr std::int64_t kTemplatesVersion = 1;
+constexpr std::size_t kCoordinates = 3;
+
+void require_sound(const h5::InputFile& file, const Templates& templates) {
+  const std::vector<double>& frequencies_hz = templates.frequencies_hz;
+  const auto wrong = std::adjacent_find(frequencies_hz.begin(), frequencies_hz.end(), std::greater_equal<>());
+  if (wrong != frequencies_hz.end()) {
+    throw file.wrong(fmt::format("/frequencies_hz[{}]", wrong - frequencies_hz.begin() + 1),
+                     fmt::format("{} after {}", *(wrong + 1), *wrong), "ascending frequencies");
+  }
+  for (std::size_t i = 0; i < templates.positions_m.size(); ++i) {
+    if (!std::isfinite(templates.positions_m[i])) {
+      throw file.wrong(fmt::format("/positions_m[{}]", i / kCoordinates), fmt::format("{}", templates.positions_m[i]),
+                       "a place in m");
+    }
+  }
+}
+
+}  // namespace
+
+void write_templates(const std::filesystem::path& path, const Templates& templates) {
+  const std::size_t frequencies = templates.frequencies_hz.size();
+  const auto channels = static_cast<std::size_t>(templates.measurement.geometry.channels());
+  const std::size_t values = frequencies * templates.count();
+  require_values("templates", templates.a.size(), values * channels);
+  require_values("coherence", templates.coherence.size(), values);
+  require_values("microphone_coherence", templates.of_microphones.size(), values * channels);
+  h5::OutputFile file(path);
+  file.write_attribute("/", "format", std::string_view(kTemplatesFormat));
+  file.write_attribute("/", "version", kTemplatesVersion);
+  write_measurement(file, templates.measurement);
+  write_list(file, "/frequencies_hz", templates.frequencies_hz);
+  file.write("/positions_m", {templates.count(), kCoordinates}, templates.positions_m);
+  file.write("/templates", {frequencies, templates.count(), channels}, templates.a);
+  file.write("/coherence", {frequencies, templates.count()}, templates.coherence);
+  file.write("/microphone_coherence", {frequencies, templates.count(), channels}, templates.of_microphones);
+  file.finish();
+}
+
+Templates read_templates(const std::filesystem::path& path) {
+  const h5::InputFile file(path);
+  if (!file.has_attribute("/", "format") || file.text_attribute("/", "format") != kTemplatesFormat) {
+    throw file.wrong("/", "no attribute format = \"nearfield-templates\"", "a file of nearfield templates");
+  }
+  (void)file.integer_attribute("/", "version", kTemplatesVersion, kTemplatesVersion);
+  Templates templates;
+  templates.measurement = read_measurement(file, true);
+  templates.frequencies_hz = read_frequencies(file);
+  const std::size_t frequencies = templates.frequencies_hz.size();
+  const auto channels = static_cast<std::size_t>(templates.measurement.geometry.channels());
+  templates.positions_m = file.values<double>("/positions_m", {{"template"}, {"coordinate", kCoordinates}});
+  templates.a = file.values<std::complex<float>>(
+      "/templates", {{"frequencies", frequencies}, {"templates", templates.count()}, {"channels", channels}});
+  templates.coherence =
+      file.values<float>("/coherence", {{"frequencies", frequencies}, {"templates", templates.count()}});
+  if (file.has("/microphone_coherence")) {
+    templates.of_microphones =
+        file.values<float>("/microphone_coherence",
+                           {{"frequencies", frequencies}, {"templates", templates.count()}, {"channels", channels}});
+  }
+  require_sound(file, templates);
+  return templates;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,256 @@
+#include "pipeline/templates/make_templates.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "nearfield/error.hpp"
+#include "pipeline/calibration/calibrate_parts.hpp"
+#include "pipeline/calibration/calibration.hpp"
+
+namespace nearfield {
+namespace {
+
+using Complex = std::complex<double>;
+
+double length_of(const std::vector<Complex>& values) {
+  double power = 0.0;
+  for (const Complex& value : values) {
+    power += std::norm(value);
+  }
+  return std::sqrt(power);
+}
+
+/// v^H x of each snapshot x; a step of the iteration is the sum of x conj(v^H x).
+std::vector<Complex> components_of(std::span<const std::vector<Complex>> snapshots, const std::vector<Complex>& v) {
+  std::vector<Complex> components;
+  for (const std::vector<Complex>& snapshot : snapshots) {
+    Complex sum = 0.0;
+    for (std::size_t m = 0; m < v.size(); ++m) {
+      sum += std::conj(v[m]) * snapshot[m];
+    }
+    components.push_back(sum);
+  }
+  return components;
+}
+
+/// One step of the power iteration; the length of what it gives, an estimate of the largest eigenvalue.
+double iterate(std::span<const std::vector<Complex>> snapshots, std::vector<Complex>& v) {
+  const std::vector<Complex> components = components_of(snapshots, v);
+  std::fill(v.begin(), v.end(), Complex(0.0));
+  for (std::size_t t = 0; t < snapshots.size(); ++t) {
+    for (std::size_t m = 0; m < v.size(); ++m) {
+      v[m] += std::conj(components[t]) * snapshots[t][m];
+    }
+  }
+  const double length = length_of(v);
+  for (Complex& value : v) {
+    value /= length;
+  }
+  return length;
+}
+
+double distance_m(const std::array<double, 3>& place, double x_m, double y_m, double z_m) {
+  return std::hypot(place[0] - x_m, place[1] - y_m, place[2] - z_m);
+}
+
+/// The places in the order in which they first come, with their recordings.
+struct PlaceOfSource {
+  std::array<double, 3> position_m{};
+  std::vector<std::filesystem::path> inputs;
+};
+
+std::vector<PlaceOfSource> places_of(const TemplateOptions& options) {
+  if (options.inputs.empty() || options.inputs.size() != options.positions_m.size()) {
+    throw UsageError(fmt::format("templates: expected a place for each of {} recordings, found {}",
+                                 options.inputs.size(), options.positions_m.size()));
+  }
+  std::vector<PlaceOfSource> places;
+  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
+    const auto same = std::find_if(places.begin(), places.end(), [&](const PlaceOfSource& place) {
+      return place.position_m == options.positions_m[i];
+    });
+    if (same == places.end()) {
+      places.push_back({options.positions_m[i], {options.inputs[i]}});
+    } else {
+      same->inputs.push_back(options.inputs[i]);
+    }
+  }
+  return places;
+}
+
+void require_same(const Templates& templates, const CalibrationFrames& frames, const std::filesystem::path& input,
+                  const std::filesystem::path& first) {
+  const ArrayGeometry& geometry = frames.plan.settings.array.geometry;
+  const ArrayGeometry& expected = templates.measurement.geometry;
+  if (frames.frequencies_hz != templates.frequencies_hz || geometry.rows != expected.rows ||
+      geometry.columns != expected.columns || geometry.pitch_x_m != expected.pitch_x_m ||
+      geometry.pitch_y_m != expected.pitch_y_m) {
+    throw DataError(fmt::format("{}: expected the array and the frequencies of {}", input.string(), first.string()));
+  }
+}
+
+/// Adds the template of one place at frequency `f`.
+void add_template(Templates& templates, const PlaceOfSource& place, PrincipalField found) {
+  const ArrayGeometry& geometry = templates.measurement.geometry;
+  const std::size_t centre = centre_microphone(geometry, found.of_microphones);
+  const double standoff_m = templates.measurement.standoff_m;
+  const double r_0 = distance_m(place.position_m, 0.0, 0.0, standoff_m);
+  const MicrophonePosition at_it = geometry.position_m(static_cast<int>(centre));
+  const double r = distance_m(place.position_m, at_it.x_m, at_it.y_m, standoff_m + at_it.z_m);
+  const Complex at_centre = found.field[centre];
+  for (const Complex& value : found.field) {
+    templates.a.emplace_back(std::complex<float>(value / at_centre * (r_0 / r)));
+  }
+  templates.coherence.push_back(static_cast<float>(found.coherence));
+  for (const double coherence : found.of_microphones) {
+    templates.of_microphones.push_back(static_cast<float>(coherence));
+  }
+}
+
+}  // namespace
+
+PrincipalField principal_field(std::span<const std::vector<Complex>> snapshots) {
+  constexpr int kMostIterations = 500;
+  constexpr double kConverged = 1e-12;
+  PrincipalField result;
+  const std::size_t channels = snapshots.front().size();
+  double power = 0.0;
+  result.field = snapshots.front();
+  for (const std::vector<Complex>& snapshot : snapshots) {
+    power += length_of(snapshot) * length_of(snapshot);
+    if (length_of(snapshot) > length_of(result.field)) {
+      result.field = snapshot;
+    }
+  }
+  result.of_microphones.assign(channels, 0.0);
+  if (!(power > 0.0)) {
+    return result;
+  }
+  double eigenvalue = 0.0;
+  for (int i = 0; i < kMostIterations; ++i) {
+    const double next = iterate(snapshots, result.field);
+    const bool is_converged = std::abs(next - eigenvalue) <= kConverged * next;
+    eigenvalue = next;
+    if (i > 0 && is_converged) {
+      break;
+    }
+  }
+  const std::vector<Complex> components = components_of(snapshots, result.field);
+  const double component_power = length_of(components) * length_of(components);
+  result.coherence = component_power / power;
+  for (std::size_t m = 0; m < channels; ++m) {
+    Complex cross = 0.0;
+    double own = 0.0;
+    for (std::size_t t = 0; t < snapshots.size(); ++t) {
+      cross += std::conj(components[t]) * snapshots[t][m];
+      own += std::norm(snapshots[t][m]);
+    }
+    result.of_microphones[m] = own > 0.0 ? std::norm(cross) / (own * component_power) : 0.0;
+  }
+  return result;
+}
+
+std::size_t centre_microphone(const ArrayGeometry& geometry, const std::vector<double>& coherence) {
+  const bool has_good =
+      std::any_of(coherence.begin(), coherence.end(), [](double value) { return value >= kLeastTemplateCoherence; });
+  std::size_t nearest = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (int channel = 0; channel < geometry.channels(); ++channel) {
+    const MicrophonePosition at = geometry.position_m(channel);
+    const double r = std::hypot(at.x_m, at.y_m, at.z_m);
+    const bool is_good = coherence[static_cast<std::size_t>(channel)] >= kLeastTemplateCoherence;
+    if ((is_good || !has_good) && r < least) {
+      nearest = static_cast<std::size_t>(channel);
+      least = r;
+    }
+  }
+  return nearest;
+}
+
+Templates make_templates(const TemplateOptions& options) {
+  const std::vector<PlaceOfSource> places = places_of(options);
+  Templates templates;
+  std::vector<Templates> of_places;  // each of one place, [frequency] then
+  for (const PlaceOfSource& place : places) {
+    const CalibrationFrames frames = read_calibration_frames({.inputs = place.inputs,
+                                                              .settings = options.settings,
+                                                              .field = {},
+                                                              .calibrator = {},
+                                                              .engine = options.engine});
+    Templates& of_place = of_places.emplace_back();
+    of_place.measurement = {.geometry = frames.plan.settings.array.geometry,
+                            .standoff_m = frames.plan.settings.holography.standoff_m};
+    of_place.frequencies_hz = frames.frequencies_hz;
+    require_same(of_places.front(), frames, place.inputs.front(), options.inputs.front());
+    // The beamformer's pressures have their calibration, and so must the templates.
+    ArraySettings array = options.settings.array;
+    array.geometry = of_place.measurement.geometry;
+    const std::vector<std::complex<float>> gains = calibration_gains(array, frames.frequencies_hz);
+    for (std::size_t f = 0; f < frames.frequencies_hz.size(); ++f) {
+      std::vector<std::vector<Complex>> snapshots = frames.measured[f];
+      for (std::vector<Complex>& snapshot : snapshots) {
+        for (std::size_t m = 0; !gains.empty() && m < snapshot.size(); ++m) {
+          const Complex gain(gains[f * snapshot.size() + m]);
+          snapshot[m] *= std::isfinite(gain.real()) && std::isfinite(gain.imag()) ? gain : 0.0;
+        }
+      }
+      add_template(of_place, place, principal_field(snapshots));
+    }
+    templates.positions_m.insert(templates.positions_m.end(), place.position_m.begin(), place.position_m.end());
+  }
+  templates.measurement = of_places.front().measurement;
+  templates.frequencies_hz = of_places.front().frequencies_hz;
+  const auto channels = static_cast<std::ptrdiff_t>(templates.measurement.geometry.channels());
+  for (std::size_t f = 0; f < templates.frequencies_hz.size(); ++f) {
+    const auto at = static_cast<std::ptrdiff_t>(f);
+    for (const Templates& one : of_places) {
+      templates.a.insert(templates.a.end(), one.a.begin() + at * channels, one.a.begin() + (at + 1) * channels);
+      templates.coherence.push_back(one.coherence[f]);
+      templates.of_microphones.insert(templates.of_microphones.end(), one.of_microphones.begin() + at * channels,
+                                      one.of_microphones.begin() + (at + 1) * channels);
+    }
+  }
+  return templates;
+}
+
+std::vector<std::string> doubts_about(const Templates& templates) {
+  std::vector<std::string> doubts;
+  const auto channels = static_cast<std::size_t>(templates.measurement.geometry.channels());
+  const auto columns = static_cast<std::size_t>(templates.measurement.geometry.columns);
+  for (std::size_t f = 0; f < templates.frequencies_hz.size(); ++f) {
+    const double frequency_hz = templates.frequencies_hz[f];
+    std::map<std::size_t, double> microphones;  // least coherence
+    for (std::size_t i = 0; i < templates.count(); ++i) {
+      const std::size_t at = f * templates.count() + i;
+      const auto of_template = static_cast<double>(templates.coherence[at]);
+      if (!(of_template >= kLeastTemplateCoherence)) {
+        doubts.push_back(
+            fmt::format("template {} at ({}, {}, {}) m: coherence {:.3f} at {:.1f} Hz, expected {} or "
+                        "more: it is left out there",
+                        i, templates.positions_m[3 * i], templates.positions_m[3 * i + 1],
+                        templates.positions_m[3 * i + 2], of_template, frequency_hz, kLeastTemplateCoherence));
+        continue;
+      }
+      for (std::size_t m = 0; m < channels; ++m) {
+        const auto coherence = static_cast<double>(templates.of_microphones[at * channels + m]);
+        if (!(coherence >= kLeastTemplateCoherence)) {
+          const auto [found, is_new] = microphones.emplace(m, coherence);
+          found->second = std::min(found->second, coherence);
+        }
+      }
+    }
+    for (const auto& [m, coherence] : microphones) {
+      doubts.push_back(
+          fmt::format("microphone {} (row {}, column {}): coherence {:.3f} with the others at {:.1f} Hz, "
+                      "expected {} or more: did it move between recordings of one place?",
+                      m, m / columns, m % columns, coherence, frequency_hz, kLeastTemplateCoherence));
+    }
+  }
+  return doubts;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,48 @@
+#pragma once
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "files/templates_file.hpp"
+#include "nearfield/settings.hpp"
+#include "pipeline/engine.hpp"
+
+namespace nearfield {
+
+/// What the snapshots of one place and frequency say.
+struct PrincipalField {
+  std::vector<std::complex<double>> field;  ///< [channel], the principal eigenvector of their cross-spectra, length 1
+  double coherence = 0.0;                   ///< its eigenvalue over the sum of all; 0 of silence
+  std::vector<double> of_microphones;       ///< [channel], coherence with the principal component, 0 to 1
+};
+/// `snapshots` [snapshot][channel], at least one. By iteration, without forming the matrix.
+PrincipalField principal_field(std::span<const std::vector<std::complex<double>>> snapshots);
+
+/// The microphone nearest to the array's centre, the first of equal ones, of those with a coherence of at least
+/// kLeastTemplateCoherence [channel]; of all where none has.
+std::size_t centre_microphone(const ArrayGeometry& geometry, const std::vector<double>& coherence);
+
+struct TemplateOptions {
+  std::vector<std::filesystem::path> inputs;       ///< recordings of one source, one a place
+  std::vector<std::array<double, 3>> positions_m;  ///< [input], on the axes of images; of equal ones the windows of
+                                                   ///< their recordings are taken together
+  Settings settings;
+  EngineKind engine = EngineKind::kOpencl;
+};
+
+/// Templates of recordings of a source at known places: at each frequency the principal eigenvector of the windows'
+/// cross-spectra, with phase 0 at the microphone nearest to the array's centre, and the magnitude r_0/r there, r_0
+/// being the place's distance from the array's centre and r its distance from that microphone. Windows do not overlap
+/// and are those of calibrate(); the settings' calibration is applied where there is one. Throws what calibrate()
+/// throws, and UsageError where there is not one place for each recording.
+Templates make_templates(const TemplateOptions& options);
+
+/// A sentence for each template with a coherence below kLeastTemplateCoherence at some frequency, and for each
+/// microphone that is below it in a template that is not: it moved between recordings of the place, or is broken.
+std::vector<std::string> doubts_about(const Templates& templates);
+
+}  // namespace nearfield

@@ -1,0 +1,85 @@
+#include "processors/beamform/history/decomposition.hpp"
+
+#include <Eigen/Eigenvalues>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace nearfield::history {
+namespace {
+
+/// Of the largest eigenvalue: the rounding of beams and products in float32.
+constexpr double kNoMode = 1e-6;
+
+/// The mean of the eigenvalues beyond the sources, of those that noise has a part in: in fewer snapshots than
+/// microphones it is found in each of them.
+double noise_of(const std::vector<double>& eigenvalues, std::size_t sources, std::size_t rank) {
+  if (rank <= sources) {
+    return 0.0;
+  }
+  const auto first = eigenvalues.begin();
+  return std::accumulate(first + static_cast<std::ptrdiff_t>(sources), first + static_cast<std::ptrdiff_t>(rank), 0.0) /
+         static_cast<double>(rank - sources);
+}
+
+/// What |sum_t B_t v_ti|^2 is multiplied by, or of orthogonal the mode's power.
+double coefficient_of(const BeamformSettings& settings, double eigenvalue, double noise, double loading, double held) {
+  switch (settings.method) {
+    case Method::kFunctional:
+      return std::pow(std::max(eigenvalue - noise, 0.0), 1.0 / settings.functional_exponent) / (held * eigenvalue);
+    case Method::kCapon:
+      return 1.0 / (held * (eigenvalue + loading));
+    case Method::kMusic:
+      return 1.0 / (held * eigenvalue);
+    case Method::kOrthogonal:
+      return std::max(eigenvalue - noise, 0.0);
+    case Method::kDas:
+    case Method::kCleanSc:
+      break;
+  }
+  return 0.0;
+}
+
+}  // namespace
+
+std::size_t modes_of(const BeamformSettings& settings) {
+  const bool of_sources = settings.method == Method::kMusic || settings.method == Method::kOrthogonal;
+  return static_cast<std::size_t>(of_sources ? settings.sources : settings.average.snapshots);
+}
+
+Decomposition decompose(const BeamformSettings& settings, const SnapshotProducts& products, std::size_t frequencies) {
+  using Matrix = Eigen::Matrix<std::complex<double>, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  const std::size_t modes = modes_of(settings);
+  const auto line = static_cast<std::size_t>(settings.average.snapshots);
+  const std::size_t held = products.held;
+  const auto count = static_cast<Eigen::Index>(held);
+  Decomposition result{.vectors = std::vector<std::complex<float>>(frequencies * modes * line),
+                       .coefficients = std::vector<float>(frequencies * modes),
+                       .loadings = std::vector<float>(frequencies)};
+  for (std::size_t f = 0; f < frequencies; ++f) {
+    const Matrix gram = Eigen::Map<const Matrix>(products.of_columns.data() + f * held * held, count, count) /
+                        (static_cast<double>(held) * products.weight_sum);
+    const Eigen::SelfAdjointEigenSolver<Matrix> solver(gram);
+    std::vector<double> eigenvalues(solver.eigenvalues().data(), solver.eigenvalues().data() + count);
+    std::reverse(eigenvalues.begin(), eigenvalues.end());
+    const double noise =
+        noise_of(eigenvalues, static_cast<std::size_t>(settings.sources), std::min(held, products.microphones));
+    const double loading = settings.loading * gram.trace().real() / products.weight_sum;
+    result.loadings[f] = static_cast<float>(loading);
+    for (std::size_t mode = 0; mode < std::min(modes, held); ++mode) {
+      if (!(eigenvalues[mode] > kNoMode * eigenvalues.front())) {
+        break;
+      }
+      result.coefficients[f * modes + mode] =
+          static_cast<float>(coefficient_of(settings, eigenvalues[mode], noise, loading, static_cast<double>(held)));
+      const auto column = static_cast<Eigen::Index>(held - 1 - mode);
+      for (std::size_t t = 0; t < held; ++t) {
+        result.vectors[(f * modes + mode) * line + t] =
+            std::complex<float>(solver.eigenvectors()(static_cast<Eigen::Index>(t), column));
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace nearfield::history

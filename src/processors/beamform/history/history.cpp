@@ -1,0 +1,193 @@
+#include "processors/beamform/history/history.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <future>
+#include <numeric>
+#include <optional>
+
+#include "processors/beamform/das_maps.hpp"
+#include "processors/beamform/history/decomposition.hpp"
+#include "processors/beamform/history/history_maps.hpp"
+#include "processors/beamform/publisher.hpp"
+
+namespace nearfield::history {
+namespace {
+
+/// Beams that make the products of history.cl: whatever formulation maps have, they are of IV.
+BeamformPlan plan_of_beams(BeamformPlan plan) {
+  plan.settings.steering.formulation = far_field::Formulation::kTrueLocation;
+  return plan;
+}
+
+/// A map that was begun.
+struct Begun {
+  int first_slot = 0;
+  int held = 0;
+  double effective = 0.0;
+};
+
+class History : public Processor {
+ public:
+  History(const ocl::Device& device, const BeamformPlan& plan)
+      : device_(device),
+        plan_(plan),
+        header_(header_of(plan_)),
+        das_(device_, plan_of_beams(plan_), das::pixel_stride(plan_)),
+        maps_(device_, plan_, das_),
+        products_row_(device_.allocate_host<std::complex<float>>(batch() * maps_.row_values(), das::kStage)),
+        products_(plan_.frequencies() * slots() * slots()),
+        publisher_(device_, plan_, maps_.published()) {
+    use(make_mask(plan_.array, {}));
+    forget();
+  }
+  [[nodiscard]] ResultHeader header() const override { return header_; }
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) override {
+    if (!rows_.empty()) {
+      if (!has_waited_) {
+        device_.wait();
+      }
+      absorb();
+    }
+    das_.enqueue_microphones(spectra, status, windows);
+    for (std::size_t window = 0; window < windows; ++window) {
+      enqueue_window(window);
+      publisher_.give_to(window);
+    }
+    has_waited_ = false;
+  }
+  Products products(std::size_t window) override {
+    has_waited_ = true;
+    absorb();
+    return publisher_.products(window);
+  }
+  [[nodiscard]] std::span<const std::uint32_t> host_status() const override { return das_.host_status(); }
+  void use(const MicrophoneMask& mask) final {
+    das_.use(mask);
+    const std::span<const float> shading = das_.shading();
+    weight_sum_ = std::accumulate(shading.begin(), shading.end(), 0.0);
+    microphones_ = static_cast<std::size_t>(
+        std::count_if(shading.begin(), shading.end(), [](float weight) { return weight > 0.0F; }));
+    maps_.use_norms(weight_sum_);
+    drop_snapshots();
+  }
+  void forget() final {
+    drop_snapshots();
+    maps_.enqueue_nothing();
+    publisher_.publish(0.0);
+  }
+  [[nodiscard]] std::string description() const override {
+    return fmt::format("{} of {} snapshots, {}", name_of(plan_.settings.method), plan_.history.snapshots_of_map(),
+                       das_.description());
+  }
+
+ private:
+  [[nodiscard]] std::size_t batch() const { return static_cast<std::size_t>(plan_.batch); }
+  [[nodiscard]] std::size_t slots() const { return static_cast<std::size_t>(plan_.history.slots()); }
+  /// Snapshots of another mask have other norms.
+  void drop_snapshots() {
+    plan_.history.forget();
+    begun_.reset();
+    decomposition_ = {};
+    rows_.clear();
+  }
+  void enqueue_window(std::size_t window) {
+    const HistorySchedule::Step step = plan_.history.next();
+    if (!step.is_snapshot) {
+      return;
+    }
+    const bool is_late = plan_.history.lag() > 0;
+    if (step.publishes && is_late) {
+      enqueue_map();
+    }
+    const auto slot = static_cast<std::size_t>(plan_.history.slot());
+    das_.enqueue_maps(window, 1, slot);
+    if (is_late) {  // else no map needs products
+      const std::size_t place = rows_.size() * maps_.row_values();
+      maps_.enqueue_products(window, slot);
+      device_.enqueue_read(maps_.row(), products_row_.values().subspan(place, maps_.row_values()), das::kStage);
+      rows_.push_back(slot);
+    }
+    if (step.begins) {
+      const int held = plan_.history.held();
+      begun_ = Begun{
+          .first_slot = plan_.history.first_slot(), .held = held, .effective = plan_.snapshots.effective_of(held)};
+      is_decomposing_ = false;
+    }
+    if (step.publishes && !is_late) {
+      enqueue_map();
+    }
+  }
+  void enqueue_map() {
+    if (plan_.history.lag() > 0) {
+      if (!is_decomposing_) {  // it was begun by a window of the same batch
+        device_.wait();
+        absorb();
+      }
+      maps_.enqueue_upload(decomposition_.get());
+    }
+    maps_.enqueue_map(begun_->first_slot, begun_->held);
+    publisher_.publish(begun_->effective);
+  }
+  /// Takes the rows that have come, and decomposes the map that was begun on a thread of its own.
+  void absorb() {
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const auto row = products_row_.values().subspan(i * maps_.row_values(), maps_.row_values());
+      for (std::size_t f = 0; f < plan_.frequencies(); ++f) {
+        std::complex<double>* const matrix = products_.data() + f * slots() * slots();
+        for (std::size_t other = 0; other < slots(); ++other) {
+          const std::complex<double> product(row[f * slots() + other]);
+          matrix[other * slots() + rows_[i]] = product;
+          matrix[rows_[i] * slots() + other] = std::conj(product);
+        }
+      }
+    }
+    rows_.clear();
+    if (begun_ && !is_decomposing_ && plan_.history.lag() > 0) {
+      is_decomposing_ = true;
+      decomposition_ = std::async(std::launch::async, [settings = plan_.settings, products = products_of(*begun_),
+                                                       frequencies = plan_.frequencies()] {
+        return decompose(settings, products, frequencies);
+      });
+    }
+  }
+  [[nodiscard]] SnapshotProducts products_of(const Begun& begun) const {
+    const auto held = static_cast<std::size_t>(begun.held);
+    const auto first = static_cast<std::size_t>(begun.first_slot);
+    SnapshotProducts products{.held = held, .microphones = microphones_, .weight_sum = weight_sum_, .of_columns = {}};
+    for (std::size_t f = 0; f < plan_.frequencies(); ++f) {
+      for (std::size_t i = 0; i < held; ++i) {
+        for (std::size_t j = 0; j < held; ++j) {
+          products.of_columns.push_back(
+              products_[(f * slots() + (first + i) % slots()) * slots() + (first + j) % slots()]);
+        }
+      }
+    }
+    return products;
+  }
+
+  ocl::Device device_;
+  BeamformPlan plan_;
+  ResultHeader header_;
+  das::Maps das_;
+  HistoryMaps maps_;
+  ocl::HostBuffer<std::complex<float>> products_row_;  ///< [snapshot of an enqueue()][frequency][slot]
+  std::vector<std::size_t> rows_;                      ///< the slots of those that absorb() takes next
+  std::vector<std::complex<double>> products_;         ///< [frequency][slot][slot]
+  double weight_sum_ = 0.0;
+  std::size_t microphones_ = 0;
+  std::optional<Begun> begun_;
+  bool is_decomposing_ = false;
+  bool has_waited_ = false;
+  std::future<Decomposition> decomposition_;
+  das::Publisher publisher_;
+};
+
+}  // namespace
+
+std::unique_ptr<Processor> make(const ocl::Device& device, const BeamformPlan& plan) {
+  return std::make_unique<History>(device, plan);
+}
+
+}  // namespace nearfield::history

@@ -1,0 +1,15 @@
+#pragma once
+#include <memory>
+
+#include "cl/device.hpp"
+#include "processors/beamform/plan.hpp"
+
+namespace nearfield::history {
+
+/// Maps of the last snapshots together, on a device; of a plan that is_history(). Throws ConfigError where they do not
+/// fit in memory.
+std::unique_ptr<Processor> make(const ocl::Device& device, const BeamformPlan& plan);
+/// The same in double precision, from the matrix of cross-spectra of all microphones.
+std::unique_ptr<reference::Processor> make_reference(const BeamformPlan& plan);
+
+}  // namespace nearfield::history

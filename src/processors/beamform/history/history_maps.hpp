@@ -1,0 +1,70 @@
+#pragma once
+#include "processors/beamform/das_maps.hpp"
+#include "processors/beamform/history/decomposition.hpp"
+
+namespace nearfield::history {
+
+/// The kernels of history.cl and history_clean.cl with their buffers: snapshots and their beams in rings, inner
+/// products, and maps. It refers to the Maps that make the beams.
+class HistoryMaps {
+ public:
+  /// Throws ConfigError where the rings have 2 GiB or more.
+  HistoryMaps(const ocl::Device& device, const BeamformPlan& plan, das::Maps& beams);
+  /// The inner products of window `window` with all slots; it becomes the snapshot of `slot`.
+  void enqueue_products(std::size_t window, std::size_t slot);
+  [[nodiscard]] std::size_t row_values() const { return row_.size(); }
+  [[nodiscard]] const ocl::Buffer<std::complex<float>>& row() const { return row_; }  ///< [frequency][slot]
+  /// For the map that follows; what it replaces must be there no longer.
+  void enqueue_upload(Decomposition decomposition);
+  /// Of `held` snapshots from `first_slot` on.
+  void enqueue_map(int first_slot, int held);
+  /// In place of a map.
+  void enqueue_nothing();
+  [[nodiscard]] const ocl::Buffer<float>& published() const { return published_; }  ///< [frequency][pixel]
+  /// After the norms of the beams have changed; waits.
+  void use_norms(double weight_sum);
+
+ private:
+  void enqueue_modes(int first_slot, int held);
+  void enqueue_clean(int first_slot, int held);
+  void make_clean(const ocl::Defines& defines);
+  void make_modes();
+  [[nodiscard]] std::size_t modes() const { return modes_of(plan_.settings); }
+  ocl::Device device_;
+  BeamformPlan plan_;
+  std::size_t map_group_;
+  ocl::Program program_;
+  ocl::Kernel products_;
+  ocl::Kernel levels_of_norms_;
+  ocl::Arguments<2> products_arguments_;
+  ocl::Arguments<1> levels_argument_;
+  ocl::Buffer<std::complex<float>> columns_;
+  ocl::Buffer<std::complex<float>> snapshots_;
+  ocl::Buffer<std::complex<float>> row_;
+  ocl::Buffer<float> levels_;
+  ocl::Buffer<float> published_;
+  // Of all methods but clean_sc:
+  Decomposition uploaded_;  ///< as it is being written
+  ocl::Buffer<std::complex<float>> vectors_;
+  ocl::Buffer<float> coefficients_;
+  ocl::Buffer<float> loadings_;
+  ocl::Buffer<std::int32_t> places_;
+  ocl::Kernel map_;    ///< history_map, or history_place
+  ocl::Kernel peaks_;  ///< of orthogonal
+  ocl::Arguments<3> map_arguments_;
+  ocl::Arguments<1> place_arguments_;
+  ocl::Arguments<2> peaks_arguments_;
+  // Of clean_sc:
+  ocl::Buffer<float> left_;
+  ocl::Buffer<float> best_values_;
+  ocl::Buffer<std::int32_t> best_indices_;
+  ocl::Buffer<std::complex<float>> rests_;
+  ocl::Buffer<std::complex<float>> last_;
+  ocl::Buffer<float> state_;
+  ocl::Kernel remove_;
+  ocl::Kernel find_;
+  ocl::Arguments<3> remove_arguments_;
+  ocl::Arguments<3> find_arguments_;
+};
+
+}  // namespace nearfield::history

@@ -1,0 +1,110 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "frontend/common/clipping.hpp"
+#include "frontend/samples/decimator_reference.hpp"
+#include "nearfield/frame.hpp"
+#include "processors/spectrum/plan.hpp"
+
+namespace nearfield {
+namespace {
+
+/// |X(k)| = g_k |sum_n w[n] y[n] e^{-j 2 pi k n / N}| / (sum_n w[n] |H(k)|), g_k = 2, and 1 for bins without a twin.
+class SpectrumReference : public reference::Processor {
+ public:
+  explicit SpectrumReference(const ProcessorPlan& plan)
+      : plan_(plan), header_(plan_.header()), microphones_(plan_.nearest(make_mask(plan_.array, {}))) {
+    const auto count = static_cast<double>(plan_.window_samples);
+    for (std::size_t n = 0; n < plan_.window_samples; ++n) {
+      roots_.push_back(std::polar(1.0, -2.0 * std::numbers::pi * static_cast<double>(n) / count));
+    }
+    for (std::size_t n = 0; n < plan_.window_samples; ++n) {
+      const std::span<const double> terms = cosine_terms(plan_.taper);
+      double value = 0.0;
+      for (std::size_t k = 0; k < terms.size(); ++k) {
+        value += terms[k] * roots_[k * n % roots_.size()].real();
+      }
+      taper_.push_back(value);
+      taper_sum_ += value;
+    }
+    if (plan_.is_full_scale) {
+      impulse_ = reference::impulse_response();
+    }
+  }
+  [[nodiscard]] ResultHeader header() const override { return header_; }
+  void clear() override {
+    levels_.clear();
+    heard_.clear();
+  }
+  void use_samples(std::span<const double> samples) override { samples_ = samples; }
+  Outcome add(std::span<const reference::Complex> /*spectra*/) override {
+    Outcome outcome;
+    for (const std::uint32_t channel : microphones_) {
+      add_point(channel, outcome);
+      heard_.push_back(channel);
+    }
+    return outcome;
+  }
+  Products products(std::size_t window) override {
+    const std::size_t points = microphones_.size();
+    const std::size_t values = points * plan_.bins();
+    products_ = {std::as_bytes(std::span(levels_).subspan(window * values, values)),
+                 std::as_bytes(std::span(heard_).subspan(window * points, points))};
+    return products_;
+  }
+  void use(const MicrophoneMask& mask) override { microphones_ = plan_.nearest(mask); }
+
+ private:
+  void add_point(std::uint32_t channel, Outcome& outcome) {
+    const auto channels = static_cast<std::size_t>(plan_.array.geometry.channels());
+    if (channel == kNoMicrophone) {
+      levels_.insert(levels_.end(), plan_.bins(), std::nanf(""));
+      return;
+    }
+    std::vector<double> line;
+    for (std::size_t n = 0; n < plan_.window_samples; ++n) {
+      const double sample = samples_[n * channels + channel];
+      line.push_back(taper_[n] * sample);
+      outcome.flags |= plan_.is_full_scale && std::abs(sample) >= kClipLevel ? kFlagClipped : 0U;
+    }
+    for (std::size_t bin = 0; bin < plan_.bins(); ++bin) {
+      reference::Complex sum = 0.0;
+      for (std::size_t n = 0; n < line.size(); ++n) {
+        sum += line[n] * roots_[bin * n % roots_.size()];
+      }
+      const double amplitude = (plan_.is_single(bin) ? 1.0 : 2.0) * std::abs(sum) / taper_sum_ * pascal(bin);
+      levels_.push_back(static_cast<float>(std::isfinite(amplitude) ? amplitude : std::nan("")));
+    }
+  }
+  /// Of a unit of a sample's amplitude.
+  [[nodiscard]] double pascal(std::size_t bin) const {
+    if (!plan_.is_full_scale) {
+      return 1.0;
+    }
+    const double bit_rate_hz = plan_.sample_rate_hz * kBitsPerWord;
+    const double gain = std::abs(reference::response(impulse_, plan_.frequency_hz(bin), bit_rate_hz));
+    return std::sqrt(2.0) / std::pow(10.0, plan_.sensitivity_dbfs / 20.0) / gain;
+  }
+
+  SpectrumPlan plan_;
+  ResultHeader header_;
+  std::vector<std::uint32_t> microphones_;  ///< [point]
+  std::vector<reference::Complex> roots_;   ///< [n], e^{-j 2 pi n / N}
+  std::vector<double> taper_;               ///< [n]
+  double taper_sum_ = 0.0;
+  std::vector<double> impulse_;  ///< of the decimator; empty for pascal
+  std::span<const double> samples_;
+  std::vector<float> levels_;         ///< [window][point][bin]
+  std::vector<std::uint32_t> heard_;  ///< [window][point]
+  std::array<std::span<const std::byte>, 2> products_;
+};
+
+}  // namespace
+
+std::unique_ptr<reference::Processor> make_spectrum_reference(const ProcessorPlan& plan) {
+  return std::make_unique<SpectrumReference>(plan);
+}
+
+}  // namespace nearfield

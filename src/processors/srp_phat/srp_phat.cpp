@@ -1,0 +1,339 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "cl/device.hpp"
+#include "processors/far_field/device_tables.hpp"
+#include "processors/far_field/subset.hpp"
+#include "processors/srp_phat/cut.hpp"
+#include "processors/srp_phat/history.hpp"
+#include "processors/srp_phat/lags.hpp"
+#include "processors/srp_phat/tables.hpp"
+
+namespace nearfield {
+namespace {
+
+using far_field::Float4;
+
+constexpr std::string_view kStage = "processors/srp_phat";
+constexpr std::size_t kGroup = 256;
+/// Of srp_microphones.
+constexpr std::size_t kChannelsOfGroup = 32;
+
+/// Steered response power in either domain, its maxima and the sources over time.
+class SrpPhat : public Processor {
+ public:
+  SrpPhat(const ocl::Device& device, const ProcessorPlan& plan, const std::optional<SrpCut>& cut)
+      : device_(device),
+        plan_(plan),
+        history_(plan_),
+        header_(header_of(plan_)),
+        points_(refinement_points(plan_)),
+        groups_((plan_.pixels() + kGroup - 1) / kGroup),
+        cut_(cut ? *cut : SrpCut::for_device(device_.info(), plan_)),
+        results_size_(2 + 3 * plan_.bins.size() + plan_.sources() * cut_.source_results()),
+        program_(device_.build(kStage, "processors/srp_phat.cl", srp::defines_of(device_.info(), plan_, cut_))),
+        microphones_(program_.kernel("srp_microphones")),
+        weights_(program_.kernel("srp_weights")),
+        floor_(program_.kernel("srp_floor")),
+        powers_kernel_(program_.kernel("srp_fd")),
+        map_kernel_(program_.kernel("srp_map")),
+        maximum_(program_.kernel("srp_maximum")),
+        found_(program_.kernel("srp_found")),
+        refine_(program_.kernel("srp_refine")),
+        of_microphones_(microphones_.arguments("spectra")),
+        of_weights_(weights_.arguments("spectra", "status")),
+        of_floor_(floor_.arguments("windows")),
+        of_maximum_(maximum_.arguments("found")),
+        of_found_(found_.arguments("source")),
+        of_refine_(refine_.arguments("round", "fraction")),
+        gains_(device_.upload<std::complex<float>>(far_field::gain_table(plan_.array), kStage)),
+        bins_(device_.upload<std::int32_t>(srp::bins_of(plan_), kStage)),
+        pixels_(device_.upload<Float4>(srp::pixels_of(plan_), kStage)),
+        positions_(device_.upload<Float4>(srp::positions_of(plan_, cut_), kStage)),
+        waves_(device_.upload<float>(srp::waves_of(plan_, cut_), kStage)),
+        pairs_(device_.upload<std::int32_t>(srp::pair_table(plan_), kStage)),
+        used_by_mask_on_host_(plan_.channels()),
+        used_by_mask_(device_.allocate<std::uint32_t>(plan_.channels(), kStage)),
+        floors_(device_.allocate<float>(plan_.bins.size(), kStage)),
+        used_(device_.allocate<std::uint32_t>(batch() * plan_.channels(), kStage)),
+        pressures_(device_.allocate<std::complex<float>>(batch() * cut_.phases(), kStage)),
+        phases_(device_.allocate<std::complex<float>>(batch() * cut_.phases(), kStage)),
+        powers_(device_.allocate<float>(batch() * power_parts() * cut_.pixel_stride, kStage)),
+        rounds_(device_.allocate<float>(batch() * plan_.sources() * kRefinementRounds * cut_.round_results(), kStage)),
+        best_values_(device_.allocate<float>(batch() * groups_, kStage)),
+        best_indices_(device_.allocate<std::int32_t>(batch() * groups_, kStage)),
+        maps_(device_.allocate<float>(batch() * plan_.pixels(), kStage)),
+        maps_on_host_(device_.allocate_host<float>(plan_.settings.keep_map ? maps_.size() : 1, kStage)),
+        results_(device_.allocate<float>(batch() * results_size_, kStage)),
+        results_on_host_(device_.allocate_host<float>(results_.size(), kStage)),
+        taken_(device_.allocate<std::uint32_t>(batch() * kStatusWords, kStage)),
+        status_on_host_(device_.allocate_host<std::uint32_t>(taken_.size(), kStage)),
+        tables_(batch(), std::vector<std::byte>(header_.bytes(header_.products[0]))),
+        is_made_(batch()),
+        stamps_(batch()) {
+    bind();
+    forget_floors();
+    if (plan_.is_time) {
+      lags_.emplace(device_, plan_, cut_, LagSizes(device_.info(), plan_, cut_), program_,
+                    SrpLags::Buffers{pixels_, positions_, pairs_, phases_, powers_});
+    }
+    device_.enqueue_fill(pressures_, std::complex<float>(), kStage);
+    device_.enqueue_fill(phases_, std::complex<float>(), kStage);
+    window_.bin_powers.resize(plan_.bins.size());
+    window_.bin_spreads.resize(plan_.bins.size());
+    window_.maxima.resize(plan_.sources());
+    for (SrpMaximum& maximum : window_.maxima) {
+      maximum.powers.resize(points_);
+    }
+    use(make_mask(plan_.array, {}));
+  }
+  [[nodiscard]] ResultHeader header() const override { return header_; }
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) override {
+    std::fill(is_made_.begin(), is_made_.end(), false);
+    std::fill(stamps_.begin(), stamps_.end(), std::nullopt);
+    microphones_.set(of_microphones_, spectra);
+    microphones_.enqueue({.global_0 = ocl::round_up(plan_.channels(), kChannelsOfGroup) / kChannelsOfGroup * kGroup,
+                          .local_0 = kGroup,
+                          .global_1 = windows});
+    weights_.set(of_weights_, spectra, status);
+    weights_.enqueue({.global_0 = plan_.bins.size() * kGroup, .local_0 = kGroup, .global_1 = windows});
+    if (plan_.settings.weights == SrpWeights::kSnr) {
+      floor_.set(of_floor_, static_cast<cl_int>(windows));
+      floor_.enqueue({.global_0 = plan_.bins.size() * kGroup, .local_0 = kGroup});
+    }
+    if (lags_) {
+      lags_->enqueue(windows);
+    } else {
+      powers_kernel_.enqueue(
+          {.global_0 = cut_.map_items(), .local_0 = cut_.group, .global_1 = cut_.parts, .global_2 = windows});
+    }
+    map_kernel_.enqueue({.global_0 = groups_ * kGroup, .local_0 = kGroup, .global_1 = windows});
+    enqueue_search(windows);
+    enqueue_refinement(windows);
+    device_.enqueue_read(taken_, status_on_host_.values().first(windows * kStatusWords), kStage);
+    device_.enqueue_read(results_, results_on_host_.values().first(windows * results_size_), kStage);
+    if (plan_.settings.keep_map) {
+      device_.enqueue_read(maps_, maps_on_host_.values().first(windows * plan_.pixels()), kStage);
+    }
+  }
+  void stamp(std::size_t window, const FrameStamp& stamp) override { stamps_[window] = stamp; }
+  /// The table is made the first time that a window is asked for.
+  Products products(std::size_t window) override {
+    if (!is_made_[window]) {
+      read_results(window);
+      history_.add(window_, stamps_[window], tables_[window]);
+      status_on_host_.values()[window * kStatusWords] |= seems_common(plan_, window_) ? kFlagCommonToAll : 0U;
+      is_made_[window] = true;
+    }
+    products_[0] = tables_[window];
+    if (plan_.settings.keep_map) {
+      products_[1] = std::as_bytes(maps_on_host_.values().subspan(window * plan_.pixels(), plan_.pixels()));
+    }
+    return std::span(products_).first(header_.products.size());
+  }
+  [[nodiscard]] std::span<const std::uint32_t> host_status() const override { return status_on_host_.values(); }
+  void use(const MicrophoneMask& mask) final {
+    std::fill(used_by_mask_on_host_.begin(), used_by_mask_on_host_.end(), 1U);
+    for (const std::int32_t channel : mask.channels) {
+      used_by_mask_on_host_[static_cast<std::size_t>(channel)] = 0U;
+    }
+    device_.enqueue_write(used_by_mask_, 0, std::span<const std::uint32_t>(used_by_mask_on_host_), kStage);
+    device_.wait();
+  }
+  void forget() override {
+    history_.forget();
+    forget_floors();
+  }
+  [[nodiscard]] std::string description() const override {
+    return fmt::format("{}, {} pixels, {} microphones, {} bins",
+                       plan_.is_time ? fmt::format("srp_td of {} pairs", plan_.pairs.size()) : "srp_fd", plan_.pixels(),
+                       plan_.channels(), plan_.bins.size());
+  }
+
+ private:
+  [[nodiscard]] std::size_t batch() const { return static_cast<std::size_t>(plan_.batch); }
+  void forget_floors() {
+    constexpr float kNone = -1.0F;
+    device_.enqueue_fill(floors_, kNone, kStage);
+  }
+  [[nodiscard]] std::size_t power_parts() const {
+    return plan_.is_time ? LagSizes(device_.info(), plan_, cut_).parts : cut_.parts;
+  }
+  /// Arguments that stay.
+  void bind() {
+    microphones_.set("used_by_mask", used_by_mask_).set("bins", bins_).set("used", used_);
+    weights_.set("gains", gains_).set("bins", bins_).set("pairs", pairs_).set("used", used_).set("taken", taken_);
+    weights_.set("pressures", pressures_).set("phases", phases_).set("results", results_);
+    floor_.set("phases", phases_).set("results", results_).set("floors", floors_);
+    powers_kernel_.set("pixels", pixels_).set("positions", positions_).set("waves_per_m", waves_);
+    powers_kernel_.set("phases", phases_).set("powers", powers_);
+    map_kernel_.set("powers", powers_).set("results", results_).set("map", maps_);
+    map_kernel_.set("best_values", best_values_).set("best_indices", best_indices_);
+    maximum_.set("pixels", pixels_).set("map", maps_).set("results", results_);
+    maximum_.set("best_values", best_values_).set("best_indices", best_indices_);
+    found_.set("pixels", pixels_).set("best_values", best_values_).set("best_indices", best_indices_);
+    found_.set("results", results_);
+    refine_.set("positions", positions_).set("waves_per_m", waves_).set("phases", phases_);
+    refine_.set("pressures", pressures_).set("results", results_).set("rounds", rounds_);
+  }
+  void enqueue_search(std::size_t windows) {
+    for (std::size_t source = 0; source < plan_.sources(); ++source) {
+      if (source > 0) {
+        maximum_.set(of_maximum_, static_cast<cl_int>(source));
+        maximum_.enqueue({.global_0 = groups_ * kGroup, .local_0 = kGroup, .global_1 = windows});
+      }
+      found_.set(of_found_, static_cast<cl_int>(source));
+      found_.enqueue({.global_0 = kGroup, .local_0 = kGroup, .global_1 = windows});
+    }
+  }
+  /// Each launch finds the best point of the one before, and the last one the beam's power, too.
+  void enqueue_refinement(std::size_t windows) {
+    const int rounds = plan_.dimensions > 0 ? kRefinementRounds : 0;
+    for (int round = 0; round <= rounds; ++round) {
+      const bool is_last = round == rounds;
+      const double fraction = is_last ? kCurvatureFraction : std::ldexp(1.0, -round - 1);
+      refine_.set(of_refine_, static_cast<cl_int>(round), static_cast<float>(fraction));
+      refine_.enqueue({.global_0 = cut_.point_group * (cut_.point_vectors + (is_last ? 1 : 0)),
+                       .local_0 = cut_.point_group,
+                       .global_1 = cut_.tiles * plan_.sources(),
+                       .global_2 = windows});
+    }
+  }
+  /// Fills window_.
+  void read_results(std::size_t window) {
+    const std::span<const float> results = results_on_host_.values().subspan(window * results_size_, results_size_);
+    window_.microphones = static_cast<double>(results[0]);
+    std::copy_n(results.begin() + 2, plan_.bins.size(), window_.bin_powers.begin());
+    std::size_t at = 2 + plan_.bins.size();
+    for (double& spread : window_.bin_spreads) {
+      spread = std::max(window_.microphones * static_cast<double>(results[at++]) - 1.0, 0.0);
+    }
+    at += plan_.bins.size();
+    const double scale = scale_of(plan_, window_);
+    for (SrpMaximum& maximum : window_.maxima) {
+      read_maximum(results.subspan(at, cut_.source_results()), scale, maximum);
+      at += cut_.source_results();
+    }
+  }
+  void read_maximum(std::span<const float> results, double scale, SrpMaximum& maximum) const {
+    maximum.place = {static_cast<double>(results[5]), static_cast<double>(results[6]), static_cast<double>(results[7])};
+    const std::span<const float> levels = results.subspan(SrpCut::kSourceHead, cut_.tiles);
+    maximum.beam_power = std::accumulate(levels.begin(), levels.end(), 0.0);
+    std::fill(maximum.powers.begin(), maximum.powers.end(), 0.0);
+    for (std::size_t tile = 0; tile < cut_.tiles; ++tile) {
+      const std::span<const float> of_tile =
+          results.subspan(SrpCut::kSourceHead + cut_.tiles + tile * cut_.points, points_);
+      for (std::size_t point = 0; point < points_; ++point) {
+        maximum.powers[point] += static_cast<double>(of_tile[point]) / scale;
+      }
+    }
+  }
+
+  ocl::Device device_;
+  SrpPlan plan_;
+  SrpHistory history_;
+  ResultHeader header_;
+  std::size_t points_;  ///< of refinement
+  std::size_t groups_;  ///< of pixels
+  SrpCut cut_;
+  std::size_t results_size_;  ///< of a window
+  ocl::Program program_;
+  ocl::Kernel microphones_;
+  ocl::Kernel weights_;
+  ocl::Kernel floor_;
+  ocl::Kernel powers_kernel_;
+  ocl::Kernel map_kernel_;
+  ocl::Kernel maximum_;
+  ocl::Kernel found_;
+  ocl::Kernel refine_;
+  ocl::Arguments<1> of_microphones_;
+  ocl::Arguments<2> of_weights_;
+  ocl::Arguments<1> of_floor_;
+  ocl::Arguments<1> of_maximum_;
+  ocl::Arguments<1> of_found_;
+  ocl::Arguments<2> of_refine_;
+  ocl::Buffer<std::complex<float>> gains_;
+  ocl::Buffer<std::int32_t> bins_;
+  ocl::Buffer<Float4> pixels_;
+  ocl::Buffer<Float4> positions_;
+  ocl::Buffer<float> waves_;
+  ocl::Buffer<std::int32_t> pairs_;
+  std::vector<std::uint32_t> used_by_mask_on_host_;
+  ocl::Buffer<std::uint32_t> used_by_mask_;
+  ocl::Buffer<float> floors_;
+  ocl::Buffer<std::uint32_t> used_;
+  ocl::Buffer<std::complex<float>> pressures_;
+  ocl::Buffer<std::complex<float>> phases_;
+  ocl::Buffer<float> powers_;
+  std::optional<SrpLags> lags_;  ///< in the time domain
+  ocl::Buffer<float> rounds_;
+  ocl::Buffer<float> best_values_;
+  ocl::Buffer<std::int32_t> best_indices_;
+  ocl::Buffer<float> maps_;
+  ocl::HostBuffer<float> maps_on_host_;  ///< [window][pixel]
+  ocl::Buffer<float> results_;
+  ocl::HostBuffer<float> results_on_host_;  ///< as the kernel's
+  ocl::Buffer<std::uint32_t> taken_;
+  ocl::HostBuffer<std::uint32_t> status_on_host_;
+  SrpWindow window_;                               ///< the one that is looked at
+  std::vector<std::vector<std::byte>> tables_;     ///< [window]
+  std::vector<bool> is_made_;                      ///< [window], its table
+  std::vector<std::optional<FrameStamp>> stamps_;  ///< [window]
+  std::array<std::span<const std::byte>, 2> products_;
+};
+
+std::optional<SubsetSettings> subset_of_srp(const ProcessorPlan& plan) {
+  return dynamic_cast<const SrpPhatSettings&>(*plan.own).subset;
+}
+
+/// Of each pixel and microphone a path and two phasors for each tile of bins, and a complex multiplication and a
+/// multiply-add for each bin: what the best order of loops needs, which computes each phasor once.
+WorkModel work_of_srp_phat(const ProcessorPlan& plan) {
+  constexpr double kOfPath = 12.0;
+  constexpr double kOfPhasor = 20.0;
+  const SrpPlan own(far_field::PlanOfSubset(plan, subset_of_srp(plan)).plan);
+  const double windows = plan.batch;
+  const auto bins = static_cast<double>(own.bins.size());
+  const auto channels = static_cast<double>(own.channels());
+  const auto pixels = static_cast<double>(own.pixels());
+  const auto points = static_cast<double>(own.sources() * refinement_points(own));
+  const double term = work::kComplexMultiply + work::kMultiplyAdd;
+  const double of_pixel = channels * (kOfPath + 2.0 * kOfPhasor + bins * term);
+  return {{.stage = "processors/srp_phat/srp_weights",
+           .bytes = windows * bins * channels * 3.0 * work::kComplex,
+           .operations = windows * bins * channels * 12.0},
+          {.stage = "processors/srp_phat/srp_fd",
+           .bytes = windows * (bins * channels * work::kComplex + pixels * (work::kFloat + 4.0 * work::kFloat)),
+           .operations = windows * pixels * of_pixel},
+          {.stage = "processors/srp_phat/srp_refine",
+           .bytes = windows * bins * channels * work::kComplex,
+           .operations = windows * points * of_pixel}};
+}
+
+}  // namespace
+
+std::unique_ptr<Processor> make_srp_phat(const ocl::Device& device, const ProcessorPlan& plan, const SrpCut& cut) {
+  return std::make_unique<SrpPhat>(device, plan, cut);
+}
+
+ProcessorEntry srp_phat_entry() {
+  return {.kind = "srp_phat",
+          .make = [](const ocl::Device& device, const ProcessorPlan& plan) -> std::unique_ptr<Processor> {
+            return far_field::on_subset(device, plan, subset_of_srp(plan),
+                                        [](const ocl::Device& on, const ProcessorPlan& part) {
+                                          return std::make_unique<SrpPhat>(on, part, std::nullopt);
+                                        });
+          },
+          .make_reference = [](const ProcessorPlan& plan) -> std::unique_ptr<reference::Processor> {
+            return far_field::on_subset_reference(plan, subset_of_srp(plan), make_srp_phat_reference);
+          },
+          .remarks = [](const ProcessorPlan& plan) { return far_field::remarks_of(plan, subset_of_srp(plan)); },
+          .work = work_of_srp_phat};
+}
+
+}  // namespace nearfield

@@ -1,0 +1,337 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+#include <optional>
+
+#include "processors/srp_phat/history.hpp"
+
+/// SRP-PHAT by its definition: the power of the sum of all microphones' phases, turned back by each pixel's delays.
+namespace nearfield::reference {
+namespace {
+
+using far_field::Position;
+
+class SrpPhat : public Processor {
+ public:
+  explicit SrpPhat(const ProcessorPlan& plan)
+      : plan_(plan), history_(plan_), header_(header_of(plan_)), is_masked_(plan_.channels()) {
+    use(make_mask(plan_.array, {}));
+  }
+  [[nodiscard]] ResultHeader header() const override { return header_; }
+  void clear() override {
+    maps_.clear();
+    windows_.clear();
+  }
+  Outcome add(std::span<const Complex> spectra) override {
+    Outcome outcome = choose_microphones(spectra);
+    weigh(spectra);
+    std::vector<double> map;
+    std::transform(plan_.grid.pixels.begin(), plan_.grid.pixels.end(), std::back_inserter(map),
+                   [&](const Position& pixel) { return plan_.is_time ? power_by_lags(pixel) : power(pixel); });
+    std::transform(map.begin(), map.end(), std::back_inserter(maps_),
+                   [](double value) { return static_cast<float>(value); });
+    windows_.push_back({.found = window_of(map), .stamp = {}, .table = {}});
+    outcome.flags |= seems_common(plan_, windows_.back().found) ? kFlagCommonToAll : 0U;
+    return outcome;
+  }
+  void stamp(std::size_t window, const FrameStamp& stamp) override { windows_[window].stamp = stamp; }
+  /// The table is made the first time that a window is asked for.
+  Products products(std::size_t window) override {
+    Window& one = windows_[window];
+    if (one.table.empty()) {
+      one.table.resize(header_.bytes(header_.products[0]));
+      history_.add(one.found, one.stamp, one.table);
+    }
+    products_[0] = one.table;
+    products_[1] = std::as_bytes(std::span(maps_).subspan(window * plan_.pixels(), plan_.pixels()));
+    return std::span(products_).first(header_.products.size());
+  }
+  void forget() override {
+    history_.forget();
+    floors_.clear();
+  }
+  void use(const MicrophoneMask& mask) final {
+    std::fill(is_masked_.begin(), is_masked_.end(), false);
+    for (const std::int32_t channel : mask.channels) {
+      is_masked_[static_cast<std::size_t>(channel)] = true;
+    }
+  }
+
+ private:
+  struct Window {
+    SrpWindow found;
+    std::optional<FrameStamp> stamp;
+    std::vector<std::byte> table;  ///< once it is made
+  };
+  /// Fills used_.
+  Outcome choose_microphones(std::span<const Complex> spectra) {
+    Outcome outcome;
+    used_.clear();
+    for (std::size_t m = 0; m < plan_.channels(); ++m) {
+      const bool is_finite = std::all_of(plan_.bins.begin(), plan_.bins.end(), [&](std::size_t bin) {
+        const Complex value = spectra[bin * plan_.channels() + m];
+        return std::abs(value.real()) < kLargestSrpPressure_pa && std::abs(value.imag()) < kLargestSrpPressure_pa;
+      });
+      if (is_masked_[m]) {
+        outcome.flags |= kFlagMaskedMicrophones;
+      } else if (!is_finite) {
+        outcome.flags |= kFlagNonFiniteInput;
+        ++outcome.non_finite_microphones;
+      } else {
+        used_.push_back(m);
+      }
+    }
+    if (used_.size() < static_cast<std::size_t>(far_field::kFewestMicrophones)) {
+      outcome.flags |= kFlagMaskedMicrophones;
+    }
+    return outcome;
+  }
+  /// Fills pressures_ and phases_, [bin][index of used_].
+  void weigh(std::span<const Complex> spectra) {
+    pressures_.clear();
+    bin_powers_.clear();
+    bin_spreads_.clear();
+    const auto count = static_cast<double>(used_.size());
+    for (const std::size_t bin : plan_.bins) {
+      Complex mean = 0.0;
+      for (const std::size_t m : used_) {
+        const std::size_t at = bin * plan_.channels() + m;
+        const Complex gain = plan_.array.gains.empty() ? Complex(1.0) : Complex(plan_.array.gains[at]);
+        pressures_.push_back(gain * spectra[at]);
+        mean += pressures_.back() / count;
+      }
+      double power = 0.0;
+      double squares = 0.0;
+      for (Complex& pressure : std::span(pressures_).last(used_.size())) {
+        pressure -= plan_.settings.reject_common ? mean : 0.0;
+        power += std::norm(pressure);
+        squares += std::norm(pressure) * std::norm(pressure);
+      }
+      bin_powers_.push_back(power);
+      bin_spreads_.push_back(power > 0.0 ? count * squares / (power * power) - 1.0 : 0.0);
+    }
+    phases_ = pressures_;
+    for (std::size_t k = 0; plan_.settings.weights != SrpWeights::kNone && k < plan_.bins.size(); ++k) {
+      const std::span<Complex> of_bin = std::span(phases_).subspan(k * used_.size(), used_.size());
+      double largest = 0.0;
+      for (const Complex& value : of_bin) {
+        largest = std::max(largest, std::abs(value));
+      }
+      for (Complex& value : of_bin) {
+        value = std::abs(value) > kTinyPressure * largest ? value / std::abs(value) : 0.0;
+      }
+    }
+    if (plan_.settings.weights == SrpWeights::kSnr) {
+      drop_quiet_bins();
+    }
+  }
+  /// A bin's floor is its least power so far, which rises from window to window.
+  void drop_quiet_bins() {
+    constexpr double kNone = -1.0;
+    floors_.resize(plan_.bins.size(), kNone);
+    for (std::size_t k = 0; k < plan_.bins.size(); ++k) {
+      const double power = bin_powers_[k] / std::max(static_cast<double>(used_.size()), 1.0);
+      if (power > 0.0) {
+        floors_[k] = floors_[k] < 0.0 ? power : std::min(power, floors_[k] * plan_.floor_rise());
+      }
+      if (!(power > floors_[k] * std::pow(10.0, plan_.settings.snr_db / 10.0))) {
+        bin_powers_[k] = 0.0;
+        const std::span<Complex> of_bin = std::span(phases_).subspan(k * used_.size(), used_.size());
+        std::fill(of_bin.begin(), of_bin.end(), 0.0);
+      }
+    }
+  }
+  /// p; NaN where there is none.
+  [[nodiscard]] double power(const Position& pixel) const {
+    if (used_.size() < static_cast<std::size_t>(far_field::kFewestMicrophones) || std::isnan(pixel.x) ||
+        is_near(pixel)) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
+    double sum = 0.0;
+    for (std::size_t k = 0; k < plan_.bins.size(); ++k) {
+      sum += std::norm(beam(phases_, pixel, k));
+    }
+    return sum / scale();
+  }
+  /// R of a pair at a lag, a whole number of them: sum_k Re(Z_i conj(Z_j) e^{+j 2 pi f lag / rate}).
+  [[nodiscard]] double correlation(std::size_t one, std::size_t other, double lag) const {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < plan_.bins.size(); ++k) {
+      const Complex cross = phases_[k * used_.size() + one] * std::conj(phases_[k * used_.size() + other]);
+      sum +=
+          (cross * std::polar(1.0, 2.0 * std::numbers::pi * plan_.frequencies_hz[k] * lag / plan_.lag_rate_hz)).real();
+    }
+    return sum;
+  }
+  /// p in the time domain; NaN where there is none.
+  [[nodiscard]] double power_by_lags(const Position& pixel) const {
+    const double of_frequencies = power(pixel);
+    if (std::isnan(of_frequencies)) {
+      return of_frequencies;
+    }
+    double sum = 0.0;
+    std::size_t pairs = 0;
+    for (const auto& [first, second] : plan_.pairs) {
+      const auto one = std::find(used_.begin(), used_.end(), first);
+      const auto other = std::find(used_.begin(), used_.end(), second);
+      if (one == used_.end() || other == used_.end()) {
+        continue;
+      }
+      const auto i = static_cast<std::size_t>(one - used_.begin());
+      const auto j = static_cast<std::size_t>(other - used_.begin());
+      const double lag =
+          (path_m(pixel, first) - path_m(pixel, second)) / plan_.array.medium.sound_speed_m_s * plan_.lag_rate_hz;
+      const double before = std::floor(lag);
+      sum += plan_.settings.interpolation == LagInterpolation::kLinear
+                 ? correlation(i, j, before) * (before + 1.0 - lag) + correlation(i, j, before + 1.0) * (lag - before)
+                 : correlation(i, j, std::nearbyint(lag));
+      ++pairs;
+    }
+    const auto microphones = static_cast<double>(used_.size());
+    double numerator = microphones * (microphones - 1.0) * sum / static_cast<double>(pairs);
+    for (const Complex& phase : phases_) {
+      numerator += std::norm(phase);
+    }
+    return numerator / scale();
+  }
+  /// What sums of powers are divided by.
+  [[nodiscard]] double scale() const {
+    const auto microphones = static_cast<double>(used_.size());
+    if (plan_.settings.weights == SrpWeights::kPhat) {
+      return static_cast<double>(plan_.bins.size()) * microphones * microphones;
+    }
+    if (plan_.settings.weights == SrpWeights::kSnr) {
+      const auto kept = std::count_if(bin_powers_.begin(), bin_powers_.end(), [](double power) { return power > 0.0; });
+      return static_cast<double>(std::max<std::ptrdiff_t>(kept, 1)) * microphones * microphones;
+    }
+    const double total = std::accumulate(bin_powers_.begin(), bin_powers_.end(), 0.0);
+    return total > 0.0 ? microphones * total : 1.0;
+  }
+  /// From a pixel to a channel's microphone, less that to the array's centre.
+  [[nodiscard]] double path_m(const Position& pixel, std::size_t channel) const {
+    const Position& microphone = plan_.microphones[channel];
+    return plan_.grid.is_far ? -dot(pixel, microphone) : distance(pixel, microphone) - norm(pixel);
+  }
+  [[nodiscard]] bool is_near(const Position& pixel) const {
+    return !plan_.grid.is_far &&
+           std::any_of(plan_.microphones.begin(), plan_.microphones.end(),
+                       [&](const Position& microphone) { return distance(pixel, microphone) < far_field::kNearest_m; });
+  }
+  /// sum_m values_m e^{+j 2 pi f tau_m}, but for the phase of the delay to the array's centre.
+  [[nodiscard]] Complex beam(const std::vector<Complex>& values, const Position& pixel, std::size_t k) const {
+    Complex sum = 0.0;
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      const double turns = plan_.waves_per_m(k) * path_m(pixel, used_[i]);
+      sum += values[k * used_.size() + i] * std::polar(1.0, 2.0 * std::numbers::pi * turns);
+    }
+    return sum;
+  }
+  /// Whether a pixel is at least the separation away from all maxima, and no neighbour in its plane is larger.
+  [[nodiscard]] bool is_next(const std::vector<double>& map, std::size_t pixel,
+                             const std::vector<Position>& maxima) const {
+    const Position& q = plan_.grid.pixels[pixel];
+    const double least = std::cos(plan_.settings.separation_deg * std::numbers::pi / 180.0);
+    const bool is_apart = std::all_of(maxima.begin(), maxima.end(), [&](const Position& maximum) {
+      return std::isnan(maximum.x) ||
+             (distance(q, maximum) > 0.0 && dot(q, maximum) <= least * norm(q) * norm(maximum));
+    });
+    return is_apart && !has_larger_neighbour(map, pixel);
+  }
+  [[nodiscard]] bool has_larger_neighbour(const std::vector<double>& map, std::size_t pixel) const {
+    if (plan_.columns == 0) {
+      return false;
+    }
+    const auto columns = static_cast<std::ptrdiff_t>(plan_.columns);
+    const auto rows = static_cast<std::ptrdiff_t>(plan_.rows);
+    const auto here = static_cast<std::ptrdiff_t>(pixel);
+    for (std::ptrdiff_t down = -1; down <= 1; ++down) {
+      for (std::ptrdiff_t right = -1; right <= 1; ++right) {
+        const std::ptrdiff_t row = here / columns % rows + down;
+        const std::ptrdiff_t beside = here % columns + right;
+        const bool wraps = far_field::is_full_circle(plan_.settings.grid);
+        const std::ptrdiff_t column = wraps ? (beside + columns) % columns : beside;
+        if (row >= 0 && row < rows && column >= 0 && column < columns &&
+            map[static_cast<std::size_t>(here + down * columns + column - here % columns)] > map[pixel]) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+  [[nodiscard]] Position maximum_of(const std::vector<double>& map, const std::vector<Position>& before) const {
+    Position maximum = {.x = std::numeric_limits<double>::quiet_NaN()};
+    double largest = -std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < map.size(); ++i) {
+      if (map[i] > largest && (before.empty() || is_next(map, i, before))) {
+        largest = map[i];
+        maximum = plan_.grid.pixels[i];
+      }
+    }
+    return maximum;
+  }
+  /// p at the points of refinement.
+  [[nodiscard]] std::vector<double> powers_round(const Position& place, double fraction) const {
+    std::vector<double> powers;
+    for (std::size_t point = 0; point < refinement_points(plan_); ++point) {
+      powers.push_back(power(moved(plan_, place, fractions_of(plan_, point, fraction))));
+    }
+    return powers;
+  }
+  [[nodiscard]] Position refined(Position place) const {
+    double fraction = 1.0;
+    for (int round = 0; round < kRefinementRounds; ++round) {
+      fraction /= 2.0;
+      const std::vector<double> powers = powers_round(place, fraction);
+      std::size_t best = powers.size() / 2;
+      for (std::size_t point = 0; point < powers.size(); ++point) {
+        best = powers[point] > powers[best] ? point : best;
+      }
+      place = moved(plan_, place, fractions_of(plan_, best, fraction));
+    }
+    return place;
+  }
+  [[nodiscard]] SrpWindow window_of(const std::vector<double>& map) const {
+    SrpWindow window = {.microphones = static_cast<double>(used_.size()),
+                        .bin_powers = bin_powers_,
+                        .bin_spreads = bin_spreads_,
+                        .maxima = {}};
+    std::vector<Position> places;
+    for (std::size_t source = 0; source < plan_.sources(); ++source) {
+      places.push_back(maximum_of(map, places));
+      SrpMaximum& maximum = window.maxima.emplace_back();
+      maximum.place = refined(places.back());
+      maximum.powers = powers_round(maximum.place, kCurvatureFraction);
+      for (std::size_t k = 0; k < plan_.bins.size(); ++k) {
+        maximum.beam_power += std::norm(beam(pressures_, maximum.place, k));
+      }
+    }
+    return window;
+  }
+
+  SrpPlan plan_;
+  SrpHistory history_;
+  ResultHeader header_;
+  std::vector<bool> is_masked_;      ///< [channel]
+  std::vector<std::size_t> used_;    ///< channels of the present window
+  std::vector<Complex> pressures_;   ///< [bin][index of used_], Pa
+  std::vector<Complex> phases_;      ///< likewise
+  std::vector<double> bin_powers_;   ///< [bin]
+  std::vector<double> bin_spreads_;  ///< [bin]
+  std::vector<double> floors_;       ///< [bin], mean power of a microphone; empty before the first window
+  std::vector<float> maps_;          ///< [window][pixel]
+  std::vector<Window> windows_;
+  std::array<std::span<const std::byte>, 2> products_;
+};
+
+}  // namespace
+}  // namespace nearfield::reference
+
+namespace nearfield {
+
+std::unique_ptr<reference::Processor> make_srp_phat_reference(const ProcessorPlan& plan) {
+  return std::make_unique<reference::SrpPhat>(plan);
+}
+
+}  // namespace nearfield

@@ -1,0 +1,256 @@
+#include "processors/srp_phat/tracks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace nearfield {
+namespace {
+
+using far_field::Position;
+
+constexpr double kGate = 9.0;  ///< squared standard deviations
+constexpr std::size_t kMostTracks = 16;
+constexpr double kGap = 1.5;  ///< of the time from frame to frame: frames were lost
+
+std::array<double, 3> parts(const Position& position) { return {position.x, position.y, position.z}; }
+
+}  // namespace
+
+std::vector<int> cheapest_assignment(const std::vector<std::vector<double>>& costs) {
+  const std::size_t rows = costs.size();
+  const std::size_t columns = rows == 0 ? 0 : costs[0].size();
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  // Row and column 0 stand for none.
+  std::vector<double> row_potential(rows + 1);
+  std::vector<double> column_potential(columns + 1);
+  std::vector<std::size_t> row_of(columns + 1);
+  for (std::size_t row = 1; row <= rows; ++row) {
+    std::vector<double> least(columns + 1, kInfinity);
+    std::vector<std::size_t> before(columns + 1);
+    std::vector<bool> is_done(columns + 1);
+    std::size_t column = 0;
+    row_of[0] = row;
+    do {
+      is_done[column] = true;
+      double step = kInfinity;
+      std::size_t next = 0;
+      for (std::size_t c = 1; c <= columns; ++c) {
+        if (is_done[c]) {
+          continue;
+        }
+        const double cost = costs[row_of[column] - 1][c - 1] - row_potential[row_of[column]] - column_potential[c];
+        if (cost < least[c]) {
+          least[c] = cost;
+          before[c] = column;
+        }
+        if (least[c] < step) {
+          step = least[c];
+          next = c;
+        }
+      }
+      for (std::size_t c = 0; c <= columns; ++c) {
+        if (is_done[c]) {
+          row_potential[row_of[c]] += step;
+          column_potential[c] -= step;
+        } else {
+          least[c] -= step;
+        }
+      }
+      column = next;
+    } while (row_of[column] != 0);
+    for (; column != 0; column = before[column]) {
+      row_of[column] = row_of[before[column]];
+    }
+  }
+  std::vector<int> column_of(rows, -1);
+  for (std::size_t c = 1; c <= columns; ++c) {
+    if (row_of[c] != 0) {
+      column_of[row_of[c] - 1] = static_cast<int>(c - 1);
+    }
+  }
+  return column_of;
+}
+
+SrpTracks::SrpTracks(const SrpPlan& plan)
+    : settings_(plan.settings.tracks),
+      significance_(plan.settings.significance),
+      separation_cosine_(std::cos(plan.settings.separation_deg * std::numbers::pi / 180.0)),
+      seconds_apart_(plan.hop_s * plan.every_hops),
+      window_s_(plan.window_s),
+      is_far_(plan.grid.is_far) {}
+
+std::span<const SrpSource> SrpTracks::add(std::span<const SrpSource> sources, double seconds) {
+  predict(seconds);
+  // After lost frames a track that is too old is gone before any source can continue it.
+  if (seconds > kGap * seconds_apart_) {
+    std::erase_if(tracks_, [&](const Track& track) { return track.unseen_s > settings_.forget_s; });
+  }
+  const std::vector<int> track_of = assign(sources);
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    if (track_of[s] < 0 && !is_new(sources[s])) {
+      continue;
+    }
+    Track& track = track_of[s] < 0 ? begin(sources[s]) : tracks_[static_cast<std::size_t>(track_of[s])];
+    if (track_of[s] >= 0) {
+      update(track, sources[s]);
+    }
+    track.source = static_cast<int>(s);
+  }
+  confirm_and_forget();
+  write_rows(sources);
+  return rows_;
+}
+
+void SrpTracks::write_rows(std::span<const SrpSource> sources) {
+  std::vector<bool> is_confirmed(sources.size());
+  rows_.clear();
+  for (const bool is_seen : {true, false}) {
+    for (const Track& track : tracks_) {
+      if (track.id != 0 && (track.source >= 0) == is_seen) {
+        rows_.push_back(row_of(track));
+      }
+      if (track.id != 0 && track.source >= 0) {
+        is_confirmed[static_cast<std::size_t>(track.source)] = true;
+      }
+    }
+  }
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    if (!is_confirmed[s]) {
+      rows_.push_back(sources[s]);
+    }
+  }
+}
+
+/// Nearer to a track than the separation it is that track's source with an error, as two maxima are never that near.
+bool SrpTracks::is_new(const SrpSource& source) const {
+  return source.significance >= significance_ && tracks_.size() < kMostTracks &&
+         std::none_of(tracks_.begin(), tracks_.end(), [&](const Track& track) {
+           const Position place = {track.axes[0].place, track.axes[1].place, track.axes[2].place};
+           return dot(place, source.place) >= separation_cosine_ * norm(place) * norm(source.place);
+         });
+}
+
+void SrpTracks::predict(double seconds) {
+  // Spectral density of an acceleration that is another one after each window.
+  const double density = settings_.manoeuvre_m_s2 * settings_.manoeuvre_m_s2 * window_s_;
+  for (Track& track : tracks_) {
+    track.source = -1;
+    track.unseen_s += seconds;
+    for (Axis& axis : track.axes) {
+      axis.place += seconds * axis.velocity;
+      axis.place_variance += seconds * (2.0 * axis.covariance + seconds * axis.velocity_variance) +
+                             density * seconds * seconds * seconds / 3.0;
+      axis.covariance += seconds * axis.velocity_variance + density * seconds * seconds / 2.0;
+      axis.velocity_variance += density * seconds;
+    }
+    keep_length(track);
+  }
+}
+
+/// Directions have length 1.
+void SrpTracks::keep_length(Track& track) const {
+  const double length =
+      is_far_ ? far_field::norm({track.axes[0].place, track.axes[1].place, track.axes[2].place}) : 1.0;
+  for (Axis& axis : track.axes) {
+    axis.place /= length > 0.0 ? length : 1.0;
+  }
+}
+
+/// Of a source from a track, in variances.
+double SrpTracks::squared_distance(const Track& track, const SrpSource& source) {
+  double squares = 0.0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const double innovation = parts(source.place).at(i) - track.axes.at(i).place;
+    const double variance = parts(source.variance).at(i) + track.axes.at(i).place_variance;
+    squares += variance > 0.0 ? innovation * innovation / variance : 0.0;
+  }
+  return squares;
+}
+
+std::vector<int> SrpTracks::assign(std::span<const SrpSource> sources) const {
+  // Columns: tracks, then none for each source.
+  std::vector<std::vector<double>> costs(sources.size());
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    costs[s].assign(tracks_.size() + sources.size(), kGate);
+    for (std::size_t t = 0; t < tracks_.size(); ++t) {
+      const double squares = sources[s].significance < significance_ ? kGate : squared_distance(tracks_[t], sources[s]);
+      costs[s][t] = squares < kGate ? squares : 2.0 * kGate;
+    }
+  }
+  std::vector<int> track_of = cheapest_assignment(costs);
+  for (int& track : track_of) {
+    track = track < static_cast<int>(tracks_.size()) ? track : -1;
+  }
+  return track_of;
+}
+
+/// Windows that overlap have the same errors: as many of them as come in half a window count as one.
+void SrpTracks::update(Track& track, const SrpSource& source) const {
+  const double together = seconds_apart_ > 0.0 ? std::max(window_s_ / 2.0 / seconds_apart_, 1.0) : 1.0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    Axis& axis = track.axes.at(i);
+    const double variance = axis.place_variance + together * parts(source.variance).at(i);
+    if (variance <= 0.0) {
+      continue;  // a grid without this direction
+    }
+    const double innovation = parts(source.place).at(i) - axis.place;
+    const double of_place = axis.place_variance / variance;
+    const double of_velocity = axis.covariance / variance;
+    axis.place += of_place * innovation;
+    axis.velocity += of_velocity * innovation;
+    axis.velocity_variance -= of_velocity * axis.covariance;
+    axis.covariance -= of_place * axis.covariance;
+    axis.place_variance -= of_place * axis.place_variance;
+  }
+  keep_length(track);
+  track.last = source;
+  track.unseen_s = 0.0;
+}
+
+SrpTracks::Track& SrpTracks::begin(const SrpSource& source) {
+  Track track;
+  const double fastest = settings_.manoeuvre_m_s2 * settings_.forget_s;
+  for (std::size_t i = 0; i < 3; ++i) {
+    track.axes.at(i).place = parts(source.place).at(i);
+    track.axes.at(i).place_variance = parts(source.variance).at(i);
+    track.axes.at(i).velocity_variance = fastest * fastest;
+  }
+  track.last = source;
+  return tracks_.emplace_back(std::move(track));
+}
+
+void SrpTracks::confirm_and_forget() {
+  const auto most = static_cast<std::size_t>(settings_.confirm[1]);
+  for (Track& track : tracks_) {
+    if (track.id != 0) {
+      continue;
+    }
+    track.seen.push_back(track.source >= 0);
+    if (std::count(track.seen.begin(), track.seen.end(), true) >= settings_.confirm[0]) {
+      track.id = ++last_id_;
+    }
+  }
+  std::erase_if(tracks_, [&](const Track& track) {
+    return track.unseen_s > settings_.forget_s || (track.id == 0 && track.seen.size() >= most);
+  });
+}
+
+SrpSource SrpTracks::row_of(const Track& track) const {
+  SrpSource row = track.last;
+  row.id = track.id;
+  row.state = track.source >= 0 ? kSourceConfirmed : kSourceCoasting;
+  row.place = {track.axes[0].place, track.axes[1].place, track.axes[2].place};
+  row.velocity = {track.axes[0].velocity, track.axes[1].velocity, track.axes[2].velocity};
+  std::array<double, 3> sigmas{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    sigmas.at(i) = std::sqrt(std::max(track.axes.at(i).place_variance, 0.0));
+  }
+  std::sort(sigmas.begin(), sigmas.end());
+  row.sigma_major = sigmas[2];
+  row.sigma_minor = sigmas[1];
+  return row;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,25 @@
+#include "publish/pictures/picture_scale.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace nearfield {
+
+PictureOptions PictureScale::options_for(const std::string& name, const LevelRule& rule,
+                                         std::span<const double> values) {
+  PictureOptions options = choice_.options;
+  if (choice_.top_db && rule.is_of_sound_pressure) {
+    options.fixed_maximum = rule.value(*choice_.top_db);
+  } else if (choice_.is_held) {
+    double& held = held_[name.substr(std::min(name.find('_'), name.size()))];
+    for (const double value : values) {
+      held = std::isfinite(value) ? std::max(held, value) : held;
+    }
+    if (held > 0.0) {
+      options.fixed_maximum = held;
+    }
+  }
+  return options;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,34 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "publish/pictures/picture.hpp"
+#include "publish/pictures/value_scale.hpp"
+
+/// The scales of the pictures of a run.
+namespace nearfield {
+
+struct ScaleChoice {
+  PictureOptions options = {};
+  /// Top of the scale of sound pressures and their mean squares, dB re 20 uPa; others have their own maximum.
+  std::optional<double> top_db = {};
+  /// The top is the largest value so far of the same map, so that pictures of a run compare.
+  bool is_held = false;
+};
+
+/// Chooses the top of each picture's scale, and keeps the maxima that are held.
+class PictureScale {
+ public:
+  explicit PictureScale(const ScaleChoice& choice) : choice_(choice) {}
+  /// `name` is the picture's, whose first part up to '_' names the frame; `values` are magnitudes.
+  PictureOptions options_for(const std::string& name, const LevelRule& rule, std::span<const double> values);
+  [[nodiscard]] const ScaleChoice& choice() const { return choice_; }
+
+ private:
+  ScaleChoice choice_;
+  std::map<std::string, double> held_;  ///< by the picture's name without its frame
+};
+
+}  // namespace nearfield

@@ -1,0 +1,250 @@
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "simulate/mesh/mesh.hpp"
+#include "simulate/points/signal.hpp"
+#include "simulate/scene_reader.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr NumberRule kBehindSurface{-1e3, 0.0, false, "a z <= 0 m, on or behind the surface"};
+constexpr NumberRule kFrequency{0.0, kBitRateHz / 2, true, "a frequency > 0 and <= 750000 Hz"};
+constexpr NumberRule kPhase{-1e6, 1e6, false, "an angle in rad"};
+constexpr NumberRule kTime{-3600.0, 3600.0, false, "a time from -3600 to 3600 s"};
+/// The sound of point sources is made at 187.5 kHz, and its interpolation to the bit rate passes what lies below
+/// 48 kHz: twice this, by which a source at half the speed of sound is raised.
+constexpr double kHighestMovingHz = 24000.0;
+constexpr double kMostMach = 0.5;
+constexpr NumberRule kNoiseFrequency{0.0, kHighestMovingHz, false, "[low, high], frequencies from 0 to 24000 Hz"};
+constexpr int kMostHalfWaves = 100;
+constexpr int kFewestMeshPoints = 64;
+constexpr int kUsualMeshPoints = 4096;
+constexpr int kMostMeshPoints = 1 << 18;
+constexpr double kOnTheSurfaceM = 1e-6;
+
+int required_half_waves(YamlMap& mode, const std::string& key) {
+  const std::optional<int> value = mode.integer(key, 1, kMostHalfWaves);
+  if (!value && !mode.has(key)) {
+    mode.problem(key, "a number of half waves");
+  }
+  return value.value_or(1);
+}
+
+std::complex<double> phasor(YamlMap& map, const std::string& key) {
+  const double magnitude = required(map, key, kNotNegative);
+  return std::polar(magnitude, map.number("phase_rad", kPhase).value_or(0.0));
+}
+
+Point point_behind(YamlMap& map) {
+  return {required(map, "x_m", kAnyLength), required(map, "y_m", kAnyLength), required(map, "z_m", kBehindSurface)};
+}
+
+void require_inside(YamlMap& map, const std::string& key, const Scene& scene, const Point& place) {
+  if (const std::string wall = scene.room.wall_before(place); !wall.empty()) {
+    map.problem(key, fmt::format("a place inside the room, not on or behind {}", wall));
+  }
+}
+
+/// Where a point source is: x_m, y_m and z_m, or a path, whose first place then stands for it.
+Point read_place(YamlMap& map, const Scene& scene, Path& motion) {
+  if (!map.has("path")) {
+    const Point place = point_behind(map);
+    require_inside(map, "z_m", scene, place);
+    return place;
+  }
+  for (const char* key : {"x_m", "y_m", "z_m"}) {
+    if (map.has(key)) {
+      (void)map.number(key, kAnyLength);
+      map.problem(key, "x_m, y_m and z_m, or a path, not both");
+    }
+  }
+  for (YamlMap& entry : map.maps("path")) {
+    const double t_s = required(entry, "t_s", kTime);
+    motion.push_back({.t_s = t_s, .position = point_behind(entry)});
+    require_inside(entry, "z_m", scene, motion.back().position);
+    if (motion.size() > 1 && !(t_s > motion[motion.size() - 2].t_s)) {
+      entry.problem("t_s", "ascending times");
+    }
+    entry.finish();
+  }
+  if (motion.empty()) {
+    map.problem("path", "a list of places such as [{t_s: 0, x_m: -1, y_m: 0, z_m: -2}, ...]");
+    return {};
+  }
+  const double speed = highest_speed(motion);
+  if (const double most = kMostMach * scene.medium.sound_speed_m_s; !(speed <= most)) {
+    map.problem("path", fmt::format("at most {:.6g} m/s, half the speed of sound, not {:.6g}", most, speed));
+  }
+  return motion.front().position;
+}
+
+Monopole read_monopole(YamlMap& map, const Scene& scene, ToneSource& source) {
+  const Point place = read_place(map, scene, source.motion);
+  Monopole monopole{place, phasor(map, "volume_velocity_m3_s"), false};
+  assign(map.boolean("baffled"), monopole.baffled);
+  if (monopole.baffled && !source.motion.empty()) {
+    map.problem("baffled", "false for a source that moves");
+  }
+  if (!source.motion.empty() && source.frequency_hz > kHighestMovingHz) {
+    map.problem("frequency_hz", fmt::format("at most {:.6g} Hz for a source that moves", kHighestMovingHz));
+  }
+  return monopole;
+}
+
+Piston read_piston(YamlMap& map) {
+  return {required(map, "x_m", kAnyLength), required(map, "y_m", kAnyLength), required(map, "radius_m", kLength),
+          phasor(map, "velocity_m_s")};
+}
+
+Plate read_plate(YamlMap& map) {
+  Plate plate;
+  assign(map.number("x_m", kAnyLength), plate.x_m);
+  assign(map.number("y_m", kAnyLength), plate.y_m);
+  plate.width_m = required(map, "width_m", kLength);
+  plate.height_m = required(map, "height_m", kLength);
+  for (YamlMap& entry : map.maps("modes")) {
+    PlateMode mode;
+    mode.m = required_half_waves(entry, "m");
+    mode.n = required_half_waves(entry, "n");
+    mode.velocity_m_s = phasor(entry, "velocity_m_s");
+    plate.modes.push_back(mode);
+    entry.finish();
+  }
+  if (plate.modes.empty()) {
+    map.problem("modes", "a list of modes such as [{m: 1, n: 1, velocity_m_s: 0.001}]");
+  }
+  return plate;
+}
+
+TrackSource read_track(YamlMap& map, const std::filesystem::path& folder, const Scene& scene) {
+  TrackSource track;
+  track.path = (folder / required_text(map, "file", "the path of a WAV file")).string();
+  track.position = read_place(map, scene, track.motion);
+  assign(map.number("pressure_at_1m_pa", kPositive), track.pressure_at_1m_pa);
+  return track;
+}
+
+/// A surface from a file, moved to x_m, y_m, z_m.
+Mesh read_mesh(YamlMap& map, const std::filesystem::path& folder, const Scene& scene) {
+  const std::string file = required_text(map, "file", "the path of an STL or CSV file of triangles");
+  const bool is_csv = std::filesystem::path(file).extension() == ".csv";
+  std::complex<double> velocity_m_s = 0.0;
+  if (!is_csv) {
+    velocity_m_s = phasor(map, "velocity_m_s");
+  } else if (map.has("velocity_m_s") || map.has("phase_rad")) {
+    (void)phasor(map, "velocity_m_s");
+    map.problem("velocity_m_s", "no velocity beside a CSV file, which has one a triangle");
+  }
+  Point place;
+  assign(map.number("x_m", kAnyLength), place.x_m);
+  assign(map.number("y_m", kAnyLength), place.y_m);
+  assign(map.number("z_m", kBehindSurface), place.z_m);
+  double scale = 1.0;
+  assign(map.number("scale", kPositive), scale);
+  int points = kUsualMeshPoints;
+  assign(map.integer("points", kFewestMeshPoints, kMostMeshPoints), points);
+  const auto count = static_cast<std::uint32_t>(points);
+  if (!std::has_single_bit(count)) {
+    map.problem("points", "a power of two");
+  }
+  bool baffled = false;
+  assign(map.boolean("baffled"), baffled);
+  if (baffled && !scene.room.is_free_field()) {
+    map.problem("baffled", "false in a room, which has its own walls");
+  }
+  if (file.empty()) {
+    if (map.has("file")) {
+      map.problem("file", "the path of an STL or CSV file of triangles");
+    }
+    return {};
+  }
+  const std::filesystem::path path = folder / file;
+  Mesh mesh = make_mesh(std::filesystem::path(file).filename().string(),
+                        is_csv ? read_triangles(path, scale) : read_stl(path, scale, velocity_m_s), place, count,
+                        baffled, scene.seed);
+  if (mesh.high.z_m > kOnTheSurfaceM) {
+    map.problem("z_m", fmt::format("a surface at z <= 0 m, not one that reaches {:.6g} m", mesh.high.z_m));
+  } else if (scene.measurement.standoff_m - mesh.high.z_m < 2 * mesh.spacing_m) {
+    map.problem("points", fmt::format("more points for microphones so near: they lie {:.3g} m apart, and need half of "
+                                      "{:.3g} m",
+                                      mesh.spacing_m, scene.measurement.standoff_m - mesh.high.z_m));
+  }
+  for (const Monopole& point : mesh.points) {
+    if (const std::string wall = scene.room.wall_before(point.position); !wall.empty()) {
+      map.problem("file", fmt::format("a surface inside the room, not on or behind {}", wall));
+      break;
+    }
+  }
+  return mesh;
+}
+
+NoiseSource read_noise(YamlMap& map, const Scene& scene) {
+  NoiseSource noise;
+  noise.position = read_place(map, scene, noise.motion);
+  noise.rms_at_1m_pa = required(map, "rms_at_1m_pa", kPositive);
+  if (const auto band = map.vector("band_hz", 2, kNoiseFrequency)) {
+    noise.band_hz = {(*band)[0], (*band)[1]};
+  }
+  const double period_s = noise_period_s(scene.duration_s);
+  if (noise_lines(noise.band_hz, period_s).count == 0) {
+    map.problem("band_hz",
+                fmt::format("[low, high] in Hz with a multiple of {:.6g} Hz, one over the noise's period, from "
+                            "low to below high",
+                            1 / period_s));
+  }
+  return noise;
+}
+
+/// Sources on or in a rigid baffle at z = 0 have their field in the half-space before it alone.
+bool is_baffled(const ToneSource& source) {
+  const auto* monopole = std::get_if<Monopole>(&source.shape);
+  return monopole != nullptr ? monopole->baffled : !std::holds_alternative<Mesh>(source.shape);
+}
+
+}  // namespace
+
+void read_source(YamlMap& map, const std::filesystem::path& folder, Scene& scene) {
+  enum Kind : std::size_t { kMonopole, kPiston, kPlate, kMesh, kTrack, kNoise };
+  const std::optional<std::size_t> kind = map.choice("kind", {"monopole", "piston", "plate", "mesh", "track", "noise"});
+  if (!kind) {
+    if (!map.has("kind")) {
+      map.problem("kind", "monopole, piston, plate, mesh, track or noise");
+    }
+    return;  // the keys of an unknown type are unknown
+  }
+  if (*kind == kTrack) {
+    scene.tracks.push_back(read_track(map, folder, scene));
+  } else if (*kind == kNoise) {
+    scene.noises.push_back(read_noise(map, scene));
+  } else {
+    ToneSource source;
+    source.frequency_hz = required(map, "frequency_hz", kFrequency);
+    switch (*kind) {
+      case kMonopole:
+        source.shape = read_monopole(map, scene, source);
+        break;
+      case kPiston:
+        source.shape = read_piston(map);
+        break;
+      case kMesh:
+        source.shape = read_mesh(map, folder, scene);
+        break;
+      default:
+        source.shape = read_plate(map);
+        break;
+    }
+    if (is_baffled(source) && !scene.room.is_free_field()) {
+      map.problem("kind", "no source in a baffle in a room, which has its own walls");
+    }
+    if (map.has("path") && source.motion.empty()) {
+      (void)map.maps("path");
+      map.problem("path", "a path of monopoles, noise and recordings alone");
+    }
+    scene.tones.push_back(std::move(source));
+  }
+  map.finish();
+}
+
+}  // namespace nearfield

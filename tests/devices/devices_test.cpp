@@ -1,0 +1,274 @@
+#include "pipeline/devices.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "devices/two_devices.hpp"
+#include "nearfield/error.hpp"
+#include "pipeline/engine.hpp"
+#include "pipeline/feeder.hpp"
+
+/// Processors on devices of their own, and taps that processors share.
+namespace nearfield {
+namespace {
+
+using test::two_device_settings;
+using test::with_processors;
+using testing::StartsWith;
+
+constexpr std::size_t kWordsPerSample = 32 * 2;  // 64 microphones at 32 bit-times
+
+/// The products of a processor of one window.
+struct Kept {
+  std::size_t processor = 0;
+  std::uint64_t window = 0;
+  std::uint32_t flags = 0;
+  std::uint32_t valid_microphones = 0;
+  std::vector<std::vector<std::byte>> products = {};
+  bool operator==(const Kept&) const = default;
+  friend std::ostream& operator<<(std::ostream& out, const Kept& kept) {
+    out << fmt::format("\nprocessor {}, window {}, flags {}, {} microphones:", kept.processor, kept.window, kept.flags,
+                       kept.valid_microphones);
+    for (const std::vector<std::byte>& product : kept.products) {
+      std::vector<float> values(std::min<std::size_t>(product.size() / sizeof(float), 8));
+      std::memcpy(values.data(), product.data(), values.size() * sizeof(float));
+      out << fmt::format(" {}", fmt::join(values, ", "));
+    }
+    return out;
+  }
+};
+
+std::unique_ptr<Engine> engine_of(const Settings& settings, EngineKind kind = EngineKind::kOpencl) {
+  EnginePlan plan;
+  plan.settings = settings;
+  plan.sample_rate_hz = 46875.0;
+  return make_engine(kind, plan);
+}
+
+/// Windows from `first` on, each a hop after the one before, as a live engine feeds them. Late processors are begun
+/// behind a batch and kept when the next one is there.
+void run(Engine& engine, const Settings& settings, Feeder& feeder, std::uint64_t first, std::size_t count,
+         std::vector<Kept>& kept) {
+  const auto hop = static_cast<std::uint64_t>(settings.front_end.hop_samples);
+  const auto batch = static_cast<std::size_t>(settings.device.batch);
+  const auto window_samples = static_cast<std::uint64_t>(settings.front_end.window_samples);
+  for (std::size_t done = 0; done < count; done += batch) {
+    const std::uint64_t number = first + done;
+    const SampleSpan span = feeder.next(number * hop, batch, engine);
+    for (std::uint64_t fed = span.first; fed < span.end;) {
+      const std::uint64_t samples = std::min(span.end - fed, window_samples);
+      const std::span<std::uint32_t> room = engine.room_for_bits(samples * kWordsPerSample);
+      for (std::size_t i = 0; i < room.size(); ++i) {
+        room[i] = test::scrambled_bits(fed * kWordsPerSample + i);
+      }
+      engine.push_bits(fed, room);
+      fed += samples;
+    }
+    engine.compute_windows(number * hop, batch);
+    const auto keep = [&](std::size_t p) {
+      for (std::size_t i = 0; i < batch; ++i) {
+        if ((number + i) % static_cast<std::uint64_t>(engine.every_hops(p)) == 0 && engine.has_products(p, i)) {
+          kept.push_back({.processor = p,
+                          .window = number + i,
+                          .flags = engine.flags(p, i),
+                          .valid_microphones = engine.valid_microphones(p, i)});
+          for (const std::span<const std::byte> product : engine.products(p, i)) {
+            kept.back().products.emplace_back(product.begin(), product.end());
+          }
+        }
+      }
+    };
+    std::uint32_t due = 0;
+    for (std::size_t p = 0; p < engine.processors(); ++p) {
+      if (!engine.is_late(p)) {
+        keep(p);
+      } else if (number % static_cast<std::uint64_t>(engine.every_hops(p)) == 0) {
+        due |= 1U << p;
+      }
+    }
+    engine.begin_late(due);
+    engine.finish_late();
+    for (std::size_t p = 0; p < engine.processors(); ++p) {
+      if ((due >> p & 1U) != 0) {
+        keep(p);
+      }
+    }
+  }
+}
+
+/// With a gap in its middle, and at the end two microphones masked.
+std::vector<Kept> run_of(const Settings& settings, EngineKind kind = EngineKind::kOpencl) {
+  const std::unique_ptr<Engine> engine = engine_of(settings, kind);
+  Feeder feeder(settings.front_end);
+  feeder.begin(0);
+  std::vector<Kept> kept;
+  run(*engine, settings, feeder, 0, 18, kept);
+  run(*engine, settings, feeder, 60, 12, kept);
+  engine->use(make_masks(engine->array_plans(), {3, 17}));
+  run(*engine, settings, feeder, 72, 6, kept);
+  return kept;
+}
+
+/// A processor's settings, and what of the run's matters for it.
+struct Elsewhere {
+  const char* name;
+  std::vector<std::string> lines;
+  Incremental incremental = Incremental::kAuto;
+  int batch = 1;
+  friend std::ostream& operator<<(std::ostream& out, const Elsewhere& one) { return out << one.name; }
+};
+
+class DevicesTest : public testing::TestWithParam<Elsewhere> {};
+INSTANTIATE_TEST_SUITE_P(
+    , DevicesTest,
+    testing::Values(Elsewhere{"rows_at_every_hop", {"kind=row_power"}},
+                    // Spectra that are wanted more seldom are those of whole windows.
+                    Elsewhere{"rows_late", {"kind=row_power", "every_hops=3"}, Incremental::kNever},
+                    Elsewhere{"images_in_batches",
+                              {"kind=pnah", "planes_m=[0.01]", "filter.cutoff_rad_per_m=dynamic_range"},
+                              Incremental::kNever,
+                              3},
+                    Elsewhere{"longer_and_late",
+                              {"kind=row_power", "every_hops=2", "front_end.kind=decimated_fft",
+                               "front_end.window_samples=256"}}),
+    [](const auto& one) { return one.param.name; });
+
+// Same bits, same kernels, same arithmetic: bit for bit what it makes on the run's device, and the first processor
+// makes what it makes alone.
+TEST_P(DevicesTest, ElsewhereAProcessorMakesTheSame) {
+  std::vector<std::string> here;
+  for (const std::string& line : GetParam().lines) {
+    here.push_back("processors.far." + line);
+  }
+  std::vector<std::string> there = here;
+  there.emplace_back("processors.far.device=basic-");
+  Settings settings = two_device_settings();
+  settings.front_end.incremental = GetParam().incremental;
+  settings.device.batch = GetParam().batch;
+  const std::unique_ptr<Engine> engine = engine_of(with_processors(settings, there));
+  EXPECT_THAT(engine->header(0).device, StartsWith("pthread-"));
+  EXPECT_THAT(engine->header(1).device, StartsWith("basic-"));
+  const std::vector<Kept> found = run_of(with_processors(settings, there));
+  const std::vector<Kept> expected = run_of(with_processors(settings, here));
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i], expected[i]);
+  }
+  const auto is_far = [](const Kept& kept) { return kept.processor == 1; };
+  EXPECT_GE(std::count_if(found.begin(), found.end(), is_far), 11);
+  EXPECT_TRUE(std::any_of(found.begin(), found.end(),
+                          [&](const Kept& kept) { return is_far(kept) && kept.valid_microphones == 62; }));
+}
+
+// The double-precision engine works on the host, whatever device is named.
+TEST(Devices, TheReferencePassesThemOver) {
+  const Settings settings =
+      with_processors(two_device_settings(), {"processors.far.kind=row_power", "processors.far.device=nowhere"});
+  EXPECT_EQ(engine_of(settings, EngineKind::kReference)->header(1).device, "reference (double precision on the host)");
+}
+
+// One front end computes for all processors of a device whose settings for it are equal. array_plans() has one entry a
+// tap.
+TEST(Devices, EqualFrontEndsOfADeviceAreOne) {
+  const auto taps_of = [](std::vector<std::string> lines, const std::vector<std::string>& more = {}) {
+    lines.insert(lines.end(), more.begin(), more.end());
+    return engine_of(with_processors(two_device_settings(), lines))->array_plans().size();
+  };
+  const std::vector<std::string> own = {"processors.a.kind=row_power", "processors.a.front_end.window_samples=256",
+                                        "processors.b.kind=row_power", "processors.b.front_end.window_samples=256"};
+  EXPECT_EQ(taps_of(own), 2U);
+  EXPECT_EQ(taps_of(own, {"processors.b.device=basic-"}), 3U);
+  EXPECT_EQ(taps_of(own, {"processors.a.device=basic-", "processors.b.device=basic-"}), 2U);
+  EXPECT_EQ(taps_of(own, {"processors.b.every_hops=2"}), 3U) << "one slides its sums, one takes whole windows";
+  EXPECT_EQ(taps_of(own, {"processors.a.front_end.kind=decimated_fft", "processors.b.front_end.kind=decimated_fft",
+                          "processors.b.every_hops=2"}),
+            2U);
+  EXPECT_EQ(taps_of({"processors.a.kind=row_power", "processors.a.device=pthread-"}), 1U) << "the run's device";
+}
+
+// Two processors of different cadences on one late tap, and one at every hop and a late one on one prompt tap: each
+// makes what it makes with a tap of its own.
+TEST(Devices, ASharedTapChangesNothing) {
+  const auto lines_of = [](const std::string& name, int every) {
+    return std::vector<std::string>{
+        "processors." + name + ".kind=row_power", fmt::format("processors.{}.every_hops={}", name, every),
+        "processors." + name + ".front_end.kind=decimated_fft", "processors." + name + ".front_end.window_samples=256"};
+  };
+  for (const auto& [first, second] : {std::pair(2, 3), std::pair(1, 3)}) {
+    std::vector<std::string> both = lines_of("a", first);
+    const std::vector<std::string> more = lines_of("b", second);
+    both.insert(both.end(), more.begin(), more.end());
+    ASSERT_EQ(engine_of(with_processors(two_device_settings(), both))->array_plans().size(), 2U);
+    const std::vector<Kept> found = run_of(with_processors(two_device_settings(), both));
+    for (const auto& [processor, every] : {std::pair(std::size_t{1}, first), std::pair(std::size_t{2}, second)}) {
+      std::vector<Kept> of_one;
+      std::copy_if(found.begin(), found.end(), std::back_inserter(of_one),
+                   [number = processor](const Kept& kept) { return kept.processor == number; });
+      std::vector<Kept> alone = run_of(with_processors(two_device_settings(), lines_of("a", every)));
+      std::erase_if(alone, [](const Kept& kept) { return kept.processor != 1; });
+      std::for_each(alone.begin(), alone.end(), [number = processor](Kept& kept) { kept.processor = number; });
+      EXPECT_EQ(of_one, alone) << first << ", " << second << ": " << processor;
+    }
+  }
+}
+
+std::vector<Kept> of_processor(std::vector<Kept> kept, std::size_t processor) {
+  std::erase_if(kept, [&](const Kept& one) { return one.processor != processor; });
+  return kept;
+}
+
+// The run's sliding sums and a late processor's longer FFT cut their windows from the same decimated samples: each
+// makes what it makes from its own, behind a gap too.
+TEST(Devices, SharedSamplesChangeNothing) {
+  const std::vector<std::string> far = {"processors.far.kind=row_power", "processors.far.every_hops=3",
+                                        "processors.far.front_end.kind=decimated_fft",
+                                        "processors.far.front_end.window_samples=256"};
+  const Settings popcount = two_device_settings();
+  Settings sums = popcount;
+  sums.front_end.kind = "dot_product";
+  sums.front_end.incremental = Incremental::kAlways;
+  const std::vector<Kept> found = run_of(with_processors(sums, far));
+  EXPECT_EQ(of_processor(found, 0), run_of(sums));
+  EXPECT_EQ(of_processor(found, 1), of_processor(run_of(with_processors(popcount, far)), 1));
+}
+
+TEST(Devices, OneThatIsNotThereIsNamed) {
+  for (const auto& [device, expected] :
+       {std::pair("nowhere", "\"nowhere\": no OpenCL device matches \"nowhere\"; found \"basic-"),
+        std::pair("basic-:7", "\"basic-:7\": expected 0 to 0, found 7")}) {
+    const Settings settings = with_processors(
+        two_device_settings(), {"processors.far.kind=row_power", fmt::format("processors.far.device=\"{}\"", device)});
+    try {
+      (void)engine_of(settings);
+      ADD_FAILURE() << "expected a refusal of " << device;
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), StartsWith(fmt::format("processors.far.device: {}", expected)));
+    }
+  }
+  EXPECT_THROW((void)load_settings("", {"processors.far.kind=row_power", "processors.far.device=a:b"}), ConfigError);
+}
+
+// Indexes count among the devices of the run's platform; names that lead to one device are one.
+TEST(Devices, ADeviceIsTheSameWhateverItIsCalled) {
+  Settings settings = two_device_settings();
+  settings.device.platform = "auto";
+  settings.device.index = 1;
+  const Settings with = with_processors(
+      settings, {"processors.a.kind=row_power", "processors.a.device=0", "processors.b.kind=row_power",
+                 "processors.b.device=basic-", "processors.c.kind=row_power", "processors.c.device=pthread-"});
+  const DeviceInfos devices = find_devices(ocl::find_device(with.device), with);
+  EXPECT_EQ(devices.of_processors, (std::vector<std::size_t>{1, 1, 0}));
+  ASSERT_EQ(devices.all.size(), 2U);
+  EXPECT_THAT(devices.all[1].name, StartsWith("basic-"));
+}
+
+}  // namespace
+}  // namespace nearfield

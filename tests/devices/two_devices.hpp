@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "nearfield/settings.hpp"
+
+/// Two devices of PoCL, "basic" and "pthread", whatever the machine has.
+namespace nearfield::test {
+
+/// Set before the first call of OpenCL: the order of these lines among the program's others does not matter.
+[[maybe_unused]] inline const int kHasTwoDevices = setenv("POCL_DEVICES", "basic pthread", 1);
+
+/// 8 x 8 microphones, windows of 128 samples, hops of 16, on "pthread".
+inline Settings two_device_settings() {
+  Settings settings;
+  settings.array.geometry = {.rows = 8, .columns = 8, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
+  settings.array.layout = WireLayout::kRowMajor;
+  settings.explicit_keys = {"array.rows", "array.columns", "array.pitch_x_m", "array.pitch_y_m",
+                            "holography.standoff_m"};
+  settings.front_end.window_samples = 128;
+  settings.front_end.hop_samples = 16;
+  settings.front_end.frequencies_hz = {1464.84375};
+  settings.holography.extrapolation.order = 4;
+  settings.device.platform = "pthread-";
+  return settings;
+}
+
+inline Settings with_processors(Settings settings, const std::vector<std::string>& lines) {
+  settings.processors = load_settings("", lines).processors;
+  return settings;
+}
+
+/// Bits as random as they need be here (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+inline std::uint32_t scrambled_bits(std::uint64_t i) {
+  std::uint64_t z = (i + 1) * 0x9E3779B97F4A7C15U;
+  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
+  return static_cast<std::uint32_t>(z >> 32U);
+}
+
+}  // namespace nearfield::test

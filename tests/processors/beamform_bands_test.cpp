@@ -1,0 +1,110 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "config/spectra_of_processors.hpp"
+#include "nearfield/error.hpp"
+#include "processors/beamform_support.hpp"
+
+/// Mean squares of bands in place of maps of single frequencies.
+namespace nearfield {
+namespace {
+
+using test::Beamformer;
+using test::difference_of;
+
+/// Windows come half a window apart: each is a snapshot, and a block.
+Beamformer mapping(std::vector<double> frequencies_hz) {
+  Beamformer beamformer(6, 8, std::move(frequencies_hz));
+  beamformer.settings.front_end.hop_samples = beamformer.settings.front_end.window_samples / 2;
+  beamformer.own.average = {.kind = AverageKind::kLinear, .seconds = 1e-6};
+  beamformer.own.grid.step_m = 0.13;
+  return beamformer;
+}
+
+/// Those that a front end of its own computes for the bands.
+std::vector<double> bins_of_bands(const std::vector<double>& centres_hz) {
+  BeamformSettings own;
+  own.third_octave_hz = centres_hz;
+  ProcessorSettings processor;
+  processor.kind = "beamform";
+  processor.own = own.copy();
+  return settings_of(Settings(), processor, 46875.0).front_end.frequencies_hz;
+}
+
+// Edges are 1000 Hz times 10^((n -+ 1/2)/10): 891.25 to 1122.0 Hz holds bins 20 to 24 of 45.776 Hz, 1412.5 to 1778.3 Hz
+// bins 31 to 38. A hann window's noise bandwidth is 1.5 bins.
+TEST(BeamformBands, AreSumsOfTheMapsOfTheirBins) {
+  const std::vector<double> frequencies_hz = bins_of_bands({1000.0, 1600.0});
+  ASSERT_EQ(frequencies_hz.size(), 5U + 8U);
+  EXPECT_NEAR(frequencies_hz[0], 20 * 46875.0 / 1024.0, 1e-6);
+  EXPECT_NEAR(frequencies_hz[5], 31 * 46875.0 / 1024.0, 1e-6);
+  for (const Method method : {Method::kDas, Method::kCapon}) {
+    Beamformer lines = mapping(frequencies_hz);
+    lines.own.method = method;
+    lines.own.average = {.kind = method == Method::kDas ? AverageKind::kLinear : AverageKind::kNone, .seconds = 1e-6};
+    Beamformer bands = lines;
+    bands.own.third_octave_hz = {1000.0, 1600.0};
+    test::ReferenceMapper reference_of_lines(lines);
+    test::ReferenceMapper reference(bands);
+    test::DeviceMapper device(bands);
+    const ResultHeader header = header_of(bands.places());
+    ASSERT_EQ(header.products.size(), 2U);
+    EXPECT_EQ(header.products[1].name, "bands");
+    EXPECT_EQ(header.products[1].axes.front(), "band");
+    EXPECT_EQ(header.axis("frequency"), nullptr);
+    EXPECT_EQ(flaw_of(header), "");
+    const std::size_t pixels = bands.places().pixels();
+    for (unsigned window = 0; window < 8; ++window) {
+      const auto field = test::widen(test::narrow(test::busy_field(lines, window)));
+      const std::vector<float> maps = reference_of_lines.powers(field);
+      const std::vector<float> expected = reference.powers(field);
+      const std::vector<float> found = device.powers(field);
+      ASSERT_EQ(expected.size(), 2 * pixels);
+      if (std::isnan(maps.front())) {  // until there are enough snapshots
+        EXPECT_TRUE(std::isnan(found.front()));
+        continue;
+      }
+      EXPECT_LE(difference_of(found, expected), 1e-4);
+      for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
+        double sum = 0.0;
+        for (std::size_t f = 0; f < 5; ++f) {
+          sum += static_cast<double>(maps[f * pixels + pixel]) / 1.5;
+        }
+        EXPECT_NEAR(static_cast<double>(expected[pixel]) / sum, 1.0, 1e-6);
+      }
+    }
+  }
+}
+
+// Bands of the front end come beside the single frequencies, which are the first of the spectra.
+TEST(BeamformBands, OfTheFrontEndComeBesideMaps) {
+  const double bin_hz = 46875.0 / 1024.0;
+  Beamformer beamformer = mapping({44 * bin_hz, 20 * bin_hz, 21 * bin_hz, 22 * bin_hz});
+  beamformer.settings.front_end.bands_hz = {{.low_hz = 19.5 * bin_hz, .high_hz = 22.5 * bin_hz}};
+  ProcessorPlan plan = beamformer.plan();
+  plan.frequencies_hz = {44 * bin_hz};
+  const ResultHeader header = header_of(BeamformPlan(plan));
+  ASSERT_EQ(header.products.size(), 3U);
+  EXPECT_EQ(header.products[1].name, "map");
+  EXPECT_EQ(header.axis("frequency")->values, std::vector<double>({44 * bin_hz}));
+  EXPECT_EQ(header.axis("band")->values, std::vector<double>({19.5 * bin_hz, 22.5 * bin_hz}));
+  const auto reference = processor_entry("beamform").make_reference(plan);
+  (void)reference->add(test::busy_field(beamformer, 3U));
+  const Products products = reference->products(0);
+  const std::size_t pixels = beamformer.places().pixels();
+  EXPECT_EQ(products[1].size(), pixels * sizeof(float));
+  EXPECT_EQ(products[2].size(), pixels * sizeof(float));
+}
+
+TEST(BeamformBands, NeedAllTheirBins) {
+  Beamformer beamformer = mapping({1007.08, 1052.86});
+  beamformer.own.third_octave_hz = {1000.0};
+  EXPECT_THROW((void)beamformer.places(), ConfigError);
+  beamformer.rate_hz = 0.0;  // of spectra, which have no bins
+  EXPECT_THROW((void)beamformer.places(), ConfigError);
+}
+
+}  // namespace
+}  // namespace nearfield

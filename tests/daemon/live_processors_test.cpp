@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -282,6 +283,26 @@ TEST(LiveEngine, SourcesComeBesideImages) {
     }
     EXPECT_EQ(other.products.at(1).size(), 25 * sizeof(float));
   }
+}
+
+// 90,000 pixels take milliseconds, and 2 hops are 0.68 ms; 4096 hops are 1.4 s.
+TEST(LiveEngine, AProcessorTooSlowForItsCadenceIsNamed) {
+  Settings settings = test::small_settings();
+  const auto warnings_with = [&](const LiveInput& input, const std::vector<std::string>& lines) {
+    settings.processors = load_settings("", lines).processors;
+    return make_epoch(settings, input, 1)->warnings;
+  };
+  const std::vector<std::string> slow = {"processors.far.kind=beamform",         "processors.far.every_hops=2",
+                                         "processors.far.grid.step_m=0.005",     "processors.far.grid.x_m=[-0.75,0.75]",
+                                         "processors.far.grid.y_m=[-0.75,0.75]", "processors.far.path=direct"};
+  EXPECT_THAT(warnings_with(test::small_input(), slow),
+              testing::Contains(
+                  testing::ContainsRegex("processors.far: a frame of silence took .* ms on this device, "
+                                         "and every_hops: 2 leaves 0.683 ms: .* every_hops: [0-9]+ leaves enough")));
+  EXPECT_THAT(warnings_with(patient_input(), slow), testing::Not(testing::Contains(testing::HasSubstr("every_hops"))))
+      << "a source that waits drops nothing";
+  EXPECT_THAT(warnings_with(test::small_input(), {"processors.rows.kind=row_power", "processors.rows.every_hops=4096"}),
+              testing::Not(testing::Contains(testing::HasSubstr("every_hops"))));
 }
 
 // Windows that are computed together: of the first batch, some begin before the stream for the longer window.

@@ -1,9 +1,14 @@
 #include "daemon/live/epoch.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "cl/device.hpp"
+#include "core/system/clocks.hpp"
 #include "daemon/memory_need.hpp"
 #include "pipeline/devices.hpp"
 #include "pipeline/feeder.hpp"
@@ -14,9 +19,27 @@ namespace {
 /// Far from where streams begin, so that nothing follows on it.
 constexpr std::uint64_t kWarmUpSample = std::uint64_t{1} << 40U;
 
+/// [processor] The shortest time that a late one has taken for a window, s.
+using ShortestTimes = std::vector<double>;
+
+/// Lets each late processor work on the windows computed last, `windows` of them.
+void run_late(Engine& engine, std::size_t windows, ShortestTimes& shortest_s) {
+  for (std::size_t processor = 0; processor < engine.processors(); ++processor) {
+    if (!engine.is_late(processor)) {
+      continue;
+    }
+    const std::int64_t begun_ns = monotonic_ns();
+    engine.begin_late(1U << processor);
+    engine.finish_late();
+    const double taken_s = static_cast<double>(monotonic_ns() - begun_ns) * 1e-9;
+    shortest_s[processor] = std::min(shortest_s[processor], taken_s / static_cast<double>(windows));
+  }
+}
+
 /// Images silence: what a device compiles only when a kernel first runs is done then, seconds on PoCL. One window
 /// alone, one that follows on it, and a batch are all the ways there are.
-void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& input, std::uint64_t first) {
+void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& input, std::uint64_t first,
+                   ShortestTimes& shortest_s) {
   const FrontEndSettings& front_end = plan.settings.front_end;
   const auto window = static_cast<std::uint64_t>(front_end.window_samples);
   const auto hop = static_cast<std::uint64_t>(front_end.hop_samples);
@@ -42,14 +65,14 @@ void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& inpu
       fed += samples;
     }
     engine.compute_windows(next, windows);
-    engine.begin_late(engine.late());
-    engine.finish_late();
+    run_late(engine, windows, shortest_s);
     next += windows * hop;
   }
 }
 
 /// With a microphone masked too, which takes kernels that run only then, and may be so at any time.
-void warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input) {
+ShortestTimes warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input) {
+  ShortestTimes shortest_s(engine.processors(), std::numeric_limits<double>::infinity());
   const ArrayPlan& array = engine.array_plan();
   const std::set<int> dead(array.dead_channels.begin(), array.dead_channels.end());
   int masked = 0;
@@ -60,11 +83,30 @@ void warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input) {
       plan.settings.array.health.mask && masked < array.geometry.channels() && most_maskable(array.geometry) > 0;
   if (masks) {
     engine.use(make_masks(engine.array_plans(), {masked}));
-    image_silence(engine, plan, input, kWarmUpSample);
+    image_silence(engine, plan, input, kWarmUpSample, shortest_s);
     engine.use(make_masks(engine.array_plans(), {}));
   }
-  image_silence(engine, plan, input, 2 * kWarmUpSample);
+  image_silence(engine, plan, input, 2 * kWarmUpSample, shortest_s);
   engine.forget();  // no average is to contain this silence
+  return shortest_s;
+}
+
+/// A sentence for each late processor that takes longer for a window than the time between two of its windows.
+std::vector<std::string> warnings_of(const Engine& engine, const ShortestTimes& shortest_s, double hop_s) {
+  std::vector<std::string> warnings;
+  for (std::size_t processor = 0; processor < engine.processors(); ++processor) {
+    const int every_hops = engine.every_hops(processor);
+    const double taken_s = shortest_s[processor];
+    if (engine.is_late(processor) && taken_s > hop_s * every_hops) {
+      warnings.push_back(
+          fmt::format("processors.{0}: a frame of silence took {1:.3g} ms on this device, and every_hops: {2} leaves "
+                      "{3:.3g} ms: hops will be "
+                      "dropped. every_hops: {4:.0f} leaves enough; a smaller grid takes less",
+                      engine.header(processor).processor, taken_s * 1e3, every_hops, hop_s * every_hops * 1e3,
+                      std::ceil(taken_s / hop_s)));
+    }
+  }
+  return warnings;
 }
 
 }  // namespace
@@ -78,9 +120,14 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   require_memory(needs_of_epoch(epoch->plan.settings, devices.of_processors), memory_room(devices.all));
   epoch->engine = make_engine(device, epoch->plan);
   const Engine& engine = *epoch->engine;
-  warm_up(*epoch->engine, epoch->plan, input);
+  const ShortestTimes shortest_s = warm_up(*epoch->engine, epoch->plan, input);
   epoch->notes = plan_notes(engine);
   epoch->warnings = plan_warnings(engine);
+  if (!input.waits) {
+    const double sample_s = static_cast<double>(input.elements_per_sample) / input.element_rate_hz;
+    std::ranges::move(warnings_of(engine, shortest_s, sample_s * epoch->plan.settings.front_end.hop_samples),
+                      std::back_inserter(epoch->warnings));
+  }
   if (!settings.front_end.bands_hz.empty()) {
     epoch->warnings.emplace_back("front_end.bands_hz is passed over: it is for replay, of captures and recordings");
   }

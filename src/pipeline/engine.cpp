@@ -253,7 +253,8 @@ void Engine::set_frequencies(Tap& tap, const std::vector<double>& computed_hz) {
   if (&tap == &taps_.front()) {
     mask_ = std::make_shared<const MicrophoneMask>(make_mask(tap.array, {}));
   }
-  masked_.push_back(tap.array.dead_channels.size());
+  const std::set<std::int32_t> dead(tap.array.dead_channels.begin(), tap.array.dead_channels.end());
+  masked_.emplace_back(dead.begin(), dead.end());
 }
 
 std::vector<Engine::Wanted> Engine::wanted_processors() const {
@@ -293,12 +294,16 @@ std::vector<Engine::Wanted> Engine::wanted_processors() const {
   return wanted;
 }
 
-void Engine::add_results(ResultHeader header, const Wanted& wanted, const ImagesOnHost* images) {
+void Engine::add_results(ResultHeader header, const Wanted& wanted, std::span<const int> subset,
+                         const ImagesOnHost* images) {
   header.config = to_yaml(plan_.settings);
   header.device = device_name_of(wanted.device);
   header.front_end = taps_[wanted.tap].name;
-  results_.push_back(
-      {.header = std::move(header), .every_hops = wanted.every_hops, .tap = wanted.tap, .images = images});
+  results_.push_back({.header = std::move(header),
+                      .every_hops = wanted.every_hops,
+                      .tap = wanted.tap,
+                      .subset = {subset.begin(), subset.end()},
+                      .images = images});
 }
 
 std::uint64_t Engine::history_samples() const {
@@ -349,7 +354,7 @@ void Engine::set_masks(const Masks& masks) {
   mask_ = std::make_shared<const MicrophoneMask>(masks.front());
   masked_.clear();
   std::transform(masks.begin(), masks.end(), std::back_inserter(masked_),
-                 [](const MicrophoneMask& mask) { return mask.channels.size(); });
+                 [](const MicrophoneMask& mask) { return mask.channels; });
 }
 
 std::span<const float> Engine::in_channel_order(std::span<const float> samples) {
@@ -369,8 +374,14 @@ std::span<const float> Engine::in_channel_order(std::span<const float> samples) 
 
 std::uint32_t Engine::valid_microphones(std::size_t processor, std::size_t window) const {
   const std::size_t tap = tap_of(processor);
-  const auto channels = static_cast<std::size_t>(taps_[tap].array.geometry.channels());
-  const std::size_t lost = masked_[tap] + static_cast<std::size_t>(non_finite_microphones(processor, window));
+  const std::vector<std::int32_t>& masked = masked_[tap];
+  const std::vector<int>& subset = results_.at(processor).subset;
+  const std::size_t channels =
+      subset.empty() ? static_cast<std::size_t>(taps_[tap].array.geometry.channels()) : subset.size();
+  const auto of_subset = [&](int channel) { return std::binary_search(masked.begin(), masked.end(), channel); };
+  const std::size_t missing =
+      subset.empty() ? masked.size() : static_cast<std::size_t>(std::count_if(subset.begin(), subset.end(), of_subset));
+  const std::size_t lost = missing + static_cast<std::size_t>(non_finite_microphones(processor, window));
   return static_cast<std::uint32_t>(channels - std::min(channels, lost));
 }
 

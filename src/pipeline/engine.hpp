@@ -225,7 +225,7 @@ class Engine {
   /// Once all taps have their frequencies.
   [[nodiscard]] std::vector<Wanted> wanted_processors() const;
   /// Of a processor that was made. `images` is null where it makes none, and lives as long as the engine.
-  void add_results(ResultHeader header, const Wanted& wanted, const ImagesOnHost* images);
+  void add_results(ResultHeader header, const Wanted& wanted, std::span<const int> subset, const ImagesOnHost* images);
   [[nodiscard]] std::size_t tap_of(std::size_t processor) const { return results_.at(processor).tap; }
   /// Notes the origin that seek() names. Returns, for each tap, the first sample that its front end is to be fed with;
   /// the decimated samples of a device begin with the first of their taps.
@@ -237,7 +237,7 @@ class Engine {
   /// forget_ordered(), which follows on a wait.
   [[nodiscard]] std::span<const float> in_channel_order(std::span<const float> samples);
   void forget_ordered() { ordered_.clear(); }
-  [[nodiscard]] bool has_masked_microphones(std::size_t tap) const { return masked_[tap] > 0; }
+  [[nodiscard]] bool has_masked_microphones(std::size_t tap) const { return !masked_[tap].empty(); }
   /// As files name it; 0: the run's.
   [[nodiscard]] virtual std::string device_name_of(std::size_t device) const = 0;
   [[nodiscard]] virtual int non_finite_microphones(std::size_t processor, std::size_t window) const = 0;
@@ -251,6 +251,7 @@ class Engine {
     ResultHeader header;
     int every_hops = 1;
     std::size_t tap = 0;
+    std::vector<int> subset;  ///< as Processor::subset()
     const ImagesOnHost* images = nullptr;
   };
   /// The tap of a processor of the settings on a device, which may have to be made.
@@ -265,8 +266,8 @@ class Engine {
   std::vector<std::size_t> taps_of_settings_;  ///< [of Settings::processors]
   std::vector<Results> results_;               ///< [processor]
   std::shared_ptr<const MicrophoneMask> mask_;
-  std::vector<std::size_t> masked_;        ///< [tap], microphones
-  std::list<std::vector<float>> ordered_;  ///< of in_channel_order()
+  std::vector<std::vector<std::int32_t>> masked_;  ///< [tap], channels, ascending
+  std::list<std::vector<float>> ordered_;          ///< of in_channel_order()
 };
 
 /// `message`, whose lines begin with keys of front_end, with those of the processor `owner`; unchanged without one.

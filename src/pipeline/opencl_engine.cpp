@@ -165,7 +165,7 @@ OpenclEngine::OpenclEngine(Devices devices, const EnginePlan& plan)
   const auto batch = static_cast<std::size_t>(plan.settings.device.batch);
   for (const Wanted& wanted : wanted_processors()) {
     std::unique_ptr<Processor> made = processor_entry(wanted.kind).make(devices_[wanted.device], wanted.plan);
-    add_results(made->header(), wanted, dynamic_cast<const ImagesOnHost*>(made.get()));
+    add_results(made->header(), wanted, made->subset(), dynamic_cast<const ImagesOnHost*>(made.get()));
     runs_.push_back({.processor = std::move(made),
                      .sample_window = static_cast<std::uint64_t>(wanted.needs.sample_window),
                      .statuses = std::vector<WindowStatus>(batch)});
@@ -421,7 +421,7 @@ void OpenclEngine::enqueue_tap(std::size_t tap, std::uint32_t due) {
       show_samples(p, input.present);
       runs_[p].processor->enqueue(input.spectra, input.status, input.present);
       const Processor& processor = *runs_[p].processor;
-      if (!input.taker && !processor.has_subset() && !processor.host_status().empty()) {
+      if (!input.taker && processor.subset().empty() && !processor.host_status().empty()) {
         input.taker = p;
       }
     }
@@ -491,16 +491,17 @@ std::uint32_t OpenclEngine::flags(std::size_t processor, std::size_t window) con
   const std::size_t present = window - run.absent;
   const std::span<const std::uint32_t> own = run.processor->host_status();
   const std::uint32_t not_of_tap =
-      kProcessorFlags | (run.processor->has_subset() ? std::uint32_t{kFlagWavenumberAboveNyquist} : 0U);
+      kProcessorFlags | (run.processor->subset().empty() ? 0U : std::uint32_t{kFlagWavenumberAboveNyquist});
   return (run.statuses.at(present).flags & ~not_of_tap) | (own.empty() ? 0U : own[present * kStatusWords]);
 }
 
 int OpenclEngine::non_finite_microphones(std::size_t processor, std::size_t window) const {
   const Run& run = runs_.at(processor);
   const std::size_t present = window - run.absent;
-  const std::span<const std::uint32_t> own = run.processor->host_status();
-  return std::max(run.statuses.at(present).non_finite_microphones,
-                  own.empty() ? 0 : static_cast<int>(own[present * kStatusWords + 1]));
+  const std::span<const std::uint32_t> status = run.processor->host_status();
+  const int own = status.empty() ? 0 : static_cast<int>(status[present * kStatusWords + 1]);
+  const bool counts_its_own = !status.empty() && !run.processor->subset().empty();  // the tap counts others, too
+  return counts_its_own ? own : std::max(own, run.statuses.at(present).non_finite_microphones);
 }
 
 std::string OpenclEngine::device_name_of(std::size_t device) const {

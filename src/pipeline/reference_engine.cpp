@@ -25,7 +25,7 @@ class ReferenceEngine : public Engine {
     make_samples();
     for (const Wanted& wanted : wanted_processors()) {
       std::unique_ptr<reference::Processor> made = processor_entry(wanted.kind).make_reference(wanted.plan);
-      add_results(made->header(), wanted, dynamic_cast<const ImagesOnHost*>(made.get()));
+      add_results(made->header(), wanted, made->subset(), dynamic_cast<const ImagesOnHost*>(made.get()));
       runs_.push_back({.processor = std::move(made),
                        .sample_window = static_cast<std::size_t>(wanted.needs.sample_window),
                        .flags = {},
@@ -251,7 +251,7 @@ class ReferenceEngine : public Engine {
       }
       outcomes.push_back(one.processor->add(std::span(input.spectra).subspan(i * values, values)));
       one.non_finite.push_back(outcomes.back().non_finite_microphones);
-      const std::uint32_t of_part = one.processor->has_subset() ? std::uint32_t{kFlagWavenumberAboveNyquist} : 0U;
+      const std::uint32_t of_part = one.processor->subset().empty() ? 0U : std::uint32_t{kFlagWavenumberAboveNyquist};
       one.flags.push_back(outcomes.back().flags | input.flags[i] | (array.constant_flags() & ~of_part));
     }
     return outcomes;

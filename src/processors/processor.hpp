@@ -71,9 +71,10 @@ class Processor {
   virtual Products products(std::size_t window) = 0;
   /// After Device::wait(), [window][kStatusWords] of a processor that takes the status; empty of one that leaves it.
   [[nodiscard]] virtual std::span<const std::uint32_t> host_status() const { return {}; }
-  /// It sees some of the array's microphones alone. enqueue() then leaves the status as it is, as host_status() says
-  /// nothing of the others, and its frames have flag 64 by its own microphones' distances.
-  [[nodiscard]] virtual bool has_subset() const { return false; }
+  /// The channels of the array's microphones that it sees, ascending; empty where it sees all. With a subset enqueue()
+  /// leaves the status as it is, as host_status() says nothing of the others, and its frames have flag 64 by its own
+  /// microphones' distances.
+  [[nodiscard]] virtual std::span<const int> subset() const { return {}; }
   /// Sets another mask in place of the plan's or the previous one, between two frames; it was made for the same array,
   /// of at most mask_capacity() microphones. Waits, but builds and allocates nothing.
   virtual void use(const MicrophoneMask& mask) = 0;
@@ -114,7 +115,7 @@ class Processor {
   /// device.
   virtual Outcome add(std::span<const Complex> spectra) = 0;
   /// As nearfield::Processor's.
-  [[nodiscard]] virtual bool has_subset() const { return false; }
+  [[nodiscard]] virtual std::span<const int> subset() const { return {}; }
   /// As nearfield::Processor's, between add() and the first products() of a window.
   virtual void stamp(std::size_t /*window*/, const FrameStamp& /*stamp*/) {}
   /// Of one of the windows since clear(); they hold until the next call.

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
+
+#include "config/config.hpp"
 
 namespace nearfield {
 namespace {
@@ -38,6 +42,30 @@ std::vector<std::complex<float>> some_spectra(std::size_t count) {
 class EngineTest : public testing::TestWithParam<EngineKind> {};
 INSTANTIATE_TEST_SUITE_P(, EngineTest, testing::Values(EngineKind::kOpencl, EngineKind::kReference),
                          [](const auto& kind) { return kind.param == EngineKind::kOpencl ? "opencl" : "reference"; });
+
+// Of a subset's microphones those count that are masked or not finite and belong to it.
+TEST_P(EngineTest, ValidMicrophonesAreThoseThatAProcessorSees) {
+  EnginePlan plan = plan_of_spectra();
+  plan.settings.array.dead_channels = {63, 2};
+  plan.settings.processors =
+      load_settings("", {"processors.some.kind=beamform", "processors.some.steering.subset=[0,1,2,3,4,5,6]",
+                         "processors.all.kind=beamform"})
+          .processors;
+  const std::unique_ptr<Engine> engine = make_engine(GetParam(), plan);
+  auto spectra = some_spectra(engine->spectra_values());
+  spectra[5] = std::numeric_limits<float>::quiet_NaN();
+  spectra[40] = std::numeric_limits<float>::quiet_NaN();
+  engine->compute_spectra(spectra);
+  std::map<std::string, std::uint32_t> valid;
+  for (std::size_t p = 0; p < engine->processors(); ++p) {
+    valid[engine->header(p).processor] = engine->valid_microphones(p, 0);
+  }
+  const std::map<std::string, std::uint32_t> expected = {{"surface", 60}, {"all", 60}, {"some", 5}};
+  EXPECT_EQ(valid, expected);
+  engine->use(make_masks(engine->array_plans(), {0, 33}));  // beside the dead ones
+  engine->compute_spectra(spectra);
+  EXPECT_EQ(engine->valid_microphones(1, 0) + engine->valid_microphones(2, 0), 58U + 4U);
+}
 
 // Calibration and inspection read spectra: nothing that an image alone needs may keep them from it.
 TEST_P(EngineTest, WithoutAProcessorGivesSpectraAlone) {

@@ -60,7 +60,7 @@ class OnSubset : public Processor {
     device_.enqueue_copy(status, status_, 0, kSubsetStage);  // its own, as others of the tap read that of all
     processor_->enqueue(chosen_, status_, windows);
   }
-  [[nodiscard]] bool has_subset() const override { return true; }
+  [[nodiscard]] std::span<const int> subset() const override { return channels_; }
   void stamp(std::size_t window, const FrameStamp& stamp) override { processor_->stamp(window, stamp); }
   Products products(std::size_t window) override { return processor_->products(window); }
   [[nodiscard]] std::span<const std::uint32_t> host_status() const override {
@@ -106,7 +106,7 @@ class OnSubset : public Processor {
     return far_field::with_channels(processor_->header(), channels_);
   }
   void clear() override { processor_->clear(); }
-  [[nodiscard]] bool has_subset() const override { return true; }
+  [[nodiscard]] std::span<const int> subset() const override { return channels_; }
   Outcome add(std::span<const Complex> spectra) override {
     std::vector<Complex> chosen;
     for (std::size_t first = 0; first < spectra.size(); first += all_channels_) {

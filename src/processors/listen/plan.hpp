@@ -10,7 +10,7 @@
 
 namespace nearfield {
 
-/// Shape of the Kaiser window over the 16 coefficients of a delay: an error of 0.45 % at most up to 0.4 times the
+/// Shape of the Kaiser window over the 16 coefficients of a delay: an error of 0.46 % at most up to 0.4 times the
 /// sample rate (docs/listen.md).
 inline constexpr double kListenKaiserBeta = 5.0;
 /// Coefficients before the one at or below a delay.

@@ -21,7 +21,7 @@ using std::numbers::pi;
 using testing::HasSubstr;
 
 constexpr double kToneOfScene_hz = 2000.0;
-constexpr double kVolumeVelocity_m3_s = 5.0e-4;
+constexpr double kVolumeVelocityOfScene = 5.0e-4;
 constexpr double kPhaseOfScene = 0.7;
 
 /// 6 x 7 microphones 3 cm before the surface; a monopole 0.6 m before the array.
@@ -31,7 +31,7 @@ std::string capture_of_tone(const test::TemporaryFolder& folder) {
       << "version: 1\narray: {rows: 6, columns: 7, pitch_x_m: 0.03, pitch_y_m: 0.02}\nstandoff_m: 0.03\n"
          "duration_s: 0.2\nmicrophones: {noise_pa: 0.001}\nsources:\n"
          "  - {kind: monopole, frequency_hz: "
-      << kToneOfScene_hz << ", x_m: 0.11, y_m: -0.07, z_m: -0.57, volume_velocity_m3_s: " << kVolumeVelocity_m3_s
+      << kToneOfScene_hz << ", x_m: 0.11, y_m: -0.07, z_m: -0.57, volume_velocity_m3_s: " << kVolumeVelocityOfScene
       << ", phase_rad: " << kPhaseOfScene << "}\n";
   const test::CommandResult result = test::run_nearfield("simulate " + scene + " -o " + (folder / "c.h5"));
   EXPECT_EQ(result.exit_code, 0) << result.output;
@@ -61,7 +61,7 @@ std::complex<double> expected_pa() {
   const double omega = 2.0 * pi * kToneOfScene_hz;
   const double centre_m = std::hypot(0.11, -0.07, 0.6);
   const double nearest_m = std::hypot(0.11 - 0.09, -0.07 + 0.05, 0.6);
-  return std::polar(omega * 1.2041 * kVolumeVelocity_m3_s / (4.0 * pi * centre_m),
+  return std::polar(omega * 1.2041 * kVolumeVelocityOfScene / (4.0 * pi * centre_m),
                     kPhaseOfScene + pi / 2.0 - omega / 343.0 * nearest_m);
 }
 

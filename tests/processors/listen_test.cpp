@@ -25,7 +25,7 @@ using std::numbers::pi;
 using testing::HasSubstr;
 
 constexpr double kListenRate_hz = 46875.0;
-constexpr double kSoundSpeed_m_s = 343.0;
+constexpr double kSpeedOfSound = 343.0;
 
 ocl::Device& listen_device() {
   static ocl::Device device = ocl::Device::open(DeviceSettings());
@@ -39,7 +39,7 @@ using Field = std::function<double(const far_field::Position& microphone, double
 Field monopole(const far_field::Position& source, double amplitude, double frequency_hz, double phase = 0.0) {
   return [=](const far_field::Position& microphone, double sample) {
     const double path_m = distance(source, microphone);
-    const double time_s = sample / kListenRate_hz - path_m / kSoundSpeed_m_s;
+    const double time_s = sample / kListenRate_hz - path_m / kSpeedOfSound;
     return amplitude / path_m * std::cos(2.0 * pi * frequency_hz * time_s + phase);
   };
 }
@@ -290,7 +290,7 @@ TEST_F(Listen, AMonopoleHasItsAmplitudeAndItsPhaseAtTheReference) {
       }
       const std::complex<double> found = tone_in(heard.windows[0], times, frequency_hz);
       const std::complex<double> expected =
-          std::polar(level_pa, 0.4 - 2.0 * pi * frequency_hz * nearest_m / kSoundSpeed_m_s);
+          std::polar(level_pa, 0.4 - 2.0 * pi * frequency_hz * nearest_m / kSpeedOfSound);
       EXPECT_NEAR(20.0 * std::log10(std::abs(found) / level_pa), 0.0, 0.1) << frequency_hz;
       EXPECT_NEAR(std::arg(found / expected), 0.0, 0.005) << frequency_hz;
     }
@@ -309,7 +309,7 @@ TEST_F(Listen, APlaneWaveIsHeardFromItsDirectionAlone) {
   EXPECT_LT(towards.z, 0.0);
   play(
       [&](const far_field::Position& microphone, double sample) {
-        const double time_s = sample / kListenRate_hz + dot(towards, microphone) / kSoundSpeed_m_s;
+        const double time_s = sample / kListenRate_hz + dot(towards, microphone) / kSpeedOfSound;
         return 0.3 * std::cos(2.0 * pi * frequency_hz * time_s);
       },
       1200);
@@ -320,7 +320,7 @@ TEST_F(Listen, APlaneWaveIsHeardFromItsDirectionAlone) {
   for (const far_field::Position& one : microphones()) {
     earliest_m = std::min(earliest_m, -dot(towards, one));
   }
-  EXPECT_NEAR(std::arg(found * std::polar(1.0, 2.0 * pi * frequency_hz * earliest_m / kSoundSpeed_m_s)), 0.0, 0.005);
+  EXPECT_NEAR(std::arg(found * std::polar(1.0, 2.0 * pi * frequency_hz * earliest_m / kSpeedOfSound)), 0.0, 0.005);
   EXPECT_LT(std::abs(tone_in(beam_of(heard.windows[0], 1), heard.times, frequency_hz)), 0.1);
 }
 
@@ -349,13 +349,14 @@ TEST_F(Listen, AnotherSourceIsAsFarDownAsThePatternSays) {
     std::complex<double> pattern = 0.0;
     double weights = 0.0;
     for (std::size_t m = 0; m < places.size(); ++m) {
-      const double row = static_cast<double>(m / 16);
-      const double column = static_cast<double>(m % 16);
+      const std::size_t row_of_m = m / 16;
+      const auto row = static_cast<double>(row_of_m);
+      const auto column = static_cast<double>(m % 16);
       const double weight =
           (0.54 - 0.46 * std::cos(2.0 * pi * row / 15.0)) * (0.54 - 0.46 * std::cos(2.0 * pi * column / 15.0));
       const double to_beam_m = distance(sources[beam], places[m]);
       const double to_other_m = distance(sources[1 - beam], places[m]);
-      const double k = 2.0 * pi * tones_hz[1 - beam] / kSoundSpeed_m_s;
+      const double k = 2.0 * pi * tones_hz[1 - beam] / kSpeedOfSound;
       pattern += weight * to_beam_m / norm(sources[beam]) / to_other_m * std::polar(1.0, k * (to_beam_m - to_other_m));
       weights += weight;
     }
@@ -461,7 +462,7 @@ TEST_F(Listen, DelaysOfPartsOfASampleAreExactInTheirPassBand) {
     double largest = 0.0;
     for (int i = 0; i <= 20; ++i) {
       // The delay of the two columns against each other is i / 20 of a sample.
-      const double sine = i / 20.0 / kListenRate_hz * kSoundSpeed_m_s / 0.001;
+      const double sine = i / 20.0 / kListenRate_hz * kSpeedOfSound / 0.001;
       // Above 1 mm a sample is not reached: the pitch gives the delay instead.
       settings_.array.geometry.pitch_x_m = 0.001 * std::max(1.0, 2.0 * sine);
       own_.beams = {
@@ -471,13 +472,13 @@ TEST_F(Listen, DelaysOfPartsOfASampleAreExactInTheirPassBand) {
         const double frequency_hz = part * band.share * kListenRate_hz;
         play(
             [&](const far_field::Position& microphone, double sample) {
-              const double time_s = sample / kListenRate_hz + dot(towards, microphone) / kSoundSpeed_m_s;
+              const double time_s = sample / kListenRate_hz + dot(towards, microphone) / kSpeedOfSound;
               return std::cos(2.0 * pi * frequency_hz * time_s);
             },
             300);
         const Heard heard = by_reference(0, 1);
         const double offset =
-            2.0 * pi * frequency_hz / kSoundSpeed_m_s * towards.x * settings_.array.geometry.pitch_x_m / 2.0;
+            2.0 * pi * frequency_hz / kSpeedOfSound * towards.x * settings_.array.geometry.pitch_x_m / 2.0;
         for (std::size_t n = 0; n < heard.times.size(); ++n) {
           // The mean of two columns, of which one needs no delay: twice the difference is the other one's error.
           const double expected = std::cos(2.0 * pi * frequency_hz / kListenRate_hz * heard.times[n] + offset);
@@ -565,7 +566,8 @@ TEST(ListenSettings, APlaceInsideTheArrayIsRefused) {
       load_settings("", {"processors.a.kind=listen", "processors.a.beams=[{x_m: 0.1, y_m: 0.1, distance_m: 0.05}]"});
   std::vector<MicrophonePosition> places;
   for (int i = 0; i < 12; ++i) {
-    places.push_back({0.03 * (i % 4), 0.04 * (i / 4) + 0.001 * i * i, 0.0});
+    const int row = i / 4;
+    places.push_back({0.03 * (i % 4), 0.04 * row + 0.001 * i * i, 0.0});
   }
   places.push_back({0.1, 0.1, -0.055});
   settings.array.geometry = irregular_geometry_of(places);

@@ -369,7 +369,7 @@ TEST_F(Tap, WritesBeamsAsSound) {
   std::thread source([&] {
     publisher.wait_for_a_reader();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    for (const std::uint64_t sequence : {1, 2, 4, 5}) {
+    for (const std::uint64_t sequence : {1U, 2U, 4U, 5U}) {
       publisher.write(sequence);
     }
   });

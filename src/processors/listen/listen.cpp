@@ -28,7 +28,7 @@ struct ListenTables {
 
 /// Kaiser's window over the 16 samples about a delay, 1 in its middle.
 double kaiser_window(double offset) {
-  const double share = offset / (kListenTaps / 2);
+  const double share = offset / (kListenTaps / 2.0);
   const double root = std::sqrt(std::max(0.0, (1.0 - share) * (1.0 + share)));
   return std::cyl_bessel_i(0.0, kListenKaiserBeta * root) / std::cyl_bessel_i(0.0, kListenKaiserBeta);
 }

@@ -38,12 +38,14 @@ WorkModel work_model_of(const Settings& settings) {
   const std::unique_ptr<KindSettings> first = first_settings(settings.holography);
   plan.own = first.get();
   append(model, processor_entry(first_kind(settings.holography, settings.array.geometry)).work(plan));
+  plan.sample_rate_hz = kBitRateHz / front_end.decimation;
   for (const ProcessorSettings& processor : settings.processors) {
-    const Settings own = settings_of(settings, processor, kBitRateHz / front_end.decimation);
+    const Settings own = settings_of(settings, processor, plan.sample_rate_hz);
     plan.settings = &own;
     plan.frequencies_hz = own.front_end.frequencies_hz;
     plan.array.frequencies_hz = own.front_end.frequencies_hz;
     plan.own = processor.own.get();
+    plan.every_hops = processor.every_hops;
     append(model, processor_entry(processor.kind).work(plan));
   }
   return model;

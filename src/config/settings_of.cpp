@@ -27,22 +27,27 @@ namespace {
 
 /// The one that a processor's frames are of, where that is not the run's.
 int window_samples_of(const Settings& settings, const ProcessorSettings& processor) {
-  const ProcessorNeeds needs = needs_of(processor);
+  const ProcessorNeeds needs = needs_of(settings, processor);
   return needs.spectra ? settings_of(settings, processor).front_end.window_samples : needs.sample_window;
 }
 
 }  // namespace
 
-ProcessorNeeds needs_of(const ProcessorSettings& processor) {
+ProcessorNeeds needs_of(const Settings& settings, const ProcessorSettings& processor, double sample_rate_hz) {
   const schema::ProcessorKind* const kind = schema::processor_kind(processor.kind);
-  return kind != nullptr && processor.own ? kind->needs(*processor.own) : ProcessorNeeds();
+  const RunOfProcessor run{.settings = settings, .every_hops = processor.every_hops, .sample_rate_hz = sample_rate_hz};
+  return kind != nullptr && processor.own ? kind->needs(*processor.own, run) : ProcessorNeeds();
+}
+
+ProcessorNeeds needs_of(const Settings& settings, const ProcessorSettings& processor) {
+  return needs_of(settings, processor, settings.array.clock_hz / settings.front_end.decimation);
 }
 
 std::string section_of_longest_window(const Settings& settings) {
   const int longest = longest_window_samples(settings);
   for (const ProcessorSettings& processor : settings.processors) {
     if (longest > settings.front_end.window_samples && window_samples_of(settings, processor) == longest) {
-      return "processors." + processor.name + (needs_of(processor).spectra ? ".front_end" : "");
+      return "processors." + processor.name + (needs_of(settings, processor).spectra ? ".front_end" : "");
     }
   }
   return "front_end";

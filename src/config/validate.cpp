@@ -126,14 +126,12 @@ bool is_processor_name(const std::string& name) {
          std::all_of(name.begin(), name.end(), fits) && name != kFirstProcessor;
 }
 
-/// A batch's windows lie in what a front end keeps, two of its windows; so do those of samples.
+/// A batch's windows lie in what a front end keeps, two of its windows.
 void check_batch_of(const ProcessorSettings& processor, const Settings& settings, Contradictions& found) {
-  const ProcessorNeeds needs = needs_of(processor);
-  const int window = needs.spectra ? settings_of(settings, processor).front_end.window_samples : needs.sample_window;
+  const int window = settings_of(settings, processor).front_end.window_samples;
   const std::int64_t span = std::int64_t{settings.device.batch - 1} * settings.front_end.hop_samples;
-  if ((processor.front_end.any() || !needs.spectra) && span > window) {
-    found.push_back({fmt::format("processors.{}.{}window_samples", processor.name, needs.spectra ? "front_end." : ""),
-                     "",
+  if (processor.front_end.any() && span > window) {
+    found.push_back({fmt::format("processors.{}.front_end.window_samples", processor.name), "",
                      fmt::format("expected at least {} samples, which the frames of device.batch {} span at a hop of "
                                  "{}, found {}",
                                  span, settings.device.batch, settings.front_end.hop_samples, window)});
@@ -142,7 +140,7 @@ void check_batch_of(const ProcessorSettings& processor, const Settings& settings
 
 /// Spectra and samples go together as the engine can have them.
 void check_needs(const ProcessorSettings& processor, const Settings& settings, Contradictions& found) {
-  const ProcessorNeeds needs = needs_of(processor);
+  const ProcessorNeeds needs = needs_of(settings, processor);
   if (!needs.spectra && processor.front_end.any()) {
     found.push_back(
         {fmt::format("processors.{}.front_end", processor.name), "",
@@ -344,7 +342,7 @@ void check_frequencies(const Settings& settings, double sample_rate_hz, Contradi
   check_tones(settings.front_end, sample_rate_hz, "front_end.", found);
   for (const ProcessorSettings& processor : settings.processors) {
     check_bands_of(processor, settings, sample_rate_hz, found);
-    if (processor.front_end.any() && needs_of(processor).spectra && bands_of(processor).bands_hz.empty()) {
+    if (processor.front_end.any() && needs_of(settings, processor).spectra && bands_of(processor).bands_hz.empty()) {
       check_tones(settings_of(settings, processor).front_end, sample_rate_hz,
                   fmt::format("processors.{}.front_end.", processor.name), found);
     }

@@ -34,7 +34,7 @@ Settings in_words(Settings settings) {
   front_end.hop_samples =
       scaled(front_end.hop_samples, factor, std::numeric_limits<int>::max(), "front_end.hop_samples");
   for (ProcessorSettings& processor : settings.processors) {
-    if (needs_of(processor).sample_window > 0) {
+    if (needs_of(settings, processor).sample_window > 0) {
       throw ConfigError(
           fmt::format("front_end.decimation: expected 32 with processors.{}, as {} works on decimated samples, "
                       "found {}",

@@ -162,7 +162,7 @@ Engine::Engine(const EnginePlan& plan, std::vector<std::size_t> devices)
 }
 
 std::size_t Engine::tap_for(const ProcessorSettings& processor, std::size_t device) {
-  const ProcessorNeeds needs = needs_of(processor);
+  const ProcessorNeeds needs = needs_of(plan_.settings, processor, plan_.sample_rate_hz);
   const bool has_spectra = plan_.input == InputForm::kSpectra;
   const bool has_bands =
       !has_spectra && !bands_of(processor).bands_hz.empty();  // of given spectra it takes those there
@@ -233,11 +233,15 @@ void Engine::finish(Tap& tap) {
 }
 
 std::optional<Engine::SampleTap> Engine::sample_tap(std::size_t device) const {
+  // Two windows are kept: one, and those behind it that are computed together.
+  const std::int64_t batch_samples =
+      std::int64_t{plan_.settings.device.batch - 1} * plan_.settings.front_end.hop_samples;
   std::optional<SampleTap> found;
   for (const Tap& tap : taps_) {
     if (tap.device == device && tap.wants_samples && plan_.input != InputForm::kSpectra) {
       found = found ? found : SampleTap{.plan = taps_.front().plan};
-      found->longest_window = std::max(found->longest_window, static_cast<std::size_t>(tap.window_samples));
+      const std::int64_t longest = std::max(tap.window_samples, batch_samples);
+      found->longest_window = std::max(found->longest_window, static_cast<std::size_t>(longest));
       found->is_late &= tap.every_hops > 1;
     }
   }
@@ -288,7 +292,7 @@ std::vector<Engine::Wanted> Engine::wanted_processors() const {
   for (std::size_t i = 0; i < settings.processors.size(); ++i) {
     const ProcessorSettings& processor = settings.processors[i];
     add(processor.name, processor.kind, processor.every_hops, taps_of_settings_[i],
-        settings_of(settings, processor, plan_.sample_rate_hz), needs_of(processor),
+        settings_of(settings, processor, plan_.sample_rate_hz), needs_of(settings, processor, plan_.sample_rate_hz),
         processor.own ? processor.own->copy() : nullptr);
   }
   return wanted;

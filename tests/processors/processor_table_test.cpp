@@ -164,8 +164,9 @@ TEST_F(ProcessorTable, DeviceAndReferenceAgreeWithAndWithoutAMask) {
     EXPECT_TRUE(header.has_layout_of(reference->header()));
     const std::vector<test::Complex> spectra = fields_of(plan);
     const auto input = device().upload<std::complex<float>>(test::narrow(spectra), "test");
+    const RunOfProcessor run{.settings = settings_, .sample_rate_hz = plan.sample_rate_hz};
     const auto sample_window =
-        static_cast<std::size_t>(schema::processor_kind(entry.kind)->needs(*plan.own).sample_window);
+        static_cast<std::size_t>(schema::processor_kind(entry.kind)->needs(*plan.own, run).sample_window);
     const std::vector<float> samples = samples_of(plan, sample_window);
     const auto ring = device().upload<float>(samples, "test");
     const auto channels = static_cast<std::size_t>(plan.array.geometry.channels());

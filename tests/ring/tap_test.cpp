@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sndfile.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -317,6 +318,81 @@ TEST_F(Tap, AnInterruptEndsItWithASummary) {
   ended = true;
   interrupt.join();
   EXPECT_THAT(text, HasSubstr("a second; skipped by this reader"));
+}
+
+/// A ring of a processor that makes beams: two of 32 samples a frame, every sample its number.
+class BeamPublisher {
+ public:
+  explicit BeamPublisher(const std::string& socket)
+      : output_(std::make_unique<RingOutput>(RingOptions{}, ServerOptions{.socket = socket})) {
+    header_.processor = "ear";
+    header_.kind = "listen";
+    header_.axes = {{.name = "beam", .unit = "1", .values = {0.0, 1.0}}, {.name = "sample", .unit = "s", .values = {}}};
+    for (int n = 0; n < 32; ++n) {
+      header_.axes[1].values.push_back(n / 46875.0);
+    }
+    header_.products = {{.name = "beams",
+                         .quantity = "pressure",
+                         .unit = "Pa",
+                         .type = ElementType::kFloat32,
+                         .axes = {"beam", "sample"}}};
+    output_->begin(header_, {.epoch = 1});
+  }
+  void wait_for_a_reader() const {
+    while (output_->readers() == 0) {
+      std::this_thread::yield();
+    }
+  }
+  void write(std::uint64_t sequence) {
+    std::vector<float> values(64);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = 1e-6F * static_cast<float>(32 * sequence + i % 32);
+    }
+    const std::vector<std::span<const std::byte>> products = {std::as_bytes(std::span(values))};
+    Frame frame;
+    frame.sequence = sequence;
+    frame.first_bit_time = 1024 * sequence;
+    frame.window_bit_times = 2048;
+    frame.products = products;
+    frame.missing_bit_times = sequence == 5 ? 7 : 0;
+    output_->write(frame);
+  }
+
+ private:
+  ResultHeader header_;
+  std::unique_ptr<RingOutput> output_;
+};
+
+// Frame 3 never comes, as overload dropped its hop: its samples are zeros.
+TEST_F(Tap, WritesBeamsAsSound) {
+  BeamPublisher publisher(socket_);
+  std::thread source([&] {
+    publisher.wait_for_a_reader();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    for (const std::uint64_t sequence : {1U, 2U, 4U, 5U}) {
+      publisher.write(sequence);
+    }
+  });
+  const std::string text = run("--count 4 --wav " + (folder_ / "wav") + " --socket " + socket_);
+  source.join();
+  EXPECT_THAT(text, HasSubstr("ear-1.wav: 0.003 s at 46875 Hz"));
+  SF_INFO info{};
+  const std::unique_ptr<SNDFILE, decltype(&sf_close)> file(
+      sf_open((folder_ / "wav/ear-1.wav").c_str(), SFM_READ, &info), &sf_close);
+  ASSERT_NE(file, nullptr);
+  ASSERT_EQ(info.frames, 160);
+  std::vector<float> samples(160);
+  sf_readf_float(file.get(), samples.data(), 160);
+  for (std::size_t n = 0; n < samples.size(); ++n) {
+    const bool is_missing = n >= 64 && n < 96;
+    EXPECT_EQ(samples[n], is_missing ? 0.0F : 1e-6F * static_cast<float>(32 + n)) << n;
+  }
+}
+
+TEST_F(Tap, WritesNoSoundOfOtherProcessors) {
+  const Publisher publisher(socket_);
+  EXPECT_THAT([&] { run("--count 1 --wav " + (folder_ / "wav") + " --socket " + socket_); },
+              ThrowsMessage<NoInputError>(HasSubstr("--wav: expected a processor that makes beams, found surface")));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "nearfield/error.hpp"
 #include "publish/outputs.hpp"
 #include "publish/overviews/overviews.hpp"
+#include "publish/sound/wav_output.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -27,6 +28,8 @@ struct ReplayArguments {
   std::string output;
   std::string frames;
   std::string png;
+  std::string wav;
+  double wav_gain_db = 0.0;
   std::string device;
   std::string engine = "opencl";
   PictureArguments pictures;
@@ -73,6 +76,13 @@ void run(const ReplayArguments& arguments) {
   if (!arguments.png.empty()) {
     outputs.push_back(std::make_unique<PictureOutput>(arguments.png, scale_of(arguments.pictures)));
   }
+  const WavOutput* wav = nullptr;
+  if (!arguments.wav.empty()) {
+    auto output =
+        std::make_unique<WavOutput>(arguments.wav, options.settings.front_end.hop_samples, arguments.wav_gain_db);
+    wav = output.get();
+    outputs.push_back(std::move(output));
+  }
   StopSignal::watch();
   const ReplayResult result = replay(options, outputs);
   progress.reset();
@@ -84,6 +94,9 @@ void run(const ReplayArguments& arguments) {
   if (!arguments.png.empty()) {
     write_overviews(arguments.png, ResultsReader(arguments.output), scale_of(arguments.pictures));
   }
+  for (const std::string& warning : wav != nullptr ? wav->report().warnings : std::vector<std::string>()) {
+    spdlog::warn("{}", warning);
+  }
   for (const std::string& microphone : result.bad_microphones) {
     spdlog::warn("{}", microphone);
   }
@@ -93,6 +106,9 @@ void run(const ReplayArguments& arguments) {
   }
   fmt::print("{}: {} frame{}{}, on {}\n", arguments.output, result.frames, result.frames == 1 ? "" : "s",
              text_of_images(result.header), result.header.device);
+  for (const std::string& file : wav != nullptr ? wav->report().files : std::vector<std::string>()) {
+    fmt::print("{}\n", file);
+  }
 }
 
 }  // namespace
@@ -113,6 +129,11 @@ void add_replay(CLI::App& app) {
   command->add_option("--png", arguments->png,
                       "folder for a picture of every image and map, of tracks and of bearings over time");
   add_picture_options(*command, arguments->pictures);
+  command->add_option("--wav", arguments->wav,
+                      "folder for a sound file of every beam, 32-bit floats in Pa (docs/listen.md)");
+  command->add_option("--wav-gain-db", arguments->wav_gain_db, "gain of the sound files")
+      ->check(CLI::Range(-200.0, 200.0))
+      ->needs("--wav");
   command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
   command->add_option("--engine", arguments->engine, "opencl, or reference: slow, double precision, on the host")
       ->check(CLI::IsMember({"opencl", "reference"}));

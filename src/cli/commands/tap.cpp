@@ -16,6 +16,7 @@
 #include "cli/command.hpp"
 #include "cli/commands/tap_log.hpp"
 #include "cli/commands/tap_products.hpp"
+#include "cli/commands/tap_sound.hpp"
 #include "cli/stop_signal.hpp"
 #include "cli/wait.hpp"
 #include "nearfield/daemon_settings.hpp"
@@ -41,6 +42,8 @@ struct TapOptions {
   std::string points;  ///< file for the values at points; empty: none
   bool points_only = false;
   bool sources = false;  ///< lines of the table of sources
+  std::string wav;       ///< folder for sound files; empty: none
+  double wav_gain_db = 0.0;
 };
 
 struct CloseRing {
@@ -186,7 +189,8 @@ class SecondLines {
 };
 
 /// Reads until something ends it; false when the writer went away.
-bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& log, PointLog& points) {
+bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& log, PointLog& points,
+              TapSound& sound) {
   SecondLines lines(!options.json && !options.sources);
   const std::int64_t start_ns = nf_ring_now_ns();
   const auto is_over = [&] {
@@ -203,6 +207,7 @@ bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& 
       tally.add(frame, skipped);
       log.add(frame, skipped);
       points.add(*nf_ring_get_layout(ring), frame);
+      sound.add(ring, frame);
       if (options.sources) {
         print_sources(ring, frame, options.json);
       }
@@ -379,16 +384,24 @@ void tap(const TapOptions& options) {
   Tally tally;
   FrameLog log(options.log);
   PointLog points(options.points);
+  TapSound sound(options.wav, options.wav_gain_db, ring.get());
   if (options.points_only) {
     nf_ring_points_only(ring.get(), 1);
   }
-  tally.writer_gone = !read_all(ring.get(), options, tally, log, points);
+  tally.writer_gone = !read_all(ring.get(), options, tally, log, points, sound);
   log.finish();
   points.finish();
+  const SoundReport heard = sound.finish();
   if (options.json && !options.sources) {
     print_json(ring.get(), tally);
   } else if (!options.json) {
     print_text(ring.get(), tally);
+    for (const std::string& line : heard.files) {
+      fmt::print("{}\n", line);
+    }
+  }
+  for (const std::string& warning : heard.warnings) {
+    fmt::print(stderr, "{}\n", warning);
   }
   if (tally.writer_gone) {
     throw IoError(fmt::format("{}: the writer went away", socket));
@@ -414,6 +427,13 @@ void add_tap(CLI::App& app) {
       "--sources", options->sources,
       "print a line for each source of a frame, from its table of sources; with --json a line of JSON a frame");
   command->add_flag("--points-only", options->points_only, "leave the images unread")->excludes("--sources");
+  command
+      ->add_option("--wav", options->wav, "folder for a sound file of every beam, 32-bit floats in Pa (docs/listen.md)")
+      ->excludes("--sources")
+      ->excludes("--points-only");
+  command->add_option("--wav-gain-db", options->wav_gain_db, "gain of the sound files")
+      ->check(CLI::Range(-200.0, 200.0))
+      ->needs("--wav");
   command->callback([options] { tap(*options); });
 }
 

@@ -11,6 +11,7 @@
 namespace nearfield {
 
 struct ProcessorSettings;
+struct Settings;
 
 /// Bands of which a processor works on all bins.
 struct BandsOfProcessor {
@@ -25,8 +26,17 @@ struct ProcessorNeeds {
   int sample_window = 0;  ///< windows of so many decimated samples, which end where the run's windows do; 0: none
 };
 
-/// By its kind and its own settings.
-ProcessorNeeds needs_of(const ProcessorSettings& processor);
+/// The run that a processor is a part of, for the needs that depend on it.
+struct RunOfProcessor {
+  const Settings& settings;
+  int every_hops = 1;           ///< the processor's cadence
+  double sample_rate_hz = 0.0;  ///< of decimated samples
+};
+
+/// By its kind, its own settings and the run's; the decimated rate is that of the settings' clock.
+ProcessorNeeds needs_of(const Settings& settings, const ProcessorSettings& processor);
+/// The same at the rate that an input has.
+ProcessorNeeds needs_of(const Settings& settings, const ProcessorSettings& processor, double sample_rate_hz);
 
 namespace schema {
 
@@ -36,7 +46,8 @@ struct ProcessorKind {
   std::string_view meaning;  ///< in a few words
   std::unique_ptr<KindSettings> (*make)();
   /// Of its settings. A sample window beside spectra is at most as long as theirs.
-  ProcessorNeeds (*needs)(const KindSettings& own) = [](const KindSettings&) { return ProcessorNeeds(); };
+  ProcessorNeeds (*needs)(const KindSettings& own, const RunOfProcessor& run) =
+      [](const KindSettings&, const RunOfProcessor&) { return ProcessorNeeds(); };
   /// Of a kind that may work on all bins of bands; see settings_of() in config/spectra_of_processors.hpp.
   BandsOfProcessor (*bands)(const KindSettings& own) = nullptr;
 };

@@ -249,6 +249,21 @@ void describe(schema::Section& section, GridSettings& grid) {
               "counts from the configuration's folder");
 }
 
+void describe_weights(schema::Section& section, SteeringSettings& steering) {
+  section.add("reference", steering.reference_m,
+              schema::or_word({"array_centre", "there"}, 0.0, schema::number(kDistance)),
+              "where the pressure of a source is given: its distance from the source");
+  section.add("shading", steering.shading,
+              choice<Shading>({{Shading::kUniform, ""},
+                               {Shading::kHann, ""},
+                               {Shading::kHamming, ""},
+                               {Shading::kDolphChebyshev, "equal side lobes"},
+                               {Shading::kTaylor, "nearly equal side lobes near the main lobe"}}),
+              "weights along rows and columns");
+  section.add("shading_db", steering.shading_db, schema::number({"a level from", 20.0, 80.0, "dB"}),
+              "of dolph_chebyshev and taylor: how far side lobes lie below the main lobe");
+}
+
 void describe(schema::Section& section, SteeringSettings& steering) {
   section.add(
       "model", steering.model,
@@ -262,18 +277,7 @@ void describe(schema::Section& section, SteeringSettings& steering) {
                                    {Formulation::kTrueLevel, "III, exact level"},
                                    {Formulation::kTrueLocation, "IV, exact location"}}),
               "of the steering vector");
-  section.add("reference", steering.reference_m,
-              schema::or_word({"array_centre", "there"}, 0.0, schema::number(kDistance)),
-              "where the pressure of a source is given: its distance from the source");
-  section.add("shading", steering.shading,
-              choice<Shading>({{Shading::kUniform, ""},
-                               {Shading::kHann, ""},
-                               {Shading::kHamming, ""},
-                               {Shading::kDolphChebyshev, "equal side lobes"},
-                               {Shading::kTaylor, "nearly equal side lobes near the main lobe"}}),
-              "weights along rows and columns");
-  section.add("shading_db", steering.shading_db, schema::number({"a level from", 20.0, 80.0, "dB"}),
-              "of dolph_chebyshev and taylor: how far side lobes lie below the main lobe");
+  describe_weights(section, steering);
   section.add("file", steering.templates_path, schema::path_or_null("none"),
               "of measured: templates that `nearfield templates` made; a relative path counts from the configuration's "
               "folder");

@@ -86,6 +86,8 @@ int every_hops_of(const Settings& settings, const std::string& path);
 
 void describe(schema::Section& section, GridSettings& grid);
 void describe(schema::Section& section, SteeringSettings& steering);
+/// The part of it that says where the level is given, and how microphones weigh.
+void describe_weights(schema::Section& section, SteeringSettings& steering);
 /// Of a processor that has no other settings of steering.
 void describe_subset(schema::Section& section, std::optional<SubsetSettings>& subset);
 /// Adds what cannot hold; `path` is the dotted name of the processor's section, with the final point. A frame has

@@ -83,7 +83,7 @@ ProcessorKind spectrum_kind() {
   return {.name = "spectrum",
           .meaning = "spectra of single microphones, over all frequencies",
           .make = []() -> std::unique_ptr<KindSettings> { return std::make_unique<SpectrumSettings>(); },
-          .needs = [](const KindSettings& own) -> ProcessorNeeds {
+          .needs = [](const KindSettings& own, const RunOfProcessor&) -> ProcessorNeeds {
             return {.spectra = false, .sample_window = dynamic_cast<const SpectrumSettings&>(own).window_samples};
           }};
 }

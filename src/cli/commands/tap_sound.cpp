@@ -1,0 +1,82 @@
+#include "cli/commands/tap_sound.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "nearfield/error.hpp"
+#include "nearfield/geometry.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+/// What the ring says of its products, as a header has it.
+ResultHeader header_of(const nf_ring_layout& layout) {
+  ResultHeader header;
+  header.processor = layout.processor;
+  for (std::size_t i = 0; i < layout.axis_count; ++i) {
+    const nf_axis& axis = layout.axes[i];
+    header.axes.push_back({.name = axis.name,
+                           .unit = axis.unit,
+                           .values = {axis.values, axis.values + std::size_t{axis.size} * axis.components},
+                           .components = axis.components});
+  }
+  for (std::size_t i = 0; i < layout.product_count; ++i) {
+    const nf_product& one = layout.products[i];
+    Product product{.name = one.name,
+                    .quantity = one.quantity,
+                    .unit = one.unit,
+                    .form = Product::Form{one.form},
+                    .type = ElementType{one.type}};
+    for (std::size_t axis = 0; axis < one.axis_count; ++axis) {
+      product.axes.emplace_back(one.axes[axis]->name);
+    }
+    header.products.push_back(std::move(product));
+  }
+  return header;
+}
+
+}  // namespace
+
+TapSound::TapSound(std::string folder, double gain_db, const nf_ring* ring) : folder_(std::move(folder)) {
+  if (folder_.empty()) {
+    return;
+  }
+  const nf_ring_layout& layout = *nf_ring_get_layout(ring);
+  const std::optional<BeamLayout> beams = beams_of(header_of(layout));
+  if (!beams) {
+    throw NoInputError(fmt::format(
+        "--wav: expected a processor that makes beams, found {}; --processor names another one", layout.processor));
+  }
+  ring_id_ = layout.ring_id;
+  files_ = std::make_unique<BeamFiles>(folder_, layout.processor, *beams, gain_db);
+}
+
+void TapSound::add(const nf_ring* ring, const nf_frame& frame) {
+  if (!files_) {
+    return;
+  }
+  const nf_ring_layout& layout = *nf_ring_get_layout(ring);
+  if (layout.ring_id != ring_id_ && beams_of(header_of(layout)) != files_->layout()) {
+    throw DataError("--wav: the daemon's configuration has changed the beams; start the tap again");
+  }
+  ring_id_ = layout.ring_id;
+  const BeamLayout& beams = files_->layout();
+  frames_with_losses_ += frame.missing_bit_times > 0 ? 1U : 0U;
+  const auto* const values = static_cast<const float*>(nf_frame_product(ring, &frame, beams.product));
+  files_->add(frame.first_bit_time / kBitsPerWord, {values, beams.beams * beams.samples});
+}
+
+SoundReport TapSound::finish() {
+  if (!files_) {
+    return {};
+  }
+  SoundReport report = files_->finish();
+  if (frames_with_losses_ > 0) {
+    report.warnings.push_back(
+        fmt::format("{}: {} frames have bits that never came, which are silence", folder_, frames_with_losses_));
+  }
+  return report;
+}
+
+}  // namespace nearfield::cli

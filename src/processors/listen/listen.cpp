@@ -1,0 +1,196 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "frontend/common/clipping.hpp"
+#include "nearfield/frame.hpp"
+#include "processors/far_field/array.hpp"
+#include "processors/far_field/subset.hpp"
+#include "processors/listen/plan.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::string_view kListenStage = "processors/listen";
+constexpr std::size_t kListenLanes = 64;
+/// Samples that a work-group makes; each lane keeps so many sums, and 15 samples more.
+constexpr std::size_t kListenOutputs = 8;
+
+/// Of the kernel's two tables, [beam][channel] and [beam][tap][channel].
+struct ListenTables {
+  std::vector<std::int32_t> delays;
+  std::vector<float> taps;
+};
+
+/// Kaiser's window over the 16 samples about a delay, 1 in its middle.
+double kaiser_window(double offset) {
+  const double share = offset / (kListenTaps / 2.0);
+  const double root = std::sqrt(std::max(0.0, (1.0 - share) * (1.0 + share)));
+  return std::cyl_bessel_i(0.0, kListenKaiserBeta * root) / std::cyl_bessel_i(0.0, kListenKaiserBeta);
+}
+
+double listen_sinc(double x) {
+  const double radians = std::numbers::pi * x;
+  return std::abs(radians) < 1e-12 ? 1.0 : std::sin(radians) / radians;
+}
+
+ListenTables tables_of(const ListenPlan& plan) {
+  const std::vector<far_field::Position> microphones = far_field::microphones_of(plan.geometry);
+  const std::size_t channels = microphones.size();
+  ListenTables tables;
+  tables.taps.resize(plan.beams.size() * kListenTaps * channels);
+  for (std::size_t b = 0; b < plan.beams.size(); ++b) {
+    const ListenBeam& beam = plan.beams[b];
+    std::vector<double> paths_m;
+    std::transform(microphones.begin(), microphones.end(), std::back_inserter(paths_m),
+                   [&](const far_field::Position& one) { return listen_path_m(beam, one); });
+    const double nearest_m = *std::min_element(paths_m.begin(), paths_m.end());
+    const double reference_m = plan.reference_m > 0.0 ? plan.reference_m : norm(beam.focus());
+    for (std::size_t m = 0; m < channels; ++m) {
+      const double delay = (paths_m[m] - nearest_m) / plan.sound_speed_m_s * plan.sample_rate_hz;
+      const int whole = std::min(static_cast<int>(delay), plan.sizes.delay_samples);
+      const double level = beam.is_infinitely_far() ? 1.0 : paths_m[m] / reference_m;
+      tables.delays.push_back(whole);
+      for (int tap = 0; tap < kListenTaps; ++tap) {
+        const double offset = tap - kListenTapsBefore - (delay - whole);
+        const double value = plan.pascal * plan.shading[m] * level * listen_sinc(offset) * kaiser_window(offset);
+        tables.taps[(b * kListenTaps + static_cast<std::size_t>(tap)) * channels + m] = static_cast<float>(value);
+      }
+    }
+  }
+  return tables;
+}
+
+ocl::Defines listen_defines(const ListenPlan& plan) {
+  return {{"CHANNELS", fmt::format("{}", plan.geometry.channels())},
+          {"WINDOW", fmt::format("{}", plan.sizes.window_samples)},
+          {"NEW_SAMPLES", fmt::format("{}", plan.sizes.new_samples)},
+          {"BEAMS", fmt::format("{}", plan.beams.size())},
+          {"TAPS", fmt::format("{}", kListenTaps)},
+          {"OUTPUTS", fmt::format("{}", kListenOutputs)},
+          {"FEWEST", fmt::format("{}", far_field::kFewestMicrophones)},
+          {"HOP", fmt::format("{}", plan.hop_samples)},
+          {"STATUS_WORDS", fmt::format("{}", kStatusWords)},
+          {"CHECK_CLIPPING", plan.is_full_scale ? "1" : "0"},
+          {"CLIP_LEVEL", fmt::format("{}f", kClipLevel)},
+          {"FLAG_CLIPPED", fmt::format("{}u", static_cast<std::uint32_t>(kFlagClipped))},
+          {"FLAG_NON_FINITE", fmt::format("{}u", static_cast<std::uint32_t>(kFlagNonFiniteInput))}};
+}
+
+class ListenProcessor : public Processor {
+ public:
+  ListenProcessor(const ocl::Device& device, const ProcessorPlan& plan)
+      : device_(device),
+        plan_(plan),
+        header_(plan_.header()),
+        values_(plan_.beams.size() * static_cast<std::size_t>(plan_.sizes.new_samples)),
+        used_(device.allocate<std::uint32_t>(plan_.channels.size(), kListenStage)),
+        weights_(device.upload<float>(std::vector<float>(plan_.shading.begin(), plan_.shading.end()), kListenStage)),
+        beams_(device.allocate<float>(plan_.batch * values_, kListenStage)),
+        on_host_(device.allocate_host<float>(beams_.size(), kListenStage)) {
+    const ListenTables tables = tables_of(plan_);
+    delays_ = device.upload<std::int32_t>(tables.delays, kListenStage);
+    taps_ = device.upload<float>(tables.taps, kListenStage);
+    const ocl::Program program = device.build(kListenStage, "processors/listen.cl", listen_defines(plan_));
+    beam_samples_ = program.kernel("beam_samples");
+    beam_samples_.set("used", used_).set("delays", delays_).set("taps", taps_).set("weights", weights_);
+    beam_samples_.set("beams", beams_);
+    of_beams_ = beam_samples_.arguments("samples", "first_slot", "slots", "count");
+    watch_window_ = program.kernel("watch_window");
+    watch_window_.set("used", used_);
+    of_watch_ = watch_window_.arguments("samples", "status", "first_slot", "slots", "count", "flags");
+    use(make_mask(plan.array, {}));
+  }
+  [[nodiscard]] ResultHeader header() const override { return header_; }
+  void use_samples(const SampleView& samples) override { samples_ = samples; }
+  void enqueue(const ComplexBuffer& /*spectra*/, const StatusBuffer& status, std::size_t windows) override {
+    const std::size_t groups =
+        ocl::round_up(static_cast<std::size_t>(plan_.sizes.new_samples), kListenOutputs) / kListenOutputs;
+    beam_samples_.set(of_beams_, *samples_.samples, samples_.first_slot, samples_.slots, count_);
+    beam_samples_.enqueue({.global_0 = groups * kListenLanes,
+                           .local_0 = kListenLanes,
+                           .global_1 = plan_.beams.size(),
+                           .global_2 = windows});
+    watch_window_.set(of_watch_, *samples_.samples, status, samples_.first_slot, samples_.slots, count_, flags_);
+    watch_window_.enqueue({.global_0 = ocl::round_up(std::max<std::size_t>(count_, 1), kListenLanes),
+                           .local_0 = kListenLanes,
+                           .global_1 = windows});
+    device_.enqueue_read(beams_, on_host_.values().first(windows * values_), kListenStage);
+  }
+  Products products(std::size_t window) override {
+    products_ = {std::as_bytes(on_host_.values().subspan(window * values_, values_))};
+    return products_;
+  }
+  void use(const MicrophoneMask& mask) final {
+    const std::vector<int> used = plan_.used(mask);
+    const std::vector<std::uint32_t> channels(used.begin(), used.end());
+    count_ = static_cast<std::uint32_t>(channels.size());
+    flags_ = plan_.is_masked(mask) ? std::uint32_t{kFlagMaskedMicrophones} : 0U;
+    if (!channels.empty()) {
+      device_.enqueue_write(used_, 0, std::span<const std::uint32_t>(channels), kListenStage);
+      device_.wait();
+    }
+  }
+  [[nodiscard]] std::string description() const override { return "listen"; }
+
+ private:
+  ocl::Device device_;
+  ListenPlan plan_;
+  ResultHeader header_;
+  std::size_t values_;  ///< of a window
+  ocl::Buffer<std::uint32_t> used_;
+  ocl::Buffer<float> weights_;
+  ocl::Buffer<float> beams_;
+  ocl::HostBuffer<float> on_host_;
+  ocl::Buffer<std::int32_t> delays_;
+  ocl::Buffer<float> taps_;
+  ocl::Kernel beam_samples_;
+  ocl::Arguments<4> of_beams_;
+  ocl::Kernel watch_window_;
+  ocl::Arguments<6> of_watch_;
+  SampleView samples_;
+  std::uint32_t count_ = 0;  ///< of used_
+  std::uint32_t flags_ = 0;  ///< of the mask in effect
+  std::array<std::span<const std::byte>, 1> products_;
+};
+
+Remarks remarks_of_listen(const ProcessorPlan& plan) {
+  Remarks remarks = far_field::remarks_of(plan, dynamic_cast<const ListenSettings&>(*plan.own).steering.subset);
+  const ListenPlan of_beams(plan);
+  remarks.notes.push_back(fmt::format("processors.{}: {} new samples a frame at {} Hz, {:.2f} ms behind the newest bit",
+                                      plan.name, of_beams.sizes.new_samples, of_beams.sample_rate_hz,
+                                      1e3 * of_beams.latency_s()));
+  return remarks;
+}
+
+/// Each sample of the window once, and each coefficient once for each sample of a beam.
+WorkModel work_of_listen(const ProcessorPlan& plan) {
+  const ListenPlan of_beams(plan);
+  const double windows = plan.batch;
+  const auto microphones = static_cast<double>(of_beams.channels.size());
+  const auto beams = static_cast<double>(of_beams.beams.size());
+  const double samples = windows * of_beams.sizes.window_samples * microphones;
+  const double made = windows * beams * of_beams.sizes.new_samples;
+  return {{.stage = "processors/listen/beam_samples",
+           .bytes = (samples + beams * microphones * (kListenTaps + 1) + made) * work::kFloat,
+           .operations = made * microphones * 2.0 * kListenTaps},
+          {.stage = "processors/listen/watch_window", .bytes = samples * work::kFloat, .operations = 2.0 * samples}};
+}
+
+}  // namespace
+
+ProcessorEntry listen_entry() {
+  return {.kind = "listen",
+          .make = [](const ocl::Device& device, const ProcessorPlan& plan) -> std::unique_ptr<Processor> {
+            return std::make_unique<ListenProcessor>(device, plan);
+          },
+          .make_reference = make_listen_reference,
+          .remarks = remarks_of_listen,
+          .work = work_of_listen};
+}
+
+}  // namespace nearfield

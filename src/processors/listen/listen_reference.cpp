@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "frontend/common/clipping.hpp"
+#include "nearfield/frame.hpp"
+#include "processors/far_field/array.hpp"
+#include "processors/listen/plan.hpp"
+
+namespace nearfield {
+namespace {
+
+/// sinc(t) times a Kaiser window of 16 samples.
+double kernel_at(double t) {
+  constexpr double kHalf = kListenTaps / 2.0;
+  const double share = t / kHalf;
+  const double window = std::cyl_bessel_i(0.0, kListenKaiserBeta * std::sqrt(std::max(0.0, 1.0 - share * share))) /
+                        std::cyl_bessel_i(0.0, kListenKaiserBeta);
+  return (t == 0.0 ? 1.0 : std::sin(std::numbers::pi * t) / (std::numbers::pi * t)) * window;
+}
+
+/// y(t) = sum_m g_m (r_m / r_0) p_m(t + (r_m - r_min) / c) / sum_m g_m, m over the microphones that are used and whose
+/// samples are finite there; p(t) = sum_n p[n] kernel(t - n).
+class ListenReference : public reference::Processor {
+ public:
+  explicit ListenReference(const ProcessorPlan& plan)
+      : plan_(plan), header_(plan_.header()), microphones_(far_field::microphones_of(plan_.geometry)) {
+    use(make_mask(plan.array, {}));
+  }
+  [[nodiscard]] ResultHeader header() const override { return header_; }
+  void clear() override { samples_of_beams_.clear(); }
+  void use_samples(std::span<const double> samples) override { samples_ = samples; }
+  Outcome add(std::span<const reference::Complex> /*spectra*/) override {
+    for (const ListenBeam& beam : plan_.beams) {
+      add_beam(beam);
+    }
+    return outcome();
+  }
+  Products products(std::size_t window) override {
+    const std::size_t values = plan_.beams.size() * new_samples();
+    products_ = {std::as_bytes(std::span(samples_of_beams_).subspan(window * values, values))};
+    return products_;
+  }
+  void use(const MicrophoneMask& mask) final {
+    used_ = plan_.used(mask);
+    is_masked_ = plan_.is_masked(mask);
+  }
+
+ private:
+  [[nodiscard]] std::size_t new_samples() const { return static_cast<std::size_t>(plan_.sizes.new_samples); }
+  [[nodiscard]] double sample(std::size_t n, int channel) const {
+    return samples_[n * microphones_.size() + static_cast<std::size_t>(channel)];
+  }
+  void add_beam(const ListenBeam& beam) {
+    double nearest_m = std::numeric_limits<double>::infinity();
+    for (const far_field::Position& one : microphones_) {
+      nearest_m = std::min(nearest_m, listen_path_m(beam, one));
+    }
+    std::vector<double> sums(new_samples());
+    std::vector<double> weights(new_samples());
+    std::vector<int> heard(new_samples());
+    for (const int channel : used_) {
+      const auto m = static_cast<std::size_t>(channel);
+      const double path_m = listen_path_m(beam, microphones_[m]);
+      const double reference_m = plan_.reference_m > 0.0 ? plan_.reference_m : norm(beam.focus());
+      const double level = beam.is_infinitely_far() ? 1.0 : path_m / reference_m;
+      const double delay = (path_m - nearest_m) / plan_.sound_speed_m_s * plan_.sample_rate_hz;
+      const double whole = std::min(std::floor(delay), static_cast<double>(plan_.sizes.delay_samples));
+      std::array<double, kListenTaps> coefficients{};
+      for (std::size_t tap = 0; tap < coefficients.size(); ++tap) {
+        coefficients[tap] = kernel_at(delay - whole - (static_cast<double>(tap) - kListenTapsBefore));
+      }
+      for (std::size_t n = 0; n < sums.size(); ++n) {
+        double pressure = 0.0;
+        bool is_finite = true;
+        for (std::size_t tap = 0; tap < coefficients.size(); ++tap) {
+          const double value = sample(n + static_cast<std::size_t>(whole) + tap, channel);
+          is_finite = is_finite && std::isfinite(value);
+          pressure += coefficients[tap] * value;
+        }
+        if (is_finite) {
+          sums[n] += plan_.shading[m] * level * pressure * plan_.pascal;
+          weights[n] += plan_.shading[m];
+          ++heard[n];
+        }
+      }
+    }
+    for (std::size_t n = 0; n < sums.size(); ++n) {
+      const double value = heard[n] < far_field::kFewestMicrophones ? std::nan("") : sums[n] / weights[n];
+      samples_of_beams_.push_back(static_cast<float>(value));
+    }
+  }
+  [[nodiscard]] Outcome outcome() const {
+    Outcome outcome;
+    outcome.flags = is_masked_ ? std::uint32_t{kFlagMaskedMicrophones} : 0U;
+    for (const int channel : used_) {
+      bool is_finite = true;
+      for (std::size_t n = 0; n < static_cast<std::size_t>(plan_.sizes.window_samples); ++n) {
+        const double value = sample(n, channel);
+        is_finite = is_finite && std::isfinite(value);
+        outcome.flags |= plan_.is_full_scale && std::abs(value) >= kClipLevel ? kFlagClipped : 0U;
+      }
+      outcome.non_finite_microphones += is_finite ? 0 : 1;
+    }
+    outcome.flags |= outcome.non_finite_microphones > 0 ? kFlagNonFiniteInput : 0U;
+    return outcome;
+  }
+
+  ListenPlan plan_;
+  ResultHeader header_;
+  std::vector<far_field::Position> microphones_;  ///< [channel]
+  std::vector<int> used_;
+  bool is_masked_ = false;
+  std::span<const double> samples_;
+  std::vector<float> samples_of_beams_;  ///< [window][beam][sample]
+  std::array<std::span<const std::byte>, 1> products_;
+};
+
+}  // namespace
+
+std::unique_ptr<reference::Processor> make_listen_reference(const ProcessorPlan& plan) {
+  return std::make_unique<ListenReference>(plan);
+}
+
+}  // namespace nearfield

@@ -1,0 +1,170 @@
+#include "publish/sound/beam_files.hpp"
+
+#include <fmt/format.h>
+#include <sndfile.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/system/partial_file.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr double kLongestGap_s = 600.0;
+constexpr std::size_t kZerosOfABlock = 4096;
+
+struct CloseSound {
+  void operator()(SNDFILE* handle) const { sf_close(handle); }
+};
+
+}  // namespace
+
+struct BeamFiles::File {
+  explicit File(const std::filesystem::path& path) : partial(path) {}
+  PartialFile partial;
+  std::unique_ptr<SNDFILE, CloseSound> sound;  // closed before the file gets its name, or is removed
+  double largest_pa = 0.0;
+
+  [[nodiscard]] IoError error(const std::string& reason) const {
+    return IoError(fmt::format("{}: cannot be written: {}", partial.path().string(), reason));
+  }
+};
+
+std::optional<BeamLayout> beams_of(const ResultHeader& header) {
+  const auto product = std::find_if(header.products.begin(), header.products.end(), [](const Product& one) {
+    return one.name == "beams" && one.form == Product::Form::kArray && one.type == ElementType::kFloat32 &&
+           one.unit == "Pa" && one.axes == std::vector<std::string>{"beam", "sample"};
+  });
+  if (product == header.products.end()) {
+    return std::nullopt;
+  }
+  const Axis& samples = *header.axis("sample");
+  const double length_s = samples.values.back() - samples.values.front();
+  if (samples.unit != "s" || samples.components != 1 || !(length_s > 0.0)) {
+    return std::nullopt;
+  }
+  return BeamLayout{.product = static_cast<std::size_t>(product - header.products.begin()),
+                    .beams = header.axis("beam")->size(),
+                    .samples = samples.size(),
+                    .rate_hz = static_cast<double>(samples.size() - 1) / length_s};
+}
+
+BeamFiles::BeamFiles(const std::filesystem::path& folder, const std::string& processor, const BeamLayout& layout,
+                     double gain_db)
+    : name_((folder / processor).string()), layout_(layout), gain_db_(gain_db) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw IoError(fmt::format("{}: can't make the folder for sound files: {}", folder.string(), error.message()));
+  }
+  for (std::size_t beam = 0; beam < layout.beams; ++beam) {
+    File& file = *files_.emplace_back(std::make_unique<File>(folder / fmt::format("{}-{}.wav", processor, beam)));
+    // A file of more than 4 GiB becomes RF64, which WAV cannot hold.
+    SF_INFO info{};
+    info.samplerate = static_cast<int>(std::lround(layout.rate_hz));
+    info.channels = 1;
+    info.format = SF_FORMAT_RF64 | SF_FORMAT_FLOAT;
+    file.sound.reset(sf_open(file.partial.path_by_descriptor().c_str(), SFM_WRITE, &info));
+    if (!file.sound) {
+      throw file.error(sf_strerror(nullptr));
+    }
+    sf_command(file.sound.get(), SFC_RF64_AUTO_DOWNGRADE, nullptr, SF_TRUE);
+    sf_command(file.sound.get(), SFC_SET_ADD_PEAK_CHUNK, nullptr, SF_FALSE);  // it has a time in it
+  }
+}
+
+BeamFiles::~BeamFiles() = default;
+
+void BeamFiles::add(std::uint64_t first_sample, std::span<const float> values) {
+  const auto longest_gap = static_cast<std::uint64_t>(kLongestGap_s * layout_.rate_hz);
+  std::uint64_t begin = 0;  // of the frame's samples: those before have been written
+  if (next_) {
+    const bool is_leap =
+        first_sample > *next_ ? first_sample - *next_ > longest_gap : *next_ - first_sample >= layout_.samples;
+    if (is_leap) {
+      ++beginnings_;
+    } else if (first_sample > *next_) {
+      write_zeros(first_sample - *next_);
+    } else {
+      begin = *next_ - first_sample;
+    }
+  }
+  for (std::size_t beam = 0; beam < layout_.beams; ++beam) {
+    write(beam, values.subspan(beam * layout_.samples, layout_.samples).subspan(begin));
+  }
+  samples_ += layout_.samples - begin;
+  next_ = first_sample + layout_.samples;
+}
+
+void BeamFiles::write_zeros(std::uint64_t samples) {
+  const std::vector<float> zeros(kZerosOfABlock);
+  for (std::uint64_t done = 0; done < samples; done += kZerosOfABlock) {
+    for (std::size_t beam = 0; beam < layout_.beams; ++beam) {
+      write(beam, std::span(zeros).first(std::min<std::uint64_t>(kZerosOfABlock, samples - done)));
+    }
+  }
+  samples_ += samples;
+  missing_ += samples;
+  ++gaps_;
+}
+
+void BeamFiles::write(std::size_t beam, std::span<const float> values) {
+  File& file = *files_[beam];
+  const double gain = std::pow(10.0, gain_db_ / 20.0);
+  block_.clear();
+  for (const float value : values) {
+    const bool has_value = std::isfinite(value);
+    without_value_ += has_value ? 0U : 1U;
+    const double pressure_pa = has_value ? static_cast<double>(value) : 0.0;
+    file.largest_pa = std::max(file.largest_pa, std::abs(pressure_pa));
+    block_.push_back(static_cast<float>(gain * pressure_pa));
+  }
+  const auto count = static_cast<sf_count_t>(block_.size());
+  if (sf_writef_float(file.sound.get(), block_.data(), count) != count) {
+    throw file.error(sf_strerror(file.sound.get()));
+  }
+}
+
+SoundReport BeamFiles::finish() {
+  SoundReport report;
+  const double gain = std::pow(10.0, gain_db_ / 20.0);
+  const std::string scale = gain_db_ == 0.0 ? "1 is 1 Pa" : fmt::format("1 is {:.4g} Pa", 1.0 / gain);
+  bool is_loud = false;
+  for (const std::unique_ptr<File>& file : files_) {
+    sf_write_sync(file->sound.get());
+    if (const int error = sf_close(file->sound.release()); error != 0) {
+      throw file->error(sf_error_number(error));
+    }
+    file->partial.finish();
+    is_loud = is_loud || gain * file->largest_pa > 1.0;
+    report.files.push_back(fmt::format("{}: {:.3f} s at {} Hz, largest {:.4g} Pa; {}", file->partial.path().string(),
+                                       static_cast<double>(samples_) / layout_.rate_hz, std::lround(layout_.rate_hz),
+                                       file->largest_pa, scale));
+  }
+  if (missing_ > 0) {
+    report.warnings.push_back(
+        fmt::format("{}: {} samples in {} gaps never came and are zeros", name_, missing_, gaps_));
+  }
+  if (without_value_ > 0) {
+    report.warnings.push_back(
+        fmt::format("{}: {} samples have no value, for want of microphones, and are zeros", name_, without_value_));
+  }
+  if (beginnings_ > 0) {
+    report.warnings.push_back(
+        fmt::format("{}: the stream began anew {} times; what came then follows at once", name_, beginnings_));
+  }
+  if (is_loud) {
+    report.warnings.push_back(
+        fmt::format("{}: samples lie beyond 1 and -1, where players clip; --wav-gain-db lowers them", name_));
+  }
+  if (std::abs(layout_.rate_hz - std::round(layout_.rate_hz)) > 1e-6 * layout_.rate_hz) {
+    report.warnings.push_back(fmt::format("{}: WAV holds rates in whole Hz: {} Hz stands for {:.6f} Hz", name_,
+                                          std::lround(layout_.rate_hz), layout_.rate_hz));
+  }
+  return report;
+}
+
+}  // namespace nearfield

@@ -21,7 +21,7 @@ namespace {
 
 constexpr double kHighest_hz = 1e6;
 constexpr double kFarthest_m = 1000.0;
-constexpr double kRightAngle_deg = 90.0;
+constexpr double kRightAngleDeg = 90.0;
 
 struct BeampatternArguments {
   std::string config;
@@ -85,10 +85,10 @@ PatternSource source_of(const std::string& text, double standoff_m) {
     }
     return {.place_m = {{values[0], values[1], values[2]}}};
   }
-  const double degree = std::acos(-1.0) / (2.0 * kRightAngle_deg);
+  const double degree = std::acos(-1.0) / (2.0 * kRightAngleDeg);
   const double x = std::sin(values[0] * degree);
   const double y = std::sin(values[1] * degree);
-  if (!are_finite || std::abs(values[0]) > kRightAngle_deg || std::abs(values[1]) > kRightAngle_deg ||
+  if (!are_finite || std::abs(values[0]) > kRightAngleDeg || std::abs(values[1]) > kRightAngleDeg ||
       x * x + y * y > 1.0 + kRounding) {
     throw UsageError(
         fmt::format("--source: expected AZIMUTH,ELEVATION from -90 to 90 deg, the squares of whose sines add up to at "

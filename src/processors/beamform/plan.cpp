@@ -112,10 +112,15 @@ Axis axis_of_sectors(const BeamformPlan& plan) {
   return axis;
 }
 
+struct MapNames {
+  std::string map;
+  std::string focus;
+  std::string sectors;
+};
+
 /// What is published of maps over `first_axis`, frequency or band: the map, and what is made of it.
-void add_maps(const BeamformPlan& plan, const std::string& name, const std::string& prefix,
-              const std::string& first_axis, ResultHeader& header) {
-  Product map = {.name = name,
+void add_maps(const BeamformPlan& plan, const MapNames& names, const std::string& first_axis, ResultHeader& header) {
+  Product map = {.name = names.map,
                  .quantity = quantity_of(plan),
                  .unit = plan.settings.method == Method::kMusic ? "1"
                          : plan.has_powers()                    ? "Pa^2"
@@ -128,14 +133,14 @@ void add_maps(const BeamformPlan& plan, const std::string& name, const std::stri
   const std::vector<std::string> axes = map.axes;
   header.products.push_back(std::move(map));
   if (plan.has_focus()) {
-    header.products.push_back({.name = prefix + "focus_m",
+    header.products.push_back({.name = names.focus,
                                .quantity = "distance of the plane with the largest value",
                                .unit = "m",
                                .type = ElementType::kFloat32,
                                .axes = axes});
   }
   if (!plan.sectors.empty()) {
-    Product sectors = {.name = prefix + "sectors",
+    Product sectors = {.name = names.sectors,
                        .quantity = fmt::format("mean square pressure of a sector's sources {}", reference_of(plan)),
                        .unit = "Pa^2",
                        .type = ElementType::kFloat32,
@@ -244,10 +249,14 @@ ResultHeader header_of(const BeamformPlan& plan) {
                                .axes = {first_axis}});
   }
   if (plan.lines > 0) {
-    add_maps(plan, "map", "", "frequency", header);
+    add_maps(plan, {.map = "map", .focus = "focus_m", .sectors = "sectors"}, "frequency", header);
   }
   if (!plan.bands_hz.empty()) {
-    add_maps(plan, "bands", plan.lines > 0 ? "bands_" : "", "band", header);
+    MapNames names = {.map = "bands", .focus = "focus_m", .sectors = "sectors"};
+    if (plan.lines > 0) {
+      names = {.map = "bands", .focus = "bands_focus_m", .sectors = "bands_sectors"};
+    }
+    add_maps(plan, names, "band", header);
   }
   far_field::add_places(plan.array.geometry, header);
   return header;

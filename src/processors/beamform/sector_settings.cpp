@@ -217,7 +217,7 @@ std::string flaw_of(const SectorSettings& sector, const GridSettings& grid) {
     return fmt::format("expected {} with grid.kind: {}, found {}", keys_of(sides), far_field::name_of(grid.kind),
                        keys_of(sector.sides));
   }
-  const std::string across = flaw_along(sector.across, axis_across(grid));
+  std::string across = flaw_along(sector.across, axis_across(grid));
   if (!across.empty() || sides == SectorSides::kLine) {
     return across;
   }

@@ -15,7 +15,7 @@ using far_field::GridKind;
 using far_field::GridSettings;
 
 constexpr double kRoundingOfStep = 1e-6;  // of a step
-constexpr std::size_t kLongestName = 31;
+constexpr std::size_t kLongestSectorName = 31;
 constexpr double kHalf = 0.5;
 
 /// The pixels along one axis of a grid.
@@ -82,7 +82,7 @@ bool is_name(const std::string& text) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
            c == '.' || c == ' ';
   };
-  return !text.empty() && text.size() <= kLongestName && text.front() != ' ' && text.back() != ' ' &&
+  return !text.empty() && text.size() <= kLongestSectorName && text.front() != ' ' && text.back() != ' ' &&
          std::all_of(text.begin(), text.end(), may_stand);
 }
 
@@ -109,7 +109,7 @@ std::optional<SectorSettings> read_sector(YamlMap& map) {
   const std::optional<std::string> name = map.text("name");
   const bool has_name = name && is_name(*name);
   if (!has_name && (name || !map.has("name"))) {
-    map.problem("name", fmt::format("1 to {} letters, digits, spaces and _ - .", kLongestName));
+    map.problem("name", fmt::format("1 to {} letters, digits, spaces and _ - .", kLongestSectorName));
   }
   sector.name = name.value_or("");
   if (map.has("angle_deg")) {

@@ -15,6 +15,7 @@ void add_points(CLI::App& app);
 void add_pictures(CLI::App& app);
 void add_templates(CLI::App& app);
 void add_sections(CLI::App& app);
+void add_beampattern(CLI::App& app);
 void add_inspect(CLI::App& app);
 void add_devices(CLI::App& app);
 void add_bench(CLI::App& app);

@@ -14,12 +14,13 @@
 namespace {
 
 constexpr std::array kCommands = {
-    nearfield::cli::add_simulate,  nearfield::cli::add_encode,    nearfield::cli::add_replay,
-    nearfield::cli::add_compare,   nearfield::cli::add_inspect,   nearfield::cli::add_devices,
-    nearfield::cli::add_bench,     nearfield::cli::add_send,      nearfield::cli::add_tap,
-    nearfield::cli::add_convert,   nearfield::cli::add_ctl,       nearfield::cli::add_points,
-    nearfield::cli::add_calibrate, nearfield::cli::add_settings,  nearfield::cli::add_pictures,
-    nearfield::cli::add_csm,       nearfield::cli::add_templates, nearfield::cli::add_sections};
+    nearfield::cli::add_simulate,   nearfield::cli::add_encode,    nearfield::cli::add_replay,
+    nearfield::cli::add_compare,    nearfield::cli::add_inspect,   nearfield::cli::add_devices,
+    nearfield::cli::add_bench,      nearfield::cli::add_send,      nearfield::cli::add_tap,
+    nearfield::cli::add_convert,    nearfield::cli::add_ctl,       nearfield::cli::add_points,
+    nearfield::cli::add_calibrate,  nearfield::cli::add_settings,  nearfield::cli::add_pictures,
+    nearfield::cli::add_csm,        nearfield::cli::add_templates, nearfield::cli::add_sections,
+    nearfield::cli::add_beampattern};
 
 /// CLI11 alone would call a misspelt command a surplus argument.
 void require_known_command(const CLI::App& app, int argc, char** argv) {

@@ -196,6 +196,17 @@ TEST(MapPicture, KnowsTheLevelOfEachUnit) {
   EXPECT_EQ(level("Pa", ElementType::kComplex64, 0.0), -std::numeric_limits<double>::infinity());
 }
 
+// A distance, such as that of a focus, is no amplitude: its scale is in metres with decibels, too.
+TEST(MapPicture, ShowsLengthsInMetres) {
+  const Product focus = {.name = "focus_m", .quantity = "", .unit = "m", .type = ElementType::kFloat32};
+  const ScaledValues scaled = scaled_values(focus, {0.5, 2.0}, levels_of(15.0));
+  EXPECT_FALSE(scaled.are_levels);
+  EXPECT_EQ(scaled.low, 0.0);
+  EXPECT_EQ(scaled.high, 2.0);
+  const Product displacement = {.name = "images", .quantity = "", .unit = "m"};
+  EXPECT_TRUE(scaled_values(displacement, {0.5, 2.0}, levels_of(15.0)).are_levels);
+}
+
 // The top of one map is held over frames; another map, such as that of another frequency, has its own.
 TEST(PictureScale, HoldsTheMaximumOfEachMapOrTakesALevel) {
   const LevelRule rule = level_rule(meter_header().products[0]);

@@ -1,12 +1,13 @@
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "cl/device.hpp"
 #include "processors/beamform/das_maps.hpp"
 #include "processors/beamform/history/history.hpp"
+#include "processors/beamform/largest_plane.hpp"
 #include "processors/beamform/plan.hpp"
 #include "processors/beamform/publisher.hpp"
+#include "processors/beamform/sector_powers.hpp"
 #include "processors/beamform/work.hpp"
 #include "processors/far_field/subset.hpp"
 
@@ -27,9 +28,7 @@ class Beamform : public Processor {
     if (plan_.is_averaged()) {
       allocate_average();
     } else {
-      maps_ = device_.allocate<std::complex<float>>(batch() * values_, das::kStage);
-      maps_on_host_ = device_.allocate_host<std::complex<float>>(maps_.size(), das::kStage);
-      das_.write_to(maps_);
+      allocate_maps();
     }
     use(make_mask(plan_.array, {}));
   }
@@ -39,19 +38,36 @@ class Beamform : public Processor {
     if (plan_.is_averaged()) {
       enqueue_average(windows);
     } else {
-      das_.enqueue_maps(0, windows, 0);
-      device_.enqueue_read(maps_, maps_on_host_.values().first(windows * values_), das::kStage);
+      enqueue_maps(windows);
     }
   }
   Products products(std::size_t window) override {
     if (publisher_) {
       return publisher_->products(window);
     }
-    map_[0] = std::as_bytes(maps_on_host_.values().subspan(window * values_, values_));
-    return map_;
+    const std::size_t values = map_values();
+    const std::size_t of_sectors = plan_.frequencies() * plan_.sector_values();
+    of_window_ = products_of<std::complex<float>>(
+        plan_,
+        {.maps = maps_on_host_.values().subspan(window * values, values),
+         .focus_m = largest_ ? focus_on_host_.values().subspan(window * values, values) : std::span<float>(),
+         .sectors = sectors_ ? sectors_on_host_.values().subspan(window * of_sectors, of_sectors) : std::span<float>(),
+         .effective = {}});
+    return of_window_;
   }
   [[nodiscard]] std::span<const std::uint32_t> host_status() const override { return das_.host_status(); }
-  void use(const MicrophoneMask& mask) final { das_.use(mask); }
+  void use(const MicrophoneMask& mask) final {
+    das_.use(mask);
+    if (publisher_) {
+      publisher_->use(mask);
+    }
+    if (largest_) {
+      largest_->use(mask);
+    }
+    if (sectors_) {
+      sectors_->use_norms();
+    }
+  }
   void forget() override {
     plan_.snapshots.forget();
     if (plan_.is_averaged()) {
@@ -62,6 +78,37 @@ class Beamform : public Processor {
 
  private:
   [[nodiscard]] std::size_t batch() const { return static_cast<std::size_t>(plan_.batch); }
+  /// Of a window as they are published.
+  [[nodiscard]] std::size_t map_values() const { return plan_.frequencies() * plan_.map_pixels(); }
+  void allocate_maps() {
+    maps_ = device_.allocate<std::complex<float>>(batch() * values_, das::kStage);
+    maps_on_host_ = device_.allocate_host<std::complex<float>>(batch() * map_values(), das::kStage);
+    das_.write_to(maps_);
+    const std::size_t images = batch() * plan_.frequencies();
+    if (plan_.has_focus()) {
+      largest_.emplace(device_, plan_, maps_, images, PublishedMaps(plan_).lowest_hz);
+      focus_on_host_ = device_.allocate_host<float>(batch() * map_values(), das::kStage);
+    }
+    if (!plan_.sectors.empty()) {
+      sectors_.emplace(device_, plan_, das_, maps_, images);
+      sectors_on_host_ = device_.allocate_host<float>(images * plan_.sector_values(), das::kStage);
+    }
+  }
+  void enqueue_maps(std::size_t windows) {
+    das_.enqueue_maps(0, windows, 0);
+    const std::size_t images = windows * plan_.frequencies();
+    if (largest_) {
+      largest_->enqueue(images);
+      device_.enqueue_read(largest_->focus_m(), focus_on_host_.values().first(windows * map_values()), das::kStage);
+    }
+    device_.enqueue_read(largest_ ? largest_->maps() : maps_, maps_on_host_.values().first(windows * map_values()),
+                         das::kStage);
+    if (sectors_) {
+      sectors_->enqueue(images);
+      device_.enqueue_read(sectors_->powers(), sectors_on_host_.values().first(images * plan_.sector_values()),
+                           das::kStage);
+    }
+  }
   void allocate_average() {
     average_ = das_.program().kernel("das_average");
     step_arguments_ = average_.arguments("keep", "publishes");
@@ -71,7 +118,7 @@ class Beamform : public Processor {
     device_.enqueue_fill(sums_, das::Two{0.0F, 0.0F}, das::kStage);
     das_.write_to(powers_);
     average_.set("map", powers_).set("average", sums_).set("published", published_);
-    publisher_.emplace(device_, plan_, published_);
+    publisher_.emplace(device_, plan_, das_, published_);
   }
   void enqueue_average(std::size_t windows) {
     for (std::size_t window = 0; window < windows; ++window) {
@@ -95,7 +142,11 @@ class Beamform : public Processor {
   das::Maps das_;
   // Without an average:
   ocl::Buffer<std::complex<float>> maps_;
-  ocl::HostBuffer<std::complex<float>> maps_on_host_;  ///< [window][frequency][pixel]
+  ocl::HostBuffer<std::complex<float>> maps_on_host_;  ///< [window][frequency][pixel]; of the largest plane with focus
+  std::optional<das::LargestPlane<std::complex<float>>> largest_;
+  ocl::HostBuffer<float> focus_on_host_;  ///< likewise
+  std::optional<das::SectorPowers<std::complex<float>>> sectors_;
+  ocl::HostBuffer<float> sectors_on_host_;  ///< [window][frequency][plane][sector]
   // With one:
   ocl::Kernel average_;
   ocl::Arguments<2> step_arguments_;
@@ -103,7 +154,7 @@ class Beamform : public Processor {
   ocl::Buffer<das::Two> sums_;
   ocl::Buffer<float> published_;
   std::optional<das::Publisher> publisher_;
-  std::array<std::span<const std::byte>, 1> map_;
+  std::vector<std::span<const std::byte>> of_window_;
 };
 
 std::optional<SubsetSettings> subset_of_beamform(const ProcessorPlan& plan) {

@@ -11,7 +11,6 @@
 namespace nearfield::reference {
 namespace {
 
-using far_field::Formulation;
 using far_field::Position;
 
 /// What is computed of a pixel.
@@ -28,7 +27,9 @@ class Beamform : public Processor {
         array_(plan_),
         sums_(plan_.is_averaged() ? plan_.frequencies() * plan_.pixels() : 0),
         weights_(sums_.size()),
-        published_(sums_.size(), std::numeric_limits<float>::quiet_NaN()) {
+        published_(sums_.size(), std::numeric_limits<float>::quiet_NaN()),
+        of_powers_(plan_),
+        of_pressures_(plan_) {
     use(make_mask(plan_.array, {}));
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
@@ -37,9 +38,8 @@ class Beamform : public Processor {
     std::fill(published_.begin(), published_.end(), std::numeric_limits<float>::quiet_NaN());
   }
   void clear() override {
-    maps_.clear();
-    powers_.clear();
-    figures_.clear();
+    of_powers_.clear();
+    of_pressures_.clear();
   }
   Outcome add(std::span<const Complex> spectra) override {
     const Outcome outcome = array_.choose(spectra);
@@ -51,67 +51,30 @@ class Beamform : public Processor {
     if (step.is_snapshot) {
       add_snapshot(spectra, step);
     }
-    append_published(plan_, published_, powers_);
-    figures_.insert(figures_.end(), plan_.frequencies(), static_cast<float>(plan_.snapshots.effective()));
+    of_powers_.append(published_, static_cast<float>(plan_.snapshots.effective()));
     return outcome;
   }
   Products products(std::size_t window) override {
-    if (!plan_.is_averaged()) {
-      const std::size_t values = plan_.frequencies() * plan_.pixels();
-      products_ = {std::as_bytes(std::span(maps_).subspan(window * values, values))};
-    } else {
-      products_ = products_of_window(plan_, figures_, powers_, window);
-    }
+    products_ = plan_.is_averaged() ? of_powers_.products(window) : of_pressures_.products(window);
     return products_;
   }
-  void use(const MicrophoneMask& mask) final { array_.use(mask); }
-
- private:
-  /// h_m of the formulation, from a_m.
-  void weigh() {
-    double sum_g = 0.0;
-    double sum_g_a2 = 0.0;
-    const std::vector<std::size_t>& used = array_.used();
-    double microphones = 0.0;
-    for (std::size_t i = 0; i < used.size(); ++i) {
-      const bool counts = steering_[i] != 0.0;  // a template has none of a microphone that was dead
-      microphones += counts ? 1.0 : 0.0;
-      sum_g += counts ? plan_.shading[used[i]] : 0.0;
-    }
-    for (std::size_t i = 0; i < used.size(); ++i) {
-      sum_g_a2 += plan_.shading[used[i]] * microphones / sum_g * std::norm(steering_[i]);
-    }
-    weights_of_.resize(used.size());
-    for (std::size_t i = 0; i < used.size(); ++i) {
-      const double g = plan_.shading[used[i]] * microphones / sum_g;  // their sum is the number of microphones
-      const Complex a = steering_[i];
-      weights_of_[i] = 0.0;
-      if (a == 0.0) {
-        continue;
-      }
-      switch (plan_.settings.steering.formulation) {
-        case Formulation::kClassic:
-          weights_of_[i] = g * a / (microphones * std::abs(a));
-          break;
-        case Formulation::kInverse:
-          weights_of_[i] = g * a / (microphones * std::norm(a));
-          break;
-        case Formulation::kTrueLevel:
-          weights_of_[i] = g * a / sum_g_a2;
-          break;
-        case Formulation::kTrueLocation:
-          weights_of_[i] = g * a / std::sqrt(microphones * sum_g_a2);
-          break;
-      }
+  void use(const MicrophoneMask& mask) final {
+    array_.use(mask);
+    if (plan_.is_averaged()) {
+      of_powers_.use(array_, mask);
+    } else {
+      of_pressures_.use(array_, mask);
     }
   }
+
+ private:
   Value value_of(std::span<const Complex> spectra, std::size_t frequency, std::size_t pixel) {
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     if (array_.used().empty() || std::isnan(plan_.grid.pixels[pixel].x)) {
       return {.beam = {kNan, kNan}, .power = kNan};
     }
     steering_ = array_.steer(array_.used(), pixel, frequency);
-    weigh();
+    weights_of_ = weights_of(plan_, array_.used(), steering_);
     const std::vector<std::size_t>& used = array_.used();
     Value value;
     Complex of_source = 0.0;       // h^H a
@@ -132,12 +95,14 @@ class Beamform : public Processor {
     return value;
   }
   void add_map(std::span<const Complex> spectra) {
+    std::vector<std::complex<float>> map;
     for (std::size_t f = 0; f < plan_.frequencies(); ++f) {
       for (std::size_t pixel = 0; pixel < plan_.pixels(); ++pixel) {
         const Complex beam = value_of(spectra, f, pixel).beam;
-        maps_.emplace_back(static_cast<float>(beam.real()), static_cast<float>(beam.imag()));
+        map.emplace_back(static_cast<float>(beam.real()), static_cast<float>(beam.imag()));
       }
     }
+    of_pressures_.append(map, 1.0F);
   }
   void add_snapshot(std::span<const Complex> spectra, const Snapshots::Step& step) {
     for (std::size_t i = 0; i < sums_.size(); ++i) {
@@ -155,14 +120,13 @@ class Beamform : public Processor {
   BeamformPlan plan_;
   ResultHeader header_;
   Array array_;
-  std::vector<Complex> steering_;          ///< a_m, [index of array_.used()]
-  std::vector<Complex> weights_of_;        ///< h_m, [index of array_.used()]
-  std::vector<double> sums_;               ///< of an average, [frequency][pixel]
-  std::vector<double> weights_;            ///< likewise
-  std::vector<float> published_;           ///< likewise
-  std::vector<std::complex<float>> maps_;  ///< [window][frequency][pixel]
-  std::vector<float> powers_;              ///< [window][published map][pixel], of an average
-  std::vector<float> figures_;             ///< [window][frequency]
+  std::vector<Complex> steering_;                ///< a_m, [index of array_.used()]
+  std::vector<Complex> weights_of_;              ///< h_m, [index of array_.used()]
+  std::vector<double> sums_;                     ///< of an average, [frequency][pixel]
+  std::vector<double> weights_;                  ///< likewise
+  std::vector<float> published_;                 ///< likewise
+  Published<float> of_powers_;                   ///< of an average
+  Published<std::complex<float>> of_pressures_;  ///< without one
   std::vector<std::span<const std::byte>> products_;
 };
 

@@ -25,6 +25,8 @@ class Maps {
   [[nodiscard]] const Input& input() const { return input_; }
   [[nodiscard]] const ocl::Buffer<float>& weights() const { return input_.weights; }  ///< [window][channel], g
   [[nodiscard]] const ocl::Buffer<float>& norms() const { return norms_; }  ///< as in kernels/processors/beamform.cl
+  /// [channel], 0 of those that are masked.
+  [[nodiscard]] const ocl::Buffer<float>& shading_on_device() const { return shading_; }
   /// The weights of the microphones that are not masked.
   [[nodiscard]] std::span<const float> shading() const { return shading_on_host_; }
   [[nodiscard]] std::span<const std::uint32_t> host_status() const { return status_on_host_.values(); }

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
 #include "nearfield/error.hpp"
 #include "processors/beamform/measured_steering.hpp"
 #include "processors/far_field/shading.hpp"
@@ -58,6 +62,97 @@ void plan_bands_of(BeamformPlan& maps, const ProcessorPlan& plan) {
   maps.lines = has_own ? 0 : plan.frequencies_hz.size();
 }
 
+SectorPixels pixels_of(const SectorSettings& sector, const BeamformPlan& plan, const std::string& key) {
+  const far_field::GridSettings& grid = plan.settings.grid;
+  const PixelRange rows = rows_of(sector, grid);
+  const PixelRange columns = columns_of(sector, grid);
+  const SectorPixels pixels = {.first_row = rows.first,
+                               .rows = rows.count,
+                               .first_column = columns.first,
+                               .columns = columns.count,
+                               .centre = rows.centre * plan.grid.axes.back().size() + columns.centre};
+  if (std::isnan(plan.grid.pixels.at(pixels.centre).x)) {
+    throw ConfigError(fmt::format(
+        "{}: expected a sector whose centre is a direction, sin^2 of azimuth and elevation together at most 1, found "
+        "azimuth_deg [{}, {}] and elevation_deg [{}, {}]",
+        key, sector.across[0], sector.across[1], sector.down[0], sector.down[1]));
+  }
+  return pixels;
+}
+
+/// Planes, and sectors on them, of a grid whose pixels lie in rows and columns.
+void plan_planes(BeamformPlan& plan) {
+  const Axis& first = plan.grid.axes.front();
+  if (first.name == "distance" || first.name == "radius") {
+    plan.distances_m = first.values;
+  }
+  if (plan.has_focus() && plan.planes() < 2) {
+    throw ConfigError(fmt::format("processors.{}.focus: expected none, or at least two planes, found max with {}",
+                                  plan.name, plan.planes()));
+  }
+  const std::vector<SectorSettings>& sectors = plan.settings.sectors;
+  for (std::size_t i = 0; i < sectors.size(); ++i) {
+    plan.sectors.push_back(pixels_of(sectors[i], plan, fmt::format("processors.{}.sectors[{}]", plan.name, i)));
+  }
+}
+
+/// Their places: [x first, x last, y first, y last], likewise of azimuth and elevation, or [first, last] of a line.
+Axis axis_of_sectors(const BeamformPlan& plan) {
+  const SectorSides sides = sides_of(plan.settings.grid.kind);
+  Axis axis{.name = "sector",
+            .unit = sides == SectorSides::kPlane ? "m" : "deg",
+            .values = {},
+            .components = sides == SectorSides::kLine ? std::size_t{2} : std::size_t{4}};
+  for (const SectorSettings& sector : plan.settings.sectors) {
+    axis.values.insert(axis.values.end(), sector.across.begin(), sector.across.end());
+    if (sides != SectorSides::kLine) {
+      axis.values.insert(axis.values.end(), sector.down.begin(), sector.down.end());
+    }
+  }
+  return axis;
+}
+
+struct MapNames {
+  std::string map;
+  std::string focus;
+  std::string sectors;
+};
+
+/// What is published of maps over `first_axis`, frequency or band: the map, and what is made of it.
+void add_maps(const BeamformPlan& plan, const MapNames& names, const std::string& first_axis, ResultHeader& header) {
+  Product map = {.name = names.map,
+                 .quantity = quantity_of(plan),
+                 .unit = plan.settings.method == Method::kMusic ? "1"
+                         : plan.has_powers()                    ? "Pa^2"
+                                                                : "Pa",
+                 .type = plan.has_powers() ? ElementType::kFloat32 : ElementType::kComplex64,
+                 .axes = {first_axis}};
+  for (std::size_t axis = plan.has_focus() ? 1 : 0; axis < plan.grid.axes.size(); ++axis) {
+    map.axes.push_back(plan.grid.axes[axis].name);
+  }
+  const std::vector<std::string> axes = map.axes;
+  header.products.push_back(std::move(map));
+  if (plan.has_focus()) {
+    header.products.push_back({.name = names.focus,
+                               .quantity = "distance of the plane with the largest value",
+                               .unit = "m",
+                               .type = ElementType::kFloat32,
+                               .axes = axes});
+  }
+  if (!plan.sectors.empty()) {
+    Product sectors = {.name = names.sectors,
+                       .quantity = fmt::format("mean square pressure of a sector's sources {}", reference_of(plan)),
+                       .unit = "Pa^2",
+                       .type = ElementType::kFloat32,
+                       .axes = {first_axis}};
+    if (plan.planes() > 1) {
+      sectors.axes.push_back(plan.grid.axes.front().name);
+    }
+    sectors.axes.emplace_back("sector");
+    header.products.push_back(std::move(sectors));
+  }
+}
+
 }  // namespace
 
 BeamformPlan::BeamformPlan(const ProcessorPlan& plan)
@@ -79,6 +174,7 @@ BeamformPlan::BeamformPlan(const ProcessorPlan& plan)
   if (is_measured()) {
     use_templates(*this);
   }
+  plan_planes(*this);
   const double frame_bytes = static_cast<double>(frequencies() * pixels()) * settings.value_bytes();
   if (frame_bytes >= far_field::kMostFrameBytes) {  // of points, whose file the settings' check has not read
     throw ConfigError(
@@ -97,11 +193,31 @@ PublishedMaps::PublishedMaps(const BeamformPlan& plan) {
   for (std::size_t f = 0; f < plan.lines; ++f) {
     bins.push_back({f});
     weights.push_back(1.0);
+    lowest_hz.push_back(plan.frequencies_hz[f]);
   }
   for (const std::vector<std::size_t>& band : plan.bands.bins) {
     bins.push_back(band);
     weights.push_back(2.0 * plan.bands.weight);  // maps are mean squares already
+    lowest_hz.push_back(plan.frequencies_hz[*std::min_element(band.begin(), band.end(), [&](auto one, auto other) {
+      return plan.frequencies_hz[one] < plan.frequencies_hz[other];
+    })]);
   }
+}
+
+double aperture_side_m(const BeamformPlan& plan, const MicrophoneMask& mask) {
+  std::vector<double> x;
+  std::vector<double> y;
+  for (std::size_t m = 0; m < plan.channels(); ++m) {
+    if (!std::binary_search(mask.channels.begin(), mask.channels.end(), static_cast<std::int32_t>(m))) {
+      x.push_back(plan.microphones[m].x);
+      y.push_back(plan.microphones[m].y);
+    }
+  }
+  const auto span_of = [](const std::vector<double>& values) {
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    return values.empty() ? 0.0 : *most - *least;
+  };
+  return std::max(span_of(x), span_of(y));
 }
 
 ResultHeader header_of(const BeamformPlan& plan) {
@@ -120,16 +236,9 @@ ResultHeader header_of(const BeamformPlan& plan) {
     header.axes.push_back(std::move(bands));
   }
   const std::string first_axis = header.axes.front().name;
-  Product map = {.name = "map",
-                 .quantity = quantity_of(plan),
-                 .unit = plan.settings.method == Method::kMusic ? "1"
-                         : plan.has_powers()                    ? "Pa^2"
-                                                                : "Pa",
-                 .type = plan.has_powers() ? ElementType::kFloat32 : ElementType::kComplex64,
-                 .axes = {"frequency"}};
-  for (const Axis& axis : plan.grid.axes) {
-    header.axes.push_back(axis);
-    map.axes.push_back(axis.name);
+  header.axes.insert(header.axes.end(), plan.grid.axes.begin(), plan.grid.axes.end());
+  if (!plan.sectors.empty()) {
+    header.axes.push_back(axis_of_sectors(plan));
   }
   if (plan.has_powers()) {
     header.products.push_back({.name = "effective_snapshots",
@@ -139,31 +248,48 @@ ResultHeader header_of(const BeamformPlan& plan) {
                                .type = ElementType::kFloat32,
                                .axes = {first_axis}});
   }
-  Product bands = map;
   if (plan.lines > 0) {
-    header.products.push_back(std::move(map));
+    add_maps(plan, {.map = "map", .focus = "focus_m", .sectors = "sectors"}, "frequency", header);
   }
   if (!plan.bands_hz.empty()) {
-    bands.name = "bands";
-    bands.axes.front() = "band";
-    header.products.push_back(std::move(bands));
+    MapNames names = {.map = "bands", .focus = "focus_m", .sectors = "sectors"};
+    if (plan.lines > 0) {
+      names = {.map = "bands", .focus = "bands_focus_m", .sectors = "bands_sectors"};
+    }
+    add_maps(plan, names, "band", header);
   }
   far_field::add_places(plan.array.geometry, header);
   return header;
 }
 
-std::vector<std::span<const std::byte>> products_of(const BeamformPlan& plan, std::span<const float> effective,
-                                                    std::span<const float> maps) {
+template <class Value>
+std::vector<std::span<const std::byte>> products_of(const BeamformPlan& plan, const PublishedValues<Value>& values) {
   std::vector<std::span<const std::byte>> products;
-  const std::size_t line_values = plan.lines * plan.pixels();
-  products.push_back(std::as_bytes(effective.first(plan.lines > 0 ? plan.lines : plan.bands_hz.size())));
-  if (plan.lines > 0) {
-    products.push_back(std::as_bytes(maps.first(line_values)));
+  if (plan.has_powers()) {
+    products.push_back(std::as_bytes(values.effective.first(plan.lines > 0 ? plan.lines : plan.bands_hz.size())));
   }
-  if (!plan.bands_hz.empty()) {
-    products.push_back(std::as_bytes(maps.subspan(line_values)));
-  }
+  const auto add = [&](std::size_t first, std::size_t count) {
+    if (count == 0) {
+      return;
+    }
+    const std::size_t pixels = plan.map_pixels();
+    products.push_back(std::as_bytes(values.maps.subspan(first * pixels, count * pixels)));
+    if (plan.has_focus()) {
+      products.push_back(std::as_bytes(values.focus_m.subspan(first * pixels, count * pixels)));
+    }
+    if (!plan.sectors.empty()) {
+      const std::size_t sectors = plan.sector_values();
+      products.push_back(std::as_bytes(values.sectors.subspan(first * sectors, count * sectors)));
+    }
+  };
+  add(0, plan.lines);
+  add(plan.lines, plan.bands_hz.size());
   return products;
 }
+
+template std::vector<std::span<const std::byte>> products_of(const BeamformPlan& plan,
+                                                             const PublishedValues<float>& values);
+template std::vector<std::span<const std::byte>> products_of(const BeamformPlan& plan,
+                                                             const PublishedValues<std::complex<float>>& values);
 
 }  // namespace nearfield

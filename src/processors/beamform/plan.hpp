@@ -13,6 +13,15 @@
 
 namespace nearfield {
 
+/// The pixels of a sector on each plane.
+struct SectorPixels {
+  std::size_t first_row = 0;
+  std::size_t rows = 0;
+  std::size_t first_column = 0;
+  std::size_t columns = 0;
+  std::size_t centre = 0;  ///< of a plane's pixels, the one where the source is that its sum is compared with
+};
+
 /// What the device and the reference are both made from: places, weights and sizes, and no table of theirs.
 struct BeamformPlan {
   explicit BeamformPlan(const ProcessorPlan& plan);
@@ -26,6 +35,12 @@ struct BeamformPlan {
   [[nodiscard]] std::size_t channels() const { return microphones.size(); }
   [[nodiscard]] std::size_t frequencies() const { return frequencies_hz.size(); }
   [[nodiscard]] std::size_t pixels() const { return grid.pixels.size(); }
+  [[nodiscard]] bool has_focus() const { return settings.focus == Focus::kMax; }
+  [[nodiscard]] std::size_t planes() const { return distances_m.empty() ? 1 : distances_m.size(); }
+  [[nodiscard]] std::size_t plane_pixels() const { return pixels() / planes(); }
+  /// Of a map as it is published: of all planes, or of the largest of them.
+  [[nodiscard]] std::size_t map_pixels() const { return has_focus() ? plane_pixels() : pixels(); }
+  [[nodiscard]] std::size_t sector_values() const { return planes() * sectors.size(); }  ///< [plane][sector]
   /// Waves to a metre.
   [[nodiscard]] double waves_per_m(std::size_t frequency) const {
     return frequencies_hz[frequency] / array.medium.sound_speed_m_s;
@@ -39,6 +54,8 @@ struct BeamformPlan {
   std::vector<double> shading;                   ///< [channel], > 0
   far_field::Grid grid;                          ///< directions where `is_plane_wave`
   bool is_plane_wave = false;
+  std::vector<double> distances_m;             ///< of the planes; none where pixels have no distance or an own one each
+  std::vector<SectorPixels> sectors;           ///< of the settings' sectors
   std::vector<std::complex<float>> templates;  ///< of measured: [frequency][pixel][channel], NaN where left out
   std::vector<std::string> left_out;           ///< templates without a value at some frequency, in words
   Snapshots snapshots;
@@ -55,14 +72,25 @@ struct PublishedMaps {
   [[nodiscard]] std::size_t size() const { return bins.size(); }
   std::vector<std::vector<std::size_t>> bins;  ///< [map], indices of the plan's frequencies
   std::vector<double> weights;                 ///< [map]
+  std::vector<double> lowest_hz;               ///< [map], of its bins
 };
+
+/// The longer side of what the microphones span that are not masked, x or y, in m.
+double aperture_side_m(const BeamformPlan& plan, const MicrophoneMask& mask);
 
 ResultHeader header_of(const BeamformPlan& plan);
 
-/// The products of one window of a plan that has_powers(): `effective` has a value for each published map, `maps` is
-/// [published map][pixel].
-std::vector<std::span<const std::byte>> products_of(const BeamformPlan& plan, std::span<const float> effective,
-                                                    std::span<const float> maps);
+/// Values of one window; Value is float, or std::complex<float> where maps are no powers.
+template <class Value>
+struct PublishedValues {
+  std::span<const Value> maps;       ///< [published map][map_pixels()]
+  std::span<const float> focus_m;    ///< likewise, with focus
+  std::span<const float> sectors;    ///< [published map][plane][sector], Pa^2
+  std::span<const float> effective;  ///< [published map], of powers
+};
+/// In the order of the header.
+template <class Value>
+std::vector<std::span<const std::byte>> products_of(const BeamformPlan& plan, const PublishedValues<Value>& values);
 
 using far_field::kFewestMicrophones;
 using far_field::kNearest_m;

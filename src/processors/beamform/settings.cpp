@@ -63,6 +63,8 @@ std::string_view name_of(PathChoice path) {
   return kNames.at(static_cast<std::size_t>(path));
 }
 
+std::string_view name_of(Focus focus) { return focus == Focus::kNone ? "none" : "max"; }
+
 void BeamformSettings::describe(schema::Section& section) {
   section.add("method", method,
               schema::choice<Method>({{Method::kDas, "delay and sum"},
@@ -82,6 +84,12 @@ void BeamformSettings::describe(schema::Section& section) {
            {PathChoice::kConvolve, "planes of monopoles, step_m a pitch divided or multiplied by a whole number"},
            {PathChoice::kSeparable, "angles of plane waves"}}),
       "how sums over microphones are computed");
+  section.add(
+      "focus", focus,
+      schema::choice<Focus>({{Focus::kNone, "maps of all planes"},
+                             {Focus::kMax, "the largest value over the planes, and the distance where it lies"}}),
+      "which of the planes of grid (distance_m, radius_m) maps show");
+  section.add("sectors", sectors, sector_list(), "parts of the grid whose sources' mean squares are summed");
   section.add("functional_exponent", functional_exponent, schema::number({"a number", 1.0, 100.0}),
               "of functional: the larger, the narrower sources are");
   section.add("loading", loading, schema::number({"a number", 0.0, 100.0, "", true}),
@@ -183,11 +191,82 @@ void BeamformSettings::check_path(const std::string& path, const IsSettled& is_s
   }
 }
 
+void BeamformSettings::check_focus(const std::string& path, const IsSettled& is_settled,
+                                   std::vector<Contradiction>& found) const {
+  if (focus == Focus::kNone || !is_settled(path + "focus")) {
+    return;
+  }
+  const bool is_grid_settled = is_settled(path + "grid.kind") && is_settled(path + "grid.distance_m") &&
+                               is_settled(path + "grid.radius_m") && is_settled(path + "grid.step_m");
+  const bool is_model_settled = is_settled(path + "steering.model");
+  const auto add = [&](const std::string& found_instead) {
+    found.push_back({path + "focus", "",
+                     "expected none, or at least two planes to look for the largest in, found max " + found_instead});
+  };
+  if (is_model_settled && steering.model == far_field::Model::kMeasured) {
+    add("with model: measured, whose templates have no planes");
+  } else if (is_model_settled && steering.model == far_field::Model::kPlaneWave) {
+    add("with model: plane_wave, which is the same at all distances");
+  } else if (is_grid_settled && grid.kind == far_field::GridKind::kPoints) {
+    add("with grid.kind: points, which has none");
+  } else if (is_grid_settled && grid.is_infinitely_far()) {
+    add("with grid.distance_m: inf");
+  } else if (is_grid_settled && far_field::counts_of(grid).planes < 2.0) {
+    add(fmt::format("with one plane of grid.kind: {}", far_field::name_of(grid.kind)));
+  }
+  const bool grows = steering.formulation == far_field::Formulation::kInverse ||
+                     steering.formulation == far_field::Formulation::kTrueLevel;
+  if (method != Method::kMusic && grows && steering.reference_m > 0.0 && is_settled(path + "method") &&
+      is_settled(path + "steering.formulation") && is_settled(path + "steering.reference")) {
+    found.push_back({path + "steering.reference", "",
+                     fmt::format("expected array_centre, or formulation: classic or true_location, with focus: max, as "
+                                 "levels of {} grow with a plane's distance otherwise, found {} m",
+                                 far_field::name_of(steering.formulation), steering.reference_m)});
+  }
+}
+
+void BeamformSettings::check_sectors(const std::string& path, const IsSettled& is_settled,
+                                     std::vector<Contradiction>& found) const {
+  if (sectors.empty() || !is_settled(path + "sectors")) {
+    return;
+  }
+  const auto add = [&](const std::string& reason) {
+    found.push_back(
+        {path + "sectors", "", fmt::format("expected none with {}, found {} sectors", reason, sectors.size())});
+  };
+  if (is_settled(path + "method") && (method == Method::kMusic || method == Method::kCapon)) {
+    add(method == Method::kMusic ? "method: music, whose maps have no level"
+                                 : "method: capon, whose answer to a source depends on the noise");
+  }
+  if (is_settled(path + "steering.model") && steering.model == far_field::Model::kMeasured) {
+    add("model: measured, whose pixels are places of templates");
+    return;
+  }
+  constexpr std::array kKeys = {"grid.kind",          "grid.x_m",         "grid.y_m",
+                                "grid.step_m",        "grid.azimuth_deg", "grid.step_deg",
+                                "grid.elevation_deg", "grid.angles_deg",  "grid.count"};
+  if (!std::all_of(kKeys.begin(), kKeys.end(), [&](const char* key) { return is_settled(path + key); })) {
+    return;
+  }
+  if (grid.kind == far_field::GridKind::kPoints) {
+    add("grid.kind: points, whose pixels have no order");
+    return;
+  }
+  for (std::size_t i = 0; i < sectors.size(); ++i) {
+    const std::string flaw = flaw_of(sectors[i], grid);
+    if (!flaw.empty()) {
+      found.push_back({path + "sectors", fmt::format("[{}]", i), flaw});
+    }
+  }
+}
+
 void BeamformSettings::check(const Settings& settings, const std::string& path, const IsSettled& is_settled,
                              std::vector<Contradiction>& found) const {
   far_field::check(settings, grid, steering, value_bytes(), path, is_settled, found);
   check_path(path, is_settled, found);
   check_method(path, is_settled, found);
+  check_focus(path, is_settled, found);
+  check_sectors(path, is_settled, found);
   const bool has_powers = method == Method::kDas ? average.kind != AverageKind::kNone : method != Method::kMusic;
   if (!third_octave_hz.empty() && !has_powers && is_settled(path + "bands.third_octave") &&
       is_settled(path + "method") && is_settled(path + "average.kind")) {

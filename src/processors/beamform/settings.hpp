@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "nearfield/settings.hpp"
+#include "processors/beamform/sector_settings.hpp"
 #include "processors/far_field/settings.hpp"
 
 namespace nearfield {
@@ -32,6 +33,10 @@ struct CleanSettings {
 enum class PathChoice { kAuto, kDirect, kConvolve, kSeparable };
 std::string_view name_of(PathChoice path);
 
+/// What becomes of the planes of a map.
+enum class Focus { kNone, kMax };
+std::string_view name_of(Focus focus);
+
 class BeamformSettings : public KindSettings {
  public:
   [[nodiscard]] std::unique_ptr<KindSettings> copy() const override {
@@ -54,6 +59,10 @@ class BeamformSettings : public KindSettings {
   void check_method(const std::string& path, const IsSettled& is_settled, std::vector<Contradiction>& found) const;
   /// Adds what is wrong with `path` whatever the array and the device are.
   void check_path(const std::string& path, const IsSettled& is_settled, std::vector<Contradiction>& found) const;
+  /// Adds what keeps the planes from having a largest one.
+  void check_focus(const std::string& path, const IsSettled& is_settled, std::vector<Contradiction>& found) const;
+  /// Adds what keeps sectors from being summed, and those that the pixels do not hold.
+  void check_sectors(const std::string& path, const IsSettled& is_settled, std::vector<Contradiction>& found) const;
 
   far_field::GridSettings grid;
   far_field::SteeringSettings steering;
@@ -66,6 +75,8 @@ class BeamformSettings : public KindSettings {
   double loading = 0.01;
   int sources = 3;
   CleanSettings clean;
+  Focus focus = Focus::kNone;
+  std::vector<SectorSettings> sectors = {};
   double map_rate_hz = 30.0;
 };
 

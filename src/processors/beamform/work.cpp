@@ -70,6 +70,30 @@ WorkModel common_work(const WorkSizes& sizes, double value_bytes) {
            .operations = values * work::kComplexMultiply}};
 }
 
+WorkModel reduction_work(const WorkSizes& sizes, const BeamformSettings& settings) {
+  const double planes = far_field::counts_of(settings.grid).planes;
+  const double maps = sizes.windows * sizes.frequencies;
+  WorkModel model;
+  if (settings.focus == Focus::kMax) {
+    const double of_planes = maps * sizes.pixels;
+    model.push_back(
+        {.stage = "processors/beamform/beamform_focus",
+         .bytes = of_planes * settings.value_bytes() + of_planes / planes * (settings.value_bytes() + sizeof(float)),
+         .operations = of_planes});
+  }
+  double in_sectors = 0.0;
+  for (const SectorSettings& sector : settings.sectors) {
+    in_sectors += planes * static_cast<double>(rows_of(sector, settings.grid).count) *
+                  static_cast<double>(columns_of(sector, settings.grid).count);
+  }
+  if (in_sectors > 0.0) {
+    model.push_back({.stage = "processors/beamform/beamform_sectors",
+                     .bytes = maps * in_sectors * settings.value_bytes(),
+                     .operations = maps * in_sectors});
+  }
+  return model;
+}
+
 double operations(const WorkModel& model) {
   return std::accumulate(model.begin(), model.end(), 0.0,
                          [](double sum, const StageWork& stage) { return sum + stage.operations; });
@@ -112,6 +136,8 @@ WorkModel work_of(const ProcessorPlan& plan) {
     const WorkModel of_history = history_work(sizes, own);
     model.insert(model.end(), of_history.begin(), of_history.end());
   }
+  const WorkModel reductions = reduction_work(sizes, own);
+  model.insert(model.end(), reductions.begin(), reductions.end());
   const far_field::GridKind kind = own.grid.kind;
   if (kind == far_field::GridKind::kPlane || kind == far_field::GridKind::kVolume) {
     if (const auto lattice = lattice_of(own.grid, geometry)) {

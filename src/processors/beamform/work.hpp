@@ -28,6 +28,9 @@ WorkModel history_work(const WorkSizes& sizes, const BeamformSettings& settings)
 /// Weights and status of microphones; maps of sums.
 WorkModel common_work(const WorkSizes& sizes, double value_bytes);
 
+/// The largest of the planes, and sectors.
+WorkModel reduction_work(const WorkSizes& sizes, const BeamformSettings& settings);
+
 double operations(const WorkModel& model);
 
 /// Of all ways that the plan's settings may take.

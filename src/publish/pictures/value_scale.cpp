@@ -62,7 +62,8 @@ ScaledValues scaled_values(const Product& product, std::vector<double> values, c
   ScaledValues scaled;
   scaled.values = std::move(values);
   scaled.rule = level_rule(product);
-  scaled.are_levels = options.decibels;
+  const bool is_length = product.unit == "m" && product.type != ElementType::kComplex64;  // no amplitude
+  scaled.are_levels = options.decibels && !is_length;
   const auto is_finite = [](double value) { return std::isfinite(value); };
   if (std::any_of(scaled.values.begin(), scaled.values.end(), is_finite)) {
     scaled.least = std::numeric_limits<double>::infinity();

@@ -40,7 +40,8 @@ struct ScaledValues {
 };
 
 /// With `options.decibels` the scale reaches from `options.floor_db` below its top up to that: the largest value, or
-/// `options.fixed_maximum`. Else it begins at 0, or at the least value where there are negative ones.
+/// `options.fixed_maximum`. Else, and where values are lengths, real and in m, it begins at 0, or at the least value
+/// where there are negative ones.
 ScaledValues scaled_values(const Product& product, std::vector<double> values, const PictureOptions& options);
 
 }  // namespace nearfield

@@ -38,7 +38,7 @@ class History : public Processor {
         maps_(device_, plan_, das_),
         products_row_(device_.allocate_host<std::complex<float>>(batch() * maps_.row_values(), das::kStage)),
         products_(plan_.frequencies() * slots() * slots()),
-        publisher_(device_, plan_, maps_.published()) {
+        publisher_(device_, plan_, das_, maps_.published()) {
     use(make_mask(plan_.array, {}));
     forget();
   }
@@ -70,6 +70,7 @@ class History : public Processor {
     microphones_ = static_cast<std::size_t>(
         std::count_if(shading.begin(), shading.end(), [](float weight) { return weight > 0.0F; }));
     maps_.use_norms(weight_sum_);
+    publisher_.use(mask);
     drop_snapshots();
   }
   void forget() final {

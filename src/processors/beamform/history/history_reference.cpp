@@ -172,15 +172,13 @@ std::vector<double> map_of(const Scene& scene, const BeamformSettings& settings)
 
 class HistoryReference : public reference::Processor {
  public:
-  explicit HistoryReference(const BeamformPlan& plan) : plan_(plan), header_(header_of(plan_)), array_(plan_) {
+  explicit HistoryReference(const BeamformPlan& plan)
+      : plan_(plan), header_(header_of(plan_)), array_(plan_), of_maps_(plan_) {
     use(make_mask(plan_.array, {}));
     forget();
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
-  void clear() override {
-    maps_.clear();
-    figures_.clear();
-  }
+  void clear() override { of_maps_.clear(); }
   Outcome add(std::span<const Complex> spectra) override {
     const Outcome outcome = array_.choose(spectra);
     const HistorySchedule::Step step = plan_.history.next();
@@ -197,16 +195,16 @@ class HistoryReference : public reference::Processor {
     if (step.publishes && plan_.history.lag() == 0) {
       publish();
     }
-    reference::append_published(plan_, published_, maps_);
-    figures_.insert(figures_.end(), plan_.frequencies(), effective_);
+    of_maps_.append(published_, effective_);
     return outcome;
   }
   nearfield::Products products(std::size_t window) override {
-    products_ = reference::products_of_window(plan_, figures_, maps_, window);
+    products_ = of_maps_.products(window);
     return products_;
   }
   void use(const MicrophoneMask& mask) final {
     array_.use(mask);
+    of_maps_.use(array_, mask);
     drop_snapshots();
   }
   void forget() final {
@@ -288,10 +286,9 @@ class HistoryReference : public reference::Processor {
   std::deque<std::vector<Complex>> snapshots_;  ///< [snapshot][frequency][channel], the oldest one first
   std::vector<float> begun_;                    ///< [frequency][pixel], as the next two
   std::vector<float> published_;
-  std::vector<float> maps_;  ///< [window][published map][pixel]
+  reference::Published<float> of_maps_;
   float begun_effective_ = 0.0F;
   float effective_ = 0.0F;
-  std::vector<float> figures_;  ///< [window][frequency]
   std::vector<std::span<const std::byte>> products_;
 };
 

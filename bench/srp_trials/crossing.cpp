@@ -13,30 +13,30 @@ namespace {
 
 using far_field::Position;
 
-constexpr double kCrossingSpeed_deg_s = 20.0;
-constexpr double kCrossingFrom_deg = 20.0;  ///< on the left of one source and the right of the other
-constexpr double kLouderSource_db = 10.0;   ///< above noise, at a microphone
-constexpr double kSeparation_deg = 10.0;
+constexpr double kCrossingDegreesPerSecond = 20.0;
+constexpr double kCrossingFromDegrees = 20.0;  ///< on the left of one source and the right of the other
+constexpr double kLouderSource_db = 10.0;      ///< above noise, at a microphone
+constexpr double kSeparationDegrees = 10.0;
 
 /// CrossingIds of the tracks that are nearest to two sources, 0 where a source has no track within 5 degrees.
 using CrossingIds = std::array<std::uint32_t, 2>;
 
 struct CrossingRun {
-  CrossingIds before{};  ///< a quarter of a second before the sources are kSeparation_deg apart
+  CrossingIds before{};  ///< a quarter of a second before the sources are kSeparationDegrees apart
   CrossingIds after{};   ///< likewise after
   double squares = 0.0;
   int count = 0;
 };
 
 double crossing_azimuth_deg(std::size_t source, double time_s) {
-  const double way_deg = -kCrossingFrom_deg + kCrossingSpeed_deg_s * time_s;
+  const double way_deg = -kCrossingFromDegrees + kCrossingDegreesPerSecond * time_s;
   return source == 0 ? way_deg : -way_deg;
 }
 
 /// The track nearest to a place, or 0; its error is added where `run` is given.
 std::uint32_t id_of_track_at(const std::vector<FoundSource>& found, const Position& place, CrossingRun* run) {
-  constexpr double kNear_deg = 5.0;
-  double nearest_deg = kNear_deg;
+  constexpr double kNearDegrees = 5.0;
+  double nearest_deg = kNearDegrees;
   std::uint32_t id = 0;
   for (const FoundSource& one : found) {
     const double apart_deg = angle_deg(one.place, place);
@@ -55,8 +55,8 @@ std::uint32_t id_of_track_at(const std::vector<FoundSource>& found, const Positi
 CrossingRun cross_once(TrialArray& array, NormalNumbers& numbers) {
   const double frame_s = array.settings.front_end.hop_samples / array.plan.sample_rate_hz;
   const double elevation_deg = numbers.between(-20.0, 20.0);
-  const double crossing_s = kCrossingFrom_deg / kCrossingSpeed_deg_s;
-  const double close_s = kSeparation_deg / (2.0 * kCrossingSpeed_deg_s);
+  const double crossing_s = kCrossingFromDegrees / kCrossingDegreesPerSecond;
+  const double close_s = kSeparationDegrees / (2.0 * kCrossingDegreesPerSecond);
   constexpr double kMargin_s = 0.25;
   const std::array<double, 2> powers = {power_of_db(kLouderSource_db), power_of_db(kLouderSource_db - 3.0)};
   CrossingRun run;
@@ -95,7 +95,7 @@ CrossingFigures try_crossing(const ocl::Device& device, const SrpTrialOptions& o
     const std::unique_ptr<TrialArray> array =
         array_before({.rows = 16, .columns = 16, .pitch_x_m = 0.62 / 15.0, .pitch_y_m = 0.62 / 15.0});
     array->own.sources = 2;
-    array->own.separation_deg = kSeparation_deg;
+    array->own.separation_deg = kSeparationDegrees;
     array->open(device);
     const CrossingRun run = cross_once(*array, numbers);
     const auto is_seen = [](const CrossingIds& ids) { return ids[0] != 0 && ids[1] != 0 && ids[0] != ids[1]; };

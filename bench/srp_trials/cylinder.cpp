@@ -69,13 +69,14 @@ double elevation_deg(const Position& place) {
 CylinderFigures cylinder_figures(TrialArray& array, int pixels, const SrpTrialOptions& options) {
   constexpr double kDistance_m = 2.0;
   constexpr double kSourceHeight_m = 0.44;
-  constexpr std::array<double, 4> kAzimuths_deg = {90.0, 120.0, 150.0, 180.0};
+  constexpr std::array<double, 4> kAzimuthsInDegrees = {90.0, 120.0, 150.0, 180.0};
   NormalNumbers numbers(options.seed, 3);
   CylinderFigures figures = {
       .pixels = pixels, .domain = std::string(name_of(array.own.domain)), .draws = options.draws};
   std::vector<double> errors_deg;
   for (int draw = 0; draw < options.draws; ++draw) {
-    const double azimuth = kAzimuths_deg.at(static_cast<std::size_t>(draw) % kAzimuths_deg.size()) * kTrialDegree;
+    const double azimuth =
+        kAzimuthsInDegrees.at(static_cast<std::size_t>(draw) % kAzimuthsInDegrees.size()) * kTrialDegree;
     const Position source = {kDistance_m * std::cos(azimuth), kDistance_m * std::sin(azimuth), -kSourceHeight_m};
     array.fill_with_noise(numbers);
     array.add_source(source, 1.0, numbers);

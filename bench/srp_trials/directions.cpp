@@ -14,7 +14,7 @@ namespace {
 
 using far_field::Position;
 
-constexpr double kGross_deg = 5.0;
+constexpr double kGrossDegrees = 5.0;
 
 /// "spiral 16", "grid 8x8" or "all".
 SubsetSettings subset_named(const std::string& name) {
@@ -39,21 +39,21 @@ SubsetSettings subset_named(const std::string& name) {
 
 DirectionFigures direction_figures(TrialArray& array, const std::string& name, double snr_db,
                                    const SrpTrialOptions& options) {
-  constexpr double kFarthest_deg = 40.0;
+  constexpr double kFarthestDegrees = 40.0;
   NormalNumbers numbers(options.seed, 0);
   DirectionFigures figures = {.array = name, .snr_db = snr_db, .draws = options.draws};
   std::vector<double> errors_deg;
   std::vector<double> confidences;
   std::vector<double> squares;
   for (int draw = 0; draw < options.draws; ++draw) {
-    const Position source =
-        at_angles(numbers.between(-kFarthest_deg, kFarthest_deg), numbers.between(-kFarthest_deg, kFarthest_deg));
+    const Position source = at_angles(numbers.between(-kFarthestDegrees, kFarthestDegrees),
+                                      numbers.between(-kFarthestDegrees, kFarthestDegrees));
     array.fill_with_noise(numbers);
     array.add_source(source, power_of_db(snr_db), numbers);
     const FoundSource found = array.find().at(0);
     errors_deg.push_back(angle_deg(found.place, source));
     confidences.push_back(found.confidence);
-    if (errors_deg.back() > kGross_deg) {
+    if (errors_deg.back() > kGrossDegrees) {
       ++figures.gross;
       continue;
     }

@@ -10,7 +10,7 @@ namespace nearfield::bench {
 namespace {
 
 const ocl::Device& trial_device() {
-  static const ocl::Device device = ocl::Device::open(DeviceSettings());
+  static ocl::Device device = ocl::Device::open(DeviceSettings());
   return device;
 }
 

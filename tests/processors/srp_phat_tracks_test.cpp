@@ -183,12 +183,12 @@ TEST_F(SrpTracksTest, KeepTheirIdsWhereTheyCross) {
 // one and drawn to the other; a side lobe comes in the place of the second. Each track goes straight on.
 TEST_F(SrpTracksTest, KeepTheirIdsWhileOneSourceHidesTheOther) {
   const double half_separation_m = 1.5 * std::tan(5.0 * std::numbers::pi / 180.0);
-  constexpr double kSpeed_m_s = 0.5;
+  constexpr double kSpeed = 0.5;
   std::mt19937 generator(5);
   std::normal_distribution<double> errors(0.0, kSigma);
   std::array<std::uint32_t, 2> ids{};
   for (int frame = 0; frame < 200; ++frame) {
-    const double x = kSpeed_m_s * 10e-3 * (frame - 100);
+    const double x = kSpeed * 10e-3 * (frame - 100);
     const bool is_hidden = std::abs(x) < half_separation_m;
     SrpSource louder = at((is_hidden ? 0.8 : 1.0) * x + errors(generator), errors(generator));
     SrpSource other = is_hidden ? at(-1.2, errors(generator), 9.0) : at(-x + errors(generator), errors(generator));

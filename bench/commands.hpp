@@ -12,5 +12,6 @@ void add_errors(CLI::App& bench);
 void add_fidelity(CLI::App& bench);
 void add_health(CLI::App& bench);
 void add_srp_phat(CLI::App& bench);
+void add_srp_trials(CLI::App& bench);
 
 }  // namespace nearfield::bench

@@ -8,7 +8,7 @@ namespace {
 constexpr const char* kTyped = "nearfield bench";
 
 int run(int argc, char** argv) {
-  CLI::App app{"Measure this device: whole frames, front ends, imager, errors, fidelity, health, srp_phat", kTyped};
+  CLI::App app{"Measure this device: whole frames, front ends, imager, errors, fidelity, health, srp_phat, srp_trials", kTyped};
   app.require_subcommand(0, 1);
   add_frames(app);
   add_frames(*app.add_subcommand("frames", "What whole frames take, from bits to images; also without a name"));
@@ -18,6 +18,7 @@ int run(int argc, char** argv) {
   add_fidelity(app);
   add_health(app);
   add_srp_phat(app);
+  add_srp_trials(app);
   return control::parse_command_line(app, argc, argv, kTyped);
 }
 

@@ -179,6 +179,55 @@ TEST_F(SrpTracksTest, KeepTheirIdsWhereTheyCross) {
   }
 }
 
+// Sources that pass through the same place, 3 dB apart: nearer than the separation there is one maximum, of the louder
+// one and drawn to the other; a side lobe comes in the place of the second. Each track goes straight on.
+TEST_F(SrpTracksTest, KeepTheirIdsWhileOneSourceHidesTheOther) {
+  const double half_separation_m = 1.5 * std::tan(5.0 * std::numbers::pi / 180.0);
+  constexpr double kSpeed = 0.5;
+  std::mt19937 generator(5);
+  std::normal_distribution<double> errors(0.0, kSigma);
+  std::array<std::uint32_t, 2> ids{};
+  for (int frame = 0; frame < 200; ++frame) {
+    const double x = kSpeed * 10e-3 * (frame - 100);
+    const bool is_hidden = std::abs(x) < half_separation_m;
+    SrpSource louder = at((is_hidden ? 0.8 : 1.0) * x + errors(generator), errors(generator));
+    SrpSource other = is_hidden ? at(-1.2, errors(generator), 9.0) : at(-x + errors(generator), errors(generator));
+    louder.confidence = 0.5;
+    other.confidence = is_hidden ? 0.01 : 0.3;
+    const auto rows = tracks_->add(std::vector{louder, other}, 10e-3);
+    if (frame == 30 || frame == 170) {
+      for (const std::size_t i : {0U, 1U}) {
+        const double place = i == 0 ? x : -x;
+        const auto track = std::find_if(rows.begin(), rows.end(), [&](const SrpSource& row) {
+          return row.id != 0 && std::abs(row.place.x - place) < 0.05;
+        });
+        ASSERT_NE(track, rows.end()) << frame;
+        ids.at(i) = frame == 30 ? track->id : ids.at(i);
+        EXPECT_EQ(track->id, ids.at(i)) << frame;
+      }
+    }
+  }
+}
+
+// A track that is not seen for long may be anywhere, but its source is not the one of a track that is seen there, with
+// errors that are beyond the gate now and then.
+TEST_F(SrpTracksTest, TakeNoSourceFromATrackThatIsSeen) {
+  std::mt19937 generator(6);
+  std::normal_distribution<double> errors(0.0, kSigma);
+  int seen = 0;
+  for (int frame = 0; frame < 400; ++frame) {
+    std::vector<SrpSource> sources = {at(errors(generator), errors(generator))};
+    if (frame < 20) {
+      sources.push_back(at(0.6, 0.0));
+    }
+    for (const SrpSource& row : add(sources)) {
+      EXPECT_TRUE(frame <= 20 || row.id != 2U || row.state == kSourceCoasting) << frame;
+      seen += row.id == 1U && row.state == kSourceConfirmed ? 1 : 0;
+    }
+  }
+  EXPECT_GT(seen, 380);
+}
+
 TEST_F(SrpTracksTest, BeginAnewWithAStreamButForTheirIds) {
   for (int frame = 0; frame < 5; ++frame) {
     (void)add({at(0.1, 0.2)});

@@ -166,10 +166,20 @@ __kernel void srp_map(__global const float* restrict powers, __global const floa
     power += powers[(size_t)part * PIXEL_STRIDE];
   }
 #if MICROPHONE_PAIRS > 0
-  power *= (results[0] * results[0] - results[0]) / results[1];
-  for (int k = 0; k < BINS; ++k) {
-    power += results[2 + 2 * BINS + k];
+  // The same for all pixels of a group, which share the bins out among themselves.
+  values[item] = 0.0f;
+  for (int k = item; k < BINS; k += GROUP) {
+    values[item] += results[2 + 2 * BINS + k];
   }
+  for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < half_size) {
+      values[item] += values[item + half_size];
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  power = power * ((results[0] * results[0] - results[0]) / results[1]) + values[0];
+  barrier(CLK_LOCAL_MEM_FENCE);  // all have read what they overwrite
 #endif
   const float value = power / scale_of(results);
   const int is_there = pixel < PIXELS;

@@ -143,9 +143,9 @@ void widen_to_the_next_place(const SrpPlan& plan, SrpSource& source) {
 }
 
 /// Moves a source to the top of its peak, and says how sure that is. Errors of the place have the variance
-/// (1 - confidence) / (K M confidence) of the curvature's inverse, and a sixth of a step at least.
+/// (1 - confidence) / (K M confidence) of the curvature's inverse, and that which refinement leaves without noise.
 void locate(const SrpPlan& plan, const SrpMaximum& maximum, double bins, double microphones, SrpSource& source) {
-  constexpr double kLeast = 1.0 / 36.0;   // squared steps
+  constexpr double kLeast = 1e-5;         // squared steps, at 60 dB before 16 to 1024 microphones
   constexpr double kFarthest = 1.0 / 16;  // steps, of the last round of refinement
   const Peak peak(plan, maximum.powers);
   if (peak.is_peak()) {

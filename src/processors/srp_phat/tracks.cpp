@@ -13,6 +13,15 @@ using far_field::Position;
 constexpr double kGate = 9.0;  ///< squared standard deviations
 constexpr std::size_t kMostTracks = 16;
 constexpr double kGap = 1.5;  ///< of the time from frame to frame: frames were lost
+/// Separations between two tracks whose sources may be one maximum.
+constexpr double kUnresolved = 1.5;
+/// Times tracks.forget_s, for a track that another one hides.
+constexpr double kHidden = 4.0;
+
+double angle_between(const Position& one, const Position& other) {
+  const double lengths = norm(one) * norm(other);
+  return lengths > 0.0 ? std::acos(std::clamp(dot(one, other) / lengths, -1.0, 1.0)) : 0.0;
+}
 
 std::array<double, 3> parts(const Position& position) { return {position.x, position.y, position.z}; }
 
@@ -76,7 +85,7 @@ std::vector<int> cheapest_assignment(const std::vector<std::vector<double>>& cos
 SrpTracks::SrpTracks(const SrpPlan& plan)
     : settings_(plan.settings.tracks),
       significance_(plan.settings.significance),
-      separation_cosine_(std::cos(plan.settings.separation_deg * std::numbers::pi / 180.0)),
+      separation_(plan.settings.separation_deg * std::numbers::pi / 180.0),
       seconds_apart_(plan.hop_s * plan.every_hops),
       window_s_(plan.window_s),
       is_far_(plan.grid.is_far) {}
@@ -87,6 +96,7 @@ std::span<const SrpSource> SrpTracks::add(std::span<const SrpSource> sources, do
   if (seconds > kGap * seconds_apart_) {
     std::erase_if(tracks_, [&](const Track& track) { return track.unseen_s > settings_.forget_s; });
   }
+  find_neighbours();
   const std::vector<int> track_of = assign(sources);
   for (std::size_t s = 0; s < sources.size(); ++s) {
     if (track_of[s] < 0 && !is_new(sources[s])) {
@@ -98,6 +108,7 @@ std::span<const SrpSource> SrpTracks::add(std::span<const SrpSource> sources, do
     }
     track.source = static_cast<int>(s);
   }
+  spare_hidden(seconds);
   confirm_and_forget();
   write_rows(sources);
   return rows_;
@@ -126,16 +137,23 @@ void SrpTracks::write_rows(std::span<const SrpSource> sources) {
 /// Nearer to a track than the separation it is that track's source with an error, as two maxima are never that near.
 bool SrpTracks::is_new(const SrpSource& source) const {
   return source.significance >= significance_ && tracks_.size() < kMostTracks &&
-         std::none_of(tracks_.begin(), tracks_.end(), [&](const Track& track) {
-           const Position place = {track.axes[0].place, track.axes[1].place, track.axes[2].place};
-           return dot(place, source.place) >= separation_cosine_ * norm(place) * norm(source.place);
-         });
+         std::none_of(tracks_.begin(), tracks_.end(),
+                      [&](const Track& track) { return is_within_separation(place_of(track), source.place); });
+}
+
+bool SrpTracks::is_within_separation(const Position& one, const Position& other) const {
+  return angle_between(one, other) <= separation_;
+}
+
+Position SrpTracks::place_of(const Track& track) {
+  return {track.axes[0].place, track.axes[1].place, track.axes[2].place};
 }
 
 void SrpTracks::predict(double seconds) {
   // Spectral density of an acceleration that is another one after each window.
   const double density = settings_.manoeuvre_m_s2 * settings_.manoeuvre_m_s2 * window_s_;
   for (Track& track : tracks_) {
+    track.has_neighbour = track.has_neighbour && track.source < 0;  // until it is seen again
     track.source = -1;
     track.unseen_s += seconds;
     for (Axis& axis : track.axes) {
@@ -149,6 +167,40 @@ void SrpTracks::predict(double seconds) {
   }
 }
 
+void SrpTracks::find_neighbours() {
+  for (Track& track : tracks_) {
+    track.neighbour_variance = 0.0;
+    for (const Track& other : tracks_) {
+      if (track.id != 0 && other.id != 0 && &other != &track) {
+        const double angle = angle_between(place_of(track), place_of(other));
+        track.has_neighbour = track.has_neighbour || angle <= kUnresolved * separation_;
+        track.neighbour_variance = std::max(track.neighbour_variance, variance_by(other, angle, track));
+      }
+    }
+  }
+}
+
+/// Two maxima are never nearer than the separation: the only one of two sources that are nearer to each other lies
+/// anywhere between them, as now the one is louder and now the other. Farther apart each moves the other's maximum, by
+/// less and less: the fourth power is what two sources 3 dB apart do from one separation to two of them. A side lobe
+/// moves nothing.
+double SrpTracks::variance_by(const Track& other, double angle, const Track& track) const {
+  constexpr double kUniform = 1.0 / 12.0;
+  const double nearness = angle > separation_ ? std::pow(separation_ / angle, 4.0) : 1.0;
+  const double coherence = std::max(track.last.confidence, 0.0) + std::max(other.last.confidence, 0.0);
+  const double share = coherence > 0.0 ? 2.0 * std::max(other.last.confidence, 0.0) / coherence : 1.0;
+  const double moved = separation_ * norm(place_of(track)) * nearness * share;
+  return kUniform * moved * moved;
+}
+
+/// A track without a source may well have one where another track is near and has one. It is forgotten more slowly.
+void SrpTracks::spare_hidden(double seconds) {
+  for (Track& track : tracks_) {
+    const bool is_hidden = track.source < 0 && track.has_neighbour;
+    track.unseen_s -= is_hidden ? seconds * (1.0 - 1.0 / kHidden) : 0.0;
+  }
+}
+
 /// Directions have length 1.
 void SrpTracks::keep_length(Track& track) const {
   const double length =
@@ -158,26 +210,49 @@ void SrpTracks::keep_length(Track& track) const {
   }
 }
 
-/// Of a source from a track, in variances.
-double SrpTracks::squared_distance(const Track& track, const SrpSource& source) {
-  double squares = 0.0;
+SrpTracks::Fit SrpTracks::fit_of(const Track& track, const SrpSource& source) {
+  Fit fit;
   for (std::size_t i = 0; i < 3; ++i) {
     const double innovation = parts(source.place).at(i) - track.axes.at(i).place;
-    const double variance = parts(source.variance).at(i) + track.axes.at(i).place_variance;
-    squares += variance > 0.0 ? innovation * innovation / variance : 0.0;
+    const double variance = parts(source.variance).at(i) + track.neighbour_variance + track.axes.at(i).place_variance;
+    if (variance > 0.0) {
+      fit.squares += innovation * innovation / variance;
+      fit.log_variance += std::log(variance);
+    }
   }
-  return squares;
+  return fit;
 }
 
+/// The most likely assignment: the cost of a pair is -2 ln of the density of their distance, but for a constant, so
+/// that a track that has long been unseen, and may be anywhere, takes no source from one that is known to be there,
+/// not even where the latter's gate is missed. A track with a neighbour is where it is expected: far maxima are side
+/// lobes of both.
 std::vector<int> SrpTracks::assign(std::span<const SrpSource> sources) const {
-  // Columns: tracks, then none for each source.
-  std::vector<std::vector<double>> costs(sources.size());
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  std::vector<std::vector<double>> costs(sources.size(), std::vector<double>(tracks_.size(), kNever));
+  double least = kNever;
+  double most = -kNever;
   for (std::size_t s = 0; s < sources.size(); ++s) {
-    costs[s].assign(tracks_.size() + sources.size(), kGate);
-    for (std::size_t t = 0; t < tracks_.size(); ++t) {
-      const double squares = sources[s].significance < significance_ ? kGate : squared_distance(tracks_[t], sources[s]);
-      costs[s][t] = squares < kGate ? squares : 2.0 * kGate;
+    double outside = kNever;  // of the most likely track whose gate the source misses
+    for (std::size_t t = 0; t < tracks_.size() && sources[s].significance >= significance_; ++t) {
+      const Fit fit = fit_of(tracks_[t], sources[s]);
+      const bool is_near = !tracks_[t].has_neighbour || is_within_separation(place_of(tracks_[t]), sources[s].place);
+      double& cost = fit.squares < kGate ? costs[s][t] : outside;
+      cost = is_near ? std::min(cost, fit.squares + fit.log_variance) : cost;
     }
+    for (double& cost : costs[s]) {
+      cost = cost < outside ? cost : kNever;
+      least = std::min(least, cost);
+      most = std::isinf(cost) ? most : std::max(most, cost);
+    }
+  }
+  // From 0 up; then, for each source, a column of no track, which is dearer than any track within the gate.
+  const double none = most > least ? most - least + 1.0 : 1.0;
+  for (std::vector<double>& row : costs) {
+    for (double& cost : row) {
+      cost = std::isinf(cost) ? 2.0 * none : cost - least;
+    }
+    row.resize(tracks_.size() + sources.size(), none);
   }
   std::vector<int> track_of = cheapest_assignment(costs);
   for (int& track : track_of) {
@@ -191,7 +266,7 @@ void SrpTracks::update(Track& track, const SrpSource& source) const {
   const double together = seconds_apart_ > 0.0 ? std::max(window_s_ / 2.0 / seconds_apart_, 1.0) : 1.0;
   for (std::size_t i = 0; i < 3; ++i) {
     Axis& axis = track.axes.at(i);
-    const double variance = axis.place_variance + together * parts(source.variance).at(i);
+    const double variance = axis.place_variance + track.neighbour_variance + together * parts(source.variance).at(i);
     if (variance <= 0.0) {
       continue;  // a grid without this direction
     }
@@ -241,7 +316,7 @@ SrpSource SrpTracks::row_of(const Track& track) const {
   SrpSource row = track.last;
   row.id = track.id;
   row.state = track.source >= 0 ? kSourceConfirmed : kSourceCoasting;
-  row.place = {track.axes[0].place, track.axes[1].place, track.axes[2].place};
+  row.place = place_of(track);
   row.velocity = {track.axes[0].velocity, track.axes[1].velocity, track.axes[2].velocity};
   std::array<double, 3> sigmas{};
   for (std::size_t i = 0; i < 3; ++i) {

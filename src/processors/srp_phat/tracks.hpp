@@ -31,14 +31,26 @@ class SrpTracks {
   };
   struct Track {
     std::array<Axis, 3> axes;
-    std::uint32_t id = 0;   ///< 0: not confirmed
-    std::deque<bool> seen;  ///< of the last frames, while it is not confirmed
-    double unseen_s = 0.0;  ///< since its last source
-    SrpSource last;         ///< its last source
-    int source = -1;        ///< of the present frame, -1: none
+    std::uint32_t id = 0;             ///< 0: not confirmed
+    std::deque<bool> seen;            ///< of the last frames, while it is not confirmed
+    double unseen_s = 0.0;            ///< since its last source
+    SrpSource last;                   ///< its last source
+    int source = -1;                  ///< of the present frame, -1: none
+    bool has_neighbour = false;       ///< a track whose source may hide its own, or be hidden by it
+    double neighbour_variance = 0.0;  ///< of its source's place, as other tracks are near
   };
-  static double squared_distance(const Track& track, const SrpSource& source);
+  /// Of a source to a track.
+  struct Fit {
+    double squares = 0.0;       ///< distance in standard deviations, squared
+    double log_variance = 0.0;  ///< ln of the product of its variances
+  };
+  static Fit fit_of(const Track& track, const SrpSource& source);
+  static far_field::Position place_of(const Track& track);
+  [[nodiscard]] bool is_within_separation(const far_field::Position& one, const far_field::Position& other) const;
   [[nodiscard]] bool is_new(const SrpSource& source) const;
+  void find_neighbours();
+  [[nodiscard]] double variance_by(const Track& other, double angle, const Track& track) const;
+  void spare_hidden(double seconds);
   void predict(double seconds);
   void keep_length(Track& track) const;
   /// [source] the track that it belongs to, or -1.
@@ -51,7 +63,7 @@ class SrpTracks {
 
   TrackSettings settings_;
   double significance_;
-  double separation_cosine_;
+  double separation_;     ///< rad
   double seconds_apart_;  ///< from frame to frame
   double window_s_;
   bool is_far_;

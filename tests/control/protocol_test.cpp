@@ -112,8 +112,9 @@ TEST(Protocol, RefusesWrongFields) {
   Daemon daemon;
   EXPECT_THAT(
       daemon.refused(R"({"command": "statsu"})"),
-      HasSubstr("command: expected one of config, freeze, record, reload, set, status, stop, found \"statsu\"; did you mean "
-                "status?"));
+      HasSubstr(
+          "command: expected one of config, freeze, record, reload, set, status, stop, found \"statsu\"; did you mean "
+          "status?"));
   EXPECT_THAT(daemon.refused(R"({})"), HasSubstr("command: expected one of"));
   EXPECT_THAT(daemon.refused(R"({"command": ["status"]})"), HasSubstr("command: expected one of"));
   EXPECT_THAT(daemon.refused(R"({"command": "status", "id": 1.5})"), HasSubstr("id: expected an integer"));

@@ -13,6 +13,7 @@ using nearfield::control::json;
 nearfield::control::Handlers stub_handlers() {
   nearfield::control::Actions actions;
   actions.status = [] { return json{{"epoch", 1}}; };
+  actions.config = [] { return json{{"yaml", "version: 1"}}; };
   actions.set = [](const std::vector<std::string>& overrides) -> json {
     throw nearfield::ConfigError(overrides.front());  // comes back in the reply, whatever its bytes are
   };

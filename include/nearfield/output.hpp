@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "nearfield/frame.hpp"
 
@@ -11,6 +12,8 @@ struct Beginning {
   std::size_t processor = 0;  ///< as Frame::processor
   std::uint64_t epoch = 1;    ///< of the configuration
   std::uint64_t frames = 0;   ///< that are to come; 0: not known, as of a live stream
+  /// Where a file's `time` has its zero, as Frame::timestamp_ns: a recording's start. Without it the first frame.
+  std::optional<std::int64_t> time_zero_ns{};
 };
 
 /// Takes what processors make: a file, pictures, a ring for controllers, a socket. begin() is called for every

@@ -6,7 +6,9 @@
 #include <algorithm>
 
 #include "config/config.hpp"
+#include "files/files.hpp"
 #include "files/nfr/nfr_reader.hpp"
+#include "files/results_file.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::cli {
@@ -30,11 +32,48 @@ std::string others(const std::vector<nfr::EpochSummary>& epochs, const nfr::Epoc
   return numbers.empty() ? "" : fmt::format("; the epochs {} had others", fmt::join(numbers, ", "));
 }
 
+/// The settings that a run's file carries, as YAML, and which they are, in words.
+struct CarriedSettings {
+  std::string yaml;
+  std::string description;
+};
+
+CarriedSettings carried_by(const std::string& run) {
+  const FileKind kind = detect_file_kind(run);
+  CarriedSettings carried;
+  if (kind == FileKind::kRecording) {
+    const nfr::Reader reader{std::filesystem::path(run)};
+    if (!reader.epochs().empty()) {
+      const nfr::EpochSummary& epoch = main_epoch(reader.epochs());
+      carried = {
+          .yaml = epoch.header.config,
+          .description = fmt::format("{} carries, of epoch {}", run, epoch.epoch) + others(reader.epochs(), epoch)};
+    }
+  } else if (kind == FileKind::kImages) {
+    carried = {.yaml = ResultsReader(run).header(0).config, .description = fmt::format("{} carries", run)};
+  } else {
+    throw DataError(fmt::format(
+        "--config-of {}: found {}, expected images or a recording (.nfr): these carry the settings of their "
+        "run",
+        run, name_of(kind)));
+  }
+  if (carried.yaml.empty()) {
+    throw DataError(fmt::format("--config-of {}: found no settings in it, expected those of its run", run));
+  }
+  return carried;
+}
+
 }  // namespace
 
 InputSettings settings_for_input(const std::string& input, const std::string& config,
-                                 const std::vector<std::string>& overrides) {
+                                 const std::vector<std::string>& overrides, const std::string& config_of) {
   const std::string with = overrides.empty() ? "" : " and --set";
+  if (!config_of.empty()) {
+    const CarriedSettings carried = carried_by(config_of);
+    const bool has_no_geometry = detect_file_kind(input) == FileKind::kTimeData;
+    return {.settings = load_recorded_settings(carried.yaml, config_of, overrides, has_no_geometry),
+            .description = fmt::format("settings: those that {}{}", carried.description, with)};
+  }
   if (!nfr::is_recording(input)) {
     return {.settings = load_settings(config, overrides), .description = ""};
   }

@@ -130,7 +130,7 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
 }
 
 Settings load_recorded_settings(const std::string& yaml, const std::string& name,
-                                const std::vector<std::string>& overrides) {
+                                const std::vector<std::string>& overrides, bool keeps_geometry) {
   YamlProblems problems;
   SettingsReader recorded(problems);
   const std::string label = fmt::format("{}: the settings it carries", name);
@@ -140,15 +140,18 @@ Settings load_recorded_settings(const std::string& yaml, const std::string& name
     problems.add(error.what());
   }
   Settings base = recorded.settings();
-  for (const std::string_view key : kKeysOfInputs) {
-    if (key != "front_end.frequencies_hz") {
-      base.explicit_keys.erase(std::string(key));
+  if (!keeps_geometry) {
+    for (const std::string_view key : kKeysOfInputs) {
+      if (key != "front_end.frequencies_hz") {
+        base.explicit_keys.erase(std::string(key));
+      }
     }
+    base.explicit_keys.erase("array.positions");
+    base.array.positions_path.clear();
   }
-  base.explicit_keys.erase("array.sensitivity_dbfs");
-  base.explicit_keys.erase("array.positions");
-  base.explicit_keys.erase("array.clock_hz");
-  base.array.positions_path.clear();
+  for (const char* const key : {"array.layout", "array.sensitivity_dbfs", "array.clock_hz"}) {
+    base.explicit_keys.erase(key);
+  }
   base.device = DeviceSettings();
   for (ProcessorSettings& processor : base.processors) {
     processor.device.reset();

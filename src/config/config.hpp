@@ -16,10 +16,11 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
 
 /// The settings that a recording carries, `yaml` as to_yaml() wrote it; `name` is the recording's. The array's geometry
 /// and layout and the standoff are the recording's own to say, what belongs to the machine that recorded it
-/// (`device`, also those of processors, and `daemon`) has its defaults, and `overrides` win. Throws ConfigError as
-/// load_settings() does.
+/// (`device`, also those of processors, and `daemon`) has its defaults, and `overrides` win. `keeps_geometry`: for an
+/// input that says nothing of its array, such as time data; the settings' own then counts as given by the user. Throws
+/// ConfigError as load_settings() does.
 Settings load_recorded_settings(const std::string& yaml, const std::string& name,
-                                const std::vector<std::string>& overrides);
+                                const std::vector<std::string>& overrides, bool keeps_geometry = false);
 
 /// As load_settings() for nearfieldd, where nothing but the configuration says what the microphones are when bits come
 /// over UDP or a pipe: then everything is checked immediately. Frequencies are held against the bits' own rate. Users,

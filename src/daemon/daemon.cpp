@@ -222,6 +222,10 @@ void Daemon::open_control() {
   }
   control::Actions actions;
   actions.status = [this] { return status(); };
+  actions.config = [this] {
+    const std::lock_guard lock(yaml_mutex_);
+    return nlohmann::json{{"yaml", yaml_}};
+  };
   actions.set = [this](const std::vector<std::string>& overrides) { return changed(configurator_->set(overrides)); };
   actions.reload = [this] { return changed(configurator_->reload()); };
   actions.record = [this](const control::RecordRequest& request) { return recording_->execute(request); };
@@ -405,6 +409,10 @@ void Daemon::log_run(const Epoch& epoch) {
   const double hop = static_cast<double>(epoch.plan.settings.front_end.hop_samples);
   const double rate_hz = epoch.plan.sample_rate_hz / hop;
   hop_rate_hz_ = rate_hz;
+  {
+    const std::lock_guard lock(yaml_mutex_);
+    yaml_ = epoch.engine->header(0).config;
+  }
   const double window = static_cast<double>(epoch.plan.settings.front_end.window_samples);
   first_window_ns_ = std::llround((window + hop) / epoch.plan.sample_rate_hz * static_cast<double>(kSecondNs));
   window_elements_ = static_cast<std::uint64_t>(window) * input_.elements_per_sample;

@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -118,6 +119,9 @@ class Daemon {
   std::exception_ptr engine_error_;       ///< read after engine_done_
   std::atomic<int> reloads_wanted_ = 0;   ///< SIGHUPs that the reloader has not yet answered
   std::string why_;                       ///< it ends
+
+  std::mutex yaml_mutex_;
+  std::string yaml_;  ///< the configuration in effect, as run; guarded by yaml_mutex_
 
   // Used by the main thread alone.
   std::int64_t counted_ns_ = 0;

@@ -129,7 +129,10 @@ void write_positions(h5::OutputFile& file, const MicrophonePlacement& placement)
   for (const MicrophonePosition& position : placement.positions_m) {
     values.insert(values.end(), {position.x_m, position.y_m, position.z_m});
   }
-  file.write(kPositions, {placement.positions_m.size(), 3}, values);
+  const h5::Shape shape = {placement.positions_m.size(), 3};
+  file.write(kPositions, shape, values);
+  write_words(file, kPositions, "m", "x, y and z of the microphone");
+  name_axes(file, kPositions, shape, {"/geometry/microphone", "/geometry/component"});
 }
 
 }  // namespace
@@ -199,6 +202,41 @@ std::vector<double> read_frequencies(const h5::InputFile& file, const std::strin
 
 void write_list(h5::OutputFile& file, const std::string& name, const std::vector<double>& values) {
   file.write(name, {values.size()}, values);
+  write_words(file, name, "Hz", "frequency");
+  file.make_scale(name);
+}
+
+void write_words(h5::OutputFile& file, const std::string& place, std::string_view unit, std::string_view words) {
+  file.write_attribute(place, "units", unit);
+  file.write_attribute(place, "long_name", words);
+}
+
+void name_axes(h5::OutputFile& file, const std::string& place, const h5::Shape& shape,
+               const std::vector<std::string>& scales) {
+  for (std::size_t axis = 0; axis < scales.size(); ++axis) {
+    if (!file.has(scales[axis])) {
+      file.create_dimension(scales[axis], shape[axis]);
+    }
+  }
+  file.attach_scales(place, scales);
+}
+
+std::vector<std::string> write_grid(h5::OutputFile& file, const std::string& group, const ArrayGeometry& geometry) {
+  if (geometry.placement) {
+    return {group + "/row", group + "/column"};
+  }
+  const auto write_scale = [&](const std::string& place, std::string_view words, int count, const auto& position_m) {
+    std::vector<double> values;
+    for (int i = 0; i < count; ++i) {
+      values.push_back(position_m(i));
+    }
+    file.write(place, {values.size()}, values);
+    write_words(file, place, "m", words);
+    file.make_scale(place);
+    return place;
+  };
+  return {write_scale(group + "/y_m", "y", geometry.rows, [&](int row) { return geometry.y_m(row); }),
+          write_scale(group + "/x_m", "x", geometry.columns, [&](int column) { return geometry.x_m(column); })};
 }
 
 void require_values(std::string_view what, std::size_t found, std::size_t expected) {

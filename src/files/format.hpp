@@ -32,7 +32,18 @@ void write_truth(h5::OutputFile& file, const Truth& truth, const ArrayGeometry& 
 
 /// A list of frequencies, each finite and above 0.
 std::vector<double> read_frequencies(const h5::InputFile& file, const std::string& name = "/frequencies_hz");
+/// A list of frequencies, which is a dimension scale.
 void write_list(h5::OutputFile& file, const std::string& name, const std::vector<double>& values);
+
+/// What xarray and other readers of netCDF show of a dataset: the attributes units and long_name.
+void write_words(h5::OutputFile& file, const std::string& place, std::string_view unit, std::string_view words);
+/// Attaches the scales to the dataset's axes, slowest first. One that is not there yet becomes a dimension without
+/// values, of the length in `shape`.
+void name_axes(h5::OutputFile& file, const std::string& place, const h5::Shape& shape,
+               const std::vector<std::string>& scales);
+/// Of an array on a regular grid the scales y_m and x_m in the group, "" for the root. Returns the scales of rows and
+/// columns: these, else dimensions without values.
+std::vector<std::string> write_grid(h5::OutputFile& file, const std::string& group, const ArrayGeometry& geometry);
 
 /// Throws an internal error when a caller's array has not as many values as its axes say.
 void require_values(std::string_view what, std::size_t found, std::size_t expected);

@@ -71,7 +71,7 @@ using Outputs = std::vector<std::unique_ptr<Output>>;
 
 /// A processor without a frame in the range has no place in the outputs.
 void begin(const Outputs& outputs, const Engine& engine, const FrameRange& range, std::uint64_t hop,
-           const ReplayOptions& options) {
+           const ReplayOptions& options, std::int64_t start_time_ns) {
   for (std::size_t p = 0; p < engine.processors(); ++p) {
     const std::uint64_t frames = count_frames_of(engine, p, range, hop);
     if (frames == 0 && options.warn) {
@@ -83,7 +83,7 @@ void begin(const Outputs& outputs, const Engine& engine, const FrameRange& range
     }
     for (const auto& output : outputs) {
       if (frames > 0) {
-        output->begin(engine.header(p), {.processor = p, .frames = frames});
+        output->begin(engine.header(p), {.processor = p, .frames = frames, .time_zero_ns = start_time_ns});
       }
     }
   }
@@ -174,7 +174,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
   result.frames_asked = *range.end - range.first;
   const std::uint64_t hop =
       input.kind == FileKind::kSpectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
-  begin(outputs, *engine, range, hop, options);
+  begin(outputs, *engine, range, hop, options, recording->info().start_time_ns);
   MicrophoneWatch watch(*engine, plan);
   RecordingSearch search(*engine, plan.settings);
   const auto batch = static_cast<std::uint64_t>(plan.settings.device.batch);

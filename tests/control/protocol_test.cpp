@@ -21,6 +21,7 @@ struct Daemon {
   Handlers handlers() {
     Actions actions;
     actions.status = [] { return json{{"epoch", 3}}; };
+    actions.config = [] { return json{{"yaml", "version: 1\n"}}; };
     actions.set = [this](const std::vector<std::string>& overrides) {
       set = overrides;
       return json{{"epoch", 4}};
@@ -111,8 +112,9 @@ TEST(Protocol, RefusesWrongFields) {
   Daemon daemon;
   EXPECT_THAT(
       daemon.refused(R"({"command": "statsu"})"),
-      HasSubstr("command: expected one of freeze, record, reload, set, status, stop, found \"statsu\"; did you mean "
-                "status?"));
+      HasSubstr(
+          "command: expected one of config, freeze, record, reload, set, status, stop, found \"statsu\"; did you mean "
+          "status?"));
   EXPECT_THAT(daemon.refused(R"({})"), HasSubstr("command: expected one of"));
   EXPECT_THAT(daemon.refused(R"({"command": ["status"]})"), HasSubstr("command: expected one of"));
   EXPECT_THAT(daemon.refused(R"({"command": "status", "id": 1.5})"), HasSubstr("id: expected an integer"));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -80,6 +81,20 @@ TEST_F(CtlTest, SetAndReloadBeginEpochsOrAreRefused) {
   EXPECT_EQ(done("reload"), "epoch 3 is in effect\n");
   const json frames = status().at("frames");
   wait_until([&] { return status().at("frames") > frames; });
+}
+
+// What is printed is a whole configuration: nearfieldd takes it, and it holds what was set.
+TEST_F(CtlTest, ConfigPrintsWhatIsInEffect) {
+  start_live();
+  (void)done("set medium.sound_speed_m_s=341");
+  const std::string yaml = done("config");
+  EXPECT_THAT(yaml, HasSubstr("\n  sound_speed_m_s: 341\n"));
+  EXPECT_EQ(json::parse(done("config --json")).at("yaml"), yaml);
+  (void)done("stop");
+  EXPECT_EQ(wait(), 0) << log();
+  std::ofstream(folder_ / "nearfieldd.yaml") << yaml;
+  start("--check");
+  EXPECT_EQ(wait(), 0) << log();
 }
 
 TEST_F(CtlTest, RecordStartsAndStops) {

@@ -137,7 +137,8 @@ TEST(Images, FewerFramesThanRoom) {
   EXPECT_THAT(error_of([&] { (void)reader.read(1); }), HasSubstr("1 frames"));
   struct stat status {};
   ASSERT_EQ(::stat((folder / "images.h5").c_str(), &status), 0);
-  EXPECT_LT(status.st_blocks * 512, status.st_size / 100);  // frames never written are holes
+  constexpr off_t kTimes = 8 * 1'000'000;                            // are not a number where no frame is
+  EXPECT_LT(status.st_blocks * 512 - kTimes, status.st_size / 100);  // frames never written are holes
 }
 
 TEST(Images, LongConfigurationIsKept) {

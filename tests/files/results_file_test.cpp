@@ -1,5 +1,7 @@
 #include "files/results_file.hpp"
 
+#include <hdf5_hl.h>
+
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -109,8 +111,11 @@ TEST(Results, DatasetsOfTheFirstProcessorHaveTheirNamesTypesAndShapes) {
     writer.finish();
   }
   EXPECT_EQ(datasets_in(folder / "r.h5", "/"),
-            (std::map<std::string, std::string>{{"bands", "float32 (4, 1, 1, 2, 3)"},
+            (std::map<std::string, std::string>{{"band", "float32 (1,)"},
+                                                {"band_component", "float32 (2,)"},
+                                                {"bands", "float32 (4, 1, 1, 2, 3)"},
                                                 {"bands_hz", "float64 (1, 2)"},
+                                                {"complex64", "group"},
                                                 {"cutoff_rad_per_m", "float32 (4, 2)"},
                                                 {"error_estimate", "float32 (4, 2)"},
                                                 {"first_sample", "uint64 (4,)"},
@@ -121,11 +126,15 @@ TEST(Results, DatasetsOfTheFirstProcessorHaveTheirNamesTypesAndShapes) {
                                                 {"missing_bits", "uint64 (4,)"},
                                                 {"noise_pa", "float32 (4, 2)"},
                                                 {"planes_m", "float64 (1,)"},
+                                                {"point", "float32 (1,)"},
+                                                {"point_component", "float32 (2,)"},
                                                 {"points", "compound {r, i} (4, 1, 2, 1)"},
                                                 {"points_xy_m", "float64 (1, 2)"},
                                                 {"radiated_power_w", "float32 (4, 1, 2)"},
                                                 {"row_power", "group"},
                                                 {"slope", "float32 (4, 2)"},
+                                                {"time", "float64 (4,)"},
+                                                {"time_zero_ns", "int64 scalar"},
                                                 {"timestamp_ns", "int64 (4,)"},
                                                 {"x_m", "float64 (3,)"},
                                                 {"y_m", "float64 (2,)"}}));
@@ -139,13 +148,17 @@ TEST(Results, DatasetsOfTheFirstProcessorHaveTheirNamesTypesAndShapes) {
                                                 {"frequencies_hz", "float64 (2,)"},
                                                 {"missing_bits", "uint64 (2,)"},
                                                 {"row_power", "float32 (2, 2, 2)"},
+                                                {"time", "float64 (2,)"},
+                                                {"time_zero_ns", "int64 scalar"},
                                                 {"timestamp_ns", "int64 (2,)"},
                                                 {"y_m", "float64 (2,)"}}));
   EXPECT_EQ(datasets_in(folder / "r.h5", "/row_power/found"),
             (std::map<std::string, std::string>{{"id", "uint32 (2, 3)"},
                                                 {"level", "float32 (2, 3)"},
+                                                {"row", "float32 (3,)"},
                                                 {"rows", "uint64 (2,)"},
                                                 {"seen", "uint64 (2, 3)"},
+                                                {"time", "float64 (2,)"},
                                                 {"x_m", "float64 (2, 3)"}}));
   const h5::InputFile file(folder / "r.h5");
   EXPECT_EQ(file.text_attribute("/", "quantity"), "active_intensity");
@@ -157,6 +170,89 @@ TEST(Results, DatasetsOfTheFirstProcessorHaveTheirNamesTypesAndShapes) {
   EXPECT_EQ(file.text_attribute("/row_power", "kind"), "mean_power");
   EXPECT_EQ(file.text_attribute("/row_power/row_power", "quantity"), "mean power of a row");
   EXPECT_EQ(file.text_attribute("/row_power/found/level", "unit"), "Pa");
+}
+
+/// A dataset of times, in ns, with -1 for what is not a number.
+std::vector<double> times_ns(const h5::InputFile& file, const std::string& place) {
+  std::vector<double> times = file.values<double>(place, {{"frames"}});
+  for (double& time : times) {
+    time = std::isnan(time) ? -1.0 : std::round(time * 1e9);
+  }
+  return times;
+}
+
+std::int64_t integer_in(const h5::InputFile& file, const std::string& place) {
+  return file.values<std::int64_t>(place, {}).front();
+}
+
+/// Frames of both processors at given times; the third of the first one is never written.
+void write_at_times(const std::filesystem::path& path, std::optional<std::int64_t> zero_ns) {
+  ResultsWriter writer(path);
+  writer.begin(result_header(images_of_two()), {.frames = 3, .time_zero_ns = zero_ns});
+  writer.begin(row_power_header(), {.processor = 1, .frames = 2, .time_zero_ns = zero_ns});
+  const auto write = [&](ResultFrame result, std::size_t processor, std::int64_t timestamp_ns) {
+    result.frame.processor = processor;
+    result.frame.timestamp_ns = timestamp_ns;
+    writer.write(result.frame);
+  };
+  constexpr std::int64_t kFirst_ns = 1'700'000'000'000'000'123;  // no double has these last digits
+  write(images_frame(0), 0, kFirst_ns);
+  write(images_frame(1), 0, kFirst_ns + 682'667);
+  write(row_power_frame(0), 1, kFirst_ns + 100);
+  write(row_power_frame(1), 1, kFirst_ns + 2'730'667);
+  writer.finish();
+}
+
+TEST(Results, TimesCountFromTheRecordingsStart) {
+  const TempFolder folder;
+  constexpr std::int64_t kStart_ns = 1'700'000'000'000'000'000;
+  write_at_times(folder / "r.h5", kStart_ns);
+  const h5::InputFile file(folder / "r.h5");
+  EXPECT_EQ(integer_in(file, "/time_zero_ns"), kStart_ns);
+  EXPECT_EQ(integer_in(file, "/row_power/time_zero_ns"), kStart_ns);
+  EXPECT_THAT(times_ns(file, "/time"), ElementsAre(123.0, 682'790.0, -1.0));
+  EXPECT_THAT(times_ns(file, "/row_power/time"), ElementsAre(223.0, 2'730'790.0));
+  EXPECT_THAT(times_ns(file, "/row_power/found/time"), ElementsAre(223.0, 2'730'790.0));
+  EXPECT_EQ(file.text_attribute("/time", "units"), "s");
+}
+
+TEST(Results, WithoutAStartTimesCountFromTheFirstFrame) {
+  const TempFolder folder;
+  write_at_times(folder / "r.h5", std::nullopt);
+  const h5::InputFile file(folder / "r.h5");
+  EXPECT_EQ(integer_in(file, "/time_zero_ns"), 1'700'000'000'000'000'123);
+  EXPECT_EQ(integer_in(file, "/row_power/time_zero_ns"), 1'700'000'000'000'000'123);
+  EXPECT_THAT(times_ns(file, "/time"), ElementsAre(0.0, 682'667.0, -1.0));
+  EXPECT_THAT(times_ns(file, "/row_power/time"), ElementsAre(100.0, 2'730'667.0));
+}
+
+// The scales of every axis, as HDF5's own library finds them.
+TEST(Results, EveryAxisHasItsScale) {
+  const TempFolder folder;
+  write_two_processors_to(folder / "r.h5", 17);
+  edit(folder / "r.h5", [](hid_t file) {
+    const auto scales_of = [&](const char* place) {
+      const h5::Dataset dataset(H5Dopen2(file, place, H5P_DEFAULT));
+      const h5::Space space(H5Dget_space(dataset.id()));
+      std::vector<std::string> names;
+      const auto add = [](hid_t, unsigned, hid_t scale, void* all) -> herr_t {
+        std::array<char, 256> name{};
+        H5Iget_name(scale, name.data(), name.size());
+        static_cast<std::vector<std::string>*>(all)->emplace_back(name.data());
+        return 0;
+      };
+      for (int axis = 0; axis < H5Sget_simple_extent_ndims(space.id()); ++axis) {
+        H5DSiterate_scales(dataset.id(), static_cast<unsigned>(axis), nullptr, add, &names);
+      }
+      return names;
+    };
+    EXPECT_THAT(scales_of("/images"), ElementsAre("/time", "/planes_m", "/frequencies_hz", "/y_m", "/x_m"));
+    EXPECT_THAT(scales_of("/noise_pa"), ElementsAre("/time", "/frequencies_hz"));
+    EXPECT_THAT(scales_of("/flags"), ElementsAre("/time"));
+    EXPECT_THAT(scales_of("/row_power/row_power"),
+                ElementsAre("/row_power/time", "/row_power/frequencies_hz", "/row_power/y_m"));
+    EXPECT_THAT(scales_of("/row_power/found/level"), ElementsAre("/row_power/found/time", "/row_power/found/row"));
+  });
 }
 
 /// Takes away all that describes: the attributes of the datasets, and those of the root that files never had before.

@@ -38,6 +38,13 @@ std::string plain_text(const json& result) {
   return message.is_string() ? message.get<std::string>() + "\n" : "";
 }
 
+std::string text_of(const std::string& command, const json& result) {
+  if (command == "config") {
+    return result.at("yaml").get<std::string>();
+  }
+  return command == "status" ? control::status_text(result) : plain_text(result);
+}
+
 control::Client connect(const CtlArguments& arguments) {
   return control::Client(socket_to_connect(arguments.socket, DaemonSettings::Control::kFile));
 }
@@ -62,7 +69,7 @@ void print(const CtlArguments& arguments, const json& request, const json& resul
   if (arguments.as_json) {
     fmt::print("{}\n", result.dump(2, ' ', false, json::error_handler_t::replace));
   } else {
-    fmt::print("{}", request["command"] == "status" ? control::status_text(result) : plain_text(result));
+    fmt::print("{}", text_of(request["command"].get<std::string>(), result));
   }
 }
 
@@ -182,6 +189,7 @@ void add_ctl(CLI::App& app) {
   ctl->require_subcommand(1);
   ctl->fallthrough();
   add_plain(*ctl, arguments, "status", "Rates, ages, losses by cause, recording");
+  add_plain(*ctl, arguments, "config", "Print the configuration in effect, YAML that nearfieldd -c takes");
   add_set(*ctl, arguments);
   add_plain(*ctl, arguments, "reload", "Read the configuration again");
   add_record(*ctl, arguments);

@@ -24,6 +24,7 @@ namespace {
 struct ReplayArguments {
   std::string input;
   std::string config;
+  std::string config_of;
   std::vector<std::string> overrides;
   std::string output;
   std::string frames;
@@ -49,11 +50,12 @@ std::string text_of_images(const ResultHeader& header) {
 }
 
 void run(const ReplayArguments& arguments) {
-  require_own_output(arguments.output, {arguments.input, arguments.config, arguments.png});
+  require_own_output(arguments.output, {arguments.input, arguments.config, arguments.config_of, arguments.png});
   scale_of(arguments.pictures);  // refuses what does not fit before anything is computed
   ReplayOptions options;
   options.input = arguments.input;
-  InputSettings chosen = settings_for_input(arguments.input, arguments.config, arguments.overrides);
+  InputSettings chosen =
+      settings_for_input(arguments.input, arguments.config, arguments.overrides, arguments.config_of);
   options.settings = std::move(chosen.settings);
   if (!chosen.description.empty()) {
     spdlog::info("{}", chosen.description);
@@ -118,8 +120,12 @@ void add_replay(CLI::App& app) {
   CLI::App* command = app.add_subcommand("replay", "Turn a recording (bits, time data or spectra) into images");
   command->add_option("input", arguments->input, "capture, time data or spectra, HDF5, or a recording of bits (.nfr)")
       ->required();
-  command->add_option("-c,--config", arguments->config,
-                      "settings, YAML; without it those that a recording carries, else the defaults");
+  CLI::Option* const config = command->add_option(
+      "-c,--config", arguments->config, "settings, YAML; without it those that a recording carries, else the defaults");
+  command
+      ->add_option("--config-of", arguments->config_of,
+                   "images (.h5) or a recording (.nfr) whose settings are used, without its device")
+      ->excludes(config);
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

@@ -200,6 +200,7 @@ const Handler& handler_of(const json& request, const Handlers& handlers) {
 Handlers make_handlers(const Actions& actions) {
   Handlers handlers;
   add_plain(handlers, "status", actions.status);
+  add_plain(handlers, "config", actions.config);
   add_plain(handlers, "reload", actions.reload);
   add_plain(handlers, "stop", actions.stop);
   if (actions.set) {

@@ -30,6 +30,8 @@ struct RecordRequest {
 /// after another.
 struct Actions {
   std::function<json()> status;
+  /// The configuration in effect, as YAML in the field `yaml`.
+  std::function<json()> config;
   /// KEY=VALUE each, as --set takes them.
   std::function<json(const std::vector<std::string>& overrides)> set;
   std::function<json()> reload;

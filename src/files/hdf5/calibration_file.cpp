@@ -38,17 +38,23 @@ void write_calibration(const std::filesystem::path& path, const Calibration& cal
   write_format(file, FileKind::kCalibration);
   write_geometry(file, geometry.in_channel_order());
   write_list(file, "/frequencies_hz", calibration.frequencies_hz);
-  file.write("/gains", {frequencies, static_cast<hsize_t>(geometry.rows), static_cast<hsize_t>(geometry.columns)},
-             calibration.gains);
-  const auto write_quality = [&](const char* name, const std::vector<float>& values) {
+  const h5::Shape shape = {frequencies, static_cast<hsize_t>(geometry.rows), static_cast<hsize_t>(geometry.columns)};
+  const std::vector<std::string> grid = write_grid(file, "", geometry.in_channel_order());
+  const auto describe = [&](const std::string& place, std::string_view words) {
+    write_words(file, place, "1", words);
+    name_axes(file, place, shape, {"/frequencies_hz", grid[0], grid[1]});
+  };
+  file.write("/gains", shape, calibration.gains);
+  describe("/gains", "gain by which spectra are multiplied");
+  const auto write_quality = [&](const char* name, const std::vector<float>& values, std::string_view words) {
     if (!values.empty()) {
       require_values(name, values.size(), calibration.gains.size());
-      file.write(fmt::format("/{}", name),
-                 {frequencies, static_cast<hsize_t>(geometry.rows), static_cast<hsize_t>(geometry.columns)}, values);
+      file.write(fmt::format("/{}", name), shape, values);
+      describe(fmt::format("/{}", name), words);
     }
   };
-  write_quality("relative_error", calibration.relative_error);
-  write_quality("coherence", calibration.coherence);
+  write_quality("relative_error", calibration.relative_error, "standard error of the gain over its magnitude");
+  write_quality("coherence", calibration.coherence, "coherence of the microphone with the known field");
   file.finish();
 }
 

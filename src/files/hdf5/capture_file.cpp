@@ -58,16 +58,25 @@ Field read_field(const h5::InputFile& file, const std::string& name, std::size_t
       {{"frequencies", frequencies}, {"rows", unsigned_of(geometry.rows)}, {"columns", unsigned_of(geometry.columns)}});
 }
 
-void write_field(h5::OutputFile& file, const std::string& name, const Field& field, std::size_t frequencies,
-                 const ArrayGeometry& geometry) {
+/// Where the axes of true fields are: frequencies, rows, columns.
+struct FieldAxes {
+  h5::Shape shape;
+  std::vector<std::string> scales;
+};
+
+void write_field(h5::OutputFile& file, const std::string& name, const Field& field, const FieldAxes& axes,
+                 std::string_view unit, std::string_view words) {
   if (field.empty()) {
     return;
   }
-  require_values(name, field.size(), frequencies * unsigned_of(geometry.channels()));
-  file.write(name, {frequencies, unsigned_of(geometry.rows), unsigned_of(geometry.columns)}, field);
+  require_values(name, field.size(), axes.shape[0] * axes.shape[1] * axes.shape[2]);
+  file.write(name, axes.shape, field);
+  write_words(file, name, unit, words);
+  name_axes(file, name, axes.shape, axes.scales);
 }
 
 constexpr const char* kTracks = "/truth/tracks";
+constexpr const char* kSource = "/truth/source";
 constexpr const char* kTrackTimes = "/truth/track_times_s";
 constexpr const char* kBandCentres = "/truth/band_centres_hz";
 constexpr const char* kBandPower = "/truth/band_mean_square_at_1m";
@@ -93,10 +102,18 @@ void write_source_truth(h5::OutputFile& file, const SourceTruth& truth) {
   const std::size_t sources = truth.sources();
   require_values(kTracks, truth.positions_m.size(), truth.times_s.size() * sources * 3);
   file.write(kTrackTimes, {truth.times_s.size()}, truth.times_s);
-  file.write(kTracks, {truth.times_s.size(), sources, 3}, truth.positions_m);
+  write_words(file, kTrackTimes, "s", "time from bit-time 0 on");
+  file.make_scale(kTrackTimes);
+  const h5::Shape tracks = {truth.times_s.size(), sources, 3};
+  file.write(kTracks, tracks, truth.positions_m);
+  write_words(file, kTracks, "m", "x, y and z of the source");
+  name_axes(file, kTracks, tracks, {kTrackTimes, kSource, "/truth/component"});
   file.write_attribute(kTracks, "sources", std::string_view(truth.names).substr(0, kMostNames));
   write_list(file, kBandCentres, truth.band_centres_hz);
-  file.write(kBandPower, {sources, truth.band_centres_hz.size()}, truth.band_mean_square_pa2);
+  const h5::Shape powers = {sources, truth.band_centres_hz.size()};
+  file.write(kBandPower, powers, truth.band_mean_square_pa2);
+  write_words(file, kBandPower, "Pa^2", "mean square pressure of the source alone at 1 m");
+  name_axes(file, kBandPower, powers, {kSource, kBandCentres});
 }
 
 void require_inside(const h5::InputFile& file, const Segments& segments, std::uint64_t bit_times) {
@@ -122,9 +139,14 @@ void write_truth(h5::OutputFile& file, const Truth& truth, const ArrayGeometry& 
     return;
   }
   write_list(file, "/truth/frequencies_hz", truth.frequencies_hz);
-  write_field(file, "/truth/pressure", truth.pressure, count, geometry);
-  write_field(file, "/truth/normal_velocity", truth.normal_velocity, count, geometry);
-  write_field(file, "/truth/aperture_pressure", truth.aperture_pressure, count, geometry);
+  FieldAxes axes{.shape = {count, unsigned_of(geometry.rows), unsigned_of(geometry.columns)},
+                 .scales = {"/truth/frequencies_hz"}};
+  for (std::string& scale : write_grid(file, "/truth", geometry)) {
+    axes.scales.push_back(std::move(scale));
+  }
+  write_field(file, "/truth/pressure", truth.pressure, axes, "Pa", "pressure at z = 0");
+  write_field(file, "/truth/normal_velocity", truth.normal_velocity, axes, "m/s", "normal velocity at z = 0");
+  write_field(file, "/truth/aperture_pressure", truth.aperture_pressure, axes, "Pa", "pressure at the microphones");
 }
 
 struct CaptureReader::State {
@@ -248,6 +270,9 @@ void CaptureWriter::write_segments(const Segments& segments) {
   file.write("/segments/first_bit_time", {count}, segments.first_bit_time);
   file.write("/segments/bit_times", {count}, segments.bit_times);
   write_list(file, "/segments/frequencies_hz", segments.frequencies_hz);
+  for (const char* name : {"/segments/first_bit_time", "/segments/bit_times"}) {
+    name_axes(file, name, {count}, {"/segments/frequencies_hz"});
+  }
 }
 
 void CaptureWriter::write_missing(std::span<const MissingRun> runs) {
@@ -259,12 +284,16 @@ void CaptureWriter::write_missing(std::span<const MissingRun> runs) {
     values.insert(values.end(), {run.first_bit_time, run.bit_times});
   }
   state_->file.write(kMissing, {runs.size(), 2}, values);
+  write_words(state_->file, kMissing, "1", "first and number of bit-times that never came");
+  name_axes(state_->file, kMissing, {runs.size(), 2}, {"/run", "/first_and_count"});
 }
 
 void CaptureWriter::finish() {
   if (state_->bit_times == 0) {
     throw DataError("the capture holds no bit-times; nothing was appended");
   }
+  write_words(state_->file, kBitstream, "1", "bits of the microphones");
+  name_axes(state_->file, kBitstream, {state_->bit_times, state_->words_per_bit_time}, {"/bit_time", "/word"});
   state_->file.finish();
 }
 

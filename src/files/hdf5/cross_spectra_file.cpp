@@ -49,9 +49,15 @@ struct CrossSpectraWriter::State {
     write_format(file, FileKind::kCrossSpectra);
     write_geometry(file, info.geometry.in_channel_order());
     write_list(file, "/frequencies_hz", info.frequencies_hz);
-    file.write("/positions_m", {3, channels_of(info)}, positions_of(info.geometry));
+    const h5::Shape positions = {3, channels_of(info)};
+    file.write("/positions_m", positions, positions_of(info.geometry));
+    write_words(file, "/positions_m", "m", "x, y and z of the microphone");
+    name_axes(file, "/positions_m", positions, {"/component", "/channel"});
     matrices = file.create<std::complex<float>>(
         kMatrices, {info.frequencies_hz.size(), channels_of(info), channels_of(info)}, h5::Storage::kInPlace);
+    write_words(file, kMatrices, "Pa^2", "cross-spectra");
+    name_axes(file, kMatrices, {info.frequencies_hz.size(), channels_of(info), channels_of(info)},
+              {"/frequencies_hz", "/channel", "/other_channel"});
     file.write_attribute(kMatrices, "snapshots", static_cast<std::int64_t>(info.snapshots));
     file.write_attribute(kMatrices, "sample_rate_hz", info.sample_rate_hz);
     file.write_attribute(kMatrices, "window_samples", info.window_samples);

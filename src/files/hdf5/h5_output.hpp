@@ -1,7 +1,9 @@
 #pragma once
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/system/partial_file.hpp"
 #include "files/hdf5/h5.hpp"
@@ -12,7 +14,11 @@ namespace nearfield::h5 {
 enum class Storage {
   kGrowing,  ///< in chunks; the slowest axis grows, the others stay
   kInPlace,  ///< at a fixed place that is there from the start, holes where nothing was written
+  kPieces,   ///< as kInPlace, in chunks of about 1 MiB along the slowest axis where that is more than one
 };
+
+/// The name of the type of complex values in each file that has some.
+inline constexpr const char* kComplexType = "/complex64";
 
 class OutputFile;
 
@@ -50,6 +56,7 @@ class OutputFile {
   void write_attribute(const std::string& object, const std::string& name, std::string_view value);
   void write_attribute(const std::string& object, const std::string& name, std::int64_t value);
   void write_attribute(const std::string& object, const std::string& name, double value);
+  void write_attribute(const std::string& object, const std::string& name, std::span<const std::uint32_t> values);
 
   template <typename T>
   [[nodiscard]] OutputDataset create(const std::string& name, const Shape& shape, Storage storage) {
@@ -68,6 +75,14 @@ class OutputFile {
     write(name, shape, std::span<const T>(values));
   }
 
+  /// Makes a dataset of one axis an HDF5 dimension scale: the values of an axis of other datasets.
+  void make_scale(const std::string& place);
+  /// A dimension scale that has a length and no values, as netCDF-4 writes them: they take no room in the file.
+  void create_dimension(const std::string& place, hsize_t length);
+  /// Makes the scales those of the dataset's axes, slowest first; not where a scale's name is empty.
+  void attach_scales(const std::string& place, const std::vector<std::string>& scales);
+  [[nodiscard]] bool has(const std::string& place) const;
+
   /// Makes what was written so far a valid file that survives a kill.
   void flush();
   void keep_partial() { partial_.keep(); }
@@ -78,7 +93,12 @@ class OutputFile {
   void require(bool ok, std::string_view what) const;
 
  private:
-  void write_attribute(const std::string& object, const std::string& name, const Type& type, const void* value);
+  void write_attribute(const std::string& object, const std::string& name, const Type& type, const Space& space,
+                       const void* value);
+  [[nodiscard]] Dataset open(const std::string& place) const;
+  /// How values lie in the file: as in memory. The type of complex ones has a name in the file, kComplexType, without
+  /// which netCDF's library (4.9) leaves their datasets out.
+  [[nodiscard]] Type file_type(Element element);
 
   PartialFile partial_;
   File file_;  ///< is closed before the partial file is removed

@@ -21,17 +21,30 @@ struct KnownAxis {
   std::string_view dataset;
   std::string_view entries;
   Entry entry;
+  std::string_view words;
 };
 
 /// The axes of images, whose datasets have names that are older than axes.
 const std::array<KnownAxis, 6>& known_axes() {
   static const std::array<KnownAxis, 6> kTable = {
-      {{{.name = "frequency", .unit = "Hz", .values = {}}, "frequencies_hz", "frequencies", Entry::kFrequency},
-       {{.name = "z", .unit = "m", .values = {}}, "planes_m", "planes", Entry::kLength},
-       {{.name = "y", .unit = "m", .values = {}}, "y_m", "rows", Entry::kLength},
-       {{.name = "x", .unit = "m", .values = {}}, "x_m", "columns", Entry::kLength},
-       {{.name = "point", .unit = "m", .values = {}, .components = 2}, "points_xy_m", "points", Entry::kAny},
-       {{.name = "band", .unit = "Hz", .values = {}, .components = 2}, "bands_hz", "bands", Entry::kAny}}};
+      {{{.name = "frequency", .unit = "Hz", .values = {}},
+        "frequencies_hz",
+        "frequencies",
+        Entry::kFrequency,
+        "frequency"},
+       {{.name = "z", .unit = "m", .values = {}}, "planes_m", "planes", Entry::kLength, "z of the plane"},
+       {{.name = "y", .unit = "m", .values = {}}, "y_m", "rows", Entry::kLength, "y"},
+       {{.name = "x", .unit = "m", .values = {}}, "x_m", "columns", Entry::kLength, "x"},
+       {{.name = "point", .unit = "m", .values = {}, .components = 2},
+        "points_xy_m",
+        "points",
+        Entry::kAny,
+        "x and y of the point"},
+       {{.name = "band", .unit = "Hz", .values = {}, .components = 2},
+        "bands_hz",
+        "bands",
+        Entry::kAny,
+        "lower and upper limit of the band"}}};
   return kTable;
 }
 
@@ -75,6 +88,25 @@ std::string dataset_of(const Axis& axis) {
     return std::string(known->dataset);
   }
   return is_letters(axis.unit) ? fmt::format("{}_{}", axis.name, axis.unit) : axis.name;
+}
+
+std::string spaced(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+std::string words_of(const Axis& axis) {
+  const KnownAxis* const known = known_axis(axis);
+  return known == nullptr ? spaced(axis.name) : std::string(known->words);
+}
+
+AxisScales scales_of(const Axis& axis) {
+  const std::string dataset = dataset_of(axis);
+  if (axis.components == 1) {
+    return {.entries = dataset, .components = ""};
+  }
+  return {.entries = axis.name == dataset ? fmt::format("{}_entry", axis.name) : axis.name,
+          .components = fmt::format("{}_component", axis.name)};
 }
 
 const Axis* axis_named_by(std::string_view dataset) {

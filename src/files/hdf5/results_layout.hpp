@@ -14,6 +14,11 @@ inline constexpr const char* kRoot = "/";
 inline constexpr const char* kFramesWritten = "frames_written";
 inline constexpr const char* kRows = "rows";  ///< of a table, beside its columns
 
+/// A processor's and a table's coordinate of frames, in s, and the Frame::timestamp_ns of its zero.
+inline constexpr const char* kTime = "time";
+inline constexpr const char* kTimeZero = "time_zero_ns";
+inline constexpr const char* kRow = "row";  ///< the dimension of a table's rows
+
 /// The datasets [frame] that stand beside the products. One list serves both directions.
 template <typename Data>
 struct Stamps {
@@ -41,6 +46,19 @@ h5::Element element_of(ElementType type);
 /// "frequencies_hz" for the axis frequency, and so on for the axes of images; else the axis's name, with its unit
 /// behind it where that is letters: "azimuth_deg".
 std::string dataset_of(const Axis& axis);
+
+/// With spaces in place of '_'.
+std::string spaced(std::string name);
+
+/// What an axis's values are, in words.
+std::string words_of(const Axis& axis);
+
+/// The scales of an axis: its own dataset, or dimensions of its entries and their numbers where these are several.
+struct AxisScales {
+  std::string entries;
+  std::string components;  ///< empty where an entry is one number
+};
+AxisScales scales_of(const Axis& axis);
 
 /// The axis that a dataset of one of these names holds, without values; null for another name.
 const Axis* axis_named_by(std::string_view dataset);

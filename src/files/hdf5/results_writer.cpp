@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "core/product_values.hpp"
@@ -15,6 +18,8 @@ namespace {
 using namespace results;
 
 constexpr h5::Storage kInPlace = h5::Storage::kInPlace;
+constexpr h5::Storage kPieces = h5::Storage::kPieces;
+constexpr double kSecondsPerNs = 1e-9;
 
 /// A processor whose frames are written.
 struct Written {
@@ -23,6 +28,9 @@ struct Written {
   std::uint64_t frames = 0;
   std::vector<ProductDatasets<h5::OutputDataset>> products;
   Stamps<h5::OutputDataset> stamps;
+  std::vector<h5::OutputDataset> times;  ///< the processor's, and one of each table
+  h5::OutputDataset time_zero;
+  std::optional<std::int64_t> zero_ns;
   h5::OutputDataset counter;
 };
 
@@ -41,6 +49,32 @@ std::vector<std::string> names_of(const std::vector<Column>& columns) {
     names.push_back(column.name);
   }
   return names;
+}
+
+/// CF's way to name bits (flag_meanings): each meaning is one word of letters, digits, '_' and '-'.
+std::string flag_meanings() {
+  std::string meanings;
+  for (const FlagName& flag : flag_names()) {
+    meanings += meanings.empty() ? "" : " ";
+    for (const char character : flag.text) {
+      constexpr char kFirstByteOfPi = '\xCF';
+      const bool stays = (std::isalnum(static_cast<unsigned char>(character)) != 0) || character == '-';
+      const std::string_view other = character == ' '              ? "_"
+                                     : character == '/'            ? "_over_"
+                                     : character == kFirstByteOfPi ? "pi"
+                                                                   : "";
+      meanings += stays ? std::string(1, character) : std::string(other);
+    }
+  }
+  return meanings;
+}
+
+std::vector<std::uint32_t> flag_masks() {
+  std::vector<std::uint32_t> masks;
+  for (const FlagName& flag : flag_names()) {
+    masks.push_back(flag.flag);
+  }
+  return masks;
 }
 
 bool is_group_name(const std::string& name) {
@@ -64,9 +98,10 @@ struct ResultsWriter::State {
   h5::OutputFile file;
   std::map<std::size_t, Written> processors;  ///< by Frame::processor
   std::set<std::string> places;               ///< of all datasets and groups
+  std::optional<std::int64_t> zero_ns;        ///< the first frame's time, for processors that began without a zero
   bool holds_frames = false;
 
-  explicit State(const std::filesystem::path& path) : file(path) {}
+  explicit State(const std::filesystem::path& path) : file(path) { places.insert(h5::kComplexType); }
 
   void take(const std::string& place, const ResultHeader& header) {
     if (!places.insert(place).second) {
@@ -94,6 +129,41 @@ struct ResultsWriter::State {
     }
   }
 
+  void write_words(const std::string& place, std::string_view unit, std::string_view words) {
+    nearfield::write_words(file, place, unit, words);
+  }
+
+  /// Another processor of that name would be in the way.
+  void create_dimension(const ResultHeader& header, const std::string& place, std::uint64_t length) {
+    take(place, header);
+    file.create_dimension(place, length);
+  }
+
+  void write_scales(const ResultHeader& header, const std::string& group, const Axis& axis) {
+    const std::string place = place_in(group, dataset_of(axis));
+    if (axis.components == 1) {
+      file.make_scale(place);
+      return;
+    }
+    const AxisScales scales = scales_of(axis);
+    create_dimension(header, place_in(group, scales.entries), axis.size());
+    create_dimension(header, place_in(group, scales.components), axis.components);
+    file.attach_scales(place, {place_in(group, scales.entries), place_in(group, scales.components)});
+  }
+
+  /// The scale `time` of frames, s. Not a number where no frame was written.
+  void create_time(Written& written, const std::string& group) {
+    const std::string place = place_in(group, kTime);
+    h5::OutputDataset& time = written.times.emplace_back(create_beside<double>(written, group, kTime, {written.room}));
+    write_words(place, "s", fmt::format("time of the window's begin, from {} on", kTimeZero));
+    file.make_scale(place);
+    constexpr std::uint64_t kAtOnce = 65536;
+    const std::vector<double> unknown(std::min(written.room, kAtOnce), std::numeric_limits<double>::quiet_NaN());
+    for (std::uint64_t first = 0; first < written.room; first += kAtOnce) {
+      time.write(first, std::span(unknown).first(std::min(kAtOnce, written.room - first)));
+    }
+  }
+
   void write_axes(const ResultHeader& header, const std::string& group) {
     std::vector<std::string> datasets;
     for (const Axis& axis : header.axes) {
@@ -106,6 +176,8 @@ struct ResultsWriter::State {
       if (axis.components > 1) {
         file.write_attribute(place, "components", static_cast<std::int64_t>(axis.components));
       }
+      write_words(place, axis.unit, words_of(axis));
+      write_scales(header, group, axis);
     }
     file.write_attribute(object_of(group), "axis_datasets", joined(datasets));
   }
@@ -114,6 +186,7 @@ struct ResultsWriter::State {
     file.write_attribute(place, "form", name_of(product.form));
     file.write_attribute(place, "quantity", product.quantity);
     file.write_attribute(place, "unit", product.unit);
+    file.write_attribute(place, "long_name", std::string_view(spaced(product.quantity)));
   }
 
   template <typename T>
@@ -121,36 +194,50 @@ struct ResultsWriter::State {
                                   const h5::Shape& shape) {
     const std::string place = place_in(group, name);
     take(place, written.header);
-    return file.create<T>(place, shape, kInPlace);
+    return file.create<T>(place, shape, shape.empty() ? kInPlace : kPieces);
   }
 
-  ProductDatasets<h5::OutputDataset> create_table(const Written& written, const Product& product,
-                                                  const std::string& place) {
+  ProductDatasets<h5::OutputDataset> create_table(Written& written, const Product& product, const std::string& place) {
     ProductDatasets<h5::OutputDataset> data;
     file.create_group(place);
     write_description(product, place);
     file.write_attribute(place, "columns", joined(names_of(product.columns)));
+    create_time(written, place);
+    create_dimension(written.header, place_in(place, kRow), product.most_rows);
     data.rows = create_beside<std::uint64_t>(written, place, kRows, {written.room});
+    write_words(place_in(place, kRows), "1", "rows that the frame has");
+    file.attach_scales(place_in(place, kRows), {place_in(place, kTime)});
     for (const Column& column : product.columns) {
       const std::string name = place_in(place, column.name);
       take(name, written.header);
       data.columns.push_back(
-          file.create_dataset(name, element_of(column.type), {written.room, product.most_rows}, kInPlace));
+          file.create_dataset(name, element_of(column.type), {written.room, product.most_rows}, kPieces));
       file.write_attribute(name, "unit", column.unit);
+      write_words(name, column.unit, spaced(column.name));
+      file.attach_scales(name, {place_in(place, kTime), place_in(place, kRow)});
     }
     return data;
   }
 
-  ProductDatasets<h5::OutputDataset> create_array(const ResultHeader& header, const Product& product,
-                                                  const std::string& place, std::uint64_t frames) {
-    h5::Shape shape = {frames};
-    for (const std::string& axis : product.axes) {
-      shape.push_back(header.axis(axis)->size());
+  ProductDatasets<h5::OutputDataset> create_array(const Written& written, const Product& product,
+                                                  const std::string& group) {
+    const std::string place = place_in(group, product.name);
+    h5::Shape shape = {written.room};
+    std::vector<std::string> scales = {place_in(group, kTime)};
+    std::string coordinates = fmt::format("{} {}", kStampNames.first_sample, kStampNames.timestamp_ns);
+    for (const std::string& name : product.axes) {
+      const Axis& axis = *written.header.axis(name);
+      shape.push_back(axis.size());
+      scales.push_back(place_in(group, scales_of(axis).entries));
+      coordinates += axis.components == 1 ? "" : " " + dataset_of(axis);
     }
     ProductDatasets<h5::OutputDataset> data;
-    data.array = file.create_dataset(place, element_of(product.type), shape, kInPlace);
+    data.array = file.create_dataset(place, element_of(product.type), shape, kPieces);
     write_description(product, place);
     file.write_attribute(place, "axes", joined(product.axes));
+    file.write_attribute(place, "units", product.unit);
+    file.write_attribute(place, "coordinates", std::string_view(coordinates));
+    file.attach_scales(place, scales);
     return data;
   }
 
@@ -159,9 +246,8 @@ struct ResultsWriter::State {
     for (const Product& product : written.header.products) {
       const std::string place = place_in(group, names.emplace_back(product.name));
       take(place, written.header);
-      written.products.push_back(product.form == Product::Form::kTable
-                                     ? create_table(written, product, place)
-                                     : create_array(written.header, product, place, written.room));
+      written.products.push_back(product.form == Product::Form::kTable ? create_table(written, product, place)
+                                                                       : create_array(written, product, group));
     }
     file.write_attribute(object_of(group), "products", joined(names));
   }
@@ -172,8 +258,39 @@ struct ResultsWriter::State {
                       .timestamp_ns = create_beside<std::int64_t>(written, group, kStampNames.timestamp_ns, shape),
                       .flags = create_beside<std::uint32_t>(written, group, kStampNames.flags, shape),
                       .missing_bits = create_beside<std::uint64_t>(written, group, kStampNames.missing_bits, shape)};
+    const auto describe = [&](const char* name, std::string_view unit, const std::string& words) {
+      write_words(place_in(group, name), unit, words);
+      file.attach_scales(place_in(group, name), {place_in(group, kTime)});
+    };
+    describe(kStampNames.first_sample, "1", "bit-time, sample or frame at which the window begins");
+    describe(kStampNames.timestamp_ns, "ns", "time of first_sample since 1970, TAI");
+    describe(kStampNames.flags, "1", "what may be said of the frame, a bit each");
+    describe(kStampNames.missing_bits, "1", "bit-times of the window that never came");
+    file.write_attribute(place_in(group, kStampNames.flags), "flag_masks",
+                         std::span<const std::uint32_t>(flag_masks()));
+    file.write_attribute(place_in(group, kStampNames.flags), "flag_meanings", std::string_view(flag_meanings()));
+    written.time_zero = create_beside<std::int64_t>(written, group, kTimeZero, {});
+    write_words(place_in(group, kTimeZero), "ns", fmt::format("{} at which {} is 0", kStampNames.timestamp_ns, kTime));
+    write_one(written.time_zero, 0, written.zero_ns.value_or(0));
     written.counter = create_beside<std::uint64_t>(written, group, kFramesWritten, {});
+    write_words(place_in(group, kFramesWritten), "1", "frames that hold results");
     write_one(written.counter, 0, std::uint64_t{0});
+  }
+
+  void write_time(Written& written, std::int64_t timestamp_ns) {
+    if (!zero_ns) {
+      zero_ns = timestamp_ns;
+    }
+    if (!written.zero_ns) {
+      written.zero_ns = *zero_ns;
+      write_one(written.time_zero, 0, *written.zero_ns);
+    }
+    // Without overflow, whatever a damaged recording says.
+    const std::int64_t ns = static_cast<std::int64_t>(static_cast<std::uint64_t>(timestamp_ns) -
+                                                      static_cast<std::uint64_t>(*written.zero_ns));
+    for (h5::OutputDataset& time : written.times) {
+      write_one(time, written.frames, static_cast<double>(ns) * kSecondsPerNs);
+    }
   }
 
   void list_processors() {
@@ -207,8 +324,16 @@ void ResultsWriter::begin(const ResultHeader& header, const Beginning& beginning
     state.take(group, header);
     state.file.create_group(group);
   }
-  Written written{.header = header, .room = beginning.frames, .products = {}, .stamps = {}, .counter = {}};
+  Written written{.header = header,
+                  .room = beginning.frames,
+                  .products = {},
+                  .stamps = {},
+                  .times = {},
+                  .time_zero = {},
+                  .zero_ns = beginning.time_zero_ns,
+                  .counter = {}};
   state.write_texts(header, object_of(group));
+  state.create_time(written, group);
   state.write_axes(header, group);
   state.create_products(written, group);
   state.create_stamps(written, group);
@@ -245,6 +370,7 @@ void ResultsWriter::write(const Frame& frame) {
   write_one(written.stamps.timestamp_ns, written.frames, frame.timestamp_ns);
   write_one(written.stamps.flags, written.frames, frame.flags);
   write_one(written.stamps.missing_bits, written.frames, frame.missing_bit_times);
+  state_->write_time(written, frame.timestamp_ns);
   // The counter comes last, so that it never counts a frame that is not there.
   write_one(written.counter, 0, written.frames + 1);
   ++written.frames;

@@ -34,9 +34,12 @@ void write_spectra(const std::filesystem::path& path, const SpectraFile& file) {
   measurement.geometry = geometry.in_channel_order();
   write_measurement(output, measurement);
   write_list(output, "/frequencies_hz", file.frequencies_hz);
-  output.write(kSpectra,
-               {file.frames, frequencies, static_cast<hsize_t>(geometry.rows), static_cast<hsize_t>(geometry.columns)},
-               file.spectra);
+  const h5::Shape shape = {file.frames, frequencies, static_cast<hsize_t>(geometry.rows),
+                           static_cast<hsize_t>(geometry.columns)};
+  output.write(kSpectra, shape, file.spectra);
+  const std::vector<std::string> grid = write_grid(output, "", measurement.geometry);
+  write_words(output, kSpectra, "Pa", "pressure");
+  name_axes(output, kSpectra, shape, {"/frame", "/frequencies_hz", grid[0], grid[1]});
   output.finish();
 }
 

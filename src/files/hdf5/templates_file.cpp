@@ -43,10 +43,23 @@ void write_templates(const std::filesystem::path& path, const Templates& templat
   file.write_attribute("/", "version", kTemplatesVersion);
   write_measurement(file, templates.measurement);
   write_list(file, "/frequencies_hz", templates.frequencies_hz);
-  file.write("/positions_m", {templates.count(), kCoordinates}, templates.positions_m);
-  file.write("/templates", {frequencies, templates.count(), channels}, templates.a);
-  file.write("/coherence", {frequencies, templates.count()}, templates.coherence);
-  file.write("/microphone_coherence", {frequencies, templates.count(), channels}, templates.of_microphones);
+  const auto write = [&](const std::string& place, const h5::Shape& shape, const auto& data, std::string_view unit,
+                         std::string_view words, const std::vector<std::string>& scales) {
+    file.write(place, shape, data);
+    write_words(file, place, unit, words);
+    name_axes(file, place, shape, scales);
+  };
+  const std::string at_frequencies = "/frequencies_hz";
+  const std::string at_templates = "/template";
+  const std::string at_channels = "/channel";
+  write("/positions_m", {templates.count(), kCoordinates}, templates.positions_m, "m", "x, y and z of the source",
+        {at_templates, "/component"});
+  write("/templates", {frequencies, templates.count(), channels}, templates.a, "1", "steering vector",
+        {at_frequencies, at_templates, at_channels});
+  write("/coherence", {frequencies, templates.count()}, templates.coherence, "1", "coherence",
+        {at_frequencies, at_templates});
+  write("/microphone_coherence", {frequencies, templates.count(), channels}, templates.of_microphones, "1",
+        "coherence of the microphone", {at_frequencies, at_templates, at_channels});
   file.finish();
 }
 

@@ -8,7 +8,8 @@ namespace {
 constexpr const char* kTyped = "nearfield bench";
 
 int run(int argc, char** argv) {
-  CLI::App app{"Measure this device: whole frames, front ends, imager, errors, fidelity, health, srp_phat, srp_trials", kTyped};
+  CLI::App app{"Measure this device: whole frames, front ends, imager, errors, fidelity, health, srp_phat, srp_trials",
+               kTyped};
   app.require_subcommand(0, 1);
   add_frames(app);
   add_frames(*app.add_subcommand("frames", "What whole frames take, from bits to images; also without a name"));

@@ -58,11 +58,12 @@ std::vector<int> nearest_usable(const ArrayGeometry& geometry, std::span<const s
   std::vector<std::pair<double, int>> found;  // distance^2 in m^2
   // A square that grows; what lies outside it is farther than half its side.
   const double pitch_m = std::min(geometry.pitch_x_m, geometry.pitch_y_m);
-  for (int radius = 4;; radius *= 2) {
+  for (double radius = 4.0;; radius *= 2.0) {
     found.clear();
-    const int rows_m = std::min(static_cast<int>(std::ceil(radius * pitch_m / geometry.pitch_y_m)), geometry.rows);
-    const int columns_m =
-        std::min(static_cast<int>(std::ceil(radius * pitch_m / geometry.pitch_x_m)), geometry.columns);
+    const int rows_m = static_cast<int>(
+        std::min(std::ceil(radius * pitch_m / geometry.pitch_y_m), static_cast<double>(geometry.rows)));
+    const int columns_m = static_cast<int>(
+        std::min(std::ceil(radius * pitch_m / geometry.pitch_x_m), static_cast<double>(geometry.columns)));
     for (int r = std::max(row - rows_m, 0); r <= std::min(row + rows_m, geometry.rows - 1); ++r) {
       for (int c = std::max(column - columns_m, 0); c <= std::min(column + columns_m, geometry.columns - 1); ++c) {
         const int other = r * geometry.columns + c;

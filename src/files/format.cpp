@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/lengths.hpp"
 #include "files/nfr/nfr_reader.hpp"
 
 namespace nearfield {
@@ -135,6 +136,15 @@ void write_positions(h5::OutputFile& file, const MicrophonePlacement& placement)
   name_axes(file, kPositions, shape, {"/geometry/microphone", "/geometry/component"});
 }
 
+double read_pitch(const h5::InputFile& file, const std::string& name) {
+  const double pitch_m = file.positive_attribute(kGeometry, name);
+  if (pitch_m < kShortestLengthM || pitch_m > kLongestLengthM) {
+    throw file.wrong_attribute(kGeometry, name, fmt::format("{}", pitch_m),
+                               fmt::format("a length from {} to {} m", kShortestLengthM, kLongestLengthM));
+  }
+  return pitch_m;
+}
+
 }  // namespace
 
 ArrayGeometry read_geometry(const h5::InputFile& file) {
@@ -144,8 +154,8 @@ ArrayGeometry read_geometry(const h5::InputFile& file) {
   ArrayGeometry geometry;
   geometry.rows = static_cast<int>(file.integer_attribute(kGeometry, "rows", 1, kMaxSide));
   geometry.columns = static_cast<int>(file.integer_attribute(kGeometry, "columns", 1, kMaxSide));
-  geometry.pitch_x_m = file.positive_attribute(kGeometry, "pitch_x_m");
-  geometry.pitch_y_m = file.positive_attribute(kGeometry, "pitch_y_m");
+  geometry.pitch_x_m = read_pitch(file, "pitch_x_m");
+  geometry.pitch_y_m = read_pitch(file, "pitch_y_m");
   return geometry;
 }
 

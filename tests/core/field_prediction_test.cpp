@@ -66,6 +66,9 @@ TEST(NearestUsable, GivesWhatThereIsNearestFirst) {
   }
   EXPECT_EQ(nearest_usable(geometry, usable, 40, 3), (std::vector<int>{41, 0, 45}));
   EXPECT_EQ(nearest_usable(geometry, usable, 40, 16).size(), 5U);
+  const ArrayGeometry stretched{.rows = 8, .columns = 8, .pitch_x_m = 1e-6, .pitch_y_m = 100.0};
+  EXPECT_EQ(nearest_usable(stretched, std::vector<std::uint8_t>(64, 1), 0, 9),
+            (std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9}));
   EXPECT_TRUE(nearest_usable(geometry, std::vector<std::uint8_t>(120, 0), 40, 16).empty());
 }
 

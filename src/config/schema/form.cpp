@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "config/yaml_text.hpp"
+#include "core/lengths.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/fft_length.hpp"
 
@@ -15,8 +16,6 @@ namespace {
 
 using std::filesystem::path;
 
-constexpr double kShortestLengthM = 1e-6;
-constexpr double kLongestLengthM = 100.0;
 constexpr double kUnmentioned = 1e9;  ///< a maximum that only keeps nonsense out
 
 /// Shortest digits; powers of ten outside 0.001 to 100000 as such.

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -18,7 +19,7 @@ constexpr double kCrossingFromDegrees = 20.0;  ///< on the left of one source an
 constexpr double kLouderSource_db = 10.0;      ///< above noise, at a microphone
 constexpr double kSeparationDegrees = 10.0;
 
-/// CrossingIds of the tracks that are nearest to two sources, 0 where a source has no track within 5 degrees.
+/// Those of the tracks that are nearest to two sources, 0 where a source has no track that is seen within 5 degrees.
 using CrossingIds = std::array<std::uint32_t, 2>;
 
 struct CrossingRun {
@@ -33,14 +34,14 @@ double crossing_azimuth_deg(std::size_t source, double time_s) {
   return source == 0 ? way_deg : -way_deg;
 }
 
-/// The track nearest to a place, or 0; its error is added where `run` is given.
+/// The track nearest to a place that has a source in the frame, or 0; its error is added where `run` is given.
 std::uint32_t id_of_track_at(const std::vector<FoundSource>& found, const Position& place, CrossingRun* run) {
   constexpr double kNearDegrees = 5.0;
   double nearest_deg = kNearDegrees;
   std::uint32_t id = 0;
   for (const FoundSource& one : found) {
     const double apart_deg = angle_deg(one.place, place);
-    if (one.id != 0 && apart_deg < nearest_deg) {
+    if (one.state == kSourceConfirmed && apart_deg < nearest_deg) {
       nearest_deg = apart_deg;
       id = one.id;
     }

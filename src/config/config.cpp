@@ -8,6 +8,7 @@
 
 #include "config/contradictions.hpp"
 #include "config/daemon_rules.hpp"
+#include "config/schema/front_end_kinds.hpp"
 #include "config/settings_reader.hpp"
 #include "config/yaml_reader.hpp"
 #include "nearfield/clock.hpp"
@@ -148,6 +149,8 @@ Settings load_recorded_settings(const std::string& yaml, const std::string& name
     }
     base.explicit_keys.erase("array.positions");
     base.array.positions_path.clear();
+  } else if (!schema::front_end_kind(base.front_end.kind).takes_samples) {
+    base.explicit_keys.erase("front_end.kind");  // samples then have the default that takes them
   }
   for (const char* const key : {"array.layout", "array.sensitivity_dbfs", "array.clock_hz"}) {
     base.explicit_keys.erase(key);

@@ -105,7 +105,7 @@ Daemon::Daemon(DaemonOptions options)
   spdlog::info("source: {}", input_.name);
   spdlog::info("opening the device and compiling its programs; a first start takes some seconds for that");
   const std::int64_t opened_ns = monotonic_ns();
-  std::unique_ptr<Epoch> first = make_epoch(settings_, input_, 1);
+  std::unique_ptr<Epoch> first = make_epoch(settings_, input_, 1, track_ids_);
   spdlog::info("device: {}, ready after {:.1f} s", first->engine->header(0).device,
                static_cast<double>(monotonic_ns() - opened_ns) / static_cast<double>(kSecondNs));
   for (const auto& [processor, device] : devices_of(*first->engine)) {
@@ -341,7 +341,7 @@ Configurator::Hooks Daemon::configurator_hooks() {
     const auto limit_ns =
         static_cast<std::int64_t>(options_.configuration.reading_limit_s * static_cast<double>(kSecondNs));
     const FrameWatch::Planning planning(*watch_, limit_ns);
-    return make_epoch(settings, input_, number);
+    return make_epoch(settings, input_, number, track_ids_);
   };
   hooks.install = [this](std::unique_ptr<Epoch> next) { return install(std::move(next)); };
   return hooks;

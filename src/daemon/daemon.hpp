@@ -88,6 +88,7 @@ class Daemon {
   control::ServiceManager service_;
   std::unique_ptr<Source> source_;
   LiveInput input_;
+  std::shared_ptr<TrackIds> track_ids_ = std::make_shared<TrackIds>();  ///< of all epochs
   std::shared_ptr<control::Metrics> metrics_;
   std::unique_ptr<ring::RingOutput> ring_output_;
   std::unique_ptr<ring::ZmqOutput> zmq_output_;

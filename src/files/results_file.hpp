@@ -21,7 +21,8 @@ class ResultsWriter {
   /// Makes room for the frames of a processor, before the first frame of any. With the last of these calls the file's
   /// structure is complete, so that it stays readable if the process is killed; frames_written, a uint64 of each
   /// processor, says how many frames hold results. Frames that are never written stay holes in the file: they take no
-  /// room on the disk and read as zeros. Throws ConfigError where two results have one name in the file.
+  /// room on the disk and read as zeros, but for their time, which is written before as not a number. Throws
+  /// ConfigError where two results have one name in the file.
   void begin(const ResultHeader& header, const Beginning& beginning);
   /// The next frame of its processor; each product must be as long as the header says.
   void write(const Frame& frame);

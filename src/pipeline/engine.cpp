@@ -284,7 +284,8 @@ std::vector<Engine::Wanted> Engine::wanted_processors() const {
                 .every_hops = every_hops,
                 .sample_rate_hz = plan_.sample_rate_hz,
                 .input_is_finite = plan_.input == InputForm::kBits,
-                .batch = settings.device.batch};
+                .batch = settings.device.batch,
+                .track_ids = plan_.track_ids};
   };
   const Settings& settings = plan_.settings;
   add(std::string(kFirstProcessor), first_kind(settings.holography, settings.array.geometry), 1, 0, settings, {},

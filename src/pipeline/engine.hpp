@@ -37,6 +37,7 @@ struct EnginePlan {
   /// False: spectra alone, for read_spectra(). No flag then says that a microphone is not finite, and of the holography
   /// settings the standoff alone matters; a recording is opened with validated settings all the same.
   bool has_processor = true;
+  std::shared_ptr<TrackIds> track_ids = nullptr;  ///< as ProcessorPlan's
 };
 
 /// Decimated samples first to end - 1 of the stream.

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +16,15 @@
 
 namespace nearfield {
 
+/// Numbers of what processors follow over frames, such as tracks: from 1 up, each given once. On any thread.
+class TrackIds {
+ public:
+  std::uint32_t next() { return ++last_; }
+
+ private:
+  std::atomic<std::uint32_t> last_ = 0;
+};
+
 /// The plan of a processor. It has settings and sizes only: no table that the device and the reference could share.
 struct ProcessorPlan {
   std::string name = std::string(kFirstProcessor);
@@ -28,6 +38,7 @@ struct ProcessorPlan {
   bool input_is_finite = false;        ///< spectra are never NaN or infinite: of bits
   int batch = 1;                       ///< windows that are computed together
   std::vector<int> channels = {};      ///< of the run's array, of which `array` is a part; empty: it is the whole
+  std::shared_ptr<TrackIds> track_ids = nullptr;  ///< of all configurations of a run; null: the processor has its own
 };
 
 /// Where the windows of decimated samples of an enqueue() lie on the processor's device. Full scale is 1 where bits

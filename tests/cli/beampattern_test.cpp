@@ -63,9 +63,9 @@ TEST(BeampatternCommand, MapsAPoint) {
   std::ofstream(folder / "c.yaml") << "version: 1\nholography: {standoff_m: 0.03}\nprocessors:\n"
                                       "  far: {kind: beamform, grid: {distance_m: [0.5, 1.0], step_m: 0.05}}\n"
                                       "  levels: {kind: row_power}\n";
-  const test::CommandResult result =
-      test::run_nearfield("beampattern -c " + (folder / "c.yaml") + " --processor far --source 0.1,-0.2,-0.97 " +
-                          "--frequency 4000 --png " + (folder / "maps") + " --db --range 30");
+  const test::CommandResult result = test::run_nearfield(
+      "beampattern -c " + (folder / "c.yaml") + " --processor far --source 0.1,-0.2,-0.97 " +
+      "--frequency 4000 --png " + (folder / "maps") + " --db --range 30 --set 'front_end.bands_hz=[[900,1100]]'");
   ASSERT_EQ(result.exit_code, 0) << result.output;
   EXPECT_THAT(result.output,
               AllOf(HasSubstr("far: 1024 microphones, 882 pixels, 4000 Hz, a point at (0.1, -0.2, -0.97) m"),

@@ -285,24 +285,27 @@ TEST(LiveEngine, SourcesComeBesideImages) {
   }
 }
 
-// 90,000 pixels take milliseconds, and 2 hops are 0.68 ms; 4096 hops are 1.4 s.
+// Of listen's frames a longer cadence makes longer ones.
 TEST(LiveEngine, AProcessorTooSlowForItsCadenceIsNamed) {
-  Settings settings = test::small_settings();
-  const auto warnings_with = [&](const LiveInput& input, const std::vector<std::string>& lines) {
-    settings.processors = load_settings("", lines).processors;
-    return make_epoch(settings, input, 1)->warnings;
-  };
-  const std::vector<std::string> slow = {"processors.far.kind=beamform",         "processors.far.every_hops=2",
-                                         "processors.far.grid.step_m=0.005",     "processors.far.grid.x_m=[-0.75,0.75]",
-                                         "processors.far.grid.y_m=[-0.75,0.75]", "processors.far.path=direct"};
-  EXPECT_THAT(warnings_with(test::small_input(), slow),
-              testing::Contains(
-                  testing::ContainsRegex("processors.far: a frame of silence took .* ms on this device, "
-                                         "and every_hops: 2 leaves 0.683 ms: .* every_hops: [0-9]+ leaves enough")));
-  EXPECT_THAT(warnings_with(patient_input(), slow), testing::Not(testing::Contains(testing::HasSubstr("every_hops"))))
-      << "a source that waits drops nothing";
-  EXPECT_THAT(warnings_with(test::small_input(), {"processors.rows.kind=row_power", "processors.rows.every_hops=4096"}),
-              testing::Not(testing::Contains(testing::HasSubstr("every_hops"))));
+  EnginePlan plan;
+  plan.settings = test::small_settings();
+  plan.sample_rate_hz = 46875.0;
+  plan.settings.processors =
+      load_settings("", {"processors.far.kind=beamform", "processors.far.every_hops=2", "processors.ear.kind=listen",
+                         "processors.ear.every_hops=4", "processors.rows.kind=row_power"})
+          .processors;
+  const std::vector<double> slow_s = {1.0, 7.1e-3, 2e-3, 1.0};
+  std::vector<std::string> found = cadence_warnings(plan, slow_s, 0.5e-3);
+  std::ranges::sort(found);
+  EXPECT_THAT(found,
+              testing::ElementsAre(
+                  "processors.far: a frame of silence took 7.1 ms on this device, and every_hops: 2 leaves 1 ms: "
+                  "hops will be dropped. every_hops: 15 leaves enough; a smaller grid takes less"));
+  const std::vector<double> slower_s = {1.0, 0.9e-3, 2.1e-3, 1.0};
+  EXPECT_THAT(cadence_warnings(plan, slower_s, 0.5e-3),
+              testing::ElementsAre(
+                  "processors.ear: a frame of silence took 2.1 ms on this device, and every_hops: 4 leaves 2 ms: hops "
+                  "will be dropped. Fewer beams or microphones take less"));
 }
 
 // Windows that are computed together: of the first batch, some begin before the stream for the longer window.

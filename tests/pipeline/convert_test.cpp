@@ -10,6 +10,7 @@
 #include "pipeline/replay.hpp"
 #include "recording/recorder.hpp"
 #include "recording/recording_support.hpp"
+#include "support/h5_values.hpp"
 
 namespace nearfield::test {
 namespace {
@@ -86,6 +87,9 @@ TEST(Convert, ImagesComeBackTheSame) {
   ASSERT_EQ(images.frames(), 4U);
   EXPECT_EQ(images.header().config, small_header().config);
   EXPECT_EQ(images.header().y_m, small_header().y_m);
+  // Times count from the recording's start, as those of a replay of it.
+  EXPECT_NEAR(read_values<double>(folder / "images.h5", "/time").at(0),
+              1e-9 * static_cast<double>(images.read(0).timestamp_ns - reader.capture_info().start_time_ns), 1e-9);
   for (std::uint64_t hop = 1; hop < 5; ++hop) {
     const TestFrame expected(hop);
     const ImageFrame frame = images.read(hop - 1);

@@ -50,6 +50,42 @@ TEST(BeamPattern, OfALineOfMicrophonesIsTheClosedForm) {
   EXPECT_EQ(found.figure_values.size() + 1, found.header.products.size());
 }
 
+// A source at azimuth 0 of a full circle has its main lobe on both sides of the circle's end; at azimuth 180 the same
+// lobe lies inside, as 8 x 8 microphones look the same from both.
+TEST(BeamPattern, GoesRoundAFullCircle) {
+  Beamformer beamformer(8, 8, {8000.0});
+  beamformer.own.grid.kind = GridKind::kSphere;
+  beamformer.own.grid.radius_m = {1.0};
+  beamformer.own.grid.azimuth_deg = {0.0, 360.0};
+  beamformer.own.grid.elevation_deg = {0.0, 90.0};
+  beamformer.own.grid.step_deg = 2.0;
+  const ProcessorPlan plan = beamformer.plan();
+  const double z_m = plan.array.standoff_m - 0.77;
+  const double x_m = std::sqrt(1.0 - 0.77 * 0.77);
+  const PatternFigures at_end = beam_pattern(plan, {.place_m = {{x_m, 0.0, z_m}}, .direction_deg = {}}).figures;
+  const PatternFigures inside = beam_pattern(plan, {.place_m = {{-x_m, 0.0, z_m}}, .direction_deg = {}}).figures;
+  ASSERT_EQ(at_end.half_power_width.size(), inside.half_power_width.size());
+  for (std::size_t axis = 0; axis < inside.half_power_width.size(); ++axis) {
+    EXPECT_EQ(std::isnan(at_end.half_power_width[axis]), std::isnan(inside.half_power_width[axis])) << axis;
+    if (!std::isnan(inside.half_power_width[axis])) {
+      EXPECT_NEAR(at_end.half_power_width[axis], inside.half_power_width[axis], 1e-6) << axis;
+    }
+  }
+  EXPECT_GT(
+      std::count_if(inside.half_power_width.begin(), inside.half_power_width.end(), [](double w) { return w > 0.0; }),
+      1);
+  EXPECT_NEAR(at_end.side_lobe_db, inside.side_lobe_db, 1e-6);
+}
+
+// Planes that do not rise have no width and no side lobes.
+TEST(BeamPattern, OfPlanesInAnyOrderHasNoWidthAcrossThem) {
+  Beamformer beamformer(8, 8, {8000.0});
+  beamformer.own.grid.distance_m = {0.5, 0.3, 0.4};
+  const BeamPattern found = beam_pattern(beamformer.plan(), {.place_m = {{0.0, 0.0, -0.35}}, .direction_deg = {}});
+  EXPECT_TRUE(std::isnan(found.figures.half_power_width.at(0)));
+  EXPECT_TRUE(std::isnan(found.figures.side_lobe_db));
+}
+
 // On a fine grid half the power is reached at 59.0799 and 60.9117 degrees, and the side lobe is that of any long line.
 TEST(BeamPattern, HasTheWidthsOfALineOfMicrophones) {
   Beamformer beamformer = line_of_64(6001);

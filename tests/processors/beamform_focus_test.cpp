@@ -144,7 +144,7 @@ void expect_ties(const std::vector<Value>& maps, const std::vector<Value>& expec
   }
 }
 
-// Of equal values the nearest plane's counts; what is not a number counts where there is nothing else; silence has no
+// Of equal values the first plane's counts; what is not a number counts where there is nothing else; silence has no
 // place.
 TEST(BeamformFocus, OfTiesAndOfWhatIsNotANumber) {
   Beamformer beamformer = tied_one();

@@ -55,6 +55,7 @@ class SrpTracksTest : public testing::Test {
   void restart() {
     plan_->hop_s = 1e-3;
     plan_->window_s = 20e-3;
+    plan_->track_ids = std::make_shared<TrackIds>();
     tracks_ = std::make_unique<SrpTracks>(*plan_);
   }
   static SrpSource at(double x, double y, double significance = 20.0) {
@@ -184,6 +185,8 @@ TEST_F(SrpTracksTest, KeepTheirIdsWhereTheyCross) {
 TEST_F(SrpTracksTest, KeepTheirIdsWhileOneSourceHidesTheOther) {
   const double half_separation_m = 1.5 * std::tan(5.0 * std::numbers::pi / 180.0);
   constexpr double kSpeed = 0.5;
+  plan_->hop_s = 10e-3;
+  tracks_ = std::make_unique<SrpTracks>(*plan_);
   std::mt19937 generator(5);
   std::normal_distribution<double> errors(0.0, kSigma);
   std::array<std::uint32_t, 2> ids{};
@@ -199,7 +202,7 @@ TEST_F(SrpTracksTest, KeepTheirIdsWhileOneSourceHidesTheOther) {
       for (const std::size_t i : {0U, 1U}) {
         const double place = i == 0 ? x : -x;
         const auto track = std::find_if(rows.begin(), rows.end(), [&](const SrpSource& row) {
-          return row.id != 0 && std::abs(row.place.x - place) < 0.05;
+          return row.state == kSourceConfirmed && std::abs(row.place.x - place) < 0.05;
         });
         ASSERT_NE(track, rows.end()) << frame;
         ids.at(i) = frame == 30 ? track->id : ids.at(i);
@@ -207,6 +210,16 @@ TEST_F(SrpTracksTest, KeepTheirIdsWhileOneSourceHidesTheOther) {
       }
     }
   }
+}
+
+// Neither hides the other where both have fallen silent: their tracks end `forget_s` later, half a second.
+TEST_F(SrpTracksTest, OfNeighboursThatFallSilentEndAsOthersDo) {
+  for (int frame = 0; frame < 30; ++frame) {
+    EXPECT_LE(add({at(-0.15, 0.0), at(0.15, 0.0)}).size(), 2U);
+  }
+  const double forget_s = plan_->settings.tracks.forget_s;
+  EXPECT_EQ(tracks_->add({}, 0.9 * forget_s).size(), 2U);
+  EXPECT_EQ(tracks_->add({}, 0.2 * forget_s).size(), 0U);
 }
 
 // A track that is not seen for long may be anywhere, but its source is not the one of a track that is seen there, with
@@ -234,6 +247,24 @@ TEST_F(SrpTracksTest, BeginAnewWithAStreamButForTheirIds) {
   }
   tracks_->forget();
   EXPECT_TRUE(add({}).empty());
+  for (int frame = 0; frame < 5; ++frame) {
+    (void)add({at(0.1, 0.2)});
+  }
+  EXPECT_EQ(add({at(0.1, 0.2)}).at(0).id, 2U);
+}
+
+// A new configuration of a daemon is planned anew, with the numbers of the run.
+TEST_F(SrpTracksTest, OfTheNextConfigurationHaveFurtherIds) {
+  for (int frame = 0; frame < 5; ++frame) {
+    (void)add({at(0.1, 0.2)});
+  }
+  EXPECT_EQ(add({at(0.1, 0.2)}).at(0).id, 1U);
+  ProcessorPlan next = setup_.plan();
+  next.track_ids = plan_->track_ids;
+  SrpPlan planned(next);
+  planned.hop_s = plan_->hop_s;
+  planned.window_s = plan_->window_s;
+  tracks_ = std::make_unique<SrpTracks>(planned);
   for (int frame = 0; frame < 5; ++frame) {
     (void)add({at(0.1, 0.2)});
   }

@@ -323,8 +323,11 @@ TEST_F(Tap, AnInterruptEndsItWithASummary) {
 /// A ring of a processor that makes beams: two of 32 samples a frame, every sample its number.
 class BeamPublisher {
  public:
-  explicit BeamPublisher(const std::string& socket)
-      : output_(std::make_unique<RingOutput>(RingOptions{}, ServerOptions{.socket = socket})) {
+  /// `elements_per_sample`: 32 of a source of bits, 1 of samples.
+  explicit BeamPublisher(const std::string& socket, std::uint32_t elements_per_sample = 32)
+      : elements_per_sample_(elements_per_sample),
+        output_(std::make_unique<RingOutput>(RingOptions{.bit_rate_hz = 46875 * elements_per_sample},
+                                             ServerOptions{.socket = socket})) {
     header_.processor = "ear";
     header_.kind = "listen";
     header_.axes = {{.name = "beam", .unit = "1", .values = {0.0, 1.0}}, {.name = "sample", .unit = "s", .values = {}}};
@@ -351,17 +354,45 @@ class BeamPublisher {
     const std::vector<std::span<const std::byte>> products = {std::as_bytes(std::span(values))};
     Frame frame;
     frame.sequence = sequence;
-    frame.first_bit_time = 1024 * sequence;
+    frame.first_bit_time = 32 * elements_per_sample_ * sequence;
+    frame.stream_id = stream_id;
     frame.window_bit_times = 2048;
     frame.products = products;
     frame.missing_bit_times = sequence == 5 ? 7 : 0;
     output_->write(frame);
   }
+  std::uint32_t stream_id = 1;
 
  private:
+  std::uint32_t elements_per_sample_;
   ResultHeader header_;
   std::unique_ptr<RingOutput> output_;
 };
+
+// A source of samples counts these; a source that begins anew may count on from anywhere.
+TEST_F(Tap, WritesBeamsOfSamplesAndOfASourceThatBeginsAnew) {
+  BeamPublisher publisher(socket_, 1);
+  std::thread source([&] {
+    publisher.wait_for_a_reader();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    publisher.write(1);
+    publisher.write(2);
+    publisher.stream_id = 2;
+    publisher.write(40);
+  });
+  const std::string text = run("--count 3 --wav " + (folder_ / "wav") + " --socket " + socket_);
+  source.join();
+  SF_INFO info{};
+  const std::unique_ptr<SNDFILE, decltype(&sf_close)> file(
+      sf_open((folder_ / "wav/ear-0.wav").c_str(), SFM_READ, &info), &sf_close);
+  ASSERT_NE(file, nullptr);
+  ASSERT_EQ(info.frames, 96);
+  std::vector<float> samples(96);
+  sf_readf_float(file.get(), samples.data(), 96);
+  for (std::size_t n = 0; n < samples.size(); ++n) {
+    EXPECT_EQ(samples[n], 1e-6F * static_cast<float>(n < 64 ? 32 + n : 40 * 32 + n - 64)) << n;
+  }
+}
 
 // Frame 3 never comes, as overload dropped its hop: its samples are zeros.
 TEST_F(Tap, WritesBeamsAsSound) {

@@ -95,7 +95,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void beamform_sector
   const float count = sum_of_items(part_count, parts, item);
   if (item == 0) {
     const float answer = answers[(image % FREQUENCIES) * PLANES * SECTORS + place];
-    powers[(size_t)image * PLANES * SECTORS + place] = count > 0.0f ? sum / answer : NAN;
+    powers[(size_t)image * PLANES * SECTORS + place] = count > 0.0f && answer > 0.0f ? sum / answer : NAN;
   }
 }
 

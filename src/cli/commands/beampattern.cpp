@@ -189,7 +189,8 @@ void run(const BeampatternArguments& arguments) {
     require_own_output(arguments.output, {arguments.config});
   }
   std::vector<std::string> overrides = arguments.overrides;
-  overrides.emplace_back("holography.imager=none");  // whatever keeps this array from having images
+  // Whatever keeps this array from having images; bands are of images.
+  overrides.insert(overrides.end(), {"holography.imager=none", "front_end.bands_hz=[]"});
   const Settings settings = load_settings(arguments.config, overrides);
   const ProcessorSettings& processor = beamformer_of(settings, arguments.processor);
   const PatternSource source = source_of(arguments.source, settings.holography.standoff_m);

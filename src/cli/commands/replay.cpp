@@ -80,6 +80,10 @@ void run(const ReplayArguments& arguments) {
   }
   const WavOutput* wav = nullptr;
   if (!arguments.wav.empty()) {
+    const std::vector<ProcessorSettings>& processors = options.settings.processors;
+    if (std::none_of(processors.begin(), processors.end(), [](const auto& one) { return one.kind == "listen"; })) {
+      throw ConfigError("--wav: expected a processor that makes beams (processors.NAME.kind: listen), found none");
+    }
     auto output =
         std::make_unique<WavOutput>(arguments.wav, options.settings.front_end.hop_samples, arguments.wav_gain_db);
     wav = output.get();

@@ -1,11 +1,13 @@
 #include "cli/commands/tap_sound.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "nearfield/error.hpp"
-#include "nearfield/geometry.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -58,13 +60,25 @@ void TapSound::add(const nf_ring* ring, const nf_frame& frame) {
   }
   const nf_ring_layout& layout = *nf_ring_get_layout(ring);
   if (layout.ring_id != ring_id_ && beams_of(header_of(layout)) != files_->layout()) {
-    throw DataError("--wav: the daemon's configuration has changed the beams; start the tap again");
+    const SoundReport kept = std::exchange(files_, nullptr)->finish();
+    throw DataError(
+        fmt::format("--wav: the daemon's configuration has changed the beams; start the tap again. Until then:\n{}",
+                    fmt::join(kept.files, "\n")));
   }
   ring_id_ = layout.ring_id;
+  if (stream_id_ && *stream_id_ != frame.stream_id) {
+    files_->begin_anew();
+  }
+  changes_ += epoch_ && *epoch_ != frame.epoch ? 1U : 0U;
+  stream_id_ = frame.stream_id;
+  epoch_ = frame.epoch;
   const BeamLayout& beams = files_->layout();
+  // 32 of bits, 1 of samples
+  const auto elements_per_sample =
+      static_cast<std::uint64_t>(std::max(std::llround(layout.bit_rate_hz / beams.rate_hz), 1LL));
   frames_with_losses_ += frame.missing_bit_times > 0 ? 1U : 0U;
   const auto* const values = static_cast<const float*>(nf_frame_product(ring, &frame, beams.product));
-  files_->add(frame.first_bit_time / kBitsPerWord, {values, beams.beams * beams.samples});
+  files_->add(frame.first_bit_time / elements_per_sample, {values, beams.beams * beams.samples});
 }
 
 SoundReport TapSound::finish() {
@@ -75,6 +89,11 @@ SoundReport TapSound::finish() {
   if (frames_with_losses_ > 0) {
     report.warnings.push_back(
         fmt::format("{}: {} frames have bits that never came, which are silence", folder_, frames_with_losses_));
+  }
+  if (changes_ > 0) {
+    report.warnings.push_back(
+        fmt::format("{}: the daemon's configuration changed {} times meanwhile; the weights of the beams may have, too",
+                    folder_, changes_));
   }
   return report;
 }

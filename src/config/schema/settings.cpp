@@ -26,7 +26,8 @@ void describe(Section& section, ArraySettings& array) {
               "a file of where the microphone of each channel stands, CSV of x_m,y_m,z_m or Acoular's XML "
               "(docs/microphones.md); a relative path counts from the configuration's folder",
               Effect::kRestart);
-  if (geometry.is_grid()) {  // irregular positions have none of these
+  // Irregular positions have none of these, and those of an input in another order are not told by them.
+  if (geometry.is_grid() && !(geometry.is_reordered() && array.positions_path.empty())) {
     section.add("rows", geometry.rows, integer(1, kMaxSide), "microphones in a column of the array", Effect::kRestart);
     section.add("columns", geometry.columns, integer(1, kMaxSide), "microphones in a row of the array",
                 Effect::kRestart);

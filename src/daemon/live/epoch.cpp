@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "cl/device.hpp"
 #include "core/system/clocks.hpp"
@@ -91,30 +92,41 @@ ShortestTimes warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& i
   return shortest_s;
 }
 
-/// A sentence for each late processor that takes longer for a window than the time between two of its windows.
-std::vector<std::string> warnings_of(const Engine& engine, const ShortestTimes& shortest_s, double hop_s) {
+/// Whether a window of the processor takes more work with more hops between its windows.
+bool grows_with_cadence(const EnginePlan& plan, const ProcessorSettings& processor) {
+  ProcessorSettings slower = processor;
+  slower.every_hops *= 2;
+  return needs_of(plan.settings, slower, plan.sample_rate_hz).sample_window >
+         needs_of(plan.settings, processor, plan.sample_rate_hz).sample_window;
+}
+
+}  // namespace
+
+std::vector<std::string> cadence_warnings(const EnginePlan& plan, std::span<const double> taken_s, double hop_s) {
   std::vector<std::string> warnings;
-  for (std::size_t processor = 0; processor < engine.processors(); ++processor) {
-    const int every_hops = engine.every_hops(processor);
-    const double taken_s = shortest_s[processor];
-    if (engine.is_late(processor) && taken_s > hop_s * every_hops) {
-      warnings.push_back(
-          fmt::format("processors.{0}: a frame of silence took {1:.3g} ms on this device, and every_hops: {2} leaves "
-                      "{3:.3g} ms: hops will be "
-                      "dropped. every_hops: {4:.0f} leaves enough; a smaller grid takes less",
-                      engine.header(processor).processor, taken_s * 1e3, every_hops, hop_s * every_hops * 1e3,
-                      std::ceil(taken_s / hop_s)));
+  for (std::size_t i = 0; i < plan.settings.processors.size(); ++i) {
+    const ProcessorSettings& processor = plan.settings.processors[i];
+    const double one_s = taken_s[i + 1];
+    if (processor.every_hops > 1 && one_s > hop_s * processor.every_hops) {
+      warnings.push_back(fmt::format(
+          "processors.{0}: a frame of silence took {1:.3g} ms on this device, and every_hops: {2} leaves {3:.3g} ms: "
+          "hops "
+          "will be dropped. {4}",
+          processor.name, one_s * 1e3, processor.every_hops, hop_s * processor.every_hops * 1e3,
+          grows_with_cadence(plan, processor)
+              ? "Fewer beams or microphones take less"
+              : fmt::format("every_hops: {:.0f} leaves enough; a smaller grid takes less", std::ceil(one_s / hop_s))));
     }
   }
   return warnings;
 }
 
-}  // namespace
-
-std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& input, std::uint64_t number) {
+std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& input, std::uint64_t number,
+                                  std::shared_ptr<TrackIds> track_ids) {
   auto epoch = std::make_unique<Epoch>();
   epoch->number = number;
   epoch->plan = live_plan(settings, input);
+  epoch->plan.track_ids = std::move(track_ids);
   const ocl::Device device = ocl::Device::open(epoch->plan.settings.device);
   const DeviceInfos devices = find_devices(device.info(), epoch->plan.settings);
   require_memory(needs_of_epoch(epoch->plan.settings, devices.of_processors), memory_room(devices.all));
@@ -125,7 +137,7 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   epoch->warnings = plan_warnings(engine);
   if (!input.waits) {
     const double sample_s = static_cast<double>(input.elements_per_sample) / input.element_rate_hz;
-    std::ranges::move(warnings_of(engine, shortest_s, sample_s * epoch->plan.settings.front_end.hop_samples),
+    std::ranges::move(cadence_warnings(epoch->plan, shortest_s, sample_s * epoch->plan.settings.front_end.hop_samples),
                       std::back_inserter(epoch->warnings));
   }
   if (!settings.front_end.bands_hz.empty()) {

@@ -336,7 +336,6 @@ Frame LiveEngine::stamped(std::size_t window, FrameReport& report) {
   frame.shed_hops = std::exchange(shed_, 0);
   report.absent_hops = std::exchange(absent_, 0);
   report.has_input = 2 * frame.missing_bit_times <= elements;
-  frame.valid_microphones = epoch_->engine->valid_microphones(0, window);
   frame.epoch = epoch_->number;
   return frame;
 }
@@ -363,9 +362,7 @@ void LiveEngine::take_products(Frame& frame, std::size_t window) {
   frame.products = epoch_->engine->products(frame.processor, window);
   frame.flags = epoch_->engine->flags(frame.processor, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) |
                 (frame.shed_hops > 0 ? kFlagOverload : 0U);
-  if (epoch_->engine->has_own_window(frame.processor)) {
-    frame.valid_microphones = epoch_->engine->valid_microphones(frame.processor, window);
-  }
+  frame.valid_microphones = epoch_->engine->valid_microphones(frame.processor, window);
 }
 
 void LiveEngine::publish(std::size_t window, const Pauses& pauses, FrameReport& report) {

@@ -135,9 +135,11 @@ ConvertedFrames convert_frames(const Reader& reader, const std::filesystem::path
   const EpochSummary& chosen = epoch_to_convert(reader, choice);
   const Limits limits = clip(reader, range, 0, chosen.frames, "images");
   ResultsWriter writer(output);
-  writer.begin(
-      chosen.header,
-      {.epoch = chosen.epoch, .frames = limits.end - limits.first, .time_zero_ns = reader.summary().first_tai_ns});
+  Beginning beginning{.epoch = chosen.epoch, .frames = limits.end - limits.first};
+  if (reader.summary().bits.records > 0) {
+    beginning.time_zero_ns = reader.capture_info().start_time_ns;  // as a replay of the recording has it
+  }
+  writer.begin(chosen.header, beginning);
   ConvertedFrames result;
   result.damaged = for_each_frame(reader, chosen, limits.first, limits.end, [&](const Frame& frame) {
     Frame first = frame;  // the file's first and only processor

@@ -21,6 +21,7 @@ using reference::Complex;
 
 constexpr double kNoFigure = std::numeric_limits<double>::quiet_NaN();
 constexpr double kHalfPower = 0.5;
+constexpr double kCircle_deg = 360.0;
 
 double in_decibels(double power) { return 10.0 * std::log10(power); }
 
@@ -38,7 +39,7 @@ BeamformSettings settings_of_pattern(const BeamformSettings& own) {
 /// Where the grid's pixels lie, as an array of its axes.
 class PixelOrder {
  public:
-  explicit PixelOrder(const std::vector<Axis>& axes) : axes_(&axes) {}
+  PixelOrder(const std::vector<Axis>& axes, bool is_full_circle) : axes_(&axes), is_full_circle_(is_full_circle) {}
   [[nodiscard]] std::size_t axes() const { return axes_->size(); }
   [[nodiscard]] std::size_t size(std::size_t axis) const { return (*axes_)[axis].size(); }
   /// Pixels from one entry of an axis to the next.
@@ -52,7 +53,22 @@ class PixelOrder {
   [[nodiscard]] std::size_t index(std::size_t pixel, std::size_t axis) const { return pixel / step(axis) % size(axis); }
   /// Points of a file have no order.
   [[nodiscard]] bool has_order(std::size_t axis) const { return (*axes_)[axis].components == 1; }
-  [[nodiscard]] bool has_order() const { return axes_->empty() || has_order(0); }
+  /// Planes may stand in any order; where they rise, neighbouring entries are neighbours in space.
+  [[nodiscard]] bool rises(std::size_t axis) const {
+    const std::vector<double>& values = (*axes_)[axis].values;
+    return has_order(axis) && std::is_sorted(values.begin(), values.end());
+  }
+  /// Whether its last entry lies before its first one.
+  [[nodiscard]] bool is_round(std::size_t axis) const {
+    return is_full_circle_ && (*axes_)[axis].name == "azimuth" && size(axis) > 2;
+  }
+  [[nodiscard]] bool rises() const {
+    bool all = true;
+    for (std::size_t axis = 0; axis < axes(); ++axis) {
+      all = all && rises(axis);
+    }
+    return all;
+  }
   [[nodiscard]] double place(std::size_t pixel, std::size_t axis) const {
     return has_order(axis) ? (*axes_)[axis].values[index(pixel, axis)] : static_cast<double>(index(pixel, axis));
   }
@@ -79,15 +95,17 @@ class PixelOrder {
       return;
     }
     const std::size_t at = index(pixel, axis);
-    if (at > 0) {
-      visit_from(pixel, axis + 1, neighbour - step(axis), visit);
+    const std::size_t round = (size(axis) - 1) * step(axis);
+    if (at > 0 || is_round(axis)) {
+      visit_from(pixel, axis + 1, at > 0 ? neighbour - step(axis) : neighbour + round, visit);
     }
     visit_from(pixel, axis + 1, neighbour, visit);
-    if (at + 1 < size(axis)) {
-      visit_from(pixel, axis + 1, neighbour + step(axis), visit);
+    if (at + 1 < size(axis) || is_round(axis)) {
+      visit_from(pixel, axis + 1, at + 1 < size(axis) ? neighbour + step(axis) : neighbour - round, visit);
     }
   }
   const std::vector<Axis>* axes_;
+  bool is_full_circle_;
 };
 
 /// |h^H p|^2, its diagonal removed where the settings ask for that, at each pixel.
@@ -142,16 +160,25 @@ std::vector<Complex> field_of(const BeamformPlan& plan, const std::vector<std::s
 double half_power_place(const std::vector<double>& powers, const PixelOrder& order, std::size_t peak, std::size_t axis,
                         int direction) {
   std::size_t pixel = peak;
-  for (std::size_t at = order.index(peak, axis); direction < 0 ? at > 0 : at + 1 < order.size(axis);) {
-    const std::size_t next = direction < 0 ? pixel - order.step(axis) : pixel + order.step(axis);
-    at = direction < 0 ? at - 1 : at + 1;
+  double place = order.place(peak, axis);  // goes on beyond a full circle's end
+  for (std::size_t steps = 1; steps < order.size(axis); ++steps) {
+    const std::size_t at = order.index(pixel, axis);
+    const bool is_end = direction < 0 ? at == 0 : at + 1 == order.size(axis);
+    if (is_end && !order.is_round(axis)) {
+      return kNoFigure;
+    }
+    const std::size_t begin = pixel - at * order.step(axis);
+    const std::size_t next_at = direction < 0 ? (is_end ? order.size(axis) : at) - 1 : (is_end ? 0 : at + 1);
+    const std::size_t next = begin + next_at * order.step(axis);
+    const double apart = order.place(next, axis) - order.place(pixel, axis) + (is_end ? direction * kCircle_deg : 0.0);
     if (std::isnan(powers[next])) {
       return kNoFigure;
     }
     if (powers[next] < kHalfPower * powers[peak]) {
       const double share = (powers[pixel] - kHalfPower * powers[peak]) / (powers[pixel] - powers[next]);
-      return order.place(pixel, axis) + share * (order.place(next, axis) - order.place(pixel, axis));
+      return place + share * apart;
     }
+    place += apart;
     pixel = next;
   }
   return kNoFigure;
@@ -215,15 +242,15 @@ void add_gains(const BeamformPlan& plan, const std::vector<std::size_t>& channel
 }
 
 PatternFigures figures_of(const BeamformPlan& plan, const std::vector<double>& powers, std::size_t peak) {
-  const PixelOrder order(plan.grid.axes);
+  const PixelOrder order(plan.grid.axes, far_field::is_full_circle(plan.settings.grid));
   PatternFigures figures;
   figures.peak = order.places(peak);
   for (std::size_t axis = 0; axis < order.axes(); ++axis) {
-    figures.half_power_width.push_back(order.has_order(axis) ? half_power_place(powers, order, peak, axis, 1) -
-                                                                   half_power_place(powers, order, peak, axis, -1)
-                                                             : kNoFigure);
+    figures.half_power_width.push_back(order.rises(axis) ? half_power_place(powers, order, peak, axis, 1) -
+                                                               half_power_place(powers, order, peak, axis, -1)
+                                                         : kNoFigure);
   }
-  const auto lobe = order.has_order() ? side_lobe_of(powers, order, peak) : std::nullopt;
+  const auto lobe = order.rises() ? side_lobe_of(powers, order, peak) : std::nullopt;
   figures.side_lobe_db = lobe ? in_decibels(powers[*lobe] / powers[peak]) : kNoFigure;
   figures.side_lobe = lobe ? order.places(*lobe) : std::vector<double>(order.axes(), kNoFigure);
   return figures;

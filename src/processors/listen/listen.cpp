@@ -135,6 +135,7 @@ class ListenProcessor : public Processor {
       device_.wait();
     }
   }
+  [[nodiscard]] std::span<const int> subset() const override { return plan_.subset(); }
   [[nodiscard]] std::string description() const override { return "listen"; }
 
  private:

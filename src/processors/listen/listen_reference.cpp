@@ -31,6 +31,7 @@ class ListenReference : public reference::Processor {
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
   void clear() override { samples_of_beams_.clear(); }
+  [[nodiscard]] std::span<const int> subset() const override { return plan_.subset(); }
   void use_samples(std::span<const double> samples) override { samples_ = samples; }
   Outcome add(std::span<const reference::Complex> /*spectra*/) override {
     for (const ListenBeam& beam : plan_.beams) {

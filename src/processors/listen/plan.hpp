@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct ListenPlan {
   /// [channel] of those that are used beside a mask, ascending.
   [[nodiscard]] std::vector<int> used(const MicrophoneMask& mask) const;
   [[nodiscard]] bool is_masked(const MicrophoneMask& mask) const;
+  /// As Processor::subset().
+  [[nodiscard]] std::span<const int> subset() const {
+    return has_subset ? std::span<const int>(channels) : std::span<const int>();
+  }
   [[nodiscard]] ResultHeader header() const;
   /// Of a frame's first sample behind the frame's first bit (or sample), in decimated samples: after the coefficients
   /// before it, less what the decimator delays bits by.

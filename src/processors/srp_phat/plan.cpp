@@ -80,6 +80,7 @@ void choose_refinement(SrpPlan& plan) {
 }
 
 void choose_times(SrpPlan& plan, const ProcessorPlan& of) {
+  plan.track_ids = of.track_ids ? of.track_ids : std::make_shared<TrackIds>();
   constexpr double kOfHann = 1.5;
   plan.window = of.settings->front_end.window;
   plan.noise_bandwidth = plan.window == WindowKind::kHann ? kOfHann : 1.0;

@@ -34,11 +34,12 @@ struct SrpPlan {
   bool is_round = false;    ///< refinement keeps the distance from the array's centre
   double step = 0.0;        ///< of the grid, m; rad where `is_round`
   WindowKind window = WindowKind::kHann;
-  double noise_bandwidth = 1.0;  ///< of the window, bins
-  double bin_hz = 0.0;           ///< of the window; 0: not known
-  double hop_s = 0.0;            ///< of the run; 0: not known
-  double window_s = 0.0;         ///< likewise
-  int every_hops = 1;            ///< of this processor
+  double noise_bandwidth = 1.0;         ///< of the window, bins
+  double bin_hz = 0.0;                  ///< of the window; 0: not known
+  double hop_s = 0.0;                   ///< of the run; 0: not known
+  double window_s = 0.0;                ///< likewise
+  int every_hops = 1;                   ///< of this processor
+  std::shared_ptr<TrackIds> track_ids;  ///< never null
   /// Of a bin's floor from one window to the next.
   [[nodiscard]] double floor_rise() const;
   int batch = 1;

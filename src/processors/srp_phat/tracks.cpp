@@ -88,7 +88,8 @@ SrpTracks::SrpTracks(const SrpPlan& plan)
       separation_(plan.settings.separation_deg * std::numbers::pi / 180.0),
       seconds_apart_(plan.hop_s * plan.every_hops),
       window_s_(plan.window_s),
-      is_far_(plan.grid.is_far) {}
+      is_far_(plan.grid.is_far),
+      ids_(plan.track_ids) {}
 
 std::span<const SrpSource> SrpTracks::add(std::span<const SrpSource> sources, double seconds) {
   predict(seconds);
@@ -108,7 +109,7 @@ std::span<const SrpSource> SrpTracks::add(std::span<const SrpSource> sources, do
     }
     track.source = static_cast<int>(s);
   }
-  spare_hidden(seconds);
+  find_hidden();
   confirm_and_forget();
   write_rows(sources);
   return rows_;
@@ -153,9 +154,9 @@ void SrpTracks::predict(double seconds) {
   // Spectral density of an acceleration that is another one after each window.
   const double density = settings_.manoeuvre_m_s2 * settings_.manoeuvre_m_s2 * window_s_;
   for (Track& track : tracks_) {
-    track.has_neighbour = track.has_neighbour && track.source < 0;  // until it is seen again
+    track.neighbour = track.source < 0 ? track.neighbour : 0;  // until it is seen again
     track.source = -1;
-    track.unseen_s += seconds;
+    track.unseen_s += track.is_hidden ? seconds / kHidden : seconds;
     for (Axis& axis : track.axes) {
       axis.place += seconds * axis.velocity;
       axis.place_variance += seconds * (2.0 * axis.covariance + seconds * axis.velocity_variance) +
@@ -170,10 +171,14 @@ void SrpTracks::predict(double seconds) {
 void SrpTracks::find_neighbours() {
   for (Track& track : tracks_) {
     track.neighbour_variance = 0.0;
+    double nearest = kUnresolved * separation_;
     for (const Track& other : tracks_) {
       if (track.id != 0 && other.id != 0 && &other != &track) {
         const double angle = angle_between(place_of(track), place_of(other));
-        track.has_neighbour = track.has_neighbour || angle <= kUnresolved * separation_;
+        if (angle <= nearest) {
+          nearest = angle;
+          track.neighbour = other.id;
+        }
         track.neighbour_variance = std::max(track.neighbour_variance, variance_by(other, angle, track));
       }
     }
@@ -193,11 +198,12 @@ double SrpTracks::variance_by(const Track& other, double angle, const Track& tra
   return kUniform * moved * moved;
 }
 
-/// A track without a source may well have one where another track is near and has one. It is forgotten more slowly.
-void SrpTracks::spare_hidden(double seconds) {
+/// A track without a source may well have one where its neighbour has one. It is forgotten more slowly.
+void SrpTracks::find_hidden() {
   for (Track& track : tracks_) {
-    const bool is_hidden = track.source < 0 && track.has_neighbour;
-    track.unseen_s -= is_hidden ? seconds * (1.0 - 1.0 / kHidden) : 0.0;
+    track.is_hidden = track.source < 0 && track.neighbour != 0 &&
+                      std::any_of(tracks_.begin(), tracks_.end(),
+                                  [&](const Track& other) { return other.id == track.neighbour && other.source >= 0; });
   }
 }
 
@@ -223,10 +229,10 @@ SrpTracks::Fit SrpTracks::fit_of(const Track& track, const SrpSource& source) {
   return fit;
 }
 
-/// The most likely assignment: the cost of a pair is -2 ln of the density of their distance, but for a constant, so
-/// that a track that has long been unseen, and may be anywhere, takes no source from one that is known to be there,
-/// not even where the latter's gate is missed. A track with a neighbour is where it is expected: far maxima are side
-/// lobes of both.
+/// The most likely assignment of as many sources as it can be: the cost of a pair is -2 ln of the density of their
+/// distance, but for a constant, so that a track that has long been unseen, and may be anywhere, takes no source from
+/// one that is known to be there, not even where the latter's gate is missed. A track with a neighbour is where it is
+/// expected: far maxima are side lobes of both.
 std::vector<int> SrpTracks::assign(std::span<const SrpSource> sources) const {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   std::vector<std::vector<double>> costs(sources.size(), std::vector<double>(tracks_.size(), kNever));
@@ -236,7 +242,7 @@ std::vector<int> SrpTracks::assign(std::span<const SrpSource> sources) const {
     double outside = kNever;  // of the most likely track whose gate the source misses
     for (std::size_t t = 0; t < tracks_.size() && sources[s].significance >= significance_; ++t) {
       const Fit fit = fit_of(tracks_[t], sources[s]);
-      const bool is_near = !tracks_[t].has_neighbour || is_within_separation(place_of(tracks_[t]), sources[s].place);
+      const bool is_near = tracks_[t].neighbour == 0 || is_within_separation(place_of(tracks_[t]), sources[s].place);
       double& cost = fit.squares < kGate ? costs[s][t] : outside;
       cost = is_near ? std::min(cost, fit.squares + fit.log_variance) : cost;
     }
@@ -246,8 +252,8 @@ std::vector<int> SrpTracks::assign(std::span<const SrpSource> sources) const {
       most = std::isinf(cost) ? most : std::max(most, cost);
     }
   }
-  // From 0 up; then, for each source, a column of no track, which is dearer than any track within the gate.
-  const double none = most > least ? most - least + 1.0 : 1.0;
+  // From 0 up; then, for each source, a column of no track, which is dearer than all that other pairs can save.
+  const double none = most > least ? static_cast<double>(sources.size()) * (most - least) + 1.0 : 1.0;
   for (std::vector<double>& row : costs) {
     for (double& cost : row) {
       cost = std::isinf(cost) ? 2.0 * none : cost - least;
@@ -304,7 +310,7 @@ void SrpTracks::confirm_and_forget() {
     }
     track.seen.push_back(track.source >= 0);
     if (std::count(track.seen.begin(), track.seen.end(), true) >= settings_.confirm[0]) {
-      track.id = ++last_id_;
+      track.id = ids_->next();
     }
   }
   std::erase_if(tracks_, [&](const Track& track) {

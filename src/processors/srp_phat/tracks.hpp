@@ -10,7 +10,8 @@
 namespace nearfield {
 
 /// Sources over time: each track a Kalman filter of constant velocity along x, y and z, born of `confirm` of the last
-/// frames, and dead `forget_s` after its last source. Accelerations are white over a window's length.
+/// frames, and dead `forget_s` after its last source, four times that where another one hides it. Accelerations are
+/// white over a window's length.
 class SrpTracks {
  public:
   explicit SrpTracks(const SrpPlan& plan);
@@ -33,10 +34,11 @@ class SrpTracks {
     std::array<Axis, 3> axes;
     std::uint32_t id = 0;             ///< 0: not confirmed
     std::deque<bool> seen;            ///< of the last frames, while it is not confirmed
-    double unseen_s = 0.0;            ///< since its last source
+    double unseen_s = 0.0;            ///< since its last source, while it was hidden counted slower
     SrpSource last;                   ///< its last source
     int source = -1;                  ///< of the present frame, -1: none
-    bool has_neighbour = false;       ///< a track whose source may hide its own, or be hidden by it
+    std::uint32_t neighbour = 0;      ///< the track whose source may hide its own, or be hidden by it; 0: none
+    bool is_hidden = false;           ///< it has no source, and its neighbour has one
     double neighbour_variance = 0.0;  ///< of its source's place, as other tracks are near
   };
   /// Of a source to a track.
@@ -50,7 +52,7 @@ class SrpTracks {
   [[nodiscard]] bool is_new(const SrpSource& source) const;
   void find_neighbours();
   [[nodiscard]] double variance_by(const Track& other, double angle, const Track& track) const;
-  void spare_hidden(double seconds);
+  void find_hidden();
   void predict(double seconds);
   void keep_length(Track& track) const;
   /// [source] the track that it belongs to, or -1.
@@ -68,7 +70,7 @@ class SrpTracks {
   double window_s_;
   bool is_far_;
   std::vector<Track> tracks_;
-  std::uint32_t last_id_ = 0;
+  std::shared_ptr<TrackIds> ids_;
   std::vector<SrpSource> rows_;
 };
 

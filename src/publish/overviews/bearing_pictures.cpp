@@ -153,7 +153,8 @@ std::size_t write_bearing_pictures(const std::filesystem::path& directory, const
   const ResultHeader& header = reader.header(processor);
   for (std::size_t index = 0; index < header.products.size() && reader.frames(processor) > 1; ++index) {
     const Product& product = header.products[index];
-    if (product.form != Product::Form::kArray) {
+    const bool is_length = product.unit == "m" && product.type != ElementType::kComplex64;
+    if (product.form != Product::Form::kArray || is_length) {  // the largest of distances means nothing
       continue;
     }
     const std::vector<std::string> chosen = further_axes(product);

@@ -46,10 +46,12 @@ std::optional<BeamLayout> beams_of(const ResultHeader& header) {
   if (samples.unit != "s" || samples.components != 1 || !(length_s > 0.0)) {
     return std::nullopt;
   }
+  const Axis* const places = header.axis("focus");
   return BeamLayout{.product = static_cast<std::size_t>(product - header.products.begin()),
                     .beams = header.axis("beam")->size(),
                     .samples = samples.size(),
-                    .rate_hz = static_cast<double>(samples.size() - 1) / length_s};
+                    .rate_hz = static_cast<double>(samples.size() - 1) / length_s,
+                    .places = places != nullptr ? places->values : std::vector<double>()};
 }
 
 BeamFiles::BeamFiles(const std::filesystem::path& folder, const std::string& processor, const BeamLayout& layout,
@@ -97,6 +99,11 @@ void BeamFiles::add(std::uint64_t first_sample, std::span<const float> values) {
   }
   samples_ += layout_.samples - begin;
   next_ = first_sample + layout_.samples;
+}
+
+void BeamFiles::begin_anew() {
+  beginnings_ += next_ ? 1U : 0U;
+  next_.reset();
 }
 
 void BeamFiles::write_zeros(std::uint64_t samples) {

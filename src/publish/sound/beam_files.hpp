@@ -18,6 +18,7 @@ struct BeamLayout {
   std::size_t beams = 0;
   std::size_t samples = 0;  ///< of a frame, those since the frame before
   double rate_hz = 0.0;
+  std::vector<double> places = {};  ///< the axis `focus`: x, y and z of each beam, m; empty where there is none
   friend bool operator==(const BeamLayout&, const BeamLayout&) = default;
 };
 /// Nothing where the processor makes no beams.
@@ -45,6 +46,8 @@ class BeamFiles {
 
   /// A frame's values [beam][sample]; `first_sample` counts decimated samples from any beginning that all frames share.
   void add(std::uint64_t first_sample, std::span<const float> values);
+  /// What add() brings next does not follow on what came before, whatever its number.
+  void begin_anew();
   SoundReport finish();
   [[nodiscard]] const BeamLayout& layout() const { return layout_; }
 

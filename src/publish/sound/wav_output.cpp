@@ -5,8 +5,6 @@
 #include <iterator>
 #include <utility>
 
-#include "nearfield/error.hpp"
-
 namespace nearfield {
 
 WavOutput::WavOutput(std::filesystem::path folder, int hop_samples, double gain_db)
@@ -19,9 +17,6 @@ void WavOutput::begin(const ResultHeader& header, const Beginning& beginning) {
 }
 
 void WavOutput::write(const Frame& frame) {
-  if (files_.empty()) {
-    throw ConfigError("--wav: expected a processor that makes beams (processors.NAME.kind: listen), found none");
-  }
   const auto files = files_.find(frame.processor);
   if (files == files_.end()) {
     return;
@@ -35,6 +30,10 @@ void WavOutput::finish() {
     SoundReport report = files->finish();
     std::move(report.files.begin(), report.files.end(), std::back_inserter(report_.files));
     std::move(report.warnings.begin(), report.warnings.end(), std::back_inserter(report_.warnings));
+  }
+  if (files_.empty()) {
+    report_.warnings.push_back(fmt::format(
+        "{}: no sound files: no frame of these has beams (processors.NAME.kind: listen)", folder_.string()));
   }
   if (frames_with_losses_ > 0) {
     report_.warnings.push_back(fmt::format("{}: {} frames have bits that never came, which are silence",

@@ -136,7 +136,7 @@ class LineOfMicrophones : public testing::Test {
   static constexpr int kSamples = 256;
   static constexpr double kRate_hz = 12800.0;
   static constexpr double kPitch_m = 0.375;
-  static constexpr double kSpeed_m_s = 1500.0;
+  static constexpr double kSoundSpeed = 1500.0;
   static constexpr double kAngle = std::numbers::pi / 3.0;
   static double bin_hz(int bin) { return bin * kRate_hz / kSamples; }
 
@@ -149,7 +149,7 @@ class LineOfMicrophones : public testing::Test {
         double sum = 0.0;
         for (const int bin : bins) {
           const double phase =
-              2.0 * std::numbers::pi * bin_hz(bin) * (n / kRate_hz + x_m * std::cos(kAngle) / kSpeed_m_s);
+              2.0 * std::numbers::pi * bin_hz(bin) * (n / kRate_hz + x_m * std::cos(kAngle) / kSoundSpeed);
           sum += std::cos(phase + 0.7 * bin * bin);
         }
         samples.push_back(static_cast<float>(sum));
@@ -185,7 +185,7 @@ class LineOfMicrophones : public testing::Test {
   static double curve(int bin, std::size_t pixel) {
     const double theta = std::numbers::pi * static_cast<double>(pixel) / 511.0;
     const double psi =
-        2.0 * std::numbers::pi * bin_hz(bin) / kSpeed_m_s * kPitch_m * (std::cos(kAngle) - std::cos(theta));
+        2.0 * std::numbers::pi * bin_hz(bin) / kSoundSpeed * kPitch_m * (std::cos(kAngle) - std::cos(theta));
     const double divisor = kChannels * std::sin(psi / 2.0);
     return std::abs(divisor) < 1e-9 ? 1.0 : std::abs(std::sin(kChannels / 2.0 * psi) / divisor);
   }

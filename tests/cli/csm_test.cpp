@@ -58,7 +58,8 @@ TEST(CsmCommand, IsThatOfTheTone) {
   const double k = 2 * std::numbers::pi * 22 * kBinHz / 343.0;
   std::vector<Complex> pressure;
   for (int channel = 0; channel < 6; ++channel) {
-    const double r = std::hypot((channel % 3 - 1) * 0.05 - 0.1, (channel / 3 - 0.5) * 0.04 - 0.02, 0.43);
+    const int row = channel / 3;
+    const double r = std::hypot((channel % 3 - 1) * 0.05 - 0.1, (row - 0.5) * 0.04 - 0.02, 0.43);
     pressure.push_back(std::polar(22 * kBinHz * 1.2041 * 1e-3 / 2 / r, -k * r));
   }
   pressure[4] = 0.0;

@@ -219,7 +219,7 @@ TEST_F(PositionsCommand, BadOnesAreRefusedWithWhatWasExpected) {
   write_tone(test::sunflower(33, 0.3), {});
   const std::string replay = "replay " + time_ + to_ + kWindow + kStandoff + "--set holography.imager=none";
   const auto refused = [&](const std::string& given, int exit_code) {
-    const std::string output = said(replay + given, exit_code);
+    std::string output = said(replay + given, exit_code);
     EXPECT_THAT(output, Not(HasSubstr("terminate")));
     EXPECT_LE(std::count(output.begin(), output.end(), '\n'), 1) << output;
     return output;

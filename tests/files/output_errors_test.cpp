@@ -236,7 +236,7 @@ TEST(Output, NoTextIsInTheHeap) {
     writer.write(folder / "out.h5");
     std::vector<std::string> found;
     std::size_t objects = 0;
-    const auto visit = [&](hid_t object) {
+    auto visit = [&](hid_t object) {
       ++objects;
       H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, nullptr, add_texts_in_heap, &found);
     };
@@ -247,7 +247,7 @@ TEST(Output, NoTextIsInTheHeap) {
         (*static_cast<Visit*>(data))(object.id());
         return 0;
       };
-      H5Ovisit1(file, H5_INDEX_NAME, H5_ITER_INC, each, const_cast<void*>(static_cast<const void*>(&visit)));
+      H5Ovisit1(file, H5_INDEX_NAME, H5_ITER_INC, each, &visit);
     });
     EXPECT_GE(objects, 2U) << writer.name;
     EXPECT_THAT(found, IsEmpty()) << writer.name;

@@ -195,21 +195,21 @@ void write_at_times(const std::filesystem::path& path, std::optional<std::int64_
     result.frame.timestamp_ns = timestamp_ns;
     writer.write(result.frame);
   };
-  constexpr std::int64_t kFirst_ns = 1'700'000'000'000'000'123;  // no double has these last digits
-  write(images_frame(0), 0, kFirst_ns);
-  write(images_frame(1), 0, kFirst_ns + 682'667);
-  write(row_power_frame(0), 1, kFirst_ns + 100);
-  write(row_power_frame(1), 1, kFirst_ns + 2'730'667);
+  constexpr std::int64_t kFirstNs = 1'700'000'000'000'000'123;  // no double has these last digits
+  write(images_frame(0), 0, kFirstNs);
+  write(images_frame(1), 0, kFirstNs + 682'667);
+  write(row_power_frame(0), 1, kFirstNs + 100);
+  write(row_power_frame(1), 1, kFirstNs + 2'730'667);
   writer.finish();
 }
 
 TEST(Results, TimesCountFromTheRecordingsStart) {
   const TempFolder folder;
-  constexpr std::int64_t kStart_ns = 1'700'000'000'000'000'000;
-  write_at_times(folder / "r.h5", kStart_ns);
+  constexpr std::int64_t kStartNs = 1'700'000'000'000'000'000;
+  write_at_times(folder / "r.h5", kStartNs);
   const h5::InputFile file(folder / "r.h5");
-  EXPECT_EQ(integer_in(file, "/time_zero_ns"), kStart_ns);
-  EXPECT_EQ(integer_in(file, "/row_power/time_zero_ns"), kStart_ns);
+  EXPECT_EQ(integer_in(file, "/time_zero_ns"), kStartNs);
+  EXPECT_EQ(integer_in(file, "/row_power/time_zero_ns"), kStartNs);
   EXPECT_THAT(times_ns(file, "/time"), ElementsAre(123.0, 682'790.0, -1.0));
   EXPECT_THAT(times_ns(file, "/row_power/time"), ElementsAre(223.0, 2'730'790.0));
   EXPECT_THAT(times_ns(file, "/row_power/found/time"), ElementsAre(223.0, 2'730'790.0));

@@ -150,7 +150,7 @@ ResultFrame line_frame(std::uint64_t number) {
 }
 
 std::string file_in(const test::TemporaryFolder& folder, std::uint64_t frames = kFrames) {
-  const std::string path = folder / "r.h5";
+  std::string path = folder / "r.h5";
   ResultsWriter writer(path);
   writer.begin(finder_header(), {.processor = 0, .frames = frames});
   writer.begin(meter_header(), {.processor = 1, .frames = frames});
@@ -289,7 +289,8 @@ TEST(Contours, LieWhereAPlaneHasTheLevel) {
   const Axis down = {.name = "y", .unit = "m", .values = evenly(0.0, 2.0, 4)};
   std::vector<double> values;
   for (int i = 0; i < 20; ++i) {
-    values.push_back(i % 5 + 0.5 * (2.0 * (i / 5)));  // x + y / 2
+    const int row = i / 5;
+    values.push_back(i % 5 + 0.5 * (2.0 * row));  // x + y / 2
   }
   const std::vector<ContourPiece> pieces = contours_of(values, across, down, 2.25);
   double length = 0.0;

@@ -52,7 +52,7 @@ float value_at(int frequency, int depth, int row, int column) {
 }
 
 std::string file_in(const test::TemporaryFolder& folder) {
-  const std::string path = folder / "v.h5";
+  std::string path = folder / "v.h5";
   ResultsWriter writer(path);
   writer.begin(volume_header(), {.processor = 0, .frames = 2});
   for (std::uint64_t number = 0; number < 2; ++number) {

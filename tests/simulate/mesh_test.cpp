@@ -41,7 +41,8 @@ std::vector<Triangle> disc(int pieces, double velocity_m_s) {
 std::vector<Point> places_before() {
   std::vector<Point> places;
   for (int i = 0; i < 64; ++i) {
-    places.push_back({0.02 * (i % 8 - 3.5), 0.02 * (i / 8 - 3.5), 0.03});
+    const int row = i / 8;
+    places.push_back({0.02 * (i % 8 - 3.5), 0.02 * (row - 3.5), 0.03});
   }
   return places;
 }

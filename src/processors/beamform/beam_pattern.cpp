@@ -21,7 +21,7 @@ using reference::Complex;
 
 constexpr double kNoFigure = std::numeric_limits<double>::quiet_NaN();
 constexpr double kHalfPower = 0.5;
-constexpr double kCircle_deg = 360.0;
+constexpr double kCircleDegrees = 360.0;
 
 double in_decibels(double power) { return 10.0 * std::log10(power); }
 
@@ -170,7 +170,8 @@ double half_power_place(const std::vector<double>& powers, const PixelOrder& ord
     const std::size_t begin = pixel - at * order.step(axis);
     const std::size_t next_at = direction < 0 ? (is_end ? order.size(axis) : at) - 1 : (is_end ? 0 : at + 1);
     const std::size_t next = begin + next_at * order.step(axis);
-    const double apart = order.place(next, axis) - order.place(pixel, axis) + (is_end ? direction * kCircle_deg : 0.0);
+    const double apart =
+        order.place(next, axis) - order.place(pixel, axis) + (is_end ? direction * kCircleDegrees : 0.0);
     if (std::isnan(powers[next])) {
       return kNoFigure;
     }

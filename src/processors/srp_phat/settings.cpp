@@ -68,7 +68,7 @@ schema::Form<PairChoice> pairs_of_microphones() {
     }
     if (!map.is_list(key)) {
       const std::optional<std::string> text = map.text(key);
-      const std::optional<PairChoice> longest = text ? longest_of(*text) : std::nullopt;
+      std::optional<PairChoice> longest = text ? longest_of(*text) : std::nullopt;
       if (text && !longest) {
         map.problem(key, expected);
       }

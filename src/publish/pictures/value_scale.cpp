@@ -12,7 +12,7 @@ namespace nearfield {
 namespace {
 
 constexpr double kReferencePressure_pa = 20e-6;  // rms
-constexpr double kReferenceIntensity_w_m2 = 1e-12;
+constexpr double kReferenceIntensity = 1e-12;    ///< W/m^2
 
 bool is_power(const std::string& unit) {
   return unit.empty() || unit == "1" ||
@@ -37,7 +37,7 @@ LevelRule level_rule(const Product& product) {
     return {10.0, kReferencePressure_pa * kReferencePressure_pa, kOfPressure, true};
   }
   if (product.unit == "W/m^2") {
-    return {10.0, kReferenceIntensity_w_m2, "dB re 1 pW/m\u00b2", false};
+    return {10.0, kReferenceIntensity, "dB re 1 pW/m\u00b2", false};
   }
   const bool has_unit = !product.unit.empty() && product.unit != "1";
   return {is_power(product.unit) && product.type != ElementType::kComplex64 ? 10.0 : 20.0, 1.0,

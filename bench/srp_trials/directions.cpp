@@ -7,7 +7,7 @@
 #include "bench/common/outputs.hpp"
 #include "bench/srp_trials/srp_trials.hpp"
 #include "bench/srp_trials/trial_array.hpp"
-#include "nearfield/error.hpp"
+#include "config/schema/subset.hpp"
 
 namespace nearfield::bench {
 namespace {
@@ -15,27 +15,6 @@ namespace {
 using far_field::Position;
 
 constexpr double kGrossDegrees = 5.0;
-
-/// "spiral 16", "grid 8x8" or "all".
-SubsetSettings subset_named(const std::string& name) {
-  using Kind = SubsetSettings::Kind;
-  SubsetSettings subset;
-  std::array<int, 2> numbers{};
-  if (name == "all") {
-    return subset;
-  }
-  if (std::sscanf(name.c_str(), "spiral %d", &numbers[0]) == 1) {
-    subset.kind = Kind::kSpiral;
-    subset.count = numbers[0];
-  } else if (std::sscanf(name.c_str(), "grid %dx%d", &numbers[0], &numbers[1]) == 2) {
-    subset.kind = Kind::kGrid;
-    subset.rows = numbers[0];
-    subset.columns = numbers[1];
-  } else {
-    throw ConfigError(fmt::format("--arrays: expected all, spiral N or grid RxC, found {}", name));
-  }
-  return subset;
-}
 
 DirectionFigures direction_figures(TrialArray& array, const std::string& name, double snr_db,
                                    const SrpTrialOptions& options) {
@@ -72,7 +51,7 @@ std::vector<DirectionFigures> try_directions(const ocl::Device& device, const Sr
   std::vector<DirectionFigures> all;
   for (const std::string& name : options.arrays) {
     const std::unique_ptr<TrialArray> array = array_before(ArrayGeometry());
-    array->own.subset = subset_named(name);
+    array->own.subset = schema::subset_of(name);
     array->own.tracks.enabled = false;
     array->open(device);
     for (const double snr_db : options.snrs_db) {

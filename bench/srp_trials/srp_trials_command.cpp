@@ -8,6 +8,7 @@
 #include "bench/srp_trials/srp_trials.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
+#include "config/schema/subset.hpp"
 
 namespace nearfield::bench {
 namespace {
@@ -49,6 +50,13 @@ void run_srp_trials(const SrpTrialArguments& arguments) {
   }
 }
 
+CLI::Validator array_name() {
+  return {[](const std::string& text) {
+            return schema::subset_of(text) ? "" : fmt::format("expected all, spiral N or grid RxC, found {}", text);
+          },
+          ""};
+}
+
 }  // namespace
 
 void add_srp_trials(CLI::App& bench) {
@@ -68,16 +76,18 @@ void add_srp_trials(CLI::App& bench) {
   command->add_option("--repetitions", options.repetitions, "windows of times, of which the least one counts")
       ->check(CLI::Range(1, kMost));
   command->add_option("--seed", options.seed, "of all random numbers");
-  command->add_option("--arrays", options.arrays, "of directions: all, spiral N or grid RxC")->delimiter(',');
+  command->add_option("--arrays", options.arrays, "of directions: all, spiral N or grid RxC")
+      ->delimiter(',')
+      ->check(array_name());
   command->add_option("--snr", options.snrs_db, "of directions, dB at a microphone in the band")
       ->delimiter(',')
       ->check(CLI::Range(-100.0, 100.0));
   command->add_option("--pixels", options.pixels, "of cylinder and times: 3888, 97200, 388800")
       ->delimiter(',')
-      ->check(CLI::Range(1, 4'000'000));
+      ->check(CLI::IsMember({3888, 97200, 388800}));
   command->add_option("--microphones", options.microphones, "of times: 8, 16, 32")
       ->delimiter(',')
-      ->check(CLI::Range(4, 4096));
+      ->check(CLI::Range(4, 128));  // of more there are too many pairs for the time domain
   command->callback([arguments] { run_srp_trials(*arguments); });
 }
 

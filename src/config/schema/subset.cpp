@@ -31,28 +31,6 @@ bool parse_count(std::string_view text, int least, int most, int& value) {
   return error == std::errc() && at == end && value >= least && value <= most;
 }
 
-std::optional<SubsetSettings> parsed(std::string_view text) {
-  SubsetSettings result;
-  if (text == "all") {
-    return result;
-  }
-  const std::size_t space = text.find(' ');
-  const std::string_view kind = text.substr(0, space);
-  const std::string_view rest = space == std::string_view::npos ? std::string_view() : text.substr(space + 1);
-  if (kind == "grid") {
-    const std::size_t x = rest.find('x');
-    result.kind = Kind::kGrid;
-    const bool fits = x != std::string_view::npos && parse_count(rest.substr(0, x), 1, kMaxSide, result.rows) &&
-                      parse_count(rest.substr(x + 1), 1, kMaxSide, result.columns) &&
-                      result.rows * result.columns >= kFewestChosen;
-    return fits ? std::optional(result) : std::nullopt;
-  }
-  result.kind = kind == "spiral" ? Kind::kSpiral : Kind::kRandom;
-  const bool fits =
-      (kind == "spiral" || kind == "random") && parse_count(rest, kFewestChosen, kMaxMicrophones, result.count);
-  return fits ? std::optional(result) : std::nullopt;
-}
-
 std::optional<SubsetSettings> read_subset(YamlMap& map, const std::string& key) {
   if (map.is_list(key)) {
     std::optional<std::vector<int>> channels = map.integers(key, 0, kMaxMicrophones - 1);
@@ -71,7 +49,7 @@ std::optional<SubsetSettings> read_subset(YamlMap& map, const std::string& key) 
   if (!text) {
     return std::nullopt;
   }
-  std::optional<SubsetSettings> subset = parsed(*text);
+  std::optional<SubsetSettings> subset = subset_of(*text);
   if (!subset) {
     map.problem(key, expected_subset());
   }
@@ -95,6 +73,28 @@ std::string write_subset(const SubsetSettings& subset) {
 }
 
 }  // namespace
+
+std::optional<SubsetSettings> subset_of(std::string_view text) {
+  SubsetSettings result;
+  if (text == "all") {
+    return result;
+  }
+  const std::size_t space = text.find(' ');
+  const std::string_view kind = text.substr(0, space);
+  const std::string_view rest = space == std::string_view::npos ? std::string_view() : text.substr(space + 1);
+  if (kind == "grid") {
+    const std::size_t x = rest.find('x');
+    result.kind = Kind::kGrid;
+    const bool fits = x != std::string_view::npos && parse_count(rest.substr(0, x), 1, kMaxSide, result.rows) &&
+                      parse_count(rest.substr(x + 1), 1, kMaxSide, result.columns) &&
+                      result.rows * result.columns >= kFewestChosen;
+    return fits ? std::optional(result) : std::nullopt;
+  }
+  result.kind = kind == "spiral" ? Kind::kSpiral : Kind::kRandom;
+  const bool fits =
+      (kind == "spiral" || kind == "random") && parse_count(rest, kFewestChosen, kMaxMicrophones, result.count);
+  return fits ? std::optional(result) : std::nullopt;
+}
 
 Form<SubsetSettings> subset() {
   Form<SubsetSettings> form;

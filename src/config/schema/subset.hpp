@@ -1,4 +1,7 @@
 #pragma once
+#include <optional>
+#include <string_view>
+
 #include "config/schema/form.hpp"
 #include "nearfield/settings.hpp"
 
@@ -6,5 +9,7 @@ namespace nearfield::schema {
 
 /// all, "grid RxC", "spiral N", "random N" or a list of channels.
 Form<SubsetSettings> subset();
+/// Of all of these but a list; nothing where it is none.
+std::optional<SubsetSettings> subset_of(std::string_view text);
 
 }  // namespace nearfield::schema

@@ -171,13 +171,7 @@ __kernel void srp_map(__global const float* restrict powers, __global const floa
   for (int k = item; k < BINS; k += GROUP) {
     values[item] += results[2 + 2 * BINS + k];
   }
-  for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item < half_size) {
-      values[item] += values[item + half_size];
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
+  sum_of_group(values, item);
   power = power * ((results[0] * results[0] - results[0]) / results[1]) + values[0];
   barrier(CLK_LOCAL_MEM_FENCE);  // all have read what they overwrite
 #endif

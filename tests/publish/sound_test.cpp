@@ -113,7 +113,7 @@ TEST_F(Sounds, WhatNeverCameIsZeroAndCounted) {
   EXPECT_THAT(files.finish().warnings,
               ElementsAre(HasSubstr("ear: 3 samples in 1 gaps never came and are zeros"),
                           HasSubstr("ear: 2 samples have no value, for want of microphones, and are zeros"),
-                          HasSubstr("ear: the stream began anew 2 times; what came then follows at once"),
+                          HasSubstr("ear: the stream began again 2 times; what came then follows at once"),
                           HasSubstr("ear: samples lie beyond 1 and -1, where players clip")));
   std::vector<int> expected = {100, 101, 102, 103, 0, 0, 0, 107, 108, 109, 110, 111, 112, 20, 21, 22, 23};
   expected.insert(expected.end(), {600'025, 600'026, 600'027, 600'028, 1000, 0, 2000, 0});

@@ -18,7 +18,7 @@ class Maps {
   void enqueue_microphones(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows);
   /// The maps of at most windows_at_once() windows of these, of which the first becomes map number `to`.
   void enqueue_maps(std::size_t first_window, std::size_t windows, std::size_t to);
-  /// As a processor's; norms are computed anew, and it waits.
+  /// As a processor's: computes the norms of the new mask, and waits for the device.
   void use(const MicrophoneMask& mask);
 
   [[nodiscard]] const ocl::Program& program() const { return program_; }

@@ -161,7 +161,7 @@ SoundReport BeamFiles::finish() {
   }
   if (beginnings_ > 0) {
     report.warnings.push_back(
-        fmt::format("{}: the stream began anew {} times; what came then follows at once", name_, beginnings_));
+        fmt::format("{}: the stream began again {} times; what came then follows at once", name_, beginnings_));
   }
   if (is_loud) {
     report.warnings.push_back(

@@ -11,6 +11,7 @@ void add_imager(CLI::App& bench);
 void add_errors(CLI::App& bench);
 void add_fidelity(CLI::App& bench);
 void add_health(CLI::App& bench);
+void add_limits(CLI::App& bench);
 void add_srp_phat(CLI::App& bench);
 void add_srp_trials(CLI::App& bench);
 

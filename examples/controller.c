@@ -2,7 +2,8 @@
  * normal velocity on a mode shape. The modal velocity is what a control law works on.
  *
  *   cc -O2 -Iinclude examples/controller.c src/ring/reader/nearfield_ring*.c -lm -o controller
- *   ./controller [SOCKET [FRAMES]]                      FRAMES: end after so many; 0 or none: run on */
+ *   ./controller [SOCKET [FRAMES]]                      SOCKET: "" or none: where nearfieldd has it by default;
+ *                                                       FRAMES: end after so many; 0 or none: run on */
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <nearfield_ring.h>
@@ -120,7 +121,7 @@ static int run(nf_ring* ring, Mode* mode, unsigned long frames) {
 int main(int argc, char** argv) {
   setvbuf(stdout, NULL, _IOLBF, 0); /* into a pipe line by line too */
   nf_ring* ring;
-  const nf_ring_status status = nf_ring_open(argc > 1 ? argv[1] : NULL, &ring);
+  const nf_ring_status status = nf_ring_open(argc > 1 && argv[1][0] != '\0' ? argv[1] : NULL, &ring);
   if (status != NF_RING_OK) {
     fprintf(stderr, "controller: %s\n", nf_ring_status_text(status));
     return 1;

@@ -49,7 +49,8 @@ enum {
   NF_FLAG_NON_FINITE_INPUT = 16,         /* microphones with NaN or infinity were interpolated */
   NF_FLAG_CLIPPED = 32,                  /* a microphone was at or near its full scale */
   NF_FLAG_WAVENUMBER_ABOVE_NYQUIST = 64, /* the microphones are too far apart for a frequency */
-  NF_FLAG_COMMON_TO_ALL = 128            /* a source straight ahead may be what all channels share */
+  NF_FLAG_COMMON_TO_ALL = 128,           /* a source straight ahead may be what all channels share */
+  NF_FLAG_LIMIT = 256                    /* a limit of daemon.limits on these products is exceeded */
 };
 
 typedef struct nf_complex {
@@ -350,6 +351,9 @@ size_t nf_ring_pixel_at(const nf_ring_layout* layout, double x_m, double y_m);
  * quantities, for images one pixel wide or high, and where neither was read. */
 double nf_ring_radiated_power_w(const nf_ring_layout* layout, const nf_frame* frame, uint32_t plane,
                                 uint32_t frequency);
+
+/* NF_RING_VERSION that the library was built with: for programs that load it at run time. */
+uint32_t nf_ring_version(void);
 
 /* CLOCK_MONOTONIC, ns: what ages are measured with. */
 int64_t nf_ring_now_ns(void);

@@ -11,9 +11,9 @@
 #include <string>
 #include <system_error>
 
-#include "bench/commit.hpp"
 #include "core/system/partial_file.hpp"
 #include "nearfield/error.hpp"
+#include "version/version.hpp"
 
 namespace nearfield::bench {
 namespace {
@@ -41,8 +41,8 @@ void write_text(const std::filesystem::path& path, std::string_view text) { writ
 
 nlohmann::ordered_json report_head(std::string_view benchmark, const ocl::DeviceInfo& device) {
   return {{"benchmark", benchmark},
-          {"version", kVersion},
-          {"commit", kCommit},
+          {"version", version()},
+          {"commit", commit()},
           {"device",
            {{"name", device.name},
             {"platform", device.platform},

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "config/spectra_of_processors.hpp"
+#include "files/array_files_on_disk.hpp"
 #include "frontend/front_end.hpp"
 #include "nearfield/error.hpp"
 #include "processors/images/image_plan.hpp"
@@ -33,6 +34,7 @@ WorkModel work_model_of(const Settings& settings) {
   plan.settings = &settings;
   plan.frequencies_hz = front_end.frequencies_hz;
   plan.batch = batch;
+  plan.files = array_files_on_disk();
   plan.array.geometry = settings.array.geometry;
   plan.array.frequencies_hz = front_end.frequencies_hz;
   const std::unique_ptr<KindSettings> first = first_settings(settings.holography);

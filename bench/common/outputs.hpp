@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
 
 #include "bench/common/files.hpp"
 #include "bench/common/report_program.hpp"
@@ -18,6 +19,13 @@ struct Outputs {
   std::string device;
 };
 
+inline constexpr std::string_view kStandardOutput = "-";
+
+/// --json [FILE]; without a name the path is kStandardOutput.
+void add_json(CLI::App& command, std::string& path);
+/// To the file or to standard output; nothing where the path is empty. Throws IoError.
+void write_json(const std::string& path, const std::string& text);
+
 /// --json, --csv, --png and --device.
 void add_outputs(CLI::App& command, Outputs& outputs);
 
@@ -31,10 +39,10 @@ void show_progress(const std::string& what);
 /// Prints the report's table and writes the requested files. Throws IoError, and what run_report_program() throws.
 template <class Report>
 void write_outputs(const Report& report, const Outputs& outputs) {
-  fmt::print("{}", to_table(report));
-  if (!outputs.json.empty()) {
-    write_text(outputs.json, to_json_text(report));
+  if (outputs.json != kStandardOutput) {
+    fmt::print("{}", to_table(report));
   }
+  write_json(outputs.json, outputs.json.empty() ? "" : to_json_text(report));
   if (!outputs.csv.empty()) {
     write_text(outputs.csv, to_csv(report));
   }

@@ -10,11 +10,11 @@
 
 #include "bench/common/files.hpp"
 #include "bench/errors/errors_bits.hpp"
+#include "engine/engine.hpp"
 #include "frontend/front_end.hpp"
 #include "frontend/walsh_fourier/settings.hpp"
 #include "imaging/imager.hpp"
 #include "nearfield/error.hpp"
-#include "pipeline/engine.hpp"
 
 namespace nearfield::bench {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "bench/errors/errors_bits.hpp"
 #include "bench/fidelity/fidelity.hpp"
-#include "pipeline/recording_search.hpp"
+#include "engine/recording_search.hpp"
 #include "simulate/bit_synthesizer.hpp"
 
 namespace nearfield::bench {

@@ -35,10 +35,10 @@ void run_fidelity(const FidelityArguments& arguments) {
     spdlog::warn("left out: {}", what);
   }
   const std::string json = to_json_text(report);
-  if (!arguments.json.empty()) {
-    write_text(arguments.json, json);
+  write_json(arguments.json, json);
+  if (arguments.json != kStandardOutput || !options_of_page.empty()) {
+    run_report_program(json, options_of_page);
   }
-  run_report_program(json, options_of_page);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ void add_fidelity(CLI::App& bench) {
   command->add_option("--docs", arguments->docs,
                       "folder for fidelity.md and pictures/fidelity/; else the page is printed");
   command->add_option("--data", arguments->data, "folder of measured and computed fields with their truth");
-  command->add_option("--json", arguments->json, "results as JSON");
+  add_json(*command, arguments->json);
   command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
   command->add_option("--draws", options.draws, "of noise")->check(CLI::Range(1, 1000));
   command->add_option("--bit-draws", options.bit_draws, "of noise and modulators")->check(CLI::Range(1, 1000));

@@ -5,9 +5,9 @@
 #include <numbers>
 
 #include "config/config.hpp"
+#include "engine/recording_search.hpp"
 #include "imaging/imager.hpp"
 #include "nearfield/frame.hpp"
-#include "pipeline/recording_search.hpp"
 #include "simulate/bit_synthesizer.hpp"
 
 namespace nearfield::bench {

@@ -7,8 +7,8 @@
 
 #include "bench/fidelity/fidelity_fields.hpp"
 #include "cl/device.hpp"
+#include "engine/engine.hpp"
 #include "nearfield/settings.hpp"
-#include "pipeline/engine.hpp"
 
 /// Images of known fields through the real engine, with settings as a user writes them.
 namespace nearfield::bench {

@@ -92,7 +92,7 @@ void add_frames(CLI::App& command) {
   auto arguments = std::make_shared<FrameArguments>();
   FrameBenchOptions& options = arguments->options;
   add_outputs(command, arguments->outputs);
-  command.add_option("-c,--config", arguments->config, "settings, YAML");
+  command.add_option("-c,--config", arguments->config, "settings, YAML (- is standard input)");
   command.add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

@@ -11,6 +11,7 @@
 #include <map>
 #include <thread>
 
+#include "files/array_files_on_disk.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"
 #include "simulate/random.hpp"
@@ -89,8 +90,11 @@ class Feeder {
 }  // namespace
 
 EnginePlan bits_plan(const Settings& settings) {
-  return {
-      .settings = settings, .input = InputForm::kBits, .sample_rate_hz = kBitRateHz / kBitsPerWord, .spectra_hz = {}};
+  return {.settings = settings,
+          .input = InputForm::kBits,
+          .sample_rate_hz = kBitRateHz / kBitsPerWord,
+          .spectra_hz = {},
+          .files = array_files_on_disk()};
 }
 
 std::uint64_t most_pushed(const Engine& engine, const Settings& settings) {

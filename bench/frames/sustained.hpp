@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/engine.hpp"
+#include "engine/engine.hpp"
 
 /// Streams of changing bits, and whether the images made of them are right.
 namespace nearfield::bench {

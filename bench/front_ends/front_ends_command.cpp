@@ -38,7 +38,8 @@ void add_front_ends(CLI::App& bench) {
   auto arguments = std::make_shared<FrontEndArguments>();
   CLI::App* command = bench.add_subcommand("frontends", "What every front end takes on this device");
   add_outputs(*command, arguments->outputs);
-  command->add_option("-c,--config", arguments->config, "settings, YAML: array, window and hop; all else is walked");
+  command->add_option("-c,--config", arguments->config,
+                      "settings, YAML (- is standard input): array, window and hop; all else is walked");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

@@ -13,10 +13,20 @@ mkdir -p "$built/build/release/bin" "$built/.." && cp "$folder"/bin/* "$built/bu
 mkdir -p "$built/../shared" && cp -r "$folder/data" "$built/../shared/"
 "$folder/bin/nearfield" devices
 failed=0
+# They compile hundreds of kernels, each by one thread: shards of a folder's tests run beside each other.
+shards=$(($(nproc) < 8 ? $(nproc) : 8))
 for tests in cl frontend imaging processors accuracy data cli; do
-  timeout 240 "$built/build/release/bin/${tests}_tests" >"$out/$tests.log" 2>&1 || failed=1
-  echo "== $tests: $(grep -E '^\[  (PASSED|FAILED)' "$out/$tests.log" | tr '\n' ' ')"
-  grep -hE 'engines differ|NCC|mean error' "$out/$tests.log"
+  shard_pids=()
+  for ((shard = 0; shard < shards; shard++)); do
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard timeout 240 \
+      "$built/build/release/bin/${tests}_tests" >"$out/$tests.$shard.log" 2>&1 &
+    shard_pids+=($!)
+  done
+  for pid in "${shard_pids[@]}"; do
+    wait "$pid" || failed=1
+  done
+  echo "== $tests: $(grep -hE '^\[  (PASSED|FAILED)' "$out/$tests".*.log | tr '\n' ' ')"
+  grep -hE 'engines differ|NCC|mean error' "$out/$tests".*.log
 done
 "$folder/bin/nearfield" replay "$folder/capture.h5" -o "$out/gpu.h5" || failed=1
 "$folder/bin/nearfield" compare "$folder/pocl.h5" "$out/gpu.h5" | tee "$out/pocl_against_gpu.txt"

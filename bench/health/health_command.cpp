@@ -4,6 +4,7 @@
 
 #include "bench/commands.hpp"
 #include "bench/common/files.hpp"
+#include "bench/common/outputs.hpp"
 #include "bench/health/health.hpp"
 #include "config/config.hpp"
 
@@ -23,10 +24,10 @@ void run_health(const HealthArguments& arguments) {
   options.geometry = settings.array.geometry;
   options.layout = settings.array.layout;
   const HealthReport report = bench_health(options);
-  fmt::print("{}", to_table(report));
-  if (!arguments.json.empty()) {
-    write_text(arguments.json, to_json_text(report));
+  if (arguments.json != kStandardOutput) {
+    fmt::print("{}", to_table(report));
   }
+  write_json(arguments.json, arguments.json.empty() ? "" : to_json_text(report));
 }
 
 }  // namespace
@@ -35,8 +36,8 @@ void add_health(CLI::App& bench) {
   auto arguments = std::make_shared<HealthArguments>();
   HealthBenchOptions& options = arguments->options;
   CLI::App* command = bench.add_subcommand("health", "What watching the microphones takes of this processor");
-  command->add_option("--json", arguments->json, "results as JSON");
-  command->add_option("-c,--config", arguments->config, "settings, YAML: array");
+  add_json(*command, arguments->json);
+  command->add_option("-c,--config", arguments->config, "settings, YAML (- is standard input): array");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

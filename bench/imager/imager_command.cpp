@@ -26,10 +26,10 @@ void run_imager(const ImagerArguments& arguments) {
   choose_device(options.settings.device, arguments.device);
   options.progress = show_progress;
   const ImagerReport report = bench_imager(options);
-  fmt::print("{}", to_table(report));
-  if (!arguments.json.empty()) {
-    write_text(arguments.json, to_json_text(report));
+  if (arguments.json != kStandardOutput) {
+    fmt::print("{}", to_table(report));
   }
+  write_json(arguments.json, arguments.json.empty() ? "" : to_json_text(report));
 }
 
 }  // namespace
@@ -38,9 +38,10 @@ void add_imager(CLI::App& bench) {
   auto arguments = std::make_shared<ImagerArguments>();
   ImagerBenchOptions& options = arguments->options;
   CLI::App* command = bench.add_subcommand("imager", "What images take from spectra on this device, by each path");
-  command->add_option("--json", arguments->json, "results as JSON");
+  add_json(*command, arguments->json);
   command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
-  command->add_option("-c,--config", arguments->config, "settings, YAML: array, medium and holography");
+  command->add_option("-c,--config", arguments->config,
+                      "settings, YAML (- is standard input): array, medium and holography");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

@@ -15,7 +15,7 @@ import time
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # Acoular asks for that: numba runs in parallel beside it
 
 import numpy as np  # noqa: E402
-from recordings import SOUND_SPEED_M_S, microphones, replay, write_time_data  # noqa: E402
+from recordings import SOUND_SPEED_M_S, matrix_of, microphones, replay, write_time_data  # noqa: E402
 
 SAMPLE_RATE_HZ = 48000.0
 PITCH_M = 0.02
@@ -155,14 +155,6 @@ def differences(program: str, folder: pathlib.Path, draws: int) -> list[dict[str
     return rows
 
 
-def matrix_of(samples: np.ndarray, case: Case) -> np.ndarray:
-    """Cross-spectra at the case's frequency alone: Acoular's own matrix has all bins, 8.6 GB of 1024 microphones."""
-    hop = case.window // 2
-    turn = np.exp(-2j * np.pi * case.frequency_hz / SAMPLE_RATE_HZ * np.arange(case.window))
-    spectra = np.stack([turn @ samples[n * hop : n * hop + case.window] for n in range(case.snapshots)])
-    return 2.0 / case.window**2 / case.snapshots * (spectra.T @ spectra.conj())
-
-
 def times(program: str, folder: pathlib.Path, rounds: int) -> list[dict[str, object]]:
     """Seconds of 64 snapshots of 1024 microphones, 4,096 pixels, one frequency: of Acoular its map of the matrix; of
     Nearfield what 576 further snapshots with maps take longer than without, a ninth of it. In turn, the best of `rounds`."""
@@ -173,7 +165,7 @@ def times(program: str, folder: pathlib.Path, rounds: int) -> list[dict[str, obj
     recordings = {case: folder / "short.h5", long: folder / "long.h5"}
     write_time_data(recordings[case], samples[: (case.snapshots + 1) * case.window // 2], SAMPLE_RATE_HZ)
     write_time_data(recordings[long], samples, SAMPLE_RATE_HZ)
-    matrix = matrix_of(samples, case)
+    matrix = matrix_of(samples[: (case.snapshots + 1) * case.window // 2], case.window, case.frequency_hz / SAMPLE_RATE_HZ)
     best: dict[str, float] = {}
 
     def note(name: str, seconds: float) -> None:

@@ -148,7 +148,7 @@ void add_srp_phat(CLI::App& bench) {
   auto arguments = std::make_shared<SrpArguments>();
   CLI::App* command = bench.add_subcommand("srp_phat", "What maps of steered response power take on this device");
   command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
-  command->add_option("-c,--config", arguments->config, "settings, YAML: array and medium");
+  command->add_option("-c,--config", arguments->config, "settings, YAML (- is standard input): array and medium");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

@@ -5,6 +5,7 @@
 
 #include "bench/commands.hpp"
 #include "bench/common/files.hpp"
+#include "bench/common/outputs.hpp"
 #include "bench/srp_trials/srp_trials.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
@@ -44,10 +45,10 @@ void run_srp_trials(const SrpTrialArguments& arguments) {
   if (has("times")) {
     report.times = time_cylinder(device, options);
   }
-  fmt::print("{}", to_table(report));
-  if (!arguments.json.empty()) {
-    write_text(arguments.json, to_json_text(report));
+  if (arguments.json != kStandardOutput) {
+    fmt::print("{}", to_table(report));
   }
+  write_json(arguments.json, arguments.json.empty() ? "" : to_json_text(report));
 }
 
 CLI::Validator array_name() {
@@ -65,13 +66,13 @@ void add_srp_trials(CLI::App& bench) {
   SrpTrialOptions& options = arguments->options;
   CLI::App* command = bench.add_subcommand("srp_trials", "How often and how well the processor srp_phat finds sources");
   command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
-  command->add_option("--json", arguments->json, "results as JSON");
+  add_json(*command, arguments->json);
   command->add_option("--cases", arguments->cases, "directions, cylinder, noise, crossing, times")
       ->delimiter(',')
       ->check(CLI::IsMember({"directions", "cylinder", "noise", "crossing", "times"}));
   command->add_option("--draws", options.draws, "sources of each row of directions and cylinder")
       ->check(CLI::Range(1, kMost));
-  command->add_option("--frames", options.frames, "windows of noise")->check(CLI::Range(1, kMost));
+  command->add_option("--windows,--frames", options.frames, "windows of noise")->check(CLI::Range(1, kMost));
   command->add_option("--runs", options.runs, "pairs of sources that cross")->check(CLI::Range(1, kMost));
   command->add_option("--repetitions", options.repetitions, "windows of times, of which the least one counts")
       ->check(CLI::Range(1, kMost));

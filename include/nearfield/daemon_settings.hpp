@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "nearfield/frame.hpp"
+
 namespace nearfield {
 
 /// A socket of this name lies at its default place, which depends on the user: socket_to_serve(), socket_to_connect().
@@ -21,7 +23,9 @@ struct DaemonSettings {
   /// Where phases count from: the window's first bit, or bit-time 0, so that phasors of a steady tone stand still.
   enum class PhaseReference { kWindow, kStream };
   enum class RecordWhat { kBits, kImages, kBoth };
-  enum class Trigger { kNone, kLevel, kExternal };
+  enum class Trigger { kNone, kLevel, kExternal, kLimit };
+  /// Of the values that a limit looks at: the largest, or the root of their mean square (of powers the mean).
+  enum class Statistic { kMax, kMean };
   /// kAuto: the journal when systemd connected stderr to it, else stderr.
   enum class LogTarget { kAuto, kJournal, kStderr };
   enum class LogLevel { kDebug, kInfo, kWarning, kError };
@@ -92,6 +96,9 @@ struct DaemonSettings {
     double sync_s = 0.0;                                       ///< waits for the disk this often; 0: only at the end
     std::int64_t bits_queue_bytes = std::int64_t{64} << 20;    ///< beside the history: 0.35 s at 192 MB/s
     std::int64_t images_queue_bytes = std::int64_t{64} << 20;  ///< the images' history included
+    bool remove_oldest = false;        ///< recordings go where quota_bytes, max_age_s or keep_free_bytes ask for it
+    double max_age_s = 0.0;            ///< after the last byte was written; 0: any
+    std::int64_t keep_free_bytes = 0;  ///< of the disk; 0: none
     friend bool operator==(const Recording&, const Recording&) = default;
   };
 
@@ -105,6 +112,16 @@ struct DaemonSettings {
   struct Metrics {
     std::string address = "127.0.0.1:9187";
     friend bool operator==(const Metrics&, const Metrics&) = default;
+  };
+
+  struct Page {
+    static constexpr std::string_view kTokenFile = "page_token";  ///< beside the control socket
+    std::string address = "127.0.0.1:7232";
+    std::vector<std::string> allowed_hosts = {};    ///< names of this server beside localhost, 127.0.0.1 and [::1]
+    std::vector<std::string> allowed_origins = {};  ///< pages of other servers that may read and control
+    std::string token_file = {};                    ///< a path, or "credential:NAME"; empty: a random token is made
+    double pictures_hz = 60.0;                      ///< how often at most a client gets a picture
+    friend bool operator==(const Page&, const Page&) = default;
   };
 
   struct Realtime {
@@ -140,16 +157,38 @@ struct DaemonSettings {
     friend bool operator==(const NoInput&, const NoInput&) = default;
   };
 
+  /// A level that a product of a processor is watched for.
+  struct Limit {
+    std::string name;
+    std::string processor{kFirstProcessor};
+    std::string product = "images";
+    std::string column = {};                           ///< of a table; empty: the product is an array
+    std::optional<std::vector<double>> point_m = {};   ///< x, y: the pixel nearest to it
+    std::optional<std::vector<double>> region_m = {};  ///< x0, y0, x1, y1; with neither of them everywhere
+    std::optional<double> frequency_hz = {};           ///< none: all of them
+    std::optional<double> plane_m = {};                ///< likewise
+    Statistic statistic = Statistic::kMax;
+    std::optional<double> above = {};     ///< in the product's unit
+    std::optional<double> above_db = {};  ///< the same as a level
+    double hysteresis_db = 3.0;           ///< so far below it the limit is left
+    double hold_s = 0.0;                  ///< above for so long before it is exceeded
+    double release_s = 0.0;               ///< below for so long before it is left
+    bool record = false;                  ///< begins a recording, of trigger kLimit
+    friend bool operator==(const Limit&, const Limit&) = default;
+  };
+
   Source source;
   Publish publish;
   Recording recording;
   Control control;
   Metrics metrics;
+  Page page;
   Realtime realtime;
   Deadlines deadlines;
   Overload overload;
   Log log;
   NoInput no_input;
+  std::vector<Limit> limits;
   friend bool operator==(const DaemonSettings&, const DaemonSettings&) = default;
 };
 
@@ -159,6 +198,7 @@ std::string_view name_of(DaemonSettings::Pace pace);
 std::string_view name_of(DaemonSettings::PhaseReference reference);
 std::string_view name_of(DaemonSettings::RecordWhat what);
 std::string_view name_of(DaemonSettings::Trigger trigger);
+std::string_view name_of(DaemonSettings::Statistic statistic);
 std::string_view name_of(DaemonSettings::LogTarget target);
 std::string_view name_of(DaemonSettings::LogLevel level);
 

@@ -7,6 +7,7 @@ namespace nearfield {
 /// Process exit codes, after sysexits.h.
 enum class ExitCode : int {
   kOk = 0,
+  kDiffers = 1,        ///< nearfield compare: more than the tolerance that was asked for, as of diff and cmp
   kUsage = 64,         ///< wrong command line
   kBadData = 65,       ///< an input file that is not what it should be
   kNoInput = 66,       ///< an input file that is missing or unreadable

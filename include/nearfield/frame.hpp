@@ -24,6 +24,7 @@ enum FrameFlag : std::uint32_t {
   kFlagClipped = 32,                 ///< a microphone was at or near its full scale
   kFlagWavenumberAboveNyquist = 64,  ///< k lies above pi/pitch: the microphones are too far apart
   kFlagCommonToAll = 128,            ///< a source straight ahead may be what all channels share
+  kFlagLimit = 256,                  ///< a limit of daemon.limits on these products is exceeded
 };
 
 /// Words of a frame's status on the device: 0 = flags, 1 = microphones that are not finite, 2 and 3 spare.
@@ -66,6 +67,8 @@ struct Frame {
   std::uint64_t shed_hops = 0;          ///< hops that overload dropped between the frame before and this one
   std::uint32_t valid_microphones = 0;
   std::uint64_t epoch = 0;  ///< of the configuration: 1, then one more with each change
+  /// A limit that begins recordings is exceeded, whichever processor's.
+  bool exceeds_recorded_limit = false;
   /// [product] of the processor's ResultHeader, each as ResultHeader::bytes() says and aligned to 8 bytes.
   std::span<const std::span<const std::byte>> products;
 };

@@ -75,8 +75,9 @@ struct ArraySettings {
   ArrayGeometry geometry;
   WireLayout layout = WireLayout::kSoramaCam;
   double sensitivity_dbfs = -26.0;
-  std::vector<int> dead_channels;  ///< row * columns + column
-  std::string calibration_path;    ///< empty: none
+  std::optional<double> pascal_per_unit;  ///< of files of samples that do not say
+  std::vector<int> dead_channels;         ///< row * columns + column
+  std::string calibration_path;           ///< empty: none
   SubsetSettings subset;
   double clock_hz = kBitRateHz;  ///< of bits; of live samples their rate times front_end.decimation
   HealthSettings health;

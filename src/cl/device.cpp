@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 
 #include "cl/program_cache.hpp"
 
@@ -262,12 +264,15 @@ Program Device::build(std::string_view stage, std::string_view file, const Defin
   if (code != CL_SUCCESS) {
     throw_device_error(stage, "clCreateProgramWithSource", code);
   }
+  const auto begun = std::chrono::steady_clock::now();
   code = program.build(device_, options.c_str());
   if (code != CL_SUCCESS) {
     const std::string log = program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_);
     throw DeviceError(fmt::format("{}: clBuildProgram failed with OpenCL error {} for {} on {}:\n{}", stage, code, file,
                                   info_.name, log));
   }
+  spdlog::debug("{}: {} compiled in {:.2f} s", stage, file,
+                std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
   cache.store(key, program);
   return {std::move(program), queue_, std::string(stage), embedded, recorder_};
 }

@@ -13,8 +13,6 @@
 namespace nearfield::ocl {
 namespace {
 
-constexpr std::string_view kPocl = "Portable Computing Language";
-
 /// Empty where it is not set or set to nothing.
 std::string_view variable(const char* name) {
   const char* value = std::getenv(name);
@@ -59,7 +57,7 @@ std::filesystem::path program_cache_folder(std::string_view platform) {
   if (const char* own = std::getenv("NEARFIELD_CACHE_DIR"); own != nullptr) {
     return own;
   }
-  if (platform == kPocl) {
+  if (platform == kPoclPlatform) {
     return {};
   }
   if (const std::string_view of_service = variable("CACHE_DIRECTORY"); !of_service.empty()) {

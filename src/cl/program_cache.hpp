@@ -9,6 +9,9 @@
 
 namespace nearfield::ocl {
 
+/// CL_PLATFORM_NAME of PoCL.
+inline constexpr std::string_view kPoclPlatform = "Portable Computing Language";
+
 /// Where programs are kept: $NEARFIELD_CACHE_DIR, else the first of $CACHE_DIRECTORY (systemd's), else
 /// $XDG_CACHE_HOME/nearfield, else $HOME/.cache/nearfield. Empty, which is off: where NEARFIELD_CACHE_DIR is set to
 /// nothing, where none of them is set, and on PoCL unless NEARFIELD_CACHE_DIR is set. PoCL keeps finished machine code

@@ -15,9 +15,12 @@ void add_picture_options(CLI::App& command, PictureArguments& arguments) {
       command
           .add_option("--range", arguments.range_db, "with --db: dB from the top of a picture's scale to its bottom")
           ->capture_default_str();
-  command.add_option("--top", arguments.top,
-                     "top of the scale: hold, the largest value so far of the same map, or with --db a level of sound "
-                     "pressure in dB re 20 uPa; else each picture's own maximum");
+  command
+      .add_option("--top", arguments.top,
+                  "top of the scale: common, the largest value of the same map in all frames; own, each picture's own "
+                  "maximum; hold, the largest value so far of the same map; or with --db a level of sound pressure "
+                  "in dB re 20 uPa")
+      ->capture_default_str();
 }
 
 ScaleChoice scale_of(const PictureArguments& arguments) {
@@ -27,14 +30,15 @@ ScaleChoice scale_of(const PictureArguments& arguments) {
     throw UsageError(fmt::format("--range: expected a number of dB > 0, found {}", arguments.range_db));
   }
   choice.options.floor_db = -arguments.range_db;
-  choice.is_held = arguments.top == "hold";
-  if (!arguments.top.empty() && !choice.is_held) {
+  choice.is_common = arguments.top == "common";
+  choice.is_held = arguments.top == "hold" || choice.is_common;
+  if (arguments.top != "own" && !choice.is_held) {
     double level_db = 0.0;
     const char* end = arguments.top.data() + arguments.top.size();
     const auto [stop, error] = std::from_chars(arguments.top.data(), end, level_db);
     if (error != std::errc() || stop != end || !(std::abs(level_db) <= 300.0)) {
-      throw UsageError(
-          fmt::format("--top: expected hold, or a level in dB of at most 300, found \"{}\"", arguments.top));
+      throw UsageError(fmt::format("--top: expected common, own, hold, or a level in dB of at most 300, found \"{}\"",
+                                   arguments.top));
     }
     choice.top_db = level_db;
   }

@@ -10,14 +10,14 @@ namespace nearfield::cli {
 struct PictureArguments {
   bool decibels = false;
   double range_db = 40.0;
-  std::string top;  ///< a level, "hold", or empty
+  std::string top = "common";  ///< or "own", "hold", or a level
   CLI::Option* range = nullptr;
 };
 
 /// --db, --range and --top; the arguments must live until the command line is parsed.
 void add_picture_options(CLI::App& command, PictureArguments& arguments);
 
-/// Throws UsageError on a range that is not above 0, on a top that is neither a level nor "hold", and on a range or a
+/// Throws UsageError on a range that is not above 0, on a top that is none of these, and on a range or a
 /// level without --db.
 ScaleChoice scale_of(const PictureArguments& arguments);
 

@@ -1,10 +1,13 @@
 #include "cli/progress.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
+
+#include "core/system/terminal.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -14,7 +17,8 @@ constexpr std::chrono::milliseconds kRedraw{100};
 
 }  // namespace
 
-Progress::Progress(std::string what) : what_(std::move(what)), terminal_(isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(std::string what)
+    : what_(std::move(what)), shown_(spdlog::should_log(spdlog::level::info)), terminal_(can_redraw(STDERR_FILENO)) {}
 
 Progress::~Progress() {
   if (drawn_) {
@@ -23,6 +27,9 @@ Progress::~Progress() {
 }
 
 void Progress::show(double share) {
+  if (!shown_) {
+    return;
+  }
   if (terminal_) {
     draw_bar(share);
     return;

@@ -4,7 +4,7 @@
 
 namespace nearfield::cli {
 
-/// Shows how far long work is: a bar on a terminal, elsewhere a plain line every tenth. On stderr.
+/// Shows how far long work is: a bar on a terminal, elsewhere a plain line every tenth; nothing with -q. On stderr.
 class Progress {
  public:
   explicit Progress(std::string what);
@@ -17,6 +17,7 @@ class Progress {
  private:
   void draw_bar(double share);
   std::string what_;
+  bool shown_;  ///< without -q
   bool terminal_;
   bool drawn_ = false;
   int tenth_ = 0;

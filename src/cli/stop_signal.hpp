@@ -13,6 +13,12 @@ class StopSignal {
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
   }
+  /// SIGHUP as well, unless it is ignored, as under nohup: for what must not outlive its terminal.
+  static void watch_hangup() {
+    if (std::signal(SIGHUP, on_signal) == SIG_IGN) {
+      std::signal(SIGHUP, SIG_IGN);
+    }
+  }
   /// One of them came since watch().
   static bool raised() { return raised_; }
 

@@ -10,6 +10,7 @@
 #include "config/daemon_rules.hpp"
 #include "config/schema/front_end_kinds.hpp"
 #include "config/settings_reader.hpp"
+#include "config/standard_input.hpp"
 #include "config/yaml_reader.hpp"
 #include "nearfield/clock.hpp"
 #include "nearfield/error.hpp"
@@ -56,12 +57,17 @@ YAML::Node parse_override(const std::string& text) {
     throw ConfigError(
         fmt::format("{}: expected KEY=VALUE, such as holography.standoff_m=0.03, found \"{}\"", kOverrideLabel, text));
   }
-  return nest(segments, parse_yaml(text.substr(equals + 1), fmt::format("{} {}", kOverrideLabel, key)));
+  const std::string value = text.substr(equals + 1);
+  if (value == "-") {  // standard input; in YAML an entry of a list
+    return nest(segments, YAML::Node(value));
+  }
+  return nest(segments, parse_yaml(value, fmt::format("{}: {}", kOverrideLabel, key)));
 }
 
 void read_file(const std::string& path, SettingsReader& reader, YamlProblems& problems) {
   try {
-    reader.read(path, std::filesystem::path(path).parent_path(), load_yaml(path));
+    reader.read(path == kStandardInput ? "standard input" : path, std::filesystem::path(path).parent_path(),
+                load_yaml(path));
   } catch (const ConfigError& error) {
     problems.add(error.what());
   }
@@ -85,7 +91,7 @@ void meet_processors(const std::string& text, SettingsReader& reader) {
 
 void report(const std::vector<Contradiction>& found, const SettingsReader& reader, YamlProblems& problems) {
   for (const Contradiction& one : found) {
-    const std::string place = reader.place(one.key);
+    const std::string place = reader.place(one.key, one.element);
     problems.add(fmt::format("{}{}{}{}: {}", place, place.empty() ? "" : ": ", one.key, one.element, one.message));
   }
 }
@@ -130,6 +136,25 @@ Settings load_settings(const std::string& path, const std::vector<std::string>& 
   return reader.settings();
 }
 
+Settings parse_settings(const std::string& yaml, const std::string& label,
+                        const std::vector<MicrophonePosition>& positions_m) {
+  YamlProblems problems;
+  SettingsReader reader(problems);
+  try {
+    reader.read(label, "", parse_yaml(yaml, label));
+  } catch (const ConfigError& error) {
+    problems.add(error.what());
+  }
+  if (positions_m.empty()) {
+    reader.place_microphones();
+  } else {
+    reader.place_microphones(positions_m);
+  }
+  report(contradictions(reader.settings(), settled_keys(reader, true)), reader, problems);
+  problems.throw_if_any();
+  return reader.settings();
+}
+
 Settings load_recorded_settings(const std::string& yaml, const std::string& name,
                                 const std::vector<std::string>& overrides, bool keeps_geometry) {
   YamlProblems problems;
@@ -152,7 +177,7 @@ Settings load_recorded_settings(const std::string& yaml, const std::string& name
   } else if (!schema::front_end_kind(base.front_end.kind).takes_samples) {
     base.explicit_keys.erase("front_end.kind");  // samples then have the default that takes them
   }
-  for (const char* const key : {"array.layout", "array.sensitivity_dbfs", "array.clock_hz"}) {
+  for (const char* const key : {"array.layout", "array.sensitivity_dbfs", "array.pascal_per_unit", "array.clock_hz"}) {
     base.explicit_keys.erase(key);
   }
   base.device = DeviceSettings();

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,12 @@ namespace nearfield {
 /// contradict each other. Rows, columns, pitch, layout and standoff that the user did not give contradict nothing here,
 /// as the input may bring its own; validate() judges them once that is known.
 Settings load_settings(const std::string& path, const std::vector<std::string>& overrides);
+
+/// The same from a document that a program holds; `label` stands for the file's name in messages. Relative paths count
+/// from the working directory. `positions_m`, one a microphone, where there are some stand for the file of
+/// array.positions.
+Settings parse_settings(const std::string& yaml, const std::string& label,
+                        const std::vector<MicrophonePosition>& positions_m);
 
 /// The settings that a recording carries, `yaml` as to_yaml() wrote it; `name` is the recording's. The array's geometry
 /// and layout and the standoff are the recording's own to say, what belongs to the machine that recorded it
@@ -31,8 +38,22 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
 /// channels, do not carry them, and an image of guessed ones would look as good as a true one. The message has the
 /// options that give what is missing.
 void require_geometry(const Settings& settings, const std::string& name, int channels);
+
+/// array.pascal_per_unit, for a file of samples that does not say its unit, and nothing for one that does. Throws
+/// ConfigError where a file needs it and it was not given, and where the user gave it for a file that says its own.
+std::optional<double> pascal_per_unit_for(const Settings& settings, const std::string& name, bool file_says_it);
+/// The same, for what the user gave as that setting or as the option --pascal-per-unit.
+std::optional<double> pascal_per_unit_for(std::optional<double> given, const std::string& name, bool file_says_it);
 /// These options, on up to three lines that begin with a line feed; empty where nothing is missing.
 std::string geometry_not_given(const Settings& settings);
+
+/// A file that a processor reads, under the dotted key that names it.
+struct PathOfProcessor {
+  std::string key;
+  std::string path;
+};
+/// Those of all processors, of whatever kinds.
+std::vector<PathOfProcessor> paths_of_processors(const Settings& settings);
 
 /// What differs between two settings, in the order of config/nearfield.yaml: "holography.standoff_m 0.03 -> 0.04".
 std::vector<std::string> changes(const Settings& before, const Settings& after);

@@ -1,9 +1,14 @@
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <yaml-cpp/yaml.h>
 
-#include <filesystem>
+#include <cerrno>
+#include <cstring>
 #include <optional>
 
+#include "config/config.hpp"
 #include "config/daemon_rules.hpp"
+#include "config/schema/sections.hpp"
 
 namespace nearfield {
 namespace {
@@ -27,14 +32,33 @@ void check_access(const DaemonSettings::Access& access, const std::string& key, 
 
 void check_file(const std::string& path, const std::string& key, const IsSettled& is_settled,
                 std::vector<Contradiction>& found) {
-  std::error_code unreachable;
   const bool names_file = !path.empty() && path != "-" && !path.starts_with("credential:");
-  if (names_file && is_settled(key) && !std::filesystem::exists(path, unreachable)) {
-    found.push_back({key, "", fmt::format("expected an existing file, found none at {}", path)});
+  struct stat status {};
+  if (!names_file || !is_settled(key) || stat(path.c_str(), &status) == 0) {
+    return;
   }
+  found.push_back({key, "",
+                   errno == ENOENT ? fmt::format("expected an existing file, found none at {}", path)
+                                   : fmt::format("expected a file that this user may reach at {}, found: {}", path,
+                                                 std::strerror(errno))});
 }
 
 }  // namespace
+
+std::vector<PathOfProcessor> paths_of_processors(const Settings& settings) {
+  Settings described = settings;
+  const schema::Section section = schema::describe(described);
+  std::vector<PathOfProcessor> paths;
+  for (const schema::NamedSetting& setting : schema::all_settings(section)) {
+    if (setting.key.starts_with("processors.") && setting.entry->facts.type == "path") {
+      const YAML::Node value = YAML::Load(setting.entry->written());
+      if (value.IsScalar() && !value.Scalar().empty()) {
+        paths.push_back({.key = setting.key, .path = value.Scalar()});
+      }
+    }
+  }
+  return paths;
+}
 
 std::vector<Contradiction> missing_here(const Settings& settings, const IsSettled& is_settled) {
   const DaemonSettings& daemon = settings.daemon;
@@ -42,6 +66,9 @@ std::vector<Contradiction> missing_here(const Settings& settings, const IsSettle
   check_access(daemon.publish.ring.access, "daemon.publish.ring", found);
   check_access(daemon.control.access, "daemon.control", found);
   check_file(settings.array.calibration_path, "array.calibration", is_settled, found);
+  for (const PathOfProcessor& one : paths_of_processors(settings)) {
+    check_file(one.path, one.key, is_settled, found);
+  }
   const DaemonSettings::SourceKind kind = daemon.source.kind;
   if (kind == DaemonSettings::SourceKind::kPipe || kind == DaemonSettings::SourceKind::kFile) {
     check_file(daemon.source.path, "daemon.source.path", is_settled, found);
@@ -51,6 +78,9 @@ std::vector<Contradiction> missing_here(const Settings& settings, const IsSettle
   }
   if (!daemon.publish.zmq.endpoint.empty()) {
     check_file(daemon.publish.zmq.curve_secret_file, "daemon.publish.zmq.curve_secret_file", is_settled, found);
+  }
+  if (!daemon.page.address.empty()) {
+    check_file(daemon.page.token_file, "daemon.page.token_file", is_settled, found);
   }
   return found;
 }

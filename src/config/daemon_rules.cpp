@@ -54,6 +54,40 @@ void check_zmq(const DaemonSettings::Zmq& zmq, std::vector<Contradiction>& found
   }
 }
 
+void check_page(const DaemonSettings::Page& page, std::vector<Contradiction>& found) {
+  const std::optional<HostPort> target = parse_host_port(page.address);
+  if (target && !is_loopback(target->host) && page.token_file.empty()) {
+    found.push_back(
+        {"daemon.page.address", "",
+         fmt::format("expected loopback, such as 127.0.0.1:7232, as long as daemon.page.token_file names no "
+                     "file with a token; found {}",
+                     page.address)});
+  }
+}
+
+/// A level or a limit that could begin no recording would never say so.
+void check_recording(const DaemonSettings::Recording& recording, std::vector<Contradiction>& found) {
+  const bool is_by_rise =
+      recording.trigger == DaemonSettings::Trigger::kLevel || recording.trigger == DaemonSettings::Trigger::kLimit;
+  if (is_by_rise && recording.directory.empty()) {
+    found.push_back({"daemon.recording.directory", "",
+                     fmt::format("expected a folder, as daemon.recording.trigger is {}, found nothing",
+                                 name_of(recording.trigger))});
+  }
+  if (recording.max_age_s > 0.0 && !recording.remove_oldest) {
+    found.push_back(
+        {"daemon.recording.max_age_s", "",
+         "expected daemon.recording.remove_oldest to be true, without which nothing is removed; found false"});
+  }
+  // The newest recording stays: with a larger one there would be no room for the next.
+  if (recording.remove_oldest && recording.quota_bytes > 0 && recording.max_bytes > recording.quota_bytes / 2) {
+    found.push_back({"daemon.recording.max_bytes", "",
+                     fmt::format("expected at most half of daemon.recording.quota_bytes, {}, as remove_oldest is true; "
+                                 "found {}",
+                                 recording.quota_bytes / 2, recording.max_bytes)});
+  }
+}
+
 /// Dashboards go first; whether hops or recordings go next is the user's choice, by the two figures.
 void check_overload(const DaemonSettings::Overload& overload, std::vector<Contradiction>& found) {
   for (const auto& [key, limit_ms] : {std::pair{"daemon.overload.pause_recordings_ms", overload.pause_recordings_ms},
@@ -66,7 +100,67 @@ void check_overload(const DaemonSettings::Overload& overload, std::vector<Contra
   }
 }
 
+bool is_name_of_limit(const std::string& name) {
+  constexpr std::size_t kLongest = 31;
+  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  return !name.empty() && name.size() <= kLongest && name.front() >= 'a' && name.front() <= 'z' &&
+         std::all_of(name.begin(), name.end(), fits);
+}
+
+bool has_processor(const Settings& settings, const std::string& name) {
+  return name == kFirstProcessor ||
+         std::any_of(settings.processors.begin(), settings.processors.end(),
+                     [&](const ProcessorSettings& processor) { return processor.name == name; });
+}
+
+void check_limit(const Settings& settings, const DaemonSettings::Limit& limit, const IsSettled& is_settled,
+                 std::vector<Contradiction>& found) {
+  const std::string path = "daemon.limits." + limit.name;
+  if (!is_name_of_limit(limit.name)) {
+    found.push_back({path, "", "expected a name of at most 31 lower-case letters, digits and _, a letter first"});
+  }
+  if (!has_processor(settings, limit.processor) && is_settled(path + ".processor")) {
+    found.push_back({path + ".processor", "",
+                     fmt::format("expected {} or a processor of the section processors, found \"{}\"", kFirstProcessor,
+                                 limit.processor)});
+  }
+  if (limit.above.has_value() == limit.above_db.has_value() && is_settled(path + ".above") &&
+      is_settled(path + ".above_db")) {
+    found.push_back(
+        {path, "", fmt::format("expected either above or above_db, found {}", limit.above ? "both" : "neither")});
+  }
+  if (limit.point_m && limit.region_m) {
+    found.push_back({path, "", "expected point_m, region_m or neither, found both"});
+  }
+  if (!limit.column.empty() && limit.statistic != DaemonSettings::Statistic::kMax) {
+    found.push_back({path + ".statistic", "", "expected max beside column, as a table has no mean, found mean"});
+  }
+}
+
 }  // namespace
+
+void check_limits(const Settings& settings, const IsSettled& is_settled, std::vector<Contradiction>& found) {
+  constexpr std::size_t kMost = 64;
+  const std::vector<DaemonSettings::Limit>& limits = settings.daemon.limits;
+  if (limits.size() > kMost) {
+    found.push_back({"daemon.limits", "", fmt::format("expected at most {}, found {}", kMost, limits.size())});
+  }
+  for (const DaemonSettings::Limit& limit : limits) {
+    check_limit(settings, limit, is_settled, found);
+  }
+  const bool is_triggered = settings.daemon.recording.trigger == DaemonSettings::Trigger::kLimit;
+  const auto recorded =
+      std::find_if(limits.begin(), limits.end(), [](const DaemonSettings::Limit& limit) { return limit.record; });
+  if (is_settled("daemon.recording.trigger") && is_triggered && recorded == limits.end()) {
+    found.push_back(
+        {"daemon.recording.trigger", "", "limit expects one of daemon.limits with record: true, found none"});
+  }
+  if (is_settled("daemon.recording.trigger") && !is_triggered && recorded != limits.end()) {
+    found.push_back({"daemon.limits." + recorded->name + ".record", "",
+                     fmt::format("true expects daemon.recording.trigger: limit, found {}",
+                                 name_of(settings.daemon.recording.trigger))});
+  }
+}
 
 void check_daemon(const DaemonSettings& daemon, const IsSettled& is_settled, std::vector<Contradiction>& found) {
   const auto settled = [&](std::initializer_list<std::string_view> keys) {
@@ -84,6 +178,12 @@ void check_daemon(const DaemonSettings& daemon, const IsSettled& is_settled, std
   if (settled({"daemon.publish.zmq.endpoint", "daemon.publish.zmq.curve_secret_file",
                "daemon.publish.zmq.curve_clients"})) {
     check_zmq(daemon.publish.zmq, found);
+  }
+  if (settled({"daemon.page.address", "daemon.page.token_file"})) {
+    check_page(daemon.page, found);
+  }
+  if (settled({"daemon.recording.trigger", "daemon.recording.directory"})) {
+    check_recording(daemon.recording, found);
   }
   if (settled({"daemon.overload.pause_dashboards_ms", "daemon.overload.pause_recordings_ms",
                "daemon.overload.shed_hops_ms"})) {

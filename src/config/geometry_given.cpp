@@ -20,6 +20,8 @@ constexpr std::array kLines = {
     std::array{NeededKey{"holography.standoff_m", "METRES"}, NeededKey{"", ""}},
 };
 
+constexpr const char* kPascalPerUnit = "array.pascal_per_unit";
+
 }  // namespace
 
 std::string geometry_not_given(const Settings& settings) {
@@ -45,6 +47,26 @@ void require_geometry(const Settings& settings, const std::string& name, int cha
                     "surface, in the configuration or as options:{}",
                     name, channels, lines));
   }
+}
+
+std::optional<double> pascal_per_unit_for(const Settings& settings, const std::string& name, bool file_says_it) {
+  const bool is_of_another_file = file_says_it && !settings.explicit_keys.contains(kPascalPerUnit);
+  return pascal_per_unit_for(is_of_another_file ? std::nullopt : settings.array.pascal_per_unit, name, file_says_it);
+}
+
+std::optional<double> pascal_per_unit_for(std::optional<double> given, const std::string& name, bool file_says_it) {
+  if (!file_says_it && !given) {
+    throw ConfigError(
+        fmt::format("{} does not say how many pascal its values are. Expected the pascal of full scale where they are "
+                    "integers, or of the value 1 where they are floats (1 where these are pascal):\n  --set {}=PASCAL\n"
+                    "  (encode and send: --pascal-per-unit PASCAL)",
+                    name, kPascalPerUnit));
+  }
+  if (file_says_it && given) {
+    throw ConfigError(fmt::format("{} (--pascal-per-unit): found {}, but {} says its own unit; remove the setting",
+                                  kPascalPerUnit, *given, name));
+  }
+  return given;
 }
 
 }  // namespace nearfield

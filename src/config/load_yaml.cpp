@@ -1,8 +1,12 @@
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
 
+#include <array>
+#include <iostream>
+#include <optional>
 #include <sstream>
 
+#include "config/standard_input.hpp"
 #include "config/yaml_reader.hpp"
 #include "core/system/regular_file.hpp"
 #include "nearfield/error.hpp"
@@ -12,37 +16,44 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
 
-/// True when a line up to the marked one is indented by a tab, which YAML forbids and its parsers report badly.
-bool has_tab_indent(const std::string& text, int last_line) {
+/// Where a line up to the marked one is indented by a tab, which YAML forbids and its parsers report badly; nothing
+/// where none is.
+std::optional<YamlPosition> tab_of_indent(const std::string& text, int last_line) {
   std::size_t begin = 0;
   for (int line = 0; line <= last_line && begin < text.size(); ++line) {
     const std::size_t content = text.find_first_not_of(" \t", begin);
     if (content == std::string::npos) {
-      return false;
+      return std::nullopt;
     }
-    const std::string_view indent = std::string_view(text).substr(begin, content - begin);
+    const std::size_t tab = std::string_view(text).substr(begin, content - begin).find('\t');
     const bool blank = text[content] == '\n' || text[content] == '\r' || text[content] == '#';
-    if (!blank && indent.find('\t') != std::string_view::npos) {
-      return true;
+    if (!blank && tab != std::string_view::npos) {
+      return YamlPosition{.line = line + 1, .column = static_cast<int>(tab) + 1};
     }
     const std::size_t end = text.find('\n', content);
     begin = end == std::string::npos ? text.size() : end + 1;
   }
-  return false;
+  return std::nullopt;
+}
+
+/// ":LINE:COLUMN"; nothing for a text that is no file.
+std::string place_in(const std::string& label, YamlPosition position) {
+  return label.starts_with(kOverrideLabel) ? "" : fmt::format(":{}:{}", position.line, position.column);
 }
 
 [[noreturn]] void throw_syntax_error(const std::string& text, const std::string& label, const YAML::Exception& error) {
-  const bool placed = !label.starts_with(kOverrideLabel) && !error.mark.is_null();
-  const std::string place = placed ? fmt::format(":{}:{}", error.mark.line + 1, error.mark.column + 1) : "";
-  const bool tab = !error.mark.is_null() && has_tab_indent(text, error.mark.line);
-  throw ConfigError(fmt::format("{}{}: expected YAML, found a syntax error: {}{}", label, place, error.msg,
-                                tab ? "; a line is indented by a tab, YAML wants spaces" : ""));
+  const YAML::Mark& mark = error.mark;
+  const std::optional<YamlPosition> tab = mark.is_null() ? std::nullopt : tab_of_indent(text, mark.line);
+  const YamlPosition position = tab.value_or(YamlPosition{.line = mark.line + 1, .column = mark.column + 1});
+  throw ConfigError(fmt::format("{}{}: expected YAML, found a syntax error: {}{}", label,
+                                mark.is_null() ? "" : place_in(label, position), error.msg,
+                                tab ? "; the line is indented by a tab, YAML wants spaces" : ""));
 }
 
-/// Parses a document to its end and keeps nothing.
+/// Parses a document to its end and keeps its place alone.
 class DeafHandler : public YAML::EventHandler {
  public:
-  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
+  void OnDocumentStart(const YAML::Mark& mark) override { begin_ = {.line = mark.line + 1, .column = mark.column + 1}; }
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
   void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
@@ -54,15 +65,53 @@ class DeafHandler : public YAML::EventHandler {
   void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
                   YAML::EmitterStyle::value /*style*/) override {}
   void OnMapEnd() override {}
+  [[nodiscard]] YamlPosition begin() const { return begin_; }
+
+ private:
+  YamlPosition begin_;
 };
 
-/// YAML::LoadAll would count them, but never returns on text that begins with a comma: it finds empty documents without
-/// end.
-bool holds_several_documents(const std::string& text) {
+/// Where a second document begins; nothing where there is none. YAML::LoadAll would count them, but never returns on
+/// text that begins with a comma: it finds empty documents without end.
+std::optional<YamlPosition> second_document(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
   DeafHandler handler;
-  return parser.HandleNextDocument(handler) && parser.HandleNextDocument(handler);
+  const bool has_two = parser.HandleNextDocument(handler) && parser.HandleNextDocument(handler);
+  return has_two ? std::optional(handler.begin()) : std::nullopt;
+}
+
+/// At most one byte more than is allowed.
+std::string read_standard_input() {
+  std::string text;
+  std::array<char, 65536> chunk{};
+  while (text.size() <= kMostBytes) {
+    std::cin.read(chunk.data(), chunk.size());
+    if (std::cin.gcount() == 0) {
+      break;
+    }
+    text.append(chunk.data(), static_cast<std::size_t>(std::cin.gcount()));
+  }
+  return text;
+}
+
+/// A file that was cut off behind a key: the parser takes "front_end" without a colon, at the end of a text, for a key
+/// without a value, and the section would silently have its defaults.
+void require_colon_of_last_key(const std::string& text, const std::string& label, YAML::Node node) {
+  while (node.IsMap() && node.size() > 0) {
+    YAML::const_iterator last = node.begin();
+    for (YAML::const_iterator next = node.begin(); next != node.end(); ++next) {
+      last = next->first.Mark().pos > last->first.Mark().pos ? next : last;
+    }
+    const YAML::Mark mark = last->first.Mark();
+    if (last->second.IsNull() && !mark.is_null() &&
+        text.find(':', static_cast<std::size_t>(mark.pos)) == std::string::npos) {
+      throw ConfigError(fmt::format("{}{}: expected a colon after the last key, found \"{}\" alone: is the file whole?",
+                                    label, place_in(label, {.line = mark.line + 1, .column = mark.column + 1}),
+                                    last->first.Scalar()));
+    }
+    node.reset(last->second);
+  }
 }
 
 }  // namespace
@@ -72,16 +121,23 @@ YAML::Node parse_yaml(const std::string& text, const std::string& label) {
     throw ConfigError(fmt::format("{}: expected a YAML file of at most {} bytes, found more", label, kMostBytes));
   }
   try {
-    if (holds_several_documents(text)) {
-      throw ConfigError(fmt::format("{}: expected one YAML document, found text beyond it", label));
+    if (const std::optional<YamlPosition> second = second_document(text)) {
+      throw ConfigError(
+          fmt::format("{}{}: expected one YAML document, found text beyond it", label, place_in(label, *second)));
     }
-    return YAML::Load(text);
+    YAML::Node node = YAML::Load(text);
+    require_colon_of_last_key(text, label, node);
+    return node;
   } catch (const YAML::Exception& error) {
     throw_syntax_error(text, label, error);
   }
 }
 
 YAML::Node load_yaml(const std::string& path) {
+  if (path == kStandardInput) {
+    static const std::string kText = read_standard_input();  // once, however often it is asked for
+    return parse_yaml(kText, "standard input");
+  }
   // One byte more than is allowed, whatever the path leads to.
   return parse_yaml(read_regular_file(path, "a YAML file", kMostBytes + 1), path);
 }

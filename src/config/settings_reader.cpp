@@ -13,15 +13,28 @@
 
 namespace nearfield {
 
-std::string SettingsReader::place(const std::string& key) const {
-  const auto found = places_.find(key);
-  return found == places_.end() ? "" : found->second;
+std::string SettingsReader::place(const std::string& key, const std::string& element) const {
+  if (const auto found = places_.find(key + element); found != places_.end()) {
+    return found->second;
+  }
+  std::string around = key;
+  for (auto found = places_.find(around);; found = places_.find(around)) {
+    if (found != places_.end()) {
+      return found->second;
+    }
+    const std::size_t point = around.rfind('.');
+    if (point == std::string::npos) {
+      return "";
+    }
+    around.resize(point);
+  }
 }
 
 void SettingsReader::read(const std::string& label, const std::filesystem::path& folder, const YAML::Node& node) {
   YamlMap map(label, "", node, *problems_);
   map.integer("version", 1, 1);
   make_processors(node);
+  make_limits(node);
   read_section(std::move(map), schema::describe(settings_), folder);
 }
 
@@ -51,6 +64,23 @@ void SettingsReader::make_processors(const YAML::Node& document) {
   }
 }
 
+void SettingsReader::make_limits(const YAML::Node& document) {
+  const YAML::Node daemon = document.IsMap() ? document["daemon"] : YAML::Node();
+  const YAML::Node named = daemon && daemon.IsMap() ? daemon["limits"] : YAML::Node();
+  if (!named || !named.IsMap()) {
+    return;
+  }
+  std::vector<DaemonSettings::Limit>& limits = settings_.daemon.limits;
+  for (const auto& one : named) {
+    const std::string name = one.first.IsScalar() ? one.first.Scalar() : std::string();
+    const bool is_known = std::any_of(limits.begin(), limits.end(),
+                                      [&](const DaemonSettings::Limit& limit) { return limit.name == name; });
+    if (!name.empty() && !is_known) {
+      limits.emplace_back().name = name;
+    }
+  }
+}
+
 void SettingsReader::place_microphones() {
   constexpr const char* kKey = "array.positions";
   ArraySettings& array = settings_.array;
@@ -66,14 +96,27 @@ void SettingsReader::place_microphones() {
     failed_.insert(kKey);
     return;
   }
+  take_geometry(std::move(geometry), array.positions_path);
+}
+
+void SettingsReader::place_microphones(std::vector<MicrophonePosition> positions_m) {
+  if (const std::string flaw = flaw_of_positions(positions_m); !flaw.empty()) {
+    problems_->add(fmt::format("array.positions: {}", flaw));
+    return;
+  }
+  take_geometry(geometry_of(std::move(positions_m)), "the given positions");
+}
+
+void SettingsReader::take_geometry(ArrayGeometry geometry, const std::string& source) {
+  ArraySettings& array = settings_.array;
   const auto take = [&](const std::string& key, double given, double in_file) {
     constexpr double kTolerance = 0.01;  // as positions are taken for a grid
     if (settings_.explicit_keys.contains(key) && !(std::abs(given - in_file) <= kTolerance * std::abs(in_file))) {
       const std::string where = place(key);
-      problems_->add(fmt::format(
-          "{}{}{}: expected nothing or {:.6g}, which array.positions gives ({} microphones in "
-          "{}), found {:.6g}",
-          where, where.empty() ? "" : ": ", key, in_file, text_of_size(geometry), array.positions_path, given));
+      problems_->add(
+          fmt::format("{}{}{}: expected nothing or {:.6g}, which array.positions gives ({} microphones in "
+                      "{}), found {:.6g}",
+                      where, where.empty() ? "" : ": ", key, in_file, text_of_size(geometry), source, given));
       failed_.insert(key);
     }
     settings_.explicit_keys.insert(key);
@@ -93,7 +136,11 @@ void SettingsReader::place_microphones() {
 void SettingsReader::read_section(YamlMap map, const schema::Section& section, const std::filesystem::path& folder) {
   for (const schema::Section::Entry& entry : section.entries()) {
     if (entry.section) {
-      read_section(map.map(entry.key), *entry.section, folder);
+      YamlMap below = map.map(entry.key);
+      if (map.has(entry.key)) {
+        places_.emplace(map.dotted(entry.key), below.place_of_all());
+      }
+      read_section(std::move(below), *entry.section, folder);
     } else {
       read_setting(map, entry, folder);
     }
@@ -113,6 +160,11 @@ void SettingsReader::read_setting(YamlMap& map, const schema::Section::Entry& se
     case schema::Outcome::kTaken:
       settings_.explicit_keys.insert(name);
       places_[name] = map.place(setting.key);
+      std::erase_if(places_,
+                    [&](const auto& one) { return one.first.starts_with(name + '['); });  // of a document before
+      for (std::size_t i = 0; i < map.elements(setting.key); ++i) {
+        places_[fmt::format("{}[{}]", name, i)] = map.place_of_element(setting.key, i);
+      }
       break;
   }
 }

@@ -25,18 +25,24 @@ class SettingsReader {
   /// Makes the processors that a document names, with the settings of their kinds, so that these can be described.
   /// read() does so too.
   void make_processors(const YAML::Node& document);
+  /// Likewise the limits.
+  void make_limits(const YAML::Node& document);
 
   /// After all documents: reads the file of positions, where one is named, into the geometry, which is then given.
   /// Throws DataError where the file does not hold positions; other problems are added.
   void place_microphones();
+  /// The same with positions that a program holds, in place of a file.
+  void place_microphones(std::vector<MicrophonePosition> positions_m);
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
-  /// "FILE:LINE" of a dotted key; empty where it was not given.
-  [[nodiscard]] std::string place(const std::string& key) const;
+  /// "FILE:LINE:COLUMN" of the value at a dotted key, or of its element ("[2]"). For a key that was not given the place
+  /// of the nearest section around it that was; empty where there is none.
+  [[nodiscard]] std::string place(const std::string& key, const std::string& element = "") const;
   /// True when the key was given and its value was wrong.
   [[nodiscard]] bool failed(std::string_view key) const { return failed_.contains(key); }
 
  private:
+  void take_geometry(ArrayGeometry geometry, const std::string& source);
   void read_section(YamlMap map, const schema::Section& section, const std::filesystem::path& folder);
   void read_setting(YamlMap& map, const schema::Section::Entry& setting, const std::filesystem::path& folder);
 

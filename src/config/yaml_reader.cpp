@@ -91,6 +91,19 @@ std::string describe_integers(std::int64_t minimum, std::int64_t maximum) {
   return fmt::format("an integer from {} to {}", minimum, maximum);
 }
 
+/// Where a node's text begins; `otherwise` for one that has no text of its own. Of an empty value the parser has the
+/// place of what follows it, of an alias that of its anchor, which is above.
+YamlPosition position_of_node(const YAML::Node& node, YamlPosition otherwise) {
+  const YAML::Mark mark = node.Mark();
+  if (mark.is_null() || node.IsNull()) {
+    return otherwise;
+  }
+  const YamlPosition found{.line = mark.line + 1, .column = mark.column + 1};
+  const bool is_above =
+      found.line < otherwise.line || (found.line == otherwise.line && found.column < otherwise.column);
+  return is_above ? otherwise : found;
+}
+
 std::string join_path(const std::string& path, const std::string& key) {
   return path.empty() ? printable(key) : fmt::format("{}.{}", path, printable(key));
 }
@@ -142,9 +155,9 @@ YamlMap::YamlMap(std::string label, std::string path, const YAML::Node& node, Ya
   if (!node.IsDefined() || node.IsNull()) {
     return;
   }
-  line_ = line_of(node);
+  position_ = position_of_node(node, position_);
   if (!node.IsMap()) {
-    wrong(line_, path_, "a mapping (lines of \"key: value\")", node);
+    wrong(position_, path_, "a mapping (lines of \"key: value\")", node);
     return;
   }
   collect_entries(node);
@@ -152,19 +165,20 @@ YamlMap::YamlMap(std::string label, std::string path, const YAML::Node& node, Ya
 
 void YamlMap::collect_entries(const YAML::Node& node) {
   for (const auto& pair : node) {
-    const int line = line_of(pair.first);
+    const YamlPosition position = position_of_node(pair.first, position_);
     if (!pair.first.IsScalar() || pair.first.Scalar().empty()) {
-      wrong(line, path_, "a word as key", pair.first);
+      wrong(position, path_, "a word as key", pair.first);
       continue;
     }
     const std::string& key = pair.first.Scalar();
     if (const Entry* first = entry(key)) {
-      problems_->add(fmt::format("{}: {}: given twice, first {}", place_of_line(line), dotted(key),
-                                 first->line == line ? "in the same line" : fmt::format("in line {}", first->line)));
+      problems_->add(fmt::format(
+          "{}: {}: given twice, first {}", place_of(position), dotted(key),
+          first->at.line == position.line ? "in the same line" : fmt::format("in line {}", first->at.line)));
       continue;
     }
     index_.emplace(key, entries_.size());
-    entries_.push_back({key, line, pair.second});
+    entries_.push_back({key, position, pair.second});
   }
 }
 
@@ -182,22 +196,31 @@ const YamlMap::Entry* YamlMap::find(const std::string& key) {
 
 std::string YamlMap::dotted(const std::string& key) const { return join_path(path_, key); }
 
-int YamlMap::line_of(const YAML::Node& node) const {
-  const YAML::Mark mark = node.Mark();
-  return mark.is_null() ? line_ : mark.line + 1;
-}
+YamlPosition YamlMap::position_of(const Entry& entry) const { return position_of_node(entry.value, entry.at); }
 
-std::string YamlMap::place_of_line(int line) const {
-  return label_ == kOverrideLabel ? label_ : fmt::format("{}:{}", label_, line);
+std::string YamlMap::place_of(YamlPosition position) const {
+  return label_ == kOverrideLabel ? label_ : fmt::format("{}:{}:{}", label_, position.line, position.column);
 }
 
 std::string YamlMap::place(const std::string& key) const {
   const Entry* found = entry(key);
-  return place_of_line(found == nullptr ? line_ : found->line);
+  return place_of(found == nullptr ? position_ : position_of(*found));
 }
 
-void YamlMap::wrong(int line, const std::string& dotted_key, std::string_view expected, const YAML::Node& found) {
-  problems_->add(fmt::format("{}: {}{}expected {}, found {}", place_of_line(line), dotted_key,
+std::string YamlMap::place_of_element(const std::string& key, std::size_t index) const {
+  const Entry* found = entry(key);
+  const bool is_there = found != nullptr && found->value.IsSequence() && index < found->value.size();
+  return is_there ? place_of(position_of_node(found->value[index], position_of(*found))) : place(key);
+}
+
+std::size_t YamlMap::elements(const std::string& key) const {
+  const Entry* found = entry(key);
+  return found != nullptr && found->value.IsSequence() ? found->value.size() : 0;
+}
+
+void YamlMap::wrong(YamlPosition position, const std::string& dotted_key, std::string_view expected,
+                    const YAML::Node& found) {
+  problems_->add(fmt::format("{}: {}{}expected {}, found {}", place_of(position), dotted_key,
                              dotted_key.empty() ? "" : ": ", expected, describe(found)));
 }
 
@@ -208,7 +231,7 @@ std::optional<double> YamlMap::number(const std::string& key, const NumberRule& 
   }
   const std::optional<double> value = parse_number(found->value, rule);
   if (!value) {
-    wrong(found->line, dotted(key), rule.expected, found->value);
+    wrong(position_of(*found), dotted(key), rule.expected, found->value);
   }
   return value;
 }
@@ -220,7 +243,7 @@ std::optional<int> YamlMap::integer(const std::string& key, int minimum, int max
   }
   const std::optional<int> value = parse_integer(found->value, minimum, maximum);
   if (!value) {
-    wrong(found->line, dotted(key), describe_integers(minimum, maximum), found->value);
+    wrong(position_of(*found), dotted(key), describe_integers(minimum, maximum), found->value);
   }
   return value;
 }
@@ -232,7 +255,7 @@ std::optional<std::int64_t> YamlMap::integer64(const std::string& key, std::int6
   }
   const std::optional<std::int64_t> value = parse_integer(found->value, minimum, maximum);
   if (!value) {
-    wrong(found->line, dotted(key), describe_integers(minimum, maximum), found->value);
+    wrong(position_of(*found), dotted(key), describe_integers(minimum, maximum), found->value);
   }
   return value;
 }
@@ -249,7 +272,7 @@ std::optional<bool> YamlMap::boolean(const std::string& key) {
   if (text == "false" || text == "False" || text == "FALSE") {
     return false;
   }
-  wrong(found->line, dotted(key), "true or false", found->value);
+  wrong(position_of(*found), dotted(key), "true or false", found->value);
   return std::nullopt;
 }
 
@@ -259,7 +282,7 @@ std::optional<std::string> YamlMap::text(const std::string& key) {
     return std::nullopt;
   }
   if (!found->value.IsScalar()) {
-    wrong(found->line, dotted(key), "a text", found->value);
+    wrong(position_of(*found), dotted(key), "a text", found->value);
     return std::nullopt;
   }
   return found->value.Scalar();
@@ -271,7 +294,7 @@ std::optional<std::vector<std::string>> YamlMap::texts(const std::string& key) {
     return std::nullopt;
   }
   if (!found->value.IsSequence()) {
-    wrong(found->line, dotted(key), "a list of texts", found->value);
+    wrong(position_of(*found), dotted(key), "a list of texts", found->value);
     return std::nullopt;
   }
   std::vector<std::string> values;
@@ -280,7 +303,8 @@ std::optional<std::vector<std::string>> YamlMap::texts(const std::string& key) {
     if (element.IsScalar() && !element.Scalar().empty()) {
       values.push_back(element.Scalar());
     } else {
-      wrong(line_of(element), fmt::format("{}[{}]", dotted(key), index), "a text", element);
+      wrong(position_of_node(element, position_of(*found)), fmt::format("{}[{}]", dotted(key), index), "a text",
+            element);
     }
     ++index;
   }
@@ -298,8 +322,8 @@ std::optional<std::size_t> YamlMap::choice(const std::string& key, const std::ve
       return static_cast<std::size_t>(chosen - choices.begin());
     }
   }
-  wrong(found->line, dotted(key), fmt::format("{}{}", choices.size() > 1 ? "one of " : "", fmt::join(choices, ", ")),
-        found->value);
+  wrong(position_of(*found), dotted(key),
+        fmt::format("{}{}", choices.size() > 1 ? "one of " : "", fmt::join(choices, ", ")), found->value);
   return std::nullopt;
 }
 
@@ -310,7 +334,8 @@ std::optional<std::vector<double>> YamlMap::number_list(const Entry& entry, cons
     if (const std::optional<double> value = parse_number(element, rule)) {
       values.push_back(*value);
     } else {
-      wrong(line_of(element), fmt::format("{}[{}]", dotted(entry.key), index), rule.expected, element);
+      wrong(position_of_node(element, position_of(entry)), fmt::format("{}[{}]", dotted(entry.key), index),
+            rule.expected, element);
     }
     ++index;
   }
@@ -328,7 +353,7 @@ std::optional<std::vector<double>> YamlMap::numbers(const std::string& key, cons
   if (const std::optional<double> value = parse_number(found->value, rule)) {
     return std::vector<double>{*value};
   }
-  wrong(found->line, dotted(key), fmt::format("{}, or a list of such", rule.expected), found->value);
+  wrong(position_of(*found), dotted(key), fmt::format("{}, or a list of such", rule.expected), found->value);
   return std::nullopt;
 }
 
@@ -342,7 +367,7 @@ std::optional<std::vector<int>> YamlMap::integers(const std::string& key, int mi
     if (const std::optional<int> value = parse_integer(found->value, minimum, maximum)) {
       return std::vector<int>{*value};
     }
-    wrong(found->line, dotted(key), fmt::format("{}, or a list of such", expected), found->value);
+    wrong(position_of(*found), dotted(key), fmt::format("{}, or a list of such", expected), found->value);
     return std::nullopt;
   }
   std::vector<int> values;
@@ -351,7 +376,8 @@ std::optional<std::vector<int>> YamlMap::integers(const std::string& key, int mi
     if (const std::optional<int> value = parse_integer(element, minimum, maximum)) {
       values.push_back(*value);
     } else {
-      wrong(line_of(element), fmt::format("{}[{}]", dotted(key), index), expected, element);
+      wrong(position_of_node(element, position_of(*found)), fmt::format("{}[{}]", dotted(key), index), expected,
+            element);
     }
     ++index;
   }
@@ -364,7 +390,8 @@ std::optional<std::vector<double>> YamlMap::vector(const std::string& key, std::
     return std::nullopt;
   }
   if (!found->value.IsSequence() || found->value.size() != count) {
-    wrong(found->line, dotted(key), fmt::format("a list of {} numbers, each {}", count, rule.expected), found->value);
+    wrong(position_of(*found), dotted(key), fmt::format("a list of {} numbers, each {}", count, rule.expected),
+          found->value);
     return std::nullopt;
   }
   return number_list(*found, rule);
@@ -376,7 +403,8 @@ std::optional<std::vector<std::array<double, 2>>> YamlMap::pairs(const std::stri
     return std::nullopt;
   }
   if (!found->value.IsSequence()) {
-    wrong(found->line, dotted(key), fmt::format("a list of pairs, each [{0}, {0}]", rule.expected), found->value);
+    wrong(position_of(*found), dotted(key), fmt::format("a list of pairs, each [{0}, {0}]", rule.expected),
+          found->value);
     return std::nullopt;
   }
   std::vector<std::array<double, 2>> values;
@@ -388,7 +416,7 @@ std::optional<std::vector<std::array<double, 2>>> YamlMap::pairs(const std::stri
     if (first && second) {
       values.push_back({*first, *second});
     } else {
-      wrong(line_of(element), fmt::format("{}[{}]", dotted(key), index),
+      wrong(position_of_node(element, position_of(*found)), fmt::format("{}[{}]", dotted(key), index),
             fmt::format("a pair [{0}, {0}]", rule.expected), element);
     }
     ++index;
@@ -399,7 +427,7 @@ std::optional<std::vector<std::array<double, 2>>> YamlMap::pairs(const std::stri
 YamlMap YamlMap::map(const std::string& key) {
   const Entry* found = find(key);
   YamlMap result(label_, dotted(key), found == nullptr ? YAML::Node() : found->value, *problems_);
-  result.line_ = found == nullptr ? line_ : found->line;
+  result.position_ = found == nullptr ? position_ : found->at;
   return result;
 }
 
@@ -410,13 +438,13 @@ std::vector<YamlMap> YamlMap::maps(const std::string& key) {
     return result;
   }
   if (!found->value.IsSequence()) {
-    wrong(found->line, dotted(key), "a list of mappings", found->value);
+    wrong(position_of(*found), dotted(key), "a list of mappings", found->value);
     return result;
   }
   for (const YAML::Node& element : found->value) {
     const std::string path = fmt::format("{}[{}]", dotted(key), result.size());
     if (element.IsNull()) {
-      wrong(line_of(element), path, "a mapping (lines of \"key: value\")", element);
+      wrong(position_of_node(element, position_of(*found)), path, "a mapping (lines of \"key: value\")", element);
     }
     result.emplace_back(label_, path, element, *problems_);
   }
@@ -440,19 +468,26 @@ bool YamlMap::is_word(const std::string& key, std::string_view word) {
   return found != nullptr && found->value.IsScalar() && found->value.Scalar() == word;
 }
 
+bool YamlMap::is_list_of_word(const std::string& key, std::string_view word) {
+  const Entry* found = find(key);
+  return found != nullptr && found->value.IsSequence() && found->value.size() == 1 && found->value[0].IsScalar() &&
+         found->value[0].Scalar() == word;
+}
+
 void YamlMap::problem(const std::string& key, const std::string& expected) {
   const Entry* found = find(key);
-  wrong(found == nullptr ? line_ : found->line, dotted(key), expected, found == nullptr ? YAML::Node() : found->value);
+  wrong(found == nullptr ? position_ : position_of(*found), dotted(key), expected,
+        found == nullptr ? YAML::Node() : found->value);
 }
 
 void YamlMap::problem_of_element(const std::string& key, std::size_t index, const std::string& message) {
-  problems_->add(fmt::format("{}: {}[{}]: {}", place(key), dotted(key), index, message));
+  problems_->add(fmt::format("{}: {}[{}]: {}", place_of_element(key, index), dotted(key), index, message));
 }
 
 void YamlMap::finish() {
   for (const Entry& given : entries_) {
     if (!known_keys_.contains(given.key)) {
-      problems_->add_unknown(place_of_line(given.line), path_, given.key);
+      problems_->add_unknown(place_of(given.at), path_, given.key);
     }
   }
 }

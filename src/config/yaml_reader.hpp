@@ -15,15 +15,21 @@
 
 namespace nearfield {
 
-/// Label of settings that come from the command line; its messages carry no line.
-inline constexpr std::string_view kOverrideLabel = "--set";
+/// Label of settings that come from no file: from `--set`, `ctl set` or the page. Its messages carry no line.
+inline constexpr std::string_view kOverrideLabel = "given by set";
+
+/// Where something stands in a YAML file, both from 1. Columns count bytes, as the parser's own messages do.
+struct YamlPosition {
+  int line = 1;
+  int column = 1;
+};
 
 /// Collects everything that is wrong with one YAML document, so that a user sees all of it at once.
 class YamlProblems {
  public:
   void add(std::string message) { problems_.push_back({std::move(message), {}, {}}); }
-  /// A key that is unknown. `place` is "FILE:LINE", `path` the dotted name of its mapping. Which known key is the
-  /// nearest is determined when the messages are made: the mapping to which it belongs may be read later.
+  /// A key that is unknown. `place` is "FILE:LINE:COLUMN", `path` the dotted name of its mapping. Which known key is
+  /// the nearest is determined when the messages are made: the mapping to which it belongs may be read later.
   void add_unknown(std::string place, std::string path, std::string key);
   /// Adds a key that exists, for the suggestions.
   void add_known(std::string path, std::string key) { known_.insert({std::move(path), std::move(key)}); }
@@ -53,14 +59,15 @@ struct NumberRule {
 };
 
 /// Reads one YAML mapping, key by key. Every reader returns nothing when the key is absent or wrong; what is wrong goes
-/// into the problems as `FILE:LINE: DOTTED.KEY: expected ..., found "..."`. A key given twice is a problem and counts
-/// with its first value. Unknown keys are reported by finish(), with the nearest known key.
+/// into the problems as `FILE:LINE:COLUMN: DOTTED.KEY: expected ..., found "..."`, where line and column are those of
+/// the value, or of the key where there is no value or only the alias of another one. A key given twice is a problem
+/// and counts with its first value. Unknown keys are reported by finish(), with the nearest known key.
 ///
 /// Numbers are plain decimal YAML scalars: quoted ones, hexadecimal ones, NaN and infinity are refused. A null value is
 /// refused everywhere but for a mapping, where it stands for an empty one (a section whose keys are all commented out).
 class YamlMap {
  public:
-  /// `label` is the file's name or, for --set, "--set"; `path` the dotted name of this mapping, "" at the top.
+  /// `label` is the file's name or kOverrideLabel; `path` the dotted name of this mapping, "" at the top.
   YamlMap(std::string label, std::string path, const YAML::Node& node, YamlProblems& problems);
 
   std::optional<double> number(const std::string& key, const NumberRule& rule);
@@ -91,21 +98,30 @@ class YamlMap {
   bool is_list(const std::string& key);
   /// True when the key is there and holds this word; lets a key be a word or a number ("auto").
   bool is_word(const std::string& key, std::string_view word);
+  /// True when the key is there and holds a list of this word alone.
+  bool is_list_of_word(const std::string& key, std::string_view word);
   /// Adds a problem at this key: `expected ..., found ...`.
   void problem(const std::string& key, const std::string& expected);
   /// Adds a problem at an element of the list at this key, in these words.
   void problem_of_element(const std::string& key, std::size_t index, const std::string& message);
   /// The dotted name of a key of this mapping.
   [[nodiscard]] std::string dotted(const std::string& key) const;
-  /// Where a message about this key points: "FILE:LINE", or the label alone for --set.
+  /// Where a message about this key's value points: "FILE:LINE:COLUMN", or the label alone for kOverrideLabel. For a
+  /// key that is absent the place of this mapping.
   [[nodiscard]] std::string place(const std::string& key) const;
+  /// The same for an element of the list at this key.
+  [[nodiscard]] std::string place_of_element(const std::string& key, std::size_t index) const;
+  /// Elements of the list at this key; 0 where there is none.
+  [[nodiscard]] std::size_t elements(const std::string& key) const;
+  /// Where the key of this mapping stands; for the mapping of a whole file where its first key does.
+  [[nodiscard]] std::string place_of_all() const { return place_of(position_); }
   /// Reports the unknown keys.
   void finish();
 
  private:
   struct Entry {
     std::string key;
-    int line;  ///< of the key, from 1
+    YamlPosition at;  ///< of the key
     YAML::Node value;
   };
 
@@ -113,14 +129,14 @@ class YamlMap {
   [[nodiscard]] const Entry* entry(const std::string& key) const;
   /// Marks the key as known; nullptr when absent.
   const Entry* find(const std::string& key);
-  [[nodiscard]] std::string place_of_line(int line) const;
-  [[nodiscard]] int line_of(const YAML::Node& node) const;
-  void wrong(int line, const std::string& dotted_key, std::string_view expected, const YAML::Node& found);
+  [[nodiscard]] std::string place_of(YamlPosition position) const;
+  [[nodiscard]] YamlPosition position_of(const Entry& entry) const;
+  void wrong(YamlPosition position, const std::string& dotted_key, std::string_view expected, const YAML::Node& found);
   std::optional<std::vector<double>> number_list(const Entry& entry, const NumberRule& rule);
 
   std::string label_;
   std::string path_;
-  int line_ = 1;
+  YamlPosition position_;
   YamlProblems* problems_;
   std::vector<Entry> entries_;
   std::map<std::string, std::size_t, std::less<>> index_;  ///< key -> entries_

@@ -63,7 +63,11 @@ std::string_view name_of(DaemonSettings::RecordWhat what) {
 }
 
 std::string_view name_of(DaemonSettings::Trigger trigger) {
-  return pick(std::array<std::string_view, 3>{"none", "level", "external"}, trigger);
+  return pick(std::array<std::string_view, 4>{"none", "level", "external", "limit"}, trigger);
+}
+
+std::string_view name_of(DaemonSettings::Statistic statistic) {
+  return pick(std::array<std::string_view, 2>{"max", "mean"}, statistic);
 }
 
 std::string_view name_of(DaemonSettings::LogTarget target) {

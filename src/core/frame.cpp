@@ -12,7 +12,7 @@
 namespace nearfield {
 namespace {
 
-constexpr std::array<FlagName, 8> kFlagNames = {
+constexpr std::array<FlagName, 9> kFlagNames = {
     {{kFlagExtrapolationFellBack, "extrapolation fell back to zero padding"},
      {kFlagMaskedMicrophones, "dead or masked microphones interpolated"},
      {kFlagMissingBits, "missing bits"},
@@ -20,7 +20,8 @@ constexpr std::array<FlagName, 8> kFlagNames = {
      {kFlagNonFiniteInput, "non-finite input interpolated"},
      {kFlagClipped, "clipped microphones"},
      {kFlagWavenumberAboveNyquist, "k above \u03c0/pitch"},
-     {kFlagCommonToAll, "a source straight ahead, or what all channels share"}}};
+     {kFlagCommonToAll, "a source straight ahead, or what all channels share"},
+     {kFlagLimit, "above a limit"}}};
 
 double spacing_m(const std::vector<double>& positions_m) {
   return positions_m.size() > 1

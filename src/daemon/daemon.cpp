@@ -6,18 +6,24 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "config/config.hpp"
+#include "control/crash/crash_report.hpp"
+#include "control/metrics/clock_metrics.hpp"
 #include "control/service/realtime.hpp"
 #include "control/socket/exposure.hpp"
 #include "core/system/clocks.hpp"
 #include "daemon/durations.hpp"
 #include "daemon/last_words.hpp"
 #include "daemon/memory_need.hpp"
+#include "engine/microphone_watch.hpp"
+#include "limits/limit_words.hpp"
 #include "nearfield/error.hpp"
-#include "pipeline/microphones/microphone_watch.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -28,6 +34,14 @@ constexpr std::int64_t kHouseNs = 20 * kMillisecondNs;
 constexpr std::int64_t kCountNs = 200 * kMillisecondNs;
 /// The main thread comes round every 20 ms; later than this, it did not run because the process or machine was stopped.
 constexpr std::int64_t kLatestHouseNs = 200 * kMillisecondNs;
+
+/// How long the source's thread may take for a turn: it looks every 50 ms at most whether it is to stop.
+constexpr std::int64_t kSourceTurnNs = 10 * kSecondNs;
+/// The same of the control thread, which waits for disks where a client asks for recordings.
+constexpr std::int64_t kControlTurnNs = 60 * kSecondNs;
+
+/// How long the end of the process waits for a thread that hangs.
+constexpr std::int64_t kWebPatienceNs = 2 * kSecondNs;
 
 void name_thread(const char* name) { pthread_setname_np(pthread_self(), name); }
 
@@ -44,6 +58,18 @@ void announce(const Epoch& epoch) {
   }
   warn_of(epoch.warnings);
 }
+
+/// Sets a flag as long as it lives.
+class Flagged {
+ public:
+  explicit Flagged(std::atomic<bool>& flag) : flag_(&flag) { *flag_ = true; }
+  ~Flagged() { *flag_ = false; }
+  Flagged(const Flagged&) = delete;
+  Flagged& operator=(const Flagged&) = delete;
+
+ private:
+  std::atomic<bool>* flag_;
+};
 
 nlohmann::json senders_json(const SourceCounters& counters, std::int64_t now_ns) {
   nlohmann::json senders = {{"present", nullptr}, {"other", nullptr}};
@@ -72,8 +98,25 @@ std::function<void()> stream_thread(const char* name, const DaemonSettings::Real
   };
 }
 
+/// As an absolute path, for clients with another working directory; null for a run of the defaults.
+nlohmann::json configuration_file(const std::string& path) {
+  return path.empty() ? nlohmann::json() : nlohmann::json(std::filesystem::absolute(path).lexically_normal().string());
+}
+
 Beginning beginning_of(const Epoch& epoch, std::size_t processor) {
   return {.processor = processor, .epoch = epoch.number};
+}
+
+/// Of what the level of recordings is a magnitude; null where no processor makes images.
+nlohmann::json level_of(const Engine& engine) {
+  for (std::size_t p = 0; p < engine.processors(); ++p) {
+    for (const Product& product : engine.header(p).products) {
+      if (product.name == "images") {
+        return {{"processor", engine.header(p).processor}, {"quantity", product.quantity}, {"unit", product.unit}};
+      }
+    }
+  }
+  return nullptr;
 }
 
 /// Of each processor: its name and its device.
@@ -103,9 +146,9 @@ Daemon::Daemon(DaemonOptions options)
   warn_of(source_->warnings());
   input_ = live_input(settings_, *source_);
   spdlog::info("source: {}", input_.name);
-  spdlog::info("opening the device and compiling its programs; a first start takes some seconds for that");
   const std::int64_t opened_ns = monotonic_ns();
-  std::unique_ptr<Epoch> first = make_epoch(settings_, input_, 1, track_ids_);
+  std::unique_ptr<Epoch> first =
+      make_epoch(settings_, input_, 1, track_ids_, [](const std::string& line) { spdlog::info("{}", line); });
   spdlog::info("device: {}, ready after {:.1f} s", first->engine->header(0).device,
                static_cast<double>(monotonic_ns() - opened_ns) / static_cast<double>(kSecondNs));
   for (const auto& [processor, device] : devices_of(*first->engine)) {
@@ -136,6 +179,7 @@ Daemon::Daemon(DaemonOptions options)
   publisher_.begin(*first->engine, first->number);
   update_endpoints(*first);
   const Settings effective = first->plan.settings;
+  limits_.use(std::move(first->limits));
   engine_ = std::make_unique<LiveEngine>(source_->ring(), input_, std::move(first), publisher_,
                                          LiveEngine::Options{.overload = settings_.daemon.overload, .hooks = hooks()});
   configurator_ = std::make_unique<Configurator>(options_.configuration, settings_, input_, configurator_hooks());
@@ -214,33 +258,90 @@ void Daemon::open_control() {
           [this, cause] { return static_cast<double>(health_->bad_count(cause)); },
           control::Metrics::Label{"cause", std::string(health::name_of(cause))});
     }
-    metrics_server_ = std::make_unique<control::MetricsServer>(daemon.metrics.address, metrics_);
-    spdlog::info("metrics at port {}", metrics_server_->port());
+    measure_limits();
+    measure_recordings();
+    control::add_clock_metrics(*metrics_);
+    metrics_->add_reader("web_hangs_total", "How often the thread that serves page and metrics did not answer for 5 s",
+                         [this] { return static_cast<double>(web_hangs_.load()); });
   }
-  if (daemon.control.socket.empty()) {
-    return;
+  const std::lock_guard web_lock(web_mutex_);
+  if (!daemon.control.socket.empty()) {
+    serve_control();
   }
+  web_ = std::make_unique<Web>(settings_, options_.version, metrics_);
+  if (options_.web_fault) {
+    web_->run(options_.web_fault);
+  }
+}
+
+void Daemon::serve_control() {
   control::Actions actions;
   actions.status = [this] { return status(); };
-  actions.config = [this] {
+  actions.config = [this, file = configuration_file(options_.configuration.path)] {
+    if (options_.control_fault) {
+      options_.control_fault();
+    }
     const std::lock_guard lock(yaml_mutex_);
-    return nlohmann::json{{"yaml", yaml_}};
+    return nlohmann::json{{"yaml", yaml_}, {"file", file}, {"version", options_.version}};
   };
-  actions.set = [this](const std::vector<std::string>& overrides) { return changed(configurator_->set(overrides)); };
-  actions.reload = [this] { return changed(configurator_->reload()); };
+  actions.set = [this](const std::vector<std::string>& overrides) {
+    const Flagged changing(is_changing_);
+    return changed(configurator_->set(overrides));
+  };
+  actions.reload = [this] {
+    const Flagged changing(is_changing_);
+    return changed(configurator_->reload());
+  };
   actions.record = [this](const control::RecordRequest& request) { return recording_->execute(request); };
   actions.freeze = [this](const std::string& name) {
     return recording_->freeze(name, source_->ring(),
                               [this](Recorder& recorder) { boundary_.run([&] { begin_epoch(recorder); }); });
   };
+  actions.events = [this] {
+    nlohmann::json events = nlohmann::json::array();
+    for (const limits::LimitEvent& event : limits_.events()) {
+      events.push_back(limits::json_of(event));
+    }
+    return nlohmann::json{{"events", events}, {"dropped", limits_.dropped()}};
+  };
+  actions.recordings = [this] { return recording_->recordings(); };
   actions.stop = [this] {
     stop_ = true;
     return nlohmann::json{{"message", "stopping"}};
   };
-  DaemonSettings::Control place = daemon.control;
+  DaemonSettings::Control place = settings_.daemon.control;
   place.socket = socket_to_serve(place.socket, DaemonSettings::Control::kFile);
   server_ = std::make_unique<control::Server>(place, control::make_handlers(actions), log_);
   spdlog::info("control at {}", place.socket);
+}
+
+void Daemon::measure_recordings() {
+  const auto add = [this](const char* name, const char* help, std::uint64_t RoomKeeper::Account::*value) {
+    metrics_->add_reader(name, help, [this, value] { return static_cast<double>(recording_->room().*value); });
+  };
+  add("recordings_bytes", "Size of all recordings in the folder", &RoomKeeper::Account::used_bytes);
+  metrics_->add_reader("recordings_free_bytes", "Free on the disk of the recordings; NaN: not known", [this] {
+    const std::optional<std::uint64_t> free_bytes = recording_->room().free_bytes;
+    return free_bytes ? static_cast<double>(*free_bytes) : std::numeric_limits<double>::quiet_NaN();
+  });
+  add("recordings_removed_total", "Recordings removed for others", &RoomKeeper::Account::removed);
+  add("recordings_removed_bytes_total", "Their size", &RoomKeeper::Account::removed_bytes);
+}
+
+void Daemon::measure_limits() {
+  const auto of_each = [this](const std::function<double(const limits::LimitState&)>& value) {
+    return [this, value] {
+      control::Metrics::Labelled values;
+      for (const limits::LimitState& state : limits_.states()) {
+        values.emplace_back(state.name, value(state));
+      }
+      return values;
+    };
+  };
+  metrics_->add_readers("limit_state", "Limits that are exceeded: 1, else 0", "name",
+                        of_each([](const limits::LimitState& state) { return state.is_above ? 1.0 : 0.0; }));
+  metrics_->add_readers("limit_events_total", "How often a limit was exceeded", "name",
+                        of_each([](const limits::LimitState& state) { return static_cast<double>(state.events); }));
 }
 
 LiveHooks Daemon::hooks() {
@@ -268,6 +369,7 @@ LiveHooks Daemon::hooks() {
                 report.sequence);
     }
   };
+  hooks.judge = [this](Frame& frame) { limits_.look(frame); };
   hooks.look = [this](const WindowView& view) {
     health_->look(view);
     search_->look(view);
@@ -361,6 +463,7 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
       health_->prepare(engine_->epoch());
       throw;
     }
+    limits_.use(std::move(engine_->epoch().limits));
     log_run(engine_->epoch());
     engine_->overload().set_limits(settings.daemon.overload);
   };
@@ -406,17 +509,20 @@ void Daemon::install_recorder(Recorder* recorder) {
 }
 
 void Daemon::log_run(const Epoch& epoch) {
+  control::keep_crash_reports();  // its programs were compiled
   const double hop = static_cast<double>(epoch.plan.settings.front_end.hop_samples);
   const double rate_hz = epoch.plan.sample_rate_hz / hop;
   hop_rate_hz_ = rate_hz;
   {
     const std::lock_guard lock(yaml_mutex_);
     yaml_ = epoch.engine->header(0).config;
+    level_of_ = level_of(*epoch.engine);
   }
   const double window = static_cast<double>(epoch.plan.settings.front_end.window_samples);
   first_window_ns_ = std::llround((window + hop) / epoch.plan.sample_rate_hz * static_cast<double>(kSecondNs));
-  window_elements_ = static_cast<std::uint64_t>(window) * input_.elements_per_sample;
+  most_idle_elements_ = static_cast<std::uint64_t>(std::max(window, hop)) * input_.elements_per_sample;
   metrics_->set_run({.version = options_.version,
+                     .commit = options_.commit,
                      .device = epoch.engine->header(0).device,
                      .devices = devices_of(*epoch.engine),
                      .front_end = epoch.engine->header(0).front_end,
@@ -425,19 +531,38 @@ void Daemon::log_run(const Epoch& epoch) {
                      .hop_rate_hz = rate_hz});
 }
 
-nlohmann::json Daemon::status() const {
+nlohmann::json Daemon::status() {
   recording_->update(*metrics_);
   nlohmann::json status = metrics_->status();
+  const RoomKeeper::Account room = recording_->room();
+  status["recordings"] = {{"bytes", room.used_bytes},
+                          {"free_bytes", room.free_bytes ? nlohmann::json(*room.free_bytes) : nlohmann::json(nullptr)},
+                          {"removed", room.removed},
+                          {"removed_bytes", room.removed_bytes}};
   status["counted_in"] = input_.form == InputForm::kSamples ? "samples" : "bit-times";
   if (source_->port() != 0) {
     status["port"] = source_->port();
   }
   status["senders"] = senders_json(source_->counters(), monotonic_ns());
+  status["clock"] = control::clock_status();
   status["microphones"] = health_->status();
   status["search"] = search_->status();
+  status["recording"].update(recording_->trigger_status());
+  {
+    const std::lock_guard lock(yaml_mutex_);
+    status["recording"]["level_of"] = level_of_;
+  }
+  status["limits"] = nlohmann::json::array();
+  for (const limits::LimitState& state : limits_.states()) {
+    status["limits"].push_back(limits::json_of(state));
+  }
   if (ring_output_) {
     status["readers"] = ring_output_->readers();
   }
+  const std::int64_t hung_since_ns = web_hung_since_ns_;
+  status["web"] = {{"state", hung_since_ns == 0 ? "serving" : "hung"}, {"hangs", web_hangs_.load()}};
+  const std::lock_guard lock(web_mutex_);
+  status["page"] = web_ ? web_->status() : nlohmann::json();
   return status;
 }
 
@@ -490,7 +615,14 @@ void Daemon::run() {
   name_thread("nearfieldd");
   const std::int64_t begun_ns = monotonic_ns();
   input_ns_ = begun_ns;
-  source_->start(stream_thread("nf-source", settings_.daemon.realtime));
+  source_turns_ = control::TurnWatch(begun_ns);
+  control_turns_ = control::TurnWatch(begun_ns);
+  source_->start([prepare = stream_thread("nf-source", settings_.daemon.realtime), fault = options_.source_fault] {
+    prepare();
+    if (fault) {
+      fault();
+    }
+  });
   spdlog::info("{}: {:.0f} frames a second on {}", input_.name, hop_rate_hz_.load(),
                engine_->epoch().engine->header(0).device);
   service_.ready(fmt::format("{}, {:.0f} frames a second", input_.name, hop_rate_hz_.load()));
@@ -500,6 +632,7 @@ void Daemon::run() {
   }
   service_.stopping(why_.empty() ? "done" : why_);
   stop();
+  log_limits();
   if (engine_error_) {
     std::rethrow_exception(engine_error_);
   }
@@ -556,15 +689,17 @@ void Daemon::do_housekeeping(std::int64_t now_ns) {
   }
   kept_ns_ = now_ns;
   judge_input(now_ns);
+  log_limits();
   if (watch_->is_planning()) {
     watchdog_->is_alive();
   }
-  if (watchdog_->should_feed(now_ns)) {
+  if (do_threads_turn(now_ns) && watchdog_->should_feed(now_ns)) {
     service_.feed_watchdog();
   }
   if (now_ns - counted_ns_ >= kCountNs) {
     counted_ns_ = now_ns;
     recording_->update(*metrics_);
+    watch_web(now_ns);
     accounts_->update(source_->counters(), publisher_.counts(), recording_->status());
   }
   if (now_ns - ticked_ns_ >= kSecondNs) {
@@ -574,10 +709,67 @@ void Daemon::do_housekeeping(std::int64_t now_ns) {
   }
 }
 
+std::int64_t Daemon::control_limit_ns() const {
+  // A change may wait for one that SIGHUP began, and then takes as long itself.
+  const ConfigurationSource& configuration = options_.configuration;
+  const double changing_s =
+      is_changing_ ? 2.0 * (configuration.reading_limit_s + configuration.compiling_limit_s) : 0.0;
+  const std::int64_t base_ns = options_.turn_limit_ns > 0 ? options_.turn_limit_ns : kControlTurnNs;
+  return base_ns + nanoseconds(1e3 * changing_s);
+}
+
+void Daemon::log_turn(control::TurnWatch::Change change, const control::TurnWatch& watch, const char* thread) {
+  const double silence_s = static_cast<double>(watch.silence_ns()) / static_cast<double>(kSecondNs);
+  if (change == control::TurnWatch::Change::kBecameLate) {
+    log_->log(spdlog::level::err, "thread_hung",
+              "the thread of {} has not come round for {:.1f} s; the watchdog gets "
+              "no notification until it does",
+              thread, silence_s);
+  } else if (change == control::TurnWatch::Change::kCameBack) {
+    log_->log(spdlog::level::warn, "thread_hung", "the thread of {} came round again after {:.1f} s", thread,
+              silence_s);
+  }
+}
+
+bool Daemon::do_threads_turn(std::int64_t now_ns) {
+  const std::int64_t source_limit_ns = options_.turn_limit_ns > 0 ? options_.turn_limit_ns : kSourceTurnNs;
+  const bool source_runs = source_->state() == SourceState::kRunning;
+  log_turn(source_runs ? source_turns_.look(source_->turns(), source_limit_ns, now_ns) : source_turns_.rest(now_ns),
+           source_turns_, "the source");
+  log_turn(server_ ? control_turns_.look(server_->rounds(), control_limit_ns(), now_ns) : control_turns_.rest(now_ns),
+           control_turns_, "control");
+  return !source_turns_.is_late() && !control_turns_.is_late();
+}
+
+/// A hung thread that serves HTTP is reported and waited for: frames, recordings and the control socket do not need it,
+/// and a thread cannot be ended from outside.
+void Daemon::watch_web(std::int64_t now_ns) {
+  const std::lock_guard lock(web_mutex_);
+  const bool is_hung = web_ && web_->look(now_ns) == Web::Health::kHung;
+  const std::int64_t since_ns = web_hung_since_ns_;
+  if (is_hung && since_ns == 0) {
+    web_hung_since_ns_ = now_ns - Web::kHungNs;
+    ++web_hangs_;
+    log_->log(spdlog::level::err, "web_hung",
+              "the thread that serves page and metrics has not answered for {} s; frames go on",
+              Web::kHungNs / kSecondNs);
+  } else if (!is_hung && since_ns != 0) {
+    web_hung_since_ns_ = 0;
+    log_->log(spdlog::level::warn, "web_hung", "page and metrics are served again, after {:.1f} s",
+              static_cast<double>(now_ns - since_ns) / static_cast<double>(kSecondNs));
+  }
+}
+
+void Daemon::log_limits() {
+  for (const limits::LimitEvent& event : limits_.collect()) {
+    log_->log(event.begins ? spdlog::level::warn : spdlog::level::info, "limit", "{}", limits::text_of(event));
+  }
+}
+
 /// By windows, not by bits: a stranger's few bits are no input. Bits that wait for a busy engine are some.
 void Daemon::judge_input(std::int64_t now_ns) {
   const DaemonSettings::NoInput& rule = settings_.daemon.no_input;
-  const bool is_waiting = source_->ring().counters().pending >= window_elements_;
+  const bool is_waiting = source_->ring().counters().pending >= most_idle_elements_;
   const bool none = !is_waiting && now_ns - input_ns_ > nanoseconds(rule.after_ms) + first_window_ns_;
   if (none == no_input_) {
     return;
@@ -622,7 +814,11 @@ void Daemon::stop() {
   watch_.reset();
   ring_output_.reset();
   zmq_output_.reset();
-  metrics_server_.reset();
+  if (web_ && !web_->ends_within(kWebPatienceNs)) {  // the last: nothing else is lost
+    spdlog::shutdown();
+    end_process(ExitCode::kInternal, "the thread that serves page and metrics hangs; all else has ended");
+  }
+  web_.reset();
 }
 
 nlohmann::json Daemon::summary() const {

@@ -6,12 +6,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
 
-#include "control/metrics/metrics_server.hpp"
+#include "control/metrics/metrics.hpp"
 #include "control/service/log.hpp"
 #include "control/service/service_manager.hpp"
 #include "control/socket/server.hpp"
@@ -24,6 +24,8 @@
 #include "daemon/live/hop_boundary.hpp"
 #include "daemon/live/live_engine.hpp"
 #include "daemon/summary.hpp"
+#include "daemon/web.hpp"
+#include "limits/limit_watch.hpp"
 #include "ring/ring_output.hpp"
 #include "ring/zmq/zmq_output.hpp"
 
@@ -32,9 +34,14 @@ namespace nearfield::daemon {
 struct DaemonOptions {
   ConfigurationSource configuration;
   std::string version;
+  std::string commit;                                 ///< of the sources that it was built from
   std::uint64_t frames = 0;                           ///< ends after so many; 0: does not
   double duration_s = 0.0;                            ///< ends after so long; 0: does not
   std::function<void(std::uint64_t sequence)> fault;  ///< for tests: runs where a frame is computed
+  std::function<void()> web_fault;                    ///< for tests: runs once on the thread that serves HTTP
+  std::function<void()> source_fault;                 ///< for tests: runs once on the source's thread
+  std::function<void()> control_fault;                ///< for tests: runs on the control thread, with `config`
+  std::int64_t turn_limit_ns = 0;  ///< for tests: how long a turn of these two may take; 0: as always
 };
 
 /// All of nearfieldd: a source, an engine on a thread of its own, sinks, control, metrics. The thread that calls run()
@@ -63,7 +70,9 @@ class Daemon {
   void prepare_outputs(const Epoch& epoch);
   void free_unused_outputs();
   void update_endpoints(const Epoch& epoch);
+  /// The control socket, and then what is served by HTTP.
   void open_control();
+  void serve_control();
   [[nodiscard]] HealthTask::Hooks health_hooks(const ArrayGeometry& geometry);
   [[nodiscard]] LiveHooks hooks();
   [[nodiscard]] Configurator::Hooks configurator_hooks();
@@ -71,13 +80,22 @@ class Daemon {
   void install_recorder(Recorder* recorder);
   void begin_epoch(Recorder& recorder) const;
   void log_run(const Epoch& epoch);
-  nlohmann::json status() const;
+  nlohmann::json status();
   nlohmann::json changed(std::uint64_t epoch) const;
   void start_threads();
   void run_engine();
   [[nodiscard]] bool is_over(std::int64_t begun_ns, std::int64_t now_ns) const;
   void do_housekeeping(std::int64_t now_ns);
   void judge_input(std::int64_t now_ns);
+  void log_limits();
+  void measure_recordings();
+  void measure_limits();
+  void watch_web(std::int64_t now_ns);
+  /// Whether the threads of the source and of control come round; the log says which does not.
+  bool do_threads_turn(std::int64_t now_ns);
+  void log_turn(control::TurnWatch::Change change, const control::TurnWatch& watch, const char* thread);
+  /// How long the control thread's present turn may take.
+  [[nodiscard]] std::int64_t control_limit_ns() const;
   void handle_signals();
   void reload_aside();
   void stop();
@@ -93,6 +111,7 @@ class Daemon {
   std::unique_ptr<ring::RingOutput> ring_output_;
   std::unique_ptr<ring::ZmqOutput> zmq_output_;
   std::vector<std::string> logged_processors_;  ///< whose endpoints are in the log
+  limits::LimitWatch limits_;
   Publisher publisher_;
   Summary summary_;
   HopBoundary boundary_;
@@ -106,15 +125,20 @@ class Daemon {
   std::unique_ptr<Configurator> configurator_;
   std::unique_ptr<control::Watchdog> watchdog_;
   std::unique_ptr<Accounts> accounts_;
-  std::unique_ptr<control::MetricsServer> metrics_server_;
+  std::atomic<std::uint64_t> web_hangs_{0};         ///< of the thread that serves HTTP
+  std::atomic<std::int64_t> web_hung_since_ns_{0};  ///< 0: it serves
+  std::mutex web_mutex_;                            ///< guards web_ while the control socket is served already
+  std::unique_ptr<Web> web_;
   std::unique_ptr<FrameWatch> watch_;
   std::unique_ptr<control::Server> server_;
   std::atomic<double> hop_rate_hz_{0.0};
   std::atomic<std::int64_t> first_window_ns_{0};  ///< from a stream's start until a window and a hop of it came
-  std::atomic<std::uint64_t> window_elements_{0};
+  std::atomic<std::uint64_t> most_idle_elements_{
+      0};  ///< fewer that were not taken are no window: the next one ends a hop later
   std::atomic<std::int64_t> input_ns_{
       0};  ///< when the last frame was published of whose window at least half was received
 
+  std::atomic<bool> is_changing_{false};  ///< the control thread prepares a new configuration
   std::atomic<bool> stop_{false};         ///< the engine is to end
   std::atomic<bool> engine_done_{false};  ///< it has
   std::exception_ptr engine_error_;       ///< read after engine_done_
@@ -122,12 +146,15 @@ class Daemon {
   std::string why_;                       ///< it ends
 
   std::mutex yaml_mutex_;
-  std::string yaml_;  ///< the configuration in effect, as run; guarded by yaml_mutex_
+  std::string yaml_;         ///< the configuration in effect, as run; guarded by yaml_mutex_
+  nlohmann::json level_of_;  ///< what the level of recordings is of, for the status; guarded by yaml_mutex_
 
   // Used by the main thread alone.
   std::int64_t counted_ns_ = 0;
   std::int64_t ticked_ns_ = 0;
   std::int64_t kept_ns_ = 0;  ///< when do_housekeeping() ran last
+  control::TurnWatch source_turns_{0};
+  control::TurnWatch control_turns_{0};
   bool no_input_ = false;
 
   std::jthread reloader_;

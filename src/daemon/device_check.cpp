@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "cl/device.hpp"
+#include "engine/devices.hpp"
 #include "nearfield/error.hpp"
-#include "pipeline/devices.hpp"
 
 namespace nearfield::daemon {
 
@@ -28,6 +28,9 @@ std::vector<control::Finding> device_findings(const Settings& settings) {
          fmt::format("device.platform, device.index: {}; \"nearfield devices\" lists them", error.what())});
   } catch (const ConfigError& error) {
     findings.push_back({Kind::kProblem, fmt::format("{}; \"nearfield devices\" lists them", error.what())});
+  }
+  for (control::Finding& finding : findings) {
+    finding.check = "device";
   }
   return findings;
 }

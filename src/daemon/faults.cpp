@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -43,8 +45,17 @@ void hang() {
   }
 }
 
+/// Not inlined: tests look for it in the backtrace.
+[[gnu::noinline]] void write_to_nowhere() {
+  volatile std::uintptr_t nowhere = 0x10;         // nothing is mapped there
+  *reinterpret_cast<volatile int*>(nowhere) = 1;  // NOLINT(performance-no-int-to-ptr)
+}
+
 /// The fault of a frame; empty where the words name none.
 std::function<void(std::uint64_t)> frame_fault(const std::vector<std::string>& parts) {
+  if (parts[0].ends_with("-hang")) {
+    return {};
+  }
   std::vector<std::uint64_t> numbers;
   for (std::size_t i = 1; i < parts.size(); ++i) {
     numbers.push_back(std::stoull(parts[i]));
@@ -65,6 +76,13 @@ std::function<void(std::uint64_t)> frame_fault(const std::vector<std::string>& p
       }
     };
   }
+  if (parts[0] == "crash" && numbers.size() == 1) {
+    return [at = numbers[0]](std::uint64_t sequence) {
+      if (sequence >= at) {
+        write_to_nowhere();
+      }
+    };
+  }
   if (parts[0] == "slow" && numbers.size() == 3) {
     return [numbers](std::uint64_t sequence) {
       if (sequence >= numbers[0] && sequence < numbers[1]) {
@@ -73,6 +91,26 @@ std::function<void(std::uint64_t)> frame_fault(const std::vector<std::string>& p
     };
   }
   return {};
+}
+
+std::function<void()> hang_while_there(const std::string& file) {
+  return [file] {
+    constexpr std::chrono::milliseconds kLook{20};
+    while (std::filesystem::exists(file)) {
+      std::this_thread::sleep_for(kLook);
+    }
+  };
+}
+
+/// Once: what comes afterwards shows that the thread goes on.
+std::function<void()> web_fault(const std::vector<std::string>& parts) {
+  if (parts[0] != "web-hang" || parts.size() != 2) {
+    return {};
+  }
+  if (parts[1].starts_with('/')) {
+    return hang_while_there(parts[1]);
+  }
+  return [seconds = std::stod(parts[1])] { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); };
 }
 
 std::function<void()> warming_fault(const std::string& word) {
@@ -95,13 +133,23 @@ Faults faults_of(const std::string& text) {
     return {};
   }
   const std::vector<std::string> parts = parts_of(text);
-  Faults faults{.frame = frame_fault(parts), .warming = warming_fault(parts[0])};
+  Faults faults;
+  faults.frame = frame_fault(parts);
+  faults.warming = warming_fault(parts[0]);
+  faults.web = web_fault(parts);
   if (parts[0] == "warm-hang" && parts.size() == 2) {
     faults.warming_limit_s = std::stod(parts[1]);
   }
-  if (!faults.frame && !faults.warming) {
+  if (parts.size() == 2 && (parts[0] == "source-hang" || parts[0] == "control-hang")) {
+    (parts[0] == "source-hang" ? faults.source : faults.control) = hang_while_there(parts[1]);
+    faults.turn_limit_s = 1.0;
+  }
+  if (!faults.frame && !faults.warming && !faults.web && !faults.source && !faults.control) {
     throw UsageError(fmt::format(
-        "NEARFIELDD_FAULT: expected hang:N, device:N, slow:A:B:US, warm-hang:S or warm-crash, found \"{}\"", text));
+        "NEARFIELDD_FAULT: expected hang:N, device:N, crash:N, slow:A:B:US, web-hang:S, web-hang:FILE, "
+        "source-hang:FILE, control-hang:FILE (as long as there is one of this absolute path), warm-hang:S or "
+        "warm-crash, found \"{}\"",
+        text));
   }
   return faults;
 }

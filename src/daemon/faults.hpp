@@ -9,13 +9,21 @@ namespace nearfield::daemon {
 struct Faults {
   std::function<void(std::uint64_t sequence)> frame;  ///< called on the engine's thread where a frame is computed
   std::function<void()> warming;                      ///< called by the child process before it compiles
+  std::function<void()> web;                          ///< called once, on the thread that serves HTTP
+  std::function<void()> source;                       ///< called once, on the source's thread
+  std::function<void()> control;                      ///< called on the control thread, with each `config`
+  double turn_limit_s = 0.0;                          ///< how long a turn of these two may take; 0: as always
   double warming_limit_s = 0.0;                       ///< how long the daemon waits for it; 0: as always
 };
 
 /// Faults that tests set in $NEARFIELDD_FAULT; linked into nearfieldd_faulty alone:
 ///   hang:N          frame N never ends
 ///   device:N        frame N fails as if the device had
+///   crash:N         frame N writes to memory that is not there
 ///   slow:A:B:US     frames A to B-1 take US microseconds longer, with the processor busy
+///   web-hang:S      the thread that serves HTTP hangs for S seconds, soon after the start
+///   source-hang:FILE   the source's thread hangs as long as there is this file; a turn of it may take 1 s
+///   control-hang:FILE  the control thread hangs likewise, when it is asked for the configuration
 ///   warm-hang:S     the child process that warms a new configuration never ends; the daemon gives it S seconds
 ///   warm-crash      the child process that warms a new configuration ends by SIGSEGV
 /// Empty: no fault. Throws UsageError.

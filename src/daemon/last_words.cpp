@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "control/crash/crash_report.hpp"
+
 namespace nearfield::daemon {
 
 void end_process(ExitCode code, const std::string& why) {
+  while (control::is_crashing()) {  // the process ends by the crash's signal, 10 s later at most by SIGALRM
+    ::pause();
+  }
   // Straight to stderr: the journal reads the priority in front, critical or notice.
   const std::string line = fmt::format("<{}>nearfieldd: {}; ending with code {} cause=end\n",
                                        code == ExitCode::kOk ? 5 : 2, why, static_cast<int>(code));

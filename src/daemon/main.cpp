@@ -1,23 +1,28 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "config/config.hpp"
+#include "config/device_choice.hpp"
+#include "config/yaml_text.hpp"
 #include "control/checks/check.hpp"
+#include "control/crash/crash_report.hpp"
 #include "control/service/command_line.hpp"
 #include "core/system/file_descriptor.hpp"
 #include "core/system/partial_file.hpp"
@@ -27,9 +32,10 @@
 #include "daemon/last_words.hpp"
 #include "daemon/memory_need.hpp"
 #include "daemon/warm_up/warm_child.hpp"
+#include "engine/devices.hpp"
 #include "nearfield/error.hpp"
-#include "pipeline/devices.hpp"
 #include "stream/sources/playback_source.hpp"
+#include "version/version.hpp"
 
 namespace {
 
@@ -42,7 +48,11 @@ using nearfield::daemon::Faults;
 struct Arguments {
   DaemonOptions options;
   std::string summary;
+  std::string device;
   bool check = false;
+  bool json = false;
+  bool verbose = false;
+  bool quiet = false;
 };
 
 /// Before any thread starts, so that all inherit it and only run() takes them.
@@ -101,22 +111,29 @@ Faults faults() {
 #endif
 }
 
-/// What the settings alone say of the memory that they need, where it is not there.
-std::vector<std::string> lacking_memory(const nearfield::Settings& settings) {
-  using namespace nearfield::daemon;
+/// What the settings alone say of the memory that they need, and what is here.
+struct MemoryCheck {
+  std::vector<nearfield::daemon::MemoryNeed> needs;  ///< of the run's device and the host; empty: not known
+  nearfield::daemon::MemoryRoom room;
   nearfield::DeviceInfos devices;
+};
+
+MemoryCheck memory_of(const nearfield::Settings& settings) {
+  using namespace nearfield::daemon;
+  MemoryCheck memory;
   try {
-    devices = nearfield::find_devices(nearfield::ocl::find_device(settings.device), settings);
+    memory.devices = nearfield::find_devices(nearfield::ocl::find_device(settings.device), settings);
   } catch (const nearfield::Error&) {  // device_findings() says so
   }
-  std::vector<MemoryNeed> needs = needs_of_source(settings);
-  const bool describes_itself = needs.empty();  // its geometry is not known here
+  memory.needs = needs_of_source(settings);
+  const bool describes_itself = memory.needs.empty();  // its geometry is not known here
   if (!describes_itself) {
-    for (MemoryNeed& need : needs_of_epoch(settings, devices.of_processors)) {
-      needs.push_back(std::move(need));
+    for (MemoryNeed& need : needs_of_epoch(settings, memory.devices.of_processors)) {
+      memory.needs.push_back(std::move(need));
     }
   }
-  return memory_problems(needs, memory_room(devices.all));
+  memory.room = memory_room(memory.devices.all);
+  return memory;
 }
 
 /// What is wrong with a scene that the daemon is to play itself.
@@ -126,66 +143,159 @@ std::optional<Finding> scene_problem(const nearfield::DaemonSettings::Source& so
       nearfield::require_scene_without_tracks(source.scene);
     }
   } catch (const nearfield::ConfigError& error) {
-    return Finding{Finding::Kind::kProblem, error.what()};
-  } catch (const nearfield::NoInputError&) {  // machine_findings() says so
+    return Finding{Finding::Kind::kProblem, error.what(), "files"};
+  } catch (const nearfield::Error& error) {  // of a file that the scene names
+    return Finding{Finding::Kind::kProblem, fmt::format("daemon.source.scene: {}", error.what()), "files"};
   }
   return std::nullopt;
 }
 
-/// What a daemon that starts now with a configuration that is right would find on this machine.
-std::vector<Finding> look_around(const nearfield::daemon::ConfigurationSource& configuration) {
-  const nearfield::Settings settings = nearfield::load_daemon_settings(configuration.path, configuration.overrides);
-  std::vector<Finding> findings = nearfield::control::machine_findings(settings);
-  if (std::optional<Finding> problem = scene_problem(settings.daemon.source)) {
-    findings.push_back(std::move(*problem));
+/// What a daemon that starts now would find.
+struct CheckResult {
+  std::vector<Finding> findings;
+  std::optional<MemoryCheck> memory;  ///< where the configuration is right
+  [[nodiscard]] std::size_t problems() const {
+    return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(), [](const Finding& finding) {
+      return finding.kind == Finding::Kind::kProblem;
+    }));
   }
-  for (std::string& problem : lacking_memory(settings)) {
-    findings.push_back({Finding::Kind::kProblem, std::move(problem)});
+};
+
+/// With a configuration that is right, on this machine.
+CheckResult look_around(const nearfield::daemon::ConfigurationSource& configuration) {
+  const nearfield::Settings settings = nearfield::load_daemon_settings(configuration.path, configuration.overrides);
+  CheckResult result{.findings = nearfield::control::machine_findings(settings), .memory = memory_of(settings)};
+  if (std::optional<Finding> problem = scene_problem(settings.daemon.source)) {
+    result.findings.push_back(std::move(*problem));
+  }
+  for (std::string& problem : memory_problems(result.memory->needs, result.memory->room)) {
+    result.findings.push_back({Finding::Kind::kProblem, std::move(problem), "memory"});
   }
   for (Finding& finding : nearfield::daemon::device_findings(settings)) {
-    findings.push_back(std::move(finding));
+    result.findings.push_back(std::move(finding));
   }
-  return findings;
+  return result;
+}
+
+nlohmann::json memory_json(const MemoryCheck& memory) {
+  double host_needed_bytes = 0.0;
+  double device_needed_bytes = 0.0;
+  for (const nearfield::daemon::MemoryNeed& need : memory.needs) {
+    host_needed_bytes += need.host_bytes;
+    device_needed_bytes += need.device == 0 ? need.device_bytes : 0.0;
+  }
+  return {{"is_known", !memory.needs.empty()},
+          {"host_free_bytes", memory.room.host_bytes},
+          {"host_needed_bytes", host_needed_bytes},
+          {"device_needed_bytes", device_needed_bytes}};
+}
+
+nlohmann::json devices_json(const MemoryCheck& memory) {
+  nlohmann::json devices = nlohmann::json::array();
+  for (const nearfield::ocl::DeviceInfo& device : memory.devices.all) {
+    devices.push_back({{"name", device.name},
+                       {"platform", device.platform},
+                       {"version", device.version},
+                       {"driver", device.driver},
+                       {"is_gpu", device.is_gpu},
+                       {"has_fp64", device.has_fp64},
+                       {"global_memory_bytes", device.global_memory_bytes},
+                       {"local_memory_bytes", device.local_memory_bytes}});
+  }
+  return devices;
+}
+
+void print_json(const CheckResult& result, const std::string& name) {
+  nlohmann::json findings = nlohmann::json::array();
+  for (const Finding& finding : result.findings) {
+    findings.push_back({{"check", finding.check},
+                        {"kind", finding.kind == Finding::Kind::kNote ? "note" : "problem"},
+                        {"text", finding.text}});
+  }
+  nlohmann::json answer = {{"configuration", name}, {"problems", result.problems()}, {"findings", std::move(findings)}};
+  answer["memory"] = result.memory ? memory_json(*result.memory) : nlohmann::json();
+  answer["devices"] = result.memory ? devices_json(*result.memory) : nlohmann::json();
+  fmt::print("{}\n", answer.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 /// The configuration's own problems are reported first; the machine is checked where there are none.
-int check(const nearfield::daemon::ConfigurationSource& configuration) {
-  std::vector<Finding> findings;
+int check(const nearfield::daemon::ConfigurationSource& configuration, bool as_json) {
+  CheckResult result;
   for (std::string& problem : nearfield::control::configuration_problems(configuration.path, configuration.overrides)) {
-    findings.push_back({Finding::Kind::kProblem, std::move(problem)});
+    result.findings.push_back({Finding::Kind::kProblem, std::move(problem), "configuration"});
   }
-  if (findings.empty()) {
-    findings = look_around(configuration);
-  }
-  std::size_t problems = 0;
-  for (const Finding& finding : findings) {
-    const bool is_note = finding.kind == Finding::Kind::kNote;
-    problems += is_note ? 0 : 1;
-    fmt::print("{}{}\n", is_note ? "note: " : "", finding.text);
+  if (result.findings.empty()) {
+    result = look_around(configuration);
   }
   const std::string name = configuration.path.empty() ? "defaults" : configuration.path;
-  if (problems == 0) {
+  const ExitCode code = result.problems() == 0 ? ExitCode::kOk : ExitCode::kBadConfig;
+  if (as_json) {
+    print_json(result, name);
+    return static_cast<int>(code);
+  }
+  for (const Finding& finding : result.findings) {
+    fmt::print("{}{}\n", finding.kind == Finding::Kind::kNote ? "note: " : "", finding.text);
+  }
+  if (code == ExitCode::kOk) {
     fmt::print("{}: no problems\n", name);
   }
-  return static_cast<int>(problems == 0 ? ExitCode::kOk : ExitCode::kBadConfig);
+  return static_cast<int>(code);
+}
+
+/// --device as settings, which hold for new configurations, too.
+std::vector<std::string> device_overrides(const std::string& text) {
+  nearfield::DeviceSettings device;
+  nearfield::choose_device(device, text);
+  std::vector<std::string> overrides = {fmt::format("device.index={}", device.index)};
+  if (device.platform != nearfield::DeviceSettings{}.platform) {
+    overrides.push_back("device.platform=" + nearfield::quoted(device.platform));
+  }
+  return overrides;
+}
+
+/// What options say beside --set, which wins over them.
+void put_options_into_overrides(Arguments& arguments) {
+  std::vector<std::string>& overrides = arguments.options.configuration.overrides;
+  std::vector<std::string> said;
+  if (!arguments.device.empty()) {
+    said = device_overrides(arguments.device);
+  }
+  if (arguments.verbose || arguments.quiet) {
+    said.push_back(fmt::format("daemon.log.level={}", arguments.verbose ? "debug" : "warning"));
+  }
+  overrides.insert(overrides.begin(), said.begin(), said.end());
 }
 
 void write_summary(const std::string& path, const nlohmann::json& summary) {
+  if (path == "-") {
+    fmt::print("{}\n", summary.dump(2));
+    return;
+  }
   nearfield::PartialFile file(path);
   file.write(summary.dump(2) + "\n");
   file.finish_on_disk();
 }
 
 int run(Arguments& arguments) {
+  put_options_into_overrides(arguments);
   if (arguments.check) {
-    return check(arguments.options.configuration);
+    return check(arguments.options.configuration, arguments.json);
   }
-  if (!arguments.summary.empty()) {
+  if (arguments.json && arguments.summary.empty()) {
+    arguments.summary = "-";
+  }
+  if (!arguments.summary.empty() && arguments.summary != "-") {
     nearfield::require_replaceable(arguments.summary);  // now, and not after hours
   }
+  nearfield::control::report_crashes("nearfieldd", fmt::format("{} {}", nearfield::version(), nearfield::commit()),
+                                     nearfield::control::crash_folder());
   block_signals();
   const Faults wanted = faults();
   arguments.options.fault = wanted.frame;
+  arguments.options.web_fault = wanted.web;
+  arguments.options.source_fault = wanted.source;
+  arguments.options.control_fault = wanted.control;
+  arguments.options.turn_limit_ns = std::llround(1e9 * wanted.turn_limit_s);
   if (wanted.warming_limit_s > 0.0) {
     arguments.options.configuration.reading_limit_s = wanted.warming_limit_s;
     arguments.options.configuration.compiling_limit_s = wanted.warming_limit_s;
@@ -202,25 +312,32 @@ int run(Arguments& arguments) {
   return static_cast<int>(ExitCode::kOk);
 }
 
-int guarded(Arguments& arguments) {
-  try {
-    return run(arguments);
-  } catch (const nearfield::Error& error) {
-    spdlog::error("{}", error.what());
-    return static_cast<int>(error.exit_code());
-  } catch (const std::bad_alloc&) {
-    spdlog::error("out of memory");
-  } catch (const std::exception& error) {
-    spdlog::error("internal error: {}", error.what());
-  }
-  return static_cast<int>(ExitCode::kInternal);
-}
-
-/// Until the configuration is read, log lines go to stderr, as those of `nearfield`.
-void set_up_first_log() {
-  auto log = spdlog::stderr_color_mt("start");
-  log->set_pattern("nearfieldd: %^%l%$: %v");
-  spdlog::set_default_logger(std::move(log));
+int run_with_arguments(int argc, char** argv) {
+  CLI::App app{"Nearfield's daemon: from live one-bit microphones to a controller"};
+  Arguments arguments;
+  app.set_version_flag("--version", [] { return nearfield::version_text("nearfieldd"); });
+  arguments.options.version = std::string(nearfield::version());
+  arguments.options.commit = std::string(nearfield::commit());
+  app.add_option("-c,--config", arguments.options.configuration.path, "settings, YAML; without it all defaults hold");
+  app.add_option("--set", arguments.options.configuration.overrides, "one setting, KEY=VALUE; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+  app.add_option("--device", arguments.device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
+  app.add_flag("--check", arguments.check, "say what is wrong with the settings and on this machine, and end");
+  app.add_option("--frames", arguments.options.frames, "N, the first N frames: end after them");
+  app.add_option("--duration", arguments.options.duration_s, "end after so many seconds")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--summary", arguments.summary,
+                 "write a summary of the run here at its end, JSON; - is standard output");
+  app.add_flag("--json", arguments.json, "print the summary at the end, or with --check what was found, as JSON");
+  CLI::Option* const verbose =
+      app.add_flag("-v,--verbose", arguments.verbose, "also say what is done; as --set daemon.log.level=debug");
+  app.add_flag("-q,--quiet", arguments.quiet, "warnings and errors alone; as --set daemon.log.level=warning")
+      ->excludes(verbose);
+  int code = static_cast<int>(ExitCode::kOk);
+  app.callback([&] { code = run(arguments); });
+  const int parsed = nearfield::control::parse_command_line(app, argc, argv, "nearfieldd");
+  return parsed == static_cast<int>(ExitCode::kOk) ? code : parsed;
 }
 
 }  // namespace
@@ -229,29 +346,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--warm") {
     return nearfield::daemon::run_warm_child(faults().warming);
   }
-  set_up_first_log();
-  CLI::App app{"Nearfield's daemon: from live one-bit microphones to a controller"};
-  Arguments arguments;
-  app.set_version_flag("--version", NEARFIELD_VERSION);
-  arguments.options.version = NEARFIELD_VERSION;
-  app.add_option("-c,--config", arguments.options.configuration.path, "settings, YAML; without it all defaults hold");
-  app.add_option("--set", arguments.options.configuration.overrides, "one setting, KEY=VALUE; may be repeated")
-      ->allow_extra_args(false)
-      ->take_all();
-  app.add_flag("--check", arguments.check, "say what is wrong with the settings and on this machine, and end");
-  app.add_option("--frames", arguments.options.frames, "end after so many frames");
-  app.add_option("--duration", arguments.options.duration_s, "end after so many seconds")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--summary", arguments.summary, "write a summary of the run here at its end, JSON");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& request) {
-    return app.exit(request);
-  } catch (const CLI::ParseError& error) {
-    spdlog::error("{}", nearfield::control::usage_problem(app, error, "nearfieldd"));
-    return static_cast<int>(ExitCode::kUsage);
-  }
-  const int code = guarded(arguments);
+  const int code = nearfield::control::run_program([&] { return run_with_arguments(argc, argv); }, "nearfieldd");
   spdlog::shutdown();
   return code;
 }

@@ -7,16 +7,15 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <complex>
 #include <cstdint>
 #include <iterator>
 #include <numeric>
 
 #include "config/config.hpp"
+#include "config/data_rates.hpp"
 #include "core/system/host.hpp"
 #include "daemon/live/live_input.hpp"
 #include "nearfield/error.hpp"
-#include "nearfield/layout.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -46,7 +45,7 @@ MemoryNeed images_need(const Settings& settings) {
   const double pixels = settings.array.geometry.channels() * side * side;
   const auto planes = static_cast<double>(holography.planes_m.size());
   const auto frequencies = static_cast<double>(settings.front_end.frequencies_hz.size());
-  const double frame_bytes = planes * frequencies * pixels * sizeof(std::complex<float>);
+  const double frame_bytes = image_bytes_per_frame(settings);
   const double batch = settings.device.batch;
   return {.key = "holography.planes_m, front_end.frequencies_hz, holography.upsample, device.batch",
           .what = fmt::format("images of {} planes, {} frequencies and {} pixels", planes, frequencies, pixels),
@@ -55,7 +54,7 @@ MemoryNeed images_need(const Settings& settings) {
 }
 
 MemoryNeed need_of(const ProcessorSettings& processor, const Settings& settings) {
-  const double frame_bytes = processor.own ? processor.own->frame_bytes(settings_of(settings, processor)) : 0.0;
+  const double frame_bytes = product_bytes_per_frame(settings, processor);
   const double batch = settings.device.batch;
   return {.key = fmt::format("processors.{}", processor.name),
           .what = fmt::format("the products of {}", processor.name),
@@ -90,12 +89,9 @@ std::vector<MemoryNeed> needs_of_epoch(const Settings& settings, const std::vect
   const bool keeps_bits = recording.what != DaemonSettings::RecordWhat::kImages &&
                           settings.daemon.source.payload == DaemonSettings::Payload::kBits;
   if (is_armed && keeps_bits) {
-    const ArraySettings& array = settings.array;
-    const double bytes_per_s =
-        array.clock_hz * words_per_bit_time(array.layout, array.geometry) * sizeof(std::uint32_t);
     needs.push_back({.key = "daemon.recording.pre_trigger_s",
                      .what = fmt::format("a history of {} s", recording.pre_trigger_s),
-                     .host_bytes = recording.pre_trigger_s * bytes_per_s});
+                     .host_bytes = recording.pre_trigger_s * wire_bytes_per_s(settings)});
   }
   return needs;
 }

@@ -16,11 +16,14 @@
 namespace nearfield {
 namespace {
 
-bool starts_like_hdf5(const std::filesystem::path& path) {
+/// A sound file that only libsndfile reads, such as FLAC or a WAV file of mu-law: what the readers of time data have is
+/// theirs.
+bool is_for_libsndfile(const std::filesystem::path& path) {
   constexpr std::array<char, 8> kSignature = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
   std::array<char, 8> start{};
   std::ifstream file(path, std::ios::binary);
-  return file.read(start.data(), start.size()) && start == kSignature;
+  const bool is_hdf5 = file.read(start.data(), start.size()) && start == kSignature;
+  return !is_hdf5 && (!is_time_data_of_others(path) || is_wav_of_other_samples(path));
 }
 
 void require(bool fits, std::string_view name, std::string_view expected, double found) {
@@ -35,7 +38,8 @@ void check(const EncodeOptions& options) {
   require(options.window_samples >= 1, "window-samples", "1 or more", options.window_samples);
   require(options.duration_s > 0 && options.duration_s <= 3600, "duration-s", "more than 0 and at most 3600 s",
           options.duration_s);
-  require(options.pascal_per_unit > 0, "pascal-per-unit", "a number > 0", options.pascal_per_unit);
+  require(options.pascal_per_unit.value_or(1.0) > 0, "pascal-per-unit", "a number > 0",
+          options.pascal_per_unit.value_or(1.0));
 }
 
 }  // namespace
@@ -125,18 +129,22 @@ void require_sound(const std::string& place, double rms_pa) {
   }
 }
 
-std::optional<int> channels_without_places(const std::filesystem::path& input) {
-  if (!starts_like_hdf5(input)) {
-    return SoundFile(input).channels();
+std::optional<BareInput> bare_input(const std::filesystem::path& input) {
+  if (is_for_libsndfile(input)) {
+    return BareInput{.channels = SoundFile(input).channels(), .states_pascal = false};
   }
-  return detect_file_kind(input) == FileKind::kTimeData ? std::optional(TimeDataReader(input).channels())
-                                                        : std::nullopt;
+  if (detect_file_kind(input) != FileKind::kTimeData) {
+    return std::nullopt;
+  }
+  const TimeDataReader reader(input);
+  return BareInput{
+      .channels = reader.channels(), .states_pascal = reader.states_pascal(), .positions = reader.positions()};
 }
 
 EncodeReport encode_capture(const std::filesystem::path& input, const std::filesystem::path& output,
                             const EncodeOptions& options, const ProgressCallback& progress) {
   check(options);
-  if (!starts_like_hdf5(input)) {
+  if (is_for_libsndfile(input)) {
     return encode_sound_file(input, output, options, progress);
   }
   const FileKind kind = detect_file_kind(input);

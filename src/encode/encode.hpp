@@ -33,7 +33,8 @@ struct EncodeOptions {
   // Time data and sound files only, which do not describe their array; both are the user's, there is no default.
   ArrayGeometry geometry{};
   double standoff_m = 0.0;
-  double pascal_per_unit = 1.0;  ///< of a sound file's samples, full scale 1; time data are pascal already
+  /// Of samples whose file does not say it (a sound file's full scale is 1); not for others.
+  std::optional<double> pascal_per_unit = {};
 };
 
 struct EncodeReport {
@@ -45,15 +46,21 @@ struct EncodeReport {
   std::vector<std::string> warnings;
 };
 
-/// How many channels an input has that does not say where its microphones stand (time data, a sound file); nothing for
-/// spectra, which do. Throws NoInputError and DataError.
-std::optional<int> channels_without_places(const std::filesystem::path& input);
+/// What an input that holds samples may not say.
+struct BareInput {
+  int channels = 0;
+  bool states_pascal = false;
+  StatedPositions positions = {};
+};
+/// Of time data or a sound file; nothing for spectra, which say all of it. Throws NoInputError and DataError.
+std::optional<BareInput> bare_input(const std::filesystem::path& input);
 
-/// Turns a recording (Acoular's time data, measured spectra or a sound file, recognised by content) into a capture of
-/// one-bit microphones, sorama-cam for 32 x 32 microphones, else row-major. Time data are brought to the clock
+/// Turns a recording (time data of any format, measured spectra or a sound file, recognised by content) into a capture
+/// of one-bit microphones, sorama-cam for 32 x 32 microphones, else row-major. Time data are brought to the clock
 /// without delay. Of spectra, /truth's aperture pressure repeats what was encoded, and /segments says where each
 /// frequency lies. Throws NoInputError, DataError (not finite in more than a tenth of the channels, silence, another
-/// channel count than the geometry's, a frequency out of range), ConfigError (an option out of range) and IoError.
+/// channel count than the geometry's, a frequency out of range), ConfigError (an option out of range or missing) and
+/// IoError.
 EncodeReport encode_capture(const std::filesystem::path& input, const std::filesystem::path& output,
                             const EncodeOptions& options, const ProgressCallback& progress = {});
 

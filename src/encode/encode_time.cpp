@@ -84,6 +84,14 @@ void scale_and_silence(std::span<float> values, std::size_t channels, double sca
   }
 }
 
+double needed_pascal_per_unit(const std::filesystem::path& input, const EncodeOptions& options) {
+  if (!options.pascal_per_unit) {
+    throw ConfigError(
+        fmt::format("{}: pascal-per-unit: expected the pascal of full scale, found none", input.string()));
+  }
+  return *options.pascal_per_unit;
+}
+
 EncodeReport encode_recording(const Recording& recording, const std::filesystem::path& output,
                               const EncodeOptions& options, const ProgressCallback& progress) {
   if (recording.channels != options.geometry.channels()) {
@@ -122,9 +130,11 @@ EncodeReport encode_recording(const Recording& recording, const std::filesystem:
 
 EncodeReport encode_time_data(const std::filesystem::path& input, const std::filesystem::path& output,
                               const EncodeOptions& options, const ProgressCallback& progress) {
-  const TimeDataReader reader(input);
-  const Recording recording{input.string() + ": /time_data", reader.sample_rate_hz(), reader.samples(),
-                            reader.channels(),
+  TimeDataReader reader(input);
+  if (!reader.states_pascal()) {
+    reader.set_pascal_per_unit(needed_pascal_per_unit(input, options));
+  }
+  const Recording recording{input.string(), reader.sample_rate_hz(), reader.samples(), reader.channels(),
                             [&](std::uint64_t first, std::span<float> values) { reader.read(first, values); }};
   return encode_recording(recording, output, options, progress);
 }
@@ -132,10 +142,11 @@ EncodeReport encode_time_data(const std::filesystem::path& input, const std::fil
 EncodeReport encode_sound_file(const std::filesystem::path& input, const std::filesystem::path& output,
                                const EncodeOptions& options, const ProgressCallback& progress) {
   const SoundFile file(input);
+  const double pascal_per_unit = needed_pascal_per_unit(input, options);
   const auto read_pascal = [&](std::uint64_t first, std::span<float> values) {
     file.read(first, values);
     for (float& value : values) {
-      value = static_cast<float>(options.pascal_per_unit * static_cast<double>(value));
+      value = static_cast<float>(pascal_per_unit * static_cast<double>(value));
     }
   };
   const Recording recording{input.string(), file.sample_rate_hz(), file.samples(), file.channels(), read_pascal};

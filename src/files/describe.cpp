@@ -128,11 +128,20 @@ void describe_capture(Facts& facts, const std::filesystem::path& path) {
 
 void describe_time_data(Facts& facts, const std::filesystem::path& path) {
   const TimeDataReader reader(path);
+  facts.add("format", "{}", reader.format());
   facts.add("channels", "{}", reader.channels());
   facts.add("sample rate", "{:.10g} Hz", reader.sample_rate_hz());
   facts.add("samples", "{}", reader.samples());
   facts.add("duration", "{:.6g} s", static_cast<double>(reader.samples()) / reader.sample_rate_hz());
-  facts.add("array", "not stated (comes from the configuration)");
+  facts.add("unit", "{}", reader.states_pascal() ? "Pa" : "not stated (array.pascal_per_unit gives it)");
+  const StatedPositions& positions = reader.positions();
+  if (!positions.flaw.empty()) {
+    facts.add("array", "stated, but cannot be used: {} (the configuration must give all of it)", positions.flaw);
+  } else if (positions.positions_m.empty()) {
+    facts.add("array", "not stated (comes from the configuration)");
+  } else {
+    add_geometry(facts, geometry_of(positions.positions_m));
+  }
 }
 
 std::string text_of_end(const std::optional<nfr::EndInfo>& end) {
@@ -179,6 +188,9 @@ void describe_recording(Facts& facts, const std::filesystem::path& path) {
   facts.add("sensitivity", "{:.4g} dBFS at 1 Pa rms", info.measurement.sensitivity_dbfs);
   facts.add("bit rate", "{:.10g} Hz", info.sample_rate_hz);
   facts.add("host", "{}, boot {}", info.host, info.boot_id);
+  if (!info.notes.empty()) {
+    facts.add("notes", "{}", without_controls(info.notes));
+  }
   facts.add("records", "{}", summary.records);
   facts.add("time", "{} to {}", text_of_time(summary.first_tai_ns), text_of_time(summary.last_tai_ns));
   if (summary.bits.records > 0) {

@@ -38,6 +38,23 @@ std::string text_of_values(const std::vector<double>& values, std::string_view u
   return fmt::format("{:.7g} to {:.7g}{}{} ({})", *lowest, *highest, space, unit, texts.size());
 }
 
+std::string without_controls(std::string_view text) {
+  // U+0080 to U+009F, of which terminals obey some, are two bytes of UTF-8.
+  constexpr char kBeforeControl = '\xC2';
+  const auto is_second_of_control = [](char character) {
+    return static_cast<unsigned char>(character) >= 0x80U && static_cast<unsigned char>(character) < 0xA0U;
+  };
+  std::string shown;
+  shown.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool is_pair = text[i] == kBeforeControl && i + 1 < text.size() && is_second_of_control(text[i + 1]);
+    const bool is_single = static_cast<unsigned char>(text[i]) < 0x20U || text[i] == 0x7F;
+    shown += is_pair || is_single ? ' ' : text[i];
+    i += is_pair ? 1U : 0U;
+  }
+  return shown;
+}
+
 std::string text_of_time(std::int64_t time_ns) {
   constexpr std::int64_t kNsPerSecond = 1'000'000'000;
   if (time_ns == 0) {

@@ -38,6 +38,8 @@ struct ValueRange {
   [[nodiscard]] bool is_known() const { return least <= most; }
 };
 
+/// Spaces in the place of control characters, of a text that a stranger may have written.
+std::string without_controls(std::string_view text);
 std::string text_of_bytes(std::uint64_t bytes);
 std::string text_of_mm(double length_m);
 /// A dozen values are listed, of more the range is given; their number stands behind them.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "nearfield/array_files.hpp"
 #include "nearfield/frame.hpp"
 #include "nearfield/geometry.hpp"
 #include "nearfield/layout.hpp"
@@ -28,19 +29,10 @@ enum class FileKind { kCapture, kTimeData, kSpectra, kImages, kCalibration, kRec
 std::string_view name_of(FileKind kind);
 /// Recognises a file by its content. Throws NoInputError or DataError.
 FileKind detect_file_kind(const std::filesystem::path& path);
-
-/// What a measurement file says of its array. Positions that were given one by one are /geometry/positions_m, float64
-/// [channel][3], metres on the axes of images, z from the array's plane, in the order of a capture's channels; of
-/// spectra and calibrations only those on no regular grid, whose data are of one row. `sensitivity_dbfs` only in
-/// captures; 0 elsewhere.
-struct MeasurementGeometry {
-  ArrayGeometry geometry;
-  double standoff_m = 0.0;
-  double sensitivity_dbfs = 0.0;
-  /// Pitch and standoff are from options of `encode`, whose input did not contain them: later settings may correct
-  /// them. Attribute correctable of /geometry, 1.
-  bool correctable = false;
-};
+/// Whether it begins like time data of other programs than those that write HDF5: WAV, RF64, universal or MATLAB.
+bool is_time_data_of_others(const std::filesystem::path& path);
+/// A WAV file whose kind of samples TimeDataReader does not read, such as mu-law. Throws NoInputError or DataError.
+bool is_wav_of_other_samples(const std::filesystem::path& path);
 
 /// Bit-times that never came; silence stands in their place.
 struct MissingRun {
@@ -132,16 +124,31 @@ class CaptureWriter {
   std::unique_ptr<State> state_;
 };
 
-/// Acoular's time data: /time_data float32 [sample][channel], attribute sample_freq.
+/// What a file of time data says of where its microphones stand.
+struct StatedPositions {
+  std::vector<MicrophonePosition> positions_m = {};  ///< [channel], on the file's own axes; empty where it does not say
+  std::string flaw = {};  ///< why what it says is no array; positions_m is empty then. Empty where nothing is wrong
+};
+
+/// Samples of all microphones over time, from Acoular's HDF5 (/time_data float32 [sample][channel], attribute
+/// sample_freq), WAV and RF64, universal files (datasets 58 and 58b) and MATLAB's files: docs/time_data.md. Files of
+/// any length are read piece by piece, but for compressed variables of MATLAB files of level 5.
 class TimeDataReader {
  public:
   explicit TimeDataReader(const std::filesystem::path& path);
   ~TimeDataReader();
   TimeDataReader(TimeDataReader&&) noexcept;
   TimeDataReader& operator=(TimeDataReader&&) noexcept;
+  /// In words.
+  [[nodiscard]] std::string format() const;
   [[nodiscard]] double sample_rate_hz() const;
   [[nodiscard]] std::uint64_t samples() const;
   [[nodiscard]] int channels() const;
+  /// Whether the file says, or its format lays down, how many pascal its values are. Where not, read() gives the file's
+  /// own values (integers as fractions of full scale) until set_pascal_per_unit().
+  [[nodiscard]] bool states_pascal() const;
+  void set_pascal_per_unit(double pascal_per_unit);
+  [[nodiscard]] const StatedPositions& positions() const;
   /// Reads samples [first, first + values.size() / channels()) as [sample][channel], Pa.
   void read(std::uint64_t first_sample, std::span<float> values) const;
 
@@ -180,17 +187,8 @@ struct SpectraFile {
 SpectraFile read_spectra(const std::filesystem::path& path);
 void write_spectra(const std::filesystem::path& path, const SpectraFile& file);
 
-/// Complex gains by which measured spectra are multiplied. File: attributes format="nearfield-calibration", version=1;
-/// /gains complex [frequency][row][column], /frequencies_hz, /geometry with rows, columns, pitch_x_m, pitch_y_m, and
-/// /relative_error and /coherence if known. A gain may be NaN: that microphone has no calibration there.
-struct Calibration {
-  ArrayGeometry geometry;
-  std::vector<double> frequencies_hz;      ///< ascending
-  std::vector<std::complex<float>> gains;  ///< [frequency][row][column]
-  // What made it knows of its quality, [frequency][row][column]; written where there is any, read by people.
-  std::vector<float> relative_error = {};  ///< standard error of a gain over its magnitude
-  std::vector<float> coherence = {};       ///< of the microphone with the known field
-};
+/// Attributes format="nearfield-calibration", version=1; /gains complex [frequency][row][column], /frequencies_hz,
+/// /geometry with rows, columns, pitch_x_m, pitch_y_m, and /relative_error and /coherence if known.
 Calibration read_calibration(const std::filesystem::path& path);
 void write_calibration(const std::filesystem::path& path, const Calibration& calibration);
 

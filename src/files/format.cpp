@@ -8,6 +8,7 @@
 
 #include "core/lengths.hpp"
 #include "files/nfr/nfr_reader.hpp"
+#include "files/time_data/time_data_input.hpp"
 
 namespace nearfield {
 namespace {
@@ -87,7 +88,18 @@ FileKind kind_of(const h5::InputFile& file) {
                              "nearfield-capture, nearfield-spectra, nearfield-images or nearfield-calibration");
 }
 
+bool is_time_data_of_others(const std::filesystem::path& path) {
+  return time_data::format_of(path) != time_data::Format::kNone;
+}
+
+bool is_wav_of_other_samples(const std::filesystem::path& path) {
+  return time_data::format_of(path) == time_data::Format::kWav && time_data::has_unknown_samples(path);
+}
+
 FileKind detect_file_kind(const std::filesystem::path& path) {
+  if (is_time_data_of_others(path)) {
+    return FileKind::kTimeData;
+  }
   return nfr::is_recording(path) ? FileKind::kRecording : kind_of(h5::InputFile(path));
 }
 
@@ -199,12 +211,13 @@ void write_measurement(h5::OutputFile& file, const MeasurementGeometry& measurem
   }
 }
 
-std::vector<double> read_frequencies(const h5::InputFile& file, const std::string& name) {
+std::vector<double> read_frequencies(const h5::InputFile& file, const std::string& name, Lowest lowest) {
   std::vector<double> frequencies = file.values<double>(name, {{"frequencies"}});
   for (std::size_t index = 0; index < frequencies.size(); ++index) {
-    if (!std::isfinite(frequencies[index]) || frequencies[index] <= 0.0) {
+    const bool is_0 = frequencies[index] == 0.0 && lowest == Lowest::k0;
+    if (!std::isfinite(frequencies[index]) || (frequencies[index] <= 0.0 && !is_0)) {
       throw file.wrong(fmt::format("{}[{}]", name, index), fmt::format("{}", frequencies[index]),
-                       "a finite frequency above 0 Hz");
+                       lowest == Lowest::k0 ? "a finite frequency from 0 Hz on" : "a finite frequency above 0 Hz");
     }
   }
   return frequencies;

@@ -30,8 +30,10 @@ void write_measurement(h5::OutputFile& file, const MeasurementGeometry& measurem
 /// Creates /truth.
 void write_truth(h5::OutputFile& file, const Truth& truth, const ArrayGeometry& geometry);
 
-/// A list of frequencies, each finite and above 0.
-std::vector<double> read_frequencies(const h5::InputFile& file, const std::string& name = "/frequencies_hz");
+/// A list of frequencies, each finite and above 0, or from 0 on.
+enum class Lowest { kAbove0, k0 };
+std::vector<double> read_frequencies(const h5::InputFile& file, const std::string& name = "/frequencies_hz",
+                                     Lowest lowest = Lowest::kAbove0);
 /// A list of frequencies, which is a dimension scale.
 void write_list(h5::OutputFile& file, const std::string& name, const std::vector<double>& values);
 

@@ -28,6 +28,8 @@ class ResultsWriter {
   void write(const Frame& frame);
   /// Throws DataError when no frame was written; fewer than there is room for are fine.
   void finish();
+  /// The same, of a file that says what a run would make, whether it has frames or not.
+  void finish_plan();
 
  private:
   struct State;

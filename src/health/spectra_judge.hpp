@@ -68,6 +68,7 @@ class SpectraJudge {
   void update_sums(std::span<const std::complex<float>> spectra);
   void sum_up(std::span<const std::complex<float>> spectra, std::size_t frequency, std::size_t channel);
   void find_floors();
+  void find_extrapolated();
   [[nodiscard]] static bool has_common_field(const Floors& floors);
   [[nodiscard]] Scores scores(std::size_t channel) const;
   [[nodiscard]] std::vector<std::size_t> new_outliers() const;
@@ -94,8 +95,9 @@ class SpectraJudge {
   std::vector<double> weights_;                    ///< [frame][frequency], at most 1
   std::vector<Sums> sums_;                         ///< [frequency][channel]
   std::vector<Floors> floors_;                     ///< [frequency][channel]
-  std::vector<double> typical_whole_;              ///< [frequency], median of whole / predicted variance
-  std::vector<double> mismatch2_;                  ///< [frequency], median of |1 - g|^2
+  std::vector<double> extrapolated_;   ///< [frequency][channel], harmless share of the local power, 0 inside
+  std::vector<double> typical_whole_;  ///< [frequency], median of whole / predicted variance
+  std::vector<double> mismatch2_;      ///< [frequency], median of |1 - g|^2
 };
 
 }  // namespace nearfield::health

@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "config/config.hpp"
+#include "engine/sample_input.hpp"
 #include "nearfield/clock.hpp"
 #include "nearfield/error.hpp"
 
@@ -19,15 +21,16 @@ constexpr double kFrequencyTolerance_hz = 0.5;
 constexpr double kLengthTolerance = 1e-6;
 
 template <class T>
-bool agree(const T& a, const T& b) {
+bool agree(const T& a, const T& b, double tolerance = kLengthTolerance) {
   if constexpr (std::is_floating_point_v<T>) {
-    return std::abs(a - b) <= kLengthTolerance * std::max(std::abs(a), std::abs(b));
+    return std::abs(a - b) <= tolerance * std::max(std::abs(a), std::abs(b));
   } else {
     return a == b;
   }
 }
 
 std::string shown(WireLayout layout) { return std::string(name_of(layout)); }
+std::string shown(double value) { return fmt::format("{:.9g}", value); }
 template <class T>
 std::string shown(const T& value) {
   return fmt::format("{}", value);
@@ -36,8 +39,8 @@ std::string shown(const T& value) {
 /// Takes the file's value, after checking it against an explicit setting.
 template <class T>
 void take(T& setting, const T& in_file, const std::string& key, const Settings& settings, const std::string& name,
-          bool correctable = false) {
-  if (settings.explicit_keys.contains(key) && !agree(setting, in_file)) {
+          bool correctable = false, double tolerance = kLengthTolerance) {
+  if (settings.explicit_keys.contains(key) && !agree(setting, in_file, tolerance)) {
     if (correctable) {
       return;
     }
@@ -50,10 +53,11 @@ void take(T& setting, const T& in_file, const std::string& key, const Settings& 
 }
 
 /// Of arrays that agree in all else: positions that were given must be those of the file, in its order.
-void take_placement(ArrayGeometry& setting, const ArrayGeometry& in_file, const std::string& name) {
+void take_placement(ArrayGeometry& setting, const ArrayGeometry& in_file, const std::string& name,
+                    double tolerance = kLengthTolerance) {
   const ArrayGeometry& given = setting;
   const auto differ = [&](const MicrophonePosition& a, const MicrophonePosition& b) {
-    return std::hypot(a.x_m - b.x_m, a.y_m - b.y_m, a.z_m - b.z_m) > kLengthTolerance * setting.pitch_x_m;
+    return std::hypot(a.x_m - b.x_m, a.y_m - b.y_m, a.z_m - b.z_m) > tolerance * setting.pitch_x_m;
   };
   // A file without positions has those of a grid in its own order.
   bool agrees = !given.placement || (given.is_grid() && !given.is_reordered());
@@ -122,15 +126,47 @@ std::vector<std::string> corrections(const Settings& given, const MeasurementGeo
   return notes;
 }
 
-void require_channels(const Settings& settings, int channels, const std::string& name) {
-  require_geometry(settings, name, channels);
-  const ArrayGeometry& geometry = settings.array.geometry;
-  if (channels != geometry.channels()) {
-    const bool has_positions = geometry.placement != nullptr;
-    throw ConfigError(fmt::format("{}: expected the {} channels of {}: /time_data, found {} = {} microphones",
-                                  has_positions ? "array.positions" : "array.rows, array.columns", channels, name,
-                                  text_of_size(geometry), geometry.channels()));
+std::vector<MicrophonePosition> positions_beside(const Settings& settings, const StatedPositions& stated,
+                                                 const std::string& name) {
+  constexpr std::array kWhole = {"array.rows", "array.columns", "array.pitch_x_m", "array.pitch_y_m"};
+  const bool are_given =
+      std::all_of(kWhole.begin(), kWhole.end(), [&](const char* key) { return settings.explicit_keys.contains(key); });
+  if (!stated.flaw.empty() && !are_given) {
+    throw DataError(fmt::format(
+        "{}: positions of microphones: {}; array.positions, or array.rows, columns, pitch_x_m and pitch_y_m, "
+        "stand for them where they are given",
+        name, stated.flaw));
   }
+  return stated.positions_m;
+}
+
+Settings with_positions(Settings settings, const std::vector<MicrophonePosition>& positions_m,
+                        const std::string& name) {
+  if (positions_m.empty()) {
+    return settings;
+  }
+  if (const std::string flaw = flaw_of_positions(positions_m); !flaw.empty()) {
+    throw DataError(fmt::format("{}: positions of microphones: {}", name, flaw));
+  }
+  constexpr double kTolerance = 0.01;  // as positions are taken for a grid
+  const Settings given = settings;
+  ArrayGeometry& geometry = settings.array.geometry;
+  const ArrayGeometry in_file = geometry_of(positions_m);
+  take(geometry.rows, in_file.rows, "array.rows", given, name);
+  take(geometry.columns, in_file.columns, "array.columns", given, name);
+  take(geometry.pitch_x_m, in_file.pitch_x_m, "array.pitch_x_m", given, name, false, kTolerance);
+  take(geometry.pitch_y_m, in_file.pitch_y_m, "array.pitch_y_m", given, name, false, kTolerance);
+  take_placement(geometry, in_file, name, kTolerance);
+  settings.explicit_keys.insert({"array.rows", "array.columns", "array.pitch_x_m", "array.pitch_y_m"});
+  return settings;
+}
+
+Settings with_samples(const Settings& settings, const std::vector<MicrophonePosition>& positions_m, int channels,
+                      const std::string& name) {
+  Settings result = with_positions(settings, positions_m, name);
+  require_channels(result, channels, name);
+  (void)take_samples(result);
+  return result;
 }
 
 std::vector<std::size_t> select_frequencies(const Settings& settings, const std::vector<double>& available_hz,

@@ -34,9 +34,21 @@ Settings with_clock(Settings settings, double clock_hz, const std::string& name)
 std::vector<std::string> corrections(const Settings& given, const MeasurementGeometry& measurement,
                                      const std::string& name);
 
-/// Checks that the user gave the positions of the microphones of time data, and that there is one for each channel.
-/// Throws ConfigError.
-void require_channels(const Settings& settings, int channels, const std::string& name);
+/// Where the microphones of time data stand, as it counts beside these settings: nothing where the file does not say,
+/// or where what it says is flawed and the settings give rows, columns and pitches, or array.positions. Throws
+/// DataError where it is flawed and they do not.
+std::vector<MicrophonePosition> positions_beside(const Settings& settings, const StatedPositions& stated,
+                                                 const std::string& name);
+
+/// The settings with the array of time data whose file says where its microphones stand, [channel]; the settings as
+/// they are where it does not. What the user gave must agree to 1 % of a pitch, as positions are taken for a grid.
+/// Throws ConfigError where it does not, and DataError where the positions are those of no array.
+Settings with_positions(Settings settings, const std::vector<MicrophonePosition>& positions_m, const std::string& name);
+
+/// The settings of samples of so many channels whose microphones stand at `positions_m`, [channel]; empty: where the
+/// settings say: with_positions(), require_channels() and take_samples(). Throws ConfigError.
+Settings with_samples(const Settings& settings, const std::vector<MicrophonePosition>& positions_m, int channels,
+                      const std::string& name);
 
 /// Indices of the frequencies to image: all, or those that the user requested, matched to 0.5 Hz. Throws ConfigError.
 std::vector<std::size_t> select_frequencies(const Settings& settings, const std::vector<double>& available_hz,

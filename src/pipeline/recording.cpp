@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "config/config.hpp"
-#include "config/schema/front_end_kinds.hpp"
 #include "config/words.hpp"
 #include "core/system/clocks.hpp"
+#include "engine/feeder.hpp"
+#include "engine/sample_input.hpp"
+#include "files/array_files_on_disk.hpp"
 #include "files/nfr/nfr_reader.hpp"
 #include "nearfield/error.hpp"
-#include "pipeline/feeder.hpp"
 #include "pipeline/missing_bits.hpp"
 
 namespace nearfield {
@@ -75,6 +77,7 @@ class BitRecording : public Recording {
  public:
   BitRecording(std::unique_ptr<BitFile> file, const std::filesystem::path& path, const Settings& settings)
       : file_(std::move(file)), feed_(in_words(settings).front_end) {
+    (void)pascal_per_unit_for(settings, path.string(), true);
     const CaptureInfo capture = file_->info();
     const Settings used = with_clock(reconcile(settings, capture.measurement, &capture.layout, path.string()),
                                      capture.sample_rate_hz, path.string());
@@ -93,7 +96,8 @@ class BitRecording : public Recording {
     plan_ = {.settings = in_words(used),
              .input = InputForm::kBits,
              .sample_rate_hz = info_.sample_rate_hz,
-             .spectra_hz = {}};
+             .spectra_hz = {},
+             .files = array_files_on_disk()};
     notes_ = corrections(settings, capture.measurement, info_.name);
     words_per_sample_ = static_cast<std::uint64_t>(capture.words_per_bit_time) * kBitsPerWord;
   }
@@ -151,12 +155,19 @@ class SampleRecording : public Recording {
              .start_time_ns = 0,
              .start_rate_hz = reader_.sample_rate_hz()};
     plan_ = {
-        .settings = settings, .input = InputForm::kSamples, .sample_rate_hz = info_.sample_rate_hz, .spectra_hz = {}};
-    if (!settings.explicit_keys.contains("array.layout")) {
-      plan_.settings.array.layout = WireLayout::kRowMajor;
+        .settings = with_positions(settings, positions_beside(settings, reader_.positions(), info_.name), info_.name),
+        .input = InputForm::kSamples,
+        .sample_rate_hz = info_.sample_rate_hz,
+        .spectra_hz = {},
+        .files = array_files_on_disk()};
+    require_channels(plan_.settings, reader_.channels(), info_.name);
+    if (const std::optional<double> unit_pa = pascal_per_unit_for(settings, info_.name, reader_.states_pascal())) {
+      reader_.set_pascal_per_unit(*unit_pa);
     }
-    require_channels(settings, reader_.channels(), info_.name);
-    replace_default_front_end();
+    if (take_samples(plan_.settings)) {
+      notes_.push_back(fmt::format("{} holds samples, which {}, the default front end, can't count; {} takes them",
+                                   info_.name, settings.front_end.kind, plan_.settings.front_end.kind));
+    }
     validate(plan_.settings, info_.sample_rate_hz);
   }
   [[nodiscard]] const InputInfo& info() const override { return info_; }
@@ -171,17 +182,6 @@ class SampleRecording : public Recording {
   }
 
  private:
-  /// The default front end counts bits, which samples do not have, so that decimated_fft replaces it. A kind that the
-  /// user set stays, and is refused where the front end is planned.
-  void replace_default_front_end() {
-    std::string& kind = plan_.settings.front_end.kind;
-    if (schema::front_end_kind(kind).takes_samples || plan_.settings.explicit_keys.contains("front_end.kind")) {
-      return;
-    }
-    notes_.push_back(fmt::format("{} holds samples, which {}, the default front end, can't count; {} takes them",
-                                 info_.name, kind, schema::front_end_of_samples().name));
-    kind = schema::front_end_of_samples().name;
-  }
   TimeDataReader reader_;
   Feeder feed_;
   InputInfo info_;
@@ -200,8 +200,10 @@ class SpectraRecording : public Recording {
              .bits_per_sample = 1,
              .start_time_ns = 0,
              .start_rate_hz = 0.0};
+    (void)pascal_per_unit_for(settings, info_.name, true);
     plan_.settings = reconcile(settings, file_.measurement, nullptr, info_.name);
     plan_.input = InputForm::kSpectra;
+    plan_.files = array_files_on_disk();
     chosen_ = select_frequencies(settings, file_.frequencies_hz, info_.name);
     for (const std::size_t index : chosen_) {
       plan_.spectra_hz.push_back(file_.frequencies_hz[index]);

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/engine.hpp"
+#include "engine/engine.hpp"
 #include "pipeline/input.hpp"
 
 namespace nearfield {

@@ -6,16 +6,13 @@
 #include <charconv>
 #include <cmath>
 
+#include "engine/microphone_watch.hpp"
+#include "engine/recording_search.hpp"
 #include "nearfield/error.hpp"
-#include "pipeline/microphones/microphone_watch.hpp"
 #include "pipeline/recording.hpp"
-#include "pipeline/recording_search.hpp"
 
 namespace nearfield {
 namespace {
-
-/// A frame is an error where more than this share of its microphones are not finite.
-constexpr int kNonFiniteShare = 10;
 
 std::uint64_t parse_count(std::string_view text, const std::string& whole) {
   std::uint64_t value = 0;
@@ -39,7 +36,7 @@ FrameRange clip(const FrameRange& asked, std::uint64_t available, const ReplayOp
 }
 
 void require_finite(int non_finite, int channels, std::uint64_t index, const InputInfo& input) {
-  if (non_finite * kNonFiniteShare > channels) {
+  if (too_many_are_not_finite(non_finite, channels)) {
     throw DataError(fmt::format("{}: frame {}: {} of {} microphones are not finite; expected at most a tenth",
                                 input.name, index, non_finite, channels));
   }
@@ -54,15 +51,14 @@ void place(Frame& frame, std::uint64_t first_sample, const InputInfo& input) {
   frame.first_bit_time += input.first_bit_time;
 }
 
-bool is_due(const Engine& engine, std::size_t processor, std::uint64_t index) {
-  return index % static_cast<std::uint64_t>(engine.every_hops(processor)) == 0;
-}
-
 /// Frames of the range for which a processor is due, and which have all its window.
-std::uint64_t count_frames_of(const Engine& engine, std::size_t processor, const FrameRange& range, std::uint64_t hop) {
-  std::uint64_t frames = 0;
+FramesOfProcessor frames_of(const Engine& engine, std::size_t processor, const FrameRange& range, std::uint64_t hop) {
+  FramesOfProcessor frames{.every = static_cast<std::uint64_t>(engine.every_hops(processor))};
   for (std::uint64_t index = range.first; index < *range.end; ++index) {
-    frames += is_due(engine, processor, index) && engine.reaches(processor, index * hop) ? 1U : 0U;
+    if (engine.is_due(processor, index) && engine.reaches(processor, index * hop)) {
+      frames.first = frames.count == 0 ? index : frames.first;
+      ++frames.count;
+    }
   }
   return frames;
 }
@@ -70,10 +66,11 @@ std::uint64_t count_frames_of(const Engine& engine, std::size_t processor, const
 using Outputs = std::vector<std::unique_ptr<Output>>;
 
 /// A processor without a frame in the range has no place in the outputs.
-void begin(const Outputs& outputs, const Engine& engine, const FrameRange& range, std::uint64_t hop,
-           const ReplayOptions& options, std::int64_t start_time_ns) {
+std::vector<FramesOfProcessor> begin(const Outputs& outputs, const Engine& engine, const FrameRange& range,
+                                     std::uint64_t hop, const ReplayOptions& options, std::int64_t start_time_ns) {
+  std::vector<FramesOfProcessor> places;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
-    const std::uint64_t frames = count_frames_of(engine, p, range, hop);
+    const std::uint64_t frames = places.emplace_back(frames_of(engine, p, range, hop)).count;
     if (frames == 0 && options.warn) {
       options.warn(
           fmt::format("processors.{}: no frame among frames {} to {} of {}: it has one every {} hops, once {} "
@@ -87,13 +84,14 @@ void begin(const Outputs& outputs, const Engine& engine, const FrameRange& range
       }
     }
   }
+  return places;
 }
 
 std::uint32_t late_and_due(const Engine& engine, std::uint64_t first, std::size_t windows) {
   std::uint32_t due = 0;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
     for (std::uint64_t index = first; index < first + windows; ++index) {
-      due |= is_due(engine, p, index) ? 1U << p : 0U;
+      due |= engine.is_due(p, index) ? 1U << p : 0U;
     }
   }
   return due & engine.late();
@@ -106,7 +104,7 @@ std::uint32_t write(const Outputs& outputs, Engine& engine, std::size_t window, 
   const std::uint64_t missing = frame.missing_bit_times;
   std::uint32_t flags = 0;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
-    if (!is_due(engine, p, frame.sequence) || !engine.has_products(p, window)) {
+    if (!engine.is_due(p, frame.sequence) || !engine.has_products(p, window)) {
       continue;
     }
     frame.processor = p;
@@ -174,7 +172,13 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
   result.frames_asked = *range.end - range.first;
   const std::uint64_t hop =
       input.kind == FileKind::kSpectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
-  begin(outputs, *engine, range, hop, options, recording->info().start_time_ns);
+  result.places = begin(outputs, *engine, range, hop, options, recording->info().start_time_ns);
+  for (std::size_t p = 0; p < engine->processors(); ++p) {
+    result.headers.push_back(engine->header(p));
+  }
+  if (options.is_plan) {
+    return result;
+  }
   MicrophoneWatch watch(*engine, plan);
   RecordingSearch search(*engine, plan.settings);
   const auto batch = static_cast<std::uint64_t>(plan.settings.device.batch);

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/engine.hpp"
 #include "nearfield/output.hpp"
 #include "nearfield/settings.hpp"
-#include "pipeline/engine.hpp"
 
 namespace nearfield {
 
@@ -31,6 +31,14 @@ struct ReplayOptions {
   std::function<void(const std::string&)> inform;                      ///< choices that the program made; may be empty
   std::function<void(std::uint64_t done, std::uint64_t of)> progress;  ///< may be empty
   std::function<bool()> stop;                                          ///< true ends the run early; may be empty
+  bool is_plan = false;  ///< the outputs begin, and no frame is computed; they are not finished
+};
+
+/// Which frames of a range a processor has: `count` of them, from frame `first` of the recording on, `every` apart.
+struct FramesOfProcessor {
+  std::uint64_t first = 0;
+  std::uint64_t every = 1;
+  std::uint64_t count = 0;
 };
 
 struct ReplayResult {
@@ -39,6 +47,8 @@ struct ReplayResult {
   std::uint32_t flags = 0;         ///< of any frame
   std::vector<std::string> bad_microphones;  ///< that were found, one sentence each
   ResultHeader header;                       ///< of the first processor
+  std::vector<ResultHeader> headers;         ///< of all processors
+  std::vector<FramesOfProcessor> places;     ///< [processor], of the range that was asked for
 };
 
 /// Images a recording (bits, time data or spectra, recognised by content) and passes every frame to every output.

@@ -11,6 +11,7 @@
 #include "imaging/imager.hpp"
 #include "imaging/microphone_mask.hpp"
 #include "imaging/search.hpp"
+#include "nearfield/array_files.hpp"
 #include "nearfield/product.hpp"
 #include "nearfield/settings.hpp"
 
@@ -39,6 +40,7 @@ struct ProcessorPlan {
   int batch = 1;                       ///< windows that are computed together
   std::vector<int> channels = {};      ///< of the run's array, of which `array` is a part; empty: it is the whole
   std::shared_ptr<TrackIds> track_ids = nullptr;  ///< of all configurations of a run; null: the processor has its own
+  std::shared_ptr<const ArrayFiles> files = nullptr;  ///< of what its settings name by a path; null: nothing is read
 };
 
 /// Where the windows of decimated samples of an enqueue() lie on the processor's device. Full scale is 1 where bits

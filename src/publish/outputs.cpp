@@ -75,17 +75,57 @@ void ImagesFileOutput::write(const Frame& frame) {
 
 void ImagesFileOutput::finish() { writer_->finish(); }
 
-void PictureOutput::begin(const ResultHeader& header, const Beginning& beginning) {
-  std::error_code error;
-  std::filesystem::create_directories(directory_, error);
-  if (error) {
-    throw IoError(fmt::format("{}: can't make the folder for pictures: {}", directory_.string(), error.message()));
+void ImagesFileOutput::finish_plan() {
+  if (writer_ != nullptr) {
+    writer_->finish_plan();
   }
+}
+
+void make_picture_folder(const std::filesystem::path& directory) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    throw IoError(fmt::format("{}: can't make the folder for pictures: {}", directory.string(), error.message()));
+  }
+}
+
+void PictureOutput::begin(const ResultHeader& header, const Beginning& beginning) {
+  make_picture_folder(directory_);
   headers_[beginning.processor] = header;
 }
 
 void PictureOutput::write(const Frame& frame) {
   written_ += write_result_pictures(directory_, headers_.at(frame.processor), frame, scale_);
+}
+
+void PictureOutput::look_at(const Frame& frame) { hold_result_maxima(headers_.at(frame.processor), frame, scale_); }
+
+std::size_t draw_results(const std::filesystem::path& directory, const ResultsReader& reader, const DrawnFrames& frames,
+                         const ScaleChoice& choice, const std::function<void(double share)>& progress) {
+  PictureOutput output(directory, choice);
+  const auto for_frames = [&](const auto& use) {
+    for (std::size_t processor = 0; processor < reader.processors(); ++processor) {
+      const std::uint64_t end = std::min(frames.end, reader.frames(processor));
+      for (std::uint64_t frame = frames.first; frame < end; ++frame) {
+        ResultFrame read = reader.read(processor, frame);
+        read.frame.processor = processor;
+        use(read.frame, (static_cast<double>(processor) +
+                         static_cast<double>(frame + 1 - frames.first) / static_cast<double>(end - frames.first)) /
+                            static_cast<double>(reader.processors()));
+      }
+    }
+  };
+  for (std::size_t processor = 0; processor < reader.processors(); ++processor) {
+    output.begin(reader.header(processor), {.processor = processor, .frames = reader.frames(processor)});
+  }
+  if (choice.is_common) {
+    for_frames([&](const Frame& frame, double) { output.look_at(frame); });
+  }
+  for_frames([&](const Frame& frame, double share) {
+    output.write(frame);
+    progress(share);
+  });
+  return output.written();
 }
 
 }  // namespace nearfield

@@ -1,5 +1,8 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <vector>
@@ -20,6 +23,8 @@ class ImagesFileOutput : public Output {
   void begin(const ResultHeader& header, const Beginning& beginning) override;
   void write(const Frame& frame) override;
   void finish() override;
+  /// In the place of finish(): the file has room for the frames, and none of them.
+  void finish_plan();
 
  private:
   std::filesystem::path path_;
@@ -28,6 +33,9 @@ class ImagesFileOutput : public Output {
   std::unique_ptr<ResultsWriter> writer_;
 };
 
+/// Makes the folder where it is missing. Throws IoError.
+void make_picture_folder(const std::filesystem::path& directory);
+
 /// Draws every array of every frame of every processor into a folder; figures and tables are not drawn.
 class PictureOutput : public Output {
  public:
@@ -35,6 +43,8 @@ class PictureOutput : public Output {
       : directory_(std::move(directory)), scale_(choice) {}
   void begin(const ResultHeader& header, const Beginning& beginning) override;
   void write(const Frame& frame) override;
+  /// Holds the maxima of a frame that is drawn later, for a common scale.
+  void look_at(const Frame& frame);
   /// Pictures so far.
   [[nodiscard]] std::size_t written() const { return written_; }
 
@@ -44,5 +54,15 @@ class PictureOutput : public Output {
   std::size_t written_ = 0;
   std::map<std::size_t, ResultHeader> headers_;  ///< by Frame::processor
 };
+
+/// Frames of each processor to be drawn: from `first` to before `end`, as many as there are.
+struct DrawnFrames {
+  std::uint64_t first = 0;
+  std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
+};
+/// Draws frames of an images file, with a common scale where it was chosen; `progress` is called with the share that is
+/// done. Returns how many pictures were drawn.
+std::size_t draw_results(const std::filesystem::path& directory, const ResultsReader& reader, const DrawnFrames& frames,
+                         const ScaleChoice& choice, const std::function<void(double share)>& progress);
 
 }  // namespace nearfield

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -56,6 +57,8 @@ std::string_view name_of(EndCause cause) {
       return "the source restarted";
     case EndCause::kDirectoryFull:
       return "quota_bytes of the directory reached";
+    case EndCause::kFreeKept:
+      return "keep_free_bytes of the disk reached";
     case EndCause::kDiskFull:
       return "disk full";
     case EndCause::kQuota:
@@ -104,6 +107,7 @@ RecordingOutput::RecordingOutput(const std::string& name_template, std::int64_t 
   if (!file_.valid()) {
     throw IoError(fmt::format("{}: can't be created: {}", path_.string(), std::strerror(errno)));
   }
+  (void)::flock(file_.get(), LOCK_EX | LOCK_NB);  // make_room() sees that it is written; NFS: LOCK_SH needs a reader
 }
 
 int RecordingOutput::append(std::span<const std::byte> first, std::span<const std::byte> second) {

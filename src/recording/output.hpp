@@ -18,6 +18,7 @@ enum class EndCause {
   kLargeEnough,      ///< DaemonSettings::Recording::max_bytes
   kSourceRestarted,  ///< the next file holds what follows
   kDirectoryFull,    ///< DaemonSettings::Recording::quota_bytes; from here on, what is_failure() says is one
+  kFreeKept,         ///< DaemonSettings::Recording::keep_free_bytes
   kDiskFull,
   kQuota,
   kFileSizeLimit,

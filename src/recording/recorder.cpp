@@ -55,7 +55,8 @@ RecorderOptions checked(RecorderOptions options) {
           "bits_queue_bytes, images_queue_bytes: expected 0 or more");
   require(!options.is_by_level() || (options.images && settings.level > 0.0 && settings.quiet_s >= 0.0),
           "level: expected a level above 0 and recorded images");
-  require(!options.is_by_level() || settings.pause_s >= 0.0, "pause_s: expected 0 or more");
+  require(!options.is_by_rise() || (settings.pause_s >= 0.0 && settings.quiet_s >= 0.0),
+          "pause_s, quiet_s: expected 0 or more");
   options.info.host = host_name();
   options.info.boot_id = boot_id();
   return options;
@@ -170,8 +171,10 @@ const Recorder::Layout* Recorder::layout_of(const Frame& frame) const {
 
 void Recorder::write(const Frame& frame) {
   const Layout* const layout = layout_of(frame);
-  if (layout != nullptr && frame.processor == watched_) {
-    watch_level(*layout, frame);
+  if (options_.is_by_level() && layout != nullptr && frame.processor == watched_) {
+    watch_rise(is_loud(*layout, frame), frame);
+  } else if (!options_.is_by_level() && options_.is_by_rise()) {
+    watch_rise(frame.exceeds_recorded_limit, frame);
   }
   if (!options_.images || !images_.is_on()) {
     return;
@@ -207,10 +210,14 @@ bool Recorder::push_frame(const Layout& layout, const Frame& frame) {
   return images_.push(header, payload_) != Lane::Pushed::kFull;
 }
 
-void Recorder::watch_level(const Layout& layout, const Frame& frame) {
-  if (!options_.is_by_level()) {
-    return;
-  }
+bool Recorder::is_loud(const Layout& layout, const Frame& frame) const {
+  const std::span<const std::byte> images = frame.products[*layout.images];
+  return layout.images_type == ElementType::kComplex64
+             ? is_above(values_of<std::complex<float>>(images), layout.pixels, options_)
+             : is_above(values_of<float>(images), layout.pixels, options_);
+}
+
+void Recorder::watch_rise(bool is_loud, const Frame& frame) {
   const std::int64_t now_ns = frame.capture_mono_ns;
   last_frame_ns_.store(now_ns, std::memory_order_relaxed);
   if (const std::uint64_t armings = armings_.load(); armings != armings_seen_) {
@@ -218,10 +225,6 @@ void Recorder::watch_level(const Layout& layout, const Frame& frame) {
     below_since_ns_ = now_ns;
     is_quiet_ = false;
   }
-  const std::span<const std::byte> images = frame.products[*layout.images];
-  const bool is_loud = layout.images_type == ElementType::kComplex64
-                           ? is_above(values_of<std::complex<float>>(images), layout.pixels, options_)
-                           : is_above(values_of<float>(images), layout.pixels, options_);
   if (!is_loud) {
     is_quiet_ = is_quiet_ || static_cast<double>(now_ns - below_since_ns_) >= options_.settings.quiet_s * 1e9;
     return;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -22,6 +23,7 @@
 #include "recording/bits_tap.hpp"
 #include "recording/lane.hpp"
 #include "recording/output.hpp"
+#include "recording/room.hpp"
 
 namespace nearfield {
 
@@ -33,7 +35,8 @@ struct RecorderStatus;
 /// Trigger kLevel begins a recording when an image's magnitude rises above the level, and ends it once none has been
 /// above it for quiet_s. The images are the product `images` of the first processor that has one. A rise counts after
 /// quiet_s below the level, so that neither a noise that is there when the recorder is armed nor one that goes on
-/// beyond a recording begins a recording. Times are those of the images' last bits.
+/// beyond a recording begins a recording. Trigger kLimit does the same by Frame::exceeds_recorded_limit of the frames
+/// of all processors. Times are those of the frames' last bits.
 struct RecorderOptions {
   nfr::FileInfo info;  ///< host and boot_id are filled in
   std::string path;    ///< a folder, and a name with strftime's fields, in UTC: "/data/%Y%m%dT%H%M%SZ.nfr"
@@ -44,8 +47,14 @@ struct RecorderOptions {
   /// A recording has begun, has ended, or could not begin. Called on the writer's thread, which must not wait there for
   /// any thread that waits for the recorder.
   std::function<void(const RecorderStatus& status)> changed;
+  /// The recorder has made room for a recording, or looked for it. Called as `changed`.
+  std::function<void(const RecordingRoom& room)> made_room;
+  /// A file of a recording is complete. Called as `changed`.
+  std::function<void(const std::filesystem::path& path)> finished;
 
   [[nodiscard]] bool is_by_level() const { return settings.trigger == DaemonSettings::Trigger::kLevel; }
+  /// By the level or by a limit.
+  [[nodiscard]] bool is_by_rise() const { return is_by_level() || settings.trigger == DaemonSettings::Trigger::kLimit; }
 };
 
 enum class RecorderState {
@@ -61,6 +70,7 @@ struct RecorderStatus {
   EndCause end_cause = EndCause::kNone;  ///< of the last recording that ended
   std::string end_reason;                ///< the same in words, with the system's reason
   std::string path;                      ///< of the recording's last file
+  std::string began_by;                  ///< what began it, in words
   std::uint64_t recordings = 0;          ///< begun since the recorder was made
   std::uint64_t refused = 0;             ///< that did not begin, as the quota was reached, since the recorder was made
   // Of the recording, or the last one:
@@ -109,6 +119,7 @@ class Recorder : public BitsTap, public Output {
   [[nodiscard]] RecorderStatus status() const;
 
  private:
+  enum class BeganBy { kRequest, kTrigger, kRise };
   enum class Request { kArm, kDisarm, kStart, kTrigger, kStop, kQuit };
   /// A header that frames can have.
   struct EpochKey {
@@ -140,14 +151,22 @@ class Recorder : public BitsTap, public Output {
   [[nodiscard]] static Layout layout_of(const ResultHeader& header);
   [[nodiscard]] const Layout* layout_of(const Frame& frame) const;
   [[nodiscard]] bool push_frame(const Layout& layout, const Frame& frame);
-  void watch_level(const Layout& layout, const Frame& frame);
+  [[nodiscard]] bool is_loud(const Layout& layout, const Frame& frame) const;
+  void watch_rise(bool is_loud, const Frame& frame);
 
   // The writer's.
   void run();
   [[nodiscard]] std::optional<Request> next_request();
   void execute(Request request);
-  void begin(bool by_level);
-  void refuse(const std::string& reason);
+  void begin(BeganBy cause);
+  [[nodiscard]] std::string text_of(BeganBy cause) const;
+  void refuse(EndCause cause, const std::string& reason);
+  [[nodiscard]] RecordingRoom make_room_for(std::uint64_t bytes) const;
+  [[nodiscard]] RecordingRoom wait_for_room() const;
+  [[nodiscard]] std::optional<std::pair<EndCause, std::string>> lack_in(const RecordingRoom& room) const;
+  void look_for_room();
+  [[nodiscard]] bool is_over_quota(std::uint64_t bytes);
+  [[nodiscard]] bool is_lack_confirmed();
   void report_change() const;
   bool open_file();
   bool follow_epoch();
@@ -166,6 +185,7 @@ class Recorder : public BitsTap, public Output {
   void check_level();
   void set_lanes(Lane::Mode mode);
   void set_state(RecorderState state);
+  [[nodiscard]] double seconds_in_file() const;
   [[nodiscard]] Totals totals() const;
   [[nodiscard]] static EpochKey epoch_at(const Lane& lane, std::uint64_t position);
 
@@ -206,10 +226,15 @@ class Recorder : public BitsTap, public Output {
   std::unique_ptr<RecordingOutput> file_;
   std::uint64_t recording_id_ = 0;
   std::uint64_t sequence_ = 0;
-  std::uint64_t bytes_before_ = 0;              ///< of the recording's files that are closed
-  std::optional<std::uint64_t> most_by_quota_;  ///< bytes that the quota leaves for the recording
-  std::optional<std::uint64_t> bits_end_;       ///< of the last record of bits in the file
+  std::uint64_t bytes_before_ = 0;                      ///< of the recording's files that are closed
+  std::deque<std::unique_ptr<RecordingOutput>> parts_;  ///< that are closed, kept open so that nobody removes them
+  std::optional<std::uint64_t> most_by_quota_;          ///< bytes that the quota leaves for the recording
+  std::optional<std::int64_t> lacks_since_ns_;          ///< no room for the recording, while others remove
+  bool others_remove_ = false;                          ///< at the last look for room
+  std::int64_t last_room_ns_ = 0;                       ///< time of that look
+  std::optional<std::uint64_t> bits_end_;               ///< of the last record of bits in the file
   std::optional<std::uint64_t> first_bit_time_;
+  std::uint64_t file_end_bit_time_ = 0;  ///< of the bits and frames in the file
   std::set<EpochKey> epochs_in_file_;
   std::int64_t last_sync_ns_ = 0;
   std::int64_t last_look_ns_ = 0;  ///< whether the file is still there

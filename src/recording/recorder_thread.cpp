@@ -27,24 +27,15 @@ constexpr std::uint64_t kEndBytes = 512;
 /// Less than this of the quota is none: the next recording would end with its first bits.
 constexpr std::uint64_t kLeastBytes = std::uint64_t{1} << 20U;
 constexpr std::int64_t kLookNs = 1'000'000'000;
+/// How long a recording that begins waits for others that make room, and how often it looks.
+constexpr std::int64_t kPatienceNs = 200'000'000;
+constexpr std::int64_t kRetryNs = 20'000'000;
+/// Closed files of the recording under way that are kept from being removed.
+constexpr std::size_t kMostParts = 128;
 
 std::uint64_t random_id() {
   std::random_device device;
   return (std::uint64_t{device()} << 32U) | device();
-}
-
-/// Of all recordings in a folder; what cannot be looked at counts as nothing.
-std::uint64_t bytes_of_recordings(const std::filesystem::path& folder) {
-  std::error_code ignored;
-  std::uint64_t bytes = 0;
-  const std::filesystem::directory_iterator end;
-  for (std::filesystem::directory_iterator entry(folder, ignored); entry != end; entry.increment(ignored)) {
-    if (entry->path().extension() == ".nfr" && std::filesystem::is_regular_file(entry->symlink_status(ignored))) {
-      const std::uint64_t size = entry->file_size(ignored);
-      bytes += ignored ? 0 : size;
-    }
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -58,7 +49,7 @@ void Recorder::run() {
       executed_.notify_all();
     }
     if (state_ == RecorderState::kArmed && has_risen_.exchange(false)) {
-      begin(true);
+      begin(BeganBy::kRise);
     }
     if (state_ == RecorderState::kRecording) {
       if (!options_.images) {
@@ -112,12 +103,12 @@ void Recorder::execute(Request request) {
       break;
     case Request::kStart:
       if (!records) {
-        begin(false);
+        begin(BeganBy::kRequest);
       }
       break;
     case Request::kTrigger:
       if (state_ == RecorderState::kArmed) {
-        begin(false);
+        begin(BeganBy::kTrigger);
       }
       break;
     case Request::kStop:
@@ -134,19 +125,32 @@ void Recorder::execute(Request request) {
   }
 }
 
-void Recorder::begin(bool by_level) {
+std::string Recorder::text_of(BeganBy cause) const {
+  switch (cause) {
+    case BeganBy::kRequest:
+      return "record start";
+    case BeganBy::kTrigger:
+      return "record trigger";
+    default:
+      return options_.is_by_level() ? fmt::format("the level {:g}", options_.settings.level) : "a limit";
+  }
+}
+
+void Recorder::begin(BeganBy cause) {
+  const DaemonSettings::Recording& settings = options_.settings;
   most_by_quota_.reset();
-  if (options_.settings.quota_bytes > 0) {
-    const auto quota_bytes = static_cast<std::uint64_t>(options_.settings.quota_bytes);
-    const std::filesystem::path folder = std::filesystem::path(options_.path).parent_path();
-    const std::uint64_t used = bytes_of_recordings(folder);
-    if (used + kLeastBytes > quota_bytes) {
-      refuse(fmt::format("{}: recordings of {} bytes, of {} permitted", folder.string(), used, quota_bytes));
+  lacks_since_ns_.reset();
+  if (settings.quota_bytes > 0 || settings.keep_free_bytes > 0) {
+    const RecordingRoom room = wait_for_room();
+    if (const auto lack = lack_in(room)) {
+      refuse(lack->first, lack->second);
       return;
     }
-    most_by_quota_ = quota_bytes - used;
+    if (settings.quota_bytes > 0) {
+      most_by_quota_ = static_cast<std::uint64_t>(settings.quota_bytes) - room.used_bytes;
+    }
   }
-  is_by_level_ = by_level;
+  is_by_level_ = cause == BeganBy::kRise;
   ends_.reset();
   bytes_before_ = 0;
   last_sync_ns_ = monotonic_ns();
@@ -157,6 +161,7 @@ void Recorder::begin(bool by_level) {
     fresh.state = RecorderState::kRecording;
     fresh.recordings = status_.recordings + 1;
     fresh.refused = status_.refused;
+    fresh.began_by = text_of(cause);
     status_ = fresh;
   }
   state_ = RecorderState::kRecording;
@@ -166,14 +171,98 @@ void Recorder::begin(bool by_level) {
   }
 }
 
-/// The quota is reached: no recording begins; an armed recorder stays armed, for when there is room again.
-void Recorder::refuse(const std::string& reason) {
+/// Nothing goes for its age here: that has time.
+RecordingRoom Recorder::make_room_for(std::uint64_t bytes) const {
+  RecordingRoom room =
+      make_room(std::filesystem::path(options_.path).parent_path(), options_.settings, bytes, std::nullopt);
+  if (options_.made_room) {
+    options_.made_room(room);
+  }
+  return room;
+}
+
+/// For a recording that begins: where there is none while others remove, looks again, for kPatienceNs at most.
+RecordingRoom Recorder::wait_for_room() const {
+  const std::int64_t until_ns = monotonic_ns() + kPatienceNs;
+  RecordingRoom room = make_room_for(kLeastBytes);
+  while (room.others_remove && lack_in(room) && monotonic_ns() < until_ns) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kRetryNs));
+    room = make_room_for(kLeastBytes);
+  }
+  return room;
+}
+
+/// Why no recording can begin.
+std::optional<std::pair<EndCause, std::string>> Recorder::lack_in(const RecordingRoom& room) const {
+  const std::string folder = std::filesystem::path(options_.path).parent_path().string();
+  const auto quota_bytes = static_cast<std::uint64_t>(options_.settings.quota_bytes);
+  const auto kept_bytes = static_cast<std::uint64_t>(options_.settings.keep_free_bytes);
+  if (quota_bytes > 0 && room.used_bytes + kLeastBytes > quota_bytes) {
+    return std::pair(EndCause::kDirectoryFull,
+                     fmt::format("{}: recordings of {} bytes, of {} permitted", folder, room.used_bytes, quota_bytes));
+  }
+  if (kept_bytes > 0 && room.free_bytes && *room.free_bytes < kept_bytes + kLeastBytes) {
+    return std::pair(EndCause::kFreeKept, fmt::format("{}: {} bytes of the disk are free, {} to be kept", folder,
+                                                      *room.free_bytes, kept_bytes));
+  }
+  return std::nullopt;
+}
+
+/// During a recording: what others have added and removed in the meantime counts, and so does the removal of closed
+/// files of this recording.
+void Recorder::look_for_room() {
+  const DaemonSettings::Recording& settings = options_.settings;
+  if (settings.keep_free_bytes == 0 && (settings.quota_bytes == 0 || !settings.remove_oldest)) {
+    return;
+  }
+  std::erase_if(parts_, [](const auto& part) { return part->is_removed(); });  // the disk gets its blocks back
+  const RecordingRoom room = make_room_for(kLeastBytes);
+  last_room_ns_ = monotonic_ns();
+  others_remove_ = room.others_remove;
+  const std::uint64_t own_bytes = bytes_before_ + file_->bytes();
+  if (most_by_quota_) {
+    const auto quota_bytes = static_cast<std::uint64_t>(settings.quota_bytes);
+    most_by_quota_ = own_bytes + quota_bytes - std::min(quota_bytes, room.used_bytes);
+  }
+  const auto kept_bytes = static_cast<std::uint64_t>(settings.keep_free_bytes);
+  if (room.free_bytes && *room.free_bytes < kept_bytes) {
+    if (is_lack_confirmed()) {
+      ends_ = {EndCause::kFreeKept, fmt::format("{} bytes are free, {} to be kept", *room.free_bytes, kept_bytes)};
+    }
+  } else if (!most_by_quota_ || *most_by_quota_ > own_bytes) {
+    lacks_since_ns_.reset();
+  }
+}
+
+/// At once where nobody makes room, and else where a look a second after the first one finds no more.
+bool Recorder::is_lack_confirmed() {
+  if (!others_remove_) {
+    return true;
+  }
+  lacks_since_ns_ = lacks_since_ns_.value_or(last_room_ns_);
+  return last_room_ns_ - *lacks_since_ns_ >= kLookNs;
+}
+
+/// Whether the recording is to end rather than to grow to `bytes`, which is more than the quota left at the last look.
+bool Recorder::is_over_quota(std::uint64_t bytes) {
+  if (!options_.settings.remove_oldest) {
+    return true;
+  }
+  if (lacks_since_ns_ && monotonic_ns() - last_room_ns_ < kRetryNs) {
+    return false;
+  }
+  look_for_room();  // sooner than the next look
+  return !ends_ && bytes > *most_by_quota_ && is_lack_confirmed();
+}
+
+/// There is no room: no recording begins; an armed recorder stays armed, for when there is room again.
+void Recorder::refuse(EndCause cause, const std::string& reason) {
   {
     const std::lock_guard lock(mutex_);
     ++status_.refused;
     status_.path.clear();
-    status_.end_cause = EndCause::kDirectoryFull;
-    status_.end_reason = fmt::format("{} ({})", name_of(EndCause::kDirectoryFull), reason);
+    status_.end_cause = cause;
+    status_.end_reason = fmt::format("{} ({})", name_of(cause), reason);
     if (state_ != RecorderState::kArmed) {
       state_ = status_.state = RecorderState::kEnded;
     }
@@ -201,6 +290,7 @@ bool Recorder::open_file() {
   not_written_back_ = 0;
   bits_end_.reset();
   first_bit_time_.reset();
+  file_end_bit_time_ = 0;
   epochs_in_file_.clear();
   {
     const std::lock_guard lock(mutex_);
@@ -243,6 +333,7 @@ void Recorder::end_recording(EndCause cause, const std::string& reason) {
                                   .missing_bit_times = dropped->end - dropped->first,
                                   .flags = nfr::kNotStored | nfr::kDropped};
       if (write_record(gap, "") == 0) {
+        file_end_bit_time_ = std::max(file_end_bit_time_, dropped->end);
         const std::lock_guard lock(mutex_);
         status_.bits.add(gap);
         status_.end_bit_time = std::max(status_.end_bit_time, dropped->end);
@@ -251,14 +342,16 @@ void Recorder::end_recording(EndCause cause, const std::string& reason) {
   }
   const std::pair<EndCause, std::string> end = ends_.value_or(std::pair(cause, reason));
   ends_.reset();
-  is_rearmed_ = is_rearmed_ && (!is_failure(end.first) || end.first == EndCause::kDirectoryFull);
+  is_rearmed_ = is_rearmed_ &&
+                (!is_failure(end.first) || end.first == EndCause::kDirectoryFull || end.first == EndCause::kFreeKept);
   set_lanes(is_rearmed_ ? Lane::Mode::kHistory : Lane::Mode::kOff);
   {
     const std::lock_guard lock(mutex_);
     at_end_ = totals();
   }
   const std::pair<EndCause, std::string> closed = close_file(end.first, end.second);
-  if (options_.is_by_level()) {
+  parts_.clear();
+  if (options_.is_by_rise()) {
     no_rise_before_ns_.store(last_frame_ns_.load() +
                              static_cast<std::int64_t>(std::llround(options_.settings.pause_s * 1e9)));
   }
@@ -273,6 +366,12 @@ void Recorder::end_recording(EndCause cause, const std::string& reason) {
   report_change();
 }
 
+double Recorder::seconds_in_file() const {
+  const std::uint64_t first = first_bit_time_.value_or(file_end_bit_time_);
+  return first < file_end_bit_time_ ? static_cast<double>(file_end_bit_time_ - first) / options_.info.sample_rate_hz
+                                    : 0.0;
+}
+
 /// Writes the end record, as far as there is room for it, and waits for the disk. What went wrong last is the cause.
 std::pair<EndCause, std::string> Recorder::close_file(EndCause cause, const std::string& reason) {
   if (!file_) {
@@ -281,11 +380,22 @@ std::pair<EndCause, std::string> Recorder::close_file(EndCause cause, const std:
   const RecorderStatus now = status();
   const nfr::EndInfo end{.reason = std::string(name_of(cause)),
                          .dropped_bit_times = now.bits.dropped,
-                         .dropped_images = now.dropped_images};
+                         .dropped_images = now.dropped_images,
+                         .seconds = seconds_in_file(),
+                         .began_by = now.began_by};
   (void)write_record({.kind = nfr::Kind::kEnd}, nfr::to_json(end));
   const int error = file_->wait_for_disk();
   bytes_before_ += file_->bytes();
   const std::string path = file_->path().string();
+  if (options_.finished) {
+    options_.finished(file_->path());
+  }
+  if (cause == EndCause::kSourceRestarted) {
+    parts_.push_back(std::move(file_));
+    if (parts_.size() > kMostParts) {
+      parts_.pop_front();
+    }
+  }
   file_.reset();
   {
     const std::lock_guard lock(mutex_);
@@ -345,7 +455,7 @@ bool Recorder::is_over_limit(const nfr::RecordHeader& header, std::uint64_t batc
     ends_ = {EndCause::kLongEnough, ""};
   } else if (options_.settings.max_bytes > 0 && bytes > static_cast<std::uint64_t>(options_.settings.max_bytes)) {
     ends_ = {EndCause::kLargeEnough, ""};
-  } else if (most_by_quota_ && bytes > *most_by_quota_) {
+  } else if (most_by_quota_ && bytes > *most_by_quota_ && is_over_quota(bytes)) {
     ends_ = {EndCause::kDirectoryFull, fmt::format("of {} permitted", options_.settings.quota_bytes)};
   }
   return ends_.has_value();
@@ -383,6 +493,7 @@ void Recorder::write_batch(Lane& lane, std::uint64_t position, std::uint64_t end
     sequence_ -= unwritten;
     fail(error);
   }
+  file_end_bit_time_ = std::max(file_end_bit_time_, records > 0 ? end_bit_time : 0);
   const std::lock_guard lock(mutex_);
   status_.bytes = bytes_before_ + file_->bytes();
   status_.bits.add(bits);
@@ -451,7 +562,7 @@ int Recorder::write_record(nfr::RecordHeader header, const std::string& text) {
 }
 
 void Recorder::sync() {
-  if (!file_) {
+  if (!file_ || ends_) {
     return;
   }
   if (not_written_back_ >= kWritebackBytes) {
@@ -463,6 +574,8 @@ void Recorder::sync() {
     last_look_ns_ = now_ns;
     if (file_->is_removed()) {
       ends_ = {EndCause::kRemoved, file_->path().string()};
+    } else {
+      look_for_room();
     }
   }
   if (options_.settings.sync_s > 0.0 && static_cast<double>(now_ns - last_sync_ns_) >= options_.settings.sync_s * 1e9) {

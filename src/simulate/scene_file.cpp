@@ -3,6 +3,7 @@
 #include <charconv>
 #include <limits>
 
+#include "config/standard_input.hpp"
 #include "nearfield/error.hpp"
 #include "simulate/scene_reader.hpp"
 
@@ -111,7 +112,7 @@ std::string required_text(YamlMap& map, const std::string& key, const std::strin
 Scene load_scene(const std::filesystem::path& path) {
   const YAML::Node node = load_yaml(path.string());
   YamlProblems problems;
-  YamlMap top(path.string(), "", node, problems);
+  YamlMap top(path == kStandardInput ? "standard input" : path.string(), "", node, problems);
   Scene scene;
   if (!top.integer("version", 1, 1) && !top.has("version")) {
     top.problem("version", "1");

@@ -1,4 +1,5 @@
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -21,9 +22,10 @@ namespace nearfield {
 /// a bit-time, or a decimated sample where the payload is samples.
 struct SourceSettings {
   DaemonSettings::Source source = {};
-  std::size_t words_per_element = 32;       ///< of udp and pipe; files say it themselves
-  std::uint64_t bit_times_per_element = 1;  ///< by which lengths in bit-times become lengths in elements
-  std::uint64_t least_ring_elements = 0;    ///< the ring holds at least so many, whatever its own key says
+  std::size_t words_per_element = 32;          ///< of udp and pipe; files say it themselves
+  std::uint64_t bit_times_per_element = 1;     ///< by which lengths in bit-times become lengths in elements
+  std::uint64_t least_ring_elements = 0;       ///< the ring holds at least so many, whatever its own key says
+  std::optional<double> pascal_per_unit = {};  ///< of files of samples that do not say it
 };
 
 enum class SourceState { kIdle, kRunning, kEnded, kFailed };
@@ -51,6 +53,18 @@ class SourceWorker {
   /// Adds the counts that only this source has.
   virtual void count(SourceCounters& counters) const = 0;
   [[nodiscard]] virtual std::uint16_t port() const { return 0; }
+  /// Turns of the thread's loops, for who watches that it does not hang. Any thread.
+  [[nodiscard]] std::uint64_t turns() const noexcept { return turns_.load(std::memory_order_relaxed); }
+
+ protected:
+  /// The condition of every loop of run() that may last: counts a turn, and is false once a stop is requested.
+  [[nodiscard]] bool goes_on(const std::stop_token& stop) noexcept {
+    turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // of one thread alone
+    return !stop.stop_requested();
+  }
+
+ private:
+  std::atomic<std::uint64_t> turns_{0};
 };
 
 /// A live stream: a thread that fills a ring. The owner reads ring(); a stop, from any thread, ends within 100 ms.
@@ -69,6 +83,8 @@ class Source {
   void stop();
 
   [[nodiscard]] SourceState state() const { return state_.load(); }
+  /// Grows at least every 50 ms while the source runs, unless its thread hangs.
+  [[nodiscard]] std::uint64_t turns() const noexcept { return worker_->turns(); }
   /// Empty unless state() is kFailed.
   [[nodiscard]] std::string error() const;
   [[nodiscard]] SourceCounters counters() const;

@@ -2,7 +2,7 @@
 """Damaged files, and whether Nearfield's programs refuse or read them without harm.
 
     tests/attack/mutate.py --bin build/release/bin                          # the short form, as ctest runs it
-    tests/attack/mutate.py --bin build/release/bin --hdf5 550 --nfr 220 --yaml 400 --seed 7     # the long one
+    tests/attack/mutate.py --bin build/release/bin --hdf5 550 --nfr 220 --others 800 --yaml 400 --seed 7     # the long one
 
 Small files of every kind (attack_inputs makes them) are mutated: bytes flipped, files cut, lengths forged, and the CRCs
 of a recording's records made right again, so that what lies behind them is reached. Each mutant goes to every command
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 GOOD_CODES = {0, 65, 66, 74, 78}
 KINDS = ["capture", "spectra", "time_data", "images", "calibration"]
@@ -41,6 +42,8 @@ COMMANDS = {
             ["convert", "{file}", "-o", "{out}", "--what", "bits"],
             ["convert", "{file}", "-o", "{out}", "--what", "images"]],
 }
+OTHERS = ["wav", "uff", "mat", "packed.mat"]  # time data as other programs write them, made here
+COMMANDS.update({kind: [["inspect", "{file}"], REPLAY + ["--set", "array.pascal_per_unit=1"]] for kind in OTHERS})
 LAB = """version: 1
 array: {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02, layout: row-major}
 front_end: {window_samples: 128, hop_samples: 64, frequencies_hz: [1464.84375]}
@@ -104,6 +107,13 @@ def swap_blocks(rng, data):
     size = min(rng.choice([8, 64, 512]), len(data) // 2)
     a, b = rng.randrange(len(data) - size), rng.randrange(len(data) - size)
     data[a:a + size], data[b:b + size] = data[b:b + size], data[a:a + size]
+
+
+def damage_head(rng, data):
+    """In the first bytes, where the sizes are."""
+    head = bytearray(data[:512])
+    rng.choice([flip, overwrite, forge_length])(rng, head)
+    data[:512] = head
 
 
 CRC_TABLE = []
@@ -177,6 +187,39 @@ def mutate_text(rng, text):
         else:
             lines[at] = "".join(chr(ord(c) ^ (1 << rng.randrange(7))) if rng.random() < 0.05 else c for c in lines[at])
     return "\n".join(lines).encode("utf-8", "surrogateescape")
+
+
+# ---- Time data of other programs ----
+
+def matlab_variable(name, rows, columns, values):
+    """An element of a MATLAB file of level 5, of doubles."""
+    def element(kind, content):
+        return struct.pack("<II", kind, len(content)) + content + bytes(-len(content) % 8)
+    content = element(6, struct.pack("<II", 6, 0)) + element(5, struct.pack("<ii", rows, columns))
+    content += element(1, name.encode()) + element(9, struct.pack(f"<{len(values)}d", *values))
+    return element(14, content)
+
+
+def write_others(inputs):
+    channels, samples, rate = 64, 256, 46875
+    values = [0.25] * (channels * samples)
+    data = struct.pack(f"<{len(values)}f", *values)
+    form = struct.pack("<HHIIHH", 3, channels, rate, rate * 4 * channels, 4 * channels, 32)
+    chunks = b"WAVEfmt " + struct.pack("<I", len(form)) + form + b"data" + struct.pack("<I", len(data)) + data
+    (inputs / "recording.wav").write_bytes(b"RIFF" + struct.pack("<I", len(chunks)) + chunks)
+    text = []
+    for node in range(channels):
+        text += ["    -1", "    58", *["NONE"] * 5, f"{1:5d}{0:10d}{0:5d}{0:10d} {'NONE':10s}{node:10d}{3:4d}",
+                 f"{2:10d}{samples:10d}{1:10d}{0:13.5e}{1 / rate:13.5e}{0:13.5e}", f"{17:10d}",
+                 f"{15:10d}{0:5d}{0:5d}{0:5d} {'Pressure':20s} {'V':20s}", f"{0:10d}", f"{0:10d}"]
+        text += [f"{0.25:13.5e}" * min(6, samples - first) for first in range(0, samples, 6)] + ["    -1"]
+    (inputs / "recording.uff").write_text("\n".join(text) + "\n")
+    head = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x00\x01IM"
+    variables = [matlab_variable("fs", 1, 1, [rate]), matlab_variable("p", samples, channels, values)]
+    (inputs / "recording.mat").write_bytes(head + b"".join(variables))
+    packed = [zlib.compress(variable) for variable in variables]
+    (inputs / "recording.packed.mat").write_bytes(
+        head + b"".join(struct.pack("<II", 15, len(content)) + content for content in packed))
 
 
 # ---- Running ----
@@ -262,6 +305,11 @@ def mutants_of_files(arguments, rng, inputs, folder):
         if rng.random() < 0.8:
             repair_crcs(data)
         yield "nfr", f"recording_{number}.nfr", data
+    for number in range(arguments.others):
+        kind = OTHERS[number % len(OTHERS)]
+        data = bytearray((inputs / f"recording.{kind}").read_bytes())
+        rng.choice([flip, overwrite, cut, forge_length, swap_blocks, damage_head])(rng, data)
+        yield kind, f"recording_{number}.{kind}", data
 
 
 def attack_files(runner, rng, inputs):
@@ -275,8 +323,9 @@ def attack_files(runner, rng, inputs):
 
     # The files as they are must be read: else nothing behind the first check would be tried.
     slowest_s = 0.0
-    for name, kind in [(k, k) for k in KINDS] + [(k + "_heap", k) for k in KINDS] + [("recording", "nfr")]:
-        file = inputs / (name + (".nfr" if kind == "nfr" else ".h5"))
+    files = [(k + ".h5", k) for k in KINDS] + [(k + "_heap.h5", k) for k in KINDS]
+    for name, kind in files + [(f"recording.{k}", k) for k in ["nfr", *OTHERS]]:
+        file = inputs / name
         for command in COMMANDS[kind]:
             problem, took_s = runner.run("nearfield", filled(command, file))
             slowest_s = max(slowest_s, took_s)
@@ -284,7 +333,7 @@ def attack_files(runner, rng, inputs):
                 sys.exit(f"{file}, undamaged: {' '.join(command)}: {problem or runner.said[-300:]}")
     runner.limit_s = max(runner.limit_s, 30 * slowest_s)
     for kind, name, data in mutants_of_files(runner.arguments, rng, inputs, folder):
-        mutant = folder / ("mutant.nfr" if kind == "nfr" else "mutant.h5")
+        mutant = folder / ("mutant.h5" if kind in KINDS else f"mutant.{kind}")
         mutant.write_bytes(data)
         for command in COMMANDS[kind]:
             runner.judge(name, mutant, "nearfield", filled(command, mutant))
@@ -305,6 +354,7 @@ def main():
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/release/bin", help="where the programs are")
     parser.add_argument("--hdf5", type=int, default=20)
     parser.add_argument("--nfr", type=int, default=8)
+    parser.add_argument("--others", type=int, default=16, help="time data of other programs")
     parser.add_argument("--yaml", type=int, default=40)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=90, help="that a run may take, at least")
@@ -317,6 +367,7 @@ def main():
         inputs = folder / "inputs"
         inputs.mkdir()
         subprocess.run([arguments.bin / "attack_inputs", inputs], check=True)
+        write_others(inputs)
         runner = Runner(arguments, folder)
         rng = random.Random(arguments.seed)
         attack_files(runner, rng, inputs)

@@ -153,13 +153,13 @@ TEST_F(BadInput, ChannelsThatDisagree) {
 TEST_F(BadInput, UnknownKeyInFileNamesTheNearest) {
   write_text(folder_ / "lab.yaml", "version: 1\nholography:\n  stand_off_m: 0.03\n");
   expect_refusal(capture(), "-c " + (folder_ / "lab.yaml"), kBadConfig,
-                 AllOf(HasSubstr("lab.yaml:3"), HasSubstr("stand_off_m"), HasSubstr("standoff_m")));
+                 AllOf(HasSubstr("lab.yaml:3:3:"), HasSubstr("stand_off_m"), HasSubstr("standoff_m")));
 }
 
 TEST_F(BadInput, WrongTypeInFile) {
   write_text(folder_ / "lab.yaml", "holography:\n  standoff_m: 3 cm\n");
   expect_refusal(capture(), "-c " + (folder_ / "lab.yaml"), kBadConfig,
-                 AllOf(HasSubstr("lab.yaml:2"), HasSubstr("holography.standoff_m"), HasSubstr("3 cm")));
+                 AllOf(HasSubstr("lab.yaml:2:15:"), HasSubstr("holography.standoff_m"), HasSubstr("3 cm")));
 }
 
 TEST_F(BadInput, ValueOutOfRange) {

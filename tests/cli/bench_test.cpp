@@ -65,7 +65,7 @@ TEST(Bench, SpeaksAsTheCommandThatWasTyped) {
   const auto result = test::run_nearfield("bench imager --batsh 3");
   EXPECT_EQ(result.exit_code, 64);
   EXPECT_EQ(result.output,
-            "nearfield: error: --batsh: unknown option; did you mean --batch? (nearfield bench imager --help)\n");
+            "nearfield: error: --batsh: unknown option; did you mean --batch? (see nearfield help bench imager)\n");
 }
 
 }  // namespace

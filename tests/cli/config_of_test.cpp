@@ -5,6 +5,7 @@
 
 #include "files/files.hpp"
 #include "support/command.hpp"
+#include "support/recorded_bits.hpp"
 #include "support/recordings.hpp"
 
 /// `nearfield replay --config-of RUN`.
@@ -74,6 +75,24 @@ TEST_F(ConfigOf, TimeDataHaveTheArrayOfTheRun) {
   EXPECT_EQ(ImagesReader(folder_ / "again.h5").header().x_m, ImagesReader(folder_ / "run.h5").header().x_m);
 }
 
+// Of a recording, as of an images file: another input is imaged with the settings that it carries.
+TEST_F(ConfigOf, ARecordingsSettingsAreThoseOfItsRun) {
+  test::write_recording_of_bits(folder_ / "take.nfr", test::kRecordedSettings, 32 * 256);
+  const test::CommandResult result =
+      replay("capture.h5", "again.h5", of("take.nfr") + "--set medium.sound_speed_m_s=350");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_THAT(result.output,
+              HasSubstr("settings: those that " + (folder_ / "take.nfr") + " carries, of epoch 1 and --set"));
+  const ImagesReader again(folder_ / "again.h5");
+  EXPECT_EQ(again.header().frequencies_hz, std::vector<double>{1464.84375});
+  EXPECT_EQ(again.header().quantity, "displacement");
+  EXPECT_THAT(again.header().config, HasSubstr("sound_speed_m_s: 350"));
+  test::write_recording_of_bits(folder_ / "bare.nfr", "", 32 * 256);
+  const test::CommandResult bare = replay("capture.h5", "x.h5", of("bare.nfr"));
+  EXPECT_EQ(bare.exit_code, 65);
+  EXPECT_THAT(bare.output, HasSubstr("bare.nfr: found no settings in it"));
+}
+
 TEST_F(ConfigOf, WhatCarriesNoSettingsIsRefused) {
   const test::CommandResult capture = replay("capture.h5", "x.h5", of("capture.h5"));
   EXPECT_EQ(capture.exit_code, 65);
@@ -85,7 +104,7 @@ TEST_F(ConfigOf, WhatCarriesNoSettingsIsRefused) {
   write_images("later.h5", "version: 2\n");
   const test::CommandResult later = replay("capture.h5", "x.h5", of("later.h5"));
   EXPECT_EQ(later.exit_code, 78);
-  EXPECT_THAT(later.output, HasSubstr("later.h5: the settings it carries:1: version: expected 1, found \"2\""));
+  EXPECT_THAT(later.output, HasSubstr("later.h5: the settings it carries:1:10: version: expected 1, found \"2\""));
   EXPECT_EQ(replay("capture.h5", "x.h5", of("none.h5")).exit_code, 66);
   EXPECT_EQ(replay("capture.h5", "x.h5", of("run.h5") + "-c " + (folder_ / "c.yaml")).exit_code, 64);
   EXPECT_FALSE(std::filesystem::exists(folder_ / "x.h5"));

@@ -91,10 +91,10 @@ TEST_F(GeometryGiven, AFrequencyThatIsTooHighIsWarnedOfOnce) {
 }
 
 TEST_F(GeometryGiven, ASoundFileIsSentToEncode) {
-  const std::string wav = folder_ / "sound.wav";
-  std::ofstream(wav) << std::string("RIFF\x24\x00\x00\x00WAVEfmt ", 16) + std::string(100, '\0');
-  for (const std::string& command : {"replay " + wav + to_, "inspect " + wav}) {
-    EXPECT_THAT(said(command, 65), AllOf(HasSubstr("found a sound file"), HasSubstr("nearfield encode " + wav)));
+  const std::string sound = folder_ / "sound.flac";
+  std::ofstream(sound) << "fLaC" + std::string(100, '\0');
+  for (const std::string& command : {"replay " + sound + to_, "inspect " + sound}) {
+    EXPECT_THAT(said(command, 65), AllOf(HasSubstr("found a sound file"), HasSubstr("nearfield encode " + sound)));
   }
 }
 

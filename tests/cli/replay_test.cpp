@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iomanip>
+#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "files/results_file.hpp"
 #include "nearfield/error.hpp"
 #include "support/command.hpp"
 #include "support/measures.hpp"
@@ -239,6 +241,34 @@ TEST(Replay, FrameRangeStartsAnywhere) {
   const ImageFrame part = replayed(folder / "c.h5", kWindow + kMemoryless + "--frames 9:11", folder, 0);
   EXPECT_EQ(part.first_sample, whole.first_sample);
   EXPECT_LE(test::relative_l2(part.images, test::widen(whole.images)), 1e-6);
+}
+
+// The plan has the frames of the run, of each processor, and its file their places alone.
+TEST(Replay, PlanSaysWhichFramesThereWillBe) {
+  const test::TemporaryFolder folder;
+  test::write_random_capture(folder / "c.h5", 32 * 1200);
+  const std::string options = kWindow + kMemoryless +
+                              "--set processors.rows.kind=row_power --set processors.rows.every_hops=5 "
+                              "--set processors.rows.front_end.window_samples=384 --engine reference -q -o ";
+  const auto plan = test::run_nearfield("replay " + (folder / "c.h5") + options + (folder / "plan.h5") + " --plan");
+  ASSERT_EQ(plan.exit_code, 0) << plan.output;
+  const nlohmann::json said = nlohmann::json::parse(plan.output.substr(plan.output.find("{\n")));  // behind warnings
+  const auto run = test::run_nearfield("replay " + (folder / "c.h5") + options + (folder / "run.h5"));
+  ASSERT_EQ(run.exit_code, 0) << run.output;
+  const ResultsReader reader(folder / "run.h5");
+  ASSERT_EQ(said.at("processors").size(), 2U);
+  for (std::size_t p = 0; p < 2; ++p) {
+    const nlohmann::json& one = said.at("processors").at(p);
+    EXPECT_EQ(one.at("name"), reader.header(p).processor);
+    EXPECT_EQ(one.at("frames"), reader.frames(p));
+    EXPECT_EQ(one.at("every_hops"), p == 0 ? 1 : 5);
+  }
+  EXPECT_EQ(said.at("hops"), reader.frames(0));
+  // The window of 384 samples ends with that of the hop: it begins at or after sample 0 from hop 6 on.
+  EXPECT_EQ(said.at("processors").at(1).at("first_hop"), 10);
+  EXPECT_THROW(ResultsReader(folder / "plan.h5"), DataError);  // no frame in it
+  EXPECT_EQ(test::run_nearfield("replay " + (folder / "c.h5") + " --plan --png d -o " + (folder / "p.h5")).exit_code,
+            64);
 }
 
 TEST(Replay, OffGridFrequencySnapsAndWarns) {

@@ -105,19 +105,21 @@ TEST(Config, OverridesWinTheLastMost) {
 TEST(Config, RefusesBadOverrides) {
   const auto error = [](const std::string& text) { return errors_of("", {text}); };
   for (const std::string bad : {"", "=1", "array.rows", "array..rows=1", ".rows=1", "a.=1", "a.b.c.d.e.f.g.h.i=1"}) {
-    EXPECT_THAT(error(bad),
-                ElementsAre("--set: expected KEY=VALUE, such as holography.standoff_m=0.03, found \"" + bad + "\""));
+    EXPECT_THAT(
+        error(bad),
+        ElementsAre("given by set: expected KEY=VALUE, such as holography.standoff_m=0.03, found \"" + bad + "\""));
   }
   EXPECT_THAT(error("array.rows=many"),
-              ElementsAre("--set: array.rows: expected an integer from 1 to 64, found \"many\""));
-  EXPECT_THAT(error("array.rows="), ElementsAre("--set: array.rows: expected an integer from 1 to 64, found nothing"));
-  EXPECT_THAT(error("array.row=3"), ElementsAre("--set: array.row: unknown key; did you mean array.rows?"));
-  EXPECT_THAT(error("array=3"), ElementsAre(HasSubstr("--set: array: expected a mapping")));
+              ElementsAre("given by set: array.rows: expected an integer from 1 to 64, found \"many\""));
+  EXPECT_THAT(error("array.rows="),
+              ElementsAre("given by set: array.rows: expected an integer from 1 to 64, found nothing"));
+  EXPECT_THAT(error("array.row=3"), ElementsAre("given by set: array.row: unknown key; did you mean array.rows?"));
+  EXPECT_THAT(error("array=3"), ElementsAre(HasSubstr("given by set: array: expected a mapping")));
   EXPECT_THAT(error("holography.planes_m=[0, 1"),
-              ElementsAre(HasSubstr("--set holography.planes_m: expected YAML, found a syntax error")));
+              ElementsAre(HasSubstr("given by set: holography.planes_m: expected YAML, found a syntax error")));
   EXPECT_THAT(error("holography.planes_m=[0, 0.05]"), IsEmpty());  // the capture may stand farther off
   EXPECT_THAT(error("holography={planes_m: [0, 0.05], standoff_m: 0.05}"),
-              ElementsAre(HasSubstr("--set: holography.planes_m[1]: expected a plane")));
+              ElementsAre(HasSubstr("given by set: holography.planes_m[1]: expected a plane")));
 }
 
 struct BadSetting {
@@ -197,7 +199,7 @@ TEST(Config, RefusesValuesOutOfRange) {
       {"array: 5", "array: expected a mapping"},
   };
   for (const BadSetting& bad : cases) {
-    EXPECT_THAT(errors_of(bad.yaml), ElementsAre(AllOf(testing::StartsWith("lab.yaml:1: "), HasSubstr(bad.message))))
+    EXPECT_THAT(errors_of(bad.yaml), ElementsAre(AllOf(testing::StartsWith("lab.yaml:1:"), HasSubstr(bad.message))))
         << bad.yaml;
   }
 }
@@ -215,24 +217,32 @@ TEST(Config, TakesWordsForTheCutoff) {
               ElementsAre(HasSubstr("expected a wavenumber > 0 rad/m (or auto, search or dynamic_range)")));
 }
 
+TEST(Config, PointsAtTheDocumentThatGaveAValueLast) {
+  const std::string file = "holography:\n  standoff_m: 0.03\n  planes_m: [0, 0.04]\n";
+  EXPECT_THAT(errors_of(file), ElementsAre(HasSubstr("lab.yaml:3:17: holography.planes_m[1]: expected a plane")));
+  EXPECT_THAT(errors_of(file, {"holography.planes_m=0.05"}),
+              ElementsAre(HasSubstr("given by set: holography.planes_m[0]: expected a plane")));
+}
+
 TEST(Config, BatchesSpanAtMostOneWindow) {
   EXPECT_THAT(errors_of("front_end: {hop_samples: 300}\ndevice: {batch: 4}\n"), ::testing::IsEmpty());
-  EXPECT_THAT(errors_of("front_end: {hop_samples: 300}\ndevice: {batch: 5}\n"),
-              ElementsAre("lab.yaml:2: device.batch: expected at most 4, whose frames span one window (1024 samples at "
-                          "a hop of 300), found 5"));
+  EXPECT_THAT(
+      errors_of("front_end: {hop_samples: 300}\ndevice: {batch: 5}\n"),
+      ElementsAre("lab.yaml:2:17: device.batch: expected at most 4, whose frames span one window (1024 samples at "
+                  "a hop of 300), found 5"));
 }
 
 TEST(Config, ReportsEveryProblemAtOnce) {
-  EXPECT_THAT(
-      errors_of("array:\n  rows: 32.0\n  colums: 8\nholography:\n  stand_off_m: 1\n  standoff_m: 0.05\n"
-                "  planes_m: [0.06]\nfront_end: {hop_samples: 1e3}\n",
-                {"medium.density_kg_m3=air", "nonsense"}),
-      ElementsAre("lab.yaml:2: array.rows: expected an integer from 1 to 64, found \"32.0\"",
-                  "lab.yaml:3: array.colums: unknown key; did you mean array.columns?",
-                  "lab.yaml:8: front_end.hop_samples: expected an integer >= 1, found \"1e3\"",
-                  "lab.yaml:5: holography.stand_off_m: unknown key; did you mean holography.standoff_m?",
-                  HasSubstr("--set: medium.density_kg_m3: expected a density"), HasSubstr("--set: expected KEY=VALUE"),
-                  HasSubstr("lab.yaml:7: holography.planes_m[0]: expected a plane from -0.05 m")));
+  EXPECT_THAT(errors_of("array:\n  rows: 32.0\n  colums: 8\nholography:\n  stand_off_m: 1\n  standoff_m: 0.05\n"
+                        "  planes_m: [0.06]\nfront_end: {hop_samples: 1e3}\n",
+                        {"medium.density_kg_m3=air", "nonsense"}),
+              ElementsAre("lab.yaml:2:9: array.rows: expected an integer from 1 to 64, found \"32.0\"",
+                          "lab.yaml:3:3: array.colums: unknown key; did you mean array.columns?",
+                          "lab.yaml:8:26: front_end.hop_samples: expected an integer >= 1, found \"1e3\"",
+                          "lab.yaml:5:3: holography.stand_off_m: unknown key; did you mean holography.standoff_m?",
+                          HasSubstr("given by set: medium.density_kg_m3: expected a density"),
+                          HasSubstr("given by set: expected KEY=VALUE"),
+                          HasSubstr("lab.yaml:7:14: holography.planes_m[0]: expected a plane from -0.05 m")));
 }
 
 TEST(Config, RefusesContradictionsBetweenGivenKeys) {

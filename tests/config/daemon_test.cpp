@@ -50,6 +50,9 @@ TEST(DaemonConfig, ReadsEveryKey) {
       "              bits_queue_bytes: 1048576, images_queue_bytes: 1048577}\n"
       "  control: {socket: /c, mode: '600', allowed_users: [], allowed_groups: ['7']}\n"
       "  metrics: {address: off}\n"
+      "  page: {address: '[::1]:7', allowed_hosts: [array.lab], allowed_origins: ['https://array.lab'], token_file: "
+      "credential:page,\n"
+      "         pictures_hz: 30}\n"
       "  realtime: {priority: 50, cpus: [1, 3], lock_memory: true}\n"
       "  deadlines: {frame_ms: 20}\n"
       "  overload: {pause_dashboards_ms: 1, pause_recordings_ms: 2, shed_hops_ms: 3}\n"
@@ -93,6 +96,7 @@ TEST(DaemonConfig, ReadsEveryKey) {
                         .images_queue_bytes = 1048577};
   expected.control = {"/c", {0600, {}, {"7"}}};
   expected.metrics.address = "";
+  expected.page = {"[::1]:7", {"array.lab"}, {"https://array.lab"}, "credential:page", 30.0};
   expected.realtime = {50, {1, 3}, true};
   expected.deadlines.frame_ms = 20.0;
   expected.overload = {1.0, 2.0, 3.0};
@@ -108,6 +112,11 @@ TEST(DaemonConfig, PathsCountFromTheFile) {
   EXPECT_EQ(daemon.recording.directory, (file.folder().parent_path() / "r").string());
   EXPECT_EQ(daemon.control.socket, (file.folder() / "c.sock").string());
   EXPECT_EQ(daemon.source.scene, (std::filesystem::current_path() / "s.yaml").string());
+}
+
+TEST(DaemonConfig, ADashAloneInAnOverrideIsStandardInput) {
+  const DaemonSettings daemon = load_text("", {"daemon.source.kind=pipe", "daemon.source.path=-"});
+  EXPECT_EQ(daemon.source.path, "-");
 }
 
 struct BadSetting {
@@ -159,6 +168,13 @@ TEST(DaemonConfig, RefusesWrongValues) {
       {"recording: {bits_queue_bytes: 1}", "daemon.recording.bits_queue_bytes: expected an integer from 1048576"},
       {"recording: {images_queue_bytes: 1}", "daemon.recording.images_queue_bytes: expected an integer from 1048576"},
       {"metrics: {address: localhost}", "daemon.metrics.address: expected HOST:PORT, such as 127.0.0.1:9187, or off"},
+      {"page: {address: localhost}", "daemon.page.address: expected HOST:PORT, such as 127.0.0.1:7232, or off"},
+      {"page: {address: '0.0.0.0:7232'}",
+       "daemon.page.address: expected loopback, such as 127.0.0.1:7232, as long as daemon.page.token_file names no "
+       "file"},
+      {"page: {allowed_hosts: ['http://a']}", "daemon.page.allowed_hosts: expected names of hosts without a path"},
+      {"page: {allowed_origins: [a.lab]}", "daemon.page.allowed_origins: expected origins without a path"},
+      {"page: {pictures_hz: 0}", "daemon.page.pictures_hz: expected a rate"},
       {"realtime: {priority: 100}", "daemon.realtime.priority: expected an integer from 0 to 99"},
       {"realtime: {cpus: [0, -1]}", "daemon.realtime.cpus[1]: expected an integer from 0 to 1023"},
       {"deadlines: {frame_ms: 0}", "daemon.deadlines.frame_ms: expected a time from 1 to 600000 ms"},
@@ -171,7 +187,7 @@ TEST(DaemonConfig, RefusesWrongValues) {
   };
   for (const BadSetting& bad : cases) {
     EXPECT_THAT(errors_of("daemon: {" + bad.daemon + "}"),
-                ElementsAre(testing::AllOf(testing::StartsWith("lab.yaml:1: "), HasSubstr(bad.message))))
+                ElementsAre(testing::AllOf(testing::StartsWith("lab.yaml:1:"), HasSubstr(bad.message))))
         << bad.daemon;
   }
 }
@@ -211,23 +227,31 @@ TEST(DaemonConfig, JudgesWhatNoInputWillChange) {
   const std::string bad =
       "front_end:\n  frequencies_hz: [1000, 100000]\nholography:\n  planes_m: [0.03]\narray:\n  rows: 8\n";
   EXPECT_THAT(errors_of(bad),
-              ElementsAre(HasSubstr("lab.yaml:4: holography.planes_m[0]: expected a plane"),
+              ElementsAre(HasSubstr("lab.yaml:4:14: holography.planes_m[0]: expected a plane"),
                           HasSubstr("array.layout: sorama-cam expects 32 x 32"),
-                          HasSubstr("lab.yaml:2: front_end.frequencies_hz[1]: expected at most 23437.5 Hz")));
+                          HasSubstr("lab.yaml:2:26: front_end.frequencies_hz[1]: expected at most 23437.5 Hz")));
   // A file says its own clock, of at most 6.144 MHz.
   EXPECT_THAT(errors_of(bad + "daemon: {source: {kind: file, path: /dev/null}}\n"),
-              ElementsAre(HasSubstr("lab.yaml:2: front_end.frequencies_hz[1]: expected at most 96000 Hz")));
+              ElementsAre(HasSubstr("lab.yaml:2:26: front_end.frequencies_hz[1]: expected at most 96000 Hz")));
 }
 
 TEST(DaemonConfig, WantsWhatItNamesToExist) {
   EXPECT_THAT(errors_of("daemon:\n  source:\n    kind: file\n    path: /nowhere.h5\n  control:\n"
                         "    allowed_users: [root, no-such-user]\n    allowed_groups: [no-such-group]\n"),
-              ElementsAre("lab.yaml:6: daemon.control.allowed_users[1]: expected one of this system's names, or a "
+              ElementsAre("lab.yaml:6:27: daemon.control.allowed_users[1]: expected one of this system's names, or a "
                           "number, found \"no-such-user\"",
-                          HasSubstr("lab.yaml:7: daemon.control.allowed_groups[0]: "),
-                          "lab.yaml:4: daemon.source.path: expected an existing file, found none at /nowhere.h5"));
-  EXPECT_THAT(errors_of("array: {calibration: /nowhere.h5}"), ElementsAre(HasSubstr("array.calibration: expected")));
+                          HasSubstr("lab.yaml:7:22: daemon.control.allowed_groups[0]: "),
+                          "lab.yaml:4:11: daemon.source.path: expected an existing file, found none at /nowhere.h5"));
+  EXPECT_THAT(errors_of("array: {calibration: /nowhere.h5}"),
+              ElementsAre(HasSubstr("lab.yaml:1:22: array.calibration: expected")));
   EXPECT_THAT(errors_of("daemon: {source: {path: /nowhere.h5}}"), IsEmpty()) << "udp reads no file";
+}
+
+/// What is missing is missing in the nearest section that was given.
+TEST(DaemonConfig, PointsAtTheSectionOfAKeyThatIsMissing) {
+  EXPECT_THAT(errors_of("daemon:\n  no_input: {}\n  source:\n    kind: pipe\n"),
+              ElementsAre(HasSubstr("lab.yaml:3:3: daemon.source.path: a source of kind pipe expects")));
+  EXPECT_THAT(errors_of("processors:\n  far: {}\n"), ElementsAre(HasSubstr("lab.yaml:2:3: processors.far.kind: ")));
 }
 
 TEST(DaemonConfig, ListsEveryProblem) {

@@ -93,7 +93,7 @@ TEST_F(Positions, AreWrittenByTheirPath) {
 }
 
 TEST_F(Positions, ThatCannotBeAreNamedWithWhatWasExpected) {
-  EXPECT_THAT(refusal<ConfigError>(), AllOf(HasSubstr("lab.yaml:2"), HasSubstr("array.positions"),
+  EXPECT_THAT(refusal<ConfigError>(), AllOf(HasSubstr("lab.yaml:2:20: "), HasSubstr("array.positions"),
                                             HasSubstr("array.csv"), HasSubstr("a CSV or XML file of positions")));
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "expected CSV with the header x_m,y_m,z_m, or XML, found nothing"},

@@ -44,7 +44,8 @@ TEST(Schema, JsonHasEverySettingWithItsDefault) {
   Settings defaults;
   const Section all = describe(defaults);
   const auto is_of_a_kind = [](const nlohmann::json& one) {
-    return one["key"].get<std::string>().starts_with("processors.");
+    const auto key = one["key"].get<std::string>();
+    return key.starts_with("processors.") || key.starts_with("daemon.limits.");
   };
   const auto of_kinds = static_cast<std::size_t>(std::count_if(list.begin(), list.end(), is_of_a_kind));
   ASSERT_EQ(list.size() - of_kinds, all_settings(all).size());
@@ -68,6 +69,7 @@ TEST(Schema, JsonHasEverySettingWithItsDefault) {
   EXPECT_EQ(by_key["daemon.source.address"]["effect"], "restart") << "as its section";
   EXPECT_EQ(by_key["daemon.publish.zmq.endpoint"]["default"], "off");
   EXPECT_EQ(by_key["daemon.publish.ring.mode"]["default"], "0666");
+  EXPECT_EQ(by_key["daemon.limits.NAME.product"]["default"], "images");
   EXPECT_EQ(by_key["processors.sonah.kind"]["default"], "sonah") << "a kind stands for a name";
 }
 
@@ -142,7 +144,7 @@ TEST(Schema, ASettingIsOneLineBesideItsMember) {
   EXPECT_EQ(problem_with(*settings[0].entry, "0.25"), "");
   EXPECT_EQ(piston.radius_m, 0.25);
   EXPECT_EQ(problem_with(*settings[0].entry, "11"),
-            "lab.yaml:1: radius_m: expected a radius from 0.01 to 10 m, found \"11\"");
+            "lab.yaml:1:11: radius_m: expected a radius from 0.01 to 10 m, found \"11\"");
   EXPECT_EQ(settings[1].unit_of_restart, "rings");
 }
 

@@ -155,8 +155,16 @@ class RandomSettings {
                         .sync_s = number(0.0, 86400.0),
                         .bits_queue_bytes = std::int64_t{integer(1, 16384)} << 20,
                         .images_queue_bytes = std::int64_t{integer(1, 16384)} << 20};
+    if (daemon.recording.trigger == DaemonSettings::Trigger::kLevel) {
+      daemon.recording.directory = "/tmp";  // without one this trigger is refused
+    }
     daemon.control = {.socket = flip() ? "" : "/tmp/c.sock", .access = access()};
     daemon.metrics.address = flip() ? "" : "localhost:0";
+    daemon.page.address = flip() ? "" : "[::1]:7233";
+    daemon.page.allowed_hosts = flip() ? std::vector<std::string>{} : std::vector<std::string>{"array.lab", "10.0.0.7"};
+    daemon.page.allowed_origins = flip() ? std::vector<std::string>{} : std::vector<std::string>{"https://array.lab"};
+    daemon.page.token_file = flip() ? "" : "credential:page_token";
+    daemon.page.pictures_hz = flip() ? 60.0 : 12.5;
     daemon.realtime = {.priority = integer(0, 99), .cpus = {integer(0, 7), integer(8, 1023)}, .lock_memory = flip()};
     daemon.deadlines.frame_ms = number(1.0, 6e5);
     daemon.overload = {number(1.0, 10.0), number(10.0, 100.0), number(100.0, 1000.0)};

@@ -14,6 +14,7 @@
 namespace nearfield {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -65,7 +66,12 @@ TEST(YamlReader, NamesFileLineKeyExpectedAndFound) {
   Reading yaml("# a comment\nholography:\n  standoff_m: 3 cm\n");
   yaml->map("holography").number("standoff_m", kLength);
   EXPECT_THAT(yaml.messages(),
-              ElementsAre("lab.yaml:3: holography.standoff_m: expected a length > 0 m, found \"3 cm\""));
+              ElementsAre("lab.yaml:3:15: holography.standoff_m: expected a length > 0 m, found \"3 cm\""));
+}
+
+/// Where a message about "a: VALUE" points: at the value, and at the key where there is none.
+std::string place_of(const std::string& value) {
+  return value.empty() || value == "~" || value == "null" ? "lab.yaml:1:1" : "lab.yaml:1:4";
 }
 
 TEST(YamlReader, RefusesWhatIsNoNumber) {
@@ -74,7 +80,8 @@ TEST(YamlReader, RefusesWhatIsNoNumber) {
         "",     "~",   "[1]",  "{a: 1}", "0",   "-1",    "1000.5", "+-1", "++1", "1_000", "true"}) {
     Reading yaml("a: " + bad);
     EXPECT_EQ(yaml->number("a", kLength), std::nullopt) << bad;
-    EXPECT_THAT(yaml.messages(), ElementsAre(StartsWith("lab.yaml:1: a: expected a length > 0 m, found "))) << bad;
+    EXPECT_THAT(yaml.messages(), ElementsAre(StartsWith(place_of(bad) + ": a: expected a length > 0 m, found ")))
+        << bad;
   }
 }
 
@@ -83,7 +90,8 @@ TEST(YamlReader, RefusesWhatIsNoInteger) {
                                 "null", "[3]", "0x10", "\"3\"", "3 m"}) {
     Reading yaml("a: " + bad);
     EXPECT_EQ(yaml->integer("a", 1, kIntMax), std::nullopt) << bad;
-    EXPECT_THAT(yaml.messages(), ElementsAre(StartsWith("lab.yaml:1: a: expected an integer >= 1, found "))) << bad;
+    EXPECT_THAT(yaml.messages(), ElementsAre(StartsWith(place_of(bad) + ": a: expected an integer >= 1, found ")))
+        << bad;
   }
 }
 
@@ -94,11 +102,11 @@ TEST(YamlReader, ChecksEachElementOfAList) {
   EXPECT_EQ(yaml->vector("c", 3, kLength), std::nullopt);
   EXPECT_EQ(yaml->integers("d", 0, 9), std::nullopt);
   EXPECT_THAT(yaml.messages(),
-              ElementsAre("lab.yaml:3: a[1]: expected a length > 0 m, found \"x\"",
-                          "lab.yaml:5: a[3]: expected a length > 0 m, found \"-3\"",
-                          "lab.yaml:6: b: expected a length > 0 m, or a list of such, found a mapping",
-                          "lab.yaml:7: c: expected a list of 3 numbers, each a length > 0 m, found a list of 2",
-                          "lab.yaml:8: d[1]: expected an integer from 0 to 9, found a list of 1"));
+              ElementsAre("lab.yaml:3:5: a[1]: expected a length > 0 m, found \"x\"",
+                          "lab.yaml:5:5: a[3]: expected a length > 0 m, found \"-3\"",
+                          "lab.yaml:6:4: b: expected a length > 0 m, or a list of such, found a mapping",
+                          "lab.yaml:7:4: c: expected a list of 3 numbers, each a length > 0 m, found a list of 2",
+                          "lab.yaml:8:8: d[1]: expected an integer from 0 to 9, found a list of 1"));
 }
 
 TEST(YamlReader, RefusesWrongWordsAndTexts) {
@@ -107,10 +115,10 @@ TEST(YamlReader, RefusesWrongWordsAndTexts) {
   EXPECT_EQ(yaml->boolean("b"), std::nullopt);
   EXPECT_EQ(yaml->text("c"), std::nullopt);
   EXPECT_EQ(yaml->text("d"), std::nullopt);
-  EXPECT_THAT(yaml.messages(), ElementsAre("lab.yaml:1: a: expected one of one, two, found \"three\"",
-                                           "lab.yaml:2: b: expected true or false, found \"maybe\"",
-                                           "lab.yaml:3: c: expected a text, found a list of 1",
-                                           "lab.yaml:4: d: expected a text, found nothing"));
+  EXPECT_THAT(yaml.messages(), ElementsAre("lab.yaml:1:4: a: expected one of one, two, found \"three\"",
+                                           "lab.yaml:2:4: b: expected true or false, found \"maybe\"",
+                                           "lab.yaml:3:4: c: expected a text, found a list of 1",
+                                           "lab.yaml:4:1: d: expected a text, found nothing"));
 }
 
 TEST(YamlReader, KnowsNullAndWords) {
@@ -140,34 +148,34 @@ TEST(YamlReader, SuggestsTheNearestKey) {
   holography.finish();
   yaml->finish();
   EXPECT_THAT(yaml.messages(),
-              ElementsAre("lab.yaml:1: array.rosw: unknown key; did you mean array.rows?",
-                          "lab.yaml:1: array.pitch_x: unknown key; did you mean array.pitch_x_m?",
-                          "lab.yaml:3: holography.stand_off_m: unknown key; did you mean holography.standoff_m?",
-                          "lab.yaml:4: holography.rows: unknown key; did you mean array.rows?",
-                          "lab.yaml:5: holography.qwertyuiop: unknown key",
-                          "lab.yaml:6: standoff: unknown key; did you mean holography.standoff_m?"));
+              ElementsAre("lab.yaml:1:9: array.rosw: unknown key; did you mean array.rows?",
+                          "lab.yaml:1:18: array.pitch_x: unknown key; did you mean array.pitch_x_m?",
+                          "lab.yaml:3:3: holography.stand_off_m: unknown key; did you mean holography.standoff_m?",
+                          "lab.yaml:4:3: holography.rows: unknown key; did you mean array.rows?",
+                          "lab.yaml:5:3: holography.qwertyuiop: unknown key",
+                          "lab.yaml:6:1: standoff: unknown key; did you mean holography.standoff_m?"));
 }
 
 TEST(YamlReader, ReportsKeysGivenTwice) {
   Reading yaml("a: 1\nb: 2\na: 3\n");
   EXPECT_EQ(yaml->integer("a", 0, 9), 1);
-  EXPECT_THAT(yaml.messages(), ElementsAre("lab.yaml:3: a: given twice, first in line 1"));
+  EXPECT_THAT(yaml.messages(), ElementsAre("lab.yaml:3:1: a: given twice, first in line 1"));
   Reading flow("m: {x: 1, x: 2}");
   flow->map("m");
-  EXPECT_THAT(flow.messages(), ElementsAre("lab.yaml:1: m.x: given twice, first in the same line"));
+  EXPECT_THAT(flow.messages(), ElementsAre("lab.yaml:1:11: m.x: given twice, first in the same line"));
 }
 
 TEST(YamlReader, RefusesOddKeys) {
   Reading yaml("? [1, 2]\n: 3\n\"\": 4\n");
   yaml->finish();
-  EXPECT_THAT(yaml.messages(), ElementsAre("lab.yaml:1: expected a word as key, found a list of 2",
-                                           "lab.yaml:3: expected a word as key, found the text \"\""));
+  EXPECT_THAT(yaml.messages(), ElementsAre("lab.yaml:1:3: expected a word as key, found a list of 2",
+                                           "lab.yaml:3:1: expected a word as key, found the text \"\""));
 }
 
 TEST(YamlReader, WantsMappings) {
   Reading list("- 1\n- 2\n");
   EXPECT_THAT(list.messages(),
-              ElementsAre("lab.yaml:1: expected a mapping (lines of \"key: value\"), found a list of 2"));
+              ElementsAre("lab.yaml:1:1: expected a mapping (lines of \"key: value\"), found a list of 2"));
   Reading yaml("a: 5\nb:\nc: [{x: 1}, 7, ~]\nd: {x: 1}\n");
   yaml->map("a").finish();
   yaml->map("b").finish();
@@ -176,10 +184,10 @@ TEST(YamlReader, WantsMappings) {
   EXPECT_THAT(yaml->maps("d"), IsEmpty());
   EXPECT_THAT(yaml->maps("absent"), IsEmpty());
   EXPECT_THAT(yaml.messages(),
-              ElementsAre("lab.yaml:1: a: expected a mapping (lines of \"key: value\"), found \"5\"",
-                          "lab.yaml:3: c[1]: expected a mapping (lines of \"key: value\"), found \"7\"",
-                          "lab.yaml:3: c[2]: expected a mapping (lines of \"key: value\"), found nothing",
-                          "lab.yaml:4: d: expected a list of mappings, found a mapping"));
+              ElementsAre("lab.yaml:1:4: a: expected a mapping (lines of \"key: value\"), found \"5\"",
+                          "lab.yaml:3:13: c[1]: expected a mapping (lines of \"key: value\"), found \"7\"",
+                          "lab.yaml:3:4: c[2]: expected a mapping (lines of \"key: value\"), found nothing",
+                          "lab.yaml:4:4: d: expected a list of mappings, found a mapping"));
 }
 
 TEST(YamlReader, ReadsAnEmptyFileAndAnchors) {
@@ -193,11 +201,30 @@ TEST(YamlReader, ReadsAnEmptyFileAndAnchors) {
   EXPECT_EQ(yaml->numbers("a", kLength), yaml->numbers("b", kLength));
 }
 
+/// Columns count bytes from 1; of a value that is only named again its own key is meant, not the anchor far above.
+TEST(YamlReader, PointsAtValuesAndTheirElements) {
+  Reading yaml("one: &one 1 m\n\u00fcber: {a: *one}\nlist:\n  - 1\n  -\n  - [3, 4]\n");
+  yaml->number("one", kLength);
+  yaml->map("\u00fcber").number("a", kLength);
+  yaml->numbers("list", kLength);
+  EXPECT_THAT(yaml.messages(), ElementsAre("lab.yaml:1:6: one: expected a length > 0 m, found \"1 m\"",
+                                           "lab.yaml:2:9: \u00fcber.a: expected a length > 0 m, found \"1 m\"",
+                                           "lab.yaml:4:3: list[1]: expected a length > 0 m, found nothing",
+                                           "lab.yaml:6:5: list[2]: expected a length > 0 m, found a list of 2"));
+  EXPECT_EQ(yaml->place("list"), "lab.yaml:4:3");
+  EXPECT_EQ(yaml->place_of_element("list", 0), "lab.yaml:4:5");
+  EXPECT_EQ(yaml->place_of_element("list", 7), "lab.yaml:4:3");
+  EXPECT_EQ(yaml->place("absent"), "lab.yaml:1:1");
+}
+
 TEST(YamlReader, PointsAtSyntaxErrors) {
   EXPECT_THAT(error_of("a: 1\nb: [1, 2\nc: 3\n"), StartsWith("lab.yaml:3:2: expected YAML, found a syntax error: "));
-  EXPECT_THAT(error_of("a: 1\n---\nb: 2\n"), HasSubstr("expected one YAML document, found text beyond it"));
+  EXPECT_THAT(error_of("a: 1\n---\nb: 2\n"),
+              StartsWith("lab.yaml:2:1: expected one YAML document, found text beyond it"));
   EXPECT_THAT(error_of(",a: 1"), HasSubstr("expected one YAML document"));
-  EXPECT_THAT(error_of("a:\n\tb: 1\n"), HasSubstr("a line is indented by a tab"));
+  EXPECT_THAT(error_of("a:\n\tb: 1\n"),
+              AllOf(StartsWith("lab.yaml:2:1: "), HasSubstr("the line is indented by a tab")));
+  EXPECT_THAT(error_of("a:\n  b:\n  \t  c: 1\n d: 2\n"), StartsWith("lab.yaml:3:3: "));
   EXPECT_THAT(error_of("a: *nowhere\n"), StartsWith("lab.yaml:1:4: "));
   EXPECT_THAT(error_of(std::string(20000, '[')), HasSubstr("syntax error"));
   EXPECT_THAT(error_of(std::string(3 << 20, 'a')), HasSubstr("at most"));

@@ -30,6 +30,7 @@ class CheckOfAMachine : public testing::Test {
     daemon.control.socket = folder_ / "control.sock";
     daemon.recording.directory = folder_.path();
     daemon.metrics.address = "";
+    daemon.page.address = "";
     daemon.source.kind = DaemonSettings::SourceKind::kFile;
   }
   /// All texts of one kind, each on its own line.
@@ -109,6 +110,14 @@ TEST_F(CheckOfAMachine, ASocketThatAStrangerServesIsAProblemAndOneOfADaemonANote
                              HasSubstr("a nearfieldd runs with it")));
 }
 
+TEST_F(CheckOfAMachine, ASocketThatNobodyServesIsANote) {
+  (void)listening(folder_ / "control.sock");  // closed immediately; its file stays
+  EXPECT_EQ(problems(), "");
+  EXPECT_THAT(notes(), AllOf(HasSubstr("daemon.control.socket: expected no socket"),
+                             HasSubstr("rm " + (folder_ / "control.sock"))));
+  EXPECT_EQ(machine_findings(settings_).front().check, "stale_sockets");
+}
+
 TEST_F(CheckOfAMachine, PortsThatAreTakenAreProblems) {
   const TakenPort udp(SOCK_DGRAM);
   const TakenPort metrics(SOCK_STREAM);
@@ -120,6 +129,17 @@ TEST_F(CheckOfAMachine, PortsThatAreTakenAreProblems) {
   EXPECT_THAT(problems(), AllOf(HasSubstr("daemon.source.address: UDP port " + udp.address() + " is taken"),
                                 HasSubstr("daemon.metrics.address: TCP port " + metrics.address() + " is taken"),
                                 HasSubstr("daemon.publish.zmq.endpoint: TCP port " + zmq.address() + " is taken")));
+}
+
+// A daemon leaves out the page where its default port is taken, and ends where a port that was named is.
+TEST_F(CheckOfAMachine, APagesTakenPortIsAProblemWhereItWasNamed) {
+  const TakenPort page(SOCK_STREAM);
+  settings_.daemon.page.address = page.address();
+  EXPECT_EQ(problems(), "");
+  EXPECT_THAT(notes(), AllOf(HasSubstr("daemon.page.address: TCP port " + page.address() + " is taken"),
+                             HasSubstr("a daemon that starts now has no page")));
+  settings_.explicit_keys.insert("daemon.page.address");
+  EXPECT_THAT(problems(), HasSubstr("daemon.page.address: TCP port " + page.address() + " is taken"));
 }
 
 TEST_F(CheckOfAMachine, AddressesOfOtherMachinesAndUnknownInterfacesAreProblems) {

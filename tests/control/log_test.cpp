@@ -76,6 +76,52 @@ TEST(RateLimitedLog, TellsWithTheNextLineWithoutAFlush) {
   EXPECT_THAT(bench.lines(), ElementsAre("error: 2 more suppressed cause=crc", "info: again cause=crc"));
 }
 
+/// Lines of `seconds` of a cause that has one every 200 ms, with a flush a second.
+std::size_t lines_of(Bench& bench, int seconds) {
+  std::size_t lines = 0;
+  for (int i = 0; i < 5 * seconds; ++i) {
+    bench.log.log(spdlog::level::warn, "crc", "1 more");
+    bench.now_ns += 200'000'000;
+    if (i % 5 == 4) {
+      bench.log.flush();
+    }
+    lines += bench.lines().size();
+  }
+  return lines;
+}
+
+// A fault that stays must not fill the disk with its lines: a day of it has 16 thousand of them, not 432 thousand.
+TEST(RateLimitedLog, WhatRepeatsEndlesslyWritesFewerLines) {
+  Bench bench;
+  EXPECT_EQ(lines_of(bench, 1), 5U) << "nothing is suppressed at first";
+  EXPECT_LE(lines_of(bench, 119), 70U);
+  EXPECT_LE(lines_of(bench, 600), 110U);
+  EXPECT_GE(lines_of(bench, 600), 100U) << "it is still heard of";
+}
+
+TEST(RateLimitedLog, AfterSilenceEveryLineIsThere) {
+  Bench bench;
+  lines_of(bench, 600);
+  bench.now_ns += 130'000'000'000;
+  bench.log.flush();
+  bench.lines();
+  bench.now_ns += 1'000'000'000;
+  EXPECT_EQ(lines_of(bench, 2), 10U);
+}
+
+// One event every ten seconds, for hours: all of them are there.
+TEST(RateLimitedLog, RareEventsAreAllThere) {
+  Bench bench;
+  std::size_t lines = 0;
+  for (int i = 0; i < 1000; ++i) {
+    bench.log.log(spdlog::level::info, "limit", "exceeded");
+    bench.now_ns += 10'000'000'000;
+    bench.log.flush();
+    lines += bench.lines().size();
+  }
+  EXPECT_EQ(lines, 1000U);
+}
+
 TEST(RateLimitedLog, CausesDoNotShare) {
   Bench bench;
   for (int i = 0; i < 30; ++i) {

@@ -82,6 +82,8 @@ TEST(Protocol, PassesRecordingsOn) {
   EXPECT_EQ(daemon.record.images, false);
   EXPECT_EQ(daemon.record.seconds, 2.0);
   EXPECT_EQ(daemon.record.name, "run-1");
+  daemon.call(R"({"command": "record", "action": "arm", "notes": "pump 3\nafter the repair \u2713"})");
+  EXPECT_EQ(daemon.record.notes, "pump 3\nafter the repair \u2713");
   daemon.call(R"({"command": "record", "action": "stop"})");
   EXPECT_EQ(daemon.record.action, RecordRequest::Action::kStop);
   EXPECT_EQ(daemon.record.bits, std::nullopt);
@@ -140,6 +142,11 @@ TEST(Protocol, RefusesWrongFields) {
   for (const char* name : {"../x", "a/b", "", ".hidden", "a b", "a\\u0000b"}) {
     EXPECT_THAT(record(R"("action": "start", "name": ")" + std::string(name) + "\""), HasSubstr("name: expected"));
   }
+  const std::string notes = "notes: expected a text of at most 4096 bytes of UTF-8, found ";
+  EXPECT_THAT(record(R"("action": "arm", "notes": 1)"), HasSubstr(notes + "1"));
+  EXPECT_THAT(record(R"("action": "arm", "notes": ")" + std::string(4097, 'x') + "\""),
+              HasSubstr(notes + "4097 bytes"));
+  EXPECT_THAT(record(R"("action": "stop", "notes": "x")"), HasSubstr("notes: unknown field"));
 }
 
 TEST(Protocol, SurvivesWhatIsNoRequest) {

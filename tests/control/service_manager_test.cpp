@@ -112,5 +112,42 @@ TEST(Watchdog, WithoutAnIntervalIsNeverFed) {
   EXPECT_FALSE(watchdog.should_feed(1'000'000'000'000));
 }
 
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+
+/// Looks every 100 ms from `begin_ns` on to `end_ns`; the last change that was seen.
+TurnWatch::Change last_change(TurnWatch& watch, std::uint64_t turns, std::int64_t begin_ns, std::int64_t end_ns) {
+  TurnWatch::Change last = TurnWatch::Change::kNone;
+  for (std::int64_t now_ns = begin_ns; now_ns <= end_ns; now_ns += kSecondNs / 10) {
+    const TurnWatch::Change change = watch.look(turns, 2 * kSecondNs, now_ns);
+    last = change == TurnWatch::Change::kNone ? last : change;
+  }
+  return last;
+}
+
+TEST(TurnWatch, FindsAThreadThatDoesNotComeRound) {
+  TurnWatch watch(0);
+  EXPECT_EQ(last_change(watch, 0, 0, 2 * kSecondNs), TurnWatch::Change::kNone);
+  EXPECT_EQ(last_change(watch, 0, 2 * kSecondNs, 3 * kSecondNs), TurnWatch::Change::kBecameLate);
+  EXPECT_TRUE(watch.is_late());
+  EXPECT_EQ(watch.silence_ns(), 3 * kSecondNs);
+  EXPECT_EQ(last_change(watch, 1, 3 * kSecondNs, 3 * kSecondNs), TurnWatch::Change::kCameBack);
+  EXPECT_FALSE(watch.is_late());
+  EXPECT_EQ(last_change(watch, 1, 3 * kSecondNs, 5 * kSecondNs), TurnWatch::Change::kNone) << "it counts anew";
+}
+
+TEST(TurnWatch, DoesNotCountTimeInWhichNobodyLooked) {
+  TurnWatch watch(0);
+  EXPECT_EQ(last_change(watch, 0, 0, kSecondNs), TurnWatch::Change::kNone);
+  EXPECT_EQ(last_change(watch, 0, 101 * kSecondNs, 101 * kSecondNs), TurnWatch::Change::kNone) << "suspended";
+  EXPECT_EQ(last_change(watch, 0, 101 * kSecondNs, 103 * kSecondNs), TurnWatch::Change::kBecameLate);
+}
+
+TEST(TurnWatch, AThreadAtRestIsNeverLate) {
+  TurnWatch watch(0);
+  EXPECT_EQ(last_change(watch, 0, 0, 3 * kSecondNs), TurnWatch::Change::kBecameLate);
+  EXPECT_EQ(watch.rest(3 * kSecondNs), TurnWatch::Change::kCameBack);
+  EXPECT_EQ(watch.rest(100 * kSecondNs), TurnWatch::Change::kNone);
+}
+
 }  // namespace
 }  // namespace nearfield::control

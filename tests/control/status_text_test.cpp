@@ -15,7 +15,8 @@ using testing::HasSubstr;
 
 TEST(StatusText, TellsWhatMetricsKnow) {
   Metrics metrics({{"imager"}, {"late"}, {"input"}}, 0);
-  metrics.set_run({"0.1.0", "pocl", {{"far", "another"}}, "popcount", "udp 127.0.0.1:7230", 3, 1464.84375});
+  metrics.set_run(
+      {"0.1.0", "0123456789ab", "pocl", {{"far", "another"}}, "popcount", "udp 127.0.0.1:7230", 3, 1464.84375});
   for (std::int64_t ms = 1; ms <= 1000; ++ms) {
     metrics.frame_published(ms * 1'000'000, ms * 1'000'000 - 2'000'000);
     metrics.stage_took(0, 500'000);
@@ -49,6 +50,20 @@ TEST(StatusText, SurvivesWhatItDoesNotKnow) {
                           R"({"stages_ms": {"a": {"median": "b"}}, "recording": {"bytes": {}}, "bit_times": {}})"}) {
     EXPECT_THAT(status_text(nlohmann::json::parse(odd)), HasSubstr("nearfieldd    ?")) << odd;
   }
+}
+
+TEST(StatusText, HasALineForEachLimitAndEachOfItsEvents) {
+  const auto status = nlohmann::json::parse(
+      R"({"limits": [{"name": "loud", "state": "above", "value": 2.314159, "unit": "Pa", "events": 3},
+                     {"name": "left", "state": "ok", "value": null, "unit": "Pa", "events": 0}, 7]})");
+  EXPECT_THAT(status_text(status), HasSubstr("limit         loud: above, 2.314 Pa, exceeded 3 times\n"
+                                             "limit         left: ok, no value yet, exceeded 0 times\n"));
+  const auto events = nlohmann::json::parse(
+      R"({"events": [{"name": "loud", "event": "begin", "tai_ns": 1500000000, "value": 2.5, "largest": 2.5,
+                      "unit": "Pa", "position": {"x": 0.02, "point": [0, 1]}}]})");
+  EXPECT_EQ(events_text(events), "1.500 s TAI  begin  loud  2.5 Pa, largest 2.5 Pa, point [0,1], x 0.02\n");
+  EXPECT_EQ(events_text(nlohmann::json::parse(R"({"events": []})")), "no event of a limit\n");
+  EXPECT_EQ(events_text(nlohmann::json::parse("3")), "no event of a limit\n");
 }
 
 TEST(Check, ListsProblemsOneByOne) {

@@ -17,8 +17,10 @@
 namespace nearfield::control {
 namespace {
 
-const std::string kUnit = NEARFIELD_SOURCE_DIR "/config/systemd/nearfieldd.service";
-const std::string kPoclDropIn = NEARFIELD_SOURCE_DIR "/config/systemd/nearfieldd.service.d/pocl.conf";
+const std::string kFolder = NEARFIELD_SOURCE_DIR "/config/systemd/";
+const std::string kUnit = kFolder + "nearfieldd.service";
+const std::string kTemplate = kFolder + "nearfieldd@.service";
+const std::string kPoclDropIn = kFolder + "devices/pocl.conf";
 
 std::string read_file(const std::string& path) {
   std::ostringstream text;
@@ -42,8 +44,76 @@ int judge(const std::string& unit, int threshold) {
 }
 
 TEST(Units, ExposureStaysBelowItsBound) {
-  EXPECT_EQ(judge(unit_text(false), 20), 0) << "with a GPU at most 2.0";
-  EXPECT_EQ(judge(unit_text(true), 15), 0) << "with PoCL at most 1.5";
+  for (const std::string& unit : {kUnit, kTemplate}) {
+    const std::string on_the_processor = read_file(unit) + read_file(kPoclDropIn);
+    EXPECT_EQ(judge(on_the_processor, 15), 0) << unit;
+    for (const char* gpu : {"nvidia", "amd"}) {
+      EXPECT_EQ(judge(on_the_processor + read_file(kFolder + "devices/" + gpu + ".conf"), 15), 0)
+          << unit << ", " << gpu;
+    }
+  }
+}
+
+/// The settings of a unit, without comments, in its order.
+std::vector<std::string> settings_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream input(text);
+  for (std::string line; std::getline(input, line);) {
+    if (!line.empty() && line.front() != '#') {
+      lines.push_back(line);
+    }
+  }
+  return lines;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+TEST(Units, TheTemplateIsTheUnitWithFoldersOfItsOwn) {
+  std::string expected = read_file(kUnit);
+  expected = replaced(expected, "holography\n", "holography, array %i\n");
+  expected = replaced(expected, "/etc/nearfield/nearfield.yaml", "/etc/nearfield/%i.yaml");
+  expected = replaced(expected, "Directory=nearfield\n", "Directory=nearfield-%i\n");
+  expected = replaced(expected, "/var/cache/nearfield", "/var/cache/nearfield-%i");
+  expected = replaced(expected, "/cuda\n", "/cuda\nEnvironment=NEARFIELD_RUNTIME_DIR=/run/nearfield-%i\n");
+  EXPECT_EQ(settings_of(read_file(kTemplate)), settings_of(expected));
+}
+
+TEST(Units, SystemdTakesThem) {
+  const test::TemporaryFolder folder;
+  for (const char* name : {"nearfieldd.service", "nearfieldd@left.service"}) {
+    const std::string dots = std::string(name) + ".d";
+    const std::string unit = std::string(name).find('@') == std::string::npos ? kUnit : kTemplate;
+    std::filesystem::create_directories(folder / dots);
+    for (const char* device : {"pocl", "nvidia", "amd"}) {
+      std::filesystem::copy_file(kFolder + "devices/" + device + ".conf", folder / (dots + "/" + device + ".conf"));
+    }
+    std::ofstream(folder / name) << replaced(read_file(unit), "/usr/bin/nearfieldd", "/bin/true");
+    const std::string command = "systemd-analyze verify --man=no --recursive-errors=no " + (folder / name) + " > " +
+                                (folder / "said") + " 2>&1";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    EXPECT_EQ(read_file(folder / "said"), "") << name;
+  }
+}
+
+TEST(Units, TheBridgesUnitIsTakenAndExposesLittle) {
+  const std::string unit = read_file(kFolder + "nearfield-bridge@.service");
+  EXPECT_EQ(judge(unit, 15), 0);
+  EXPECT_THAT(unit, testing::HasSubstr("\nDynamicUser=yes\n"));
+  EXPECT_THAT(unit, testing::HasSubstr("\nEnvironment=NEARFIELD_RUNTIME_DIR=/run/nearfield-%i\n"));
+  EXPECT_THAT(unit, testing::HasSubstr("\n#LoadCredential=redis.password:"));
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "nearfield-bridge@left.service";
+  std::ofstream(path) << replaced(replaced(unit, "/usr/bin/python3 ", "/bin/true "), "\n#LoadCredential",
+                                  "\nLoadCredential");
+  const std::string said = folder / "said";
+  const std::string command = "systemd-analyze verify --man=no --recursive-errors=no " + path + " > " + said + " 2>&1";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  EXPECT_EQ(read_file(said), "");
 }
 
 TEST(Units, TheJudgeCanSayNo) {

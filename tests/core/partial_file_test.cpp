@@ -43,6 +43,16 @@ TEST_F(PartialFileTest, HasItsNameOnlyWhenItIsWhole) {
   EXPECT_FALSE(fs::exists(partial_));
 }
 
+// A token could be opened by others between the file's making and a later change of its mode.
+TEST_F(PartialFileTest, HasItsModeFromTheBeginning) {
+  const mode_t before = umask(0);
+  const PartialFile secret(output_, S_IRUSR | S_IWUSR);
+  const PartialFile plain(folder_ / "plain");
+  umask(before);
+  EXPECT_EQ(fs::status(partial_).permissions(), fs::perms(0600));
+  EXPECT_EQ(fs::status(folder_ / "plain.partial").permissions(), fs::perms(0666));
+}
+
 // A link planted in a folder of another user: its target was overwritten, and the output left as a link to it.
 TEST_F(PartialFileTest, ALinkInThePlaceOfThePartialFileIsNotFollowed) {
   std::ofstream(folder_ / "precious") << "root's";

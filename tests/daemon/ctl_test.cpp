@@ -76,7 +76,7 @@ TEST_F(CtlTest, SetAndReloadBeginEpochsOrAreRefused) {
   write_configuration("-1");
   const test::CommandResult bad_file = ctl("reload");
   EXPECT_EQ(bad_file.exit_code, 78);
-  EXPECT_THAT(bad_file.output, HasSubstr("nearfieldd.yaml:4: medium.sound_speed_m_s"));
+  EXPECT_THAT(bad_file.output, HasSubstr("nearfieldd.yaml:4:27: medium.sound_speed_m_s"));
   write_configuration("340");
   EXPECT_EQ(done("reload"), "epoch 3 is in effect\n");
   const json frames = status().at("frames");
@@ -122,6 +122,44 @@ TEST_F(CtlTest, StopEndsTheDaemonAndThenNobodyAnswers) {
   const test::CommandResult nobody = ctl("status");
   EXPECT_EQ(nobody.exit_code, 66);
   EXPECT_THAT(nobody.output, HasSubstr("control.sock"));
+}
+
+// Newest first: the one under way, then the one that has ended.
+TEST_F(CtlTest, RecordingsAreListedWithTheirNotes) {
+  start_live("--set daemon.recording.what=bits");
+  EXPECT_THAT(done("recordings"), HasSubstr("no recording in "));
+  (void)done("record start --name first --notes 'pump 3, after the repair'");
+  wait_until([this] { return status().at("recording").at("bytes") > 100'000; });
+  (void)done("record stop");
+  (void)done("record start --name second");
+  wait_until([this] { return status().at("recording").at("bytes") > 100'000; });
+  const json list = json::parse(done("recordings --json")).at("recordings");
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list.at(0).at("name"), "second.nfr");
+  EXPECT_EQ(list.at(0).at("state"), "recording");
+  EXPECT_EQ(list.at(0).at("seconds"), nullptr);
+  EXPECT_EQ(list.at(1).at("path"), folder_ / "first.nfr");
+  EXPECT_EQ(list.at(1).at("state"), "complete");
+  EXPECT_EQ(list.at(1).at("notes"), "pump 3, after the repair");
+  EXPECT_GT(list.at(1).at("seconds"), 0.0);
+  EXPECT_THAT(done("recordings"), HasSubstr("complete    first.nfr  pump 3, after the repair"));
+  (void)done("record stop");
+  EXPECT_THAT(test::run_nearfield("inspect " + (folder_ / "first.nfr")).output, HasSubstr("pump 3, after the repair"));
+  (void)done("stop");
+  EXPECT_EQ(wait(), 0) << log();
+}
+
+// An arming by the settings ends with them; noise that is there when the level is set begins no recording.
+TEST_F(CtlTest, ALevelArmsAndNoLevelDisarms) {
+  start_live();
+  (void)done("set daemon.recording.trigger=level daemon.recording.level=1e-9");
+  const json frames = status().at("frames");
+  wait_until([&] { return status().at("frames") > frames; });
+  EXPECT_EQ(status().at("recording").at("state"), "armed") << "random bits lie above the level all the time";
+  (void)done("set daemon.recording.trigger=none");
+  EXPECT_EQ(status().at("recording").at("state"), "idle");
+  (void)done("stop");
+  EXPECT_EQ(wait(), 0) << log();
 }
 
 }  // namespace

@@ -90,7 +90,8 @@ std::set<std::string> all_matches(const std::string& text, const std::regex& pat
 // A page that names another port or socket sends its reader where nobody listens.
 TEST(Defaults, PagesAndExamplesNameThem) {
   const DaemonSettings daemon;
-  const std::set<std::string> addresses = {daemon.source.address, daemon.metrics.address, "127.0.0.1:7231"};
+  const std::set<std::string> addresses = {daemon.source.address, daemon.metrics.address, daemon.page.address,
+                                           "127.0.0.1:7231"};
   const std::set<std::string> sockets = {"/run/nearfield/frames.sock", "/run/nearfield/control.sock"};
   const std::regex address(R"(127\.0\.0\.1:[0-9]+)");
   const std::regex socket(R"(/(run|tmp)/[A-Za-z0-9_./-]+\.sock)");

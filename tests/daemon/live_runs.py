@@ -6,6 +6,7 @@
   live_runs.py swaps [--device NAME]    eight kinds of `ctl set` and a SIGHUP, with nothing but the running kernels compiled
   live_runs.py processors [--changes N]  images at every hop and row_power at every eighth, and N `ctl set` in turn
   live_runs.py beside [--rounds N]      ages of images alone, and with srp_phat at every eighth hop beside them, in turn
+  live_runs.py page [--rounds N]        publish intervals without and with ten readers of the live page, in turn in one run
   live_runs.py stops [--times N]        SIGSTOP for 3 s, SIGCONT, N times: a stopped process must not take it for a hung frame
 
 With --bin FOLDER another build's programs run; --device is device.platform, such as NVIDIA. Every frame and every bit-time must be accounted for, and exit codes must be right; with --gate also the figures.
@@ -61,6 +62,7 @@ def start_daemon(folder, settings, fault="", config=CONFIG, environment=None):
         "daemon.publish.ring.socket": folder / "frames.sock",
         "daemon.control.socket": folder / "control.sock",
         "daemon.metrics.address": "off",
+        "daemon.page.address": "off",
         "daemon.recording.directory": folder,
         "daemon.realtime.priority": 20,
         "device.platform": DEVICE,
@@ -504,7 +506,7 @@ def ages_of_images(folder, seconds, further):
 def beside(options, folder):
     """What a processor at every eighth hop costs the images of every hop."""
     further = {"processors.where.kind": "srp_phat", "processors.where.every_hops": 8,
-               "processors.where.grid.kind": "angles", "processors.where.grid.distance_m": "[inf]",
+               "processors.where.grid.kind": "angles", "processors.where.grid.distance_m": "inf",
                "processors.where.grid.step_deg": 2}
     rounds = [{name: ages_of_images(folder / f"{name}{turn}", options.seconds, settings)
                for name, settings in (("alone", {}), ("with_srp_phat", further))} for turn in range(options.rounds)]
@@ -525,6 +527,70 @@ def watch_closely():
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(30))
     except PermissionError:
         print("live_runs: no real-time priority: times are as late as this script was", file=sys.stderr)
+
+
+PAGE_READERS = 10
+MOST_PAGE_RATIO = 1.2
+READER = """
+import asyncio, json, sys, time, websockets
+async def read(port, ends):
+    pictures = 0
+    async with websockets.connect(f"ws://127.0.0.1:{port}/stream", max_size=None, compression=None) as stream:
+        while time.monotonic() < ends:
+            message = await stream.recv()
+            if not isinstance(message, str):
+                pictures += 1
+                await stream.send('{"op":"next","id":1}')
+            elif '"kind":"hello"' in message and "surface" in message:
+                await stream.send(json.dumps({"op": "subscribe", "id": 1, "processor": "surface", "product": "images",
+                                              "select": {"z": 0, "frequency": 0}}))
+    return pictures
+async def read_all(port, readers, ends):
+    print(sum(await asyncio.gather(*[read(port, ends) for _ in range(readers)])))
+asyncio.run(read_all(int(sys.argv[1]), int(sys.argv[2]), time.monotonic() + float(sys.argv[3])))
+"""
+
+
+def page(options, folder):
+    """Ten readers of the live page, each of whom takes a picture as often as it can have one, come and go."""
+    daemon = start_daemon(folder, {"daemon.source.kind": "simulate", "daemon.source.scene": SCENE,
+                                   "daemon.publish.ring.slots": 4096, "daemon.page.address": "127.0.0.1:0"})
+    log = folder / "frames.csv"
+    turns = {"without": [], "with": []}
+    pictures = 0
+    try:
+        reader = tap(folder, log)
+        wait_for_rows(log, 1000)
+        port = re.search(r"page at http://127.0.0.1:(\d+)/", (folder / "log").read_text())[1]
+        for _ in range(options.rounds):
+            for name, spans in turns.items():
+                time.sleep(SETTLE_S)
+                begin_ns = time.monotonic_ns()
+                if name == "with":
+                    pictures += int(subprocess.run(["/usr/bin/python3", "-c", READER, port, str(PAGE_READERS),
+                                                    str(options.seconds)], stdout=subprocess.PIPE, check=True).stdout)
+                else:
+                    time.sleep(options.seconds)
+                spans.append((begin_ns, time.monotonic_ns()))
+        code = stop_daemon(daemon)
+        reader.wait(timeout=30)
+    finally:
+        daemon.kill()
+    times = [frame["publish_mono_ns"] for frame in frames_of(log)]
+    result = {"exit_code": code, "pictures_a_second_and_reader": round(
+        pictures / (PAGE_READERS * options.rounds * options.seconds), 1)}
+    for name, spans in turns.items():
+        gaps = sorted(later - earlier for earlier, later in zip(times, times[1:])
+                      if any(begin <= earlier and later <= end for begin, end in spans))
+        result[name] = {"frames": len(gaps)} | {f"interval_p{part}_ms": round(gaps[int(part / 100 * len(gaps))] * 1e-6, 3)
+                                                for part in (50, 99, 99.9)}
+    result["ratio_p99.9"] = round(result["with"]["interval_p99.9_ms"] / result["without"]["interval_p99.9_ms"], 3)
+    problems = [] if code == 0 else ["expected the daemon to end well"]
+    if pictures == 0:
+        problems.append("expected pictures, found none")
+    if options.gate and result["ratio_p99.9"] > MOST_PAGE_RATIO:
+        problems.append(f"expected p99.9 beside the page's readers of at most {MOST_PAGE_RATIO} times that without")
+    return result, problems
 
 
 def main():
@@ -552,7 +618,11 @@ def main():
     six.add_argument("--seconds", type=float, default=10.0, help="of each run")
     six.add_argument("--rounds", type=int, default=3)
     six.set_defaults(run=beside)
-    for command in (one, two, three, four, five, six):
+    seven = commands.add_parser("page")
+    seven.add_argument("--seconds", type=float, default=10.0, help="of each turn")
+    seven.add_argument("--rounds", type=int, default=3)
+    seven.set_defaults(run=page)
+    for command in (one, two, three, four, five, six, seven):
         command.add_argument("--gate", action="store_true", help="hold the figures to their bounds too")
         command.add_argument("--bin", type=Path, default=BIN, help="folder of nearfield and nearfieldd")
         command.add_argument("--device", default=DEVICE, help="device.platform")

@@ -4,9 +4,9 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "engine/microphone_watch.hpp"
 #include "health/array_simulation.hpp"
 #include "health/bit_statistics.hpp"
-#include "pipeline/microphones/microphone_watch.hpp"
 #include "simulate/bit_synthesizer.hpp"
 
 /// Bad microphones found from bits, through a front end, as nearfieldd finds them.

@@ -59,7 +59,8 @@ class NearfielddTest : public testing::Test {
            "  control: {socket: control.sock}\n"
            "  recording: {directory: .}\n"
            "  deadlines: {frame_ms: 60000}\n"
-           "  metrics: {address: off}\n";
+           "  metrics: {address: off}\n"
+           "  page: {address: off}\n";
   }
   /// With a fault in `environment`, the program that has faults.
   void start(const std::string& arguments, const std::string& environment = "") {

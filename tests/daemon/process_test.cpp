@@ -5,11 +5,15 @@
 #include <sys/un.h>
 
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "daemon/nearfieldd_process.hpp"
 #include "files/files.hpp"
@@ -295,6 +299,40 @@ TEST_F(NearfielddTest, LongHopsDoNotStarveTheWatchdog) {
   EXPECT_EQ(stop(), 0);
 }
 
+/// A thread hangs as long as a file is there: meanwhile systemd gets no notification, and the log names the thread.
+class HungThread : public NearfielddTest {
+ protected:
+  void expect_withheld(const std::string& fault, const std::string& thread, const std::function<void()>& begin) {
+    const std::filesystem::path file = std::filesystem::absolute(std::string(folder_ / "hang"));
+    std::ofstream(file) << "hangs";
+    NotifySocket systemd(folder_ / "notify");
+    start("--set daemon.source.loop=true", "WATCHDOG_USEC=400000 NOTIFY_SOCKET=" + (folder_ / "notify") +
+                                               " NEARFIELDD_FAULT=" + fault + ":" + file.string());
+    begin();
+    wait_until([&] { return log().find("the thread of " + thread + " has not come round") != std::string::npos; });
+    const int before = systemd.feeds();
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // in which there would be ten
+    EXPECT_EQ(systemd.feeds(), before);
+    std::filesystem::remove(file);
+    wait_until([&] { return systemd.feeds() >= before + 5; });
+    EXPECT_EQ(stop(), 0);
+    EXPECT_THAT(log(), HasSubstr("warning: the thread of " + thread + " came round again after "));
+  }
+};
+
+TEST_F(HungThread, OfTheSourceWithholdsTheNotification) {
+  expect_withheld("source-hang", "the source", [] {});
+}
+
+TEST_F(HungThread, OfControlWithholdsTheNotification) {
+  std::thread asks;
+  expect_withheld("control-hang", "control", [&] {
+    wait_for_frames();
+    asks = std::thread([this] { EXPECT_TRUE(call({{"command", "config"}}).contains("yaml")); });
+  });
+  asks.join();
+}
+
 TEST_F(NearfielddTest, WhatMemoryCannotHoldIsRefusedBeforeItIsAllocated) {
   const std::string huge =
       "--set daemon.source.kind=udp --set daemon.source.address=127.0.0.1:0 --set device.batch=1024 "
@@ -331,7 +369,7 @@ TEST_F(NearfielddTest, WrongConfigurationsAndDevicesHaveTheirCodes) {
   EXPECT_EQ(run("--set device.platform=nonesuch"), 69) << log();
   std::ofstream(folder_ / "nearfieldd.yaml") << "version: 1\ndaemon:\n  no_input: {after: 3}\n";
   EXPECT_EQ(run("--check"), 78);
-  EXPECT_THAT(log(), HasSubstr("nearfieldd.yaml:3: daemon.no_input.after: unknown key; did you mean"));
+  EXPECT_THAT(log(), HasSubstr("nearfieldd.yaml:3:14: daemon.no_input.after: unknown key; did you mean"));
   EXPECT_EQ(run(""), 78);
   std::filesystem::remove(folder_ / "nearfieldd.yaml");
   EXPECT_EQ(run("--check"), 66);
@@ -371,8 +409,9 @@ TEST_F(NearfielddTest, ErrorsAtStartHaveOneForm) {
 TEST_F(NearfielddTest, SaysWhatItDoesWhileItStarts) {
   start_live();
   EXPECT_EQ(stop(), 0);
-  EXPECT_THAT(log(), AllOf(HasSubstr(": configuration "), HasSubstr("source: "), HasSubstr("compiling its programs"),
-                           HasSubstr("device: "), HasSubstr("frames for controllers at " + (folder_ / "frames.sock")),
+  EXPECT_THAT(log(), AllOf(HasSubstr(": configuration "), HasSubstr("source: "),
+                           HasSubstr("step 2 of 4: compiling programs for "), HasSubstr("device: "),
+                           HasSubstr("frames for controllers at " + (folder_ / "frames.sock")),
                            HasSubstr("control at " + (folder_ / "control.sock"))));
 }
 
@@ -401,6 +440,21 @@ TEST_F(NearfielddTest, NoInputIsDeclaredAndMayBeAFault) {
                 "--set daemon.no_input.after_ms=50 --set daemon.no_input.is_fault=true"),
             66)
       << log();
+}
+
+// What lies in the ring when the stream ends is more than a window, and less than the next one needs.
+TEST_F(NearfielddTest, NoInputIsDeclaredWhereHopsAreLongerThanWindows) {
+  start(
+      "--set daemon.source.kind=udp --set daemon.source.address=127.0.0.1:0 --set daemon.no_input.after_ms=50 "
+      "--set front_end.hop_samples=8192");
+  wait_until([this] { return call({{"command", "status"}}).at("state") == "no input"; });
+  const std::string port = to_string(call({{"command", "status"}}).at("port"));
+  const test::CommandResult sent =
+      test::run_nearfield("send " + (folder_ / "capture.h5") + " --loop --duration 0.5 --to 127.0.0.1:" + port);
+  ASSERT_EQ(sent.exit_code, 0) << sent.output;
+  wait_for_frames();
+  wait_until([this] { return call({{"command", "status"}}).at("state") == "no input"; });
+  EXPECT_EQ(stop(), 0);
 }
 
 TEST_F(NearfielddTest, AStreamOverUdpIsConserved) {

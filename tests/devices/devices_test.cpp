@@ -1,4 +1,4 @@
-#include "pipeline/devices.hpp"
+#include "engine/devices.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "devices/two_devices.hpp"
+#include "engine/engine.hpp"
+#include "engine/feeder.hpp"
 #include "nearfield/error.hpp"
-#include "pipeline/engine.hpp"
-#include "pipeline/feeder.hpp"
 
 /// Processors on devices of their own, and taps that processors share.
 namespace nearfield {

@@ -26,7 +26,7 @@ PROGRAM = re.compile(r"(?:[A-Z_]+=\S*\s+)*(?:time |chrt -f \d+ )?(?:build/\S+/bi
                      r"(nearfieldd|nearfield|ring_stress|\w+_tests|\w+_fuzz|\./dev)(?=\s|$)")
 
 
-FILE_TYPES = ("c", "cl", "conf", "cpp", "csv", "h", "h5", "hpp", "json", "md", "nfr", "png", "py", "service", "sock", "txt", "wav", "yaml")
+FILE_TYPES = ("c", "cl", "conf", "cpp", "csv", "h", "h5", "hpp", "json", "md", "nfr", "png", "py", "service", "sock", "txt", "wav", "xml", "yaml")
 
 
 def read_pages(root):
@@ -43,6 +43,9 @@ class Programs:
 
     def help(self, command):
         if command not in self._help:
+            if command[:2] == ("nearfield", "bridge"):  # a Python package's, which need not be installed here
+                self._help[command] = (pathlib.Path(__file__).parents[2] / "python/src/nearfield/bridge/__main__.py").read_text()
+                return self._help[command]
             words = list(command)
             words[0] = str(self.binaries / words[0])
             self._help[command] = ""
@@ -165,13 +168,15 @@ class Names:
         commands = [("nearfield",), ("nearfieldd",), ("ring_stress",)]
         for first in self.programs.subcommands(("nearfield",)):
             commands.append(("nearfield", first))
-            commands += [("nearfield", first, second) for second in self.programs.subcommands(("nearfield", first))]
+            for second in self.programs.subcommands(("nearfield", first)):
+                commands.append(("nearfield", first, second))
+                commands += [("nearfield", first, second, third) for third in self.programs.subcommands(("nearfield", first, second))]
         return any(self.programs.has_option(command, option) for command in commands)
 
     def any_script_has(self, page, option):
         """Scripts of the repository that the page names."""
         text = " ".join(text for _, text in page.prose) + " ".join(fence.text for fence in page.fences)
-        files = [self.root / path for path in re.findall(r"(?:tests|bench|docs)/[\w./-]+\.(?:py|sh)\b", text)]
+        files = [self.root / path for path in re.findall(r"(?:tests|bench|docs|python)/[\w./-]+\.(?:py|sh)\b", text)]
         return any(file.exists() and option in file.read_text() for file in files)
 
     def check_filter(self, page, line, program, word):

@@ -62,16 +62,22 @@ def _literals(text):
 
 
 def other_words(root):
-    """Words of C's interface, of what programs print and files contain (their sources' literals), of kernels and of file
+    """Words of the interfaces in C and Python, of what programs print and files contain (their sources' literals), of kernels and of file
     names. A member of a C++ structure is none of these: a page that names it says the key instead."""
-    text = [(root / "include/nearfield_ring.h").read_text(), (root / "examples/controller.c").read_text()]
+    text = [(root / name).read_text() for name in ("include/nearfield_ring.h", "include/nearfield/nearfield.h",
+                                                   "examples/controller.c", "examples/engine.c")]
     for folder in ("src", "bench"):
         for file in sorted((root / folder).rglob("*")):
             if file.suffix in (".cpp", ".hpp", ".c"):
                 text.append(_literals(file.read_text()))
     for file in sorted((root / "kernels").rglob("*.cl")):
         text += re.findall(r"(?:__kernel|kernel) void (\w+)", file.read_text())
+    for file in sorted((root / "python/src/nearfield").glob("*.py")):  # functions, methods and fields of Python's interface
+        text += re.findall(r"^ *def ([a-z]\w*)|^    ([a-z]\w*):", file.read_text(), re.M)
+    text = [" ".join(part) if isinstance(part, tuple) else part for part in text]
     words = set(re.findall(r"[a-z][a-z0-9_]*", " ".join(text)))
+    for file in sorted((root / "python/src").rglob("*.py")):  # names of its interface, and of what it writes
+        words.update(re.findall(r"\b[a-z][a-z0-9_]*", file.read_text()))
     for folder in ("src", "kernels", "tests", "fuzz", "bench", "docs", "examples", "config", "include"):
         words.update(file.stem for file in (root / folder).rglob("*") if file.suffix != ".pyc")
         words.update(file.stem.removesuffix("_test") for file in (root / folder).rglob("*_test.cpp"))

@@ -75,10 +75,12 @@ TEST(Describe, TimeData) {
   EXPECT_EQ(detect_file_kind(folder / "time.h5"), FileKind::kTimeData);
   EXPECT_EQ(facts_of(folder / "time.h5"),
             "kind          time data\n"
+            "format        HDF5, as Acoular writes it\n"
             "channels      2\n"
             "sample rate   48000 Hz\n"
             "samples       4800\n"
             "duration      0.1 s\n"
+            "unit          Pa\n"
             "array         not stated (comes from the configuration)\n");
 }
 

@@ -95,6 +95,35 @@ TEST(Results, OfTwoProcessorsComeBackTheSame) {
               HasSubstr("/row_power/row_power: found 3 frames, expected a frame 3"));
 }
 
+TEST(Results, SpectraBeginAt0HzAndImagesDoNot) {
+  const TempFolder folder;
+  ResultHeader spectra = row_power_header();
+  spectra.axes[0].values = {0.0, 500.0};
+  {
+    ResultsWriter writer(folder / "r.h5");
+    writer.begin(result_header(images_of_two()), {.frames = 1});
+    writer.begin(spectra, {.processor = 1, .frames = 1});
+    writer.write(images_frame(0).frame);
+    writer.write(row_power_frame(0).frame);
+    writer.finish();
+  }
+  EXPECT_EQ(ResultsReader(folder / "r.h5").header(1).axes, spectra.axes);
+  const std::array<double, 2> negative = {-1.0, 500.0};
+  const std::array<double, 2> zero = {0.0, 500.0};
+  expect_refused(folder / "r.h5",
+                 {{"below 0 Hz",
+                   [&](hid_t f) {
+                     put_dataset(f, "/row_power/frequencies_hz", H5T_NATIVE_DOUBLE, {2}, negative.data());
+                     put_fixed_text(f, "/row_power/frequencies_hz", "axis", "frequency");
+                     put_fixed_text(f, "/row_power/frequencies_hz", "unit", "Hz");
+                   },
+                   {"/row_power/frequencies_hz[0]: found -1, expected a finite frequency from 0 Hz on"}},
+                  {"images at 0 Hz",
+                   [&](hid_t f) { put_dataset(f, "/frequencies_hz", H5T_NATIVE_DOUBLE, {2}, zero.data()); },
+                   {"/frequencies_hz[0]: found 0, expected a finite frequency above 0 Hz"}}},
+                 [](const std::filesystem::path& path) { const ResultsReader reader(path); });
+}
+
 // Readers of files of images alone find what they always found.
 TEST(Results, DatasetsOfTheFirstProcessorHaveTheirNamesTypesAndShapes) {
   const TempFolder folder;

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <fstream>
 
 #include "files/file_test_support.hpp"
 
@@ -22,7 +23,7 @@ TEST(TimeData, RoundTripIsExact) {
   std::vector<float> values(4);
   reader.read(1, values);
   EXPECT_THAT(values, ElementsAre(3.5F, 4.0F, 5.0F, -6.25F));
-  EXPECT_THAT(error_of([&] { reader.read(2, values); }), HasSubstr("4 values from index 2"));
+  EXPECT_THAT(error_of([&] { reader.read(2, values); }), HasSubstr("4 values from sample 2"));
   EXPECT_THAT(folder.names(), ElementsAre("time.h5"));
 }
 
@@ -75,6 +76,21 @@ TEST(TimeData, WriterChecksItsSizes) {
   EXPECT_THAT(error_of([&] { write_time_data(folder / "time.h5", 48000.0, 4, kValues); }), HasSubstr("expected 4"));
   EXPECT_THAT(error_of([&] { write_time_data(folder / "time.h5", 48000.0, 2, {}); }), HasSubstr("holds no values"));
   EXPECT_THAT(folder.names(), IsEmpty());
+}
+
+// Columns 5 and 6, as its reader expects between datasets.
+TEST(TimeData, UniversalFilesAreKnownByTheirFirstLine) {
+  const TempFolder folder;
+  const auto is_known = [&](const std::string& text) {
+    std::ofstream(folder / "a.uff") << text;
+    return is_time_data_of_others(folder / "a.uff");
+  };
+  EXPECT_TRUE(is_known("    -1\n    58\n"));
+  EXPECT_TRUE(is_known("    -1  \r\n    58\r\n"));
+  EXPECT_FALSE(is_known("-1\n    58\n"));
+  EXPECT_FALSE(is_known("  -1\n    58\n"));
+  EXPECT_FALSE(is_known("    -12\n    58\n"));
+  EXPECT_FALSE(is_known("    -1"));
 }
 
 }  // namespace

@@ -5,7 +5,6 @@ What h5py reads, which knows nothing of scales and units, is the truth for names
 """
 
 import pathlib
-import subprocess
 import sys
 import tempfile
 import unittest
@@ -14,7 +13,10 @@ import h5py
 import numpy as np
 import xarray as xr
 
-NEARFIELD = pathlib.Path(sys.argv.pop(1)).resolve() / "nearfield"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from program import Program  # noqa: E402
+
+NEARFIELD = Program(pathlib.Path(sys.argv.pop(1)) / "nearfield")
 ENGINES = ("h5netcdf", "netcdf4")
 FIRST_FRAME = 3
 BIT_RATE_HZ = 1.5e6
@@ -39,12 +41,6 @@ processors:
 """
 
 
-def run(*arguments):
-    done = subprocess.run([NEARFIELD, *arguments], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"{arguments}: {done.returncode}: {done.stderr}")
-
-
 def complex_of(values):
     """Values as complex numbers: netCDF4 shows their two parts as fields r and i."""
     return values if values.dtype.names is None else values.view(np.complex64)
@@ -67,10 +63,10 @@ class Files(unittest.TestCase):
         (folder / "scene.yaml").write_text(SCENE)
         (folder / "config.yaml").write_text(CONFIG)
         cls.capture, cls.images, cls.csm = folder / "capture.h5", folder / "images.h5", folder / "csm.h5"
-        run("simulate", folder / "scene.yaml", "-o", cls.capture)
-        run("replay", cls.capture, "-c", folder / "config.yaml", "-o", cls.images, "--engine", "reference", "--frames",
+        NEARFIELD.require("simulate", folder / "scene.yaml", "-o", cls.capture)
+        NEARFIELD.require("replay", cls.capture, "-c", folder / "config.yaml", "-o", cls.images, "--engine", "reference", "--frames",
             f"{FIRST_FRAME}:12")
-        run("csm", cls.capture, "-o", cls.csm, "--set", "front_end.frequencies_hz=[1007.08, 2014.16]")
+        NEARFIELD.require("csm", cls.capture, "-o", cls.csm, "--set", "front_end.frequencies_hz=[1007.08, 2014.16]")
 
     @classmethod
     def tearDownClass(cls):

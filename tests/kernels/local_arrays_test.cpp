@@ -10,8 +10,8 @@
 #include <set>
 #include <string>
 
+#include "engine/engine.hpp"
 #include "imaging/plain_work_groups.hpp"
-#include "pipeline/engine.hpp"
 #include "simulate/temporary_folder.hpp"
 
 /// PoCL gives each group its own copy of the local arrays that it finds in a kernel. An array that LLVM has moved into

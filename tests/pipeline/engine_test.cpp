@@ -1,4 +1,4 @@
-#include "pipeline/engine.hpp"
+#include "engine/engine.hpp"
 
 #include <gtest/gtest.h>
 

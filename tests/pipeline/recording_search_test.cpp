@@ -1,4 +1,4 @@
-#include "pipeline/recording_search.hpp"
+#include "engine/recording_search.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "config/config.hpp"
+#include "files/array_files_on_disk.hpp"
 #include "files/hdf5/h5_output.hpp"
 #include "nearfield/error.hpp"
 #include "processors/beamform/snapshots.hpp"
@@ -114,7 +115,8 @@ TEST(FarGrid, OfPoints) {
   h5::OutputFile file(folder / "p.h5");
   file.write("/points", {2, 3}, std::vector<double>({0.1, -0.2, 0.0, 0.1, 2.0, -0.97}));
   file.finish();
-  const Grid same = make_grid({.kind = GridKind::kPoints, .points_path = folder / "p.h5"}, 0.03, "");
+  const Grid same =
+      make_grid({.kind = GridKind::kPoints, .points_path = folder / "p.h5"}, 0.03, "", array_files_on_disk().get());
   EXPECT_EQ(same.axes, grid.axes);
 }
 
@@ -123,7 +125,7 @@ TEST(FarGrid, FilesOfPointsThatAreWrongAreNamed) {
   const auto message_of = [&](const std::string& text, std::size_t most = 100) -> std::string {
     std::ofstream(folder / "p.csv") << text;
     try {
-      (void)far_field::read_points(folder / "p.csv", most, "grid.points");
+      (void)far_field::read_points(folder / "p.csv", most, "grid.points", nullptr);
     } catch (const DataError& error) {
       return std::string("data: ") + error.what();
     } catch (const ConfigError& error) {
@@ -137,7 +139,7 @@ TEST(FarGrid, FilesOfPointsThatAreWrongAreNamed) {
   EXPECT_NE(message_of("").find("configuration: grid.points: expected a file of 1 to 100 points, found none"),
             std::string::npos);
   EXPECT_NE(message_of("0,0,0\n0,0,1\n0,0,2\n", 2).find("found 3 or more"), std::string::npos);
-  EXPECT_THROW((void)far_field::read_points(folder / "none.csv", 2, "grid.points"), NoInputError);
+  EXPECT_THROW((void)far_field::read_points(folder / "none.csv", 2, "grid.points", nullptr), NoInputError);
 }
 
 TEST(FarGrid, WhatCannotBeIsRefusedBeforeAnythingIsAllocated) {
@@ -205,6 +207,7 @@ TEST(FarGrid, WhatCannotBeIsRefusedBeforeAnythingIsAllocated) {
   expect_refusal({"gird.kind=plane"}, "did you mean processors.far.grid");
   expect_refusal({"grid.distnace_m=1"}, "did you mean processors.far.grid.distance_m");
   EXPECT_EQ(message_of({"grid.kind=angles", "grid.distance_m=inf"}), "");
+  EXPECT_EQ(message_of({"grid.kind=angles", "grid.distance_m=[inf]"}), "");
   try {
     (void)load_settings("", {"processors.far.kind=beamform", "processors.far.every_hops=4", "device.batch=8",
                              "processors.far.average.kind=linear"});

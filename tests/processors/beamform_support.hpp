@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cl/device.hpp"
+#include "files/array_files_on_disk.hpp"
 #include "processors/beamform/plan.hpp"
 #include "processors/processor.hpp"
 #include "support/fields.hpp"
@@ -36,7 +37,8 @@ class Beamformer {
             .array = array,
             .frequencies_hz = array.frequencies_hz,
             .sample_rate_hz = rate_hz,
-            .batch = batch};
+            .batch = batch,
+            .files = array_files_on_disk()};
   }
   /// Where the pixels are, and where the microphones.
   [[nodiscard]] BeamformPlan places() const { return BeamformPlan(plan()); }

@@ -34,6 +34,7 @@ struct LagCase {
   SrpWeights weights;
   int longest;
   bool is_cut;  ///< as for GPUs
+  std::size_t bins = 17;
 };
 
 class SrpLagKinds : public testing::TestWithParam<LagCase> {};
@@ -43,7 +44,7 @@ class SrpLagKinds : public testing::TestWithParam<LagCase> {};
 // the phase between two lags, 2 pi 4 kHz / 187.5 kHz = 0.14 at the most, over the number of pairs.
 TEST_P(SrpLagKinds, DeviceAndReferenceAgree) {
   const LagCase& one = GetParam();
-  SrpSetup setup(3, 5, 20, 17);
+  SrpSetup setup(3, 5, 20, one.bins);
   setup.own.domain = SrpDomain::kTime;
   setup.own.interpolation = one.interpolation;
   setup.own.weights = one.weights;
@@ -92,7 +93,9 @@ INSTANTIATE_TEST_SUITE_P(
                     LagCase{"Linear", LagInterpolation::kLinear, false, SrpWeights::kPhat, 0, false},
                     LagCase{"FarByPower", LagInterpolation::kLinear, true, SrpWeights::kNone, 0, false},
                     LagCase{"LongestPairs", LagInterpolation::kLinear, true, SrpWeights::kPhat, 30, false},
-                    LagCase{"InGroups", LagInterpolation::kLinear, false, SrpWeights::kPhat, 0, true}),
+                    LagCase{"InGroups", LagInterpolation::kLinear, false, SrpWeights::kPhat, 0, true},
+                    LagCase{"InGroupsOfWays", LagInterpolation::kLinear, false, SrpWeights::kPhat, 0, true, 67},
+                    LagCase{"InGroupsOfMostWays", LagInterpolation::kLinear, true, SrpWeights::kPhat, 0, true, 257}),
     [](const auto& one) { return one.param.name; });
 
 // B1: the finer the lags, the nearer the time domain comes to the frequency domain: a line between lags 1/16 of a

@@ -24,6 +24,13 @@ TEST(NiceTicks, KnownRanges) {
   EXPECT_THAT(nice_ticks(-0.01, 0.01, 1), ElementsAre(is(0.0)));
 }
 
+TEST(AxisTitle, SaysWhatCountsDownwards) {
+  EXPECT_EQ(axis_title("x", "m"), "x [m]");
+  EXPECT_EQ(axis_title("y", "m"), "y [m], downwards");
+  EXPECT_EQ(axis_title("elevation", "deg"), "elevation [deg]");
+  EXPECT_EQ(axis_title("band", "1"), "band");
+}
+
 TEST(NiceTicks, NeverTooManyAndAlwaysInside) {
   for (double width = 1e-9; width < 1e9; width *= 1.7) {
     for (int count = 1; count < 12; ++count) {

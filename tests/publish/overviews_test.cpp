@@ -192,7 +192,9 @@ TEST(MapPicture, KnowsTheLevelOfEachUnit) {
   EXPECT_NEAR(level("Pa^2", ElementType::kFloat32, 1.0), 93.9794, 1e-4);
   EXPECT_NEAR(level("W/m^2", ElementType::kFloat32, 1e-6), 60.0, 1e-9);
   EXPECT_NEAR(level("1", ElementType::kFloat32, 0.01), -20.0, 1e-9);
-  EXPECT_NEAR(level("m/s", ElementType::kComplex64, 0.01), -40.0, 1e-9);
+  EXPECT_NEAR(level("m/s", ElementType::kComplex64, 5e-6 * std::sqrt(2.0)), 40.0, 1e-9) << "5 um/s rms re 50 nm/s";
+  EXPECT_NEAR(level("m", ElementType::kComplex64, 1e-9 * std::sqrt(2.0)), 60.0, 1e-9) << "1 nm rms re 1 pm";
+  EXPECT_NEAR(level("rad", ElementType::kComplex64, 0.01), -40.0, 1e-9);
   EXPECT_EQ(level("Pa", ElementType::kComplex64, 0.0), -std::numeric_limits<double>::infinity());
 }
 
@@ -220,6 +222,22 @@ TEST(PictureScale, HoldsTheMaximumOfEachMapOrTakesALevel) {
   EXPECT_NEAR(*fixed.options_for("frame00000_a.png", rule, quiet).fixed_maximum, 4e-4, 1e-12);
   EXPECT_FALSE(fixed.options_for("frame00000_a.png", level_rule(finder_header().products[1]), quiet).fixed_maximum)
       << "a level of sound pressure says nothing of other quantities";
+}
+
+// Of real values with a sign both ends are held: a colour means one value in all pictures of the run.
+TEST(PictureScale, HoldsTheMinimumOfSignedValues) {
+  const Product gain = {.name = "gain", .quantity = "", .unit = "1", .type = ElementType::kFloat32};
+  const LevelRule rule = level_rule(gain);
+  PictureScale held({.options = {.fixed_maximum = {}}, .top_db = {}, .is_held = true});
+  const std::vector<double> first = {-6.0, 2.0, -std::numeric_limits<double>::infinity()};
+  const std::vector<double> second = {-1.0, 4.0};
+  EXPECT_EQ(held.options_for("frame00000_gain.png", rule, first).fixed_minimum, -6.0);
+  const PictureOptions options = held.options_for("frame00001_gain.png", rule, second);
+  EXPECT_EQ(options.fixed_minimum, -6.0);
+  const ScaledValues scaled = scaled_values(gain, second, options);
+  EXPECT_EQ(scaled.low, -6.0);
+  EXPECT_EQ(scaled.high, 4.0);
+  EXPECT_FALSE(held.options_for("frame00000_other.png", rule, std::vector<double>{1.0}).fixed_minimum);
 }
 
 TEST(MapPicture, HasCirclesOnTheNearestPlaneOfASource) {
@@ -430,7 +448,7 @@ TEST(PicturesCommand, DrawsFramesOverviewsAndOverlays) {
   for (const auto& [options, words] : {std::pair{"--range 0 --db", "--range: expected"},
                                        {"--range 3", "goes with --db"},
                                        {"--top 60", "goes with --db"},
-                                       {"--db --top loud", "--top: expected hold"},
+                                       {"--db --top loud", "--top: expected common, own, hold"},
                                        {"--overlay where:line", "--overlay: expected maps"}}) {
     result = test::run_nearfield("pictures " + path + " -o " + (folder / "no") + " " + options);
     EXPECT_EQ(result.exit_code, 64) << result.output;

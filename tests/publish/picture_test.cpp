@@ -15,8 +15,8 @@
 #include <set>
 #include <vector>
 
+#include "core/colours.hpp"
 #include "nearfield/error.hpp"
-#include "publish/pictures/colours.hpp"
 #include "publish/png.hpp"
 
 namespace nearfield {
@@ -129,7 +129,11 @@ TEST_F(Picture, DecibelsAndFixedMaximum) {
   intensity.quantity = "active_intensity";
   write_picture(folder_ / "power.png", intensity, frame_of({{10.0F, 0.0F}, {-0.1F, 0.0F}, {0.001F, 0.0F}}), {},
                 options);
-  EXPECT_THAT(Png(folder_ / "power.png").cell(layout.magnitude, 1, 3, 0, 1), IsPlain(magnitude_colour(0.5)));
+  const Png power(folder_ / "power.png");
+  EXPECT_THAT(power.cell(layout.phase, 1, 3, 0, 1), IsPlain(magnitude_colour(0.5)));
+  // Beside it the values with their signs, on a scale that is the same to both sides.
+  EXPECT_THAT(power.cell(layout.magnitude, 1, 3, 0, 0), IsPlain(signed_colour(1.0)));
+  EXPECT_THAT(power.cell(layout.magnitude, 1, 3, 0, 1), IsPlain(signed_colour(-0.01)));
 
   options = {};
   options.fixed_maximum = 2.0;

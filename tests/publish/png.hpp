@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "publish/pictures/colours.hpp"
+#include "core/colours.hpp"
 #include "publish/pictures/picture.hpp"
 
 namespace nearfield::test {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "publish/comparison/comparison.hpp"
+#include "publish/comparison/truth_comparison.hpp"
 #include "support/command.hpp"
 #include "support/two_processors.hpp"
 
@@ -103,6 +104,60 @@ TEST(CompareProcessors, LeavesOutWhatHasOtherAxes) {
   EXPECT_EQ(found.products[0].relative_l2, 0.0);
   EXPECT_THAT(found.left_out, ElementsAre("beam: its axes differ", "found: the compared file does not have it",
                                           "sources: the reference does not have it"));
+}
+
+std::string fault_of(const Comparison& comparison) { return beyond_tolerance(comparison, 1e9).value_or(""); }
+
+template <class Change>
+Comparison compared_with(const Change& change) {
+  const test::TemporaryFolder folder;
+  write_changed(folder / "a.h5", test::row_power_header(), kUnchanged);
+  write_changed(folder / "b.h5", test::row_power_header(), change);
+  return compare_image_files(folder / "a.h5", folder / "b.h5");
+}
+
+// However large the tolerance is.
+TEST(CompareProcessors, BrokenOutputIsBeyondEveryTolerance) {
+  const float not_a_number = std::nanf("");
+  EXPECT_EQ(fault_of(compared_with(kUnchanged)), "");
+  const Comparison without_numbers = compared_with([&](std::uint64_t /*number*/, ResultFrame& frame) {
+    test::put<float>(frame.product(0), 0, std::vector<float>(4, not_a_number));
+  });
+  EXPECT_TRUE(std::isnan(named(without_numbers.processors.at(0), "row_power").relative_l2));
+  EXPECT_EQ(fault_of(without_numbers),
+            "processor row_power: row_power has 12 values that are not finite in one of the files");
+  const Comparison with_one = compared_with(
+      [&](std::uint64_t /*number*/, ResultFrame& frame) { test::put<float>(frame.product(0), 0, {not_a_number}); });
+  EXPECT_THAT(fault_of(with_one), HasSubstr("row_power has 3 values that are not finite"));
+  const Comparison without_rows = compared_with(
+      [](std::uint64_t /*number*/, ResultFrame& frame) { test::put<std::uint64_t>(frame.product(2), 0, {0}); });
+  EXPECT_THAT(fault_of(without_rows), HasSubstr("has another number of rows in"));
+}
+
+TEST(CompareProcessors, NaNInBothFilesIsNoDifference) {
+  const test::TemporaryFolder folder;
+  for (const char* const name : {"a.h5", "b.h5"}) {
+    write_changed(folder / name, test::row_power_header(), [](std::uint64_t /*number*/, ResultFrame& frame) {
+      test::put<float>(frame.product(0), 0, std::vector<float>(4, std::nanf("")));
+    });
+  }
+  const Comparison comparison = compare_image_files(folder / "a.h5", folder / "b.h5");
+  EXPECT_EQ(named(comparison.processors.at(0), "row_power").non_finite, 12U);
+  EXPECT_EQ(fault_of(comparison), "");
+}
+
+TEST(CompareProcessors, WhatIsNotComparedIsBeyondEveryTolerance) {
+  const test::TemporaryFolder folder;
+  write_changed(folder / "a.h5", test::row_power_header(), kUnchanged);
+  ResultHeader other = test::row_power_header();
+  other.axes[2].values[0] += 1.0;  // an azimuth
+  write_changed(folder / "b.h5", other, kUnchanged);
+  EXPECT_EQ(fault_of(compare_image_files(folder / "a.h5", folder / "b.h5")),
+            "processor row_power: not compared: beam: its axes differ");
+  other.processor = "another";
+  write_changed(folder / "c.h5", other, kUnchanged);
+  EXPECT_THAT(fault_of(compare_image_files(folder / "a.h5", folder / "c.h5")),
+              HasSubstr("not compared: processor row_power: only in "));
 }
 
 TEST(CompareProcessors, SaysWhichProcessorsOnlyOneFileHas) {

@@ -1,12 +1,24 @@
 #include "recording/recorder.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
 
 #include "core/system/clocks.hpp"
 #include "files/files.hpp"
@@ -82,6 +94,7 @@ TEST(Recorder, WhatWasPushedIsInTheFile) {
   EXPECT_EQ(reader.summary().bits.end_bit_time, at);
   EXPECT_EQ(reader.summary().bits.not_sent, 117U);
   EXPECT_EQ(reader.summary().end->reason, "stopped");
+  EXPECT_DOUBLE_EQ(reader.summary().end->seconds.value(), static_cast<double>(at - 1000) / kBitRateHz);
   const BitsCheck check = check_bits(reader);
   EXPECT_EQ(check.wrong_words, 0U);
   EXPECT_EQ(check.missing, 117U);
@@ -251,6 +264,30 @@ TEST(Recorder, OnlyARiseAfterQuietBeginsARecording) {
   EXPECT_EQ(wait_for(rig.recorder, RecorderState::kRecording).recordings, 1U);
 }
 
+// As the level does, with its history: a limit that is exceeded when the recorder is armed begins nothing.
+TEST(Recorder, ALimitThatIsExceededBeginsARecordingAndItsEndStopsIt) {
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.images = false;  // frames say it all the same
+  set_level(options, {.level = 3.0, .quiet_s = 0.010, .pause_s = 0.0});
+  options.settings.trigger = DaemonSettings::Trigger::kLimit;
+  LevelRig rig(options);
+  const auto write = [&rig](std::uint64_t first, std::uint64_t frames, bool exceeds) {
+    for (std::uint64_t hop = first; hop < first + frames; ++hop) {
+      TestFrame one(hop, 9.0F);  // above the level, which does not count
+      one.frame.exceeds_recorded_limit = exceeds;
+      rig.recorder.write(one.frame);
+    }
+  };
+  write(0, 50, true);
+  EXPECT_EQ(rig.settled().recordings, 0U);
+  write(50, 15, false);
+  write(65, 1, true);
+  EXPECT_EQ(wait_for(rig.recorder, RecorderState::kRecording).recordings, 1U);
+  write(66, 20, false);
+  EXPECT_EQ(wait_for(rig.recorder, RecorderState::kArmed).end_cause, EndCause::kBelowLevel);
+}
+
 TEST(Recorder, ALevelThatGoesOnBeyondTheLongestRecordingBeginsNoOther) {
   const TemporaryFolder folder;
   RecorderOptions options = level_options(folder / "a.nfr");
@@ -316,6 +353,202 @@ TEST(Recorder, TheQuotaOfTheFolderIsKept) {
   recorder.trigger();
   recorder.wait_for_requests();
   EXPECT_EQ(recorder.status().state, RecorderState::kRecording);
+}
+
+// With remove_oldest the recording that comes to the quota goes on at the expense of older ones, and never its own.
+TEST(Recorder, OlderRecordingsMakeRoomForTheOneThatIsWritten) {
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "%H%M%S.nfr");
+  options.settings.quota_bytes = 3 << 20;
+  options.settings.max_bytes = 3 << 19;
+  options.settings.remove_oldest = true;
+  std::atomic<std::uint64_t> removed{0};
+  options.made_room = [&](const RecordingRoom& room) { removed += room.removed.size(); };
+  Recorder recorder(options);
+  std::uint64_t at = 0;
+  for (std::uint64_t i = 1; i <= 6; ++i) {
+    start(recorder);
+    const std::string path = recorder.status().path;
+    for (; recorder.status().state == RecorderState::kRecording; at += 256) {
+      push_bits(recorder, at, 256);
+    }
+    const RecorderStatus status = recorder.status();
+    EXPECT_EQ(status.end_cause, EndCause::kLargeEnough) << status.end_reason;
+    EXPECT_EQ(status.recordings, i);
+    EXPECT_TRUE(std::filesystem::exists(path)) << path;
+  }
+  EXPECT_GE(removed, 4U);
+  std::uint64_t bytes = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "")) {
+    bytes += entry.file_size();
+  }
+  EXPECT_LE(bytes, 3U << 20U);
+}
+
+/// Records from `at` on until the recording has `bytes`, or has ended, no faster than the writer writes.
+std::uint64_t push_until(Recorder& recorder, std::uint64_t at, std::uint64_t bytes, std::uint32_t stream_id) {
+  constexpr std::uint64_t kMostQueued = 1U << 16U;
+  RecorderStatus status = recorder.status();
+  for (; status.state == RecorderState::kRecording && status.bytes < bytes; status = recorder.status()) {
+    if (status.queued_bytes < kMostQueued) {
+      push_bits(recorder, at, 256, {}, stream_id);
+      at += 256;
+    } else {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+  }
+  return at;
+}
+
+/// A folder with an old recording of one MiB and a small newer one, whose lock another process holds.
+class LockedFolder {
+ public:
+  LockedFolder() {
+    add("old.nfr", std::size_t{1} << 20U, 2);
+    add("new.nfr", std::size_t{1} << 12U, 1);
+  }
+  void lock() {
+    lock_ = open((folder_ / "").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    EXPECT_EQ(flock(lock_, LOCK_EX), 0);
+  }
+  void unlock() {
+    if (const int lock = lock_.exchange(-1); lock >= 0) {
+      close(lock);
+    }
+  }
+  [[nodiscard]] RecorderOptions options() const {
+    RecorderOptions options = options_for(folder_ / "a.nfr");
+    options.settings.remove_oldest = true;
+    return options;
+  }
+  [[nodiscard]] bool has(const std::string& name) const { return std::filesystem::exists(folder_ / name); }
+
+ private:
+  void add(const std::string& name, std::size_t size, int hours) {
+    std::vector<std::byte> bytes;
+    nfr::append_record(bytes, {.kind = nfr::Kind::kFile}, std::as_bytes(std::span(std::string_view("{}"))));
+    bytes.resize(size);
+    std::ofstream(folder_ / name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(size));
+    std::filesystem::last_write_time(folder_ / name,
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::hours(hours));
+  }
+
+  TemporaryFolder folder_;
+  std::atomic<int> lock_{-1};
+};
+
+// Whoever makes room at this moment is waited for: what is about to go refuses no recording.
+TEST(Recorder, ARecordingThatBeginsWaitsForOthersThatMakeRoom) {
+  LockedFolder folder;
+  RecorderOptions options = folder.options();
+  options.settings.quota_bytes = 3 << 19;
+  bool waits = false;  // the first look finds the lock taken
+  options.made_room = [&](const RecordingRoom& room) {
+    if (room.others_remove) {
+      waits = true;
+      folder.unlock();
+    }
+  };
+  folder.lock();
+  Recorder recorder(options);
+  start(recorder);
+  EXPECT_TRUE(waits);
+  EXPECT_EQ(recorder.status().state, RecorderState::kRecording) << recorder.status().end_reason;
+  EXPECT_FALSE(folder.has("old.nfr"));
+}
+
+TEST(Recorder, ARecordingThatBeginsWaitsNotForEver) {
+  LockedFolder folder;
+  RecorderOptions options = folder.options();
+  options.settings.quota_bytes = 3 << 19;
+  int looks = 0;
+  options.made_room = [&](const RecordingRoom& room) { looks += room.others_remove ? 1 : 0; };
+  folder.lock();
+  Recorder recorder(options);
+  start(recorder);
+  EXPECT_EQ(recorder.status().end_cause, EndCause::kDirectoryFull);
+  EXPECT_GE(looks, 2);
+  EXPECT_TRUE(folder.has("old.nfr"));
+  folder.unlock();
+}
+
+TEST(Recorder, ARecordingGoesOnWhileOthersMakeRoom) {
+  constexpr std::uint64_t kNearQuota = 5U << 19U;
+  LockedFolder folder;
+  RecorderOptions options = folder.options();
+  options.settings.quota_bytes = 3 << 20;
+  options.made_room = [&](const RecordingRoom& room) {
+    if (room.others_remove && room.used_bytes > kNearQuota) {
+      folder.unlock();
+    }
+  };
+  Recorder recorder(options);
+  start(recorder);
+  folder.lock();
+  for (std::uint64_t at = 0; recorder.status().state == RecorderState::kRecording && folder.has("old.nfr");) {
+    at = push_until(recorder, at, recorder.status().bytes + 1, 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  EXPECT_EQ(recorder.status().state, RecorderState::kRecording) << recorder.status().end_reason;
+  EXPECT_FALSE(folder.has("old.nfr"));
+}
+
+// The files before a restart of the source belong to the recording under way, at whose expense nothing is kept.
+TEST(Recorder, EarlierFilesOfTheRecordingStay) {
+  constexpr std::uint64_t kPart = 5U << 18U;
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.settings.quota_bytes = 3 << 20;
+  options.settings.remove_oldest = true;
+  std::vector<std::string> finished;
+  options.finished = [&](const std::filesystem::path& path) { finished.push_back(path.filename()); };
+  {
+    Recorder recorder(options);
+    start(recorder);
+    const std::uint64_t at = push_until(recorder, 0, kPart, 1);
+    (void)push_until(recorder, push_until(recorder, at, 2 * kPart, 2), 100 * kPart, 3);
+    EXPECT_EQ(recorder.status().end_cause, EndCause::kDirectoryFull) << recorder.status().end_reason;
+    EXPECT_EQ(recorder.status().files, 3U);
+  }
+  const std::vector<std::string> names{"a.nfr", "a-1.nfr", "a-2.nfr"};
+  EXPECT_EQ(finished, names);
+  std::uint64_t bytes = 0;
+  for (const std::string& name : names) {
+    ASSERT_TRUE(std::filesystem::exists(folder / name)) << name;
+    bytes += std::filesystem::file_size(folder / name);
+  }
+  EXPECT_LE(bytes, 3U << 20U);
+  EXPECT_GT(bytes, 11U << 18U);
+}
+
+// A user may remove an earlier file: the quota counts what is there.
+TEST(Recorder, WhatIsNotThereAnyMoreTakesNoneOfTheQuota) {
+  constexpr std::uint64_t kPart = 5U << 18U;
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.settings.quota_bytes = 3 << 20;
+  options.settings.remove_oldest = true;
+  Recorder recorder(options);
+  start(recorder);
+  const std::uint64_t at = push_until(recorder, push_until(recorder, 0, kPart, 1), kPart + (1U << 18U), 2);
+  ASSERT_TRUE(std::filesystem::remove(folder / "a.nfr"));
+  (void)push_until(recorder, at, 100 * kPart, 2);
+  EXPECT_EQ(recorder.status().end_cause, EndCause::kDirectoryFull) << recorder.status().end_reason;
+  EXPECT_GT(std::filesystem::file_size(folder / "a-1.nfr"), 11U << 18U);
+}
+
+TEST(Recorder, TheDiskKeepsItsFreeSpace) {
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.settings.keep_free_bytes = std::int64_t{1} << 60;  // more than any disk has
+  Recorder recorder(options);
+  recorder.start();
+  recorder.wait_for_requests();
+  const RecorderStatus status = recorder.status();
+  EXPECT_EQ(status.end_cause, EndCause::kFreeKept);
+  EXPECT_NE(status.end_reason.find("keep_free_bytes of the disk reached"), std::string::npos) << status.end_reason;
+  EXPECT_FALSE(std::filesystem::exists(folder / "a.nfr"));
 }
 
 // Who lost what: the status and the file give the same account, in the same terms, and it adds up to the span.

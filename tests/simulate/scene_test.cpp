@@ -147,6 +147,14 @@ TEST(LoadScene, NamesWhatIsWrong) {
   EXPECT_THAT(complaint("version: 1\nsources: []\nmicrophones: {dead_channels: [1024]}\n"), HasSubstr("dead_channels"));
 }
 
+TEST(LoadScene, PointsAtKeysAndValues) {
+  EXPECT_THAT(complaint("version: 1\nsources: []\nstandof_m: 1\n"), HasSubstr(":3:1: standof_m: unknown key"));
+  EXPECT_THAT(complaint("version: 1\nsources: []\nstandoff_m: 3 cm\n"), HasSubstr(":3:13: standoff_m: expected"));
+  EXPECT_THAT(complaint("version: 1\nsources:\n  - {kind: drum}\n"), HasSubstr(":3:12: sources[0].kind: "));
+  EXPECT_THAT(complaint("version: 1\nsources:\n  - kind: piston\n    x_m: 0\n    y_m:\n"),
+              HasSubstr(":5:5: sources[0].y_m: expected"));
+}
+
 TEST(LoadScene, NamesWhatIsWrongInASource) {
   const auto of_source = [](const std::string& source) {
     return complaint("version: 1\nsources:\n  - " + source + "\n");

@@ -101,6 +101,26 @@ TEST(Sources, SamplesTravelToo) {
   EXPECT_EQ(std::memcmp(taken.data(), samples.data(), taken.size() * 4), 0);
 }
 
+TEST(Sources, ASenderFillsPacketsWithAsManySamplesAsFit) {
+  const TemporaryFolder folder;
+  const std::vector<float> samples = test::monopole_samples(500, 1000.0);
+  write_time_data(folder / "time.h5", kBitRateHz / kBitsPerWord, 64, samples);
+  const Playback playback = Playback::of(folder / "time.h5");
+  const auto source = make_source(
+      {.source = {.payload = DaemonSettings::Payload::kSamples, .address = "127.0.0.1:0", .reorder_bit_times = 512},
+       .words_per_element = 64,
+       .bit_times_per_element = 32});
+  source->start();
+  const SendReport report =
+      send_packets(playback, {.to = "127.0.0.1:" + std::to_string(source->port())}, [] { return false; });
+  EXPECT_EQ(report.datagrams, 2U);  // of 255 samples at most, 256 of which exceed a datagram's 65,507 bytes
+  std::uint64_t missing = 0;
+  const auto taken = take_stream(*source, 500, missing);
+  EXPECT_EQ(missing, 0U);
+  ASSERT_EQ(taken.size(), samples.size());
+  EXPECT_EQ(std::memcmp(taken.data(), samples.data(), taken.size() * 4), 0);
+}
+
 TEST(Sources, MulticastIsJoined) {
   const TemporaryFolder folder;
   test::write_random_capture(folder / "capture.h5", 1000);

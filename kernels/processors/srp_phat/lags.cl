@@ -8,7 +8,8 @@
 // to it, on the line through both.
 // A look-up costs a path, a microphone's other one being kept over successive pairs, and one value of a row that the
 // pixels of a group read next to each other: rows need no copy in local memory. R is a product of real matrices,
-// [pairs][2 bins] and [2 bins][lags], of which an item computes 4 rows of 2 vectors of lags.
+// [pairs][2 bins] and [2 bins][lags], of which an item computes 4 rows of 2 vectors of lags over its share of the bins;
+// the LAG_WAYS shares meet in local memory, in a fixed order.
 //
 //   pairs        int2   [pair], microphones i < j; sorted
 //   cross        float2 [window][pair, padded to PADDED_PAIRS][bin], Z_i conj(Z_j); 0 past the last pair
@@ -17,7 +18,8 @@
 //   powers       float  [window][part of pairs][PIXEL_STRIDE], sums of R
 //
 // Launches, of W windows: srp_cross: local GROUP, global (BINS PADDED_PAIRS rounded up to GROUP, W). srp_lags: local
-//   LAG_GROUP, global (LAG_STRIDE / (2 LANES), PADDED_PAIRS / 4, W). srp_td: local MAP_GROUP, global (PIXEL_STRIDE / LANES, PAIR_PARTS, W).
+//   (LAG_GROUP, LAG_WAYS, 1), global (LAG_STRIDE / (2 LANES), LAG_WAYS PADDED_PAIRS / 4, W). srp_td: local MAP_GROUP,
+//   global (PIXEL_STRIDE / LANES, PAIR_PARTS, W).
 
 //! needs processors/srp_phat/terms.cl
 
@@ -43,6 +45,10 @@
 #ifndef LAG_GROUP
 #define LAG_GROUP 64
 #endif
+// In which a group shares the bins out; above 1 a vector has one lane.
+#ifndef LAG_WAYS
+#define LAG_WAYS 1
+#endif
 #ifndef MAP_GROUP
 #define MAP_GROUP 256
 #endif
@@ -50,6 +56,7 @@
 #define PIXEL_STRIDE 512
 #endif
 #define ROWS_OF_ITEM 4
+#define WAY_BINS ((BINS + LAG_WAYS - 1) / LAG_WAYS)
 
 __kernel void srp_cross(__global const float2* restrict phases, __global const int2* restrict pairs,
                         __global float2* restrict cross) {
@@ -68,12 +75,11 @@ __kernel void srp_cross(__global const float2* restrict phases, __global const i
   }
 }
 
-__kernel __attribute__((reqd_work_group_size(LAG_GROUP, 1, 1))) void srp_lags(__global const float2* restrict cross,
-                                                                              __global const float* restrict turns,
-                                                                              __global float* restrict lags) {
+__kernel __attribute__((reqd_work_group_size(LAG_GROUP, LAG_WAYS, 1))) void srp_lags(
+    __global const float2* restrict cross, __global const float* restrict turns, __global float* restrict lags) {
   const int first = ((int)get_group_id(0) * 2 * LAG_GROUP + (int)get_local_id(0)) * LANES;
   const int second = first + LAG_GROUP * LANES;
-  const size_t row = (size_t)get_global_id(2) * PADDED_PAIRS + (size_t)get_global_id(1) * ROWS_OF_ITEM;
+  const size_t row = (size_t)get_global_id(2) * PADDED_PAIRS + (size_t)get_group_id(1) * ROWS_OF_ITEM;
   cross += row * BINS;
   lags += row * LAG_STRIDE;
   FLOATV of_first[ROWS_OF_ITEM];
@@ -83,7 +89,10 @@ __kernel __attribute__((reqd_work_group_size(LAG_GROUP, 1, 1))) void srp_lags(__
     of_first[i] = 0.0f;
     of_second[i] = 0.0f;
   }
-  for (int k = 0; k < BINS; ++k) {
+  const int way = get_local_id(1);
+  const int last_bin = min((way + 1) * WAY_BINS, BINS);
+  turns += (size_t)way * WAY_BINS * 2 * LAG_STRIDE;
+  for (int k = way * WAY_BINS; k < last_bin; ++k) {
     const FLOATV first_re = LOAD_FLOATS(turns + first);
     const FLOATV second_re = LOAD_FLOATS(turns + second);
     const FLOATV first_im = LOAD_FLOATS(turns + LAG_STRIDE + first);
@@ -98,11 +107,29 @@ __kernel __attribute__((reqd_work_group_size(LAG_GROUP, 1, 1))) void srp_lags(__
       of_second[i] += value.y * second_im;
     }
   }
+#if LAG_WAYS > 1
+  __local float shares[LAG_WAYS][2 * ROWS_OF_ITEM][LAG_GROUP];
+  const int item = get_local_id(0);
+#pragma unroll
+  for (int i = 0; i < ROWS_OF_ITEM; ++i) {
+    shares[way][2 * i][item] = of_first[i];
+    shares[way][2 * i + 1][item] = of_second[i];
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int i = way; i < 2 * ROWS_OF_ITEM; i += LAG_WAYS) {
+    float sum = 0.0f;
+    for (int share = 0; share < LAG_WAYS; ++share) {
+      sum += shares[share][i][item];
+    }
+    lags[(i / 2) * LAG_STRIDE + (i % 2 == 0 ? first : second)] = sum;
+  }
+#else
 #pragma unroll
   for (int i = 0; i < ROWS_OF_ITEM; ++i) {
     STORE_FLOATS(of_first[i], lags + i * LAG_STRIDE + first);
     STORE_FLOATS(of_second[i], lags + i * LAG_STRIDE + second);
   }
+#endif
 }
 
 __kernel __attribute__((reqd_work_group_size(MAP_GROUP, 1, 1))) void srp_td(__global const float4* restrict pixels,

@@ -11,6 +11,7 @@
 #include "cli/picture_options.hpp"
 #include "cli/progress.hpp"
 #include "config/config.hpp"
+#include "files/array_files_on_disk.hpp"
 #include "nearfield/error.hpp"
 #include "processors/beamform/beam_pattern.hpp"
 #include "publish/outputs.hpp"
@@ -205,6 +206,7 @@ void run(const BeampatternArguments& arguments) {
                 .dead_channels = settings.array.dead_channels,
                 .gains = {}};
   plan.frequencies_hz = {arguments.frequency_hz};
+  plan.files = array_files_on_disk();
   BeamPattern pattern;
   {
     Progress progress("beampattern");
@@ -245,7 +247,7 @@ void add_beampattern(CLI::App& app) {
       "    --source 30,0 --frequency 2000 --png pictures --db -o pattern.h5\n"
       "\n"
       "Exit codes: 0, 64 (options), 66 (no such file), 74 (output), 78 (configuration).");
-  command->add_option("-c,--config", arguments->config, "settings, YAML");
+  command->add_option("-c,--config", arguments->config, "settings, YAML (- is standard input)");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

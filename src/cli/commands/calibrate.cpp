@@ -108,7 +108,8 @@ void add_calibrate(CLI::App& app) {
           "input", arguments->inputs,
           "captures, time data or spectra, HDF5, or recordings of bits (.nfr); their windows are taken together")
       ->required();
-  command->add_option("-c,--config", arguments->config, "settings, YAML; front_end.frequencies_hz are calibrated");
+  command->add_option("-c,--config", arguments->config,
+                      "settings, YAML (- is standard input); front_end.frequencies_hz are calibrated");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

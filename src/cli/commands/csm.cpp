@@ -79,7 +79,7 @@ void add_csm(CLI::App& app) {
   command->add_option("input", arguments->input, "capture, time data or spectra, HDF5, or a recording of bits (.nfr)")
       ->required();
   command->add_option("-o,--output", arguments->output, "matrices, HDF5")->required();
-  command->add_option("-c,--config", arguments->config, "settings, YAML");
+  command->add_option("-c,--config", arguments->config, "settings, YAML (- is standard input)");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

@@ -7,13 +7,17 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "cli/command.hpp"
+#include "cli/commands/ctl_settings.hpp"
 #include "cli/wait.hpp"
 #include "control/socket/client.hpp"
 #include "control/socket/status_text.hpp"
+#include "files/facts.hpp"
 #include "nearfield/daemon_settings.hpp"
 #include "nearfield/error.hpp"
+#include "page/token.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -29,6 +33,7 @@ struct CtlArguments {
   bool images = false;
   std::optional<double> seconds;
   std::string name;
+  std::string notes;
   std::string output;
 };
 
@@ -38,9 +43,57 @@ std::string plain_text(const json& result) {
   return message.is_string() ? message.get<std::string>() + "\n" : "";
 }
 
+/// The beginning of a text in one line; whole characters of UTF-8, and none that moves a terminal's cursor.
+std::string in_one_line(std::string text, std::size_t most) {
+  if (text.size() > most) {
+    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) {
+      --most;
+    }
+    text.resize(most);
+  }
+  return without_controls(text);
+}
+
+/// A line a recording: when it began, how long it is, bytes, state, name and notes.
+std::string recordings_text(const json& result) {
+  constexpr std::size_t kMostOfNotes = 60;
+  std::string out;
+  for (const json& one : result.at("recordings")) {
+    const json& began = one.at("began");
+    const json& seconds = one.at("seconds");
+    const std::string notes = in_one_line(one.at("notes").get<std::string>(), kMostOfNotes);
+    out += fmt::format(
+        "{:<33}  {:>9}  {:>14}  {:<10}  {}{}{}\n", began.is_number() ? text_of_time(began.get<std::int64_t>()) : "?",
+        seconds.is_number() ? fmt::format("{:.1f} s", seconds.get<double>()) : "",
+        fmt::format("{} bytes", one.at("bytes").get<std::uint64_t>()), one.at("state").get<std::string>(),
+        without_controls(one.at("name").get<std::string>()), notes.empty() ? "" : "  ", notes);
+  }
+  const auto found = result.at("found").get<std::size_t>();
+  if (found > result.at("recordings").size()) {
+    out += fmt::format("and {} older ones\n", found - result.at("recordings").size());
+  }
+  if (!result.at("is_whole").get<bool>()) {
+    out += "and what else the folder holds: it has too many entries\n";
+  }
+  if (out.empty()) {
+    out = fmt::format("no recording in {}\n", result.at("directory").get<std::string>());
+  }
+  const json& free_bytes = result.at("free_bytes");
+  return out + fmt::format("all recordings {} bytes, free {} bytes, removed {} recordings of {} bytes\n",
+                           result.at("bytes").get<std::uint64_t>(),
+                           free_bytes.is_number() ? fmt::format("{}", free_bytes.get<std::uint64_t>()) : "unknown",
+                           result.at("removed").get<std::uint64_t>(), result.at("removed_bytes").get<std::uint64_t>());
+}
+
 std::string text_of(const std::string& command, const json& result) {
   if (command == "config") {
     return result.at("yaml").get<std::string>();
+  }
+  if (command == "events") {
+    return control::events_text(result);
+  }
+  if (command == "recordings") {
+    return recordings_text(result);
   }
   return command == "status" ? control::status_text(result) : plain_text(result);
 }
@@ -58,12 +111,14 @@ bool is_there(const CtlArguments& arguments) {
   }
 }
 
-json call(const CtlArguments& arguments, const json& request) {
+control::Client connect_when_there(const CtlArguments& arguments) {
   if (arguments.wait_s > 0.0) {
     wait_for(arguments.wait_s, [&arguments] { return is_there(arguments); });
   }
-  return connect(arguments).call(request);
+  return connect(arguments);
 }
+
+json call(const CtlArguments& arguments, const json& request) { return connect_when_there(arguments).call(request); }
 
 void print(const CtlArguments& arguments, const json& request, const json& result) {
   if (arguments.as_json) {
@@ -132,6 +187,9 @@ json record_request(const CtlArguments& arguments, const std::string& action) {
   if (!arguments.name.empty()) {
     request["name"] = arguments.name;
   }
+  if (!arguments.notes.empty()) {
+    request["notes"] = arguments.notes;
+  }
   return request;
 }
 
@@ -148,11 +206,69 @@ void add_set(CLI::App& ctl, const Shared& arguments) {
   set->callback([arguments] { call_and_print(*arguments, {{"command", "set"}, {"settings", arguments->settings}}); });
 }
 
+/// As `ctl set` takes them.
+void print_values(const CtlArguments& arguments) {
+  const json config = call(arguments, {{"command", "config"}});
+  const NamedValues values = chosen_values(config.at("yaml").get<std::string>(), arguments.settings);
+  json object = json::object();
+  for (const auto& [key, value] : values) {
+    if (arguments.as_json) {
+      object[key] = json::accept(value) ? json::parse(value) : json(value);
+    } else {
+      fmt::print("{}={}\n", key, value);
+    }
+  }
+  if (arguments.as_json) {
+    fmt::print("{}\n", object.dump(2, ' ', false, json::error_handler_t::replace));
+  }
+}
+
+void add_get(CLI::App& ctl, const Shared& arguments) {
+  CLI::App* get = ctl.add_subcommand("get", "Print settings in effect, KEY=VALUE, as set takes them");
+  get->add_option("keys", arguments->settings, "KEY of a setting, or of a section for all in it")->required();
+  get->callback([arguments] { print_values(*arguments); });
+}
+
+/// The configuration in effect goes where the user says, or to the daemon's own file, with the user's rights: the
+/// daemon itself writes no configuration.
+void save(const CtlArguments& arguments) {
+  control::Client client = connect_when_there(arguments);
+  const json config = client.call({{"command", "config"}});
+  const json file = config.value("file", json());
+  if (arguments.output.empty() && !file.is_string()) {
+    throw UsageError("save: expected -o FILE, as the daemon runs without a configuration file");
+  }
+  const std::string path = arguments.output.empty()
+                               ? file_of_daemon(file.get<std::string>(), client.server_user()).string()
+                               : arguments.output;
+  const std::string yaml = config.at("yaml").get<std::string>();
+  if (path == "-") {
+    fmt::print("{}", yaml);
+    return;
+  }
+  const SavedConfiguration saved = save_configuration(yaml, config.value("version", std::string()), path);
+  const json backup = saved.backup ? json(saved.backup->string()) : json();
+  if (arguments.as_json) {
+    fmt::print("{}\n", json{{"path", saved.path.string()}, {"backup", backup}}.dump(2));
+    return;
+  }
+  fmt::print("{}: the settings in effect{}\n", saved.path.string(),
+             saved.backup ? fmt::format("; comments are lost, the file before is {}", saved.backup->string()) : "");
+}
+
+void add_save(CLI::App& ctl, const Shared& arguments) {
+  CLI::App* command = ctl.add_subcommand(
+      "save", "Write the settings in effect to the daemon's configuration file, which is copied beside it first");
+  command->add_option("-o,--output", arguments->output, "another file, YAML; - is standard output");
+  command->callback([arguments] { save(*arguments); });
+}
+
 void add_recording_options(CLI::App& command, const Shared& arguments) {
   command.add_flag("--bits", arguments->bits, "record bits; with neither of these two what the configuration says");
   command.add_flag("--images", arguments->images, "record images");
   command.add_option("--seconds", arguments->seconds, "end after so long");
   command.add_option("--name", arguments->name, "of the file, in the folder of the recordings");
+  command.add_option("--notes", arguments->notes, "kept in the file, which nearfield inspect shows");
 }
 
 void add_record(CLI::App& ctl, const Shared& arguments) {
@@ -178,6 +294,28 @@ void add_freeze(CLI::App& ctl, const Shared& arguments) {
   command->callback([arguments] { freeze(*arguments); });
 }
 
+/// The URL of the daemon's page, with the token where this user may read it.
+void print_page(const CtlArguments& arguments) {
+  const json status = call(arguments, {{"command", "status"}});
+  const json page = status.value("page", json());
+  if (!page.is_object()) {
+    throw NoInputError("the daemon serves no page: daemon.page.address is off, or its port was taken");
+  }
+  std::string url = page.at("url").get<std::string>();
+  if (const json file = page.value("token_file", json()); file.is_string()) {
+    try {
+      url += "?token=" + page::read_token(file.get<std::string>());
+    } catch (const Error& error) {
+      spdlog::warn("{}; the page is read-only by this URL", error.what());
+    }
+  }
+  if (arguments.as_json) {
+    fmt::print("{}\n", json{{"url", url}}.dump(2));
+  } else {
+    fmt::print("{}\n", url);
+  }
+}
+
 }  // namespace
 
 void add_ctl(CLI::App& app) {
@@ -190,10 +328,16 @@ void add_ctl(CLI::App& app) {
   ctl->fallthrough();
   add_plain(*ctl, arguments, "status", "Rates, ages, losses by cause, recording");
   add_plain(*ctl, arguments, "config", "Print the configuration in effect, YAML that nearfieldd -c takes");
+  add_get(*ctl, arguments);
   add_set(*ctl, arguments);
+  add_save(*ctl, arguments);
   add_plain(*ctl, arguments, "reload", "Read the configuration again");
   add_record(*ctl, arguments);
   add_freeze(*ctl, arguments);
+  ctl->add_subcommand("page", "Print the URL of the live page, with the token by which it may change settings")
+      ->callback([arguments] { print_page(*arguments); });
+  add_plain(*ctl, arguments, "recordings", "List the files in the folder of the recordings, newest first");
+  add_plain(*ctl, arguments, "events", "When limits were exceeded and left");
   add_plain(*ctl, arguments, "stop", "End the daemon");
 }
 

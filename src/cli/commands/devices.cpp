@@ -1,5 +1,11 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <vector>
+
 #include "cl/device.hpp"
 #include "cli/command.hpp"
 #include "nearfield/error.hpp"
@@ -9,10 +15,32 @@ namespace {
 
 constexpr double kGibibyte = 1024.0 * 1024.0 * 1024.0;
 
-void run() {
+nlohmann::json device_json(const ocl::DeviceInfo& device) {
+  return {{"name", device.name},
+          {"platform", device.platform},
+          {"kind", device.is_gpu ? "gpu" : "other"},
+          {"version", device.version},
+          {"driver", device.driver},
+          {"compute_units", device.compute_units},
+          {"global_memory_bytes", device.global_memory_bytes},
+          {"local_memory_bytes", device.local_memory_bytes},
+          {"fp64", device.has_fp64}};
+}
+
+void print_devices_json(const std::vector<ocl::DeviceInfo>& devices) {
+  nlohmann::json list = nlohmann::json::array();
+  std::transform(devices.begin(), devices.end(), std::back_inserter(list), device_json);
+  fmt::print("{}\n", list.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void run(bool as_json) {
   const std::vector<ocl::DeviceInfo> devices = ocl::list_devices();
   if (devices.empty()) {
     throw DeviceError("no OpenCL device found; install a GPU driver with OpenCL or PoCL (pocl-opencl-icd)");
+  }
+  if (as_json) {
+    print_devices_json(devices);
+    return;
   }
   for (const ocl::DeviceInfo& device : devices) {
     fmt::print("{}\n", device.name);
@@ -30,7 +58,9 @@ void run() {
 
 void add_devices(CLI::App& app) {
   CLI::App* command = app.add_subcommand("devices", "List the OpenCL devices of this machine");
-  command->callback([] { run(); });
+  const auto as_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *as_json, "print them as JSON");
+  command->callback([as_json] { run(*as_json); });
 }
 
 }  // namespace nearfield::cli

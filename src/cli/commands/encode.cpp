@@ -10,6 +10,7 @@
 #include "cli/paths.hpp"
 #include "cli/progress.hpp"
 #include "config/config.hpp"
+#include "pipeline/input.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -25,11 +26,18 @@ struct EncodeArguments {
 
 void run(EncodeArguments& arguments) {
   require_own_output(arguments.output, {arguments.input, arguments.config});
-  const Settings settings = load_settings(arguments.config, arguments.overrides);
-  if (const std::optional<int> channels = channels_without_places(arguments.input)) {
-    require_geometry(settings, arguments.input, *channels);
-  }
+  Settings settings = load_settings(arguments.config, arguments.overrides);
   EncodeOptions& options = arguments.options;
+  const std::optional<BareInput> bare = bare_input(arguments.input);
+  if (bare) {
+    std::vector<MicrophonePosition> positions_m = positions_beside(settings, bare->positions, arguments.input);
+    settings = with_positions(std::move(settings), positions_m, arguments.input);
+    require_geometry(settings, arguments.input, bare->channels);
+  }
+  const bool states_pascal = !bare || bare->states_pascal;
+  options.pascal_per_unit = options.pascal_per_unit
+                                ? pascal_per_unit_for(options.pascal_per_unit, arguments.input, states_pascal)
+                                : pascal_per_unit_for(settings, arguments.input, states_pascal);
   options.order = arguments.order == 4 ? SigmaDeltaOrder::kFourth : SigmaDeltaOrder::kSecond;
   options.geometry = settings.array.geometry;
   options.clock_hz = settings.array.clock_hz;
@@ -54,11 +62,12 @@ void run(EncodeArguments& arguments) {
 void add_encode(CLI::App& app) {
   auto arguments = std::make_shared<EncodeArguments>();
   EncodeOptions& options = arguments->options;
-  CLI::App* command = app.add_subcommand("encode", "Turn time data, spectra or a WAV file into microphone bits");
-  command->add_option("input", arguments->input, "Acoular's time data or spectra (HDF5), or a sound file")->required();
+  CLI::App* command = app.add_subcommand("encode", "Turn time data, spectra or a sound file into microphone bits");
+  command->add_option("input", arguments->input, "time data (HDF5, WAV, RF64, UFF, MAT), spectra, or a sound file")
+      ->required();
   command->add_option("-o,--output", arguments->output, "capture, HDF5")->required();
   command->add_option("-c,--config", arguments->config,
-                      "settings, for array and standoff of time data and sound files");
+                      "settings, YAML (- is standard input), for array and standoff of time data and sound files");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
@@ -74,8 +83,9 @@ void add_encode(CLI::App& app) {
       ->capture_default_str();
   command->add_flag("--bin-grid", options.bin_grid, "spectra: move frequencies to bins of front_end.window_samples");
   command->add_option("--duration-s", options.duration_s, "spectra, all frequencies together")->capture_default_str();
-  command->add_option("--pascal-per-unit", options.pascal_per_unit, "of a sound file's full scale")
-      ->capture_default_str();
+  command->add_option("--pascal-per-unit", options.pascal_per_unit,
+                      "of samples whose file does not say it, such as a sound file's full scale; without it "
+                      "array.pascal_per_unit");
   command->callback([arguments] { run(*arguments); });
 }
 

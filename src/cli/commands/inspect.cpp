@@ -9,10 +9,10 @@
 #include "cli/recorded_settings.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
+#include "engine/microphone_watch.hpp"
 #include "files/files.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/microphones/microphone_inspection.hpp"
-#include "pipeline/microphones/microphone_watch.hpp"
 
 namespace nearfield::cli {
 namespace {
@@ -138,9 +138,13 @@ void run(const InspectArguments& arguments) {
 void add_inspect(CLI::App& app) {
   auto arguments = std::make_shared<InspectArguments>();
   CLI::App* command = app.add_subcommand("inspect", "Say what a file holds, and which of its microphones look bad");
-  command->add_option("file", arguments->path, "any of Nearfield's HDF5 files, or a recording")->required();
+  command
+      ->add_option("file", arguments->path,
+                   "any of Nearfield's files, a recording, or time data (HDF5, WAV, RF64, UFF, MAT)")
+      ->required();
   command->add_flag("--json", arguments->json, "print it as JSON");
-  command->add_option("-c,--config", arguments->config, "settings, YAML: of the array, where the file does not say");
+  command->add_option("-c,--config", arguments->config,
+                      "settings, YAML (- is standard input): of the array, where the file does not say");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -26,24 +25,6 @@ struct PicturesArguments {
   PictureArguments pictures;
 };
 
-std::uint64_t end_of(const FrameRange& range, std::uint64_t frames) {
-  return std::min(range.end.value_or(frames), frames);
-}
-
-void draw_frames(const ResultsReader& reader, PictureOutput& output, const FrameRange& range, Progress& progress) {
-  for (std::size_t processor = 0; processor < reader.processors(); ++processor) {
-    const std::uint64_t end = end_of(range, reader.frames(processor));
-    for (std::uint64_t frame = range.first; frame < end; ++frame) {
-      ResultFrame read = reader.read(processor, frame);
-      read.frame.processor = processor;
-      output.write(read.frame);
-      progress.show((static_cast<double>(processor) +
-                     static_cast<double>(frame + 1 - range.first) / static_cast<double>(end - range.first)) /
-                    static_cast<double>(reader.processors()));
-    }
-  }
-}
-
 void run(const PicturesArguments& arguments) {
   const ScaleChoice choice = scale_of(arguments.pictures);
   const FrameRange range = arguments.frames.empty() ? FrameRange{} : parse_frame_range(arguments.frames);
@@ -53,22 +34,19 @@ void run(const PicturesArguments& arguments) {
   }
   const ResultsReader reader(arguments.input);
   auto progress = std::make_unique<Progress>("pictures");
-  PictureOutput output(arguments.output, choice);
-  for (std::size_t processor = 0; processor < reader.processors(); ++processor) {
-    output.begin(reader.header(processor), {.processor = processor, .frames = reader.frames(processor)});
-  }
+  const std::uint64_t end = range.end.value_or(std::numeric_limits<std::uint64_t>::max());
+  make_picture_folder(arguments.output);
   std::size_t written = 0;
   for (const Overlay& overlay : overlays) {
-    written += write_overlays(arguments.output, reader, overlay, range.first,
-                              range.end.value_or(std::numeric_limits<std::uint64_t>::max()), choice);
+    written += write_overlays(arguments.output, reader, overlay, range.first, end, choice);
   }
   if (overlays.empty() && !arguments.overviews_only) {
-    draw_frames(reader, output, range, *progress);
+    written += draw_results(arguments.output, reader, {.first = range.first, .end = end}, choice,
+                            [&](double share) { progress->show(share); });
   }
   if (overlays.empty()) {
     written += write_overviews(arguments.output, reader, choice);
   }
-  written += output.written();
   progress.reset();
   if (written == 0) {
     throw DataError(

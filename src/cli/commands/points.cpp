@@ -49,7 +49,7 @@ void run(const PointsArguments& arguments) {
       put(lines_of(header, reader.read(number), number));
     }
   };
-  if (arguments.output.empty()) {
+  if (arguments.output.empty() || arguments.output == "-") {
     write([](std::string_view text) { fmt::print("{}", text); });
     return;
   }
@@ -65,7 +65,7 @@ void add_points(CLI::App& app) {
   auto arguments = std::make_shared<PointsArguments>();
   CLI::App* command = app.add_subcommand("points", "Values at chosen points, from a replay, as CSV");
   command->add_option("input", arguments->input, "images of a replay with holography.points, HDF5")->required();
-  command->add_option("-o,--output", arguments->output, "CSV; without it standard output");
+  command->add_option("-o,--output", arguments->output, "CSV; - is standard output, as without it");
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "cli/command.hpp"
@@ -35,6 +36,7 @@ struct ReplayArguments {
   std::string engine = "opencl";
   PictureArguments pictures;
   bool points_only = false;
+  bool plan = false;
 };
 
 /// " of 32 x 32 pixels, 2 frequencies, 1 plane"; " without images" where the first processor makes none.
@@ -47,6 +49,26 @@ std::string text_of_images(const ResultHeader& header) {
   const std::size_t planes = images->planes_m.size();
   return fmt::format(" of {} x {} pixels, {} frequenc{}, {} plane{}", images->y_m.size(), images->x_m.size(),
                      frequencies, frequencies == 1 ? "y" : "ies", planes, planes == 1 ? "" : "s");
+}
+
+/// What `--plan` prints: which frames each processor has, counted in hops from the start of the input.
+void print_plan(const ReplayResult& result) {
+  nlohmann::json processors = nlohmann::json::array();
+  for (std::size_t p = 0; p < result.places.size(); ++p) {
+    const FramesOfProcessor& place = result.places[p];
+    processors.push_back({{"name", result.headers[p].processor},
+                          {"kind", result.headers[p].kind},
+                          {"device", result.headers[p].device},
+                          {"first_hop", place.first},
+                          {"every_hops", place.every},
+                          {"frames", place.count}});
+  }
+  const nlohmann::json plan = {{"hops", result.frames_asked}, {"processors", processors}};
+  fmt::print("{}\n", plan.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+ImagesFileOutput::Content content_of(const ReplayArguments& arguments) {
+  return arguments.points_only ? ImagesFileOutput::Content::kPointsAlone : ImagesFileOutput::Content::kAll;
 }
 
 void run(const ReplayArguments& arguments) {
@@ -71,11 +93,14 @@ void run(const ReplayArguments& arguments) {
   };
   options.stop = StopSignal::raised;
 
+  options.is_plan = arguments.plan;
+
   std::vector<std::unique_ptr<Output>> outputs;
-  outputs.push_back(std::make_unique<ImagesFileOutput>(arguments.output, arguments.points_only
-                                                                             ? ImagesFileOutput::Content::kPointsAlone
-                                                                             : ImagesFileOutput::Content::kAll));
-  if (!arguments.png.empty()) {
+  auto written = std::make_unique<ImagesFileOutput>(arguments.output, content_of(arguments));
+  ImagesFileOutput& images_file = *written;
+  outputs.push_back(std::move(written));
+  const bool are_drawn_live = !arguments.png.empty() && arguments.points_only;  // the file will not have the images
+  if (are_drawn_live) {
     outputs.push_back(std::make_unique<PictureOutput>(arguments.png, scale_of(arguments.pictures)));
   }
   const WavOutput* wav = nullptr;
@@ -92,13 +117,24 @@ void run(const ReplayArguments& arguments) {
   StopSignal::watch();
   const ReplayResult result = replay(options, outputs);
   progress.reset();
+  if (arguments.plan) {
+    images_file.finish_plan();
+    print_plan(result);
+    return;
+  }
   if (result.frames < result.frames_asked) {
     throw Error(ExitCode::kInterrupted,
                 fmt::format("stopped after {} of {} frames{}", result.frames, result.frames_asked,
                             result.frames > 0 ? fmt::format("; {}.partial holds them", arguments.output) : ""));
   }
   if (!arguments.png.empty()) {
-    write_overviews(arguments.png, ResultsReader(arguments.output), scale_of(arguments.pictures));
+    const ResultsReader reader(arguments.output);
+    if (!are_drawn_live) {
+      Progress drawing("pictures");
+      (void)draw_results(arguments.png, reader, {}, scale_of(arguments.pictures),
+                         [&](double share) { drawing.show(share); });
+    }
+    write_overviews(arguments.png, reader, scale_of(arguments.pictures));
   }
   for (const std::string& warning : wav != nullptr ? wav->report().warnings : std::vector<std::string>()) {
     spdlog::warn("{}", warning);
@@ -122,10 +158,13 @@ void run(const ReplayArguments& arguments) {
 void add_replay(CLI::App& app) {
   auto arguments = std::make_shared<ReplayArguments>();
   CLI::App* command = app.add_subcommand("replay", "Turn a recording (bits, time data or spectra) into images");
-  command->add_option("input", arguments->input, "capture, time data or spectra, HDF5, or a recording of bits (.nfr)")
+  command
+      ->add_option("input", arguments->input,
+                   "capture, time data (HDF5, WAV, RF64, UFF, MAT) or spectra, or a recording of bits (.nfr)")
       ->required();
   CLI::Option* const config = command->add_option(
-      "-c,--config", arguments->config, "settings, YAML; without it those that a recording carries, else the defaults");
+      "-c,--config", arguments->config,
+      "settings, YAML (- is standard input); without it those that a recording carries, else the defaults");
   command
       ->add_option("--config-of", arguments->config_of,
                    "images (.h5) or a recording (.nfr) whose settings are used, without its device")
@@ -136,11 +175,18 @@ void add_replay(CLI::App& app) {
   command->add_option("-o,--output", arguments->output, "images, HDF5")->required();
   command->add_flag("--points-only", arguments->points_only, "write the values at holography.points, and no images");
   command->add_option("--frames", arguments->frames, "A:B, frames A to B-1, or N, the first N");
-  command->add_option("--png", arguments->png,
-                      "folder for a picture of every image and map, of tracks and of bearings over time");
+  CLI::Option* const plan = command->add_flag("--plan", arguments->plan,
+                                              "compute nothing: write the file with room for its frames and without "
+                                              "them, and print as JSON which ones each processor has");
+  command
+      ->add_option("--png", arguments->png,
+                   "folder for a picture of every image and map, of tracks and of bearings over time")
+      ->excludes(plan);
   add_picture_options(*command, arguments->pictures);
-  command->add_option("--wav", arguments->wav,
-                      "folder for a sound file of every beam, 32-bit floats in Pa (docs/listen.md)");
+  command
+      ->add_option("--wav", arguments->wav,
+                   "folder for a sound file of every beam, 32-bit floats in Pa (docs/listen.md)")
+      ->excludes(plan);
   command->add_option("--wav-gain-db", arguments->wav_gain_db, "gain of the sound files")
       ->check(CLI::Range(-200.0, 200.0))
       ->needs("--wav");

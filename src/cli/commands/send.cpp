@@ -2,6 +2,7 @@
 #include <spdlog/spdlog.h>
 
 #include <memory>
+#include <optional>
 #include <random>
 
 #include "cli/command.hpp"
@@ -18,6 +19,7 @@ struct SendArguments {
   std::string input;
   SendSettings settings;
   bool no_crc = false;
+  std::optional<double> pascal_per_unit;
 };
 
 void print(const SendArguments& arguments, const Playback& playback, const SendReport& report) {
@@ -39,7 +41,7 @@ void run(SendArguments& arguments) {
     throw UsageError(fmt::format("--to: expected HOST:PORT, such as {}, found \"{}\"", DaemonSettings::Source{}.address,
                                  arguments.settings.to));
   }
-  const Playback playback = Playback::of(arguments.input, load_track);
+  const Playback playback = Playback::of(arguments.input, load_track, arguments.pascal_per_unit);
   for (const std::string& warning : playback.warnings()) {
     spdlog::warn("{}", warning);
   }
@@ -60,14 +62,18 @@ void add_send(CLI::App& app) {
   settings.to = DaemonSettings::Source{}.address;
   settings.stream_id = 0;
   CLI::App* command = app.add_subcommand("send", "Play a recording or a scene as live UDP packets");
-  command->add_option("input", arguments->input, "capture or time data, HDF5, or a scene, YAML")->required();
+  command->add_option("input", arguments->input, "capture, time data (HDF5, WAV, RF64, UFF, MAT), or a scene, YAML")
+      ->required();
   command->add_option("--to", settings.to, "HOST:PORT that receives; by default where nearfieldd listens")
       ->capture_default_str();
+  command->add_option("--pascal-per-unit", arguments->pascal_per_unit,
+                      "of time data whose file does not say it, such as a WAV file's full scale");
   auto* rate = command->add_option("--rate", settings.rate, "times real time");
   command->add_flag("--fast", settings.fast, "as fast as the network takes, whatever gets lost")->excludes(rate);
   command->add_flag("--loop", settings.loop, "begin again at the end, until SIGINT or --duration");
   command->add_option("--duration", settings.duration_s, "seconds of the stream; 0: all");
-  command->add_option("--bit-times", settings.elements_per_packet, "bit-times (or samples) in a packet");
+  command->add_option("--bit-times", settings.elements_per_packet,
+                      "bit-times (or samples) in a packet; 0: 256, or as many as fit");
   command->add_option("--first", settings.first_element, "number of the first bit-time (or sample)");
   command->add_option("--stream-id", settings.stream_id, "0: a random one, so that each run is a restart");
   command->add_flag("--no-crc", arguments->no_crc, "leave the CRC out");

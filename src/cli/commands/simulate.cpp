@@ -64,7 +64,8 @@ void run(const SimulateArguments& arguments) {
 void add_simulate(CLI::App& app) {
   auto arguments = std::make_shared<SimulateArguments>();
   CLI::App* command = app.add_subcommand("simulate", "Make a recording of simulated sources, with the true field");
-  command->add_option("scene", arguments->scene, "scene, YAML; config/scenes/ has examples")->required();
+  command->add_option("scene", arguments->scene, "scene, YAML (- is standard input); config/scenes/ has examples")
+      ->required();
   command->add_option("-o,--output", arguments->output, "capture, time data or spectra, HDF5")->required();
   command->add_option("--as", arguments->kind, "bits: a capture; samples: time data; spectra: one frame of the tones")
       ->check(CLI::IsMember({"bits", "samples", "spectra"}))

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/commands/tap_live_line.hpp"
 #include "cli/commands/tap_log.hpp"
 #include "cli/commands/tap_products.hpp"
 #include "cli/commands/tap_sound.hpp"
@@ -146,52 +147,13 @@ void print_layout(const nf_ring_layout& layout) {
              layout.points, reference);
 }
 
-/// Prints a line about the last second, a second after the one before, on terminals and into pipes alike. Nothing in a
-/// run that is over within a second, nor beside --json, whose output is one document.
-class SecondLines {
- public:
-  explicit SecondLines(bool on) : on_(on) {}
-  /// Of the whole run so far; frames may have come or not.
-  void look(const Tally& tally) {
-    const std::int64_t now_ns = nf_ring_now_ns();
-    if (!on_ || now_ns - printed_ns_ < kSecondNs) {
-      return;
-    }
-    std::vector<std::int64_t> ages_ns(
-        tally.ages_ns.begin() + static_cast<std::ptrdiff_t>(std::min(ages_, tally.ages_ns.size())),
-        tally.ages_ns.end());
-    std::sort(ages_ns.begin(), ages_ns.end());
-    const double passed_s = 1e-9 * static_cast<double>(now_ns - printed_ns_);
-    std::string ages;
-    if (!ages_ns.empty()) {
-      ages =
-          fmt::format("; age median {:.3f} ms, max {:.3f} ms", 1e-6 * static_cast<double>(ages_ns[ages_ns.size() / 2]),
-                      1e-6 * static_cast<double>(ages_ns.back()));
-    }
-    fmt::print("{:.0f} s: {:.1f} frames a second{}; skipped {}, shed {}\n",
-               1e-9 * static_cast<double>(now_ns - start_ns_), static_cast<double>(tally.frames - frames_) / passed_s,
-               ages, tally.skipped - skipped_, tally.shed_hops - shed_hops_);
-    std::fflush(stdout);
-    printed_ns_ = now_ns;
-    frames_ = tally.frames;
-    skipped_ = tally.skipped;
-    shed_hops_ = tally.shed_hops;
-    ages_ = tally.ages_ns.size();
-  }
-
- private:
-  static constexpr std::int64_t kSecondNs = 1'000'000'000;
-  bool on_;
-  std::int64_t start_ns_ = nf_ring_now_ns();
-  std::int64_t printed_ns_ = start_ns_;
-  std::uint64_t frames_ = 0, skipped_ = 0, shed_hops_ = 0;  ///< as of the line before
-  std::size_t ages_ = 0;
-};
+/// Standard output is for lines of frames then, and has no summary.
+bool writes_to_stdout(const TapOptions& options) { return options.log == "-" || options.points == "-"; }
 
 /// Reads until something ends it; false when the writer went away.
 bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& log, PointLog& points,
               TapSound& sound) {
-  SecondLines lines(!options.json && !options.sources);
+  TapLiveLine line(!options.json && !options.sources && !writes_to_stdout(options));
   const std::int64_t start_ns = nf_ring_now_ns();
   const auto is_over = [&] {
     const double passed_s = 1e-9 * static_cast<double>(nf_ring_now_ns() - start_ns);
@@ -199,7 +161,13 @@ bool read_all(nf_ring* ring, const TapOptions& options, Tally& tally, FrameLog& 
            (options.duration_s > 0.0 && passed_s >= options.duration_s);
   };
   while (!is_over()) {
-    lines.look(tally);
+    if (line.is_due()) {
+      line.print({.frames = tally.frames,
+                  .skipped = tally.skipped,
+                  .shed_hops = tally.shed_hops,
+                  .missing_bit_times = tally.missing_bit_times},
+                 tally.ages_ns, tally.has_newest ? level_of_images(*nf_ring_get_layout(ring), tally.newest) : "");
+    }
     nf_frame frame;
     std::uint64_t skipped = 0;
     const nf_ring_status status = nf_ring_read_next(ring, kTurnNs, &frame, &skipped);
@@ -313,7 +281,7 @@ void print_json(const nf_ring* ring, const Tally& tally) {
       {"flags", tally.flags},
       {"rings", tally.rings},
       {"writer_gone", tally.writer_gone},
-      {"age_ms", {{"median", ages_ms[0]}, {"p99", ages_ms[1]}, {"p99.9", ages_ms[2]}, {"max", ages_ms[3]}}}};
+      {"age_ms", {{"median", ages_ms[0]}, {"p99", ages_ms[1]}, {"p999", ages_ms[2]}, {"max", ages_ms[3]}}}};
   if (tally.has_newest) {
     summary["newest"] = {{"sequence", tally.newest.sequence},
                          {"first_bit_time", tally.newest.first_bit_time},
@@ -368,10 +336,14 @@ void print_text(const nf_ring* ring, const Tally& tally) {
 }
 
 void tap(const TapOptions& options) {
+  const bool has_summary = !writes_to_stdout(options);
+  if (!has_summary && (options.json || options.sources || options.log == options.points)) {
+    throw UsageError("--log, --points: expected at most one output on standard output, found several");
+  }
   StopSignal::watch();
   std::string socket;
   const RingHandle ring = open(options, socket);
-  if (!options.json) {
+  if (!options.json && has_summary) {
     print_layout(*nf_ring_get_layout(ring.get()));
     std::fflush(stdout);
   }
@@ -394,7 +366,7 @@ void tap(const TapOptions& options) {
   const SoundReport heard = sound.finish();
   if (options.json && !options.sources) {
     print_json(ring.get(), tally);
-  } else if (!options.json) {
+  } else if (!options.json && has_summary) {
     print_text(ring.get(), tally);
     for (const std::string& line : heard.files) {
       fmt::print("{}\n", line);
@@ -417,12 +389,16 @@ void add_tap(CLI::App& app) {
   command->add_option("--socket", options->socket, "where the daemon hands over its ring")->capture_default_str();
   command->add_option("--processor", options->processor, "whose ring, by its name; else the first one's");
   add_wait(*command, options->wait_s);
-  command->add_option("--count", options->count, "end after so many frames");
+  command->add_option("--frames,--count", options->count, "N, the first N frames: end after them");
   command->add_option("--duration", options->duration_s, "end after so many seconds")->check(CLI::NonNegativeNumber);
   command->add_flag("--json", options->json, "print the summary as JSON");
-  command->add_option("--log", options->log, "write a line a frame here: times, losses, epoch; comma-separated");
-  command->add_option("--points", options->points,
-                      "write a line for each plane, frequency and point of a frame here (holography.points)");
+  command->add_option(
+      "--log", options->log,
+      "file for a line a frame: times, losses, epoch, comma-separated; - is standard output, without a summary then");
+  command->add_option(
+      "--points", options->points,
+      "file for a line for each plane, frequency and point of a frame (holography.points); - is standard output, "
+      "without a summary then");
   command->add_flag(
       "--sources", options->sources,
       "print a line for each source of a frame, from its table of sources; with --json a line of JSON a frame");

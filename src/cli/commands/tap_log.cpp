@@ -1,6 +1,7 @@
 #include "cli/commands/tap_log.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -22,7 +23,7 @@ TextFile::TextFile(std::string path, const char* titles) : path_(std::move(path)
   if (path_.empty()) {
     return;
   }
-  file_.reset(std::fopen(path_.c_str(), "w"));
+  file_.reset(path_ == "-" ? fdopen(dup(STDOUT_FILENO), "w") : std::fopen(path_.c_str(), "w"));
   if (file_ == nullptr) {
     throw IoError(fmt::format("{}: can't be written: {}", path_, std::strerror(errno)));
   }

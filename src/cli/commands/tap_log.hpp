@@ -11,7 +11,7 @@ namespace nearfield::cli {
 /// A text file that is written line by line, or none.
 class TextFile {
  public:
-  /// An empty path: nothing is written. Throws IoError.
+  /// An empty path: nothing is written; -: standard output. Throws IoError.
   TextFile(std::string path, const char* titles);
   [[nodiscard]] std::FILE* get() const { return file_.get(); }
   /// Throws IoError when not all of it could be written.

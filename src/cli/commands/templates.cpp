@@ -11,6 +11,7 @@
 #include "cli/paths.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
+#include "files/array_files_on_disk.hpp"
 #include "files/templates_file.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/templates/make_templates.hpp"
@@ -61,7 +62,8 @@ std::vector<std::array<double, 3>> places_of(const TemplatesArguments& arguments
   if (!arguments.at.empty()) {
     return parse_places(arguments.at);
   }
-  const std::vector<double> values = far_field::read_points(arguments.positions, far_field::kMostPixels, "--positions");
+  const std::vector<double> values =
+      far_field::read_points(arguments.positions, far_field::kMostPixels, "--positions", array_files_on_disk().get());
   std::vector<std::array<double, 3>> places;
   for (std::size_t i = 0; i < values.size(); i += 3) {
     places.push_back({values[i], values[i + 1], values[i + 2]});
@@ -110,7 +112,8 @@ void add_templates(CLI::App& app) {
                    "captures, time data or spectra, HDF5, or recordings of bits (.nfr), one a place; recordings of one "
                    "place are taken together")
       ->required();
-  command->add_option("-c,--config", arguments->config, "settings, YAML; templates are of front_end.frequencies_hz");
+  command->add_option("-c,--config", arguments->config,
+                      "settings, YAML (- is standard input); templates are of front_end.frequencies_hz");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

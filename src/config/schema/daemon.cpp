@@ -24,6 +24,7 @@ constexpr std::int64_t kLargestJump = std::int64_t{1} << 40;
 constexpr int kFewestSlots = 2;
 constexpr int kMostSlots = 65536;
 constexpr std::int64_t kSmallestRecording = kMebibyte;
+constexpr double kLongestAge_s = 1e10;
 constexpr std::int64_t kLargestRecording = std::int64_t{1} << 50;
 constexpr std::int64_t kSmallestQueue = kMebibyte;
 constexpr std::int64_t kLargestQueue = 16 * kGibibyte;
@@ -211,16 +212,17 @@ void describe_trigger(Section& section, DaemonSettings::Recording& recording) {
   section.add("trigger", recording.trigger,
               choice<Trigger>({{Trigger::kNone, "from `ctl record start`"},
                                {Trigger::kLevel, "from an image above the level"},
-                               {Trigger::kExternal, "from `ctl record trigger`"}}),
+                               {Trigger::kExternal, "from `ctl record trigger`"},
+                               {Trigger::kLimit, "from a limit of daemon.limits with record: true"}}),
               "what begins a recording");
   section.add("level", recording.level, number({.what = "a level", .maximum = 1e12, .open_minimum = true}),
               "of the level trigger: largest magnitude of an image, in its unit");
   section.add(
       "quiet_s", recording.quiet_s, number(kWait),
-      "of the level trigger: images must have been below the level for so long before a rise begins a recording, "
-      "and so long below it ends one");
+      "of the triggers level and limit: the level must not have been exceeded for so long before a rise begins a "
+      "recording, and so long below it ends one");
   section.add("pause_s", recording.pause_s, number(kWait),
-              "of the level trigger: from a recording's end until a rise may begin the next");
+              "of the triggers level and limit: from a recording's end until a rise may begin the next");
   section.add("pre_trigger_s", recording.pre_trigger_s, number({.what = "a time from", .maximum = 60.0, .unit = "s"}),
               "history in memory that a trigger saves too");
 }
@@ -238,8 +240,19 @@ void describe(Section& section, DaemonSettings::Recording& recording) {
   section.add(
       "quota_bytes", recording.quota_bytes,
       or_word({"off", "no quota"}, 0, integer64(kSmallestRecording, kLargestRecording, "bytes")),
-      "size of all recordings (*.nfr) in the directory: once they have it, the recording ends and no other begins; "
-      "nothing is deleted");
+      "size of all recordings (*.nfr) in the directory: once they have it, the recording ends and no other begins, "
+      "unless older ones may be removed");
+  section.add(
+      "remove_oldest", recording.remove_oldest, boolean(),
+      "true: the oldest recordings are removed where quota_bytes, max_age_s or keep_free_bytes ask for it, never "
+      "one that is open; false: nothing is removed");
+  section.add("max_age_s", recording.max_age_s,
+              or_word({"off", "any age"}, 0.0,
+                      number({.what = "a time", .maximum = kLongestAge_s, .unit = "s", .open_minimum = true})),
+              "with remove_oldest: age at which a recording is removed, from its last byte on");
+  section.add("keep_free_bytes", recording.keep_free_bytes,
+              or_word({"off", "none"}, 0, integer64(kSmallestRecording, kLargestRecording, "bytes")),
+              "of the disk: with less, the recording ends and no other begins, unless older ones may be removed");
   section.add("sync_s", recording.sync_s, number(kWait), "waits for the disk this often; 0: only at a recording's end");
   section.add("bits_queue_bytes", recording.bits_queue_bytes, integer64(kSmallestQueue, kLargestQueue, "bytes"),
               "bits that wait for the disk, beside the history: 0.35 s of 32 x 32 microphones");
@@ -258,6 +271,45 @@ void describe(Section& section, DaemonSettings::Metrics& metrics) {
       "address", metrics.address,
       or_word({"off", "none"}, "", host_port("HOST:PORT, such as " + DaemonSettings::Metrics{}.address + ", or off")),
       "HOST:PORT of Prometheus text at /metrics");
+}
+
+Form<std::vector<std::string>> page_hosts() {
+  const auto are_hosts = [](const std::vector<std::string>& hosts) {
+    return std::all_of(hosts.begin(), hosts.end(), [](const std::string& host) {
+      return !host.empty() && host.find_first_of(" /@,") == std::string::npos;
+    });
+  };
+  return where(texts(), are_hosts, "names of hosts without a path, such as [array.lab.example]");
+}
+
+Form<std::vector<std::string>> page_origins() {
+  const auto are_origins = [](const std::vector<std::string>& origins) {
+    return std::all_of(origins.begin(), origins.end(), [](const std::string& origin) {
+      const std::size_t begin = origin.find("://");
+      return (origin.starts_with("http://") || origin.starts_with("https://")) && origin.size() > begin + 3 &&
+             origin.find('/', begin + 3) == std::string::npos;
+    });
+  };
+  return where(texts(), are_origins, "origins without a path, such as ['https://array.lab.example']");
+}
+
+void describe(Section& section, DaemonSettings::Page& page) {
+  section.add(
+      "address", page.address,
+      or_word({"off", "none"}, "", host_port("HOST:PORT, such as " + DaemonSettings::Page{}.address + ", or off")),
+      "HOST:PORT of the page; beyond loopback only with a token_file");
+  section.add("allowed_hosts", page.allowed_hosts, page_hosts(),
+              "names by which browsers may reach it, beside localhost, 127.0.0.1 and [::1], such as a proxy's");
+  section.add("allowed_origins", page.allowed_origins, page_origins(),
+              "pages of other servers that may read and control through it");
+  section.add("token_file", page.token_file,
+              path_or_null("a random one, in a file named as the control socket with .page_token behind it",
+                           [](const std::string& path) { return path.starts_with("credential:"); }),
+              "holds the token by which a browser may change settings; credential:NAME takes it from systemd's "
+              "credentials");
+  section.add("pictures_hz", page.pictures_hz,
+              number({.what = "a rate", .maximum = 240.0, .unit = "Hz", .open_minimum = true}),
+              "pictures a second at most that a browser gets of a subscription");
 }
 
 void describe(Section& section, DaemonSettings::Realtime& realtime) {
@@ -303,6 +355,8 @@ void describe(Section& section, DaemonSettings& daemon) {
   describe(section.section("control", "Socket of `nearfield ctl`; keys as in publish.ring.", Effect::kRestart),
            daemon.control);
   describe(section.section("metrics", "", Effect::kRestart), daemon.metrics);
+  describe(section.section("page", "The live page for browsers (docs/page_protocol.md).", Effect::kRestart),
+           daemon.page);
   describe(
       section.section("realtime",
                       "Of the threads that carry the stream. Needs CAP_SYS_NICE or LimitRTPRIO; without, a warning "
@@ -317,6 +371,10 @@ void describe(Section& section, DaemonSettings& daemon) {
            daemon.overload);
   describe(section.section("log"), daemon.log);
   describe(section.section("no_input", "", Effect::kRestart), daemon.no_input);
+  describe(section.section("limits",
+                           "Levels that products are watched for: a section a limit, under a name of your choice, such "
+                           "as {loud: {point_m: [0.1, 0], frequency_hz: 1000, above: 2}} (docs/limits.md)."),
+           daemon.limits);
 }
 
 }  // namespace nearfield::schema

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -100,13 +101,16 @@ Form<Kind> choice(const std::vector<std::pair<Kind, std::string>>& kinds) {
   return form;
 }
 
-/// `form`, or a word that stands for the value `meant`.
+/// `form`, or a word that stands for the value `meant`; of lists also as a list of that word alone.
 template <typename Value>
 Form<Value> or_word(const Word& word, const std::type_identity_t<Value>& meant, Form<Value> form) {
   form.facts.words.push_back(word);
   form.read = [word, meant, read = std::move(form.read)](YamlMap& map, const std::string& key,
                                                          const std::filesystem::path& folder) -> std::optional<Value> {
-    return map.is_word(key, word.word) ? std::optional<Value>(meant) : read(map, key, folder);
+    const bool is_meant =
+        map.is_word(key, word.word) ||
+        (!std::is_scalar_v<Value> && !std::is_same_v<Value, std::string> && map.is_list_of_word(key, word.word));
+    return is_meant ? std::optional<Value>(meant) : read(map, key, folder);
   };
   form.write = [word, meant, write = std::move(form.write)](const Value& value) {
     return value == meant ? word.word : write(value);

@@ -28,7 +28,9 @@ constexpr std::string_view kHeadOfDefaults =
 constexpr std::string_view kHeadOfPage = R"(# Settings
 
 Every key of a configuration, with its default. [config/nearfield.yaml](../config/nearfield.yaml) is the same as a file.
-`nearfield settings --markdown` prints this page, and `nearfield settings --json` the same for programs.
+`nearfield settings --markdown` prints this page, and `nearfield settings --json` the same for programs. `nearfield settings --schema`
+prints a JSON Schema: with `nearfield settings --schema > nearfield.schema.json` and `# yaml-language-server: $schema=nearfield.schema.json`
+as the first line of a configuration beside it, editors with the YAML language server complete keys and mark what is wrong.
 
 Nearfield reads a configuration with `-c FILE`; `--set KEY=VALUE` overrides one key of it. An unknown key or a wrong value
 is an error. `version: 1` may stand before all keys. A running daemon follows a change of a key marked *live*, by
@@ -193,7 +195,8 @@ nlohmann::ordered_json json_of(const NamedSetting& setting) {
   return one;
 }
 
-/// The defaults, and a processor of each kind under the name of its kind.
+}  // namespace
+
 Settings with_each_kind() {
   Settings settings;
   for (const ProcessorKind& kind : processor_kinds()) {
@@ -203,10 +206,9 @@ Settings with_each_kind() {
     processor.own = kind.make();
     settings.processors.push_back(std::move(processor));
   }
+  settings.daemon.limits.push_back({.name = "NAME"});
   return settings;
 }
-
-}  // namespace
 
 std::string annotated_defaults() {
   Settings defaults;

@@ -1,6 +1,8 @@
 #pragma once
 #include <string>
 
+#include "nearfield/settings.hpp"
+
 namespace nearfield::schema {
 
 /// A configuration that holds every setting at its default, each with unit, range and meaning as a comment:
@@ -13,5 +15,12 @@ std::string settings_page();
 /// The same for programs, as JSON: a list of objects with key, type, default, unit, range, words, meaning and effect
 /// ("live" or "restart"); numbers also have minimum or exclusive_minimum, and maximum, where there is one.
 std::string settings_json();
+
+/// The same for editors: a JSON Schema (draft 7) of a configuration. What depends on several keys it leaves to
+/// `--check`.
+std::string settings_schema();
+
+/// The defaults, a processor of each kind under the name of its kind, and a limit.
+Settings with_each_kind();
 
 }  // namespace nearfield::schema

@@ -21,6 +21,8 @@ void describe_images(Section& section, HolographySettings& holography, const Ima
 void describe(Section& section, std::vector<ProcessorSettings>& processors);
 void describe(Section& section, DeviceSettings& device);
 void describe(Section& section, DaemonSettings& daemon);
+/// A section for each, under its name.
+void describe(Section& section, std::vector<DaemonSettings::Limit>& limits);
 
 /// All sections, kept in `settings`, which must live as long as the description.
 Section describe(Settings& settings);

@@ -47,6 +47,12 @@ void describe(Section& section, ArraySettings& array) {
       Effect::kRestart);
   section.add("sensitivity_dbfs", array.sensitivity_dbfs, number({"a level from", -200.0, 100.0, "dBFS"}),
               "level of a 1 Pa rms sine; gives bits their pascals");
+  section.add(
+      "pascal_per_unit", array.pascal_per_unit,
+      or_none(number({"a factor from", 1e-12, 1e12, "Pa"}), "not given: a file that needs it is refused"),
+      "to a value 1 of a file of samples that does not say it: full scale of a WAV file of integers, 1 of a WAV "
+      "or MATLAB file whose values are in Pa",
+      Effect::kRestart);
   section.add("dead_channels", array.dead_channels, integers(0, kMaxSide * kMaxSide - 1),
               "row * columns + column of microphones to replace by their neighbours");
   section.add("calibration", array.calibration_path, path_or_null("none"),

@@ -12,8 +12,16 @@
 namespace nearfield::control {
 namespace {
 
+struct Look {
+  const char* check;
+  void (*look)(CheckUp& up);
+};
+
 /// In the order in which findings are printed.
-constexpr std::array kLooks = {look_at_sockets, look_at_ports, look_at_files, look_at_recordings, look_at_limits};
+constexpr std::array kLooks = {Look{"sockets", look_at_sockets}, Look{"stale_sockets", look_at_stale_sockets},
+                               Look{"ports", look_at_ports},     Look{"socket_buffers", look_at_socket_buffers},
+                               Look{"files", look_at_files},     Look{"recordings", look_at_recordings},
+                               Look{"limits", look_at_limits}};
 
 }  // namespace
 
@@ -32,11 +40,15 @@ std::vector<std::string> configuration_problems(const std::string& path, const s
 
 std::vector<Finding> machine_findings(const Settings& settings) {
   CheckUp up{.settings = settings, .daemon_runs = daemon_answers(settings), .findings = {}};
-  for (const auto& look : kLooks) {
-    look(up);
+  for (const Look& look : kLooks) {
+    const std::size_t before = up.findings.size();
+    look.look(up);
+    for (std::size_t i = before; i < up.findings.size(); ++i) {
+      up.findings[i].check = look.check;
+    }
   }
   for (std::string& warning : exposure_warnings(settings.daemon)) {
-    up.findings.push_back({.kind = Finding::Kind::kNote, .text = std::move(warning)});
+    up.findings.push_back({.kind = Finding::Kind::kNote, .text = std::move(warning), .check = "exposure"});
   }
   return up.findings;
 }

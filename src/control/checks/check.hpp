@@ -7,8 +7,8 @@
 /// The findings of `nearfieldd --check`: first about the configuration as text, then about this machine.
 namespace nearfield::control {
 
-/// Everything that is wrong with a configuration of nearfieldd, one message each, as "FILE:LINE: KEY: expected ...,
-/// found ..."; none when it is right. Throws NoInputError when the file can't be read. Opens no device.
+/// Everything that is wrong with a configuration of nearfieldd, one message each, as "FILE:LINE:COLUMN: KEY: expected
+/// ..., found ..."; none when it is right. Throws NoInputError when the file can't be read. Opens no device.
 std::vector<std::string> configuration_problems(const std::string& path, const std::vector<std::string>& overrides);
 
 /// A finding on this machine, with its remedy. A problem: a daemon that starts now ends, or does not do what the
@@ -16,7 +16,8 @@ std::vector<std::string> configuration_problems(const std::string& path, const s
 struct Finding {
   enum class Kind { kProblem, kNote };
   Kind kind = Kind::kProblem;
-  std::string text;
+  std::string text;        ///< "KEY: expected ..., found ...; what mends it"
+  std::string check = {};  ///< which check found it: "sockets", "stale_sockets", "ports", "socket_buffers", ...
 };
 
 /// Checks sockets and their folders, ports, files, the folder of recordings, limits and exposure, as this user. Changes

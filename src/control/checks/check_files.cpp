@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "config/config.hpp"
 #include "control/checks/check_parts.hpp"
 #include "control/service/service_manager.hpp"
 #include "core/system/file_descriptor.hpp"
@@ -18,18 +19,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// True where a process listens at the socket, whatever its protocol.
-bool is_served(const std::string& path) {
+/// kUnknown: this user may not connect there, or the kernel refuses for another reason of its own.
+enum class Service { kNone, kSome, kUnknown };
+
+/// Whether a process listens at the socket, whatever its protocol.
+Service service_at(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const FileDescriptor probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!probe.valid() || path.size() >= sizeof address.sun_path) {
-    return false;
+    return Service::kUnknown;
   }
   std::memcpy(address.sun_path, path.data(), path.size());
-  // EPROTOTYPE: a ring's socket keeps messages apart. EAGAIN: so many wait there that no more fit.
-  return connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
-         errno == EPROTOTYPE || errno == EAGAIN;
+  if (connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+    return Service::kSome;
+  }
+  switch (errno) {
+    case EPROTOTYPE:  // a ring's socket keeps messages apart
+    case EAGAIN:      // so many wait there that no more fit
+      return Service::kSome;
+    case ECONNREFUSED:
+    case ENOENT:  // gone by now
+      return Service::kNone;
+    default:  // EACCES, EPERM
+      return Service::kUnknown;
+  }
 }
 
 void look_at_socket(const std::string& setting, std::string_view file, const std::string& key, CheckUp& up) {
@@ -48,8 +62,13 @@ void look_at_socket(const std::string& setting, std::string_view file, const std
     if (!S_ISSOCK(status.st_mode)) {
       up.problem(
           fmt::format("{}: expected no file at {}, or a socket, found another kind of file; move it away", key, path));
-    } else if (is_served(path)) {
+    } else if (const Service service = service_at(path); service == Service::kSome) {
       up.taken(fmt::format("{}: another process serves {}", key, path));
+    } else if (service == Service::kUnknown) {
+      up.problem(fmt::format(
+          "{}: expected no socket, or one that this user may connect to, at {}, found one of which this user "
+          "cannot know whether a process serves it; check as the daemon's user, or give another path",
+          key, path));
     }
   }
   // The daemon makes the last folder of the path itself.
@@ -63,7 +82,32 @@ void look_at_socket(const std::string& setting, std::string_view file, const std
   }
 }
 
-/// `is_stream`: a pipe, or a terminal, may stand for the file.
+/// The file of a socket that a process left behind, most often one that was killed.
+void look_at_stale_socket(const std::string& setting, std::string_view file, const std::string& key, CheckUp& up) {
+  if (setting.empty()) {
+    return;
+  }
+  try {
+    const std::string path = socket_to_serve(setting, file);
+    struct stat status {};
+    if (lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode) && service_at(path) == Service::kNone) {
+      up.note(
+          fmt::format("{0}: expected no socket, or one that a process serves, at {1}, found one that no process "
+                      "serves; rm {1}, or start nearfieldd, which replaces it",
+                      key, path));
+    }
+  } catch (const IoError&) {  // look_at_sockets() says so
+  }
+}
+
+const char* kind_of(const struct stat& status) {
+  return S_ISDIR(status.st_mode)    ? "a folder"
+         : S_ISREG(status.st_mode)  ? "a regular file"
+         : S_ISSOCK(status.st_mode) ? "a socket"
+                                    : "a special file";
+}
+
+/// `is_stream`: a pipe stands for the file.
 void look_at_file(const std::string& path, const std::string& key, bool is_stream, CheckUp& up) {
   struct stat status {};
   if (path.empty() || path == "-" || stat(path.c_str(), &status) != 0) {
@@ -72,12 +116,62 @@ void look_at_file(const std::string& path, const std::string& key, bool is_strea
   const bool right_kind = S_ISREG(status.st_mode) || (is_stream && S_ISFIFO(status.st_mode));
   if (!right_kind) {
     up.problem(fmt::format("{}: expected a {} at {}, found {}", key, is_stream ? "named pipe" : "regular file", path,
-                           S_ISDIR(status.st_mode) ? "a folder" : "a special file"));
+                           kind_of(status)));
   } else if (access(path.c_str(), R_OK) != 0) {
     up.problem(
         fmt::format("{}: expected a file that this user may read at {}, found: {}; change its mode or owner, or "
                     "check as the daemon's user",
                     key, path, std::strerror(errno)));
+  }
+}
+
+/// Of a file that systemd may hand over. Outside of the unit there are no credentials, which is no fault of the
+/// configuration.
+void look_at_secret(const std::string& setting, const std::string& key, CheckUp& up) {
+  std::string path;
+  try {
+    path = credential_path(setting);
+  } catch (const ConfigError& error) {
+    up.note(fmt::format("{}: {}", key, error.what()));
+    return;
+  }
+  struct stat status {};
+  if (path != setting && stat(path.c_str(), &status) != 0) {
+    up.problem(fmt::format("{}: expected systemd's credential at {}, found: {}; LoadCredential={}:PATH in the unit",
+                           key, path, std::strerror(errno), fs::path(path).filename().string()));
+  }
+  look_at_file(path, key, false, up);
+}
+
+/// ZeroMQ makes the socket's file itself, in a folder that is there, and removes any file of that name before.
+void look_at_ipc(const std::string& endpoint, CheckUp& up) {
+  constexpr std::string_view kIpc = "ipc://";
+  constexpr const char* kKey = "daemon.publish.zmq.endpoint";
+  const std::string path = endpoint.starts_with(kIpc) ? endpoint.substr(kIpc.size()) : "";
+  if (path.empty() || path == "*" || path.starts_with('@')) {  // an own name, or one that is in no folder
+    return;
+  }
+  struct stat status {};
+  if (lstat(path.c_str(), &status) == 0 && !S_ISSOCK(status.st_mode)) {
+    up.problem(
+        fmt::format("{}: expected no file at {}, or a socket, found {}; move it away", kKey, path, kind_of(status)));
+  } else if (service_at(path) == Service::kSome) {
+    up.taken(fmt::format("{}: another process serves {}", kKey, path));
+  }
+  const fs::path folder = fs::absolute(path).parent_path();
+  if (const std::string reason = why_not_writable(folder); !reason.empty()) {
+    up.problem(fmt::format("{}: {}", kKey, reason));
+  }
+}
+
+/// Without the journal's socket every line would be lost.
+void look_at_journal(DaemonSettings::LogTarget target, CheckUp& up) {
+  constexpr const char* kSocket = "/run/systemd/journal/socket";
+  if (target == DaemonSettings::LogTarget::kJournal && access(kSocket, W_OK) != 0) {
+    up.problem(
+        fmt::format("daemon.log.target: expected the journal's socket at {}, found: {}; set daemon.log.target to auto "
+                    "or stderr, or start systemd-journald",
+                    kSocket, std::strerror(errno)));
   }
 }
 
@@ -103,13 +197,19 @@ std::string why_not_writable(const fs::path& folder) {
 
 bool daemon_answers(const Settings& settings) {
   const std::string& setting = settings.daemon.control.socket;
-  return !setting.empty() && is_served(socket_to_connect(setting, DaemonSettings::Control::kFile));
+  return !setting.empty() && service_at(socket_to_connect(setting, DaemonSettings::Control::kFile)) == Service::kSome;
 }
 
 void look_at_sockets(CheckUp& up) {
   const DaemonSettings& daemon = up.settings.daemon;
   look_at_socket(daemon.publish.ring.socket, DaemonSettings::Ring::kFile, "daemon.publish.ring.socket", up);
   look_at_socket(daemon.control.socket, DaemonSettings::Control::kFile, "daemon.control.socket", up);
+}
+
+void look_at_stale_sockets(CheckUp& up) {
+  const DaemonSettings& daemon = up.settings.daemon;
+  look_at_stale_socket(daemon.publish.ring.socket, DaemonSettings::Ring::kFile, "daemon.publish.ring.socket", up);
+  look_at_stale_socket(daemon.control.socket, DaemonSettings::Control::kFile, "daemon.control.socket", up);
 }
 
 void look_at_files(CheckUp& up) {
@@ -123,14 +223,17 @@ void look_at_files(CheckUp& up) {
   if (daemon.source.kind == Kind::kSimulate) {
     look_at_file(daemon.source.scene, "daemon.source.scene", false, up);
   }
-  if (!daemon.publish.zmq.endpoint.empty()) {
-    try {
-      look_at_file(credential_path(daemon.publish.zmq.curve_secret_file), "daemon.publish.zmq.curve_secret_file", false,
-                   up);
-    } catch (const ConfigError& error) {
-      up.note(fmt::format("daemon.publish.zmq.curve_secret_file: {}", error.what()));
-    }
+  for (const PathOfProcessor& one : paths_of_processors(up.settings)) {
+    look_at_file(one.path, one.key, false, up);
   }
+  if (!daemon.publish.zmq.endpoint.empty()) {
+    look_at_secret(daemon.publish.zmq.curve_secret_file, "daemon.publish.zmq.curve_secret_file", up);
+    look_at_ipc(daemon.publish.zmq.endpoint, up);
+  }
+  if (!daemon.page.address.empty()) {
+    look_at_secret(daemon.page.token_file, "daemon.page.token_file", up);
+  }
+  look_at_journal(daemon.log.target, up);
 }
 
 void look_at_recordings(CheckUp& up) {

@@ -28,7 +28,9 @@ struct CheckUp {
 };
 
 void look_at_sockets(CheckUp& up);
+void look_at_stale_sockets(CheckUp& up);
 void look_at_ports(CheckUp& up);
+void look_at_socket_buffers(CheckUp& up);
 void look_at_files(CheckUp& up);
 void look_at_recordings(CheckUp& up);
 void look_at_limits(CheckUp& up);

@@ -75,6 +75,19 @@ void look_at_port(const Port& port, CheckUp& up) {
   }
 }
 
+/// At the default address a daemon whose port is taken runs without a page.
+void look_at_page(const std::string& address, CheckUp& up) {
+  const std::string key = "daemon.page.address";
+  CheckUp own{.settings = up.settings, .daemon_runs = up.daemon_runs, .findings = {}};
+  look_at_port({key, address}, own);
+  for (Finding& finding : own.findings) {
+    if (!up.settings.explicit_keys.contains(key)) {
+      finding = {Finding::Kind::kNote, finding.text + "; a daemon that starts now has no page"};
+    }
+    up.findings.push_back(std::move(finding));
+  }
+}
+
 std::uint64_t largest_buffer() {
   std::uint64_t bytes = 0;
   std::ifstream("/proc/sys/net/core/rmem_max") >> bytes;
@@ -103,7 +116,6 @@ void look_at_ports(CheckUp& up) {
   const DaemonSettings& daemon = up.settings.daemon;
   if (daemon.source.kind == DaemonSettings::SourceKind::kUdp) {
     look_at_port({"daemon.source.address", daemon.source.address, SOCK_DGRAM, "UDP"}, up);
-    look_at_receive_buffer(daemon.source.receive_buffer_bytes, up);
     const std::string& interface = daemon.source.interface;
     if (!interface.empty() && if_nametoindex(interface.c_str()) == 0) {
       up.problem(
@@ -115,8 +127,17 @@ void look_at_ports(CheckUp& up) {
   if (!daemon.metrics.address.empty()) {
     look_at_port({"daemon.metrics.address", daemon.metrics.address}, up);
   }
+  if (!daemon.page.address.empty()) {
+    look_at_page(daemon.page.address, up);
+  }
   if (daemon.publish.zmq.endpoint.starts_with(kTcp)) {
     look_at_port({"daemon.publish.zmq.endpoint", daemon.publish.zmq.endpoint.substr(kTcp.size())}, up);
+  }
+}
+
+void look_at_socket_buffers(CheckUp& up) {
+  if (up.settings.daemon.source.kind == DaemonSettings::SourceKind::kUdp) {
+    look_at_receive_buffer(up.settings.daemon.source.receive_buffer_bytes, up);
   }
 }
 

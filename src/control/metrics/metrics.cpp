@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "control/metrics/process_metrics.hpp"
+
 namespace nearfield::control {
 namespace {
 
@@ -149,6 +151,12 @@ void Metrics::add_reader(const std::string& name, const std::string& help, std::
   readers_.push_back({name, help, std::move(read), label ? Labels{*label} : Labels()});
 }
 
+void Metrics::add_readers(const std::string& name, const std::string& help, const std::string& label,
+                          std::function<Labelled()> read) {
+  const std::lock_guard lock(mutex_);
+  labelled_.push_back({name, help, label, std::move(read)});
+}
+
 void Metrics::collect_stream(std::vector<MetricFamily>& families) const {
   add_single(families, "frames_total", "Frames published", static_cast<double>(get(frames_)));
   families.push_back(
@@ -201,6 +209,8 @@ void Metrics::collect_run(std::vector<MetricFamily>& families) const {
   add_single(families, "hop_rate_hertz", "Frames a second that the configuration sets", run_.hop_rate_hz);
   add_single(families, "configuration_epoch", "1, then one more with each change", static_cast<double>(run_.epoch));
   add_single(families, "uptime_seconds", "Since the daemon began", uptime_s_);
+  families.push_back(family("build_info", "The program that runs", MetricType::Gauge));
+  add_value(families.back(), 1.0, {{"version", run_.version}, {"commit", run_.commit}});
   families.push_back(family("device_info", "What computes, from what source", MetricType::Gauge));
   add_value(
       families.back(), 1.0,
@@ -213,10 +223,21 @@ void Metrics::collect_run(std::vector<MetricFamily>& families) const {
       add_single(families, reader.name, reader.help, value, reader.labels);
     }
   }
+  for (const Readers& readers : labelled_) {
+    bool is_first = true;
+    for (const auto& [label, value] : readers.read()) {
+      const Labels labels = {{readers.label, label}};
+      if (std::exchange(is_first, false)) {
+        add_single(families, readers.name, readers.help, value, labels);
+      } else {
+        add_value(families.back(), value, labels);
+      }
+    }
+  }
 }
 
 std::vector<MetricFamily> Metrics::Collect() const {
-  std::vector<MetricFamily> families;
+  std::vector<MetricFamily> families = process_metrics();
   collect_run(families);
   collect_stream(families);
   collect_losses(families);

@@ -12,6 +12,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "control/metrics/latency_histogram.hpp"
@@ -35,6 +36,7 @@ using RecordedBits = std::array<std::uint64_t, kRecordedBits.size()>;
 /// The present configuration in words; set when it takes effect.
 struct RunInfo {
   std::string version;
+  std::string commit;
   std::string device;
   std::vector<std::pair<std::string, std::string>> devices;  ///< [processor], its name and its device
   std::string front_end;
@@ -79,6 +81,13 @@ class Metrics : public prometheus::Collectable {
   void add_reader(const std::string& name, const std::string& help, std::function<double()> read,
                   const std::optional<Label>& label = std::nullopt);
 
+  /// Values of a metric, each with the value of its label.
+  using Labelled = std::vector<std::pair<std::string, double>>;
+  /// Adds a metric of which any number of values are kept elsewhere, distinguished by the label `label`. As
+  /// add_reader().
+  void add_readers(const std::string& name, const std::string& help, const std::string& label,
+                   std::function<Labelled()> read);
+
   [[nodiscard]] std::vector<prometheus::MetricFamily> Collect()
       const override;  // NOLINT(readability-identifier-naming)
   /// What `nearfield ctl status` shows; docs/control.md lists the keys.
@@ -98,6 +107,13 @@ class Metrics : public prometheus::Collectable {
     std::string help;
     std::function<double()> read;
     std::vector<Label> labels;
+  };
+
+  struct Readers {
+    std::string name;
+    std::string help;
+    std::string label;
+    std::function<Labelled()> read;
   };
 
   static void add(Count& count, std::uint64_t more) noexcept { count.fetch_add(more, std::memory_order_relaxed); }
@@ -130,6 +146,7 @@ class Metrics : public prometheus::Collectable {
   std::string recording_text_;
   RecordedBits recording_bits_{};
   std::vector<Reader> readers_;
+  std::vector<Readers> labelled_;
   Moment older_;
   Moment newer_;
   double frame_rate_hz_ = 0.0;

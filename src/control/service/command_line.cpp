@@ -4,14 +4,20 @@
 #include <fmt/ranges.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string_view>
 #include <vector>
 
 #include "config/suggestion.hpp"
+#include "control/service/command_line_json.hpp"
+#include "core/system/terminal.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::control {
@@ -27,31 +33,112 @@ const CLI::App* innermost(const CLI::App& app, std::string& name) {
   return command;
 }
 
-/// The option of the command that a misspelt one is nearest to; empty when none is near.
+/// Commands below this one that --help lists.
+std::vector<const CLI::App*> listed_commands(const CLI::App& command) {
+  std::vector<const CLI::App*> listed;
+  for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!below->get_group().empty()) {
+      listed.push_back(below);
+    }
+  }
+  return listed;
+}
+
+/// What prints the help of "nearfield ctl record": "nearfield help ctl record".
+std::string help_of(const std::string& name) {
+  const std::size_t space = name.find(' ');
+  if (space == std::string::npos && name != "nearfield") {
+    return name + " --help";
+  }
+  const bool is_whole = space == std::string::npos || name == "nearfield help";
+  return "nearfield help" + (is_whole ? "" : name.substr(space));
+}
+
+/// The option of the command, or of those around it that take its options too, that a misspelt one is nearest to; empty
+/// when none is near.
 std::string nearest_option(const CLI::App& command, const std::string& misspelt) {
   Suggestion suggestion(misspelt);
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      suggestion.offer("--" + name, "--" + name);
+  for (const CLI::App* one = &command; one != nullptr; one = one->get_fallthrough() ? one->get_parent() : nullptr) {
+    for (const CLI::Option* option : one->get_options()) {
+      for (const std::string& name : option->get_lnames()) {
+        suggestion.offer("--" + name, "--" + name);
+      }
     }
   }
   return suggestion.best();
 }
 
-std::string surplus(const CLI::App& command, const std::vector<std::string>& arguments) {
-  std::string message =
-      fmt::format("unexpected argument{} {}", arguments.size() == 1 ? "" : "s", fmt::join(arguments, " "));
-  if (arguments.front().starts_with("--")) {
-    message = fmt::format("{}: unknown option", arguments.front());
-    const std::string nearest = nearest_option(command, arguments.front());
-    message += nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+std::string unknown_command(const CLI::App& command, const std::string& found) {
+  Suggestion suggestion(found);
+  std::vector<std::string> names;
+  for (const CLI::App* below : listed_commands(command)) {
+    names.push_back(below->get_name());
+    suggestion.offer(below->get_name(), below->get_name());
   }
-  return message;
+  return fmt::format("expected a command, one of {}; found \"{}\"{}", fmt::join(names, ", "), found,
+                     suggestion.best().empty() ? "" : fmt::format("; did you mean {}?", suggestion.best()));
 }
 
-void set_up_log() {
-  auto log = spdlog::stderr_color_mt("nearfield");
-  log->set_pattern("nearfield: %^%l%$: %v");
+/// "-1" is a number.
+bool looks_like_option(const std::string& argument) {
+  return argument.size() > 1 && argument[0] == '-' && (argument[1] < '0' || argument[1] > '9');
+}
+
+std::string surplus(const CLI::App& command, const std::vector<std::string>& arguments) {
+  if (looks_like_option(arguments.front())) {
+    const std::string name = arguments.front().substr(0, arguments.front().find('='));
+    const std::string nearest = nearest_option(command, name);
+    return fmt::format("{}: unknown option{}", name, nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
+  }
+  if (!listed_commands(command).empty()) {
+    return unknown_command(command, arguments.front());
+  }
+  return fmt::format("unexpected argument{} {}", arguments.size() == 1 ? "" : "s", fmt::join(arguments, " "));
+}
+
+/// An option takes - for standard input or output exactly where its help says so.
+void refuse_dashes(CLI::App& command) {
+  for (CLI::Option* option : command.get_options([](const CLI::Option*) { return true; })) {
+    if (option->get_items_expected_max() > 0 && option->get_description().find("- is standard") == std::string::npos) {
+      option->check([](const std::string& value) {
+        return value == "-" ? std::string(
+                                  "expected a file or a value, found -, which can stand for standard input and "
+                                  "output only where the help says so: HDF5 and the like need a file")
+                            : std::string();
+      });
+    }
+  }
+  for (CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
+    refuse_dashes(*below);
+  }
+}
+
+/// To the command and to those below it that do not pass their options on to one that has them.
+void add_verbosity(CLI::App& command) {
+  command.add_flag_callback(
+      "-v,--verbose", [] { spdlog::set_level(spdlog::level::debug); },
+      "also say on standard error what is done, and how long it took");
+  command.add_flag_callback(
+      "-q,--quiet", [] { spdlog::set_level(spdlog::level::warn); },
+      "no progress and no notes on standard error; warnings, errors and results stay");
+}
+
+void add_verbosity_to_all(CLI::App& app) {
+  const auto all = [](const CLI::App*) { return true; };
+  if (app.get_require_subcommand_min() == 0 && app.get_option_no_throw("--verbose") == nullptr) {
+    add_verbosity(app);
+  }
+  for (CLI::App* command : app.get_subcommands(all)) {
+    if (!command->get_prefix_command() && !command->get_group().empty()) {
+      add_verbosity(*command);
+    }
+  }
+}
+
+void set_up_log(const std::string& name) {
+  auto log = spdlog::stderr_color_mt(
+      name, takes_colours(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never);
+  log->set_pattern(name + ": %^%l%$: %v");
   spdlog::set_default_logger(std::move(log));
 }
 
@@ -62,29 +149,58 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& error, con
   const CLI::App* command = innermost(app, name);
   const std::vector<std::string> remaining = app.remaining(true);
   const std::string problem = remaining.empty() ? error.what() : surplus(*command, remaining);
-  return fmt::format("{} ({} --help)", problem, name);
+  return fmt::format("{} (see {})", problem, help_of(name));
 }
 
 int parse_command_line(CLI::App& app, int argc, char** argv, const std::string& program) {
+  add_verbosity_to_all(app);
+  refuse_dashes(app);
+  if (argc == 2 && std::string_view(argv[1]) == "--describe-cli") {
+    fmt::print("{}\n", describe_command_line(app, program).dump(1));
+    return static_cast<int>(ExitCode::kOk);
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {
     return app.exit(request);  // --help and --version
   } catch (const CLI::ParseError& error) {
     throw UsageError(usage_problem(app, error, program));
+  } catch (const UsageError& error) {
+    std::string name = program;
+    innermost(app, name);
+    throw UsageError(fmt::format("{} (see {})", error.what(), help_of(name)));
   }
   return static_cast<int>(ExitCode::kOk);
 }
 
-int run_program(const std::function<int()>& program) {
-  set_up_log();
+void print_help(const CLI::App& app, const std::string& program, const std::vector<std::string>& words) {
+  const CLI::App* command = &app;
+  std::string name = program;
+  for (const std::string& word : words) {
+    const std::vector<const CLI::App*> below = listed_commands(*command);
+    const auto found =
+        std::find_if(below.begin(), below.end(), [&](const CLI::App* one) { return one->get_name() == word; });
+    if (found == below.end()) {
+      throw UsageError(below.empty() ? fmt::format("{} has no commands of its own, found \"{}\"", name, word)
+                                     : unknown_command(*command, word));
+    }
+    command = *found;
+    name += " " + word;
+  }
+  fmt::print("{}", command->get_formatter()->make_help(command, name, CLI::AppFormatMode::Normal));
+}
+
+int run_program(const std::function<int()>& program, const std::string& name) {
+  set_up_log(name);
   std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error to report, not a reason to die
+  const auto begun = std::chrono::steady_clock::now();
   try {
     const int code = program();
     if (std::fflush(stdout) != 0) {
       spdlog::error("standard output: can't write");
       return static_cast<int>(ExitCode::kIo);
     }
+    spdlog::debug("done in {:.3f} s", std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
     return code;
   } catch (const Error& error) {
     spdlog::error("{}", error.what());

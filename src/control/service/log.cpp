@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "control/service/realtime.hpp"
+#include "core/system/terminal.hpp"
 
 namespace nearfield::control {
 namespace {
 
 constexpr std::size_t kQueuedLines = 8192;
-constexpr std::int64_t kSecondNs = 1'000'000'000;
 constexpr std::string_view kOthers = "other";
 
 spdlog::level::level_enum level_of(DaemonSettings::LogLevel level) {
@@ -42,7 +42,8 @@ spdlog::sink_ptr make_sink(DaemonSettings::LogTarget target) {
   if (journal) {
     return std::make_shared<spdlog::sinks::systemd_sink_mt>("nearfieldd");
   }
-  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>();
+  auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(
+      takes_colours(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never);
   sink->set_pattern("%Y-%m-%dT%H:%M:%S.%e nearfieldd: %^%l%$: %v");
   return sink;
 }
@@ -74,26 +75,26 @@ RateLimitedLog::RateLimitedLog(std::shared_ptr<spdlog::logger> logger, Clock mon
 
 bool RateLimitedLog::admit(spdlog::level::level_enum level, std::string_view cause) {
   const std::int64_t now_ns = monotonic_ns_();
-  std::optional<Second> over;
+  std::optional<Period> over;
   bool admitted = false;
   {
     const std::lock_guard lock(mutex_);
-    auto found = seconds_.find(cause);
-    if (found == seconds_.end()) {
-      cause = seconds_.size() < kMostCauses ? cause : kOthers;
-      found = seconds_.try_emplace(std::string(cause), Second{.begin_ns = now_ns}).first;
+    auto found = periods_.find(cause);
+    if (found == periods_.end()) {
+      cause = periods_.size() < kMostCauses ? cause : kOthers;
+      found = periods_.try_emplace(std::string(cause), Period{.begin_ns = now_ns}).first;
     }
-    Second& second = found->second;
-    if (now_ns - second.begin_ns >= kSecondNs) {
-      over = second;
-      second = Second{.begin_ns = now_ns};
+    Period& period = found->second;
+    if (now_ns - period.begin_ns >= period.length_ns) {
+      over = period;
+      period = next_period(period, now_ns);
     }
-    admitted = second.lines < kMostLines;
+    admitted = period.lines < kMostLines;
     if (admitted) {
-      ++second.lines;
+      ++period.lines;
     } else {
-      ++second.suppressed;
-      second.level = std::max(second.level, level);
+      ++period.suppressed;
+      period.level = std::max(period.level, level);
     }
   }
   if (over) {
@@ -104,22 +105,29 @@ bool RateLimitedLog::admit(spdlog::level::level_enum level, std::string_view cau
 
 void RateLimitedLog::flush() {
   const std::int64_t now_ns = monotonic_ns_();
-  std::vector<std::pair<std::string, Second>> over;
+  std::vector<std::pair<std::string, Period>> over;
   {
     const std::lock_guard lock(mutex_);
-    for (auto& [cause, second] : seconds_) {
-      if (second.suppressed > 0 && now_ns - second.begin_ns >= kSecondNs) {
-        over.emplace_back(cause, second);
-        second = Second{.begin_ns = now_ns};
+    for (auto& [cause, period] : periods_) {
+      if (period.suppressed > 0 && now_ns - period.begin_ns >= period.length_ns) {
+        over.emplace_back(cause, period);
+        period = next_period(period, now_ns);
       }
     }
   }
-  for (const auto& [cause, second] : over) {
-    report(cause, second);
+  for (const auto& [cause, period] : over) {
+    report(cause, period);
   }
 }
 
-void RateLimitedLog::report(std::string_view cause, const Second& over) {
+RateLimitedLog::Period RateLimitedLog::next_period(const Period& over, std::int64_t now_ns) {
+  // A line whose period was over for as long again began nothing that goes on.
+  const bool goes_on = over.lines > 0 && now_ns - over.begin_ns < 2 * over.length_ns;
+  return {.begin_ns = now_ns,
+          .length_ns = goes_on ? std::min(2 * over.length_ns, kLongestPeriodNs) : kShortestPeriodNs};
+}
+
+void RateLimitedLog::report(std::string_view cause, const Period& over) {
   if (over.suppressed > 0) {
     write(over.level, cause, fmt::format("{} more suppressed", over.suppressed));
   }

@@ -25,12 +25,16 @@ void set_up_log(const DaemonSettings::Log& settings);
 /// Changes the level of what set_up_log() made.
 void set_log_level(DaemonSettings::LogLevel level);
 
-/// Passes at most ten lines a second and cause on to a logger; when a cause's second is over, one line says how many
-/// more there were. Every line ends in cause=NAME. Any thread may call; the mutex guards the counts, and no line is
-/// written while it is held.
+/// Passes at most ten lines a period and cause on to a logger; when a cause's period is over, one line says how many
+/// more there were. A period is a second; while lines of its cause go on, each period is twice as long as the one
+/// before, up to a minute, so that what repeats endlessly writes eleven lines a minute, and a period without a line
+/// makes it a second again. Every line ends in cause=NAME. Any thread may call; the mutex guards the counts, and no
+/// line is written while it is held.
 class RateLimitedLog {
  public:
   static constexpr int kMostLines = 10;
+  static constexpr std::int64_t kShortestPeriodNs = 1'000'000'000;
+  static constexpr std::int64_t kLongestPeriodNs = 60 * kShortestPeriodNs;
   /// Further causes share one allowance.
   static constexpr std::size_t kMostCauses = 64;
   using Clock = std::function<std::int64_t()>;
@@ -46,13 +50,14 @@ class RateLimitedLog {
     }
   }
 
-  /// Logs the number of lines suppressed in past seconds. To be called about once a second, so that a burst's end is
+  /// Logs the number of lines suppressed in past periods. To be called about once a second, so that a burst's end is
   /// logged.
   void flush();
 
  private:
-  struct Second {
+  struct Period {
     std::int64_t begin_ns = 0;
+    std::int64_t length_ns = kShortestPeriodNs;
     int lines = 0;
     std::uint64_t suppressed = 0;
     spdlog::level::level_enum level = spdlog::level::info;  ///< of the worst line that was suppressed
@@ -61,12 +66,14 @@ class RateLimitedLog {
   /// True when the cause may write a line now.
   bool admit(spdlog::level::level_enum level, std::string_view cause);
   void write(spdlog::level::level_enum level, std::string_view cause, const std::string& message);
-  void report(std::string_view cause, const Second& over);
+  void report(std::string_view cause, const Period& over);
+  /// What follows a period that is over.
+  [[nodiscard]] static Period next_period(const Period& over, std::int64_t now_ns);
 
   std::shared_ptr<spdlog::logger> logger_;
   Clock monotonic_ns_;
   std::mutex mutex_;
-  std::map<std::string, Second, std::less<>> seconds_;
+  std::map<std::string, Period, std::less<>> periods_;
 };
 
 }  // namespace nearfield::control

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::int64_t kMicrosecondNs = 1000;
 constexpr std::int64_t kFeedsInAnInterval = 4;
+/// Later than this, the thread that looks did not run.
+constexpr std::int64_t kLatestLookNs = 200'000'000;
 
 /// sd_notify separates fields by line ends; a field's text must not contain any.
 std::string one_line(std::string text) {
@@ -75,6 +77,32 @@ bool Watchdog::should_feed(std::int64_t now_ns) {
   signs_at_feed_ = signs;
   fed_ns_ = now_ns;
   return true;
+}
+
+TurnWatch::Change TurnWatch::become(bool is_late) {
+  const Change change = is_late == is_late_ ? Change::kNone : is_late ? Change::kBecameLate : Change::kCameBack;
+  is_late_ = is_late;
+  return change;
+}
+
+TurnWatch::Change TurnWatch::look(std::uint64_t turns, std::int64_t limit_ns, std::int64_t now_ns) {
+  if (now_ns - looked_ns_ > kLatestLookNs) {
+    since_ns_ += now_ns - looked_ns_;
+  }
+  looked_ns_ = now_ns;
+  silence_ns_ = now_ns - since_ns_;
+  if (turns == turns_) {
+    return become(is_late_ || silence_ns_ > limit_ns);
+  }
+  turns_ = turns;
+  since_ns_ = now_ns;
+  return become(false);
+}
+
+TurnWatch::Change TurnWatch::rest(std::int64_t now_ns) {
+  looked_ns_ = now_ns;
+  since_ns_ = now_ns;
+  return become(false);
 }
 
 }  // namespace nearfield::control

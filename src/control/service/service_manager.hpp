@@ -46,4 +46,31 @@ class Watchdog {
   std::int64_t fed_ns_;
 };
 
+/// Whether a thread that counts its turns still comes round. One other thread looks, several times a second; time in
+/// which that one did not run, because the process or the machine was stopped, is not counted against the first.
+class TurnWatch {
+ public:
+  enum class Change { kNone, kBecameLate, kCameBack };
+
+  /// Counts as having come round at `now_ns`.
+  explicit TurnWatch(std::int64_t now_ns) : since_ns_(now_ns), looked_ns_(now_ns) {}
+
+  /// `turns` as the thread has counted them until now, `limit_ns` how long one turn may take.
+  Change look(std::uint64_t turns, std::int64_t limit_ns, std::int64_t now_ns);
+  /// A thread that has nothing to do, such as one that has ended.
+  Change rest(std::int64_t now_ns);
+  [[nodiscard]] bool is_late() const { return is_late_; }
+  /// How long no turn had been seen at the last look, before it saw one.
+  [[nodiscard]] std::int64_t silence_ns() const { return silence_ns_; }
+
+ private:
+  Change become(bool is_late);
+
+  std::uint64_t turns_ = 0;
+  std::int64_t since_ns_;
+  std::int64_t looked_ns_;
+  std::int64_t silence_ns_ = 0;
+  bool is_late_ = false;
+};
+
 }  // namespace nearfield::control

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "control/socket/unix_socket.hpp"
+#include "core/system/peers.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::control {
@@ -58,6 +59,10 @@ json Client::call(const json& request) {
   throw Error(error.is_object() ? exit_code_of(error) : ExitCode::kInternal,
               message.is_string() ? message.get<std::string>() : "refused without a reason");
 }
+
+uid_t Client::server_user() const { return peer_of(socket_.get()).user; }
+
+void Client::break_off() noexcept { shutdown(socket_.get(), SHUT_RDWR); }
 
 std::string Client::read_line() {
   constexpr std::size_t kChunkBytes = 65536;

@@ -1,4 +1,6 @@
 #pragma once
+#include <sys/types.h>
+
 #include <string>
 
 #include "control/socket/protocol.hpp"
@@ -17,6 +19,10 @@ class Client {
   /// The result of a request, such as {{"command", "status"}}. Throws Error with the daemon's message and exit code
   /// when it refuses, IoError when it does not answer, DataError when its reply is not one of the protocol.
   json call(const json& request);
+  /// The user whose process serves the socket; PeerProcess::kUnknown where the kernel has no record.
+  [[nodiscard]] uid_t server_user() const;
+  /// Ends the connection, so that a call() that another thread waits for throws IoError. Any thread.
+  void break_off() noexcept;
 
  private:
   std::string read_line();

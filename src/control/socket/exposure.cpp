@@ -29,6 +29,14 @@ std::vector<std::string> exposure_warnings(const DaemonSettings& daemon) {
         "put a proxy before it, or off",
         daemon.metrics.address));
   }
+  if (is_reachable(daemon.page.address)) {
+    warnings.push_back(fmt::format(
+        "daemon.page.address: {} is reachable from other machines, and nothing is encrypted: whoever listens on the "
+        "way "
+        "can read pictures and the token; set daemon.page.address: 127.0.0.1:7232 and put a proxy with TLS before it, "
+        "or use ssh -L",
+        daemon.page.address));
+  }
   return warnings;
 }
 

@@ -17,6 +17,7 @@ constexpr int kDeepest = 16;
 constexpr std::size_t kMostCharactersShown = 60;
 constexpr std::size_t kLongestId = 128;
 constexpr std::size_t kLongestName = 100;
+constexpr std::size_t kLongestNotes = 4096;
 constexpr std::size_t kMostOverrides = 256;
 constexpr std::array<std::string_view, 4> kRecordActions = {"start", "stop", "arm", "trigger"};
 
@@ -146,6 +147,20 @@ std::string parse_name(const json& request) {
   return name;
 }
 
+/// The text came through JSON, so that it is UTF-8.
+std::string parse_notes(const json& request) {
+  const auto found = request.find("notes");
+  if (found == request.end()) {
+    return "";
+  }
+  if (!found->is_string() || found->get_ref<const std::string&>().size() > kLongestNotes) {
+    throw UsageError(fmt::format(
+        "notes: expected a text of at most {} bytes of UTF-8, found {}", kLongestNotes,
+        found->is_string() ? fmt::format("{} bytes", found->get_ref<const std::string&>().size()) : shown(*found)));
+  }
+  return found->get<std::string>();
+}
+
 RecordRequest parse_record(const json& request) {
   const json& action = request.value("action", json());
   const auto* const found = action.is_string()
@@ -161,7 +176,7 @@ RecordRequest parse_record(const json& request) {
     require_fields(request, {"action"});
     return result;
   }
-  require_fields(request, {"action", "bits", "images", "seconds", "name"});
+  require_fields(request, {"action", "bits", "images", "seconds", "name", "notes"});
   result.bits = parse_flag(request, "bits");
   result.images = parse_flag(request, "images");
   if (result.bits == false && result.images == false) {
@@ -169,6 +184,7 @@ RecordRequest parse_record(const json& request) {
   }
   result.seconds = parse_seconds(request);
   result.name = parse_name(request);
+  result.notes = parse_notes(request);
   return result;
 }
 
@@ -202,6 +218,8 @@ Handlers make_handlers(const Actions& actions) {
   add_plain(handlers, "status", actions.status);
   add_plain(handlers, "config", actions.config);
   add_plain(handlers, "reload", actions.reload);
+  add_plain(handlers, "events", actions.events);
+  add_plain(handlers, "recordings", actions.recordings);
   add_plain(handlers, "stop", actions.stop);
   if (actions.set) {
     handlers["set"] = [set = actions.set](const json& request) { return set(parse_set(request)); };

@@ -23,6 +23,7 @@ struct RecordRequest {
   std::optional<bool> images;     ///< likewise
   std::optional<double> seconds;  ///< > 0; else daemon.recording.max_s; start and arm only
   std::string name;               ///< of the file, without folder or suffix; empty: the daemon's choice
+  std::string notes = {};         ///< kept in the file, UTF-8; start and arm only
 };
 
 /// The actions that a daemon carries out on request. Each returns its result, an object; an exception becomes the
@@ -38,6 +39,10 @@ struct Actions {
   std::function<json(const RecordRequest& request)> record;
   /// `name` is a file's as of RecordRequest.
   std::function<json(const std::string& name)> freeze;
+  /// The newest events of limits, in the field `events`.
+  std::function<json()> events;
+  /// The files in the folder of the recordings, in the field `recordings`.
+  std::function<json()> recordings;
   std::function<json()> stop;
 };
 

@@ -18,6 +18,8 @@ class Server : private UnixService {
 
   /// Listens when it returns. Refused clients are written to `log`. Throws what UnixServer throws.
   Server(const DaemonSettings::Control& settings, Handlers handlers, std::shared_ptr<RateLimitedLog> log);
+  /// As UnixServer::rounds().
+  [[nodiscard]] std::uint64_t rounds() const noexcept { return server_.rounds(); }
 
  private:
   void prepare_thread() override;

@@ -138,6 +138,21 @@ void add_microphones(std::string& out, const json& microphones) {
   add_line(out, "microphones", line);
 }
 
+/// "above, 2.31 Pa, 4 times" of each limit.
+void add_limits(std::string& out, const json& limits) {
+  if (!limits.is_array()) {
+    return;
+  }
+  for (const json& limit : limits) {
+    const json value = part(limit, "value");
+    add_line(out, "limit",
+             fmt::format("{}: {}, {}, exceeded {} times", text(part(limit, "name")), text(part(limit, "state")),
+                         value.is_number() ? fmt::format("{:.4g} {}", value.get<double>(), text(part(limit, "unit")))
+                                           : std::string("no value yet"),
+                         number(part(limit, "events"))));
+  }
+}
+
 void add_recording(std::string& out, const json& recording) {
   constexpr double kMegabyte = 1e6;
   if (!recording.is_object()) {
@@ -184,8 +199,32 @@ std::string status_text(const json& status) {
   add_senders(out, part(status, "senders"));
   add_losses(out, status);
   add_microphones(out, part(status, "microphones"));
+  add_limits(out, part(status, "limits"));
   add_recording(out, part(status, "recording"));
   return out;
+}
+
+std::string events_text(const json& result) {
+  constexpr double kNs_s = 1e-9;
+  const auto value = [](const json& one, const json& unit) {
+    return one.is_number() ? fmt::format("{:.4g} {}", one.get<double>(), text(unit)) : std::string("no value");
+  };
+  std::string out;
+  const json events = part(result, "events");
+  for (const json& event : events) {
+    const json unit = part(event, "unit");
+    const json tai_ns = part(event, "tai_ns");
+    out +=
+        fmt::format("{:.3f} s TAI  {:<5}  {}  {}, largest {}", tai_ns.is_number() ? kNs_s * tai_ns.get<double>() : 0.0,
+                    text(part(event, "event")), text(part(event, "name")), value(part(event, "value"), unit),
+                    value(part(event, "largest"), unit));
+    const json position = part(event, "position");
+    for (const auto& [axis, place] : position.items()) {
+      out += fmt::format(", {} {}", axis, place.dump());
+    }
+    out += '\n';
+  }
+  return out.empty() ? "no event of a limit\n" : out;
 }
 
 }  // namespace nearfield::control

@@ -22,6 +22,8 @@ class FileDescriptor {
   }
   [[nodiscard]] int get() const { return descriptor_; }
   [[nodiscard]] bool valid() const { return descriptor_ >= 0; }
+  /// The descriptor, which the caller closes from now on.
+  [[nodiscard]] int release() { return std::exchange(descriptor_, -1); }
 
  private:
   int descriptor_ = -1;

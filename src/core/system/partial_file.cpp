@@ -62,13 +62,11 @@ void require_replaceable(const fs::path& path) {
   }
 }
 
-PartialFile::PartialFile(fs::path path) : path_(std::move(path)), partial_path_(path_) {
+PartialFile::PartialFile(fs::path path, mode_t mode) : path_(std::move(path)), partial_path_(path_) {
   partial_path_ += ".partial";
   require_replaceable(path_);
   remove_left_over(partial_path_);
-  constexpr mode_t kModeLessUmask = 0666;
-  file_ =
-      FileDescriptor(open(partial_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kModeLessUmask));
+  file_ = FileDescriptor(open(partial_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
   if (!file_.valid()) {
     throw_system_error(partial_path_, "cannot be created");
   }
@@ -90,6 +88,13 @@ void PartialFile::write(std::string_view bytes) {
       throw_system_error(partial_path_, "cannot be written");
     }
     bytes.remove_prefix(count < 0 ? 0 : static_cast<std::size_t>(count));
+  }
+}
+
+void PartialFile::set_rights(uid_t user, gid_t group, mode_t mode) {
+  [[maybe_unused]] const int owned = fchown(file_.get(), user, group);
+  if (fchmod(file_.get(), mode) != 0) {
+    throw_system_error(partial_path_, "cannot be given its mode");
   }
 }
 

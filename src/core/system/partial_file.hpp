@@ -1,4 +1,6 @@
 #pragma once
+#include <sys/types.h>
+
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -13,7 +15,10 @@ namespace nearfield {
 /// special file is refused. A second writer is refused while the first one is open. All calls throw IoError.
 class PartialFile {
  public:
-  explicit PartialFile(std::filesystem::path path);
+  static constexpr mode_t kMode = 0666;  ///< less the umask
+
+  /// The file never has more permissions than `mode` less the umask.
+  explicit PartialFile(std::filesystem::path path, mode_t mode = kMode);
   /// Removes the partial file unless it was finished or kept.
   ~PartialFile();
   PartialFile(const PartialFile&) = delete;
@@ -25,6 +30,8 @@ class PartialFile {
   [[nodiscard]] std::string path_by_descriptor() const;
 
   void write(std::string_view bytes);
+  /// Gives it this owner, where this user may do so, and then this mode, before it has its own name.
+  void set_rights(uid_t user, gid_t group, mode_t mode);
   void keep() { keep_ = true; }
   /// Gives it its name.
   void finish();

@@ -26,8 +26,7 @@ FileDescriptor open_regular_file(const std::filesystem::path& path, std::string_
   return file;
 }
 
-std::string read_regular_file(const std::filesystem::path& path, std::string_view expected, std::size_t most_bytes) {
-  const FileDescriptor file = open_regular_file(path, expected);
+std::string read_open_file(const FileDescriptor& file, const std::filesystem::path& path, std::size_t most_bytes) {
   std::string text(most_bytes, '\0');
   std::size_t filled = 0;
   while (filled < most_bytes) {
@@ -45,6 +44,10 @@ std::string read_regular_file(const std::filesystem::path& path, std::string_vie
   }
   text.resize(filled);
   return text;
+}
+
+std::string read_regular_file(const std::filesystem::path& path, std::string_view expected, std::size_t most_bytes) {
+  return read_open_file(open_regular_file(path, expected), path, most_bytes);
 }
 
 }  // namespace nearfield

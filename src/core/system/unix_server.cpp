@@ -17,6 +17,8 @@ namespace nearfield {
 namespace {
 
 constexpr std::int64_t kNsPerMillisecond = 1'000'000;
+/// Without anything to do; so that rounds() shows that the thread does not hang.
+constexpr int kLongestRoundMs = 1000;
 constexpr std::int64_t kPauseWithoutDescriptorsNs = 100 * kNsPerMillisecond;
 
 void block_all_signals() {
@@ -67,6 +69,7 @@ void UnixServer::serve() {
       service_->recover(error);
     }
     client_count_ = places_.size();
+    rounds_.store(rounds_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // of this thread alone
   }
 }
 
@@ -79,7 +82,7 @@ bool UnixServer::serve_once() {
     waiting.push_back({place.client->socket(), place.client->wanted(), 0});
     has_work = has_work || place.client->has_work();
   }
-  const int pause_ms = accepts ? -1 : static_cast<int>(pause_ns / kNsPerMillisecond) + 1;
+  const int pause_ms = accepts ? kLongestRoundMs : static_cast<int>(pause_ns / kNsPerMillisecond) + 1;
   const int patience_ms = has_work ? 0 : pause_ms;
   poll(waiting.data(), waiting.size(), patience_ms);
   if (waiting[0].revents != 0) {

@@ -84,6 +84,8 @@ class UnixServer {
 
   /// Any thread.
   [[nodiscard]] std::size_t clients() const { return client_count_; }
+  /// Rounds of the thread, one in a second at least unless a client's request takes longer. Any thread.
+  [[nodiscard]] std::uint64_t rounds() const noexcept { return rounds_.load(std::memory_order_relaxed); }
 
  private:
   struct Place {
@@ -106,6 +108,7 @@ class UnixServer {
   std::uint64_t uses_ = 0;
   std::int64_t accept_again_ns_ = 0;  ///< by monotonic_ns(): no descriptors were left
   std::atomic<std::size_t> client_count_ = 0;
+  std::atomic<std::uint64_t> rounds_ = 0;
   std::thread thread_;
 };
 

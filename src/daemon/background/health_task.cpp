@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "pipeline/microphones/microphone_watch.hpp"
+#include "engine/microphone_watch.hpp"
 
 namespace nearfield::daemon {
 namespace {

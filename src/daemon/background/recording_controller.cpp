@@ -1,7 +1,7 @@
 #include "daemon/background/recording_controller.hpp"
 
 #include <fmt/format.h>
-#include <spdlog/common.h>
+#include <spdlog/spdlog.h>
 
 #include <chrono>
 #include <filesystem>
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "daemon/background/ring_freezer.hpp"
+#include "files/nfr/nfr_list.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
@@ -39,6 +40,24 @@ bool records_alike(const Settings& a, const Settings& b) {
          a.array.sensitivity_dbfs == b.array.sensitivity_dbfs && a.holography.standoff_m == b.holography.standoff_m;
 }
 
+const char* word_of_trigger(DaemonSettings::Trigger trigger) {
+  switch (trigger) {
+    case DaemonSettings::Trigger::kLevel:
+      return "level";
+    case DaemonSettings::Trigger::kExternal:
+      return "external";
+    case DaemonSettings::Trigger::kLimit:
+      return "limit";
+    default:
+      return "none";
+  }
+}
+
+/// Whether the settings themselves arm a recorder.
+bool arms_by(const DaemonSettings::Recording& recording) {
+  return recording.trigger != DaemonSettings::Trigger::kNone && !recording.directory.empty();
+}
+
 /// A line when a recording begins, ends or is refused; on the recorder's thread.
 void log_change(control::RateLimitedLog& log, const RecorderStatus& status) {
   if (status.state == RecorderState::kRecording) {
@@ -59,17 +78,42 @@ void log_change(control::RateLimitedLog& log, const RecorderStatus& status) {
           bits.overrun, bits.dropped);
 }
 
+/// A line for each recording that was removed, and where one could not be.
+void log_room(control::RateLimitedLog& log, const RecordingRoom& room) {
+  for (const RecordingRoom::Removed& removed : room.removed) {
+    spdlog::info("recording removed: {}, {} bytes; {} cause=recording_removed", removed.path.string(), removed.bytes,
+                 removed.why);  // each of them: it is gone
+  }
+  if (!room.problem.empty()) {
+    log.log(spdlog::level::err, "recording_not_removed", "{}", room.problem);
+  }
+}
+
 }  // namespace
+
+RecordingController::RecordingController(const LiveInput& input, Install install,
+                                         std::shared_ptr<control::RateLimitedLog> log)
+    : input_(input),
+      install_(std::move(install)),
+      log_(std::move(log)),
+      keeper_([log = log_](const RecordingRoom& room) { log_room(*log, room); }) {}
 
 void RecordingController::use(const Settings& settings) {
   const std::lock_guard lock(mutex_);
   const bool same = records_alike(settings_, settings);
+  const bool was_armed = arms_by(settings_.daemon.recording);
+  const bool arms = arms_by(settings.daemon.recording);
   settings_ = settings;
-  const DaemonSettings::Recording& recording = settings.daemon.recording;
-  const bool arms = recording.trigger != DaemonSettings::Trigger::kNone && !recording.directory.empty();
+  keeper_.use(settings.daemon.recording);
+  {
+    const std::lock_guard settings_lock(settings_mutex_);
+    triggers_ = settings.daemon.recording;
+  }
   if (arms && !(recorder_ && same) && !is(RecorderState::kRecording)) {
     install({.action = Action::kArm, .bits = {}, .images = {}, .seconds = {}, .name = {}});
     recorder_->arm();
+  } else if (was_armed && !arms && is(RecorderState::kArmed)) {
+    recorder_->disarm();
   }
 }
 
@@ -86,6 +130,7 @@ RecorderOptions RecordingController::options(const RecordRequest& request) const
                               .sensitivity_dbfs = array.sensitivity_dbfs};
   options.info.layout = array.layout;
   options.info.sample_rate_hz = input_.element_rate_hz;
+  options.info.notes = request.notes;
   const std::string name = request.name.empty() ? "%Y%m%dT%H%M%SZ" : request.name;
   options.path = (std::filesystem::path(recording.directory) / (name + ".nfr")).string();
   const bool chosen = request.bits.has_value() || request.images.has_value();
@@ -95,6 +140,8 @@ RecorderOptions RecordingController::options(const RecordRequest& request) const
     throw ConfigError(fmt::format("{}: it delivers decimated samples; only images can be recorded", input_.name));
   }
   options.changed = [log = log_](const RecorderStatus& status) { log_change(*log, status); };
+  options.made_room = [keeper = &keeper_](const RecordingRoom& room) { keeper->add(room); };
+  options.finished = [keeper = &keeper_](const std::filesystem::path& path) { keeper->finished(path); };
   options.settings = recording;
   options.settings.max_s = request.seconds.value_or(recording.max_s);
   if (request.action != Action::kArm) {
@@ -119,7 +166,8 @@ void RecordingController::start(const RecordRequest& request) {
   if (is(RecorderState::kRecording)) {
     throw UsageError(fmt::format("record: expected no recording under way, found {}", recorder_->status().path));
   }
-  const bool as_armed = !request.bits && !request.images && !request.seconds && request.name.empty();
+  const bool as_armed =
+      !request.bits && !request.images && !request.seconds && request.name.empty() && request.notes.empty();
   if (request.action == Action::kArm) {
     install(request);
     recorder_->arm();
@@ -206,6 +254,59 @@ void RecordingController::close() {
   std::unique_ptr<Recorder> last;  // ends outside of the lock
   const std::lock_guard pointer_lock(pointer_mutex_);
   std::swap(recorder_, last);
+}
+
+nlohmann::json RecordingController::recordings() const {
+  constexpr std::size_t kMostListed = 200;
+  std::string folder;
+  std::string present;
+  {
+    const std::lock_guard lock(mutex_);
+    folder = settings_.daemon.recording.directory;
+    present = is(RecorderState::kRecording) ? recorder_->status().path : std::string();
+  }
+  nlohmann::json list = nlohmann::json::array();
+  const nfr::RecordingList found = folder.empty() ? nfr::RecordingList() : nfr::list_recordings(folder, kMostListed);
+  for (const nfr::ListedRecording& one : found.recordings) {
+    std::string state = "incomplete";
+    if (one.path.string() == present) {
+      state = "recording";
+    } else if (!one.is_sound) {
+      state = "damaged";
+    } else if (one.reason) {
+      state = "complete";
+    }
+    list.push_back({{"name", one.path.filename().string()},
+                    {"path", one.path.string()},
+                    {"bytes", one.bytes},
+                    {"began", one.is_sound ? nlohmann::json(one.began_tai_ns) : nlohmann::json(nullptr)},
+                    {"seconds", one.seconds ? nlohmann::json(*one.seconds) : nlohmann::json(nullptr)},
+                    {"notes", one.notes},
+                    {"began_by", one.began_by},
+                    {"state", state}});
+  }
+  const RoomKeeper::Account room = keeper_.account();
+  return {{"bytes", room.used_bytes},
+          {"free_bytes", room.free_bytes ? nlohmann::json(*room.free_bytes) : nlohmann::json(nullptr)},
+          {"removed", room.removed},
+          {"removed_bytes", room.removed_bytes},
+          {"directory", folder},
+          {"found", found.found},
+          {"is_whole", found.is_whole},
+          {"recordings", list}};
+}
+
+nlohmann::json RecordingController::trigger_status() const {
+  const std::optional<RecorderStatus> now = status();
+  const std::lock_guard lock(settings_mutex_);
+  const bool has_begun = now && !now->began_by.empty();
+  return {{"trigger", word_of_trigger(triggers_.trigger)},
+          {"level", triggers_.level},
+          {"quiet_s", triggers_.quiet_s},
+          {"pause_s", triggers_.pause_s},
+          {"pre_trigger_s", triggers_.pre_trigger_s},
+          {"recordings", now ? now->recordings : 0},
+          {"began_by", has_begun ? nlohmann::json(now->began_by) : nlohmann::json(nullptr)}};
 }
 
 std::optional<RecorderStatus> RecordingController::status() const {

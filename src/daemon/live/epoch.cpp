@@ -11,14 +11,37 @@
 #include "cl/device.hpp"
 #include "core/system/clocks.hpp"
 #include "daemon/memory_need.hpp"
-#include "pipeline/devices.hpp"
-#include "pipeline/feeder.hpp"
+#include "engine/devices.hpp"
+#include "engine/feeder.hpp"
 
 namespace nearfield::daemon {
 namespace {
 
 /// Far from where streams begin, so that nothing follows on it.
 constexpr std::uint64_t kWarmUpSample = std::uint64_t{1} << 40U;
+
+/// Reports the steps of a start, each with the time that the one before took.
+class Steps {
+ public:
+  explicit Steps(const StepReport& report) : report_(report) {}
+  void begin(const std::string& what) {
+    const std::int64_t now_ns = monotonic_ns();
+    const std::string took =
+        number_ == 0 ? ""
+                     : fmt::format(" (the step before took {:.1f} s)", static_cast<double>(now_ns - begun_ns_) * 1e-9);
+    begun_ns_ = now_ns;
+    ++number_;
+    if (report_) {
+      report_(fmt::format("step {} of {}: {}{}", number_, kSteps, what, took));
+    }
+  }
+
+ private:
+  static constexpr int kSteps = 4;
+  const StepReport& report_;
+  int number_ = 0;
+  std::int64_t begun_ns_ = 0;
+};
 
 /// [processor] The shortest time that a late one has taken for a window, s.
 using ShortestTimes = std::vector<double>;
@@ -72,7 +95,7 @@ void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& inpu
 }
 
 /// With a microphone masked too, which takes kernels that run only then, and may be so at any time.
-ShortestTimes warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input) {
+ShortestTimes warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& input, Steps& steps) {
   ShortestTimes shortest_s(engine.processors(), std::numeric_limits<double>::infinity());
   const ArrayPlan& array = engine.array_plan();
   const std::set<int> dead(array.dead_channels.begin(), array.dead_channels.end());
@@ -82,11 +105,14 @@ ShortestTimes warm_up(Engine& engine, const EnginePlan& plan, const LiveInput& i
   }
   const bool masks =
       plan.settings.array.health.mask && masked < array.geometry.channels() && most_maskable(array.geometry) > 0;
+  steps.begin(masks ? "imaging silence with a microphone masked, for kernels that are compiled when they first run"
+                    : "no microphone can be masked: nothing to do");
   if (masks) {
     engine.use(make_masks(engine.array_plans(), {masked}));
     image_silence(engine, plan, input, kWarmUpSample, shortest_s);
     engine.use(make_masks(engine.array_plans(), {}));
   }
+  steps.begin("imaging silence, for kernels that are compiled when they first run");
   image_silence(engine, plan, input, 2 * kWarmUpSample, shortest_s);
   engine.forget();  // no average is to contain this silence
   return shortest_s;
@@ -98,6 +124,14 @@ bool grows_with_cadence(const EnginePlan& plan, const ProcessorSettings& process
   slower.every_hops *= 2;
   return needs_of(plan.settings, slower, plan.sample_rate_hz).sample_window >
          needs_of(plan.settings, processor, plan.sample_rate_hz).sample_window;
+}
+
+std::vector<limits::LimitPlan> limits_of(const Settings& settings, const Engine& engine) {
+  std::vector<const ResultHeader*> headers;
+  for (std::size_t p = 0; p < engine.processors(); ++p) {
+    headers.push_back(&engine.header(p));
+  }
+  return limits::plan_limits(settings.daemon.limits, headers);
 }
 
 }  // namespace
@@ -122,7 +156,9 @@ std::vector<std::string> cadence_warnings(const EnginePlan& plan, std::span<cons
 }
 
 std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& input, std::uint64_t number,
-                                  std::shared_ptr<TrackIds> track_ids) {
+                                  std::shared_ptr<TrackIds> track_ids, const StepReport& report) {
+  Steps steps(report);
+  steps.begin("opening the device");
   auto epoch = std::make_unique<Epoch>();
   epoch->number = number;
   epoch->plan = live_plan(settings, input);
@@ -130,9 +166,11 @@ std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& inp
   const ocl::Device device = ocl::Device::open(epoch->plan.settings.device);
   const DeviceInfos devices = find_devices(device.info(), epoch->plan.settings);
   require_memory(needs_of_epoch(epoch->plan.settings, devices.of_processors), memory_room(devices.all));
+  steps.begin(fmt::format("compiling programs for {}", device.info().name));
   epoch->engine = make_engine(device, epoch->plan);
   const Engine& engine = *epoch->engine;
-  const ShortestTimes shortest_s = warm_up(*epoch->engine, epoch->plan, input);
+  epoch->limits = limits_of(settings, engine);
+  const ShortestTimes shortest_s = warm_up(*epoch->engine, epoch->plan, input, steps);
   epoch->notes = plan_notes(engine);
   epoch->warnings = plan_warnings(engine);
   if (!input.waits) {

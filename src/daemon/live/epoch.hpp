@@ -1,12 +1,14 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "daemon/live/live_input.hpp"
-#include "pipeline/engine.hpp"
+#include "engine/engine.hpp"
+#include "limits/limit_plan.hpp"
 
 namespace nearfield::daemon {
 
@@ -15,7 +17,8 @@ struct Epoch {
   std::uint64_t number = 1;
   EnginePlan plan;
   std::unique_ptr<Engine> engine;
-  std::vector<std::string> notes;     ///< of its processors, such as the microphones that one uses
+  std::vector<std::string> notes;  ///< of its processors, such as the microphones that one uses
+  std::vector<limits::LimitPlan> limits;
   std::vector<std::string> warnings;  ///< reservations about the images, a sentence each
 };
 
@@ -23,9 +26,13 @@ struct Epoch {
 /// its windows. `taken_s` [processor], the first one's too, which is not looked at.
 std::vector<std::string> cadence_warnings(const EnginePlan& plan, std::span<const double> taken_s, double hop_s);
 
-/// Opens the devices, compiles and allocates. Throws ConfigError, DeviceError and what calibration files throw.
-/// `track_ids`: of the run, null in tests.
+/// Takes a line about what is begun, such as "step 2 of 4: compiling programs for NAME".
+using StepReport = std::function<void(const std::string& line)>;
+
+/// Opens the devices, compiles and allocates. Throws ConfigError, also of limits that name what no processor has,
+/// DeviceError and what calibration files throw.
+/// `track_ids`: of the run, null in tests. `report` is called at each step, on the calling thread.
 std::unique_ptr<Epoch> make_epoch(const Settings& settings, const LiveInput& input, std::uint64_t number,
-                                  std::shared_ptr<TrackIds> track_ids = nullptr);
+                                  std::shared_ptr<TrackIds> track_ids = nullptr, const StepReport& report = {});
 
 }  // namespace nearfield::daemon

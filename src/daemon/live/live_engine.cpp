@@ -363,6 +363,9 @@ void LiveEngine::take_products(Frame& frame, std::size_t window) {
   frame.flags = epoch_->engine->flags(frame.processor, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) |
                 (frame.shed_hops > 0 ? kFlagOverload : 0U);
   frame.valid_microphones = epoch_->engine->valid_microphones(frame.processor, window);
+  if (hooks_.judge) {
+    hooks_.judge(frame);
+  }
 }
 
 void LiveEngine::publish(std::size_t window, const Pauses& pauses, FrameReport& report) {

@@ -9,7 +9,7 @@
 #include "daemon/live/epoch.hpp"
 #include "daemon/live/overload.hpp"
 #include "daemon/live/publisher.hpp"
-#include "pipeline/feeder.hpp"
+#include "engine/feeder.hpp"
 #include "pipeline/missing_bits.hpp"
 #include "stream/ingest_ring.hpp"
 
@@ -44,6 +44,7 @@ struct LiveHooks {
   std::function<void(const FrameReport& report)> end;     ///< it is out
   std::function<void(const StreamStart& start)> restart;  ///< a stream has begun
   std::function<void(const WindowView& view)> look;       ///< the first window of those computed together
+  std::function<void(Frame& frame)> judge;                ///< a processor's frame, before it is published
   std::function<void(std::uint64_t sequence)> fault;      ///< for tests: runs where a frame is computed
 };
 

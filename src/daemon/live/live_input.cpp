@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "config/config.hpp"
-#include "config/schema/front_end_kinds.hpp"
 #include "config/words.hpp"
+#include "files/array_files_on_disk.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"
 #include "pipeline/input.hpp"
@@ -31,11 +31,15 @@ std::string name_of_input(const DaemonSettings::Source& source) {
   return source.scene;
 }
 
-double sample_rate_hz(const Settings& settings) {
-  if (settings.daemon.source.kind == DaemonSettings::SourceKind::kFile) {
-    return TimeDataReader(settings.daemon.source.path).sample_rate_hz();
+/// Of samples: their rate, and where a file says so their microphones.
+void describe_samples(const Settings& settings, LiveInput& input) {
+  if (settings.daemon.source.kind != DaemonSettings::SourceKind::kFile) {
+    input.element_rate_hz = settings.array.clock_hz / settings.front_end.decimation;
+    return;
   }
-  return settings.array.clock_hz / settings.front_end.decimation;
+  const TimeDataReader reader(settings.daemon.source.path);
+  input.element_rate_hz = reader.sample_rate_hz();
+  input.positions_m = positions_beside(settings, reader.positions(), settings.daemon.source.path);
 }
 
 }  // namespace
@@ -44,6 +48,7 @@ SourceSettings source_settings(const Settings& settings) {
   const DaemonSettings::Source& source = settings.daemon.source;
   SourceSettings out;
   out.source = source;
+  out.pascal_per_unit = settings.array.pascal_per_unit;
   const bool is_bare =
       source.kind == DaemonSettings::SourceKind::kUdp || source.kind == DaemonSettings::SourceKind::kPipe;
   const bool is_samples = is_bare && source.payload == DaemonSettings::Payload::kSamples;
@@ -76,13 +81,14 @@ LiveInput live_input(const Settings& settings, const Source& source) {
   if (ring.kind == PayloadKind::kSamples) {
     input.form = InputForm::kSamples;
     input.elements_per_sample = 1;
-    input.element_rate_hz = sample_rate_hz(settings);
+    describe_samples(settings, input);
   }
   return input;
 }
 
 EnginePlan live_plan(const Settings& settings, const LiveInput& input) {
   EnginePlan plan;
+  plan.files = array_files_on_disk();
   plan.input = input.form;
   plan.sample_rate_hz = input.element_rate_hz / static_cast<double>(input.elements_per_sample);
   plan.settings = settings;
@@ -90,14 +96,8 @@ EnginePlan live_plan(const Settings& settings, const LiveInput& input) {
     plan.settings = reconcile(settings, input.capture->measurement, &input.capture->layout, input.name);
   }
   if (input.form == InputForm::kSamples) {
-    require_channels(settings, static_cast<int>(input.words_per_element), input.name);
-    if (!settings.explicit_keys.contains("array.layout")) {
-      plan.settings.array.layout = WireLayout::kRowMajor;
-    }
-    if (!schema::front_end_kind(plan.settings.front_end.kind).takes_samples &&
-        !settings.explicit_keys.contains("front_end.kind")) {
-      plan.settings.front_end.kind = schema::front_end_of_samples().name;
-    }
+    plan.settings =
+        with_samples(plan.settings, input.positions_m, static_cast<int>(input.words_per_element), input.name);
   } else {
     const int words = words_per_bit_time(plan.settings.array.layout, plan.settings.array.geometry);
     if (static_cast<std::size_t>(words) != input.words_per_element) {

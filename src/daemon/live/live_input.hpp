@@ -2,10 +2,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "engine/engine.hpp"
 #include "files/files.hpp"
 #include "nearfield/settings.hpp"
-#include "pipeline/engine.hpp"
 #include "stream/source.hpp"
 
 namespace nearfield::daemon {
@@ -17,9 +18,10 @@ struct LiveInput {
   double element_rate_hz = kBitRateHz;
   std::size_t words_per_element = 0;
   std::uint64_t elements_per_sample = kBitsPerWord;
-  std::optional<CaptureInfo> capture;  ///< the array of a file or a scene, from its attributes
-  std::string name;                    ///< as messages call it
-  bool waits = false;                  ///< the source waits for the engine: nothing is ever shed
+  std::optional<CaptureInfo> capture;                ///< the array of a file or a scene, from its attributes
+  std::vector<MicrophonePosition> positions_m = {};  ///< of samples whose file says them, [channel]
+  std::string name;                                  ///< as messages call it
+  bool waits = false;                                ///< the source waits for the engine: nothing is ever shed
 
   [[nodiscard]] std::uint64_t words_per_sample() const { return elements_per_sample * words_per_element; }
 };

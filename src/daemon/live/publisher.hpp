@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "engine/engine.hpp"
 #include "nearfield/output.hpp"
-#include "pipeline/engine.hpp"
 #include "recording/bits_tap.hpp"
 
 namespace nearfield::daemon {

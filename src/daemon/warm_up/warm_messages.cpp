@@ -35,12 +35,21 @@ CaptureInfo capture_of(const json& from) {
   return capture;
 }
 
+json positions_json(const std::vector<MicrophonePosition>& positions_m) {
+  json positions = json::array();
+  for (const MicrophonePosition& place : positions_m) {
+    positions.push_back({place.x_m, place.y_m, place.z_m});
+  }
+  return positions;
+}
+
 json input_json(const LiveInput& input) {
   return {{"form", static_cast<int>(input.form)},
           {"element_rate_hz", input.element_rate_hz},
           {"words_per_element", input.words_per_element},
           {"elements_per_sample", input.elements_per_sample},
           {"capture", input.capture ? capture_json(*input.capture) : json()},
+          {"positions_m", positions_json(input.positions_m)},
           {"name", input.name},
           {"waits", input.waits}};
 }
@@ -53,6 +62,9 @@ LiveInput input_of(const json& from) {
   input.elements_per_sample = from.at("elements_per_sample");
   if (!from.at("capture").is_null()) {
     input.capture = capture_of(from.at("capture"));
+  }
+  for (const json& place : from.at("positions_m")) {
+    input.positions_m.push_back({.x_m = place.at(0), .y_m = place.at(1), .z_m = place.at(2)});
   }
   input.name = from.at("name");
   input.waits = from.at("waits");

@@ -198,13 +198,31 @@ void InputDataset::read_bytes(Element element, std::uint64_t first, void* values
   }
 }
 
+void InputDataset::read_columns(std::uint64_t first, std::uint64_t count, std::span<double> values) const {
+  quiet();
+  if (shape_.size() != 2 || first > shape_.back() || count > shape_.back() - first ||
+      values.size() != shape_.front() * count) {
+    throw DataError(fmt::format("{}: {} values from index {} of the faster axis were requested, the dataset is {}",
+                                place_, count, first, h5::text_of(shape_)));
+  }
+  const Space file_space(H5Dget_space(dataset_.id()));
+  const Shape start = {0, first};
+  const Shape block = {shape_.front(), count};
+  H5Sselect_hyperslab(file_space.id(), H5S_SELECT_SET, start.data(), nullptr, block.data(), nullptr);
+  const Space memory_space(H5Screate_simple(2, block.data(), nullptr));
+  const Type type = memory_type(Element::kFloat64);
+  if (H5Dread(dataset_.id(), type.id(), memory_space.id(), file_space.id(), H5P_DEFAULT, values.data()) < 0) {
+    throw DataError(fmt::format("{}: damaged: {}", place_, last_error()));
+  }
+}
+
 InputFile::InputFile(const std::filesystem::path& path) : path_(path), size_bytes_(size_of_readable_file(path)) {
   quiet();
   if (H5Fis_hdf5(path.c_str()) <= 0) {
     if (starts_like_sound(path)) {
       throw DataError(
-          fmt::format("{0}: found a sound file, expected an HDF5 file; \"nearfield encode {0} -o CAPTURE.h5\" makes a "
-                      "capture of it",
+          fmt::format("{0}: found a sound file, expected an HDF5, WAV, RF64, MATLAB or universal file; \"nearfield "
+                      "encode {0} -o CAPTURE.h5\" makes a capture of it",
                       path.string()));
     }
     throw DataError(
@@ -246,6 +264,43 @@ bool InputFile::has(const std::string& object) const {
       return H5Oexists_by_name(file_.id(), object.c_str(), H5P_DEFAULT) > 0;
     }
   }
+}
+
+std::vector<std::string> InputFile::names_in_root(std::size_t most) const {
+  quiet();
+  struct Found {
+    std::vector<std::string> names;
+    std::size_t most;
+  } found{{}, most};
+  const H5L_iterate_t add = [](hid_t, const char* name, const H5L_info_t*, void* data) -> herr_t {
+    Found& all = *static_cast<Found*>(data);
+    all.names.emplace_back(name);
+    return all.names.size() < all.most ? 0 : 1;
+  };
+  if (H5Literate(file_.id(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &found) < 0) {
+    throw wrong("/", damaged(), "a group");
+  }
+  return std::move(found.names);
+}
+
+std::optional<Shape> InputFile::shape_of_dataset(const std::string& object) const {
+  if (!has(object)) {
+    return std::nullopt;
+  }
+  const Object opened(H5Oopen(file_.id(), object.c_str(), H5P_DEFAULT));
+  if (!opened.valid() || H5Iget_type(opened.id()) != H5I_DATASET) {
+    return std::nullopt;
+  }
+  return shape_of(Space(H5Dget_space(opened.id())));
+}
+
+bool InputFile::holds_numbers(const std::string& object) const {
+  if (!shape_of_dataset(object)) {
+    return false;
+  }
+  const Dataset dataset = open_any(object, "of numbers");
+  const Type type(H5Dget_type(dataset.id()));
+  return H5Tget_class(type.id()) == H5T_FLOAT || H5Tget_class(type.id()) == H5T_INTEGER;
 }
 
 bool InputFile::has_attribute(const std::string& object, const std::string& name) const {

@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,9 @@ class InputDataset {
     read(0, std::span<T>(result));
     return result;
   }
+  /// Of a dataset with two axes, indices first to first + count - 1 of the faster axis, as [slow][fast]. Throws as
+  /// read().
+  void read_columns(std::uint64_t first, std::uint64_t count, std::span<double> values) const;
   /// As read(), of `count` values whose type is known only at run time.
   void read_bytes(Element element, std::uint64_t first, void* values, std::uint64_t count) const;
 
@@ -60,6 +64,12 @@ class InputFile {
   /// `object` is an absolute path such as "/truth/pressure". Throws DataError on a link to another file.
   [[nodiscard]] bool has(const std::string& object) const;
   [[nodiscard]] bool has_attribute(const std::string& object, const std::string& name) const;
+  /// Names of all that the root holds, in the order of the alphabet, `most` at most.
+  [[nodiscard]] std::vector<std::string> names_in_root(std::size_t most) const;
+  /// The lengths of a dataset's axes; nothing where `object` is no dataset.
+  [[nodiscard]] std::optional<Shape> shape_of_dataset(const std::string& object) const;
+  /// Whether it is a dataset of floats or integers.
+  [[nodiscard]] bool holds_numbers(const std::string& object) const;
   /// String of fixed or variable length; the latter is read in a child process (h5_child.hpp).
   [[nodiscard]] std::string text_attribute(const std::string& object, const std::string& name) const;
   /// Integer of any width, within [least, most].

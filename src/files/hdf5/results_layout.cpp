@@ -123,7 +123,8 @@ std::string_view entries_of(const Axis& axis) {
 std::vector<double> read_axis_values(const h5::InputFile& file, const std::string& place, const Axis& axis) {
   const KnownAxis* const known = known_axis(axis);
   if (known != nullptr && known->entry == Entry::kFrequency) {
-    return read_frequencies(file, place);
+    // Images have none at 0 Hz; the first bin of a processor's spectrum is there.
+    return read_frequencies(file, place, place == "/frequencies_hz" ? Lowest::kAbove0 : Lowest::k0);
   }
   if (axis.components > 1) {
     const bool are_pairs = axis.components == 2;

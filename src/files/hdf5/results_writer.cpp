@@ -382,7 +382,9 @@ void ResultsWriter::finish() {
   if (!state_->holds_frames) {
     throw DataError("the images hold no frames; nothing was written");
   }
-  state_->file.finish();
+  finish_plan();
 }
+
+void ResultsWriter::finish_plan() { state_->file.finish(); }
 
 }  // namespace nearfield

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "files/format.hpp"
+#include "files/time_data/time_data_input.hpp"
 
 namespace nearfield {
 namespace {
@@ -18,32 +19,30 @@ int read_channels(const h5::InputFile& file, const h5::InputDataset& data) {
   return static_cast<int>(channels);
 }
 
-}  // namespace
+/// Acoular's file, whose values are in Pa.
+class AcoularFile : public time_data::Input {
+ public:
+  explicit AcoularFile(const std::filesystem::path& path)
+      : file_(open_input(path, FileKind::kTimeData)),
+        data_(file_.dataset<float>(kTimeData, {{"samples"}, {"channels"}})),
+        description_{.format = "HDF5, as Acoular writes it",
+                     .sample_rate_hz = file_.positive_attribute(kTimeData, kSampleRate),
+                     .samples = data_.shape().front(),
+                     .channels = read_channels(file_, data_),
+                     .pascal_per_unit = 1.0} {}
+  [[nodiscard]] const time_data::Description& description() const override { return description_; }
+  void read(std::uint64_t first_sample, std::span<float> values) override { data_.read(first_sample, values); }
 
-struct TimeDataReader::State {
-  h5::InputFile file;
-  h5::InputDataset data;
-  double sample_rate_hz;
-  int channels;
-
-  explicit State(const std::filesystem::path& path)
-      : file(open_input(path, FileKind::kTimeData)),
-        data(file.dataset<float>(kTimeData, {{"samples"}, {"channels"}})),
-        sample_rate_hz(file.positive_attribute(kTimeData, kSampleRate)),
-        channels(read_channels(file, data)) {}
+ private:
+  h5::InputFile file_;
+  h5::InputDataset data_;
+  time_data::Description description_;
 };
 
-TimeDataReader::TimeDataReader(const std::filesystem::path& path) : state_(std::make_unique<State>(path)) {}
-TimeDataReader::~TimeDataReader() = default;
-TimeDataReader::TimeDataReader(TimeDataReader&&) noexcept = default;
-TimeDataReader& TimeDataReader::operator=(TimeDataReader&&) noexcept = default;
+}  // namespace
 
-double TimeDataReader::sample_rate_hz() const { return state_->sample_rate_hz; }
-std::uint64_t TimeDataReader::samples() const { return state_->data.shape().front(); }
-int TimeDataReader::channels() const { return state_->channels; }
-
-void TimeDataReader::read(std::uint64_t first_sample, std::span<float> values) const {
-  state_->data.read(first_sample, values);
+std::unique_ptr<time_data::Input> time_data::open_acoular(const std::filesystem::path& path) {
+  return std::make_unique<AcoularFile>(path);
 }
 
 struct TimeDataWriter::State {

@@ -95,7 +95,7 @@ const EpochSummary& epoch_to_convert(const Reader& reader, const FramesChoice& c
 }  // namespace
 
 ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, const ConvertRange& range,
-                           const ShareDone& done) {
+                           const ShareDone& done, bool correctable) {
   const BitsSummary& bits = reader.summary().bits;
   if (bits.records == 0) {
     throw DataError(fmt::format("{}: nothing to convert: it holds no bits", reader.name()));
@@ -109,6 +109,7 @@ ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, 
   const double skipped_s = static_cast<double>(limits.first - bits.first_bit_time) / info.sample_rate_hz;
   info.start_time_ns += std::llround(skipped_s * 1e9);
   info.first_bit_time = limits.first;
+  info.measurement.correctable = correctable;
   CaptureWriter writer(output, info);
   std::vector<MissingRun> missing;
   std::vector<std::uint32_t> words;

@@ -23,9 +23,10 @@ struct ConvertedBits {
   std::uint64_t missing_bit_times = 0;  ///< of these, silence in the capture
   std::uint64_t runs = 0;               ///< in /missing
 };
-/// Writes a capture. Throws DataError when the range holds no bits, and what CaptureWriter throws.
+/// Writes a capture; settings may correct the pitch and standoff of a `correctable` one. Throws DataError when the
+/// range holds no bits, and what CaptureWriter throws.
 ConvertedBits convert_bits(Reader& reader, const std::filesystem::path& output, const ConvertRange& range,
-                           const ShareDone& done);
+                           const ShareDone& done, bool correctable = false);
 
 /// Of a recording's frames those of one processor and one epoch.
 struct FramesChoice {

@@ -69,6 +69,9 @@ std::string to_json(const FileInfo& info) {
                  {"sample_rate_hz", info.sample_rate_hz},
                  {"host", info.host},
                  {"boot_id", info.boot_id}});
+  if (!info.notes.empty()) {
+    object["notes"] = info.notes;
+  }
   return text_of(object);
 }
 
@@ -82,22 +85,32 @@ std::optional<FileInfo> file_info_of(std::span<const std::byte> json) {
     result.sample_rate_hz = object.at("sample_rate_hz").get<double>();
     result.host = object.at("host").get<std::string>();
     result.boot_id = object.at("boot_id").get<std::string>();
+    result.notes = object.value("notes", std::string());
     return result;
   });
   return info && is_possible(*info) ? info : std::nullopt;
 }
 
 std::string to_json(const EndInfo& info) {
-  return text_of({{"reason", info.reason},
-                  {"dropped_bit_times", info.dropped_bit_times},
-                  {"dropped_images", info.dropped_images}});
+  Json object = {
+      {"reason", info.reason}, {"dropped_bit_times", info.dropped_bit_times}, {"dropped_images", info.dropped_images}};
+  if (info.seconds) {
+    object["seconds"] = *info.seconds;
+  }
+  if (!info.began_by.empty()) {
+    object["began_by"] = info.began_by;
+  }
+  return text_of(object);
 }
 
 std::optional<EndInfo> end_info_of(std::span<const std::byte> json) {
   return built(json, [](const Json& object) {
     return EndInfo{.reason = object.at("reason").get<std::string>(),
                    .dropped_bit_times = integer_at<std::uint64_t>(object, "dropped_bit_times"),
-                   .dropped_images = integer_at<std::uint64_t>(object, "dropped_images")};
+                   .dropped_images = integer_at<std::uint64_t>(object, "dropped_images"),
+                   .seconds = object.contains("seconds") ? std::optional(object.at("seconds").get<double>())
+                                                         : std::optional<double>(),
+                   .began_by = object.value("began_by", "")};
   });
 }
 

@@ -88,14 +88,17 @@ struct FileInfo {
   WireLayout layout = WireLayout::kRowMajor;
   double sample_rate_hz = kBitRateHz;
   std::string host;
-  std::string boot_id;  ///< of the kernel: says which of the times of CLOCK_MONOTONIC can be compared
+  std::string boot_id;     ///< of the kernel: says which of the times of CLOCK_MONOTONIC can be compared
+  std::string notes = {};  ///< of the one who asked for it, UTF-8; empty where there are none
 };
 
 /// What the end record says.
 struct EndInfo {
   std::string reason;
   std::uint64_t dropped_bit_times = 0;
-  std::uint64_t dropped_images = 0;  ///< frames of any processor
+  std::uint64_t dropped_images = 0;    ///< frames of any processor
+  std::optional<double> seconds = {};  ///< from the file's first bit or frame to its last; nothing in older files
+  std::string began_by = {};           ///< what began it, in words; empty in older files
 };
 
 constexpr std::uint64_t padded(std::uint64_t payload_bytes) { return (payload_bytes + 7) / 8 * 8; }

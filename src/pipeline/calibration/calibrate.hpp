@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/engine.hpp"
 #include "files/files.hpp"
 #include "nearfield/settings.hpp"
-#include "pipeline/engine.hpp"
 
 namespace nearfield {
 

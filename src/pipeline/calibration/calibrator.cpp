@@ -5,9 +5,10 @@
 #include <limits>
 #include <numbers>
 
+#include "engine/calibration_gains.hpp"
+#include "files/array_files_on_disk.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/calibration/calibrate_parts.hpp"
-#include "pipeline/calibration/calibration.hpp"
 
 namespace nearfield {
 namespace {
@@ -130,7 +131,8 @@ CalibrationResult measured_gains(const CalibrationFrames& frames, const Calibrat
 void scale_start(CalibrationResult& found, const CalibrationFrames& frames, const Calibrator& calibrator) {
   ArraySettings array = frames.plan.settings.array;
   array.calibration_path = calibrator.start.string();
-  const std::vector<std::complex<float>> before = calibration_gains(array, frames.frequencies_hz);
+  const std::vector<std::complex<float>> before =
+      calibration_gains(array, frames.frequencies_hz, array_files_on_disk().get());
   const auto channels = static_cast<std::size_t>(array.geometry.channels());
   std::vector<double> scales(channels, std::numeric_limits<double>::quiet_NaN());
   std::vector<double> known;

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/engine.hpp"
 #include "nearfield/band.hpp"
 #include "nearfield/settings.hpp"
-#include "pipeline/engine.hpp"
 
 namespace nearfield {
 

@@ -7,9 +7,9 @@
 #include <numbers>
 #include <numeric>
 
+#include "engine/microphone_watch.hpp"
 #include "health/bit_statistics.hpp"
 #include "nearfield/error.hpp"
-#include "pipeline/microphones/microphone_watch.hpp"
 #include "pipeline/recording.hpp"
 
 namespace nearfield {

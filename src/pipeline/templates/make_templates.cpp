@@ -7,9 +7,10 @@
 #include <limits>
 #include <map>
 
+#include "engine/calibration_gains.hpp"
+#include "files/array_files_on_disk.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/calibration/calibrate_parts.hpp"
-#include "pipeline/calibration/calibration.hpp"
 
 namespace nearfield {
 namespace {
@@ -189,7 +190,8 @@ Templates make_templates(const TemplateOptions& options) {
     // The beamformer's pressures have their calibration, and so must the templates.
     ArraySettings array = options.settings.array;
     array.geometry = of_place.measurement.geometry;
-    const std::vector<std::complex<float>> gains = calibration_gains(array, frames.frequencies_hz);
+    const std::vector<std::complex<float>> gains =
+        calibration_gains(array, frames.frequencies_hz, array_files_on_disk().get());
     for (std::size_t f = 0; f < frames.frequencies_hz.size(); ++f) {
       std::vector<std::vector<Complex>> snapshots = frames.measured[f];
       for (std::vector<Complex>& snapshot : snapshots) {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/engine.hpp"
 #include "files/templates_file.hpp"
 #include "nearfield/settings.hpp"
-#include "pipeline/engine.hpp"
 
 namespace nearfield {
 

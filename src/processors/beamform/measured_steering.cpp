@@ -6,7 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "files/templates_file.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -87,10 +86,13 @@ void add_template(BeamformPlan& plan, const Templates& templates, const Between&
 
 }  // namespace
 
-void use_templates(BeamformPlan& plan) {
+void use_templates(BeamformPlan& plan, const ArrayFiles* files) {
   const std::string key = fmt::format("processors.{}.steering.file", plan.name);
   const std::string& path = plan.settings.steering.templates_path;
-  const Templates templates = read_templates(path);
+  if (files == nullptr) {
+    throw ConfigError(fmt::format("{}: expected none where no files are read, found {}", key, path));
+  }
+  const Templates templates = files->templates(path);
   require_same_array(plan, templates, key);
   const std::vector<double>& places = templates.positions_m;
   if (templates.count() == 0 || templates.count() > far_field::kMostPixels) {

@@ -162,9 +162,9 @@ BeamformPlan::BeamformPlan(const ProcessorPlan& plan)
       frequencies_hz(plan.frequencies_hz),
       microphones(far_field::microphones_of(array.geometry)),
       shading(far_field::array_shading(settings.steering, array.geometry)),
-      grid(is_measured()
-               ? far_field::Grid()
-               : far_field::make_grid(settings.grid, array.standoff_m, fmt::format("processors.{}.grid", name))),
+      grid(is_measured() ? far_field::Grid()
+                         : far_field::make_grid(settings.grid, array.standoff_m,
+                                                fmt::format("processors.{}.grid", name), plan.files.get())),
       is_plane_wave(grid.is_far || settings.steering.model == far_field::Model::kPlaneWave),
       snapshots(snapshots_of(plan, settings.average)),
       history(settings, snapshots, windows_per_s_of(plan)),
@@ -172,7 +172,7 @@ BeamformPlan::BeamformPlan(const ProcessorPlan& plan)
       lines(frequencies_hz.size()) {
   plan_bands_of(*this, plan);
   if (is_measured()) {
-    use_templates(*this);
+    use_templates(*this, plan.files.get());
   }
   plan_planes(*this);
   const double frame_bytes = static_cast<double>(frequencies() * pixels()) * settings.value_bytes();

@@ -119,11 +119,11 @@ Grid line_of(const GridSettings& settings) {
   return grid;
 }
 
-Grid points_of(const GridSettings& settings, double standoff_m, const std::string& key) {
+Grid points_of(const GridSettings& settings, double standoff_m, const std::string& key, const ArrayFiles* files) {
   Grid grid;
   grid.axes = {{.name = "point",
                 .unit = "m",
-                .values = read_points(settings.points_path, kMostPixels, key + ".points"),
+                .values = read_points(settings.points_path, kMostPixels, key + ".points", files),
                 .components = 3}};
   const std::vector<double>& values = grid.axes[0].values;
   for (std::size_t i = 0; i < values.size(); i += 3) {
@@ -134,7 +134,7 @@ Grid points_of(const GridSettings& settings, double standoff_m, const std::strin
 
 }  // namespace
 
-Grid make_grid(const GridSettings& settings, double standoff_m, const std::string& key) {
+Grid make_grid(const GridSettings& settings, double standoff_m, const std::string& key, const ArrayFiles* files) {
   const GridCounts counts = counts_of(settings);
   if (counts.pixels() > static_cast<double>(kMostPixels)) {
     throw ConfigError(fmt::format("{}: expected at most {} pixels in all planes together, found {:.0f}", key,
@@ -152,7 +152,7 @@ Grid make_grid(const GridSettings& settings, double standoff_m, const std::strin
     case GridKind::kPoints:
       break;
   }
-  return points_of(settings, standoff_m, key);
+  return points_of(settings, standoff_m, key, files);
 }
 
 }  // namespace nearfield::far_field

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "nearfield/array_files.hpp"
 #include "nearfield/product.hpp"
 #include "processors/far_field/position.hpp"
 #include "processors/far_field/settings.hpp"
@@ -17,10 +18,13 @@ struct Grid {
 
 /// `standoff_m` is where the array's plane lies on the axes of images; `key` names the setting in messages. Throws
 /// ConfigError where there are too many pixels, and what read_points() throws.
-Grid make_grid(const GridSettings& settings, double standoff_m, const std::string& key);
+Grid make_grid(const GridSettings& settings, double standoff_m, const std::string& key,
+               const ArrayFiles* files = nullptr);
 
-/// The points of a CSV (x_m,y_m,z_m a line, # begins a comment) or HDF5 file (/points [point][3]), [point][x, y, z] in
-/// m. Throws NoInputError, DataError, and ConfigError above `most` points; `key` names the setting in messages.
-std::vector<double> read_points(const std::string& path, std::size_t most, const std::string& key);
+/// The points of a CSV file (x_m,y_m,z_m a line, # begins a comment), or of what is no text, an HDF5 file say, as
+/// `files` bring them: [point][x, y, z] in m. Throws NoInputError, DataError, and ConfigError above `most` points;
+/// `key` names the setting in messages.
+std::vector<double> read_points(const std::string& path, std::size_t most, const std::string& key,
+                                const ArrayFiles* files);
 
 }  // namespace nearfield::far_field

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <fstream>
 
-#include "files/hdf5/h5_input.hpp"
 #include "nearfield/error.hpp"
 #include "processors/far_field/grid.hpp"
 
@@ -80,27 +79,31 @@ std::vector<double> read_csv(const std::string& path, std::size_t most, const st
   return values;
 }
 
-std::vector<double> read_hdf5(const std::string& path, std::size_t most, const std::string& key) {
-  const h5::InputFile file(path);
-  const h5::InputDataset points = file.dataset<double>("/points", {{"point"}, {"coordinate", kComponents}});
-  require_count(points.shape().front(), most, path, key);
-  std::vector<double> values = points.read_all<double>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!is_place(values[i])) {
-      throw file.wrong(fmt::format("/points[{}]", i / kComponents), fmt::format("{}", values[i]),
-                       fmt::format("a place from {} to {} m", -kFarthestPoint_m, kFarthestPoint_m));
-    }
-  }
-  return values;
+/// False where there is no file, too.
+bool is_text(const std::string& path) {
+  constexpr std::array<char, 8> kSignature = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+  std::array<char, 8> start{};
+  std::ifstream file(path, std::ios::binary);
+  file.read(start.data(), start.size());
+  return file.is_open() && start != kSignature;
 }
 
 }  // namespace
 
-std::vector<double> read_points(const std::string& path, std::size_t most, const std::string& key) {
-  constexpr std::array<char, 8> kSignature = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
-  std::array<char, 8> start{};
-  std::ifstream(path, std::ios::binary).read(start.data(), start.size());
-  return start == kSignature ? read_hdf5(path, most, key) : read_csv(path, most, key);
+std::vector<double> read_points(const std::string& path, std::size_t most, const std::string& key,
+                                const ArrayFiles* files) {
+  if (files == nullptr || (!files->is_given(path) && is_text(path))) {
+    return read_csv(path, most, key);
+  }
+  std::vector<double> values = files->points(path, most, key);
+  require_count(values.size() / kComponents, most, path, key);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!is_place(values[i])) {
+      throw DataError(fmt::format("{}: point {}: expected a place from {} to {} m, found {}", path, i / kComponents,
+                                  -kFarthestPoint_m, kFarthestPoint_m, values[i]));
+    }
+  }
+  return values;
 }
 
 }  // namespace nearfield::far_field

@@ -33,9 +33,14 @@ std::vector<float> turn_table(const SrpPlan& plan, std::size_t stride) {
 
 LagSizes::LagSizes(const ocl::DeviceInfo& device, const SrpPlan& plan, const SrpCut& cut) {
   constexpr std::size_t kLagGroup = 64;
+  constexpr std::size_t kMostWays = 8;
+  constexpr std::size_t kFewestBins = 32;   // of a way
   constexpr std::size_t kFewestPairs = 32;  // of an item
   constexpr std::size_t kGroupsOfUnit = 8;
   lag_group = cut.is_tiled ? kLagGroup : 1;
+  while (cut.is_tiled && lag_ways < kMostWays && plan.bins.size() >= 2 * lag_ways * kFewestBins) {
+    lag_ways *= 2;
+  }
   padded_pairs = ocl::round_up(plan.pairs.size(), kRowsOfItem);
   lag_stride = ocl::round_up(2 * plan.farthest_lag + 1, kVectorsOfItem * cut.lanes * lag_group);
   const std::size_t groups = cut.pixel_stride / (cut.lanes * cut.group) * static_cast<std::size_t>(plan.batch);
@@ -52,6 +57,7 @@ ocl::Defines LagSizes::defines(const SrpPlan& plan) const {
           {"PART_PAIRS", std::to_string(part_pairs)},
           {"PAIR_PARTS", std::to_string(parts)},
           {"LAG_GROUP", std::to_string(lag_group)},
+          {"LAG_WAYS", std::to_string(lag_ways)},
           {"LAG_STRIDE", std::to_string(lag_stride)},
           {"CENTRE", std::to_string(plan.farthest_lag)},
           {"LAGS_PER_M", far_field::literal(plan.lag_rate_hz / plan.array.medium.sound_speed_m_s)},
@@ -84,7 +90,8 @@ void SrpLags::enqueue(std::size_t windows) {
       {.global_0 = ocl::round_up(bins_ * sizes_.padded_pairs, kGroup), .local_0 = kGroup, .global_1 = windows});
   lags_kernel_.enqueue({.global_0 = lag_items_,
                         .local_0 = sizes_.lag_group,
-                        .global_1 = sizes_.padded_pairs / kRowsOfItem,
+                        .global_1 = sizes_.padded_pairs / kRowsOfItem * sizes_.lag_ways,
+                        .local_1 = sizes_.lag_ways,
                         .global_2 = windows});
   map_kernel_.enqueue({.global_0 = map_items_, .local_0 = map_group_, .global_1 = sizes_.parts, .global_2 = windows});
 }

@@ -15,7 +15,8 @@ struct LagSizes {
   std::size_t padded_pairs = 0;
   std::size_t part_pairs = 0;  ///< that an item sums
   std::size_t parts = 0;       ///< of pairs
-  std::size_t lag_group = 1;   ///< items
+  std::size_t lag_group = 1;   ///< items along the lags
+  std::size_t lag_ways = 1;    ///< in which a group shares the bins out; a vector then has one lane
   std::size_t lag_stride = 0;  ///< lags of a row
   [[nodiscard]] ocl::Defines defines(const SrpPlan& plan) const;
 };

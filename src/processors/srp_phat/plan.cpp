@@ -228,7 +228,8 @@ SrpPlan::SrpPlan(const ProcessorPlan& plan)
       array(plan.array),
       microphones(far_field::microphones_of(array.geometry)),
       channels_of_array(plan.channels),
-      grid(far_field::make_grid(settings.grid, array.standoff_m, fmt::format("processors.{}.grid", name))),
+      grid(far_field::make_grid(settings.grid, array.standoff_m, fmt::format("processors.{}.grid", name),
+                                plan.files.get())),
       batch(plan.batch) {
   choose_bins(*this, plan.frequencies_hz);
   choose_refinement(*this);

@@ -22,6 +22,14 @@ struct Pair {
   std::size_t other_index;
 };
 
+/// Both NaN, as a cut-off that a filter does not have, or the same infinity.
+bool are_same_non_finite(std::complex<double> a, std::complex<double> b) {
+  const auto are_same_numbers = [](double one, double other) {
+    return one == other || (std::isnan(one) && std::isnan(other));
+  };
+  return are_same_numbers(a.real(), b.real()) && are_same_numbers(a.imag(), b.imag());
+}
+
 /// Sums of one ProductDifference.
 struct Sums {
   ProductDifference difference;
@@ -34,6 +42,7 @@ struct Sums {
       const double distance = std::abs(a[i] - b[i]);
       if (!std::isfinite(distance)) {
         ++difference.non_finite;
+        difference.non_finite_apart += are_same_non_finite(a[i], b[i]) ? 0U : 1U;
         continue;
       }
       error += distance * distance;
@@ -47,7 +56,9 @@ struct Sums {
 
   [[nodiscard]] ProductDifference result() const {
     ProductDifference result = difference;
-    const bool is_zero = error == 0.0 && energy == 0.0;
+    const bool has_none =
+        difference.values == difference.non_finite && difference.non_finite_apart + difference.other_rows_frames > 0;
+    const bool is_zero = error == 0.0 && energy == 0.0 && !has_none;
     result.relative_l2 = energy > 0.0 ? std::sqrt(error / energy)
                          : is_zero    ? 0.0
                                       : std::numeric_limits<double>::quiet_NaN();

@@ -12,11 +12,13 @@ namespace nearfield {
 struct ProductDifference {
   std::string name;  ///< of a column "found.level"
   std::string unit;
-  double relative_l2 = 0.0;  ///< |a - b| / |a| over all values; NaN where a is zero everywhere
-  double largest = 0.0;      ///< |a - b|
+  double relative_l2 =
+      0.0;  ///< |a - b| / |a| over all values; NaN where a is zero everywhere, or nothing could be compared
+  double largest = 0.0;  ///< |a - b|
   std::uint64_t largest_frame = 0;
   std::uint64_t values = 0;
   std::uint64_t non_finite = 0;         ///< in one of the files: left out
+  std::uint64_t non_finite_apart = 0;   ///< of these, not the same in both
   std::uint64_t other_rows_frames = 0;  ///< of tables: frames that differ in their number of rows are left out
 };
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/colours.hpp"
 #include "files/results_file.hpp"
-#include "publish/pictures/colours.hpp"
 #include "publish/pictures/picture.hpp"
 #include "publish/pictures/picture_scale.hpp"
 

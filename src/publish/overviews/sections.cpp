@@ -144,8 +144,7 @@ void draw_cut(Canvas& canvas, const Area& area, const Axis& across, const Axis& 
   draw_marks(canvas, area, across, down, marks);
   draw_axis_below(canvas, area, ticks_on(across, area.width, kPixelsOfLabel),
                   fmt::format("{} [{}]", across.name, across.unit));
-  draw_axis_left(canvas, area, ticks_on(down, area.height, kPixelsPerTick),
-                 fmt::format("{} [{}]", down.name, down.unit));
+  draw_axis_left(canvas, area, ticks_on(down, area.height, kPixelsPerTick), axis_title(down.name, down.unit));
 }
 
 void draw_level_bar(Canvas& canvas, const Area& bar, const Product& product, const ScaledValues& scaled) {

@@ -85,7 +85,8 @@ std::string text_of_value(double value, const std::string& unit) {
   if (takes_prefix(unit)) {
     return with_si_prefix(value, unit);
   }
-  return with_minus_signs(fmt::format("{:.3g}{}{}", value, has_unit(unit) ? " " : "", has_unit(unit) ? unit : ""));
+  return with_minus_signs(
+      fmt::format("{:.3g}{}{}", value, has_unit(unit) ? " " : "", has_unit(unit) ? written_unit(unit) : ""));
 }
 
 /// Of a level "63.2 dB re 20 µPa".
@@ -94,9 +95,7 @@ std::string text_of(const ScaledValues& cells, double value, const std::string& 
                           : text_of_value(value, unit);
 }
 
-std::string title_of(const Axis& axis) {
-  return has_unit(axis.unit) ? fmt::format("{} [{}]", axis.name, axis.unit) : axis.name;
-}
+std::string title_of(const Axis& axis) { return axis_title(axis.name, axis.unit); }
 
 /// A label in the middle of each cell, or of every second, third, ... cell, so that `pixels` of them have room.
 std::vector<Tick> ticks_of(const Axis& axis, int length, double pixels) {
@@ -139,7 +138,7 @@ void draw_scale(Canvas& canvas, const Area& bar, const Product& product, const S
                                                       std::max(2, bar.height / kPixelsPerTick))
                                       : std::vector<Tick>{{0.0, "0"}};
   const std::string name = is_complex(product) ? fmt::format("|{}|", product.name) : product.name;
-  const std::string unit = cells.are_levels ? cells.rule.unit : prefix.prefix + product.unit;
+  const std::string unit = cells.are_levels ? cells.rule.unit : prefix.prefix + written_unit(product.unit);
   draw_bar(canvas, bar, ticks, has_unit(unit) ? fmt::format("{} [{}]", name, unit) : name, magnitude_colour);
 }
 
@@ -228,23 +227,27 @@ std::string name_of_image(const ResultHeader& header, const ImagesHeader& images
   return name;
 }
 
-void write_images(const std::filesystem::path& directory, const ResultHeader& header, const ImagesHeader& images,
-                  const Frame& frame, PictureScale& scale) {
-  const ImageFrame values = image_frame_of(images, frame);
+/// Calls use(subject, picture's name, magnitudes) for each image of a frame.
+template <typename Use>
+void for_images(const ResultHeader& header, const ImagesHeader& images, const Frame& frame, const ImageFrame& values,
+                Use use) {
   const std::span<const std::complex<float>> all = values.images;
-  const LevelRule rule = level_rule(*header.product("images"));
   for (std::size_t plane = 0; plane < images.planes_m.size(); ++plane) {
     for (std::size_t frequency = 0; frequency < images.frequencies_hz.size(); ++frequency) {
       const PictureSubject subject = {frame.sequence, plane, frequency};
-      const std::string name = name_of_image(header, images, frame, subject);
       std::vector<double> magnitudes;
       const std::size_t image = plane * images.frequencies_hz.size() + frequency;
       for (const std::complex<float> pixel : all.subspan(image * images.pixels(), images.pixels())) {
         magnitudes.push_back(std::abs(std::complex<double>(pixel)));
       }
-      write_picture(directory / name, images, values, subject, scale.options_for(name, rule, magnitudes));
+      use(subject, name_of_image(header, images, frame, subject), magnitudes);
     }
   }
+}
+
+/// Arrays that are drawn as such.
+bool is_drawn_array(const Product& product, bool are_images) {
+  return product.form == Product::Form::kArray && !product.axes.empty() && !(are_images && product.name == "images");
 }
 
 }  // namespace
@@ -341,21 +344,48 @@ void write_array_picture(const std::filesystem::path& path, const ResultHeader& 
   canvas.write_png(path);
 }
 
+void hold_result_maxima(const ResultHeader& header, const Frame& frame, PictureScale& scale) {
+  const std::optional<ImagesHeader> images = images_header_of(header);
+  const bool are_images = images && images->holds_images;
+  if (are_images) {
+    const LevelRule rule = level_rule(*header.product("images"));
+    for_images(header, *images, frame, image_frame_of(*images, frame),
+               [&](const PictureSubject&, const std::string& name, const std::vector<double>& magnitudes) {
+                 (void)scale.options_for(name, rule, magnitudes);
+               });
+  }
+  for (std::size_t product = 0; product < header.products.size(); ++product) {
+    const Product& one = header.products[product];
+    if (!is_drawn_array(one, are_images)) {
+      continue;
+    }
+    for (const ArraySubject& subject : array_subjects(header, product)) {
+      (void)scale.options_for(array_picture_name(header, subject, frame.sequence), level_rule(one),
+                              map_values(header, frame, subject));
+    }
+  }
+}
+
 std::size_t write_result_pictures(const std::filesystem::path& directory, const ResultHeader& header,
                                   const Frame& frame, PictureScale& scale) {
   const std::optional<ImagesHeader> images = images_header_of(header);
   const bool are_images = images && images->holds_images;
   std::size_t written = 0;
   if (are_images) {
-    write_images(directory, header, *images, frame, scale);
-    written = images->planes_m.size() * images->frequencies_hz.size();
+    const ImageFrame values = image_frame_of(*images, frame);
+    const LevelRule rule = level_rule(*header.product("images"));
+    for_images(header, *images, frame, values,
+               [&](const PictureSubject& subject, const std::string& name, const std::vector<double>& magnitudes) {
+                 write_picture(directory / name, *images, values, subject, scale.options_for(name, rule, magnitudes));
+                 ++written;
+               });
   }
   const std::optional<std::size_t> table = sources_table(header);
   const std::vector<FoundSource> sources =
       table ? read_sources(header.products[*table], frame.products[*table]) : std::vector<FoundSource>();
   for (std::size_t product = 0; product < header.products.size(); ++product) {
     const Product& one = header.products[product];
-    if (one.form != Product::Form::kArray || one.axes.empty() || (are_images && one.name == "images")) {
+    if (!is_drawn_array(one, are_images)) {
       continue;
     }
     for (const ArraySubject& subject : array_subjects(header, product)) {

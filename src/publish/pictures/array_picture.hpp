@@ -45,6 +45,10 @@ std::vector<double> map_values(const ResultHeader& header, const Frame& frame, c
 void write_array_picture(const std::filesystem::path& path, const ResultHeader& header, const Frame& frame,
                          const ArraySubject& subject, const PictureOptions& options, const MapMarks& marks = {});
 
+/// Holds the maxima of all that write_result_pictures() would draw of a frame, without drawing: called for each frame
+/// before, it makes the scale of a map that of all its frames.
+void hold_result_maxima(const ResultHeader& header, const Frame& frame, PictureScale& scale);
+
 /// Writes all pictures of a frame into `directory`: images as write_picture() draws them, the other arrays as
 /// write_array_picture(), with circles on the sources that the same processor found; figures and tables are not drawn.
 /// The first processor's images have the name picture_name(), further processors' also their names. Returns how many.

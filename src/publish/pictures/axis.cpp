@@ -106,7 +106,22 @@ SiPrefix si_prefix(double maximum) {
 
 std::string with_si_prefix(double value, const std::string& unit) {
   const SiPrefix prefix = si_prefix(std::abs(value));
-  return with_minus_signs(fmt::format("{:.3g} {}{}", value / prefix.factor, prefix.prefix, unit));
+  return with_minus_signs(fmt::format("{:.3g} {}{}", value / prefix.factor, prefix.prefix, written_unit(unit)));
+}
+
+std::string written_unit(const std::string& unit) {
+  std::string result;
+  for (std::size_t i = 0; i < unit.size(); ++i) {
+    const bool is_raised = unit[i] == '^' && i + 1 < unit.size() && (unit[i + 1] == '2' || unit[i + 1] == '3');
+    result += is_raised ? std::string(unit[++i] == '2' ? "\u00b2" : "\u00b3") : std::string(1, unit[i]);
+  }
+  return result;
+}
+
+std::string axis_title(const std::string& name, const std::string& unit) {
+  const bool is_plain = unit.empty() || unit == "1";
+  const bool counts_down = name == "y";
+  return (is_plain ? name : name + " [" + unit + "]") + (counts_down ? ", downwards" : "");
 }
 
 std::string with_minus_signs(const std::string& text) {

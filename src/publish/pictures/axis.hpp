@@ -26,6 +26,13 @@ SiPrefix si_prefix(double maximum);
 /// Three significant digits with prefix and unit, such as "3.42 mPa".
 std::string with_si_prefix(double value, const std::string& unit);
 
+/// A unit as people write it: "W/m^2" with a raised 2.
+std::string written_unit(const std::string& unit);
+
+/// "x [m]"; "y [m], downwards", as y counts down: pictures have the array's row 0 on
+/// top, as it stands when it is seen from its back. The name alone where the unit is 1.
+std::string axis_title(const std::string& name, const std::string& unit);
+
 /// Replaces hyphens by true minus signs.
 std::string with_minus_signs(const std::string& text);
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "publish/pictures/colours.hpp"
+#include "core/colours.hpp"
 
 namespace nearfield {
 

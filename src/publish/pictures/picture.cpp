@@ -11,11 +11,13 @@
 #include <tuple>
 #include <vector>
 
+#include "core/colours.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/settings.hpp"
 #include "publish/pictures/axis.hpp"
 #include "publish/pictures/canvas.hpp"
 #include "publish/pictures/picture_parts.hpp"
+#include "publish/pictures/value_scale.hpp"
 
 namespace nearfield {
 namespace {
@@ -135,7 +137,8 @@ void draw_axes(Canvas& canvas, const Area& area, const ImagesHeader& header) {
   const Range x_m = edges_of(header.x_m, scale, area.width);
   const Range y_m = edges_of(header.y_m, scale, area.height);
   draw_axis_below(canvas, area, ticks_for_width(canvas, x_m, area.width), "x [m]");
-  draw_axis_left(canvas, area, ticks_between(y_m.low, y_m.high, std::max(1, area.height / kPixelsPerTick)), "y [m]");
+  draw_axis_left(canvas, area, ticks_between(y_m.low, y_m.high, std::max(1, area.height / kPixelsPerTick)),
+                 axis_title("y", "m"));
 }
 
 /// A quantity's letter and its name in words.
@@ -156,27 +159,76 @@ QuantityName name_of_quantity(const ImagesHeader& header) {
   return {header.quantity, header.quantity};
 }
 
+/// The level rule of the header's quantity: of images, peak values.
+LevelRule level_rule_of(const ImagesHeader& header) {
+  Product product;
+  product.unit = header.unit;
+  product.type = ElementType::kComplex64;
+  return level_rule(product);
+}
+
+void draw_level_bar(Canvas& canvas, const Area& bar, const ImagesHeader& header, const View& view) {
+  const std::string symbol = name_of_quantity(header).symbol;
+  const int max_ticks = std::max(2, bar.height / kPixelsPerTick);
+  const LevelRule rule = level_rule_of(header);
+  const double top_db = view.top > 0.0 ? rule.level(view.top) : 0.0;
+  const std::string unit = view.top > 0.0 ? rule.unit : "dB re maximum";
+  draw_bar(canvas, bar, ticks_between(top_db + view.floor_db, top_db, max_ticks),
+           fmt::format("|{}| [{}]", symbol, unit), magnitude_colour);
+}
+
 void draw_magnitude(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, const View& view) {
   paint_cells(canvas, layout.magnitude, view,
               [&](std::complex<float> pixel) { return magnitude_colour(scale_position(view, magnitude_of(pixel))); });
   draw_axes(canvas, layout.magnitude, header);
   canvas.text(layout.magnitude.x, layout.magnitude.y - 14,
-              fmt::format("Magnitude{}, maximum {}", is_intensity(header) ? "" : " (peak)",
-                          with_si_prefix(view.maximum, header.unit)),
-              kPanelTitleStyle);
-  const int max_ticks = std::max(2, layout.magnitude_bar.height / kPixelsPerTick);
-  const std::string symbol = name_of_quantity(header).symbol;
-  const SiPrefix prefix = si_prefix(view.top);
-  std::vector<Tick> ticks = {{0.0, "0"}};
-  std::string label = fmt::format("|{}| [{}{}]", symbol, prefix.prefix, header.unit);
+              fmt::format("Magnitude (peak), maximum {}", with_si_prefix(view.maximum, header.unit)), kPanelTitleStyle);
   if (view.decibels) {
-    ticks = ticks_between(view.floor_db, 0.0, max_ticks);
-    label = view.top > 0.0 ? fmt::format("|{}| [dB re {}]", symbol, with_si_prefix(view.top, header.unit))
-                           : fmt::format("|{}| [dB re maximum]", symbol);
-  } else if (view.top > 0.0) {
-    ticks = ticks_between(0.0, view.top / prefix.factor, max_ticks);
+    draw_level_bar(canvas, layout.magnitude_bar, header, view);
+    return;
   }
-  draw_bar(canvas, layout.magnitude_bar, ticks, label, magnitude_colour);
+  const int max_ticks = std::max(2, layout.magnitude_bar.height / kPixelsPerTick);
+  const SiPrefix prefix = si_prefix(view.top);
+  const std::vector<Tick> ticks =
+      view.top > 0.0 ? ticks_between(0.0, view.top / prefix.factor, max_ticks) : std::vector<Tick>{{0.0, "0"}};
+  draw_bar(canvas, layout.magnitude_bar, ticks,
+           fmt::format("|{}| [{}{}]", name_of_quantity(header).symbol, prefix.prefix, written_unit(header.unit)),
+           magnitude_colour);
+}
+
+/// A real quantity: its values with their signs on the left, on a scale that is the same to both sides of 0.
+void draw_signed(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, const View& view) {
+  paint_cells(canvas, layout.magnitude, view, [&](std::complex<float> pixel) {
+    return signed_colour(view.top > 0.0 ? static_cast<double>(pixel.real()) / view.top : 0.0);
+  });
+  draw_axes(canvas, layout.magnitude, header);
+  double least = 0.0;
+  double most = 0.0;
+  for (const std::complex<float> pixel : view.pixels) {
+    least = is_finite(pixel) ? std::min(least, static_cast<double>(pixel.real())) : least;
+    most = is_finite(pixel) ? std::max(most, static_cast<double>(pixel.real())) : most;
+  }
+  canvas.text(layout.magnitude.x, layout.magnitude.y - 14,
+              fmt::format("From {} to {}, positive along +z", with_si_prefix(least, header.unit),
+                          with_si_prefix(most, header.unit)),
+              kPanelTitleStyle);
+  const int max_ticks = std::max(3, layout.magnitude_bar.height / kPixelsPerTick);
+  const SiPrefix prefix = si_prefix(view.top);
+  const double top = view.top / prefix.factor;
+  const std::vector<Tick> ticks = top > 0.0 ? ticks_between(-top, top, max_ticks) : std::vector<Tick>{{0.5, "0"}};
+  draw_bar(canvas, layout.magnitude_bar, ticks,
+           fmt::format("{} [{}{}]", name_of_quantity(header).symbol, prefix.prefix, written_unit(header.unit)),
+           [](double value) { return signed_colour(2.0 * value - 1.0); });
+}
+
+/// Beside it its level, without the sign, which shows what is weak.
+void draw_level(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, View view) {
+  view.decibels = true;
+  paint_cells(canvas, layout.phase, view,
+              [&](std::complex<float> pixel) { return magnitude_colour(scale_position(view, magnitude_of(pixel))); });
+  draw_axes(canvas, layout.phase, header);
+  canvas.text(layout.phase.x, layout.phase.y - 14, "Level of the magnitude", kPanelTitleStyle);
+  draw_level_bar(canvas, layout.phase_bar, header, view);
 }
 
 void draw_phase(Canvas& canvas, const PictureLayout& layout, const ImagesHeader& header, const View& view) {
@@ -224,7 +276,7 @@ std::vector<std::string> notes_of(const View& view, const ImageFrame& frame) {
     notes.push_back(fmt::format("{} of {} pixels lie above the scale.", above, view.pixels.size()));
   }
   if (!(view.maximum > 0.0) && lost < view.pixels.size()) {
-    notes.emplace_back("The image is zero everywhere: it has no phase.");
+    notes.emplace_back("The image is zero everywhere.");
   }
   return notes;
 }
@@ -240,8 +292,13 @@ void write_picture(const std::filesystem::path& path, const ImagesHeader& header
 
   Canvas canvas(layout.width, layout.height + kNoteHeight * static_cast<int>(notes.size()));
   draw_titles(canvas, header, frame, subject);
-  draw_magnitude(canvas, layout, header, view);
-  draw_phase(canvas, layout, header, view);
+  if (is_intensity(header)) {
+    draw_signed(canvas, layout, header, view);
+    draw_level(canvas, layout, header, view);
+  } else {
+    draw_magnitude(canvas, layout, header, view);
+    draw_phase(canvas, layout, header, view);
+  }
   double y = layout.height;
   for (const std::string& note : notes) {
     canvas.text(kMargin, y, note, kNoteStyle);

@@ -15,7 +15,9 @@ struct PictureOptions {
   double floor_db = -40.0;  ///< the level that gets the darkest colour
   std::optional<double>
       fixed_maximum;  ///< top of the magnitude's scale, in the image's unit; else the picture's own maximum
-  int width = 1200;   ///< at most that many pixels, unless there are more columns than fit
+  /// Bottom of the scale of an array with negative values, in the product's unit; else the least of the picture's own.
+  std::optional<double> fixed_minimum = {};
+  int width = 1200;  ///< at most that many pixels, unless there are more columns than fit
 };
 
 /// Which image of a frame.
@@ -52,10 +54,11 @@ PictureLayout picture_layout(const ImagesHeader& header, const PictureOptions& o
 /// takes, so that names of one run differ and sort by frame, plane and frequency.
 std::string picture_name(const ImagesHeader& header, const PictureSubject& subject);
 
-/// Draws one image of a frame: magnitude and phase, axes in metres (y pointing down, row 0 on top), colour bars with
-/// units, frequency, plane, time and flags. Phases below 1 % of the image's maximum are grey, pixels that are not
-/// finite hatched. Throws IoError when the file cannot be written (nothing is left of it then), DataError when the
-/// frame does not hold what the header says, ConfigError on options out of range.
+/// Draws one image of a frame: magnitude and phase, of an intensity, which is real, the values with their signs and
+/// their level; axes in metres (y pointing down, row 0 on top), colour bars with units, frequency, plane, time and
+/// flags. Phases below 1 % of the image's maximum are grey, pixels that are not finite hatched. Throws IoError when the
+/// file cannot be written (nothing is left of it then), DataError when the frame does not hold what the header says,
+/// ConfigError on options out of range.
 void write_picture(const std::filesystem::path& path, const ImagesHeader& header, const ImageFrame& frame,
                    const PictureSubject& subject, const PictureOptions& options);
 

@@ -11,12 +11,16 @@ PictureOptions PictureScale::options_for(const std::string& name, const LevelRul
   if (choice_.top_db && rule.is_of_sound_pressure) {
     options.fixed_maximum = rule.value(*choice_.top_db);
   } else if (choice_.is_held) {
-    double& held = held_[name.substr(std::min(name.find('_'), name.size()))];
+    Held& held = held_[name.substr(std::min(name.find('_'), name.size()))];
     for (const double value : values) {
-      held = std::isfinite(value) ? std::max(held, value) : held;
+      held.most = std::isfinite(value) ? std::max(held.most, value) : held.most;
+      held.least = std::isfinite(value) ? std::min(held.least, value) : held.least;
     }
-    if (held > 0.0) {
-      options.fixed_maximum = held;
+    if (held.most > 0.0) {
+      options.fixed_maximum = held.most;
+    }
+    if (held.least < 0.0) {
+      options.fixed_minimum = held.least;
     }
   }
   return options;

@@ -14,11 +14,14 @@ struct ScaleChoice {
   PictureOptions options = {};
   /// Top of the scale of sound pressures and their mean squares, dB re 20 uPa; others have their own maximum.
   std::optional<double> top_db = {};
-  /// The top is the largest value so far of the same map, so that pictures of a run compare.
+  /// The top is the largest value so far of the same map, so that pictures of a run compare; where there are negative
+  /// values, the bottom is the least one so far.
   bool is_held = false;
+  /// With is_held: these are the values of the same map in all frames, which are read before one is drawn.
+  bool is_common = false;
 };
 
-/// Chooses the top of each picture's scale, and keeps the maxima that are held.
+/// Chooses the ends of each picture's scale, and keeps those that are held.
 class PictureScale {
  public:
   explicit PictureScale(const ScaleChoice& choice) : choice_(choice) {}
@@ -28,7 +31,11 @@ class PictureScale {
 
  private:
   ScaleChoice choice_;
-  std::map<std::string, double> held_;  ///< by the picture's name without its frame
+  struct Held {
+    double most = 0.0;
+    double least = 0.0;
+  };
+  std::map<std::string, Held> held_;  ///< by the picture's name without its frame
 };
 
 }  // namespace nearfield

@@ -19,6 +19,8 @@ enum { kAttempts = 16 };
 static const int64_t kSecond_ns = 1000000000;
 static const int64_t kLook_ns = 100000000; /* how often a waiting reader looks whether the writer lives */
 
+uint32_t nf_ring_version(void) { return NF_RING_VERSION; }
+
 int64_t nf_ring_now_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

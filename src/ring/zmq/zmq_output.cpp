@@ -1,8 +1,6 @@
 #include "ring/zmq/zmq_output.hpp"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,7 +12,7 @@
 #include <vector>
 #include <zmq.hpp>
 
-#include "core/system/regular_file.hpp"
+#include "core/system/secret_file.hpp"
 #include "nearfield/error.hpp"
 #include "ring/frame_encoder.hpp"
 #include "ring/per_processor.hpp"
@@ -37,28 +35,10 @@ bool starts_with_any(const std::string& text, std::initializer_list<const char*>
   return false;
 }
 
-/// Whether root or this process's user alone can read and change it, or read it with a group that root or this process
-/// is in: systemd passes a credential as a file of the group root, readable by that group.
-bool is_secret(const struct stat& status) {
-  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, getgroups(0, nullptr))));
-  groups.resize(static_cast<std::size_t>(std::max(0, getgroups(static_cast<int>(groups.size()), groups.data()))));
-  groups.insert(groups.end(), {0, getegid()});
-  const bool own_group = std::find(groups.begin(), groups.end(), status.st_gid) != groups.end();
-  const mode_t allowed = S_IRUSR | S_IWUSR | (own_group ? S_IRGRP : 0U);
-  return (status.st_uid == 0 || status.st_uid == geteuid()) && (status.st_mode & 0777U & ~allowed) == 0;
-}
-
 std::string read_secret_key(const std::filesystem::path& path) {
   constexpr std::size_t kMostBytes = 4096;
   std::string key;
-  std::istringstream(read_regular_file(path, "a CURVE secret key", kMostBytes)) >> key;
-  struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && !is_secret(status)) {
-    throw ConfigError(
-        fmt::format("{}: expected a secret key of root or this user, of mode 0600, or 0640 with a group "
-                    "of this process, found user {}, group {}, mode {:04o}",
-                    path.string(), status.st_uid, status.st_gid, status.st_mode & 07777U));
-  }
+  std::istringstream(read_secret_file(path, "a CURVE secret key", kMostBytes)) >> key;
   std::array<std::uint8_t, 32> bytes{};
   if (key.size() != kKeyCharacters || zmq_z85_decode(bytes.data(), key.c_str()) == nullptr) {
     throw ConfigError(fmt::format("{}: expected a Z85 key of {} characters, found {} that are none", path.string(),

@@ -80,9 +80,20 @@ class Outbox {
   std::uint64_t refused_ = 0;
 };
 
+std::size_t most_per_packet(const Playback& playback) {
+  return std::min<std::size_t>(max_elements_per_packet(playback.words_per_element()),
+                               std::numeric_limits<std::uint16_t>::max());
+}
+
+SendSettings with_packet_size(const Playback& playback, SendSettings settings) {
+  if (settings.elements_per_packet == 0) {
+    settings.elements_per_packet = std::min(std::size_t{256}, most_per_packet(playback));
+  }
+  return settings;
+}
+
 void check(const Playback& playback, const SendSettings& settings) {
-  const std::size_t most = std::min<std::size_t>(max_elements_per_packet(playback.words_per_element()),
-                                                 std::numeric_limits<std::uint16_t>::max());
+  const std::size_t most = most_per_packet(playback);
   if (settings.elements_per_packet == 0 || settings.elements_per_packet > most) {
     throw ConfigError(fmt::format("a packet: expected 1 to {} of {} words, found {}", most,
                                   playback.words_per_element(), settings.elements_per_packet));
@@ -154,7 +165,8 @@ class Packetizer {
 
 }  // namespace
 
-SendReport send_packets(const Playback& playback, const SendSettings& settings, const std::function<bool()>& stop) {
+SendReport send_packets(const Playback& playback, const SendSettings& given, const std::function<bool()>& stop) {
+  const SendSettings settings = with_packet_size(playback, given);
   check(playback, settings);
   Outbox outbox(settings.to);
   FaultInjector faults(settings.faults, [&outbox](std::span<const std::byte> packet) { outbox.add(packet); });

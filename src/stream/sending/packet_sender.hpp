@@ -12,7 +12,7 @@ struct SendSettings {
   std::string to{};  ///< HOST:PORT
   std::uint32_t stream_id = 1;
   std::uint64_t first_element = 0;
-  std::size_t elements_per_packet = 256;
+  std::size_t elements_per_packet = 0;  ///< 0: 256, or as many as a packet holds where these are fewer
   bool crc = true;
   double rate = 1.0;        ///< times real time
   bool fast = false;        ///< without any pace: a receiver may well lose some

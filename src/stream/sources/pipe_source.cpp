@@ -50,7 +50,7 @@ class PipeWorker : public SourceWorker {
   }
 
   void run(const std::stop_token& stop) override {
-    while (!stop.stop_requested()) {
+    while (goes_on(stop)) {
       if (!wait_for_input()) {
         continue;
       }
@@ -96,7 +96,7 @@ class PipeWorker : public SourceWorker {
 
   /// The reader may be copying what the new stream's start would overwrite: it is done with that in a moment.
   void begin(const std::stop_token& stop) {
-    while (!ring_->begin_stream(stream_id_, 0) && !stop.stop_requested()) {
+    while (!ring_->begin_stream(stream_id_, 0) && goes_on(stop)) {
       std::this_thread::yield();
     }
     streaming_ = true;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numbers>
 
+#include "config/config.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -62,17 +63,23 @@ std::uint64_t loop_bit_times(const Scene& scene) {
   return best;
 }
 
-Playback Playback::of(const std::filesystem::path& path, const TrackLoader& load_track) {
-  return is_scene(path) ? of_scene(path, load_track) : of_file(path);
+Playback Playback::of(const std::filesystem::path& path, const TrackLoader& load_track,
+                      std::optional<double> pascal_per_unit) {
+  if (is_scene(path)) {
+    (void)pascal_per_unit_for(pascal_per_unit, path.string(), true);
+    return of_scene(path, load_track);
+  }
+  return of_file(path, pascal_per_unit);
 }
 
-Playback Playback::of_file(const std::filesystem::path& path) {
+Playback Playback::of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit) {
   Playback playback;
   const FileKind kind = detect_file_kind(path);
   if (kind == FileKind::kCapture) {
+    (void)pascal_per_unit_for(pascal_per_unit, path.string(), true);
     playback.open_capture(path);
   } else if (kind == FileKind::kTimeData) {
-    playback.open_time_data(path);
+    playback.open_time_data(path, pascal_per_unit);
   } else {
     throw DataError(
         fmt::format("{}: expected a capture or time data, found a file of {}", path.string(), name_of(kind)));
@@ -127,8 +134,12 @@ void Playback::open_capture(const std::filesystem::path& path) {
   rate_hz_ = capture_->sample_rate_hz;
 }
 
-void Playback::open_time_data(const std::filesystem::path& path) {
+void Playback::open_time_data(const std::filesystem::path& path, std::optional<double> pascal_per_unit) {
   time_data_reader_.emplace(path);
+  if (const std::optional<double> unit_pa =
+          pascal_per_unit_for(pascal_per_unit, path.string(), time_data_reader_->states_pascal())) {
+    time_data_reader_->set_pascal_per_unit(*unit_pa);
+  }
   kind_ = PayloadKind::kSamples;
   elements_ = time_data_reader_->samples();
   words_per_element_ = static_cast<std::size_t>(time_data_reader_->channels());

@@ -19,12 +19,14 @@ class Playback {
  public:
   static constexpr std::uint64_t kWholeBytes = std::uint64_t{1} << 29U;
 
-  /// A capture or time data, by its content. Throws NoInputError or DataError.
-  static Playback of_file(const std::filesystem::path& path);
+  /// A capture or time data, by its content. Throws NoInputError, DataError, and ConfigError unless the unit is given
+  /// for a file that does not say it, and for no other one.
+  static Playback of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit = {});
   /// Renders a scene, see loop_bit_times(). Throws NoInputError, ConfigError or DataError.
   static Playback of_scene(const std::filesystem::path& path, const TrackLoader& load_track = {});
   /// A file, or a scene where the name ends in .yaml or .yml.
-  static Playback of(const std::filesystem::path& path, const TrackLoader& load_track = {});
+  static Playback of(const std::filesystem::path& path, const TrackLoader& load_track = {},
+                     std::optional<double> pascal_per_unit = {});
 
   [[nodiscard]] PayloadKind kind() const { return kind_; }
   [[nodiscard]] std::uint64_t elements() const { return elements_; }
@@ -41,7 +43,7 @@ class Playback {
  private:
   Playback() = default;
   void open_capture(const std::filesystem::path& path);
-  void open_time_data(const std::filesystem::path& path);
+  void open_time_data(const std::filesystem::path& path, std::optional<double> pascal_per_unit);
   void hold_whole();
   void read_file(std::uint64_t first, std::span<std::uint32_t> words) const;
 

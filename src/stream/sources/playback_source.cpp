@@ -27,7 +27,7 @@ class PlaybackWorker : public SourceWorker {
     Pacer::sleep_precisely();
     ring_->begin_stream(kStreamId, 0);
     const Pacer pacer(playback_.rate_hz());
-    for (std::uint64_t first = 0; (loop_ || first < playback_.elements()) && !stop.stop_requested();) {
+    for (std::uint64_t first = 0; (loop_ || first < playback_.elements()) && goes_on(stop);) {
       const std::uint64_t count = loop_ ? block_ : std::min<std::uint64_t>(block_, playback_.elements() - first);
       const auto words = std::span(words_).first(count * playback_.words_per_element());
       playback_.read(first, words);
@@ -53,9 +53,9 @@ class PlaybackWorker : public SourceWorker {
     return std::clamp<std::uint64_t>(ring_->settings().elements / 4, 1, wanted);
   }
 
-  static bool wait_until_due(const Pacer& pacer, std::uint64_t end, const std::stop_token& stop) {
+  bool wait_until_due(const Pacer& pacer, std::uint64_t end, const std::stop_token& stop) {
     while (!pacer.wait_for(end)) {
-      if (stop.stop_requested()) {
+      if (!goes_on(stop)) {
         return false;
       }
     }
@@ -63,7 +63,7 @@ class PlaybackWorker : public SourceWorker {
   }
 
   bool wait_for_room(std::uint64_t count, const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
+    while (goes_on(stop)) {
       if (ring_->wait_for_room(count, monotonic_ns() + kStopCheckNs)) {
         return true;
       }
@@ -97,7 +97,8 @@ std::unique_ptr<Source> make_playback_source(const SourceSettings& settings) {
   if (scene) {
     require_scene_without_tracks(source.scene);
   }
-  Playback playback = scene ? Playback::of_scene(source.scene) : Playback::of_file(source.path);
+  Playback playback =
+      scene ? Playback::of_scene(source.scene) : Playback::of_file(source.path, settings.pascal_per_unit);
   RingSettings sizes = ring_settings(settings);
   sizes.kind = playback.kind();
   sizes.words_per_element = playback.words_per_element();

@@ -154,7 +154,7 @@ class UdpWorker : public SourceWorker {
 
   void run(const std::stop_token& stop) override {
     std::int64_t empty_ns = monotonic_ns();  // what is received later came after this moment
-    while (!stop.stop_requested()) {
+    while (goes_on(stop)) {
       const std::int64_t begin_ns = monotonic_ns();
       const std::size_t count = batch_.receive(socket_);
       const std::int64_t now_ns = monotonic_ns();

@@ -1,0 +1,23 @@
+"""Nearfield for Python: files as xarray, live frames, replays, and images of NumPy arrays.
+
+Arrays are complex64 peak phasors of e^{+jwt} in SI units unless a docstring says otherwise.
+"""
+
+from nearfield import accessor as _accessor  # registers .nearfield
+from nearfield._layout import Axis, Column, Layout, Product
+from nearfield._program import program, replay, run
+from nearfield.arrays import beamform, pnah, sonah
+from nearfield.engine import Engine, EngineFrame
+from nearfield.errors import ConfigError, DataError, DeviceError, IoError, NearfieldError, NoInputError, UsageError
+from nearfield.feed import Feed, FeedFrame
+from nearfield.files import open_capture, open_images, open_recording, write_time_data
+from nearfield.mdf4 import read_mdf4
+from nearfield.ring import Frame, Ring, RingEnded, RingError
+
+__version__ = "0.1.0"
+__all__ = [
+    "Axis", "Column", "ConfigError", "DataError", "DeviceError", "Engine", "EngineFrame", "Feed", "FeedFrame", "Frame", "IoError",
+    "Layout", "NearfieldError", "NoInputError", "Product", "Ring", "RingEnded", "RingError", "UsageError", "beamform", "open_capture",
+    "open_images", "open_recording", "pnah", "program", "read_mdf4", "replay", "run", "sonah", "write_time_data",
+]  # fmt: skip
+del _accessor

@@ -1,0 +1,171 @@
+"""Nearfield's files as xarray."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import h5py
+import numpy as np
+import xarray as xr
+
+Path = str | os.PathLike[str]
+
+
+def open_images(path: Path, processor: str | None = None, table: str | None = None) -> xr.Dataset:
+    """Open results: of ``nearfield replay``, ``convert`` or :func:`nearfield.distributed.replay`.
+
+    Parameters
+    ----------
+    path : path
+        An images file, or a folder, which is a Zarr store.
+    processor : str, optional
+        Whose results; default: the first processor.
+    table : str, optional
+        One of its tables, such as ``"sources"``.
+
+    Returns
+    -------
+    xarray.Dataset
+        Named axes with coordinates and units, read when they are used; ``images`` complex64
+        ``[time, planes_m, frequencies_hz, y_m, x_m]``, peak phasors in the unit of ``images.attrs["units"]``.
+
+    Raises
+    ------
+    FileNotFoundError
+    KeyError
+        Where there is no such processor or table.
+    """
+    path = pathlib.Path(path)
+    is_zarr = path.is_dir()
+    with _zarr_group(path) if is_zarr else h5py.File(path) as file:
+        names = _words(file.attrs.get("processors", file.attrs.get("processor", b"")))
+        group = None if processor is None or processor in names[:1] else processor
+        if group is not None and group not in names:
+            raise KeyError(f"{path}: expected one of the processors {', '.join(names)}, found {processor}")
+        of_processor = file if group is None else file[group]  # a table's frames are counted by its processor
+        written = int(of_processor["frames_written"][()]) if "frames_written" in of_processor else None
+        if table is not None:
+            group = table if group is None else f"{group}/{table}"
+            if group not in file:
+                raise KeyError(f"{path}: expected a table, found no {group}")
+    opened = xr.open_dataset(path, engine="zarr" if is_zarr else "h5netcdf", group=group)
+    if written is None or "time" not in opened.dims or written >= opened.sizes["time"]:
+        return opened
+    images = opened.isel(time=slice(0, written))
+    images.set_close(opened.close)
+    return images
+
+
+@contextlib.contextmanager
+def _zarr_group(path: pathlib.Path) -> Iterator[Any]:
+    import zarr  # of the extra "distributed"
+
+    try:
+        group = zarr.open_group(str(path), mode="r")
+    except (ValueError, KeyError) as error:  # FileNotFoundError too, or a kind of ValueError of older versions
+        raise FileNotFoundError(f"{path}: expected a Zarr store, found a folder without one") from error
+    yield group
+
+
+def open_capture(path: Path, group: str | None = None) -> xr.Dataset:
+    """Open what goes in: a capture of bits, time data, spectra, a calibration, templates or cross-spectra.
+
+    Parameters
+    ----------
+    path : path
+    group : str, optional
+        Such as ``"truth"``, the true fields of a simulated capture.
+
+    Returns
+    -------
+    xarray.Dataset
+        Of a capture ``bitstream`` uint32 ``[bit_time, word]``; of time data ``time_data`` ``[sample, channel]`` in Pa
+        with the coordinate ``time_s``; of spectra ``spectra`` ``[frame, frequencies_hz, y, x]`` in Pa. The attributes of
+        ``/geometry`` are attributes with ``geometry_`` before their names.
+    """
+    path = pathlib.Path(path)
+    with h5py.File(path) as file:
+        geometry = {f"geometry_{name}": value for name, value in file["geometry"].attrs.items()} if "geometry" in file else {}
+        rate_hz = float(file["time_data"].attrs["sample_freq"]) if group is None and "time_data" in file else None
+    opened = xr.open_dataset(path, engine="h5netcdf", group=group, backend_kwargs={"phony_dims": "access"})
+    capture = opened
+    if rate_hz is not None:
+        dimensions = dict(zip(capture["time_data"].dims, ("sample", "channel"), strict=True))
+        capture = capture.rename({old: new for old, new in dimensions.items() if old != new})
+        times_s = np.arange(capture.sizes["sample"]) / rate_hz
+        capture = capture.assign_coords(time_s=("sample", times_s, {"units": "s"}))
+        capture["time_data"].attrs.setdefault("units", "Pa")
+    capture = capture.assign_attrs({name: _scalar(value) for name, value in geometry.items()})
+    capture.set_close(opened.close)
+    return capture
+
+
+def open_recording(path: Path, processor: str | None = None, *, what: str = "images", epoch: int | None = None) -> xr.Dataset:
+    """Open a recording of the daemon, ``.nfr``, through ``nearfield convert``, which passes over what is damaged.
+
+    Parameters
+    ----------
+    path : path
+    processor : str, optional
+        Whose results; default: the first one that has frames.
+    what : {"images", "bits"}
+    epoch : int, optional
+        Where results of several configurations were recorded.
+
+    Returns
+    -------
+    xarray.Dataset
+        In memory, as :func:`open_images` or :func:`open_capture` has it.
+    """
+    from nearfield._program import run  # which imports this module
+
+    with tempfile.TemporaryDirectory(prefix="nearfield-") as folder:
+        written = pathlib.Path(folder) / "converted.h5"
+        words = ["convert", os.fspath(path), "-o", str(written), "--what", what]
+        if processor is not None:
+            words += ["--processor", processor]
+        if epoch is not None:
+            words += ["--epoch", str(epoch)]
+        run(*words)
+        with open_images(written) if what == "images" else open_capture(written) as opened:
+            return opened.load()
+
+
+def write_time_data(path: Path, samples: xr.DataArray | np.ndarray[Any, np.dtype[Any]], sample_rate_hz: float | None = None) -> None:
+    """Write time data as ``nearfield replay`` and Acoular read them.
+
+    Parameters
+    ----------
+    path : path
+        The file appears when it is complete.
+    samples : array, [sample, channel]
+        In Pa.
+    sample_rate_hz : float, optional
+        Default: the attribute ``sample_rate_hz`` of a DataArray.
+    """
+    if sample_rate_hz is None:
+        if not isinstance(samples, xr.DataArray) or "sample_rate_hz" not in samples.attrs:
+            raise ValueError("sample_rate_hz: expected a rate, or a DataArray with this attribute")
+        sample_rate_hz = float(samples.attrs["sample_rate_hz"])
+    values = np.asarray(samples, np.float32)
+    if values.ndim != 2 or 0 in values.shape:
+        raise ValueError(f"samples: expected [sample, channel], found the shape {values.shape}")
+    partial = pathlib.Path(f"{os.fspath(path)}.partial")
+    with h5py.File(partial, "w") as file:
+        data = file.create_dataset("time_data", data=values)
+        data.attrs["sample_freq"] = float(sample_rate_hz)
+    partial.replace(path)
+
+
+def _words(value: bytes | str) -> list[str]:
+    text = value.decode() if isinstance(value, bytes) else value
+    return [word for word in text.split(",") if word]
+
+
+def _scalar(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,290 @@
+"""Archives on a cluster of two processes."""
+
+import json
+import os
+import pathlib
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import distributed
+import h5py
+import numpy as np
+import pytest
+from conftest import CONFIG
+
+import nearfield
+from nearfield import distributed as archives
+
+FIXED = {**CONFIG, "holography": {**CONFIG["holography"], "filter": {"cutoff_rad_per_m": 80}}}
+# Of other cadences, a window that is longer than the run's, and a table.
+PROCESSORS = {
+    "rows": {"kind": "row_power", "every_hops": 3, "front_end": {"window_samples": 1120}},
+    "where": {"kind": "srp_phat", "band_hz": [500, 4000], "every_hops": 2, "tracks": {"enabled": False},
+              "grid": {"kind": "plane", "distance_m": 1.0, "x_m": [-0.5, 0.5], "y_m": [-0.5, 0.5], "step_m": 0.5}},
+}  # fmt: skip
+# srp_phat averages its floor without a bound, which these weights do not use: hence allow_unbounded.
+GROUPS = ((None, None), ("rows", None), ("where", None), ("where", "sources"))
+
+
+BIT_TIMES = 100_000  # of a recording
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    scratch = tmp_path_factory.mktemp("scratch")
+    with archives.local_cluster(2, scratch) as cluster, distributed.Client(cluster) as connected:
+        yield connected
+    assert not list(scratch.rglob("part.h5*"))
+
+
+@pytest.fixture(scope="module")
+def whole(folder, capture):
+    """One replay of the capture, with all processors."""
+    nearfield.replay(capture, folder / "whole.h5", config={**FIXED, "processors": PROCESSORS}, engine="reference").close()
+    return folder / "whole.h5"
+
+
+@pytest.fixture(scope="module")
+def surface(folder, capture):
+    """One replay of the capture, with the first processor alone."""
+    nearfield.replay(capture, folder / "surface.h5", config=FIXED, engine="reference").close()
+    return folder / "surface.h5"
+
+
+@pytest.fixture(scope="module")
+def recordings(live):
+    """Two recordings of the daemon, one after the other."""
+    control = ["ctl", "--socket", live / "control.sock"]
+    for name in ("first", "second"):
+        nearfield.run(*control, "record", "start", "--bits", "--name", name)
+        while json.loads(nearfield.run(*control, "status", "--json"))["recording"]["bit_times"]["stored"] < BIT_TIMES:
+            time.sleep(0.05)
+        nearfield.run(*control, "record", "stop")
+    return [live / "first.nfr", live / "second.nfr"]
+
+
+def require_same(found, expected, *, but=()):
+    """Values bit for bit, dimensions, coordinates and attributes; the archive has one attribute more."""
+    assert set(found.variables) == set(expected.variables)
+    assert set(found.coords) == set(expected.coords)
+    assert set(found.attrs) - {"archive"} == set(expected.attrs)
+    for name in expected.variables:
+        assert found[name].dims == expected[name].dims, name
+        assert found[name].dtype == expected[name].dtype, name
+        assert set(found[name].attrs) == set(expected[name].attrs), name
+        for key, value in expected[name].attrs.items():
+            np.testing.assert_array_equal(found[name].attrs[key], value)
+        if name not in but:
+            assert found[name].values.tobytes() == expected[name].values.tobytes(), name
+
+
+def require_same_store(store, file, groups=GROUPS):
+    for processor, table in groups:
+        with nearfield.open_images(store, processor, table) as found, nearfield.open_images(file, processor, table) as expected:
+            require_same(found, expected)
+
+
+@pytest.mark.parametrize(("hops", "warm_up"), [(6, 2), (None, 0)])
+def test_shards_of_a_capture_equal_one_replay(client, capture, whole, tmp_path, hops, warm_up):
+    shares = []
+    found = archives.replay(capture, client, tmp_path / "out.zarr", config={**FIXED, "processors": PROCESSORS}, engine="reference",
+                            shard_hops=hops, warm_up=warm_up, allow_unbounded=True, progress=shares.append)
+    assert found.sizes["time"] > 6
+    found.close()
+    assert shares == sorted(shares) and shares[-1] == 1.0 and (len(shares) > 1) == (hops is not None)
+    require_same_store(tmp_path / "out.zarr", whole)
+    require_read_by_debian(tmp_path / "out.zarr", whole)
+    assert not (tmp_path / "out.zarr.shards").exists()
+
+
+def test_an_images_file_is_that_of_one_replay(client, capture, whole, tmp_path):
+    out = tmp_path / "out.h5"
+    archives.replay(capture, client, out, config={**FIXED, "processors": PROCESSORS}, engine="reference", shard_hops=6, warm_up=1,
+                    allow_unbounded=True).close()
+    require_same_store(out, whole)
+    nearfield.run("compare", whole, out, "--most-l2", "0")
+
+
+def test_recordings_follow_on_each_other(client, recordings, tmp_path):
+    settings = {"holography.filter.cutoff_rad_per_m": 80}
+    # A chunk has frames of both.
+    with archives.replay(recordings, client, tmp_path / "out.zarr", settings=settings, engine="reference", warm_up=1, shard_hops=3) as found:
+        at = 0
+        for recording in recordings:
+            expected = nearfield.replay(recording, settings=settings, engine="reference")
+            count = expected.sizes["time"]
+            assert count > 0
+            of_both = ["time", "time_zero_ns", "frames_written"]
+            require_same(found.isel(time=slice(at, at + count)), expected, but=of_both)
+            zero_ns = int(found.time_zero_ns)
+            np.testing.assert_allclose(found.time[at : at + count], (expected.timestamp_ns - zero_ns) * 1e-9, rtol=0, atol=1e-9)
+            at += count
+        assert found.sizes["time"] == at == int(found.frames_written)
+
+
+def require_read_by_debian(store, file):
+    """Debian's Zarr and xarray alone, whatever this test runs with."""
+    read = ("import sys, xarray; found = xarray.open_zarr(sys.argv[1]); rows = xarray.open_zarr(sys.argv[1], group='rows'); "
+            "print(found.images.dims, found.images.dtype, found.images.shape, rows.row_power.shape[0], found.images.attrs['units'], "
+            "abs(found.images.values).sum() > 0)")  # fmt: skip
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    said = subprocess.run(["/usr/bin/python3", "-W", "error::RuntimeWarning", "-c", read, str(store)], check=True, capture_output=True,
+                          text=True, env=environment).stdout
+    with nearfield.open_images(file) as images, nearfield.open_images(file, "rows") as rows:
+        assert said.strip() == f"{images.images.dims} complex64 {images.images.shape} {rows.sizes['time']} Pa True"
+
+
+def test_a_worker_that_is_killed_loses_nothing(client, capture, surface, tmp_path):
+    numbers = []
+
+    def kill(_share):
+        if not numbers:
+            numbers.extend(client.run(os.getpid).values())
+            os.kill(numbers[0], signal.SIGKILL)
+
+    archives.replay(capture, client, tmp_path / "out.zarr", config=FIXED, engine="reference", shard_hops=1, warm_up=0,
+                    progress=kill).close()
+    require_same_store(tmp_path / "out.zarr", surface, GROUPS[:1])
+    client.wait_for_workers(2)
+    assert numbers[0] not in client.run(os.getpid).values()
+
+
+def test_a_run_that_was_ended_goes_on(capture, surface, tmp_path):
+    """Killed, then interrupted, then left to its end: what was finished is not written again."""
+    (tmp_path / "config.yaml").write_text(json.dumps(FIXED))
+    out, shards = tmp_path / "out.zarr", tmp_path / "out.zarr.shards"
+    command = [sys.executable, "-m", "nearfield.distributed", capture, "-o", out, "-c", tmp_path / "config.yaml", "--engine", "reference",
+               "--workers", "1", "--warm-up", "0", "--shard-hops", "1", "-q"]  # fmt: skip
+    written = {}
+    for number, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
+        with subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True, text=True) as process:
+            while len(list(shards.glob("*.done"))) <= len(written):
+                assert process.poll() is None, process.stderr.read()
+                time.sleep(0.01)
+            if number == signal.SIGINT:
+                os.killpg(process.pid, number)  # as a terminal does
+            else:
+                process.kill()
+            said = process.communicate(timeout=60)[1]
+            assert process.returncode == code, said
+        assert "Traceback" not in said
+        time.sleep(0.2)  # a worker ends when it sees that its client is gone
+        for path, modified in written.items():
+            assert path.stat().st_mtime_ns == modified, path
+        written = {path: path.stat().st_mtime_ns for path in [*shards.glob("*.done")]}
+        assert written
+        data = {out / "images" / f"{int(path.stem)}.0.0.0.0" for path in written}
+        written |= {path: path.stat().st_mtime_ns for path in data}
+    subprocess.run(command, check=True, capture_output=True)
+    assert all(path.stat().st_mtime_ns == modified for path, modified in written.items() if path.parent != shards)
+    require_same_store(out, surface, GROUPS[:1])
+    assert not shards.exists()
+
+
+def test_workers_that_differ_are_refused(client, capture, tmp_path):
+    def use(program):  # a function of a function goes to the workers as it stands
+        os.environ["NEARFIELD_PROGRAM"] = program
+
+    def another(command, says):
+        program = tmp_path / "nearfield"
+        program.write_text(f"""#!/bin/sh
+if [ "$1" = {command} ]; then echo '{says}'; else exec {nearfield.program()} "$@"; fi
+""")
+        program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        return str(program)
+
+    run = dict(config=FIXED, warm_up=0, shard_hops=4)
+    one = next(iter(client.scheduler_info()["workers"]))
+    try:
+        client.run(use, another("devices", '[{"name": "A", "platform": "B", "driver": "2"}]'), workers=[one])
+        with pytest.raises(nearfield.DeviceError, match=r"the same OpenCL devices.* A \(B, driver 2\)"):
+            archives.replay(capture, client, tmp_path / "out.zarr", **run)
+        client.run(use, another("--version", "nearfield of another day"), workers=[one])
+        with pytest.raises(nearfield.DeviceError, match="expected one version of nearfield"):
+            archives.replay(capture, client, tmp_path / "out.zarr", engine="reference", **run)
+        assert list(tmp_path.glob("out*")) == []
+        archives.replay(capture, client, tmp_path / "out.zarr", engine="reference", **run, allow_unlike=True).close()
+    finally:
+        client.run(use, nearfield.program(), workers=[one])
+
+
+def test_a_shard_of_another_device_is_refused(client, tmp_path):
+    """What a run says of its device is compared with what the plan said."""
+    with h5py.File(tmp_path / "part.h5", "w") as file:
+        file.attrs["device"] = np.bytes_("one")
+        file["time"] = np.zeros(4)
+    group, part = archives._Group("", 0, {}), archives._Part(0, 0, 4, [(0, 4, 0)])
+    job = archives._Job("out.zarr", "", "opencl", None, 1, 0, None, {"": "another"}, 1, [], [group], [])
+    with pytest.raises(nearfield.DeviceError, match="expected another, found one"):
+        client.submit(archives._require_same, job, part, tmp_path / "part.h5").result()
+
+
+def test_a_store_of_another_run_is_refused(client, capture, tmp_path):
+    run = dict(engine="reference", shard_hops=4)
+    out = tmp_path / "out.zarr"
+    archives.replay(capture, client, out, config=FIXED, warm_up=0, **run).close()
+    before = {path: path.stat().st_mtime_ns for path in out.rglob("*")}
+    archives.replay(capture, client, out, config=FIXED, warm_up=0, **run).close()  # nothing is left to do
+    with pytest.raises(nearfield.UsageError, match="expected warm_up 1 and found 0") as caught:
+        archives.replay(capture, client, out, config=FIXED, warm_up=1, **run)
+    assert caught.value.exit_code == 64
+    with pytest.raises(nearfield.UsageError, match="expected config"):
+        archives.replay(capture, client, out, config=CONFIG, warm_up=0, **run)
+    (tmp_path / "own.zarr").mkdir()
+    with pytest.raises(nearfield.UsageError, match="found something else"):
+        archives.replay(capture, client, tmp_path / "own.zarr", config=FIXED, warm_up=0, **run)
+    (tmp_path / "own.h5").write_text("a letter")
+    with pytest.raises(nearfield.UsageError, match="found something else"):
+        archives.replay(capture, client, tmp_path / "own.h5", config=FIXED, warm_up=0, **run)
+    assert (tmp_path / "own.h5").read_text() == "a letter"
+    assert {path: path.stat().st_mtime_ns for path in out.rglob("*")} == before
+    assert not list(tmp_path.glob("*.shards"))
+
+
+def test_wrong_calls_say_what_is_wrong(client, capture, images, tmp_path):
+    with pytest.raises(nearfield.UsageError, match=r"ends in \.zarr or \.h5, found .*out\.nc"):
+        archives.replay(capture, client, tmp_path / "out.nc")
+    with pytest.raises(nearfield.UsageError, match="for 2 inputs"):
+        archives.replay([capture, capture], client, tmp_path / "out.h5")
+    with pytest.raises(nearfield.ConfigError, match="holografy"):
+        archives.replay(capture, client, tmp_path / "out.zarr", config={"holografy": {}}, warm_up=0)
+    with pytest.raises(FileNotFoundError):
+        archives.replay(tmp_path / "none.nfr", client, tmp_path / "out.zarr", warm_up=0)
+    with pytest.raises(nearfield.DataError):
+        archives.replay(images, client, tmp_path / "out.zarr", warm_up=0)
+    with pytest.raises(ValueError, match="warm_up"):
+        archives.replay(capture, client, tmp_path / "out.zarr", config=FIXED, engine="reference", warm_up=-1)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("words", "found"), [
+    (["a.nfr"], "--out"), (["a.nfr", "-o", "b.zarr", "--workers", "0"], "expected a number >= 1, found 0"),
+    (["a.nfr", "-o", "b.zarr", "--warm-up", "some"], "found some"), (["a.nfr", "-o", "b.zarr", "--workers", "1", "--scheduler", "c"], "--scheduler"),
+])  # fmt: skip
+def test_a_wrong_command_line_says_what_is_wrong(words, found, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["archives", *words])
+    assert archives.main() == 64
+    assert found in capsys.readouterr().err
+
+
+def test_the_warm_up_is_the_longest_memory(tmp_path):
+    def warm_up(asked, *, is_unbounded_allowed=False, **memory):
+        with h5py.File(tmp_path / "plan.h5", "w") as file:
+            file.create_group("rows")
+            for path, hops in memory.items():
+                file["/" if path == "surface" else path].attrs["memory_hops"] = hops
+        return archives._warm_up_of(tmp_path / "plan.h5", ["surface", "rows"], asked, is_unbounded_allowed=is_unbounded_allowed)
+
+    assert warm_up("auto", surface=60, rows=0) == 60
+    assert warm_up("auto", surface=0, rows=7) == 7
+    assert warm_up(5, surface=60) == 5
+    assert warm_up(0) == 0
+    with pytest.raises(nearfield.UsageError, match="memory_hops"):
+        warm_up("auto")
+    for asked in ("auto", 100):
+        with pytest.raises(nearfield.UsageError, match="processors rows"):
+            warm_up(asked, surface=3, rows=-1)
+    assert warm_up("auto", surface=3, rows=-1, is_unbounded_allowed=True) == 3

@@ -1,0 +1,267 @@
+#include "api/stream_engine.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "config/config.hpp"
+#include "config/words.hpp"
+#include "engine/sample_input.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield::api {
+namespace {
+
+constexpr const char* kConfiguration = "configuration";
+
+std::string_view name_of(InputForm form) {
+  switch (form) {
+    case InputForm::kBits:
+      return "bits";
+    case InputForm::kSamples:
+      return "samples";
+    case InputForm::kSpectra:
+      break;
+  }
+  return "spectra";
+}
+
+/// Spectra lie as rows and columns, so that no other order of microphones can be meant.
+void require_own_order(const Settings& settings) {
+  if (settings.array.geometry.is_reordered()) {
+    throw ConfigError(
+        "array.positions: expected spectra [row][column] of a grid to have their positions in the order of rows and "
+        "columns, found another order");
+  }
+}
+
+/// The spectra that are pushed are those that are imaged.
+void take_frequencies(Settings& settings, const std::vector<double>& frequencies_hz) {
+  constexpr const char* kKey = "front_end.frequencies_hz";
+  std::vector<double>& wanted_hz = settings.front_end.frequencies_hz;
+  if (settings.explicit_keys.contains(kKey) && wanted_hz != frequencies_hz) {
+    throw ConfigError(fmt::format("{}: expected those of the spectra, {} Hz, or no such setting, found {} Hz", kKey,
+                                  fmt::join(frequencies_hz, ", "), fmt::join(wanted_hz, ", ")));
+  }
+  wanted_hz = frequencies_hz;
+}
+
+EnginePlan plan_of(const std::string& yaml, const InputOfProgram& input, const GivenArrays& arrays) {
+  EnginePlan plan;
+  plan.input = input.form;
+  plan.settings = parse_settings(yaml, kConfiguration, arrays.positions_m);
+  Settings& settings = plan.settings;
+  if (input.form == InputForm::kBits) {
+    plan.sample_rate_hz = settings.array.clock_hz / kBitsPerWord;
+    validate(settings, settings.array.clock_hz / settings.front_end.decimation);
+    settings = in_words(settings);
+  } else {
+    require_channels(settings, input.channels, std::string(name_of(input.form)));
+    (void)pascal_per_unit_for(settings, "nf_engine_push_" + std::string(name_of(input.form)), true);  // they are in Pa
+    plan.sample_rate_hz = input.sample_rate_hz;
+    plan.spectra_hz = input.frequencies_hz;
+    if (input.form == InputForm::kSamples) {
+      (void)take_samples(settings);
+    } else {
+      take_row_order(settings);
+      require_own_order(settings);
+      take_frequencies(settings, input.frequencies_hz);
+    }
+    validate(settings, input.sample_rate_hz);
+  }
+  plan.files = std::make_shared<const GivenFiles>(arrays, settings.array.geometry, settings.holography.standoff_m);
+  return plan;
+}
+
+std::string lines_of(const Engine& engine) {
+  std::string lines;
+  for (const auto& texts : {plan_warnings(engine), plan_notes(engine)}) {
+    for (const std::string& text : texts) {
+      lines += (lines.empty() ? "" : "\n") + text;
+    }
+  }
+  return lines;
+}
+
+std::size_t words_of(const EnginePlan& plan) {
+  return plan.input != InputForm::kBits
+             ? 1U
+             : static_cast<std::size_t>(kBitsPerWord *
+                                        words_per_bit_time(plan.settings.array.layout, plan.settings.array.geometry));
+}
+
+}  // namespace
+
+StreamEngine::StreamEngine(const std::string& yaml, const InputOfProgram& input, const GivenArrays& arrays)
+    : StreamEngine(plan_of(yaml, input, arrays), input.engine) {}
+
+StreamEngine::StreamEngine(EnginePlan plan, EngineKind kind)
+    : plan_(std::move(plan)),
+      engine_(make_engine(kind, plan_)),
+      remarks_(lines_of(*engine_)),
+      feeder_(plan_.settings.front_end),
+      hop_samples_(
+          plan_.input == InputForm::kSpectra ? 1U : static_cast<std::uint64_t>(plan_.settings.front_end.hop_samples)),
+      window_samples_(plan_.input == InputForm::kSpectra
+                          ? 1U
+                          : static_cast<std::uint64_t>(plan_.settings.front_end.window_samples)),
+      bits_per_sample_(plan_.input == InputForm::kBits ? kBitsPerWord : 1),
+      bits_(words_of(plan_)),
+      samples_(static_cast<std::size_t>(plan_.settings.array.geometry.channels())),
+      spectra_(plan_.input == InputForm::kSpectra ? engine_->spectra_values() : 1U) {
+  for (std::size_t p = 0; p < engine_->processors(); ++p) {
+    layouts_.emplace_back(engine_->header(p), engine_->every_hops(p));
+  }
+  watch_.emplace(*engine_, plan_);
+  search_.emplace(*engine_, plan_.settings);
+}
+
+void StreamEngine::require(InputForm form) const {
+  if (form != plan_.input) {
+    throw UsageError(
+        fmt::format("expected {}, as nf_engine_start() was told, found {}", name_of(plan_.input), name_of(form)));
+  }
+}
+
+void StreamEngine::push_bits(std::span<const std::uint32_t> words) {
+  require(InputForm::kBits);
+  const std::size_t words_per_bit = bits_.per_sample() / kBitsPerWord;
+  if (words.size() % words_per_bit != 0) {
+    throw UsageError(fmt::format("expected whole bit-times of {} words, found {} words", words_per_bit, words.size()));
+  }
+  bits_.push(words);
+}
+
+void StreamEngine::push_samples(std::span<const float> samples) {
+  require(InputForm::kSamples);
+  if (samples.size() % samples_.per_sample() != 0) {
+    throw UsageError(
+        fmt::format("expected whole samples of {} channels, found {} values", samples_.per_sample(), samples.size()));
+  }
+  samples_.push(samples);
+}
+
+void StreamEngine::push_spectra(std::span<const std::complex<float>> spectra) {
+  require(InputForm::kSpectra);
+  if (spectra.size() % spectra_.per_sample() != 0) {
+    throw UsageError(fmt::format("expected whole windows of {} frequencies of {} channels, found {} values",
+                                 plan_.spectra_hz.size(), plan_.settings.array.geometry.channels(), spectra.size()));
+  }
+  spectra_.push(spectra);
+}
+
+std::span<const WindowStatus> StreamEngine::compute(std::uint64_t first_sample) {
+  if (plan_.input == InputForm::kSpectra) {
+    return engine_->compute_spectra(spectra_.samples(window_, window_ + 1));
+  }
+  const SampleSpan feed = feeder_.next(first_sample, 1, *engine_);
+  if (plan_.input == InputForm::kBits) {
+    const std::span<const std::uint32_t> pushed = bits_.samples(feed.first, feed.end);
+    const std::span<std::uint32_t> room = engine_->room_for_bits(pushed.size());
+    std::copy(pushed.begin(), pushed.end(), room.begin());
+    engine_->push_bits(feed.first, room);
+  } else {
+    engine_->push_samples(feed.first, samples_.samples(feed.first, feed.end));
+  }
+  return engine_->compute_windows(first_sample, 1);
+}
+
+bool StreamEngine::compute_next() {
+  const std::uint64_t first_sample = first_of(window_);
+  const std::uint64_t pushed = std::max({bits_.end(), samples_.end(), spectra_.end()});
+  if (pushed < first_sample + window_samples_) {
+    return false;
+  }
+  const std::span<const WindowStatus> statuses = compute(first_sample);
+  search_->look(window_, statuses);
+  std::uint32_t due = 0;
+  for (std::size_t p = 0; p < engine_->processors(); ++p) {
+    due |= engine_->is_due(p, window_) ? 1U << p : 0U;
+  }
+  engine_->begin_late(due & engine_->late());
+  engine_->finish_late();
+  in_hand_ = 0;
+  const int channels = plan_.settings.array.geometry.channels();
+  const int non_finite = statuses.front().non_finite_microphones;
+  if (too_many_are_not_finite(non_finite, channels)) {
+    const std::uint64_t window = window_;
+    in_hand_ = engine_->processors();
+    is_broken_ = false;  // the next window goes on
+    throw DataError(fmt::format("window {}: {} of {} microphones are not finite; expected at most a tenth", window,
+                                non_finite, channels));
+  }
+  return true;
+}
+
+void StreamEngine::leave_window() {
+  (void)watch_->look(first_of(window_), 0);
+  in_hand_.reset();
+  ++window_;
+  if (plan_.input == InputForm::kSpectra) {
+    spectra_.drop_before(window_);
+    return;
+  }
+  const std::uint64_t needed = feeder_.begin_of(first_of(window_), *engine_);
+  bits_.drop_before(plan_.input == InputForm::kBits ? needed : 0);
+  samples_.drop_before(plan_.input == InputForm::kSamples ? needed : 0);
+}
+
+nf_engine_frame StreamEngine::frame_of(std::size_t processor) {
+  const std::uint64_t first = engine_->window_of(processor, first_of(window_)).first * bits_per_sample_;
+  engine_->stamp(processor, 0, {.sequence = window_, .first_bit_time = first});
+  products_.clear();
+  for (const std::span<const std::byte>& product : engine_->products(processor, 0)) {
+    products_.push_back(product.data());
+  }
+  return {.processor = static_cast<std::uint32_t>(processor),
+          .flags = engine_->flags(processor, 0),
+          .sequence = window_,
+          .first_sample = first,
+          .valid_microphones = engine_->valid_microphones(processor, 0),
+          .reserved = 0,
+          .products = products_.data()};
+}
+
+std::optional<nf_engine_frame> StreamEngine::next() {
+  if (is_broken_) {
+    throw UsageError("expected nf_engine_restart(), as an error ended the stream, found nf_engine_next()");
+  }
+  is_broken_ = true;  // where this throws: part of a window may have been computed
+  const std::optional<nf_engine_frame> frame = find_next();
+  is_broken_ = false;
+  return frame;
+}
+
+std::optional<nf_engine_frame> StreamEngine::find_next() {
+  while (true) {
+    if (!in_hand_ && !compute_next()) {
+      return std::nullopt;
+    }
+    while (*in_hand_ < engine_->processors()) {
+      const std::size_t processor = (*in_hand_)++;
+      if (engine_->is_due(processor, window_) && engine_->has_products(processor, 0)) {
+        return frame_of(processor);
+      }
+    }
+    leave_window();
+  }
+}
+
+void StreamEngine::restart() {
+  is_broken_ = true;
+  engine_->forget();
+  engine_->use(make_masks(engine_->array_plans(), {}));
+  bits_.clear();
+  samples_.clear();
+  spectra_.clear();
+  feeder_.use(plan_.settings.front_end);
+  feeder_.begin(0);
+  window_ = 0;
+  in_hand_.reset();
+  watch_.emplace(*engine_, plan_);
+  search_.emplace(*engine_, plan_.settings);
+  is_broken_ = false;
+}
+
+}  // namespace nearfield::api

@@ -1,0 +1,115 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "api/given_arrays.hpp"
+#include "api/layout_view.hpp"
+#include "engine/engine.hpp"
+#include "engine/feeder.hpp"
+#include "engine/microphone_watch.hpp"
+#include "engine/recording_search.hpp"
+#include "nearfield/nearfield.h"
+
+namespace nearfield::api {
+
+/// Values of a stream that were pushed and that windows still need.
+template <class Value>
+class Pending {
+ public:
+  explicit Pending(std::size_t per_sample) : per_sample_(per_sample) {}
+  [[nodiscard]] std::size_t per_sample() const { return per_sample_; }
+  /// Behind the last whole sample.
+  [[nodiscard]] std::uint64_t end() const { return first_ + (values_.size() - begin_) / per_sample_; }
+  void push(std::span<const Value> values) { values_.insert(values_.end(), values.begin(), values.end()); }
+  /// Samples first to end - 1, which must be there.
+  [[nodiscard]] std::span<const Value> samples(std::uint64_t first, std::uint64_t end) const {
+    return std::span<const Value>(values_).subspan(begin_ + (first - first_) * per_sample_,
+                                                   (end - first) * per_sample_);
+  }
+  /// Those before `sample` are not needed any more.
+  void drop_before(std::uint64_t sample) {
+    const std::uint64_t dropped = std::min(std::max(sample, first_), end()) - first_;
+    first_ += dropped;
+    begin_ += dropped * per_sample_;
+    if (begin_ > values_.size() / 2) {  // each value is moved at most once on average
+      values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(begin_));
+      begin_ = 0;
+    }
+  }
+  void clear() {
+    values_.clear();
+    begin_ = 0;
+    first_ = 0;
+  }
+
+ private:
+  std::size_t per_sample_;
+  std::vector<Value> values_;
+  std::size_t begin_ = 0;    ///< in values_, of sample first_
+  std::uint64_t first_ = 0;  ///< in the stream
+};
+
+/// What nf_engine_start() asks for, as C++ has it.
+struct InputOfProgram {
+  InputForm form = InputForm::kBits;
+  EngineKind engine = EngineKind::kOpencl;
+  int channels = 0;  ///< of samples and spectra
+  double sample_rate_hz = 0.0;
+  std::vector<double> frequencies_hz;  ///< of spectra
+};
+
+/// An engine that a program feeds with a stream, and asks for frame after frame.
+class StreamEngine {
+ public:
+  /// Throws Error.
+  StreamEngine(const std::string& yaml, const InputOfProgram& input, const GivenArrays& arrays);
+
+  [[nodiscard]] const std::deque<LayoutView>& layouts() const { return layouts_; }
+  [[nodiscard]] const std::string& remarks() const { return remarks_; }
+  /// Throw UsageError where the engine has another form of input, or values are no whole samples.
+  void push_bits(std::span<const std::uint32_t> words);
+  void push_samples(std::span<const float> samples);
+  void push_spectra(std::span<const std::complex<float>> spectra);
+  /// The next frame; nothing where more input is needed. Its products hold until the next call. Throws UsageError after
+  /// an error that left part of a window computed, until restart().
+  std::optional<nf_engine_frame> next();
+  void restart();
+
+ private:
+  StreamEngine(EnginePlan plan, EngineKind kind);
+  void require(InputForm form) const;
+  [[nodiscard]] std::uint64_t first_of(std::uint64_t window) const { return window * hop_samples_; }
+  /// Whether the next window has been pushed; then computes it and begins with its first processor.
+  bool compute_next();
+  std::span<const WindowStatus> compute(std::uint64_t first_sample);
+  /// What follows on a window whose frames were all handed out.
+  void leave_window();
+  std::optional<nf_engine_frame> find_next();
+  nf_engine_frame frame_of(std::size_t processor);
+
+  EnginePlan plan_;
+  std::unique_ptr<Engine> engine_;
+  std::deque<LayoutView> layouts_;
+  std::string remarks_;
+  Feeder feeder_;
+  std::optional<MicrophoneWatch> watch_;
+  std::optional<RecordingSearch> search_;
+  std::uint64_t hop_samples_;
+  std::uint64_t window_samples_;
+  std::uint64_t bits_per_sample_ = 1;
+  Pending<std::uint32_t> bits_;
+  Pending<float> samples_;
+  Pending<std::complex<float>> spectra_;
+  std::uint64_t window_ = 0;            ///< the one in hand, or the next one
+  std::optional<std::size_t> in_hand_;  ///< the next processor to look at of the window in hand
+  bool is_broken_ = false;              ///< an error left part of a window computed
+  std::vector<const void*> products_;   ///< of the frame handed out last
+};
+
+}  // namespace nearfield::api

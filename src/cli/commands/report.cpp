@@ -1,0 +1,321 @@
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "cli/own_daemon.hpp"
+#include "cli/report/redaction.hpp"
+#include "cli/stop_signal.hpp"
+#include "control/crash/crash_report.hpp"
+#include "control/doctor/limited_run.hpp"
+#include "control/socket/client.hpp"
+#include "core/system/partial_file.hpp"
+#include "core/system/program_file.hpp"
+#include "nearfield/daemon_settings.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using control::LimitedRun;
+using nlohmann::json;
+
+constexpr const char* kLogLines = "1000";
+/// What a child may print: a log that is longer is cut.
+constexpr std::size_t kMostOutputBytes = std::size_t{4} << 20U;
+/// Where the installed service leaves reports of crashes, which root alone may read.
+constexpr const char* kServiceCrashes = "/var/lib/nearfield/crashes";
+
+/// How long a child may take before it is killed and left out, or --limit where that is shorter: one that reads what is
+/// at hand, one that asks the drivers (a doctor gives them 7 s itself), one that reads the journal, one that packs; and
+/// all addr2line together.
+constexpr double kQuickLimit_s = 5.0;
+constexpr double kDriverLimit_s = 15.0;
+constexpr double kLogLimit_s = 10.0;
+constexpr double kPackLimit_s = 60.0;
+constexpr double kNamesLimit_s = 20.0;
+
+struct ReportArguments {
+  std::string output;
+  std::string socket{kAutoSocket};
+  double limit_s = kPackLimit_s;
+};
+
+void require_not_stopped() {
+  if (StopSignal::raised()) {
+    throw Error(ExitCode::kInterrupted, "report: stopped");
+  }
+}
+
+/// Runs a program without a shell, in a process that is killed when its time is over; what it prints on its standard
+/// error goes nowhere. Of a child that prints more than kMostOutputBytes the rest is dropped.
+LimitedRun::Outcome run_child(const std::vector<std::string>& words, double limit_s) {
+  LimitedRun child(words, limit_s);
+  LimitedRun::Outcome outcome = child.wait(StopSignal::raised);
+  require_not_stopped();
+  outcome.output.resize(std::min(outcome.output.size(), kMostOutputBytes));
+  return outcome;
+}
+
+bool succeeded(const LimitedRun::Outcome& outcome) {
+  return outcome.end == LimitedRun::End::kDone && outcome.exit_code == 0;
+}
+
+bool is_missing(const LimitedRun::Outcome& outcome) {
+  return outcome.end == LimitedRun::End::kDone && outcome.exit_code == LimitedRun::kNotFound;
+}
+
+std::string text_of_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+/// The files of a report, in a folder that goes with this object.
+class Report {
+ public:
+  /// Programs that are asked for it get `limit_s` at most.
+  Report(std::string name, double limit_s)
+      : name_(std::move(name)), folder_(temporary_folder(), "nearfield-report"), limit_s_(limit_s) {
+    fs::create_directory(folder_.path() / name_);
+  }
+
+  /// What a program answers within `limit_s`, or within the report's own limit where that is shorter.
+  [[nodiscard]] LimitedRun::Outcome ask(const std::vector<std::string>& words, double limit_s) const {
+    return run_child(words, std::min(limit_s, limit_s_));
+  }
+
+  /// `what` is printed in the list, and stands in the archive's contents.txt.
+  /// `what` is printed in the list, and stands in the archive's contents.txt. Whatever the text, it is redacted.
+  void add(const std::string& file, const std::string& what, const std::string& text) {
+    add_whole(file, what, redacted(text, names_));
+  }
+  void add(const std::string& file, const std::string& what, const json& object) {
+    add_whole(file, what, redacted(object, names_).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  }
+  /// Of lists of versions, of which some look like addresses.
+  void add_versions(const std::string& file, const std::string& what, const std::string& text) {
+    add_whole(file, what, without_names(text, names_));
+  }
+  void leave_out(const std::string& what, const std::string& why) {
+    contents_ += fmt::format("{:<14} {:>8}        {}: {}\n", "-", "", what, redacted(why, names_));
+  }
+  [[nodiscard]] const std::string& contents() const { return contents_; }
+
+  void pack(const std::string& output) const {
+    write_whole_file(folder_.path() / name_ / "contents.txt", contents_);
+    const std::string archive = (folder_.path() / "report.tar.gz").string();
+    const LimitedRun::Outcome tar = run_child(
+        {"tar", "-C", folder_.path().string(), "--owner=0", "--group=0", "-czf", archive, name_}, kPackLimit_s);
+    if (!succeeded(tar)) {
+      throw IoError(fmt::format("report: tar {}", is_missing(tar) ? "is not installed" : tar.ending()));
+    }
+    PartialFile file(output);
+    file.write(text_of_file(archive));
+    file.finish();
+  }
+
+ private:
+  void add_whole(const std::string& file, const std::string& what, const std::string& text) {
+    write_whole_file(folder_.path() / name_ / file, text);
+    contents_ += fmt::format("{:<14} {:>8} bytes  {}\n", file, text.size(), what);
+  }
+
+  std::string name_;
+  OwnFolder folder_;
+  double limit_s_;
+  PrivateNames names_ = private_names();
+  std::string contents_;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string utc_now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm fields{};
+  gmtime_r(&now, &fields);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &fields);
+  return text.data();
+}
+
+std::string machine() {
+  utsname kernel{};
+  uname(&kernel);
+  std::string text = fmt::format("{}\nkernel {} {} {}\nprocessors {}\n\n/etc/os-release\n{}\n/proc/meminfo\n",
+                                 utc_now(), kernel.release, kernel.version, kernel.machine,
+                                 sysconf(_SC_NPROCESSORS_ONLN), text_of_file("/etc/os-release"));
+  std::istringstream memory(text_of_file("/proc/meminfo"));
+  constexpr int kLines = 5;
+  std::string line;
+  for (int i = 0; i < kLines && std::getline(memory, line); ++i) {
+    text += line + "\n";
+  }
+  std::istringstream processors(text_of_file("/proc/cpuinfo"));
+  while (std::getline(processors, line)) {
+    if (line.starts_with("model name")) {
+      text += line + "\n";
+      break;
+    }
+  }
+  return text;
+}
+
+std::string version_of(const Report& report, const char* program) {
+  const LimitedRun::Outcome version = report.ask({program_to_run(program), "--version"}, kQuickLimit_s);
+  return succeeded(version) ? version.output : fmt::format("{} --version {}\n", program, version.ending());
+}
+
+void add_programs(Report& report) {
+  report.add("version.txt", "what `nearfield --version` and `nearfieldd --version` print",
+             version_of(report, "nearfield") + version_of(report, OwnDaemon::kProgram));
+  report.add("machine.txt", "system, kernel, processors, memory", machine());
+  const LimitedRun::Outcome packages =
+      report.ask({"dpkg-query", "-W", "-f", "${db:Status-Abbrev} ${Package} ${Version}\n", "*nearfield*", "*opencl*",
+                  "pocl*", "libpocl*", "libclfft*", "libclblast*", "libhdf5*", "libzmq*", "*nvidia-driver*", "systemd"},
+                 kQuickLimit_s);
+  if (is_missing(packages)) {
+    report.leave_out("packages", "this system has no dpkg-query");
+  } else if (packages.end != LimitedRun::End::kDone) {
+    report.leave_out("packages", fmt::format("dpkg-query {}", packages.ending()));
+  } else {  // 1: some of them are not known
+    report.add_versions("packages.txt", "versions of the packages that Nearfield uses", packages.output);
+  }
+  const LimitedRun::Outcome devices = report.ask({program_to_run("nearfield"), "devices"}, kDriverLimit_s);
+  if (succeeded(devices)) {
+    report.add("devices.txt", "what `nearfield devices` prints", devices.output);
+  } else {
+    report.leave_out("devices", fmt::format("`nearfield devices` {}", devices.ending()));
+  }
+}
+
+/// Its exit code is 1 where a check fails, with the same object.
+void add_doctor(Report& report) {
+  const LimitedRun::Outcome doctor = report.ask({program_to_run("nearfield"), "doctor", "--json"}, kDriverLimit_s);
+  if (doctor.end == LimitedRun::End::kDone && json::accept(doctor.output)) {
+    report.add("doctor.json", "what `nearfield doctor --json` found", json::parse(doctor.output));
+  } else {
+    report.leave_out("doctor", fmt::format("`nearfield doctor --json` {}, without JSON", doctor.ending()));
+  }
+}
+
+void add_daemon(Report& report, const std::string& socket) {
+  try {
+    control::Client client(socket_to_connect(socket, DaemonSettings::Control::kFile));
+    const json status = client.call({{"command", "status"}});
+    const json config = client.call({{"command", "config"}});
+    report.add("status.json", "what `nearfield ctl status --json` prints, without addresses of other machines", status);
+    report.add("config.yaml", "what `nearfield ctl config` prints, without addresses, hosts and keys of others",
+               config.at("yaml").get<std::string>());
+  } catch (const Error& error) {
+    report.leave_out("status and configuration", error.what());
+  }
+}
+
+void add_log(Report& report) {
+  const LimitedRun::Outcome log = report.ask({"journalctl", "--no-pager", "-q", "-o", "short-iso", "-n", kLogLines,
+                                              "-u", "nearfieldd.service", "-u", "nearfieldd@*"},
+                                             kLogLimit_s);
+  if (is_missing(log)) {
+    report.leave_out("log", "this system has no journalctl");
+  } else if (!succeeded(log)) {
+    report.leave_out("log", fmt::format("journalctl {}", log.ending()));
+  } else if (log.output.empty()) {
+    report.leave_out("log", "the journal has no line of nearfieldd that this user may read");
+  } else {
+    report.add("log.txt", fmt::format("the journal's last {} lines of nearfieldd, without addresses", kLogLines),
+               log.output);
+  }
+}
+
+/// The report with the names and lines of its frames behind it, where addr2line is installed.
+std::string with_names(const std::string& crash) {
+  const auto start = std::chrono::steady_clock::now();
+  std::string text = crash;
+  std::istringstream lines(crash);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string number;
+    std::string place;
+    words >> number >> place;
+    const std::size_t plus = place.rfind("+0x");
+    if (!number.starts_with('#') || plus == std::string::npos) {
+      continue;
+    }
+    const double left_s = kNamesLimit_s - seconds_since(start);
+    const LimitedRun::Outcome names =
+        run_child({"addr2line", "-Cfie", place.substr(0, plus), place.substr(plus + 1)}, left_s);
+    if (is_missing(names)) {
+      return text + "no names: addr2line (package binutils) is not installed\n";
+    }
+    if (names.end == LimitedRun::End::kLate) {
+      return text + fmt::format("no further names: addr2line took longer than {:g} s\n", kNamesLimit_s);
+    }
+    text += fmt::format("{}\n{}", number, names.output);
+  }
+  return text;
+}
+
+void add_crash(Report& report) {
+  for (const fs::path& folder : {control::crash_folder(), fs::path(kServiceCrashes)}) {
+    if (const fs::path crash = control::newest_crash(folder); !crash.empty()) {
+      report.add("crash.txt", fmt::format("the newest report of a crash, {}", crash.filename().string()),
+                 with_names(text_of_file(crash)));
+      return;
+    }
+  }
+  report.leave_out("crash", "no report of a crash that this user may read; those of the service: as root");
+}
+
+void run(const ReportArguments& arguments) {
+  const std::string name = "nearfield_report_" + utc_now();
+  const std::string output = arguments.output.empty() ? name + ".tar.gz" : arguments.output;
+  require_replaceable(output);
+  StopSignal::watch();
+  StopSignal::watch_hangup();
+  Report report(name, arguments.limit_s);
+  add_programs(report);
+  add_doctor(report);
+  add_daemon(report, arguments.socket);
+  add_log(report);
+  add_crash(report);
+  require_not_stopped();
+  report.pack(output);
+  fmt::print(
+      "{}\n{} holds the files above, no sound and no results. Nothing was sent: look into it before you give it "
+      "away.\n",
+      report.contents(), output);
+}
+
+}  // namespace
+
+void add_report(CLI::App& app) {
+  const auto arguments = std::make_shared<ReportArguments>();
+  CLI::App* command = app.add_subcommand("report", "Pack what a bug report needs, without sound, into a .tar.gz");
+  command->add_option("-o,--output", arguments->output, "archive to write; default: nearfield_report_TIME.tar.gz here");
+  command->add_option("--socket", arguments->socket, "of the daemon: daemon.control.socket")->capture_default_str();
+  command
+      ->add_option("--limit", arguments->limit_s,
+                   "leave out what a program, such as `nearfield devices`, does not answer within so many seconds; "
+                   "default: 5 to 15, by program")
+      ->check(CLI::PositiveNumber);
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace nearfield::cli

@@ -1,0 +1,47 @@
+#pragma once
+#include <nearfield_ring.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace nearfield::cli {
+
+/// The largest magnitude of a frame's images as a level, such as "93.2 dB re 20 µPa"; empty where it has no images or
+/// all are 0.
+std::string level_of_images(const nf_ring_layout& layout, const nf_frame& frame);
+
+/// What a tap has counted so far.
+struct TapCounts {
+  std::uint64_t frames = 0;
+  std::uint64_t skipped = 0;            ///< by this reader
+  std::uint64_t shed_hops = 0;          ///< by the daemon
+  std::uint64_t missing_bit_times = 0;  ///< most of any frame
+};
+
+/// A line about the time since the line before: frames a second, ages, losses, level. On a terminal it is replaced four
+/// times a second; elsewhere a line follows the other every second. With -q, and where stdout is for something else,
+/// there is none.
+class TapLiveLine {
+ public:
+  explicit TapLiveLine(bool on);
+  /// Ends the line that stands on a terminal.
+  ~TapLiveLine();
+  TapLiveLine(const TapLiveLine&) = delete;
+  TapLiveLine& operator=(const TapLiveLine&) = delete;
+  /// Whether look() would print now.
+  [[nodiscard]] bool is_due() const;
+  /// Prints. `ages_ns` are those of all frames so far, `level` that of the newest one.
+  void print(const TapCounts& counts, const std::vector<std::int64_t>& ages_ns, const std::string& level);
+
+ private:
+  bool on_;
+  bool redraws_;
+  bool is_drawn_ = false;
+  std::int64_t start_ns_;
+  std::int64_t printed_ns_;
+  TapCounts before_;
+  std::size_t ages_before_ = 0;
+};
+
+}  // namespace nearfield::cli

@@ -1,0 +1,119 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "config/data_rates.hpp"
+#include "control/doctor/diagnosis.hpp"
+#include "core/system/file_descriptor.hpp"
+
+namespace nearfield::control {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kMegabyte = 1e6;
+constexpr double kLeastRecording_s = 60.0;
+
+/// A file that goes with its descriptor, whatever ends this process.
+FileDescriptor nameless_file(const std::string& folder) {
+  constexpr mode_t kOwn = 0600;
+  FileDescriptor file(open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kOwn));
+  if (!file.valid() && (errno == EOPNOTSUPP || errno == EISDIR)) {  // the file system has no such files
+    std::string name = folder + "/doctor-XXXXXX";
+    file = FileDescriptor(mkostemp(name.data(), O_CLOEXEC));
+    if (file.valid()) {
+      unlink(name.c_str());
+    }
+  }
+  return file;
+}
+
+}  // namespace
+
+double recorded_bytes_per_s(const Settings& settings) {
+  using What = DaemonSettings::RecordWhat;
+  const DaemonSettings::Recording& recording = settings.daemon.recording;
+  const bool keeps_bits =
+      recording.what != What::kImages && settings.daemon.source.payload == DaemonSettings::Payload::kBits;
+  const bool keeps_frames = recording.what != What::kBits;
+  return (keeps_bits ? wire_bytes_per_s(settings) : 0.0) + (keeps_frames ? frames_bytes_per_s(settings) : 0.0);
+}
+
+std::string look_at_disk(const std::string& folder) {
+  constexpr std::size_t kBlockBytes = std::size_t{1} << 20U;
+  constexpr std::size_t kMostBytes = std::size_t{64} << 20U;
+  constexpr double kMost_s = 1.0;
+  std::signal(SIGXFSZ, SIG_IGN);
+  struct statvfs space {};
+  const bool is_known = statvfs(folder.c_str(), &space) == 0;
+  json seen = {
+      {"free_bytes", is_known ? static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize) : 0.0},
+      {"problem", ""}};
+  const FileDescriptor file = nameless_file(folder);
+  int error = file.valid() ? 0 : errno;
+  const std::string block(kBlockBytes, 'n');
+  std::size_t written = 0;
+  const auto start = std::chrono::steady_clock::now();
+  const auto passed_s = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  while (error == 0 && written < kMostBytes && passed_s() < kMost_s) {
+    const ssize_t count = write(file.get(), block.data(), block.size());
+    error = count < 0 ? errno : 0;
+    written += count < 0 ? 0 : static_cast<std::size_t>(count);
+  }
+  if (error == 0 && fdatasync(file.get()) != 0) {
+    error = errno;
+  }
+  seen["written_bytes"] = written;
+  seen["seconds"] = passed_s();
+  if (error != 0) {
+    seen["problem"] = std::strerror(error);
+  }
+  return seen.dump();
+}
+
+Diagnosis disk_diagnosis(const Settings& settings, const json& seen, const std::vector<Finding>& findings) {
+  const std::string& folder = settings.daemon.recording.directory;
+  const double needed = recorded_bytes_per_s(settings);
+  Diagnosis result =
+      diagnosis_of("disk", findings, folder.empty() ? "daemon.recording.directory is off" : "",
+                   fmt::format("a folder that takes {:.1f} MB/s, and a minute of that free space", needed / kMegabyte));
+  if (folder.empty() || result.state != Diagnosis::State::kOk) {
+    return result;
+  }
+  const bool is_armed = settings.daemon.recording.trigger != DaemonSettings::Trigger::kNone;
+  if (!seen.is_object()) {
+    result.state = Diagnosis::State::kFail;
+    result.found = fmt::format("{}: a write did not end within the time limit", folder);
+    result.mend = "set daemon.recording.directory to a folder on another disk";
+    return result;
+  }
+  if (const auto problem = seen.at("problem").get<std::string>(); !problem.empty()) {
+    result.state = Diagnosis::State::kFail;
+    result.found = fmt::format("{}: a write of {:.1f} MB failed: {}", folder,
+                               seen.at("written_bytes").get<double>() / kMegabyte, problem);
+    result.mend =
+        fmt::format("df -h {}; remove recordings there, or set daemon.recording.directory to another folder", folder);
+    return result;
+  }
+  const double rate = seen.at("written_bytes").get<double>() / seen.at("seconds").get<double>();
+  const double free_bytes = seen.at("free_bytes").get<double>();
+  result.found = fmt::format("{}: {:.0f} MB/s, {:.1f} GB free", folder, rate / kMegabyte, free_bytes / kMegabyte / 1e3);
+  const Diagnosis::State lack = is_armed ? Diagnosis::State::kFail : Diagnosis::State::kWarn;
+  if (rate < needed) {
+    result.state = lack;
+    result.mend = "set daemon.recording.directory to a faster disk, or daemon.recording.what to images";
+  } else if (free_bytes < needed * kLeastRecording_s) {
+    result.state = lack;
+    result.mend = fmt::format("remove recordings in {}, or set daemon.recording.directory to another folder", folder);
+  }
+  return result;
+}
+
+}  // namespace nearfield::control

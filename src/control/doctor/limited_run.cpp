@@ -1,0 +1,158 @@
+#include "control/doctor/limited_run.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+#include <thread>
+
+#include "nearfield/error.hpp"
+
+namespace nearfield::control {
+namespace {
+
+/// In the child: `work` with its output in the pipe. Ends the process, without what a normal end would do twice.
+[[noreturn]] void become_worker(const std::function<std::string()>& work, int pipe) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  setpgid(0, 0);
+  const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+  dup2(nowhere, STDIN_FILENO);  // the terminal's group alone may read from it
+  dup2(pipe, STDOUT_FILENO);
+  dup2(nowhere, STDERR_FILENO);
+  int code = 0;
+  try {
+    const std::string output = work();
+    for (std::size_t done = 0; done < output.size();) {
+      const ssize_t written = write(STDOUT_FILENO, output.data() + done, output.size() - done);
+      if (written <= 0) {
+        break;
+      }
+      done += static_cast<std::size_t>(written);
+    }
+  } catch (...) {  // whatever it is, the parent says that the child failed
+    code = 1;
+  }
+  _exit(code);
+}
+
+std::string run_program_of(std::vector<std::string> line) {
+  std::vector<char*> argv;
+  argv.reserve(line.size() + 1);
+  for (std::string& argument : line) {
+    argv.push_back(argument.data());
+  }
+  argv.push_back(nullptr);
+  execvp(argv.front(), argv.data());
+  _exit(LimitedRun::kNotFound);
+}
+
+}  // namespace
+
+LimitedRun::LimitedRun(const std::function<std::string()>& work, double limit_s)
+    : end_(std::chrono::steady_clock::now() +
+           std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(limit_s))) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+    throw IoError(fmt::format("can't make a pipe: {}", std::generic_category().message(errno)));
+  }
+  output_ = FileDescriptor(ends[0]);
+  const FileDescriptor input(ends[1]);
+  process_ = fork();
+  if (process_ < 0) {
+    throw IoError(fmt::format("can't start a process: {}", std::generic_category().message(errno)));
+  }
+  if (process_ == 0) {
+    become_worker(work, input.get());
+  }
+  setpgid(process_, process_);  // here as well as in the child: whoever is first
+}
+
+LimitedRun::LimitedRun(const std::vector<std::string>& line, double limit_s)
+    : LimitedRun([&line] { return run_program_of(line); }, limit_s) {}
+
+LimitedRun::~LimitedRun() { kill_it(); }
+
+std::string LimitedRun::Outcome::ending() const {
+  switch (end) {
+    case End::kDone:
+      return fmt::format("ended with exit code {}", exit_code);
+    case End::kLate:
+      return "did not end within its time limit";
+    case End::kDied:
+      break;
+  }
+  return signal == 0 ? "ended in an unknown way"
+                     : fmt::format("was ended by signal {} ({})", signal, strsignal(signal));
+}
+
+bool LimitedRun::read_all(std::string& output, bool (*is_stopped)()) const {
+  constexpr std::chrono::milliseconds kTurn{100};
+  std::array<char, 4096> chunk{};
+  for (;;) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - std::chrono::steady_clock::now());
+    if (left.count() <= 0 || (is_stopped != nullptr && is_stopped())) {
+      return false;
+    }
+    pollfd waiting{.fd = output_.get(), .events = POLLIN, .revents = 0};
+    const int ready =
+        poll(&waiting, 1, static_cast<int>(is_stopped != nullptr ? std::min(left, kTurn).count() : left.count()));
+    if (ready < 0 && errno != EINTR) {
+      return false;
+    }
+    if (ready <= 0) {  // a signal, or the end of a turn
+      continue;
+    }
+    const ssize_t count = read(output_.get(), chunk.data(), chunk.size());
+    if (count == 0 || (count < 0 && errno != EINTR)) {
+      return true;
+    }
+    output.append(chunk.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  }
+}
+
+LimitedRun::Outcome LimitedRun::wait(bool (*is_stopped)()) {
+  Outcome outcome;
+  if (!read_all(outcome.output, is_stopped)) {
+    kill_it();
+    outcome.end = End::kLate;
+    return outcome;
+  }
+  int status = 0;
+  pid_t ended = 0;
+  do {
+    ended = waitpid(process_, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  if (ended == process_ && WIFEXITED(status)) {
+    outcome.end = End::kDone;
+    outcome.exit_code = WEXITSTATUS(status);
+  } else if (ended == process_ && WIFSIGNALED(status)) {
+    outcome.signal = WTERMSIG(status);
+  }
+  process_ = 0;
+  return outcome;
+}
+
+/// A process that the kernel keeps, as one that waits for a broken disk, is not waited for.
+void LimitedRun::kill_it() {
+  constexpr int kLooks = 20;
+  constexpr std::chrono::milliseconds kPause{10};
+  if (process_ == 0) {
+    return;
+  }
+  kill(-process_, SIGKILL);
+  for (int i = 0; i < kLooks && waitpid(process_, nullptr, WNOHANG) == 0; ++i) {
+    std::this_thread::sleep_for(kPause);
+  }
+  process_ = 0;
+}
+
+}  // namespace nearfield::control

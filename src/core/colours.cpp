@@ -1,0 +1,96 @@
+#include "core/colours.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace nearfield {
+namespace {
+
+// The ends leave room for black lines and white paper to stand out; the chroma is a smooth arch just inside the sRGB
+// gamut along this path of hues (violet, magenta, red, orange, yellow).
+constexpr double kDarkest = 0.15;
+constexpr double kLightest = 0.96;
+constexpr double kFirstHueDeg = 285.0;
+constexpr double kHueTurnDeg = 180.0;
+constexpr double kChromaAtZero = 0.075;
+constexpr double kChromaRise = 0.02;
+constexpr double kChromaArch = 0.34;
+
+// The lightness at which the largest circle of hues fits into sRGB is 0.74, with a chroma of 0.1258.
+constexpr double kPhaseLightness = 0.74;
+constexpr double kPhaseChroma = 0.12;
+constexpr double kPhaseZeroHueDeg = 30.0;
+
+// Both halves are straight lines of OKLab, so that equal steps of a value are equal distances; the ends differ in hue
+// alone, blue and red, which those who see few colours tell apart too.
+constexpr double kMiddleLightness = 0.97;
+constexpr double kEndLightness = 0.42;
+constexpr double kEndChroma = 0.16;
+constexpr double kNegativeHueDeg = 260.0;
+constexpr double kPositiveHueDeg = 30.0;
+
+constexpr double radians(double degrees) { return degrees * std::numbers::pi / 180.0; }
+
+double cube(double value) { return value * value * value; }
+
+std::uint8_t encode(double linear) {
+  const double clipped = std::clamp(linear, 0.0, 1.0);
+  const double encoded = clipped <= 0.0031308 ? 12.92 * clipped : 1.055 * std::pow(clipped, 1.0 / 2.4) - 0.055;
+  return static_cast<std::uint8_t>(std::lround(255.0 * encoded));
+}
+
+double decode(std::uint8_t value) {
+  const double encoded = value / 255.0;
+  return encoded <= 0.04045 ? encoded / 12.92 : std::pow((encoded + 0.055) / 1.055, 2.4);
+}
+
+}  // namespace
+
+// The matrices are those of Ottosson's definition of OKLab: Lab to cube roots of cone responses, these to linear sRGB.
+LinearRgb to_linear_rgb(const Lch& colour) {
+  const double a = colour.chroma * std::cos(colour.hue_rad);
+  const double b = colour.chroma * std::sin(colour.hue_rad);
+  const double l = cube(colour.lightness + 0.3963377774 * a + 0.2158037573 * b);
+  const double m = cube(colour.lightness - 0.1055613458 * a - 0.0638541728 * b);
+  const double s = cube(colour.lightness - 0.0894841775 * a - 1.2914855480 * b);
+  return {4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+          -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+          -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s};
+}
+
+Lch to_lch(const LinearRgb& colour) {
+  const double l = std::cbrt(0.4122214708 * colour.red + 0.5363325363 * colour.green + 0.0514459929 * colour.blue);
+  const double m = std::cbrt(0.2119034982 * colour.red + 0.6806995451 * colour.green + 0.1073969566 * colour.blue);
+  const double s = std::cbrt(0.0883024619 * colour.red + 0.2817188376 * colour.green + 0.6299787005 * colour.blue);
+  const double a = 1.9779984951 * l - 2.4285922050 * m + 0.4505937099 * s;
+  const double b = 0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s;
+  return {0.2104542553 * l + 0.7936177850 * m - 0.0040720468 * s, std::hypot(a, b), std::atan2(b, a)};
+}
+
+Rgb8 to_srgb(const LinearRgb& colour) { return {encode(colour.red), encode(colour.green), encode(colour.blue)}; }
+
+LinearRgb to_linear_rgb(const Rgb8& colour) { return {decode(colour.red), decode(colour.green), decode(colour.blue)}; }
+
+Lch magnitude_lch(double value) {
+  const double t = value > 0.0 ? std::min(value, 1.0) : 0.0;
+  return {kDarkest + (kLightest - kDarkest) * t, kChromaAtZero + kChromaRise * t + kChromaArch * t * (1.0 - t),
+          radians(kFirstHueDeg + kHueTurnDeg * t)};
+}
+
+Rgb8 magnitude_colour(double value) { return to_srgb(to_linear_rgb(magnitude_lch(value))); }
+
+Lch phase_lch(double phase_rad) { return {kPhaseLightness, kPhaseChroma, radians(kPhaseZeroHueDeg) + phase_rad}; }
+
+Lch signed_lch(double value) {
+  const double t = std::isnan(value) ? 0.0 : std::clamp(value, -1.0, 1.0);
+  const double extent = std::abs(t);
+  return {std::lerp(kMiddleLightness, kEndLightness, extent), kEndChroma * extent,
+          radians(t < 0.0 ? kNegativeHueDeg : kPositiveHueDeg)};
+}
+
+Rgb8 signed_colour(double value) { return to_srgb(to_linear_rgb(signed_lch(value))); }
+
+Rgb8 phase_colour(double phase_rad) { return to_srgb(to_linear_rgb(phase_lch(phase_rad))); }
+
+}  // namespace nearfield

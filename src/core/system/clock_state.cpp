@@ -1,0 +1,25 @@
+#include "core/system/clock_state.hpp"
+
+#include <sys/timex.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace nearfield {
+
+std::optional<ClockState> read_clock_state(std::string* why) {
+  constexpr double kMicrosecond_s = 1e-6;
+  timex state{};  // no mode: nothing is set, which needs no right
+  if (adjtimex(&state) < 0) {
+    if (why != nullptr) {
+      *why = "adjtimex: " + std::generic_category().message(errno);
+    }
+    return std::nullopt;
+  }
+  return ClockState{.is_synchronised = (static_cast<unsigned>(state.status) & STA_UNSYNC) == 0,
+                    .most_error_s = kMicrosecond_s * static_cast<double>(state.maxerror),
+                    .likely_error_s = kMicrosecond_s * static_cast<double>(state.esterror),
+                    .tai_offset_s = state.tai};
+}
+
+}  // namespace nearfield

@@ -1,0 +1,16 @@
+#pragma once
+#include <complex>
+#include <vector>
+
+#include "nearfield/array_files.hpp"
+#include "nearfield/settings.hpp"
+
+namespace nearfield {
+
+/// Gains of the calibration that `files` bring, at each frequency, [frequency][row][column], linear between the file's
+/// frequencies; empty when the settings name none. Throws ConfigError when its geometry or range of frequencies does
+/// not fit, and where `files` is null and the settings name one.
+std::vector<std::complex<float>> calibration_gains(const ArraySettings& array,
+                                                   const std::vector<double>& frequencies_hz, const ArrayFiles* files);
+
+}  // namespace nearfield

@@ -1,0 +1,539 @@
+#include "engine/engine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <set>
+#include <sstream>
+
+#include "cl/device.hpp"
+#include "config/config.hpp"
+#include "config/schema/front_end_kinds.hpp"
+#include "config/spectra_of_processors.hpp"
+#include "engine/calibration_gains.hpp"
+#include "engine/devices.hpp"
+#include "engine/engine_parts.hpp"
+#include "frontend/samples/decimator_design.hpp"
+#include "nearfield/error.hpp"
+#include "processors/images/image_plan.hpp"
+#include "processors/images/settings.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr double kSnapWarning_hz = 0.5;
+
+/// A microphone whose gain is not known at every frequency is not used.
+void mask_uncalibrated(ArrayPlan& plan) {
+  const auto channels = static_cast<std::size_t>(plan.geometry.channels());
+  std::set<int> dead(plan.dead_channels.begin(), plan.dead_channels.end());
+  for (std::size_t i = 0; i < plan.gains.size(); ++i) {
+    if (!std::isfinite(plan.gains[i].real()) || !std::isfinite(plan.gains[i].imag())) {
+      dead.insert(static_cast<int>(i % channels));
+      plan.gains[i] = 1.0F;
+    }
+  }
+  plan.dead_channels.assign(dead.begin(), dead.end());
+}
+
+/// Two frequencies that snap to one bin would give one image twice.
+void require_distinct(std::vector<double> frequencies_hz) {
+  std::sort(frequencies_hz.begin(), frequencies_hz.end());
+  const auto twice = std::adjacent_find(frequencies_hz.begin(), frequencies_hz.end());
+  if (twice != frequencies_hz.end()) {
+    throw ConfigError(fmt::format(
+        "front_end.frequencies_hz: expected each frequency once, found two that are imaged at {:.2f} Hz", *twice));
+  }
+}
+
+ArrayPlan array_plan_of(const Settings& settings, const std::vector<double>& frequencies_hz, const ArrayFiles* files) {
+  ArrayPlan out;
+  out.geometry = settings.array.geometry;
+  out.medium = settings.medium;
+  out.standoff_m = settings.holography.standoff_m;
+  out.frequencies_hz = frequencies_hz;
+  out.dead_channels = settings.array.dead_channels;
+  out.gains = calibration_gains(settings.array, frequencies_hz, files);
+  mask_uncalibrated(out);
+  require_distinct(frequencies_hz);
+  return out;
+}
+
+}  // namespace
+
+FrontEndPlan front_end_plan(const EnginePlan& plan) {
+  FrontEndSettings settings = plan.settings.front_end;
+  settings.frequencies_hz = plan_bands(settings, plan.settings.holography.quantity, plan.sample_rate_hz).frequencies_hz;
+  return front_end_plan(plan, settings);
+}
+
+FrontEndPlan front_end_plan(const EnginePlan& plan, const FrontEndSettings& settings) {
+  return {.geometry = plan.settings.array.geometry,
+          .layout = plan.settings.array.layout,
+          .sensitivity_dbfs = plan.settings.array.sensitivity_dbfs,
+          .sample_rate_hz = plan.sample_rate_hz,
+          .input_is_bits = plan.input == InputForm::kBits,
+          .settings = settings,
+          .dead_channels = plan.settings.array.dead_channels,
+          .batch = plan.settings.device.batch};
+}
+
+std::unique_ptr<Engine> make_engine(EngineKind kind, const EnginePlan& plan) {
+  if (kind == EngineKind::kReference) {
+    return make_reference_engine(plan);
+  }
+  return make_engine(ocl::Device::open(plan.settings.device), plan);
+}
+
+std::unique_ptr<Engine> make_engine(const ocl::Device& device, const EnginePlan& plan) {
+  return make_opencl_engine(plan.has_processor ? open_devices(device, plan.settings) : Devices{{device}, {}}, plan);
+}
+
+namespace {
+
+/// A line that begins with a key of front_end, with the key that the processor has for it, if there is one.
+std::string with_key_of(const std::string& owner, const std::string& line) {
+  constexpr std::array<std::array<std::string_view, 2>, 5> kKeys = {{{"front_end.kind", "kind"},
+                                                                     {"front_end.window_samples", "window_samples"},
+                                                                     {"front_end.window", "window"},
+                                                                     {"front_end.frequencies_hz", "frequencies_hz"},
+                                                                     {"front_end.popcount.order", "popcount_order"}}};
+  for (const auto& [key, own] : kKeys) {
+    if (line.starts_with(key)) {
+      return fmt::format("processors.{}.front_end.{}{}", owner, own, line.substr(key.size()));
+    }
+  }
+  return fmt::format("processors.{}.front_end: {}", owner, line);
+}
+
+}  // namespace
+
+std::string with_keys_of(const std::string& owner, const std::string& message) {
+  if (owner.empty()) {
+    return message;
+  }
+  std::string named;
+  std::istringstream lines(message);
+  for (std::string line; std::getline(lines, line);) {
+    named += (named.empty() ? "" : "\n") + with_key_of(owner, line);
+  }
+  return named;
+}
+
+namespace {
+
+/// Equal for front ends of one run that compute the same spectra, bit for bit.
+std::string key_of(const Settings& run, const FrontEndSettings& front_end) {
+  Settings settings = run;
+  settings.processors.clear();
+  settings.front_end = front_end;
+  if (!schema::front_end_kind(front_end.kind).sums_hops) {
+    settings.front_end.incremental = Incremental::kAuto;  // it takes whole windows, whatever is set
+  }
+  return to_yaml(settings);
+}
+
+}  // namespace
+
+Engine::Engine(const EnginePlan& plan, std::vector<std::size_t> devices)
+    : plan_(plan),
+      window_samples_(static_cast<std::uint64_t>(plan.settings.front_end.window_samples)),
+      hop_samples_(static_cast<std::uint64_t>(plan.settings.front_end.hop_samples)),
+      taps_(1) {
+  const bool has_spectra = plan.input == InputForm::kSpectra;
+  if (has_spectra && !plan.settings.front_end.bands_hz.empty()) {
+    throw ConfigError("front_end.bands_hz: expected bits or time data, found spectra, which are no whole set of bins");
+  }
+  taps_.front().name = kNoFrontEnd;
+  taps_.front().key = key_of(plan.settings, plan.settings.front_end);
+  taps_.front().window_samples = plan.settings.front_end.window_samples;
+  taps_.front().has_front_end = !has_spectra;
+  if (!has_spectra) {
+    taps_.front().plan = front_end_plan(plan);
+    taps_.front().wants_samples = front_end_entry(plan.settings.front_end.kind).cuts_samples;
+  }
+  devices.resize(plan.settings.processors.size());
+  for (std::size_t i = 0; plan.has_processor && i < devices.size(); ++i) {
+    taps_of_settings_.push_back(tap_for(plan.settings.processors[i], devices[i]));
+  }
+}
+
+std::size_t Engine::tap_for(const ProcessorSettings& processor, std::size_t device) {
+  const ProcessorNeeds needs = needs_of(plan_.settings, processor, plan_.sample_rate_hz);
+  const bool has_spectra = plan_.input == InputForm::kSpectra;
+  const bool has_bands =
+      !has_spectra && !bands_of(processor).bands_hz.empty();  // of given spectra it takes those there
+  const bool has_own = processor.front_end.any() || has_bands;
+  if (has_own && has_spectra) {
+    throw ConfigError(
+        fmt::format("processors.{}.front_end: expected bits or time data, found spectra, which no front end takes",
+                    processor.name));
+  }
+  if (needs.sample_window > 0 && has_spectra) {
+    throw ConfigError(fmt::format(
+        "processors.{}.kind: expected bits or time data, found spectra, which have no samples for {} to work on",
+        processor.name, processor.kind));
+  }
+  Tap tap;
+  tap.device = device;
+  tap.owner = has_own || !needs.spectra ? processor.name : "";
+  tap.every_hops = processor.every_hops;
+  tap.name = kNoFrontEnd;
+  tap.has_front_end = needs.spectra && !has_spectra;
+  tap.wants_samples = needs.sample_window > 0;
+  if (!needs.spectra) {
+    tap.key = fmt::format("{} samples of {}", needs.sample_window, processor.name);  // flags are its own
+    tap.name = kNoSpectra;
+    tap.window_samples = needs.sample_window;
+    return shared(std::move(tap));
+  }
+  if (!has_own && device == 0) {
+    taps_.front().wants_samples |= tap.wants_samples;
+    return 0;
+  }
+  FrontEndSettings settings = settings_of(plan_.settings, processor, plan_.sample_rate_hz).front_end;
+  const bool is_late = processor.every_hops > 1;
+  if (!has_spectra && (has_own || is_late)) {
+    // The run's choice is for the run's kind; a sliding DFT needs every hop.
+    settings.incremental = is_late ? Incremental::kNever : Incremental::kAuto;
+  }
+  tap.key = key_of(plan_.settings, settings);
+  tap.window_samples = settings.window_samples;
+  if (tap.has_front_end) {
+    tap.plan = has_own ? front_end_plan(plan_, settings) : front_end_plan(plan_);
+    tap.plan.settings.incremental = settings.incremental;
+    tap.wants_samples |= front_end_entry(settings.kind).cuts_samples;
+  }
+  return shared(std::move(tap));
+}
+
+std::size_t Engine::shared(Tap tap) {
+  const auto same = std::find_if(taps_.begin(), taps_.end(),
+                                 [&](const Tap& one) { return one.device == tap.device && one.key == tap.key; });
+  if (same != taps_.end()) {
+    same->every_hops = std::min(same->every_hops, tap.every_hops);
+    same->wants_samples |= tap.wants_samples;
+    return static_cast<std::size_t>(same - taps_.begin());
+  }
+  tap.lead_samples = tap.window_samples - plan_.settings.front_end.window_samples;
+  taps_.push_back(std::move(tap));
+  return taps_.size() - 1;
+}
+
+void Engine::finish(Tap& tap) {
+  if (!tap.has_front_end && plan_.input != InputForm::kSpectra) {
+    set_frequencies(tap, {});
+  }
+  if (tap.wants_samples && plan_.input == InputForm::kBits) {
+    tap.history_samples = std::max<std::uint64_t>(tap.history_samples, kDecimatorHistoryWords);
+  }
+}
+
+std::optional<Engine::SampleTap> Engine::sample_tap(std::size_t device) const {
+  // Two windows are kept: one, and those behind it that are computed together.
+  const std::int64_t batch_samples =
+      std::int64_t{plan_.settings.device.batch - 1} * plan_.settings.front_end.hop_samples;
+  std::optional<SampleTap> found;
+  for (const Tap& tap : taps_) {
+    if (tap.device == device && tap.wants_samples && plan_.input != InputForm::kSpectra) {
+      found = found ? found : SampleTap{.plan = taps_.front().plan};
+      const std::int64_t longest = std::max(tap.window_samples, batch_samples);
+      found->longest_window = std::max(found->longest_window, static_cast<std::size_t>(longest));
+      found->is_late &= tap.every_hops > 1;
+    }
+  }
+  return found;
+}
+
+void Engine::set_frequencies(Tap& tap, const std::vector<double>& computed_hz) {
+  tap.array = array_plan_of(plan_.settings, computed_hz, plan_.files.get());
+  tap.frequencies_hz = computed_hz;
+  if (tap.owner.empty() && !plan_.settings.front_end.bands_hz.empty()) {
+    tap.frequencies_hz.resize(plan_.settings.front_end.frequencies_hz.size());
+  }
+  if (&tap == &taps_.front()) {
+    mask_ = std::make_shared<const MicrophoneMask>(make_mask(tap.array, {}));
+  }
+  const std::set<std::int32_t> dead(tap.array.dead_channels.begin(), tap.array.dead_channels.end());
+  masked_.emplace_back(dead.begin(), dead.end());
+}
+
+std::vector<Engine::Wanted> Engine::wanted_processors() const {
+  std::vector<Wanted> wanted;
+  if (!plan_.has_processor) {
+    return wanted;
+  }
+  const auto add = [&](const std::string& name, std::string_view kind, int every_hops, std::size_t index,
+                       const Settings& settings, const ProcessorNeeds& needs, std::unique_ptr<KindSettings> own) {
+    Wanted& one = wanted.emplace_back();
+    one.kind = std::string(kind);
+    one.every_hops = every_hops;
+    one.tap = index;
+    one.device = taps_[index].device;
+    one.needs = needs;
+    one.settings = std::make_unique<Settings>(settings);
+    one.own = std::move(own);
+    one.plan = {.name = name,
+                .settings = one.settings.get(),
+                .own = one.own.get(),
+                .array = taps_[index].array,
+                .frequencies_hz = taps_[index].frequencies_hz,
+                .every_hops = every_hops,
+                .sample_rate_hz = plan_.sample_rate_hz,
+                .input_is_finite = plan_.input == InputForm::kBits,
+                .batch = settings.device.batch,
+                .track_ids = plan_.track_ids,
+                .files = plan_.files};
+  };
+  const Settings& settings = plan_.settings;
+  add(std::string(kFirstProcessor), first_kind(settings.holography, settings.array.geometry), 1, 0, settings, {},
+      first_settings(settings.holography));
+  for (std::size_t i = 0; i < settings.processors.size(); ++i) {
+    const ProcessorSettings& processor = settings.processors[i];
+    add(processor.name, processor.kind, processor.every_hops, taps_of_settings_[i],
+        settings_of(settings, processor, plan_.sample_rate_hz), needs_of(settings, processor, plan_.sample_rate_hz),
+        processor.own ? processor.own->copy() : nullptr);
+  }
+  return wanted;
+}
+
+void Engine::add_results(ResultHeader header, const Wanted& wanted, std::span<const int> subset,
+                         const ImagesOnHost* images) {
+  header.config = to_yaml(plan_.settings);
+  header.device = device_name_of(wanted.device);
+  header.front_end = taps_[wanted.tap].name;
+  results_.push_back({.header = std::move(header),
+                      .every_hops = wanted.every_hops,
+                      .tap = wanted.tap,
+                      .subset = {subset.begin(), subset.end()},
+                      .images = images});
+}
+
+std::uint64_t Engine::history_samples() const {
+  std::int64_t most = 0;
+  for (const Tap& tap : taps_) {
+    most = std::max(most, static_cast<std::int64_t>(tap.history_samples) + tap.lead_samples);
+  }
+  return static_cast<std::uint64_t>(most);
+}
+
+SampleSpan Engine::window_of(std::size_t processor, std::uint64_t first_sample) const {
+  return {.first = taps_[tap_of(processor)].first(first_sample), .end = first_sample + window_samples_};
+}
+
+bool Engine::reaches(std::size_t processor, std::uint64_t first_sample) const {
+  return static_cast<std::int64_t>(first_sample) >= taps_[tap_of(processor)].lead_samples;
+}
+
+bool Engine::has_products(std::size_t processor, std::size_t window) const {
+  return window >= taps_[tap_of(processor)].absent;
+}
+
+std::vector<std::uint64_t> Engine::begin_taps(std::uint64_t first_window, std::uint64_t origin) {
+  origin_ = origin;
+  std::vector<std::uint64_t> begins;
+  for (const Tap& tap : taps_) {
+    std::uint64_t window = first_window;
+    while (static_cast<std::int64_t>(window - origin) < tap.lead_samples) {
+      window += hop_samples_;  // the first window that the tap can have; sliding sums count hops from it
+    }
+    const std::uint64_t first = tap.first(window);
+    begins.push_back(first - std::min(tap.history_samples, first - origin));
+  }
+  return begins;
+}
+
+void Engine::count_absent(std::uint64_t first_sample, std::size_t windows) {
+  for (Tap& tap : taps_) {
+    tap.absent = 0;
+    while (tap.absent < windows &&
+           static_cast<std::int64_t>(first_sample + tap.absent * hop_samples_ - origin_) < tap.lead_samples) {
+      ++tap.absent;
+    }
+  }
+}
+
+void Engine::set_masks(const Masks& masks) {
+  mask_ = std::make_shared<const MicrophoneMask>(masks.front());
+  masked_.clear();
+  std::transform(masks.begin(), masks.end(), std::back_inserter(masked_),
+                 [](const MicrophoneMask& mask) { return mask.channels; });
+}
+
+std::span<const float> Engine::in_channel_order(std::span<const float> samples) {
+  const ArrayGeometry& geometry = plan_.settings.array.geometry;
+  if (!geometry.is_reordered()) {
+    return samples;
+  }
+  const std::vector<int>& channel_of = geometry.placement->channel_of_input;
+  std::vector<float>& ordered = ordered_.emplace_back(samples.size());
+  for (std::size_t first = 0; first < samples.size(); first += channel_of.size()) {
+    for (std::size_t i = 0; i < channel_of.size(); ++i) {
+      ordered[first + static_cast<std::size_t>(channel_of[i])] = samples[first + i];
+    }
+  }
+  return ordered;
+}
+
+std::uint32_t Engine::valid_microphones(std::size_t processor, std::size_t window) const {
+  const std::size_t tap = tap_of(processor);
+  const std::vector<std::int32_t>& masked = masked_[tap];
+  const std::vector<int>& subset = results_.at(processor).subset;
+  const std::size_t channels =
+      subset.empty() ? static_cast<std::size_t>(taps_[tap].array.geometry.channels()) : subset.size();
+  const auto of_subset = [&](int channel) { return std::binary_search(masked.begin(), masked.end(), channel); };
+  const std::size_t missing =
+      subset.empty() ? masked.size() : static_cast<std::size_t>(std::count_if(subset.begin(), subset.end(), of_subset));
+  const std::size_t lost = missing + static_cast<std::size_t>(non_finite_microphones(processor, window));
+  return static_cast<std::uint32_t>(channels - std::min(channels, lost));
+}
+
+std::vector<ArrayPlan> Engine::array_plans() const {
+  std::vector<ArrayPlan> plans;
+  std::transform(taps_.begin(), taps_.end(), std::back_inserter(plans), [](const Tap& tap) { return tap.array; });
+  return plans;
+}
+
+Masks make_masks(const std::vector<ArrayPlan>& plans, const std::vector<int>& channels) {
+  Masks masks;
+  std::transform(plans.begin(), plans.end(), std::back_inserter(masks),
+                 [&](const ArrayPlan& plan) { return make_mask(plan, channels); });
+  return masks;
+}
+
+std::uint32_t Engine::late() const {
+  std::uint32_t late = 0;
+  for (std::size_t p = 0; p < processors(); ++p) {
+    late |= is_late(p) ? 1U << p : 0U;
+  }
+  return late;
+}
+
+std::span<const std::complex<float>> Engine::images() const {
+  return results_.empty() || results_.front().images == nullptr ? std::span<const std::complex<float>>()
+                                                                : results_.front().images->images();
+}
+
+std::span<const FilterReport> Engine::reports() const {
+  return results_.empty() || results_.front().images == nullptr ? std::span<const FilterReport>()
+                                                                : results_.front().images->reports();
+}
+
+void Engine::fill(std::size_t window, ImageFrame& frame) {
+  const ImageFrame before = std::move(frame);
+  Frame products;
+  products.products = this->products(0, window);
+  frame = image_frame_of(images_header(*this), products);
+  frame.first_sample = before.first_sample;
+  frame.timestamp_ns = before.timestamp_ns;
+  frame.flags = before.flags;
+  frame.missing_bits = before.missing_bits;
+}
+
+int Engine::image_window(std::uint64_t first_sample, ImageFrame& frame) {
+  const WindowStatus status = compute_window(first_sample);
+  fill(0, frame);
+  frame.flags = status.flags;
+  return status.non_finite_microphones;
+}
+
+int Engine::image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame) {
+  const WindowStatus status = compute_spectra(spectra).front();
+  fill(0, frame);
+  frame.flags = status.flags;
+  return status.non_finite_microphones;
+}
+
+ImagesHeader images_header(const Engine& engine) { return images_header_of(engine.header(0)).value(); }
+
+namespace {
+
+/// Of one processor of images, named by `what`, and of its section.
+void warn_of_images(const PnahPlan& images, const std::string& what, const std::string& path,
+                    std::vector<std::string>& warnings) {
+  if (images.holography.imager != ImagerKind::kPnah) {
+    return;
+  }
+  for (std::size_t f = 0; f < images.frequencies_hz.size(); ++f) {
+    if (images.holography.filter.kind == FilterKind::kCos && images.cutoff_rad_per_m[f] < images.wavenumber(f)) {
+      warnings.push_back(
+          fmt::format("{}{:.1f} Hz: the cut-off {:.1f} rad/m lies inside the radiation circle, k = {:.1f} rad/m; "
+                      "propagating waves are filtered too",
+                      what, images.frequencies_hz[f], images.cutoff_rad_per_m[f], images.wavenumber(f)));
+    }
+  }
+  const ExtrapolationSettings& extrapolation = images.holography.extrapolation;
+  const int shortest = std::min(images.geometry.rows, images.geometry.columns);
+  if (predicts(extrapolation.method) && usable_order(extrapolation.order, shortest) < extrapolation.order) {
+    warnings.push_back(fmt::format(
+        "{}extrapolation.order: {} is used along x and {} along y, the most that {} x {} "
+        "microphones allow",
+        path, usable_order(extrapolation.order, images.geometry.columns),
+        usable_order(extrapolation.order, images.geometry.rows), images.geometry.rows, images.geometry.columns));
+  }
+}
+
+}  // namespace
+
+/// Of one front end; a band may have hundreds of bins.
+constexpr int kMostAliasWarnings = 8;
+
+std::vector<std::string> plan_warnings(const Engine& engine) {
+  std::vector<std::string> warnings;
+  const double nyquist =
+      std::numbers::pi / std::max(engine.array_plan().geometry.pitch_x_m, engine.array_plan().geometry.pitch_y_m);
+  for (const Engine::Tap& tap : engine.taps()) {
+    int aliased = 0;
+    if (tap.owner.empty() && &tap != engine.taps().data()) {
+      continue;  // the run's front end on another device
+    }
+    const FrontEndSettings& front_end = tap.plan.settings;
+    const std::string section = tap.owner.empty() ? "front_end" : fmt::format("processors.{}.front_end", tap.owner);
+    for (std::size_t f = 0; f < tap.frequencies_hz.size(); ++f) {
+      const double frequency_hz = tap.frequencies_hz[f];
+      if (engine.plan().input != InputForm::kSpectra &&
+          std::abs(frequency_hz - front_end.frequencies_hz[f]) > kSnapWarning_hz) {
+        warnings.push_back(fmt::format(
+            "{}.frequencies_hz[{}]: {} Hz is off the grid of {:.3f} Hz that {} images on (sample rate / "
+            "window_samples); {:.3f} Hz, the nearest, is imaged; {}.kind: dot_product images any "
+            "frequency",
+            section, f, front_end.frequencies_hz[f], engine.plan().sample_rate_hz / front_end.window_samples,
+            front_end.kind, frequency_hz, section));
+      }
+      if (tap.array.wavenumber(f) > nyquist && ++aliased <= kMostAliasWarnings) {
+        warnings.push_back(
+            fmt::format("{:.1f} Hz: k = {:.1f} rad/m lies above pi/pitch = {:.1f} rad/m; the microphones are too "
+                        "far apart for this frequency",
+                        frequency_hz, tap.array.wavenumber(f), nyquist));
+      }
+    }
+    if (aliased > kMostAliasWarnings) {
+      warnings.push_back(
+          fmt::format("so they are for {} further frequencies of {}", aliased - kMostAliasWarnings, section));
+    }
+  }
+  for (const Engine::Wanted& wanted : engine.wanted_processors()) {
+    const std::vector<std::string> more = processor_entry(wanted.kind).remarks(wanted.plan).warnings;
+    warnings.insert(warnings.end(), more.begin(), more.end());
+    if (dynamic_cast<const ImageKindSettings*>(wanted.own.get()) != nullptr) {
+      const bool is_first = wanted.plan.name == kFirstProcessor;
+      warn_of_images(image_plan(wanted.plan), is_first ? "" : wanted.plan.name + ": ",
+                     is_first ? "holography." : fmt::format("processors.{}.", wanted.plan.name), warnings);
+    }
+  }
+  return warnings;
+}
+
+std::vector<std::string> plan_notes(const Engine& engine) {
+  std::vector<std::string> notes;
+  for (const Engine::Wanted& wanted : engine.wanted_processors()) {
+    const std::vector<std::string> more = processor_entry(wanted.kind).remarks(wanted.plan).notes;
+    notes.insert(notes.end(), more.begin(), more.end());
+  }
+  return notes;
+}
+
+}  // namespace nearfield

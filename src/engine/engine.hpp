@@ -1,0 +1,317 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cl/device.hpp"
+#include "config/schema/processor_kinds.hpp"
+#include "frontend/front_end.hpp"
+#include "imaging/microphone_mask.hpp"
+#include "imaging/search.hpp"
+#include "nearfield/array_files.hpp"
+#include "nearfield/error.hpp"
+#include "nearfield/frame.hpp"
+#include "nearfield/settings.hpp"
+#include "processors/images/image_processor.hpp"
+#include "processors/processor.hpp"
+
+namespace nearfield {
+
+/// Whether a window of recordings and of pushed input is an error: more than a tenth of its microphones.
+constexpr bool too_many_are_not_finite(int non_finite, int channels) {
+  constexpr int kShare = 10;
+  return non_finite * kShare > channels;
+}
+
+enum class EngineKind {
+  kOpencl,     ///< the device
+  kReference,  ///< plain double precision on the host, stage by stage from the formulas
+};
+
+/// What the front end is fed with.
+enum class InputForm { kBits, kSamples, kSpectra };
+
+struct EnginePlan {
+  Settings settings;
+  InputForm input = InputForm::kBits;
+  double sample_rate_hz = 0.0;     ///< of decimated samples; not used for spectra
+  std::vector<double> spectra_hz;  ///< frequencies of the spectra that image_spectra() will get
+  /// False: spectra alone, for read_spectra(). No flag then says that a microphone is not finite, and of the holography
+  /// settings the standoff alone matters; a recording is opened with validated settings all the same.
+  bool has_processor = true;
+  std::shared_ptr<TrackIds> track_ids = nullptr;      ///< as ProcessorPlan's
+  std::shared_ptr<const ArrayFiles> files = nullptr;  ///< of what the settings name by a path; null: nothing is read
+};
+
+/// Decimated samples first to end - 1 of the stream.
+struct SampleSpan {
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+};
+
+/// What a computed window is, besides its products.
+struct WindowStatus {
+  std::uint32_t flags = 0;  ///< of the first processor's products
+  int non_finite_microphones = 0;
+  std::uint64_t missing_bits = 0;  ///< bit-times that never came; filled in by the caller that feeds the engine
+};
+
+/// [array plan] as Engine::array_plans() has them, of the same microphones.
+using Masks = std::vector<MicrophoneMask>;
+/// On any thread: milliseconds for many microphones.
+Masks make_masks(const std::vector<ArrayPlan>& plans, const std::vector<int>& channels);
+
+/// From input to products: a front end and the processors of its spectra as one. Built once, then fed and asked window
+/// by window.
+///
+/// The processors of every hop are prompt: compute_*() enqueues them all, on whichever device each is, and waits once,
+/// for all devices. Those that are due more seldom are late: begin_late() enqueues them behind a window that is out
+/// already, and the next compute_*(), whose wait covers them, or finish_late() brings their products.
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  /// Samples before a window's first that must have been pushed for its products to be exact: what the front ends need,
+  /// and what windows of processors have that begin earlier.
+  [[nodiscard]] std::uint64_t history_samples() const;
+  /// What is pushed next does not follow on the last push: the next window begins at `first_window`, and of what lies
+  /// before it, pushes begin where history_samples() ask for it, or at `origin`, before which there is nothing.
+  virtual void seek(std::uint64_t first_window, std::uint64_t origin) = 0;
+  /// Room for bits that push_bits() takes without a copy; valid until the next window is computed.
+  [[nodiscard]] virtual std::span<std::uint32_t> room_for_bits(std::size_t wire_words) = 0;
+  /// Bits [bit-time][word], whole groups of 32 bit-times; `first_sample` is the first group's index. A jump forward is
+  /// allowed if the history of the next window is pushed again. At most what a batch of windows needs (two
+  /// windows and the history) a call; the memory must stay as it is until the next windows are computed.
+  virtual void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) = 0;
+  /// Decimated samples [sample][channel of the input], Pa; otherwise as push_bits().
+  virtual void push_samples(std::uint64_t first_sample, std::span<const float> samples) = 0;
+  /// Computes `windows` windows, a hop apart, at most the settings' batch, and their prompt products; the first starts
+  /// at `first_sample`. Waits once. Their statuses and products are there until the next call.
+  virtual std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) = 0;
+  WindowStatus compute_window(std::uint64_t first_sample) { return compute_windows(first_sample, 1).front(); }
+  /// The same for given spectra, [window][frequency][row][column], Pa.
+  virtual std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) = 0;
+  /// Enqueues the late processors of the bits in `due`, 1 << processor, on the windows that were computed last. Does
+  /// not wait. What was begun before must be finished.
+  virtual void begin_late(std::uint32_t due) = 0;
+  /// Waits for what begin_late() has begun, where no compute_*() has come since.
+  virtual void finish_late() = 0;
+
+  /// None, where the plan wants spectra alone.
+  [[nodiscard]] std::size_t processors() const { return results_.size(); }
+  /// The first is the one of the settings' `holography`; the others follow in the settings' order.
+  [[nodiscard]] const ResultHeader& header(std::size_t processor) const { return results_.at(processor).header; }
+  [[nodiscard]] int every_hops(std::size_t processor) const { return results_.at(processor).every_hops; }
+  /// Whether a processor has a frame of a run's window, counted from 0.
+  [[nodiscard]] bool is_due(std::size_t processor, std::uint64_t window) const {
+    return window % static_cast<std::uint64_t>(every_hops(processor)) == 0;
+  }
+  [[nodiscard]] bool is_late(std::size_t processor) const { return every_hops(processor) > 1; }
+  /// The window of a processor's products beside the run's window that begins at `first_sample`: both end together.
+  [[nodiscard]] SampleSpan window_of(std::size_t processor, std::uint64_t first_sample) const;
+  [[nodiscard]] std::uint64_t window_samples(std::size_t processor) const {
+    return window_samples_ + static_cast<std::uint64_t>(taps_[tap_of(processor)].lead_samples);
+  }
+  /// True where that is not the run's window.
+  [[nodiscard]] bool has_own_window(std::size_t processor) const { return tap_of(processor) != 0; }
+  /// False where the processor's window would begin before sample 0.
+  [[nodiscard]] bool reaches(std::size_t processor, std::uint64_t first_sample) const;
+  /// Microphones that its products of such a window are made of: neither masked nor not finite.
+  [[nodiscard]] std::uint32_t valid_microphones(std::size_t processor, std::size_t window) const;
+  /// False while the processor's window would begin before the origin of the last seek(). Of the windows computed last.
+  [[nodiscard]] bool has_products(std::size_t processor, std::size_t window) const;
+  /// The late ones, as begin_late() takes them.
+  [[nodiscard]] std::uint32_t late() const;
+  /// Before products() of a window that becomes a frame: where that lies.
+  virtual void stamp(std::size_t processor, std::size_t window, const FrameStamp& stamp) = 0;
+  /// Of one of the windows computed last, or of those that a late processor was begun on, where has_products() held;
+  /// they hold until the next call for this processor, and until the next compute_*() or begin_late().
+  [[nodiscard]] virtual Products products(std::size_t processor, std::size_t window) = 0;
+  /// Of that window's products, once products() has been asked. Those of a late processor hold what the input's flags
+  /// were when it was begun.
+  [[nodiscard]] virtual std::uint32_t flags(std::size_t processor, std::size_t window) const = 0;
+
+  /// Of the first processor, which must make images, and the last windows: [window][plane][frequency][row][column];
+  /// with bands, what they need follows the frequencies. Empty without it.
+  [[nodiscard]] std::span<const std::complex<float>> images() const;
+  /// [window][frequency] as images(): their filters, noise and errors.
+  [[nodiscard]] std::span<const FilterReport> reports() const;
+  /// Of one of the last windows as they were measured, [frequency][row][column], Pa, neither calibrated nor
+  /// interpolated. Waits; for now and then.
+  virtual void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const = 0;
+  /// Of the spectra, which never changes. Its dead channels are those that no mask of health brings back: masked by the
+  /// settings, or because they have no gain.
+  [[nodiscard]] const ArrayPlan& array_plan() const { return taps_.front().array; }
+  /// Of the run's spectra, then of those of each tap beside them: what make_masks() takes.
+  [[nodiscard]] std::vector<ArrayPlan> array_plans() const;
+  /// Puts masks for array_plans() into effect, between two calls of compute_*(); waits for the device.
+  virtual void use(const Masks& masks) = 0;
+  /// The one in effect for array_plan().
+  [[nodiscard]] std::shared_ptr<const MicrophoneMask> mask() const { return mask_; }
+  /// What finds findings for this engine's first processor in its spectra, on any thread, and may outlive it; null
+  /// where the settings want no search, or the processor has none.
+  [[nodiscard]] virtual std::unique_ptr<Search> make_search() const = 0;
+  /// A stream begins: processors that average over windows forget those so far. Between two calls of compute_*().
+  virtual void forget() = 0;
+  /// Puts what its search has found into effect, between two calls of compute_*(); waits for the device.
+  virtual void adopt(const std::shared_ptr<const Findings>& findings) = 0;
+  /// Computes the first processor's products of the last windows once more, from their spectra, after a change. Their
+  /// statuses, and what other processors made of them, stay.
+  virtual void image_again() = 0;
+  /// Of a window: frequencies times microphones.
+  [[nodiscard]] std::size_t spectra_values() const {
+    return array_plan().frequencies_hz.size() * static_cast<std::size_t>(array_plan().geometry.channels());
+  }
+  /// Fills the first processor's products of one of the last windows into `frame`, whose other members stay.
+  void fill(std::size_t window, ImageFrame& frame);
+  /// compute_window() and fill(), flags too. Returns how many microphones were not finite.
+  int image_window(std::uint64_t first_sample, ImageFrame& frame);
+  int image_spectra(std::span<const std::complex<float>> spectra, ImageFrame& frame);
+
+  /// Requested frequencies, as they are computed.
+  [[nodiscard]] const std::vector<double>& frequencies_hz() const { return taps_.front().frequencies_hz; }
+  /// The front end with what its plan chose, such as the kernel; "none (spectra)" when there is none.
+  [[nodiscard]] const std::string& front_end_name() const { return taps_.front().name; }
+  /// The first processor's path and its sizes.
+  [[nodiscard]] virtual std::string imager_name() const = 0;
+
+ protected:
+  /// `devices` [of Settings::processors], 0 for the run's device; where it is empty, all work on that one.
+  explicit Engine(const EnginePlan& plan, std::vector<std::size_t> devices = {});
+  /// Where spectra come from: a front end on a device. Processors on one device whose front ends are equal share it.
+  struct Tap {
+    FrontEndPlan plan;              ///< not used for given spectra
+    std::string key;                ///< equal for taps of one device that compute the same
+    std::size_t device = 0;         ///< 0: the run's
+    std::string owner;              ///< the first processor with such a front end of its own; empty for the run's
+    int every_hops = 1;             ///< the smallest cadence of its processors
+    std::int64_t lead_samples = 0;  ///< how much earlier than the run's windows its own begin; negative: later
+    std::uint64_t history_samples = 0;
+    ArrayPlan array;
+    std::vector<double> frequencies_hz;  ///< requested ones, without the bins of bands
+    std::string name;                    ///< of the front end, with what its plan chose
+    bool has_front_end = true;           ///< else its processors work on samples alone
+    bool wants_samples = false;          ///< decimated ones, for its front end or a processor
+    std::int64_t window_samples = 0;
+    std::size_t absent = 0;  ///< of the windows computed last: those that would begin before the origin
+
+    /// First sample of its window beside the run's, which must not begin before the stream.
+    [[nodiscard]] std::uint64_t first(std::uint64_t window) const {
+      return static_cast<std::uint64_t>(static_cast<std::int64_t>(window) - lead_samples);
+    }
+  };
+  /// Decimated samples of a device, which its front ends and processors share.
+  struct SampleTap {
+    FrontEndPlan plan;
+    std::size_t longest_window = 0;
+    bool is_late = true;  ///< none of those that share them is wanted at every hop
+  };
+  /// A processor of the plan, before it is made.
+  struct Wanted {
+    std::string kind;
+    int every_hops = 1;
+    std::size_t tap = 0;
+    std::size_t device = 0;
+    ProcessorNeeds needs;
+    std::unique_ptr<Settings> settings;
+    std::unique_ptr<KindSettings> own;
+    ProcessorPlan plan;
+  };
+  /// The first is the run's.
+  [[nodiscard]] std::vector<Tap>& taps() { return taps_; }
+  [[nodiscard]] const std::vector<Tap>& taps() const { return taps_; }
+  /// Makes the front end of a tap by `make(plan)` and records its history, frequencies and name. ConfigErrors name the
+  /// processor's keys.
+  template <typename Make>
+  auto make_front_end_of(Tap& tap, Make make);
+  /// For given spectra: the frequencies that they have. Throws ConfigError.
+  void set_frequencies(Tap& tap, const std::vector<double>& computed_hz);
+  /// Of a tap whose front end is made, where it has one: what samples ask for.
+  void finish(Tap& tap);
+  /// What is to be shared on a device; none where nothing there works on samples.
+  [[nodiscard]] std::optional<SampleTap> sample_tap(std::size_t device) const;
+  /// Once all taps have their frequencies.
+  [[nodiscard]] std::vector<Wanted> wanted_processors() const;
+  /// Of a processor that was made. `images` is null where it makes none, and lives as long as the engine.
+  void add_results(ResultHeader header, const Wanted& wanted, std::span<const int> subset, const ImagesOnHost* images);
+  [[nodiscard]] std::size_t tap_of(std::size_t processor) const { return results_.at(processor).tap; }
+  /// Notes the origin that seek() names. Returns, for each tap, the first sample that its front end is to be fed with;
+  /// the decimated samples of a device begin with the first of their taps.
+  std::vector<std::uint64_t> begin_taps(std::uint64_t first_window, std::uint64_t origin);
+  /// Notes, for each tap, how many of these windows it cannot have.
+  void count_absent(std::uint64_t first_sample, std::size_t windows);
+  void set_masks(const Masks& masks);
+  /// The samples with their channels in the order of rows and columns; themselves where they are so. Copies live until
+  /// forget_ordered(), which follows on a wait.
+  [[nodiscard]] std::span<const float> in_channel_order(std::span<const float> samples);
+  void forget_ordered() { ordered_.clear(); }
+  [[nodiscard]] bool has_masked_microphones(std::size_t tap) const { return !masked_[tap].empty(); }
+  /// As files name it; 0: the run's.
+  [[nodiscard]] virtual std::string device_name_of(std::size_t device) const = 0;
+  [[nodiscard]] virtual int non_finite_microphones(std::size_t processor, std::size_t window) const = 0;
+  [[nodiscard]] const EnginePlan& plan() const { return plan_; }
+
+  friend std::vector<std::string> plan_warnings(const Engine& engine);
+  friend std::vector<std::string> plan_notes(const Engine& engine);
+
+ private:
+  struct Results {
+    ResultHeader header;
+    int every_hops = 1;
+    std::size_t tap = 0;
+    std::vector<int> subset;  ///< as Processor::subset()
+    const ImagesOnHost* images = nullptr;
+  };
+  /// The tap of a processor of the settings on a device, which may have to be made.
+  std::size_t tap_for(const ProcessorSettings& processor, std::size_t device);
+  /// The tap that does the same on that device, or this one, added.
+  std::size_t shared(Tap tap);
+  EnginePlan plan_;
+  std::uint64_t window_samples_ = 0;
+  std::uint64_t hop_samples_ = 0;
+  std::uint64_t origin_ = 0;
+  std::vector<Tap> taps_;
+  std::vector<std::size_t> taps_of_settings_;  ///< [of Settings::processors]
+  std::vector<Results> results_;               ///< [processor]
+  std::shared_ptr<const MicrophoneMask> mask_;
+  std::vector<std::vector<std::int32_t>> masked_;  ///< [tap], channels, ascending
+  std::list<std::vector<float>> ordered_;          ///< of in_channel_order()
+};
+
+/// `message`, whose lines begin with keys of front_end, with those of the processor `owner`; unchanged without one.
+std::string with_keys_of(const std::string& owner, const std::string& message);
+
+template <typename Make>
+auto Engine::make_front_end_of(Tap& tap, Make make) {
+  try {
+    auto front_end = make(tap.plan);
+    tap.history_samples = front_end->history_words();
+    set_frequencies(tap, front_end->actual_frequencies_hz());
+    return front_end;
+  } catch (const ConfigError& error) {
+    throw ConfigError(with_keys_of(tap.owner, error.what()));
+  }
+}
+
+/// Throws ConfigError or DeviceError.
+std::unique_ptr<Engine> make_engine(EngineKind kind, const EnginePlan& plan);
+
+/// The same on a device that is open already, with its recorder if it has one.
+std::unique_ptr<Engine> make_engine(const ocl::Device& device, const EnginePlan& plan);
+
+/// Of the first processor, which must make images.
+ImagesHeader images_header(const Engine& engine);
+
+/// What a user should know before trusting the images, one message each: snapped frequencies, a cut-off inside the
+/// radiation circle, microphones too far apart for a frequency, a predictor's order cut to the line's length.
+std::vector<std::string> plan_warnings(const Engine& engine);
+
+/// What is good to know of its processors, one text each, such as the microphones that one of them uses.
+std::vector<std::string> plan_notes(const Engine& engine);
+
+}  // namespace nearfield

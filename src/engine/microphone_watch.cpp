@@ -1,0 +1,83 @@
+#include "engine/microphone_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace nearfield {
+namespace {
+
+constexpr int kFewestASide = 6;
+constexpr double kMostWindows_hz = 32.0;
+
+}  // namespace
+
+std::optional<health::MonitorPlan> monitor_plan(const Engine& engine, const Settings& settings) {
+  const ArrayPlan& array = engine.array_plan();
+  if (!settings.array.health.enabled || std::min(array.geometry.rows, array.geometry.columns) < kFewestASide) {
+    return std::nullopt;
+  }
+  return health::MonitorPlan{.geometry = array.geometry,
+                             .standoff_m = array.standoff_m,
+                             .sound_speed_m_s = array.medium.sound_speed_m_s,
+                             .frequencies_hz = array.frequencies_hz,
+                             .gains = array.gains,
+                             .excluded = array.dead_channels,
+                             .trusted = settings.array.health.trusted_channels};
+}
+
+std::uint64_t watch_interval_samples(const Settings& settings, double sample_rate_hz) {
+  const auto window = static_cast<std::uint64_t>(settings.front_end.window_samples);
+  return std::max(window, static_cast<std::uint64_t>(std::ceil(sample_rate_hz / kMostWindows_hz)));
+}
+
+MicrophoneWatch::MicrophoneWatch(Engine& engine, const EnginePlan& plan)
+    : engine_(&engine), geometry_(plan.settings.array.geometry), masks_(plan.settings.array.health.mask) {
+  if (const auto monitored = monitor_plan(engine, plan.settings)) {
+    monitor_ = std::make_unique<health::Monitor>(*monitored);
+    spectra_.resize(monitored->frequencies_hz.size() * static_cast<std::size_t>(geometry_.channels()));
+    interval_ = plan.input == InputForm::kSpectra ? 1 : watch_interval_samples(plan.settings, plan.sample_rate_hz);
+  }
+}
+
+bool MicrophoneWatch::look(std::uint64_t first_sample, std::size_t window) {
+  if (!monitor_ || first_sample < next_) {
+    return false;
+  }
+  next_ = first_sample + interval_;
+  engine_->read_spectra(window, spectra_);
+  if (!monitor_->add_spectra(spectra_) || monitor_->changes().empty()) {
+    return false;
+  }
+  for (const health::Change& change : monitor_->changes()) {
+    if (health::is_bad(change.now)) {
+      found_.emplace(change.channel, change.now);
+    }
+  }
+  if (masks_) {
+    engine_->use(make_masks(engine_->array_plans(), maskable(monitor_->bad(), geometry_)));
+  }
+  return masks_;
+}
+
+std::vector<std::string> MicrophoneWatch::findings() const {
+  std::vector<std::string> lines;
+  for (const auto& [channel, condition] : found_) {
+    lines.push_back(text_of({.channel = channel, .before = health::Condition::kOk, .now = condition}, geometry_));
+  }
+  return lines;
+}
+
+std::string text_of(const health::Change& change, const ArrayGeometry& geometry) {
+  return fmt::format("{}: {}", text_of_microphone(geometry, change.channel), health::name_of(change.now));
+}
+
+std::vector<int> maskable(std::vector<int> bad, const ArrayGeometry& geometry) {
+  if (bad.size() > most_maskable(geometry)) {
+    bad.clear();
+  }
+  return bad;
+}
+
+}  // namespace nearfield

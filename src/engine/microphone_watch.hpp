@@ -1,0 +1,48 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "health/monitor.hpp"
+
+namespace nearfield {
+
+/// The plan of a monitor for an engine's microphones; nothing where the settings disable it, or where the array
+/// has fewer than 6 microphones a side, too few neighbours to compare with.
+std::optional<health::MonitorPlan> monitor_plan(const Engine& engine, const Settings& settings);
+
+/// From one window that a monitor gets to the next, in samples: windows do not overlap, and are 32 a second at most.
+std::uint64_t watch_interval_samples(const Settings& settings, double sample_rate_hz);
+
+/// Watches a recording's microphones while it is replayed, on the same thread.
+class MicrophoneWatch {
+ public:
+  MicrophoneWatch(Engine& engine, const EnginePlan& plan);
+  /// After each window of a batch, the first of which begins at `first_sample`: `window` counts from there. True when a
+  /// mask has changed, from the next batch on.
+  bool look(std::uint64_t first_sample, std::size_t window);
+  /// What was found, one line a microphone; empty when nothing was.
+  [[nodiscard]] std::vector<std::string> findings() const;
+
+ private:
+  Engine* engine_;
+  ArrayGeometry geometry_;
+  bool masks_ = false;
+  std::unique_ptr<health::Monitor> monitor_;  ///< null: not watched
+  std::uint64_t interval_ = 1;
+  std::uint64_t next_ = 0;
+  std::vector<std::complex<float>> spectra_;
+  std::map<int, health::Condition> found_;  ///< first causes, also of those that have recovered
+};
+
+/// "microphone 100 (row 3, column 4): noisy".
+std::string text_of(const health::Change& change, const ArrayGeometry& geometry);
+
+/// `bad`, or none where they are too many to be masked (most_maskable()).
+std::vector<int> maskable(std::vector<int> bad, const ArrayGeometry& geometry);
+
+}  // namespace nearfield

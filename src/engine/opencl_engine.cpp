@@ -1,0 +1,567 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "cl/device.hpp"
+#include "engine/engine_parts.hpp"
+#include "frontend/samples/decimated_samples.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+/// Page-locked memory that bits wait in until the device has fetched them, in halves that take turns where bits must
+/// stay until the frame after.
+class BitStaging {
+ public:
+  BitStaging(const ocl::Device& device, std::size_t wire_words, bool has_halves)
+      : memory_(device.allocate_host<std::uint32_t>(wire_words * (has_halves ? 2 : 1), "pipeline/staging")),
+        words_(wire_words),
+        has_halves_(has_halves) {}
+  [[nodiscard]] bool has_room(std::size_t wire_words) const { return wire_words <= words_ - used_; }
+  std::span<std::uint32_t> room(std::size_t wire_words) {
+    return memory_.values().subspan(begin_ + used_, std::min(wire_words, words_ - used_));
+  }
+  /// True when the bits lie in the room that was given last.
+  [[nodiscard]] bool holds(std::span<const std::uint32_t> wire) const {
+    return wire.data() == memory_.values().data() + begin_ + used_;
+  }
+  void use(std::size_t wire_words) { used_ += wire_words; }
+  /// What lies here is no longer needed.
+  void clear() { used_ = 0; }
+  /// What was used stays until the next call but one.
+  void turn() {
+    begin_ = has_halves_ && begin_ == 0 ? words_ : 0;
+    used_ = 0;
+  }
+
+ private:
+  ocl::HostBuffer<std::uint32_t> memory_;
+  std::size_t words_;  ///< of a half
+  bool has_halves_;
+  std::size_t begin_ = 0;  ///< of the half in use
+  std::size_t used_ = 0;
+};
+
+class OpenclEngine : public Engine {
+ public:
+  OpenclEngine(Devices devices, const EnginePlan& plan);
+  OpenclEngine(const OpenclEngine&) = delete;
+  OpenclEngine& operator=(const OpenclEngine&) = delete;
+  ~OpenclEngine() override;
+
+  void seek(std::uint64_t first_window, std::uint64_t origin) override;
+  [[nodiscard]] std::span<std::uint32_t> room_for_bits(std::size_t wire_words) override;
+  void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) override;
+  void push_samples(std::uint64_t first_sample, std::span<const float> samples) override;
+  std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) override;
+  std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) override;
+  void begin_late(std::uint32_t due) override;
+  void finish_late() override;
+  void stamp(std::size_t processor, std::size_t window, const FrameStamp& stamp) override {
+    runs_.at(processor).processor->stamp(window - runs_[processor].absent, stamp);
+  }
+  [[nodiscard]] Products products(std::size_t processor, std::size_t window) override {
+    return runs_.at(processor).processor->products(window - runs_[processor].absent);
+  }
+  [[nodiscard]] std::uint32_t flags(std::size_t processor, std::size_t window) const override;
+  [[nodiscard]] std::string imager_name() const override {
+    return runs_.empty() ? std::string(kNoProcessor) : runs_.front().processor->description();
+  }
+  void read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const override;
+  void use(const Masks& masks) override;
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override {
+    return runs_.empty() ? nullptr : runs_.front().processor->make_search();
+  }
+  void adopt(const std::shared_ptr<const Findings>& findings) override;
+  void image_again() override;
+  void forget() override {
+    for (const Run& run : runs_) {
+      run.processor->forget();
+    }
+  }
+
+ private:
+  /// A tap's front end and its newest spectra on its device.
+  struct Input {
+    std::unique_ptr<FrontEnd> front_end;  ///< none for given spectra
+    ComplexBuffer spectra;                ///< [window][frequency][channel], without the absent windows
+    StatusBuffer status;                  ///< [window][kStatusWords], likewise
+    std::vector<std::uint32_t> words;     ///< status on the host, where no processor takes it
+    bool is_fed = false;                  ///< its front end takes what is pushed; else it cuts shared samples
+    std::uint64_t begin = 0;              ///< what is pushed of samples before it is not for this tap
+    // Of the windows that were enqueued last:
+    std::uint32_t due = 0;                 ///< 1 << processor, those that were enqueued with them
+    std::optional<std::size_t> taker;      ///< the first of these that takes the status
+    std::size_t present = 0;               ///< how many there are
+    bool is_under_way = false;             ///< the host has not waited for them yet
+    std::vector<WindowStatus> statuses{};  ///< [window], without the absent ones
+  };
+  /// Decimated samples of a device, for those of its taps and processors that work on them.
+  struct Samples {
+    std::shared_ptr<DecimatedSamples> decimated;  ///< none where nothing does
+    bool is_late = true;
+    std::uint64_t begin = 0;  ///< what is pushed of samples before it is not needed
+  };
+  struct Run {
+    std::unique_ptr<Processor> processor;
+    std::uint64_t sample_window = 0;     ///< of the decimated samples that it works on; 0: none
+    std::vector<WindowStatus> statuses;  ///< [window], of the windows that it was enqueued on last, without the absent
+    std::size_t absent = 0;              ///< of these: the first ones, which its tap does not have
+  };
+  /// Bits that late taps have not been fed with yet; they lie in the staging memory.
+  struct Pushed {
+    std::uint64_t first_sample = 0;
+    std::span<const std::uint32_t> wire;
+  };
+  void make_samples();
+  void make_inputs();
+  void allocate(Input& input, const Tap& tap);
+  [[nodiscard]] std::size_t words_per_sample() const;
+  [[nodiscard]] std::size_t staged_words() const;
+  void require_batch(std::size_t windows) const;
+  [[nodiscard]] const ocl::Device& device_of(std::size_t tap) const { return devices_[taps()[tap].device]; }
+  [[nodiscard]] std::string device_name_of(std::size_t device) const override;
+  /// Those with this tap.
+  [[nodiscard]] std::uint32_t processors_of(std::size_t tap) const;
+  /// Those taps and samples that are late, or those that are not.
+  void feed(bool late_ones, std::uint64_t first_sample, std::span<const std::uint32_t> wire);
+  /// Tells a processor where its samples of the windows that its tap has lie.
+  void show_samples(std::size_t processor, std::size_t windows);
+  void feed_late_taps();
+  /// Enqueues the spectra of the windows from first_sample_ on, then the processors of the bits in `due` on them.
+  void enqueue_tap(std::size_t tap, std::uint32_t due);
+  /// Enqueues all that is prompt, on all devices, and waits.
+  std::span<const WindowStatus> compute_prompt();
+  /// Waits for all devices, then takes the statuses of what was under way.
+  void wait();
+  void take_statuses(std::size_t tap);
+  [[nodiscard]] int non_finite_microphones(std::size_t processor, std::size_t window) const override;
+  [[nodiscard]] bool is_late_tap(std::size_t tap) const { return taps()[tap].every_hops > 1; }
+
+  std::vector<ocl::Device> devices_;  ///< the first is the run's
+  std::vector<Samples> samples_;      ///< [device]
+  std::vector<Input> inputs_;         ///< [tap]
+  std::vector<Run> runs_;             ///< [processor]
+  std::optional<BitStaging> staging_;
+  std::vector<Pushed> pushed_;
+  std::uint64_t first_sample_ = 0;  ///< of the windows computed last
+  std::size_t windows_ = 0;         ///< of these
+  bool has_late_taps_ = false;
+  bool is_computed_ = false;  ///< nothing has been pushed since
+  bool has_late_ = false;     ///< late products are under way
+};
+
+/// Flags of one processor's products that do not apply to another's.
+constexpr std::uint32_t kProcessorFlags = kFlagExtrapolationFellBack;
+
+OpenclEngine::OpenclEngine(Devices devices, const EnginePlan& plan)
+    : Engine(plan, std::move(devices.of_processors)), devices_(std::move(devices.all)), inputs_(taps().size()) {
+  make_samples();
+  make_inputs();
+  const auto batch = static_cast<std::size_t>(plan.settings.device.batch);
+  for (const Wanted& wanted : wanted_processors()) {
+    std::unique_ptr<Processor> made = processor_entry(wanted.kind).make(devices_[wanted.device], wanted.plan);
+    add_results(made->header(), wanted, made->subset(), dynamic_cast<const ImagesOnHost*>(made.get()));
+    runs_.push_back({.processor = std::move(made),
+                     .sample_window = static_cast<std::uint64_t>(wanted.needs.sample_window),
+                     .statuses = std::vector<WindowStatus>(batch)});
+  }
+  for (std::size_t t = 0; t < inputs_.size(); ++t) {
+    allocate(inputs_[t], taps()[t]);
+  }
+}
+
+void OpenclEngine::make_samples() {
+  samples_.resize(devices_.size());
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    if (const std::optional<SampleTap> tap = sample_tap(d)) {
+      validate(tap->plan);
+      samples_[d].decimated = std::make_shared<DecimatedSamples>(devices_[d], tap->plan, tap->longest_window);
+      samples_[d].is_late = tap->is_late;
+    }
+  }
+}
+
+void OpenclEngine::make_inputs() {
+  for (std::size_t t = 0; t < inputs_.size(); ++t) {
+    has_late_taps_ |= is_late_tap(t);
+    if (plan().input == InputForm::kSpectra) {
+      set_frequencies(taps()[t], plan().spectra_hz);
+      continue;
+    }
+    if (taps()[t].has_front_end) {
+      inputs_[t].front_end = make_front_end_of(taps()[t], [&](FrontEndPlan of_tap) {
+        of_tap.samples = samples_[taps()[t].device].decimated;
+        return make_front_end(device_of(t), of_tap);
+      });
+      taps()[t].name = inputs_[t].front_end->description();
+      inputs_[t].is_fed = !front_end_entry(taps()[t].plan.settings.kind).cuts_samples;
+    }
+    finish(taps()[t]);
+  }
+  if (plan().input == InputForm::kBits) {
+    staging_.emplace(devices_.front(), staged_words(), has_late_taps_);
+  }
+}
+
+void OpenclEngine::allocate(Input& input, const Tap& tap) {
+  const ocl::Device& device = devices_[tap.device];
+  const auto batch = static_cast<std::size_t>(plan().settings.device.batch);
+  const std::size_t values = tap.array.frequencies_hz.size() * static_cast<std::size_t>(tap.array.geometry.channels());
+  input.spectra = device.allocate<std::complex<float>>(batch * values, "pipeline/spectra");
+  input.status = device.allocate<std::uint32_t>(batch * kStatusWords, "pipeline/status");
+  input.words.resize(batch * kStatusWords);
+  input.statuses.resize(batch);
+  device.enqueue_fill(input.status, std::uint32_t{0}, "pipeline/status");
+  // clFFT's plans image a whole batch, also where its last part is not used.
+  if (values > 0) {
+    device.enqueue_fill(input.spectra, std::complex<float>(), "pipeline/spectra");
+  }
+}
+
+/// What was enqueued before an exception may still be under way.
+OpenclEngine::~OpenclEngine() {
+  for (const ocl::Device& device : devices_) {
+    try {
+      device.wait();
+    } catch (const DeviceError&) {  // then nothing runs any more
+    }
+  }
+}
+
+void OpenclEngine::seek(std::uint64_t first_window, std::uint64_t origin) {
+  feed_late_taps();
+  const std::vector<std::uint64_t> begins = begin_taps(first_window, origin);
+  for (std::size_t t = 0; t < inputs_.size(); ++t) {
+    inputs_[t].begin = begins[t];
+  }
+  for (std::size_t d = 0; d < samples_.size(); ++d) {
+    samples_[d].begin = std::numeric_limits<std::uint64_t>::max();
+    for (std::size_t t = 0; t < inputs_.size(); ++t) {
+      if (taps()[t].device == d && taps()[t].wants_samples) {
+        samples_[d].begin = std::min(samples_[d].begin, begins[t]);
+      }
+    }
+  }
+}
+
+std::span<std::uint32_t> OpenclEngine::room_for_bits(std::size_t wire_words) {
+  if (!staging_->has_room(wire_words)) {
+    feed_late_taps();
+    wait();
+    staging_->clear();
+  }
+  const std::span<std::uint32_t> room = staging_->room(wire_words);
+  if (room.size() < wire_words) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("engine: expected at most {} wire words at a time, found {}", room.size(), wire_words));
+  }
+  return room;
+}
+
+void OpenclEngine::feed(bool late_ones, std::uint64_t first_sample, std::span<const std::uint32_t> wire) {
+  for (Samples& samples : samples_) {
+    if (samples.decimated && samples.is_late == late_ones) {
+      const Piece<std::uint32_t> piece = piece_from(samples.begin, first_sample, wire, words_per_sample());
+      samples.decimated->enqueue_bits(piece.first, piece.values);
+    }
+  }
+  for (std::size_t t = 0; t < inputs_.size(); ++t) {
+    if (inputs_[t].is_fed && is_late_tap(t) == late_ones) {
+      const Piece<std::uint32_t> piece = piece_from(inputs_[t].begin, first_sample, wire, words_per_sample());
+      if (!piece.values.empty()) {
+        inputs_[t].front_end->enqueue_bits(piece.first, piece.values);
+      }
+    }
+  }
+}
+
+void OpenclEngine::push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) {
+  if (is_computed_) {
+    feed_late_taps();
+    is_computed_ = false;
+  }
+  if (!staging_->holds(wire)) {
+    const std::span<std::uint32_t> room = room_for_bits(wire.size());
+    std::copy(wire.begin(), wire.end(), room.begin());
+    wire = room;
+  }
+  staging_->use(wire.size());
+  feed(false, first_sample, wire);
+  if (has_late_taps_) {
+    pushed_.push_back({.first_sample = first_sample, .wire = wire});
+  }
+}
+
+void OpenclEngine::push_samples(std::uint64_t first_sample, std::span<const float> pushed) {
+  const std::span<const float> samples = in_channel_order(pushed);
+  const auto channels = static_cast<std::size_t>(array_plan().geometry.channels());
+  for (Samples& shared : samples_) {
+    if (shared.decimated) {
+      const Piece<float> piece = piece_from(shared.begin, first_sample, samples, channels);
+      shared.decimated->enqueue_samples(piece.first, piece.values);
+    }
+  }
+  for (Input& input : inputs_) {
+    const Piece<float> piece = piece_from(input.begin, first_sample, samples, channels);
+    if (input.is_fed && !piece.values.empty()) {
+      input.front_end->enqueue_samples(piece.first, piece.values);
+    }
+  }
+}
+
+/// Off the way of the prompt frames: their bits come first, what late taps need of them follows.
+void OpenclEngine::feed_late_taps() {
+  for (const Pushed& pushed : pushed_) {
+    feed(true, pushed.first_sample, pushed.wire);
+  }
+  pushed_.clear();
+}
+
+std::span<const WindowStatus> OpenclEngine::compute_windows(std::uint64_t first_sample, std::size_t windows) {
+  require_batch(windows);
+  if (is_computed_) {
+    feed_late_taps();  // their bits would stay for one frame more, and no longer
+  }
+  first_sample_ = first_sample;
+  windows_ = windows;
+  count_absent(first_sample, windows);
+  const std::span<const WindowStatus> statuses = compute_prompt();
+  forget_ordered();
+  if (staging_) {
+    staging_->turn();
+  }
+  return statuses;
+}
+
+std::span<const WindowStatus> OpenclEngine::compute_spectra(std::span<const std::complex<float>> spectra) {
+  windows_ = spectra.size() / spectra_values();
+  require_batch(windows_);
+  for (std::size_t t = 0; t < inputs_.size(); ++t) {
+    device_of(t).enqueue_write(inputs_[t].spectra, 0, spectra, "pipeline/spectra");
+  }
+  return compute_prompt();
+}
+
+/// Enqueues on the other devices first, so that they work while the run's device is given its commands; waits once.
+std::span<const WindowStatus> OpenclEngine::compute_prompt() {
+  const std::uint32_t prompt = ~late();
+  for (std::size_t t = inputs_.size(); t-- > 0;) {
+    if (!is_late_tap(t)) {
+      enqueue_tap(t, prompt & processors_of(t));
+    }
+    if (taps()[t].device != 0) {
+      device_of(t).flush();
+    }
+  }
+  wait();
+  is_computed_ = true;
+  return std::span(inputs_.front().statuses).first(windows_);
+}
+
+void OpenclEngine::begin_late(std::uint32_t due) {
+  feed_late_taps();
+  due &= late();
+  has_late_ = due != 0;
+  for (std::size_t t = 0; t < inputs_.size(); ++t) {
+    const std::uint32_t due_here = due & processors_of(t);
+    Input& input = inputs_[t];
+    if (is_late_tap(t)) {
+      if (due_here != 0) {
+        enqueue_tap(t, due_here);
+      }
+      continue;
+    }
+    for (std::size_t p = 0; p < runs_.size(); ++p) {
+      if ((due_here >> p & 1U) != 0 && input.present > 0) {
+        std::copy(input.statuses.begin(), input.statuses.end(), runs_[p].statuses.begin());
+        runs_[p].absent = taps()[t].absent;
+        show_samples(p, input.present);
+        runs_[p].processor->enqueue(input.spectra, input.status, input.present);
+      }
+    }
+  }
+  if (has_late_ || has_late_taps_) {
+    for (const ocl::Device& device : devices_) {
+      device.flush();  // a driver may keep what is enqueued until somebody waits
+    }
+  }
+}
+
+std::uint32_t OpenclEngine::processors_of(std::size_t tap) const {
+  std::uint32_t processors_of_tap = 0;
+  for (std::size_t p = 0; p < runs_.size(); ++p) {
+    processors_of_tap |= tap_of(p) == tap ? 1U << p : 0U;
+  }
+  return processors_of_tap;
+}
+
+void OpenclEngine::enqueue_tap(std::size_t tap, std::uint32_t due) {
+  Input& input = inputs_[tap];
+  const std::size_t absent = std::min(taps()[tap].absent, windows_);
+  input.present = windows_ - absent;
+  input.due = due;
+  input.taker.reset();
+  input.is_under_way = input.present > 0;
+  if (input.present == 0) {
+    return;
+  }
+  if (input.front_end) {
+    const auto hop = static_cast<std::uint64_t>(plan().settings.front_end.hop_samples);
+    input.front_end->enqueue_batch(taps()[tap].first(first_sample_ + absent * hop), input.present, input.spectra,
+                                   input.status);
+  }
+  for (std::size_t p = 0; p < runs_.size(); ++p) {
+    if ((due >> p & 1U) != 0) {
+      runs_[p].absent = absent;
+      show_samples(p, input.present);
+      runs_[p].processor->enqueue(input.spectra, input.status, input.present);
+      const Processor& processor = *runs_[p].processor;
+      if (!input.taker && processor.subset().empty() && !processor.host_status().empty()) {
+        input.taker = p;
+      }
+    }
+  }
+  if (!input.taker) {
+    device_of(tap).enqueue_read(input.status, std::span(input.words), "pipeline/status");
+    device_of(tap).enqueue_fill(input.status, std::uint32_t{0}, "pipeline/status");
+  }
+}
+
+void OpenclEngine::show_samples(std::size_t processor, std::size_t windows) {
+  const Run& run = runs_[processor];
+  if (run.sample_window == 0) {
+    return;
+  }
+  const Tap& tap = taps()[tap_of(processor)];
+  const auto hop = static_cast<std::uint64_t>(plan().settings.front_end.hop_samples);
+  const std::uint64_t end =
+      tap.first(first_sample_ + run.absent * hop) + static_cast<std::uint64_t>(tap.window_samples);
+  const std::uint64_t first = end - run.sample_window;
+  const DecimatedSamples& samples = *samples_[tap.device].decimated;
+  const std::uint32_t slot = samples.window_slot(first, run.sample_window + (windows - 1) * hop, "pipeline/samples");
+  run.processor->use_samples({.samples = &samples.ring().samples(),
+                              .slots = samples.ring().span().slots(),
+                              .first_slot = slot,
+                              .first_sample = first});
+}
+
+void OpenclEngine::wait() {
+  for (const ocl::Device& device : devices_) {
+    device.wait();
+  }
+  has_late_ = false;
+  for (std::size_t t = 0; t < inputs_.size(); ++t) {
+    if (std::exchange(inputs_[t].is_under_way, false)) {
+      take_statuses(t);
+    }
+  }
+}
+
+void OpenclEngine::take_statuses(std::size_t tap) {
+  Input& input = inputs_[tap];
+  const std::span<const std::uint32_t> words = input.taker ? runs_[*input.taker].processor->host_status() : input.words;
+  // On the run's tap the first processor sets it in the status.
+  const bool is_copy_of_runs = tap != 0 && taps()[tap].owner.empty();
+  const std::uint32_t constant = taps()[tap].array.constant_flags() |
+                                 (is_copy_of_runs && has_masked_microphones(tap) ? kFlagMaskedMicrophones : 0U);
+  for (std::size_t i = 0; i < input.present; ++i) {
+    const std::span<const std::uint32_t> status = words.subspan(i * kStatusWords, kStatusWords);
+    input.statuses[i] = {.flags = status[0] | constant, .non_finite_microphones = static_cast<int>(status[1])};
+  }
+  for (std::size_t p = 0; p < runs_.size(); ++p) {
+    if ((input.due >> p & 1U) != 0) {
+      std::copy(input.statuses.begin(), input.statuses.end(), runs_[p].statuses.begin());
+    }
+  }
+}
+
+void OpenclEngine::finish_late() {
+  if (has_late_) {
+    wait();
+  }
+}
+
+std::uint32_t OpenclEngine::flags(std::size_t processor, std::size_t window) const {
+  const Run& run = runs_.at(processor);
+  const std::size_t present = window - run.absent;
+  const std::span<const std::uint32_t> own = run.processor->host_status();
+  const std::uint32_t not_of_tap =
+      kProcessorFlags | (run.processor->subset().empty() ? 0U : std::uint32_t{kFlagWavenumberAboveNyquist});
+  return (run.statuses.at(present).flags & ~not_of_tap) | (own.empty() ? 0U : own[present * kStatusWords]);
+}
+
+int OpenclEngine::non_finite_microphones(std::size_t processor, std::size_t window) const {
+  const Run& run = runs_.at(processor);
+  const std::size_t present = window - run.absent;
+  const std::span<const std::uint32_t> status = run.processor->host_status();
+  const int own = status.empty() ? 0 : static_cast<int>(status[present * kStatusWords + 1]);
+  const bool counts_its_own = !status.empty() && !run.processor->subset().empty();  // the tap counts others, too
+  return counts_its_own ? own : std::max(own, run.statuses.at(present).non_finite_microphones);
+}
+
+std::string OpenclEngine::device_name_of(std::size_t device) const {
+  const ocl::DeviceInfo& info = devices_.at(device).info();
+  const ocl::DeviceInfo& first = devices_.front().info();
+  const bool is_twin = device != 0 && info.name == first.name && info.platform == first.platform;
+  const std::string number = is_twin ? fmt::format(", number {}", info.number) : "";
+  return fmt::format("{} ({}, driver {}{})", info.name, info.platform, info.driver, number);
+}
+
+void OpenclEngine::read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const {
+  devices_.front().enqueue_read_from(inputs_.front().spectra, window * spectra.size(), spectra, "pipeline/spectra");
+  devices_.front().wait();
+}
+
+void OpenclEngine::use(const Masks& masks) {
+  for (std::size_t p = 0; p < runs_.size(); ++p) {
+    runs_[p].processor->use(masks.at(tap_of(p)));
+  }
+  set_masks(masks);
+}
+
+void OpenclEngine::adopt(const std::shared_ptr<const Findings>& findings) {
+  if (runs_.empty()) {
+    throw Error(ExitCode::kInternal, "engine: expected a processor to adopt findings, found none");
+  }
+  runs_.front().processor->adopt(findings);
+}
+
+void OpenclEngine::image_again() {
+  if (!runs_.empty()) {
+    runs_.front().processor->enqueue(inputs_.front().spectra, inputs_.front().status, windows_);
+    devices_.front().wait();
+  }
+}
+
+std::size_t OpenclEngine::words_per_sample() const {
+  const ArraySettings& array = plan().settings.array;
+  return static_cast<std::size_t>(kBitsPerWord * words_per_bit_time(array.layout, array.geometry));
+}
+
+/// Wire words of the longest push: a batch's windows, at most two of them, and what comes before.
+std::size_t OpenclEngine::staged_words() const {
+  const Settings& settings = plan().settings;
+  const auto window = static_cast<std::size_t>(settings.front_end.window_samples);
+  return ((settings.device.batch > 1 ? 2 : 1) * window + history_samples()) * words_per_sample();
+}
+
+void OpenclEngine::require_batch(std::size_t windows) const {
+  const auto batch = static_cast<std::size_t>(plan().settings.device.batch);
+  if (windows < 1 || windows > batch) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("engine: expected 1 to {} windows at a time, found {}", batch, windows));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_opencl_engine(Devices devices, const EnginePlan& plan) {
+  return std::make_unique<OpenclEngine>(std::move(devices), plan);
+}
+
+}  // namespace nearfield

@@ -1,0 +1,38 @@
+#include "engine/sample_input.hpp"
+
+#include <fmt/format.h>
+
+#include "config/config.hpp"
+#include "config/schema/front_end_kinds.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+
+void require_channels(const Settings& settings, int channels, const std::string& name) {
+  require_geometry(settings, name, channels);
+  const ArrayGeometry& geometry = settings.array.geometry;
+  if (channels != geometry.channels()) {
+    const bool has_positions = geometry.placement != nullptr;
+    throw ConfigError(fmt::format("{}: expected the {} channels of {}, found {} = {} microphones",
+                                  has_positions ? "array.positions" : "array.rows, array.columns", channels, name,
+                                  text_of_size(geometry), geometry.channels()));
+  }
+}
+
+void take_row_order(Settings& settings) {
+  if (!settings.explicit_keys.contains("array.layout")) {
+    settings.array.layout = WireLayout::kRowMajor;
+  }
+}
+
+bool take_samples(Settings& settings) {
+  take_row_order(settings);
+  std::string& kind = settings.front_end.kind;
+  if (schema::front_end_kind(kind).takes_samples || settings.explicit_keys.contains("front_end.kind")) {
+    return false;
+  }
+  kind = schema::front_end_of_samples().name;
+  return true;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,37 @@
+#include "files/array_files_on_disk.hpp"
+
+#include <fmt/format.h>
+
+#include "files/files.hpp"
+#include "files/hdf5/h5_input.hpp"
+#include "files/templates_file.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+class ArrayFilesOnDisk : public ArrayFiles {
+ public:
+  [[nodiscard]] Calibration calibration(const std::filesystem::path& path) const override {
+    return read_calibration(path);
+  }
+  [[nodiscard]] Templates templates(const std::filesystem::path& path) const override { return read_templates(path); }
+  [[nodiscard]] std::vector<double> points(const std::filesystem::path& path, std::size_t most,
+                                           const std::string& key) const override {
+    constexpr std::size_t kCoordinates = 3;
+    const h5::InputFile file(path);
+    const h5::InputDataset points = file.dataset<double>("/points", {{"point"}, {"coordinate", kCoordinates}});
+    const std::size_t count = points.shape().front();
+    if (count == 0 || count > most) {
+      throw ConfigError(fmt::format("{}: expected a file of 1 to {} points, found {} in {}", key, most,
+                                    count > most ? fmt::format("{}", count) : "none", path.string()));
+    }
+    return points.read_all<double>();
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<const ArrayFiles> array_files_on_disk() { return std::make_shared<const ArrayFilesOnDisk>(); }
+
+}  // namespace nearfield

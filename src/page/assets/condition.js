@@ -1,0 +1,107 @@
+// What the page says of the picture: live, old, lost, masked ... One function of what is known; no display here.
+
+import { kFlags } from "./picture.js";
+
+/**
+ * @typedef {object} Known
+ * @property {boolean} isOpen              the connection stands
+ * @property {boolean} isFrozen
+ * @property {boolean} isReference         the reference is in view, not what comes
+ * @property {any} ring                    of the processor in view, from the message `state`; null: not known
+ * @property {string} ringError           why there is no ring at all
+ * @property {any} status                  of the daemon; null: its control socket does not answer
+ * @property {string} statusError
+ * @property {import("./picture.js").Head | null} head   of the picture in view
+ * @property {number | null} age_ms        of the picture in view, now
+ * @property {number} limit_ms             above it a picture is old
+ * @property {number} flags                of the pictures of the last seconds
+ * @property {number} missing              bit-times, likewise
+ * @property {number} shed                 hops, likewise
+ * @property {string} error                of the subscription
+ * @property {string} recording            that is played instead of the daemon's stream; empty: the stream
+ * @property {string} playerText           why a recording is not played; empty: it is, or there is none
+ *
+ * @typedef {object} Condition
+ * @property {"live" | "warned" | "stopped" | "frozen"} kind
+ * @property {string} text                 without the age, which changes all the time
+ * @property {string} age                  "3.1 ms old"; empty where it is not known
+ * @property {string[]} notes              what else must be known of the picture
+ * @property {boolean} isLive              the picture may be shown as live
+ */
+
+/** A picture is live if its last bit came at most this long ago. */
+export const kLive_ms = 100;
+/** Slower processors get one and a half of their intervals more. */
+const kSlow_hz = 15;
+
+/** @param {number | undefined} rate_hz  pictures a second of the processor */
+export function limitOf(rate_hz) {
+  return rate_hz && rate_hz > 0 && rate_hz < kSlow_hz ? kLive_ms + 1500 / rate_hz : kLive_ms;
+}
+
+/**
+ * An age for people.
+ * @param {number} age_ms
+ */
+export function ageText(age_ms) {
+  if (age_ms < 100) return `${Math.max(age_ms, 0).toFixed(age_ms < 10 ? 1 : 0)} ms`;
+  if (age_ms < 60e3) return `${(age_ms / 1000).toFixed(1)} s`;
+  return age_ms < 3600e3 ? `${Math.floor(age_ms / 60e3)} min` : `${Math.floor(age_ms / 3600e3)} h`;
+}
+
+/** @param {Known} known */
+function notesOf(known) {
+  const has = (/** @type {number} */ flag) => (known.flags & flag) !== 0;
+  const notes = [];
+  if (has(kFlags.missing) || known.missing > 0) notes.push(`lost: ${known.missing} bit-times never came`);
+  if (has(kFlags.overload) || known.shed > 0) notes.push(`overload: ${known.shed} hops dropped`);
+  if (has(kFlags.clipped)) notes.push("clipped: a microphone is at its full scale");
+  if (has(kFlags.masked)) notes.push(maskedText(known));
+  if (has(kFlags.nonFinite)) notes.push("microphones with NaN or infinity are interpolated");
+  if (has(kFlags.fellBack)) notes.push("extrapolation fell back to zero padding");
+  if (has(kFlags.aboveNyquist)) notes.push("the microphones are too far apart for a frequency");
+  if (has(kFlags.commonToAll)) notes.push("a source straight ahead may be what all channels share");
+  if (has(kFlags.limit)) notes.push("a limit on these products is exceeded");
+  const unknown = known.flags & ~Object.values(kFlags).reduce((all, flag) => all | flag, 0);
+  if (unknown !== 0) notes.push(`flags that this page does not know: ${unknown >>> 0}`);
+  return notes;
+}
+
+/** @param {Known} known */
+function maskedText(known) {
+  const masked = known.status?.microphones?.masked;
+  return masked > 0 ? `masked: ${masked} microphone${masked === 1 ? "" : "s"}` : "masked microphones";
+}
+
+/**
+ * What keeps pictures from coming; "" where nothing is known to.
+ * @param {Known} known
+ */
+function obstacle(known) {
+  if (!known.isOpen && known.recording) return "No connection: the recording may no longer be open. Connecting …";
+  if (!known.isOpen) return known.head ? "No connection to the daemon. Connecting …" : "Connecting …";
+  if (known.playerText) return known.playerText;
+  const ring = known.ring?.state;
+  if (!ring && known.ringError) return `No daemon: ${known.ringError}`;
+  if (known.error) return known.error;
+  if (ring && ring !== "live" && ring !== "none") return `No daemon: ${known.ring.text || ring}`;
+  if (known.status?.state === "no input") return "No input: no bits come from the microphones";
+  if (known.status === null && known.statusError && !known.head) return `No daemon: ${known.statusError}`;
+  if (!known.head) return "Waiting for the first picture";
+  return "";
+}
+
+/** @param {Known} known @returns {Condition} */
+export function conditionOf(known) {
+  const notes = notesOf(known);
+  const age = known.head && known.age_ms !== null ? `${ageText(known.age_ms)} old` : "";
+  /** @param {"live" | "warned" | "stopped" | "frozen"} kind @param {string} text @returns {Condition} */
+  const condition = (kind, text) => ({ kind, text, age, notes, isLive: kind === "live" || kind === "warned" });
+  if (known.isReference && known.head) return condition("frozen", "Reference");
+  if (known.isFrozen && known.head) return condition("frozen", "Frozen");
+  const stopped = obstacle(known);
+  if (stopped) return condition("stopped", stopped);
+  if (known.age_ms === null) return condition("stopped", "The age of the picture is not known yet");
+  if (known.age_ms > known.limit_ms) return condition("stopped", "Old");
+  return condition(notes.length > 0 ? "warned" : "live", known.recording ? `Playing ${known.recording}` : "Live");
+}

@@ -1,0 +1,212 @@
+// The connection to the server: subscriptions, credit, the server's clock, control commands. It connects again by itself.
+
+import { decode } from "./picture.js";
+
+/**
+ * @typedef {object} Request
+ * @property {string} processor
+ * @property {string} [product]
+ * @property {Record<string, number>} [select]
+ * @property {number} [most_hz]
+ *
+ * @typedef {object} Hooks
+ * @property {(message: any) => void} hello
+ * @property {(layout: import("./picture.js").Layout) => void} layout
+ * @property {(picture: import("./picture.js").Picture) => void} picture
+ * @property {(message: any) => void} state
+ * @property {(id: number, message: string) => void} error
+ * @property {() => void} changed     the connection was opened or lost
+ */
+
+const kClockEvery_ms = 2000;
+const kClockTrips = 8;
+const kClockStep_ms = 1;  // of the browser's own clock, which may be coarse
+const kFirstRetry_ms = 250;
+const kLastRetry_ms = 4000;
+
+export class Link {
+  /** @param {Hooks} hooks */
+  constructor(hooks) {
+    this.hooks = hooks;
+    this.isOpen = false;
+    /** The number of the recording that this page shows instead of the daemon; null: it shows the daemon. */
+    this.player = /^\d+$/.exec(new URLSearchParams(location.search).get("player") ?? "")?.[0] ?? null;
+    /** Bytes of pictures, for the figures. */
+    this.received = { pictures: 0, bytes: 0 };
+    /** @type {Map<number, import("./picture.js").Layout>} */
+    this.layouts = new Map();
+    /** @type {Map<number, Request>} */
+    this.requests = new Map();
+    /** @type {Set<number>} subscriptions that have their one credit */
+    this.asked = new Set();
+    /** @type {Map<string, {resolve: (reply: any) => void, reject: (error: Error) => void}>} */
+    this.waiting = new Map();
+    this.commands = 0;
+    /** @type {{trip_ms: number, offset_ms: number}[]} */
+    this.trips = [];
+    /** @type {WebSocket | null} */
+    this.socket = null;
+    this.retry_ms = kFirstRetry_ms;
+    this.connect();
+    setInterval(() => this.askClock(), kClockEvery_ms);
+  }
+
+  connect() {
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    const socket = new WebSocket(`${scheme}://${location.host}/stream${this.player === null ? "" : `?player=${this.player}`}`);
+    socket.binaryType = "arraybuffer";
+    this.socket = socket;
+    socket.onopen = () => {
+      this.isOpen = true;
+      this.retry_ms = kFirstRetry_ms;
+      this.trips = [];
+      this.asked.clear();
+      this.layouts.clear();
+      this.askClock();
+      this.hooks.changed();
+    };
+    socket.onmessage = (event) => this.take(event.data);
+    socket.onclose = () => this.lost();
+  }
+
+  lost() {
+    this.isOpen = false;
+    for (const command of this.waiting.values()) command.reject(new Error("the connection was lost"));
+    this.waiting.clear();
+    this.hooks.changed();
+    setTimeout(() => this.connect(), this.retry_ms);
+    this.retry_ms = Math.min(2 * this.retry_ms, kLastRetry_ms);
+  }
+
+  /** @param {any} message */
+  send(message) {
+    if (this.isOpen && this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+
+  /** @param {string | ArrayBuffer} data */
+  take(data) {
+    if (typeof data !== "string") {
+      const picture = decode(data, this.layouts);
+      if (!picture) return;
+      this.received.pictures += 1;
+      this.received.bytes += data.byteLength;
+      this.asked.delete(picture.id);
+      this.hooks.picture(picture);
+      return;
+    }
+    const message = JSON.parse(data);
+    switch (message.kind) {
+      case "hello":
+        this.subscribeAgain(message.processors ?? []);
+        this.hooks.hello(message);
+        break;
+      case "layout":
+        if (this.requests.has(message.id)) {
+          this.layouts.set(message.id, message);
+          this.hooks.layout(message);
+        }
+        break;
+      case "state": this.hooks.state(message); break;
+      case "clock": this.takeClock(message); break;
+      case "control": this.takeReply(message); break;
+      case "error": this.takeError(message); break;
+    }
+  }
+
+  /**
+   * What was refused because the processor did not run, or was asked of an earlier connection.
+   * @param {string[]} processors   that run now
+   */
+  subscribeAgain(processors) {
+    for (const [id, request] of this.requests) {
+      if (!this.layouts.has(id) && processors.includes(request.processor)) this.subscribe(id, request);
+    }
+  }
+
+  /** @param {number} id @param {Request} request */
+  subscribe(id, request) {
+    this.requests.set(id, request);
+    this.layouts.delete(id);
+    this.asked.add(id);  // the server grants the first credit itself
+    this.send({ op: "subscribe", id, ...request });
+  }
+
+  /** @param {number} id */
+  unsubscribe(id) {
+    if (!this.requests.delete(id)) return;
+    this.layouts.delete(id);
+    this.asked.delete(id);
+    this.send({ op: "unsubscribe", id });
+  }
+
+  /**
+   * One credit, unless the subscription still has one.
+   * @param {number} id
+   */
+  next(id) {
+    if (!this.isOpen || !this.requests.has(id) || this.asked.has(id)) return;
+    this.asked.add(id);
+    this.send({ op: "next", id });
+  }
+
+  askClock() {
+    this.send({ op: "clock", page_ms: performance.now() });
+  }
+
+  /** @param {{page_ms: number, mono_ns: string}} message */
+  takeClock(message) {
+    const now_ms = performance.now();
+    const trip_ms = now_ms - message.page_ms;
+    const offset_ms = Number(BigInt(message.mono_ns)) / 1e6 - (now_ms + message.page_ms) / 2;
+    // The true offset lies within half a trip of each answer. One that the new answer contradicts is of before a clock was set, or stood.
+    this.trips = this.trips.filter((old) => Math.abs(old.offset_ms - offset_ms) <= (old.trip_ms + trip_ms) / 2 + kClockStep_ms);
+    this.trips.push({ trip_ms, offset_ms });
+    if (this.trips.length > kClockTrips) this.trips.shift();
+  }
+
+  /** The server's monotonic clock, ms; null before it was asked. */
+  serverNow_ms() {
+    if (this.trips.length === 0) return null;
+    const best = this.trips.reduce((a, b) => (b.trip_ms < a.trip_ms ? b : a));
+    return performance.now() + best.offset_ms;
+  }
+
+  /**
+   * Sends a request of docs/control.md.
+   * @param {any} request
+   * @returns {Promise<any>}   the result; an error carries the daemon's message
+   */
+  control(request) {
+    return this.ask({ op: "control", request });
+  }
+
+  /**
+   * Sends a message that has a reply.
+   * @param {any} message
+   * @returns {Promise<any>}   the result; an error carries the server's message
+   */
+  ask(message) {
+    if (!this.isOpen) return Promise.reject(new Error("there is no connection to the daemon"));
+    const id = `page-${++this.commands}`;
+    this.send({ ...message, id });
+    return new Promise((resolve, reject) => this.waiting.set(id, { resolve, reject }));
+  }
+
+  /** @param {{id: any, message: string}} message */
+  takeError(message) {
+    const command = this.waiting.get(message.id);
+    if (!command) return this.hooks.error(message.id ?? 0, message.message);
+    this.waiting.delete(message.id);
+    return command.reject(new Error(message.message));
+  }
+
+  /** @param {{id: string, reply: any}} message */
+  takeReply(message) {
+    const command = this.waiting.get(message.id);
+    if (!command) return;
+    this.waiting.delete(message.id);
+    const reply = message.reply ?? {};
+    if (reply.ok) command.resolve(reply.result ?? {});
+    else command.reject(new Error(reply.error?.message ?? "the daemon refused the command without a reason"));
+  }
+}

@@ -1,0 +1,180 @@
+// The panels beside the picture: state of the daemon, microphones.
+
+import { element, fillTable, setText } from "./page.js";
+import { axisOf } from "./picture.js";
+import { number } from "./units.js";
+
+/** @param {any} measured  median, p99 ... of docs/control.md */
+function timesText(measured) {
+  if (!measured || typeof measured !== "object") return "";
+  return [["median", "median"], ["p99", "p99"], ["max", "most"]]
+    .filter(([key]) => typeof measured[key] === "number")
+    .map(([key, name]) => `${name} ${number(measured[key], 3)}`)
+    .join(", ");
+}
+
+/**
+ * Counts that are not zero.
+ * @param {any} counts
+ */
+function countsText(counts) {
+  return Object.entries(counts ?? {}).filter(([, count]) => Number(count) > 0).map(([name, count]) => `${name} ${count}`).join(", ");
+}
+
+/**
+ * Any value for people, whatever it is.
+ * @param {any} value
+ * @returns {string}
+ */
+function anyText(value) {
+  if (value === null || value === undefined) return "–";
+  if (typeof value === "number") return Number.isInteger(value) ? String(value) : number(value, 6);
+  if (Array.isArray(value)) return value.map(anyText).join(", ");
+  if (typeof value === "object") return Object.entries(value).map(([key, one]) => `${key} ${anyText(one)}`).join(", ");
+  return String(value);
+}
+
+/** @param {any} status @param {{pictures_hz: number, bytes_s: number}} received @param {any} ring */
+export function showHealth(status, received, ring) {
+  const rows = [["pictures here", `${number(received.pictures_hz, 3)} a second, ${number(received.bytes_s / 1024, 3)} KiB/s`]];
+  if (ring?.rate_hz !== undefined) rows.push(["frames of the processor", `${number(ring.rate_hz)} a second`]);
+  if (status) {
+    rows.push(["daemon", `${status.version ?? ""} ${status.state ?? ""}, up ${Math.round(status.uptime_s ?? NaN)} s, epoch ${anyText(status.epoch)}`]);
+    rows.push(["source", anyText(status.source)], ["front end", anyText(status.front_end)], ["device", anyText(status.device)]);
+    rows.push(["frame rate", `${number(status.frame_rate_hz ?? NaN)} of ${number(status.hop_rate_hz ?? NaN)} a second`]);
+    rows.push(["age, ms", timesText(status.age_ms)], ["interval, ms", timesText(status.interval_ms)]);
+    for (const [stage, times] of Object.entries(status.stages_ms ?? {})) rows.push([`${stage}, ms`, timesText(times)]);
+    const bits = status.bit_times ?? {};
+    rows.push([String(status.counted_in ?? "bit-times"), `${anyText(bits.received)} received + ${anyText(bits.missing)} missing = ${anyText(bits.expected)} expected`]);
+    rows.push(["lost", countsText({ "shed hops": status.shed_hops, ...status.losses }) || "nothing"]);
+    const waiting = countsText(status.queues);
+    if (waiting) rows.push(["waiting", waiting]);
+    if (status.senders?.present) rows.push(["sender", anyText(status.senders.present)]);
+    if (status.senders?.other) rows.push(["a second sender", anyText(status.senders.other)]);
+  }
+  fillTable(element("health", HTMLTableElement), rows.filter(([, text]) => text !== ""));
+  showLimits(status?.limits);
+}
+
+/**
+ * The limits' states and events, whatever they hold.
+ * @param {any} limits
+ */
+function showLimits(limits) {
+  /** @type {[string, any][]} */
+  const entries = Array.isArray(limits) ? limits.map((limit, i) => [String(limit?.name ?? i + 1), limit]) : Object.entries(limits ?? {});
+  const rows = [];
+  for (const [name, limit] of entries) {
+    if (Array.isArray(limit)) {
+      for (const one of limit) rows.push([String(one?.name ?? name), restText(one)]);
+    } else {
+      rows.push([name, limit && typeof limit === "object" ? restText(limit) : anyText(limit)]);
+    }
+  }
+  element("limits-title", HTMLElement).hidden = rows.length === 0;
+  fillTable(element("limits", HTMLTableElement), rows);
+}
+
+/** @param {any} limit  everything but its name */
+function restText(limit) {
+  if (!limit || typeof limit !== "object") return anyText(limit);
+  const { name: _, ...rest } = limit;
+  return anyText(rest);
+}
+
+/**
+ * Rows and columns of the array, out of the configuration's YAML.
+ * @param {string} yaml
+ * @returns {{rows: number, columns: number} | null}
+ */
+export function gridOfConfig(yaml) {
+  const section = /^array:(.*(?:\n(?:[ \t].*|\s*$))*)/m.exec(yaml)?.[1] ?? "";
+  const rows = /\brows:\s*(\d+)/.exec(section);
+  const columns = /\bcolumns:\s*(\d+)/.exec(section);
+  return rows && columns ? { rows: Number(rows[1]), columns: Number(columns[1]) } : null;
+}
+
+/**
+ * The array's distance from the plane z = 0, m, out of the configuration's YAML; NaN where it is not in it.
+ * @param {string} yaml
+ */
+export function standoffOfConfig(yaml) {
+  const section = /^holography:(.*(?:\n(?:[ \t].*|\s*$))*)/m.exec(yaml)?.[1] ?? "";
+  return Number(/\bstandoff_m:\s*([-+.\deE]+)/.exec(section)?.[1] ?? NaN);
+}
+
+/**
+ * The places of the microphones, 0 .. 1: of an axis of theirs, else of the rows and columns.
+ * @param {import("./picture.js").Layout[]} layouts
+ * @param {{rows: number, columns: number} | null} grid
+ * @returns {{x: number, y: number}[]}
+ */
+function placesOf(layouts, grid) {
+  for (const layout of layouts) {
+    const axis = axisOf(layout, "microphone");
+    if (!axis || axis.components < 2) continue;
+    /** @type {{x: number, y: number}[]} */
+    const places = [];
+    for (let i = 0; i < axis.values.length; i += axis.components) places.push({ x: axis.values[i], y: axis.values[i + 1] });
+    const range = (/** @type {"x" | "y"} */ key) => {
+      const values = places.map((place) => place[key]);
+      return [Math.min(...values), Math.max(...values)];
+    };
+    const [x0, x1] = range("x");
+    const [y0, y1] = range("y");
+    const size = Math.max(x1 - x0, y1 - y0) || 1;
+    return places.map(({ x, y }) => ({ x: 0.5 + (x - (x0 + x1) / 2) / size, y: 0.5 + (y - (y0 + y1) / 2) / size }));
+  }
+  if (!grid) return [];
+  const longer = Math.max(grid.rows, grid.columns);
+  return Array.from({ length: grid.rows * grid.columns }, (_, i) => ({
+    x: (0.5 + (i % grid.columns) + (longer - grid.columns) / 2) / longer,
+    y: (0.5 + Math.floor(i / grid.columns) + (longer - grid.rows) / 2) / longer,
+  }));
+}
+
+/** @param {any} status @param {import("./picture.js").Layout[]} layouts @param {{rows: number, columns: number} | null} grid @param {number | null} valid */
+export function showMicrophones(status, layouts, grid, valid) {
+  const microphones = status?.microphones;
+  /** @type {{channel: number, row: number, column: number, cause: string}[]} */
+  const bad = microphones?.bad ?? [];
+  const watched = microphones ? (microphones.watched ? "watched" : "not watched") : "their state is not known";
+  setText(element("microphones-text", HTMLElement),
+    `${valid === null ? "" : `${valid} deliver values; `}${watched}; ${microphones?.masked ?? 0} masked, ${bad.length} found bad.`);
+  fillTable(element("bad", HTMLTableElement), bad.map((one) => [String(one.channel), `${one.row}, ${one.column}`, one.cause]), ["channel", "row, column", "why"]);
+  const canvas = element("microphones", HTMLCanvasElement);
+  const places = placesOf(layouts, grid);
+  canvas.hidden = places.length === 0;
+  if (places.length === 0) return;
+  const ratio = window.devicePixelRatio || 1;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  const key = JSON.stringify([width, height, ratio, places.length, bad, matchMedia("(prefers-color-scheme: light)").matches]);
+  if (canvas.dataset.key === key || width === 0) return;
+  canvas.dataset.key = key;
+  canvas.setAttribute("aria-label", `Map of ${places.length} microphones, ${bad.length} of them bad`);
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  context.scale(ratio, ratio);
+  const room = Math.min(width, height) - 20;
+  const radius = Math.max(1.5, Math.min(6, (0.35 * room) / Math.sqrt(places.length)));
+  const style = getComputedStyle(canvas);
+  const isBad = new Set(bad.map((one) => one.channel));
+  places.forEach(({ x, y }, channel) => {
+    const [px, py] = [width / 2 + (x - 0.5) * room, height / 2 + (y - 0.5) * room];
+    context.beginPath();
+    context.fillStyle = style.getPropertyValue(isBad.has(channel) ? "--stopped" : "--live");
+    context.arc(px, py, isBad.has(channel) ? 1.3 * radius : radius, 0, 2 * Math.PI);
+    context.fill();
+    if (isBad.has(channel)) {
+      context.strokeStyle = style.getPropertyValue("--text");
+      context.lineWidth = 1.5;
+      context.beginPath();
+      context.moveTo(px - radius, py - radius);
+      context.lineTo(px + radius, py + radius);
+      context.moveTo(px + radius, py - radius);
+      context.lineTo(px - radius, py + radius);
+      context.stroke();
+    }
+  });
+}

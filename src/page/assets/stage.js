@@ -1,0 +1,420 @@
+// The stage: photograph, field, and over them axes, colour bar, cursors and found sources.
+
+import { kModes } from "./drawing.js";
+import { apply, inverse, multiply, orbit, placed, toUnit } from "./geometry.js";
+import { edgesOf } from "./picture.js";
+import { niceStep, number, unitText } from "./units.js";
+
+/**
+ * @typedef {import("./picture.js").Grid} Grid
+ * @typedef {import("./drawing.js").Look} Look
+ * @typedef {import("./geometry.js").Matrix} Matrix
+ *
+ * @typedef {object} Mark
+ * @property {number} x          on the axis across
+ * @property {number} y          on the axis down
+ * @property {string} text
+ * @property {"cursor" | "second" | "peak" | "source"} kind
+ *
+ * @typedef {object} Bar
+ * @property {string} title
+ * @property {"magnitude" | "phase" | "signed"} table
+ * @property {{at: number, text: string}[]} ticks    at 0 .. 1 from below
+ *
+ * @typedef {object} Scene
+ * @property {Grid} grid
+ * @property {Look} look
+ * @property {Bar} bar
+ * @property {Mark[]} marks
+ * @property {import("./geometry.js").Turn} turn
+ * @property {boolean} isSurface
+ * @property {{image: ImageBitmap, matrix: Matrix | null} | null} photo   matrix: from the field to 0 .. 1 over the photograph
+ */
+
+const kMostPixelRatio = 2;
+/** Of a field that the processor draws: a quarter of the pixels, which the browser enlarges linearly. */
+const kSoftwareRatio = 0.5;
+const kBarWidth = 16;
+
+/**
+ * The bar of a scale.
+ * @param {Look} look
+ * @param {string} unit
+ * @param {string} levelText
+ * @returns {Bar}
+ */
+export function barOf(look, unit, levelText) {
+  if (look.mode === kModes.phase || look.mode === kModes.phaseDifference) {
+    const ticks = [-180, -90, 0, 90, 180].map((degrees) => ({ at: (degrees + 180) / 360, text: `${degrees}°`.replace("-", "−") }));
+    return { title: "phase", table: "phase", ticks };
+  }
+  const isSigned = look.mode === kModes.real;
+  const isDifference = look.mode === kModes.levelDifference;
+  const low = isSigned ? -look.high : look.low;
+  const step = niceStep((look.high - low) / 6);
+  const ticks = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= look.high + 1e-9 * step; ++i) {
+    ticks.push({ at: (i * step - low) / (look.high - low), text: number(i * step) });
+  }
+  const isDb = isDifference || (look.isDb && !isSigned);
+  const title = isDifference ? "dB" : isDb ? levelText : unitText(unit);
+  return { title, table: isSigned || isDifference ? "signed" : "magnitude", ticks };
+}
+
+/**
+ * "x / m"; "y / m, downwards", as y counts down: the array's row 0 is on top, as it stands when it is seen from its back.
+ * @param {{name: string, unit: string}} axis
+ */
+export function axisTitle(axis) {
+  const countsDown = axis.name === "y";
+  return `${axis.name}${axis.unit === "1" ? "" : ` / ${axis.unit}`}${countsDown ? ", downwards" : ""}`;
+}
+
+export class Stage {
+  /**
+   * @param {HTMLElement} element
+   * @param {import("./drawing.js").Drawing} drawing
+   * @param {Record<string, number[][]>} colours
+   */
+  constructor(element, drawing, colours) {
+    this.element = element;
+    this.drawing = drawing;
+    this.colours = colours;
+    this.overlay = /** @type {HTMLCanvasElement} */ (element.querySelector("#overlay"));
+    this.photoCanvas = /** @type {HTMLCanvasElement} */ (element.querySelector("#photo-canvas"));
+    this.width = 1;
+    this.height = 1;
+    this.ratio = 1;
+    this.fieldRatio = 1;
+    /** The part of the stage that the field's canvas covers: a smaller canvas is drawn faster. */
+    this.box = { x: 0, y: 0, width: 0, height: 0 };
+    /** The overlay as it was drawn last, to draw it only when something changed. */
+    this.overlayKey = "";
+    this.photoKey = "";
+    /** @type {Matrix} */
+    this.toCanvas = [1, 0, 0, 0, 1, 0, 0, 0, 1];
+    this.view = { turn_rad: 0.5, tilt_rad: 0.7, distance: 2.7 };
+    this.changed = () => {};
+    new ResizeObserver(() => this.resize()).observe(element);
+    this.resize();
+  }
+
+  resize() {
+    const box = this.element.getBoundingClientRect();
+    this.width = Math.max(1, Math.round(this.element.clientWidth || box.width));
+    this.height = Math.max(1, Math.round(this.element.clientHeight || box.height));
+    this.ratio = Math.min(window.devicePixelRatio || 1, kMostPixelRatio);
+    this.fieldRatio = this.drawing.isSoftware ? kSoftwareRatio : this.ratio;
+    for (const canvas of [this.overlay, this.photoCanvas]) {
+      canvas.width = Math.round(this.width * this.ratio);
+      canvas.height = Math.round(this.height * this.ratio);
+    }
+    this.box = { x: 0, y: 0, width: 0, height: 0 };
+    this.overlayKey = "";
+    this.photoKey = "";
+    this.changed();
+  }
+
+  /**
+   * Where the field lies.
+   * @returns {import("./geometry.js").Rectangle}
+   */
+  area() {
+    const isNarrow = this.width < 500;
+    const left = isNarrow ? 50 : 58;
+    const right = isNarrow ? 86 : 92;
+    const top = 14;
+    const bottom = 44;
+    return { x: left, y: top, width: Math.max(20, this.width - left - right), height: Math.max(20, this.height - top - bottom) };
+  }
+
+  /**
+   * From 0 .. 1 over the photograph to the stage: whole, as large as it can be, mirrored and turned as the field is.
+   * @param {ImageBitmap} image
+   * @param {import("./geometry.js").Turn} turn
+   * @returns {Matrix}
+   */
+  photoToCanvas(image, turn) {
+    const room = { x: 4, y: 4, width: this.width - 96, height: this.height - 8 };
+    return multiply(placed([0, image.width], [0, image.height], room, turn), [image.width, 0, 0, 0, image.height, 0, 0, 0, 1]);
+  }
+
+  /**
+   * From the field to the stage, in CSS pixels.
+   * @param {Scene} scene
+   * @returns {Matrix}
+   */
+  matrixOf(scene) {
+    if (scene.photo?.matrix) return multiply(this.photoToCanvas(scene.photo.image, scene.turn), scene.photo.matrix);
+    return placed(edgesOf(scene.grid.across), edgesOf(scene.grid.down), this.area(), scene.turn);
+  }
+
+  /**
+   * The smallest part of the stage that holds the field.
+   * @param {Scene} scene
+   * @returns {import("./geometry.js").Rectangle}
+   */
+  boxOf(scene) {
+    const whole = { x: 0, y: 0, width: this.width - 92, height: this.height };
+    if (scene.isSurface || scene.photo?.matrix) return whole;
+    const across = edgesOf(scene.grid.across);
+    const down = edgesOf(scene.grid.down);
+    const corners = [apply(this.toCanvas, across[0], down[0]), apply(this.toCanvas, across[1], down[1])];
+    const x = Math.floor(Math.min(corners[0][0], corners[1][0]));
+    const y = Math.floor(Math.min(corners[0][1], corners[1][1]));
+    const width = Math.ceil(Math.max(corners[0][0], corners[1][0])) - x;
+    const height = Math.ceil(Math.max(corners[0][1], corners[1][1])) - y;
+    return { x, y, width, height };
+  }
+
+  /** @param {import("./geometry.js").Rectangle} box */
+  placeField(box) {
+    if (Object.values(box).join() === Object.values(this.box).join()) return;
+    this.box = box;
+    const canvas = this.drawing.canvas;
+    canvas.width = Math.max(1, Math.round(box.width * this.fieldRatio));
+    canvas.height = Math.max(1, Math.round(box.height * this.fieldRatio));
+    Object.assign(canvas.style, { left: `${box.x}px`, top: `${box.y}px`, width: `${box.width}px`, height: `${box.height}px` });
+  }
+
+  /**
+   * From the stage, in CSS pixels, to the pixels of the field's canvas.
+   * @returns {Matrix}
+   */
+  toPixels() {
+    const canvas = this.drawing.canvas;
+    const [across, down] = [canvas.width / this.box.width, canvas.height / this.box.height];
+    return [across, 0, -this.box.x * across, 0, down, -this.box.y * down, 0, 0, 1];
+  }
+
+  /** @param {Scene} scene */
+  draw(scene) {
+    this.toCanvas = this.matrixOf(scene);
+    this.placeField(this.boxOf(scene));
+    const across = edgesOf(scene.grid.across);
+    const down = edgesOf(scene.grid.down);
+    if (scene.isSurface) {
+      const camera = orbit(this.view.turn_rad, this.view.tilt_rad, this.view.distance, this.box.width / this.box.height);
+      this.drawing.drawSurface(scene.look, camera, Math.abs(across[1] - across[0]), Math.abs(down[1] - down[0]), scene.turn.mirror);
+    } else {
+      const toPixels = multiply(this.toPixels(), this.toCanvas);
+      const toField = multiply(toUnit(across, down), inverse(toPixels));
+      // w is 1 in the field's middle, and so above 0 on the side of the horizon where the field lies
+      const middle = apply(toPixels, (across[0] + across[1]) / 2, (down[0] + down[1]) / 2);
+      const w = toField[6] * middle[0] + toField[7] * middle[1] + toField[8];
+      this.drawing.drawMap(scene.look, toField.map((value) => value / w));
+    }
+    this.drawPhoto(scene);
+    this.drawOverlay(scene);
+  }
+
+  /** @param {Scene} scene */
+  drawPhoto(scene) {
+    const key = scene.photo && !scene.isSurface ? JSON.stringify([this.width, this.height, scene.turn]) : "";
+    if (key === this.photoKey) return;
+    this.photoKey = key;
+    this.photoCanvas.hidden = key === "";
+    const context = /** @type {CanvasRenderingContext2D} */ (this.photoCanvas.getContext("2d"));
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    if (!scene.photo || !key) return;
+    const [a, c, e, b, d, f] = this.photoToCanvas(scene.photo.image, scene.turn);
+    context.transform(a, b, c, d, e, f);
+    context.drawImage(scene.photo.image, 0, 0, 1, 1);
+  }
+
+  /** @param {Scene} scene */
+  drawOverlay(scene) {
+    const style = getComputedStyle(this.element);
+    const text = style.getPropertyValue("--text");
+    const key = JSON.stringify([scene.grid, scene.bar, scene.marks, this.toCanvas, scene.isSurface, this.width, this.height, text,
+      scene.photo !== null]);
+    if (key === this.overlayKey) return;
+    this.overlayKey = key;
+    const context = /** @type {CanvasRenderingContext2D} */ (this.overlay.getContext("2d"));
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.clearRect(0, 0, this.width, this.height);
+    context.font = `12px ${style.fontFamily}`;
+    context.fillStyle = text;
+    context.strokeStyle = text;
+    context.lineWidth = 1;
+    this.drawBar(context, scene.bar);
+    if (scene.isSurface) return;
+    if (!scene.photo?.matrix) this.drawAxes(context, scene);
+    for (const mark of scene.marks) this.drawMark(context, mark);
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {Bar} bar */
+  drawBar(context, bar) {
+    const area = this.area();
+    const x = this.width - 84;
+    const top = area.y + 18;
+    const height = area.height - 18;
+    const table = this.colours[bar.table];
+    for (let i = 0; i < Math.round(height); ++i) {
+      const colour = table[Math.round((1 - i / height) * (table.length - 1))];
+      context.fillStyle = `rgb(${colour.join()})`;
+      context.fillRect(x, top + i, kBarWidth, 1.5);
+    }
+    context.fillStyle = context.strokeStyle;
+    context.strokeRect(x + 0.5, top + 0.5, kBarWidth, height);
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    for (const tick of bar.ticks) {
+      const y = Math.round(top + (1 - tick.at) * height) + 0.5;
+      context.beginPath();
+      context.moveTo(x + kBarWidth, y);
+      context.lineTo(x + kBarWidth + 4, y);
+      context.stroke();
+      context.fillText(tick.text, x + kBarWidth + 7, y);
+    }
+    context.textAlign = "right";
+    context.textBaseline = "alphabetic";
+    context.fillText(bar.title, this.width - 6, area.y + 8);
+  }
+
+  /**
+   * Frame, ticks and numbers of a field that lies straight on the stage.
+   * @param {CanvasRenderingContext2D} context
+   * @param {Scene} scene
+   */
+  drawAxes(context, scene) {
+    const { across, down } = scene.grid;
+    const [x0, x1] = edgesOf(across);
+    const [y0, y1] = edgesOf(down);
+    const corners = [apply(this.toCanvas, x0, y0), apply(this.toCanvas, x1, y1)];
+    const left = Math.min(corners[0][0], corners[1][0]);
+    const right = Math.max(corners[0][0], corners[1][0]);
+    const top = Math.min(corners[0][1], corners[1][1]);
+    const bottom = Math.max(corners[0][1], corners[1][1]);
+    context.strokeRect(Math.round(left) - 0.5, Math.round(top) - 0.5, Math.round(right - left) + 1, Math.round(bottom - top) + 1);
+    const isUpright = scene.turn.quarters % 2 === 0;
+    for (const [axis, isAcross] of /** @type {[import("./picture.js").Axis, boolean][]} */ ([[across, true], [down, false]])) {
+      const edges = edgesOf(axis);
+      const isHorizontal = isAcross === isUpright;
+      const length = isHorizontal ? right - left : bottom - top;
+      const range = Math.abs(edges[1] - edges[0]);
+      const step = niceStep(range / Math.max(2, length / (isHorizontal ? 70 : 45)));
+      for (let i = Math.ceil(Math.min(...edges) / step); i * step <= Math.max(...edges); ++i) {
+        const at = apply(this.toCanvas, isAcross ? i * step : x0, isAcross ? y0 : i * step);
+        this.drawTick(context, isHorizontal, isHorizontal ? at[0] : at[1], isHorizontal ? bottom : left, number(i * step, 6));
+      }
+      const name = axisTitle(axis);
+      if (isHorizontal) {
+        context.textAlign = "center";
+        context.textBaseline = "top";
+        context.fillText(name, (left + right) / 2, bottom + 23);
+      } else {
+        context.save();
+        context.translate(Math.max(9, left - 46), (top + bottom) / 2);
+        context.rotate(-Math.PI / 2);
+        context.textAlign = "center";
+        context.textBaseline = "middle";
+        context.fillText(name, 0, 0);
+        context.restore();
+      }
+    }
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {boolean} isHorizontal @param {number} at @param {number} edge @param {string} text */
+  drawTick(context, isHorizontal, at, edge, text) {
+    const place = Math.round(at) + 0.5;
+    context.beginPath();
+    if (isHorizontal) {
+      context.moveTo(place, edge);
+      context.lineTo(place, edge + 5);
+      context.textAlign = "center";
+      context.textBaseline = "top";
+      context.fillText(text, place, edge + 7);
+    } else {
+      context.moveTo(edge, place);
+      context.lineTo(edge - 5, place);
+      context.textAlign = "right";
+      context.textBaseline = "middle";
+      context.fillText(text, edge - 8, place);
+    }
+    context.stroke();
+  }
+
+  /** @param {CanvasRenderingContext2D} context @param {Mark} mark */
+  drawMark(context, mark) {
+    const [x, y] = apply(this.toCanvas, mark.x, mark.y);
+    if (!(x >= 0 && x <= this.width && y >= 0 && y <= this.height)) return;
+    const radius = mark.kind === "source" ? 11 : mark.kind === "peak" ? 5 : 8;
+    const outline = () => {
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      if (mark.kind === "cursor" || mark.kind === "second") {
+        for (const [dx, dy] of [[1, 0], [-1, 0], [0, 1], [0, -1]]) {
+          context.moveTo(x + 4 * dx, y + 4 * dy);
+          context.lineTo(x + 14 * dx, y + 14 * dy);
+        }
+      }
+      context.stroke();
+    };
+    context.save();
+    context.textBaseline = "middle";
+    const isLeft = x > this.width - 190;
+    context.textAlign = isLeft ? "right" : "left";
+    const textX = isLeft ? x - radius - 6 : x + radius + 6;
+    context.strokeStyle = "rgb(10 10 16 / .85)";
+    context.lineWidth = 4;
+    outline();
+    context.lineWidth = 3;
+    context.strokeText(mark.text, textX, y);
+    context.strokeStyle = "#ffffff";
+    context.fillStyle = "#ffffff";
+    context.lineWidth = 1.7;
+    context.setLineDash(mark.kind === "second" ? [3, 2] : []);
+    outline();
+    context.fillText(mark.text, textX, y);
+    context.restore();
+  }
+
+  /**
+   * The colour that was just drawn, in the same task, of the canvas's pixel at a place of the field, and that pixel's centre.
+   * @param {number} x
+   * @param {number} y
+   */
+  colourAt(x, y) {
+    const toPixels = multiply(this.toPixels(), this.toCanvas);
+    const [column, row] = apply(toPixels, x, y).map(Math.floor);
+    const centre = apply(inverse(toPixels), column + 0.5, row + 0.5);
+    return { colour: this.drawing.readPixel(column, row), x: centre[0], y: centre[1] };
+  }
+
+  /**
+   * The place of the field under a point of the stage.
+   * @param {number} x
+   * @param {number} y
+   */
+  placeAt(x, y) {
+    return apply(inverse(this.toCanvas), x, y);
+  }
+
+  /**
+   * The picture with bar, axes and lines of text, as a PNG. The field must have been drawn in the same task.
+   * @param {string[]} lines
+   * @returns {Promise<Blob | null>}
+   */
+  toPng(lines) {
+    const canvas = document.createElement("canvas");
+    const lineHeight = 17;
+    canvas.width = Math.round(this.width * this.ratio);
+    canvas.height = Math.round((this.height + lineHeight * lines.length + 14) * this.ratio);
+    const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+    const style = getComputedStyle(this.element);
+    context.fillStyle = style.getPropertyValue("--stage");
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    if (!this.photoCanvas.hidden) context.drawImage(this.photoCanvas, 0, 0);
+    const [x, y, width, height] = [this.box.x, this.box.y, this.box.width, this.box.height].map((value) => value * this.ratio);
+    context.drawImage(this.drawing.canvas, x, y, width, height);
+    context.drawImage(this.overlay, 0, 0);
+    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    context.font = `12px ${style.fontFamily}`;
+    context.fillStyle = style.getPropertyValue("--text");
+    context.textBaseline = "top";
+    lines.forEach((line, i) => context.fillText(line, 10, this.height + 6 + i * lineHeight, this.width - 20));
+    return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  }
+}

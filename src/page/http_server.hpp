@@ -1,0 +1,102 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace nearfield::page {
+
+/// What a request's first lines say. Texts are as the client sent them.
+struct HttpRequest {
+  std::string method;
+  std::string path;                   ///< before the question mark
+  std::string query;                  ///< behind it
+  std::string host;                   ///< empty where there is none
+  std::optional<std::string> origin;  ///< browsers send it with each WebSocket, other programs need not
+  std::string cookies;
+  std::string if_none_match;
+  bool wants_stream = false;  ///< asks for a WebSocket
+};
+
+struct HttpResponse {
+  unsigned status = 200;
+  std::string type = "text/plain; charset=utf-8";
+  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers = {};
+};
+
+struct StreamMessage {
+  bool is_binary = false;
+  std::string bytes;
+};
+
+/// One client of a WebSocket, called on the server's thread alone and destroyed there when the connection ends.
+class StreamClient {
+ public:
+  virtual ~StreamClient() = default;
+  /// A whole text message.
+  virtual void receive(const std::string& text) = 0;
+  /// The next message to send, asked for whenever nothing is being sent; nothing: there is none at present.
+  virtual std::optional<StreamMessage> next() = 0;
+  /// False while the client is to be read no further, because answers to it wait.
+  [[nodiscard]] virtual bool is_ready_to_receive() const = 0;
+};
+
+/// Has the server ask StreamClient::next(), on the server's thread. It does nothing once the connection has ended.
+using Wake = std::function<void()>;
+
+/// What one listening address serves. Handlers run on the server's thread and must not wait.
+struct Site {
+  std::function<HttpResponse(const HttpRequest&)> answer;
+  /// Of requests that ask for a WebSocket: a refusal, or the client of the new connection. Empty: there is none.
+  std::function<std::variant<HttpResponse, std::unique_ptr<StreamClient>>(const HttpRequest&, Wake)> open_stream = {};
+  std::vector<std::pair<std::string, std::string>> headers = {};  ///< of every answer
+  bool keeps_alive = false;                                       ///< connections serve several requests
+};
+
+/// Serves HTTP/1.1 (GET, HEAD) and WebSockets at one or more addresses, on one thread at ordinary priority. Sockets
+/// never block, so a client that is slow or idle delays no other: a request and its answer have kPatienceNs, after
+/// which the connection is closed, and when kMostRequests of an address are connected and another arrives, the oldest
+/// one goes. A WebSocket has one message under way at a time; one whose client neither reads nor answers pings is
+/// closed.
+class HttpServer {
+ public:
+  static constexpr std::size_t kMostRequests = 64;
+  static constexpr std::size_t kMostStreams = 64;
+  static constexpr std::size_t kMostHeaderBytes = 8192;
+  static constexpr std::size_t kMostMessageBytes = 65536;
+  static constexpr int kStreamBufferBytes = 65536;  ///< SO_SNDBUF: what the kernel holds of old pictures
+  static constexpr std::int64_t kPatienceNs = 10'000'000'000;
+
+  explicit HttpServer(std::string thread_name);
+  /// Stops.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  /// Listens at HOST:PORT, port 0 for a free one, and returns the port; before start(). `key` names the address in
+  /// messages. Throws IoError where it is not free.
+  int listen(const std::string& key, const std::string& address, Site site);
+  void start();
+  /// Ends the thread and all connections; no handler runs afterwards. Waits for the handler that runs.
+  void stop();
+  /// The first part of stop(): no further handler begins. False where the thread has not ended within `patience_ns`,
+  /// because a handler hangs: then neither stop() nor the destructor may be called.
+  bool ends_within(std::int64_t patience_ns);
+
+  /// Runs a function on the server's thread. Any thread; after stop() it does not run.
+  void post(std::function<void()> task);
+  /// The same, after a time.
+  void run_after(std::int64_t delay_ns, std::function<void()> task);
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace nearfield::page

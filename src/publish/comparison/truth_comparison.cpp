@@ -1,0 +1,225 @@
+#include "publish/comparison/truth_comparison.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <numbers>
+#include <vector>
+
+#include "files/files.hpp"
+#include "nearfield/error.hpp"
+#include "nearfield/settings.hpp"
+
+namespace nearfield {
+namespace {
+
+using TrueField = std::vector<std::complex<float>>;
+
+/// The plane z = 0 of the images, and the frequencies that both have.
+struct SharedImages {
+  std::size_t plane = 0;
+  std::vector<std::size_t> of_images;  ///< indices of frequencies
+  std::vector<std::size_t> of_truth;
+};
+
+SharedImages shared_images(const ImagesHeader& header, const Truth& truth, const std::string& capture,
+                           const std::string& images) {
+  SharedImages shared;
+  const auto plane = std::find_if(header.planes_m.begin(), header.planes_m.end(),
+                                  [](double z_m) { return std::abs(z_m) <= kSamePositionM; });
+  if (plane == header.planes_m.end()) {
+    throw DataError(fmt::format("{}: expected a plane at z = 0, where the truth is known, found {} m", images,
+                                fmt::join(header.planes_m, ", ")));
+  }
+  shared.plane = static_cast<std::size_t>(plane - header.planes_m.begin());
+  for (std::size_t i = 0; i < header.frequencies_hz.size(); ++i) {
+    for (std::size_t k = 0; k < truth.frequencies_hz.size(); ++k) {
+      if (std::abs(header.frequencies_hz[i] - truth.frequencies_hz[k]) <= kSameFrequencyHz) {
+        shared.of_images.push_back(i);
+        shared.of_truth.push_back(k);
+        break;
+      }
+    }
+  }
+  if (shared.of_images.empty()) {
+    throw DataError(fmt::format("{}: expected images at {} Hz, of which {} has the truth, found {} Hz", images,
+                                fmt::join(truth.frequencies_hz, ", "), capture,
+                                fmt::join(header.frequencies_hz, ", ")));
+  }
+  return shared;
+}
+
+std::complex<double> true_value(const Truth& truth, Quantity quantity, std::size_t index, double frequency_hz) {
+  const auto value_of = [index](const TrueField& field) { return std::complex<double>(field[index]); };
+  switch (quantity) {
+    case Quantity::kPressure:
+      return value_of(truth.pressure);
+    case Quantity::kNormalVelocity:
+      return value_of(truth.normal_velocity);
+    case Quantity::kDisplacement:
+      return value_of(truth.normal_velocity) / std::complex<double>(0.0, 2.0 * std::numbers::pi * frequency_hz);
+    case Quantity::kActiveIntensity:
+      return (value_of(truth.pressure) * std::conj(value_of(truth.normal_velocity))).real() / 2.0;
+  }
+  return 0.0;
+}
+
+Quantity quantity_of(const std::string& name, const std::string& images) {
+  for (const Quantity quantity :
+       {Quantity::kPressure, Quantity::kNormalVelocity, Quantity::kDisplacement, Quantity::kActiveIntensity}) {
+    if (name_of(quantity) == name) {
+      return quantity;
+    }
+  }
+  throw DataError(
+      fmt::format("{}: expected images of a pressure, velocity, displacement or intensity, found {}", images, name));
+}
+
+void require_field(const TrueField& field, bool is_needed, std::string_view name, std::size_t values,
+                   const std::string& capture) {
+  if (is_needed && field.size() != values) {
+    throw DataError(fmt::format("{}: expected /truth/{} of {} values, found {}", capture, name, values, field.size()));
+  }
+}
+
+Truth truth_of(const CaptureReader& reader, Quantity quantity, const std::string& capture) {
+  std::optional<Truth> truth = reader.truth();
+  if (!truth || truth->frequencies_hz.empty()) {
+    throw DataError(fmt::format(
+        "{}: expected true fields in /truth, which captures of nearfield simulate have, found none", capture));
+  }
+  const auto pixels = static_cast<std::size_t>(reader.info().measurement.geometry.channels());
+  const std::size_t values = truth->frequencies_hz.size() * pixels;
+  const bool needs_pressure = quantity == Quantity::kPressure || quantity == Quantity::kActiveIntensity;
+  require_field(truth->pressure, needs_pressure, "pressure", values, capture);
+  require_field(truth->normal_velocity, quantity != Quantity::kPressure, "normal_velocity", values, capture);
+  return std::move(*truth);
+}
+
+/// Turns `image` by the phase that brings it nearest to `reference`.
+void turn_to(std::span<const std::complex<float>> reference, std::span<std::complex<float>> image) {
+  std::complex<double> product = 0.0;
+  for (std::size_t i = 0; i < image.size(); ++i) {
+    const std::complex<double> term = std::complex<double>(reference[i]) * std::conj(std::complex<double>(image[i]));
+    product += std::isfinite(term.real()) && std::isfinite(term.imag()) ? term : 0.0;
+  }
+  if (std::abs(product) > 0.0) {
+    const std::complex<double> turn = product / std::abs(product);
+    std::transform(image.begin(), image.end(), image.begin(),
+                   [&](std::complex<float> value) { return std::complex<float>(std::complex<double>(value) * turn); });
+  }
+}
+
+}  // namespace
+
+Comparison compare_with_truth(const std::filesystem::path& capture, const std::filesystem::path& images) {
+  const CaptureReader capture_reader(capture);
+  const ImagesReader reader(images);
+  const ImagesHeader& header = reader.header();
+  const Quantity quantity = quantity_of(header.quantity, images.string());
+  const Truth truth = truth_of(capture_reader, quantity, capture.string());
+  const SharedImages shared = shared_images(header, truth, capture.string(), images.string());
+  const ArrayGeometry& geometry = capture_reader.info().measurement.geometry;
+
+  ImagesHeader common = header;
+  common.planes_m = {header.planes_m[shared.plane]};
+  common.frequencies_hz.clear();
+  for (const std::size_t index : shared.of_images) {
+    common.frequencies_hz.push_back(header.frequencies_hz[index]);
+  }
+  ImagesHeader expected = common;
+  expected.x_m.clear();
+  expected.y_m.clear();
+  for (int column = 0; column < geometry.columns; ++column) {
+    expected.x_m.push_back(geometry.x_m(column));
+  }
+  for (int row = 0; row < geometry.rows; ++row) {
+    expected.y_m.push_back(geometry.y_m(row));
+  }
+  FrameComparer comparer(capture.string(), expected, images.string(), common);
+  if (reader.frames() == 0) {
+    throw DataError(fmt::format("{}: expected at least one frame, found none", images.string()));
+  }
+  const std::size_t pixels = header.pixels();
+  ImageFrame reference;
+  for (std::size_t i = 0; i < shared.of_truth.size(); ++i) {
+    for (std::size_t pixel = 0; pixel < pixels; ++pixel) {
+      reference.images.emplace_back(
+          true_value(truth, quantity, shared.of_truth[i] * pixels + pixel, truth.frequencies_hz[shared.of_truth[i]]));
+    }
+  }
+  for (std::uint64_t number = 0; number < reader.frames(); ++number) {
+    const ImageFrame whole = reader.read(number);
+    ImageFrame frame;
+    for (const std::size_t index : shared.of_images) {
+      const auto first = whole.images.begin() +
+                         static_cast<std::ptrdiff_t>((shared.plane * header.frequencies_hz.size() + index) * pixels);
+      frame.images.insert(frame.images.end(), first, first + static_cast<std::ptrdiff_t>(pixels));
+    }
+    for (std::size_t i = 0; quantity != Quantity::kActiveIntensity && i < shared.of_images.size(); ++i) {
+      turn_to(std::span(reference.images).subspan(i * pixels, pixels),
+              std::span(frame.images).subspan(i * pixels, pixels));
+    }
+    comparer.add(reference, frame);
+  }
+  return comparer.result();
+}
+
+namespace {
+
+std::optional<std::string> beyond_tolerance(const ProcessorDifference& processor, double most) {
+  if (!processor.left_out.empty()) {
+    return fmt::format("processor {}: not compared: {}", processor.processor, fmt::join(processor.left_out, "; "));
+  }
+  for (const ProductDifference& product : processor.products) {
+    if (product.other_rows_frames > 0) {
+      return fmt::format("processor {}: {} has another number of rows in {} frames", processor.processor, product.name,
+                         product.other_rows_frames);
+    }
+    if (product.non_finite_apart > 0) {
+      return fmt::format("processor {}: {} has {} values that are not finite in one of the files", processor.processor,
+                         product.name, product.non_finite_apart);
+    }
+    if (!(product.relative_l2 <= most)) {
+      return fmt::format("processor {}: {} has a relative L2 of {:.4g}, expected at most {:g}", processor.processor,
+                         product.name, product.relative_l2, most);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> beyond_tolerance(const Comparison& comparison, double most) {
+  if (!comparison.unpaired_processors.empty()) {
+    return fmt::format("not compared: processor {}", fmt::join(comparison.unpaired_processors, "; "));
+  }
+  if (comparison.frames > 0) {
+    const std::span<const MetricDefinition> metrics = metric_definitions();
+    const auto l2 = std::find_if(metrics.begin(), metrics.end(),
+                                 [](const MetricDefinition& metric) { return metric.key == "relative_l2"; });
+    const MetricSummary& summary = comparison.overall.metrics[static_cast<std::size_t>(l2 - metrics.begin())];
+    if (summary.undefined > 0) {
+      return fmt::format("{} images have no relative L2 (nothing finite), expected at most {:g}", summary.undefined,
+                         most);
+    }
+    if (!(summary.worst <= most)) {
+      return fmt::format("frame {} has a relative L2 of {:.4g}, expected at most {:g}", summary.worst_frame,
+                         summary.worst, most);
+    }
+    if (comparison.overall.non_finite_pixels > 0) {
+      return fmt::format("{} pixels are not finite", comparison.overall.non_finite_pixels);
+    }
+  }
+  for (const ProcessorDifference& processor : comparison.processors) {
+    if (std::optional<std::string> difference = beyond_tolerance(processor, most)) {
+      return difference;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""What people expect of every command: -, -q, -v, colours, one form of errors, --json; and `tap`, `ctl get`, `ctl save` beside a daemon.
+
+    command_line_test.py BINARIES SOURCE_TREE
+"""
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+BINARIES, TREE = (pathlib.Path(argument) for argument in sys.argv[1:3])
+PATIENCE_S = 120
+
+SCENE = """
+version: 1
+array: {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02, layout: row-major, sensitivity_dbfs: -26}
+standoff_m: 0.03
+duration_s: 0.03
+seed: 1
+sigma_delta: {order: 2}
+sources:
+  - {kind: monopole, frequency_hz: 1464.84375, x_m: 0.02, y_m: 0.01, z_m: -0.03, volume_velocity_m3_s: 2.0e-4}
+"""
+
+CONFIGURATION = """# a comment of the user's
+version: 1
+array: {rows: 8, columns: 8, layout: row-major}
+front_end: {window_samples: 128, hop_samples: 256, frequencies_hz: [1464.84375]}
+holography: {extrapolation: {order: 4}}
+daemon:
+  source: {kind: simulate, scene: scene.yaml}
+  publish: {ring: {socket: frames.sock}}
+  control: {socket: control.sock}
+  recording: {directory: .}
+  deadlines: {frame_ms: 60000}
+  metrics: {address: off}
+  page: {address: off}
+"""
+
+
+def run(program, *arguments, stdin="", **environment):
+    return subprocess.run([BINARIES / program, *arguments], input=stdin, capture_output=True, text=True, check=False, timeout=PATIENCE_S,
+                          env={**os.environ, **environment})
+
+
+def run_on_terminal(arguments, ends_at=None, **environment):
+    """What the program prints on a terminal, standard error included; it gets SIGINT once `ends_at` holds of that."""
+    leader, follower = pty.openpty()
+    program = subprocess.Popen([BINARIES / arguments[0], *arguments[1:]], stdin=follower, stdout=follower, stderr=follower,
+                               env={**os.environ, "TERM": "xterm", **environment})
+    os.close(follower)
+    text, end = b"", time.monotonic() + PATIENCE_S
+    while True:
+        readable, _, _ = select.select([leader], [], [], max(end - time.monotonic(), 0))
+        if not readable:
+            program.kill()
+            raise AssertionError(f"{arguments} printed only {text}")
+        try:
+            text += os.read(leader, 65536)
+        except OSError:  # the program has closed its side
+            break
+        if ends_at and ends_at(text.decode("utf-8", "replace")):
+            program.send_signal(signal.SIGINT)
+            ends_at = None
+    program.wait(PATIENCE_S)
+    os.close(leader)
+    return text.decode()
+
+
+class WithoutDaemon(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+
+    def refused(self, program, *arguments):
+        result = run(program, *arguments)
+        self.assertEqual((result.returncode, result.stdout), (64, ""), arguments)
+        self.assertTrue(result.stderr.startswith(f"{program}: error: "), result.stderr)
+        self.assertEqual(result.stderr.count("\n"), 1)
+        return result.stderr
+
+    def test_errors_have_one_form_and_name_the_help(self):
+        for words, hint in ((["replay", "c.h5"], "replay"), (["replay", "c.h5", "--out", "o"], "replay"), (["ctl", "record"], "ctl record"),
+                            (["replay", "c.h5", "-o", "c.h5"], "replay"), (["send", "c.h5", "--to", "localhost"], "send")):
+            self.assertTrue(self.refused("nearfield", *words).endswith(f"(see nearfield help {hint})\n"), words)
+        self.assertTrue(self.refused("nearfieldd", "--chek").endswith("did you mean --check? (see nearfieldd --help)\n"))
+        self.assertIn("unexpected arguments b=2 c=3 (", self.refused("nearfield", "replay", "c", "-o", "o", "--set", "a=1", "b=2", "c=3"))
+        self.assertIn('found "stauts"; did you mean status?', self.refused("nearfield", "ctl", "stauts"))
+        self.assertIn("did you mean --json?", self.refused("nearfield", "ctl", "status", "--jsn"))
+
+    def test_help_and_version_are_commands(self):
+        self.assertEqual(run("nearfield", "help", "replay").stdout, run("nearfield", "replay", "--help").stdout.replace(str(BINARIES) + "/", ""))
+        self.assertIn("--notes", run("nearfield", "help", "ctl", "record", "start").stdout)
+        self.assertIn("--batch", run("nearfield", "help", "bench", "imager").stdout)
+        self.assertEqual(run("nearfield", "version").stdout, run("nearfield", "--version").stdout)
+        self.refused("nearfield", "help", "nope")
+
+    def test_a_dash_is_never_a_file(self):
+        for words in (["replay", "-", "-o", "o.h5"], ["replay", "c.h5", "-o", "-"], ["inspect", "-"], ["replay", "c", "-o", "o", "--png", "-"],
+                      ["simulate", "scene.yaml", "-o", "-"], ["compare", "a", "-"]):
+            error = run("nearfield", *words, stdin="x")
+            self.assertEqual(error.returncode, 64, words)
+            self.assertIn("found -", error.stderr)
+        self.assertEqual(run("nearfieldd", "-c", "-").returncode, 64)
+        self.assertFalse((pathlib.Path.cwd() / "-").exists())
+
+    def test_a_dash_is_standard_input_of_scenes_and_settings(self):
+        capture = self.path / "capture.h5"
+        made = run("nearfield", "simulate", "-", "-o", capture, stdin=SCENE)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        wrong = run("nearfield", "replay", capture, "-o", self.path / "i.h5", "-c", "-", stdin="holography: {standoff: 1}")
+        self.assertEqual(wrong.returncode, 78)
+        self.assertIn("standard input:1:14: holography.standoff: unknown key", wrong.stderr)
+        self.assertEqual(run("nearfield", "simulate", "-", "-o", capture, stdin="version: 2").returncode, 78)
+
+    def test_quiet_and_verbose(self):
+        words = ["simulate", "-", "-o", self.path / "c.h5"]
+        usual, quiet, verbose = (run("nearfield", *words, *more, stdin=SCENE) for more in ([], ["-q"], ["-v"]))
+        self.assertIn("simulate 100 %", usual.stderr)
+        self.assertEqual(quiet.stderr, "")
+        self.assertRegex(verbose.stderr, r"nearfield: debug: done in \d")
+        self.assertEqual(usual.stdout, quiet.stdout)
+
+    def test_colours_and_bars_only_where_they_fit(self):
+        wrong = ["nearfield", "replya"]
+        self.assertIn("\x1b[", run_on_terminal(wrong))
+        for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            self.assertNotIn("\x1b[", run_on_terminal(wrong, **environment))
+        self.assertIn("\x1b[", run_on_terminal(wrong, NO_COLOR=""))
+        (self.path / "scene.yaml").write_text(SCENE)
+        simulate = ["nearfield", "simulate", str(self.path / "scene.yaml"), "-o", str(self.path / "c.h5")]
+        self.assertIn("\r", run_on_terminal(simulate).replace("\r\n", ""))
+        self.assertNotIn("\r", run_on_terminal(simulate, TERM="dumb").replace("\r\n", ""))
+        self.assertNotIn("\x1b[", run("nearfield", "replya").stderr)
+
+    def test_json_goes_to_standard_output(self):
+        self.assertTrue(json.loads(run("nearfield", "devices", "--json").stdout)[0]["name"])
+        found = run("nearfieldd", "--check", "--json", "--set", "daemon.source.kind=pipe", "--set", "holography.standoff_m=0")
+        self.assertEqual(found.returncode, 78)
+        self.assertIn("holography.standoff_m: expected", json.loads(found.stdout)["findings"][0]["text"])
+        limits = run("nearfield", "bench", "limits", "--repetitions", "5", "--json")
+        self.assertEqual(json.loads(limits.stdout)["benchmark"], "limits", limits.stderr)
+
+
+class WithDaemon(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.path = pathlib.Path(cls.folder.name)
+        (cls.path / "scene.yaml").write_text(SCENE)
+        cls.configuration = cls.path / "lab.yaml"
+        cls.configuration.write_text(CONFIGURATION)
+        cls.configuration.chmod(0o640)
+        with open(cls.path / "log", "w") as log:
+            cls.daemon = subprocess.Popen([BINARIES / "nearfieldd", "-c", "lab.yaml", "--json", "--device", "0"], cwd=cls.path, stderr=log,
+                                          stdout=subprocess.PIPE, text=True)
+        answer = cls.ctl("--wait", str(PATIENCE_S), "status")
+        assert answer.returncode == 0, answer.stderr + (cls.path / "log").read_text()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.send_signal(signal.SIGTERM)
+        cls.daemon.communicate(timeout=PATIENCE_S)
+        cls.folder.cleanup()
+
+    @classmethod
+    def ctl(cls, *words):
+        return run("nearfield", "ctl", "--socket", cls.path / "control.sock", *words)
+
+    def log(self):
+        return (self.path / "log").read_text()
+
+    def test_a_start_says_its_steps(self):
+        steps = re.findall(r"step (\d) of (\d): (.*)", self.log())
+        self.assertEqual([(int(n), int(m)) for n, m, _ in steps], [(1, 4), (2, 4), (3, 4), (4, 4)])
+        self.assertRegex(steps[1][2], r"compiling programs for .+ \(the step before took \d+\.\d s\)")
+        self.assertRegex(self.log(), r"frames for controllers at .*frames\.sock")
+        self.assertRegex(self.log(), r"control at .*control\.sock")
+
+    def test_get_prints_what_set_takes(self):
+        self.assertEqual(self.ctl("get", "array.rows", "front_end.hop_samples").stdout, "array.rows=8\nfront_end.hop_samples=256\n")
+        self.assertEqual(json.loads(self.ctl("--json", "get", "front_end.frequencies_hz").stdout), {"front_end.frequencies_hz": [1464.84375]})
+        self.assertIn("daemon.source.kind=simulate\n", self.ctl("get", "daemon.source").stdout)
+        unknown = self.ctl("get", "holography.standof_m")
+        self.assertEqual(unknown.returncode, 78)
+        self.assertIn("did you mean holography.standoff_m?", unknown.stderr)
+
+    def test_save_makes_a_change_last_and_keeps_the_former_file(self):
+        changed = self.ctl("set", "front_end.hop_samples=512")
+        self.assertEqual(changed.returncode, 0, changed.stderr)
+        self.assertEqual(self.ctl("get", "front_end.hop_samples").stdout, "front_end.hop_samples=512\n")
+        self.assertIn("front_end.hop_samples 256 -> 512", self.log())
+        saved = self.ctl("save")
+        self.assertEqual(saved.returncode, 0, saved.stderr)
+        backups = list(self.path.glob("lab.yaml.*.bak"))
+        self.assertEqual([backup.read_text() for backup in backups], [CONFIGURATION])
+        self.assertIn(f"{self.configuration}: the settings in effect; comments are lost, the file before is {backups[0]}", saved.stdout)
+        text = self.configuration.read_text()
+        self.assertIn("hop_samples: 512\n", text)
+        self.assertIn(str(backups[0]), text)
+        self.assertEqual(stat.S_IMODE(self.configuration.stat().st_mode), 0o640)
+        checked = run("nearfieldd", "-c", self.configuration, "--check")
+        self.assertEqual(checked.returncode, 0, checked.stdout)
+        reloaded = self.ctl("reload")
+        self.assertEqual(reloaded.returncode, 0, reloaded.stderr)
+        self.assertEqual(self.ctl("get", "front_end.hop_samples").stdout, "front_end.hop_samples=512\n")
+        self.assertEqual(json.loads(self.ctl("--json", "save").stdout)["path"], str(self.configuration))  # again, within the same second
+        self.assertEqual(len(list(self.path.glob("lab.yaml.*.bak"))), 2)
+        self.assertEqual(list(self.path.glob("*.partial")), [])
+        self.assertEqual(self.ctl("save", "-o", "-").stdout, self.ctl("config").stdout)
+
+    def test_save_where_it_may_not_changes_nothing(self):
+        self.assertEqual(self.ctl("save", "-o", self.path / "no_such/lab.yaml").returncode, 74)
+        (self.path / "folder").mkdir()
+        self.assertEqual(self.ctl("save", "-o", self.path / "folder").returncode, 74)
+        self.assertEqual(list(self.path.glob("folder*.bak")), [])
+
+    def stranger(self, socket_path, config):
+        """A server that says of itself what a daemon says of its configuration, for one request."""
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(str(socket_path))
+        server.listen()
+
+        def serve():
+            with server, server.accept()[0] as connection:
+                connection.recv(4096)
+                connection.sendall(json.dumps({"ok": True, "result": config}).encode() + b"\n")
+        thread = threading.Thread(target=serve)
+        thread.start()
+        return thread
+
+    def test_save_follows_no_link_and_writes_nothing_but_a_configuration(self):
+        target, link = self.path / "target.yaml", self.path / "link.yaml"
+        target.write_text("version: 1\n")
+        link.symlink_to(target)
+        for number, (config, code, word) in enumerate([
+                ({"file": str(link), "yaml": "version: 1\n"}, 74, "a link"),
+                ({"file": str(self.path / "gone.yaml"), "yaml": "version: 1\n"}, 74, "-o FILE"),
+                ({"file": str(target), "yaml": "a line\n"}, 65, "sections"),
+                ({"file": str(target), "yaml": "a: [\n"}, 78, "syntax error")]):
+            path = self.path / f"stranger{number}.sock"
+            thread = self.stranger(path, config)
+            saved = run("nearfield", "ctl", "--socket", path, "save")
+            thread.join()
+            self.assertEqual(saved.returncode, code, saved.stderr)
+            self.assertIn(word, saved.stderr)
+        self.assertEqual(target.read_text(), "version: 1\n")
+        self.assertEqual(list(self.path.glob("target.yaml?*")), [])
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root becomes another user")
+    def test_save_by_the_word_of_another_users_daemon_is_refused(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        os.chmod(folder.name, 0o777)
+        path = pathlib.Path(folder.name) / "other.sock"
+        ready, listens = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.setuid(65534)
+            thread = self.stranger(path, {"file": str(self.configuration), "yaml": "version: 1\n"})
+            os.write(listens, b"1")
+            thread.join()
+            os._exit(0)
+        os.read(ready, 1)
+        for end in (ready, listens):
+            os.close(end)
+        saved = run("nearfield", "ctl", "--socket", path, "save")
+        os.waitpid(child, 0)
+        self.assertEqual(saved.returncode, 77, saved.stderr)
+        self.assertIn("user 65534; give the file by -o FILE", saved.stderr)
+
+    def tap(self, *words):
+        return run("nearfield", "tap", "--socket", self.path / "frames.sock", *words)
+
+    def test_tap_says_a_line_now_and_then(self):
+        lines = self.tap("--duration", "2.5").stdout.split("\n")
+        live = [line for line in lines if re.match(r"\d+ s: ", line)]
+        self.assertGreaterEqual(len(live), 1)
+        self.assertRegex(live[0], r"^1 s: \d+\.\d frames a second; age median [\d.]+ ms, max [\d.]+ ms; skipped \d+, shed \d+.*; [\d.]+ dB re 20 µPa$")
+        self.assertNotIn(" s: ", self.tap("--duration", "1.5", "-q").stdout.split("frames,")[0])
+
+    def test_tap_replaces_its_line_on_a_terminal(self):
+        words = ["nearfield", "tap", "--socket", str(self.path / "frames.sock")]
+        text = run_on_terminal(words, ends_at=lambda text: len(re.findall(r"\r\d+ s: [^\r\n]*\x1b\[K", text)) >= 2)
+        self.assertRegex(text, r"\x1b\[K\r\n\d+ frames, ")  # the summary begins on a line of its own
+        self.assertNotIn("\x1b", run_on_terminal(words + ["--duration", "1.5"], TERM="dumb"))
+
+    def test_tap_writes_lines_of_frames_to_standard_output(self):
+        lines = self.tap("--frames", "3", "--log", "-").stdout.split("\n")
+        self.assertTrue(lines[0].startswith("sequence,"))
+        self.assertEqual([line.count(",") for line in lines[1:]], [9, 9, 9, 0])
+        self.assertEqual(self.tap("--frames", "3", "--log", "-", "--json").returncode, 64)
+        self.assertIn("p999", json.loads(self.tap("--count", "3", "--json").stdout)["age_ms"])
+
+    def test_zz_the_daemon_prints_its_summary_at_its_end(self):
+        self.assertEqual(self.ctl("stop").returncode, 0)
+        output, _ = self.daemon.communicate(timeout=PATIENCE_S)
+        self.assertGreater(json.loads(output)["frames"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,1 @@
+. tests/docs/readers_files/live_array.sh

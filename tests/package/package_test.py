@@ -1,0 +1,391 @@
+#!/usr/bin/python3
+"""The packages as a machine gets them: a clean Debian 12 in which they are installed, upgraded, used and purged.
+
+    package_test.py PACKAGES OLDER CACHE      as root; ./dev package --test calls it
+
+PACKAGES holds what ./dev package has made, OLDER what an earlier commit's has made. CACHE keeps the clean system (debootstrap, a minute) and what apt fetches; the
+system is made anew where it is a week old. All of it runs in namespaces of its own: mounts, processes, and for the daemons
+a network, so that nothing of this machine is met or changed.
+"""
+import fcntl
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import yaml
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCE = HERE.parents[1]
+WEEK_S = 7 * 86400.0
+PATIENCE_S = 240
+INSTALL = ("apt-get", "-q", "-y", "--no-install-recommends", "-o", "Dpkg::Options::=--force-confold", "install")
+USERS_LINE = "# of the user\n"
+LEFT = (SOURCE / "packaging/second_array.yaml").read_text()
+SCENE = """version: 1
+array: {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02}
+standoff_m: 0.03
+duration_s: 0.03
+sources: [{kind: monopole, frequency_hz: 1007.080078125, x_m: 0.03, y_m: -0.01, z_m: 0.0, volume_velocity_m3_s: 1.0e-5}]
+"""
+
+
+def run(*words, **options):
+    """Standard output of a command, which has to end with 0."""
+    done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, **options)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, words))}: exit code {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def expect(holds, message):
+    if not holds:
+        sys.exit(message)
+
+
+def wait_for(path, process):
+    """Until a process has made a file."""
+    end_s = time.monotonic() + PATIENCE_S
+    while not path.exists():
+        expect(process.poll() is None, f"{path}: expected from a process, which has ended with {process.returncode}")
+        expect(time.monotonic() < end_s, f"{path}: expected within {PATIENCE_S} s")
+        time.sleep(0.1)
+
+
+class Steps:
+    """Says how long each step took."""
+
+    def __init__(self):
+        self.begun_s = time.monotonic()
+
+    def done(self, name):
+        now_s = time.monotonic()
+        print(f"  {name}: {now_s - self.begun_s:.0f} s", flush=True)
+        self.begun_s = now_s
+
+
+# --- the clean system ------------------------------------------------------------------------------------------------
+
+def make_base(cache):
+    """A tar archive of a minimal Debian 12."""
+    archive = cache / "base.tar"
+    if archive.exists() and time.time() - archive.stat().st_mtime < WEEK_S:
+        return archive
+    root = cache / "base"
+    shutil.rmtree(root, ignore_errors=True)
+    run("debootstrap", "--variant=minbase", "bookworm", root)
+    run("tar", "-C", root, "-cf", archive.with_suffix(".partial"), ".")
+    archive.with_suffix(".partial").rename(archive)
+    shutil.rmtree(root)
+    return archive
+
+
+class Root:
+    """A Debian that is unpacked into a folder of its own, and thrown away."""
+
+    def __init__(self, archive, cache):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="root-", dir=cache))
+        run("tar", "-C", self.folder, "-xf", archive)
+        archives = cache / "archives"
+        archives.mkdir(exist_ok=True)
+        for kind, source, target in (("--rbind", "/dev", "dev"), ("--rbind", "/sys", "sys"),  # PoCL asks /sys for the memory
+                                     ("--bind", archives, "var/cache/apt/archives")):
+            run("mount", kind, source, self.folder / target)
+        run("mount", "-t", "proc", "proc", self.folder / "proc")
+        (self.folder / "etc/dpkg/dpkg.cfg.d/unsafe-io").write_text("force-unsafe-io\n")  # nobody needs it after a power cut
+        (self.folder / "etc/apt/apt.conf.d/keep").write_text('Binary::apt-get::APT::Keep-Downloaded-Packages "true";\nAPT::Keep-Downloaded-Packages "true";\n')
+        shutil.copyfile("/etc/resolv.conf", self.folder / "etc/resolv.conf")
+
+    def run(self, *words):
+        return run("chroot", self.folder, *words, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive",
+                                                       "LC_ALL": "C.UTF-8", "HOME": "/root"})
+
+    def write_lines(self, text):
+        """Lines of which the first that fails ends all, and what they have started as well: a daemon that is left holds the pipe."""
+        (self.folder / "tmp/lines.sh").write_text("set -eu\ntrap 'test $? -eq 0 || kill $(jobs -p)' EXIT\n" + text)
+
+    def script(self, text):
+        """Runs shell lines as a user who types them, without a network but the loopback."""
+        self.write_lines(text)
+        return run("unshare", "--net", sys.executable, "-B", __file__, "--alone", self.folder)
+
+    def start(self, text):
+        """script(), in a process that goes on beside this one."""
+        self.write_lines(text)
+        return subprocess.Popen(["unshare", "--net", sys.executable, "-B", __file__, "--alone", self.folder])
+
+    def configuration_files(self):
+        """Names of all that is in /etc."""
+        etc = self.folder / "etc"
+        return {"/etc/" + path.relative_to(etc).as_posix() for path in etc.rglob("*")}
+
+    def remove(self):
+        for target in ("dev", "sys", "var/cache/apt/archives", "proc"):
+            run("umount", "-R", "-l", self.folder / target)
+        shutil.rmtree(self.folder)
+
+
+def run_alone(folder):
+    """In a network namespace without anything: brings the loopback up, and becomes the shell that runs the lines."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        fcntl.ioctl(any_socket, 0x8914, struct.pack("16sh22x", b"lo", 0x1 | 0x40))  # SIOCSIFFLAGS: up, running
+    os.chroot(folder)
+    os.chdir("/")
+    os.execve("/bin/bash", ["bash", "/tmp/lines.sh"], {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"})
+
+
+# --- packages --------------------------------------------------------------------------------------------------------
+
+def check_units(root):
+    """What systemd says of the installed units, by their installed paths."""
+    for unit in ("nearfieldd.service", "nearfieldd@left.service"):
+        said = run("systemd-analyze", "verify", f"--root={root.folder}", "--man=no", "--recursive-errors=no", unit)
+        expect(said.strip() == "", f"systemd-analyze verify {unit}: expected nothing to say, found\n{said}")
+
+
+def check_document(root, name, version):
+    """The SPDX document names the package's files with their digests, what is linked, and what is embedded."""
+    document = json.loads((root.folder / f"usr/share/doc/{name}/{name}.spdx.json").read_text())
+    expect(document["spdxVersion"] == "SPDX-2.3", f"expected SPDX 2.3, found {document['spdxVersion']}")
+    names = {package["name"]: package for package in document["packages"]}
+    expect(names[name]["versionInfo"] == version, f"expected version {version}, found {names[name]['versionInfo']}")
+    for wanted in ("libyaml-cpp0.7", "ocl-icd-libopencl1", "libjs-dygraphs", "libhdf5-103-1"):
+        expect(wanted in names and names[wanted]["versionInfo"], f"expected {wanted} with its version in the SPDX document of {name}")
+    sums = {file["fileName"][1:]: file["checksums"][1]["checksumValue"] for file in document["files"]}
+    for program in ("/usr/bin/nearfield", "/usr/bin/nearfieldd"):
+        found = run("sha256sum", root.folder / program[1:]).split()[0]
+        expect(sums.get(program) == found, f"{program}: expected the digest of the SPDX document, {sums.get(program)}, found {found}")
+
+
+def check_programs(root, version):
+    for program in ("nearfield", "nearfieldd", "nearfield-bench"):
+        said = root.run(program, "--version")
+        for wanted in (f"{program} {version}\n", "\ncommit ", "OpenCL ICD Loader", "Apache"):
+            expect(wanted in said, f"{program} --version: expected {wanted!r}, found\n{said}")
+    for path in ("usr/share/man/man1/nearfield.1.gz", "usr/share/man/man1/nearfieldd.1.gz", "usr/share/man/man5/nearfield.yaml.5.gz",
+                 "usr/share/bash-completion/completions/nearfield", "usr/share/doc/nearfield/html/index.html",
+                 "usr/share/nearfield/prometheus/nearfield_rules.yml", "usr/share/nearfield/grafana/nearfield.json",
+                 "usr/share/nearfield/systemd/nvidia.conf"):
+        expect((root.folder / path).is_file(), f"/{path}: expected a file of the package nearfield, found none")
+    root.run("nearfieldd", "-c", "/etc/nearfield/nearfield.yaml", "--check")
+    (root.folder / "tmp/scene.yaml").write_text(SCENE)
+    (root.folder / "tmp/lab.yaml").write_text(LEFT)
+    root.script("cd /tmp\nnearfield simulate scene.yaml -o capture.h5\n"
+                "nearfield replay capture.h5 -c lab.yaml -o images.h5 --png pictures --frames 0:2\n"
+                "test -s images.h5\nnearfield inspect images.h5\nnearfield bench --help >/dev/null\nnearfield-bench-report --help >/dev/null\n")
+
+
+def environment_of(unit):
+    """The variables that a unit's file sets."""
+    return " ".join(re.findall(r"^Environment=(.*)$", unit, re.MULTILINE))
+
+
+def started(root, unit, instance):
+    """Shell lines that start a daemon as its unit does: its command, its variables and its folders."""
+    text = (root.folder / f"lib/systemd/system/{unit}").read_text().replace("%i", instance)
+    command = re.search(r"^ExecStart=(.*)$", text, re.MULTILINE).group(1)
+    made = [f"/{place}/{name}" for kind, place in (("Runtime", "run"), ("State", "var/lib"), ("Cache", "var/cache"))
+            for name in re.findall(rf"^{kind}Directory=(.*)$", text, re.MULTILINE)]
+    return (f"mkdir -p {' '.join(made)}\n"
+            f"env {environment_of(text)} RUNTIME_DIRECTORY={made[0]} STATE_DIRECTORY={made[1]} CACHE_DIRECTORY={made[2]} {command} &\n")
+
+
+def check_daemons(root):
+    """Both units' daemons beside one another, the shipped configuration and one of the user: clients reach each of them."""
+    text = started(root, "nearfieldd.service", "") + 'first=$!\n'
+    text += started(root, "nearfieldd@.service", "left") + 'second=$!\n'
+    text += "left=NEARFIELD_RUNTIME_DIR=/run/nearfield-left\n"
+    for client in ("", "env $left "):
+        text += f"{client}nearfield ctl --wait status >/dev/null\n"
+    text += ("env $left nearfield send /tmp/scene.yaml --loop --to 127.0.0.1:7330 >/dev/null &\nsender=$!\n"
+             "env $left nearfield tap --wait --count 3\n"
+             "env $left nearfield ctl record start >/dev/null\n"
+             "env $left nearfield ctl record stop >/dev/null\n"
+             "ls /var/lib/nearfield-left/*.nfr\n"
+             "kill -INT $sender\nwait $sender || test $? -eq 130\n"
+             "nearfield ctl config | grep -q 'rows: 32'\nenv $left nearfield ctl config | grep -q 'rows: 8'\n"
+             "nearfield ctl stop\nenv $left nearfield ctl stop\nwait $first\nwait $second\n")
+    root.script(text)
+
+
+def check_libraries(root):
+    """A program of the user against the -dev package by pkg-config, and Python."""
+    folder = root.folder / "usr/lib/x86_64-linux-gnu/pkgconfig"
+    expect(folder.is_dir(), f"expected {folder}, found none")
+    flags = run("pkg-config", "--cflags", "--libs", "nearfield", "nearfield_ring",
+                env=os.environ | {"PKG_CONFIG_LIBDIR": str(folder), "PKG_CONFIG_PATH": ""}).split()
+    for name in ("engine", "controller"):
+        example = root.folder / f"usr/share/doc/libnearfield-dev/examples/{name}.c"
+        run("cc", "-std=c11", "-Wall", "-Werror", example, "-o", root.folder / f"tmp/{name}", *flags, "-lm",
+            "-Wl,--allow-shlib-undefined")
+    (root.folder / "tmp/engine.yaml").write_text(LEFT)
+    root.script("cd /tmp\nhead -c 524288 /dev/zero | ./engine engine.yaml 2 | head -c 8 | wc -c | grep -qx 8\n"
+                "ldd ./controller | grep -q 'libnearfield_ring.so.3 => /'\n")
+    root.script("cd /tmp\npython3 -c \"\nimport nearfield\nfrom nearfield import _library\n"
+                "print(bytes(_library.ffi().string(_library.engine().nf_version())).decode())\n"
+                "images = nearfield.open_images('images.h5')\n_library.ring()\nassert images.images.shape[-2:] == (8, 8), images\n"
+                "assert abs(images.images).max() > 0\n\"\n")
+
+
+# --- one life of a machine -------------------------------------------------------------------------------------------
+
+def install(root, packages):
+    """Installs the files of a folder. The version that the machine has then."""
+    shutil.rmtree(root.folder / "packages", ignore_errors=True)
+    (root.folder / "packages").mkdir()
+    for package in packages:
+        shutil.copy(package, root.folder / "packages")
+    root.run(*INSTALL, *(f"/packages/{package.name}" for package in packages))
+    shutil.rmtree(root.folder / "packages")
+    return root.run("dpkg-query", "-W", "-f=${Version}", "nearfield")
+
+
+def live_on_older(root):
+    """The older version at work: a daemon gets other settings and saves them, records, and runs on while it is replaced."""
+    (root.folder / "tmp/scene.yaml").write_text(SCENE)
+    text = started(root, "nearfieldd@.service", "left")
+    text += ("daemon=$!\nexport NEARFIELD_RUNTIME_DIR=/run/nearfield-left\n"
+             "nearfield ctl --wait status >/dev/null\n"
+             "nearfield ctl set holography.standoff_m=0.04\n"
+             "nearfield ctl save\n"
+             "nearfield ctl config >/tmp/older_config.yaml\n"
+             "nearfield send /tmp/scene.yaml --loop --to 127.0.0.1:7330 >/dev/null &\nsender=$!\n"
+             "nearfield tap --wait --count 3 >/dev/null\n"
+             "nearfield ctl record start --bits --images --name older >/dev/null\n"
+             "nearfield tap --count 20 >/dev/null\n"
+             "nearfield ctl record stop >/dev/null\n"
+             "kill -INT $sender\nwait $sender || test $? -eq 130\n"
+             "touch /tmp/lives\nwait $daemon\n")
+    return root.start(text)
+
+
+def values_of(yaml_file):
+    """{"section.key": value} of a configuration."""
+    found = {}
+
+    def walk(value, name):
+        if isinstance(value, dict) and value:
+            for key, below in value.items():
+                walk(below, f"{name}.{key}" if name else str(key))
+        else:
+            found[name] = value
+
+    walk(yaml.safe_load(yaml_file.read_text()), "")
+    return found
+
+
+def check_kept(root):
+    """What the older version has saved and recorded, under this one: the same settings, the same bits."""
+    text = "nearfieldd -c /etc/nearfield/left.yaml --check\n"  # before it runs, as its ports are taken then
+    text += started(root, "nearfieldd@.service", "left")
+    text += ("daemon=$!\nexport NEARFIELD_RUNTIME_DIR=/run/nearfield-left\n"
+             "nearfield ctl --wait config >/tmp/newer_config.yaml\nnearfield ctl stop\nwait $daemon\n"
+             "cd /tmp\nnearfield inspect /var/lib/nearfield-left/older*.nfr\n"
+             "nearfield replay /var/lib/nearfield-left/older*.nfr -c /etc/nearfield/left.yaml -o older.h5 --frames 4\n"
+             "nearfield inspect older.h5\n")
+    root.script(text)
+    before, after = (values_of(root.folder / f"tmp/{name}_config.yaml") for name in ("older", "newer"))
+    expect(before["holography.standoff_m"] == 0.04, "holography.standoff_m: expected 0.04 m in the older version, "
+           f"found {before['holography.standoff_m']}")
+    for key, value in before.items():
+        expect(key in after and after[key] == value, f"{key}: expected {value!r} of the older version, found {after.get(key)!r}")
+
+
+def upgrade(root, older, packages, version):
+    """An older version that a user has changed and used, then this one."""
+    older_version = run("dpkg-deb", "-f", older[0], "Version").strip()
+    run("dpkg", "--compare-versions", older_version, "lt", version)
+    found = install(root, older)
+    expect(found == older_version, f"expected version {older_version}, found {found}")
+    configuration = root.folder / "etc/nearfield/nearfield.yaml"
+    changed = configuration.read_text() + USERS_LINE
+    configuration.write_text(changed)
+    (root.folder / "etc/nearfield/left.yaml").write_text(LEFT)
+    with live_on_older(root) as daemon:
+        wait_for(root.folder / "tmp/lives", daemon)
+        recordings = {path: path.read_bytes() for path in (root.folder / "var/lib/nearfield-left").glob("*.nfr")}
+        expect(recordings, "expected a recording of the older version, found none")
+        saved = (root.folder / "etc/nearfield/left.yaml").read_text()
+        found = install(root, packages)
+        expect(found == version, f"expected version {version} after the upgrade, found {found}")
+        expect(daemon.poll() is None, "expected the daemon of the older version to run on while its files are replaced")
+        root.run("env", "NEARFIELD_RUNTIME_DIR=/run/nearfield-left", "nearfield", "ctl", "stop")
+        expect(daemon.wait(60) == 0, f"the daemon of the older version: expected exit code 0, found {daemon.returncode}")
+    expect(configuration.read_text() == changed, f"{configuration}: expected the user's lines after the upgrade")
+    expect((root.folder / "etc/nearfield/left.yaml").read_text() == saved, "left.yaml: expected what `nearfield ctl save` wrote")
+    for path, data in recordings.items():
+        expect(path.read_bytes() == data, f"{path}: expected the recording as the older version left it")
+    expect(not (root.folder / "etc/systemd/system/multi-user.target.wants/nearfieldd.service").exists(), "expected no enabled unit")
+    check_kept(root)
+
+
+def purge(root, before, names):
+    wants = root.folder / "etc/systemd/system/multi-user.target.wants"  # as `systemctl enable nearfieldd nearfieldd@left` does
+    existed = wants.exists()
+    wants.mkdir(parents=True, exist_ok=True)
+    for link, target in (("nearfieldd.service", "nearfieldd.service"), ("nearfieldd@left.service", "nearfieldd@.service")):
+        (wants / link).symlink_to(f"/lib/systemd/system/{target}")
+    root.run("apt-get", "-q", "-y", "purge", *names)
+    expect(not list(wants.glob("nearfieldd*")), "expected no link to a unit after the purge")
+    if not existed:
+        for folder in (wants, wants.parent, wants.parent.parent):
+            if not any(folder.iterdir()):
+                folder.rmdir()
+    root.run("apt-get", "-q", "-y", "autoremove", "--purge")
+    left = root.configuration_files() - before
+    print(f"  left in /etc: {' '.join(sorted(left))}")
+    backups = {name for name in left if re.fullmatch(r"/etc/nearfield/left\.yaml\.[^/]+\.bak", name)}  # of `nearfield ctl save`
+    expect(len(backups) == 1, f"expected one file that `nearfield ctl save` has kept, found {sorted(left)}")
+    expected = {"/etc/nearfield", "/etc/nearfield/left.yaml"} | backups
+    expect(left == expected, f"expected {sorted(expected)} after the purge, found {sorted(left)}")
+    expect(list((root.folder / "var/lib/nearfield-left").glob("*.nfr")), "expected the user's recording after the purge")
+    expect(not list((root.folder / "var/cache").glob("nearfield*")), "expected no compiled kernel after the purge")
+
+
+def main():
+    packages, older = (sorted(pathlib.Path(word).resolve().glob("*.deb")) for word in sys.argv[1:3])
+    cache = pathlib.Path(sys.argv[3]).resolve()
+    cache.mkdir(parents=True, exist_ok=True)
+    for folder, files in zip(sys.argv[1:3], (packages, older)):
+        names = [run("dpkg-deb", "-f", package, "Package").strip() for package in files]
+        expect(set(names) == {"nearfield", "libnearfield0", "libnearfield-ring3", "libnearfield-dev", "python3-nearfield"},
+               f"{folder}: expected five packages, found {names}")
+    version = run("dpkg-deb", "-f", packages[0], "Version").strip()
+    steps = Steps()
+    root = Root(make_base(cache), cache)
+    try:
+        root.run("apt-get", "-q", "update")
+        before = root.configuration_files()
+        steps.done("clean system")
+        upgrade(root, older, packages, version)
+        steps.done("install, use, upgrade")
+        check_units(root)
+        check_document(root, "nearfield", version)
+        check_programs(root, version)
+        steps.done("simulate, replay")
+        check_libraries(root)
+        steps.done("a program in C, Python")
+        check_daemons(root)
+        steps.done("two daemons")
+        purge(root, before, names)
+        steps.done("purge")
+    finally:
+        root.remove()
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--alone":
+        run_alone(sys.argv[2])
+    elif os.environ.get("NEARFIELD_PACKAGE_TEST") != "inside":
+        os.execvpe("unshare", ["unshare", "--mount", "--pid", "--fork", "--kill-child", sys.executable, "-B", *sys.argv],
+                   os.environ | {"NEARFIELD_PACKAGE_TEST": "inside"})
+    else:
+        main()

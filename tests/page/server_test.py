@@ -1,0 +1,217 @@
+"""The live page in a browser, served by nearfieldd: `server_test.py FOLDER_OF_nearfieldd [unittest's options]`.
+
+A sender of a simulated array is started and killed, so that the input is lost and comes back.
+"""
+
+import base64
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from browser import BrowserTest, until
+
+BIN = pathlib.Path(sys.argv.pop(1) if len(sys.argv) > 1 else "build/release/bin").resolve()
+
+SCENE = """
+version: 1
+array: {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02, layout: row-major, sensitivity_dbfs: -26}
+standoff_m: 0.03
+duration_s: 0.1
+seed: 1
+sigma_delta: {order: 2}
+sources:
+  - {kind: plate, frequency_hz: 1464.84375, width_m: 0.4, height_m: 0.3, modes: [{m: 3, n: 2, velocity_m_s: 0.01}]}
+"""
+CONFIGURATION = """
+version: 1
+array:
+  {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02, layout: row-major, sensitivity_dbfs: -26, health: {mask: false}}
+front_end: {window_samples: 1024, hop_samples: 1024, frequencies_hz: [1464.84375, 2929.6875]}
+holography: {standoff_m: 0.03, extrapolation: {order: 4}}
+processors:
+  here: {kind: spectrum, points: [[0.01, 0.01]], window_samples: 1024, every_hops: 8}
+daemon:
+  source: {kind: udp, address: '127.0.0.1:0', takeover_after_ms: 200}
+  publish: {ring: {socket: frames.sock}}
+  control: {socket: control.sock}
+  recording: {directory: .}
+  deadlines: {frame_ms: 60000}
+  metrics: {address: off}
+  page: {address: '127.0.0.1:0'}
+"""
+
+
+class Daemon:
+    """A nearfieldd with a sender, in a folder of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        (folder / "scene.yaml").write_text(SCENE)
+        (folder / "nearfieldd.yaml").write_text(CONFIGURATION)
+        self.sender = None
+        with open(folder / "log", "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen([BIN / "nearfieldd", "-c", folder / "nearfieldd.yaml"], stderr=log, cwd=folder,
+                                            env={**os.environ, "NEARFIELD_RUNTIME_DIR": str(folder)})
+        self.url = self.logged(r"page at (http://[^;,\s]*/)")
+        status = subprocess.run([BIN / "nearfield", "ctl", "--socket", folder / "control.sock", "--wait", "status", "--json"],
+                                capture_output=True, text=True, check=True).stdout
+        self.address = f"127.0.0.1:{json.loads(status)['port']}"
+        self.token = (folder / "control.sock.page_token").read_text(encoding="utf-8").strip()
+
+    def log(self):
+        return (self.folder / "log").read_text(encoding="utf-8")
+
+    def logged(self, pattern):
+        def found():
+            if self.process.poll() is not None:
+                raise AssertionError(f"nearfieldd ended: {self.log()}")
+            return re.search(pattern, self.log())
+        match = until(found, f"{pattern} in the log", 120)
+        return next(group for group in match.groups() if group)
+
+    def send(self):
+        self.sender = subprocess.Popen([BIN / "nearfield", "send", self.folder / "scene.yaml", "--loop", "--to", self.address],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def stop_sender(self):
+        if self.sender:
+            self.sender.kill()
+            self.sender.wait()
+            self.sender = None
+
+    def stop(self):
+        self.stop_sender()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(60)
+
+
+class ServedPage(BrowserTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.daemon = Daemon(pathlib.Path(folder.name))
+        cls.addClassCleanup(cls.daemon.stop)
+        cls.daemon.send()
+
+    def shown(self, query=""):
+        page = self.opened(self.daemon.url + query)
+        self.until(page, "globalThis.nearfield !== undefined && nearfield.draws.some((draw) => draw.isLive)", 60)
+        return page
+
+    def answer(self, path="/", host=None, **headers):
+        connection = http.client.HTTPConnection("127.0.0.1", int(self.daemon.url.split(":")[-1].strip("/")), timeout=30)
+        self.addCleanup(connection.close)
+        headers = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request("GET", path, headers={**headers, **({"Host": host} if host else {})})
+        return connection.getresponse().status
+
+    def test_pictures_come_and_a_lost_input_is_said(self):
+        page = self.shown()
+        self.assertEqual(page.evaluate("[nearfield.known.newest.grid.rows, nearfield.known.newest.grid.columns]"), [8, 8])
+        self.daemon.stop_sender()
+        self.until(page, "document.getElementById('condition').textContent.startsWith('No input')")
+        self.assertTrue(page.evaluate("document.getElementById('stage').classList.contains('not-live')"))
+        page.evaluate("nearfield.draws.length = 0")
+        self.daemon.send()
+        self.until(page, "nearfield.draws.some((draw) => draw.isLive)")
+        self.assertTrue(page.evaluate("nearfield.draws.every((draw) => !draw.isLive || draw.age_ms <= 100)"))
+        self.assertEqual(self.errors, [])
+
+    def test_a_frequency_and_a_spectrum_are_chosen(self):
+        page = self.shown()
+        loud = page.evaluate("Math.max(...nearfield.known.newest.values)")
+        page.select_option("#axes select[data-axis=frequency]", "1")
+        self.until(page, "nearfield.known.newest?.layout.select.frequency === 1")
+        self.assertLess(page.evaluate("Math.max(...nearfield.known.newest.values)"), loud)  # the plate's tone is the first one
+        page.click("#lines-panel summary")
+        self.until(page, "document.querySelector('#spectrum canvas') !== null")
+        self.assertEqual(self.errors, [])
+
+    def test_a_token_lets_record(self):
+        reader = self.shown()
+        reader.click("#record-panel summary")
+        self.until(reader, "document.getElementById('record-state').textContent.includes('token')")
+        page = self.shown(f"?token={self.daemon.token}")
+        self.assertNotIn("token", page.url)
+        page.click("#record-panel summary")
+        self.until(page, "!document.getElementById('record-start').disabled")
+        page.fill("#record-name", "from-the-page")
+        page.click("#record-start")
+        self.until(page, "document.getElementById('record-answer').textContent.length > 2")
+        self.assertNotIn("Refused", page.inner_text("#record-answer"))
+        until(lambda: list(self.daemon.folder.glob("from-the-page*")), "a recording")
+        self.until(page, "document.getElementById('record-state').textContent.includes('begun by')")
+        page.click("#record-stop")
+        # "idle", or, where another recording was made before, how that one ended.
+        self.until(page, "!document.getElementById('record-state').textContent.includes('begun by')")
+
+    def test_a_recording_is_opened_looked_at_and_closed(self):
+        page = self.shown(f"?token={self.daemon.token}")
+        page.click("#record-panel summary")
+        self.until(page, "!document.getElementById('record-start').disabled")
+        page.select_option("#trigger-kind", "external")
+        page.click("#trigger-set")
+        self.until(page, "document.getElementById('trigger-state').textContent.startsWith('Armed')")
+        page.click("#record-trigger")
+        self.until(page, "document.getElementById('record-state').textContent.includes('begun by record trigger')")
+        page.wait_for_timeout(300)
+        page.click("#record-stop")
+        page.select_option("#trigger-kind", "none")
+        page.click("#trigger-set")
+        self.until(page, "document.getElementById('trigger-state').textContent.startsWith('Not armed')")
+        live = page.evaluate("(() => { const v = nearfield.known.newest.values; const m = []; for (let i = 0; i < v.length; i += 2) m.push(Math.hypot(v[i], v[i + 1])); return m; })()")
+        page.click("#recordings-list")
+        self.until(page, "[...document.querySelectorAll('#recordings tr')].some((row) => row.textContent.includes('by record trigger'))")
+        page.click("#recordings tr:has-text('by record trigger') button")
+        page.fill("#open-seconds", "0.2")
+        page.fill("#open-fields [name=frequencies]", "2929.6875, 1464.84375")
+        page.click("#open-submit")
+        self.until(page, "document.getElementById('opened').textContent.includes('playing')", 60)
+        self.assertEqual(page.evaluate("document.getElementById('opened').rows[0].cells.length"), 4)
+        with page.expect_popup() as popup:
+            page.click("#opened button:text('Look')")
+        played = popup.value
+        self.until(played, "globalThis.nearfield !== undefined && nearfield.known.newest !== null", 60)
+        self.assertEqual(played.evaluate("nearfield.known.layouts.get('surface').axes.find((axis) => axis.name === 'frequency').values"), [2929.6875, 1464.84375])
+        played.select_option("#axes select[data-axis=frequency]", "1")
+        self.until(played, "nearfield.known.newest?.layout.select.frequency === 1")
+        # The plate's field: as it was live (no microphone is masked, at whatever time), but for the noise of the modulators, and windows that hold the join of two rounds.
+        same = ("(live) => { const v = nearfield.known.newest?.values ?? []; const m = []; for (let i = 0; i < v.length; i += 2) m.push(Math.hypot(v[i], v[i + 1]));"
+                " const sum = (f) => m.reduce((all, one, i) => all + f(one, live[i]), 0);"
+                " return m.length === live.length && sum((a, b) => (a - b) ** 2) < 0.05 ** 2 * sum((a, b) => b ** 2); }")
+        until(lambda: played.evaluate(same, live), "the recorded field")
+        played.click("#settings-panel summary")
+        played.fill("#change-fields [name=off]", "9")
+        played.click("#change-set")
+        self.until(played, "document.getElementById('change-answer').textContent.includes('in effect')", 60)
+        self.until(played, "nearfield.known.status?.epoch === 2")
+        page.click("#opened button:text('Close')")
+        self.until(played, "document.getElementById('condition').textContent.startsWith('The recording is no longer played')")
+        played.close()
+        self.until(page, "document.getElementById('opened').rows.length === 0")
+        self.assertEqual(self.errors, [])
+
+    def test_strangers_are_refused(self):
+        upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13",
+                   "Sec_WebSocket_Key": base64.b64encode(bytes(16)).decode()}
+        own = self.daemon.url.rstrip("/")
+        self.assertEqual(self.answer(), 200)
+        self.assertEqual(self.answer(host="evil.example"), 421)
+        self.assertEqual(self.answer("/?token=wrong"), 403)
+        self.assertEqual(self.answer("/stream", Origin=own, **upgrade), 101)
+        self.assertEqual(self.answer("/stream", Origin="http://evil.example", **upgrade), 403)
+        self.assertEqual(self.answer("/stream", host="evil.example", Origin="http://evil.example", **upgrade), 421)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -437,7 +437,7 @@ TEST(CEngine, SaysWhatIsWrong) {
   EXPECT_NE(engine.error().find("nf_engine_start"), std::string::npos);
   EXPECT_EQ(nf_engine_processors(engine), 0U);
   EXPECT_EQ(nf_engine_start(engine, "holografy: {}\n", &input), NF_BAD_CONFIG);
-  EXPECT_NE(engine.error().find("configuration:1: holografy"), std::string::npos) << engine.error();
+  EXPECT_NE(engine.error().find("configuration:1:1: holografy"), std::string::npos) << engine.error();
   EXPECT_NE(engine.error().find("holography"), std::string::npos) << engine.error();
   EXPECT_EQ(nf_engine_start(engine, "a: [", &input), NF_BAD_CONFIG);
   EXPECT_EQ(nf_engine_start(engine, nullptr, &input), NF_USAGE);

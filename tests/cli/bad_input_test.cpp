@@ -164,7 +164,7 @@ TEST_F(BadInput, WrongTypeInFile) {
 
 TEST_F(BadInput, ValueOutOfRange) {
   expect_refusal(capture(), "--set holography.upsample=99", kBadConfig,
-                 AllOf(HasSubstr("--set"), HasSubstr("holography.upsample"), HasSubstr("99")));
+                 AllOf(HasSubstr("given by set"), HasSubstr("holography.upsample"), HasSubstr("99")));
 }
 
 TEST_F(BadInput, FrequencyAboveNyquist) {

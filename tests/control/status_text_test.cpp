@@ -69,8 +69,8 @@ TEST(StatusText, HasALineForEachLimitAndEachOfItsEvents) {
 TEST(Check, ListsProblemsOneByOne) {
   EXPECT_THAT(configuration_problems("", {}), testing::IsEmpty());
   EXPECT_THAT(configuration_problems("", {"array.rows=0", "daemon.sorce.kind=udp"}),
-              testing::ElementsAre("--set: array.rows: expected an integer from 1 to 64, found \"0\"",
-                                   "--set: daemon.sorce: unknown key; did you mean daemon.source?"));
+              testing::ElementsAre("given by set: array.rows: expected an integer from 1 to 64, found \"0\"",
+                                   "given by set: daemon.sorce: unknown key; did you mean daemon.source?"));
 }
 
 }  // namespace

@@ -136,13 +136,16 @@ def test_states_and_alarms_go_to_mqtt(live, tmp_path):
     subscriber = client_of("listener")
     subscriber.on_message = lambda _client, _data, message: heard.append((message.topic, message.payload.decode(), message.retain))
     subscriber.on_connect = lambda client, *_: client.subscribe("nearfield/#", qos=1)
+    subscribed = threading.Event()  # what is published before is said later, as retained
+    subscriber.on_subscribe = lambda *_: subscribed.set()
     try:
         subscriber.connect_async("127.0.0.1", port)
         subscriber.loop_start()
+        assert subscribed.wait(20.0), "expected the broker to take a subscription"
         child = Bridge("mqtt", "--array", "left", "--control", live / "control.sock", "--every", "0.2", NEARFIELD_MQTT_URL=f"mqtt://127.0.0.1:{port}")
         payload = until(lambda: next((text for topic, text, _ in heard if topic == "nearfield/left/state"), None), "a state")
         assert json.loads(payload)["state"] == "running" and json.loads(payload)["array"] == "left"
-        assert ("nearfield/left/connection", "online", False) in heard
+        until(lambda: ("nearfield/left/connection", "online", False) in heard, "the bridge's word that it is there")
         child.process.kill()  # the broker then says its last will, to who comes later too
         until(lambda: ("nearfield/left/connection", "offline", False) in heard, "the last will")
         child.end()

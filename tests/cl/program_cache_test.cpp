@@ -305,6 +305,9 @@ TEST(ProgramCacheProcess, BuildsAndRunsWithTheFolderOfItsEnvironment) {
 }
 
 TEST_F(ProgramCacheTest, ProcessesShareAFolder) {
+  const Variable shards("GTEST_TOTAL_SHARDS",
+                        std::nullopt);  // the processes run their one test whichever shard this is
+  const Variable shard("GTEST_SHARD_INDEX", std::nullopt);
   std::array<pid_t, 4> processes{};
   std::string program = fs::read_symlink("/proc/self/exe");
   std::string filter = "--gtest_filter=ProgramCacheProcess.*";
@@ -345,6 +348,8 @@ TEST(PoclCacheProcess, OpenclIsNotCalledBeforeTheFolderIsChosen) {
 }
 
 TEST(PoclCache, IsChosenInAProcessWithoutAHome) {
+  const Variable shards("GTEST_TOTAL_SHARDS", std::nullopt);
+  const Variable shard("GTEST_SHARD_INDEX", std::nullopt);
   const Variable folder("POCL_CACHE_DIR", std::nullopt);
   const Variable user("XDG_CACHE_HOME", std::nullopt);
   const Variable home("HOME", std::nullopt);

@@ -118,7 +118,7 @@ void DaemonView::answer(std::uint64_t client, const json& id, const json& reply)
 }
 
 bool DaemonView::ask(std::uint64_t client, json request, std::function<void(const json& reply)> done) {
-  // The desk's thread gets a copy of what says whether this object lives, as only this one may look at alive_.
+  // The thread of desk_ gets a copy of what says whether this object lives, as only this one may look at alive_.
   return desk_.request(
       client, std::move(request),
       [server = server_, alive = std::weak_ptr<const bool>(alive_), done = std::move(done)](const json& reply) {

@@ -421,7 +421,7 @@ def _warm_up_of(plan: pathlib.Path, names: Sequence[str], warm_up: int | str, *,
     endless = [path or names[0] for path, hops in memory.items() if hops < 0]
     if endless and not is_unbounded_allowed:
         raise UsageError(f"processors {', '.join(endless)}: expected frames that depend on a bounded number of hops before, found averages, "
-                         "tracks or searches without a bound, which begin anew with each shard; allow_unbounded accepts that", 64)  # fmt: skip
+                         "tracks or searches without a bound, which start from nothing in each shard; allow_unbounded accepts that", 64)  # fmt: skip
     if not isinstance(warm_up, str):
         return warm_up
     if not memory:
@@ -634,7 +634,7 @@ def replay(
     threads : int
         Cores that a task may use where the device is PoCL's processor.
     allow_unbounded : bool
-        Accept averages and tracks that begin anew with each shard.
+        Accept averages and tracks that start from nothing in each shard.
     allow_unlike : bool
         Accept workers whose devices, drivers or versions differ: frames are then not equal bit for bit.
     progress : callable or bool
@@ -779,7 +779,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--warm-up", default="auto", metavar="HOPS", help="hops that a shard begins earlier, or auto")
     parser.add_argument("--shard-hops", type=_positive, metavar="HOPS", help="length of a shard")
     parser.add_argument("--threads", type=_positive, default=1, help="cores that a task may use with PoCL")
-    parser.add_argument("--allow-unbounded", action="store_true", help="accept averages and tracks that begin anew with each shard")
+    parser.add_argument("--allow-unbounded", action="store_true", help="accept averages and tracks that start from nothing in each shard")
     parser.add_argument("--allow-unlike", action="store_true", help="accept workers whose devices or versions differ")
     parser.add_argument("-q", "--quiet", action="store_true", help="no bar")
     return parser

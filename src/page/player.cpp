@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "control/service/realtime.hpp"
+#include "core/system/child_signals.hpp"
 #include "core/system/clocks.hpp"
 #include "core/system/program_file.hpp"
 #include "nearfield/error.hpp"
@@ -80,20 +81,6 @@ std::vector<std::string> player_line(const std::string& path, const PlayerReques
   }
   line.insert(line.end(), {"--", path});
   return line;
-}
-
-/// Signals as a new program has them: a daemon blocks some and ignores others.
-void use_default_signals(posix_spawnattr_t& attributes) {
-  sigset_t none;
-  sigemptyset(&none);
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ}) {
-    sigaddset(&defaults, signal);
-  }
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
 /// This process's environment without what systemd says to a service alone: a player is none of its processes.

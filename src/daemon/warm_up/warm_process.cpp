@@ -15,6 +15,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "core/system/child_signals.hpp"
 #include "core/system/clocks.hpp"
 #include "daemon/durations.hpp"
 #include "nearfield/error.hpp"
@@ -53,20 +54,6 @@ FileDescriptor file_of(const std::string& text) {
   return file;
 }
 
-/// Signals as a new program has them: the daemon blocks some and ignores others.
-void reset_signals(posix_spawnattr_t& attributes) {
-  sigset_t none;
-  sigemptyset(&none);
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ}) {
-    sigaddset(&defaults, signal);
-  }
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-}
-
 pid_t spawn(const FileDescriptor& request, const FileDescriptor& output, const FileDescriptor& go_on) {
   // Copies above those that the child gets: a dup2 must not overwrite one that is still needed.
   const auto above = [](const FileDescriptor& descriptor) {
@@ -86,7 +73,7 @@ pid_t spawn(const FileDescriptor& request, const FileDescriptor& output, const F
   posix_spawn_file_actions_addclosefrom_np(&actions, kGoOnDescriptor + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  reset_signals(attributes);
+  use_default_signals(attributes);
   std::string name = "nearfieldd";
   std::string flag = "--warm";
   const std::array<char*, 3> arguments = {name.data(), flag.data(), nullptr};

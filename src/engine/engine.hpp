@@ -70,8 +70,9 @@ Masks make_masks(const std::vector<ArrayPlan>& plans, const std::vector<int>& ch
 /// by window.
 ///
 /// The processors of every hop are prompt: compute_*() enqueues them all, on whichever device each is, and waits once,
-/// for all devices. Those that are due more seldom are late: begin_late() enqueues them behind a window that is out
-/// already, and the next compute_*(), whose wait covers them, or finish_late() brings their products.
+/// for all their devices. Those that are due more seldom are late: begin_late() enqueues them behind a window that is
+/// out already. The next compute_*(), whose wait covers them, or finish_late() brings their products; where no prompt
+/// one works on their device, nothing waits for them but finish_late(), and under_way() says when they are there.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -97,9 +98,11 @@ class Engine {
   /// The same for given spectra, [window][frequency][row][column], Pa.
   virtual std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) = 0;
   /// Enqueues the late processors of the bits in `due`, 1 << processor, on the windows that were computed last. Does
-  /// not wait. What was begun before must be finished.
+  /// not wait for them. None of `due` may be under way.
   virtual void begin_late(std::uint32_t due) = 0;
-  /// Waits for what begin_late() has begun, where no compute_*() has come since.
+  /// Those late processors whose device has not yet ended what begin_late() has begun there, 1 << processor.
+  [[nodiscard]] virtual std::uint32_t under_way() { return 0; }
+  /// Waits for what begin_late() has begun.
   virtual void finish_late() = 0;
 
   /// None, where the plan wants spectra alone.
@@ -130,7 +133,8 @@ class Engine {
   /// Before products() of a window that becomes a frame: where that lies.
   virtual void stamp(std::size_t processor, std::size_t window, const FrameStamp& stamp) = 0;
   /// Of one of the windows computed last, or of those that a late processor was begun on, where has_products() held;
-  /// they hold until the next call for this processor, and until the next compute_*() or begin_late().
+  /// they hold until the next call for this processor, and until the next compute_*() or begin_late(). Of a late one
+  /// once it is not under way any more.
   [[nodiscard]] virtual Products products(std::size_t processor, std::size_t window) = 0;
   /// Of that window's products, once products() has been asked. Those of a late processor hold what the input's flags
   /// were when it was begun.

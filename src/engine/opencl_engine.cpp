@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "cl/device.hpp"
+#include "cl/marker.hpp"
 #include "engine/engine_parts.hpp"
+#include "engine/paced_staging.hpp"
 #include "frontend/samples/decimated_samples.hpp"
 #include "nearfield/error.hpp"
 
@@ -60,6 +62,7 @@ class OpenclEngine : public Engine {
   std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) override;
   std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) override;
   void begin_late(std::uint32_t due) override;
+  [[nodiscard]] std::uint32_t under_way() override;
   void finish_late() override;
   void stamp(std::size_t processor, std::size_t window, const FrameStamp& stamp) override {
     runs_.at(processor).processor->stamp(window - runs_[processor].absent, stamp);
@@ -112,6 +115,13 @@ class OpenclEngine : public Engine {
     std::vector<WindowStatus> statuses;  ///< [window], of the windows that it was enqueued on last, without the absent
     std::size_t absent = 0;              ///< of these: the first ones, which its tap does not have
   };
+  /// What a device has beside the prompt frames. One that no prompt frame works on is apart: it has its bits and its
+  /// time for itself, and no frame waits for it.
+  struct Late {
+    std::optional<PacedStaging> staging;  ///< of a device apart
+    std::uint32_t begun = 0;              ///< 1 << processor, those whose products are under way
+    std::optional<ocl::Marker> ended;     ///< behind these
+  };
   /// Bits that late taps have not been fed with yet; they lie in the staging memory.
   struct Pushed {
     std::uint64_t first_sample = 0;
@@ -119,6 +129,7 @@ class OpenclEngine : public Engine {
   };
   void make_samples();
   void make_inputs();
+  void make_apart();
   void allocate(Input& input, const Tap& tap);
   [[nodiscard]] std::size_t words_per_sample() const;
   [[nodiscard]] std::size_t staged_words() const;
@@ -127,8 +138,14 @@ class OpenclEngine : public Engine {
   [[nodiscard]] std::string device_name_of(std::size_t device) const override;
   /// Those with this tap.
   [[nodiscard]] std::uint32_t processors_of(std::size_t tap) const;
+  [[nodiscard]] std::uint32_t processors_on(std::size_t device) const;
+  [[nodiscard]] bool is_apart(std::size_t device) const { return late_[device].staging.has_value(); }
+  /// Takes the statuses of what is under way on a device, once it has ended.
+  void take_from(std::size_t device);
   /// Those taps and samples that are late, or those that are not.
   void feed(bool late_ones, std::uint64_t first_sample, std::span<const std::uint32_t> wire);
+  /// The same of one device.
+  void feed_device(std::size_t device, bool late_ones, std::uint64_t first_sample, std::span<const std::uint32_t> wire);
   /// Tells a processor where its samples of the windows that its tap has lie.
   void show_samples(std::size_t processor, std::size_t windows);
   void feed_late_taps();
@@ -136,7 +153,7 @@ class OpenclEngine : public Engine {
   void enqueue_tap(std::size_t tap, std::uint32_t due);
   /// Enqueues all that is prompt, on all devices, and waits.
   std::span<const WindowStatus> compute_prompt();
-  /// Waits for all devices, then takes the statuses of what was under way.
+  /// Waits for all devices but those apart, then takes the statuses of what was under way.
   void wait();
   void take_statuses(std::size_t tap);
   [[nodiscard]] int non_finite_microphones(std::size_t processor, std::size_t window) const override;
@@ -144,6 +161,7 @@ class OpenclEngine : public Engine {
 
   std::vector<ocl::Device> devices_;  ///< the first is the run's
   std::vector<Samples> samples_;      ///< [device]
+  std::vector<Late> late_;            ///< [device]
   std::vector<Input> inputs_;         ///< [tap]
   std::vector<Run> runs_;             ///< [processor]
   std::optional<BitStaging> staging_;
@@ -152,7 +170,6 @@ class OpenclEngine : public Engine {
   std::size_t windows_ = 0;         ///< of these
   bool has_late_taps_ = false;
   bool is_computed_ = false;  ///< nothing has been pushed since
-  bool has_late_ = false;     ///< late products are under way
 };
 
 /// Flags of one processor's products that do not apply to another's.
@@ -173,6 +190,7 @@ OpenclEngine::OpenclEngine(Devices devices, const EnginePlan& plan)
   for (std::size_t t = 0; t < inputs_.size(); ++t) {
     allocate(inputs_[t], taps()[t]);
   }
+  make_apart();
 }
 
 void OpenclEngine::make_samples() {
@@ -205,6 +223,33 @@ void OpenclEngine::make_inputs() {
   }
   if (plan().input == InputForm::kBits) {
     staging_.emplace(devices_.front(), staged_words(), has_late_taps_);
+  }
+}
+
+/// How many bits a device apart may be behind before the run waits for it: those of its longest cadence, within reason.
+constexpr std::size_t kMostPacedWords = std::size_t{8} << 20U;
+
+void OpenclEngine::make_apart() {
+  late_.resize(devices_.size());
+  if (plan().input != InputForm::kBits) {
+    return;
+  }
+  for (std::size_t d = 1; d < devices_.size(); ++d) {
+    bool is_prompt = samples_[d].decimated && !samples_[d].is_late;
+    for (std::size_t t = 0; t < inputs_.size(); ++t) {
+      is_prompt |= taps()[t].device == d && !is_late_tap(t);
+    }
+    std::size_t hops = 0;
+    for (std::size_t p = 0; p < runs_.size(); ++p) {
+      if (taps()[tap_of(p)].device == d) {
+        hops = std::max(hops, static_cast<std::size_t>(every_hops(p)));
+      }
+    }
+    if (!is_prompt && hops > 0) {
+      const auto hop = static_cast<std::size_t>(plan().settings.front_end.hop_samples);
+      const std::size_t paced_words = std::min((hops + 2) * hop * words_per_sample(), kMostPacedWords);
+      late_[d].staging.emplace(devices_[d], std::max(staged_words(), paced_words), "pipeline/staging");
+    }
   }
 }
 
@@ -264,14 +309,24 @@ std::span<std::uint32_t> OpenclEngine::room_for_bits(std::size_t wire_words) {
 }
 
 void OpenclEngine::feed(bool late_ones, std::uint64_t first_sample, std::span<const std::uint32_t> wire) {
-  for (Samples& samples : samples_) {
-    if (samples.decimated && samples.is_late == late_ones) {
-      const Piece<std::uint32_t> piece = piece_from(samples.begin, first_sample, wire, words_per_sample());
-      samples.decimated->enqueue_bits(piece.first, piece.values);
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    if (!is_apart(d)) {
+      feed_device(d, late_ones, first_sample, wire);
+    } else if (late_ones) {
+      feed_device(d, late_ones, first_sample, late_[d].staging->keep(wire));
     }
   }
+}
+
+void OpenclEngine::feed_device(std::size_t device, bool late_ones, std::uint64_t first_sample,
+                               std::span<const std::uint32_t> wire) {
+  const Samples& samples = samples_[device];
+  if (samples.decimated && samples.is_late == late_ones) {
+    const Piece<std::uint32_t> piece = piece_from(samples.begin, first_sample, wire, words_per_sample());
+    samples.decimated->enqueue_bits(piece.first, piece.values);
+  }
   for (std::size_t t = 0; t < inputs_.size(); ++t) {
-    if (inputs_[t].is_fed && is_late_tap(t) == late_ones) {
+    if (taps()[t].device == device && inputs_[t].is_fed && is_late_tap(t) == late_ones) {
       const Piece<std::uint32_t> piece = piece_from(inputs_[t].begin, first_sample, wire, words_per_sample());
       if (!piece.values.empty()) {
         inputs_[t].front_end->enqueue_bits(piece.first, piece.values);
@@ -366,7 +421,6 @@ std::span<const WindowStatus> OpenclEngine::compute_prompt() {
 void OpenclEngine::begin_late(std::uint32_t due) {
   feed_late_taps();
   due &= late();
-  has_late_ = due != 0;
   for (std::size_t t = 0; t < inputs_.size(); ++t) {
     const std::uint32_t due_here = due & processors_of(t);
     Input& input = inputs_[t];
@@ -385,11 +439,50 @@ void OpenclEngine::begin_late(std::uint32_t due) {
       }
     }
   }
-  if (has_late_ || has_late_taps_) {
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    if (const std::uint32_t here = due & processors_on(d); here != 0) {
+      late_[d].begun = here;
+      late_[d].ended.emplace(devices_[d]);
+    }
+  }
+  if (due != 0 || has_late_taps_) {
     for (const ocl::Device& device : devices_) {
       device.flush();  // a driver may keep what is enqueued until somebody waits
     }
   }
+}
+
+std::uint32_t OpenclEngine::under_way() {
+  std::uint32_t found = 0;
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    if (late_[d].begun == 0) {
+      continue;
+    }
+    if (late_[d].ended->is_reached()) {
+      take_from(d);
+    } else {
+      found |= processors_on(d);
+    }
+  }
+  return found;
+}
+
+void OpenclEngine::take_from(std::size_t device) {
+  late_[device].begun = 0;
+  late_[device].ended.reset();
+  for (std::size_t t = 0; t < inputs_.size(); ++t) {
+    if (taps()[t].device == device && std::exchange(inputs_[t].is_under_way, false)) {
+      take_statuses(t);
+    }
+  }
+}
+
+std::uint32_t OpenclEngine::processors_on(std::size_t device) const {
+  std::uint32_t found = 0;
+  for (std::size_t p = 0; p < runs_.size(); ++p) {
+    found |= taps()[tap_of(p)].device == device ? 1U << p : 0U;
+  }
+  return found;
 }
 
 std::uint32_t OpenclEngine::processors_of(std::size_t tap) const {
@@ -451,13 +544,10 @@ void OpenclEngine::show_samples(std::size_t processor, std::size_t windows) {
 }
 
 void OpenclEngine::wait() {
-  for (const ocl::Device& device : devices_) {
-    device.wait();
-  }
-  has_late_ = false;
-  for (std::size_t t = 0; t < inputs_.size(); ++t) {
-    if (std::exchange(inputs_[t].is_under_way, false)) {
-      take_statuses(t);
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    if (!is_apart(d)) {
+      devices_[d].wait();
+      take_from(d);
     }
   }
 }
@@ -481,8 +571,11 @@ void OpenclEngine::take_statuses(std::size_t tap) {
 }
 
 void OpenclEngine::finish_late() {
-  if (has_late_) {
-    wait();
+  for (std::size_t d = 0; d < devices_.size(); ++d) {
+    if (late_[d].begun != 0) {
+      late_[d].ended->wait();
+      take_from(d);
+    }
   }
 }
 

@@ -32,9 +32,12 @@ inline std::uint32_t scrambled(std::uint64_t i) {
 struct Rig {
   explicit Rig(const Settings& settings = test::small_settings(), std::uint64_t elements = 1U << 18U,
                const LiveInput& input = test::small_input(), std::uint64_t reorder_elements = 256)
+      : Rig(make_epoch(settings, input, 1), settings, elements, input, reorder_elements) {}
+  /// With an engine of the test's own.
+  Rig(std::unique_ptr<Epoch> epoch, const Settings& settings, std::uint64_t elements, const LiveInput& input,
+      std::uint64_t reorder_elements)
       : ring({.words_per_element = test::kSmallWords, .elements = elements, .reorder_elements = reorder_elements}),
-        engine(ring, input, make_epoch(settings, input, 1), publisher,
-               {.overload = settings.daemon.overload, .hooks = {}}) {
+        engine(ring, input, std::move(epoch), publisher, {.overload = settings.daemon.overload, .hooks = {}}) {
     publisher.set(Publisher::Priority::kController, &sink);
     publisher.set_bits(&tap);
     publisher.begin(*engine.epoch().engine, 1);

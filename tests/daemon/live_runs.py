@@ -6,6 +6,7 @@
   live_runs.py swaps [--device NAME]    eight kinds of `ctl set` and a SIGHUP, with nothing but the running kernels compiled
   live_runs.py processors [--changes N]  images at every hop and row_power at every eighth, and N `ctl set` in turn
   live_runs.py beside [--rounds N]      ages of images alone, and with srp_phat at every eighth hop beside them, in turn
+  live_runs.py apart [--rounds N]       ages of images alone, and with a heavy map on another device (--other), in turn
   live_runs.py page [--rounds N]        publish intervals without and with ten readers of the live page, in turn in one run
   live_runs.py stops [--times N]        SIGSTOP for 3 s, SIGCONT, N times: a stopped process must not take it for a hung frame
 
@@ -521,6 +522,29 @@ def beside(options, folder):
     return result, problems
 
 
+MOST_APART_RATIO = 1.1
+
+
+def apart(options, folder):
+    """What a map that keeps another device busy costs the images of every hop: p99 of their age, alone and beside it."""
+    further = {"processors.where.kind": "srp_phat", "processors.where.every_hops": options.every,
+               "processors.where.device": options.other, "processors.where.keep_map": "false",
+               "processors.where.grid.kind": "angles", "processors.where.grid.distance_m": "inf",
+               "processors.where.grid.step_deg": options.step}
+    rounds = [{name: ages_of_images(folder / f"{name}{turn}", options.seconds, settings)
+               for name, settings in (("alone", {}), ("with_map", further))} for turn in range(options.rounds)]
+    result = {"seconds": options.seconds, "rounds": rounds}
+    for figure in ("median_age_us", "p99_age_us"):
+        of = {name: statistics.median(one[name][figure] for one in rounds) for name in ("alone", "with_map")}
+        result[figure] = {**of, "ratio": round(of["with_map"] / of["alone"], 3)}
+    lives = [life for one in rounds for life in one.values()]
+    problems = [] if all(life["exit_code"] == 0 and life["conserved"] for life in lives) else [
+        "expected each daemon to end well and account for every bit"]
+    if options.gate and result["p99_age_us"]["ratio"] > MOST_APART_RATIO:
+        problems.append(f"expected a p99 beside the map of at most {MOST_APART_RATIO} times that without")
+    return result, problems
+
+
 def watch_closely():
     """Real-time priority for this script alone, so that it sees at once what happens; not for what it starts."""
     try:
@@ -618,6 +642,13 @@ def main():
     six.add_argument("--seconds", type=float, default=10.0, help="of each run")
     six.add_argument("--rounds", type=int, default=3)
     six.set_defaults(run=beside)
+    eight = commands.add_parser("apart")
+    eight.add_argument("--seconds", type=float, default=6.0, help="of each run")
+    eight.add_argument("--rounds", type=int, default=5)
+    eight.add_argument("--other", default="1", help="processors.where.device")
+    eight.add_argument("--every", type=int, default=32, help="processors.where.every_hops")
+    eight.add_argument("--step", type=float, default=0.25, help="processors.where.grid.step_deg")
+    eight.set_defaults(run=apart)
     seven = commands.add_parser("page")
     seven.add_argument("--seconds", type=float, default=10.0, help="of each turn")
     seven.add_argument("--rounds", type=int, default=3)

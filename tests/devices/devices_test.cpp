@@ -14,6 +14,7 @@
 #include "devices/two_devices.hpp"
 #include "engine/engine.hpp"
 #include "engine/feeder.hpp"
+#include "engine/paced_staging.hpp"
 #include "nearfield/error.hpp"
 
 /// Processors on devices of their own, and taps that processors share.
@@ -268,6 +269,89 @@ TEST(Devices, ADeviceIsTheSameWhateverItIsCalled) {
   EXPECT_EQ(devices.of_processors, (std::vector<std::size_t>{1, 1, 0}));
   ASSERT_EQ(devices.all.size(), 2U);
   EXPECT_THAT(devices.all[1].name, StartsWith("basic-"));
+}
+
+// A device that no prompt frame works on may be as far behind as it likes: frames come all the same, and its products
+// are those of a device that was in time.
+TEST(Devices, NoFrameWaitsForADeviceApart) {
+  const std::vector<std::string> lines = {"processors.far.kind=row_power", "processors.far.every_hops=10",
+                                          "processors.far.front_end.kind=decimated_fft",
+                                          "processors.far.front_end.window_samples=192"};
+  const Settings settings = test::held_settings(lines);
+  EnginePlan plan;
+  plan.settings = settings;
+  plan.sample_rate_hz = 46875.0;
+  test::HeldEngine held = test::held_engine(plan);
+  Engine& engine = *held.engine;
+  const std::unique_ptr<Engine> in_time = engine_of(settings);
+  const auto hop = static_cast<std::uint64_t>(settings.front_end.hop_samples);
+  std::vector<Feeder> feeders(2, Feeder(settings.front_end));
+  std::ranges::for_each(feeders, [](Feeder& feeder) { feeder.begin(0); });
+  const auto feed = [&](Engine& fed, Feeder& by, std::uint64_t number) {
+    const SampleSpan span = by.next(number * hop, 1, fed);
+    const std::span<std::uint32_t> room = fed.room_for_bits((span.end - span.first) * kWordsPerSample);
+    for (std::size_t i = 0; i < room.size(); ++i) {
+      room[i] = test::scrambled_bits(span.first * kWordsPerSample + i);
+    }
+    fed.push_bits(span.first, room);
+    fed.compute_windows(number * hop, 1);
+  };
+  constexpr std::uint32_t kFar = 2;
+  for (std::uint64_t number = 0; number < 10; ++number) {
+    feed(engine, feeders[0], number);
+    feed(*in_time, feeders[1], number);
+    const bool is_due = number == 8;
+    engine.begin_late(is_due ? kFar : 0);
+    in_time->begin_late(is_due ? kFar : 0);
+    if (is_due) {
+      in_time->finish_late();
+      EXPECT_EQ(in_time->under_way(), 0U);
+    }
+    EXPECT_EQ(engine.under_way(), number < 8 ? 0U : kFar);
+    const auto images = engine.images();
+    const auto expected_images = in_time->images();
+    EXPECT_TRUE(std::ranges::equal(images, expected_images));
+  }
+  held.held->let_go();
+  engine.finish_late();
+  EXPECT_EQ(engine.under_way(), 0U);
+  const Products found = engine.products(1, 0);
+  const Products expected = in_time->products(1, 0);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_TRUE(std::ranges::equal(found[i], expected[i]));
+  }
+  EXPECT_EQ(engine.flags(1, 0), in_time->flags(1, 0));
+  EXPECT_EQ(engine.valid_microphones(1, 0), 64U);
+}
+
+// Bits that are copied for it keep their place until the device has fetched them.
+TEST(Devices, PacedStagingKeepsWhatIsNotFetched) {
+  const Settings settings = two_device_settings();
+  const ocl::Device device = ocl::Device::open(settings.device);
+  constexpr std::size_t kHalf = 64;
+  PacedStaging staging(device, kHalf, "test");
+  const ocl::Buffer<std::uint32_t> fetched = device.allocate<std::uint32_t>(3 * kHalf, "test");
+  test::HeldDevice held(device);
+  std::vector<std::uint32_t> expected;
+  const auto fetch = [&](std::size_t first, std::size_t count) {
+    std::vector<std::uint32_t> piece(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      piece[i] = test::scrambled_bits(first + i);
+    }
+    expected.insert(expected.end(), piece.begin(), piece.end());
+    device.enqueue_write(fetched, first, staging.keep(piece), "test");
+    std::fill(piece.begin(), piece.end(), 0U);
+  };
+  fetch(0, 40);
+  fetch(40, 24);
+  fetch(64, 1);
+  fetch(65, 63);
+  device.flush();
+  held.let_go();
+  fetch(128, 64);  // waits for the first half
+  EXPECT_EQ(device.download(fetched, "test"), expected);
+  EXPECT_THROW((void)staging.keep(std::vector<std::uint32_t>(kHalf + 1)), Error);
 }
 
 }  // namespace

@@ -50,6 +50,43 @@ TEST(LiveDevices, AProcessorElsewhereMakesTheSameFrames) {
   }
 }
 
+// Images come hop by hop while the other device stands still. A map that is due meanwhile is left out and counted in
+// the next one, and what was begun comes when it is there.
+TEST(LiveDevices, AMapThatIsLateElsewhereDelaysNoImage) {
+  Settings settings = test::held_settings({"processors.far.kind=row_power", "processors.far.every_hops=2"});
+  settings.daemon.overload = {.pause_dashboards_ms = 1e6, .pause_recordings_ms = 1e6, .shed_hops_ms = 1e6};
+  const LiveInput input = test::small_input();
+  std::unique_ptr<Epoch> epoch = make_epoch(settings, input, 1);
+  test::HeldEngine held = test::held_engine(epoch->plan);
+  epoch->engine = std::move(held.engine);
+  Rig rig(std::move(epoch), settings, 1U << 18U, input, 256);
+  rig.ring.begin_stream(3, 0);
+  rig.feed_noise(0, kWindowBits - kHopBits);
+  constexpr std::uint64_t kHopsHeld = 5;  // fewer than the memory of a device apart holds
+  std::uint64_t fed = kWindowBits - kHopBits;
+  const auto hops = [&](std::uint64_t count) {
+    for (std::uint64_t hop = 0; hop < count; ++hop) {
+      rig.feed_noise(fed, kHopBits);
+      fed += kHopBits;
+      rig.run();
+    }
+  };
+  hops(kHopsHeld);
+  EXPECT_EQ(rig.sink.frames.size(), kHopsHeld) << "an image a hop";
+  EXPECT_TRUE(rig.sink.others.empty());
+  held.held->let_go();
+  rig.engine.finish_late();
+  ASSERT_EQ(rig.sink.others.size(), 1U) << "the map of sequence 0";
+  hops(2);
+  rig.engine.finish_late();
+  EXPECT_EQ(rig.sink.frames.size(), kHopsHeld + 2);
+  ASSERT_EQ(rig.sink.others.size(), 2U) << "those of sequences 2 and 4 were left out";
+  EXPECT_EQ(rig.sink.others[0].frame.sequence, 0U);
+  EXPECT_EQ(rig.sink.others[1].frame.sequence, 6U);
+  EXPECT_EQ(rig.sink.others[1].frame.shed_hops, 4U);
+  EXPECT_NE(rig.sink.others[1].frame.flags & kFlagOverload, 0U);
+}
+
 TEST(LiveDevices, ACheckNamesThem) {
   const auto findings_of = [](const std::string& device) {
     return device_findings(with_processors(

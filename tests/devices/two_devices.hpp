@@ -1,9 +1,13 @@
 #pragma once
 #include <cstdlib>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "cl/device.hpp"
 #include "config/config.hpp"
+#include "engine/engine_parts.hpp"
 #include "nearfield/settings.hpp"
 
 /// Two devices of PoCL, "basic" and "pthread", whatever the machine has.
@@ -30,6 +34,44 @@ inline Settings two_device_settings() {
 inline Settings with_processors(Settings settings, const std::vector<std::string>& lines) {
   settings.processors = load_settings("", lines).processors;
   return settings;
+}
+
+/// A device that stands still until it is let go: what is enqueued after the construction waits.
+class HeldDevice {
+ public:
+  explicit HeldDevice(const ocl::Device& device) : gate_(device.context()) {
+    std::vector<cl::Event> gates = {gate_};
+    device.queue().enqueueBarrierWithWaitList(&gates);
+  }
+  HeldDevice(const HeldDevice&) = delete;
+  HeldDevice& operator=(const HeldDevice&) = delete;
+  ~HeldDevice() { let_go(); }
+  void let_go() { gate_.setStatus(CL_COMPLETE); }
+
+ private:
+  cl::UserEvent gate_;
+};
+
+/// The run on "basic", processor `far` on "pthread", whose commands do not run on the calling thread.
+inline Settings held_settings(std::vector<std::string> lines) {
+  Settings settings = two_device_settings();
+  settings.device.platform = "basic-";
+  lines.emplace_back("processors.far.device=pthread-");
+  return with_processors(settings, lines);
+}
+
+/// An engine, and the second of its devices held.
+struct HeldEngine {
+  std::unique_ptr<Engine> engine;
+  std::unique_ptr<HeldDevice> held;
+};
+inline HeldEngine held_engine(const EnginePlan& plan) {
+  Devices devices = open_devices(ocl::Device::open(plan.settings.device), plan.settings);
+  const ocl::Device second = devices.all.at(1);
+  HeldEngine made{.engine = make_opencl_engine(std::move(devices), plan), .held = nullptr};
+  second.wait();
+  made.held = std::make_unique<HeldDevice>(second);
+  return made;
 }
 
 /// Bits as random as they need be here (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).

@@ -105,6 +105,7 @@ void LiveEngine::pass_over(std::uint64_t hops) {
 
 void LiveEngine::use(const Masks& masks, std::uint64_t epoch) {
   if (epoch_->number == epoch) {
+    finish_late();  // what is under way has the masks so far
     epoch_->engine->use(masks);
   }
 }
@@ -148,7 +149,7 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
   }
   switch (ring_->wait_for(element_of(window_end(next_)), deadline_ns)) {
     case WaitResult::kTimeout:
-      finish_late();
+      publish_late();
       return Step::kNothing;
     case WaitResult::kNewStream:
       finish_late();
@@ -179,7 +180,7 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
   for (std::size_t window = 0; window < windows; ++window) {
     publish(window, pauses, report);
   }
-  publish_late(pauses);
+  publish_late();
   if (hooks_.look) {
     const bool has_bits = input_.form == InputForm::kBits && chunks_.front().missing.empty();
     hooks_.look({.engine = epoch_->engine.get(),
@@ -188,7 +189,7 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
                  .words = has_bits ? chunks_.front().words : std::span<const std::uint32_t>(),
                  .is_whole = is_whole_});
   }
-  begin_late(pauses);
+  begin_late();
   next_ += windows * hop_samples_;
   return Step::kFrames;
 }
@@ -387,7 +388,7 @@ void LiveEngine::publish(std::size_t window, const Pauses& pauses, FrameReport& 
     Frame frame = of_processor(p, window, stamp);
     frame.shed_hops = std::exchange(cadence.shed, 0);
     if (epoch_->engine->is_late(p)) {
-      due_.push_back({.frame = frame, .window = window});
+      due_.push_back({.frame = frame, .window = window, .pauses = pauses});
       continue;
     }
     take_products(frame, window);
@@ -398,34 +399,49 @@ void LiveEngine::publish(std::size_t window, const Pauses& pauses, FrameReport& 
   deliver(stamp, begin_ns, pauses, report);
 }
 
-/// Enqueues the late processors that are due, behind the windows whose frames are out.
-void LiveEngine::begin_late(const Pauses& pauses) {
+/// Enqueues the late processors that are due, behind the windows whose frames are out. One whose device still works on
+/// what it was given before has no frame of these windows.
+void LiveEngine::begin_late() {
+  const std::uint32_t busy = due_.empty() ? 0 : epoch_->engine->under_way();
   std::uint32_t due = 0;
   for (const LateFrame& one : due_) {
+    if ((busy >> one.frame.processor & 1U) != 0) {
+      Cadence& cadence = cadences_[one.frame.processor];
+      cadence.shed += cadence.every + one.frame.shed_hops;
+      continue;
+    }
     due |= 1U << one.frame.processor;
+    late_.push_back(one);
   }
+  due_.clear();
   epoch_->engine->begin_late(due);
-  if (due != 0) {
-    std::swap(due_, late_);
-    late_pauses_ = pauses;
-  }
 }
 
 void LiveEngine::finish_late() {
   if (!late_.empty()) {
     epoch_->engine->finish_late();
-    publish_late(late_pauses_);
+    publish_late();
   }
 }
 
-/// Publishes what was begun, once it is there.
-void LiveEngine::publish_late(const Pauses& pauses) {
-  for (LateFrame& one : late_) {
+/// Publishes what was begun and is there. Where the source waits, nothing is shed: all of it is.
+void LiveEngine::publish_late() {
+  if (late_.empty()) {
+    return;
+  }
+  if (input_.waits) {
+    epoch_->engine->finish_late();
+  }
+  const std::uint32_t under_way = epoch_->engine->under_way();
+  std::erase_if(late_, [&](LateFrame& one) {
+    if ((under_way >> one.frame.processor & 1U) != 0) {
+      return false;
+    }
     take_products(one.frame, one.window);
     publisher_->publish_to_controllers(one.frame);
-    publisher_->publish_to_others(one.frame, pauses);
-  }
-  late_.clear();
+    publisher_->publish_to_others(one.frame, one.pauses);
+    return true;
+  });
 }
 
 /// Between the newest frame and a new stream's first one, the window of `first_sample`: the hops that would have come,

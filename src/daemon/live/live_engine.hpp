@@ -119,8 +119,8 @@ class LiveEngine {
   [[nodiscard]] Frame of_processor(std::size_t processor, std::size_t window, const Frame& stamp) const;
   [[nodiscard]] std::int64_t window_begin_ns(std::int64_t end_ns, std::uint64_t elements) const;
   void take_products(Frame& frame, std::size_t window);
-  void begin_late(const Pauses& pauses);
-  void publish_late(const Pauses& pauses);
+  void begin_late();
+  void publish_late();
   void record(const Chunk& chunk, const Pauses& pauses);
   void record_gap(std::uint64_t first, std::uint64_t elements, GapCause cause, std::int64_t mono_ns);
   void record_overwritten(std::uint64_t first, std::uint64_t elements);
@@ -154,12 +154,12 @@ class LiveEngine {
   struct LateFrame {
     Frame frame;
     std::size_t window = 0;
+    Pauses pauses;  ///< as they were at its window
   };
   std::vector<Cadence> cadences_;  ///< [processor]
   std::vector<Frame> prompt_;      ///< of the window that is published, for recorder and dashboards
   std::vector<LateFrame> due_;     ///< late ones for which the windows computed last are due
-  std::vector<LateFrame> late_;    ///< begun
-  Pauses late_pauses_;             ///< as they were then
+  std::vector<LateFrame> late_;    ///< begun, not yet published
 
   bool is_streaming_ = false;
   StreamStart stream_;

@@ -60,11 +60,14 @@ StageKind kind_of_stage(std::string_view stage) {
   return stage.ends_with("/read") ? StageKind::kDownload : StageKind::kDevice;
 }
 
-StageNeed frame_need_of(std::string_view stage, const Settings& settings) {
-  const WorkModel model = work_model_of(settings);
+StageNeed need_of(std::string_view stage, const WorkModel& model) {
   const auto known =
       std::find_if(model.begin(), model.end(), [&](const StageWork& work) { return work.stage == stage; });
   return known == model.end() ? StageNeed{} : StageNeed{.bytes = known->bytes, .operations = known->operations};
+}
+
+StageNeed frame_need_of(std::string_view stage, const Settings& settings) {
+  return need_of(stage, work_model_of(settings));
 }
 
 double stage_floor_s(const StageTiming& stage, const StageNeed& need, const Ceilings& ceilings) {

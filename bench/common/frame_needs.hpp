@@ -22,7 +22,9 @@ StageKind kind_of_stage(std::string_view stage);
 
 /// Of one launch, which is a batch of frames: what the entries of the settings' front end and processors say.
 WorkModel work_model_of(const Settings& settings);
-/// Of one stage; zeros for stages that are not in that model.
+/// Of one stage; zeros for stages that are not in the model.
+StageNeed need_of(std::string_view stage, const WorkModel& model);
+/// The same of the settings' model.
 StageNeed frame_need_of(std::string_view stage, const Settings& settings);
 
 /// The least that a launch can take.

@@ -75,7 +75,17 @@ class FedEngine {
     }
     first_ += hop_ * batch_;
     engine_->compute_windows(first_, batch_);
-    seen_ = seen_ + engine_->images()[0].real();
+    seen_ = seen_ + first_value();
+  }
+
+  /// Of the images; without holography of the last processor's first product.
+  [[nodiscard]] float first_value() {
+    const auto images = engine_->images();
+    if (!images.empty()) {
+      return images[0].real();
+    }
+    const Products products = engine_->products(engine_->processors() - 1, 0);
+    return products.empty() || products[0].empty() ? 0.0F : static_cast<float>(std::to_integer<int>(products[0][0]));
   }
 
   std::unique_ptr<Engine> engine_;

@@ -4,9 +4,14 @@
 #include <cmath>
 #include <complex>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/common/files.hpp"
+#include "bench/common/frame_needs.hpp"
+#include "bench/common/outputs.hpp"
 #include "bench/common/timing.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
@@ -32,6 +37,8 @@ struct SrpArguments {
   int pixels = 64;
   int bins = 77;
   bool is_far = false;
+  std::string domain = "frequency";
+  std::string json;
   std::vector<std::size_t> vectors = {1, 2, 4};
   std::vector<std::size_t> tile_bins = {8, 16, 32};
   std::vector<std::size_t> ways = {1, 4, 8, 16};
@@ -44,6 +51,7 @@ struct SrpCase {
   explicit SrpCase(const SrpArguments& arguments) : settings(load_settings(arguments.config, arguments.overrides)) {
     choose_device(settings.device, arguments.device);
     own.band_hz = {1.0, 1e6};
+    own.domain = arguments.domain == "time" ? SrpDomain::kTime : SrpDomain::kFrequency;
     const double steps = (arguments.pixels - 1) * (1.0 + 1e-9);
     own.grid.step_m = (own.grid.x_m[1] - own.grid.x_m[0]) / steps;
     if (arguments.is_far) {
@@ -92,8 +100,9 @@ std::vector<SrpCut> cuts_of(const SrpArguments& arguments, const ocl::DeviceInfo
           cut.tile_bins = tile_bins;
           cut.ways = ways;
           cut.group = group;
+          const bool can_be = device.is_gpu && !plan.is_time;  // the time domain has its own
           const bool fits = tile_bins % cut.run == 0 && tile_bins % ways == 0 && group % ways == 0;
-          if (device.is_gpu && fits && cut.local_bytes() <= device.local_memory_bytes) {
+          if (can_be && fits && cut.local_bytes() <= device.local_memory_bytes) {
             cut.fit(plan);
             cuts.push_back(cut);
           }
@@ -104,42 +113,141 @@ std::vector<SrpCut> cuts_of(const SrpArguments& arguments, const ocl::DeviceInfo
   return cuts;
 }
 
-double median_us(const FrameTiming& timing, const std::string& stage) {
-  const auto found = std::find_if(timing.stages.begin(), timing.stages.end(), [&](const StageTiming& one) {
-    return one.stage.size() >= stage.size() && one.stage.substr(one.stage.size() - stage.size()) == stage;
-  });
-  return found == timing.stages.end() ? 0.0 : found->device_s.median * kMicro;
+double median_us(const FrameTiming& timing, const std::vector<std::string>& stages) {
+  double sum_us = 0.0;
+  for (const StageTiming& one : timing.stages) {
+    const std::string name = one.stage.substr(one.stage.rfind('/') + 1);
+    sum_us += std::find(stages.begin(), stages.end(), name) != stages.end() ? one.device_s.median * kMicro : 0.0;
+  }
+  return sum_us;
+}
+
+/// What a processor takes, and what it needs.
+struct SrpRun {
+  SrpCut cut;
+  FrameTiming timing;
+  std::vector<StageNeed> needs = {};  ///< as timing.stages
+  double error = 0.0;                 ///< of the first cut's map
+};
+
+double error_of(std::span<const float> map, const std::vector<float>& expected) {
+  double error = 0.0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    error = std::max(error, std::abs(static_cast<double>(map[i]) - static_cast<double>(expected[i])));
+  }
+  return error / static_cast<double>(*std::max_element(expected.begin(), expected.end()));
+}
+
+void print_cut(const SrpRun& run) {
+  fmt::print("{:>7} {:>4} {:>9} {:>5} {:>5} {:>5} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1e}\n", run.cut.vectors,
+             run.cut.run, run.cut.tile_bins, run.cut.parts, run.cut.ways, run.cut.group,
+             median_us(run.timing, {"srp_fd", "srp_cross", "srp_lags", "srp_td"}),
+             median_us(run.timing, {"srp_refine"}), run.timing.device_s.median * kMicro,
+             run.timing.wall_s.median * kMicro, run.error);
+}
+
+/// Of the device's own cut: bytes and operations of each stage over their ceilings.
+void print_bounds(const SrpRun& run, const Ceilings& ceilings) {
+  fmt::print("\n{:<38} {:>8} {:>9} {:>9}\n", "stages of the first cut", "commands", "device", "bound");
+  double sum_s = 0.0;
+  for (std::size_t i = 0; i < run.timing.stages.size(); ++i) {
+    const StageTiming& stage = run.timing.stages[i];
+    const double floor_s = stage_floor_s(stage, run.needs[i], ceilings);
+    sum_s += floor_s;
+    fmt::print("{:<38} {:>8.0f} {:>9.2f} {:>9.2f}\n", stage.stage, stage.commands, stage.device_s.median * kMicro,
+               floor_s * kMicro);
+  }
+  fmt::print("{:<38} {:>8} {:>9.2f} {:>9.2f}\n", "all", "", run.timing.device_s.median * kMicro, sum_s * kMicro);
+  fmt::print("launches and wait: {:.2f}\n", floors_of(run.timing, run.needs, ceilings).launches_s * kMicro);
+}
+
+nlohmann::ordered_json json_of(const SrpRun& run, const Ceilings& ceilings) {
+  nlohmann::ordered_json json = {{"vectors", run.cut.vectors},
+                                 {"run", run.cut.run},
+                                 {"tile_bins", run.cut.tile_bins},
+                                 {"parts", run.cut.parts},
+                                 {"ways", run.cut.ways},
+                                 {"group", run.cut.group},
+                                 {"error", run.error},
+                                 {"wall_s", to_json(run.timing.wall_s)},
+                                 {"device_s", to_json(run.timing.device_s)}};
+  json["launches_s"] = floors_of(run.timing, run.needs, ceilings).launches_s;
+  json["stages"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < run.timing.stages.size(); ++i) {
+    const StageTiming& stage = run.timing.stages[i];
+    json["stages"].push_back({{"stage", stage.stage},
+                              {"commands", stage.commands},
+                              {"device_s", to_json(stage.device_s)},
+                              {"bytes", run.needs[i].bytes},
+                              {"operations", run.needs[i].operations},
+                              {"bound_s", stage_floor_s(stage, run.needs[i], ceilings)}});
+  }
+  return json;
+}
+
+/// Adds what the stages need, which is the same for all cuts.
+void add_needs(const ProcessorPlan& plan, SrpRun& run) {
+  const WorkModel model = processor_entry("srp_phat").work(plan);
+  for (const StageTiming& stage : run.timing.stages) {
+    run.needs.push_back(need_of(stage.stage, model));
+    run.needs.back().bytes = std::max(run.needs.back().bytes, stage.bytes);
+  }
+}
+
+void write_report(const SrpArguments& arguments, const ocl::DeviceInfo& device, const SrpPlan& plan,
+                  const std::vector<SrpRun>& runs, const Ceilings& ceilings) {
+  nlohmann::ordered_json json = report_head("srp_phat", device);
+  json["pixels"] = plan.pixels();
+  json["microphones"] = plan.channels();
+  json["bins"] = plan.bins.size();
+  json["domain"] = plan.is_time ? "time" : "frequency";
+  json["ceilings"] = to_json(ceilings);
+  json["cuts"] = nlohmann::ordered_json::array();
+  for (const SrpRun& run : runs) {
+    json["cuts"].push_back(json_of(run, ceilings));
+  }
+  write_json(arguments.json, arguments.json.empty() ? "" : json.dump(2) + "\n");
 }
 
 void run_srp(const SrpArguments& arguments) {
   const SrpCase one(arguments);
   const ocl::Device device = ocl::Device::open(one.settings.device, ocl::Profiling::kOn);
+  const Ceilings ceilings = measure_ceilings(ocl::Device::open(one.settings.device), !device.info().is_gpu);
   const SrpPlan plan(one.plan);
   const auto spectra = device.upload<std::complex<float>>(one.spectra(), kSrpStage);
   const auto status = device.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords), kSrpStage);
-  fmt::print("{}: {} pixels, {} microphones, {} bins; medians in us; error: of the first cut's map\n",
-             device.info().name, plan.pixels(), plan.channels(), plan.bins.size());
-  fmt::print("{:>7} {:>4} {:>9} {:>5} {:>5} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "vectors", "run", "tile_bins",
-             "parts", "ways", "group", "srp_fd", "refine", "device", "wall", "error");
+  const bool prints = arguments.json != kStandardOutput;
+  if (prints) {
+    fmt::print(
+        "{}: {} pixels, {} microphones, {} bins, {} domain; medians in us; map: its sums; error: of the first cut's "
+        "map\n{:>7} {:>4} {:>9} {:>5} {:>5} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
+        device.info().name, plan.pixels(), plan.channels(), plan.bins.size(), plan.is_time ? "time" : "frequency",
+        "vectors", "run", "tile_bins", "parts", "ways", "group", "map", "refine", "device", "wall", "error");
+  }
   std::vector<float> expected;
+  std::vector<SrpRun> runs;
   for (const SrpCut& cut : cuts_of(arguments, device.info(), plan)) {
     const std::unique_ptr<Processor> processor = make_srp_phat(device, one.plan, cut);
-    const FrameTiming timing = time_frames(
-        device, arguments.timing,
-        {.prepare = [] {}, .phases = {{"window", [&] { processor->enqueue(spectra, status, 1); }}}, .waits = false});
+    SrpRun run = {.cut = cut,
+                  .timing = time_frames(device, arguments.timing,
+                                        {.prepare = [] {},
+                                         .phases = {{"window", [&] { processor->enqueue(spectra, status, 1); }}},
+                                         .waits = false})};
     const auto map = values_of<float>(processor->products(0)[1]);
     if (expected.empty()) {
       expected.assign(map.begin(), map.end());
     }
-    double error = 0.0;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      error = std::max(error, std::abs(static_cast<double>(map[i]) - static_cast<double>(expected[i])));
+    run.error = error_of(map, expected);
+    add_needs(one.plan, run);
+    if (prints) {
+      print_cut(run);
     }
-    error /= static_cast<double>(*std::max_element(expected.begin(), expected.end()));
-    fmt::print("{:>7} {:>4} {:>9} {:>5} {:>5} {:>5} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1e}\n", cut.vectors,
-               cut.run, cut.tile_bins, cut.parts, cut.ways, cut.group, median_us(timing, "srp_fd"),
-               median_us(timing, "srp_refine"), timing.device_s.median * kMicro, timing.wall_s.median * kMicro, error);
+    runs.push_back(std::move(run));
   }
+  if (prints) {
+    print_bounds(runs.front(), ceilings);
+  }
+  write_report(arguments, device.info(), plan, runs, ceilings);
 }
 
 }  // namespace
@@ -154,6 +262,8 @@ void add_srp_phat(CLI::App& bench) {
       ->take_all();
   command->add_option("--pixels", arguments->pixels, "along each axis of the grid")->check(CLI::Range(2, 2000));
   command->add_option("--bins", arguments->bins, "from 500 Hz on")->check(CLI::Range(1, 500));
+  command->add_option("--domain", arguments->domain, "frequency or time")->check(CLI::IsMember({"frequency", "time"}));
+  add_json(*command, arguments->json);
   command->add_flag("--far", arguments->is_far, "directions of plane waves instead of a plane");
   const auto counts = [&](const char* name, std::vector<std::size_t>& values, const char* text) {
     command->add_option(name, values, text)->delimiter(',')->check(CLI::Range(1, 1024));

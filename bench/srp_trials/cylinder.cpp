@@ -5,6 +5,7 @@
 #include <limits>
 #include <numbers>
 
+#include "bench/common/frame_needs.hpp"
 #include "bench/common/outputs.hpp"
 #include "bench/srp_trials/srp_trials.hpp"
 #include "bench/srp_trials/trial_array.hpp"
@@ -92,6 +93,41 @@ CylinderFigures cylinder_figures(TrialArray& array, int pixels, const SrpTrialOp
   return figures;
 }
 
+void open_with_noise(TrialArray& array, const ocl::Device& device, const SrpTrialOptions& options) {
+  array.open(device);
+  NormalNumbers numbers(options.seed, 4);
+  array.fill_with_noise(numbers);
+  (void)array.find();
+}
+
+double least_seconds(TrialArray& array, const ocl::Device& device, const SrpTrialOptions& options) {
+  open_with_noise(array, device, options);
+  double least_s = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < options.repetitions; ++i) {
+    least_s = std::min(least_s, array.seconds());
+  }
+  return least_s;
+}
+
+void add_bounds(TrialArray& array, const ocl::Device& profiled, const Ceilings& ceilings,
+                const SrpTrialOptions& options, TimeFigures& figures) {
+  open_with_noise(array, profiled, options);
+  const WorkModel model = processor_entry("srp_phat").work(array.plan);
+  const FrameTiming timing = array.stages({.warm_up = 0, .repetitions = options.repetitions});
+  std::vector<StageNeed> needs;
+  for (const StageTiming& stage : timing.stages) {
+    StageNeed need = need_of(stage.stage, model);
+    need.bytes = std::max(need.bytes, stage.bytes);
+    needs.push_back(need);
+    figures.stages.push_back({.stage = stage.stage,
+                              .commands = stage.commands,
+                              .median_s = stage.device_s.median,
+                              .bound_s = stage_floor_s(stage, need, ceilings)});
+    figures.bound_s += figures.stages.back().bound_s;
+  }
+  figures.launches_s = floors_of(timing, needs, ceilings).launches_s;
+}
+
 constexpr std::array<SrpDomain, 2> kTrialDomains = {SrpDomain::kFrequency, SrpDomain::kTime};
 
 }  // namespace
@@ -110,23 +146,22 @@ std::vector<CylinderFigures> try_cylinder(const ocl::Device& device, const SrpTr
   return all;
 }
 
-std::vector<TimeFigures> time_cylinder(const ocl::Device& device, const SrpTrialOptions& options) {
+std::vector<TimeFigures> time_cylinder(const ocl::Device& device, const ocl::Device& profiled,
+                                       const SrpTrialOptions& options) {
+  const Ceilings ceilings = measure_ceilings(device, !device.info().is_gpu);
   std::vector<TimeFigures> all;
   for (const int pixels : options.pixels) {
     for (const int microphones : options.microphones) {
       for (const SrpDomain domain : kTrialDomains) {
         show_progress(fmt::format("times: {} microphones, {} pixels, {} domain", microphones, pixels, name_of(domain)));
         const std::unique_ptr<TrialArray> array = cylinder_array(microphones, pixels, domain);
-        array->open(device);
-        NormalNumbers numbers(options.seed, 4);
-        array->fill_with_noise(numbers);
-        (void)array->find();
-        double least_s = std::numeric_limits<double>::infinity();
-        for (int i = 0; i < options.repetitions; ++i) {
-          least_s = std::min(least_s, array->seconds());
-        }
-        all.push_back(
-            {.microphones = microphones, .pixels = pixels, .domain = std::string(name_of(domain)), .least_s = least_s});
+        TimeFigures figures = {.microphones = microphones,
+                               .pixels = pixels,
+                               .domain = std::string(name_of(domain)),
+                               .bins = static_cast<int>(array->plan.frequencies_hz.size()),
+                               .least_s = least_seconds(*array, device, options)};
+        add_bounds(*array, profiled, ceilings, options, figures);
+        all.push_back(std::move(figures));
       }
     }
   }

@@ -10,10 +10,11 @@
 namespace nearfield::bench {
 
 struct SrpTrialOptions {
-  int draws = 200;      ///< sources of each row of `directions` and `cylinder`
-  int frames = 10000;   ///< windows of noise
-  int runs = 20;        ///< pairs of sources that cross
-  int repetitions = 3;  ///< of each time
+  int draws = 200;        ///< sources of each row of `directions` and `cylinder`
+  int frames = 10000;     ///< windows of noise
+  double minutes = 10.0;  ///< of `stream`
+  int runs = 20;          ///< pairs of sources that cross
+  int repetitions = 3;    ///< of each time
   std::uint64_t seed = 1;
   std::vector<std::string> arrays = {"spiral 16", "spiral 32", "grid 8x8", "spiral 64", "all"};  ///< of `directions`
   std::vector<double> snrs_db = {10.0, -5.0, -10.0, -20.0};                                      ///< likewise
@@ -53,6 +54,15 @@ struct NoiseFigures {
   int confirmed = 0;                                    ///< tracks, at significance 6
 };
 
+/// Noise alone that goes on and on, in windows of 1024 samples at every eighth hop of 32.
+struct StreamFigures {
+  int frames = 0;
+  double seconds = 0.0;
+  std::vector<int> false_frames = std::vector<int>(3);  ///< of significance 1, 2, 3 and more
+  double largest = 0.0;                                 ///< significance
+  int confirmed = 0;                                    ///< tracks, at significance 6
+};
+
 /// Two sources that cross.
 struct CrossingFigures {
   int runs = 0;
@@ -62,12 +72,24 @@ struct CrossingFigures {
   double rms_deg = 0.0;  ///< of the tracks of both, while they are more than 10 degrees apart
 };
 
+/// A stage of a window, on a device that times its commands.
+struct StageFigures {
+  std::string stage;
+  double commands = 0.0;
+  double median_s = 0.0;
+  double bound_s = 0.0;  ///< 0: not known
+};
+
 /// What a window takes, from spectra on the device to its table.
 struct TimeFigures {
   int microphones = 0;
   int pixels = 0;
   std::string domain;
+  int bins = 0;
   double least_s = 0.0;
+  double bound_s = 0.0;     ///< bytes and operations of all stages over the device's measured ceilings
+  double launches_s = 0.0;  ///< a launch and its wait, and each further command
+  std::vector<StageFigures> stages = {};
 };
 
 struct SrpTrialReport {
@@ -76,6 +98,7 @@ struct SrpTrialReport {
   std::vector<DirectionFigures> directions = {};
   std::vector<CylinderFigures> cylinder = {};
   std::vector<NoiseFigures> noise = {};
+  std::vector<StreamFigures> stream = {};
   std::vector<CrossingFigures> crossing = {};
   std::vector<TimeFigures> times = {};
 };
@@ -85,9 +108,12 @@ std::vector<DirectionFigures> try_directions(const ocl::Device& device, const Sr
 /// Of the numbers of pixels of `options`, each in both domains.
 std::vector<CylinderFigures> try_cylinder(const ocl::Device& device, const SrpTrialOptions& options);
 NoiseFigures try_noise(const ocl::Device& device, const SrpTrialOptions& options);
+StreamFigures try_stream(const ocl::Device& device, const SrpTrialOptions& options);
 CrossingFigures try_crossing(const ocl::Device& device, const SrpTrialOptions& options);
 /// Of the numbers of microphones and pixels of `options`, each in both domains.
-std::vector<TimeFigures> time_cylinder(const ocl::Device& device, const SrpTrialOptions& options);
+/// `profiled` is the same device, opened with Profiling::kOn.
+std::vector<TimeFigures> time_cylinder(const ocl::Device& device, const ocl::Device& profiled,
+                                       const SrpTrialOptions& options);
 
 std::string to_table(const SrpTrialReport& report);
 std::string to_json_text(const SrpTrialReport& report);

@@ -17,7 +17,7 @@ namespace {
 struct SrpTrialArguments {
   std::string device;
   std::string json;
-  std::vector<std::string> cases = {"directions", "cylinder", "noise", "crossing", "times"};
+  std::vector<std::string> cases = {"directions", "cylinder", "noise", "stream", "crossing", "times"};
   SrpTrialOptions options;
 };
 
@@ -39,11 +39,14 @@ void run_srp_trials(const SrpTrialArguments& arguments) {
   if (has("noise")) {
     report.noise.push_back(try_noise(device, options));
   }
+  if (has("stream")) {
+    report.stream.push_back(try_stream(device, options));
+  }
   if (has("crossing")) {
     report.crossing.push_back(try_crossing(device, options));
   }
   if (has("times")) {
-    report.times = time_cylinder(device, options);
+    report.times = time_cylinder(device, ocl::Device::open(device_settings, ocl::Profiling::kOn), options);
   }
   if (arguments.json != kStandardOutput) {
     fmt::print("{}", to_table(report));
@@ -67,12 +70,14 @@ void add_srp_trials(CLI::App& bench) {
   CLI::App* command = bench.add_subcommand("srp_trials", "How often and how well the processor srp_phat finds sources");
   command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
   add_json(*command, arguments->json);
-  command->add_option("--cases", arguments->cases, "directions, cylinder, noise, crossing, times")
+  command->add_option("--cases", arguments->cases, "directions, cylinder, noise, stream, crossing, times")
       ->delimiter(',')
-      ->check(CLI::IsMember({"directions", "cylinder", "noise", "crossing", "times"}));
+      ->check(CLI::IsMember({"directions", "cylinder", "noise", "stream", "crossing", "times"}));
   command->add_option("--draws", options.draws, "sources of each row of directions and cylinder")
       ->check(CLI::Range(1, kMost));
   command->add_option("--windows,--frames", options.frames, "windows of noise")->check(CLI::Range(1, kMost));
+  command->add_option("--minutes", options.minutes, "of noise in overlapping windows, of stream")
+      ->check(CLI::Range(0.001, 10000.0));
   command->add_option("--runs", options.runs, "pairs of sources that cross")->check(CLI::Range(1, kMost));
   command->add_option("--repetitions", options.repetitions, "windows of times, of which the least one counts")
       ->check(CLI::Range(1, kMost));

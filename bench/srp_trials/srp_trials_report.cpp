@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "bench/common/files.hpp"
@@ -51,6 +52,18 @@ std::string table_of_noise(const std::vector<NoiseFigures>& all) {
   return text;
 }
 
+std::string table_of_stream(const std::vector<StreamFigures>& all) {
+  std::string text;
+  for (const StreamFigures& one : all) {
+    text += fmt::format(
+        "\nnoise alone, a stream of {:.1f} s, {} overlapping windows\nsignificance 1: {} windows, of {:.1f} expected; "
+        "2: {} of {:.1f}; 3: {} of {:.1f}; largest {:.2f}; confirmed tracks: {}\n",
+        one.seconds, one.frames, one.false_frames[0], one.frames * 0.1, one.false_frames[1], one.frames * 0.01,
+        one.false_frames[2], one.frames * 0.001, one.largest, one.confirmed);
+  }
+  return text;
+}
+
 std::string table_of_crossing(const std::vector<CrossingFigures>& all) {
   std::string text;
   for (const CrossingFigures& one : all) {
@@ -62,32 +75,66 @@ std::string table_of_crossing(const std::vector<CrossingFigures>& all) {
   return text;
 }
 
+/// The two longest stages of a window that takes more than twice its bound.
+std::string longest_stages(const TimeFigures& one) {
+  if (one.least_s <= 2.0 * one.bound_s) {
+    return "";
+  }
+  std::vector<StageFigures> stages = one.stages;
+  std::sort(stages.begin(), stages.end(),
+            [](const StageFigures& a, const StageFigures& b) { return a.median_s > b.median_s; });
+  stages.resize(std::min<std::size_t>(stages.size(), 2));
+  std::string text;
+  for (const StageFigures& stage : stages) {
+    text += fmt::format("{}{} {:.2f} in {:.0f}", text.empty() ? "  " : ", ",
+                        stage.stage.substr(stage.stage.rfind('/') + 1), 1e3 * stage.median_s, stage.commands);
+  }
+  return text;
+}
+
 std::string table_of_times(const std::vector<TimeFigures>& all) {
   if (all.empty()) {
     return "";
   }
-  std::string text =
-      fmt::format("\na window of microphones on a cylinder, 896 bins; least, ms\n{:>12}{:>9} {:<10}{:>10}\n",
-                  "microphones", "pixels", "domain", "ms");
+  std::string text = fmt::format(
+      "\na window of microphones on a cylinder, {} bins; least, ms; bound: bytes and operations over their ceilings;\n"
+      "launches: of as many empty kernels; where more than twice the bound: the longest stages, in so many launches\n"
+      "{:>12}{:>9} {:<10}{:>10}{:>10}{:>10}\n",
+      all.front().bins, "microphones", "pixels", "domain", "ms", "bound", "launches");
   for (const TimeFigures& one : all) {
-    text += fmt::format("{:>12}{:>9} {:<10}{:>10.1f}\n", one.microphones, one.pixels, one.domain, 1e3 * one.least_s);
+    text += fmt::format("{:>12}{:>9} {:<10}{:>10.2f}{:>10.2f}{:>10.2f}{}\n", one.microphones, one.pixels, one.domain,
+                        1e3 * one.least_s, 1e3 * one.bound_s, 1e3 * one.launches_s, longest_stages(one));
   }
   return text;
+}
+
+nlohmann::ordered_json json_of(const TimeFigures& one) {
+  nlohmann::ordered_json json = {{"microphones", one.microphones}, {"pixels", one.pixels},
+                                 {"domain", one.domain},           {"bins", one.bins},
+                                 {"least_s", one.least_s},         {"bound_s", one.bound_s},
+                                 {"launches_s", one.launches_s},   {"stages", nlohmann::ordered_json::array()}};
+  for (const StageFigures& stage : one.stages) {
+    json["stages"].push_back({{"stage", stage.stage},
+                              {"commands", stage.commands},
+                              {"median_s", stage.median_s},
+                              {"bound_s", stage.bound_s}});
+  }
+  return json;
 }
 
 }  // namespace
 
 std::string to_table(const SrpTrialReport& report) {
   return fmt::format("{}, seed {}\n", report.device.name, report.seed) + table_of_directions(report.directions) +
-         table_of_cylinder(report.cylinder) + table_of_noise(report.noise) + table_of_crossing(report.crossing) +
-         table_of_times(report.times);
+         table_of_cylinder(report.cylinder) + table_of_noise(report.noise) + table_of_stream(report.stream) +
+         table_of_crossing(report.crossing) + table_of_times(report.times);
 }
 
 std::string to_json_text(const SrpTrialReport& report) {
   using nlohmann::ordered_json;
   ordered_json json = report_head("srp_trials", report.device);
   json["seed"] = report.seed;
-  for (const char* part : {"directions", "cylinder", "noise", "crossing", "times"}) {
+  for (const char* part : {"directions", "cylinder", "noise", "stream", "crossing", "times"}) {
     json[part] = ordered_json::array();
   }
   for (const DirectionFigures& one : report.directions) {
@@ -115,6 +162,13 @@ std::string to_json_text(const SrpTrialReport& report) {
                              {"largest_significance", one.largest},
                              {"confirmed", one.confirmed}});
   }
+  for (const StreamFigures& one : report.stream) {
+    json["stream"].push_back({{"seconds", one.seconds},
+                              {"frames", one.frames},
+                              {"false_frames", one.false_frames},
+                              {"largest_significance", one.largest},
+                              {"confirmed", one.confirmed}});
+  }
   for (const CrossingFigures& one : report.crossing) {
     json["crossing"].push_back({{"runs", one.runs},
                                 {"swapped", one.swapped},
@@ -123,8 +177,7 @@ std::string to_json_text(const SrpTrialReport& report) {
                                 {"rms_deg", one.rms_deg}});
   }
   for (const TimeFigures& one : report.times) {
-    json["times"].push_back(
-        {{"microphones", one.microphones}, {"pixels", one.pixels}, {"domain", one.domain}, {"least_s", one.least_s}});
+    json["times"].push_back(json_of(one));
   }
   return json.dump(2) + "\n";
 }

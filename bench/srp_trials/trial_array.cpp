@@ -106,6 +106,10 @@ void TrialArray::fill_with_noise(NormalNumbers& numbers) {
   }
 }
 
+void TrialArray::fill_with(std::span<const std::complex<float>> spectra) {
+  std::copy(spectra.begin(), spectra.end(), spectra_.begin());
+}
+
 void TrialArray::add_source(const far_field::Position& place, double power, NormalNumbers& numbers) {
   const std::size_t bins = plan.frequencies_hz.size();
   const std::vector<std::complex<double>> amplitudes = numbers.bins(bins);
@@ -144,6 +148,16 @@ double TrialArray::seconds() {
   device_->wait();
   (void)processor_->products(0);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
+
+FrameTiming TrialArray::stages(const TimingOptions& timing) {
+  FrameTiming found;
+  time_stages(*device_, timing,
+              {.prepare = [] {},
+               .phases = {{"window", [this] { processor_->enqueue(on_device_, status_, 1); }}},
+               .waits = false},
+              found);
+  return found;
 }
 
 double angle_deg(const far_field::Position& one, const far_field::Position& other) {

@@ -3,8 +3,10 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
+#include "bench/common/timing.hpp"
 #include "cl/device.hpp"
 #include "core/random.hpp"
 #include "processors/far_field/position.hpp"
@@ -55,12 +57,16 @@ class TrialArray {
 
   /// Begins a window with noise of power 1 at each microphone and bin.
   void fill_with_noise(NormalNumbers& numbers);
+  /// Begins a window with these spectra [bin][channel].
+  void fill_with(std::span<const std::complex<float>> spectra);
   /// Adds a monopole of random amplitudes, whose power at the array's centre is `power`, m from the centre.
   void add_source(const far_field::Position& place, double power, NormalNumbers& numbers);
   /// Sources of the window.
   std::vector<FoundSource> find();
   /// Computes the window again, and waits. Seconds from spectra on the device to its table.
   double seconds();
+  /// The same by stages; of a device with Profiling::kOn.
+  FrameTiming stages(const TimingOptions& timing);
 
   Settings settings;
   SrpPhatSettings own;

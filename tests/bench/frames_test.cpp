@@ -446,5 +446,15 @@ TEST(FrameBench, RefusesWrongArguments) {
   EXPECT_EQ(test::run_nearfield("bench --json x.json imager --n 1").exit_code, kUsage);
 }
 
+// A map alone, from bits: no stage of an imager runs.
+TEST(BenchFrames, MeasureAMapWithoutHolography) {
+  const auto result = test::run_nearfield(
+      "bench frames --no-sweeps --no-thesis --json -" + std::string(kTiny) +
+      " --set holography.imager=none --set processors.far.kind=beamform --set processors.far.grid.step_m=0.2");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_NE(result.output.find("processors/beamform"), std::string::npos);
+  EXPECT_EQ(result.output.find("imaging/"), std::string::npos) << result.output;
+}
+
 }  // namespace
 }  // namespace nearfield::bench

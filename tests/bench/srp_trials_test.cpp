@@ -2,7 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <complex>
 #include <nlohmann/json.hpp>
+#include <numbers>
+#include <span>
+#include <string_view>
+
+#include "bench/srp_trials/noise_stream.hpp"
 
 /// Few draws of the trials, whose long forms are `nearfield bench srp_trials`. Bounds are those of docs/srp_phat.md,
 /// with room for the few draws where that is said.
@@ -62,6 +70,48 @@ TEST(BenchSrpTrials, CountFalseAlarms) {
   EXPECT_EQ(noise.confirmed, 0);
 }
 
+// A window's spectra are those of its samples, by their definition.
+TEST(BenchNoiseStream, CutsOverlappingWindows) {
+  constexpr std::size_t kChannels = 3;
+  constexpr std::size_t kFirst = 11;
+  constexpr std::size_t kBins = 5;
+  NoiseStream noise(kChannels, kFirst, kBins, 7);
+  std::vector<float> samples;  // [sample][channel], of the windows' last steps
+  std::vector<std::complex<float>> spectra;
+  for (std::size_t window = 0; window < 5; ++window) {
+    const auto next = noise.next();
+    spectra.assign(next.begin(), next.end());
+    samples.insert(samples.end(), noise.last_step().begin(), noise.last_step().end());
+  }
+  const std::span<const float> last = std::span(samples).last(NoiseStream::kWindow * kChannels);
+  constexpr double kTurn = 2.0 * std::numbers::pi / static_cast<double>(NoiseStream::kWindow);
+  for (std::size_t k = 0; k < kBins; ++k) {
+    for (std::size_t m = 0; m < kChannels; ++m) {
+      std::complex<double> expected;
+      for (std::size_t n = 0; n < NoiseStream::kWindow; ++n) {
+        const auto at = static_cast<double>(n);
+        expected += (0.5 - 0.5 * std::cos(kTurn * at)) * static_cast<double>(last[n * kChannels + m]) *
+                    std::polar(1.0, -kTurn * at * static_cast<double>(kFirst + k));
+      }
+      expected /= std::sqrt(384.0);
+      // float32 sums of 1024 samples of magnitude 1, over 19.6.
+      EXPECT_LT(std::abs(expected - std::complex<double>(spectra[k * kChannels + m])), 1e-4) << k << ' ' << m;
+    }
+  }
+}
+
+// Three seconds of the ten minutes of docs/srp_phat.md. Windows overlap by three quarters, so that 550 of them are
+// worth 200 or more: of a tenth, 20, a factor of 3 is allowed.
+TEST(BenchSrpTrials, ConfirmNoTrackOfAStreamOfNoise) {
+  const StreamFigures stream = try_stream(trial_device(), {.minutes = 0.05});
+  EXPECT_EQ(stream.frames, 550);
+  EXPECT_NEAR(stream.seconds, 3.0, 0.01);
+  EXPECT_GE(stream.false_frames[0], 550 / 30);
+  EXPECT_LE(stream.false_frames[0], 3 * 55);
+  EXPECT_LT(stream.largest, 6.0);
+  EXPECT_EQ(stream.confirmed, 0);
+}
+
 // B8: two runs of two seconds.
 TEST(BenchSrpTrials, KeepIdsWhereSourcesCross) {
   const CrossingFigures crossing = try_crossing(trial_device(), {.runs = 2});
@@ -72,12 +122,30 @@ TEST(BenchSrpTrials, KeepIdsWhereSourcesCross) {
 }
 
 TEST(BenchSrpTrials, AreReported) {
-  const auto times = time_cylinder(trial_device(), {.repetitions = 1, .pixels = {3888}, .microphones = {16}});
+  const ocl::Device profiled = ocl::Device::open(DeviceSettings(), ocl::Profiling::kOn);
+  const auto times = time_cylinder(trial_device(), profiled, {.repetitions = 5, .pixels = {3888}, .microphones = {16}});
   ASSERT_EQ(times.size(), 2U);
-  EXPECT_GT(times[0].least_s, 0.0);
+  // Each domain is held to its own stages: 120 pairs of lags cost less than 3,888 sums of 896 bins.
+  for (const TimeFigures& one : times) {
+    EXPECT_EQ(one.bins, 896);
+    EXPECT_GT(one.least_s, 0.0);
+    EXPECT_GT(one.launches_s, 0.0);
+    for (const StageFigures& stage : one.stages) {
+      const bool is_small = stage.stage.ends_with("/srp_found") || stage.stage.ends_with("/write");
+      EXPECT_EQ(stage.bound_s > 0.0, !is_small) << stage.stage;
+    }
+    const auto has = [&one](std::string_view name) {
+      return std::any_of(one.stages.begin(), one.stages.end(),
+                         [&](const StageFigures& stage) { return stage.stage == name; });
+    };
+    EXPECT_EQ(has("processors/srp_phat/srp_fd"), one.domain == "frequency");
+    EXPECT_EQ(has("processors/srp_phat/srp_td"), one.domain == "time");
+  }
+  EXPECT_LT(5.0 * times[1].bound_s, times[0].bound_s);
   SrpTrialReport report = {.device = trial_device().info()};
   report.times = times;
   report.noise = {{.frames = 1000, .false_frames = {97, 11, 1}, .largest = 3.5}};
+  report.stream = {{.frames = 550, .seconds = 3.0, .false_frames = {50, 5, 0}, .largest = 2.5, .confirmed = 1}};
   report.directions = {{.array = "spiral 16", .snr_db = -5.0, .draws = 200, .squared_error = 0.8}};
   report.cylinder = {{.pixels = 3888, .domain = "time", .draws = 200, .within_10_deg = 199}};
   report.crossing = {{.runs = 20, .swapped = 1}};
@@ -87,6 +155,9 @@ TEST(BenchSrpTrials, AreReported) {
   EXPECT_EQ(json.at("cylinder")[0].at("within_10_deg"), 199);
   EXPECT_EQ(json.at("crossing")[0].at("swapped"), 1);
   EXPECT_EQ(json.at("times").size(), 2U);
+  EXPECT_EQ(json.at("times")[1].at("stages").size(), times[1].stages.size());
+  EXPECT_EQ(json.at("times")[1].at("bound_s"), times[1].bound_s);
+  EXPECT_EQ(json.at("stream")[0].at("confirmed"), 1);
   const std::string table = to_table(report);
   EXPECT_NE(table.find("3: 1 of 1.0"), std::string::npos);
   EXPECT_NE(table.find("99.50"), std::string::npos);

@@ -10,6 +10,7 @@
 
 #include "files/files.hpp"
 #include "files/results_file.hpp"
+#include "publish/png.hpp"
 #include "support/command.hpp"
 
 /// A beamformer as a user runs it, from bits to maps.
@@ -211,7 +212,15 @@ TEST_F(LineOfMicrophones, HasThePublishedPage) {
   for (std::size_t i = 0; i < page.size(); ++i) {
     EXPECT_NEAR(page[i], 8192.0 * curve(40, i), 0.08) << i;
   }
-  EXPECT_FALSE(std::filesystem::is_empty(pictures));
+  // The page's figure as a strip, whose brightest place is the maximum; tests of `beampattern` look at its curve.
+  const test::Png strip(std::filesystem::path(pictures) / "frame00000_far_map.png");
+  std::size_t brightest = 0;
+  for (int y = 0; y < strip.height(); ++y) {
+    for (int x = 0; x < strip.width(); ++x) {
+      brightest += strip.at(x, y) == magnitude_colour(1.0) ? 1U : 0U;
+    }
+  }
+  EXPECT_GE(brightest, 50U);
 }
 
 // Frequency over angle in one call, of all bins below half the sample rate.

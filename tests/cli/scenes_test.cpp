@@ -80,6 +80,7 @@ TEST(ScenesCommand, AMovingSourceIsFollowedFromBits) {
   const double window_s = 32768 * seconds_per_bit;
   std::set<double> ids;
   double squares = 0.0;
+  double lags_s = 0.0;  // of the state behind the source at the middle of the window
   int counted = 0;
   ASSERT_GE(reader.frames(1), 80U);
   for (std::uint64_t frame = 4; frame < reader.frames(1); ++frame) {
@@ -106,6 +107,7 @@ TEST(ScenesCommand, AMovingSourceIsFollowedFromBits) {
       const double error_deg = std::acos(std::min(1.0, cosine)) * 180.0 / std::numbers::pi;
       if (middle_s > 0.3) {
         squares += error_deg * error_deg;
+        lags_s += std::remainder(angle - std::atan2(y[row], x[row]), 2.0 * std::numbers::pi) / 2.0;  // at 2 rad/s
         ++counted;
       }
     }
@@ -115,6 +117,11 @@ TEST(ScenesCommand, AMovingSourceIsFollowedFromBits) {
   ASSERT_GT(counted, 25);
   RecordProperty("rms_error_deg", fmt::format("{:.3f}", std::sqrt(squares / counted)));
   EXPECT_LT(std::sqrt(squares / counted), 1.0);
+  // When the window's last sample is there, the state is that of half a window and two hops before, or later.
+  constexpr double kHop_s = 256.0 / 46875.0;
+  RecordProperty("latency_ms", fmt::format("{:.2f}", 1e3 * (window_s / 2.0 + lags_s / counted)));
+  EXPECT_LE(lags_s / counted, 2.0 * kHop_s);
+  EXPECT_GE(lags_s / counted, -window_s / 2.0);  // nothing is seen before it sounds
 }
 
 TEST(ScenesCommand, RefusesWhatAPathCannotBe) {

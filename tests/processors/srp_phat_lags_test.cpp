@@ -115,6 +115,32 @@ TEST(SrpLags, OfAllPairsAreTheFrequencyDomain) {
   }
 }
 
+// B1: where all lags are whole samples the nearest lag is the lag itself. Pitches are two samples of sound long seen
+// from 30 degrees, so that lags of all pairs are whole for directions of -30, 0 and 30 degrees along both axes.
+TEST(SrpLags, OfWholeSamplesAreTheFrequencyDomain) {
+  SrpSetup setup(4, 5, 20, 60);
+  setup.array.geometry.pitch_x_m = 4.0 * setup.array.medium.sound_speed_m_s / SrpSetup::kRate_hz;
+  setup.array.geometry.pitch_y_m = setup.array.geometry.pitch_x_m;
+  setup.look_far(30.0, 30.0);
+  std::mt19937 generator(45);
+  const std::vector<Complex> spectra = noisy(setup, {0.5, -0.5, -std::sqrt(0.5)}, 0.5, generator);
+  const SrpFrame reference = SrpReference(setup).look(spectra);
+  const SrpFrame device = SrpOnDevice(setup).look(spectra);
+  ASSERT_EQ(device.map.size(), 9U);
+  setup.own.domain = SrpDomain::kTime;
+  setup.own.upsample = 1;
+  setup.own.interpolation = LagInterpolation::kNearest;
+  const SrpFrame reference_of_lags = SrpReference(setup).look(spectra);
+  const SrpFrame device_of_lags = SrpOnDevice(setup).look(spectra);
+  for (std::size_t i = 0; i < device.map.size(); ++i) {
+    EXPECT_NEAR(reference_of_lags.map[i], reference.map[i], 1e-6) << i;  // maps are float32
+    EXPECT_NEAR(device_of_lags.map[i], device.map[i], 1e-5) << i;
+    EXPECT_NEAR(device_of_lags.map[i], reference.map[i], 1e-5) << i;
+  }
+  const auto largest = std::max_element(device_of_lags.map.begin(), device_of_lags.map.end());
+  EXPECT_EQ(largest - device_of_lags.map.begin(), 2);  // up on the right: the source
+}
+
 // B2: at the only source, below 4 kHz, the nearest of four lags a sample leaves 0.99 of p = 1.
 TEST(SrpLags, AreNearlyOneAtTheOnlySource) {
   SrpSetup setup(8, 8, 11, 77);

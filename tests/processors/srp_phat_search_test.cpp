@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 #include "processors/srp_phat_support.hpp"
@@ -96,18 +97,26 @@ TEST_P(SrpSearch, LooksAtEveryPixel) {
   EXPECT_EQ(search(map), 0);
 }
 
+// B5: 10,010 maps of all sizes. Every other one has a maximum at an end or at the edge of a group.
 TEST_P(SrpSearch, FindsTheFirstMaximumOfRandomMaps) {
   Search search(GetParam());
+  const std::size_t last = search.pixels() - 1;
   std::mt19937 generator(static_cast<unsigned>(search.pixels()) + 1);
   // Few levels, so that there are ties; one of them is NaN.
   std::uniform_int_distribution<int> levels(0, 40);
-  const int maps = search.pixels() > 10000 ? 5 : 100;
+  std::uniform_int_distribution<std::size_t> edges(0, last / 256);
+  const int maps = search.pixels() > 10000 ? 5 : 2000;
   for (int i = 0; i < maps; ++i) {
     std::vector<float> map(search.pixels());
     std::generate(map.begin(), map.end(), [&] {
       const int level = levels(generator);
       return level == 40 ? kNan : static_cast<float>(level);
     });
+    if (i % 2 == 1) {
+      const std::size_t edge = 256 * edges(generator);
+      const std::array<std::size_t, 4> places = {0, edge, edge > 0 ? edge - 1 : 0, last};
+      map[places.at(static_cast<std::size_t>(i / 2) % places.size())] = 41.0F;
+    }
     ASSERT_EQ(search(map), first_maximum(map)) << i;
   }
 }

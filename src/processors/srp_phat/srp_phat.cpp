@@ -13,6 +13,7 @@
 #include "processors/srp_phat/history.hpp"
 #include "processors/srp_phat/lags.hpp"
 #include "processors/srp_phat/tables.hpp"
+#include "processors/srp_phat/work.hpp"
 
 namespace nearfield {
 namespace {
@@ -291,30 +292,6 @@ std::optional<SubsetSettings> subset_of_srp(const ProcessorPlan& plan) {
   return dynamic_cast<const SrpPhatSettings&>(*plan.own).subset;
 }
 
-/// Of each pixel and microphone a path and two phasors for each tile of bins, and a complex multiplication and a
-/// multiply-add for each bin: what the best order of loops needs, which computes each phasor once.
-WorkModel work_of_srp_phat(const ProcessorPlan& plan) {
-  constexpr double kOfPath = 12.0;
-  constexpr double kOfPhasor = 20.0;
-  const SrpPlan own(far_field::PlanOfSubset(plan, subset_of_srp(plan)).plan);
-  const double windows = plan.batch;
-  const auto bins = static_cast<double>(own.bins.size());
-  const auto channels = static_cast<double>(own.channels());
-  const auto pixels = static_cast<double>(own.pixels());
-  const auto points = static_cast<double>(own.sources() * refinement_points(own));
-  const double term = work::kComplexMultiply + work::kMultiplyAdd;
-  const double of_pixel = channels * (kOfPath + 2.0 * kOfPhasor + bins * term);
-  return {{.stage = "processors/srp_phat/srp_weights",
-           .bytes = windows * bins * channels * 3.0 * work::kComplex,
-           .operations = windows * bins * channels * 12.0},
-          {.stage = "processors/srp_phat/srp_fd",
-           .bytes = windows * (bins * channels * work::kComplex + pixels * (work::kFloat + 4.0 * work::kFloat)),
-           .operations = windows * pixels * of_pixel},
-          {.stage = "processors/srp_phat/srp_refine",
-           .bytes = windows * bins * channels * work::kComplex,
-           .operations = windows * points * of_pixel}};
-}
-
 }  // namespace
 
 std::unique_ptr<Processor> make_srp_phat(const ocl::Device& device, const ProcessorPlan& plan, const SrpCut& cut) {
@@ -333,7 +310,10 @@ ProcessorEntry srp_phat_entry() {
             return far_field::on_subset_reference(plan, subset_of_srp(plan), make_srp_phat_reference);
           },
           .remarks = [](const ProcessorPlan& plan) { return far_field::remarks_of(plan, subset_of_srp(plan)); },
-          .work = work_of_srp_phat};
+          .work =
+              [](const ProcessorPlan& plan) {
+                return work_of(SrpPlan(far_field::PlanOfSubset(plan, subset_of_srp(plan)).plan));
+              }};
 }
 
 }  // namespace nearfield

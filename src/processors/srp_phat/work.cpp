@@ -1,0 +1,94 @@
+#include "processors/srp_phat/work.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr double kPathOperations = 12.0;
+constexpr double kPhasorOperations = 20.0;  // the first one of a recurrence, and its step
+constexpr double kFloats4 = 4.0 * work::kFloat;
+
+struct SrpSizes {
+  explicit SrpSizes(const SrpPlan& plan)
+      : windows(plan.batch),
+        bins(static_cast<double>(plan.bins.size())),
+        channels(static_cast<double>(plan.channels())),
+        pixels(static_cast<double>(plan.pixels())),
+        pairs(static_cast<double>(plan.pairs.size())),
+        lags(static_cast<double>(2 * plan.farthest_lag + 1)),
+        phases_bytes(bins * channels * work::kComplex) {}
+  double windows;
+  double bins;
+  double channels;
+  double pixels;
+  double pairs;
+  double lags;  ///< of a pair
+  double phases_bytes;
+};
+
+/// Of each microphone a path, two phasors, and of each bin the next phasor and a complex multiply-add.
+double operations_of_place(const SrpSizes& sizes) {
+  constexpr double kTerm = 4.0 + work::kMultiplyAdd;  // e[k+1] = 2 cos(a) e[k] - e[k-1], and the product
+  return sizes.channels * (kPathOperations + 2.0 * kPhasorOperations + sizes.bins * kTerm);
+}
+
+StageWork frequency_work(const SrpSizes& sizes) {
+  return {.stage = "processors/srp_phat/srp_fd",
+          .bytes = sizes.windows * (sizes.phases_bytes + sizes.pixels * (kFloats4 + work::kFloat)),
+          .operations = sizes.windows * sizes.pixels * operations_of_place(sizes)};
+}
+
+/// Products of each pair's bins; lags as a product of real matrices, [pair][2 bins] and [2 bins][lag]; of each pixel a
+/// path of each microphone, and a look-up of each pair.
+WorkModel time_work(const SrpSizes& sizes, LagInterpolation interpolation) {
+  constexpr double kNearestOperations = 7.0;  // difference, scale, offset, two limits, rounding, sum
+  constexpr double kLineOperations = 11.0;
+  constexpr double kLagOperations = 4.0;  // of a bin: two real multiply-adds
+  const double cross_bytes = sizes.pairs * sizes.bins * work::kComplex;
+  const double lags_bytes = sizes.pairs * sizes.lags * work::kFloat;
+  const double look_up = interpolation == LagInterpolation::kLinear ? kLineOperations : kNearestOperations;
+  return {{.stage = "processors/srp_phat/srp_cross",
+           .bytes = sizes.windows * (sizes.phases_bytes + sizes.pairs * 2.0 * work::kWord + cross_bytes),
+           .operations = sizes.windows * sizes.pairs * sizes.bins * work::kComplexMultiply},
+          {.stage = "processors/srp_phat/srp_lags",
+           .bytes = sizes.windows * (cross_bytes + lags_bytes) + 2.0 * sizes.bins * sizes.lags * work::kFloat,
+           .operations = sizes.windows * sizes.pairs * sizes.lags * sizes.bins * kLagOperations},
+          {.stage = "processors/srp_phat/srp_td",
+           .bytes = sizes.windows * (lags_bytes + sizes.pixels * (kFloats4 + work::kFloat)),
+           .operations = sizes.windows * sizes.pixels * (sizes.channels * kPathOperations + sizes.pairs * look_up)}};
+}
+
+/// The largest pixel of each source, and the points round it in each round.
+WorkModel search_work(const SrpPlan& plan, const SrpSizes& sizes) {
+  const auto sources = static_cast<double>(plan.sources());
+  const double rounds = plan.dimensions > 0 ? kRefinementRounds + 1.0 : 1.0;
+  const double points = sources * rounds * static_cast<double>(refinement_points(plan));
+  WorkModel model = {{.stage = "processors/srp_phat/srp_map",
+                      .bytes = sizes.windows * sizes.pixels * 2.0 * work::kFloat,
+                      .operations = sizes.windows * sizes.pixels * 2.0},
+                     {.stage = "processors/srp_phat/srp_refine",
+                      .bytes = sizes.windows * sources * rounds * sizes.phases_bytes,
+                      .operations = sizes.windows * points * operations_of_place(sizes)}};
+  if (sources > 1.0) {
+    model.push_back({.stage = "processors/srp_phat/srp_maximum",
+                     .bytes = sizes.windows * (sources - 1.0) * sizes.pixels * (kFloats4 + work::kFloat),
+                     .operations = sizes.windows * (sources - 1.0) * sizes.pixels * 2.0});
+  }
+  return model;
+}
+
+}  // namespace
+
+WorkModel work_of(const SrpPlan& plan) {
+  constexpr double kOfWeight = 12.0;
+  const SrpSizes sizes(plan);
+  WorkModel model = {{.stage = "processors/srp_phat/srp_microphones", .bytes = sizes.windows * sizes.phases_bytes},
+                     {.stage = "processors/srp_phat/srp_weights",
+                      .bytes = sizes.windows * 3.0 * sizes.phases_bytes,
+                      .operations = sizes.windows * sizes.bins * sizes.channels * kOfWeight}};
+  const auto append = [&model](const WorkModel& more) { model.insert(model.end(), more.begin(), more.end()); };
+  append(plan.is_time ? time_work(sizes, plan.settings.interpolation) : WorkModel{frequency_work(sizes)});
+  append(search_work(plan, sizes));
+  return model;
+}
+
+}  // namespace nearfield

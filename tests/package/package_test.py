@@ -146,7 +146,7 @@ def run_alone(folder):
 
 def check_units(root):
     """What systemd says of the installed units, by their installed paths."""
-    for unit in ("nearfieldd.service", "nearfieldd@left.service"):
+    for unit in ("nearfieldd.service", "nearfieldd@left.service", "nearfield-bridge@left.service"):
         said = run("systemd-analyze", "verify", f"--root={root.folder}", "--man=no", "--recursive-errors=no", unit)
         expect(said.strip() == "", f"systemd-analyze verify {unit}: expected nothing to say, found\n{said}")
 
@@ -328,13 +328,15 @@ def upgrade(root, older, packages, version):
 
 
 def purge(root, before, names):
-    wants = root.folder / "etc/systemd/system/multi-user.target.wants"  # as `systemctl enable nearfieldd nearfieldd@left` does
+    wants = root.folder / "etc/systemd/system/multi-user.target.wants"  # as `systemctl enable nearfieldd nearfieldd@left nearfield-bridge@left` does
     existed = wants.exists()
     wants.mkdir(parents=True, exist_ok=True)
-    for link, target in (("nearfieldd.service", "nearfieldd.service"), ("nearfieldd@left.service", "nearfieldd@.service")):
+    for link, target in (("nearfieldd.service", "nearfieldd.service"), ("nearfieldd@left.service", "nearfieldd@.service"),
+                         ("nearfield-bridge@left.service", "nearfield-bridge@.service")):
+        expect((root.folder / "lib/systemd/system" / target).is_file(), f"{target}: expected a unit of the package nearfield, found none")
         (wants / link).symlink_to(f"/lib/systemd/system/{target}")
     root.run("apt-get", "-q", "-y", "purge", *names)
-    expect(not list(wants.glob("nearfieldd*")), "expected no link to a unit after the purge")
+    expect(not list(wants.glob("nearfield*")), "expected no link to a unit after the purge")
     if not existed:
         for folder in (wants, wants.parent, wants.parent.parent):
             if not any(folder.iterdir()):

@@ -106,6 +106,78 @@ class Version(unittest.TestCase):
         self.assertNotEqual(commit, "")
 
 
+class OlderCommit(unittest.TestCase):
+    """The commit whose packages `./dev package --test` upgrades from."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.tree = pathlib.Path(folder.name).resolve()
+        (self.tree / "dev").write_text((SOURCE / "dev").read_text())
+        self.git("init", "-q")
+        self.commit("file")
+
+    def git(self, *words):
+        return run("git", "-C", self.tree, "-c", "user.name=a", "-c", "user.email=a@b.invalid", *words).strip()
+
+    def commit(self, *paths):
+        """A commit that changes the named files."""
+        for path in paths:
+            (self.tree / path).parent.mkdir(exist_ok=True)
+            with (self.tree / path).open("a") as file:
+                file.write("a line\n")
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", "a change")
+        return self.git("rev-parse", "HEAD")
+
+    def older(self, *words):
+        return subprocess.run(["bash", "-c", 'source "$0" help >/dev/null; older_commit "$@"', self.tree / "dev", *words],
+                              capture_output=True, text=True, check=False)
+
+    def test_no_commit_before_makes_packages(self):
+        self.commit("packaging/package.py")
+        self.assertEqual((self.older().returncode, self.older().stdout), (1, ""))
+        self.assertIn("expected a commit with packaging/package.py, found none before this one", self.older().stderr)
+
+    def test_the_commit_before_where_no_other_changed_packaging(self):
+        first = self.commit("packaging/package.py")
+        self.commit("file")
+        self.assertEqual(self.older().stdout.strip(), first)
+        second = self.git("rev-parse", "HEAD")
+        self.commit("file")
+        self.assertEqual(self.older().stdout.strip(), second)
+
+    def test_the_commit_before_the_newest_change_of_packaging(self):
+        self.commit("packaging/package.py")
+        before = self.commit("file")
+        self.commit("packaging/other")
+        self.commit("file")
+        self.commit("file")
+        self.assertEqual(self.older().stdout.strip(), before)
+
+    def test_the_newest_tag_that_makes_packages(self):
+        self.git("tag", "v0.1.0")
+        self.commit("packaging/package.py")
+        before = self.commit("file")
+        self.commit("packaging/other")
+        self.commit("file")
+        self.assertEqual(self.older().stdout.strip(), before, "v0.1.0 has no packaging/")
+        tagged = self.git("rev-parse", "HEAD")
+        self.git("tag", "v0.2.0")
+        self.commit("packaging/other")
+        self.commit("file")
+        self.assertEqual(self.older().stdout.strip(), tagged)
+
+    def test_the_commit_that_is_named(self):
+        first = self.git("rev-parse", "HEAD")
+        second = self.commit("packaging/package.py")
+        self.commit("packaging/package.py")
+        self.assertEqual(self.older("HEAD^").stdout.strip(), second)
+        for wrong in (first, "nothing"):
+            self.assertEqual((self.older(wrong).returncode, self.older(wrong).stdout), (1, ""))
+            self.assertIn(f"expected a commit with packaging/package.py, found {wrong}", self.older(wrong).stderr)
+
+
 class Changelog(unittest.TestCase):
     TEXT = "# Changes\n\n## Not released yet\n\n### Added\n- A `thing` that\n  goes on.\n\n## 0.2.0 (2027-01-31)\n\n### Changed\n- Another.\n"
 

@@ -714,9 +714,27 @@ class PageTest(BrowserTest):
         self.until(page, "document.getElementById('health').textContent.includes('15000000 received')")
         self.assertIn("0.02", self.text("#figures"))
         self.assertIn("state above", self.text("#limits"))
+
+    def test_microphones_are_marked_by_who_masks_them(self):
+        page = self.shown()
         page.click("#microphones-panel summary")
-        self.until(page, "document.getElementById('bad').textContent.includes('loud')")
-        self.until(page, "document.getElementById('microphones').getAttribute('aria-label') === 'Map of 1024 microphones, 2 of them bad'")
+        self.until(page, "document.getElementById('bad').rows.length === 4")
+        rows = page.evaluate("[...document.getElementById('bad').rows].map((row) => [...row.cells].map((cell) => cell.textContent))")
+        self.assertEqual(rows[1:], [["5", "0, 5", "masked by the monitor", "dead"],
+                                    ["9", "0, 9", "masked by the configuration", "array.dead_channels"],
+                                    ["300", "9, 12", "found bad, but in use", "loud"]])
+        legend = "[...document.querySelectorAll('#microphones-legend li')].map((entry) => entry.textContent)"
+        self.until(page, f"{legend}.length === 4")
+        self.assertEqual(page.evaluate(legend), ["in use: 1021", "masked by the configuration: 1", "masked by the monitor: 1", "found bad, but in use: 1"])
+        self.assertEqual(page.get_attribute("#microphones", "aria-label"),
+                         "Map of 1024 microphones: 1021 in use, 1 masked by the configuration, 1 masked by the monitor, 1 found bad, but in use")
+        # Each mark of the legend differs from the others, in its form too: where it is drawn, not only in its colours.
+        forms = page.evaluate("[...document.querySelectorAll('#microphones-legend canvas')].map((canvas) => { const c = canvas.getContext('2d');"
+                              " const data = c.getImageData(0, 0, canvas.width, canvas.height).data; return Array.from({ length: data.length / 4 }, (_, i) => +(data[4 * i + 3] > 127)).join(''); })")
+        self.assertEqual(len(set(forms)), 4)
+        self.server.microphones = {"watched": False, "masked": 0, "masked_channels": [], "bad": []}
+        self.until(page, f"{legend}.join() === 'in use: 1024'")
+        self.assertEqual(page.evaluate("document.getElementById('bad').rows.length"), 0)
 
     def test_a_phone_needs_no_horizontal_scrolling(self):
         page = self.shown(width=390, height=844, device_scale_factor=2, color_scheme="dark", has_touch=True)

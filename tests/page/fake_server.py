@@ -115,6 +115,11 @@ def product(name, quantity, unit, form="array", kind="complex64", axes=()):
     return {"name": name, "quantity": quantity, "unit": unit, "form": form, "type": kind, "axes": list(axes), "columns": [], "most_rows": 0}
 
 
+def microphone(channel, cause):
+    """Of the daemon's status."""
+    return {"channel": channel, "row": channel // COLUMNS, "column": channel % COLUMNS, "cause": cause}
+
+
 def padded(data):
     return data + bytes(-len(data) % 8)
 
@@ -147,6 +152,8 @@ class FakeServer:
         self.recording = {"state": "idle", "bytes": 0, "text": "idle", "trigger": "none", "level": 1.0, "quiet_s": 1.0, "pause_s": 5.0,
                           "pre_trigger_s": 1.0, "began_by": None, "recordings": 0,
                           "level_of": {"processor": "surface", "quantity": "pressure", "unit": "Pa"}}
+        self.microphones = {"watched": True, "masked": 2, "masked_channels": [microphone(5, "dead"), microphone(9, "configuration")],
+                            "bad": [microphone(5, "dead"), microphone(300, "loud")]}
         self.sent = 0              # pictures of surface
         self.clients = set()
         self.began = time.monotonic()
@@ -181,8 +188,7 @@ class FakeServer:
             "hop_rate_hz": 1464.8, "age_ms": times, "interval_ms": times, "stages_ms": {"front_end": times, "imager": times},
             "bit_times": {"received": 15000000, "missing": 0, "expected": 15000000}, "counted_in": "bit-times",
             "shed_hops": 0, "losses": {}, "queues": {},
-            "microphones": {"watched": True, "masked": 2, "bad": [
-                {"channel": 5, "row": 0, "column": 5, "cause": "dead"}, {"channel": 300, "row": 9, "column": 12, "cause": "loud"}]},
+            "microphones": self.microphones,
             "recording": self.recording,
             "limits": [{"name": "engine", "state": "above", "value": 91.5, "since": "2026-11-23T15:00:00Z"}],
         }

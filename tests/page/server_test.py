@@ -76,6 +76,9 @@ class Daemon:
         match = until(found, f"{pattern} in the log", 120)
         return next(group for group in match.groups() if group)
 
+    def set(self, *settings):
+        subprocess.run([BIN / "nearfield", "ctl", "--socket", self.folder / "control.sock", "set", *settings], check=True, stdout=subprocess.DEVNULL)
+
     def send(self):
         self.sender = subprocess.Popen([BIN / "nearfield", "send", self.folder / "scene.yaml", "--loop", "--to", self.address],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -199,6 +202,24 @@ class ServedPage(BrowserTest):
         self.until(played, "document.getElementById('condition').textContent.startsWith('The recording is no longer played')")
         played.close()
         self.until(page, "document.getElementById('opened').rows.length === 0")
+        self.assertEqual(self.errors, [])
+
+    def test_a_microphone_that_the_configuration_masks_is_marked(self):
+        page = self.shown(f"?token={self.daemon.token}")
+        self.addCleanup(self.daemon.set, "array.dead_channels=[]")
+        page.click("#microphones-panel summary")
+        self.until(page, "nearfield.known.arrayGrid !== null && document.getElementById('microphones').dataset.key !== undefined")
+        page.click("#settings-panel summary")
+        page.fill("#change-fields [name=off]", "9")
+        page.click("#change-set")
+        self.until(page, "nearfield.known.status?.microphones.masked_channels.length === 1", 60)
+        self.assertEqual(page.evaluate("nearfield.known.status.microphones.masked_channels"), [{"channel": 9, "row": 1, "column": 1, "cause": "configuration"}])
+        self.until(page, "document.getElementById('bad').textContent.includes('masked by the configuration')")
+        # The middle of its mark is empty, those of its neighbours are not.
+        middle = ("([column, row]) => { const m = document.getElementById('microphones'); const [w, h] = [m.clientWidth, m.clientHeight]; const room = Math.min(w, h) - 20;"
+                  " const at = (size, i) => Math.round(window.devicePixelRatio * (size / 2 + ((i + 0.5) / 8 - 0.5) * room));"
+                  " return m.getContext('2d').getImageData(at(w, column), at(h, row), 1, 1).data[3]; }")
+        self.assertEqual([page.evaluate(middle, [column, 1]) for column in range(4)], [255, 0, 255, 255])
         self.assertEqual(self.errors, [])
 
     def test_strangers_are_refused(self):

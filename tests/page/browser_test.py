@@ -15,7 +15,7 @@ import unittest
 import numpy as np
 
 from browser import BrowserTest
-from fake_server import FREQUENCIES_HZ, PITCH_M, FakeServer, axis_m, colours, directions_layout, far_layout, field, images_layout
+from fake_server import FREQUENCIES_HZ, PITCH_M, FakeServer, axis_m, colours, directions_layout, far_layout, field, images_layout, product
 
 ASSETS = pathlib.Path(__file__).resolve().parents[2] / "src/page/assets"
 TABLES = colours()
@@ -390,6 +390,37 @@ class PageTest(BrowserTest):
         page.keyboard.press("b")
         page.evaluate("nearfield.draws.length = 0")
         self.live()
+
+    def test_a_reference_of_another_field_is_not_compared(self):
+        # As many values as the images have, of another quantity; and images of as many other places.
+        velocity = images_layout()
+        velocity["processor"] = "velocity"
+        velocity["products"] = [product("velocity", "velocity", "m/s", axes=["y", "x"])]
+        shifted = images_layout()
+        shifted["processor"] = "shifted"
+        shifted["axes"][3]["values"] = [value + 0.01 for value in axis_m(32)]
+        self.server.layouts.update(velocity=velocity, shifted=shifted)
+        page = self.shown()
+        self.until(page, "nearfield.known.newest?.layout.processor === 'surface'")
+        self.click(COLUMN, ROW)
+        page.keyboard.press("k")
+        self.choose("mode", "levelDifference")
+        self.until(page, "document.getElementById('cursor-table').textContent.includes('A−ref.')")
+        compared = "[...document.getElementById('mode').options].filter((option) => option.value.endsWith('Difference') && !option.disabled).map((option) => option.value)"
+        self.assertEqual(page.evaluate(compared), ["levelDifference", "phaseDifference"])
+        for processor, words in (("velocity", "it is images, pressure, not velocity, velocity"), ("shifted", "its axis x has other entries")):
+            page.select_option("#processor", processor)
+            self.until(page, f"nearfield.known.newest?.layout.processor === '{processor}'")
+            self.assertEqual(page.evaluate(compared), [])
+            self.assertEqual(page.input_value("#mode"), "magnitude")
+            self.assertEqual(self.text("#reference-text"), f"The reference is of another field: {words}.")
+            self.until(page, "document.getElementById('cursor-table').rows.length === 2")
+            self.assertNotIn("ref.", self.text("#cursor-table"))
+        page.select_option("#processor", "surface")
+        page.select_option("#axes select[data-axis=frequency]", "1")  # another frequency of the same field is compared
+        self.until(page, "nearfield.known.newest?.layout.processor === 'surface'")
+        self.assertEqual(page.evaluate(compared), ["levelDifference", "phaseDifference"])
+        self.assertEqual(self.text("#reference-text"), "")
 
     def hold_over_amplitudes(self, kind):
         """Holds over pictures of three amplitudes; returns the value that is held, and those of the pictures, at a pixel."""

@@ -274,6 +274,8 @@ class FakeServer:
             select = subscription["select"]
             self.sent += 1
             data = (np.float32(self.amplitude) * field(select["frequency"], select["z"], self.turn)).tobytes()
+        elif subscription["product"] == "velocity":
+            data = (np.complex64(1e-3) * field(0, 0)).tobytes()
         elif subscription["product"] == "map":
             y, x = np.meshgrid(layout["axes"][0]["values"], layout["axes"][1]["values"], indexing="ij")
             data = (1e-4 * np.exp(-((x - 0.4) ** 2 + (y + 0.2) ** 2) / 0.03) + 1e-7).astype(np.float32).tobytes()

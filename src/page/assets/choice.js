@@ -1,8 +1,8 @@
 // What is looked at: processor, product and the entries of its other axes.
 
 import { followSpectrum } from "./curves.js";
-import { fillSelect } from "./page.js";
-import { axisOf, entryText, planeOf, sizeOf } from "./picture.js";
+import { element, fillSelect, setText } from "./page.js";
+import { axisOf, entryText, obstacleToCompare, planeOf, sizeOf } from "./picture.js";
 import { showScale } from "./scale.js";
 import { hold, known, kPictures, kSources, markDirty, ui, view } from "./state.js";
 import { link } from "./stream.js";
@@ -126,8 +126,11 @@ export function showChoices() {
   followSpectrum();
   const product = productInView();
   const isComplex = product?.type === "complex64" && !isSigned(product);
+  const obstacle = view.kept && layout && product ? obstacleToCompare(view.kept.picture, layout, product) : "";
+  setText(element("reference-text", HTMLElement), obstacle ? `The reference is of another field: ${obstacle}.` : "");
+  const canCompare = view.kept !== null && obstacle === "";
   for (const option of ui.mode.options) {
-    option.disabled = (["phase", "phaseDifference"].includes(option.value) && !isComplex) || (option.value.endsWith("Difference") && !view.kept) ||
+    option.disabled = (["phase", "phaseDifference"].includes(option.value) && !isComplex) || (option.value.endsWith("Difference") && !canCompare) ||
       (option.value === "real" && !isComplex && !(product && isSigned(product))) || (option.value === "levelDifference" && product !== null && isLength(product));
     if (option.value === "real") option.textContent = product && isSigned(product) ? "Signed value" : "Real part";
   }

@@ -4,7 +4,7 @@ import { apply } from "./geometry.js";
 import { element, fillTable } from "./page.js";
 import { edgesOf } from "./picture.js";
 import { showPanels } from "./refresh.js";
-import { shown } from "./shown.js";
+import { referenceOf, shown } from "./shown.js";
 import { known, markDirty, stage, view } from "./state.js";
 import { levelOf, levelRule, number, unitText } from "./units.js";
 import { peaksOf, pixelAt, readingOf } from "./values.js";
@@ -76,8 +76,9 @@ export function showCursors() {
     rows.push(["B−A", place(b.x - a.x, b.y - a.y),
       (b.reading.level_db - a.reading.level_db).toFixed(1), `× ${number(b.reading.magnitude / a.reading.magnitude, 3)}`, a.reading.isComplex ? `${phase.toFixed(1)}°` : "–"]);
   }
-  if (view.kept && a?.pixel && a.reading && view.kept.values.length === now.values.length) {
-    const kept = readingOf(view.kept.picture.product, view.kept.values, a.pixel.row * grid.columns + a.pixel.column);
+  const reference = referenceOf(now.picture);
+  if (reference && a?.pixel && a.reading) {
+    const kept = readingOf(reference.picture.product, reference.values, a.pixel.row * grid.columns + a.pixel.column);
     const phase = ((a.reading.phase_deg - kept.phase_deg + 540) % 360) - 180;
     rows.push(["A−ref.", "", (a.reading.level_db - kept.level_db).toFixed(1), `× ${number(a.reading.magnitude / kept.magnitude, 3)}`, a.reading.isComplex ? `${phase.toFixed(1)}°` : "–"]);
   }

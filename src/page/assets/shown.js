@@ -2,6 +2,7 @@
 
 import { conditionOf, kLive_ms, limitOf } from "./condition.js";
 import { element, setText } from "./page.js";
+import { obstacleToCompare } from "./picture.js";
 import { fitScale, lookOf, scaleOf } from "./scale.js";
 import { placeOnMap } from "./sources.js";
 import { barOf } from "./stage.js";
@@ -29,6 +30,14 @@ export function shown() {
     if (ui.hold.value === "mean") return { picture, values: hold.mean(), held: "mean", count: hold.count };
   }
   return { picture, values: picture.values, held: "", count: 1 };
+}
+
+/**
+ * The reference, if a picture can be compared with it.
+ * @param {Picture} picture
+ */
+export function referenceOf(picture) {
+  return view.kept && obstacleToCompare(view.kept.picture, picture.layout, picture.product) === "" ? view.kept : null;
 }
 
 /** The picture whose age and flags hold for what is shown. */
@@ -100,9 +109,10 @@ export function draw(isNew) {
     paint.uploaded = values;
   }
   const isComparing = ui.mode.value.endsWith("Difference");
-  if (isComparing && view.kept && paint.uploadedKept !== view.kept.values && view.kept.values.length === values.length) {
-    drawing.setKept(view.kept.values);
-    paint.uploadedKept = view.kept.values;
+  const kept = isComparing ? referenceOf(picture) : null;
+  if (kept && paint.uploadedKept !== kept.values) {
+    drawing.setKept(kept.values);
+    paint.uploadedKept = kept.values;
   }
   const look = lookOf(picture.product);
   const rule = levelRule(picture.product);

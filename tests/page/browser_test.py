@@ -525,6 +525,31 @@ class PageTest(BrowserTest):
         self.until(page, "document.getElementById('spectrum-text').textContent === 'set done'")
         self.assertEqual(self.server.requests[-1], {"command": "set", "settings": ["processors.here.points=[[0.11, -0.09]]"]})
 
+    def test_a_spectrum_is_added_where_the_configuration_has_none(self):
+        del self.server.layouts["here"]
+        page = self.shown()
+        self.until(page, "nearfield.known.status !== null && nearfield.known.surveyed.has('far')")
+        page.click("#lines-panel summary")
+        self.until(page, "document.getElementById('spectrum-text').textContent.startsWith('No processor gives spectra')")
+        page.click("#spectrum-here")
+        self.assertIn("Click the picture first", self.text("#spectrum-text"))
+        self.until(page, "document.querySelector('#peaks button') !== null")
+        page.click("#peaks button")
+        self.server.is_writable = False
+        self.server.disconnect()
+        self.until(page, "nearfield.link.isOpen && !nearfield.known.isWritable")
+        self.until(page, "nearfield.known.status !== null")
+        settings = ["processors.spectrum.kind=spectrum", "processors.spectrum.points=[[0.11, -0.09]]", "processors.spectrum.every_hops=293"]
+        page.click("#spectrum-here")
+        self.assertIn(" ".join(settings), self.text("#spectrum-text"))
+        self.server.is_writable = True
+        self.server.disconnect()
+        self.until(page, "nearfield.link.isOpen && nearfield.known.isWritable && nearfield.known.newest !== null")
+        self.until(page, "nearfield.known.status !== null")
+        page.click("#spectrum-here")
+        self.until(page, "document.getElementById('spectrum-text').textContent === 'set done'")
+        self.assertEqual(self.server.requests[-1], {"command": "set", "settings": settings})
+
     def test_buttons_of_peaks_stay_while_levels_change(self):
         page = self.shown()
         self.until(page, "document.querySelector('#peaks button') !== null")

@@ -6,6 +6,7 @@ A sender of a simulated array is started and killed, so that the input is lost a
 import base64
 import http.client
 import json
+import math
 import os
 import pathlib
 import re
@@ -23,20 +24,23 @@ SCENE = """
 version: 1
 array: {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02, layout: row-major, sensitivity_dbfs: -26}
 standoff_m: 0.03
-duration_s: 0.1
+duration_s: 0.1024  # whole periods of both tones: nothing jumps where the scene begins again
 seed: 1
 sigma_delta: {order: 2}
 sources:
   - {kind: plate, frequency_hz: 1464.84375, width_m: 0.4, height_m: 0.3, modes: [{m: 3, n: 2, velocity_m_s: 0.01}]}
+  - {kind: monopole, frequency_hz: 3330.078125, x_m: 0.01, y_m: 0.01, z_m: -0.02, volume_velocity_m3_s: 2.0e-5}
+medium: {density_kg_m3: 1.2}
 """
+MONOPOLE_HZ = 3330.078125
+# Pressure of the monopole at the microphone right before it, 5 cm away: density * frequency * volume velocity / (2 * distance), peak.
+MONOPOLE_PA = 1.2 * MONOPOLE_HZ * 2.0e-5 / (2 * 0.05)
 CONFIGURATION = """
 version: 1
 array:
   {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02, layout: row-major, sensitivity_dbfs: -26, health: {mask: false}}
 front_end: {window_samples: 1024, hop_samples: 1024, frequencies_hz: [1464.84375, 2929.6875]}
 holography: {standoff_m: 0.03, extrapolation: {order: 4}}
-processors:
-  here: {kind: spectrum, points: [[0.01, 0.01]], window_samples: 1024, every_hops: 8}
 daemon:
   source: {kind: udp, address: '127.0.0.1:0', takeover_after_ms: 200}
   publish: {ring: {socket: frames.sock}}
@@ -78,6 +82,10 @@ class Daemon:
 
     def set(self, *settings):
         subprocess.run([BIN / "nearfield", "ctl", "--socket", self.folder / "control.sock", "set", *settings], check=True, stdout=subprocess.DEVNULL)
+
+    def get(self, key):
+        done = subprocess.run([BIN / "nearfield", "ctl", "--socket", self.folder / "control.sock", "get", key], check=True, capture_output=True, text=True)
+        return done.stdout.split("=")[-1].strip()
 
     def send(self):
         self.sender = subprocess.Popen([BIN / "nearfield", "send", self.folder / "scene.yaml", "--loop", "--to", self.address],
@@ -136,8 +144,24 @@ class ServedPage(BrowserTest):
         page.select_option("#axes select[data-axis=frequency]", "1")
         self.until(page, "nearfield.known.newest?.layout.select.frequency === 1")
         self.assertLess(page.evaluate("Math.max(...nearfield.known.newest.values)"), loud)  # the plate's tone is the first one
+        self.assertEqual(self.errors, [])
+
+    def test_a_spectrum_is_added_at_the_cursor_and_has_the_level_of_a_tone(self):
+        page = self.shown(f"?token={self.daemon.token}")
         page.click("#lines-panel summary")
-        self.until(page, "document.querySelector('#spectrum canvas') !== null")
+        self.until(page, "document.getElementById('spectrum-text').textContent.startsWith('No processor gives spectra')")
+        page.evaluate("nearfield.view.cursors = [{ x: 0.01, y: 0.01 }]")
+        page.click("#spectrum-here")
+        self.until(page, "nearfield.view.processors.includes('spectrum')", 120)
+        # The largest value of the curve within 100 Hz of the monopole's tone, which is none of the configured frequencies.
+        peak = (f"(() => {{ const graph = nearfield.lines.spectrum.graph; let most = [0, -Infinity]; for (let i = 0; i < (graph?.numRows() ?? 0); ++i)"
+                f" if (Math.abs(graph.getValue(i, 0) - {MONOPOLE_HZ}) < 100 && graph.getValue(i, 1) > most[1]) most = [graph.getValue(i, 0), graph.getValue(i, 1)]; return most; }})()")
+        expected_db = 20 * math.log10(MONOPOLE_PA / (20e-6 * math.sqrt(2)))
+        until(lambda: abs(page.evaluate(peak)[1] - expected_db) < 0.2, f"a peak of {expected_db:.2f} dB")
+        frequency_hz, level_db = page.evaluate(peak)
+        self.assertLess(abs(level_db - expected_db), 0.2)
+        self.assertLess(abs(frequency_hz - MONOPOLE_HZ), 46875 / 4096)  # a bin of the default window
+        self.assertEqual(self.daemon.get("processors.spectrum.every_hops"), "9")  # of 45.8 hops a second: five spectra
         self.assertEqual(self.errors, [])
 
     def test_a_token_lets_record(self):

@@ -15,6 +15,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
+
+import numpy as np
 
 from browser import BrowserTest, until
 
@@ -50,6 +53,44 @@ daemon:
   metrics: {address: off}
   page: {address: '127.0.0.1:0'}
 """
+
+
+DECODE = """async (png) => {
+  const blob = await (await fetch('data:image/png;base64,' + png)).blob();
+  const image = await createImageBitmap(blob, { colorSpaceConversion: 'none' });
+  const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
+  context.drawImage(image, 0, 0);
+  const { data } = context.getImageData(0, 0, image.width, image.height);
+  let text = '';
+  for (let i = 0; i < data.length; i += 8192) text += String.fromCharCode(...data.subarray(i, i + 8192));
+  return [image.height, image.width, btoa(text)];
+}"""
+
+
+def pixels_of(page, path):
+    """[row][column][red, green, blue] of a PNG, which the browser decodes."""
+    rows, columns, text = page.evaluate(DECODE, base64.b64encode(path.read_bytes()).decode())
+    return np.frombuffer(base64.b64decode(text), np.uint8).reshape(rows, columns, 4)[:, :, :3].astype(int)
+
+
+def has_bar(picture, table):
+    """Whether a column of the picture has the table's colours from above to below, without a gap."""
+    least = 100  # rows of a bar
+    is_like = [np.abs(picture - table[i]).max(axis=2) <= 3 for i in (255, 0)]
+    for at in np.flatnonzero(is_like[0].any(axis=0) & is_like[1].any(axis=0)):
+        column, is_first, is_last = picture[:, at], is_like[0][:, at], is_like[1][:, at]
+        for first in np.flatnonzero(is_first):
+            for last in np.flatnonzero(is_last):
+                rows = last - first + 1
+                if rows < least:
+                    continue
+                index = (1 - (np.arange(rows) + 0.5) / rows) * 255
+                below, above = table[np.floor(index).astype(int)], table[np.ceil(index).astype(int)]
+                bar = column[first:last + 1]
+                # Between two entries of the table, which are rounded as the pixel is.
+                if np.all((bar >= np.minimum(below, above) - 1) & (bar <= np.maximum(below, above) + 1)):
+                    return True
+    return False
 
 
 class Daemon:
@@ -245,6 +286,45 @@ class ServedPage(BrowserTest):
                   " return m.getContext('2d').getImageData(at(w, column), at(h, row), 1, 1).data[3]; }")
         self.assertEqual([page.evaluate(middle, [column, 1]) for column in range(4)], [255, 0, 255, 255])
         self.assertEqual(self.errors, [])
+
+    def colours(self):
+        with urllib.request.urlopen(self.daemon.url + "colours.json", timeout=30) as answer:
+            return {name: np.array(table) for name, table in json.load(answer).items()}
+
+    def test_a_pixel_has_the_colour_of_the_table(self):
+        page = self.shown()
+        page.click("#freeze")
+        page.evaluate("for (const id of ['smooth', 'decibels']) { const e = document.getElementById(id); if (e.checked) e.click(); }")
+        values = np.array(page.evaluate("[...nearfield.view.frozen.values]")).reshape(8, 8, 2) @ [1, 1j]
+        top = page.evaluate("nearfield.view.scales.get('surface/images').top")
+        axes = page.evaluate("[nearfield.view.frozen.grid.down.values, nearfield.view.frozen.grid.across.values]")
+        tables = self.colours()
+        for mode, table, share in (("magnitude", "magnitude", np.abs(values) / top), ("phase", "phase", np.angle(values) / (2 * math.pi) + 0.5)):
+            page.select_option("#mode", mode)
+            for row, column in ((0, 0), (3, 4), (4, 3), (7, 2)):
+                found = page.evaluate("([x, y]) => nearfield.colourAt(x, y).colour", [axes[1][column], axes[0][row]])
+                index = round(min(share[row, column], 1) * 255)
+                near = [[*tables[table][i], 255] for i in range(max(0, index - 1), min(255, index + 1) + 1)]  # 32-bit floats may round to a neighbour
+                self.assertIn(found, near, f"{mode}, row {row}, column {column}")
+
+    def test_pictures_of_replay_have_the_colours_of_the_page(self):
+        folder = self.daemon.folder
+        page = self.opened("about:blank")
+
+        def run(*words):
+            subprocess.run([BIN / "nearfield", *words], cwd=folder, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+        run("simulate", "scene.yaml", "-o", "capture.h5")
+        tables = self.colours()
+        for quantity, found in (("pressure", ["magnitude", "phase"]), ("active_intensity", ["signed"])):
+            (folder / quantity).mkdir()
+            run("replay", "capture.h5", "-c", "nearfieldd.yaml", "--set", f"holography.quantity={quantity}", "-o", f"{quantity}.h5", "--frames", "1", "--png", quantity)
+            picture = pixels_of(page, sorted((folder / quantity).glob("*.png"))[0])
+            for name in found:
+                self.assertTrue(has_bar(picture, tables[name]), f"{quantity}: expected a bar of the page's colours for {name}")
+                self.assertFalse(has_bar(picture, tables[name][::-1]))
+                # The comparison sees a table that is a little off.
+                self.assertFalse(has_bar(picture, np.minimum(tables[name] + 4, 255)))
 
     def test_strangers_are_refused(self):
         upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13",

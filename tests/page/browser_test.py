@@ -771,6 +771,47 @@ class PageTest(BrowserTest):
         self.assertIn("0.02", self.text("#figures"))
         self.assertIn("state above", self.text("#limits"))
 
+    def test_events_of_limits_are_listed_to_readers(self):
+        self.server.is_writable = False
+        page = self.shown(timezone_id="UTC")
+        page.click("#limits-panel summary")
+        self.until(page, "document.getElementById('limit-events-text').textContent.startsWith('No limit was exceeded')")
+        event = {"name": "weld", "event": "begin", "tai_ns": 1795446037000000000, "value": 1.625, "largest": 1.625, "unit": "Pa",
+                 "position": {"z": 0.0, "frequency": 1007.08, "y": -0.06, "x": 0.1}}
+        self.server.events = [event, {**event, "event": "end", "tai_ns": event["tai_ns"] + 3000000000, "value": 0.5, "largest": 2.5}]
+        rows = "[...document.getElementById('limit-events').rows].map((row) => [...row.cells].map((cell) => cell.textContent))"
+        self.until(page, f"{rows}.length === 3")
+        self.assertEqual(page.evaluate(rows)[1:], [  # newest first, 37 s behind CLOCK_TAI
+            ["2026-11-23 15:00:03", "weld", "left, after at most", "2.5 Pa", "z 0, frequency 1007, y −0.06, x 0.1"],
+            ["2026-11-23 15:00:00", "weld", "exceeded", "1.625 Pa", "z 0, frequency 1007, y −0.06, x 0.1"]])
+        self.assertTrue(page.evaluate("document.getElementById('limit-set').disabled"))
+        self.assertIn("open it with a token", self.text("#limit-hint"))
+
+    def test_a_limit_is_set_at_the_cursor(self):
+        page = self.shown()
+        page.select_option("#axes select[data-axis=frequency]", "1")
+        page.select_option("#axes select[data-axis=z]", "1")
+        self.until(page, "nearfield.known.newest?.layout.select.z === 1")
+        page.click("#limits-panel summary")
+        self.until(page, "document.getElementById('limit-above-name').textContent === 'Above, dB re 20 µPa'")
+        page.fill("#limit-name", "Not a name")
+        page.fill("#limit-above", "94.5")
+        page.fill("#limit-hold", "0.5")
+        page.click("#limit-set")
+        page.fill("#limit-name", "weld")
+        page.click("#limit-set")
+        self.until(page, "document.getElementById('limit-answer').textContent.startsWith('Refused: click the picture first')")
+        page.evaluate("window.scrollTo(0, 0)")
+        self.click(COLUMN, ROW)
+        self.until(page, "nearfield.view.cursors.length === 1")
+        page.click("#limit-set")
+        self.until(page, "document.getElementById('limit-answer').textContent === 'set done'")
+        x, y = position(COLUMN, ROW)
+        expected = {"processor": "surface", "product": "images", "point_m": f"[{x:.6g}, {y:.6g}]", "region_m": "null", "frequency_hz": "1007.08",
+                    "plane_m": "0.01", "above": "null", "above_db": "94.5", "hold_s": "0.5", "record": "false"}
+        sets = [request["settings"] for request in self.server.requests if request.get("command") == "set"]
+        self.assertEqual(sets, [[f"daemon.limits.weld.{key}={value}" for key, value in expected.items()]])
+
     def test_microphones_are_marked_by_who_masks_them(self):
         page = self.shown()
         page.click("#microphones-panel summary")

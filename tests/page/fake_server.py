@@ -154,6 +154,7 @@ class FakeServer:
                           "level_of": {"processor": "surface", "quantity": "pressure", "unit": "Pa"}}
         self.microphones = {"watched": True, "masked": 2, "masked_channels": [microphone(5, "dead"), microphone(9, "configuration")],
                             "bad": [microphone(5, "dead"), microphone(300, "loud")]}
+        self.events = []           # of limits
         self.sent = 0              # pictures of surface
         self.clients = set()
         self.began = time.monotonic()
@@ -190,7 +191,7 @@ class FakeServer:
             "shed_hops": 0, "losses": {}, "queues": {},
             "microphones": self.microphones,
             "recording": self.recording,
-            "limits": [{"name": "engine", "state": "above", "value": 91.5, "since": "2026-11-23T15:00:00Z"}],
+            "limits": [{"name": "engine", "state": "above", "value": 91.5, "since": "2026-11-23T15:00:00Z", "events": len(self.events)}],
         }
 
     # --- what runs on the server's thread ---
@@ -249,6 +250,8 @@ class FakeServer:
             return {"ok": True, "result": {"recordings": [{"name": "first", "path": "/tmp/first.nfr", "bytes": 12000000,
                                                            "began": 1795446037000000000, "began_by": "the level 0.5", "state": "complete",
                                                            "notes": "door open", "seconds": 4.2}]}}
+        if command == "events":
+            return {"ok": True, "result": {"events": self.events, "dropped": 0}}
         return {"ok": True, "result": {"message": f"{command} done"}}
 
     def change_players(self, message):

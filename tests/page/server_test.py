@@ -326,6 +326,21 @@ class ServedPage(BrowserTest):
                 # The comparison sees a table that is a little off.
                 self.assertFalse(has_bar(picture, np.minimum(tables[name] + 4, 255)))
 
+    def test_a_limit_at_the_cursor_is_exceeded(self):
+        page = self.shown(f"?token={self.daemon.token}")
+        page.evaluate("nearfield.view.cursors = [{ x: 0.01, y: 0.01 }]")
+        page.click("#limits-panel summary")
+        page.fill("#limit-name", "here")
+        page.fill("#limit-above", "40")  # far below the plate's pressure
+        page.click("#limit-set")
+        self.until(page, "/exceeded/.test(document.getElementById('limit-events').textContent)", 60)
+        self.until(page, "nearfield.known.status?.limits[0]?.state === 'above'")
+        page.fill("#limit-above", "200")  # the same limit, which is left as it is changed
+        page.click("#limit-set")
+        self.until(page, "/left/.test(document.getElementById('limit-events').textContent)", 60)
+        self.until(page, "nearfield.known.status?.limits[0]?.state === 'ok'")
+        self.assertEqual(self.errors, [])
+
     def test_strangers_are_refused(self):
         upgrade = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec_WebSocket_Version": "13",
                    "Sec_WebSocket_Key": base64.b64encode(bytes(16)).decode()}

@@ -588,6 +588,26 @@ class PageTest(BrowserTest):
         page.evaluate("nearfield.known.sources.tables.forEach((table) => { table.head.capture_mono_ms -= 5000; })")
         self.assertEqual(self.sources(), [])
 
+    def test_sources_of_another_processor_lie_on_a_hologram(self):
+        self.server.source = (0.1, -0.06, -0.5)
+        page = self.shown()
+        self.until(page, "nearfield.known.surveyed.has('far') && !document.getElementById('sources-of').parentElement.hidden")
+        self.assertEqual(self.sources(), [])  # the images' own processor finds none
+        self.choose("sources-of", "far")
+        self.until(page, "nearfield.marks().some((mark) => mark.kind === 'source')")
+        ((x, y, text),) = self.sources()
+        self.assertAlmostEqual(x, 0.1, places=6)
+        self.assertAlmostEqual(y, -0.06, places=6)
+        self.assertIn("54 dB, 83 %", text)
+        self.until(page, "/7.*54 dB.*83 %/s.test(document.getElementById('sources').textContent)")
+        self.choose("sources-of", "")
+        self.assertEqual(self.sources(), [])
+        page.select_option("#processor", "far")
+        self.until(page, "nearfield.known.newest?.layout.processor === 'far'")
+        self.assertEqual(self.sources(), [])  # none stays none
+        self.choose("sources-of", "*")
+        self.until(page, "nearfield.marks().some((mark) => mark.kind === 'source')")
+
     def test_directions_of_sources_are_angles_on_a_map_of_angles(self):
         self.server.layouts["far"] = directions_layout()
         azimuth, elevation = math.radians(30), math.radians(-20)

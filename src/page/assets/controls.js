@@ -1,6 +1,6 @@
 // Controls and keys.
 
-import { look, picturesOf, showChoices, stepAxis } from "./choice.js";
+import { followSources, look, picturesOf, showChoices, stepAxis } from "./choice.js";
 import { moveCursor, setCursor } from "./cursors.js";
 import { followSpectrum, spectrumHere } from "./curves.js";
 import { saveCsv, savePicture, saveSeconds } from "./files.js";
@@ -125,6 +125,7 @@ export function connectControls() {
   element("save-seconds", HTMLButtonElement).addEventListener("click", saveSeconds);
   element("clear-cursors", HTMLButtonElement).addEventListener("click", () => { view.cursors = []; markDirty(); showPanels(); });
   ui.spectrumProcessor.addEventListener("change", followSpectrum);
+  ui.sourcesOf.addEventListener("change", () => { followSources(); markDirty(); showPanels(); });
   element("lines-panel", HTMLDetailsElement).addEventListener("toggle", followSpectrum);
   element("spectrum-here", HTMLButtonElement).addEventListener("click", spectrumHere);
   for (const panel of document.querySelectorAll("details")) panel.addEventListener("toggle", showPanels);

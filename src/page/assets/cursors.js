@@ -4,8 +4,8 @@ import { apply } from "./geometry.js";
 import { element, fillTable } from "./page.js";
 import { edgesOf } from "./picture.js";
 import { showPanels } from "./refresh.js";
-import { referenceOf, shown } from "./shown.js";
-import { known, markDirty, stage, view } from "./state.js";
+import { referenceOf, shown, sourcesAt } from "./shown.js";
+import { markDirty, stage, view } from "./state.js";
 import { levelOf, levelRule, number, unitText } from "./units.js";
 import { peaksOf, pixelAt, readingOf } from "./values.js";
 
@@ -98,7 +98,7 @@ export function showPeaks() {
     return [{ label: `${number(x)}, ${number(y)}`, action: () => setCursor({ x, y }, false) },
       rule ? `${levelOf(rule, peak.magnitude).toFixed(1)} dB` : "–", `${number(peak.magnitude)} ${unitText(now.picture.product.unit)}`];
   }), ["peak at", "level", "value"]);
-  const table = known.sources.at(now.picture)?.table;
+  const table = sourcesAt(now.picture)?.table;
   fillTable(element("sources", HTMLTableElement), (table?.x ?? []).map((x, i) => [
     `${table?.id?.[i] ?? i + 1}`, `${number(x, 3)}, ${number(table?.y?.[i], 3)}, ${number(table?.z?.[i] ?? NaN, 3)}`,
     table?.level_db ? `${number(table.level_db[i], 3)} dB` : "–", table?.confidence ? `${Math.round(100 * table.confidence[i])} %` : "–",

@@ -10,6 +10,7 @@ import json
 import math
 import pathlib
 import re
+import time
 import unittest
 
 import numpy as np
@@ -467,9 +468,17 @@ class PageTest(BrowserTest):
         page = self.shown()
         self.until(page, "nearfield.history.length > 3")
         page.click("#freeze")
-        with page.expect_download() as png:
-            page.keyboard.press("s")
-        self.assertTrue(pathlib.Path(png.value.path()).read_bytes().startswith(b"\x89PNG"))
+        downloads = []
+        page.on("download", lambda one: downloads.append(one))
+        page.keyboard.press("s")  # the picture, and the seconds before
+        end = time.monotonic() + 30
+        while len(downloads) < 2 and time.monotonic() < end:
+            page.wait_for_timeout(20)
+        files = {pathlib.Path(one.suggested_filename).suffix: pathlib.Path(one.path()) for one in downloads}
+        self.assertEqual(sorted(files), [".json", ".png"])
+        self.assertEqual(len({one.suggested_filename.rsplit(".", 1)[0] for one in downloads}), 1)
+        self.assertTrue(files[".png"].read_bytes().startswith(b"\x89PNG"))
+        self.assertGreater(len(json.loads(files[".json"].read_text(encoding="utf-8"))["pictures"]), 1)
         lines = self.csv_lines()
         self.assertIn("frequency 503.54 Hz", lines[0])
         rows = list(csv.DictReader(lines[2:]))
@@ -482,6 +491,8 @@ class PageTest(BrowserTest):
             page.click("#save-seconds")
         kept = json.loads(pathlib.Path(seconds.value.path()).read_text(encoding="utf-8"))
         self.assertEqual(kept["unit"], "Pa")
+        self.assertEqual(kept["chosen"], [{"name": "z", "unit": "m", "values": [0.0]}, {"name": "frequency", "unit": "Hz", "values": [503.54]}])
+        self.assertEqual((kept["axes"], kept["axis_units"]), (["y", "x"], ["m", "m"]))
         self.assertGreater(len(kept["pictures"]), 1)
         self.assertAlmostEqual(kept["pictures"][0]["im"][32 * ROW + COLUMN], value.imag, delta=2e-6)
 

@@ -3,7 +3,7 @@
 import { followSources, look, picturesOf, showChoices, stepAxis } from "./choice.js";
 import { moveCursor, setCursor } from "./cursors.js";
 import { followSpectrum, spectrumHere } from "./curves.js";
-import { saveCsv, savePicture, saveSeconds } from "./files.js";
+import { saveCsv, savePicture, saveSeconds, saveSnapshot } from "./files.js";
 import { keyboard } from "./keys.js";
 import { element, setText } from "./page.js";
 import { align, clickPhoto, connectPhoto } from "./photograph.js";
@@ -153,7 +153,7 @@ export function connectKeys() {
     "Z": ["Previous plane", () => stepAxis("z", -1)],
     "k": ["Keep as reference", keepReference],
     "b": ["Show the reference, and back", flip],
-    "s": ["Save the picture as PNG", savePicture],
+    "s": ["Save the picture as PNG, and the seconds before as JSON", saveSnapshot],
     "r": ["Turn by 90°", rotate],
   }, {
     arrow(x, y) {

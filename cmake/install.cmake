@@ -44,6 +44,7 @@ nearfield_install_library(nearfield_ring nearfield_ring_shared libnearfield-ring
 nearfield_install_library(nearfield nearfield_shared libnearfield0
                           "Acoustic holography on OpenCL: bits, samples or spectra to images" nearfield/nearfield.h)
 install(FILES ${PROJECT_SOURCE_DIR}/examples/controller.c ${PROJECT_SOURCE_DIR}/examples/engine.c
+              ${PROJECT_SOURCE_DIR}/examples/nearfield_mex.c
         DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libnearfield-dev/examples COMPONENT libnearfield-dev)
 
 # --- programs --------------------------------------------------------------------------------------------------------

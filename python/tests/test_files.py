@@ -42,6 +42,41 @@ def test_frames_that_were_not_written_are_left_out(images, folder):
     h5py.File(cut, "r+").close()  # that the file was closed with what was cut of it: HDF5 refuses it otherwise
 
 
+SNAPSHOT = {
+    "processor": "surface", "product": "images", "quantity": "pressure", "unit": "Pa", "select": {"z": 0, "frequency": 1},
+    "selected": "z 0 m, frequency 1007.08 Hz",
+    "chosen": [{"name": "z", "unit": "m", "values": [0]}, {"name": "frequency", "unit": "Hz", "values": [1007.08]},
+               {"name": "band", "unit": "Hz", "values": [900, 1100]}],
+    "y": [-0.01, 0.01], "x": [-0.02, 0, 0.02], "axes": ["y", "x"], "axis_units": ["m", "m"],
+    "pictures": [{"sequence": str(7 + i), "capture_tai_ns": str(1795446037000000001 + 20000000 * i), "epoch": "2", "flags": 4 * i,
+                  "valid_microphones": 1022, "missing_bit_times": 3 * i, "re": [1 + i, 2, 3, 4, 5, None], "im": [0, 0.5, 0, 0, 0, None]}
+                 for i in range(2)],
+}  # fmt: skip
+
+
+def test_snapshots_of_the_live_page_are_complex_over_time(folder):
+    path = folder / "snapshot.json"
+    path.write_text(json.dumps(SNAPSHOT))
+    found = nearfield.open_snapshot(path)
+    assert found.images.dims == ("time", "y_m", "x_m") and found.images.dtype == np.complex64
+    assert found.images.attrs == {"units": "Pa", "long_name": "pressure"}
+    np.testing.assert_array_equal(found.images[1, 0], np.complex64([2, 2 + 0.5j, 3]))
+    assert np.isnan(found.images[0, 1, 2]) and np.isfinite(found.images[0, 1, 1])
+    np.testing.assert_array_equal(found.x_m, SNAPSHOT["x"])
+    assert float(found.frequency_hz) == 1007.08 and "band_hz" not in found.coords
+    assert [int(stamp) for stamp in found.timestamp_ns] == [1795446037000000001, 1795446037020000001]  # not rounded by a float64
+    assert found.time.values[1] - found.time.values[0] == np.timedelta64(20, "ms")
+    assert list(found.flags.values) == [0, 4] and list(found.sequence.values) == [7, 8]
+    real = {**SNAPSHOT, "product": "map", "unit": "Pa^2",
+            "pictures": [{name: value for name, value in one.items() if name != "im"} for one in SNAPSHOT["pictures"]]}  # fmt: skip
+    path.write_text(json.dumps(real))
+    assert nearfield.open_snapshot(path)["map"].dtype == np.float32
+    for text in ("{}", "[]", "no JSON", json.dumps({**SNAPSHOT, "pictures": []}), json.dumps({**SNAPSHOT, "x": [0.0]})):
+        path.write_text(text)
+        with pytest.raises(ValueError, match="expected a snapshot of the live page"):
+            nearfield.open_snapshot(path)
+
+
 def test_a_table_has_the_frames_of_its_processor(folder, capture):
     cut = folder / "table.h5"
     where = {"kind": "srp_phat", "band_hz": [500, 4000], "every_hops": 2,

@@ -7,6 +7,7 @@ The time to the first picture is printed; the goal of 60 s is for a machine that
 """
 
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -91,6 +92,11 @@ class Demo(unittest.TestCase):
         self.assertGreater(len(set(pictures)), 15)
         self.read_until(lambda output: re.search(r"[\d.]+ frames a second, age [\d.]+ ms; \d+ frames, lost: ", output))
         self.assertRegex(self.output, r"live page: http://127\.0\.0\.1:\d+/")
+        (folder,) = pathlib.Path(self.folder.name).glob("nearfield-demo*")
+        tapped = subprocess.run([BINARIES / "nearfield", "tap", "--processor", "here", "--frames", "1", "--json"], capture_output=True, text=True,
+                                env={**self.environment, "NEARFIELD_RUNTIME_DIR": str(folder)}, check=False, timeout=PATIENCE_S)
+        self.assertEqual(tapped.returncode, 0, tapped.stderr)
+        self.assertIn("spectrum", json.loads(tapped.stdout)["newest"]["products"])  # of the microphone at the centre, for the live page
         below = children_of(process.pid)
         self.assertTrue(below)
         self.assertTrue(os.listdir(self.folder.name))

@@ -253,6 +253,42 @@ class Exports(unittest.TestCase):
         expected = [pixel.real, pixel.imag, *self.axes["frequencies_hz"], *self.axes["x_m"]]
         np.testing.assert_allclose(np.array(done.stdout.split(), dtype=float), expected, rtol=1e-8)  # nine digits
 
+    # -- h5
+
+    def test_h5(self):
+        with h5py.File(self.export("all.h5", "--frames", "1:4")) as file:
+            self.assertEqual((file.attrs["axes"], file.attrs["product"], file.attrs["unit"]), (b"y,x,z,frequency,frame", b"images", b"Pa"))
+            values = file["re"][()] + 1j * file["im"][()]
+            self.assertEqual(file["re"].dtype, np.float32)
+            np.testing.assert_array_equal(values, self.images[1:4].transpose(0, 2, 1, 4, 3))
+            self.assertEqual([axis[0].name for axis in file["im"].dims], ["/frame", "/frequency_hz", "/z_m", "/x_m", "/y_m"])
+            for name, truth in (("y_m", "y_m"), ("x_m", "x_m"), ("z_m", "planes_m"), ("frequency_hz", "frequencies_hz")):
+                np.testing.assert_array_equal(file[name][()], self.axes[truth])
+            np.testing.assert_array_equal(file["timestamp_ns"][()], self.times_ns[1:4])
+        with h5py.File(self.export("points.h5", "--product", "points")) as file:
+            np.testing.assert_array_equal(file["re"][()], self.points.real.transpose(0, 2, 1, 3))
+            np.testing.assert_array_equal(file["point_m"][()], self.axes["points_xy_m"])
+        with h5py.File(self.export("map.h5", "--processor", "where", "--frames", 1)) as file:
+            self.assertNotIn("im", file)
+            np.testing.assert_array_equal(np.squeeze(file["re"][()]).T, self.map[0, 0])
+
+    def test_octave_loads_complex_pixels_of_h5(self):
+        for frames, count in (("1:4", 3), ("1:2", 1)):
+            made = self.export(f"octave_{count}.h5", "--frames", frames)
+            script = f"""
+                made = load('{made}');
+                values = complex(made.re, made.im);
+                assert(size(values, 1) == numel(made.y_m) && size(values, 5) == {count});
+                printf('%.9g ', real(values(3, 5, 2, 1, {count})), imag(values(3, 5, 2, 1, {count})), made.frequency_hz);
+                printf('%d ', made.timestamp_ns);
+            """
+            done = subprocess.run(["octave-cli", "--norc", "--quiet", "--eval", script], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            words = done.stdout.split()
+            pixel = self.images[count, 1, 0, 2, 4]
+            np.testing.assert_allclose(np.array(words[:4], dtype=float), [pixel.real, pixel.imag, *self.axes["frequencies_hz"]], rtol=1e-8)  # nine digits
+            self.assertEqual([int(word) for word in words[4:]], list(self.times_ns[1:1 + count]))
+
     def test_mat_of_points_and_of_real_values(self):
         content = scipy.io.loadmat(self.export("points.mat", "--product", "points"))
         self.assertEqual(content["axes"][0], "point,z,frequency,frame")
@@ -315,13 +351,13 @@ class Exports(unittest.TestCase):
         self.refused(64, ["--frames", "6 of surface", "4:9"], "--frames", "4:9")
         self.refused(64, ["--frequency", "map of where"], "--processor", "where", "--frequency", 1000)
         self.refused(64, ["--x"], "--x", 3)
-        self.refused(64, ["csv (.csv), vtk (.vti), mat (.mat), uff (.uff)", "xls"], "--format", "xls")
+        self.refused(64, ["csv (.csv), vtk (.vti), mat (.mat), h5 (.h5), uff (.uff)", "xls"], "--format", "xls")
         self.refused(64, [".csv", "refused.xls"], name="refused.xls")
 
     def test_the_page_has_the_formats_of_the_help(self):
         page = (pathlib.Path(__file__).resolve().parents[2] / "docs/export.md").read_text()
         formats = re.findall(r"(\w+) \((\.\w+)\): (.*?)(?:; (?=\w+ \(\.)|\n)", NEARFIELD.require("export", "--help").stdout)
-        self.assertEqual(len(formats), 4)
+        self.assertEqual(len(formats), 5)
         for name, ending, holds in formats:
             self.assertIn(f"| `{name}` | `{ending}` | {holds} |\n", page)
 

@@ -46,7 +46,32 @@ TEST(HealthTask, CountsTheBadMicrophonesByCause) {
     all += health.bad_count(cause);
   }
   EXPECT_EQ(health.status().at("bad").size(), all);
+  EXPECT_EQ(health.status().at("masked"), health.status().at("masked_channels").size());
+  EXPECT_EQ(health.status().at("masked"), all <= most_maskable(test::small_settings().array.geometry) ? all : 0U);
   EXPECT_EQ(health.bad_count(health::Condition::kOk), 0U);
+}
+
+TEST(HealthTask, NamesTheMicrophonesThatTheConfigurationMasks) {
+  Settings settings = test::small_settings();
+  settings.array.dead_channels = {9, 2};
+  settings.array.health.enabled = false;
+  const std::unique_ptr<Epoch> epoch = make_epoch(settings, test::small_input(), 1);
+  BackgroundWorker worker("nf-test");
+  HealthTask health(worker, {.use = [](const Masks&, std::uint64_t) {},
+                             .report = [](const health::Change&, std::size_t) {},
+                             .too_many = [](std::size_t) {}});
+  health.prepare(*epoch);
+  worker.close();
+  const int columns = settings.array.geometry.columns;
+  const nlohmann::json status = health.status();
+  EXPECT_EQ(status.at("watched"), false);
+  EXPECT_EQ(status.at("masked"), 2);
+  EXPECT_EQ(status.at("bad"), nlohmann::json::array());
+  ASSERT_EQ(status.at("masked_channels").size(), 2U);
+  EXPECT_EQ(status.at("masked_channels").at(0).at("channel"), 2);
+  const nlohmann::json ninth = {
+      {"channel", 9}, {"row", 9 / columns}, {"column", 9 % columns}, {"cause", "configuration"}};
+  EXPECT_EQ(status.at("masked_channels").at(1), ninth);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 install_test.py BUILD_DIR SOURCE_DIR
 
 examples/engine.c is built by pkg-config and by find_package, examples/controller.c likewise; the images of engine are
-those of `nearfield replay`, bit for bit. libnearfield needs no library that reads HDF5, draws, or reads sound files.
+those of `nearfield replay`, bit for bit, and so are those of examples/nearfield_mex.c in Octave. libnearfield needs no library that reads HDF5, draws, or reads sound files.
 """
 
 import pathlib
@@ -16,6 +16,7 @@ import unittest
 
 import h5py
 import numpy as np
+import scipy.io
 
 SCENE = """version: 1
 array: {rows: 12, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02}
@@ -27,6 +28,11 @@ CONFIG = """version: 1
 array: {rows: 12, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02, layout: row-major}
 front_end: {frequencies_hz: [1007.08]}
 holography: {standoff_m: 0.03, extrapolation: {order: 4}}
+"""
+OCTAVE_CONFIG = """version: 1
+array: {rows: 8, columns: 10, pitch_x_m: 0.02, pitch_y_m: 0.025, health: {enabled: false}}
+holography: {standoff_m: 0.03, planes_m: [0.0, 0.01], extrapolation: {order: 4}}
+device: {batch: 1}
 """
 PROJECT = """cmake_minimum_required(VERSION 3.24)
 project(users LANGUAGES C)
@@ -93,6 +99,45 @@ class Installed(unittest.TestCase):
         run("cmake", "-S", users, "-B", built, f"-DCMAKE_PREFIX_PATH={self.prefix}")
         run("cmake", "--build", built)
         self.require_images_of_a_replay(built / "engine")
+
+    def test_octave_images_spectra(self):
+        """examples/nearfield_mex.c in Octave: three windows of two frequencies, as `nearfield replay` images them."""
+        rows, columns, windows, frequencies_hz = 8, 10, 3, [700.0, 1300.0]
+        random = np.random.default_rng(16)
+        spectra = (random.standard_normal((windows, 2, rows, columns, 2)) @ [1, 1j]).astype(np.complex64)
+        path, images, mex, config = (self.folder / name for name in ("spectra.h5", "octave.h5", "mex", "octave.yaml"))
+        with h5py.File(path, "w") as file:
+            file.attrs["format"] = np.bytes_("nearfield-spectra")
+            file.create_group("geometry").attrs.update(rows=rows, columns=columns, pitch_x_m=0.02, pitch_y_m=0.025, standoff_m=0.03)
+            file["frequencies_hz"] = frequencies_hz
+            file["spectra"] = spectra
+        config.write_text(OCTAVE_CONFIG)
+        run(BUILD / "bin/nearfield", "replay", path, "-c", config, "-o", images)
+        with h5py.File(images) as file:
+            expected = file["images"][()]  # [frame][plane][frequency][y][x]
+        mex.mkdir()
+        flags = run("pkg-config", "--cflags", "--libs", "nearfield",
+                    env=ENVIRONMENT | {"PKG_CONFIG_PATH": str(next(self.prefix.glob("**/pkgconfig")))}).decode().split()
+        run("mkoctfile", "--mex", "-std=c11", "-Wall", "-Wextra", "-o", mex / "nearfield_mex.mex", SOURCE / "examples/nearfield_mex.c", *flags, cwd=mex)
+        # MATLAB's order: the first axis is the fastest.
+        scipy.io.savemat(self.folder / "spectra.mat", {"spectra": spectra.astype(np.complex128).transpose(2, 3, 1, 0)})
+        done = run("octave-cli", "--norc", "--quiet", "--eval", f"""
+            addpath('{mex}');
+            load('{self.folder}/spectra.mat');
+            config = fileread('{config}');
+            images = nearfield_mex(config, {frequencies_hz}, spectra);
+            again = nearfield_mex(config, {frequencies_hz}, spectra(:, :, :, 2));
+            assert(isequal(size(again), size(images)(1:4)) && isequal(again, images(:, :, :, :, 2)));
+            save('-v6', '{self.folder}/made.mat', 'images');
+            try nearfield_mex('nonsense: 1', {frequencies_hz}, spectra); catch problem; disp(problem.message); end_try_catch
+            try nearfield_mex(config, 700, spectra); catch problem; disp(problem.message); end_try_catch
+        """, env=ENVIRONMENT | {"LD_LIBRARY_PATH": str(self.libraries)}).decode()
+        self.assertIn("nearfield (78): ", done)
+        self.assertIn("expected as many frequencies as spectra(:, :, i) are", done)
+        found = scipy.io.loadmat(self.folder / "made.mat")["images"]
+        self.assertGreater(float(abs(expected).max()), 0.0)
+        self.assertEqual(expected.shape, (windows, 2, 2, rows, columns))
+        np.testing.assert_array_equal(found.transpose(4, 2, 3, 0, 1).astype(np.complex64), expected)
 
     def version(self):
         return re.search(r"project\(nearfield VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text()).group(1)

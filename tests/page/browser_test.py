@@ -10,12 +10,13 @@ import json
 import math
 import pathlib
 import re
+import time
 import unittest
 
 import numpy as np
 
 from browser import BrowserTest
-from fake_server import FREQUENCIES_HZ, PITCH_M, FakeServer, axis_m, colours, directions_layout, far_layout, field, images_layout
+from fake_server import FREQUENCIES_HZ, PITCH_M, FakeServer, axis_m, colours, directions_layout, far_layout, field, images_layout, product
 
 ASSETS = pathlib.Path(__file__).resolve().parents[2] / "src/page/assets"
 TABLES = colours()
@@ -391,6 +392,37 @@ class PageTest(BrowserTest):
         page.evaluate("nearfield.draws.length = 0")
         self.live()
 
+    def test_a_reference_of_another_field_is_not_compared(self):
+        # As many values as the images have, of another quantity; and images of as many other places.
+        velocity = images_layout()
+        velocity["processor"] = "velocity"
+        velocity["products"] = [product("velocity", "velocity", "m/s", axes=["y", "x"])]
+        shifted = images_layout()
+        shifted["processor"] = "shifted"
+        shifted["axes"][3]["values"] = [value + 0.01 for value in axis_m(32)]
+        self.server.layouts.update(velocity=velocity, shifted=shifted)
+        page = self.shown()
+        self.until(page, "nearfield.known.newest?.layout.processor === 'surface'")
+        self.click(COLUMN, ROW)
+        page.keyboard.press("k")
+        self.choose("mode", "levelDifference")
+        self.until(page, "document.getElementById('cursor-table').textContent.includes('A−ref.')")
+        compared = "[...document.getElementById('mode').options].filter((option) => option.value.endsWith('Difference') && !option.disabled).map((option) => option.value)"
+        self.assertEqual(page.evaluate(compared), ["levelDifference", "phaseDifference"])
+        for processor, words in (("velocity", "it is images, pressure, not velocity, velocity"), ("shifted", "its axis x has other entries")):
+            page.select_option("#processor", processor)
+            self.until(page, f"nearfield.known.newest?.layout.processor === '{processor}'")
+            self.assertEqual(page.evaluate(compared), [])
+            self.assertEqual(page.input_value("#mode"), "magnitude")
+            self.assertEqual(self.text("#reference-text"), f"The reference is of another field: {words}.")
+            self.until(page, "document.getElementById('cursor-table').rows.length === 2")
+            self.assertNotIn("ref.", self.text("#cursor-table"))
+        page.select_option("#processor", "surface")
+        page.select_option("#axes select[data-axis=frequency]", "1")  # another frequency of the same field is compared
+        self.until(page, "nearfield.known.newest?.layout.processor === 'surface'")
+        self.assertEqual(page.evaluate(compared), ["levelDifference", "phaseDifference"])
+        self.assertEqual(self.text("#reference-text"), "")
+
     def hold_over_amplitudes(self, kind):
         """Holds over pictures of three amplitudes; returns the value that is held, and those of the pictures, at a pixel."""
         pixel = 2 * (32 * ROW + COLUMN)
@@ -436,9 +468,17 @@ class PageTest(BrowserTest):
         page = self.shown()
         self.until(page, "nearfield.history.length > 3")
         page.click("#freeze")
-        with page.expect_download() as png:
-            page.keyboard.press("s")
-        self.assertTrue(pathlib.Path(png.value.path()).read_bytes().startswith(b"\x89PNG"))
+        downloads = []
+        page.on("download", lambda one: downloads.append(one))
+        page.keyboard.press("s")  # the picture, and the seconds before
+        end = time.monotonic() + 30
+        while len(downloads) < 2 and time.monotonic() < end:
+            page.wait_for_timeout(20)
+        files = {pathlib.Path(one.suggested_filename).suffix: pathlib.Path(one.path()) for one in downloads}
+        self.assertEqual(sorted(files), [".json", ".png"])
+        self.assertEqual(len({one.suggested_filename.rsplit(".", 1)[0] for one in downloads}), 1)
+        self.assertTrue(files[".png"].read_bytes().startswith(b"\x89PNG"))
+        self.assertGreater(len(json.loads(files[".json"].read_text(encoding="utf-8"))["pictures"]), 1)
         lines = self.csv_lines()
         self.assertIn("frequency 503.54 Hz", lines[0])
         rows = list(csv.DictReader(lines[2:]))
@@ -451,6 +491,8 @@ class PageTest(BrowserTest):
             page.click("#save-seconds")
         kept = json.loads(pathlib.Path(seconds.value.path()).read_text(encoding="utf-8"))
         self.assertEqual(kept["unit"], "Pa")
+        self.assertEqual(kept["chosen"], [{"name": "z", "unit": "m", "values": [0.0]}, {"name": "frequency", "unit": "Hz", "values": [503.54]}])
+        self.assertEqual((kept["axes"], kept["axis_units"]), (["y", "x"], ["m", "m"]))
         self.assertGreater(len(kept["pictures"]), 1)
         self.assertAlmostEqual(kept["pictures"][0]["im"][32 * ROW + COLUMN], value.imag, delta=2e-6)
 
@@ -494,6 +536,31 @@ class PageTest(BrowserTest):
         self.until(page, "document.getElementById('spectrum-text').textContent === 'set done'")
         self.assertEqual(self.server.requests[-1], {"command": "set", "settings": ["processors.here.points=[[0.11, -0.09]]"]})
 
+    def test_a_spectrum_is_added_where_the_configuration_has_none(self):
+        del self.server.layouts["here"]
+        page = self.shown()
+        self.until(page, "nearfield.known.status !== null && nearfield.known.surveyed.has('far')")
+        page.click("#lines-panel summary")
+        self.until(page, "document.getElementById('spectrum-text').textContent.startsWith('No processor gives spectra')")
+        page.click("#spectrum-here")
+        self.assertIn("Click the picture first", self.text("#spectrum-text"))
+        self.until(page, "document.querySelector('#peaks button') !== null")
+        page.click("#peaks button")
+        self.server.is_writable = False
+        self.server.disconnect()
+        self.until(page, "nearfield.link.isOpen && !nearfield.known.isWritable")
+        self.until(page, "nearfield.known.status !== null")
+        settings = ["processors.spectrum.kind=spectrum", "processors.spectrum.points=[[0.11, -0.09]]", "processors.spectrum.every_hops=293"]
+        page.click("#spectrum-here")
+        self.assertIn(" ".join(settings), self.text("#spectrum-text"))
+        self.server.is_writable = True
+        self.server.disconnect()
+        self.until(page, "nearfield.link.isOpen && nearfield.known.isWritable && nearfield.known.newest !== null")
+        self.until(page, "nearfield.known.status !== null")
+        page.click("#spectrum-here")
+        self.until(page, "document.getElementById('spectrum-text').textContent === 'set done'")
+        self.assertEqual(self.server.requests[-1], {"command": "set", "settings": settings})
+
     def test_buttons_of_peaks_stay_while_levels_change(self):
         page = self.shown()
         self.until(page, "document.querySelector('#peaks button') !== null")
@@ -531,6 +598,26 @@ class PageTest(BrowserTest):
         self.assertAlmostEqual(self.sources()[0][0], 0.4, places=6)
         page.evaluate("nearfield.known.sources.tables.forEach((table) => { table.head.capture_mono_ms -= 5000; })")
         self.assertEqual(self.sources(), [])
+
+    def test_sources_of_another_processor_lie_on_a_hologram(self):
+        self.server.source = (0.1, -0.06, -0.5)
+        page = self.shown()
+        self.until(page, "nearfield.known.surveyed.has('far') && !document.getElementById('sources-of').parentElement.hidden")
+        self.assertEqual(self.sources(), [])  # the images' own processor finds none
+        self.choose("sources-of", "far")
+        self.until(page, "nearfield.marks().some((mark) => mark.kind === 'source')")
+        ((x, y, text),) = self.sources()
+        self.assertAlmostEqual(x, 0.1, places=6)
+        self.assertAlmostEqual(y, -0.06, places=6)
+        self.assertIn("54 dB, 83 %", text)
+        self.until(page, "/7.*54 dB.*83 %/s.test(document.getElementById('sources').textContent)")
+        self.choose("sources-of", "")
+        self.assertEqual(self.sources(), [])
+        page.select_option("#processor", "far")
+        self.until(page, "nearfield.known.newest?.layout.processor === 'far'")
+        self.assertEqual(self.sources(), [])  # none stays none
+        self.choose("sources-of", "*")
+        self.until(page, "nearfield.marks().some((mark) => mark.kind === 'source')")
 
     def test_directions_of_sources_are_angles_on_a_map_of_angles(self):
         self.server.layouts["far"] = directions_layout()
@@ -714,9 +801,68 @@ class PageTest(BrowserTest):
         self.until(page, "document.getElementById('health').textContent.includes('15000000 received')")
         self.assertIn("0.02", self.text("#figures"))
         self.assertIn("state above", self.text("#limits"))
+
+    def test_events_of_limits_are_listed_to_readers(self):
+        self.server.is_writable = False
+        page = self.shown(timezone_id="UTC")
+        page.click("#limits-panel summary")
+        self.until(page, "document.getElementById('limit-events-text').textContent.startsWith('No limit was exceeded')")
+        event = {"name": "weld", "event": "begin", "tai_ns": 1795446037000000000, "value": 1.625, "largest": 1.625, "unit": "Pa",
+                 "position": {"z": 0.0, "frequency": 1007.08, "y": -0.06, "x": 0.1}}
+        self.server.events = [event, {**event, "event": "end", "tai_ns": event["tai_ns"] + 3000000000, "value": 0.5, "largest": 2.5}]
+        rows = "[...document.getElementById('limit-events').rows].map((row) => [...row.cells].map((cell) => cell.textContent))"
+        self.until(page, f"{rows}.length === 3")
+        self.assertEqual(page.evaluate(rows)[1:], [  # newest first, 37 s behind CLOCK_TAI
+            ["2026-11-23 15:00:03", "weld", "left, after at most", "2.5 Pa", "z 0, frequency 1007, y −0.06, x 0.1"],
+            ["2026-11-23 15:00:00", "weld", "exceeded", "1.625 Pa", "z 0, frequency 1007, y −0.06, x 0.1"]])
+        self.assertTrue(page.evaluate("document.getElementById('limit-set').disabled"))
+        self.assertIn("open it with a token", self.text("#limit-hint"))
+
+    def test_a_limit_is_set_at_the_cursor(self):
+        page = self.shown()
+        page.select_option("#axes select[data-axis=frequency]", "1")
+        page.select_option("#axes select[data-axis=z]", "1")
+        self.until(page, "nearfield.known.newest?.layout.select.z === 1")
+        page.click("#limits-panel summary")
+        self.until(page, "document.getElementById('limit-above-name').textContent === 'Above, dB re 20 µPa'")
+        page.fill("#limit-name", "Not a name")
+        page.fill("#limit-above", "94.5")
+        page.fill("#limit-hold", "0.5")
+        page.click("#limit-set")
+        page.fill("#limit-name", "weld")
+        page.click("#limit-set")
+        self.until(page, "document.getElementById('limit-answer').textContent.startsWith('Refused: click the picture first')")
+        page.evaluate("window.scrollTo(0, 0)")
+        self.click(COLUMN, ROW)
+        self.until(page, "nearfield.view.cursors.length === 1")
+        page.click("#limit-set")
+        self.until(page, "document.getElementById('limit-answer').textContent === 'set done'")
+        x, y = position(COLUMN, ROW)
+        expected = {"processor": "surface", "product": "images", "point_m": f"[{x:.6g}, {y:.6g}]", "region_m": "null", "frequency_hz": "1007.08",
+                    "plane_m": "0.01", "above": "null", "above_db": "94.5", "hold_s": "0.5", "record": "false"}
+        sets = [request["settings"] for request in self.server.requests if request.get("command") == "set"]
+        self.assertEqual(sets, [[f"daemon.limits.weld.{key}={value}" for key, value in expected.items()]])
+
+    def test_microphones_are_marked_by_who_masks_them(self):
+        page = self.shown()
         page.click("#microphones-panel summary")
-        self.until(page, "document.getElementById('bad').textContent.includes('loud')")
-        self.until(page, "document.getElementById('microphones').getAttribute('aria-label') === 'Map of 1024 microphones, 2 of them bad'")
+        self.until(page, "document.getElementById('bad').rows.length === 4")
+        rows = page.evaluate("[...document.getElementById('bad').rows].map((row) => [...row.cells].map((cell) => cell.textContent))")
+        self.assertEqual(rows[1:], [["5", "0, 5", "masked by the monitor", "dead"],
+                                    ["9", "0, 9", "masked by the configuration", "array.dead_channels"],
+                                    ["300", "9, 12", "found bad, but in use", "loud"]])
+        legend = "[...document.querySelectorAll('#microphones-legend li')].map((entry) => entry.textContent)"
+        self.until(page, f"{legend}.length === 4")
+        self.assertEqual(page.evaluate(legend), ["in use: 1021", "masked by the configuration: 1", "masked by the monitor: 1", "found bad, but in use: 1"])
+        self.assertEqual(page.get_attribute("#microphones", "aria-label"),
+                         "Map of 1024 microphones: 1021 in use, 1 masked by the configuration, 1 masked by the monitor, 1 found bad, but in use")
+        # Each mark of the legend differs from the others, in its form too: where it is drawn, not only in its colours.
+        forms = page.evaluate("[...document.querySelectorAll('#microphones-legend canvas')].map((canvas) => { const c = canvas.getContext('2d');"
+                              " const data = c.getImageData(0, 0, canvas.width, canvas.height).data; return Array.from({ length: data.length / 4 }, (_, i) => +(data[4 * i + 3] > 127)).join(''); })")
+        self.assertEqual(len(set(forms)), 4)
+        self.server.microphones = {"watched": False, "masked": 0, "masked_channels": [], "bad": []}
+        self.until(page, f"{legend}.join() === 'in use: 1024'")
+        self.assertEqual(page.evaluate("document.getElementById('bad').rows.length"), 0)
 
     def test_a_phone_needs_no_horizontal_scrolling(self):
         page = self.shown(width=390, height=844, device_scale_factor=2, color_scheme="dark", has_touch=True)

@@ -115,6 +115,11 @@ def product(name, quantity, unit, form="array", kind="complex64", axes=()):
     return {"name": name, "quantity": quantity, "unit": unit, "form": form, "type": kind, "axes": list(axes), "columns": [], "most_rows": 0}
 
 
+def microphone(channel, cause):
+    """Of the daemon's status."""
+    return {"channel": channel, "row": channel // COLUMNS, "column": channel % COLUMNS, "cause": cause}
+
+
 def padded(data):
     return data + bytes(-len(data) % 8)
 
@@ -147,6 +152,9 @@ class FakeServer:
         self.recording = {"state": "idle", "bytes": 0, "text": "idle", "trigger": "none", "level": 1.0, "quiet_s": 1.0, "pause_s": 5.0,
                           "pre_trigger_s": 1.0, "began_by": None, "recordings": 0,
                           "level_of": {"processor": "surface", "quantity": "pressure", "unit": "Pa"}}
+        self.microphones = {"watched": True, "masked": 2, "masked_channels": [microphone(5, "dead"), microphone(9, "configuration")],
+                            "bad": [microphone(5, "dead"), microphone(300, "loud")]}
+        self.events = []           # of limits
         self.sent = 0              # pictures of surface
         self.clients = set()
         self.began = time.monotonic()
@@ -181,10 +189,9 @@ class FakeServer:
             "hop_rate_hz": 1464.8, "age_ms": times, "interval_ms": times, "stages_ms": {"front_end": times, "imager": times},
             "bit_times": {"received": 15000000, "missing": 0, "expected": 15000000}, "counted_in": "bit-times",
             "shed_hops": 0, "losses": {}, "queues": {},
-            "microphones": {"watched": True, "masked": 2, "bad": [
-                {"channel": 5, "row": 0, "column": 5, "cause": "dead"}, {"channel": 300, "row": 9, "column": 12, "cause": "loud"}]},
+            "microphones": self.microphones,
             "recording": self.recording,
-            "limits": [{"name": "engine", "state": "above", "value": 91.5, "since": "2026-11-23T15:00:00Z"}],
+            "limits": [{"name": "engine", "state": "above", "value": 91.5, "since": "2026-11-23T15:00:00Z", "events": len(self.events)}],
         }
 
     # --- what runs on the server's thread ---
@@ -243,6 +250,8 @@ class FakeServer:
             return {"ok": True, "result": {"recordings": [{"name": "first", "path": "/tmp/first.nfr", "bytes": 12000000,
                                                            "began": 1795446037000000000, "began_by": "the level 0.5", "state": "complete",
                                                            "notes": "door open", "seconds": 4.2}]}}
+        if command == "events":
+            return {"ok": True, "result": {"events": self.events, "dropped": 0}}
         return {"ok": True, "result": {"message": f"{command} done"}}
 
     def change_players(self, message):
@@ -268,6 +277,8 @@ class FakeServer:
             select = subscription["select"]
             self.sent += 1
             data = (np.float32(self.amplitude) * field(select["frequency"], select["z"], self.turn)).tobytes()
+        elif subscription["product"] == "velocity":
+            data = (np.complex64(1e-3) * field(0, 0)).tobytes()
         elif subscription["product"] == "map":
             y, x = np.meshgrid(layout["axes"][0]["values"], layout["axes"][1]["values"], indexing="ij")
             data = (1e-4 * np.exp(-((x - 0.4) ** 2 + (y + 0.2) ** 2) / 0.03) + 1e-7).astype(np.float32).tobytes()

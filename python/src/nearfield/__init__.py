@@ -10,7 +10,7 @@ from nearfield.arrays import beamform, pnah, sonah
 from nearfield.engine import Engine, EngineFrame
 from nearfield.errors import ConfigError, DataError, DeviceError, IoError, NearfieldError, NoInputError, UsageError
 from nearfield.feed import Feed, FeedFrame
-from nearfield.files import open_capture, open_images, open_recording, write_time_data
+from nearfield.files import open_capture, open_images, open_recording, open_snapshot, write_time_data
 from nearfield.mdf4 import read_mdf4
 from nearfield.ring import Frame, Ring, RingEnded, RingError
 
@@ -18,6 +18,6 @@ __version__ = "0.1.0"
 __all__ = [
     "Axis", "Column", "ConfigError", "DataError", "DeviceError", "Engine", "EngineFrame", "Feed", "FeedFrame", "Frame", "IoError",
     "Layout", "NearfieldError", "NoInputError", "Product", "Ring", "RingEnded", "RingError", "UsageError", "beamform", "open_capture",
-    "open_images", "open_recording", "pnah", "program", "read_mdf4", "replay", "run", "sonah", "write_time_data",
+    "open_images", "open_recording", "open_snapshot", "pnah", "program", "read_mdf4", "replay", "run", "sonah", "write_time_data",
 ]  # fmt: skip
 del _accessor

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pathlib
 import tempfile
@@ -103,6 +104,55 @@ def open_capture(path: Path, group: str | None = None) -> xr.Dataset:
     capture = capture.assign_attrs({name: _scalar(value) for name, value in geometry.items()})
     capture.set_close(opened.close)
     return capture
+
+
+def open_snapshot(path: Path) -> xr.Dataset:
+    """Open what the live page saves as "Seconds before (JSON)".
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    xarray.Dataset
+        In memory. The product under its name, such as ``images`` complex64 ``[time, y_m, x_m]`` or a map float32, peak
+        phasors in the unit of its ``attrs["units"]``, NaN where there is no number; ``time`` datetime64 by CLOCK_TAI. The frequency and the plane
+        that were chosen are coordinates without a dimension; ``timestamp_ns``, ``sequence``, ``epoch``, ``flags``,
+        ``valid_microphones`` and ``missing_bit_times`` stand beside ``time``.
+
+    Raises
+    ------
+    FileNotFoundError
+    ValueError
+        Where the file is no such snapshot.
+    """
+    path = pathlib.Path(path)
+    try:
+        saved = json.loads(path.read_text(encoding="utf-8"))
+        pictures, axes = saved["pictures"], list(saved["axes"])
+        values = [np.asarray(saved[name], float) for name in axes]
+        is_complex = "im" in pictures[0]
+        parts = np.array([[one["re"], one["im"]] if is_complex else [one["re"]] for one in pictures], np.float32)  # null: NaN
+        shape = (len(pictures), *(len(axis) for axis in values))
+        field = (parts[:, 0] + 1j * parts[:, 1] if is_complex else parts[:, 0]).reshape(shape)
+        stamps = np.array([int(one["capture_tai_ns"]) for one in pictures], np.int64)
+        units = saved["axis_units"]
+        names = [f"{name}_{unit.lower()}" if unit.isalpha() else name for name, unit in zip(axes, units, strict=True)]
+        beside = {name: ("time", [int(one[name]) for one in pictures])
+                  for name in ("sequence", "epoch", "flags", "valid_microphones", "missing_bit_times")}  # fmt: skip
+        chosen = {f"{one['name']}_{one['unit'].lower()}" if one["unit"].isalpha() else one["name"]: ((), one["values"][0], {"units": one["unit"]})
+                  for one in saved["chosen"] if len(one["values"]) == 1}  # fmt: skip
+        coordinates = {name: (name, axis, {"units": unit}) for name, axis, unit in zip(names, values, units, strict=True)}
+        array = (("time", *names), field, {"units": saved["unit"], "long_name": saved["quantity"]})
+        return xr.Dataset(
+            {saved["product"]: array},
+            {"time": ("time", stamps.astype("datetime64[ns]"), {"long_name": "CLOCK_TAI"}), "timestamp_ns": ("time", stamps),
+             **coordinates, **beside, **chosen},
+            {"processor": saved["processor"], "selected": saved["selected"]},
+        )  # fmt: skip
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: expected a snapshot of the live page, found another file ({type(error).__name__}: {error})") from error
 
 
 def open_recording(path: Path, processor: str | None = None, *, what: str = "images", epoch: int | None = None) -> xr.Dataset:

@@ -90,6 +90,8 @@ std::string settings_of_demo(const fs::path& scene) {
       "  standoff_m: 0.03\n"
       "  planes_m: [0.0]\n"
       "  upsample: 2\n"
+      "processors:\n"
+      "  here: {{kind: spectrum, points: [[0.0, 0.0]], every_hops: 9}}\n"
       "daemon:\n"
       "  source: {{kind: simulate, scene: {}}}\n"
       "  publish: {{phase_reference: stream, zmq: {{endpoint: off}}}}\n"

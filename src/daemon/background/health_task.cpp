@@ -1,7 +1,9 @@
 #include "daemon/background/health_task.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "engine/microphone_watch.hpp"
@@ -14,6 +16,16 @@ constexpr std::size_t kBlockBits = 512;
 constexpr std::size_t kFewestBlockBits = 256;
 /// Of the windows, those whose bits are counted: two a decision.
 constexpr std::uint64_t kWindowsABlock = 4;
+/// The cause of a microphone that array.dead_channels names.
+constexpr const char* kMaskedByConfiguration = "configuration";
+
+/// A microphone of the status, as docs/control.md describes it.
+nlohmann::json entry_of(int channel, const ArrayGeometry& geometry, const std::string& cause) {
+  return {{"channel", channel},
+          {"row", channel / geometry.columns},
+          {"column", channel % geometry.columns},
+          {"cause", cause}};
+}
 
 }  // namespace
 
@@ -128,22 +140,28 @@ void HealthTask::apply(std::unique_lock<std::mutex>& lock) {
 
 nlohmann::json HealthTask::status() const {
   const std::lock_guard lock(mutex_);
+  const ArrayPlan& array = array_plans_.front();
+  const std::vector<int> found = monitor_ ? monitor_->bad() : std::vector<int>();
+  const auto cause_of = [&](int channel) {
+    return health::name_of(monitor_->conditions()[static_cast<std::size_t>(channel)]);
+  };
+  std::map<int, std::string> masked;
+  for (const int channel : array.dead_channels) {
+    masked.emplace(channel, kMaskedByConfiguration);
+  }
   nlohmann::json bad = nlohmann::json::array();
-  if (!monitor_) {
-    return {{"watched", false}, {"masked", array_plans_.front().dead_channels.size()}, {"bad", bad}};
+  for (const int channel : found) {
+    bad.push_back(entry_of(channel, array.geometry, std::string(cause_of(channel))));
+    if (masks_ && found.size() <= most_maskable(array.geometry)) {
+      masked.emplace(channel, cause_of(channel));
+    }
   }
-  const int columns = array_plans_.front().geometry.columns;
-  const std::vector<int> channels = monitor_->bad();
-  for (const int channel : channels) {
-    bad.push_back({{"channel", channel},
-                   {"row", channel / columns},
-                   {"column", channel % columns},
-                   {"cause", health::name_of(monitor_->conditions()[static_cast<std::size_t>(channel)])}});
+  nlohmann::json masked_channels = nlohmann::json::array();
+  for (const auto& [channel, cause] : masked) {
+    masked_channels.push_back(entry_of(channel, array.geometry, cause));
   }
-  const bool are_masked = masks_ && channels.size() <= most_maskable(array_plans_.front().geometry);
-  return {{"watched", true},
-          {"masked", array_plans_.front().dead_channels.size() + (are_masked ? channels.size() : 0)},
-          {"bad", bad}};
+  return {
+      {"watched", monitor_ != nullptr}, {"masked", masked.size()}, {"masked_channels", masked_channels}, {"bad", bad}};
 }
 
 }  // namespace nearfield::daemon

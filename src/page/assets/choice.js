@@ -1,10 +1,10 @@
 // What is looked at: processor, product and the entries of its other axes.
 
 import { followSpectrum } from "./curves.js";
-import { fillSelect } from "./page.js";
-import { axisOf, entryText, planeOf, sizeOf } from "./picture.js";
+import { element, fillSelect, setText } from "./page.js";
+import { axisOf, entryText, obstacleToCompare, planeOf, sizeOf } from "./picture.js";
 import { showScale } from "./scale.js";
-import { hold, known, kPictures, kSources, markDirty, ui, view } from "./state.js";
+import { hold, known, kOwnSources, kPictures, kSources, markDirty, ui, view } from "./state.js";
 import { link } from "./stream.js";
 import { freeze } from "./transport.js";
 import { isLength, isSigned } from "./units.js";
@@ -60,11 +60,27 @@ export function look(processor, product) {
   known.subscribeError = "";
   forgetPicture();
   link.subscribe(kPictures, { processor, product, select, most_hz: Number(ui.mostHz.value) });
-  const table = layout.products.find((candidate) => candidate.form === "table" && candidate.columns.some((column) => column.name === "x"));
-  if (table) link.subscribe(kSources, { processor, product: table.name, most_hz: 20 });
-  else link.unsubscribe(kSources);
   showChoices();
   showScale();
+}
+
+/**
+ * The table of the sources that a processor finds.
+ * @param {Layout | undefined} layout
+ */
+const sourcesOf = (layout) => layout?.products.find((product) => product.form === "table" && product.columns.some((column) => column.name === "x"));
+
+/** Offers the processors that find sources, and subscribes to the table of the chosen one. */
+export function followSources() {
+  const finders = view.processors.filter((name) => sourcesOf(known.layouts.get(name)));
+  /** @type {HTMLElement} */ (ui.sourcesOf.parentElement).hidden = finders.length === 0;
+  fillSelect(ui.sourcesOf, [{ value: kOwnSources, text: "the processor above" }, ...finders.map((name) => ({ value: name, text: name })), { value: "", text: "none" }],
+    ui.sourcesOf.value === "" || finders.includes(ui.sourcesOf.value) ? ui.sourcesOf.value : kOwnSources);
+  const processor = ui.sourcesOf.value === kOwnSources ? view.processor : ui.sourcesOf.value;
+  const table = sourcesOf(known.layouts.get(processor));
+  const request = link.requests.get(kSources);
+  if (!table) link.unsubscribe(kSources);
+  else if (request?.processor !== processor || request?.product !== table.name) link.subscribe(kSources, { processor, product: table.name, most_hz: 20 });
 }
 
 /** What was shown is not what is asked for now. */
@@ -124,10 +140,14 @@ export function showChoices() {
   });
   fillSelect(ui.spectrumProcessor, [{ value: "", text: curves.length > 0 ? "none" : "no processor has one" }, ...curves], ui.spectrumProcessor.value || curves[0]?.value || "");
   followSpectrum();
+  followSources();
   const product = productInView();
   const isComplex = product?.type === "complex64" && !isSigned(product);
+  const obstacle = view.kept && layout && product ? obstacleToCompare(view.kept.picture, layout, product) : "";
+  setText(element("reference-text", HTMLElement), obstacle ? `The reference is of another field: ${obstacle}.` : "");
+  const canCompare = view.kept !== null && obstacle === "";
   for (const option of ui.mode.options) {
-    option.disabled = (["phase", "phaseDifference"].includes(option.value) && !isComplex) || (option.value.endsWith("Difference") && !view.kept) ||
+    option.disabled = (["phase", "phaseDifference"].includes(option.value) && !isComplex) || (option.value.endsWith("Difference") && !canCompare) ||
       (option.value === "real" && !isComplex && !(product && isSigned(product))) || (option.value === "levelDifference" && product !== null && isLength(product));
     if (option.value === "real") option.textContent = product && isSigned(product) ? "Signed value" : "Real part";
   }

@@ -1,9 +1,9 @@
 // Controls and keys.
 
-import { look, picturesOf, showChoices, stepAxis } from "./choice.js";
+import { followSources, look, picturesOf, showChoices, stepAxis } from "./choice.js";
 import { moveCursor, setCursor } from "./cursors.js";
 import { followSpectrum, spectrumHere } from "./curves.js";
-import { saveCsv, savePicture, saveSeconds } from "./files.js";
+import { saveCsv, savePicture, saveSeconds, saveSnapshot } from "./files.js";
 import { keyboard } from "./keys.js";
 import { element, setText } from "./page.js";
 import { align, clickPhoto, connectPhoto } from "./photograph.js";
@@ -125,6 +125,7 @@ export function connectControls() {
   element("save-seconds", HTMLButtonElement).addEventListener("click", saveSeconds);
   element("clear-cursors", HTMLButtonElement).addEventListener("click", () => { view.cursors = []; markDirty(); showPanels(); });
   ui.spectrumProcessor.addEventListener("change", followSpectrum);
+  ui.sourcesOf.addEventListener("change", () => { followSources(); markDirty(); showPanels(); });
   element("lines-panel", HTMLDetailsElement).addEventListener("toggle", followSpectrum);
   element("spectrum-here", HTMLButtonElement).addEventListener("click", spectrumHere);
   for (const panel of document.querySelectorAll("details")) panel.addEventListener("toggle", showPanels);
@@ -152,7 +153,7 @@ export function connectKeys() {
     "Z": ["Previous plane", () => stepAxis("z", -1)],
     "k": ["Keep as reference", keepReference],
     "b": ["Show the reference, and back", flip],
-    "s": ["Save the picture as PNG", savePicture],
+    "s": ["Save the picture as PNG, and the seconds before as JSON", saveSnapshot],
     "r": ["Turn by 90°", rotate],
   }, {
     arrow(x, y) {

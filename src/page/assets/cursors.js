@@ -4,8 +4,8 @@ import { apply } from "./geometry.js";
 import { element, fillTable } from "./page.js";
 import { edgesOf } from "./picture.js";
 import { showPanels } from "./refresh.js";
-import { shown } from "./shown.js";
-import { known, markDirty, stage, view } from "./state.js";
+import { referenceOf, shown, sourcesAt } from "./shown.js";
+import { markDirty, stage, view } from "./state.js";
 import { levelOf, levelRule, number, unitText } from "./units.js";
 import { peaksOf, pixelAt, readingOf } from "./values.js";
 
@@ -76,8 +76,9 @@ export function showCursors() {
     rows.push(["B−A", place(b.x - a.x, b.y - a.y),
       (b.reading.level_db - a.reading.level_db).toFixed(1), `× ${number(b.reading.magnitude / a.reading.magnitude, 3)}`, a.reading.isComplex ? `${phase.toFixed(1)}°` : "–"]);
   }
-  if (view.kept && a?.pixel && a.reading && view.kept.values.length === now.values.length) {
-    const kept = readingOf(view.kept.picture.product, view.kept.values, a.pixel.row * grid.columns + a.pixel.column);
+  const reference = referenceOf(now.picture);
+  if (reference && a?.pixel && a.reading) {
+    const kept = readingOf(reference.picture.product, reference.values, a.pixel.row * grid.columns + a.pixel.column);
     const phase = ((a.reading.phase_deg - kept.phase_deg + 540) % 360) - 180;
     rows.push(["A−ref.", "", (a.reading.level_db - kept.level_db).toFixed(1), `× ${number(a.reading.magnitude / kept.magnitude, 3)}`, a.reading.isComplex ? `${phase.toFixed(1)}°` : "–"]);
   }
@@ -97,7 +98,7 @@ export function showPeaks() {
     return [{ label: `${number(x)}, ${number(y)}`, action: () => setCursor({ x, y }, false) },
       rule ? `${levelOf(rule, peak.magnitude).toFixed(1)} dB` : "–", `${number(peak.magnitude)} ${unitText(now.picture.product.unit)}`];
   }), ["peak at", "level", "value"]);
-  const table = known.sources.at(now.picture)?.table;
+  const table = sourcesAt(now.picture)?.table;
   fillTable(element("sources", HTMLTableElement), (table?.x ?? []).map((x, i) => [
     `${table?.id?.[i] ?? i + 1}`, `${number(x, 3)}, ${number(table?.y?.[i], 3)}, ${number(table?.z?.[i] ?? NaN, 3)}`,
     table?.level_db ? `${number(table.level_db[i], 3)} dB` : "–", table?.confidence ? `${Math.round(100 * table.confidence[i])} %` : "–",

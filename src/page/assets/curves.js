@@ -15,7 +15,7 @@ export function followSpectrum() {
     if (!product) {
       lines.spectrum.clear();
       setText(element("spectrum-text", HTMLElement), known.layouts.size > 0 && ui.spectrumProcessor.options.length < 2
-        ? "No processor gives spectra: a processor of kind spectrum in the section processors of the configuration does, for example here: {kind: spectrum, points: [[0, 0]]}." : "");
+        ? "No processor gives spectra. “Spectrum at the cursor” adds one of kind spectrum to the running configuration." : "");
     }
   } else if (request?.processor !== processor || request?.product !== product) {
     setText(element("spectrum-text", HTMLElement), "");
@@ -23,21 +23,33 @@ export function followSpectrum() {
   }
 }
 
+/** Spectra a second of a processor that the page makes. */
+const kSpectra_hz = 5;
+
+/**
+ * The settings that have a spectrum at a point: of the processor that is chosen, or of a new one.
+ * @param {string} points
+ */
+function settingsOfSpectrum(points) {
+  const [processor, product] = ui.spectrumProcessor.value.split("/");
+  if (processor && product === "spectrum") return [`processors.${processor}.points=${points}`];
+  let name = "spectrum";
+  for (let i = 2; view.processors.includes(name); ++i) name = `spectrum_${i}`;
+  const everyHops = Math.max(1, Math.round(known.status.hop_rate_hz / kSpectra_hz));
+  return [`processors.${name}.kind=spectrum`, `processors.${name}.points=${points}`, `processors.${name}.every_hops=${everyHops}`];
+}
+
 export async function spectrumHere() {
   const text = element("spectrum-text", HTMLElement);
   const cursor = view.cursors[0];
-  const [processor, product] = ui.spectrumProcessor.value.split("/");
   if (!cursor) return setText(text, "Click the picture first: the spectrum is that of the microphone nearest to the cursor.");
-  const points = `[[${Number(cursor.x.toPrecision(6))}, ${Number(cursor.y.toPrecision(6))}]]`;
-  if (!processor || product !== "spectrum") {
-    return setText(text, `The configuration needs a processor of kind spectrum, for example: here: {kind: spectrum, points: ${points}} in its section processors.`);
-  }
-  if (!known.isWritable) {
-    return setText(text, `This page may only look on. Set processors.${processor}.points to ${points}, or open the page with a token.`);
-  }
+  if (shown()?.picture.grid?.across.unit !== "m") return setText(text, "The cursor is at angles. Click a picture over x and y, in metres.");
+  if (!known.status) return setText(text, "The state of the daemon is not known yet.");
+  const settings = settingsOfSpectrum(`[[${Number(cursor.x.toPrecision(6))}, ${Number(cursor.y.toPrecision(6))}]]`);
+  if (!known.isWritable) return setText(text, `This page may only look on. Set ${settings.join(" ")}, or open the page with a token.`);
   setText(text, "The daemon prepares the new configuration …");
   try {
-    const result = await link.control({ command: "set", settings: [`processors.${processor}.points=${points}`] });
+    const result = await link.control({ command: "set", settings });
     setText(text, result.message ?? "Done.");
   } catch (error) {
     setText(text, `Refused: ${/** @type {Error} */ (error).message}`);

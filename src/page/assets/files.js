@@ -44,3 +44,9 @@ export function saveSeconds() {
   const time = timeOf(history.at(index), ageOf(history.at(index)));
   save(`nearfield-${stamp(time)}.json`, new Blob([jsonOf(pictures)], { type: "application/json" }));
 }
+
+/** The picture, and beside it the seconds before it. */
+export function saveSnapshot() {
+  saveSeconds();  // first: while the picture is made, others come
+  return savePicture();
+}

@@ -5,7 +5,7 @@ import { connectControls, connectKeys, showAnimation } from "./controls.js";
 import { beginLines } from "./curves.js";
 import { beginPanels } from "./refresh.js";
 import { draw, marksOf, onFrame, showCondition, shown, turn } from "./shown.js";
-import { drawing, draws, history, known, markDirty, reducedMotion, stage, ui, view } from "./state.js";
+import { drawing, draws, history, known, lines, markDirty, reducedMotion, stage, ui, view } from "./state.js";
 import { link } from "./stream.js";
 import { showTransport } from "./transport.js";
 
@@ -28,7 +28,7 @@ requestAnimationFrame(onFrame);
 /** What the tests read, and scripts in the browser's console may: no part of it is needed by the page. */
 Object.assign(globalThis, {
   nearfield: {
-    view, known, link, history, draws, stage, drawing, shown, turn,
+    view, known, link, history, lines, draws, stage, drawing, shown, turn,
     marks() {
       const now = shown();
       return now ? marksOf(now.picture, now.values) : [];

@@ -133,48 +133,123 @@ function placesOf(layouts, grid) {
   }));
 }
 
-/** @param {any} status @param {import("./picture.js").Layout[]} layouts @param {{rows: number, columns: number} | null} grid @param {number | null} valid */
-export function showMicrophones(status, layouts, grid, valid) {
-  const microphones = status?.microphones;
-  /** @type {{channel: number, row: number, column: number, cause: string}[]} */
-  const bad = microphones?.bad ?? [];
-  const watched = microphones ? (microphones.watched ? "watched" : "not watched") : "their state is not known";
-  setText(element("microphones-text", HTMLElement),
-    `${valid === null ? "" : `${valid} deliver values; `}${watched}; ${microphones?.masked ?? 0} masked, ${bad.length} found bad.`);
-  fillTable(element("bad", HTMLTableElement), bad.map((one) => [String(one.channel), `${one.row}, ${one.column}`, one.cause]), ["channel", "row, column", "why"]);
-  const canvas = element("microphones", HTMLCanvasElement);
-  const places = placesOf(layouts, grid);
-  canvas.hidden = places.length === 0;
-  if (places.length === 0) return;
+/**
+ * What is marked on the map of the microphones.
+ * @typedef {"healthy" | "configured" | "masked" | "bad"} Sort
+ * @typedef {{channel: number, row: number, column: number, cause: string}} Entry
+ */
+
+/** @type {Record<Sort, string>} */
+const kSorts = {
+  healthy: "in use", configured: "masked by the configuration", masked: "masked by the monitor", bad: "found bad, but in use",
+};
+
+/**
+ * The microphones that are not simply in use: masked ones, and those that the monitor has found and does not mask.
+ * @param {any} microphones   of the daemon's status
+ * @returns {Map<number, {sort: Sort, entry: Entry}>}  by channels
+ */
+function marksOfMicrophones(microphones) {
+  /** @type {Map<number, {sort: Sort, entry: Entry}>} */
+  const marks = new Map();
+  for (const entry of microphones?.bad ?? []) marks.set(entry.channel, { sort: "bad", entry });
+  for (const entry of microphones?.masked_channels ?? []) {
+    marks.set(entry.channel, { sort: entry.cause === "configuration" ? "configured" : "masked", entry });
+  }
+  return new Map([...marks].sort(([a], [b]) => a - b));
+}
+
+/**
+ * Draws the mark of one microphone: forms differ as well as colours.
+ * @param {CanvasRenderingContext2D} context
+ * @param {Sort} sort
+ * @param {number} x
+ * @param {number} y
+ * @param {number} radius
+ */
+function drawMicrophone(context, sort, x, y, radius) {
+  const style = getComputedStyle(context.canvas);
+  const colour = (/** @type {string} */ name) => style.getPropertyValue(name);
+  const line = (/** @type {number[]} */ [x0, y0, x1, y1]) => {
+    context.moveTo(x + x0 * radius, y + y0 * radius);
+    context.lineTo(x + x1 * radius, y + y1 * radius);
+  };
+  context.beginPath();
+  context.lineWidth = 1.5;
+  context.strokeStyle = colour("--text");
+  if (sort === "configured") {  // an empty circle
+    context.arc(x, y, radius, 0, 2 * Math.PI);
+    context.stroke();
+    return;
+  }
+  context.fillStyle = colour({ healthy: "--live", masked: "--stopped", bad: "--warned" }[sort]);
+  if (sort === "bad") context.rect(x - 1.2 * radius, y - 1.2 * radius, 2.4 * radius, 2.4 * radius);
+  else context.arc(x, y, sort === "healthy" ? radius : 1.3 * radius, 0, 2 * Math.PI);
+  context.fill();
+  if (sort === "healthy") return;
+  context.beginPath();
+  if (sort === "masked") {
+    line([-1, -1, 1, 1]);
+    line([1, -1, -1, 1]);
+    context.stroke();
+  } else {
+    context.strokeRect(x - 1.2 * radius, y - 1.2 * radius, 2.4 * radius, 2.4 * radius);
+  }
+}
+
+/** @param {HTMLCanvasElement} canvas @param {number} width @param {number} height */
+function contextOf(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
-  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
-  const key = JSON.stringify([width, height, ratio, places.length, bad, matchMedia("(prefers-color-scheme: light)").matches]);
-  if (canvas.dataset.key === key || width === 0) return;
-  canvas.dataset.key = key;
-  canvas.setAttribute("aria-label", `Map of ${places.length} microphones, ${bad.length} of them bad`);
   canvas.width = width * ratio;
   canvas.height = height * ratio;
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   context.scale(ratio, ratio);
+  return context;
+}
+
+/** @param {Record<Sort, number>} counts  of what is on the map */
+function showLegend(counts) {
+  const kSide = 16;
+  const list = element("microphones-legend", HTMLElement);
+  list.replaceChildren(.../** @type {Sort[]} */ (Object.keys(kSorts)).filter((sort) => counts[sort] > 0).map((sort) => {
+    const entry = document.createElement("li");
+    const mark = document.createElement("canvas");
+    entry.append(mark, `${kSorts[sort]}: ${counts[sort]}`);
+    list.append(entry);  // colours are those of the page
+    drawMicrophone(contextOf(mark, kSide, kSide), sort, kSide / 2, kSide / 2, 5);
+    return entry;
+  }));
+}
+
+/** @param {any} status @param {import("./picture.js").Layout[]} layouts @param {{rows: number, columns: number} | null} grid @param {number | null} valid */
+export function showMicrophones(status, layouts, grid, valid) {
+  const microphones = status?.microphones;
+  const marks = marksOfMicrophones(microphones);
+  const watched = microphones ? (microphones.watched ? "watched" : "not watched") : "their state is not known";
+  setText(element("microphones-text", HTMLElement),
+    `${valid === null ? "" : `${valid} deliver values; `}${watched}; ${microphones?.masked ?? 0} masked, ${microphones?.bad?.length ?? 0} found bad.`);
+  fillTable(element("bad", HTMLTableElement), [...marks.values()].map(({ sort, entry }) =>
+    [String(entry.channel), `${entry.row}, ${entry.column}`, kSorts[sort], sort === "configured" ? "array.dead_channels" : entry.cause]),
+  ["channel", "row, column", "what", "why"]);
+  const canvas = element("microphones", HTMLCanvasElement);
+  const places = placesOf(layouts, grid);
+  canvas.hidden = element("microphones-legend", HTMLElement).hidden = places.length === 0;
+  if (places.length === 0) return;
+  const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+  const key = JSON.stringify([width, height, window.devicePixelRatio, places.length, [...marks], matchMedia("(prefers-color-scheme: light)").matches]);
+  if (canvas.dataset.key === key || width === 0) return;
+  canvas.dataset.key = key;
+  /** @type {Record<Sort, number>} */
+  const counts = { healthy: 0, configured: 0, masked: 0, bad: 0 };
+  const context = contextOf(canvas, width, height);
   const room = Math.min(width, height) - 20;
   const radius = Math.max(1.5, Math.min(6, (0.35 * room) / Math.sqrt(places.length)));
-  const style = getComputedStyle(canvas);
-  const isBad = new Set(bad.map((one) => one.channel));
   places.forEach(({ x, y }, channel) => {
-    const [px, py] = [width / 2 + (x - 0.5) * room, height / 2 + (y - 0.5) * room];
-    context.beginPath();
-    context.fillStyle = style.getPropertyValue(isBad.has(channel) ? "--stopped" : "--live");
-    context.arc(px, py, isBad.has(channel) ? 1.3 * radius : radius, 0, 2 * Math.PI);
-    context.fill();
-    if (isBad.has(channel)) {
-      context.strokeStyle = style.getPropertyValue("--text");
-      context.lineWidth = 1.5;
-      context.beginPath();
-      context.moveTo(px - radius, py - radius);
-      context.lineTo(px + radius, py + radius);
-      context.moveTo(px + radius, py - radius);
-      context.lineTo(px - radius, py + radius);
-      context.stroke();
-    }
+    const sort = marks.get(channel)?.sort ?? "healthy";
+    counts[sort] += 1;
+    drawMicrophone(context, sort, width / 2 + (x - 0.5) * room, height / 2 + (y - 0.5) * room, radius);
   });
+  showLegend(counts);
+  const words = /** @type {Sort[]} */ (Object.keys(kSorts)).map((sort) => `${counts[sort]} ${kSorts[sort]}`);
+  canvas.setAttribute("aria-label", `Map of ${places.length} microphones: ${words.join(", ")}`);
 }

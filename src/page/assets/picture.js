@@ -232,6 +232,31 @@ function firstPart(product, layout, head, buffer, place) {
   return picture;
 }
 
+/** @param {Axis} a @param {Axis} b */
+const areAxesAlike = (a, b) => a.name === b.name && a.unit === b.unit && a.values.length === b.values.length &&
+  a.values.every((value, i) => value === b.values[i]);
+
+/**
+ * What keeps a product from being compared with a picture, value by value; empty where nothing does.
+ * @param {Picture} kept
+ * @param {Layout} layout
+ * @param {Product} product
+ */
+export function obstacleToCompare(kept, layout, product) {
+  const plane = planeOf(product);
+  if (!plane || !kept.grid) return "it has no plane";
+  const word = (/** @type {Product} */ one) => `${one.name}, ${one.quantity}`;
+  if (kept.product.name !== product.name || kept.product.quantity !== product.quantity) return `it is ${word(kept.product)}, not ${word(product)}`;
+  if (kept.product.unit !== product.unit || kept.product.type !== product.type) {
+    return `its values are ${kept.product.type} in ${kept.product.unit}, not ${product.type} in ${product.unit}`;
+  }
+  for (const [name, axis] of [[plane[0], kept.grid.down], [plane[1], kept.grid.across]]) {
+    const present = axisOf(layout, /** @type {string} */ (name));
+    if (!present || !areAxesAlike(/** @type {Axis} */ (axis), present)) return `its axis ${/** @type {Axis} */ (axis).name} has other entries`;
+  }
+  return "";
+}
+
 /**
  * The value at an index of an axis, with half a step beyond its ends.
  * @param {Axis} axis

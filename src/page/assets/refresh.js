@@ -1,7 +1,9 @@
 // The panels beside the picture, four times a second.
 
+import { productInView } from "./choice.js";
 import { showAnimation } from "./controls.js";
 import { showCursors, showPeaks } from "./cursors.js";
+import { limitsPanel } from "./limits.js";
 import { element, fillTable, setText } from "./page.js";
 import { showHealth, showMicrophones } from "./panels.js";
 import { offerPlaces } from "./photograph.js";
@@ -19,11 +21,16 @@ import { showTransport } from "./transport.js";
 let recorder = null;
 /** @type {ReturnType<typeof settingsPanel> | null} */
 let settings = null;
+/** @type {ReturnType<typeof limitsPanel> | null} */
+let limits = null;
 
 /** From now on. */
 export function beginPanels() {
   recorder = recording(link);
   settings = settingsPanel(link);
+  limits = limitsPanel(link, () => ({
+    cursor: view.cursors[0], layout: known.layouts.get(view.processor), product: productInView(), select: view.select,
+  }));
   setInterval(showPanels, kPanels_ms);
 }
 
@@ -51,6 +58,7 @@ export function showPanels() {
   }
   if (element("record-panel", HTMLDetailsElement).open) recorder?.show(known.status, known.isWritable, known);
   settings?.show(known.isWritable);
+  if (element("limits-panel", HTMLDetailsElement).open) limits?.show(known.status, known.isWritable);
   showAnimation();
   if (!view.isFrozen) showTransportText();
   offerPlaces();

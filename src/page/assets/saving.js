@@ -74,8 +74,13 @@ export function jsonOf(pictures) {
   return JSON.stringify({
     processor: last.layout.processor, product: last.product.name, quantity: last.product.quantity, unit: last.product.unit,
     select: last.layout.select, selected: selectionText(last),
+    chosen: Object.entries(last.layout.select).flatMap(([name, index]) => {
+      const axis = axisOf(last.layout, name);
+      return axis ? [{ name, unit: axis.unit, values: axis.values.slice(index * axis.components, (index + 1) * axis.components) }] : [];
+    }),
     [last.grid?.down.name ?? "down"]: last.grid?.down.values, [last.grid?.across.name ?? "across"]: last.grid?.across.values,
     axes: last.grid ? [last.grid.down.name, last.grid.across.name] : [],
+    axis_units: last.grid ? [last.grid.down.unit, last.grid.across.unit] : [],
     pictures: same.map((picture) => ({
       sequence: String(picture.head.sequence), capture_tai_ns: String(picture.head.capture_tai_ns), epoch: String(picture.head.epoch),
       flags: picture.head.flags, valid_microphones: picture.head.valid_microphones, missing_bit_times: picture.head.missing_bit_times,

@@ -2,10 +2,11 @@
 
 import { conditionOf, kLive_ms, limitOf } from "./condition.js";
 import { element, setText } from "./page.js";
+import { obstacleToCompare } from "./picture.js";
 import { fitScale, lookOf, scaleOf } from "./scale.js";
 import { placeOnMap } from "./sources.js";
 import { barOf } from "./stage.js";
-import { drawing, draws, hold, kEarliest_ms, kMostDraws, kNotes_ms, known, kPanels_ms, kPictures, kSources, kSpectrum, paint, photo, reducedMotion, stage, ui, view } from "./state.js";
+import { drawing, draws, hold, kEarliest_ms, kMostDraws, kNotes_ms, known, kOwnSources, kPanels_ms, kPictures, kSources, kSpectrum, paint, photo, reducedMotion, stage, ui, view } from "./state.js";
 import { link } from "./stream.js";
 import { playOn } from "./transport.js";
 import { levelOf, levelRule, number } from "./units.js";
@@ -31,6 +32,14 @@ export function shown() {
   return { picture, values: picture.values, held: "", count: 1 };
 }
 
+/**
+ * The reference, if a picture can be compared with it.
+ * @param {Picture} picture
+ */
+export function referenceOf(picture) {
+  return view.kept && obstacleToCompare(view.kept.picture, picture.layout, picture.product) === "" ? view.kept : null;
+}
+
 /** The picture whose age and flags hold for what is shown. */
 function pictureInView() {
   if (view.isFlipped && view.kept) return view.kept.picture;
@@ -54,13 +63,19 @@ const isAnimating = () => ui.mode.value === "real" && ui.animate.checked && !red
 export const isPhotoShown = () => photo.image !== null && ui.photoShow.checked;
 export const turn = () => ({ mirror: ui.mirror.checked !== (ui.side.value === "back"), quarters: view.quarters });
 
+/**
+ * The table of the sources that are drawn over a picture.
+ * @param {Picture} picture
+ */
+export const sourcesAt = (picture) => known.sources.at(picture, ui.sourcesOf.value === kOwnSources ? picture.layout.processor : ui.sourcesOf.value);
+
 /** @param {Picture} picture @param {Float32Array} values @returns {import("./stage.js").Mark[]} */
 export function marksOf(picture, values) {
   const grid = picture.grid;
   if (!grid) return [];
   /** @type {import("./stage.js").Mark[]} */
   const marks = [];
-  const table = known.sources.at(picture);
+  const table = sourcesAt(picture);
   table?.table.x?.forEach((x, i) => {
     const { id, y, z, level_db, confidence } = table.table;
     const isDirection = table.product.columns.find((column) => column.name === "x")?.unit !== "m";
@@ -100,9 +115,10 @@ export function draw(isNew) {
     paint.uploaded = values;
   }
   const isComparing = ui.mode.value.endsWith("Difference");
-  if (isComparing && view.kept && paint.uploadedKept !== view.kept.values && view.kept.values.length === values.length) {
-    drawing.setKept(view.kept.values);
-    paint.uploadedKept = view.kept.values;
+  const kept = isComparing ? referenceOf(picture) : null;
+  if (kept && paint.uploadedKept !== kept.values) {
+    drawing.setKept(kept.values);
+    paint.uploadedKept = kept.values;
   }
   const look = lookOf(picture.product);
   const rule = levelRule(picture.product);

@@ -28,14 +28,15 @@ export class Sources {
   }
 
   /**
-   * The table nearest in time to a picture of the same processor; null where none is near.
+   * The table of a processor that is nearest in time to a picture; null where none is near.
    * @param {Picture} picture
+   * @param {string} processor
    */
-  at(picture) {
+  at(picture, processor) {
     let best = null;
     let least_ms = kTogether_ms;
     for (const table of this.tables) {
-      if (table.layout.processor !== picture.layout.processor || table.head.epoch !== picture.head.epoch) continue;
+      if (table.layout.processor !== processor || table.head.epoch !== picture.head.epoch) continue;
       const apart_ms = Math.abs(table.head.capture_mono_ms - picture.head.capture_mono_ms);
       if (apart_ms > least_ms) continue;
       least_ms = apart_ms;

@@ -32,6 +32,7 @@ export const kPictures = 1;   // ids of subscriptions
 export const kSpectrum = 2;
 export const kSources = 3;
 export const kSurvey = 100;   // and above: one for each processor, to learn its products
+export const kOwnSources = "*";  // the choice of sources of the processor in view; no processor has such a name
 export const kNotes_ms = 2000;  // how long a flag of one picture is shown
 export const kPanels_ms = 250;
 export const kMostDraws = 600;
@@ -50,6 +51,7 @@ export const ui = {
   position: element("position", HTMLInputElement), photoShow: element("photo-show", HTMLInputElement),
   photoOpacity: element("photo-opacity", HTMLInputElement), photoAlign: element("photo-align", HTMLButtonElement),
   photoRemove: element("photo-remove", HTMLButtonElement), prompt: element("prompt", HTMLElement),
+  sourcesOf: element("sources-of", HTMLSelectElement),
   spectrumProcessor: element("spectrum-processor", HTMLSelectElement), showPeaks: element("show-peaks", HTMLInputElement),
 };
 

@@ -16,6 +16,7 @@ constexpr std::array kExportFormats = {
                  export_csv},
     ExportFormat{"vtk", ".vti", "VTK's image data, a file a frame, arrays for each frequency", export_vtk},
     ExportFormat{"mat", ".mat", "a MATLAB file of level 5: complex values and their axes", export_mat},
+    ExportFormat{"h5", ".h5", "HDF5 that MATLAB and Octave read: real datasets re and im, and their axes", export_h5},
     ExportFormat{"uff", ".uff", "a universal file: nodes, and a binary dataset 58 for each node and frame", export_uff},
 };
 

@@ -36,6 +36,9 @@ ExportedFiles export_vtk(const std::filesystem::path& path, const ExportSource& 
 /// A MATLAB file of level 5.
 ExportedFiles export_mat(const std::filesystem::path& path, const ExportSource& source);
 
+/// An HDF5 file of real datasets, `re` and `im`, with their axes.
+ExportedFiles export_h5(const std::filesystem::path& path, const ExportSource& source);
+
 /// A universal file: datasets 151, 164, 15, and a binary dataset 58 for each frame and place.
 ExportedFiles export_uff(const std::filesystem::path& path, const ExportSource& source);
 

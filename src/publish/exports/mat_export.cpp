@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <complex>
 #include <cstdint>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -14,6 +11,7 @@
 #include "core/system/partial_file.hpp"
 #include "nearfield/error.hpp"
 #include "publish/exports/exports.hpp"
+#include "publish/exports/matlab_order.hpp"
 
 /// MATLAB's level 5 format, as its description "MAT-File Format" has it: elements of a tag (type and bytes) and data,
 /// padded to 8 bytes; a matrix is an element of elements: flags, dimensions, name, real part, imaginary part.
@@ -76,62 +74,8 @@ std::string mat_text(std::string_view name, std::string_view text) {
                     kMatUint16, mat_bytes(letters));
 }
 
-/// "frequency_hz": the axis and its unit where that is letters, such as images.h5 names further axes.
-std::string mat_axis_name(const Axis& axis) {
-  std::string name = axis.name;
-  if (std::all_of(axis.unit.begin(), axis.unit.end(), [](unsigned char c) { return std::isalpha(c) != 0; })) {
-    name += "_";
-    std::transform(axis.unit.begin(), axis.unit.end(), std::back_inserter(name),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  }
-  return name;
-}
-
-/// The values' dimensions in MATLAB's order, fastest first, and the axes' names.
-struct MatShape {
-  std::vector<std::int32_t> dimensions;
-  std::string axes;
-  std::vector<std::size_t> offsets;  ///< of the values of one frame in that order
-
-  void add(std::size_t size, const std::string& name) {
-    dimensions.push_back(static_cast<std::int32_t>(size));
-    axes += (axes.empty() ? "" : ",") + name;
-  }
-};
-
-/// Rows, columns (or points), planes, then the other axes: values(:, :, 1, 2) is an image.
-MatShape mat_shape(const ExportSource& source) {
-  const std::vector<Axis>& space = source.space_axes();
-  MatShape shape;
-  std::size_t rows = 1;
-  std::size_t columns = space.back().size();
-  if (space.back().name != "point" && space.size() > 1) {
-    rows = space[space.size() - 2].size();
-    shape.add(rows, space[space.size() - 2].name);
-  }
-  shape.add(columns, space.back().name);
-  const std::size_t planar = space.back().name == "point" ? 1 : 2;
-  for (std::size_t i = space.size() - planar; i > 0; --i) {
-    shape.add(space[i - 1].size(), space[i - 1].name);
-  }
-  for (auto axis = source.outer_axes().rbegin(); axis != source.outer_axes().rend(); ++axis) {
-    shape.add(axis->size(), axis->name);
-  }
-  for (const ExportEntry& entry : source.entries()) {
-    for (std::size_t first = 0; first < source.places().size(); first += rows * columns) {
-      for (std::size_t column = 0; column < columns; ++column) {
-        for (std::size_t row = 0; row < rows; ++row) {
-          shape.offsets.push_back(entry.offset + source.places()[first + row * columns + column].offset);
-        }
-      }
-    }
-  }
-  shape.add(source.end_frame() - source.first_frame(), "frame");
-  return shape;
-}
-
 /// The matrix `values`, a frame after the other, so that no more than one is in memory.
-void write_mat_values(PartialFile& file, const ExportSource& source, const MatShape& shape) {
+void write_mat_values(PartialFile& file, const ExportSource& source, const MatlabShape& shape) {
   const bool is_single =
       source.product().type == ElementType::kComplex64 || source.product().type == ElementType::kFloat32;
   const std::uint64_t frames = source.end_frame() - source.first_frame();
@@ -151,12 +95,7 @@ void write_mat_values(PartialFile& file, const ExportSource& source, const MatSh
   for (std::size_t part = 0; part < parts; ++part) {
     file.write(mat_tag(is_single ? kMatSingle : kMatDouble, part_bytes));
     for (std::uint64_t frame = source.first_frame(); frame < source.end_frame(); ++frame) {
-      const std::vector<std::complex<double>> values = source.values(frame);
-      std::vector<double> numbers;
-      numbers.reserve(shape.offsets.size());
-      for (const std::size_t offset : shape.offsets) {
-        numbers.push_back(part == 0 ? values[offset].real() : values[offset].imag());
-      }
+      const std::vector<double> numbers = matlab_values(source, shape, frame, part == 1);
       file.write(is_single ? mat_bytes(std::vector<float>(numbers.begin(), numbers.end())) : mat_bytes(numbers));
     }
     file.write(std::string(mat_padded(part_bytes) - part_bytes, '\0'));
@@ -174,13 +113,13 @@ std::string mat_file_head() {
 }  // namespace
 
 ExportedFiles export_mat(const std::filesystem::path& path, const ExportSource& source) {
-  const MatShape shape = mat_shape(source);
+  const MatlabShape shape = matlab_shape(source);
   PartialFile file(path);
   file.write(mat_file_head());
   write_mat_values(file, source, shape);
   for (const std::vector<Axis>& axes : {source.space_axes(), source.outer_axes()}) {
     for (const Axis& axis : axes) {
-      file.write(mat_numbers(mat_axis_name(axis), axis.values, axis.components));
+      file.write(mat_numbers(matlab_axis_name(axis), axis.values, axis.components));
     }
   }
   std::vector<double> frames;

@@ -1,0 +1,29 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "publish/exports/export_source.hpp"
+
+/// Exported values in the order of MATLAB and Octave, whose first dimension is the fastest.
+namespace nearfield {
+
+/// The values' dimensions, fastest first, and the axes' names: rows, columns (or points), planes, then the other axes,
+/// frames last, so that values(:, :, 1, 2) is an image.
+struct MatlabShape {
+  std::vector<std::int32_t> dimensions;
+  std::string axes;                  ///< "y,x,z,frequency,frame"
+  std::vector<std::size_t> offsets;  ///< of the values of one frame in that order
+};
+
+MatlabShape matlab_shape(const ExportSource& source);
+
+/// "frequency_hz": the axis and its unit where that is letters, such as images.h5 names further axes.
+std::string matlab_axis_name(const Axis& axis);
+
+/// The real or imaginary parts of a frame in the order of the shape.
+std::vector<double> matlab_values(const ExportSource& source, const MatlabShape& shape, std::uint64_t frame,
+                                  bool is_imaginary);
+
+}  // namespace nearfield

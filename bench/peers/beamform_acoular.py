@@ -79,7 +79,7 @@ def run_nearfield(program: str, recording: pathlib.Path, case: Case, settings: d
 class Acoular:
     """Acoular's maps of a recording, or of a matrix [channel][channel] of cross-spectra that is given."""
 
-    def __init__(self, recording: pathlib.Path, case: Case, matrix: np.ndarray | None = None):
+    def __init__(self, recording: pathlib.Path | None, case: Case, matrix: np.ndarray | None = None):
         import acoular
 
         acoular.config.global_caching = "none"
@@ -202,6 +202,92 @@ def times(program: str, folder: pathlib.Path, rounds: int) -> list[dict[str, obj
     return rows
 
 
+def library_settings(case: Case, path: str, pixels: int) -> dict[str, object]:
+    """Of the engine in this process: the far map of times() beside the hologram, as in a replay."""
+    half_width_m = case.half_width_m
+    return {
+        "version": 1,
+        "array": {"rows": case.side, "columns": case.side, "pitch_x_m": PITCH_M, "pitch_y_m": PITCH_M},
+        "holography": {"standoff_m": 0.05},
+        "medium": {"sound_speed_m_s": SOUND_SPEED_M_S},
+        "front_end": {
+            "window": "none",
+            "remove_dc": False,
+            "window_samples": case.window,
+            "hop_samples": case.window // 2,
+            "frequencies_hz": [case.frequency_hz],
+        },
+        "processors": {
+            "far": {
+                "kind": "beamform",
+                "path": path,
+                "grid": {
+                    "kind": "plane",
+                    "distance_m": [case.distance_m],
+                    "x_m": [-half_width_m, half_width_m],
+                    "y_m": [-half_width_m, half_width_m],
+                    "step_m": 2 * half_width_m / (pixels - 1),
+                },
+                "average": {"kind": "linear", "seconds": (case.snapshots + 1) * case.window / SAMPLE_RATE_HZ},
+            }
+        },
+    }
+
+
+def last_map(engine, samples: np.ndarray, case: Case) -> tuple[np.ndarray, float]:
+    """The map of all windows [y][x], and the seconds from the first sample to it."""
+    engine.restart()
+    begun = time.perf_counter()
+    frames = [frame for frame in engine.push(samples) if frame.processor == "far"]
+    seconds = time.perf_counter() - begun
+    assert len(frames) == case.snapshots, (len(frames), case.snapshots)
+    values = frames[-1]["map"].astype(np.float64)
+    side = round(values.size**0.5)
+    return values.reshape(side, side), seconds
+
+
+def library_times(rounds: int) -> list[dict[str, object]]:
+    """The same maps as in times(), by libnearfield in this process and without files: seconds from the samples of the 64
+    windows in memory to the map, and what remains of them without the front end and the holograms, that is less those of a
+    map of 2 x 2 pixels. In turn, the best of `rounds`."""
+    import nearfield
+
+    case = Case(side=32, window=1024, snapshots=64, bin_index=86, half_width_m=0.63, pixels=64, distance_m=1.0)
+    samples = case.random_samples(np.random.default_rng(1)).astype(np.float32)
+    matrix = matrix_of(samples, case.window, case.frequency_hz / SAMPLE_RATE_HZ)
+    acoular = Acoular(None, case, matrix)
+    kinds = {"direct": ("direct", case.pixels), "convolve": ("convolve", case.pixels), "few pixels": ("direct", 2)}
+    best = dict.fromkeys(["acoular", *kinds], np.inf)
+    largest: dict[str, float] = {}
+    for name, (path, pixels) in kinds.items():  # compiled, and found the same, before the first round
+        with nearfield.Engine(library_settings(case, path, pixels), "samples", channels=case.side**2, sample_rate_hz=SAMPLE_RATE_HZ) as engine:
+            ours, _ = last_map(engine, samples, case)
+            if pixels == case.pixels:
+                theirs = acoular.map("true_level", False)
+                largest[name] = float(np.max(np.abs(ours - theirs)) / np.max(theirs))
+    for _ in range(rounds):
+        begun = time.perf_counter()
+        acoular.map("true_level", False)
+        best["acoular"] = min(best["acoular"], time.perf_counter() - begun)
+        for name, (path, pixels) in kinds.items():
+            with nearfield.Engine(library_settings(case, path, pixels), "samples", channels=case.side**2, sample_rate_hz=SAMPLE_RATE_HZ) as engine:
+                last_map(engine, samples, case)
+                best[name] = min(best[name], last_map(engine, samples, case)[1])
+    return [
+        {
+            "path": path,
+            "by": "libnearfield",
+            "acoular_s": best["acoular"],
+            "nearfield_whole_s": best[path],
+            "nearfield_maps_s": best[path] - best["few pixels"],
+            "ratio_whole": best["acoular"] / best[path],
+            "ratio": best["acoular"] / (best[path] - best["few pixels"]),
+            "largest_difference_over_maximum": largest[path],
+        }
+        for path in ("direct", "convolve")
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--nearfield", default="build/release/bin/nearfield", help="the program")
@@ -215,8 +301,9 @@ def main() -> None:
         report = {
             "differences": differences(arguments.nearfield, folder, arguments.draws),
             "times": times(arguments.nearfield, folder, arguments.rounds) if arguments.rounds else [],
+            "library_times": library_times(arguments.rounds) if arguments.rounds else [],
         }
-    for row in report["differences"] + report["times"]:
+    for row in report["differences"] + report["times"] + report["library_times"]:
         print("  ".join(f"{key} {value:.3g}" if isinstance(value, float) else f"{key} {value}" for key, value in row.items()))
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(report, indent=1))

@@ -112,7 +112,7 @@ double least_seconds(TrialArray& array, const ocl::Device& device, const SrpTria
 void add_bounds(TrialArray& array, const ocl::Device& profiled, const Ceilings& ceilings,
                 const SrpTrialOptions& options, TimeFigures& figures) {
   open_with_noise(array, profiled, options);
-  const WorkModel model = processor_entry("srp_phat").work(array.plan);
+  const WorkModel model = array.work();
   const FrameTiming timing = array.stages({.warm_up = 0, .repetitions = options.repetitions});
   std::vector<StageNeed> needs;
   for (const StageTiming& stage : timing.stages) {

@@ -160,6 +160,8 @@ FrameTiming TrialArray::stages(const TimingOptions& timing) {
   return found;
 }
 
+WorkModel TrialArray::work() const { return processor_entry("srp_phat").work(plan); }
+
 double angle_deg(const far_field::Position& one, const far_field::Position& other) {
   const far_field::Position cross = {one.y * other.z - one.z * other.y, one.z * other.x - one.x * other.z,
                                      one.x * other.y - one.y * other.x};

@@ -67,6 +67,8 @@ class TrialArray {
   double seconds();
   /// The same by stages; of a device with Profiling::kOn.
   FrameTiming stages(const TimingOptions& timing);
+  /// What a window needs at least, once open.
+  [[nodiscard]] WorkModel work() const;
 
   Settings settings;
   SrpPhatSettings own;

@@ -208,11 +208,11 @@ std::optional<std::pair<EndCause, std::string>> Recorder::lack_in(const Recordin
   return std::nullopt;
 }
 
-/// During a recording: what others have added and removed in the meantime counts, and so does the removal of closed
-/// files of this recording.
+/// During a recording: what others have added and removed in the meantime counts, such as a frozen ring, and so does
+/// the removal of closed files of this recording.
 void Recorder::look_for_room() {
   const DaemonSettings::Recording& settings = options_.settings;
-  if (settings.keep_free_bytes == 0 && (settings.quota_bytes == 0 || !settings.remove_oldest)) {
+  if (settings.keep_free_bytes == 0 && settings.quota_bytes == 0) {
     return;
   }
   std::erase_if(parts_, [](const auto& part) { return part->is_removed(); });  // the disk gets its blocks back

@@ -372,5 +372,48 @@ TEST(BeamformSectors, HoldThePixelsBetweenTheirEnds) {
   EXPECT_EQ(pixels_between({1.5, 2.0}, 1.0, 0.0, 5).count, 0U);
 }
 
+using Bytes = std::vector<std::byte>;
+
+std::vector<Bytes> bytes_of(Products products) {
+  std::vector<Bytes> all;
+  for (const std::span<const std::byte> product : products) {
+    all.emplace_back(product.begin(), product.end());
+  }
+  return all;
+}
+
+// A batch gives each window the largest plane and the sectors of its own time, bit for bit.
+TEST(BeamformSectors, AndLargestPlanesOfABatchAreAsOneWindowAfterTheOther) {
+  constexpr std::size_t kWindows = 3;
+  for (const AverageKind average : {AverageKind::kNone, AverageKind::kExponential}) {
+    Beamformer beamformer = two_sectors();
+    beamformer.own.average = {.kind = average, .seconds = 0.05};
+    beamformer.own.grid.distance_m = {0.3, 0.4, 0.6};
+    beamformer.own.focus = Focus::kMax;
+    test::DeviceMapper one_by_one(beamformer);
+    beamformer.batch = kWindows;
+    const auto batched = processor_entry("beamform").make(test::beamform_device(), beamformer.plan());
+    std::mt19937 generator(23U);
+    for (int round = 0; round < 2; ++round) {
+      std::vector<std::vector<Complex>> fields;
+      std::vector<Complex> all;
+      for (std::size_t window = 0; window < kWindows; ++window) {
+        fields.push_back(test::widen(test::narrow(noise(480U, generator))));
+        all.insert(all.end(), fields.back().begin(), fields.back().end());
+      }
+      const auto input = test::beamform_device().upload<std::complex<float>>(test::narrow(all), "test");
+      const auto status =
+          test::beamform_device().upload<std::uint32_t>(std::vector<std::uint32_t>(kWindows * kStatusWords), "test");
+      batched->enqueue(input, status, kWindows);
+      test::beamform_device().wait();
+      for (std::size_t window = 0; window < kWindows; ++window) {
+        const std::vector<Bytes> expected = bytes_of(one_by_one.map(fields[window]));
+        ASSERT_GE(expected.size(), 3U);  // the map, its planes, and sectors
+        EXPECT_EQ(bytes_of(batched->products(window)), expected) << round << ", " << window;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace nearfield

@@ -400,6 +400,27 @@ std::uint64_t push_until(Recorder& recorder, std::uint64_t at, std::uint64_t byt
   return at;
 }
 
+// A file that others add while a recording is written, as a frozen ring is, takes its share of the quota.
+TEST(Recorder, WhatOthersAddMeanwhileTakesOfTheQuota) {
+  constexpr std::uint64_t kMebibyte = 1U << 20U;
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.settings.quota_bytes = 3 * kMebibyte;
+  std::atomic<int> looks{0};
+  options.made_room = [&](const RecordingRoom&) { ++looks; };
+  Recorder recorder(options);
+  start(recorder);
+  std::uint64_t at = push_until(recorder, 0, kMebibyte / 2, 1);
+  std::ofstream(folder / "frozen.nfr") << std::string(kMebibyte + kMebibyte / 2, 'x');
+  for (const int before = looks; looks == before && recorder.status().state == RecorderState::kRecording;) {
+    at = push_until(recorder, at, recorder.status().bytes + 1, 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // a look is due once a second
+  }
+  (void)push_until(recorder, at, 100 * kMebibyte, 1);
+  EXPECT_EQ(recorder.status().end_cause, EndCause::kDirectoryFull) << recorder.status().end_reason;
+  EXPECT_LE(std::filesystem::file_size(folder / "a.nfr"), kMebibyte + kMebibyte / 2);
+}
+
 /// A folder with an old recording of one MiB and a small newer one, whose lock another process holds.
 class LockedFolder {
  public:

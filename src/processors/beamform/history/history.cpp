@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <future>
 #include <numeric>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "processors/beamform/das_maps.hpp"
 #include "processors/beamform/history/decomposition.hpp"
@@ -90,8 +93,17 @@ class History : public Processor {
   void drop_snapshots() {
     plan_.history.forget();
     begun_.reset();
-    decomposition_ = {};
+    abandon_decomposition();
     rows_.clear();
+  }
+  /// A future of std::async waits where it ends; this one's thread may go on, as it has copies of all that it reads.
+  void abandon_decomposition() {
+    std::erase_if(abandoned_, [](const std::future<Decomposition>& one) {
+      return one.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    });
+    if (decomposition_.valid()) {
+      abandoned_.push_back(std::move(decomposition_));
+    }
   }
   void enqueue_window(std::size_t window) {
     const HistorySchedule::Step step = plan_.history.next();
@@ -182,6 +194,7 @@ class History : public Processor {
   bool is_decomposing_ = false;
   bool has_waited_ = false;
   std::future<Decomposition> decomposition_;
+  std::vector<std::future<Decomposition>> abandoned_;  ///< of snapshots that were dropped
   das::Publisher publisher_;
 };
 

@@ -4,9 +4,12 @@
 #include <cmath>
 #include <complex>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "bench/commands.hpp"
+#include "bench/common/outputs.hpp"
 #include "bench/common/timing.hpp"
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
@@ -27,6 +30,7 @@ constexpr const char* kSrpStage = "bench";
 
 struct SrpArguments {
   std::string device;
+  std::string json;
   std::string config;
   std::vector<std::string> overrides;
   int pixels = 64;
@@ -111,35 +115,101 @@ double median_us(const FrameTiming& timing, const std::string& stage) {
   return found == timing.stages.end() ? 0.0 : found->device_s.median * kMicro;
 }
 
+/// What a window took with one cut.
+struct SrpRow {
+  SrpCut cut;
+  double map_us = 0.0;
+  double refine_us = 0.0;
+  double device_us = 0.0;
+  double wall_us = 0.0;
+  double error = 0.0;  ///< the largest, of the first cut's map, over that map's maximum
+};
+
+struct SrpReport {
+  std::string device;
+  std::size_t pixels = 0;
+  std::size_t microphones = 0;
+  std::size_t bins = 0;
+  std::vector<SrpRow> rows;
+};
+
+std::string to_table(const SrpReport& report) {
+  std::string text =
+      fmt::format("{}: {} pixels, {} microphones, {} bins; medians in us; error: of the first cut's map\n",
+                  report.device, report.pixels, report.microphones, report.bins);
+  text += fmt::format("{:>7} {:>4} {:>9} {:>5} {:>5} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "vectors", "run",
+                      "tile_bins", "parts", "ways", "group", "srp_fd", "refine", "device", "wall", "error");
+  for (const SrpRow& row : report.rows) {
+    text += fmt::format("{:>7} {:>4} {:>9} {:>5} {:>5} {:>5} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1e}\n",
+                        row.cut.vectors, row.cut.run, row.cut.tile_bins, row.cut.parts, row.cut.ways, row.cut.group,
+                        row.map_us, row.refine_us, row.device_us, row.wall_us, row.error);
+  }
+  return text;
+}
+
+std::string to_json_text(const SrpReport& report) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const SrpRow& row : report.rows) {
+    rows.push_back({{"vectors", row.cut.vectors},
+                    {"run", row.cut.run},
+                    {"tile_bins", row.cut.tile_bins},
+                    {"parts", row.cut.parts},
+                    {"ways", row.cut.ways},
+                    {"group", row.cut.group},
+                    {"map_us", row.map_us},
+                    {"refine_us", row.refine_us},
+                    {"device_us", row.device_us},
+                    {"wall_us", row.wall_us},
+                    {"error", row.error}});
+  }
+  const nlohmann::json all = {{"benchmark", "srp_phat"}, {"device", report.device},
+                              {"pixels", report.pixels}, {"microphones", report.microphones},
+                              {"bins", report.bins},     {"cuts", std::move(rows)}};
+  return all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+double largest_error(const std::vector<float>& map, const std::vector<float>& expected) {
+  double error = 0.0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    error = std::max(error, std::abs(static_cast<double>(map[i]) - static_cast<double>(expected[i])));
+  }
+  return error / static_cast<double>(*std::max_element(expected.begin(), expected.end()));
+}
+
 void run_srp(const SrpArguments& arguments) {
   const SrpCase one(arguments);
   const ocl::Device device = ocl::Device::open(one.settings.device, ocl::Profiling::kOn);
   const SrpPlan plan(one.plan);
   const auto spectra = device.upload<std::complex<float>>(one.spectra(), kSrpStage);
   const auto status = device.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords), kSrpStage);
-  fmt::print("{}: {} pixels, {} microphones, {} bins; medians in us; error: of the first cut's map\n",
-             device.info().name, plan.pixels(), plan.channels(), plan.bins.size());
-  fmt::print("{:>7} {:>4} {:>9} {:>5} {:>5} {:>5} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "vectors", "run", "tile_bins",
-             "parts", "ways", "group", "srp_fd", "refine", "device", "wall", "error");
+  SrpReport report = {.device = device.info().name,
+                      .pixels = static_cast<std::size_t>(plan.pixels()),
+                      .microphones = static_cast<std::size_t>(plan.channels()),
+                      .bins = plan.bins.size(),
+                      .rows = {}};
   std::vector<float> expected;
   for (const SrpCut& cut : cuts_of(arguments, device.info(), plan)) {
     const std::unique_ptr<Processor> processor = make_srp_phat(device, one.plan, cut);
     const FrameTiming timing = time_frames(
         device, arguments.timing,
         {.prepare = [] {}, .phases = {{"window", [&] { processor->enqueue(spectra, status, 1); }}}, .waits = false});
-    const auto map = values_of<float>(processor->products(0)[1]);
+    const auto values = values_of<float>(processor->products(0)[1]);
+    const std::vector<float> map(values.begin(), values.end());
     if (expected.empty()) {
-      expected.assign(map.begin(), map.end());
+      expected = map;
     }
-    double error = 0.0;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-      error = std::max(error, std::abs(static_cast<double>(map[i]) - static_cast<double>(expected[i])));
-    }
-    error /= static_cast<double>(*std::max_element(expected.begin(), expected.end()));
-    fmt::print("{:>7} {:>4} {:>9} {:>5} {:>5} {:>5} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1e}\n", cut.vectors,
-               cut.run, cut.tile_bins, cut.parts, cut.ways, cut.group, median_us(timing, "srp_fd"),
-               median_us(timing, "srp_refine"), timing.device_s.median * kMicro, timing.wall_s.median * kMicro, error);
+    report.rows.push_back({.cut = cut,
+                           .map_us = median_us(timing, "srp_fd"),
+                           .refine_us = median_us(timing, "srp_refine"),
+                           .device_us = timing.device_s.median * kMicro,
+                           .wall_us = timing.wall_s.median * kMicro,
+                           .error = largest_error(map, expected)});
+    show_progress(fmt::format("{} of the cuts", report.rows.size()));
   }
+  if (arguments.json != kStandardOutput) {
+    fmt::print("{}", to_table(report));
+  }
+  write_json(arguments.json, arguments.json.empty() ? "" : to_json_text(report));
 }
 
 }  // namespace
@@ -147,6 +217,7 @@ void run_srp(const SrpArguments& arguments) {
 void add_srp_phat(CLI::App& bench) {
   auto arguments = std::make_shared<SrpArguments>();
   CLI::App* command = bench.add_subcommand("srp_phat", "What maps of steered response power take on this device");
+  add_json(*command, arguments->json);
   command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
   command->add_option("-c,--config", arguments->config, "settings, YAML (- is standard input): array and medium");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")

@@ -72,7 +72,7 @@ void add_srp_trials(CLI::App& bench) {
       ->check(CLI::IsMember({"directions", "cylinder", "noise", "crossing", "times"}));
   command->add_option("--draws", options.draws, "sources of each row of directions and cylinder")
       ->check(CLI::Range(1, kMost));
-  command->add_option("--windows,--frames", options.frames, "windows of noise")->check(CLI::Range(1, kMost));
+  command->add_option("--windows", options.frames, "windows of noise")->check(CLI::Range(1, kMost));
   command->add_option("--runs", options.runs, "pairs of sources that cross")->check(CLI::Range(1, kMost));
   command->add_option("--repetitions", options.repetitions, "windows of times, of which the least one counts")
       ->check(CLI::Range(1, kMost));

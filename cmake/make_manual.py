@@ -5,7 +5,8 @@
 
 BINARIES is the folder of nearfield, nearfieldd and nearfield-bench, each of which prints its options with --describe-cli
 (src/control/service/command_line_json.hpp); settings come from `nearfield settings --json`. --share writes FOLDER/man/man1/*.1,
-FOLDER/man/man5/nearfield.yaml.5, FOLDER/bash-completion/completions/* and FOLDER/zsh/vendor-completions/_*, --page the reference page docs/cli.md, and --check ends with 1
+FOLDER/man/man5/nearfield.yaml.5, FOLDER/bash-completion/completions/*, FOLDER/zsh/vendor-completions/_* and the JSON Schema of settings,
+FOLDER/nearfield/nearfield.schema.json, --page the reference page docs/cli.md, and --check ends with 1
 where FILE is not that page. SOURCE_DATE_EPOCH is the date of the man pages; without it they have that of the commit.
 """
 import argparse
@@ -417,6 +418,7 @@ def main():
     if options.share:
         write(options.share / "man", man_pages(programs, settings, date_of_manual()))
         write(options.share, completions(programs, settings))
+        write(options.share, {"nearfield/nearfield.schema.json": output_of(options.binaries / "nearfield", "settings", "--schema")})
     if options.page:
         options.page.write_text(page_of(programs), encoding="utf-8")
     if options.check and options.check.read_text(encoding="utf-8") != page_of(programs):

@@ -5,7 +5,8 @@
 
 BINARIES is the folder of nearfield, nearfieldd and nearfield-bench, each of which prints its options with --describe-cli
 (src/control/service/command_line_json.hpp); settings come from `nearfield settings --json`. --share writes FOLDER/man/man1/*.1,
-FOLDER/man/man5/nearfield.yaml.5, FOLDER/bash-completion/completions/* and FOLDER/zsh/vendor-completions/_*, --page the reference page docs/cli.md, and --check ends with 1
+FOLDER/man/man5/nearfield.yaml.5, FOLDER/bash-completion/completions/*, FOLDER/zsh/vendor-completions/_* and the JSON Schema of settings,
+FOLDER/nearfield/nearfield.schema.json, --page the reference page docs/cli.md, and --check ends with 1
 where FILE is not that page. SOURCE_DATE_EPOCH is the date of the man pages; without it they have that of the commit.
 """
 import argparse
@@ -103,9 +104,18 @@ PAGE_HEAD = """# Command-line reference
 Each command with all its options. `nearfield help COMMAND` and `man nearfield-COMMAND` say the same. This page is made by cmake/make_manual.py, from
 what the programs say of themselves; a test compares it with them.
 
-These options mean the same in every command that has them: `-c FILE` reads settings from a file; `--set KEY=VALUE` overrides one setting
-([settings.md](settings.md)); `--device` chooses the OpenCL device. Every command has `-q` and `-v`: `-q` leaves progress and notes out, `-v` adds
-what is done. Results go to standard output, messages to standard error.
+These options mean the same in every command that has them (`tests/cli/command_line_test.py` walks all of them):
+
+| option | meaning |
+|---|---|
+| `-c FILE` | reads settings from a YAML file; `-` is standard input, which is read once, so that a daemon whose configuration came from there cannot reload it |
+| `--set KEY=VALUE` | overrides one setting ([settings.md](settings.md)), also of the file; of several for one key the last one counts |
+| `--device DEVICE` | chooses the OpenCL device: its number in `nearfield devices`, a part of its own or its platform's name, or NAME:NUMBER. `--set device.platform=...` wins over it |
+| `--json` | prints on standard output as JSON what is printed as text without it: one object or list at the end; where a command goes on, one line for each frame, or, of `play`, one line at its start with the names of its sockets. Benchmarks also take the name of a file: `--json FILE` |
+| `--frames` | chooses frames. Of a file: `A:B`, the frames A to B-1, counted from 0, or `N`, the first N. Of a stream: `N`, the first N, after which the command ends |
+| `-q`, `-v` | in every command: `-q` leaves progress and notes out, `-v` adds what is done |
+
+Results go to standard output, messages to standard error.
 """
 
 
@@ -408,6 +418,7 @@ def main():
     if options.share:
         write(options.share / "man", man_pages(programs, settings, date_of_manual()))
         write(options.share, completions(programs, settings))
+        write(options.share, {"nearfield/nearfield.schema.json": output_of(options.binaries / "nearfield", "settings", "--schema")})
     if options.page:
         options.page.write_text(page_of(programs), encoding="utf-8")
     if options.check and options.check.read_text(encoding="utf-8") != page_of(programs):

@@ -17,6 +17,7 @@
 #include "bench/common/variants.hpp"
 #include "bench/frames/sustained.hpp"
 #include "config/config.hpp"
+#include "config/standard_input.hpp"
 #include "config/words.hpp"
 #include "control/doctor/limited_run.hpp"
 #include "engine/engine.hpp"
@@ -318,7 +319,10 @@ HereReport bench_here(const HereOptions& options) {
   const Clock::time_point start = Clock::now();
   const auto left_s = [&] { return options.seconds - seconds_from(start) - 0.5; };
   const Settings settings = load_daemon_settings(options.config, options.overrides);
-  HereReport report{.name = options.config.empty() ? "the defaults" : options.config, .runs = {}};
+  HereReport report{.name = options.config.empty()             ? "the defaults"
+                            : options.config == kStandardInput ? "standard input"
+                                                               : options.config,
+                    .runs = {}};
   report.runs.push_back(measure_within(settings, std::min(kOwnFrames_s, options.seconds / 4.0), left_s()));
   if (report.runs.front().measured() && !report.holds()) {
     for (const std::vector<std::string>& change : lighter_changes(options.config, options.overrides)) {

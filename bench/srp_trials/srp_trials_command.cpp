@@ -75,7 +75,7 @@ void add_srp_trials(CLI::App& bench) {
       ->check(CLI::IsMember({"directions", "cylinder", "noise", "stream", "crossing", "times"}));
   command->add_option("--draws", options.draws, "sources of each row of directions and cylinder")
       ->check(CLI::Range(1, kMost));
-  command->add_option("--windows,--frames", options.frames, "windows of noise")->check(CLI::Range(1, kMost));
+  command->add_option("--windows", options.frames, "windows of noise")->check(CLI::Range(1, kMost));
   command->add_option("--minutes", options.minutes, "of noise in overlapping windows, of stream")
       ->check(CLI::Range(0.001, 10000.0));
   command->add_option("--runs", options.runs, "pairs of sources that cross")->check(CLI::Range(1, kMost));

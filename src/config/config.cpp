@@ -209,6 +209,10 @@ Settings load_daemon_settings(const std::string& path, const std::vector<std::st
     found.push_back({"daemon.source.payload", "",
                      "samples do not say where their microphones stand; expected what gives it:" + lines});
   }
+  if (path == kStandardInput && source.kind == DaemonSettings::SourceKind::kPipe && source.path == kStandardInput) {
+    found.push_back(
+        {"daemon.source.path", "", "expected a named pipe, as standard input holds the configuration, found \"-\""});
+  }
   report(found, reader, problems);
   report(missing_here(settings, is_settled), reader, problems);
   problems.throw_if_any();

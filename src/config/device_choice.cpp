@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "config/yaml_text.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -42,6 +43,19 @@ void choose_device(DeviceSettings& device, const std::string& text) {
   }
   device.platform = choice->name.empty() ? device.platform : choice->name;
   device.index = choice->index.empty() ? 0 : std::stoi(choice->index);
+}
+
+std::vector<std::string> device_overrides(const std::string& text) {
+  if (text.empty()) {
+    return {};
+  }
+  DeviceSettings device;
+  choose_device(device, text);
+  std::vector<std::string> overrides = {fmt::format("device.index={}", device.index)};
+  if (device.platform != DeviceSettings{}.platform) {
+    overrides.push_back("device.platform=" + nearfield::quoted(device.platform));
+  }
+  return overrides;
 }
 
 bool is_device_choice(const std::string& text) { return !text.empty() && device_choice(text).has_value(); }

@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "nearfield/settings.hpp"
 
@@ -9,6 +10,9 @@ namespace nearfield {
 /// --device D: "INDEX", or a part of a platform's or device's name, or "NAME:INDEX"; nothing changes when D is empty.
 /// Throws UsageError.
 void choose_device(DeviceSettings& device, const std::string& text);
+
+/// The same as KEY=VALUE of `--set`, none where D is empty; to stand before those of the user, which win.
+std::vector<std::string> device_overrides(const std::string& text);
 
 /// What such a text may be, for messages.
 inline constexpr std::string_view kDeviceChoice = "INDEX, NAME or NAME:INDEX";

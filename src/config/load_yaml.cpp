@@ -1,13 +1,19 @@
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <yaml-cpp/eventhandler.h>
 
 #include <array>
+#include <cerrno>
 #include <iostream>
 #include <optional>
 #include <sstream>
+#include <system_error>
+#include <utility>
 
 #include "config/standard_input.hpp"
 #include "config/yaml_reader.hpp"
+#include "core/system/file_descriptor.hpp"
 #include "core/system/regular_file.hpp"
 #include "nearfield/error.hpp"
 
@@ -95,6 +101,11 @@ std::string read_standard_input() {
   return text;
 }
 
+std::optional<std::string>& kept_standard_input() {
+  static std::optional<std::string> text;
+  return text;
+}
+
 /// A file that was cut off behind a key: the parser takes "front_end" without a colon, at the end of a text, for a key
 /// without a value, and the section would silently have its defaults.
 void require_colon_of_last_key(const std::string& text, const std::string& label, YAML::Node node) {
@@ -133,10 +144,33 @@ YAML::Node parse_yaml(const std::string& text, const std::string& label) {
   }
 }
 
+const std::string& standard_input_text() {
+  std::optional<std::string>& text = kept_standard_input();
+  if (!text) {
+    text = read_standard_input();
+  }
+  return *text;
+}
+
+void give_standard_input(std::string text) { kept_standard_input() = std::move(text); }
+
+void put_on_standard_input(const std::string& text) {
+  const FileDescriptor file(memfd_create("standard input", MFD_CLOEXEC));
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t written = write(file.get(), text.data() + done, text.size() - done);
+    if (written <= 0) {
+      throw IoError(fmt::format("standard input of a process: {}", std::generic_category().message(errno)));
+    }
+    done += static_cast<std::size_t>(written);
+  }
+  if (lseek(file.get(), 0, SEEK_SET) != 0 || dup2(file.get(), STDIN_FILENO) < 0) {
+    throw IoError(fmt::format("standard input of a process: {}", std::generic_category().message(errno)));
+  }
+}
+
 YAML::Node load_yaml(const std::string& path) {
   if (path == kStandardInput) {
-    static const std::string kText = read_standard_input();  // once, however often it is asked for
-    return parse_yaml(kText, "standard input");
+    return parse_yaml(standard_input_text(), "standard input");
   }
   // One byte more than is allowed, whatever the path leads to.
   return parse_yaml(read_regular_file(path, "a YAML file", kMostBytes + 1), path);

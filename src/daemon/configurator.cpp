@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "config/config.hpp"
+#include "config/standard_input.hpp"
 #include "daemon/warm_up/warm_process.hpp"
 #include "nearfield/error.hpp"
 
@@ -39,6 +40,11 @@ std::uint64_t Configurator::set(const std::vector<std::string>& overrides) {
 }
 
 std::uint64_t Configurator::reload() {
+  if (source_.path == kStandardInput) {
+    throw ConfigError(
+        "reload: expected a configuration in a file, found one that came by standard input, which cannot be read "
+        "again; `nearfield ctl set` changes single settings");
+  }
   const std::lock_guard lock(mutex_);
   return change({});
 }
@@ -70,8 +76,11 @@ void Configurator::judge(const Settings& next) const {
 std::uint64_t Configurator::change(std::vector<std::string> set_so_far) {
   std::vector<std::string> overrides = source_.overrides;
   overrides.insert(overrides.end(), set_so_far.begin(), set_so_far.end());
-  WarmProcess child({.path = source_.path, .overrides = overrides, .input = input_}, source_.reading_limit_s,
-                    closed_.get());
+  WarmProcess child({.path = source_.path,
+                     .overrides = overrides,
+                     .input = input_,
+                     .standard_input = source_.path == kStandardInput ? standard_input_text() : ""},
+                    source_.reading_limit_s, closed_.get());
   child.wait_until_loaded();
   Settings next = load_daemon_settings(source_.path, overrides);
   judge(next);

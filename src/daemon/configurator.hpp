@@ -35,7 +35,8 @@ class Configurator {
 
   /// KEY=VALUE each, on top of what is set so far. The number of the new epoch.
   std::uint64_t set(const std::vector<std::string>& overrides);
-  /// Reads the file again, with the command line's overrides; changes by set() are dropped.
+  /// Reads the file again, with the command line's overrides; changes by set() are dropped. Throws ConfigError where
+  /// the configuration came by standard input.
   std::uint64_t reload();
   /// Refuses the change whose child process runs, without further waiting, and all later ones. From any thread.
   void close();

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "config/config.hpp"
+#include "config/standard_input.hpp"
 #include "control/crash/crash_report.hpp"
 #include "control/metrics/clock_metrics.hpp"
 #include "control/service/realtime.hpp"
@@ -100,7 +101,8 @@ std::function<void()> stream_thread(const char* name, const DaemonSettings::Real
 
 /// As an absolute path, for clients with another working directory; null for a run of the defaults.
 nlohmann::json configuration_file(const std::string& path) {
-  return path.empty() ? nlohmann::json() : nlohmann::json(std::filesystem::absolute(path).lexically_normal().string());
+  const bool is_file = !path.empty() && path != kStandardInput;
+  return !is_file ? nlohmann::json() : nlohmann::json(std::filesystem::absolute(path).lexically_normal().string());
 }
 
 Beginning beginning_of(const Epoch& epoch, std::size_t processor) {
@@ -137,7 +139,9 @@ Daemon::Daemon(DaemonOptions options)
   log_ = std::make_shared<control::RateLimitedLog>(spdlog::default_logger(), monotonic_ns);
   const std::string& configuration = options_.configuration.path;
   spdlog::info("nearfieldd {}: configuration {}", options_.version,
-               configuration.empty() ? "of defaults" : configuration);
+               configuration.empty()             ? "of defaults"
+               : configuration == kStandardInput ? "of standard input"
+                                                 : configuration);
   // Threads that a device's driver starts inherit the priority.
   warn_of(control::apply_realtime(settings_.daemon.realtime));
   warn_of(control::exposure_warnings(settings_.daemon));

@@ -20,7 +20,7 @@
 
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
-#include "config/yaml_text.hpp"
+#include "config/standard_input.hpp"
 #include "control/checks/check.hpp"
 #include "control/crash/crash_report.hpp"
 #include "control/service/command_line.hpp"
@@ -227,7 +227,9 @@ int check(const nearfield::daemon::ConfigurationSource& configuration, bool as_j
   if (result.findings.empty()) {
     result = look_around(configuration);
   }
-  const std::string name = configuration.path.empty() ? "defaults" : configuration.path;
+  const std::string name = configuration.path.empty()                        ? "defaults"
+                           : configuration.path == nearfield::kStandardInput ? "standard input"
+                                                                             : configuration.path;
   const ExitCode code = result.problems() == 0 ? ExitCode::kOk : ExitCode::kBadConfig;
   if (as_json) {
     print_json(result, name);
@@ -242,24 +244,10 @@ int check(const nearfield::daemon::ConfigurationSource& configuration, bool as_j
   return static_cast<int>(code);
 }
 
-/// --device as settings, which hold for new configurations, too.
-std::vector<std::string> device_overrides(const std::string& text) {
-  nearfield::DeviceSettings device;
-  nearfield::choose_device(device, text);
-  std::vector<std::string> overrides = {fmt::format("device.index={}", device.index)};
-  if (device.platform != nearfield::DeviceSettings{}.platform) {
-    overrides.push_back("device.platform=" + nearfield::quoted(device.platform));
-  }
-  return overrides;
-}
-
 /// What options say beside --set, which wins over them.
 void put_options_into_overrides(Arguments& arguments) {
   std::vector<std::string>& overrides = arguments.options.configuration.overrides;
-  std::vector<std::string> said;
-  if (!arguments.device.empty()) {
-    said = device_overrides(arguments.device);
-  }
+  std::vector<std::string> said = nearfield::device_overrides(arguments.device);
   if (arguments.verbose || arguments.quiet) {
     said.push_back(fmt::format("daemon.log.level={}", arguments.verbose ? "debug" : "warning"));
   }
@@ -318,7 +306,8 @@ int run_with_arguments(int argc, char** argv) {
   app.set_version_flag("--version", [] { return nearfield::version_text("nearfieldd"); });
   arguments.options.version = std::string(nearfield::version());
   arguments.options.commit = std::string(nearfield::commit());
-  app.add_option("-c,--config", arguments.options.configuration.path, "settings, YAML; without it all defaults hold");
+  app.add_option("-c,--config", arguments.options.configuration.path,
+                 "settings, YAML (- is standard input, which is not read again); without it all defaults hold");
   app.add_option("--set", arguments.options.configuration.overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();

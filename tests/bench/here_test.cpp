@@ -85,6 +85,7 @@ TEST(Here, ASmallArrayIsMeasured) {
     expect_consistent(run);
   }
   EXPECT_EQ(report.at("holds"), own.at("holds"));
+  EXPECT_LE(report.at("seconds").get<double>(), 240.0);
   EXPECT_EQ(result.exit_code, report.at("holds").get<bool>() ? 0 : 1);
   EXPECT_THAT(report.at("verdict").get<std::string>(),
               HasSubstr(report.at("holds").get<bool>() ? "this machine holds it" : "this machine does not hold it"));
@@ -95,20 +96,38 @@ TEST(Here, ASmallArrayIsMeasured) {
 TEST(Here, WhatNoMachineHoldsIsNotHeldAndChangesAreTried) {
   const test::CommandResult result = test::run_nearfield(
       "bench --seconds 30 --here --json --set front_end.hop_samples=1" + std::string(kSmallArray), "2>/dev/null");
-  EXPECT_EQ(result.exit_code, 1) << result.output;
   const nlohmann::json report = nlohmann::json::parse(result.output);
+  EXPECT_LE(report.at("seconds").get<double>(), 30.0);
   for (const nlohmann::json& run : report.at("runs")) {
     expect_consistent(run);
   }
   const nlohmann::json& own = report.at("runs").at(0);
   EXPECT_EQ(own.at("holds"), false);
   if (own.at("load").is_null()) {  // its programs took longer to compile than there is time
+    EXPECT_EQ(result.exit_code, 75) << result.output;
     EXPECT_THAT(report.at("verdict").get<std::string>(), HasSubstr("is not known"));
     EXPECT_TRUE(report.at("holds").is_null());
     return;
   }
+  EXPECT_EQ(result.exit_code, 1) << result.output;
   EXPECT_THAT(report.at("verdict").get<std::string>(),
               HasSubstr("this machine does not hold it: 46875 frames a second take"));
+}
+
+TEST(Here, WhatIsNotMeasuredHasAnExitCodeOfItsOwn) {
+  const test::CommandResult none = test::run_nearfield("bench here --device nowhere --json", "2>/dev/null");
+  EXPECT_EQ(none.exit_code, 75) << none.output;
+  const nlohmann::json report = nlohmann::json::parse(none.output);
+  EXPECT_TRUE(report.at("holds").is_null());
+  EXPECT_THAT(report.at("verdict").get<std::string>(), HasSubstr("is not known"));
+  EXPECT_THAT(report.at("runs").at(0).at("problem").get<std::string>(), HasSubstr("nowhere"));
+}
+
+// A wrong configuration is not one that is not known.
+TEST(Here, ReadsStandardInput) {
+  const test::CommandResult wrong = test::run_nearfield("bench here -c -", "printf 'holography: {standoff: 1}' |");
+  EXPECT_EQ(wrong.exit_code, 78) << wrong.output;
+  EXPECT_THAT(wrong.output, HasSubstr("standard input:1:14: holography.standoff: unknown key"));
 }
 
 }  // namespace

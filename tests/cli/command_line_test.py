@@ -113,7 +113,6 @@ class WithoutDaemon(unittest.TestCase):
             error = run("nearfield", *words, stdin="x")
             self.assertEqual(error.returncode, 64, words)
             self.assertIn("found -", error.stderr)
-        self.assertEqual(run("nearfieldd", "-c", "-").returncode, 64)
         self.assertFalse((pathlib.Path.cwd() / "-").exists())
 
     def test_a_dash_is_standard_input_of_scenes_and_settings(self):
@@ -124,6 +123,16 @@ class WithoutDaemon(unittest.TestCase):
         self.assertEqual(wrong.returncode, 78)
         self.assertIn("standard input:1:14: holography.standoff: unknown key", wrong.stderr)
         self.assertEqual(run("nearfield", "simulate", "-", "-o", capture, stdin="version: 2").returncode, 78)
+        for text, code, word in (("version: 1\n", 0, "standard input: no problems"),
+                                 ("array: {row: 8}", 78, "standard input:1:9: array.row: unknown key")):
+            checked = run("nearfieldd", "-c", "-", "--check", "--set", "daemon.source.kind=simulate",
+                          "--set", f"daemon.source.scene={TREE}/config/scenes/monopoles.yaml", "--set", f"daemon.recording.directory={self.path}",
+                          stdin=text, NEARFIELD_RUNTIME_DIR=self.path)
+            self.assertEqual(checked.returncode, code, checked.stdout + checked.stderr)
+            self.assertIn(word, checked.stdout)
+        both = run("nearfieldd", "-c", "-", "--set", "daemon.source.kind=pipe", "--set", "daemon.source.path=-", stdin="version: 1\n")
+        self.assertEqual(both.returncode, 78)
+        self.assertIn("daemon.source.path: expected a named pipe, as standard input holds the configuration", both.stderr)
 
     def test_quiet_and_verbose(self):
         words = ["simulate", "-", "-o", self.path / "c.h5"]
@@ -152,6 +161,68 @@ class WithoutDaemon(unittest.TestCase):
         self.assertIn("holography.standoff_m: expected", json.loads(found.stdout)["findings"][0]["text"])
         limits = run("nearfield", "bench", "limits", "--repetitions", "5", "--json")
         self.assertEqual(json.loads(limits.stdout)["benchmark"], "limits", limits.stderr)
+        srp = run("nearfield", "bench", "srp_phat", "--pixels", "8", "--bins", "8", "--set", "array.rows=8", "--set", "array.columns=8",
+                  "--set", "array.layout=row-major", "--repetitions", "1", "--json")
+        self.assertEqual(srp.returncode, 0, srp.stderr)
+        report = json.loads(srp.stdout)
+        self.assertEqual((report["benchmark"], report["pixels"], report["microphones"], report["bins"]), ("srp_phat", 64, 64, 8))
+        self.assertEqual(report["cuts"][0]["error"], 0.0)
+        self.assertGreater(report["cuts"][0]["wall_us"], 0.0)
+
+
+class Options(unittest.TestCase):
+    """Options of one name mean the same in every command: docs/cli.md has these meanings."""
+    # Of each name: (value, pattern of the help).
+    SHAPES = {
+        "--config": [("TEXT", r"(?s)settings.*\(- is standard input")],
+        "--set": [("TEXT", r"one setting, KEY=VALUE; may be repeated")],
+        "--device": [("TEXT", r"INDEX, or part of a platform's or device's name, or NAME:INDEX")],
+        "--json": [("", r"(?i).*\bJSON\b.*"), ("[FILE]", r"print the results as JSON .*")],
+        "--frames": [("TEXT", r"A:B, frames A to B-1.*, or N, the first N"), ("UINT", r"N, the first N frames: end after them")],
+        "--quiet": [("", r".*")],
+        "--verbose": [("", r".*")],
+    }
+    # It hands its configuration on to the doctor by its name.
+    WITHOUT_STANDARD_INPUT = {"nearfield report"}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.options = []  # (command, option)
+        for program in ("nearfield", "nearfieldd", "nearfield-bench"):
+            cls.walk(program, json.loads(run(program, "--describe-cli").stdout))
+
+    @classmethod
+    def walk(cls, path, command):
+        cls.options += [(path, option) for option in command["options"] if not option["positional"]]
+        for below in command["commands"]:
+            cls.walk(f"{path} {below['name']}", below)
+
+    def test_each_has_one_of_the_shapes_of_its_name(self):
+        seen = set()
+        for path, option in self.options:
+            for name in self.SHAPES.keys() & set(option["names"]):
+                seen.add(name)
+                shapes = self.SHAPES[name]
+                if name == "--config" and path in self.WITHOUT_STANDARD_INPUT:
+                    shapes = [("TEXT", r"settings.*")]
+                with self.subTest(command=path, option=name):
+                    self.assertTrue(any(option["value"] == value and re.match(about, option["about"]) for value, about in shapes), option)
+        self.assertEqual(seen, set(self.SHAPES))
+
+    def test_a_short_name_stands_for_one_long_name(self):
+        long_names = {}
+        for path, option in self.options:
+            for short in (name for name in option["names"] if not name.startswith("--")):
+                for long in (name for name in option["names"] if name.startswith("--")):
+                    long_names.setdefault(short, {}).setdefault(long, path)
+        self.assertGreater(len(long_names), 4)
+        for short, found in long_names.items():
+            self.assertEqual(len(found), 1, f"{short}: {found}")
+
+    def test_who_computes_on_a_device_and_reads_settings_lets_choose_it(self):
+        with_device = {path for path, option in self.options if "--device" in option["names"]}
+        for path in ("nearfield replay", "nearfield play", "nearfield doctor", "nearfieldd", "nearfield-bench here", "nearfield-bench srp_phat"):
+            self.assertIn(path, with_device)
 
 
 class WithDaemon(unittest.TestCase):
@@ -220,6 +291,52 @@ class WithDaemon(unittest.TestCase):
         self.assertEqual(len(list(self.path.glob("lab.yaml.*.bak"))), 2)
         self.assertEqual(list(self.path.glob("*.partial")), [])
         self.assertEqual(self.ctl("save", "-o", "-").stdout, self.ctl("config").stdout)
+
+    def test_a_configuration_of_standard_input_is_not_read_again(self):
+        sockets = self.path / "second"
+        sockets.mkdir()
+        environment = {**os.environ, "NEARFIELD_RUNTIME_DIR": str(sockets)}
+        text = CONFIGURATION.replace("publish: {ring: {socket: frames.sock}}", "").replace("control: {socket: control.sock}", "")
+        with open(self.path / "second.log", "w") as log:
+            daemon = subprocess.Popen([BINARIES / "nearfieldd", "-c", "-"], cwd=self.path, stderr=log, stdin=subprocess.PIPE, text=True,
+                                      env=environment)
+        self.addCleanup(daemon.kill)
+        daemon.stdin.write(text)
+        daemon.stdin.close()
+
+        def ctl(*words):
+            return run("nearfield", "ctl", *words, NEARFIELD_RUNTIME_DIR=str(sockets))
+        started = ctl("--wait", str(PATIENCE_S), "status")
+        self.assertEqual(started.returncode, 0, started.stderr + (self.path / "second.log").read_text())
+        self.assertIn("configuration of standard input", (self.path / "second.log").read_text())
+        changed = ctl("set", "front_end.hop_samples=512")
+        self.assertEqual(changed.returncode, 0, changed.stderr)
+        self.assertEqual(ctl("get", "front_end.hop_samples", "array.rows").stdout, "front_end.hop_samples=512\narray.rows=8\n")
+        again = ctl("reload")
+        self.assertEqual(again.returncode, 78)
+        self.assertIn("came by standard input, which cannot be read again", again.stderr)
+        self.assertEqual(ctl("get", "front_end.hop_samples").stdout, "front_end.hop_samples=512\n")
+        self.assertIn("-o FILE", ctl("save").stderr)
+        self.assertEqual(ctl("stop").returncode, 0)
+        self.assertEqual(daemon.wait(PATIENCE_S), 0)
+
+    def test_play_reads_standard_input_and_names_its_sockets_in_a_line(self):
+        capture = self.path / "capture.h5"
+        self.assertEqual(run("nearfield", "simulate", self.path / "scene.yaml", "-o", capture).returncode, 0)
+        play = subprocess.Popen([BINARIES / "nearfield", "play", capture, "-c", "-", "--json", "--device", "0"], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env={**os.environ, "NEARFIELD_RUNTIME_DIR": str(self.path)})
+        self.addCleanup(play.kill)
+        play.stdin.write("version: 1\nfront_end: {window_samples: 128, hop_samples: 384, frequencies_hz: [1464.84375]}\n"
+                         "holography: {extrapolation: {order: 4}}\n")
+        play.stdin.close()
+        play.stdin = None
+        sockets = json.loads(play.stdout.readline())
+        hop = run("nearfield", "ctl", "--socket", sockets["control"], "--wait", str(PATIENCE_S), "get", "front_end.hop_samples")
+        self.assertEqual(hop.stdout, "front_end.hop_samples=384\n", hop.stderr)
+        play.send_signal(signal.SIGINT)
+        output, errors = play.communicate(timeout=PATIENCE_S)
+        self.assertEqual((play.returncode, output), (0, ""), errors)
 
     def test_save_where_it_may_not_changes_nothing(self):
         self.assertEqual(self.ctl("save", "-o", self.path / "no_such/lab.yaml").returncode, 74)

@@ -10,6 +10,7 @@ import ctypes
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import socket
@@ -71,6 +72,27 @@ class Doctor(unittest.TestCase):
         self.assertEqual(checks[name]["state"], state, checks[name])
         self.assertIn(found, checks[name]["found"])
         self.assertIn(mend, checks[name]["mend"])
+
+    def test_the_table_says_what_is_needed_whatever_the_state(self):
+        done = subprocess.run(self.line(), capture_output=True, text=True, check=False, timeout=60)
+        parts = re.split(r"^(?:ok|warn|fail)  +\w+$", done.stdout, flags=re.M)[1:]
+        self.assertGreater(len(parts), 10)
+        for part in parts:
+            self.assertRegex(part, r"\n      found   \S")
+            self.assertRegex(part, r"\n      needed  \S")
+
+    def test_a_configuration_comes_by_standard_input(self):
+        for text, found, state in ((self.config.read_text(), "standard input: right", "ok"),
+                                   ("holography: {standoff: 1}\n", "standard input:1:14: holography.standoff: unknown key", "fail")):
+            _, checks = self.examine(line=[str(BINARIES / "nearfield"), "doctor", "-c", "-", "--json"], input=text)
+            self.assert_state(checks, "configuration", state, found)
+        _, checks = self.examine("--set", "array.rows=8", line=[str(BINARIES / "nearfield"), "doctor", "-c", "-", "--json"],
+                                 input=self.config.read_text().replace("8", "9"))
+        self.assertEqual(checks["memory"]["state"], "ok", checks["memory"])  # so that nearfieldd has read the same text
+
+    def test_a_device_is_chosen(self):
+        _, checks = self.examine("--device", "nowhere")
+        self.assert_state(checks, "device", "fail", "nowhere")
 
     def test_this_machine_as_it_is(self):
         code, checks = self.examine()

@@ -143,6 +143,12 @@ file=$1; shift; words=("$@"); CURRENT=$#; set --; source $file'''
         for key in re.findall(r"^ {2}(\w+):", (TREE / "config/nearfield.yaml").read_text(), re.M):
             self.assertRegex(settings, rf"(?m)^(\\fB|\.SS ).*\b{key}\b")
 
+    def test_the_schema_is_installed_and_the_configuration_in_etc_names_it(self):
+        schema = (self.share / "nearfield/nearfield.schema.json").read_text()
+        self.assertEqual(schema, subprocess.run([BINARIES / "nearfield", "settings", "--schema"], check=True, capture_output=True, text=True).stdout)
+        first = (TREE / "packaging/nearfield.yaml").read_text().partition("\n")[0]
+        self.assertEqual(first, "# yaml-language-server: $schema=/usr/share/nearfield/nearfield.schema.json")
+
     def test_mandoc_finds_nothing_wrong(self):
         pages = sorted((self.share / "man").rglob("*.[15]"))
         result = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", *pages], capture_output=True, text=True, check=False)

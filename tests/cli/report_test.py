@@ -40,12 +40,12 @@ SECRET_TEXT = (f"from {ADDRESS} and {SIX} ({HARDWARE}), http://127.0.0.1:8080/?t
                + "".join(f" {user.pw_dir}/x" for user in PEOPLE))
 
 
-def serve(listener):
+def serve(listener, config):
     """A daemon whose answers hold everything that must not get out."""
     connection, _ = listener.accept()
     with connection, connection.makefile("rw") as stream:
         for line in stream:
-            result = {"status": {"peer": SECRET_TEXT, "key": KEY}, "config": {"yaml": SECRET_TEXT + "\n"}}[json.loads(line)["command"]]
+            result = {"status": {"peer": SECRET_TEXT, "key": KEY}, "config": {"yaml": config}}[json.loads(line)["command"]]
             stream.write(json.dumps({"ok": True, "result": result}) + "\n")
             stream.flush()
 
@@ -80,6 +80,18 @@ class Report(unittest.TestCase):
         subprocess.run(["cc", "-shared", "-fPIC", "-o", library, self.path / "hang.c"], check=True)
         (self.vendors / "hang.icd").write_text(f"{library}\n")
 
+    def report(self, *words, config=None):
+        """Makes a report, beside a daemon that answers with `config` where there is one. What it has in the archive."""
+        with socket.socket(socket.AF_UNIX) as listener:
+            if config is not None:
+                listener.bind(str(self.path / "control.sock"))
+                listener.listen()
+                threading.Thread(target=serve, args=(listener, config), daemon=True).start()
+            done = subprocess.run([*self.line, *words], capture_output=True, text=True, check=False, env=self.environment,
+                                  timeout=PATIENCE_S)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return self.files() | {"standard output": done.stdout}
+
     def files(self):
         with tarfile.open(self.archive) as archive:
             return {pathlib.PurePath(member.name).name: archive.extractfile(member).read().decode()
@@ -90,13 +102,7 @@ class Report(unittest.TestCase):
         crashes.mkdir(parents=True)
         (crashes / "crash_20260101T000000Z_1.txt").write_text(SECRET_TEXT + "\n")
         self.plant_programs()
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(str(self.path / "control.sock"))
-            listener.listen()
-            threading.Thread(target=serve, args=(listener,), daemon=True).start()
-            done = subprocess.run(self.line, capture_output=True, text=True, check=False, env=self.environment, timeout=PATIENCE_S)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        files = self.files()
+        files = self.report(config=f"version: 1\narray: {{rows: 8, columns: 8}}\n# {SECRET_TEXT}\n")
         doctor = json.loads(files["doctor.json"])
         self.assertFalse(doctor["ok"])
         self.assertIn("fail", [check["state"] for check in doctor["checks"] if check["name"] == "device"])
@@ -109,11 +115,33 @@ class Report(unittest.TestCase):
         self.assertIn("libhdf5 1.10.8.1", files["packages.txt"])  # no address
         files["packages.txt"] = files["packages.txt"].replace(ADDRESS, "").replace(SIX, "").replace(HARDWARE, "")
         self.assertTrue({"version.txt", "machine.txt"} < files.keys())
-        for name, text in {**files, "standard output": done.stdout}.items():
+        for name, text in files.items():
             for secret in SECRETS:
                 self.assertNotIn(secret, text, name)
             self.assertNotRegex(text, HOST_ALONE, name)
         self.assertEqual(os.listdir(self.temporary), [])
+
+    def configuration(self, files):
+        return next(check for check in json.loads(files["doctor.json"])["checks"] if check["name"] == "configuration")
+
+    def test_the_doctor_looks_at_the_configuration_of_the_daemon(self):
+        files = self.report(config="version: 1\narray: {rows: 8, columns: 8}\nno_such_key: 1\n")
+        self.assertEqual(self.configuration(files)["state"], "fail")
+        self.assertIn("no_such_key", self.configuration(files)["found"])
+        self.assertIn("for the daemon's configuration", files["contents.txt"])
+
+    def test_the_doctor_looks_at_the_configuration_that_is_named(self):
+        (self.path / "mine.yaml").write_text("version: 1\nother_key: 1\n")
+        for config in (None, "version: 1\nno_such_key: 1\n"):
+            files = self.report("-c", str(self.path / "mine.yaml"), config=config)
+            self.assertIn("other_key", self.configuration(files)["found"])
+            self.assertIn("for the named configuration", files["contents.txt"])
+            (self.path / "control.sock").unlink(missing_ok=True)
+
+    def test_without_a_daemon_the_doctor_looks_at_the_defaults(self):
+        files = self.report()
+        self.assertEqual(self.configuration(files)["found"], "defaults")
+        self.assertIn("for all defaults, as no daemon answers", files["contents.txt"])
 
     def test_drivers_that_hang_are_left_out(self):
         self.hang_drivers()

@@ -81,7 +81,7 @@ TEST_F(CrashTest, ACrashLeavesABacktrace) {
   }
   EXPECT_EQ(code, 128 + SIGSEGV);
   ASSERT_EQ(reports().size(), 1U);
-  EXPECT_EQ(control::newest_crash(crashes()), reports().front());
+  EXPECT_EQ(control::newest_crash({crashes()}), reports().front());
   const std::string report = test::file_text(reports().front());
   EXPECT_THAT(log(), HasSubstr(report)) << "the same on stderr";
   EXPECT_THAT(report,
@@ -159,6 +159,30 @@ TEST_F(CrashTest, OnlyTheNewestReportsAreKept) {
 TEST_F(CrashTest, NothingIsWrittenWithoutACrash) {
   EXPECT_EQ(run("--frames 1", state()), 0) << log();
   EXPECT_FALSE(std::filesystem::exists(folder_ / "state"));
+}
+
+TEST_F(CrashTest, TheNewestOfAllServicesIsFound) {
+  const std::filesystem::path state = folder_ / "lib";
+  const auto plant = [&](const std::string& service, const std::string& name, std::chrono::hours age) {
+    const std::filesystem::path file = state / service / "crashes" / name;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << service;
+    std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now() - age);
+    return file;
+  };
+  plant("nearfield", "crash_20260103T000000Z_1.txt", std::chrono::hours(3));
+  const std::filesystem::path newest = plant("nearfield-left", "crash_20260101T000000Z_2.txt", std::chrono::hours(2));
+  plant("nearfield-right", "notes.txt", std::chrono::hours(1));
+  plant("nearfielder", "crash_20260104T000000Z_4.txt", std::chrono::hours(1));
+  std::vector<std::filesystem::path> folders = control::crash_folders_of_services(state);
+  EXPECT_EQ(folders, (std::vector<std::filesystem::path>{state / "nearfield/crashes", state / "nearfield-left/crashes",
+                                                         state / "nearfield-right/crashes"}));
+  EXPECT_EQ(control::newest_crash(folders), newest);
+  folders.emplace_back();  // where no variable names a folder
+  folders.push_back(state / "none");
+  EXPECT_EQ(control::newest_crash(folders), newest);
+  EXPECT_TRUE(control::newest_crash({state / "none"}).empty());
+  EXPECT_TRUE(control::crash_folders_of_services(state / "none").empty());
 }
 
 TEST(CrashFolder, IsTheServicesOrTheUsers) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds README.md and docs/ to the programs: whatever a page says that a reader can type is tried.
+"""Holds README.md, CONTRIBUTING.md, SECURITY.md, CHANGELOG.md and docs/ to the programs: whatever a page says that a reader can type is tried.
 
     pages_test.py run PAGE     the page's commands, configurations and listings (session.py says how)
     pages_test.py names        keys, values, defaults, options, tests, paths, ports and sockets of all pages
@@ -30,7 +30,7 @@ FILE_TYPES = ("c", "cl", "conf", "cpp", "csv", "h", "h5", "hpp", "json", "md", "
 
 
 def read_pages(root):
-    files = [root / "README.md"] + sorted((root / "docs").rglob("*.md"))
+    files = [root / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")] + sorted((root / "docs").rglob("*.md"))
     return [markdown.read(str(file.relative_to(root)), file.read_text()) for file in files]
 
 

@@ -17,6 +17,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 
@@ -24,6 +25,8 @@ import yaml
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
+sys.path.insert(0, str(SOURCE / "tests/docs"))
+import markdown  # noqa: E402
 WEEK_S = 7 * 86400.0
 PATIENCE_S = 240
 INSTALL = ("apt-get", "-q", "-y", "--no-install-recommends", "-o", "Dpkg::Options::=--force-confold", "install")
@@ -34,6 +37,17 @@ array: {rows: 8, columns: 8, pitch_x_m: 0.02, pitch_y_m: 0.02}
 standoff_m: 0.03
 duration_s: 0.03
 sources: [{kind: monopole, frequency_hz: 1007.080078125, x_m: 0.03, y_m: -0.01, z_m: 0.0, volume_velocity_m3_s: 1.0e-5}]
+"""
+
+PYTHON = """python3 -c "
+import nearfield
+from nearfield import _library
+print(bytes(_library.ffi().string(_library.engine().nf_version())).decode())
+images = nearfield.open_images('images.h5')
+_library.ring()
+assert images.images.shape[-2:] == (8, 8), images
+assert abs(images.images).max() > 0
+"
 """
 
 
@@ -74,6 +88,13 @@ class Steps:
 
 # --- the clean system ------------------------------------------------------------------------------------------------
 
+def enter_namespaces():
+    """Starts this program again in mounts and processes of its own, unless it is there already."""
+    if os.environ.get("NEARFIELD_PACKAGE_TEST") != "inside":
+        os.execvpe("unshare", ["unshare", "--mount", "--pid", "--fork", "--kill-child", sys.executable, "-B", *sys.argv],
+                   os.environ | {"NEARFIELD_PACKAGE_TEST": "inside"})
+
+
 def make_base(cache):
     """A tar archive of a minimal Debian 12."""
     archive = cache / "base.tar"
@@ -100,8 +121,12 @@ class Root:
                                      ("--bind", archives, "var/cache/apt/archives")):
             run("mount", kind, source, self.folder / target)
         run("mount", "-t", "proc", "proc", self.folder / "proc")
+        run("mount", "-t", "tmpfs", "shm", self.folder / "dev/shm")  # where other programs of this machine leave theirs, too
         (self.folder / "etc/dpkg/dpkg.cfg.d/unsafe-io").write_text("force-unsafe-io\n")  # nobody needs it after a power cut
         (self.folder / "etc/apt/apt.conf.d/keep").write_text('Binary::apt-get::APT::Keep-Downloaded-Packages "true";\nAPT::Keep-Downloaded-Packages "true";\n')
+        # The user's answers: yes, and the configuration as it is. Without recommended packages, which could stand in for a missing dependency.
+        (self.folder / "etc/apt/apt.conf.d/answers").write_text('APT::Get::Assume-Yes "true";\nAPT::Install-Recommends "false";\n'
+                                                                'Dpkg::Options {"--force-confold";};\n')
         shutil.copyfile("/etc/resolv.conf", self.folder / "etc/resolv.conf")
 
     def run(self, *words):
@@ -121,6 +146,16 @@ class Root:
         """script(), in a process that goes on beside this one."""
         self.write_lines(text)
         return subprocess.Popen(["unshare", "--net", sys.executable, "-B", __file__, "--alone", self.folder])
+
+    def processes(self, name):
+        """The numbers of those whose name begins so."""
+        found = []
+        for comm in (self.folder / "proc").glob("[0-9]*/comm"):
+            try:
+                found += [comm.parent.name] if comm.read_text().startswith(name) else []
+            except OSError:  # it has ended
+                pass
+        return found
 
     def configuration_files(self):
         """Names of all that is in /etc."""
@@ -151,6 +186,65 @@ def check_units(root):
         expect(said.strip() == "", f"systemd-analyze verify {unit}: expected nothing to say, found\n{said}")
 
 
+def check_report(root):
+    """`nearfield report` finds the crash of a service that is one of several arrays', and says what it is."""
+    crashes = root.folder / "var/lib/nearfield-left/crashes"
+    crashes.mkdir()
+    (crashes / "crash_20260101T000000Z_1.txt").write_text("nearfieldd crashed: a planted report\n")
+    root.script("cd /tmp\nnearfield report -o report.tar.gz\n")
+    with tarfile.open(root.folder / "tmp/report.tar.gz") as archive:
+        files = {pathlib.PurePath(member.name).name: archive.extractfile(member).read().decode() for member in archive if member.isfile()}
+    expect("a planted report" in files.get("crash.txt", ""), f"expected the crash of nearfieldd@left in the report, found {sorted(files)}")
+    expect("nearfield-left/crashes/crash_2026" in files["contents.txt"], f"expected whose crash it is, found\n{files['contents.txt']}")
+
+
+def check_schema(root):
+    """The package's configuration in /etc, of which the machine may have a former one, names the schema for editors, which describes it."""
+    package, = (root.folder / "root/tree/build/packages").glob("nearfield_*.deb")
+    with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE) as files:
+        with tarfile.open(fileobj=files.stdout, mode="r|") as archive:
+            texts = [archive.extractfile(member).read().decode() for member in archive if member.name == "./etc/nearfield/nearfield.yaml"]
+    text, = texts
+    named = re.search(r"^# yaml-language-server: \$schema=(/\S+)$", text, re.MULTILINE)
+    expect(named, "/etc/nearfield/nearfield.yaml: expected a line that names a schema, found none")
+    described = json.loads((root.folder / named.group(1)[1:]).read_text())["properties"]
+    for key in yaml.safe_load(text):
+        expect(key in described, f"{named.group(1)}: expected the key {key}, found {sorted(described)}")
+
+
+def check_demo(root):
+    """`nearfield demo` as on a new machine: how long the first picture takes, and that nothing is left but the cache."""
+    for cache in [root.folder / "root/.cache", *(root.folder / "var/cache").glob("nearfield*")]:
+        shutil.rmtree(cache, ignore_errors=True)
+
+    def names():
+        return {path for folder in ("tmp", "run", "dev/shm", "var/tmp") for path in (root.folder / folder).rglob("*")}
+
+    root.write_lines("nearfield demo --terminal --duration 3 2>&1\n")
+    before = names()
+    begun_s, first_s, output = time.monotonic(), None, ""
+    with subprocess.Popen(["unshare", "--net", sys.executable, "-B", __file__, "--alone", root.folder], stdout=subprocess.PIPE, text=True) as demo:
+        for line in demo.stdout:
+            output += line
+            if first_s is None and "its magnitude" in line:
+                first_s = time.monotonic() - begun_s
+    expect(demo.returncode == 0, f"nearfield demo: expected exit code 0, found {demo.returncode}\n{output}")
+    expect(first_s is not None, f"nearfield demo: expected a picture, found\n{output}")
+    expect(names() == before, f"nearfield demo: expected nothing left, found {sorted(map(str, names() ^ before))}")
+    expect(not root.processes("nearfield"), f"nearfield demo: expected no process left, found {root.processes('nearfield')}")
+    print(f"  nearfield demo with an empty cache: first picture after {first_s:.1f} s; load average {os.getloadavg()[0]:.1f} on "
+          f"{len(os.sched_getaffinity(0))} processors", flush=True)
+
+
+def check_wheel(root, wheel):
+    """The wheel in an environment of its own, with Debian's packages as what it depends on and without python3-nearfield's files."""
+    root.run(*INSTALL, "python3-venv")
+    shutil.copy(wheel, root.folder / "tmp")
+    root.script(f"cd /tmp\npython3 -m venv --system-site-packages venv\nvenv/bin/pip -q install --no-index --no-deps --ignore-installed {wheel.name}\n"
+                + PYTHON.replace("python3", "venv/bin/python") +
+                "venv/bin/python -c 'import nearfield; assert nearfield.__file__.startswith(\"/tmp/venv/\"), nearfield'\n")
+
+
 def check_document(root, name, version):
     """The SPDX document names the package's files with their digests, what is linked, and what is embedded."""
     document = json.loads((root.folder / f"usr/share/doc/{name}/{name}.spdx.json").read_text())
@@ -175,7 +269,7 @@ def check_programs(root, version):
                  "usr/share/nearfield/prometheus/nearfield_rules.yml", "usr/share/nearfield/grafana/nearfield.json",
                  "usr/share/nearfield/systemd/nvidia.conf"):
         expect((root.folder / path).is_file(), f"/{path}: expected a file of the package nearfield, found none")
-    root.run("nearfieldd", "-c", "/etc/nearfield/nearfield.yaml", "--check")
+    root.script("nearfieldd -c /etc/nearfield/nearfield.yaml --check\n")
     (root.folder / "tmp/scene.yaml").write_text(SCENE)
     (root.folder / "tmp/lab.yaml").write_text(LEFT)
     root.script("cd /tmp\nnearfield simulate scene.yaml -o capture.h5\n"
@@ -229,22 +323,35 @@ def check_libraries(root):
     (root.folder / "tmp/engine.yaml").write_text(LEFT)
     root.script("cd /tmp\nhead -c 524288 /dev/zero | ./engine engine.yaml 2 | head -c 8 | wc -c | grep -qx 8\n"
                 "ldd ./controller | grep -q 'libnearfield_ring.so.3 => /'\n")
-    root.script("cd /tmp\npython3 -c \"\nimport nearfield\nfrom nearfield import _library\n"
-                "print(bytes(_library.ffi().string(_library.engine().nf_version())).decode())\n"
-                "images = nearfield.open_images('images.h5')\n_library.ring()\nassert images.images.shape[-2:] == (8, 8), images\n"
-                "assert abs(images.images).max() > 0\n\"\n")
+    root.script("cd /tmp\n" + PYTHON)
 
 
 # --- one life of a machine -------------------------------------------------------------------------------------------
 
-def install(root, packages):
-    """Installs the files of a folder. The version that the machine has then."""
-    shutil.rmtree(root.folder / "packages", ignore_errors=True)
-    (root.folder / "packages").mkdir()
+def commands_of_page(page, part, number=0):
+    """The lines of a page's `sh` block, the one of that number of those that have `part`, but for those that need a running systemd."""
+    blocks = [fence.text for fence in markdown.read(page, (SOURCE / page).read_text()).fences if fence.language == "sh" and part in fence.text]
+    expect(len(blocks) > number, f"{page}: expected a block with {part!r}, found {len(blocks)}")
+    return "".join(f"{line}\n" for line in blocks[number].split("\n") if not re.match(r"systemctl |(\w+=\S+ )?nearfield ctl ", line))
+
+
+def as_the_page_says(root, page, part, number=0):
+    """Runs such a block as root, in a folder that has build/packages as a clone has; with the network where apt is in it."""
+    text = f"cd /root/tree\n{commands_of_page(page, part, number)}"
+    return root.run("bash", "-euc", text) if "\napt " in text else root.script(text)
+
+
+def install(root, packages, number=None):
+    """Installs the files of a folder: that of `nearfield` as the block of that number of docs/install.md says, the others with it or after it.
+    The version that the machine has then."""
+    folder = root.folder / "root/tree/build/packages"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     for package in packages:
-        shutil.copy(package, root.folder / "packages")
-    root.run(*INSTALL, *(f"/packages/{package.name}" for package in packages))
-    shutil.rmtree(root.folder / "packages")
+        shutil.copy(package, folder)
+    if number is not None:
+        as_the_page_says(root, "docs/install.md", "apt install ./build/packages/nearfield_*.deb", number)
+    root.run(*INSTALL, *(f"/root/tree/build/packages/{package.name}" for package in packages))
     return root.run("dpkg-query", "-W", "-f=${Version}", "nearfield")
 
 
@@ -303,18 +410,20 @@ def upgrade(root, older, packages, version):
     """An older version that a user has changed and used, then this one."""
     older_version = run("dpkg-deb", "-f", older[0], "Version").strip()
     run("dpkg", "--compare-versions", older_version, "lt", version)
-    found = install(root, older)
+    found = install(root, older, 0)
     expect(found == older_version, f"expected version {older_version}, found {found}")
     configuration = root.folder / "etc/nearfield/nearfield.yaml"
     changed = configuration.read_text() + USERS_LINE
     configuration.write_text(changed)
-    (root.folder / "etc/nearfield/left.yaml").write_text(LEFT)
+    for part in ("nearfieldd -c /etc/nearfield/nearfield.yaml --check", "/etc/nearfield/left.yaml", "nvidia.conf"):
+        as_the_page_says(root, "docs/install.md", part)
+    as_the_page_says(root, "docs/site.md", "/etc/nearfield/left.bridge")
     with live_on_older(root) as daemon:
         wait_for(root.folder / "tmp/lives", daemon)
         recordings = {path: path.read_bytes() for path in (root.folder / "var/lib/nearfield-left").glob("*.nfr")}
         expect(recordings, "expected a recording of the older version, found none")
         saved = (root.folder / "etc/nearfield/left.yaml").read_text()
-        found = install(root, packages)
+        found = install(root, packages, 1)
         expect(found == version, f"expected version {version} after the upgrade, found {found}")
         expect(daemon.poll() is None, "expected the daemon of the older version to run on while its files are replaced")
         root.run("env", "NEARFIELD_RUNTIME_DIR=/run/nearfield-left", "nearfield", "ctl", "stop")
@@ -335,18 +444,21 @@ def purge(root, before, names):
                          ("nearfield-bridge@left.service", "nearfield-bridge@.service")):
         expect((root.folder / "lib/systemd/system" / target).is_file(), f"{target}: expected a unit of the package nearfield, found none")
         (wants / link).symlink_to(f"/lib/systemd/system/{target}")
-    root.run("apt-get", "-q", "-y", "purge", *names)
+    as_the_page_says(root, "docs/install.md", "apt purge nearfield")
+    expect(not (root.folder / "usr/bin/nearfield").exists(), "expected no program nearfield after the purge")
+    root.run("apt-get", "-q", "-y", "purge", "python3-venv", *names)
     expect(not list(wants.glob("nearfield*")), "expected no link to a unit after the purge")
-    if not existed:
-        for folder in (wants, wants.parent, wants.parent.parent):
-            if not any(folder.iterdir()):
-                folder.rmdir()
+    if not existed and not any(wants.iterdir()):
+        wants.rmdir()
     root.run("apt-get", "-q", "-y", "autoremove", "--purge")
     left = root.configuration_files() - before
     print(f"  left in /etc: {' '.join(sorted(left))}")
     backups = {name for name in left if re.fullmatch(r"/etc/nearfield/left\.yaml\.[^/]+\.bak", name)}  # of `nearfield ctl save`
     expect(len(backups) == 1, f"expected one file that `nearfield ctl save` has kept, found {sorted(left)}")
-    expected = {"/etc/nearfield", "/etc/nearfield/left.yaml"} | backups
+    drop_in = "/etc/systemd/system/nearfieldd.service.d"  # for a GPU
+    expected = {"/etc/nearfield", "/etc/nearfield/left.yaml", "/etc/nearfield/left.bridge", drop_in, f"{drop_in}/nvidia.conf"} | backups
+    expected |= {"/etc/systemd", "/etc/systemd/system"} - before           # which the drop-in is in
+    expected |= left & {"/etc/group-", "/etc/gshadow-"}                     # of addgroup
     expect(left == expected, f"expected {sorted(expected)} after the purge, found {sorted(left)}")
     expect(list((root.folder / "var/lib/nearfield-left").glob("*.nfr")), "expected the user's recording after the purge")
     expect(not list((root.folder / "var/cache").glob("nearfield*")), "expected no compiled kernel after the purge")
@@ -356,6 +468,8 @@ def main():
     packages, older = (sorted(pathlib.Path(word).resolve().glob("*.deb")) for word in sys.argv[1:3])
     cache = pathlib.Path(sys.argv[3]).resolve()
     cache.mkdir(parents=True, exist_ok=True)
+    wheels = list(pathlib.Path(sys.argv[1]).resolve().glob("*.whl"))
+    expect(len(wheels) == 1, f"{sys.argv[1]}: expected one wheel, found {wheels}")
     for folder, files in zip(sys.argv[1:3], (packages, older)):
         names = [run("dpkg-deb", "-f", package, "Package").strip() for package in files]
         expect(set(names) == {"nearfield", "libnearfield0", "libnearfield-ring3", "libnearfield-dev", "python3-nearfield"},
@@ -369,13 +483,18 @@ def main():
         steps.done("clean system")
         upgrade(root, older, packages, version)
         steps.done("install, use, upgrade")
+        check_demo(root)
+        steps.done("demo")
         check_units(root)
+        check_schema(root)
         check_document(root, "nearfield", version)
         check_programs(root, version)
         steps.done("simulate, replay")
         check_libraries(root)
-        steps.done("a program in C, Python")
+        check_wheel(root, wheels[0])
+        steps.done("a program in C, Python, the wheel")
         check_daemons(root)
+        check_report(root)
         steps.done("two daemons")
         purge(root, before, names)
         steps.done("purge")
@@ -386,8 +505,6 @@ def main():
 if __name__ == "__main__":
     if sys.argv[1] == "--alone":
         run_alone(sys.argv[2])
-    elif os.environ.get("NEARFIELD_PACKAGE_TEST") != "inside":
-        os.execvpe("unshare", ["unshare", "--mount", "--pid", "--fork", "--kill-child", sys.executable, "-B", *sys.argv],
-                   os.environ | {"NEARFIELD_PACKAGE_TEST": "inside"})
     else:
+        enter_namespaces()
         main()

@@ -15,6 +15,8 @@
 #include "cli/command.hpp"
 #include "cli/own_daemon.hpp"
 #include "config/config.hpp"
+#include "config/device_choice.hpp"
+#include "config/standard_input.hpp"
 #include "control/checks/check.hpp"
 #include "control/doctor/diagnosis.hpp"
 #include "control/doctor/limited_run.hpp"
@@ -34,8 +36,10 @@ using nlohmann::json;
 constexpr double kDoctorLimit_s = 7.0;
 /// After these, where nearfieldd has given no answer.
 constexpr double kMachineLimit_s = 2.0;
+
 struct DoctorArguments {
   std::string config;
+  std::string device;
   std::vector<std::string> overrides;
   bool as_json = false;
 };
@@ -244,18 +248,25 @@ json machine_answer(const Settings& settings) {
   return object_of(machine.wait());
 }
 
+std::string configuration_name(const DoctorArguments& arguments) {
+  return arguments.config.empty()             ? "defaults"
+         : arguments.config == kStandardInput ? "standard input"
+                                              : arguments.config;
+}
+
 std::vector<Diagnosis> examine(const DoctorArguments& arguments) {
   const std::int64_t before_ns = step_ns();
   std::vector<Finding> problems;
   const std::optional<Settings> settings = settings_of(arguments, problems);
-  LimitedRun device(check_line(arguments, settings.has_value()), kDoctorLimit_s);
+  LimitedRun device(check_line(arguments, settings.has_value()), kDoctorLimit_s,
+                    arguments.config == kStandardInput ? standard_input_text() : "");
   LimitedRun drivers([] { return control::look_at_drivers(); }, kDoctorLimit_s);
   const std::string folder = settings ? settings->daemon.recording.directory : "";
   LimitedRun disk([&folder] { return folder.empty() ? "" : control::look_at_disk(folder); }, kDoctorLimit_s);
   std::vector<Diagnosis> diagnoses;
-  diagnoses.push_back(control::diagnosis_of("configuration", problems,
-                                            arguments.config.empty() ? "defaults" : arguments.config + ": right",
-                                            "settings as docs/settings.md describes them"));
+  diagnoses.push_back(control::diagnosis_of(
+      "configuration", problems, arguments.config.empty() ? "defaults" : configuration_name(arguments) + ": right",
+      "settings as docs/settings.md describes them"));
   if (!problems.empty()) {
     diagnoses.back().mend = "correct the lines that are named; what depends on them was not looked at";
   }
@@ -290,11 +301,10 @@ void print_part(std::string_view label, std::string_view text) {
 }
 
 void print(const Diagnosis& diagnosis) {
-  const bool is_ok = diagnosis.state == Diagnosis::State::kOk;
   fmt::print("{:<4}  {}\n", control::name_of(diagnosis.state), diagnosis.name);
   print_part("found", diagnosis.found);
-  if (!is_ok) {
-    print_part("needed", diagnosis.needed);
+  print_part("needed", diagnosis.needed);
+  if (diagnosis.state != Diagnosis::State::kOk) {
     print_part("mend", diagnosis.mend);
   }
 }
@@ -311,9 +321,8 @@ void run_doctor(const DoctorArguments& arguments) {
     for (const Diagnosis& diagnosis : diagnoses) {
       checks.push_back(control::to_json(diagnosis));
     }
-    const json report = {{"configuration", arguments.config.empty() ? "defaults" : arguments.config},
-                         {"ok", failed == 0},
-                         {"checks", std::move(checks)}};
+    const json report = {
+        {"configuration", configuration_name(arguments)}, {"ok", failed == 0}, {"checks", std::move(checks)}};
     fmt::print("{}\n", report.dump(2, ' ', false, json::error_handler_t::replace));
   } else {
     for (const Diagnosis& diagnosis : diagnoses) {
@@ -333,12 +342,18 @@ void add_doctor(CLI::App& app) {
   auto arguments = std::make_shared<DoctorArguments>();
   CLI::App* command = app.add_subcommand(
       "doctor", "Look at this machine beside a configuration: what was found, what is needed, and what mends it");
-  command->add_option("-c,--config", arguments->config, "settings of nearfieldd, YAML; without it all defaults hold");
+  command->add_option("-c,--config", arguments->config,
+                      "settings of nearfieldd, YAML (- is standard input); without it all defaults hold");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
+  command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
   command->add_flag("--json", arguments->as_json, "print one JSON object");
-  command->callback([arguments] { run_doctor(*arguments); });
+  command->callback([arguments] {
+    const std::vector<std::string> device = device_overrides(arguments->device);
+    arguments->overrides.insert(arguments->overrides.begin(), device.begin(), device.end());
+    run_doctor(*arguments);
+  });
 }
 
 }  // namespace nearfield::cli

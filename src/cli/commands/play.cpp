@@ -27,6 +27,8 @@
 #include "cli/recorded_settings.hpp"
 #include "cli/stop_signal.hpp"
 #include "config/config.hpp"
+#include "config/device_choice.hpp"
+#include "config/standard_input.hpp"
 #include "config/yaml_text.hpp"
 #include "core/system/unix_listener.hpp"
 #include "files/files.hpp"
@@ -42,6 +44,7 @@ namespace fs = std::filesystem;
 struct PlayArguments {
   std::string input;
   std::string config;
+  std::string device;
   std::vector<std::string> overrides;
   std::optional<double> start_s;
   std::optional<double> seconds;
@@ -233,8 +236,12 @@ void run(const PlayArguments& arguments) {
   if (StopSignal::raised()) {
     return;
   }
+  const std::vector<std::string> line = command_line(playing);
+  if (playing.config == kStandardInput) {  // which this process has read; the daemon reads it again
+    put_on_standard_input(standard_input_text());
+  }
   say_sockets(arguments, sockets.path());
-  OwnDaemon daemon(command_line(playing), sockets.path());
+  OwnDaemon daemon(line, sockets.path());
   constexpr std::chrono::milliseconds kLook{20};
   while (!daemon.exit_code() && !StopSignal::raised()) {
     std::this_thread::sleep_for(kLook);
@@ -254,10 +261,12 @@ void add_play(CLI::App& app) {
   command->add_option("input", arguments->input, "recording of bits (.nfr), or a capture or time data, HDF5")
       ->required();
   command->add_option("-c,--config", arguments->config,
-                      "settings, YAML; without it those that a recording carries, else the defaults");
+                      "settings, YAML (- is standard input); without it those that a recording carries, else the "
+                      "defaults");
   command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
       ->allow_extra_args(false)
       ->take_all();
+  command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
   command->add_option("--start", arguments->start_s, "of a recording: where the part that is played begins, s")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--seconds", arguments->seconds, "of a recording: how long the part is")
@@ -267,8 +276,12 @@ void add_play(CLI::App& app) {
                    "at low priority, and only as long as the process of this number runs, which must start it")
       ->check(CLI::PositiveNumber);
   command->add_flag("--json", arguments->prints_json,
-                    "names the sockets in one line of JSON, before the daemon starts");
-  command->callback([arguments] { run(*arguments); });
+                    "print the sockets' names as one line of JSON, before the daemon starts");
+  command->callback([arguments] {
+    const std::vector<std::string> device = device_overrides(arguments->device);
+    arguments->overrides.insert(arguments->overrides.begin(), device.begin(), device.end());
+    run(*arguments);
+  });
 }
 
 }  // namespace nearfield::cli

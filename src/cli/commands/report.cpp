@@ -38,8 +38,6 @@ using nlohmann::json;
 constexpr const char* kLogLines = "1000";
 /// What a child may print: a log that is longer is cut.
 constexpr std::size_t kMostOutputBytes = std::size_t{4} << 20U;
-/// Where the installed service leaves reports of crashes, which root alone may read.
-constexpr const char* kServiceCrashes = "/var/lib/nearfield/crashes";
 
 /// How long a child may take before it is killed and left out, or --limit where that is shorter: one that reads what is
 /// at hand, one that asks the drivers (a doctor gives them 7 s itself), one that reads the journal, one that packs; and
@@ -53,6 +51,7 @@ constexpr double kNamesLimit_s = 20.0;
 struct ReportArguments {
   std::string output;
   std::string socket{kAutoSocket};
+  std::string config;
   double limit_s = kPackLimit_s;
 };
 
@@ -99,7 +98,13 @@ class Report {
     return run_child(words, std::min(limit_s, limit_s_));
   }
 
-  /// `what` is printed in the list, and stands in the archive's contents.txt.
+  /// Writes a file of this command's own, which is not packed, for a program that is asked. Returns its path.
+  [[nodiscard]] std::string keep_aside(const std::string& file, const std::string& text) const {
+    const fs::path path = folder_.path() / file;
+    write_whole_file(path, text);
+    return path.string();
+  }
+
   /// `what` is printed in the list, and stands in the archive's contents.txt. Whatever the text, it is redacted.
   void add(const std::string& file, const std::string& what, const std::string& text) {
     add_whole(file, what, redacted(text, names_));
@@ -205,26 +210,40 @@ void add_programs(Report& report) {
   }
 }
 
-/// Its exit code is 1 where a check fails, with the same object.
-void add_doctor(Report& report) {
-  const LimitedRun::Outcome doctor = report.ask({program_to_run("nearfield"), "doctor", "--json"}, kDriverLimit_s);
-  if (doctor.end == LimitedRun::End::kDone && json::accept(doctor.output)) {
-    report.add("doctor.json", "what `nearfield doctor --json` found", json::parse(doctor.output));
-  } else {
-    report.leave_out("doctor", fmt::format("`nearfield doctor --json` {}, without JSON", doctor.ending()));
-  }
-}
-
-void add_daemon(Report& report, const std::string& socket) {
+/// Status and configuration of the running daemon. Returns its configuration; empty where no daemon answers.
+std::string add_daemon(Report& report, const std::string& socket) {
   try {
     control::Client client(socket_to_connect(socket, DaemonSettings::Control::kFile));
     const json status = client.call({{"command", "status"}});
     const json config = client.call({{"command", "config"}});
+    auto text = config.at("yaml").get<std::string>();
     report.add("status.json", "what `nearfield ctl status --json` prints, without addresses of other machines", status);
-    report.add("config.yaml", "what `nearfield ctl config` prints, without addresses, hosts and keys of others",
-               config.at("yaml").get<std::string>());
+    report.add("config.yaml", "what `nearfield ctl config` prints, without addresses, hosts and keys of others", text);
+    return text;
   } catch (const Error& error) {
     report.leave_out("status and configuration", error.what());
+    return "";
+  }
+}
+
+/// Of the configuration that is named, else of the daemon's, else of the defaults. The doctor's exit code is 1 where a
+/// check fails, with the same object.
+void add_doctor(Report& report, const std::string& named, const std::string& of_daemon) {
+  std::vector<std::string> words = {program_to_run("nearfield"), "doctor", "--json"};
+  std::string of = "all defaults, as no daemon answers";
+  if (!named.empty()) {
+    words.insert(words.end(), {"-c", named});
+    of = "the named configuration";
+  } else if (!of_daemon.empty()) {
+    words.insert(words.end(), {"-c", report.keep_aside("daemon.yaml", of_daemon)});
+    of = "the daemon's configuration, whose ports and sockets are in use";
+  }
+  const LimitedRun::Outcome doctor = report.ask(words, kDriverLimit_s);
+  if (doctor.end == LimitedRun::End::kDone && json::accept(doctor.output)) {
+    report.add("doctor.json", fmt::format("what `nearfield doctor --json` found for {}", of),
+               json::parse(doctor.output));
+  } else {
+    report.leave_out("doctor", fmt::format("`nearfield doctor --json` {}, without JSON", doctor.ending()));
   }
 }
 
@@ -272,15 +291,19 @@ std::string with_names(const std::string& crash) {
   return text;
 }
 
+/// The newest crash of the daemons that this user and the services have run.
 void add_crash(Report& report) {
-  for (const fs::path& folder : {control::crash_folder(), fs::path(kServiceCrashes)}) {
-    if (const fs::path crash = control::newest_crash(folder); !crash.empty()) {
-      report.add("crash.txt", fmt::format("the newest report of a crash, {}", crash.filename().string()),
-                 with_names(text_of_file(crash)));
-      return;
-    }
+  std::vector<fs::path> folders = control::crash_folders_of_services();
+  folders.push_back(control::crash_folder());
+  if (const fs::path crash = control::newest_crash(folders); !crash.empty()) {
+    report.add("crash.txt",
+               fmt::format("the newest report of a crash, {}", (crash.parent_path().parent_path().filename() /
+                                                                crash.parent_path().filename() / crash.filename())
+                                                                   .string()),
+               with_names(text_of_file(crash)));
+    return;
   }
-  report.leave_out("crash", "no report of a crash that this user may read; those of the service: as root");
+  report.leave_out("crash", "no report of a crash that this user may read; those of the services: as root");
 }
 
 void run(const ReportArguments& arguments) {
@@ -291,8 +314,8 @@ void run(const ReportArguments& arguments) {
   StopSignal::watch_hangup();
   Report report(name, arguments.limit_s);
   add_programs(report);
-  add_doctor(report);
-  add_daemon(report, arguments.socket);
+  const std::string config = add_daemon(report, arguments.socket);
+  add_doctor(report, arguments.config, config);
   add_log(report);
   add_crash(report);
   require_not_stopped();
@@ -309,6 +332,8 @@ void add_report(CLI::App& app) {
   const auto arguments = std::make_shared<ReportArguments>();
   CLI::App* command = app.add_subcommand("report", "Pack what a bug report needs, without sound, into a .tar.gz");
   command->add_option("-o,--output", arguments->output, "archive to write; default: nearfield_report_TIME.tar.gz here");
+  command->add_option("-c,--config", arguments->config,
+                      "settings that `nearfield doctor` looks at, YAML; default: those of the daemon that answers");
   command->add_option("--socket", arguments->socket, "of the daemon: daemon.control.socket")->capture_default_str();
   command
       ->add_option("--limit", arguments->limit_s,

@@ -310,9 +310,9 @@ void handle_crash(int signal, siginfo_t* info, void* context) {
   errno = saved;
 }
 
-/// Reports of earlier crashes, newest first.
-std::vector<std::filesystem::path> crash_reports(const std::filesystem::path& folder) {
-  std::vector<std::pair<std::filesystem::file_time_type, std::filesystem::path>> found;
+using TimedReport = std::pair<std::filesystem::file_time_type, std::filesystem::path>;
+
+void add_reports(const std::filesystem::path& folder, std::vector<TimedReport>& found) {
   std::error_code error;
   const std::filesystem::directory_iterator end;
   for (std::filesystem::directory_iterator entry(folder, error); !error && entry != end; entry.increment(error)) {
@@ -321,6 +321,16 @@ std::vector<std::filesystem::path> crash_reports(const std::filesystem::path& fo
     const std::filesystem::file_time_type changed = entry->last_write_time(unreadable);
     if (name.starts_with("crash_") && name.ends_with(".txt") && !unreadable) {
       found.emplace_back(changed, entry->path());
+    }
+  }
+}
+
+/// Reports of earlier crashes in all of the folders, newest first.
+std::vector<std::filesystem::path> crash_reports(const std::vector<std::filesystem::path>& folders) {
+  std::vector<TimedReport> found;
+  for (const std::filesystem::path& folder : folders) {
+    if (!folder.empty()) {
+      add_reports(folder, found);
     }
   }
   std::sort(found.rbegin(), found.rend());
@@ -378,7 +388,7 @@ void report_crashes(const std::string& program, const std::string& version, cons
     std::strftime(time.data(), time.size(), "%Y%m%dT%H%M%SZ", &fields);
     copy_text(place.folder, folder.string());
     copy_text(place.file, (folder / fmt::format("crash_{}_{}.txt", time.data(), ::getpid())).string());
-    const std::vector<std::filesystem::path> older = crash_reports(folder);
+    const std::vector<std::filesystem::path> older = crash_reports({folder});
     for (std::size_t i = kMostKept; i < older.size(); ++i) {
       std::error_code ignored;
       std::filesystem::remove(older[i], ignored);
@@ -416,10 +426,23 @@ void keep_crash_reports() {
   }
 }
 
-std::filesystem::path newest_crash(const std::filesystem::path& folder) {
-  const std::vector<std::filesystem::path> reports =
-      folder.empty() ? std::vector<std::filesystem::path>() : crash_reports(folder);
+std::filesystem::path newest_crash(const std::vector<std::filesystem::path>& folders) {
+  const std::vector<std::filesystem::path> reports = crash_reports(folders);
   return reports.empty() ? std::filesystem::path() : reports.front();
+}
+
+std::vector<std::filesystem::path> crash_folders_of_services(const std::filesystem::path& state) {
+  std::vector<std::filesystem::path> folders;
+  std::error_code error;
+  const std::filesystem::directory_iterator end;
+  for (std::filesystem::directory_iterator entry(state, error); !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name == "nearfield" || name.starts_with("nearfield-")) {
+      folders.push_back(entry->path() / "crashes");
+    }
+  }
+  std::sort(folders.begin(), folders.end());
+  return folders;
 }
 
 }  // namespace nearfield::control

@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace nearfield::control {
 
@@ -27,7 +28,11 @@ void keep_crash_reports();
 /// ended it in another way would cut the report. Safe in signal handlers, and in any thread.
 bool is_crashing() noexcept;
 
-/// The newest report in `folder`; empty where there is none.
-std::filesystem::path newest_crash(const std::filesystem::path& folder);
+/// The newest report in `folders`, of which any may be missing; empty where there is none.
+std::filesystem::path newest_crash(const std::vector<std::filesystem::path>& folders);
+
+/// Where the services of systemd have theirs, nearfieldd.service and each nearfieldd@NAME.service: the folders
+/// nearfield*/crashes of `state`, sorted. Root alone may read them.
+std::vector<std::filesystem::path> crash_folders_of_services(const std::filesystem::path& state = "/var/lib");
 
 }  // namespace nearfield::control

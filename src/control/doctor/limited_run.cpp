@@ -15,6 +15,7 @@
 #include <system_error>
 #include <thread>
 
+#include "config/standard_input.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::control {
@@ -76,8 +77,15 @@ LimitedRun::LimitedRun(const std::function<std::string()>& work, double limit_s)
   setpgid(process_, process_);  // here as well as in the child: whoever is first
 }
 
-LimitedRun::LimitedRun(const std::vector<std::string>& line, double limit_s)
-    : LimitedRun([&line] { return run_program_of(line); }, limit_s) {}
+LimitedRun::LimitedRun(const std::vector<std::string>& line, double limit_s, const std::string& input)
+    : LimitedRun(
+          [&] {
+            if (!input.empty()) {
+              put_on_standard_input(input);
+            }
+            return run_program_of(line);
+          },
+          limit_s) {}
 
 LimitedRun::~LimitedRun() { kill_it(); }
 

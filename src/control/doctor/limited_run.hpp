@@ -28,8 +28,9 @@ class LimitedRun {
 
   /// Starts `work`; what it returns is the output. Its standard error goes nowhere. Throws IoError.
   LimitedRun(const std::function<std::string()>& work, double limit_s);
-  /// Starts a program as execvp() finds it; its standard output is the output. Exit code kNotFound: there is none.
-  LimitedRun(const std::vector<std::string>& line, double limit_s);
+  /// Starts a program as execvp() finds it, whose standard input holds `input`; its standard output is the output. Exit
+  /// code kNotFound: there is none.
+  LimitedRun(const std::vector<std::string>& line, double limit_s, const std::string& input = "");
   static constexpr int kNotFound = 127;
   LimitedRun(const LimitedRun&) = delete;
   LimitedRun& operator=(const LimitedRun&) = delete;

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "config/config.hpp"
+#include "config/standard_input.hpp"
 #include "daemon/live/epoch.hpp"
 #include "daemon/warm_up/warm_messages.hpp"
 #include "nearfield/error.hpp"
@@ -64,7 +65,9 @@ void warm(int output, const std::function<void()>& fault) {
   const std::string text(std::istreambuf_iterator<char>(std::cin), {});
   const WarmRequest request = warm_request_of(json::parse(text));
   json stamps = json::array();
-  if (!request.path.empty()) {
+  if (request.path == kStandardInput) {
+    give_standard_input(request.standard_input);
+  } else if (!request.path.empty()) {
     stamps.push_back(to_json(stamp_of(request.path)));
   }
   const Settings settings = load_daemon_settings(request.path, request.overrides);

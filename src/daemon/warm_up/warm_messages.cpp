@@ -89,11 +89,17 @@ FileStamp stamp_of(const std::string& path) {
 }
 
 json to_json(const WarmRequest& request) {
-  return {{"path", request.path}, {"overrides", request.overrides}, {"input", input_json(request.input)}};
+  return {{"path", request.path},
+          {"overrides", request.overrides},
+          {"input", input_json(request.input)},
+          {"standard_input", request.standard_input}};
 }
 
 WarmRequest warm_request_of(const json& json) {
-  return {.path = json.at("path"), .overrides = json.at("overrides"), .input = input_of(json.at("input"))};
+  return {.path = json.at("path"),
+          .overrides = json.at("overrides"),
+          .input = input_of(json.at("input")),
+          .standard_input = json.at("standard_input")};
 }
 
 json to_json(const FileStamp& stamp) {

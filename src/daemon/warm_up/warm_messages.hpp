@@ -27,6 +27,7 @@ struct WarmRequest {
   std::string path;
   std::vector<std::string> overrides;
   LiveInput input;
+  std::string standard_input{};  ///< what the parent's held, where `path` is kStandardInput
 };
 nlohmann::json to_json(const WarmRequest& request);
 /// Throws nlohmann::json::exception on anything that to_json() does not write.

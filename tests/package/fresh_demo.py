@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+"""`./dev demo` in a clean Debian 12, from a clone of this repository's commit, on two processors:  fresh_demo.py CACHE
+
+As root, with the network. CACHE holds the clean system (package_test.py). Nothing but what `./dev demo` installs is there, and nothing is compiled
+before. Prints the seconds of apt, of the build and of the run, each with what the machine did beside (its load average); ends with 1
+where the command fails or its pictures are not there. How long it took is printed and not judged: it depends on the machine and on Debian's mirror.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+import package_test  # noqa: E402
+
+FOLDER = "root/nearfield"
+PROCESSORS = 2
+# What `./dev demo` prints where a part begins.
+PARTS = (("apt", r"== installing "), ("build", r"== building "), ("run", r"== simulating "))
+
+
+def timed_parts(root):
+    """{part: seconds}, from the first line to the last one of the command."""
+    used = sorted(os.sched_getaffinity(0))[:PROCESSORS]
+    command = ["taskset", "-c", ",".join(map(str, used)), "chroot", root.folder, "/bin/bash", "-c", f"cd /{FOLDER} && ./dev demo"]
+    parts, part, begun_s, output = {}, "begin", time.monotonic(), ""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "LC_ALL": "C.UTF-8"}) as demo:
+        for line in demo.stdout:
+            output += line
+            for name, pattern in PARTS:
+                if re.match(pattern, line) and name not in parts:
+                    now_s = time.monotonic()
+                    parts[part] = now_s - begun_s
+                    parts[name], part, begun_s = 0.0, name, now_s
+    parts[part] = time.monotonic() - begun_s
+    package_test.expect(demo.returncode == 0, f"./dev demo: exit code {demo.returncode}\n{output[-4000:]}")
+    package_test.expect(all(name in parts for name, _ in PARTS), f"./dev demo: expected {PARTS}, found {parts}\n{output[-4000:]}")
+    return parts
+
+
+def main():
+    cache = pathlib.Path(sys.argv[1]).resolve()
+    package_test.enter_namespaces()
+    cache.mkdir(parents=True, exist_ok=True)
+    root = package_test.Root(package_test.make_base(cache), cache)
+    try:
+        package_test.run("git", "clone", "-q", "--no-local", package_test.SOURCE, root.folder / FOLDER)
+        commit = package_test.run("git", "-C", root.folder / FOLDER, "rev-parse", "--short=12", "HEAD").strip()
+        before = os.getloadavg()[0]
+        parts = timed_parts(root)
+        pictures = list((root.folder / FOLDER / "demo/png").glob("*.png"))
+        package_test.expect(pictures, "./dev demo: expected pictures in demo/png, found none")
+        figures = ", ".join(f"{name} {parts[name]:.0f} s" for name, _ in PARTS)
+        print(f"./dev demo of commit {commit}: {sum(parts.values()):.0f} s ({figures}), {len(pictures)} pictures; {PROCESSORS} processors, "
+              f"load average {before:.1f} before, {os.getloadavg()[0]:.1f} after")
+    finally:
+        root.remove()
+
+
+if __name__ == "__main__":
+    main()

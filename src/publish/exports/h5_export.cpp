@@ -1,5 +1,7 @@
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "files/hdf5/h5_output.hpp"

@@ -3,7 +3,8 @@
 
 run_tests.py wheel BUILD_DIR     makes the wheel from this folder and the libraries of a build, and looks at it
 run_tests.py newest BUILD_DIR    installs it beside what tests/requirements.txt pins, and runs mypy and all tests
-run_tests.py debian BUILD_DIR    the same with Debian's Python and packages, without mypy and MDF4, which Debian lacks
+run_tests.py debian BUILD_DIR    the same with Debian's Python and packages, without mypy and MDF4, which Debian lacks, and installed
+                                 as `pip install ./python` does, with the libraries of the build
 run_tests.py site BUILD_DIR [OPTION...]    tests/site_soak.py with Debian's: many arrays at a broker, for minutes
 
 build/python is the environment of tests/requirements.txt, which `./dev test` makes.
@@ -41,12 +42,15 @@ def use_common_modes(wheel):
             archive.writestr(info, data)
 
 
+def libraries_of(build):
+    return os.pathsep.join(str(build / "src" / name) for name in ("api", "ring"))
+
+
 def make_wheel(build, folder):
     for old in folder.glob("*.whl"):
         old.unlink()
-    libraries = os.pathsep.join(str(build / "src" / name) for name in ("api", "ring"))
     run(ENVIRONMENT / "bin/pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", folder, HERE,
-        NEARFIELD_LIBRARIES=libraries, SOURCE_DATE_EPOCH=package.tree(build)[1])
+        NEARFIELD_LIBRARIES=libraries_of(build), SOURCE_DATE_EPOCH=package.tree(build)[1])
     wheel, = folder.glob("*.whl")
     use_common_modes(wheel)
     if not re.fullmatch(r"nearfield-[0-9.]+-py3-none-linux_\w+\.whl", wheel.name):
@@ -68,7 +72,9 @@ def main():
         return
     installed = folder / what
     wheel, = folder.glob("*.whl")
-    run(ENVIRONMENT / "bin/pip", "install", "-q", "--no-deps", "--upgrade", "--target", installed, wheel)
+    isolation = ["--no-build-isolation"] if what == "debian" else []  # what builds the package is in the environment: no network
+    run(ENVIRONMENT / "bin/pip", "install", "-q", "--no-deps", "--upgrade", *isolation, "--target", installed, HERE if what == "debian" else wheel,
+        NEARFIELD_LIBRARIES=libraries_of(build))
     if what == "site":
         run("/usr/bin/python3", HERE / "tests/site_soak.py", *sys.argv[3:], PYTHONPATH=installed,
             NEARFIELD_PROGRAM=build / "bin/nearfield", MPLBACKEND="Agg")

@@ -47,6 +47,20 @@ def test_example(name, tmp_path):
         require_picture(tmp_path / picture)
 
 
+def test_a_recording_with_acoulars_positions_is_read(tmp_path):
+    """Files that lie elsewhere, without which of the places the picture would be another one."""
+    run("own_recording", tmp_path)
+    other = tmp_path / "other"
+    other.mkdir()
+    files = [tmp_path / "recording.h5", tmp_path / "positions.xml"]
+    said = EXPECTED["own_recording"][0]
+    assert re.search(said, run("own_recording", other, *files, "0.03", "1500"))
+    require_picture(other / "hologram.png")
+    first, *points, last = files[1].read_text().splitlines()
+    files[1].write_text("\n".join([first, *points[::-1], last]))  # the channels of other places
+    assert not re.search(said, run("own_recording", other, *files, "0.03", "1500"))
+
+
 def test_controller_acts_on_live_frames(live):
     # The expected error of these 8 x 8 microphones is 0.5 and more: the aperture is small and the source is weak.
     said = run("controller", live, live / "frames.sock", "5", "10")

@@ -34,6 +34,34 @@ def level_db(value):
     return 20 * math.log10(abs(value) / REFERENCE_PA)
 
 
+# [contrast, text, where] of each text that is seen, by WCAG 2.1, before the first opaque background behind it. Disabled controls are exempt there.
+CONTRASTS = """(kind) => {
+  document.getElementById('banner').className = kind;
+  const numbers = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const luminance = (rgb) => {
+    const [r, g, b] = rgb.map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const behind = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const [r, g, b, a = 1] = numbers(getComputedStyle(e).backgroundColor);
+      if (a === 1) return [r, g, b];
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    const text = walker.currentNode.textContent.trim();
+    if (!text || !element.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true }) || element.closest(':disabled, script, style, .dygraph-legend')) continue;
+    const colours = [luminance(numbers(getComputedStyle(element).color).slice(0, 3)), luminance(behind(element))].sort((a, b) => b - a);
+    found.push([Number(((colours[0] + 0.05) / (colours[1] + 0.05)).toFixed(2)), text, element.id || element.parentElement.id || element.localName]);
+  }
+  return found;
+}"""
+
+
 class PageTest(BrowserTest):
     def setUp(self):
         self.server = FakeServer(ASSETS)
@@ -361,6 +389,37 @@ class PageTest(BrowserTest):
         self.assertTrue(page.evaluate("(() => { const p = nearfield.known.newest; const figure = p.figures.get('error_estimate');"
                                       " return figure.buffer !== p.values.buffer && p.bytes === p.values.buffer.byteLength + figure.byteLength; })()"))
 
+    def test_a_full_history_is_thinned_and_stays_long(self):
+        page = self.shown()
+        # A picture each 100 ms for 60 s, in room for 150 of them.
+        found = page.evaluate("""() => {
+          const history = new nearfield.history.constructor(150 * 1000);
+          let most = 0;
+          let least_s = Infinity;
+          for (let i = 0; i < 600; ++i) {
+            history.add({ bytes: 1000, received_ms: 100 * i, head: { capture_mono_ms: 100 * i } });
+            most = Math.max(most, history.bytes);
+            if (i >= 300) least_s = Math.min(least_s, history.seconds);
+          }
+          const times = Array.from({ length: history.length }, (_, i) => history.at(i).received_ms);
+          return [most, least_s, history.bytes, times];
+        }""")
+        most, least_s, held, times = found
+        self.assertLessEqual(most, 150 * 1000)
+        self.assertEqual(held, 1000 * len(times))
+        self.assertEqual(least_s, 30.0)  # whatever was thinned, the oldest picture stayed
+        self.assertEqual((times[0], times[-1]), (0, 59900))
+        steps = np.diff(times)
+        self.assertTrue(np.all(steps > 0))
+        self.assertTrue(np.all(steps[-30:] == 100))  # the newest ones are all there
+        self.assertLessEqual(max(steps), 3000)  # at most twice the mean gap of some 52 s in 38 pictures
+        # Beyond a minute the oldest goes.
+        self.assertEqual(page.evaluate("""() => {
+          const history = new nearfield.history.constructor(1e9);
+          for (let i = 0; i < 700; ++i) history.add({ bytes: 1000, received_ms: 100 * i, head: {} });
+          return [history.length, history.at(0).received_ms, history.bytes];
+        }"""), [601, 9900, 601000])
+
     def test_a_hidden_page_asks_for_nothing(self):
         page = self.shown()
         page.evaluate("() => { globalThis.requestAnimationFrame = () => 0; }")  # what a browser does to a hidden tab
@@ -385,7 +444,9 @@ class PageTest(BrowserTest):
         self.expect_colour("magnitude", 1 - (top - level_db(field(0, 0)[ROW][COLUMN])) / 20)
         self.until(page, "document.getElementById('age').textContent.includes('the reference is shown')")
         self.assertEqual([self.text("#condition"), page.get_attribute("#banner", "class")], ["Reference", "frozen"])
-        self.assertFalse(page.evaluate("nearfield.draws.at(-1).isLive"))
+        page.evaluate("nearfield.draws.length = 0")  # those from before the key
+        self.until(page, "nearfield.draws.length > 3")
+        self.assertFalse(page.evaluate("nearfield.draws.some((draw) => draw.isLive)"))
         reference = "nearfield.draws.at(-1).age_ms >= nearfield.known.newest.head.capture_mono_ms - nearfield.view.kept.picture.head.capture_mono_ms"
         self.until(page, reference)  # its own age
         page.keyboard.press("b")
@@ -871,6 +932,28 @@ class PageTest(BrowserTest):
         self.until(page, "document.querySelector('#peaks button') !== null")
         self.assertLessEqual(page.evaluate("document.documentElement.scrollWidth"), 390)
         self.assertGreater(page.evaluate("document.getElementById('stage').clientHeight"), 300)
+
+    def test_a_laptop_needs_no_scrolling(self):
+        page = self.shown(width=1280, height=800)
+        self.until(page, "document.querySelector('#peaks button') !== null")
+        size = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
+        self.assertLessEqual(size[0], 1280)
+        self.assertLessEqual(size[1], 800)
+        bottom = page.evaluate("Math.max(...['stage', 'transport', 'caption'].map((id) => document.getElementById(id).getBoundingClientRect().bottom))")
+        self.assertLessEqual(bottom, 800)
+
+    def test_texts_have_contrast_in_dark_and_light(self):
+        for scheme in ("dark", "light"):
+            page = self.shown(width=1280, height=800, color_scheme=scheme)
+            page.evaluate("document.querySelectorAll('details').forEach((panel) => { panel.open = true; })")
+            self.until(page, "document.getElementById('bad').rows.length > 0")
+            page.wait_for_timeout(300)
+            for kind in ("live", "warned", "stopped", "frozen"):
+                found = page.evaluate(CONTRASTS, kind)
+                self.assertGreater(len(found), 40, scheme)
+                low = [one for one in found if one[0] < 4.5]
+                self.assertEqual(low, [], f"{scheme}, {kind}")
+            page.context.close()
 
     def test_everything_works_by_keys(self):
         page = self.shown()

@@ -6,7 +6,9 @@ export const kSeconds = 60;
 export const kMostBytes = 96 * 1024 * 1024;
 
 export class History {
-  constructor() {
+  /** @param {number} mostBytes */
+  constructor(mostBytes = kMostBytes) {
+    this.mostBytes = mostBytes;
     /** @type {Picture[]} oldest first */
     this.pictures = [];
     this.bytes = 0;
@@ -18,11 +20,9 @@ export class History {
     this.pictures.push(picture);
     this.bytes += picture.bytes;
     const oldest_ms = picture.received_ms - 1000 * kSeconds;
-    while (this.first < this.pictures.length - 1 &&
-           (this.bytes > kMostBytes || this.pictures[this.first].received_ms < oldest_ms)) {
-      this.bytes -= this.pictures[this.first].bytes;
-      this.first += 1;
-    }
+    while (this.first < this.pictures.length - 1 && this.pictures[this.first].received_ms < oldest_ms) this.#drop();
+    if (this.bytes > this.mostBytes) this.#thin();
+    while (this.first < this.pictures.length - 1 && this.bytes > this.mostBytes) this.#drop();
     const kDropped = 512;  // removed from the array's begin at once: each removal moves all others
     if (this.first >= kDropped) {
       this.pictures.splice(0, this.first);
@@ -31,6 +31,27 @@ export class History {
       // What has been dropped must not stay in memory.
       for (let i = this.first - 1; i >= 0 && this.pictures[i]; --i) delete this.pictures[i];
     }
+  }
+
+  /** Removes the oldest picture. */
+  #drop() {
+    this.bytes -= this.pictures[this.first].bytes;
+    this.first += 1;
+  }
+
+  /** Removes half of the older half, always the picture whose neighbours are nearest in time: the minute stays, and has no large gap. */
+  #thin() {
+    const kept = this.pictures.slice(this.first);
+    let end = kept.length >> 1;
+    for (let more = end >> 1; more > 0; --more, --end) {
+      let nearest = 1;
+      const gapAt = (/** @type {number} */ i) => kept[i + 1].received_ms - kept[i - 1].received_ms;
+      for (let i = 2; i < end; ++i) if (gapAt(i) < gapAt(nearest)) nearest = i;
+      kept.splice(nearest, 1);
+    }
+    this.pictures = kept;
+    this.first = 0;
+    this.bytes = kept.reduce((sum, picture) => sum + picture.bytes, 0);
   }
 
   get length() {

@@ -1,5 +1,7 @@
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "files/hdf5/h5_output.hpp"
@@ -27,7 +29,7 @@ void write_h5_part(h5::OutputFile& file, const ExportSource& source, const Matla
 
 /// Writes the axis and returns where it lies, as a dimension scale; "" where its entries have several components.
 std::string write_h5_axis(h5::OutputFile& file, const Axis& axis) {
-  const std::string place = "/" + matlab_axis_name(axis);
+  std::string place = "/" + matlab_axis_name(axis);
   if (axis.components > 1) {
     file.write(place, {axis.size(), axis.components}, axis.values);
     return "";

@@ -2,6 +2,7 @@
 //
 //   conditioned  float2 [frame][frequency][row][column], Pa
 //   reports      float4 [frame][frequency]: cut-off, phi, rms noise, relative error
+//   half_number, age  of the first frame's hop, as spectrum_record.cl has them
 //
 // Launches: measure_cutoff (FIT_GROUP, frames * frequencies), FIT_GROUP items a group; settle_cutoff one item for each
 // hologram; keep_cutoff, one item for each frequency, moves the reports on. A filter reads `reports`, so keep_cutoff
@@ -24,14 +25,13 @@ __kernel __attribute__((reqd_work_group_size(FIT_GROUP, 1, 1))) void measure_cut
                    image % frequencies);
 }
 
-__kernel void settle_cutoff(__global uchar* arena, const int frequencies) {
+__kernel void settle_cutoff(__global uchar* arena, const int frequencies, const int half_number, const int age) {
   const int image = (int)get_global_id(0);
   const int frequency = image % frequencies;
   __global const float* records = (__global const float*)(arena + SPECTRA_AT);
   __global const float* ring_bins = (__global const float*)(arena + RING_BINS_AT);
   const float k = ((__global const float2*)(arena + LIMITS_AT))[frequency].x;
-  const float4 state =
-      settled_state(records, (__global const float4*)(arena + STATE_AT), image / frequencies, frequency, frequencies);
+  const float4 state = settled_state(arena, image / frequencies, half_number, age, frequency, frequencies);
   float2 error = 0.0f;
   for (int ring = 0; ring < RINGS; ring += 4) {
     error += error_of_rings(ring, records + image * RECORD, ring_bins, state, k);
@@ -39,9 +39,10 @@ __kernel void settle_cutoff(__global uchar* arena, const int frequencies) {
   ((__global float4*)(arena + FIGURES_AT))[image] = report_of(state, error);
 }
 
-__kernel void keep_cutoff(__global uchar* arena, __global float4* reports, const int frequencies, const int frames) {
+__kernel void keep_cutoff(__global uchar* arena, __global float4* reports, const int frequencies, const int frames,
+                          const int half_number, const int age) {
   const int frequency = (int)get_global_id(0);
   for (int frame = 0; frame < frames; ++frame) {
-    take_report(arena, reports, frame * frequencies + frequency, frequency, frame == frames - 1);
+    take_report(arena, reports, frame, frames, half_number, age, frequency, frequencies);
   }
 }

@@ -18,6 +18,8 @@
 //                the filter is not part of `transfer`, and the first group of a hologram writes its figures
 //   slices       float2 [frame][plane][frequency][STRIDE columns kx][ROW_STRIDE], rows fastest
 //
+//   half_number, age  of the first frame's hop, as spectrum_record.cl has them; not used otherwise
+//
 // Launch: (COLUMN_GROUP * vectors of columns / COLUMN_TILE, frames * frequencies), COLUMN_GROUP items a group, each
 // group with COLUMN_TILE vectors of LANES columns.
 
@@ -185,7 +187,8 @@ LOCAL_HELPER void fill_kept(__local FLOATV* kept, __global const float* kr, cons
 #endif
 
 __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(__global uchar* arena,
-                                                                                const int frequencies) {
+                                                                                const int frequencies,
+                                                                                const int half_number, const int age) {
   __global const float2* restrict samples = (__global const float2*)(arena + SAMPLES_AT);
   __global const float2* restrict extension_x = (__global const float2*)(arena + EXTENSION_X_AT);
   __global const float2* restrict ramps = (__global const float2*)(arena + RAMPS_AT);
@@ -227,8 +230,7 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
   __local FLOATV kept[(PADDED / 2 + 1) * COLUMN_TILE];
   __local float2 ring_errors[RINGS / 4];
   __global const float* restrict records = (__global const float*)(arena + SPECTRA_AT);
-  const float4 state =
-      settled_state(records, (__global const float4*)(arena + STATE_AT), frame, frequency, frequencies);
+  const float4 state = settled_state(arena, frame, half_number, age, frequency, frequencies);
   fill_kept(kept, (__global const float*)(arena + KR_AT) + first_vector * LANES, state, item);
   if (first_vector == 0) {
     for (int i = item; i < RINGS / 4; i += COLUMN_GROUP) {

@@ -8,6 +8,7 @@
 // and, where the cut-off is measured (MEASURES_CUTOFF: the last frame's state is kept, and reports are moved on),
 //   figures, spectra, state  of spectrum_record.cl
 //   reports  float4 [frame][frequency], figures moved on
+//   half_number, age  of the first frame's hop, as spectrum_record.cl has them
 //
 //   images  float2 [frame][plane][frequency][row][column], Pa, m/s, m or W/m^2
 //   taken, status  uint [frame][4], as in status.cl; images_per_frame images make a frame
@@ -50,7 +51,7 @@ __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(
     const int frequencies, __global uint* restrict status
 #if MEASURES_CUTOFF
     ,
-    __global float4* restrict reports
+    __global float4* restrict reports, const int half_number, const int age
 #endif
 ) {
   __global const float2* restrict slices = (__global const float2*)(arena + SLICES_AT);
@@ -66,9 +67,8 @@ __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(
 #if MEASURES_CUTOFF
   if (image % images_per_frame < frequencies && first_row == 0 && item == 0) {
     const int frequency = image % images_per_frame;
-    const int hologram = image / images_per_frame * frequencies + frequency;
-    const int is_last = image / images_per_frame == (int)get_num_groups(1) / images_per_frame - 1;
-    take_report(arena, reports, hologram, frequency, is_last);
+    take_report(arena, reports, image / images_per_frame, (int)get_num_groups(1) / images_per_frame, half_number, age,
+                frequency, frequencies);
   }
 #endif
   const int first_slice = INTENSITY ? image / frequencies * FIELDS * frequencies + image % frequencies : image;

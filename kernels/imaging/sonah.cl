@@ -21,15 +21,26 @@
 //   errors         float [frequency][GRID], expected squared error of an image of the first plane for t = 1
 //   cutoffs        float [frequency][GRID], rad/m
 //   factors        float [plane][frequency][block of 32 folded pixels][class][KEPT][re, im][32], what `images` is above
-//   noise_steps    int [2][frequency], the step of the frame before, or -1; read from half `turn`, written to the other
+//   priors         float [frame][frequency][GRID], t CHANNELS for each step of noise
+//   noise_records  int [frame][frequency][NOISE_RECORD], a frame's cost above the least one in COST_UNITs of a nat for
+//                  each step of noise, then the step of the least one, then 0 for silence and 1 otherwise
+//   memories       int [2][frequency][2][MEMORY_WORDS], what is remembered of the frames before: the half in which a
+//                  memory began, its frames, the step that it holds, or -1, and the sums of the costs while it settled;
+//                  read from the first index `turn`, written to the other
+//   incomplete     int [frame], 1: bits of its window are missing, so that nothing is remembered of it
 //   waves          float [frequency][WAVE_SIZE], as src/imaging/sonah/wave_table.hpp lays them out; where HAS_WAVES
 //
 //   spectra        float2 [frame][frequency][row][column], Pa, of usable microphones
 //   images         float2 [frame][plane][frequency][row][column], Pa or m/s
 //   reports        float4 [frame][frequency]: cut-off rad/m, NaN, noise Pa, expected relative error
 //
+// A memory begins anew every 2 HALF hops, the second one HALF hops after the first: that of the half of a memory in
+// which a hop lies settles in it, and the other one, which holds the step of the least sum of costs, serves its frames. So a
+// frame depends on 2 HALF hops at most, wherever a run began. All that is remembered is in whole numbers, so that frames
+// come out the same to the last bit whatever batch they are in. half_number and age are of the first frame's hop.
+//
 // Launch, GROUP items a group, 1 or a multiple of 128: sonah_modes (GROUP * 4 * MODES / 32, frames * frequencies),
-// sonah_images (GROUP * blocks of pixels, frames * PLANES * frequencies).
+// sonah_noise (GROUP, frames * frequencies), sonah_images (GROUP * blocks of pixels, frames * PLANES * frequencies).
 
 //! needs common/complex.cl
 //! needs common/groups.cl
@@ -46,7 +57,10 @@
 #define ERRORS_AT 0
 #define CUTOFFS_AT 0
 #define FACTORS_AT 0
-#define NOISE_STEPS_AT 0
+#define PRIORS_AT 0
+#define NOISE_RECORDS_AT 0
+#define MEMORIES_AT 0
+#define INCOMPLETE_AT 0
 #define WAVES_AT 0
 #endif
 
@@ -77,9 +91,16 @@
 #ifndef NOISE_RATIO  // from step to step
 #define NOISE_RATIO 1.5f
 #endif
-#ifndef HOLD  // by how much ln of the probability must rise before the noise of the frame before is replaced
-#define HOLD 3.0f
+#ifndef HALF  // hops from one memory's beginning to the other's
+#define HALF 30
 #endif
+#define COST_UNITS 1024
+#ifndef HOLD  // by how many COST_UNITs of ln of the probability another noise must be better before it is taken
+#define HOLD (3 * COST_UNITS)
+#endif
+#define LARGEST_COST 30000.0f  // nats; HALF of it in COST_UNITs are an int
+#define NOISE_RECORD (GRID + 2)
+#define MEMORY_WORDS (GRID + 3)
 #ifndef GROUP
 #define GROUP 256
 #endif
@@ -225,20 +246,77 @@ LOCAL_HELPER void prior_powers(__global const float* restrict powers, __local co
 #endif
 }
 
-// The most probable step, or `held` where it is nearly as probable.
-LOCAL_HELPER int most_probable(__local const float* sums, __global const float* restrict log_sums, const int held) {
+// What is remembered of the frames before, but for the sums of costs.
+typedef struct {
+  int begun;
+  int frames;
+  int held;
+} Memory;
+
+// Of a launch's batch and one of its frequencies.
+typedef struct {
+  __global const int* restrict records;  // of the first frame
+  __global const int* restrict incomplete;
+  int record_step;  // from frame to frame
+  int half_number;
+  int age;
+} Batch;
+
+static int step_of_least(__local const int* sums) {
   int best = 0;
-  float least = INFINITY;
-  float cost_held = INFINITY;
-  for (int step = 0; step < GRID; ++step) {
-    const float cost = log_sums[step] + CHANNELS * log(max(sums[step], 1e-37f));
-    if (cost < least) {
-      least = cost;
-      best = step;
-    }
-    cost_held = step == held ? cost : cost_held;
+  for (int step = 1; step < GRID; ++step) {
+    best = sums[step] < sums[best] ? step : best;
   }
-  return cost_held < least + HOLD ? held : best;
+  return best;
+}
+
+// Memory number `which` after frames 0 to `last` of the batch, of which only whole ones count, and the last one where
+// takes_last is set; its sums of costs in `sums`. Begins and ends with a barrier.
+LOCAL_HELPER Memory memory_after(const Batch* batch, __global const int* restrict before, const int which,
+                                 const int last, const int takes_last, __local int* sums, const int item) {
+  SYNC(GROUP);
+  Memory memory = {before[0], before[1], before[2]};
+  for (int step = item; step < GRID; step += GROUP) {
+    int begun = memory.begun;
+    int frames = memory.frames;
+    int sum = before[3 + step];
+    for (int i = 0; i <= last; ++i) {
+      __global const int* restrict record = batch->records + i * batch->record_step;
+      const int now = batch->half_number + (batch->age + i) / HALF;
+      const int begins = now - ((now ^ which) & 1);
+      if (record[GRID + 1] && (!batch->incomplete[i] || (takes_last && i == last))) {
+        sum = begins != begun || frames == 0 ? 0 : sum;
+        sum += begins == now ? record[step] : 0;
+        begun = begins;
+        frames = 1;
+      }
+    }
+    sums[step] = sum;
+  }
+  SYNC(GROUP);
+  for (int i = 0; i <= last; ++i) {
+    __global const int* restrict record = batch->records + i * batch->record_step;
+    const int now = batch->half_number + (batch->age + i) / HALF;
+    const int begins = now - ((now ^ which) & 1);
+    if (record[GRID + 1] && (!batch->incomplete[i] || (takes_last && i == last))) {
+      if (begins != memory.begun || memory.frames == 0) {
+        memory.begun = begins;
+        memory.frames = 0;
+        memory.held = -1;
+      }
+      if (begins == now) {
+        memory.frames += 1;
+      } else {
+        if (memory.held < 0) {
+          memory.held = memory.frames > 0 ? step_of_least(sums) : record[GRID];
+        }
+        memory.held = record[memory.held] < HOLD ? memory.held : record[GRID];
+        memory.frames = max(memory.frames, 1);
+      }
+    }
+  }
+  SYNC(GROUP);
+  return memory;
 }
 
 DEFINE_SUM_OF_ITEMS(GROUP)
@@ -346,14 +424,20 @@ LOCAL_HELPER float2 waves_at(const Waves* waves, const int row, const int column
   return sum;
 }
 
-// y of the kept modes, without waves, into local memory; the energy of the others. Ends with a barrier.
-LOCAL_HELPER float load_modes(__global const float2* restrict coefficients, const Waves* waves, __local float* re,
-                              __local float* im, __local float* item_parts, const int item) {
+// y of the kept modes, without waves, into local memory. Ends with a barrier.
+LOCAL_HELPER void load_modes(__global const float2* restrict coefficients, const Waves* waves, __local float* re,
+                             __local float* im, const int item) {
   for (int i = item; i < CLASSES * KEPT; i += GROUP) {
     const float2 value = without_waves(waves, coefficients[i / KEPT * MODES + i % KEPT], i / KEPT, i % KEPT);
     re[i] = value.x;
     im[i] = value.y;
   }
+  SYNC(GROUP);
+}
+
+// The energy of the other modes. Ends with a barrier.
+LOCAL_HELPER float energy_of_rest(__global const float2* restrict coefficients, const Waves* waves,
+                                  __local float* item_parts, const int item) {
   float rest = 0.0f;
   for (int i = item; i < CLASSES * (MODES - KEPT); i += GROUP) {
     const int class = i / NOISE_MODES;
@@ -378,13 +462,60 @@ LOCAL_HELPER void store_pixel(__global float2* restrict image, const int pixel, 
   }
 }
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
-    __global uchar* arena, __global float2* restrict images, __global float4* restrict reports,
-    __global uint* restrict taken, const int frequencies, const int frames, const int turn,
-    __global uint* restrict status) {
+// How probable each step of noise is in each frame.
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_noise(__global uchar* arena,
+                                                                             const int frequencies) {
   __local float re[CLASSES * KEPT];
   __local float im[CLASSES * KEPT];
   __local float sums[GRID * (GROUP > 64 ? GROUP / 64 : 1)];
+  __local float item_parts[GROUP];
+  __local float costs[GRID];
+  const int item = (int)get_local_id(0);
+  const int hologram = (int)get_group_id(1);
+  const int frequency = hologram % frequencies;
+  __global const float2* restrict coefficients =
+      (__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * CLASSES * MODES;
+#if HAS_WAVES
+  __local float2 amplitudes[MOST_WAVES];
+  __local float2 on_plane[MOST_WAVES];
+  __local float2 wave_parts[MOST_WAVES * (GROUP == 1 ? 1 : 32)];
+  __global const float* table = (__global const float*)(arena + WAVES_AT) + (size_t)frequency * WAVE_SIZE;
+  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, on_plane};
+  fit_waves(&waves, coefficients, wave_parts, 0, item);
+#else
+  const Waves waves = {0, 0.0f, 0, 0, 0};
+#endif
+  load_modes(coefficients, &waves, re, im, item);
+  const float rest = energy_of_rest(coefficients, &waves, item_parts, item);
+  prior_powers((__global const float*)(arena + POWERS_AT) + frequency * CLASSES * KEPT, re, im, rest, sums, item);
+  __global const float* restrict log_sums = (__global const float*)(arena + LOG_SUMS_AT) + frequency * GRID;
+  for (int step = item; step < GRID; step += GROUP) {
+    costs[step] = log_sums[step] + CHANNELS * log(max(sums[step], 1e-37f));
+  }
+  SYNC(GROUP);
+  int best = 0;
+  for (int step = 1; step < GRID; ++step) {
+    best = costs[step] < costs[best] ? step : best;
+  }
+  __global float* restrict priors = (__global float*)(arena + PRIORS_AT) + hologram * GRID;
+  __global int* restrict record = (__global int*)(arena + NOISE_RECORDS_AT) + hologram * NOISE_RECORD;
+  for (int step = item; step < GRID; step += GROUP) {
+    priors[step] = sums[step];
+    record[step] = convert_int_rte(min(costs[step] - costs[best], LARGEST_COST) * (float)COST_UNITS);
+  }
+  if (item == 0) {
+    record[GRID] = best;
+    record[GRID + 1] = sums[best] > 0.0f ? 1 : 0;
+  }
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
+    __global uchar* arena, __global float2* restrict images, __global float4* restrict reports,
+    __global uint* restrict taken, const int frequencies, const int frames, const int turn, const int half_number,
+    const int age, __global uint* restrict status) {
+  __local float re[CLASSES * KEPT];
+  __local float im[CLASSES * KEPT];
+  __local int cost_sums[GRID];
   __local float item_parts[GROUP];
   const int item = (int)get_local_id(0);
   const int block = (int)get_group_id(0);
@@ -393,8 +524,9 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
   const int frame = (int)get_group_id(1) / frequencies / PLANES;
   const int hologram = frame * frequencies + frequency;
   __global const float* restrict powers = (__global const float*)(arena + POWERS_AT) + frequency * CLASSES * KEPT;
-  __global int* restrict noise_steps = (__global int*)(arena + NOISE_STEPS_AT);
-
+  __global int* memories = (__global int*)(arena + MEMORIES_AT);
+  const Batch batch = {(__global const int*)(arena + NOISE_RECORDS_AT) + frequency * NOISE_RECORD,
+                       (__global const int*)(arena + INCOMPLETE_AT), frequencies * NOISE_RECORD, half_number, age};
   __global const float2* restrict coefficients =
       (__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * CLASSES * MODES;
 #if HAS_WAVES
@@ -407,12 +539,14 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
 #else
   const Waves waves = {0, 0.0f, 0, 0, 0};
 #endif
-  const float rest = load_modes(coefficients, &waves, re, im, item_parts, item);
-  prior_powers(powers, re, im, rest, sums, item);
-  const int step = most_probable(sums, (__global const float*)(arena + LOG_SUMS_AT) + frequency * GRID,
-                                 noise_steps[turn * frequencies + frequency]);
+  load_modes(coefficients, &waves, re, im, item);
+  const int serving = (half_number + (age + frame) / HALF + 1) & 1;  // that began in the half before
+  const Memory memory = memory_after(&batch, memories + ((turn * frequencies + frequency) * 2 + serving) * MEMORY_WORDS,
+                                     serving, frame, 1, cost_sums, item);
+  __global const int* restrict record = batch.records + frame * batch.record_step;
+  const int step = record[GRID + 1] ? memory.held : record[GRID];
   const float noise = noise_of(step);
-  const float prior = sums[step] / CHANNELS;
+  const float prior = ((__global const float*)(arena + PRIORS_AT))[hologram * GRID + step] / CHANNELS;
   __global const float* restrict image_powers =
       (__global const float*)(arena + IMAGE_POWERS_AT) + frequency * CLASSES * KEPT;
   float energy = wave_energy(&waves, item);
@@ -491,8 +625,20 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
     const float cutoff = ((__global const float*)(arena + CUTOFFS_AT))[frequency * GRID + step];
     reports[hologram] =
         (float4)(cutoff, NAN, sqrt(noise * prior), energy + error > 0.0f ? sqrt(error / (energy + error)) : 0.0f);
-    if (frame == frames - 1) {
-      noise_steps[(1 - turn) * frequencies + frequency] = prior > 0.0f ? step : -1;
+  }
+  if (block == 0 && plane == 0 && frame == frames - 1) {
+    for (int which = 0; which < 2; ++which) {
+      const Memory left = memory_after(&batch, memories + ((turn * frequencies + frequency) * 2 + which) * MEMORY_WORDS,
+                                       which, frame, 0, cost_sums, item);
+      __global int* to = memories + (((1 - turn) * frequencies + frequency) * 2 + which) * MEMORY_WORDS;
+      for (int i = item; i < GRID; i += GROUP) {
+        to[3 + i] = cost_sums[i];
+      }
+      if (item == 0) {
+        to[0] = left.begun;
+        to[1] = left.frames;
+        to[2] = left.held;
+      }
     }
   }
   if (block == 0 && plane == 0 && frequency == 0) {

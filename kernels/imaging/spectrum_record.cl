@@ -4,11 +4,18 @@
 // In the arena, at the bytes NAME_AT:
 //   spectra    float [frame][frequency][RECORD]: the cut-off measured in this frame alone, rad/m; the noise of a
 //              microphone, E|n|^2, Pa^2; mean power of the aperture, Pa^2; where the rings sink below the threshold, in
-//              rings, 0 for nowhere; their power over the noise there, Pa^2; mean power of each ring, Pa^2
+//              rings, 0 for nowhere; their power over the noise there, Pa^2; as int the logarithms of cut-off, noise
+//              and level, as_steps(); mean power of each ring, Pa^2
 //   ring_bins  float [RINGS], bins in a ring
 //   limits     float2 [frequency]: k and the largest cut-off, rad/m
 //   figures    float4 [frame][frequency], report_of()
-//   state      float4 [frequency]: cut-off (0: there was no frame yet), noise and level after the last frame before
+//   incomplete int [frame], 1: bits of its window are missing, so that nothing is remembered of it
+//   state      int [frequency][2][MEMORY_WORDS], the two memories after the last frame before
+//
+// A memory begins anew every 2 HALF hops, the second one HALF hops after the first: that of the half of a memory in
+// which a hop lies settles in it, and the other one serves its frames. So a frame depends on 2 HALF hops at most,
+// wherever a run began. All that is remembered is in whole numbers, so that frames come out the same to the last bit
+// whatever kernel, batch or device adds them: steps of 2^-20 of the logarithm to the base 2.
 
 #ifndef MEASURES_CUTOFF  // 1: a hologram's cut-off is measured; 0: nothing of this file is used
 #define MEASURES_CUTOFF 1
@@ -19,6 +26,7 @@
 #define LIMITS_AT 0
 #define FIGURES_AT 0
 #define STATE_AT 0
+#define INCOMPLETE_AT 0
 #endif
 #ifndef RINGS  // a multiple of 4; those past the corner have no bins
 #define RINGS 24
@@ -32,13 +40,18 @@
 #ifndef DISTANCE  // from the microphones to the lowest plane, m
 #define DISTANCE 0.03f
 #endif
-#ifndef BAND  // a cut-off moves when it is off by more than this factor
-#define BAND 1.05f
+#ifndef HALF  // hops from one memory's beginning to the other's
+#define HALF 30
 #endif
-#ifndef JUMP  // of the level, up or down: the state is reset
-#define JUMP 4.0f
+#define STEPS_OF_TWO 1048576  // of the logarithm in a factor of 2
+#ifndef BAND                  // steps by which a cut-off may be off before it moves: a factor of 1.05
+#define BAND 73806
 #endif
-#ifndef LEAST_DECAY  // nepers a ring by which the power decays faster than the gain grows, beyond the edge
+#ifndef JUMP  // steps of the level, up or down, that reset a memory: a factor of 4
+#define JUMP (2 * STEPS_OF_TWO)
+#endif
+#define NO_STEPS INT_MIN  // of 0
+#ifndef LEAST_DECAY       // nepers a ring by which the power decays faster than the gain grows, beyond the edge
 #define LEAST_DECAY 0.2f
 #endif
 #ifndef ESTIMATES_ERROR  // 0: the images are of a quantity that this estimate, the pressure's, does not hold for
@@ -50,28 +63,109 @@
 #define RECORD_LEVEL 2
 #define RECORD_EDGE 3
 #define RECORD_EDGE_POWER 4
-#define RECORD_RINGS 5
+#define RECORD_STEPS 5  // of cut-off, noise and level
+#define RECORD_RINGS 8
 #define RECORD (RECORD_RINGS + RINGS)
+#define MEMORY_WORDS 6
 
-// The state after frame `frame` of a batch; w is phi. A cut-off that moves goes halfway, geometrically, the noise a
-// quarter of the way.
-static float4 settled_state(__global const float* spectra, __global const float4* state, const int frame,
-                            const int frequency, const int frequencies) {
-  float4 now = state[frequency];
-  for (int i = 0; i <= frame; ++i) {
-    __global const float* record = spectra + (i * frequencies + frequency) * RECORD;
-    float cutoff = record[RECORD_CUTOFF];
-    float noise = record[RECORD_NOISE];
-    const float level = record[RECORD_LEVEL];
-    if (now.x > 0.0f && level <= JUMP * now.z && JUMP * level >= now.z) {
-      cutoff = cutoff > BAND * now.x || BAND * cutoff < now.x ? sqrt(now.x) * sqrt(cutoff) : now.x;
-      noise = now.y > 0.0f && noise > 0.0f ? now.y * sqrt(sqrt(noise / now.y)) : noise;
+typedef struct {
+  int begun;   // the half in which it began
+  int frames;  // of the mean that the cut-off is; 0: nothing is remembered
+  int cutoff;  // steps, as the others
+  int noise;
+  int level;
+  int side;  // on which the last frame was off by more than BAND: 1 above, -1 below, 0 it was not
+} Memory;
+
+static int as_steps(const float value) {
+  return value > 0.0f ? convert_int_rte(clamp(log2(value), -500.0f, 500.0f) * (float)STEPS_OF_TWO) : NO_STEPS;
+}
+
+static float of_steps(const int steps) {
+  return steps == NO_STEPS ? 0.0f : exp2((float)steps * (1.0f / (float)STEPS_OF_TWO));
+}
+
+static Memory load_memory(__global const int* state, const int frequency, const int which) {
+  __global const int* from = state + (2 * frequency + which) * MEMORY_WORDS;
+  const Memory memory = {from[0], from[1], from[2], from[3], from[4], from[5]};
+  return memory;
+}
+
+static void store_memory(__global int* state, const int frequency, const int which, const Memory memory) {
+  __global int* to = state + (2 * frequency + which) * MEMORY_WORDS;
+  to[0] = memory.begun;
+  to[1] = memory.frames;
+  to[2] = memory.cutoff;
+  to[3] = memory.noise;
+  to[4] = memory.level;
+  to[5] = memory.side;
+}
+
+// Memory `which` after a frame of this half, whose record says these steps. While it settles, the cut-off is the mean of
+// the frames; then it stays. When two frames in a row are off by more than BAND, on one side, it moves halfway. The noise
+// moves a quarter of the way. Silence is not remembered.
+static Memory remembered(Memory memory, const int which, const int half_number, __global const float* record) {
+  __global const int* steps = (__global const int*)record + RECORD_STEPS;
+  const int cutoff = steps[0];
+  const int noise = steps[1];
+  const int level = steps[2];
+  const int begun = half_number - ((half_number ^ which) & 1);
+  if (level == NO_STEPS) {
+    return memory;
+  }
+  if (memory.begun != begun || memory.frames == 0 || abs(level - memory.level) > JUMP) {
+    const Memory anew = {begun, 1, cutoff, noise, level, 0};
+    return anew;
+  }
+  const int off = cutoff - memory.cutoff;
+  const int side = (off > BAND) - (off < -BAND);
+  if (side != 0 && side == memory.side) {
+    memory.cutoff += off / 2;
+    memory.frames = 1;
+  } else if (side == 0 && begun == half_number) {
+    memory.frames += 1;
+    memory.cutoff += off / memory.frames;
+  }
+  memory.noise = memory.noise != NO_STEPS && noise != NO_STEPS ? memory.noise + (noise - memory.noise) / 4 : noise;
+  memory.level = level;
+  memory.side = side;
+  return memory;
+}
+
+#if MEASURES_CUTOFF
+// Memory `which` after the frames 0 to `last` of a batch whose first one is `age` hops into a half. Of those before the
+// last one, and of that unless `takes_last`, only whole ones count.
+static Memory memory_after(__global const uchar* arena, const int last, const int takes_last, const int which,
+                           const int half_number, const int age, const int frequency, const int frequencies) {
+  __global const float* spectra = (__global const float*)(arena + SPECTRA_AT);
+  __global const int* incomplete = (__global const int*)(arena + INCOMPLETE_AT);
+  Memory memory = load_memory((__global const int*)(arena + STATE_AT), frequency, which);
+  for (int i = 0; i <= last; ++i) {
+    if (!incomplete[i] || (takes_last && i == last)) {
+      memory =
+          remembered(memory, which, half_number + (age + i) / HALF, spectra + (i * frequencies + frequency) * RECORD);
     }
-    now = (float4)(cutoff, noise, level, 0.0f);
+  }
+  return memory;
+}
+
+// Cut-off, noise, level (0) and phi of a frame of a batch.
+static float4 settled_state(__global const uchar* arena, const int frame, const int half_number, const int age,
+                            const int frequency, const int frequencies) {
+  __global const float* record =
+      (__global const float*)(arena + SPECTRA_AT) + (frame * frequencies + frequency) * RECORD;
+  float4 now = (float4)(record[RECORD_CUTOFF], record[RECORD_NOISE], 0.0f, 0.0f);
+  if (((__global const int*)record)[RECORD_STEPS + 2] != NO_STEPS) {
+    const int which = (half_number + (age + frame) / HALF + 1) & 1;  // that began in the half before
+    const Memory memory = memory_after(arena, frame, 1, which, half_number, age, frequency, frequencies);
+    now.x = of_steps(memory.cutoff);
+    now.y = of_steps(memory.noise);
   }
   now.w = fmin(SLOPE, 0.5f / (now.x * DISTANCE));
   return now;
 }
+
+#endif
 
 // The filter's H at kr.
 static float kept_at(const float kr, const float cutoff, const float slope) {
@@ -122,15 +216,17 @@ static float4 report_of(const float4 state, const float2 error) {
 }
 
 #if MEASURES_CUTOFF
-// By one item of a launch after all that read the state: a hologram's report moves on, and a batch's last frame leaves
-// its state.
-static void take_report(__global uchar* arena, __global float4* reports, const int hologram, const int frequency,
-                        const int is_last) {
-  const float4 report = ((__global const float4*)(arena + FIGURES_AT))[hologram];
-  reports[hologram] = report;
-  if (is_last) {
-    const float level = ((__global const float*)(arena + SPECTRA_AT))[hologram * RECORD + RECORD_LEVEL];
-    ((__global float4*)(arena + STATE_AT))[frequency] = (float4)(report.x, report.z * report.z, level, report.y);
+// By one item of a launch after all that read the state: a hologram's report moves on, and the last of a batch's frames
+// leaves the memories.
+static void take_report(__global uchar* arena, __global float4* reports, const int frame, const int frames,
+                        const int half_number, const int age, const int frequency, const int frequencies) {
+  const int hologram = frame * frequencies + frequency;
+  reports[hologram] = ((__global const float4*)(arena + FIGURES_AT))[hologram];
+  if (frame == frames - 1) {
+    for (int which = 0; which < 2; ++which) {
+      store_memory((__global int*)(arena + STATE_AT), frequency, which,
+                   memory_after(arena, frame, 0, which, half_number, age, frequency, frequencies));
+    }
   }
 }
 #endif

@@ -8,6 +8,7 @@
 #include <numbers>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "cl/device.hpp"
 #include "config/config.hpp"
@@ -300,12 +301,15 @@ std::vector<Engine::Wanted> Engine::wanted_processors() const {
   return wanted;
 }
 
-void Engine::add_results(ResultHeader header, const Wanted& wanted, std::span<const int> subset,
-                         const ImagesOnHost* images) {
+void Engine::add_results(ResultHeader header, std::optional<std::int64_t> memory_hops, const Wanted& wanted,
+                         std::span<const int> subset, const ImagesOnHost* images) {
   header.config = to_yaml(plan_.settings);
   header.device = device_name_of(wanted.device);
   header.front_end = taps_[wanted.tap].name;
+  // Which hops a processor with a cadence computes depends on where the run began.
+  const bool skips_hops = wanted.every_hops > 1 && memory_hops.value_or(0) > 0;
   results_.push_back({.header = std::move(header),
+                      .memory_hops = skips_hops ? kUnboundedMemory : memory_hops,
                       .every_hops = wanted.every_hops,
                       .tap = wanted.tap,
                       .subset = {subset.begin(), subset.end()},
@@ -354,6 +358,19 @@ void Engine::count_absent(std::uint64_t first_sample, std::size_t windows) {
       ++tap.absent;
     }
   }
+}
+
+void Engine::begin_hops(std::uint64_t first_hop, std::size_t windows) {
+  hops_ = given_hops_ ? std::exchange(given_hops_, std::nullopt).value() : FrameHops{.first = first_hop};
+  next_hop_ = hops_.first + windows;
+}
+
+FrameHops Engine::hops_without(std::size_t absent) const {
+  FrameHops hops{.first = hops_.first + absent};
+  if (!hops_.incomplete.empty()) {
+    hops.incomplete.assign(hops_.incomplete.begin() + static_cast<std::ptrdiff_t>(absent), hops_.incomplete.end());
+  }
+  return hops;
 }
 
 void Engine::set_masks(const Masks& masks) {

@@ -91,6 +91,9 @@ class Engine {
   virtual void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) = 0;
   /// Decimated samples [sample][channel of the input], Pa; otherwise as push_bits().
   virtual void push_samples(std::uint64_t first_sample, std::span<const float> samples) = 0;
+  /// Hop numbers of the windows of the next compute_*(), and which of these lack bits. Without it a window's number is
+  /// its first sample over the hop, and all are whole; given spectra count on from 0.
+  void set_hops(const FrameHops& hops) { given_hops_ = hops; }
   /// Computes `windows` windows, a hop apart, at most the settings' batch, and their prompt products; the first starts
   /// at `first_sample`. Waits once. Their statuses and products are there until the next call.
   virtual std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) = 0;
@@ -109,6 +112,10 @@ class Engine {
   [[nodiscard]] std::size_t processors() const { return results_.size(); }
   /// The first is the one of the settings' `holography`; the others follow in the settings' order.
   [[nodiscard]] const ResultHeader& header(std::size_t processor) const { return results_.at(processor).header; }
+  /// Hops before its own that a frame of a processor may depend on; kUnboundedMemory: all; nothing: not known.
+  [[nodiscard]] std::optional<std::int64_t> memory_hops(std::size_t processor) const {
+    return results_.at(processor).memory_hops;
+  }
   [[nodiscard]] int every_hops(std::size_t processor) const { return results_.at(processor).every_hops; }
   /// Whether a processor has a frame of a run's window, counted from 0.
   [[nodiscard]] bool is_due(std::size_t processor, std::uint64_t window) const {
@@ -160,8 +167,11 @@ class Engine {
   /// What finds findings for this engine's first processor in its spectra, on any thread, and may outlive it; null
   /// where the settings want no search, or the processor has none.
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const = 0;
-  /// A stream begins: processors that average over windows forget those so far. Between two calls of compute_*().
+  /// A stream begins: processors that average over windows, or remember them, forget those so far. Between two calls of
+  /// compute_*().
   virtual void forget() = 0;
+  /// Those whose memory is not bounded, or not known, forget what came before; the others keep it.
+  virtual void forget_unbounded() = 0;
   /// Puts what its search has found into effect, between two calls of compute_*(); waits for the device.
   virtual void adopt(const std::shared_ptr<const Findings>& findings) = 0;
   /// Computes the first processor's products of the last windows once more, from their spectra, after a change. Their
@@ -242,11 +252,18 @@ class Engine {
   /// Once all taps have their frequencies.
   [[nodiscard]] std::vector<Wanted> wanted_processors() const;
   /// Of a processor that was made. `images` is null where it makes none, and lives as long as the engine.
-  void add_results(ResultHeader header, const Wanted& wanted, std::span<const int> subset, const ImagesOnHost* images);
+  void add_results(ResultHeader header, std::optional<std::int64_t> memory_hops, const Wanted& wanted,
+                   std::span<const int> subset, const ImagesOnHost* images);
   [[nodiscard]] std::size_t tap_of(std::size_t processor) const { return results_.at(processor).tap; }
   /// Notes the origin that seek() names. Returns, for each tap, the first sample that its front end is to be fed with;
   /// the decimated samples of a device begin with the first of their taps.
   std::vector<std::uint64_t> begin_taps(std::uint64_t first_window, std::uint64_t origin);
+  /// Of the windows of a compute_*(), where nothing else was given by set_hops().
+  void begin_hops(std::uint64_t first_hop, std::size_t windows);
+  /// The hop that follows on those computed last.
+  [[nodiscard]] std::uint64_t next_hop() const { return next_hop_; }
+  /// Of the windows computed last, without the first ones that a tap does not have.
+  [[nodiscard]] FrameHops hops_without(std::size_t absent) const;
   /// Notes, for each tap, how many of these windows it cannot have.
   void count_absent(std::uint64_t first_sample, std::size_t windows);
   void set_masks(const Masks& masks);
@@ -266,6 +283,7 @@ class Engine {
  private:
   struct Results {
     ResultHeader header;
+    std::optional<std::int64_t> memory_hops;
     int every_hops = 1;
     std::size_t tap = 0;
     std::vector<int> subset;  ///< as Processor::subset()
@@ -279,6 +297,9 @@ class Engine {
   std::uint64_t window_samples_ = 0;
   std::uint64_t hop_samples_ = 0;
   std::uint64_t origin_ = 0;
+  std::optional<FrameHops> given_hops_;  ///< of the next windows
+  FrameHops hops_;                       ///< of the windows computed last
+  std::uint64_t next_hop_ = 0;           ///< that follows on these
   std::vector<Tap> taps_;
   std::vector<std::size_t> taps_of_settings_;  ///< [of Settings::processors]
   std::vector<Results> results_;               ///< [processor]

@@ -81,6 +81,13 @@ class OpenclEngine : public Engine {
   }
   void adopt(const std::shared_ptr<const Findings>& findings) override;
   void image_again() override;
+  void forget_unbounded() override {
+    for (std::size_t p = 0; p < runs_.size(); ++p) {
+      if (memory_hops(p).value_or(kUnboundedMemory) == kUnboundedMemory) {
+        runs_[p].processor->forget();
+      }
+    }
+  }
   void forget() override {
     for (const Run& run : runs_) {
       run.processor->forget();
@@ -182,7 +189,8 @@ OpenclEngine::OpenclEngine(Devices devices, const EnginePlan& plan)
   const auto batch = static_cast<std::size_t>(plan.settings.device.batch);
   for (const Wanted& wanted : wanted_processors()) {
     std::unique_ptr<Processor> made = processor_entry(wanted.kind).make(devices_[wanted.device], wanted.plan);
-    add_results(made->header(), wanted, made->subset(), dynamic_cast<const ImagesOnHost*>(made.get()));
+    add_results(made->header(), made->memory_hops(), wanted, made->subset(),
+                dynamic_cast<const ImagesOnHost*>(made.get()));
     runs_.push_back({.processor = std::move(made),
                      .sample_window = static_cast<std::uint64_t>(wanted.needs.sample_window),
                      .statuses = std::vector<WindowStatus>(batch)});
@@ -384,6 +392,7 @@ std::span<const WindowStatus> OpenclEngine::compute_windows(std::uint64_t first_
   }
   first_sample_ = first_sample;
   windows_ = windows;
+  begin_hops(first_sample / static_cast<std::uint64_t>(plan().settings.front_end.hop_samples), windows);
   count_absent(first_sample, windows);
   const std::span<const WindowStatus> statuses = compute_prompt();
   forget_ordered();
@@ -396,6 +405,7 @@ std::span<const WindowStatus> OpenclEngine::compute_windows(std::uint64_t first_
 std::span<const WindowStatus> OpenclEngine::compute_spectra(std::span<const std::complex<float>> spectra) {
   windows_ = spectra.size() / spectra_values();
   require_batch(windows_);
+  begin_hops(next_hop(), windows_);
   for (std::size_t t = 0; t < inputs_.size(); ++t) {
     device_of(t).enqueue_write(inputs_[t].spectra, 0, spectra, "pipeline/spectra");
   }
@@ -435,6 +445,7 @@ void OpenclEngine::begin_late(std::uint32_t due) {
         std::copy(input.statuses.begin(), input.statuses.end(), runs_[p].statuses.begin());
         runs_[p].absent = taps()[t].absent;
         show_samples(p, input.present);
+        runs_[p].processor->set_hops(hops_without(runs_[p].absent));
         runs_[p].processor->enqueue(input.spectra, input.status, input.present);
       }
     }
@@ -512,6 +523,7 @@ void OpenclEngine::enqueue_tap(std::size_t tap, std::uint32_t due) {
     if ((due >> p & 1U) != 0) {
       runs_[p].absent = absent;
       show_samples(p, input.present);
+      runs_[p].processor->set_hops(hops_without(absent));
       runs_[p].processor->enqueue(input.spectra, input.status, input.present);
       const Processor& processor = *runs_[p].processor;
       if (!input.taker && processor.subset().empty() && !processor.host_status().empty()) {
@@ -626,6 +638,7 @@ void OpenclEngine::adopt(const std::shared_ptr<const Findings>& findings) {
 
 void OpenclEngine::image_again() {
   if (!runs_.empty()) {
+    runs_.front().processor->set_hops(hops_without(0));
     runs_.front().processor->enqueue(inputs_.front().spectra, inputs_.front().status, windows_);
     devices_.front().wait();
   }

@@ -25,7 +25,8 @@ class ReferenceEngine : public Engine {
     make_samples();
     for (const Wanted& wanted : wanted_processors()) {
       std::unique_ptr<reference::Processor> made = processor_entry(wanted.kind).make_reference(wanted.plan);
-      add_results(made->header(), wanted, made->subset(), dynamic_cast<const ImagesOnHost*>(made.get()));
+      add_results(made->header(), made->memory_hops(), wanted, made->subset(),
+                  dynamic_cast<const ImagesOnHost*>(made.get()));
       runs_.push_back({.processor = std::move(made),
                        .sample_window = static_cast<std::size_t>(wanted.needs.sample_window),
                        .flags = {},
@@ -81,6 +82,7 @@ class ReferenceEngine : public Engine {
   }
   std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) override {
     forget_ordered();
+    begin_hops(first_sample / hop_samples_, windows);
     count_absent(first_sample, windows);
     first_sample_ = first_sample;
     for (std::size_t t = 0; t < inputs_.size(); ++t) {
@@ -95,6 +97,7 @@ class ReferenceEngine : public Engine {
     Input& input = inputs_.front();
     input.spectra.assign(spectra.begin(), spectra.begin() + static_cast<std::ptrdiff_t>(windows * spectra_values()));
     input.flags.assign(windows, 0U);
+    begin_hops(next_hop(), windows);
     return compute(windows);
   }
   void begin_late(std::uint32_t due) override {
@@ -145,6 +148,13 @@ class ReferenceEngine : public Engine {
       throw Error(ExitCode::kInternal, "engine: expected a processor to adopt findings, found none");
     }
     runs_.front().processor->adopt(findings);
+  }
+  void forget_unbounded() override {
+    for (std::size_t p = 0; p < runs_.size(); ++p) {
+      if (memory_hops(p).value_or(kUnboundedMemory) == kUnboundedMemory) {
+        runs_[p].processor->forget();
+      }
+    }
   }
   void forget() override {
     for (const Run& run : runs_) {
@@ -242,7 +252,9 @@ class ReferenceEngine : public Engine {
     const Input& input = inputs_[tap_of(processor)];
     const ArrayPlan& array = taps()[tap_of(processor)].array;
     const std::size_t values = array.frequencies_hz.size() * static_cast<std::size_t>(array.geometry.channels());
+    const FrameHops hops = hops_without(one.absent);
     for (std::size_t i = 0; i < input.flags.size(); ++i) {
+      one.processor->set_hop(hops.first + i, hops.incomplete.empty() || hops.incomplete[i] == 0);
       if (one.sample_window > 0) {
         const Tap& tap = taps()[tap_of(processor)];
         const std::uint64_t end =

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "cl/device.hpp"
 #include "imaging/microphone_mask.hpp"
@@ -19,6 +20,24 @@ using StatusBuffer = ocl::Buffer<std::uint32_t>;
 /// [frame][frequency]
 using ReportBuffer = ocl::Buffer<FilterReport>;
 
+/// Where the frames of an enqueue() lie in their stream: by hop numbers alone an imager's memory begins anew.
+struct FrameHops {
+  std::uint64_t first = 0;                    ///< hop number of the first frame; each further one is a hop later
+  std::vector<std::int32_t> incomplete = {};  ///< [frame], 1 where bits are missing: it is not remembered; empty: none
+};
+
+/// What the kernels need of a hop number: the half of a memory that it lies in, modulo an even number, and its place
+/// there.
+struct MemoryPlace {
+  std::int32_t half = 0;
+  std::int32_t age = 0;
+};
+constexpr MemoryPlace memory_place(std::uint64_t hop) {
+  constexpr std::uint64_t kHalves = 1U << 30U;
+  return {.half = static_cast<std::int32_t>(hop / kMemoryHalf % kHalves),
+          .age = static_cast<std::int32_t>(hop % kMemoryHalf)};
+}
+
 /// Computes images from spectra on a device. The constructor validates, compiles and allocates, and may throw;
 /// enqueue() only sets arguments and enqueues.
 class Imager {
@@ -30,9 +49,13 @@ class Imager {
   /// Images `frames` frames, at most the plan's batch. spectra [frame][frequency][row][column], Pa. `status` is or-ed
   /// into, then moved to taken_status(), and left cleared.
   virtual void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) = 0;
+  /// Of the frames of the enqueue() that follows. Without it they follow on the last ones, the first of all at hop 0.
+  void set_hops(const FrameHops& hops) { hops_ = hops; }
   /// Sets another mask in place of the plan's or the previous one, between two frames; it was made for the same plan,
   /// of at most mask_capacity() microphones. Waits, but builds and allocates nothing.
   virtual void use(const MicrophoneMask& mask) = 0;
+  /// Forgets all frames, as a stream begins; does not wait.
+  virtual void forget() {}
   /// Puts what its search has found into effect, between two frames; waits for the frame before, but builds and
   /// allocates nothing.
   virtual void adopt(const std::shared_ptr<const Findings>& findings);
@@ -57,6 +80,10 @@ class Imager {
  protected:
   /// The reports of every frame from now on, [frequency]. Waits.
   void set_reports(std::span<const FilterReport> filters);
+  /// Of the frames that are being enqueued.
+  [[nodiscard]] const FrameHops& hops() const { return hops_; }
+  /// So many frames have been enqueued.
+  void pass_hops(std::size_t frames) { hops_ = {.first = hops_.first + frames}; }
 
  private:
   void share(ocl::SharedBuffer<std::complex<float>> images, ocl::SharedBuffer<std::uint32_t> status,
@@ -64,6 +91,7 @@ class Imager {
   void allocate(std::size_t image_values, std::size_t status_words, std::size_t reports);
   ocl::Device device_;
   std::size_t batch_;
+  FrameHops hops_;
   ComplexBuffer results_;  ///< status, reports, then images: one transfer for all; not used where these are shared
   ComplexBuffer images_;
   StatusBuffer taken_status_;

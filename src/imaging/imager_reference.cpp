@@ -11,7 +11,7 @@ class PnahProcessor : public Imager {
  public:
   explicit PnahProcessor(const PnahPlan& plan) : plan_(plan), masked_plan_(plan) {}
   PnahImages image(std::span<const Complex> spectra) override {
-    PnahImages images = pnah(spectra, masked_plan_, cutoffs_);
+    PnahImages images = pnah(spectra, masked_plan_, cutoffs_, take_hop());
     if (!filters_.empty()) {
       images.reports = filters_;
     }
@@ -20,6 +20,7 @@ class PnahProcessor : public Imager {
   void use(const MicrophoneMask& mask) override {
     masked_plan_.dead_channels.assign(mask.channels.begin(), mask.channels.end());
   }
+  void forget() override { cutoffs_.clear(); }
   void adopt(const std::shared_ptr<const Findings>& findings) override {
     filters_ = findings_as<FilterFindings>(findings).filters;
     masked_plan_.slopes.resize(filters_.size());
@@ -40,10 +41,13 @@ class PnahProcessor : public Imager {
 class SonahProcessor : public Imager {
  public:
   explicit SonahProcessor(const PnahPlan& plan) : plan_(plan), masked_plan_(plan), sonah_(plan) {}
-  PnahImages image(std::span<const Complex> spectra) override { return sonah_.image(spectra, masked_plan_); }
+  PnahImages image(std::span<const Complex> spectra) override {
+    return sonah_.image(spectra, masked_plan_, take_hop());
+  }
   void use(const MicrophoneMask& mask) override {
     masked_plan_.dead_channels.assign(mask.channels.begin(), mask.channels.end());
   }
+  void forget() override { sonah_.forget(); }
   void adopt(const std::shared_ptr<const Findings>& findings) override {
     sonah_.use(findings_as<WaveFindings>(findings));
   }

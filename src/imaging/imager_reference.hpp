@@ -2,6 +2,7 @@
 #include <complex>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "imaging/microphone_mask.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
@@ -18,11 +19,21 @@ class Imager {
   virtual ~Imager() = default;
   /// One frame of spectra [frequency][row][column], Pa. May depend on the frames before, as on the device.
   virtual PnahImages image(std::span<const Complex> spectra) = 0;
-  /// As nearfield::Imager::use, adopt and make_search.
+  /// Of the frame of the image() that follows; without it hops count from 0, and all frames are whole.
+  void set_hop(std::uint64_t hop, bool is_whole) { next_ = {.hop = hop, .is_whole = is_whole}; }
+  /// As nearfield::Imager::use, forget, adopt and make_search.
   virtual void use(const MicrophoneMask& mask) = 0;
+  virtual void forget() {}
   virtual void adopt(const std::shared_ptr<const Findings>& findings) = 0;
   /// The device's, as a search is in double precision anyway.
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const = 0;
+
+ protected:
+  /// Of the frame that is imaged; the next one follows on it.
+  FrameHop take_hop() { return std::exchange(next_, {.hop = next_.hop + 1}); }
+
+ private:
+  FrameHop next_;
 };
 
 std::unique_ptr<Imager> make_pnah(const PnahPlan& plan);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "config/config.hpp"
@@ -68,9 +69,10 @@ class RecordedBits : public BitFile {
   std::vector<MissingRun> fresh_;
 };
 
-/// Windows start at multiples of 32 bit-times of the stream, wherever the file was begun.
-std::uint64_t bits_before_first_word(const CaptureInfo& capture) {
-  return (kBitsPerWord - capture.first_bit_time % kBitsPerWord) % kBitsPerWord;
+/// Windows start at multiples of the hop in the stream, wherever the file was begun.
+std::uint64_t bits_before_first_window(const CaptureInfo& capture, int hop_words) {
+  const std::uint64_t hop_bits = static_cast<std::uint64_t>(hop_words) * kBitsPerWord;
+  return (hop_bits - capture.first_bit_time % hop_bits) % hop_bits;
 }
 
 class BitRecording : public Recording {
@@ -81,7 +83,9 @@ class BitRecording : public Recording {
     const CaptureInfo capture = file_->info();
     const Settings used = with_clock(reconcile(settings, capture.measurement, &capture.layout, path.string()),
                                      capture.sample_rate_hz, path.string());
-    skipped_bit_times_ = bits_before_first_word(capture);
+    skipped_bit_times_ = bits_before_first_window(capture, in_words(used).front_end.hop_samples);
+    stream_samples_ = (capture.first_bit_time + skipped_bit_times_) / kBitsPerWord;
+    feed_.begin(stream_samples_);
     info_ = {.kind = FileKind::kCapture,
              .name = path.string(),
              .sample_rate_hz = capture.sample_rate_hz / kBitsPerWord,
@@ -105,19 +109,30 @@ class BitRecording : public Recording {
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
-    const SampleSpan feed = feed_.next(first_sample, windows, engine);
+    const std::uint64_t first_window = stream_samples_ + first_sample;
+    const SampleSpan feed = feed_.next(first_window, windows, engine);
     const std::span<std::uint32_t> room = engine.room_for_bits((feed.end - feed.first) * words_per_sample_);
-    file_->read(bit_time_of(feed.first), room);
+    file_->read(bit_time_of(feed.first - stream_samples_), room);
     engine.push_bits(feed.first, room);
-    const std::span<const WindowStatus> computed = engine.compute_windows(first_sample, windows);
-    statuses_.assign(computed.begin(), computed.end());
-    file_->missing.forget_before(bit_time_of(feed_.begin_of(first_sample, engine)));
-    const FrontEndSettings& front_end = plan_.settings.front_end;
+    file_->missing.forget_before(bit_time_of(feed_.begin_of(first_window, engine) - stream_samples_));
+    const auto hop = static_cast<std::uint64_t>(plan_.settings.front_end.hop_samples);
+    const auto window = static_cast<std::uint64_t>(plan_.settings.front_end.window_samples);
+    FrameHops hops{.first = first_window / hop};
+    std::vector<std::uint64_t> missing;
     for (std::size_t i = 0; i < windows; ++i) {
-      const std::uint64_t first = first_sample + i * static_cast<std::uint64_t>(front_end.hop_samples);
-      statuses_[i].missing_bits =
-          missing_bits({.first = first, .end = first + static_cast<std::uint64_t>(front_end.window_samples)});
-      statuses_[i].flags |= statuses_[i].missing_bits > 0 ? kFlagMissingBits : 0U;
+      const std::uint64_t first = first_sample + i * hop;
+      missing.push_back(missing_bits({.first = first, .end = first + window}));
+    }
+    if (std::any_of(missing.begin(), missing.end(), [](std::uint64_t bits) { return bits > 0; })) {
+      std::transform(missing.begin(), missing.end(), std::back_inserter(hops.incomplete),
+                     [](std::uint64_t bits) { return bits > 0 ? 1 : 0; });
+    }
+    engine.set_hops(hops);
+    const std::span<const WindowStatus> computed = engine.compute_windows(first_window, windows);
+    statuses_.assign(computed.begin(), computed.end());
+    for (std::size_t i = 0; i < windows; ++i) {
+      statuses_[i].missing_bits = missing[i];
+      statuses_[i].flags |= missing[i] > 0 ? kFlagMissingBits : 0U;
     }
     return statuses_;
   }
@@ -129,7 +144,8 @@ class BitRecording : public Recording {
   }
 
  private:
-  /// In the file.
+  /// In the file, of a sample since its first window. The engine counts samples since the stream's bit-time 0, so that
+  /// frames are those that the stream gave live, to the last bit.
   [[nodiscard]] std::uint64_t bit_time_of(std::uint64_t sample) const {
     return sample * kBitsPerWord + skipped_bit_times_;
   }
@@ -140,6 +156,7 @@ class BitRecording : public Recording {
   std::vector<std::string> notes_;
   std::uint64_t words_per_sample_ = 0;
   std::uint64_t skipped_bit_times_ = 0;
+  std::uint64_t stream_samples_ = 0;  ///< of the stream before the first window
   std::vector<WindowStatus> statuses_;
 };
 
@@ -223,6 +240,7 @@ class SpectraRecording : public Recording {
         buffer_.insert(buffer_.end(), first, first + static_cast<std::ptrdiff_t>(channels));
       }
     }
+    engine.set_hops({.first = first_sample});
     return engine.compute_spectra(buffer_);
   }
 

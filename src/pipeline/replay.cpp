@@ -123,6 +123,30 @@ std::uint32_t write(const Outputs& outputs, Engine& engine, std::size_t window, 
   return flags;
 }
 
+/// How many hops before a frame its processors may depend on, of those where this is bounded.
+std::uint64_t bounded_memory(const Engine& engine) {
+  std::int64_t most = 0;
+  for (std::size_t p = 0; p < engine.processors(); ++p) {
+    most = std::max(most, engine.memory_hops(p).value_or(0));
+  }
+  return static_cast<std::uint64_t>(most);
+}
+
+/// Computes the hops that the first frame of a range may depend on, and drops them.
+void warm_up(Recording& recording, Engine& engine, std::uint64_t first, std::uint64_t hop) {
+  const auto batch = static_cast<std::uint64_t>(recording.plan().settings.device.batch);
+  std::uint64_t index = first - std::min(first, bounded_memory(engine));
+  const bool has_any = index < first;
+  while (index < first) {
+    const std::uint64_t windows = std::min(batch, first - index);
+    recording.compute(index * hop, windows, engine);
+    index += windows;
+  }
+  if (has_any) {
+    engine.forget_unbounded();
+  }
+}
+
 }  // namespace
 
 FrameRange parse_frame_range(const std::string& text) {
@@ -179,6 +203,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
   if (options.is_plan) {
     return result;
   }
+  warm_up(*recording, *engine, range.first, hop);
   MicrophoneWatch watch(*engine, plan);
   RecordingSearch search(*engine, plan.settings);
   const auto batch = static_cast<std::uint64_t>(plan.settings.device.batch);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -71,8 +72,13 @@ class Processor {
   virtual ~Processor() = default;
   /// Axes, products and kind; the engine fills the rest.
   [[nodiscard]] virtual ResultHeader header() const = 0;
+  /// Hops before its own that a frame may depend on, where every hop is computed: 0 where it depends on its window
+  /// alone, kUnboundedMemory where on all; nothing where it is not known.
+  [[nodiscard]] virtual std::optional<std::int64_t> memory_hops() const { return {}; }
   /// Of the windows of the enqueue() that follows, for a processor whose settings ask for samples.
   virtual void use_samples(const SampleView& /*samples*/) {}
+  /// Of the windows of the enqueue() that follows, for a processor that remembers some of them.
+  virtual void set_hops(const FrameHops& /*hops*/) {}
   /// Enqueues the first `windows` windows, and the transfer of their products to the host. spectra
   /// [window][frequency][row][column], Pa, as they were measured, empty for a processor that asks for none; `status`
   /// [window][kStatusWords] is left as it is, or or-ed into, moved to host_status() and left cleared.
@@ -96,7 +102,7 @@ class Processor {
   /// The search of this processor, which any one thread may run; null where the plan sets none or this processor has
   /// none.
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const { return nullptr; }
-  /// Resets averages over windows, as a stream begins; does not wait.
+  /// Resets averages over windows and what is remembered of them, as a stream begins; does not wait.
   virtual void forget() {}
   /// The path through the device that was chosen, and its sizes, for log lines and reports.
   [[nodiscard]] virtual std::string description() const = 0;
@@ -119,11 +125,14 @@ class Processor {
   Processor& operator=(const Processor&) = delete;
   virtual ~Processor() = default;
   [[nodiscard]] virtual ResultHeader header() const = 0;
+  [[nodiscard]] virtual std::optional<std::int64_t> memory_hops() const { return {}; }
   /// Drops the products of the windows computed so far.
   virtual void clear() = 0;
   /// Decimated samples [sample][channel] of the window that add() computes next, for a processor that asks for them;
   /// in units as SampleView's.
   virtual void use_samples(std::span<const double> /*samples*/) {}
+  /// Of the window that add() computes next; `is_whole`: no bits of it are missing.
+  virtual void set_hop(std::uint64_t /*hop*/, bool /*is_whole*/) {}
   /// Computes one window more: spectra [frequency][row][column], Pa. May depend on the windows before, as on the
   /// device.
   virtual Outcome add(std::span<const Complex> spectra) = 0;

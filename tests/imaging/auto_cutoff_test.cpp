@@ -206,8 +206,9 @@ TEST(AutoCutoff, DoesNotFlickerAndFollowsASource) {
   std::vector<reference::CutoffState> states;
   std::vector<double> cutoffs;
   const int settling = 5;
+  std::uint64_t hop = 0;
   for (int frame = 0; frame < 60; ++frame) {
-    (void)reference::pnah(monopoles(plan, 40.0, 1.0, generator), plan, states);
+    (void)reference::pnah(monopoles(plan, 40.0, 1.0, generator), plan, states, {.hop = hop++});
     if (frame >= settling) {
       cutoffs.push_back(states[0].cutoff_rad_per_m);
     }
@@ -223,7 +224,7 @@ TEST(AutoCutoff, DoesNotFlickerAndFollowsASource) {
   for (int frame = 0; frame < 10; ++frame) {
     std::normal_distribution<double> normal(0.0, std::sqrt(states[0].level_pa2 / 2.0));
     std::generate(noise.begin(), noise.end(), [&] { return Complex(normal(generator), normal(generator)); });
-    (void)reference::pnah(noise, plan, states);
+    (void)reference::pnah(noise, plan, states, {.hop = hop++});
     settled = states[0].cutoff_rad_per_m;
   }
   EXPECT_NEAR(settled, plan.wavenumber(0), 0.06 * plan.wavenumber(0)) << "nothing lies above the noise but its band";
@@ -260,6 +261,7 @@ TEST_P(EveryArray, ReportsAndImagesAgreeWithReference) {
     std::mt19937 generator(7U);
     std::vector<reference::CutoffState> states;
     FrameByFrame run(plan, path);
+    std::uint64_t hop = 0;
     // Levels that stay, jump up and fall; a whole batch, then half of one.
     for (const std::vector<double>& gains : {std::vector{1.0, 1.2}, {1.1}, {9.0, 9.1}, {1e-3, 1.1e-3}}) {
       std::vector<Complex> batch;
@@ -267,7 +269,7 @@ TEST_P(EveryArray, ReportsAndImagesAgreeWithReference) {
       std::vector<FilterReport> reports;
       for (const double gain : gains) {
         const auto frame = test::widen(test::narrow(monopoles(plan, 30.0, gain, generator)));
-        const auto result = reference::pnah(frame, plan, states);
+        const auto result = reference::pnah(frame, plan, states, {.hop = hop++});
         batch.insert(batch.end(), frame.begin(), frame.end());
         expected.insert(expected.end(), result.images.begin(), result.images.end());
         reports.insert(reports.end(), result.reports.begin(), result.reports.end());

@@ -89,8 +89,7 @@ void expect_right(float estimate, const std::vector<Complex>& image, const PnahP
 TEST(ErrorEstimate, OfTheMeasuredCutoffIsThePressuresAlone) {
   for (const Quantity quantity : kQuantities) {
     const PnahPlan plan = with_cutoff(plan_of(quantity), CutoffRule::kAuto);
-    std::vector<reference::CutoffState> states;
-    const reference::PnahImages found = reference::pnah(measured(plan), plan, states);
+    const reference::PnahImages found = reference::pnah(measured(plan), plan);
     if (quantity == Quantity::kPressure) {
       expect_right(found.reports[0].error_estimate, found.images, plan, 4.0);
     } else {
@@ -134,7 +133,7 @@ TEST(ErrorEstimate, OfSonahIsTheQuantitys) {
     plan.holography.imager = ImagerKind::kSonah;
     plan.geometry.rows = plan.geometry.columns = 16;  // the reference's matrices are of all microphones
     plan = with_cutoff(plan, CutoffRule::kAuto);
-    const reference::PnahImages found = reference::Sonah(plan).image(measured(plan), plan);
+    const reference::PnahImages found = reference::Sonah(plan).image(measured(plan));
     expect_right(found.reports[0].error_estimate, found.images, plan, 2.5);
   }
 }

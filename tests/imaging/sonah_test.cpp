@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <optional>
 #include <random>
 
 #include "imaging/imager_paths.hpp"
@@ -212,8 +213,26 @@ TEST(Sonah, SilenceIsImagedAsSilence) {
   }
 }
 
-// A batch images its frames as they are imaged one by one, when the noise is the same in all.
-TEST(Sonah, FramesOfABatchAreTheirOwn) {
+/// Of one imager, frame after frame.
+std::vector<ComplexF> one_by_one(const PnahPlan& plan, const std::vector<ComplexF>& spectra, const Path& path) {
+  const std::optional<test::PlainWorkGroups> plain =
+      path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
+  const ocl::Device on = test::device_of(path);
+  const std::unique_ptr<Imager> sonah = make_imager(on, plan);
+  const auto status = on.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
+  const std::size_t values = plan.holograms() * static_cast<std::size_t>(plan.geometry.channels());
+  std::vector<ComplexF> images;
+  for (std::size_t first = 0; first < spectra.size(); first += values) {
+    const auto begin = spectra.begin() + static_cast<std::ptrdiff_t>(first);
+    sonah->enqueue(on.upload<ComplexF>({begin, begin + static_cast<std::ptrdiff_t>(values)}, "test"), status);
+    const std::vector<ComplexF> found = on.download(sonah->images(), "test");
+    images.insert(images.end(), found.begin(), found.end());
+  }
+  return images;
+}
+
+// A batch images its frames as they are imaged one by one.
+TEST(Sonah, FramesOfABatchAreThoseOneByOne) {
   PnahPlan plan = make_plan({8, 8, 2, {0.0, 0.01}, 1, Quantity::kPressure});
   plan.batch = 3;
   const auto spectra = measured_field(plan, 3U, 40.0);
@@ -221,14 +240,7 @@ TEST(Sonah, FramesOfABatchAreTheirOwn) {
     const DeviceImages together = test::run_on_device(plan, spectra, path);
     PnahPlan alone = plan;
     alone.batch = 1;
-    const std::size_t values = spectra.size() / 3;
-    std::vector<ComplexF> one_by_one;
-    for (std::size_t frame = 0; frame < 3; ++frame) {
-      const auto first = spectra.begin() + static_cast<std::ptrdiff_t>(frame * values);
-      const auto images = test::run_on_device(alone, {first, first + static_cast<std::ptrdiff_t>(values)}, path).images;
-      one_by_one.insert(one_by_one.end(), images.begin(), images.end());
-    }
-    EXPECT_EQ(together.images, one_by_one) << path.name;
+    EXPECT_EQ(together.images, one_by_one(alone, spectra, path)) << path.name;
   }
 }
 

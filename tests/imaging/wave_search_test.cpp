@@ -342,15 +342,14 @@ TEST_P(WavesInEveryShape, KernelsAgreeWithReference) {
   const auto found = WaveSearch(plan, make_sonah_models(plan)).search(test::narrow(quiet), {});
   ASSERT_EQ(findings_as<WaveFindings>(found).waves[0].waves.size(), c.waves);
   ASSERT_TRUE(findings_as<WaveFindings>(found).waves[1].waves.empty());
-  reference::Sonah unused(plan);
-  unused.use(findings_as<WaveFindings>(found));
+  reference::Sonah sonah(plan);
+  sonah.use(findings_as<WaveFindings>(found));
   std::vector<Complex> expected;
   std::vector<FilterReport> reports;
   for (std::size_t frame = 0; frame < 2; ++frame) {
     const auto one = test::widen({narrow.begin() + static_cast<std::ptrdiff_t>(frame * values),
                                   narrow.begin() + static_cast<std::ptrdiff_t>((frame + 1) * values)});
-    reference::Sonah sonah = unused;  // frames of a batch do not follow on one another
-    const reference::PnahImages images = sonah.image(one);
+    const reference::PnahImages images = sonah.image(one, plan, {.hop = frame});
     expected.insert(expected.end(), images.images.begin(), images.images.end());
     reports.insert(reports.end(), images.reports.begin(), images.reports.end());
   }

@@ -282,10 +282,27 @@ void LiveEngine::compute(std::size_t windows, const Pauses& pauses, FrameReport&
   if (hooks_.fault) {
     hooks_.fault(sequence_);
   }
+  engine.set_hops(hops_of(windows));
   engine.compute_windows(next_, windows);
   report.computed_ns = monotonic_ns() - taken_ns;
   pieces_ = 0;
   imaged_end_ = last_end;
+}
+
+/// Of the next windows, whose bits have been taken. Hops are numbered as in a replay of what is recorded: from the
+/// stream's bit-time 0 on.
+FrameHops LiveEngine::hops_of(std::size_t windows) const {
+  const std::uint64_t elements = window_samples_ * input_.elements_per_sample;
+  const std::uint64_t hop_elements = hop_samples_ * input_.elements_per_sample;
+  FrameHops hops{.first = element_of(next_) / hop_elements};
+  for (std::size_t window = 0; window < windows; ++window) {
+    const std::uint64_t first = next_ * input_.elements_per_sample + window * hop_elements;
+    if (missing_.count(first, first + elements) > 0) {
+      hops.incomplete.resize(windows, 0);
+      hops.incomplete[window] = 1;
+    }
+  }
+  return hops;
 }
 
 std::span<std::uint32_t> LiveEngine::room_for(std::uint64_t words) {

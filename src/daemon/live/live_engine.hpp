@@ -111,6 +111,7 @@ class LiveEngine {
   void take(std::uint64_t first_sample, std::span<std::uint32_t> words, Chunk& chunk);
   void compute(std::size_t windows, const Pauses& pauses, FrameReport& report);
   void feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, const Pauses& pauses);
+  [[nodiscard]] FrameHops hops_of(std::size_t windows) const;
   std::span<std::uint32_t> room_for(std::uint64_t words);
   void push(std::uint64_t first_sample, std::span<const std::uint32_t> words);
   void publish(std::size_t window, const Pauses& pauses, FrameReport& report);

@@ -20,8 +20,10 @@ constexpr double kPi = std::numbers::pi;
 constexpr std::string_view kAutoCutoffStage = "imaging/auto_cutoff";
 /// Of the largest wavenumber; bins beyond it hold noise alone.
 constexpr double kShell = 1.05;
-/// Cut-off, noise, level, edge and its power before the rings: RECORD_RINGS.
-constexpr std::size_t kRecordHead = 5;
+/// Cut-off, noise, level, edge and its power, and three logarithms before the rings: RECORD_RINGS.
+constexpr std::size_t kRecordHead = 8;
+/// Of each of a frequency's two memories: MEMORY_WORDS.
+constexpr std::size_t kMemoryWords = 6;
 constexpr std::size_t kRingItems = 8;
 constexpr std::size_t kRingsAtOnce = 4;
 
@@ -107,7 +109,7 @@ void SpectrumTables::reserve(ocl::Arena& arena, const PnahPlan& plan) const {
   arena.reserve<std::int32_t>("SHELL_PLACES", shell_places_.size());
   arena.reserve<ComplexF>("LIMITS", plan.frequencies_hz.size());
   arena.reserve<float>("SPECTRA", plan.holograms() * (kRecordHead + ring_bins_.size()));
-  arena.reserve<float>("STATE", 4 * plan.frequencies_hz.size());
+  arena.reserve<std::int32_t>("STATE", 2 * kMemoryWords * plan.frequencies_hz.size());
   arena.reserve<float>("FIGURES", 4 * plan.holograms());
 }
 
@@ -125,8 +127,12 @@ void SpectrumTables::fill(const ocl::Device& device, const ocl::Arena& arena, co
   (void)arena.part<std::int32_t>(device, "SHELL_PLACES", shell_places_);
   (void)arena.part<ComplexF>(device, "LIMITS", limits);
   device.enqueue_fill(arena.part<float>(device, "SPECTRA"), 0.0F, kAutoCutoffStage);
-  device.enqueue_fill(arena.part<float>(device, "STATE"), 0.0F, kAutoCutoffStage);
+  forget(device, arena);
   device.wait();
+}
+
+void SpectrumTables::forget(const ocl::Device& device, const ocl::Arena& arena) {
+  device.enqueue_fill(arena.part<std::int32_t>(device, "STATE"), std::int32_t{0}, kAutoCutoffStage);
 }
 
 ocl::Defines SpectrumTables::record_defines(const PnahPlan& plan) const {
@@ -135,6 +141,7 @@ ocl::Defines SpectrumTables::record_defines(const PnahPlan& plan) const {
           {"RING_WIDTH", float_define(ring_width_)},
           {"SLOPE", float_define(plan.holography.filter.slope)},
           {"DISTANCE", float_define(plan.largest_distance_m())},
+          {"HALF", std::to_string(kMemoryHalf)},
           {"ESTIMATES_ERROR", plan.estimates_error() ? "1" : "0"}};
 }
 

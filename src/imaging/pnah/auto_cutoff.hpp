@@ -24,6 +24,8 @@ class SpectrumTables {
   void reserve(ocl::Arena& arena, const PnahPlan& plan) const;
   /// Fills the tables and clears the state. Waits.
   void fill(const ocl::Device& device, const ocl::Arena& arena, const PnahPlan& plan) const;
+  /// Clears what is remembered of frames; does not wait.
+  static void forget(const ocl::Device& device, const ocl::Arena& arena);
   /// Macros of spectrum_record.cl.
   [[nodiscard]] ocl::Defines record_defines(const PnahPlan& plan) const;
   /// Those and the ones of aperture_spectrum.cl.

@@ -138,15 +138,57 @@ MeasuredSpectrum measure_spectrum(const Field& aperture, std::size_t frequency, 
   return out;
 }
 
-CutoffState settle(const CutoffState& before, const MeasuredSpectrum& measured, const PnahPlan& plan) {
-  CutoffState after{
-      .cutoff_rad_per_m = measured.cutoff_rad_per_m, .noise_pa2 = measured.noise_pa2, .level_pa2 = measured.level_pa2};
+namespace {
+
+/// Memory number `which` with this frame in it.
+CutoffMemory remembered(const CutoffMemory& before, int which, std::int64_t half, const MeasuredSpectrum& measured) {
+  const std::int64_t begun_half = half % 2 == which ? half : half - 1;
   const bool jumped = measured.level_pa2 > kJump * before.level_pa2 || kJump * measured.level_pa2 < before.level_pa2;
-  if (before.cutoff_rad_per_m > 0.0 && !jumped) {
-    const double off = measured.cutoff_rad_per_m / before.cutoff_rad_per_m;
-    after.cutoff_rad_per_m = before.cutoff_rad_per_m * (off > kBand || off < 1.0 / kBand ? std::sqrt(off) : 1.0);
-    if (before.noise_pa2 > 0.0 && measured.noise_pa2 > 0.0) {
-      after.noise_pa2 = before.noise_pa2 * std::pow(measured.noise_pa2 / before.noise_pa2, 0.25);
+  CutoffMemory after{.begun_half = begun_half,
+                     .frames = 1,
+                     .cutoff_rad_per_m = measured.cutoff_rad_per_m,
+                     .noise_pa2 = measured.noise_pa2,
+                     .level_pa2 = measured.level_pa2};
+  if (before.frames == 0 || before.begun_half != begun_half || jumped) {
+    return after;
+  }
+  const double off = measured.cutoff_rad_per_m / before.cutoff_rad_per_m;
+  after.side = off > kBand ? 1 : off < 1.0 / kBand ? -1 : 0;
+  double share = 0.0;  // of the way to the measured cut-off
+  if (after.side != 0) {
+    const bool moves = after.side == before.side;
+    after.frames = moves ? 1 : before.frames;
+    share = moves ? 0.5 : 0.0;
+  } else {
+    const bool settles = begun_half == half;
+    after.frames = before.frames + (settles ? 1 : 0);
+    share = settles ? 1.0 / after.frames : 0.0;
+  }
+  after.cutoff_rad_per_m = before.cutoff_rad_per_m * std::pow(off, share);
+  if (before.noise_pa2 > 0.0 && measured.noise_pa2 > 0.0) {
+    after.noise_pa2 = before.noise_pa2 * std::pow(measured.noise_pa2 / before.noise_pa2, 0.25);
+  }
+  return after;
+}
+
+}  // namespace
+
+CutoffState settle(const CutoffState& before, const MeasuredSpectrum& measured, const PnahPlan& plan,
+                   const FrameHop& hop) {
+  const auto half = static_cast<std::int64_t>(hop.hop / kMemoryHalf);
+  CutoffState after{.cutoff_rad_per_m = measured.cutoff_rad_per_m,
+                    .noise_pa2 = measured.noise_pa2,
+                    .level_pa2 = measured.level_pa2,
+                    .memories = before.memories};
+  if (measured.level_pa2 > 0.0) {
+    for (int which = 0; which < 2; ++which) {
+      CutoffMemory& memory = after.memories.at(static_cast<std::size_t>(which));
+      const CutoffMemory with_frame = remembered(memory, which, half, measured);
+      if (half % 2 != which) {
+        after.cutoff_rad_per_m = with_frame.cutoff_rad_per_m;
+        after.noise_pa2 = with_frame.noise_pa2;
+      }
+      memory = hop.is_whole ? with_frame : memory;
     }
   }
   after.slope = std::min(plan.holography.filter.slope, 0.5 / (after.cutoff_rad_per_m * plan.largest_distance_m()));

@@ -20,9 +20,11 @@ struct MeasuredSpectrum {
 
 MeasuredSpectrum measure_spectrum(const Field& aperture, std::size_t frequency, const PnahPlan& plan);
 
-/// The state after a frame: the cut-off moves halfway to the measured one when they differ by more than a band; a jump
-/// of the level resets it.
-CutoffState settle(const CutoffState& before, const MeasuredSpectrum& measured, const PnahPlan& plan);
+/// The state after a frame: that of the memory which began in the half before, for this frame, and both memories with
+/// it. A remembered cut-off moves halfway to the measured one when they differ by more than a band for the second frame
+/// in a row; a jump of the level resets it.
+CutoffState settle(const CutoffState& before, const MeasuredSpectrum& measured, const PnahPlan& plan,
+                   const FrameHop& hop);
 
 /// Relative L2 error of the image on the lowest plane, of noise and of the part that the filter removes; 1 where
 /// nothing was found above the noise.

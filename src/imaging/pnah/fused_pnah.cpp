@@ -297,6 +297,7 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   if (spectrum_) {
     arena_.reserve<float>("KR", to_size((y.padded / 2 + 1) * spectrum_stride_));
     spectrum_->reserve(arena_, plan);
+    incomplete_.reserve(arena_, plan);
   }
   arena_.allocate(device);
   const auto put = [&]<class T>(const std::string& name, const std::vector<T>& values) {
@@ -327,6 +328,7 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   if (spectrum_) {
     (void)put("KR", radial_wavenumbers(plan, spectrum_stride_));
     spectrum_->fill(device, arena_, plan);
+    incomplete_.fill(device, arena_, plan);
   }
   slices_ = arena_.part<ComplexF>(device, "SLICES");
   device.enqueue_fill(slices_, ComplexF(), kFusedStage);
@@ -343,6 +345,12 @@ void FusedPnah::adopt(const std::shared_ptr<const Findings>& findings) {
   transfer_table_->build(filters);
   device_.enqueue_copy(transfer_table_->values(), transfer_, 0, kFusedStage);
   set_reports(filters);
+}
+
+void FusedPnah::forget() {
+  if (spectrum_) {
+    SpectrumTables::forget(device_, arena_);
+  }
 }
 
 void FusedPnah::use(const MicrophoneMask& mask) { mask_->write(device_, mask); }
@@ -383,6 +391,7 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   frame_status_ = rows_.arguments("status");
   if (spectrum_) {
     rows_.set("reports", reports());
+    rows_place_ = rows_.arguments("half_number", "age");
   }
   if (has_check_) {
     check_ = device.build(kFusedStage, "imaging/microphones.cl", microphone_defines(plan)).kernel("microphone_check");
@@ -397,7 +406,8 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   rows_launch_ = launch(slice_stride_ / (tuning.lanes * tuning.row_tile), tuning.row_group, frame_images);
   aperture_.set("arena", arena_.whole()).set("frequencies", frequencies_);
   measured_ = aperture_.arguments("spectra", "status");
-  columns_.set_all(arena_.whole(), frequencies_);
+  columns_.set_all(arena_.whole(), frequencies_, std::int32_t{0}, std::int32_t{0});
+  columns_place_ = columns_.arguments("half_number", "age");
 }
 
 void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {
@@ -409,6 +419,13 @@ void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status
     check_.set_all(spectra, mask_->masked, usable_, status);
     check_.enqueue(of_frames(check_launch_));
   }
+  if (spectrum_) {
+    const MemoryPlace place = memory_place(hops().first);
+    incomplete_.enqueue(device_, hops());
+    columns_.set(columns_place_, place.half, place.age);
+    rows_.set(rows_place_, place.half, place.age);
+  }
+  pass_hops(frames);
   aperture_.set(measured_, spectra, status);
   aperture_.enqueue(of_frames(aperture_launch_));
   columns_.enqueue(of_frames(columns_launch_));

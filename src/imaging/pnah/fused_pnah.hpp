@@ -6,6 +6,7 @@
 
 #include "cl/arena.hpp"
 #include "imaging/imager.hpp"
+#include "imaging/incomplete_frames.hpp"
 #include "imaging/pnah/auto_cutoff.hpp"
 
 namespace nearfield {
@@ -43,6 +44,7 @@ class FusedPnah : public Imager {
   FusedPnah& operator=(const FusedPnah&) = delete;
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   void use(const MicrophoneMask& mask) override;
+  void forget() override;
   void adopt(const std::shared_ptr<const Findings>& findings) override;
   [[nodiscard]] std::unique_ptr<Search> make_search() const override { return make_cutoff_search(plan_); }
   [[nodiscard]] std::string description() const override { return description_; }
@@ -87,7 +89,10 @@ class FusedPnah : public Imager {
   ocl::Kernel columns_;
   ocl::Kernel rows_;
   ocl::Arguments<1> frame_status_;  ///< of rows_
-  ocl::Launch check_launch_{};      ///< of one frame, as the others
+  IncompleteFrames incomplete_;     ///< where the cut-off is measured, as those below
+  ocl::Arguments<2> columns_place_;
+  ocl::Arguments<2> rows_place_;
+  ocl::Launch check_launch_{};  ///< of one frame, as the others
   ocl::Launch aperture_launch_{};
   ocl::Launch columns_launch_{};
   ocl::Launch rows_launch_{};

@@ -76,6 +76,14 @@ bool PnahPlan::measures_cutoff() const {
          std::min(geometry.rows, geometry.columns) >= kMinimumLineForSpectrum;
 }
 
+std::int64_t PnahPlan::memory_hops() const {
+  const bool is_pnah = holography.imager == ImagerKind::kPnah;
+  if (is_pnah ? searches_cutoff() : holography.search_every_frames > 0) {
+    return kUnboundedMemory;  // what a search finds holds until the next one
+  }
+  return is_pnah && !measures_cutoff() ? 0 : kMemoryHops;
+}
+
 bool PnahPlan::searches_cutoff() const {
   return resolve_imager(*this) == ImagerKind::kPnah && holography.filter.kind == FilterKind::kCos &&
          holography.filter.cutoff_rule == CutoffRule::kSearch && holography.search_every_frames > 0;

@@ -24,6 +24,11 @@ int spectrum_length(int microphones);
 /// The predictor's order that a line of this length allows: at most length - 2.
 int usable_order(int order, int length);
 
+/// How many hops a frame depends on at most where an imager remembers frames: of two memories, each begins anew every
+/// kMemoryHops hops, half of that after the other one, and serves while it is the older one.
+inline constexpr int kMemoryHops = 60;
+inline constexpr int kMemoryHalf = kMemoryHops / 2;
+
 /// The plan of near-field holography.
 struct PnahPlan : ArrayPlan {
   HolographySettings holography;         ///< but for its standoff, which is the array's
@@ -50,6 +55,8 @@ struct PnahPlan : ArrayPlan {
   [[nodiscard]] bool measures_cutoff() const;
   /// Whether cut-offs and slopes are searched in the background; `cutoff_rad_per_m` holds until the first result.
   [[nodiscard]] bool searches_cutoff() const;
+  /// Hops before its own that an image may depend on; kUnboundedMemory: all.
+  [[nodiscard]] std::int64_t memory_hops() const;
   /// Whether the error that is published with an image is one of the plan's quantity; where not, it is NaN. sonah and
   /// the searched cut-off estimate it in the quantity itself, of any but active intensity; the measured cut-off
   /// estimates the pressure's alone, and a filter that is given estimates none.

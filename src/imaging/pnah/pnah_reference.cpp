@@ -315,12 +315,12 @@ namespace {
 
 /// Measures and settles each frequency's cut-off, into `plan` and the reports.
 void apply_measured_cutoffs(const std::vector<Field>& apertures, PnahPlan& plan, std::vector<CutoffState>& states,
-                            std::vector<FilterReport>& reports) {
+                            const FrameHop& hop, std::vector<FilterReport>& reports) {
   states.resize(apertures.size());
   plan.slopes.resize(apertures.size());
   for (std::size_t f = 0; f < apertures.size(); ++f) {
     const MeasuredSpectrum measured = measure_spectrum(apertures[f], f, plan);
-    states[f] = settle(states[f], measured, plan);
+    states[f] = settle(states[f], measured, plan, hop);
     reports[f] = {.cutoff_rad_per_m = static_cast<float>(states[f].cutoff_rad_per_m),
                   .slope = static_cast<float>(states[f].slope),
                   .noise_pa = static_cast<float>(std::sqrt(states[f].noise_pa2)),
@@ -336,14 +336,15 @@ void apply_measured_cutoffs(const std::vector<Field>& apertures, PnahPlan& plan,
 
 }  // namespace
 
-PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan, std::vector<CutoffState>& states) {
+PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan, std::vector<CutoffState>& states,
+                const FrameHop& hop) {
   const ConditionedSpectra conditioned = condition_microphones(spectra, plan);
   PnahPlan filtered = plan;
   PnahImages out;
   out.reports = constant_reports(plan);
   out.reports.resize(plan.frequencies_hz.size());
   if (plan.measures_cutoff()) {
-    apply_measured_cutoffs(conditioned.fields, filtered, states, out.reports);
+    apply_measured_cutoffs(conditioned.fields, filtered, states, hop, out.reports);
   }
   bool fell_back = false;
   std::vector<Field> k_space;
@@ -363,7 +364,7 @@ PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan, std::vec
 
 PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan) {
   std::vector<CutoffState> none;
-  return pnah(spectra, plan, none);
+  return pnah(spectra, plan, none, FrameHop());
 }
 
 }  // namespace nearfield::reference

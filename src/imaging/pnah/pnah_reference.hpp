@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <span>
@@ -63,17 +64,36 @@ struct PnahImages {
   int non_finite_channels = 0;
 };
 
-/// The state of a measured cut-off, of a frequency, from frame to frame.
+/// Where a frame lies in its stream, and whether it has all its bits; else it is not remembered.
+struct FrameHop {
+  std::uint64_t hop = 0;
+  bool is_whole = true;
+};
+
+/// One of the two memories of a measured cut-off, of a frequency.
+struct CutoffMemory {
+  std::int64_t begun_half = 0;  ///< number of the half of a memory in which it began
+  int frames = 0;               ///< of the mean; 0: nothing is remembered
+  double cutoff_rad_per_m = 0.0;
+  double noise_pa2 = 0.0;
+  double level_pa2 = 0.0;
+  int side = 0;  ///< on which the last frame was off by more than the band: 1 above, -1 below, 0 it was not
+};
+
+/// What a measured cut-off is for a frame, of a frequency, and what is remembered of the frames so far.
 struct CutoffState {
   double cutoff_rad_per_m = 0.0;  ///< 0: there was no frame yet
   double slope = 0.0;
   double noise_pa2 = 0.0;
   double level_pa2 = 0.0;
+  std::array<CutoffMemory, 2> memories = {};  ///< the first one begins in even halves, the other one in odd ones
 };
 
 /// The whole imager on one frame of spectra [frequency][row][column], Pa. Where the cut-off is measured, `states`
 /// [frequency] is the state after the frame before; empty: there was none.
-PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan, std::vector<CutoffState>& states);
+PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan, std::vector<CutoffState>& states,
+                const FrameHop& hop);
+/// A frame without any before it.
 PnahImages pnah(std::span<const Complex> spectra, const PnahPlan& plan);
 
 }  // namespace nearfield::reference

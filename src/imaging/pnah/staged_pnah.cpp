@@ -214,15 +214,18 @@ void Microphones::enqueue(const ComplexBuffer& spectra, const StatusBuffer& stat
 }
 
 CutoffMeter::CutoffMeter(const ocl::Device& device, const PnahPlan& plan)
-    : tables_(plan, device.info().is_gpu ? SpectrumCut{.lanes = 1, .fit_group = kSpectrumGroup}
+    : device_(device),
+      tables_(plan, device.info().is_gpu ? SpectrumCut{.lanes = 1, .fit_group = kSpectrumGroup}
                                          : SpectrumCut{.lanes = kSpectrumLanes, .fit_group = 1}),
       arena_("imaging/auto_cutoff"),
       frequencies_(static_cast<std::int32_t>(plan.frequencies_hz.size())) {
   const std::string stage = "imaging/auto_cutoff";
   const bool is_gpu = device.info().is_gpu;
   tables_.reserve(arena_, plan);
+  incomplete_.reserve(arena_, plan);
   arena_.allocate(device);
   tables_.fill(device, arena_, plan);
+  incomplete_.fill(device, arena_, plan);
   ocl::Defines defines = tables_.defines(plan);
   defines.merge(arena_.defines());
   defines["LINES"] = std::to_string(plan.geometry.rows);
@@ -238,14 +241,17 @@ CutoffMeter::CutoffMeter(const ocl::Device& device, const PnahPlan& plan)
   measure_launch_ = {.global_0 = group, .local_0 = group, .global_1 = plan.frequencies_hz.size()};
 }
 
-void CutoffMeter::enqueue(const ComplexBuffer& conditioned, const ReportBuffer& reports, std::size_t frames) {
+void CutoffMeter::enqueue(const ComplexBuffer& conditioned, const ReportBuffer& reports, std::size_t frames,
+                          const FrameHops& hops) {
+  const MemoryPlace place = memory_place(hops.first);
+  incomplete_.enqueue(device_, hops);
   ocl::Launch launch = measure_launch_;
   launch.global_1 *= frames;
   measure_.set_all(conditioned, arena_.whole(), frequencies_);
   measure_.enqueue(launch);
-  settle_.set_all(arena_.whole(), frequencies_);
+  settle_.set_all(arena_.whole(), frequencies_, place.half, place.age);
   settle_.enqueue({.global_0 = launch.global_1, .local_0 = 1});
-  keep_.set_all(arena_.whole(), reports, frequencies_, static_cast<std::int32_t>(frames));
+  keep_.set_all(arena_.whole(), reports, frequencies_, static_cast<std::int32_t>(frames), place.half, place.age);
   keep_.enqueue({.global_0 = static_cast<std::size_t>(frequencies_), .local_0 = 1});
 }
 
@@ -309,11 +315,18 @@ void StagedPnah::adopt(const std::shared_ptr<const Findings>& findings) {
   set_reports(filters);
 }
 
+void StagedPnah::forget() {
+  if (cutoff_meter_) {
+    cutoff_meter_->forget();
+  }
+}
+
 void StagedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {
   microphones_.enqueue(spectra, status);
   if (cutoff_meter_) {
-    cutoff_meter_->enqueue(microphones_.conditioned(), reports(), frames);
+    cutoff_meter_->enqueue(microphones_.conditioned(), reports(), frames, hops());
   }
+  pass_hops(frames);
   extrapolator_->enqueue(microphones_.conditioned(), status);
   forward_.enqueue_forward(extrapolator_->padded());
   propagator_.enqueue(extrapolator_->padded(), status, images(), taken_status(), reports());

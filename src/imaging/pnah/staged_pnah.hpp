@@ -5,6 +5,7 @@
 
 #include "cl/fft.hpp"
 #include "imaging/imager.hpp"
+#include "imaging/incomplete_frames.hpp"
 #include "imaging/pnah/auto_cutoff.hpp"
 
 namespace nearfield {
@@ -41,11 +42,15 @@ class Microphones {
 class CutoffMeter {
  public:
   CutoffMeter(const ocl::Device& device, const PnahPlan& plan);
-  void enqueue(const ComplexBuffer& conditioned, const ReportBuffer& reports, std::size_t frames);
+  void enqueue(const ComplexBuffer& conditioned, const ReportBuffer& reports, std::size_t frames,
+               const FrameHops& hops);
+  void forget() const { SpectrumTables::forget(device_, arena_); }
 
  private:
+  ocl::Device device_;
   SpectrumTables tables_;
   ocl::Arena arena_;
+  IncompleteFrames incomplete_;
   std::int32_t frequencies_;
   ocl::Kernel measure_;
   ocl::Kernel settle_;
@@ -103,6 +108,7 @@ class StagedPnah : public Imager {
   /// Always images the whole batch: clFFT's plans have one size.
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   void use(const MicrophoneMask& mask) override { microphones_.use(mask); }
+  void forget() override;
   void adopt(const std::shared_ptr<const Findings>& findings) override;
   [[nodiscard]] std::unique_ptr<Search> make_search() const override { return make_cutoff_search(plan_); }
   [[nodiscard]] std::string description() const override { return description_; }

@@ -182,7 +182,11 @@ void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const std:
   arena_.reserve<float>("ERRORS", errors.size());
   arena_.reserve<float>("CUTOFFS", cutoffs.size());
   arena_.reserve<float>("FACTORS", factors.size());
-  arena_.reserve<std::int32_t>("NOISE_STEPS", 2 * frequencies_);
+  arena_.reserve<float>("PRIORS", plan.holograms() * kNoiseSteps);
+  arena_.reserve<std::int32_t>("NOISE_RECORDS", plan.holograms() * (kNoiseSteps + 2));
+  const std::vector<std::int32_t> memories(2 * frequencies_ * 2 * (kNoiseSteps + 3), 0);
+  arena_.reserve<std::int32_t>("MEMORIES", memories.size());
+  incomplete_.reserve(arena_, plan);
   const bool has_waves = plan.holography.search_every_frames > 0;
   arena_.reserve<float>("WAVES", has_waves ? frequencies_ * table_.size() : 1);
   arena_.allocate(device);
@@ -198,7 +202,8 @@ void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const std:
   put("ERRORS", errors);
   put("CUTOFFS", cutoffs);
   put("FACTORS", factors);
-  put("NOISE_STEPS", std::vector<std::int32_t>(2 * frequencies_, -1));
+  memories_ = arena_.part<std::int32_t>(device, "MEMORIES", memories);
+  incomplete_.fill(device, arena_, plan);
 }
 
 void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
@@ -211,6 +216,7 @@ void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
                           {"GRID", std::to_string(kNoiseSteps)},
                           {"LEAST_NOISE", float_define(noise_step(0))},
                           {"NOISE_RATIO", float_define(noise_step(1) / noise_step(0))},
+                          {"HALF", std::to_string(kMemoryHalf)},
                           {"HAS_WAVES", plan.holography.search_every_frames > 0 ? "1" : "0"},
                           {"MOST_WAVES", std::to_string(kMostWaves)},
                           {"WAVE_HEADER", std::to_string(WaveTable::kHeader)},
@@ -218,16 +224,18 @@ void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
   defines.merge(arena_.defines());
   const ocl::Program program = device.build(kSonahStage, "imaging/sonah.cl", defines);
   to_modes_ = program.kernel("sonah_modes");
+  to_noise_ = program.kernel("sonah_noise");
   to_images_ = program.kernel("sonah_images");
   const auto frequencies = static_cast<std::int32_t>(frequencies_);
   to_modes_.set("arena", arena_.whole()).set("frequencies", frequencies);
   measured_ = to_modes_.arguments("spectra");
+  to_noise_.set("arena", arena_.whole()).set("frequencies", frequencies);
   to_images_.set("arena", arena_.whole())
       .set("images", images())
       .set("reports", reports())
       .set("taken", taken_status())
       .set("frequencies", frequencies);
-  of_frames_ = to_images_.arguments("frames", "turn", "status");
+  of_frames_ = to_images_.arguments("frames", "turn", "half_number", "age", "status");
 }
 
 void Sonah::use(const MicrophoneMask& mask) {
@@ -260,10 +268,17 @@ void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, st
   to_modes_.enqueue({.global_0 = group_ * to_size(kParities * modes_ / kBlock),
                      .local_0 = group_,
                      .global_1 = frames * frequencies_});
-  to_images_.set(of_frames_, static_cast<std::int32_t>(frames), turn_, status);
+  to_noise_.enqueue({.global_0 = group_, .local_0 = group_, .global_1 = frames * frequencies_});
+  // The same frames once more, as after a search, are remembered once.
+  turn_ = last_first_ == hops().first ? 1 - turn_ : turn_;
+  last_first_ = hops().first;
+  incomplete_.enqueue(device_, hops());
+  const MemoryPlace place = memory_place(hops().first);
+  to_images_.set(of_frames_, static_cast<std::int32_t>(frames), turn_, place.half, place.age, status);
   to_images_.enqueue(
       {.global_0 = group_ * to_size(pixel_blocks_), .local_0 = group_, .global_1 = frames * planes_ * frequencies_});
   turn_ = 1 - turn_;
+  pass_hops(frames);
 }
 
 ImagerEntry sonah_imager() {

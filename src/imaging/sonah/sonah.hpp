@@ -1,10 +1,13 @@
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cl/arena.hpp"
 #include "imaging/imager.hpp"
+#include "imaging/incomplete_frames.hpp"
 #include "imaging/pnah/staged_pnah.hpp"
 #include "imaging/sonah/sonah_model.hpp"
 #include "imaging/sonah/wave_table.hpp"
@@ -17,7 +20,7 @@ std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& pla
 /// The entry of sonah in the table of imagers.
 ImagerEntry sonah_imager();
 
-/// Statistically optimised near-field holography (docs/sonah.md): two launches a frame, no padding, no cut-off. The
+/// Statistically optimised near-field holography (docs/sonah.md): three launches a frame, no padding, no cut-off. The
 /// noise is measured in every frame; reports hold it, the wavenumber at which it equals the prior, and the image's
 /// expected error.
 class Sonah : public Imager {
@@ -26,6 +29,7 @@ class Sonah : public Imager {
   Sonah(const ocl::Device& device, const PnahPlan& plan);
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   void use(const MicrophoneMask& mask) override;
+  void forget() override { device_.enqueue_fill(memories_, std::int32_t{0}, "imaging/sonah"); }
   void adopt(const std::shared_ptr<const Findings>& findings) override;
   [[nodiscard]] std::unique_ptr<Search> make_search() const override;
   [[nodiscard]] std::string description() const override { return description_; }
@@ -40,21 +44,25 @@ class Sonah : public Imager {
   int pixel_blocks_ = 0;
   std::size_t frequencies_;
   std::size_t planes_;
-  std::int32_t turn_ = 0;
+  std::int32_t turn_ = 0;                    ///< which of the two copies of the memories is read next
+  std::optional<std::uint64_t> last_first_;  ///< hop of the first frame that was enqueued last
   ocl::Device device_;
   PnahPlan plan_;
   ocl::Arena arena_;
   std::shared_ptr<const std::vector<SonahModel>> models_;  ///< for searches; null where the plan sets none
   WaveTable table_;
   ocl::Buffer<float> waves_;                  ///< [frequency][table], in the arena
+  ocl::Buffer<std::int32_t> memories_;        ///< likewise
   std::shared_ptr<const Findings> findings_;  ///< in use, which the device may still be reading
   Microphones microphones_;
   bool always_conditions_;  ///< else where a microphone is masked
   bool conditions_;
   ocl::Kernel to_modes_;
   ocl::Arguments<1> measured_;  ///< of to_modes_
+  ocl::Kernel to_noise_;
   ocl::Kernel to_images_;
-  ocl::Arguments<3> of_frames_;  ///< of to_images_
+  ocl::Arguments<5> of_frames_;  ///< of to_images_
+  IncompleteFrames incomplete_;
   std::size_t group_;
 };
 

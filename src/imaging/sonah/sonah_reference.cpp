@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <numbers>
@@ -101,24 +102,46 @@ double equivalent_cutoff(double noise, double microphone, double k, const PnahPl
   return decay > 0.0 ? std::hypot(k, decay) : 0.0;
 }
 
+/// How probable each step of noise is: minus the logarithm, but for a constant, and the prior's power.
 struct Evidence {
-  int step = 0;
-  double noise = 0.0;
-  double prior = 0.0;
-};
-
-Evidence most_probable(const Eigen::VectorXd& powers, const Eigen::VectorXcd& y, int held) {
   std::vector<double> costs;
   std::vector<double> priors;
+};
+
+Evidence weigh_noises(const Eigen::VectorXd& powers, const Eigen::VectorXcd& y) {
+  Evidence found;
   for (int step = 0; step < kSteps; ++step) {
     const Eigen::ArrayXd variances = powers.array() + noise_of(step);
-    priors.push_back((y.cwiseAbs2().array() / variances).mean());
-    costs.push_back(variances.log().sum() + static_cast<double>(y.size()) * std::log(std::max(priors.back(), 1e-40)));
+    found.priors.push_back((y.cwiseAbs2().array() / variances).mean());
+    found.costs.push_back(variances.log().sum() +
+                          static_cast<double>(y.size()) * std::log(std::max(found.priors.back(), 1e-40)));
   }
-  const int best = static_cast<int>(std::min_element(costs.begin(), costs.end()) - costs.begin());
-  const bool holds = held >= 0 && costs[static_cast<std::size_t>(held)] < costs[static_cast<std::size_t>(best)] + kHold;
-  const int step = holds ? held : best;
-  return {step, noise_of(step), priors[static_cast<std::size_t>(step)]};
+  return found;
+}
+
+int step_of_least(const std::vector<double>& costs) {
+  return static_cast<int>(std::min_element(costs.begin(), costs.end()) - costs.begin());
+}
+
+/// Memory number `which` with this frame in it.
+Sonah::NoiseMemory noise_remembered(Sonah::NoiseMemory memory, int which, std::int64_t half,
+                                    const std::vector<double>& costs) {
+  const std::int64_t begun_half = half % 2 == which ? half : half - 1;
+  if (memory.begun_half != begun_half || memory.frames == 0) {
+    memory = {.begun_half = begun_half, .frames = 0, .held = -1, .sums = std::vector<double>(costs.size(), 0.0)};
+  }
+  const int best = step_of_least(costs);
+  ++memory.frames;
+  if (begun_half == half) {
+    std::transform(costs.begin(), costs.end(), memory.sums.begin(), memory.sums.begin(), std::plus<>());
+    return memory;
+  }
+  if (memory.held < 0) {
+    memory.held = memory.frames > 1 ? step_of_least(memory.sums) : best;
+  }
+  const bool holds = costs[static_cast<std::size_t>(memory.held)] < costs[static_cast<std::size_t>(best)] + kHold;
+  memory.held = holds ? memory.held : best;
+  return memory;
 }
 
 /// e^{j (kx x + ky y)} over the microphones, or over an image's pixels.
@@ -186,6 +209,7 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency) const {
                   .images = {},
                   .prior = image_prior(waves, k, plan_) / microphone * static_cast<double>(pixels),
                   .cutoffs_rad_per_m = {},
+                  .memories = {},
                   .found = {}};
   for (int step = 0; step < kSteps; ++step) {
     found.cutoffs_rad_per_m.push_back(equivalent_cutoff(noise_of(step), microphone, k, plan_));
@@ -237,7 +261,25 @@ Sonah::WaveFit Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& f
   return fit;
 }
 
-PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked) {
+void Sonah::forget() {
+  for (Frequency& frequency : frequencies_) {
+    frequency.memories = {};
+  }
+}
+
+int Sonah::noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop) {
+  const auto half = static_cast<std::int64_t>(hop.hop / kMemoryHalf);
+  int step = -1;
+  for (int which = 0; which < 2; ++which) {
+    NoiseMemory& memory = frequency.memories.at(static_cast<std::size_t>(which));
+    const NoiseMemory with_frame = noise_remembered(memory, which, half, costs);
+    step = half % 2 != which ? with_frame.held : step;
+    memory = hop.is_whole ? with_frame : memory;
+  }
+  return step;
+}
+
+PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked, const FrameHop& hop) {
   const ConditionedSpectra conditioned = condition_microphones(spectra, masked);
   const std::size_t planes = plan_.holography.planes_m.size();
   const std::size_t pixels = static_cast<std::size_t>(plan_.image_rows() * plan_.image_columns());
@@ -253,9 +295,12 @@ PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked
     const bool has_waves = !frequency.found.waves.empty();
     const WaveFit waves = has_waves ? fit_waves(f, field) : WaveFit{.residual = field, .images = {}, .error = 0.0};
     const Eigen::VectorXcd y = frequency.modes.transpose() * waves.residual;
-    const Evidence evidence = most_probable(frequency.powers, y, frequency.held);
-    frequency.held = evidence.prior > 0.0 ? evidence.step : -1;
-    const Eigen::VectorXcd z = (y.array() / (frequency.powers.array() + evidence.noise)).matrix();
+    const Evidence evidence = weigh_noises(frequency.powers, y);
+    const bool is_silent = !(y.squaredNorm() > 0.0);
+    const int step = is_silent ? step_of_least(evidence.costs) : noise_of_frame(frequency, evidence.costs, hop);
+    const double noise = noise_of(step);
+    const double prior = evidence.priors[static_cast<std::size_t>(step)];
+    const Eigen::VectorXcd z = (y.array() / (frequency.powers.array() + noise)).matrix();
     for (std::size_t plane = 0; plane < planes; ++plane) {
       Eigen::VectorXcd image = frequency.images[plane] * z;
       if (has_waves) {
@@ -265,14 +310,13 @@ PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked
                 frame.images.begin() + static_cast<std::ptrdiff_t>((plane * frequencies_.size() + f) * pixels));
     }
     const Eigen::ArrayXd factors = frequency.images.front().cwiseAbs2().colwise().sum().transpose().array();
-    const double error = evidence.prior * (frequency.prior -
-                                           (factors / (frequency.powers.array() + evidence.noise)).sum() + waves.error);
+    const double error = prior * (frequency.prior - (factors / (frequency.powers.array() + noise)).sum() + waves.error);
     const double energy =
         (factors * z.cwiseAbs2().array()).sum() + (has_waves ? waves.images.front().squaredNorm() : 0.0);
     FilterReport report{
-        .cutoff_rad_per_m = static_cast<float>(frequency.cutoffs_rad_per_m[static_cast<std::size_t>(evidence.step)]),
+        .cutoff_rad_per_m = static_cast<float>(frequency.cutoffs_rad_per_m[static_cast<std::size_t>(step)]),
         .slope = std::numeric_limits<float>::quiet_NaN(),
-        .noise_pa = static_cast<float>(std::sqrt(evidence.noise * evidence.prior))};
+        .noise_pa = static_cast<float>(std::sqrt(noise * prior))};
     report.error_estimate =
         energy + error > 0.0 ? static_cast<float>(std::sqrt(std::max(error, 0.0) / (energy + error))) : 0.0F;
     frame.reports.push_back(report);

@@ -1,6 +1,8 @@
 #pragma once
 #include <Eigen/Dense>
+#include <array>
 #include <complex>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -14,21 +16,31 @@ namespace nearfield::reference {
 class Sonah {
  public:
   explicit Sonah(const PnahPlan& plan);
+  /// One of the two memories of a frequency's noise.
+  struct NoiseMemory {
+    std::int64_t begun_half = 0;  ///< number of the half of a memory in which it began
+    int frames = 0;               ///< 0: nothing is remembered
+    int held = -1;                ///< step; -1 while it settles
+    std::vector<double> sums;     ///< [step], costs of the frames of its first half
+  };
   /// One frame of spectra [frequency][row][column], Pa; masked are the dead channels of `masked`, else the plan. Keeps
-  /// the noise of the frame before where that is about as probable.
-  PnahImages image(std::span<const Complex> spectra, const PnahPlan& masked);
-  PnahImages image(std::span<const Complex> spectra) { return image(spectra, plan_); }
+  /// the noise that was most probable in the memory's first half where that is about as probable.
+  PnahImages image(std::span<const Complex> spectra, const PnahPlan& masked, const FrameHop& hop);
+  /// The first frame of a stream.
+  PnahImages image(std::span<const Complex> spectra) { return image(spectra, plan_, FrameHop()); }
+  /// Forgets the noise of all frames.
+  void forget();
   /// Plane waves to fit from the next frame on; of the findings their wavenumbers and noise alone are used.
   void use(const WaveFindings& findings);
 
  private:
   struct Frequency {
-    Eigen::VectorXd powers;                 ///< [mode]
-    Eigen::MatrixXd modes;                  ///< (microphone, mode)
-    std::vector<Eigen::MatrixXcd> images;   ///< [plane](pixel, mode)
-    double prior = 0.0;                     ///< of the first plane's image, summed over pixels
-    std::vector<double> cutoffs_rad_per_m;  ///< [noise step]
-    int held = -1;
+    Eigen::VectorXd powers;                    ///< [mode]
+    Eigen::MatrixXd modes;                     ///< (microphone, mode)
+    std::vector<Eigen::MatrixXcd> images;      ///< [plane](pixel, mode)
+    double prior = 0.0;                        ///< of the first plane's image, summed over pixels
+    std::vector<double> cutoffs_rad_per_m;     ///< [noise step]
+    std::array<NoiseMemory, 2> memories = {};  ///< the first one begins in even halves, the other one in odd ones
     FoundWaves found;
   };
   /// The part of a frame that plane waves explain.
@@ -38,6 +50,8 @@ class Sonah {
     double error = 0.0;                    ///< expected, squared, of the first image, for prior power 1
   };
   [[nodiscard]] Frequency make_frequency(std::size_t frequency) const;
+  /// The step of noise for a frame with these costs, which both memories take in.
+  static int noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop);
   [[nodiscard]] WaveFit fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const;
   PnahPlan plan_;
   std::vector<Frequency> frequencies_;

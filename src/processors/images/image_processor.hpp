@@ -26,12 +26,15 @@ class ImageProcessor : public Processor, public ImagesOnHost {
  public:
   ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan);
   [[nodiscard]] ResultHeader header() const override { return result_header(products_.header()); }
+  [[nodiscard]] std::optional<std::int64_t> memory_hops() const override { return plan_.memory_hops(); }
+  void set_hops(const FrameHops& hops) override { imager_->set_hops(hops); }
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) override;
   Products products(std::size_t window) override;
   [[nodiscard]] std::span<const std::uint32_t> host_status() const override { return imager_->host_status(); }
   void use(const MicrophoneMask& mask) override { imager_->use(mask); }
   void adopt(const std::shared_ptr<const Findings>& findings) override { imager_->adopt(findings); }
   [[nodiscard]] std::unique_ptr<Search> make_search() const override { return imager_->make_search(); }
+  void forget() override { imager_->forget(); }
   [[nodiscard]] std::string description() const override { return imager_->description(); }
   [[nodiscard]] std::span<const std::complex<float>> images() const override;
   [[nodiscard]] std::span<const FilterReport> reports() const override { return imager_->host_reports(); }
@@ -50,6 +53,9 @@ class ImageProcessor : public Processor, public ImagesOnHost {
  public:
   explicit ImageProcessor(const ProcessorPlan& plan);
   [[nodiscard]] ResultHeader header() const override { return result_header(products_.header()); }
+  [[nodiscard]] std::optional<std::int64_t> memory_hops() const override { return plan_.memory_hops(); }
+  void set_hop(std::uint64_t hop, bool is_whole) override { imager_->set_hop(hop, is_whole); }
+  void forget() override { imager_->forget(); }
   void clear() override;
   Outcome add(std::span<const Complex> spectra) override;
   nearfield::Products products(std::size_t window) override { return products_.of_window(window, images_, reports_); }

@@ -237,12 +237,16 @@ def check_demo(root):
 
 
 def check_wheel(root, wheel):
-    """The wheel in an environment of its own, with Debian's packages as what it depends on and without python3-nearfield's files."""
+    """The wheel in an environment of its own, with Debian's packages as what it depends on and without python3-nearfield's files. Returns what
+    python3-venv has put into /etc, where its dependencies leave certificates."""
+    before = root.configuration_files()
     root.run(*INSTALL, "python3-venv")
+    of_venv = root.configuration_files() - before
     shutil.copy(wheel, root.folder / "tmp")
     root.script(f"cd /tmp\npython3 -m venv --system-site-packages venv\nvenv/bin/pip -q install --no-index --no-deps --ignore-installed {wheel.name}\n"
                 + PYTHON.replace("python3", "venv/bin/python") +
                 "venv/bin/python -c 'import nearfield; assert nearfield.__file__.startswith(\"/tmp/venv/\"), nearfield'\n")
+    return of_venv
 
 
 def check_document(root, name, version):
@@ -491,7 +495,7 @@ def main():
         check_programs(root, version)
         steps.done("simulate, replay")
         check_libraries(root)
-        check_wheel(root, wheels[0])
+        before |= check_wheel(root, wheels[0])
         steps.done("a program in C, Python, the wheel")
         check_daemons(root)
         check_report(root)

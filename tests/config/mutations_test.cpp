@@ -337,8 +337,8 @@ TEST(Mutations, EachIsRefusedWithItsPlaceOrMeansTheSame) {
       }
       ++made;
       const Verdict verdict = judged(kind, *mutant, meanings[which]);
-      EXPECT_EQ(verdict.complaint, "") << kind.name << " in line " << mutant->line << " of document " << which << ", key "
-                          << setting.key;
+      EXPECT_EQ(verdict.complaint, "") << kind.name << " in line " << mutant->line << " of document " << which
+                                       << ", key " << setting.key;
       ++all;
       refused += verdict.is_refused ? 1 : 0;
     }

@@ -164,7 +164,7 @@ TEST_F(CrashTest, NothingIsWrittenWithoutACrash) {
 TEST_F(CrashTest, TheNewestOfAllServicesIsFound) {
   const std::filesystem::path state = folder_ / "lib";
   const auto plant = [&](const std::string& service, const std::string& name, std::chrono::hours age) {
-    const std::filesystem::path file = state / service / "crashes" / name;
+    std::filesystem::path file = state / service / "crashes" / name;
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << service;
     std::filesystem::last_write_time(file, std::filesystem::file_time_type::clock::now() - age);

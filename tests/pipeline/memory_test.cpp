@@ -37,7 +37,8 @@ std::vector<std::uint32_t> unsteady_bits() {
     const double turns = static_cast<double>(t) * 1464.84375 / kBitRateHz;
     for (int channel = 0; channel < 64; ++channel) {
       const double x = channel % 8 - 3.2;
-      const double y = channel / 8 - 4.1;
+      const int row = channel / 8;
+      const double y = row - 4.1;
       const double gain = 1.0 / (1.0 + 0.2 * (x * x + y * y));
       const double value = level * gain * std::sin(2.0 * std::numbers::pi * turns - 0.1 * std::hypot(x, y));
       words[2 * t + static_cast<std::uint64_t>(channel / 32)] |=

@@ -1,6 +1,7 @@
 #include "core/system/child_signals.hpp"
 
 #include <csignal>
+#include <initializer_list>
 
 namespace nearfield {
 

@@ -653,7 +653,7 @@ def main():
     seven.add_argument("--seconds", type=float, default=10.0, help="of each turn")
     seven.add_argument("--rounds", type=int, default=3)
     seven.set_defaults(run=page)
-    for command in (one, two, three, four, five, six, seven):
+    for command in commands.choices.values():
         command.add_argument("--gate", action="store_true", help="hold the figures to their bounds too")
         command.add_argument("--bin", type=Path, default=BIN, help="folder of nearfield and nearfieldd")
         command.add_argument("--device", default=DEVICE, help="device.platform")

@@ -40,6 +40,9 @@ enum { NF_FORM_ARRAY = 0, NF_FORM_FIGURE = 1, NF_FORM_TABLE = 2 };
 /* Of an array's values, and of a column's. A complex64 is an nf_complex. */
 enum { NF_TYPE_COMPLEX64 = 0, NF_TYPE_FLOAT32 = 1, NF_TYPE_FLOAT64 = 2, NF_TYPE_UINT32 = 3, NF_TYPE_UINT64 = 4 };
 
+/* nf_ring_layout.memory_hops. */
+enum { NF_MEMORY_UNBOUNDED = -1, NF_MEMORY_UNKNOWN = -2 };
+
 /* Bits of nf_ring_slot.flags and nf_frame.flags. */
 enum {
   NF_FLAG_EXTRAPOLATION_FELL_BACK = 1,   /* silence or a runaway predictor: zero padding was used */
@@ -50,7 +53,8 @@ enum {
   NF_FLAG_CLIPPED = 32,                  /* a microphone was at or near its full scale */
   NF_FLAG_WAVENUMBER_ABOVE_NYQUIST = 64, /* the microphones are too far apart for a frequency */
   NF_FLAG_COMMON_TO_ALL = 128,           /* a source straight ahead may be what all channels share */
-  NF_FLAG_LIMIT = 256                    /* a limit of daemon.limits on these products is exceeded */
+  NF_FLAG_LIMIT = 256,                   /* a limit of daemon.limits on these products is exceeded */
+  NF_FLAG_MEMORY_NOT_FULL = 512          /* some of the memory_hops before the frame were not computed */
 };
 
 typedef struct nf_complex {
@@ -78,7 +82,8 @@ typedef struct nf_ring_header {
   uint32_t axes_offset;     /* of nf_ring_axis[axes] */
   uint32_t products;        /* at most 1024 */
   uint32_t products_offset; /* of nf_ring_product[products] */
-  uint8_t reserved[84];
+  uint32_t memory_hops;     /* hops before its own that a frame may depend on, and 1; 0: not said; UINT32_MAX: all */
+  uint8_t reserved[80];
   uint64_t published; /* atomic: number of the newest frame; 0: none yet */
   uint32_t wake;      /* atomic, futex: changes with each frame and when the ring ends */
   uint32_t state;     /* atomic: NF_RING_LIVE or NF_RING_ENDED, after which no frame comes */
@@ -231,6 +236,8 @@ typedef struct nf_ring_layout {
   uint32_t product_count;
   const nf_axis* axes;        /* [axis_count] */
   const nf_product* products; /* [product_count] */
+  /* Hops before its own that a frame may depend on; NF_MEMORY_UNBOUNDED: all before it; NF_MEMORY_UNKNOWN: not said. */
+  int64_t memory_hops;
 } nf_ring_layout;
 
 /* A frame, copied; its pointers lead into the handle and hold until the next read, reopen or close. */

@@ -58,6 +58,9 @@ struct Product {
 std::string_view name_of(Product::Form form);
 std::optional<Product::Form> product_form_of(std::string_view name);
 
+/// ResultHeader::memory_hops where averages have no end, or tracks or searches go on.
+inline constexpr std::int64_t kUnboundedMemory = -1;
+
 /// What all frames of a processor share.
 struct ResultHeader {
   std::string processor;  ///< its name, unique in a run
@@ -67,6 +70,9 @@ struct ResultHeader {
   std::string front_end;
   std::vector<Axis> axes;
   std::vector<Product> products;
+  /// Hops before its own that a frame may depend on: 0 where it depends on its window alone, kUnboundedMemory where on
+  /// all; nothing where it is not said, as in files of earlier versions.
+  std::optional<std::int64_t> memory_hops = {};
 
   /// Null where there is none of this name.
   [[nodiscard]] const Axis* axis(std::string_view name) const;

@@ -270,7 +270,7 @@ def test_a_wrong_command_line_says_what_is_wrong(words, found, monkeypatch, caps
     assert found in capsys.readouterr().err
 
 
-def test_the_warm_up_is_the_longest_memory(tmp_path):
+def test_a_shard_begins_as_early_as_its_memory_is_long(tmp_path):
     def warm_up(asked, *, is_unbounded_allowed=False, **memory):
         with h5py.File(tmp_path / "plan.h5", "w") as file:
             file.create_group("rows")
@@ -278,13 +278,13 @@ def test_the_warm_up_is_the_longest_memory(tmp_path):
                 file["/" if path == "surface" else path].attrs["memory_hops"] = hops
         return archives._warm_up_of(tmp_path / "plan.h5", ["surface", "rows"], asked, is_unbounded_allowed=is_unbounded_allowed)
 
-    assert warm_up("auto", surface=60, rows=0) == 60
-    assert warm_up("auto", surface=0, rows=7) == 7
-    assert warm_up(5, surface=60) == 5
-    assert warm_up(0) == 0
+    assert warm_up("auto", surface=60, rows=0) == (0, 60)  # which the replay of a shard computes by itself
+    assert warm_up("auto", surface=0, rows=7) == (0, 7)
+    assert warm_up(5, surface=60) == (5, 65)
+    assert warm_up(0) == (0, 0)
     with pytest.raises(nearfield.UsageError, match="memory_hops"):
         warm_up("auto")
     for asked in ("auto", 100):
         with pytest.raises(nearfield.UsageError, match="processors rows"):
             warm_up(asked, surface=3, rows=-1)
-    assert warm_up("auto", surface=3, rows=-1, is_unbounded_allowed=True) == 3
+    assert warm_up("auto", surface=3, rows=-1, is_unbounded_allowed=True) == (0, 3)

@@ -301,15 +301,12 @@ std::vector<Engine::Wanted> Engine::wanted_processors() const {
   return wanted;
 }
 
-void Engine::add_results(ResultHeader header, std::optional<std::int64_t> memory_hops, const Wanted& wanted,
-                         std::span<const int> subset, const ImagesOnHost* images) {
+void Engine::add_results(ResultHeader header, const Wanted& wanted, std::span<const int> subset,
+                         const ImagesOnHost* images) {
   header.config = to_yaml(plan_.settings);
   header.device = device_name_of(wanted.device);
   header.front_end = taps_[wanted.tap].name;
-  // Which hops a processor with a cadence computes depends on where the run began.
-  const bool skips_hops = wanted.every_hops > 1 && memory_hops.value_or(0) > 0;
   results_.push_back({.header = std::move(header),
-                      .memory_hops = skips_hops ? kUnboundedMemory : memory_hops,
                       .every_hops = wanted.every_hops,
                       .tap = wanted.tap,
                       .subset = {subset.begin(), subset.end()},
@@ -362,7 +359,8 @@ void Engine::count_absent(std::uint64_t first_sample, std::size_t windows) {
 
 void Engine::begin_hops(std::uint64_t first_hop, std::size_t windows) {
   hops_ = given_hops_ ? std::exchange(given_hops_, std::nullopt).value() : FrameHops{.first = first_hop};
-  next_hop_ = hops_.first + windows;
+  first_hop_ = end_hop_ == hops_.first ? first_hop_ : hops_.first;
+  end_hop_ = hops_.first + windows;
 }
 
 FrameHops Engine::hops_without(std::size_t absent) const {
@@ -371,6 +369,17 @@ FrameHops Engine::hops_without(std::size_t absent) const {
     hops.incomplete.assign(hops_.incomplete.begin() + static_cast<std::ptrdiff_t>(absent), hops_.incomplete.end());
   }
   return hops;
+}
+
+void Engine::note_memory(std::size_t processor) {
+  Results& results = results_.at(processor);
+  const std::int64_t memory_hops = results.header.memory_hops.value_or(0);
+  results.memory_flags.clear();
+  for (std::uint64_t hop = hops_.first; hop < *end_hop_; ++hop) {
+    const bool is_full =
+        first_hop_ == 0 || memory_hops <= 0 || hop - first_hop_ >= static_cast<std::uint64_t>(memory_hops);
+    results.memory_flags.push_back(is_full ? 0U : std::uint32_t{kFlagMemoryNotFull});
+  }
 }
 
 void Engine::set_masks(const Masks& masks) {

@@ -112,14 +112,10 @@ class Engine {
   [[nodiscard]] std::size_t processors() const { return results_.size(); }
   /// The first is the one of the settings' `holography`; the others follow in the settings' order.
   [[nodiscard]] const ResultHeader& header(std::size_t processor) const { return results_.at(processor).header; }
-  /// Hops before its own that a frame of a processor may depend on; kUnboundedMemory: all; nothing: not known.
-  [[nodiscard]] std::optional<std::int64_t> memory_hops(std::size_t processor) const {
-    return results_.at(processor).memory_hops;
-  }
   [[nodiscard]] int every_hops(std::size_t processor) const { return results_.at(processor).every_hops; }
-  /// Whether a processor has a frame of a run's window, counted from 0.
-  [[nodiscard]] bool is_due(std::size_t processor, std::uint64_t window) const {
-    return window % static_cast<std::uint64_t>(every_hops(processor)) == 0;
+  /// Whether a processor has a frame of a hop, counted from bit-time 0 of the stream.
+  [[nodiscard]] bool is_due(std::size_t processor, std::uint64_t hop) const {
+    return hop % static_cast<std::uint64_t>(every_hops(processor)) == 0;
   }
   [[nodiscard]] bool is_late(std::size_t processor) const { return every_hops(processor) > 1; }
   /// The window of a processor's products beside the run's window that begins at `first_sample`: both end together.
@@ -252,18 +248,27 @@ class Engine {
   /// Once all taps have their frequencies.
   [[nodiscard]] std::vector<Wanted> wanted_processors() const;
   /// Of a processor that was made. `images` is null where it makes none, and lives as long as the engine.
-  void add_results(ResultHeader header, std::optional<std::int64_t> memory_hops, const Wanted& wanted,
-                   std::span<const int> subset, const ImagesOnHost* images);
+  void add_results(ResultHeader header, const Wanted& wanted, std::span<const int> subset, const ImagesOnHost* images);
   [[nodiscard]] std::size_t tap_of(std::size_t processor) const { return results_.at(processor).tap; }
   /// Notes the origin that seek() names. Returns, for each tap, the first sample that its front end is to be fed with;
   /// the decimated samples of a device begin with the first of their taps.
   std::vector<std::uint64_t> begin_taps(std::uint64_t first_window, std::uint64_t origin);
   /// Of the windows of a compute_*(), where nothing else was given by set_hops().
   void begin_hops(std::uint64_t first_hop, std::size_t windows);
+  /// Nothing is remembered any more.
+  void forget_hops() { end_hop_.reset(); }
   /// The hop that follows on those computed last.
-  [[nodiscard]] std::uint64_t next_hop() const { return next_hop_; }
+  [[nodiscard]] std::uint64_t next_hop() const { return end_hop_.value_or(0); }
   /// Of the windows computed last, without the first ones that a tap does not have.
   [[nodiscard]] FrameHops hops_without(std::size_t absent) const;
+  /// When a processor begins on the windows computed last: which of its products may depend on hops that were not
+  /// computed.
+  void note_memory(std::size_t processor);
+  /// kFlagMemoryNotFull or 0, of the windows that the processor began on last.
+  [[nodiscard]] std::uint32_t memory_flag(std::size_t processor, std::size_t window) const {
+    const std::vector<std::uint32_t>& flags = results_.at(processor).memory_flags;
+    return window < flags.size() ? flags[window] : 0U;
+  }
   /// Notes, for each tap, how many of these windows it cannot have.
   void count_absent(std::uint64_t first_sample, std::size_t windows);
   void set_masks(const Masks& masks);
@@ -283,10 +288,10 @@ class Engine {
  private:
   struct Results {
     ResultHeader header;
-    std::optional<std::int64_t> memory_hops;
     int every_hops = 1;
     std::size_t tap = 0;
-    std::vector<int> subset;  ///< as Processor::subset()
+    std::vector<int> subset;                       ///< as Processor::subset()
+    std::vector<std::uint32_t> memory_flags = {};  ///< [window]
     const ImagesOnHost* images = nullptr;
   };
   /// The tap of a processor of the settings on a device, which may have to be made.
@@ -299,7 +304,8 @@ class Engine {
   std::uint64_t origin_ = 0;
   std::optional<FrameHops> given_hops_;  ///< of the next windows
   FrameHops hops_;                       ///< of the windows computed last
-  std::uint64_t next_hop_ = 0;           ///< that follows on these
+  std::uint64_t first_hop_ = 0;           ///< from it on, all hops up to these were computed
+  std::optional<std::uint64_t> end_hop_;  ///< of these; none where nothing is remembered
   std::vector<Tap> taps_;
   std::vector<std::size_t> taps_of_settings_;  ///< [of Settings::processors]
   std::vector<Results> results_;               ///< [processor]

@@ -83,12 +83,13 @@ class OpenclEngine : public Engine {
   void image_again() override;
   void forget_unbounded() override {
     for (std::size_t p = 0; p < runs_.size(); ++p) {
-      if (memory_hops(p).value_or(kUnboundedMemory) == kUnboundedMemory) {
+      if (header(p).memory_hops.value_or(kUnboundedMemory) == kUnboundedMemory) {
         runs_[p].processor->forget();
       }
     }
   }
   void forget() override {
+    forget_hops();
     for (const Run& run : runs_) {
       run.processor->forget();
     }
@@ -180,7 +181,7 @@ class OpenclEngine : public Engine {
 };
 
 /// Flags of one processor's products that do not apply to another's.
-constexpr std::uint32_t kProcessorFlags = kFlagExtrapolationFellBack;
+constexpr std::uint32_t kProcessorFlags = kFlagExtrapolationFellBack | kFlagMemoryNotFull;
 
 OpenclEngine::OpenclEngine(Devices devices, const EnginePlan& plan)
     : Engine(plan, std::move(devices.of_processors)), devices_(std::move(devices.all)), inputs_(taps().size()) {
@@ -189,7 +190,7 @@ OpenclEngine::OpenclEngine(Devices devices, const EnginePlan& plan)
   const auto batch = static_cast<std::size_t>(plan.settings.device.batch);
   for (const Wanted& wanted : wanted_processors()) {
     std::unique_ptr<Processor> made = processor_entry(wanted.kind).make(devices_[wanted.device], wanted.plan);
-    add_results(made->header(), made->memory_hops(), wanted, made->subset(),
+    add_results(made->header(), wanted, made->subset(),
                 dynamic_cast<const ImagesOnHost*>(made.get()));
     runs_.push_back({.processor = std::move(made),
                      .sample_window = static_cast<std::uint64_t>(wanted.needs.sample_window),
@@ -425,7 +426,11 @@ std::span<const WindowStatus> OpenclEngine::compute_prompt() {
   }
   wait();
   is_computed_ = true;
-  return std::span(inputs_.front().statuses).first(windows_);
+  const std::span<WindowStatus> statuses = std::span(inputs_.front().statuses).first(windows_);
+  for (std::size_t i = 0; i < windows_ && !runs_.empty(); ++i) {
+    statuses[i].flags |= memory_flag(0, i);
+  }
+  return statuses;
 }
 
 void OpenclEngine::begin_late(std::uint32_t due) {
@@ -445,6 +450,7 @@ void OpenclEngine::begin_late(std::uint32_t due) {
         std::copy(input.statuses.begin(), input.statuses.end(), runs_[p].statuses.begin());
         runs_[p].absent = taps()[t].absent;
         show_samples(p, input.present);
+        note_memory(p);
         runs_[p].processor->set_hops(hops_without(runs_[p].absent));
         runs_[p].processor->enqueue(input.spectra, input.status, input.present);
       }
@@ -523,6 +529,7 @@ void OpenclEngine::enqueue_tap(std::size_t tap, std::uint32_t due) {
     if ((due >> p & 1U) != 0) {
       runs_[p].absent = absent;
       show_samples(p, input.present);
+      note_memory(p);
       runs_[p].processor->set_hops(hops_without(absent));
       runs_[p].processor->enqueue(input.spectra, input.status, input.present);
       const Processor& processor = *runs_[p].processor;
@@ -597,7 +604,8 @@ std::uint32_t OpenclEngine::flags(std::size_t processor, std::size_t window) con
   const std::span<const std::uint32_t> own = run.processor->host_status();
   const std::uint32_t not_of_tap =
       kProcessorFlags | (run.processor->subset().empty() ? 0U : std::uint32_t{kFlagWavenumberAboveNyquist});
-  return (run.statuses.at(present).flags & ~not_of_tap) | (own.empty() ? 0U : own[present * kStatusWords]);
+  return (run.statuses.at(present).flags & ~not_of_tap) | (own.empty() ? 0U : own[present * kStatusWords]) |
+         memory_flag(processor, window);
 }
 
 int OpenclEngine::non_finite_microphones(std::size_t processor, std::size_t window) const {

@@ -25,7 +25,7 @@ class ReferenceEngine : public Engine {
     make_samples();
     for (const Wanted& wanted : wanted_processors()) {
       std::unique_ptr<reference::Processor> made = processor_entry(wanted.kind).make_reference(wanted.plan);
-      add_results(made->header(), made->memory_hops(), wanted, made->subset(),
+      add_results(made->header(), wanted, made->subset(),
                   dynamic_cast<const ImagesOnHost*>(made.get()));
       runs_.push_back({.processor = std::move(made),
                        .sample_window = static_cast<std::size_t>(wanted.needs.sample_window),
@@ -124,7 +124,8 @@ class ReferenceEngine : public Engine {
     return runs_.at(processor).processor->products(window - runs_[processor].absent);
   }
   [[nodiscard]] std::uint32_t flags(std::size_t processor, std::size_t window) const override {
-    return runs_.at(processor).flags.at(window - runs_[processor].absent);
+    return runs_.at(processor).flags.at(window - runs_[processor].absent) |
+           memory_flag(processor, window);
   }
   [[nodiscard]] std::string imager_name() const override {
     return runs_.empty() ? std::string(kNoProcessor) : "reference";
@@ -151,12 +152,13 @@ class ReferenceEngine : public Engine {
   }
   void forget_unbounded() override {
     for (std::size_t p = 0; p < runs_.size(); ++p) {
-      if (memory_hops(p).value_or(kUnboundedMemory) == kUnboundedMemory) {
+      if (header(p).memory_hops.value_or(kUnboundedMemory) == kUnboundedMemory) {
         runs_[p].processor->forget();
       }
     }
   }
   void forget() override {
+    forget_hops();
     for (const Run& run : runs_) {
       run.processor->forget();
     }
@@ -237,7 +239,8 @@ class ReferenceEngine : public Engine {
       }
     }
     for (std::size_t i = 0; i < statuses_.size(); ++i) {
-      statuses_[i].flags = runs_.empty() ? flags[i] | array_plan().constant_flags() : runs_.front().flags[i];
+      statuses_[i].flags =
+          runs_.empty() ? flags[i] | array_plan().constant_flags() : runs_.front().flags[i] | memory_flag(0, i);
     }
     return statuses_;
   }
@@ -252,6 +255,7 @@ class ReferenceEngine : public Engine {
     const Input& input = inputs_[tap_of(processor)];
     const ArrayPlan& array = taps()[tap_of(processor)].array;
     const std::size_t values = array.frequencies_hz.size() * static_cast<std::size_t>(array.geometry.channels());
+    note_memory(processor);
     const FrameHops hops = hops_without(one.absent);
     for (std::size_t i = 0; i < input.flags.size(); ++i) {
       one.processor->set_hop(hops.first + i, hops.incomplete.empty() || hops.incomplete[i] == 0);

@@ -8,9 +8,6 @@
 
 namespace nearfield {
 
-/// Hops before its own that a frame may depend on, where averages have no end, or tracks or searches go on.
-inline constexpr std::int64_t kUnboundedMemory = -1;
-
 /// What the plan of every processor of spectra says of the array and of its input spectra. It holds sizes and settings
 /// only: no table that the device and the reference could share.
 struct ArrayPlan {

@@ -19,6 +19,7 @@ struct InputInfo {
   std::int64_t start_time_ns = 0;
   double start_rate_hz = 0.0;        ///< of what /first_sample counts; 0 for spectra
   std::uint64_t first_bit_time = 0;  ///< of the first sample, in the stream that was recorded
+  std::uint64_t first_hop = 0;       ///< of the first window: hops are counted from the stream's bit-time 0
 };
 
 /// The settings of a run: the recording's description of its array replaces defaults and must agree with what the user

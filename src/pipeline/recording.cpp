@@ -95,7 +95,8 @@ class BitRecording : public Recording {
                  capture.start_time_ns + std::llround(static_cast<double>(skipped_bit_times_) / capture.sample_rate_hz *
                                                       static_cast<double>(kNsPerSecond)),
              .start_rate_hz = capture.sample_rate_hz,
-             .first_bit_time = capture.first_bit_time + skipped_bit_times_};
+             .first_bit_time = capture.first_bit_time + skipped_bit_times_,
+             .first_hop = stream_samples_ / static_cast<std::uint64_t>(in_words(used).front_end.hop_samples)};
     validate(used, capture.sample_rate_hz / used.front_end.decimation);
     plan_ = {.settings = in_words(used),
              .input = InputForm::kBits,
@@ -117,7 +118,7 @@ class BitRecording : public Recording {
     file_->missing.forget_before(bit_time_of(feed_.begin_of(first_window, engine) - stream_samples_));
     const auto hop = static_cast<std::uint64_t>(plan_.settings.front_end.hop_samples);
     const auto window = static_cast<std::uint64_t>(plan_.settings.front_end.window_samples);
-    FrameHops hops{.first = first_window / hop};
+    FrameHops hops{.first = info_.first_hop + first_sample / hop};
     std::vector<std::uint64_t> missing;
     for (std::size_t i = 0; i < windows; ++i) {
       const std::uint64_t first = first_sample + i * hop;

@@ -52,10 +52,11 @@ void place(Frame& frame, std::uint64_t first_sample, const InputInfo& input) {
 }
 
 /// Frames of the range for which a processor is due, and which have all its window.
-FramesOfProcessor frames_of(const Engine& engine, std::size_t processor, const FrameRange& range, std::uint64_t hop) {
+FramesOfProcessor frames_of(const Engine& engine, std::size_t processor, const FrameRange& range, std::uint64_t hop,
+                            std::uint64_t first_hop) {
   FramesOfProcessor frames{.every = static_cast<std::uint64_t>(engine.every_hops(processor))};
   for (std::uint64_t index = range.first; index < *range.end; ++index) {
-    if (engine.is_due(processor, index) && engine.reaches(processor, index * hop)) {
+    if (engine.is_due(processor, first_hop + index) && engine.reaches(processor, index * hop)) {
       frames.first = frames.count == 0 ? index : frames.first;
       ++frames.count;
     }
@@ -67,10 +68,10 @@ using Outputs = std::vector<std::unique_ptr<Output>>;
 
 /// A processor without a frame in the range has no place in the outputs.
 std::vector<FramesOfProcessor> begin(const Outputs& outputs, const Engine& engine, const FrameRange& range,
-                                     std::uint64_t hop, const ReplayOptions& options, std::int64_t start_time_ns) {
+                                     std::uint64_t hop, const ReplayOptions& options, const InputInfo& input) {
   std::vector<FramesOfProcessor> places;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
-    const std::uint64_t frames = places.emplace_back(frames_of(engine, p, range, hop)).count;
+    const std::uint64_t frames = places.emplace_back(frames_of(engine, p, range, hop, input.first_hop)).count;
     if (frames == 0 && options.warn) {
       options.warn(
           fmt::format("processors.{}: no frame among frames {} to {} of {}: it has one every {} hops, once {} "
@@ -80,18 +81,18 @@ std::vector<FramesOfProcessor> begin(const Outputs& outputs, const Engine& engin
     }
     for (const auto& output : outputs) {
       if (frames > 0) {
-        output->begin(engine.header(p), {.processor = p, .frames = frames, .time_zero_ns = start_time_ns});
+        output->begin(engine.header(p), {.processor = p, .frames = frames, .time_zero_ns = input.start_time_ns});
       }
     }
   }
   return places;
 }
 
-std::uint32_t late_and_due(const Engine& engine, std::uint64_t first, std::size_t windows) {
+std::uint32_t late_and_due(const Engine& engine, std::uint64_t first_hop, std::size_t windows) {
   std::uint32_t due = 0;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
-    for (std::uint64_t index = first; index < first + windows; ++index) {
-      due |= engine.is_due(p, index) ? 1U << p : 0U;
+    for (std::uint64_t hop = first_hop; hop < first_hop + windows; ++hop) {
+      due |= engine.is_due(p, hop) ? 1U << p : 0U;
     }
   }
   return due & engine.late();
@@ -104,7 +105,7 @@ std::uint32_t write(const Outputs& outputs, Engine& engine, std::size_t window, 
   const std::uint64_t missing = frame.missing_bit_times;
   std::uint32_t flags = 0;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
-    if (!engine.is_due(p, frame.sequence) || !engine.has_products(p, window)) {
+    if (!engine.is_due(p, recording.info().first_hop + frame.sequence) || !engine.has_products(p, window)) {
       continue;
     }
     frame.processor = p;
@@ -127,12 +128,12 @@ std::uint32_t write(const Outputs& outputs, Engine& engine, std::size_t window, 
 std::uint64_t bounded_memory(const Engine& engine) {
   std::int64_t most = 0;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
-    most = std::max(most, engine.memory_hops(p).value_or(0));
+    most = std::max(most, engine.header(p).memory_hops.value_or(0));
   }
   return static_cast<std::uint64_t>(most);
 }
 
-/// Computes the hops that the first frame of a range may depend on, and drops them.
+/// Computes the frames that the first one of a range may depend on, and drops them.
 void warm_up(Recording& recording, Engine& engine, std::uint64_t first, std::uint64_t hop) {
   const auto batch = static_cast<std::uint64_t>(recording.plan().settings.device.batch);
   std::uint64_t index = first - std::min(first, bounded_memory(engine));
@@ -140,6 +141,8 @@ void warm_up(Recording& recording, Engine& engine, std::uint64_t first, std::uin
   while (index < first) {
     const std::uint64_t windows = std::min(batch, first - index);
     recording.compute(index * hop, windows, engine);
+    engine.begin_late(late_and_due(engine, recording.info().first_hop + index, windows));
+    engine.finish_late();
     index += windows;
   }
   if (has_any) {
@@ -196,7 +199,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
   result.frames_asked = *range.end - range.first;
   const std::uint64_t hop =
       input.kind == FileKind::kSpectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
-  result.places = begin(outputs, *engine, range, hop, options, recording->info().start_time_ns);
+  result.places = begin(outputs, *engine, range, hop, options, input);
   for (std::size_t p = 0; p < engine->processors(); ++p) {
     result.headers.push_back(engine->header(p));
   }
@@ -215,7 +218,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
     const std::span<const WindowStatus> statuses = recording->compute(index * hop, windows, *engine);
     search.look(index, statuses);
     const std::uint64_t first = index;
-    engine->begin_late(late_and_due(*engine, index, windows));
+    engine->begin_late(late_and_due(*engine, input.first_hop + index, windows));
     engine->finish_late();
     for (std::size_t i = 0; i < windows; ++i, ++index) {
       require_finite(statuses[i].non_finite_microphones, plan.settings.array.geometry.channels(), index, input);

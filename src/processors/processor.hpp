@@ -70,11 +70,10 @@ class Processor {
   Processor(const Processor&) = delete;
   Processor& operator=(const Processor&) = delete;
   virtual ~Processor() = default;
-  /// Axes, products and kind; the engine fills the rest.
+  /// Axes, products, kind and memory where every hop is computed; the engine fills the rest.
   [[nodiscard]] virtual ResultHeader header() const = 0;
   /// Hops before its own that a frame may depend on, where every hop is computed: 0 where it depends on its window
   /// alone, kUnboundedMemory where on all; nothing where it is not known.
-  [[nodiscard]] virtual std::optional<std::int64_t> memory_hops() const { return {}; }
   /// Of the windows of the enqueue() that follows, for a processor whose settings ask for samples.
   virtual void use_samples(const SampleView& /*samples*/) {}
   /// Of the windows of the enqueue() that follows, for a processor that remembers some of them.
@@ -125,7 +124,6 @@ class Processor {
   Processor& operator=(const Processor&) = delete;
   virtual ~Processor() = default;
   [[nodiscard]] virtual ResultHeader header() const = 0;
-  [[nodiscard]] virtual std::optional<std::int64_t> memory_hops() const { return {}; }
   /// Drops the products of the windows computed so far.
   virtual void clear() = 0;
   /// Decimated samples [sample][channel] of the window that add() computes next, for a processor that asks for them;

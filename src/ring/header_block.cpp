@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstring>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -143,6 +146,12 @@ std::vector<nf_ring_product> append_products(Block& block, const ResultHeader& h
   return products;
 }
 
+/// nf_ring_header.memory_hops.
+std::uint32_t coded(const std::optional<std::int64_t>& memory_hops) {
+  constexpr std::uint32_t kAll = std::numeric_limits<std::uint32_t>::max();
+  return !memory_hops ? 0U : *memory_hops < 0 ? kAll : static_cast<std::uint32_t>(*memory_hops) + 1U;
+}
+
 }  // namespace
 
 std::vector<std::byte> make_header_block(const nf_ring_header& fields, const ResultHeader& header,
@@ -156,6 +165,7 @@ std::vector<std::byte> make_header_block(const nf_ring_header& fields, const Res
   h.product_bytes = sizeof(nf_ring_product);
   h.column_bytes = sizeof(nf_ring_column);
   h.processor = block.append_text(header.processor);
+  h.memory_hops = coded(header.memory_hops);
   const std::vector<nf_ring_axis> axes = append_axes(block, header);
   const std::vector<nf_ring_product> products = append_products(block, header, products_offset);
   h.axes = static_cast<std::uint32_t>(axes.size());

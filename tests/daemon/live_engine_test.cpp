@@ -242,7 +242,7 @@ TEST(LiveEngine, SeededLossesAreFlaggedExactlyInEachFrame) {
     while (rig.engine.step(0) != LiveEngine::Step::kEnded) {
     }
     const std::uint64_t bits = FaultyStream::kPackets * FaultyStream::kPacketBits;
-    ASSERT_EQ(rig.sink.frames.size(), (bits - kWindowBits - (32 - FaultyStream::kFirst)) / kHopBits + 1);
+    ASSERT_EQ(rig.sink.frames.size(), (bits - kWindowBits - (kHopBits - FaultyStream::kFirst)) / kHopBits + 1);
     for (const test::KeptFrame& kept : rig.sink.frames) {
       const Frame& frame = kept.frame;
       ASSERT_EQ(frame.stream_id, seed);
@@ -281,7 +281,7 @@ TEST(LiveEngine, EachFrameCountsTheMissingOfItsWindow) {
   }
 }
 
-TEST(LiveEngine, WindowsStartAtWholeWordsAlsoAtTheWrapOfBitTimes) {
+TEST(LiveEngine, WindowsStartAtMultiplesOfTheHopAlsoAtTheWrapOfBitTimes) {
   Rig rig;
   const std::uint64_t first = 0 - kWindowBits - 5;  // wraps within the first window
   rig.ring.begin_stream(3, first);

@@ -297,8 +297,8 @@ class PageTest(BrowserTest):
         self.server.missing = 17
         for text in ("lost: 17 bit-times", "overload", "clipped", "masked: 2 microphones"):
             self.until(page, f"document.getElementById('notes').textContent.includes('{text}')")
-        self.server.flags = 256 | 512
-        for text in ("a limit on these products is exceeded", "does not know: 512"):
+        self.server.flags = 256 | 512 | 1024
+        for text in ("a limit on these products is exceeded", "hops that the picture remembers", "does not know: 1024"):
             self.until(page, f"document.getElementById('notes').textContent.includes('{text}')")
         self.server.flags = 0
         self.server.missing = 0

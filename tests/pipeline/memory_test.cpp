@@ -4,8 +4,6 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <numbers>
-#include <random>
 
 #include "config/schema/front_end_kinds.hpp"
 #include "files/files.hpp"
@@ -25,28 +23,6 @@ constexpr std::uint64_t kWindow = 64;
 constexpr std::uint64_t kHops = 160;
 constexpr std::uint64_t kBitTimes = (kHop * kHops + kWindow) * kBitsPerWord;
 constexpr std::uint64_t kMemory = 60;  // hops
-
-/// Bits of a tone whose level changes by more and by less than 6 dB, and of noise; 8 x 8 microphones.
-std::vector<std::uint32_t> unsteady_bits() {
-  std::mt19937 generator(9U);
-  std::uniform_real_distribution<double> threshold(-1.0, 1.0);
-  std::vector<std::uint32_t> words(2 * kBitTimes);
-  for (std::uint64_t t = 0; t < kBitTimes; ++t) {
-    const double hops = static_cast<double>(t) / static_cast<double>(kHop * kBitsPerWord);
-    const double level = 0.12 * std::exp(1.3 * std::sin(0.17 * hops) + 0.4 * std::sin(0.9 * hops));
-    const double turns = static_cast<double>(t) * 1464.84375 / kBitRateHz;
-    for (int channel = 0; channel < 64; ++channel) {
-      const double x = channel % 8 - 3.2;
-      const int row = channel / 8;
-      const double y = row - 4.1;
-      const double gain = 1.0 / (1.0 + 0.2 * (x * x + y * y));
-      const double value = level * gain * std::sin(2.0 * std::numbers::pi * turns - 0.1 * std::hypot(x, y));
-      words[2 * t + static_cast<std::uint64_t>(channel / 32)] |=
-          value > threshold(generator) ? 1U << (channel % 32) : 0U;
-    }
-  }
-  return words;
-}
 
 CaptureInfo info_of(std::uint64_t first_bit_time) {
   CaptureInfo info;
@@ -147,7 +123,7 @@ bool is_same(const ImageFrame& a, const ImageFrame& b) {
 class ReplayMemory : public testing::TestWithParam<Way> {
  protected:
   ReplayMemory() { write_capture(folder_ / "whole.h5", 0, bits_); }
-  const std::vector<std::uint32_t> bits_ = unsteady_bits();
+  const std::vector<std::uint32_t> bits_ = test::unsteady_bits(kBitTimes, kHop * kBitsPerWord);
   const test::TemporaryFolder folder_;
 };
 INSTANTIATE_TEST_SUITE_P(, ReplayMemory, testing::ValuesIn(ways()), [](const auto& way) { return way.param.name; });

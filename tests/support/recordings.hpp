@@ -1,4 +1,5 @@
 #pragma once
+#include <cmath>
 #include <cstdint>
 #include <numbers>
 #include <random>
@@ -33,6 +34,28 @@ inline void write_random_capture(const std::string& path, std::uint64_t bit_time
   CaptureWriter writer(path, info);
   writer.append(words);
   writer.finish();
+}
+
+/// Bits of a tone whose level changes by more and by less than 6 dB, and of noise; 8 x 8 microphones.
+inline std::vector<std::uint32_t> unsteady_bits(std::uint64_t bit_times, std::uint64_t hop_bits) {
+  std::mt19937 generator(9U);
+  std::uniform_real_distribution<double> threshold(-1.0, 1.0);
+  std::vector<std::uint32_t> words(2 * bit_times);
+  for (std::uint64_t t = 0; t < bit_times; ++t) {
+    const double hops = static_cast<double>(t) / static_cast<double>(hop_bits);
+    const double level = 0.12 * std::exp(1.3 * std::sin(0.17 * hops) + 0.4 * std::sin(0.9 * hops));
+    const double turns = static_cast<double>(t) * 1464.84375 / kBitRateHz;
+    for (int channel = 0; channel < 64; ++channel) {
+      const double x = channel % 8 - 3.2;
+      const int row = channel / 8;
+      const double y = row - 4.1;
+      const double gain = 1.0 / (1.0 + 0.2 * (x * x + y * y));
+      const double value = level * gain * std::sin(2.0 * std::numbers::pi * turns - 0.1 * std::hypot(x, y));
+      words[2 * t + static_cast<std::uint64_t>(channel / 32)] |=
+          value > threshold(generator) ? 1U << (channel % 32) : 0U;
+    }
+  }
+  return words;
 }
 
 /// Spectra of a monopole behind 8 x 8 microphones, the same in every frame.

@@ -98,6 +98,8 @@ class Layout:
     processor: str
     axes: tuple[Axis, ...]
     products: tuple[Product, ...]
+    memory_hops: int | None = None
+    """Hops before its own that a frame may depend on; -1 is without a bound, None not known."""
 
     def to_dataset(self, arrays: Mapping[str, Array]) -> xr.Dataset:
         """Return arrays of a frame, by their products' names, with coordinates and units.
@@ -133,7 +135,7 @@ def _axis(axis: Any) -> Axis:
     return Axis(_library.text(axis.name), _library.text(axis.unit), values.reshape(shape))
 
 
-def layout_of(processor: str, layout: Any) -> Layout:
+def layout_of(processor: str, layout: Any, memory_hops: int | None = None) -> Layout:
     """Return an ``nf_ring_layout`` or ``nf_engine_layout`` as Python has it, all values copied."""
     axes = tuple(_axis(layout.axes[i]) for i in range(layout.axis_count))
     by_name = {axis.name: axis for axis in axes}
@@ -148,4 +150,4 @@ def layout_of(processor: str, layout: Any) -> Layout:
         products.append(
             Product(_library.text(product.name), _library.text(product.quantity), _library.text(product.unit), int(product.form),
                     TYPES[product.type], of_product, columns, int(product.most_rows)))  # fmt: skip
-    return Layout(processor, axes, tuple(products))
+    return Layout(processor, axes, tuple(products), memory_hops)

@@ -42,7 +42,7 @@ except ModuleNotFoundError as error:
 
 _CHUNK_BYTES = 8 << 20  # of an array of the store; a chunk is a file there
 _SHARD_BYTES = 64 << 20  # of results
-_WARM_UPS = 16  # a shard without a length of its own is at least so many times as long as its warm-up
+_WARM_UPS = 16  # a shard without a length of its own is at least so many times as long as what is computed before it
 _LEAST_SHARDS = 64  # that an archive is cut into, where they are not short
 _SHORT_HOPS = 1024
 _INTERRUPTED = 130
@@ -412,8 +412,11 @@ def _memory_of(plan: h5py.File, groups: Sequence[tuple[str, int]]) -> dict[str, 
     return {path: int(plan[path or "/"].attrs["memory_hops"]) for path, _ in groups if "memory_hops" in plan[path or "/"].attrs}
 
 
-def _warm_up_of(plan: pathlib.Path, names: Sequence[str], warm_up: int | str, *, is_unbounded_allowed: bool) -> int:
-    """Return how many hops earlier a shard begins; names of the processors are those of the plan."""
+def _warm_up_of(plan: pathlib.Path, names: Sequence[str], warm_up: int | str, *, is_unbounded_allowed: bool) -> tuple[int, int]:
+    """Return how many hops earlier a shard begins, and how many are computed before its frames at least.
+
+    Where a replay's frames depend on a bounded number of hops before, it computes those itself. Names of the processors are those of the plan.
+    """
     if warm_up != "auto" and (isinstance(warm_up, str) or warm_up < 0):
         raise ValueError(f"warm_up: expected a number of hops >= 0 or 'auto', found {warm_up!r}")
     with h5py.File(plan) as file:
@@ -422,12 +425,13 @@ def _warm_up_of(plan: pathlib.Path, names: Sequence[str], warm_up: int | str, *,
     if endless and not is_unbounded_allowed:
         raise UsageError(f"processors {', '.join(endless)}: expected frames that depend on a bounded number of hops before, found averages, "
                          "tracks or searches without a bound, which start from nothing in each shard; allow_unbounded accepts that", 64)  # fmt: skip
+    longest = max([0, *memory.values()])
     if not isinstance(warm_up, str):
-        return warm_up
+        return warm_up, warm_up + longest
     if not memory:
         raise UsageError("warm_up: the results do not say how many hops before a frame it may depend on (memory_hops): "
                          "expected a number, 0 where all settings are fixed, such as holography.filter.cutoff_rad_per_m; found 'auto'", 64)  # fmt: skip
-    return max([0, *memory.values()])
+    return 0, longest
 
 
 def _groups_of(plan: pathlib.Path, names: Sequence[str]) -> list[tuple[str, int, dict[str, int]]]:
@@ -459,11 +463,11 @@ def _divisor(of: int, most: int) -> int:
     return next(number for number in range(max(1, min(of, most)), 0, -1) if of % number == 0)
 
 
-def _shard_hops(wanted: int | None, unit: int, hops: int, hop_bytes: float, warm_up: int) -> int:
+def _shard_hops(wanted: int | None, unit: int, hops: int, hop_bytes: float, dropped: int) -> int:
     """Return the length of shards: a multiple of `unit` hops, in which each processor has a whole number of frames."""
     if wanted is None:
         by_size = _SHARD_BYTES / max(hop_bytes, 1.0)
-        wanted = round(max(min(by_size, max(hops / _LEAST_SHARDS, _SHORT_HOPS)), _WARM_UPS * warm_up, 1.0))
+        wanted = round(max(min(by_size, max(hops / _LEAST_SHARDS, _SHORT_HOPS)), _WARM_UPS * dropped, 1.0))
     elif wanted < 1:
         raise ValueError(f"shard_hops: expected a number >= 1, found {wanted}")
     return max(unit, wanted // unit * unit)
@@ -488,11 +492,11 @@ def _make_job(paths: Sequence[str], plans: Sequence[dict[str, Any]], files: Sequ
     first = [one for one in plans[0]["processors"] if one["frames"] > 0]  # others have no place in the results
     names = [one["name"] for one in first]
     _require_alike(paths, files)
-    warm_up = _warm_up_of(files[0], names, wanted.warm_up, is_unbounded_allowed=wanted.is_unbounded_allowed)
+    warm_up, dropped = _warm_up_of(files[0], names, wanted.warm_up, is_unbounded_allowed=wanted.is_unbounded_allowed)
     found = _groups_of(files[0], names)
     hop_bytes = sum(sum(sizes.values()) / first[p]["every_hops"] for _, p, sizes in found)
     unit = math.lcm(*(one["every_hops"] for one in first))
-    shard_hops = _shard_hops(wanted.shard_hops, unit, sum(plan["hops"] for plan in plans), hop_bytes, warm_up)
+    shard_hops = _shard_hops(wanted.shard_hops, unit, sum(plan["hops"] for plan in plans), hop_bytes, dropped)
     sources: list[_Source] = []
     offsets = [0] * len(names)
     zeros_ns = [_zero_ns(file) for file in files]
@@ -628,9 +632,10 @@ def replay(
     config, config_of, settings, engine, device
         As of :func:`nearfield.replay`.
     warm_up : int or "auto"
-        Hops that a shard begins earlier. "auto" is the largest ``memory_hops`` of the results.
+        Hops that a shard begins earlier, beside those that its frames depend on by ``memory_hops`` of the results, which are always
+        computed. "auto" is 0; it is an error where the results of an earlier program do not say their memory.
     shard_hops : int, optional
-        The length of a shard. Default: about 64 MiB of results, and at least 16 times the warm-up.
+        The length of a shard. Default: about 64 MiB of results, and at least 16 times what is computed before it.
     threads : int
         Cores that a task may use where the device is PoCL's processor.
     allow_unbounded : bool

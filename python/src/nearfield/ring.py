@@ -15,6 +15,7 @@ from nearfield import _library
 from nearfield._layout import Array, Layout, layout_of
 
 _OK, _NONE, _TOO_OLD, _TIMEOUT, _RETIRED, _GONE = 0, 1, 2, 3, 6, 7
+_MEMORY_UNKNOWN = -2
 _SLICE_S = 0.2  # the longest wait in the C library, which sees no Ctrl-C
 _LONGEST_NS = 2**63 - 1
 
@@ -218,7 +219,8 @@ class Ring:
 
     def _read_layout(self) -> None:
         layout = self._library.nf_ring_get_layout(self._ring)
-        self._layout = layout_of(_library.text(layout.processor), layout)
+        memory_hops = int(layout.memory_hops)
+        self._layout = layout_of(_library.text(layout.processor), layout, None if memory_hops == _MEMORY_UNKNOWN else memory_hops)
 
     def _copied(self, status: int, skipped: int) -> Frame:
         self._require(status)

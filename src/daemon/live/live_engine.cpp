@@ -9,6 +9,13 @@
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
+namespace {
+
+/// Elements up to which positions may be those of the stream: far from where 64 bits end.
+constexpr std::uint64_t kLargestCount = std::uint64_t{1} << 62U;
+
+}  // namespace
+
 LiveEngine::LiveEngine(IngestRing& ring, const LiveInput& input, std::unique_ptr<Epoch> epoch, Publisher& publisher,
                        Options options)
     : ring_(&ring),
@@ -29,7 +36,7 @@ void LiveEngine::use_epoch() {
   take_cadences();
 }
 
-/// A processor that was there before keeps its count of shed hops.
+/// A processor that was there before keeps its count of shed hops. The next window is still to be chosen.
 void LiveEngine::take_cadences() {
   const std::vector<Cadence> before = std::exchange(cadences_, {});
   for (std::size_t p = 0; p < epoch_->engine->processors(); ++p) {
@@ -38,9 +45,15 @@ void LiveEngine::take_cadences() {
     const auto same = std::find_if(before.begin(), before.end(), [&](const Cadence& c) { return c.processor == name; });
     cadences_.push_back({.processor = name,
                          .every = every,
-                         .next = (sequence_ + every - 1) / every * every,
                          .shed = same == before.end() ? 0 : same->shed,
                          .has_frames = same != before.end() && same->has_frames});
+  }
+}
+
+/// Frames of a processor with a cadence are those of a replay: of hops that are multiples of it.
+void LiveEngine::align_cadences() {
+  for (Cadence& cadence : cadences_) {
+    cadence.next = (hop_number(next_) + cadence.every - 1) / cadence.every * cadence.every;
   }
 }
 
@@ -69,6 +82,8 @@ void LiveEngine::go_on() {
     first =
         imaged_end_ + hop_samples_ - window_samples_;  // a shorter window begins later, as it is to end with new bits
   }
+  const std::uint64_t in_hop = element_of(first) / input_.elements_per_sample % hop_samples_;
+  first += (hop_samples_ - in_hop) % hop_samples_;
   const std::uint64_t begin = feeder_.begin_of(first, *epoch_->engine);
   MissingBits missing;  // also of what the engine before did not look back at
   std::uint64_t fed = feeder_.until(first, std::max(begin, taken_), *epoch_->engine).first;
@@ -88,6 +103,7 @@ void LiveEngine::go_on() {
   }
   missing_ = begin < taken_ ? std::move(missing) : std::move(missing_);
   next_ = first;
+  align_cadences();
 }
 
 /// What the engine would need is gone: from `first` on, hops go until one begins behind what was taken.
@@ -95,6 +111,7 @@ void LiveEngine::begin_anew(std::uint64_t first) {
   next_ = first;
   pass_over(taken_ > first ? (taken_ - first + hop_samples_ - 1) / hop_samples_ : 0);
   feeder_.begin(next_);
+  align_cadences();
 }
 
 void LiveEngine::pass_over(std::uint64_t hops) {
@@ -123,14 +140,18 @@ std::uint64_t LiveEngine::element_of(std::uint64_t sample) const {
 void LiveEngine::begin_stream() {
   stream_ = ring_->accept_stream();
   is_streaming_ = true;
-  const std::uint64_t step = input_.elements_per_sample;
+  const std::uint64_t step = input_.elements_per_sample * hop_samples_;
   origin_element_ = stream_.first_element + (step - stream_.first_element % step) % step;
-  // A gap, so that no front end takes the new stream for the old one's next bits.
-  origin_ = stream_.number > 1 ? taken_ + 1 : taken_;
+  // A gap, so that no front end takes the new stream for the old one's next bits; else the stream's own count, by which
+  // frames are those of a replay of its bits, to the last bit.
+  const std::uint64_t least = stream_.number > 1 ? taken_ + 1 : taken_;
+  const std::uint64_t own = origin_element_ < kLargestCount ? origin_element_ / input_.elements_per_sample : 0;
+  origin_ = std::max(least, own);
   next_ = origin_;
   feeder_.begin(origin_);
   taken_ = origin_;
   imaged_end_ = origin_;
+  align_cadences();
   epoch_->engine->forget();
   is_back_ = imaged_ns_ != 0;
   missing_ = MissingBits();
@@ -289,12 +310,15 @@ void LiveEngine::compute(std::size_t windows, const Pauses& pauses, FrameReport&
   imaged_end_ = last_end;
 }
 
-/// Of the next windows, whose bits have been taken. Hops are numbered as in a replay of what is recorded: from the
-/// stream's bit-time 0 on.
+std::uint64_t LiveEngine::hop_number(std::uint64_t first_sample) const {
+  return element_of(first_sample) / (hop_samples_ * input_.elements_per_sample);
+}
+
+/// Of the next windows, whose bits have been taken.
 FrameHops LiveEngine::hops_of(std::size_t windows) const {
   const std::uint64_t elements = window_samples_ * input_.elements_per_sample;
   const std::uint64_t hop_elements = hop_samples_ * input_.elements_per_sample;
-  FrameHops hops{.first = element_of(next_) / hop_elements};
+  FrameHops hops{.first = hop_number(next_)};
   for (std::size_t window = 0; window < windows; ++window) {
     const std::uint64_t first = next_ * input_.elements_per_sample + window * hop_elements;
     if (missing_.count(first, first + elements) > 0) {
@@ -389,14 +413,15 @@ void LiveEngine::take_products(Frame& frame, std::size_t window) {
 void LiveEngine::publish(std::size_t window, const Pauses& pauses, FrameReport& report) {
   const Frame stamp = stamped(window, report);
   const std::int64_t begin_ns = monotonic_ns();
+  const std::uint64_t hop = hop_number(next_ + window * hop_samples_);
   prompt_.clear();
   for (std::size_t p = 0; p < cadences_.size(); ++p) {
     Cadence& cadence = cadences_[p];
     cadence.shed += stamp.shed_hops;
-    if (stamp.sequence < cadence.next) {
+    if (hop < cadence.next) {
       continue;
     }
-    cadence.next = (stamp.sequence / cadence.every + 1) * cadence.every;
+    cadence.next = (hop / cadence.every + 1) * cadence.every;
     if (!epoch_->engine->has_products(p, window)) {
       cadence.shed += cadence.has_frames ? cadence.every : 0;
       continue;

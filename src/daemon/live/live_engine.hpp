@@ -49,10 +49,10 @@ struct LiveHooks {
 };
 
 /// From the ring of a source to the outputs, hop by hop, on one thread. Positions count samples (32 bit-times, or one
-/// decimated sample) since a stream's first whole one and never shrink, whatever the stream's own numbers do.
+/// decimated sample) as the stream does, but never shrink, whatever the stream's own numbers do.
 ///
-/// A stream's windows start at the first multiple of 32 bit-times and then every hop; the first frame comes when the
-/// first window is in. After a restart of the source windows count from its first bits; the frames' sequence continues,
+/// A stream's windows start at multiples of the hop, as in a replay; the first frame comes when the first window is in.
+/// After a restart of the source windows count from its first bits; the frames' sequence continues,
 /// and counts the hops without a stream by this host's clock. Windows of which nothing was received are skipped.
 class LiveEngine {
  public:
@@ -111,6 +111,8 @@ class LiveEngine {
   void take(std::uint64_t first_sample, std::span<std::uint32_t> words, Chunk& chunk);
   void compute(std::size_t windows, const Pauses& pauses, FrameReport& report);
   void feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, const Pauses& pauses);
+  /// Of the window that begins at a sample, as in a replay of what is recorded: from the stream's bit-time 0 on.
+  [[nodiscard]] std::uint64_t hop_number(std::uint64_t first_sample) const;
   [[nodiscard]] FrameHops hops_of(std::size_t windows) const;
   std::span<std::uint32_t> room_for(std::uint64_t words);
   void push(std::uint64_t first_sample, std::span<const std::uint32_t> words);
@@ -129,6 +131,7 @@ class LiveEngine {
   void count_absence(std::int64_t capture_mono_ns, std::uint64_t first_sample);
   void use_epoch();
   void take_cadences();
+  void align_cadences();
   void go_on();
   void begin_anew(std::uint64_t first);
   void pass_over(std::uint64_t hops);
@@ -147,7 +150,7 @@ class LiveEngine {
   struct Cadence {
     std::string processor;
     std::uint64_t every = 1;
-    std::uint64_t next = 0;  ///< the first sequence at which it is due again
+    std::uint64_t next = 0;  ///< the first hop number at which it is due again
     std::uint64_t shed = 0;  ///< hops since its last frame
     bool has_frames = false;
   };
@@ -164,7 +167,7 @@ class LiveEngine {
 
   bool is_streaming_ = false;
   StreamStart stream_;
-  std::uint64_t origin_element_ = 0;  ///< of the stream's first whole sample
+  std::uint64_t origin_element_ = 0;  ///< of the stream's first window
   std::uint64_t origin_ = 0;          ///< its position, samples
   std::uint64_t next_ = 0;            ///< first sample of the next window
   std::uint64_t lost_recorded_ = 0;   ///< of the ring's lost elements: those in the account of recordings

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <set>
 
 #include "core/product_values.hpp"
@@ -60,6 +62,13 @@ std::vector<Pair> read_pairs(const h5::InputFile& file, std::string_view dataset
     }
   }
   return pairs;
+}
+
+/// ResultHeader::memory_hops of a group, where it says it.
+std::optional<std::int64_t> read_memory(const h5::InputFile& file, const std::string& group) {
+  constexpr const char* kName = "memory_hops";
+  return file.has_attribute(group, kName) ? std::optional(file.integer_attribute(group, kName, kUnboundedMemory))
+                                          : std::nullopt;
 }
 
 /// What the file's root says of images, by the names that its attributes and axes have always had.
@@ -211,6 +220,7 @@ Read read_first(const h5::InputFile& file) {
     first.header.config = file.text_attribute(kRoot, "config");
     first.header.device = file.text_attribute(kRoot, "device");
     first.header.front_end = file.text_attribute(kRoot, "front_end");
+    first.header.memory_hops = read_memory(file, kRoot);
     read_description(file, "", known, first.header);
   }
   if (first.images) {
@@ -227,6 +237,7 @@ Read read_further(const h5::InputFile& file, const std::string& name) {
   further.header.config = file.text_attribute(further.group, "config");
   further.header.device = file.text_attribute(further.group, "device");
   further.header.front_end = file.text_attribute(further.group, "front_end");
+  further.header.memory_hops = read_memory(file, further.group);
   read_description(file, further.group, {}, further.header);
   further.images = images_header_of(further.header);
   return further;

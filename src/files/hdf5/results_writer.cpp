@@ -118,6 +118,9 @@ struct ResultsWriter::State {
     file.write_attribute(object, "front_end", header.front_end);
     file.write_attribute(object, "processor", header.processor);
     file.write_attribute(object, "kind", header.kind);
+    if (header.memory_hops) {
+      file.write_attribute(object, "memory_hops", *header.memory_hops);
+    }
   }
 
   /// Datasets that older readers, from before processors had names, expect.

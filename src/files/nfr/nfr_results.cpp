@@ -113,6 +113,9 @@ Epoch epoch_of_object(const Json& object) {
                           .front_end = text_at(object, "front_end"),
                           .axes = {},
                           .products = {}}};
+  if (object.contains("memory_hops")) {
+    result.header.memory_hops = std::max(object.at("memory_hops").get<std::int64_t>(), kUnboundedMemory);
+  }
   for (const Json& axis : array_at(object, "axes", kMostAxes)) {
     result.header.axes.push_back(axis_of(axis));
   }
@@ -149,15 +152,19 @@ bool lies_inside(const ResultFields& fields, std::uint64_t payload_bytes) {
 
 std::string to_json(const Epoch& epoch) {
   const ResultHeader& header = epoch.header;
-  return text_of({{"epoch", epoch.epoch},
-                  {"processor", epoch.processor},
-                  {"name", header.processor},
-                  {"kind", header.kind},
-                  {"config", header.config},
-                  {"device", header.device},
-                  {"front_end", header.front_end},
-                  {"axes", json_of(header.axes)},
-                  {"products", json_of(header.products)}});
+  Json object = {{"epoch", epoch.epoch},
+                 {"processor", epoch.processor},
+                 {"name", header.processor},
+                 {"kind", header.kind},
+                 {"config", header.config},
+                 {"device", header.device},
+                 {"front_end", header.front_end},
+                 {"axes", json_of(header.axes)},
+                 {"products", json_of(header.products)}};
+  if (header.memory_hops) {
+    object["memory_hops"] = *header.memory_hops;
+  }
+  return text_of(object);
 }
 
 std::string flaw_of_recorded(const ResultHeader& header) {

@@ -55,7 +55,7 @@ struct PnahPlan : ArrayPlan {
   [[nodiscard]] bool measures_cutoff() const;
   /// Whether cut-offs and slopes are searched in the background; `cutoff_rad_per_m` holds until the first result.
   [[nodiscard]] bool searches_cutoff() const;
-  /// Hops before its own that an image may depend on; kUnboundedMemory: all.
+  /// ResultHeader::memory_hops of its images.
   [[nodiscard]] std::int64_t memory_hops() const;
   /// Whether the error that is published with an image is one of the plan's quantity; where not, it is NaN. sonah and
   /// the searched cut-off estimate it in the quantity itself, of any but active intensity; the measured cut-off

@@ -224,6 +224,7 @@ ResultHeader header_of(const BeamformPlan& plan) {
   ResultHeader header;
   header.processor = plan.name;
   header.kind = "beamform";
+  header.memory_hops = plan.has_powers() ? kUnboundedMemory : 0;  // snapshots count from where the run began
   if (plan.lines > 0) {
     const auto end = plan.frequencies_hz.begin() + static_cast<std::ptrdiff_t>(plan.lines);
     header.axes.push_back({.name = "frequency", .unit = "Hz", .values = {plan.frequencies_hz.begin(), end}});

@@ -73,7 +73,6 @@ class OnSubset : public Processor {
   }
   void use(const MicrophoneMask& mask) override { processor_->use(mask_of_part(mask, channels_)); }
   void forget() override { processor_->forget(); }
-  [[nodiscard]] std::optional<std::int64_t> memory_hops() const override { return processor_->memory_hops(); }
   [[nodiscard]] std::string description() const override { return processor_->description(); }
 
  private:
@@ -121,7 +120,6 @@ class OnSubset : public Processor {
   void stamp(std::size_t window, const FrameStamp& stamp) override { processor_->stamp(window, stamp); }
   Products products(std::size_t window) override { return processor_->products(window); }
   void forget() override { processor_->forget(); }
-  [[nodiscard]] std::optional<std::int64_t> memory_hops() const override { return processor_->memory_hops(); }
   void use(const MicrophoneMask& mask) override { processor_->use(far_field::mask_of_part(mask, channels_)); }
 
  private:

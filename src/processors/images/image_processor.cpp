@@ -23,6 +23,12 @@ ImageProducts image_products_of(const ProcessorPlan& plan, const PnahPlan& image
                        images.frequencies_hz.size());
 }
 
+ResultHeader header_of(const ImageProducts& products, const PnahPlan& images) {
+  ResultHeader header = result_header(products.header());
+  header.memory_hops = images.memory_hops();
+  return header;
+}
+
 ProcessorEntry entry_of(std::string_view kind, WorkModel (*work)(const ProcessorPlan&)) {
   return {.kind = kind,
           .make = [](const ocl::Device& device, const ProcessorPlan& plan) -> std::unique_ptr<Processor> {
@@ -52,6 +58,8 @@ ImageProcessor::ImageProcessor(const ocl::Device& device, const ProcessorPlan& p
       imager_(make_imager(device, plan_)),
       products_(image_products_of(plan, plan_)) {}
 
+ResultHeader ImageProcessor::header() const { return header_of(products_, plan_); }
+
 void ImageProcessor::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) {
   windows_ = windows;
   imager_->enqueue(spectra, status, windows);
@@ -73,6 +81,8 @@ ImageProcessor::ImageProcessor(const ProcessorPlan& plan)
     : plan_(image_plan(plan)),
       imager_(imager_entry(plan_.holography.imager).make_reference(plan_)),
       products_(image_products_of(plan, plan_)) {}
+
+ResultHeader ImageProcessor::header() const { return header_of(products_, plan_); }
 
 void ImageProcessor::clear() {
   images_.clear();

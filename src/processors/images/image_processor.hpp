@@ -25,8 +25,7 @@ class ImagesOnHost {
 class ImageProcessor : public Processor, public ImagesOnHost {
  public:
   ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan);
-  [[nodiscard]] ResultHeader header() const override { return result_header(products_.header()); }
-  [[nodiscard]] std::optional<std::int64_t> memory_hops() const override { return plan_.memory_hops(); }
+  [[nodiscard]] ResultHeader header() const override;
   void set_hops(const FrameHops& hops) override { imager_->set_hops(hops); }
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) override;
   Products products(std::size_t window) override;
@@ -52,8 +51,7 @@ namespace reference {
 class ImageProcessor : public Processor, public ImagesOnHost {
  public:
   explicit ImageProcessor(const ProcessorPlan& plan);
-  [[nodiscard]] ResultHeader header() const override { return result_header(products_.header()); }
-  [[nodiscard]] std::optional<std::int64_t> memory_hops() const override { return plan_.memory_hops(); }
+  [[nodiscard]] ResultHeader header() const override;
   void set_hop(std::uint64_t hop, bool is_whole) override { imager_->set_hop(hop, is_whole); }
   void forget() override { imager_->forget(); }
   void clear() override;

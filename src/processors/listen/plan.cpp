@@ -77,6 +77,7 @@ ResultHeader ListenPlan::header() const {
   ResultHeader header;
   header.processor = name;
   header.kind = "listen";
+  header.memory_hops = 0;
   header.axes = {std::move(of_beams), std::move(of_samples), std::move(of_places)};
   header.products = {{.name = "beams",
                       .quantity = "pressure",

@@ -18,6 +18,7 @@ ResultHeader header_of(const ProcessorPlan& plan) {
   ResultHeader header;
   header.processor = plan.name;
   header.kind = "row_power";
+  header.memory_hops = 0;
   header.axes = {{.name = "frequency", .unit = "Hz", .values = plan.frequencies_hz},
                  {.name = "y", .unit = "m", .values = std::move(rows_m)}};
   header.products = {{.name = "row_power",

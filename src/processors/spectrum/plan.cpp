@@ -51,6 +51,7 @@ ResultHeader SpectrumPlan::header() const {
   ResultHeader header;
   header.processor = name;
   header.kind = "spectrum";
+  header.memory_hops = 0;
   header.axes = {std::move(axis_of_points), std::move(frequencies)};
   header.products = {{.name = "spectrum",
                       .quantity = "amplitude of pressure",

@@ -293,6 +293,8 @@ ResultHeader header_of(const SrpPlan& plan) {
   ResultHeader header;
   header.processor = plan.name;
   header.kind = "srp_phat";
+  const bool has_floors = plan.settings.weights == SrpWeights::kSnr;
+  header.memory_hops = has_floors || plan.settings.tracks.enabled ? kUnboundedMemory : 0;
   header.products.push_back(sources_product(plan));
   if (plan.settings.keep_map) {
     Product map = {

@@ -302,7 +302,10 @@ static int fill_layout(nf_description* d) {
                                .axis_count = h->axes,
                                .product_count = h->products,
                                .axes = d->axes,
-                               .products = d->products};
+                               .products = d->products,
+                               .memory_hops = h->memory_hops == 0            ? NF_MEMORY_UNKNOWN
+                                              : h->memory_hops == UINT32_MAX ? NF_MEMORY_UNBOUNDED
+                                                                             : (int64_t)h->memory_hops - 1};
   return d->layout.processor != NULL;
 }
 

@@ -1,0 +1,157 @@
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+
+#include "config/schema/front_end_kinds.hpp"
+#include "daemon/live_rig.hpp"
+#include "support/command.hpp"
+#include "support/recordings.hpp"
+
+/// Live frames against those of one replay of the whole stream, to the last bit: wherever the stream was joined, after
+/// hops that were shed and after another configuration, once memory is full again.
+namespace nearfield::daemon {
+namespace {
+
+constexpr std::uint64_t kHops = 200;
+constexpr std::uint64_t kBitTimes = kWindowBits + kHops * kHopBits;
+constexpr std::uint64_t kMemory = 60;  // hops
+
+struct Way {
+  std::string name;
+  std::string front_end;
+  ImagerKind imager = ImagerKind::kPnah;
+  std::string fft = "auto";
+};
+
+std::vector<Way> ways() {
+  std::vector<Way> all;
+  for (const schema::FrontEndKind& kind : schema::front_end_kinds()) {
+    all.push_back({.name = std::string(kind.name), .front_end = std::string(kind.name)});
+  }
+  all.push_back({.name = "stage_by_stage", .front_end = "popcount", .fft = "clfft"});
+  all.push_back({.name = "sonah", .front_end = "popcount", .imager = ImagerKind::kSonah});
+  return all;
+}
+
+Settings settings_of(const Way& way) {
+  Settings settings = test::small_settings();
+  settings.array.health.enabled = false;
+  settings.front_end.kind = way.front_end;
+  settings.holography.imager = way.imager;
+  settings.holography.search_every_frames = 0;
+  settings.device.fft = way.fft;
+  return settings;
+}
+
+template <class T>
+bool same_bytes(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+class LiveMemory : public testing::TestWithParam<Way> {
+ protected:
+  LiveMemory() {
+    CaptureInfo info;
+    info.measurement = {.geometry = test::small_array(), .standoff_m = 0.03, .sensitivity_dbfs = -26.0};
+    info.layout = WireLayout::kRowMajor;
+    info.words_per_bit_time = test::kSmallWords;
+    CaptureWriter writer(folder_ / "whole.h5", info);
+    writer.append(bits_);
+    writer.finish();
+    for (const ImageFrame& frame : test::replayed(folder_ / "whole.h5", settings_)) {
+      whole_.emplace(frame.first_sample, frame);
+    }
+  }
+  void feed(Rig& rig, std::uint64_t first, std::uint64_t end) const {
+    const auto words =
+        std::span(bits_).subspan(first * test::kSmallWords, (end - first) * std::uint64_t{test::kSmallWords});
+    rig.ring.store(first, std::as_bytes(words), monotonic_ns());
+  }
+  /// Frames whose memory is full must be the whole replay's, and the others begin at the given hops, 60 each.
+  void expect_whole(const Rig& rig, const std::vector<std::uint64_t>& begins) const {
+    std::size_t compared = 0;
+    for (const test::KeptFrame& kept : rig.sink.frames) {
+      const std::uint64_t hop = kept.frame.first_bit_time / kHopBits;
+      ASSERT_EQ(kept.frame.first_bit_time % kHopBits, 0U);
+      const bool is_filling = std::any_of(begins.begin(), begins.end(), [&](std::uint64_t begin) {
+        return begin <= hop && hop < begin + kMemory;
+      });
+      EXPECT_EQ((kept.frame.flags & kFlagMemoryNotFull) != 0, is_filling) << "hop " << hop;
+      if (!is_filling) {
+        const ImageFrame& expected = whole_.at(kept.frame.first_bit_time);
+        EXPECT_TRUE(same_bytes(kept.images, expected.images)) << "hop " << hop;
+        EXPECT_TRUE(same_bytes(kept.values.cutoff_rad_per_m, expected.cutoff_rad_per_m)) << "hop " << hop;
+        EXPECT_TRUE(same_bytes(kept.values.noise_pa, expected.noise_pa)) << "hop " << hop;
+        EXPECT_TRUE(same_bytes(kept.values.error_estimate, expected.error_estimate)) << "hop " << hop;
+        ++compared;
+      }
+    }
+    EXPECT_GT(compared, 30U);
+  }
+  const std::vector<std::uint32_t> bits_ = test::unsteady_bits(kBitTimes, kHopBits);
+  const Settings settings_ = settings_of(GetParam());
+  const test::TemporaryFolder folder_;
+  std::map<std::uint64_t, ImageFrame> whole_;  ///< by first bit-time
+};
+INSTANTIATE_TEST_SUITE_P(, LiveMemory, testing::ValuesIn(ways()), [](const auto& way) { return way.param.name; });
+
+TEST_P(LiveMemory, AStreamFromItsBeginningIsTheReplay) {
+  Rig rig(settings_, 1U << 18U, patient_input());
+  rig.ring.begin_stream(3, 0);
+  feed(rig, 0, kBitTimes);
+  rig.run();
+  EXPECT_EQ(rig.sink.frames.size(), kHops + 1);
+  expect_whole(rig, {});
+}
+
+TEST_P(LiveMemory, AStreamThatIsJoinedLateIsTheReplayOnceMemoryIsFull) {
+  constexpr std::uint64_t kFirst = 20'011;  // within a word
+  Rig rig(settings_, 1U << 18U, patient_input());
+  rig.ring.begin_stream(3, kFirst);
+  feed(rig, kFirst, kBitTimes);
+  rig.run();
+  EXPECT_EQ(rig.sink.frames.front().frame.first_bit_time, (kFirst + kHopBits - 1) / kHopBits * kHopBits);
+  expect_whole(rig, {kFirst / kHopBits + 1});
+}
+
+TEST_P(LiveMemory, HopsThatWereShedAreForgottenAfterTheMemory) {
+  Rig rig(settings_);
+  rig.ring.begin_stream(3, 0);
+  std::uint64_t fed = 0;
+  const auto feed_to_hop = [&](std::uint64_t hop) {
+    feed(rig, fed, hop * kHopBits + kWindowBits);
+    fed = hop * kHopBits + kWindowBits;
+    rig.run();
+  };
+  feed_to_hop(0);
+  feed_to_hop(90);  // far more at once than the daemon lets wait
+  ASSERT_EQ(rig.sink.frames.back().frame.first_bit_time, 90 * kHopBits);
+  ASSERT_EQ(rig.sink.frames.back().frame.shed_hops, 89U);
+  for (std::uint64_t hop = 91; hop <= kHops; ++hop) {
+    feed_to_hop(hop);
+  }
+  EXPECT_EQ(rig.sink.frames.size(), kHops - 88);
+  expect_whole(rig, {90});
+}
+
+TEST_P(LiveMemory, AnotherConfigurationBeginsItsMemoryAnew) {
+  constexpr std::uint64_t kSwap = 101 * kHopBits + kWindowBits + 77;
+  Settings before = settings_;
+  before.holography.quantity = Quantity::kNormalVelocity;
+  before.front_end.window_samples = 96;
+  before.front_end.hop_samples = 40;
+  Rig rig(before, 1U << 18U, patient_input());
+  rig.ring.begin_stream(3, 0);
+  feed(rig, 0, kSwap);
+  rig.run();
+  rig.swap(make_epoch(settings_, patient_input(), 2));
+  rig.sink.frames.clear();
+  feed(rig, kSwap, kBitTimes);
+  rig.run();
+  EXPECT_EQ(rig.sink.frames.front().frame.first_bit_time, 102 * kHopBits);
+  expect_whole(rig, {102});
+}
+
+}  // namespace
+}  // namespace nearfield::daemon

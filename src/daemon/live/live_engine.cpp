@@ -82,8 +82,7 @@ void LiveEngine::go_on() {
     first =
         imaged_end_ + hop_samples_ - window_samples_;  // a shorter window begins later, as it is to end with new bits
   }
-  const std::uint64_t in_hop = element_of(first) / input_.elements_per_sample % hop_samples_;
-  first += (hop_samples_ - in_hop) % hop_samples_;
+  first = at_hop(first);
   const std::uint64_t begin = feeder_.begin_of(first, *epoch_->engine);
   MissingBits missing;  // also of what the engine before did not look back at
   std::uint64_t fed = feeder_.until(first, std::max(begin, taken_), *epoch_->engine).first;
@@ -140,15 +139,15 @@ std::uint64_t LiveEngine::element_of(std::uint64_t sample) const {
 void LiveEngine::begin_stream() {
   stream_ = ring_->accept_stream();
   is_streaming_ = true;
-  const std::uint64_t step = input_.elements_per_sample * hop_samples_;
+  const std::uint64_t step = input_.elements_per_sample;
   origin_element_ = stream_.first_element + (step - stream_.first_element % step) % step;
   // A gap, so that no front end takes the new stream for the old one's next bits; else the stream's own count, by which
   // frames are those of a replay of its bits, to the last bit.
   const std::uint64_t least = stream_.number > 1 ? taken_ + 1 : taken_;
   const std::uint64_t own = origin_element_ < kLargestCount ? origin_element_ / input_.elements_per_sample : 0;
   origin_ = std::max(least, own);
-  next_ = origin_;
-  feeder_.begin(origin_);
+  next_ = at_hop(origin_);
+  feeder_.begin(next_);
   taken_ = origin_;
   imaged_end_ = origin_;
   align_cadences();
@@ -310,6 +309,11 @@ void LiveEngine::compute(std::size_t windows, const Pauses& pauses, FrameReport&
   imaged_end_ = last_end;
 }
 
+std::uint64_t LiveEngine::at_hop(std::uint64_t first_sample) const {
+  const std::uint64_t in_hop = element_of(first_sample) / input_.elements_per_sample % hop_samples_;
+  return first_sample + (hop_samples_ - in_hop) % hop_samples_;
+}
+
 std::uint64_t LiveEngine::hop_number(std::uint64_t first_sample) const {
   return element_of(first_sample) / (hop_samples_ * input_.elements_per_sample);
 }
@@ -418,7 +422,8 @@ void LiveEngine::publish(std::size_t window, const Pauses& pauses, FrameReport& 
   for (std::size_t p = 0; p < cadences_.size(); ++p) {
     Cadence& cadence = cadences_[p];
     cadence.shed += stamp.shed_hops;
-    if (hop < cadence.next) {
+    const bool is_due = hop >= cadence.next || cadence.next - hop > cadence.every;  // bit-times begin again after 2^64
+    if (!is_due) {
       continue;
     }
     cadence.next = (hop / cadence.every + 1) * cadence.every;

@@ -113,6 +113,8 @@ class LiveEngine {
   void feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, const Pauses& pauses);
   /// Of the window that begins at a sample, as in a replay of what is recorded: from the stream's bit-time 0 on.
   [[nodiscard]] std::uint64_t hop_number(std::uint64_t first_sample) const;
+  /// The first sample from this one on at which a window begins.
+  [[nodiscard]] std::uint64_t at_hop(std::uint64_t first_sample) const;
   [[nodiscard]] FrameHops hops_of(std::size_t windows) const;
   std::span<std::uint32_t> room_for(std::uint64_t words);
   void push(std::uint64_t first_sample, std::span<const std::uint32_t> words);
@@ -167,7 +169,7 @@ class LiveEngine {
 
   bool is_streaming_ = false;
   StreamStart stream_;
-  std::uint64_t origin_element_ = 0;  ///< of the stream's first window
+  std::uint64_t origin_element_ = 0;  ///< of the stream's first whole sample
   std::uint64_t origin_ = 0;          ///< its position, samples
   std::uint64_t next_ = 0;            ///< first sample of the next window
   std::uint64_t lost_recorded_ = 0;   ///< of the ring's lost elements: those in the account of recordings

@@ -30,6 +30,7 @@ def test_frames_are_arrays_with_coordinates(live):
 def test_products_and_processors_are_chosen_by_name(live):
     with nearfield.Ring(live / "frames.sock", "rows", ["row_power"]) as ring:
         assert ring.layout.processor == "rows"
+        assert ring.layout.memory_hops == 0
         frame = ring.next(30.0)
         assert set(frame.products) == {"row_power"}
         assert frame["row_power"].shape == (1, 8)

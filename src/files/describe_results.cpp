@@ -126,11 +126,24 @@ std::string text_of_axis(const Axis& axis) {
              : fmt::format("{}: {} of {} numbers, {}", axis.name, axis.size(), axis.components, axis.unit);
 }
 
+/// What a frame may depend on before its window; empty where the file does not say it.
+std::string text_of_memory(const ResultHeader& header) {
+  if (!header.memory_hops) {
+    return "";
+  }
+  return *header.memory_hops == 0 ? "none: a frame depends on its window alone"
+         : *header.memory_hops < 0 ? "all hops before a frame"
+                                   : fmt::format("{} hops before a frame", *header.memory_hops);
+}
+
 /// A line for what each axis and each product holds, of any processor.
 void describe_processor(Facts& facts, const ResultsReader& reader, std::size_t processor) {
   const ResultHeader& header = reader.header(processor);
   facts.add("processor", "{}", name_of_processor(header));
   facts.add("", "front end {}, device {}", header.front_end, header.device);
+  if (const std::string memory = text_of_memory(header); !memory.empty()) {
+    facts.add("", "memory {}", memory);
+  }
   facts.add("", "{} frames", text_of_frames(reader, processor));
   for (const Axis& axis : header.axes) {
     facts.add("", "{}", text_of_axis(axis));
@@ -214,6 +227,9 @@ void describe_images(Facts& facts, const ResultsReader& reader, const ImagesHead
   facts.add("quantity", "{} in {}", images.quantity, images.unit);
   facts.add("front end", "{}", images.front_end);
   facts.add("device", "{}", images.device);
+  if (const std::string memory = text_of_memory(reader.header(0)); !memory.empty()) {
+    facts.add("memory", "{}", memory);
+  }
   facts.add("frames", "{}", text_of_frames(reader, 0));
   const ResultStamps stamps = reader.stamps(0);
   add_stamps(facts, stamps);

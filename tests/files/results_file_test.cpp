@@ -85,6 +85,7 @@ TEST(Results, OfTwoProcessorsComeBackTheSame) {
     EXPECT_EQ(found.config, expected.config);
     EXPECT_EQ(found.device, expected.device);
     EXPECT_EQ(found.front_end, expected.front_end);
+    EXPECT_EQ(found.memory_hops, expected.memory_hops);
     EXPECT_EQ(found.axes, expected.axes);
     EXPECT_EQ(found.products, expected.products);
   }

@@ -136,7 +136,8 @@ inline ResultHeader rows_header() {
                                     {.name = "level", .unit = "dB", .type = ElementType::kFloat32},
                                     {.name = "id", .unit = "1", .type = ElementType::kUint32},
                                     {.name = "age", .unit = "ns", .type = ElementType::kUint64}},
-                        .most_rows = 3}}};
+                        .most_rows = 3}},
+          .memory_hops = 60};
 }
 inline constexpr std::size_t kTableBytes = 8 + 24 + 16 + 16 + 24;  ///< of rows_header()
 

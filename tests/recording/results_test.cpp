@@ -89,6 +89,7 @@ TEST(Results, FramesOfTwoProcessorsComeBackBitForBit) {
     EXPECT_EQ(epoch.header.kind, expected.kind);
     EXPECT_EQ(epoch.header.config, expected.config + (i == 2 ? "# changed\n" : ""));
     EXPECT_EQ(epoch.header.front_end, expected.front_end);
+    EXPECT_EQ(epoch.header.memory_hops, expected.memory_hops);
     std::uint64_t hop = i == 2 ? 48 : 0;
     EXPECT_EQ(nfr::for_each_frame(reader, epoch, 0, kAll,
                                   [&](const Frame& frame) {

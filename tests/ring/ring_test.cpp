@@ -81,6 +81,19 @@ TEST_F(Ring, HandsOverLayoutAndFrame) {
   EXPECT_EQ(got_.age_ns, got_.read_mono_ns - got_.capture_mono_ns);
 }
 
+TEST_F(Ring, SaysHowManyHopsAFrameDependsOn) {
+  const auto memory_of = [&](std::optional<std::int64_t> memory_hops) {
+    ResultHeader header = result_header(header_);
+    header.memory_hops = memory_hops;
+    output_->begin(header, {.epoch = 5});
+    return nf_ring_get_layout(test::open_ring(socket_).get())->memory_hops;
+  };
+  EXPECT_EQ(memory_of(std::nullopt), NF_MEMORY_UNKNOWN);
+  EXPECT_EQ(memory_of(0), 0);
+  EXPECT_EQ(memory_of(60), 60);
+  EXPECT_EQ(memory_of(kUnboundedMemory), NF_MEMORY_UNBOUNDED);
+}
+
 TEST_F(Ring, FindsImagesAndPixels) {
   const auto ring = test::open_ring(socket_);
   const nf_ring_layout& layout = *nf_ring_get_layout(ring.get());

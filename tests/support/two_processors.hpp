@@ -52,6 +52,7 @@ inline ResultHeader row_power_header() {
                                   {.name = "level", .unit = "Pa", .type = ElementType::kFloat32},
                                   {.name = "x_m", .unit = "m", .type = ElementType::kFloat64}},
                       .most_rows = 3}};
+  header.memory_hops = kUnboundedMemory;
   return header;
 }
 

@@ -185,8 +185,9 @@ Imaged image_frames(const ocl::Device& device, const TrueField& field, const Set
   plan = plan_for(field, settings, InputForm::kSpectra, 1);
   plan.settings.holography.search_every_frames = 1;
   engine = make_engine(device, plan);
-  RecordingSearch search(*engine, plan.settings);
+  RecordingSearch search(*engine);
   for (std::size_t i = 0; i < count; ++i) {
+    search.restart();
     search.look(i, engine->compute_spectra(frames.subspan(i * field.aperture.size(), field.aperture.size())));
     take_images(*engine, 1, imaged);
   }

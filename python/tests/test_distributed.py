@@ -280,6 +280,7 @@ def test_a_shard_begins_as_early_as_its_memory_is_long(tmp_path):
 
     assert warm_up("auto", surface=60, rows=0) == (0, 60)  # which the replay of a shard computes by itself
     assert warm_up("auto", surface=0, rows=7) == (0, 7)
+    assert warm_up("auto", surface=3060, rows=7) == (0, 64)
     assert warm_up(5, surface=60) == (5, 65)
     assert warm_up(0) == (0, 0)
     with pytest.raises(nearfield.UsageError, match="memory_hops"):

@@ -114,7 +114,7 @@ StreamEngine::StreamEngine(EnginePlan plan, EngineKind kind)
     layouts_.emplace_back(engine_->header(p), engine_->every_hops(p));
   }
   watch_.emplace(*engine_, plan_);
-  search_.emplace(*engine_, plan_.settings);
+  search_.emplace(*engine_);
 }
 
 void StreamEngine::require(InputForm form) const {
@@ -173,6 +173,7 @@ bool StreamEngine::compute_next() {
   if (pushed < first_sample + window_samples_) {
     return false;
   }
+  search_->begin(window_);
   const std::span<const WindowStatus> statuses = compute(first_sample);
   search_->look(window_, statuses);
   std::uint32_t due = 0;
@@ -260,7 +261,7 @@ void StreamEngine::restart() {
   window_ = 0;
   in_hand_.reset();
   watch_.emplace(*engine_, plan_);
-  search_.emplace(*engine_, plan_.settings);
+  search_.emplace(*engine_);
   is_broken_ = false;
 }
 

@@ -175,8 +175,8 @@ Daemon::Daemon(DaemonOptions options)
   health_ = std::make_unique<HealthTask>(*health_worker_, health_hooks(first->plan.settings.array.geometry));
   health_->prepare(*first);
   search_ = std::make_unique<SearchTask>(*search_worker_,
-                                         [this](const std::shared_ptr<const Findings>& findings, std::uint64_t epoch) {
-                                           boundary_.run([&] { engine_->adopt(findings, epoch); });
+                                         [this](const SearchChain::Found& found, std::uint64_t epoch) {
+                                           boundary_.run([&] { engine_->adopt(found, epoch); });
                                          });
   search_->prepare(*first);
   log_run(*first);

@@ -306,6 +306,11 @@ void Engine::add_results(ResultHeader header, const Wanted& wanted, std::span<co
   header.config = to_yaml(plan_.settings);
   header.device = device_name_of(wanted.device);
   header.front_end = taps_[wanted.tap].name;
+  if (images != nullptr && results_.empty()) {
+    schedule_ = SearchSchedule(static_cast<std::uint64_t>(images->plan().search_every_hops()));
+  } else if (images != nullptr) {  // searches are the first processor's
+    header.memory_hops = *header.memory_hops - kSearchesOfMemory * std::int64_t{images->plan().search_every_hops()};
+  }
   results_.push_back({.header = std::move(header),
                       .every_hops = wanted.every_hops,
                       .tap = wanted.tap,
@@ -360,6 +365,7 @@ void Engine::count_absent(std::uint64_t first_sample, std::size_t windows) {
 void Engine::begin_hops(std::uint64_t first_hop, std::size_t windows) {
   hops_ = given_hops_ ? std::exchange(given_hops_, std::nullopt).value() : FrameHops{.first = first_hop};
   first_hop_ = end_hop_ == hops_.first ? first_hop_ : hops_.first;
+  searched_hop_before_ = searched_hop_;
   end_hop_ = hops_.first + windows;
 }
 
@@ -371,15 +377,26 @@ FrameHops Engine::hops_without(std::size_t absent) const {
   return hops;
 }
 
+std::int64_t Engine::computed_memory_hops(std::size_t processor) const {
+  const std::int64_t memory_hops = results_.at(processor).header.memory_hops.value_or(0);
+  return processor == 0 ? memory_hops - kSearchesOfMemory * static_cast<std::int64_t>(schedule_.every()) : memory_hops;
+}
+
 void Engine::note_memory(std::size_t processor) {
   Results& results = results_.at(processor);
-  const std::int64_t memory_hops = results.header.memory_hops.value_or(0);
+  const auto memory_hops = static_cast<std::uint64_t>(std::max<std::int64_t>(computed_memory_hops(processor), 0));
+  const bool is_searched = processor == 0 && schedule_.is_on();
+  std::uint64_t searched_hop = searched_hop_before_;
   results.memory_flags.clear();
   for (std::uint64_t hop = hops_.first; hop < *end_hop_; ++hop) {
-    const bool is_full =
-        first_hop_ == 0 || memory_hops <= 0 || hop - first_hop_ >= static_cast<std::uint64_t>(memory_hops);
+    if (is_searched && search_ != schedule_.holding_at(hop)) {
+      searched_hop = hop + 1;
+    }
+    const bool is_full = (first_hop_ == 0 || hop - first_hop_ >= memory_hops) &&
+                         (!is_searched || searched_hop == 0 || hop >= searched_hop + memory_hops);
     results.memory_flags.push_back(is_full ? 0U : std::uint32_t{kFlagMemoryNotFull});
   }
+  searched_hop_ = is_searched ? searched_hop : searched_hop_;
 }
 
 void Engine::set_masks(const Masks& masks) {

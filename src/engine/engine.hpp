@@ -10,6 +10,7 @@
 
 #include "cl/device.hpp"
 #include "config/schema/processor_kinds.hpp"
+#include "engine/search_schedule.hpp"
 #include "frontend/front_end.hpp"
 #include "imaging/microphone_mask.hpp"
 #include "imaging/search.hpp"
@@ -170,6 +171,13 @@ class Engine {
   virtual void forget_unbounded() = 0;
   /// Puts what its search has found into effect, between two calls of compute_*(); waits for the device.
   virtual void adopt(const std::shared_ptr<const Findings>& findings) = 0;
+  /// The number of the search whose findings are in effect (SearchSchedule).
+  void set_search(std::uint64_t number) { search_ = number; }
+  /// Of the search for the first processor.
+  [[nodiscard]] SearchSchedule search_schedule() const { return schedule_; }
+  /// Of a processor: hops to compute before a frame, so that it is the whole stream's, where the right findings are in
+  /// effect for them; kUnboundedMemory: all.
+  [[nodiscard]] std::int64_t computed_memory_hops(std::size_t processor) const;
   /// Computes the first processor's products of the last windows once more, from their spectra, after a change. Their
   /// statuses, and what other processors made of them, stay.
   virtual void image_again() = 0;
@@ -256,7 +264,10 @@ class Engine {
   /// Of the windows of a compute_*(), where nothing else was given by set_hops().
   void begin_hops(std::uint64_t first_hop, std::size_t windows);
   /// Nothing is remembered any more.
-  void forget_hops() { end_hop_.reset(); }
+  void forget_hops() {
+    end_hop_.reset();
+    search_ = SearchSchedule::kNoNumber;
+  }
   /// The hop that follows on those computed last.
   [[nodiscard]] std::uint64_t next_hop() const { return end_hop_.value_or(0); }
   /// Of the windows computed last, without the first ones that a tap does not have.
@@ -304,6 +315,10 @@ class Engine {
   std::uint64_t origin_ = 0;
   std::optional<FrameHops> given_hops_;  ///< of the next windows
   FrameHops hops_;                       ///< of the windows computed last
+  SearchSchedule schedule_;
+  std::uint64_t search_ = SearchSchedule::kNoNumber;  ///< in effect
+  std::uint64_t searched_hop_ = 0;         ///< from it on, the findings in effect were those of the whole stream
+  std::uint64_t searched_hop_before_ = 0;  ///< the same, before the windows computed last
   std::uint64_t first_hop_ = 0;           ///< from it on, all hops up to these were computed
   std::optional<std::uint64_t> end_hop_;  ///< of these; none where nothing is remembered
   std::vector<Tap> taps_;

@@ -646,6 +646,7 @@ void OpenclEngine::adopt(const std::shared_ptr<const Findings>& findings) {
 
 void OpenclEngine::image_again() {
   if (!runs_.empty()) {
+    note_memory(0);
     runs_.front().processor->set_hops(hops_without(0));
     runs_.front().processor->enqueue(inputs_.front().spectra, inputs_.front().status, windows_);
     devices_.front().wait();

@@ -1,23 +1,121 @@
 #include "engine/recording_search.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace nearfield {
 
-RecordingSearch::RecordingSearch(Engine& engine, const Settings& settings)
-    : engine_(&engine),
-      search_(engine.make_search()),
-      every_frames_(static_cast<std::uint64_t>(settings.holography.search_every_frames)),
-      spectra_(engine.spectra_values()) {}
+RecordingSearch::RecordingSearch(Engine& engine) : engine_(&engine) {
+  if (std::shared_ptr<Search> search = engine.make_search()) {
+    schedule_ = engine.search_schedule();
+    chain_.emplace(std::move(search), schedule_);
+  }
+}
 
-void RecordingSearch::look(std::uint64_t index, std::span<const WindowStatus> statuses) {
-  if (!search_ || index + statuses.size() <= next_ || statuses.front().missing_bits > 0) {
+std::size_t RecordingSearch::together(std::uint64_t hop, std::size_t windows) const {
+  // The first whole window is to be found, however many are computed together.
+  return chain_ && !has_found_ ? 1 : static_cast<std::size_t>(schedule_.together(hop, windows));
+}
+
+RecordingSearch::Look RecordingSearch::look_at(std::uint64_t hop, bool is_whole) const {
+  Look look{.hop = hop, .is_whole = is_whole};
+  if (is_whole) {
+    look.spectra.resize(engine_->spectra_values());
+    engine_->read_spectra(0, look.spectra);
+    look.mask = engine_->mask();
+  }
+  return look;
+}
+
+void RecordingSearch::adopt(const SearchChain::Found& found) {
+  if (found.findings) {
+    engine_->adopt(found.findings);
+  }
+  number_ = found.number;
+  engine_->set_search(number_);
+}
+
+/// True where what was found holds at once.
+bool RecordingSearch::search(const Look& look) {
+  const bool is_first = look.is_whole && !has_found_;
+  if (!is_first && !schedule_.looks_at(look.hop)) {
+    return false;
+  }
+  const SearchChain::Found found =
+      look.is_whole ? chain_->look(look.hop, look.spectra, *look.mask) : chain_->pass_over(look.hop);
+  if (!is_first) {
+    waiting_.push_back({.from_hop = schedule_.begin_of(schedule_.number_of(look.hop)), .found = found});
+    return false;
+  }
+  has_found_ = found.findings != nullptr;
+  if (has_found_) {
+    adopt(found);
+  }
+  return has_found_;
+}
+
+/// Those that what holds at `hop` depends on, and those of what will hold later, in order.
+std::deque<RecordingSearch::Look> RecordingSearch::looks_before(std::uint64_t first_hop, std::uint64_t hop,
+                                                                const Compute& compute) const {
+  std::deque<Look> looks;
+  const std::uint64_t first = (first_hop + schedule_.every() - 1) / schedule_.every();
+  // The newest whole one of those that hold by then, and the one before it, which it starts with.
+  constexpr int kNeeded = 2;
+  int held = 0;
+  for (std::uint64_t number = schedule_.number_of(hop - 1) + 1; number > first && held < kNeeded;) {
+    --number;
+    const bool is_whole = compute(schedule_.hop_of(number)).missing_bits == 0;
+    looks.push_front(look_at(schedule_.hop_of(number), is_whole));
+    held += is_whole && schedule_.begin_of(number) <= hop ? 1 : 0;
+  }
+  if (held > 0) {
+    return looks;
+  }
+  // None: what the recording's first whole window says.
+  for (std::uint64_t one = first_hop; one < hop; ++one) {
+    if (compute(one).missing_bits > 0) {
+      continue;
+    }
+    const auto place = std::find_if(looks.begin(), looks.end(), [&](const Look& look) { return look.hop >= one; });
+    if (place == looks.end() || place->hop != one) {
+      looks.insert(place, look_at(one, true));
+    }
+    break;
+  }
+  return looks;
+}
+
+void RecordingSearch::prepare(std::uint64_t first_hop, std::uint64_t hop, const Compute& compute) {
+  if (!chain_ || hop <= first_hop) {
     return;
   }
-  next_ = ((index + statuses.size() - 1) / every_frames_ + 1) * every_frames_;
-  engine_->read_spectra(0, spectra_);
-  const std::shared_ptr<const Findings> found = search_->search(spectra_, *engine_->mask());
-  if (found) {
-    engine_->adopt(found);
+  for (const Look& look : looks_before(first_hop, hop, compute)) {
+    (void)search(look);
+  }
+  engine_->forget();
+  engine_->set_search(number_);
+  begin(hop);
+}
+
+void RecordingSearch::begin(std::uint64_t hop) {
+  for (; !waiting_.empty() && waiting_.front().from_hop <= hop; waiting_.pop_front()) {
+    adopt(waiting_.front().found);
+  }
+}
+
+void RecordingSearch::look(std::uint64_t hop, std::span<const WindowStatus> statuses) {
+  const bool is_due = chain_ && (!has_found_ || schedule_.looks_at(hop));
+  if (is_due && search(look_at(hop, statuses.front().missing_bits == 0))) {
     engine_->image_again();
+  }
+}
+
+void RecordingSearch::restart() {
+  has_found_ = false;
+  number_ = SearchSchedule::kNoNumber;
+  waiting_.clear();
+  if (chain_) {
+    chain_->restart();
   }
 }
 

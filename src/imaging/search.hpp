@@ -57,8 +57,8 @@ const Kind& findings_as(const std::shared_ptr<const Findings>& findings) {
 }
 
 /// Background estimator of parameters that take too long to estimate in every frame: works on the spectra of some
-/// windows, on one thread at a time. The imager uses its findings from then on. A search starts from its previous
-/// findings.
+/// windows, on one thread at a time. A search starts with what is found in the window before, taken by itself: findings
+/// are steady, and depend on two windows alone.
 class Search {
  public:
   Search() = default;
@@ -69,6 +69,8 @@ class Search {
   /// effect. Null where a microphone that is not masked has a value that is not finite.
   virtual std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra,
                                                  const MicrophoneMask& mask) = 0;
+  /// There is no window before.
+  virtual void restart() = 0;
 };
 
 /// The search for pnah's cut-offs and slopes; null where the plan sets none.

@@ -124,24 +124,38 @@ std::uint32_t write(const Outputs& outputs, Engine& engine, std::size_t window, 
   return flags;
 }
 
-/// How many hops before a frame its processors may depend on, of those where this is bounded.
+/// How many hops before a frame are to be computed, for processors of which this is bounded.
 std::uint64_t bounded_memory(const Engine& engine) {
   std::int64_t most = 0;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
-    most = std::max(most, engine.header(p).memory_hops.value_or(0));
+    most = std::max(most, engine.computed_memory_hops(p));
   }
   return static_cast<std::uint64_t>(most);
 }
 
 /// Computes the frames that the first one of a range may depend on, and drops them.
-void warm_up(Recording& recording, Engine& engine, std::uint64_t first, std::uint64_t hop) {
+void warm_up(Recording& recording, Engine& engine, RecordingSearch& search, const ReplayOptions& options,
+             std::uint64_t first, std::uint64_t hop) {
   const auto batch = static_cast<std::uint64_t>(recording.plan().settings.device.batch);
+  const std::uint64_t first_hop = recording.info().first_hop;
   std::uint64_t index = first - std::min(first, bounded_memory(engine));
+  if (engine.search_schedule().is_on() && index > 0) {
+    std::unique_ptr<Recording> before;  // a recording is read forward
+    std::uint64_t next = 0;
+    search.prepare(first_hop, first_hop + index, [&](std::uint64_t one) {
+      if (!before || one < next) {
+        before = open_recording(options.input, options.settings);
+      }
+      next = one + 1;
+      return before->compute((one - first_hop) * hop, 1, engine).front();
+    });
+  }
   const bool has_any = index < first;
   while (index < first) {
-    const std::uint64_t windows = std::min(batch, first - index);
-    recording.compute(index * hop, windows, engine);
-    engine.begin_late(late_and_due(engine, recording.info().first_hop + index, windows));
+    const std::size_t windows = search.together(first_hop + index, std::min(batch, first - index));
+    search.begin(first_hop + index);
+    search.look(first_hop + index, recording.compute(index * hop, windows, engine));
+    engine.begin_late(late_and_due(engine, first_hop + index, windows));
     engine.finish_late();
     index += windows;
   }
@@ -206,17 +220,18 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
   if (options.is_plan) {
     return result;
   }
-  warm_up(*recording, *engine, range.first, hop);
+  RecordingSearch search(*engine);
+  warm_up(*recording, *engine, search, options, range.first, hop);
   MicrophoneWatch watch(*engine, plan);
-  RecordingSearch search(*engine, plan.settings);
   const auto batch = static_cast<std::uint64_t>(plan.settings.device.batch);
   for (std::uint64_t index = range.first; index < *range.end;) {
     if (options.stop && options.stop()) {
       return result;
     }
-    const std::size_t windows = std::min(batch, *range.end - index);
+    const std::size_t windows = search.together(input.first_hop + index, std::min(batch, *range.end - index));
+    search.begin(input.first_hop + index);
     const std::span<const WindowStatus> statuses = recording->compute(index * hop, windows, *engine);
-    search.look(index, statuses);
+    search.look(input.first_hop + index, statuses);
     const std::uint64_t first = index;
     engine->begin_late(late_and_due(*engine, input.first_hop + index, windows));
     engine->finish_late();
@@ -226,7 +241,7 @@ ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_
       frame.sequence = index;
       frame.epoch = 1;
       frame.missing_bit_times = statuses[i].missing_bits;
-      result.flags |= statuses[i].flags | write(outputs, *engine, i, index * hop, *recording, frame);
+      result.flags |= (statuses[i].flags & ~std::uint32_t{kFlagMemoryNotFull}) | write(outputs, *engine, i, index * hop, *recording, frame);
       ++result.frames;
       if (options.progress) {
         options.progress(result.frames, result.frames_asked);

@@ -52,6 +52,7 @@ WindowView view_of(const Epoch& epoch, std::uint64_t first_sample, bool is_whole
   return {.engine = epoch.engine.get(),
           .epoch = epoch.number,
           .first_sample = first_sample,
+          .hop = first_sample / 10,
           .words = {},
           .is_whole = is_whole};
 }
@@ -69,9 +70,9 @@ TEST(SearchTask, FindsWavesForTheFramesToCome) {
   };
   std::promise<std::shared_ptr<const Findings>> findings;
   BackgroundWorker worker("nf-test");
-  SearchTask search(worker, [&](const std::shared_ptr<const Findings>& found, std::uint64_t number) {
-    EXPECT_EQ(number, 7U);
-    findings.set_value(found);
+  SearchTask search(worker, [&](const SearchChain::Found& found, std::uint64_t epoch_number) {
+    EXPECT_EQ(epoch_number, 7U);
+    findings.set_value(found.findings);
   });
   search.prepare(epoch);
   const double before = error();
@@ -88,6 +89,37 @@ TEST(SearchTask, FindsWavesForTheFramesToCome) {
   EXPECT_EQ(search.status()["every_frames"], 100);
 }
 
+// A search has its number where it follows on the one before: another run of the stream then starts it likewise.
+TEST(SearchTask, NumbersSearchesThatFollowOnOneAnother) {
+  const Epoch epoch = make_spectra_epoch(1, 4);
+  epoch.engine->compute_spectra(wave(epoch.engine->array_plan(), 0.03, 40.0));
+  BackgroundWorker worker("nf-test");
+  std::promise<SearchChain::Found> found;
+  SearchTask search(worker, [&](const SearchChain::Found& one, std::uint64_t) { found.set_value(one); });
+  search.prepare(epoch);
+  const auto number_at = [&](std::uint64_t hop, bool is_whole = true) {
+    found = {};
+    std::future<SearchChain::Found> future = found.get_future();
+    do {
+      search.look(view_of(epoch, 10 * hop, is_whole));  // passed over where it meets the background thread at its lock
+    } while (future.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready);
+    const SearchChain::Found one = future.get();
+    EXPECT_EQ(one.findings != nullptr, is_whole);
+    return one.number;
+  };
+  EXPECT_EQ(number_at(0), 0U) << "the stream begins with it";
+  EXPECT_EQ(number_at(4), 1U);
+  EXPECT_EQ(number_at(8, false), 2U) << "bits are missing: what was found before holds on";
+  EXPECT_EQ(number_at(12), 3U);
+  EXPECT_EQ(number_at(20), SearchSchedule::kNoNumber) << "the window of hop 16 was shed";
+  EXPECT_EQ(number_at(24), 6U);
+  search.prepare(epoch);
+  EXPECT_EQ(number_at(29), SearchSchedule::kNoNumber) << "the first one, at once";
+  EXPECT_EQ(number_at(32), SearchSchedule::kNoNumber);
+  EXPECT_EQ(number_at(36), 9U);
+  worker.close();
+}
+
 // However long a search takes, look() does not wait; one snapshot waits, and each comes back with its epoch's number.
 TEST(SearchTask, NeverHoldsUpWhoLooks) {
   const Epoch first = make_spectra_epoch(1, 1);
@@ -100,7 +132,7 @@ TEST(SearchTask, NeverHoldsUpWhoLooks) {
   std::promise<void> done;
   std::vector<std::uint64_t> epochs;  // of the background thread, read after close()
   BackgroundWorker worker("nf-test");
-  SearchTask search(worker, [&](const std::shared_ptr<const Findings>& /*found*/, std::uint64_t number) {
+  SearchTask search(worker, [&](const SearchChain::Found& /*found*/, std::uint64_t number) {
     epochs.push_back(number);
     if (epochs.size() == 1) {
       begun.set_value();
@@ -132,7 +164,7 @@ TEST(SearchTask, AsksForNothingWhereNothingIsSearchedFor) {
   const Epoch epoch = make_spectra_epoch(1, 0);
   BackgroundWorker worker("nf-test");
   SearchTask search(worker,
-                    [](const std::shared_ptr<const Findings>&, std::uint64_t) { FAIL() << "no search was due"; });
+                    [](const SearchChain::Found&, std::uint64_t) { FAIL() << "no search was due"; });
   search.prepare(epoch);
   search.look(view_of(epoch, 0));
   worker.close();

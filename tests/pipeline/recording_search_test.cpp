@@ -37,9 +37,11 @@ std::vector<std::complex<float>> wave(std::uint64_t frame, double z_m, double sn
   return test::narrow(field);
 }
 
-std::vector<ImageFrame> replayed(const std::string& path, EngineKind engine, int every_frames, int batch) {
+std::vector<ImageFrame> replayed(const std::string& path, EngineKind engine, int every_frames, int batch,
+                                 std::uint64_t first = 0) {
   ReplayOptions options;
   options.input = path;
+  options.frames.first = first;
   options.engine = engine;
   options.settings.holography.imager = ImagerKind::kSonah;
   options.settings.holography.search_every_frames = every_frames;
@@ -54,46 +56,71 @@ double error_of(const ImageFrame& frame, std::uint64_t index) {
   return test::relative_l2(frame.images, wave(index, 0.0, 200.0));
 }
 
-// Every third of five frames is searched before it is imaged. From frame 2 on the wave is another: that frame is imaged
-// with what was found in frame 0, the next one with its own.
-TEST(RecordingSearch, SearchesEverySoManyFrames) {
-  const test::TemporaryFolder folder;
+constexpr std::uint64_t kFrames = 11;
+
+/// The waves of kFrames frames in a file.
+std::string written(const test::TemporaryFolder& folder) {
   SpectraFile file;
   file.measurement.geometry = {.rows = kSide, .columns = kSide};
   file.measurement.standoff_m = 0.03;
   file.frequencies_hz = {kFrequency_hz};
-  file.frames = 5;
+  file.frames = kFrames;
   for (std::uint64_t frame = 0; frame < file.frames; ++frame) {
     const auto spectra = wave(frame, 0.03, 40.0);
     file.spectra.insert(file.spectra.end(), spectra.begin(), spectra.end());
   }
   const std::string path = folder / "spectra.h5";
   write_spectra(path, file);
+  return path;
+}
+
+// Every third frame is searched, and what it says holds from three frames later on, that of frame 0 at once. From frame
+// 2 on the wave is another: frames 2 to 5 are imaged with what frame 0 says, those from 6 on with what frame 3 says.
+TEST(RecordingSearch, SearchesEverySoManyFrames) {
+  const test::TemporaryFolder folder;
+  const std::string path = written(folder);
   const std::vector<ImageFrame> without = replayed(path, EngineKind::kOpencl, 0, 1);
   for (const EngineKind engine : {EngineKind::kOpencl, EngineKind::kReference}) {
     const std::vector<ImageFrame> frames = replayed(path, engine, 3, 1);
-    ASSERT_EQ(frames.size(), 5U);
-    for (std::uint64_t frame = 0; frame < 5; ++frame) {
+    ASSERT_EQ(frames.size(), kFrames);
+    for (std::uint64_t frame = 0; frame < kFrames; ++frame) {
       const double error = error_of(frames[frame], frame);
       const double plain = error_of(without[frame], frame);
       std::printf("frame %d: error %.2f %%, without search %.2f %%\n", static_cast<int>(frame), 100.0 * error,
                   100.0 * plain);
-      if (frame == 2) {
+      if (2 <= frame && frame < 6) {
         EXPECT_NEAR(error, plain, 0.2 * plain) << "waves that are no more do no harm";
       } else {
         EXPECT_LE(error, 0.1 * plain);
       }
-    }
-    const std::vector<ImageFrame> again = replayed(path, engine, 3, 1);
-    for (std::size_t frame = 0; frame < 5; ++frame) {
-      EXPECT_EQ(frames[frame].images, again[frame].images) << "the same run gives the same images";
       EXPECT_EQ(frames[frame].flags, without[frame].flags);
     }
+    const std::vector<ImageFrame> again = replayed(path, engine, 3, 1);
+    for (std::size_t frame = 0; frame < kFrames; ++frame) {
+      EXPECT_EQ(frames[frame].images, again[frame].images) << "the same run gives the same images";
+    }
   }
-  // A batch is searched when one of its frames is due.
-  const std::vector<ImageFrame> batches = replayed(path, EngineKind::kOpencl, 3, 2);
-  EXPECT_LE(error_of(batches[1], 1), 0.1 * error_of(without[1], 1));
-  EXPECT_LE(error_of(batches[2], 2), 0.1 * error_of(without[2], 2)) << "frames 2 and 3 are one batch";
+}
+
+// Frames that are computed together, and those of a part, are imaged with the findings of the whole replay.
+TEST(RecordingSearch, FindsTheSameInBatchesAndParts) {
+  const test::TemporaryFolder folder;
+  const std::string path = written(folder);
+  const std::vector<ImageFrame> whole = replayed(path, EngineKind::kReference, 3, 1);
+  for (const int batch : {2, 5}) {
+    const std::vector<ImageFrame> frames = replayed(path, EngineKind::kReference, 3, batch);
+    for (std::size_t frame = 0; frame < kFrames; ++frame) {
+      EXPECT_EQ(frames[frame].images, whole[frame].images) << "frame " << frame << " in batches of " << batch;
+    }
+  }
+  for (std::uint64_t first = 1; first < kFrames; ++first) {
+    const std::vector<ImageFrame> part = replayed(path, EngineKind::kReference, 3, 1, first);
+    ASSERT_EQ(part.size(), kFrames - first);
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      EXPECT_EQ(part[i].images, whole[first + i].images) << "frame " << first + i << " of those from " << first << " on";
+      EXPECT_EQ(part[i].flags, whole[first + i].flags);
+    }
+  }
 }
 
 }  // namespace

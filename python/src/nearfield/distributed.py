@@ -42,6 +42,7 @@ except ModuleNotFoundError as error:
 
 _CHUNK_BYTES = 8 << 20  # of an array of the store; a chunk is a file there
 _SHARD_BYTES = 64 << 20  # of results
+_COMPUTED_HOPS = 64  # at most so many of a memory's hops are computed: of what searches remember, only some windows
 _WARM_UPS = 16  # a shard without a length of its own is at least so many times as long as what is computed before it
 _LEAST_SHARDS = 64  # that an archive is cut into, where they are not short
 _SHORT_HOPS = 1024
@@ -427,11 +428,11 @@ def _warm_up_of(plan: pathlib.Path, names: Sequence[str], warm_up: int | str, *,
                          "tracks or searches without a bound, which start from nothing in each shard; allow_unbounded accepts that", 64)  # fmt: skip
     longest = max([0, *memory.values()])
     if not isinstance(warm_up, str):
-        return warm_up, warm_up + longest
+        return warm_up, warm_up + min(longest, _COMPUTED_HOPS)
     if not memory:
         raise UsageError("warm_up: the results do not say how many hops before a frame it may depend on (memory_hops): "
                          "expected a number, 0 where all settings are fixed, such as holography.filter.cutoff_rad_per_m; found 'auto'", 64)  # fmt: skip
-    return 0, longest
+    return 0, min(longest, _COMPUTED_HOPS)
 
 
 def _groups_of(plan: pathlib.Path, names: Sequence[str]) -> list[tuple[str, int, dict[str, int]]]:

@@ -14,66 +14,81 @@ SearchTask::SearchTask(BackgroundWorker& worker, Adopt adopt)
     : adopt_(std::move(adopt)), worker_(&worker), task_(worker.add([this] { work(); })) {}
 
 void SearchTask::prepare(const Epoch& epoch) {
-  const Settings& settings = epoch.plan.settings;
-  std::shared_ptr<Search> search = epoch.engine->make_search();
+  const SearchSchedule schedule = epoch.engine->search_schedule();
+  std::shared_ptr<Search> search = schedule.is_on() ? epoch.engine->make_search() : nullptr;
   const std::lock_guard lock(mutex_);
-  search_ = std::move(search);
-  every_frames_ = search_ ? static_cast<std::uint64_t>(settings.holography.search_every_frames) : 0;
-  interval_samples_ = every_frames_ * static_cast<std::uint64_t>(settings.front_end.hop_samples);
+  chain_ = search ? std::make_shared<SearchChain>(std::move(search), schedule) : nullptr;
+  schedule_ = schedule;
+  every_hops_ = chain_ ? schedule.every() : 0;
   epoch_ = epoch.number;
-  next_sample_ = 0;
+  has_looked_ = false;
+  number_ = SearchSchedule::kNoNumber;
   is_waiting_ = false;
   found_ = nullptr;
 }
 
 void SearchTask::look(const WindowView& view) {
-  const std::uint64_t interval = interval_samples_;
-  if (interval == 0 || view.first_sample < next_sample_ || !view.is_whole) {
+  const SearchSchedule schedule(every_hops_);
+  const bool is_first = !has_looked_ && view.is_whole;
+  if (!schedule.is_on() || (!is_first && !schedule.looks_at(view.hop))) {
     return;
   }
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock || is_waiting_ || view.epoch != epoch_) {
     return;
   }
-  next_sample_ = view.first_sample + interval;
-  waiting_.spectra.resize(view.engine->spectra_values());
-  view.engine->read_spectra(0, waiting_.spectra);
-  waiting_.mask = view.engine->mask();
+  const std::uint64_t number = schedule.number_of(view.hop);
+  if (number == number_) {
+    return;
+  }
+  waiting_.hop = view.hop;
+  waiting_.is_whole = view.is_whole;
+  waiting_.follows = has_looked_ && number_ != SearchSchedule::kNoNumber && number == number_ + 1;
   waiting_.epoch = view.epoch;
+  if (view.is_whole) {
+    waiting_.spectra.resize(view.engine->spectra_values());
+    view.engine->read_spectra(0, waiting_.spectra);
+    waiting_.mask = view.engine->mask();
+    has_looked_ = true;
+  }
+  number_ = schedule.looks_at(view.hop) ? number : SearchSchedule::kNoNumber;
   is_waiting_ = true;
   worker_->run(task_);
 }
 
 /// Tasks do not throw.
-std::shared_ptr<const Findings> SearchTask::search_in(Search& search, const Snapshot& taken) const {
+std::shared_ptr<const Findings> SearchTask::search_in(SearchChain& chain, const Snapshot& taken) const {
   try {
-    std::shared_ptr<const Findings> found = search.search(taken.spectra, *taken.mask);
-    if (found) {
-      adopt_(found, taken.epoch);
+    if (!taken.follows) {
+      chain.restart();
     }
-    return found;
+    const SearchChain::Found found =
+        taken.is_whole ? chain.look(taken.hop, taken.spectra, *taken.mask) : chain.pass_over(taken.hop);
+    adopt_(found, taken.epoch);
+    return found.findings;
   } catch (const DeviceError& error) {
     end_process(error.exit_code(), error.what());
   } catch (const std::exception& error) {
+    chain.restart();
     spdlog::error("search: {}; what was found before stays", error.what());
   }
   return nullptr;
 }
 
 void SearchTask::work() {
-  std::shared_ptr<Search> search;
+  std::shared_ptr<SearchChain> chain;
   {
     const std::lock_guard lock(mutex_);
     if (!std::exchange(is_waiting_, false)) {
       return;
     }
     std::swap(taken_, waiting_);
-    search = search_;
+    chain = chain_;
   }
-  const std::shared_ptr<const Findings> found = search_in(*search, taken_);
+  const std::shared_ptr<const Findings> found = search_in(*chain, taken_);
   const std::lock_guard lock(mutex_);
   if (taken_.epoch == epoch_) {
-    ++searches_;
+    searches_ += taken_.is_whole ? 1 : 0;
     found_ = found ? found : found_;
   }
 }
@@ -81,7 +96,7 @@ void SearchTask::work() {
 nlohmann::json SearchTask::status() const {
   const std::lock_guard lock(mutex_);
   const std::vector<std::size_t> waves = found_ ? found_->wave_counts() : std::vector<std::size_t>();
-  return {{"every_frames", every_frames_}, {"searches", searches_}, {"waves", waves}};
+  return {{"every_frames", chain_ ? schedule_.every() : 0}, {"searches", searches_}, {"waves", waves}};
 }
 
 }  // namespace nearfield::daemon

@@ -10,16 +10,17 @@
 
 #include "daemon/background/background_worker.hpp"
 #include "daemon/live/live_engine.hpp"
+#include "engine/search_chain.hpp"
 
 namespace nearfield::daemon {
 
-/// Runs an imager's search on the background thread, every `holography.search_every_frames` frames or as often as it
-/// can. The engine's thread copies a window's spectra here, without waiting; findings take effect between two hops. The
-/// mutex guards the waiting spectra, the search's handle and the findings, not the search itself.
+/// Runs an imager's search on the background thread, by the schedule of `holography.search_every_frames` or as often as
+/// it can. The engine's thread copies a window's spectra here, without waiting. The mutex guards the waiting spectra, the
+/// chain's handle and the findings, not the search itself.
 class SearchTask {
  public:
-  /// Puts findings into effect between two hops, if the epoch has not changed. Called on the background thread.
-  using Adopt = std::function<void(const std::shared_ptr<const Findings>& findings, std::uint64_t epoch)>;
+  /// Hands over what was found, if the epoch has not changed. Called on the background thread.
+  using Adopt = std::function<void(const SearchChain::Found& found, std::uint64_t epoch)>;
   /// The worker must be closed before this is destroyed.
   SearchTask(BackgroundWorker& worker, Adopt adopt);
   ~SearchTask() = default;
@@ -37,10 +38,13 @@ class SearchTask {
   struct Snapshot {
     std::vector<std::complex<float>> spectra;
     std::shared_ptr<const MicrophoneMask> mask;
+    std::uint64_t hop = 0;
+    bool is_whole = true;
+    bool follows = true;  ///< on the one before: no search was left out
     std::uint64_t epoch = 0;
   };
   void work();
-  [[nodiscard]] std::shared_ptr<const Findings> search_in(Search& search, const Snapshot& taken) const;
+  [[nodiscard]] std::shared_ptr<const Findings> search_in(SearchChain& chain, const Snapshot& taken) const;
 
   Adopt adopt_;
   BackgroundWorker* worker_;
@@ -49,14 +53,15 @@ class SearchTask {
   Snapshot waiting_;
   Snapshot taken_;  ///< used by the background thread alone
   bool is_waiting_ = false;
-  std::shared_ptr<Search> search_;  ///< used by the background thread alone
-  std::uint64_t every_frames_ = 0;
+  std::shared_ptr<SearchChain> chain_;  ///< used by the background thread alone
+  SearchSchedule schedule_;
   std::uint64_t searches_ = 0;
   std::shared_ptr<const Findings> found_;
-  // What look() needs; changed by prepare() alone:
+  // What look() needs; changed by prepare() alone, or by the engine's thread:
   std::atomic<std::uint64_t> epoch_{0};
-  std::atomic<std::uint64_t> interval_samples_{0};  ///< 0: no search
-  std::atomic<std::uint64_t> next_sample_{0};       ///< of the engine's thread, but for a new epoch
+  std::atomic<std::uint64_t> every_hops_{0};                                 ///< 0: no search
+  std::atomic<std::uint64_t> number_{SearchSchedule::kNoNumber};             ///< of the search that looked last
+  std::atomic<bool> has_looked_{false};
 };
 
 }  // namespace nearfield::daemon

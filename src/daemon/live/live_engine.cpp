@@ -61,6 +61,7 @@ std::unique_ptr<Epoch> LiveEngine::swap(std::unique_ptr<Epoch> next) {
   const Feeder before = feeder_;
   const std::vector<Cadence> cadences = cadences_;
   std::swap(epoch_, next);
+  found_.clear();
   use_epoch();
   try {
     feeder_.use(epoch_->plan.settings.front_end);
@@ -126,9 +127,26 @@ void LiveEngine::use(const Masks& masks, std::uint64_t epoch) {
   }
 }
 
-void LiveEngine::adopt(const std::shared_ptr<const Findings>& findings, std::uint64_t epoch) {
+void LiveEngine::adopt(const SearchChain::Found& found, std::uint64_t epoch) {
   if (epoch_->number == epoch) {
-    epoch_->engine->adopt(findings);
+    found_.push_back(found);
+  }
+}
+
+/// Puts into effect what holds from the next window on. What comes too late holds from there on.
+void LiveEngine::take_found() {
+  const SearchSchedule schedule = epoch_->engine->search_schedule();
+  const std::uint64_t hop = hop_number(next_);
+  for (; !found_.empty(); found_.pop_front()) {
+    const SearchChain::Found& found = found_.front();
+    const bool is_first = found.number == 0 || found.number == SearchSchedule::kNoNumber;
+    if (!is_first && schedule.begin_of(found.number) > hop) {
+      return;
+    }
+    if (found.findings) {
+      epoch_->engine->adopt(found.findings);
+    }
+    epoch_->engine->set_search(found.number);
   }
 }
 
@@ -151,6 +169,7 @@ void LiveEngine::begin_stream() {
   taken_ = origin_;
   imaged_end_ = origin_;
   align_cadences();
+  found_.clear();
   epoch_->engine->forget();
   is_back_ = imaged_ns_ != 0;
   missing_ = MissingBits();
@@ -194,6 +213,7 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
   const Pauses pauses{.dashboards = !input_.waits && overload_.pauses_dashboards(now_ns),
                       .recordings = !input_.waits && overload_.pauses_recordings(now_ns)};
   tai_offset_ns_ = tai_offset_ns();
+  take_found();
   const std::size_t windows = windows_there();
   FrameReport report;
   compute(windows, pauses, report);
@@ -206,6 +226,7 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
     hooks_.look({.engine = epoch_->engine.get(),
                  .epoch = epoch_->number,
                  .first_sample = next_,
+                 .hop = hop_number(next_),
                  .words = has_bits ? chunks_.front().words : std::span<const std::uint32_t>(),
                  .is_whole = is_whole_});
   }
@@ -252,7 +273,8 @@ void LiveEngine::shed(std::int64_t now_ns) {
 std::size_t LiveEngine::windows_there() const {
   std::size_t windows = 1;
   const std::int64_t now_ns = 0;
-  while (windows < chunks_.size() &&
+  const std::uint64_t most = epoch_->engine->search_schedule().together(hop_number(next_), chunks_.size());
+  while (windows < most &&
          ring_->wait_for(element_of(window_end(next_ + windows * hop_samples_)), now_ns) == WaitResult::kReady) {
     ++windows;
   }

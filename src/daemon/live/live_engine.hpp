@@ -10,6 +10,7 @@
 #include "daemon/live/overload.hpp"
 #include "daemon/live/publisher.hpp"
 #include "engine/feeder.hpp"
+#include "engine/search_chain.hpp"
 #include "pipeline/missing_bits.hpp"
 #include "stream/ingest_ring.hpp"
 
@@ -35,6 +36,7 @@ struct WindowView {
   const Engine* engine = nullptr;
   std::uint64_t epoch = 0;
   std::uint64_t first_sample = 0;
+  std::uint64_t hop = 0;  ///< its number, from the stream's bit-time 0 on
   std::span<const std::uint32_t> words;  ///< bits that came last, [bit-time][word]; empty for other inputs
   bool is_whole = true;                  ///< nothing of the window is missing
 };
@@ -79,8 +81,8 @@ class LiveEngine {
 
   /// Sets other masks, made for this epoch; those for another epoch are ignored.
   void use(const Masks& masks, std::uint64_t epoch);
-  /// Sets findings of this epoch's search; those of another epoch's are ignored.
-  void adopt(const std::shared_ptr<const Findings>& findings, std::uint64_t epoch);
+  /// Sets findings of this epoch's search, from the hop on at which they hold; those of another epoch's are ignored.
+  void adopt(const SearchChain::Found& found, std::uint64_t epoch);
 
   [[nodiscard]] const Epoch& epoch() const { return *epoch_; }
   [[nodiscard]] Epoch& epoch() { return *epoch_; }
@@ -132,6 +134,7 @@ class LiveEngine {
   bool record_absent(std::uint64_t end_sample);
   void count_absence(std::int64_t capture_mono_ns, std::uint64_t first_sample);
   void use_epoch();
+  void take_found();
   void take_cadences();
   void align_cadences();
   void go_on();
@@ -147,6 +150,7 @@ class LiveEngine {
   std::uint64_t window_samples_ = 0;
   std::uint64_t hop_samples_ = 0;
   Feeder feeder_;
+  std::deque<SearchChain::Found> found_;  ///< that do not hold yet, by their numbers
 
   /// Of a processor of the epoch.
   struct Cadence {

@@ -73,11 +73,12 @@ CutoffSearch::CutoffSearch(const PnahPlan& plan)
   constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
   for (std::size_t f = 0; f < models_.size(); ++f) {
     finders_.emplace_back(plan_, f, models_[f]);
-    filters_.push_back({.cutoff_rad_per_m = static_cast<float>(plan.cutoff_rad_per_m[f]),
+    given_.push_back({.cutoff_rad_per_m = static_cast<float>(plan.cutoff_rad_per_m[f]),
                         .slope = static_cast<float>(plan.holography.filter.slope),
                         .noise_pa = kNone,
                         .error_estimate = kNone});
   }
+  before_ = given_;
   for (int y = 0; y < plan_.rows().padded; ++y) {
     for (int x = 0; x < plan_.columns().padded; ++x) {
       kr_rad_per_m_(y, x) = std::hypot(bin_rad_per_m(x, plan_.columns()), bin_rad_per_m(y, plan_.rows()));
@@ -94,19 +95,29 @@ std::shared_ptr<const Findings> CutoffSearch::search(std::span<const std::comple
   const auto channels = static_cast<std::size_t>(plan_.geometry.channels());
   auto findings = std::make_shared<FilterFindings>();
   for (std::size_t f = 0; f < finders_.size(); ++f) {
-    findings->filters.push_back(search_one(f, std::span(fields).subspan(f * channels, channels)));
+    const std::optional<FilterReport> found = search_one(f, std::span(fields).subspan(f * channels, channels));
+    findings->filters.push_back(found.value_or(before_[f]));
+    before_[f] = found.value_or(given_[f]);
   }
   return findings;
 }
 
-FilterReport CutoffSearch::search_one(std::size_t frequency, std::span<const Complex> field) {
+void CutoffSearch::restart() {
+  before_ = given_;
+  for (WaveFinder& finder : finders_) {
+    finder.restart();
+  }
+}
+
+/// Nothing where the field says nothing of the filter.
+std::optional<FilterReport> CutoffSearch::search_one(std::size_t frequency, std::span<const Complex> field) {
   const PaddedAxis rows = plan_.rows();
   const PaddedAxis columns = plan_.columns();
   (void)finders_[frequency].find(field);
   const FieldEstimate estimate = finders_[frequency].estimate();
   const double energy = estimate.image.squaredNorm();
   if (!(energy > 0.0)) {
-    return filters_[frequency];  // silence has no information on the filter
+    return std::nullopt;  // silence
   }
 
   reference::Field aperture(rows.measured, columns.measured);
@@ -146,16 +157,15 @@ FilterReport CutoffSearch::search_one(std::size_t frequency, std::span<const Com
     }
   }
   if (!std::isfinite(best.squared_error)) {
-    return filters_[frequency];  // so far away that growth leaves double precision
+    return std::nullopt;  // so far away that growth leaves double precision
   }
-  filters_[frequency] = {
+  return FilterReport{
       .cutoff_rad_per_m = static_cast<float>(best.cutoff_rad_per_m),
       .slope = static_cast<float>(best.slope),
       .noise_pa = static_cast<float>(estimate.noise_pa),
       .error_estimate = estimates_error_
                             ? static_cast<float>(std::sqrt((best.squared_error + estimate.squared_error) / energy))
                             : std::numeric_limits<float>::quiet_NaN()};
-  return filters_[frequency];
 }
 
 }  // namespace nearfield

@@ -1,6 +1,7 @@
 #pragma once
 #include <Eigen/Dense>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "imaging/search.hpp"
@@ -17,15 +18,18 @@ class CutoffSearch : public Search {
   explicit CutoffSearch(const PnahPlan& plan);
   std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra,
                                          const MicrophoneMask& mask) override;
+  void restart() override;
 
  private:
-  [[nodiscard]] FilterReport search_one(std::size_t frequency, std::span<const std::complex<double>> field);
+  [[nodiscard]] std::optional<FilterReport> search_one(std::size_t frequency,
+                                                       std::span<const std::complex<double>> field);
 
   PnahPlan plan_;                      ///< of the lowest plane alone, a pixel a microphone
   bool estimates_error_;               ///< of the plan's quantity
   std::vector<SonahModel> models_;     ///< [frequency]
   std::vector<WaveFinder> finders_;    ///< [frequency]
-  std::vector<FilterReport> filters_;  ///< [frequency], in use; the plan's at first
+  std::vector<FilterReport> given_;    ///< [frequency], the plan's
+  std::vector<FilterReport> before_;   ///< [frequency], of the window before; the plan's where it says nothing
   Eigen::MatrixXcd to_rows_;           ///< (row, padded ky): the aperture's part of the inverse transform
   Eigen::MatrixXcd to_columns_;        ///< (padded kx, column)
   Eigen::ArrayXXd kr_rad_per_m_;       ///< (padded ky, padded kx)

@@ -76,12 +76,14 @@ bool PnahPlan::measures_cutoff() const {
          std::min(geometry.rows, geometry.columns) >= kMinimumLineForSpectrum;
 }
 
+int PnahPlan::search_every_hops() const {
+  const bool searches = resolve_imager(*this) != ImagerKind::kPnah || searches_cutoff();
+  return searches ? holography.search_every_frames : 0;
+}
+
 std::int64_t PnahPlan::memory_hops() const {
-  const bool is_pnah = holography.imager == ImagerKind::kPnah;
-  if (is_pnah ? searches_cutoff() : holography.search_every_frames > 0) {
-    return kUnboundedMemory;  // what a search finds holds until the next one
-  }
-  return is_pnah && !measures_cutoff() ? 0 : kMemoryHops;
+  const bool is_remembered = resolve_imager(*this) != ImagerKind::kPnah || measures_cutoff();
+  return (is_remembered ? kMemoryHops : 0) + kSearchesOfMemory * std::int64_t{search_every_hops()};
 }
 
 bool PnahPlan::searches_cutoff() const {

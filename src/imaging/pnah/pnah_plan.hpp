@@ -28,6 +28,9 @@ int usable_order(int order, int length);
 /// kMemoryHops hops, half of that after the other one, and serves while it is the older one.
 inline constexpr int kMemoryHops = 60;
 inline constexpr int kMemoryHalf = kMemoryHops / 2;
+/// A frame's search looked at most two of its intervals before the frame, and the search before, with which it starts,
+/// one more.
+inline constexpr int kSearchesOfMemory = 3;
 
 /// The plan of near-field holography.
 struct PnahPlan : ArrayPlan {
@@ -55,6 +58,8 @@ struct PnahPlan : ArrayPlan {
   [[nodiscard]] bool measures_cutoff() const;
   /// Whether cut-offs and slopes are searched in the background; `cutoff_rad_per_m` holds until the first result.
   [[nodiscard]] bool searches_cutoff() const;
+  /// From one search to the next, SearchSchedule::every(); 0: nothing is searched for.
+  [[nodiscard]] int search_every_hops() const;
   /// ResultHeader::memory_hops of its images.
   [[nodiscard]] std::int64_t memory_hops() const;
   /// Whether the error that is published with an image is one of the plan's quantity; where not, it is NaN. sonah and

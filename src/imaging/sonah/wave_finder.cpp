@@ -296,6 +296,13 @@ std::pair<PlaneWave, double> WaveFinder::strongest(const Fit& fit) {
 }
 
 FoundWaves WaveFinder::find(std::span<const Complex> field) {
+  const Waves before = std::move(before_);
+  FoundWaves found = find_from({}, field);
+  before_ = waves_;
+  return before.empty() ? found : find_from(before, field);
+}
+
+FoundWaves WaveFinder::find_from(Waves waves, std::span<const Complex> field) {
   FoundWaves found;
   const Eigen::VectorXcd y = to_modes(field);
   const double energy = y.squaredNorm();
@@ -306,7 +313,6 @@ FoundWaves WaveFinder::find(std::span<const Complex> field) {
     found.table = make_wave_table(plan_, k_, *model_, {}, {});
     return found;
   }
-  Waves waves = waves_;
   Fit best = settle(waves, y, fit({}, y, noise_step(0)).residual_noise);
   drop_weak(waves, best, y, std::vector<double>(waves.size(), kTried));
   std::vector<double> least(waves.size(), kKept);

@@ -29,8 +29,10 @@ class WaveFinder {
  public:
   /// `model` must outlive it; its first image plane is used.
   WaveFinder(const PnahPlan& plan, std::size_t frequency, const SonahModel& model);
-  /// field [row][column], Pa. Starts with the waves that it found before.
+  /// field [row][column], Pa. Starts with the waves that the field of the call before has, taken by itself.
   FoundWaves find(std::span<const std::complex<double>> field);
+  /// There is no call before.
+  void restart() { before_.clear(); }
   /// The posterior mean of the field on the first plane after the last find(), plane waves included; of plans whose
   /// pixels are the microphones.
   [[nodiscard]] FieldEstimate estimate() const;
@@ -58,6 +60,7 @@ class WaveFinder {
   using Waves = std::vector<PlaneWave>;
   enum class Slope { kNone, kX, kY };  ///< of a wave by one of its wavenumbers
 
+  FoundWaves find_from(Waves waves, std::span<const std::complex<double>> field);
   [[nodiscard]] Axis make_axis(int microphones, double pitch_m) const;
   [[nodiscard]] Eigen::VectorXcd to_modes(std::span<const std::complex<double>> field) const;
   [[nodiscard]] Eigen::MatrixXd modes_of(const Waves& waves, Slope slope) const;
@@ -79,7 +82,8 @@ class WaveFinder {
   Axis x_;
   Axis y_;
   Eigen::MatrixXd grid_powers_;  ///< of the matched filter over the prior's; (noise step, y and x)
-  Waves waves_;
+  Waves waves_;   ///< found last
+  Waves before_;  ///< of the field of the last find(), taken by itself
   Fit fit_;                   ///< of the last measurement
   double waves_error_ = 0.0;  ///< what its waves add to the expected squared error, for prior power 1
 };

@@ -27,6 +27,12 @@ std::shared_ptr<const Findings> WaveSearch::search(std::span<const std::complex<
   return findings;
 }
 
+void WaveSearch::restart() {
+  for (WaveFinder& finder : finders_) {
+    finder.restart();
+  }
+}
+
 std::vector<std::complex<double>> usable_spectra(std::span<const std::complex<float>> spectra, const PnahPlan& plan,
                                                  const MicrophoneMask& mask) {
   const auto channels = static_cast<std::size_t>(plan.geometry.channels());

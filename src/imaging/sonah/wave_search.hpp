@@ -17,6 +17,7 @@ class WaveSearch : public Search {
       : WaveSearch(plan, std::make_shared<const std::vector<SonahModel>>(std::move(models))) {}
   std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra,
                                          const MicrophoneMask& mask) override;
+  void restart() override;
 
  private:
   PnahPlan plan_;

@@ -29,8 +29,8 @@ void SearchTask::prepare(const Epoch& epoch) {
 
 void SearchTask::look(const WindowView& view) {
   const SearchSchedule schedule(every_hops_);
-  const bool is_first = !has_looked_ && view.is_whole;
-  if (!schedule.is_on() || (!is_first && !schedule.looks_at(view.hop))) {
+  const bool is_due = has_looked_ ? schedule.looks_at(view.hop) : view.is_whole;
+  if (!schedule.is_on() || !is_due) {
     return;
   }
   const std::unique_lock lock(mutex_, std::try_to_lock);

@@ -19,7 +19,7 @@ struct DevicesBenchOptions {
   int split_count = 200;  ///< likewise
   int split_planes = 4;
   int rounds = 3;
-  double most_s = 2.0;                               ///< of one measurement
+  double most_s = 4.0;                               ///< of one measurement
   std::uint64_t block_hops = 0;                      ///< as ReplayOptions'
   std::function<void(const std::string&)> progress;  ///< what is measured now; may be empty
 };

@@ -185,7 +185,7 @@ void Piece::clear() {
 Dealing::Dealing(std::uint64_t blocks, std::size_t parts, std::size_t pieces_a_part) : blocks_(blocks), free_(parts) {
   for (std::vector<std::unique_ptr<Piece>>& pieces : free_) {
     while (pieces.size() < pieces_a_part) {
-      pieces.push_back(std::make_unique<Piece>());
+      pieces.push_back(std::make_unique<Piece>(2 * kPieceBytes));
     }
   }
 }

@@ -38,6 +38,8 @@ DealingSizes dealing_sizes(std::uint64_t hops, const std::vector<ReplayPart>& pa
 /// What a part made of some windows, copied, to be passed on by another thread.
 class Piece {
  public:
+  /// With room for so many bytes of products; more takes more.
+  explicit Piece(std::size_t bytes) { bytes_.reserve(bytes); }
   void add(const Frame& frame);
   void end_window(std::uint32_t flags) { windows_.push_back({.frames = frames_.size(), .flags = flags}); }
   void add_spectra(std::uint64_t first_sample, std::span<const std::complex<float>> spectra);

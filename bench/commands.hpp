@@ -12,6 +12,7 @@ void add_errors(CLI::App& bench);
 void add_fidelity(CLI::App& bench);
 void add_health(CLI::App& bench);
 void add_limits(CLI::App& bench);
+void add_devices(CLI::App& bench);
 void add_srp_phat(CLI::App& bench);
 void add_srp_trials(CLI::App& bench);
 

@@ -28,7 +28,8 @@ std::vector<char*> with_here_first(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   CLI::App app{
-      "Measure this device: whole frames, front ends, imager, errors, fidelity, health, limits, srp_phat, srp_trials; "
+      "Measure this device: whole frames, front ends, imager, errors, fidelity, health, limits, several devices, "
+      "srp_phat, srp_trials; "
       "--here: whether this machine holds a configuration live",
       kTyped};
   app.set_version_flag("--version", [] { return version_text("nearfield-bench"); });
@@ -42,6 +43,7 @@ int run(int argc, char** argv) {
   add_fidelity(app);
   add_health(app);
   add_limits(app);
+  add_devices(app);
   add_srp_phat(app);
   add_srp_trials(app);
   std::vector<char*> arguments = with_here_first(argc, argv);

@@ -42,12 +42,16 @@ MicrophoneWatch::MicrophoneWatch(Engine& engine, const EnginePlan& plan)
 }
 
 bool MicrophoneWatch::look(std::uint64_t first_sample, std::size_t window) {
-  if (!monitor_ || first_sample < next_) {
+  if (!is_due(first_sample)) {
     return false;
   }
-  next_ = first_sample + interval_;
   engine_->read_spectra(window, spectra_);
-  if (!monitor_->add_spectra(spectra_) || monitor_->changes().empty()) {
+  return add(first_sample, spectra_);
+}
+
+bool MicrophoneWatch::add(std::uint64_t first_sample, std::span<const std::complex<float>> spectra) {
+  next_ = first_sample + interval_;
+  if (!monitor_->add_spectra(spectra) || monitor_->changes().empty()) {
     return false;
   }
   for (const health::Change& change : monitor_->changes()) {

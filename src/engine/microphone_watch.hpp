@@ -1,8 +1,10 @@
 #pragma once
+#include <complex>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,10 +20,20 @@ std::optional<health::MonitorPlan> monitor_plan(const Engine& engine, const Sett
 /// From one window that a monitor gets to the next, in samples: windows do not overlap, and are 32 a second at most.
 std::uint64_t watch_interval_samples(const Settings& settings, double sample_rate_hz);
 
-/// Watches a recording's microphones while it is replayed, on the same thread.
+/// Watches the microphones of a recording or of pushed input, on the thread that computes the frames, or that writes
+/// them where masks do not change.
 class MicrophoneWatch {
  public:
   MicrophoneWatch(Engine& engine, const EnginePlan& plan);
+  /// Whether it wants the spectra of a whole window that begins there.
+  [[nodiscard]] bool is_due(std::uint64_t first_sample) const { return monitor_ && first_sample >= next_; }
+  /// From one window that it wants to the next; 0 where it watches nothing.
+  [[nodiscard]] std::uint64_t interval_samples() const { return monitor_ ? interval_ : 0; }
+  /// Whether what it finds changes the engine's masks.
+  [[nodiscard]] bool masks() const { return monitor_ && masks_; }
+  /// Spectra [frequency][row][column] of a window for which is_due() holds, as Engine::read_spectra() has them. True
+  /// when a mask has changed, from the next batch on.
+  bool add(std::uint64_t first_sample, std::span<const std::complex<float>> spectra);
   /// After each window of a batch, the first of which begins at `first_sample`: `window` counts from there. True when a
   /// mask has changed, from the next batch on.
   bool look(std::uint64_t first_sample, std::size_t window);

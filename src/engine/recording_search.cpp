@@ -59,16 +59,20 @@ std::deque<RecordingSearch::Look> RecordingSearch::looks_before(std::uint64_t fi
                                                                 const Compute& compute) const {
   std::deque<Look> looks;
   const std::uint64_t first = (first_hop + schedule_.every() - 1) / schedule_.every();
-  // The newest whole one of those that hold by then, and the one before it, which it starts with.
-  constexpr int kNeeded = 2;
-  int held = 0;
-  for (std::uint64_t number = schedule_.number_of(hop - 1) + 1; number > first && held < kNeeded;) {
+  // The newest whole one of those that hold by then, and what its memory has.
+  std::uint64_t needed = first;
+  bool is_held = false;
+  for (std::uint64_t number = schedule_.number_of(hop - 1) + 1; number > needed;) {
     --number;
     const bool is_whole = compute(schedule_.hop_of(number)).missing_bits == 0;
     looks.push_front(look_at(schedule_.hop_of(number), is_whole));
-    held += is_whole && schedule_.begin_of(number) <= hop ? 1 : 0;
+    if (!is_held && is_whole && schedule_.begin_of(number) <= hop) {
+      is_held = true;
+      const std::uint64_t half = number / kSearchHalf;
+      needed = std::max(first, half > 0 ? (half - 1) * kSearchHalf : 0);
+    }
   }
-  if (held > 0) {
+  if (is_held) {
     return looks;
   }
   // None: what the recording's first whole window says.

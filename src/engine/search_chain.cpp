@@ -2,23 +2,29 @@
 
 namespace nearfield {
 
+/// The number of the search at a hop of the schedule, where it follows on all that its memory has.
+std::uint64_t SearchChain::known_number(std::uint64_t hop) {
+  if (!schedule_.looks_at(hop)) {
+    first_ = SearchSchedule::kNoNumber;
+    return SearchSchedule::kNoNumber;
+  }
+  const std::uint64_t number = schedule_.number_of(hop);
+  first_ = first_ == SearchSchedule::kNoNumber ? number : first_;
+  const std::uint64_t half = number / kSearchHalf;
+  const std::uint64_t needed = half > 0 ? (half - 1) * kSearchHalf : 0;
+  return first_ <= needed ? number : SearchSchedule::kNoNumber;
+}
+
 SearchChain::Found SearchChain::look(std::uint64_t hop, std::span<const std::complex<float>> spectra,
                                      const MicrophoneMask& mask) {
-  const bool is_scheduled = schedule_.looks_at(hop);
-  const bool is_known = is_scheduled && (has_looked_ || hop == 0);
-  if (!has_looked_) {
+  if (first_ == SearchSchedule::kNoNumber) {
     search_->restart();
   }
-  Found found{.findings = search_->search(spectra, mask)};
-  has_looked_ = is_scheduled && (has_looked_ || found.findings);
-  found.number = is_known ? schedule_.number_of(hop) : SearchSchedule::kNoNumber;
-  return found;
+  return {.findings = search_->search(spectra, mask, schedule_.number_of(hop)), .number = known_number(hop)};
 }
 
-SearchChain::Found SearchChain::pass_over(std::uint64_t hop) const {
-  return {.findings = nullptr, .number = has_looked_ ? schedule_.number_of(hop) : SearchSchedule::kNoNumber};
+SearchChain::Found SearchChain::pass_over(std::uint64_t hop) {
+  return {.findings = nullptr, .number = first_ == SearchSchedule::kNoNumber ? first_ : known_number(hop)};
 }
-
-void SearchChain::restart() { has_looked_ = false; }
 
 }  // namespace nearfield

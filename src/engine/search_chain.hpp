@@ -10,8 +10,8 @@
 
 namespace nearfield {
 
-/// An imager's searches in the order of their numbers: knows which start with the one before, as those of any run of the
-/// stream do. Used by one thread at a time.
+/// An imager's searches in the order of their numbers: knows which remember all that those of any other run
+/// of the stream do. Used by one thread at a time.
 class SearchChain {
  public:
   struct Found {
@@ -23,13 +23,16 @@ class SearchChain {
   /// Of a window that is whole. spectra, mask: as of Search::search().
   Found look(std::uint64_t hop, std::span<const std::complex<float>> spectra, const MicrophoneMask& mask);
   /// Of a window at which a search would have looked, had it been whole.
-  [[nodiscard]] Found pass_over(std::uint64_t hop) const;
-  void restart();
+  Found pass_over(std::uint64_t hop);
+  /// The next look does not follow on those before.
+  void restart() { first_ = SearchSchedule::kNoNumber; }
 
  private:
+  std::uint64_t known_number(std::uint64_t hop);
+
   std::shared_ptr<Search> search_;
   SearchSchedule schedule_;
-  bool has_looked_ = false;  ///< at a window of the schedule, and the search remembers it
+  std::uint64_t first_ = SearchSchedule::kNoNumber;  ///< from this search on, none was left out
 };
 
 }  // namespace nearfield

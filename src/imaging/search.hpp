@@ -1,5 +1,7 @@
 #pragma once
+#include <array>
 #include <complex>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
@@ -14,6 +16,7 @@ namespace nearfield {
 struct PlaneWave {
   double kx_rad_per_m = 0.0;
   double ky_rad_per_m = 0.0;
+  bool operator==(const PlaneWave&) const = default;
 };
 
 /// Plane waves of one frequency that are fitted together with an imager's prior.
@@ -56,9 +59,49 @@ const Kind& findings_as(const std::shared_ptr<const Findings>& findings) {
   return dynamic_cast<const Kind&>(*findings);
 }
 
+/// A memory begins anew every kSearchMemory searches, half of that after the other one, and serves while it is the older
+/// one.
+inline constexpr std::uint64_t kSearchMemory = 8;
+inline constexpr std::uint64_t kSearchHalf = kSearchMemory / 2;
+
+/// What a search has in each of its two memories.
+template <class State>
+class SearchMemory {
+ public:
+  /// The memory that settles now, and the one that serves.
+  struct Pair {
+    State* settling = nullptr;
+    State* serving = nullptr;
+  };
+  /// Of a search. A memory that is not of its time begins with it.
+  Pair at(std::uint64_t number) {
+    const std::uint64_t half = number / kSearchHalf;
+    Slot& settling = slots_[half % 2];
+    Slot& serving = slots_[(half + 1) % 2];
+    begin(settling, half + 1);
+    begin(serving, half);
+    return {.settling = &settling.state, .serving = &serving.state};
+  }
+  void clear() { slots_ = {}; }
+
+ private:
+  struct Slot {
+    std::uint64_t half = 0;  ///< 1 more than that in which it began
+    bool is_begun = false;
+    State state = {};
+  };
+  static void begin(Slot& slot, std::uint64_t half) {
+    if (!slot.is_begun || slot.half != half) {
+      slot = {.half = half, .is_begun = true};
+    }
+  }
+  std::array<Slot, 2> slots_;
+};
+
 /// Background estimator of parameters that take too long to estimate in every frame: works on the spectra of some
-/// windows, on one thread at a time. A search starts with what is found in the window before, taken by itself: findings
-/// are steady, and depend on two windows alone.
+/// windows, on one thread at a time. A search starts with what was found before, so that
+/// findings are steady. It has two memories that begin anew in turn, as imagers have: findings depend on kSearchMemory
+/// searches at most.
 class Search {
  public:
   Search() = default;
@@ -66,10 +109,14 @@ class Search {
   Search& operator=(const Search&) = delete;
   virtual ~Search() = default;
   /// spectra [frequency][row][column], Pa, as measured: neither calibrated nor interpolated. `mask` is the one in
-  /// effect. Null where a microphone that is not masked has a value that is not finite.
+  /// effect; `number` counts searches from the stream's first one. Null where a microphone that is not masked has a value that is not finite.
   virtual std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra,
-                                                 const MicrophoneMask& mask) = 0;
-  /// There is no window before.
+                                                 const MicrophoneMask& mask, std::uint64_t number) = 0;
+  /// All of one number: a memory without an end.
+  std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra, const MicrophoneMask& mask) {
+    return search(spectra, mask, 0);
+  }
+  /// Nothing was found before.
   virtual void restart() = 0;
 };
 

@@ -1,14 +1,16 @@
 #include "pipeline/replay.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
+#include <complex>
+#include <span>
 
 #include "engine/microphone_watch.hpp"
-#include "engine/recording_search.hpp"
 #include "nearfield/error.hpp"
+#include "pipeline/dealing.hpp"
 #include "pipeline/recording.hpp"
 
 namespace nearfield {
@@ -35,22 +37,6 @@ FrameRange clip(const FrameRange& asked, std::uint64_t available, const ReplayOp
   return {.first = asked.first, .end = std::min(asked.end.value_or(available), available)};
 }
 
-void require_finite(int non_finite, int channels, std::uint64_t index, const InputInfo& input) {
-  if (too_many_are_not_finite(non_finite, channels)) {
-    throw DataError(fmt::format("{}: frame {}: {} of {} microphones are not finite; expected at most a tenth",
-                                input.name, index, non_finite, channels));
-  }
-}
-
-/// Where a frame lies in the recording.
-void place(Frame& frame, std::uint64_t first_sample, const InputInfo& input) {
-  frame.first_bit_time = first_sample * static_cast<std::uint64_t>(input.bits_per_sample);
-  const double elapsed_ns =
-      input.start_rate_hz > 0.0 ? static_cast<double>(frame.first_bit_time) / input.start_rate_hz * 1e9 : 0.0;
-  frame.timestamp_ns = input.start_time_ns + std::llround(elapsed_ns);
-  frame.first_bit_time += input.first_bit_time;
-}
-
 /// Frames of the range for which a processor is due, and which have all its window.
 FramesOfProcessor frames_of(const Engine& engine, std::size_t processor, const FrameRange& range, std::uint64_t hop,
                             std::uint64_t first_hop) {
@@ -67,7 +53,8 @@ FramesOfProcessor frames_of(const Engine& engine, std::size_t processor, const F
 using Outputs = std::vector<std::unique_ptr<Output>>;
 
 /// A processor without a frame in the range has no place in the outputs.
-std::vector<FramesOfProcessor> begin(const Outputs& outputs, const Engine& engine, const FrameRange& range,
+std::vector<FramesOfProcessor> begin(const Outputs& outputs, const Engine& engine,
+                                     const std::vector<ResultHeader>& headers, const FrameRange& range,
                                      std::uint64_t hop, const ReplayOptions& options, const InputInfo& input) {
   std::vector<FramesOfProcessor> places;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
@@ -81,87 +68,138 @@ std::vector<FramesOfProcessor> begin(const Outputs& outputs, const Engine& engin
     }
     for (const auto& output : outputs) {
       if (frames > 0) {
-        output->begin(engine.header(p), {.processor = p, .frames = frames, .time_zero_ns = input.start_time_ns});
+        output->begin(headers[p], {.processor = p, .frames = frames, .time_zero_ns = input.start_time_ns});
       }
     }
   }
   return places;
 }
 
-std::uint32_t late_and_due(const Engine& engine, std::uint64_t first_hop, std::size_t windows) {
-  std::uint32_t due = 0;
-  for (std::size_t p = 0; p < engine.processors(); ++p) {
-    for (std::uint64_t hop = first_hop; hop < first_hop + windows; ++hop) {
-      due |= engine.is_due(p, hop) ? 1U << p : 0U;
-    }
-  }
-  return due & engine.late();
-}
-
-/// The products that are due of a window, one frame a processor. `frame` is stamped but for its place. Returns the
-/// flags of all of them.
-std::uint32_t write(const Outputs& outputs, Engine& engine, std::size_t window, std::uint64_t first_sample,
-                    const Recording& recording, Frame& frame) {
-  const std::uint64_t missing = frame.missing_bit_times;
-  std::uint32_t flags = 0;
-  for (std::size_t p = 0; p < engine.processors(); ++p) {
-    if (!engine.is_due(p, recording.info().first_hop + frame.sequence) || !engine.has_products(p, window)) {
-      continue;
-    }
-    frame.processor = p;
-    const SampleSpan span = engine.window_of(p, first_sample);
-    frame.missing_bit_times = engine.has_own_window(p) ? recording.missing_bits(span) : missing;
-    place(frame, span.first, recording.info());
-    engine.stamp(p, window, {.sequence = frame.sequence, .first_bit_time = frame.first_bit_time});
-    frame.products = engine.products(p, window);
-    frame.valid_microphones = engine.valid_microphones(p, window);
-    frame.flags = engine.flags(p, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U);
-    flags |= frame.flags;
-    for (const auto& output : outputs) {
+/// Passes frames on to the outputs and counts them, on the thread that replay() was called on.
+class OutputSink : public FrameSink {
+ public:
+  OutputSink(const Outputs& outputs, MicrophoneWatch& watch, const ReplayOptions& options, ReplayResult& result)
+      : outputs_(outputs), watch_(watch), options_(options), result_(result) {}
+  void write(const Frame& frame) override {
+    for (const auto& output : outputs_) {
       output->write(frame);
     }
   }
-  return flags;
+  void end_window(std::uint32_t flags) override {
+    result_.flags |= flags;
+    ++result_.frames;
+    if (options_.progress) {
+      options_.progress(result_.frames, result_.frames_asked);
+    }
+  }
+  [[nodiscard]] bool is_due(std::uint64_t first_sample) const override { return watch_.is_due(first_sample); }
+  bool look(std::uint64_t first_sample, std::span<const std::complex<float>> spectra) override {
+    return watch_.add(first_sample, spectra);
+  }
+
+ private:
+  const Outputs& outputs_;
+  MicrophoneWatch& watch_;
+  const ReplayOptions& options_;
+  ReplayResult& result_;
+};
+
+/// Throws UsageError where frames of a block would depend on the blocks before.
+void require_bounded(const Engine& engine, const MicrophoneWatch& watch, bool is_unbounded_allowed) {
+  if (watch.masks()) {
+    throw UsageError(
+        "--devices: expected frames that do not depend on all frames before, found array.health.mask: true, which "
+        "masks microphones once they have been found bad; --set array.health.mask=false reports them only, and "
+        "array.dead_channels masks those that are known");
+  }
+  for (std::size_t p = 0; p < engine.processors() && !is_unbounded_allowed; ++p) {
+    if (engine.header(p).memory_hops.value_or(kUnboundedMemory) == kUnboundedMemory) {
+      throw UsageError(fmt::format(
+          "--devices: processors.{}: expected frames that depend on a bounded number of hops before, found averages or "
+          "tracks without a bound; average.kind: none, or tracks.enabled: false with weights that measure no floor, "
+          "bound them, and --allow-unbounded accepts that they start from nothing in each block",
+          engine.header(p).processor));
+    }
+  }
 }
 
-/// How many hops before a frame are to be computed, for processors of which this is bounded.
-std::uint64_t bounded_memory(const Engine& engine) {
-  std::int64_t most = 0;
+/// The devices of all parts, each text once; alike devices have one.
+std::string devices_of(const std::vector<ReplayPart>& parts, std::size_t processor) {
+  std::vector<std::string> names;
+  for (const ReplayPart& part : parts) {
+    const std::string& name = part.engine->header(processor).device;
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      names.push_back(name);
+    }
+  }
+  return fmt::format("{}", fmt::join(names, " and "));
+}
+
+void tell_of_plan(const ReplayPart& part, const ReplayOptions& options) {
+  if (options.inform) {
+    for (const std::string& note : part.recording->notes()) {
+      options.inform(note);
+    }
+    options.inform(fmt::format("front end: {}", part.engine->front_end_name()));
+    options.inform(fmt::format("imager: {}", part.engine->imager_name()));
+    for (const std::string& note : plan_notes(*part.engine)) {
+      options.inform(note);
+    }
+  }
+  if (options.warn) {
+    for (const std::string& warning : plan_warnings(*part.engine)) {
+      options.warn(warning);
+    }
+  }
+}
+
+std::uint64_t frames_in(const Recording& recording) {
+  return count_frames(recording.info(), recording.plan().settings.front_end);
+}
+
+ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& range, const ReplayOptions& options,
+                          const Outputs& outputs) {
+  const ReplayPart& first = parts.front();
+  Engine& engine = *first.engine;
+  MicrophoneWatch watch(engine, first.recording->plan());
+  const bool is_dealt = parts.size() > 1;
+  if (is_dealt) {
+    require_bounded(engine, watch, options.is_unbounded_allowed);
+  }
+  tell_of_plan(first, options);
+  ReplayResult result;
+  result.frames_asked = *range.end - range.first;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
-    most = std::max(most, engine.computed_memory_hops(p));
+    result.headers.push_back(engine.header(p));
+    result.headers.back().device = devices_of(parts, p);
   }
-  return static_cast<std::uint64_t>(most);
-}
-
-/// Computes the frames that the first one of a range may depend on, and drops them.
-void warm_up(Recording& recording, Engine& engine, RecordingSearch& search, const ReplayOptions& options,
-             std::uint64_t first, std::uint64_t hop) {
-  const auto batch = static_cast<std::uint64_t>(recording.plan().settings.device.batch);
-  const std::uint64_t first_hop = recording.info().first_hop;
-  std::uint64_t index = first - std::min(first, bounded_memory(engine));
-  if (engine.search_schedule().is_on() && index > 0) {
-    std::unique_ptr<Recording> before;  // a recording is read forward
-    std::uint64_t next = 0;
-    search.prepare(first_hop, first_hop + index, [&](std::uint64_t one) {
-      if (!before || one < next) {
-        before = open_recording(options.input, options.settings);
-      }
-      next = one + 1;
-      return before->compute((one - first_hop) * hop, 1, engine).front();
-    });
+  result.header = result.headers.front();
+  result.places =
+      begin(outputs, engine, result.headers, range, hop_samples_of(*first.recording), options, first.recording->info());
+  if (options.is_plan) {
+    return result;
   }
-  const bool has_any = index < first;
-  while (index < first) {
-    const std::size_t windows = search.together(first_hop + index, std::min(batch, first - index));
-    search.begin(first_hop + index);
-    search.look(first_hop + index, recording.compute(index * hop, windows, engine));
-    engine.begin_late(late_and_due(engine, first_hop + index, windows));
-    engine.finish_late();
-    index += windows;
+  OutputSink sink(outputs, watch, options, result);
+  if (is_dealt) {
+    DealingSizes sizes = dealing_sizes(result.frames_asked, parts);
+    sizes.block_hops = options.block_hops > 0 ? options.block_hops : sizes.block_hops;
+    if (options.inform) {
+      options.inform(fmt::format("{} devices: blocks of {} frames, with {} computed before each", parts.size(),
+                                 sizes.block_hops, bounded_memory_hops(engine)));
+    }
+    deal_out(parts, {.first = range.first, .end = *range.end, .look_every_samples = watch.interval_samples()}, sizes,
+             sink, options.stop);
+  } else {
+    PartReplay(parts.front()).compute(range.first, *range.end, sink, options.stop);
   }
-  if (has_any) {
-    engine.forget_unbounded();
+  if (result.frames < result.frames_asked) {
+    return result;
   }
+  result.bad_microphones = watch.findings();
+  for (const auto& output : outputs) {
+    output->finish();
+  }
+  return result;
 }
 
 }  // namespace
@@ -187,75 +225,25 @@ FrameRange parse_frame_range(const std::string& text) {
   return range;
 }
 
-ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_ptr<Output>>& outputs) {
-  const std::unique_ptr<Recording> recording = open_recording(options.input, options.settings);
-  const InputInfo& input = recording->info();
-  const EnginePlan& plan = recording->plan();
-  const FrameRange range = clip(options.frames, count_frames(input, plan.settings.front_end), options);
-  const std::unique_ptr<Engine> engine = make_engine(options.engine, plan);
-  if (options.inform) {
-    for (const std::string& note : recording->notes()) {
-      options.inform(note);
-    }
-    options.inform(fmt::format("front end: {}", engine->front_end_name()));
-    options.inform(fmt::format("imager: {}", engine->imager_name()));
-    for (const std::string& note : plan_notes(*engine)) {
-      options.inform(note);
-    }
+ReplayResult replay(std::vector<ReplayPart> parts, const ReplayOptions& options, const Outputs& outputs) {
+  const FrameRange range = clip(options.frames, frames_in(*parts.front().recording), options);
+  return replay_range(parts, range, options, outputs);
+}
+
+ReplayResult replay(const ReplayOptions& options, const Outputs& outputs) {
+  std::vector<ReplayPart> parts;
+  const std::vector<DeviceSettings> one = {options.settings.device};
+  for (const DeviceSettings& device : options.devices.empty() ? one : options.devices) {
+    Settings settings = options.settings;
+    settings.device = device;
+    const auto open = [input = options.input, settings] { return open_recording(input, settings); };
+    parts.push_back({.recording = open(), .engine = nullptr, .reopen = open});
   }
-  if (options.warn) {
-    for (const std::string& warning : plan_warnings(*engine)) {
-      options.warn(warning);
-    }
+  const FrameRange range = clip(options.frames, frames_in(*parts.front().recording), options);
+  for (ReplayPart& part : parts) {
+    part.engine = make_engine(options.engine, part.recording->plan());
   }
-  ReplayResult result;
-  result.header = engine->header(0);
-  result.frames_asked = *range.end - range.first;
-  const std::uint64_t hop =
-      input.kind == FileKind::kSpectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
-  result.places = begin(outputs, *engine, range, hop, options, input);
-  for (std::size_t p = 0; p < engine->processors(); ++p) {
-    result.headers.push_back(engine->header(p));
-  }
-  if (options.is_plan) {
-    return result;
-  }
-  RecordingSearch search(*engine);
-  warm_up(*recording, *engine, search, options, range.first, hop);
-  MicrophoneWatch watch(*engine, plan);
-  const auto batch = static_cast<std::uint64_t>(plan.settings.device.batch);
-  for (std::uint64_t index = range.first; index < *range.end;) {
-    if (options.stop && options.stop()) {
-      return result;
-    }
-    const std::size_t windows = search.together(input.first_hop + index, std::min(batch, *range.end - index));
-    search.begin(input.first_hop + index);
-    const std::span<const WindowStatus> statuses = recording->compute(index * hop, windows, *engine);
-    search.look(input.first_hop + index, statuses);
-    const std::uint64_t first = index;
-    engine->begin_late(late_and_due(*engine, input.first_hop + index, windows));
-    engine->finish_late();
-    for (std::size_t i = 0; i < windows; ++i, ++index) {
-      require_finite(statuses[i].non_finite_microphones, plan.settings.array.geometry.channels(), index, input);
-      Frame frame;
-      frame.sequence = index;
-      frame.epoch = 1;
-      frame.missing_bit_times = statuses[i].missing_bits;
-      result.flags |= (statuses[i].flags & ~std::uint32_t{kFlagMemoryNotFull}) | write(outputs, *engine, i, index * hop, *recording, frame);
-      ++result.frames;
-      if (options.progress) {
-        options.progress(result.frames, result.frames_asked);
-      }
-    }
-    // A mask that changes holds from the next batch on.
-    for (std::size_t i = 0; i < windows && (statuses[i].missing_bits > 0 || !watch.look((first + i) * hop, i)); ++i) {
-    }
-  }
-  result.bad_microphones = watch.findings();
-  for (const auto& output : outputs) {
-    output->finish();
-  }
-  return result;
+  return replay_range(parts, range, options, outputs);
 }
 
 }  // namespace nearfield

@@ -10,6 +10,7 @@
 #include "engine/engine.hpp"
 #include "nearfield/output.hpp"
 #include "nearfield/settings.hpp"
+#include "pipeline/replay_part.hpp"
 
 namespace nearfield {
 
@@ -26,6 +27,12 @@ struct ReplayOptions {
   std::filesystem::path input;
   Settings settings;
   EngineKind engine = EngineKind::kOpencl;
+  /// Devices that blocks of frames are dealt out to, as choose_devices() has them; empty: the one of the settings.
+  std::vector<DeviceSettings> devices;
+  /// Whether frames that are dealt out may depend on all frames before: then averages, tracks and searches start from
+  /// nothing in each block.
+  bool is_unbounded_allowed = false;
+  std::uint64_t block_hops = 0;  ///< length of a block, a multiple of the batch; 0: as dealing_sizes() says
   FrameRange frames;
   std::function<void(const std::string&)> warn;                        ///< may be empty
   std::function<void(const std::string&)> inform;                      ///< choices that the program made; may be empty
@@ -51,9 +58,15 @@ struct ReplayResult {
   std::vector<FramesOfProcessor> places;     ///< [processor], of the range that was asked for
 };
 
-/// Images a recording (bits, time data or spectra, recognised by content) and passes every frame to every output.
-/// Throws what the readers, the plan and the outputs throw, and DataError when more than a tenth of the microphones of
-/// a frame are not finite.
+/// Images a recording (bits, time data or spectra, recognised by content) and passes every frame to every output, on
+/// the calling thread. Throws what the readers, the plan and the outputs throw, DataError when more than a tenth of the
+/// microphones of a frame are not finite, and UsageError where frames that are dealt out would not be those of one
+/// device.
 ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_ptr<Output>>& outputs);
+
+/// The same of parts that are open, at least one, with equal recordings and settings. Of the options `input` counts for
+/// messages alone, and `settings`, `engine` and `devices` do not count.
+ReplayResult replay(std::vector<ReplayPart> parts, const ReplayOptions& options,
+                    const std::vector<std::unique_ptr<Output>>& outputs);
 
 }  // namespace nearfield

@@ -326,6 +326,67 @@ TEST(Replay, StoppedRunsKeepWhatIsDone) {
   }
 }
 
+// PoCL shows the processor as two devices that are alike, or as two that are not.
+constexpr const char* kTwoAlike = "POCL_DEVICES='pthread pthread'";
+constexpr const char* kTwoUnlike = "POCL_DEVICES='basic pthread'";
+
+/// Images and figures of all frames, as they lie in the file.
+std::vector<std::vector<std::byte>> products_of_file(const std::string& path) {
+  const ResultsReader reader(path);
+  std::vector<std::vector<std::byte>> products;
+  for (std::size_t p = 0; p < reader.processors(); ++p) {
+    for (std::size_t i = 0; i < reader.header(p).products.size(); ++i) {
+      products.push_back(reader.read_array(p, i, 0, reader.frames(p)));
+    }
+  }
+  return products;
+}
+
+TEST(Replay, DealtOutToDevicesGivesTheFileOfOne) {
+  const test::TemporaryFolder folder;
+  test::write_random_capture(folder / "c.h5", 32 * (2300 * 8 + 64));  // two blocks, longer than 16 times 60 hops
+  const std::string options = std::string(kWindow) +
+                              " --set front_end.hop_samples=8 --set array.health.mask=false --set device.batch=4"
+                              " --set processors.rows.kind=row_power --set processors.rows.every_hops=3";
+  const auto one =
+      test::run_nearfield("replay " + (folder / "c.h5") + " -o " + (folder / "one.h5") + options, kTwoAlike);
+  ASSERT_EQ(one.exit_code, 0) << one.output;
+  const auto dealt = test::run_nearfield(
+      "replay " + (folder / "c.h5") + " -o " + (folder / "dealt.h5") + options + " --devices 0,1", kTwoAlike);
+  ASSERT_EQ(dealt.exit_code, 0) << dealt.output;
+  EXPECT_THAT(dealt.output, AllOf(HasSubstr("2 devices: blocks of 1144 frames, with 60 computed before each"),
+                                  HasSubstr("on 2 devices, pthread-")));
+  EXPECT_EQ(products_of_file(folder / "dealt.h5"), products_of_file(folder / "one.h5"));
+  EXPECT_EQ(ResultsReader(folder / "dealt.h5").header(0).device, ResultsReader(folder / "one.h5").header(0).device);
+}
+
+TEST(Replay, RefusesDevicesThatFramesCannotBeDealtOutTo) {
+  const test::TemporaryFolder folder;
+  test::write_random_capture(folder / "c.h5", 32 * 192);
+  const std::string replay = "replay " + (folder / "c.h5") + " -o " + (folder / "out.h5") + kWindow;
+  const auto expect = [&](const std::string& options, const char* devices, int exit_code, const std::string& text) {
+    const auto result = test::run_nearfield(replay + options, devices);
+    EXPECT_EQ(result.exit_code, exit_code) << options << result.output;
+    EXPECT_THAT(result.output, HasSubstr(text));
+  };
+  const std::string unmasked = " --set array.health.mask=false";
+  expect(" --devices 0,1", kTwoAlike, 64, "--set array.health.mask=false");
+  expect(unmasked + " --devices 0,pthread:0", kTwoAlike, 64,
+         "expected each device once, found \"0\" and \"pthread:0\"");
+  expect(unmasked + " --devices 0,:1", kTwoAlike, 64, "--devices: expected INDEX, NAME or NAME:INDEX, found \":1\"");
+  expect(unmasked + " --devices 0,2", kTwoAlike, 69, "device.index: expected 0 to 1, found 2");
+  expect(unmasked + " --devices 0,1 --device 0", kTwoAlike, 64, "--device");
+  expect(unmasked + " --devices 0,1 --engine reference", kTwoAlike, 64, "--engine");
+  expect(unmasked + " --devices 0,1 --set processors.far.kind=row_power --set processors.far.device=1", kTwoAlike, 64,
+         "processors.far.device");
+  expect(unmasked + " --devices 0,1 --set holography.imager=sonah", kTwoAlike, 64,
+         "processors.surface: expected frames");
+  expect(unmasked + " --devices 0,1", kTwoUnlike, 69, "--allow-unlike");
+  EXPECT_FALSE(std::filesystem::exists(folder / "out.h5"));
+  expect(unmasked + " --devices 0,1 --allow-unlike", kTwoUnlike, 0, " and pthread-");
+  expect(unmasked + " --devices 0", kTwoUnlike, 0, "on basic-");
+}
+
 TEST(Compare, AFileWithItself) {
   const test::TemporaryFolder folder;
   write_spectra(folder / "spectra.h5", test::monopole_spectra(2, {500.0}));

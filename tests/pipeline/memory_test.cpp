@@ -68,7 +68,7 @@ struct Way {
   std::string fft = "auto";
   int search_every_frames = 0;
   /// How many hops before its own a frame depends on.
-  [[nodiscard]] std::uint64_t memory() const { return kMemory + 3 * static_cast<std::uint64_t>(search_every_frames); }
+  [[nodiscard]] std::uint64_t memory() const { return kMemory + 9 * static_cast<std::uint64_t>(search_every_frames); }
 };
 
 /// All front ends with the imager of few launches, and the other imagers.
@@ -79,8 +79,8 @@ std::vector<Way> ways() {
   }
   all.push_back({.name = "stage_by_stage", .front_end = "popcount", .fft = "clfft"});
   all.push_back({.name = "sonah", .front_end = "popcount", .imager = ImagerKind::kSonah});
-  all.push_back({.name = "sonah_search", .front_end = "popcount", .imager = ImagerKind::kSonah, .search_every_frames = 8});
-  all.push_back({.name = "cutoff_search", .front_end = "popcount", .search_every_frames = 8});
+  all.push_back({.name = "sonah_search", .front_end = "popcount", .imager = ImagerKind::kSonah, .search_every_frames = 2});
+  all.push_back({.name = "cutoff_search", .front_end = "popcount", .search_every_frames = 2});
   return all;
 }
 

@@ -13,6 +13,7 @@
 #include "cli/recorded_settings.hpp"
 #include "cli/stop_signal.hpp"
 #include "config/device_choice.hpp"
+#include "engine/devices.hpp"
 #include "files/results_file.hpp"
 #include "nearfield/error.hpp"
 #include "publish/outputs.hpp"
@@ -33,6 +34,9 @@ struct ReplayArguments {
   std::string wav;
   double wav_gain_db = 0.0;
   std::string device;
+  std::vector<std::string> devices;
+  bool are_unlike_allowed = false;
+  bool is_unbounded_allowed = false;
   std::string engine = "opencl";
   PictureArguments pictures;
   bool points_only = false;
@@ -67,6 +71,24 @@ void print_plan(const ReplayResult& result) {
   fmt::print("{}\n", plan.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+/// The devices that frames are dealt out to; the settings get the first one.
+void deal_out_to(const ReplayArguments& arguments, ReplayOptions& options) {
+  if (arguments.devices.empty()) {
+    return;
+  }
+  for (const ProcessorSettings& processor : options.settings.processors) {
+    if (processor.device) {
+      throw UsageError(
+          fmt::format("--devices: expected processors without a device of their own, as each of these "
+                      "devices computes all of them, found processors.{}.device: \"{}\"",
+                      processor.name, *processor.device));
+    }
+  }
+  options.devices = choose_devices(options.settings.device, arguments.devices, arguments.are_unlike_allowed);
+  options.settings.device = options.devices.front();
+  options.is_unbounded_allowed = arguments.is_unbounded_allowed;
+}
+
 ImagesFileOutput::Content content_of(const ReplayArguments& arguments) {
   return arguments.points_only ? ImagesFileOutput::Content::kPointsAlone : ImagesFileOutput::Content::kAll;
 }
@@ -83,6 +105,7 @@ void run(const ReplayArguments& arguments) {
     spdlog::info("{}", chosen.description);
   }
   choose_device(options.settings.device, arguments.device);
+  deal_out_to(arguments, options);
   options.engine = arguments.engine == "reference" ? EngineKind::kReference : EngineKind::kOpencl;
   options.frames = arguments.frames.empty() ? FrameRange{} : parse_frame_range(arguments.frames);
   auto progress = std::make_unique<Progress>("replay");
@@ -146,8 +169,10 @@ void run(const ReplayArguments& arguments) {
   if (const std::string flags = flags_in_words(result.flags & ~kFlagWavenumberAboveNyquist); !flags.empty()) {
     spdlog::warn("some frames are flagged: {}", flags);
   }
-  fmt::print("{}: {} frame{}{}, on {}\n", arguments.output, result.frames, result.frames == 1 ? "" : "s",
-             text_of_images(result.header), result.header.device);
+  const std::size_t devices = options.devices.size();
+  fmt::print("{}: {} frame{}{}, on {}{}\n", arguments.output, result.frames, result.frames == 1 ? "" : "s",
+             text_of_images(result.header), devices > 1 ? fmt::format("{} devices, ", devices) : "",
+             result.header.device);
   for (const std::string& file : wav != nullptr ? wav->report().files : std::vector<std::string>()) {
     fmt::print("{}\n", file);
   }
@@ -190,9 +215,27 @@ void add_replay(CLI::App& app) {
   command->add_option("--wav-gain-db", arguments->wav_gain_db, "gain of the sound files")
       ->check(CLI::Range(-200.0, 200.0))
       ->needs("--wav");
-  command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
-  command->add_option("--engine", arguments->engine, "opencl, or reference: slow, double precision, on the host")
-      ->check(CLI::IsMember({"opencl", "reference"}));
+  CLI::Option* const device = command->add_option("--device", arguments->device,
+                                                  "INDEX, or part of a platform's or device's name, or NAME:INDEX");
+  CLI::Option* const engine =
+      command->add_option("--engine", arguments->engine, "opencl, or reference: slow, double precision, on the host")
+          ->check(CLI::IsMember({"opencl", "reference"}));
+  CLI::Option* const devices =
+      command
+          ->add_option("--devices", arguments->devices,
+                       "several devices, such as 0,1, each as --device takes it, to which the frames are dealt out")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->excludes(device)
+          ->excludes(engine);
+  command
+      ->add_flag("--allow-unlike", arguments->are_unlike_allowed,
+                 "accept devices whose frames may differ in the last bits")
+      ->needs(devices);
+  command
+      ->add_flag("--allow-unbounded", arguments->is_unbounded_allowed,
+                 "accept averages, tracks and searches that start from nothing in each block of frames")
+      ->needs(devices);
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -78,7 +78,6 @@ CutoffSearch::CutoffSearch(const PnahPlan& plan)
                         .noise_pa = kNone,
                         .error_estimate = kNone});
   }
-  before_ = given_;
   for (int y = 0; y < plan_.rows().padded; ++y) {
     for (int x = 0; x < plan_.columns().padded; ++x) {
       kr_rad_per_m_(y, x) = std::hypot(bin_rad_per_m(x, plan_.columns()), bin_rad_per_m(y, plan_.rows()));
@@ -87,33 +86,39 @@ CutoffSearch::CutoffSearch(const PnahPlan& plan)
 }
 
 std::shared_ptr<const Findings> CutoffSearch::search(std::span<const std::complex<float>> spectra,
-                                                     const MicrophoneMask& mask) {
+                                                     const MicrophoneMask& mask, std::uint64_t number) {
   const std::vector<Complex> fields = usable_spectra(spectra, plan_, mask);
   if (fields.empty()) {
     return nullptr;
   }
   const auto channels = static_cast<std::size_t>(plan_.geometry.channels());
   auto findings = std::make_shared<FilterFindings>();
-  for (std::size_t f = 0; f < finders_.size(); ++f) {
-    const std::optional<FilterReport> found = search_one(f, std::span(fields).subspan(f * channels, channels));
-    findings->filters.push_back(found.value_or(before_[f]));
-    before_[f] = found.value_or(given_[f]);
+  const auto before = before_.at(number);
+  for (std::vector<FilterReport>* filters : {before.settling, before.serving}) {
+    *filters = filters->empty() ? given_ : *filters;
   }
+  for (std::size_t f = 0; f < finders_.size(); ++f) {
+    const std::optional<FilterReport> found = search_one(f, std::span(fields).subspan(f * channels, channels), number);
+    (*before.settling)[f] = found.value_or((*before.settling)[f]);
+    (*before.serving)[f] = found.value_or((*before.serving)[f]);
+  }
+  findings->filters = *before.serving;
   return findings;
 }
 
 void CutoffSearch::restart() {
-  before_ = given_;
+  before_.clear();
   for (WaveFinder& finder : finders_) {
     finder.restart();
   }
 }
 
 /// Nothing where the field says nothing of the filter.
-std::optional<FilterReport> CutoffSearch::search_one(std::size_t frequency, std::span<const Complex> field) {
+std::optional<FilterReport> CutoffSearch::search_one(std::size_t frequency, std::span<const Complex> field,
+                                                     std::uint64_t number) {
   const PaddedAxis rows = plan_.rows();
   const PaddedAxis columns = plan_.columns();
-  (void)finders_[frequency].find(field);
+  (void)finders_[frequency].find(field, number);
   const FieldEstimate estimate = finders_[frequency].estimate();
   const double energy = estimate.image.squaredNorm();
   if (!(energy > 0.0)) {

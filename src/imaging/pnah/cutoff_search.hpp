@@ -16,20 +16,22 @@ class CutoffSearch : public Search {
  public:
   /// Builds sonah's model of every frequency, on all processors.
   explicit CutoffSearch(const PnahPlan& plan);
-  std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra,
-                                         const MicrophoneMask& mask) override;
+  using Search::search;
+  std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra, const MicrophoneMask& mask,
+                                         std::uint64_t number) override;
   void restart() override;
 
  private:
   [[nodiscard]] std::optional<FilterReport> search_one(std::size_t frequency,
-                                                       std::span<const std::complex<double>> field);
+                                                       std::span<const std::complex<double>> field,
+                                                       std::uint64_t number);
 
   PnahPlan plan_;                      ///< of the lowest plane alone, a pixel a microphone
   bool estimates_error_;               ///< of the plan's quantity
   std::vector<SonahModel> models_;     ///< [frequency]
   std::vector<WaveFinder> finders_;    ///< [frequency]
   std::vector<FilterReport> given_;    ///< [frequency], the plan's
-  std::vector<FilterReport> before_;   ///< [frequency], of the window before; the plan's where it says nothing
+  SearchMemory<std::vector<FilterReport>> before_;  ///< [frequency], found last; empty: the plan's
   Eigen::MatrixXcd to_rows_;           ///< (row, padded ky): the aperture's part of the inverse transform
   Eigen::MatrixXcd to_columns_;        ///< (padded kx, column)
   Eigen::ArrayXXd kr_rad_per_m_;       ///< (padded ky, padded kx)

@@ -28,9 +28,9 @@ int usable_order(int order, int length);
 /// kMemoryHops hops, half of that after the other one, and serves while it is the older one.
 inline constexpr int kMemoryHops = 60;
 inline constexpr int kMemoryHalf = kMemoryHops / 2;
-/// A frame's search looked at most two of its intervals before the frame, and the search before, with which it starts,
-/// one more.
-inline constexpr int kSearchesOfMemory = 3;
+/// A frame's search looked at most two of its intervals before the frame, and starts with what others found up to 7
+/// (kSearchMemory - 1) before it.
+inline constexpr int kSearchesOfMemory = 9;
 
 /// The plan of near-field holography.
 struct PnahPlan : ArrayPlan {

@@ -295,11 +295,19 @@ std::pair<PlaneWave, double> WaveFinder::strongest(const Fit& fit) {
   return best;
 }
 
-FoundWaves WaveFinder::find(std::span<const Complex> field) {
-  const Waves before = std::move(before_);
-  FoundWaves found = find_from({}, field);
-  before_ = waves_;
-  return before.empty() ? found : find_from(before, field);
+FoundWaves WaveFinder::find(std::span<const Complex> field, std::uint64_t number) {
+  const SearchMemory<Waves>::Pair before = before_.at(number);
+  if (*before.settling != *before.serving) {
+    (void)find_from(*before.settling, field);
+    *before.settling = waves_;
+    FoundWaves found = find_from(*before.serving, field);
+    *before.serving = waves_;
+    return found;
+  }
+  FoundWaves found = find_from(*before.serving, field);
+  *before.settling = waves_;
+  *before.serving = waves_;
+  return found;
 }
 
 FoundWaves WaveFinder::find_from(Waves waves, std::span<const Complex> field) {

@@ -29,9 +29,9 @@ class WaveFinder {
  public:
   /// `model` must outlive it; its first image plane is used.
   WaveFinder(const PnahPlan& plan, std::size_t frequency, const SonahModel& model);
-  /// field [row][column], Pa. Starts with the waves that the field of the call before has, taken by itself.
-  FoundWaves find(std::span<const std::complex<double>> field);
-  /// There is no call before.
+  /// field [row][column], Pa. Starts with the waves that it found before, as of Search.
+  FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number);
+  /// Nothing was found before.
   void restart() { before_.clear(); }
   /// The posterior mean of the field on the first plane after the last find(), plane waves included; of plans whose
   /// pixels are the microphones.
@@ -82,8 +82,8 @@ class WaveFinder {
   Axis x_;
   Axis y_;
   Eigen::MatrixXd grid_powers_;  ///< of the matched filter over the prior's; (noise step, y and x)
-  Waves waves_;   ///< found last
-  Waves before_;  ///< of the field of the last find(), taken by itself
+  Waves waves_;  ///< found last
+  SearchMemory<Waves> before_;
   Fit fit_;                   ///< of the last measurement
   double waves_error_ = 0.0;  ///< what its waves add to the expected squared error, for prior power 1
 };

@@ -14,7 +14,7 @@ WaveSearch::WaveSearch(const PnahPlan& plan, std::shared_ptr<const std::vector<S
 }
 
 std::shared_ptr<const Findings> WaveSearch::search(std::span<const std::complex<float>> spectra,
-                                                   const MicrophoneMask& mask) {
+                                                   const MicrophoneMask& mask, std::uint64_t number) {
   const std::vector<std::complex<double>> fields = usable_spectra(spectra, plan_, mask);
   if (fields.empty()) {
     return nullptr;
@@ -22,7 +22,7 @@ std::shared_ptr<const Findings> WaveSearch::search(std::span<const std::complex<
   const auto channels = static_cast<std::size_t>(plan_.geometry.channels());
   auto findings = std::make_shared<WaveFindings>();
   for (std::size_t f = 0; f < finders_.size(); ++f) {
-    findings->waves.push_back(finders_[f].find(std::span(fields).subspan(f * channels, channels)));
+    findings->waves.push_back(finders_[f].find(std::span(fields).subspan(f * channels, channels), number));
   }
   return findings;
 }

@@ -15,8 +15,9 @@ class WaveSearch : public Search {
   WaveSearch(const PnahPlan& plan, std::shared_ptr<const std::vector<SonahModel>> models);
   WaveSearch(const PnahPlan& plan, std::vector<SonahModel> models)
       : WaveSearch(plan, std::make_shared<const std::vector<SonahModel>>(std::move(models))) {}
-  std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra,
-                                         const MicrophoneMask& mask) override;
+  using Search::search;
+  std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra, const MicrophoneMask& mask,
+                                         std::uint64_t number) override;
   void restart() override;
 
  private:

@@ -1,0 +1,77 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "engine/recording_search.hpp"
+#include "nearfield/output.hpp"
+#include "pipeline/recording.hpp"
+
+namespace nearfield {
+
+/// A recording and the engine that computes its frames, on a thread of theirs: a replay has one, or one a device.
+struct ReplayPart {
+  std::unique_ptr<Recording> recording;
+  std::unique_ptr<Engine> engine;
+  /// Opens the recording once more, for an engine with a search.
+  std::function<std::unique_ptr<Recording>()> reopen = {};
+};
+
+/// Takes what a part of a replay makes, window by window, on that part's thread.
+class FrameSink {
+ public:
+  FrameSink() = default;
+  FrameSink(const FrameSink&) = delete;
+  FrameSink& operator=(const FrameSink&) = delete;
+  virtual ~FrameSink() = default;
+  /// Takes a frame over; its products hold only during the call.
+  virtual void write(const Frame& frame) = 0;
+  /// After the frames of a window, which may be none. `flags` are those of all of them.
+  virtual void end_window(std::uint32_t flags) = 0;
+  /// Whether look() shall have the spectra of the window that begins there.
+  [[nodiscard]] virtual bool is_due(std::uint64_t first_sample) const = 0;
+  /// Spectra of a window as Engine::read_spectra() has them, after the windows of its batch. True where a mask has
+  /// changed, from the next batch on.
+  virtual bool look(std::uint64_t first_sample, std::span<const std::complex<float>> spectra) = 0;
+};
+
+/// Samples from one window of a recording to the next; frames for spectra.
+std::uint64_t hop_samples_of(const Recording& recording);
+
+/// How many hops before a frame its processors may depend on, of those where this is bounded.
+std::uint64_t bounded_memory_hops(const Engine& engine);
+
+/// Computes frames of a recording, run by run. What the first frame of a run may depend on is computed before it and
+/// dropped, so that the frames do not depend on where the run began; what has no bound starts from nothing.
+class PartReplay {
+ public:
+  explicit PartReplay(ReplayPart& part);
+  /// Frames `first` to `end` - 1 of the recording; runs come in the recording's order. Ends early, between two batches,
+  /// once `stop` is true, which may be empty. Throws DataError when more than a tenth of the microphones of a frame are
+  /// not finite.
+  void compute(std::uint64_t first, std::uint64_t end, FrameSink& sink, const std::function<bool()>& stop);
+
+ private:
+  void warm_up(std::uint64_t first, const std::function<bool()>& stop);
+  [[nodiscard]] std::size_t windows_to(std::uint64_t first, std::uint64_t end) const;
+  void search_before(std::uint64_t first);
+  std::span<const WindowStatus> compute_batch(std::uint64_t first, std::size_t windows);
+  std::uint32_t write(std::size_t window, Frame& frame, FrameSink& sink);
+  void look(std::uint64_t first, std::span<const WindowStatus> statuses, FrameSink& sink);
+
+  Recording& recording_;
+  std::function<std::unique_ptr<Recording>()> reopen_;
+  Engine& engine_;
+  RecordingSearch search_;
+  std::uint64_t hop_;
+  std::size_t batch_;
+  std::optional<std::uint64_t> next_;  ///< frame behind the one that was computed last
+  std::vector<std::complex<float>> spectra_;
+};
+
+}  // namespace nearfield

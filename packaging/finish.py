@@ -7,6 +7,7 @@ import gzip
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 import changelog
@@ -17,6 +18,17 @@ SOURCE = HERE.parent
 EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])
 # What a program holds of others' files, beside what it links: libjs-dygraphs, in nearfield and nearfieldd.
 EMBEDDED = {"nearfield": ("libjs-dygraphs",)}
+# Programs that keep their symbol table, by which a report of a crash in the log has the functions' names (docs/unattended.md).
+WITH_NAMES = {"nearfieldd"}
+
+
+def strip(root):
+    """Removes from programs and libraries what they do not need when they run."""
+    for path in sorted(root.rglob("*")):
+        if path.is_symlink() or not path.is_file() or path.read_bytes()[:4] != b"\x7fELF":
+            continue
+        what = "--strip-debug" if path.name in WITH_NAMES else "--strip-unneeded"
+        subprocess.run(["strip", what, "--remove-section=.comment", path], check=True)
 
 
 def compress(text, path):
@@ -53,6 +65,12 @@ def link_to_debians_own(root, site):
 
 
 def finish(root, name, version):
+    strip(root)
+    overrides = HERE / f"debian/{name}.lintian-overrides"
+    if overrides.exists():
+        target = root / "usr/share/lintian/overrides" / name
+        target.parent.mkdir(parents=True)
+        shutil.copyfile(overrides, target)
     if name == "nearfield":
         link_to_debians_own(root, root / "usr/share/doc/nearfield/html")
         move(root / "usr/lib/systemd", root / "lib/systemd")

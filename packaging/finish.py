@@ -48,6 +48,13 @@ def move(source, target):
         shutil.move(source, target)
 
 
+def put(name, target):
+    """Copies a file of packaging/debian, where there is one."""
+    if (HERE / "debian" / name).exists():
+        target.parent.mkdir(parents=True)
+        shutil.copyfile(HERE / "debian" / name, target)
+
+
 def link_to_debians_own(root, site):
     """What the site has of Debian's packages becomes links to them, as Debian wants it; the package depends on both."""
     shared = root / "usr/share/javascript"
@@ -66,14 +73,13 @@ def link_to_debians_own(root, site):
 
 def finish(root, name, version):
     strip(root)
-    overrides = HERE / f"debian/{name}.lintian-overrides"
-    if overrides.exists():
-        target = root / "usr/share/lintian/overrides" / name
-        target.parent.mkdir(parents=True)
-        shutil.copyfile(overrides, target)
+    put(f"{name}.lintian-overrides", root / "usr/share/lintian/overrides" / name)
     if name == "nearfield":
         link_to_debians_own(root, root / "usr/share/doc/nearfield/html")
+        if (root / "usr/share/doc/nearfield/html/index.html").exists():
+            put("nearfield.doc-base", root / "usr/share/doc-base/nearfield")
         move(root / "usr/lib/systemd", root / "lib/systemd")
+        (root / "usr/lib").rmdir()  # it had nothing else
         (root / "etc/nearfield").mkdir(parents=True)
         shutil.copyfile(HERE / "nearfield.yaml", root / "etc/nearfield/nearfield.yaml")
     compress_pages(root)

@@ -6,7 +6,7 @@ set(CPACK_PACKAGE_NAME nearfield)
 set(CPACK_PACKAGE_VENDOR "Nearfield developers")
 set(CPACK_PACKAGE_CONTACT "Nearfield developers <maintainers@nearfield.invalid>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_STRIP_FILES ON)
+set(CPACK_STRIP_FILES OFF) # packaging/finish.py does, as nearfieldd keeps the names of its functions
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
     WORLD_EXECUTE)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/finish.cmake)

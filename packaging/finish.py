@@ -7,6 +7,7 @@ import gzip
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 import changelog
@@ -17,6 +18,17 @@ SOURCE = HERE.parent
 EPOCH = int(os.environ["SOURCE_DATE_EPOCH"])
 # What a program holds of others' files, beside what it links: libjs-dygraphs, in nearfield and nearfieldd.
 EMBEDDED = {"nearfield": ("libjs-dygraphs",)}
+# Programs that keep their symbol table, by which a report of a crash in the log has the functions' names (docs/unattended.md).
+WITH_NAMES = {"nearfieldd"}
+
+
+def strip(root):
+    """Removes from programs and libraries what they do not need when they run."""
+    for path in sorted(root.rglob("*")):
+        if path.is_symlink() or not path.is_file() or path.read_bytes()[:4] != b"\x7fELF":
+            continue
+        what = "--strip-debug" if path.name in WITH_NAMES else "--strip-unneeded"
+        subprocess.run(["strip", what, "--remove-section=.comment", path], check=True)
 
 
 def compress(text, path):
@@ -36,6 +48,13 @@ def move(source, target):
         shutil.move(source, target)
 
 
+def put(name, target):
+    """Copies a file of packaging/debian, where there is one."""
+    if (HERE / "debian" / name).exists():
+        target.parent.mkdir(parents=True)
+        shutil.copyfile(HERE / "debian" / name, target)
+
+
 def link_to_debians_own(root, site):
     """What the site has of Debian's packages becomes links to them, as Debian wants it; the package depends on both."""
     shared = root / "usr/share/javascript"
@@ -53,9 +72,14 @@ def link_to_debians_own(root, site):
 
 
 def finish(root, name, version):
+    strip(root)
+    put(f"{name}.lintian-overrides", root / "usr/share/lintian/overrides" / name)
     if name == "nearfield":
         link_to_debians_own(root, root / "usr/share/doc/nearfield/html")
+        if (root / "usr/share/doc/nearfield/html/index.html").exists():
+            put("nearfield.doc-base", root / "usr/share/doc-base/nearfield")
         move(root / "usr/lib/systemd", root / "lib/systemd")
+        (root / "usr/lib").rmdir()  # it had nothing else
         (root / "etc/nearfield").mkdir(parents=True)
         shutil.copyfile(HERE / "nearfield.yaml", root / "etc/nearfield/nearfield.yaml")
     compress_pages(root)

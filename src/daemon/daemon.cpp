@@ -12,6 +12,7 @@
 #include <optional>
 #include <utility>
 
+#include "cl/device.hpp"
 #include "config/config.hpp"
 #include "config/standard_input.hpp"
 #include "control/crash/crash_report.hpp"
@@ -146,6 +147,7 @@ Daemon::Daemon(DaemonOptions options)
   warn_of(control::apply_realtime(settings_.daemon.realtime));
   warn_of(control::exposure_warnings(settings_.daemon));
   require_memory(needs_of_source(settings_), memory_room({}));
+  (void)ocl::Device::open(settings_.device);  // throws: the bits of a scene, which come next, take up to minutes
   source_ = make_source(source_settings(settings_));
   warn_of(source_->warnings());
   input_ = live_input(settings_, *source_);

@@ -180,6 +180,25 @@ class Demo(unittest.TestCase):
         self.assertEqual(os.listdir(self.folder.name), [])
         self.assertEqual([pid for pid in below if pathlib.Path(f"/proc/{pid}").exists()], [])
 
+    def run_until_it_fails(self, *words, **environment):
+        """`nearfield demo`, started by the words before it."""
+        done = subprocess.run([*words, BINARIES / "nearfield", "demo", "--terminal"], capture_output=True, text=True,
+                              env={**self.environment, **environment}, check=False, timeout=PATIENCE_S)
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        self.assertEqual(os.listdir(self.folder.name), [])
+        return done
+
+    def test_a_device_that_is_not_there_is_named_before_the_scene_is_simulated(self):
+        done = self.run_until_it_fails(OCL_ICD_VENDORS=str(self.path))
+        self.assertEqual(done.returncode, 69)
+        self.assertIn("no OpenCL device found; install", done.stderr)
+        self.assertNotIn("source: ", done.stderr)
+
+    def test_a_disk_that_takes_nothing_is_named_with_the_reason(self):
+        done = self.run_until_it_fails("sh", "-c", "trap '' XFSZ; ulimit -f 0; exec \"$0\" \"$@\"")
+        self.assertEqual(done.returncode, 74)
+        self.assertRegex(done.stderr, r"/scene\.yaml: can't be written: File too large\n")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -115,6 +115,11 @@ class Doctor(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assert_state(checks, "drivers", "fail", f"no driver in {empty}", "unset OCL_ICD_VENDORS")
         self.assert_state(checks, "device", "fail", "no OpenCL")
+        missing = self.path / "missing"
+        code, checks = self.examine(env={**os.environ, "OCL_ICD_VENDORS": str(missing)})
+        self.assertEqual(code, 1)
+        self.assert_state(checks, "drivers", "fail", f"OCL_ICD_VENDORS: {missing}, there is neither such a folder nor such a library",
+                          "unset OCL_ICD_VENDORS")
 
     def test_drivers_that_are_not_there_and_that_hang(self):
         vendors = self.path / "vendors"

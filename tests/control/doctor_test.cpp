@@ -23,6 +23,7 @@ namespace nearfield::control {
 namespace {
 
 using State = Diagnosis::State;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 TEST(LimitedRunOfADoctor, GivesTheOutputOfWorkAndPrograms) {
@@ -207,6 +208,12 @@ TEST_F(FakeMachine, ACacheNeedsAFolderThatCanBeMade) {
   EXPECT_EQ(cache_diagnosis({.folder = "/proc/version", .variable = "NEARFIELD_CACHE_DIR"}).mend,
             "chown USER /proc/version, or set NEARFIELD_CACHE_DIR to a folder of this user");
   EXPECT_EQ(cache_diagnosis({.folder = "", .variable = "NEARFIELD_CACHE_DIR"}).state, State::kWarn);
+  const Diagnosis full =
+      cache_diagnosis({.folder = files_.root / "not", .variable = "POCL_CACHE_DIR", .free_bytes = 1'500'000});
+  EXPECT_EQ(full.state, State::kWarn);
+  EXPECT_THAT(full.found, EndsWith("not: 1.5 MB free"));
+  EXPECT_EQ(full.mend,
+            "df -h " + files_.root.string() + "; make room there, or set POCL_CACHE_DIR to a folder on another disk");
   const Diagnosis off = cache_diagnosis({.folder = "", .variable = "NEARFIELD_CACHE_DIR", .is_switched_off = true});
   EXPECT_EQ(off.state, State::kWarn);
   EXPECT_THAT(off.found, HasSubstr("switched off"));

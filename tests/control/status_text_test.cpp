@@ -46,8 +46,10 @@ TEST(StatusText, TellsWhatMetricsKnow) {
 }
 
 TEST(StatusText, SurvivesWhatItDoesNotKnow) {
-  for (const char* odd : {"{}", "[]", "null", "3", R"({"uptime_s": 1e300, "age_ms": 3, "losses": [1], "frames": "x"})",
-                          R"({"stages_ms": {"a": {"median": "b"}}, "recording": {"bytes": {}}, "bit_times": {}})"}) {
+  for (const char* odd :
+       {"{}", "[]", "null", "3", R"({"uptime_s": 1e300, "age_ms": 3, "losses": [1], "frames": "x"})",
+        R"({"microphones": {"masked": [], "masked_channels": [3, {"channel": {}}], "bad": [null, "x"]}})",
+        R"({"stages_ms": {"a": {"median": "b"}}, "recording": {"bytes": {}}, "bit_times": {}})"}) {
     EXPECT_THAT(status_text(nlohmann::json::parse(odd)), HasSubstr("nearfieldd    ?")) << odd;
   }
 }
@@ -64,6 +66,34 @@ TEST(StatusText, HasALineForEachLimitAndEachOfItsEvents) {
   EXPECT_EQ(events_text(events), "1.500 s TAI  begin  loud  2.5 Pa, largest 2.5 Pa, point [0,1], x 0.02\n");
   EXPECT_EQ(events_text(nlohmann::json::parse(R"({"events": []})")), "no event of a limit\n");
   EXPECT_EQ(events_text(nlohmann::json::parse("3")), "no event of a limit\n");
+}
+
+TEST(StatusText, NamesMaskedMicrophonesAndThoseThatAreBadWithoutAMask) {
+  const auto line_of = [](const char* microphones) {
+    const std::string text = status_text(nlohmann::json::parse(std::string(R"({"microphones": )") + microphones + "}"));
+    const std::size_t begin = text.find("microphones");
+    return begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
+  };
+  EXPECT_EQ(line_of(R"({"masked": 0, "masked_channels": [], "bad": []})"), "microphones   0 masked");
+  EXPECT_EQ(line_of(R"({"masked": 2, "bad": [{"channel": 5, "row": 0, "column": 5, "cause": "dead"}],
+                        "masked_channels": [{"channel": 5, "row": 0, "column": 5, "cause": "dead"},
+                                            {"channel": 37, "row": 1, "column": 5, "cause": "configuration"}]})"),
+            "microphones   2 masked: 5 (row 0, column 5) dead, 37 (row 1, column 5) configuration");
+  EXPECT_EQ(
+      line_of(R"({"masked": 1, "masked_channels": [{"channel": 3, "row": 0, "column": 3, "cause": "configuration"}],
+                        "bad": [{"channel": 3, "row": 0, "column": 3, "cause": "dead"},
+                                {"channel": 6, "row": 0, "column": 6, "cause": "loud"}]})"),
+      "microphones   1 masked: 3 (row 0, column 3) configuration; bad, not masked: 6 (row 0, column 6) loud");
+  EXPECT_EQ(line_of(R"({"masked": 1, "bad": [{"channel": 6, "row": 0, "column": 6, "cause": "loud"}]})"),
+            "microphones   1 masked; bad: 6 (row 0, column 6) loud")
+      << "a daemon of an earlier version, which does not list what is masked";
+  std::string many;
+  for (int channel = 0; channel < 10; ++channel) {
+    many += (channel == 0 ? "" : ",") +
+            (R"({"row": 0, "column": 0, "cause": "dead", "channel": )" + std::to_string(channel)) + "}";
+  }
+  const std::string shown = line_of((R"({"masked": 10, "bad": [], "masked_channels": [)" + many + "]}").c_str());
+  EXPECT_THAT(shown, testing::EndsWith("7 (row 0, column 0) dead and 2 more"));
 }
 
 TEST(Check, ListsProblemsOneByOne) {

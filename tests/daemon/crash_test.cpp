@@ -95,6 +95,10 @@ TEST_F(CrashTest, ACrashLeavesABacktrace) {
     }
   }
   ASSERT_GE(frames.size(), 4U) << report;
+  EXPECT_THAT(frames[0],
+              ContainsRegex("\\+0x[0-9a-f]+ \\(_Z[A-Za-z0-9_]*16write_to_nowhere[^ ]*\\+0x[0-9a-f]+\\) build-id"))
+      << "the name of the function, without addr2line";
+  EXPECT_THAT(report, HasSubstr("6Daemon10run_engineE")) << "names of its callers";
   EXPECT_THAT(function_of(frames[0]), HasSubstr("write_to_nowhere")) << report;
   std::string callers;
   for (std::size_t i = 1; i < frames.size(); ++i) {

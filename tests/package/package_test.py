@@ -198,6 +198,21 @@ def check_report(root):
     expect("nearfield-left/crashes/crash_2026" in files["contents.txt"], f"expected whose crash it is, found\n{files['contents.txt']}")
 
 
+def check_crash(root):
+    """The log of a packaged daemon that is ended by a signal of a crash has the names of its functions, although nothing but the package is there."""
+    root.script("export XDG_STATE_HOME=/tmp/crashed NEARFIELD_RUNTIME_DIR=/tmp/crashed\nmkdir /tmp/crashed\n"
+                "nearfieldd -c /etc/nearfield/left.yaml 2>/tmp/crashed/log &\ndaemon=$!\n"
+                "nearfield ctl --wait status >/dev/null\n"
+                "kill -SEGV $daemon\ncode=0\nwait $daemon || code=$?\ntest $code -eq 139\n"
+                "cat /tmp/crashed/nearfield/crashes/crash_*.txt >/tmp/crashed/report\n")
+    report = (root.folder / "tmp/crashed/report").read_text()
+    for wanted in (r" crashed: SIGSEGV \(invalid memory access\) sent by process \d+\n",
+                   r"\n#\d+ /usr/bin/nearfieldd\+0x[0-9a-f]+ \(\w*9nearfield\w*6Daemon\w*\+0x[0-9a-f]+\) build-id [0-9a-f]{40}\n",
+                   r"\n#\d+ /usr/bin/nearfieldd\+0x[0-9a-f]+ \(main\+0x[0-9a-f]+\) build-id [0-9a-f]{40}\n"):
+        expect(re.search(wanted, report), f"a report of a crash: expected {wanted!r}, found\n{report}")
+    expect(report in (root.folder / "tmp/crashed/log").read_text(), "expected the report of the crash in the log, too")
+
+
 def check_schema(root):
     """The package's configuration in /etc, of which the machine may have a former one, names the schema for editors, which describes it."""
     package, = (root.folder / "root/tree/build/packages").glob("nearfield_*.deb")
@@ -499,7 +514,8 @@ def main():
         steps.done("a program in C, Python, the wheel")
         check_daemons(root)
         check_report(root)
-        steps.done("two daemons")
+        check_crash(root)
+        steps.done("two daemons, a crash")
         purge(root, before, names)
         steps.done("purge")
     finally:

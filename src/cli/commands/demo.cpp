@@ -7,12 +7,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <complex>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -105,11 +107,12 @@ std::string settings_of_demo(const fs::path& scene) {
 }
 
 void write_file(const fs::path& path, const std::string& text) {
+  errno = 0;
   std::ofstream file(path);
   file << text;
   file.close();
   if (!file) {
-    throw IoError(fmt::format("{}: can't be written", path.string()));
+    throw IoError(fmt::format("{}: can't be written: {}", path.string(), std::strerror(errno)));
   }
 }
 

@@ -324,7 +324,7 @@ void describe(Section& section, DaemonSettings::Overload& overload) {
   section.add("pause_recordings_ms", overload.pause_recordings_ms, number(kLimit),
               "bits and images for the recorder are given up: a gap; below shed_hops_ms, recordings go before hops");
   section.add("shed_hops_ms", overload.shed_hops_ms, number(kLimit),
-              "whole hops are given up, oldest first, flagged and counted; their bits are recorded none the less");
+              "whole hops are given up, oldest first, flagged and counted; their bits are recorded all the same");
 }
 
 void describe(Section& section, DaemonSettings::Log& log) {

@@ -1,7 +1,6 @@
 #include "control/crash/crash_report.hpp"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -20,10 +19,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "control/crash/function_names.hpp"
 
 /// Between the signal and the end of the process only functions that are safe in a signal handler run. glibc's
 /// backtrace() is safe here because it was called once before, which loads libgcc, and because libgcc of GCC 12 finds a
@@ -139,45 +141,21 @@ std::uintptr_t counter_of(const void* context) {
 #endif
 }
 
-template <typename T>
-T read_at(const unsigned char* place) {
-  T value;
-  std::memcpy(&value, place, sizeof value);
-  return value;
-}
-
-/// The build-id of a module whose headers are mapped at `begin`.
-void write_build_id(CrashWriter& out, const unsigned char* begin, std::uintptr_t load_address) {
-  const auto elf = read_at<ElfW(Ehdr)>(begin);
-  if (std::memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0) {
-    return;
-  }
-  for (std::size_t i = 0; i < elf.e_phnum; ++i) {
-    const auto segment = read_at<ElfW(Phdr)>(begin + elf.e_phoff + i * elf.e_phentsize);
-    if (segment.p_type != PT_NOTE) {
-      continue;
-    }
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): where the loader mapped the segment
-    const auto* note = reinterpret_cast<const unsigned char*>(load_address + segment.p_vaddr);
-    const unsigned char* const end = note + segment.p_memsz;
-    while (note + sizeof(ElfW(Nhdr)) <= end) {
-      const auto header = read_at<ElfW(Nhdr)>(note);
-      const auto padded = [](std::size_t bytes) { return (bytes + 3) / 4 * 4; };
-      const unsigned char* const value = note + sizeof header + padded(header.n_namesz);
-      if (header.n_type == NT_GNU_BUILD_ID && value + header.n_descsz <= end) {
-        out.text(" build-id ");
-        for (std::size_t byte = 0; byte < header.n_descsz; ++byte) {
-          out.byte_in_hex(value[byte]);
-        }
-        return;
-      }
-      note = value + padded(header.n_descsz);
-    }
+/// "(_ZN9nearfield6daemon6Daemon10run_engineEv+0x1c)", where the file of the module has the name.
+void write_function(CrashWriter& out, const char* file, std::span<const unsigned char> build_id,
+                    std::uintptr_t address) {
+  const FunctionNames names(file, build_id);
+  if (const FunctionNames::Found found = names.find(address); found.name != nullptr) {
+    out.text(" (");
+    out.text(found.name);
+    out.text("+");
+    out.address(found.offset);
+    out.text(")");
   }
 }
 
-/// "#3 /usr/bin/nearfieldd+0x1a2b3 build-id 09af...": what addr2line wants. Of a caller, `counter` is the address to
-/// which the call returns, and the call lies before it.
+/// "#3 /usr/bin/nearfieldd+0x1a2b3 (NAME+0x1c) build-id 09af...": what addr2line wants, and the function's name. Of a
+/// caller, `counter` is the address to which the call returns, and the call lies before it.
 void write_frame(CrashWriter& out, std::size_t index, std::uintptr_t counter, bool is_caller) {
   out.text("#");
   out.number(index);
@@ -190,10 +168,22 @@ void write_frame(CrashWriter& out, std::size_t index, std::uintptr_t counter, bo
     out.text(" in no module");
   } else {
     const char* const name = found.dlfo_link_map->l_name;
-    out.text(name == nullptr || *name == '\0' ? crash_place().program.data() : name);
+    const bool is_program = name == nullptr || *name == '\0';
+    const std::uintptr_t address = place - found.dlfo_link_map->l_addr;
+    const auto* const begin = static_cast<const unsigned char*>(found.dlfo_map_start);
+    const auto* const end = static_cast<const unsigned char*>(found.dlfo_map_end);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): where the loader put the module
+    const auto* const loaded_at = reinterpret_cast<const unsigned char*>(found.dlfo_link_map->l_addr);
+    const std::span<const unsigned char> build_id =
+        build_id_of(begin, static_cast<std::size_t>(end - begin), loaded_at);
+    out.text(is_program ? crash_place().program.data() : name);
     out.text("+");
-    out.address(place - found.dlfo_link_map->l_addr);
-    write_build_id(out, static_cast<const unsigned char*>(found.dlfo_map_start), found.dlfo_link_map->l_addr);
+    out.address(address);
+    write_function(out, is_program ? "/proc/self/exe" : name, build_id, address);  // also where an upgrade replaced it
+    out.text(build_id.empty() ? "" : " build-id ");
+    for (const unsigned char byte : build_id) {
+      out.byte_in_hex(byte);
+    }
   }
   out.end_line();
 }
@@ -274,7 +264,7 @@ void write_report(int signal, const siginfo_t& info, std::uintptr_t counter) {
   out.text(info.si_code < 0 ? " (negative)" : "");
   out.end_line();
   write_frames(out, counter);
-  out.text("names and lines: addr2line -Cfie MODULE ADDRESS, or nearfield report");
+  out.text("readable names: c++filt, addr2line -Cfie MODULE ADDRESS, or nearfield report");
   out.end_line();
   if (file >= 0) {
     ::fsync(file);

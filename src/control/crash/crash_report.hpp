@@ -12,10 +12,11 @@ std::filesystem::path crash_folder();
 
 /// Has the process write a report before it ends by SIGSEGV, SIGBUS, SIGABRT, SIGFPE or SIGILL, to stderr and to a file
 /// of its own in `folder`: time, signal, address, thread, version, and the addresses of the frames relative to their
-/// modules, with the modules' build-ids, as addr2line reads them. The signal's own action follows, so that there are
-/// core files as without. A signal that has a handler already, such as a sanitizer's, keeps it. The folder is made when
-/// a report is written; of older reports there the newest nine are kept. To be called once, before other threads start;
-/// the calling thread also gets a stack for reports of a stack that overflowed.
+/// modules, with the modules' build-ids, as addr2line reads them, and with the names of the functions where the
+/// modules' files have them. The signal's own action follows, so that there are core files as without. A signal that
+/// has a handler already, such as a sanitizer's, keeps it. The folder is made when a report is written; of older
+/// reports there the newest nine are kept. To be called once, before other threads start; the calling thread also gets
+/// a stack for reports of a stack that overflowed.
 void report_crashes(const std::string& program, const std::string& version, const std::filesystem::path& folder);
 
 /// Takes the signals of report_crashes() again where a library has put handlers of its own in their place since: LLVM,

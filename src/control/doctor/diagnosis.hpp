@@ -1,6 +1,8 @@
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,9 +55,10 @@ Diagnosis governor_diagnosis(const MachineFiles& files);
 Diagnosis huge_pages_diagnosis(const MachineFiles& files);
 /// Where the device's programs are kept.
 struct ProgramFolder {
-  std::filesystem::path folder;  ///< empty: nowhere
-  std::string variable;          ///< of the environment, which chooses another folder
-  bool is_switched_off = false;  ///< the user has set `variable` to nothing
+  std::filesystem::path folder;                             ///< empty: nowhere
+  std::string variable;                                     ///< of the environment, which chooses another folder
+  bool is_switched_off = false;                             ///< the user has set `variable` to nothing
+  std::optional<std::uintmax_t> free_bytes = std::nullopt;  ///< on its disk; none: the disk is asked
 };
 /// Whether programs of the device can be kept.
 Diagnosis cache_diagnosis(const ProgramFolder& place);

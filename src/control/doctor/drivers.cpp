@@ -64,7 +64,10 @@ std::string look_at_drivers() {
       vendors.push_back(vendor_of_file(place));
     }
   } else if (place != kVendorsFolder) {
-    vendors.push_back({{"file", ""}, {"library", place.string()}, {"problem", why_not_loaded(place)}});
+    const std::string problem = fs::exists(place, error) || place.parent_path().empty()
+                                    ? why_not_loaded(place)
+                                    : "there is neither such a folder nor such a library";
+    vendors.push_back({{"file", kVendorsVariable}, {"library", place.string()}, {"problem", problem}});
   }
   const json seen = {{"place", place.string()},
                      {"is_of_variable", place != kVendorsFolder},

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 namespace nearfield::control {
@@ -120,20 +122,43 @@ void add_senders(std::string& out, const json& senders) {
   add_line(out, "sender", line);
 }
 
-/// "1024, 3 masked: channel 5 (row 0, column 5) dead, ..."; the first few.
-void add_microphones(std::string& out, const json& microphones) {
+/// "5 (row 0, column 5) dead, ...": the first few, with their causes.
+std::string channels_text(const json& channels) {
   constexpr std::size_t kMostShown = 8;
+  std::string result;
+  for (std::size_t i = 0; i < std::min(channels.size(), kMostShown); ++i) {
+    const json& entry = channels[i];
+    result += fmt::format("{}{} (row {}, column {}) {}", i == 0 ? "" : ", ", number(part(entry, "channel")),
+                          number(part(entry, "row")), number(part(entry, "column")), text(part(entry, "cause")));
+  }
+  if (channels.size() > kMostShown) {
+    result += fmt::format(" and {} more", channels.size() - kMostShown);
+  }
+  return result;
+}
+
+/// "2 masked: 5 (row 0, column 5) configuration, 9 (...) dead; bad, not masked: 12 (...) loud". A daemon of an earlier
+/// version has no list of what is masked: of it all bad microphones are named, masked or not.
+void add_microphones(std::string& out, const json& microphones) {
   if (!microphones.is_object()) {
     return;
   }
-  const json bad = part(microphones, "bad");
   std::string line = fmt::format("{} masked", number(part(microphones, "masked")));
-  for (std::size_t i = 0; bad.is_array() && i < std::min(bad.size(), kMostShown); ++i) {
-    line += fmt::format("{} {} (row {}, column {}) {}", i == 0 ? ":" : ",", number(part(bad[i], "channel")),
-                        number(part(bad[i], "row")), number(part(bad[i], "column")), text(part(bad[i], "cause")));
+  const json masked = part(microphones, "masked_channels");
+  if (masked.is_array() && !masked.empty()) {
+    line += ": " + channels_text(masked);
   }
-  if (bad.is_array() && bad.size() > kMostShown) {
-    line += fmt::format(" and {} more", bad.size() - kMostShown);
+  const auto is_masked = [&](const json& entry) {
+    return masked.is_array() && std::any_of(masked.begin(), masked.end(), [&](const json& one) {
+             return part(one, "channel") == part(entry, "channel");
+           });
+  };
+  json others = json::array();
+  if (const json bad = part(microphones, "bad"); bad.is_array()) {
+    std::copy_if(bad.begin(), bad.end(), std::back_inserter(others), std::not_fn(is_masked));
+  }
+  if (!others.empty()) {
+    line += (masked.is_array() ? "; bad, not masked: " : "; bad: ") + channels_text(others);
   }
   add_line(out, "microphones", line);
 }

@@ -111,8 +111,12 @@ std::uint32_t write(const Outputs& outputs, Engine& engine, std::size_t window, 
     const SampleSpan span = engine.window_of(p, first_sample);
     frame.missing_bit_times = engine.has_own_window(p) ? recording.missing_bits(span) : missing;
     place(frame, span.first, recording.info());
-    engine.stamp(p, window, {.sequence = frame.sequence, .first_bit_time = frame.first_bit_time});
+    engine.stamp(p, window,
+                 {.sequence = frame.sequence,
+                  .first_bit_time = frame.first_bit_time,
+                  .missing_bit_times = frame.missing_bit_times});
     frame.products = engine.products(p, window);
+    frame.missing_bit_times = std::max(frame.missing_bit_times, engine.missing_bit_times(p, window));
     frame.valid_microphones = engine.valid_microphones(p, window);
     frame.flags = engine.flags(p, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U);
     flags |= frame.flags;

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -175,6 +177,18 @@ std::optional<SubsetSettings> subset_of_beamform(const ProcessorPlan& plan) {
   return dynamic_cast<const BeamformSettings&>(*plan.own).steering.subset;
 }
 
+Remarks remarks_of_beamform(const ProcessorPlan& plan) {
+  const auto& own = dynamic_cast<const BeamformSettings&>(*plan.own);
+  Remarks remarks = far_field::remarks_of(plan, own.steering.subset);
+  if (own.steering.model == far_field::Model::kMeasured && own.grid != far_field::GridSettings()) {
+    remarks.warnings.push_back(
+        fmt::format("processors.{0}: its grid is not used: with steering.model measured its pixels are the places of "
+                    "the templates in {1}",
+                    plan.name, own.steering.templates_path));
+  }
+  return remarks;
+}
+
 }  // namespace
 
 ProcessorEntry beamform_entry() {
@@ -189,7 +203,7 @@ ProcessorEntry beamform_entry() {
           .make_reference = [](const ProcessorPlan& plan) -> std::unique_ptr<reference::Processor> {
             return far_field::on_subset_reference(plan, subset_of_beamform(plan), make_beamform_reference);
           },
-          .remarks = [](const ProcessorPlan& plan) { return far_field::remarks_of(plan, subset_of_beamform(plan)); },
+          .remarks = remarks_of_beamform,
           .work = das::work_of};
 }
 

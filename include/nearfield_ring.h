@@ -47,7 +47,7 @@ enum { NF_MEMORY_UNBOUNDED = -1, NF_MEMORY_UNKNOWN = -2 };
 enum {
   NF_FLAG_EXTRAPOLATION_FELL_BACK = 1,   /* silence or a runaway predictor: zero padding was used */
   NF_FLAG_MASKED_MICROPHONES = 2,        /* dead or masked microphones were interpolated */
-  NF_FLAG_MISSING_BITS = 4,              /* bits of the window never came and are silence: missing_bit_times */
+  NF_FLAG_MISSING_BITS = 4,              /* bits of a window never came and are silence: missing_bit_times */
   NF_FLAG_OVERLOAD = 8,                  /* hops before this frame have none: shed_hops */
   NF_FLAG_NON_FINITE_INPUT = 16,         /* microphones with NaN or infinity were interpolated */
   NF_FLAG_CLIPPED = 32,                  /* a microphone was at or near its full scale */

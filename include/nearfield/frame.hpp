@@ -60,12 +60,14 @@ struct Frame {
   std::uint32_t stream_id = 0;       ///< of a live source; another one is a restart of the source
   std::uint64_t first_bit_time = 0;  ///< of the window; for inputs that are no bits the sample or frame index
   std::uint32_t window_bit_times = 0;
-  std::int64_t timestamp_ns = 0;        ///< of first_bit_time, Unix, TAI
-  std::int64_t capture_mono_ns = 0;     ///< when the window's last bit was in this host's memory; 0: of a recording
-  std::int64_t capture_tai_ns = 0;      ///< likewise
-  std::uint32_t flags = 0;              ///< FrameFlag
-  std::uint64_t missing_bit_times = 0;  ///< of the window that never came and are silence
-  std::uint64_t shed_hops = 0;          ///< hops that overload dropped between the frame before and this one
+  std::int64_t timestamp_ns = 0;     ///< of first_bit_time, Unix, TAI
+  std::int64_t capture_mono_ns = 0;  ///< when the window's last bit was in this host's memory; 0: of a recording
+  std::int64_t capture_tai_ns = 0;   ///< likewise
+  std::uint32_t flags = 0;           ///< FrameFlag
+  /// Of the window that never came and are silence; of products that hold several windows, such as averages, of the
+  /// one that lacks most.
+  std::uint64_t missing_bit_times = 0;
+  std::uint64_t shed_hops = 0;  ///< hops that overload dropped between the frame before and this one
   std::uint32_t valid_microphones = 0;
   std::uint64_t epoch = 0;  ///< of the configuration: 1, then one more with each change
   /// A limit that begins recordings is exceeded, whichever processor's.
@@ -79,7 +81,7 @@ struct ImageFrame {
   std::uint64_t first_sample = 0;  ///< bit-time of the window's first bit; for other inputs the sample or frame index
   std::int64_t timestamp_ns = 0;   ///< of first_sample, Unix, TAI
   std::uint32_t flags = 0;
-  std::uint64_t missing_bits = 0;           ///< bit-times of the window that never came and are silence
+  std::uint64_t missing_bits = 0;           ///< as Frame::missing_bit_times
   std::vector<float> cutoff_rad_per_m;      ///< [frequency]; NaN where the filter has none
   std::vector<float> slope;                 ///< [frequency]; NaN where the filter has none
   std::vector<float> noise_pa;              ///< [frequency]; as FilterReport, NaN where it was not measured

@@ -3,6 +3,7 @@
 
 //! needs processors/srp_phat/map.cl
 //! needs processors/srp_phat/lags.cl
+//! needs processors/srp_phat/peel.cl
 
 // Whether a pixel lies at least the separation away from `found` maxima, and no neighbour in its plane is larger.
 static int is_next_maximum(__global const float4* restrict pixels, __global const float* restrict map,
@@ -91,32 +92,15 @@ __kernel void srp_found(__global const float4* restrict pixels, __global const f
   }
 }
 
-static float3 normalized(const float3 v) { return v / sqrt(dot(v, v)); }
-
 static float offset_of(const int point, const int divisor, const float fraction) {
   return fraction * (float)(point / divisor % 5 - 2);
 }
 
 // One of the points round a maximum, `fraction` of the grid's step apart.
 static float3 point_at(const float3 centre, const int point, const float fraction) {
-#if DIMENSIONS == 0
-  return centre;
-#elif ROUND
-  const float distance = sqrt(dot(centre, centre));
-  const float3 u = centre / distance;
-#if DIMENSIONS == 1
-  const float3 along = normalized(cross(AXIS == 0 ? (float3)(0.0f, 1.0f, 0.0f) : (float3)(1.0f, 0.0f, 0.0f), u));
-  const float3 moved = u + STEP * offset_of(point, 1, fraction) * along;
-#else
-  const float3 along = normalized(cross(fabs(u.y) < 0.9f ? (float3)(0.0f, 1.0f, 0.0f) : (float3)(1.0f, 0.0f, 0.0f), u));
-  const float3 across = cross(u, along);
-  const float3 moved = u + STEP * (offset_of(point, 1, fraction) * along + offset_of(point, 5, fraction) * across);
-#endif
-  return distance * normalized(moved);
-#else
-  return centre + STEP * (float3)(offset_of(point, 1, fraction), offset_of(point, 5, fraction),
-                                  DIMENSIONS == 3 ? offset_of(point, 25, fraction) : 0.0f);
-#endif
+  return moved_by(centre, (float3)(DIMENSIONS > 0 ? offset_of(point, 1, fraction) : 0.0f,
+                                   DIMENSIONS > 1 ? offset_of(point, 5, fraction) : 0.0f,
+                                   DIMENSIONS > 2 ? offset_of(point, 25, fraction) : 0.0f));
 }
 
 // Items of a group of srp_refine, among which microphones are shared out: a multiple of RUN, 1 where not TILED.
@@ -143,11 +127,11 @@ LOCAL_HELPER int best_point(__local const float* numerators) {
 
 // Numerators of p at the points round each source; in the last round the power of its beam, too, by a further group.
 // Round 0 is about the source's pixel, each other one about the best point of the round before, which each group finds
-// for itself from what the launch before has written. A group sums a tile of bins.
+// for itself from what the launch before has written. A group sums a tile of bins. Of the sources from `first_source` on.
 __kernel __attribute__((reqd_work_group_size(POINT_GROUP, 1, 1))) void srp_refine(
     __global const float4* restrict positions, __global const float* restrict waves_per_m,
     __global const float2* restrict phases, __global const float2* restrict pressures, __global float* restrict results,
-    __global float* restrict rounds, const int round, const float fraction) {
+    __global float* restrict rounds, const int first_source, const int round, const float fraction) {
   __local float numerators[POINT_STRIDE];
   __local float centre[3];
 #if TILED
@@ -157,7 +141,7 @@ __kernel __attribute__((reqd_work_group_size(POINT_GROUP, 1, 1))) void srp_refin
   const int item = get_local_id(0);
   const int vector = get_group_id(0);
   const int t = (int)get_global_id(1) % TILES;
-  const int source = (int)get_global_id(1) / TILES;
+  const int source = first_source + (int)get_global_id(1) / TILES;
   const int window = get_global_id(2);
   const int is_level = vector == POINT_VECTORS;
   phases = (is_level ? pressures : phases) + (size_t)window * OF_WINDOW + (size_t)t * PADDED_CHANNELS * TILE_BINS;

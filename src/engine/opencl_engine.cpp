@@ -67,6 +67,9 @@ class OpenclEngine : public Engine {
   void stamp(std::size_t processor, std::size_t window, const FrameStamp& stamp) override {
     runs_.at(processor).processor->stamp(window - runs_[processor].absent, stamp);
   }
+  [[nodiscard]] std::uint64_t missing_bit_times(std::size_t processor, std::size_t window) const override {
+    return runs_.at(processor).processor->missing_bit_times(window - runs_[processor].absent);
+  }
   [[nodiscard]] Products products(std::size_t processor, std::size_t window) override {
     return runs_.at(processor).processor->products(window - runs_[processor].absent);
   }

@@ -13,6 +13,7 @@
 #include "files/facts.hpp"
 #include "files/format.hpp"
 #include "files/nfr/nfr_reader.hpp"
+#include "files/templates_file.hpp"
 
 namespace nearfield {
 namespace {
@@ -250,6 +251,43 @@ void describe_cross_spectra(Facts& facts, const std::filesystem::path& path) {
             info.sample_rate_hz, info.step_samples);
 }
 
+void add_incoherent_templates(Facts& facts, const Templates& templates) {
+  std::size_t incoherent = 0;
+  for (const float coherence : templates.coherence) {
+    incoherent += static_cast<double>(coherence) >= kLeastTemplateCoherence ? 0 : 1;
+  }
+  facts.add("coherence", "{}; {} of {} below {}, which steering leaves out", text_of_range(templates.coherence, ""),
+            incoherent, templates.coherence.size(), kLeastTemplateCoherence);
+}
+
+void describe_templates(Facts& facts, const std::filesystem::path& path) {
+  const Templates templates = read_templates(path);
+  const auto channels = static_cast<std::size_t>(templates.measurement.geometry.channels());
+  add_measurement(facts, templates.measurement);
+  std::vector<MicrophonePosition> places_m;
+  for (std::size_t i = 0; i < templates.positions_m.size(); i += 3) {
+    places_m.push_back({templates.positions_m[i], templates.positions_m[i + 1], templates.positions_m[i + 2]});
+  }
+  facts.add("templates", "{} places, {} microphones each", templates.count(), channels);
+  if (!places_m.empty()) {
+    facts.add("places", "{}", text_of_extent(places_m));
+  }
+  facts.add("frequencies", "{}", text_of_frequencies(templates.frequencies_hz));
+  std::vector<double> norms;
+  std::vector<bool> is_silent(channels, true);
+  for (std::size_t first = 0; first < templates.a.size(); first += channels) {
+    const std::span<const std::complex<float>> one = std::span(templates.a).subspan(first, channels);
+    norms.push_back(level_of(one).rms);
+    for (std::size_t m = 0; m < channels; ++m) {
+      is_silent[m] = is_silent[m] && one[m] == 0.0F;
+    }
+  }
+  facts.add("norm", "{}, rms over microphones, of 1 at the array's centre", text_of_range(norms, ""));
+  facts.add("silent", "{} of {} microphones, in all templates", std::count(is_silent.begin(), is_silent.end(), true),
+            channels);
+  add_incoherent_templates(facts, templates);
+}
+
 }  // namespace
 
 std::vector<FileFact> facts_of_file(const std::filesystem::path& path) {
@@ -278,6 +316,9 @@ std::vector<FileFact> facts_of_file(const std::filesystem::path& path) {
       break;
     case FileKind::kCrossSpectra:
       describe_cross_spectra(facts, path);
+      break;
+    case FileKind::kTemplates:
+      describe_templates(facts, path);
       break;
   }
   return facts.take();

@@ -25,7 +25,7 @@
 /// keep it when it holds a frame.
 namespace nearfield {
 
-enum class FileKind { kCapture, kTimeData, kSpectra, kImages, kCalibration, kRecording, kCrossSpectra };
+enum class FileKind { kCapture, kTimeData, kSpectra, kImages, kCalibration, kRecording, kCrossSpectra, kTemplates };
 std::string_view name_of(FileKind kind);
 /// Recognises a file by its content. Throws NoInputError or DataError.
 FileKind detect_file_kind(const std::filesystem::path& path);

@@ -23,11 +23,12 @@ struct Format {
   std::string_view name;
 };
 
-constexpr std::array<Format, 5> kFormats{{{FileKind::kCapture, "nearfield-capture"},
+constexpr std::array<Format, 6> kFormats{{{FileKind::kCapture, "nearfield-capture"},
                                           {FileKind::kSpectra, "nearfield-spectra"},
                                           {FileKind::kImages, "nearfield-images"},
                                           {FileKind::kCalibration, "nearfield-calibration"},
-                                          {FileKind::kCrossSpectra, "nearfield-cross-spectra"}}};
+                                          {FileKind::kCrossSpectra, "nearfield-cross-spectra"},
+                                          {FileKind::kTemplates, "nearfield-templates"}}};
 
 std::string_view format_of(FileKind kind) {
   for (const Format& format : kFormats) {
@@ -39,7 +40,9 @@ std::string_view format_of(FileKind kind) {
 }
 
 /// Spectra and calibrations may come from scripts and need not state a version.
-bool needs_version(FileKind kind) { return kind == FileKind::kCapture || kind == FileKind::kImages; }
+bool needs_version(FileKind kind) {
+  return kind == FileKind::kCapture || kind == FileKind::kImages || kind == FileKind::kTemplates;
+}
 
 void require_version(const h5::InputFile& file, FileKind kind) {
   const bool stated = kind != FileKind::kTimeData && file.has_attribute("/", "version");
@@ -66,6 +69,8 @@ std::string_view name_of(FileKind kind) {
       return "recording";
     case FileKind::kCrossSpectra:
       return "cross-spectra";
+    case FileKind::kTemplates:
+      return "templates";
   }
   return "?";
 }

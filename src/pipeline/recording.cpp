@@ -269,6 +269,7 @@ std::unique_ptr<Recording> open_recording(const std::filesystem::path& path, con
     case FileKind::kImages:
     case FileKind::kCalibration:
     case FileKind::kCrossSpectra:
+    case FileKind::kTemplates:
       break;
   }
   throw DataError(fmt::format("{}: expected a capture, time data or spectra, found {}", path.string(), name_of(kind)));

@@ -155,8 +155,12 @@ std::uint32_t PartReplay::write(std::size_t window, Frame& frame, FrameSink& sin
     const SampleSpan span = engine_.window_of(p, frame.sequence * hop_);
     frame.missing_bit_times = engine_.has_own_window(p) ? recording_.missing_bits(span) : missing;
     place(frame, span.first, input);
-    engine_.stamp(p, window, {.sequence = frame.sequence, .first_bit_time = frame.first_bit_time});
+    engine_.stamp(p, window,
+                  {.sequence = frame.sequence,
+                   .first_bit_time = frame.first_bit_time,
+                   .missing_bit_times = frame.missing_bit_times});
     frame.products = engine_.products(p, window);
+    frame.missing_bit_times = std::max(frame.missing_bit_times, engine_.missing_bit_times(p, window));
     frame.valid_microphones = engine_.valid_microphones(p, window);
     frame.flags = engine_.flags(p, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U);
     flags |= frame.flags;

@@ -57,6 +57,7 @@ struct SampleView {
 struct FrameStamp {
   std::uint64_t sequence = 0;  ///< hops of the run since it began, lost ones too
   std::uint64_t first_bit_time = 0;
+  std::uint64_t missing_bit_times = 0;  ///< of the processor's window that never came
 };
 
 /// The products of a window, in the order of a ResultHeader.
@@ -83,8 +84,11 @@ class Processor {
   /// [window][kStatusWords] is left as it is, or or-ed into, moved to host_status() and left cleared.
   virtual void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) = 0;
   /// Between enqueue() and the first products() of a window whose products become a frame, for what follows sources
-  /// over frames. Frames come in their order; other windows have no stamp.
+  /// over frames, or holds several windows. Frames come in their order; other windows have no stamp.
   virtual void stamp(std::size_t /*window*/, const FrameStamp& /*stamp*/) {}
+  /// Of a window with a stamp: where its products are made of other windows than its own, too, the most bit-times that
+  /// lack from any of them.
+  [[nodiscard]] virtual std::uint64_t missing_bit_times(std::size_t /*window*/) const { return 0; }
   /// After Device::wait(): [product] of a window; they hold until the next call or the next enqueue().
   virtual Products products(std::size_t window) = 0;
   /// After Device::wait(), [window][kStatusWords] of a processor that takes the status; empty of one that leaves it.
@@ -138,6 +142,8 @@ class Processor {
   [[nodiscard]] virtual std::span<const int> subset() const { return {}; }
   /// As nearfield::Processor's, between add() and the first products() of a window.
   virtual void stamp(std::size_t /*window*/, const FrameStamp& /*stamp*/) {}
+  /// Likewise.
+  [[nodiscard]] virtual std::uint64_t missing_bit_times(std::size_t /*window*/) const { return 0; }
   /// Of one of the windows since clear(); they hold until the next call.
   virtual Products products(std::size_t window) = 0;
   /// As nearfield::Processor's, as those below.

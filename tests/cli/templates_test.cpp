@@ -106,7 +106,7 @@ TEST(TemplatesCommand, LeavesOutAndRefuses) {
                              " --set processors.far.kind=beamform --set processors.far.steering.model=measured";
   EXPECT_THAT(refusal_of(replay, 78), HasSubstr("processors.far.steering.file: expected a file of templates"));
   EXPECT_THAT(refusal_of(replay + " --set processors.far.steering.file=" + quiet, 65),
-              HasSubstr("nearfield-templates"));
+              HasSubstr("found capture, expected templates"));
   EXPECT_THAT(
       refusal_of(
           replay + " --set front_end.frequencies_hz=[500] --set processors.far.steering.file=" + (folder / "q.h5"), 78),

@@ -16,6 +16,81 @@
 namespace nearfield::daemon {
 namespace {
 
+/// Bit-times that lack from each window, of those that start a hop apart.
+std::vector<std::uint64_t> losses_of_windows(std::size_t windows, std::span<const MissingRun> missing) {
+  std::vector<std::uint64_t> losses;
+  for (std::uint64_t first = 0; losses.size() < windows; first += kHopBits) {
+    losses.push_back(0);
+    for (const MissingRun& run : missing) {
+      const std::uint64_t begin = std::max(first, run.first_bit_time);
+      const std::uint64_t end = std::min(first + kWindowBits, run.first_bit_time + run.bit_times);
+      losses.back() += end > begin ? end - begin : 0;
+    }
+  }
+  return losses;
+}
+
+// A frame of an average has the losses of its block's snapshots, every fourth window here, and of its own window: live,
+// and in replays by the device and by the reference. An average goes on being compared with limits by its own window.
+TEST(LiveEngine, FramesOfAnAverageHaveTheLossesOfItsSnapshots) {
+  constexpr std::uint64_t kBits = 12 * kWindowBits;
+  constexpr std::size_t kBlock = 4;  // snapshots
+  constexpr std::size_t kApart = 4;  // windows
+  const std::vector<MissingRun> missing = {{2 * kWindowBits + 100, 50}, {2 * kWindowBits + 400, 1300}};
+  Settings settings = test::small_settings();
+  const double seconds = static_cast<double>(kBlock * kApart * kHopBits) / settings.array.clock_hz;
+  settings.processors =
+      load_settings("", {"processors.far.kind=beamform", "processors.far.average.kind=linear",
+                         fmt::format("processors.far.average.seconds={}", seconds), "processors.far.grid.step_m=0.25"})
+          .processors;
+  const std::vector<std::uint64_t> losses = losses_of_windows((kBits - kWindowBits) / kHopBits + 1, missing);
+  const auto expect_losses = [&](const test::KeepingOutput& output, const std::string& how) {
+    SCOPED_TRACE(how);
+    ASSERT_EQ(output.others.size(), losses.size());
+    std::uint64_t published = 0;
+    int held = 0;
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      const std::size_t snapshot = i / kApart;
+      if (i % kApart == 0 && (snapshot < kBlock || snapshot % kBlock == kBlock - 1)) {
+        published = 0;
+        for (std::size_t one = snapshot / kBlock * kBlock; one <= snapshot; ++one) {
+          published = std::max(published, losses[one * kApart]);
+        }
+      }
+      const Frame& frame = output.others[i].frame;
+      EXPECT_EQ(frame.missing_bit_times, std::max(published, losses[i])) << i;
+      EXPECT_EQ((frame.flags & kFlagMissingBits) != 0, frame.missing_bit_times > 0) << i;
+      held += losses[i] == 0 && published > 0 ? 1 : 0;
+    }
+    EXPECT_GT(held, 8);
+  };
+  Rig rig(settings, 1U << 18U, patient_input());
+  rig.ring.begin_stream(3, 0);
+  std::uint64_t fed = 0;
+  for (const MissingRun& run : missing) {
+    rig.feed_noise(fed, run.first_bit_time - fed);
+    fed = run.first_bit_time + run.bit_times;
+  }
+  rig.feed_noise(fed, kBits - fed);
+  rig.ring.end_stream();
+  while (rig.engine.step(0) != LiveEngine::Step::kEnded) {
+  }
+  expect_losses(rig.sink, "live");
+  const test::TemporaryFolder folder;
+  test::write_random_capture(folder / "capture.h5", kBits, 1, missing);
+  for (const EngineKind engine : {EngineKind::kOpencl, EngineKind::kReference}) {
+    ReplayOptions options;
+    options.input = folder / "capture.h5";
+    options.settings = settings;
+    options.engine = engine;
+    std::vector<std::unique_ptr<Output>> outputs;
+    outputs.push_back(std::make_unique<test::KeepingOutput>());
+    replay(options, outputs);
+    expect_losses(dynamic_cast<test::KeepingOutput&>(*outputs.front()),
+                  engine == EngineKind::kOpencl ? "replay by the device" : "replay by the reference");
+  }
+}
+
 // A second imager at every third hop, on the same spectra: its frames are those that it would make alone, and the first
 // one's are as without it.
 TEST(LiveEngine, ALateProcessorMakesTheFramesThatItWouldMakeAlone) {

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "files/file_test_support.hpp"
+#include "files/templates_file.hpp"
 #include "support/two_processors.hpp"
 
 namespace nearfield {
@@ -123,6 +124,35 @@ TEST(Describe, Calibration) {
   const std::string facts = facts_of(folder / "gains.h5");
   EXPECT_THAT(facts, HasSubstr("gain          0 to 20 dB\n"));
   EXPECT_THAT(facts, HasSubstr("phase         0 to 90 degrees\n"));
+}
+
+TEST(Describe, Templates) {
+  const TempFolder folder;
+  Templates templates = {.measurement = small_measurement(),
+                         .frequencies_hz = {500.0, 1000.0},
+                         .positions_m = {-0.1, 0.0, -0.4, 0.3, 0.2, -0.5},
+                         .a = std::vector<std::complex<float>>(2 * 2 * 15, {0.0F, 2.0F}),
+                         .coherence = {1.0F, 0.95F, 0.5F, 0.99F},
+                         .of_microphones = std::vector<float>(2 * 2 * 15, 1.0F)};
+  std::fill_n(templates.a.begin(), 15, 1.0F);
+  for (std::size_t first = 0; first < templates.a.size(); first += 15) {
+    templates.a[first + 7] = 0.0F;
+  }
+  write_templates(folder / "templates.h5", templates);
+  EXPECT_EQ(detect_file_kind(folder / "templates.h5"), FileKind::kTemplates);
+  EXPECT_EQ(facts_of(folder / "templates.h5"),
+            "kind          templates\n"
+            "array         3 x 5 microphones (rows x columns)\n"
+            "pitch         20 mm in x, 15 mm in y\n"
+            "aperture      80 mm x 30 mm (x x y, centre to centre)\n"
+            "standoff      30 mm\n"
+            "templates     2 places, 15 microphones each\n"
+            "places        -0.1 to 0.3 m in x, 0 to 0.2 m in y, -0.5 to -0.4 m in z\n"
+            "frequencies   500, 1000 Hz (2)\n"
+            "norm          0.9661 to 1.932, rms over microphones, of 1 at the array's centre\n"
+            "silent        1 of 15 microphones, in all templates\n"
+            "coherence     0.5 to 1; 1 of 4 below 0.9, which steering leaves out\n");
+  EXPECT_THROW((void)read_calibration(folder / "templates.h5"), DataError);
 }
 
 TEST(Describe, Images) {

@@ -264,7 +264,7 @@ TEST(Dealing, RefusesWhatDependsOnAllFramesBefore) {
   EXPECT_EQ(run_of(options, 2).error, "");
   options.settings.processors =
       load_settings("", {"processors.far.kind=beamform", "processors.far.average.kind=exponential",
-                         "processors.far.average.time_constant_s=0.01", "processors.far.grid.kind=angles"})
+                         "processors.far.average.seconds=0.01", "processors.far.grid.kind=angles"})
           .processors;
   run = run_of(options, 2);
   EXPECT_EQ(run.exit_code, ExitCode::kUsage);

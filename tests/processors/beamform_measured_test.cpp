@@ -7,6 +7,7 @@
 #include "files/templates_file.hpp"
 #include "nearfield/error.hpp"
 #include "processors/beamform_support.hpp"
+#include "processors/far_field/subset.hpp"
 #include "support/command.hpp"
 
 /// Steering by templates: maps over the places at which they were measured.
@@ -251,6 +252,74 @@ TEST(BeamformMeasured, FindsPlacesBesideAWallThatFreeFieldSteeringMisses) {
   RecordProperty("exact_1000hz", exact[1]);
   std::printf("beside a wall: %d and %d of %d exact at 500 and 1000 Hz (free field %d and %d), level %.3f dB rms\n",
               exact[0], exact[1], kDraws, exact_free[0], exact_free[1], rms_db);
+}
+
+// Templates of the whole array serve its subsets: as those that were measured with these microphones alone, but for
+// their common phase, which is that at the microphone nearest to each one's centre.
+TEST(BeamformMeasured, OfTheWholeArrayAreCutToASubset) {
+  const test::TemporaryFolder folder;
+  const std::vector<Position> places = places_of(4, 3, 0.1, 0.4);
+  Beamformer beamformer = measured(6, 8, {1000.0, 3000.0}, folder / "all.h5");
+  const auto of_monopoles = [&](const Beamformer& array) {
+    return templates_of(
+        array, places, [&](const Position& place) { return array.monopole(place); }, 0);
+  };
+  write_templates(folder / "all.h5", of_monopoles(beamformer));
+  for (const SubsetSettings& subset :
+       {SubsetSettings{.kind = SubsetSettings::Kind::kGrid, .rows = 3, .columns = 4},
+        SubsetSettings{.kind = SubsetSettings::Kind::kChannels, .channels = {1, 5, 12, 22, 30, 41, 47}}}) {
+    beamformer.own.steering.subset = subset;
+    const far_field::PlanOfSubset of(beamformer.plan(), subset);
+    Beamformer part = measured(1, 1, {1000.0, 3000.0}, folder / "part.h5");
+    part.array = of.plan.array;
+    Templates alone = of_monopoles(beamformer);
+    alone.measurement.geometry = part.array.geometry;
+    std::vector<std::complex<float>> chosen;
+    for (std::size_t first = 0; first < alone.a.size(); first += 48) {
+      for (const int channel : of.channels) {
+        chosen.push_back(alone.a[first + static_cast<std::size_t>(channel)]);
+      }
+    }
+    alone.a = chosen;
+    alone.of_microphones.assign(chosen.size(), 1.0F);
+    write_templates(folder / "part.h5", alone);
+    const std::vector<Complex> field = test::busy_field(beamformer, 3);
+    std::vector<Complex> field_of_part;
+    for (std::size_t first = 0; first < field.size(); first += 48) {
+      for (const int channel : of.channels) {
+        field_of_part.push_back(field[first + static_cast<std::size_t>(channel)]);
+      }
+    }
+    const auto expected = ReferenceMapper(part).beams(field_of_part);
+    EXPECT_LT(difference_of(ReferenceMapper(beamformer).beams(field), expected), 1e-6);
+    EXPECT_LT(difference_of(DeviceMapper(beamformer).beams(field), expected), 1e-4);
+    beamformer.own.steering.templates_path = folder / "part.h5";  // measured with the subset
+    EXPECT_LT(difference_of(DeviceMapper(beamformer).beams(field), expected), 1e-4);
+    beamformer.own.steering.templates_path = folder / "all.h5";
+  }
+  Beamformer wider = beamformer;
+  wider.array.geometry.pitch_x_m = 0.021;
+  try {
+    (void)processor_entry("beamform").make_reference(wider.plan());
+    FAIL() << "expected a ConfigError";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("processors.far.steering.file: expected templates of the whole array, or of the 7 "
+                          "microphones of the subset, found 6 x 8, 0.02 m x 0.02 m apart in"));
+  }
+}
+
+// Pixels are the places of the templates: a grid beside them has no effect, and a warning says so.
+TEST(BeamformMeasured, WarnsOfAGridThatIsNotUsed) {
+  Beamformer beamformer = measured(4, 4, {1000.0}, "t.h5");
+  EXPECT_TRUE(processor_entry("beamform").remarks(beamformer.plan()).warnings.empty());
+  beamformer.own.grid.step_m = 0.03;
+  EXPECT_THAT(
+      processor_entry("beamform").remarks(beamformer.plan()).warnings,
+      testing::ElementsAre("processors.far: its grid is not used: with steering.model measured its pixels are the "
+                           "places of the templates in t.h5"));
+  beamformer.own.steering.model = far_field::Model::kMonopole;
+  EXPECT_TRUE(processor_entry("beamform").remarks(beamformer.plan()).warnings.empty());
 }
 
 TEST(BeamformMeasured, RefusesTemplatesThatDoNotFit) {

@@ -20,7 +20,8 @@ inline const std::string kSmallArrayOptions =
     "--set holography.standoff_m=0.03 ";
 
 /// 8 x 8 microphones of random bits.
-inline void write_random_capture(const std::string& path, std::uint64_t bit_times, unsigned seed = 1U) {
+inline void write_random_capture(const std::string& path, std::uint64_t bit_times, unsigned seed = 1U,
+                                 std::span<const MissingRun> missing = {}) {
   CaptureInfo info;
   info.measurement = {.geometry = small_array(), .standoff_m = 0.03, .sensitivity_dbfs = -26.0};
   info.layout = WireLayout::kRowMajor;
@@ -33,6 +34,7 @@ inline void write_random_capture(const std::string& path, std::uint64_t bit_time
   }
   CaptureWriter writer(path, info);
   writer.append(words);
+  writer.write_missing(missing);
   writer.finish();
 }
 

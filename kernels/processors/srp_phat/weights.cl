@@ -1,8 +1,8 @@
 // Processor srp_phat: steered response power with the phase transform, in the frequency domain (DiBiase, "A high-accuracy,
 // low-latency technique for talker localization in reverberant environments", 2000, eq. 6.12, as the sum over all pairs
 // of microphones). Formulas, buffers and launches of all its kernels stand here; the files are weights.cl (what each
-// microphone adds), terms.cl (the sum over bins and microphones), map.cl (of each pixel) and ../srp_phat.cl (the search of
-// the maxima, and their refinement).
+// microphone adds), terms.cl (the sum over bins and microphones), map.cl (of each pixel), peel.cl (a source's part of what
+// microphones add) and ../srp_phat.cl (the search of the maxima, and their refinement).
 //
 //   p[q] = sum_k |sum_m Z[k][m] e^{+j 2 pi f_k path_m(q) / c}|^2 / scale
 //   path = r_m - |q|, or -u . x_m of plane waves
@@ -38,7 +38,8 @@
 //   best_indices int    [window][group], its pixel
 //   results      float  [window][RESULTS]: M, pairs of which both microphones are used, [bin] sum_m |P|^2, [bin] sum_m
 //                (|P|^2 / that sum)^2, [bin] sum_m |Z|^2, [source] the pixel's x, y, z, 0, its number (-1: none), the refined x, y, z, [tile] power of the beam there (sum_k |sum_m P e|^2),
-//                [tile][POINT_STRIDE] numerators of p at the points round it
+//                [tile][POINT_STRIDE] numerators of p at the points round it; where PEELED [source but the last][bin] sum_m
+//                |P|^2 of what remains without it, 0 where this is no sound
 //   rounds       float  [window][source][round][4 + TILES POINT_STRIDE]: the place round which points lie, 0, their
 //                numerators; of all rounds but the last
 //
@@ -101,6 +102,10 @@
 #endif
 #ifndef SOURCES
 #define SOURCES 1
+#endif
+// Whether each source is taken out before the next one is looked for: srp_phat/peel.cl.
+#ifndef PEELED
+#define PEELED 0
 #endif
 // Cosine of the least angle between two maxima.
 #ifndef SEPARATION
@@ -180,7 +185,8 @@
 #define POINT_STRIDE (POINT_VECTORS * ITEM_POINTS)
 #define SOURCE_RESULTS (8 + TILES + TILES * POINT_STRIDE)
 #define BEFORE_SOURCES (2 + 3 * BINS)
-#define RESULTS (BEFORE_SOURCES + SOURCES * SOURCE_RESULTS)
+#define BEFORE_REMAINDERS (BEFORE_SOURCES + SOURCES * SOURCE_RESULTS)
+#define RESULTS (BEFORE_REMAINDERS + (PEELED ? (SOURCES - 1) * BINS : 0))
 
 // By groups of 32 channels, eight items each.
 __kernel void srp_microphones(__global const float2* restrict spectra, __global const uint* restrict used_by_mask,
@@ -231,6 +237,56 @@ static int place_of(const int k, const int channel) {
   return (k / TILE_BINS * PADDED_CHANNELS + channel) * TILE_BINS + k % TILE_BINS;
 }
 
+// Phases of a bin by a group, from pressures of which each item has written those that it reads here: sum_m |P|^2, sum_m
+// (|P|^2 / that sum)^2 and sum_m |Z|^2, for all items.
+LOCAL_HELPER float3 weigh_bin(__global const float2* pressures, __global float2* phases, __local float* sums,
+                              __local float* largest_of, const int k, const int item) {
+  float largest = 0.0f;
+  float power = 0.0f;
+  for (int channel = item; channel < CHANNELS; channel += GROUP) {
+    const float2 value = pressures[place_of(k, channel)];
+    largest = fmax(largest, magnitude(value));
+    power += dot(value, value);
+  }
+  largest_of[item] = largest;
+  for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item < half_size) {
+      largest_of[item] = fmax(largest_of[item], largest_of[item + half_size]);
+    }
+  }
+  sums[item] = power;
+  sum_of_group(sums, item);
+  const float total = sums[0];
+  const float least = TINY * largest_of[0];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  float squares = 0.0f;
+  float weight = 0.0f;
+  for (int channel = item; channel < CHANNELS; channel += GROUP) {
+    const int place = place_of(k, channel);
+    const float2 value = pressures[place];
+    const float share = total > 0.0f ? dot(value, value) / total : 0.0f;
+    squares += share * share;
+#if PHAT
+    const float size = magnitude(value);
+    const float2 phase = size > least ? value / size : (float2)(0.0f, 0.0f);
+#else
+    const float2 phase = value;
+#endif
+    phases[place] = phase;
+    weight += dot(phase, phase);
+  }
+  sums[item] = squares;
+  sum_of_group(sums, item);
+  const float spread = sums[0];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  sums[item] = weight;
+  sum_of_group(sums, item);
+  const float3 of_bin = (float3)(total, spread, sums[0]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  return of_bin;
+}
+
 __kernel void srp_weights(__global const float2* restrict spectra, __global const float2* restrict gains,
                           __global const int* restrict bins, __global const int2* restrict pairs,
                           __global const uint* restrict used, __global float2* restrict pressures,
@@ -279,53 +335,15 @@ __kernel void srp_weights(__global const float2* restrict spectra, __global cons
 #else
   common = (float2)(0.0f, 0.0f);
 #endif
-  float largest = 0.0f;
-  float power = 0.0f;
   for (int channel = item; channel < CHANNELS; channel += GROUP) {
     const int place = place_of(k, channel);
-    const float2 value = used[channel] == 1u ? pressures[place] - common : (float2)(0.0f, 0.0f);
-    pressures[place] = value;
-    largest = fmax(largest, magnitude(value));
-    power += dot(value, value);
+    pressures[place] = used[channel] == 1u ? pressures[place] - common : (float2)(0.0f, 0.0f);
   }
-  largest_of[item] = largest;
-  for (int half_size = GROUP / 2; half_size > 0; half_size /= 2) {
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (item < half_size) {
-      largest_of[item] = fmax(largest_of[item], largest_of[item + half_size]);
-    }
-  }
-  sums[item] = power;
-  sum_of_group(sums, item);
-  const float total = sums[0];
-  const float least = TINY * largest_of[0];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  float squares = 0.0f;
-  float weight = 0.0f;
-  for (int channel = item; channel < CHANNELS; channel += GROUP) {
-    const int place = place_of(k, channel);
-    const float2 value = pressures[place];
-    const float share = total > 0.0f ? dot(value, value) / total : 0.0f;
-    squares += share * share;
-#if PHAT
-    const float size = magnitude(value);
-    const float2 phase = size > least ? value / size : (float2)(0.0f, 0.0f);
-#else
-    const float2 phase = value;
-#endif
-    phases[place] = phase;
-    weight += dot(phase, phase);
-  }
-  sums[item] = squares;
-  sum_of_group(sums, item);
-  const float spread = sums[0];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  sums[item] = weight;
-  sum_of_group(sums, item);
+  const float3 of_bin = weigh_bin(pressures, phases, sums, largest_of, k, item);
   if (item == 0) {
-    results[2 + k] = total;
-    results[2 + BINS + k] = spread;
-    results[2 + 2 * BINS + k] = sums[0];
+    results[2 + k] = of_bin.x;
+    results[2 + BINS + k] = of_bin.y;
+    results[2 + 2 * BINS + k] = of_bin.z;
   }
   if (k == 0) {
     for (int n = item; n < MICROPHONE_PAIRS; n += GROUP) {

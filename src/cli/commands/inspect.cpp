@@ -34,7 +34,8 @@ struct Judgement {
 };
 
 bool has_microphones(FileKind kind) {
-  return kind != FileKind::kImages && kind != FileKind::kCalibration && kind != FileKind::kCrossSpectra;
+  return kind != FileKind::kImages && kind != FileKind::kCalibration && kind != FileKind::kCrossSpectra &&
+         kind != FileKind::kTemplates;
 }
 
 /// Of what a recording carries, its array and its medium matter here: it is not imaged.

@@ -426,14 +426,20 @@ Frame LiveEngine::of_processor(std::size_t processor, std::size_t window, const 
 
 /// Makes a frame with its stamp and shed hops the processor's.
 void LiveEngine::take_products(Frame& frame, std::size_t window) {
-  epoch_->engine->stamp(frame.processor, window, {.sequence = frame.sequence, .first_bit_time = frame.first_bit_time});
+  epoch_->engine->stamp(frame.processor, window,
+                        {.sequence = frame.sequence,
+                         .first_bit_time = frame.first_bit_time,
+                         .missing_bit_times = frame.missing_bit_times});
   frame.products = epoch_->engine->products(frame.processor, window);
   frame.flags = epoch_->engine->flags(frame.processor, window) | (frame.missing_bit_times > 0 ? kFlagMissingBits : 0U) |
                 (frame.shed_hops > 0 ? kFlagOverload : 0U);
   frame.valid_microphones = epoch_->engine->valid_microphones(frame.processor, window);
   if (hooks_.judge) {
-    hooks_.judge(frame);
+    hooks_.judge(frame);  // by what its own window lacks: an average goes on through a window that never came
   }
+  frame.missing_bit_times =
+      std::max(frame.missing_bit_times, epoch_->engine->missing_bit_times(frame.processor, window));
+  frame.flags |= frame.missing_bit_times > 0 ? kFlagMissingBits : 0U;
 }
 
 void LiveEngine::publish(std::size_t window, const Pauses& pauses, FrameReport& report) {

@@ -268,7 +268,8 @@ struct ResultsWriter::State {
     describe(kStampNames.first_sample, "1", "bit-time, sample or frame at which the window begins");
     describe(kStampNames.timestamp_ns, "ns", "time of first_sample since 1970, TAI");
     describe(kStampNames.flags, "1", "what may be said of the frame, a bit each");
-    describe(kStampNames.missing_bits, "1", "bit-times of the window that never came");
+    describe(kStampNames.missing_bits, "1",
+             "bit-times of the window that never came; of an average, of the one that lacks most");
     file.write_attribute(place_in(group, kStampNames.flags), "flag_masks",
                          std::span<const std::uint32_t>(flag_masks()));
     file.write_attribute(place_in(group, kStampNames.flags), "flag_meanings", std::string_view(flag_meanings()));

@@ -10,8 +10,6 @@
 namespace nearfield {
 namespace {
 
-constexpr const char* kTemplatesFormat = "nearfield-templates";
-constexpr std::int64_t kTemplatesVersion = 1;
 constexpr std::size_t kCoordinates = 3;
 
 void require_sound(const h5::InputFile& file, const Templates& templates) {
@@ -39,8 +37,7 @@ void write_templates(const std::filesystem::path& path, const Templates& templat
   require_values("coherence", templates.coherence.size(), values);
   require_values("microphone_coherence", templates.of_microphones.size(), values * channels);
   h5::OutputFile file(path);
-  file.write_attribute("/", "format", std::string_view(kTemplatesFormat));
-  file.write_attribute("/", "version", kTemplatesVersion);
+  write_format(file, FileKind::kTemplates);
   write_measurement(file, templates.measurement);
   write_list(file, "/frequencies_hz", templates.frequencies_hz);
   const auto write = [&](const std::string& place, const h5::Shape& shape, const auto& data, std::string_view unit,
@@ -64,11 +61,7 @@ void write_templates(const std::filesystem::path& path, const Templates& templat
 }
 
 Templates read_templates(const std::filesystem::path& path) {
-  const h5::InputFile file(path);
-  if (!file.has_attribute("/", "format") || file.text_attribute("/", "format") != kTemplatesFormat) {
-    throw file.wrong("/", "no attribute format = \"nearfield-templates\"", "a file of nearfield templates");
-  }
-  (void)file.integer_attribute("/", "version", kTemplatesVersion, kTemplatesVersion);
+  const h5::InputFile file = open_input(path, FileKind::kTemplates);
   Templates templates;
   templates.measurement = read_measurement(file, true);
   templates.frequencies_hz = read_frequencies(file);

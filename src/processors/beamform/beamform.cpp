@@ -1,8 +1,11 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
 #include "cl/device.hpp"
 #include "processors/beamform/das_maps.hpp"
+#include "processors/beamform/held_losses.hpp"
 #include "processors/beamform/history/history.hpp"
 #include "processors/beamform/largest_plane.hpp"
 #include "processors/beamform/plan.hpp"
@@ -24,7 +27,8 @@ class Beamform : public Processor {
         plan_(plan),
         header_(header_of(plan_)),
         values_(plan_.frequencies() * plan_.pixels()),
-        das_(device_, plan_, plan_.pixels()) {
+        das_(device_, plan_, plan_.pixels()),
+        losses_(LossesOfAverage()) {
     if (plan_.is_averaged()) {
       allocate_average();
     } else {
@@ -35,11 +39,20 @@ class Beamform : public Processor {
   [[nodiscard]] ResultHeader header() const override { return header_; }
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) override {
     das_.enqueue_microphones(spectra, status, windows);
+    losses_.begin();
     if (plan_.is_averaged()) {
       enqueue_average(windows);
     } else {
       enqueue_maps(windows);
     }
+  }
+  void stamp(std::size_t window, const FrameStamp& stamp) override {
+    if (plan_.is_averaged()) {
+      losses_.stamp(window, stamp.missing_bit_times);
+    }
+  }
+  [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
+    return losses_.missing_bit_times(window);
   }
   Products products(std::size_t window) override {
     if (publisher_) {
@@ -70,6 +83,7 @@ class Beamform : public Processor {
   }
   void forget() override {
     plan_.snapshots.forget();
+    losses_.held().forget();
     if (plan_.is_averaged()) {
       device_.enqueue_fill(sums_, das::Two{0.0F, 0.0F}, das::kStage);
     }
@@ -123,6 +137,7 @@ class Beamform : public Processor {
   void enqueue_average(std::size_t windows) {
     for (std::size_t window = 0; window < windows; ++window) {
       const Snapshots::Step step = plan_.snapshots.next();
+      losses_.next(step);
       if (step.is_snapshot) {
         das_.enqueue_maps(window, 1, 0);
         average_.set(step_arguments_, static_cast<float>(step.keep), static_cast<cl_int>(step.publishes ? 1 : 0));
@@ -140,6 +155,7 @@ class Beamform : public Processor {
   ResultHeader header_;
   std::size_t values_;  ///< of a map: frequencies times pixels
   das::Maps das_;
+  StampedLosses<LossesOfAverage> losses_;
   // Without an average:
   ocl::Buffer<std::complex<float>> maps_;
   ocl::HostBuffer<std::complex<float>> maps_on_host_;  ///< [window][frequency][pixel]; of the largest plane with focus
@@ -161,6 +177,18 @@ std::optional<SubsetSettings> subset_of_beamform(const ProcessorPlan& plan) {
   return dynamic_cast<const BeamformSettings&>(*plan.own).steering.subset;
 }
 
+Remarks remarks_of_beamform(const ProcessorPlan& plan) {
+  const auto& own = dynamic_cast<const BeamformSettings&>(*plan.own);
+  Remarks remarks = far_field::remarks_of(plan, own.steering.subset);
+  if (own.steering.model == far_field::Model::kMeasured && own.grid != far_field::GridSettings()) {
+    remarks.warnings.push_back(
+        fmt::format("processors.{0}: its grid is not used: with steering.model measured its pixels are the places of "
+                    "the templates in {1}",
+                    plan.name, own.steering.templates_path));
+  }
+  return remarks;
+}
+
 }  // namespace
 
 ProcessorEntry beamform_entry() {
@@ -175,7 +203,7 @@ ProcessorEntry beamform_entry() {
           .make_reference = [](const ProcessorPlan& plan) -> std::unique_ptr<reference::Processor> {
             return far_field::on_subset_reference(plan, subset_of_beamform(plan), make_beamform_reference);
           },
-          .remarks = [](const ProcessorPlan& plan) { return far_field::remarks_of(plan, subset_of_beamform(plan)); },
+          .remarks = remarks_of_beamform,
           .work = das::work_of};
 }
 

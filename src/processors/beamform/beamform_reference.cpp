@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "processors/beamform/array_reference.hpp"
+#include "processors/beamform/held_losses.hpp"
 #include "processors/beamform/history/history.hpp"
 #include "processors/beamform/plan.hpp"
 #include "processors/beamform/published_reference.hpp"
@@ -28,6 +29,7 @@ class Beamform : public Processor {
         sums_(plan_.is_averaged() ? plan_.frequencies() * plan_.pixels() : 0),
         weights_(sums_.size()),
         published_(sums_.size(), std::numeric_limits<float>::quiet_NaN()),
+        losses_(LossesOfAverage()),
         of_powers_(plan_),
         of_pressures_(plan_) {
     use(make_mask(plan_.array, {}));
@@ -35,9 +37,11 @@ class Beamform : public Processor {
   [[nodiscard]] ResultHeader header() const override { return header_; }
   void forget() override {
     plan_.snapshots.forget();
+    losses_.held().forget();
     std::fill(published_.begin(), published_.end(), std::numeric_limits<float>::quiet_NaN());
   }
   void clear() override {
+    losses_.begin();
     of_powers_.clear();
     of_pressures_.clear();
   }
@@ -48,11 +52,20 @@ class Beamform : public Processor {
       return outcome;
     }
     const Snapshots::Step step = plan_.snapshots.next();
+    losses_.next(step);
     if (step.is_snapshot) {
       add_snapshot(spectra, step);
     }
     of_powers_.append(published_, static_cast<float>(plan_.snapshots.effective()));
     return outcome;
+  }
+  void stamp(std::size_t window, const FrameStamp& stamp) override {
+    if (plan_.is_averaged()) {
+      losses_.stamp(window, stamp.missing_bit_times);
+    }
+  }
+  [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
+    return losses_.missing_bit_times(window);
   }
   Products products(std::size_t window) override {
     products_ = plan_.is_averaged() ? of_powers_.products(window) : of_pressures_.products(window);
@@ -120,11 +133,12 @@ class Beamform : public Processor {
   BeamformPlan plan_;
   ResultHeader header_;
   Array array_;
-  std::vector<Complex> steering_;                ///< a_m, [index of array_.used()]
-  std::vector<Complex> weights_of_;              ///< h_m, [index of array_.used()]
-  std::vector<double> sums_;                     ///< of an average, [frequency][pixel]
-  std::vector<double> weights_;                  ///< likewise
-  std::vector<float> published_;                 ///< likewise
+  std::vector<Complex> steering_;    ///< a_m, [index of array_.used()]
+  std::vector<Complex> weights_of_;  ///< h_m, [index of array_.used()]
+  std::vector<double> sums_;         ///< of an average, [frequency][pixel]
+  std::vector<double> weights_;      ///< likewise
+  std::vector<float> published_;     ///< likewise
+  StampedLosses<LossesOfAverage> losses_;
   Published<float> of_powers_;                   ///< of an average
   Published<std::complex<float>> of_pressures_;  ///< without one
   std::vector<std::span<const std::byte>> products_;

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "nearfield/error.hpp"
+#include "processors/far_field/subset.hpp"
 
 namespace nearfield {
 namespace {
@@ -26,9 +29,43 @@ bool are_same_places(const ArrayGeometry& one, const ArrayGeometry& other) {
       [](const far_field::Position& a, const far_field::Position& b) { return distance(a, b) <= kRounding_m; });
 }
 
-void require_same_array(const BeamformPlan& plan, const Templates& templates, const std::string& key) {
+/// Templates of the whole array, at the channels of a subset; as they are where they are not of the array whose part
+/// the plan has.
+Templates cut(Templates templates, const BeamformPlan& plan, const std::vector<int>& channels) {
+  const auto all = static_cast<std::size_t>(templates.measurement.geometry.channels());
+  const bool has_all = !channels.empty() && static_cast<std::size_t>(channels.back()) < all;
+  if (!has_all || all == plan.channels()) {
+    return templates;
+  }
+  ArrayPlan whole;
+  whole.geometry = templates.measurement.geometry;
+  ArrayGeometry part = far_field::part_of(whole, channels).geometry;
+  if (!are_same_places(part, plan.array.geometry)) {
+    return templates;
+  }
+  templates.measurement.geometry = std::move(part);
+  std::vector<std::complex<float>> chosen;
+  chosen.reserve(templates.a.size() / all * channels.size());
+  for (std::size_t first = 0; first < templates.a.size(); first += all) {
+    std::transform(channels.begin(), channels.end(), std::back_inserter(chosen),
+                   [&](int channel) { return templates.a[first + static_cast<std::size_t>(channel)]; });
+  }
+  templates.a = std::move(chosen);
+  templates.of_microphones.clear();
+  return templates;
+}
+
+void require_same_array(const BeamformPlan& plan, const Templates& templates, const std::vector<int>& channels,
+                        const std::string& key) {
   const ArrayGeometry& of_file = templates.measurement.geometry;
   const ArrayGeometry& used = plan.array.geometry;
+  if (!are_same_places(of_file, used) && !channels.empty()) {
+    throw ConfigError(fmt::format(
+        "{}: expected templates of the whole array, or of the {} microphones of the subset, found {} x {}, {} m x {} m "
+        "apart in {}",
+        key, channels.size(), of_file.rows, of_file.columns, of_file.pitch_x_m, of_file.pitch_y_m,
+        plan.settings.steering.templates_path));
+  }
   if (!are_same_places(of_file, used)) {
     throw ConfigError(fmt::format(
         "{}: expected templates of {} x {} microphones, {} m x {} m apart, found {} x {}, {} m x {} m in {}", key,
@@ -86,14 +123,14 @@ void add_template(BeamformPlan& plan, const Templates& templates, const Between&
 
 }  // namespace
 
-void use_templates(BeamformPlan& plan, const ArrayFiles* files) {
+void use_templates(BeamformPlan& plan, const ArrayFiles* files, const std::vector<int>& channels) {
   const std::string key = fmt::format("processors.{}.steering.file", plan.name);
   const std::string& path = plan.settings.steering.templates_path;
   if (files == nullptr) {
     throw ConfigError(fmt::format("{}: expected none where no files are read, found {}", key, path));
   }
-  const Templates templates = files->templates(path);
-  require_same_array(plan, templates, key);
+  const Templates templates = cut(files->templates(path), plan, channels);
+  require_same_array(plan, templates, channels, key);
   const std::vector<double>& places = templates.positions_m;
   if (templates.count() == 0 || templates.count() > far_field::kMostPixels) {
     throw ConfigError(fmt::format("{}: expected 1 to {} templates, found {} in {}", key, far_field::kMostPixels,

@@ -172,7 +172,7 @@ BeamformPlan::BeamformPlan(const ProcessorPlan& plan)
       lines(frequencies_hz.size()) {
   plan_bands_of(*this, plan);
   if (is_measured()) {
-    use_templates(*this, plan.files.get());
+    use_templates(*this, plan.files.get(), plan.channels);
   }
   plan_planes(*this);
   const double frame_bytes = static_cast<double>(frequencies() * pixels()) * settings.value_bytes();

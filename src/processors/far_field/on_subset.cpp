@@ -62,6 +62,9 @@ class OnSubset : public Processor {
   }
   [[nodiscard]] std::span<const int> subset() const override { return channels_; }
   void stamp(std::size_t window, const FrameStamp& stamp) override { processor_->stamp(window, stamp); }
+  [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
+    return processor_->missing_bit_times(window);
+  }
   Products products(std::size_t window) override { return processor_->products(window); }
   [[nodiscard]] std::span<const std::uint32_t> host_status() const override {
     const std::span<const std::uint32_t> words = processor_->host_status();
@@ -118,6 +121,9 @@ class OnSubset : public Processor {
     return outcome;
   }
   void stamp(std::size_t window, const FrameStamp& stamp) override { processor_->stamp(window, stamp); }
+  [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
+    return processor_->missing_bit_times(window);
+  }
   Products products(std::size_t window) override { return processor_->products(window); }
   void forget() override { processor_->forget(); }
   void use(const MicrophoneMask& mask) override { processor_->use(far_field::mask_of_part(mask, channels_)); }

@@ -48,6 +48,7 @@ struct GridSettings {
   std::vector<double> radius_m = {1.0, 2.0, 3.0};
   std::string points_path = {};  ///< empty: none
 
+  friend bool operator==(const GridSettings&, const GridSettings&) = default;
   /// Plane waves, of whatever direction the pixels say.
   [[nodiscard]] bool is_infinitely_far() const;
 };

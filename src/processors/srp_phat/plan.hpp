@@ -17,6 +17,8 @@ struct SrpPlan {
   [[nodiscard]] std::size_t channels() const { return microphones.size(); }
   [[nodiscard]] std::size_t pixels() const { return grid.pixels.size(); }
   [[nodiscard]] std::size_t sources() const { return static_cast<std::size_t>(settings.sources); }
+  /// Whether a source is taken out of the spectra before the next one is looked for.
+  [[nodiscard]] bool peels() const { return settings.peel && settings.sources > 1; }
   /// Waves to a metre.
   [[nodiscard]] double waves_per_m(std::size_t bin) const { return frequencies_hz[bin] / array.medium.sound_speed_m_s; }
 
@@ -57,6 +59,10 @@ std::size_t refinement_points(const SrpPlan& plan);
 inline constexpr int kRefinementRounds = 4;
 /// Of the grid's step, apart, from which a maximum's curvature is taken.
 inline constexpr double kCurvatureFraction = 0.5;
+/// Of a peeled source's field, squared: less than this beside those of the sources before it is none of its own.
+inline constexpr double kLeastOwnField = 1e-4;
+/// Of a bin's power: less than this that remains is what refinement leaves of the peeled sources, which is no sound.
+inline constexpr double kLeastRemainder = 1e-5;
 /// A value smaller than the bin's largest by this has no phase.
 inline constexpr double kTinyPressure = 1e-12;
 /// Pa; beyond it sums of squares overflow in float32, so a value counts as not finite.

@@ -141,6 +141,9 @@ void SrpPhatSettings::describe(schema::Section& section) {
               "of lags");
   section.add("pairs", pairs, pairs_of_microphones(), "of microphones that the time domain sums");
   section.add("sources", sources, schema::integer(1, kMostSources), "maxima that are looked for in each frame");
+  section.add("peel", peel, schema::boolean(),
+              "take each source that was found out of the spectra before the next one is looked for, so that its side "
+              "lobes hide no weaker one and are no sources themselves");
   section.add("separation_deg", separation_deg, schema::number({"an angle from", 0.0, 180.0, "deg"}),
               "least angle between two of them, seen from the array's centre");
   section.add("significance", significance, schema::number({"a number from", 0.0, 300.0}),
@@ -175,8 +178,8 @@ void SrpPhatSettings::check(const Settings& settings, const std::string& path, c
   far_field::check(one_value, grid, far_field::SteeringSettings(), sizeof(float), path, is_settled, found);
 }
 
-/// The map and, of the device, what it is made of: pressures and phases of each bin, powers in some parts, and the lags
-/// of pairs.
+/// The map and, of the device, what it is made of: pressures and phases of each bin, powers in some parts, the lags of
+/// pairs, and the fields of the sources that are peeled off, with the map of what remains.
 double SrpPhatSettings::frame_bytes(const Settings& settings) const {
   constexpr double kMostBins = 1000.0;
   constexpr double kParts = 4.0;
@@ -196,7 +199,10 @@ double SrpPhatSettings::frame_bytes(const Settings& settings) const {
     const double used = std::min({all, chosen, static_cast<double>(kMostPairs)});
     bytes += used * (lags + 2.0 * bins) * sizeof(float) + 2.0 * bins * lags * sizeof(float);
   }
-  return bytes + far_field::estimated_pixels(grid) * (1.0 + kParts) * sizeof(float);
+  const double peeled = peel ? sources - 1.0 : 0.0;
+  bytes += peeled * bins * channels * 2.0 * sizeof(float);
+  const double maps = peeled > 0.0 ? 2.0 : 1.0;
+  return bytes + far_field::estimated_pixels(grid) * (maps + kParts) * sizeof(float);
 }
 
 namespace schema {

@@ -61,6 +61,7 @@ class SrpPhatSettings : public KindSettings {
   double snr_db = 6.0;
   double floor_rise_db_s = 1.0;
   int sources = 1;
+  bool peel = false;
   double separation_deg = 10.0;
   double significance = 6.0;
   bool reject_common = false;

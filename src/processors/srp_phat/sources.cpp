@@ -142,19 +142,21 @@ void widen_to_the_next_place(const SrpPlan& plan, SrpSource& source) {
   source.sigma_minor = plan.dimensions == 0 ? sigma : std::min(source.sigma_minor, sigma);
 }
 
+std::array<double, 3> to_top(const Peak& peak) {
+  constexpr double kFarthest = 1.0 / 16;  // steps, of the last round of refinement
+  std::array<double, 3> top = peak.top();
+  for (double& fraction : top) {
+    fraction = std::clamp(fraction, -kFarthest, kFarthest);
+  }
+  return top;
+}
+
 /// Moves a source to the top of its peak, and says how sure that is. Errors of the place have the variance
 /// (1 - confidence) / (K M confidence) of the curvature's inverse, and that which refinement leaves without noise.
 void locate(const SrpPlan& plan, const SrpMaximum& maximum, double bins, double microphones, SrpSource& source) {
-  constexpr double kLeast = 1e-5;         // squared steps, at 60 dB before 16 to 1024 microphones
-  constexpr double kFarthest = 1.0 / 16;  // steps, of the last round of refinement
+  constexpr double kLeast = 1e-5;  // squared steps, at 60 dB before 16 to 1024 microphones
   const Peak peak(plan, maximum.powers);
-  if (peak.is_peak()) {
-    std::array<double, 3> top = peak.top();
-    for (double& fraction : top) {
-      fraction = std::clamp(fraction, -kFarthest, kFarthest);
-    }
-    source.place = moved(plan, source.place, top);
-  }
+  source.place = top_of(plan, maximum);
   const double noise =
       std::max(1.0 - source.confidence, 0.0) / (bins * microphones * std::max(source.confidence, 1e-6));
   const std::array<far_field::Position, 3> steps = steps_at(plan, source.place);
@@ -189,20 +191,28 @@ double sine_of_beam(const SrpPlan& plan) {
 
 }  // namespace
 
-double scale_of(const SrpPlan& plan, const SrpWindow& window) {
-  if (window.microphones < far_field::kFewestMicrophones) {
+std::span<const double> bin_powers_of(const SrpWindow& window, const SrpMaximum& maximum) {
+  return maximum.remaining_powers.empty() ? window.bin_powers : maximum.remaining_powers;
+}
+
+double scale_of(const SrpPlan& plan, double microphones, std::span<const double> bin_powers) {
+  if (microphones < far_field::kFewestMicrophones) {
     return std::numeric_limits<double>::quiet_NaN();
   }
   if (plan.settings.weights != SrpWeights::kNone) {
     std::ptrdiff_t bins = static_cast<std::ptrdiff_t>(plan.bins.size());
     if (plan.settings.weights == SrpWeights::kSnr) {
-      bins =
-          std::count_if(window.bin_powers.begin(), window.bin_powers.end(), [](double power) { return power > 0.0; });
+      bins = std::count_if(bin_powers.begin(), bin_powers.end(), [](double power) { return power > 0.0; });
     }
-    return static_cast<double>(std::max<std::ptrdiff_t>(bins, 1)) * window.microphones * window.microphones;
+    return static_cast<double>(std::max<std::ptrdiff_t>(bins, 1)) * microphones * microphones;
   }
-  const double power = std::accumulate(window.bin_powers.begin(), window.bin_powers.end(), 0.0);
-  return power > 0.0 ? window.microphones * power : 1.0;
+  const double power = std::accumulate(bin_powers.begin(), bin_powers.end(), 0.0);
+  return power > 0.0 ? microphones * power : 1.0;
+}
+
+far_field::Position top_of(const SrpPlan& plan, const SrpMaximum& maximum) {
+  const Peak peak(plan, maximum.powers);
+  return peak.is_peak() ? moved(plan, maximum.place, to_top(peak)) : maximum.place;
 }
 
 bool seems_common(const SrpPlan& plan, const SrpWindow& window) {
@@ -218,7 +228,7 @@ bool seems_common(const SrpPlan& plan, const SrpWindow& window) {
   return spread < kEven * power &&
          std::any_of(window.maxima.begin(), window.maxima.end(), [&](const SrpMaximum& maximum) {
            const far_field::Position& place = maximum.place;
-           return confidence_of(maximum, window.microphones) > kCoherent &&
+           return maximum.remaining_powers.empty() && confidence_of(maximum, window.microphones) > kCoherent &&
                   std::hypot(place.x, place.y) < kOfBeam * sine_of_beam(plan) * norm(place);
          });
 }
@@ -234,9 +244,9 @@ std::vector<SrpSource> sources_of(const SrpPlan& plan, const SrpSignificance& si
     source.state = kSourceCandidate;
     source.place = maximum.place;
     source.confidence = confidence_of(maximum, window.microphones);
-    source.significance = significance(p, window.microphones, window.bin_powers);
+    source.significance = significance(p, window.microphones, bin_powers_of(window, maximum));
     source.level_db = level_db(plan, window, maximum);
-    locate(plan, maximum, significance.effective_bins(window.bin_powers), window.microphones, source);
+    locate(plan, maximum, significance.effective_bins(bin_powers_of(window, maximum)), window.microphones, source);
     sources.push_back(source);
   }
   return sources;

@@ -15,6 +15,8 @@ struct SrpMaximum {
   far_field::Position place;   ///< after its refinement; NaN where there is none
   double beam_power = 0.0;     ///< sum over bins of |sum_m P e|^2, Pa^2
   std::vector<double> powers;  ///< p at the points round it, kCurvatureFraction of a step apart
+  /// [bin], as the window's, of what remained of it when the maximum was found; empty: nothing was peeled off before.
+  std::vector<double> remaining_powers = {};
 };
 
 /// What a window's spectra say, whoever computed it.
@@ -45,11 +47,17 @@ inline constexpr std::uint32_t kSourceConfirmed = 2;
 inline constexpr std::uint32_t kSourceCoasting = 4;
 inline constexpr std::size_t kMostSourceRows = 16;
 
-/// What the numerators of p are divided by; NaN with too few microphones.
-double scale_of(const SrpPlan& plan, const SrpWindow& window);
+/// The powers of the bins in which a maximum was found.
+std::span<const double> bin_powers_of(const SrpWindow& window, const SrpMaximum& maximum);
+
+/// What the numerators of p are divided by, of spectra with these powers [bin]; NaN with too few microphones.
+double scale_of(const SrpPlan& plan, double microphones, std::span<const double> bin_powers);
+
+/// A maximum's place, moved to the top of the peak through the values round it, by at most the last round's spacing.
+far_field::Position top_of(const SrpPlan& plan, const SrpMaximum& maximum);
 
 /// Whether what all channels share may be a maximum of the window: straight ahead, coherent, and equally loud in all
-/// microphones. A source far away straight ahead is no different.
+/// microphones. A source far away straight ahead is no different. Of what remains of a window this is not known.
 bool seems_common(const SrpPlan& plan, const SrpWindow& window);
 
 /// The table's description.

@@ -36,7 +36,8 @@ class SrpPhat : public Processor {
         points_(refinement_points(plan_)),
         groups_((plan_.pixels() + kGroup - 1) / kGroup),
         cut_(cut ? *cut : SrpCut::for_device(device_.info(), plan_)),
-        results_size_(2 + 3 * plan_.bins.size() + plan_.sources() * cut_.source_results()),
+        results_size_(2 + 3 * plan_.bins.size() + plan_.sources() * cut_.source_results() +
+                      peeled_sources() * plan_.bins.size()),
         program_(device_.build(kStage, "processors/srp_phat.cl", srp::defines_of(device_.info(), plan_, cut_))),
         microphones_(program_.kernel("srp_microphones")),
         weights_(program_.kernel("srp_weights")),
@@ -49,9 +50,10 @@ class SrpPhat : public Processor {
         of_microphones_(microphones_.arguments("spectra")),
         of_weights_(weights_.arguments("spectra", "status")),
         of_floor_(floor_.arguments("windows")),
-        of_maximum_(maximum_.arguments("found")),
+        of_map_(map_kernel_.arguments("map")),
+        of_maximum_(maximum_.arguments("map", "found")),
         of_found_(found_.arguments("source")),
-        of_refine_(refine_.arguments("round", "fraction")),
+        of_refine_(refine_.arguments("first_source", "round", "fraction")),
         gains_(device_.upload<std::complex<float>>(far_field::gain_table(plan_.array), kStage)),
         bins_(device_.upload<std::int32_t>(srp::bins_of(plan_), kStage)),
         pixels_(device_.upload<Float4>(srp::pixels_of(plan_), kStage)),
@@ -83,6 +85,9 @@ class SrpPhat : public Processor {
       lags_.emplace(device_, plan_, cut_, LagSizes(device_.info(), plan_, cut_), program_,
                     SrpLags::Buffers{pixels_, positions_, pairs_, phases_, powers_});
     }
+    if (plan_.peels()) {
+      allocate_remainder();
+    }
     device_.enqueue_fill(pressures_, std::complex<float>(), kStage);
     device_.enqueue_fill(phases_, std::complex<float>(), kStage);
     window_.bin_powers.resize(plan_.bins.size());
@@ -90,6 +95,7 @@ class SrpPhat : public Processor {
     window_.maxima.resize(plan_.sources());
     for (SrpMaximum& maximum : window_.maxima) {
       maximum.powers.resize(points_);
+      maximum.remaining_powers.resize(plan_.peels() && &maximum != window_.maxima.data() ? plan_.bins.size() : 0);
     }
     use(make_mask(plan_.array, {}));
   }
@@ -107,15 +113,15 @@ class SrpPhat : public Processor {
       floor_.set(of_floor_, static_cast<cl_int>(windows));
       floor_.enqueue({.global_0 = plan_.bins.size() * kGroup, .local_0 = kGroup});
     }
-    if (lags_) {
-      lags_->enqueue(windows);
+    enqueue_map(maps_, windows);
+    if (plan_.peels()) {
+      enqueue_peeled_search(windows);
     } else {
-      powers_kernel_.enqueue(
-          {.global_0 = cut_.map_items(), .local_0 = cut_.group, .global_1 = cut_.parts, .global_2 = windows});
+      for (std::size_t source = 0; source < plan_.sources(); ++source) {
+        enqueue_search(maps_, source, windows);
+      }
+      enqueue_refinement(0, plan_.sources(), windows);
     }
-    map_kernel_.enqueue({.global_0 = groups_ * kGroup, .local_0 = kGroup, .global_1 = windows});
-    enqueue_search(windows);
-    enqueue_refinement(windows);
     device_.enqueue_read(taken_, status_on_host_.values().first(windows * kStatusWords), kStage);
     device_.enqueue_read(results_, results_on_host_.values().first(windows * results_size_), kStage);
     if (plan_.settings.keep_map) {
@@ -158,6 +164,8 @@ class SrpPhat : public Processor {
 
  private:
   [[nodiscard]] std::size_t batch() const { return static_cast<std::size_t>(plan_.batch); }
+  /// That are taken out of the spectra.
+  [[nodiscard]] std::size_t peeled_sources() const { return plan_.peels() ? plan_.sources() - 1 : 0; }
   void forget_floors() {
     constexpr float kNone = -1.0F;
     device_.enqueue_fill(floors_, kNone, kStage);
@@ -173,35 +181,64 @@ class SrpPhat : public Processor {
     floor_.set("phases", phases_).set("results", results_).set("floors", floors_);
     powers_kernel_.set("pixels", pixels_).set("positions", positions_).set("waves_per_m", waves_);
     powers_kernel_.set("phases", phases_).set("powers", powers_);
-    map_kernel_.set("powers", powers_).set("results", results_).set("map", maps_);
+    map_kernel_.set("powers", powers_).set("results", results_);
     map_kernel_.set("best_values", best_values_).set("best_indices", best_indices_);
-    maximum_.set("pixels", pixels_).set("map", maps_).set("results", results_);
+    maximum_.set("pixels", pixels_).set("results", results_);
     maximum_.set("best_values", best_values_).set("best_indices", best_indices_);
     found_.set("pixels", pixels_).set("best_values", best_values_).set("best_indices", best_indices_);
     found_.set("results", results_);
     refine_.set("positions", positions_).set("waves_per_m", waves_).set("phases", phases_);
     refine_.set("pressures", pressures_).set("results", results_).set("rounds", rounds_);
   }
-  void enqueue_search(std::size_t windows) {
+  void allocate_remainder() {
+    peel_ = program_.kernel("srp_peel");
+    of_peel_ = peel_.arguments("source");
+    peeled_ = device_.allocate<std::complex<float>>(batch() * peeled_sources() * cut_.phases(), kStage);
+    remaining_maps_ = device_.allocate<float>(batch() * plan_.pixels(), kStage);
+    peel_.set("positions", positions_).set("waves_per_m", waves_).set("pressures", pressures_);
+    peel_.set("phases", phases_).set("results", results_).set("peeled", peeled_);
+  }
+  void enqueue_map(ocl::Buffer<float>& map, std::size_t windows) {
+    if (lags_) {
+      lags_->enqueue(windows);
+    } else {
+      powers_kernel_.enqueue(
+          {.global_0 = cut_.map_items(), .local_0 = cut_.group, .global_1 = cut_.parts, .global_2 = windows});
+    }
+    map_kernel_.set(of_map_, map);
+    map_kernel_.enqueue({.global_0 = groups_ * kGroup, .local_0 = kGroup, .global_1 = windows});
+  }
+  /// One source after the other, each in what remains without those before.
+  void enqueue_peeled_search(std::size_t windows) {
     for (std::size_t source = 0; source < plan_.sources(); ++source) {
       if (source > 0) {
-        maximum_.set(of_maximum_, static_cast<cl_int>(source));
-        maximum_.enqueue({.global_0 = groups_ * kGroup, .local_0 = kGroup, .global_1 = windows});
+        peel_.set(of_peel_, static_cast<cl_int>(source - 1));
+        peel_.enqueue({.global_0 = plan_.bins.size() * kGroup, .local_0 = kGroup, .global_1 = windows});
+        enqueue_map(remaining_maps_, windows);
       }
-      found_.set(of_found_, static_cast<cl_int>(source));
-      found_.enqueue({.global_0 = kGroup, .local_0 = kGroup, .global_1 = windows});
+      enqueue_search(source == 0 ? maps_ : remaining_maps_, source, windows);
+      enqueue_refinement(source, 1, windows);
     }
   }
+  void enqueue_search(const ocl::Buffer<float>& map, std::size_t source, std::size_t windows) {
+    if (source > 0) {
+      maximum_.set(of_maximum_, map, static_cast<cl_int>(source));
+      maximum_.enqueue({.global_0 = groups_ * kGroup, .local_0 = kGroup, .global_1 = windows});
+    }
+    found_.set(of_found_, static_cast<cl_int>(source));
+    found_.enqueue({.global_0 = kGroup, .local_0 = kGroup, .global_1 = windows});
+  }
   /// Each launch finds the best point of the one before, and the last one the beam's power, too.
-  void enqueue_refinement(std::size_t windows) {
+  void enqueue_refinement(std::size_t first_source, std::size_t sources, std::size_t windows) {
     const int rounds = plan_.dimensions > 0 ? kRefinementRounds : 0;
     for (int round = 0; round <= rounds; ++round) {
       const bool is_last = round == rounds;
       const double fraction = is_last ? kCurvatureFraction : std::ldexp(1.0, -round - 1);
-      refine_.set(of_refine_, static_cast<cl_int>(round), static_cast<float>(fraction));
+      refine_.set(of_refine_, static_cast<cl_int>(first_source), static_cast<cl_int>(round),
+                  static_cast<float>(fraction));
       refine_.enqueue({.global_0 = cut_.point_group * (cut_.point_vectors + (is_last ? 1 : 0)),
                        .local_0 = cut_.point_group,
-                       .global_1 = cut_.tiles * plan_.sources(),
+                       .global_1 = cut_.tiles * sources,
                        .global_2 = windows});
     }
   }
@@ -215,8 +252,12 @@ class SrpPhat : public Processor {
       spread = std::max(window_.microphones * static_cast<double>(results[at++]) - 1.0, 0.0);
     }
     at += plan_.bins.size();
-    const double scale = scale_of(plan_, window_);
+    std::size_t remainders = at + plan_.sources() * cut_.source_results();
     for (SrpMaximum& maximum : window_.maxima) {
+      for (double& power : maximum.remaining_powers) {
+        power = static_cast<double>(results[remainders++]);
+      }
+      const double scale = scale_of(plan_, window_.microphones, bin_powers_of(window_, maximum));
       read_maximum(results.subspan(at, cut_.source_results()), scale, maximum);
       at += cut_.source_results();
     }
@@ -255,9 +296,10 @@ class SrpPhat : public Processor {
   ocl::Arguments<1> of_microphones_;
   ocl::Arguments<2> of_weights_;
   ocl::Arguments<1> of_floor_;
-  ocl::Arguments<1> of_maximum_;
+  ocl::Arguments<1> of_map_;
+  ocl::Arguments<2> of_maximum_;
   ocl::Arguments<1> of_found_;
-  ocl::Arguments<2> of_refine_;
+  ocl::Arguments<3> of_refine_;
   ocl::Buffer<std::complex<float>> gains_;
   ocl::Buffer<std::int32_t> bins_;
   ocl::Buffer<Float4> pixels_;
@@ -277,6 +319,11 @@ class SrpPhat : public Processor {
   ocl::Buffer<std::int32_t> best_indices_;
   ocl::Buffer<float> maps_;
   ocl::HostBuffer<float> maps_on_host_;  ///< [window][pixel]
+  // Where sources are peeled off:
+  ocl::Kernel peel_;
+  ocl::Arguments<1> of_peel_;
+  ocl::Buffer<std::complex<float>> peeled_;
+  ocl::Buffer<float> remaining_maps_;  ///< as maps_
   ocl::Buffer<float> results_;
   ocl::HostBuffer<float> results_on_host_;  ///< as the kernel's
   ocl::Buffer<std::uint32_t> taken_;

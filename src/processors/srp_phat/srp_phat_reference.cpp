@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numbers>
 #include <numeric>
@@ -27,9 +28,7 @@ class SrpPhat : public Processor {
   Outcome add(std::span<const Complex> spectra) override {
     Outcome outcome = choose_microphones(spectra);
     weigh(spectra);
-    std::vector<double> map;
-    std::transform(plan_.grid.pixels.begin(), plan_.grid.pixels.end(), std::back_inserter(map),
-                   [&](const Position& pixel) { return plan_.is_time ? power_by_lags(pixel) : power(pixel); });
+    const std::vector<double> map = present_map();
     std::transform(map.begin(), map.end(), std::back_inserter(maps_),
                    [](double value) { return static_cast<float>(value); });
     windows_.push_back({.found = window_of(map), .stamp = {}, .table = {}});
@@ -88,7 +87,14 @@ class SrpPhat : public Processor {
     }
     return outcome;
   }
-  /// Fills pressures_ and phases_, [bin][index of used_].
+  /// p of each pixel, of what remains of the window.
+  [[nodiscard]] std::vector<double> present_map() const {
+    std::vector<double> map;
+    std::transform(plan_.grid.pixels.begin(), plan_.grid.pixels.end(), std::back_inserter(map),
+                   [&](const Position& pixel) { return plan_.is_time ? power_by_lags(pixel) : power(pixel); });
+    return map;
+  }
+  /// Fills pressures_ and phases_, [bin][index of used_], with their powers.
   void weigh(std::span<const Complex> spectra) {
     pressures_.clear();
     bin_powers_.clear();
@@ -112,6 +118,15 @@ class SrpPhat : public Processor {
       bin_powers_.push_back(power);
       bin_spreads_.push_back(power > 0.0 ? count * squares / (power * power) - 1.0 : 0.0);
     }
+    find_phases();
+    if (plan_.settings.weights == SrpWeights::kSnr) {
+      drop_quiet_bins();
+    }
+    remaining_powers_ = bin_powers_;
+    peeled_.clear();
+  }
+  /// Fills phases_ from pressures_.
+  void find_phases() {
     phases_ = pressures_;
     for (std::size_t k = 0; plan_.settings.weights != SrpWeights::kNone && k < plan_.bins.size(); ++k) {
       const std::span<Complex> of_bin = std::span(phases_).subspan(k * used_.size(), used_.size());
@@ -123,8 +138,65 @@ class SrpPhat : public Processor {
         value = std::abs(value) > kTinyPressure * largest ? value / std::abs(value) : 0.0;
       }
     }
-    if (plan_.settings.weights == SrpWeights::kSnr) {
-      drop_quiet_bins();
+  }
+  /// The field of a source at the microphones: 1 at the array's centre. Those that are silent have none.
+  [[nodiscard]] std::vector<Complex> field_of(const Position& place, std::span<const Complex> of_bin,
+                                              std::size_t k) const {
+    std::vector<Complex> field(used_.size());
+    Complex mean = 0.0;
+    double heard = 0.0;
+    for (std::size_t i = 0; i < used_.size(); ++i) {
+      if (of_bin[i] == 0.0) {
+        continue;
+      }
+      const double turns = plan_.waves_per_m(k) * path_m(place, used_[i]);
+      const double spread = plan_.grid.is_far ? 1.0 : norm(place) / (norm(place) + path_m(place, used_[i]));
+      field[i] = std::polar(spread, -2.0 * std::numbers::pi * turns);
+      mean += field[i];
+      heard += 1.0;
+    }
+    for (std::size_t i = 0; plan_.settings.reject_common && i < field.size(); ++i) {
+      field[i] -= of_bin[i] == 0.0 ? 0.0 : mean / heard;
+    }
+    return field;
+  }
+  /// Takes the part of the pressures that the field of a source explains, beside those taken before, out of them, and
+  /// weighs what remains.
+  void peel(const Position& place) {
+    std::vector<Complex> own(pressures_.size());
+    for (std::size_t k = 0; k < plan_.bins.size(); ++k) {
+      const std::span<Complex> of_bin = std::span(pressures_).subspan(k * used_.size(), used_.size());
+      std::vector<Complex> field = field_of(place, of_bin, k);
+      const double before = std::real(inner(field, field));
+      for (const std::vector<Complex>& other : peeled_) {
+        const std::span<const Complex> taken = std::span(other).subspan(k * used_.size(), used_.size());
+        add(field, -inner(taken, field), taken);
+      }
+      const double length = std::real(inner(field, field));
+      if (length > kLeastOwnField * before) {
+        const std::span<Complex> unit = std::span(own).subspan(k * used_.size(), used_.size());
+        add(unit, 1.0 / std::sqrt(length), field);
+        add(of_bin, -inner(unit, of_bin), unit);
+      }
+      const double remains = std::real(inner(of_bin, of_bin));
+      remaining_powers_[k] = remains > kLeastRemainder * bin_powers_[k] && bin_powers_[k] > 0.0 ? remains : 0.0;
+    }
+    peeled_.push_back(std::move(own));
+    find_phases();
+    for (std::size_t k = 0; k < plan_.bins.size(); ++k) {
+      if (remaining_powers_[k] == 0.0) {
+        std::fill_n(phases_.begin() + static_cast<std::ptrdiff_t>(k * used_.size()), used_.size(), 0.0);
+      }
+    }
+  }
+  /// one^H other
+  static Complex inner(std::span<const Complex> one, std::span<const Complex> other) {
+    return std::inner_product(one.begin(), one.end(), other.begin(), Complex(), std::plus<>(),
+                              [](const Complex& a, const Complex& b) { return std::conj(a) * b; });
+  }
+  static void add(std::span<Complex> to, const Complex& factor, std::span<const Complex> values) {
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      to[i] += factor * values[i];
     }
   }
   /// A bin's floor is its least power so far, which rises from window to window.
@@ -203,10 +275,11 @@ class SrpPhat : public Processor {
       return static_cast<double>(plan_.bins.size()) * microphones * microphones;
     }
     if (plan_.settings.weights == SrpWeights::kSnr) {
-      const auto kept = std::count_if(bin_powers_.begin(), bin_powers_.end(), [](double power) { return power > 0.0; });
+      const auto kept =
+          std::count_if(remaining_powers_.begin(), remaining_powers_.end(), [](double power) { return power > 0.0; });
       return static_cast<double>(std::max<std::ptrdiff_t>(kept, 1)) * microphones * microphones;
     }
-    const double total = std::accumulate(bin_powers_.begin(), bin_powers_.end(), 0.0);
+    const double total = std::accumulate(remaining_powers_.begin(), remaining_powers_.end(), 0.0);
     return total > 0.0 ? microphones * total : 1.0;
   }
   /// From a pixel to a channel's microphone, less that to the array's centre.
@@ -292,15 +365,22 @@ class SrpPhat : public Processor {
     }
     return place;
   }
-  [[nodiscard]] SrpWindow window_of(const std::vector<double>& map) const {
+  [[nodiscard]] SrpWindow window_of(std::vector<double> map) {
     SrpWindow window = {.microphones = static_cast<double>(used_.size()),
                         .bin_powers = bin_powers_,
                         .bin_spreads = bin_spreads_,
                         .maxima = {}};
     std::vector<Position> places;
     for (std::size_t source = 0; source < plan_.sources(); ++source) {
+      if (source > 0 && plan_.peels() && !std::isnan(places.back().x)) {
+        peel(top_of(plan_, window.maxima.back()));
+        map = present_map();
+      }
       places.push_back(maximum_of(map, places));
       SrpMaximum& maximum = window.maxima.emplace_back();
+      if (source > 0 && plan_.peels()) {
+        maximum.remaining_powers = remaining_powers_;
+      }
       maximum.place = refined(places.back());
       maximum.powers = powers_round(maximum.place, kCurvatureFraction);
       for (std::size_t k = 0; k < plan_.bins.size(); ++k) {
@@ -313,14 +393,16 @@ class SrpPhat : public Processor {
   SrpPlan plan_;
   SrpHistory history_;
   ResultHeader header_;
-  std::vector<bool> is_masked_;      ///< [channel]
-  std::vector<std::size_t> used_;    ///< channels of the present window
-  std::vector<Complex> pressures_;   ///< [bin][index of used_], Pa
-  std::vector<Complex> phases_;      ///< likewise
-  std::vector<double> bin_powers_;   ///< [bin]
-  std::vector<double> bin_spreads_;  ///< [bin]
-  std::vector<double> floors_;       ///< [bin], mean power of a microphone; empty before the first window
-  std::vector<float> maps_;          ///< [window][pixel]
+  std::vector<bool> is_masked_;               ///< [channel]
+  std::vector<std::size_t> used_;             ///< channels of the present window
+  std::vector<Complex> pressures_;            ///< [bin][index of used_], Pa; what remains where sources are peeled off
+  std::vector<Complex> phases_;               ///< likewise
+  std::vector<std::vector<Complex>> peeled_;  ///< [source] likewise: fields of length 1, orthogonal to each other
+  std::vector<double> remaining_powers_;      ///< [bin]; 0 where only roundings and errors of places remain
+  std::vector<double> bin_powers_;            ///< [bin]
+  std::vector<double> bin_spreads_;           ///< [bin]
+  std::vector<double> floors_;                ///< [bin], mean power of a microphone; empty before the first window
+  std::vector<float> maps_;                   ///< [window][pixel]
   std::vector<Window> windows_;
   std::array<std::span<const std::byte>, 2> products_;
 };

@@ -57,14 +57,28 @@ WorkModel time_work(const SrpSizes& sizes, LagInterpolation interpolation) {
            .operations = sizes.windows * sizes.pixels * (sizes.channels * kPathOperations + sizes.pairs * look_up)}};
 }
 
+/// A field of each microphone and bin, its products with those of the sources before, and phases as srp_weights makes
+/// them.
+StageWork peeling_work(const SrpSizes& sizes, double peeled) {
+  constexpr double kOfWeight = 12.0;
+  constexpr double kOfSource = 2.0 * work::kMultiplyAdd;
+  const double terms = sizes.windows * sizes.bins * sizes.channels;
+  const double before = peeled * (peeled - 1.0) / 2.0;
+  return {.stage = "processors/srp_phat/srp_peel",
+          .bytes = sizes.windows * sizes.phases_bytes * (4.0 * peeled + before),
+          .operations =
+              terms * (peeled * (kPathOperations + kPhasorOperations + kOfWeight + kOfSource) + before * kOfSource)};
+}
+
 /// The largest pixel of each source, and the points round it in each round.
 WorkModel search_work(const SrpPlan& plan, const SrpSizes& sizes) {
   const auto sources = static_cast<double>(plan.sources());
+  const double maps = plan.peels() ? sources : 1.0;
   const double rounds = plan.dimensions > 0 ? kRefinementRounds + 1.0 : 1.0;
   const double points = sources * rounds * static_cast<double>(refinement_points(plan));
   WorkModel model = {{.stage = "processors/srp_phat/srp_map",
-                      .bytes = sizes.windows * sizes.pixels * 2.0 * work::kFloat,
-                      .operations = sizes.windows * sizes.pixels * 2.0},
+                      .bytes = maps * sizes.windows * sizes.pixels * 2.0 * work::kFloat,
+                      .operations = maps * sizes.windows * sizes.pixels * 2.0},
                      {.stage = "processors/srp_phat/srp_refine",
                       .bytes = sizes.windows * sources * rounds * sizes.phases_bytes,
                       .operations = sizes.windows * points * operations_of_place(sizes)}};
@@ -86,7 +100,15 @@ WorkModel work_of(const SrpPlan& plan) {
                       .bytes = sizes.windows * 3.0 * sizes.phases_bytes,
                       .operations = sizes.windows * sizes.bins * sizes.channels * kOfWeight}};
   const auto append = [&model](const WorkModel& more) { model.insert(model.end(), more.begin(), more.end()); };
-  append(plan.is_time ? time_work(sizes, plan.settings.interpolation) : WorkModel{frequency_work(sizes)});
+  WorkModel map = plan.is_time ? time_work(sizes, plan.settings.interpolation) : WorkModel{frequency_work(sizes)};
+  if (plan.peels()) {
+    for (StageWork& stage : map) {  // of the window, and of what remains without each source but the last
+      stage.bytes *= static_cast<double>(plan.sources());
+      stage.operations *= static_cast<double>(plan.sources());
+    }
+    append({peeling_work(sizes, static_cast<double>(plan.sources()) - 1.0)});
+  }
+  append(map);
   append(search_work(plan, sizes));
   return model;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "processors/beamform/das_maps.hpp"
+#include "processors/beamform/held_losses.hpp"
 #include "processors/beamform/history/decomposition.hpp"
 #include "processors/beamform/history/history_maps.hpp"
 #include "processors/beamform/publisher.hpp"
@@ -41,6 +42,7 @@ class History : public Processor {
         maps_(device_, plan_, das_),
         products_row_(device_.allocate_host<std::complex<float>>(batch() * maps_.row_values(), das::kStage)),
         products_(plan_.frequencies() * slots() * slots()),
+        losses_(LossesOfHistory(plan_.history)),
         publisher_(device_, plan_, das_, maps_.published()) {
     use(make_mask(plan_.array, {}));
     forget();
@@ -54,11 +56,16 @@ class History : public Processor {
       absorb();
     }
     das_.enqueue_microphones(spectra, status, windows);
+    losses_.begin();
     for (std::size_t window = 0; window < windows; ++window) {
       enqueue_window(window);
       publisher_.give_to(window);
     }
     has_waited_ = false;
+  }
+  void stamp(std::size_t window, const FrameStamp& stamp) override { losses_.stamp(window, stamp.missing_bit_times); }
+  [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
+    return losses_.missing_bit_times(window);
   }
   Products products(std::size_t window) override {
     has_waited_ = true;
@@ -78,6 +85,7 @@ class History : public Processor {
   }
   void forget() final {
     drop_snapshots();
+    losses_.held().forget();
     maps_.enqueue_nothing();
     publisher_.publish(0.0);
   }
@@ -92,6 +100,7 @@ class History : public Processor {
   /// Snapshots of another mask have other norms.
   void drop_snapshots() {
     plan_.history.forget();
+    losses_.held().drop_snapshots();
     begun_.reset();
     abandon_decomposition();
     rows_.clear();
@@ -107,6 +116,7 @@ class History : public Processor {
   }
   void enqueue_window(std::size_t window) {
     const HistorySchedule::Step step = plan_.history.next();
+    losses_.next(step);
     if (!step.is_snapshot) {
       return;
     }
@@ -188,6 +198,7 @@ class History : public Processor {
   ocl::HostBuffer<std::complex<float>> products_row_;  ///< [snapshot of an enqueue()][frequency][slot]
   std::vector<std::size_t> rows_;                      ///< the slots of those that absorb() takes next
   std::vector<std::complex<double>> products_;         ///< [frequency][slot][slot]
+  StampedLosses<LossesOfHistory> losses_;
   double weight_sum_ = 0.0;
   std::size_t microphones_ = 0;
   std::optional<Begun> begun_;

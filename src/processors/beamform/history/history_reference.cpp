@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "processors/beamform/array_reference.hpp"
+#include "processors/beamform/held_losses.hpp"
 #include "processors/beamform/history/history.hpp"
 #include "processors/beamform/published_reference.hpp"
 
@@ -173,15 +174,23 @@ std::vector<double> map_of(const Scene& scene, const BeamformSettings& settings)
 class HistoryReference : public reference::Processor {
  public:
   explicit HistoryReference(const BeamformPlan& plan)
-      : plan_(plan), header_(header_of(plan_)), array_(plan_), of_maps_(plan_) {
+      : plan_(plan),
+        header_(header_of(plan_)),
+        array_(plan_),
+        losses_(LossesOfHistory(plan_.history)),
+        of_maps_(plan_) {
     use(make_mask(plan_.array, {}));
     forget();
   }
   [[nodiscard]] ResultHeader header() const override { return header_; }
-  void clear() override { of_maps_.clear(); }
+  void clear() override {
+    losses_.begin();
+    of_maps_.clear();
+  }
   Outcome add(std::span<const Complex> spectra) override {
     const Outcome outcome = array_.choose(spectra);
     const HistorySchedule::Step step = plan_.history.next();
+    losses_.next(step);
     if (step.publishes && plan_.history.lag() > 0) {
       publish();
     }
@@ -198,6 +207,10 @@ class HistoryReference : public reference::Processor {
     of_maps_.append(published_, effective_);
     return outcome;
   }
+  void stamp(std::size_t window, const FrameStamp& stamp) override { losses_.stamp(window, stamp.missing_bit_times); }
+  [[nodiscard]] std::uint64_t missing_bit_times(std::size_t window) const override {
+    return losses_.missing_bit_times(window);
+  }
   nearfield::Products products(std::size_t window) override {
     products_ = of_maps_.products(window);
     return products_;
@@ -209,6 +222,7 @@ class HistoryReference : public reference::Processor {
   }
   void forget() final {
     drop_snapshots();
+    losses_.held().forget();
     published_.assign(plan_.frequencies() * plan_.pixels(), std::numeric_limits<float>::quiet_NaN());
     effective_ = 0.0F;
   }
@@ -216,6 +230,7 @@ class HistoryReference : public reference::Processor {
  private:
   void drop_snapshots() {
     plan_.history.forget();
+    losses_.held().drop_snapshots();
     snapshots_.clear();
   }
   void publish() {
@@ -286,6 +301,7 @@ class HistoryReference : public reference::Processor {
   std::deque<std::vector<Complex>> snapshots_;  ///< [snapshot][frequency][channel], the oldest one first
   std::vector<float> begun_;                    ///< [frequency][pixel], as the next two
   std::vector<float> published_;
+  StampedLosses<LossesOfHistory> losses_;
   reference::Published<float> of_maps_;
   float begun_effective_ = 0.0F;
   float effective_ = 0.0F;

@@ -58,7 +58,7 @@ Imaged image_bits(const ocl::Device& device, const EnginePlan& plan, const TrueF
     engine->push_bits(0, wire.first(history));
   }
   engine->push_bits(kFirstWord, wire.subspan(history));
-  RecordingSearch(*engine, plan.settings).look(0, engine->compute_windows(kFirstWord, 1));
+  RecordingSearch(*engine).look(0, engine->compute_windows(kFirstWord, 1));
   Imaged imaged;
   take_images(*engine, 1, imaged);
   const double start_s = static_cast<double>(kFirstWord * kBitsPerWord) / kBitRateHz;

@@ -176,10 +176,9 @@ Daemon::Daemon(DaemonOptions options)
   search_worker_ = std::make_unique<BackgroundWorker>("nf-search");
   health_ = std::make_unique<HealthTask>(*health_worker_, health_hooks(first->plan.settings.array.geometry));
   health_->prepare(*first);
-  search_ = std::make_unique<SearchTask>(*search_worker_,
-                                         [this](const SearchChain::Found& found, std::uint64_t epoch) {
-                                           boundary_.run([&] { engine_->adopt(found, epoch); });
-                                         });
+  search_ = std::make_unique<SearchTask>(*search_worker_, [this](const SearchChain::Found& found, std::uint64_t epoch) {
+    boundary_.run([&] { engine_->adopt(found, epoch); });
+  });
   search_->prepare(*first);
   log_run(*first);
   publisher_.begin(*first->engine, first->number);

@@ -321,8 +321,8 @@ class Engine {
   std::uint64_t search_ = SearchSchedule::kNoNumber;  ///< in effect
   std::uint64_t searched_hop_ = 0;         ///< from it on, the findings in effect were those of the whole stream
   std::uint64_t searched_hop_before_ = 0;  ///< the same, before the windows computed last
-  std::uint64_t first_hop_ = 0;           ///< from it on, all hops up to these were computed
-  std::optional<std::uint64_t> end_hop_;  ///< of these; none where nothing is remembered
+  std::uint64_t first_hop_ = 0;            ///< from it on, all hops up to these were computed
+  std::optional<std::uint64_t> end_hop_;   ///< of these; none where nothing is remembered
   std::vector<Tap> taps_;
   std::vector<std::size_t> taps_of_settings_;  ///< [of Settings::processors]
   std::vector<Results> results_;               ///< [processor]

@@ -193,8 +193,7 @@ OpenclEngine::OpenclEngine(Devices devices, const EnginePlan& plan)
   const auto batch = static_cast<std::size_t>(plan.settings.device.batch);
   for (const Wanted& wanted : wanted_processors()) {
     std::unique_ptr<Processor> made = processor_entry(wanted.kind).make(devices_[wanted.device], wanted.plan);
-    add_results(made->header(), wanted, made->subset(),
-                dynamic_cast<const ImagesOnHost*>(made.get()));
+    add_results(made->header(), wanted, made->subset(), dynamic_cast<const ImagesOnHost*>(made.get()));
     runs_.push_back({.processor = std::move(made),
                      .sample_window = static_cast<std::uint64_t>(wanted.needs.sample_window),
                      .statuses = std::vector<WindowStatus>(batch)});

@@ -55,7 +55,7 @@ class RecordingSearch {
   std::optional<SearchChain> chain_;  ///< none: no search
   bool has_found_ = false;
   std::uint64_t number_ = SearchSchedule::kNoNumber;  ///< in effect
-  std::deque<Waiting> waiting_;  ///< by their hops
+  std::deque<Waiting> waiting_;                       ///< by their hops
 };
 
 }  // namespace nearfield

@@ -25,8 +25,7 @@ class ReferenceEngine : public Engine {
     make_samples();
     for (const Wanted& wanted : wanted_processors()) {
       std::unique_ptr<reference::Processor> made = processor_entry(wanted.kind).make_reference(wanted.plan);
-      add_results(made->header(), wanted, made->subset(),
-                  dynamic_cast<const ImagesOnHost*>(made.get()));
+      add_results(made->header(), wanted, made->subset(), dynamic_cast<const ImagesOnHost*>(made.get()));
       runs_.push_back({.processor = std::move(made),
                        .sample_window = static_cast<std::size_t>(wanted.needs.sample_window),
                        .flags = {},
@@ -127,8 +126,7 @@ class ReferenceEngine : public Engine {
     return runs_.at(processor).processor->products(window - runs_[processor].absent);
   }
   [[nodiscard]] std::uint32_t flags(std::size_t processor, std::size_t window) const override {
-    return runs_.at(processor).flags.at(window - runs_[processor].absent) |
-           memory_flag(processor, window);
+    return runs_.at(processor).flags.at(window - runs_[processor].absent) | memory_flag(processor, window);
   }
   [[nodiscard]] std::string imager_name() const override {
     return runs_.empty() ? std::string(kNoProcessor) : "reference";

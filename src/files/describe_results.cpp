@@ -131,7 +131,7 @@ std::string text_of_memory(const ResultHeader& header) {
   if (!header.memory_hops) {
     return "";
   }
-  return *header.memory_hops == 0 ? "none: a frame depends on its window alone"
+  return *header.memory_hops == 0  ? "none: a frame depends on its window alone"
          : *header.memory_hops < 0 ? "all hops before a frame"
                                    : fmt::format("{} hops before a frame", *header.memory_hops);
 }

@@ -59,8 +59,8 @@ const Kind& findings_as(const std::shared_ptr<const Findings>& findings) {
   return dynamic_cast<const Kind&>(*findings);
 }
 
-/// A memory begins anew every kSearchMemory searches, half of that after the other one, and serves while it is the older
-/// one.
+/// A memory begins anew every kSearchMemory searches, half of that after the other one, and serves while it is the
+/// older one.
 inline constexpr std::uint64_t kSearchMemory = 8;
 inline constexpr std::uint64_t kSearchHalf = kSearchMemory / 2;
 
@@ -109,7 +109,8 @@ class Search {
   Search& operator=(const Search&) = delete;
   virtual ~Search() = default;
   /// spectra [frequency][row][column], Pa, as measured: neither calibrated nor interpolated. `mask` is the one in
-  /// effect; `number` counts searches from the stream's first one. Null where a microphone that is not masked has a value that is not finite.
+  /// effect; `number` counts searches from the stream's first one. Null where a microphone that is not masked has a
+  /// value that is not finite.
   virtual std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra,
                                                  const MicrophoneMask& mask, std::uint64_t number) = 0;
   /// All of one number: a memory without an end.

@@ -25,9 +25,10 @@ class FrameEncoder {
   /// nf_ring_header and its tables for a ring of so many slots; `published` is 0. Throws ConfigError on a header that
   /// the ring's format has no room for.
   [[nodiscard]] std::vector<std::byte> header_block(std::uint32_t slot_count, std::uint64_t ring_id) const;
-  /// Whether frames of `header` have this layout: the processor's name, axes and products are the same.
+  /// Whether frames of `header` have this layout: the processor's name, axes, products and memory are the same.
   [[nodiscard]] bool fits(const ResultHeader& header) const {
-    return header_.processor == header.processor && header_.has_layout_of(header);
+    return header_.processor == header.processor && header_.has_layout_of(header) &&
+           header_.memory_hops == header.memory_hops;
   }
 
   /// Copies a frame's products, their phases rotated to the reference that was set, and all fields but the time of

@@ -379,8 +379,8 @@ TEST(Replay, RefusesDevicesThatFramesCannotBeDealtOutTo) {
   expect(unmasked + " --devices 0,1 --engine reference", kTwoAlike, 64, "--engine");
   expect(unmasked + " --devices 0,1 --set processors.far.kind=row_power --set processors.far.device=1", kTwoAlike, 64,
          "processors.far.device");
-  expect(unmasked + " --devices 0,1 --set holography.imager=sonah", kTwoAlike, 64,
-         "processors.surface: expected frames");
+  expect(unmasked + " --devices 0,1 --set processors.find.kind=srp_phat", kTwoAlike, 64,
+         "processors.find: expected frames");
   expect(unmasked + " --devices 0,1", kTwoUnlike, 69, "--allow-unlike");
   EXPECT_FALSE(std::filesystem::exists(folder / "out.h5"));
   expect(unmasked + " --devices 0,1 --allow-unlike", kTwoUnlike, 0, " and pthread-");

@@ -74,9 +74,8 @@ class LiveMemory : public testing::TestWithParam<Way> {
     for (const test::KeptFrame& kept : rig.sink.frames) {
       const std::uint64_t hop = kept.frame.first_bit_time / kHopBits;
       ASSERT_EQ(kept.frame.first_bit_time % kHopBits, 0U);
-      const bool is_filling = std::any_of(begins.begin(), begins.end(), [&](std::uint64_t begin) {
-        return begin <= hop && hop < begin + kMemory;
-      });
+      const bool is_filling = std::any_of(begins.begin(), begins.end(),
+                                          [&](std::uint64_t begin) { return begin <= hop && hop < begin + kMemory; });
       EXPECT_EQ((kept.frame.flags & kFlagMemoryNotFull) != 0, is_filling) << "hop " << hop;
       if (!is_filling) {
         const ImageFrame& expected = whole_.at(kept.frame.first_bit_time);
@@ -115,7 +114,8 @@ TEST_P(LiveMemory, AStreamThatIsJoinedLateIsTheReplayOnceMemoryIsFull) {
   expect_whole(rig, {kFirst / kHopBits + 1});
 }
 
-// Bits that came long ago are late, whatever this machine's speed: hops are shed. The hops that follow wait for nothing.
+// Bits that came long ago are late, whatever this machine's speed: hops are shed. The hops that follow wait for
+// nothing.
 TEST_P(LiveMemory, HopsThatWereShedAreForgottenAfterTheMemory) {
   constexpr std::int64_t kLongAgoNs = 1'000'000'000;
   constexpr std::uint64_t kLate = 90;

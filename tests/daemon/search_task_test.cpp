@@ -89,8 +89,8 @@ TEST(SearchTask, FindsWavesForTheFramesToCome) {
   EXPECT_EQ(search.status()["every_frames"], 100);
 }
 
-// A search has its number where it remembers all that it would in any run of the stream: its memory, of which one begins
-// every fourth search, has none left out.
+// A search has its number where it remembers all that it would in any run of the stream: its memory, of which one
+// begins every fourth search, has none left out.
 TEST(SearchTask, NumbersSearchesThatFollowOnOneAnother) {
   const Epoch epoch = make_spectra_epoch(1, 4);
   epoch.engine->compute_spectra(wave(epoch.engine->array_plan(), 0.03, 40.0));
@@ -170,8 +170,7 @@ TEST(SearchTask, NeverHoldsUpWhoLooks) {
 TEST(SearchTask, AsksForNothingWhereNothingIsSearchedFor) {
   const Epoch epoch = make_spectra_epoch(1, 0);
   BackgroundWorker worker("nf-test");
-  SearchTask search(worker,
-                    [](const SearchChain::Found&, std::uint64_t) { FAIL() << "no search was due"; });
+  SearchTask search(worker, [](const SearchChain::Found&, std::uint64_t) { FAIL() << "no search was due"; });
   search.prepare(epoch);
   search.look(view_of(epoch, 0));
   worker.close();

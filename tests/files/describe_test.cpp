@@ -216,6 +216,7 @@ TEST(Describe, ImagesAndAnotherProcessor) {
   EXPECT_THAT(facts, testing::EndsWith("config        1 lines of YAML in the attribute config\n"
                                        "processor     row_power (mean_power)\n"
                                        "              front end popcount, device another device\n"
+                                       "              memory all hops before a frame\n"
                                        "              3 frames\n"
                                        "              frequency: 500, 1000 Hz (2)\n"
                                        "              y: -0.01, 0.01 m (2)\n"

@@ -79,7 +79,8 @@ std::vector<Way> ways() {
   }
   all.push_back({.name = "stage_by_stage", .front_end = "popcount", .fft = "clfft"});
   all.push_back({.name = "sonah", .front_end = "popcount", .imager = ImagerKind::kSonah});
-  all.push_back({.name = "sonah_search", .front_end = "popcount", .imager = ImagerKind::kSonah, .search_every_frames = 2});
+  all.push_back(
+      {.name = "sonah_search", .front_end = "popcount", .imager = ImagerKind::kSonah, .search_every_frames = 2});
   all.push_back({.name = "cutoff_search", .front_end = "popcount", .search_every_frames = 2});
   return all;
 }
@@ -131,7 +132,7 @@ bool is_same(const ImageFrame& a, const ImageFrame& b) {
 class ReplayMemory : public testing::TestWithParam<Way> {
  protected:
   ReplayMemory() { write_capture(folder_ / "whole.h5", 0, bits_); }
-  const std::vector<std::uint32_t> bits_ = test::unsteady_bits(kBitTimes, kHop * kBitsPerWord);
+  const std::vector<std::uint32_t> bits_ = test::unsteady_bits(kBitTimes, kHop* kBitsPerWord);
   const test::TemporaryFolder folder_;
 };
 INSTANTIATE_TEST_SUITE_P(, ReplayMemory, testing::ValuesIn(ways()), [](const auto& way) { return way.param.name; });

@@ -117,7 +117,8 @@ TEST(RecordingSearch, FindsTheSameInBatchesAndParts) {
     const std::vector<ImageFrame> part = replayed(path, EngineKind::kReference, 3, 1, first);
     ASSERT_EQ(part.size(), kFrames - first);
     for (std::size_t i = 0; i < part.size(); ++i) {
-      EXPECT_EQ(part[i].images, whole[first + i].images) << "frame " << first + i << " of those from " << first << " on";
+      EXPECT_EQ(part[i].images, whole[first + i].images)
+          << "frame " << first + i << " of those from " << first << " on";
       EXPECT_EQ(part[i].flags, whole[first + i].flags);
     }
   }

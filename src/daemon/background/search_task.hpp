@@ -15,8 +15,8 @@
 namespace nearfield::daemon {
 
 /// Runs an imager's search on the background thread, by the schedule of `holography.search_every_frames` or as often as
-/// it can. The engine's thread copies a window's spectra here, without waiting. The mutex guards the waiting spectra, the
-/// chain's handle and the findings, not the search itself.
+/// it can. The engine's thread copies a window's spectra here, without waiting. The mutex guards the waiting spectra,
+/// the chain's handle and the findings, not the search itself.
 class SearchTask {
  public:
   /// Hands over what was found, if the epoch has not changed. Called on the background thread.
@@ -59,8 +59,8 @@ class SearchTask {
   std::shared_ptr<const Findings> found_;
   // What look() needs; changed by prepare() alone, or by the engine's thread:
   std::atomic<std::uint64_t> epoch_{0};
-  std::atomic<std::uint64_t> every_hops_{0};                                 ///< 0: no search
-  std::atomic<std::uint64_t> number_{SearchSchedule::kNoNumber};             ///< of the search that looked last
+  std::atomic<std::uint64_t> every_hops_{0};                      ///< 0: no search
+  std::atomic<std::uint64_t> number_{SearchSchedule::kNoNumber};  ///< of the search that looked last
   std::atomic<bool> has_looked_{false};
 };
 

@@ -36,7 +36,7 @@ struct WindowView {
   const Engine* engine = nullptr;
   std::uint64_t epoch = 0;
   std::uint64_t first_sample = 0;
-  std::uint64_t hop = 0;  ///< its number, from the stream's bit-time 0 on
+  std::uint64_t hop = 0;                 ///< its number, from the stream's bit-time 0 on
   std::span<const std::uint32_t> words;  ///< bits that came last, [bit-time][word]; empty for other inputs
   bool is_whole = true;                  ///< nothing of the window is missing
 };

@@ -152,15 +152,10 @@ bool lies_inside(const ResultFields& fields, std::uint64_t payload_bytes) {
 
 std::string to_json(const Epoch& epoch) {
   const ResultHeader& header = epoch.header;
-  Json object = {{"epoch", epoch.epoch},
-                 {"processor", epoch.processor},
-                 {"name", header.processor},
-                 {"kind", header.kind},
-                 {"config", header.config},
-                 {"device", header.device},
-                 {"front_end", header.front_end},
-                 {"axes", json_of(header.axes)},
-                 {"products", json_of(header.products)}};
+  Json object = {
+      {"epoch", epoch.epoch},          {"processor", epoch.processor}, {"name", header.processor},
+      {"kind", header.kind},           {"config", header.config},      {"device", header.device},
+      {"front_end", header.front_end}, {"axes", json_of(header.axes)}, {"products", json_of(header.products)}};
   if (header.memory_hops) {
     object["memory_hops"] = *header.memory_hops;
   }

@@ -74,9 +74,9 @@ CutoffSearch::CutoffSearch(const PnahPlan& plan)
   for (std::size_t f = 0; f < models_.size(); ++f) {
     finders_.emplace_back(plan_, f, models_[f]);
     given_.push_back({.cutoff_rad_per_m = static_cast<float>(plan.cutoff_rad_per_m[f]),
-                        .slope = static_cast<float>(plan.holography.filter.slope),
-                        .noise_pa = kNone,
-                        .error_estimate = kNone});
+                      .slope = static_cast<float>(plan.holography.filter.slope),
+                      .noise_pa = kNone,
+                      .error_estimate = kNone});
   }
   for (int y = 0; y < plan_.rows().padded; ++y) {
     for (int x = 0; x < plan_.columns().padded; ++x) {

@@ -26,15 +26,15 @@ class CutoffSearch : public Search {
                                                        std::span<const std::complex<double>> field,
                                                        std::uint64_t number);
 
-  PnahPlan plan_;                      ///< of the lowest plane alone, a pixel a microphone
-  bool estimates_error_;               ///< of the plan's quantity
-  std::vector<SonahModel> models_;     ///< [frequency]
-  std::vector<WaveFinder> finders_;    ///< [frequency]
-  std::vector<FilterReport> given_;    ///< [frequency], the plan's
+  PnahPlan plan_;                                   ///< of the lowest plane alone, a pixel a microphone
+  bool estimates_error_;                            ///< of the plan's quantity
+  std::vector<SonahModel> models_;                  ///< [frequency]
+  std::vector<WaveFinder> finders_;                 ///< [frequency]
+  std::vector<FilterReport> given_;                 ///< [frequency], the plan's
   SearchMemory<std::vector<FilterReport>> before_;  ///< [frequency], found last; empty: the plan's
-  Eigen::MatrixXcd to_rows_;           ///< (row, padded ky): the aperture's part of the inverse transform
-  Eigen::MatrixXcd to_columns_;        ///< (padded kx, column)
-  Eigen::ArrayXXd kr_rad_per_m_;       ///< (padded ky, padded kx)
+  Eigen::MatrixXcd to_rows_;                        ///< (row, padded ky): the aperture's part of the inverse transform
+  Eigen::MatrixXcd to_columns_;                     ///< (padded kx, column)
+  Eigen::ArrayXXd kr_rad_per_m_;                    ///< (padded ky, padded kx)
 };
 
 }  // namespace nearfield

@@ -82,7 +82,7 @@ class WaveFinder {
   Axis x_;
   Axis y_;
   Eigen::MatrixXd grid_powers_;  ///< of the matched filter over the prior's; (noise step, y and x)
-  Waves waves_;  ///< found last
+  Waves waves_;                  ///< found last
   SearchMemory<Waves> before_;
   Fit fit_;                   ///< of the last measurement
   double waves_error_ = 0.0;  ///< what its waves add to the expected squared error, for prior power 1

@@ -69,7 +69,7 @@ std::string written(const test::TemporaryFolder& folder) {
     const auto spectra = wave(frame, 0.03, 40.0);
     file.spectra.insert(file.spectra.end(), spectra.begin(), spectra.end());
   }
-  const std::string path = folder / "spectra.h5";
+  std::string path = folder / "spectra.h5";
   write_spectra(path, file);
   return path;
 }

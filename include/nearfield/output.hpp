@@ -2,6 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "nearfield/frame.hpp"
 
@@ -16,6 +18,16 @@ struct Beginning {
   std::optional<std::int64_t> time_zero_ns{};
 };
 
+/// Microphones that are masked because they were found bad, beside those of the settings, until the next change.
+struct MaskChange {
+  std::uint64_t first_bit_time = 0;  ///< of the first window that is computed so, as Frame::first_bit_time
+  std::vector<int> channels;         ///< ascending; empty: all are used
+  friend bool operator==(const MaskChange&, const MaskChange&) = default;
+};
+
+/// What is wrong with a mask of an array of so many microphones; empty when nothing is.
+std::string flaw_of_mask(const MaskChange& change, int microphones);
+
 /// Takes what processors make: a file, pictures, a ring for controllers, a socket. begin() is called for every
 /// processor before the first frame of any, and again with each new epoch, whose sizes and axes may differ. With a live
 /// stream write() waits for no reader, no disk and no network.
@@ -29,6 +41,8 @@ class Output {
   virtual void begin(const ResultHeader& header, const Beginning& beginning) = 0;
   /// Takes a frame over; its products hold only during the call.
   virtual void write(const Frame& frame) = 0;
+  /// Before the frames of the window with which it takes effect. With a live stream it waits as little as write().
+  virtual void mask(const MaskChange& /*change*/) {}
   /// After the last frame of a recording; not called where it is left early.
   virtual void finish() {}
 };

@@ -13,7 +13,7 @@ import distributed
 import h5py
 import numpy as np
 import pytest
-from conftest import CONFIG
+from conftest import CONFIG, monopole
 
 import nearfield
 from nearfield import distributed as archives
@@ -106,6 +106,25 @@ def test_an_images_file_is_that_of_one_replay(client, capture, whole, tmp_path):
                     allow_unbounded=True).close()
     require_same_store(out, whole)
     nearfield.run("compare", whole, out, "--most-l2", "0")
+
+
+def test_shards_mask_what_one_replay_masks(client, tmp_path):
+    random = np.random.default_rng(1)
+    frames, bad, fails_at = 90, 27, 20
+    spectra = np.tile(monopole(1007.08, 0.03, -0.01), (frames, 1, 1, 1))
+    spectra += 0.3 * (random.standard_normal(spectra.shape) + 1j * random.standard_normal(spectra.shape)).astype(np.complex64)
+    spectra[fails_at:, 0, bad // 8, bad % 8] = 0
+    with h5py.File(tmp_path / "spectra.h5", "w") as file:
+        file.attrs["format"] = np.bytes_("nearfield-spectra")
+        file["frequencies_hz"] = [1007.08]
+        file["spectra"] = spectra
+        file.create_group("geometry").attrs.update({"rows": 8, "columns": 8, "pitch_x_m": 0.02, "pitch_y_m": 0.02, "standoff_m": 0.03})
+    nearfield.replay(tmp_path / "spectra.h5", tmp_path / "one.h5", config=FIXED, engine="reference").close()
+    archives.replay(tmp_path / "spectra.h5", client, tmp_path / "out.zarr", config=FIXED, engine="reference", shard_hops=30).close()
+    with nearfield.open_images(tmp_path / "one.h5") as one, nearfield.open_images(tmp_path / "out.zarr") as out:
+        masked = (one["flags"].values & 2) != 0
+        assert not masked[:30].any() and masked[-30:].all()
+        require_same(out, one)
 
 
 def test_recordings_follow_on_each_other(client, recordings, tmp_path):

@@ -101,6 +101,8 @@ StreamEngine::StreamEngine(EnginePlan plan, EngineKind kind)
       engine_(make_engine(kind, plan_)),
       remarks_(lines_of(*engine_)),
       feeder_(plan_.settings.front_end),
+      watched_spectra_(engine_->spectra_values()),
+      mask_(*engine_),
       hop_samples_(
           plan_.input == InputForm::kSpectra ? 1U : static_cast<std::uint64_t>(plan_.settings.front_end.hop_samples)),
       window_samples_(plan_.input == InputForm::kSpectra
@@ -173,6 +175,7 @@ bool StreamEngine::compute_next() {
   if (pushed < first_sample + window_samples_) {
     return false;
   }
+  mask_.use(masks_, first_sample);
   search_->begin(window_);
   const std::span<const WindowStatus> statuses = compute(first_sample);
   search_->look(window_, statuses);
@@ -196,7 +199,12 @@ bool StreamEngine::compute_next() {
 }
 
 void StreamEngine::leave_window() {
-  (void)watch_->look(first_of(window_), 0);
+  if (watch_->is_due(first_of(window_))) {
+    engine_->read_spectra(0, watched_spectra_);
+    if (std::optional<MicrophoneWatch::Found> found = watch_->add(first_of(window_), watched_spectra_)) {
+      masks_.add(found->from_sample, std::move(found->channels));
+    }
+  }
   in_hand_.reset();
   ++window_;
   if (plan_.input == InputForm::kSpectra) {
@@ -252,7 +260,8 @@ std::optional<nf_engine_frame> StreamEngine::find_next() {
 void StreamEngine::restart() {
   is_broken_ = true;
   engine_->forget();
-  engine_->use(make_masks(engine_->array_plans(), {}));
+  masks_ = MaskSchedule();
+  mask_.use(masks_, 0);
   bits_.clear();
   samples_.clear();
   spectra_.clear();

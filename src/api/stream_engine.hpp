@@ -12,6 +12,7 @@
 #include "api/layout_view.hpp"
 #include "engine/engine.hpp"
 #include "engine/feeder.hpp"
+#include "engine/mask_schedule.hpp"
 #include "engine/microphone_watch.hpp"
 #include "engine/recording_search.hpp"
 #include "nearfield/nearfield.h"
@@ -99,6 +100,9 @@ class StreamEngine {
   std::string remarks_;
   Feeder feeder_;
   std::optional<MicrophoneWatch> watch_;
+  std::vector<std::complex<float>> watched_spectra_;
+  MaskSchedule masks_;
+  ScheduledMask mask_;
   std::optional<RecordingSearch> search_;
   std::uint64_t hop_samples_;
   std::uint64_t window_samples_;

@@ -24,7 +24,7 @@ constexpr std::array kCommands = {
     nearfield::cli::add_csm,         nearfield::cli::add_templates, nearfield::cli::add_sections,
     nearfield::cli::add_beampattern, nearfield::cli::add_page,      nearfield::cli::add_play,
     nearfield::cli::add_export,      nearfield::cli::add_report,    nearfield::cli::add_doctor,
-    nearfield::cli::add_demo,        nearfield::cli::add_bridge};
+    nearfield::cli::add_demo,        nearfield::cli::add_bridge,    nearfield::cli::add_masks};
 
 constexpr const char* kProgram = "nearfield";
 

@@ -32,37 +32,27 @@ std::uint64_t watch_interval_samples(const Settings& settings, double sample_rat
   return std::max(window, static_cast<std::uint64_t>(std::ceil(sample_rate_hz / kMostWindows_hz)));
 }
 
-MicrophoneWatch::MicrophoneWatch(Engine& engine, const EnginePlan& plan)
-    : engine_(&engine), geometry_(plan.settings.array.geometry), masks_(plan.settings.array.health.mask) {
+MicrophoneWatch::MicrophoneWatch(const Engine& engine, const EnginePlan& plan)
+    : geometry_(plan.settings.array.geometry), masks_(plan.settings.array.health.mask) {
   if (const auto monitored = monitor_plan(engine, plan.settings)) {
     monitor_ = std::make_unique<health::Monitor>(*monitored);
-    spectra_.resize(monitored->frequencies_hz.size() * static_cast<std::size_t>(geometry_.channels()));
     interval_ = plan.input == InputForm::kSpectra ? 1 : watch_interval_samples(plan.settings, plan.sample_rate_hz);
   }
 }
 
-bool MicrophoneWatch::look(std::uint64_t first_sample, std::size_t window) {
-  if (!is_due(first_sample)) {
-    return false;
-  }
-  engine_->read_spectra(window, spectra_);
-  return add(first_sample, spectra_);
-}
-
-bool MicrophoneWatch::add(std::uint64_t first_sample, std::span<const std::complex<float>> spectra) {
+std::optional<MicrophoneWatch::Found> MicrophoneWatch::add(std::uint64_t first_sample,
+                                                           std::span<const std::complex<float>> spectra) {
   next_ = first_sample + interval_;
   if (!monitor_->add_spectra(spectra) || monitor_->changes().empty()) {
-    return false;
+    return std::nullopt;
   }
   for (const health::Change& change : monitor_->changes()) {
     if (health::is_bad(change.now)) {
       found_.emplace(change.channel, change.now);
     }
   }
-  if (masks_) {
-    engine_->use(make_masks(engine_->array_plans(), maskable(monitor_->bad(), geometry_)));
-  }
-  return masks_;
+  return masks_ ? std::optional(Found{.from_sample = next_, .channels = maskable(monitor_->bad(), geometry_)})
+                : std::nullopt;
 }
 
 std::vector<std::string> MicrophoneWatch::findings() const {

@@ -20,34 +20,36 @@ std::optional<health::MonitorPlan> monitor_plan(const Engine& engine, const Sett
 /// From one window that a monitor gets to the next, in samples: windows do not overlap, and are 32 a second at most.
 std::uint64_t watch_interval_samples(const Settings& settings, double sample_rate_hz);
 
-/// Watches the microphones of a recording or of pushed input, on the thread that computes the frames, or that writes
-/// them where masks do not change.
+/// Watches the microphones of a recording or of pushed input.
 class MicrophoneWatch {
  public:
-  MicrophoneWatch(Engine& engine, const EnginePlan& plan);
+  MicrophoneWatch(const Engine& engine, const EnginePlan& plan);
   /// Whether it wants the spectra of a whole window that begins there.
   [[nodiscard]] bool is_due(std::uint64_t first_sample) const { return monitor_ && first_sample >= next_; }
+  /// From which sample on it wants one, where it watches.
+  [[nodiscard]] std::uint64_t due_sample() const { return next_; }
   /// From one window that it wants to the next; 0 where it watches nothing.
   [[nodiscard]] std::uint64_t interval_samples() const { return monitor_ ? interval_ : 0; }
-  /// Whether what it finds changes the engine's masks.
+  /// Whether the settings want those masked that it finds.
   [[nodiscard]] bool masks() const { return monitor_ && masks_; }
-  /// Spectra [frequency][row][column] of a window for which is_due() holds, as Engine::read_spectra() has them. True
-  /// when a mask has changed, from the next batch on.
-  bool add(std::uint64_t first_sample, std::span<const std::complex<float>> spectra);
-  /// After each window of a batch, the first of which begins at `first_sample`: `window` counts from there. True when a
-  /// mask has changed, from the next batch on.
-  bool look(std::uint64_t first_sample, std::size_t window);
+  /// Reports what it finds, and masks nothing, as another says what is masked.
+  void report_only() { masks_ = false; }
+  /// A mask that is to change, in time for a batch of windows that lie within one interval.
+  struct Found {
+    std::uint64_t from_sample = 0;  ///< for windows that begin there or later
+    std::vector<int> channels;      ///< ascending
+  };
+  /// Spectra [frequency][row][column] of a whole window for which is_due() holds, as Engine::read_spectra() has them.
+  std::optional<Found> add(std::uint64_t first_sample, std::span<const std::complex<float>> spectra);
   /// What was found, one line a microphone; empty when nothing was.
   [[nodiscard]] std::vector<std::string> findings() const;
 
  private:
-  Engine* engine_;
   ArrayGeometry geometry_;
   bool masks_ = false;
   std::unique_ptr<health::Monitor> monitor_;  ///< null: not watched
   std::uint64_t interval_ = 1;
   std::uint64_t next_ = 0;
-  std::vector<std::complex<float>> spectra_;
   std::map<int, health::Condition> found_;  ///< first causes, also of those that have recovered
 };
 

@@ -49,12 +49,11 @@ class BlockSink : public FrameSink {
   [[nodiscard]] bool is_due(std::uint64_t first_sample) const override {
     return look_every_ > 0 && first_sample >= next_look_;
   }
-  bool look(std::uint64_t first_sample, std::span<const std::complex<float>> spectra) override {
+  void look(std::uint64_t first_sample, std::span<const std::complex<float>> spectra) override {
     next_look_ = first_sample + look_every_;
     if (has_room()) {
       piece_->add_spectra(first_sample, spectra);
     }
-    return false;
   }
   /// Hands over what there is.
   void finish() {
@@ -169,7 +168,7 @@ void Piece::pass_to(FrameSink& sink) const {
   write_until(frames_.size());  // of a window whose processing has failed
   for (const Look& look : looks_) {
     if (sink.is_due(look.first_sample)) {
-      (void)sink.look(look.first_sample, look.spectra);
+      sink.look(look.first_sample, look.spectra);
     }
   }
 }
@@ -290,7 +289,10 @@ void deal_out(std::vector<ReplayPart>& parts, const DealtFrames& frames, const D
     pieces.finish();
     dealing.end(block, error);
   };
-  std::vector<PartReplay> replays(parts.begin(), parts.end());
+  std::deque<PartReplay> replays;  // of references, which a vector could not move
+  for (ReplayPart& part : parts) {
+    replays.emplace_back(part, *frames.masks, PartReplay::kAnyBatch);
+  }
   PartThreads threads(dealing);
   for (std::size_t part = 0; part < parts.size(); ++part) {
     threads.start(part, [&, part] {

@@ -122,6 +122,7 @@ struct DealtFrames {
   std::uint64_t first = 0;
   std::uint64_t end = 0;
   std::uint64_t look_every_samples = 0;  ///< from one of these windows to the next, at least; 0: none is wanted
+  const MaskSchedule* masks = nullptr;   ///< that hold; not null
 };
 /// Computes frames on all parts and passes them to `sink` in their order, on the calling thread. `stop`, which may be
 /// empty, is asked there too. What a part throws is thrown here, once all frames before are passed on.

@@ -26,6 +26,7 @@ class BitFile {
   virtual ~BitFile() = default;
   [[nodiscard]] virtual CaptureInfo info() const = 0;
   virtual void read(std::uint64_t first_bit_time, std::span<std::uint32_t> words) = 0;
+  [[nodiscard]] virtual const std::vector<MaskChange>* masks() const { return nullptr; }
   /// Of those that were read.
   MissingBits missing;
 };
@@ -52,6 +53,9 @@ class RecordedBits : public BitFile {
     reader_.require_plausible_span(reader_.summary().bits.first_bit_time, reader_.summary().bits.end_bit_time);
   }
   [[nodiscard]] CaptureInfo info() const override { return reader_.capture_info(); }
+  [[nodiscard]] const std::vector<MaskChange>* masks() const override {
+    return reader_.masks().empty() ? nullptr : &reader_.masks();
+  }
   void read(std::uint64_t first_bit_time, std::span<std::uint32_t> words) override {
     const std::uint64_t origin = reader_.summary().bits.first_bit_time;
     std::vector<MissingRun>& runs = missing.runs();
@@ -109,6 +113,7 @@ class BitRecording : public Recording {
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
+  [[nodiscard]] const std::vector<MaskChange>* masks() const override { return file_->masks(); }
   std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
     const std::uint64_t first_window = stream_samples_ + first_sample;
     const SampleSpan feed = feed_.next(first_window, windows, engine);

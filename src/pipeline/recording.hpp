@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/engine.hpp"
+#include "nearfield/output.hpp"
 #include "pipeline/input.hpp"
 
 namespace nearfield {
@@ -16,6 +17,8 @@ class Recording {
   [[nodiscard]] virtual const EnginePlan& plan() const = 0;
   /// The settings that it changed besides its own geometry, one message each.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+  /// What was masked as its bits were recorded; null where it does not say.
+  [[nodiscard]] virtual const std::vector<MaskChange>* masks() const { return nullptr; }
   /// Feeds what `windows` windows, a hop apart and the first from `first_sample` on, still need, and computes them.
   virtual std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) = 0;
   /// Bit-times of these samples that the file does not have; of what the windows computed last are made of.

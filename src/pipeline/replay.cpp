@@ -75,11 +75,18 @@ std::vector<FramesOfProcessor> begin(const Outputs& outputs, const Engine& engin
   return places;
 }
 
+void tell_of_mask(const Outputs& outputs, const MaskChange& change) {
+  for (const auto& output : outputs) {
+    output->mask(change);
+  }
+}
+
 /// Passes frames on to the outputs and counts them, on the thread that replay() was called on.
 class OutputSink : public FrameSink {
  public:
-  OutputSink(const Outputs& outputs, MicrophoneWatch& watch, const ReplayOptions& options, ReplayResult& result)
-      : outputs_(outputs), watch_(watch), options_(options), result_(result) {}
+  OutputSink(const Outputs& outputs, MicrophoneWatch& watch, MaskSchedule& masks, const InputInfo& input,
+             const ReplayOptions& options, ReplayResult& result)
+      : outputs_(outputs), watch_(watch), masks_(masks), input_(input), options_(options), result_(result) {}
   void write(const Frame& frame) override {
     for (const auto& output : outputs_) {
       output->write(frame);
@@ -93,25 +100,24 @@ class OutputSink : public FrameSink {
     }
   }
   [[nodiscard]] bool is_due(std::uint64_t first_sample) const override { return watch_.is_due(first_sample); }
-  bool look(std::uint64_t first_sample, std::span<const std::complex<float>> spectra) override {
-    return watch_.add(first_sample, spectra);
+  void look(std::uint64_t first_sample, std::span<const std::complex<float>> spectra) override {
+    if (const std::optional<MicrophoneWatch::Found> found = watch_.add(first_sample, spectra)) {
+      masks_.add(found->from_sample, found->channels);
+      tell_of_mask(outputs_, {.first_bit_time = bit_time_of(input_, found->from_sample), .channels = found->channels});
+    }
   }
 
  private:
   const Outputs& outputs_;
   MicrophoneWatch& watch_;
+  MaskSchedule& masks_;
+  const InputInfo& input_;
   const ReplayOptions& options_;
   ReplayResult& result_;
 };
 
 /// Throws UsageError where frames of a block would depend on the blocks before.
-void require_bounded(const Engine& engine, const MicrophoneWatch& watch, bool is_unbounded_allowed) {
-  if (watch.masks()) {
-    throw UsageError(
-        "--devices: expected frames that do not depend on all frames before, found array.health.mask: true, which "
-        "masks microphones once they have been found bad; --set array.health.mask=false reports them only, and "
-        "array.dead_channels masks those that are known");
-  }
+void require_bounded(const Engine& engine, bool is_unbounded_allowed) {
   for (std::size_t p = 0; p < engine.processors() && !is_unbounded_allowed; ++p) {
     if (engine.header(p).memory_hops.value_or(kUnboundedMemory) == kUnboundedMemory) {
       throw UsageError(fmt::format(
@@ -153,33 +159,71 @@ void tell_of_plan(const ReplayPart& part, const ReplayOptions& options) {
   }
 }
 
+MaskSource source_of_masks(const Recording& recording, const MicrophoneWatch& watch, const ReplayOptions& options) {
+  const MaskSource source = mask_source(recording, !options.masks_file.empty());
+  return source == MaskSource::kFound && !watch.masks() ? MaskSource::kNone : source;  // too few to be watched
+}
+
+struct KnownMasks {
+  MaskChanges changes;
+  bool has_looked = false;  ///< the watch has, at all that it wants
+};
+
+/// What is known of masks before the first frame. Of a replay on one device the watch finds the rest; else it reports.
+KnownMasks masks_before(MaskSource source, ReplayPart& part, MicrophoneWatch& watch, const FrameRange& range,
+                        bool is_dealt, const ReplayOptions& options) {
+  KnownMasks known;
+  if (source == MaskSource::kGiven) {
+    known.changes = read_masks(options.masks_file, part.recording->plan().settings.array.geometry.channels());
+  } else if (source == MaskSource::kRecorded) {
+    known.changes = *part.recording->masks();
+    if (options.inform) {
+      options.inform(fmt::format("masks of microphones: as {} was recorded", part.recording->info().name));
+    }
+  } else if (source == MaskSource::kFound && is_dealt) {
+    known = {.changes = find_masks(part, watch, range.first, *range.end, {.progress = {}, .stop = options.stop}),
+             .has_looked = true};
+  }
+  if (source != MaskSource::kFound || is_dealt) {
+    watch.report_only();
+  }
+  return known;
+}
+
 std::uint64_t frames_in(const Recording& recording) {
   return count_frames(recording.info(), recording.plan().settings.front_end);
 }
 
 ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& range, const ReplayOptions& options,
                           const Outputs& outputs) {
-  const ReplayPart& first = parts.front();
-  Engine& engine = *first.engine;
+  ReplayPart& first = parts.front();
+  const Engine& engine = *first.engine;
   MicrophoneWatch watch(engine, first.recording->plan());
   const bool is_dealt = parts.size() > 1;
   if (is_dealt) {
-    require_bounded(engine, watch, options.is_unbounded_allowed);
+    require_bounded(engine, options.is_unbounded_allowed);
   }
   tell_of_plan(first, options);
+  const InputInfo& input = first.recording->info();
   ReplayResult result;
+  result.masks = source_of_masks(*first.recording, watch, options);
+  const KnownMasks known =
+      options.is_plan ? KnownMasks{} : masks_before(result.masks, first, watch, range, is_dealt, options);
   result.frames_asked = *range.end - range.first;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
     result.headers.push_back(engine.header(p));
     result.headers.back().device = devices_of(parts, p);
   }
   result.header = result.headers.front();
-  result.places =
-      begin(outputs, engine, result.headers, range, hop_samples_of(*first.recording), options, first.recording->info());
+  result.places = begin(outputs, engine, result.headers, range, hop_samples_of(*first.recording), options, input);
   if (options.is_plan) {
     return result;
   }
-  OutputSink sink(outputs, watch, options, result);
+  for (const MaskChange& change : known.changes) {
+    tell_of_mask(outputs, change);
+  }
+  MaskSchedule masks = schedule_of(known.changes, input);
+  OutputSink sink(outputs, watch, masks, input, options, result);
   if (is_dealt) {
     DealingSizes sizes = dealing_sizes(result.frames_asked, parts);
     sizes.block_hops = options.block_hops > 0 ? options.block_hops : sizes.block_hops;
@@ -187,10 +231,16 @@ ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& rang
       options.inform(fmt::format("{} devices: blocks of {} frames, with {} computed before each", parts.size(),
                                  sizes.block_hops, bounded_memory_hops(engine)));
     }
-    deal_out(parts, {.first = range.first, .end = *range.end, .look_every_samples = watch.interval_samples()}, sizes,
-             sink, options.stop);
+    deal_out(parts,
+             {.first = range.first,
+              .end = *range.end,
+              .look_every_samples = known.has_looked ? 0 : watch.interval_samples(),
+              .masks = &masks},
+             sizes, sink, options.stop);
   } else {
-    PartReplay(parts.front()).compute(range.first, *range.end, sink, options.stop);
+    const std::uint64_t within =
+        watch.masks() ? watch.interval_samples() / hop_samples_of(*first.recording) : PartReplay::kAnyBatch;
+    PartReplay(first, masks, within).compute(range.first, *range.end, sink, options.stop);
   }
   if (result.frames < result.frames_asked) {
     return result;
@@ -223,6 +273,31 @@ FrameRange parse_frame_range(const std::string& text) {
     throw UsageError(fmt::format("--frames: expected A < B in A:B, found \"{}\"", text));
   }
   return range;
+}
+
+MasksOfReplay masks_of(const ReplayOptions& options) {
+  const auto open = [&] { return open_recording(options.input, options.settings); };
+  ReplayPart part{.recording = open(), .engine = nullptr, .reopen = open};
+  const Recording& recording = *part.recording;
+  MasksOfReplay result;
+  result.microphones = recording.plan().settings.array.geometry.channels();
+  const FrameRange range = clip(options.frames, frames_in(recording), options);
+  const MaskSource source = mask_source(recording, false);
+  if (source == MaskSource::kRecorded) {
+    result.changes = *recording.masks();
+  }
+  if (source != MaskSource::kFound) {
+    return result;
+  }
+  EnginePlan plan = recording.plan();
+  plan.has_processor = false;
+  part.engine = make_engine(options.engine, plan);
+  MicrophoneWatch watch(*part.engine, plan);
+  result.changes =
+      find_masks(part, watch, range.first, *range.end, {.progress = options.progress, .stop = options.stop});
+  result.is_whole = !(options.stop && options.stop());
+  result.bad_microphones = watch.findings();
+  return result;
 }
 
 ReplayResult replay(std::vector<ReplayPart> parts, const ReplayOptions& options, const Outputs& outputs) {

@@ -10,6 +10,7 @@
 #include "engine/engine.hpp"
 #include "nearfield/output.hpp"
 #include "nearfield/settings.hpp"
+#include "pipeline/masks.hpp"
 #include "pipeline/replay_part.hpp"
 
 namespace nearfield {
@@ -32,6 +33,8 @@ struct ReplayOptions {
   /// Whether frames that are dealt out may depend on all frames before: then averages, tracks and searches start from
   /// nothing in each block.
   bool is_unbounded_allowed = false;
+  /// What is masked and from when on, as read_masks() reads it; empty: as the recording says, else as it is found.
+  std::filesystem::path masks_file;
   std::uint64_t block_hops = 0;  ///< length of a block, a multiple of the batch; 0: as dealing_sizes() says
   FrameRange frames;
   std::function<void(const std::string&)> warn;                        ///< may be empty
@@ -56,6 +59,7 @@ struct ReplayResult {
   ResultHeader header;                       ///< of the first processor
   std::vector<ResultHeader> headers;         ///< of all processors
   std::vector<FramesOfProcessor> places;     ///< [processor], of the range that was asked for
+  MaskSource masks = MaskSource::kNone;      ///< who says what is masked
 };
 
 /// Images a recording (bits, time data or spectra, recognised by content) and passes every frame to every output, on
@@ -63,6 +67,16 @@ struct ReplayResult {
 /// microphones of a frame are not finite, and UsageError where frames that are dealt out would not be those of one
 /// device.
 ReplayResult replay(const ReplayOptions& options, const std::vector<std::unique_ptr<Output>>& outputs);
+
+/// What a replay with these options masks, and from when on: what its recording says, else what it finds, without the
+/// frames in between. `masks_file` and `devices` do not count.
+struct MasksOfReplay {
+  MaskChanges changes;
+  int microphones = 0;
+  bool is_whole = true;                      ///< not stopped early
+  std::vector<std::string> bad_microphones;  ///< that were found, one sentence each
+};
+MasksOfReplay masks_of(const ReplayOptions& options);
 
 /// The same of parts that are open, at least one, with equal recordings and settings. Of the options `input` counts for
 /// messages alone, and `settings`, `engine` and `devices` do not count.

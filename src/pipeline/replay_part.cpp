@@ -19,11 +19,10 @@ void require_finite(int non_finite, int channels, std::uint64_t index, const Inp
 
 /// Where a frame lies in the recording.
 void place(Frame& frame, std::uint64_t first_sample, const InputInfo& input) {
-  frame.first_bit_time = first_sample * static_cast<std::uint64_t>(input.bits_per_sample);
-  const double elapsed_ns =
-      input.start_rate_hz > 0.0 ? static_cast<double>(frame.first_bit_time) / input.start_rate_hz * 1e9 : 0.0;
+  frame.first_bit_time = bit_time_of(input, first_sample);
+  const auto elapsed_bit_times = static_cast<double>(frame.first_bit_time - input.first_bit_time);
+  const double elapsed_ns = input.start_rate_hz > 0.0 ? elapsed_bit_times / input.start_rate_hz * 1e9 : 0.0;
   frame.timestamp_ns = input.start_time_ns + std::llround(elapsed_ns);
-  frame.first_bit_time += input.first_bit_time;
 }
 
 std::uint32_t late_and_due(const Engine& engine, std::uint64_t first_hop, std::size_t windows) {
@@ -46,6 +45,15 @@ std::uint64_t hop_samples_of(const Recording& recording) {
              : static_cast<std::uint64_t>(recording.plan().settings.front_end.hop_samples);
 }
 
+std::uint64_t bit_time_of(const InputInfo& input, std::uint64_t first_sample) {
+  return input.first_bit_time + first_sample * static_cast<std::uint64_t>(input.bits_per_sample);
+}
+
+std::uint64_t sample_of(const InputInfo& input, std::uint64_t first_bit_time) {
+  const auto bits = static_cast<std::uint64_t>(input.bits_per_sample);
+  return first_bit_time <= input.first_bit_time ? 0 : (first_bit_time - input.first_bit_time + bits - 1) / bits;
+}
+
 std::uint64_t bounded_memory_hops(const Engine& engine) {
   std::int64_t most = 0;
   for (std::size_t p = 0; p < engine.processors(); ++p) {
@@ -54,18 +62,21 @@ std::uint64_t bounded_memory_hops(const Engine& engine) {
   return static_cast<std::uint64_t>(most);
 }
 
-PartReplay::PartReplay(ReplayPart& part)
+PartReplay::PartReplay(ReplayPart& part, const MaskSchedule& masks, std::size_t most_windows)
     : recording_(*part.recording),
       reopen_(part.reopen),
       engine_(*part.engine),
       search_(engine_),
+      masks_(&masks),
+      mask_(engine_),
       hop_(hop_samples_of(recording_)),
-      batch_(static_cast<std::size_t>(recording_.plan().settings.device.batch)),
+      batch_(std::min(static_cast<std::size_t>(recording_.plan().settings.device.batch), most_windows)),
       spectra_(engine_.spectra_values()) {}
 
 /// How many windows from a frame on are computed together, of those up to `end`.
 std::size_t PartReplay::windows_to(std::uint64_t first, std::uint64_t end) const {
-  return search_.together(recording_.info().first_hop + first, std::min<std::uint64_t>(batch_, end - first));
+  const std::size_t windows = masks_->together(first * hop_, std::min<std::uint64_t>(batch_, end - first), hop_);
+  return search_.together(recording_.info().first_hop + first, windows);
 }
 
 /// What holds at a frame of a recording, of which nothing was computed yet.
@@ -82,7 +93,9 @@ void PartReplay::search_before(std::uint64_t first) {
       before = reopen_();
     }
     next = hop + 1;
-    return before->compute((hop - first_hop) * hop_, 1, engine_).front();
+    const std::uint64_t first_sample = (hop - first_hop) * hop_;
+    mask_.use(*masks_, first_sample);
+    return before->compute(first_sample, 1, engine_).front();
   });
 }
 
@@ -90,6 +103,7 @@ void PartReplay::search_before(std::uint64_t first) {
 std::span<const WindowStatus> PartReplay::compute_batch(std::uint64_t first, std::size_t windows) {
   next_.reset();  // what the engine remembers is not known where the next lines throw
   const std::uint64_t hop = recording_.info().first_hop + first;
+  mask_.use(*masks_, first * hop_);
   search_.begin(hop);
   const std::span<const WindowStatus> statuses = recording_.compute(first * hop_, windows, engine_);
   search_.look(hop, statuses);
@@ -169,7 +183,7 @@ std::uint32_t PartReplay::write(std::size_t window, Frame& frame, FrameSink& sin
   return flags;
 }
 
-/// Whole windows of a batch whose spectra the sink wants. A mask that changes holds from the next batch on.
+/// Whole windows of a batch whose spectra the sink wants.
 void PartReplay::look(std::uint64_t first, std::span<const WindowStatus> statuses, FrameSink& sink) {
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     const std::uint64_t first_sample = (first + i) * hop_;
@@ -177,9 +191,7 @@ void PartReplay::look(std::uint64_t first, std::span<const WindowStatus> statuse
       continue;
     }
     engine_.read_spectra(i, spectra_);
-    if (sink.look(first_sample, spectra_)) {
-      return;
-    }
+    sink.look(first_sample, spectra_);
   }
 }
 

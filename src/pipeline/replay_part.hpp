@@ -2,12 +2,14 @@
 #include <complex>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/engine.hpp"
+#include "engine/mask_schedule.hpp"
 #include "engine/recording_search.hpp"
 #include "nearfield/output.hpp"
 #include "pipeline/recording.hpp"
@@ -18,7 +20,7 @@ namespace nearfield {
 struct ReplayPart {
   std::unique_ptr<Recording> recording;
   std::unique_ptr<Engine> engine;
-  /// Opens the recording once more, for an engine with a search.
+  /// Opens the recording once more, for what looks at windows before its frames are computed.
   std::function<std::unique_ptr<Recording>()> reopen = {};
 };
 
@@ -35,13 +37,16 @@ class FrameSink {
   virtual void end_window(std::uint32_t flags) = 0;
   /// Whether look() shall have the spectra of the window that begins there.
   [[nodiscard]] virtual bool is_due(std::uint64_t first_sample) const = 0;
-  /// Spectra of a window as Engine::read_spectra() has them, after the windows of its batch. True where a mask has
-  /// changed, from the next batch on.
-  virtual bool look(std::uint64_t first_sample, std::span<const std::complex<float>> spectra) = 0;
+  /// Spectra of a whole window as Engine::read_spectra() has them, after the windows of its batch.
+  virtual void look(std::uint64_t first_sample, std::span<const std::complex<float>> spectra) = 0;
 };
 
 /// Samples from one window of a recording to the next; frames for spectra.
 std::uint64_t hop_samples_of(const Recording& recording);
+
+/// Frames to the sample at which the window of one begins in its recording, as Frame::first_bit_time, and back.
+std::uint64_t bit_time_of(const InputInfo& input, std::uint64_t first_sample);
+std::uint64_t sample_of(const InputInfo& input, std::uint64_t first_bit_time);
 
 /// How many hops before a frame its processors may depend on, of those where this is bounded.
 std::uint64_t bounded_memory_hops(const Engine& engine);
@@ -50,7 +55,10 @@ std::uint64_t bounded_memory_hops(const Engine& engine);
 /// dropped, so that the frames do not depend on where the run began; what has no bound starts from nothing.
 class PartReplay {
  public:
-  explicit PartReplay(ReplayPart& part);
+  static constexpr std::size_t kAnyBatch = std::numeric_limits<std::size_t>::max();
+  /// `masks`, whose samples count from the recording's first window on, must outlive it. What a sink sees in a batch
+  /// of `most_windows` may change them for windows behind it.
+  PartReplay(ReplayPart& part, const MaskSchedule& masks, std::size_t most_windows);
   /// Frames `first` to `end` - 1 of the recording; runs come in the recording's order. Ends early, between two batches,
   /// once `stop` is true, which may be empty. Throws DataError when more than a tenth of the microphones of a frame are
   /// not finite.
@@ -68,6 +76,8 @@ class PartReplay {
   std::function<std::unique_ptr<Recording>()> reopen_;
   Engine& engine_;
   RecordingSearch search_;
+  const MaskSchedule* masks_;
+  ScheduledMask mask_;
   std::uint64_t hop_;
   std::size_t batch_;
   std::optional<std::uint64_t> next_;  ///< frame behind the one that was computed last

@@ -69,7 +69,7 @@ std::optional<BitsLane::Gap> BitsLane::pending_gap() const {
 }
 
 bool BitsLane::announce_restart() {
-  const Lane::Pushed pushed = lane_.push_restart({.kind = kRestartMarker});
+  const Lane::Pushed pushed = lane_.push_restart({.kind = kRestartMarker, .first_bit_time = restarts()});
   is_restarted_ = pushed == Lane::Pushed::kFull;
   return !is_restarted_;
 }
@@ -122,16 +122,20 @@ void BitsLane::drop(std::uint64_t first, std::uint64_t end) {
 }
 
 void BitsLane::push(const BitsPiece& piece) {
+  const bool restarts =
+      last_end_bit_time_ && (piece.stream_id != stream_id_ || piece.first_bit_time < *last_end_bit_time_);
+  restarts_.fetch_add(restarts ? 1 : 0, std::memory_order_relaxed);
+  stream_id_ = piece.stream_id;
+  last_end_bit_time_ = end_of(piece);
   if (!lane_.is_on()) {
     forget_stream();
     return;
   }
   require_sound(piece);
-  if (expected_bit_time_ && (piece.stream_id != stream_id_ || piece.first_bit_time < *expected_bit_time_)) {
+  if (expected_bit_time_ && restarts) {
     forget_stream();
     is_restarted_ = true;
   }
-  stream_id_ = piece.stream_id;
   const std::uint64_t expected = expected_bit_time_.value_or(piece.first_bit_time);
   expected_bit_time_ = end_of(piece);
   if (is_restarted_ && !announce_restart()) {

@@ -16,6 +16,8 @@ class BitsLane {
   BitsLane(std::uint64_t capacity_bytes, std::uint64_t history_bit_times, std::uint64_t words_per_bit_time);
   /// Throws an internal error when the piece contradicts itself.
   void push(const BitsPiece& piece);
+  /// How often the stream has begun again, also while the lane was off. Any thread.
+  [[nodiscard]] std::uint64_t restarts() const { return restarts_.load(std::memory_order_relaxed); }
   [[nodiscard]] Lane& lane() { return lane_; }
   [[nodiscard]] const Lane& lane() const { return lane_; }
   [[nodiscard]] std::uint64_t dropped_pieces() const { return dropped_pieces_.load(std::memory_order_relaxed); }
@@ -45,6 +47,8 @@ class BitsLane {
   std::optional<std::uint64_t> expected_bit_time_;  ///< the end of the last piece
   std::optional<std::uint64_t> dropped_from_;       ///< all from there to expected_bit_time_ found no room
   std::uint32_t stream_id_ = 0;
+  std::optional<std::uint64_t> last_end_bit_time_;  ///< of the last piece, also while the lane is off
+  std::atomic<std::uint64_t> restarts_{0};
   bool is_restarted_ = false;  ///< and the lane has no marker of it yet
   std::atomic<std::uint64_t> dropped_pieces_{0};
   std::atomic<std::uint64_t> dropped_bit_times_{0};

@@ -10,7 +10,8 @@
 
 namespace nearfield {
 
-/// Between the last record of a stream and the first of the next; never written.
+/// Between the last record of a stream and the first of the next, with BitsLane::restarts() in place of a bit-time;
+/// never written.
 inline constexpr nfr::Kind kRestartMarker{0xFFFFU};
 
 /// Records on their way from the one thread that makes them (the producer) to the one that writes them (the writer), in

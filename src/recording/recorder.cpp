@@ -17,6 +17,8 @@ namespace {
 
 /// Most epochs of each processor whose header is kept for frames that are still in the history.
 constexpr std::size_t kMostEpochs = 64;
+/// Changes of masks that are kept for a file that begins later, with bits of the history.
+constexpr std::size_t kMostMasks = 64;
 /// A lane holds headers beside the bits.
 constexpr double kHeaderShare = 0.05;
 
@@ -105,6 +107,21 @@ void Recorder::push(const BitsPiece& piece) {
   if (options_.bits && piece.bit_times > 0) {
     bits_.push(piece);
   }
+  post_mask();
+}
+
+void Recorder::post_mask() {
+  if (!pending_mask_) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  masks_.push_back({.number = masks_.empty() ? 0 : masks_.back().number + 1,
+                    .restarts = bits_.restarts(),
+                    .change = std::move(*pending_mask_)});
+  if (masks_.size() > kMostMasks) {
+    masks_.pop_front();
+  }
+  pending_mask_.reset();
 }
 
 Recorder::Layout Recorder::layout_of(const ResultHeader& header) {
@@ -170,6 +187,7 @@ const Recorder::Layout* Recorder::layout_of(const Frame& frame) const {
 }
 
 void Recorder::write(const Frame& frame) {
+  post_mask();
   const Layout* const layout = layout_of(frame);
   if (options_.is_by_level() && layout != nullptr && frame.processor == watched_) {
     watch_rise(is_loud(*layout, frame), frame);

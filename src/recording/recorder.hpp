@@ -103,6 +103,7 @@ class Recorder : public BitsTap, public Output {
   void push(const BitsPiece& piece) override;
   void begin(const ResultHeader& header, const Beginning& beginning) override;
   void write(const Frame& frame) override;
+  void mask(const MaskChange& change) override { pending_mask_ = change; }
 
   /// Keeps a history from now on and waits for a trigger.
   void arm() { post(Request::kArm); }
@@ -134,6 +135,11 @@ class Recorder : public BitsTap, public Output {
     EpochKey key;
     std::string json;
   };
+  struct PostedMask {
+    std::uint64_t number = 0;    ///< of all that were posted
+    std::uint64_t restarts = 0;  ///< of the stream, before it
+    MaskChange change;
+  };
   /// A processor's frames of the epoch that was begun last.
   struct Layout {
     ProductPlaces places;  ///< none where the processor was not begun
@@ -153,6 +159,7 @@ class Recorder : public BitsTap, public Output {
   [[nodiscard]] bool push_frame(const Layout& layout, const Frame& frame);
   [[nodiscard]] bool is_loud(const Layout& layout, const Frame& frame) const;
   void watch_rise(bool is_loud, const Frame& frame);
+  void post_mask();
 
   // The writer's.
   void run();
@@ -170,6 +177,7 @@ class Recorder : public BitsTap, public Output {
   void report_change() const;
   bool open_file();
   bool follow_epoch();
+  int follow_masks();
   void end_recording(EndCause cause, const std::string& reason);
   std::pair<EndCause, std::string> close_file(EndCause cause, const std::string& reason);
   void drain(Lane& lane, std::uint64_t until);
@@ -198,7 +206,8 @@ class Recorder : public BitsTap, public Output {
   std::atomic<std::int64_t> last_frame_ns_{0};
   std::atomic<std::uint64_t> armings_{0};           ///< requested so far, counted by the writer
   std::atomic<std::int64_t> no_rise_before_ns_{0};  ///< end of the pause after a recording
-  // Of the thread that writes frames:
+  // Of the thread that pushes bits and writes frames:
+  std::optional<MaskChange> pending_mask_;           ///< until bits or a frame of its stream come
   std::vector<Layout> layouts_;                      ///< [processor]
   std::vector<std::span<const std::byte>> payload_;  ///< of a record, with room for any processor's
   std::optional<std::size_t> watched_;               ///< the processor whose images the level is for
@@ -213,6 +222,7 @@ class Recorder : public BitsTap, public Output {
   std::uint64_t posted_count_ = 0;
   std::uint64_t executed_count_ = 0;
   std::deque<EpochText> epochs_;
+  std::deque<PostedMask> masks_;
   RecorderStatus status_;
   Totals at_begin_;
   Totals at_end_;
@@ -236,6 +246,8 @@ class Recorder : public BitsTap, public Output {
   std::optional<std::uint64_t> first_bit_time_;
   std::uint64_t file_end_bit_time_ = 0;  ///< of the bits and frames in the file
   std::set<EpochKey> epochs_in_file_;
+  std::uint64_t restarts_in_file_ = 0;  ///< of the stream, before the file's
+  std::uint64_t next_mask_ = 0;         ///< number behind the last one that was written to the file, or passed over
   std::int64_t last_sync_ns_ = 0;
   std::int64_t last_look_ns_ = 0;  ///< whether the file is still there
   std::uint64_t not_written_back_ = 0;

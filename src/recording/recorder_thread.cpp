@@ -55,6 +55,9 @@ void Recorder::run() {
       if (!options_.images) {
         (void)follow_epoch();
       }
+      if (const int error = ends_ ? 0 : follow_masks(); error != 0) {
+        fail(error);
+      }
       drain_all();
       check_level();
       sync();
@@ -167,6 +170,7 @@ void Recorder::begin(BeganBy cause) {
   state_ = RecorderState::kRecording;
   if (open_file()) {
     set_lanes(Lane::Mode::kDraining);
+    restarts_in_file_ = bits_.restarts();
     report_change();
   }
 }
@@ -292,6 +296,7 @@ bool Recorder::open_file() {
   first_bit_time_.reset();
   file_end_bit_time_ = 0;
   epochs_in_file_.clear();
+  next_mask_ = 0;
   {
     const std::lock_guard lock(mutex_);
     status_.path = file_->path().string();
@@ -319,6 +324,33 @@ bool Recorder::follow_epoch() {
     }
   }
   return std::all_of(newest.begin(), newest.end(), [this](const EpochKey& key) { return ends_ || write_epoch(key); });
+}
+
+/// Writes the masks of the file's stream that it does not have, each twice. Returns 0, or errno.
+int Recorder::follow_masks() {
+  std::vector<MaskChange> fresh;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const PostedMask& mask : masks_) {
+      if (mask.number < next_mask_ || mask.restarts > restarts_in_file_) {
+        continue;
+      }
+      next_mask_ = mask.number + 1;
+      if (mask.restarts == restarts_in_file_) {
+        fresh.push_back(mask.change);
+      }
+    }
+  }
+  for (const MaskChange& change : fresh) {
+    const nfr::RecordHeader header{.kind = nfr::Kind::kMask, .first_bit_time = change.first_bit_time};
+    const std::string json = nfr::to_json(change);
+    for (int copy = 0; copy < 2; ++copy) {
+      if (const int error = write_record(header, json); error != 0) {
+        return error;
+      }
+    }
+  }
+  return 0;
 }
 
 void Recorder::end_recording(EndCause cause, const std::string& reason) {
@@ -383,6 +415,7 @@ std::pair<EndCause, std::string> Recorder::close_file(EndCause cause, const std:
                          .dropped_images = now.dropped_images,
                          .seconds = seconds_in_file(),
                          .began_by = now.began_by};
+  (void)follow_masks();  // of the bits that were drained last
   (void)write_record({.kind = nfr::Kind::kEnd}, nfr::to_json(end));
   const int error = file_->wait_for_disk();
   bytes_before_ += file_->bytes();
@@ -514,6 +547,7 @@ void Recorder::meet(Lane& lane, std::uint64_t position) {
   lane.release(position + nfr::record_bytes(header));
   if (header.kind == kRestartMarker) {
     (void)close_file(EndCause::kSourceRestarted, "");
+    restarts_in_file_ = header.first_bit_time;
     (void)open_file();
   }
 }

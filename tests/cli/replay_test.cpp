@@ -346,7 +346,7 @@ TEST(Replay, DealtOutToDevicesGivesTheFileOfOne) {
   const test::TemporaryFolder folder;
   test::write_random_capture(folder / "c.h5", 32 * (2300 * 8 + 64));  // two blocks, longer than 16 times 60 hops
   const std::string options = std::string(kWindow) +
-                              " --set front_end.hop_samples=8 --set array.health.mask=false --set device.batch=4"
+                              " --set front_end.hop_samples=8 --set device.batch=4"
                               " --set processors.rows.kind=row_power --set processors.rows.every_hops=3";
   const auto one =
       test::run_nearfield("replay " + (folder / "c.h5") + " -o " + (folder / "one.h5") + options, kTwoAlike);
@@ -369,22 +369,45 @@ TEST(Replay, RefusesDevicesThatFramesCannotBeDealtOutTo) {
     EXPECT_EQ(result.exit_code, exit_code) << options << result.output;
     EXPECT_THAT(result.output, HasSubstr(text));
   };
-  const std::string unmasked = " --set array.health.mask=false";
-  expect(" --devices 0,1", kTwoAlike, 64, "--set array.health.mask=false");
-  expect(unmasked + " --devices 0,pthread:0", kTwoAlike, 64,
-         "expected each device once, found \"0\" and \"pthread:0\"");
-  expect(unmasked + " --devices 0,:1", kTwoAlike, 64, "--devices: expected INDEX, NAME or NAME:INDEX, found \":1\"");
-  expect(unmasked + " --devices 0,2", kTwoAlike, 69, "device.index: expected 0 to 1, found 2");
-  expect(unmasked + " --devices 0,1 --device 0", kTwoAlike, 64, "--device");
-  expect(unmasked + " --devices 0,1 --engine reference", kTwoAlike, 64, "--engine");
-  expect(unmasked + " --devices 0,1 --set processors.far.kind=row_power --set processors.far.device=1", kTwoAlike, 64,
+  expect(" --devices 0,pthread:0", kTwoAlike, 64, "expected each device once, found \"0\" and \"pthread:0\"");
+  expect(" --devices 0,:1", kTwoAlike, 64, "--devices: expected INDEX, NAME or NAME:INDEX, found \":1\"");
+  expect(" --devices 0,2", kTwoAlike, 69, "device.index: expected 0 to 1, found 2");
+  expect(" --devices 0,1 --device 0", kTwoAlike, 64, "--device");
+  expect(" --devices 0,1 --engine reference", kTwoAlike, 64, "--engine");
+  expect(" --devices 0,1 --set processors.far.kind=row_power --set processors.far.device=1", kTwoAlike, 64,
          "processors.far.device");
-  expect(unmasked + " --devices 0,1 --set processors.find.kind=srp_phat", kTwoAlike, 64,
-         "processors.find: expected frames");
-  expect(unmasked + " --devices 0,1", kTwoUnlike, 69, "--allow-unlike");
+  expect(" --devices 0,1 --set processors.find.kind=srp_phat", kTwoAlike, 64, "processors.find: expected frames");
+  expect(" --devices 0,1", kTwoUnlike, 69, "--allow-unlike");
   EXPECT_FALSE(std::filesystem::exists(folder / "out.h5"));
-  expect(unmasked + " --devices 0,1 --allow-unlike", kTwoUnlike, 0, " and pthread-");
-  expect(unmasked + " --devices 0", kTwoUnlike, 0, "on basic-");
+  expect(" --devices 0,1 --allow-unlike", kTwoUnlike, 0, " and pthread-");
+  expect(" --devices 0", kTwoUnlike, 0, "on basic-");
+}
+
+TEST(Masks, ArePrintedAndTaken) {
+  const test::TemporaryFolder folder;
+  SpectraFile file = test::monopole_spectra(40, {500.0, 1000.0});
+  for (std::size_t i = 0; i < file.spectra.size(); ++i) {
+    file.spectra[i] *= i % 64 == 27 ? 0.0F : 1.0F + 0.01F * static_cast<float>(i * 7919 % 13);  // no two frames alike
+  }
+  write_spectra(folder / "spectra.h5", file);
+  const auto printed = test::run_nearfield("masks -q " + (folder / "spectra.h5"));
+  EXPECT_EQ(printed.exit_code, 0) << printed.output;
+  EXPECT_THAT(printed.output, HasSubstr(R"({"masks":[{"channels":[27],"first_bit_time":)"));
+  const auto written = test::run_nearfield("masks " + (folder / "spectra.h5") + " -o " + (folder / "masks.json"));
+  EXPECT_EQ(written.exit_code, 0) << written.output;
+  EXPECT_THAT(written.output, AllOf(HasSubstr("microphone 27"), HasSubstr("masks.json: 1 change of masks")));
+  const std::string replay =
+      "replay " + (folder / "spectra.h5") + " -o " + (folder / "out.h5") + " --masks " + (folder / "masks.json");
+  EXPECT_EQ(test::run_nearfield(replay).exit_code, 0);
+  const auto refused = test::run_nearfield(replay + " --set array.health.mask=false");
+  EXPECT_EQ(refused.exit_code, 64);
+  EXPECT_THAT(refused.output, HasSubstr("--masks: expected array.health.enabled: true"));
+  EXPECT_EQ(
+      test::run_nearfield("replay " + (folder / "spectra.h5") + " -o " + (folder / "out.h5") + " --masks none.json")
+          .exit_code,
+      66);
+  EXPECT_EQ(test::run_nearfield("masks " + (folder / "none.h5")).exit_code, 66);
+  EXPECT_EQ(test::run_nearfield("masks " + (folder / "spectra.h5") + " -o " + (folder / "spectra.h5")).exit_code, 64);
 }
 
 TEST(Compare, AFileWithItself) {

@@ -67,9 +67,11 @@ inline std::vector<KeptFrame> run_to_end(daemon::LiveEngine& engine, KeepingOutp
   return std::move(sink.frames);
 }
 
-inline std::vector<ImageFrame> replayed(const std::string& path, const Settings& settings) {
+inline std::vector<ImageFrame> replayed(const std::string& path, const Settings& settings,
+                                        const FrameRange& frames = {}) {
   ReplayOptions options;
   options.input = path;
+  options.frames = frames;
   options.settings = settings;
   std::vector<std::unique_ptr<Output>> outputs;
   outputs.push_back(std::make_unique<KeepingOutput>());

@@ -5,6 +5,8 @@
 
 #include "config/schema/front_end_kinds.hpp"
 #include "daemon/live_rig.hpp"
+#include "files/nfr/nfr_reader.hpp"
+#include "recording/recorder.hpp"
 #include "support/command.hpp"
 #include "support/recordings.hpp"
 
@@ -156,6 +158,68 @@ TEST_P(LiveMemory, AnotherConfigurationBeginsItsMemoryAnew) {
   EXPECT_GE(begin, 101U);
   EXPECT_LE(begin, 110U);
   expect_whole(rig, {begin});
+}
+
+// A microphone is masked while a stream is recorded, another one beside it later, and then none: a replay of the bits
+// masks them at the same windows, whole or in part.
+TEST(LiveMasks, AreRecordedAndAReplayOfTheBitsHasThem) {
+  Settings settings = settings_of({.name = "", .front_end = "popcount"});
+  settings.array.health.enabled = true;
+  settings.front_end.frequencies_hz = {1464.84375};
+  const std::vector<std::uint32_t> bits = test::unsteady_bits(kBitTimes, kHopBits);
+  const test::TemporaryFolder folder;
+  std::vector<test::KeptFrame> live;
+  std::string path;
+  {
+    RecorderOptions options;
+    options.info.measurement = {.geometry = test::small_array(), .standoff_m = 0.03, .sensitivity_dbfs = -26.0};
+    options.path = folder / "live.nfr";
+    options.images = false;
+    options.settings.pre_trigger_s = 0.0;
+    Recorder recorder(options);
+    recorder.start();
+    recorder.wait_for_requests();
+    Rig rig(settings, 1U << 18U, patient_input());
+    rig.publisher.set(Publisher::Priority::kRecorder, &recorder);
+    rig.publisher.set_bits(&recorder);
+    rig.publisher.begin(*rig.engine.epoch().engine, 1);
+    rig.ring.begin_stream(3, 0);
+    std::uint64_t fed = 0;
+    const auto feed_hops = [&](std::uint64_t hops) {
+      const std::uint64_t end = std::min(kBitTimes, fed + hops * kHopBits);
+      const auto words =
+          std::span(bits).subspan(fed * test::kSmallWords, (end - fed) * std::uint64_t{test::kSmallWords});
+      rig.ring.store(fed, std::as_bytes(words), monotonic_ns());
+      rig.run();
+      fed = end;
+    };
+    const std::vector<ArrayPlan> plans = rig.engine.epoch().engine->array_plans();
+    feed_hops(70);
+    rig.engine.use(make_masks(plans, {19}), 1);
+    feed_hops(51);
+    rig.engine.use(make_masks(plans, {19, 20}), 1);
+    feed_hops(40);
+    rig.engine.use(make_masks(plans, {}), 1);
+    feed_hops(kHops);
+    live = rig.sink.frames;
+    recorder.stop();
+    recorder.wait_for_requests();
+    path = recorder.status().path;
+  }
+  ASSERT_EQ(live.size(), kHops + 1);
+  EXPECT_EQ(live.at(100).frame.valid_microphones, 63U);
+  const nfr::Reader reader{std::filesystem::path(path)};
+  ASSERT_EQ(reader.masks().size(), 4U) << "none as it begins, and three changes";
+  EXPECT_EQ(reader.masks()[0], MaskChange());
+  EXPECT_EQ(reader.masks()[2].channels, std::vector<int>({19, 20}));
+  for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{90}, std::uint64_t{170}}) {
+    const std::vector<ImageFrame> replayed = test::replayed(path, settings, {.first = first, .end = {}});
+    ASSERT_EQ(replayed.size(), live.size() - first);
+    for (std::size_t i = 0; i < replayed.size(); ++i) {
+      ASSERT_EQ(replayed[i].first_sample, live[i + first].frame.first_bit_time);
+      EXPECT_TRUE(same_bytes(replayed[i].images, live[i + first].images)) << "hop " << i + first << " from " << first;
+    }
+  }
 }
 
 }  // namespace

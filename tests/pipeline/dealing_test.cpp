@@ -255,18 +255,11 @@ TEST(Dealing, EndsWithTheErrorOfAnOutput) {
 TEST(Dealing, RefusesWhatDependsOnAllFramesBefore) {
   const test::TemporaryFolder folder;
   ReplayOptions options = options_of(capture_in(folder));
-  options.settings.array.health.mask = true;
-  Outcome run = run_of(options, 2);
-  EXPECT_EQ(run.exit_code, ExitCode::kUsage);
-  EXPECT_THAT(run.error, HasSubstr("array.health.mask=false"));
-  EXPECT_EQ(run_of(options, 1).error, "");
-  options.settings.array.health.enabled = false;
-  EXPECT_EQ(run_of(options, 2).error, "");
   options.settings.processors =
       load_settings("", {"processors.far.kind=beamform", "processors.far.average.kind=exponential",
                          "processors.far.average.seconds=0.01", "processors.far.grid.kind=angles"})
           .processors;
-  run = run_of(options, 2);
+  Outcome run = run_of(options, 2);
   EXPECT_EQ(run.exit_code, ExitCode::kUsage);
   EXPECT_THAT(run.error, testing::AllOf(HasSubstr("processors.far"), HasSubstr("average.kind: none"),
                                         HasSubstr("--allow-unbounded")));

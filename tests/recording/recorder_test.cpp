@@ -68,6 +68,33 @@ RecorderStatus wait_for(Recorder& recorder, RecorderState state) {
   return status;
 }
 
+TEST(Recorder, MasksAreInTheFileOfTheirStream) {
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.settings.pre_trigger_s = 1.0;
+  Recorder recorder(options);
+  recorder.mask({.first_bit_time = 100, .channels = {}});
+  push_bits(recorder, 100, 50);
+  recorder.arm();
+  recorder.wait_for_requests();
+  push_bits(recorder, 150, 50);
+  recorder.mask({.first_bit_time = 200, .channels = {5, 63}});
+  push_bits(recorder, 200, 50);
+  start(recorder);
+  push_bits(recorder, 250, 50);
+  recorder.mask({.first_bit_time = 10, .channels = {5}});  // another stream's: the next bits are
+  push_bits(recorder, 10, 50, {}, 2);
+  recorder.mask({.first_bit_time = 60, .channels = {5, 6}});
+  push_bits(recorder, 60, 50, {}, 2);
+  stop(recorder);
+  const nfr::Reader first{std::filesystem::path(folder / "a.nfr")};
+  EXPECT_EQ(first.masks(), std::vector<MaskChange>({{100, {}}, {200, {5, 63}}}));
+  EXPECT_EQ(first.summary().damaged_places, 0U);
+  const nfr::Reader second{std::filesystem::path(folder / "a-1.nfr")};
+  EXPECT_EQ(second.masks(), std::vector<MaskChange>({{10, {5}}, {60, {5, 6}}}));
+  EXPECT_EQ(second.summary().damaged_places, 0U);
+}
+
 TEST(Recorder, WhatWasPushedIsInTheFile) {
   const TemporaryFolder folder;
   Recorder recorder(options_for(folder / "a.nfr"));

@@ -82,6 +82,7 @@ class _Source:
     frames: list[int]
     offset: list[int]  # of its first frame in the store
     late_s: float  # its start after that of the first input
+    masks: str | None  # which bad microphones are masked, and from when on, JSON; None where the program knows it by itself
 
 
 @dataclasses.dataclass(frozen=True)
@@ -220,6 +221,11 @@ def _plan(path: str, words: Sequence[str], written: str, threads: int, cwd: str)
     return {**said, "bytes": os.path.getsize(path)}
 
 
+def _masks(path: str, words: Sequence[str], threads: int, cwd: str) -> str:
+    """Let the program find which microphones it masks, of the whole input."""
+    return _run(["masks", "-q", path, *words], threads, cwd=cwd)
+
+
 @functools.lru_cache(maxsize=4)
 def _job_of(run_file: str) -> _Job:
     return _Job.read(pathlib.Path(run_file))
@@ -244,6 +250,9 @@ def _shard(run_file: str, shard: int) -> None:
             words = ["replay", "-q", job.sources[part.source].path, "-c", str(scratch / "config.yaml"), "-o", str(file),
                      "--engine", job.engine, "--frames", f"{part.start}:{part.end}"]  # fmt: skip
             words += [] if job.device is None else ["--device", job.device]
+            if (masks := job.sources[part.source].masks) is not None:
+                (scratch / "masks.json").write_text(masks, encoding="utf-8")
+                words += ["--masks", str(scratch / "masks.json")]
             _run(words, job.threads, stop=lambda: not os.path.exists(run_file))
             _require_same(job, part, file)
             if job.is_zarr:
@@ -505,7 +514,7 @@ def _make_job(paths: Sequence[str], plans: Sequence[dict[str, Any]], files: Sequ
         of = {one["name"]: one for one in plan["processors"]}
         frames = [of[name]["frames"] for name in names]
         sources.append(_Source(path, plan["bytes"], plan["hops"], [of[name]["first_hop"] for name in names], frames, list(offsets),
-                               (zero_ns - zeros_ns[0]) * 1e-9))  # fmt: skip
+                               (zero_ns - zeros_ns[0]) * 1e-9, plan["found_masks"]))  # fmt: skip
         offsets = [before + more for before, more in zip(offsets, frames, strict=True)]
     processors = [_Processor(one["name"], one["every_hops"], total, shard_hops // one["every_hops"])
                   for one, total in zip(first, offsets, strict=True)]  # fmt: skip
@@ -578,19 +587,20 @@ def _require_alike_workers(client: distributed.Client, engine: str, *, is_unlike
 
 def _plans(client: distributed.Client, paths: Sequence[str], words: Sequence[str], folder: pathlib.Path, wanted: _Wanted,
            ) -> tuple[list[dict[str, Any]], list[pathlib.Path]]:  # fmt: skip
-    """Ask the program what it would make of each input, of the others with the settings of the first."""
+    """Ask the program what it would make of each input, of the others with the settings of the first, and which microphones it would mask."""
     files = [folder / f"plan-{index:06d}.h5" for index in range(len(paths))]
     options = ["--engine", wanted.engine, *([] if wanted.device is None else ["--device", wanted.device])]
     here = os.getcwd()
     first = client.submit(_plan, paths[0], [*words, *options], str(files[0]), wanted.threads, here, pure=False).result()
-    if len(paths) == 1:
-        return [first], files
     with h5py.File(files[0]) as file:
         (folder / "config.yaml").write_text(_text(file.attrs["config"]), encoding="utf-8")
     same = ["-c", str(folder / "config.yaml"), *options]
     others = client.gather([client.submit(_plan, path, same, str(file), wanted.threads, here, pure=False)
                             for path, file in zip(paths[1:], files[1:], strict=True)])  # fmt: skip
-    return [first, *others], files
+    plans = [first, *others]
+    masks = [client.submit(_masks, path, same, wanted.threads, here, pure=False) if plan["masks"] == "found" else None
+             for path, plan in zip(paths, plans, strict=True)]  # fmt: skip
+    return [{**plan, "found_masks": None if one is None else one.result()} for plan, one in zip(plans, masks, strict=True)], files
 
 
 def _bar(share: float) -> None:

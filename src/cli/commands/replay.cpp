@@ -30,6 +30,7 @@ struct ReplayArguments {
   std::vector<std::string> overrides;
   std::string output;
   std::string frames;
+  std::string masks;
   std::string png;
   std::string wav;
   double wav_gain_db = 0.0;
@@ -67,7 +68,8 @@ void print_plan(const ReplayResult& result) {
                           {"every_hops", place.every},
                           {"frames", place.count}});
   }
-  const nlohmann::json plan = {{"hops", result.frames_asked}, {"processors", processors}};
+  const nlohmann::json plan = {
+      {"hops", result.frames_asked}, {"masks", name_of(result.masks)}, {"processors", processors}};
   fmt::print("{}\n", plan.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
@@ -94,7 +96,8 @@ ImagesFileOutput::Content content_of(const ReplayArguments& arguments) {
 }
 
 void run(const ReplayArguments& arguments) {
-  require_own_output(arguments.output, {arguments.input, arguments.config, arguments.config_of, arguments.png});
+  require_own_output(arguments.output,
+                     {arguments.input, arguments.config, arguments.config_of, arguments.masks, arguments.png});
   scale_of(arguments.pictures);  // refuses what does not fit before anything is computed
   ReplayOptions options;
   options.input = arguments.input;
@@ -108,6 +111,9 @@ void run(const ReplayArguments& arguments) {
   deal_out_to(arguments, options);
   options.engine = arguments.engine == "reference" ? EngineKind::kReference : EngineKind::kOpencl;
   options.frames = arguments.frames.empty() ? FrameRange{} : parse_frame_range(arguments.frames);
+  if (!arguments.masks.empty()) {
+    options.masks_file = arguments.masks;
+  }
   auto progress = std::make_unique<Progress>("replay");
   options.warn = [](const std::string& message) { spdlog::warn("{}", message); };
   options.inform = [](const std::string& message) { spdlog::info("{}", message); };
@@ -200,6 +206,9 @@ void add_replay(CLI::App& app) {
   command->add_option("-o,--output", arguments->output, "images, HDF5")->required();
   command->add_flag("--points-only", arguments->points_only, "write the values at holography.points, and no images");
   command->add_option("--frames", arguments->frames, "A:B, frames A to B-1, or N, the first N");
+  command->add_option("--masks", arguments->masks,
+                      "which bad microphones are masked, and from when on, as nearfield masks writes it; without it as "
+                      "a recording says, else as they are found");
   CLI::Option* const plan = command->add_flag("--plan", arguments->plan,
                                               "compute nothing: write the file with room for its frames and without "
                                               "them, and print as JSON which ones each processor has");

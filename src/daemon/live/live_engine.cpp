@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "core/system/clocks.hpp"
@@ -150,6 +151,28 @@ void LiveEngine::take_found() {
   }
 }
 
+/// Tells the outputs which microphones are masked from the next window on because they were found bad, where that
+/// changes.
+void LiveEngine::tell_of_mask() {
+  std::shared_ptr<const MicrophoneMask> mask = epoch_->engine->mask();
+  if (told_mask_ && mask == seen_mask_) {
+    return;
+  }
+  seen_mask_ = std::move(mask);
+  const ArraySettings& array = epoch_->plan.settings.array;
+  const bool masks = array.health.enabled && array.health.mask;
+  std::vector<int> channels;
+  if (masks && seen_mask_) {
+    const std::vector<int>& dead = epoch_->engine->array_plan().dead_channels;
+    std::copy_if(seen_mask_->channels.begin(), seen_mask_->channels.end(), std::back_inserter(channels),
+                 [&](int channel) { return std::find(dead.begin(), dead.end(), channel) == dead.end(); });
+  }
+  if ((masks || told_mask_) && told_mask_ != channels) {
+    told_mask_ = channels;
+    publisher_->mask({.first_bit_time = element_of(next_), .channels = std::move(channels)});
+  }
+}
+
 std::uint64_t LiveEngine::element_of(std::uint64_t sample) const {
   return origin_element_ + (sample - origin_) * input_.elements_per_sample;
 }
@@ -170,6 +193,7 @@ void LiveEngine::begin_stream() {
   imaged_end_ = origin_;
   align_cadences();
   found_.clear();
+  told_mask_.reset();
   epoch_->engine->forget();
   is_back_ = imaged_ns_ != 0;
   missing_ = MissingBits();
@@ -214,6 +238,7 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
                       .recordings = !input_.waits && overload_.pauses_recordings(now_ns)};
   tai_offset_ns_ = tai_offset_ns();
   take_found();
+  tell_of_mask();
   const std::size_t windows = windows_there();
   FrameReport report;
   compute(windows, pauses, report);

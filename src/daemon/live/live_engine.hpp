@@ -3,6 +3,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -135,6 +136,7 @@ class LiveEngine {
   void count_absence(std::int64_t capture_mono_ns, std::uint64_t first_sample);
   void use_epoch();
   void take_found();
+  void tell_of_mask();
   void take_cadences();
   void align_cadences();
   void go_on();
@@ -150,7 +152,9 @@ class LiveEngine {
   std::uint64_t window_samples_ = 0;
   std::uint64_t hop_samples_ = 0;
   Feeder feeder_;
-  std::deque<SearchChain::Found> found_;  ///< that do not hold yet, by their numbers
+  std::shared_ptr<const MicrophoneMask> seen_mask_;  ///< of the windows computed last
+  std::optional<std::vector<int>> told_mask_;        ///< of this stream, what the outputs know
+  std::deque<SearchChain::Found> found_;             ///< that do not hold yet, by their numbers
 
   /// Of a processor of the epoch.
   struct Cadence {

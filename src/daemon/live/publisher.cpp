@@ -4,6 +4,22 @@
 
 namespace nearfield::daemon {
 
+void Publisher::set(Priority priority, Output* output) {
+  output_of(priority) = output;
+  if (output != nullptr && mask_) {
+    output->mask(*mask_);
+  }
+}
+
+void Publisher::mask(const MaskChange& change) {
+  mask_ = change;
+  for (Output* const output : outputs_) {
+    if (output != nullptr) {
+      output->mask(change);
+    }
+  }
+}
+
 void Publisher::begin(const Engine& engine, std::uint64_t epoch) {
   // Controllers last: a recorder may refuse the epoch, and then their ring must not have ended.
   std::for_each(outputs_.rbegin(), outputs_.rend(), [&](Output* output) {

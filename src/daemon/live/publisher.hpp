@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "engine/engine.hpp"
 #include "nearfield/output.hpp"
@@ -28,12 +29,14 @@ class Publisher {
 
   Publisher() = default;
   /// Replaces the output of this priority; null: none.
-  void set(Priority priority, Output* output) { output_of(priority) = output; }
+  void set(Priority priority, Output* output);
   /// Where the source's bits go; null: nowhere.
   void set_bits(BitsTap* bits) { bits_ = bits; }
 
   /// Of all the engine's processors. Throws what an output throws; those of lower priority have the new epoch then.
   void begin(const Engine& engine, std::uint64_t epoch);
+  /// Of what is masked from the next frames on; an output that is set later receives it, too.
+  void mask(const MaskChange& change);
   /// Controllers have the frame when this returns.
   void publish_to_controllers(const Frame& frame);
   void publish_to_others(const Frame& frame, const Pauses& pauses);
@@ -49,6 +52,7 @@ class Publisher {
 
   std::array<Output*, 3> outputs_{};  ///< [priority]
   BitsTap* bits_ = nullptr;
+  std::optional<MaskChange> mask_;
   std::atomic<std::uint64_t> dashboard_frames_{0}, recording_frames_{0};
 };
 

@@ -114,6 +114,19 @@ std::optional<EndInfo> end_info_of(std::span<const std::byte> json) {
   });
 }
 
+std::string to_json(const MaskChange& change) { return text_of(Json{{"channels", change.channels}}); }
+
+std::optional<MaskChange> mask_of(const RecordHeader& header, std::span<const std::byte> json, int microphones) {
+  return built(json, [&](const Json& object) {
+    MaskChange change{.first_bit_time = header.first_bit_time,
+                      .channels = object.at("channels").get<std::vector<int>>()};
+    if (const std::string flaw = flaw_of_mask(change, microphones); !flaw.empty()) {
+      throw DataError(flaw);
+    }
+    return change;
+  });
+}
+
 std::optional<std::vector<Run>> runs_of(const RecordHeader& header, std::span<const std::byte> payload) {
   if (payload.size() / sizeof(Run) < header.runs) {
     return std::nullopt;

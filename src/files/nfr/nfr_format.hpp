@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "files/files.hpp"
+#include "nearfield/output.hpp"
 
 /// The append-only recording (.nfr): records behind each other, each with a header and a payload that carry a CRC32C of
 /// their own. Everything is little-endian and starts at a multiple of 8 bytes. docs/recording.md has the table.
@@ -27,6 +28,7 @@ enum class Kind : std::uint16_t {
   kEpoch = 3,   ///< JSON: the header of a processor's frames of an epoch, before the first of them
   kNote = 4,    ///< text
   kEnd = 5,     ///< JSON: why the recording ended, and what the recorder dropped
+  kMask = 6,    ///< JSON: microphones that are masked from its first bit-time on
 };
 
 /// Flags of a record of bits; those of a result are FrameFlag. The last three say why a gap is not the source's;
@@ -114,9 +116,12 @@ bool is_sound(const RecordHeader& header);
 
 std::string to_json(const FileInfo& info);
 std::string to_json(const EndInfo& info);
+/// The channels; the bit-time is the header's.
+std::string to_json(const MaskChange& change);
 /// Nothing where the text is not what it should be.
 std::optional<FileInfo> file_info_of(std::span<const std::byte> json);
 std::optional<EndInfo> end_info_of(std::span<const std::byte> json);
+std::optional<MaskChange> mask_of(const RecordHeader& header, std::span<const std::byte> json, int microphones);
 
 /// Missing runs of a record of bits; nothing when they contradict the header.
 std::optional<std::vector<Run>> runs_of(const RecordHeader& header, std::span<const std::byte> payload);

@@ -126,8 +126,24 @@ void Reader::add(const Record& record) {
         summary_.end = end_info_of(payload);
       }
       break;
+    case Kind::kMask:
+      add_mask(record);
+      break;
     case Kind::kFile:
       break;
+  }
+}
+
+/// Each is there twice.
+void Reader::add_mask(const Record& record) {
+  std::vector<std::byte> payload;
+  const std::optional<MaskChange> mask = read_payload(record, payload)
+                                             ? mask_of(record.header, payload, info_.measurement.geometry.channels())
+                                             : std::nullopt;
+  if (!mask || (!masks_.empty() && mask->first_bit_time < masks_.back().first_bit_time)) {
+    ++summary_.damaged_places;
+  } else if (masks_.empty() || mask->first_bit_time > masks_.back().first_bit_time) {
+    masks_.push_back(*mask);
   }
 }
 

@@ -101,6 +101,8 @@ class Reader {
   [[nodiscard]] const Summary& summary() const { return summary_; }
   /// One entry a processor of an epoch, in the order of the file.
   [[nodiscard]] const std::vector<EpochSummary>& epochs() const { return epochs_; }
+  /// What the recorder's masks of bad microphones were, in the order of their bit-times; empty where it does not say.
+  [[nodiscard]] const std::vector<MaskChange>& masks() const { return masks_; }
   /// The bits as a capture that starts with the first of them.
   [[nodiscard]] CaptureInfo capture_info() const;
 
@@ -134,6 +136,7 @@ class Reader {
   void add_bits(const Record& record);
   void add_epoch(const Record& record);
   void add_result(const Record& record);
+  void add_mask(const Record& record);
   [[nodiscard]] EpochSummary* find_epoch(std::uint64_t epoch, std::size_t processor);
   [[nodiscard]] bool follows(const RecordHeader& header, std::uint64_t end_bit_time) const;
   void seek(std::uint64_t first_bit_time);
@@ -148,6 +151,7 @@ class Reader {
   std::uint64_t words_ = 1;
   Summary summary_;
   std::vector<EpochSummary> epochs_;
+  std::vector<MaskChange> masks_;
   std::int64_t bits_start_ns_ = 0;
   std::vector<IndexEntry> index_;
   Scan cursor_;

@@ -233,35 +233,60 @@ TEST(SlidingPopcount, WindowsThatWereFedAheadGiveTheSame) {
   }
 }
 
-// Batches of windows, whatever came before: what the windows one by one give.
+/// Bits at random, of which channel 3 clips in two stretches.
+std::vector<std::uint32_t> wire_with_loud_stretches(std::size_t words) {
+  std::mt19937 generator(testing::fresh_seed());
+  return testing::make_wire(kSmall, words, [&](std::size_t channel, std::size_t time) {
+    const std::size_t word = time / 32;
+    const bool is_loud = channel == 3 && ((word >= 70 && word < 81) || (word >= 130 && word < 150));
+    return is_loud ? time % 50 != 0 : generator() % 2 != 0;
+  });
+}
+
+// Batches of windows, whatever came before: what the windows one by one give, and their flags. On a GPU the windows of
+// a batch are computed in parts, side by side.
 TEST(SlidingPopcount, BatchesGiveTheSame) {
-  for (const int hop : {1, 8, 24, 33, 40}) {
-    FrontEndPlan plan = plan_of(kSmall, 64, hop);
-    plan.batch = 5;
-    std::mt19937 generator(testing::fresh_seed());
-    const auto wire = testing::random_wire(kSmall, 64 + 18 * static_cast<std::size_t>(hop), generator);
-    Bench single(plan);
-    Bench bench(plan);
-    const std::size_t values = 2 * kSmall.channels();
-    const auto spectra = bench.device.allocate<ComplexF>(5 * values, "test");
-    const auto status = bench.device.upload<std::uint32_t>(std::vector<std::uint32_t>(5 * kStatusWords, 0), "test");
-    std::size_t fed = 0;
-    std::size_t first = 0;
-    for (const std::size_t windows : {5U, 1U, 2U, 5U, 5U}) {
-      const std::size_t end = first + 64 + (windows - 1) * static_cast<std::size_t>(hop);
-      bench.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, end - fed));
-      single.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, end - fed));
-      fed = end;
-      bench.front_end->enqueue_batch(first, windows, spectra, status);
-      const std::vector<ComplexF> found = bench.device.download(spectra, "test");
-      for (std::size_t i = 0; i < windows; ++i, first += static_cast<std::size_t>(hop)) {
-        const std::vector<ComplexF> expected = single.spectra(first);
-        const auto part = found.begin() + static_cast<std::ptrdiff_t>(i * values);
-        const std::vector<ComplexF> of_batch(part, part + static_cast<std::ptrdiff_t>(values));
-        // The integers are the same; a compiler may round the last turn otherwise in another kernel.
-        EXPECT_LT(testing::relative_l2(of_batch, std::vector<std::complex<double>>(expected.begin(), expected.end())),
-                  1e-6)
-            << "hop " << hop << ", window at " << first;
+  for (const auto& [batch, sizes] :
+       {std::pair{5U, std::vector{5U, 1U, 2U, 5U, 5U}}, std::pair{33U, std::vector{33U, 1U, 20U, 33U, 9U}}}) {
+    for (const std::size_t hop : {1U, 8U, 24U, 33U, 40U}) {
+      for (const bool as_on_a_gpu : {false, true}) {
+        const auto make = as_on_a_gpu ? make_as_on_a_gpu : make_front_end;
+        FrontEndPlan plan = plan_of(kSmall, 64, static_cast<int>(hop));
+        Bench single(plan, make);
+        plan.batch = static_cast<int>(batch);
+        Bench bench(plan, make);
+        const auto wire = wire_with_loud_stretches(64 + 96 * hop);
+        const std::size_t values = 2 * kSmall.channels();
+        const auto spectra = bench.device.allocate<ComplexF>(batch * values, "test");
+        std::size_t fed = 0;
+        std::size_t first = 0;
+        std::size_t clipped = 0;
+        for (const std::size_t windows : sizes) {
+          const auto status =
+              bench.device.upload<std::uint32_t>(std::vector<std::uint32_t>(batch * kStatusWords, 0), "test");
+          const std::size_t end = first + 64 + (windows - 1) * hop;
+          bench.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, end - fed));
+          bench.front_end->enqueue_batch(first, windows, spectra, status);
+          const std::vector<ComplexF> found = bench.device.download(spectra, "test");
+          const std::vector<std::uint32_t> flags = bench.device.download(status, "test");
+          for (std::size_t i = 0; i < windows; ++i, first += hop) {
+            single.front_end->enqueue_bits(fed, testing::words_of(kSmall, wire, fed, first + 64 - fed));
+            fed = first + 64;
+            const std::vector<ComplexF> expected = single.spectra(first);
+            const auto part = found.begin() + static_cast<std::ptrdiff_t>(i * values);
+            const std::vector<ComplexF> of_batch(part, part + static_cast<std::ptrdiff_t>(values));
+            const std::string where = "hop " + std::to_string(hop) + ", window at " + std::to_string(first);
+            // The integers are the same; a compiler may round the last turn otherwise in another kernel.
+            EXPECT_LT(
+                testing::relative_l2(of_batch, std::vector<std::complex<double>>(expected.begin(), expected.end())),
+                1e-6)
+                << where;
+            EXPECT_EQ(flags[i * kStatusWords], single.flags().front()) << where;
+            clipped += flags[i * kStatusWords] == kFlagClipped ? 1U : 0U;
+          }
+        }
+        EXPECT_GT(clipped, 0U);
+        EXPECT_LT(clipped, first / hop);
       }
     }
   }

@@ -31,7 +31,9 @@
 // Blocks: windows begin at multiples of HOP_WORDS and end LEAD_WORDS after one. A hop is cut into the blocks of its first
 //   LEAD_WORDS words and those of its rest, to KEPT_WORDS, each of BLOCK words but the last, which may be shorter; block
 //   i of the stream is block i % HOP_BLOCKS of hop i / HOP_BLOCKS.
-// Launch: local (64, 1), global (LANES rounded up to 64, frequencies).
+// Launch: local (SLIDE_LANES, SEGMENTS), global (LANES rounded up to SLIDE_LANES, SEGMENTS times frequencies). The windows
+//   of a launch are cut into SEGMENTS parts, whose items first sum what the parts before them move by; sums of integers
+//   are the same in any order.
 
 //! needs common/complex.cl
 
@@ -93,7 +95,14 @@
 
 #define TERMS (FREQUENCIES * FREQUENCY_TERMS + OFFSET_TERMS)
 #define OWN_TERMS (FREQUENCY_TERMS + OFFSET_TERMS)
-#define SLIDE_GROUP 64
+#ifndef SEGMENTS
+#define SEGMENTS 1
+#endif
+#if SEGMENTS > 1
+#define SLIDE_LANES 32
+#else
+#define SLIDE_LANES 64
+#endif
 #define LEAD_BLOCKS ((LEAD_WORDS + BLOCK - 1) / BLOCK)
 #define BLOCKS_ARE_EQUAL (LEAD_WORDS % BLOCK == 0 && KEPT_WORDS % BLOCK == 0)
 
@@ -186,50 +195,155 @@ static int clipped_runs(int2* entry, const uint alive, const ulong block, int* r
   return entry->x;
 }
 
-// Moves on by one block; `from_zero`: nothing leaves.
-static void move_on(__global int2* restrict sums, const uint from, const uint to, const uint from_zero, const uint lane,
-                    const uint frequency, const uint alive, const ulong block, int2* totals, int2* clipping) {
+// Adds to `totals` what a block that comes and one that leaves change; `from_zero`: nothing leaves.
+static void add_move(__global const int2* restrict sums, const uint from, const uint to, const uint from_zero,
+                     const uint lane, const uint frequency, int2* totals) {
   __global const int2* restrict leaving = sums + (size_t)from * (TERMS + 1) * LANES + lane;
-  __global int2* restrict coming = sums + (size_t)to * (TERMS + 1) * LANES + lane;
+  __global const int2* restrict coming = sums + (size_t)to * (TERMS + 1) * LANES + lane;
 #pragma unroll
   for (uint i = 0; i < OWN_TERMS; ++i) {
     const size_t term = (size_t)ring_term(frequency, i) * LANES;
     totals[i] += from_zero ? coming[term] : coming[term] - leaving[term];
   }
+}
+
+// The ring's entry of clipping.
+static size_t clipping_at(const uint slot, const uint lane) { return ((size_t)slot * (TERMS + 1) + TERMS) * LANES + lane; }
+
+// Counts the runs of a block that comes, and writes them for the time when it leaves. `run` is as in clipped_runs().
+static int note_clipping(__global int2* restrict sums, const uint to, const uint lane, const uint alive,
+                         const ulong block, int* run) {
+  int2 entry = sums[clipping_at(to, lane)];
+  const int runs = clipped_runs(&entry, alive, block, run);
+#if RUN_BLOCKS > 1
+  sums[clipping_at(to, lane)].x = entry.x;  // others may read y meanwhile
+#endif
+  return runs;
+}
+
+// Moves on by one block.
+static void move_on(__global int2* restrict sums, const uint from, const uint to, const uint from_zero, const uint lane,
+                    const uint frequency, const uint alive, const ulong block, int2* totals, int2* clipping) {
+  add_move(sums, from, to, from_zero, lane, frequency, totals);
   if (frequency == 0) {
-    int2 entry = coming[(size_t)TERMS * LANES];
+#if SEGMENTS == 1
     int run = clipping->y;
-    clipping->x += clipped_runs(&entry, alive, block, &run);
-    clipping->x -= from_zero ? 0 : leaving[(size_t)TERMS * LANES].x;
+    clipping->x += note_clipping(sums, to, lane, alive, block, &run);
     clipping->y = run;
-    coming[(size_t)TERMS * LANES] = entry;
+#else  // noted before
+    clipping->x += sums[clipping_at(to, lane)].x;
+#endif
+    clipping->x -= from_zero ? 0 : sums[clipping_at(from, lane)].x;
   }
 }
 
-__kernel __attribute__((reqd_work_group_size(SLIDE_GROUP, 1, 1))) void slide(
+static uint slot_after(const uint slot, const uint moves, const uint slots) {
+  const uint there = slot + moves;  // of blocks that the ring holds: once around at most
+  return there >= slots ? there - slots : there;
+}
+
+__kernel __attribute__((reqd_work_group_size(SLIDE_LANES, SEGMENTS, 1))) void slide(
     __global int2* restrict sums, __global const ulong* restrict steps, __global const float2* restrict weights,
     __global const int* restrict channel_of, __global const uint* restrict is_alive,
     __global const int2* restrict state_in, __global int2* restrict state_out, __global float2* restrict spectra,
     __global uint* restrict status, const uint oldest, const uint newest, const uint slots, const uint moves,
     const uint from_zero, const ulong newest_block, const ulong first_word, const uint windows) {
   const uint lane = get_global_id(0);
-  const uint frequency = get_global_id(1);
+  const uint frequency = get_group_id(1);
+  const uint segment = get_local_id(1);
+#if SEGMENTS == 1
   if (lane >= LANES) {
     return;
   }
-  const uint alive = is_alive[lane];
-  const int channel = channel_of[lane];
+  const uint first_window = 0;
+  const uint end_window = windows;
+#else
+  // Of lanes that are not there, no windows: their items only meet the others at the barriers.
+  const uint each = (windows + SEGMENTS - 1) / SEGMENTS;
+  const uint first_window = lane < LANES ? min(segment * each, windows) : windows;
+  const uint end_window = lane < LANES ? min(first_window + each, windows) : windows;
+#endif
+  const uint is_last = end_window == windows && first_window < windows;
+  const uint alive = lane < LANES ? is_alive[lane] : 0u;
+  const int channel = lane < LANES ? channel_of[lane] : -1;
+  const uint begins = first_window == 0 && from_zero;  // its first window has nothing before it
+  const uint passed = first_window == 0 ? 0u : moves + (first_window - 1) * HOP_BLOCKS;
+  const uint first_from = slot_after(oldest, from_zero && first_window > 0 ? passed - moves : passed, slots);
+  const uint first_to = slot_after(newest, passed, slots);
+  const ulong first_block = newest_block + passed;
+
   int2 totals[OWN_TERMS];
 #pragma unroll
   for (uint i = 0; i < OWN_TERMS; ++i) {
-    totals[i] = from_zero ? (int2)(0, 0) : state_in[ring_term(frequency, i) * LANES + lane];
+    totals[i] = from_zero || lane >= LANES ? (int2)(0, 0) : state_in[ring_term(frequency, i) * LANES + lane];
   }
-  int2 clipping = from_zero ? (int2)(0, 0) : state_in[TERMS * LANES + lane];
+  int2 clipping = from_zero || lane >= LANES ? (int2)(0, 0) : state_in[TERMS * LANES + lane];
 
-  uint from = oldest;
-  uint to = newest;
-  ulong block = newest_block;
-  for (uint window = 0; window < windows; ++window) {
+#if SEGMENTS > 1
+  __local int2 parts[SEGMENTS][OWN_TERMS][SLIDE_LANES];
+  __local int clipped_parts[SEGMENTS][SLIDE_LANES];
+  const uint item = get_local_id(0);
+  const uint own_moves = first_window == end_window ? 0u
+                                                    : (end_window - first_window - 1) * HOP_BLOCKS +
+                                                          (first_window == 0 ? moves : HOP_BLOCKS);
+  if (frequency == 0) {
+    // The run that the first block goes on: signs of the blocks since it began, some of them of windows before these.
+#if RUN_BLOCKS > 1
+    const uint since = (uint)(first_block % RUN_BLOCKS);
+    const uint here = min(since, passed);
+    int run = since >= passed ? clipping.y : 0;
+    for (uint back = here; back > 0; --back) {
+      run += sums[clipping_at(slot_after(newest, passed - back, slots), lane < LANES ? lane : 0)].y;
+    }
+#else
+    int run = clipping.y;
+#endif
+    uint to = first_to;
+    for (uint move = 0; move < own_moves; ++move) {
+      (void)note_clipping(sums, to, lane, alive, first_block + move, &run);
+      to = next_slot(to, slots);
+    }
+    clipping.y = run;
+  }
+  barrier(CLK_GLOBAL_MEM_FENCE);  // blocks that came in these windows may leave in them, too
+  int2 part[OWN_TERMS];
+#pragma unroll
+  for (uint i = 0; i < OWN_TERMS; ++i) {
+    part[i] = (int2)(0, 0);
+  }
+  int clipped = 0;
+  {
+    uint from = first_from;
+    uint to = first_to;
+    for (uint move = 0; move < own_moves; ++move) {
+      const uint nothing_leaves = begins && move < moves;
+      add_move(sums, from, to, nothing_leaves, lane, frequency, part);
+      if (frequency == 0) {
+        clipped += sums[clipping_at(to, lane)].x - (nothing_leaves ? 0 : sums[clipping_at(from, lane)].x);
+      }
+      from = nothing_leaves ? from : next_slot(from, slots);
+      to = next_slot(to, slots);
+    }
+  }
+#pragma unroll
+  for (uint i = 0; i < OWN_TERMS; ++i) {
+    parts[segment][i][item] = part[i];
+  }
+  clipped_parts[segment][item] = clipped;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint before = 0; before < segment; ++before) {
+#pragma unroll
+    for (uint i = 0; i < OWN_TERMS; ++i) {
+      totals[i] += parts[before][i][item];
+    }
+    clipping.x += clipped_parts[before][item];
+  }
+#endif
+
+  uint from = first_from;
+  uint to = first_to;
+  ulong block = first_block;
+  for (uint window = first_window; window < end_window; ++window) {
     const uint nothing_leaves = from_zero && window == 0;
     const uint steps_on = window == 0 ? moves : HOP_BLOCKS;
     for (uint move = 0; move < steps_on; ++move) {
@@ -254,10 +368,10 @@ __kernel __attribute__((reqd_work_group_size(SLIDE_GROUP, 1, 1))) void slide(
 
   // All frequencies have the offset's terms; the first one writes them.
   const uint written = frequency == 0 ? OWN_TERMS : FREQUENCY_TERMS;
-  for (uint i = 0; i < written; ++i) {
+  for (uint i = 0; i < written && is_last; ++i) {
     state_out[ring_term(frequency, i) * LANES + lane] = totals[i];
   }
-  if (frequency == 0) {
+  if (frequency == 0 && is_last) {
     state_out[TERMS * LANES + lane] = clipping;
   }
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <numbers>
 
 #include "frontend/common/clipping.hpp"
@@ -21,6 +22,7 @@ constexpr std::size_t kGroupsAUnit = 4;
 /// tile of a long block has fewer than 32 words.
 constexpr std::size_t kMostRows = 16;
 constexpr std::size_t kMostVectorColumns = 8;
+constexpr std::size_t kMostSegments = 8;
 
 /// Wire words that an item processes as one vector, on CPUs; 0: one microphone an item.
 std::size_t vector_columns(const ocl::Device& device, std::size_t wire_words) {
@@ -47,11 +49,14 @@ std::vector<T> by_bits(const std::vector<T>& by_words) {
   return values;
 }
 
+/// Of GPUs: a part of two windows or more has as many items as it leaves idle while it waits for memory.
 SlidingPlan plan_for(SlidingPlan plan, std::size_t columns) {
   if (columns > 0) {
     plan.most_block_words = kTileWords;
     plan.channel_of_lane = by_bits(plan.channel_of_lane);
     plan.is_alive = by_bits(plan.is_alive);
+  } else {
+    plan.segments = std::clamp<std::size_t>(std::bit_floor(plan.batch / 2), 1, kMostSegments);
   }
   return plan;
 }

@@ -27,7 +27,7 @@ constexpr std::uint64_t kKeptShare = 1000;
 constexpr std::uint64_t kMostWindows = 64;
 constexpr std::uint64_t kKeyStep = 0x9E3779B97F4A7C15U;
 /// One core sums as fast as it reads, which is slower than a GPU writes: large launches take several.
-constexpr std::size_t kPixelsOfAThread = std::size_t{1} << 19U;
+constexpr std::size_t kPixelsOfAThread = std::size_t{1} << 17U;
 constexpr std::size_t kMostThreads = 8;
 
 std::uint64_t to_count(int value) { return static_cast<std::uint64_t>(value); }

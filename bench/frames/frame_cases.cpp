@@ -126,6 +126,27 @@ void add_windows(CaseList& list, const FrameSweeps& sweeps) {
   }
 }
 
+/// The array with another number of rows or columns, sent row by row: other layouts are those of one size. Throws
+/// UsageError where each microphone's place is given.
+void set_side(Settings& settings, int ArrayGeometry::*side, int count) {
+  if (settings.array.geometry.placement) {
+    throw UsageError("array.positions: expected rows and columns, found the positions of microphones");
+  }
+  settings.array.geometry.*side = count;
+  settings.array.layout = WireLayout::kRowMajor;
+}
+
+void add_microphones(CaseList& list, const FrameSweeps& sweeps) {
+  for (const int rows : sweeps.rows) {
+    list.add("rows", fmt::format("{} rows", rows), rows,
+             [&](FrameCase& c) { set_side(c.settings, &ArrayGeometry::rows, rows); });
+  }
+  for (const int columns : sweeps.columns) {
+    list.add("columns", fmt::format("{} columns", columns), columns,
+             [&](FrameCase& c) { set_side(c.settings, &ArrayGeometry::columns, columns); });
+  }
+}
+
 void add_crossed(CaseList& list, const FrameSweeps& sweeps) {
   for (const int batch : sweeps.batches) {
     for (const int count : sweeps.counts) {
@@ -179,6 +200,7 @@ std::vector<FrameCase> frame_cases(const FrameBenchOptions& options) {
   add_hops(list, sweeps);
   add_batches(list, sweeps);
   add_windows(list, sweeps);
+  add_microphones(list, sweeps);
   if (sweeps.crossed) {
     add_crossed(list, sweeps);
   }

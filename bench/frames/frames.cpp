@@ -15,8 +15,6 @@ namespace nearfield::bench {
 namespace {
 
 constexpr const char* kFrame = "frame";
-/// Whose time other hops are held against.
-constexpr double kUsualHop = 32.0;
 std::size_t to_size(int value) { return static_cast<std::size_t>(value); }
 
 /// Fresh random bits for every frame, in the engine's own room where one push takes them all.
@@ -42,6 +40,7 @@ class FedEngine {
     engine_->compute_windows(first_, batch_);
   }
   [[nodiscard]] std::string front_end_name() const { return engine_->front_end_name(); }
+  [[nodiscard]] std::string imager_name() const { return engine_->imager_name(); }
   FrameWork work() {
     return {.prepare = [this] { prepare(); }, .phases = {{kFrame, [this] { image(); }}}, .waits = true};
   }
@@ -146,6 +145,7 @@ class FrameBench {
       FedEngine engine(plain_, plan);
       run.plan_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
       run.front_end = engine.front_end_name();
+      run.imager = engine.imager_name();
       run.timing.wall_s = time_wall(plain_, options_.timing, engine.work());
     }
     FedEngine engine(profiled_, plan);
@@ -185,18 +185,6 @@ SustainedRun sustain(const FrameBenchOptions& options, const ocl::Device& device
   return run;
 }
 
-std::vector<const FrameRun*> measured_runs(const std::vector<FrameRun>& runs, std::string_view sweep) {
-  std::vector<const FrameRun*> found;
-  for (const FrameRun& run : runs) {
-    if (run.what.sweep == sweep && run.measured()) {
-      found.push_back(&run);
-    }
-  }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const FrameRun* a, const FrameRun* b) { return a->what.value < b->what.value; });
-  return found;
-}
-
 /// Device time of a stage in a run; negative where it has no such stage.
 double stage_s(const FrameRun& run, const std::string& stage) {
   for (const StageTiming& timing : run.timing.stages) {
@@ -216,6 +204,18 @@ SweepLine line_of(const std::string& sweep, const std::string& what, const std::
 }
 
 }  // namespace
+
+std::vector<const FrameRun*> measured_runs(const std::vector<FrameRun>& runs, std::string_view sweep) {
+  std::vector<const FrameRun*> found;
+  for (const FrameRun& run : runs) {
+    if (run.what.sweep == sweep && run.measured()) {
+      found.push_back(&run);
+    }
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const FrameRun* a, const FrameRun* b) { return a->what.value < b->what.value; });
+  return found;
+}
 
 std::vector<SweepLine> sweep_lines(const std::vector<FrameRun>& runs) {
   std::vector<SweepLine> lines;
@@ -242,23 +242,6 @@ std::vector<SweepLine> sweep_lines(const std::vector<FrameRun>& runs) {
     }
   }
   return lines;
-}
-
-std::vector<HopCost> hop_costs(const std::vector<FrameRun>& runs) {
-  std::vector<HopCost> costs;
-  const std::vector<const FrameRun*> points = measured_runs(runs, "hop");
-  const auto usual =
-      std::find_if(points.begin(), points.end(), [](const FrameRun* run) { return run->what.value == kUsualHop; });
-  if (usual == points.end()) {
-    return costs;
-  }
-  for (const FrameRun* run : points) {
-    const double allowed_s = (*usual)->frame_s() * std::max(run->what.value / kUsualHop, 1.0);
-    costs.push_back({.hop_samples = static_cast<int>(run->what.value),
-                     .frame_s = run->frame_s(),
-                     .of_hop_32 = run->frame_s() / allowed_s});
-  }
-  return costs;
 }
 
 FrameReport bench_frames(const FrameBenchOptions& options) {

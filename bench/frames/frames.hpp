@@ -24,13 +24,15 @@ struct FrameSweeps {
   std::vector<int> hops = {1, 2, 8, 32, 46, 64, 100, 256, 1000};  ///< samples
   std::vector<int> batches = {1, 8, 32, 64};                      ///< frames a launch
   std::vector<int> windows = {512, 1024, 2048, 4096, 8192};
+  std::vector<int> rows = {8, 16, 24, 31, 32, 33, 48};  ///< microphones, also of `columns`
+  std::vector<int> columns = {8, 16, 24, 31, 32, 33, 48};
   bool crossed = false;  ///< also every count with every batch
   bool thesis = true;    ///< also the cases of table 7.2 and figure 7.10
 };
 
 /// One point of a sweep.
 struct FrameCase {
-  std::string sweep;   ///< "base", "n", "front end", "planes", "hop", "batch", "window", "n x batch", ...
+  std::string sweep;   ///< "base", "n", "planes", "hop", "window", "rows", ..., as in FrameSweeps
   std::string label;   ///< such as "n = 5"
   double value = 0.0;  ///< of the factor
   Settings settings = {};
@@ -42,6 +44,7 @@ struct FrameCase {
 struct FrameRun {
   FrameCase what;
   std::string front_end = {};         ///< with what its plan chose
+  std::string imager = {};            ///< the first processor's path and its sizes
   std::string problem = {};           ///< why it was not measured; else empty
   double plan_s = 0.0;                ///< to build the engine
   FrameTiming timing = {};            ///< of a launch, which is what.batch() frames
@@ -92,10 +95,30 @@ struct HopCost {
   double frame_s = 0.0;
   double of_hop_32 = 0.0;
   [[nodiscard]] bool is_cliff() const { return of_hop_32 > kMostOfHop32; }
-  static constexpr double kMostOfHop32 = 1.1;  ///< 1, and what the medians of one run differ by on a busy machine
+  /// 1 / 0.7: a stream that hop 32 keeps busy for 70 % of the time is held at any other hop, too.
+  static constexpr double kMostOfHop32 = 1.43;
 };
 /// Of the hops' sweep, in its order; empty where hop 32 was not measured.
 std::vector<HopCost> hop_costs(const std::vector<FrameRun>& runs);
+
+/// Two neighbours of a sweep and how their launches' times differ: the larger one's over the smaller one's times the
+/// growth of the factor, or the smaller one's over the larger one's, whichever is more. No size should cost much more
+/// than its neighbours.
+struct SweepStep {
+  std::string sweep;
+  std::string from;  ///< label of the smaller one
+  std::string to;
+  double ratio = 0.0;
+  std::vector<std::string> changes;  ///< "front end" and "imager" where their path or their transform is another one
+  [[nodiscard]] bool is_large() const { return ratio > kMostRatio; }
+  [[nodiscard]] bool breaks_rule() const { return is_large() && changes.empty(); }
+  static constexpr double kMostRatio = 1.5;
+};
+/// Of the sweeps of n, planes, batch, window, rows and columns, in this order.
+std::vector<SweepStep> sweep_steps(const std::vector<FrameRun>& runs);
+
+/// What breaks either rule, each in a sentence; empty where nothing does.
+std::vector<std::string> broken_rules(const std::vector<FrameRun>& runs);
 
 /// Lines of time against n and against the window's length, of whole frames and of stages that every point has.
 std::vector<SweepLine> sweep_lines(const std::vector<FrameRun>& runs);
@@ -104,6 +127,7 @@ std::vector<SweepLine> sweep_lines(const std::vector<FrameRun>& runs);
 FrameReport bench_frames(const FrameBenchOptions& options);
 
 /// Runs of a sweep that were measured, in the order of their values.
+std::vector<const FrameRun*> measured_runs(const std::vector<FrameRun>& runs, std::string_view sweep);
 std::vector<const FrameRun*> runs_of(const FrameReport& report, std::string_view sweep);
 /// Sum of the medians of the device's times of the stages that hold `part` in their name, transfers left out.
 double kernels_s(const FrameRun& run, std::string_view part = "");

@@ -22,7 +22,14 @@ struct FrameArguments {
   std::string config;
   std::vector<std::string> overrides;
   std::vector<std::string> front_ends;
-  FrameSweeps given{.counts = {}, .front_ends = {}, .planes = {}, .hops = {}, .batches = {}, .windows = {}};
+  FrameSweeps given{.counts = {},
+                    .front_ends = {},
+                    .planes = {},
+                    .hops = {},
+                    .batches = {},
+                    .windows = {},
+                    .rows = {},
+                    .columns = {}};
   bool without_sweeps = false;
   bool without_thesis = false;
   FrameBenchOptions options;
@@ -42,6 +49,8 @@ FrameSweeps sweeps_of(const FrameArguments& arguments) {
   FrameSweeps sweeps;
   if (arguments.options.quick) {
     sweeps.hops = kQuickHops;
+    sweeps.rows.clear();  // as each hop, and each front end again
+    sweeps.columns.clear();
   }
   choose(sweeps.counts, given.counts, only);
   choose(sweeps.front_ends, arguments.front_ends, only);
@@ -49,6 +58,8 @@ FrameSweeps sweeps_of(const FrameArguments& arguments) {
   choose(sweeps.hops, given.hops, only);
   choose(sweeps.batches, given.batches, only);
   choose(sweeps.windows, given.windows, only);
+  choose(sweeps.rows, given.rows, only);
+  choose(sweeps.columns, given.columns, only);
   sweeps.crossed = given.crossed;
   sweeps.thesis = !arguments.without_thesis && !arguments.options.quick;
   return sweeps;
@@ -78,6 +89,8 @@ void add_sweeps(CLI::App& command, FrameArguments& arguments) {
   add("--hops", sweeps.hops, 1000000, "hops, samples");
   add("--batches", sweeps.batches, 4096, "frames a launch");
   add("--windows", sweeps.windows, 1000000, "windows, samples");
+  add("--rows", sweeps.rows, 4096, "rows of microphones");
+  add("--columns", sweeps.columns, 4096, "columns of microphones");
   command.add_option("--front-ends", arguments.front_ends, "such as popcount,dot_product")
       ->delimiter(',')
       ->check(CLI::IsMember(kinds_from_the_default_on()));
@@ -103,7 +116,8 @@ void add_frames(CLI::App& command) {
       ->check(CLI::Range(1, 100000000));
   command.add_option("--warm-up", options.timing.warm_up, "launches before these")->check(CLI::Range(0, 1000000));
   command.add_option("--most-seconds", options.timing.most_s, "of one measurement")->check(CLI::Range(0.0, 3600.0));
-  command.add_flag("--quick", options.quick, "ceilings from small transfers, few hops, no cases of the thesis");
+  command.add_flag("--quick", options.quick,
+                   "ceilings from small transfers, few hops, one array, no cases of the thesis");
   // Plain `bench` is this command too; what stands before a subcommand is not the subcommand's.
   command.parse_complete_callback([&command] {
     for (const CLI::Option* option : command.get_options()) {

@@ -155,6 +155,35 @@ std::string hop_lines(const FrameReport& report) {
   return text;
 }
 
+std::string step_lines(const FrameReport& report) {
+  std::string text;
+  for (const SweepStep& step : sweep_steps(report.runs)) {
+    if (step.is_large()) {
+      text +=
+          fmt::format("{:<10}{:<40}{:>8.2f}  {}\n", step.sweep, fmt::format("{} to {}", step.from, step.to), step.ratio,
+                      step.breaks_rule() ? "ABOVE" : fmt::format("another {}", fmt::join(step.changes, ", ")));
+    }
+  }
+  if (text.empty()) {
+    return "";
+  }
+  return fmt::format(
+             "\nSteps above {:.2f} between neighbours of a sweep: the larger one's time over the smaller one's, over "
+             "the "
+             "growth of the factor; or the other way round\n",
+             SweepStep::kMostRatio) +
+         text;
+}
+
+std::string broken_lines(const FrameReport& report) {
+  const std::vector<std::string> broken = broken_rules(report.runs);
+  if (hop_costs(report.runs).size() < 2 && sweep_steps(report.runs).empty()) {
+    return "";
+  }
+  return broken.empty() ? "\nNothing breaks the rules of hops and steps.\n"
+                        : fmt::format("\nBREAKS THE RULES:\n  {}\n", fmt::join(broken, "\n  "));
+}
+
 /// Kernels that the thesis counts: its nominal chain and its dot products get decimated samples from an FPGA.
 double counted_s(const FrameRun& run) {
   return kernels_s(run) - kernels_s(run, "/decimator/") - kernels_s(run, "/bit_ring/");
@@ -256,6 +285,8 @@ nlohmann::ordered_json run_json(const FrameRun& run, const Ceilings& ceilings) {
                                  {"kind", front_end.kind},
                                  {"frequencies", run.frequencies()},
                                  {"planes", run.what.settings.holography.planes_m.size()},
+                                 {"rows", run.what.settings.array.geometry.rows},
+                                 {"columns", run.what.settings.array.geometry.columns},
                                  {"window_samples", front_end.window_samples},
                                  {"hop_samples", front_end.hop_samples},
                                  {"fft", run.what.settings.device.fft},
@@ -265,6 +296,7 @@ nlohmann::ordered_json run_json(const FrameRun& run, const Ceilings& ceilings) {
     return json;
   }
   json["front_end"] = run.front_end;
+  json["imager"] = run.imager;
   json["plan_s"] = run.plan_s;
   json["frame_s"] = run.frame_s();
   json["launch_wall_s"] = to_json(run.timing.wall_s);
@@ -289,6 +321,30 @@ nlohmann::ordered_json run_json(const FrameRun& run, const Ceilings& ceilings) {
   return json;
 }
 
+nlohmann::ordered_json rules_json(const std::vector<FrameRun>& runs) {
+  nlohmann::ordered_json hops = nlohmann::ordered_json::array();
+  for (const HopCost& cost : hop_costs(runs)) {
+    hops.push_back({{"hop_samples", cost.hop_samples},
+                    {"frame_s", cost.frame_s},
+                    {"of_hop_32", cost.of_hop_32},
+                    {"breaks_rule", cost.is_cliff()}});
+  }
+  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+  for (const SweepStep& step : sweep_steps(runs)) {
+    steps.push_back({{"sweep", step.sweep},
+                     {"from", step.from},
+                     {"to", step.to},
+                     {"ratio", step.ratio},
+                     {"changes", step.changes},
+                     {"breaks_rule", step.breaks_rule()}});
+  }
+  return {{"most_of_hop_32", HopCost::kMostOfHop32},
+          {"most_step", SweepStep::kMostRatio},
+          {"hops", hops},
+          {"steps", steps},
+          {"broken", broken_rules(runs)}};
+}
+
 nlohmann::ordered_json to_json(const SustainedRun& run) {
   return {{"batch", run.batch},
           {"seconds", run.seconds},
@@ -309,8 +365,9 @@ nlohmann::ordered_json to_json(const SustainedRun& run) {
 }  // namespace
 
 std::string to_table(const FrameReport& report) {
-  return head_lines(report) + run_lines(report) + stage_lines(report) + hop_lines(report) + line_lines(report) +
-         table_72_lines(report) + figure_35_lines(report) + figure_710_lines(report) + sustained_lines(report);
+  return head_lines(report) + run_lines(report) + stage_lines(report) + hop_lines(report) + step_lines(report) +
+         broken_lines(report) + line_lines(report) + table_72_lines(report) + figure_35_lines(report) +
+         figure_710_lines(report) + sustained_lines(report);
 }
 
 std::string to_csv(const FrameReport& report) {
@@ -354,6 +411,7 @@ std::string to_json_text(const FrameReport& report) {
   for (const FrameRun& run : report.runs) {
     json["runs"].push_back(run_json(run, report.ceilings));
   }
+  json["rules"] = rules_json(report.runs);
   json["lines"] = nlohmann::ordered_json::array();
   for (const SweepLine& found : report.lines) {
     nlohmann::ordered_json line = {{"sweep", found.sweep}, {"of", found.what}};

@@ -365,9 +365,15 @@ LOCAL_HELPER void measure_spectrum(__local Spectrum* spectrum, __local REAL* re,
   SYNC(FIT_GROUP);
   sum_rings(spectrum, y_re, bin_places, bin_rings, ring_starts);
   SYNC(FIT_GROUP);  // PoCL 3.1 lost the sums of 8 x 8 microphones without it
-  for (int i = item; i < SHELL_STEP; i += FIT_GROUP) {
-    spectrum->shell[i] = i < SHELL ? y_re[shell_places[i]] : INFINITY;
+  // Two loops: where one stores both the bins and what fills the last vector, PoCL 3.1 loses bins of 8 x 8 microphones.
+  for (int i = item; i < SHELL; i += FIT_GROUP) {
+    spectrum->shell[i] = y_re[shell_places[i]];
   }
+#if APART
+  for (int i = SHELL; i < SHELL_STEP; ++i) {
+    spectrum->shell[i] = INFINITY;
+  }
+#endif
   SYNC(FIT_GROUP);
   find_noise(spectrum);
   for (int ring = item; ring < RINGS; ring += FIT_GROUP) {

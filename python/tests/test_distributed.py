@@ -230,15 +230,22 @@ if [ "$1" = {command} ]; then echo '{says}'; else exec {nearfield.program()} "$@
         client.run(use, nearfield.program(), workers=[one])
 
 
-def test_a_shard_of_another_device_is_refused(client, tmp_path):
-    """What a run says of its device is compared with what the plan said."""
+@pytest.mark.parametrize("attribute", ["device", "front_end"])
+def test_a_shard_of_another_device_or_kernel_is_refused(client, tmp_path, attribute):
+    """What a run says of its device and of its front end's kernel is compared with what the plan said."""
+    said = {"device": "same", "front_end": "same"}
     with h5py.File(tmp_path / "part.h5", "w") as file:
-        file.attrs["device"] = np.bytes_("one")
+        file.attrs.update({name: np.bytes_(text) for name, text in (said | {attribute: "one"}).items()})
         file["time"] = np.zeros(4)
     group, part = archives._Group("", 0, {}), archives._Part(0, 0, 4, [(0, 4, 0)])
-    job = archives._Job("out.zarr", "", "opencl", None, 1, 0, None, {"": "another"}, 1, [], [group], [])
-    with pytest.raises(nearfield.DeviceError, match="expected another, found one"):
+
+    def require(expected):
+        job = archives._Job("out.zarr", "", "opencl", None, 1, 0, None, {"": expected}, 1, [], [group], [])
         client.submit(archives._require_same, job, part, tmp_path / "part.h5").result()
+
+    require(said | {attribute: "one"})
+    with pytest.raises(nearfield.DeviceError, match="expected another, found one"):
+        require(said | {attribute: "another"})
 
 
 def test_a_store_of_another_run_is_refused(client, capture, tmp_path):

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
@@ -27,6 +28,7 @@ constexpr std::array<char, 8> kMagic = {'N', 'F', 'C', 'A', 'C', 'H', 'E', '\n'}
 constexpr std::uint32_t kVersion = 1;
 constexpr std::string_view kEnding = ".cache";
 constexpr std::string_view kTemporary = ".nearfield-partial-";
+constexpr const char* kLock = ".nearfield-lock";
 /// A temporary file this old belongs to a process that did not finish it.
 constexpr auto kAbandoned = std::chrono::hours(1);
 
@@ -78,6 +80,24 @@ bool make_folder(const fs::path& folder) {
     }
   }
   return true;
+}
+
+/// Excludes other processes and other threads of this one until it is closed. None with errno set.
+FileDescriptor lock_folder(const fs::path& folder) {
+  if (!make_folder(folder)) {
+    return {};
+  }
+  const FileDescriptor opened = open_folder(folder);
+  if (!opened.valid()) {
+    return {};
+  }
+  FileDescriptor lock(openat(opened.get(), kLock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  while (lock.valid() && flock(lock.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) {
+      return {};
+    }
+  }
+  return lock;
 }
 
 bool read_all(int descriptor, void* into, std::size_t bytes) {
@@ -207,12 +227,10 @@ std::optional<std::vector<unsigned char>> CacheFiles::load(const CacheKey& key) 
   return value;
 }
 
-void CacheFiles::store(const CacheKey& key, std::span<const unsigned char> value) const {
-  if (!is_on() || value.size() + sizeof(Header) > most_bytes_) {
-    return;
-  }
+bool CacheFiles::write(const CacheKey& key, std::span<const unsigned char> value) const {
   const auto give_up = [&](std::string_view what) {
     say_once_that_it_cannot_write(folder_, fmt::format("{}: {}", what, std::strerror(errno)));
+    return false;
   };
   if (!make_folder(folder_) || !open_folder(folder_).valid()) {
     return give_up("expected a folder of this user");
@@ -233,11 +251,38 @@ void CacheFiles::store(const CacheKey& key, std::span<const unsigned char> value
   }
   if (!write_all(file.get(), &header, sizeof(header)) || !write_all(file.get(), value.data(), value.size()) ||
       std::rename(temporary.c_str(), path.c_str()) != 0) {
-    give_up("can't write");
+    (void)give_up("can't write");
     unlink(temporary.c_str());
-    return;
+    return false;
   }
-  make_room(folder_, most_bytes_);
+  return true;
 }
+
+void CacheFiles::store(const CacheKey& key, std::span<const unsigned char> value) const {
+  if (is_on() && value.size() + sizeof(Header) <= most_bytes_ && write(key, value)) {
+    make_room(folder_, most_bytes_);
+  }
+}
+
+std::optional<std::vector<unsigned char>> CacheFiles::store_first(
+    const CacheKey& key, std::span<const unsigned char> value,
+    const std::function<bool(std::span<const unsigned char>)>& is_usable) const {
+  if (!is_on()) {
+    return std::nullopt;
+  }
+  const FileDescriptor lock = lock_folder(folder_);
+  if (!lock.valid()) {
+    say_once_that_it_cannot_write(folder_, std::strerror(errno));
+    return std::nullopt;
+  }
+  std::optional<std::vector<unsigned char>> first = load(key);
+  if (!first || !is_usable(*first)) {
+    store(key, value);
+    first = load(key);
+  }
+  return first;
+}
+
+bool CacheFiles::can_store_first() const { return is_on() && lock_folder(folder_).valid(); }
 
 }  // namespace nearfield::ocl

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <span>
@@ -38,10 +39,21 @@ class CacheFiles {
   /// Nothing unless the file is whole, undamaged, of this key and of this version of Nearfield's format.
   [[nodiscard]] std::optional<std::vector<unsigned char>> load(const CacheKey& key) const;
   void store(const CacheKey& key, std::span<const unsigned char> value) const;
+  /// Stores the value unless one that `is_usable` lies there already, and returns the one that lies there then: of
+  /// several processes and threads the first one's value is that of all. Nothing where can_store_first() is false or
+  /// the value could not be written.
+  [[nodiscard]] std::optional<std::vector<unsigned char>> store_first(
+      const CacheKey& key, std::span<const unsigned char> value,
+      const std::function<bool(std::span<const unsigned char>)>& is_usable) const;
+  /// Whether the folder is this user's, may be written, and lies on a file system with locks.
+  [[nodiscard]] bool can_store_first() const;
   /// Where a key's value lies.
   [[nodiscard]] std::filesystem::path path_of(const CacheKey& key) const;
 
  private:
+  /// False, and a line in the log, where it could not be written.
+  bool write(const CacheKey& key, std::span<const unsigned char> value) const;
+
   std::filesystem::path folder_;
   std::uint64_t most_bytes_;
 };

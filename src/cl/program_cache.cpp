@@ -53,12 +53,9 @@ std::string compiler_environment() {
 
 }  // namespace
 
-std::filesystem::path program_cache_folder(std::string_view platform) {
+std::filesystem::path cache_folder() {
   if (const char* own = std::getenv("NEARFIELD_CACHE_DIR"); own != nullptr) {
     return own;
-  }
-  if (platform == kPoclPlatform) {
-    return {};
   }
   if (const std::string_view of_service = variable("CACHE_DIRECTORY"); !of_service.empty()) {
     return of_service.substr(0, of_service.find(':'));
@@ -70,6 +67,11 @@ std::filesystem::path program_cache_folder(std::string_view platform) {
     return std::filesystem::path(home) / ".cache" / "nearfield";
   }
   return {};
+}
+
+std::filesystem::path program_cache_folder(std::string_view platform) {
+  const bool is_left_to_pocl = platform == kPoclPlatform && std::getenv("NEARFIELD_CACHE_DIR") == nullptr;
+  return is_left_to_pocl ? std::filesystem::path() : cache_folder();
 }
 
 std::optional<std::string> private_pocl_cache() {
@@ -91,11 +93,16 @@ void keep_pocl_cache_private() {
   });
 }
 
-CacheKey ProgramCache::key_of(const ::cl::Device& device, const std::string& options, const std::string& source) {
+CacheKey device_key(std::string_view kind, const ::cl::Device& device, std::string_view options,
+                    std::string_view source) {
   const ::cl::Platform platform(device.getInfo<CL_DEVICE_PLATFORM>());
-  return cache_key({"program", platform.getInfo<CL_PLATFORM_NAME>(), platform.getInfo<CL_PLATFORM_VERSION>(),
+  return cache_key({kind, platform.getInfo<CL_PLATFORM_NAME>(), platform.getInfo<CL_PLATFORM_VERSION>(),
                     device.getInfo<CL_DEVICE_NAME>(), device.getInfo<CL_DEVICE_VERSION>(),
                     device.getInfo<CL_DRIVER_VERSION>(), compiler_environment(), options, source});
+}
+
+CacheKey ProgramCache::key_of(const ::cl::Device& device, const std::string& options, const std::string& source) {
+  return device_key("program", device, options, source);
 }
 
 std::optional<::cl::Program> ProgramCache::load(const CacheKey& key, const ::cl::Context& context,

@@ -35,6 +35,8 @@ FrameBenchOptions tiny() {
                     .hops = {},
                     .batches = {},
                     .windows = {64, 128},
+                    .rows = {},
+                    .columns = {},
                     .thesis = true};
   options.timing = {.warm_up = 1, .repetitions = 5};
   options.quick = true;
@@ -205,6 +207,72 @@ TEST(HopCosts, AreTimesOverThatOfHop32) {
   EXPECT_TRUE(hop_costs(runs).empty());
 }
 
+FrameRun made_up(const std::string& sweep, double value, double seconds) {
+  FrameRun run{.what = {.sweep = sweep, .label = std::to_string(static_cast<int>(value)), .value = value}};
+  run.timing.wall_s = distribution({seconds});
+  run.front_end = "front end";
+  run.imager = "imager";
+  return run;
+}
+
+// A hop that costs 1.43 times what hop 32 allows is within the rule, one of 1.44 times is not.
+TEST(BrokenRules, NameHopsThatCostMoreThanHop32Allows) {
+  const std::vector<FrameRun> runs = {made_up("hop", 32.0, 1.0), made_up("hop", 64.0, 2.0 * 1.43),
+                                      made_up("hop", 8.0, 1.44)};
+  const std::vector<std::string> broken = broken_rules(runs);
+  ASSERT_EQ(broken.size(), 1U);
+  EXPECT_EQ(broken[0], "hop 8: a frame takes 1.44 times what hop 32 allows, at most 1.43 are expected");
+}
+
+// Twice the frequencies may take three times as long, and no less than two thirds of the time.
+TEST(SweepSteps, AreTimesOverTheGrowthOfTheFactorEitherWay) {
+  const std::vector<FrameRun> runs = {made_up("n", 4.0, 9.0), made_up("n", 1.0, 1.0),  // in any order
+                                      made_up("n", 2.0, 3.0), made_up("n", 8.0, 5.9), made_up("n", 16.0, 5.9)};
+  const std::vector<SweepStep> steps = sweep_steps(runs);
+  ASSERT_EQ(steps.size(), 4U);
+  EXPECT_DOUBLE_EQ(steps[0].ratio, 1.5);
+  EXPECT_FALSE(steps[0].is_large());
+  EXPECT_DOUBLE_EQ(steps[1].ratio, 1.5);
+  EXPECT_DOUBLE_EQ(steps[2].ratio, 9.0 / 5.9) << "the larger one takes less";
+  EXPECT_TRUE(steps[2].breaks_rule());
+  EXPECT_DOUBLE_EQ(steps[3].ratio, 1.0);
+  const std::vector<std::string> broken = broken_rules(runs);
+  ASSERT_EQ(broken.size(), 1U);
+  EXPECT_EQ(broken[0], "n, from 4 to 8: a step of 1.53, at most 1.50 is expected");
+}
+
+// A batch's launch is what grows with it.
+TEST(SweepSteps, OfBatchesAreOfLaunches) {
+  std::vector<FrameRun> runs = {made_up("batch", 1.0, 1.0), made_up("batch", 8.0, 2.0)};
+  runs[1].what.settings.device.batch = 8;
+  EXPECT_TRUE(broken_rules(runs).empty()) << "a frame takes a quarter of the time";
+  runs[1].timing.wall_s = distribution({12.1});
+  EXPECT_EQ(broken_rules(runs).size(), 1U);
+}
+
+// Another path or another transform, which the imager's name has, explains a step; it is listed, and breaks no rule.
+TEST(SweepSteps, SayWhatElseChanges) {
+  std::vector<FrameRun> runs = {made_up("rows", 32.0, 1.0), made_up("rows", 33.0, 9.0)};
+  EXPECT_EQ(broken_rules(runs).size(), 1U);
+  runs[1].imager = "another";
+  EXPECT_EQ(sweep_steps(runs).at(0).changes, std::vector<std::string>{"imager"});
+  EXPECT_TRUE(sweep_steps(runs).at(0).is_large());
+  EXPECT_TRUE(broken_rules(runs).empty());
+  runs[1].front_end = "another";
+  EXPECT_EQ(sweep_steps(runs).at(0).changes, (std::vector<std::string>{"front end", "imager"}));
+  FrameReport report;
+  report.runs = runs;
+  report.runs.insert(report.runs.begin(), made_up("base", 0.0, 1.0));
+  EXPECT_NE(to_table(report).find("another front end, imager"), std::string::npos);
+  EXPECT_NE(to_table(report).find("Nothing breaks the rules"), std::string::npos);
+  report.runs[2].front_end = "front end";
+  report.runs[2].imager = "imager";
+  EXPECT_NE(to_table(report).find("BREAKS THE RULES:\n  rows, from 32 to 33"), std::string::npos);
+  const auto json = nlohmann::json::parse(to_json_text(report));
+  EXPECT_EQ(json["rules"]["broken"].size(), 1U);
+  EXPECT_EQ(json["rules"]["steps"][0]["breaks_rule"], true);
+}
+
 // --- cases -----------------------------------------------------------------------------------------------------------
 
 std::size_t count_of(const std::vector<FrameCase>& cases, std::string_view sweep) {
@@ -219,6 +287,8 @@ TEST(FrameCases, VaryOneFactorAtATime) {
   EXPECT_EQ(cases.front().settings.front_end.frequencies_hz.size(), static_cast<std::size_t>(kBaseCount));
   EXPECT_EQ(count_of(cases, "n"), 6U);
   EXPECT_EQ(count_of(cases, "front end"), 4U);
+  EXPECT_EQ(count_of(cases, "rows"), 7U);
+  EXPECT_EQ(count_of(cases, "columns"), 7U);
   EXPECT_EQ(count_of(cases, "n x batch"), 0U);
   EXPECT_EQ(count_of(cases, kThesisSweep), 15U);
   options.sweeps.crossed = true;
@@ -230,6 +300,10 @@ TEST(FrameCases, VaryOneFactorAtATime) {
       EXPECT_EQ(c.settings.front_end.window_samples, static_cast<int>(c.value));
       EXPECT_EQ(c.settings.front_end.frequencies_hz.size(), static_cast<std::size_t>(kBaseCount));
       EXPECT_EQ(c.settings.front_end.hop_samples, 32);
+    }
+    if (c.sweep == "rows" || c.sweep == "columns") {
+      EXPECT_EQ(c.settings.array.geometry.rows, c.sweep == "rows" ? static_cast<int>(c.value) : 32);
+      EXPECT_EQ(c.settings.array.geometry.columns, c.sweep == "columns" ? static_cast<int>(c.value) : 32);
     }
     if (c.sweep == "planes") {
       EXPECT_EQ(c.settings.holography.planes_m.size(), static_cast<std::size_t>(c.value));

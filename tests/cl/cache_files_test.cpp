@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <thread>
@@ -89,6 +90,50 @@ TEST(CacheFiles, TemporaryFilesThatWereAbandonedGo) {
   files.store(numbered(1), Bytes{1});
   EXPECT_FALSE(fs::exists(folder / ".nearfield-partial-abandon"));
   EXPECT_TRUE(fs::exists(folder / ".nearfield-partial-current"));
+}
+
+const auto kAnyValue = [](std::span<const unsigned char>) { return true; };
+
+TEST(CacheFiles, TheFirstValueStaysUnlessItIsOfNoUse) {
+  const test::TemporaryFolder folder;
+  const CacheFiles files(folder / "cache");
+  EXPECT_TRUE(files.can_store_first());
+  EXPECT_EQ(files.store_first(numbered(1), Bytes{1}, kAnyValue), Bytes{1});
+  EXPECT_EQ(files.store_first(numbered(1), Bytes{2}, kAnyValue), Bytes{1});
+  EXPECT_EQ(files.load(numbered(1)), Bytes{1});
+  EXPECT_EQ(files.store_first(numbered(1), Bytes{3}, [](auto value) { return value.front() != 1; }), Bytes{3});
+  std::ofstream(files.path_of(numbered(1))) << "damaged";
+  EXPECT_EQ(files.store_first(numbered(1), Bytes{4}, kAnyValue), Bytes{4});
+}
+
+TEST(CacheFiles, StoresNoFirstValueWhereItCannotWrite) {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder / "file") << "x";
+  for (const fs::path& place : {fs::path(), fs::path(folder / "file") / "cache", fs::path("/proc/self")}) {
+    const CacheFiles files(place);
+    EXPECT_FALSE(files.can_store_first()) << place;
+    EXPECT_EQ(files.store_first(numbered(1), Bytes{1}, kAnyValue), std::nullopt) << place;
+  }
+}
+
+// Each thread brings a value of its own; all get that of one of them.
+TEST(CacheFiles, ThreadsAgreeOnTheFirstValue) {
+  const test::TemporaryFolder folder;
+  for (int key = 0; key < 50; ++key) {
+    std::array<std::optional<Bytes>, 4> found;
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      threads.emplace_back([&, i] {
+        found[i] = CacheFiles(folder / "cache")
+                       .store_first(numbered(key), Bytes(1000 * (i + 1), static_cast<unsigned char>(i)), kAnyValue);
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    ASSERT_TRUE(found[0]);
+    EXPECT_TRUE(std::all_of(found.begin(), found.end(), [&](const auto& one) { return one == found[0]; })) << key;
+  }
 }
 
 // Writers of one key's two values, and readers: a value is one of the two, whole, or not there yet.

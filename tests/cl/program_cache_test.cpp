@@ -12,6 +12,7 @@
 
 #include "cl/device.hpp"
 #include "support/command.hpp"
+#include "support/environment.hpp"
 
 extern char** environ;
 
@@ -20,30 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using Bytes = std::vector<unsigned char>;
+using test::Variable;
 
 constexpr const char* kStage = "test";
 constexpr std::size_t kHeaderBytes = 40;
-
-/// A variable of the environment, put back when the test ends. No value: not set.
-class Variable {
- public:
-  Variable(const char* name, const std::optional<std::string>& value) : name_(name) {
-    if (const char* before = std::getenv(name); before != nullptr) {
-      before_ = before;
-    }
-    set(value);
-  }
-  Variable(const Variable&) = delete;
-  Variable& operator=(const Variable&) = delete;
-  ~Variable() { set(before_); }
-
- private:
-  void set(const std::optional<std::string>& value) const {
-    value ? setenv(name_, value->c_str(), 1) : unsetenv(name_);
-  }
-  const char* name_;
-  std::optional<std::string> before_;
-};
 
 Bytes bytes_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -370,6 +351,7 @@ TEST(ProgramCacheFolder, IsTheFirstThatTheEnvironmentNames) {
   const Variable home("HOME", "/home/h");
   EXPECT_EQ(program_cache_folder("NVIDIA CUDA"), "/var/cache/one");
   EXPECT_EQ(program_cache_folder("Portable Computing Language"), "") << "PoCL has its own";
+  EXPECT_EQ(cache_folder(), "/var/cache/one") << "for what else is kept";
   const Variable no_service("CACHE_DIRECTORY", std::nullopt);
   EXPECT_EQ(program_cache_folder("NVIDIA CUDA"), "/x/nearfield");
   const Variable no_user("XDG_CACHE_HOME", "");

@@ -21,6 +21,7 @@ namespace nearfield {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -160,7 +161,7 @@ TEST(Replay, SamplesGoToTheNominalChainUnlessAKindIsSet) {
   EXPECT_THAT(asked.output, Not(HasSubstr("can't count")));
   // The kernel that the plan took, in the log and in the file.
   const std::string taken = ImagesReader(folder / "out.h5").header().front_end;
-  EXPECT_THAT(taken, AllOf(HasSubstr("dot_product ("), HasSubstr("measured")));
+  EXPECT_THAT(taken, AnyOf(HasSubstr("dot_product (tiled"), HasSubstr("dot_product (gemm")));
   EXPECT_THAT(asked.output, HasSubstr("front end: " + taken));
 }
 

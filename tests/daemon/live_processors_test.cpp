@@ -10,7 +10,6 @@
 #include "config/config.hpp"
 #include "core/product_values.hpp"
 #include "daemon/live_rig.hpp"
-#include "frontend/dot_product/settings.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
@@ -199,15 +198,7 @@ FrontEndSettings front_end_with(FrontEndSettings settings, const char* kind, int
 
 class OwnFrontEndTest : public testing::TestWithParam<OwnFrontEnd> {};
 
-/// With one kernel of dot_product, which would else be the fastest of those that a start measures: two runs that are
-/// compared may choose different ones, whose last bits differ.
-Settings run_settings() {
-  Settings settings = test::small_settings();
-  settings.front_end.own.edit<DotProductSettings>().kernel = DotKernel::kTiled;
-  return settings;
-}
-
-const FrontEndSettings kRun = run_settings().front_end;
+const FrontEndSettings kRun = test::small_settings().front_end;
 constexpr double kBin_hz = 46875.0 / 256;
 INSTANTIATE_TEST_SUITE_P(
     , OwnFrontEndTest,
@@ -247,7 +238,7 @@ std::unique_ptr<Rig> run_of(const Settings& settings, bool has_gap) {
 /// Whatever front end a processor has of its own, its frames are those that it would make with this front end as the
 /// run's, and the frames of the first processor are as without it: also behind a gap.
 void expect_own_frames(const OwnFrontEnd& own, bool has_gap) {
-  const Settings alone = run_settings();
+  const Settings alone = test::small_settings();
   Settings with = alone;
   std::vector<std::string> lines = {"processors.far.kind=row_power",
                                     fmt::format("processors.far.every_hops={}", own.every_hops)};
@@ -329,7 +320,7 @@ std::vector<double> column_of(const Product& table, std::span<const std::byte> b
 // The bins of its band by a front end of its own, at every eighth hop, beside images at every hop, which are as without
 // it; behind a gap, too, where its tracks go by the time that has passed.
 TEST(LiveEngine, SourcesComeBesideImages) {
-  const Settings alone = run_settings();
+  const Settings alone = test::small_settings();
   Settings with = alone;
   with.processors = load_settings("", {"processors.where.kind=srp_phat", "processors.where.every_hops=8",
                                        "processors.where.band_hz=[1000,6000]", "processors.where.grid.step_m=0.25",

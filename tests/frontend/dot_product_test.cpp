@@ -12,6 +12,8 @@
 #include "frontend/test_bits.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
+#include "support/command.hpp"
+#include "support/environment.hpp"
 
 namespace nearfield {
 namespace {
@@ -375,7 +377,14 @@ TEST(DotProduct, WritesNothingElse) {
   }
 }
 
+/// A folder of its own for choices, in which nothing is remembered yet.
+struct EmptyChoices {
+  const test::TemporaryFolder folder;
+  const test::Variable variable{"NEARFIELD_CACHE_DIR", folder.path()};
+};
+
 TEST(DotProduct, AutoTakesTheFastestItMeasuredAndSaysSo) {
+  const EmptyChoices choices;
   const FrontEndPlan plan = plan_of(kSmall, 96, 3);
   const ocl::Device device = ocl::Device::open({});
   const DotProduct front_end(device, plan);
@@ -384,8 +393,55 @@ TEST(DotProduct, AutoTakesTheFastestItMeasuredAndSaysSo) {
       std::min_element(front_end.measurements().begin(), front_end.measurements().end(),
                        [](const DotMeasurement& a, const DotMeasurement& b) { return a.seconds_s < b.seconds_s; });
   EXPECT_EQ(front_end.variant(), fastest->variant);
+  EXPECT_EQ(front_end.origin(), ocl::ChoiceOrigin::kMeasured);
   EXPECT_GT(fastest->seconds_s, 0.0);
-  EXPECT_THAT(front_end.description(), ::testing::StartsWith("dot_product (" + name_of(fastest->variant) + ", meas"));
+  EXPECT_EQ(front_end.description(), "dot_product (" + name_of(fastest->variant) + ")");
+}
+
+// Two that measured could differ in the last bits of their spectra.
+TEST(DotProduct, AutoOfASecondPlanIsThatOfTheFirst) {
+  const EmptyChoices choices;
+  const ocl::Device device = ocl::Device::open({});
+  const DotProduct first(device, plan_of(kSmall, 96, 3));
+  FrontEndPlan live = plan_of(kSmall, 96, 3);
+  live.batch = 4;
+  live.settings.hop_samples = 7;
+  const DotProduct second(ocl::Device::open({}), live);
+  EXPECT_EQ(second.variant(), first.variant());
+  EXPECT_EQ(second.origin(), ocl::ChoiceOrigin::kRemembered) << "neither batch nor hop changes a window's kernels";
+  EXPECT_TRUE(second.measurements().empty());
+  EXPECT_EQ(second.description(), first.description());
+  const DotProduct other(device, plan_of(kSmall, 96, 4));
+  EXPECT_EQ(other.origin(), ocl::ChoiceOrigin::kMeasured) << "another number of frequencies is another question";
+}
+
+TEST(DotProduct, AutoWithoutAFolderForChoicesGoesByTheRule) {
+  const test::Variable off("NEARFIELD_CACHE_DIR", "");
+  const DotProduct front_end(ocl::Device::open({}), plan_of(kSmall, 96, 6));
+  EXPECT_EQ(front_end.origin(), ocl::ChoiceOrigin::kRule);
+  EXPECT_TRUE(front_end.measurements().empty());
+  EXPECT_EQ(front_end.variant().kernel, DotKernel::kTiled);
+}
+
+// 16 groups of 64 microphones: the fewest parts that give each compute unit one, and where there are more units than
+// groups, the most parts.
+TEST(DotProduct, TheRuleGivesEachComputeUnitAGroup) {
+  const ocl::Device device = ocl::Device::open({});
+  const FrontEndPlan plan = plan_of({32, 32, WireLayout::kRowMajor}, 1024, 5);
+  const SampleSource source(device, plan, "test");
+  DotWork work{.source = &source, .channels = 1024, .window = {}, .vectors = {}, .scales = {}};
+  work.window.resize(1024);
+  work.vectors.resize(5);
+  for (const auto& [units, parts] : {std::pair{8U, 1}, std::pair{20U, 4}, std::pair{132U, 16}, std::pair{9999U, 64}}) {
+    ocl::DeviceInfo info = device.info();
+    info.is_gpu = true;
+    info.compute_units = units;
+    const ocl::Device gpu = device.restricted(info);
+    const std::vector<DotVariant> candidates = dot_candidates(gpu, work);
+    EXPECT_EQ(candidates.at(candidate_by_rule(gpu, work, candidates)),
+              (DotVariant{.kernel = DotKernel::kTiled, .parts = parts}))
+        << units;
+  }
 }
 
 TEST(DotProduct, ANamedKernelIsTakenUnmeasured) {

@@ -114,6 +114,9 @@ constexpr Array kLarge{32, 32, WireLayout::kRowMajor};
 constexpr Array kSquare{8, 8, WireLayout::kRowMajor};
 constexpr Array kWide{16, 64, WireLayout::kRowMajor};
 constexpr Array kOdd{12, 20, WireLayout::kRowMajor};
+/// Of three and of nine wire words: processors fill the last vector of words up.
+constexpr Array kThreeWords{3, 31, WireLayout::kRowMajor};
+constexpr Array kNineWords{9, 31, WireLayout::kRowMajor};
 
 INSTANTIATE_TEST_SUITE_P(
     Streams, PopcountOfStream,
@@ -130,6 +133,8 @@ INSTANTIATE_TEST_SUITE_P(
                       StreamCase{kSmall, 1024, 1500, 5, 2, kDot, kNone, false},
                       StreamCase{kSmall, 1000, 333, 7, 2, kFft, kNone, true, 8}, StreamCase{kSmall, 2000, 333, 7, 1},
                       StreamCase{{64, 64, WireLayout::kRowMajor}, 96, 32, 1, 1, kDot, kHann, true, 2},
+                      StreamCase{kThreeWords, 96, 7, 5, 1}, StreamCase{kThreeWords, 105, 100, 2, 2, kDot, kNone},
+                      StreamCase{kNineWords, 96, 32, 7, 1}, StreamCase{kNineWords, 1000, 1500, 2, 2},
                       StreamCase{{1, 1, WireLayout::kRowMajor}, 1024, 32, 2, 1}));
 
 /// Every inner bin of a short window, so that bins 0, 1 and the last ones meet those of the hann window.
@@ -365,6 +370,26 @@ TEST(Popcount, ClippingIsFlaggedInTheWindowsThatHaveIt) {
       EXPECT_EQ(bench.flags().at(0), clipped ? std::uint32_t{kFlagClipped} : 0U) << first;
       EXPECT_EQ(expected->clipped(), clipped) << first;
     }
+  }
+}
+
+// The lanes that fill the last vector of nine wire words have bits of the first ones, whose channels are dead here.
+TEST(Popcount, LanesWithoutAChannelDoNotClip) {
+  FrontEndPlan plan = plan_of(kNineWords, 64, 2, 1);
+  plan.settings.hop_samples = 32;
+  for (int channel = 0; channel < 7 * kBitsPerWord; ++channel) {
+    plan.dead_channels.push_back(channel);
+  }
+  std::mt19937 generator(testing::fresh_seed());
+  std::vector<std::uint32_t> wire = testing::random_wire(kNineWords, 96, generator);
+  for (std::size_t i = 0; i < wire.size(); ++i) {
+    wire[i] = i % 9 < 7 ? ~0U : wire[i];
+  }
+  Bench bench(plan);
+  bench.front_end->enqueue_bits(0, wire);
+  for (const std::uint64_t first : {0U, 32U}) {
+    (void)bench.spectra(first);
+    EXPECT_EQ(bench.flags().at(0), 0U) << first;
   }
 }
 

@@ -23,18 +23,18 @@ struct Way {
   const char* name;
   ImagerKind imager;
   test::Path path;
+  int side = 10;  ///< microphones
 };
 constexpr Way kWays[] = {{"pnah_stage_by_stage", ImagerKind::kPnah, test::kPaths[0]},
                          {"pnah_fused", ImagerKind::kPnah, test::kPaths[1]},
                          {"pnah_fused_as_on_a_gpu", ImagerKind::kPnah, test::kPaths[2]},
+                         {"pnah_fused_as_on_a_gpu_of_8_x_8", ImagerKind::kPnah, test::kPaths[2], 8},
                          {"sonah", ImagerKind::kSonah, {"", "auto", false}},
                          {"sonah_as_on_a_gpu", ImagerKind::kSonah, {"", "auto", true}}};
 
-constexpr std::size_t kMicrophones = 100;
-
 PnahPlan plan_of(const Way& way, int batch) {
   PnahPlan plan;
-  plan.geometry = {.rows = 10, .columns = 10, .pitch_x_m = 0.03, .pitch_y_m = 0.03};
+  plan.geometry = {.rows = way.side, .columns = way.side, .pitch_x_m = 0.03, .pitch_y_m = 0.03};
   plan.holography.imager = way.imager;
   plan.holography.filter.cutoff_rule = CutoffRule::kAuto;
   plan.holography.search_every_frames = 0;
@@ -86,7 +86,8 @@ class OnDevice {
         device_(test::device_of(way.path)),
         plan_(plan_of(way, batch)),
         imager_(make_imager(device_, plan_)),
-        spectra_(device_.allocate<ComplexF>(plan_.holograms() * kMicrophones, "test")),
+        spectra_(device_.allocate<ComplexF>(plan_.holograms() * static_cast<std::size_t>(plan_.geometry.channels()),
+                                            "test")),
         status_(device_.allocate<std::uint32_t>(static_cast<std::size_t>(batch) * kStatusWords, "test")) {
     device_.enqueue_fill(status_, 0U, "test");
     device_.enqueue_fill(spectra_, ComplexF(), "test");

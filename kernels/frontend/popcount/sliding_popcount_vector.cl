@@ -5,15 +5,20 @@
 // group of 2 s in v[k] change places with the s low ones in v[k + s] (Warren, Hacker's Delight, 2nd ed., section 7-3,
 // least significant bit first).
 //
-// Buffers and formulas: sliding_popcount.cl; but lane = bit * WIRE_WORDS + wire word.
-// Launch: local (1, 1, 1); global (WIRE_WORDS / COLUMNS_A_VECTOR, 1, blocks), 1 for advance.
-// Assumes: BLOCK <= 32; COLUMNS_A_VECTOR, one of 1, 2, 4 and 8, divides WIRE_WORDS.
+// Buffers and formulas: sliding_popcount.cl; but lane = bit * LANE_WORDS + wire word. The lanes of the words from WIRE_WORDS
+// to LANE_WORDS, which fill the last vector, have no channel; their bits are those of the next bit-time.
+// Launch: local (1, 1, 1); global (LANE_WORDS / COLUMNS_A_VECTOR, 1, blocks), 1 for advance.
+// Assumes: BLOCK <= 32; COLUMNS_A_VECTOR, one of 1, 2, 4 and 8, divides LANE_WORDS; behind the ring of wire words there is
+// room for a vector.
 
 // Wire words that an item takes side by side.
 #ifndef COLUMNS_A_VECTOR
 #define COLUMNS_A_VECTOR 8
 #endif
 #define WIDTH COLUMNS_A_VECTOR
+#ifndef LANE_WORDS  // WIRE_WORDS rounded up to whole vectors
+#define LANE_WORDS 32
+#endif
 
 //! needs frontend/popcount/sliding_popcount_shared.cl
 
@@ -115,7 +120,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void block_sums(
   const ulong word = first_word + words_on(hop_block, block, HOP_WORDS);
   turn_block(wire + column, (first_wire_word + words_on(hop_block, block, KEPT_WORDS)) % wire_words, words, packed);
   for (uint bit = 0; bit < BITS; ++bit) {
-    const uint lane = bit * WIRE_WORDS + column;
+    const uint lane = bit * LANE_WORDS + column;
     __global int* restrict entry =
         (__global int*)(sums + (size_t)((first_slot + block) % slots) * (TERMS + 1) * LANES + lane);
     FLOATV moments[BLOCK][MOMENTS];
@@ -250,7 +255,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void advance(
     turn_block(wire + column, (wire_word + words_on(hop_block, i, KEPT_WORDS)) % wire_words, words, packed);
     const size_t slot_size = (size_t)(TERMS + 1) * LANES;
     for (uint bit = 0; bit < BITS; ++bit) {
-      const uint lane = bit * WIRE_WORDS + column;
+      const uint lane = bit * LANE_WORDS + column;
       const Move move = {i > 0       ? state_out + lane
                          : from_zero ? 0
                                      : state_in + lane,

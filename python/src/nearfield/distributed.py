@@ -96,7 +96,7 @@ class _Job:
     threads: int
     warm_up: int
     version: str | None  # of the program; None: any will do
-    devices: dict[str, str] | None  # by groups
+    made_by: dict[str, dict[str, str]] | None  # by groups, as _made_by() has it
     shards: int
     processors: list[_Processor]
     groups: list[_Group]
@@ -269,16 +269,32 @@ def _where() -> str:
     return f"worker {distributed.get_worker().address}"
 
 
+def _made_by(group: Any) -> dict[str, str]:
+    """What decides on the last bits of frames: the device, and the front end with the kernel that was chosen there."""
+    return {name: _text(group.attrs[name]) for name in ("device", "front_end") if name in group.attrs}
+
+
+def _made_by_all(files: Sequence[pathlib.Path], group: str) -> dict[str, str]:
+    """What all these files say alike: inputs of bits and of samples may have different front ends."""
+    said = []
+    for path in files:
+        with h5py.File(path) as file:
+            said.append(_made_by(file[group or "/"]))
+    return {name: text for name, text in said[0].items() if all(other.get(name) == text for other in said)}
+
+
 def _require_same(job: _Job, part: _Part, file: pathlib.Path) -> None:
-    """What a run says of itself must be what the plan said: the device, the settings, the number of frames."""
+    """What a run says of itself must be what the plan said: the device, the front end, the number of frames."""
     with h5py.File(file) as results:
         for group in job.groups:
             _, count, _ = part.frames[group.processor]
             if count == 0:
                 continue
             found = results[group.path or "/"]
-            if job.devices is not None and "device" in found.attrs and _text(found.attrs["device"]) != job.devices[group.path]:
-                raise DeviceError(f"{_where()}: expected {job.devices[group.path]}, found {_text(found.attrs['device'])}", 69)
+            expected = job.made_by[group.path] if job.made_by is not None else {}
+            for name, said in _made_by(found).items():
+                if expected.get(name, said) != said:
+                    raise DeviceError(f"{_where()}: expected {expected[name]}, found {said}", 69)
             first, _, _ = part.frames[group.processor]
             if first < 0 or found["time"].shape[0] < first + count:
                 raise DataError(f"{job.sources[part.source].path}: expected {first + count} frames of {group.path or 'the first processor'} "
@@ -522,13 +538,13 @@ def _make_job(paths: Sequence[str], plans: Sequence[dict[str, Any]], files: Sequ
               for path, p, sizes in found]  # fmt: skip
     with h5py.File(files[0]) as file:
         config = _text(file.attrs["config"])
-        devices = {group.path: _text(file[group.path or "/"].attrs["device"]) for group in groups
-                   if "device" in file[group.path or "/"].attrs}  # fmt: skip
+    made_by = {group.path: _made_by_all(files, group.path) for group in groups}
     is_strict = not wanted.is_unlike_allowed
     job = _Job(str(out), config, wanted.engine, wanted.device, wanted.threads, warm_up, version if is_strict else None,
-               devices if is_strict else None, max(math.ceil(one.frames / one.shard_frames) for one in processors), processors, groups,
+               made_by if is_strict else None, max(math.ceil(one.frames / one.shard_frames) for one in processors), processors, groups,
                sources)  # fmt: skip
-    key = {"program": version, "device": "; ".join(dict.fromkeys(devices.values())), "config": _digest(config), "engine": wanted.engine,
+    key = {"program": version, "device": "; ".join(dict.fromkeys(one["device"] for one in made_by.values() if "device" in one)),
+           "config": _digest(config), "engine": wanted.engine,
            "warm_up": warm_up, "shard_hops": shard_hops,
            "inputs": _digest([(os.path.basename(one.path), one.bytes, one.hops) for one in sources])}  # fmt: skip
     return job, key

@@ -1,9 +1,11 @@
 #include "frontend/dot_product/dot_product.hpp"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <limits>
 #include <numbers>
 
@@ -103,26 +105,40 @@ DotProduct::DotProduct(const ocl::Device& device, const FrontEndPlan& plan)
 }
 
 void DotProduct::choose(const ocl::Device& device) {
+  const std::vector<DotVariant> candidates = dot_candidates(device, work_);
+  ocl::ChoiceQuestion question{.stage = std::string(kDotStage),
+                               .kernels = kDotKernelFiles,
+                               .sizes = work_.defines(),
+                               .ways = {},
+                               .by_rule = candidate_by_rule(device, work_, candidates)};
+  std::transform(candidates.begin(), candidates.end(), std::back_inserter(question.ways),
+                 [](const DotVariant& variant) { return name_of(variant); });
+  const ocl::Choice choice = ocl::choose_once(device, question, [&] { return measure(device, candidates); });
+  origin_ = choice.origin;
+  variant_ = candidates.at(choice.way);
+  stage_ = make_dot_stage(device, work_, variant_);
+}
+
+/// The number of the fastest; where all fail, that of the rule.
+std::size_t DotProduct::measure(const ocl::Device& device, const std::vector<DotVariant>& candidates) {
   Stopwatch stopwatch(device, work_);
   double best_s = std::numeric_limits<double>::infinity();
-  for (const DotVariant& variant : dot_candidates(device, work_)) {
+  std::size_t best = candidate_by_rule(device, work_, candidates);
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
     try {
-      std::unique_ptr<DotStage> stage = make_dot_stage(device, work_, variant);
+      const std::unique_ptr<DotStage> stage = make_dot_stage(device, work_, candidates[i]);
       const double seconds_s = stopwatch.measure(*stage, best_s);
-      measurements_.push_back({variant, seconds_s});
+      spdlog::debug("{}: {} takes {:.3f} ms a window", kDotStage, name_of(candidates[i]), 1e3 * seconds_s);
+      measurements_.push_back({candidates[i], seconds_s});
       if (seconds_s < best_s) {
         best_s = seconds_s;
-        variant_ = variant;
-        stage_ = std::move(stage);
+        best = i;
       }
     } catch (const DeviceError&) {
       continue;  // it is left out of measurements()
     }
   }
-  if (stage_ == nullptr) {
-    variant_ = {};
-    stage_ = make_dot_stage(device, work_, variant_);
-  }
+  return best;
 }
 
 void DotProduct::enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buffer<std::complex<float>>& spectra,
@@ -132,14 +148,7 @@ void DotProduct::enqueue_spectra(std::uint64_t first_sample_index, const ocl::Bu
   stage_->enqueue(first_slot, spectra, status);
 }
 
-std::string DotProduct::description() const {
-  const auto taken = std::find_if(measurements_.begin(), measurements_.end(),
-                                  [&](const DotMeasurement& measurement) { return measurement.variant == variant_; });
-  if (taken == measurements_.end()) {
-    return fmt::format("dot_product ({})", name_of(variant_));
-  }
-  return fmt::format("dot_product ({}, measured {:.3f} ms)", name_of(variant_), 1e3 * taken->seconds_s);
-}
+std::string DotProduct::description() const { return fmt::format("dot_product ({})", name_of(variant_)); }
 
 std::unique_ptr<FrontEnd> make_dot_product(const ocl::Device& device, const FrontEndPlan& plan) {
   const Incremental incremental = plan.settings.incremental;

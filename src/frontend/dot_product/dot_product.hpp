@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 
+#include "cl/measured_choice.hpp"
 #include "frontend/dot_product/dot_stage.hpp"
 #include "frontend/front_end.hpp"
 #include "frontend/samples/sample_source.hpp"
@@ -17,9 +18,9 @@ struct DotMeasurement {
 /// frequency. Frequencies are the settings' own. Spectra are divided by the decimator's complex response.
 class DotProduct final : public FrontEnd {
  public:
-  /// As front_end.dot_kernel has it. `auto` runs what dot_candidates() names and takes the fastest; a candidate that
-  /// fails is left out, and where all fail it is tiled. The plan must have passed validate(). Throws ConfigError,
-  /// DeviceError.
+  /// As front_end.dot_kernel has it. `auto` is what ocl::choose_once() has of dot_candidates(): where it is measured,
+  /// each of them runs; one that fails is left out, and where all fail it is tiled. The plan must have passed
+  /// validate(). Throws ConfigError, DeviceError.
   DotProduct(const ocl::Device& device, const FrontEndPlan& plan);
   /// One variant, whatever the settings say.
   DotProduct(const ocl::Device& device, const FrontEndPlan& plan, const DotVariant& variant);
@@ -34,20 +35,24 @@ class DotProduct final : public FrontEnd {
   void enqueue_spectra(std::uint64_t first_sample_index, const ocl::Buffer<std::complex<float>>& spectra,
                        const ocl::Buffer<std::uint32_t>& status) override;
   [[nodiscard]] const std::vector<double>& actual_frequencies_hz() const override { return frequencies_hz_; }
-  /// Such as "dot_product (tiled in 16 parts, measured 0.021 ms)".
+  /// Such as "dot_product (tiled in 16 parts)": equal where the last bits of spectra can be equal.
   [[nodiscard]] std::string description() const override;
 
   [[nodiscard]] const DotVariant& variant() const { return variant_; }
-  /// Of every candidate that ran, in their order; empty unless `auto`.
+  /// How `auto` came to the variant; nothing where a kernel was named.
+  [[nodiscard]] std::optional<ocl::ChoiceOrigin> origin() const { return origin_; }
+  /// Of every candidate that this front end ran to measure it, in their order.
   [[nodiscard]] const std::vector<DotMeasurement>& measurements() const { return measurements_; }
 
  private:
   void choose(const ocl::Device& device);
+  std::size_t measure(const ocl::Device& device, const std::vector<DotVariant>& candidates);
 
   std::vector<double> frequencies_hz_;
   SampleSource source_;
   DotWork work_;
   DotVariant variant_;
+  std::optional<ocl::ChoiceOrigin> origin_;
   std::vector<DotMeasurement> measurements_;
   std::unique_ptr<DotStage> stage_;
 };

@@ -43,4 +43,18 @@ std::vector<DotVariant> dot_candidates(const ocl::Device& device, const DotWork&
   return variants;
 }
 
+std::size_t candidate_by_rule(const ocl::Device& device, const DotWork& work,
+                              const std::vector<DotVariant>& candidates) {
+  std::size_t chosen = 0;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (candidates[i].kernel == DotKernel::kTiled) {
+      chosen = i;
+      if (tiled_groups(work, candidates[i].parts) >= device.info().compute_units) {
+        break;
+      }
+    }
+  }
+  return chosen;
+}
+
 }  // namespace nearfield

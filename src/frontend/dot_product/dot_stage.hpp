@@ -56,7 +56,17 @@ class DotStage {
 /// on the device.
 std::unique_ptr<DotStage> make_dot_stage(const ocl::Device& device, const DotWork& work, const DotVariant& variant);
 
+/// What the stages of all variants run; a library's own kernels are not among them.
+inline constexpr std::string_view kDotKernelFiles[] = {"frontend/dot_product/dot_tiled.cl",
+                                                       "frontend/dot_product/thesis/dot_gemm.cl",
+                                                       "frontend/dot_product/thesis/dot_reduce.cl"};
+
 /// The variants worth trying for this work on this device, the likeliest first; never empty.
 std::vector<DotVariant> dot_candidates(const ocl::Device& device, const DotWork& work);
+
+/// The number of the one of `candidates` that is taken without a measurement: `tiled`, in the fewest parts that give
+/// each compute unit of the device a work-group, or in the most parts there are.
+std::size_t candidate_by_rule(const ocl::Device& device, const DotWork& work,
+                              const std::vector<DotVariant>& candidates);
 
 }  // namespace nearfield

@@ -30,7 +30,7 @@ namespace {
 
 void describe_dot_product(Section& section, FrontEndSettings& settings) {
   section.add("dot_kernel", settings.own.edit<DotProductSettings>().kernel,
-              choice<DotKernel>({{DotKernel::kAuto, "measured at start"},
+              choice<DotKernel>({{DotKernel::kAuto, "measured once, then kept"},
                                  {DotKernel::kPlain, ""},
                                  {DotKernel::kMirrored, ""},
                                  {DotKernel::kFourOutput, ""},

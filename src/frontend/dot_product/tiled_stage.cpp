@@ -104,4 +104,11 @@ std::vector<DotVariant> tiled_candidates(const ocl::Device& device, const DotWor
   return variants;
 }
 
+std::size_t tiled_groups(const DotWork& work, int parts) {
+  constexpr std::size_t kGroupChannels = kLanes * kItemChannels;
+  const std::size_t block = block_of(work.frequencies());
+  return ocl::round_up(work.channels, kGroupChannels) / kGroupChannels * static_cast<std::size_t>(parts) *
+         (ocl::round_up(work.frequencies(), block) / block);
+}
+
 }  // namespace nearfield

@@ -13,4 +13,7 @@ std::unique_ptr<DotStage> make_tiled_stage(const ocl::Device& device, const DotW
 /// Of `tiled`, in the numbers of parts worth trying for this work on this device, the likeliest first; never empty.
 std::vector<DotVariant> tiled_candidates(const ocl::Device& device, const DotWork& work);
 
+/// Work-groups of one of them.
+std::size_t tiled_groups(const DotWork& work, int parts);
+
 }  // namespace nearfield

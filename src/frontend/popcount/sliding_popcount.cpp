@@ -24,16 +24,10 @@ constexpr std::size_t kMostRows = 16;
 constexpr std::size_t kMostVectorColumns = 8;
 constexpr std::size_t kMostSegments = 16;  // of an H100, 64 windows of one word: 27 us with 8, 24 with 16, 31 with 32
 
-/// Wire words that an item processes as one vector, on CPUs; 0: one microphone an item.
+/// Wire words that an item processes as one vector, on CPUs: eight, of fewer words as many as hold them all; 0: one
+/// microphone an item.
 std::size_t vector_columns(const ocl::Device& device, std::size_t wire_words) {
-  if (device.info().is_gpu) {
-    return 0;
-  }
-  std::size_t columns = kMostVectorColumns;
-  while (wire_words % columns != 0) {
-    columns /= 2;
-  }
-  return columns;
+  return device.info().is_gpu ? 0 : std::min(std::bit_ceil(wire_words), kMostVectorColumns);
 }
 
 /// From lanes in the order of wire bits to lanes [bit][wire word].
@@ -53,6 +47,9 @@ std::vector<T> by_bits(const std::vector<T>& by_words) {
 SlidingPlan plan_for(SlidingPlan plan, std::size_t columns) {
   if (columns > 0) {
     plan.most_block_words = kTileWords;
+    const std::size_t lanes = ocl::round_up(plan.channel_of_lane.size(), kBitsPerWord * columns);
+    plan.channel_of_lane.resize(lanes, -1);  // those that fill the last vector
+    plan.is_alive.resize(lanes, 0);
     plan.channel_of_lane = by_bits(plan.channel_of_lane);
     plan.is_alive = by_bits(plan.is_alive);
   } else {
@@ -135,7 +132,7 @@ SlidingPopcount::SlidingPopcount(const ocl::Device& device, const FrontEndPlan& 
   const SlidingPlan sliding = plan_for(sliding_plan(plan), vector_columns_);
   const int order = plan.settings.own.get<PopcountSettings>().order;
   const std::vector<std::complex<float>> coefficients = block_coefficients(sliding, order);
-  arena_.reserve<std::uint32_t>("WIRE", ring_words_ * kBitsPerWord * wire_words_);
+  arena_.reserve<std::uint32_t>("WIRE", ring_words_ * kBitsPerWord * wire_words_ + vector_columns_);
   arena_.reserve<std::complex<float>>("COEFFICIENTS", coefficients.size());
   arena_.allocate(device);
   sums_.take(device, sliding, arena_);
@@ -145,7 +142,10 @@ SlidingPopcount::SlidingPopcount(const ocl::Device& device, const FrontEndPlan& 
   defines["WIRE_WORDS"] = fmt::format("{}", wire_words_);
   defines["ORDER"] = fmt::format("{}", order);
   defines["ROWS"] = fmt::format("{}", rows_);
-  defines["COLUMNS_A_VECTOR"] = fmt::format("{}", vector_columns_);
+  if (vector_columns_ > 0) {
+    defines["COLUMNS_A_VECTOR"] = fmt::format("{}", vector_columns_);
+    defines["LANE_WORDS"] = fmt::format("{}", ocl::round_up(wire_words_, vector_columns_));
+  }
   defines["FREQUENCY_TILE"] = fmt::format("{}", quotient_up(frequencies_hz_.size(), frequency_tiles_));
   defines["CLIP_SUM"] = fmt::format("{}", clip_sum(kClipRunWords));
   defines.merge(arena_.defines());
@@ -224,7 +224,7 @@ void SlidingPopcount::enqueue_upload(std::span<const std::uint32_t> wire) {
 
 ocl::Launch SlidingPopcount::launch(std::size_t blocks) const {
   if (vector_columns_ > 0) {
-    return {.global_0 = wire_words_ / vector_columns_, .local_0 = 1, .global_2 = blocks, .local_2 = 1};
+    return {.global_0 = quotient_up(wire_words_, vector_columns_), .local_0 = 1, .global_2 = blocks, .local_2 = 1};
   }
   const std::size_t group_blocks =
       grid_.kept_words > kTileWords ? 1 : kTileWords / grid_.kept_words * grid_.hop_blocks();

@@ -1,0 +1,47 @@
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cl/device.hpp"
+
+namespace nearfield::ocl {
+
+/// Which of several ways to one result is the fastest on a device: only a measurement says so, and two measurements may
+/// differ, as may the last bits of what two ways compute.
+struct ChoiceQuestion {
+  std::string stage;                          ///< whose ways these are, such as "front_end/dot_product"
+  std::span<const std::string_view> kernels;  ///< files that the ways run, such as "imaging/sonah.cl"
+  Defines sizes = {};                         ///< what else their times depend on
+  std::vector<std::string> ways;              ///< their names, all different
+  std::size_t by_rule = 0;                    ///< the way where no choice can be kept
+};
+
+enum class ChoiceOrigin {
+  kMeasured,    ///< here and now
+  kRemembered,  ///< in this process before, or by any process, on disk
+  kRule         ///< nothing was measured, as nothing could be kept
+};
+
+struct Choice {
+  std::size_t way = 0;  ///< of the question's ways
+  ChoiceOrigin origin = ChoiceOrigin::kRule;
+};
+
+/// Where choices are kept: the folder `choices` of cache_folder(); empty where that is off.
+std::filesystem::path choices_folder();
+
+/// Where the choice of this question lies in choices_folder().
+std::filesystem::path choice_file(const Device& device, const ChoiceQuestion& question);
+
+/// The one choice for all threads of this process and all processes of this user on this machine: what was chosen
+/// before, else what `measure` finds, a number of a way. Where several processes measure at once, the first one to
+/// store its choice decides for all. Where nothing can be stored it is the question's rule, and nothing is measured; so
+/// processes agree there too. Threads wait here for each other, so that no two measure at once. A file that is damaged
+/// or names none of the ways is reported and replaced.
+Choice choose_once(const Device& device, const ChoiceQuestion& question, const std::function<std::size_t()>& measure);
+
+}  // namespace nearfield::ocl

@@ -603,7 +603,7 @@ def _require_alike_workers(client: distributed.Client, engine: str, *, is_unlike
 
 def _plans(client: distributed.Client, paths: Sequence[str], words: Sequence[str], folder: pathlib.Path, wanted: _Wanted,
            ) -> tuple[list[dict[str, Any]], list[pathlib.Path]]:  # fmt: skip
-    """Ask the program what it would make of each input, of the others with the settings of the first, and which microphones it would mask."""
+    """Ask the program what it would make of each input, of the others with the settings of the first, and what it would mask."""
     files = [folder / f"plan-{index:06d}.h5" for index in range(len(paths))]
     options = ["--engine", wanted.engine, *([] if wanted.device is None else ["--device", wanted.device])]
     here = os.getcwd()

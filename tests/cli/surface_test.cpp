@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <numbers>
 
@@ -13,6 +15,7 @@
 #include "nearfield/settings.hpp"
 #include "support/command.hpp"
 #include "support/fields.hpp"
+#include "support/h5_values.hpp"
 #include "support/measures.hpp"
 
 /// Images of sonah on a surface that is no plane, from files of spectra and heights to files of images.
@@ -63,6 +66,11 @@ class SurfaceFiles : public testing::Test {
   std::string heights_ = folder_ / "heights.h5";
   std::string images_ = folder_ / "images.h5";
 };
+
+std::string text_of_file(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 // Places and normals are axes of the header, which both engines and all readers have.
 TEST_F(SurfaceFiles, ImagesSayWhereTheyLie) {
@@ -164,6 +172,27 @@ TEST_F(SurfaceFiles, WarnsNearTheMicrophones) {
   EXPECT_THAT(replay(folder_ / "near.h5").output,
               HasSubstr("holography.surface: its highest place, z = 0.022 m, is nearer to the microphones"));
   EXPECT_THAT(replay(heights_).output, testing::Not(HasSubstr("its highest place")));
+}
+
+TEST_F(SurfaceFiles, ExportsHaveItsPlaces) {
+  ASSERT_EQ(replay(heights_).exit_code, 0);
+  const auto vtk = test::run_nearfield("export " + images_ + " -o " + (folder_ / "out.vti"));
+  ASSERT_EQ(vtk.exit_code, 0) << vtk.output;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out.vti"));
+  const std::string text = text_of_file(folder_ / "out.vts");
+  EXPECT_THAT(text, HasSubstr("<StructuredGrid WholeExtent=\"0 9 0 7 0 0\">"));
+  EXPECT_THAT(text, HasSubstr("Name=\"normal\" NumberOfComponents=\"3\""));
+  EXPECT_THAT(text, HasSubstr("Name=\"places\" NumberOfComponents=\"3\""));
+  const std::size_t hidden = text.find("vtkGhostType");
+  ASSERT_NE(hidden, std::string::npos);
+  EXPECT_EQ(text.substr(text.find('\n', hidden) + 1, 2 * kHole + 4), "0 0 0 0 0 0 0 0 0 0 0 0 2 0 ");
+  ASSERT_EQ(test::run_nearfield("export " + images_ + " -o " + (folder_ / "out.csv")).exit_code, 0);
+  EXPECT_THAT(text_of_file(folder_ / "out.csv"), HasSubstr(fmt::format(",{},{},0.01,", kArray.x_m(9), kArray.y_m(0))));
+  ASSERT_EQ(test::run_nearfield("export " + images_ + " -o " + (folder_ / "out.h5")).exit_code, 0);
+  const auto places = test::read_values<double>(folder_ / "out.h5", "/surface_m");
+  ASSERT_EQ(places.size(), 240U);
+  EXPECT_EQ(places[3], places[0]) << "rows are the fastest";
+  EXPECT_NEAR(places[3 * 79 + 2], 0.01, 1e-12);
 }
 
 }  // namespace

@@ -232,8 +232,10 @@ void add_surface_images(SonahModel& model, const PnahPlan& plan, double k, const
     const Index count = std::min(kPixelsAtOnce, pixels - first);
     const Eigen::MatrixXcd of_pixels = covariance.of_pixels(first, count) / microphone;
     for (std::size_t c = 0; c < kParities; ++c) {
-      model.images.front()[c].middleRows(first, count) =
-          fold(of_pixels, plan.geometry, c) * model.projections[c].cast<Complex>();
+      const Eigen::MatrixXcd folded = fold(of_pixels, plan.geometry, c);
+      auto image = model.images.front()[c].middleRows(first, count);
+      image.real() = folded.real() * model.projections[c];
+      image.imag() = folded.imag() * model.projections[c];
     }
   }
   for (std::size_t c = 0; c < kParities; ++c) {

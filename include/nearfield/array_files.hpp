@@ -48,6 +48,16 @@ struct Templates {
 /// A template with less says more of noise than of its source.
 inline constexpr double kLeastTemplateCoherence = 0.9;
 
+/// A surface that images are made on, as a file describes it. Lengths are on the axes of images.
+struct SurfaceData {
+  bool is_points = false;       ///< else heights over the pixels of the images
+  std::size_t rows = 1;         ///< 1 of points
+  std::size_t columns = 0;      ///< their number of points
+  std::vector<double> xyz_m;    ///< of points: [point][x, y, z]
+  std::vector<double> z_m;      ///< of heights: [row][column]; NaN where there is no surface
+  std::vector<double> normals;  ///< [row][column][x, y, z], of any length but 0; empty: not given
+};
+
 /// Whoever brings what settings name by a path: from files on disk, or arrays that a program holds. Engines use it
 /// while they are made, so that they need no library that reads files. Its methods throw NoInputError and DataError.
 class ArrayFiles {
@@ -64,6 +74,8 @@ class ArrayFiles {
   /// is none.
   [[nodiscard]] virtual std::vector<double> points(const std::filesystem::path& path, std::size_t most,
                                                    const std::string& key) const = 0;
+  /// Heights: a program's, or an HDF5 file's. Throws ConfigError where there is none.
+  [[nodiscard]] virtual SurfaceData surface(const std::filesystem::path& path, const std::string& key) const;
 };
 
 }  // namespace nearfield

@@ -106,10 +106,16 @@ struct ImagesHeader {
   std::vector<PlanePoint> points = {};
   std::vector<Band> bands_hz = {};
   bool holds_images = true;  ///< false: a file of points alone
+  /// Of images on a surface, [row][column][x, y, z], empty of planes: its places in m, and its normals of length 1,
+  /// both with 0 for z and for the normal where there is no surface.
+  std::vector<double> surface_m = {};
+  std::vector<double> normals = {};
   std::string processor = std::string(kFirstProcessor);
   std::string kind = {};  ///< of the processor; empty where a file does not say it
 
   [[nodiscard]] std::size_t pixels() const { return x_m.size() * y_m.size(); }
+  /// z of the pixels that lie on a surface that is no plane; empty of planes.
+  [[nodiscard]] std::vector<double> surface_heights_m() const;
   [[nodiscard]] std::size_t values_per_frame() const { return planes_m.size() * frequencies_hz.size() * pixels(); }
 };
 

@@ -166,6 +166,7 @@ struct HolographySettings {
   ImagerKind imager = ImagerKind::kPnah;
   double standoff_m = 0.03;
   std::vector<double> planes_m = {0.0};
+  std::string surface_path;  ///< of the surface that is imaged in place of planes; empty: none
   Quantity quantity = Quantity::kPressure;
   int upsample = 1;
   int search_every_frames = 1000;  ///< for what takes an imager too long for every frame; 0: never

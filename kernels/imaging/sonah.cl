@@ -30,6 +30,12 @@
 //   incomplete     int [frame], 1: bits of its window are missing, so that nothing is remembered of it
 //   waves          float [frequency][WAVE_SIZE], as src/imaging/sonah/wave_table.hpp lays them out; where HAS_WAVES
 //
+//   on_surface     uchar [pixel], 1: it lies on the surface; with SURFACE_PIXELS alone
+//
+// On a surface that is no plane (SURFACE_PIXELS) pixels do not mirror: the factors of each pixel have the signs of the
+// classes, so that an image is the sum over all classes, waves have an image of their own in the place of their columns,
+// and pixels that do not lie on the surface are NaN.
+//
 //   spectra        float2 [frame][frequency][row][column], Pa, of usable microphones
 //   images         float2 [frame][plane][frequency][row][column], Pa or m/s
 //   reports        float4 [frame][frequency]: cut-off rad/m, NaN, noise Pa, expected relative error
@@ -57,6 +63,7 @@
 #define ERRORS_AT 0
 #define CUTOFFS_AT 0
 #define FACTORS_AT 0
+#define ON_SURFACE_AT 0
 #define PRIORS_AT 0
 #define NOISE_RECORDS_AT 0
 #define MEMORIES_AT 0
@@ -113,6 +120,9 @@
 #ifndef WAVE_HEADER  // floats before the first wave
 #define WAVE_HEADER 8
 #endif
+#ifndef SURFACE_PIXELS  // pixels of a surface that is no plane; 0: planes
+#define SURFACE_PIXELS 0
+#endif
 #define CHANNELS (ROWS * COLUMNS)
 #define HALF_ROWS ((ROWS + 1) / 2)
 #define HALF_COLUMNS ((COLUMNS + 1) / 2)
@@ -123,7 +133,17 @@
 #define LINE_ROWS (UPSAMPLE * (ROWS + 1) - 1)
 #define LINE_COLUMNS (UPSAMPLE * (COLUMNS + 1) - 1)
 #define HALF_LINE_COLUMNS ((LINE_COLUMNS + 1) / 2)
+#if SURFACE_PIXELS
+#define PIXELS SURFACE_PIXELS
+#define IMAGE_PIXELS SURFACE_PIXELS
+#define WAVE_LINE_ROWS 0
+#define WAVE_LINE_COLUMNS SURFACE_PIXELS
+#else
 #define PIXELS ((LINE_ROWS + 1) / 2 * HALF_LINE_COLUMNS)
+#define IMAGE_PIXELS (IMAGE_ROWS * IMAGE_COLUMNS)
+#define WAVE_LINE_ROWS IMAGE_ROWS
+#define WAVE_LINE_COLUMNS IMAGE_COLUMNS
+#endif
 #define PIXEL_BLOCKS ((PIXELS + 31) / 32)
 #define CLASSES 4
 #define NOISE_MODES (MODES > KEPT ? MODES - KEPT : 1)
@@ -131,8 +151,8 @@
 #define WAVE_MODES (CLASSES * MODES)
 #define WAVE_GAINS (2 * WAVE_MODES)
 #define WAVE_COLUMNS (WAVE_GAINS + 2 * PLANES)
-#define WAVE_ROWS (WAVE_COLUMNS + 2 * IMAGE_COLUMNS)
-#define WAVE_ENERGIES (WAVE_ROWS + 2 * IMAGE_ROWS)
+#define WAVE_ROWS (WAVE_COLUMNS + 2 * WAVE_LINE_COLUMNS)
+#define WAVE_ENERGIES (WAVE_ROWS + 2 * WAVE_LINE_ROWS)
 #define WAVE_STRIDE (WAVE_ENERGIES + 2 * MOST_WAVES)
 #define WAVE_SIZE (WAVE_HEADER + MOST_WAVES * WAVE_STRIDE)
 
@@ -414,6 +434,15 @@ LOCAL_HELPER float wave_energy(const Waves* waves, const int item) {
   return energy;
 }
 
+#if SURFACE_PIXELS
+LOCAL_HELPER float2 waves_at(const Waves* waves, const int pixel) {
+  float2 sum = 0.0f;
+  for (int wave = 0; wave < waves->count; ++wave) {
+    sum += complex_multiply(waves->on_plane[wave], pair_at(waves->first + wave * WAVE_STRIDE + WAVE_COLUMNS, pixel));
+  }
+  return sum;
+}
+#else
 LOCAL_HELPER float2 waves_at(const Waves* waves, const int row, const int column) {
   float2 sum = 0.0f;
   for (int wave = 0; wave < waves->count; ++wave) {
@@ -423,6 +452,7 @@ LOCAL_HELPER float2 waves_at(const Waves* waves, const int row, const int column
   }
   return sum;
 }
+#endif
 
 // y of the kept modes, without waves, into local memory. Ends with a barrier.
 LOCAL_HELPER void load_modes(__global const float2* restrict coefficients, const Waves* waves, __local float* re,
@@ -448,8 +478,19 @@ LOCAL_HELPER float energy_of_rest(__global const float2* restrict coefficients, 
   return sum_of_items(rest, item_parts, item);
 }
 
-LOCAL_HELPER void store_pixel(__global float2* restrict image, const int pixel, const int mirror,
-                              const float2* of_class, const Waves* waves) {
+#if SURFACE_PIXELS
+// The one pixel of the surface; there are no mirrors.
+LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uchar* arena, const int pixel,
+                              const int mirror, const float2* of_class, const Waves* waves) {
+  if (pixel < PIXELS && mirror == 0) {
+    image[pixel] = arena[ON_SURFACE_AT + pixel]
+                       ? of_class[0] + of_class[1] + of_class[2] + of_class[3] + waves_at(waves, pixel)
+                       : (float2)(NAN, NAN);
+  }
+}
+#else
+LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uchar* arena, const int pixel,
+                              const int mirror, const float2* of_class, const Waves* waves) {
   const float sign_x = mirror & 1 ? -1.0f : 1.0f;
   const float sign_y = mirror & 2 ? -1.0f : 1.0f;
   const int half_row = pixel / HALF_LINE_COLUMNS;
@@ -461,6 +502,7 @@ LOCAL_HELPER void store_pixel(__global float2* restrict image, const int pixel, 
                                           sign_y * (of_class[2] + sign_x * of_class[3]) + waves_at(waves, row, column);
   }
 }
+#endif
 
 // How probable each step of noise is in each frame.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_noise(__global uchar* arena,
@@ -562,7 +604,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
   __global const float* restrict factors =
       (__global const float*)(arena + FACTORS_AT) +
       ((size_t)(plane * frequencies + frequency) * PIXEL_BLOCKS + block) * CLASSES * KEPT * 64;
-  __global float2* restrict image = images + (size_t)get_group_id(1) * IMAGE_ROWS * IMAGE_COLUMNS;
+  __global float2* restrict image = images + (size_t)get_group_id(1) * IMAGE_PIXELS;
 #if GROUP == 1
   __local float2 pixels[CLASSES * 32];
   for (int class = 0; class < CLASSES; ++class) {
@@ -591,7 +633,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
   for (int i = 0; i < CLASSES * 32; ++i) {
     const int lane = i % 32;
     const float2 of_class[CLASSES] = {pixels[lane], pixels[32 + lane], pixels[64 + lane], pixels[96 + lane]};
-    store_pixel(image, block * 32 + lane, i / 32, of_class, &waves);
+    store_pixel(image, arena, block * 32 + lane, i / 32, of_class, &waves);
   }
 #else
   __local float2 pixels[GROUP];
@@ -615,7 +657,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
         of_class[c] += pixels[(part * CLASSES + c) * 32 + lane];
       }
     }
-    store_pixel(image, block * 32 + lane, item / 32, of_class, &waves);
+    store_pixel(image, arena, block * 32 + lane, item / 32, of_class, &waves);
   }
 #endif
 

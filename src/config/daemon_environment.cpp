@@ -66,6 +66,7 @@ std::vector<Contradiction> missing_here(const Settings& settings, const IsSettle
   check_access(daemon.publish.ring.access, "daemon.publish.ring", found);
   check_access(daemon.control.access, "daemon.control", found);
   check_file(settings.array.calibration_path, "array.calibration", is_settled, found);
+  check_file(settings.holography.surface_path, "holography.surface", is_settled, found);
   for (const PathOfProcessor& one : paths_of_processors(settings)) {
     check_file(one.path, one.key, is_settled, found);
   }

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -206,6 +207,28 @@ void check_planes(const HolographySettings& holography, double standoff_m, const
   }
 }
 
+/// What cannot be beside a surface.
+void check_surface(const HolographySettings& images, const std::string& path, Contradictions& found) {
+  if (images.surface_path.empty()) {
+    return;
+  }
+  if (images.imager != ImagerKind::kSonah && images.imager != ImagerKind::kAuto) {
+    found.push_back({path + "surface", "",
+                     fmt::format("expected null with {}, as sonah alone makes images on a surface, found {}",
+                                 name_of(images.imager), images.surface_path)});
+  }
+  if (images.quantity == Quantity::kActiveIntensity) {
+    found.push_back({path + "quantity", "",
+                     fmt::format("expected pressure, normal_velocity or displacement with {}surface, found {}", path,
+                                 name_of(images.quantity))});
+  }
+  if (images.planes_m != std::vector<double>{0.0}) {
+    found.push_back({path + "planes_m", "",
+                     fmt::format("expected [0] with {}surface, which has heights of its own, found [{}]", path,
+                                 fmt::join(images.planes_m, ", "))});
+  }
+}
+
 void check_points(const ArrayGeometry& geometry, const std::vector<PlanePoint>& points, const std::string& path,
                   Contradictions& found) {
   constexpr double kRounding_m = 1e-9;
@@ -291,6 +314,10 @@ void check_images(const Settings& settings, const HolographySettings& images, co
   const ArrayGeometry& geometry = settings.array.geometry;
   if (settled({"holography.standoff_m", path + "planes_m"})) {
     check_planes(images, settings.holography.standoff_m, path, found);
+  }
+  if (settled({path + "surface", path + "quantity", path + "planes_m"}) &&
+      (path != "holography." || is_settled("holography.imager"))) {
+    check_surface(images, path, found);
   }
   if (settled({"array.rows", "array.columns", "array.pitch_x_m", "array.pitch_y_m", path + "points"})) {
     check_points(geometry, images.points, path, found);

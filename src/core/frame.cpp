@@ -56,6 +56,17 @@ std::string unit_of_bands(const ImagesHeader& header) {
   return header.unit.find('/') == std::string::npos ? header.unit + "^2" : "(" + header.unit + ")^2";
 }
 
+std::vector<double> ImagesHeader::surface_heights_m() const {
+  constexpr std::size_t kComponents = 3;
+  std::vector<double> heights_m;
+  for (std::size_t i = 0; i + 2 < std::min(normals.size(), surface_m.size()); i += kComponents) {
+    if (normals[i] != 0.0 || normals[i + 1] != 0.0 || normals[i + 2] != 0.0) {
+      heights_m.push_back(surface_m[i + 2]);
+    }
+  }
+  return heights_m;
+}
+
 std::vector<float> radiated_power_w(const ImagesHeader& header, std::span<const std::complex<float>> images) {
   const bool is_intensity = header.quantity == name_of(Quantity::kActiveIntensity);
   std::vector<float> power_w(is_intensity ? header.values_per_frame() / std::max<std::size_t>(header.pixels(), 1) : 0);

@@ -16,6 +16,8 @@ constexpr std::string_view kRow = "y";
 constexpr std::string_view kColumn = "x";
 constexpr std::string_view kPoint = "point";
 constexpr std::string_view kBand = "band";
+constexpr std::string_view kSurface = "surface";
+constexpr std::string_view kNormal = "normal";
 
 /// A product of images, and the vector of a frame that holds it.
 struct Part {
@@ -128,6 +130,10 @@ ResultHeader result_header(const ImagesHeader& header) {
     }
     result.axes.push_back(std::move(bands));
   }
+  if (!header.surface_m.empty()) {
+    result.axes.push_back({.name = std::string(kSurface), .unit = "m", .values = header.surface_m, .components = 3});
+    result.axes.push_back({.name = std::string(kNormal), .unit = "1", .values = header.normals, .components = 3});
+  }
   for (Part& part : parts_of(header)) {
     result.products.push_back(std::move(part.product));
   }
@@ -162,6 +168,8 @@ std::optional<ImagesHeader> images_header_of(const ResultHeader& header) {
   for (std::size_t i = 0; i + 1 < limits.size(); i += 2) {
     result.bands_hz.push_back({.low_hz = limits[i], .high_hz = limits[i + 1]});
   }
+  result.surface_m = values_of_axis(header, kSurface);
+  result.normals = values_of_axis(header, kNormal);
   return is_alike(result_header(result), header) ? std::optional(std::move(result)) : std::nullopt;
 }
 

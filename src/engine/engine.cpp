@@ -18,6 +18,7 @@
 #include "engine/devices.hpp"
 #include "engine/engine_parts.hpp"
 #include "frontend/samples/decimator_design.hpp"
+#include "imaging/image_surface.hpp"
 #include "nearfield/error.hpp"
 #include "processors/images/image_plan.hpp"
 #include "processors/images/settings.hpp"
@@ -497,6 +498,13 @@ namespace {
 /// Of one processor of images, named by `what`, and of its section.
 void warn_of_images(const PnahPlan& images, const std::string& what, const std::string& path,
                     std::vector<std::string>& warnings) {
+  constexpr double kNearMicrophones = 0.3;  // of the standoff
+  if (images.surface && images.standoff_m - images.surface->highest_m() < kNearMicrophones * images.standoff_m) {
+    warnings.push_back(fmt::format(
+        "{}surface: its highest place, z = {:.4g} m, is nearer to the microphones at {:.4g} m than {} of the "
+        "standoff; images there show the noise of single microphones",
+        path, images.surface->highest_m(), images.standoff_m, kNearMicrophones));
+  }
   if (images.holography.imager != ImagerKind::kPnah) {
     return;
   }

@@ -28,6 +28,28 @@ class ArrayFilesOnDisk : public ArrayFiles {
     }
     return points.read_all<double>();
   }
+  [[nodiscard]] SurfaceData surface(const std::filesystem::path& path, const std::string& key) const override {
+    constexpr std::size_t kComponents = 3;
+    constexpr const char* kHeights = "/z_m";
+    constexpr const char* kNormals = "/normals";
+    const h5::InputFile file(path);
+    if (!file.has(kHeights)) {
+      throw ConfigError(
+          fmt::format("{}: expected a dataset z_m [row][column] in m, found none in {}", key, path.string()));
+    }
+    const h5::InputDataset heights = file.dataset<double>(kHeights, {{"row"}, {"column"}});
+    SurfaceData surface{.is_points = false,
+                        .rows = heights.shape()[0],
+                        .columns = heights.shape()[1],
+                        .xyz_m = {},
+                        .z_m = heights.read_all<double>(),
+                        .normals = {}};
+    if (file.has(kNormals)) {
+      surface.normals = file.values<double>(
+          kNormals, {{"row", surface.rows}, {"column", surface.columns}, {"component", kComponents}});
+    }
+    return surface;
+  }
 };
 
 }  // namespace

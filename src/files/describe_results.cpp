@@ -188,7 +188,11 @@ void add_error(Facts& facts, const ResultsReader& reader) {
 
 void add_surface(Facts& facts, const ImagesHeader& images) {
   facts.add("frequencies", "{}", text_of_frequencies(images.frequencies_hz));
-  add_positions(facts, "planes", "planes (z, 0 is the surface)", images.planes_m);
+  if (const std::vector<double> heights_m = images.surface_heights_m(); !heights_m.empty()) {
+    add_positions(facts, "surface", "pixels on a surface", heights_m);
+  } else {
+    add_positions(facts, "planes", "planes (z, 0 is the surface)", images.planes_m);
+  }
   add_positions(facts, "x", "columns", images.x_m);
   add_positions(facts, "y", "rows", images.y_m);
 }

@@ -31,7 +31,8 @@ std::unique_ptr<Imager> make_imager(const ocl::Device& device, const PnahPlan& p
   validate(plan);
   const ImagerEntry& entry = imager_entry(resolve_imager(plan));
   if (const std::string obstacle = entry.obstacle(device.info(), plan); !obstacle.empty()) {
-    throw ConfigError(fmt::format("holography.imager: {} cannot do {}; use pnah", name_of(entry.kind), obstacle));
+    throw ConfigError(fmt::format("holography.imager: {} cannot do {}{}", name_of(entry.kind), obstacle,
+                                  plan.surface ? ", with holography.surface" : "; use pnah"));
   }
   return entry.make(device, plan);
 }

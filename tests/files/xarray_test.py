@@ -95,6 +95,26 @@ class Files(unittest.TestCase):
             np.testing.assert_allclose(dataset.x_m, (np.arange(8) - 3.5) * 0.02, atol=1e-12)
             np.testing.assert_allclose(dataset.y_m, (np.arange(8) - 3.5) * 0.025, atol=1e-12)
 
+    def test_a_surface_has_places_and_normals(self):
+        folder = pathlib.Path(self.folder.name)
+        heights = np.tile(np.linspace(0.0, 0.01, 8), (8, 1))
+        heights[3, 4] = np.nan
+        with h5py.File(folder / "heights.h5", "w") as file:
+            file["z_m"] = heights
+        path = folder / "surface.h5"
+        NEARFIELD.require("replay", self.capture, "-c", folder / "config.yaml", "-o", path, "--engine", "reference", "--frames", "1",
+            "--set", "holography.imager=sonah", "--set", f"holography.surface={folder / 'heights.h5'}")
+        for dataset in opened(path):
+            self.require_same_values(dataset, path, "/")
+            self.assertEqual(dataset.surface_m.dims, ("surface", "surface_component"))
+            places = dataset.surface_m.values.reshape(8, 8, 3)
+            np.testing.assert_allclose(places[..., 0], np.tile(dataset.x_m, (8, 1)), atol=1e-12)
+            np.testing.assert_allclose(places[..., 2], np.nan_to_num(heights), atol=1e-12)
+            normals = dataset.normal.values.reshape(8, 8, 3)
+            np.testing.assert_allclose(np.linalg.norm(normals, axis=-1), ~np.isnan(heights), atol=1e-12)
+            images = complex_of(dataset.images.values)
+            np.testing.assert_array_equal(np.isnan(images[0, 0, 0]), np.isnan(heights))
+
     def test_values_are_found_by_coordinates(self):
         with xr.open_dataset(self.images, engine="h5netcdf") as dataset, h5py.File(self.images) as file:
             value = dataset.images.sel(frequencies_hz=2014.16, x_m=0.05, y_m=-0.0625, method="nearest").isel(time=1, planes_m=0)

@@ -179,6 +179,13 @@ void describe(Section& section, HolographySettings& holography) {
 
 void describe_images(Section& section, HolographySettings& holography, const ImagerParts& parts) {
   section.add("planes_m", holography.planes_m, planes(), "z of the images, from -standoff_m to below standoff_m");
+  if (parts.surfaces) {
+    section.add(
+        "surface", holography.surface_path, path_or_null("planes_m"),
+        "a curved surface in place of planes_m, of sonah alone (docs/sonah.md): HDF5 with z_m [row][column] in m "
+        "over the pixels of the images, NaN where there is none, or CSV of x_m,y_m,z_m[,nx,ny,nz], a line a point; "
+        "velocities are along its normals; a relative path counts from the folder of the configuration file");
+  }
   section.add("quantity", holography.quantity,
               choice<Quantity>({{Quantity::kPressure, "Pa"},
                                 {Quantity::kNormalVelocity, "m/s, positive towards the array"},

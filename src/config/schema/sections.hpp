@@ -14,6 +14,7 @@ void describe(Section& section, HolographySettings& holography);
 struct ImagerParts {
   bool searches = true;  ///< what takes too long for every frame
   bool filters = true;   ///< extrapolates and filters
+  bool surfaces = true;  ///< makes images on other surfaces than planes
 };
 /// Of images, whatever makes them: all of the above but the imager and the standoff.
 void describe_images(Section& section, HolographySettings& holography, const ImagerParts& parts);

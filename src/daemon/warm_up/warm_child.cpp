@@ -71,7 +71,8 @@ void warm(int output, const std::function<void()>& fault) {
     stamps.push_back(to_json(stamp_of(request.path)));
   }
   const Settings settings = load_daemon_settings(request.path, request.overrides);
-  for (const std::string& file : {settings.array.calibration_path, settings.array.positions_path}) {
+  for (const std::string& file :
+       {settings.array.calibration_path, settings.array.positions_path, settings.holography.surface_path}) {
     if (!file.empty()) {
       stamps.push_back(to_json(stamp_of(file)));
     }

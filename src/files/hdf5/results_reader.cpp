@@ -64,6 +64,13 @@ std::vector<Pair> read_pairs(const h5::InputFile& file, std::string_view dataset
   return pairs;
 }
 
+/// [entry][x, y, z] of an axis of the root that not every file has.
+std::vector<double> read_places(const h5::InputFile& file, const std::string& name) {
+  const std::string place = place_in("", name);
+  return file.has(place) ? file.values<double>(place, {{"entries"}, {"numbers of an entry", 3}})
+                         : std::vector<double>();
+}
+
 /// ResultHeader::memory_hops of a group, where it says it.
 std::optional<std::int64_t> read_memory(const h5::InputFile& file, const std::string& group) {
   constexpr const char* kName = "memory_hops";
@@ -88,6 +95,8 @@ ImagesHeader read_images_header(const h5::InputFile& file) {
   if (header.holds_images) {
     header.bands_hz = read_pairs<Band>(file, "bands_hz");
   }
+  header.surface_m = read_places(file, "surface_m");
+  header.normals = read_places(file, "normal");
   return header;
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numbers>
 
+#include "imaging/image_surface.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/fft_length.hpp"
 #include "nearfield/frame.hpp"
@@ -99,13 +100,23 @@ bool PnahPlan::estimates_error() const {
   return (resolve_imager(*this) == ImagerKind::kSonah || searches_cutoff()) && quantity != Quantity::kActiveIntensity;
 }
 
+int PnahPlan::image_rows() const { return surface ? surface->rows : geometry.rows * holography.upsample; }
+
+int PnahPlan::image_columns() const { return surface ? surface->columns : geometry.columns * holography.upsample; }
+
 double PnahPlan::largest_distance_m() const {
+  if (surface) {
+    return standoff_m - surface->lowest_m();
+  }
   return standoff_m - *std::min_element(holography.planes_m.begin(), holography.planes_m.end());
 }
 
 ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry) {
   if (holography.imager != ImagerKind::kAuto) {
     return holography.imager;
+  }
+  if (!holography.surface_path.empty()) {
+    return ImagerKind::kSonah;
   }
   const bool is_dense = std::max(geometry.pitch_x_m, geometry.pitch_y_m) <= holography.standoff_m;
   return is_dense && holography.quantity != Quantity::kActiveIntensity ? ImagerKind::kSonah : ImagerKind::kPnah;
@@ -170,6 +181,12 @@ void validate(const PnahPlan& plan) {
                     holography.upsample, values, std::numeric_limits<std::int32_t>::max()));
   }
   const bool filters = resolve_imager(plan) == ImagerKind::kPnah;
+  if (plan.surface && filters) {
+    throw ConfigError(
+        fmt::format("holography.surface: expected null with {}, as sonah alone makes images on a surface, "
+                    "found a surface of {} x {} pixels",
+                    name_of(ImagerKind::kPnah), plan.image_rows(), plan.image_columns()));
+  }
   if (filters && predicts(holography.extrapolation.method) &&
       std::min(geometry.rows, geometry.columns) < kMinimumLineForPrediction) {
     throw ConfigError(fmt::format(

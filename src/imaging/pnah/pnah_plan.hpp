@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -7,6 +8,8 @@
 #include "nearfield/settings.hpp"
 
 namespace nearfield {
+
+struct ImageSurface;
 
 /// One axis of the aperture and of its padded grid.
 struct PaddedAxis {
@@ -34,12 +37,13 @@ inline constexpr int kSearchesOfMemory = 9;
 
 /// The plan of near-field holography.
 struct PnahPlan : ArrayPlan {
-  HolographySettings holography;         ///< but for its standoff, which is the array's
-  std::vector<double> cutoff_rad_per_m;  ///< [frequency]
-  std::vector<double> slopes;            ///< [frequency]; empty: the filter's, for all
-  std::string fft = "auto";              ///< "auto" | "clfft" | "fused", as DeviceSettings::fft
-  bool input_is_finite = false;          ///< spectra are never NaN or infinite: of bits
-  int batch = 1;                         ///< frames that are imaged together
+  HolographySettings holography;                          ///< but for its standoff, which is the array's
+  std::vector<double> cutoff_rad_per_m;                   ///< [frequency]
+  std::vector<double> slopes;                             ///< [frequency]; empty: the filter's, for all
+  std::string fft = "auto";                               ///< "auto" | "clfft" | "fused", as DeviceSettings::fft
+  bool input_is_finite = false;                           ///< spectra are never NaN or infinite: of bits
+  int batch = 1;                                          ///< frames that are imaged together
+  std::shared_ptr<const ImageSurface> surface = nullptr;  ///< that is imaged in place of planes; null: planes
 
   [[nodiscard]] PaddedAxis rows() const;
   [[nodiscard]] PaddedAxis columns() const;
@@ -51,8 +55,8 @@ struct PnahPlan : ArrayPlan {
   }
   /// Fields of a frame and frequency, over all planes.
   [[nodiscard]] std::size_t fields() const { return holography.planes_m.size() * fields_per_plane(); }
-  [[nodiscard]] int image_rows() const { return geometry.rows * holography.upsample; }
-  [[nodiscard]] int image_columns() const { return geometry.columns * holography.upsample; }
+  [[nodiscard]] int image_rows() const;
+  [[nodiscard]] int image_columns() const;
   /// Whether each frame's cut-off is measured from its spectrum; `cutoff_rad_per_m` is the upper limit then. It needs a
   /// `cos` filter and four microphones a side; without these, auto is dynamic_range.
   [[nodiscard]] bool measures_cutoff() const;
@@ -66,13 +70,13 @@ struct PnahPlan : ArrayPlan {
   /// the searched cut-off estimate it in the quantity itself, of any but active intensity; the measured cut-off
   /// estimates the pressure's alone, and a filter that is given estimates none.
   [[nodiscard]] bool estimates_error() const;
-  /// From the microphones to the lowest plane.
+  /// From the microphones to the lowest plane, or to the lowest place of the surface.
   [[nodiscard]] double largest_distance_m() const;
 };
 
 /// The imager that is used: for kAuto sonah, which is nearer to the truth wherever neighbouring microphones share much
 /// of the near field, that is where no pitch is above the standoff; else pnah, as for active intensity, which sonah
-/// does not support.
+/// does not support; and sonah for a surface that is no plane.
 ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry);
 /// The same by the plan's own standoff.
 ImagerKind resolve_imager(const PnahPlan& plan);

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <utility>
 
+#include "imaging/image_surface.hpp"
 #include "imaging/imager_reference.hpp"
 #include "imaging/pnah/stages.hpp"
 #include "imaging/sonah/wave_search.hpp"
+#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {
@@ -107,6 +109,24 @@ void append_errors(std::vector<float>& to, const SonahModel& model) {
   }
 }
 
+/// Factors of a surface are a number for each pixel and mode, which no symmetry makes fewer.
+void require_room_for_surface(const ocl::DeviceInfo& device, const PnahPlan& plan) {
+  if (!plan.surface) {
+    return;
+  }
+  const double pixels = static_cast<double>(plan.surface->pixels());
+  const double bytes =
+      pixels * plan.geometry.channels() * static_cast<double>(plan.frequencies_hz.size()) * sizeof(std::complex<float>);
+  if (bytes > static_cast<double>(device.global_memory_bytes)) {
+    throw ConfigError(fmt::format(
+        "holography.surface: expected pixels, microphones and frequencies whose product takes at most the {:.3g} MB of "
+        "the device's memory at 8 bytes each, found {} pixels, {} microphones and {} frequencies, {:.3g} MB; lower "
+        "holography.upsample or image fewer frequencies",
+        static_cast<double>(device.global_memory_bytes) * 1e-6, pixels, plan.geometry.channels(),
+        plan.frequencies_hz.size(), bytes * 1e-6));
+  }
+}
+
 }  // namespace
 
 std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan) {
@@ -133,6 +153,7 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
       always_conditions_(!plan.input_is_finite || !plan.gains.empty()),
       conditions_(always_conditions_ || !plan.dead_channels.empty()),
       group_(group_of(device.info())) {
+  require_room_for_surface(device.info(), plan);
   std::vector<SonahModel> models = make_sonah_models(plan);
   modes_ = kBlock * blocks_of(models.front().samples);
   kept_ = kept_modes(models);
@@ -141,8 +162,8 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
                              plan.geometry.channels(), group_);
   table_ = {.modes = to_size(kParities * modes_),
             .planes = planes_,
-            .pixel_rows = to_size(plan.image_rows()),
-            .pixel_columns = to_size(plan.image_columns())};
+            .pixel_rows = plan.surface ? 0 : to_size(plan.image_rows()),
+            .pixel_columns = plan.surface ? plan.surface->pixels() : to_size(plan.image_columns())};
   allocate(device, plan, models);
   build(device, plan);
   if (plan.holography.search_every_frames > 0) {
@@ -182,6 +203,11 @@ void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const std:
   arena_.reserve<float>("ERRORS", errors.size());
   arena_.reserve<float>("CUTOFFS", cutoffs.size());
   arena_.reserve<float>("FACTORS", factors.size());
+  std::vector<std::uint8_t> on_surface;
+  for (std::size_t pixel = 0; plan.surface && pixel < plan.surface->pixels(); ++pixel) {
+    on_surface.push_back(plan.surface->has(pixel) ? 1 : 0);
+  }
+  arena_.reserve<std::uint8_t>("ON_SURFACE", on_surface.size());
   arena_.reserve<float>("PRIORS", plan.holograms() * kNoiseSteps);
   arena_.reserve<std::int32_t>("NOISE_RECORDS", plan.holograms() * (kNoiseSteps + 2));
   const std::vector<std::int32_t> memories(2 * frequencies_ * 2 * (kNoiseSteps + 3), 0);
@@ -202,6 +228,9 @@ void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const std:
   put("ERRORS", errors);
   put("CUTOFFS", cutoffs);
   put("FACTORS", factors);
+  if (plan.surface) {
+    put("ON_SURFACE", on_surface);
+  }
   memories_ = arena_.part<std::int32_t>(device, "MEMORIES", memories);
   incomplete_.fill(device, arena_, plan);
 }
@@ -221,6 +250,9 @@ void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
                           {"MOST_WAVES", std::to_string(kMostWaves)},
                           {"WAVE_HEADER", std::to_string(WaveTable::kHeader)},
                           {"GROUP", std::to_string(group_)}};
+  if (plan.surface) {
+    defines["SURFACE_PIXELS"] = std::to_string(plan.surface->pixels());
+  }
   defines.merge(arena_.defines());
   const ocl::Program program = device.build(kSonahStage, "imaging/sonah.cl", defines);
   to_modes_ = program.kernel("sonah_modes");

@@ -8,6 +8,8 @@
 #include <thread>
 
 #include "core/quadrature.hpp"
+#include "imaging/sonah/prior.hpp"
+#include "imaging/sonah/surface_model.hpp"
 
 namespace nearfield {
 namespace {
@@ -21,13 +23,6 @@ constexpr double kDeepest = 20.0;
 /// How close to grazing the prior's power is rounded off, against k and against one period over the array.
 constexpr double kGrazingPart = 0.3;
 
-/// One ring of plane waves of the quadrature: kz = q, the prior's power on the surface times kr dkr.
-struct Ring {
-  double kr = 0.0;
-  Complex kz;
-  double power = 0.0;
-};
-
 double array_side_m(const ArrayGeometry& geometry) {
   return std::sqrt(geometry.rows * geometry.pitch_y_m * geometry.columns * geometry.pitch_x_m);
 }
@@ -40,7 +35,7 @@ double prior_density(Complex kz, double k, double depth_m, double side_m) {
 
 /// Appends the rule's nodes over [low, high] of `variable`, cut so that no piece turns by more than a rule resolves.
 template <class ToRing>
-void append_rings(std::vector<Ring>& rings, double low, double high, double phase_rad, const ToRing& to_ring) {
+void append_rings(std::vector<PriorRing>& rings, double low, double high, double phase_rad, const ToRing& to_ring) {
   const int pieces = std::max(1, static_cast<int>(std::ceil(phase_rad / kMaxGaussPhase)));
   const double step = (high - low) / pieces;
   for (int piece = 0; piece < pieces; ++piece) {
@@ -50,24 +45,8 @@ void append_rings(std::vector<Ring>& rings, double low, double high, double phas
   }
 }
 
-std::vector<Ring> make_rings(const PnahPlan& plan, double k) {
-  const ArrayGeometry& geometry = plan.geometry;
-  const double depth_m = plan.standoff_m;
-  const double side_m = array_side_m(geometry);
-  const double longest_m = 2.0 * std::hypot(geometry.rows * geometry.pitch_y_m, geometry.columns * geometry.pitch_x_m);
-  const double deepest = kDeepest / (depth_m + plan.standoff_m);
-  std::vector<Ring> rings;
-  append_rings(rings, 0.0, std::numbers::pi / 2.0, k * longest_m, [&](double angle, double weight) {
-    const Complex kz = k * std::cos(angle);
-    const double kr = k * std::sin(angle);
-    return Ring{kr, kz, weight * kr * kz.real() * prior_density(kz, k, depth_m, side_m)};
-  });
-  append_rings(rings, 0.0, deepest, std::hypot(k, deepest) * longest_m, [&](double decay, double weight) {
-    const Complex kz(0.0, -decay);
-    return Ring{std::hypot(k, decay), kz, weight * decay * prior_density(kz, k, depth_m, side_m)};
-  });
-  return rings;
-}
+/// Planes that are imaged; none where it is another surface.
+std::size_t planes_of(const PnahPlan& plan) { return plan.surface ? 0 : plan.holography.planes_m.size(); }
 
 /// Covariances over lags of whole pixels: of the microphones, and of each plane's image with them. The prior's power at
 /// a microphone is 1. [output](lag rows, lag columns); output 0 is the microphones'.
@@ -76,16 +55,16 @@ struct Covariances {
   std::vector<double> prior;  ///< [output] variance
 };
 
-Covariances make_covariances(const PnahPlan& plan, const std::vector<Ring>& rings, double k) {
+Covariances make_covariances(const PnahPlan& plan, const std::vector<PriorRing>& rings, double k) {
   const HolographySettings& holography = plan.holography;
   const int rows = holography.upsample * plan.geometry.rows;
   const int columns = holography.upsample * plan.geometry.columns;
-  const std::size_t outputs = 1 + holography.planes_m.size();
+  const std::size_t outputs = 1 + planes_of(plan);
   Eigen::MatrixXcd weights(static_cast<Eigen::Index>(outputs), static_cast<Eigen::Index>(rings.size()));
   Covariances found{.of_lag = std::vector<Eigen::MatrixXcd>(outputs, Eigen::MatrixXcd(rows, columns)),
                     .prior = std::vector<double>(outputs, 0.0)};
   for (Eigen::Index i = 0; i < weights.cols(); ++i) {
-    const Ring& ring = rings[static_cast<std::size_t>(i)];
+    const PriorRing& ring = rings[static_cast<std::size_t>(i)];
     const Complex to_array = std::exp(Complex(0.0, -1.0) * ring.kz * plan.standoff_m);
     weights(0, i) = ring.power * std::norm(to_array);
     found.prior[0] += weights(0, i).real();
@@ -265,6 +244,25 @@ double equivalent_cutoff(const PnahPlan& plan, double microphone, double k, doub
 
 }  // namespace
 
+std::vector<PriorRing> prior_rings(const PnahPlan& plan, double k) {
+  const ArrayGeometry& geometry = plan.geometry;
+  const double depth_m = plan.standoff_m;
+  const double side_m = array_side_m(geometry);
+  const double longest_m = 2.0 * std::hypot(geometry.rows * geometry.pitch_y_m, geometry.columns * geometry.pitch_x_m);
+  const double deepest = kDeepest / (depth_m + plan.standoff_m);
+  std::vector<PriorRing> rings;
+  append_rings(rings, 0.0, std::numbers::pi / 2.0, k * longest_m, [&](double angle, double weight) {
+    const Complex kz = k * std::cos(angle);
+    const double kr = k * std::sin(angle);
+    return PriorRing{kr, kz, weight * kr * kz.real() * prior_density(kz, k, depth_m, side_m)};
+  });
+  append_rings(rings, 0.0, deepest, std::hypot(k, deepest) * longest_m, [&](double decay, double weight) {
+    const Complex kz(0.0, -decay);
+    return PriorRing{std::hypot(k, decay), kz, weight * decay * prior_density(kz, k, depth_m, side_m)};
+  });
+  return rings;
+}
+
 double noise_step(int step) { return kLeastNoise * std::pow(kNoiseRatio, step); }
 
 std::complex<double> quantity_factor(const PnahPlan& plan, std::complex<double> kz, double k) {
@@ -283,11 +281,11 @@ std::complex<double> quantity_factor(const PnahPlan& plan, std::complex<double> 
 
 SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency) {
   const double k = plan.wavenumber(frequency);
-  const std::vector<Ring> rings = make_rings(plan, k);
+  const std::vector<PriorRing> rings = prior_rings(plan, k);
   const Covariances covariances = make_covariances(plan, rings, k);
   const int upsample = plan.holography.upsample;
   const Axes axes{.y = {plan.geometry.rows, upsample}, .x = {plan.geometry.columns, upsample}};
-  const std::size_t planes = plan.holography.planes_m.size();
+  const std::size_t planes = planes_of(plan);
   SonahModel model;
   model.samples = axes.y.half_microphones() * axes.x.half_microphones();
   model.pixel_rows = axes.y.half_pixels();
@@ -297,11 +295,14 @@ SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency) {
   make_modes(model, covariances, axes);
   const double pixels = static_cast<double>(plan.image_rows()) * plan.image_columns();
   double microphone = 0.0;
-  for (const Ring& ring : rings) {
+  for (const PriorRing& ring : rings) {
     microphone += ring.power * std::exp(2.0 * std::min(ring.kz.imag(), 0.0) * plan.standoff_m);
   }
   for (std::size_t plane = 0; plane < planes; ++plane) {
     model.prior_powers.push_back(covariances.prior[plane + 1] * pixels);
+  }
+  if (plan.surface) {
+    add_surface_images(model, plan, k, rings, microphone);
   }
   for (int step = 0; step < kNoiseSteps; ++step) {
     model.cutoffs_rad_per_m.push_back(equivalent_cutoff(plan, microphone, k, noise_step(step)));

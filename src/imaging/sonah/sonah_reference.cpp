@@ -7,6 +7,8 @@
 #include <map>
 #include <numbers>
 
+#include "imaging/image_surface.hpp"
+
 namespace nearfield::reference {
 namespace {
 
@@ -56,6 +58,23 @@ Complex factor_of(Complex kz, double k, const PnahPlan& plan) {
   return plan.holography.quantity == Quantity::kNormalVelocity ? velocity : Complex(1.0);
 }
 
+/// From pressure to the plan's quantity along the normal, of a plane wave e^{j (kx x + ky y - kz z)}: velocity is -grad
+/// p / (j omega rho0).
+Complex factor_along(const Eigen::Vector3d& normal, double kx, double ky, Complex kz, double k, const PnahPlan& plan) {
+  const double omega = plan.medium.sound_speed_m_s * k;
+  const Complex velocity = (normal.z() * kz - normal.x() * kx - normal.y() * ky) / (plan.medium.density_kg_m3 * omega);
+  switch (plan.holography.quantity) {
+    case Quantity::kNormalVelocity:
+      return velocity;
+    case Quantity::kDisplacement:
+      return velocity / Complex(0.0, omega);
+    case Quantity::kPressure:
+    case Quantity::kActiveIntensity:  // refused before
+      return 1.0;
+  }
+  return 1.0;
+}
+
 /// The mean of cos(kr x) over all directions, by the trapezoidal rule, which is exact to rounding here.
 double mean_over_directions(double kr, double distance_m) {
   const int count = 24 + static_cast<int>(kr * distance_m);
@@ -64,6 +83,115 @@ double mean_over_directions(double kr, double distance_m) {
     sum += std::cos(kr * distance_m * std::cos(std::numbers::pi * (i + 0.5) / count));
   }
   return sum / count;
+}
+
+/// Its derivative by the distance.
+double mean_slope_over_directions(double kr, double distance_m) {
+  const int count = 24 + static_cast<int>(kr * distance_m);
+  double sum = 0.0;
+  for (int i = 0; i < count; ++i) {
+    const double along = std::cos(std::numbers::pi * (i + 0.5) / count);
+    sum -= kr * along * std::sin(kr * distance_m * along);
+  }
+  return sum / count;
+}
+
+/// Means over all directions of every wave at a distance along the array.
+struct DirectionMeans {
+  Eigen::VectorXd values;  ///< [wave]
+  Eigen::VectorXd slopes;  ///< [wave], by the distance
+};
+
+DirectionMeans direction_means(double distance_m, const std::vector<Wave>& waves) {
+  const auto count = static_cast<Eigen::Index>(waves.size());
+  DirectionMeans means{.values = Eigen::VectorXd(count), .slopes = Eigen::VectorXd(count)};
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const Wave& wave = waves[static_cast<std::size_t>(i)];
+    means.values(i) = mean_over_directions(wave.kr, distance_m);
+    means.slopes(i) = mean_slope_over_directions(wave.kr, distance_m);
+  }
+  return means;
+}
+
+/// Covariances of the quantity along the normal at each place of the surface with the pressure at the microphones.
+Eigen::MatrixXcd surface_covariances(const std::vector<Wave>& waves, double k, const PnahPlan& plan) {
+  const ImageSurface& surface = *plan.surface;
+  const Eigen::Vector3d up(0.0, 0.0, 1.0);
+  const Eigen::Vector3d aside(1.0, 0.0, 0.0);
+  const bool is_pressure = plan.holography.quantity == Quantity::kPressure;
+  std::map<long long, DirectionMeans> of_distance;
+  Eigen::MatrixXcd covariances =
+      Eigen::MatrixXcd::Zero(static_cast<Eigen::Index>(surface.pixels()), plan.geometry.channels());
+  for (std::size_t pixel = 0; pixel < surface.pixels(); ++pixel) {
+    if (!surface.has(pixel)) {
+      continue;
+    }
+    const Eigen::Vector3d& place = surface.places_m[pixel];
+    const Eigen::Vector3d& normal = surface.normals[pixel];
+    Eigen::VectorXcd along_z(static_cast<Eigen::Index>(waves.size()));
+    Eigen::VectorXcd along_array(along_z.size());
+    for (Eigen::Index i = 0; i < along_z.size(); ++i) {
+      const Wave& wave = waves[static_cast<std::size_t>(i)];
+      const Complex power = wave.power * std::exp(Complex(0.0, -1.0) * wave.kz * place.z()) *
+                            std::conj(std::exp(Complex(0.0, -1.0) * wave.kz * plan.standoff_m));
+      along_z(i) = power * factor_along(up, 0.0, 0.0, wave.kz, k, plan);
+      // d/dx is j kx of a wave, so that a factor of kx is one of -j d/dx.
+      along_array(i) =
+          is_pressure ? Complex() : power * Complex(0.0, -1.0) * factor_along(aside, 1.0, 0.0, 0.0, k, plan);
+    }
+    for (int channel = 0; channel < plan.geometry.channels(); ++channel) {
+      const MicrophonePosition at = plan.geometry.position_m(channel);
+      const double x_m = place.x() - at.x_m;
+      const double y_m = place.y() - at.y_m;
+      const double distance_m = std::hypot(x_m, y_m);
+      DirectionMeans& means = of_distance[std::llround(1e10 * distance_m)];
+      if (means.values.size() == 0) {
+        means = direction_means(distance_m, waves);
+      }
+      const Complex upwards = along_z.cwiseProduct(means.values.cast<Complex>()).sum();
+      const Complex away = along_array.cwiseProduct(means.slopes.cast<Complex>()).sum();
+      const double lean = distance_m > 0.0 ? (normal.x() * x_m + normal.y() * y_m) / distance_m : 0.0;
+      covariances(static_cast<Eigen::Index>(pixel), channel) =
+          is_pressure ? upwards : normal.z() * upwards + lean * away;
+    }
+  }
+  return covariances;
+}
+
+/// The prior's variance summed over the surface, as the mean over directions of each wave.
+double surface_prior_power(const std::vector<Wave>& waves, double k, const PnahPlan& plan) {
+  constexpr int kDirections = 8;  // exact for squares
+  double sum = 0.0;
+  for (std::size_t pixel = 0; pixel < plan.surface->pixels(); ++pixel) {
+    for (std::size_t i = 0; plan.surface->has(pixel) && i < waves.size(); ++i) {
+      const Wave& wave = waves[i];
+      double shape = 0.0;
+      for (int direction = 0; direction < kDirections; ++direction) {
+        const double angle = 2.0 * std::numbers::pi * direction / kDirections;
+        shape += std::norm(factor_along(plan.surface->normals[pixel], wave.kr * std::cos(angle),
+                                        wave.kr * std::sin(angle), wave.kz, k, plan)) /
+                 kDirections;
+      }
+      sum += wave.power * shape * std::exp(2.0 * wave.kz.imag() * plan.surface->places_m[pixel].z());
+    }
+  }
+  return sum;
+}
+
+/// A plane wave of amplitude 1 at the microphones, on the surface.
+Eigen::VectorXcd wave_over_surface(const PlaneWave& wave, Complex kz, double k, const PnahPlan& plan) {
+  const ImageSurface& surface = *plan.surface;
+  Eigen::VectorXcd values = Eigen::VectorXcd::Zero(static_cast<Eigen::Index>(surface.pixels()));
+  for (std::size_t pixel = 0; pixel < surface.pixels(); ++pixel) {
+    const Eigen::Vector3d& place = surface.places_m[pixel];
+    if (surface.has(pixel)) {
+      const Complex phase(0.0, wave.kx_rad_per_m * place.x() + wave.ky_rad_per_m * place.y());
+      values(static_cast<Eigen::Index>(pixel)) =
+          factor_along(surface.normals[pixel], wave.kx_rad_per_m, wave.ky_rad_per_m, kz, k, plan) *
+          std::exp(phase + Complex(0.0, 1.0) * kz * (plan.standoff_m - place.z()));
+    }
+  }
+  return values;
 }
 
 /// Covariance of microphones and, for each plane, of an image with them, at a distance along the array.
@@ -172,7 +300,7 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency) const {
   const double k = plan_.wavenumber(frequency);
   const std::vector<Wave> waves = make_waves(k, plan_);
   const int upsample = plan_.holography.upsample;
-  const std::size_t planes = plan_.holography.planes_m.size();
+  const std::size_t planes = plan_.surface ? 0 : plan_.holography.planes_m.size();
   const Eigen::Index microphones = geometry.channels();
   const Eigen::Index pixels = static_cast<Eigen::Index>(plan_.image_rows()) * plan_.image_columns();
   std::map<std::pair<int, int>, std::vector<Complex>> of_lag;
@@ -203,11 +331,16 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency) const {
       }
     }
   }
+  if (plan_.surface) {
+    to_images.emplace_back(surface_covariances(waves, k, plan_) / microphone);
+  }
+  const double prior =
+      plan_.surface ? surface_prior_power(waves, k, plan_) : image_prior(waves, k, plan_) * static_cast<double>(pixels);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance);
   Frequency found{.powers = solver.eigenvalues().cwiseMax(0.0),
                   .modes = solver.eigenvectors(),
                   .images = {},
-                  .prior = image_prior(waves, k, plan_) / microphone * static_cast<double>(pixels),
+                  .prior = prior / microphone,
                   .cutoffs_rad_per_m = {},
                   .memories = {},
                   .found = {}};
@@ -248,6 +381,10 @@ Sonah::WaveFit Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& f
       const PlaneWave& of = waves[static_cast<std::size_t>(wave)];
       const Complex kz =
           std::conj(std::sqrt(Complex(k * k - std::pow(of.kx_rad_per_m, 2) - std::pow(of.ky_rad_per_m, 2), 0.0)));
+      if (plan_.surface) {
+        on_plane.col(wave) = wave_over_surface(of, kz, k, plan_);
+        continue;
+      }
       const double distance_m = plan_.standoff_m - plan_.holography.planes_m[plane];
       on_plane.col(wave) = factor_of(kz, k, plan_) * std::exp(Complex(0.0, 1.0) * kz * distance_m) *
                            wave_over(of, plan_, plan_.holography.upsample);
@@ -305,6 +442,11 @@ PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked
       Eigen::VectorXcd image = frequency.images[plane] * z;
       if (has_waves) {
         image += waves.images[plane];
+      }
+      for (Eigen::Index pixel = 0; plan_.surface && pixel < image.size(); ++pixel) {
+        if (!plan_.surface->has(static_cast<std::size_t>(pixel))) {
+          image(pixel) = Complex(std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::quiet_NaN());
+        }
       }
       std::copy(image.begin(), image.end(),
                 frame.images.begin() + static_cast<std::ptrdiff_t>((plane * frequencies_.size() + f) * pixels));

@@ -1,6 +1,9 @@
 #include "imaging/sonah/wave_table.hpp"
 
+#include <array>
 #include <cmath>
+
+#include "imaging/sonah/surface_model.hpp"
 
 namespace nearfield {
 namespace {
@@ -25,9 +28,15 @@ struct Pixels {
   Pixels(const PnahPlan& plan, const PlaneWave& wave)
       : columns(phases(wave.kx_rad_per_m, plan.geometry.columns, plan.holography.upsample, plan.geometry.pitch_x_m)),
         rows(phases(wave.ky_rad_per_m, plan.geometry.rows, plan.holography.upsample, plan.geometry.pitch_y_m)) {}
+  /// Of a surface, on which nothing separates into rows and columns.
+  explicit Pixels(const Eigen::VectorXcd& on_surface) : columns(on_surface.begin(), on_surface.end()) {}
   std::vector<Complex> columns;
   std::vector<Complex> rows;
 };
+
+Pixels pixels_of(const PnahPlan& plan, double k, const PlaneWave& wave) {
+  return plan.surface ? Pixels(wave_on_surface(plan, k, wave)) : Pixels(plan, wave);
+}
 
 Complex product(const std::vector<Complex>& a, const std::vector<Complex>& b) {
   Complex sum;
@@ -35,6 +44,11 @@ Complex product(const std::vector<Complex>& a, const std::vector<Complex>& b) {
     sum += std::conj(a[i]) * b[i];
   }
   return sum;
+}
+
+/// What two waves share of the energy of an image, for amplitudes 1 there.
+Complex shared_energy(const Pixels& a, const Pixels& b) {
+  return product(a.columns, b.columns) * (a.rows.empty() ? Complex(1.0) : product(a.rows, b.rows));
 }
 
 /// Expected squared error of an image of the first plane, because of the amplitudes' errors, which are imaged both by
@@ -67,6 +81,23 @@ double expected_error(const PnahPlan& plan, double k, const SonahModel& model, c
   return (found.covariance.array() * shared.array()).sum();
 }
 
+/// The same on a surface, whose pixels do not mirror.
+double expected_error_on_surface(const PnahPlan& plan, double k, const SonahModel& model,
+                                 const std::vector<PlaneWave>& waves, const WaveModes& found) {
+  const std::array<Complex, kParities> phases = {Complex(1.0), Complex(0.0, 1.0), Complex(0.0, 1.0), Complex(-1.0)};
+  Eigen::MatrixXcd missed(model.images.front().front().rows(), static_cast<Index>(waves.size()));
+  for (std::size_t wave = 0; wave < waves.size(); ++wave) {
+    missed.col(static_cast<Index>(wave)) = wave_on_surface(plan, k, waves[wave]);
+  }
+  for (std::size_t c = 0; c < kParities; ++c) {
+    const Index first = static_cast<Index>(c) * model.samples;
+    const Eigen::MatrixXd white = found.weights.segment(first, model.samples).matrix().asDiagonal() *
+                                  found.modes.middleRows(first, model.samples);
+    missed -= phases[c] * (model.images.front()[c] * white.cast<Complex>());
+  }
+  return (found.covariance.array() * (missed.adjoint() * missed).real().array()).sum();
+}
+
 }  // namespace
 
 double mirrored_pair(double k_rad_per_m, double x_m, bool is_odd) {
@@ -90,7 +121,8 @@ std::vector<float> make_wave_table(const PnahPlan& plan, double k, const SonahMo
     return values;
   }
   values[0] = static_cast<float>(waves.size());
-  values[1] = static_cast<float>(expected_error(plan, k, model, waves, found));
+  values[1] = static_cast<float>(plan.surface ? expected_error_on_surface(plan, k, model, waves, found)
+                                              : expected_error(plan, k, model, waves, found));
   const Eigen::MatrixXd amplitudes = found.weights.matrix().asDiagonal() * found.modes * found.covariance;
   const Index padded = (model.samples + kWaveBlock - 1) / kWaveBlock * kWaveBlock;
   const auto put_modes = [&](const auto& of_wave) {
@@ -106,13 +138,13 @@ std::vector<float> make_wave_table(const PnahPlan& plan, double k, const SonahMo
   };
   std::vector<Pixels> pixels;
   for (const PlaneWave& wave : waves) {
-    pixels.emplace_back(plan, wave);
+    pixels.push_back(pixels_of(plan, k, wave));
   }
   for (std::size_t wave = 0; wave < waves.size(); ++wave) {
     put_modes(amplitudes.col(static_cast<Index>(wave)));
     put_modes(found.modes.col(static_cast<Index>(wave)));
     for (const double plane_m : plan.holography.planes_m) {
-      put(wave_gain(plan, k, waves[wave], plane_m));
+      put(plan.surface ? Complex(1.0) : wave_gain(plan, k, waves[wave], plane_m));
     }
     for (const std::vector<Complex>* along : {&pixels[wave].columns, &pixels[wave].rows}) {
       for (const Complex phase : *along) {
@@ -120,9 +152,7 @@ std::vector<float> make_wave_table(const PnahPlan& plan, double k, const SonahMo
       }
     }
     for (std::size_t other = 0; other < static_cast<std::size_t>(kMostWaves); ++other) {
-      put(other < waves.size()
-              ? product(pixels[wave].columns, pixels[other].columns) * product(pixels[wave].rows, pixels[other].rows)
-              : Complex());
+      put(other < waves.size() ? shared_energy(pixels[wave], pixels[other]) : Complex());
     }
   }
   return values;

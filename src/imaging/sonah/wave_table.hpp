@@ -21,6 +21,7 @@ inline constexpr int kMostWaves = 8;
 ///   columns      [column of pixels][re, im], its phases there
 ///   rows         [row of pixels][re, im]
 ///   energies     [kMostWaves][re, im], what it shares with each wave of the energy of an image
+/// On a surface gains are 1, `columns` is the wave's image, [pixel][re, im], and there are no rows.
 /// The phases of the classes, 1, j, j and -1, are in none of them.
 struct WaveTable {
   static constexpr std::size_t kHeader = 8;

@@ -1,14 +1,64 @@
 #include "processors/images/image_plan.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "config/config.hpp"
 #include "config/schema/processor_kinds.hpp"
+#include "imaging/image_surface.hpp"
+#include "nearfield/error.hpp"
 #include "processors/images/settings.hpp"
+#include "processors/images/surface_file.hpp"
 
 namespace nearfield {
 namespace {
 
 /// In the place of images: the levels of the microphones.
 constexpr std::string_view kWithoutImages = "row_power";
+
+/// The setting that names the surface of a processor.
+std::string surface_key(const std::string& processor) {
+  return processor == kFirstProcessor ? "holography.surface" : fmt::format("processors.{}.surface", processor);
+}
+
+std::shared_ptr<const ImageSurface> surface_of(const ProcessorPlan& plan, const HolographySettings& holography) {
+  if (holography.surface_path.empty()) {
+    return nullptr;
+  }
+  const std::string key = surface_key(plan.name);
+  const SurfaceData data = read_surface(holography.surface_path, key, plan.files.get());
+  if (data.is_points && !holography.points.empty()) {
+    throw ConfigError(
+        fmt::format("{}: expected heights over the pixels beside points, as a surface of points is imaged "
+                    "at its own places alone, found {} points of a surface in {}",
+                    key, data.columns, holography.surface_path));
+  }
+  return std::make_shared<const ImageSurface>(
+      make_image_surface(data, plan.array.geometry, holography.upsample, plan.array.standoff_m, key));
+}
+
+/// Distances from the first point along the points of a surface: the columns of their images.
+std::vector<double> way_along(const ImageSurface& surface) {
+  std::vector<double> way_m = {0.0};
+  for (std::size_t i = 1; i < surface.pixels(); ++i) {
+    way_m.push_back(way_m.back() + (surface.places_m[i] - surface.places_m[i - 1]).norm());
+  }
+  return way_m;
+}
+
+void describe_surface(ImagesHeader& header, const ImageSurface& surface) {
+  for (std::size_t i = 0; i < surface.pixels(); ++i) {
+    const Eigen::Vector3d& place = surface.places_m[i];
+    const Eigen::Vector3d& normal = surface.normals[i];
+    header.surface_m.insert(header.surface_m.end(), place.begin(), place.end());
+    header.normals.insert(header.normals.end(), normal.begin(), normal.end());
+  }
+  if (surface.is_points) {
+    header.x_m = way_along(surface);
+    header.y_m = {0.0};
+  }
+}
 
 }  // namespace
 
@@ -17,6 +67,7 @@ PnahPlan image_plan(const ProcessorPlan& plan) {
   static_cast<ArrayPlan&>(out) = plan.array;
   out.holography = dynamic_cast<const ImageKindSettings&>(*plan.own).images;
   out.holography.standoff_m = plan.array.standoff_m;
+  out.surface = surface_of(plan, out.holography);
   out.holography.imager = resolve_imager(out);
   out.cutoff_rad_per_m =
       resolve_cutoffs(out.holography, plan.array.medium, plan.array.geometry, plan.array.frequencies_hz);
@@ -57,6 +108,9 @@ ImagesHeader images_header(const ProcessorPlan& plan, const PnahPlan& images) {
   }
   for (int row = 0; row < geometry.rows * holography.upsample; ++row) {
     header.y_m.push_back(geometry.y_m(static_cast<double>(row) / holography.upsample));
+  }
+  if (images.surface) {
+    describe_surface(header, *images.surface);
   }
   return header;
 }

@@ -10,7 +10,7 @@ namespace {
 PnahPlan possible_here(const ocl::Device& device, const ProcessorPlan& plan) {
   PnahPlan wanted = image_plan(plan);
   const bool is_free = dynamic_cast<const ImageKindSettings&>(*plan.own).images.imager == ImagerKind::kAuto;
-  if (is_free && !imager_entry(wanted.holography.imager).obstacle(device.info(), wanted).empty()) {
+  if (is_free && !wanted.surface && !imager_entry(wanted.holography.imager).obstacle(device.info(), wanted).empty()) {
     wanted.holography.imager = ImagerKind::kPnah;
     validate(wanted);
   }

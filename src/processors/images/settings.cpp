@@ -11,7 +11,10 @@
 namespace nearfield {
 
 void ImageKindSettings::describe(schema::Section& section) {
-  schema::describe_images(section, images, {.searches = false, .filters = images.imager == ImagerKind::kPnah});
+  schema::describe_images(section, images,
+                          {.searches = false,
+                           .filters = images.imager == ImagerKind::kPnah,
+                           .surfaces = images.imager == ImagerKind::kSonah});
 }
 
 void ImageKindSettings::check(const Settings& settings, const std::string& path, const IsSettled& is_settled,

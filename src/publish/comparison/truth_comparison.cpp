@@ -28,6 +28,12 @@ struct SharedImages {
 SharedImages shared_images(const ImagesHeader& header, const Truth& truth, const std::string& capture,
                            const std::string& images) {
   SharedImages shared;
+  if (!header.surface_m.empty()) {
+    throw DataError(
+        fmt::format("{}: expected images on the plane z = 0, where the truth is known, found images on a "
+                    "surface",
+                    images));
+  }
   const auto plane = std::find_if(header.planes_m.begin(), header.planes_m.end(),
                                   [](double z_m) { return std::abs(z_m) <= kSamePositionM; });
   if (plane == header.planes_m.end()) {

@@ -90,6 +90,7 @@ ExportSource::ExportSource(const ResultsReader& reader, const ExportChoice& choi
   choose_frames(choice);
   choose_entries(choice);
   lay_out();
+  lay_on_surface();
 }
 
 void ExportSource::choose_product(const ExportChoice& choice, const std::string& file) {
@@ -210,6 +211,33 @@ void ExportSource::lay_out() {
     places_ = std::move(places);
     space_axes_.push_back(axis);
   }
+}
+
+/// Gives the pixels of a surface that is no plane their places on it. The values of its points lie nowhere that the
+/// header says.
+void ExportSource::lay_on_surface() {
+  constexpr std::size_t kComponents = 3;
+  const Axis* const surface = header().axis("surface");
+  const Axis* const normals = header().axis("normal");
+  if (surface == nullptr || normals == nullptr || surface->components != kComponents ||
+      normals->values.size() != surface->values.size()) {
+    return;
+  }
+  const std::vector<std::string>& axes = product().axes;
+  const bool has_pixels = axes.size() >= 2 && axes[axes.size() - 2] == "y" && axes.back() == "x" &&
+                          header().axis("x")->size() * header().axis("y")->size() == surface->size();
+  for (ExportPlace& place : places_) {
+    if (!has_pixels) {
+      place.z_m.reset();
+      continue;
+    }
+    const std::size_t first = place.offset % surface->size() * kComponents;  // rows and columns are the fastest axes
+    place.x_m = surface->values[first];
+    place.y_m = surface->values[first + 1];
+    place.z_m = surface->values[first + 2];
+    std::copy_n(normals->values.begin() + static_cast<std::ptrdiff_t>(first), kComponents, place.normal.begin());
+  }
+  is_on_surface_ = has_pixels;
 }
 
 std::string ExportSource::name() const { return fmt::format("{} of {}", product().name, header().processor); }

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <complex>
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +29,9 @@ struct ExportChoice {
 struct ExportPlace {
   double x_m = 0.0;
   double y_m = 0.0;
-  std::optional<double> z_m;  ///< nothing where the product does not say it
-  std::size_t offset = 0;     ///< of its value, beside ExportEntry::offset
+  std::optional<double> z_m;                       ///< nothing where the product does not say it
+  std::size_t offset = 0;                          ///< of its value, beside ExportEntry::offset
+  std::array<double, 3> normal = {0.0, 0.0, 0.0};  ///< of a surface; 0 where a pixel does not lie on it
 };
 
 /// One entry of each axis that is not of the places: a frequency, a band, or nothing where there is no such axis.
@@ -56,6 +58,8 @@ class ExportSource {
   [[nodiscard]] const std::vector<Axis>& outer_axes() const { return outer_axes_; }
   /// Over the axes of the places, the last one fastest.
   [[nodiscard]] const std::vector<ExportPlace>& places() const { return places_; }
+  /// Whether the places lie on a surface that is no plane, whose normals places have then.
+  [[nodiscard]] bool is_on_surface() const { return is_on_surface_; }
   /// Over the other axes, the last one fastest; one entry where there are none.
   [[nodiscard]] const std::vector<ExportEntry>& entries() const { return entries_; }
   /// "frequency 1000 Hz" of an entry; empty where there is no other axis.
@@ -74,6 +78,7 @@ class ExportSource {
   void choose_frames(const ExportChoice& choice);
   void choose_entries(const ExportChoice& choice);
   void lay_out();
+  void lay_on_surface();
 
   struct Chosen {
     Axis axis;                         ///< with the chosen entries
@@ -83,6 +88,7 @@ class ExportSource {
   const ResultsReader* reader_;
   std::size_t processor_ = 0;
   std::size_t product_ = 0;
+  bool is_on_surface_ = false;
   std::uint64_t first_frame_ = 0;
   std::uint64_t end_frame_ = 0;
   ResultStamps stamps_;

@@ -12,12 +12,14 @@ namespace nearfield {
 namespace {
 
 constexpr std::array kExportFormats = {
-    ExportFormat{"csv", ".csv", "a line a value: place, frequency, real, imaginary, magnitude, phase, level",
+    ExportFormat{"csv", ".csv", "a line a value: place, frequency, real, imaginary, magnitude, phase, level", ".csv",
                  export_csv},
-    ExportFormat{"vtk", ".vti", "VTK's image data, a file a frame, arrays for each frequency", export_vtk},
-    ExportFormat{"mat", ".mat", "a MATLAB file of level 5: complex values and their axes", export_mat},
-    ExportFormat{"h5", ".h5", "HDF5 that MATLAB and Octave read: real datasets re and im, and their axes", export_h5},
-    ExportFormat{"uff", ".uff", "a universal file: nodes, and a binary dataset 58 for each node and frame", export_uff},
+    ExportFormat{"vtk", ".vti", "VTK's image data, a file a frame, arrays for each frequency", ".vts", export_vtk},
+    ExportFormat{"mat", ".mat", "a MATLAB file of level 5: complex values and their axes", ".mat", export_mat},
+    ExportFormat{"h5", ".h5", "HDF5 that MATLAB and Octave read: real datasets re and im, and their axes", ".h5",
+                 export_h5},
+    ExportFormat{"uff", ".uff", "a universal file: nodes, and a binary dataset 58 for each node and frame", ".uff",
+                 export_uff},
 };
 
 std::string export_formats_in_words() {
@@ -35,7 +37,8 @@ std::span<const ExportFormat> export_formats() { return kExportFormats; }
 const ExportFormat& export_format(const std::string& name, const std::filesystem::path& path) {
   const std::string ending = path.extension().string();
   for (const ExportFormat& format : kExportFormats) {
-    if (name.empty() ? ending == format.ending : name == format.name) {
+    const bool has_ending = ending == format.ending || ending == format.surface_ending;
+    if (name.empty() ? has_ending : name == format.name) {
       return format;
     }
   }

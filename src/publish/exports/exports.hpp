@@ -12,9 +12,10 @@ namespace nearfield {
 using ExportedFiles = std::vector<std::filesystem::path>;
 
 struct ExportFormat {
-  const char* name;    ///< the word of --format
-  const char* ending;  ///< of the file's name, with its point
-  const char* holds;   ///< in words
+  const char* name;            ///< the word of --format
+  const char* ending;          ///< of the file's name, with its point
+  const char* holds;           ///< in words
+  const char* surface_ending;  ///< of what lies on a surface that is no plane; most formats have but one ending
   /// Returns the files that it wrote, each whole or not at all. Throws IoError, and UsageError where the format cannot
   /// hold what was chosen.
   ExportedFiles (*write)(const std::filesystem::path& path, const ExportSource& source);
@@ -30,7 +31,8 @@ const ExportFormat& export_format(const std::string& name, const std::filesystem
 /// magnitude, phase, level.
 ExportedFiles export_csv(const std::filesystem::path& path, const ExportSource& source);
 
-/// VTK's XML image data; of several frames a file each, NAME_frame00012.vti.
+/// VTK's XML image data, of a surface that is no plane a structured grid; of several frames a file each,
+/// NAME_frame00012.vti or .vts.
 ExportedFiles export_vtk(const std::filesystem::path& path, const ExportSource& source);
 
 /// A MATLAB file of level 5.

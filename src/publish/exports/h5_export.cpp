@@ -54,6 +54,9 @@ std::vector<std::string> write_h5_axes(h5::OutputFile& file, const ExportSource&
   for (const Axis& axis : source.outer_axes()) {
     scales.push_back(write_h5_axis(file, axis));
   }
+  for (const Axis& axis : matlab_surface(source)) {
+    write_h5_axis(file, axis);
+  }
   // Of the places the planes come first as in the source; rows and columns change places.
   std::vector<std::string> places;
   for (const Axis& axis : source.space_axes()) {

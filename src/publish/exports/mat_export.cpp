@@ -117,7 +117,7 @@ ExportedFiles export_mat(const std::filesystem::path& path, const ExportSource& 
   PartialFile file(path);
   file.write(mat_file_head());
   write_mat_values(file, source, shape);
-  for (const std::vector<Axis>& axes : {source.space_axes(), source.outer_axes()}) {
+  for (const std::vector<Axis>& axes : {source.space_axes(), source.outer_axes(), matlab_surface(source)}) {
     for (const Axis& axis : axes) {
       file.write(mat_numbers(matlab_axis_name(axis), axis.values, axis.components));
     }

@@ -55,6 +55,25 @@ MatlabShape matlab_shape(const ExportSource& source) {
   return shape;
 }
 
+std::vector<Axis> matlab_surface(const ExportSource& source) {
+  if (!source.is_on_surface()) {
+    return {};
+  }
+  const std::vector<Axis>& space = source.space_axes();
+  const std::size_t rows = space[space.size() - 2].size();
+  const std::size_t columns = space.back().size();
+  Axis surface{.name = "surface", .unit = "m", .values = {}, .components = 3};
+  Axis normal{.name = "normal", .unit = "1", .values = {}, .components = 3};
+  for (std::size_t column = 0; column < columns; ++column) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      const ExportPlace& place = source.places()[row * columns + column];
+      surface.values.insert(surface.values.end(), {place.x_m, place.y_m, place.z_m.value_or(0.0)});
+      normal.values.insert(normal.values.end(), place.normal.begin(), place.normal.end());
+    }
+  }
+  return {surface, normal};
+}
+
 std::vector<double> matlab_values(const ExportSource& source, const MatlabShape& shape, std::uint64_t frame,
                                   bool is_imaginary) {
   const std::vector<std::complex<double>> values = source.values(frame);

@@ -22,6 +22,9 @@ MatlabShape matlab_shape(const ExportSource& source);
 /// "frequency_hz": the axis and its unit where that is letters, such as images.h5 names further axes.
 std::string matlab_axis_name(const Axis& axis);
 
+/// Places and normals of the pixels of a surface that is no plane, in the order of an image's values; none of others.
+std::vector<Axis> matlab_surface(const ExportSource& source);
+
 /// The real or imaginary parts of a frame in the order of the shape.
 std::vector<double> matlab_values(const ExportSource& source, const MatlabShape& shape, std::uint64_t frame,
                                   bool is_imaginary);

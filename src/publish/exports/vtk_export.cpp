@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <complex>
@@ -109,12 +110,13 @@ std::string_view bytes_of_values(const std::vector<T>& values) {
 }
 
 /// An array of float32: a count of bytes as uint64, then the values, both in base64 together.
-std::string vtk_array(const std::string& name, const std::vector<float>& values) {
+std::string vtk_array(const std::string& name, const std::vector<float>& values, int components = 1) {
   const std::vector<std::uint64_t> head = {values.size() * sizeof(float)};
   std::string bytes(bytes_of_values(head));
   bytes += bytes_of_values(values);
-  return fmt::format("<DataArray type=\"Float32\" Name=\"{}\" format=\"binary\">\n{}\n</DataArray>\n", xml_text(name),
-                     base64_of(bytes));
+  const std::string tuples = components == 1 ? "" : fmt::format(" NumberOfComponents=\"{}\"", components);
+  return fmt::format("<DataArray type=\"Float32\" Name=\"{}\"{} format=\"binary\">\n{}\n</DataArray>\n", xml_text(name),
+                     tuples, base64_of(bytes));
 }
 
 struct VtkPart {
@@ -132,36 +134,36 @@ std::string vtk_extent(const VtkGrid& grid) {
   return fmt::format("0 {} 0 {} 0 {}", grid.x.order.size() - 1, grid.y.order.size() - 1, grid.z.order.size() - 1);
 }
 
-std::string vtk_head(const ExportSource& source, const VtkGrid& grid) {
+std::string vtk_start(const ExportSource& source, const char* type) {
   const char* order = std::endian::native == std::endian::little ? "LittleEndian" : "BigEndian";
   const Product& product = source.product();
   return fmt::format(
       "<?xml version=\"1.0\"?>\n<!-- {}: {} [{}], phase in degrees, lengths in m -->\n"
-      "<VTKFile type=\"ImageData\" version=\"1.0\" byte_order=\"{}\" header_type=\"UInt64\">\n"
-      "<ImageData WholeExtent=\"{}\" Origin=\"{} {} {}\" Spacing=\"{} {} {}\">\n",
-      product.name, product.quantity, product.unit, order, vtk_extent(grid), grid.x.origin_m, grid.y.origin_m,
-      grid.z.origin_m, grid.x.step_m, grid.y.step_m, grid.z.step_m);
+      "<VTKFile type=\"{}\" version=\"1.0\" byte_order=\"{}\" header_type=\"UInt64\">\n",
+      product.name, product.quantity, product.unit, type, order);
 }
 
-void write_vti(const std::filesystem::path& path, const ExportSource& source, const VtkGrid& grid,
-               std::uint64_t frame) {
-  const std::vector<std::complex<double>> values = source.values(frame);
-  const ResultStamps& stamps = source.stamps();
-  PartialFile file(path);
-  file.write(vtk_head(source, grid));
+std::string vtk_time(const ExportSource& source, std::uint64_t frame) {
   constexpr double kPerSecond = 1e-9;
+  const ResultStamps& stamps = source.stamps();
   const double since_s = static_cast<double>(stamps.timestamps_ns[frame] - stamps.timestamps_ns.front()) * kPerSecond;
-  file.write(
-      fmt::format("<FieldData>\n<DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" "
-                  "format=\"ascii\">{}</DataArray>\n</FieldData>\n<Piece Extent=\"{}\">\n<PointData>\n",
-                  since_s, vtk_extent(grid)));
+  return fmt::format(
+      "<FieldData>\n<DataArray type=\"Float64\" Name=\"TimeValue\" NumberOfTuples=\"1\" "
+      "format=\"ascii\">{}</DataArray>\n</FieldData>\n",
+      since_s);
+}
+
+/// Arrays of all entries; `offsets` are those of the places in VTK's order.
+void write_point_data(PartialFile& file, const ExportSource& source, const std::vector<std::size_t>& offsets,
+                      std::uint64_t frame) {
+  const std::vector<std::complex<double>> values = source.values(frame);
   for (const ExportEntry& entry : source.entries()) {
     const std::string words = source.words_of(entry);
     const std::string name = words.empty() ? source.product().name : source.product().name + " " + words;
     for (const VtkPart& part : kVtkParts) {
       std::vector<float> array;
-      array.reserve(grid.offsets.size());
-      for (const std::size_t offset : grid.offsets) {
+      array.reserve(offsets.size());
+      for (const std::size_t offset : offsets) {
         array.push_back(static_cast<float>(part.of(values[entry.offset + offset])));
       }
       file.write(vtk_array(source.is_complex() ? fmt::format("{} {}", name, part.name) : name, array));
@@ -170,14 +172,72 @@ void write_vti(const std::filesystem::path& path, const ExportSource& source, co
       }
     }
   }
+}
+
+void write_vti(const std::filesystem::path& path, const ExportSource& source, const VtkGrid& grid,
+               std::uint64_t frame) {
+  PartialFile file(path);
+  file.write(vtk_start(source, "ImageData"));
+  file.write(fmt::format("<ImageData WholeExtent=\"{}\" Origin=\"{} {} {}\" Spacing=\"{} {} {}\">\n", vtk_extent(grid),
+                         grid.x.origin_m, grid.y.origin_m, grid.z.origin_m, grid.x.step_m, grid.y.step_m,
+                         grid.z.step_m));
+  file.write(vtk_time(source, frame));
+  file.write(fmt::format("<Piece Extent=\"{}\">\n<PointData>\n", vtk_extent(grid)));
+  write_point_data(file, source, grid.offsets, frame);
   file.write("</PointData>\n<CellData></CellData>\n</Piece>\n</ImageData>\n</VTKFile>\n");
   file.finish();
 }
 
+/// Places on a surface, with their normals; points that do not lie on it are hidden.
+void write_vts(const std::filesystem::path& path, const ExportSource& source, std::uint64_t frame) {
+  constexpr int kHiddenPoint = 2;  // of VTK's ghost types
+  const std::vector<Axis>& axes = source.space_axes();
+  const std::string extent =
+      fmt::format("0 {} 0 {} 0 0", axes[axes.size() - 1].size() - 1, axes[axes.size() - 2].size() - 1);
+  std::vector<std::size_t> offsets;
+  std::vector<float> places;
+  std::vector<float> normals;
+  std::string hidden;
+  for (const ExportPlace& place : source.places()) {
+    offsets.push_back(place.offset);
+    for (const double value : {place.x_m, place.y_m, place.z_m.value_or(0.0)}) {
+      places.push_back(static_cast<float>(value));
+    }
+    for (const double value : place.normal) {
+      normals.push_back(static_cast<float>(value));
+    }
+    const bool is_there = place.normal != std::array<double, 3>{0.0, 0.0, 0.0};
+    hidden += fmt::format("{} ", is_there ? 0 : kHiddenPoint);
+  }
+  PartialFile file(path);
+  file.write(vtk_start(source, "StructuredGrid"));
+  file.write(fmt::format("<StructuredGrid WholeExtent=\"{}\">\n", extent));
+  file.write(vtk_time(source, frame));
+  file.write(fmt::format("<Piece Extent=\"{}\">\n<PointData Normals=\"normal\">\n", extent));
+  write_point_data(file, source, offsets, frame);
+  file.write(vtk_array("normal", normals, 3));
+  file.write(
+      fmt::format("<DataArray type=\"UInt8\" Name=\"vtkGhostType\" format=\"ascii\">\n{}\n</DataArray>\n", hidden));
+  file.write("</PointData>\n<CellData></CellData>\n<Points>\n");
+  file.write(vtk_array("places", places, 3));
+  file.write("</Points>\n</Piece>\n</StructuredGrid>\n</VTKFile>\n");
+  file.finish();
+}
+
+/// With the ending of the kind of grid, where it has that of either kind.
+std::filesystem::path vtk_path(std::filesystem::path path, bool is_on_surface) {
+  if (path.extension() == ".vti" || path.extension() == ".vts") {
+    path.replace_extension(is_on_surface ? ".vts" : ".vti");
+  }
+  return path;
+}
+
 }  // namespace
 
-ExportedFiles export_vtk(const std::filesystem::path& path, const ExportSource& source) {
-  const VtkGrid grid = vtk_grid(source);
+ExportedFiles export_vtk(const std::filesystem::path& asked, const ExportSource& source) {
+  const bool is_on_surface = source.is_on_surface();
+  const std::filesystem::path path = vtk_path(asked, is_on_surface);
+  const VtkGrid grid = is_on_surface ? VtkGrid() : vtk_grid(source);
   ExportedFiles files;
   const bool is_single = source.end_frame() - source.first_frame() == 1;
   for (std::uint64_t frame = source.first_frame(); frame < source.end_frame(); ++frame) {
@@ -185,7 +245,11 @@ ExportedFiles export_vtk(const std::filesystem::path& path, const ExportSource& 
     if (!is_single) {
       name.replace_filename(fmt::format("{}_frame{:05}{}", path.stem().string(), frame, path.extension().string()));
     }
-    write_vti(name, source, grid, frame);
+    if (is_on_surface) {
+      write_vts(name, source, frame);
+    } else {
+      write_vti(name, source, grid, frame);
+    }
     files.push_back(name);
   }
   return files;

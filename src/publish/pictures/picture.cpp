@@ -243,9 +243,19 @@ void draw_phase(Canvas& canvas, const PictureLayout& layout, const ImagesHeader&
            [](double value) { return phase_colour((value - 0.5) * 2.0 * std::numbers::pi); });
 }
 
+/// "z = 0.01 m", or the range of a surface that is no plane.
+std::string height_in_words(const ImagesHeader& header, const PictureSubject& subject) {
+  const std::vector<double> heights_m = header.surface_heights_m();
+  if (heights_m.empty()) {
+    return fmt::format("z = {:.4g} m", header.planes_m[subject.plane] + 0.0);
+  }
+  const auto [least, most] = std::minmax_element(heights_m.begin(), heights_m.end());
+  return fmt::format("on a surface, z = {:.4g} to {:.4g} m", *least, *most);
+}
+
 void draw_titles(Canvas& canvas, const ImagesHeader& header, const ImageFrame& frame, const PictureSubject& subject) {
-  const std::string title = fmt::format("{}, {:.1f} Hz, z = {:.4g} m", name_of_quantity(header).words,
-                                        header.frequencies_hz[subject.frequency], header.planes_m[subject.plane] + 0.0);
+  const std::string title = fmt::format("{}, {:.1f} Hz, {}", name_of_quantity(header).words,
+                                        header.frequencies_hz[subject.frequency], height_in_words(header, subject));
   canvas.text(kMargin, 24, with_minus_signs(title), kTitleStyle);
   std::string subtitle = fmt::format("frame {}   first sample {}   {}", subject.frame_index, frame.first_sample,
                                      time_in_words(frame.timestamp_ns));
@@ -255,7 +265,7 @@ void draw_titles(Canvas& canvas, const ImagesHeader& header, const ImageFrame& f
   canvas.text(kMargin, 47, subtitle, kSubtitleStyle);
 }
 
-std::vector<std::string> notes_of(const View& view, const ImageFrame& frame) {
+std::vector<std::string> notes_of(const ImagesHeader& header, const View& view, const ImageFrame& frame) {
   std::size_t lost = 0;
   std::size_t above = 0;
   for (const std::complex<float> pixel : view.pixels) {
@@ -270,7 +280,8 @@ std::vector<std::string> notes_of(const View& view, const ImageFrame& frame) {
     notes.push_back(fmt::format("Frame: {}.", flags_in_words(frame.flags)));
   }
   if (lost > 0) {
-    notes.push_back(fmt::format("Hatched: {} of {} pixels are not finite.", lost, view.pixels.size()));
+    notes.push_back(fmt::format("Hatched: {} of {} pixels {}.", lost, view.pixels.size(),
+                                header.surface_m.empty() ? "are not finite" : "do not lie on the surface"));
   }
   if (above > 0) {
     notes.push_back(fmt::format("{} of {} pixels lie above the scale.", above, view.pixels.size()));
@@ -288,7 +299,7 @@ void write_picture(const std::filesystem::path& path, const ImagesHeader& header
   check(header, frame, subject, options);
   const PictureLayout layout = picture_layout(header, options);
   const View view = view_of(header, frame, subject, options);
-  const std::vector<std::string> notes = wrap(Canvas(1, 1), notes_of(view, frame), layout.width - 2 * kMargin);
+  const std::vector<std::string> notes = wrap(Canvas(1, 1), notes_of(header, view, frame), layout.width - 2 * kMargin);
 
   Canvas canvas(layout.width, layout.height + kNoteHeight * static_cast<int>(notes.size()));
   draw_titles(canvas, header, frame, subject);

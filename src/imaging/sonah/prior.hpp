@@ -1,0 +1,18 @@
+#pragma once
+#include <complex>
+#include <vector>
+
+#include "imaging/pnah/pnah_plan.hpp"
+
+namespace nearfield {
+
+/// The waves of the prior of docs/sonah.md whose directions lie on a ring of K-space, as a node of a quadrature.
+struct PriorRing {
+  double kr = 0.0;
+  std::complex<double> kz;
+  double power = 0.0;  ///< the prior's power density on z = 0, times kr dkr
+};
+
+std::vector<PriorRing> prior_rings(const PnahPlan& plan, double k);
+
+}  // namespace nearfield

@@ -1,0 +1,48 @@
+#pragma once
+#include <Eigen/Dense>
+#include <complex>
+#include <vector>
+
+#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/search.hpp"
+#include "imaging/sonah/prior.hpp"
+#include "imaging/sonah/sonah_model.hpp"
+
+/// The model of statistically optimised holography on a surface (docs/sonah.md): what differs from that on planes.
+namespace nearfield {
+
+/// Covariance of the plan's quantity at places of its surface with the pressure at the microphones, from a table of
+/// Chebyshev series over the distance along the array, in pieces, and over the height. The table deviates from the
+/// integrals by less than 1e-9 of the largest covariance (tests/imaging/surface_test.cpp).
+class SurfaceCovariance {
+ public:
+  SurfaceCovariance(const PnahPlan& plan, double k, const std::vector<PriorRing>& rings);
+  /// (pixel - first, microphone), 0 where a pixel is not on the surface.
+  [[nodiscard]] Eigen::MatrixXcd of_pixels(Eigen::Index first, Eigen::Index count) const;
+
+ private:
+  /// Of all pieces, (piece and order of the distance, order of the height).
+  using Series = Eigen::MatrixXcd;
+  PnahPlan plan_;
+  bool is_velocity_;
+  Eigen::Index pieces_ = 1;
+  double piece_m_ = 0.0;
+  double middle_m_ = 0.0;       ///< height
+  double half_height_m_ = 0.0;  ///< from there to the lowest and to the highest place
+  Series along_z_;              ///< of pressure, or of the quantity along z
+  Series along_array_;          ///< of the quantity away from the microphone, along the array
+};
+
+/// Fills the part of the model that depends on the surface: images, image_powers, shown and prior_powers; its modes
+/// must be there. `microphone`: the prior's power there, which becomes 1.
+void add_surface_images(SonahModel& model, const PnahPlan& plan, double k, const std::vector<PriorRing>& rings,
+                        double microphone);
+
+/// The plan's quantity of a plane wave at each pixel, for amplitude 1 at the microphones; 0 where there is no surface.
+Eigen::VectorXcd wave_on_surface(const PnahPlan& plan, double k, const PlaneWave& wave);
+
+/// From pressure to the plan's quantity along a normal, of e^{j (kx x + ky y - kz z)}.
+std::complex<double> quantity_along(const PnahPlan& plan, const Eigen::Vector3d& normal, double kx, double ky,
+                                    std::complex<double> kz, double k);
+
+}  // namespace nearfield

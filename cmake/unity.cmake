@@ -14,6 +14,9 @@ function(nearfield_unity target)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # GCC takes the files for headers: it warns of a class whose member has a type that only its file can name.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    # GCC looks for garbage once its heap has 128 MiB, which the precompiled headers alone nearly fill. From 256 MiB on it takes 5 to 10 % less
+    # processor time (config/unity_1 19.5 of 20.5 s, imaging/unity_5 42.7 of 46 s) and 0.1 GB more memory.
+    target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=262144)
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${NEARFIELD_UNITY_FILES})
 endfunction()

@@ -173,6 +173,36 @@ TEST_F(Picture, ZeroEverywhereIsDarkAndWithoutPhase) {
   }
 }
 
+// Its title has the heights and its note the reason of the hatching; the panels are those of a plane.
+TEST_F(Picture, OfASurfaceSaysItsHeights) {
+  const ImagesHeader plane = header_of(2, 2, 0.02, 0.02);
+  ImagesHeader surface = plane;
+  surface.surface_m = {-0.01, -0.01, 0.0, 0.01, -0.01, 0.004, -0.01, 0.01, -0.002, 0.01, 0.01, 0.0};
+  surface.normals = {0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.6, 0.8, 0.0, 0.0, 1.0};
+  EXPECT_EQ(surface.surface_heights_m(), (std::vector<double>{0.004, -0.002, 0.0}));
+  const ImageFrame frame = frame_of({{kNanF, kNanF}, {1.0F, 0.0F}, {0.5F, 0.0F}, {0.0F, 0.2F}});
+  write_picture(folder_ / "plane.png", plane, frame, {}, {});
+  write_picture(folder_ / "surface.png", surface, frame, {}, {});
+  const Png of_plane(folder_ / "plane.png");
+  const Png of_surface(folder_ / "surface.png");
+  ASSERT_EQ(of_plane.height(), of_surface.height());
+  const auto differ = [&](int first_row, int end_row) {
+    for (int row = first_row; row < end_row; ++row) {
+      for (int column = 0; column < of_plane.width(); ++column) {
+        if (of_plane.at(column, row) != of_surface.at(column, row)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  const PictureLayout layout = picture_layout(plane, {});
+  constexpr int kTitleHeight = 40;
+  EXPECT_TRUE(differ(0, kTitleHeight));
+  EXPECT_FALSE(differ(kTitleHeight, layout.magnitude.y + layout.magnitude.height));
+  EXPECT_TRUE(differ(layout.magnitude.y + layout.magnitude.height, of_plane.height()));
+}
+
 // NaN must not spoil the scale of the others, nor look like a value: the hatching holds no colour of either map.
 TEST_F(Picture, PixelsThatAreNotFiniteAreHatched) {
   const ImagesHeader header = header_of(2, 2, 0.02, 0.02);

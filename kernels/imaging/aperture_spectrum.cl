@@ -365,7 +365,8 @@ LOCAL_HELPER void measure_spectrum(__local Spectrum* spectrum, __local REAL* re,
   SYNC(FIT_GROUP);
   sum_rings(spectrum, y_re, bin_places, bin_rings, ring_starts);
   SYNC(FIT_GROUP);  // PoCL 3.1 lost the sums of 8 x 8 microphones without it
-  // Two loops: where one stores both the bins and what fills the last vector, PoCL 3.1 loses bins of 8 x 8 microphones.
+  // Two loops: where one stores both the bins and what fills the last vector, PoCL 3.1 loses bins of 8 x 8 microphones
+  // (docs/decisions/0023-kernels-that-pocl-compiles-wrongly.md).
   for (int i = item; i < SHELL; i += FIT_GROUP) {
     spectrum->shell[i] = y_re[shell_places[i]];
   }

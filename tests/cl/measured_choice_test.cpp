@@ -1,5 +1,6 @@
 #include "cl/measured_choice.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spawn.h>

@@ -208,7 +208,9 @@ static void add_move(__global const int2* restrict sums, const uint from, const 
 }
 
 // The ring's entry of clipping.
-static size_t clipping_at(const uint slot, const uint lane) { return ((size_t)slot * (TERMS + 1) + TERMS) * LANES + lane; }
+static size_t clipping_at(const uint slot, const uint lane) {
+  return ((size_t)slot * (TERMS + 1) + TERMS) * LANES + lane;
+}
 
 // Counts the runs of a block that comes, and writes them for the time when it leaves. `run` is as in clipped_runs().
 static int note_clipping(__global int2* restrict sums, const uint to, const uint lane, const uint alive,
@@ -283,9 +285,9 @@ __kernel __attribute__((reqd_work_group_size(SLIDE_LANES, SEGMENTS, 1))) void sl
   __local int2 parts[SEGMENTS][OWN_TERMS][SLIDE_LANES];
   __local int clipped_parts[SEGMENTS][SLIDE_LANES];
   const uint item = get_local_id(0);
-  const uint own_moves = first_window == end_window ? 0u
-                                                    : (end_window - first_window - 1) * HOP_BLOCKS +
-                                                          (first_window == 0 ? moves : HOP_BLOCKS);
+  const uint own_moves = first_window == end_window
+                             ? 0u
+                             : (end_window - first_window - 1) * HOP_BLOCKS + (first_window == 0 ? moves : HOP_BLOCKS);
   if (frequency == 0) {
     // The run that the first block goes on: signs of the blocks since it began, some of them of windows before these.
 #if RUN_BLOCKS > 1

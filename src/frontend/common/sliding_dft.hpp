@@ -50,7 +50,7 @@ struct SlidingPlan {
   bool removes_dc = true;
   std::size_t window_words = 0;
   std::size_t hop_words = 0;
-  std::size_t batch = 1;                                                   ///< windows that are computed together
+  std::size_t batch = 1;     ///< windows that are computed together
   std::size_t segments = 1;  ///< parts of a batch that work-items compute side by side
   std::size_t most_block_words = std::numeric_limits<std::size_t>::max();  ///< longest block that the kernels take
   std::size_t channels = 0;

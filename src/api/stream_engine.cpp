@@ -207,6 +207,7 @@ void StreamEngine::leave_window() {
   }
   in_hand_.reset();
   ++window_;
+  masks_.forget_before(first_of(window_));
   if (plan_.input == InputForm::kSpectra) {
     spectra_.drop_before(window_);
     return;
@@ -261,6 +262,7 @@ void StreamEngine::restart() {
   is_broken_ = true;
   engine_->forget();
   masks_ = MaskSchedule();
+  mask_.forget();
   mask_.use(masks_, 0);
   bits_.clear();
   samples_.clear();

@@ -2,6 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/engine.hpp"
@@ -15,6 +17,8 @@ class MaskSchedule {
   void add(std::uint64_t first_sample, std::vector<int> channels) {
     changes_.insert_or_assign(first_sample, std::move(channels));
   }
+  /// Drops what no window from this sample on needs.
+  void forget_before(std::uint64_t first_sample);
   /// Of a window that begins there.
   [[nodiscard]] const std::vector<int>& at(std::uint64_t first_sample) const;
   /// How many of `windows` windows, `hop_samples` apart and the first at `first_sample`, are computed with its mask.
@@ -30,10 +34,13 @@ class ScheduledMask {
   explicit ScheduledMask(Engine& engine) : engine_(&engine) {}
   /// Before a window is computed. Waits where the mask changes.
   void use(const MaskSchedule& schedule, std::uint64_t first_sample);
+  /// The next use() sets the mask, whatever was set before.
+  void forget() { in_effect_.reset(); }
 
  private:
   Engine* engine_;
-  std::vector<int> in_effect_;  ///< ascending; those of the settings alone, as an engine begins
+  /// Ascending; those of the settings alone, as an engine begins. Nothing where it is not known.
+  std::optional<std::vector<int>> in_effect_ = std::vector<int>();
 };
 
 }  // namespace nearfield

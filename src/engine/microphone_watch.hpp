@@ -34,7 +34,7 @@ class MicrophoneWatch {
   [[nodiscard]] bool masks() const { return monitor_ && masks_; }
   /// Reports what it finds, and masks nothing, as another says what is masked.
   void report_only() { masks_ = false; }
-  /// A mask that is to change, in time for a batch of windows that lie within one interval.
+  /// A mask that is to change behind all windows that are less than an interval behind the one it was found in.
   struct Found {
     std::uint64_t from_sample = 0;  ///< for windows that begin there or later
     std::vector<int> channels;      ///< ascending

@@ -3,20 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "core/system/regular_file.hpp"
+#include "files/nfr/nfr_json.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {
 
-constexpr std::uintmax_t kMostMaskBytes = std::uintmax_t{64} << 20U;
+constexpr std::size_t kMostMaskBytes = std::size_t{64} << 20U;
 
 MaskChange change_of(const nlohmann::json& object, int microphones) {
-  MaskChange change{.first_bit_time = object.at("first_bit_time").get<std::uint64_t>(),
-                    .channels = object.at("channels").get<std::vector<int>>()};
+  MaskChange change{.first_bit_time = nfr::integer_at<std::uint64_t>(object, "first_bit_time"),
+                    .channels = nfr::integers_at<int>(object, "channels")};
   if (const std::string flaw = flaw_of_mask(change, microphones); !flaw.empty()) {
     throw DataError(flaw);
   }
@@ -71,20 +71,18 @@ std::string to_json(const MaskChanges& changes, int microphones) {
 }
 
 MaskChanges read_masks(const std::filesystem::path& path, int microphones) {
-  std::ifstream file(path);
-  if (!file) {
-    throw NoInputError(fmt::format("{}: no such file, or it can't be read", path.string()));
-  }
-  std::error_code unknown;
-  if (std::filesystem::file_size(path, unknown) > kMostMaskBytes && !unknown) {
+  const std::string text = read_regular_file(path, "masks as nearfield masks writes them", kMostMaskBytes + 1);
+  if (text.size() > kMostMaskBytes) {
     throw DataError(
         fmt::format("{}: expected masks, found a file of more than {} bytes", path.string(), kMostMaskBytes));
   }
-  const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   try {
     const nlohmann::json object = nlohmann::json::parse(text);
-    if (const int found = object.at("microphones").get<int>(); found != microphones) {
+    if (const int found = nfr::integer_at<int>(object, "microphones"); found != microphones) {
       throw DataError(fmt::format("expected masks of {} microphones, found {}", microphones, found));
+    }
+    if (!object.at("masks").is_array()) {
+      throw DataError("expected a list for masks");
     }
     MaskChanges changes;
     for (const nlohmann::json& one : object.at("masks")) {

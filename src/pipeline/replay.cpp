@@ -75,7 +75,7 @@ std::vector<FramesOfProcessor> begin(const Outputs& outputs, const Engine& engin
   return places;
 }
 
-void tell_of_mask(const Outputs& outputs, const MaskChange& change) {
+void pass_on(const Outputs& outputs, const MaskChange& change) {
   for (const auto& output : outputs) {
     output->mask(change);
   }
@@ -103,7 +103,7 @@ class OutputSink : public FrameSink {
   void look(std::uint64_t first_sample, std::span<const std::complex<float>> spectra) override {
     if (const std::optional<MicrophoneWatch::Found> found = watch_.add(first_sample, spectra)) {
       masks_.add(found->from_sample, found->channels);
-      tell_of_mask(outputs_, {.first_bit_time = bit_time_of(input_, found->from_sample), .channels = found->channels});
+      pass_on(outputs_, {.first_bit_time = bit_time_of(input_, found->from_sample), .channels = found->channels});
     }
   }
 
@@ -164,6 +164,16 @@ MaskSource source_of_masks(const Recording& recording, const MicrophoneWatch& wa
   return source == MaskSource::kFound && !watch.masks() ? MaskSource::kNone : source;  // too few to be watched
 }
 
+/// Throws DataError where a mask has more microphones than an engine has room for.
+void require_maskable(const MaskChanges& changes, const ArrayGeometry& geometry, const std::string& name) {
+  for (const MaskChange& change : changes) {
+    if (change.channels.size() > most_maskable(geometry)) {
+      throw DataError(fmt::format("{}: expected masks of at most {} of {} microphones, found one of {}", name,
+                                  most_maskable(geometry), geometry.channels(), change.channels.size()));
+    }
+  }
+}
+
 struct KnownMasks {
   MaskChanges changes;
   bool has_looked = false;  ///< the watch has, at all that it wants
@@ -175,12 +185,17 @@ KnownMasks masks_before(MaskSource source, ReplayPart& part, MicrophoneWatch& wa
   KnownMasks known;
   if (source == MaskSource::kGiven) {
     known.changes = read_masks(options.masks_file, part.recording->plan().settings.array.geometry.channels());
+    require_maskable(known.changes, part.recording->plan().settings.array.geometry, options.masks_file.string());
   } else if (source == MaskSource::kRecorded) {
     known.changes = *part.recording->masks();
+    require_maskable(known.changes, part.recording->plan().settings.array.geometry, part.recording->info().name);
     if (options.inform) {
       options.inform(fmt::format("masks of microphones: as {} was recorded", part.recording->info().name));
     }
   } else if (source == MaskSource::kFound && is_dealt) {
+    if (options.inform) {
+      options.inform("microphones: all windows that are looked at come first, some 32 a second of the recording");
+    }
     known = {.changes = find_masks(part, watch, range.first, *range.end, {.progress = {}, .stop = options.stop}),
              .has_looked = true};
   }
@@ -199,6 +214,7 @@ ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& rang
   ReplayPart& first = parts.front();
   const Engine& engine = *first.engine;
   MicrophoneWatch watch(engine, first.recording->plan());
+  const std::uint64_t hop = hop_samples_of(*first.recording);
   const bool is_dealt = parts.size() > 1;
   if (is_dealt) {
     require_bounded(engine, options.is_unbounded_allowed);
@@ -220,7 +236,7 @@ ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& rang
     return result;
   }
   for (const MaskChange& change : known.changes) {
-    tell_of_mask(outputs, change);
+    pass_on(outputs, change);
   }
   MaskSchedule masks = schedule_of(known.changes, input);
   OutputSink sink(outputs, watch, masks, input, options, result);
@@ -238,8 +254,9 @@ ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& rang
               .masks = &masks},
              sizes, sink, options.stop);
   } else {
+    // What is found in a window holds from an interval later: behind its batch, which one window always is.
     const std::uint64_t within =
-        watch.masks() ? watch.interval_samples() / hop_samples_of(*first.recording) : PartReplay::kAnyBatch;
+        watch.masks() ? std::max<std::uint64_t>(watch.interval_samples() / hop, 1) : PartReplay::kAnyBatch;
     PartReplay(first, masks, within).compute(range.first, *range.end, sink, options.stop);
   }
   if (result.frames < result.frames_asked) {
@@ -293,6 +310,9 @@ MasksOfReplay masks_of(const ReplayOptions& options) {
   plan.has_processor = false;
   part.engine = make_engine(options.engine, plan);
   MicrophoneWatch watch(*part.engine, plan);
+  if (!watch.masks()) {
+    return result;
+  }
   result.changes =
       find_masks(part, watch, range.first, *range.end, {.progress = options.progress, .stop = options.stop});
   result.is_whole = !(options.stop && options.stop());

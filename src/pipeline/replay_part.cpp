@@ -51,7 +51,7 @@ std::uint64_t bit_time_of(const InputInfo& input, std::uint64_t first_sample) {
 
 std::uint64_t sample_of(const InputInfo& input, std::uint64_t first_bit_time) {
   const auto bits = static_cast<std::uint64_t>(input.bits_per_sample);
-  return first_bit_time <= input.first_bit_time ? 0 : (first_bit_time - input.first_bit_time + bits - 1) / bits;
+  return first_bit_time <= input.first_bit_time ? 0 : (first_bit_time - input.first_bit_time - 1) / bits + 1;
 }
 
 std::uint64_t bounded_memory_hops(const Engine& engine) {

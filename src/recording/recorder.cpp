@@ -106,8 +106,8 @@ Recorder::~Recorder() {
 void Recorder::push(const BitsPiece& piece) {
   if (options_.bits && piece.bit_times > 0) {
     bits_.push(piece);
+    post_mask();
   }
-  post_mask();
 }
 
 void Recorder::post_mask() {
@@ -187,7 +187,6 @@ const Recorder::Layout* Recorder::layout_of(const Frame& frame) const {
 }
 
 void Recorder::write(const Frame& frame) {
-  post_mask();
   const Layout* const layout = layout_of(frame);
   if (options_.is_by_level() && layout != nullptr && frame.processor == watched_) {
     watch_rise(is_loud(*layout, frame), frame);

@@ -207,7 +207,7 @@ class Recorder : public BitsTap, public Output {
   std::atomic<std::uint64_t> armings_{0};           ///< requested so far, counted by the writer
   std::atomic<std::int64_t> no_rise_before_ns_{0};  ///< end of the pause after a recording
   // Of the thread that pushes bits and writes frames:
-  std::optional<MaskChange> pending_mask_;           ///< until bits or a frame of its stream come
+  std::optional<MaskChange> pending_mask_;           ///< until bits of its stream come
   std::vector<Layout> layouts_;                      ///< [processor]
   std::vector<std::span<const std::byte>> payload_;  ///< of a record, with room for any processor's
   std::optional<std::size_t> watched_;               ///< the processor whose images the level is for

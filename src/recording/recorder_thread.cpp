@@ -169,8 +169,11 @@ void Recorder::begin(BeganBy cause) {
   }
   state_ = RecorderState::kRecording;
   if (open_file()) {
+    // The history is of one stream. Where another one begins now, the lane has a marker of it, unless it was off.
+    const std::uint64_t of_history = bits_.restarts();
+    const bool has_history = bits_.lane().is_on();
     set_lanes(Lane::Mode::kDraining);
-    restarts_in_file_ = bits_.restarts();
+    restarts_in_file_ = has_history ? of_history : bits_.restarts();
     report_change();
   }
 }

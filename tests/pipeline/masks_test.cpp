@@ -138,6 +138,33 @@ TEST(Masks, AreFoundWithoutImagesAndMakeAPartOfAReplayThatOfTheWhole) {
   EXPECT_EQ(part.valid.front(), 63U);
 }
 
+// A hop is longer than the interval of the watch: each window is a batch of its own.
+TEST(Masks, OfLongHopsAreFoundToo) {
+  const test::TemporaryFolder folder;
+  test::write_random_capture(folder / "c.h5", 32 * (64 + 4 * 2048));
+  ReplayOptions options;
+  options.input = folder / "c.h5";
+  options.settings.front_end.window_samples = 64;
+  options.settings.front_end.hop_samples = 2048;
+  options.settings.front_end.frequencies_hz = {1464.84375};
+  options.settings.holography.search_every_frames = 1;
+  EXPECT_EQ(run_of(options).result.frames, 5U);
+  EXPECT_TRUE(masks_of(options).is_whole);
+}
+
+// Fewer than six a side are not watched.
+TEST(Masks, OfFewMicrophonesAreNone) {
+  const test::TemporaryFolder folder;
+  SpectraFile file = test::monopole_spectra(40, {1000.0});
+  file.measurement.geometry = {.rows = 4, .columns = 16, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
+  write_spectra(folder / "few.h5", file);
+  ReplayOptions options = options_of(folder / "few.h5");
+  options.settings.front_end.frequencies_hz = {1000.0};
+  const MasksOfReplay masks = masks_of(options);
+  EXPECT_TRUE(masks.changes.empty() && masks.is_whole);
+  EXPECT_EQ(masks.microphones, 64);
+}
+
 TEST(Masks, OfAFileAreRefusedWhereTheyAreNone) {
   const test::TemporaryFolder folder;
   const auto refusal = [&](const std::string& text) {
@@ -154,12 +181,34 @@ TEST(Masks, OfAFileAreRefusedWhereTheyAreNone) {
   EXPECT_THAT(refusal(to_json({{.first_bit_time = 3, .channels = {64}}}, 64)), HasSubstr("channels from 0 to 63"));
   EXPECT_THAT(refusal(to_json({{.first_bit_time = 3, .channels = {5, 5}}}, 64)), HasSubstr("each once"));
   EXPECT_THAT(refusal(to_json({changes[1], changes[0]}, 64)), HasSubstr("ascending order, found 3 behind 90"));
+  const auto of_change = [](const std::string& first_bit_time, const std::string& channels) {
+    return R"({"microphones": 64, "masks": [{"first_bit_time": )" + first_bit_time + R"(, "channels": )" + channels +
+           "}]}";
+  };
+  for (const char* const number : {"-1", "1.5", "true", "18446744073709551616", "null"}) {
+    EXPECT_THAT(refusal(of_change(number, "[]")), HasSubstr("an integer for first_bit_time")) << number;
+  }
+  for (const char* const channels : {"[4294967299]", "[1.9]", "[true]", "[-4294967295]"}) {
+    EXPECT_THAT(refusal(of_change("0", channels)), HasSubstr("an integer for channels")) << channels;
+  }
+  EXPECT_THAT(refusal(of_change("0", "null")), HasSubstr("a list for channels"));
+  EXPECT_THAT(refusal(R"({"microphones": 64, "masks": null})"), HasSubstr("a list for masks"));
+  EXPECT_THROW((void)read_masks(folder / "", 64), NoInputError) << "a folder";
+  EXPECT_EQ(refusal(of_change("18446744073709551615", "[1]")), "") << "the end of all streams";
   EXPECT_THAT(refusal("version: 1"), HasSubstr("as nearfield masks writes them"));
   EXPECT_THAT(refusal(""), HasSubstr("as nearfield masks writes them"));
   EXPECT_THROW((void)read_masks(folder / "none.json", 64), NoInputError);
   ReplayOptions options = options_of(spectra_in(folder));
   options.masks_file = folder / "none.json";
   EXPECT_THROW(run_of(options), NoInputError);
+  MaskChange most;
+  for (int channel = 0; channel <= 64 / 4; ++channel) {
+    most.channels.push_back(channel);
+  }
+  options.masks_file = written(folder, to_json({most}, 64));
+  EXPECT_THROW(run_of(options), DataError) << "more than an engine has room for";
+  options.masks_file = written(folder, to_json({{.first_bit_time = ~std::uint64_t{0}, .channels = {1}}}, 64));
+  EXPECT_EQ(run_of(options).valid, std::vector<std::uint32_t>(kFrames, 64));
   options.settings.array.health.mask = false;
   EXPECT_THROW(run_of(options), UsageError) << "the settings mask nothing";
 }
@@ -175,6 +224,11 @@ TEST(MaskSchedule, CutsBatchesWhereAMaskChanges) {
   EXPECT_EQ(schedule.together(0, 9, 10), 4U) << "windows at 0, 10, 20 and 30";
   EXPECT_EQ(schedule.together(35, 9, 10), 4U) << "at 35, 45, 55 and 65";
   EXPECT_EQ(schedule.together(80, 9, 10), 9U);
+  schedule.add(~std::uint64_t{0}, {});
+  EXPECT_EQ(schedule.together(80, 9, 10), 9U) << "what lies far ahead does not overflow";
+  schedule.forget_before(40);
+  EXPECT_THAT(schedule.at(40), ElementsAre(1));
+  EXPECT_TRUE(schedule.at(34).empty());
 }
 
 }  // namespace

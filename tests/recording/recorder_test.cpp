@@ -95,6 +95,23 @@ TEST(Recorder, MasksAreInTheFileOfTheirStream) {
   EXPECT_EQ(second.summary().damaged_places, 0U);
 }
 
+// Masks are for a replay of bits: images alone carry none, and a source that begins again damages nothing.
+TEST(Recorder, MasksAreNotWrittenWithoutBits) {
+  const TemporaryFolder folder;
+  RecorderOptions options = options_for(folder / "a.nfr");
+  options.bits = false;
+  Recorder recorder(options);
+  start(recorder);
+  for (const std::uint64_t first : {std::uint64_t{500}, std::uint64_t{10}}) {
+    recorder.mask({.first_bit_time = first, .channels = {5}});
+    push_bits(recorder, first, 50);
+  }
+  stop(recorder);
+  const nfr::Reader reader{std::filesystem::path(folder / "a.nfr")};
+  EXPECT_TRUE(reader.masks().empty());
+  EXPECT_EQ(reader.summary().damaged_places, 0U);
+}
+
 TEST(Recorder, WhatWasPushedIsInTheFile) {
   const TemporaryFolder folder;
   Recorder recorder(options_for(folder / "a.nfr"));

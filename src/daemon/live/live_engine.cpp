@@ -151,11 +151,11 @@ void LiveEngine::take_found() {
   }
 }
 
-/// Tells the outputs which microphones are masked from the next window on because they were found bad, where that
-/// changes.
-void LiveEngine::tell_of_mask() {
+/// Passes on to the outputs which microphones are masked from the next window on because they were found bad, where
+/// that changes.
+void LiveEngine::pass_on_mask() {
   std::shared_ptr<const MicrophoneMask> mask = epoch_->engine->mask();
-  if (told_mask_ && mask == seen_mask_) {
+  if (passed_mask_ && mask == seen_mask_) {
     return;
   }
   seen_mask_ = std::move(mask);
@@ -167,8 +167,8 @@ void LiveEngine::tell_of_mask() {
     std::copy_if(seen_mask_->channels.begin(), seen_mask_->channels.end(), std::back_inserter(channels),
                  [&](int channel) { return std::find(dead.begin(), dead.end(), channel) == dead.end(); });
   }
-  if ((masks || told_mask_) && told_mask_ != channels) {
-    told_mask_ = channels;
+  if ((masks || passed_mask_) && passed_mask_ != channels) {
+    passed_mask_ = channels;
     publisher_->mask({.first_bit_time = element_of(next_), .channels = std::move(channels)});
   }
 }
@@ -193,7 +193,7 @@ void LiveEngine::begin_stream() {
   imaged_end_ = origin_;
   align_cadences();
   found_.clear();
-  told_mask_.reset();
+  passed_mask_.reset();
   epoch_->engine->forget();
   is_back_ = imaged_ns_ != 0;
   missing_ = MissingBits();
@@ -238,7 +238,7 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
                       .recordings = !input_.waits && overload_.pauses_recordings(now_ns)};
   tai_offset_ns_ = tai_offset_ns();
   take_found();
-  tell_of_mask();
+  pass_on_mask();
   const std::size_t windows = windows_there();
   FrameReport report;
   compute(windows, pauses, report);

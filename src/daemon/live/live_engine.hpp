@@ -136,7 +136,7 @@ class LiveEngine {
   void count_absence(std::int64_t capture_mono_ns, std::uint64_t first_sample);
   void use_epoch();
   void take_found();
-  void tell_of_mask();
+  void pass_on_mask();
   void take_cadences();
   void align_cadences();
   void go_on();
@@ -153,7 +153,7 @@ class LiveEngine {
   std::uint64_t hop_samples_ = 0;
   Feeder feeder_;
   std::shared_ptr<const MicrophoneMask> seen_mask_;  ///< of the windows computed last
-  std::optional<std::vector<int>> told_mask_;        ///< of this stream, what the outputs know
+  std::optional<std::vector<int>> passed_mask_;      ///< of this stream, what the outputs have
   std::deque<SearchChain::Found> found_;             ///< that do not hold yet, by their numbers
 
   /// Of a processor of the epoch.

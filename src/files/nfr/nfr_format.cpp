@@ -118,8 +118,7 @@ std::string to_json(const MaskChange& change) { return text_of(Json{{"channels",
 
 std::optional<MaskChange> mask_of(const RecordHeader& header, std::span<const std::byte> json, int microphones) {
   return built(json, [&](const Json& object) {
-    MaskChange change{.first_bit_time = header.first_bit_time,
-                      .channels = object.at("channels").get<std::vector<int>>()};
+    MaskChange change{.first_bit_time = header.first_bit_time, .channels = integers_at<int>(object, "channels")};
     if (const std::string flaw = flaw_of_mask(change, microphones); !flaw.empty()) {
       throw DataError(flaw);
     }

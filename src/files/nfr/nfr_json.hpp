@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "nearfield/error.hpp"
 #include "nearfield/geometry.hpp"
@@ -40,18 +41,36 @@ auto built(std::span<const std::byte> json, const Build& build) -> std::optional
   }
 }
 
-/// `object[key]` where it is an integer of this type. Json::get() would convert any number, and a conversion from a
-/// floating-point number that is out of range is undefined.
+/// `value` where it is an integer of this type; messages call it `name`. Json::get() would convert any number, and a
+/// conversion from a floating-point number that is out of range is undefined.
 template <class Integer>
-Integer integer_at(const Json& object, const char* key) {
-  const Json& value = object.at(key);
+Integer integer_of(const Json& value, const char* name) {
   const bool fits = value.is_number_unsigned()
                         ? std::in_range<Integer>(value.get<std::uint64_t>())
                         : value.is_number_integer() && std::in_range<Integer>(value.get<std::int64_t>());
   if (!fits) {
-    throw DataError(fmt::format("expected an integer for {}", key));
+    throw DataError(fmt::format("expected an integer for {}", name));
   }
   return value.get<Integer>();
+}
+
+template <class Integer>
+Integer integer_at(const Json& object, const char* key) {
+  return integer_of<Integer>(object.at(key), key);
+}
+
+/// `object[key]` where it is a list of integers of this type.
+template <class Integer>
+std::vector<Integer> integers_at(const Json& object, const char* key) {
+  const Json& list = object.at(key);
+  if (!list.is_array()) {
+    throw DataError(fmt::format("expected a list for {}", key));
+  }
+  std::vector<Integer> values;
+  for (const Json& value : list) {
+    values.push_back(integer_of<Integer>(value, key));
+  }
+  return values;
 }
 
 /// rows, columns and pitches, and positions_m [channel][3] where positions were given, from which the others follow

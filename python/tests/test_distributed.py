@@ -270,6 +270,25 @@ def test_a_store_of_another_run_is_refused(client, capture, tmp_path):
     assert not list(tmp_path.glob("*.shards"))
 
 
+@pytest.mark.parametrize("name", ["device", "front_end"])
+def test_a_store_of_another_device_or_kernel_goes_on_only_where_that_is_allowed(client, capture, surface, tmp_path, name):
+    """A store that was begun is as one of another host, or of a kernel that was chosen before the choices were removed."""
+    out = tmp_path / "out.zarr"
+    run = dict(config=FIXED, engine="reference", shard_hops=4)
+    archives.replay(capture, client, out, **run).close()
+    store = archives._zarr_of(out)
+    key = store.attrs.asdict()["archive"]
+    with nearfield.open_images(surface) as images:
+        assert key[name] == images.attrs[name]
+    store.attrs["archive"] = {**key, name: "another"}
+    store["frames_written"][...] = 0  # as an interrupted run leaves it
+    with pytest.raises(nearfield.UsageError, match=f"expected {name} .* and found another"):
+        archives.replay(capture, client, out, **run)
+    assert int(archives._zarr_of(out)["frames_written"][()]) == 0
+    archives.replay(capture, client, out, **run, allow_unlike=True).close()
+    require_same_store(out, surface, GROUPS[:1])
+
+
 def test_wrong_calls_say_what_is_wrong(client, capture, images, tmp_path):
     with pytest.raises(nearfield.UsageError, match=r"ends in \.zarr or \.h5, found .*out\.nc"):
         archives.replay(capture, client, tmp_path / "out.nc")

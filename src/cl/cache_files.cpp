@@ -280,7 +280,7 @@ std::optional<std::vector<unsigned char>> CacheFiles::store_first(
     store(key, value);
     first = load(key);
   }
-  return first;
+  return first && is_usable(*first) ? first : std::nullopt;  // one of no use stays where its successor is not written
 }
 
 bool CacheFiles::can_store_first() const { return is_on() && lock_folder(folder_).valid(); }

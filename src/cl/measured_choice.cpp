@@ -66,24 +66,34 @@ std::optional<std::size_t> stored_way(const CacheFiles& files, const CacheKey& k
   return way;
 }
 
-Choice measured_choice(const CacheFiles& files, const CacheKey& key, const ChoiceQuestion& question,
-                       const std::function<std::size_t()>& measure) {
-  if (files.can_store_first()) {
-    const std::string name = question.ways.at(measure());
-    const auto first =
-        files.store_first(key, std::span(reinterpret_cast<const unsigned char*>(name.data()), name.size()),
-                          [&](std::span<const unsigned char> stored) { return way_of(question, stored).has_value(); });
-    if (first) {
-      const std::size_t way = way_of(question, *first).value();
-      const bool is_own = question.ways[way] == name;
-      spdlog::info("{}: {}, {}; kept in {}", question.stage, question.ways[way],
-                   is_own ? "measured" : "measured by another process at the same time", files.path_of(key).string());
-      return {way, is_own ? ChoiceOrigin::kMeasured : ChoiceOrigin::kRemembered};
-    }
-  }
-  spdlog::info("{}: {}, by rule, because no measured choice can be kept (docs/program_cache.md)", question.stage,
-               question.ways.at(question.by_rule));
+Choice choice_by_rule(const ChoiceQuestion& question, std::string_view why) {
+  spdlog::info("{}: {}, by rule, because {} (docs/program_cache.md)", question.stage,
+               question.ways.at(question.by_rule), why);
   return {question.by_rule, ChoiceOrigin::kRule};
+}
+
+Choice measured_choice(const CacheFiles& files, const CacheKey& key, const ChoiceQuestion& question,
+                       const Measurement& measure) {
+  constexpr std::string_view kNotKept = "no measured choice can be kept";
+  if (!files.can_store_first()) {
+    return choice_by_rule(question, kNotKept);
+  }
+  const std::optional<std::size_t> fastest = measure();
+  if (!fastest) {
+    return choice_by_rule(question, "every candidate failed when it was measured");
+  }
+  const std::string name = question.ways.at(*fastest);
+  const auto first =
+      files.store_first(key, std::span(reinterpret_cast<const unsigned char*>(name.data()), name.size()),
+                        [&](std::span<const unsigned char> stored) { return way_of(question, stored).has_value(); });
+  if (!first) {
+    return choice_by_rule(question, kNotKept);
+  }
+  const std::size_t way = way_of(question, *first).value();
+  const bool is_own = question.ways[way] == name;
+  spdlog::info("{}: {}, {}; kept in {}", question.stage, question.ways[way],
+               is_own ? "measured" : "measured by another process at the same time", files.path_of(key).string());
+  return {way, is_own ? ChoiceOrigin::kMeasured : ChoiceOrigin::kRemembered};
 }
 
 }  // namespace
@@ -97,7 +107,7 @@ std::filesystem::path choice_file(const Device& device, const ChoiceQuestion& qu
   return CacheFiles(choices_folder()).path_of(key_of(device, question));
 }
 
-Choice choose_once(const Device& device, const ChoiceQuestion& question, const std::function<std::size_t()>& measure) {
+Choice choose_once(const Device& device, const ChoiceQuestion& question, const Measurement& measure) {
   const CacheFiles files(choices_folder());
   const CacheKey key = key_of(device, question);
   ChoicesOfProcess& process = choices_of_process();

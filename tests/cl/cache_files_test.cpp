@@ -106,6 +106,15 @@ TEST(CacheFiles, TheFirstValueStaysUnlessItIsOfNoUse) {
   EXPECT_EQ(files.store_first(numbered(1), Bytes{4}, kAnyValue), Bytes{4});
 }
 
+// A value that is larger than the whole cache may be stands for the one that a full disk does not take.
+TEST(CacheFiles, AValueOfNoUseIsNotTheFirstWhereItsSuccessorIsNotWritten) {
+  const test::TemporaryFolder folder;
+  const CacheFiles files(folder / "cache", 41);  // a header and one byte
+  EXPECT_EQ(files.store_first(numbered(1), Bytes{1}, kAnyValue), Bytes{1});
+  EXPECT_EQ(files.store_first(numbered(1), Bytes{2, 2}, [](auto value) { return value.front() != 1; }), std::nullopt);
+  EXPECT_EQ(files.load(numbered(1)), Bytes{1});
+}
+
 TEST(CacheFiles, StoresNoFirstValueWhereItCannotWrite) {
   const test::TemporaryFolder folder;
   std::ofstream(folder / "file") << "x";

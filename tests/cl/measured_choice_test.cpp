@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -42,6 +45,27 @@ std::string text_of(const fs::path& path) {
   text << file.rdbuf();
   return text.str();
 }
+
+/// A limit on the size of files stands for the full disk: writing fails in the same way.
+class FullDisk {
+ public:
+  FullDisk() : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit small = before_;
+    small.rlim_cur = 16;
+    setrlimit(RLIMIT_FSIZE, &small);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+  ~FullDisk() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
 
 /// A folder of the test's own for choices, named by the environment: what this process has chosen with another folder
 /// does not count.
@@ -149,6 +173,30 @@ TEST_F(MeasuredChoice, IsTheRulesWhereNothingCanBeKept) {
     }
   }
   EXPECT_EQ(measurements_, 0) << "in vain";
+}
+
+TEST_F(MeasuredChoice, IsTheRulesWhereAFileOfNoUseCannotBeReplaced) {
+  plant("four");
+  std::optional<FullDisk> full;
+  const Choice found = choose_once(device_, question(), [&] {
+    full.emplace();
+    return std::size_t{2};
+  });
+  full.reset();
+  EXPECT_EQ(found.way, 1U);
+  EXPECT_EQ(found.origin, ChoiceOrigin::kRule);
+  EXPECT_THAT(text_of(file()), testing::EndsWith("four"));
+  EXPECT_EQ(choose(2).way, 1U) << "engines of one process agree";
+  EXPECT_EQ(measurements_, 0);
+}
+
+TEST_F(MeasuredChoice, IsTheRulesAndNotStoredWhereEveryWayFails) {
+  const Choice found = choose_once(device_, question(), [] { return std::nullopt; });
+  EXPECT_EQ(found.way, 1U);
+  EXPECT_EQ(found.origin, ChoiceOrigin::kRule);
+  EXPECT_FALSE(fs::exists(file()));
+  EXPECT_EQ(choose(2).way, 1U) << "engines of one process agree";
+  EXPECT_EQ(measurements_, 0);
 }
 
 TEST_F(MeasuredChoice, ThreadsMeasureOnce) {

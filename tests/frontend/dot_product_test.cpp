@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <numbers>
+#include <optional>
 
 #include "frontend/dot_product/settings.hpp"
 #include "frontend/front_end_support.hpp"
@@ -421,6 +424,34 @@ TEST(DotProduct, AutoWithoutAFolderForChoicesGoesByTheRule) {
   EXPECT_EQ(front_end.origin(), ocl::ChoiceOrigin::kRule);
   EXPECT_TRUE(front_end.measurements().empty());
   EXPECT_EQ(front_end.variant().kernel, DotKernel::kTiled);
+}
+
+/// Builds a front end on PoCL, which alone reads the variable: the macros break the kernels of every candidate and no
+/// others. Returns the number of choices that were stored; nothing where the front end was built.
+std::optional<std::ptrdiff_t> choices_where_every_candidate_fails() {
+  const EmptyChoices choices;
+  const test::Variable broken("POCL_EXTRA_BUILD_FLAGS", "-Ddot_tiled=1 -Dcheck_window=1");
+  DeviceSettings settings;
+  settings.platform = "Portable";
+  try {
+    const DotProduct front_end(ocl::Device::open(settings), plan_of(kSmall, 96, 7));
+    return std::nullopt;
+  } catch (const DeviceError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("dot_tiled.cl")) << "what the rule names";
+  }
+  const std::filesystem::directory_iterator files(ocl::choices_folder());
+  return std::count_if(begin(files), end(files), [](const auto& file) { return file.path().extension() == ".cache"; });
+}
+
+// In a process of its own: PoCL keeps the variable's value after its end.
+TEST(DotProductDeathTest, AutoStoresNoChoiceWhereEveryCandidateFails) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        const std::optional<std::ptrdiff_t> stored = choices_where_every_candidate_fails();
+        std::exit(stored == 0 && !HasFailure() ? 0 : 1);
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 // 16 groups of 64 microphones: the fewest parts that give each compute unit one, and where there are more units than

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "frontend/front_end_support.hpp"
 #include "frontend/popcount/popcount_reference.hpp"
 #include "frontend/popcount/settings.hpp"
@@ -105,6 +107,14 @@ TEST(SlidingPopcount, BackwardsAndFarForwardJumpsSumAnew) {
 std::unique_ptr<FrontEnd> make_as_on_a_gpu(const ocl::Device& device, const FrontEndPlan& plan) {
   ocl::DeviceInfo info = device.info();
   info.is_gpu = true;
+  return std::make_unique<SlidingPopcount>(device.restricted(info), plan);
+}
+
+/// As on a GPU whose work-groups have 256 items at most: devices with fewer are refused.
+std::unique_ptr<FrontEnd> make_as_on_a_small_gpu(const ocl::Device& device, const FrontEndPlan& plan) {
+  ocl::DeviceInfo info = device.info();
+  info.is_gpu = true;
+  info.max_work_group_size = 256;
   return std::make_unique<SlidingPopcount>(device.restricted(info), plan);
 }
 
@@ -249,8 +259,7 @@ TEST(SlidingPopcount, BatchesGiveTheSame) {
   for (const auto& [batch, sizes] :
        {std::pair{5U, std::vector{5U, 1U, 2U, 5U, 5U}}, std::pair{33U, std::vector{33U, 1U, 20U, 33U, 9U}}}) {
     for (const std::size_t hop : {1U, 8U, 24U, 33U, 40U}) {
-      for (const bool as_on_a_gpu : {false, true}) {
-        const auto make = as_on_a_gpu ? make_as_on_a_gpu : make_front_end;
+      for (const auto& make : {make_front_end, make_as_on_a_gpu, make_as_on_a_small_gpu}) {
         FrontEndPlan plan = plan_of(kSmall, 64, static_cast<int>(hop));
         Bench single(plan, make);
         plan.batch = static_cast<int>(batch);
@@ -289,6 +298,27 @@ TEST(SlidingPopcount, BatchesGiveTheSame) {
         EXPECT_LT(clipped, first / hop);
       }
     }
+  }
+}
+
+// This machine's device may run larger groups than the one that it stands for, so that the launches are looked at.
+TEST(SlidingPopcount, BatchesKeepToTheWorkGroupsOfTheDevice) {
+  constexpr std::size_t kWindows = 33;
+  constexpr std::size_t kHop = 8;
+  FrontEndPlan plan = plan_of(kSmall, 64, static_cast<int>(kHop));
+  plan.batch = static_cast<int>(kWindows);
+  const ocl::Device device = ocl::Device::open({}, ocl::Profiling::kOn);
+  const auto front_end = make_as_on_a_small_gpu(device, plan);
+  const auto spectra = device.allocate<ComplexF>(kWindows * 2 * kSmall.channels(), "test");
+  const auto status = device.upload<std::uint32_t>(std::vector<std::uint32_t>(kWindows * kStatusWords, 0), "test");
+  device.recorder()->set_active(true);
+  front_end->enqueue_bits(0, wire_with_loud_stretches(64 + (kWindows - 1) * kHop));
+  front_end->enqueue_batch(0, kWindows, spectra, status);
+  device.wait();
+  const std::map<std::string, ocl::KernelUse> uses = device.recorder()->take_uses();
+  EXPECT_GE(uses.size(), 2U) << "the sums of blocks, and the windows";
+  for (const auto& [stage, use] : uses) {
+    EXPECT_LE(use.work_group_items, 256U) << stage;
   }
 }
 

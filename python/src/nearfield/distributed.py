@@ -283,6 +283,17 @@ def _made_by_all(files: Sequence[pathlib.Path], group: str) -> dict[str, str]:
     return {name: text for name, text in said[0].items() if all(other.get(name) == text for other in said)}
 
 
+def _made_by_any(files: Sequence[pathlib.Path], groups: Sequence[_Group]) -> dict[str, str]:
+    """What any of these files says of any group: each text once, in their order."""
+    said: dict[str, dict[str, None]] = {"device": {}, "front_end": {}}
+    for path in files:
+        with h5py.File(path) as file:
+            for group in groups:
+                for name, text in _made_by(file[group.path or "/"]).items():
+                    said[name][text] = None
+    return {name: "; ".join(texts) for name, texts in said.items()}
+
+
 def _require_same(job: _Job, part: _Part, file: pathlib.Path) -> None:
     """What a run says of itself must be what the plan said: the device, the front end, the number of frames."""
     with h5py.File(file) as results:
@@ -417,7 +428,7 @@ def _is_whole(out: pathlib.Path, job: _Job) -> bool:
 
 
 def _require_same_run(out: pathlib.Path, found: Mapping[str, object] | None, key: Mapping[str, object], *, is_unlike_allowed: bool) -> None:
-    waived = {"program", "device"} if is_unlike_allowed else set()
+    waived = {"program", "device", "front_end"} if is_unlike_allowed else set()
     if found is None:
         raise UsageError(f"{out}: expected nothing, or an archive that this run began, found something else; take another name", 64)
     other = [name for name in key if found.get(name) != key[name] and name not in waived]
@@ -543,8 +554,7 @@ def _make_job(paths: Sequence[str], plans: Sequence[dict[str, Any]], files: Sequ
     job = _Job(str(out), config, wanted.engine, wanted.device, wanted.threads, warm_up, version if is_strict else None,
                made_by if is_strict else None, max(math.ceil(one.frames / one.shard_frames) for one in processors), processors, groups,
                sources)  # fmt: skip
-    key = {"program": version, "device": "; ".join(dict.fromkeys(one["device"] for one in made_by.values() if "device" in one)),
-           "config": _digest(config), "engine": wanted.engine,
+    key = {"program": version, **_made_by_any(files, groups), "config": _digest(config), "engine": wanted.engine,
            "warm_up": warm_up, "shard_hops": shard_hops,
            "inputs": _digest([(os.path.basename(one.path), one.bytes, one.hops) for one in sources])}  # fmt: skip
     return job, key
@@ -668,7 +678,8 @@ def replay(
     allow_unbounded : bool
         Accept averages and tracks that start from nothing in each shard.
     allow_unlike : bool
-        Accept workers whose devices, drivers or versions differ: frames are then not equal bit for bit.
+        Accept workers, and a store that was begun, whose devices, drivers, front ends or versions differ: frames are then not
+        equal bit for bit.
     progress : callable or bool
         Called with the share done, 0 to 1, after each shard; True draws a bar on standard error.
 
@@ -812,7 +823,7 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument("--shard-hops", type=_positive, metavar="HOPS", help="length of a shard")
     parser.add_argument("--threads", type=_positive, default=1, help="cores that a task may use with PoCL")
     parser.add_argument("--allow-unbounded", action="store_true", help="accept averages and tracks that start from nothing in each shard")
-    parser.add_argument("--allow-unlike", action="store_true", help="accept workers whose devices or versions differ")
+    parser.add_argument("--allow-unlike", action="store_true", help="accept workers, and a store, whose devices, front ends or versions differ")
     parser.add_argument("-q", "--quiet", action="store_true", help="no bar")
     return parser
 

@@ -119,11 +119,11 @@ void DotProduct::choose(const ocl::Device& device) {
   stage_ = make_dot_stage(device, work_, variant_);
 }
 
-/// The number of the fastest; where all fail, that of the rule.
-std::size_t DotProduct::measure(const ocl::Device& device, const std::vector<DotVariant>& candidates) {
+/// The number of the fastest; nothing where all fail.
+std::optional<std::size_t> DotProduct::measure(const ocl::Device& device, const std::vector<DotVariant>& candidates) {
   Stopwatch stopwatch(device, work_);
   double best_s = std::numeric_limits<double>::infinity();
-  std::size_t best = candidate_by_rule(device, work_, candidates);
+  std::optional<std::size_t> best;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     try {
       const std::unique_ptr<DotStage> stage = make_dot_stage(device, work_, candidates[i]);

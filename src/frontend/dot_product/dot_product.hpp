@@ -19,7 +19,8 @@ struct DotMeasurement {
 class DotProduct final : public FrontEnd {
  public:
   /// As front_end.dot_kernel has it. `auto` is what ocl::choose_once() has of dot_candidates(): where it is measured,
-  /// each of them runs; one that fails is left out, and where all fail it is tiled. The plan must have passed
+  /// each of them runs, and one that fails is left out. Where all fail, no choice is stored, and this process takes the
+  /// candidate by rule: where that one cannot be built again, its DeviceError is thrown. The plan must have passed
   /// validate(). Throws ConfigError, DeviceError.
   DotProduct(const ocl::Device& device, const FrontEndPlan& plan);
   /// One variant, whatever the settings say.
@@ -46,7 +47,7 @@ class DotProduct final : public FrontEnd {
 
  private:
   void choose(const ocl::Device& device);
-  std::size_t measure(const ocl::Device& device, const std::vector<DotVariant>& candidates);
+  std::optional<std::size_t> measure(const ocl::Device& device, const std::vector<DotVariant>& candidates);
 
   std::vector<double> frequencies_hz_;
   SampleSource source_;

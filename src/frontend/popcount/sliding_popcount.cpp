@@ -43,8 +43,9 @@ std::vector<T> by_bits(const std::vector<T>& by_words) {
   return values;
 }
 
-/// Of GPUs: a part of two windows or more has as many items as it leaves idle while it waits for memory.
-SlidingPlan plan_for(SlidingPlan plan, std::size_t columns) {
+/// Of GPUs: a part of two windows or more has as many items as it leaves idle while it waits for memory. A
+/// work-group of `slide` has kBitsPerWord items of each part.
+SlidingPlan plan_for(const ocl::Device& device, SlidingPlan plan, std::size_t columns) {
   if (columns > 0) {
     plan.most_block_words = kTileWords;
     const std::size_t lanes = ocl::round_up(plan.channel_of_lane.size(), kBitsPerWord * columns);
@@ -53,7 +54,8 @@ SlidingPlan plan_for(SlidingPlan plan, std::size_t columns) {
     plan.channel_of_lane = by_bits(plan.channel_of_lane);
     plan.is_alive = by_bits(plan.is_alive);
   } else {
-    plan.segments = std::clamp<std::size_t>(std::bit_floor(plan.batch / 2), 1, kMostSegments);
+    const std::size_t most = std::min(std::bit_floor(device.info().max_work_group_size / kBitsPerWord), kMostSegments);
+    plan.segments = std::clamp<std::size_t>(std::bit_floor(plan.batch / 2), 1, most);
   }
   return plan;
 }
@@ -123,13 +125,13 @@ SlidingPopcount::SlidingPopcount(const ocl::Device& device, const FrontEndPlan& 
       frequencies_hz_(plan.settings.frequencies_hz),
       wire_words_(static_cast<std::size_t>(words_per_bit_time(plan.layout, plan.geometry))),
       vector_columns_(vector_columns(device, wire_words_)),
-      grid_(plan_for(sliding_plan(plan), vector_columns_).grid()),
+      grid_(plan_for(device, sliding_plan(plan), vector_columns_).grid()),
       ring_words_(sliding_plan(plan).waiting_hops() * grid_.kept_words),
       rows_(std::min(device.info().max_work_group_size / kBitsPerWord, kMostRows)),
       frequency_tiles_(frequency_tiles(device, sliding_plan(plan), wire_words_)),
       arena_(std::string(kSlidingPopcountStage)),
-      sums_(plan_for(sliding_plan(plan), vector_columns_), std::string(kSlidingPopcountStage), arena_) {
-  const SlidingPlan sliding = plan_for(sliding_plan(plan), vector_columns_);
+      sums_(plan_for(device, sliding_plan(plan), vector_columns_), std::string(kSlidingPopcountStage), arena_) {
+  const SlidingPlan sliding = plan_for(device, sliding_plan(plan), vector_columns_);
   const int order = plan.settings.own.get<PopcountSettings>().order;
   const std::vector<std::complex<float>> coefficients = block_coefficients(sliding, order);
   arena_.reserve<std::uint32_t>("WIRE", ring_words_ * kBitsPerWord * wire_words_ + vector_columns_);

@@ -174,26 +174,26 @@ std::string row_text(const nf_ring* ring, const nf_frame& frame, std::size_t ind
 nlohmann::json product_json(const nf_ring* ring, const nf_frame& frame, std::size_t index) {
   const nf_product& product = *nf_ring_product_at(ring, index);
   const void* const values = nf_frame_product(ring, &frame, index);
-  nlohmann::json json = {{"quantity", product.quantity}, {"unit", product.unit}};
+  nlohmann::json described = {{"quantity", product.quantity}, {"unit", product.unit}};
   if (product.form == NF_FORM_TABLE) {
-    json["rows"] = rows_json(ring, frame, index);
-    return json;
+    described["rows"] = rows_json(ring, frame, index);
+    return described;
   }
-  json["shape"] = nlohmann::json::object();
+  described["shape"] = nlohmann::json::object();
   for (std::size_t i = 0; i < product.axis_count; ++i) {
-    json["shape"][product.axes[i]->name] = product.axes[i]->size;
+    described["shape"][product.axes[i]->name] = product.axes[i]->size;
   }
   if (product.form == NF_FORM_FIGURE) {
-    json["values"] = nlohmann::json::array();
+    described["values"] = nlohmann::json::array();
     for (std::size_t i = 0; i < product.values; ++i) {
-      json["values"].push_back(json_of(values, product.type, i));
+      described["values"].push_back(json_of(values, product.type, i));
     }
   } else {
     const Magnitudes magnitudes = magnitudes_of(product, values);
-    json["rms"] = magnitudes.rms;
-    json["largest"] = magnitudes.largest;
+    described["rms"] = magnitudes.rms;
+    described["largest"] = magnitudes.largest;
   }
-  return json;
+  return described;
 }
 
 }  // namespace

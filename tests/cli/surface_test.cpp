@@ -218,6 +218,13 @@ TEST_F(SurfaceFiles, ExportsHaveItsPlaces) {
   const auto vtk = test::run_nearfield("export " + images_ + " -o " + (folder_ / "out.vti"));
   ASSERT_EQ(vtk.exit_code, 0) << vtk.output;
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out.vti"));
+  EXPECT_THAT(vtk.output, HasSubstr("out.vts: 1 frame of images"));
+  // The name that is asked for is free, the one that would be written is the input's.
+  std::filesystem::copy_file(images_, folder_ / "input.vts");
+  const auto own = test::run_nearfield("export " + (folder_ / "input.vts") + " -o " + (folder_ / "input.vti"));
+  EXPECT_EQ(own.exit_code, 64) << own.output;
+  EXPECT_THAT(own.output, HasSubstr("input.vts too; expected a file of its own"));
+  EXPECT_EQ(std::filesystem::file_size(folder_ / "input.vts"), std::filesystem::file_size(images_));
   const std::string text = text_of_file(folder_ / "out.vts");
   EXPECT_THAT(text, HasSubstr("<StructuredGrid WholeExtent=\"0 9 0 7 0 0\">"));
   EXPECT_THAT(text, HasSubstr("Name=\"normal\" NumberOfComponents=\"3\""));

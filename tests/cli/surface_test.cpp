@@ -180,6 +180,14 @@ TEST_F(SurfaceFiles, RefusesWhatIsNoTextOfPoints) {
          "holography.surface: expected z_m of at most 512 rows and columns, found 1 x");
 }
 
+// Points at uneven distances have pictures too, over their numbers.
+TEST_F(SurfaceFiles, PointsOfACsvFileHavePictures) {
+  write_text(folder_ / "points.csv", "0.01,0.02,0.004\n0.01,0.02,0.004\n-0.03,0.01,0\n0.05,-0.02,0.01\n");
+  const auto result = replay(folder_ / "points.csv", "--png " + (folder_ / "pictures"));
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "pictures/frame00000_z+0.000m_1000.0Hz_pressure.png"));
+}
+
 // Exit 78, the key, what was expected and what was found.
 TEST_F(SurfaceFiles, RefusesWithOneMessage) {
   const auto expect_refusal = [](const test::CommandResult& result, const std::string& message) {

@@ -2,13 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+
 #include "files/files.hpp"
 #include "files/hdf5/h5_input.hpp"
 #include "files/templates_file.hpp"
 #include "nearfield/error.hpp"
+#include "nearfield/geometry.hpp"
 
 namespace nearfield {
 namespace {
+
+/// Of the images of the largest array with the largest holography.upsample.
+constexpr std::uint64_t kMostHeightsASide = std::uint64_t{8} * kMaxSide;
 
 class ArrayFilesOnDisk : public ArrayFiles {
  public:
@@ -38,6 +44,10 @@ class ArrayFilesOnDisk : public ArrayFiles {
           fmt::format("{}: expected a dataset z_m [row][column] in m, found none in {}", key, path.string()));
     }
     const h5::InputDataset heights = file.dataset<double>(kHeights, {{"row"}, {"column"}});
+    if (heights.shape()[0] > kMostHeightsASide || heights.shape()[1] > kMostHeightsASide) {
+      throw ConfigError(fmt::format("{}: expected z_m of at most {} rows and columns, found {} x {} in {}", key,
+                                    kMostHeightsASide, heights.shape()[0], heights.shape()[1], path.string()));
+    }
     SurfaceData surface{.is_points = false,
                         .rows = heights.shape()[0],
                         .columns = heights.shape()[1],

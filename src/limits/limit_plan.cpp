@@ -99,14 +99,23 @@ std::vector<std::size_t> entries_of_plane(const Axis& axis, double plane_m, cons
   return {nearest};
 }
 
+/// The largest step: points along a line, as those of a surface of points, need not be evenly spaced.
+double largest_step_m(const Axis& axis) {
+  double step_m = 0.0;
+  for (std::size_t i = 1; i < axis.values.size(); ++i) {
+    step_m = std::max(step_m, std::abs(axis.values[i] - axis.values[i - 1]));
+  }
+  return step_m;
+}
+
 /// Of the axis, or of the other one of x and y where this one has a single entry; 0 where both have.
 double pitch_of(const Axis& axis, const std::vector<Axis>& axes) {
   if (axis.values.size() > 1) {
-    return std::abs(axis.values[1] - axis.values[0]);
+    return largest_step_m(axis);
   }
   const auto other = std::find_if(axes.begin(), axes.end(),
                                   [](const Axis& one) { return is_surface_axis(one) && one.values.size() > 1; });
-  return other == axes.end() ? 0.0 : std::abs(other->values[1] - other->values[0]);
+  return other == axes.end() ? 0.0 : largest_step_m(*other);
 }
 
 /// The nearest pixel, at most half a pitch beyond the outer ones.

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -141,6 +143,51 @@ TEST_F(SurfaceFiles, PointsOfACsvFileAreImaged) {
   EXPECT_THAT(bad.output, HasSubstr("points.csv:2: expected x_m,y_m,z_m or x_m,y_m,z_m,nx,ny,nz"));
 }
 
+// As spreadsheets write it, and what only resembles it.
+TEST_F(SurfaceFiles, BlanksStandAroundCommasAlone) {
+  write_text(folder_ / "points.csv", "\xEF\xBB\xBFx_m, y_m, z_m\r\n0.01 ,\t0.02, 0.004\r\n\r\n -0.03, 0.01, 0\r\n");
+  const auto result = replay(folder_ / "points.csv");
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_EQ(ImagesReader(images_).header().surface_m, (std::vector<double>{0.01, 0.02, 0.004, -0.03, 0.01, 0.0}));
+  for (const char* line : {"0.0 1,0.02,0", "0.01,0.02,0,", "0.01,,0.02,0", "0.01 0.02 0", "0.01,0.02,nan", ","}) {
+    write_text(folder_ / "points.csv", fmt::format("0,0,0\n{}\n", line));
+    const auto bad = replay(folder_ / "points.csv");
+    EXPECT_EQ(bad.exit_code, 65) << line;
+    EXPECT_THAT(bad.output, HasSubstr("points.csv:2: expected x_m,y_m,z_m")) << line;
+  }
+}
+
+// Each with one message, before anything is read of it for long.
+TEST_F(SurfaceFiles, RefusesWhatIsNoTextOfPoints) {
+  const auto expect = [](const test::CommandResult& result, int exit_code, const std::string& message) {
+    EXPECT_EQ(result.exit_code, exit_code) << result.output;
+    EXPECT_THAT(result.output, HasSubstr(message));
+  };
+  expect(replay(folder_ / ""), 66, "expected a CSV file of points or an HDF5 file of heights, found a folder");
+  const std::string pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  expect(replay(pipe), 66,
+         "holography.surface: " + pipe + ": expected a CSV file of points or an HDF5 file of heights");
+  write_text(folder_ / "long.csv", "0,0,0\n" + std::string(5000, ' ') + "0,0,0\n");
+  expect(replay(folder_ / "long.csv"), 65, "long.csv:2: expected lines of at most 4096 bytes, found one of 5005");
+  write_text(folder_ / "large.csv", "0,0,0\n");
+  std::filesystem::resize_file(folder_ / "large.csv", (std::uintmax_t{64} << 20U) + 1);
+  expect(replay(folder_ / "large.csv"), 65, "large.csv: expected at most 67108864 bytes of text, found more");
+  h5::OutputFile file(folder_ / "wide.h5");
+  file.write("/z_m", {1, 513}, std::vector<double>(513));
+  file.finish();
+  expect(replay(folder_ / "wide.h5"), 78,
+         "holography.surface: expected z_m of at most 512 rows and columns, found 1 x");
+}
+
+// Points at uneven distances have pictures too, over their numbers.
+TEST_F(SurfaceFiles, PointsOfACsvFileHavePictures) {
+  write_text(folder_ / "points.csv", "0.01,0.02,0.004\n0.01,0.02,0.004\n-0.03,0.01,0\n0.05,-0.02,0.01\n");
+  const auto result = replay(folder_ / "points.csv", "--png " + (folder_ / "pictures"));
+  ASSERT_EQ(result.exit_code, 0) << result.output;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "pictures/frame00000_z+0.000m_1000.0Hz_pressure.png"));
+}
+
 // Exit 78, the key, what was expected and what was found.
 TEST_F(SurfaceFiles, RefusesWithOneMessage) {
   const auto expect_refusal = [](const test::CommandResult& result, const std::string& message) {
@@ -179,6 +226,13 @@ TEST_F(SurfaceFiles, ExportsHaveItsPlaces) {
   const auto vtk = test::run_nearfield("export " + images_ + " -o " + (folder_ / "out.vti"));
   ASSERT_EQ(vtk.exit_code, 0) << vtk.output;
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out.vti"));
+  EXPECT_THAT(vtk.output, HasSubstr("out.vts: 1 frame of images"));
+  // The name that is asked for is free, the one that would be written is the input's.
+  std::filesystem::copy_file(images_, folder_ / "input.vts");
+  const auto own = test::run_nearfield("export " + (folder_ / "input.vts") + " -o " + (folder_ / "input.vti"));
+  EXPECT_EQ(own.exit_code, 64) << own.output;
+  EXPECT_THAT(own.output, HasSubstr("input.vts too; expected a file of its own"));
+  EXPECT_EQ(std::filesystem::file_size(folder_ / "input.vts"), std::filesystem::file_size(images_));
   const std::string text = text_of_file(folder_ / "out.vts");
   EXPECT_THAT(text, HasSubstr("<StructuredGrid WholeExtent=\"0 9 0 7 0 0\">"));
   EXPECT_THAT(text, HasSubstr("Name=\"normal\" NumberOfComponents=\"3\""));

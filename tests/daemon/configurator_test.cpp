@@ -140,6 +140,25 @@ TEST_F(ConfiguratorTest, SigtermDoesNotWaitForTheChild) {
   EXPECT_NE(set.get().first, ExitCode::kOk);
 }
 
+// So that the daemon refuses a configuration whose files have changed since the child tried them.
+TEST_F(ConfiguratorTest, TheChildReportsTheFilesOfProcessorsToo) {
+  start_live();
+  const std::string points = folder_ / "points.csv";
+  std::ofstream(points) << "0,0,0\n";
+  EXPECT_EQ(warm({"daemon.source.loop=true", "processors.bent.kind=sonah", "processors.bent.surface=" + points}),
+            json({{"warmed", true}}));
+  std::ifstream messages(folder_ / "messages");
+  std::string first;
+  std::getline(messages, first);
+  std::set<std::string> files;
+  const json message = json::parse(first);
+  for (const json& stamp : message.at("loaded")) {
+    files.insert(file_stamp_of(stamp).path);
+  }
+  EXPECT_EQ(files, (std::set<std::string>{folder_ / "nearfieldd.yaml", points}));
+  EXPECT_EQ(stop(), 0);
+}
+
 TEST_F(ConfiguratorTest, FilesThatWouldBlockAreRefused) {
   start_live();
   ASSERT_EQ(mkfifo((folder_ / "fifo").c_str(), 0600), 0);

@@ -398,11 +398,52 @@ TEST(Surface, RefusesWhatCannotBeImaged) {
   plan.holography.imager = ImagerKind::kPnah;
   EXPECT_THROW((void)make_imager(test::device(), plan), ConfigError);
   plan.holography.imager = ImagerKind::kSonah;
+}
+
+std::string refusal_of(const ocl::DeviceInfo& info, const PnahPlan& plan) {
+  try {
+    (void)make_imager(test::device().restricted(info), plan);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+// 8 x 9 microphones and pixels: 20 samples in blocks of 32, 72 pixels in blocks of 32.
+TEST(Surface, IsRefusedWhereTheMemoryIsTooSmall) {
+  constexpr std::uint64_t kModes = 4 * 32;
+  constexpr std::uint64_t kFactors = 8 * 96 * kModes;
+  constexpr std::uint64_t kProjections = 4 * 20 * kModes;
+  constexpr std::uint64_t kWaves = 4 * (8 + 8 * (2 * kModes + 2 * (1 + 72 + 8)));
+  PnahPlan plan = surface_plan(8, 9, Quantity::kPressure, {500.0});
+  plan.surface = surface_of(plan, paraboloid(plan, 0.01, 0.1));
   ocl::DeviceInfo small = test::device().info();
-  small.global_memory_bytes = 8 * 72 * 72 - 1;
-  EXPECT_THROW((void)make_imager(test::device().restricted(small), plan), ConfigError);
-  small.global_memory_bytes = 8 * 72 * 72;
-  EXPECT_NO_THROW((void)make_imager(test::device().restricted(small), plan));
+  plan.holography.search_every_frames = 0;
+  small.global_memory_bytes = kFactors + kProjections;
+  EXPECT_EQ(refusal_of(small, plan), "");
+  --small.global_memory_bytes;
+  EXPECT_THAT(refusal_of(small, plan), HasSubstr("holography.surface: expected pixels, planes, microphones and "
+                                                 "frequencies whose models fit into the 0.1085 MB of the device's "
+                                                 "memory, found 72 pixels, 1 planes, 72 microphones and 1 "
+                                                 "frequencies, which take 0.1085 MB"));
+  plan.holography.search_every_frames = 1000;
+  small.global_memory_bytes = kFactors + kProjections + kWaves;
+  EXPECT_EQ(refusal_of(small, plan), "");
+  --small.global_memory_bytes;
+  EXPECT_THAT(refusal_of(small, plan), HasSubstr("the device's memory"));
+}
+
+// 64 x 64 microphones and 512 x 512 pixels take 17 GB a frequency in double precision, whatever the device has.
+TEST(Surface, IsRefusedBeforeItsModelsFillTheHostsMemory) {
+  PnahPlan plan = surface_plan(64, 64, Quantity::kPressure, std::vector<double>(900, 500.0), 8);
+  plan.geometry.pitch_x_m = plan.geometry.pitch_y_m = 0.005;
+  plan.surface = surface_of(plan, paraboloid(plan, 0.0, 0.0));
+  ocl::DeviceInfo endless = test::device().info();
+  endless.global_memory_bytes = std::numeric_limits<std::uint64_t>::max();
+  endless.local_memory_bytes = std::uint64_t{1} << 20U;
+  const std::string refusal = refusal_of(endless, plan);
+  EXPECT_THAT(refusal, HasSubstr("of memory that is free here, found 262144 pixels, 1 planes, 4096 microphones and 900 "
+                                 "frequencies"));
 }
 
 // One-sided at holes and edges, 0 where a pixel stands alone.

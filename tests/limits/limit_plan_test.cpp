@@ -153,6 +153,16 @@ TEST(LimitPlan, ASingleRowReachesHalfThePitchOfTheColumns) {
   EXPECT_THAT(refusal_of(header, {0.05, 0.06}), HasSubstr("expected y of a point of the product"));
 }
 
+// As of a surface of points, whose first two share a place.
+TEST(LimitPlan, UnevenColumnsReachHalfTheirLargestStep) {
+  ResultHeader header = test::limit_header();
+  header.axes[2].values = {0.0};
+  header.axes[3].values = {0.0, 0.0, 0.01, 0.11};
+  EXPECT_EQ(refusal_of(header, {0.05, 0.0}), "") << "between the last two";
+  EXPECT_EQ(refusal_of(header, {0.15, 0.04}), "");
+  EXPECT_THAT(refusal_of(header, {0.17, 0.0}), HasSubstr("expected x of a point of the product"));
+}
+
 // 94 dB re 20 uPa is 1 Pa rms, the amplitude sqrt(2) Pa.
 TEST(LimitPlan, ALevelIsThatOfThePressureAndTheHysteresisLiesBelow) {
   const LimitPlan plan = limit_plan({.name = "a", .above_db = 20.0 * std::log10(1.0 / 20e-6), .hysteresis_db = 20.0});

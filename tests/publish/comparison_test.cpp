@@ -120,6 +120,24 @@ TEST(FrameComparer, SaysWhatDiffers) {
   }
 }
 
+// The same places, imaged along other normals, are other values.
+TEST(FrameComparer, NormalsOfASurfaceMustBeTheSame) {
+  ImagesHeader reference = header();
+  reference.surface_m.assign(3 * reference.pixels(), 0.01);
+  for (std::size_t i = 0; i < reference.pixels(); ++i) {
+    reference.normals.insert(reference.normals.end(), {0.0, 0.6, 0.8});
+  }
+  ImagesHeader other = reference;
+  EXPECT_NO_THROW(FrameComparer("a.h5", reference, "b.h5", other));
+  other.normals[4] = 0.61;
+  try {
+    const FrameComparer comparer("a.h5", reference, "b.h5", other);
+    ADD_FAILURE() << "accepted";
+  } catch (const DataError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("b.h5: /normal[4]: expected 0.6 of its length as in a.h5, found 0.61"));
+  }
+}
+
 TEST(FrameComparer, AcceptsFrequenciesThatSnappedToTheGrid) {
   ImagesHeader other = header();
   other.frequencies_hz[1] = 1007.3;

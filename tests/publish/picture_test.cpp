@@ -203,6 +203,50 @@ TEST_F(Picture, OfASurfaceSaysItsHeights) {
   EXPECT_TRUE(differ(layout.magnitude.y + layout.magnitude.height, of_plane.height()));
 }
 
+// Pixels beside the surface and those on it without a value are said apart, in a note that is longer by the latter.
+TEST_F(Picture, OfASurfaceSaysWhyPixelsAreHatched) {
+  ImagesHeader surface = header_of(2, 2, 0.02, 0.02);
+  surface.surface_m = {-0.01, -0.01, 0.0, 0.01, -0.01, 0.004, -0.01, 0.01, -0.002, 0.01, 0.01, 0.0};
+  surface.normals = {0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.6, 0.8, 0.0, 0.0, 1.0};
+  write_picture(folder_ / "a.png", surface, frame_of({{kNanF, kNanF}, {1.0F, 0.0F}, {0.5F, 0.0F}, {0.0F, 0.2F}}), {},
+                {});
+  write_picture(folder_ / "b.png", surface, frame_of({{kNanF, kNanF}, {1.0F, 0.0F}, {kNanF, 0.0F}, {0.0F, 0.2F}}), {},
+                {});
+  const int first_row = picture_layout(surface, {}).height;
+  const auto end_of_notes = [&](const fs::path& path) {
+    const Png png(path);
+    int end = 0;
+    for (int row = first_row; row < png.height(); ++row) {
+      for (int column = 0; column < png.width(); ++column) {
+        end = png.at(column, row) != png.at(0, 0) ? std::max(end, column) : end;
+      }
+    }
+    return end;
+  };
+  EXPECT_GT(end_of_notes(folder_ / "a.png"), 100);
+  EXPECT_GT(2 * end_of_notes(folder_ / "b.png"), 3 * end_of_notes(folder_ / "a.png"));
+}
+
+// Three points at uneven distances, of which two share a place: stripes of the same width side by side.
+TEST_F(Picture, PointsOfASurfaceAreStripesOfTheirNumbers) {
+  ImagesHeader header = header_of(1, 3, 0.02, 0.02);
+  header.x_m = {0.0, 0.0, 0.07};
+  header.surface_m = {0.01, 0.0, 0.0, 0.01, 0.0, 0.0, 0.08, 0.0, 0.0};
+  header.normals = {0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
+  write_picture(folder_ / "a.png", header, frame_of({{4.0F, 0.0F}, {2.0F, 0.0F}, {1.0F, 0.0F}}), {}, {});
+  const PictureLayout layout = picture_layout(header, {});
+  const Png png(folder_ / "a.png");
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(png.cell(layout.magnitude, 1, 3, 0, i), IsPlain(magnitude_colour(1.0 / (1 << i)))) << i;
+  }
+  header.x_m.assign(65536, 0.0);
+  header.surface_m.assign(3 * 65536, 0.0);
+  header.normals.assign(3 * 65536, 1.0);
+  EXPECT_GE(picture_layout(header, {}).magnitude.height, 100) << "however many there are";
+  header.surface_m.clear();
+  EXPECT_THROW((void)picture_layout(header, {}), DataError) << "pixels of a plane are even";
+}
+
 // NaN must not spoil the scale of the others, nor look like a value: the hatching holds no colour of either map.
 TEST_F(Picture, PixelsThatAreNotFiniteAreHatched) {
   const ImagesHeader header = header_of(2, 2, 0.02, 0.02);

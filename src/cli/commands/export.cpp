@@ -32,6 +32,9 @@ void run(ExportArguments arguments) {
   }
   const ResultsReader reader(arguments.input);
   const ExportSource source(reader, arguments.choice, arguments.input);
+  for (const std::filesystem::path& file : format.files(arguments.output, source)) {
+    require_own_output(file.string(), {arguments.input});
+  }
   const ExportedFiles files = format.write(arguments.output, source);
   const std::uint64_t frames = source.end_frame() - source.first_frame();
   fmt::print("{}{}: {} frame{} of {}, {} values each\n", files.front().string(),

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "config/config.hpp"
 #include "config/standard_input.hpp"
@@ -71,8 +72,12 @@ void warm(int output, const std::function<void()>& fault) {
     stamps.push_back(to_json(stamp_of(request.path)));
   }
   const Settings settings = load_daemon_settings(request.path, request.overrides);
-  for (const std::string& file :
-       {settings.array.calibration_path, settings.array.positions_path, settings.holography.surface_path}) {
+  std::vector<std::string> files = {settings.array.calibration_path, settings.array.positions_path,
+                                    settings.holography.surface_path};
+  for (const PathOfProcessor& one : paths_of_processors(settings)) {
+    files.push_back(one.path);
+  }
+  for (const std::string& file : files) {
     if (!file.empty()) {
       stamps.push_back(to_json(stamp_of(file)));
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/system/host.hpp"
 #include "imaging/image_surface.hpp"
 #include "imaging/imager_reference.hpp"
 #include "imaging/pnah/stages.hpp"
@@ -109,22 +110,49 @@ void append_errors(std::vector<float>& to, const SonahModel& model) {
   }
 }
 
-/// Factors of a surface are a number for each pixel and mode, which no symmetry makes fewer.
-void require_room_for_surface(const ocl::DeviceInfo& device, const PnahPlan& plan) {
-  if (!plan.surface) {
-    return;
-  }
-  const double pixels = static_cast<double>(plan.surface->pixels());
-  const double bytes =
-      pixels * plan.geometry.channels() * static_cast<double>(plan.frequencies_hz.size()) * sizeof(std::complex<float>);
-  if (bytes > static_cast<double>(device.global_memory_bytes)) {
-    throw ConfigError(fmt::format(
-        "holography.surface: expected pixels, microphones and frequencies whose product takes at most the {:.3g} MB of "
-        "the device's memory at 8 bytes each, found {} pixels, {} microphones and {} frequencies, {:.3g} MB; lower "
-        "holography.upsample or image fewer frequencies",
-        static_cast<double>(device.global_memory_bytes) * 1e-6, pixels, plan.geometry.channels(),
-        plan.frequencies_hz.size(), bytes * 1e-6));
-  }
+/// What grows with the plan, bytes.
+struct SonahMemory {
+  double host = 0.0;    ///< the models of all frequencies in double precision, and the arrays that are written
+  double device = 0.0;  ///< those arrays, and the tables of plane waves
+};
+
+/// Where no mode is negligible.
+SonahMemory memory_of_sonah(const PnahPlan& plan, const WaveTable& table) {
+  const MirroredSizes sizes = mirrored_sizes(plan);
+  const auto planes = static_cast<double>(table.planes);
+  const auto frequencies = static_cast<double>(plan.frequencies_hz.size());
+  const auto samples = static_cast<double>(sizes.samples);
+  const auto pixels = static_cast<double>(sizes.pixels);
+  const auto modes = static_cast<double>(table.modes);
+  const auto whole_blocks = static_cast<double>(kBlock * blocks_of(sizes.pixels));
+  const double projections = sizeof(float) * samples * modes;
+  const double factors = sizeof(ComplexF) * planes * whole_blocks * modes;
+  const bool has_waves = plan.holography.search_every_frames > 0;
+  const double waves = has_waves ? sizeof(float) * static_cast<double>(table.size()) : 0.0;
+  const double model =
+      kParities * samples * (sizeof(double) * samples + sizeof(std::complex<double>) * planes * pixels);
+  return {.host = frequencies * (model + projections + factors),
+          .device = frequencies * (projections + factors + waves)};
+}
+
+void require_memory_for_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan, const WaveTable& table) {
+  const SonahMemory need = memory_of_sonah(plan, table);
+  const auto require = [&](double bytes, double room_bytes, const char* where) {
+    constexpr double kMegabyte = 1e6;
+    if (bytes > room_bytes) {
+      throw ConfigError(
+          fmt::format("{}: expected pixels, planes, microphones and frequencies whose models fit into the {:.4g} MB of "
+                      "{}, found {} "
+                      "pixels, {} planes, {} microphones and {} frequencies, which take {:.4g} MB; lower "
+                      "holography.upsample or image "
+                      "fewer frequencies",
+                      plan.surface ? "holography.surface" : "front_end.frequencies_hz", room_bytes / kMegabyte, where,
+                      plan.surface ? plan.surface->pixels() : to_size(plan.image_rows() * plan.image_columns()),
+                      table.planes, plan.geometry.channels(), plan.frequencies_hz.size(), bytes / kMegabyte));
+    }
+  };
+  require(need.device, static_cast<double>(device.global_memory_bytes), "the device's memory");
+  require(need.host + (device.is_gpu ? 0.0 : need.device), available_memory_bytes(), "memory that is free here");
 }
 
 }  // namespace
@@ -153,17 +181,17 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
       always_conditions_(!plan.input_is_finite || !plan.gains.empty()),
       conditions_(always_conditions_ || !plan.dead_channels.empty()),
       group_(group_of(device.info())) {
-  require_room_for_surface(device.info(), plan);
-  std::vector<SonahModel> models = make_sonah_models(plan);
-  modes_ = kBlock * blocks_of(models.front().samples);
-  kept_ = kept_modes(models);
-  pixel_blocks_ = blocks_of(models.front().pixel_rows * models.front().pixel_columns);
-  description_ = fmt::format("statistically optimised, {} of {} modes, groups of {}", kParities * kept_,
-                             plan.geometry.channels(), group_);
+  modes_ = kBlock * blocks_of(mirrored_sizes(plan).samples);
   table_ = {.modes = to_size(kParities * modes_),
             .planes = planes_,
             .pixel_rows = plan.surface ? 0 : to_size(plan.image_rows()),
             .pixel_columns = plan.surface ? plan.surface->pixels() : to_size(plan.image_columns())};
+  require_memory_for_sonah(device.info(), plan, table_);
+  std::vector<SonahModel> models = make_sonah_models(plan);
+  kept_ = kept_modes(models);
+  pixel_blocks_ = blocks_of(models.front().pixel_rows * models.front().pixel_columns);
+  description_ = fmt::format("statistically optimised, {} of {} modes, groups of {}", kParities * kept_,
+                             plan.geometry.channels(), group_);
   allocate(device, plan, models);
   build(device, plan);
   if (plan.holography.search_every_frames > 0) {
@@ -190,6 +218,7 @@ void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const std:
     append_errors(errors, model);
     cutoffs.insert(cutoffs.end(), model.cutoffs_rad_per_m.begin(), model.cutoffs_rad_per_m.end());
   }
+  factors.reserve(models.size() * planes_ * to_size(kParities * kept_) * to_size(2 * kBlock * pixel_blocks_));
   for (std::size_t plane = 0; plane < planes_; ++plane) {
     for (const SonahModel& model : models) {
       append_factors(factors, model.images[plane], kept_);

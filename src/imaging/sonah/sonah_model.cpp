@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "core/quadrature.hpp"
+#include "imaging/image_surface.hpp"
 #include "imaging/sonah/prior.hpp"
 #include "imaging/sonah/surface_model.hpp"
 
@@ -277,6 +278,14 @@ std::complex<double> quantity_factor(const PnahPlan& plan, std::complex<double> 
       return 1.0;
   }
   return 1.0;
+}
+
+MirroredSizes mirrored_sizes(const PnahPlan& plan) {
+  const int upsample = plan.holography.upsample;
+  const Axes axes{.y = {plan.geometry.rows, upsample}, .x = {plan.geometry.columns, upsample}};
+  return {
+      .samples = axes.y.half_microphones() * axes.x.half_microphones(),
+      .pixels = plan.surface ? static_cast<int>(plan.surface->pixels()) : axes.y.half_pixels() * axes.x.half_pixels()};
 }
 
 SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency) {

@@ -46,6 +46,13 @@ struct SonahModel {
   std::vector<double> cutoffs_rad_per_m;
 };
 
+/// What a class of the model has, as is known before it is made.
+struct MirroredSizes {
+  int samples = 0;
+  int pixels = 0;  ///< rows of an image's factors: those of half an image, or all of a surface
+};
+MirroredSizes mirrored_sizes(const PnahPlan& plan);
+
 /// Takes about a tenth of a second for 32 x 32 microphones.
 SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency);
 /// Of every frequency, on all processors.

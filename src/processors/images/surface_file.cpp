@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <optional>
+#include <string_view>
+#include <vector>
 
+#include "core/system/regular_file.hpp"
 #include "imaging/image_surface.hpp"
 #include "nearfield/error.hpp"
 
@@ -19,46 +20,67 @@ namespace {
 constexpr std::size_t kPlaceNumbers = 3;
 constexpr std::size_t kNumbersWithNormal = 6;
 
-/// Without what begins at '#', and without blanks.
-std::string content_of_surface_line(const std::string& line) {
-  std::string content;
-  for (const char character : line.substr(0, line.find('#'))) {
-    if (std::isspace(static_cast<unsigned char>(character)) == 0) {
-      content += character;
-    }
-  }
-  return content;
+constexpr std::size_t kMostTextBytes = std::size_t{64} << 20U;
+constexpr std::size_t kMostLineBytes = 4096;
+constexpr std::string_view kSurfaceBlanks = " \t\r\v\f";
+
+std::string_view without_outer_blanks(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kSurfaceBlanks);
+  return first == std::string_view::npos ? "" : text.substr(first, text.find_last_not_of(kSurfaceBlanks) - first + 1);
 }
 
-/// Finite numbers, separated by commas.
-std::optional<std::vector<double>> surface_numbers(const std::string& content) {
+/// What commas separate in a line, without what begins at '#' and without blanks around it; none of a line without any.
+std::vector<std::string_view> surface_cells(std::string_view line) {
+  std::string_view rest = without_outer_blanks(line.substr(0, line.find('#')));
+  std::vector<std::string_view> cells;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    cells.push_back(without_outer_blanks(rest.substr(0, comma)));
+    if (comma != std::string_view::npos && comma + 1 == rest.size()) {
+      cells.emplace_back();  // a comma at the end, behind which there is no number
+    }
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+  }
+  return cells;
+}
+
+bool is_surface_heading(const std::vector<std::string_view>& cells) {
+  constexpr std::array<std::string_view, kPlaceNumbers> kHeading = {"x_m", "y_m", "z_m"};
+  return cells.size() >= kHeading.size() && std::equal(kHeading.begin(), kHeading.end(), cells.begin());
+}
+
+/// Finite numbers, three or six.
+std::optional<std::vector<double>> surface_numbers(const std::vector<std::string_view>& cells) {
+  if (cells.size() != kPlaceNumbers && cells.size() != kNumbersWithNormal) {
+    return std::nullopt;
+  }
   std::vector<double> numbers;
-  const char* at = content.data();
-  const char* const end = at + content.size();
-  while (at != end) {
-    if (!numbers.empty() && *at++ != ',') {
+  for (const std::string_view cell : cells) {
+    const char* const end = cell.data() + cell.size();
+    const auto [next, error] = std::from_chars(cell.data(), end, numbers.emplace_back());
+    if (error != std::errc() || next != end || !std::isfinite(numbers.back())) {
       return std::nullopt;
     }
-    const auto [next, error] = std::from_chars(at, end, numbers.emplace_back());
-    if (error != std::errc() || !std::isfinite(numbers.back())) {
-      return std::nullopt;
-    }
-    at = next;
   }
-  return numbers.size() == kPlaceNumbers || numbers.size() == kNumbersWithNormal ? std::optional(numbers)
-                                                                                 : std::nullopt;
+  return numbers;
 }
 
-SurfaceData read_surface_points(const std::string& path, const std::string& key) {
-  std::ifstream file(path);
+SurfaceData surface_of_text(std::string_view text, const std::string& path, const std::string& key) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  text.remove_prefix(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
   SurfaceData surface{.is_points = true, .xyz_m = {}, .z_m = {}, .normals = {}};
-  std::string line;
-  for (std::size_t number = 1; std::getline(file, line); ++number) {
-    const std::string content = content_of_surface_line(line);
-    if (content.empty() || (surface.columns == 0 && content.starts_with("x_m,y_m,z_m"))) {
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.size() > kMostLineBytes) {
+      throw DataError(fmt::format("{}: {}:{}: expected lines of at most {} bytes, found one of {}", key, path, number,
+                                  kMostLineBytes, line.size()));
+    }
+    const std::vector<std::string_view> cells = surface_cells(line);
+    if (cells.empty() || (surface.columns == 0 && is_surface_heading(cells))) {
       continue;
     }
-    const std::optional<std::vector<double>> numbers = surface_numbers(content);
+    const std::optional<std::vector<double>> numbers = surface_numbers(cells);
     const bool fits =
         numbers && (surface.columns == 0 || surface.normals.empty() == (numbers->size() == kPlaceNumbers));
     if (!fits) {
@@ -84,23 +106,37 @@ SurfaceData read_surface_points(const std::string& path, const std::string& key)
   return surface;
 }
 
-/// False of an HDF5 file.
-bool is_surface_text(const std::string& path, const std::string& key) {
-  constexpr std::array<char, 8> kSignature = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
-  std::array<char, 8> start{};
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    throw NoInputError(fmt::format("{}: can't open {}", key, path));
+/// The rest of a file whose beginning was read. Throws DataError where it is too long.
+std::string rest_of_surface_text(std::string text, const FileDescriptor& file, const std::string& path,
+                                 const std::string& key) {
+  constexpr std::size_t kPart = std::size_t{1} << 20U;
+  std::string part;
+  do {
+    part = read_open_file(file, path, kPart);
+    text += part;
+    if (text.size() > kMostTextBytes) {
+      throw DataError(fmt::format("{}: {}: expected at most {} bytes of text, found more", key, path, kMostTextBytes));
+    }
+  } while (part.size() == kPart);
+  return text;
+}
+
+FileDescriptor open_surface(const std::string& path, const std::string& key) {
+  try {
+    return open_regular_file(path, "a CSV file of points or an HDF5 file of heights");
+  } catch (const NoInputError& error) {
+    throw NoInputError(fmt::format("{}: {}", key, error.what()));
   }
-  file.read(start.data(), start.size());
-  return start != kSignature;
 }
 
 }  // namespace
 
 SurfaceData read_surface(const std::string& path, const std::string& key, const ArrayFiles* files) {
-  if (is_surface_text(path, key)) {
-    return read_surface_points(path, key);
+  constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
+  const FileDescriptor file = open_surface(path, key);
+  const std::string start = read_open_file(file, path, kHdf5Signature.size());
+  if (start != kHdf5Signature) {
+    return surface_of_text(rest_of_surface_text(start, file, path, key), path, key);
   }
   if (files == nullptr) {
     throw ConfigError(fmt::format("{}: expected null where no files are read, found {}", key, path));

@@ -89,6 +89,7 @@ FrameComparer::FrameComparer(std::string reference_name, const ImagesHeader& ref
   require_same(comparison_, "/y_m", "m", reference.y_m, other.y_m, kSamePositionM);
   require_same(comparison_, "/planes_m", "m", reference.planes_m, other.planes_m, kSamePositionM);
   require_same(comparison_, "/surface_m", "m", reference.surface_m, other.surface_m, kSamePositionM);
+  require_same(comparison_, "/normal", "of its length", reference.normals, other.normals, kSameNormal);
   require_same(comparison_, "/frequencies_hz", "Hz", reference.frequencies_hz, other.frequencies_hz, kSameFrequencyHz);
   for (const auto& [name, header] : {std::pair{&comparison_.reference, &reference}, {&comparison_.other, &other}}) {
     if (!header->holds_images) {

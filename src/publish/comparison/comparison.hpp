@@ -18,6 +18,8 @@ namespace nearfield {
 inline constexpr double kSameFrequencyHz = 0.5;
 /// Planes and pixel positions that differ by less are the same.
 inline constexpr double kSamePositionM = 1e-6;
+/// Components of a normal of length 1 that differ by less are the same.
+inline constexpr double kSameNormal = 1e-6;
 
 /// One of the figures that `compare` reports.
 struct MetricDefinition {

@@ -19,6 +19,8 @@ struct ExportFormat {
   /// Returns the files that it wrote, each whole or not at all. Throws IoError, and UsageError where the format cannot
   /// hold what was chosen.
   ExportedFiles (*write)(const std::filesystem::path& path, const ExportSource& source);
+  /// The files that `write` will write.
+  ExportedFiles (*files)(const std::filesystem::path& path, const ExportSource& source);
 };
 
 /// All formats; help, messages and docs/export.md walk it.
@@ -34,6 +36,8 @@ ExportedFiles export_csv(const std::filesystem::path& path, const ExportSource& 
 /// VTK's XML image data, of a surface that is no plane a structured grid; of several frames a file each,
 /// NAME_frame00012.vti or .vts.
 ExportedFiles export_vtk(const std::filesystem::path& path, const ExportSource& source);
+/// Their names: a path that ends in .vti or .vts gets the ending of the kind of grid.
+ExportedFiles vtk_files(const std::filesystem::path& path, const ExportSource& source);
 
 /// A MATLAB file of level 5.
 ExportedFiles export_mat(const std::filesystem::path& path, const ExportSource& source);

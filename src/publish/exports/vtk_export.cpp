@@ -234,23 +234,30 @@ std::filesystem::path vtk_path(std::filesystem::path path, bool is_on_surface) {
 
 }  // namespace
 
-ExportedFiles export_vtk(const std::filesystem::path& asked, const ExportSource& source) {
-  const bool is_on_surface = source.is_on_surface();
-  const std::filesystem::path path = vtk_path(asked, is_on_surface);
-  const VtkGrid grid = is_on_surface ? VtkGrid() : vtk_grid(source);
+ExportedFiles vtk_files(const std::filesystem::path& asked, const ExportSource& source) {
+  const std::filesystem::path path = vtk_path(asked, source.is_on_surface());
+  if (source.end_frame() - source.first_frame() == 1) {
+    return {path};
+  }
   ExportedFiles files;
-  const bool is_single = source.end_frame() - source.first_frame() == 1;
   for (std::uint64_t frame = source.first_frame(); frame < source.end_frame(); ++frame) {
-    std::filesystem::path name = path;
-    if (!is_single) {
-      name.replace_filename(fmt::format("{}_frame{:05}{}", path.stem().string(), frame, path.extension().string()));
-    }
-    if (is_on_surface) {
-      write_vts(name, source, frame);
+    files.push_back(path);
+    files.back().replace_filename(
+        fmt::format("{}_frame{:05}{}", path.stem().string(), frame, path.extension().string()));
+  }
+  return files;
+}
+
+ExportedFiles export_vtk(const std::filesystem::path& asked, const ExportSource& source) {
+  const VtkGrid grid = source.is_on_surface() ? VtkGrid() : vtk_grid(source);
+  ExportedFiles files = vtk_files(asked, source);
+  std::uint64_t frame = source.first_frame();
+  for (const std::filesystem::path& file : files) {
+    if (source.is_on_surface()) {
+      write_vts(file, source, frame++);
     } else {
-      write_vti(name, source, grid, frame);
+      write_vti(file, source, grid, frame++);
     }
-    files.push_back(name);
   }
   return files;
 }

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <limits>
 #include <numbers>
 #include <span>
 #include <system_error>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/colours.hpp"
@@ -119,11 +121,14 @@ double metres_per_pixel(const ImagesHeader& header, const Area& area) {
   return header.y_m.size() > 1 ? span_m(header.y_m, area.height) : 0.01 / area.width;
 }
 
-/// As many ticks as leave room for their labels side by side.
-std::vector<Tick> ticks_for_width(const Canvas& canvas, const Range& range, int width) {
+/// As many ticks as leave room for their labels side by side, `most` at most.
+std::vector<Tick> ticks_for_width(const Canvas& canvas, const Range& range, int width,
+                                  std::size_t most = std::size_t{1} << 20U) {
   constexpr double kGap = 16.0;
   constexpr int kNarrowestLabel = 10;
-  for (int max_count = std::max(1, width / kNarrowestLabel); max_count > 1; --max_count) {
+  const int most_here =
+      static_cast<int>(std::min(most, static_cast<std::size_t>(std::max(1, width / kNarrowestLabel))));
+  for (int max_count = most_here; max_count > 1; --max_count) {
     std::vector<Tick> ticks = ticks_between(range.low, range.high, max_count);
     if (ticks.size() < 2 || (ticks[1].position - ticks[0].position) * width >= widest_label(canvas, ticks) + kGap) {
       return ticks;
@@ -133,6 +138,12 @@ std::vector<Tick> ticks_for_width(const Canvas& canvas, const Range& range, int 
 }
 
 void draw_axes(Canvas& canvas, const Area& area, const ImagesHeader& header) {
+  if (shows_points_of_surface(header)) {
+    const auto points = static_cast<double>(header.x_m.size());
+    draw_axis_below(canvas, area, ticks_for_width(canvas, {-0.5, points - 0.5}, area.width, header.x_m.size()),
+                    "point");
+    return;
+  }
   const double scale = metres_per_pixel(header, area);
   const Range x_m = edges_of(header.x_m, scale, area.width);
   const Range y_m = edges_of(header.y_m, scale, area.height);
@@ -265,28 +276,38 @@ void draw_titles(Canvas& canvas, const ImagesHeader& header, const ImageFrame& f
   canvas.text(kMargin, 47, subtitle, kSubtitleStyle);
 }
 
+/// Of images on a surface that is no plane: whether its normal is 0.
+bool lies_beside_surface(const ImagesHeader& header, std::size_t pixel) {
+  constexpr std::size_t kComponents = 3;
+  const std::size_t first = kComponents * pixel;
+  return first + kComponents <= header.normals.size() && header.normals[first] == 0.0 &&
+         header.normals[first + 1] == 0.0 && header.normals[first + 2] == 0.0;
+}
+
 std::vector<std::string> notes_of(const ImagesHeader& header, const View& view, const ImageFrame& frame) {
   std::size_t lost = 0;
+  std::size_t beside = 0;
   std::size_t above = 0;
-  for (const std::complex<float> pixel : view.pixels) {
-    if (!is_finite(pixel)) {
-      ++lost;
+  for (std::size_t i = 0; i < view.pixels.size(); ++i) {
+    if (!is_finite(view.pixels[i])) {
+      ++(lies_beside_surface(header, i) ? beside : lost);
       continue;
     }
-    above += magnitude_of(pixel) > view.top ? 1U : 0U;
+    above += magnitude_of(view.pixels[i]) > view.top ? 1U : 0U;
   }
   std::vector<std::string> notes;
   if (frame.flags != 0) {
     notes.push_back(fmt::format("Frame: {}.", flags_in_words(frame.flags)));
   }
-  if (lost > 0) {
-    notes.push_back(fmt::format("Hatched: {} of {} pixels {}.", lost, view.pixels.size(),
-                                header.surface_m.empty() ? "are not finite" : "do not lie on the surface"));
+  for (const auto& [count, reason] : {std::pair{beside, "do not lie on the surface"}, {lost, "are not finite"}}) {
+    if (count > 0) {
+      notes.push_back(fmt::format("Hatched: {} of {} pixels {}.", count, view.pixels.size(), reason));
+    }
   }
   if (above > 0) {
     notes.push_back(fmt::format("{} of {} pixels lie above the scale.", above, view.pixels.size()));
   }
-  if (!(view.maximum > 0.0) && lost < view.pixels.size()) {
+  if (!(view.maximum > 0.0) && lost + beside < view.pixels.size()) {
     notes.emplace_back("The image is zero everywhere.");
   }
   return notes;

@@ -46,19 +46,23 @@ struct PictureLayout {
 };
 
 /// Magnitude left and phase right, or magnitude above phase where images are at least twice as wide as high. Cells have
-/// a whole number of pixels in the direction that has the smaller pitch; the aspect ratio is that of the array. Throws
-/// DataError when the header's pixel positions are not evenly spaced and rising.
+/// a whole number of pixels in the direction that has the smaller pitch; the aspect ratio is that of the array. Points
+/// of a surface are stripes side by side, over their numbers from 0. Throws DataError when the header's pixel positions
+/// are not evenly spaced and rising.
 PictureLayout picture_layout(const ImagesHeader& header, const PictureOptions& options);
+
+/// Whether images are of single points of a surface, one row whose x_m is the way along them, which begins with 0.
+bool shows_points_of_surface(const ImagesHeader& header);
 
 /// "frame00012_z+0.000m_1007.1Hz_pressure.png". Frequencies get leading zeros, and both get as many decimals as it
 /// takes, so that names of one run differ and sort by frame, plane and frequency.
 std::string picture_name(const ImagesHeader& header, const PictureSubject& subject);
 
 /// Draws one image of a frame: magnitude and phase, of an intensity, which is real, the values with their signs and
-/// their level; axes in metres (y pointing down, row 0 on top), colour bars with units, frequency, plane, time and
-/// flags. Phases below 1 % of the image's maximum are grey, pixels that are not finite hatched. Throws IoError when the
-/// file cannot be written (nothing is left of it then), DataError when the frame does not hold what the header says,
-/// ConfigError on options out of range.
+/// their level; axes in metres (y pointing down, row 0 on top; none of points of a surface but their numbers), colour
+/// bars with units, frequency, plane, time and flags. Phases below 1 % of the image's maximum are grey, pixels that are
+/// not finite hatched. Throws IoError when the file cannot be written (nothing is left of it then), DataError when the
+/// frame does not hold what the header says, ConfigError on options out of range.
 void write_picture(const std::filesystem::path& path, const ImagesHeader& header, const ImageFrame& frame,
                    const PictureSubject& subject, const PictureOptions& options);
 

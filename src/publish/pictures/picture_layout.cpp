@@ -82,8 +82,13 @@ void place(int x, int y, const Size& panel, Area& image, Area& bar) {
 
 }  // namespace
 
+bool shows_points_of_surface(const ImagesHeader& header) {
+  return !header.surface_m.empty() && header.y_m.size() == 1 && !header.x_m.empty() && header.x_m.front() == 0.0;
+}
+
 PictureLayout picture_layout(const ImagesHeader& header, const PictureOptions& options) {
-  double pitch_x_m = pitch_of(header.x_m, "x_m");
+  const bool shows_points = shows_points_of_surface(header);
+  double pitch_x_m = shows_points ? 0.0 : pitch_of(header.x_m, "x_m");
   double pitch_y_m = pitch_of(header.y_m, "y_m");
   // A single row or column has the other pitch; a single pixel any.
   pitch_x_m = pitch_x_m > 0.0 ? pitch_x_m : (pitch_y_m > 0.0 ? pitch_y_m : 0.01);
@@ -93,7 +98,8 @@ PictureLayout picture_layout(const ImagesHeader& header, const PictureOptions& o
   const bool stacked = aspect >= kWide;
   const int across = stacked ? 1 : 2;
   const int room = std::max(1, std::max(options.width, kLeastWidth) / across - kAround);
-  const Size panel = panel_size(header, pitch_x_m, pitch_y_m, room);
+  Size panel = panel_size(header, pitch_x_m, pitch_y_m, room);
+  panel.height = shows_points ? std::max(panel.height, kLeastBarHeight) : panel.height;
   const int slot_width = std::max(kLeastSlot, panel.width + kAround);
   const int slot_height = std::max(panel.height, kLeastBarHeight) + kPanelTitle + kBelow;
 

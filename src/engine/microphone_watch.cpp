@@ -13,9 +13,13 @@ constexpr double kMostWindows_hz = 32.0;
 
 }  // namespace
 
+bool are_watched(const ArraySettings& array) {
+  return array.health.enabled && std::min(array.geometry.rows, array.geometry.columns) >= kFewestASide;
+}
+
 std::optional<health::MonitorPlan> monitor_plan(const Engine& engine, const Settings& settings) {
   const ArrayPlan& array = engine.array_plan();
-  if (!settings.array.health.enabled || std::min(array.geometry.rows, array.geometry.columns) < kFewestASide) {
+  if (!are_watched(settings.array)) {
     return std::nullopt;
   }
   return health::MonitorPlan{.geometry = array.geometry,

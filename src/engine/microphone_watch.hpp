@@ -13,6 +13,9 @@
 
 namespace nearfield {
 
+/// Whether the settings have the microphones watched; those of arrays with fewer than 6 a side never are.
+bool are_watched(const ArraySettings& array);
+
 /// The plan of a monitor for an engine's microphones; nothing where the settings disable it, or where the array
 /// has fewer than 6 microphones a side, too few neighbours to compare with.
 std::optional<health::MonitorPlan> monitor_plan(const Engine& engine, const Settings& settings);

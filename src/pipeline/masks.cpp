@@ -116,8 +116,8 @@ std::string_view name_of(MaskSource source) {
 }
 
 MaskSource mask_source(const Recording& recording, bool are_given) {
-  const Settings& settings = recording.plan().settings;
-  if (!settings.array.health.enabled || !settings.array.health.mask) {
+  const ArraySettings& array = recording.plan().settings.array;
+  if (!array.health.enabled || !array.health.mask) {
     if (are_given) {
       throw UsageError("--masks: expected array.health.enabled: true and array.health.mask: true, found false");
     }
@@ -126,7 +126,10 @@ MaskSource mask_source(const Recording& recording, bool are_given) {
   if (are_given) {
     return MaskSource::kGiven;
   }
-  return recording.masks() != nullptr ? MaskSource::kRecorded : MaskSource::kFound;
+  if (recording.masks() != nullptr) {
+    return MaskSource::kRecorded;
+  }
+  return are_watched(array) ? MaskSource::kFound : MaskSource::kNone;
 }
 
 }  // namespace nearfield

@@ -33,7 +33,7 @@ std::string to_json(const MaskChanges& changes, int microphones);
 /// Throws NoInputError, or DataError where the file is no such JSON, of another array, or not in order.
 MaskChanges read_masks(const std::filesystem::path& path, int microphones);
 
-/// What the settings and the recording leave to say of masks.
+/// Where the masks of a replay come from.
 enum class MaskSource {
   kNone,      ///< nothing is masked beside array.dead_channels
   kGiven,     ///< in a file that the user named

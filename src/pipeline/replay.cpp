@@ -159,11 +159,6 @@ void tell_of_plan(const ReplayPart& part, const ReplayOptions& options) {
   }
 }
 
-MaskSource source_of_masks(const Recording& recording, const MicrophoneWatch& watch, const ReplayOptions& options) {
-  const MaskSource source = mask_source(recording, !options.masks_file.empty());
-  return source == MaskSource::kFound && !watch.masks() ? MaskSource::kNone : source;  // too few to be watched
-}
-
 /// Throws DataError where a mask has more microphones than an engine has room for.
 void require_maskable(const MaskChanges& changes, const ArrayGeometry& geometry, const std::string& name) {
   for (const MaskChange& change : changes) {
@@ -222,7 +217,7 @@ ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& rang
   tell_of_plan(first, options);
   const InputInfo& input = first.recording->info();
   ReplayResult result;
-  result.masks = source_of_masks(*first.recording, watch, options);
+  result.masks = mask_source(*first.recording, !options.masks_file.empty());
   const KnownMasks known =
       options.is_plan ? KnownMasks{} : masks_before(result.masks, first, watch, range, is_dealt, options);
   result.frames_asked = *range.end - range.first;
@@ -231,7 +226,7 @@ ReplayResult replay_range(std::vector<ReplayPart>& parts, const FrameRange& rang
     result.headers.back().device = devices_of(parts, p);
   }
   result.header = result.headers.front();
-  result.places = begin(outputs, engine, result.headers, range, hop_samples_of(*first.recording), options, input);
+  result.places = begin(outputs, engine, result.headers, range, hop, options, input);
   if (options.is_plan) {
     return result;
   }
@@ -310,9 +305,6 @@ MasksOfReplay masks_of(const ReplayOptions& options) {
   plan.has_processor = false;
   part.engine = make_engine(options.engine, plan);
   MicrophoneWatch watch(*part.engine, plan);
-  if (!watch.masks()) {
-    return result;
-  }
   result.changes =
       find_masks(part, watch, range.first, *range.end, {.progress = options.progress, .stop = options.stop});
   result.is_whole = !(options.stop && options.stop());

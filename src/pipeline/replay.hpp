@@ -59,7 +59,7 @@ struct ReplayResult {
   ResultHeader header;                       ///< of the first processor
   std::vector<ResultHeader> headers;         ///< of all processors
   std::vector<FramesOfProcessor> places;     ///< [processor], of the range that was asked for
-  MaskSource masks = MaskSource::kNone;      ///< who says what is masked
+  MaskSource masks = MaskSource::kNone;      ///< where they came from
 };
 
 /// Images a recording (bits, time data or spectra, recognised by content) and passes every frame to every output, on

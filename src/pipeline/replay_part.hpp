@@ -44,7 +44,8 @@ class FrameSink {
 /// Samples from one window of a recording to the next; frames for spectra.
 std::uint64_t hop_samples_of(const Recording& recording);
 
-/// Frames to the sample at which the window of one begins in its recording, as Frame::first_bit_time, and back.
+/// The bit-time of the stream, as Frame::first_bit_time, of a sample counted from the recording's first window on; and
+/// the first such sample at that bit-time or later.
 std::uint64_t bit_time_of(const InputInfo& input, std::uint64_t first_sample);
 std::uint64_t sample_of(const InputInfo& input, std::uint64_t first_bit_time);
 

@@ -155,14 +155,14 @@ void LiveEngine::take_found() {
 /// that changes.
 void LiveEngine::pass_on_mask() {
   std::shared_ptr<const MicrophoneMask> mask = epoch_->engine->mask();
-  if (passed_mask_ && mask == seen_mask_) {
+  if (mask == seen_mask_) {
     return;
   }
   seen_mask_ = std::move(mask);
   const ArraySettings& array = epoch_->plan.settings.array;
   const bool masks = array.health.enabled && array.health.mask;
   std::vector<int> channels;
-  if (masks && seen_mask_) {
+  if (masks) {
     const std::vector<int>& dead = epoch_->engine->array_plan().dead_channels;
     std::copy_if(seen_mask_->channels.begin(), seen_mask_->channels.end(), std::back_inserter(channels),
                  [&](int channel) { return std::find(dead.begin(), dead.end(), channel) == dead.end(); });
@@ -193,6 +193,7 @@ void LiveEngine::begin_stream() {
   imaged_end_ = origin_;
   align_cadences();
   found_.clear();
+  seen_mask_.reset();
   passed_mask_.reset();
   epoch_->engine->forget();
   is_back_ = imaged_ns_ != 0;

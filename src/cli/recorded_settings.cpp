@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "config/config.hpp"
 #include "files/files.hpp"
@@ -96,6 +98,32 @@ InputSettings settings_for_input(const std::string& input, const std::string& co
     throw ConfigError(
         fmt::format("{}\n-c CONFIG.yaml takes other settings than those that {} carries", error.what(), input));
   }
+}
+
+void add_input(CLI::App& command, InputArguments& arguments) {
+  command
+      .add_option("input", arguments.input,
+                  "capture, time data (HDF5, WAV, RF64, UFF, MAT) or spectra, or a recording of bits (.nfr)")
+      ->required();
+  CLI::Option* const config = command.add_option(
+      "-c,--config", arguments.config,
+      "settings, YAML (- is standard input); without it those that a recording carries, else the defaults");
+  command
+      .add_option("--config-of", arguments.config_of,
+                  "images (.h5) or a recording (.nfr) whose settings are used, without its device")
+      ->excludes(config);
+  command.add_option("--set", arguments.overrides, "one setting, KEY=VALUE; may be repeated")
+      ->allow_extra_args(false)
+      ->take_all();
+}
+
+Settings settings_of(const InputArguments& arguments) {
+  InputSettings chosen =
+      settings_for_input(arguments.input, arguments.config, arguments.overrides, arguments.config_of);
+  if (!chosen.description.empty()) {
+    spdlog::info("{}", chosen.description);
+  }
+  return std::move(chosen.settings);
 }
 
 }  // namespace nearfield::cli

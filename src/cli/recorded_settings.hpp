@@ -1,4 +1,5 @@
 #pragma once
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -18,5 +19,17 @@ struct InputSettings {
 /// settings.
 InputSettings settings_for_input(const std::string& input, const std::string& config,
                                  const std::vector<std::string>& overrides, const std::string& config_of = "");
+
+/// The input of a command that makes frames of it, and whose settings it takes.
+struct InputArguments {
+  std::string input;
+  std::string config;
+  std::string config_of;
+  std::vector<std::string> overrides;
+};
+/// Declares input, -c, --config-of and --set.
+void add_input(CLI::App& command, InputArguments& arguments);
+/// As settings_for_input(); logs which they are, where the input or another file carries them.
+Settings settings_of(const InputArguments& arguments);
 
 }  // namespace nearfield::cli

@@ -16,10 +16,7 @@ namespace nearfield::cli {
 namespace {
 
 struct MasksArguments {
-  std::string input;
-  std::string config;
-  std::string config_of;
-  std::vector<std::string> overrides;
+  InputArguments input;
   std::string output = "-";
   std::string frames;
   std::string device;
@@ -28,16 +25,11 @@ struct MasksArguments {
 
 void run(const MasksArguments& arguments) {
   if (arguments.output != "-") {
-    require_own_output(arguments.output, {arguments.input, arguments.config, arguments.config_of});
+    require_own_output(arguments.output, {arguments.input.input, arguments.input.config, arguments.input.config_of});
   }
   ReplayOptions options;
-  options.input = arguments.input;
-  InputSettings chosen =
-      settings_for_input(arguments.input, arguments.config, arguments.overrides, arguments.config_of);
-  options.settings = std::move(chosen.settings);
-  if (!chosen.description.empty()) {
-    spdlog::info("{}", chosen.description);
-  }
+  options.input = arguments.input.input;
+  options.settings = settings_of(arguments.input);
   choose_device(options.settings.device, arguments.device);
   options.engine = arguments.engine == "reference" ? EngineKind::kReference : EngineKind::kOpencl;
   options.frames = arguments.frames.empty() ? FrameRange{} : parse_frame_range(arguments.frames);
@@ -74,20 +66,7 @@ void add_masks(CLI::App& app) {
   auto arguments = std::make_shared<MasksArguments>();
   CLI::App* command =
       app.add_subcommand("masks", "Print which bad microphones a replay masks, and from when on, for replay --masks");
-  command
-      ->add_option("input", arguments->input,
-                   "capture, time data (HDF5, WAV, RF64, UFF, MAT) or spectra, or a recording of bits (.nfr)")
-      ->required();
-  CLI::Option* const config = command->add_option(
-      "-c,--config", arguments->config,
-      "settings, YAML (- is standard input); without it those that a recording carries, else the defaults");
-  command
-      ->add_option("--config-of", arguments->config_of,
-                   "images (.h5) or a recording (.nfr) whose settings are used, without its device")
-      ->excludes(config);
-  command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
-      ->allow_extra_args(false)
-      ->take_all();
+  add_input(*command, arguments->input);
   command->add_option("-o,--output", arguments->output, "JSON; - is standard output")->capture_default_str();
   command->add_option("--frames", arguments->frames, "A:B, frames A to B-1, or N, the first N");
   command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");

@@ -24,10 +24,7 @@ namespace nearfield::cli {
 namespace {
 
 struct ReplayArguments {
-  std::string input;
-  std::string config;
-  std::string config_of;
-  std::vector<std::string> overrides;
+  InputArguments input;
   std::string output;
   std::string frames;
   std::string masks;
@@ -96,17 +93,12 @@ ImagesFileOutput::Content content_of(const ReplayArguments& arguments) {
 }
 
 void run(const ReplayArguments& arguments) {
-  require_own_output(arguments.output,
-                     {arguments.input, arguments.config, arguments.config_of, arguments.masks, arguments.png});
+  require_own_output(arguments.output, {arguments.input.input, arguments.input.config, arguments.input.config_of,
+                                        arguments.masks, arguments.png});
   scale_of(arguments.pictures);  // refuses what does not fit before anything is computed
   ReplayOptions options;
-  options.input = arguments.input;
-  InputSettings chosen =
-      settings_for_input(arguments.input, arguments.config, arguments.overrides, arguments.config_of);
-  options.settings = std::move(chosen.settings);
-  if (!chosen.description.empty()) {
-    spdlog::info("{}", chosen.description);
-  }
+  options.input = arguments.input.input;
+  options.settings = settings_of(arguments.input);
   choose_device(options.settings.device, arguments.device);
   deal_out_to(arguments, options);
   options.engine = arguments.engine == "reference" ? EngineKind::kReference : EngineKind::kOpencl;
@@ -189,20 +181,7 @@ void run(const ReplayArguments& arguments) {
 void add_replay(CLI::App& app) {
   auto arguments = std::make_shared<ReplayArguments>();
   CLI::App* command = app.add_subcommand("replay", "Turn a recording (bits, time data or spectra) into images");
-  command
-      ->add_option("input", arguments->input,
-                   "capture, time data (HDF5, WAV, RF64, UFF, MAT) or spectra, or a recording of bits (.nfr)")
-      ->required();
-  CLI::Option* const config = command->add_option(
-      "-c,--config", arguments->config,
-      "settings, YAML (- is standard input); without it those that a recording carries, else the defaults");
-  command
-      ->add_option("--config-of", arguments->config_of,
-                   "images (.h5) or a recording (.nfr) whose settings are used, without its device")
-      ->excludes(config);
-  command->add_option("--set", arguments->overrides, "one setting, KEY=VALUE; may be repeated")
-      ->allow_extra_args(false)
-      ->take_all();
+  add_input(*command, arguments->input);
   command->add_option("-o,--output", arguments->output, "images, HDF5")->required();
   command->add_flag("--points-only", arguments->points_only, "write the values at holography.points, and no images");
   command->add_option("--frames", arguments->frames, "A:B, frames A to B-1, or N, the first N");

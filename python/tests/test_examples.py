@@ -1,11 +1,13 @@
 """Each example runs as it stands, in a folder of its own, says what it should, and makes its picture."""
 
+import importlib.util
 import os
 import pathlib
 import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from matplotlib.image import imread
 
@@ -21,6 +23,9 @@ EXPECTED = {
     "phase_animation": (r"one period of 0\.5 ms", "phases.gif"),
     "compare_with_truth": (r"magnitudes: \d\.\d %|magnitudes: 1\d\.\d %", "truth.png"),
     "beamform_arrays": (r"x (-0\.[23]\d m, y \+0\.[01]\d|\+0\.2\d m, y -0\.[12]\d) m", "map.png"),
+    "impact_on_a_plate": (r"relative L2 error [789]\.\d %, NCC 0\.99\d+; before the impact [2-6]\.\d %\n"
+                          r"front at 2000 Hz: (4[6-9]|50)\d m/s.*\nfront at 3000 Hz: (5[6-9]|60)\d m/s", "impact.png"),
+    "deflection_shape": (r"locked to a microphone: [5-8]\.\d %; to a point of the image: [5-8]\.\d %", "shape.png"),
     "push_bits": (r"frame 5: 0\.\d+ Pa", None),
 }
 
@@ -78,6 +83,26 @@ def test_recording_series(live):
     nearfield.run(*control, "record", "stop")
     assert re.search(r"^\d+ frames, ", run("recording_series", live, live / "gallery.nfr"))
     require_picture(live / "series.png")
+
+
+def test_the_struck_plate_is_that_of_the_closed_form():
+    """An impulse I that is spread over a Gaussian of deviation a gives v = I / (4 pi m) Re(exp(-r^2 / (4 q)) / q), q = a^2 / 2 + j b t: the integral
+    of k J0(k r) cos(b k^2 t) exp(-k^2 a^2 / 2), which without the spread is Sneddon's sin(r^2 / (4 b t)) / (b t) (Fourier Transforms, 1951).
+    """
+    spec = importlib.util.spec_from_file_location("impact_on_a_plate", EXAMPLES / "impact_on_a_plate.py")
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    distances_m = np.array([0.0, 0.05, 0.1, 0.2, 0.5])
+    samples = np.round(2 * example.RATE_HZ * (example.IMPACT_S + np.array([0.1e-3, 0.15e-3, 0.3e-3, 0.6e-3, 1.2e-3]))).astype(int)
+    velocity_m_s = example.plate_and_air(distances_m)[0][samples]
+    for row, t in zip(velocity_m_s, samples / (2 * example.RATE_HZ) - example.IMPACT_S, strict=True):
+        step_s = min(t, example.PULSE_S) / 4000
+        force_s = (np.arange(4000) + 0.5) * step_s
+        q = example.TIP_M**2 / 2 + 1j * example.DISPERSION_M2_S * (t - force_s)
+        kernel = (np.exp(-(distances_m[:, None] ** 2) / (4 * q)) / q).real
+        known = kernel @ example.force_n(force_s) * step_s / (4 * np.pi * example.MASS_KG_M2)
+        # The example has no frequencies above 24 kHz, where the pulse's spectrum is 1e-3 of its largest value; the largest velocity is 0.06 m/s.
+        np.testing.assert_allclose(row, known, atol=2e-4 * 0.06)
 
 
 def test_every_example_is_tried():

@@ -12,12 +12,14 @@ from nearfield.errors import ConfigError, DataError, DeviceError, IoError, Nearf
 from nearfield.feed import Feed, FeedFrame
 from nearfield.files import open_capture, open_images, open_recording, open_snapshot, write_time_data
 from nearfield.mdf4 import read_mdf4
+from nearfield.over_time import phase_locked_average, time_domain
 from nearfield.ring import Frame, Ring, RingEnded, RingError
 
 __version__ = "0.1.0"
 __all__ = [
     "Axis", "Column", "ConfigError", "DataError", "DeviceError", "Engine", "EngineFrame", "Feed", "FeedFrame", "Frame", "IoError",
     "Layout", "NearfieldError", "NoInputError", "Product", "Ring", "RingEnded", "RingError", "UsageError", "beamform", "open_capture",
-    "open_images", "open_recording", "open_snapshot", "pnah", "program", "read_mdf4", "replay", "run", "sonah", "write_time_data",
+    "open_images", "open_recording", "open_snapshot", "phase_locked_average", "pnah", "program", "read_mdf4", "replay", "run", "sonah",
+    "time_domain", "write_time_data",
 ]  # fmt: skip
 del _accessor

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <numbers>
 
 #include "simulate/fields.hpp"
+#include "support/command.hpp"
 #include "support/measures.hpp"
 
 namespace nearfield::bench {
@@ -98,6 +101,40 @@ TEST(SceneKinds, AreTheSameEveryTimeAndOfEveryQuantity) {
     const Complex power = Complex(kinds[i].scenes[1].pressure[last]) * std::conj(Complex(velocity.truth[last]));
     EXPECT_NEAR(static_cast<double>(intensity.truth[last].real()), 0.5 * power.real(), 1e-6 * std::abs(power));
     EXPECT_EQ(intensity.truth[last].imag(), 0.0F);
+  }
+}
+
+nlohmann::json kinds_of(const std::string& options) {
+  const test::TemporaryFolder folder;
+  const auto run =
+      test::run_nearfield("bench fidelity --parts kinds --scenes 1 " + options + " --json " + folder / "f.json");
+  EXPECT_EQ(run.exit_code, 0) << run.output;
+  std::ifstream file(folder / "f.json");
+  return nlohmann::json::parse(file).at("kinds");
+}
+
+// One scene of one kind at two ratios: every image that has an expected error has one of its size. A factor of 4 either
+// way is wider than what the ratio has over this kind, 0.5 to 2, and narrower than the six times by which a pressure's
+// error is off a velocity's.
+TEST(Fidelity, OfAKindThroughTheCommand) {
+  const nlohmann::json kinds = kinds_of("--fields \"seven monopoles, 3\"");
+  ASSERT_EQ(kinds.size(), 2U);
+  for (const nlohmann::json& kind : kinds) {
+    std::size_t expected = 0;
+    for (const nlohmann::json& row : kind.at("rows")) {
+      for (std::size_t i = 0; i < row.at("relative_l2").size(); ++i) {
+        const nlohmann::json& estimate = row.at("error_estimate").at(i);
+        EXPECT_EQ(estimate.is_null(), row.at("knows_truth").get<bool>()) << row;
+        if (!estimate.is_null()) {
+          const double ratio = estimate.get<double>() / row.at("relative_l2").at(i).get<double>();
+          EXPECT_GT(ratio, 0.25) << row;
+          EXPECT_LT(ratio, 4.0) << row;
+          ++expected;
+        }
+      }
+    }
+    EXPECT_EQ(expected, 3U * (3U + 2U + 3U))
+        << "auto, search and sonah of three frequencies, and which is taken by auto";
   }
 }
 

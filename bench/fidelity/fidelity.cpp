@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kStandoff_m = 0.03;
 constexpr double kOtherStandoffs_m[] = {0.02, 0.05};
+constexpr double kKindSnrs_db[] = {40.0, 25.0};
 constexpr double kUsualSlope = 0.1;
 constexpr double kOtherSlopes[] = {0.05, 0.2};
 constexpr double kLambdas[] = {1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1};
@@ -80,7 +81,7 @@ class FieldBench {
   }
   [[nodiscard]] CutoffScan scan(const Settings& settings, double slope) const {
     return scan_cutoffs(device_, result_.field, settings, slope, frames_,
-                        [this](std::size_t frequency, auto image) { return distance(frequency, image); });
+                        [this](std::size_t, std::size_t frequency, auto image) { return distance(frequency, image); });
   }
   void add_known(const std::string& extrapolation, std::string_view filter, const Settings& settings, double slope,
                  const std::vector<double>& cutoffs) {
@@ -197,6 +198,7 @@ class FidelityBench {
     report_.device = device_.info();
     report_.draws = options.draws;
     report_.bit_draws = options.bit_draws;
+    report_.scenes = options.scenes;
     require_known_parts();
     take_usable(filters(), usable_.filters);
     take_usable(other_imagers(), usable_.other_imagers);
@@ -216,10 +218,13 @@ class FidelityBench {
     if (wants_part(kScenesPart)) {
       run_noisy({.part = kScenesPart, .every_extrapolation = false}, scene_fields());
     }
+    if (wants_part(kKindsPart)) {
+      run_kinds();
+    }
     if (wants_part(kDataPart)) {
       run_data();
     }
-    if (report_.results.empty() && !options_.fields.empty()) {
+    if (report_.results.empty() && report_.kinds.empty() && !options_.fields.empty()) {
       throw UsageError(
           fmt::format("--fields: expected a part of a field's name, found \"{}\"", fmt::join(options_.fields, ",")));
     }
@@ -284,6 +289,16 @@ class FidelityBench {
       say(fmt::format("{}: {}, {:.0f} dB", kBitsPart, from_spectra.field.name, from_spectra.snr_db));
       FieldResult result = from_bits(device_, from_spectra, options_.bit_draws);
       report_.results.push_back(std::move(result));
+    }
+  }
+  void run_kinds() {
+    for (const SceneKind& kind : scene_kinds(options_.scenes)) {
+      for (const double snr_db : kKindSnrs_db) {
+        if (wants_field(kind.name)) {
+          say(fmt::format("{}: {}, {:.0f} dB", kKindsPart, kind.name, snr_db));
+          report_.kinds.push_back(measure_kind(device_, kind, snr_db));
+        }
+      }
     }
   }
   void run_data() {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/fidelity/fidelity_calibration.hpp"
 #include "bench/fidelity/fidelity_fields.hpp"
 #include "bench/fidelity/fidelity_figures.hpp"
 #include "bench/fidelity/fidelity_imaging.hpp"
@@ -21,7 +22,9 @@ inline constexpr std::string_view kStandoffsPart = "standoffs";  ///< the same a
 inline constexpr std::string_view kScenesPart = "scenes";        ///< pistons and plates of config/scenes
 inline constexpr std::string_view kBitsPart = "bits";            ///< the eight cases from bits
 inline constexpr std::string_view kDataPart = "data";            ///< files with a truth
-inline constexpr std::string_view kFidelityParts[] = {kCasesPart, kStandoffsPart, kScenesPart, kBitsPart, kDataPart};
+inline constexpr std::string_view kKindsPart = "kinds";          ///< random scenes by kind, at ratios of their own
+inline constexpr std::string_view kFidelityParts[] = {kCasesPart, kStandoffsPart, kScenesPart,
+                                                      kBitsPart,  kKindsPart,     kDataPart};
 
 /// Rows whose cut-off was chosen with the truth in hand.
 inline constexpr std::string_view kBestCutoff = "cos, best fixed cut-off";
@@ -38,6 +41,7 @@ struct FidelityOptions {
   std::filesystem::path data;  ///< folder of kDataFiles; files that are not there are left out, loudly
   int draws = 20;              ///< of noise
   int bit_draws = 4;           ///< of noise and modulators
+  int scenes = 2;              ///< of each kind
   std::vector<double> snrs_db = {40.0, 30.0};
   std::vector<std::string> parts;   ///< of kFidelityParts; empty: all
   std::vector<std::string> fields;  ///< those whose name holds one of these; empty: all
@@ -81,7 +85,9 @@ struct FidelityReport {
   ocl::DeviceInfo device;
   int draws = 0;
   int bit_draws = 0;
+  int scenes = 0;
   std::vector<FieldResult> results;
+  std::vector<KindResult> kinds;
   std::vector<std::string> left_out;  ///< what was not measured and why, one sentence each
 };
 

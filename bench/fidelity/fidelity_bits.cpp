@@ -76,6 +76,7 @@ void append(Imaged& all, const Imaged& one) {
   all.images.insert(all.images.end(), one.images.begin(), one.images.end());
   all.cutoff_rad_per_m.insert(all.cutoff_rad_per_m.end(), one.cutoff_rad_per_m.begin(), one.cutoff_rad_per_m.end());
   all.slope.insert(all.slope.end(), one.slope.begin(), one.slope.end());
+  all.error_estimate.insert(all.error_estimate.end(), one.error_estimate.begin(), one.error_estimate.end());
 }
 
 }  // namespace

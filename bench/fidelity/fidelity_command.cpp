@@ -55,10 +55,11 @@ void add_fidelity(CLI::App& bench) {
   command->add_option("--device", arguments->device, "INDEX, or part of a platform's or device's name, or NAME:INDEX");
   command->add_option("--draws", options.draws, "of noise")->check(CLI::Range(1, 1000));
   command->add_option("--bit-draws", options.bit_draws, "of noise and modulators")->check(CLI::Range(1, 1000));
+  command->add_option("--scenes", options.scenes, "random ones of each kind")->check(CLI::Range(1, 1000));
   command->add_option("--snr", options.snrs_db, "signal-to-noise ratios, dB, such as 40,30")
       ->delimiter(',')
       ->check(CLI::Range(-20.0, 200.0));
-  command->add_option("--parts", options.parts, "some of cases, standoffs, scenes, bits, data")->delimiter(',');
+  command->add_option("--parts", options.parts, "some of cases, standoffs, scenes, bits, kinds, data")->delimiter(',');
   command->add_option("--fields", options.fields, "those whose name holds one of these, such as pattern,violin")
       ->delimiter(',');
   command->callback([arguments] { run_fidelity(*arguments); });

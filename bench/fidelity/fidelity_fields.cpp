@@ -188,16 +188,23 @@ double mean_power(const TrueField& field, std::size_t frequency) {
   return sum / static_cast<double>(field.channels());
 }
 
+Values noisy_draw(const TrueField& field, double snr_db, int draw) {
+  Values frame;
+  for (std::size_t f = 0; f < field.frequencies_hz.size(); ++f) {
+    RandomStream random(kNoiseSeed, static_cast<std::uint64_t>(draw) * 64U + f);
+    const double scale = std::sqrt(mean_power(field, f) * std::pow(10.0, -snr_db / 10.0) / 2.0);
+    for (const std::complex<float>& value : field.aperture_of(f)) {
+      frame.emplace_back(std::complex<double>(value) + scale * normal_pair(random));
+    }
+  }
+  return frame;
+}
+
 Values noisy_draws(const TrueField& field, double snr_db, int draws) {
   Values frames;
   for (int draw = 0; draw < draws; ++draw) {
-    for (std::size_t f = 0; f < field.frequencies_hz.size(); ++f) {
-      RandomStream random(kNoiseSeed, static_cast<std::uint64_t>(draw) * 64U + f);
-      const double scale = std::sqrt(mean_power(field, f) * std::pow(10.0, -snr_db / 10.0) / 2.0);
-      for (const std::complex<float>& value : field.aperture_of(f)) {
-        frames.emplace_back(std::complex<double>(value) + scale * normal_pair(random));
-      }
-    }
+    const Values frame = noisy_draw(field, snr_db, draw);
+    frames.insert(frames.end(), frame.begin(), frame.end());
   }
   return frames;
 }

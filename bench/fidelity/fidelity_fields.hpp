@@ -62,6 +62,9 @@ double mean_power(const TrueField& field, std::size_t frequency);
 /// over the mean power of the aperture, for each frequency. The same draws at every ratio, but for their size.
 Values noisy_draws(const TrueField& field, double snr_db, int draws);
 
+/// One of them: [frequency][row][column].
+Values noisy_draw(const TrueField& field, double snr_db, int draw);
+
 /// The image's values where the truth has some: valid pixels, or points (bilinear between pixels, linear beyond the
 /// outermost ones).
 Values where_true(const TrueField& field, std::span<const std::complex<float>> image);

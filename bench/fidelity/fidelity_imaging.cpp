@@ -99,7 +99,8 @@ void scan_range(const ocl::Device& device, const TrueField& field, const Setting
     const auto images = imager.image(frames.subspan(frame + range.first * pixels, range.count * pixels));
     for (std::size_t i = 0; i < range.count * cutoffs; ++i) {
       const std::size_t f = range.first + i / cutoffs;
-      scan.distance[f][i % cutoffs] += share * distance(f, images.subspan(i * pixels, pixels));
+      scan.distance[f][i % cutoffs] +=
+          share * distance(frame / field.aperture.size(), f, images.subspan(i * pixels, pixels));
     }
   }
 }
@@ -166,6 +167,7 @@ void take_images(Engine& engine, std::size_t windows, Imaged& imaged) {
       imaged.images.emplace_back(first, first + pixels);
       imaged.cutoff_rad_per_m.push_back(static_cast<double>(frame.cutoff_rad_per_m[f]));
       imaged.slope.push_back(static_cast<double>(frame.slope[f]));
+      imaged.error_estimate.push_back(static_cast<double>(frame.error_estimate[f]));
     }
   }
 }

@@ -50,6 +50,7 @@ struct Imaged {
   std::vector<Values> images;            ///< [frame * frequencies + frequency]
   std::vector<double> cutoff_rad_per_m;  ///< the same order; NaN where the filter has none
   std::vector<double> slope;             ///< the same order
+  std::vector<double> error_estimate;    ///< the same order; NaN where none is published
 };
 
 /// Copies the engine's last images and reports.
@@ -60,7 +61,8 @@ Imaged image_frames(const ocl::Device& device, const TrueField& field, const Set
                     std::span<const std::complex<float>> frames);
 
 /// What is least when an image is best: 0 for the truth.
-using Distance = std::function<double(std::size_t frequency, std::span<const std::complex<float>> image)>;
+using Distance =
+    std::function<double(std::size_t frame, std::size_t frequency, std::span<const std::complex<float>> image)>;
 
 /// The mean distance from the truth over the frames, for fixed cut-offs.
 struct CutoffScan {

@@ -158,12 +158,31 @@ Json result_json(const FidelityReport& report, const FieldResult& result) {
   return json;
 }
 
+Json kind_json(const KindResult& kind) {
+  Json json = {{"kind", kind.name},     {"is_fitted", kind.is_fitted},           {"standoff_m", kind.standoff_m},
+               {"snr_db", kind.snr_db}, {"frequencies_hz", kind.frequencies_hz}, {"rows", Json::array()}};
+  for (const KindRow& row : kind.rows) {
+    Json entry = {{"quantity", name_of(row.quantity)},
+                  {"filter", row.filter},
+                  {"knows_truth", row.knows_truth},
+                  {"relative_l2", Json::array()},
+                  {"error_estimate", Json::array()}};
+    for (std::size_t i = 0; i < row.relative_l2.size(); ++i) {
+      entry["relative_l2"].push_back(finite_or_null(row.relative_l2[i]));
+      entry["error_estimate"].push_back(finite_or_null(row.error_estimate[i]));
+    }
+    json["rows"].push_back(std::move(entry));
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string to_json_text(const FidelityReport& report) {
   Json json = report_head("fidelity", report.device);
   json["draws"] = report.draws;
   json["bit_draws"] = report.bit_draws;
+  json["scenes"] = report.scenes;
   json["main_extrapolation"] = main_extrapolation();
   json["defaults"] = {{"dynamic_range_db", FilterSettings{}.dynamic_range_db},
                       {"tikhonov_lambda", FilterSettings{}.tikhonov_lambda}};
@@ -171,6 +190,10 @@ std::string to_json_text(const FidelityReport& report) {
   json["results"] = Json::array();
   for (const FieldResult& result : report.results) {
     json["results"].push_back(result_json(report, result));
+  }
+  json["kinds"] = Json::array();
+  for (const KindResult& kind : report.kinds) {
+    json["kinds"].push_back(kind_json(kind));
   }
   return json.dump(1) + "\n";
 }

@@ -80,6 +80,7 @@ class Report:
     def __init__(self, json):
         self.json = json
         self.main_extrapolation = json["main_extrapolation"]
+        self.kinds = json["kinds"]
         self.results = [Field(result, self.main_extrapolation) for result in json["results"]]
 
     def part(self, name):

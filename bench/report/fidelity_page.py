@@ -4,6 +4,7 @@ import dataclasses
 import math
 
 from fidelity import BEST_CUTOFF, BEST_LAMBDA, NO_EXTRAPOLATION
+from fidelity_kinds import kinds_marks, kinds_section
 from plots import number_of
 
 
@@ -231,9 +232,9 @@ def data_marks(report):
 
 
 def marks_section(report):
-    if not report.results:
+    if not report.results and not report.kinds:
         return ""
-    marks = [*case_marks(report), *bits_marks(report), *data_marks(report)]
+    marks = [*case_marks(report), *bits_marks(report), *kinds_marks(report, Mark), *data_marks(report)]
     return """## Marks
 
 What the images have to reach with `holography.imager: auto` and nothing else set: `sonah` where no pitch is above the
@@ -376,4 +377,5 @@ SECTIONS = {"cases": cases_section, "standoffs": standoffs_section, "scenes": sc
 def page_of(report):
     text = head_section(report) + marks_section(report)
     text += "".join(section(report) for part, section in SECTIONS.items() if report.part(part))
+    text += kinds_section(report) if report.kinds else ""
     return text.rstrip("\n") + "\n"

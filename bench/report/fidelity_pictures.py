@@ -3,6 +3,7 @@
 import math
 
 from fidelity import median
+from fidelity_kinds import write_calibration
 from images import Sheet, decoded
 from plots import Axis, Series, number_of, write_plot
 
@@ -171,6 +172,8 @@ def _write_ncc(path, field):
 
 
 def write_pictures(report, folder):
+    if report.kinds:
+        write_calibration(folder, report)
     for field in report.results:
         for frequency in field.pictured:
             if field.points:

@@ -316,6 +316,7 @@ LOCAL_HELPER void write_record(__local const Spectrum* spectrum, __global const 
   record[RECORD_LEVEL] = level;
   record[RECORD_EDGE] = edge;
   record[RECORD_EDGE_POWER] = edge_power;
+  record[RECORD_HIDDEN] = hidden;
   __global int* steps = (__global int*)record + RECORD_STEPS;
   steps[0] = as_steps(record[RECORD_CUTOFF]);
   steps[1] = as_steps(noise);

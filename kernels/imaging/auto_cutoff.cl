@@ -32,7 +32,7 @@ __kernel void settle_cutoff(__global uchar* arena, const int frequencies, const 
   __global const float* ring_bins = (__global const float*)(arena + RING_BINS_AT);
   const float k = ((__global const float2*)(arena + LIMITS_AT))[frequency].x;
   const float4 state = settled_state(arena, image / frequencies, half_number, age, frequency, frequencies);
-  float2 error = 0.0f;
+  float8 error = 0.0f;
   for (int ring = 0; ring < RINGS; ring += 4) {
     error += error_of_rings(ring, records + image * RECORD, ring_bins, state, k);
   }

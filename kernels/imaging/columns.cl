@@ -228,7 +228,7 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
 #endif
 #if MEASURES_CUTOFF
   __local FLOATV kept[(PADDED / 2 + 1) * COLUMN_TILE];
-  __local float2 ring_errors[RINGS / 4];
+  __local float8 ring_errors[RINGS / 4];
   __global const float* restrict records = (__global const float*)(arena + SPECTRA_AT);
   const float4 state = settled_state(arena, frame, half_number, age, frequency, frequencies);
   fill_kept(kept, (__global const float*)(arena + KR_AT) + first_vector * LANES, state, item);
@@ -249,7 +249,7 @@ __kernel __attribute__((reqd_work_group_size(COLUMN_GROUP, 1, 1))) void columns(
   SYNC(COLUMN_GROUP);
 #if MEASURES_CUTOFF
   if (first_vector == 0 && item == 0) {
-    float2 error = 0.0f;
+    float8 error = 0.0f;
     for (int i = 0; i < RINGS / 4; ++i) {
       error += ring_errors[i];
     }

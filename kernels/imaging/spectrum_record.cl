@@ -5,7 +5,7 @@
 //   spectra    float [frame][frequency][RECORD]: the cut-off measured in this frame alone, rad/m; the noise of a
 //              microphone, E|n|^2, Pa^2; mean power of the aperture, Pa^2; where the rings sink below the threshold, in
 //              rings, 0 for nowhere; their power over the noise there, Pa^2; as int the logarithms of cut-off, noise
-//              and level, as_steps(); mean power of each ring, Pa^2
+//              and level, as_steps(); the aperture's mean power over the windowed one; mean power of each ring, Pa^2
 //   ring_bins  float [RINGS], bins in a ring
 //   limits     float2 [frequency]: k and the largest cut-off, rad/m
 //   figures    float4 [frame][frequency], report_of()
@@ -51,20 +51,34 @@
 #define JUMP (2 * STEPS_OF_TWO)
 #endif
 #define NO_STEPS INT_MIN  // of 0
-#ifndef LEAST_DECAY       // nepers a ring by which the power decays faster than the gain grows, beyond the edge
-#define LEAST_DECAY 0.2f
+#define PRESSURE_ERROR 0
+#define VELOCITY_ERROR 1  // and of a displacement
+#define INTENSITY_ERROR 2
+#ifndef ERROR_OF  // which quantity's error is estimated
+#define ERROR_OF PRESSURE_ERROR
 #endif
-#ifndef ESTIMATES_ERROR  // 0: the images are of a quantity that this estimate, the pressure's, does not hold for
-#define ESTIMATES_ERROR 1
+#ifndef STANDOFF  // of the microphones, m
+#define STANDOFF 0.03f
 #endif
+#ifndef SIDE_RAD_PER_M  // one period over the array, 2 pi over the root of its area
+#define SIDE_RAD_PER_M 9.8174770f
+#endif
+#ifndef TRUNCATED  // error of a field that fills the aperture evenly at k STANDOFF = 1, for what lies beyond its edges
+#define TRUNCATED 0.05f
+#endif
+#ifndef CALIBRATION  // what the estimate is multiplied by
+#define CALIBRATION 1.0f
+#endif
+#define LEAST_ACTIVE 1e-6f
 #define LARGEST_EXPONENT 80.0f
 #define RECORD_CUTOFF 0
 #define RECORD_NOISE 1
 #define RECORD_LEVEL 2
 #define RECORD_EDGE 3
 #define RECORD_EDGE_POWER 4
-#define RECORD_STEPS 5  // of cut-off, noise and level
-#define RECORD_RINGS 8
+#define RECORD_STEPS 5   // of cut-off, noise and level
+#define RECORD_HIDDEN 8  // 9 to 11 are not used
+#define RECORD_RINGS 12
 #define RECORD (RECORD_RINGS + RINGS)
 #define MEMORY_WORDS 6
 
@@ -173,46 +187,73 @@ static float kept_at(const float kr, const float cutoff, const float slope) {
   return x >= 0.0f ? 1.0f - 0.5f * exp(-x) : 0.5f * exp(x);
 }
 
-static float growth_at(const float kr, const float k) { return sqrt(fmax((kr - k) * (kr + k), 0.0f)) * DISTANCE; }
+static float4 evanescence_of(const float4 kr, const float k) { return sqrt(fmax((kr - k) * (kr + k), 0.0f)); }
 
-// The contribution of four rings from `ring` on to the image's squared error, and to its power, relative to the gain at
-// the cut-off.
-static float2 error_of_rings(const int ring, __global const float* record, __global const float* ring_bins,
+// The contribution of four rings from `ring` on to sums over the image's waves, relative to the gain at the cut-off, with
+// kz in units of k: the power of the pressure, of kz pressure, and pressure times its conjugate kz pressure (re, im),
+// then the same three of the image's error, whose waves are noise through the filter, what the filter removes, and what
+// the aperture's edges cut off.
+static float8 error_of_rings(const int ring, __global const float* record, __global const float* ring_bins,
                              const float4 state, const float k) {
   const float noise = record[RECORD_NOISE];
   const float edge = record[RECORD_EDGE];
-  const float edge_power = record[RECORD_EDGE_POWER];
   if (!(edge > 0.0f)) {
     return 0.0f;
   }
-  const int inside = (int)edge;
-  const float over = fmax(record[RECORD_RINGS + inside - 1] - noise, edge_power);
-  const float decay =
-      fmax(log(over / edge_power) / (edge - (float)inside + 1.0f), 2.0f * DISTANCE * RING_WIDTH + LEAST_DECAY);
   const float4 place = (float)ring + (float4)(0.0f, 1.0f, 2.0f, 3.0f);
   const float4 kr = place * RING_WIDTH;
-  const float4 beyond = place - edge;
+  const float4 decay = evanescence_of(kr, k);
+  // Beyond the edge the power falls as that of monopoles as far behind the surface as the microphones are before it.
+  const float rounding = 0.3f * k + SIDE_RAD_PER_M;
+  const float edge_decay = evanescence_of((float4)(edge * RING_WIDTH), k).x;
+  const float4 tail = record[RECORD_EDGE_POWER] * exp(4.0f * STANDOFF * fmin(edge_decay - decay, 0.0f)) *
+                      (edge_decay * edge_decay + rounding * rounding) / (decay * decay + rounding * rounding);
   const float4 measured = fmax(vload4(0, record + RECORD_RINGS + ring) - noise, 0.0f);
-  const float4 signal = select(measured, edge_power * exp(-decay * fmax(beyond, 0.0f)), beyond > 0.0f);
+  const float4 signal = select(measured, tail, place > edge);
   const float4 x = (1.0f - kr / state.x) / state.w;
   const float4 half_decay = 0.5f * exp(-fabs(x));
   const float4 kept = select(half_decay, 1.0f - half_decay, x >= 0.0f);
-  const float4 growth = sqrt(fmax((kr - k) * (kr + k), 0.0f)) * DISTANCE;
+  const float cutoff_decay = evanescence_of((float4)(state.x), k).x;
   const float4 gain =
-      vload4(0, ring_bins + ring) * exp(fmin(2.0f * (growth - growth_at(state.x, k)), LARGEST_EXPONENT));
-  return (float2)(dot(gain, kept * kept * noise + (1.0f - kept) * (1.0f - kept) * signal),
-                  dot(gain, kept * kept * signal));
+      vload4(0, ring_bins + ring) * exp(fmin(2.0f * DISTANCE * (decay - cutoff_decay), LARGEST_EXPONENT));
+  const float truncated = TRUNCATED * TRUNCATED * record[RECORD_HIDDEN] * k * STANDOFF;
+  const float4 image = gain * kept * kept * signal;
+  const float4 error = gain * (kept * kept * noise + (1.0f - kept) * (1.0f - kept) * signal) + truncated * image;
+  const float4 kz_squared = (k - kr) * (k + kr) / (k * k);  // negative: kz = -j sqrt(-kz_squared)
+  const float4 magnitude = sqrt(fabs(kz_squared));
+  const float4 re = select((float4)(0.0f), magnitude, kz_squared > 0.0f);
+  const float4 im = magnitude - re;
+  const float4 one = 1.0f;
+  return (float8)(dot(image, one), dot(image, fabs(kz_squared)), dot(image, re), dot(image, im), dot(error, one),
+                  dot(error, fabs(kz_squared)), dot(error, re), dot(error, im));
 }
 
-// The published report of a frame: cut-off, phi, rms noise, relative error: 1 where nothing lies above the noise, NaN (by
-// its bits, as fast mathematics know none) where it is not estimated.
-static float4 report_of(const float4 state, const float2 error) {
-#if ESTIMATES_ERROR
-  const float relative = error.y > 0.0f ? sqrt(error.x / error.y) : 1.0f;
+// The relative error of the image, of error_of_rings() over all rings; 1 where nothing lies above the noise.
+static float relative_error(const float8 sums) {
+#if ERROR_OF == PRESSURE_ERROR
+  return sums.s0 > 0.0f ? CALIBRATION * sqrt(sums.s4 / sums.s0) : 1.0f;
+#elif ERROR_OF == VELOCITY_ERROR
+  return sums.s1 > 0.0f ? CALIBRATION * sqrt(sums.s5 / sums.s1) : 1.0f;
 #else
-  const float relative = as_float(0x7fc00000);
+  // Of Re(p v*), where p, v and their errors are complex normal: fourth moments are products of second ones.
+  if (!(sums.s0 > 0.0f && sums.s1 > 0.0f)) {
+    return 1.0f;
+  }
+  const float unit = 1.0f / (sqrt(sums.s0) * sqrt(sums.s1));
+  const float of_p = sums.s4 / sums.s0;
+  const float of_v = sums.s5 / sums.s1;
+  const float2 both = sums.s23 * unit;
+  const float2 error = sums.s67 * unit;
+  const float squared = of_p + of_v + 2.0f * (both.x * error.x - both.y * error.y) + of_p * of_v +
+                        3.0f * error.x * error.x - error.y * error.y;
+  const float power = 1.0f + 3.0f * both.x * both.x - both.y * both.y;
+  return CALIBRATION * sqrt(fmax(squared, 0.0f) / fmax(power, LEAST_ACTIVE));
 #endif
-  return (float4)(state.x, state.w, sqrt(state.y), relative);
+}
+
+// The published report of a frame: cut-off, phi, rms noise, relative error.
+static float4 report_of(const float4 state, const float8 error) {
+  return (float4)(state.x, state.w, sqrt(state.y), relative_error(error));
 }
 
 #if MEASURES_CUTOFF

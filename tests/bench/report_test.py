@@ -70,9 +70,18 @@ def violin():
                   pictured=[1], truth=[TRUTH, TRUTH], phases=[{"ncc_of_magnitudes": 0.8, "ncc_with_conjugate": None}] * 2)
 
 
-def fidelity_report(results, left_out=()):
+def kind(name, expected, is_fitted=False):
+    def of(quantity, filter_name, errors, knows_truth=False):
+        return {"quantity": quantity, "filter": filter_name, "knows_truth": knows_truth, "relative_l2": errors,
+                "error_estimate": [None if knows_truth else ratio * error for ratio, error in zip(expected, errors)]}
+    rows = [of(quantity, filter_name, errors, filter_name.startswith("cos, best")) for quantity in ("pressure", "normal_velocity")
+            for filter_name, errors in (("sonah", [0.1, 0.2]), ("cos, best fixed cut-off", [0.1, 0.1]), ("imager: auto", [0.1, 0.2]))]
+    return {"kind": name, "is_fitted": is_fitted, "standoff_m": 0.03, "snr_db": 40.0, "frequencies_hz": [500.0], "rows": rows}
+
+
+def fidelity_report(results, left_out=(), kinds=()):
     return {"benchmark": "fidelity", "device": DEVICE, "draws": 20, "bit_draws": 4, "main_extrapolation": "plpbp",
-            "defaults": {"dynamic_range_db": 30.0, "tikhonov_lambda": 1e-3}, "left_out": list(left_out), "results": results}
+            "defaults": {"dynamic_range_db": 30.0, "tikhonov_lambda": 1e-3}, "left_out": list(left_out), "results": results, "kinds": list(kinds), "scenes": 2}
 
 
 def page(*arguments):
@@ -100,6 +109,21 @@ class Page(unittest.TestCase):
             "`tikhonov` with its default lambda of 1e-03.")
         self.assertIn("Bold: what is used when nothing is set, `plpbp` with `cos, auto`.", text)
         self.assertTrue(text.endswith(".png)\n"))
+        self.assertNotIn("nan", text)
+
+    def test_kinds_shown_are_held_against_the_marks_and_fitted_ones_are_not(self):
+        text = page([], (), [kind("dipoles", [0.5, 1.0]), kind("one monopole", [3.0, 3.0], is_fitted=True)])
+        self.expect_lines(
+            text, "| scenes | dB | sonah | cos, best fixed cut-off | imager: auto | auto over best |",
+            "| dipoles | 40 | 15.0 | 10.0 | 15.0 | 1.50 |",
+            "| sonah | pressure | shown | 2 | 0.75 | 0.51 to 0.99 | 100 % |",
+            "| sonah | pressure | fitted | 2 | 3.00 | 3.00 to 3.00 | 0 % |",
+            "| sonah | normal velocity, displacement | shown | 2 | 0.75 | 0.51 to 0.99 | 100 % |",
+            "| scenes by kind, over the best fixed cut-off, in any kind | ≤ 1.30 | 1.50 | **no** |",
+            "| expected over true error, sonah, pressure, median | ≤ 1.40 | 0.75 | yes |",
+            "| expected over true error, sonah, pressure, median | ≥ 0.80 | 0.75 | **no** |",
+            "| expected over true error, sonah, pressure, share within 0.4 to 2.5 | ≥ 95.0 % | 100.0 % | yes |")
+        self.assertNotIn("| one monopole | 40 |", text)
         self.assertNotIn("nan", text)
 
     def test_marks_hold_at_their_value_and_not_beyond(self):
@@ -280,12 +304,13 @@ class Program(unittest.TestCase):
         return {**os.environ, "PYTHONPATH": str(folder)}
 
     def test_page_and_pictures(self):
-        report = fidelity_report([result("cases", case_rows(), pictured=[0, 1], truth=[TRUTH, TRUTH]), violin()])
+        report = fidelity_report([result("cases", case_rows(), pictured=[0, 1], truth=[TRUTH, TRUTH]), violin()],
+                                 kinds=[kind("dipoles", [0.5, 1.0])])
         done = self.run_on(report, "--docs", self.path / "docs")
         self.assertEqual(done.returncode, 0, done.stderr)
         written = {str(path.relative_to(self.path / "docs")) for path in (self.path / "docs").rglob("*") if path.is_file()}
         pictures = {f"pictures/fidelity/{name}.png" for name in ("pattern_500hz", "pattern_2000hz", "cutoff_pattern", "violin_measured",
-                                                                 "cutoff_violin_measured")}
+                                                                 "cutoff_violin_measured", "expected_error")}
         self.assertEqual(written, {"fidelity.md"} | pictures)
         text = (self.path / "docs/fidelity.md").read_text(encoding="utf-8")
         for name in pictures:

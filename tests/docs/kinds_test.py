@@ -72,6 +72,8 @@ EXCEPTIONS = {
     ("bench/report/errors.py", "walsh_fourier"): FIGURE,
     ("bench/report/front_ends.py", "decimated_fft"): FIGURE,
     ("bench/report/front_ends.py", "dot_product"): FIGURE,
+    ("bench/fidelity/fidelity_calibration.cpp", "sonah"): IMAGERS_COMPARED,
+    ("bench/report/fidelity_kinds.py", "sonah"): IMAGERS_COMPARED,
     ("bench/report/fidelity_page.py", "popcount"): "a sentence of a page of figures",
     ("include/nearfield/settings.hpp", "pnah"): FIRST,
     ("include/nearfield/settings.hpp", "sonah"): FIRST,

@@ -20,12 +20,26 @@ constexpr double kPi = std::numbers::pi;
 constexpr std::string_view kAutoCutoffStage = "imaging/auto_cutoff";
 /// Of the largest wavenumber; bins beyond it hold noise alone.
 constexpr double kShell = 1.05;
-/// Cut-off, noise, level, edge and its power, and three logarithms before the rings: RECORD_RINGS.
-constexpr std::size_t kRecordHead = 8;
+/// Cut-off, noise, level, edge and its power, three logarithms, and the power that the window hides before the rings:
+/// RECORD_RINGS.
+constexpr std::size_t kRecordHead = 12;
 /// Of each of a frequency's two memories: MEMORY_WORDS.
 constexpr std::size_t kMemoryWords = 6;
 constexpr std::size_t kRingItems = 8;
 constexpr std::size_t kRingsAtOnce = 4;
+
+std::string error_macro(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::kPressure:
+      return "PRESSURE_ERROR";
+    case Quantity::kNormalVelocity:
+    case Quantity::kDisplacement:
+      return "VELOCITY_ERROR";
+    case Quantity::kActiveIntensity:
+      return "INTENSITY_ERROR";
+  }
+  return "PRESSURE_ERROR";
+}
 
 int signed_bin(int index, int size) { return index < (size + 1) / 2 ? index : index - size; }
 
@@ -142,7 +156,12 @@ ocl::Defines SpectrumTables::record_defines(const PnahPlan& plan) const {
           {"SLOPE", float_define(plan.holography.filter.slope)},
           {"DISTANCE", float_define(plan.largest_distance_m())},
           {"HALF", std::to_string(kMemoryHalf)},
-          {"ESTIMATES_ERROR", plan.estimates_error() ? "1" : "0"}};
+          {"ERROR_OF", error_macro(plan.holography.quantity)},
+          {"STANDOFF", float_define(plan.standoff_m)},
+          {"SIDE_RAD_PER_M", float_define(2.0 * kPi /
+                                          std::sqrt(plan.geometry.rows * plan.geometry.pitch_y_m *
+                                                    plan.geometry.columns * plan.geometry.pitch_x_m))},
+          {"CALIBRATION", float_define(plan.error_calibration())}};
 }
 
 ocl::Defines SpectrumTables::defines(const PnahPlan& plan) const {

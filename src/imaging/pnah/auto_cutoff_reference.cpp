@@ -17,8 +17,10 @@ constexpr double kMostHidden = 4.0;
 constexpr double kBand = 1.05;
 /// Factor of the level, up or down, at which the state is reset.
 constexpr double kJump = 4.0;
-/// Nepers a ring by which the power decays faster than the propagator's gain grows, beyond the cut-off.
-constexpr double kLeastDecay = 0.2;
+/// Relative error of a field that fills the aperture evenly at k zh = 1, for what lies beyond the aperture's edges.
+constexpr double kTruncated = 0.05;
+/// Least power of an intensity over that of pressure times velocity.
+constexpr double kLeastActive = 1e-6;
 constexpr double kLargestExponent = 80.0;
 
 double bin_of(int index, int size) { return index < (size + 1) / 2 ? index : index - size; }
@@ -129,10 +131,10 @@ MeasuredSpectrum measure_spectrum(const Field& aperture, std::size_t frequency, 
   out.noise_pa2 = shell_noise(spectrum, plan);
   fill_rings(spectrum, plan, out);
   const double seen_pa2 = mean_power(spectrum);
-  const double hidden = seen_pa2 > 0.0 ? std::min(out.level_pa2 / seen_pa2, kMostHidden) : 1.0;
+  out.hidden = seen_pa2 > 0.0 ? std::min(out.level_pa2 / seen_pa2, kMostHidden) : 1.0;
   const double nyquist = std::numbers::pi / std::max(plan.geometry.pitch_x_m, plan.geometry.pitch_y_m);
   const auto last = static_cast<std::size_t>(std::ceil(nyquist / out.ring_rad_per_m - 1e-6));
-  find_edge(kOverNoise / hidden, std::min(last, out.rings_pa2.size() - 1), out);
+  find_edge(kOverNoise / out.hidden, std::min(last, out.rings_pa2.size() - 1), out);
   out.cutoff_rad_per_m = std::max(plan.wavenumber(frequency),
                                   std::min(out.edge_rings * out.ring_rad_per_m, plan.cutoff_rad_per_m[frequency]));
   return out;
@@ -195,6 +197,57 @@ CutoffState settle(const CutoffState& before, const MeasuredSpectrum& measured, 
   return after;
 }
 
+namespace {
+
+/// Second moments of pressure p and kz p, kz in units of k, over an image's waves.
+struct Moments {
+  double pressure = 0.0;
+  double velocity = 0.0;
+  Complex both;  ///< p (kz p)*
+
+  void add(double power, Complex kz) {
+    pressure += power;
+    velocity += power * std::norm(kz);
+    both += power * std::conj(kz);
+  }
+};
+
+/// The prior's power over K-space at the microphones: monopoles as far behind the surface as the microphones are in
+/// front of it (docs/sonah.md).
+double decayed(double kr, double k, const PnahPlan& plan) {
+  const ArrayGeometry& g = plan.geometry;
+  const double decay2 = std::max(kr * kr - k * k, 0.0);
+  const double side_m = std::sqrt(g.rows * g.pitch_y_m * g.columns * g.pitch_x_m);
+  const double rounding = 0.3 * k + 2.0 * std::numbers::pi / side_m;
+  return std::exp(-4.0 * plan.standoff_m * std::sqrt(decay2)) / (decay2 + rounding * rounding);
+}
+
+/// The relative error of Re(p v*), where p, v and their errors are complex normal: by Isserlis' theorem E (Re a b*)^2
+/// is half of E|a|^2 E|b|^2 + |E a b*|^2 + 2 Re (E a b*)^2.
+double intensity_error(const Moments& image, const Moments& error) {
+  const Complex cross = image.both * error.both;
+  const double squared = image.pressure * error.velocity + image.velocity * error.pressure + 2.0 * cross.real() +
+                         error.pressure * error.velocity + std::norm(error.both) +
+                         2.0 * (error.both * error.both).real();
+  const double power = image.pressure * image.velocity + std::norm(image.both) + 2.0 * (image.both * image.both).real();
+  return std::sqrt(std::max(squared, 0.0) / std::max(power, kLeastActive * image.pressure * image.velocity));
+}
+
+double error_of(Quantity quantity, const Moments& image, const Moments& error) {
+  switch (quantity) {
+    case Quantity::kPressure:
+      return std::sqrt(error.pressure / image.pressure);
+    case Quantity::kNormalVelocity:
+    case Quantity::kDisplacement:
+      return std::sqrt(error.velocity / image.velocity);
+    case Quantity::kActiveIntensity:
+      return intensity_error(image, error);
+  }
+  return 1.0;
+}
+
+}  // namespace
+
 double estimate_error(const MeasuredSpectrum& measured, const CutoffState& state, std::size_t frequency,
                       const PnahPlan& plan) {
   if (!(measured.edge_rings > 0.0)) {
@@ -204,27 +257,29 @@ double estimate_error(const MeasuredSpectrum& measured, const CutoffState& state
   const double distance_m = plan.largest_distance_m();
   const double width = measured.ring_rad_per_m;
   const auto growth = [&](double kr) { return std::sqrt(std::max(kr * kr - k * k, 0.0)) * distance_m; };
-  const auto inside = static_cast<std::size_t>(measured.edge_rings);
-  const double over = std::max(measured.rings_pa2[inside - 1] - measured.noise_pa2, measured.edge_pa2);
-  const double decay =
-      std::max(std::log(over / measured.edge_pa2) / (measured.edge_rings - static_cast<double>(inside) + 1.0),
-               2.0 * distance_m * width + kLeastDecay);
-  double error = 0.0;
-  double image = 0.0;
+  const double truncated = kTruncated * kTruncated * measured.hidden * k * plan.standoff_m;
+  Moments image;
+  Moments error;
   for (std::size_t ring = 0; ring < measured.rings_pa2.size(); ++ring) {
     const double kr = static_cast<double>(ring) * width;
-    const double beyond = static_cast<double>(ring) - measured.edge_rings;
     const double relative = 1.0 - kr / state.cutoff_rad_per_m;
     const double kept =
         relative >= 0.0 ? 1.0 - 0.5 * std::exp(-relative / state.slope) : 0.5 * std::exp(relative / state.slope);
-    const double signal = beyond > 0.0 ? measured.edge_pa2 * std::exp(-decay * beyond)
-                                       : std::max(measured.rings_pa2[ring] - measured.noise_pa2, 0.0);
+    const double signal = static_cast<double>(ring) > measured.edge_rings
+                              ? measured.edge_pa2 * decayed(kr, k, plan) / decayed(measured.edge_rings * width, k, plan)
+                              : std::max(measured.rings_pa2[ring] - measured.noise_pa2, 0.0);
     const double gain = measured.ring_bins[ring] *
                         std::exp(std::min(2.0 * (growth(kr) - growth(state.cutoff_rad_per_m)), kLargestExponent));
-    error += gain * (kept * kept * measured.noise_pa2 + std::pow(1.0 - kept, 2) * signal);
-    image += gain * kept * kept * signal;
+    const double shown = gain * kept * kept * signal;
+    const double wrong =
+        gain * (kept * kept * measured.noise_pa2 + std::pow(1.0 - kept, 2) * signal) + truncated * shown;
+    const Complex kz = std::conj(std::sqrt(Complex(k * k - kr * kr, 0.0))) / k;
+    image.add(shown, kz);
+    error.add(wrong, kz);
   }
-  return image > 0.0 ? std::sqrt(error / image) : 1.0;
+  return image.pressure > 0.0 && image.velocity > 0.0
+             ? plan.error_calibration() * error_of(plan.holography.quantity, image, error)
+             : 1.0;
 }
 
 }  // namespace nearfield::reference

@@ -16,6 +16,7 @@ struct MeasuredSpectrum {
   double edge_rings = 0.0;        ///< where they sink below the threshold, in rings; 0: nowhere above it
   double edge_pa2 = 0.0;          ///< power over the noise there
   double cutoff_rad_per_m = 0.0;  ///< from k to the plan's cut-off
+  double hidden = 1.0;            ///< the aperture's mean power over the windowed one, at most 4
 };
 
 MeasuredSpectrum measure_spectrum(const Field& aperture, std::size_t frequency, const PnahPlan& plan);
@@ -26,8 +27,8 @@ MeasuredSpectrum measure_spectrum(const Field& aperture, std::size_t frequency, 
 CutoffState settle(const CutoffState& before, const MeasuredSpectrum& measured, const PnahPlan& plan,
                    const FrameHop& hop);
 
-/// Relative L2 error of the image on the lowest plane, of noise and of the part that the filter removes; 1 where
-/// nothing was found above the noise.
+/// Expected relative L2 error of the image of the plan's quantity on the lowest plane: noise, what the filter removes
+/// and what the aperture's edges cut off; 1 where nothing was found above the noise.
 double estimate_error(const MeasuredSpectrum& measured, const CutoffState& state, std::size_t frequency,
                       const PnahPlan& plan);
 

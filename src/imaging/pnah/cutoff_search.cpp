@@ -51,6 +51,12 @@ Eigen::MatrixXcd inverse_of(const PaddedAxis& axis) {
   return out;
 }
 
+/// With the posterior's variance as it is published.
+FieldEstimate calibrated(FieldEstimate estimate, const PnahPlan& plan) {
+  estimate.squared_error *= plan.error_calibration() * plan.error_calibration();
+  return estimate;
+}
+
 struct Filter {
   double cutoff_rad_per_m = 0.0;
   double slope = 0.0;
@@ -65,7 +71,6 @@ std::unique_ptr<Search> make_cutoff_search(const PnahPlan& plan) {
 
 CutoffSearch::CutoffSearch(const PnahPlan& plan)
     : plan_(plan_of_search(plan)),
-      estimates_error_(plan.estimates_error()),
       models_(make_sonah_models(plan_)),
       to_rows_(inverse_of(plan_.rows())),
       to_columns_(inverse_of(plan_.columns()).transpose()),
@@ -77,6 +82,14 @@ CutoffSearch::CutoffSearch(const PnahPlan& plan)
                       .slope = static_cast<float>(plan.holography.filter.slope),
                       .noise_pa = kNone,
                       .error_estimate = kNone});
+  }
+  if (plan.holography.quantity == Quantity::kActiveIntensity) {
+    velocity_plan_ = plan_;
+    velocity_plan_.holography.quantity = Quantity::kNormalVelocity;
+    velocity_models_ = make_sonah_models(velocity_plan_);
+    for (std::size_t f = 0; f < velocity_models_.size(); ++f) {
+      velocity_finders_.emplace_back(velocity_plan_, f, velocity_models_[f]);
+    }
   }
   for (int y = 0; y < plan_.rows().padded; ++y) {
     for (int x = 0; x < plan_.columns().padded; ++x) {
@@ -111,6 +124,47 @@ void CutoffSearch::restart() {
   for (WaveFinder& finder : finders_) {
     finder.restart();
   }
+  for (WaveFinder& finder : velocity_finders_) {
+    finder.restart();
+  }
+}
+
+Eigen::MatrixXcd CutoffSearch::propagated(const Eigen::MatrixXcd& spectrum, const PnahPlan& plan,
+                                          std::size_t frequency) const {
+  const double distance_m = plan.largest_distance_m();
+  Eigen::MatrixXcd out(spectrum.rows(), spectrum.cols());
+  for (Index y = 0; y < out.rows(); ++y) {
+    for (Index x = 0; x < out.cols(); ++x) {
+      out(y, x) = spectrum(y, x) * reference::transfer(bin_rad_per_m(static_cast<int>(x), plan.columns()),
+                                                       bin_rad_per_m(static_cast<int>(y), plan.rows()), distance_m,
+                                                       frequency, plan);
+    }
+  }
+  return out;
+}
+
+Eigen::MatrixXcd CutoffSearch::filtered(const Eigen::MatrixXcd& propagated, double cutoff, double slope) const {
+  const Eigen::ArrayXXd x = (1.0 - kr_rad_per_m_ / cutoff) / slope;
+  const Eigen::ArrayXXd half = 0.5 * (-x.abs()).exp();
+  const Eigen::ArrayXXd kept = (x >= 0.0).select(1.0 - half, half);
+  return to_rows_ * (propagated.array() * kept).matrix() * to_columns_;
+}
+
+/// The expected relative error of Re(p v*)/2, whose mean field is the product of the mean fields, and whose variance
+/// follows from theirs, evenly spread over the pixels and independent of each other.
+double CutoffSearch::intensity_error(const Imaged& pressure, const Imaged& velocity) {
+  const auto intensity = [](const Eigen::MatrixXcd& p, const Eigen::MatrixXcd& v) -> Eigen::ArrayXXd {
+    return 0.5 * (p.array() * v.array().conjugate()).real();
+  };
+  const Eigen::ArrayXXd mean = intensity(pressure.estimate.image, velocity.estimate.image);
+  const double of_p = pressure.estimate.squared_error;
+  const double of_v = velocity.estimate.squared_error;
+  const auto pixels = static_cast<double>(mean.size());
+  const double variance =
+      (pressure.estimate.image.squaredNorm() * of_v + velocity.estimate.image.squaredNorm() * of_p + of_p * of_v) /
+      (8.0 * pixels);
+  const double bias = (intensity(pressure.image, velocity.image) - mean).square().sum();
+  return std::sqrt((bias + variance) / mean.square().sum());
 }
 
 /// Nothing where the field says nothing of the filter.
@@ -119,7 +173,7 @@ std::optional<FilterReport> CutoffSearch::search_one(std::size_t frequency, std:
   const PaddedAxis rows = plan_.rows();
   const PaddedAxis columns = plan_.columns();
   (void)finders_[frequency].find(field, number);
-  const FieldEstimate estimate = finders_[frequency].estimate();
+  const FieldEstimate estimate = calibrated(finders_[frequency].estimate(), plan_);
   const double energy = estimate.image.squaredNorm();
   if (!(energy > 0.0)) {
     return std::nullopt;  // silence
@@ -130,21 +184,16 @@ std::optional<FilterReport> CutoffSearch::search_one(std::size_t frequency, std:
   bool fell_back = false;
   const reference::Field spectrum =
       reference::transform(reference::taper(reference::extrapolate(aperture, plan_, fell_back), plan_), -1.0);
-  const double distance_m = plan_.largest_distance_m();
-  Eigen::MatrixXcd propagated(rows.padded, columns.padded);
+  Eigen::MatrixXcd spectrum_of_field(rows.padded, columns.padded);
   for (int y = 0; y < rows.padded; ++y) {
     for (int x = 0; x < columns.padded; ++x) {
-      propagated(y, x) = spectrum.at(y, x) * reference::transfer(bin_rad_per_m(x, columns), bin_rad_per_m(y, rows),
-                                                                 distance_m, frequency, plan_);
+      spectrum_of_field(y, x) = spectrum.at(y, x);
     }
   }
+  const Eigen::MatrixXcd at_plane = propagated(spectrum_of_field, plan_, frequency);
 
   const auto tried = [&](double cutoff, double slope) {
-    const Eigen::ArrayXXd x = (1.0 - kr_rad_per_m_ / cutoff) / slope;
-    const Eigen::ArrayXXd half = 0.5 * (-x.abs()).exp();
-    const Eigen::ArrayXXd kept = (x >= 0.0).select(1.0 - half, half);
-    const Eigen::MatrixXcd image = to_rows_ * (propagated.array() * kept).matrix() * to_columns_;
-    return Filter{cutoff, slope, (image - estimate.image).squaredNorm()};
+    return Filter{cutoff, slope, (filtered(at_plane, cutoff, slope) - estimate.image).squaredNorm()};
   };
   const auto better = [](const Filter& a, const Filter& b) { return b.squared_error < a.squared_error ? b : a; };
   const double least = plan_.wavenumber(frequency);
@@ -164,13 +213,18 @@ std::optional<FilterReport> CutoffSearch::search_one(std::size_t frequency, std:
   if (!std::isfinite(best.squared_error)) {
     return std::nullopt;  // so far away that growth leaves double precision
   }
-  return FilterReport{
-      .cutoff_rad_per_m = static_cast<float>(best.cutoff_rad_per_m),
-      .slope = static_cast<float>(best.slope),
-      .noise_pa = static_cast<float>(estimate.noise_pa),
-      .error_estimate = estimates_error_
-                            ? static_cast<float>(std::sqrt((best.squared_error + estimate.squared_error) / energy))
-                            : std::numeric_limits<float>::quiet_NaN()};
+  double error = std::sqrt((best.squared_error + estimate.squared_error) / energy);
+  if (!velocity_finders_.empty()) {
+    (void)velocity_finders_[frequency].find(field, number);
+    const Eigen::MatrixXcd velocity = propagated(spectrum_of_field, velocity_plan_, frequency);
+    error = intensity_error({filtered(at_plane, best.cutoff_rad_per_m, best.slope), estimate},
+                            {filtered(velocity, best.cutoff_rad_per_m, best.slope),
+                             calibrated(velocity_finders_[frequency].estimate(), velocity_plan_)});
+  }
+  return FilterReport{.cutoff_rad_per_m = static_cast<float>(best.cutoff_rad_per_m),
+                      .slope = static_cast<float>(best.slope),
+                      .noise_pa = static_cast<float>(estimate.noise_pa),
+                      .error_estimate = static_cast<float>(error)};
 }
 
 }  // namespace nearfield

@@ -22,14 +22,26 @@ class CutoffSearch : public Search {
   void restart() override;
 
  private:
+  /// What a filter that was found makes of the field, and what it is expected to be: for the error of an intensity,
+  /// which is the product of two quantities.
+  struct Imaged {
+    Eigen::MatrixXcd image;  ///< (row, column)
+    FieldEstimate estimate;
+  };
+  [[nodiscard]] static double intensity_error(const Imaged& pressure, const Imaged& velocity);
+  [[nodiscard]] Eigen::MatrixXcd propagated(const Eigen::MatrixXcd& spectrum, const PnahPlan& plan,
+                                            std::size_t frequency) const;
+  [[nodiscard]] Eigen::MatrixXcd filtered(const Eigen::MatrixXcd& propagated, double cutoff, double slope) const;
   [[nodiscard]] std::optional<FilterReport> search_one(std::size_t frequency,
                                                        std::span<const std::complex<double>> field,
                                                        std::uint64_t number);
 
   PnahPlan plan_;                                   ///< of the lowest plane alone, a pixel a microphone
-  bool estimates_error_;                            ///< of the plan's quantity
   std::vector<SonahModel> models_;                  ///< [frequency]
   std::vector<WaveFinder> finders_;                 ///< [frequency]
+  PnahPlan velocity_plan_;                          ///< of an intensity: the same of normal velocity
+  std::vector<SonahModel> velocity_models_;         ///< [frequency]; empty but for an intensity
+  std::vector<WaveFinder> velocity_finders_;        ///< likewise
   std::vector<FilterReport> given_;                 ///< [frequency], the plan's
   SearchMemory<std::vector<FilterReport>> before_;  ///< [frequency], found last; empty: the plan's
   Eigen::MatrixXcd to_rows_;                        ///< (row, padded ky): the aperture's part of the inverse transform

@@ -93,11 +93,21 @@ bool PnahPlan::searches_cutoff() const {
 }
 
 bool PnahPlan::estimates_error() const {
-  const Quantity quantity = holography.quantity;
-  if (measures_cutoff()) {
-    return quantity == Quantity::kPressure;
+  return measures_cutoff() || resolve_imager(*this) == ImagerKind::kSonah || searches_cutoff();
+}
+
+double PnahPlan::error_calibration() const {
+  const bool is_measured = measures_cutoff();
+  switch (holography.quantity) {
+    case Quantity::kPressure:
+      return is_measured ? 1.0 : 0.75;
+    case Quantity::kNormalVelocity:
+    case Quantity::kDisplacement:
+      return is_measured ? 1.2 : 0.85;
+    case Quantity::kActiveIntensity:
+      return is_measured ? 0.8 : 1.0;
   }
-  return (resolve_imager(*this) == ImagerKind::kSonah || searches_cutoff()) && quantity != Quantity::kActiveIntensity;
+  return 1.0;
 }
 
 int PnahPlan::image_rows() const { return surface ? surface->rows : geometry.rows * holography.upsample; }

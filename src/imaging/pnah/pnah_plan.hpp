@@ -66,10 +66,12 @@ struct PnahPlan : ArrayPlan {
   [[nodiscard]] int search_every_hops() const;
   /// ResultHeader::memory_hops of its images.
   [[nodiscard]] std::int64_t memory_hops() const;
-  /// Whether the error that is published with an image is one of the plan's quantity; where not, it is NaN. sonah and
-  /// the searched cut-off estimate it in the quantity itself, of any but active intensity; the measured cut-off
-  /// estimates the pressure's alone, and a filter that is given estimates none.
+  /// Whether an expected error of the plan's quantity is published with its images; where not, it is NaN. A filter that
+  /// is given has none.
   [[nodiscard]] bool estimates_error() const;
+  /// What the expected error that follows from formulas is multiplied by before it is published: the ratio of true to
+  /// expected errors that is left over kinds of scenes set apart for this (docs/fidelity.md).
+  [[nodiscard]] double error_calibration() const;
   /// From the microphones to the lowest plane, or to the lowest place of the surface.
   [[nodiscard]] double largest_distance_m() const;
 };

@@ -324,9 +324,7 @@ void apply_measured_cutoffs(const std::vector<Field>& apertures, PnahPlan& plan,
     reports[f] = {.cutoff_rad_per_m = static_cast<float>(states[f].cutoff_rad_per_m),
                   .slope = static_cast<float>(states[f].slope),
                   .noise_pa = static_cast<float>(std::sqrt(states[f].noise_pa2)),
-                  .error_estimate = plan.estimates_error()
-                                        ? static_cast<float>(estimate_error(measured, states[f], f, plan))
-                                        : std::numeric_limits<float>::quiet_NaN()};
+                  .error_estimate = static_cast<float>(estimate_error(measured, states[f], f, plan))};
   }
   for (std::size_t f = 0; f < apertures.size(); ++f) {
     plan.cutoff_rad_per_m[f] = states[f].cutoff_rad_per_m;

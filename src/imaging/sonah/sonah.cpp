@@ -98,15 +98,15 @@ void append_log_sums(std::vector<float>& to, const SonahModel& model, int channe
   }
 }
 
-/// Expected squared error of an image of the first plane where the prior's power is 1.
-void append_errors(std::vector<float>& to, const SonahModel& model) {
+/// Expected squared error of an image of the first plane where the prior's power is 1, as it is published.
+void append_errors(std::vector<float>& to, const SonahModel& model, double calibration) {
   for (int step = 0; step < kNoiseSteps; ++step) {
     double error = model.prior_powers.front();
     for (int parity = 0; parity < kParities; ++parity) {
       const std::size_t c = static_cast<std::size_t>(parity);
       error -= (model.image_powers.front()[c].array() / (model.powers[c].array() + noise_step(step))).sum();
     }
-    to.push_back(static_cast<float>(std::max(error, 0.0)));
+    to.push_back(static_cast<float>(calibration * calibration * std::max(error, 0.0)));
   }
 }
 
@@ -215,7 +215,7 @@ void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const std:
     append_modes(powers, model.powers, kept_);
     append_modes(image_powers, model.image_powers.front(), kept_);
     append_log_sums(log_sums, model, plan.geometry.channels());
-    append_errors(errors, model);
+    append_errors(errors, model, plan.error_calibration());
     cutoffs.insert(cutoffs.end(), model.cutoffs_rad_per_m.begin(), model.cutoffs_rad_per_m.end());
   }
   factors.reserve(models.size() * planes_ * to_size(kParities * kept_) * to_size(2 * kBlock * pixel_blocks_));

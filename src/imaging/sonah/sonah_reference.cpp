@@ -452,7 +452,8 @@ PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked
                 frame.images.begin() + static_cast<std::ptrdiff_t>((plane * frequencies_.size() + f) * pixels));
     }
     const Eigen::ArrayXd factors = frequency.images.front().cwiseAbs2().colwise().sum().transpose().array();
-    const double error = prior * (frequency.prior - (factors / (frequency.powers.array() + noise)).sum() + waves.error);
+    const double left = frequency.prior - (factors / (frequency.powers.array() + noise)).sum();
+    const double error = prior * (std::pow(plan_.error_calibration(), 2) * left + waves.error);
     const double energy =
         (factors * z.cwiseAbs2().array()).sum() + (has_waves ? waves.images.front().squaredNorm() : 0.0);
     FilterReport report{

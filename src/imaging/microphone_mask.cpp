@@ -46,6 +46,20 @@ MicrophoneMask make_mask(const ArrayPlan& plan, const std::vector<int>& channels
   return mask;
 }
 
+void fill_masked(std::span<std::complex<double>> field, const MicrophoneMask& mask, std::size_t frequency,
+                 std::size_t frequencies) {
+  const std::size_t masked = mask.channels.size();
+  for (std::size_t i = 0; i < masked; ++i) {
+    std::complex<double> sum;
+    for (std::size_t n = 0; n < kFillNeighbours; ++n) {
+      const double weight = static_cast<double>(mask.weights[(i * frequencies + frequency) * kFillNeighbours + n]);
+      const auto from = static_cast<std::size_t>(mask.neighbours[i * kFillNeighbours + n]);
+      sum += weight != 0.0 ? weight * field[from] : 0.0;
+    }
+    field[static_cast<std::size_t>(mask.channels[i])] = sum;
+  }
+}
+
 std::size_t most_maskable(const ArrayGeometry& geometry) { return static_cast<std::size_t>(geometry.channels()) / 4; }
 
 std::size_t mask_capacity(const ArrayPlan& plan) {

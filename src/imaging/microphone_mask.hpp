@@ -1,6 +1,7 @@
 #pragma once
 #include <complex>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "imaging/array_plan.hpp"
@@ -18,6 +19,11 @@ struct MicrophoneMask {
   std::vector<std::int32_t> neighbours;
   std::vector<float> weights;  ///< [masked][frequency][kFillNeighbours]; 0 past the last neighbour
 };
+
+/// Replaces the masked microphones of one frequency's field [row][column] by their predictions. A mask of `frequencies`
+/// frequencies.
+void fill_masked(std::span<std::complex<double>> field, const MicrophoneMask& mask, std::size_t frequency,
+                 std::size_t frequencies);
 
 /// The best linear prediction of each masked microphone from the nearest ones that are not (field_prediction.hpp), for
 /// a field that comes from the plan's surface. Masked are the plan's dead channels and `channels`, in any order.

@@ -30,7 +30,8 @@ class Sonah {
   PnahImages image(std::span<const Complex> spectra) { return image(spectra, plan_, FrameHop()); }
   /// Forgets the noise of all frames.
   void forget();
-  /// Plane waves to fit from the next frame on; of the findings their wavenumbers and noise alone are used.
+  /// Plane waves and point sources to fit from the next frame on; of the findings their wavenumbers, places and noise
+  /// alone are used.
   void use(const WaveFindings& findings);
 
  private:
@@ -43,7 +44,7 @@ class Sonah {
     std::array<NoiseMemory, 2> memories = {};  ///< the first one begins in even halves, the other one in odd ones
     FoundWaves found;
   };
-  /// The part of a frame that plane waves explain.
+  /// The part of a frame that plane waves and point sources explain.
   struct WaveFit {
     Eigen::VectorXcd residual;             ///< [microphone]
     std::vector<Eigen::VectorXcd> images;  ///< [plane]

@@ -18,6 +18,9 @@ struct MicrophoneMask {
   /// [masked][kFillNeighbours], row * columns + column, none of them masked; past the last one the first again.
   std::vector<std::int32_t> neighbours;
   std::vector<float> weights;  ///< [masked][frequency][kFillNeighbours]; 0 past the last neighbour
+  /// Of plans that fill from all microphones: the prediction by sonah's prior (docs/sonah.md), which is used in place
+  /// of that from neighbours. [frequency][masked][row][column], 0 for masked ones; else empty.
+  std::vector<float> prior_weights;
 };
 
 /// Replaces the masked microphones of one frequency's field [row][column] by their predictions. A mask of `frequencies`

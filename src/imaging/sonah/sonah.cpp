@@ -114,7 +114,7 @@ void append_errors(std::vector<float>& to, const SonahModel& model) {
 struct SonahMemory {
   double host = 0.0;  ///< the models of all frequencies in double precision, and the arrays that are written
   double device =
-      0.0;  ///< those arrays, and the tables of plane waves and point sources
+      0.0;  ///< those arrays, predictions of masked microphones, and the tables of plane waves and point sources
 };
 
 /// Where no mode is negligible.
@@ -130,10 +130,13 @@ SonahMemory memory_of_sonah(const PnahPlan& plan, const WaveTable& table) {
   const double factors = sizeof(ComplexF) * planes * whole_blocks * modes;
   const bool has_waves = plan.holography.search_every_frames > 0;
   const double waves = has_waves ? sizeof(float) * static_cast<double>(table.size()) : 0.0;
+  const auto microphones = static_cast<double>(plan.geometry.channels());
+  const double fill =
+      plan.fills_from_all ? sizeof(float) * static_cast<double>(mask_capacity(plan)) * microphones : 0.0;
   const double model =
       kParities * samples * (sizeof(double) * samples + sizeof(std::complex<double>) * planes * pixels);
   return {.host = frequencies * (model + projections + factors),
-          .device = frequencies * (projections + factors + waves)};
+          .device = frequencies * (projections + factors + waves + fill)};
 }
 
 void require_memory_for_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan, const WaveTable& table) {

@@ -357,6 +357,9 @@ Sonah::WaveFit Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& f
     at_microphones.col(i) = i < wave_count ? wave_over(waves[static_cast<std::size_t>(i)], plan_, 1)
                                            : point_over(points[static_cast<std::size_t>(i - wave_count)], k, plan_);
   }
+  for (Eigen::Index i = 0; i < count; ++i) {
+    fill(at_microphones.col(i), frequency);
+  }
   // Generalised least squares: (F^H C^-1 F)^-1 F^H C^-1 p.
   const Eigen::MatrixXd inverse =
       f.modes * (f.powers.array() + f.found.noise).inverse().matrix().asDiagonal() * f.modes.transpose();
@@ -391,6 +394,38 @@ Sonah::WaveFit Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& f
   return fit;
 }
 
+void Sonah::make_fill(const std::vector<int>& masked) {
+  constexpr double kNoise = 1e-4;
+  if (masked == fill_.masked) {
+    return;
+  }
+  fill_ = {.masked = masked, .of_frequency = {}};
+  std::vector<int> usable;
+  for (int channel = 0; channel < plan_.geometry.channels(); ++channel) {
+    if (std::find(masked.begin(), masked.end(), channel) == masked.end()) {
+      usable.push_back(channel);
+    }
+  }
+  for (const Frequency& f : frequencies_) {
+    const Eigen::MatrixXd covariance = f.modes * f.powers.asDiagonal() * f.modes.transpose();
+    Eigen::MatrixXd between = covariance(usable, usable);
+    between.diagonal().array() += kNoise;
+    Eigen::MatrixXd from_all = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(masked.size()), covariance.cols());
+    from_all(Eigen::all, usable) = between.ldlt().solve(covariance(usable, masked)).transpose();
+    fill_.of_frequency.push_back(from_all);
+  }
+}
+
+void Sonah::fill(Eigen::Ref<Eigen::VectorXcd> field, std::size_t frequency) const {
+  if (!fill_.masked.empty()) {
+    for (const int channel : fill_.masked) {
+      field(channel) = 0.0;
+    }
+    const Eigen::VectorXcd predicted = fill_.of_frequency[frequency].cast<Complex>() * field;
+    field(fill_.masked) = predicted;
+  }
+}
+
 void Sonah::forget() {
   for (Frequency& frequency : frequencies_) {
     frequency.memories = {};
@@ -417,11 +452,13 @@ PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked
   frame.flags = conditioned.flags;
   frame.non_finite_channels = conditioned.non_finite_channels;
   frame.images.resize(planes * frequencies_.size() * pixels);
+  make_fill(masked.fills_from_all ? masked.dead_channels : std::vector<int>());
   for (std::size_t f = 0; f < frequencies_.size(); ++f) {
     Frequency& frequency = frequencies_[f];
     const std::vector<Complex>& values = conditioned.fields[f].values;
-    const Eigen::VectorXcd field =
+    Eigen::VectorXcd field =
         Eigen::Map<const Eigen::VectorXcd>(values.data(), static_cast<Eigen::Index>(values.size()));
+    fill(field, f);
     const bool has_waves = frequency.found.has_sources();
     const WaveFit waves = has_waves ? fit_waves(f, field) : WaveFit{.residual = field, .images = {}, .error = 0.0};
     const Eigen::VectorXcd y = frequency.modes.transpose() * waves.residual;

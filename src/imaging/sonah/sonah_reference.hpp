@@ -53,9 +53,17 @@ class Sonah {
   [[nodiscard]] Frequency make_frequency(std::size_t frequency) const;
   /// The step of noise for a frame with these costs, which both memories take in.
   static int noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop);
+  /// The prior's predictions of masked microphones from all others, of the mask that was used last.
+  struct PriorFill {
+    std::vector<int> masked;
+    std::vector<Eigen::MatrixXd> of_frequency;  ///< (masked, microphone), 0 for masked ones
+  };
+  void make_fill(const std::vector<int>& masked);
+  void fill(Eigen::Ref<Eigen::VectorXcd> field, std::size_t frequency) const;
   [[nodiscard]] WaveFit fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const;
   PnahPlan plan_;
   std::vector<Frequency> frequencies_;
+  PriorFill fill_;
 };
 
 }  // namespace nearfield::reference

@@ -12,11 +12,13 @@
 //   mask                   int [1 + masked]: how many are masked, then row * COLUMNS + column of each
 //   neighbours             int [masked][FILL_NEIGHBOURS]
 //   weights                float [masked][frequency][FILL_NEIGHBOURS], 0 where there is no neighbour
+//   prior_weights          float [frequency][masked][row][column], 0 for masked ones
 //   usable                 uchar [frame][row][column], 1 = used
 //   status                 uint [frame][4]: 0 = flags, 1 = microphones that are not finite
 //
 // Launch: microphone_check and microphone_fill over (round_up(CHANNELS, 64), frames) items, 64 a group; then, if any is
-// masked, microphone_predict over (round_up(masked, 64), frames * frequencies).
+// masked, microphone_predict over (round_up(masked, 64), frames * frequencies), or, where there are prior_weights,
+// microphone_predict_by_prior over (PREDICT_GROUP * masked, frames * frequencies), PREDICT_GROUP a group.
 
 //! needs common/complex.cl
 
@@ -52,6 +54,9 @@
 #endif
 #ifndef FLAG_NON_FINITE  // nearfield::kFlagNonFiniteInput
 #define FLAG_NON_FINITE 16
+#endif
+#ifndef PREDICT_GROUP  // items that predict a microphone from all others, a power of 2
+#define PREDICT_GROUP 64
 #endif
 #define CHANNELS (ROWS * COLUMNS)
 
@@ -156,4 +161,32 @@ __kernel void microphone_predict(__global const int* mask, __global const int* n
     }
   }
   conditioned[mask[1 + i]] = sum;
+}
+
+// The best prediction by sonah's prior: from all microphones that are not masked.
+__kernel __attribute__((reqd_work_group_size(PREDICT_GROUP, 1, 1))) void microphone_predict_by_prior(
+    __global const int* mask, __global const float* prior_weights, __global float2* conditioned) {
+  __local float2 parts[PREDICT_GROUP];
+  const int item = (int)get_local_id(0);
+  const int i = (int)get_group_id(0);
+  const int hologram = (int)get_global_id(1);
+  __global float2* field = conditioned + (size_t)hologram * CHANNELS;
+  __global const float* weights = prior_weights + ((size_t)(hologram % FREQUENCIES) * mask[0] + i) * CHANNELS;
+  float2 sum = (float2)(0.0f, 0.0f);
+  for (int channel = item; channel < CHANNELS; channel += PREDICT_GROUP) {
+    if (weights[channel] != 0.0f) {  // masked ones may hold anything
+      sum += weights[channel] * field[channel];
+    }
+  }
+  parts[item] = sum;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int others = PREDICT_GROUP / 2; others > 0; others /= 2) {
+    if (item < others) {
+      parts[item] += parts[item + others];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  if (item == 0) {
+    field[mask[1 + i]] = parts[0];
+  }
 }

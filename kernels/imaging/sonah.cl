@@ -7,9 +7,9 @@
 // and the noise, relative to the prior's power t, is the one of GRID steps at which the measurement is most probable,
 //   t = sum |y|^2 / (w + noise) / CHANNELS,   cost = sum ln(w + noise) + CHANNELS ln t.
 //
-// Plane waves that the host has found in addition to the prior (at most MOST_WAVES a frequency, mostly none) are fitted
-// and subtracted before that,
-//   amplitude = sum over modes of amplitudes y / phase,   y -= phase * modes amplitude,   phase of a class: 1, j, j, -1
+// Plane waves and point sources that the host has found in addition to the prior (at most MOST_WAVES a frequency, mostly
+// none), called waves below, are fitted and subtracted before that,
+//   amplitude = sum over modes of amplitudes y,   y -= modes amplitude
 // and their images added to the rest's.
 //
 // In the arena, at the bytes NAME_AT:
@@ -33,8 +33,7 @@
 //   on_surface     uchar [pixel], 1: it lies on the surface; with SURFACE_PIXELS alone
 //
 // On a surface that is no plane (SURFACE_PIXELS) pixels do not mirror: the factors of each pixel have the signs of the
-// classes, so that an image is the sum over all classes, waves have an image of their own in the place of their columns,
-// and pixels that do not lie on the surface are NaN.
+// classes, so that an image is the sum over all classes, and pixels that do not lie on the surface are NaN.
 //
 //   spectra        float2 [frame][frequency][row][column], Pa, of usable microphones
 //   images         float2 [frame][plane][frequency][row][column], Pa or m/s
@@ -136,24 +135,18 @@
 #if SURFACE_PIXELS
 #define PIXELS SURFACE_PIXELS
 #define IMAGE_PIXELS SURFACE_PIXELS
-#define WAVE_LINE_ROWS 0
-#define WAVE_LINE_COLUMNS SURFACE_PIXELS
 #else
 #define PIXELS ((LINE_ROWS + 1) / 2 * HALF_LINE_COLUMNS)
 #define IMAGE_PIXELS (IMAGE_ROWS * IMAGE_COLUMNS)
-#define WAVE_LINE_ROWS IMAGE_ROWS
-#define WAVE_LINE_COLUMNS IMAGE_COLUMNS
 #endif
 #define PIXEL_BLOCKS ((PIXELS + 31) / 32)
 #define CLASSES 4
 #define NOISE_MODES (MODES > KEPT ? MODES - KEPT : 1)
 #define LANES 8  // of a vector on processors
-#define WAVE_MODES (CLASSES * MODES)
-#define WAVE_GAINS (2 * WAVE_MODES)
-#define WAVE_COLUMNS (WAVE_GAINS + 2 * PLANES)
-#define WAVE_ROWS (WAVE_COLUMNS + 2 * WAVE_LINE_COLUMNS)
-#define WAVE_ENERGIES (WAVE_ROWS + 2 * WAVE_LINE_ROWS)
-#define WAVE_STRIDE (WAVE_ENERGIES + 2 * MOST_WAVES)
+#define WAVE_MODES (2 * CLASSES * MODES)
+#define WAVE_ENERGIES (2 * WAVE_MODES)
+#define WAVE_IMAGES (WAVE_ENERGIES + 2 * MOST_WAVES)
+#define WAVE_STRIDE (WAVE_IMAGES + 2 * PLANES * IMAGE_PIXELS)
 #define WAVE_SIZE (WAVE_HEADER + MOST_WAVES * WAVE_STRIDE)
 
 static float2 folded(__global const float2* field, const int class, const int sample) {
@@ -341,58 +334,46 @@ LOCAL_HELPER Memory memory_after(const Batch* batch, __global const int* restric
 
 DEFINE_SUM_OF_ITEMS(GROUP)
 
-// The plane waves of a frequency.
+// The plane waves and point sources of a frequency.
 typedef struct {
   int count;
   float error;  // expected, squared, that they add to an image where the prior's power is 1
   __global const float* restrict first;
-  __local float2* amplitudes;  // [MOST_WAVES], at the microphones
-  __local float2* on_plane;    // [MOST_WAVES], on the plane that is imaged
+  __local float2* amplitudes;  // [MOST_WAVES]
+  int plane;                   // that is imaged
 } Waves;
 
 static float2 pair_at(__global const float* restrict values, const int index) {
   return (float2)(values[2 * index], values[2 * index + 1]);
 }
 
-static float2 times_phase(const float2 value, const int class) {
-  return class == 0 ? value : class == 3 ? -value : (float2)(-value.y, value.x);
-}
-
-static float2 over_phase(const float2 value, const int class) {
-  return class == 0 ? value : class == 3 ? -value : (float2)(value.y, -value.x);
-}
-
 // The share of `lane` of `lanes` in a wave's amplitude.
 static float2 amplitude_share(__global const float* restrict factors, __global const float2* restrict coefficients,
                               const int lane, const int lanes) {
-  float2 sum = 0.0f;
-  for (int class = 0; class < CLASSES; ++class) {
 #if GROUP == 1
-    float16 both = 0.0f;
-    for (int i = 0; i < MODES / LANES; ++i) {
-      const float8 factor = vload8(class * MODES / LANES + i, factors);
-      float16 twice;
-      twice.even = factor;
-      twice.odd = factor;
-      both += twice * vload16(class * MODES / LANES + i, (__global const float*)coefficients);
-    }
-    const float8 half_sum = both.lo + both.hi;
-    const float4 quarter = half_sum.lo + half_sum.hi;
-    const float2 of_class = quarter.lo + quarter.hi;
+  float8 re = 0.0f;
+  float8 im = 0.0f;
+  for (int i = 0; i < CLASSES * MODES / LANES; ++i) {
+    const float16 factor = vload16(i, factors);
+    const float16 value = vload16(i, (__global const float*)coefficients);
+    re += factor.even * value.even - factor.odd * value.odd;
+    im += factor.even * value.odd + factor.odd * value.even;
+  }
+  const float4 half_re = re.lo + re.hi;
+  const float4 half_im = im.lo + im.hi;
+  return (float2)(half_re.x + half_re.y + half_re.z + half_re.w, half_im.x + half_im.y + half_im.z + half_im.w);
 #else
-    float2 of_class = 0.0f;
-    for (int mode = class * MODES + lane; mode < (class + 1) * MODES; mode += lanes) {
-      of_class += factors[mode] * coefficients[mode];
-    }
-#endif
-    sum += over_phase(of_class, class);
+  float2 sum = 0.0f;
+  for (int mode = lane; mode < CLASSES * MODES; mode += lanes) {
+    sum += complex_multiply(pair_at(factors, mode), coefficients[mode]);
   }
   return sum;
+#endif
 }
 
 // Fits the waves to all modes. Ends with a barrier.
 LOCAL_HELPER void fit_waves(const Waves* waves, __global const float2* restrict coefficients, __local float2* parts,
-                            const int plane, const int item) {
+                            const int item) {
 #if HAS_WAVES
   const int lanes = GROUP == 1 ? 1 : 32;
   for (int wave = item / lanes; wave < waves->count; wave += GROUP / lanes) {
@@ -406,59 +387,48 @@ LOCAL_HELPER void fit_waves(const Waves* waves, __global const float2* restrict 
       sum += parts[wave * lanes + (wave + i) % lanes];
     }
     waves->amplitudes[wave] = sum;
-    waves->on_plane[wave] = complex_multiply(sum, pair_at(waves->first + wave * WAVE_STRIDE + WAVE_GAINS, plane));
   }
   SYNC(GROUP);
 #endif
 }
 
-// y of a mode without the waves.
-LOCAL_HELPER float2 without_waves(const Waves* waves, float2 value, const int class, const int mode) {
+// y of a mode, [class][MODES], without the waves.
+LOCAL_HELPER float2 without_waves(const Waves* waves, float2 value, const int mode) {
   for (int wave = 0; wave < waves->count; ++wave) {
-    const float factor = waves->first[wave * WAVE_STRIDE + WAVE_MODES + class * MODES + mode];
-    value -= factor * times_phase(waves->amplitudes[wave], class);
+    value -= complex_multiply(pair_at(waves->first + wave * WAVE_STRIDE + WAVE_MODES, mode), waves->amplitudes[wave]);
   }
   return value;
 }
 
-// This item's share of the energy of the waves' image.
+// This item's share of the energy of the waves' image on the first plane.
 LOCAL_HELPER float wave_energy(const Waves* waves, const int item) {
   float energy = 0.0f;
   for (int i = item; i < waves->count * waves->count; i += GROUP) {
     const int wave = i / waves->count;
     const int other = i % waves->count;
     const float2 shared =
-        complex_multiply(pair_at(waves->first + wave * WAVE_STRIDE + WAVE_ENERGIES, other), waves->on_plane[other]);
-    energy += waves->on_plane[wave].x * shared.x + waves->on_plane[wave].y * shared.y;
+        complex_multiply(pair_at(waves->first + wave * WAVE_STRIDE + WAVE_ENERGIES, other), waves->amplitudes[other]);
+    energy += waves->amplitudes[wave].x * shared.x + waves->amplitudes[wave].y * shared.y;
   }
   return energy;
 }
 
-#if SURFACE_PIXELS
+// At a pixel of the image.
 LOCAL_HELPER float2 waves_at(const Waves* waves, const int pixel) {
   float2 sum = 0.0f;
   for (int wave = 0; wave < waves->count; ++wave) {
-    sum += complex_multiply(waves->on_plane[wave], pair_at(waves->first + wave * WAVE_STRIDE + WAVE_COLUMNS, pixel));
+    __global const float* restrict image = waves->first + wave * WAVE_STRIDE + WAVE_IMAGES;
+    sum += complex_multiply(waves->amplitudes[wave], pair_at(image, waves->plane * IMAGE_PIXELS + pixel));
   }
   return sum;
 }
-#else
-LOCAL_HELPER float2 waves_at(const Waves* waves, const int row, const int column) {
-  float2 sum = 0.0f;
-  for (int wave = 0; wave < waves->count; ++wave) {
-    __global const float* restrict of = waves->first + wave * WAVE_STRIDE;
-    sum += complex_multiply(waves->on_plane[wave],
-                            complex_multiply(pair_at(of + WAVE_ROWS, row), pair_at(of + WAVE_COLUMNS, column)));
-  }
-  return sum;
-}
-#endif
 
 // y of the kept modes, without waves, into local memory. Ends with a barrier.
 LOCAL_HELPER void load_modes(__global const float2* restrict coefficients, const Waves* waves, __local float* re,
                              __local float* im, const int item) {
   for (int i = item; i < CLASSES * KEPT; i += GROUP) {
-    const float2 value = without_waves(waves, coefficients[i / KEPT * MODES + i % KEPT], i / KEPT, i % KEPT);
+    const int mode = i / KEPT * MODES + i % KEPT;
+    const float2 value = without_waves(waves, coefficients[mode], mode);
     re[i] = value.x;
     im[i] = value.y;
   }
@@ -470,9 +440,8 @@ LOCAL_HELPER float energy_of_rest(__global const float2* restrict coefficients, 
                                   __local float* item_parts, const int item) {
   float rest = 0.0f;
   for (int i = item; i < CLASSES * (MODES - KEPT); i += GROUP) {
-    const int class = i / NOISE_MODES;
-    const int mode = KEPT + i % NOISE_MODES;
-    const float2 value = without_waves(waves, coefficients[class * MODES + mode], class, mode);
+    const int mode = i / NOISE_MODES * MODES + KEPT + i % NOISE_MODES;
+    const float2 value = without_waves(waves, coefficients[mode], mode);
     rest += value.x * value.x + value.y * value.y;
   }
   return sum_of_items(rest, item_parts, item);
@@ -499,7 +468,8 @@ LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uc
   const int column = (mirror & 1 ? LINE_COLUMNS - 1 - half_column : half_column) - (UPSAMPLE - 1);
   if (pixel < PIXELS && row >= 0 && column >= 0) {
     image[row * IMAGE_COLUMNS + column] = of_class[0] + sign_x * of_class[1] +
-                                          sign_y * (of_class[2] + sign_x * of_class[3]) + waves_at(waves, row, column);
+                                          sign_y * (of_class[2] + sign_x * of_class[3]) +
+                                          waves_at(waves, row * IMAGE_COLUMNS + column);
   }
 }
 #endif
@@ -519,11 +489,10 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_noise(__g
       (__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * CLASSES * MODES;
 #if HAS_WAVES
   __local float2 amplitudes[MOST_WAVES];
-  __local float2 on_plane[MOST_WAVES];
   __local float2 wave_parts[MOST_WAVES * (GROUP == 1 ? 1 : 32)];
   __global const float* table = (__global const float*)(arena + WAVES_AT) + (size_t)frequency * WAVE_SIZE;
-  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, on_plane};
-  fit_waves(&waves, coefficients, wave_parts, 0, item);
+  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, 0};
+  fit_waves(&waves, coefficients, wave_parts, item);
 #else
   const Waves waves = {0, 0.0f, 0, 0, 0};
 #endif
@@ -573,11 +542,10 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
       (__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * CLASSES * MODES;
 #if HAS_WAVES
   __local float2 amplitudes[MOST_WAVES];
-  __local float2 on_plane[MOST_WAVES];
   __local float2 wave_parts[MOST_WAVES * (GROUP == 1 ? 1 : 32)];
   __global const float* table = (__global const float*)(arena + WAVES_AT) + (size_t)frequency * WAVE_SIZE;
-  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, on_plane};
-  fit_waves(&waves, coefficients, wave_parts, plane, item);
+  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, plane};
+  fit_waves(&waves, coefficients, wave_parts, item);
 #else
   const Waves waves = {0, 0.0f, 0, 0, 0};
 #endif

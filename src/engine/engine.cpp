@@ -252,6 +252,7 @@ std::optional<Engine::SampleTap> Engine::sample_tap(std::size_t device) const {
 
 void Engine::set_frequencies(Tap& tap, const std::vector<double>& computed_hz) {
   tap.array = array_plan_of(plan_.settings, computed_hz, plan_.files.get());
+  tap.array.fills_from_all = plan_.has_processor && fills_from_all(plan_.settings);
   tap.frequencies_hz = computed_hz;
   if (tap.owner.empty() && !plan_.settings.front_end.bands_hz.empty()) {
     tap.frequencies_hz.resize(plan_.settings.front_end.frequencies_hz.size());

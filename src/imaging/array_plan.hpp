@@ -17,6 +17,7 @@ struct ArrayPlan {
   std::vector<double> frequencies_hz;
   std::vector<int> dead_channels;          ///< row * columns + column
   std::vector<std::complex<float>> gains;  ///< [frequency][row][column]; empty: none
+  bool fills_from_all = false;             ///< masked microphones are predicted from all others, as sonah needs them
 
   /// Acoustic wavenumber of a frequency, rad/m.
   [[nodiscard]] double wavenumber(std::size_t frequency) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "imaging/sonah/prior_fill.hpp"
 #include "nearfield/field_prediction.hpp"
 
 namespace nearfield {
@@ -43,7 +44,32 @@ MicrophoneMask make_mask(const ArrayPlan& plan, const std::vector<int>& channels
                      [](double weight) { return static_cast<float>(weight); });
     }
   }
+  if (plan.fills_from_all && !mask.channels.empty()) {
+    mask.prior_weights = prior_fill(plan, mask.channels);
+  }
   return mask;
+}
+
+void fill_masked(std::span<std::complex<double>> field, const MicrophoneMask& mask, std::size_t frequency,
+                 std::size_t frequencies) {
+  const std::size_t masked = mask.channels.size();
+  for (std::size_t i = 0; i < masked; ++i) {
+    std::complex<double> sum;
+    if (mask.prior_weights.empty()) {
+      for (std::size_t n = 0; n < kFillNeighbours; ++n) {
+        const double weight = static_cast<double>(mask.weights[(i * frequencies + frequency) * kFillNeighbours + n]);
+        const auto from = static_cast<std::size_t>(mask.neighbours[i * kFillNeighbours + n]);
+        sum += weight != 0.0 ? weight * field[from] : 0.0;
+      }
+    } else {
+      const std::size_t first = (frequency * masked + i) * field.size();
+      for (std::size_t from = 0; from < field.size(); ++from) {
+        const double weight = static_cast<double>(mask.prior_weights[first + from]);
+        sum += weight != 0.0 ? weight * field[from] : 0.0;
+      }
+    }
+    field[static_cast<std::size_t>(mask.channels[i])] = sum;
+  }
 }
 
 std::size_t most_maskable(const ArrayGeometry& geometry) { return static_cast<std::size_t>(geometry.channels()) / 4; }

@@ -19,11 +19,21 @@ struct PlaneWave {
   bool operator==(const PlaneWave&) const = default;
 };
 
-/// Plane waves of one frequency that are fitted together with an imager's prior.
+/// Place of a monopole, whose field is e^{-j k r} / r, on the axes of images.
+struct PointSource {
+  double x_m = 0.0;
+  double y_m = 0.0;
+  double z_m = 0.0;  ///< below 0: behind the surface
+  bool operator==(const PointSource&) const = default;
+};
+
+/// Plane waves and point sources of one frequency that are fitted together with an imager's prior.
 struct FoundWaves {
   std::vector<PlaneWave> waves;
+  std::vector<PointSource> points;
   double noise = 0.0;        ///< of a microphone over the prior's power, at which their amplitudes are fitted
   std::vector<float> table;  ///< as the imager's kernels read it (wave_table.hpp)
+  [[nodiscard]] bool has_sources() const { return !waves.empty() || !points.empty(); }
 };
 
 /// The result of a search, for the imager whose make_search() made it; each kind of imager derives its own.
@@ -34,15 +44,24 @@ struct Findings {
   virtual ~Findings() = default;
   /// The number of plane waves found, [frequency], for status and log; empty where the search is for something else.
   [[nodiscard]] virtual std::vector<std::size_t> wave_counts() const { return {}; }
+  /// Likewise of point sources.
+  [[nodiscard]] virtual std::vector<std::size_t> point_counts() const { return {}; }
 };
 
-/// Plane waves fitted together with sonah's prior, [frequency].
+/// Plane waves and point sources fitted together with sonah's prior, [frequency].
 struct WaveFindings : Findings {
   std::vector<FoundWaves> waves;
   [[nodiscard]] std::vector<std::size_t> wave_counts() const override {
     std::vector<std::size_t> counts;
     for (const FoundWaves& frequency : waves) {
       counts.push_back(frequency.waves.size());
+    }
+    return counts;
+  }
+  [[nodiscard]] std::vector<std::size_t> point_counts() const override {
+    std::vector<std::size_t> counts;
+    for (const FoundWaves& frequency : waves) {
+      counts.push_back(frequency.points.size());
     }
     return counts;
   }

@@ -414,7 +414,7 @@ TEST(Surface, IsRefusedWhereTheMemoryIsTooSmall) {
   constexpr std::uint64_t kModes = 4 * 32;
   constexpr std::uint64_t kFactors = 8 * 96 * kModes;
   constexpr std::uint64_t kProjections = 4 * 20 * kModes;
-  constexpr std::uint64_t kWaves = 4 * (8 + 8 * (2 * kModes + 2 * (1 + 72 + 8)));
+  constexpr std::uint64_t kWaves = 4 * (8 + 8 * (4 * kModes + 2 * (72 + 8)));
   PnahPlan plan = surface_plan(8, 9, Quantity::kPressure, {500.0});
   plan.surface = surface_of(plan, paraboloid(plan, 0.01, 0.1));
   ocl::DeviceInfo small = test::device().info();

@@ -196,8 +196,8 @@ void describe_images(Section& section, HolographySettings& holography, const Ima
   if (parts.searches) {
     section.add("search_every_frames", holography.search_every_frames,
                 integer(0, std::numeric_limits<int>::max(), "frames"),
-                "how often what takes too long for every frame is searched for: sonah's plane waves beside its prior "
-                "(docs/sonah.md), pnah's cut-off and slope where the filter says search; 0: never");
+                "how often what takes too long for every frame is searched for: sonah's plane waves and point sources "
+                "beside its prior (docs/sonah.md), pnah's cut-off and slope where the filter says search; 0: never");
   }
   section.add("points", holography.points, points(),
               "points inside the aperture: what the images have there, beside them: /points of a replay, "

@@ -83,6 +83,7 @@ ocl::Defines microphone_defines(const PnahPlan& plan) {
           {"PITCH_Y", float_define(plan.geometry.pitch_y_m)},
           {"HAS_GAINS", plan.gains.empty() ? "0" : "1"},
           {"FILL_NEIGHBOURS", std::to_string(kFillNeighbours)},
+          {"PREDICT_GROUP", std::to_string(kChannelGroup)},
           {"FLAG_MASKED", std::to_string(kFlagMaskedMicrophones)},
           {"FLAG_NON_FINITE", std::to_string(kFlagNonFiniteInput)}};
 }
@@ -105,6 +106,9 @@ void MaskBuffers::write(const ocl::Device& device, const MicrophoneMask& mask_to
   if (!channels.empty()) {
     device.enqueue_write<std::int32_t>(neighbours, 0, mask_to_use.neighbours, kStage);
     device.enqueue_write<float>(weights, 0, mask_to_use.weights, kStage);
+    if (prior_weights.size() >= mask_to_use.prior_weights.size() && !mask_to_use.prior_weights.empty()) {
+      device.enqueue_write<float>(prior_weights, 0, mask_to_use.prior_weights, kStage);
+    }
   }
   device.wait();
 }
@@ -178,11 +182,13 @@ Microphones::Microphones(const ocl::Device& device, const PnahPlan& plan)
   const std::string stage = "imaging/microphones";
   const std::size_t channels = to_size(plan.geometry.channels());
   const std::size_t room = mask_capacity(plan);
-  mask_ = std::make_unique<MaskBuffers>(
-      MaskBuffers{.masked = device.allocate<std::uint8_t>(channels, stage),
-                  .mask = device.allocate<std::int32_t>(1 + room, stage),
-                  .neighbours = device.allocate<std::int32_t>(room * kFillNeighbours, stage),
-                  .weights = device.allocate<float>(room * plan.frequencies_hz.size() * kFillNeighbours, stage)});
+  mask_ = std::make_unique<MaskBuffers>(MaskBuffers{
+      .masked = device.allocate<std::uint8_t>(channels, stage),
+      .mask = device.allocate<std::int32_t>(1 + room, stage),
+      .neighbours = device.allocate<std::int32_t>(room * kFillNeighbours, stage),
+      .weights = device.allocate<float>(room * plan.frequencies_hz.size() * kFillNeighbours, stage),
+      .prior_weights =
+          device.allocate<float>(plan.fills_from_all ? room * plan.frequencies_hz.size() * channels : 1, stage)});
   usable_ = device.allocate<std::uint8_t>(to_size(plan.batch) * channels, stage);
   gains_ = plan.gains.empty() ? device.allocate<std::complex<float>>(1, stage)
                               : device.upload<std::complex<float>>(plan.gains, stage);
@@ -191,6 +197,8 @@ Microphones::Microphones(const ocl::Device& device, const PnahPlan& plan)
   check_ = program.kernel("microphone_check");
   fill_ = program.kernel("microphone_fill");
   predict_ = program.kernel("microphone_predict");
+  predict_by_prior_ = program.kernel("microphone_predict_by_prior");
+  fills_from_all_ = plan.fills_from_all;
   predict_launch_ = {.global_0 = 0, .local_0 = kChannelGroup, .global_1 = plan.holograms()};
   use(make_mask(plan, {}));
 }
@@ -199,7 +207,9 @@ Microphones::~Microphones() = default;
 
 void Microphones::use(const MicrophoneMask& mask) {
   mask_->write(device_, mask);
-  predict_launch_.global_0 = ocl::round_up(mask.channels.size(), kChannelGroup);
+  uses_prior_ = fills_from_all_ && !mask.prior_weights.empty();
+  predict_launch_.global_0 =
+      uses_prior_ ? mask.channels.size() * kChannelGroup : ocl::round_up(mask.channels.size(), kChannelGroup);
 }
 
 void Microphones::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) {
@@ -207,7 +217,10 @@ void Microphones::enqueue(const ComplexBuffer& spectra, const StatusBuffer& stat
   check_.enqueue(launch_);
   fill_.set_all(spectra, gains_, mask_->masked, usable_, conditioned_);
   fill_.enqueue(launch_);
-  if (predict_launch_.global_0 > 0) {
+  if (uses_prior_) {
+    predict_by_prior_.set_all(mask_->mask, mask_->prior_weights, conditioned_);
+    predict_by_prior_.enqueue(predict_launch_);
+  } else if (predict_launch_.global_0 > 0) {
     predict_.set_all(mask_->mask, mask_->neighbours, mask_->weights, conditioned_);
     predict_.enqueue(predict_launch_);
   }

@@ -34,6 +34,9 @@ class Microphones {
   ocl::Kernel check_;
   ocl::Kernel fill_;
   ocl::Kernel predict_;
+  ocl::Kernel predict_by_prior_;
+  bool fills_from_all_ = false;
+  bool uses_prior_ = false;  ///< the mask has predictions from all microphones
   ocl::Launch launch_;
   ocl::Launch predict_launch_{};  ///< of no items where nothing is masked
 };

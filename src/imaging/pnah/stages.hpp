@@ -20,10 +20,11 @@ std::vector<float> tukey_window(const PaddedAxis& axis);
 ocl::Defines microphone_defines(const PnahPlan& plan);
 /// A mask as microphones.cl reads it.
 struct MaskBuffers {
-  ocl::Buffer<std::uint8_t> masked;      ///< [row][column]
-  ocl::Buffer<std::int32_t> mask;        ///< [1 + masked]
-  ocl::Buffer<std::int32_t> neighbours;  ///< [masked][kFillNeighbours]
-  ocl::Buffer<float> weights;            ///< [masked][frequency][kFillNeighbours]
+  ocl::Buffer<std::uint8_t> masked;       ///< [row][column]
+  ocl::Buffer<std::int32_t> mask;         ///< [1 + masked]
+  ocl::Buffer<std::int32_t> neighbours;   ///< [masked][kFillNeighbours]
+  ocl::Buffer<float> weights;             ///< [masked][frequency][kFillNeighbours]
+  ocl::Buffer<float> prior_weights = {};  ///< [frequency][masked][row][column], of plans that fill from all microphones
 
   /// Throws Error when there are more microphones than room. Waits.
   void write(const ocl::Device& device, const MicrophoneMask& mask_to_use) const;

@@ -112,8 +112,9 @@ void append_errors(std::vector<float>& to, const SonahModel& model, double calib
 
 /// What grows with the plan, bytes.
 struct SonahMemory {
-  double host = 0.0;    ///< the models of all frequencies in double precision, and the arrays that are written
-  double device = 0.0;  ///< those arrays, and the tables of plane waves
+  double host = 0.0;  ///< the models of all frequencies in double precision, and the arrays that are written
+  double device =
+      0.0;  ///< those arrays, predictions of masked microphones, and the tables of plane waves and point sources
 };
 
 /// Where no mode is negligible.
@@ -129,10 +130,13 @@ SonahMemory memory_of_sonah(const PnahPlan& plan, const WaveTable& table) {
   const double factors = sizeof(ComplexF) * planes * whole_blocks * modes;
   const bool has_waves = plan.holography.search_every_frames > 0;
   const double waves = has_waves ? sizeof(float) * static_cast<double>(table.size()) : 0.0;
+  const auto microphones = static_cast<double>(plan.geometry.channels());
+  const double fill =
+      plan.fills_from_all ? sizeof(float) * static_cast<double>(mask_capacity(plan)) * microphones : 0.0;
   const double model =
       kParities * samples * (sizeof(double) * samples + sizeof(std::complex<double>) * planes * pixels);
   return {.host = frequencies * (model + projections + factors),
-          .device = frequencies * (projections + factors + waves)};
+          .device = frequencies * (projections + factors + waves + fill)};
 }
 
 void require_memory_for_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan, const WaveTable& table) {
@@ -184,8 +188,7 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
   modes_ = kBlock * blocks_of(mirrored_sizes(plan).samples);
   table_ = {.modes = to_size(kParities * modes_),
             .planes = planes_,
-            .pixel_rows = plan.surface ? 0 : to_size(plan.image_rows()),
-            .pixel_columns = plan.surface ? plan.surface->pixels() : to_size(plan.image_columns())};
+            .pixels = to_size(plan.image_rows()) * to_size(plan.image_columns())};
   require_memory_for_sonah(device.info(), plan, table_);
   std::vector<SonahModel> models = make_sonah_models(plan);
   kept_ = kept_modes(models);
@@ -309,8 +312,8 @@ void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
   const std::vector<FoundWaves>& found = findings_as<WaveFindings>(findings).waves;
   for (std::size_t f = 0; f < frequencies_; ++f) {
     const std::vector<float>& table = found.at(f).table;
-    const bool had_waves = findings_ != nullptr && !findings_as<WaveFindings>(findings_).waves[f].waves.empty();
-    if (had_waves || !found[f].waves.empty()) {
+    const bool had_sources = findings_ != nullptr && findings_as<WaveFindings>(findings_).waves[f].has_sources();
+    if (had_sources || found[f].has_sources()) {
       device_.enqueue_write(waves_, f * table_.size(), std::span(table), kSonahStage);
     }
   }

@@ -186,21 +186,29 @@ double fold_weight(const Axes& axes, const std::array<int, 2>& place) {
   return along(axes.y, place[0]) * along(axes.x, place[1]);
 }
 
-void make_modes(SonahModel& model, const Covariances& covariances, const Axes& axes) {
-  const auto microphones = half_microphones(axes);
-  const auto pixels = half_pixels(axes);
+Eigen::VectorXd fold_weights(const Axes& axes, const std::vector<std::array<int, 2>>& microphones) {
   Eigen::VectorXd weights(static_cast<Eigen::Index>(microphones.size()));
   for (Eigen::Index i = 0; i < weights.size(); ++i) {
     weights(i) = fold_weight(axes, microphones[static_cast<std::size_t>(i)]);
   }
-  const auto norms = [&](int parity) {
-    Eigen::VectorXd values(weights.size());
-    for (Eigen::Index i = 0; i < values.size(); ++i) {
-      const auto& place = microphones[static_cast<std::size_t>(i)];
-      values(i) = axes.y.norm(place[0], (parity & 2) != 0) * axes.x.norm(place[1], (parity & 1) != 0);
-    }
-    return values;
-  };
+  return weights;
+}
+
+/// Of the coefficients of a class. (sample, sample)
+Eigen::MatrixXd class_covariance(const Eigen::MatrixXcd& of_lag, const Axes& axes, int parity,
+                                 const std::vector<std::array<int, 2>>& microphones) {
+  Eigen::VectorXd norms(static_cast<Eigen::Index>(microphones.size()));
+  for (Eigen::Index i = 0; i < norms.size(); ++i) {
+    const auto& place = microphones[static_cast<std::size_t>(i)];
+    norms(i) = axes.y.norm(place[0], (parity & 2) != 0) * axes.x.norm(place[1], (parity & 1) != 0);
+  }
+  return norms.asDiagonal() * folded_matrix(of_lag, axes, parity, microphones, microphones).real();
+}
+
+void make_modes(SonahModel& model, const Covariances& covariances, const Axes& axes) {
+  const auto microphones = half_microphones(axes);
+  const auto pixels = half_pixels(axes);
+  const Eigen::VectorXd weights = fold_weights(axes, microphones);
   model.shown.resize(static_cast<Eigen::Index>(pixels.size()));
   for (Eigen::Index i = 0; i < model.shown.size(); ++i) {
     model.shown(i) = shown_pixels(axes, pixels[static_cast<std::size_t>(i)]);
@@ -208,8 +216,7 @@ void make_modes(SonahModel& model, const Covariances& covariances, const Axes& a
   for (int parity = 0; parity < kParities; ++parity) {
     const std::size_t c = static_cast<std::size_t>(parity);
     const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(
-        norms(parity).asDiagonal() *
-        folded_matrix(covariances.of_lag[0], axes, parity, microphones, microphones).real());
+        class_covariance(covariances.of_lag[0], axes, parity, microphones));
     const Eigen::MatrixXd vectors = solver.eigenvectors().rowwise().reverse();
     model.powers[c] = solver.eigenvalues().reverse().cwiseMax(0.0);
     model.projections[c] = weights.asDiagonal() * vectors;
@@ -317,6 +324,25 @@ SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency) {
     model.cutoffs_rad_per_m.push_back(equivalent_cutoff(plan, microphone, k, noise_step(step)));
   }
   return model;
+}
+
+std::array<Eigen::MatrixXd, kParities> inverse_covariances(const ArrayPlan& plan, std::size_t frequency, double noise) {
+  PnahPlan of_microphones;
+  static_cast<ArrayPlan&>(of_microphones) = plan;
+  of_microphones.holography.planes_m.clear();
+  const double k = plan.wavenumber(frequency);
+  const Covariances covariances = make_covariances(of_microphones, prior_rings(of_microphones, k), k);
+  const Axes axes{.y = {plan.geometry.rows, 1}, .x = {plan.geometry.columns, 1}};
+  const auto microphones = half_microphones(axes);
+  const Eigen::VectorXd weights = fold_weights(axes, microphones);
+  std::array<Eigen::MatrixXd, kParities> inverses;
+  for (std::size_t c = 0; c < kParities; ++c) {
+    Eigen::MatrixXd covariance = class_covariance(covariances.of_lag[0], axes, static_cast<int>(c), microphones);
+    covariance.diagonal().array() += noise;
+    inverses[c] = covariance.llt().solve(Eigen::MatrixXd::Identity(covariance.rows(), covariance.cols()));
+    inverses[c] = weights.asDiagonal() * inverses[c] * weights.asDiagonal();
+  }
+  return inverses;
 }
 
 std::vector<SonahModel> make_sonah_models(const PnahPlan& plan) {

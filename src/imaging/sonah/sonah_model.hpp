@@ -58,6 +58,10 @@ SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency);
 /// Of every frequency, on all processors.
 std::vector<SonahModel> make_sonah_models(const PnahPlan& plan);
 
+/// Inverses of the microphones' covariance with this noise over the prior's power, as factors of sums over mirrored
+/// microphones: p^H (C + n)^{-1} p = sum over classes of folded^H inverse folded. [class](sample, sample)
+std::array<Eigen::MatrixXd, kParities> inverse_covariances(const ArrayPlan& plan, std::size_t frequency, double noise);
+
 /// From pressure on a plane to the plan's quantity there, of a wave with this kz.
 std::complex<double> quantity_factor(const PnahPlan& plan, std::complex<double> kz, double k);
 

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "imaging/image_surface.hpp"
+#include "imaging/sonah/source_reference.hpp"
 
 namespace nearfield::reference {
 namespace {
@@ -272,21 +273,6 @@ Sonah::NoiseMemory noise_remembered(Sonah::NoiseMemory memory, int which, std::i
   return memory;
 }
 
-/// e^{j (kx x + ky y)} over the microphones, or over an image's pixels.
-Eigen::VectorXcd wave_over(const PlaneWave& wave, const PnahPlan& plan, int upsample) {
-  const ArrayGeometry& geometry = plan.geometry;
-  const int columns = upsample * geometry.columns;
-  Eigen::VectorXcd values(Eigen::Index{upsample} * geometry.rows * columns);
-  for (Eigen::Index i = 0; i < values.size(); ++i) {
-    const Eigen::Index row = i / columns;
-    const Eigen::Index column = i % columns;
-    const double x_m = (static_cast<double>(column) / upsample - (geometry.columns - 1) / 2.0) * geometry.pitch_x_m;
-    const double y_m = (static_cast<double>(row) / upsample - (geometry.rows - 1) / 2.0) * geometry.pitch_y_m;
-    values(i) = std::polar(1.0, wave.kx_rad_per_m * x_m + wave.ky_rad_per_m * y_m);
-  }
-  return values;
-}
-
 }  // namespace
 
 Sonah::Sonah(const PnahPlan& plan) : plan_(plan) {
@@ -362,10 +348,17 @@ void Sonah::use(const WaveFindings& findings) {
 Sonah::WaveFit Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const {
   const Frequency& f = frequencies_[frequency];
   const std::vector<PlaneWave>& waves = f.found.waves;
-  const Eigen::Index count = static_cast<Eigen::Index>(waves.size());
+  const std::vector<PointSource>& points = f.found.points;
+  const double k = plan_.wavenumber(frequency);
+  const Eigen::Index wave_count = static_cast<Eigen::Index>(waves.size());
+  const Eigen::Index count = wave_count + static_cast<Eigen::Index>(points.size());
   Eigen::MatrixXcd at_microphones(field.size(), count);
-  for (Eigen::Index wave = 0; wave < count; ++wave) {
-    at_microphones.col(wave) = wave_over(waves[static_cast<std::size_t>(wave)], plan_, 1);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    at_microphones.col(i) = i < wave_count ? wave_over(waves[static_cast<std::size_t>(i)], plan_, 1)
+                                           : point_over(points[static_cast<std::size_t>(i - wave_count)], k, plan_);
+  }
+  for (Eigen::Index i = 0; i < count; ++i) {
+    fill(at_microphones.col(i), frequency);
   }
   // Generalised least squares: (F^H C^-1 F)^-1 F^H C^-1 p.
   const Eigen::MatrixXd inverse =
@@ -374,10 +367,13 @@ Sonah::WaveFit Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& f
   const Eigen::MatrixXcd covariance = (at_microphones.adjoint() * white).inverse();
   const Eigen::VectorXcd amplitudes = covariance * white.adjoint() * field;
   WaveFit fit{.residual = field - at_microphones * amplitudes, .images = {}, .error = 0.0};
-  const double k = plan_.wavenumber(frequency);
   for (std::size_t plane = 0; plane < f.images.size(); ++plane) {
     Eigen::MatrixXcd on_plane(f.images[plane].rows(), count);
-    for (Eigen::Index wave = 0; wave < count; ++wave) {
+    for (Eigen::Index i = wave_count; i < count; ++i) {
+      on_plane.col(i) =
+          point_image(points[static_cast<std::size_t>(i - wave_count)], k, plan_.holography.planes_m[plane], plan_);
+    }
+    for (Eigen::Index wave = 0; wave < wave_count; ++wave) {
       const PlaneWave& of = waves[static_cast<std::size_t>(wave)];
       const Complex kz =
           std::conj(std::sqrt(Complex(k * k - std::pow(of.kx_rad_per_m, 2) - std::pow(of.ky_rad_per_m, 2), 0.0)));
@@ -396,6 +392,38 @@ Sonah::WaveFit Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& f
     }
   }
   return fit;
+}
+
+void Sonah::make_fill(const std::vector<int>& masked) {
+  constexpr double kNoise = 1e-4;
+  if (masked == fill_.masked) {
+    return;
+  }
+  fill_ = {.masked = masked, .of_frequency = {}};
+  std::vector<int> usable;
+  for (int channel = 0; channel < plan_.geometry.channels(); ++channel) {
+    if (std::find(masked.begin(), masked.end(), channel) == masked.end()) {
+      usable.push_back(channel);
+    }
+  }
+  for (const Frequency& f : frequencies_) {
+    const Eigen::MatrixXd covariance = f.modes * f.powers.asDiagonal() * f.modes.transpose();
+    Eigen::MatrixXd between = covariance(usable, usable);
+    between.diagonal().array() += kNoise;
+    Eigen::MatrixXd from_all = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(masked.size()), covariance.cols());
+    from_all(Eigen::all, usable) = between.ldlt().solve(covariance(usable, masked)).transpose();
+    fill_.of_frequency.push_back(from_all);
+  }
+}
+
+void Sonah::fill(Eigen::Ref<Eigen::VectorXcd> field, std::size_t frequency) const {
+  if (!fill_.masked.empty()) {
+    for (const int channel : fill_.masked) {
+      field(channel) = 0.0;
+    }
+    const Eigen::VectorXcd predicted = fill_.of_frequency[frequency].cast<Complex>() * field;
+    field(fill_.masked) = predicted;
+  }
 }
 
 void Sonah::forget() {
@@ -424,12 +452,14 @@ PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked
   frame.flags = conditioned.flags;
   frame.non_finite_channels = conditioned.non_finite_channels;
   frame.images.resize(planes * frequencies_.size() * pixels);
+  make_fill(masked.fills_from_all ? masked.dead_channels : std::vector<int>());
   for (std::size_t f = 0; f < frequencies_.size(); ++f) {
     Frequency& frequency = frequencies_[f];
     const std::vector<Complex>& values = conditioned.fields[f].values;
-    const Eigen::VectorXcd field =
+    Eigen::VectorXcd field =
         Eigen::Map<const Eigen::VectorXcd>(values.data(), static_cast<Eigen::Index>(values.size()));
-    const bool has_waves = !frequency.found.waves.empty();
+    fill(field, f);
+    const bool has_waves = frequency.found.has_sources();
     const WaveFit waves = has_waves ? fit_waves(f, field) : WaveFit{.residual = field, .images = {}, .error = 0.0};
     const Eigen::VectorXcd y = frequency.modes.transpose() * waves.residual;
     const Evidence evidence = weigh_noises(frequency.powers, y);

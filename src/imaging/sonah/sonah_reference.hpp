@@ -30,7 +30,8 @@ class Sonah {
   PnahImages image(std::span<const Complex> spectra) { return image(spectra, plan_, FrameHop()); }
   /// Forgets the noise of all frames.
   void forget();
-  /// Plane waves to fit from the next frame on; of the findings their wavenumbers and noise alone are used.
+  /// Plane waves and point sources to fit from the next frame on; of the findings their wavenumbers, places and noise
+  /// alone are used.
   void use(const WaveFindings& findings);
 
  private:
@@ -43,7 +44,7 @@ class Sonah {
     std::array<NoiseMemory, 2> memories = {};  ///< the first one begins in even halves, the other one in odd ones
     FoundWaves found;
   };
-  /// The part of a frame that plane waves explain.
+  /// The part of a frame that plane waves and point sources explain.
   struct WaveFit {
     Eigen::VectorXcd residual;             ///< [microphone]
     std::vector<Eigen::VectorXcd> images;  ///< [plane]
@@ -52,9 +53,17 @@ class Sonah {
   [[nodiscard]] Frequency make_frequency(std::size_t frequency) const;
   /// The step of noise for a frame with these costs, which both memories take in.
   static int noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop);
+  /// The prior's predictions of masked microphones from all others, of the mask that was used last.
+  struct PriorFill {
+    std::vector<int> masked;
+    std::vector<Eigen::MatrixXd> of_frequency;  ///< (masked, microphone), 0 for masked ones
+  };
+  void make_fill(const std::vector<int>& masked);
+  void fill(Eigen::Ref<Eigen::VectorXcd> field, std::size_t frequency) const;
   [[nodiscard]] WaveFit fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const;
   PnahPlan plan_;
   std::vector<Frequency> frequencies_;
+  PriorFill fill_;
 };
 
 }  // namespace nearfield::reference

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 namespace nearfield {
 namespace {
@@ -11,8 +12,7 @@ namespace {
 using Complex = std::complex<double>;
 using Eigen::Index;
 
-constexpr std::array<Complex, kParities> kPhases = {Complex(1.0), Complex(0.0, 1.0), Complex(0.0, 1.0), Complex(-1.0)};
-/// |amplitude|^2 over its variance that a wave must have to be tried: small, as other waves that are not found yet
+/// |amplitude|^2 over its variance that a source must have to be tried: small, as others that are not found yet
 /// count as the prior's; that it must have in the end to be accepted; and to be kept where it was accepted before.
 constexpr double kCandidate = 20.0;
 constexpr double kTried = 40.0;
@@ -28,8 +28,11 @@ constexpr int kGridSteps = 2;
 constexpr int kCoarse = 2;
 constexpr int kFewestMicrophones = 8;
 constexpr int kMicrophonesAWave = 16;
-constexpr int kMostSteps = 8;
+constexpr int kMostSteps = 12;
+/// Sources that move by less than this part of their grid's step have settled.
 constexpr double kSettled = 1e-7;
+/// A point source's depth below the surface grows or shrinks by this part in a step at most.
+constexpr double kMostDeeper = 0.5;
 
 std::size_t at(Index index) { return static_cast<std::size_t>(index); }
 
@@ -40,16 +43,22 @@ std::size_t most_waves(const ArrayGeometry& geometry) {
   return static_cast<std::size_t>(std::min(kMostWaves, geometry.channels() / kMicrophonesAWave));
 }
 
+int step_of_noise(double noise) {
+  return static_cast<int>(std::lround(std::log(noise / noise_step(0)) / std::log(noise_step(1) / noise_step(0))));
+}
+
 }  // namespace
 
 Eigen::ArrayXd WaveFinder::Fit::significance() const {
-  return amplitudes.cwiseAbs2().array() / (std::max(prior, 1e-300) * covariance.diagonal().array());
+  return amplitudes.cwiseAbs2().array() / (std::max(prior, 1e-300) * covariance.diagonal().real().array());
 }
 
 WaveFinder::WaveFinder(const PnahPlan& plan, std::size_t frequency, const SonahModel& model)
     : plan_(plan),
       k_(plan.wavenumber(frequency)),
       model_(&model),
+      modes_(plan, frequency, model),
+      points_(plan, frequency, model),
       most_(most_waves(plan.geometry)),
       most_rad_per_m_(std::hypot(k_, std::log(kMostLoss) / plan.largest_distance_m())) {
   powers_.resize(kParities * model.samples);
@@ -85,56 +94,6 @@ WaveFinder::Axis WaveFinder::make_axis(int microphones, double pitch_m) const {
   return axis;
 }
 
-/// Without the phases of the classes.
-Eigen::VectorXcd WaveFinder::to_modes(std::span<const Complex> field) const {
-  const int rows = plan_.geometry.rows;
-  const int columns = plan_.geometry.columns;
-  const Index half_columns = x_.places_m.size();
-  const auto value = [&](Index row, Index column) { return field[at(row * columns + column)]; };
-  Eigen::VectorXcd y(powers_.size());
-  Eigen::VectorXcd folded(model_->samples);
-  for (int c = 0; c < kParities; ++c) {
-    const double sign_x = (c & 1) != 0 ? -1.0 : 1.0;
-    const double sign_y = (c & 2) != 0 ? -1.0 : 1.0;
-    for (Index sample = 0; sample < folded.size(); ++sample) {
-      const Index row = sample / half_columns;
-      const Index column = sample % half_columns;
-      const Index far_row = rows - 1 - row;
-      const Index far_column = columns - 1 - column;
-      folded(sample) = value(row, column) + sign_x * value(row, far_column) +
-                       sign_y * (value(far_row, column) + sign_x * value(far_row, far_column));
-    }
-    y.segment(Index{c} * model_->samples, model_->samples) =
-        std::conj(kPhases[at(c)]) * (model_->projections[at(c)].transpose().cast<Complex>() * folded);
-  }
-  return y;
-}
-
-/// (mode, wave), or their slopes.
-Eigen::MatrixXd WaveFinder::modes_of(const Waves& waves, Slope slope) const {
-  const Index count = static_cast<Index>(waves.size());
-  const Index half_columns = x_.places_m.size();
-  const auto along = [](double k, double place_m, bool is_odd, bool is_slope) {
-    return is_slope ? mirrored_slope(k, place_m, is_odd) : mirrored_pair(k, place_m, is_odd);
-  };
-  Eigen::MatrixXd modes(powers_.size(), count);
-  if (waves.empty()) {
-    return modes;
-  }
-  Eigen::MatrixXd folded(model_->samples, count);
-  for (int c = 0; c < kParities; ++c) {
-    for (Index wave = 0; wave < count; ++wave) {
-      const auto& [kx, ky] = waves[at(wave)];
-      for (Index sample = 0; sample < folded.rows(); ++sample) {
-        folded(sample, wave) = along(ky, y_.places_m(sample / half_columns), (c & 2) != 0, slope == Slope::kY) *
-                               along(kx, x_.places_m(sample % half_columns), (c & 1) != 0, slope == Slope::kX);
-      }
-    }
-    modes.middleRows(Index{c} * model_->samples, model_->samples) = model_->projections[at(c)].transpose() * folded;
-  }
-  return modes;
-}
-
 /// The most probable noise of what the waves leave, and the prior's power with it.
 void WaveFinder::weigh_residual(Fit& fit) const {
   const double channels = plan_.geometry.channels();
@@ -151,69 +110,93 @@ void WaveFinder::weigh_residual(Fit& fit) const {
   }
 }
 
-WaveFinder::Fit WaveFinder::fit(const Waves& waves, const Eigen::VectorXcd& y, double noise) const {
+WaveFinder::Fit WaveFinder::fit(const Sources& sources, const Eigen::VectorXcd& y, double noise) const {
   Fit fit{.noise = noise,
-          .modes = modes_of(waves, Slope::kNone),
+          .modes = modes_.fields(sources),
           .weights = 1.0 / (powers_ + noise),
           .amplitudes = {},
           .covariance = {},
           .residual = y};
-  if (!waves.empty()) {
-    const Eigen::MatrixXd weighed = fit.weights.matrix().asDiagonal() * fit.modes;
-    const Eigen::MatrixXd precision = fit.modes.transpose() * weighed;
-    fit.covariance = precision.ldlt().solve(Eigen::MatrixXd::Identity(precision.rows(), precision.cols()));
-    fit.amplitudes = (fit.covariance * weighed.transpose()).cast<Complex>() * y;
-    fit.residual -= fit.modes.cast<Complex>() * fit.amplitudes;
+  if (!sources.empty()) {
+    const Eigen::MatrixXcd weighed = fit.weights.matrix().asDiagonal() * fit.modes;
+    const Eigen::MatrixXcd precision = fit.modes.adjoint() * weighed;
+    fit.covariance = precision.ldlt().solve(Eigen::MatrixXcd::Identity(precision.rows(), precision.cols()));
+    fit.amplitudes = fit.covariance * (weighed.adjoint() * y);
+    fit.residual -= fit.modes * fit.amplitudes;
   }
   weigh_residual(fit);
   return fit;
 }
 
-/// One step of Gauss and Newton in all wavenumbers and amplitudes; returns the largest change of a wavenumber, rad/m.
-double WaveFinder::step(Waves& waves, const Fit& fit) const {
-  const Index count = static_cast<Index>(waves.size());
-  Eigen::MatrixXd columns(powers_.size(), 3 * count);
-  columns << fit.modes, modes_of(waves, Slope::kX), modes_of(waves, Slope::kY);
-  const Eigen::MatrixXd weighed = fit.weights.matrix().asDiagonal() * columns;
-  const Eigen::MatrixXd products = columns.transpose() * weighed;
-  const Eigen::VectorXcd onto = weighed.transpose().cast<Complex>() * fit.residual;
-  // Unknowns: real and imaginary part of each amplitude, then kx and ky; each a complex factor of a real column.
-  const auto column_of = [&](Index unknown) { return unknown < count ? unknown : unknown - count; };
-  const auto factor_of = [&](Index unknown) {
-    const Index kind = unknown / count;
-    return kind == 0 ? Complex(1.0) : kind == 1 ? Complex(0.0, 1.0) : fit.amplitudes(unknown % count);
-  };
-  Eigen::MatrixXd normal(4 * count, 4 * count);
-  Eigen::VectorXd right(4 * count);
-  for (Index a = 0; a < 4 * count; ++a) {
-    right(a) = (std::conj(factor_of(a)) * onto(column_of(a))).real();
-    for (Index b = 0; b < 4 * count; ++b) {
-      normal(a, b) = (std::conj(factor_of(a)) * factor_of(b)).real() * products(column_of(a), column_of(b));
-    }
-  }
-  const Eigen::VectorXd change = normal.ldlt().solve(right);
-  double largest = 0.0;
-  const auto move = [&](double& value, double by, const Axis& axis) {
+/// Returns by how much of the grid's step.
+double WaveFinder::move(PlaneWave& wave, const Eigen::Ref<const Eigen::VectorXd>& by) const {
+  const auto along = [](double& value, double change, const Axis& axis) {
     const double spacing = axis.grid_rad_per_m(1);
     const double most = axis.grid_rad_per_m(axis.grid_rad_per_m.size() - 1) + spacing;
-    const double moved = std::clamp(value + (std::isfinite(by) ? std::clamp(by, -spacing, spacing) : 0.0), -most, most);
-    largest = std::max(largest, std::abs(moved - value));
-    value = moved;
+    const double moved = std::clamp(value + std::clamp(change, -spacing, spacing), -most, most);
+    return std::abs(std::exchange(value, moved) - moved) / spacing;
   };
-  for (Index wave = 0; wave < count; ++wave) {
-    move(waves[at(wave)].kx_rad_per_m, change(2 * count + wave), x_);
-    move(waves[at(wave)].ky_rad_per_m, change(3 * count + wave), y_);
+  return std::max(along(wave.kx_rad_per_m, by(0), x_), along(wave.ky_rad_per_m, by(1), y_));
+}
+
+double WaveFinder::move(PointSource& point, const Eigen::Ref<const Eigen::VectorXd>& by) const {
+  const double step_x_m = points_.step_x_m();
+  const double step_y_m = points_.step_y_m();
+  const double most_z_m = kMostDeeper * points_.depth_m(point);
+  const PointSource moved = points_.bounded({.x_m = point.x_m + std::clamp(by(0), -step_x_m, step_x_m),
+                                             .y_m = point.y_m + std::clamp(by(1), -step_y_m, step_y_m),
+                                             .z_m = point.z_m + std::clamp(by(2), -most_z_m, most_z_m)});
+  const double largest =
+      std::max({std::abs(moved.x_m - point.x_m) / step_x_m, std::abs(moved.y_m - point.y_m) / step_y_m,
+                std::abs(moved.z_m - point.z_m) / points_.depth_m(point)});
+  point = moved;
+  return largest;
+}
+
+/// One step of Gauss and Newton in all coordinates and amplitudes; returns the largest change, of the grids' steps.
+double WaveFinder::step(Sources& sources, const Fit& fit) const {
+  const Index count = static_cast<Index>(sources.size());
+  std::array<Eigen::MatrixXcd, kMostCoordinates> slopes;
+  for (int coordinate = 0; coordinate < kMostCoordinates; ++coordinate) {
+    slopes[at(coordinate)] = modes_.slopes(sources, coordinate);
+  }
+  // Unknowns: real and imaginary part of each amplitude, then each source's coordinates.
+  std::vector<Index> first;
+  Index unknowns = 2 * count;
+  for (const FieldSource& source : sources) {
+    first.push_back(unknowns);
+    unknowns += coordinates_of(source);
+  }
+  Eigen::MatrixXcd columns(powers_.size(), unknowns);
+  columns << fit.modes, Complex(0.0, 1.0) * fit.modes, Eigen::MatrixXcd(powers_.size(), unknowns - 2 * count);
+  for (Index source = 0; source < count; ++source) {
+    for (int coordinate = 0; coordinate < coordinates_of(sources[at(source)]); ++coordinate) {
+      columns.col(first[at(source)] + coordinate) = fit.amplitudes(source) * slopes[at(coordinate)].col(source);
+    }
+  }
+  const Eigen::MatrixXcd weighed = fit.weights.matrix().asDiagonal() * columns;
+  const Eigen::MatrixXd normal = (columns.adjoint() * weighed).real();
+  const Eigen::VectorXd right = (weighed.adjoint() * fit.residual).real();
+  const Eigen::VectorXd change = normal.ldlt().solve(right);
+  if (!change.allFinite()) {
+    return 0.0;
+  }
+  double largest = 0.0;
+  for (Index source = 0; source < count; ++source) {
+    FieldSource& moving = sources[at(source)];
+    const auto by = change.segment(first[at(source)], coordinates_of(moving));
+    largest = std::max(largest, std::visit([&](auto& of_kind) { return move(of_kind, by); }, moving));
   }
   return largest;
 }
 
-/// Moves the waves to where they fit best, while the noise follows what they leave.
-WaveFinder::Fit WaveFinder::settle(Waves& waves, const Eigen::VectorXcd& y, double noise) const {
-  Fit found = fit(waves, y, noise);
-  for (int i = 0; i < kMostSteps && !waves.empty(); ++i) {
-    const double moved = step(waves, found);
+/// Moves the sources to where they fit best, while the noise follows what they leave.
+WaveFinder::Fit WaveFinder::settle(Sources& sources, const Eigen::VectorXcd& y, double noise) const {
+  Fit found = fit(sources, y, noise);
+  for (int i = 0; i < kMostSteps && !sources.empty(); ++i) {
+    const double moved = step(sources, found);
     const double next = found.residual_noise;
-    found = fit(waves, y, next);
+    found = fit(sources, y, next);
     if (moved < kSettled) {
       break;
     }
@@ -221,17 +204,17 @@ WaveFinder::Fit WaveFinder::settle(Waves& waves, const Eigen::VectorXcd& y, doub
   return found;
 }
 
-/// Removes the weakest wave until each has `least`, [wave], at least.
-void WaveFinder::drop_weak(Waves& waves, Fit& fit, const Eigen::VectorXcd& y, std::vector<double> least) const {
-  while (!waves.empty()) {
+/// Removes the weakest source until each has `least`, [source], at least.
+void WaveFinder::drop_weak(Sources& sources, Fit& fit, const Eigen::VectorXcd& y, std::vector<double> least) const {
+  while (!sources.empty()) {
     Index weakest = 0;
     const Eigen::Map<const Eigen::ArrayXd> limits(least.data(), static_cast<Index>(least.size()));
     if ((fit.significance() / limits).minCoeff(&weakest) >= 1.0) {
       return;
     }
-    waves.erase(waves.begin() + weakest);
+    sources.erase(sources.begin() + weakest);
     least.erase(least.begin() + weakest);
-    fit = settle(waves, y, fit.residual_noise);
+    fit = settle(sources, y, fit.residual_noise);
   }
 }
 
@@ -240,39 +223,39 @@ const Eigen::MatrixXd& WaveFinder::grid_powers() {
   if (grid_powers_.size() > 0) {
     return grid_powers_;
   }
-  Waves waves;
+  Sources waves;
   for (Index y = 0; y < y_.grid_rad_per_m.size(); y += kCoarse) {
     for (Index x = 0; x < x_.grid_rad_per_m.size(); x += kCoarse) {
-      waves.push_back({x_.grid_rad_per_m(x), y_.grid_rad_per_m(y)});
+      waves.emplace_back(PlaneWave{x_.grid_rad_per_m(x), y_.grid_rad_per_m(y)});
     }
   }
   Eigen::MatrixXd weights(kNoiseSteps, powers_.size());
   for (int step = 0; step < kNoiseSteps; ++step) {
     weights.row(step) = (1.0 / (powers_ + noise_step(step))).matrix().transpose();
   }
-  grid_powers_ = weights * modes_of(waves, Slope::kNone).cwiseAbs2();
+  grid_powers_ = weights * modes_.fields(waves).cwiseAbs2();
   return grid_powers_;
 }
 
 /// The wave of the grid with the largest matched-filter output on the residual, and that output.
-std::pair<PlaneWave, double> WaveFinder::strongest(const Fit& fit) {
+Candidate WaveFinder::strongest_wave(const Fit& fit) {
   const Eigen::MatrixXd& powers = grid_powers();
-  const int noise =
-      static_cast<int>(std::lround(std::log(fit.noise / noise_step(0)) / std::log(noise_step(1) / noise_step(0))));
+  const int noise = step_of_noise(fit.noise);
   const Eigen::VectorXcd white = (fit.weights * fit.residual.array()).matrix();
   const Index rows = y_.grid_rad_per_m.size();
   const Index columns = x_.grid_rad_per_m.size();
   const Index coarse_columns = (columns + kCoarse - 1) / kCoarse;
   std::array<Eigen::MatrixXcd, kParities> of_class;
   for (int c = 0; c < kParities; ++c) {
-    const Eigen::VectorXcd folded =
-        model_->projections[at(c)].cast<Complex>() * white.segment(Index{c} * model_->samples, model_->samples);
+    const Eigen::VectorXcd folded = std::conj(kClassPhases[at(c)]) * model_->projections[at(c)].cast<Complex>() *
+                                    white.segment(Index{c} * model_->samples, model_->samples);
     const Eigen::Map<const Eigen::Matrix<Complex, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> places(
         folded.data(), y_.places_m.size(), x_.places_m.size());
     of_class[at(c)] = y_.waves[(c & 2) != 0 ? 1 : 0].transpose().cast<Complex>() * places *
                       x_.waves[(c & 1) != 0 ? 1 : 0].cast<Complex>();
   }
-  std::pair<PlaneWave, double> best{};
+  PlaneWave best;
+  double strength = 0.0;
   for (Index row = 0; row < rows; ++row) {
     for (Index column = 0; column < columns; ++column) {
       const double kx = x_.grid_rad_per_m(column);
@@ -286,107 +269,109 @@ std::pair<PlaneWave, double> WaveFinder::strongest(const Fit& fit) {
         const double sign_y = (signs & 2) != 0 ? -1.0 : 1.0;
         const Complex sum = of_class[0](row, column) + sign_x * of_class[1](row, column) +
                             sign_y * (of_class[2](row, column) + sign_x * of_class[3](row, column));
-        if (std::norm(sum) > best.second * power) {
-          best = {{sign_x * kx, sign_y * ky}, std::norm(sum) / power};
+        if (std::norm(sum) > strength * power) {
+          best = {sign_x * kx, sign_y * ky};
+          strength = std::norm(sum) / power;
         }
       }
     }
   }
-  return best;
+  return {.source = best, .strength = strength};
 }
 
-FoundWaves WaveFinder::find(std::span<const Complex> field, std::uint64_t number) {
-  const SearchMemory<Waves>::Pair before = before_.at(number);
-  if (*before.settling != *before.serving) {
-    (void)find_from(*before.settling, field);
-    *before.settling = waves_;
-    FoundWaves found = find_from(*before.serving, field);
-    *before.serving = waves_;
-    return found;
-  }
-  FoundWaves found = find_from(*before.serving, field);
-  *before.settling = waves_;
-  *before.serving = waves_;
+/// The strongest wave and the strongest point source that exceed the threshold, the stronger one first.
+std::vector<Candidate> WaveFinder::candidates(const Fit& fit) {
+  std::vector<Candidate> found = {
+      points_.strongest((fit.weights * fit.residual.array()).matrix(), step_of_noise(fit.noise), fit.prior),
+      strongest_wave(fit)};
+  std::erase_if(found, [](const Candidate& candidate) { return candidate.strength < kCandidate; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.strength > b.strength; });
   return found;
 }
 
-FoundWaves WaveFinder::find_from(Waves waves, std::span<const Complex> field) {
+FoundWaves WaveFinder::find(std::span<const Complex> field, std::uint64_t number, const MicrophoneMask* mask) {
+  modes_.use(mask);
+  const SearchMemory<Sources>::Pair before = before_.at(number);
+  if (*before.settling != *before.serving) {
+    (void)find_from(*before.settling, field);
+    *before.settling = sources_;
+    FoundWaves found = find_from(*before.serving, field);
+    *before.serving = sources_;
+    return found;
+  }
+  FoundWaves found = find_from(*before.serving, field);
+  *before.settling = sources_;
+  *before.serving = sources_;
+  return found;
+}
+
+FoundWaves WaveFinder::find_from(Sources sources, std::span<const Complex> field) {
   FoundWaves found;
-  const Eigen::VectorXcd y = to_modes(field);
+  const Eigen::VectorXcd y = modes_.of_field(field);
   const double energy = y.squaredNorm();
   if (most_ == 0 || !(energy > 0.0)) {
-    waves_.clear();
+    sources_.clear();
     fit_ = fit({}, y, noise_step(0));
-    waves_error_ = 0.0;
+    sources_error_ = 0.0;
     found.table = make_wave_table(plan_, k_, *model_, {}, {});
     return found;
   }
-  Fit best = settle(waves, y, fit({}, y, noise_step(0)).residual_noise);
-  drop_weak(waves, best, y, std::vector<double>(waves.size(), kTried));
-  std::vector<double> least(waves.size(), kKept);
-  while (waves.size() < most_ && best.residual.squaredNorm() > kRounding * energy) {
-    const auto [candidate, strength] = strongest(best);
-    if (strength < kCandidate) {
-      break;
+  Fit best = settle(sources, y, fit({}, y, noise_step(0)).residual_noise);
+  drop_weak(sources, best, y, std::vector<double>(sources.size(), kTried));
+  std::vector<double> least(sources.size(), kKept);
+  bool grows = true;
+  while (grows && sources.size() < most_ && best.residual.squaredNorm() > kRounding * energy) {
+    grows = false;
+    for (const Candidate& candidate : candidates(best)) {
+      Sources more = sources;
+      more.push_back(candidate.source);
+      Fit next = settle(more, y, best.residual_noise);
+      if (next.significance().minCoeff() >= kTried) {
+        sources = std::move(more);
+        best = std::move(next);
+        least.push_back(kTaken);
+        grows = true;
+        break;
+      }
     }
-    Waves more = waves;
-    more.push_back(candidate);
-    Fit next = settle(more, y, best.residual_noise);
-    if (next.significance().minCoeff() < kTried) {
-      break;
-    }
-    waves = std::move(more);
-    best = std::move(next);
-    least.push_back(kTaken);
   }
-  drop_weak(waves, best, y, least);
-  waves_ = waves;
-  found.waves = waves;
+  drop_weak(sources, best, y, least);
+  sources_ = sources;
+  for (const FieldSource& source : sources) {
+    if (const auto* wave = std::get_if<PlaneWave>(&source)) {
+      found.waves.push_back(*wave);
+    } else {
+      found.points.push_back(std::get<PointSource>(source));
+    }
+  }
   found.noise = best.noise;
-  found.table = make_wave_table(plan_, k_, *model_, waves,
+  found.table = make_wave_table(plan_, k_, *model_, sources,
                                 {.modes = best.modes, .weights = best.weights, .covariance = best.covariance});
   fit_ = std::move(best);
-  waves_error_ = found.table.size() > 1 ? static_cast<double>(found.table[1]) : 0.0;
+  sources_error_ = static_cast<double>(found.table[1]);
   return found;
 }
 
 FieldEstimate WaveFinder::estimate() const {
-  const int rows = plan_.geometry.rows;
-  const int columns = plan_.geometry.columns;
   const Eigen::ArrayXd weights = 1.0 / (powers_ + fit_.residual_noise);
-  FieldEstimate out{.image = Eigen::MatrixXcd::Zero(rows, columns),
-                    .noise_pa = std::sqrt(fit_.prior * fit_.residual_noise),
-                    .squared_error = model_->prior_powers.front() + waves_error_};
-  for (int c = 0; c < kParities; ++c) {
-    const auto part = [&](const auto& of_modes) {
-      return of_modes.segment(Index{c} * model_->samples, model_->samples);
-    };
-    const Eigen::VectorXcd folded =
-        kPhases[at(c)] * (model_->images.front()[at(c)] * (part(weights) * part(fit_.residual).array()).matrix());
-    out.squared_error -= (model_->image_powers.front()[at(c)].array() * part(weights)).sum();
-    for (Index row = 0; row < rows; ++row) {
-      for (Index column = 0; column < columns; ++column) {
-        const Index near_row = std::min(row, rows - 1 - row);
-        const Index near_column = std::min(column, columns - 1 - column);
-        const bool is_minus = ((c & 1) != 0 && column != near_column) != ((c & 2) != 0 && row != near_row);
-        const Complex value = folded(near_row * model_->pixel_columns + near_column);
-        out.image(row, column) += is_minus ? -value : value;
-      }
-    }
+  Eigen::VectorXcd image = image_of_modes(plan_, *model_, (weights * fit_.residual.array()).matrix());
+  FieldEstimate out;
+  out.noise_pa = std::sqrt(fit_.prior * fit_.residual_noise);
+  out.squared_error = model_->prior_powers.front() + sources_error_;
+  for (std::size_t c = 0; c < kParities; ++c) {
+    out.squared_error -= (model_->image_powers.front()[c].array() *
+                          weights.segment(static_cast<Index>(c) * model_->samples, model_->samples))
+                             .sum();
   }
   out.squared_error *= fit_.prior;
-  for (std::size_t wave = 0; wave < waves_.size(); ++wave) {
-    const Complex amplitude = fit_.amplitudes(static_cast<Index>(wave)) *
-                              wave_gain(plan_, k_, waves_[wave], plan_.holography.planes_m.front());
-    for (Index row = 0; row < rows; ++row) {
-      for (Index column = 0; column < columns; ++column) {
-        const double x_m = (static_cast<double>(column) - (columns - 1) / 2.0) * plan_.geometry.pitch_x_m;
-        const double y_m = (static_cast<double>(row) - (rows - 1) / 2.0) * plan_.geometry.pitch_y_m;
-        out.image(row, column) +=
-            amplitude * std::polar(1.0, waves_[wave].kx_rad_per_m * x_m + waves_[wave].ky_rad_per_m * y_m);
-      }
-    }
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    image += fit_.amplitudes(static_cast<Index>(i)) *
+             source_image(plan_, k_, sources_[i], plan_.holography.planes_m.front());
   }
+  const Eigen::Map<const Eigen::Matrix<Complex, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> rows(
+      image.data(), plan_.image_rows(), plan_.image_columns());
+  out.image = rows;
   return out;
 }
 

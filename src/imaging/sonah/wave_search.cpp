@@ -22,7 +22,7 @@ std::shared_ptr<const Findings> WaveSearch::search(std::span<const std::complex<
   const auto channels = static_cast<std::size_t>(plan_.geometry.channels());
   auto findings = std::make_shared<WaveFindings>();
   for (std::size_t f = 0; f < finders_.size(); ++f) {
-    findings->waves.push_back(finders_[f].find(std::span(fields).subspan(f * channels, channels), number));
+    findings->waves.push_back(finders_[f].find(std::span(fields).subspan(f * channels, channels), number, &mask));
   }
   return findings;
 }
@@ -42,15 +42,7 @@ std::vector<std::complex<double>> usable_spectra(std::span<const std::complex<fl
     fields[i] *= plan.gains[i];
   }
   for (std::size_t f = 0; f < frequencies; ++f) {
-    for (std::size_t i = 0; i < mask.channels.size(); ++i) {
-      std::complex<double> sum;
-      for (std::size_t n = 0; n < kFillNeighbours; ++n) {
-        const double weight = static_cast<double>(mask.weights[(i * frequencies + f) * kFillNeighbours + n]);
-        const auto from = static_cast<std::size_t>(mask.neighbours[i * kFillNeighbours + n]);
-        sum += weight != 0.0 ? weight * fields[f * channels + from] : 0.0;
-      }
-      fields[f * channels + static_cast<std::size_t>(mask.channels[i])] = sum;
-    }
+    fill_masked(std::span(fields).subspan(f * channels, channels), mask, f, frequencies);
   }
   const auto is_finite = [](const std::complex<double>& value) {
     return std::isfinite(value.real()) && std::isfinite(value.imag());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "config/config.hpp"
@@ -69,6 +70,7 @@ PnahPlan image_plan(const ProcessorPlan& plan) {
   out.holography.standoff_m = plan.array.standoff_m;
   out.surface = surface_of(plan, out.holography);
   out.holography.imager = resolve_imager(out);
+  out.fills_from_all = out.holography.imager == ImagerKind::kSonah;
   out.cutoff_rad_per_m =
       resolve_cutoffs(out.holography, plan.array.medium, plan.array.geometry, plan.array.frequencies_hz);
   out.fft = plan.settings->device.fft;
@@ -80,6 +82,13 @@ PnahPlan image_plan(const ProcessorPlan& plan) {
 
 std::string_view first_kind(const HolographySettings& holography, const ArrayGeometry& geometry) {
   return holography.imager == ImagerKind::kNone ? kWithoutImages : name_of(resolve_imager(holography, geometry));
+}
+
+bool fills_from_all(const Settings& settings) {
+  const std::string_view sonah = name_of(ImagerKind::kSonah);
+  return first_kind(settings.holography, settings.array.geometry) == sonah ||
+         std::any_of(settings.processors.begin(), settings.processors.end(),
+                     [&](const ProcessorSettings& processor) { return processor.kind == sonah; });
 }
 
 std::unique_ptr<KindSettings> first_settings(const HolographySettings& holography) {

@@ -15,6 +15,9 @@ PnahPlan image_plan(const ProcessorPlan& plan);
 std::string_view first_kind(const HolographySettings& holography, const ArrayGeometry& geometry);
 std::unique_ptr<KindSettings> first_settings(const HolographySettings& holography);
 
+/// Whether masks hold predictions from all microphones, as some processor of the settings needs them.
+bool fills_from_all(const Settings& settings);
+
 /// What its images look like; device and front end are left empty.
 ImagesHeader images_header(const ProcessorPlan& plan, const PnahPlan& images);
 

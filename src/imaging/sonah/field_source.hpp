@@ -1,0 +1,77 @@
+#pragma once
+#include <Eigen/Dense>
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <variant>
+#include <vector>
+
+#include "imaging/microphone_mask.hpp"
+#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/search.hpp"
+#include "imaging/sonah/sonah_model.hpp"
+
+/// Plane waves and point sources that are fitted beside sonah's prior (docs/sonah.md): their fields at the microphones,
+/// in the prior's modes, and on the image.
+namespace nearfield {
+
+using FieldSource = std::variant<PlaneWave, PointSource>;
+
+/// Wavenumbers of a plane wave, or coordinates of a point source, by which its field is differentiated.
+inline constexpr int kMostCoordinates = 3;
+int coordinates_of(const FieldSource& source);
+
+/// What a class's factors are multiplied with: plane waves are real vectors over the folded microphones but for this.
+inline constexpr std::array<std::complex<double>, kParities> kClassPhases = {
+    std::complex<double>(1.0), std::complex<double>(0.0, 1.0), std::complex<double>(0.0, 1.0),
+    std::complex<double>(-1.0)};
+
+/// Fields of sources in the prior's modes, for amplitude 1: of a plane wave at the array's centre, of a point source
+/// e^{-jkr} / r.
+class SourceModes {
+ public:
+  /// `model` must outlive it.
+  SourceModes(const PnahPlan& plan, std::size_t frequency, const SonahModel& model);
+  /// Masked microphones of fields are filled as those of the measurement are, so that what a source leaves of a field
+  /// of its own is 0; null: none. `mask` must outlive the calls that follow.
+  void use(const MicrophoneMask* mask) { mask_ = mask != nullptr && !mask->channels.empty() ? mask : nullptr; }
+  /// (class and mode, source)
+  [[nodiscard]] Eigen::MatrixXcd fields(const std::vector<FieldSource>& sources) const;
+  /// Derivatives by one of the sources' coordinates; 0 for sources that do not have it. (class and mode, source)
+  [[nodiscard]] Eigen::MatrixXcd slopes(const std::vector<FieldSource>& sources, int coordinate) const;
+  /// A measured field [row][column] in modes. [class and mode]
+  [[nodiscard]] Eigen::VectorXcd of_field(std::span<const std::complex<double>> field) const;
+
+ private:
+  [[nodiscard]] Eigen::MatrixXcd modes_of(const std::vector<FieldSource>& sources, int coordinate) const;
+  void fold_wave(const PlaneWave& wave, int coordinate, Eigen::Ref<Eigen::MatrixXd> real) const;
+  [[nodiscard]] Eigen::VectorXcd field_of(const PlaneWave& wave, int coordinate) const;
+  [[nodiscard]] Eigen::VectorXcd field_of(const PointSource& point, int coordinate) const;
+
+  PnahPlan plan_;
+  std::size_t frequency_;
+  double k_;
+  const SonahModel* model_;
+  const MicrophoneMask* mask_ = nullptr;
+};
+
+/// Sums over mirrored microphones of a field [row][column] in a class. [sample]
+Eigen::VectorXcd fold_class(const ArrayGeometry& geometry, const Eigen::VectorXcd& field, std::size_t parity);
+
+/// The plan's quantity of a source for amplitude 1: at each pixel of a plane, or of the plan's surface, 0 where there
+/// is none. [pixel]
+Eigen::VectorXcd source_image(const PnahPlan& plan, double k, const FieldSource& source, double plane_m);
+
+/// The image of modes that are divided by power + noise, on the model's first plane or on its surface.
+/// (class and mode, column) to (pixel, column)
+Eigen::MatrixXcd image_of_modes(const PnahPlan& plan, const SonahModel& model, const Eigen::MatrixXcd& white);
+
+/// e^{j k x} and e^{-j k x} under the sign of a class, over its phase.
+double mirrored_pair(double k_rad_per_m, double x_m, bool is_odd);
+/// Its derivative by k.
+double mirrored_slope(double k_rad_per_m, double x_m, bool is_odd);
+
+/// From a wave's amplitude at the microphones to the plan's quantity on a plane.
+std::complex<double> wave_gain(const PnahPlan& plan, double k, const PlaneWave& wave, double plane_m);
+
+}  // namespace nearfield

@@ -1,0 +1,22 @@
+#pragma once
+#include <Eigen/Dense>
+#include <cstdint>
+#include <vector>
+
+#include "imaging/array_plan.hpp"
+
+namespace nearfield {
+
+/// Noise of each microphone over the prior's power that masked microphones are predicted with: 40 dB.
+inline constexpr double kFillNoise = 1e-4;
+
+/// The prediction of masked microphones from all others by sonah's prior, C_mu (C_uu + n)^{-1}: with it the image of
+/// the whole array is that of the microphones that are not masked, where n is the noise of the image (docs/sonah.md).
+/// Of a grid of microphones; on all processors. [frequency][masked][row][column], 0 for masked ones
+std::vector<float> prior_fill(const ArrayPlan& plan, const std::vector<std::int32_t>& masked);
+
+/// Of one frequency. (masked, microphone)
+Eigen::MatrixXd prior_fill_matrix(const ArrayPlan& plan, std::size_t frequency,
+                                  const std::vector<std::int32_t>& masked);
+
+}  // namespace nearfield

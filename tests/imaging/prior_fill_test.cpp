@@ -1,0 +1,233 @@
+#include "imaging/sonah/prior_fill.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "imaging/eight_cases.hpp"
+#include "imaging/search_bench.hpp"
+#include "imaging/sonah/sonah_reference.hpp"
+
+/// Masked microphones predicted by sonah's prior from all others: the image is that of the others' model.
+namespace nearfield {
+namespace {
+
+using test::Complex;
+using test::Monopole;
+using test::Path;
+using test::plan_of;
+using ComplexF = std::complex<float>;
+
+PnahPlan filling_plan(double frequency_hz, int side) {
+  PnahPlan plan = plan_of(frequency_hz, side, side);
+  plan.fills_from_all = true;
+  return plan;
+}
+
+/// A square of 8 x 8 microphones whose first corner is here.
+std::vector<int> hole(const ArrayGeometry& geometry, int row, int column) {
+  std::vector<int> channels;
+  for (int i = 0; i < 64; ++i) {
+    channels.push_back((row + i / 8) * geometry.columns + column + i % 8);
+  }
+  return channels;
+}
+
+std::vector<int> random_channels(const ArrayGeometry& geometry, double share, std::mt19937& generator) {
+  std::vector<int> channels(static_cast<std::size_t>(geometry.channels()));
+  std::iota(channels.begin(), channels.end(), 0);
+  std::shuffle(channels.begin(), channels.end(), generator);
+  channels.resize(static_cast<std::size_t>(share * static_cast<double>(channels.size())));
+  return channels;
+}
+
+/// A field over the array's plane or over that of the image.
+using FieldAt = std::function<std::vector<Complex>(const PnahPlan&, double)>;
+
+FieldAt monopole_at(double x_m, double y_m) {
+  return [=](const PnahPlan& plan, double z_m) {
+    return test::monopole_field({.x_m = x_m, .y_m = y_m, .z_m = -0.03}, plan.wavenumber(0), plan.geometry, z_m);
+  };
+}
+
+std::vector<Complex> pattern_at(const PnahPlan& plan, double z_m) {
+  std::vector<Complex> field;
+  for (int channel = 0; channel < plan.geometry.channels(); ++channel) {
+    const MicrophonePosition at = plan.geometry.position_m(channel);
+    field.push_back(test::pattern(plan.wavenumber(0), at.x_m, at.y_m, z_m));
+  }
+  return field;
+}
+
+/// Mean relative error of images of noisy fields with these microphones masked, which are NaN.
+double mean_error(const PnahPlan& plan, const FieldAt& field_at, const std::vector<int>& masked, double snr_db) {
+  constexpr int kDraws = 3;
+  const std::unique_ptr<Imager> sonah = make_imager(test::device(), plan);
+  const auto status = test::device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
+  const MicrophoneMask mask = make_mask(plan, masked);
+  sonah->use(mask);
+  std::mt19937 generator(4U);
+  double mean = 0.0;
+  for (int draw = 0; draw < kDraws; ++draw) {
+    auto field = field_at(plan, plan.standoff_m);
+    test::add_noise(field, snr_db, generator);
+    for (const int channel : masked) {
+      field[static_cast<std::size_t>(channel)] = std::numeric_limits<double>::quiet_NaN();
+    }
+    const auto spectra = test::narrow(field);
+    if (const auto search = sonah->make_search()) {
+      sonah->adopt(search->search(spectra, mask));
+    }
+    sonah->forget();
+    const auto input = test::device().upload<ComplexF>(spectra, "test");
+    sonah->enqueue(input, status);
+    mean += test::relative_l2(test::device().download(sonah->images(), "test"), field_at(plan, 0.0)) / kDraws;
+  }
+  return mean;
+}
+
+// C of the microphones by other means: modes of a model.
+TEST(PriorFill, IsTheConditionalMean) {
+  for (const auto& [rows, columns] : {std::pair{9, 8}, std::pair{8, 11}}) {
+    PnahPlan plan = plan_of(1000.0, rows, columns);
+    std::mt19937 generator(1U);
+    const std::vector<int> chosen = random_channels(plan.geometry, 0.25, generator);
+    std::vector<std::int32_t> masked(chosen.begin(), chosen.end());
+    std::sort(masked.begin(), masked.end());
+    const SonahModel model = make_sonah_model(plan, 0);
+    const SourceModes modes(plan, 0, model);
+    const Eigen::Index channels = plan.geometry.channels();
+    Eigen::MatrixXd unit(kParities * model.samples, channels);  // of microphones, in modes
+    Eigen::VectorXd powers(unit.rows());
+    for (Eigen::Index channel = 0; channel < channels; ++channel) {
+      std::vector<Complex> field(static_cast<std::size_t>(channels));
+      field[static_cast<std::size_t>(channel)] = 1.0;
+      unit.col(channel) = modes.of_field(field).real();
+    }
+    for (std::size_t c = 0; c < kParities; ++c) {
+      powers.segment(static_cast<Eigen::Index>(c) * model.samples, model.samples) = model.powers[c];
+    }
+    const Eigen::MatrixXd covariance = unit.transpose() * powers.asDiagonal() * unit;
+    std::vector<int> usable;
+    for (int channel = 0; channel < plan.geometry.channels(); ++channel) {
+      if (!std::binary_search(masked.begin(), masked.end(), channel)) {
+        usable.push_back(channel);
+      }
+    }
+    Eigen::MatrixXd between = covariance(usable, usable);
+    between.diagonal().array() += kFillNoise;
+    Eigen::MatrixXd expected = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(masked.size()), channels);
+    expected(Eigen::all, usable) = between.ldlt().solve(covariance(usable, masked)).transpose();
+    // Rounding by the condition of the covariance with its noise, 1e4 of some hundred microphones.
+    EXPECT_LE((prior_fill_matrix(plan, 0, masked) - expected).norm(), 1e-8 * expected.norm()) << rows;
+  }
+}
+
+// One in five microphones missing anywhere, and holes of 8 x 8 that are not above the source: beside all microphones.
+TEST(PriorFill, MissingMicrophonesCostLittle) {
+  std::mt19937 generator(6U);
+  for (const double frequency_hz : {500.0, 2000.0, 4000.0}) {
+    PnahPlan plan = filling_plan(frequency_hz, 20);
+    plan.holography.search_every_frames = 0;
+    PnahPlan neighbours = plan;
+    neighbours.fills_from_all = false;
+    const FieldAt centred = monopole_at(0.013, -0.021);
+    const FieldAt at_edge = monopole_at(0.14, 0.11);
+    using Masks = std::vector<std::vector<int>>;
+    const auto compare = [&](const char* what, const FieldAt& field, const Masks& masks, double gate) {
+      const double all = mean_error(plan, field, {}, 40.0);
+      double by_prior = 0.0;
+      double by_neighbours = 0.0;
+      for (const std::vector<int>& masked : masks) {
+        by_prior += mean_error(plan, field, masked, 40.0) / (all * static_cast<double>(masks.size()));
+        by_neighbours += mean_error(neighbours, field, masked, 40.0) / (all * static_cast<double>(masks.size()));
+      }
+      std::printf("%.0f Hz, %s: all %.1f %%, masked %.2f times, from neighbours %.2f times\n", frequency_hz, what,
+                  100.0 * all, by_prior, by_neighbours);
+      EXPECT_LE(by_prior, gate) << what;
+      EXPECT_LE(by_prior, by_neighbours) << what;
+    };
+    const auto random = [&] {
+      Masks masks(4);
+      std::generate(masks.begin(), masks.end(), [&] { return random_channels(plan.geometry, 0.2, generator); });
+      return masks;
+    };
+    compare("20 % random, centred", centred, random(), 1.25);
+    compare("20 % random, edge", at_edge, random(), 1.25);
+    compare("20 % random, pattern", pattern_at, random(), 1.25);
+    compare("hole 8 x 8, edge", at_edge, {hole(plan.geometry, 4, 4)}, 1.4);
+    if (frequency_hz < 3000.0) {
+      compare("hole 8 x 8, pattern", pattern_at, {hole(plan.geometry, 4, 4)}, 1.4);
+    }
+  }
+}
+
+// The point source is found from the microphones round the hole. At 500 Hz its depth is the least certain: fits count
+// filled microphones as measured ones (decision 25).
+TEST(PriorFill, AMonopoleBehindAHole) {
+  for (const double frequency_hz : {500.0, 2000.0, 4000.0}) {
+    const PnahPlan plan = filling_plan(frequency_hz, 20);
+    const double error = mean_error(plan, monopole_at(0.003, -0.004), hole(plan.geometry, 6, 6), 40.0);
+    PnahPlan alone = plan;
+    alone.holography.search_every_frames = 0;
+    std::printf("%.0f Hz, monopole behind the hole: %.2f %%, without points %.1f %%\n", frequency_hz, 100.0 * error,
+                100.0 * mean_error(alone, monopole_at(0.003, -0.004), hole(plan.geometry, 6, 6), 40.0));
+    EXPECT_LE(error, frequency_hz < 1000.0 ? 0.06 : 0.045);
+  }
+}
+
+// Kernels against the double-precision twin, whose covariances are its own, with and without sources beside the prior;
+// tolerances as in sonah_test.cpp.
+TEST(PriorFill, KernelsAgreeWithReference) {
+  for (const auto& [rows, columns] : {std::pair{12, 13}, std::pair{9, 16}}) {
+    PnahPlan plan = plan_of(1500.0, rows, columns);
+    plan.fills_from_all = true;
+    plan.frequencies_hz = {1500.0, 700.0};
+    plan.cutoff_rad_per_m = {70.0, 70.0};
+    plan.batch = 2;
+    std::mt19937 generator(8U);
+    plan.dead_channels = random_channels(plan.geometry, 0.1, generator);
+    std::vector<Complex> spectra;
+    for (std::size_t i = 0; i < 4; ++i) {
+      auto field = test::monopole_field({.x_m = 0.03, .y_m = -0.02, .z_m = -0.03}, plan.wavenumber(i % 2),
+                                        plan.geometry, plan.standoff_m);
+      test::add_noise(field, 45.0, generator);
+      for (const int channel : plan.dead_channels) {
+        field[static_cast<std::size_t>(channel)] = std::numeric_limits<double>::quiet_NaN();
+      }
+      spectra.insert(spectra.end(), field.begin(), field.end());
+    }
+    const auto narrow = test::narrow(spectra);
+    const auto values = static_cast<std::ptrdiff_t>(spectra.size() / 2);
+    const auto found = WaveSearch(plan, make_sonah_models(plan))
+                           .search({narrow.begin(), narrow.begin() + values}, make_mask(plan, {}));
+    ASSERT_EQ(test::points_in(found), 1U);
+    for (const bool has_points : {false, true}) {
+      reference::Sonah sonah(plan);
+      if (has_points) {
+        sonah.use(findings_as<WaveFindings>(found));
+      }
+      std::vector<Complex> expected;
+      for (std::size_t frame = 0; frame < 2; ++frame) {
+        const auto first = narrow.begin() + static_cast<std::ptrdiff_t>(frame) * values;
+        const auto images = sonah.image(test::widen({first, first + values}), plan, {.hop = frame});
+        expected.insert(expected.end(), images.images.begin(), images.images.end());
+      }
+      for (const Path& path : test::kSonahPaths) {
+        const auto images = test::run_on_device(plan, narrow, path, has_points ? found : nullptr).images;
+        EXPECT_LE(test::relative_l2(images, expected), 3e-4) << path.name << (has_points ? " with points" : "");
+        PnahPlan neighbours = plan;
+        neighbours.fills_from_all = false;
+        EXPECT_GT(test::relative_l2(test::run_on_device(neighbours, narrow, path).images, expected), 1e-3);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace nearfield

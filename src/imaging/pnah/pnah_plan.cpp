@@ -78,7 +78,7 @@ bool PnahPlan::measures_cutoff() const {
 }
 
 int PnahPlan::search_every_hops() const {
-  const bool searches = resolve_imager(*this) != ImagerKind::kPnah || searches_cutoff();
+  const bool searches = resolve_imager(*this) == ImagerKind::kSonah || searches_cutoff();
   return searches ? holography.search_every_frames : 0;
 }
 
@@ -97,7 +97,9 @@ bool PnahPlan::estimates_error() const {
   if (measures_cutoff()) {
     return quantity == Quantity::kPressure;
   }
-  return (resolve_imager(*this) == ImagerKind::kSonah || searches_cutoff()) && quantity != Quantity::kActiveIntensity;
+  const ImagerKind imager = resolve_imager(*this);
+  const bool has_prior = imager == ImagerKind::kSonah || imager == ImagerKind::kOperators;
+  return (has_prior || searches_cutoff()) && quantity != Quantity::kActiveIntensity;
 }
 
 int PnahPlan::image_rows() const { return surface ? surface->rows : geometry.rows * holography.upsample; }
@@ -114,6 +116,9 @@ double PnahPlan::largest_distance_m() const {
 ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry) {
   if (holography.imager != ImagerKind::kAuto) {
     return holography.imager;
+  }
+  if (!geometry.is_grid()) {
+    return ImagerKind::kOperators;
   }
   if (!holography.surface_path.empty()) {
     return ImagerKind::kSonah;
@@ -183,8 +188,8 @@ void validate(const PnahPlan& plan) {
   const bool filters = resolve_imager(plan) == ImagerKind::kPnah;
   if (plan.surface && filters) {
     throw ConfigError(
-        fmt::format("holography.surface: expected null with {}, as sonah alone makes images on a surface, "
-                    "found a surface of {} x {} pixels",
+        fmt::format("holography.surface: expected null with {}, which makes images on planes alone, found a surface of "
+                    "{} x {} pixels",
                     name_of(ImagerKind::kPnah), plan.image_rows(), plan.image_columns()));
   }
   if (filters && predicts(holography.extrapolation.method) &&

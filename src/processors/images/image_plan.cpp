@@ -9,6 +9,7 @@
 #include "imaging/image_surface.hpp"
 #include "nearfield/error.hpp"
 #include "processors/images/settings.hpp"
+#include "processors/images/source_files.hpp"
 #include "processors/images/surface_file.hpp"
 
 namespace nearfield {
@@ -69,6 +70,9 @@ PnahPlan image_plan(const ProcessorPlan& plan) {
   out.holography.standoff_m = plan.array.standoff_m;
   out.surface = surface_of(plan, out.holography);
   out.holography.imager = resolve_imager(out);
+  if (out.holography.imager == ImagerKind::kOperators) {
+    out.sources = read_sources(plan, out.holography.operators);
+  }
   out.cutoff_rad_per_m =
       resolve_cutoffs(out.holography, plan.array.medium, plan.array.geometry, plan.array.frequencies_hz);
   out.fft = plan.settings->device.fft;

@@ -19,10 +19,11 @@ namespace nearfield {
 /// Whether spectra come from a sliding DFT over hops; kAuto: where that costs less.
 enum class Incremental { kAuto, kAlways, kNever };
 enum class WindowKind { kHann, kNone };
-/// How images are made of spectra: planar NAH in K-space, or statistically optimised NAH.
+/// How images are made of spectra: planar NAH in K-space, statistically optimised NAH, or a dense operator a frequency.
 enum class ImagerKind {
   kPnah,
   kSonah,
+  kOperators,
   kAuto,  ///< see resolve_imager()
   kNone,  ///< no images: the levels of the microphones in their place
 };
@@ -162,6 +163,21 @@ struct FilterSettings {
   double tikhonov_lambda = 1e-3;
 };
 
+/// A rigid or partly absorbing plane y = y_m, in which every source has an image.
+struct WallSettings {
+  std::optional<double> y_m;  ///< none: there is no wall
+  double reflection = 1.0;    ///< of pressure: 1 is rigid, -1 gives way to any pressure
+};
+
+/// The prior of the imager `operators` (docs/operators.md).
+struct OperatorSettings {
+  std::optional<double> source_depth_m;  ///< of a sheet of sources below the surface; none: a part of the standoff
+  std::string sources_path;              ///< places of sources in place of the sheet; empty: none
+  std::string templates_path;            ///< measured transfer functions from sources, likewise
+  WallSettings wall;
+  double tolerance = 1e-6;  ///< share of the prior's power at the microphones that the modes leave out
+};
+
 struct HolographySettings {
   ImagerKind imager = ImagerKind::kPnah;
   double standoff_m = 0.03;
@@ -173,6 +189,7 @@ struct HolographySettings {
   std::vector<PlanePoint> points;  ///< whose values replay writes beside the images
   ExtrapolationSettings extrapolation;
   FilterSettings filter;
+  OperatorSettings operators;
 };
 
 struct DeviceSettings {

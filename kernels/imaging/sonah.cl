@@ -88,28 +88,10 @@
 #ifndef UPSAMPLE
 #define UPSAMPLE 1
 #endif
-#ifndef GRID
-#define GRID 48
-#endif
-#ifndef LEAST_NOISE  // of step 0
-#define LEAST_NOISE 1e-7f
-#endif
-#ifndef NOISE_RATIO  // from step to step
-#define NOISE_RATIO 1.5f
-#endif
-#ifndef HALF  // hops from one memory's beginning to the other's
-#define HALF 30
-#endif
-#define COST_UNITS 1024
-#ifndef HOLD  // by how many COST_UNITs of ln of the probability another noise must be better before it is taken
-#define HOLD (3 * COST_UNITS)
-#endif
-#define LARGEST_COST 30000.0f  // nats; HALF of it in COST_UNITs are an int
-#define NOISE_RECORD (GRID + 2)
-#define MEMORY_WORDS (GRID + 3)
 #ifndef GROUP
 #define GROUP 256
 #endif
+//! needs imaging/noise_memory.cl
 #ifndef HAS_WAVES  // 1: there is room for plane waves in addition to the prior
 #define HAS_WAVES 0
 #endif
@@ -218,8 +200,6 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_modes(__g
 #endif
 }
 
-static float noise_of(const int step) { return LEAST_NOISE * pown(NOISE_RATIO, step); }
-
 // The prior's power at each step of noise, times CHANNELS. `re` and `im` hold the kept modes, [class][KEPT], `rest` is
 // the energy of the others. Ends with a barrier.
 LOCAL_HELPER void prior_powers(__global const float* restrict powers, __local const float* re, __local const float* im,
@@ -257,79 +237,6 @@ LOCAL_HELPER void prior_powers(__global const float* restrict powers, __local co
   }
   SYNC(GROUP);
 #endif
-}
-
-// What is remembered of the frames before, but for the sums of costs.
-typedef struct {
-  int begun;
-  int frames;
-  int held;
-} Memory;
-
-// Of a launch's batch and one of its frequencies.
-typedef struct {
-  __global const int* restrict records;  // of the first frame
-  __global const int* restrict incomplete;
-  int record_step;  // from frame to frame
-  int half_number;
-  int age;
-} Batch;
-
-static int step_of_least(__local const int* sums) {
-  int best = 0;
-  for (int step = 1; step < GRID; ++step) {
-    best = sums[step] < sums[best] ? step : best;
-  }
-  return best;
-}
-
-// Memory number `which` after frames 0 to `last` of the batch, of which only whole ones count, and the last one where
-// takes_last is set; its sums of costs in `sums`. Begins and ends with a barrier.
-LOCAL_HELPER Memory memory_after(const Batch* batch, __global const int* restrict before, const int which,
-                                 const int last, const int takes_last, __local int* sums, const int item) {
-  SYNC(GROUP);
-  Memory memory = {before[0], before[1], before[2]};
-  for (int step = item; step < GRID; step += GROUP) {
-    int begun = memory.begun;
-    int frames = memory.frames;
-    int sum = before[3 + step];
-    for (int i = 0; i <= last; ++i) {
-      __global const int* restrict record = batch->records + i * batch->record_step;
-      const int now = batch->half_number + (batch->age + i) / HALF;
-      const int begins = now - ((now ^ which) & 1);
-      if (record[GRID + 1] && (!batch->incomplete[i] || (takes_last && i == last))) {
-        sum = begins != begun || frames == 0 ? 0 : sum;
-        sum += begins == now ? record[step] : 0;
-        begun = begins;
-        frames = 1;
-      }
-    }
-    sums[step] = sum;
-  }
-  SYNC(GROUP);
-  for (int i = 0; i <= last; ++i) {
-    __global const int* restrict record = batch->records + i * batch->record_step;
-    const int now = batch->half_number + (batch->age + i) / HALF;
-    const int begins = now - ((now ^ which) & 1);
-    if (record[GRID + 1] && (!batch->incomplete[i] || (takes_last && i == last))) {
-      if (begins != memory.begun || memory.frames == 0) {
-        memory.begun = begins;
-        memory.frames = 0;
-        memory.held = -1;
-      }
-      if (begins == now) {
-        memory.frames += 1;
-      } else {
-        if (memory.held < 0) {
-          memory.held = memory.frames > 0 ? step_of_least(sums) : record[GRID];
-        }
-        memory.held = record[memory.held] < HOLD ? memory.held : record[GRID];
-        memory.frames = max(memory.frames, 1);
-      }
-    }
-  }
-  SYNC(GROUP);
-  return memory;
 }
 
 DEFINE_SUM_OF_ITEMS(GROUP)

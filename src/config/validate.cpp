@@ -207,14 +207,36 @@ void check_planes(const HolographySettings& holography, double standoff_m, const
   }
 }
 
+/// What the prior of operators cannot have at once.
+void check_operators(const HolographySettings& images, const std::string& path, Contradictions& found) {
+  const OperatorSettings& operators = images.operators;
+  if (!operators.templates_path.empty() && !operators.sources_path.empty()) {
+    found.push_back({path + "operators.sources", "",
+                     fmt::format("expected null with {}operators.templates, whose file has the places of its sources, "
+                                 "found {}",
+                                 path, operators.sources_path)});
+  }
+  if (operators.source_depth_m && !(operators.templates_path.empty() && operators.sources_path.empty())) {
+    found.push_back(
+        {path + "operators.source_depth_m", "",
+         fmt::format("expected auto where the places of sources are given, found {}", *operators.source_depth_m)});
+  }
+  if (!operators.templates_path.empty() && operators.wall.y_m) {
+    found.push_back({path + "operators.wall.y_m", "",
+                     fmt::format("expected null with {}operators.templates, which were measured beside whatever walls "
+                                 "there are, found {}",
+                                 path, *operators.wall.y_m)});
+  }
+}
+
 /// What cannot be beside a surface.
 void check_surface(const HolographySettings& images, const std::string& path, Contradictions& found) {
   if (images.surface_path.empty()) {
     return;
   }
-  if (images.imager != ImagerKind::kSonah && images.imager != ImagerKind::kAuto) {
+  if (images.imager == ImagerKind::kPnah) {
     found.push_back({path + "surface", "",
-                     fmt::format("expected null with {}, as sonah alone makes images on a surface, found {}",
+                     fmt::format("expected null with {}, which makes images on planes alone, found {}",
                                  name_of(images.imager), images.surface_path)});
   }
   if (images.quantity == Quantity::kActiveIntensity) {
@@ -319,10 +341,14 @@ void check_images(const Settings& settings, const HolographySettings& images, co
       (path != "holography." || is_settled("holography.imager"))) {
     check_surface(images, path, found);
   }
+  if (settled({path + "operators.templates", path + "operators.sources", path + "operators.source_depth_m",
+               path + "operators.wall.y_m"})) {
+    check_operators(images, path, found);
+  }
   if (settled({"array.rows", "array.columns", "array.pitch_x_m", "array.pitch_y_m", path + "points"})) {
     check_points(geometry, images.points, path, found);
   }
-  const bool extrapolates = images.imager != ImagerKind::kSonah;
+  const bool extrapolates = images.imager == ImagerKind::kPnah || images.imager == ImagerKind::kAuto;
   if (extrapolates && settled({"array.rows", path + "extrapolation.method"})) {
     check_side("rows", geometry.rows, images.extrapolation.method, path, found);
   }

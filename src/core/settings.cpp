@@ -13,6 +13,8 @@ std::string_view name_of(ImagerKind kind) {
       return "pnah";
     case ImagerKind::kSonah:
       return "sonah";
+    case ImagerKind::kOperators:
+      return "operators";
     case ImagerKind::kNone:
       return "none";
     case ImagerKind::kAuto:

@@ -38,5 +38,6 @@ class Imager {
 
 std::unique_ptr<Imager> make_pnah(const PnahPlan& plan);
 std::unique_ptr<Imager> make_sonah(const PnahPlan& plan);
+std::unique_ptr<Imager> make_operators(const PnahPlan& plan);
 
 }  // namespace nearfield::reference

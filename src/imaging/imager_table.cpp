@@ -4,6 +4,7 @@
 #include <array>
 
 #include "imaging/imager.hpp"
+#include "imaging/operators/operators.hpp"
 #include "imaging/pnah/pnah.hpp"
 #include "imaging/sonah/sonah.hpp"
 #include "nearfield/error.hpp"
@@ -14,6 +15,7 @@ std::span<const ImagerEntry> imager_table() {
   static const std::array kTable = {
       pnah_imager(),
       sonah_imager(),
+      operators_imager(),
   };
   return kTable;
 }

@@ -203,7 +203,7 @@ TEST_F(SurfaceFiles, RefusesWithOneMessage) {
   expect_refusal(replay(folder_ / "other.h5"), "holography.surface: expected z_m of 8 x 10 pixels");
   expect_refusal(replay(heights_, "--set holography.upsample=2"), "expected z_m of 16 x 20 pixels");
   expect_refusal(replay(heights_, "--set holography.imager=pnah"),
-                 "holography.surface: expected null with pnah, as sonah alone makes images on a surface, found ");
+                 "holography.surface: expected null with pnah, which makes images on planes alone, found ");
   expect_refusal(
       replay(heights_, "--set 'holography.planes_m=[0.0,0.01]'"),
       "holography.planes_m: expected [0] with holography.surface, which has heights of its own, found [0, 0.01]");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 
 #include "cl/device.hpp"
 #include "config/config.hpp"
@@ -127,8 +128,8 @@ struct ShellGate {
 // The shells arch by 10.8 mm under microphones at 31.2 mm. Nothing is set but quantity, imager and the file of heights;
 // a script apart from this, with another prior and half of the microphones, found 0.933 and 0.917, 0.913 and 0.906 with
 // noise.
-TEST(ViolinShell, NormalVelocityOnItsSurface) {
-  const std::string imager = " --set holography.imager=sonah";
+void expect_shells_on_their_surface(const std::string& imager_name) {
+  const std::string imager = " --set holography.imager=" + imager_name;
   for (const ShellGate& gate : {ShellGate{"violin_shell_1", 0.925, 0.905}, ShellGate{"violin_shell_2", 0.91, 0.895}}) {
     const test::TemporaryFolder folder;
     const std::string file = std::string(gate.name) + ".h5";
@@ -137,13 +138,17 @@ TEST(ViolinShell, NormalVelocityOnItsSurface) {
     const double bent = median(ncc_of_shell(file, replayed_velocity(data(file), on_surface, folder)));
     const double noisy =
         median(ncc_of_shell(file, replayed_velocity(with_noise(file, 30.0, folder), on_surface, folder)));
-    std::printf("%s: median NCC %.4f on its surface, %.4f on the plane; with noise at -30 dB %.4f\n", gate.name, bent,
-                flat, noisy);
+    std::printf("%s, %s: median NCC %.4f on its surface, %.4f on the plane; with noise at -30 dB %.4f\n", gate.name,
+                imager_name.c_str(), bent, flat, noisy);
     EXPECT_GE(bent, gate.ncc) << gate.name;
     EXPECT_GE(bent, flat + 0.03) << gate.name;
     EXPECT_GE(noisy, gate.noisy_ncc) << gate.name;
   }
 }
+
+TEST(ViolinShell, NormalVelocityOnItsSurface) { expect_shells_on_their_surface("sonah"); }
+
+TEST(ViolinShell, NormalVelocityOnItsSurfaceByOperators) { expect_shells_on_their_surface("operators"); }
 
 TEST(FixedFilter, IsTheBestOverTheOtherShell) {
   struct Trial {
@@ -254,6 +259,31 @@ TEST_F(ViolinAsBits, FrontEndGivesTheMeasuredSpectra) {
     worst = std::max(worst, error);
   }
   EXPECT_LE(worst, 0.02);
+}
+
+// The measured violin at the 27 places where its velocity was measured, which operators image themselves. It is a guard
+// below what was found, 0.56: the microphones are further apart than their standoff, and eleven modes have an interval
+// of some 0.2. A fixed cut-off and an interpolation between pixels have 0.59.
+TEST(ViolinByOperators, NormalVelocityAtTheMeasuredPoints) {
+  const test::TemporaryFolder folder;
+  const auto truth = read_values<ComplexF>(kViolin, "/truth/normal_velocity_points");
+  const auto points = read_values<double>(kViolin, "/truth/points_xy_m");
+  const std::size_t count = points.size() / 2;
+  const std::string file = folder / "points.csv";
+  std::ofstream csv(file);
+  for (std::size_t i = 0; i < count; ++i) {
+    csv << fmt::format("{},{},0\n", points[2 * i], points[2 * i + 1]);
+  }
+  csv.close();
+  const auto images =
+      replayed_velocity(kViolin, " --set holography.imager=operators --set holography.surface=" + file, folder);
+  std::vector<double> ncc;
+  for (std::size_t f = 0; f < images.size() / count; ++f) {
+    ncc.push_back(compare_images(one_image(truth, f, count), one_image(images, f, count)).ncc);
+  }
+  std::printf("violin, operators: median NCC %.3f over %zu modes\n", median(ncc), ncc.size());
+  ASSERT_EQ(ncc.size(), 11U);
+  EXPECT_GE(median(ncc), 0.53);
 }
 
 // The measured violin, from spectra and from bits. With the best cut-off for each frequency an independent script

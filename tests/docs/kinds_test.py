@@ -21,6 +21,7 @@ IMAGERS = ("src/processors/images/", "src/imaging/", "kernels/imaging/")
 OWN = {
     "pnah": IMAGERS,
     "sonah": IMAGERS,
+    "operators": IMAGERS,
     "row_power": ("kernels/processors/row_power.cl",),
     "beamform": ("kernels/processors/beamform.cl", "kernels/processors/beamform/"),
     "srp_phat": ("kernels/processors/srp_phat.cl", "kernels/processors/srp_phat/"),
@@ -29,7 +30,7 @@ OWN = {
 }
 
 # Kinds named by a word that the field uses for much else: only the word in quotes, or its entry, names the kind.
-COMMON_WORDS = ("spectrum", "listen")
+COMMON_WORDS = ("spectrum", "listen", "operators")
 
 # A set-up without `processors` has one imager, of the section `holography`, whose choices are older than the table.
 FIRST = "the section `holography`, which sets up the first processor"
@@ -79,10 +80,12 @@ EXCEPTIONS = {
     ("include/nearfield/settings.hpp", "sonah"): FIRST,
     ("src/core/settings.cpp", "pnah"): FIRST,
     ("src/core/settings.cpp", "sonah"): FIRST,
+    ("src/core/settings.cpp", "operators"): FIRST,
+    ("src/config/schema/holography.cpp", "operators"): "the section of its settings",
     ("src/config/schema/holography.cpp", "pnah"): FIRST,
     ("src/config/schema/holography.cpp", "sonah"): FIRST,
     ("src/config/schema/settings.cpp", "sonah"): "an example in config/nearfield.yaml",
-    ("src/config/validate.cpp", "sonah"): FIRST,
+    ("src/config/validate.cpp", "pnah"): FIRST,
     ("src/engine/engine.cpp", "pnah"): FIRST,
     ("src/processors/images/image_plan.cpp", "row_power"): "the first processor where the section `holography` wants no images",
     ("bench/frames/frame_cases.cpp", "pnah"): FIRST,

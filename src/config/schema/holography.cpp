@@ -16,6 +16,25 @@ constexpr std::size_t kMostPlanes = 64;
 constexpr std::size_t kMostPoints = 1024;
 constexpr int kMostUpsample = 8;
 constexpr int kHighestOrder = kMaxSide - 2;
+/// `form`, or auto, which stands for no value.
+Form<std::optional<double>> or_auto(Form<double> form, const std::string& meaning_of_auto) {
+  Form<std::optional<double>> optional;
+  optional.facts = std::move(form.facts);
+  optional.facts.words.push_back({"auto", meaning_of_auto});
+  optional.read = [read = std::move(form.read)](YamlMap& map, const std::string& key,
+                                                const path& folder) -> std::optional<std::optional<double>> {
+    if (map.is_word(key, "auto")) {
+      return std::optional<double>();
+    }
+    const std::optional<double> value = read(map, key, folder);
+    return value ? std::optional(value) : std::nullopt;
+  };
+  optional.write = [write = std::move(form.write)](const std::optional<double>& value) {
+    return value ? write(*value) : "auto";
+  };
+  return optional;
+}
+
 constexpr Range kPosition{.what = "a position from", .minimum = -100.0, .maximum = 100.0, .unit = "m"};
 
 Form<std::vector<double>> planes() {
@@ -157,6 +176,22 @@ void describe(Section& section, FilterSettings& filter) {
               "lambda of H = |A|^2 / (|A|^2 + lambda), A the loss from surface to microphones");
 }
 
+void describe(Section& section, OperatorSettings& operators) {
+  section.add("source_depth_m", operators.source_depth_m,
+              or_auto(length_m(), "0.9 of standoff_m, 0.65 below a curved surface"),
+              "how far the sheet of sources lies below the lowest place that is imaged");
+  section.add("sources", operators.sources_path, path_or_null("a flat sheet"),
+              "places of sources in place of the sheet, inside a body: CSV of x_m,y_m,z_m, or HDF5 with /points");
+  section.add("templates", operators.templates_path, path_or_null("monopoles in the open"),
+              "transfer functions from sources in place of the sheet, measured: a file of nearfield templates");
+  section.add("tolerance", operators.tolerance, number({"a share from", 1e-10, 1e-2}),
+              "share of the prior's power at the microphones that the modes leave out");
+  Section& wall = section.section("wall", "A wall or floor beside the array, in which each source has an image.");
+  wall.add("y_m", operators.wall.y_m, or_none(number(kPosition), "there is none"), "where it is, the plane y = y_m");
+  wall.add("reflection", operators.wall.reflection, number({"a factor from", -1.0, 1.0}),
+           "of the pressure of waves that it returns: 1 is rigid");
+}
+
 }  // namespace
 
 void describe(Section& section, HolographySettings& holography) {
@@ -169,6 +204,8 @@ void describe(Section& section, HolographySettings& holography) {
                           {ImagerKind::kSonah,
                            "statistically optimised NAH: no padding, no cut-off, the noise measured in every frame; "
                            "it leaves extrapolation, filter and device.fft unread"},
+                          {ImagerKind::kOperators,
+                           "the same by a dense matrix a frequency: for holes, walls and measured transfer functions"},
                           {ImagerKind::kNone,
                            "no images, as of microphones on no regular grid: the mean square pressure of each row in "
                            "their place, or of all microphones"}}),
@@ -182,7 +219,8 @@ void describe_images(Section& section, HolographySettings& holography, const Ima
   if (parts.surfaces) {
     section.add(
         "surface", holography.surface_path, path_or_null("planes_m"),
-        "a curved surface in place of planes_m, of sonah alone (docs/sonah.md): HDF5 with z_m [row][column] in m "
+        "a curved surface in place of planes_m, of sonah and operators (docs/sonah.md): HDF5 with z_m [row][column] in "
+        "m "
         "over the pixels of the images, NaN where there is none, or CSV of x_m,y_m,z_m[,nx,ny,nz], a line a point; "
         "velocities are along its normals; a relative path counts from the folder of the configuration file");
   }
@@ -202,6 +240,10 @@ void describe_images(Section& section, HolographySettings& holography, const Ima
   section.add("points", holography.points, points(),
               "points inside the aperture: what the images have there, beside them: /points of a replay, "
               "nf_ring_points() of a live ring (docs/quantities.md)");
+  if (parts.operators) {
+    describe(section.section("operators", "What the imager operators takes for the sources of a field."),
+             holography.operators);
+  }
   if (!parts.filters) {
     return;
   }

@@ -12,9 +12,10 @@ void describe(Section& section, FrontEndOverrides& front_end);
 void describe(Section& section, HolographySettings& holography);
 /// What an imager can do.
 struct ImagerParts {
-  bool searches = true;  ///< what takes too long for every frame
-  bool filters = true;   ///< extrapolates and filters
-  bool surfaces = true;  ///< makes images on other surfaces than planes
+  bool searches = true;   ///< what takes too long for every frame
+  bool filters = true;    ///< extrapolates and filters
+  bool surfaces = true;   ///< makes images on other surfaces than planes
+  bool operators = true;  ///< has a prior of sources at places
 };
 /// Of images, whatever makes them: all of the above but the imager and the standoff.
 void describe_images(Section& section, HolographySettings& holography, const ImagerParts& parts);

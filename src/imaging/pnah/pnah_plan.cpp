@@ -78,7 +78,7 @@ bool PnahPlan::measures_cutoff() const {
 }
 
 int PnahPlan::search_every_hops() const {
-  const bool searches = resolve_imager(*this) != ImagerKind::kPnah || searches_cutoff();
+  const bool searches = resolve_imager(*this) == ImagerKind::kSonah || searches_cutoff();
   return searches ? holography.search_every_frames : 0;
 }
 
@@ -93,7 +93,8 @@ bool PnahPlan::searches_cutoff() const {
 }
 
 bool PnahPlan::estimates_error() const {
-  return measures_cutoff() || resolve_imager(*this) == ImagerKind::kSonah || searches_cutoff();
+  const ImagerKind imager = resolve_imager(*this);
+  return measures_cutoff() || searches_cutoff() || imager == ImagerKind::kSonah || imager == ImagerKind::kOperators;
 }
 
 double PnahPlan::error_calibration() const {
@@ -124,6 +125,9 @@ double PnahPlan::largest_distance_m() const {
 ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry) {
   if (holography.imager != ImagerKind::kAuto) {
     return holography.imager;
+  }
+  if (!geometry.is_grid()) {
+    return ImagerKind::kOperators;
   }
   if (!holography.surface_path.empty()) {
     return ImagerKind::kSonah;
@@ -193,8 +197,8 @@ void validate(const PnahPlan& plan) {
   const bool filters = resolve_imager(plan) == ImagerKind::kPnah;
   if (plan.surface && filters) {
     throw ConfigError(
-        fmt::format("holography.surface: expected null with {}, as sonah alone makes images on a surface, "
-                    "found a surface of {} x {} pixels",
+        fmt::format("holography.surface: expected null with {}, which makes images on planes alone, found a surface of "
+                    "{} x {} pixels",
                     name_of(ImagerKind::kPnah), plan.image_rows(), plan.image_columns()));
   }
   if (filters && predicts(holography.extrapolation.method) &&

@@ -10,6 +10,7 @@
 namespace nearfield {
 
 struct ImageSurface;
+struct OperatorSources;
 
 /// One axis of the aperture and of its padded grid.
 struct PaddedAxis {
@@ -37,13 +38,14 @@ inline constexpr int kSearchesOfMemory = 9;
 
 /// The plan of near-field holography.
 struct PnahPlan : ArrayPlan {
-  HolographySettings holography;                          ///< but for its standoff, which is the array's
-  std::vector<double> cutoff_rad_per_m;                   ///< [frequency]
-  std::vector<double> slopes;                             ///< [frequency]; empty: the filter's, for all
-  std::string fft = "auto";                               ///< "auto" | "clfft" | "fused", as DeviceSettings::fft
-  bool input_is_finite = false;                           ///< spectra are never NaN or infinite: of bits
-  int batch = 1;                                          ///< frames that are imaged together
-  std::shared_ptr<const ImageSurface> surface = nullptr;  ///< that is imaged in place of planes; null: planes
+  HolographySettings holography;                             ///< but for its standoff, which is the array's
+  std::vector<double> cutoff_rad_per_m;                      ///< [frequency]
+  std::vector<double> slopes;                                ///< [frequency]; empty: the filter's, for all
+  std::string fft = "auto";                                  ///< "auto" | "clfft" | "fused", as DeviceSettings::fft
+  bool input_is_finite = false;                              ///< spectra are never NaN or infinite: of bits
+  int batch = 1;                                             ///< frames that are imaged together
+  std::shared_ptr<const ImageSurface> surface = nullptr;     ///< that is imaged in place of planes; null: planes
+  std::shared_ptr<const OperatorSources> sources = nullptr;  ///< of the prior of operators; null: a flat sheet
 
   [[nodiscard]] PaddedAxis rows() const;
   [[nodiscard]] PaddedAxis columns() const;
@@ -78,7 +80,7 @@ struct PnahPlan : ArrayPlan {
 
 /// The imager that is used: for kAuto sonah, which is nearer to the truth wherever neighbouring microphones share much
 /// of the near field, that is where no pitch is above the standoff; else pnah, as for active intensity, which sonah
-/// does not support; and sonah for a surface that is no plane.
+/// does not support; sonah for a surface that is no plane; and operators for microphones on no regular grid.
 ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry);
 /// The same by the plan's own standoff.
 ImagerKind resolve_imager(const PnahPlan& plan);

@@ -10,6 +10,7 @@
 #include "imaging/image_surface.hpp"
 #include "nearfield/error.hpp"
 #include "processors/images/settings.hpp"
+#include "processors/images/source_files.hpp"
 #include "processors/images/surface_file.hpp"
 
 namespace nearfield {
@@ -71,6 +72,9 @@ PnahPlan image_plan(const ProcessorPlan& plan) {
   out.surface = surface_of(plan, out.holography);
   out.holography.imager = resolve_imager(out);
   out.fills_from_all = out.holography.imager == ImagerKind::kSonah;
+  if (out.holography.imager == ImagerKind::kOperators) {
+    out.sources = read_sources(plan, out.holography.operators);
+  }
   out.cutoff_rad_per_m =
       resolve_cutoffs(out.holography, plan.array.medium, plan.array.geometry, plan.array.frequencies_hz);
   out.fft = plan.settings->device.fft;

@@ -53,6 +53,11 @@ ProcessorEntry sonah_entry() {
   return entry_of("sonah", [](const ProcessorPlan& plan) { return work::microphones(plan.array, plan.batch); });
 }
 
+/// Likewise: how many modes there are is known with the models alone.
+ProcessorEntry operators_entry() {
+  return entry_of("operators", [](const ProcessorPlan& plan) { return work::microphones(plan.array, plan.batch); });
+}
+
 ImageProcessor::ImageProcessor(const ocl::Device& device, const ProcessorPlan& plan)
     : plan_(possible_here(device, plan)),
       imager_(make_imager(device, plan_)),

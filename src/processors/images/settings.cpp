@@ -14,7 +14,8 @@ void ImageKindSettings::describe(schema::Section& section) {
   schema::describe_images(section, images,
                           {.searches = false,
                            .filters = images.imager == ImagerKind::kPnah,
-                           .surfaces = images.imager == ImagerKind::kSonah});
+                           .surfaces = images.imager != ImagerKind::kPnah,
+                           .operators = images.imager == ImagerKind::kOperators});
 }
 
 void ImageKindSettings::check(const Settings& settings, const std::string& path, const IsSettled& is_settled,
@@ -55,6 +56,14 @@ ProcessorKind sonah_kind() {
           .meaning = "images by statistically optimised NAH",
           .make = []() -> std::unique_ptr<KindSettings> {
             return std::make_unique<ImageKindSettings>(ImagerKind::kSonah);
+          }};
+}
+
+ProcessorKind operators_kind() {
+  return {.name = "operators",
+          .meaning = "images by a dense matrix a frequency: of holes, walls, measured sources",
+          .make = []() -> std::unique_ptr<KindSettings> {
+            return std::make_unique<ImageKindSettings>(ImagerKind::kOperators);
           }};
 }
 

@@ -1,0 +1,416 @@
+// Images by a dense operator a frequency: the posterior mean given the covariance of a prior's field, from any places of
+// microphones to any places of images. docs/operators.md has the derivation.
+//
+// The covariance of the microphones' pressures is U diag(w) U^H with orthonormal columns in U, a mode each, so that
+//   y = U^H p,   image = sum over modes of images y / (w + noise)
+// and what is left of the measurement, p - U y, contains noise alone. The noise, relative to the prior's power t, is the
+// one of GRID steps at which the measurement is most probable,
+//   t = (sum |y|^2 / (w + noise) + |p - U y|^2 / noise) / USED,
+//   cost = sum ln(w + noise) + (USED - modes) ln noise + USED ln t.
+// |p - U y|^2 is computed from the differences themselves: |p|^2 - |y|^2 would lose it in the rounding of float32.
+//
+// In the arena, at the bytes NAME_AT:
+//   modes          float [frequency][block of 32 modes][microphone][re, im][32], U; 0 for microphones that are left out
+//                  and for modes that a frequency does not have
+//   used           uchar [microphone], 0: it is left out
+//   coefficients   float2 [frame][frequency][MODES], y
+//   rests          float [frame][frequency][block of 32 microphones], its share of |p - U y|^2
+//   powers         float [frequency][MODES], w
+//   image_powers   float [frequency][MODES], sum over an image of the first plane of a mode's squared factors
+//   log_sums       float [frequency][GRID], sum ln(w + noise) + (USED - modes) ln noise
+//   errors         float [frequency][GRID], expected squared error of an image of the first plane for t = 1
+//   factors        float [plane][frequency][block of 32 pixels][MODES][re, im][32], what `images` is above
+//   on_surface     uchar [pixel], 1: it is imaged; the others are NaN
+//   priors         float [frame][frequency][GRID], t USED for each step of noise
+//   noise_records, memories, incomplete: see noise_memory.cl
+//
+//   spectra        float2 [frame][frequency][microphone], Pa, finite
+//   images         float2 [frame][plane][frequency][pixel], Pa, m/s or m
+//   reports        float4 [frame][frequency]: NaN, NaN, noise Pa, expected relative error
+//
+// half_number and age are of the first frame's hop, as memory_place() of src/imaging/imager.hpp has them.
+//
+// Launch, GROUP items a group, 1 or a multiple of 64: operators_modes (GROUP * MODES / 32, frames * frequencies),
+// operators_rests (GROUP * blocks of microphones, frames * frequencies), operators_noise (GROUP, frames * frequencies),
+// operators_images (GROUP * blocks of pixels, frames * PLANES * frequencies).
+
+//! needs common/complex.cl
+//! needs common/groups.cl
+//! needs common/local_helper.cl
+//! needs common/status.cl
+//! needs imaging/noise_memory.cl
+
+// Bytes from the arena's start; an owner with an arena defines each.
+#ifndef HAS_ARENA
+#define MODES_AT 0
+#define USED_AT 0
+#define COEFFICIENTS_AT 0
+#define RESTS_AT 0
+#define POWERS_AT 0
+#define IMAGE_POWERS_AT 0
+#define LOG_SUMS_AT 0
+#define ERRORS_AT 0
+#define FACTORS_AT 0
+#define ON_SURFACE_AT 0
+#define PRIORS_AT 0
+#define NOISE_RECORDS_AT 0
+#define MEMORIES_AT 0
+#define INCOMPLETE_AT 0
+#endif
+
+#ifndef MICROPHONES  // of the array
+#define MICROPHONES 1024
+#endif
+#ifndef USED  // those that are not left out
+#define USED MICROPHONES
+#endif
+#ifndef MODES  // of the frequency that has most, rounded up to a multiple of 32
+#define MODES 416
+#endif
+#ifndef PIXELS
+#define PIXELS 1024
+#endif
+#ifndef PLANES
+#define PLANES 1
+#endif
+#define MODE_BLOCKS (MODES / 32)
+#define MICROPHONE_BLOCKS ((MICROPHONES + 31) / 32)
+#define PIXEL_BLOCKS ((PIXELS + 31) / 32)
+#define LANES 8  // of a vector on processors
+
+DEFINE_SUM_OF_ITEMS(GROUP)
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_modes(__global const float2* restrict spectra,
+                                                                                 __global uchar* arena,
+                                                                                 const int frequencies) {
+  const int item = (int)get_local_id(0);
+  const int block = (int)get_group_id(0);
+  const int hologram = (int)get_group_id(1);
+  __global const float2* restrict field = spectra + (size_t)hologram * MICROPHONES;
+  __global const float* restrict modes = (__global const float*)(arena + MODES_AT) +
+                                         ((size_t)(hologram % frequencies) * MODE_BLOCKS + block) * MICROPHONES * 64;
+  __global float2* restrict coefficients =
+      (__global float2*)(arena + COEFFICIENTS_AT) + ((size_t)hologram * MODE_BLOCKS + block) * 32;
+#if GROUP == 1
+  float8 sum_re[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  float8 sum_im[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  for (int microphone = 0; microphone < MICROPHONES; ++microphone) {
+    const float2 value = field[microphone];
+#pragma unroll
+    for (int vector = 0; vector < 4; ++vector) {
+      const float8 u_re = vload8(8 * microphone + vector, modes);
+      const float8 u_im = vload8(8 * microphone + 4 + vector, modes);
+      sum_re[vector] += u_re * value.x;
+      sum_im[vector] += u_re * value.y;
+      sum_re[vector] += u_im * value.y;
+      sum_im[vector] -= u_im * value.x;
+    }
+  }
+  for (int vector = 0; vector < 4; ++vector) {
+    float16 both;
+    both.even = sum_re[vector];
+    both.odd = sum_im[vector];
+    vstore16(both, 0, (__global float*)(coefficients + LANES * vector));
+  }
+#else
+  __local float2 parts[GROUP];
+  const int lane = item % 32;
+  float2 sum = 0.0f;
+#pragma unroll 8
+  for (int microphone = item / 32; microphone < MICROPHONES; microphone += GROUP / 32) {
+    const float2 value = field[microphone];
+    const float u_re = modes[microphone * 64 + lane];
+    const float u_im = modes[microphone * 64 + 32 + lane];
+    sum += (float2)(u_re * value.x + u_im * value.y, u_re * value.y - u_im * value.x);
+  }
+  parts[item] = sum;
+  SYNC(GROUP);
+  if (item < 32) {
+    for (int part = 1; part < GROUP / 32; ++part) {
+      sum += parts[32 * part + lane];
+    }
+    coefficients[lane] = sum;
+  }
+#endif
+}
+
+// y of all modes into local memory. Ends with a barrier.
+LOCAL_HELPER void load_modes(__global const float2* restrict coefficients, __local float* re, __local float* im,
+                             const int item) {
+  for (int mode = item; mode < MODES; mode += GROUP) {
+    const float2 value = coefficients[mode];
+    re[mode] = value.x;
+    im[mode] = value.y;
+  }
+  SYNC(GROUP);
+}
+
+// What the modes do not explain of a block of microphones.
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_rests(__global const float2* restrict spectra,
+                                                                                 __global uchar* arena,
+                                                                                 const int frequencies) {
+  __local float re[MODES];
+  __local float im[MODES];
+  const int item = (int)get_local_id(0);
+  const int block = (int)get_group_id(0);
+  const int hologram = (int)get_group_id(1);
+  __global const float2* restrict field = spectra + (size_t)hologram * MICROPHONES;
+  __global const float* restrict modes = (__global const float*)(arena + MODES_AT) +
+                                         (size_t)(hologram % frequencies) * MODE_BLOCKS * MICROPHONES * 64;
+  __global const uchar* restrict used = arena + USED_AT;
+  load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * MODES, re, im, item);
+  const int last = min(MICROPHONES, 32 * (block + 1));
+  float energy = 0.0f;
+#if GROUP == 1
+  for (int microphone = 32 * block; microphone < last; ++microphone) {
+    float8 sum_re = 0.0f;
+    float8 sum_im = 0.0f;
+    for (int i = 0; i < MODE_BLOCKS; ++i) {
+      __global const float* restrict of_block = modes + ((size_t)i * MICROPHONES + microphone) * 64;
+#pragma unroll
+      for (int vector = 0; vector < 4; ++vector) {
+        const float8 u_re = vload8(vector, of_block);
+        const float8 u_im = vload8(4 + vector, of_block);
+        const float8 y_re = vload8(4 * i + vector, re);
+        const float8 y_im = vload8(4 * i + vector, im);
+        sum_re += PRODUCT_RE(u_re, u_im, y_re, y_im);
+        sum_im += PRODUCT_IM(u_re, u_im, y_re, y_im);
+      }
+    }
+    const float4 half_re = sum_re.lo + sum_re.hi;
+    const float4 half_im = sum_im.lo + sum_im.hi;
+    const float2 rest = field[microphone] - (float2)(half_re.x + half_re.y + half_re.z + half_re.w,
+                                                     half_im.x + half_im.y + half_im.z + half_im.w);
+    energy += used[microphone] ? rest.x * rest.x + rest.y * rest.y : 0.0f;
+  }
+#else
+  __local float2 parts[GROUP];
+  __local float item_parts[GROUP];
+  const int lane = item % 32;
+  for (int first = 32 * block; first < last; first += GROUP / 32) {
+    const int microphone = first + item / 32;
+    float2 sum = 0.0f;
+    if (microphone < last) {
+      for (int i = 0; i < MODE_BLOCKS; ++i) {
+        __global const float* restrict of_block = modes + ((size_t)i * MICROPHONES + microphone) * 64;
+        sum += complex_multiply((float2)(of_block[lane], of_block[32 + lane]),
+                                (float2)(re[32 * i + lane], im[32 * i + lane]));
+      }
+    }
+    parts[item] = sum;
+    SYNC(GROUP);
+    for (int half_lanes = 16; half_lanes > 0; half_lanes /= 2) {
+      if (lane < half_lanes) {
+        parts[item] += parts[item + half_lanes];
+      }
+      SYNC(GROUP);
+    }
+    if (lane == 0 && microphone < last && used[microphone]) {
+      const float2 rest = field[microphone] - parts[item];
+      energy += rest.x * rest.x + rest.y * rest.y;
+    }
+    SYNC(GROUP);
+  }
+  energy = sum_of_items(energy, item_parts, item);
+#endif
+  if (item == 0) {
+    ((__global float*)(arena + RESTS_AT))[hologram * MICROPHONE_BLOCKS + block] = energy;
+  }
+}
+
+// The prior's power at each step of noise, times USED. Ends with a barrier.
+LOCAL_HELPER void prior_powers(__global const float* restrict powers, __local const float* re, __local const float* im,
+                               const float rest, __local float* sums, const int item) {
+#if GROUP == 1
+  for (int step = 0; step < GRID; ++step) {
+    const float noise = noise_of(step);
+    float8 sum = 0.0f;
+    for (int i = 0; i < MODES / LANES; ++i) {
+      const float8 a = vload8(i, re);
+      const float8 b = vload8(i, im);
+      sum += (a * a + b * b) / (vload8(i, powers) + noise);
+    }
+    const float4 half_sum = sum.lo + sum.hi;
+    sums[step] = half_sum.x + half_sum.y + half_sum.z + half_sum.w + rest / noise;
+  }
+#else
+  const int step = item % 64;
+  const int part = item / 64;
+  float sum = 0.0f;
+  if (step < GRID) {
+    const float noise = noise_of(step);
+    for (int i = part; i < MODES; i += GROUP / 64) {
+      sum += native_divide(re[i] * re[i] + im[i] * im[i], powers[i] + noise);
+    }
+    sums[part * GRID + step] = sum;
+  }
+  SYNC(GROUP);
+  if (part == 0 && step < GRID) {
+    for (int other = 1; other < GROUP / 64; ++other) {
+      sum += sums[other * GRID + step];
+    }
+    sums[step] = sum + rest / noise_of(step);
+  }
+  SYNC(GROUP);
+#endif
+}
+
+// How probable each step of noise is in each frame.
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_noise(__global uchar* arena,
+                                                                                 const int frequencies) {
+  __local float re[MODES];
+  __local float im[MODES];
+  __local float sums[GRID * (GROUP > 64 ? GROUP / 64 : 1)];
+  __local float item_parts[GROUP];
+  __local float costs[GRID];
+  const int item = (int)get_local_id(0);
+  const int hologram = (int)get_group_id(1);
+  const int frequency = hologram % frequencies;
+  load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * MODES, re, im, item);
+  __global const float* restrict rests = (__global const float*)(arena + RESTS_AT) + hologram * MICROPHONE_BLOCKS;
+  float rest = 0.0f;
+  for (int i = item; i < MICROPHONE_BLOCKS; i += GROUP) {
+    rest += rests[i];
+  }
+  rest = sum_of_items(rest, item_parts, item);
+  prior_powers((__global const float*)(arena + POWERS_AT) + frequency * MODES, re, im, rest, sums, item);
+  __global const float* restrict log_sums = (__global const float*)(arena + LOG_SUMS_AT) + frequency * GRID;
+  for (int step = item; step < GRID; step += GROUP) {
+    costs[step] = log_sums[step] + USED * log(max(sums[step], 1e-37f));
+  }
+  SYNC(GROUP);
+  int best = 0;
+  for (int step = 1; step < GRID; ++step) {
+    best = costs[step] < costs[best] ? step : best;
+  }
+  __global float* restrict priors = (__global float*)(arena + PRIORS_AT) + hologram * GRID;
+  __global int* restrict record = (__global int*)(arena + NOISE_RECORDS_AT) + hologram * NOISE_RECORD;
+  for (int step = item; step < GRID; step += GROUP) {
+    priors[step] = sums[step];
+    record[step] = convert_int_rte(min(costs[step] - costs[best], LARGEST_COST) * (float)COST_UNITS);
+  }
+  if (item == 0) {
+    record[GRID] = best;
+    record[GRID + 1] = sums[best] > 0.0f ? 1 : 0;
+  }
+}
+
+LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uchar* restrict on_surface,
+                              const int pixel, const float2 value) {
+  if (pixel < PIXELS) {
+    image[pixel] = on_surface[pixel] ? value : (float2)(NAN, NAN);
+  }
+}
+
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_images(
+    __global uchar* arena, __global float2* restrict images, __global float4* restrict reports,
+    __global uint* restrict taken, const int frequencies, const int frames, const int turn, const int half_number,
+    const int age, __global uint* restrict status) {
+  __local float re[MODES];
+  __local float im[MODES];
+  __local int cost_sums[GRID];
+  __local float item_parts[GROUP];
+  const int item = (int)get_local_id(0);
+  const int block = (int)get_group_id(0);
+  const int frequency = (int)get_group_id(1) % frequencies;
+  const int plane = (int)get_group_id(1) / frequencies % PLANES;
+  const int frame = (int)get_group_id(1) / frequencies / PLANES;
+  const int hologram = frame * frequencies + frequency;
+  __global const float* restrict powers = (__global const float*)(arena + POWERS_AT) + frequency * MODES;
+  __global int* memories = (__global int*)(arena + MEMORIES_AT);
+  const Batch batch = {(__global const int*)(arena + NOISE_RECORDS_AT) + frequency * NOISE_RECORD,
+                       (__global const int*)(arena + INCOMPLETE_AT), frequencies * NOISE_RECORD, half_number, age};
+  load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * MODES, re, im, item);
+  const int serving = (half_number + (age + frame) / HALF + 1) & 1;  // that began in the half before
+  const Memory memory = memory_after(&batch, memories + ((turn * frequencies + frequency) * 2 + serving) * MEMORY_WORDS,
+                                     serving, frame, 1, cost_sums, item);
+  __global const int* restrict record = batch.records + frame * batch.record_step;
+  const int step = record[GRID + 1] ? memory.held : record[GRID];
+  const float noise = noise_of(step);
+  const float prior = ((__global const float*)(arena + PRIORS_AT))[hologram * GRID + step] / USED;
+  __global const float* restrict image_powers = (__global const float*)(arena + IMAGE_POWERS_AT) + frequency * MODES;
+  float energy = 0.0f;
+  for (int mode = item; mode < MODES; mode += GROUP) {
+    const float gain = 1.0f / (powers[mode] + noise);
+    re[mode] *= gain;
+    im[mode] *= gain;
+    energy += image_powers[mode] * (re[mode] * re[mode] + im[mode] * im[mode]);
+  }
+  energy = sum_of_items(energy, item_parts, item);
+
+  __global const float* restrict factors =
+      (__global const float*)(arena + FACTORS_AT) +
+      ((size_t)(plane * frequencies + frequency) * PIXEL_BLOCKS + block) * MODES * 64;
+  __global float2* restrict image = images + (size_t)get_group_id(1) * PIXELS;
+  __global const uchar* restrict on_surface = arena + ON_SURFACE_AT;
+#if GROUP == 1
+  __local float2 pixels[32];
+  float8 sum_re[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  float8 sum_im[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+  for (int mode = 0; mode < MODES; ++mode) {
+    const float a = re[mode];
+    const float b = im[mode];
+#pragma unroll
+    for (int vector = 0; vector < 4; ++vector) {
+      const float8 f_re = vload8(8 * mode + vector, factors);
+      const float8 f_im = vload8(8 * mode + 4 + vector, factors);
+      sum_re[vector] += f_re * a;
+      sum_im[vector] += f_re * b;
+      sum_re[vector] -= f_im * b;
+      sum_im[vector] += f_im * a;
+    }
+  }
+  for (int vector = 0; vector < 4; ++vector) {
+    float16 both;
+    both.even = sum_re[vector];
+    both.odd = sum_im[vector];
+    vstore16(both, 0, (__local float*)(pixels + LANES * vector));
+  }
+  for (int lane = 0; lane < 32; ++lane) {
+    store_pixel(image, on_surface, block * 32 + lane, pixels[lane]);
+  }
+#else
+  __local float2 pixels[GROUP];
+  const int lane = item % 32;
+  float2 sum = 0.0f;
+#pragma unroll 8
+  for (int mode = item / 32; mode < MODES; mode += GROUP / 32) {
+    const float f_re = factors[mode * 64 + lane];
+    const float f_im = factors[mode * 64 + 32 + lane];
+    sum += (float2)(PRODUCT_RE(f_re, f_im, re[mode], im[mode]), PRODUCT_IM(f_re, f_im, re[mode], im[mode]));
+  }
+  pixels[item] = sum;
+  SYNC(GROUP);
+  if (item < 32) {
+    for (int part = 1; part < GROUP / 32; ++part) {
+      sum += pixels[32 * part + lane];
+    }
+    store_pixel(image, on_surface, block * 32 + lane, sum);
+  }
+#endif
+
+  // The report of the image, by one item of each hologram.
+  if (block == 0 && plane == 0 && item == 0) {
+    const float error = prior * ((__global const float*)(arena + ERRORS_AT))[frequency * GRID + step];
+    reports[hologram] =
+        (float4)(NAN, NAN, sqrt(noise * prior), energy + error > 0.0f ? sqrt(error / (energy + error)) : 0.0f);
+  }
+  if (block == 0 && plane == 0 && frame == frames - 1) {
+    for (int which = 0; which < 2; ++which) {
+      const Memory left = memory_after(&batch, memories + ((turn * frequencies + frequency) * 2 + which) * MEMORY_WORDS,
+                                       which, frame, 0, cost_sums, item);
+      __global int* to = memories + (((1 - turn) * frequencies + frequency) * 2 + which) * MEMORY_WORDS;
+      for (int i = item; i < GRID; i += GROUP) {
+        to[3 + i] = cost_sums[i];
+      }
+      if (item == 0) {
+        to[0] = left.begun;
+        to[1] = left.frames;
+        to[2] = left.held;
+      }
+    }
+  }
+  if (block == 0 && plane == 0 && frequency == 0) {
+    take_status(status, taken, frame, item, GROUP);
+  }
+}

@@ -1,0 +1,249 @@
+#include "imaging/operators/operator_tables.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <type_traits>
+
+#include "cl/program_cache.hpp"
+#include "imaging/sonah/sonah_model.hpp"
+
+namespace nearfield {
+namespace {
+
+using ComplexF = std::complex<float>;
+using Eigen::Index;
+
+/// Another one for models of other values.
+constexpr std::string_view kModelVersion = "operators 1";
+constexpr std::uint64_t kMostModelBytes = std::uint64_t{2} << 30U;
+
+ComplexF narrowed(const std::complex<double>& value) {
+  return {static_cast<float>(value.real()), static_cast<float>(value.imag())};
+}
+
+/// Values one after the other, as this machine holds them.
+class ValueWriter {
+ public:
+  template <class T>
+  void add(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const auto* const first = reinterpret_cast<const unsigned char*>(&value);
+    bytes_.insert(bytes_.end(), first, first + sizeof(T));
+  }
+  template <class T>
+  void add_all(const std::vector<T>& values) {
+    add<std::uint64_t>(values.size());
+    const auto* const first = reinterpret_cast<const unsigned char*>(values.data());
+    bytes_.insert(bytes_.end(), first, first + values.size() * sizeof(T));
+  }
+  void add_all(const std::vector<Eigen::Vector3d>& places) {
+    add<std::uint64_t>(places.size());
+    for (const Eigen::Vector3d& place : places) {
+      for (const double coordinate : place) {
+        add(coordinate);
+      }
+    }
+  }
+  [[nodiscard]] const std::vector<unsigned char>& bytes() const { return bytes_; }
+  [[nodiscard]] std::string_view text() const { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }
+
+ private:
+  std::vector<unsigned char> bytes_;
+};
+
+/// The same back; false where there are fewer bytes.
+class ValueReader {
+ public:
+  explicit ValueReader(std::span<const unsigned char> bytes) : rest_(bytes) {}
+  template <class T>
+  bool take(T& value) {
+    if (rest_.size() < sizeof(T)) {
+      return false;
+    }
+    std::memcpy(&value, rest_.data(), sizeof(T));
+    rest_ = rest_.subspan(sizeof(T));
+    return true;
+  }
+  template <class T>
+  bool take_all(std::vector<T>& values) {
+    std::uint64_t count = 0;
+    if (!take(count) || count > rest_.size() / sizeof(T)) {
+      return false;
+    }
+    values.resize(count);
+    std::memcpy(static_cast<void*>(values.data()), rest_.data(), count * sizeof(T));
+    rest_ = rest_.subspan(count * sizeof(T));
+    return true;
+  }
+  [[nodiscard]] bool is_at_end() const { return rest_.empty(); }
+
+ private:
+  std::span<const unsigned char> rest_;
+};
+
+std::vector<unsigned char> bytes_of(const OperatorTables& tables) {
+  ValueWriter writer;
+  writer.add_all(tables.modes);
+  writer.add_all(tables.powers);
+  writer.add_all(tables.image_powers);
+  writer.add_all(tables.log_sums);
+  writer.add_all(tables.errors);
+  writer.add_all(tables.factors);
+  return writer.bytes();
+}
+
+/// Nothing where the bytes are of other sizes than the plan's.
+std::optional<OperatorTables> tables_of(std::span<const unsigned char> bytes, const PnahPlan& plan,
+                                        const ImagePlaces& images) {
+  OperatorTables tables;
+  tables.microphones = static_cast<std::size_t>(plan.geometry.channels());
+  tables.pixels = images.pixels;
+  ValueReader reader(bytes);
+  const bool is_whole = reader.take_all(tables.modes) && reader.take_all(tables.powers) &&
+                        reader.take_all(tables.image_powers) && reader.take_all(tables.log_sums) &&
+                        reader.take_all(tables.errors) && reader.take_all(tables.factors) && reader.is_at_end();
+  const bool fits = is_whole && tables.modes.size() == tables.rank() * tables.microphones &&
+                    tables.image_powers.size() == tables.rank() && tables.log_sums.size() == kNoiseSteps &&
+                    tables.errors.size() == kNoiseSteps &&
+                    tables.factors.size() == tables.rank() * images.places_m.size();
+  return fits ? std::optional(std::move(tables)) : std::nullopt;
+}
+
+}  // namespace
+
+OperatorTables make_operator_tables(const PnahPlan& plan, const OperatorModel& model) {
+  const std::vector<int> used = used_microphones(plan);
+  const Eigen::MatrixXcd& modes = model.at_microphones.modes;
+  const Eigen::VectorXd& powers = model.at_microphones.powers;
+  const Eigen::ArrayXd image_powers = model.images.front().cwiseAbs2().colwise().sum().transpose().array();
+  OperatorTables tables;
+  tables.microphones = static_cast<std::size_t>(plan.geometry.channels());
+  tables.pixels = static_cast<std::size_t>(model.images.front().rows());
+  tables.modes.assign(static_cast<std::size_t>(powers.size()) * tables.microphones, ComplexF());
+  for (Index mode = 0; mode < powers.size(); ++mode) {
+    for (std::size_t m = 0; m < used.size(); ++m) {
+      tables.modes[static_cast<std::size_t>(mode) * tables.microphones + static_cast<std::size_t>(used[m])] =
+          narrowed(modes(static_cast<Index>(m), mode));
+    }
+    tables.powers.push_back(static_cast<float>(powers(mode)));
+    tables.image_powers.push_back(static_cast<float>(image_powers(mode)));
+  }
+  for (int step = 0; step < kNoiseSteps; ++step) {
+    const double noise = noise_step(step);
+    const double outside = static_cast<double>(used.size()) - static_cast<double>(powers.size());
+    tables.log_sums.push_back(static_cast<float>((powers.array() + noise).log().sum() + outside * std::log(noise)));
+    tables.errors.push_back(
+        static_cast<float>(std::max(0.0, model.prior_power - (image_powers / (powers.array() + noise)).sum())));
+  }
+  for (const Eigen::MatrixXcd& image : model.images) {
+    for (Index mode = 0; mode < image.cols(); ++mode) {
+      for (Index pixel = 0; pixel < image.rows(); ++pixel) {
+        tables.factors.push_back(narrowed(image(pixel, mode)));
+      }
+    }
+  }
+  return tables;
+}
+
+OperatorCache::OperatorCache(const std::filesystem::path& folder) : files_(folder, kMostModelBytes) {}
+
+OperatorCache OperatorCache::of_user() {
+  const std::filesystem::path folder = ocl::cache_folder();
+  return OperatorCache(folder.empty() ? folder : folder / "operators");
+}
+
+ocl::CacheKey OperatorCache::key_of(const PnahPlan& plan, const std::vector<Eigen::Vector3d>& sources,
+                                    std::size_t frequency) {
+  const ImagePlaces images = image_places(plan);
+  const OperatorSettings& operators = plan.holography.operators;
+  ValueWriter writer;
+  writer.add_all(microphone_places(plan));
+  writer.add_all(used_microphones(plan));
+  writer.add_all(images.places_m);
+  writer.add_all(images.normals);
+  writer.add<std::uint64_t>(images.pixels);
+  writer.add_all(sources);
+  if (plan.sources && !plan.sources->templates.empty()) {
+    const std::vector<std::complex<double>>& all = plan.sources->templates;
+    const auto count = static_cast<std::ptrdiff_t>(all.size() / plan.frequencies_hz.size());
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(frequency) * count;
+    writer.add_all(std::vector<std::complex<double>>(first, first + count));
+  }
+  for (const double value :
+       {plan.frequencies_hz[frequency], plan.medium.sound_speed_m_s, plan.medium.density_kg_m3, operators.tolerance,
+        operators.wall.y_m.value_or(std::nan("")), operators.wall.reflection}) {
+    writer.add(value);
+  }
+  return ocl::cache_key({kModelVersion, name_of(plan.holography.quantity), writer.text()});
+}
+
+OperatorTables OperatorCache::tables(const PnahPlan& plan, const std::vector<Eigen::Vector3d>& sources,
+                                     std::size_t frequency, bool& was_stored) const {
+  const ocl::CacheKey key = key_of(plan, sources, frequency);
+  const std::optional<std::vector<unsigned char>> stored = files_.load(key);
+  if (stored) {
+    if (std::optional<OperatorTables> found = tables_of(*stored, plan, image_places(plan))) {
+      was_stored = true;
+      return std::move(*found);
+    }
+  }
+  was_stored = false;
+  OperatorTables tables = make_operator_tables(
+      plan, make_operator_model(make_transfer(plan, sources, frequency), plan.holography.operators.tolerance));
+  files_.store(key, bytes_of(tables));
+  return tables;
+}
+
+std::vector<OperatorTables> make_operator_tables(const PnahPlan& plan, const OperatorCache& cache) {
+  const auto begun = std::chrono::steady_clock::now();
+  const std::vector<Eigen::Vector3d> sources = prior_sources(plan);
+  std::vector<OperatorTables> tables(plan.frequencies_hz.size());
+  std::atomic<std::size_t> next = 0;
+  std::atomic<std::size_t> stored = 0;
+  std::exception_ptr failure;
+  std::mutex mutex;  // guards `failure`
+  const auto work = [&] {
+    try {
+      for (std::size_t f = next++; f < tables.size(); f = next++) {
+        bool was_stored = false;
+        tables[f] = cache.tables(plan, sources, f, was_stored);
+        stored += was_stored ? 1 : 0;
+      }
+    } catch (...) {  // such as std::bad_alloc: it is thrown again on the caller's thread
+      const std::lock_guard lock(mutex);
+      failure = std::current_exception();
+    }
+  };
+  std::vector<std::jthread> workers;
+  for (std::size_t i = 1; i < std::min<std::size_t>(tables.size(), std::thread::hardware_concurrency()); ++i) {
+    workers.emplace_back(work);
+  }
+  work();
+  workers.clear();
+  if (failure) {
+    std::rethrow_exception(failure);
+  }
+  std::size_t most = 0;
+  for (const OperatorTables& one : tables) {
+    most = std::max(most, one.rank());
+  }
+  spdlog::info(
+      "operators: models of {} frequencies with {} sources, at most {} modes of {} microphones: {} read, "
+      "the others made, in {:.1f} s",
+      tables.size(), sources.size(), most, used_microphones(plan).size(), stored.load(),
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+  return tables;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,51 @@
+#pragma once
+#include <complex>
+#include <cstddef>
+#include <filesystem>
+#include <vector>
+
+#include "cl/cache_files.hpp"
+#include "imaging/operators/operator_model.hpp"
+#include "imaging/pnah/pnah_plan.hpp"
+
+namespace nearfield {
+
+/// What the device needs of a model at one frequency, as float32.
+struct OperatorTables {
+  std::size_t microphones = 0;               ///< of the array, also those that are left out
+  std::size_t pixels = 0;                    ///< of a plane
+  std::vector<std::complex<float>> modes;    ///< [mode][microphone], 0 of those that are left out
+  std::vector<float> powers;                 ///< [mode]
+  std::vector<float> image_powers;           ///< [mode], summed over the first plane's image
+  std::vector<float> log_sums;               ///< [kNoiseSteps]
+  std::vector<float> errors;                 ///< [kNoiseSteps]
+  std::vector<std::complex<float>> factors;  ///< [plane][mode][pixel]
+
+  [[nodiscard]] std::size_t rank() const { return powers.size(); }
+  friend bool operator==(const OperatorTables&, const OperatorTables&) = default;
+};
+
+OperatorTables make_operator_tables(const PnahPlan& plan, const OperatorModel& model);
+
+/// Tables on disk, one file a frequency, so that a start computes only what no start before it has computed.
+class OperatorCache {
+ public:
+  /// Of at most 2 GiB; an empty folder: off.
+  explicit OperatorCache(const std::filesystem::path& folder);
+  /// This user's, in the folder `operators` of ocl::cache_folder().
+  static OperatorCache of_user();
+  /// What was stored, else what is computed and stored. `was_stored` says which.
+  [[nodiscard]] OperatorTables tables(const PnahPlan& plan, const std::vector<Eigen::Vector3d>& sources,
+                                      std::size_t frequency, bool& was_stored) const;
+  /// Of microphones, what is imaged, sources, wall, quantity, medium, tolerance and frequency.
+  [[nodiscard]] static ocl::CacheKey key_of(const PnahPlan& plan, const std::vector<Eigen::Vector3d>& sources,
+                                            std::size_t frequency);
+
+ private:
+  ocl::CacheFiles files_;
+};
+
+/// Of every frequency, on all processors. Logs how many were on disk and how long the others took.
+std::vector<OperatorTables> make_operator_tables(const PnahPlan& plan, const OperatorCache& cache);
+
+}  // namespace nearfield

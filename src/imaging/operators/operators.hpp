@@ -1,0 +1,65 @@
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cl/arena.hpp"
+#include "imaging/imager.hpp"
+#include "imaging/incomplete_frames.hpp"
+#include "imaging/operators/operator_tables.hpp"
+#include "imaging/pnah/staged_pnah.hpp"
+
+namespace nearfield {
+
+/// Why this imager cannot run this plan on this device, as a sentence; empty where it can.
+std::string obstacle_to_operators(const ocl::DeviceInfo& device, const PnahPlan& plan);
+
+/// The entry of operators in the table of imagers.
+ImagerEntry operators_imager();
+
+/// Images by a dense matrix a frequency (docs/operators.md): four launches a frame, from any places of microphones to
+/// any places of images. The noise is measured in every frame; reports hold it and the image's expected error.
+class Operators : public Imager {
+ public:
+  /// Makes the model of every frequency, on all processors, or reads it from this user's cache.
+  Operators(const ocl::Device& device, const PnahPlan& plan);
+  /// With these models, [frequency].
+  Operators(const ocl::Device& device, const PnahPlan& plan, const std::vector<OperatorTables>& tables);
+  void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
+  void use(const MicrophoneMask& mask) override;
+  void forget() override { device_.enqueue_fill(memories_, std::int32_t{0}, "imaging/operators"); }
+  /// Throws std::bad_cast: it searches nothing.
+  void adopt(const std::shared_ptr<const Findings>& findings) override;
+  [[nodiscard]] std::string description() const override { return description_; }
+
+ private:
+  void allocate(const std::vector<OperatorTables>& tables);
+  void build();
+
+  PnahPlan plan_;
+  std::string description_;
+  std::size_t frequencies_;
+  std::size_t planes_;
+  std::size_t pixels_;
+  std::size_t modes_ = 0;  ///< of the frequency that has most, in whole blocks
+  std::size_t group_;
+  std::int32_t turn_ = 0;                    ///< which of the two copies of the memories is read next
+  std::optional<std::uint64_t> last_first_;  ///< hop of the first frame that was enqueued last
+  ocl::Device device_;
+  ocl::Arena arena_;
+  ocl::Buffer<std::int32_t> memories_;  ///< in the arena
+  Microphones microphones_;
+  bool always_conditions_;  ///< else where a microphone is masked
+  bool conditions_;
+  ocl::Kernel to_modes_;
+  ocl::Kernel to_rests_;
+  ocl::Arguments<1> measured_;   ///< of to_modes_
+  ocl::Arguments<1> explained_;  ///< of to_rests_
+  ocl::Kernel to_noise_;
+  ocl::Kernel to_images_;
+  ocl::Arguments<5> of_frames_;  ///< of to_images_
+  IncompleteFrames incomplete_;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,261 @@
+#include "imaging/operators/operators_reference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <numbers>
+#include <typeinfo>
+#include <utility>
+
+#include "imaging/imager_reference.hpp"
+#include "imaging/operators/prior.hpp"
+
+namespace nearfield::reference {
+namespace {
+
+using Eigen::Index;
+using Eigen::Vector3d;
+
+constexpr int kNoises = 48;
+constexpr double kKeeps = 3.0;  ///< nats
+
+double noise_ratio(int step) { return 1e-7 * std::pow(1.5, step); }
+
+/// Pressure of a source of strength 1.
+Complex source_pressure(const Vector3d& at_m, const Vector3d& source_m, double k) {
+  const double r_m = std::sqrt(std::pow(at_m.x() - source_m.x(), 2) + std::pow(at_m.y() - source_m.y(), 2) +
+                               std::pow(at_m.z() - source_m.z(), 2));
+  return std::exp(Complex(0.0, -k * r_m)) / (4.0 * std::numbers::pi * r_m);
+}
+
+/// The plan's quantity of a source: velocity along a normal is -(1 / (j omega rho)) N grad p, displacement is that over
+/// j omega. grad e^{-jkr}/r = -(jk + 1/r) e^{-jkr}/r times the direction away from the source.
+Complex source_quantity(const Vector3d& at_m, const Vector3d& normal, const Vector3d& source_m, double k,
+                        const PnahPlan& plan) {
+  const Complex pressure = source_pressure(at_m, source_m, k);
+  const double omega = k * plan.medium.sound_speed_m_s;
+  const Vector3d away_m = at_m - source_m;
+  const double r_m = away_m.norm();
+  const Complex slope = -(Complex(0.0, k) + 1.0 / r_m) * pressure * normal.dot(away_m / r_m);
+  const Complex velocity = -slope / Complex(0.0, omega * plan.medium.density_kg_m3);
+  switch (plan.holography.quantity) {
+    case Quantity::kNormalVelocity:
+      return velocity;
+    case Quantity::kDisplacement:
+      return velocity / Complex(0.0, omega);
+    case Quantity::kPressure:
+    case Quantity::kActiveIntensity:  // refused before
+      return pressure;
+  }
+  return pressure;
+}
+
+/// L L^H of the pivoted Cholesky factor that leaves at most `tolerance` of the trace, written element by element. Of
+/// pivots that differ by less than 1e-6 of themselves the first is taken.
+Eigen::MatrixXcd within_factor(const Eigen::MatrixXcd& covariance, double tolerance) {
+  Eigen::MatrixXcd rest = covariance;
+  Eigen::MatrixXcd within = Eigen::MatrixXcd::Zero(rest.rows(), rest.cols());
+  const double enough = tolerance * covariance.trace().real();
+  for (Index rank = 0; rank < rest.rows() && rest.trace().real() > enough; ++rank) {
+    double largest = 0.0;
+    for (Index i = 0; i < rest.rows(); ++i) {
+      largest = std::max(largest, rest(i, i).real());
+    }
+    Index pivot = 0;
+    while (rest(pivot, pivot).real() < largest * (1.0 - 1e-6)) {
+      ++pivot;
+    }
+    const Eigen::VectorXcd column = rest.col(pivot) / std::sqrt(rest(pivot, pivot).real());
+    within += column * column.adjoint();
+    rest -= column * column.adjoint();
+    rest.row(pivot).setZero();
+    rest.col(pivot).setZero();
+  }
+  return within;
+}
+
+int most_probable(const std::vector<double>& costs) {
+  return static_cast<int>(std::min_element(costs.begin(), costs.end()) - costs.begin());
+}
+
+}  // namespace
+
+Operators::Operators(const PnahPlan& plan) : plan_(plan), used_(used_microphones(plan)) {
+  for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+    frequencies_.push_back(make_frequency(f));
+  }
+}
+
+Operators::Frequency Operators::make_frequency(std::size_t frequency) const {
+  const double k = plan_.wavenumber(frequency);
+  const std::vector<Vector3d> sources = prior_sources(plan_);
+  const std::vector<Vector3d> all = microphone_places(plan_);
+  const ImagePlaces images = image_places(plan_);
+  const WallSettings& wall = plan_.holography.operators.wall;
+  const auto microphones = static_cast<Index>(used_.size());
+  const auto count = static_cast<Index>(sources.size());
+  const auto pixels = static_cast<Index>(images.pixels);
+  Eigen::MatrixXcd g(microphones, count);
+  std::vector<Eigen::MatrixXcd> h(images.planes(), Eigen::MatrixXcd::Zero(pixels, count));
+  for (Index s = 0; s < count; ++s) {
+    const Vector3d& source = sources[static_cast<std::size_t>(s)];
+    Vector3d image = source;
+    image.y() = 2.0 * wall.y_m.value_or(0.0) - source.y();
+    const double reflection = wall.y_m ? wall.reflection : 0.0;
+    for (Index m = 0; m < microphones; ++m) {
+      const auto channel = static_cast<std::size_t>(used_[static_cast<std::size_t>(m)]);
+      if (plan_.sources && !plan_.sources->templates.empty()) {
+        g(m, s) = source_pressure(Vector3d(0.0, 0.0, plan_.standoff_m), source, k) *
+                  plan_.sources->templates.at((frequency * sources.size() + static_cast<std::size_t>(s)) * all.size() +
+                                              channel);
+      } else {
+        g(m, s) = source_pressure(all[channel], source, k);
+        g(m, s) += reflection != 0.0 ? reflection * source_pressure(all[channel], image, k) : Complex();
+      }
+    }
+    for (std::size_t i = 0; i < images.places_m.size(); ++i) {
+      Complex& value = h[i / images.pixels](static_cast<Index>(i % images.pixels), s);
+      if (images.normals[i].norm() > 0.0) {
+        value = source_quantity(images.places_m[i], images.normals[i], source, k, plan_);
+        value += reflection != 0.0
+                     ? reflection * source_quantity(images.places_m[i], images.normals[i], image, k, plan_)
+                     : Complex();
+      }
+    }
+  }
+  const Eigen::MatrixXcd covariance = g * g.adjoint();
+  const double mean = covariance.trace().real() / static_cast<double>(microphones);
+  Frequency found;
+  found.covariance = within_factor(covariance / mean, plan_.holography.operators.tolerance);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXcd> solver(found.covariance);
+  found.powers = solver.eigenvalues().cwiseMax(0.0);
+  found.modes = solver.eigenvectors();
+  for (const Eigen::MatrixXcd& of_plane : h) {
+    found.images.emplace_back(of_plane * g.adjoint() / mean);
+  }
+  found.prior = h.front().squaredNorm() / mean;
+  return found;
+}
+
+void Operators::forget() {
+  for (Frequency& frequency : frequencies_) {
+    frequency.memories = {};
+  }
+}
+
+int Operators::noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop) {
+  const auto half = static_cast<std::int64_t>(hop.hop / kMemoryHalf);
+  const int best = most_probable(costs);
+  int step = best;
+  for (std::int64_t which = 0; which < 2; ++which) {
+    Memory memory = frequency.memories.at(static_cast<std::size_t>(which));
+    const bool settles = half % 2 == which;
+    const std::int64_t begun_half = settles ? half : half - 1;
+    if (memory.begun_half != begun_half) {
+      memory = {.begun_half = begun_half, .held = -1, .settled = 0, .sums = std::vector<double>(costs.size(), 0.0)};
+    }
+    if (settles) {
+      ++memory.settled;
+      std::transform(costs.begin(), costs.end(), memory.sums.begin(), memory.sums.begin(), std::plus<>());
+    } else {
+      if (memory.held < 0) {
+        memory.held = memory.settled > 0 ? most_probable(memory.sums) : best;
+      }
+      const double worse = costs[static_cast<std::size_t>(memory.held)] - costs[static_cast<std::size_t>(best)];
+      memory.held = worse < kKeeps ? memory.held : best;
+      step = memory.held;
+    }
+    if (hop.is_whole) {
+      frequency.memories.at(static_cast<std::size_t>(which)) = memory;
+    }
+  }
+  return step;
+}
+
+PnahImages Operators::image(std::span<const Complex> spectra, const PnahPlan& masked, const FrameHop& hop) {
+  const ConditionedSpectra conditioned = condition_microphones(spectra, masked);
+  const std::size_t planes = plan_.holography.planes_m.size();
+  PnahImages frame;
+  frame.flags = conditioned.flags;
+  frame.non_finite_channels = conditioned.non_finite_channels;
+  const ImagePlaces places = image_places(plan_);
+  frame.images.resize(planes * frequencies_.size() * places.pixels);
+  for (std::size_t f = 0; f < frequencies_.size(); ++f) {
+    Frequency& frequency = frequencies_[f];
+    Eigen::VectorXcd field(static_cast<Index>(used_.size()));
+    for (Index m = 0; m < field.size(); ++m) {
+      field(m) = conditioned.fields[f].values[static_cast<std::size_t>(used_[static_cast<std::size_t>(m)])];
+    }
+    const Eigen::VectorXcd y = frequency.modes.adjoint() * field;
+    const Eigen::ArrayXd energies = y.cwiseAbs2().array();
+    std::vector<double> costs;
+    std::vector<double> priors;
+    for (int step = 0; step < kNoises; ++step) {
+      const Eigen::ArrayXd variances = frequency.powers.array() + noise_ratio(step);
+      priors.push_back((energies / variances).mean());
+      costs.push_back(variances.log().sum() +
+                      static_cast<double>(field.size()) * std::log(std::max(priors.back(), 1e-40)));
+    }
+    const bool is_silent = !(field.squaredNorm() > 0.0);
+    const int step = is_silent ? most_probable(costs) : noise_of_frame(frequency, costs, hop);
+    const double noise = noise_ratio(step);
+    const double prior = priors[static_cast<std::size_t>(step)];
+    // Within the factor's range: what lies outside of it is noise.
+    const Eigen::MatrixXcd with_noise =
+        frequency.covariance + noise * Eigen::MatrixXcd::Identity(field.size(), field.size());
+    const Eigen::ArrayXd inside = (frequency.powers.array() > 1e-12).cast<double>();
+    const Eigen::MatrixXcd range =
+        frequency.modes * inside.matrix().cast<Complex>().asDiagonal() * frequency.modes.adjoint();
+    const Eigen::LLT<Eigen::MatrixXcd> solver(with_noise);
+    for (std::size_t plane = 0; plane < planes; ++plane) {
+      Eigen::VectorXcd image = frequency.images[plane] * (range * solver.solve(field));
+      for (std::size_t pixel = 0; pixel < places.pixels; ++pixel) {
+        const bool has = places.normals[plane * places.pixels + pixel].norm() > 0.0;
+        const double nowhere = std::numeric_limits<double>::quiet_NaN();
+        frame.images[(plane * frequencies_.size() + f) * places.pixels + pixel] =
+            has ? image(static_cast<Index>(pixel)) : Complex(nowhere, nowhere);
+      }
+      if (plane == 0) {
+        const Eigen::MatrixXcd reduced = frequency.images[0] * range;
+        const double explained = (reduced * solver.solve(reduced.adjoint())).trace().real();
+        const double error = prior * std::max(0.0, frequency.prior - explained);
+        // As of modes that do not depend on each other.
+        const Eigen::ArrayXd factors = (reduced * frequency.modes).cwiseAbs2().colwise().sum().transpose().array();
+        const double energy = (factors * energies / (frequency.powers.array() + noise).square()).sum();
+        frame.reports.push_back(
+            {.cutoff_rad_per_m = std::numeric_limits<float>::quiet_NaN(),
+             .slope = std::numeric_limits<float>::quiet_NaN(),
+             .noise_pa = static_cast<float>(std::sqrt(noise * prior)),
+             .error_estimate = energy + error > 0.0 ? static_cast<float>(std::sqrt(error / (energy + error))) : 0.0F});
+      }
+    }
+  }
+  return frame;
+}
+
+namespace {
+
+class OperatorsProcessor : public Imager {
+ public:
+  explicit OperatorsProcessor(const PnahPlan& plan) : masked_plan_(plan), operators_(plan) {}
+  PnahImages image(std::span<const Complex> spectra) override {
+    return operators_.image(spectra, masked_plan_, take_hop());
+  }
+  void use(const MicrophoneMask& mask) override {
+    masked_plan_.dead_channels.assign(mask.channels.begin(), mask.channels.end());
+  }
+  void forget() override { operators_.forget(); }
+  void adopt(const std::shared_ptr<const Findings>& /*findings*/) override { throw std::bad_cast(); }
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override { return nullptr; }
+
+ private:
+  PnahPlan masked_plan_;  ///< with the mask that is in effect
+  Operators operators_;
+};
+
+}  // namespace
+
+std::unique_ptr<Imager> make_operators(const PnahPlan& plan) { return std::make_unique<OperatorsProcessor>(plan); }
+
+}  // namespace nearfield::reference

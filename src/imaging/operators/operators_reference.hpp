@@ -1,0 +1,49 @@
+#pragma once
+#include <Eigen/Dense>
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "imaging/pnah/pnah_reference.hpp"
+
+/// Images by dense operators in plain double precision, from the formulas of docs/operators.md: whole covariance
+/// matrices, whose parts outside the pivoted Cholesky factor are noise.
+namespace nearfield::reference {
+
+class Operators {
+ public:
+  explicit Operators(const PnahPlan& plan);
+  /// One frame of spectra [frequency][row][column], Pa; masked are the dead channels of `masked`, else the plan. Keeps
+  /// the noise that was most probable in the memory's first half where that is about as probable.
+  PnahImages image(std::span<const Complex> spectra, const PnahPlan& masked, const FrameHop& hop);
+  /// The first frame of a stream.
+  PnahImages image(std::span<const Complex> spectra) { return image(spectra, plan_, FrameHop()); }
+  /// Forgets the noise of all frames.
+  void forget();
+
+ private:
+  /// One of the two memories of a frequency's noise.
+  struct Memory {
+    std::int64_t begun_half = -1;  ///< number of the half of a memory in which it began; -1: it has no frames
+    int held = -1;                 ///< step; -1 while it settles
+    int settled = 0;               ///< frames of its first half
+    std::vector<double> sums;      ///< [step], costs of these
+  };
+  struct Frequency {
+    Eigen::MatrixXcd covariance;           ///< (used microphone, used microphone), but for what the factor leaves out
+    std::vector<Eigen::MatrixXcd> images;  ///< [plane](pixel, used microphone)
+    double prior = 0.0;                    ///< of the first plane's image, summed over pixels
+    Eigen::VectorXd powers;                ///< of all modes, 0 where there is noise alone
+    Eigen::MatrixXcd modes;                ///< (used microphone, mode)
+    std::array<Memory, 2> memories = {};   ///< the first one begins in even halves, the other one in odd ones
+  };
+  [[nodiscard]] Frequency make_frequency(std::size_t frequency) const;
+  static int noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop);
+  PnahPlan plan_;
+  std::vector<int> used_;
+  std::vector<Frequency> frequencies_;
+};
+
+}  // namespace nearfield::reference

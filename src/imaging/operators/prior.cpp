@@ -1,0 +1,226 @@
+#include "imaging/operators/prior.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+using Complex = std::complex<double>;
+using Eigen::Index;
+using Eigen::Vector3d;
+
+/// Of a sheet below a surface, over the standoff. They are measured (docs/operators.md): flat images want a deeper and
+/// wider one, whose sources make waves that come from beside the array, too.
+struct SheetRule {
+  double depth;
+  double margin;
+};
+constexpr SheetRule kBelowFlat = {.depth = 0.9, .margin = 6.0};
+constexpr SheetRule kBelowCurved = {.depth = 0.65, .margin = 1.5};
+constexpr double kFlat = 0.05;  ///< a surface whose heights differ by less of the standoff
+constexpr double kSpacingOfDepth = 0.7;
+
+struct Extent {
+  double low_m = 0.0;
+  double high_m = 0.0;
+};
+
+Extent extent_of(const std::vector<Vector3d>& places_m, Index axis, double margin_m) {
+  const auto [low, high] = std::minmax_element(places_m.begin(), places_m.end(),
+                                               [&](const Vector3d& a, const Vector3d& b) { return a(axis) < b(axis); });
+  return {(*low)(axis)-margin_m, (*high)(axis) + margin_m};
+}
+
+/// Middles of as many pieces of at most `spacing_m` as cover the extent, with both ends among them.
+std::vector<double> line_of_sources(const Extent& extent, double spacing_m) {
+  const int count = 1 + static_cast<int>(std::ceil((extent.high_m - extent.low_m) / spacing_m - 1e-9));
+  std::vector<double> line;
+  for (int i = 0; i < count; ++i) {
+    line.push_back(count == 1 ? extent.low_m : extent.low_m + (extent.high_m - extent.low_m) * i / (count - 1));
+  }
+  return line;
+}
+
+double lowest_imaged_m(const PnahPlan& plan) {
+  const std::vector<double>& planes_m = plan.holography.planes_m;
+  return plan.surface ? plan.surface->lowest_m() : std::min(0.0, *std::min_element(planes_m.begin(), planes_m.end()));
+}
+
+std::vector<Vector3d> sheet_of_sources(const PnahPlan& plan) {
+  const bool is_flat = !plan.surface || plan.surface->highest_m() - plan.surface->lowest_m() <= kFlat * plan.standoff_m;
+  const SheetRule& rule = is_flat ? kBelowFlat : kBelowCurved;
+  const double depth_m = plan.holography.operators.source_depth_m.value_or(rule.depth * plan.standoff_m);
+  const std::vector<Vector3d> microphones = microphone_places(plan);
+  const double margin_m = rule.margin * plan.standoff_m;
+  const std::vector<double> xs = line_of_sources(extent_of(microphones, 0, margin_m), kSpacingOfDepth * depth_m);
+  const std::vector<double> ys = line_of_sources(extent_of(microphones, 1, margin_m), kSpacingOfDepth * depth_m);
+  if (xs.size() * ys.size() > kMostSources) {
+    throw ConfigError(
+        fmt::format("holography.operators.source_depth_m: expected a depth whose sheet has at most {} "
+                    "sources, {} of it apart, found {:.4g} m with {}",
+                    kMostSources, kSpacingOfDepth, depth_m, xs.size() * ys.size()));
+  }
+  std::vector<Vector3d> sources;
+  for (const double y_m : ys) {
+    for (const double x_m : xs) {
+      sources.emplace_back(x_m, y_m, lowest_imaged_m(plan) - depth_m);
+    }
+  }
+  return sources;
+}
+
+void require_distance(const std::vector<Vector3d>& sources, const std::vector<Vector3d>& places_m,
+                      const std::vector<Vector3d>* normals, const char* what) {
+  for (std::size_t i = 0; i < places_m.size(); ++i) {
+    if (normals != nullptr && (*normals)[i].squaredNorm() == 0.0) {
+      continue;
+    }
+    for (const Vector3d& source : sources) {
+      if ((source - places_m[i]).norm() < kNearestSource_m) {
+        throw ConfigError(
+            fmt::format("holography.operators: expected sources at least {} m from each {}, found one at "
+                        "({:.4g}, {:.4g}, {:.4g}) m",
+                        kNearestSource_m, what, source.x(), source.y(), source.z()));
+      }
+    }
+  }
+}
+
+/// e^{-jkr} / (4 pi r).
+Complex monopole(const Vector3d& away_m, double k) {
+  const double r_m = away_m.norm();
+  return std::polar(1.0 / (4.0 * std::numbers::pi * r_m), -k * r_m);
+}
+
+/// From sources to the plan's quantity, whose gradient along a normal gives the velocity.
+class QuantityAt {
+ public:
+  QuantityAt(const PnahPlan& plan, double k) : k_(k), is_pressure_(plan.holography.quantity == Quantity::kPressure) {
+    const Complex j_omega(0.0, k * plan.medium.sound_speed_m_s);
+    over_gradient_ = -1.0 / (j_omega * plan.medium.density_kg_m3);
+    if (plan.holography.quantity == Quantity::kDisplacement) {
+      over_gradient_ /= j_omega;
+    }
+  }
+  [[nodiscard]] Complex operator()(const Vector3d& away_m, const Vector3d& normal) const {
+    const Complex pressure = monopole(away_m, k_);
+    if (is_pressure_) {
+      return pressure;
+    }
+    const double r_m = away_m.norm();
+    return over_gradient_ * pressure * -Complex(1.0 / r_m, k_) * (normal.dot(away_m) / r_m);
+  }
+
+ private:
+  double k_;
+  bool is_pressure_;
+  Complex over_gradient_;
+};
+
+Vector3d mirrored(const Vector3d& source, double wall_y_m) {
+  return {source.x(), 2.0 * wall_y_m - source.y(), source.z()};
+}
+
+}  // namespace
+
+std::vector<Vector3d> microphone_places(const ArrayPlan& plan) {
+  std::vector<Vector3d> places_m;
+  for (int channel = 0; channel < plan.geometry.channels(); ++channel) {
+    const MicrophonePosition at = plan.geometry.position_m(channel);
+    places_m.emplace_back(at.x_m, at.y_m, plan.standoff_m + at.z_m);
+  }
+  return places_m;
+}
+
+std::vector<int> used_microphones(const ArrayPlan& plan) {
+  std::vector<int> used;
+  for (int channel = 0; channel < plan.geometry.channels(); ++channel) {
+    if (std::find(plan.dead_channels.begin(), plan.dead_channels.end(), channel) == plan.dead_channels.end()) {
+      used.push_back(channel);
+    }
+  }
+  return used;
+}
+
+ImagePlaces image_places(const PnahPlan& plan) {
+  if (plan.surface) {
+    return {.places_m = plan.surface->places_m, .normals = plan.surface->normals, .pixels = plan.surface->pixels()};
+  }
+  ImagePlaces images;
+  const int upsample = plan.holography.upsample;
+  for (const double plane_m : plan.holography.planes_m) {
+    for (int row = 0; row < plan.image_rows(); ++row) {
+      for (int column = 0; column < plan.image_columns(); ++column) {
+        images.places_m.emplace_back(plan.geometry.x_m(static_cast<double>(column) / upsample),
+                                     plan.geometry.y_m(static_cast<double>(row) / upsample), plane_m);
+        images.normals.emplace_back(0.0, 0.0, 1.0);
+      }
+    }
+  }
+  images.pixels = images.places_m.size() / plan.holography.planes_m.size();
+  return images;
+}
+
+std::vector<Vector3d> prior_sources(const PnahPlan& plan) {
+  std::vector<Vector3d> sources = plan.sources ? plan.sources->places_m : sheet_of_sources(plan);
+  if (sources.empty() || sources.size() > kMostSources) {
+    throw ConfigError(
+        fmt::format("holography.operators: expected 1 to {} sources, found {}", kMostSources, sources.size()));
+  }
+  const ImagePlaces images = image_places(plan);
+  require_distance(sources, microphone_places(plan), nullptr, "microphone");
+  require_distance(sources, images.places_m, &images.normals, "place of an image");
+  return sources;
+}
+
+PriorTransfer make_transfer(const PnahPlan& plan, const std::vector<Vector3d>& sources, std::size_t frequency) {
+  const double k = plan.wavenumber(frequency);
+  const std::vector<Vector3d> microphones = microphone_places(plan);
+  const std::vector<int> used = used_microphones(plan);
+  const ImagePlaces images = image_places(plan);
+  const auto count = static_cast<Index>(sources.size());
+  const WallSettings& wall = plan.holography.operators.wall;
+  const QuantityAt quantity(plan, k);
+  PriorTransfer transfer{.to_microphones = Eigen::MatrixXcd(static_cast<Index>(used.size()), count), .to_images = {}};
+  transfer.to_images.assign(images.planes(), Eigen::MatrixXcd::Zero(static_cast<Index>(images.pixels), count));
+  const bool is_measured = plan.sources && !plan.sources->templates.empty();
+  const Vector3d centre(0.0, 0.0, plan.standoff_m);
+  for (Index s = 0; s < count; ++s) {
+    const Vector3d& source = sources[static_cast<std::size_t>(s)];
+    const Complex at_centre = monopole(centre - source, k);
+    for (std::size_t m = 0; m < used.size(); ++m) {
+      const auto channel = static_cast<std::size_t>(used[m]);
+      Complex& value = transfer.to_microphones(static_cast<Index>(m), s);
+      if (is_measured) {
+        const std::size_t first =
+            (frequency * sources.size() + static_cast<std::size_t>(s)) * static_cast<std::size_t>(microphones.size());
+        value = at_centre * plan.sources->templates[first + channel];
+        continue;
+      }
+      value = monopole(microphones[channel] - source, k);
+      if (wall.y_m) {
+        value += wall.reflection * monopole(microphones[channel] - mirrored(source, *wall.y_m), k);
+      }
+    }
+    for (std::size_t i = 0; i < images.places_m.size(); ++i) {
+      const Vector3d& normal = images.normals[i];
+      if (normal.squaredNorm() == 0.0) {
+        continue;
+      }
+      Complex value = quantity(images.places_m[i] - source, normal);
+      if (wall.y_m) {
+        value += wall.reflection * quantity(images.places_m[i] - mirrored(source, *wall.y_m), normal);
+      }
+      transfer.to_images[i / images.pixels](static_cast<Index>(i % images.pixels), s) = value;
+    }
+  }
+  return transfer;
+}
+
+}  // namespace nearfield

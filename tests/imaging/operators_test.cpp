@@ -1,0 +1,365 @@
+#include "imaging/operators/operators.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <random>
+
+#include "imaging/eight_cases.hpp"
+#include "imaging/image_surface.hpp"
+#include "imaging/imager_paths.hpp"
+#include "imaging/operators/operators_reference.hpp"
+#include "imaging/sonah/prior.hpp"
+#include "imaging/sonah/sonah.hpp"
+#include "imaging/sonah/sonah_reference.hpp"
+#include "nearfield/error.hpp"
+#include "support/command.hpp"
+#include "support/fields.hpp"
+#include "support/measures.hpp"
+
+namespace nearfield {
+namespace {
+
+using test::Complex;
+using test::DeviceImages;
+using test::Path;
+using ComplexF = std::complex<float>;
+
+constexpr Path kOperatorPaths[] = {{"processor", "auto", false}, {"as_on_a_gpu", "auto", true}};
+
+PnahPlan operator_plan(int rows, int columns, Quantity quantity, std::vector<double> frequencies_hz) {
+  PnahPlan plan;
+  plan.geometry = {.rows = rows, .columns = columns, .pitch_x_m = 0.02, .pitch_y_m = 0.025};
+  plan.holography.imager = ImagerKind::kOperators;
+  plan.holography.quantity = quantity;
+  plan.cutoff_rad_per_m.assign(frequencies_hz.size(), 70.0);
+  plan.frequencies_hz = std::move(frequencies_hz);
+  return plan;
+}
+
+std::vector<ComplexF> monopole_spectra(const PnahPlan& plan, unsigned seed, double snr_db) {
+  std::mt19937 generator(seed);
+  std::vector<Complex> spectra;
+  for (int frame = 0; frame < plan.batch; ++frame) {
+    for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+      const test::Monopole source{
+          .x_m = 0.03 + 0.01 * static_cast<double>(f), .y_m = -0.04 + 0.01 * frame, .z_m = -0.03};
+      auto field = test::monopole_field(source, plan.wavenumber(f), plan.geometry, plan.standoff_m);
+      test::add_noise(field, snr_db, generator);
+      spectra.insert(spectra.end(), field.begin(), field.end());
+    }
+  }
+  return test::narrow(spectra);
+}
+
+/// On a plan that make_imager() would not make: models are given.
+DeviceImages run_with_models(const PnahPlan& plan, const std::vector<OperatorTables>& tables,
+                             const std::vector<ComplexF>& spectra, const Path& path) {
+  const std::optional<test::PlainWorkGroups> plain =
+      path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
+  const ocl::Device on = test::device_of(path);
+  Operators imager(on, plan, tables);
+  const auto status = on.upload<std::uint32_t>(
+      std::vector<std::uint32_t>(static_cast<std::size_t>(plan.batch) * kStatusWords, 0U), "test");
+  imager.enqueue(on.upload<ComplexF>(spectra, "test"), status, static_cast<std::size_t>(plan.batch));
+  return {on.download(imager.images(), "test"), on.download(imager.taken_status(), "test"),
+          on.download(imager.reports(), "test")};
+}
+
+/// The mean of cos(kr r cos(angle)) over all angles is J0.
+Complex over_rings(const std::vector<PriorRing>& rings, double distance_m,
+                   const std::function<Complex(const PriorRing&)>& factor) {
+  Complex sum;
+  for (const PriorRing& ring : rings) {
+    sum += ring.power * factor(ring) * ::j0(ring.kr * distance_m);
+  }
+  return sum;
+}
+
+// E1. The prior of sonah, as covariances: then it is the same estimate, by one dense matrix in place of four classes.
+// 1e-4: float32 of two ways, over noise 40 dB down.
+TEST(Operators, WithThePriorOfSonahTheyAreSonah) {
+  for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity}) {
+    PnahPlan plan = operator_plan(12, 15, quantity, {600.0, 2500.0});
+    const auto spectra = monopole_spectra(plan, 7U, 40.0);
+    std::vector<OperatorTables> tables;
+    for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+      const double k = plan.wavenumber(f);
+      const std::vector<PriorRing> rings = prior_rings(plan, k);
+      const auto to_array = [&](const PriorRing& ring) {
+        return std::exp(Complex(0.0, -1.0) * ring.kz * plan.standoff_m);
+      };
+      const auto to_plane = [&](const PriorRing& ring) { return quantity_factor(plan, ring.kz, k); };
+      const Eigen::Index count = plan.geometry.channels();
+      Eigen::MatrixXcd microphones(count, count);
+      Eigen::MatrixXcd image(count, count);
+      for (int a = 0; a < plan.geometry.channels(); ++a) {
+        for (int b = 0; b < plan.geometry.channels(); ++b) {
+          const MicrophonePosition one = plan.geometry.position_m(a);
+          const MicrophonePosition other = plan.geometry.position_m(b);
+          const double distance_m = std::hypot(one.x_m - other.x_m, one.y_m - other.y_m);
+          microphones(a, b) =
+              over_rings(rings, distance_m, [&](const PriorRing& ring) { return std::norm(to_array(ring)); });
+          image(a, b) = over_rings(rings, distance_m,
+                                   [&](const PriorRing& ring) { return to_plane(ring) * std::conj(to_array(ring)); });
+        }
+      }
+      const double prior = static_cast<double>(count) * over_rings(rings, 0.0, [&](const PriorRing& ring) {
+                                                          return std::norm(to_plane(ring));
+                                                        }).real();
+      tables.push_back(make_operator_tables(plan, make_operator_model(microphones, {image}, prior, 1e-10)));
+    }
+    PnahPlan sonah_plan = plan;
+    sonah_plan.holography.imager = ImagerKind::kSonah;
+    for (const Path& path : kOperatorPaths) {
+      const DeviceImages expected = test::run_on_device(sonah_plan, spectra, path);
+      const DeviceImages found = run_with_models(plan, tables, spectra, path);
+      const double difference = test::relative_l2(found.images, test::widen(expected.images));
+      std::printf("E1, %s, %s: operators with sonah's prior differ from sonah by %.2g\n", path.name,
+                  std::string(name_of(quantity)).c_str(), difference);
+      EXPECT_LE(difference, 1e-4) << path.name;
+      for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+        EXPECT_NEAR(found.reports[f].noise_pa, expected.reports[f].noise_pa, 1e-3F * expected.reports[f].noise_pa);
+        EXPECT_NEAR(found.reports[f].error_estimate, expected.reports[f].error_estimate,
+                    1e-2F * expected.reports[f].error_estimate);
+      }
+    }
+  }
+}
+
+// E9. float32 against double over noise 50 dB down, whose amplification is below 100: 1e-6 of a mode becomes 1e-4 at
+// most.
+void expect_as_reference(const PnahPlan& plan, const std::vector<ComplexF>& spectra) {
+  reference::Operators reference(plan);
+  const auto expected = reference.image(test::widen(spectra));
+  for (const Path& path : kOperatorPaths) {
+    const DeviceImages found = test::run_on_device(plan, spectra, path);
+    ASSERT_EQ(found.images.size(), expected.images.size());
+    double difference = 0.0;
+    double whole = 0.0;
+    for (std::size_t i = 0; i < found.images.size(); ++i) {
+      ASSERT_EQ(std::isnan(found.images[i].real()), std::isnan(expected.images[i].real())) << i;
+      if (!std::isnan(expected.images[i].real())) {
+        difference += std::norm(Complex(found.images[i]) - expected.images[i]);
+        whole += std::norm(expected.images[i]);
+      }
+    }
+    std::printf("E9, %s: device against reference %.2g\n", path.name, std::sqrt(difference / whole));
+    EXPECT_LE(std::sqrt(difference / whole), 1e-4) << path.name;
+    EXPECT_EQ(found.status[0], expected.flags) << path.name;
+    for (std::size_t f = 0; f < expected.reports.size(); ++f) {
+      EXPECT_TRUE(std::isnan(found.reports[f].cutoff_rad_per_m));
+      EXPECT_NEAR(found.reports[f].noise_pa, expected.reports[f].noise_pa, 1e-3F * expected.reports[f].noise_pa);
+      EXPECT_NEAR(found.reports[f].error_estimate, expected.reports[f].error_estimate,
+                  1e-2F * expected.reports[f].error_estimate);
+    }
+  }
+}
+
+TEST(Operators, AgreeWithReference) {
+  for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity, Quantity::kDisplacement}) {
+    PnahPlan plan = operator_plan(9, 11, quantity, {700.0, 2900.0});
+    plan.holography.planes_m = {0.0, 0.01};
+    plan.holography.upsample = quantity == Quantity::kPressure ? 2 : 1;
+    expect_as_reference(plan, monopole_spectra(plan, 5U, 50.0));
+  }
+  PnahPlan one = operator_plan(1, 5, Quantity::kPressure, {900.0});
+  expect_as_reference(one, monopole_spectra(one, 5U, 50.0));
+}
+
+TEST(Operators, AgreeWithReferenceOnASurfaceWithHolesBesideAWall) {
+  PnahPlan plan = operator_plan(9, 8, Quantity::kNormalVelocity, {1500.0});
+  plan.holography.operators.wall = {.y_m = 0.2, .reflection = 0.7};
+  plan.dead_channels = {3, 30, 31, 32};
+  SurfaceData data{.is_points = false, .rows = 9, .columns = 8, .xyz_m = {}, .z_m = {}, .normals = {}};
+  for (int i = 0; i < 72; ++i) {
+    data.z_m.push_back(i % 7 == 0 ? std::nan("") : 0.008 * std::cos(0.11 * i));
+  }
+  plan.surface = std::make_shared<const ImageSurface>(
+      make_image_surface(data, plan.geometry, 1, plan.standoff_m, "holography.surface"));
+  expect_as_reference(plan, monopole_spectra(plan, 9U, 50.0));
+}
+
+// Microphones that are masked as the model is made are left out of it: whatever they say, the image is the same.
+TEST(Operators, MaskedMicrophonesAreLeftOut) {
+  PnahPlan plan = operator_plan(8, 8, Quantity::kPressure, {1000.0});
+  plan.dead_channels = {9, 10, 27};
+  std::vector<ComplexF> spectra = monopole_spectra(plan, 3U, 40.0);
+  const DeviceImages before = test::run_on_device(plan, spectra, kOperatorPaths[0]);
+  for (const int channel : plan.dead_channels) {
+    spectra[static_cast<std::size_t>(channel)] = {1e3F, std::nanf("")};
+  }
+  const DeviceImages after = test::run_on_device(plan, spectra, kOperatorPaths[0]);
+  EXPECT_EQ(after.images, before.images);
+}
+
+TEST(Operators, FramesOfABatchAreThoseOneByOne) {
+  PnahPlan plan = operator_plan(8, 9, Quantity::kPressure, {600.0, 1900.0});
+  plan.batch = 3;
+  const auto spectra = monopole_spectra(plan, 3U, 40.0);
+  PnahPlan alone = plan;
+  alone.batch = 1;
+  for (const Path& path : kOperatorPaths) {
+    const DeviceImages together = test::run_on_device(plan, spectra, path);
+    const std::optional<test::PlainWorkGroups> plain =
+        path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
+    const ocl::Device on = test::device_of(path);
+    const std::unique_ptr<Imager> imager = make_imager(on, alone);
+    const auto status = on.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
+    std::vector<ComplexF> images;
+    for (std::size_t first = 0; first < spectra.size(); first += 144) {
+      const auto begin = spectra.begin() + static_cast<std::ptrdiff_t>(first);
+      imager->enqueue(on.upload<ComplexF>({begin, begin + 144}, "test"), status);
+      const std::vector<ComplexF> found = on.download(imager->images(), "test");
+      images.insert(images.end(), found.begin(), found.end());
+    }
+    EXPECT_EQ(together.images, images) << path.name;
+  }
+}
+
+TEST(Operators, SilenceIsImagedAsSilence) {
+  const PnahPlan plan = operator_plan(8, 8, Quantity::kPressure, {800.0, 1600.0});
+  for (const Path& path : kOperatorPaths) {
+    const DeviceImages found = test::run_on_device(plan, std::vector<ComplexF>(128), path);
+    EXPECT_EQ(found.images, std::vector<ComplexF>(128)) << path.name;
+    EXPECT_EQ(found.reports[1].noise_pa, 0.0F);
+    EXPECT_EQ(found.reports[1].error_estimate, 0.0F);
+  }
+}
+
+TEST(Operators, RefuseWhatTheyCannotImage) {
+  PnahPlan plan = operator_plan(8, 8, Quantity::kActiveIntensity, {800.0});
+  EXPECT_THROW((void)make_imager(test::device(), plan), ConfigError);
+  plan.holography.quantity = Quantity::kPressure;
+  plan.holography.operators.source_depth_m = 1e-4;
+  EXPECT_THROW((void)make_imager(test::device(), plan), ConfigError) << "a sheet of too many sources";
+  plan.holography.operators.source_depth_m = 0.02;
+  plan.sources = std::make_shared<const OperatorSources>(OperatorSources{.places_m = {{0.01, 0.0125, 0.0}}});
+  EXPECT_THROW((void)make_imager(test::device(), plan), ConfigError) << "a source at a pixel";
+}
+
+/// E2: means over the eight cases.
+struct EightCases {
+  double error = 0.0;
+  double estimate_over_error = 0.0;
+};
+
+EightCases image_eight_cases(double snr_db) {
+  PnahPlan plan = operator_plan(32, 32, Quantity::kPressure, test::kCaseFrequencies);
+  plan.geometry.pitch_y_m = 0.02;
+  std::mt19937 generator(11U);
+  const auto spectra = test::noisy_cases(snr_db, plan, generator);
+  const DeviceImages found = test::run_on_device(plan, test::narrow(spectra), kOperatorPaths[0]);
+  const std::vector<double> errors = test::case_errors(test::widen(found.images), 1, plan);
+  EightCases result;
+  for (std::size_t i = 0; i < test::kCases; ++i) {
+    const double ratio = static_cast<double>(found.reports[i].error_estimate) / errors[i];
+    std::printf("E2, %.0f dB, case %zu, %.0f Hz: error %.2f %%, expected over true %.2f\n", snr_db, i,
+                test::kCaseFrequencies[i], 100.0 * errors[i], ratio);
+    EXPECT_GE(ratio, 0.7) << i;
+    EXPECT_LE(ratio, 3.0) << i;
+    result.error += errors[i] / static_cast<double>(test::kCases);
+  }
+  std::printf("E2, %.0f dB: mean error %.2f %%\n", snr_db, 100.0 * result.error);
+  return result;
+}
+
+// E2. The gates are the contract's; sonah has 3.2 and 5.3 %.
+TEST(Operators, TheEightCases) {
+  EXPECT_LE(image_eight_cases(40.0).error, 0.040);
+  EXPECT_LE(image_eight_cases(30.0).error, 0.065);
+}
+
+/// On the plane z = z_m, of a monopole and its image in a rigid wall.
+std::vector<Complex> before_a_wall(const PnahPlan& plan, double wall_y_m, double z_m) {
+  const test::Monopole source{.x_m = 0.02, .y_m = 0.05, .z_m = -0.03};
+  const test::Monopole image{.x_m = source.x_m, .y_m = 2.0 * wall_y_m - source.y_m, .z_m = source.z_m};
+  auto field = test::monopole_field(source, plan.wavenumber(0), plan.geometry, z_m);
+  const auto reflected = test::monopole_field(image, plan.wavenumber(0), plan.geometry, z_m);
+  std::transform(field.begin(), field.end(), reflected.begin(), field.begin(), std::plus<>());
+  return field;
+}
+
+// E7. A monopole before a rigid floor, which stands 2 cm from the array's edge: one source and its image explain the
+// whole field where the wall is given.
+TEST(Operators, AWallIsInTheModel) {
+  for (const double frequency_hz : {500.0, 2000.0}) {
+    PnahPlan plan = operator_plan(16, 16, Quantity::kPressure, {frequency_hz});
+    plan.geometry.pitch_y_m = 0.02;
+    const double wall_y_m = 0.17;
+    auto field = before_a_wall(plan, wall_y_m, plan.standoff_m);
+    std::mt19937 generator(4U);
+    test::add_noise(field, 60.0, generator);
+    const auto truth = before_a_wall(plan, wall_y_m, 0.0);
+    const double without = test::relative_l2(test::run_on_device(plan, test::narrow(field)).images, truth);
+    plan.holography.operators.wall.y_m = wall_y_m;
+    const double with = test::relative_l2(test::run_on_device(plan, test::narrow(field)).images, truth);
+    std::printf("E7, %.0f Hz: error %.2f %% with the wall, %.2f %% without\n", frequency_hz, 100.0 * with,
+                100.0 * without);
+    EXPECT_LT(with, without);
+  }
+}
+
+// Templates that are computed are the monopoles that they are computed of: the same images but for rounding.
+TEST(Operators, TemplatesAreColumnsOfTheModel) {
+  PnahPlan plan = operator_plan(8, 9, Quantity::kNormalVelocity, {900.0, 1700.0});
+  const auto spectra = monopole_spectra(plan, 6U, 40.0);
+  OperatorSources sources{.places_m = prior_sources(plan)};
+  const DeviceImages expected = test::run_on_device(plan, spectra, kOperatorPaths[0]);
+  const ArrayGeometry& geometry = plan.geometry;
+  for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+    for (const Eigen::Vector3d& place : sources.places_m) {
+      const test::Monopole source{.x_m = place.x(), .y_m = place.y(), .z_m = place.z()};
+      const Complex at_centre = test::monopole_pressure(source, plan.wavenumber(f), 0.0, 0.0, plan.standoff_m);
+      for (const Complex& value : test::monopole_field(source, plan.wavenumber(f), geometry, plan.standoff_m)) {
+        sources.templates.push_back(value / at_centre);
+      }
+    }
+  }
+  plan.sources = std::make_shared<const OperatorSources>(sources);
+  const DeviceImages found = test::run_on_device(plan, spectra, kOperatorPaths[0]);
+  EXPECT_LE(test::relative_l2(found.images, test::widen(expected.images)), 1e-5);
+  for (Complex& value : sources.templates) {
+    value = std::conj(value);  // of waves that come to the source
+  }
+  plan.sources = std::make_shared<const OperatorSources>(sources);
+  const DeviceImages other = test::run_on_device(plan, spectra, kOperatorPaths[0]);
+  EXPECT_GE(test::relative_l2(other.images, test::widen(expected.images)), 0.1);
+}
+
+// E9. What is read is what was made, to the last bit; another plan has another file.
+TEST(OperatorCache, WhatIsReadIsWhatWasMade) {
+  const test::TemporaryFolder folder;
+  const OperatorCache cache(folder.path());
+  PnahPlan plan = operator_plan(8, 8, Quantity::kPressure, {700.0, 1900.0});
+  const std::vector<Eigen::Vector3d> sources = prior_sources(plan);
+  bool was_stored = true;
+  const OperatorTables made = cache.tables(plan, sources, 1, was_stored);
+  EXPECT_FALSE(was_stored);
+  const OperatorTables read = cache.tables(plan, sources, 1, was_stored);
+  EXPECT_TRUE(was_stored);
+  EXPECT_TRUE(read == made);
+  EXPECT_TRUE(OperatorCache("").tables(plan, sources, 1, was_stored) == made) << "made again";
+  EXPECT_FALSE(was_stored) << "without a folder nothing is kept";
+  (void)cache.tables(plan, sources, 0, was_stored);
+  EXPECT_FALSE(was_stored) << "another frequency";
+  const auto is_another = [&](const std::function<void(PnahPlan&)>& change) {
+    PnahPlan other = plan;
+    change(other);
+    return OperatorCache::key_of(other, sources, 1) != OperatorCache::key_of(plan, sources, 1);
+  };
+  EXPECT_TRUE(is_another([](PnahPlan& p) { p.geometry.pitch_x_m = 0.0201; }));
+  EXPECT_TRUE(is_another([](PnahPlan& p) { p.dead_channels = {4}; }));
+  EXPECT_TRUE(is_another([](PnahPlan& p) { p.medium.sound_speed_m_s = 344.0; }));
+  EXPECT_TRUE(is_another([](PnahPlan& p) { p.holography.planes_m = {0.001}; }));
+  EXPECT_TRUE(is_another([](PnahPlan& p) { p.holography.quantity = Quantity::kDisplacement; }));
+  EXPECT_TRUE(is_another([](PnahPlan& p) { p.holography.operators.wall.y_m = 0.5; }));
+  EXPECT_TRUE(is_another([](PnahPlan& p) { p.holography.operators.tolerance = 1e-5; }));
+  EXPECT_FALSE(is_another([](PnahPlan& p) { p.batch = 3; }));
+}
+
+}  // namespace
+}  // namespace nearfield

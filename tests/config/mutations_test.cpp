@@ -266,6 +266,10 @@ bool points_at_key_or_value(const Placed& place, const std::string& document) {
   if (!is_element && rest.starts_with(key)) {
     return true;
   }
+  if (place.text.ends_with(", found nothing")) {  // of a key that is not there: its section
+    const std::string section = rest.substr(0, rest.find(':'));
+    return !section.empty() && place.text.find(section + "." + key + ": ") != std::string::npos;
+  }
   static const std::regex kFound("found (?:the text )?\"([^\"]*)\"");
   std::smatch found;
   if (std::regex_search(place.text, found, kFound)) {  // a text in quotes may go on in further lines

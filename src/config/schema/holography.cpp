@@ -27,7 +27,7 @@ Form<std::optional<double>> or_auto(Form<double> form, const std::string& meanin
       return std::optional<double>();
     }
     const std::optional<double> value = read(map, key, folder);
-    return value ? std::optional(value) : std::nullopt;
+    return value ? std::optional<std::optional<double>>(value) : std::nullopt;
   };
   optional.write = [write = std::move(form.write)](const std::optional<double>& value) {
     return value ? write(*value) : "auto";

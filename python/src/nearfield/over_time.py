@@ -62,7 +62,8 @@ def time_domain(
     -------
     xarray.DataArray
         Real float64 ``[time, ...]`` in the images' unit, ``time`` in s from where the images' times or samples count. With
-        `overlap_add` it has the samples for which no window of an endless row is missing: from N less a hop on.
+        `overlap_add` it has the samples for which no window of an endless row is missing: from N less a hop on; at least
+        N / hop windows are needed.
 
     Raises
     ------
@@ -94,6 +95,9 @@ def time_domain(
         if window != "hann" or (window_samples / 2) % hop != 0:
             raise ValueError(f"overlap_add: expected hann windows and hops that divide half of {window_samples} samples, so that the tapers "
                              f"have a constant sum, found {window} and {hop}")  # fmt: skip
+        if len(starts) < window_samples // hop:
+            raise ValueError(f"images: expected at least {window_samples // hop} windows, so that some sample is in all that would cover it, "
+                             f"found {len(starts)}")  # fmt: skip
         signal, first = _overlap_added(phasors, starts - starts[0], gain, radians, taper, from_rest)
         times_s = (starts[0] + first + np.arange(len(signal))) / sample_rate_hz
     else:
@@ -129,7 +133,7 @@ def phase_locked_average(images: xr.Dataset | xr.DataArray, reference: xr.DataAr
     xarray.Dataset
         ``images`` complex64 without the frames, in the images' unit, whose phase is that to the reference, and
         ``standard_error`` float32: the root of the mean square deviation that the scatter of the frames lets expect of
-        it, which holds for frames whose windows do not overlap. NaN for one frame.
+        it, which holds for frames whose windows do not overlap. NaN for one frame; both are NaN where any frame is.
 
     Raises
     ------
@@ -145,8 +149,8 @@ def phase_locked_average(images: xr.Dataset | xr.DataArray, reference: xr.DataAr
         raise ValueError(f"reference: expected phasors that are finite and not 0, found another one in frame {frame}")
     turned = field * np.conj(phasors / abs(phasors)).astype(np.complex128)
     count = field.sizes[frames]
-    mean = turned.mean(frames)
-    scatter = (abs(turned - mean) ** 2).sum(frames) / (count * (count - 1)) if count > 1 else xr.full_like(mean.real, np.nan)
+    mean = turned.mean(frames, skipna=False)
+    scatter = (abs(turned - mean) ** 2).sum(frames, skipna=False) / (count * (count - 1)) if count > 1 else xr.full_like(mean.real, np.nan)
     dimensions = [name for name in field.dims if name != frames]
     result = xr.Dataset({"images": mean.astype(np.complex64), "standard_error": np.sqrt(scatter).astype(np.float32)}, attrs={"frames": count})
     for name in ("images", "standard_error"):
@@ -176,9 +180,11 @@ def _bins_of(frequencies_hz: Array, sample_rate_hz: float, window_samples: int) 
     """Return frequencies in steps of the rate over the window, which have to be neighbours on one of the two grids."""
     bins: Array = np.asarray(frequencies_hz, np.float64) * window_samples / sample_rate_hz
     grid: Array = np.round(2.0 * bins) / 2.0
-    if abs(bins - grid).max() > _GRID_TOLERANCE or (len(grid) > 1 and not np.all(np.diff(grid) == 1.0)):
+    is_inside = bool(np.all((grid > 0.0) & (grid < window_samples / 2.0)))
+    if not is_inside or abs(bins - grid).max() > _GRID_TOLERANCE or (len(grid) > 1 and not np.all(np.diff(grid) == 1.0)):
         step_hz = sample_rate_hz / window_samples
-        raise ValueError(f"frequencies_hz: expected neighbouring multiples of {step_hz:g} Hz, or odd ones of {step_hz / 2.0:g} Hz, found "
+        raise ValueError(f"frequencies_hz: expected neighbouring multiples of {step_hz:g} Hz, or odd ones of {step_hz / 2.0:g} Hz, "
+                         f"above 0 and below {sample_rate_hz / 2.0:g} Hz, found "
                          f"{', '.join(f'{value:g}' for value in frequencies_hz[:4])}{', ...' if len(frequencies_hz) > 4 else ''}")  # fmt: skip
     return grid
 

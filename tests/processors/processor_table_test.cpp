@@ -36,6 +36,7 @@ class ProcessorTable : public testing::Test {
     array.geometry = settings_.array.geometry;
     array.frequencies_hz = {700.0, 1200.0};
     array.gains.assign(2 * static_cast<std::size_t>(array.geometry.channels()), {0.5F, 0.25F});
+    array.fills_from_all = entry.kind == "sonah";  // as the engine has it for what feeds sonah
     return {.name = "tested",
             .settings = &settings_,
             .own = own_.get(),

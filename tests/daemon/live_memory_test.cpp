@@ -160,10 +160,13 @@ TEST_P(LiveMemory, AnotherConfigurationBeginsItsMemoryAnew) {
   expect_whole(rig, {begin});
 }
 
+class LiveMasks : public ::testing::TestWithParam<ImagerKind> {};
+
 // A microphone is masked while a stream is recorded, another one beside it later, and then none: a replay of the bits
-// masks them at the same windows, whole or in part.
-TEST(LiveMasks, AreRecordedAndAReplayOfTheBitsHasThem) {
+// masks them at the same windows, whole or in part. pnah predicts them from neighbours, sonah from all others.
+TEST_P(LiveMasks, AreRecordedAndAReplayOfTheBitsHasThem) {
   Settings settings = settings_of({.name = "", .front_end = "popcount"});
+  settings.holography.imager = GetParam();
   settings.array.health.enabled = true;
   settings.front_end.frequencies_hz = {1464.84375};
   const std::vector<std::uint32_t> bits = test::unsteady_bits(kBitTimes, kHopBits);
@@ -194,6 +197,7 @@ TEST(LiveMasks, AreRecordedAndAReplayOfTheBitsHasThem) {
       fed = end;
     };
     const std::vector<ArrayPlan> plans = rig.engine.epoch().engine->array_plans();
+    ASSERT_EQ(plans.front().fills_from_all, GetParam() == ImagerKind::kSonah);
     feed_hops(70);
     rig.engine.use(make_masks(plans, {19}), 1);
     feed_hops(51);
@@ -221,6 +225,9 @@ TEST(LiveMasks, AreRecordedAndAReplayOfTheBitsHasThem) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Imagers, LiveMasks, ::testing::Values(ImagerKind::kPnah, ImagerKind::kSonah),
+                         [](const auto& of) { return std::string(name_of(of.param)); });
 
 }  // namespace
 }  // namespace nearfield::daemon

@@ -138,6 +138,36 @@ TEST(Masks, AreFoundWithoutImagesAndMakeAPartOfAReplayThatOfTheWhole) {
   EXPECT_EQ(part.valid.front(), 63U);
 }
 
+// sonah predicts masked microphones by its prior from all others: whatever the batch, the number of devices and the
+// part of a replay, from the same frame on and with the same bits.
+TEST(Masks, OfSonahMakeBatchesAndPartsThoseOfTheWhole) {
+  const test::TemporaryFolder folder;
+  ReplayOptions options = options_of(spectra_in(folder));
+  options.settings.holography.imager = ImagerKind::kSonah;
+  const Replayed one = run_of(options);
+  ASSERT_EQ(one.masks.size(), 1U);
+  EXPECT_THAT(one.masks.front().channels, ElementsAre(kBad));
+  const std::uint64_t from = one.masks.front().first_bit_time;
+  ASSERT_LT(from, 140U) << "some frames are left of which noise's memories, 60 frames long, begin after the part does";
+  ReplayOptions dealt = options;
+  dealt.block_hops = 16;
+  expect_same(run_of(dealt, 3), one);
+  ReplayOptions batches = options;
+  batches.settings.device.batch = 8;
+  expect_same(run_of(batches), one);
+  ReplayOptions masked = options;
+  masked.masks_file = written(folder, to_json(one.masks, 64));
+  masked.frames = {.first = 150, .end = kFrames};
+  expect_same(run_of(masked), one, 150);
+  // A mask of this microphone from the beginning: the images that had it are the same, those before are not.
+  masked.masks_file = written(folder, to_json({{.first_bit_time = 0, .channels = {kBad}}}, 64));
+  masked.frames = {};
+  const Replayed always = run_of(masked);
+  ASSERT_EQ(always.images.size(), one.images.size());
+  EXPECT_NE(always.images[from - 1].images, one.images[from - 1].images);
+  EXPECT_EQ(always.images.back().images, one.images.back().images);
+}
+
 // A hop is longer than the interval of the watch: each window is a batch of its own.
 TEST(Masks, OfLongHopsAreFoundToo) {
   const test::TemporaryFolder folder;

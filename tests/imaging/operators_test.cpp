@@ -123,9 +123,10 @@ TEST(Operators, WithThePriorOfSonahTheyAreSonah) {
       EXPECT_LE(difference, 1e-4) << path.name;
       for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
         EXPECT_NEAR(found.reports[f].noise_pa, expected.reports[f].noise_pa, 1e-3F * expected.reports[f].noise_pa);
-        // sonah's is calibrated, that of operators is not.
-        const double uncalibrated =
-            static_cast<double>(expected.reports[f].error_estimate) / sonah_plan.error_calibration();
+        // sonah's squared error is calibrated, that of operators is not; the power that it is divided by contains it.
+        const double calibrated = std::pow(static_cast<double>(expected.reports[f].error_estimate), 2);
+        const double of_image = calibrated / (1.0 - calibrated) / std::pow(sonah_plan.error_calibration(), 2);
+        const double uncalibrated = std::sqrt(of_image / (1.0 + of_image));
         EXPECT_NEAR(found.reports[f].error_estimate, uncalibrated, 1e-2 * uncalibrated);
       }
     }

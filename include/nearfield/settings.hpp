@@ -166,7 +166,7 @@ struct FilterSettings {
 /// A rigid or partly absorbing plane y = y_m, in which every source has an image.
 struct WallSettings {
   std::optional<double> y_m;  ///< none: there is no wall
-  double reflection = 1.0;    ///< of pressure: 1 is rigid, -1 gives way to any pressure
+  double reflection = 1.0;    ///< of pressure: 1: rigid, -1: pressure-release
 };
 
 /// The prior of the imager `operators` (docs/operators.md).

@@ -219,10 +219,9 @@ void describe_images(Section& section, HolographySettings& holography, const Ima
   if (parts.surfaces) {
     section.add(
         "surface", holography.surface_path, path_or_null("planes_m"),
-        "a curved surface in place of planes_m, of sonah and operators (docs/sonah.md): HDF5 with z_m [row][column] in "
-        "m "
-        "over the pixels of the images, NaN where there is none, or CSV of x_m,y_m,z_m[,nx,ny,nz], a line a point; "
-        "velocities are along its normals; a relative path counts from the folder of the configuration file");
+        "a curved surface in place of planes_m, of sonah and operators (docs/sonah.md): HDF5 with z_m [row][column] "
+        "in m over the pixels of the images, NaN where there is none, or CSV of x_m,y_m,z_m[,nx,ny,nz], a line a "
+        "point; velocities are along its normals; a relative path counts from the folder of the configuration file");
   }
   section.add("quantity", holography.quantity,
               choice<Quantity>({{Quantity::kPressure, "Pa"},

@@ -33,8 +33,10 @@ std::unique_ptr<Imager> make_imager(const ocl::Device& device, const PnahPlan& p
   validate(plan);
   const ImagerEntry& entry = imager_entry(resolve_imager(plan));
   if (const std::string obstacle = entry.obstacle(device.info(), plan); !obstacle.empty()) {
-    throw ConfigError(fmt::format("holography.imager: {} cannot do {}{}", name_of(entry.kind), obstacle,
-                                  plan.surface ? ", with holography.surface" : "; use pnah"));
+    const bool is_first = plan.section == PnahPlan().section;
+    throw ConfigError(fmt::format("{}{}: {} cannot do {}{}", plan.section, is_first ? "imager" : "kind",
+                                  name_of(entry.kind), obstacle,
+                                  plan.surface ? fmt::format(", with {}surface", plan.section) : "; use pnah"));
   }
   return entry.make(device, plan);
 }

@@ -233,15 +233,32 @@ TEST(Operators, SilenceIsImagedAsSilence) {
   }
 }
 
+/// Of making the plan's imager; empty where it is made.
+std::string refusal_of(const PnahPlan& plan) {
+  try {
+    (void)make_imager(test::device(), plan);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST(Operators, RefuseWhatTheyCannotImage) {
   PnahPlan plan = operator_plan(8, 8, Quantity::kActiveIntensity, {800.0});
-  EXPECT_THROW((void)make_imager(test::device(), plan), ConfigError);
+  EXPECT_EQ(refusal_of(plan), "holography.imager: operators cannot do active_intensity; use pnah");
+  plan.section = "processors.hull.";
+  EXPECT_EQ(refusal_of(plan), "processors.hull.kind: operators cannot do active_intensity; use pnah");
+  plan.section = "holography.";
   plan.holography.quantity = Quantity::kPressure;
   plan.holography.operators.source_depth_m = 1e-4;
-  EXPECT_THROW((void)make_imager(test::device(), plan), ConfigError) << "a sheet of too many sources";
+  EXPECT_TRUE(refusal_of(plan).starts_with(
+      "holography.operators.source_depth_m: expected a depth whose sheet has at most 8192 sources, "))
+      << refusal_of(plan);
   plan.holography.operators.source_depth_m = 0.02;
   plan.sources = std::make_shared<const OperatorSources>(OperatorSources{.places_m = {{0.01, 0.0125, 0.0}}});
-  EXPECT_THROW((void)make_imager(test::device(), plan), ConfigError) << "a source at a pixel";
+  EXPECT_EQ(refusal_of(plan),
+            "holography.operators.sources: expected sources at least 0.001 m from each place of an image, found one "
+            "at (0.01, 0.0125, 0) m");
 }
 
 /// E2: means over the eight cases.
@@ -287,7 +304,9 @@ std::vector<Complex> before_a_wall(const PnahPlan& plan, double wall_y_m, double
 }
 
 // E7. A monopole before a rigid floor, which stands 2 cm from the array's edge: one source and its image explain the
-// whole field where the wall is given.
+// whole field where the wall is given. Without it the sheet explains the image, too, as it is 14 cm beside the array
+// and the sheet reaches 18 cm: a wall that is given gains as much as two sources in place of one cost, which at 500 Hz,
+// where a wave is 0.7 m long, is within the noise. 0.75 at 2 kHz: 0.60 was measured, and draws of the noise differ.
 TEST(Operators, AWallIsInTheModel) {
   for (const double frequency_hz : {500.0, 2000.0}) {
     PnahPlan plan = operator_plan(16, 16, Quantity::kPressure, {frequency_hz});
@@ -302,7 +321,7 @@ TEST(Operators, AWallIsInTheModel) {
     const double with = test::relative_l2(test::run_on_device(plan, test::narrow(field)).images, truth);
     std::printf("E7, %.0f Hz: error %.2f %% with the wall, %.2f %% without\n", frequency_hz, 100.0 * with,
                 100.0 * without);
-    EXPECT_LT(with, without);
+    EXPECT_LT(with, (frequency_hz > 1000.0 ? 0.75 : 1.0) * without);
   }
 }
 

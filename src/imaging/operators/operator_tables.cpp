@@ -14,8 +14,11 @@
 #include <string>
 #include <thread>
 #include <type_traits>
+#include <utility>
 
 #include "cl/program_cache.hpp"
+#include "core/system/host.hpp"
+#include "imaging/operators/operator_memory.hpp"
 #include "imaging/sonah/sonah_model.hpp"
 
 namespace nearfield {
@@ -55,7 +58,7 @@ class ValueWriter {
       }
     }
   }
-  [[nodiscard]] const std::vector<unsigned char>& bytes() const { return bytes_; }
+  [[nodiscard]] std::vector<unsigned char> bytes() && { return std::move(bytes_); }
   [[nodiscard]] std::string_view text() const { return {reinterpret_cast<const char*>(bytes_.data()), bytes_.size()}; }
 
  private:
@@ -100,7 +103,7 @@ std::vector<unsigned char> bytes_of(const OperatorTables& tables) {
   writer.add_all(tables.log_sums);
   writer.add_all(tables.errors);
   writer.add_all(tables.factors);
-  return writer.bytes();
+  return std::move(writer).bytes();
 }
 
 /// Nothing where the bytes are of other sizes than the plan's.
@@ -225,8 +228,10 @@ std::vector<OperatorTables> make_operator_tables(const PnahPlan& plan, const Ope
       failure = std::current_exception();
     }
   };
+  const std::size_t together = models_together(operator_memory(plan, sources.size()), tables.size(),
+                                               std::thread::hardware_concurrency(), available_memory_bytes());
   std::vector<std::jthread> workers;
-  for (std::size_t i = 1; i < std::min<std::size_t>(tables.size(), std::thread::hardware_concurrency()); ++i) {
+  for (std::size_t i = 1; i < together; ++i) {
     workers.emplace_back(work);
   }
   work();

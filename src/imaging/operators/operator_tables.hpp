@@ -45,7 +45,8 @@ class OperatorCache {
   ocl::CacheFiles files_;
 };
 
-/// Of every frequency, on all processors. Logs how many were on disk and how long the others took.
+/// Of every frequency, on as many processors as memory allows (models_together). Logs how many were on disk and how
+/// long the others took.
 std::vector<OperatorTables> make_operator_tables(const PnahPlan& plan, const OperatorCache& cache);
 
 }  // namespace nearfield

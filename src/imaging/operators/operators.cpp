@@ -9,9 +9,9 @@
 #include "core/system/host.hpp"
 #include "imaging/image_surface.hpp"
 #include "imaging/imager_reference.hpp"
+#include "imaging/operators/operator_memory.hpp"
 #include "imaging/pnah/stages.hpp"
 #include "imaging/sonah/sonah_model.hpp"
-#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {
@@ -62,28 +62,6 @@ void append_padded(std::vector<float>& to, const std::vector<float>& values, std
   to.resize(to.size() + count - values.size(), 0.0F);
 }
 
-/// With as many modes as microphones, which are fewer in nearly all cases.
-void require_memory_for_operators(const ocl::DeviceInfo& device, const PnahPlan& plan) {
-  const auto microphones = static_cast<double>(plan.geometry.channels());
-  const ImagePlaces images = image_places(plan);
-  const double bytes = static_cast<double>(plan.frequencies_hz.size()) * sizeof(std::complex<float>) * microphones *
-                       (microphones + static_cast<double>(images.places_m.size()));
-  constexpr double kMegabyte = 1e6;
-  const auto require = [&](double need, double room, const char* where) {
-    if (need > room) {
-      throw ConfigError(fmt::format(
-          "{}: expected pixels, planes, microphones and frequencies whose models fit into the {:.4g} MB of "
-          "{}, found {} pixels, {} planes, {} microphones and {} frequencies, which may take {:.4g} MB; lower "
-          "holography.upsample or image fewer frequencies",
-          plan.surface ? "holography.surface" : "front_end.frequencies_hz", room / kMegabyte, where, images.pixels,
-          images.planes(), plan.geometry.channels(), plan.frequencies_hz.size(), need / kMegabyte));
-    }
-  };
-  require(bytes, static_cast<double>(device.global_memory_bytes), "the device's memory");
-  constexpr double kCopies = 3.0;  // tables of all frequencies, the arrays that are written, and those on the device
-  require(kCopies * bytes, available_memory_bytes(), "memory that is free here");
-}
-
 }  // namespace
 
 std::string obstacle_to_operators(const ocl::DeviceInfo& device, const PnahPlan& plan) {
@@ -107,7 +85,9 @@ std::string obstacle_to_operators(const ocl::DeviceInfo& device, const PnahPlan&
 
 Operators::Operators(const ocl::Device& device, const PnahPlan& plan)
     : Operators(device, plan, [&] {
-        require_memory_for_operators(device.info(), plan);
+        require_memory(plan, operator_memory(plan, prior_sources(plan).size()),
+                       {.device_bytes = static_cast<double>(device.info().global_memory_bytes),
+                        .free_bytes = available_memory_bytes()});
         return make_operator_tables(plan, OperatorCache::of_user());
       }()) {}
 

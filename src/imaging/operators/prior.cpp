@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "nearfield/error.hpp"
 
@@ -15,8 +18,8 @@ using Complex = std::complex<double>;
 using Eigen::Index;
 using Eigen::Vector3d;
 
-/// Of a sheet below a surface, over the standoff. They are measured (docs/operators.md): flat images want a deeper and
-/// wider one, whose sources make waves that come from beside the array, too.
+/// Of a sheet below a surface, over the standoff. They are measured (docs/operators.md): errors of flat images are
+/// smallest with a deeper and wider one, whose sources make waves that come from beside the array, too.
 struct SheetRule {
   double depth;
   double margin;
@@ -62,9 +65,9 @@ std::vector<Vector3d> sheet_of_sources(const PnahPlan& plan) {
   const std::vector<double> ys = line_of_sources(extent_of(microphones, 1, margin_m), kSpacingOfDepth * depth_m);
   if (xs.size() * ys.size() > kMostSources) {
     throw ConfigError(
-        fmt::format("holography.operators.source_depth_m: expected a depth whose sheet has at most {} "
-                    "sources, {} of it apart, found {:.4g} m with {}",
-                    kMostSources, kSpacingOfDepth, depth_m, xs.size() * ys.size()));
+        fmt::format("{}operators.source_depth_m: expected a depth whose sheet has at most {} sources, {} of it apart, "
+                    "found {:.4g} m with {}",
+                    plan.section, kMostSources, kSpacingOfDepth, depth_m, xs.size() * ys.size()));
   }
   std::vector<Vector3d> sources;
   for (const double y_m : ys) {
@@ -76,7 +79,7 @@ std::vector<Vector3d> sheet_of_sources(const PnahPlan& plan) {
 }
 
 void require_distance(const std::vector<Vector3d>& sources, const std::vector<Vector3d>& places_m,
-                      const std::vector<Vector3d>* normals, const char* what) {
+                      const std::vector<Vector3d>* normals, const char* what, const std::string& key) {
   for (std::size_t i = 0; i < places_m.size(); ++i) {
     if (normals != nullptr && (*normals)[i].squaredNorm() == 0.0) {
       continue;
@@ -84,8 +87,7 @@ void require_distance(const std::vector<Vector3d>& sources, const std::vector<Ve
     for (const Vector3d& source : sources) {
       if ((source - places_m[i]).norm() < kNearestSource_m) {
         throw ConfigError(
-            fmt::format("holography.operators: expected sources at least {} m from each {}, found one at "
-                        "({:.4g}, {:.4g}, {:.4g}) m",
+            fmt::format("{}: expected sources at least {} m from each {}, found one at ({:.4g}, {:.4g}, {:.4g}) m", key,
                         kNearestSource_m, what, source.x(), source.y(), source.z()));
       }
     }
@@ -125,6 +127,42 @@ class QuantityAt {
 
 Vector3d mirrored(const Vector3d& source, double wall_y_m) {
   return {source.x(), 2.0 * wall_y_m - source.y(), source.z()};
+}
+
+/// -1 where the microphones are below the plane y = wall_y_m, 1 where they are above it. Throws ConfigError where
+/// microphones and imaged places are not all on one side of it.
+double side_of_wall(const PnahPlan& plan, double wall_y_m, const ImagePlaces& images) {
+  std::vector<Vector3d> places_m = microphone_places(plan);
+  for (std::size_t i = 0; i < images.places_m.size(); ++i) {
+    if (images.normals[i].squaredNorm() > 0.0) {
+      places_m.push_back(images.places_m[i]);
+    }
+  }
+  const Extent extent = extent_of(places_m, 1, 0.0);
+  if (wall_y_m > extent.high_m) {
+    return -1.0;
+  }
+  if (wall_y_m < extent.low_m) {
+    return 1.0;
+  }
+  throw ConfigError(
+      fmt::format("{}operators.wall.y_m: expected a wall beside all microphones and imaged places, below {:.4g} m or "
+                  "above {:.4g} m, found {:.4g} m",
+                  plan.section, extent.low_m, extent.high_m, wall_y_m));
+}
+
+/// Without those of the sheet that are behind the wall. Throws ConfigError where places that a file gives are there.
+std::vector<Vector3d> before_wall(const PnahPlan& plan, std::vector<Vector3d> sources, double wall_y_m, double side) {
+  const auto behind = std::stable_partition(
+      sources.begin(), sources.end(), [&](const Vector3d& source) { return side * (source.y() - wall_y_m) >= 0.0; });
+  if (behind != sources.end() && plan.sources) {
+    throw ConfigError(
+        fmt::format("{}: expected sources on the microphones' side of the wall y = {:.4g} m, found one at ({:.4g}, "
+                    "{:.4g}, {:.4g}) m",
+                    source_setting(plan), wall_y_m, behind->x(), behind->y(), behind->z()));
+  }
+  sources.erase(behind, sources.end());
+  return sources;
 }
 
 }  // namespace
@@ -167,15 +205,27 @@ ImagePlaces image_places(const PnahPlan& plan) {
   return images;
 }
 
+std::string source_setting(const PnahPlan& plan) {
+  if (!plan.sources) {
+    return plan.section + "operators.source_depth_m";
+  }
+  return plan.section + (plan.sources->templates.empty() ? "operators.sources" : "operators.templates");
+}
+
 std::vector<Vector3d> prior_sources(const PnahPlan& plan) {
   std::vector<Vector3d> sources = plan.sources ? plan.sources->places_m : sheet_of_sources(plan);
   if (sources.empty() || sources.size() > kMostSources) {
     throw ConfigError(
-        fmt::format("holography.operators: expected 1 to {} sources, found {}", kMostSources, sources.size()));
+        fmt::format("{}: expected 1 to {} sources, found {}", source_setting(plan), kMostSources, sources.size()));
   }
   const ImagePlaces images = image_places(plan);
-  require_distance(sources, microphone_places(plan), nullptr, "microphone");
-  require_distance(sources, images.places_m, &images.normals, "place of an image");
+  const std::optional<double>& wall_y_m = plan.holography.operators.wall.y_m;
+  if (wall_y_m) {
+    sources = before_wall(plan, std::move(sources), *wall_y_m, side_of_wall(plan, *wall_y_m, images));
+  }
+  // Images in the wall are further away than their sources, as all else is before the wall.
+  require_distance(sources, microphone_places(plan), nullptr, "microphone", source_setting(plan));
+  require_distance(sources, images.places_m, &images.normals, "place of an image", source_setting(plan));
   return sources;
 }
 
@@ -219,6 +269,13 @@ PriorTransfer make_transfer(const PnahPlan& plan, const std::vector<Vector3d>& s
       }
       transfer.to_images[i / images.pixels](static_cast<Index>(i % images.pixels), s) = value;
     }
+  }
+  const double power = transfer.to_microphones.squaredNorm();
+  if (!std::isfinite(power) || power == 0.0) {
+    throw ConfigError(
+        fmt::format("{}: expected finite pressures of sources at microphones, not all of them 0, found a "
+                    "sum of their squares of {} at {} Hz",
+                    source_setting(plan), power, plan.frequencies_hz[frequency]));
   }
   return transfer;
 }

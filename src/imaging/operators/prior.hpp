@@ -2,6 +2,7 @@
 #include <Eigen/Dense>
 #include <complex>
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "imaging/image_surface.hpp"
@@ -36,9 +37,13 @@ struct ImagePlaces {
 };
 ImagePlaces image_places(const PnahPlan& plan);
 
+/// The setting that the plan's sources are from.
+std::string source_setting(const PnahPlan& plan);
+
 /// The plan's sources, or a sheet below the lowest place that is imaged, wider than the microphones, with 0.7 of its
-/// depth from source to source. Throws ConfigError where these are too many, or too
-/// near to a microphone or to a place that is imaged.
+/// depth from source to source; of a sheet those before the wall, if there is one. Throws ConfigError where these are
+/// too many or too near to a microphone or to a place that is imaged, where given ones are behind the wall, and where
+/// the wall is not beside all microphones and imaged places.
 std::vector<Eigen::Vector3d> prior_sources(const PnahPlan& plan);
 
 /// From sources of strength 1 to pressures at microphones and to the plan's quantity where it is imaged.
@@ -46,6 +51,7 @@ struct PriorTransfer {
   Eigen::MatrixXcd to_microphones;          ///< (used microphone, source)
   std::vector<Eigen::MatrixXcd> to_images;  ///< [plane](pixel, source); 0 where nothing is imaged
 };
+/// Throws ConfigError where pressures at microphones are not finite, or all 0.
 PriorTransfer make_transfer(const PnahPlan& plan, const std::vector<Eigen::Vector3d>& sources, std::size_t frequency);
 
 }  // namespace nearfield

@@ -46,6 +46,7 @@ struct PnahPlan : ArrayPlan {
   int batch = 1;                                             ///< frames that are imaged together
   std::shared_ptr<const ImageSurface> surface = nullptr;     ///< that is imaged in place of planes; null: planes
   std::shared_ptr<const OperatorSources> sources = nullptr;  ///< of the prior of operators; null: a flat sheet
+  std::string section = "holography.";                       ///< of the configuration: where `holography` is from
 
   [[nodiscard]] PaddedAxis rows() const;
   [[nodiscard]] PaddedAxis columns() const;

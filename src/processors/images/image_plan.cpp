@@ -19,16 +19,16 @@ namespace {
 /// In the place of images: the levels of the microphones.
 constexpr std::string_view kWithoutImages = "row_power";
 
-/// The setting that names the surface of a processor.
-std::string surface_key(const std::string& processor) {
-  return processor == kFirstProcessor ? "holography.surface" : fmt::format("processors.{}.surface", processor);
+/// Of the configuration, which has the settings of a processor's images, with the dot at its end.
+std::string section_of(const std::string& processor) {
+  return processor == kFirstProcessor ? "holography." : fmt::format("processors.{}.", processor);
 }
 
 std::shared_ptr<const ImageSurface> surface_of(const ProcessorPlan& plan, const HolographySettings& holography) {
   if (holography.surface_path.empty()) {
     return nullptr;
   }
-  const std::string key = surface_key(plan.name);
+  const std::string key = section_of(plan.name) + "surface";
   const SurfaceData data = read_surface(holography.surface_path, key, plan.files.get());
   if (data.is_points && !holography.points.empty()) {
     throw ConfigError(
@@ -69,6 +69,7 @@ PnahPlan image_plan(const ProcessorPlan& plan) {
   static_cast<ArrayPlan&>(out) = plan.array;
   out.holography = dynamic_cast<const ImageKindSettings&>(*plan.own).images;
   out.holography.standoff_m = plan.array.standoff_m;
+  out.section = section_of(plan.name);
   out.surface = surface_of(plan, out.holography);
   out.holography.imager = resolve_imager(out);
   out.fills_from_all = out.holography.imager == ImagerKind::kSonah;

@@ -1,0 +1,75 @@
+#include "imaging/operators/operator_memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <complex>
+#include <string>
+
+#include "imaging/operators/prior.hpp"
+#include "nearfield/error.hpp"
+
+namespace nearfield {
+namespace {
+
+/// Tables of all frequencies, the arrays that are written to the device, and, of PoCL, those on the device.
+constexpr double kCopies = 3.0;
+
+/// What takes most memory where the model of a single frequency does not fit.
+std::string setting_of_size(const PnahPlan& plan) {
+  if (plan.surface) {
+    return plan.section + "surface";
+  }
+  if (plan.holography.upsample > 1) {
+    return plan.section + "upsample";
+  }
+  return source_setting(plan);
+}
+
+}  // namespace
+
+OperatorMemory operator_memory(const PnahPlan& plan, std::size_t sources) {
+  const auto microphones = static_cast<double>(plan.geometry.channels());
+  const auto places = static_cast<double>(image_places(plan).places_m.size());
+  const auto of_prior = static_cast<double>(sources);
+  constexpr double kSquares = 6.0;    // covariance, factor, its part that is kept, Gram, its eigenvectors, modes
+  constexpr double kOfSources = 3.0;  // to the microphones, to the modes, and the product that is scaled to these
+  return {.tables_bytes = static_cast<double>(plan.frequencies_hz.size()) * sizeof(std::complex<float>) * microphones *
+                          (microphones + places),
+          .model_bytes =
+              sizeof(std::complex<double>) * (places * (of_prior + microphones) + kOfSources * of_prior * microphones +
+                                              kSquares * microphones * microphones)};
+}
+
+void require_memory(const PnahPlan& plan, const OperatorMemory& need, const OperatorRoom& room) {
+  const auto frequencies = static_cast<double>(plan.frequencies_hz.size());
+  const auto refuse = [&](bool of_one, double need_bytes, double room_bytes, const char* where) {
+    constexpr double kMegabyte = 1e6;
+    throw ConfigError(fmt::format(
+        "{}: expected pixels, planes, sources, microphones and frequencies whose models fit into the {:.4g} MB of {}, "
+        "found {} pixels, {} planes, {} sources, {} microphones and {} frequencies, which may take {:.4g} MB; {}",
+        of_one ? setting_of_size(plan) : "front_end.frequencies_hz", room_bytes / kMegabyte, where,
+        image_places(plan).pixels, image_places(plan).planes(), prior_sources(plan).size(), plan.geometry.channels(),
+        plan.frequencies_hz.size(), need_bytes / kMegabyte,
+        of_one ? "image fewer pixels or planes, or of fewer sources, as a single frequency needs too much"
+               : "image fewer frequencies, pixels or planes"));
+  };
+  if (need.tables_bytes > room.device_bytes) {
+    refuse(need.tables_bytes > frequencies * room.device_bytes, need.tables_bytes, room.device_bytes,
+           "the device's memory");
+  }
+  const double host_bytes = kCopies * need.tables_bytes + need.model_bytes;
+  if (host_bytes > room.free_bytes) {
+    refuse(kCopies * need.tables_bytes / frequencies + need.model_bytes > room.free_bytes, host_bytes, room.free_bytes,
+           "memory that is free here");
+  }
+}
+
+std::size_t models_together(const OperatorMemory& need, std::size_t frequencies, std::size_t processors,
+                            double free_bytes) {
+  const auto most = static_cast<double>(std::max<std::size_t>(1, std::min(frequencies, processors)));
+  const double fit = (free_bytes - kCopies * need.tables_bytes) / need.model_bytes;
+  return static_cast<std::size_t>(std::clamp(fit, 1.0, most));
+}
+
+}  // namespace nearfield

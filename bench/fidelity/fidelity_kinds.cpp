@@ -19,7 +19,7 @@ constexpr std::uint64_t kSceneSeed = 27;
 /// Where the spectrum of a packet has fallen to e^{-24}.
 constexpr double kPacketReach = 7.0;
 constexpr double kDipoleHalf_m = 5e-5;
-constexpr double kVolumeVelocity_m3_s = 1e-4;
+constexpr double kVolumeVelocity = 1e-4;  // m³/s
 
 double between(RandomStream& random, double low, double high) {
   return low + (high - low) * 0.5 * (1.0 + random.uniform());
@@ -44,7 +44,7 @@ Monopole monopole(RandomStream& random, double reach_m, double least_m, double m
   const double x_m = between(random, -reach_m, reach_m);
   const double y_m = between(random, -reach_m, reach_m);
   const double depth_m = between(random, least_m, most_m);
-  return {.position = {x_m, y_m, -depth_m}, .volume_velocity_m3_s = kVolumeVelocity_m3_s * amplitude(random)};
+  return {.position = {x_m, y_m, -depth_m}, .volume_velocity_m3_s = kVolumeVelocity * amplitude(random)};
 }
 
 Sources monopoles(RandomStream& random, int count) {

@@ -138,8 +138,9 @@ Eigen::VectorXcd SourceModes::field_of(const PlaneWave& wave, int coordinate) co
   const ArrayGeometry& g = plan_.geometry;
   Eigen::VectorXcd field(g.channels());
   for (int channel = 0; channel < g.channels(); ++channel) {
-    const double x_m = g.x_m(channel % g.columns);
-    const double y_m = g.y_m(channel / g.columns);
+    const MicrophonePosition at = g.position_m(channel);
+    const double x_m = at.x_m;
+    const double y_m = at.y_m;
     const double slope_m = coordinate == 0 ? x_m : y_m;
     field(channel) = (coordinate == kNoCoordinate ? Complex(1.0) : Complex(0.0, slope_m)) *
                      std::polar(1.0, wave.kx_rad_per_m * x_m + wave.ky_rad_per_m * y_m);
@@ -152,9 +153,9 @@ Eigen::VectorXcd SourceModes::field_of(const PointSource& point, int coordinate)
   const ArrayGeometry& g = plan_.geometry;
   Eigen::VectorXcd field(g.channels());
   for (int channel = 0; channel < g.channels(); ++channel) {
+    const MicrophonePosition microphone = g.position_m(channel);
     const MonopoleField at = monopole_field(
-        {g.x_m(channel % g.columns) - point.x_m, g.y_m(channel / g.columns) - point.y_m, plan_.standoff_m - point.z_m},
-        k_);
+        {microphone.x_m - point.x_m, microphone.y_m - point.y_m, plan_.standoff_m - point.z_m}, k_);
     field(channel) = coordinate == kNoCoordinate ? at.pressure : -at.gradient(coordinate);
   }
   return field;

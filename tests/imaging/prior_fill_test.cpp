@@ -8,9 +8,11 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "imaging/eight_cases.hpp"
 #include "imaging/search_bench.hpp"
+#include "imaging/sonah/prior_inverses.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 
 /// Masked microphones predicted by sonah's prior from all others: the image is that of the others' model.
@@ -125,6 +127,54 @@ TEST(PriorFill, IsTheConditionalMean) {
     expected(Eigen::all, usable) = between.ldlt().solve(covariance(usable, masked)).transpose();
     // Rounding by the condition of the covariance with its noise, 1e4 of some hundred microphones.
     EXPECT_LE((prior_fill_matrix(plan, 0, masked) - expected).norm(), 1e-8 * expected.norm()) << rows;
+  }
+}
+
+// Masks that are made one after the other or at the same time have the same weights; only what is new is made.
+TEST(PriorFill, InversesAreKeptFromMaskToMask) {
+  PnahPlan plan = filling_plan(1000.0, 8);
+  plan.frequencies_hz = {500.0, 1000.0, 2000.0};
+  PnahPlan other = plan;
+  other.standoff_m = 0.04;
+  constexpr std::size_t kOne = sizeof(double) * kParities * 16 * 16;
+  PriorInverses kept(kFillNoise, 4 * kOne);
+  const auto first = kept.of(plan, 0);
+  EXPECT_EQ(kept.of(plan, 0), first);
+  EXPECT_EQ(kept.made(), 1U);
+  const auto fresh = inverse_covariances(plan, 0, kFillNoise);
+  for (std::size_t c = 0; c < kParities; ++c) {
+    EXPECT_EQ((*first)[c], fresh[c]);
+  }
+  EXPECT_NE((*kept.of(other, 0))[0], fresh[0]);
+  (void)kept.of(plan, 1);
+  (void)kept.of(plan, 2);
+  EXPECT_EQ(kept.bytes(), 4 * kOne);
+  EXPECT_EQ(kept.of(plan, 0), first);
+  (void)kept.of(other, 1);  // drops what was used longest ago
+  EXPECT_EQ(kept.bytes(), 4 * kOne);
+  EXPECT_EQ(kept.made(), 5U);
+  EXPECT_EQ(kept.of(plan, 0), first);
+  (void)kept.of(other, 0);
+  EXPECT_EQ(kept.made(), 6U);
+  PriorInverses none(kFillNoise, kOne - 1);
+  EXPECT_EQ((*none.of(plan, 0))[3], fresh[3]);
+  EXPECT_EQ(none.bytes(), 0U);
+}
+
+TEST(PriorFill, ThreadsMakeMasksAtTheSameTime) {
+  PnahPlan plan = filling_plan(1100.0, 8);
+  plan.frequencies_hz = {600.0, 1100.0};
+  std::vector<MicrophoneMask> masks(8);
+  {
+    std::vector<std::jthread> threads;
+    for (MicrophoneMask& mask : masks) {
+      threads.emplace_back([&] { mask = make_mask(plan, {3, 20}); });
+    }
+  }
+  const MicrophoneMask alone = make_mask(plan, {3, 20});
+  ASSERT_FALSE(alone.prior_weights.empty());
+  for (const MicrophoneMask& mask : masks) {
+    EXPECT_EQ(mask.prior_weights, alone.prior_weights);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <thread>
 
-#include "imaging/sonah/sonah_model.hpp"
+#include "imaging/sonah/prior_inverses.hpp"
 
 namespace nearfield {
 namespace {
@@ -31,6 +31,12 @@ FoldedPlace folded_place(const ArrayGeometry& geometry, Index channel, std::size
           .weight = along(row, far_row, (parity & 2U) != 0) * along(column, far_column, (parity & 1U) != 0)};
 }
 
+/// Of this process: engines and imagers that mask the same array make masks one after the other.
+PriorInverses& kept_inverses() {
+  static PriorInverses kept(kFillNoise, kKeptInverseBytes);
+  return kept;
+}
+
 }  // namespace
 
 Eigen::MatrixXd prior_fill_matrix(const ArrayPlan& plan, std::size_t frequency,
@@ -40,7 +46,8 @@ Eigen::MatrixXd prior_fill_matrix(const ArrayPlan& plan, std::size_t frequency,
   const auto count = static_cast<Index>(masked.size());
   const Index channels = plan.geometry.channels();
   Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(count, channels);
-  const std::array<Eigen::MatrixXd, kParities> inverses = inverse_covariances(plan, frequency, kFillNoise);
+  const std::shared_ptr<const PriorInverses::Classes> kept = kept_inverses().of(plan, frequency);
+  const PriorInverses::Classes& inverses = *kept;
   for (std::size_t c = 0; c < kParities; ++c) {
     std::vector<FoldedPlace> places;
     for (Index channel = 0; channel < channels; ++channel) {

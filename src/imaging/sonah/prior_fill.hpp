@@ -1,5 +1,6 @@
 #pragma once
 #include <Eigen/Dense>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -9,6 +10,8 @@ namespace nearfield {
 
 /// Noise of each microphone over the prior's power that masked microphones are predicted with: 40 dB.
 inline constexpr double kFillNoise = 1e-4;
+/// Most that is kept from mask to mask, of the arrays that were masked last: 60 frequencies of 32 x 32 microphones.
+inline constexpr std::size_t kKeptInverseBytes = std::size_t{128} << 20U;
 
 /// The prediction of masked microphones from all others by sonah's prior, C_mu (C_uu + n)^{-1}: with it the image of
 /// the whole array is that of the microphones that are not masked, where n is the noise of the image (docs/sonah.md).

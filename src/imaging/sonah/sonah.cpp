@@ -10,6 +10,7 @@
 #include "imaging/image_surface.hpp"
 #include "imaging/imager_reference.hpp"
 #include "imaging/pnah/stages.hpp"
+#include "imaging/sonah/prior_fill.hpp"
 #include "imaging/sonah/wave_search.hpp"
 #include "nearfield/error.hpp"
 
@@ -112,7 +113,8 @@ void append_errors(std::vector<float>& to, const SonahModel& model, double calib
 
 /// What grows with the plan, bytes.
 struct SonahMemory {
-  double host = 0.0;  ///< the models of all frequencies in double precision, and the arrays that are written
+  double host = 0.0;  ///< the models of all frequencies in double precision, what is kept for masks, and the arrays
+                      ///< that are written
   double device =
       0.0;  ///< those arrays, predictions of masked microphones, and the tables of plane waves and point sources
 };
@@ -135,7 +137,10 @@ SonahMemory memory_of_sonah(const PnahPlan& plan, const WaveTable& table) {
       plan.fills_from_all ? sizeof(float) * static_cast<double>(mask_capacity(plan)) * microphones : 0.0;
   const double model =
       kParities * samples * (sizeof(double) * samples + sizeof(std::complex<double>) * planes * pixels);
-  return {.host = frequencies * (model + projections + factors),
+  const double kept = plan.fills_from_all ? std::min(frequencies * kParities * sizeof(double) * samples * samples,
+                                                     static_cast<double>(kKeptInverseBytes))
+                                          : 0.0;
+  return {.host = frequencies * (model + projections + factors) + kept,
           .device = frequencies * (projections + factors + waves + fill)};
 }
 

@@ -1,0 +1,55 @@
+#pragma once
+#include <Eigen/Dense>
+#include <array>
+#include <cstddef>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "imaging/array_plan.hpp"
+#include "imaging/sonah/sonah_model.hpp"
+
+namespace nearfield {
+
+/// Inverses of the microphones' covariance (inverse_covariances()) that are kept from mask to mask, as no mask changes
+/// them. Any number of threads may call it; two that need what is not there yet may both make it, to the same bits.
+class PriorInverses {
+ public:
+  using Classes = std::array<Eigen::MatrixXd, kParities>;
+
+  /// What was used longest ago is dropped where there are more bytes than this.
+  PriorInverses(double noise, std::size_t most_bytes) : noise_(noise), most_bytes_(most_bytes) {}
+  /// Of a grid of microphones.
+  std::shared_ptr<const Classes> of(const ArrayPlan& plan, std::size_t frequency);
+  /// How many were made, not found.
+  [[nodiscard]] std::size_t made() const;
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  /// All that the prior's covariance depends on.
+  struct Key {
+    int rows = 0;
+    int columns = 0;
+    double pitch_x_m = 0.0;
+    double pitch_y_m = 0.0;
+    double standoff_m = 0.0;
+    double wavenumber = 0.0;  ///< rad/m
+    friend bool operator==(const Key& a, const Key& b) = default;
+  };
+  struct Kept {
+    Key key;
+    std::shared_ptr<const Classes> inverses;
+  };
+
+  std::shared_ptr<const Classes> find(const Key& key);
+  void keep(const Key& key, const std::shared_ptr<const Classes>& inverses);
+
+  double noise_;
+  std::size_t most_bytes_;
+  mutable std::mutex mutex_;  // guards all that follows
+  std::list<Kept> kept_;      ///< the latest used first
+  std::size_t bytes_ = 0;
+  std::size_t made_ = 0;
+};
+
+}  // namespace nearfield

@@ -45,7 +45,7 @@ static_assert(sizeof(Header) == 40);
 void say_once_that_it_cannot_write(const fs::path& folder, std::string_view why) {
   static std::atomic<bool> said{false};
   if (!said.exchange(true)) {
-    spdlog::debug("{}: nothing is cached: {}", folder.string(), why);
+    spdlog::info("{}: nothing is cached: {}", folder.string(), why);
   }
 }
 
@@ -214,7 +214,7 @@ std::optional<std::vector<unsigned char>> CacheFiles::load(const CacheKey& key) 
   }
   Header header;
   const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
-  if (file_bytes < sizeof(Header) || file_bytes > kMostBytes || !read_all(file.get(), &header, sizeof(Header)) ||
+  if (file_bytes < sizeof(Header) || file_bytes > most_bytes_ || !read_all(file.get(), &header, sizeof(Header)) ||
       header.magic != kMagic || header.version != kVersion || header.key != key ||
       header.value_bytes != file_bytes - sizeof(Header)) {
     return std::nullopt;

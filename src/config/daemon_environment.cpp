@@ -50,7 +50,8 @@ std::vector<PathOfProcessor> paths_of_processors(const Settings& settings) {
   const schema::Section section = schema::describe(described);
   std::vector<PathOfProcessor> paths;
   for (const schema::NamedSetting& setting : schema::all_settings(section)) {
-    if (setting.key.starts_with("processors.") && setting.entry->facts.type == "path") {
+    const bool is_of_processor = setting.key.starts_with("holography.") || setting.key.starts_with("processors.");
+    if (is_of_processor && setting.entry->facts.type == "path") {
       const YAML::Node value = YAML::Load(setting.entry->written());
       if (value.IsScalar() && !value.Scalar().empty()) {
         paths.push_back({.key = setting.key, .path = value.Scalar()});
@@ -66,7 +67,6 @@ std::vector<Contradiction> missing_here(const Settings& settings, const IsSettle
   check_access(daemon.publish.ring.access, "daemon.publish.ring", found);
   check_access(daemon.control.access, "daemon.control", found);
   check_file(settings.array.calibration_path, "array.calibration", is_settled, found);
-  check_file(settings.holography.surface_path, "holography.surface", is_settled, found);
   for (const PathOfProcessor& one : paths_of_processors(settings)) {
     check_file(one.path, one.key, is_settled, found);
   }

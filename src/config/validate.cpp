@@ -227,6 +227,33 @@ void check_operators(const HolographySettings& images, const std::string& path, 
                                  "there are, found {}",
                                  path, *operators.wall.y_m)});
   }
+  const double without_wall = OperatorSettings{}.wall.reflection;
+  if (!operators.wall.y_m && operators.wall.reflection != without_wall) {
+    found.push_back({path + "operators.wall.reflection", "",
+                     fmt::format("expected {} without a wall, as {}operators.wall.y_m is null, found {}", without_wall,
+                                 path, operators.wall.reflection)});
+  }
+}
+
+/// Of holography, whose imager does not read the settings of operators.
+void check_unread_operators(const HolographySettings& holography, const IsSettled& is_settled, Contradictions& found) {
+  const OperatorSettings& given = holography.operators;
+  const OperatorSettings unread;
+  const auto check = [&](const std::string& name, bool is_given, std::string_view expected, const auto& value) {
+    const std::string key = "holography.operators." + name;
+    if (is_given && is_settled(key) && is_settled("holography.imager")) {
+      found.push_back({key, "",
+                       fmt::format("expected {} with holography.imager: {}, as operators alone reads it, found {}",
+                                   expected, name_of(holography.imager), value)});
+    }
+  };
+  check("source_depth_m", given.source_depth_m.has_value(), "auto", given.source_depth_m.value_or(0.0));
+  check("sources", !given.sources_path.empty(), "null", given.sources_path);
+  check("templates", !given.templates_path.empty(), "null", given.templates_path);
+  check("wall.y_m", given.wall.y_m.has_value(), "null", given.wall.y_m.value_or(0.0));
+  check("wall.reflection", given.wall.reflection != unread.wall.reflection, fmt::format("{}", unread.wall.reflection),
+        given.wall.reflection);
+  check("tolerance", given.tolerance != unread.tolerance, fmt::format("{}", unread.tolerance), given.tolerance);
 }
 
 /// What cannot be beside a surface.
@@ -308,6 +335,9 @@ void check_bands_of(const ProcessorSettings& processor, const Settings& settings
 void check_holography(const Settings& settings, const IsSettled& is_settled, Contradictions& found) {
   const ArrayGeometry& geometry = settings.array.geometry;
   const ImagerKind imager = settings.holography.imager;
+  if (imager != ImagerKind::kOperators) {
+    check_unread_operators(settings.holography, is_settled, found);
+  }
   if (imager == ImagerKind::kNone) {
     if (!settings.front_end.bands_hz.empty() && is_settled("front_end.bands_hz")) {
       found.push_back({"front_end.bands_hz", "",
@@ -317,8 +347,8 @@ void check_holography(const Settings& settings, const IsSettled& is_settled, Con
   } else if (!geometry.is_grid()) {
     if (is_settled("holography.imager")) {
       found.push_back({"holography.imager", "",
-                       fmt::format("expected none, as images need a regular grid of microphones, which those of "
-                                   "array.positions are not ({}), found {}",
+                       fmt::format("expected none, as images by any imager, operators too, need a regular grid of "
+                                   "microphones, which those of array.positions are not ({}), found {}",
                                    text_of_size(geometry), name_of(imager))});
     }
   } else {
@@ -341,8 +371,9 @@ void check_images(const Settings& settings, const HolographySettings& images, co
       (path != "holography." || is_settled("holography.imager"))) {
     check_surface(images, path, found);
   }
-  if (settled({path + "operators.templates", path + "operators.sources", path + "operators.source_depth_m",
-               path + "operators.wall.y_m"})) {
+  if (images.imager == ImagerKind::kOperators &&
+      settled({path + "operators.templates", path + "operators.sources", path + "operators.source_depth_m",
+               path + "operators.wall.y_m", path + "operators.wall.reflection"})) {
     check_operators(images, path, found);
   }
   if (settled({"array.rows", "array.columns", "array.pitch_x_m", "array.pitch_y_m", path + "points"})) {

@@ -80,6 +80,15 @@ TEST(CacheFiles, AValueBeyondTheRoomIsLeftOut) {
   EXPECT_FALSE(files.load(numbered(2)));
 }
 
+// The limit of what is read is that of what is stored, not the default one.
+TEST(CacheFiles, ReadsWhatItsOwnLimitAllows) {
+  const test::TemporaryFolder folder;
+  const CacheFiles files(folder.path(), 1000);
+  files.store(numbered(1), Bytes(960, 1));
+  EXPECT_TRUE(files.load(numbered(1)));
+  EXPECT_FALSE(CacheFiles(folder.path(), 999).load(numbered(1)));
+}
+
 TEST(CacheFiles, TemporaryFilesThatWereAbandonedGo) {
   const test::TemporaryFolder folder;
   const CacheFiles files(folder.path());

@@ -71,13 +71,15 @@ TEST_F(Positions, OnAGridGiveRowsColumnsAndPitchesThatMustAgreeWithThoseGiven) {
 TEST_F(Positions, OnNoGridAreRefusedByImagesAlone) {
   place(test::as_csv(flower_));
   EXPECT_EQ(text_of_size(load({"processors.far.kind=beamform"}).array.geometry), "33 irregular");
-  for (const std::string imager : {"pnah", "sonah", "auto"}) {
+  for (const std::string imager : {"pnah", "sonah", "operators", "auto"}) {
     EXPECT_THAT(refusal<ConfigError>({"holography.imager=" + imager}),
-                AllOf(HasSubstr("holography.imager: expected none"), HasSubstr("regular grid"),
+                AllOf(HasSubstr("holography.imager: expected none, as images by any imager"), HasSubstr("regular grid"),
                       HasSubstr("33 irregular"), HasSubstr("found " + imager)));
   }
-  EXPECT_THAT(refusal<ConfigError>({"processors.near.kind=sonah"}),
-              AllOf(HasSubstr("processors.near.kind: expected"), HasSubstr("found sonah")));
+  for (const std::string kind : {"sonah", "operators"}) {
+    EXPECT_THAT(refusal<ConfigError>({"processors.near.kind=" + kind}),
+                AllOf(HasSubstr("processors.near.kind: expected"), HasSubstr("found " + kind)));
+  }
   EXPECT_THAT(refusal<ConfigError>({"front_end.bands_hz=[[1000, 2000]]"}), HasSubstr("front_end.bands_hz"));
 }
 

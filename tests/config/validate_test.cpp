@@ -1,6 +1,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "config/config.hpp"
 #include "frontend/dot_product/settings.hpp"
 #include "nearfield/error.hpp"
@@ -104,6 +108,56 @@ TEST(Validate, JudgesTheGeometryOfTheInput) {
   settings.explicit_keys.insert("array.layout");
   EXPECT_THAT(validation_error(settings, 46875.0), HasSubstr("array.layout: sorama-cam expects 32 x 32"));
   EXPECT_EQ(validation_error(Settings{}, 46875.0), "");
+}
+
+// What no imager reads would be ignored without a word.
+TEST(Validate, RefusesSettingsOfOperatorsUnderAnotherImager) {
+  const std::vector<std::pair<std::string, std::string>> given = {{"source_depth_m", "0.02"}, {"sources", "/s.csv"},
+                                                                  {"templates", "/t.h5"},     {"wall.y_m", "0.4"},
+                                                                  {"wall.reflection", "0.5"}, {"tolerance", "1e-5"}};
+  for (const std::string imager : {"pnah", "sonah", "auto", "none"}) {
+    EXPECT_NO_THROW((void)load_settings("", {"holography.imager=" + imager}));
+    for (const auto& [name, value] : given) {
+      const std::string key = "holography.operators." + name;
+      try {
+        (void)load_settings("", {"holography.imager=" + imager, key + "=" + value});
+        ADD_FAILURE() << imager << " with " << key;
+      } catch (const ConfigError& error) {
+        EXPECT_THAT(error.what(), AllOf(HasSubstr(key + ": expected "), HasSubstr("holography.imager: " + imager),
+                                        HasSubstr("operators alone reads it, found ")));
+      }
+    }
+  }
+  EXPECT_NO_THROW(
+      (void)load_settings("", {"holography.imager=operators", "holography.operators.source_depth_m=0.02",
+                               "holography.operators.wall.y_m=0.4", "holography.operators.wall.reflection=0.5"}));
+}
+
+TEST(Validate, RefusesTheReflectionOfNoWall) {
+  for (const std::string path : {"holography.", "processors.near."}) {
+    Settings settings = load_settings("", {"holography.imager=operators", "processors.near.kind=operators",
+                                           path + "operators.wall.y_m=0.4", path + "operators.wall.reflection=0.5"});
+    EXPECT_EQ(validation_error(settings, 0.0), "");
+    try {
+      (void)load_settings("", {"holography.imager=operators", "processors.near.kind=operators",
+                               path + "operators.wall.reflection=0.5"});
+      ADD_FAILURE() << path;
+    } catch (const ConfigError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(path + "operators.wall.reflection: expected 1 without a wall"));
+    }
+  }
+}
+
+TEST(PathsOfProcessors, AreAllThatHolographyAndProcessorsRead) {
+  const Settings settings = load_settings(
+      "", {"holography.imager=operators", "holography.surface=/a.csv", "holography.operators.sources=/b.csv",
+           "processors.near.kind=operators", "processors.near.operators.templates=/c.h5"});
+  std::vector<std::string> found;
+  for (const PathOfProcessor& one : paths_of_processors(settings)) {
+    found.push_back(one.key + "=" + one.path);
+  }
+  EXPECT_THAT(found, testing::UnorderedElementsAre("holography.surface=/a.csv", "holography.operators.sources=/b.csv",
+                                                   "processors.near.operators.templates=/c.h5"));
 }
 
 }  // namespace

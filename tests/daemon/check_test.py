@@ -20,6 +20,8 @@ NOBODY = 65534
 FAR = "processors: {far: {kind: beamform, SETTINGS}}"
 STEERED = FAR.replace("SETTINGS", "steering: {model: measured, file: NAMED}, front_end: {frequencies_hz: [1000]}")
 POINTS = FAR.replace("SETTINGS", "grid: {kind: points, points: NAMED}, front_end: {frequencies_hz: [1000]}")
+OPERATORS = "holography: {imager: operators, operators: {SETTING}}"
+FAR_OPERATORS = "processors: {far: {kind: operators, operators: {SETTING}}}"
 
 # Settings, where FOLDER is the test's folder and PORT a port that is taken; what the output says. The first of them is the key that is tested.
 MISSING = [
@@ -30,6 +32,12 @@ MISSING = [
     ("device.index", "device: {index: 15}", "device.index: expected 0 to"),
     ("holography.surface", "holography: {imager: sonah, surface: FOLDER/none.csv}", "expected an existing file, found none at"),
     ("holography.surface", "holography: {imager: sonah, surface: FOLDER}", "expected a regular file at"),
+    ("holography.operators.sources", OPERATORS.replace("SETTING", "sources: FOLDER/none.csv"), "expected an existing file, found none at"),
+    ("holography.operators.sources", OPERATORS.replace("SETTING", "sources: FOLDER"), "expected a regular file at"),
+    ("holography.operators.templates", OPERATORS.replace("SETTING", "templates: FOLDER/none.h5"), "expected an existing file, found none at"),
+    ("holography.operators.templates", OPERATORS.replace("SETTING", "templates: FOLDER"), "expected a regular file at"),
+    ("processors.far.operators.sources", FAR_OPERATORS.replace("SETTING", "sources: FOLDER/none.csv"), "expected an existing file, found none at"),
+    ("processors.far.operators.templates", FAR_OPERATORS.replace("SETTING", "templates: FOLDER/none.h5"), "expected an existing file, found none at"),
     ("processors.far.surface", "processors: {far: {kind: sonah, surface: FOLDER/none.csv}}", "expected an existing file, found none at"),
     ("processors.far.device", FAR.replace("SETTINGS", "device: nonesuch"), "no OpenCL device matches"),
     ("processors.far.grid.points", POINTS.replace("NAMED", "FOLDER/none.csv"), "expected an existing file, found none at"),
@@ -70,6 +78,8 @@ FORBIDDEN = [
     ("array.positions", "array: {positions: FOLDER/closed}", "cannot be read: Permission denied"),
     ("array.calibration", "array: {calibration: FOLDER/closed}", "expected a file that this user may read"),
     ("array.calibration", "array: {calibration: FOLDER/locked/file}", "expected a file that this user may reach"),
+    ("holography.operators.sources", OPERATORS.replace("SETTING", "sources: FOLDER/closed"), "expected a file that this user may read"),
+    ("holography.operators.templates", OPERATORS.replace("SETTING", "templates: FOLDER/closed"), "expected a file that this user may read"),
     ("processors.far.grid.points", POINTS.replace("NAMED", "FOLDER/closed"), "expected a file that this user may read"),
     ("processors.far.steering.file", STEERED.replace("NAMED", "FOLDER/closed"), "expected a file that this user may read"),
     ("daemon.source.path", "daemon: {source: {kind: file, path: FOLDER/closed}}", "expected a file that this user may read"),

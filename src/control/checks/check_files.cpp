@@ -217,7 +217,6 @@ void look_at_files(CheckUp& up) {
   const DaemonSettings& daemon = up.settings.daemon;
   look_at_file(up.settings.array.calibration_path, "array.calibration", false, up);
   look_at_file(up.settings.array.positions_path, "array.positions", false, up);
-  look_at_file(up.settings.holography.surface_path, "holography.surface", false, up);
   if (daemon.source.kind == Kind::kFile || daemon.source.kind == Kind::kPipe) {
     look_at_file(daemon.source.path, "daemon.source.path", daemon.source.kind == Kind::kPipe, up);
   }

@@ -72,8 +72,7 @@ void warm(int output, const std::function<void()>& fault) {
     stamps.push_back(to_json(stamp_of(request.path)));
   }
   const Settings settings = load_daemon_settings(request.path, request.overrides);
-  std::vector<std::string> files = {settings.array.calibration_path, settings.array.positions_path,
-                                    settings.holography.surface_path};
+  std::vector<std::string> files = {settings.array.calibration_path, settings.array.positions_path};
   for (const PathOfProcessor& one : paths_of_processors(settings)) {
     files.push_back(one.path);
   }

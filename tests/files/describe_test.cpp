@@ -1,4 +1,6 @@
 #include <cmath>
+#include <functional>
+#include <limits>
 
 #include "files/file_test_support.hpp"
 #include "files/templates_file.hpp"
@@ -153,6 +155,38 @@ TEST(Describe, Templates) {
             "silent        1 of 15 microphones, in all templates\n"
             "coherence     0.5 to 1; 1 of 4 below 0.9, which steering leaves out\n");
   EXPECT_THROW((void)read_calibration(folder / "templates.h5"), DataError);
+}
+
+// A template that its coherence leaves out may be 0 over 0, as one of silence is; any other has values.
+TEST(TemplatesFile, RefusesWhatIsNotFinite) {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  const TempFolder folder;
+  const Templates whole = {.measurement = small_measurement(),
+                           .frequencies_hz = {500.0, 1000.0},
+                           .positions_m = {-0.1, 0.0, -0.4, 0.3, 0.2, -0.5},
+                           .a = std::vector<std::complex<float>>(2 * 2 * 15, {1.0F, 2.0F}),
+                           .coherence = {1.0F, 0.95F, 0.5F, 0.99F},
+                           .of_microphones = {}};
+  const auto refusal_with = [&](const std::function<void(Templates&)>& change) -> std::string {
+    Templates templates = whole;
+    templates.of_microphones.assign(templates.a.size(), 1.0F);
+    change(templates);
+    write_templates(folder / "templates.h5", templates);
+    try {
+      (void)read_templates(folder / "templates.h5");
+    } catch (const DataError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal_with([](Templates&) {}), "");
+  EXPECT_EQ(refusal_with([](Templates& t) { t.a[2 * 15 + 4] = kNone; }), "") << "left out";
+  EXPECT_THAT(refusal_with([](Templates& t) { t.a[3 * 15 + 4] = kNone; }), HasSubstr("/templates[1][1][4]"));
+  EXPECT_THAT(refusal_with([](Templates& t) {
+                t.a[7] = {0.0F, std::numeric_limits<float>::infinity()};
+              }),
+              HasSubstr("/templates[0][0][7]"));
+  EXPECT_THAT(refusal_with([](Templates& t) { t.coherence[1] = kNone; }), HasSubstr("/coherence[0][1]"));
 }
 
 TEST(Describe, Images) {

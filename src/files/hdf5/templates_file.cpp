@@ -25,6 +25,25 @@ void require_sound(const h5::InputFile& file, const Templates& templates) {
                        "a place in m");
     }
   }
+  const auto channels = static_cast<std::size_t>(templates.measurement.geometry.channels());
+  for (std::size_t i = 0; i < templates.coherence.size(); ++i) {
+    const std::string index = fmt::format("[{}][{}]", i / templates.count(), i % templates.count());
+    const float coherence = templates.coherence[i];
+    if (!std::isfinite(coherence)) {
+      throw file.wrong("/coherence" + index, fmt::format("{}", coherence), "a coherence from 0 to 1");
+    }
+    if (static_cast<double>(coherence) < kLeastTemplateCoherence) {
+      continue;  // that template is left out; of silence it is 0 over 0
+    }
+    for (std::size_t m = 0; m < channels; ++m) {
+      const std::complex<float> value = templates.a[i * channels + m];
+      if (!std::isfinite(value.real()) || !std::isfinite(value.imag())) {
+        throw file.wrong(fmt::format("/templates{}[{}]", index, m),
+                         fmt::format("{} + {} i", value.real(), value.imag()),
+                         "a finite value where the coherence is good");
+      }
+    }
+  }
 }
 
 }  // namespace

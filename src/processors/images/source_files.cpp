@@ -55,7 +55,7 @@ void append_templates(OperatorSources& sources, const Templates& templates, doub
   for (std::size_t i = 0; i < templates.count(); ++i) {
     for (const std::size_t at : {low, high}) {
       const auto coherence = static_cast<double>(templates.coherence[at * templates.count() + i]);
-      if (coherence < kLeastTemplateCoherence) {
+      if (!(coherence >= kLeastTemplateCoherence)) {
         throw ConfigError(
             fmt::format("{}: expected templates with a coherence of at least {}, found {:.3g} of template "
                         "{} at {} Hz; measure it again, or leave it out of the file",

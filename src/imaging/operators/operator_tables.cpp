@@ -29,7 +29,8 @@ using Eigen::Index;
 
 /// Another one for models of other values.
 constexpr std::string_view kModelVersion = "operators 1";
-constexpr std::uint64_t kMostModelBytes = std::uint64_t{2} << 30U;
+/// At least what a file has on disk beside its value.
+constexpr std::uint64_t kHeaderBytes = 64;
 
 ComplexF narrowed(const std::complex<double>& value) {
   return {static_cast<float>(value.real()), static_cast<float>(value.imag())};
@@ -159,7 +160,22 @@ OperatorTables make_operator_tables(const PnahPlan& plan, const OperatorModel& m
   return tables;
 }
 
-OperatorCache::OperatorCache(const std::filesystem::path& folder) : files_(folder, kMostModelBytes) {}
+OperatorCache::OperatorCache(const std::filesystem::path& folder, std::uint64_t most_bytes)
+    : files_(folder, most_bytes), most_bytes_(most_bytes) {}
+
+bool OperatorCache::takes(std::uint64_t bytes) const {
+  if (used_bytes_.fetch_add(bytes) + bytes <= most_bytes_) {
+    return true;
+  }
+  used_bytes_ -= bytes;
+  if (files_.is_on() && !has_said_full_.exchange(true)) {
+    spdlog::info(
+        "operators: the models of all frequencies need more than the {:.3g} GiB that are kept on disk: those "
+        "beyond it are made at each start",
+        static_cast<double>(most_bytes_) / static_cast<double>(std::uint64_t{1} << 30U));
+  }
+  return false;
+}
 
 OperatorCache OperatorCache::of_user() {
   const std::filesystem::path folder = ocl::cache_folder();
@@ -198,13 +214,17 @@ OperatorTables OperatorCache::tables(const PnahPlan& plan, const std::vector<Eig
   if (stored) {
     if (std::optional<OperatorTables> found = tables_of(*stored, plan, image_places(plan))) {
       was_stored = true;
+      used_bytes_ += stored->size() + kHeaderBytes;
       return std::move(*found);
     }
   }
   was_stored = false;
   OperatorTables tables = make_operator_tables(
       plan, make_operator_model(make_transfer(plan, sources, frequency), plan.holography.operators.tolerance));
-  files_.store(key, bytes_of(tables));
+  const std::vector<unsigned char> bytes = bytes_of(tables);
+  if (takes(bytes.size() + kHeaderBytes)) {
+    files_.store(key, bytes);
+  }
   return tables;
 }
 

@@ -1,6 +1,8 @@
 #pragma once
+#include <atomic>
 #include <complex>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <vector>
 
@@ -30,8 +32,12 @@ OperatorTables make_operator_tables(const PnahPlan& plan, const OperatorModel& m
 /// Tables on disk, one file a frequency, so that a start computes only what no start before it has computed.
 class OperatorCache {
  public:
-  /// Of at most 2 GiB; an empty folder: off.
-  explicit OperatorCache(const std::filesystem::path& folder);
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{2} << 30U;
+
+  /// Of at most `most_bytes`; an empty folder: off. What one object has read and stored never goes for what it stores
+  /// next: a plan whose models need more has those of its first frequencies on disk, and makes the others at each
+  /// start.
+  explicit OperatorCache(const std::filesystem::path& folder, std::uint64_t most_bytes = kMostBytes);
   /// This user's, in the folder `operators` of ocl::cache_folder().
   static OperatorCache of_user();
   /// What was stored, else what is computed and stored. `was_stored` says which.
@@ -42,7 +48,13 @@ class OperatorCache {
                                             std::size_t frequency);
 
  private:
+  /// Whether a model of so many bytes on disk is to be stored beside what this object has read and stored.
+  bool takes(std::uint64_t bytes) const;
+
   ocl::CacheFiles files_;
+  std::uint64_t most_bytes_;
+  mutable std::atomic<std::uint64_t> used_bytes_ = 0;  ///< on disk, of what was read and stored
+  mutable std::atomic<bool> has_said_full_ = false;
 };
 
 /// Of every frequency, on as many processors as memory allows (models_together). Logs how many were on disk and how

@@ -47,12 +47,13 @@ std::optional<double> pascal_per_unit_for(std::optional<double> given, const std
 /// These options, on up to three lines that begin with a line feed; empty where nothing is missing.
 std::string geometry_not_given(const Settings& settings);
 
-/// A file that a processor reads, under the dotted key that names it.
+/// A file that holography, which is the first processor, or another processor reads, under the dotted key that names
+/// it.
 struct PathOfProcessor {
   std::string key;
   std::string path;
 };
-/// Those of all processors, of whatever kinds.
+/// Those of holography and of all processors, of whatever kinds: what is given of all their settings of type path.
 std::vector<PathOfProcessor> paths_of_processors(const Settings& settings);
 
 /// What differs between two settings, in the order of config/nearfield.yaml: "holography.standoff_m 0.03 -> 0.04".

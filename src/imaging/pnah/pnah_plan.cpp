@@ -126,9 +126,6 @@ ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeome
   if (holography.imager != ImagerKind::kAuto) {
     return holography.imager;
   }
-  if (!geometry.is_grid()) {
-    return ImagerKind::kOperators;
-  }
   if (!holography.surface_path.empty()) {
     return ImagerKind::kSonah;
   }

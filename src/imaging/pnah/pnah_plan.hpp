@@ -81,7 +81,8 @@ struct PnahPlan : ArrayPlan {
 
 /// The imager that is used: for kAuto sonah, which is nearer to the truth wherever neighbouring microphones share much
 /// of the near field, that is where no pitch is above the standoff; else pnah, as for active intensity, which sonah
-/// does not support; sonah for a surface that is no plane; and operators for microphones on no regular grid.
+/// does not support; and sonah for a surface that is no plane. Of microphones on a regular grid: configurations refuse
+/// images of others.
 ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry);
 /// The same by the plan's own standoff.
 ImagerKind resolve_imager(const PnahPlan& plan);

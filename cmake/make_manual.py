@@ -22,7 +22,8 @@ ENVIRONMENT = (
     ("NEARFIELD_RUNTIME_DIR", "folder of the daemon's sockets, for the daemon and for the commands that connect to it"),
     ("XDG_RUNTIME_DIR", "without the former, of a user who is not root: nearfield/ in it is the folder of the sockets; else "
                         "/run/nearfield is"),
-    ("NEARFIELD_CACHE_DIR", "folder of compiled OpenCL programs and of measured choices; empty: none are kept"),
+    ("NEARFIELD_CACHE_DIR", "folder of compiled OpenCL programs, of measured choices and of models of the imager operators; "
+                            "empty: none are kept"),
     ("NO_COLOR", "set to anything: no colours; there are none either where TERM is dumb or the output is no terminal"),
     ("POCL_CACHE_DIR", "folder in which PoCL keeps machine code"),
 )

@@ -218,7 +218,9 @@ void WaveFinder::drop_weak(Sources& sources, Fit& fit, const Eigen::VectorXcd& y
   }
 }
 
-/// Power of the whitened matched filter for each noise, at every second point of the grid along both axes.
+/// Power of the whitened matched filter for each noise, at every second point of the grid along both axes. Of the whole
+/// array, as those of PointGrid are, whatever is masked: the two kinds of candidates are compared by it, and a finder
+/// that began under another mask finds the same.
 const Eigen::MatrixXd& WaveFinder::grid_powers() {
   if (grid_powers_.size() > 0) {
     return grid_powers_;
@@ -233,7 +235,9 @@ const Eigen::MatrixXd& WaveFinder::grid_powers() {
   for (int step = 0; step < kNoiseSteps; ++step) {
     weights.row(step) = (1.0 / (powers_ + noise_step(step))).matrix().transpose();
   }
-  grid_powers_ = weights * modes_.fields(waves).cwiseAbs2();
+  SourceModes unmasked = modes_;
+  unmasked.use(nullptr);
+  grid_powers_ = weights * unmasked.fields(waves).cwiseAbs2();
   return grid_powers_;
 }
 

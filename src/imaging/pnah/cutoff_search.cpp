@@ -51,12 +51,6 @@ Eigen::MatrixXcd inverse_of(const PaddedAxis& axis) {
   return out;
 }
 
-/// With the posterior's variance as it is published.
-FieldEstimate calibrated(FieldEstimate estimate, const PnahPlan& plan) {
-  estimate.squared_error *= plan.error_calibration() * plan.error_calibration();
-  return estimate;
-}
-
 struct Filter {
   double cutoff_rad_per_m = 0.0;
   double slope = 0.0;
@@ -174,7 +168,7 @@ std::optional<FilterReport> CutoffSearch::search_one(std::size_t frequency, std:
   const PaddedAxis rows = plan_.rows();
   const PaddedAxis columns = plan_.columns();
   (void)finders_[frequency].find(field, number, &mask);
-  const FieldEstimate estimate = calibrated(finders_[frequency].estimate(), plan_);
+  const FieldEstimate estimate = finders_[frequency].estimate();
   const double energy = estimate.image.squaredNorm();
   if (!(energy > 0.0)) {
     return std::nullopt;  // silence
@@ -218,9 +212,9 @@ std::optional<FilterReport> CutoffSearch::search_one(std::size_t frequency, std:
   if (!velocity_finders_.empty()) {
     (void)velocity_finders_[frequency].find(field, number, &mask);
     const Eigen::MatrixXcd velocity = propagated(spectrum_of_field, velocity_plan_, frequency);
-    error = intensity_error({filtered(at_plane, best.cutoff_rad_per_m, best.slope), estimate},
-                            {filtered(velocity, best.cutoff_rad_per_m, best.slope),
-                             calibrated(velocity_finders_[frequency].estimate(), velocity_plan_)});
+    error = intensity_error(
+        {filtered(at_plane, best.cutoff_rad_per_m, best.slope), estimate},
+        {filtered(velocity, best.cutoff_rad_per_m, best.slope), velocity_finders_[frequency].estimate()});
   }
   return FilterReport{.cutoff_rad_per_m = static_cast<float>(best.cutoff_rad_per_m),
                       .slope = static_cast<float>(best.slope),

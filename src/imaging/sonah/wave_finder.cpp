@@ -362,13 +362,14 @@ FieldEstimate WaveFinder::estimate() const {
   Eigen::VectorXcd image = image_of_modes(plan_, *model_, (weights * fit_.residual.array()).matrix());
   FieldEstimate out;
   out.noise_pa = std::sqrt(fit_.prior * fit_.residual_noise);
-  out.squared_error = model_->prior_powers.front() + sources_error_;
+  double left = model_->prior_powers.front();
   for (std::size_t c = 0; c < kParities; ++c) {
-    out.squared_error -= (model_->image_powers.front()[c].array() *
-                          weights.segment(static_cast<Index>(c) * model_->samples, model_->samples))
-                             .sum();
+    left -= (model_->image_powers.front()[c].array() *
+             weights.segment(static_cast<Index>(c) * model_->samples, model_->samples))
+                .sum();
   }
-  out.squared_error *= fit_.prior;
+  const double calibration = plan_.error_calibration();
+  out.squared_error = fit_.prior * (calibration * calibration * left + sources_error_);
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     image += fit_.amplitudes(static_cast<Index>(i)) *
              source_image(plan_, k_, sources_[i], plan_.holography.planes_m.front());

@@ -250,9 +250,22 @@ std::optional<Engine::SampleTap> Engine::sample_tap(std::size_t device) const {
   return found;
 }
 
+/// Whether some processor of the tap needs masks that hold predictions from all microphones, which take long to make.
+bool Engine::feeds_from_all(const Tap& tap) const {
+  if (!plan_.has_processor) {
+    return false;
+  }
+  const Settings& settings = plan_.settings;
+  bool is_needed = &tap == &taps_.front() && fills_from_all(first_kind(settings.holography, settings.array.geometry));
+  for (std::size_t i = 0; i < settings.processors.size(); ++i) {
+    is_needed |= &tap == &taps_[taps_of_settings_[i]] && fills_from_all(settings.processors[i].kind);
+  }
+  return is_needed;
+}
+
 void Engine::set_frequencies(Tap& tap, const std::vector<double>& computed_hz) {
   tap.array = array_plan_of(plan_.settings, computed_hz, plan_.files.get());
-  tap.array.fills_from_all = plan_.has_processor && fills_from_all(plan_.settings);
+  tap.array.fills_from_all = feeds_from_all(tap);
   tap.frequencies_hz = computed_hz;
   if (tap.owner.empty() && !plan_.settings.front_end.bands_hz.empty()) {
     tap.frequencies_hz.resize(plan_.settings.front_end.frequencies_hz.size());

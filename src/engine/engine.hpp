@@ -311,6 +311,7 @@ class Engine {
   std::size_t tap_for(const ProcessorSettings& processor, std::size_t device);
   /// The tap that does the same on that device, or this one, added.
   std::size_t shared(Tap tap);
+  [[nodiscard]] bool feeds_from_all(const Tap& tap) const;
   EnginePlan plan_;
   std::uint64_t window_samples_ = 0;
   std::uint64_t hop_samples_ = 0;

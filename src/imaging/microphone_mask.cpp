@@ -50,12 +50,14 @@ MicrophoneMask make_mask(const ArrayPlan& plan, const std::vector<int>& channels
   return mask;
 }
 
-void fill_masked(std::span<std::complex<double>> field, const MicrophoneMask& mask, std::size_t frequency,
-                 std::size_t frequencies) {
+void fill_masked(std::span<std::complex<double>> field, const MicrophoneMask& mask, const ArrayPlan& plan,
+                 std::size_t frequency) {
+  const std::size_t frequencies = plan.frequencies_hz.size();
+  const bool uses_prior = plan.fills_from_all && !mask.prior_weights.empty();
   const std::size_t masked = mask.channels.size();
   for (std::size_t i = 0; i < masked; ++i) {
     std::complex<double> sum;
-    if (mask.prior_weights.empty()) {
+    if (!uses_prior) {
       for (std::size_t n = 0; n < kFillNeighbours; ++n) {
         const double weight = static_cast<double>(mask.weights[(i * frequencies + frequency) * kFillNeighbours + n]);
         const auto from = static_cast<std::size_t>(mask.neighbours[i * kFillNeighbours + n]);

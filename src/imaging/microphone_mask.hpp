@@ -18,15 +18,16 @@ struct MicrophoneMask {
   /// [masked][kFillNeighbours], row * columns + column, none of them masked; past the last one the first again.
   std::vector<std::int32_t> neighbours;
   std::vector<float> weights;  ///< [masked][frequency][kFillNeighbours]; 0 past the last neighbour
-  /// Of plans that fill from all microphones: the prediction by sonah's prior (docs/sonah.md), which is used in place
-  /// of that from neighbours. [frequency][masked][row][column], 0 for masked ones; else empty.
+  /// Of plans that fill from all microphones: the prediction by sonah's prior (docs/sonah.md), which such plans use in
+  /// place of that from neighbours; a plan of the same spectra that does not ignores it.
+  /// [frequency][masked][row][column], 0 for masked ones; else empty.
   std::vector<float> prior_weights;
 };
 
-/// Replaces the masked microphones of one frequency's field [row][column] by their predictions. A mask of `frequencies`
-/// frequencies.
-void fill_masked(std::span<std::complex<double>> field, const MicrophoneMask& mask, std::size_t frequency,
-                 std::size_t frequencies);
+/// Replaces the masked microphones of one frequency's field [row][column] by the predictions that the plan uses. A mask
+/// of the plan's frequencies.
+void fill_masked(std::span<std::complex<double>> field, const MicrophoneMask& mask, const ArrayPlan& plan,
+                 std::size_t frequency);
 
 /// The best linear prediction of each masked microphone from the nearest ones that are not (field_prediction.hpp), for
 /// a field that comes from the plan's surface. Masked are the plan's dead channels and `channels`, in any order.

@@ -178,5 +178,46 @@ TEST(CutoffSearch, IsThereOnlyWhereThePlanWantsIt) {
   EXPECT_EQ(make_imager(test::device(), plan)->make_search(), nullptr);
 }
 
+/// What is found of a monopole and noise at 40 dB behind a hole of 6 x 6 microphones, which are NaN.
+FilterReport found_behind_a_hole(const PnahPlan& plan, const ArrayPlan& masking, double& noise_pa) {
+  std::vector<int> hole;
+  for (int i = 0; i < 36; ++i) {
+    hole.push_back((6 + i / 6) * plan.geometry.columns + 6 + i % 6);
+  }
+  const std::vector<Complex> clean = test::monopole_field({.x_m = 0.013, .y_m = -0.021, .z_m = -0.03},
+                                                          plan.wavenumber(0), plan.geometry, plan.standoff_m);
+  std::vector<Complex> field = clean;
+  std::mt19937 generator(3U);
+  test::add_noise(field, 40.0, generator);
+  noise_pa = 0.0;
+  for (std::size_t i = 0; i < field.size(); ++i) {
+    noise_pa += std::norm(field[i] - clean[i]) / static_cast<double>(field.size());
+  }
+  noise_pa = std::sqrt(noise_pa);
+  for (const int channel : hole) {
+    field[static_cast<std::size_t>(channel)] = std::numeric_limits<double>::quiet_NaN();
+  }
+  const auto findings = CutoffSearch(plan).search(test::narrow(field), make_mask(masking, hole));
+  return findings_as<FilterFindings>(findings).filters.at(0);
+}
+
+// A sonah beside pnah has masks that predict from all microphones, too; pnah's images are of those from neighbours.
+TEST(CutoffSearch, OfMaskedMicrophonesIsThatOfPnahsOwnPrediction) {
+  const PnahPlan plan = search_plan(18, 18, {2500.0});
+  PnahPlan beside_sonah = plan;
+  beside_sonah.fills_from_all = true;
+  double noise_pa = 0.0;
+  const FilterReport alone = found_behind_a_hole(plan, plan, noise_pa);
+  const FilterReport beside = found_behind_a_hole(plan, beside_sonah, noise_pa);
+  EXPECT_EQ(beside.cutoff_rad_per_m, alone.cutoff_rad_per_m);
+  EXPECT_EQ(beside.slope, alone.slope);
+  EXPECT_EQ(beside.noise_pa, alone.noise_pa);
+  EXPECT_EQ(beside.error_estimate, alone.error_estimate);
+  // Sources of the search are filled as the measurement is, so that the wrong fill of the hole is no noise.
+  std::printf("behind a hole: noise %.3g Pa, true %.3g Pa, error %.2f %%\n", static_cast<double>(alone.noise_pa),
+              noise_pa, 100.0 * static_cast<double>(alone.error_estimate));
+  EXPECT_NEAR(static_cast<double>(alone.noise_pa), noise_pa, 0.3 * noise_pa);
+}
+
 }  // namespace
 }  // namespace nearfield

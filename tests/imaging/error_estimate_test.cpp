@@ -162,5 +162,30 @@ TEST(ErrorEstimate, OfAGivenFilterIsNotKnown) {
   }
 }
 
+// One posterior has one error, whether it is the reference of the searched cut-off or sonah's image: of the point
+// source that both take, and of the prior. 1e-3: spectra and findings of single precision.
+TEST(ErrorEstimate, OfTheSearchsReferenceIsThatOfSonah) {
+  for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity}) {
+    PnahPlan plan = plan_of(quantity);
+    plan.holography.imager = ImagerKind::kSonah;
+    plan.geometry.rows = plan.geometry.columns = 16;
+    plan = with_cutoff(plan, CutoffRule::kAuto);
+    const std::vector<Complex> field = measured(plan);
+    const std::vector<SonahModel> models = make_sonah_models(plan);
+    WaveFinder finder(plan, 0, models[0]);
+    WaveFindings findings;
+    findings.waves.push_back(finder.find(field, 0));
+    ASSERT_TRUE(findings.waves[0].has_sources());
+    const FieldEstimate estimate = finder.estimate();
+    reference::Sonah sonah(plan);
+    sonah.use(findings);
+    const double published = static_cast<double>(sonah.image(field).reports[0].error_estimate);
+    const double relative = std::sqrt(estimate.squared_error / (estimate.image.squaredNorm() + estimate.squared_error));
+    std::printf("%s: error %.5f by the search's reference, %.5f by sonah\n", std::string(name_of(quantity)).c_str(),
+                relative, published);
+    EXPECT_NEAR(relative, published, 1e-3 * published);
+  }
+}
+
 }  // namespace
 }  // namespace nearfield

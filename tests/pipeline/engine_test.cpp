@@ -135,5 +135,28 @@ TEST_P(EngineTest, ImagesThatAreMadeAgainKeepTheFlagsOfTheInput) {
   EXPECT_EQ(engine->flags(0, 0), status.flags);
 }
 
+// Predictions from all microphones take long to make: only masks of spectra that a sonah works on have them.
+TEST_P(EngineTest, MasksFillFromAllWhereSonahIsFed) {
+  EnginePlan plan = plan_of_bits();
+  plan.settings.array.geometry.pitch_x_m = 0.02;
+  const auto filled = [&](ImagerKind first, const std::vector<std::string>& processors) {
+    plan.settings.holography.imager = first;
+    plan.settings.processors = load_settings("", processors).processors;
+    const std::unique_ptr<Engine> engine = make_engine(GetParam(), plan);
+    std::vector<bool> from_all;
+    for (const MicrophoneMask& mask : make_masks(engine->array_plans(), {9})) {
+      from_all.push_back(!mask.prior_weights.empty());
+    }
+    return from_all;
+  };
+  const std::string own = ".front_end.frequencies_hz=[2014.16]";
+  const std::vector<std::string> beam = {"processors.beam.kind=beamform", "processors.beam" + own};
+  const std::vector<std::string> fine = {"processors.fine.kind=sonah", "processors.fine" + own};
+  EXPECT_EQ(filled(ImagerKind::kSonah, beam), (std::vector<bool>{true, false}));
+  EXPECT_EQ(filled(ImagerKind::kPnah, beam), (std::vector<bool>{false, false}));
+  EXPECT_EQ(filled(ImagerKind::kPnah, fine), (std::vector<bool>{false, true}));
+  EXPECT_EQ(filled(ImagerKind::kPnah, {"processors.beside.kind=sonah"}), (std::vector<bool>{true}));
+}
+
 }  // namespace
 }  // namespace nearfield

@@ -51,12 +51,6 @@ Eigen::MatrixXcd inverse_of(const PaddedAxis& axis) {
   return out;
 }
 
-/// With the posterior's variance as it is published.
-FieldEstimate calibrated(FieldEstimate estimate, const PnahPlan& plan) {
-  estimate.squared_error *= plan.error_calibration() * plan.error_calibration();
-  return estimate;
-}
-
 struct Filter {
   double cutoff_rad_per_m = 0.0;
   double slope = 0.0;
@@ -111,7 +105,8 @@ std::shared_ptr<const Findings> CutoffSearch::search(std::span<const std::comple
     *filters = filters->empty() ? given_ : *filters;
   }
   for (std::size_t f = 0; f < finders_.size(); ++f) {
-    const std::optional<FilterReport> found = search_one(f, std::span(fields).subspan(f * channels, channels), number);
+    const std::optional<FilterReport> found =
+        search_one(f, std::span(fields).subspan(f * channels, channels), number, mask);
     (*before.settling)[f] = found.value_or((*before.settling)[f]);
     (*before.serving)[f] = found.value_or((*before.serving)[f]);
   }
@@ -169,11 +164,11 @@ double CutoffSearch::intensity_error(const Imaged& pressure, const Imaged& veloc
 
 /// Nothing where the field says nothing of the filter.
 std::optional<FilterReport> CutoffSearch::search_one(std::size_t frequency, std::span<const Complex> field,
-                                                     std::uint64_t number) {
+                                                     std::uint64_t number, const MicrophoneMask& mask) {
   const PaddedAxis rows = plan_.rows();
   const PaddedAxis columns = plan_.columns();
-  (void)finders_[frequency].find(field, number);
-  const FieldEstimate estimate = calibrated(finders_[frequency].estimate(), plan_);
+  (void)finders_[frequency].find(field, number, &mask);
+  const FieldEstimate estimate = finders_[frequency].estimate();
   const double energy = estimate.image.squaredNorm();
   if (!(energy > 0.0)) {
     return std::nullopt;  // silence
@@ -215,11 +210,11 @@ std::optional<FilterReport> CutoffSearch::search_one(std::size_t frequency, std:
   }
   double error = std::sqrt((best.squared_error + estimate.squared_error) / energy);
   if (!velocity_finders_.empty()) {
-    (void)velocity_finders_[frequency].find(field, number);
+    (void)velocity_finders_[frequency].find(field, number, &mask);
     const Eigen::MatrixXcd velocity = propagated(spectrum_of_field, velocity_plan_, frequency);
-    error = intensity_error({filtered(at_plane, best.cutoff_rad_per_m, best.slope), estimate},
-                            {filtered(velocity, best.cutoff_rad_per_m, best.slope),
-                             calibrated(velocity_finders_[frequency].estimate(), velocity_plan_)});
+    error = intensity_error(
+        {filtered(at_plane, best.cutoff_rad_per_m, best.slope), estimate},
+        {filtered(velocity, best.cutoff_rad_per_m, best.slope), velocity_finders_[frequency].estimate()});
   }
   return FilterReport{.cutoff_rad_per_m = static_cast<float>(best.cutoff_rad_per_m),
                       .slope = static_cast<float>(best.slope),

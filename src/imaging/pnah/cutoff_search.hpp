@@ -34,7 +34,7 @@ class CutoffSearch : public Search {
   [[nodiscard]] Eigen::MatrixXcd filtered(const Eigen::MatrixXcd& propagated, double cutoff, double slope) const;
   [[nodiscard]] std::optional<FilterReport> search_one(std::size_t frequency,
                                                        std::span<const std::complex<double>> field,
-                                                       std::uint64_t number);
+                                                       std::uint64_t number, const MicrophoneMask& mask);
 
   PnahPlan plan_;                                   ///< of the lowest plane alone, a pixel a microphone
   std::vector<SonahModel> models_;                  ///< [frequency]

@@ -184,8 +184,7 @@ Eigen::MatrixXcd SourceModes::modes_of(const std::vector<FieldSource>& sources, 
     }
     Eigen::VectorXcd field = std::visit([&](const auto& of_kind) { return field_of(of_kind, coordinate); }, source);
     if (mask_ != nullptr) {
-      fill_masked({field.data(), static_cast<std::size_t>(field.size())}, *mask_, frequency_,
-                  plan_.frequencies_hz.size());
+      fill_masked({field.data(), static_cast<std::size_t>(field.size())}, *mask_, plan_, frequency_);
     }
     for (std::size_t c = 0; c < kParities; ++c) {
       const Eigen::VectorXcd of_class = fold_class(plan_.geometry, field, c);

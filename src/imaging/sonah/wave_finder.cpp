@@ -218,7 +218,9 @@ void WaveFinder::drop_weak(Sources& sources, Fit& fit, const Eigen::VectorXcd& y
   }
 }
 
-/// Power of the whitened matched filter for each noise, at every second point of the grid along both axes.
+/// Power of the whitened matched filter for each noise, at every second point of the grid along both axes. Of the whole
+/// array, as those of PointGrid are, whatever is masked: the two kinds of candidates are compared by it, and a finder
+/// that began under another mask finds the same.
 const Eigen::MatrixXd& WaveFinder::grid_powers() {
   if (grid_powers_.size() > 0) {
     return grid_powers_;
@@ -233,7 +235,9 @@ const Eigen::MatrixXd& WaveFinder::grid_powers() {
   for (int step = 0; step < kNoiseSteps; ++step) {
     weights.row(step) = (1.0 / (powers_ + noise_step(step))).matrix().transpose();
   }
-  grid_powers_ = weights * modes_.fields(waves).cwiseAbs2();
+  SourceModes unmasked = modes_;
+  unmasked.use(nullptr);
+  grid_powers_ = weights * unmasked.fields(waves).cwiseAbs2();
   return grid_powers_;
 }
 
@@ -358,13 +362,14 @@ FieldEstimate WaveFinder::estimate() const {
   Eigen::VectorXcd image = image_of_modes(plan_, *model_, (weights * fit_.residual.array()).matrix());
   FieldEstimate out;
   out.noise_pa = std::sqrt(fit_.prior * fit_.residual_noise);
-  out.squared_error = model_->prior_powers.front() + sources_error_;
+  double left = model_->prior_powers.front();
   for (std::size_t c = 0; c < kParities; ++c) {
-    out.squared_error -= (model_->image_powers.front()[c].array() *
-                          weights.segment(static_cast<Index>(c) * model_->samples, model_->samples))
-                             .sum();
+    left -= (model_->image_powers.front()[c].array() *
+             weights.segment(static_cast<Index>(c) * model_->samples, model_->samples))
+                .sum();
   }
-  out.squared_error *= fit_.prior;
+  const double calibration = plan_.error_calibration();
+  out.squared_error = fit_.prior * (calibration * calibration * left + sources_error_);
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     image += fit_.amplitudes(static_cast<Index>(i)) *
              source_image(plan_, k_, sources_[i], plan_.holography.planes_m.front());

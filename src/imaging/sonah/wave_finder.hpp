@@ -16,9 +16,11 @@ namespace nearfield {
 
 /// The posterior mean of the field, over an image's plane.
 struct FieldEstimate {
-  Eigen::MatrixXcd image;      ///< (row, column), in the plan's quantity
-  double noise_pa = 0.0;       ///< rms of a microphone
-  double squared_error = 0.0;  ///< expected, summed over the pixels
+  Eigen::MatrixXcd image;  ///< (row, column), in the plan's quantity
+  double noise_pa = 0.0;   ///< rms of a microphone
+  /// Expected, summed over the pixels, as it is published: the prior's part times PnahPlan::error_calibration()
+  /// squared, and that of the sources' amplitudes as it is, which fields from elsewhere say nothing of.
+  double squared_error = 0.0;
 };
 
 /// Finds the plane waves and point sources of one frequency that sonah's prior does not explain (docs/sonah.md): the

@@ -36,13 +36,12 @@ void WaveSearch::restart() {
 std::vector<std::complex<double>> usable_spectra(std::span<const std::complex<float>> spectra, const PnahPlan& plan,
                                                  const MicrophoneMask& mask) {
   const auto channels = static_cast<std::size_t>(plan.geometry.channels());
-  const std::size_t frequencies = plan.frequencies_hz.size();
   std::vector<std::complex<double>> fields(spectra.begin(), spectra.end());
   for (std::size_t i = 0; i < plan.gains.size(); ++i) {
     fields[i] *= plan.gains[i];
   }
-  for (std::size_t f = 0; f < frequencies; ++f) {
-    fill_masked(std::span(fields).subspan(f * channels, channels), mask, f, frequencies);
+  for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+    fill_masked(std::span(fields).subspan(f * channels, channels), mask, plan, f);
   }
   const auto is_finite = [](const std::complex<double>& value) {
     return std::isfinite(value.real()) && std::isfinite(value.imag());

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "config/config.hpp"
@@ -89,12 +88,7 @@ std::string_view first_kind(const HolographySettings& holography, const ArrayGeo
   return holography.imager == ImagerKind::kNone ? kWithoutImages : name_of(resolve_imager(holography, geometry));
 }
 
-bool fills_from_all(const Settings& settings) {
-  const std::string_view sonah = name_of(ImagerKind::kSonah);
-  return first_kind(settings.holography, settings.array.geometry) == sonah ||
-         std::any_of(settings.processors.begin(), settings.processors.end(),
-                     [&](const ProcessorSettings& processor) { return processor.kind == sonah; });
-}
+bool fills_from_all(std::string_view kind) { return kind == name_of(ImagerKind::kSonah); }
 
 std::unique_ptr<KindSettings> first_settings(const HolographySettings& holography) {
   if (holography.imager == ImagerKind::kNone) {

@@ -15,8 +15,8 @@ PnahPlan image_plan(const ProcessorPlan& plan);
 std::string_view first_kind(const HolographySettings& holography, const ArrayGeometry& geometry);
 std::unique_ptr<KindSettings> first_settings(const HolographySettings& holography);
 
-/// Whether masks hold predictions from all microphones, as some processor of the settings needs them.
-bool fills_from_all(const Settings& settings);
+/// Whether a kind of processor needs masks that hold predictions from all microphones.
+bool fills_from_all(std::string_view kind);
 
 /// What its images look like; device and front end are left empty.
 ImagesHeader images_header(const ProcessorPlan& plan, const PnahPlan& images);

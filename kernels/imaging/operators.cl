@@ -80,9 +80,8 @@
 
 DEFINE_SUM_OF_ITEMS(GROUP)
 
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_modes(__global const float2* restrict spectra,
-                                                                                 __global uchar* arena,
-                                                                                 const int frequencies) {
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_modes(
+    __global const float2* restrict spectra, __global uchar* arena, const int frequencies) {
   const int item = (int)get_local_id(0);
   const int block = (int)get_group_id(0);
   const int hologram = (int)get_group_id(1);
@@ -146,17 +145,16 @@ LOCAL_HELPER void load_modes(__global const float2* restrict coefficients, __loc
 }
 
 // What the modes do not explain of a block of microphones.
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_rests(__global const float2* restrict spectra,
-                                                                                 __global uchar* arena,
-                                                                                 const int frequencies) {
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_rests(
+    __global const float2* restrict spectra, __global uchar* arena, const int frequencies) {
   __local float re[MODES];
   __local float im[MODES];
   const int item = (int)get_local_id(0);
   const int block = (int)get_group_id(0);
   const int hologram = (int)get_group_id(1);
   __global const float2* restrict field = spectra + (size_t)hologram * MICROPHONES;
-  __global const float* restrict modes = (__global const float*)(arena + MODES_AT) +
-                                         (size_t)(hologram % frequencies) * MODE_BLOCKS * MICROPHONES * 64;
+  __global const float* restrict modes =
+      (__global const float*)(arena + MODES_AT) + (size_t)(hologram % frequencies) * MODE_BLOCKS * MICROPHONES * 64;
   __global const uchar* restrict used = arena + USED_AT;
   load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * MODES, re, im, item);
   const int last = min(MICROPHONES, 32 * (block + 1));

@@ -154,8 +154,8 @@ Eigen::VectorXcd SourceModes::field_of(const PointSource& point, int coordinate)
   Eigen::VectorXcd field(g.channels());
   for (int channel = 0; channel < g.channels(); ++channel) {
     const MicrophonePosition microphone = g.position_m(channel);
-    const MonopoleField at = monopole_field(
-        {microphone.x_m - point.x_m, microphone.y_m - point.y_m, plan_.standoff_m - point.z_m}, k_);
+    const MonopoleField at =
+        monopole_field({microphone.x_m - point.x_m, microphone.y_m - point.y_m, plan_.standoff_m - point.z_m}, k_);
     field(channel) = coordinate == kNoCoordinate ? at.pressure : -at.gradient(coordinate);
   }
   return field;

@@ -16,7 +16,7 @@
 namespace nearfield {
 namespace {
 
-constexpr double kWall_y_m = 0.12;  ///< 2 cm beside the microphones of plan_before()
+constexpr double kWallAt = 0.12;  ///< m, 2 cm beside the microphones of plan_before()
 
 /// 8 x 9 microphones, y from -0.0875 m to 0.0875 m.
 PnahPlan plan_before(std::optional<double> wall_y_m) {
@@ -58,10 +58,10 @@ TEST(OperatorPrior, NoSourceOfASheetIsBehindTheWall) {
   for (const double side : {-1.0, 1.0}) {
     std::vector<Eigen::Vector3d> before;
     std::copy_if(all.begin(), all.end(), std::back_inserter(before), [&](const Eigen::Vector3d& source) {
-      return side < 0.0 ? source.y() <= kWall_y_m : source.y() >= -kWall_y_m;
+      return side < 0.0 ? source.y() <= kWallAt : source.y() >= -kWallAt;
     });
     ASSERT_LT(before.size(), all.size());
-    EXPECT_EQ(prior_sources(plan_before(-side * kWall_y_m)), before);
+    EXPECT_EQ(prior_sources(plan_before(-side * kWallAt)), before);
   }
 }
 
@@ -74,7 +74,7 @@ TEST(OperatorPrior, AWallIsBesideMicrophonesAndImages) {
 }
 
 TEST(OperatorPrior, GivenSourcesAreBeforeTheWall) {
-  PnahPlan plan = plan_before(kWall_y_m);
+  PnahPlan plan = plan_before(kWallAt);
   plan.section = "processors.hull.";
   plan.sources = sources_at({0.0, 0.13, -0.02});
   expect_part(refusal_of_sources(plan),

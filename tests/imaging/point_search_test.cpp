@@ -157,7 +157,8 @@ TEST_P(PointsInEveryShape, KernelsAgreeWithReference) {
     data.rows = static_cast<std::size_t>(c.rows);
     data.columns = static_cast<std::size_t>(c.columns);
     for (int i = 0; i < plan.geometry.channels(); ++i) {
-      data.z_m.push_back(i == 3 ? std::nan("") : 0.004 * std::sin(0.3 * (i % c.columns)) + 0.0004 * (i / c.columns));
+      const int row = i / c.columns;
+      data.z_m.push_back(i == 3 ? std::nan("") : 0.004 * std::sin(0.3 * (i % c.columns)) + 0.0004 * row);
     }
     plan.surface = std::make_shared<const ImageSurface>(
         make_image_surface(data, plan.geometry, 1, plan.standoff_m, "holography.surface"));

@@ -62,9 +62,10 @@ Eigen::VectorXcd point_image(const PointSource& point, double k, double plane_m,
       continue;
     }
     const double upsample = plan.holography.upsample;
-    const auto row = static_cast<double>(i / columns);
-    const auto column = static_cast<double>(i % columns);
-    const Eigen::Vector3d place_m(plan.geometry.x_m(column / upsample), plan.geometry.y_m(row / upsample), plane_m);
+    const Eigen::Index row = i / columns;
+    const Eigen::Index column = i % columns;
+    const Eigen::Vector3d place_m(plan.geometry.x_m(static_cast<double>(column) / upsample),
+                                  plan.geometry.y_m(static_cast<double>(row) / upsample), plane_m);
     values(i) = monopole(place_m - source_m, {0.0, 0.0, 1.0}, k, plan);
   }
   return values;

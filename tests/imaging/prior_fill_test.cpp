@@ -6,10 +6,12 @@
 #include <cstdio>
 #include <functional>
 #include <limits>
+#include <new>
 #include <numeric>
 #include <random>
 #include <thread>
 
+#include "imaging/each_frequency.hpp"
 #include "imaging/eight_cases.hpp"
 #include "imaging/search_bench.hpp"
 #include "imaging/sonah/prior_inverses.hpp"
@@ -228,6 +230,17 @@ TEST(PriorFill, AMonopoleBehindAHole) {
     std::printf("%.0f Hz, monopole behind the hole: %.2f %%, without points %.1f %%\n", frequency_hz, 100.0 * error,
                 100.0 * mean_error(alone, monopole_at(0.003, -0.004), hole(plan.geometry, 6, 6), 40.0));
     EXPECT_LE(error, frequency_hz < 1000.0 ? 0.06 : 0.045);
+  }
+}
+
+// What a thread throws reaches the caller, where it ended the process before.
+TEST(ForEachFrequency, CallsOnceAndThrowsWhatAThreadThrows) {
+  std::vector<int> calls(40, 0);
+  for_each_frequency(calls.size(), 3, [&](std::size_t f) { ++calls[f]; });
+  EXPECT_EQ(calls, std::vector<int>(40, 1));
+  for_each_frequency(0, 3, [](std::size_t) { FAIL(); });
+  for (const std::size_t together : {std::size_t{1}, std::size_t{3}}) {
+    EXPECT_THROW(for_each_frequency(40, together, [](std::size_t) { throw std::bad_alloc(); }), std::bad_alloc);
   }
 }
 

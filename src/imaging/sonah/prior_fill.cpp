@@ -1,9 +1,9 @@
 #include "imaging/sonah/prior_fill.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <thread>
 
+#include "imaging/each_frequency.hpp"
 #include "imaging/sonah/prior_inverses.hpp"
 
 namespace nearfield {
@@ -74,23 +74,14 @@ std::vector<float> prior_fill(const ArrayPlan& plan, const std::vector<std::int3
   const std::size_t values = masked.size() * static_cast<std::size_t>(plan.geometry.channels());
   const std::size_t frequencies = plan.frequencies_hz.size();
   std::vector<float> weights(frequencies * values);
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t f = next++; f < frequencies; f = next++) {
-      const Eigen::MatrixXd fill = prior_fill_matrix(plan, f, masked);
-      auto to = weights.begin() + static_cast<std::ptrdiff_t>(f * values);
-      for (Index i = 0; i < fill.rows(); ++i) {
-        to = std::transform(fill.row(i).begin(), fill.row(i).end(), to,
-                            [](double weight) { return static_cast<float>(weight); });
-      }
+  for_each_frequency(frequencies, std::thread::hardware_concurrency(), [&](std::size_t f) {
+    const Eigen::MatrixXd fill = prior_fill_matrix(plan, f, masked);
+    auto to = weights.begin() + static_cast<std::ptrdiff_t>(f * values);
+    for (Index i = 0; i < fill.rows(); ++i) {
+      to = std::transform(fill.row(i).begin(), fill.row(i).end(), to,
+                          [](double weight) { return static_cast<float>(weight); });
     }
-  };
-  std::vector<std::jthread> workers;
-  for (std::size_t i = 1; i < std::min<std::size_t>(frequencies, std::thread::hardware_concurrency()); ++i) {
-    workers.emplace_back(work);
-  }
-  work();
-  workers.clear();
+  });
   return weights;
 }
 

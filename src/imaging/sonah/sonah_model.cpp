@@ -1,13 +1,13 @@
 #include "imaging/sonah/sonah_model.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <complex>
 #include <numbers>
 #include <thread>
 
 #include "core/quadrature.hpp"
+#include "imaging/each_frequency.hpp"
 #include "imaging/image_surface.hpp"
 #include "imaging/sonah/prior.hpp"
 #include "imaging/sonah/surface_model.hpp"
@@ -347,18 +347,8 @@ std::array<Eigen::MatrixXd, kParities> inverse_covariances(const ArrayPlan& plan
 
 std::vector<SonahModel> make_sonah_models(const PnahPlan& plan) {
   std::vector<SonahModel> models(plan.frequencies_hz.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t f = next++; f < models.size(); f = next++) {
-      models[f] = make_sonah_model(plan, f);
-    }
-  };
-  std::vector<std::jthread> workers;
-  for (std::size_t i = 1; i < std::min<std::size_t>(models.size(), std::thread::hardware_concurrency()); ++i) {
-    workers.emplace_back(work);
-  }
-  work();
-  workers.clear();
+  for_each_frequency(models.size(), std::thread::hardware_concurrency(),
+                     [&](std::size_t f) { models[f] = make_sonah_model(plan, f); });
   return models;
 }
 

@@ -7,8 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <exception>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +16,7 @@
 
 #include "cl/program_cache.hpp"
 #include "core/system/host.hpp"
+#include "imaging/each_frequency.hpp"
 #include "imaging/operators/operator_memory.hpp"
 #include "imaging/sonah/sonah_model.hpp"
 
@@ -232,33 +231,14 @@ std::vector<OperatorTables> make_operator_tables(const PnahPlan& plan, const Ope
   const auto begun = std::chrono::steady_clock::now();
   const std::vector<Eigen::Vector3d> sources = prior_sources(plan);
   std::vector<OperatorTables> tables(plan.frequencies_hz.size());
-  std::atomic<std::size_t> next = 0;
   std::atomic<std::size_t> stored = 0;
-  std::exception_ptr failure;
-  std::mutex mutex;  // guards `failure`
-  const auto work = [&] {
-    try {
-      for (std::size_t f = next++; f < tables.size(); f = next++) {
-        bool was_stored = false;
-        tables[f] = cache.tables(plan, sources, f, was_stored);
-        stored += was_stored ? 1 : 0;
-      }
-    } catch (...) {  // such as std::bad_alloc: it is thrown again on the caller's thread
-      const std::lock_guard lock(mutex);
-      failure = std::current_exception();
-    }
-  };
   const std::size_t together = models_together(operator_memory(plan, sources.size()), tables.size(),
                                                std::thread::hardware_concurrency(), available_memory_bytes());
-  std::vector<std::jthread> workers;
-  for (std::size_t i = 1; i < together; ++i) {
-    workers.emplace_back(work);
-  }
-  work();
-  workers.clear();
-  if (failure) {
-    std::rethrow_exception(failure);
-  }
+  for_each_frequency(tables.size(), together, [&](std::size_t f) {
+    bool was_stored = false;
+    tables[f] = cache.tables(plan, sources, f, was_stored);
+    stored += was_stored ? 1 : 0;
+  });
   std::size_t most = 0;
   for (const OperatorTables& one : tables) {
     most = std::max(most, one.rank());

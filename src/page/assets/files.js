@@ -20,15 +20,32 @@ function captionLines() {
   ].filter((line) => line !== "");
 }
 
-export async function savePicture() {
+/** @param {import("./picture.js").Picture} picture */
+const stemOf = (picture) => `nearfield-${stamp(timeOf(picture, ageOf(picture)))}`;
+
+/** @param {string} stem  of the file's name; empty: the time of what is shown */
+async function writePicture(stem) {
   const now = shown();
   if (!now) return null;
   stage.overlayKey = "";
   draw(false);
   const blob = await stage.toPng(captionLines());
-  if (blob) save(`nearfield-${stamp(timeOf(now.picture, ageOf(now.picture)))}.png`, blob);
+  if (blob) save(`${stem || stemOf(now.picture)}.png`, blob);
   return blob;
 }
+
+/** @returns {string} the stem of the file's name; empty where nothing has come yet */
+function writeSeconds() {
+  if (history.length === 0) return "";
+  const index = view.isFrozen ? view.index : history.length - 1;
+  const pictures = history.before(index, Number(element("seconds", HTMLSelectElement).value));
+  const stem = stemOf(history.at(index));
+  save(`${stem}.json`, new Blob([jsonOf(pictures)], { type: "application/json" }));
+  return stem;
+}
+
+export const savePicture = () => writePicture("");
+export const saveSeconds = () => { writeSeconds(); };
 
 export function saveCsv() {
   const now = shown();
@@ -37,16 +54,8 @@ export function saveCsv() {
   save(`nearfield-${stamp(time)}.csv`, new Blob([csvOf(now.picture, now.values, time, heldText(now))], { type: "text/csv" }));
 }
 
-export function saveSeconds() {
-  if (history.length === 0) return;
-  const index = view.isFrozen ? view.index : history.length - 1;
-  const pictures = history.before(index, Number(element("seconds", HTMLSelectElement).value));
-  const time = timeOf(history.at(index), ageOf(history.at(index)));
-  save(`nearfield-${stamp(time)}.json`, new Blob([jsonOf(pictures)], { type: "application/json" }));
-}
-
-/** The picture, and beside it the seconds before it. */
-export function saveSnapshot() {
-  saveSeconds();  // first: while the picture is made, others come
-  return savePicture();
-}
+/**
+ * The picture, and beside it the seconds before it, under one name: the estimate of the daemon's clock, and with it
+ * a picture's time, moves by a millisecond now and then.
+ */
+export const saveSnapshot = () => writePicture(writeSeconds());

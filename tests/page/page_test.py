@@ -458,7 +458,7 @@ class PageTest(unittest.IsolatedAsyncioTestCase):
 
     async def test_clients_that_never_read_delay_nobody(self):
         """They ask for everything and read nothing, so that the kernel's buffers fill."""
-        request = (f"GET /stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        request = ("GET /stream HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
                    "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n").encode()
 
         def frame(message):

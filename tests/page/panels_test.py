@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from fake_server import product
+
 from shown_page import COLUMN, PageTest, ROW, position
 
 # [contrast, text, where] of each text that is seen, by WCAG 2.1, before the first opaque background behind it. Disabled controls are exempt there.

@@ -3,7 +3,6 @@
 import re
 import unittest
 
-
 from shown_page import COLUMN, PageTest, ROW, position
 
 # [contrast, text, where] of each text that is seen, by WCAG 2.1, before the first opaque background behind it. Disabled controls are exempt there.

@@ -13,17 +13,14 @@
 // a frame depends on 2 HALF hops at most, wherever a run began. All that is remembered is in whole numbers, so that frames
 // come out the same to the last bit whatever batch they are in.
 
+// A record of a frame is made by a group of its own, or by each group that needs it, by the same sums: `own` below is the
+// record of the frame in question, in local memory.
+
 //! needs common/groups.cl
 //! needs common/local_helper.cl
 
 #ifndef GRID
 #define GRID 48
-#endif
-#ifndef LEAST_NOISE  // of step 0
-#define LEAST_NOISE 1e-7f
-#endif
-#ifndef NOISE_RATIO  // from step to step
-#define NOISE_RATIO 1.5f
 #endif
 #ifndef HALF  // hops from one memory's beginning to the other's
 #define HALF 30
@@ -39,7 +36,30 @@
 #define GROUP 256
 #endif
 
-static float noise_of(const int step) { return LEAST_NOISE * pown(NOISE_RATIO, step); }
+// A frame's record of the steps' costs ln of the determinant, in `log_sums`, + channels ln(sums[step]), and of whether
+// there is any signal. Ends with a barrier.
+LOCAL_HELPER void make_record(__local const float* sums, __global const float* restrict log_sums, const float channels,
+                              __local float* costs, __local int* record, const int item) {
+  for (int step = item; step < GRID; step += GROUP) {
+    costs[step] = fma(channels, log(max(sums[step], 1e-37f)), log_sums[step]);
+  }
+  SYNC(GROUP);
+  int best = 0;
+  float least = costs[0];
+  for (int step = 1; step < GRID; ++step) {
+    const float cost = costs[step];
+    best = cost < least ? step : best;
+    least = cost < least ? cost : least;
+  }
+  for (int step = item; step < GRID; step += GROUP) {
+    record[step] = convert_int_rte(min(costs[step] - least, LARGEST_COST) * (float)COST_UNITS);
+  }
+  if (item == 0) {
+    record[GRID] = best;
+    record[GRID + 1] = sums[best] > 0.0f ? 1 : 0;
+  }
+  SYNC(GROUP);
+}
 
 // What is remembered of the frames before, but for the sums of costs.
 typedef struct {
@@ -50,7 +70,7 @@ typedef struct {
 
 // Of a launch's batch and one of its frequencies.
 typedef struct {
-  __global const int* restrict records;  // of the first frame
+  __global const int* restrict records;  // of the first frame; that of the frame in question is in local memory
   __global const int* restrict incomplete;
   int record_step;  // from frame to frame
   int half_number;
@@ -65,10 +85,16 @@ static int step_of_least(__local const int* sums) {
   return best;
 }
 
+// Of frame i's record; `own` is that of frame `last`.
+LOCAL_HELPER int record_at(const Batch* batch, __local const int* own, const int last, const int i, const int index) {
+  return i == last ? own[index] : batch->records[i * batch->record_step + index];
+}
+
 // Memory number `which` after frames 0 to `last` of the batch, of which only whole ones count, and the last one where
-// takes_last is set; its sums of costs in `sums`. Begins and ends with a barrier.
-LOCAL_HELPER Memory memory_after(const Batch* batch, __global const int* restrict before, const int which,
-                                 const int last, const int takes_last, __local int* sums, const int item) {
+// takes_last is set; its sums of costs in `sums`. `own` is the record of the last one. Begins and ends with a barrier.
+LOCAL_HELPER Memory memory_after(const Batch* batch, __local const int* own, __global const int* restrict before,
+                                 const int which, const int last, const int takes_last, __local int* sums,
+                                 const int item) {
   SYNC(GROUP);
   Memory memory = {before[0], before[1], before[2]};
   for (int step = item; step < GRID; step += GROUP) {
@@ -76,12 +102,11 @@ LOCAL_HELPER Memory memory_after(const Batch* batch, __global const int* restric
     int frames = memory.frames;
     int sum = before[3 + step];
     for (int i = 0; i <= last; ++i) {
-      __global const int* restrict record = batch->records + i * batch->record_step;
       const int now = batch->half_number + (batch->age + i) / HALF;
       const int begins = now - ((now ^ which) & 1);
-      if (record[GRID + 1] && (!batch->incomplete[i] || (takes_last && i == last))) {
+      if (record_at(batch, own, last, i, GRID + 1) && (!batch->incomplete[i] || (takes_last && i == last))) {
         sum = begins != begun || frames == 0 ? 0 : sum;
-        sum += begins == now ? record[step] : 0;
+        sum += begins == now ? record_at(batch, own, last, i, step) : 0;
         begun = begins;
         frames = 1;
       }
@@ -90,10 +115,9 @@ LOCAL_HELPER Memory memory_after(const Batch* batch, __global const int* restric
   }
   SYNC(GROUP);
   for (int i = 0; i <= last; ++i) {
-    __global const int* restrict record = batch->records + i * batch->record_step;
     const int now = batch->half_number + (batch->age + i) / HALF;
     const int begins = now - ((now ^ which) & 1);
-    if (record[GRID + 1] && (!batch->incomplete[i] || (takes_last && i == last))) {
+    if (record_at(batch, own, last, i, GRID + 1) && (!batch->incomplete[i] || (takes_last && i == last))) {
       if (begins != memory.begun || memory.frames == 0) {
         memory.begun = begins;
         memory.frames = 0;
@@ -103,13 +127,40 @@ LOCAL_HELPER Memory memory_after(const Batch* batch, __global const int* restric
         memory.frames += 1;
       } else {
         if (memory.held < 0) {
-          memory.held = memory.frames > 0 ? step_of_least(sums) : record[GRID];
+          memory.held = memory.frames > 0 ? step_of_least(sums) : record_at(batch, own, last, i, GRID);
         }
-        memory.held = record[memory.held] < HOLD ? memory.held : record[GRID];
+        memory.held =
+            record_at(batch, own, last, i, memory.held) < HOLD ? memory.held : record_at(batch, own, last, i, GRID);
         memory.frames = max(memory.frames, 1);
       }
     }
   }
   SYNC(GROUP);
   return memory;
+}
+
+// The step of noise of frame `frame` of the batch, by `memories` [2][MEMORY_WORDS] of its frequency: what the memory
+// holds that began in the half before; of silence its own. Begins and ends with a barrier.
+LOCAL_HELPER int step_of_frame(const Batch* batch, __local const int* own, __global const int* restrict memories,
+                               const int frame, __local int* sums, const int item) {
+  const int serving = (batch->half_number + (batch->age + frame) / HALF + 1) & 1;
+  const Memory memory = memory_after(batch, own, memories + serving * MEMORY_WORDS, serving, frame, 1, sums, item);
+  return own[GRID + 1] ? memory.held : own[GRID];
+}
+
+// Writes what is remembered after frame `last` of the batch, from memories `before` to `after`, [2][MEMORY_WORDS] each.
+LOCAL_HELPER void remember(const Batch* batch, __local const int* own, __global const int* restrict before,
+                           __global int* restrict after, const int last, __local int* sums, const int item) {
+  for (int which = 0; which < 2; ++which) {
+    const Memory left = memory_after(batch, own, before + which * MEMORY_WORDS, which, last, 0, sums, item);
+    __global int* to = after + which * MEMORY_WORDS;
+    for (int i = item; i < GRID; i += GROUP) {
+      to[3 + i] = sums[i];
+    }
+    if (item == 0) {
+      to[0] = left.begun;
+      to[1] = left.frames;
+      to[2] = left.held;
+    }
+  }
 }

@@ -18,6 +18,7 @@
 //   powers         float [frequency][MODES], w
 //   image_powers   float [frequency][MODES], sum over an image of the first plane of a mode's squared factors
 //   log_sums       float [frequency][GRID], sum ln(w + noise) + (USED - modes) ln noise
+//   noises         float [GRID], the steps of noise
 //   errors         float [frequency][GRID], expected squared error of an image of the first plane for t = 1
 //   factors        float [plane][frequency][block of 32 pixels][MODES][re, im][32], what `images` is above
 //   on_surface     uchar [pixel], 1: it is imaged; the others are NaN
@@ -49,6 +50,7 @@
 #define POWERS_AT 0
 #define IMAGE_POWERS_AT 0
 #define LOG_SUMS_AT 0
+#define NOISES_AT 0
 #define ERRORS_AT 0
 #define FACTORS_AT 0
 #define ON_SURFACE_AT 0
@@ -217,11 +219,12 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_rests
 }
 
 // The prior's power at each step of noise, times USED. Ends with a barrier.
-LOCAL_HELPER void prior_powers(__global const float* restrict powers, __local const float* re, __local const float* im,
-                               const float rest, __local float* sums, const int item) {
+LOCAL_HELPER void prior_powers(__global const float* restrict powers, __global const float* restrict noises,
+                               __local const float* re, __local const float* im, const float rest, __local float* sums,
+                               const int item) {
 #if GROUP == 1
   for (int step = 0; step < GRID; ++step) {
-    const float noise = noise_of(step);
+    const float noise = noises[step];
     float8 sum = 0.0f;
     for (int i = 0; i < MODES / LANES; ++i) {
       const float8 a = vload8(i, re);
@@ -236,7 +239,7 @@ LOCAL_HELPER void prior_powers(__global const float* restrict powers, __local co
   const int part = item / 64;
   float sum = 0.0f;
   if (step < GRID) {
-    const float noise = noise_of(step);
+    const float noise = noises[step];
     for (int i = part; i < MODES; i += GROUP / 64) {
       sum += native_divide(re[i] * re[i] + im[i] * im[i], powers[i] + noise);
     }
@@ -247,7 +250,7 @@ LOCAL_HELPER void prior_powers(__global const float* restrict powers, __local co
     for (int other = 1; other < GROUP / 64; ++other) {
       sum += sums[other * GRID + step];
     }
-    sums[step] = sum + rest / noise_of(step);
+    sums[step] = sum + rest / noises[step];
   }
   SYNC(GROUP);
 #endif
@@ -261,6 +264,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_noise
   __local float sums[GRID * (GROUP > 64 ? GROUP / 64 : 1)];
   __local float item_parts[GROUP];
   __local float costs[GRID];
+  __local int record[NOISE_RECORD];
   const int item = (int)get_local_id(0);
   const int hologram = (int)get_group_id(1);
   const int frequency = hologram % frequencies;
@@ -271,25 +275,14 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_noise
     rest += rests[i];
   }
   rest = sum_of_items(rest, item_parts, item);
-  prior_powers((__global const float*)(arena + POWERS_AT) + frequency * MODES, re, im, rest, sums, item);
-  __global const float* restrict log_sums = (__global const float*)(arena + LOG_SUMS_AT) + frequency * GRID;
+  prior_powers((__global const float*)(arena + POWERS_AT) + frequency * MODES,
+               (__global const float*)(arena + NOISES_AT), re, im, rest, sums, item);
+  make_record(sums, (__global const float*)(arena + LOG_SUMS_AT) + frequency * GRID, USED, costs, record, item);
   for (int step = item; step < GRID; step += GROUP) {
-    costs[step] = log_sums[step] + USED * log(max(sums[step], 1e-37f));
+    ((__global float*)(arena + PRIORS_AT))[hologram * GRID + step] = sums[step];
   }
-  SYNC(GROUP);
-  int best = 0;
-  for (int step = 1; step < GRID; ++step) {
-    best = costs[step] < costs[best] ? step : best;
-  }
-  __global float* restrict priors = (__global float*)(arena + PRIORS_AT) + hologram * GRID;
-  __global int* restrict record = (__global int*)(arena + NOISE_RECORDS_AT) + hologram * NOISE_RECORD;
-  for (int step = item; step < GRID; step += GROUP) {
-    priors[step] = sums[step];
-    record[step] = convert_int_rte(min(costs[step] - costs[best], LARGEST_COST) * (float)COST_UNITS);
-  }
-  if (item == 0) {
-    record[GRID] = best;
-    record[GRID + 1] = sums[best] > 0.0f ? 1 : 0;
+  for (int i = item; i < NOISE_RECORD; i += GROUP) {
+    ((__global int*)(arena + NOISE_RECORDS_AT))[hologram * NOISE_RECORD + i] = record[i];
   }
 }
 
@@ -306,6 +299,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
     const int age, __global uint* restrict status) {
   __local float re[MODES];
   __local float im[MODES];
+  __local int record[NOISE_RECORD];
   __local int cost_sums[GRID];
   __local float item_parts[GROUP];
   const int item = (int)get_local_id(0);
@@ -315,16 +309,16 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
   const int frame = (int)get_group_id(1) / frequencies / PLANES;
   const int hologram = frame * frequencies + frequency;
   __global const float* restrict powers = (__global const float*)(arena + POWERS_AT) + frequency * MODES;
-  __global int* memories = (__global int*)(arena + MEMORIES_AT);
   const Batch batch = {(__global const int*)(arena + NOISE_RECORDS_AT) + frequency * NOISE_RECORD,
                        (__global const int*)(arena + INCOMPLETE_AT), frequencies * NOISE_RECORD, half_number, age};
   load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * MODES, re, im, item);
-  const int serving = (half_number + (age + frame) / HALF + 1) & 1;  // that began in the half before
-  const Memory memory = memory_after(&batch, memories + ((turn * frequencies + frequency) * 2 + serving) * MEMORY_WORDS,
-                                     serving, frame, 1, cost_sums, item);
-  __global const int* restrict record = batch.records + frame * batch.record_step;
-  const int step = record[GRID + 1] ? memory.held : record[GRID];
-  const float noise = noise_of(step);
+  for (int i = item; i < NOISE_RECORD; i += GROUP) {
+    record[i] = batch.records[frame * batch.record_step + i];
+  }
+  const int words = 2 * MEMORY_WORDS;
+  __global int* memories = (__global int*)(arena + MEMORIES_AT) + (turn * frequencies + frequency) * words;
+  const int step = step_of_frame(&batch, record, memories, frame, cost_sums, item);
+  const float noise = ((__global const float*)(arena + NOISES_AT))[step];
   const float prior = ((__global const float*)(arena + PRIORS_AT))[hologram * GRID + step] / USED;
   __global const float* restrict image_powers = (__global const float*)(arena + IMAGE_POWERS_AT) + frequency * MODES;
   float energy = 0.0f;
@@ -394,19 +388,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
         (float4)(NAN, NAN, sqrt(noise * prior), energy + error > 0.0f ? sqrt(error / (energy + error)) : 0.0f);
   }
   if (block == 0 && plane == 0 && frame == frames - 1) {
-    for (int which = 0; which < 2; ++which) {
-      const Memory left = memory_after(&batch, memories + ((turn * frequencies + frequency) * 2 + which) * MEMORY_WORDS,
-                                       which, frame, 0, cost_sums, item);
-      __global int* to = memories + (((1 - turn) * frequencies + frequency) * 2 + which) * MEMORY_WORDS;
-      for (int i = item; i < GRID; i += GROUP) {
-        to[3 + i] = cost_sums[i];
-      }
-      if (item == 0) {
-        to[0] = left.begun;
-        to[1] = left.frames;
-        to[2] = left.held;
-      }
-    }
+    __global int* after = (__global int*)(arena + MEMORIES_AT) + ((1 - turn) * frequencies + frequency) * words;
+    remember(&batch, record, memories, after, frame, cost_sums, item);
   }
   if (block == 0 && plane == 0 && frequency == 0) {
     take_status(status, taken, frame, item, GROUP);

@@ -4,30 +4,40 @@
 // A field over the array falls into four parity classes over half the rows and columns each (bit 0 of a class: odd along
 // x, bit 1: odd along y). Within one, modes of prior power w are independent, so
 //   y = projection^T folded,   image = sum over modes of images y / (w + noise)
-// and the noise, relative to the prior's power t, is the one of GRID steps at which the measurement is most probable,
-//   t = sum |y|^2 / (w + noise) / CHANNELS,   cost = sum ln(w + noise) + CHANNELS ln t.
+// and the noise is the most probable one (sonah_noise.cl).
+//
+// A square array (SQUARE) mirrors in its diagonals, too. Classes 0 and 3 then fall into modes that stay as they are where
+// rows and columns change places and modes that change their sign, over the half of a class's places (a, b) with a <= b;
+// and class 2 is class 1 with rows and columns changed, so that one factor serves both. Folds are what a field is folded
+// to: the classes, or 0 and 1 of class 0 (stays, changes its sign), 2 and 3 of class 3, 4 of classes 1 and 2 together.
 //
 // Plane waves and point sources that the host has found in addition to the prior (at most MOST_WAVES a frequency, mostly
 // none), called waves below, are fitted and subtracted before that,
 //   amplitude = sum over modes of amplitudes y,   y -= modes amplitude
 // and their images added to the rest's.
 //
+// A slot is a mode of a fold; each fold fills whole blocks of 32 slots. Of the modes that contribute to images, and only
+// of these, a frequency has a list: those of each fold, then, of fold 4, the same ones in class 2; on a surface those of
+// each class. A row of factors is a mode's share in PIXEL_LANES folded pixels: a row for each of the list, but for the
+// modes in class 2, whose rows are what those in class 1 are at the same places with rows and columns changed.
+//
 // In the arena, at the bytes NAME_AT:
-//   projections    float [frequency][class][block of 32 modes][sample][32]
+//   projections    float [frequency][block of 32 slots][sample][32]; samples of a fold: of a class, or those with a <= b
+//   slot_modes     int [frequency][slot], its y among coefficients, in class 1 for fold 4; -1: none
+//   slot_powers    float [frequency][slot], w; 0 where the mode does not contribute to images
 //   coefficients   float2 [frame][frequency][class][MODES], y
-//   powers         float [frequency][class][KEPT], w
-//   image_powers   float [frequency][class][KEPT], sum over an image of the first plane of a mode's squared factors
+//   shares         float [frame][frequency][part of sonah_modes][GRID], sums of |y|^2 / (w + noise)
+//   starts         int [frequency][LIST_STARTS]: where the parts of its list begin and end, and last its first row
+//   list_modes     int [frequency][KEPT], y among coefficients
+//   list_powers    float [frequency][KEPT], w
+//   image_powers   float [frequency][KEPT], sum over an image of the first plane of a mode's squared factors
+//   noises         float [GRID], the steps of noise
 //   log_sums       float [frequency][GRID], sum over all modes of ln(w + noise)
 //   errors         float [frequency][GRID], expected squared error of an image of the first plane for t = 1
 //   cutoffs        float [frequency][GRID], rad/m
-//   factors        float [plane][frequency][block of 32 folded pixels][class][KEPT][re, im][32], what `images` is above
-//   priors         float [frame][frequency][GRID], t CHANNELS for each step of noise
-//   noise_records  int [frame][frequency][NOISE_RECORD], a frame's cost above the least one in COST_UNITs of a nat for
-//                  each step of noise, then the step of the least one, then 0 for silence and 1 otherwise
-//   memories       int [2][frequency][2][MEMORY_WORDS], what is remembered of the frames before: the half in which a
-//                  memory began, its frames, the step that it holds, or -1, and the sums of the costs while it settled;
-//                  read from the first index `turn`, written to the other
-//   incomplete     int [frame], 1: bits of its window are missing, so that nothing is remembered of it
+//   factors        float [plane][frequency][block of folded pixels][row][re, im][PIXEL_LANES], what `images` is above
+//   noise_records, memories, incomplete: see noise_memory.cl; the records are of sonah_noise
+//   amplitudes     float2 [frame][frequency][MOST_WAVES], of waves; of sonah_waves
 //   waves          float [frequency][WAVE_SIZE], as src/imaging/sonah/wave_table.hpp lays them out; where HAS_WAVES
 //
 //   on_surface     uchar [pixel], 1: it lies on the surface; with SURFACE_PIXELS alone
@@ -39,341 +49,56 @@
 //   images         float2 [frame][plane][frequency][row][column], Pa or m/s
 //   reports        float4 [frame][frequency]: cut-off rad/m, NaN, noise Pa, expected relative error
 //
-// A memory begins anew every 2 HALF hops, the second one HALF hops after the first: that of the half of a memory in
-// which a hop lies settles in it, and the other one, which holds the step of the least sum of costs, serves its frames. So a
-// frame depends on 2 HALF hops at most, wherever a run began. All that is remembered is in whole numbers, so that frames
-// come out the same to the last bit whatever batch they are in. half_number and age are of the first frame's hop.
+// half_number and age are of the first frame's hop, as memory_place() of src/imaging/imager.hpp has them.
 //
-// Launch, GROUP items a group, 1 or a multiple of 128: sonah_modes (GROUP * 4 * MODES / 32, frames * frequencies),
-// sonah_noise (GROUP, frames * frequencies), sonah_images (GROUP * blocks of pixels, frames * PLANES * frequencies).
+// Launch, GROUP items a group, 1 or a multiple of 128: sonah_modes (GROUP * MODE_PARTS, frames * frequencies), where there
+// are any waves sonah_waves (GROUP, frames * frequencies), where there are several frames sonah_noise (the same), and
+// sonah_images (GROUP * PIXEL_BLOCKS, frames * PLANES * frequencies). Each group of sonah_images computes its own frame's
+// record by the sums of sonah_noise; it reads those of the frames before.
 
 //! needs common/complex.cl
 //! needs common/groups.cl
 //! needs common/local_helper.cl
 //! needs common/status.cl
-
-// Bytes from the arena's start; an owner with an arena defines each.
-#ifndef HAS_ARENA
-#define PROJECTIONS_AT 0
-#define COEFFICIENTS_AT 0
-#define POWERS_AT 0
-#define IMAGE_POWERS_AT 0
-#define LOG_SUMS_AT 0
-#define ERRORS_AT 0
-#define CUTOFFS_AT 0
-#define FACTORS_AT 0
-#define ON_SURFACE_AT 0
-#define PRIORS_AT 0
-#define NOISE_RECORDS_AT 0
-#define MEMORIES_AT 0
-#define INCOMPLETE_AT 0
-#define WAVES_AT 0
-#endif
-
-#ifndef ROWS
-#define ROWS 32
-#endif
-#ifndef COLUMNS
-#define COLUMNS 32
-#endif
-#ifndef MODES  // of a class, a multiple of 32
-#define MODES 256
-#endif
-#ifndef KEPT  // modes that contribute to images, a multiple of 32; the others contain noise alone
-#define KEPT 192
-#endif
-#ifndef PLANES
-#define PLANES 1
-#endif
-#ifndef UPSAMPLE
-#define UPSAMPLE 1
-#endif
-#ifndef GROUP
-#define GROUP 256
-#endif
 //! needs imaging/noise_memory.cl
-#ifndef HAS_WAVES  // 1: there is room for plane waves in addition to the prior
-#define HAS_WAVES 0
-#endif
-#ifndef MOST_WAVES  // of a frequency
-#define MOST_WAVES 8
-#endif
-#ifndef WAVE_HEADER  // floats before the first wave
-#define WAVE_HEADER 8
-#endif
-#ifndef SURFACE_PIXELS  // pixels of a surface that is no plane; 0: planes
-#define SURFACE_PIXELS 0
-#endif
-#define CHANNELS (ROWS * COLUMNS)
-#define HALF_ROWS ((ROWS + 1) / 2)
-#define HALF_COLUMNS ((COLUMNS + 1) / 2)
-#define SAMPLES (HALF_ROWS * HALF_COLUMNS)
-#define IMAGE_ROWS (UPSAMPLE * ROWS)
-#define IMAGE_COLUMNS (UPSAMPLE * COLUMNS)
-// Pixels of a line that mirrors in the array's centre: the image has UPSAMPLE - 1 fewer, those before it.
-#define LINE_ROWS (UPSAMPLE * (ROWS + 1) - 1)
-#define LINE_COLUMNS (UPSAMPLE * (COLUMNS + 1) - 1)
-#define HALF_LINE_COLUMNS ((LINE_COLUMNS + 1) / 2)
-#if SURFACE_PIXELS
-#define PIXELS SURFACE_PIXELS
-#define IMAGE_PIXELS SURFACE_PIXELS
-#else
-#define PIXELS ((LINE_ROWS + 1) / 2 * HALF_LINE_COLUMNS)
-#define IMAGE_PIXELS (IMAGE_ROWS * IMAGE_COLUMNS)
-#endif
-#define PIXEL_BLOCKS ((PIXELS + 31) / 32)
-#define CLASSES 4
-#define NOISE_MODES (MODES > KEPT ? MODES - KEPT : 1)
-#define LANES 8  // of a vector on processors
-#define WAVE_MODES (2 * CLASSES * MODES)
-#define WAVE_ENERGIES (2 * WAVE_MODES)
-#define WAVE_IMAGES (WAVE_ENERGIES + 2 * MOST_WAVES)
-#define WAVE_STRIDE (WAVE_IMAGES + 2 * PLANES * IMAGE_PIXELS)
-#define WAVE_SIZE (WAVE_HEADER + MOST_WAVES * WAVE_STRIDE)
+//! needs imaging/sonah_modes.cl
+//! needs imaging/sonah_noise.cl
+//! needs imaging/sonah_sizes.cl
+//! needs imaging/sonah_waves.cl
 
-static float2 folded(__global const float2* field, const int class, const int sample) {
-  const int row = sample / HALF_COLUMNS;
-  const int column = sample % HALF_COLUMNS;
-  const int far_row = (ROWS - 1 - row) * COLUMNS;
-  const int far_column = COLUMNS - 1 - column;
-  const float sign_x = class & 1 ? -1.0f : 1.0f;
-  const float sign_y = class & 2 ? -1.0f : 1.0f;
-  return field[row * COLUMNS + column] + sign_x * field[row * COLUMNS + far_column] +
-         sign_y * (field[far_row + column] + sign_x * field[far_row + far_column]);
-}
-
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_modes(__global const float2* restrict spectra,
-                                                                             __global uchar* arena,
-                                                                             const int frequencies) {
-  const int item = (int)get_local_id(0);
-  const int class_block = (int)get_group_id(0);
-  const int class = class_block / (MODES / 32);
-  const int image = (int)get_group_id(1);
-  __global const float2* field = spectra + (size_t)image * CHANNELS;
-  __global const float* restrict projection =
-      (__global const float*)(arena + PROJECTIONS_AT) +
-      ((size_t)(image % frequencies) * CLASSES * (MODES / 32) + class_block) * SAMPLES * 32;
-  __global float2* restrict coefficients =
-      (__global float2*)(arena + COEFFICIENTS_AT) + ((size_t)image * CLASSES * (MODES / 32) + class_block) * 32;
-  __local float re[SAMPLES];
-  __local float im[SAMPLES];
-  for (int sample = item; sample < SAMPLES; sample += GROUP) {
-    const float2 value = folded(field, class, sample);
-    re[sample] = value.x;
-    im[sample] = value.y;
-  }
-  SYNC(GROUP);
-#if GROUP == 1
-  float8 sum_re[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-  float8 sum_im[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-  for (int sample = 0; sample < SAMPLES; ++sample) {
-#pragma unroll
-    for (int vector = 0; vector < 4; ++vector) {
-      const float8 factor = vload8(4 * sample + vector, projection);
-      sum_re[vector] += factor * re[sample];
-      sum_im[vector] += factor * im[sample];
-    }
-  }
-  for (int vector = 0; vector < 4; ++vector) {
-    __global float* to = (__global float*)(coefficients + LANES * vector);
-    float16 both;
-    both.even = sum_re[vector];
-    both.odd = sum_im[vector];
-    vstore16(both, 0, to);
-  }
-#else
-  __local float2 parts[GROUP];
-  const int lane = item % 32;
-  float2 sum = 0.0f;
-#pragma unroll 8
-  for (int sample = item / 32; sample < SAMPLES; sample += GROUP / 32) {
-    sum += projection[sample * 32 + lane] * (float2)(re[sample], im[sample]);
-  }
-  parts[item] = sum;
-  SYNC(GROUP);
-  if (item < 32) {
-    for (int part = 1; part < GROUP / 32; ++part) {
-      sum += parts[32 * part + lane];
-    }
-    coefficients[lane] = sum;
-  }
-#endif
-}
-
-// The prior's power at each step of noise, times CHANNELS. `re` and `im` hold the kept modes, [class][KEPT], `rest` is
-// the energy of the others. Ends with a barrier.
-LOCAL_HELPER void prior_powers(__global const float* restrict powers, __local const float* re, __local const float* im,
-                               const float rest, __local float* sums, const int item) {
-#if GROUP == 1
-  for (int step = 0; step < GRID; ++step) {
-    const float noise = noise_of(step);
-    float8 sum = 0.0f;
-    for (int i = 0; i < CLASSES * KEPT / LANES; ++i) {
-      const float8 a = vload8(i, re);
-      const float8 b = vload8(i, im);
-      sum += (a * a + b * b) / (vload8(i, powers) + noise);
-    }
-    const float4 half_sum = sum.lo + sum.hi;
-    sums[step] = half_sum.x + half_sum.y + half_sum.z + half_sum.w + rest / noise;
-  }
-#else
-  // Two steps' worth of items would leave some idle; each takes every GROUP / 64th mode of its step.
-  const int step = item % 64;
-  const int part = item / 64;
-  float sum = 0.0f;
-  if (step < GRID) {
-    const float noise = noise_of(step);
-    for (int i = part; i < CLASSES * KEPT; i += GROUP / 64) {
-      sum += native_divide(re[i] * re[i] + im[i] * im[i], powers[i] + noise);
-    }
-    sums[part * GRID + step] = sum;
-  }
-  SYNC(GROUP);
-  if (part == 0 && step < GRID) {
-    for (int other = 1; other < GROUP / 64; ++other) {
-      sum += sums[other * GRID + step];
-    }
-    sums[step] = sum + rest / noise_of(step);
-  }
-  SYNC(GROUP);
-#endif
-}
-
-DEFINE_SUM_OF_ITEMS(GROUP)
-
-// The plane waves and point sources of a frequency.
-typedef struct {
-  int count;
-  float error;  // expected, squared, that they add to an image where the prior's power is 1
-  __global const float* restrict first;
-  __local float2* amplitudes;  // [MOST_WAVES]
-  int plane;                   // that is imaged
-} Waves;
-
-static float2 pair_at(__global const float* restrict values, const int index) {
-  return (float2)(values[2 * index], values[2 * index + 1]);
-}
-
-// The share of `lane` of `lanes` in a wave's amplitude.
-static float2 amplitude_share(__global const float* restrict factors, __global const float2* restrict coefficients,
-                              const int lane, const int lanes) {
-#if GROUP == 1
-  float8 re = 0.0f;
-  float8 im = 0.0f;
-  for (int i = 0; i < CLASSES * MODES / LANES; ++i) {
-    const float16 factor = vload16(i, factors);
-    const float16 value = vload16(i, (__global const float*)coefficients);
-    re += factor.even * value.even - factor.odd * value.odd;
-    im += factor.even * value.odd + factor.odd * value.even;
-  }
-  const float4 half_re = re.lo + re.hi;
-  const float4 half_im = im.lo + im.hi;
-  return (float2)(half_re.x + half_re.y + half_re.z + half_re.w, half_im.x + half_im.y + half_im.z + half_im.w);
-#else
-  float2 sum = 0.0f;
-  for (int mode = lane; mode < CLASSES * MODES; mode += lanes) {
-    sum += complex_multiply(pair_at(factors, mode), coefficients[mode]);
-  }
-  return sum;
-#endif
-}
-
-// Fits the waves to all modes. Ends with a barrier.
-LOCAL_HELPER void fit_waves(const Waves* waves, __global const float2* restrict coefficients, __local float2* parts,
-                            const int item) {
-#if HAS_WAVES
-  const int lanes = GROUP == 1 ? 1 : 32;
-  for (int wave = item / lanes; wave < waves->count; wave += GROUP / lanes) {
-    parts[wave * lanes + item % lanes] =
-        amplitude_share(waves->first + wave * WAVE_STRIDE, coefficients, item % lanes, lanes);
-  }
-  SYNC(GROUP);
-  for (int wave = item; wave < waves->count; wave += GROUP) {
-    float2 sum = 0.0f;
-    for (int i = 0; i < lanes; ++i) {
-      sum += parts[wave * lanes + (wave + i) % lanes];
-    }
-    waves->amplitudes[wave] = sum;
-  }
-  SYNC(GROUP);
-#endif
-}
-
-// y of a mode, [class][MODES], without the waves.
-LOCAL_HELPER float2 without_waves(const Waves* waves, float2 value, const int mode) {
-  for (int wave = 0; wave < waves->count; ++wave) {
-    value -= complex_multiply(pair_at(waves->first + wave * WAVE_STRIDE + WAVE_MODES, mode), waves->amplitudes[wave]);
-  }
-  return value;
-}
-
-// This item's share of the energy of the waves' image on the first plane.
-LOCAL_HELPER float wave_energy(const Waves* waves, const int item) {
-  float energy = 0.0f;
-  for (int i = item; i < waves->count * waves->count; i += GROUP) {
-    const int wave = i / waves->count;
-    const int other = i % waves->count;
-    const float2 shared =
-        complex_multiply(pair_at(waves->first + wave * WAVE_STRIDE + WAVE_ENERGIES, other), waves->amplitudes[other]);
-    energy += waves->amplitudes[wave].x * shared.x + waves->amplitudes[wave].y * shared.y;
-  }
-  return energy;
-}
-
-// At a pixel of the image.
-LOCAL_HELPER float2 waves_at(const Waves* waves, const int pixel) {
-  float2 sum = 0.0f;
-  for (int wave = 0; wave < waves->count; ++wave) {
-    __global const float* restrict image = waves->first + wave * WAVE_STRIDE + WAVE_IMAGES;
-    sum += complex_multiply(waves->amplitudes[wave], pair_at(image, waves->plane * IMAGE_PIXELS + pixel));
-  }
-  return sum;
-}
-
-// y of the kept modes, without waves, into local memory. Ends with a barrier.
-LOCAL_HELPER void load_modes(__global const float2* restrict coefficients, const Waves* waves, __local float* re,
-                             __local float* im, const int item) {
-  for (int i = item; i < CLASSES * KEPT; i += GROUP) {
-    const int mode = i / KEPT * MODES + i % KEPT;
-    const float2 value = without_waves(waves, coefficients[mode], mode);
-    re[i] = value.x;
-    im[i] = value.y;
-  }
-  SYNC(GROUP);
-}
-
-// The energy of the other modes. Ends with a barrier.
-LOCAL_HELPER float energy_of_rest(__global const float2* restrict coefficients, const Waves* waves,
-                                  __local float* item_parts, const int item) {
-  float rest = 0.0f;
-  for (int i = item; i < CLASSES * (MODES - KEPT); i += GROUP) {
-    const int mode = i / NOISE_MODES * MODES + KEPT + i % NOISE_MODES;
-    const float2 value = without_waves(waves, coefficients[mode], mode);
-    rest += value.x * value.x + value.y * value.y;
-  }
-  return sum_of_items(rest, item_parts, item);
-}
-
+// Of a folded pixel, `sums` has the sums of each part of the list; a view is one of the pixels that it stands for.
 #if SURFACE_PIXELS
 // The one pixel of the surface; there are no mirrors.
 LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uchar* arena, const int pixel,
-                              const int mirror, const float2* of_class, const Waves* waves) {
-  if (pixel < PIXELS && mirror == 0) {
-    image[pixel] = arena[ON_SURFACE_AT + pixel]
-                       ? of_class[0] + of_class[1] + of_class[2] + of_class[3] + waves_at(waves, pixel)
-                       : (float2)(NAN, NAN);
+                              const int view, const float2* sums, const Waves* waves) {
+  if (pixel < PIXELS && view == 0) {
+    image[pixel] = arena[ON_SURFACE_AT + pixel] ? sums[0] + waves_at(waves, pixel) : (float2)(NAN, NAN);
   }
 }
 #else
+// View bit 0: mirrored along x, bit 1: along y, bit 2: rows and columns changed.
 LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uchar* arena, const int pixel,
-                              const int mirror, const float2* of_class, const Waves* waves) {
-  const float sign_x = mirror & 1 ? -1.0f : 1.0f;
-  const float sign_y = mirror & 2 ? -1.0f : 1.0f;
+                              const int view, const float2* sums, const Waves* waves) {
+  const float sign_x = view & 1 ? -1.0f : 1.0f;
+  const float sign_y = view & 2 ? -1.0f : 1.0f;
+#if SQUARE
+  const int is_changed = view & 4;
+  const int2 place = triangle_place(pixel);
+  const int half_row = is_changed ? place.y : place.x;
+  const int half_column = is_changed ? place.x : place.y;
+  const float sign = is_changed ? -1.0f : 1.0f;
+  const float2 of_class[CLASSES] = {sums[0] + sign * sums[1], is_changed ? sums[6] : sums[4],
+                                    is_changed ? sums[5] : sums[7], sums[2] + sign * sums[3]};
+  const int is_shown = pixel < PIXELS && (!is_changed || place.x != place.y);
+#else
   const int half_row = pixel / HALF_LINE_COLUMNS;
   const int half_column = pixel % HALF_LINE_COLUMNS;
-  const int row = (mirror & 2 ? LINE_ROWS - 1 - half_row : half_row) - (UPSAMPLE - 1);
-  const int column = (mirror & 1 ? LINE_COLUMNS - 1 - half_column : half_column) - (UPSAMPLE - 1);
-  if (pixel < PIXELS && row >= 0 && column >= 0) {
+  const float2* of_class = sums;
+  const int is_shown = pixel < PIXELS;
+#endif
+  const int row = (view & 2 ? LINE_ROWS - 1 - half_row : half_row) - (UPSAMPLE - 1);
+  const int column = (view & 1 ? LINE_COLUMNS - 1 - half_column : half_column) - (UPSAMPLE - 1);
+  if (is_shown && row >= 0 && column >= 0) {
     image[row * IMAGE_COLUMNS + column] = of_class[0] + sign_x * of_class[1] +
                                           sign_y * (of_class[2] + sign_x * of_class[3]) +
                                           waves_at(waves, row * IMAGE_COLUMNS + column);
@@ -381,58 +106,204 @@ LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uc
 }
 #endif
 
-// How probable each step of noise is in each frame.
+// How probable each step of noise is in each frame of a batch.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_noise(__global uchar* arena,
                                                                              const int frequencies) {
-  __local float re[CLASSES * KEPT];
-  __local float im[CLASSES * KEPT];
-  __local float sums[GRID * (GROUP > 64 ? GROUP / 64 : 1)];
-  __local float item_parts[GROUP];
+  __local float sums[GRID * SHARERS];
   __local float costs[GRID];
+  __local int record[NOISE_RECORD];
   const int item = (int)get_local_id(0);
   const int hologram = (int)get_group_id(1);
-  const int frequency = hologram % frequencies;
-  __global const float2* restrict coefficients =
-      (__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * CLASSES * MODES;
-#if HAS_WAVES
-  __local float2 amplitudes[MOST_WAVES];
-  __local float2 wave_parts[MOST_WAVES * (GROUP == 1 ? 1 : 32)];
-  __global const float* table = (__global const float*)(arena + WAVES_AT) + (size_t)frequency * WAVE_SIZE;
-  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, 0};
-  fit_waves(&waves, coefficients, wave_parts, item);
-#else
-  const Waves waves = {0, 0.0f, 0, 0, 0};
-#endif
-  load_modes(coefficients, &waves, re, im, item);
-  const float rest = energy_of_rest(coefficients, &waves, item_parts, item);
-  prior_powers((__global const float*)(arena + POWERS_AT) + frequency * CLASSES * KEPT, re, im, rest, sums, item);
-  __global const float* restrict log_sums = (__global const float*)(arena + LOG_SUMS_AT) + frequency * GRID;
-  for (int step = item; step < GRID; step += GROUP) {
-    costs[step] = log_sums[step] + CHANNELS * log(max(sums[step], 1e-37f));
-  }
-  SYNC(GROUP);
-  int best = 0;
-  for (int step = 1; step < GRID; ++step) {
-    best = costs[step] < costs[best] ? step : best;
-  }
-  __global float* restrict priors = (__global float*)(arena + PRIORS_AT) + hologram * GRID;
-  __global int* restrict record = (__global int*)(arena + NOISE_RECORDS_AT) + hologram * NOISE_RECORD;
-  for (int step = item; step < GRID; step += GROUP) {
-    priors[step] = sums[step];
-    record[step] = convert_int_rte(min(costs[step] - costs[best], LARGEST_COST) * (float)COST_UNITS);
-  }
-  if (item == 0) {
-    record[GRID] = best;
-    record[GRID + 1] = sums[best] > 0.0f ? 1 : 0;
+  sum_parts((__global const float*)(arena + SHARES_AT) + (size_t)hologram * MODE_PARTS * GRID, MODE_PARTS, sums, item);
+  make_record(sums, (__global const float*)(arena + LOG_SUMS_AT) + hologram % frequencies * GRID, CHANNELS, costs,
+              record, item);
+  for (int i = item; i < NOISE_RECORD; i += GROUP) {
+    ((__global int*)(arena + NOISE_RECORDS_AT))[hologram * NOISE_RECORD + i] = record[i];
   }
 }
+
+// The group's y of its frequency's list, each over power + noise, `y`; the energy of their image is returned where it is
+// asked for. Begins and ends with a barrier.
+LOCAL_HELPER float divide_modes(__global const float* restrict powers, __global const float* restrict image_powers,
+                                const float noise, const int count, __local float2* y, const int sums_energy,
+                                __local float* item_parts, const int item) {
+  SYNC(GROUP);
+  float energy = 0.0f;
+  for (int i = item; i < count; i += GROUP) {
+    const float2 value = y[i] * (1.0f / (powers[i] + noise));
+    y[i] = value;
+    energy += sums_energy ? image_powers[i] * (value.x * value.x + value.y * value.y) : 0.0f;
+  }
+  SYNC(GROUP);
+  return sums_energy ? sum_of_items(energy, item_parts, item) : 0.0f;
+}
+
+#if GROUP == 1
+// sums[pixel] of rows `first` to `last` with modes y.
+LOCAL_HELPER void sum_rows(__global const float* restrict factors, __local const float2* y, const int first,
+                           const int last, __local float2* sums) {
+  float16 re[2] = {0.0f, 0.0f};
+  float16 im[2] = {0.0f, 0.0f};
+  for (int row = first; row < last; ++row) {
+    const float2 value = y[row - first];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const float16 f_re = vload16(4 * row + i, factors);
+      const float16 f_im = vload16(4 * row + 2 + i, factors);
+      re[i] += f_re * value.x;
+      im[i] += f_re * value.y;
+      re[i] -= f_im * value.y;
+      im[i] += f_im * value.x;
+    }
+  }
+  for (int i = 0; i < 2; ++i) {
+    float16 low;
+    float16 high;
+    low.even = re[i].lo;
+    low.odd = im[i].lo;
+    high.even = re[i].hi;
+    high.odd = im[i].hi;
+    vstore16(low, 2 * i, (__local float*)sums);
+    vstore16(high, 2 * i + 1, (__local float*)sums);
+  }
+}
+
+// The same with modes y_1 and with modes y_2.
+LOCAL_HELPER void sum_rows_pair(__global const float* restrict factors, __local const float2* y_1,
+                                __local const float2* y_2, const int first, const int last, __local float2* sums_1,
+                                __local float2* sums_2) {
+  float16 re_1[2] = {0.0f, 0.0f};
+  float16 im_1[2] = {0.0f, 0.0f};
+  float16 re_2[2] = {0.0f, 0.0f};
+  float16 im_2[2] = {0.0f, 0.0f};
+  for (int row = first; row < last; ++row) {
+    const float2 one = y_1[row - first];
+    const float2 two = y_2[row - first];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const float16 f_re = vload16(4 * row + i, factors);
+      const float16 f_im = vload16(4 * row + 2 + i, factors);
+      re_1[i] += f_re * one.x;
+      im_1[i] += f_re * one.y;
+      re_2[i] += f_re * two.x;
+      im_2[i] += f_re * two.y;
+      re_1[i] -= f_im * one.y;
+      im_1[i] += f_im * one.x;
+      re_2[i] -= f_im * two.y;
+      im_2[i] += f_im * two.x;
+    }
+  }
+  for (int i = 0; i < 2; ++i) {
+    float16 both;
+    both.even = re_1[i].lo;
+    both.odd = im_1[i].lo;
+    vstore16(both, 2 * i, (__local float*)sums_1);
+    both.even = re_1[i].hi;
+    both.odd = im_1[i].hi;
+    vstore16(both, 2 * i + 1, (__local float*)sums_1);
+    both.even = re_2[i].lo;
+    both.odd = im_2[i].lo;
+    vstore16(both, 2 * i, (__local float*)sums_2);
+    both.even = re_2[i].hi;
+    both.odd = im_2[i].hi;
+    vstore16(both, 2 * i + 1, (__local float*)sums_2);
+  }
+}
+#else
+#define ROWS_AHEAD 8  // rows of an item whose factors are read before the first of them is used
+#define PART_LANES (2 * PIXEL_LANES)
+#define ROW_ITEMS (GROUP / PART_LANES)
+// parts[sum][lane of re or im]: x, the sum over rows of factors times re y, and y, of factors times im y. `parts` may be
+// the memory of y. Begins and ends with a barrier.
+LOCAL_HELPER void sum_rows(__global const float* restrict factors, __local const float2* y,
+                           __global const int* restrict starts, __local float2* parts, const int item) {
+  const int lane = item % PART_LANES;
+  const int rows = starts[SUMS == 8 ? 6 : SUMS];
+#if SUMS > 1
+  const int start_1 = starts[1];
+  const int start_2 = starts[2];
+  const int start_3 = starts[3];
+#endif
+#if SUMS == 8
+  const int start_4 = starts[4];
+  const int start_5 = starts[5];
+  const int pairs = rows - start_5;
+#endif
+  float2 sums[SUMS];
+#pragma unroll
+  for (int i = 0; i < SUMS; ++i) {
+    sums[i] = 0.0f;
+  }
+  for (int first = item / PART_LANES; first < rows; first += ROWS_AHEAD * ROW_ITEMS) {
+    float ahead[ROWS_AHEAD];
+#pragma unroll
+    for (int i = 0; i < ROWS_AHEAD; ++i) {
+      const int row = first + i * ROW_ITEMS;
+      ahead[i] = row < rows ? factors[row * PART_LANES + lane] : 0.0f;
+    }
+#pragma unroll
+    for (int i = 0; i < ROWS_AHEAD; ++i) {
+      const int row = min(first + i * ROW_ITEMS, rows - 1);
+      const float2 product = ahead[i] * y[row];
+#if SUMS == 1
+      sums[0] += product;
+#elif SUMS == 4
+      if (row < start_1) {
+        sums[0] += product;
+      } else if (row < start_2) {
+        sums[1] += product;
+      } else if (row < start_3) {
+        sums[2] += product;
+      } else {
+        sums[3] += product;
+      }
+#else
+      if (row < start_1) {
+        sums[0] += product;
+      } else if (row < start_2) {
+        sums[1] += product;
+      } else if (row < start_3) {
+        sums[2] += product;
+      } else if (row < start_4) {
+        sums[3] += product;
+      } else if (row < start_5) {
+        sums[4] += product;
+        sums[5] += ahead[i] * y[row + pairs];
+      } else {
+        sums[6] += ahead[i] * y[row - pairs];
+        sums[7] += product;
+      }
+#endif
+    }
+  }
+  SYNC(GROUP);
+#pragma unroll
+  for (int i = 0; i < SUMS; ++i) {
+    parts[i * GROUP + item] = sums[i];
+  }
+  SYNC(GROUP);
+  for (int i = item; i < SUMS * PART_LANES; i += GROUP) {
+    __local float2* of_lane = parts + i / PART_LANES * GROUP + i % PART_LANES;
+    float2 sum = of_lane[0];
+    for (int other = 1; other < ROW_ITEMS; ++other) {
+      sum += of_lane[other * PART_LANES];
+    }
+    of_lane[0] = sum;
+  }
+  SYNC(GROUP);
+}
+#endif
+
+#define PART_SUMS (GROUP > 1 ? SUMS * GROUP : 1)
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
     __global uchar* arena, __global float2* restrict images, __global float4* restrict reports,
     __global uint* restrict taken, const int frequencies, const int frames, const int turn, const int half_number,
     const int age, __global uint* restrict status) {
-  __local float re[CLASSES * KEPT];
-  __local float im[CLASSES * KEPT];
+  __local float2 y[KEPT > PART_SUMS ? KEPT : PART_SUMS];
+  __local float priors[GRID * SHARERS];
+  __local float costs[GRID];
+  __local int record[NOISE_RECORD];
   __local int cost_sums[GRID];
   __local float item_parts[GROUP];
   const int item = (int)get_local_id(0);
@@ -441,124 +312,97 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void sonah_images(
   const int plane = (int)get_group_id(1) / frequencies % PLANES;
   const int frame = (int)get_group_id(1) / frequencies / PLANES;
   const int hologram = frame * frequencies + frequency;
-  __global const float* restrict powers = (__global const float*)(arena + POWERS_AT) + frequency * CLASSES * KEPT;
-  __global int* memories = (__global int*)(arena + MEMORIES_AT);
+  __global const int* restrict starts = (__global const int*)(arena + STARTS_AT) + frequency * LIST_STARTS;
   const Batch batch = {(__global const int*)(arena + NOISE_RECORDS_AT) + frequency * NOISE_RECORD,
                        (__global const int*)(arena + INCOMPLETE_AT), frequencies * NOISE_RECORD, half_number, age};
   __global const float2* restrict coefficients =
       (__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * CLASSES * MODES;
+  const int listed = starts[LIST_PARTS];
+  for (int i = item; i < listed; i += GROUP) {
+    y[i] = coefficients[((__global const int*)(arena + LIST_MODES_AT))[frequency * KEPT + i]];
+  }
 #if HAS_WAVES
   __local float2 amplitudes[MOST_WAVES];
-  __local float2 wave_parts[MOST_WAVES * (GROUP == 1 ? 1 : 32)];
   __global const float* table = (__global const float*)(arena + WAVES_AT) + (size_t)frequency * WAVE_SIZE;
   const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, plane};
-  fit_waves(&waves, coefficients, wave_parts, item);
+  for (int wave = item; wave < waves.count; wave += GROUP) {
+    amplitudes[wave] = ((__global const float2*)(arena + AMPLITUDES_AT))[hologram * MOST_WAVES + wave];
+  }
 #else
   const Waves waves = {0, 0.0f, 0, 0, 0};
 #endif
-  load_modes(coefficients, &waves, re, im, item);
-  const int serving = (half_number + (age + frame) / HALF + 1) & 1;  // that began in the half before
-  const Memory memory = memory_after(&batch, memories + ((turn * frequencies + frequency) * 2 + serving) * MEMORY_WORDS,
-                                     serving, frame, 1, cost_sums, item);
-  __global const int* restrict record = batch.records + frame * batch.record_step;
-  const int step = record[GRID + 1] ? memory.held : record[GRID];
-  const float noise = noise_of(step);
-  const float prior = ((__global const float*)(arena + PRIORS_AT))[hologram * GRID + step] / CHANNELS;
-  __global const float* restrict image_powers =
-      (__global const float*)(arena + IMAGE_POWERS_AT) + frequency * CLASSES * KEPT;
-  float energy = wave_energy(&waves, item);
-  SYNC(GROUP);
-  for (int i = item; i < CLASSES * KEPT; i += GROUP) {
-    const float gain = 1.0f / (powers[i] + noise);
-    re[i] *= gain;
-    im[i] *= gain;
-    energy += image_powers[i] * (re[i] * re[i] + im[i] * im[i]);
-  }
-  energy = sum_of_items(energy, item_parts, item);
+  sum_parts((__global const float*)(arena + SHARES_AT) + (size_t)hologram * MODE_PARTS * GRID, MODE_PARTS, priors,
+            item);
+  make_record(priors, (__global const float*)(arena + LOG_SUMS_AT) + frequency * GRID, CHANNELS, costs, record, item);
+  const int words = 2 * MEMORY_WORDS;
+  __global int* memories = (__global int*)(arena + MEMORIES_AT) + (turn * frequencies + frequency) * words;
+  const int step = step_of_frame(&batch, record, memories, frame, cost_sums, item);
+  const float noise = ((__global const float*)(arena + NOISES_AT))[step];
+  const float prior = priors[step] / CHANNELS;
+  const int reports_here = block == 0 && plane == 0;
+  const float modes_energy = divide_modes((__global const float*)(arena + LIST_POWERS_AT) + frequency * KEPT,
+                                          (__global const float*)(arena + IMAGE_POWERS_AT) + frequency * KEPT, noise,
+                                          listed, y, reports_here, item_parts, item);
 
+  // The report of the image, by one group of each hologram.
+  if (reports_here) {
+    const float energy = modes_energy + sum_of_items(wave_energy(&waves, item), item_parts, item);
+    if (item == 0) {
+      const float error = prior * (((__global const float*)(arena + ERRORS_AT))[frequency * GRID + step] + waves.error);
+      const float cutoff = ((__global const float*)(arena + CUTOFFS_AT))[frequency * GRID + step];
+      reports[hologram] =
+          (float4)(cutoff, NAN, sqrt(noise * prior), energy + error > 0.0f ? sqrt(error / (energy + error)) : 0.0f);
+    }
+  }
+  if (reports_here && frame == frames - 1) {
+    __global int* after = (__global int*)(arena + MEMORIES_AT) + ((1 - turn) * frequencies + frequency) * words;
+    remember(&batch, record, memories, after, frame, cost_sums, item);
+  }
+
+  const int rows = SUMS == 8 ? starts[6] : listed;
   __global const float* restrict factors =
       (__global const float*)(arena + FACTORS_AT) +
-      ((size_t)(plane * frequencies + frequency) * PIXEL_BLOCKS + block) * CLASSES * KEPT * 64;
+      ((size_t)(plane * ROWS_OF_ALL + starts[LIST_STARTS - 1]) * PIXEL_BLOCKS + (size_t)block * rows) * 2 * PIXEL_LANES;
   __global float2* restrict image = images + (size_t)get_group_id(1) * IMAGE_PIXELS;
 #if GROUP == 1
-  __local float2 pixels[CLASSES * 32];
-  for (int class = 0; class < CLASSES; ++class) {
-    float8 sum_re[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    float8 sum_im[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-    for (int mode = 0; mode < KEPT; ++mode) {
-      const float a = re[class * KEPT + mode];
-      const float b = im[class * KEPT + mode];
-#pragma unroll
-      for (int vector = 0; vector < 4; ++vector) {
-        const float8 f_re = vload8(8 * (class * KEPT + mode) + vector, factors);
-        const float8 f_im = vload8(8 * (class * KEPT + mode) + 4 + vector, factors);
-        sum_re[vector] += f_re * a;
-        sum_im[vector] += f_re * b;
-        sum_re[vector] -= f_im * b;
-        sum_im[vector] += f_im * a;
-      }
-    }
-    for (int vector = 0; vector < 4; ++vector) {
-      float16 both;
-      both.even = sum_re[vector];
-      both.odd = sum_im[vector];
-      vstore16(both, 0, (__local float*)(pixels + class * 32 + LANES * vector));
-    }
+  __local float2 pixels[SUMS * 32];
+#if SUMS == 8
+  for (int i = 0; i < 4; ++i) {
+    sum_rows(factors, y + starts[i], starts[i], starts[i + 1], pixels + 32 * i);
   }
-  for (int i = 0; i < CLASSES * 32; ++i) {
-    const int lane = i % 32;
-    const float2 of_class[CLASSES] = {pixels[lane], pixels[32 + lane], pixels[64 + lane], pixels[96 + lane]};
-    store_pixel(image, arena, block * 32 + lane, i / 32, of_class, &waves);
+  for (int i = 4; i < 6; ++i) {
+    sum_rows_pair(factors, y + starts[4], y + starts[5], starts[i], starts[i + 1], pixels + 64 * (i - 2),
+                  pixels + 64 * (i - 2) + 32);
   }
 #else
-  __local float2 pixels[GROUP];
-  const int lane = item % 32;
-  const int class = item / 32 % CLASSES;
-  float2 sum = 0.0f;
-#pragma unroll 8
-  for (int mode = item / (32 * CLASSES); mode < KEPT; mode += GROUP / (32 * CLASSES)) {
-    const int i = class * KEPT + mode;
-    const float f_re = factors[i * 64 + lane];
-    const float f_im = factors[i * 64 + 32 + lane];
-    sum += (float2)(f_re * re[i] - f_im * im[i], f_re * im[i] + f_im * re[i]);
-  }
-  pixels[item] = sum;
-  SYNC(GROUP);
-  if (item < 32 * CLASSES) {
-    float2 of_class[CLASSES];
-    for (int c = 0; c < CLASSES; ++c) {
-      of_class[c] = 0.0f;
-      for (int part = 0; part < GROUP / (32 * CLASSES); ++part) {
-        of_class[c] += pixels[(part * CLASSES + c) * 32 + lane];
-      }
-    }
-    store_pixel(image, arena, block * 32 + lane, item / 32, of_class, &waves);
+  for (int i = 0; i < SUMS; ++i) {
+    sum_rows(factors, y + starts[i], starts[i], starts[i + 1], pixels + 32 * i);
   }
 #endif
-
-  // The report of the image, by one item of each hologram.
-  if (block == 0 && plane == 0 && item == 0) {
-    const float error = prior * (((__global const float*)(arena + ERRORS_AT))[frequency * GRID + step] + waves.error);
-    const float cutoff = ((__global const float*)(arena + CUTOFFS_AT))[frequency * GRID + step];
-    reports[hologram] =
-        (float4)(cutoff, NAN, sqrt(noise * prior), energy + error > 0.0f ? sqrt(error / (energy + error)) : 0.0f);
-  }
-  if (block == 0 && plane == 0 && frame == frames - 1) {
-    for (int which = 0; which < 2; ++which) {
-      const Memory left = memory_after(&batch, memories + ((turn * frequencies + frequency) * 2 + which) * MEMORY_WORDS,
-                                       which, frame, 0, cost_sums, item);
-      __global int* to = memories + (((1 - turn) * frequencies + frequency) * 2 + which) * MEMORY_WORDS;
-      for (int i = item; i < GRID; i += GROUP) {
-        to[3 + i] = cost_sums[i];
-      }
-      if (item == 0) {
-        to[0] = left.begun;
-        to[1] = left.frames;
-        to[2] = left.held;
-      }
+  for (int i = 0; i < VIEWS * 32; ++i) {
+    float2 sums[SUMS];
+#pragma unroll
+    for (int k = 0; k < SUMS; ++k) {
+      sums[k] = pixels[32 * k + i % 32];
     }
+    store_pixel(image, arena, 32 * block + i % 32, i / 32, sums, &waves);
   }
-  if (block == 0 && plane == 0 && frequency == 0) {
+#else
+  sum_rows(factors, y, starts, y, item);
+  for (int i = item; i < VIEWS * PIXEL_LANES; i += GROUP) {
+    const int lane = i % PIXEL_LANES;
+    float2 sums[SUMS];
+#pragma unroll
+    for (int k = 0; k < SUMS; ++k) {
+      const float2 of_re = y[k * GROUP + lane];
+      const float2 of_im = y[k * GROUP + PIXEL_LANES + lane];
+      sums[k] = (float2)(of_re.x - of_im.y, of_re.y + of_im.x);
+    }
+    store_pixel(image, arena, PIXEL_LANES * block + lane, i / PIXEL_LANES, sums, &waves);
+  }
+#endif
+  // Last: before the sums, PoCL 3.1 lets all items do it (docs/decisions/0023-kernels-that-pocl-compiles-wrongly.md).
+  if (reports_here && frequency == 0) {
     take_status(status, taken, frame, item, GROUP);
   }
 }

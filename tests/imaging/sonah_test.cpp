@@ -34,11 +34,12 @@ struct Case {
   std::vector<double> planes_m;
   int upsample;
   Quantity quantity;
+  double pitch_y_m = 0.025;  ///< 0.02: as along x, so that an array of as many rows as columns is a square
 };
 
 PnahPlan make_plan(const Case& c) {
   PnahPlan plan;
-  plan.geometry = {.rows = c.rows, .columns = c.columns, .pitch_x_m = 0.02, .pitch_y_m = 0.025};
+  plan.geometry = {.rows = c.rows, .columns = c.columns, .pitch_x_m = 0.02, .pitch_y_m = c.pitch_y_m};
   plan.holography.imager = ImagerKind::kSonah;
   plan.holography.planes_m = c.planes_m;
   plan.holography.upsample = c.upsample;
@@ -97,7 +98,33 @@ INSTANTIATE_TEST_SUITE_P(Sonah, EveryShape,
                                          Case{7, 9, 2, {0.0}, 1, Quantity::kDisplacement},
                                          Case{7, 8, 1, {0.0, 0.01}, 3, Quantity::kNormalVelocity},
                                          Case{1, 5, 1, {0.0}, 2, Quantity::kPressure},
-                                         Case{9, 33, 1, {0.0}, 1, Quantity::kPressure}));
+                                         Case{9, 33, 1, {0.0}, 1, Quantity::kPressure},
+                                         Case{8, 8, 3, {0.0}, 1, Quantity::kPressure, 0.02},
+                                         Case{9, 9, 2, {0.0, 0.01}, 2, Quantity::kNormalVelocity, 0.02},
+                                         Case{3, 3, 1, {0.0}, 3, Quantity::kPressure, 0.02},
+                                         Case{2, 2, 1, {0.0}, 1, Quantity::kPressure, 0.02},
+                                         Case{23, 23, 1, {0.0}, 1, Quantity::kDisplacement, 0.02}));
+
+// A square array images a field whose rows and columns change places as the image with its rows and columns changed.
+// Each sum has the same terms in another order.
+TEST(Sonah, ASquareArrayImagesATransposedFieldTransposed) {
+  constexpr int kSide = 11;
+  const PnahPlan plan = make_plan({kSide, kSide, 1, {0.0}, 1, Quantity::kPressure, 0.02});
+  const auto transposed = [](const std::vector<ComplexF>& values) {
+    std::vector<ComplexF> moved(values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      moved[i % kSide * kSide + i / kSide] = values[i];
+    }
+    return moved;
+  };
+  const auto spectra = measured_field(plan, 9U, 50.0);
+  for (const Path& path : kSonahPaths) {
+    const auto image = test::run_on_device(plan, spectra, path).images;
+    const auto moved = test::run_on_device(plan, transposed(spectra), path).images;
+    EXPECT_LE(test::relative_l2(transposed(moved), image), 1e-5) << path.name;
+    EXPECT_GE(test::relative_l2(moved, image), 0.1) << "the field is not symmetric";
+  }
+}
 
 /// Microphones and surface of the cases that docs/fidelity.md is about: 32 x 32 at 2 cm, 3 cm before the surface.
 PnahPlan case_plan(double frequency_hz, int draws) {

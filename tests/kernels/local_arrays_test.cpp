@@ -67,6 +67,7 @@ void compile(const Way& way) {
   settings.holography.extrapolation.method = way.extrapolation;
   settings.device.fft = way.fft;
   settings.device.platform = "Portable";
+  settings.device.batch = way.imager == ImagerKind::kSonah ? 2 : 1;  // sonah_noise serves batches alone
   const ocl::Device device = ocl::Device::open(settings.device);
   ocl::DeviceInfo info = device.info();
   if (way.as_on_a_gpu) {
@@ -77,9 +78,10 @@ void compile(const Way& way) {
   const std::size_t word = kBitsPerWord * 2;
   engine->push_bits(0, engine->room_for_bits(64 * word));
   engine->compute_window(0);
-  engine->push_bits(64, engine->room_for_bits(8 * word));
+  engine->push_bits(64, engine->room_for_bits(16 * word));
   engine->compute_window(8);
   engine->compute_window(8);  // from the sums alone
+  engine->compute_windows(8, static_cast<std::size_t>(settings.device.batch));
 }
 
 TEST(LocalArrays, AreNotSharedByPoclsThreads) {

@@ -119,10 +119,14 @@ void Operators::allocate(const std::vector<OperatorTables>& tables) {
   std::vector<float> powers;
   std::vector<float> image_powers;
   std::vector<float> log_sums;
+  std::vector<float> noises;
   std::vector<float> errors;
   std::vector<float> factors;
   modes.reserve(frequencies_ * modes_ * tables.front().microphones * 2);
   factors.reserve(frequencies_ * planes_ * in_blocks(pixels_) * modes_ * 2 * kOperatorBlock);
+  for (int step = 0; step < kNoiseSteps; ++step) {
+    noises.push_back(static_cast<float>(noise_step(step)));
+  }
   for (const OperatorTables& one : tables) {
     append_operator_modes(modes, one, modes_);
     append_padded(powers, one.powers, modes_);
@@ -151,6 +155,7 @@ void Operators::allocate(const std::vector<OperatorTables>& tables) {
   arena_.reserve<float>("POWERS", powers.size());
   arena_.reserve<float>("IMAGE_POWERS", image_powers.size());
   arena_.reserve<float>("LOG_SUMS", log_sums.size());
+  arena_.reserve<float>("NOISES", noises.size());
   arena_.reserve<float>("ERRORS", errors.size());
   arena_.reserve<float>("FACTORS", factors.size());
   arena_.reserve<std::uint8_t>("ON_SURFACE", on_surface.size());
@@ -167,6 +172,7 @@ void Operators::allocate(const std::vector<OperatorTables>& tables) {
   put("POWERS", powers);
   put("IMAGE_POWERS", image_powers);
   put("LOG_SUMS", log_sums);
+  put("NOISES", noises);
   put("ERRORS", errors);
   put("FACTORS", factors);
   put("ON_SURFACE", on_surface);
@@ -181,8 +187,6 @@ void Operators::build() {
                           {"PIXELS", std::to_string(pixels_)},
                           {"PLANES", std::to_string(planes_)},
                           {"GRID", std::to_string(kNoiseSteps)},
-                          {"LEAST_NOISE", float_define(noise_step(0))},
-                          {"NOISE_RATIO", float_define(noise_step(1) / noise_step(0))},
                           {"HALF", std::to_string(kMemoryHalf)},
                           {"GROUP", std::to_string(group_)}};
   defines.merge(arena_.defines());

@@ -22,7 +22,9 @@ using ComplexF = std::complex<float>;
 constexpr std::string_view kSonahStage = "imaging/sonah";
 constexpr int kBlock = 32;
 constexpr std::size_t kGpuGroup = 256;
-/// Local memory beside the modes: sums, parts of sums, pixels.
+/// Local memory of a GPU's groups where the modes were: eight sums of each item.
+constexpr std::size_t kSumsLocalBytes = 8 * kGpuGroup * sizeof(ComplexF);
+/// Beside both: sums, parts of sums, pixels.
 constexpr std::size_t kOtherLocalBytes = 8192;
 
 int blocks_of(int count) { return (count + kBlock - 1) / kBlock; }
@@ -31,84 +33,20 @@ int half(int count) { return (count + 1) / 2; }
 
 std::size_t group_of(const ocl::DeviceInfo& device) { return device.is_gpu ? kGpuGroup : 1; }
 
-/// Modes that any frequency makes images of, in whole blocks.
-int kept_modes(const std::vector<SonahModel>& models) {
-  Eigen::Index most = 1;
-  for (const SonahModel& model : models) {
-    for (const Eigen::VectorXd& powers : model.powers) {
-      most = std::max(most, (powers.array() >= kNegligibleMode).count());
-    }
+/// How a plan's groups are cut: on GPUs so that every processor has two at least for a frame alone. A batch's frames
+/// are summed in the same order, so that they come out the same to the last bit.
+SonahCut cut_of(const ocl::DeviceInfo& device, const PnahPlan& plan) {
+  if (!device.is_gpu) {
+    return {.part_blocks = 8, .pair_part_blocks = 4, .pixel_lanes = kBlock};
   }
-  return kBlock * blocks_of(static_cast<int>(most));
-}
-
-/// [class][block of modes][sample][32]
-void append_projections(std::vector<float>& to, const SonahModel& model) {
-  for (const Eigen::MatrixXd& projection : model.projections) {
-    for (int block = 0; block < blocks_of(model.samples); ++block) {
-      for (int sample = 0; sample < model.samples; ++sample) {
-        for (int mode = kBlock * block; mode < kBlock * (block + 1); ++mode) {
-          to.push_back(mode < model.samples ? static_cast<float>(projection(sample, mode)) : 0.0F);
-        }
-      }
-    }
+  const MirroredSizes sizes = mirrored_sizes(plan);
+  const std::size_t pixels = to_size(sizes.pixels) / (is_square(plan.geometry) && !plan.surface ? 2 : 1);
+  const std::size_t images = plan.frequencies_hz.size() * plan.holography.planes_m.size();
+  int lanes = kBlock;
+  while (lanes > 4 && (pixels / to_size(lanes) + 1) * images < to_size(2) * device.compute_units) {
+    lanes /= 2;
   }
-}
-
-/// [block of pixels][class][mode][re, im][32]
-void append_factors(std::vector<float>& to, const std::array<Eigen::MatrixXcd, kParities>& images, int kept) {
-  const int pixels = static_cast<int>(images[0].rows());
-  for (int block = 0; block < blocks_of(pixels); ++block) {
-    for (const Eigen::MatrixXcd& image : images) {
-      for (int mode = 0; mode < kept; ++mode) {
-        for (int part = 0; part < 2; ++part) {
-          for (int pixel = kBlock * block; pixel < kBlock * (block + 1); ++pixel) {
-            const std::complex<double> value =
-                pixel < pixels && mode < image.cols() ? image(pixel, mode) : std::complex<double>();
-            to.push_back(static_cast<float>(part == 0 ? value.real() : value.imag()));
-          }
-        }
-      }
-    }
-  }
-}
-
-/// [class][kept]
-void append_modes(std::vector<float>& to, const std::array<Eigen::VectorXd, kParities>& values, int kept) {
-  for (const Eigen::VectorXd& of_class : values) {
-    for (int mode = 0; mode < kept; ++mode) {
-      to.push_back(mode < of_class.size() ? static_cast<float>(of_class(mode)) : 0.0F);
-    }
-  }
-}
-
-/// ln of the determinant of the measurement's covariance for each step of noise. Modes that a class does not have,
-/// because the array has an odd number of rows or columns, are no modes.
-void append_log_sums(std::vector<float>& to, const SonahModel& model, int channels) {
-  for (int step = 0; step < kNoiseSteps; ++step) {
-    const double noise = noise_step(step);
-    double sum = 0.0;
-    int modes = 0;
-    for (const Eigen::VectorXd& powers : model.powers) {
-      for (const double power : powers) {
-        sum += std::log(power + noise);
-        ++modes;
-      }
-    }
-    to.push_back(static_cast<float>(sum - (modes - channels) * std::log(noise)));
-  }
-}
-
-/// Expected squared error of an image of the first plane where the prior's power is 1, as it is published.
-void append_errors(std::vector<float>& to, const SonahModel& model, double calibration) {
-  for (int step = 0; step < kNoiseSteps; ++step) {
-    double error = model.prior_powers.front();
-    for (int parity = 0; parity < kParities; ++parity) {
-      const std::size_t c = static_cast<std::size_t>(parity);
-      error -= (model.image_powers.front()[c].array() / (model.powers[c].array() + noise_step(step))).sum();
-    }
-    to.push_back(static_cast<float>(calibration * calibration * std::max(error, 0.0)));
-  }
+  return {.part_blocks = 1, .pair_part_blocks = 1, .pixel_lanes = lanes};
 }
 
 /// What grows with the plan, bytes.
@@ -171,7 +109,8 @@ std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& pla
     return "active_intensity";
   }
   const std::size_t samples = to_size(half(plan.geometry.rows) * half(plan.geometry.columns));
-  const std::size_t bytes = 2 * sizeof(float) * kParities * ocl::round_up(samples, kBlock) + kOtherLocalBytes;
+  const std::size_t bytes =
+      std::max(2 * sizeof(float) * kParities * ocl::round_up(samples, kBlock), kSumsLocalBytes) + kOtherLocalBytes;
   if (bytes > device.local_memory_bytes) {
     return fmt::format("{} x {} microphones in {} bytes of local memory; it needs {}", plan.geometry.rows,
                        plan.geometry.columns, device.local_memory_bytes, bytes);
@@ -196,12 +135,16 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
             .pixels = to_size(plan.image_rows()) * to_size(plan.image_columns())};
   require_memory_for_sonah(device.info(), plan, table_);
   std::vector<SonahModel> models = make_sonah_models(plan);
-  kept_ = kept_modes(models);
-  pixel_blocks_ = blocks_of(models.front().pixel_rows * models.front().pixel_columns);
-  description_ = fmt::format("statistically optimised, {} of {} modes, groups of {}", kParities * kept_,
-                             plan.geometry.channels(), group_);
-  allocate(device, plan, models);
-  build(device, plan);
+  cut_ = cut_of(device.info(), plan);
+  {
+    const SonahArrays arrays(plan, models, cut_);
+    mode_parts_ = to_size(arrays.mode_parts);
+    pixel_blocks_ = to_size(arrays.pixel_blocks);
+    description_ = fmt::format("statistically optimised, {} of {} modes, groups of {}", arrays.kept,
+                               plan.geometry.channels(), group_);
+    allocate(device, plan, arrays);
+    build(device, plan, arrays);
+  }
   if (plan.holography.search_every_frames > 0) {
     for (SonahModel& model : models) {
       model.images.resize(1);
@@ -210,42 +153,29 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
   }
 }
 
-void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const std::vector<SonahModel>& models) {
-  std::vector<float> projections;
-  std::vector<float> powers;
-  std::vector<float> image_powers;
-  std::vector<float> log_sums;
-  std::vector<float> errors;
-  std::vector<float> cutoffs;
-  std::vector<float> factors;
-  for (const SonahModel& model : models) {
-    append_projections(projections, model);
-    append_modes(powers, model.powers, kept_);
-    append_modes(image_powers, model.image_powers.front(), kept_);
-    append_log_sums(log_sums, model, plan.geometry.channels());
-    append_errors(errors, model, plan.error_calibration());
-    cutoffs.insert(cutoffs.end(), model.cutoffs_rad_per_m.begin(), model.cutoffs_rad_per_m.end());
+void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays) {
+  const std::vector<std::pair<const char*, const std::vector<float>*>> floats = {
+      {"PROJECTIONS", &arrays.projections}, {"SLOT_POWERS", &arrays.slot_powers},
+      {"LIST_POWERS", &arrays.list_powers}, {"IMAGE_POWERS", &arrays.image_powers},
+      {"NOISES", &arrays.noises},           {"LOG_SUMS", &arrays.log_sums},
+      {"ERRORS", &arrays.errors},           {"CUTOFFS", &arrays.cutoffs},
+      {"FACTORS", &arrays.factors}};
+  const std::vector<std::pair<const char*, const std::vector<std::int32_t>*>> integers = {
+      {"SLOT_MODES", &arrays.slot_modes}, {"STARTS", &arrays.starts}, {"LIST_MODES", &arrays.list_modes}};
+  for (const auto& [name, values] : floats) {
+    arena_.reserve<float>(name, values->size());
   }
-  factors.reserve(models.size() * planes_ * to_size(kParities * kept_) * to_size(2 * kBlock * pixel_blocks_));
-  for (std::size_t plane = 0; plane < planes_; ++plane) {
-    for (const SonahModel& model : models) {
-      append_factors(factors, model.images[plane], kept_);
-    }
+  for (const auto& [name, values] : integers) {
+    arena_.reserve<std::int32_t>(name, values->size());
   }
-  arena_.reserve<float>("PROJECTIONS", projections.size());
   arena_.reserve<ComplexF>("COEFFICIENTS", plan.holograms() * to_size(kParities * modes_));
-  arena_.reserve<float>("POWERS", powers.size());
-  arena_.reserve<float>("IMAGE_POWERS", image_powers.size());
-  arena_.reserve<float>("LOG_SUMS", log_sums.size());
-  arena_.reserve<float>("ERRORS", errors.size());
-  arena_.reserve<float>("CUTOFFS", cutoffs.size());
-  arena_.reserve<float>("FACTORS", factors.size());
+  arena_.reserve<float>("SHARES", plan.holograms() * mode_parts_ * kNoiseSteps);
+  arena_.reserve<ComplexF>("AMPLITUDES", plan.holograms() * to_size(kMostWaves));
   std::vector<std::uint8_t> on_surface;
   for (std::size_t pixel = 0; plan.surface && pixel < plan.surface->pixels(); ++pixel) {
     on_surface.push_back(plan.surface->has(pixel) ? 1 : 0);
   }
   arena_.reserve<std::uint8_t>("ON_SURFACE", on_surface.size());
-  arena_.reserve<float>("PRIORS", plan.holograms() * kNoiseSteps);
   arena_.reserve<std::int32_t>("NOISE_RECORDS", plan.holograms() * (kNoiseSteps + 2));
   const std::vector<std::int32_t> memories(2 * frequencies_ * 2 * (kNoiseSteps + 3), 0);
   arena_.reserve<std::int32_t>("MEMORIES", memories.size());
@@ -253,35 +183,36 @@ void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const std:
   const bool has_waves = plan.holography.search_every_frames > 0;
   arena_.reserve<float>("WAVES", has_waves ? frequencies_ * table_.size() : 1);
   arena_.allocate(device);
+  // Modes that fill the last block of a class are read, with factors of 0, and never written.
+  device.enqueue_fill(arena_.part<ComplexF>(device, "COEFFICIENTS"), ComplexF(), kSonahStage);
   waves_ = arena_.part<float>(device, "WAVES");
   device.enqueue_fill(waves_, 0.0F, kSonahStage);
-  const auto put = [&]<class T>(const std::string& name, const std::vector<T>& values) {
-    (void)arena_.part<T>(device, name, values);
-  };
-  put("PROJECTIONS", projections);
-  put("POWERS", powers);
-  put("IMAGE_POWERS", image_powers);
-  put("LOG_SUMS", log_sums);
-  put("ERRORS", errors);
-  put("CUTOFFS", cutoffs);
-  put("FACTORS", factors);
+  for (const auto& [name, values] : floats) {
+    (void)arena_.part<float>(device, name, *values);
+  }
+  for (const auto& [name, values] : integers) {
+    (void)arena_.part<std::int32_t>(device, name, *values);
+  }
   if (plan.surface) {
-    put("ON_SURFACE", on_surface);
+    (void)arena_.part<std::uint8_t>(device, "ON_SURFACE", on_surface);
   }
   memories_ = arena_.part<std::int32_t>(device, "MEMORIES", memories);
   incomplete_.fill(device, arena_, plan);
 }
 
-void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
+void Sonah::build(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays) {
   ocl::Defines defines = {{"ROWS", std::to_string(plan.geometry.rows)},
                           {"COLUMNS", std::to_string(plan.geometry.columns)},
                           {"MODES", std::to_string(modes_)},
-                          {"KEPT", std::to_string(kept_)},
+                          {"SQUARE", arrays.square ? "1" : "0"},
+                          {"KEPT", std::to_string(arrays.kept)},
+                          {"ROWS_OF_ALL", std::to_string(arrays.rows)},
+                          {"PART_BLOCKS", std::to_string(cut_.part_blocks)},
+                          {"PAIR_PART_BLOCKS", std::to_string(cut_.pair_part_blocks)},
+                          {"PIXEL_LANES", std::to_string(cut_.pixel_lanes)},
                           {"PLANES", std::to_string(planes_)},
                           {"UPSAMPLE", std::to_string(plan.holography.upsample)},
                           {"GRID", std::to_string(kNoiseSteps)},
-                          {"LEAST_NOISE", float_define(noise_step(0))},
-                          {"NOISE_RATIO", float_define(noise_step(1) / noise_step(0))},
                           {"HALF", std::to_string(kMemoryHalf)},
                           {"HAS_WAVES", plan.holography.search_every_frames > 0 ? "1" : "0"},
                           {"MOST_WAVES", std::to_string(kMostWaves)},
@@ -293,6 +224,10 @@ void Sonah::build(const ocl::Device& device, const PnahPlan& plan) {
   defines.merge(arena_.defines());
   const ocl::Program program = device.build(kSonahStage, "imaging/sonah.cl", defines);
   to_modes_ = program.kernel("sonah_modes");
+  if (plan.holography.search_every_frames > 0) {
+    to_waves_ = program.kernel("sonah_waves");
+    to_waves_.set("arena", arena_.whole()).set("frequencies", static_cast<std::int32_t>(frequencies_));
+  }
   to_noise_ = program.kernel("sonah_noise");
   to_images_ = program.kernel("sonah_images");
   const auto frequencies = static_cast<std::int32_t>(frequencies_);
@@ -323,6 +258,7 @@ void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
     }
   }
   findings_ = findings;
+  has_waves_ = std::any_of(found.begin(), found.end(), [](const FoundWaves& of) { return of.has_sources(); });
 }
 
 std::unique_ptr<Search> Sonah::make_search() const {
@@ -334,10 +270,13 @@ void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, st
     microphones_.enqueue(spectra, status);
   }
   to_modes_.set(measured_, conditions_ ? microphones_.conditioned() : spectra);
-  to_modes_.enqueue({.global_0 = group_ * to_size(kParities * modes_ / kBlock),
-                     .local_0 = group_,
-                     .global_1 = frames * frequencies_});
-  to_noise_.enqueue({.global_0 = group_, .local_0 = group_, .global_1 = frames * frequencies_});
+  to_modes_.enqueue({.global_0 = group_ * mode_parts_, .local_0 = group_, .global_1 = frames * frequencies_});
+  if (has_waves_) {
+    to_waves_.enqueue({.global_0 = group_, .local_0 = group_, .global_1 = frames * frequencies_});
+  }
+  if (frames > 1) {  // the records of the frames before
+    to_noise_.enqueue({.global_0 = group_, .local_0 = group_, .global_1 = frames * frequencies_});
+  }
   // The same frames once more, as after a search, are remembered once.
   turn_ = last_first_ == hops().first ? 1 - turn_ : turn_;
   last_first_ = hops().first;
@@ -345,7 +284,7 @@ void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, st
   const MemoryPlace place = memory_place(hops().first);
   to_images_.set(of_frames_, static_cast<std::int32_t>(frames), turn_, place.half, place.age, status);
   to_images_.enqueue(
-      {.global_0 = group_ * to_size(pixel_blocks_), .local_0 = group_, .global_1 = frames * planes_ * frequencies_});
+      {.global_0 = group_ * pixel_blocks_, .local_0 = group_, .global_1 = frames * planes_ * frequencies_});
   turn_ = 1 - turn_;
   pass_hops(frames);
 }

@@ -9,6 +9,7 @@
 #include "imaging/imager.hpp"
 #include "imaging/incomplete_frames.hpp"
 #include "imaging/pnah/staged_pnah.hpp"
+#include "imaging/sonah/sonah_arrays.hpp"
 #include "imaging/sonah/sonah_model.hpp"
 #include "imaging/sonah/wave_table.hpp"
 
@@ -20,9 +21,9 @@ std::string obstacle_to_sonah(const ocl::DeviceInfo& device, const PnahPlan& pla
 /// The entry of sonah in the table of imagers.
 ImagerEntry sonah_imager();
 
-/// Statistically optimised near-field holography (docs/sonah.md): three launches a frame, no padding, no cut-off. The
-/// noise is measured in every frame; reports hold it, the wavenumber at which it equals the prior, and the image's
-/// expected error.
+/// Statistically optimised near-field holography (docs/sonah.md): two launches a frame, one more each where there are
+/// several frames or plane waves; no padding, no cut-off. The noise is measured in every frame; reports hold it, the
+/// wavenumber at which it equals the prior, and the image's expected error.
 class Sonah : public Imager {
  public:
   /// Builds the model of every frequency, on all processors.
@@ -35,13 +36,14 @@ class Sonah : public Imager {
   [[nodiscard]] std::string description() const override { return description_; }
 
  private:
-  void allocate(const ocl::Device& device, const PnahPlan& plan, const std::vector<SonahModel>& models);
-  void build(const ocl::Device& device, const PnahPlan& plan);
+  void allocate(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays);
+  void build(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays);
 
   std::string description_;
   int modes_ = 0;  ///< of a class, with those that fill the last block
-  int kept_ = 0;
-  int pixel_blocks_ = 0;
+  SonahCut cut_;
+  std::size_t mode_parts_ = 0;
+  std::size_t pixel_blocks_ = 0;
   std::size_t frequencies_;
   std::size_t planes_;
   std::int32_t turn_ = 0;                    ///< which of the two copies of the memories is read next
@@ -53,12 +55,14 @@ class Sonah : public Imager {
   WaveTable table_;
   ocl::Buffer<float> waves_;                  ///< [frequency][table], in the arena
   ocl::Buffer<std::int32_t> memories_;        ///< likewise
+  bool has_waves_ = false;                    ///< in any frequency
   std::shared_ptr<const Findings> findings_;  ///< in use, which the device may still be reading
   Microphones microphones_;
   bool always_conditions_;  ///< else where a microphone is masked
   bool conditions_;
   ocl::Kernel to_modes_;
   ocl::Arguments<1> measured_;  ///< of to_modes_
+  ocl::Kernel to_waves_;        ///< where waves are searched for
   ocl::Kernel to_noise_;
   ocl::Kernel to_images_;
   ocl::Arguments<5> of_frames_;  ///< of to_images_

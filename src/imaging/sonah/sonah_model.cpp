@@ -5,6 +5,7 @@
 #include <complex>
 #include <numbers>
 #include <thread>
+#include <utility>
 
 #include "core/quadrature.hpp"
 #include "imaging/each_frequency.hpp"
@@ -205,7 +206,76 @@ Eigen::MatrixXd class_covariance(const Eigen::MatrixXcd& of_lag, const Axes& axe
   return norms.asDiagonal() * folded_matrix(of_lag, axes, parity, microphones, microphones).real();
 }
 
-void make_modes(SonahModel& model, const Covariances& covariances, const Axes& axes) {
+/// The modes of a class, their powers descending.
+struct ClassModes {
+  Eigen::VectorXd powers;
+  Eigen::MatrixXd vectors;      ///< (sample, mode)
+  std::vector<int> transposed;  ///< SonahModel::transposed
+};
+
+ClassModes modes_of(const Eigen::MatrixXd& covariance) {
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance);
+  return {
+      .powers = solver.eigenvalues().reverse(), .vectors = solver.eigenvectors().rowwise().reverse(), .transposed = {}};
+}
+
+/// Modes of a class that has as many rows as columns, `side` of each, and whose covariance stays as it is where these
+/// change places: two problems of half the size, of what stays under that and of what changes its sign.
+ClassModes modes_by_symmetry(const Eigen::MatrixXd& covariance, Eigen::Index side) {
+  ClassModes both{.powers = Eigen::VectorXd(side * side),
+                  .vectors = Eigen::MatrixXd::Zero(side * side, side * side),
+                  .transposed = {}};
+  std::vector<std::pair<double, std::pair<int, Eigen::VectorXd>>> modes;
+  for (const int sign : {1, -1}) {
+    std::vector<std::array<Eigen::Index, 2>> pairs;  // a place, and where it comes to lie
+    for (Eigen::Index a = 0; a < side; ++a) {
+      for (Eigen::Index b = sign > 0 ? a : a + 1; b < side; ++b) {
+        pairs.push_back({a * side + b, b * side + a});
+      }
+    }
+    const auto norm = [](const std::array<Eigen::Index, 2>& pair) {
+      return pair[0] == pair[1] ? std::numbers::sqrt2 / 2.0 : 1.0;
+    };
+    Eigen::MatrixXd part(static_cast<Eigen::Index>(pairs.size()), static_cast<Eigen::Index>(pairs.size()));
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      for (std::size_t j = 0; j < pairs.size(); ++j) {
+        part(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) =
+            norm(pairs[i]) * norm(pairs[j]) *
+            (covariance(pairs[i][0], pairs[j][0]) + sign * covariance(pairs[i][0], pairs[j][1]));
+      }
+    }
+    const ClassModes found = modes_of(part);
+    for (Eigen::Index mode = 0; mode < found.powers.size(); ++mode) {
+      Eigen::VectorXd vector = Eigen::VectorXd::Zero(side * side);
+      for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const double value =
+            norm({pairs[i][0], pairs[i][1]}) * found.vectors(static_cast<Eigen::Index>(i), mode) / std::numbers::sqrt2;
+        vector(pairs[i][0]) += value;
+        vector(pairs[i][1]) += sign * value;
+      }
+      modes.emplace_back(found.powers(mode), std::pair(sign, std::move(vector)));
+    }
+  }
+  std::stable_sort(modes.begin(), modes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+    both.powers(static_cast<Eigen::Index>(mode)) = modes[mode].first;
+    both.vectors.col(static_cast<Eigen::Index>(mode)) = modes[mode].second.second;
+    both.transposed.push_back(modes[mode].second.first);
+  }
+  return both;
+}
+
+/// The rows of `values`, places of `side` rows and columns, in the order that they have where these change places.
+template <class Matrix>
+Matrix transposed_places(const Matrix& values, Eigen::Index side) {
+  Matrix moved(values.rows(), values.cols());
+  for (Eigen::Index place = 0; place < values.rows(); ++place) {
+    moved.row(place % side * side + place / side) = values.row(place);
+  }
+  return moved;
+}
+
+void make_modes(SonahModel& model, const Covariances& covariances, const Axes& axes, bool is_square) {
   const auto microphones = half_microphones(axes);
   const auto pixels = half_pixels(axes);
   const Eigen::VectorXd weights = fold_weights(axes, microphones);
@@ -215,15 +285,29 @@ void make_modes(SonahModel& model, const Covariances& covariances, const Axes& a
   }
   for (int parity = 0; parity < kParities; ++parity) {
     const std::size_t c = static_cast<std::size_t>(parity);
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(
-        class_covariance(covariances.of_lag[0], axes, parity, microphones));
-    const Eigen::MatrixXd vectors = solver.eigenvectors().rowwise().reverse();
-    model.powers[c] = solver.eigenvalues().reverse().cwiseMax(0.0);
-    model.projections[c] = weights.asDiagonal() * vectors;
+    if (is_square && parity == 2) {  // what class 1 is where rows and columns change places
+      model.powers[2] = model.powers[1];
+      model.transposed[2] = model.transposed[1];
+      model.projections[2] = transposed_places(model.projections[1], axes.x.half_microphones());
+      for (std::size_t plane = 0; plane < model.images.size(); ++plane) {
+        model.images[plane][2] = transposed_places(model.images[plane][1], axes.x.half_pixels());
+        model.image_powers[plane][2] = model.image_powers[plane][1];
+      }
+      continue;
+    }
+    const Eigen::MatrixXd covariance = class_covariance(covariances.of_lag[0], axes, parity, microphones);
+    ClassModes modes =
+        is_square && parity != 1 ? modes_by_symmetry(covariance, axes.x.half_microphones()) : modes_of(covariance);
+    if (is_square && parity == 1) {
+      modes.transposed.assign(static_cast<std::size_t>(modes.powers.size()), 0);
+    }
+    model.transposed[c] = modes.transposed;
+    model.powers[c] = modes.powers.cwiseMax(0.0);
+    model.projections[c] = weights.asDiagonal() * modes.vectors;
     for (std::size_t plane = 0; plane < model.images.size(); ++plane) {
       // 1 / sqrt(2) for each axis: from the coefficient of a pair to its two pixels.
       model.images[plane][c] = 0.5 * folded_matrix(covariances.of_lag[plane + 1], axes, parity, pixels, microphones) *
-                               vectors.cast<Complex>();
+                               modes.vectors.cast<Complex>();
       model.image_powers[plane][c] = model.images[plane][c].cwiseAbs2().transpose() * model.shown;
     }
   }
@@ -287,6 +371,10 @@ std::complex<double> quantity_factor(const PnahPlan& plan, std::complex<double> 
   return 1.0;
 }
 
+bool is_square(const ArrayGeometry& geometry) {
+  return geometry.rows == geometry.columns && geometry.pitch_x_m == geometry.pitch_y_m && geometry.rows > 2;
+}
+
 MirroredSizes mirrored_sizes(const PnahPlan& plan) {
   const int upsample = plan.holography.upsample;
   const Axes axes{.y = {plan.geometry.rows, upsample}, .x = {plan.geometry.columns, upsample}};
@@ -308,7 +396,7 @@ SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency) {
   model.pixel_columns = axes.x.half_pixels();
   model.images.resize(planes);
   model.image_powers.resize(planes);
-  make_modes(model, covariances, axes);
+  make_modes(model, covariances, axes, is_square(plan.geometry));
   const double pixels = static_cast<double>(plan.image_rows()) * plan.image_columns();
   double microphone = 0.0;
   for (const PriorRing& ring : rings) {

@@ -16,9 +16,6 @@ inline constexpr int kParities = 4;
 inline constexpr int kNoiseSteps = 48;
 double noise_step(int step);
 
-/// Modes whose prior power is below this, a microphone's being 1, contain only noise.
-inline constexpr double kNegligibleMode = 3e-8;
-
 /// The prior model of statistically optimised near-field holography at one frequency, in double precision.
 ///
 /// The field's prior: incoherent monopoles, spread evenly over a layer as far behind the surface as the microphones are
@@ -31,6 +28,9 @@ struct SonahModel {
   int pixel_columns = 0;  ///< likewise
   /// Prior power of each mode, descending; 1 is a microphone's. [class][mode], as many modes as samples
   std::array<Eigen::VectorXd, kParities> powers;
+  /// What becomes of a mode where rows and columns change places, of square arrays: 1, it stays; -1, its sign changes;
+  /// 0, of classes 1 and 2, it becomes the same mode of the other one. Empty for other arrays. [class][mode]
+  std::array<std::vector<int>, kParities> transposed;
   /// From sums over mirrored microphones to modes: y = projection^T folded. [class](sample, mode)
   std::array<Eigen::MatrixXd, kParities> projections;
   /// From modes, divided by power + noise, to folded pixels, whose signed sums are the image. [plane][class](pixel,
@@ -45,6 +45,9 @@ struct SonahModel {
   /// Where prior and noise are equal in K-space, rad/m; 0 where noise is above it even at k. [kNoiseSteps]
   std::vector<double> cutoffs_rad_per_m;
 };
+
+/// Whether the prior stays as it is where rows and columns change places.
+bool is_square(const ArrayGeometry& geometry);
 
 /// What a class of the model has, as is known before it is made.
 struct MirroredSizes {

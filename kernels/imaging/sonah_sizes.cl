@@ -1,0 +1,139 @@
+// Sizes of sonah's arrays and launches, and where the arrays are. sonah.cl says what they hold.
+
+//! needs imaging/sonah_noise.cl
+
+// Bytes from the arena's start; an owner with an arena defines each.
+#ifndef HAS_ARENA
+#define PROJECTIONS_AT 0
+#define SLOT_MODES_AT 0
+#define SLOT_POWERS_AT 0
+#define COEFFICIENTS_AT 0
+#define SHARES_AT 0
+#define STARTS_AT 0
+#define LIST_MODES_AT 0
+#define LIST_POWERS_AT 0
+#define IMAGE_POWERS_AT 0
+#define NOISES_AT 0
+#define LOG_SUMS_AT 0
+#define ERRORS_AT 0
+#define CUTOFFS_AT 0
+#define FACTORS_AT 0
+#define ON_SURFACE_AT 0
+#define NOISE_RECORDS_AT 0
+#define AMPLITUDES_AT 0
+#define MEMORIES_AT 0
+#define INCOMPLETE_AT 0
+#define WAVES_AT 0
+#endif
+
+#ifndef SQUARE  // 1: as many rows as columns, and the same pitch along both
+#define SQUARE 1
+#endif
+#ifndef MODES  // of a class, a multiple of 32
+#define MODES 256
+#endif
+#ifndef KEPT  // modes that contribute to images, of all classes, at most
+#define KEPT 768
+#endif
+#ifndef ROWS_OF_ALL  // rows of the factors of all frequencies
+#define ROWS_OF_ALL 768
+#endif
+#ifndef PART_BLOCKS  // blocks of slots of a group of sonah_modes
+#define PART_BLOCKS 1
+#endif
+#ifndef PAIR_PART_BLOCKS  // the same of fold 4
+#define PAIR_PART_BLOCKS PART_BLOCKS
+#endif
+#ifndef PIXEL_LANES  // folded pixels of a group of sonah_images: 4, 8, 16 or 32; 32 for groups of one item
+#define PIXEL_LANES 32
+#endif
+#ifndef PLANES
+#define PLANES 1
+#endif
+#ifndef UPSAMPLE
+#define UPSAMPLE 1
+#endif
+#ifndef HAS_WAVES  // 1: there is room for plane waves and point sources in addition to the prior
+#define HAS_WAVES 0
+#endif
+#ifndef MOST_WAVES  // of a frequency
+#define MOST_WAVES 8
+#endif
+#ifndef WAVE_HEADER  // floats before the first wave
+#define WAVE_HEADER 8
+#endif
+#ifndef SURFACE_PIXELS  // pixels of a surface that is no plane; 0: planes
+#define SURFACE_PIXELS 0
+#endif
+#define HALF_ROWS ((ROWS + 1) / 2)
+#define HALF_COLUMNS ((COLUMNS + 1) / 2)
+#define SAMPLES (HALF_ROWS * HALF_COLUMNS)
+#define TRIANGLE (HALF_ROWS * (HALF_ROWS + 1) / 2)
+#define IMAGE_ROWS (UPSAMPLE * ROWS)
+#define IMAGE_COLUMNS (UPSAMPLE * COLUMNS)
+// Pixels of a line that mirrors in the array's centre: the image has UPSAMPLE - 1 fewer, those before it.
+#define LINE_ROWS (UPSAMPLE * (ROWS + 1) - 1)
+#define LINE_COLUMNS (UPSAMPLE * (COLUMNS + 1) - 1)
+#define HALF_LINE_ROWS ((LINE_ROWS + 1) / 2)
+#define HALF_LINE_COLUMNS ((LINE_COLUMNS + 1) / 2)
+// SUMS: what an image's pixels are made of, for each folded pixel; VIEWS: pixels that one stands for.
+#if SURFACE_PIXELS
+#define SUMS 1
+#define VIEWS 1
+#define LIST_PARTS 1
+#define PIXELS SURFACE_PIXELS
+#define IMAGE_PIXELS SURFACE_PIXELS
+#else
+#if SQUARE
+#define SUMS 8
+#define VIEWS 8
+#define LIST_PARTS 6
+#define PIXELS (HALF_LINE_ROWS * (HALF_LINE_ROWS + 1) / 2)
+#else
+#define SUMS 4
+#define VIEWS 4
+#define LIST_PARTS 4
+#define PIXELS (HALF_LINE_ROWS * HALF_LINE_COLUMNS)
+#endif
+#define IMAGE_PIXELS (IMAGE_ROWS * IMAGE_COLUMNS)
+#endif
+#define LIST_STARTS 8
+#define PIXEL_BLOCKS ((PIXELS + PIXEL_LANES - 1) / PIXEL_LANES)
+#define CLASSES 4
+#define BLOCKS_FOR(count) (((count) + 31) / 32)
+#define PARTS_OF(blocks, of_part) (((blocks) + (of_part)-1) / (of_part))
+#define CLASS_PARTS PARTS_OF(MODES / 32, PART_BLOCKS)
+// Of square arrays: blocks and parts of folds 0 and 2, of 1 and 3, of 4.
+#define STAYING_BLOCKS BLOCKS_FOR(TRIANGLE)
+#define SIGNED_BLOCKS BLOCKS_FOR(TRIANGLE - HALF_ROWS)
+#define STAYING_PARTS PARTS_OF(STAYING_BLOCKS, PART_BLOCKS)
+#define SIGNED_PARTS PARTS_OF(SIGNED_BLOCKS, PART_BLOCKS)
+#define PAIR_PARTS PARTS_OF(MODES / 32, PAIR_PART_BLOCKS)
+#if SQUARE
+#define MODE_PARTS (2 * (STAYING_PARTS + SIGNED_PARTS) + PAIR_PARTS)
+#define SLOT_BLOCKS (2 * (STAYING_BLOCKS + SIGNED_BLOCKS) + MODES / 32)
+#define PROJECTION_ROWS (2 * (STAYING_BLOCKS + SIGNED_BLOCKS) * TRIANGLE + MODES / 32 * SAMPLES)
+#define MOST_BLOCKS (PART_BLOCKS > PAIR_PART_BLOCKS ? PART_BLOCKS : PAIR_PART_BLOCKS)
+#else
+#define MODE_PARTS (CLASSES * CLASS_PARTS)
+#define SLOT_BLOCKS (CLASSES * MODES / 32)
+#define PROJECTION_ROWS (SLOT_BLOCKS * SAMPLES)
+#define MOST_BLOCKS PART_BLOCKS
+#endif
+#define SLOTS (32 * SLOT_BLOCKS)
+#define LANES 8  // of a vector on processors
+#define WAVE_MODES (2 * CLASSES * MODES)
+#define WAVE_ENERGIES (2 * WAVE_MODES)
+#define WAVE_IMAGES (WAVE_ENERGIES + 2 * MOST_WAVES)
+#define WAVE_STRIDE (WAVE_IMAGES + 2 * PLANES * IMAGE_PIXELS)
+#define WAVE_SIZE (WAVE_HEADER + MOST_WAVES * WAVE_STRIDE)
+
+DEFINE_SUM_OF_ITEMS(GROUP)
+
+// Place number `index` of those with a <= b, (b, a) by (0, 0), (1, 0), (1, 1), (2, 0) and so on.
+static int2 triangle_place(const int index) {
+  int b = (int)(0.5f * (sqrt(8.0f * index + 1.5f) - 1.0f));
+  b -= b * (b + 1) / 2 > index ? 1 : 0;  // where the root is rounded up, or down
+  b += (b + 1) * (b + 2) / 2 <= index ? 1 : 0;
+  return (int2)(index - b * (b + 1) / 2, b);
+}

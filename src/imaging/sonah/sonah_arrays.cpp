@@ -1,0 +1,264 @@
+#include "imaging/sonah/sonah_arrays.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+namespace nearfield {
+namespace {
+
+constexpr int kSlotBlock = 32;
+constexpr std::size_t kListStarts = 8;
+/// Modes of less prior power, a microphone's being 1, are taken for noise alone.
+constexpr double kNoiseMode = 3e-8;
+/// Modes of a smaller part of an image's energy do not contribute to it: 1000 of them are an error of 1e-4.
+constexpr double kNegligiblePart = 1e-11;
+constexpr std::size_t kPairParts = 6;  ///< parts of a square array's list
+
+int whole_blocks(std::size_t count, int block) { return (static_cast<int>(count) + block - 1) / block; }
+
+/// Places (row, column) of `side` rows and columns with row <= column, in the kernels' order, as numbers of all places.
+std::vector<int> triangle_places(int side) {
+  std::vector<int> places;
+  for (int column = 0; column < side; ++column) {
+    for (int row = 0; row <= column; ++row) {
+      places.push_back(row * side + column);
+    }
+  }
+  return places;
+}
+
+std::vector<int> all_places(int count) {
+  std::vector<int> places(static_cast<std::size_t>(count));
+  for (int place = 0; place < count; ++place) {
+    places[static_cast<std::size_t>(place)] = place;
+  }
+  return places;
+}
+
+/// With rows and columns changed.
+std::vector<int> changed(std::vector<int> places, int side) {
+  for (int& place : places) {
+    place = place % side * side + place / side;
+  }
+  return places;
+}
+
+/// ln of the determinant of the measurement's covariance for each step of noise. Modes that a class does not have,
+/// because the array has an odd number of rows or columns, are no modes.
+void append_log_sums(std::vector<float>& to, const SonahModel& model, int channels) {
+  for (int step = 0; step < kNoiseSteps; ++step) {
+    const double noise = noise_step(step);
+    double sum = 0.0;
+    int modes = 0;
+    for (const Eigen::VectorXd& powers : model.powers) {
+      for (const double power : powers) {
+        sum += std::log(power + noise);
+        ++modes;
+      }
+    }
+    to.push_back(static_cast<float>(sum - (modes - channels) * std::log(noise)));
+  }
+}
+
+/// Expected squared error of an image of the first plane where the prior's power is 1, as it is published.
+void append_errors(std::vector<float>& to, const SonahModel& model, double calibration) {
+  for (int step = 0; step < kNoiseSteps; ++step) {
+    double error = model.prior_powers.front();
+    for (int parity = 0; parity < kParities; ++parity) {
+      const std::size_t c = static_cast<std::size_t>(parity);
+      error -= (model.image_powers.front()[c].array() / (model.powers[c].array() + noise_step(step))).sum();
+    }
+    to.push_back(static_cast<float>(calibration * calibration * std::max(error, 0.0)));
+  }
+}
+
+/// The largest part that a mode is expected to have in the energy of an image of any plane, at the noise of which it
+/// contributes most.
+std::array<Eigen::ArrayXd, kParities> parts_of_images(const SonahModel& model) {
+  std::array<Eigen::ArrayXd, kParities> parts;
+  for (std::size_t plane = 0; plane < model.images.size(); ++plane) {
+    std::array<Eigen::ArrayXd, kParities> energies;
+    double sum = 0.0;
+    for (std::size_t c = 0; c < parts.size(); ++c) {
+      energies[c] = model.image_powers[plane][c].array() / (model.powers[c].array() + noise_step(0));
+      sum += energies[c].sum();
+    }
+    for (std::size_t c = 0; c < parts.size(); ++c) {
+      const Eigen::ArrayXd of_plane = energies[c] / sum;
+      parts[c] = plane == 0 ? of_plane : parts[c].max(of_plane);
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+SonahArrays::SonahArrays(const PnahPlan& plan, std::span<const SonahModel> models, const SonahCut& cut)
+    : square(is_square(plan.geometry)), on_surface_(plan.surface != nullptr) {
+  const SonahModel& first = models.front();
+  modes = kSlotBlock * whole_blocks(static_cast<std::size_t>(first.samples), kSlotBlock);
+  const int pixels = first.pixel_rows * first.pixel_columns;
+  const bool halves_pixels = square && !on_surface_;
+  pixel_blocks = whole_blocks(
+      halves_pixels ? triangle_places(first.pixel_rows).size() : static_cast<std::size_t>(pixels), cut.pixel_lanes);
+  for (const Fold& fold : folds_of(first)) {
+    mode_parts += whole_blocks(static_cast<std::size_t>(whole_blocks(fold.members.size(), kSlotBlock)),
+                               square && fold.parity == 1 ? cut.pair_part_blocks : cut.part_blocks);
+  }
+  std::vector<std::vector<Fold>> lists;
+  for (const SonahModel& model : models) {
+    lists.push_back(list_of(model, folds_of(model)));
+    std::size_t count = 0;
+    for (const Fold& part : lists.back()) {
+      count += part.members.size();
+    }
+    kept = std::max(kept, static_cast<int>(count));
+  }
+  for (int step = 0; step < kNoiseSteps; ++step) {
+    noises.push_back(static_cast<float>(noise_step(step)));
+  }
+  for (std::size_t f = 0; f < models.size(); ++f) {
+    add_slots(models[f], folds_of(models[f]));
+    add_list(models[f], lists[f]);
+    append_log_sums(log_sums, models[f], plan.geometry.channels());
+    append_errors(errors, models[f], plan.error_calibration());
+    cutoffs.insert(cutoffs.end(), models[f].cutoffs_rad_per_m.begin(), models[f].cutoffs_rad_per_m.end());
+  }
+  const std::size_t planes = first.images.size();
+  factors.reserve(planes * static_cast<std::size_t>(rows) * static_cast<std::size_t>(2 * cut.pixel_lanes) *
+                  static_cast<std::size_t>(pixel_blocks));
+  for (std::size_t plane = 0; plane < planes; ++plane) {
+    for (std::size_t f = 0; f < models.size(); ++f) {
+      add_factors(models[f], plane, lists[f], cut.pixel_lanes);
+    }
+  }
+}
+
+std::vector<SonahArrays::Fold> SonahArrays::folds_of(const SonahModel& model) const {
+  std::vector<Fold> folds;
+  for (int parity = 0; parity < kParities; ++parity) {
+    if (square && parity == 2) {  // is that of class 1
+      continue;
+    }
+    const bool is_halved = square && parity != 1;
+    for (const int sign : is_halved ? std::vector<int>{1, -1} : std::vector<int>{0}) {
+      Fold fold{.parity = parity, .members = {}};
+      for (int mode = 0; mode < model.samples; ++mode) {
+        if (!is_halved || model.transposed[static_cast<std::size_t>(parity)][static_cast<std::size_t>(mode)] == sign) {
+          fold.members.push_back(mode);
+        }
+      }
+      folds.push_back(std::move(fold));
+    }
+  }
+  if (square) {  // in the kernels' order: classes 0, 3, then 1 and 2 together
+    std::swap(folds[2], folds[3]);
+    std::swap(folds[3], folds[4]);
+  }
+  return folds;
+}
+
+void SonahArrays::add_slots(const SonahModel& model, const std::vector<Fold>& folds) {
+  const int side = (static_cast<int>(std::lround(std::sqrt(model.samples))));
+  const std::vector<int> half = square ? triangle_places(side) : std::vector<int>();
+  const std::vector<int> whole = all_places(model.samples);
+  for (const Fold& fold : folds) {
+    const auto c = static_cast<std::size_t>(fold.parity);
+    const bool is_halved = square && fold.parity != 1;
+    const int count = static_cast<int>(fold.members.size());
+    const auto value_at = [&](int place, int mode) {
+      const double value = model.projections[c](place, mode);
+      // A place of the diagonal is its own partner, and counted twice where a field is folded.
+      return static_cast<float>(is_halved && place % side == place / side ? 0.5 * value : value);
+    };
+    for (int first = 0; first < count; first += kSlotBlock) {
+      for (int slot = first; slot < first + kSlotBlock; ++slot) {
+        const bool is_mode = slot < count;
+        const int mode = is_mode ? fold.members[static_cast<std::size_t>(slot)] : 0;
+        const double power = is_mode ? model.powers[c](mode) : 0.0;
+        slot_modes.push_back(is_mode ? fold.parity * modes + mode : -1);
+        slot_powers.push_back(power >= kNoiseMode ? static_cast<float>(power) : 0.0F);
+      }
+      for (const int place : is_halved ? half : whole) {
+        for (int slot = first; slot < first + kSlotBlock; ++slot) {
+          projections.push_back(slot < count ? value_at(place, fold.members[static_cast<std::size_t>(slot)]) : 0.0F);
+        }
+      }
+    }
+  }
+}
+
+std::vector<SonahArrays::Fold> SonahArrays::list_of(const SonahModel& model, const std::vector<Fold>& folds) const {
+  const std::array<Eigen::ArrayXd, kParities> part_of_images = parts_of_images(model);
+  const auto contributing = [&](Fold fold) {
+    std::erase_if(fold.members, [&](int mode) {
+      return part_of_images[static_cast<std::size_t>(fold.parity)](mode) < kNegligiblePart;
+    });
+    return fold;
+  };
+  std::vector<Fold> list;
+  if (on_surface_) {
+    for (int parity = 0; parity < kParities; ++parity) {
+      list.push_back(contributing({.parity = parity, .members = all_places(model.samples)}));
+    }
+    return list;
+  }
+  for (const Fold& fold : folds) {
+    list.push_back(contributing(fold));
+  }
+  if (square) {
+    list.push_back({.parity = 2, .members = list.back().members});
+  }
+  return list;
+}
+
+void SonahArrays::add_list(const SonahModel& model, const std::vector<Fold>& list) {
+  std::array<std::int32_t, kListStarts> places{};
+  std::int32_t count = 0;
+  const std::size_t first = list_modes.size();
+  for (std::size_t part = 0; part < list.size(); ++part) {
+    const auto c = static_cast<std::size_t>(list[part].parity);
+    places.at(part) = on_surface_ ? 0 : count;
+    for (const int mode : list[part].members) {
+      list_modes.push_back(list[part].parity * modes + mode);
+      list_powers.push_back(static_cast<float>(model.powers[c](mode)));
+      image_powers.push_back(static_cast<float>(model.image_powers.front()[c](mode)));
+      ++count;
+    }
+  }
+  places.at(on_surface_ ? 1 : list.size()) = count;
+  places.back() = rows;
+  rows += count;
+  starts.insert(starts.end(), places.begin(), places.end());
+  list_modes.resize(first + static_cast<std::size_t>(kept), 0);
+  list_powers.resize(list_modes.size(), 1.0F);
+  image_powers.resize(list_modes.size(), 0.0F);
+}
+
+void SonahArrays::add_factors(const SonahModel& model, std::size_t plane, const std::vector<Fold>& list, int lanes) {
+  const bool is_halved = square && !on_surface_;
+  const std::vector<int> places =
+      is_halved ? triangle_places(model.pixel_rows) : all_places(model.pixel_rows * model.pixel_columns);
+  const std::vector<int> partners = is_halved ? changed(places, model.pixel_rows) : std::vector<int>();
+  for (std::size_t first = 0; first < places.size(); first += static_cast<std::size_t>(lanes)) {
+    for (std::size_t part = 0; part < list.size(); ++part) {
+      // The last part of a square array's list: the modes of class 1 at the partners.
+      const bool is_partner = is_halved && part + 1 == kPairParts;
+      const Eigen::MatrixXcd& images =
+          model.images[plane][static_cast<std::size_t>(is_partner ? 1 : list[part].parity)];
+      for (const int mode : list[part].members) {
+        for (const bool is_imaginary : {false, true}) {
+          for (std::size_t pixel = first; pixel < first + static_cast<std::size_t>(lanes); ++pixel) {
+            const std::complex<double> value =
+                pixel < places.size() ? images(is_partner ? partners[pixel] : places[pixel], mode) : 0.0;
+            factors.push_back(static_cast<float>(is_imaginary ? value.imag() : value.real()));
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace nearfield

@@ -1,0 +1,56 @@
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "imaging/sonah/sonah_model.hpp"
+
+namespace nearfield {
+
+/// How the groups of sonah's kernels are cut.
+struct SonahCut {
+  int part_blocks = 1;       ///< blocks of 32 modes of a group that folds a field, at most
+  int pair_part_blocks = 1;  ///< the same where a factor serves two classes
+  int pixel_lanes = 32;      ///< folded pixels of a group that makes images
+};
+
+/// The models of all frequencies as kernels/imaging/sonah.cl reads them, whose header has the meaning of each array. Of
+/// square arrays a factor is there once for all places that it serves.
+class SonahArrays {
+ public:
+  SonahArrays(const PnahPlan& plan, std::span<const SonahModel> models, const SonahCut& cut);
+  bool square = false;
+  int modes = 0;         ///< of a class, with those that fill the last block
+  int kept = 0;          ///< modes that contribute to images, of all classes, in the frequency that has most
+  int mode_parts = 0;    ///< groups of sonah_modes a hologram
+  int pixel_blocks = 0;  ///< groups of sonah_images an image
+  int rows = 0;          ///< of the factors of a plane, over all frequencies
+  std::vector<float> projections;
+  std::vector<std::int32_t> slot_modes;
+  std::vector<float> slot_powers;
+  std::vector<std::int32_t> starts;
+  std::vector<std::int32_t> list_modes;
+  std::vector<float> list_powers;
+  std::vector<float> image_powers;
+  std::vector<float> noises;
+  std::vector<float> log_sums;
+  std::vector<float> errors;
+  std::vector<float> cutoffs;
+  std::vector<float> factors;
+
+ private:
+  /// Modes of a class in one of the folds of the kernels.
+  struct Fold {
+    int parity = 0;
+    std::vector<int> members;  ///< modes, their powers descending
+  };
+  [[nodiscard]] std::vector<Fold> folds_of(const SonahModel& model) const;
+  void add_slots(const SonahModel& model, const std::vector<Fold>& folds);
+  /// Modes of a frequency that contribute to images, by the parts of its list.
+  [[nodiscard]] std::vector<Fold> list_of(const SonahModel& model, const std::vector<Fold>& folds) const;
+  void add_list(const SonahModel& model, const std::vector<Fold>& list);
+  void add_factors(const SonahModel& model, std::size_t plane, const std::vector<Fold>& list, int lanes);
+  bool on_surface_ = false;
+};
+
+}  // namespace nearfield

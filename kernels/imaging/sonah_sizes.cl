@@ -54,7 +54,7 @@
 #define UPSAMPLE 1
 #endif
 #ifndef HAS_WAVES  // 1: there is room for plane waves and point sources in addition to the prior
-#define HAS_WAVES 0
+#define HAS_WAVES 1
 #endif
 #ifndef MOST_WAVES  // of a frequency
 #define MOST_WAVES 8

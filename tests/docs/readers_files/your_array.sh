@@ -25,4 +25,3 @@ scene far64 -2.95 3.0e-2
   done
   echo '</MicArray>'
 } >array64.xml
-python3 spiral.py  # of the page: its scene is simulated before its commands run

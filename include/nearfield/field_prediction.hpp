@@ -12,6 +12,7 @@ namespace nearfield {
 /// where it comes from: sources anywhere on a plane at `distance_m` behind the microphones, of any shape. Its power at
 /// wavenumber kr is 1 up to k and e^{-2 sqrt(kr^2 - k^2) distance} above, so that
 ///   covariance(r) = integral of that times J0(kr r) kr dkr, over the same at r = 0
+/// with r the distance of two microphones; where they stand on no plane, as if they stood on one, r apart
 /// (a Gaussian process with the propagator as its prior; Rasmussen and Williams 2006, section 2.2, for what follows
 /// from it). Values are computed at their first use: one thread at a time.
 class FieldCovariance {
@@ -19,6 +20,8 @@ class FieldCovariance {
   FieldCovariance(const ArrayGeometry& geometry, double wavenumber_rad_per_m, double distance_m);
   /// Between microphones so many rows and columns apart, within the array, of either sign.
   [[nodiscard]] double between(int rows, int columns);
+  /// Between two microphones of any array. Of an irregular one the value is computed at each call.
+  [[nodiscard]] double between_channels(int one, int other);
   [[nodiscard]] const ArrayGeometry& geometry() const { return geometry_; }
 
  private:
@@ -43,7 +46,7 @@ struct MicrophonePrediction {
 inline constexpr double kPredictionNoise = 1e-4;
 
 /// Indices of the `most` usable microphones nearest to `channel`, itself not among them; ties go to the lower index.
-/// usable [row][column], 1 = may be used.
+/// usable [row][column], 1 = may be used. Distances are those in space.
 std::vector<int> nearest_usable(const ArrayGeometry& geometry, std::span<const std::uint8_t> usable, int channel,
                                 std::size_t most);
 

@@ -2,12 +2,14 @@
 //
 // A microphone is used unless it is masked or one of its spectra is not finite. One that is not finite is replaced by the
 // mean of the used ones, weighted with 1/distance^2, in the smallest square of microphones round it, cut at the array's
-// edge, that holds at least MIN_NEIGHBOURS of them (else in the whole array; zero when there is none at all). One that is
-// masked, of which the host knows before, is then predicted from its nearest neighbours that are not masked, with the
+// edge, that holds at least MIN_NEIGHBOURS of them (else in the whole array; zero when there is none at all). Where the
+// microphones stand on no regular grid (IRREGULAR), these are the MIN_NEIGHBOURS used ones that are nearest in space, of
+// equal distances the lower channel first. One that is masked, of which the host knows before, is then predicted from its nearest neighbours that are not masked, with the
 // weights of nearfield/field_prediction.hpp: pressure = sum_n weights[n] pressure[neighbours[n]].
 //
 //   spectra, conditioned   float2 [frame][frequency][row][column], Pa
 //   gains                  float2 [frequency][row][column], by which spectra are multiplied
+//   places                 float [channel][x, y, z], m; of IRREGULAR, else not read
 //   masked                 uchar [row][column], 1 = do not use
 //   mask                   int [1 + masked]: how many are masked, then row * COLUMNS + column of each
 //   neighbours             int [masked][FILL_NEIGHBOURS]
@@ -58,6 +60,9 @@
 #ifndef PREDICT_GROUP  // items that predict a microphone from all others, a power of 2
 #define PREDICT_GROUP 64
 #endif
+#ifndef IRREGULAR  // 1: on no regular grid; ROWS is 1, pitches mean nothing
+#define IRREGULAR 0
+#endif
 #define CHANNELS (ROWS * COLUMNS)
 
 __kernel void microphone_check(__global const float2* spectra, __global const uchar* masked, __global uchar* usable,
@@ -89,6 +94,35 @@ static float2 calibrated(__global const float2* spectra, __global const float2* 
 #endif
 }
 
+#if IRREGULAR
+// The usable microphones nearest to `channel`, and the squares of their distances in m^2. Returns how many.
+static int nearest_in_space(__global const uchar* usable, __global const float* places, int channel, int* nearest,
+                            float* distance2) {
+  int found = 0;
+  for (int other = 0; other < CHANNELS; ++other) {
+    if (!usable[other]) {
+      continue;
+    }
+    const float x = places[3 * other] - places[3 * channel];
+    const float y = places[3 * other + 1] - places[3 * channel + 1];
+    const float z = places[3 * other + 2] - places[3 * channel + 2];
+    const float square = x * x + y * y + z * z;
+    if (found == MIN_NEIGHBOURS && square >= distance2[MIN_NEIGHBOURS - 1]) {
+      continue;
+    }
+    found = min(found + 1, MIN_NEIGHBOURS);
+    int at = found - 1;
+    for (; at > 0 && square < distance2[at - 1]; --at) {
+      distance2[at] = distance2[at - 1];
+      nearest[at] = nearest[at - 1];
+    }
+    distance2[at] = square;
+    nearest[at] = other;
+  }
+  return found;
+}
+#endif
+
 // Half the side of the smallest square round (row, column) with enough usable microphones.
 static int interpolation_radius(__global const uchar* usable, int row, int column) {
   int radius = 0;
@@ -106,7 +140,7 @@ static int interpolation_radius(__global const uchar* usable, int row, int colum
 }
 
 __kernel void microphone_fill(__global const float2* spectra, __global const float2* gains,
-                              __global const uchar* masked, __global const uchar* usable,
+                              __global const float* places, __global const uchar* masked, __global const uchar* usable,
                               __global float2* conditioned) {
   const int channel = (int)get_global_id(0);
   if (channel >= CHANNELS) {
@@ -124,6 +158,20 @@ __kernel void microphone_fill(__global const float2* spectra, __global const flo
   if (masked[channel]) {
     return;
   }
+#if IRREGULAR
+  int nearest[MIN_NEIGHBOURS];
+  float distance2[MIN_NEIGHBOURS];
+  const int found = nearest_in_space(usable, places, channel, nearest, distance2);
+  for (int f = 0; f < FREQUENCIES; ++f) {
+    float2 sum = (float2)(0.0f, 0.0f);
+    float weights = 0.0f;
+    for (int i = 0; i < found; ++i) {
+      sum += calibrated(spectra, gains, f * CHANNELS + nearest[i]) / distance2[i];
+      weights += 1.0f / distance2[i];
+    }
+    conditioned[f * CHANNELS + channel] = weights > 0.0f ? sum / weights : (float2)(0.0f, 0.0f);
+  }
+#else
   const int row = channel / COLUMNS;
   const int column = channel % COLUMNS;
   const int radius = interpolation_radius(usable, row, column);
@@ -143,6 +191,7 @@ __kernel void microphone_fill(__global const float2* spectra, __global const flo
     }
     conditioned[f * CHANNELS + channel] = weights > 0.0f ? sum / weights : (float2)(0.0f, 0.0f);
   }
+#endif
 }
 
 __kernel void microphone_predict(__global const int* mask, __global const int* neighbours,

@@ -10,7 +10,7 @@ import threading
 
 import numpy as np
 import pytest
-from conftest import CONFIG, RATE_HZ, monopole, samples_of
+from conftest import CONFIG, RATE_HZ, SCENE, monopole, samples_of
 
 import nearfield
 
@@ -125,3 +125,14 @@ while :; do sleep 0.1; done
     waiter.join()
     with pytest.raises(ProcessLookupError):
         os.kill(int(number.read_text()), 0)
+
+
+def test_what_the_program_warns_of_is_logged(tmp_path, caplog):
+    (tmp_path / "noisy.yaml").write_text(SCENE.replace("sources:", "microphones: {noise_pa: 0.1}\nsources:"))
+    with caplog.at_level("WARNING", logger="nearfield"):
+        nearfield.run("simulate", tmp_path / "noisy.yaml", "--as", "spectra", "-o", tmp_path / "spectra.h5")
+    assert caplog.messages == ["spectra hold the sources alone, without the microphones' noise"]
+    caplog.clear()
+    with pytest.raises(nearfield.UsageError), caplog.at_level("WARNING", logger="nearfield"):
+        nearfield.run("simulate", tmp_path / "noisy.yaml")
+    assert caplog.messages == [], "an error is the exception"

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "config/config.hpp"
+#include "nearfield/image_grid.hpp"
 #include "nearfield/layout.hpp"
 
 namespace nearfield {
@@ -20,10 +21,10 @@ double image_bytes_per_frame(const Settings& settings) {
   if (holography.imager == ImagerKind::kNone) {
     return 0.0;
   }
-  const double side = holography.upsample;
   return static_cast<double>(holography.planes_m.size()) *
-         static_cast<double>(settings.front_end.frequencies_hz.size()) * settings.array.geometry.channels() * side *
-         side * sizeof(std::complex<float>);
+         static_cast<double>(settings.front_end.frequencies_hz.size()) *
+         static_cast<double>(image_grid(settings.array.geometry, holography.upsample).pixels()) *
+         sizeof(std::complex<float>);
 }
 
 double product_bytes_per_frame(const Settings& settings, const ProcessorSettings& processor) {

@@ -13,6 +13,7 @@
 #include "nearfield/error.hpp"
 #include "nearfield/frame.hpp"
 #include "nearfield/geometry.hpp"
+#include "nearfield/image_grid.hpp"
 #include "nearfield/layout.hpp"
 
 namespace nearfield {
@@ -281,16 +282,31 @@ void check_surface(const HolographySettings& images, const std::string& path, Co
 void check_points(const ArrayGeometry& geometry, const std::vector<PlanePoint>& points, const std::string& path,
                   Contradictions& found) {
   constexpr double kRounding_m = 1e-9;
-  const double most_x_m = geometry.x_m(geometry.columns - 1);
-  const double most_y_m = geometry.y_m(geometry.rows - 1);
+  const ImageGrid grid = image_grid(geometry);
+  const double most_x_m = grid.x_m(grid.columns() - 1);
+  const double most_y_m = grid.y_m(grid.rows() - 1);
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (std::abs(points[i].x_m) > most_x_m + kRounding_m || std::abs(points[i].y_m) > most_y_m + kRounding_m) {
+    const PlanePoint& point = points[i];
+    const bool fits_x = point.x_m >= grid.x_m(0) - kRounding_m && point.x_m <= most_x_m + kRounding_m;
+    const bool fits_y = point.y_m >= grid.y_m(0) - kRounding_m && point.y_m <= most_y_m + kRounding_m;
+    if (!fits_x || !fits_y) {
       found.push_back(
           {path + "points", indexed(i),
            fmt::format("expected a point of the aperture, x from {0:.6g} to {1:.6g} m and y from {2:.6g} to "
                        "{3:.6g} m, found x {4} m, y {5} m",
-                       -most_x_m, most_x_m, -most_y_m, most_y_m, points[i].x_m, points[i].y_m)});
+                       grid.x_m(0), most_x_m, grid.y_m(0), most_y_m, point.x_m, point.y_m)});
     }
+  }
+}
+
+/// What images of microphones on no regular grid cannot be.
+void check_irregular(const ArrayGeometry& geometry, const HolographySettings& images, const std::string& path,
+                     Contradictions& found) {
+  if (!geometry.is_grid() && images.quantity == Quantity::kActiveIntensity) {
+    found.push_back({path + "quantity", "",
+                     fmt::format("expected pressure, normal_velocity or displacement with microphones on no regular "
+                                 "grid ({}), which operators alone images, found {}",
+                                 text_of_size(geometry), name_of(images.quantity))});
   }
 }
 
@@ -335,7 +351,8 @@ void check_bands_of(const ProcessorSettings& processor, const Settings& settings
 void check_holography(const Settings& settings, const IsSettled& is_settled, Contradictions& found) {
   const ArrayGeometry& geometry = settings.array.geometry;
   const ImagerKind imager = settings.holography.imager;
-  if (imager != ImagerKind::kOperators) {
+  const bool takes_operators = imager == ImagerKind::kOperators || (imager == ImagerKind::kAuto && !geometry.is_grid());
+  if (!takes_operators) {
     check_unread_operators(settings.holography, is_settled, found);
   }
   if (imager == ImagerKind::kNone) {
@@ -344,12 +361,12 @@ void check_holography(const Settings& settings, const IsSettled& is_settled, Con
                        fmt::format("expected none with holography.imager: none, as bands are of images, found {}",
                                    settings.front_end.bands_hz.size())});
     }
-  } else if (!geometry.is_grid()) {
+  } else if (!geometry.is_grid() && imager != ImagerKind::kOperators && imager != ImagerKind::kAuto) {
     if (is_settled("holography.imager")) {
       found.push_back({"holography.imager", "",
-                       fmt::format("expected none, as images by any imager, operators too, need a regular grid of "
-                                   "microphones, which those of array.positions are not ({}), found {}",
-                                   text_of_size(geometry), name_of(imager))});
+                       fmt::format("expected operators, auto or none, as images by {0} need a regular grid of "
+                                   "microphones, which those of array.positions are not ({1}), found {0}",
+                                   name_of(imager), text_of_size(geometry))});
     }
   } else {
     check_images(settings, settings.holography, "holography.", is_settled, found);
@@ -371,7 +388,12 @@ void check_images(const Settings& settings, const HolographySettings& images, co
       (path != "holography." || is_settled("holography.imager"))) {
     check_surface(images, path, found);
   }
-  if (images.imager == ImagerKind::kOperators &&
+  if (is_settled(path + "quantity")) {
+    check_irregular(geometry, images, path, found);
+  }
+  const bool reads_operators =
+      images.imager == ImagerKind::kOperators || (images.imager == ImagerKind::kAuto && !geometry.is_grid());
+  if (reads_operators &&
       settled({path + "operators.templates", path + "operators.sources", path + "operators.source_depth_m",
                path + "operators.wall.y_m", path + "operators.wall.reflection"})) {
     check_operators(images, path, found);
@@ -379,7 +401,8 @@ void check_images(const Settings& settings, const HolographySettings& images, co
   if (settled({"array.rows", "array.columns", "array.pitch_x_m", "array.pitch_y_m", path + "points"})) {
     check_points(geometry, images.points, path, found);
   }
-  const bool extrapolates = images.imager == ImagerKind::kPnah || images.imager == ImagerKind::kAuto;
+  const bool extrapolates =
+      geometry.is_grid() && (images.imager == ImagerKind::kPnah || images.imager == ImagerKind::kAuto);
   if (extrapolates && settled({"array.rows", path + "extrapolation.method"})) {
     check_side("rows", geometry.rows, images.extrapolation.method, path, found);
   }

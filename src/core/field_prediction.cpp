@@ -16,6 +16,12 @@ constexpr double kEnd = 14.0;
 /// Simpson's intervals; at 16 pitches of 2 cm and 3 cm of distance a period of J0 has 20 of them.
 constexpr int kIntervals = 256;
 
+double distance_m(const ArrayGeometry& geometry, int one, int other) {
+  const MicrophonePosition a = geometry.position_m(one);
+  const MicrophonePosition b = geometry.position_m(other);
+  return std::hypot(a.x_m - b.x_m, a.y_m - b.y_m, a.z_m - b.z_m);
+}
+
 }  // namespace
 
 FieldCovariance::FieldCovariance(const ArrayGeometry& geometry, double wavenumber_rad_per_m, double distance_m)
@@ -51,8 +57,43 @@ double FieldCovariance::between(int rows, int columns) {
   return value;
 }
 
+double FieldCovariance::between_channels(int one, int other) {
+  if (!geometry_.is_grid()) {
+    return at_distance(distance_m(geometry_, one, other)) / whole_;
+  }
+  const int columns = geometry_.columns;
+  return between(one / columns - other / columns, one % columns - other % columns);
+}
+
+namespace {
+
+/// At most `most` channels, nearest first.
+std::vector<int> nearest_of(std::vector<std::pair<double, int>>& found, std::size_t most) {
+  std::sort(found.begin(), found.end());
+  std::vector<int> channels(std::min(most, found.size()));
+  std::transform(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(channels.size()), channels.begin(),
+                 [](const auto& one) { return one.second; });
+  return channels;
+}
+
+std::vector<int> nearest_in_space(const ArrayGeometry& geometry, std::span<const std::uint8_t> usable, int channel,
+                                  std::size_t most) {
+  std::vector<std::pair<double, int>> found;  // distance in m
+  for (int other = 0; other < geometry.channels(); ++other) {
+    if (other != channel && usable[static_cast<std::size_t>(other)] != 0) {
+      found.emplace_back(distance_m(geometry, channel, other), other);
+    }
+  }
+  return nearest_of(found, most);
+}
+
+}  // namespace
+
 std::vector<int> nearest_usable(const ArrayGeometry& geometry, std::span<const std::uint8_t> usable, int channel,
                                 std::size_t most) {
+  if (!geometry.is_grid()) {
+    return nearest_in_space(geometry, usable, channel, most);
+  }
   const int row = channel / geometry.columns;
   const int column = channel % geometry.columns;
   std::vector<std::pair<double, int>> found;  // distance^2 in m^2
@@ -81,26 +122,19 @@ std::vector<int> nearest_usable(const ArrayGeometry& geometry, std::span<const s
       break;
     }
   }
-  std::vector<int> channels(std::min(most, found.size()));
-  std::transform(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(channels.size()), channels.begin(),
-                 [](const auto& one) { return one.second; });
-  return channels;
+  return nearest_of(found, most);
 }
 
 MicrophonePrediction predict_microphone(FieldCovariance& covariance, int channel, const std::vector<int>& from) {
   const std::size_t n = from.size();
-  const int columns = covariance.geometry().columns;
-  const auto between = [&](int a, int b) {
-    return covariance.between(a / columns - b / columns, a % columns - b % columns);
-  };
   std::vector<double> matrix(n * n);
   std::vector<double> weights(n);
   for (std::size_t i = 0; i < n; ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      matrix[i * n + j] = between(from[i], from[j]);
+      matrix[i * n + j] = covariance.between_channels(from[i], from[j]);
     }
     matrix[i * n + i] = 1.0 + kPredictionNoise;
-    weights[i] = between(from[i], channel);
+    weights[i] = covariance.between_channels(from[i], channel);
   }
   const std::vector<double> likeness = weights;
   solve_cholesky(matrix, weights);

@@ -16,6 +16,7 @@
 #include "core/system/host.hpp"
 #include "daemon/live/live_input.hpp"
 #include "nearfield/error.hpp"
+#include "nearfield/image_grid.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -41,8 +42,7 @@ bool is_bare(const DaemonSettings::Source& source) {
 
 MemoryNeed images_need(const Settings& settings) {
   const HolographySettings& holography = settings.holography;
-  const double side = holography.upsample;
-  const double pixels = settings.array.geometry.channels() * side * side;
+  const std::size_t pixels = image_grid(settings.array.geometry, holography.upsample).pixels();
   const auto planes = static_cast<double>(holography.planes_m.size());
   const auto frequencies = static_cast<double>(settings.front_end.frequencies_hz.size());
   const double frame_bytes = image_bytes_per_frame(settings);

@@ -66,14 +66,14 @@ struct SourceTruth {
   }
 };
 
-/// True fields of a simulated capture, for people and tests; never read by the pipeline. Phasors e^{+jwt}, peak,
-/// referred to bit-time 0. Written as /truth/{frequencies_hz, pressure, normal_velocity, aperture_pressure}, where
-/// there are frequencies.
+/// True fields of a simulated recording, never read by the pipeline; at z = 0 on the array's image_grid(). Phasors
+/// e^{+jwt}, peak, referred to bit-time 0. Written as /truth/{frequencies_hz, pressure, normal_velocity,
+/// aperture_pressure}, where there are frequencies.
 struct Truth {
   std::vector<double> frequencies_hz;
   std::vector<std::complex<float>> pressure;           ///< at z = 0, [frequency][row][column], Pa; may be empty
   std::vector<std::complex<float>> normal_velocity;    ///< at z = 0, [frequency][row][column], m/s; may be empty
-  std::vector<std::complex<float>> aperture_pressure;  ///< at z = standoff, [frequency][row][column], Pa; may be empty
+  std::vector<std::complex<float>> aperture_pressure;  ///< at the microphones, [frequency][row][column], Pa, or empty
   std::optional<SourceTruth> sources{};
 };
 

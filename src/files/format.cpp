@@ -253,6 +253,10 @@ std::vector<std::string> write_grid(h5::OutputFile& file, const std::string& gro
   if (geometry.placement) {
     return {group + "/row", group + "/column"};
   }
+  return write_pixels(file, group, image_grid(geometry));
+}
+
+std::vector<std::string> write_pixels(h5::OutputFile& file, const std::string& group, const ImageGrid& grid) {
   const auto write_scale = [&](const std::string& place, std::string_view words, int count, const auto& position_m) {
     std::vector<double> values;
     for (int i = 0; i < count; ++i) {
@@ -263,8 +267,8 @@ std::vector<std::string> write_grid(h5::OutputFile& file, const std::string& gro
     file.make_scale(place);
     return place;
   };
-  return {write_scale(group + "/y_m", "y", geometry.rows, [&](int row) { return geometry.y_m(row); }),
-          write_scale(group + "/x_m", "x", geometry.columns, [&](int column) { return geometry.x_m(column); })};
+  return {write_scale(group + "/y_m", "y", grid.rows(), [&](int row) { return grid.y_m(row); }),
+          write_scale(group + "/x_m", "x", grid.columns(), [&](int column) { return grid.x_m(column); })};
 }
 
 void require_values(std::string_view what, std::size_t found, std::size_t expected) {

@@ -1,10 +1,13 @@
 #pragma once
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "files/files.hpp"
 #include "files/hdf5/h5_input.hpp"
 #include "files/hdf5/h5_output.hpp"
+#include "nearfield/image_grid.hpp"
 
 /// What Nearfield's files have in common: root attributes, geometry, frequencies.
 namespace nearfield {
@@ -27,8 +30,13 @@ MeasurementGeometry read_measurement(const h5::InputFile& file, bool is_in_order
 void write_geometry(h5::OutputFile& file, const ArrayGeometry& geometry);
 void write_measurement(h5::OutputFile& file, const MeasurementGeometry& measurement);
 
-/// Creates /truth.
+/// Creates /truth, for an array's file.
 void write_truth(h5::OutputFile& file, const Truth& truth, const ArrayGeometry& geometry);
+
+/// What a file of this array has of /truth; where that does not say its frequencies, they are `frequencies_hz`, and
+/// where these are none, a file without them is refused.
+std::optional<Truth> read_truth(const h5::InputFile& file, const ArrayGeometry& geometry,
+                                const std::vector<double>& frequencies_hz);
 
 /// A list of frequencies, each finite and above 0, or from 0 on.
 enum class Lowest { kAbove0, k0 };
@@ -46,6 +54,9 @@ void name_axes(h5::OutputFile& file, const std::string& place, const h5::Shape& 
 /// Of an array on a regular grid the scales y_m and x_m in the group, "" for the root. Returns the scales of rows and
 /// columns: these, else dimensions without values.
 std::vector<std::string> write_grid(h5::OutputFile& file, const std::string& group, const ArrayGeometry& geometry);
+
+/// The scales y_m and x_m of a grid's pixels in the group. Returns both.
+std::vector<std::string> write_pixels(h5::OutputFile& file, const std::string& group, const ImageGrid& grid);
 
 /// Throws an internal error when a caller's array has not as many values as its axes say.
 void require_values(std::string_view what, std::size_t found, std::size_t expected);

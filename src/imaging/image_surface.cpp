@@ -41,18 +41,18 @@ double height_slope(const std::optional<double>& before_m, double here_m, const 
   return before_m ? (here_m - *before_m) / step_m : 0.0;
 }
 
-void require_grid(const SurfaceData& data, const ArrayGeometry& geometry, int upsample, const std::string& key) {
-  const auto rows = static_cast<std::size_t>(geometry.rows * upsample);
-  const auto columns = static_cast<std::size_t>(geometry.columns * upsample);
+void require_grid(const SurfaceData& data, const ImageGrid& grid, const std::string& key) {
+  const auto rows = static_cast<std::size_t>(grid.rows());
+  const auto columns = static_cast<std::size_t>(grid.columns());
   if (data.rows != rows || data.columns != columns) {
     throw ConfigError(
-        fmt::format("{}: expected z_m of {} x {} pixels (rows and columns of microphones, times upsample "
-                    "{}), found {} x {}",
-                    key, rows, columns, upsample, data.rows, data.columns));
+        fmt::format("{}: expected z_m of {} x {} pixels (rows and columns of microphones, or of the grid of images "
+                    "that they have in their stead, times upsample {}), found {} x {}",
+                    key, rows, columns, grid.upsample, data.rows, data.columns));
   }
 }
 
-ImageSurface surface_of_heights(const SurfaceData& data, const ArrayGeometry& geometry, int upsample) {
+ImageSurface surface_of_heights(const SurfaceData& data, const ImageGrid& grid) {
   const HeightMap map{.z_m = data.z_m,
                       .rows = static_cast<std::ptrdiff_t>(data.rows),
                       .columns = static_cast<std::ptrdiff_t>(data.columns)};
@@ -61,34 +61,35 @@ ImageSurface surface_of_heights(const SurfaceData& data, const ArrayGeometry& ge
   for (std::ptrdiff_t row = 0; row < map.rows; ++row) {
     for (std::ptrdiff_t column = 0; column < map.columns; ++column) {
       const std::optional<double> height_m = map.at(row, column);
-      surface.places_m.emplace_back(geometry.x_m(static_cast<double>(column) / upsample),
-                                    geometry.y_m(static_cast<double>(row) / upsample), height_m.value_or(0.0));
+      surface.places_m.emplace_back(grid.x_m(static_cast<int>(column)), grid.y_m(static_cast<int>(row)),
+                                    height_m.value_or(0.0));
       if (!height_m) {
         surface.normals.emplace_back(Eigen::Vector3d::Zero());
         continue;
       }
       const double slope_x =
-          height_slope(map.at(row, column - 1), *height_m, map.at(row, column + 1), geometry.pitch_x_m / upsample);
+          height_slope(map.at(row, column - 1), *height_m, map.at(row, column + 1), grid.pitch_x_m / grid.upsample);
       const double slope_y =
-          height_slope(map.at(row - 1, column), *height_m, map.at(row + 1, column), geometry.pitch_y_m / upsample);
+          height_slope(map.at(row - 1, column), *height_m, map.at(row + 1, column), grid.pitch_y_m / grid.upsample);
       surface.normals.emplace_back(Eigen::Vector3d(-slope_x, -slope_y, 1.0).normalized());
     }
   }
   return surface;
 }
 
-ImageSurface surface_of_points(const SurfaceData& data, const ArrayGeometry& geometry, const std::string& key) {
+ImageSurface surface_of_points(const SurfaceData& data, const ImageGrid& grid, const std::string& key) {
   ImageSurface surface{
       .rows = 1, .columns = static_cast<int>(data.columns), .places_m = {}, .normals = {}, .is_points = true};
-  const double most_x_m = geometry.columns * geometry.pitch_x_m;
-  const double most_y_m = geometry.rows * geometry.pitch_y_m;
+  const double most_x_m = grid.node_columns * grid.pitch_x_m;
+  const double most_y_m = grid.node_rows * grid.pitch_y_m;
   for (std::size_t i = 0; i < data.columns; ++i) {
     const Eigen::Vector3d place(data.xyz_m[kSpace * i], data.xyz_m[kSpace * i + 1], data.xyz_m[kSpace * i + 2]);
-    if (!(std::abs(place.x()) <= most_x_m) || !(std::abs(place.y()) <= most_y_m)) {
+    if (!(std::abs(place.x() - grid.centre_x_m) <= most_x_m) || !(std::abs(place.y() - grid.centre_y_m) <= most_y_m)) {
       throw ConfigError(
           fmt::format("{}: expected points with x from {:.6g} to {:.6g} m and y from {:.6g} to {:.6g} m, "
                       "found x {:.6g} m, y {:.6g} m at point {}",
-                      key, -most_x_m, most_x_m, -most_y_m, most_y_m, place.x(), place.y(), i));
+                      key, grid.centre_x_m - most_x_m, grid.centre_x_m + most_x_m, grid.centre_y_m - most_y_m,
+                      grid.centre_y_m + most_y_m, place.x(), place.y(), i));
     }
     surface.places_m.push_back(place);
     surface.normals.emplace_back(0.0, 0.0, 1.0);
@@ -150,14 +151,13 @@ double ImageSurface::lowest_m() const { return extreme_height(*this, -1.0); }
 
 double ImageSurface::highest_m() const { return extreme_height(*this, 1.0); }
 
-ImageSurface make_image_surface(const SurfaceData& data, const ArrayGeometry& geometry, int upsample, double standoff_m,
+ImageSurface make_image_surface(const SurfaceData& data, const ImageGrid& grid, double standoff_m,
                                 const std::string& key) {
   if (!data.is_points) {
-    require_grid(data, geometry, upsample, key);
+    require_grid(data, grid, key);
   }
   require_heights(data, standoff_m, key);
-  ImageSurface surface =
-      data.is_points ? surface_of_points(data, geometry, key) : surface_of_heights(data, geometry, upsample);
+  ImageSurface surface = data.is_points ? surface_of_points(data, grid, key) : surface_of_heights(data, grid);
   if (!data.normals.empty()) {
     take_normals(surface, data, key);
   }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "nearfield/array_files.hpp"
-#include "nearfield/geometry.hpp"
+#include "nearfield/image_grid.hpp"
 
 namespace nearfield {
 
@@ -27,10 +27,10 @@ struct ImageSurface {
 /// Points of a surface at most.
 inline constexpr std::size_t kMostSurfacePoints = 65536;
 
-/// Of the pixels of an array's images. Heights without normals have those of central differences. `key` names the
+/// Of the pixels of a grid of images. Heights without normals have those of central differences. `key` names the
 /// setting. Throws ConfigError where the data are of another grid, nowhere finite, at or above the microphones, further
 /// behind z = 0 than the microphones are before it, or points too far beside the array.
-ImageSurface make_image_surface(const SurfaceData& data, const ArrayGeometry& geometry, int upsample, double standoff_m,
+ImageSurface make_image_surface(const SurfaceData& data, const ImageGrid& grid, double standoff_m,
                                 const std::string& key);
 
 }  // namespace nearfield

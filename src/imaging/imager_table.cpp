@@ -36,7 +36,9 @@ std::unique_ptr<Imager> make_imager(const ocl::Device& device, const PnahPlan& p
     const bool is_first = plan.section == PnahPlan().section;
     throw ConfigError(fmt::format("{}{}: {} cannot do {}{}", plan.section, is_first ? "imager" : "kind",
                                   name_of(entry.kind), obstacle,
-                                  plan.surface ? fmt::format(", with {}surface", plan.section) : "; use pnah"));
+                                  plan.surface              ? fmt::format(", with {}surface", plan.section)
+                                  : plan.geometry.is_grid() ? "; use pnah"
+                                                            : ""));
   }
   return entry.make(device, plan);
 }

@@ -20,9 +20,12 @@ MicrophoneMask make_mask(const ArrayPlan& plan, const std::vector<int>& channels
   for (const std::int32_t channel : mask.channels) {
     usable[static_cast<std::size_t>(channel)] = 0;
   }
-  if (!plan.geometry.is_grid()) {
-    return mask;  // nothing predicts microphones there: only what needs a grid does
-  }
+  // The imager of irregular arrays leaves the plan's dead microphones out of its model: nothing reads a prediction of
+  // these, whose covariances would be an integral for each pair of microphones.
+  const auto is_left_out = [&](std::int32_t channel) {
+    return !plan.geometry.is_grid() &&
+           std::find(plan.dead_channels.begin(), plan.dead_channels.end(), channel) != plan.dead_channels.end();
+  };
   std::vector<FieldCovariance> covariances;
   if (!all.empty()) {
     for (std::size_t f = 0; f < frequencies; ++f) {
@@ -30,6 +33,9 @@ MicrophoneMask make_mask(const ArrayPlan& plan, const std::vector<int>& channels
     }
   }
   for (std::size_t i = 0; i < mask.channels.size(); ++i) {
+    if (is_left_out(mask.channels[i])) {
+      continue;
+    }
     const std::vector<int> from = nearest_usable(plan.geometry, usable, mask.channels[i], kFillNeighbours);
     if (from.empty()) {
       continue;

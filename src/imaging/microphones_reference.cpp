@@ -48,6 +48,13 @@ std::vector<bool> usable_microphones(std::span<const Complex> spectra, const Pna
   return usable;
 }
 
+/// In space, m^2.
+double squared_distance(const ArrayGeometry& geometry, int one, int other) {
+  const MicrophonePosition a = geometry.position_m(one);
+  const MicrophonePosition b = geometry.position_m(other);
+  return std::pow(a.x_m - b.x_m, 2) + std::pow(a.y_m - b.y_m, 2) + std::pow(a.z_m - b.z_m, 2);
+}
+
 Complex interpolate(const Field& field, const std::vector<bool>& usable, int row, int column, const PnahPlan& plan) {
   for (int radius = 1;; ++radius) {
     int found = 0;
@@ -70,6 +77,25 @@ Complex interpolate(const Field& field, const std::vector<bool>& usable, int row
   }
 }
 
+/// Of microphones on no regular grid: the mean of the usable ones that are nearest in space, with 1/distance^2.
+Complex interpolate_in_space(const Field& field, const std::vector<bool>& usable, int channel, const PnahPlan& plan) {
+  std::vector<std::pair<double, std::size_t>> others;
+  for (std::size_t other = 0; other < usable.size(); ++other) {
+    if (usable[other]) {
+      others.emplace_back(squared_distance(plan.geometry, channel, static_cast<int>(other)), other);
+    }
+  }
+  std::sort(others.begin(), others.end());
+  others.resize(std::min(others.size(), std::size_t{kMinimumNeighbours}));
+  Complex sum = 0.0;
+  double weights = 0.0;
+  for (const auto& [distance2, other] : others) {
+    sum += field.values[other] / distance2;
+    weights += 1.0 / distance2;
+  }
+  return others.empty() ? 0.0 : sum / weights;
+}
+
 /// Covariance of the pressures at two points r apart, unscaled: a field of power 1 inside the radiation circle and
 /// e^{-2 sqrt(kr^2 - k^2) z} outside, by the midpoint rule.
 double covariance(double r_m, double k, double z_m) {
@@ -89,6 +115,9 @@ class Covariances {
  public:
   Covariances(const PnahPlan& plan, double k) : plan_(&plan), k_(k) {}
   double operator()(int a, int b) {
+    if (!plan_->geometry.is_grid()) {
+      return covariance(std::sqrt(squared_distance(plan_->geometry, a, b)), k_, plan_->standoff_m);
+    }
     const int columns = plan_->geometry.columns;
     const std::pair apart{std::abs(a / columns - b / columns), std::abs(a % columns - b % columns)};
     if (!known_.contains(apart)) {
@@ -108,6 +137,9 @@ class Covariances {
 std::vector<int> neighbours_of(int channel, const std::vector<bool>& masked, const PnahPlan& plan) {
   const int columns = plan.geometry.columns;
   const auto distance2 = [&](int other) {
+    if (!plan.geometry.is_grid()) {
+      return squared_distance(plan.geometry, channel, other);
+    }
     const int rows_apart = other / columns - channel / columns;
     return std::pow(rows_apart * plan.geometry.pitch_y_m, 2) +
            std::pow((other % columns - channel % columns) * plan.geometry.pitch_x_m, 2);
@@ -160,7 +192,9 @@ ConditionedSpectra condition_microphones(std::span<const Complex> spectra, const
     for (int channel = 0; channel < plan.geometry.channels(); ++channel) {
       const auto at = static_cast<std::size_t>(channel);
       if (!usable[at] && !masked[at]) {
-        finite.values[at] = interpolate(measured, usable, channel / measured.columns, channel % measured.columns, plan);
+        finite.values[at] = plan.geometry.is_grid() ? interpolate(measured, usable, channel / measured.columns,
+                                                                  channel % measured.columns, plan)
+                                                    : interpolate_in_space(measured, usable, channel, plan);
       }
     }
     Field filled = finite;

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <set>
 
+#include "nearfield/image_grid.hpp"
 #include "simulate/points/interpolator.hpp"
 #include "simulate/points/point_player.hpp"
 #include "simulate/random.hpp"
@@ -63,25 +64,33 @@ std::vector<double> distinct_frequencies(const Scene& scene) {
   return {frequencies.begin(), frequencies.end()};
 }
 
-/// The sum of all tones of one frequency at every microphone's x and y, [row][column].
-std::vector<FieldValue> field_on_plane(const Scene& scene, double frequency_hz, double z_m) {
-  const ArrayGeometry& geometry = scene.measurement.geometry;
+/// The pixels of the images of the scene's array on z = 0, [row][column].
+std::vector<Point> pixels_of(const Scene& scene) {
+  const ImageGrid grid = image_grid(scene.measurement.geometry);
+  std::vector<Point> points;
+  for (int row = 0; row < grid.rows(); ++row) {
+    for (int column = 0; column < grid.columns(); ++column) {
+      points.push_back({grid.x_m(column), grid.y_m(row), 0.0});
+    }
+  }
+  return points;
+}
+
+/// The sum of all tones of one frequency, [point].
+std::vector<FieldValue> field_at(const Scene& scene, double frequency_hz, const std::vector<Point>& points) {
   const Tonal tonal{frequency_hz, scene.medium};
   const std::vector<Image> images = images_of(scene.room);
   std::vector<FieldValue> values;
-  for (int row = 0; row < geometry.rows; ++row) {
-    for (int column = 0; column < geometry.columns; ++column) {
-      const Point point{geometry.x_m(column), geometry.y_m(row), z_m};
-      FieldValue sum{};
-      for (const ToneSource& tone : scene.tones) {
-        if (tone.frequency_hz == frequency_hz && tone.motion.empty()) {
-          const FieldValue value = std::visit(ShapeField{tonal, point, images}, tone.shape);
-          sum.pressure_pa += value.pressure_pa;
-          sum.velocity_m_s += value.velocity_m_s;
-        }
+  for (const Point& point : points) {
+    FieldValue sum{};
+    for (const ToneSource& tone : scene.tones) {
+      if (tone.frequency_hz == frequency_hz && tone.motion.empty()) {
+        const FieldValue value = std::visit(ShapeField{tonal, point, images}, tone.shape);
+        sum.pressure_pa += value.pressure_pa;
+        sum.velocity_m_s += value.velocity_m_s;
       }
-      values.push_back(sum);
     }
+    values.push_back(sum);
   }
   return values;
 }
@@ -142,10 +151,9 @@ std::vector<std::complex<double>> microphone_responses(const Scene& scene) {
 std::vector<Point> microphones_of(const Scene& scene) {
   const ArrayGeometry& geometry = scene.measurement.geometry;
   std::vector<Point> places;
-  for (int row = 0; row < geometry.rows; ++row) {
-    for (int column = 0; column < geometry.columns; ++column) {
-      places.push_back({geometry.x_m(column), geometry.y_m(row), scene.measurement.standoff_m});
-    }
+  for (int channel = 0; channel < geometry.channels(); ++channel) {
+    const MicrophonePosition at = geometry.position_m(channel);
+    places.push_back({at.x_m, at.y_m, scene.measurement.standoff_m + at.z_m});
   }
   return places;
 }
@@ -176,8 +184,9 @@ std::size_t Scene::moving_sources() const {
 
 std::vector<std::complex<float>> aperture_pressure_of(const Scene& scene) {
   std::vector<std::complex<float>> pressure;
+  const std::vector<Point> places = microphones_of(scene);
   for (const double frequency_hz : distinct_frequencies(scene)) {
-    for (const FieldValue& value : field_on_plane(scene, frequency_hz, scene.measurement.standoff_m)) {
+    for (const FieldValue& value : field_at(scene, frequency_hz, places)) {
       pressure.emplace_back(value.pressure_pa);
     }
   }
@@ -191,8 +200,9 @@ Truth truth_of(const Scene& scene) {
   if (!scene.tones.empty() || scene.changes()) {
     truth.sources = source_truth_of(scene);
   }
+  const std::vector<Point> pixels = pixels_of(scene);
   for (const double frequency_hz : truth.frequencies_hz) {
-    for (const FieldValue& value : field_on_plane(scene, frequency_hz, 0.0)) {
+    for (const FieldValue& value : field_at(scene, frequency_hz, pixels)) {
       truth.pressure.emplace_back(value.pressure_pa);
       truth.normal_velocity.emplace_back(value.velocity_m_s);
     }

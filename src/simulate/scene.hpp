@@ -79,10 +79,10 @@ std::vector<Point> microphones_of(const Scene& scene);
 /// one ConfigError that lists everything wrong in it.
 Scene load_scene(const std::filesystem::path& path);
 
-/// The true fields of a scene's tones at the microphones' x and y, one entry for each distinct frequency, ascending:
-/// pressure and normal velocity at z = 0, pressure at the standoff, phasors referred to bit-time 0. A point source on
-/// z = 0 exactly under a microphone gives NaN there. Tones that move are not among them. Of all sources their places
-/// and levels.
+/// The true fields of a scene's tones, one entry for each distinct frequency, ascending: pressure and normal velocity
+/// at z = 0 on the grid of the array's images (image_grid.hpp), pressure at the microphones, phasors referred to
+/// bit-time 0. A point source on z = 0 exactly at a pixel gives NaN there. Tones that move are not among them. Of all
+/// sources their places and levels.
 Truth truth_of(const Scene& scene);
 
 /// Only the pressure at the microphones of those tones, [frequency][row][column], Pa.
@@ -138,8 +138,8 @@ SimulationReport simulate_capture(const Scene& scene, const std::filesystem::pat
 SimulationReport simulate_time_data(const Scene& scene, const std::filesystem::path& output, double sample_rate_hz,
                                     const ProgressCallback& progress = {});
 
-/// Writes spectra of one frame: the tones that rest, with each microphone's gain and phase, without noise; dead ones
-/// are 0. Throws ConfigError when a source is none; IoError.
+/// Writes spectra of one frame with /truth: the tones that rest, with each microphone's gain and phase, without noise;
+/// dead ones are 0. Throws ConfigError when a source is none; IoError.
 SimulationReport simulate_spectra(const Scene& scene, const std::filesystem::path& output);
 
 }  // namespace nearfield

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <limits>
 
+#include "config/positions_file.hpp"
 #include "config/standard_input.hpp"
 #include "nearfield/error.hpp"
 #include "simulate/scene_reader.hpp"
@@ -17,12 +18,32 @@ constexpr NumberRule kSnr{-200.0, 200.0, false, "a signal-to-noise ratio from -2
 constexpr NumberRule kGainSpread{0.0, 40.0, false, "a level difference from 0 to 40 dB"};
 constexpr NumberRule kPhaseSpread{0.0, 180.0, false, "an angle from 0 to 180 degrees"};
 
-void read_array(YamlMap array, Scene& scene) {
+/// Puts microphones on no regular grid in the place of the one that rows, columns and pitches describe.
+void read_places(YamlMap& array, const std::filesystem::path& folder, ArrayGeometry& geometry) {
+  const std::optional<std::string> file = array.text("positions");
+  if (!file) {
+    return;
+  }
+  for (const char* key : {"rows", "columns", "pitch_x_m", "pitch_y_m"}) {
+    if (array.has(key)) {
+      array.problem(key, "nothing beside positions, which say where all microphones stand");
+    }
+  }
+  geometry = read_positions(folder / *file);
+  if (geometry.is_grid()) {
+    array.problem("positions", fmt::format("rows, columns, pitch_x_m and pitch_y_m in their stead, as they are on a "
+                                           "regular grid of {} microphones",
+                                           text_of_size(geometry)));
+  }
+}
+
+void read_array(YamlMap array, const std::filesystem::path& folder, Scene& scene) {
   ArrayGeometry& geometry = scene.measurement.geometry;
   assign(array.integer("rows", 1, kMaxSide), geometry.rows);
   assign(array.integer("columns", 1, kMaxSide), geometry.columns);
   assign(array.number("pitch_x_m", kLength), geometry.pitch_x_m);
   assign(array.number("pitch_y_m", kLength), geometry.pitch_y_m);
+  read_places(array, folder, geometry);
   assign(array.number("sensitivity_dbfs", kSensitivity), scene.measurement.sensitivity_dbfs);
   scene.layout = default_layout(geometry);
   if (const auto layout = array.choice("layout", {"sorama-cam", "row-major"})) {
@@ -117,7 +138,7 @@ Scene load_scene(const std::filesystem::path& path) {
   if (!top.integer("version", 1, 1) && !top.has("version")) {
     top.problem("version", "1");
   }
-  read_array(top.map("array"), scene);
+  read_array(top.map("array"), path.parent_path(), scene);
   read_medium(top.map("medium"), scene);
   SignalToNoise snr;
   read_microphones(top.map("microphones"), scene, snr);

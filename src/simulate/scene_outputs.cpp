@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "files/spectra_truth.hpp"
 #include "nearfield/error.hpp"
 #include "simulate/points/point_player.hpp"
 #include "simulate/random.hpp"
@@ -147,7 +148,7 @@ SimulationReport simulate_spectra(const Scene& scene, const std::filesystem::pat
       file.spectra[i] = 0.0F;
     }
   }
-  write_spectra(output, file);
+  write_spectra_with_truth(output, file, truth);
   SimulationReport report;
   add_mesh_errors(scene, report);
   if (scene.noise_pa > 0.0) {

@@ -68,18 +68,31 @@ TEST_F(Positions, OnAGridGiveRowsColumnsAndPitchesThatMustAgreeWithThoseGiven) {
   EXPECT_THAT(refusal<ConfigError>({"array.pitch_y_m=0.03"}), HasSubstr("array.pitch_y_m: expected nothing or 0.02"));
 }
 
-TEST_F(Positions, OnNoGridAreRefusedByImagesAlone) {
+TEST_F(Positions, OnNoGridAreImagedByOperatorsAlone) {
   place(test::as_csv(flower_));
   EXPECT_EQ(text_of_size(load({"processors.far.kind=beamform"}).array.geometry), "33 irregular");
-  for (const std::string imager : {"pnah", "sonah", "operators", "auto"}) {
+  for (const std::string imager : {"pnah", "sonah"}) {
     EXPECT_THAT(refusal<ConfigError>({"holography.imager=" + imager}),
-                AllOf(HasSubstr("holography.imager: expected none, as images by any imager"), HasSubstr("regular grid"),
+                AllOf(HasSubstr("holography.imager: expected operators, auto or none, as images by " + imager),
                       HasSubstr("33 irregular"), HasSubstr("found " + imager)));
+    EXPECT_THAT(refusal<ConfigError>({"processors.near.kind=" + imager}),
+                AllOf(HasSubstr("processors.near.kind: expected operators"), HasSubstr("found " + imager)));
   }
-  for (const std::string kind : {"sonah", "operators"}) {
-    EXPECT_THAT(refusal<ConfigError>({"processors.near.kind=" + kind}),
-                AllOf(HasSubstr("processors.near.kind: expected"), HasSubstr("found " + kind)));
+  for (const std::string imager : {"operators", "auto"}) {
+    const std::string wall = "holography.operators.wall.y_m=0.5";
+    EXPECT_EQ(load({"holography.imager=" + imager, wall}).holography.operators.wall.y_m, 0.5);
+    const std::string yaml = to_yaml(load({"holography.imager=" + imager, wall}));
+    EXPECT_EQ(to_yaml(load_settings(WrittenFile(yaml).path(), {})), yaml);
+    EXPECT_THAT(refusal<ConfigError>({"holography.imager=" + imager, "holography.quantity=active_intensity"}),
+                AllOf(HasSubstr("holography.quantity: expected pressure"), HasSubstr("33 irregular")));
+    // Its microphones are within 0.2 m of the middle, and its grid ends less than half a pitch beyond them.
+    EXPECT_THAT(refusal<ConfigError>({"holography.imager=" + imager, "holography.points=[{x_m: 0.3, y_m: 0}]"}),
+                AllOf(HasSubstr("holography.points[0]: expected a point of the aperture"), HasSubstr("found x 0.3")));
+    (void)load({"holography.imager=" + imager, "holography.points=[{x_m: 0.15, y_m: -0.1}]"});
   }
+  (void)load({"processors.near.kind=operators"});
+  EXPECT_THAT(refusal<ConfigError>({"processors.near.kind=operators", "processors.near.quantity=active_intensity"}),
+              HasSubstr("processors.near.quantity: expected pressure"));
   EXPECT_THAT(refusal<ConfigError>({"front_end.bands_hz=[[1000, 2000]]"}), HasSubstr("front_end.bands_hz"));
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <complex>
 #include <numbers>
+#include <set>
+#include <vector>
 
 namespace nearfield {
 namespace {
@@ -56,6 +58,31 @@ TEST(Prediction, OfAFieldFromTheSurfaceIsGoodToItsNoise) {
     EXPECT_GT(prediction.variance, kPredictionNoise);
     EXPECT_LT(prediction.variance, 0.2);
   }
+}
+
+// The same microphones without rows and columns: the same neighbours, but for the order of those equally near, and the
+// same weights.
+TEST(Prediction, OfTheSameMicrophonesOnNoGridIsTheSame) {
+  const ArrayGeometry grid{.rows = 6, .columns = 7, .pitch_x_m = 0.02, .pitch_y_m = 0.023};
+  std::vector<MicrophonePosition> positions_m;
+  for (int channel = 0; channel < grid.channels(); ++channel) {
+    const MicrophonePosition at = grid.position_m(channel);
+    positions_m.push_back({at.x_m + 0.4, at.y_m - 0.1, 0.002});
+  }
+  const ArrayGeometry irregular = irregular_geometry_of(positions_m);
+  std::vector<std::uint8_t> usable(42, 1);
+  usable[8] = 0;
+  FieldCovariance of_grid(grid, 25.0, 0.03);
+  FieldCovariance of_irregular(irregular, 25.0, 0.03);
+  const std::vector<int> from = nearest_usable(irregular, usable, 16, 11);
+  const std::vector<int> expected = nearest_usable(grid, usable, 16, 11);
+  ASSERT_EQ(std::set<int>(from.begin(), from.end()), std::set<int>(expected.begin(), expected.end()));
+  const MicrophonePrediction found = predict_microphone(of_irregular, 16, from);
+  const MicrophonePrediction known = predict_microphone(of_grid, 16, from);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    EXPECT_NEAR(found.weights[i], known.weights[i], 1e-9);
+  }
+  EXPECT_NEAR(found.variance, known.variance, 1e-9);
 }
 
 TEST(NearestUsable, GivesWhatThereIsNearestFirst) {

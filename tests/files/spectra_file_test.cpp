@@ -2,6 +2,8 @@
 #include <limits>
 
 #include "files/file_test_support.hpp"
+#include "files/spectra_truth.hpp"
+#include "nearfield/image_grid.hpp"
 
 namespace nearfield {
 namespace {
@@ -37,6 +39,64 @@ TEST(Spectra, RoundTripIsExact) {
   write_spectra(folder / "spectra.h5", file);
   expect_same(read_spectra(folder / "spectra.h5"), file);
   EXPECT_THAT(folder.names(), ElementsAre("spectra.h5"));
+}
+
+// The truth that others write may be without frequencies of its own: it is at those of the spectra.
+TEST(Spectra, HaveATruthWhereOneIsWritten) {
+  const TempFolder folder;
+  const std::string path = folder / "spectra.h5";
+  const SpectraFile file = small_spectra();
+  write_spectra(path, file);
+  EXPECT_EQ(read_spectra_truth(path), std::nullopt);
+  const Truth truth{.frequencies_hz = {1007.08},
+                    .pressure = random_complex(15, 4),
+                    .normal_velocity = {},
+                    .aperture_pressure = random_complex(15, 5),
+                    .sources = {}};
+  write_spectra_with_truth(path, file, truth);
+  expect_same(read_spectra(path), file);
+  const std::optional<Truth> found = read_spectra_truth(path);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->frequencies_hz, truth.frequencies_hz);
+  EXPECT_EQ(found->pressure, truth.pressure);
+  EXPECT_EQ(found->normal_velocity, truth.normal_velocity);
+  EXPECT_EQ(found->aperture_pressure, truth.aperture_pressure);
+  write_spectra_with_truth(path, file,
+                           {.frequencies_hz = file.frequencies_hz,
+                            .pressure = {},
+                            .normal_velocity = random_complex(30, 6),
+                            .aperture_pressure = {},
+                            .sources = {}});
+  const std::vector<Complex> velocity = read_spectra_truth(path)->normal_velocity;
+  edit(path, [](hid_t id) { H5Ldelete(id, "/truth/frequencies_hz", H5P_DEFAULT); });
+  EXPECT_EQ(read_spectra_truth(path)->frequencies_hz, file.frequencies_hz);
+  EXPECT_EQ(read_spectra_truth(path)->normal_velocity, velocity);
+}
+
+// Of an irregular array true fields are on the grid of its images, and at its microphones.
+TEST(Spectra, OfAnIrregularArrayHaveATruthOnTheGridOfItsImages) {
+  const TempFolder folder;
+  const std::string path = folder / "spectra.h5";
+  SpectraFile file;
+  file.measurement.geometry = irregular_geometry_of({{0.0, 0.0, 0.0}, {0.11, 0.02, 0.01}, {0.03, 0.07, -0.01}});
+  file.measurement.standoff_m = 0.03;
+  file.frames = 1;
+  file.frequencies_hz = {500.0};
+  file.spectra = random_complex(3, 7);
+  const std::size_t pixels = image_grid(file.measurement.geometry).pixels();
+  ASSERT_NE(pixels, 3U);
+  const Truth truth{.frequencies_hz = {500.0},
+                    .pressure = random_complex(pixels, 8),
+                    .normal_velocity = random_complex(pixels, 9),
+                    .aperture_pressure = random_complex(3, 10),
+                    .sources = {}};
+  write_spectra_with_truth(path, file, truth);
+  expect_same(read_spectra(path), file);
+  const std::optional<Truth> found = read_spectra_truth(path);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->pressure, truth.pressure);
+  EXPECT_EQ(found->normal_velocity, truth.normal_velocity);
+  EXPECT_EQ(found->aperture_pressure, truth.aperture_pressure);
 }
 
 TEST(Spectra, NonFiniteValuesAreKept) {

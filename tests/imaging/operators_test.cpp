@@ -182,7 +182,7 @@ TEST(Operators, AgreeWithReferenceOnASurfaceWithHolesBesideAWall) {
     data.z_m.push_back(i % 7 == 0 ? std::nan("") : 0.008 * std::cos(0.11 * i));
   }
   plan.surface = std::make_shared<const ImageSurface>(
-      make_image_surface(data, plan.geometry, 1, plan.standoff_m, "holography.surface"));
+      make_image_surface(data, plan.grid(), plan.standoff_m, "holography.surface"));
   expect_as_reference(plan, monopole_spectra(plan, 9U, 50.0));
 }
 

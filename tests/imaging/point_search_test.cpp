@@ -161,7 +161,7 @@ TEST_P(PointsInEveryShape, KernelsAgreeWithReference) {
       data.z_m.push_back(i == 3 ? std::nan("") : 0.004 * std::sin(0.3 * (i % c.columns)) + 0.0004 * row);
     }
     plan.surface = std::make_shared<const ImageSurface>(
-        make_image_surface(data, plan.geometry, 1, plan.standoff_m, "holography.surface"));
+        make_image_surface(data, plan.grid(), plan.standoff_m, "holography.surface"));
   }
   plan.batch = 2;
   const std::vector<Monopole> sources = {

@@ -69,7 +69,7 @@ void add_normals(SurfaceData& data, const PnahPlan& plan, double bend_per_m) {
 
 std::shared_ptr<const ImageSurface> surface_of(const PnahPlan& plan, const SurfaceData& data) {
   return std::make_shared<const ImageSurface>(
-      make_image_surface(data, plan.geometry, plan.holography.upsample, plan.standoff_m, "holography.surface"));
+      make_image_surface(data, plan.grid(), plan.standoff_m, "holography.surface"));
 }
 
 std::vector<ComplexF> monopole_spectra(const PnahPlan& plan, unsigned seed, double snr_db) {

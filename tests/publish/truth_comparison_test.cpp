@@ -8,7 +8,7 @@
 #include <functional>
 #include <numbers>
 
-#include "files/files.hpp"
+#include "files/spectra_truth.hpp"
 #include "nearfield/error.hpp"
 #include "support/command.hpp"
 
@@ -132,6 +132,26 @@ TEST_F(CompareWithTruth, WhatIsNotThereIsNamed) {
   write_images("active_intensity", second([&](std::size_t i) { return p(i); }));
   write_capture(pressure_, {});
   EXPECT_THAT(refusal(), HasSubstr("/truth/normal_velocity"));
+}
+
+// Files of spectra may have a truth, too.
+TEST_F(CompareWithTruth, OfAFileOfSpectra) {
+  SpectraFile file;
+  file.measurement = {.geometry = kGeometry, .standoff_m = 0.03};
+  file.frames = 1;
+  file.frequencies_hz = {500.0, kTone_hz};
+  file.spectra.assign(2 * static_cast<std::size_t>(kGeometry.channels()), {1.0F, 0.0F});
+  capture_ = folder_ / "s.h5";
+  write_images("pressure", second([&](std::size_t i) { return 1.1 * p(i); }));
+  write_spectra(capture_, file);
+  EXPECT_THAT(refusal(), HasSubstr("found none"));
+  write_spectra_with_truth(capture_, file,
+                           {.frequencies_hz = file.frequencies_hz,
+                            .pressure = pressure_,
+                            .normal_velocity = {},
+                            .aperture_pressure = {},
+                            .sources = {}});
+  EXPECT_NEAR(relative_l2(), 0.1, kOfFloat32);
 }
 
 TEST_F(CompareWithTruth, ATolerance) {

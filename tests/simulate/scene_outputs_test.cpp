@@ -4,8 +4,9 @@
 #include <cmath>
 #include <numbers>
 
-#include "files/files.hpp"
+#include "files/spectra_truth.hpp"
 #include "nearfield/error.hpp"
+#include "nearfield/image_grid.hpp"
 #include "simulate/scene.hpp"
 #include "simulate/temporary_folder.hpp"
 
@@ -124,6 +125,39 @@ TEST(SimulateTimeData, RefusesWhatTheRateCannotHold) {
   scene.tracks = {{"a.wav", {0, 0, -1}, 1.0}};
   EXPECT_THAT(refusal(48000.0), HasSubstr("none of kind track for samples"));
   EXPECT_FALSE(std::filesystem::exists(folder / "t.h5"));
+}
+
+// At the microphones' own places, with a truth on the grid of their images: both by the closed form of a monopole.
+TEST(SimulateSpectra, OfMicrophonesAtAnyPlacesHoldTheFieldThere) {
+  const TemporaryFolder folder;
+  Scene scene;
+  scene.measurement.geometry = irregular_geometry_of({{0.0, 0.0, 0.0}, {0.11, 0.02, 0.01}, {0.03, 0.07, -0.01}});
+  scene.tones = {{1000.0, Monopole{{0.02, 0.01, -0.05}, 1e-4, false}}};
+  (void)simulate_spectra(scene, folder / "s.h5");
+  const SpectraFile file = read_spectra(folder / "s.h5");
+  EXPECT_FALSE(file.measurement.geometry.is_grid());
+  const double omega = 2.0 * std::numbers::pi * 1000.0;
+  const auto expected = [&](double x_m, double y_m, double z_m) {
+    const double r_m = std::hypot(x_m - 0.02, y_m - 0.01, z_m + 0.05);
+    return Complex(0.0, omega * scene.medium.density_kg_m3 * 1e-4) *
+           std::polar(1.0 / (4.0 * std::numbers::pi * r_m), -omega / scene.medium.sound_speed_m_s * r_m);
+  };
+  for (int channel = 0; channel < 3; ++channel) {
+    const MicrophonePosition at = scene.measurement.geometry.position_m(channel);
+    const Complex there = expected(at.x_m, at.y_m, 0.03 + at.z_m);
+    EXPECT_LT(std::abs(Complex(file.spectra[static_cast<std::size_t>(channel)]) - there), 1e-6 * std::abs(there));
+  }
+  const std::optional<Truth> truth = read_spectra_truth(folder / "s.h5");
+  ASSERT_TRUE(truth.has_value());
+  const ImageGrid grid = image_grid(scene.measurement.geometry);
+  ASSERT_EQ(truth->pressure.size(), grid.pixels());
+  for (int row = 0; row < grid.rows(); ++row) {
+    for (int column = 0; column < grid.columns(); ++column) {
+      const Complex there = expected(grid.x_m(column), grid.y_m(row), 0.0);
+      const auto pixel = static_cast<std::size_t>(row * grid.columns() + column);
+      EXPECT_LT(std::abs(Complex(truth->pressure[pixel]) - there), 1e-6 * std::abs(there));
+    }
+  }
 }
 
 TEST(SimulateSpectra, HoldTheTones) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import pathlib
 import re
@@ -21,7 +22,9 @@ from nearfield.errors import NoInputError, error_of
 from nearfield.files import open_images
 
 Path = str | os.PathLike[str]
+_LOG = logging.getLogger("nearfield")
 _PROGRESS = re.compile(r"^\w+ (\d+) %$")
+_WARNING = re.compile(r"^[\w-]+: warning: (.*)$")
 _END_S = 20.0  # that a program which was asked to stop gets
 _STOP_INTERVAL_S = 0.5
 
@@ -111,7 +114,8 @@ def run(*arguments: Path, progress: Callable[[float], None] | None = None) -> st
     Returns
     -------
     str
-        Standard output.
+        Standard output. What the program warns of goes to the logger ``nearfield``, which prints it unless it is told
+        otherwise.
 
     Raises
     ------
@@ -144,6 +148,9 @@ def run_beside(
             with _stopped_when(stop, process):
                 for line in process.stderr:
                     step = _PROGRESS.match(line.strip())
+                    warning = _WARNING.match(line.strip())
+                    if warning is not None:
+                        _LOG.warning("%s", warning.group(1))
                     if step is None:
                         lines.append(line)
                     elif progress is not None:

@@ -40,10 +40,13 @@ void add_compare(CLI::App& app) {
   auto arguments = std::make_shared<CompareArguments>();
   CLI::App* command =
       app.add_subcommand("compare", "Compare images with a reference: another images file, or a simulation's truth");
-  command->add_option("reference", arguments->reference, "images, HDF5; with --truth a simulated capture")->required();
+  command
+      ->add_option("reference", arguments->reference,
+                   "images, HDF5; with --truth a simulated capture or file of spectra")
+      ->required();
   command->add_option("other", arguments->other, "images, HDF5")->required();
   command->add_flag("--truth", arguments->truth,
-                    "the reference is the true field on z = 0 that a simulated capture has");
+                    "the reference is the true field on z = 0 that a simulated capture or file of spectra has");
   command->add_option("--most-l2", arguments->most_l2,
                       "end with 1 where the relative L2 of an image or of a product is above this");
   command->add_flag("--json", arguments->json, "print JSON");

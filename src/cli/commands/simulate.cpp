@@ -54,9 +54,8 @@ void run(const SimulateArguments& arguments) {
   for (const std::string& warning : report.warnings) {
     spdlog::warn("{}", warning);
   }
-  const ArrayGeometry& geometry = scene.measurement.geometry;
-  fmt::print("{}: {} of {} x {} microphones\n", arguments.output, content_of(arguments, report), geometry.rows,
-             geometry.columns);
+  fmt::print("{}: {} of {} microphones\n", arguments.output, content_of(arguments, report),
+             text_of_size(scene.measurement.geometry));
 }
 
 }  // namespace

@@ -199,16 +199,17 @@ void describe(Section& section, HolographySettings& holography) {
       "imager", holography.imager,
       choice<ImagerKind>({{ImagerKind::kAuto,
                            "sonah where no pitch is above standoff_m, nearer to the truth at twice the time on a GPU, "
-                           "else pnah"},
+                           "else pnah; operators of microphones on no regular grid"},
                           {ImagerKind::kPnah, "planar NAH: extrapolation, K-space filter, back-propagation"},
                           {ImagerKind::kSonah,
                            "statistically optimised NAH: no padding, no cut-off, the noise measured in every frame; "
                            "it leaves extrapolation, filter and device.fft unread"},
                           {ImagerKind::kOperators,
-                           "the same by a dense matrix a frequency: for holes, walls and measured transfer functions"},
+                           "the same by a dense matrix a frequency: for microphones at any places, holes, walls and "
+                           "measured transfer functions"},
                           {ImagerKind::kNone,
-                           "no images, as of microphones on no regular grid: the mean square pressure of each row in "
-                           "their place, or of all microphones"}}),
+                           "no images: the mean square pressure of each row in their place, or of all microphones on "
+                           "no regular grid"}}),
       "how images are made of spectra");
   section.add("standoff_m", holography.standoff_m, length_m(), "from the surface (z = 0) to the microphones");
   describe_images(section, holography, {});
@@ -229,7 +230,10 @@ void describe_images(Section& section, HolographySettings& holography, const Ima
                                 {Quantity::kDisplacement, "m, the same way"},
                                 {Quantity::kActiveIntensity, "W/m2, towards the array"}}),
               "what an image shows (docs/quantities.md)");
-  section.add("upsample", holography.upsample, integer(1, kMostUpsample), "pixels a microphone along each axis");
+  section.add(
+      "upsample", holography.upsample, integer(1, kMostUpsample),
+      "pixels a microphone along each axis, or a node of the grid on which microphones at any places are imaged "
+      "(docs/operators.md)");
   if (parts.searches) {
     section.add("search_every_frames", holography.search_every_frames,
                 integer(0, std::numeric_limits<int>::max(), "frames"),

@@ -48,14 +48,12 @@ CaptureInfo read_info(const h5::InputFile& file) {
 
 using Field = std::vector<std::complex<float>>;
 
-Field read_field(const h5::InputFile& file, const std::string& name, std::size_t frequencies,
-                 const ArrayGeometry& geometry) {
+Field read_field(const h5::InputFile& file, const std::string& name, std::size_t frequencies, int rows, int columns) {
   if (!file.has(name)) {
     return {};
   }
   return file.values<std::complex<float>>(
-      name,
-      {{"frequencies", frequencies}, {"rows", unsigned_of(geometry.rows)}, {"columns", unsigned_of(geometry.columns)}});
+      name, {{"frequencies", frequencies}, {"rows", unsigned_of(rows)}, {"columns", unsigned_of(columns)}});
 }
 
 /// Where the axes of true fields are: frequencies, rows, columns.
@@ -139,14 +137,39 @@ void write_truth(h5::OutputFile& file, const Truth& truth, const ArrayGeometry& 
     return;
   }
   write_list(file, "/truth/frequencies_hz", truth.frequencies_hz);
-  FieldAxes axes{.shape = {count, unsigned_of(geometry.rows), unsigned_of(geometry.columns)},
-                 .scales = {"/truth/frequencies_hz"}};
-  for (std::string& scale : write_grid(file, "/truth", geometry)) {
-    axes.scales.push_back(std::move(scale));
+  const auto axes_of = [&](int rows, int columns, const std::vector<std::string>& grid) {
+    return FieldAxes{.shape = {count, unsigned_of(rows), unsigned_of(columns)},
+                     .scales = {"/truth/frequencies_hz", grid[0], grid[1]}};
+  };
+  const ImageGrid grid = image_grid(geometry);
+  const FieldAxes microphones = axes_of(geometry.rows, geometry.columns, write_grid(file, "/truth", geometry));
+  const FieldAxes pixels =
+      geometry.is_grid() ? microphones : axes_of(grid.rows(), grid.columns(), write_pixels(file, "/truth", grid));
+  write_field(file, "/truth/pressure", truth.pressure, pixels, "Pa", "pressure at z = 0");
+  write_field(file, "/truth/normal_velocity", truth.normal_velocity, pixels, "m/s", "normal velocity at z = 0");
+  write_field(file, "/truth/aperture_pressure", truth.aperture_pressure, microphones, "Pa",
+              "pressure at the microphones");
+}
+
+std::optional<Truth> read_truth(const h5::InputFile& file, const ArrayGeometry& geometry,
+                                const std::vector<double>& frequencies_hz) {
+  constexpr const char* kFrequencies = "/truth/frequencies_hz";
+  if (!file.has("/truth")) {
+    return std::nullopt;
   }
-  write_field(file, "/truth/pressure", truth.pressure, axes, "Pa", "pressure at z = 0");
-  write_field(file, "/truth/normal_velocity", truth.normal_velocity, axes, "m/s", "normal velocity at z = 0");
-  write_field(file, "/truth/aperture_pressure", truth.aperture_pressure, axes, "Pa", "pressure at the microphones");
+  Truth truth;
+  truth.sources = read_source_truth(file);
+  const bool are_stated = file.has(kFrequencies);
+  if (truth.sources && !are_stated) {
+    return truth;
+  }
+  truth.frequencies_hz = are_stated || frequencies_hz.empty() ? read_frequencies(file, kFrequencies) : frequencies_hz;
+  const std::size_t count = truth.frequencies_hz.size();
+  const ImageGrid grid = image_grid(geometry);
+  truth.pressure = read_field(file, "/truth/pressure", count, grid.rows(), grid.columns());
+  truth.normal_velocity = read_field(file, "/truth/normal_velocity", count, grid.rows(), grid.columns());
+  truth.aperture_pressure = read_field(file, "/truth/aperture_pressure", count, geometry.rows, geometry.columns);
+  return truth;
 }
 
 struct CaptureReader::State {
@@ -175,22 +198,7 @@ void CaptureReader::read(std::uint64_t first_bit_time, std::span<std::uint32_t> 
 }
 
 std::optional<Truth> CaptureReader::truth() const {
-  const h5::InputFile& file = state_->file;
-  if (!file.has("/truth")) {
-    return std::nullopt;
-  }
-  const ArrayGeometry& geometry = state_->info.measurement.geometry;
-  Truth truth;
-  truth.sources = read_source_truth(file);
-  if (truth.sources && !file.has("/truth/frequencies_hz")) {
-    return truth;
-  }
-  truth.frequencies_hz = read_frequencies(file, "/truth/frequencies_hz");
-  const std::size_t count = truth.frequencies_hz.size();
-  truth.pressure = read_field(file, "/truth/pressure", count, geometry);
-  truth.normal_velocity = read_field(file, "/truth/normal_velocity", count, geometry);
-  truth.aperture_pressure = read_field(file, "/truth/aperture_pressure", count, geometry);
-  return truth;
+  return read_truth(state_->file, state_->info.measurement.geometry, {});
 }
 
 std::optional<Segments> CaptureReader::segments() const {

@@ -1,9 +1,30 @@
 #include "files/format.hpp"
+#include "files/spectra_truth.hpp"
 
 namespace nearfield {
 namespace {
 
 constexpr const char* kSpectra = "/spectra";
+
+/// The geometry in the order of the spectra.
+MeasurementGeometry write_all_but_truth(h5::OutputFile& output, const SpectraFile& file) {
+  const ArrayGeometry& geometry = file.measurement.geometry;
+  const std::size_t frequencies = file.frequencies_hz.size();
+  require_values("spectra", file.spectra.size(),
+                 file.frames * frequencies * static_cast<std::size_t>(geometry.channels()));
+  write_format(output, FileKind::kSpectra);
+  MeasurementGeometry measurement = file.measurement;
+  measurement.geometry = geometry.in_channel_order();
+  write_measurement(output, measurement);
+  write_list(output, "/frequencies_hz", file.frequencies_hz);
+  const h5::Shape shape = {file.frames, frequencies, static_cast<hsize_t>(geometry.rows),
+                           static_cast<hsize_t>(geometry.columns)};
+  output.write(kSpectra, shape, file.spectra);
+  const std::vector<std::string> grid = write_grid(output, "", measurement.geometry);
+  write_words(output, kSpectra, "Pa", "pressure");
+  name_axes(output, kSpectra, shape, {"/frame", "/frequencies_hz", grid[0], grid[1]});
+  return measurement;
+}
 
 }  // namespace
 
@@ -23,23 +44,21 @@ SpectraFile read_spectra(const std::filesystem::path& path) {
   return file;
 }
 
+std::optional<Truth> read_spectra_truth(const std::filesystem::path& path) {
+  const h5::InputFile input = open_input(path, FileKind::kSpectra);
+  return read_truth(input, read_measurement(input, true).geometry, read_frequencies(input));
+}
+
 void write_spectra(const std::filesystem::path& path, const SpectraFile& file) {
-  const ArrayGeometry& geometry = file.measurement.geometry;
-  const std::size_t frequencies = file.frequencies_hz.size();
-  require_values("spectra", file.spectra.size(),
-                 file.frames * frequencies * static_cast<std::size_t>(geometry.channels()));
   h5::OutputFile output(path);
-  write_format(output, FileKind::kSpectra);
-  MeasurementGeometry measurement = file.measurement;
-  measurement.geometry = geometry.in_channel_order();
-  write_measurement(output, measurement);
-  write_list(output, "/frequencies_hz", file.frequencies_hz);
-  const h5::Shape shape = {file.frames, frequencies, static_cast<hsize_t>(geometry.rows),
-                           static_cast<hsize_t>(geometry.columns)};
-  output.write(kSpectra, shape, file.spectra);
-  const std::vector<std::string> grid = write_grid(output, "", measurement.geometry);
-  write_words(output, kSpectra, "Pa", "pressure");
-  name_axes(output, kSpectra, shape, {"/frame", "/frequencies_hz", grid[0], grid[1]});
+  (void)write_all_but_truth(output, file);
+  output.finish();
+}
+
+void write_spectra_with_truth(const std::filesystem::path& path, const SpectraFile& file, const Truth& truth) {
+  h5::OutputFile output(path);
+  const MeasurementGeometry measurement = write_all_but_truth(output, file);
+  write_truth(output, truth, measurement.geometry);
   output.finish();
 }
 

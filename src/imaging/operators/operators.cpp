@@ -68,9 +68,6 @@ std::string obstacle_to_operators(const ocl::DeviceInfo& device, const PnahPlan&
   if (plan.holography.quantity == Quantity::kActiveIntensity) {
     return "active_intensity";
   }
-  if (!plan.geometry.is_grid() && !plan.surface) {
-    return "planes of microphones on no regular grid, which have no pixels";
-  }
   const std::size_t microphones = used_microphones(plan).size();
   if (microphones == 0) {
     return "an array whose microphones are all masked";

@@ -191,12 +191,11 @@ ImagePlaces image_places(const PnahPlan& plan) {
     return {.places_m = plan.surface->places_m, .normals = plan.surface->normals, .pixels = plan.surface->pixels()};
   }
   ImagePlaces images;
-  const int upsample = plan.holography.upsample;
+  const ImageGrid grid = plan.grid();
   for (const double plane_m : plan.holography.planes_m) {
-    for (int row = 0; row < plan.image_rows(); ++row) {
-      for (int column = 0; column < plan.image_columns(); ++column) {
-        images.places_m.emplace_back(plan.geometry.x_m(static_cast<double>(column) / upsample),
-                                     plan.geometry.y_m(static_cast<double>(row) / upsample), plane_m);
+    for (int row = 0; row < grid.rows(); ++row) {
+      for (int column = 0; column < grid.columns(); ++column) {
+        images.places_m.emplace_back(grid.x_m(column), grid.y_m(row), plane_m);
         images.normals.emplace_back(0.0, 0.0, 1.0);
       }
     }

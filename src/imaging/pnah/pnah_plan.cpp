@@ -47,6 +47,28 @@ double largest_log_gain(const PnahPlan& plan, std::size_t frequency, double dist
   return largest;
 }
 
+/// Throws ConfigError where the values of a batch are more than a kernel's indices count.
+void require_indices(const PnahPlan& plan) {
+  const HolographySettings& holography = plan.holography;
+  const auto images = static_cast<double>(plan.fields()) * static_cast<double>(plan.holograms());
+  const auto refuse_above = [&](double values, const std::string& points) {
+    if (values > std::numeric_limits<std::int32_t>::max()) {
+      throw ConfigError(fmt::format(
+          "holography: {} planes of {} holograms at {}, upsample {}, are {:.3g} values; expected at most {}",
+          holography.planes_m.size(), plan.holograms(), points, holography.upsample, values,
+          std::numeric_limits<std::int32_t>::max()));
+    }
+  };
+  if (!plan.geometry.is_grid()) {
+    const ImageGrid grid = plan.grid();
+    refuse_above(images * static_cast<double>(grid.pixels()),
+                 fmt::format("{} x {} nodes", grid.node_rows, grid.node_columns));
+    return;
+  }
+  refuse_above(images * std::pow(holography.upsample, 2) * plan.rows().padded * plan.columns().padded,
+               fmt::format("{} x {} padded points", plan.rows().padded, plan.columns().padded));
+}
+
 }  // namespace
 
 PaddedAxis pad_axis(int measured, double factor, double pitch_m) {
@@ -111,9 +133,9 @@ double PnahPlan::error_calibration() const {
   return 1.0;
 }
 
-int PnahPlan::image_rows() const { return surface ? surface->rows : geometry.rows * holography.upsample; }
+int PnahPlan::image_rows() const { return surface ? surface->rows : grid().rows(); }
 
-int PnahPlan::image_columns() const { return surface ? surface->columns : geometry.columns * holography.upsample; }
+int PnahPlan::image_columns() const { return surface ? surface->columns : grid().columns(); }
 
 double PnahPlan::largest_distance_m() const {
   if (surface) {
@@ -125,6 +147,9 @@ double PnahPlan::largest_distance_m() const {
 ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry) {
   if (holography.imager != ImagerKind::kAuto) {
     return holography.imager;
+  }
+  if (!geometry.is_grid()) {
+    return ImagerKind::kOperators;
   }
   if (!holography.surface_path.empty()) {
     return ImagerKind::kSonah;
@@ -182,15 +207,7 @@ std::vector<FilterReport> constant_reports(const PnahPlan& plan) {
 void validate(const PnahPlan& plan) {
   const ArrayGeometry& geometry = plan.geometry;
   const HolographySettings& holography = plan.holography;
-  const double values = static_cast<double>(plan.fields()) * static_cast<double>(plan.holograms()) *
-                        std::pow(holography.upsample, 2) * plan.rows().padded * plan.columns().padded;
-  if (values > std::numeric_limits<std::int32_t>::max()) {
-    throw ConfigError(
-        fmt::format("holography: {} planes of {} holograms at {} x {} padded points, upsample {}, are {:.3g} values; "
-                    "expected at most {}",
-                    holography.planes_m.size(), plan.holograms(), plan.rows().padded, plan.columns().padded,
-                    holography.upsample, values, std::numeric_limits<std::int32_t>::max()));
-  }
+  require_indices(plan);
   const bool filters = resolve_imager(plan) == ImagerKind::kPnah;
   if (plan.surface && filters) {
     throw ConfigError(

@@ -5,6 +5,7 @@
 
 #include "imaging/array_plan.hpp"
 #include "nearfield/frame.hpp"
+#include "nearfield/image_grid.hpp"
 #include "nearfield/settings.hpp"
 
 namespace nearfield {
@@ -58,6 +59,9 @@ struct PnahPlan : ArrayPlan {
   }
   /// Fields of a frame and frequency, over all planes.
   [[nodiscard]] std::size_t fields() const { return holography.planes_m.size() * fields_per_plane(); }
+  /// Of images on planes, and of heights.
+  [[nodiscard]] ImageGrid grid() const { return image_grid(geometry, holography.upsample); }
+  /// Of the surface, where there is one, else of the grid.
   [[nodiscard]] int image_rows() const;
   [[nodiscard]] int image_columns() const;
   /// Whether each frame's cut-off is measured from its spectrum; `cutoff_rad_per_m` is the upper limit then. It needs a
@@ -81,8 +85,8 @@ struct PnahPlan : ArrayPlan {
 
 /// The imager that is used: for kAuto sonah, which is nearer to the truth wherever neighbouring microphones share much
 /// of the near field, that is where no pitch is above the standoff; else pnah, as for active intensity, which sonah
-/// does not support; and sonah for a surface that is no plane. Of microphones on a regular grid: configurations refuse
-/// images of others.
+/// does not support; and sonah for a surface that is no plane. Of microphones on no regular grid operators, the one
+/// imager that takes them.
 ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry);
 /// The same by the plan's own standoff.
 ImagerKind resolve_imager(const PnahPlan& plan);

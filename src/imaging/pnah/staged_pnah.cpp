@@ -24,6 +24,19 @@ constexpr std::string_view kPropagate = "imaging/propagate.cl";
 
 std::vector<float> to_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
+/// `places` of kernels/imaging/microphones.cl.
+std::vector<float> places_in_space(const ArrayGeometry& geometry) {
+  std::vector<float> places = {0.0F};
+  if (!geometry.is_grid()) {
+    places.clear();
+    for (int channel = 0; channel < geometry.channels(); ++channel) {
+      const MicrophonePosition at = geometry.position_m(channel);
+      places.insert(places.end(), {static_cast<float>(at.x_m), static_cast<float>(at.y_m), static_cast<float>(at.z_m)});
+    }
+  }
+  return places;
+}
+
 /// FILTER of kernels/imaging/propagate.cl.
 int filter_number(const PnahPlan& plan) {
   if (plan.measures_cutoff()) {
@@ -81,6 +94,7 @@ ocl::Defines microphone_defines(const PnahPlan& plan) {
           {"FREQUENCIES", std::to_string(plan.frequencies_hz.size())},
           {"PITCH_X", float_define(plan.geometry.pitch_x_m)},
           {"PITCH_Y", float_define(plan.geometry.pitch_y_m)},
+          {"IRREGULAR", plan.geometry.is_grid() ? "0" : "1"},
           {"HAS_GAINS", plan.gains.empty() ? "0" : "1"},
           {"FILL_NEIGHBOURS", std::to_string(kFillNeighbours)},
           {"PREDICT_GROUP", std::to_string(kChannelGroup)},
@@ -192,6 +206,7 @@ Microphones::Microphones(const ocl::Device& device, const PnahPlan& plan)
   usable_ = device.allocate<std::uint8_t>(to_size(plan.batch) * channels, stage);
   gains_ = plan.gains.empty() ? device.allocate<std::complex<float>>(1, stage)
                               : device.upload<std::complex<float>>(plan.gains, stage);
+  places_ = device.upload<float>(places_in_space(plan.geometry), stage);
   conditioned_ = device.allocate<std::complex<float>>(channels * plan.holograms(), stage);
   const ocl::Program program = device.build(stage, "imaging/microphones.cl", microphone_defines(plan));
   check_ = program.kernel("microphone_check");
@@ -215,7 +230,7 @@ void Microphones::use(const MicrophoneMask& mask) {
 void Microphones::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status) {
   check_.set_all(spectra, mask_->masked, usable_, status);
   check_.enqueue(launch_);
-  fill_.set_all(spectra, gains_, mask_->masked, usable_, conditioned_);
+  fill_.set_all(spectra, gains_, places_, mask_->masked, usable_, conditioned_);
   fill_.enqueue(launch_);
   if (uses_prior_) {
     predict_by_prior_.set_all(mask_->mask, mask_->prior_weights, conditioned_);

@@ -28,6 +28,7 @@ class Microphones {
  private:
   ocl::Device device_;
   ComplexBuffer gains_;
+  ocl::Buffer<float> places_;  ///< [channel][x, y, z], m; one value of a regular grid, which reads none
   std::unique_ptr<MaskBuffers> mask_;
   ocl::Buffer<std::uint8_t> usable_;
   ComplexBuffer conditioned_;

@@ -36,7 +36,7 @@ std::shared_ptr<const ImageSurface> surface_of(const ProcessorPlan& plan, const 
                     key, data.columns, holography.surface_path));
   }
   return std::make_shared<const ImageSurface>(
-      make_image_surface(data, plan.array.geometry, holography.upsample, plan.array.standoff_m, key));
+      make_image_surface(data, image_grid(plan.array.geometry, holography.upsample), plan.array.standoff_m, key));
 }
 
 /// Distances from the first point along the points of a surface: the columns of their images.
@@ -100,8 +100,8 @@ std::unique_ptr<KindSettings> first_settings(const HolographySettings& holograph
 }
 
 ImagesHeader images_header(const ProcessorPlan& plan, const PnahPlan& images) {
-  const ArrayGeometry& geometry = plan.array.geometry;
   const HolographySettings& holography = images.holography;
+  const ImageGrid grid = images.grid();
   ImagesHeader header;
   header.quantity = name_of(holography.quantity);
   header.unit = unit_of(holography.quantity);
@@ -111,11 +111,11 @@ ImagesHeader images_header(const ProcessorPlan& plan, const PnahPlan& images) {
   header.planes_m = holography.planes_m;
   header.points = holography.points;
   header.bands_hz = plan.settings->front_end.bands_hz;
-  for (int column = 0; column < geometry.columns * holography.upsample; ++column) {
-    header.x_m.push_back(geometry.x_m(static_cast<double>(column) / holography.upsample));
+  for (int column = 0; column < grid.columns(); ++column) {
+    header.x_m.push_back(grid.x_m(column));
   }
-  for (int row = 0; row < geometry.rows * holography.upsample; ++row) {
-    header.y_m.push_back(geometry.y_m(static_cast<double>(row) / holography.upsample));
+  for (int row = 0; row < grid.rows(); ++row) {
+    header.y_m.push_back(grid.y_m(row));
   }
   if (images.surface) {
     describe_surface(header, *images.surface);

@@ -1,5 +1,7 @@
 #include "processors/images/image_processor.hpp"
 
+#include <fmt/format.h>
+
 #include "imaging/pnah/work.hpp"
 #include "processors/images/settings.hpp"
 
@@ -10,7 +12,8 @@ namespace {
 PnahPlan possible_here(const ocl::Device& device, const ProcessorPlan& plan) {
   PnahPlan wanted = image_plan(plan);
   const bool is_free = dynamic_cast<const ImageKindSettings&>(*plan.own).images.imager == ImagerKind::kAuto;
-  if (is_free && !wanted.surface && !imager_entry(wanted.holography.imager).obstacle(device.info(), wanted).empty()) {
+  if (is_free && !wanted.surface && wanted.geometry.is_grid() &&
+      !imager_entry(wanted.holography.imager).obstacle(device.info(), wanted).empty()) {
     wanted.holography.imager = ImagerKind::kPnah;
     validate(wanted);
   }
@@ -29,6 +32,18 @@ ResultHeader header_of(const ImageProducts& products, const PnahPlan& images) {
   return header;
 }
 
+/// Where the images of irregular arrays lie, which nothing in the settings says.
+Remarks remarks_of_images(const ProcessorPlan& plan) {
+  Remarks remarks;
+  const HolographySettings& images = dynamic_cast<const ImageKindSettings&>(*plan.own).images;
+  if (!plan.array.geometry.is_grid() && images.surface_path.empty()) {
+    remarks.notes.push_back(fmt::format("{}: {} microphones on no regular grid are imaged on a grid of their own: {}",
+                                        plan.name, plan.array.geometry.channels(),
+                                        text_of(image_grid(plan.array.geometry, images.upsample))));
+  }
+  return remarks;
+}
+
 ProcessorEntry entry_of(std::string_view kind, WorkModel (*work)(const ProcessorPlan&)) {
   return {.kind = kind,
           .make = [](const ocl::Device& device, const ProcessorPlan& plan) -> std::unique_ptr<Processor> {
@@ -37,6 +52,7 @@ ProcessorEntry entry_of(std::string_view kind, WorkModel (*work)(const Processor
           .make_reference = [](const ProcessorPlan& plan) -> std::unique_ptr<reference::Processor> {
             return std::make_unique<reference::ImageProcessor>(plan);
           },
+          .remarks = remarks_of_images,
           .work = work};
 }
 

@@ -7,6 +7,7 @@
 #include "config/contradictions.hpp"
 #include "config/schema/processor_kinds.hpp"
 #include "config/schema/sections.hpp"
+#include "nearfield/image_grid.hpp"
 
 namespace nearfield {
 
@@ -20,13 +21,13 @@ void ImageKindSettings::describe(schema::Section& section) {
 
 void ImageKindSettings::check(const Settings& settings, const std::string& path, const IsSettled& is_settled,
                               std::vector<Contradiction>& found) const {
-  if (!settings.array.geometry.is_grid()) {
+  if (!settings.array.geometry.is_grid() && images.imager != ImagerKind::kOperators) {
     if (is_settled(path + "kind")) {
       found.push_back(
           {path + "kind", "",
-           fmt::format("expected a kind that takes any array, as images need a regular grid of microphones, "
-                       "which those of array.positions are not ({}), found {}",
-                       text_of_size(settings.array.geometry), name_of(images.imager))});
+           fmt::format("expected operators, or a kind that makes no images, as images by {0} need a regular grid of "
+                       "microphones, which those of array.positions are not ({1}), found {0}",
+                       name_of(images.imager), text_of_size(settings.array.geometry))});
     }
     return;
   }
@@ -38,7 +39,7 @@ void ImageKindSettings::check(const Settings& settings, const std::string& path,
 }
 
 double ImageKindSettings::frame_bytes(const Settings& settings) const {
-  const double pixels = settings.array.geometry.channels() * static_cast<double>(images.upsample * images.upsample);
+  const auto pixels = static_cast<double>(image_grid(settings.array.geometry, images.upsample).pixels());
   return static_cast<double>(images.planes_m.size() * settings.front_end.frequencies_hz.size()) * pixels *
          sizeof(std::complex<float>);
 }
@@ -61,7 +62,7 @@ ProcessorKind sonah_kind() {
 
 ProcessorKind operators_kind() {
   return {.name = "operators",
-          .meaning = "images by a dense matrix a frequency: of holes, walls, measured sources",
+          .meaning = "images by a dense matrix a frequency: of any places, holes, walls, measured sources",
           .make = []() -> std::unique_ptr<KindSettings> {
             return std::make_unique<ImageKindSettings>(ImagerKind::kOperators);
           }};

@@ -9,8 +9,9 @@
 #include <numbers>
 #include <vector>
 
-#include "files/files.hpp"
+#include "files/spectra_truth.hpp"
 #include "nearfield/error.hpp"
+#include "nearfield/image_grid.hpp"
 #include "nearfield/settings.hpp"
 
 namespace nearfield {
@@ -91,18 +92,31 @@ void require_field(const TrueField& field, bool is_needed, std::string_view name
   }
 }
 
-Truth truth_of(const CaptureReader& reader, Quantity quantity, const std::string& capture) {
-  std::optional<Truth> truth = reader.truth();
-  if (!truth || truth->frequencies_hz.empty()) {
-    throw DataError(fmt::format(
-        "{}: expected true fields in /truth, which captures of nearfield simulate have, found none", capture));
+/// The truth of a recording, and where its pixels lie.
+struct KnownFields {
+  std::optional<Truth> truth;
+  ImageGrid grid;
+};
+
+/// Of a capture or a file of spectra.
+KnownFields read_known_fields(const std::filesystem::path& recording) {
+  if (detect_file_kind(recording) == FileKind::kSpectra) {
+    return {.truth = read_spectra_truth(recording), .grid = image_grid(read_spectra(recording).measurement.geometry)};
   }
-  const auto pixels = static_cast<std::size_t>(reader.info().measurement.geometry.channels());
-  const std::size_t values = truth->frequencies_hz.size() * pixels;
+  const CaptureReader reader(recording);
+  return {.truth = reader.truth(), .grid = image_grid(reader.info().measurement.geometry)};
+}
+
+void require_truth(const KnownFields& known, Quantity quantity, const std::string& recording) {
+  if (!known.truth || known.truth->frequencies_hz.empty()) {
+    throw DataError(fmt::format(
+        "{}: expected true fields in /truth, which captures and spectra of nearfield simulate have, found none",
+        recording));
+  }
+  const std::size_t values = known.truth->frequencies_hz.size() * known.grid.pixels();
   const bool needs_pressure = quantity == Quantity::kPressure || quantity == Quantity::kActiveIntensity;
-  require_field(truth->pressure, needs_pressure, "pressure", values, capture);
-  require_field(truth->normal_velocity, quantity != Quantity::kPressure, "normal_velocity", values, capture);
-  return std::move(*truth);
+  require_field(known.truth->pressure, needs_pressure, "pressure", values, recording);
+  require_field(known.truth->normal_velocity, quantity != Quantity::kPressure, "normal_velocity", values, recording);
 }
 
 /// Turns `image` by the phase that brings it nearest to `reference`.
@@ -122,13 +136,13 @@ void turn_to(std::span<const std::complex<float>> reference, std::span<std::comp
 }  // namespace
 
 Comparison compare_with_truth(const std::filesystem::path& capture, const std::filesystem::path& images) {
-  const CaptureReader capture_reader(capture);
+  const KnownFields known = read_known_fields(capture);
   const ImagesReader reader(images);
   const ImagesHeader& header = reader.header();
   const Quantity quantity = quantity_of(header.quantity, images.string());
-  const Truth truth = truth_of(capture_reader, quantity, capture.string());
+  require_truth(known, quantity, capture.string());
+  const Truth& truth = *known.truth;
   const SharedImages shared = shared_images(header, truth, capture.string(), images.string());
-  const ArrayGeometry& geometry = capture_reader.info().measurement.geometry;
 
   ImagesHeader common = header;
   common.planes_m = {header.planes_m[shared.plane]};
@@ -139,11 +153,11 @@ Comparison compare_with_truth(const std::filesystem::path& capture, const std::f
   ImagesHeader expected = common;
   expected.x_m.clear();
   expected.y_m.clear();
-  for (int column = 0; column < geometry.columns; ++column) {
-    expected.x_m.push_back(geometry.x_m(column));
+  for (int column = 0; column < known.grid.columns(); ++column) {
+    expected.x_m.push_back(known.grid.x_m(column));
   }
-  for (int row = 0; row < geometry.rows; ++row) {
-    expected.y_m.push_back(geometry.y_m(row));
+  for (int row = 0; row < known.grid.rows(); ++row) {
+    expected.y_m.push_back(known.grid.y_m(row));
   }
   FrameComparer comparer(capture.string(), expected, images.string(), common);
   if (reader.frames() == 0) {

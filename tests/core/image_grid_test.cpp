@@ -1,0 +1,88 @@
+#include "nearfield/image_grid.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <vector>
+
+namespace nearfield {
+namespace {
+
+// Pixels of a regular array are where they always were, to the last bit: models on disk and files depend on it.
+TEST(ImageGrid, OfARegularArrayHasItsMicrophonesAsNodes) {
+  const ArrayGeometry geometry{.rows = 7, .columns = 12, .pitch_x_m = 0.021, .pitch_y_m = 0.017};
+  for (const int upsample : {1, 3, 8}) {
+    const ImageGrid grid = image_grid(geometry, upsample);
+    ASSERT_EQ(grid.rows(), 7 * upsample);
+    ASSERT_EQ(grid.columns(), 12 * upsample);
+    EXPECT_EQ(grid.pixels(), static_cast<std::size_t>(84 * upsample * upsample));
+    for (int column = 0; column < grid.columns(); ++column) {
+      EXPECT_EQ(grid.x_m(column), geometry.x_m(static_cast<double>(column) / upsample));
+    }
+    for (int row = 0; row < grid.rows(); ++row) {
+      EXPECT_EQ(grid.y_m(row), geometry.y_m(static_cast<double>(row) / upsample));
+    }
+  }
+}
+
+// The rule for irregular arrays, of a regular one that is given as such, is that array's own grid.
+TEST(ImageGrid, OfTheSameMicrophonesWithoutTheirOrderIsTheirGrid) {
+  const ArrayGeometry regular{.rows = 5, .columns = 9, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
+  std::vector<MicrophonePosition> positions_m;
+  for (int channel = regular.channels() - 1; channel >= 0; --channel) {
+    const MicrophonePosition at = regular.position_m(channel);
+    positions_m.push_back({at.x_m + 0.3, at.y_m - 0.2, 0.0});
+  }
+  const ImageGrid grid = image_grid(irregular_geometry_of(positions_m), 2);
+  ASSERT_EQ(grid.node_rows, 5);
+  ASSERT_EQ(grid.node_columns, 9);
+  for (int column = 0; column < grid.columns(); ++column) {
+    EXPECT_NEAR(grid.x_m(column), regular.x_m(column / 2.0) + 0.3, 1e-12);
+  }
+  for (int row = 0; row < grid.rows(); ++row) {
+    EXPECT_NEAR(grid.y_m(row), regular.y_m(row / 2.0) - 0.2, 1e-12);
+  }
+}
+
+TEST(ImageGrid, CoversAllMicrophonesWithAboutAsManyNodes) {
+  std::mt19937 generator(5U);
+  for (const int count : {2, 3, 17, 60, 500, 4096}) {
+    for (const double height_m : {0.0, 0.05, 0.4}) {
+      std::uniform_real_distribution<double> x_m(-0.1, 0.5);
+      std::uniform_real_distribution<double> y_m(0.0, height_m);
+      std::vector<MicrophonePosition> positions_m;
+      for (int i = 0; i < count; ++i) {
+        positions_m.push_back({x_m(generator), height_m > 0.0 ? y_m(generator) : 0.0, 0.01 * i / count});
+      }
+      const ImageGrid grid = image_grid(irregular_geometry_of(positions_m));
+      EXPECT_EQ(grid.pitch_x_m, grid.pitch_y_m);
+      for (const MicrophonePosition& at : positions_m) {
+        EXPECT_GE(at.x_m, grid.x_m(0) - 1e-12);
+        EXPECT_LE(at.x_m, grid.x_m(grid.columns() - 1) + 1e-12);
+        EXPECT_GE(at.y_m, grid.y_m(0) - 1e-12);
+        EXPECT_LE(at.y_m, grid.y_m(grid.rows() - 1) + 1e-12);
+      }
+      // Each axis has less than one node more than the rectangle's, whose product is `count`.
+      const double most = count + (grid.node_rows + grid.node_columns);
+      EXPECT_GE(static_cast<double>(grid.pixels()), count);
+      EXPECT_LE(static_cast<double>(grid.pixels()), most);
+    }
+  }
+}
+
+TEST(ImageGrid, OfMicrophonesAboveEachOtherIsOnePixel) {
+  const ImageGrid grid = image_grid(irregular_geometry_of({{0.1, 0.2, 0.0}, {0.1, 0.2, 0.05}}));
+  EXPECT_EQ(grid.pixels(), 1U);
+  EXPECT_EQ(grid.x_m(0), 0.1);
+  EXPECT_EQ(grid.y_m(0), 0.2);
+  EXPECT_EQ(image_grid(irregular_geometry_of({{0.1, 0.2, 0.0}})).pixels(), 1U);
+}
+
+TEST(ImageGrid, IsSaidInWords) {
+  const ImageGrid grid = image_grid({.rows = 2, .columns = 3, .pitch_x_m = 0.02, .pitch_y_m = 0.02}, 2);
+  EXPECT_EQ(text_of(grid), "4 x 6 pixels, 10 mm apart, x from -20 to 30 mm, y from -10 to 20 mm");
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -19,6 +19,7 @@
 // Local memory: 4 KiB, 4 KiB a moment, 0.25 KiB a row where rows share terms, and for advance 0.25 KiB a term of the
 // group.
 
+//! needs common/moments.cl
 //! needs frontend/popcount/sliding_popcount_shared.cl
 
 // Rows of a work-group; each takes every ROWS-th word of a tile, and later every ROWS-th term. Where there are at least

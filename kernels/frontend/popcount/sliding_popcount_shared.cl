@@ -2,7 +2,6 @@
 
 //! needs common/complex.cl
 //! needs common/local_helper.cl
-//! needs common/moments.cl
 //! needs frontend/common/sliding_dft.cl
 
 // 32-bit words of one bit-time on the wire.

@@ -20,7 +20,9 @@
 #define LANE_WORDS 32
 #endif
 
+//! needs common/vectors.cl
 //! needs frontend/popcount/sliding_popcount_shared.cl
+//! needs common/moments_vector.cl
 
 // One word: bit-times of these columns into packed[bit].
 LOCAL_HELPER void turn_word(__global const uint* restrict wire, __local UINTV packed[BITS]) {
@@ -65,17 +67,14 @@ LOCAL_HELPER void take_moments(__local UINTV packed[BLOCK][BITS], const uint bit
   *clipped = 0;
   *signs = 0;
   for (uint j = 0; j < words; ++j) {
-    const UINTV word = packed[j][bit];
-    const INTV sum = sign_sum(word);
-    moments[j][0] = TO_FLOATS(sum);
-#if ORDER >= 1
-    moments[j][1] = TO_FLOATS(first_moment(word));
-#endif
-#if ORDER >= 2
-    moments[j][2] = TO_FLOATS(second_moment(word));
-#endif
-    run += sum;
-    *signs += sum;
+    INTV of_word[MOMENTS];
+    find_moments_of(packed[j][bit], of_word);
+#pragma unroll
+    for (uint q = 0; q < MOMENTS; ++q) {
+      moments[j][q] = TO_FLOATS(of_word[q]);
+    }
+    run += of_word[0];
+    *signs += of_word[0];
     if (j % CLIP_RUN == CLIP_RUN - 1) {
       *clipped += IS_TRUE(TO_INTS(abs(run)) >= CLIP_SUM);
       run = 0;
@@ -83,17 +82,21 @@ LOCAL_HELPER void take_moments(__local UINTV packed[BLOCK][BITS], const uint bit
   }
 }
 
-// `count` sums, of the terms from `first` on.
-static void sum_terms(const FLOATV moments[BLOCK][MOMENTS], const uint words,
-                      __global const float2* restrict coefficients, const uint first, const uint count, FLOATV* re,
-                      FLOATV* im) {
+// `count` sums, of the terms from `first` on. `count` is a constant, and the helper a part of its caller, so that the sums
+// stay in registers.
+LOCAL_HELPER void sum_terms(const FLOATV moments[BLOCK][MOMENTS], const uint words,
+                            __global const float2* restrict coefficients, const uint first, const uint count,
+                            FLOATV* re, FLOATV* im) {
+#pragma unroll
   for (uint i = 0; i < count; ++i) {
     re[i] = 0.0f;
     im[i] = 0.0f;
   }
   for (uint j = 0; j < words; ++j) {
     __global const float2* restrict row = coefficients + ((size_t)first * BLOCK + j) * MOMENTS;
+#pragma unroll
     for (uint i = 0; i < count; ++i) {
+#pragma unroll
       for (uint q = 0; q < MOMENTS; ++q) {
         re[i] += row[i * BLOCK * MOMENTS + q].x * moments[j][q];
         im[i] += row[i * BLOCK * MOMENTS + q].y * moments[j][q];
@@ -103,7 +106,8 @@ static void sum_terms(const FLOATV moments[BLOCK][MOMENTS], const uint words,
 }
 
 // (re, im) times a phasor, rounded.
-static void round_turned(const FLOATV re, const FLOATV im, const float2 turn, INTV* rounded_re, INTV* rounded_im) {
+LOCAL_HELPER void round_turned(const FLOATV re, const FLOATV im, const float2 turn, INTV* rounded_re,
+                               INTV* rounded_im) {
   *rounded_re = ROUNDED(PRODUCT_RE(re, im, turn.x, turn.y));
   *rounded_im = ROUNDED(PRODUCT_IM(re, im, turn.x, turn.y));
 }
@@ -150,10 +154,11 @@ typedef struct {
 } Move;
 
 // Updates the sums of `count` terms of a vector of lanes, and returns them with phases from the window's first word.
-static void move_terms(const FLOATV moments[BLOCK][MOMENTS], const uint words,
-                       __global const float2* restrict coefficients, const float2* back, const float2* forth,
-                       const Move* move, const uint first, const uint count, FLOATV* y_re, FLOATV* y_im) {
+LOCAL_HELPER void move_terms(const FLOATV moments[BLOCK][MOMENTS], const uint words,
+                             __global const float2* restrict coefficients, const float2* back, const float2* forth,
+                             const Move* move, const uint first, const uint count, FLOATV* y_re, FLOATV* y_im) {
   sum_terms(moments, words, coefficients, first, count, y_re, y_im);
+#pragma unroll
   for (uint i = 0; i < count; ++i) {
     const size_t at = (size_t)(first + i) * LANES;
     INTV sum_re;

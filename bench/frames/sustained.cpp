@@ -175,6 +175,9 @@ class StreamRun {
       }
       finish();
       run_.seconds = seconds_between(start, Clock::now());
+      if (begun_.empty() && run_.seconds < options_.seconds) {
+        begin();
+      }
     }
     return run_;
   }

@@ -51,14 +51,15 @@ class PoolRecording : public Recording {
   }
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
-  std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
+  void begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
     const SampleSpan feed = feed_.next(first_sample, windows, engine);
     const std::span<std::uint32_t> room =
         engine.room_for_bits(static_cast<std::size_t>(feed.end - feed.first) * pool_.words_per_sample());
     pool_.copy(feed.first, room);
     engine.push_bits(feed.first, room);
-    return engine.compute_windows(first_sample, windows);
+    engine.begin_windows(first_sample, windows);
   }
+  std::span<const WindowStatus> finish(Engine& engine) override { return engine.finish_windows(); }
 
  private:
   EnginePlan plan_;

@@ -169,7 +169,7 @@ SustainedRun sustain(const FrameBenchOptions& options, const ocl::Device& device
   if (options.progress) {
     options.progress(fmt::format("a stream for {:g} s", options.sustain_s));
   }
-  const EnginePlan plan = bits_plan(settings);
+  const EnginePlan plan = bits_plan(settings, options.in_flight);
   const BitPool pool(plan);
   const std::unique_ptr<Engine> engine = make_engine(device, plan);
   std::vector<KeptFrame> kept;

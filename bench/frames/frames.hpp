@@ -63,6 +63,7 @@ struct FrameBenchOptions {
   TimingOptions timing = {.warm_up = 20, .repetitions = 2000, .most_s = 2.0};
   bool quick = false;                                ///< small transfers for the ceilings
   double sustain_s = 0.0;                            ///< 0: no stream
+  std::size_t in_flight = 2;                         ///< batches of the stream
   std::function<void(const std::string&)> progress;  ///< what is measured now; may be empty
 };
 inline constexpr int kBaseCount = 5;

@@ -112,6 +112,8 @@ void add_frames(CLI::App& command) {
   add_sweeps(command, *arguments);
   command.add_option("--sustain", options.sustain_s, "seconds of a stream as fast as it is taken")
       ->check(CLI::Range(0.0, 86400.0));
+  command.add_option("--in-flight", options.in_flight, "launches of the stream that are begun before one is finished")
+      ->check(CLI::Range(1, 2));
   command.add_option("--repetitions", options.timing.repetitions, "launches that count")
       ->check(CLI::Range(1, 100000000));
   command.add_option("--warm-up", options.timing.warm_up, "launches before these")->check(CLI::Range(0, 1000000));

@@ -262,10 +262,11 @@ std::string sustained_lines(const FrameReport& report) {
   const SustainedRun& run = *report.sustained;
   const std::string problem = run.problem();
   return fmt::format(
-      "\nA stream for {:.1f} s, {} frames a launch: {} frames, {:.0f} frames/s, {:.0f} holograms/s, {:.2f} times real "
+      "\nA stream for {:.1f} s, {} frames a launch, {} in flight: {} frames, {:.0f} frames/s, {:.0f} holograms/s, "
+      "{:.2f} times real "
       "time; slowest launch {:.1f} us; checksum {:016x}, {} launches repeated\n"
       "{} frames of {} different windows against the reference: worst relative L2 {:.2g}{}\n",
-      run.seconds, run.batch, run.frames, run.frames_per_s, run.holograms_per_s, run.times_real_time,
+      run.seconds, run.batch, run.in_flight, run.frames, run.frames_per_s, run.holograms_per_s, run.times_real_time,
       run.slowest_s * kMicro, run.checksum, run.repeated, run.check.frames, run.check.windows, run.check.worst,
       problem.empty() ? "" : fmt::format("\nWRONG: {}", problem));
 }
@@ -347,6 +348,7 @@ nlohmann::ordered_json rules_json(const std::vector<FrameRun>& runs) {
 
 nlohmann::ordered_json to_json(const SustainedRun& run) {
   return {{"batch", run.batch},
+          {"in_flight", run.in_flight},
           {"seconds", run.seconds},
           {"frames", run.frames},
           {"frames_per_s", run.frames_per_s},

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <future>
 #include <limits>
 #include <map>
@@ -89,11 +90,12 @@ class Feeder {
 
 }  // namespace
 
-EnginePlan bits_plan(const Settings& settings) {
+EnginePlan bits_plan(const Settings& settings, std::size_t batches_in_flight) {
   return {.settings = settings,
           .input = InputForm::kBits,
           .sample_rate_hz = kBitRateHz / kBitsPerWord,
           .spectra_hz = {},
+          .batches_in_flight = batches_in_flight,
           .files = array_files_on_disk()};
 }
 
@@ -146,45 +148,91 @@ std::uint64_t checksum_of(std::span<const std::complex<float>> images) {
   return sum;
 }
 
-SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& pool, const StreamOptions& options) {
-  const int batch = plan.settings.device.batch;
-  const std::uint64_t hop = to_count(plan.settings.front_end.hop_samples);
-  const std::uint64_t window = to_count(plan.settings.front_end.window_samples);
-  const std::uint64_t ahead = to_count(batch - 1) * hop;
-  std::uint64_t first = (engine.history_samples() + hop - 1) / hop * hop;  // a sliding DFT needs whole hops
-  Feeder feeder(engine, pool, most_pushed(engine, plan.settings), 0);
-  feeder.feed(first + window + ahead);
-  engine.compute_windows(first, static_cast<std::size_t>(batch));  // the first window is not a hop's work
-  SustainedRun run{.batch = batch};
-  std::uint64_t last_sum = 0;
-  std::uint64_t kept_at = 0;
-  const Clock::time_point start = Clock::now();
-  Clock::time_point now = start;
-  do {
-    const Clock::time_point launch = now;
-    feeder.feed(to_count(batch) * hop);
-    first += to_count(batch) * hop;
-    engine.compute_windows(first, static_cast<std::size_t>(batch));
-    const std::span<const std::complex<float>> images = engine.images();
-    const std::uint64_t sum = checksum_of(images);
-    run.slowest_s = std::max(run.slowest_s, seconds_between(launch, Clock::now()));
-    run.repeated += run.frames > 0 && sum == last_sum ? 1U : 0U;
-    run.checksum = run.checksum * kKeyStep + sum;
-    last_sum = sum;
-    const std::size_t size = images.size() / static_cast<std::size_t>(batch);
-    for (; kept_at < run.frames + to_count(batch); kept_at += options.every) {
-      const std::uint64_t index = kept_at - run.frames;
-      const auto image = images.subspan(static_cast<std::size_t>(index) * size, size);
-      options.keep({.first_sample = first + index * hop, .images = {image.begin(), image.end()}});
+namespace {
+
+/// A stream, from the bits of its launches to the sums over their images.
+class StreamRun {
+ public:
+  StreamRun(Engine& engine, const EnginePlan& plan, const BitPool& pool, const StreamOptions& options)
+      : engine_(engine),
+        options_(options),
+        batch_(to_count(plan.settings.device.batch)),
+        hop_(to_count(plan.settings.front_end.hop_samples)),
+        next_((engine.history_samples() + hop_ - 1) / hop_ * hop_),  // a sliding DFT needs whole hops
+        feeder_(engine, pool, most_pushed(engine, plan.settings), 0) {
+    run_.batch = plan.settings.device.batch;
+    run_.in_flight = engine.batches_in_flight();
+    feeder_.feed(next_ + to_count(plan.settings.front_end.window_samples) + (batch_ - 1) * hop_);
+    engine_.compute_windows(next_, static_cast<std::size_t>(batch_));  // the first window is not a hop's work
+    next_ += batch_ * hop_;
+  }
+  SustainedRun take() {
+    const Clock::time_point start = Clock::now();
+    begin();
+    while (!begun_.empty()) {
+      while (run_.seconds < options_.seconds && begun_.size() < engine_.batches_in_flight()) {
+        begin();
+      }
+      finish();
+      run_.seconds = seconds_between(start, Clock::now());
+      if (begun_.empty() && run_.seconds < options_.seconds) {
+        begin();
+      }
     }
-    run.frames += to_count(batch);
-    now = Clock::now();
-    run.seconds = seconds_between(start, now);
-  } while (run.seconds < options.seconds);
+    return run_;
+  }
+
+ private:
+  /// A launch in flight.
+  struct Begun {
+    std::uint64_t first_sample = 0;
+    Clock::time_point start;
+  };
+  void begin() {
+    begun_.push_back({.first_sample = next_, .start = Clock::now()});
+    feeder_.feed(batch_ * hop_);
+    engine_.begin_windows(next_, static_cast<std::size_t>(batch_));
+    next_ += batch_ * hop_;
+  }
+  void finish() {
+    const Begun begun = begun_.front();
+    begun_.pop_front();
+    engine_.finish_windows();
+    const std::span<const std::complex<float>> images = engine_.images();
+    const std::uint64_t sum = checksum_of(images);
+    run_.slowest_s = std::max(run_.slowest_s, seconds_between(begun.start, Clock::now()));
+    run_.repeated += run_.frames > 0 && sum == last_sum_ ? 1U : 0U;
+    run_.checksum = run_.checksum * kKeyStep + sum;
+    last_sum_ = sum;
+    const std::size_t size = images.size() / static_cast<std::size_t>(batch_);
+    for (; kept_at_ < run_.frames + batch_; kept_at_ += options_.every) {
+      const std::uint64_t index = kept_at_ - run_.frames;
+      const auto image = images.subspan(static_cast<std::size_t>(index) * size, size);
+      options_.keep({.first_sample = begun.first_sample + index * hop_, .images = {image.begin(), image.end()}});
+    }
+    run_.frames += batch_;
+  }
+  Engine& engine_;
+  const StreamOptions& options_;
+  std::uint64_t batch_;
+  std::uint64_t hop_;
+  std::uint64_t next_;  ///< first sample of the next launch
+  Feeder feeder_;
+  std::deque<Begun> begun_;
+  SustainedRun run_;
+  std::uint64_t last_sum_ = 0;
+  std::uint64_t kept_at_ = 0;
+};
+
+}  // namespace
+
+SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& pool, const StreamOptions& options) {
+  SustainedRun run = StreamRun(engine, plan, pool, options).take();
   run.frames_per_s = static_cast<double>(run.frames) / run.seconds;
   run.holograms_per_s = run.frames_per_s * static_cast<double>(plan.settings.front_end.frequencies_hz.size() *
                                                                plan.settings.holography.planes_m.size());
-  run.times_real_time = run.frames_per_s * static_cast<double>(hop) / plan.sample_rate_hz;
+  run.times_real_time =
+      run.frames_per_s * static_cast<double>(plan.settings.front_end.hop_samples) / plan.sample_rate_hz;
   return run;
 }
 

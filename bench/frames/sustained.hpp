@@ -45,6 +45,7 @@ inline constexpr double kMostDifference = 1e-3;
 
 struct SustainedRun {
   int batch = 1;
+  std::size_t in_flight = 1;  ///< batches, as the engine allows
   double seconds = 0.0;
   std::uint64_t frames = 0;
   double frames_per_s = 0.0;
@@ -66,7 +67,7 @@ std::uint64_t keep_every(std::uint64_t pool_hops);
 std::uint64_t checksum_of(std::span<const std::complex<float>> images);
 
 /// The plan of these settings, for bits.
-EnginePlan bits_plan(const Settings& settings);
+EnginePlan bits_plan(const Settings& settings, std::size_t batches_in_flight = 1);
 /// Samples that an engine takes in one push.
 std::uint64_t most_pushed(const Engine& engine, const Settings& settings);
 
@@ -75,7 +76,7 @@ struct StreamOptions {
   std::uint64_t every = 1;  ///< the first frame and each so many after it are kept
   std::function<void(KeptFrame)> keep;
 };
-/// Feeds the pool's stream as fast as the engine takes it.
+/// Feeds the pool's stream as fast as the engine takes it, with as many batches in flight as it allows.
 SustainedRun run_stream(Engine& engine, const EnginePlan& plan, const BitPool& pool, const StreamOptions& options);
 
 /// Images the kept frames' bits again by the reference engine.

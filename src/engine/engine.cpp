@@ -462,6 +462,54 @@ Masks make_masks(const std::vector<ArrayPlan>& plans, const std::vector<int>& ch
   return masks;
 }
 
+std::size_t Engine::possible_in_flight(const std::vector<Wanted>& wanted) const {
+  const bool takes_turns = std::all_of(wanted.begin(), wanted.end(), [](const Wanted& one) {
+    return one.every_hops == 1 && one.device == 0 && processor_entry(one.kind).takes_turns;
+  });
+  const bool is_possible = takes_turns && !wanted.empty() && plan_.input != InputForm::kSpectra;
+  return is_possible ? std::clamp<std::size_t>(plan_.batches_in_flight, 1, 2) : 1;
+}
+
+void Engine::require_room_in_flight(std::string_view call) const {
+  if (in_flight_ >= batches_in_flight_) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("engine: {}: expected at most {} batches in flight before it, found {}", call,
+                            batches_in_flight_ - 1, in_flight_));
+  }
+}
+
+void Engine::require_idle(std::string_view call) const {
+  if (in_flight_ > 0) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("engine: {}: expected no batch in flight, found {}", call, in_flight_));
+  }
+}
+
+void Engine::count_finished() {
+  if (in_flight_ == 0) {
+    throw Error(ExitCode::kInternal, "engine: finish_windows(): expected a batch in flight, found none");
+  }
+  --in_flight_;
+}
+
+Engine::Marks Engine::marks() const {
+  Marks marks;
+  std::transform(taps_.begin(), taps_.end(), std::back_inserter(marks.absent),
+                 [](const Tap& tap) { return tap.absent; });
+  std::transform(results_.begin(), results_.end(), std::back_inserter(marks.memory_flags),
+                 [](const Results& results) { return results.memory_flags; });
+  return marks;
+}
+
+void Engine::restore(Marks&& marks) {
+  for (std::size_t t = 0; t < taps_.size(); ++t) {
+    taps_[t].absent = marks.absent.at(t);
+  }
+  for (std::size_t p = 0; p < results_.size(); ++p) {
+    results_[p].memory_flags = std::move(marks.memory_flags.at(p));
+  }
+}
+
 std::uint32_t Engine::late() const {
   std::uint32_t late = 0;
   for (std::size_t p = 0; p < processors(); ++p) {

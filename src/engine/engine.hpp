@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <list>
@@ -6,6 +7,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cl/device.hpp"
@@ -45,6 +48,8 @@ struct EnginePlan {
   /// False: spectra alone, for read_spectra(). No flag then says that a microphone is not finite, and of the holography
   /// settings the standoff alone matters; a recording is opened with validated settings all the same.
   bool has_processor = true;
+  /// Batches of windows that may be begun before the first of them is finished: 1 or 2 (Engine::batches_in_flight()).
+  std::size_t batches_in_flight = 1;
   std::shared_ptr<TrackIds> track_ids = nullptr;      ///< as ProcessorPlan's
   std::shared_ptr<const ArrayFiles> files = nullptr;  ///< of what the settings name by a path; null: nothing is read
 };
@@ -70,10 +75,15 @@ Masks make_masks(const std::vector<ArrayPlan>& plans, const std::vector<int>& ch
 /// From input to products: a front end and the processors of its spectra as one. Built once, then fed and asked window
 /// by window.
 ///
-/// The processors of every hop are prompt: compute_*() enqueues them all, on whichever device each is, and waits once,
-/// for all their devices. Those that are due more seldom are late: begin_late() enqueues them behind a window that is
-/// out already. The next compute_*(), whose wait covers them, or finish_late() brings their products; where no prompt
-/// one works on their device, nothing waits for them but finish_late(), and under_way() says when they are there.
+/// Windows are computed in batches: begin_windows() enqueues one, finish_windows() waits for it. With two batches in
+/// flight the device computes one while the host reads the products of the one before and feeds the one behind. What
+/// changes what is computed, or looks at spectra, needs that nothing is in flight.
+///
+/// The processors of every hop are prompt: begin_windows() enqueues them all, on whichever device each is, and the wait
+/// is one, for all their devices. Those that are due more seldom are late: begin_late() enqueues them behind a window
+/// that is out already. The next compute_*(), whose wait covers them, or finish_late() brings their products; where no
+/// prompt one works on their device, nothing waits for them but finish_late(), and under_way() says when they are
+/// there.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -88,16 +98,32 @@ class Engine {
   [[nodiscard]] virtual std::span<std::uint32_t> room_for_bits(std::size_t wire_words) = 0;
   /// Bits [bit-time][word], whole groups of 32 bit-times; `first_sample` is the first group's index. A jump forward is
   /// allowed if the history of the next window is pushed again. At most what a batch of windows needs (two
-  /// windows and the history) a call; the memory must stay as it is until the next windows are computed.
+  /// windows and the history) a call; the memory must stay as it is until the windows that begin next are finished.
+  /// Throws Error where as many batches are in flight as may be.
   virtual void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) = 0;
   /// Decimated samples [sample][channel of the input], Pa; otherwise as push_bits().
   virtual void push_samples(std::uint64_t first_sample, std::span<const float> samples) = 0;
-  /// Hop numbers of the windows of the next compute_*(), and which of these lack bits. Without it a window's number is
+  /// Hop numbers of the windows that begin next, and which of these lack bits. Without it a window's number is
   /// its first sample over the hop, and all are whole; given spectra count on from 0.
   void set_hops(const FrameHops& hops) { given_hops_ = hops; }
-  /// Computes `windows` windows, a hop apart, at most the settings' batch, and their prompt products; the first starts
-  /// at `first_sample`. Waits once. Their statuses and products are there until the next call.
-  virtual std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) = 0;
+  /// How many batches may be begun before the first of them is finished. It is one, whatever the plan wants, for given
+  /// spectra and for spectra alone, with a processor that is late or on another device than the run's, and with one
+  /// that does not take turns (ProcessorEntry).
+  [[nodiscard]] std::size_t batches_in_flight() const { return batches_in_flight_; }
+  /// That were begun and not yet finished.
+  [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
+  /// Enqueues `windows` windows, a hop apart, at most the settings' batch, and their prompt products; the first starts
+  /// at `first_sample`. Throws Error where as many batches are in flight as may be.
+  virtual void begin_windows(std::uint64_t first_sample, std::size_t windows) = 0;
+  /// Waits for the batch that was begun first of those in flight. Its statuses and products are there until the next
+  /// begin_windows(), which may already be computed behind it. Throws Error where none is in flight.
+  virtual std::span<const WindowStatus> finish_windows() = 0;
+  /// Both in one; nothing may be in flight.
+  std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) {
+    require_idle("compute_windows()");
+    begin_windows(first_sample, windows);
+    return finish_windows();
+  }
   WindowStatus compute_window(std::uint64_t first_sample) { return compute_windows(first_sample, 1).front(); }
   /// The same for given spectra, [window][frequency][row][column], Pa.
   virtual std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) = 0;
@@ -286,10 +312,31 @@ class Engine {
   void count_absent(std::uint64_t first_sample, std::size_t windows);
   void set_masks(const Masks& masks);
   /// The samples with their channels in the order of rows and columns; themselves where they are so. Copies live until
-  /// forget_ordered(), which follows on a wait.
+  /// the third turn_ordered() from now on, one of which follows on each batch that is begun: two may be in flight.
   [[nodiscard]] std::span<const float> in_channel_order(std::span<const float> samples);
-  void forget_ordered() { ordered_.clear(); }
+  void turn_ordered() {
+    ordered_before_[1] = std::move(ordered_before_[0]);
+    ordered_before_[0] = std::exchange(ordered_, {});
+  }
   [[nodiscard]] bool has_masked_microphones(std::size_t tap) const { return !masked_[tap].empty(); }
+  /// Two, where the plan wants them and these processors allow it.
+  [[nodiscard]] std::size_t possible_in_flight(const std::vector<Wanted>& wanted) const;
+  void allow_in_flight(std::size_t batches) { batches_in_flight_ = batches; }
+  /// Throws Error where one batch more may not be begun, or nothing may be pushed for it.
+  void require_room_in_flight(std::string_view call) const;
+  /// Throws Error where a batch is in flight.
+  void require_idle(std::string_view call) const;
+  /// Counts a batch that was begun.
+  void count_begun() { ++in_flight_; }
+  /// Counts one that is finished. Throws Error where none is in flight.
+  void count_finished();
+  /// What readers of a batch's products ask for, while members are those of a batch that was begun after it.
+  struct Marks {
+    std::vector<std::size_t> absent;                       ///< [tap]
+    std::vector<std::vector<std::uint32_t>> memory_flags;  ///< [processor][window]
+  };
+  [[nodiscard]] Marks marks() const;
+  void restore(Marks&& marks);
   /// As files name it; 0: the run's.
   [[nodiscard]] virtual std::string device_name_of(std::size_t device) const = 0;
   [[nodiscard]] virtual int non_finite_microphones(std::size_t processor, std::size_t window) const = 0;
@@ -316,8 +363,10 @@ class Engine {
   std::uint64_t window_samples_ = 0;
   std::uint64_t hop_samples_ = 0;
   std::uint64_t origin_ = 0;
+  std::size_t batches_in_flight_ = 1;
+  std::size_t in_flight_ = 0;
   std::optional<FrameHops> given_hops_;  ///< of the next windows
-  FrameHops hops_;                       ///< of the windows computed last
+  FrameHops hops_;                       ///< of the windows begun last
   SearchSchedule schedule_;
   std::uint64_t search_ = SearchSchedule::kNoNumber;  ///< in effect
   std::uint64_t searched_hop_ = 0;         ///< from it on, the findings in effect were those of the whole stream
@@ -329,7 +378,8 @@ class Engine {
   std::vector<Results> results_;               ///< [processor]
   std::shared_ptr<const MicrophoneMask> mask_;
   std::vector<std::vector<std::int32_t>> masked_;  ///< [tap], channels, ascending
-  std::list<std::vector<float>> ordered_;          ///< of in_channel_order()
+  std::list<std::vector<float>> ordered_;          ///< of in_channel_order(), for the batch that begins next
+  std::array<std::list<std::vector<float>>, 2> ordered_before_;  ///< for the two that were begun last
 };
 
 /// `message`, whose lines begin with keys of front_end, with those of the processor `owner`; unchanged without one.

@@ -34,6 +34,10 @@ class ScheduledMask {
   explicit ScheduledMask(Engine& engine) : engine_(&engine) {}
   /// Before a window is computed. Waits where the mask changes.
   void use(const MaskSchedule& schedule, std::uint64_t first_sample);
+  /// Whether use() has nothing to do.
+  [[nodiscard]] bool is_in_effect(const MaskSchedule& schedule, std::uint64_t first_sample) const {
+    return in_effect_ == schedule.at(first_sample);
+  }
   /// The next use() sets the mask, whatever was set before.
   void forget() { in_effect_.reset(); }
 

@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "cl/device.hpp"
 #include "cl/marker.hpp"
+#include "engine/bit_staging.hpp"
 #include "engine/engine_parts.hpp"
 #include "engine/paced_staging.hpp"
 #include "frontend/samples/decimated_samples.hpp"
@@ -14,39 +17,6 @@
 
 namespace nearfield {
 namespace {
-
-/// Page-locked memory that bits wait in until the device has fetched them, in halves that take turns where bits must
-/// stay until the frame after.
-class BitStaging {
- public:
-  BitStaging(const ocl::Device& device, std::size_t wire_words, bool has_halves)
-      : memory_(device.allocate_host<std::uint32_t>(wire_words * (has_halves ? 2 : 1), "pipeline/staging")),
-        words_(wire_words),
-        has_halves_(has_halves) {}
-  [[nodiscard]] bool has_room(std::size_t wire_words) const { return wire_words <= words_ - used_; }
-  std::span<std::uint32_t> room(std::size_t wire_words) {
-    return memory_.values().subspan(begin_ + used_, std::min(wire_words, words_ - used_));
-  }
-  /// True when the bits lie in the room that was given last.
-  [[nodiscard]] bool holds(std::span<const std::uint32_t> wire) const {
-    return wire.data() == memory_.values().data() + begin_ + used_;
-  }
-  void use(std::size_t wire_words) { used_ += wire_words; }
-  /// What lies here is no longer needed.
-  void clear() { used_ = 0; }
-  /// What was used stays until the next call but one.
-  void turn() {
-    begin_ = has_halves_ && begin_ == 0 ? words_ : 0;
-    used_ = 0;
-  }
-
- private:
-  ocl::HostBuffer<std::uint32_t> memory_;
-  std::size_t words_;  ///< of a half
-  bool has_halves_;
-  std::size_t begin_ = 0;  ///< of the half in use
-  std::size_t used_ = 0;
-};
 
 class OpenclEngine : public Engine {
  public:
@@ -59,7 +29,8 @@ class OpenclEngine : public Engine {
   [[nodiscard]] std::span<std::uint32_t> room_for_bits(std::size_t wire_words) override;
   void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) override;
   void push_samples(std::uint64_t first_sample, std::span<const float> samples) override;
-  std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) override;
+  void begin_windows(std::uint64_t first_sample, std::size_t windows) override;
+  std::span<const WindowStatus> finish_windows() override;
   std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) override;
   void begin_late(std::uint32_t due) override;
   [[nodiscard]] std::uint32_t under_way() override;
@@ -99,18 +70,22 @@ class OpenclEngine : public Engine {
   }
 
  private:
+  /// Windows of a tap that were enqueued together.
+  struct Enqueued {
+    std::uint32_t due = 0;             ///< 1 << processor, those that were enqueued with them
+    std::optional<std::size_t> taker;  ///< the first of these that takes the status
+    std::size_t present = 0;           ///< how many there are
+  };
   /// A tap's front end and its newest spectra on its device.
   struct Input {
     std::unique_ptr<FrontEnd> front_end;  ///< none for given spectra
     ComplexBuffer spectra;                ///< [window][frequency][channel], without the absent windows
     StatusBuffer status;                  ///< [window][kStatusWords], likewise
-    std::vector<std::uint32_t> words;     ///< status on the host, where no processor takes it
-    bool is_fed = false;                  ///< its front end takes what is pushed; else it cuts shared samples
-    std::uint64_t begin = 0;              ///< what is pushed of samples before it is not for this tap
-    // Of the windows that were enqueued last:
-    std::uint32_t due = 0;                 ///< 1 << processor, those that were enqueued with them
-    std::optional<std::size_t> taker;      ///< the first of these that takes the status
-    std::size_t present = 0;               ///< how many there are
+    /// [place of the results] status on the host, where no processor takes it
+    std::array<std::vector<std::uint32_t>, 2> words;
+    bool is_fed = false;                   ///< its front end takes what is pushed; else it cuts shared samples
+    std::uint64_t begin = 0;               ///< what is pushed of samples before it is not for this tap
+    Enqueued last = {};                    ///< of the windows that were enqueued last, or finished since
     bool is_under_way = false;             ///< the host has not waited for them yet
     std::vector<WindowStatus> statuses{};  ///< [window], without the absent ones
   };
@@ -132,6 +107,15 @@ class OpenclEngine : public Engine {
     std::optional<PacedStaging> staging;  ///< of a device apart
     std::uint32_t begun = 0;              ///< 1 << processor, those whose products are under way
     std::optional<ocl::Marker> ended;     ///< behind these
+  };
+  /// A batch in flight: what finish_windows() needs of it when another one has been begun behind it.
+  struct Begun {
+    ocl::Marker ended;
+    std::size_t place = 0;  ///< of its results on the host
+    std::size_t windows = 0;
+    Marks marks;
+    std::vector<Enqueued> inputs = {};     ///< [tap]
+    std::vector<std::size_t> absent = {};  ///< [processor], as Run's
   };
   /// Bits that late taps have not been fed with yet; they lie in the staging memory.
   struct Pushed {
@@ -162,8 +146,16 @@ class OpenclEngine : public Engine {
   void feed_late_taps();
   /// Enqueues the spectra of the windows from first_sample_ on, then the processors of the bits in `due` on them.
   void enqueue_tap(std::size_t tap, std::uint32_t due);
-  /// Enqueues all that is prompt, on all devices, and waits.
-  std::span<const WindowStatus> compute_prompt();
+  /// Enqueues all that is prompt, on all devices.
+  void enqueue_prompt();
+  /// Their statuses, once the host has waited.
+  std::span<const WindowStatus> statuses_of_run();
+  /// Waits for what enqueue_prompt() has enqueued, where it is the only batch.
+  std::span<const WindowStatus> finish_prompt();
+  [[nodiscard]] bool takes_turns() const { return batches_in_flight() > 1; }
+  void use_results(std::size_t place);
+  void keep_begun();
+  void take_begun();
   /// Waits for all devices but those apart, then takes the statuses of what was under way.
   void wait();
   void take_statuses(std::size_t tap);
@@ -177,6 +169,9 @@ class OpenclEngine : public Engine {
   std::vector<Run> runs_;             ///< [processor]
   std::optional<BitStaging> staging_;
   std::vector<Pushed> pushed_;
+  std::deque<Begun> begun_;  ///< with two batches in flight
+  std::size_t place_ = 0;    ///< of the results on the host that are begun, or were finished, last
+  std::size_t begun_place_ = 0;
   std::uint64_t first_sample_ = 0;  ///< of the windows computed last
   std::size_t windows_ = 0;         ///< of these
   bool has_late_taps_ = false;
@@ -191,7 +186,10 @@ OpenclEngine::OpenclEngine(Devices devices, const EnginePlan& plan)
   make_samples();
   make_inputs();
   const auto batch = static_cast<std::size_t>(plan.settings.device.batch);
-  for (const Wanted& wanted : wanted_processors()) {
+  std::vector<Wanted> all_wanted = wanted_processors();
+  allow_in_flight(possible_in_flight(all_wanted));
+  for (Wanted& wanted : all_wanted) {
+    wanted.plan.batches_in_flight = static_cast<int>(batches_in_flight());
     std::unique_ptr<Processor> made = processor_entry(wanted.kind).make(devices_[wanted.device], wanted.plan);
     add_results(made->header(), wanted, made->subset(), dynamic_cast<const ImagesOnHost*>(made.get()));
     runs_.push_back({.processor = std::move(made),
@@ -200,6 +198,9 @@ OpenclEngine::OpenclEngine(Devices devices, const EnginePlan& plan)
   }
   for (std::size_t t = 0; t < inputs_.size(); ++t) {
     allocate(inputs_[t], taps()[t]);
+  }
+  if (plan.input == InputForm::kBits) {
+    staging_.emplace(devices_.front(), staged_words(), has_late_taps_ || takes_turns());
   }
   make_apart();
 }
@@ -231,9 +232,6 @@ void OpenclEngine::make_inputs() {
       inputs_[t].is_fed = !front_end_entry(taps()[t].plan.settings.kind).cuts_samples;
     }
     finish(taps()[t]);
-  }
-  if (plan().input == InputForm::kBits) {
-    staging_.emplace(devices_.front(), staged_words(), has_late_taps_);
   }
 }
 
@@ -270,7 +268,7 @@ void OpenclEngine::allocate(Input& input, const Tap& tap) {
   const std::size_t values = tap.array.frequencies_hz.size() * static_cast<std::size_t>(tap.array.geometry.channels());
   input.spectra = device.allocate<std::complex<float>>(batch * values, "pipeline/spectra");
   input.status = device.allocate<std::uint32_t>(batch * kStatusWords, "pipeline/status");
-  input.words.resize(batch * kStatusWords);
+  input.words.fill(std::vector<std::uint32_t>(batch * kStatusWords));
   input.statuses.resize(batch);
   device.enqueue_fill(input.status, std::uint32_t{0}, "pipeline/status");
   // clFFT's plans image a whole batch, also where its last part is not used.
@@ -306,6 +304,7 @@ void OpenclEngine::seek(std::uint64_t first_window, std::uint64_t origin) {
 }
 
 std::span<std::uint32_t> OpenclEngine::room_for_bits(std::size_t wire_words) {
+  require_room_in_flight("room_for_bits()");
   if (!staging_->has_room(wire_words)) {
     feed_late_taps();
     wait();
@@ -347,6 +346,7 @@ void OpenclEngine::feed_device(std::size_t device, bool late_ones, std::uint64_t
 }
 
 void OpenclEngine::push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) {
+  require_room_in_flight("push_bits()");
   if (is_computed_) {
     feed_late_taps();
     is_computed_ = false;
@@ -364,6 +364,7 @@ void OpenclEngine::push_bits(std::uint64_t first_sample, std::span<const std::ui
 }
 
 void OpenclEngine::push_samples(std::uint64_t first_sample, std::span<const float> pushed) {
+  require_room_in_flight("push_samples()");
   const std::span<const float> samples = in_channel_order(pushed);
   const auto channels = static_cast<std::size_t>(array_plan().geometry.channels());
   for (Samples& shared : samples_) {
@@ -388,7 +389,8 @@ void OpenclEngine::feed_late_taps() {
   pushed_.clear();
 }
 
-std::span<const WindowStatus> OpenclEngine::compute_windows(std::uint64_t first_sample, std::size_t windows) {
+void OpenclEngine::begin_windows(std::uint64_t first_sample, std::size_t windows) {
+  require_room_in_flight("begin_windows()");
   require_batch(windows);
   if (is_computed_) {
     feed_late_taps();  // their bits would stay for one frame more, and no longer
@@ -397,26 +399,86 @@ std::span<const WindowStatus> OpenclEngine::compute_windows(std::uint64_t first_
   windows_ = windows;
   begin_hops(first_sample / static_cast<std::uint64_t>(plan().settings.front_end.hop_samples), windows);
   count_absent(first_sample, windows);
-  const std::span<const WindowStatus> statuses = compute_prompt();
-  forget_ordered();
+  if (takes_turns()) {
+    use_results(1 - begun_place_);
+    begun_place_ = place_;
+  }
+  enqueue_prompt();
+  if (takes_turns()) {
+    keep_begun();
+  }
+  turn_ordered();
+  count_begun();
+}
+
+std::span<const WindowStatus> OpenclEngine::finish_windows() {
+  count_finished();
+  if (takes_turns()) {
+    take_begun();
+    return statuses_of_run();
+  }
+  const std::span<const WindowStatus> statuses = finish_prompt();
   if (staging_) {
     staging_->turn();
   }
   return statuses;
 }
 
+void OpenclEngine::use_results(std::size_t place) {
+  place_ = place;
+  for (const Run& run : runs_) {
+    run.processor->use_results(place);
+  }
+}
+
+/// The half of the staging memory that the batch before used is free once that one is finished.
+void OpenclEngine::keep_begun() {
+  Begun begun{.ended = ocl::Marker(devices_.front()), .place = place_, .windows = windows_, .marks = marks()};
+  for (Input& input : inputs_) {
+    input.is_under_way = false;
+    begun.inputs.push_back(input.last);
+  }
+  std::transform(runs_.begin(), runs_.end(), std::back_inserter(begun.absent),
+                 [](const Run& run) { return run.absent; });
+  begun_.push_back(std::move(begun));
+  if (staging_) {
+    staging_->turn();
+  }
+}
+
+void OpenclEngine::take_begun() {
+  Begun begun = std::move(begun_.front());
+  begun_.pop_front();
+  begun.ended.wait();
+  is_computed_ = true;
+  windows_ = begun.windows;
+  restore(std::move(begun.marks));
+  use_results(begun.place);
+  for (std::size_t p = 0; p < runs_.size(); ++p) {
+    runs_[p].absent = begun.absent[p];
+  }
+  for (std::size_t t = 0; t < inputs_.size(); ++t) {
+    inputs_[t].last = begun.inputs[t];
+    if (inputs_[t].last.present > 0) {
+      take_statuses(t);
+    }
+  }
+}
+
 std::span<const WindowStatus> OpenclEngine::compute_spectra(std::span<const std::complex<float>> spectra) {
+  require_idle("compute_spectra()");
   windows_ = spectra.size() / spectra_values();
   require_batch(windows_);
   begin_hops(next_hop(), windows_);
   for (std::size_t t = 0; t < inputs_.size(); ++t) {
     device_of(t).enqueue_write(inputs_[t].spectra, 0, spectra, "pipeline/spectra");
   }
-  return compute_prompt();
+  enqueue_prompt();
+  return finish_prompt();
 }
 
-/// Enqueues on the other devices first, so that they work while the run's device is given its commands; waits once.
-std::span<const WindowStatus> OpenclEngine::compute_prompt() {
+/// Enqueues on the other devices first, so that they work while the run's device is given its commands.
+void OpenclEngine::enqueue_prompt() {
   const std::uint32_t prompt = ~late();
   for (std::size_t t = inputs_.size(); t-- > 0;) {
     if (!is_late_tap(t)) {
@@ -426,8 +488,15 @@ std::span<const WindowStatus> OpenclEngine::compute_prompt() {
       device_of(t).flush();
     }
   }
+}
+
+std::span<const WindowStatus> OpenclEngine::finish_prompt() {
   wait();
   is_computed_ = true;
+  return statuses_of_run();
+}
+
+std::span<const WindowStatus> OpenclEngine::statuses_of_run() {
   const std::span<WindowStatus> statuses = std::span(inputs_.front().statuses).first(windows_);
   for (std::size_t i = 0; i < windows_ && !runs_.empty(); ++i) {
     statuses[i].flags |= memory_flag(0, i);
@@ -436,6 +505,7 @@ std::span<const WindowStatus> OpenclEngine::compute_prompt() {
 }
 
 void OpenclEngine::begin_late(std::uint32_t due) {
+  require_idle("begin_late()");
   feed_late_taps();
   due &= late();
   for (std::size_t t = 0; t < inputs_.size(); ++t) {
@@ -448,13 +518,13 @@ void OpenclEngine::begin_late(std::uint32_t due) {
       continue;
     }
     for (std::size_t p = 0; p < runs_.size(); ++p) {
-      if ((due_here >> p & 1U) != 0 && input.present > 0) {
+      if ((due_here >> p & 1U) != 0 && input.last.present > 0) {
         std::copy(input.statuses.begin(), input.statuses.end(), runs_[p].statuses.begin());
         runs_[p].absent = taps()[t].absent;
-        show_samples(p, input.present);
+        show_samples(p, input.last.present);
         note_memory(p);
         runs_[p].processor->set_hops(hops_without(runs_[p].absent));
-        runs_[p].processor->enqueue(input.spectra, input.status, input.present);
+        runs_[p].processor->enqueue(input.spectra, input.status, input.last.present);
       }
     }
   }
@@ -515,33 +585,32 @@ std::uint32_t OpenclEngine::processors_of(std::size_t tap) const {
 void OpenclEngine::enqueue_tap(std::size_t tap, std::uint32_t due) {
   Input& input = inputs_[tap];
   const std::size_t absent = std::min(taps()[tap].absent, windows_);
-  input.present = windows_ - absent;
-  input.due = due;
-  input.taker.reset();
-  input.is_under_way = input.present > 0;
-  if (input.present == 0) {
+  const std::size_t present = windows_ - absent;
+  input.last = {.due = due, .taker = std::nullopt, .present = present};
+  input.is_under_way = present > 0;
+  if (present == 0) {
     return;
   }
   if (input.front_end) {
     const auto hop = static_cast<std::uint64_t>(plan().settings.front_end.hop_samples);
-    input.front_end->enqueue_batch(taps()[tap].first(first_sample_ + absent * hop), input.present, input.spectra,
+    input.front_end->enqueue_batch(taps()[tap].first(first_sample_ + absent * hop), present, input.spectra,
                                    input.status);
   }
   for (std::size_t p = 0; p < runs_.size(); ++p) {
     if ((due >> p & 1U) != 0) {
       runs_[p].absent = absent;
-      show_samples(p, input.present);
+      show_samples(p, present);
       note_memory(p);
       runs_[p].processor->set_hops(hops_without(absent));
-      runs_[p].processor->enqueue(input.spectra, input.status, input.present);
+      runs_[p].processor->enqueue(input.spectra, input.status, present);
       const Processor& processor = *runs_[p].processor;
-      if (!input.taker && processor.subset().empty() && !processor.host_status().empty()) {
-        input.taker = p;
+      if (!input.last.taker && processor.subset().empty() && !processor.host_status().empty()) {
+        input.last.taker = p;
       }
     }
   }
-  if (!input.taker) {
-    device_of(tap).enqueue_read(input.status, std::span(input.words), "pipeline/status");
+  if (!input.last.taker) {
+    device_of(tap).enqueue_read(input.status, std::span(input.words.at(place_)), "pipeline/status");
     device_of(tap).enqueue_fill(input.status, std::uint32_t{0}, "pipeline/status");
   }
 }
@@ -575,17 +644,18 @@ void OpenclEngine::wait() {
 
 void OpenclEngine::take_statuses(std::size_t tap) {
   Input& input = inputs_[tap];
-  const std::span<const std::uint32_t> words = input.taker ? runs_[*input.taker].processor->host_status() : input.words;
+  const std::span<const std::uint32_t> words =
+      input.last.taker ? runs_[*input.last.taker].processor->host_status() : input.words.at(place_);
   // On the run's tap the first processor sets it in the status.
   const bool is_copy_of_runs = tap != 0 && taps()[tap].owner.empty();
   const std::uint32_t constant = taps()[tap].array.constant_flags() |
                                  (is_copy_of_runs && has_masked_microphones(tap) ? kFlagMaskedMicrophones : 0U);
-  for (std::size_t i = 0; i < input.present; ++i) {
+  for (std::size_t i = 0; i < input.last.present; ++i) {
     const std::span<const std::uint32_t> status = words.subspan(i * kStatusWords, kStatusWords);
     input.statuses[i] = {.flags = status[0] | constant, .non_finite_microphones = static_cast<int>(status[1])};
   }
   for (std::size_t p = 0; p < runs_.size(); ++p) {
-    if ((input.due >> p & 1U) != 0) {
+    if ((input.last.due >> p & 1U) != 0) {
       std::copy(input.statuses.begin(), input.statuses.end(), runs_[p].statuses.begin());
     }
   }
@@ -628,11 +698,13 @@ std::string OpenclEngine::device_name_of(std::size_t device) const {
 }
 
 void OpenclEngine::read_spectra(std::size_t window, std::span<std::complex<float>> spectra) const {
+  require_idle("read_spectra()");
   devices_.front().enqueue_read_from(inputs_.front().spectra, window * spectra.size(), spectra, "pipeline/spectra");
   devices_.front().wait();
 }
 
 void OpenclEngine::use(const Masks& masks) {
+  require_idle("use()");
   for (std::size_t p = 0; p < runs_.size(); ++p) {
     runs_[p].processor->use(masks.at(tap_of(p)));
   }
@@ -640,6 +712,7 @@ void OpenclEngine::use(const Masks& masks) {
 }
 
 void OpenclEngine::adopt(const std::shared_ptr<const Findings>& findings) {
+  require_idle("adopt()");
   if (runs_.empty()) {
     throw Error(ExitCode::kInternal, "engine: expected a processor to adopt findings, found none");
   }
@@ -647,6 +720,7 @@ void OpenclEngine::adopt(const std::shared_ptr<const Findings>& findings) {
 }
 
 void OpenclEngine::image_again() {
+  require_idle("image_again()");
   if (!runs_.empty()) {
     note_memory(0);
     runs_.front().processor->set_hops(hops_without(0));

@@ -108,8 +108,7 @@ void RecordingSearch::begin(std::uint64_t hop) {
 }
 
 void RecordingSearch::look(std::uint64_t hop, std::span<const WindowStatus> statuses) {
-  const bool is_due = chain_ && (!has_found_ || schedule_.looks_at(hop));
-  if (is_due && search(look_at(hop, statuses.front().missing_bits == 0))) {
+  if (looks_at(hop) && search(look_at(hop, statuses.front().missing_bits == 0))) {
     engine_->image_again();
   }
 }

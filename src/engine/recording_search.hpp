@@ -25,6 +25,11 @@ class RecordingSearch {
   void prepare(std::uint64_t first_hop, std::uint64_t hop, const Compute& compute);
   /// Of windows from a hop on: how many may be computed together.
   [[nodiscard]] std::size_t together(std::uint64_t hop, std::size_t windows) const;
+  /// Whether begin() of a hop puts something into effect, and whether look() at the window of a hop looks.
+  [[nodiscard]] bool changes_at(std::uint64_t hop) const {
+    return !waiting_.empty() && waiting_.front().from_hop <= hop;
+  }
+  [[nodiscard]] bool looks_at(std::uint64_t hop) const { return chain_ && (!has_found_ || schedule_.looks_at(hop)); }
   /// Before the window of a hop is computed: what holds from there on takes effect.
   void begin(std::uint64_t hop);
   /// After windows were computed, the first of which is that of `hop`. Where nothing has been found so far, the images

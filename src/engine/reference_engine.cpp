@@ -79,8 +79,9 @@ class ReferenceEngine : public Engine {
     room_.resize(wire_words);
     return room_;
   }
-  std::span<const WindowStatus> compute_windows(std::uint64_t first_sample, std::size_t windows) override {
-    forget_ordered();
+  void begin_windows(std::uint64_t first_sample, std::size_t windows) override {
+    require_room_in_flight("begin_windows()");
+    turn_ordered();
     begin_hops(first_sample / hop_samples_, windows);
     count_absent(first_sample, windows);
     first_sample_ = first_sample;
@@ -89,7 +90,12 @@ class ReferenceEngine : public Engine {
         analyse(t, windows);
       }
     }
-    return compute(windows);
+    compute(windows);
+    count_begun();
+  }
+  std::span<const WindowStatus> finish_windows() override {
+    count_finished();
+    return statuses_;
   }
   std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) override {
     const std::size_t windows = spectra.size() / spectra_values();
@@ -97,7 +103,8 @@ class ReferenceEngine : public Engine {
     input.spectra.assign(spectra.begin(), spectra.begin() + static_cast<std::ptrdiff_t>(windows * spectra_values()));
     input.flags.assign(windows, 0U);
     begin_hops(next_hop(), windows);
-    return compute(windows);
+    compute(windows);
+    return statuses_;
   }
   void begin_late(std::uint32_t due) override {
     std::vector<bool> is_analysed(taps().size());
@@ -228,7 +235,7 @@ class ReferenceEngine : public Engine {
       input.flags.push_back(input.front_end->clipped() ? kFlagClipped : 0U);
     }
   }
-  std::span<const WindowStatus> compute(std::size_t windows) {
+  void compute(std::size_t windows) {
     statuses_.assign(windows, WindowStatus());
     const std::vector<std::uint32_t>& flags = inputs_.front().flags;
     for (std::size_t p = 0; p < runs_.size(); ++p) {
@@ -243,7 +250,6 @@ class ReferenceEngine : public Engine {
       statuses_[i].flags =
           runs_.empty() ? flags[i] | array_plan().constant_flags() : runs_.front().flags[i] | memory_flag(0, i);
     }
-    return statuses_;
   }
   /// Computes a processor's products of the windows there are.
   std::vector<reference::Processor::Outcome> run(std::size_t processor) {

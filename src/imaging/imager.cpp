@@ -1,5 +1,11 @@
 #include "imaging/imager.hpp"
 
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "nearfield/error.hpp"
+
 namespace nearfield {
 namespace {
 
@@ -16,18 +22,17 @@ std::size_t image_values(const PnahPlan& plan) {
 
 Imager::Imager(const ocl::Device& device, const PnahPlan& plan)
     : device_(device), batch_(static_cast<std::size_t>(plan.batch)) {
+  const auto places = static_cast<std::size_t>(plan.batches_in_flight);
+  const std::size_t values = image_values(plan);
   const std::size_t status_words = batch_ * kStatusWords;
   const std::vector<FilterReport> reports = constant_reports(plan);
-  auto images = device.allocate_shared<std::complex<float>>(image_values(plan), kResultsStage);
-  auto status = device.allocate_shared<std::uint32_t>(status_words, kResultsStage);
-  auto shared_reports = device.allocate_shared<FilterReport>(reports.size(), kResultsStage);
-  if (images && status && shared_reports) {
-    share(std::move(*images), std::move(*status), std::move(*shared_reports));
-  } else {
-    allocate(image_values(plan), status_words, reports.size());
+  while (results_.size() < places && share(values, status_words, reports.size())) {
   }
-  device.enqueue_write(reports_, 0, std::span(reports), kResultsStage);
-  device.wait();
+  if (results_.size() < places) {
+    results_.clear();
+    allocate(places, values, status_words, reports.size());
+  }
+  write_reports(reports);
 }
 
 void Imager::adopt(const std::shared_ptr<const Findings>& /*findings*/) {}
@@ -39,44 +44,75 @@ void Imager::set_reports(std::span<const FilterReport> filters) {
   for (std::size_t frame = 0; frame < batch_; ++frame) {
     reports.insert(reports.end(), filters.begin(), filters.end());
   }
-  device_.enqueue_write(reports_, 0, std::span<const FilterReport>(reports), kResultsStage);
+  write_reports(reports);
+}
+
+/// To all places. Waits.
+void Imager::write_reports(std::span<const FilterReport> reports) {
+  const std::size_t buffers = transferred_.size() > 0 ? 1 : results_.size();
+  for (std::size_t place = 0; place < buffers; ++place) {
+    device_.enqueue_write(results_[place].reports, 0, reports, kResultsStage);
+  }
   device_.wait();
 }
 
-void Imager::share(ocl::SharedBuffer<std::complex<float>> images, ocl::SharedBuffer<std::uint32_t> status,
-                   ocl::SharedBuffer<FilterReport> reports) {
-  images_ = std::move(images.on_device);
-  taken_status_ = std::move(status.on_device);
-  image_memory_ = std::move(images.on_host);
-  status_memory_ = std::move(status.on_host);
-  host_images_ = image_memory_.values();
-  host_status_ = status_memory_.values();
-  reports_ = std::move(reports.on_device);
-  report_memory_ = std::move(reports.on_host);
-  host_reports_ = report_memory_.values();
+void Imager::use_results(std::size_t place) {
+  if (place >= results_.size()) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("imager: expected one of {} places for results, found number {}", results_.size(), place));
+  }
+  if (place != place_) {
+    place_ = place;
+    set_results();
+  }
 }
 
-void Imager::allocate(std::size_t image_values, std::size_t status_words, std::size_t reports) {
+bool Imager::share(std::size_t image_values, std::size_t status_words, std::size_t reports) {
+  auto images = device_.allocate_shared<std::complex<float>>(image_values, kResultsStage);
+  auto status = device_.allocate_shared<std::uint32_t>(status_words, kResultsStage);
+  auto shared_reports = device_.allocate_shared<FilterReport>(reports, kResultsStage);
+  if (!images || !status || !shared_reports) {
+    return false;
+  }
+  Results& results = results_.emplace_back();
+  results.images = std::move(images->on_device);
+  results.taken_status = std::move(status->on_device);
+  results.reports = std::move(shared_reports->on_device);
+  results.image_memory = std::move(images->on_host);
+  results.status_memory = std::move(status->on_host);
+  results.report_memory = std::move(shared_reports->on_host);
+  results.host_images = results.image_memory.values();
+  results.host_status = results.status_memory.values();
+  results.host_reports = results.report_memory.values();
+  return true;
+}
+
+void Imager::allocate(std::size_t places, std::size_t image_values, std::size_t status_words, std::size_t reports) {
   const std::size_t first_report =
       ocl::round_up(status_words * sizeof(std::uint32_t), kPartBytes) / sizeof(std::complex<float>);
   const std::size_t first_image =
       first_report + ocl::round_up(reports * sizeof(FilterReport), kPartBytes) / sizeof(std::complex<float>);
-  results_ = device_.allocate<std::complex<float>>(first_image + image_values, kResultsStage);
-  images_ = device_.part_of<std::complex<float>>(results_, first_image, image_values, kResultsStage);
-  taken_status_ = device_.part_of<std::uint32_t>(results_, 0, status_words, kResultsStage);
-  reports_ = device_.part_of<FilterReport>(results_, first_report, reports, kResultsStage);
-  image_memory_ = device_.allocate_host<std::complex<float>>(results_.size(), kResultsStage);
-  host_images_ = image_memory_.values().subspan(first_image);
-  const void* status = image_memory_.values().data();
-  host_status_ = {static_cast<const std::uint32_t*>(status), status_words};
-  const void* first = image_memory_.values().subspan(first_report).data();
-  host_reports_ = {static_cast<const FilterReport*>(first), reports};
+  transferred_ = device_.allocate<std::complex<float>>(first_image + image_values, kResultsStage);
+  results_.resize(places);
+  for (Results& results : results_) {
+    results.image_memory = device_.allocate_host<std::complex<float>>(transferred_.size(), kResultsStage);
+    results.host_images = results.image_memory.values().subspan(first_image);
+    const void* status = results.image_memory.values().data();
+    results.host_status = {static_cast<const std::uint32_t*>(status), status_words};
+    const void* first = results.image_memory.values().subspan(first_report).data();
+    results.host_reports = {static_cast<const FilterReport*>(first), reports};
+  }
+  Results& first = results_.front();
+  first.images = device_.part_of<std::complex<float>>(transferred_, first_image, image_values, kResultsStage);
+  first.taken_status = device_.part_of<std::uint32_t>(transferred_, 0, status_words, kResultsStage);
+  first.reports = device_.part_of<FilterReport>(transferred_, first_report, reports, kResultsStage);
 }
 
 void Imager::enqueue_fetch(std::size_t frames) const {
-  if (results_.size() > 0) {
-    const std::size_t first_image = results_.size() - images_.size();
-    device_.enqueue_read(results_, image_memory_.values().first(first_image + images_.size() / batch_ * frames),
+  if (transferred_.size() > 0) {
+    const std::size_t first_image = transferred_.size() - images().size();
+    device_.enqueue_read(transferred_,
+                         results_[place_].image_memory.values().first(first_image + images().size() / batch_ * frames),
                          kResultsStage);
   }
 }

@@ -63,19 +63,22 @@ class Imager {
   [[nodiscard]] virtual std::unique_ptr<Search> make_search() const;
   /// The path through the device that was chosen, and its sizes, for log lines and reports.
   [[nodiscard]] virtual std::string description() const = 0;
+  /// Of a plan with two batches in flight: which of two places on the host, 0 or 1, the enqueue() that follows fills,
+  /// and the functions below speak of. What lies in the other one stays.
+  void use_results(std::size_t place);
   /// [frame][plane][frequency][upsample * row][upsample * column]
-  [[nodiscard]] const ComplexBuffer& images() const { return images_; }
+  [[nodiscard]] const ComplexBuffer& images() const { return on_device().images; }
   /// [frame][kStatusWords]
-  [[nodiscard]] const StatusBuffer& taken_status() const { return taken_status_; }
+  [[nodiscard]] const StatusBuffer& taken_status() const { return on_device().taken_status; }
   /// [frame][frequency]: cut-off, slope, noise and error estimate of each image; filled once, by the constructor, where
   /// the settings alone decide.
-  [[nodiscard]] const ReportBuffer& reports() const { return reports_; }
+  [[nodiscard]] const ReportBuffer& reports() const { return on_device().reports; }
   /// Enqueues the transfer of the first `frames` frames' images, status and reports to the host, where one is needed.
   /// They are in host_images(), host_status() and host_reports() after Device::wait() until the next enqueue().
   void enqueue_fetch(std::size_t frames = 1) const;
-  [[nodiscard]] std::span<const std::complex<float>> host_images() const { return host_images_; }
-  [[nodiscard]] std::span<const std::uint32_t> host_status() const { return host_status_; }
-  [[nodiscard]] std::span<const FilterReport> host_reports() const { return host_reports_; }
+  [[nodiscard]] std::span<const std::complex<float>> host_images() const { return results_[place_].host_images; }
+  [[nodiscard]] std::span<const std::uint32_t> host_status() const { return results_[place_].host_status; }
+  [[nodiscard]] std::span<const FilterReport> host_reports() const { return results_[place_].host_reports; }
 
  protected:
   /// The reports of every frame from now on, [frequency]. Waits.
@@ -84,24 +87,34 @@ class Imager {
   [[nodiscard]] const FrameHops& hops() const { return hops_; }
   /// So many frames have been enqueued.
   void pass_hops(std::size_t frames) { hops_ = {.first = hops_.first + frames}; }
+  /// images(), taken_status() and reports() are other buffers now: sets them as arguments of kernels that keep theirs.
+  virtual void set_results() {}
 
  private:
-  void share(ocl::SharedBuffer<std::complex<float>> images, ocl::SharedBuffer<std::uint32_t> status,
-             ocl::SharedBuffer<FilterReport> reports);
-  void allocate(std::size_t image_values, std::size_t status_words, std::size_t reports);
+  /// Results on the device, and in one of the places on the host.
+  struct Results {
+    ComplexBuffer images;
+    StatusBuffer taken_status;
+    ReportBuffer reports;
+    ocl::HostBuffer<std::complex<float>> image_memory;  ///< of `images` where they are shared, else of transferred_
+    ocl::HostBuffer<std::uint32_t> status_memory;
+    ocl::HostBuffer<FilterReport> report_memory;
+    std::span<const std::complex<float>> host_images;
+    std::span<const std::uint32_t> host_status;
+    std::span<const FilterReport> host_reports;
+  };
+  /// One place that is shared with the device; false where it has no such memory.
+  bool share(std::size_t image_values, std::size_t status_words, std::size_t reports);
+  void allocate(std::size_t places, std::size_t image_values, std::size_t status_words, std::size_t reports);
+  /// Where results are transferred all places have the buffers of the first.
+  [[nodiscard]] const Results& on_device() const { return results_[transferred_.size() > 0 ? 0 : place_]; }
+  void write_reports(std::span<const FilterReport> reports);
   ocl::Device device_;
   std::size_t batch_;
   FrameHops hops_;
-  ComplexBuffer results_;  ///< status, reports, then images: one transfer for all; not used where these are shared
-  ComplexBuffer images_;
-  StatusBuffer taken_status_;
-  ReportBuffer reports_;
-  ocl::HostBuffer<std::complex<float>> image_memory_;  ///< of images_ where it is shared, else of results_
-  ocl::HostBuffer<std::uint32_t> status_memory_;
-  ocl::HostBuffer<FilterReport> report_memory_;
-  std::span<const std::complex<float>> host_images_;
-  std::span<const std::uint32_t> host_status_;
-  std::span<const FilterReport> host_reports_;
+  ComplexBuffer transferred_;     ///< status, reports, then images: one transfer for all; empty where these are shared
+  std::vector<Results> results_;  ///< [place]
+  std::size_t place_ = 0;
 };
 
 namespace reference {

@@ -15,8 +15,8 @@ void IncompleteFrames::reserve(ocl::Arena& arena, const PnahPlan& plan) {
 }
 
 void IncompleteFrames::fill(const ocl::Device& device, const ocl::Arena& arena, const PnahPlan& plan) {
-  values_.assign(static_cast<std::size_t>(plan.batch), 0);
-  on_device_ = arena.part<std::int32_t>(device, "INCOMPLETE", values_);
+  values_.fill(std::vector<std::int32_t>(static_cast<std::size_t>(plan.batch)));
+  on_device_ = arena.part<std::int32_t>(device, "INCOMPLETE", values_.front());
 }
 
 void IncompleteFrames::enqueue(const ocl::Device& device, const FrameHops& hops) {
@@ -25,9 +25,11 @@ void IncompleteFrames::enqueue(const ocl::Device& device, const FrameHops& hops)
   if (!has_some_ && !had_some) {
     return;
   }
-  std::fill(values_.begin(), values_.end(), 0);
-  std::copy_n(hops.incomplete.begin(), std::min(hops.incomplete.size(), values_.size()), values_.begin());
-  device.enqueue_write(on_device_, 0, std::span<const std::int32_t>(values_), kIncompleteStage);
+  turn_ = 1 - turn_;
+  std::vector<std::int32_t>& values = values_.at(turn_);
+  std::fill(values.begin(), values.end(), 0);
+  std::copy_n(hops.incomplete.begin(), std::min(hops.incomplete.size(), values.size()), values.begin());
+  device.enqueue_write(on_device_, 0, std::span<const std::int32_t>(values), kIncompleteStage);
 }
 
 }  // namespace nearfield

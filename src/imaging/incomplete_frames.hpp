@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -18,7 +19,8 @@ class IncompleteFrames {
 
  private:
   ocl::Buffer<std::int32_t> on_device_;
-  std::vector<std::int32_t> values_;  ///< as they must stay until the host has waited
+  std::array<std::vector<std::int32_t>, 2> values_;  ///< in turns: each stays until the batch after its own is enqueued
+  std::size_t turn_ = 0;
   bool has_some_ = false;
 };
 

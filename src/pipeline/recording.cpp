@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <deque>
 #include <iterator>
 #include <optional>
 
@@ -114,17 +116,19 @@ class BitRecording : public Recording {
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   [[nodiscard]] const std::vector<MaskChange>* masks() const override { return file_->masks(); }
-  std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
+  void begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
     const std::uint64_t first_window = stream_samples_ + first_sample;
     const SampleSpan feed = feed_.next(first_window, windows, engine);
     const std::span<std::uint32_t> room = engine.room_for_bits((feed.end - feed.first) * words_per_sample_);
     file_->read(bit_time_of(feed.first - stream_samples_), room);
     engine.push_bits(feed.first, room);
-    file_->missing.forget_before(bit_time_of(feed_.begin_of(first_window, engine) - stream_samples_));
+    Begun& begun = begun_.emplace_back();
+    begun.first_sample = feed_.begin_of(first_window, engine) - stream_samples_;
+    file_->missing.forget_before(bit_time_of(begun_.front().first_sample));
     const auto hop = static_cast<std::uint64_t>(plan_.settings.front_end.hop_samples);
     const auto window = static_cast<std::uint64_t>(plan_.settings.front_end.window_samples);
     FrameHops hops{.first = info_.first_hop + first_sample / hop};
-    std::vector<std::uint64_t> missing;
+    std::vector<std::uint64_t>& missing = begun.missing;
     for (std::size_t i = 0; i < windows; ++i) {
       const std::uint64_t first = first_sample + i * hop;
       missing.push_back(missing_bits({.first = first, .end = first + window}));
@@ -134,9 +138,14 @@ class BitRecording : public Recording {
                      [](std::uint64_t bits) { return bits > 0 ? 1 : 0; });
     }
     engine.set_hops(hops);
-    const std::span<const WindowStatus> computed = engine.compute_windows(first_window, windows);
+    engine.begin_windows(first_window, windows);
+  }
+  std::span<const WindowStatus> finish(Engine& engine) override {
+    const std::span<const WindowStatus> computed = engine.finish_windows();
+    const std::vector<std::uint64_t> missing = std::move(begun_.front().missing);
+    begun_.pop_front();
     statuses_.assign(computed.begin(), computed.end());
-    for (std::size_t i = 0; i < windows; ++i) {
+    for (std::size_t i = 0; i < statuses_.size(); ++i) {
       statuses_[i].missing_bits = missing[i];
       statuses_[i].flags |= missing[i] > 0 ? kFlagMissingBits : 0U;
     }
@@ -155,7 +164,13 @@ class BitRecording : public Recording {
   [[nodiscard]] std::uint64_t bit_time_of(std::uint64_t sample) const {
     return sample * kBitsPerWord + skipped_bit_times_;
   }
+  /// A batch in flight.
+  struct Begun {
+    std::uint64_t first_sample = 0;  ///< that it or its history needs
+    std::vector<std::uint64_t> missing;
+  };
   std::unique_ptr<BitFile> file_;
+  std::deque<Begun> begun_;
   Feeder feed_;
   InputInfo info_;
   EnginePlan plan_;
@@ -196,13 +211,16 @@ class SampleRecording : public Recording {
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
-  std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
+  void begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
     const SampleSpan feed = feed_.next(first_sample, windows, engine);
-    buffer_.resize((feed.end - feed.first) * static_cast<std::uint64_t>(reader_.channels()));
-    reader_.read(feed.first, buffer_);
-    engine.push_samples(feed.first, buffer_);
-    return engine.compute_windows(first_sample, windows);
+    turn_ = 1 - turn_;
+    std::vector<float>& buffer = buffers_.at(turn_);
+    buffer.resize((feed.end - feed.first) * static_cast<std::uint64_t>(reader_.channels()));
+    reader_.read(feed.first, buffer);
+    engine.push_samples(feed.first, buffer);
+    engine.begin_windows(first_sample, windows);
   }
+  std::span<const WindowStatus> finish(Engine& engine) override { return engine.finish_windows(); }
 
  private:
   TimeDataReader reader_;
@@ -210,7 +228,8 @@ class SampleRecording : public Recording {
   InputInfo info_;
   EnginePlan plan_;
   std::vector<std::string> notes_;
-  std::vector<float> buffer_;
+  std::array<std::vector<float>, 2> buffers_;  ///< in turns: each stays until the batch after its own is begun
+  std::size_t turn_ = 0;
 };
 
 class SpectraRecording : public Recording {
@@ -236,7 +255,8 @@ class SpectraRecording : public Recording {
   }
   [[nodiscard]] const InputInfo& info() const override { return info_; }
   [[nodiscard]] const EnginePlan& plan() const override { return plan_; }
-  std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
+  /// Of given spectra one batch is in flight, which is computed here.
+  void begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) override {
     const auto channels = static_cast<std::size_t>(file_.measurement.geometry.channels());
     buffer_.clear();
     for (std::uint64_t frame = first_sample; frame < first_sample + windows; ++frame) {
@@ -247,8 +267,9 @@ class SpectraRecording : public Recording {
       }
     }
     engine.set_hops({.first = first_sample});
-    return engine.compute_spectra(buffer_);
+    statuses_ = engine.compute_spectra(buffer_);
   }
+  std::span<const WindowStatus> finish(Engine& /*engine*/) override { return statuses_; }
 
  private:
   SpectraFile file_;
@@ -256,6 +277,7 @@ class SpectraRecording : public Recording {
   EnginePlan plan_;
   std::vector<std::size_t> chosen_;
   std::vector<std::complex<float>> buffer_;
+  std::span<const WindowStatus> statuses_;
 };
 
 }  // namespace

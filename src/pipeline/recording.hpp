@@ -19,9 +19,18 @@ class Recording {
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
   /// What was masked as its bits were recorded; null where it does not say.
   [[nodiscard]] virtual const std::vector<MaskChange>* masks() const { return nullptr; }
-  /// Feeds what `windows` windows, a hop apart and the first from `first_sample` on, still need, and computes them.
-  virtual std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) = 0;
-  /// Bit-times of these samples that the file does not have; of what the windows computed last are made of.
+  /// Feeds what `windows` windows, a hop apart and the first from `first_sample` on, still need, and begins them: a
+  /// batch of the engine, which must have room for one in flight.
+  virtual void begin(std::uint64_t first_sample, std::size_t windows, Engine& engine) = 0;
+  /// Waits for the batch that was begun first of those in flight. Its statuses hold until the next call.
+  virtual std::span<const WindowStatus> finish(Engine& engine) = 0;
+  /// Both in one.
+  std::span<const WindowStatus> compute(std::uint64_t first_sample, std::size_t windows, Engine& engine) {
+    begin(first_sample, windows, engine);
+    return finish(engine);
+  }
+  /// Bit-times of these samples that the file does not have; of what the windows are made of that are in flight or were
+  /// finished last.
   [[nodiscard]] virtual std::uint64_t missing_bits(const SampleSpan& /*span*/) const { return 0; }
   /// Bits [bit-time][word] from a sample on, silence where they are missing; where plan().input is bits.
   virtual void read_bits(std::uint64_t /*first_sample*/, std::span<std::uint32_t> /*words*/) {}

@@ -328,7 +328,9 @@ ReplayResult replay(const ReplayOptions& options, const Outputs& outputs) {
   }
   const FrameRange range = clip(options.frames, frames_in(*parts.front().recording), options);
   for (ReplayPart& part : parts) {
-    part.engine = make_engine(options.engine, part.recording->plan());
+    EnginePlan plan = part.recording->plan();
+    plan.batches_in_flight = plan.settings.device.batch > 1 ? 2 : 1;
+    part.engine = make_engine(options.engine, plan);
   }
   return replay_range(parts, range, options, outputs);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 
 #include "nearfield/error.hpp"
 
@@ -99,18 +100,55 @@ void PartReplay::search_before(std::uint64_t first) {
   });
 }
 
-/// The windows, and the late processors that are due on them.
-std::span<const WindowStatus> PartReplay::compute_batch(std::uint64_t first, std::size_t windows) {
+/// Not behind a batch that is looked at, nor where masks or findings change: the engine changes nothing of batches in
+/// flight.
+bool PartReplay::may_begin(std::uint64_t first) const {
+  if (begun_.empty()) {
+    return true;
+  }
+  return begun_.size() < engine_.batches_in_flight() && !begun_.back().is_looked_at &&
+         mask_.is_in_effect(*masks_, first * hop_) && !search_.changes_at(recording_.info().first_hop + first);
+}
+
+/// `sink` is null where nothing is written.
+void PartReplay::begin_batch(std::uint64_t first, std::size_t windows, const FrameSink* sink) {
   next_.reset();  // what the engine remembers is not known where the next lines throw
   const std::uint64_t hop = recording_.info().first_hop + first;
   mask_.use(*masks_, first * hop_);
   search_.begin(hop);
-  const std::span<const WindowStatus> statuses = recording_.compute(first * hop_, windows, engine_);
+  bool is_looked_at = search_.looks_at(hop);
+  for (std::size_t i = 0; i < windows && sink != nullptr; ++i) {
+    is_looked_at |= sink->is_due((first + i) * hop_);
+  }
+  recording_.begin(first * hop_, windows, engine_);
+  begun_.push_back({.first = first, .is_looked_at = is_looked_at});
+}
+
+/// The windows that were begun first, and the late processors that are due on them.
+std::span<const WindowStatus> PartReplay::finish_batch() {
+  const std::uint64_t first = begun_.front().first;
+  const std::uint64_t hop = recording_.info().first_hop + first;
+  begun_.pop_front();
+  const std::span<const WindowStatus> statuses = recording_.finish(engine_);
   search_.look(hop, statuses);
-  engine_.begin_late(late_and_due(engine_, hop, windows));
-  engine_.finish_late();
-  next_ = first + windows;
+  if (engine_.late() != 0) {
+    engine_.begin_late(late_and_due(engine_, hop, statuses.size()));
+    engine_.finish_late();
+  }
+  if (begun_.empty()) {
+    next_ = first + statuses.size();
+  }
   return statuses;
+}
+
+/// Waits for what is in flight, of which nothing is written.
+void PartReplay::drop_begun() {
+  for (; !begun_.empty(); begun_.pop_front()) {
+    try {
+      (void)recording_.finish(engine_);
+    } catch (const Error&) {  // whoever drops has a reason of his own, which is told
+    }
+  }
 }
 
 void PartReplay::warm_up(std::uint64_t first, const std::function<bool()>& stop) {
@@ -127,7 +165,8 @@ void PartReplay::warm_up(std::uint64_t first, const std::function<bool()>& stop)
   }
   while (index < first && !is_raised(stop)) {
     const std::size_t windows = windows_to(index, first);
-    compute_batch(index, windows);
+    begin_batch(index, windows, nullptr);
+    finish_batch();
     index += windows;
   }
   if (has_any) {
@@ -136,23 +175,57 @@ void PartReplay::warm_up(std::uint64_t first, const std::function<bool()>& stop)
 }
 
 void PartReplay::compute(std::uint64_t first, std::uint64_t end, FrameSink& sink, const std::function<bool()>& stop) {
-  const InputInfo& input = recording_.info();
-  const Settings& settings = recording_.plan().settings;
   warm_up(first, stop);
-  for (std::uint64_t index = first; index < end && !is_raised(stop);) {
-    const std::uint64_t batch_first = index;
-    const std::size_t windows = windows_to(index, end);
-    const std::span<const WindowStatus> statuses = compute_batch(index, windows);
-    for (std::size_t i = 0; i < windows; ++i, ++index) {
-      require_finite(statuses[i].non_finite_microphones, settings.array.geometry.channels(), index, input);
-      Frame frame;
-      frame.sequence = index;
-      frame.epoch = 1;
-      frame.missing_bit_times = statuses[i].missing_bits;
-      sink.end_window((statuses[i].flags & ~std::uint32_t{kFlagMemoryNotFull}) | write(i, frame, sink));
-    }
-    look(batch_first, statuses, sink);
+  try {
+    run(first, end, sink, stop);
+  } catch (...) {
+    drop_begun();
+    throw;
   }
+}
+
+void PartReplay::run(std::uint64_t first, std::uint64_t end, FrameSink& sink, const std::function<bool()>& stop) {
+  std::exception_ptr error;  // of a batch that could not be begun: the frames before it are written first
+  for (std::uint64_t index = first; index < end || !begun_.empty();) {
+    if (is_raised(stop)) {
+      drop_begun();
+      return;
+    }
+    while (index < end && !error && may_begin(index)) {
+      try {
+        const std::size_t windows = windows_to(index, end);
+        begin_batch(index, windows, &sink);
+        index += windows;
+      } catch (...) {
+        error = std::current_exception();
+      }
+    }
+    if (begun_.empty()) {
+      break;
+    }
+    write_batch(sink);
+  }
+  if (error) {
+    std::rethrow_exception(error);
+  }
+}
+
+/// Of the batch that was begun first.
+void PartReplay::write_batch(FrameSink& sink) {
+  const InputInfo& input = recording_.info();
+  const int channels = recording_.plan().settings.array.geometry.channels();
+  const std::uint64_t first = begun_.front().first;
+  const std::span<const WindowStatus> statuses = finish_batch();
+  for (std::size_t i = 0; i < statuses.size(); ++i) {
+    const std::uint64_t index = first + i;
+    require_finite(statuses[i].non_finite_microphones, channels, index, input);
+    Frame frame;
+    frame.sequence = index;
+    frame.epoch = 1;
+    frame.missing_bit_times = statuses[i].missing_bits;
+    sink.end_window((statuses[i].flags & ~std::uint32_t{kFlagMemoryNotFull}) | write(i, frame, sink));
+  }
+  look(first, statuses, sink);
 }
 
 /// The products that are due of a window, one frame a processor. `frame` is stamped but for its place. Returns the

@@ -1,6 +1,7 @@
 #pragma once
 #include <complex>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -60,16 +61,29 @@ class PartReplay {
   /// `masks`, whose samples count from the recording's first window on, must outlive it. What a sink sees in a batch
   /// of `most_windows` may change them for windows behind it.
   PartReplay(ReplayPart& part, const MaskSchedule& masks, std::size_t most_windows);
-  /// Frames `first` to `end` - 1 of the recording; runs come in the recording's order. Ends early, between two batches,
-  /// once `stop` is true, which may be empty. Throws DataError when more than a tenth of the microphones of a frame are
+  /// Frames `first` to `end` - 1 of the recording; runs come in the recording's order. Where the engine allows it, one
+  /// batch is computed while the frames of the one before are written; frames, and what is thrown and after which of
+  /// them, are the same as with one batch in flight. Ends early, between two batches, once `stop` is true, which may be
+  /// empty. Throws DataError when more than a tenth of the microphones of a frame are
   /// not finite.
   void compute(std::uint64_t first, std::uint64_t end, FrameSink& sink, const std::function<bool()>& stop);
 
  private:
+  /// A batch in flight.
+  struct Begun {
+    std::uint64_t first = 0;
+    bool is_looked_at = false;  ///< its spectra; what is found there may change the batches behind it
+  };
   void warm_up(std::uint64_t first, const std::function<bool()>& stop);
+  /// Begins and finishes batches up to `end`, one after the other.
+  void run(std::uint64_t first, std::uint64_t end, FrameSink& sink, const std::function<bool()>& stop);
   [[nodiscard]] std::size_t windows_to(std::uint64_t first, std::uint64_t end) const;
   void search_before(std::uint64_t first);
-  std::span<const WindowStatus> compute_batch(std::uint64_t first, std::size_t windows);
+  [[nodiscard]] bool may_begin(std::uint64_t first) const;
+  void begin_batch(std::uint64_t first, std::size_t windows, const FrameSink* sink);
+  std::span<const WindowStatus> finish_batch();
+  void write_batch(FrameSink& sink);
+  void drop_begun();
   std::uint32_t write(std::size_t window, Frame& frame, FrameSink& sink);
   void look(std::uint64_t first, std::span<const WindowStatus> statuses, FrameSink& sink);
 
@@ -81,6 +95,7 @@ class PartReplay {
   ScheduledMask mask_;
   std::uint64_t hop_;
   std::size_t batch_;
+  std::deque<Begun> begun_;
   std::optional<std::uint64_t> next_;  ///< frame behind the one that was computed last
   std::vector<std::complex<float>> spectra_;
 };

@@ -39,6 +39,7 @@ struct ProcessorPlan {
   double sample_rate_hz = 0.0;         ///< of decimated samples
   bool input_is_finite = false;        ///< spectra are never NaN or infinite: of bits
   int batch = 1;                       ///< windows that are computed together
+  int batches_in_flight = 1;           ///< whose products have room on the host at a time: 1, or 2 where it takes turns
   std::vector<int> channels = {};      ///< of the run's array, of which `array` is a part; empty: it is the whole
   std::shared_ptr<TrackIds> track_ids = nullptr;  ///< of all configurations of a run; null: the processor has its own
   std::shared_ptr<const ArrayFiles> files = nullptr;  ///< of what its settings name by a path; null: nothing is read
@@ -83,6 +84,10 @@ class Processor {
   /// [window][frequency][row][column], Pa, as they were measured, empty for a processor that asks for none; `status`
   /// [window][kStatusWords] is left as it is, or or-ed into, moved to host_status() and left cleared.
   virtual void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) = 0;
+  /// Of a processor that takes turns, planned for two batches in flight: which of its two places on the host, 0 or 1,
+  /// the enqueue() that follows fills, and products(), stamp() and host_status() speak of. What lies in the other one
+  /// stays.
+  virtual void use_results(std::size_t /*place*/) {}
   /// Between enqueue() and the first products() of a window whose products become a frame, for what follows sources
   /// over frames, or holds several windows. Frames come in their order; other windows have no stamp.
   virtual void stamp(std::size_t /*window*/, const FrameStamp& /*stamp*/) {}
@@ -173,6 +178,8 @@ struct ProcessorEntry {
   Remarks (*remarks)(const ProcessorPlan& plan) = [](const ProcessorPlan&) { return Remarks(); };
   /// Of one launch of the plan's batch of windows, whichever of its stages it has. Looks at sizes and `own` alone.
   WorkModel (*work)(const ProcessorPlan& plan) = [](const ProcessorPlan&) { return WorkModel(); };
+  /// The products of a batch can be read while those of the next one are computed: Processor::use_results().
+  bool takes_turns = false;
 };
 
 /// One a line of kinds.def.

@@ -124,8 +124,9 @@ TEST(FrameNeeds, GrowWithFrequenciesPlanesAndBatchesButNotFaster) {
   batched.device.batch = 2;
   Settings planes = one;
   planes.holography.planes_m = {0.0, 0.01};
-  for (const std::string stage : {"imaging/fused/aperture", "imaging/fused/columns", "imaging/fused/rows",
-                                  "front_end/popcount/block_sums", "front_end/popcount/slide"}) {
+  for (const std::string stage :
+       {"imaging/fused/aperture", "imaging/fused/columns", "imaging/fused/rows", "front_end/popcount/block_sums",
+        "front_end/popcount/slide", "front_end/popcount/slide_vectors"}) {
     const StageNeed base = frame_need_of(stage, one);
     for (const StageNeed& more : {frame_need_of(stage, twice), frame_need_of(stage, batched)}) {
       EXPECT_GT(more.bytes, base.bytes) << stage;

@@ -122,6 +122,10 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void block_sums(
   const uint block = get_group_id(2);
   const uint words = block_words((hop_block + block) % HOP_BLOCKS);
   const ulong word = first_word + words_on(hop_block, block, HOP_WORDS);
+  float2 back[TERMS];
+  for (uint term = 0; term < TERMS; ++term) {
+    back[term] = phasor(-(steps[term] * word));
+  }
   turn_block(wire + column, (first_wire_word + words_on(hop_block, block, KEPT_WORDS)) % wire_words, words, packed);
   for (uint bit = 0; bit < BITS; ++bit) {
     const uint lane = bit * LANE_WORDS + column;
@@ -137,7 +141,7 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void block_sums(
       INTV rounded_re;
       INTV rounded_im;
       sum_terms(moments, words, coefficients, term, 1, &re, &im);
-      round_turned(re, im, phasor(-(steps[term] * word)), &rounded_re, &rounded_im);
+      round_turned(re, im, back[term], &rounded_re, &rounded_im);
       STORE_PAIRS(rounded_re, rounded_im, entry + (size_t)term * 2 * LANES);
     }
     clipped *= TO_INTS(LOAD_UINTS(is_alive + lane));
@@ -292,6 +296,145 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void advance(
       if (i + 1 == moves && runs > 0) {
         atomic_or(&status[0], FLAG_CLIPPED);
       }
+    }
+  }
+}
+
+// slide of sliding_dft.cl, for a tile of SLIDE_VECTORS vectors of lanes and one frequency: phasors are computed once for a
+// window and a tile.
+// Launch: local (1, 1, 1); global (frequencies, LANES over WIDTH * SLIDE_VECTORS, rounded up, 1).
+
+// Vectors of a tile.
+#ifndef SLIDE_VECTORS
+#define SLIDE_VECTORS 8
+#endif
+#if WIDTH == 1
+#define PAIR_WIDTH 2
+#define ANY_ABOVE_ZERO(value) ((value) > 0)
+#else
+#define ANY_ABOVE_ZERO(value) any((value) > 0)
+#endif
+#define PAIRSV JOIN(int, PAIR_WIDTH)
+#define LOAD_INTS(from) JOIN(vload, PAIR_WIDTH)(0, (__global const int*)(from))
+#define KEEP_INTS(value, to) JOIN(vstore, PAIR_WIDTH)(value, 0, (__global int*)(to))
+
+// A block comes, and one leaves unless `from_zero`.
+static void slide_on(__global const int2* restrict sums, const uint from, const uint to, const uint from_zero,
+                     const uint first_lane, const uint vectors, const uint frequency,
+                     PAIRSV totals[SLIDE_VECTORS][OWN_TERMS]) {
+  const size_t slot_size = (size_t)(TERMS + 1) * LANES;
+  for (uint i = 0; i < OWN_TERMS; ++i) {
+    const size_t at = (size_t)ring_term(frequency, i) * LANES + first_lane;
+    __global const int2* restrict coming = sums + to * slot_size + at;
+    __global const int2* restrict leaving = sums + from * slot_size + at;
+    for (uint v = 0; v < vectors; ++v) {
+      totals[v][i] += LOAD_INTS(coming + v * WIDTH);
+      if (!from_zero) {
+        totals[v][i] -= LOAD_INTS(leaving + v * WIDTH);
+      }
+    }
+  }
+}
+
+// Likewise the clipping: x of a pair counts clipped runs in the window, y sums the signs of the present run.
+static void slide_clipping(__global int2* restrict sums, const uint from, const uint to, const uint from_zero,
+                           const uint first_lane, const uint vectors, __global const uint* restrict is_alive,
+                           const ulong block, PAIRSV clipping[SLIDE_VECTORS]) {
+  for (uint v = 0; v < vectors; ++v) {
+    const uint lane = first_lane + v * WIDTH;
+    PAIRSV entry = LOAD_INTS(sums + clipping_at(to, lane));
+#if RUN_BLOCKS > 1
+    const INTV run = clipping[v].odd + entry.odd;
+    const int ends = (block + 1) % RUN_BLOCKS == 0;
+    const INTV alive = TO_INTS(LOAD_UINTS(is_alive + lane));
+    entry.even = ends ? alive * IS_TRUE(TO_INTS(abs(run)) >= RUN_CLIP_SUM) : (INTV)(0);
+    clipping[v].odd = ends ? (INTV)(0) : run;
+    KEEP_INTS(entry, sums + clipping_at(to, lane));
+#endif
+    clipping[v].even += entry.even;
+    if (!from_zero) {
+      const PAIRSV leaving = LOAD_INTS(sums + clipping_at(from, lane));
+      clipping[v].even -= leaving.even;
+    }
+  }
+}
+
+// The spectra of a window whose sums are `totals`.
+static void store_window(const PAIRSV totals[SLIDE_VECTORS][OWN_TERMS], const float2* forth, const uint first_lane,
+                         const uint vectors, __global const float2* restrict weights,
+                         __global const int* restrict channel_of, __global float2* restrict spectra) {
+  for (uint v = 0; v < vectors; ++v) {
+    FLOATV y_re[OWN_TERMS];
+    FLOATV y_im[OWN_TERMS];
+    for (uint i = 0; i < OWN_TERMS; ++i) {
+      const FLOATV re = TO_FLOATS(totals[v][i].even);
+      const FLOATV im = TO_FLOATS(totals[v][i].odd);
+      y_re[i] = PRODUCT_RE(re, im, forth[i].x, forth[i].y);
+      y_im[i] = PRODUCT_IM(re, im, forth[i].x, forth[i].y);
+    }
+    FLOATV offset = 0.0f;
+#if OFFSET_TERMS > 0
+    offset = WINDOWED_OFFSET(y_re + FREQUENCY_TERMS);
+#endif
+    store_spectra(y_re, y_im, offset, weights, channel_of + first_lane + v * WIDTH, spectra);
+  }
+}
+
+__kernel __attribute__((reqd_work_group_size(1, 1, 1))) void slide_vectors(
+    __global int2* restrict sums, __global const ulong* restrict steps, __global const float2* restrict weights,
+    __global const int* restrict channel_of, __global const uint* restrict is_alive,
+    __global const int2* restrict state_in, __global int2* restrict state_out, __global float2* restrict spectra,
+    __global uint* restrict status, const uint oldest, const uint newest, const uint slots, const uint moves,
+    const uint from_zero, const ulong newest_block, const ulong first_word, const uint windows) {
+  const uint frequency = get_group_id(0);
+  const uint first_lane = get_group_id(1) * SLIDE_VECTORS * WIDTH;
+  const uint vectors = min((uint)SLIDE_VECTORS, (LANES - first_lane) / WIDTH);
+  PAIRSV totals[SLIDE_VECTORS][OWN_TERMS];
+  PAIRSV clipping[SLIDE_VECTORS];
+  for (uint v = 0; v < vectors; ++v) {
+    __global const int2* restrict before = state_in + first_lane + v * WIDTH;
+    for (uint i = 0; i < OWN_TERMS; ++i) {
+      totals[v][i] = from_zero ? (PAIRSV)(0) : LOAD_INTS(before + (size_t)ring_term(frequency, i) * LANES);
+    }
+    clipping[v] = from_zero ? (PAIRSV)(0) : LOAD_INTS(before + (size_t)TERMS * LANES);
+  }
+  uint from = oldest;
+  uint to = newest;
+  ulong block = newest_block;
+  for (uint window = 0; window < windows; ++window) {
+    const uint nothing_leaves = from_zero && window == 0;
+    const uint steps_on = window == 0 ? moves : HOP_BLOCKS;
+    for (uint move = 0; move < steps_on; ++move) {
+      slide_on(sums, from, to, nothing_leaves, first_lane, vectors, frequency, totals);
+      if (frequency == 0) {
+        slide_clipping(sums, from, to, nothing_leaves, first_lane, vectors, is_alive, block, clipping);
+      }
+      from = nothing_leaves ? from : next_slot(from, slots);
+      to = next_slot(to, slots);
+      ++block;
+    }
+    const ulong first = first_word + (ulong)window * HOP_WORDS;
+    float2 forth[OWN_TERMS];
+    for (uint i = 0; i < OWN_TERMS; ++i) {
+      forth[i] = phasor(steps[ring_term(frequency, i)] * first);
+    }
+    store_window(totals, forth, first_lane, vectors, weights + 3 * frequency, channel_of,
+                 spectra + ((size_t)window * FREQUENCIES + frequency) * CHANNELS);
+    for (uint v = 0; v < vectors && frequency == 0; ++v) {
+      if (ANY_ABOVE_ZERO(clipping[v].even)) {
+        atomic_or(&status[window * STATUS_WORDS], FLAG_CLIPPED);
+      }
+    }
+  }
+  // All frequencies have the offset's terms; the first one writes them.
+  const uint written = frequency == 0 ? OWN_TERMS : FREQUENCY_TERMS;
+  for (uint v = 0; v < vectors; ++v) {
+    __global int2* restrict after = state_out + first_lane + v * WIDTH;
+    for (uint i = 0; i < written; ++i) {
+      KEEP_INTS(totals[v][i], after + (size_t)ring_term(frequency, i) * LANES);
+    }
+    if (frequency == 0) {
+      KEEP_INTS(clipping[v], after + (size_t)TERMS * LANES);
     }
   }
 }

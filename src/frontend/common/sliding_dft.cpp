@@ -16,6 +16,8 @@ namespace {
 
 /// Lanes of a group of `slide`, by the parts of a batch.
 constexpr std::size_t slide_lanes(std::size_t segments) { return segments > 1 ? 32 : 64; }
+/// Vectors of lanes that an item of `slide_vectors` updates: it computes the phasors of a window once for all of them.
+constexpr std::size_t kSlideVectors = 8;
 /// A window's sum stays below this, two bits below what an integer holds.
 constexpr double kLargestSum = 0x1p29;
 /// A hop must be this many times shorter than the window for the sliding DFT to cost less.
@@ -138,6 +140,7 @@ ocl::Defines SlidingDft::defines(const SlidingPlan& plan) {
           {"FREQUENCIES", fmt::format("{}", plan.vectors.size())},
           {"FREQUENCY_TERMS", fmt::format("{}", frequency_terms(plan))},
           {"SEGMENTS", fmt::format("{}", plan.segments)},
+          {"SLIDE_VECTORS", fmt::format("{}", kSlideVectors)},
           {"OFFSET_TERMS", fmt::format("{}", offset_terms(plan))},
           {"RUN_BLOCKS", fmt::format("{}", std::max<std::size_t>(run * grid.hop_blocks(), 1))},
           {"RUN_CLIP_SUM", fmt::format("{}", clip_sum(run * grid.kept_words))},
@@ -158,7 +161,8 @@ SlidingDft::SlidingDft(const SlidingPlan& plan, std::string stage, ocl::Arena& a
       window_blocks_(plan.grid().window_blocks()),
       hop_blocks_(plan.grid().hop_blocks()),
       span_(plan.ring_blocks()),
-      segments_(plan.segments) {
+      segments_(plan.segments),
+      vector_lanes_(plan.vector_lanes) {
   arena.reserve<cl_int2>("SUMS", span_.capacity() * (plan.terms() + 1) * lanes_);
   arena.reserve<cl_int2>("STATE_A", (plan.terms() + 1) * lanes_);
   arena.reserve<cl_int2>("STATE_B", (plan.terms() + 1) * lanes_);
@@ -183,7 +187,7 @@ void SlidingDft::take(const ocl::Device& device, const SlidingPlan& plan, const 
 }
 
 void SlidingDft::use(const ocl::Program& program) {
-  slide_ = program.kernel("slide");
+  slide_ = program.kernel(vector_lanes_ > 0 ? "slide_vectors" : "slide");
   slide_.set("sums", sums_)
       .set("steps", steps_)
       .set("weights", weights_)
@@ -243,12 +247,19 @@ void SlidingDft::enqueue(std::uint64_t first_block, std::uint64_t first_word, st
   slide_.set(slide_move_, move.oldest, move.newest, move.moves, std::uint32_t{move.from_zero ? 1U : 0U},
              move.newest_block);
   slide_.set(slide_windows_, first_word, static_cast<std::uint32_t>(windows));
+  moved_to(first_block + (windows - 1) * hop_blocks_);
+  if (vector_lanes_ > 0) {
+    slide_.enqueue({.global_0 = frequencies_,
+                    .local_0 = 1,
+                    .global_1 = quotient_up(lanes_, vector_lanes_ * kSlideVectors),
+                    .local_1 = 1});
+    return;
+  }
   const std::size_t lanes = slide_lanes(segments_);
   slide_.enqueue({.global_0 = ocl::round_up(lanes_, lanes),
                   .local_0 = lanes,
                   .global_1 = segments_ * frequencies_,
                   .local_1 = segments_});
-  moved_to(first_block + (windows - 1) * hop_blocks_);
 }
 
 }  // namespace nearfield

@@ -52,6 +52,8 @@ struct SlidingPlan {
   std::size_t hop_words = 0;
   std::size_t batch = 1;     ///< windows that are computed together
   std::size_t segments = 1;  ///< parts of a batch that work-items compute side by side
+  /// Lanes that an item updates as one vector, in `slide_vectors` of the program; 0: each item one, in `slide`.
+  std::size_t vector_lanes = 0;
   std::size_t most_block_words = std::numeric_limits<std::size_t>::max();  ///< longest block that the kernels take
   std::size_t channels = 0;
   std::vector<std::int32_t> channel_of_lane;  ///< -1 for a spare lane
@@ -143,6 +145,7 @@ class SlidingDft {
   ocl::Buffer<std::int32_t> channel_of_;      ///< [lane]
   ocl::Buffer<std::uint32_t> is_alive_;       ///< [lane]
   std::size_t segments_;
+  std::size_t vector_lanes_;
   ocl::Kernel slide_;
   ocl::Arguments<4> slide_buffers_;
   ocl::Arguments<5> slide_move_;

@@ -11,6 +11,7 @@ namespace nearfield {
 namespace {
 
 constexpr std::string_view kSlide = "front_end/popcount/slide";
+constexpr std::string_view kSlideOfProcessors = "front_end/popcount/slide_vectors";  // its place on processors
 /// Of one word's moments up to this order, kernels/common/moments.cl: population counts, masks, products and additions.
 constexpr double kMomentOperations[] = {3.0, 24.0, 64.0};
 
@@ -75,8 +76,9 @@ StageWork moment_transforms(const Sizes& s) {
 
 WorkModel work_of_popcount(const FrontEndPlan& plan) {
   const Sizes s(plan);
-  return {work::corner_turn(s), block_sums(s), work::slide(kSlide, s), advance(s),
-          word_sums(s),         sum_slices(s), moment_lines(s),        moment_transforms(s)};
+  return {work::corner_turn(s), block_sums(s), work::slide(kSlide, s), work::slide(kSlideOfProcessors, s),
+          advance(s),           word_sums(s),  sum_slices(s),          moment_lines(s),
+          moment_transforms(s)};
 }
 
 template <int order, WordTransform transform>

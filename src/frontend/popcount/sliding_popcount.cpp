@@ -48,6 +48,7 @@ std::vector<T> by_bits(const std::vector<T>& by_words) {
 SlidingPlan plan_for(const ocl::Device& device, SlidingPlan plan, std::size_t columns) {
   if (columns > 0) {
     plan.most_block_words = kTileWords;
+    plan.vector_lanes = columns;
     const std::size_t lanes = ocl::round_up(plan.channel_of_lane.size(), kBitsPerWord * columns);
     plan.channel_of_lane.resize(lanes, -1);  // those that fill the last vector
     plan.is_alive.resize(lanes, 0);

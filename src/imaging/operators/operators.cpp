@@ -198,13 +198,13 @@ void Operators::build() {
   to_rests_.set("arena", arena_.whole()).set("frequencies", frequencies);
   explained_ = to_rests_.arguments("spectra");
   to_noise_.set("arena", arena_.whole()).set("frequencies", frequencies);
-  to_images_.set("arena", arena_.whole())
-      .set("images", images())
-      .set("reports", reports())
-      .set("taken", taken_status())
-      .set("frequencies", frequencies);
+  to_images_.set("arena", arena_.whole()).set("frequencies", frequencies);
+  image_results_ = to_images_.arguments("images", "reports", "taken");
+  set_results();
   of_frames_ = to_images_.arguments("frames", "turn", "half_number", "age", "status");
 }
+
+void Operators::set_results() { to_images_.set(image_results_, images(), reports(), taken_status()); }
 
 void Operators::use(const MicrophoneMask& mask) {
   microphones_.use(mask);

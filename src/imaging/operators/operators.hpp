@@ -36,6 +36,7 @@ class Operators : public Imager {
  private:
   void allocate(const std::vector<OperatorTables>& tables);
   void build();
+  void set_results() final;
 
   PnahPlan plan_;
   std::string description_;
@@ -58,7 +59,8 @@ class Operators : public Imager {
   ocl::Arguments<1> explained_;  ///< of to_rests_
   ocl::Kernel to_noise_;
   ocl::Kernel to_images_;
-  ocl::Arguments<5> of_frames_;  ///< of to_images_
+  ocl::Arguments<5> of_frames_;      ///< of to_images_
+  ocl::Arguments<3> image_results_;  ///< of to_images_
   IncompleteFrames incomplete_;
 };
 

@@ -384,15 +384,15 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   defines["ROW_STRIDE"] = row_stride;
   rows_ = device.build(kFusedStage, "imaging/rows.cl", with_arena(defines)).kernel("rows");
   rows_.set("arena", arena_.whole())
-      .set("images", images())
-      .set("taken", taken_status())
       .set("images_per_frame", static_cast<std::int32_t>(frame_images))
       .set("frequencies", frequencies_);
   frame_status_ = rows_.arguments("status");
+  rows_results_ = rows_.arguments("images", "taken");
   if (spectrum_) {
-    rows_.set("reports", reports());
+    rows_reports_ = rows_.arguments("reports");
     rows_place_ = rows_.arguments("half_number", "age");
   }
+  set_results();
   if (has_check_) {
     check_ = device.build(kFusedStage, "imaging/microphones.cl", microphone_defines(plan)).kernel("microphone_check");
     check_launch_ = {.global_0 = ocl::round_up(to_size(plan.geometry.channels()), kCheckGroup), .local_0 = kCheckGroup};
@@ -408,6 +408,13 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   measured_ = aperture_.arguments("spectra", "status");
   columns_.set_all(arena_.whole(), frequencies_, std::int32_t{0}, std::int32_t{0});
   columns_place_ = columns_.arguments("half_number", "age");
+}
+
+void FusedPnah::set_results() {
+  rows_.set(rows_results_, images(), taken_status());
+  if (spectrum_) {
+    rows_.set(rows_reports_, reports());
+  }
 }
 
 void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {

@@ -64,6 +64,7 @@ class FusedPnah : public Imager {
  private:
   void allocate(const ocl::Device& device, const PnahPlan& plan);
   void build(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
+  void set_results() final;
 
   std::string description_;
   std::optional<SpectrumTables> spectrum_;  ///< where the cut-off is measured
@@ -89,9 +90,11 @@ class FusedPnah : public Imager {
   ocl::Kernel columns_;
   ocl::Kernel rows_;
   ocl::Arguments<1> frame_status_;  ///< of rows_
-  IncompleteFrames incomplete_;     ///< where the cut-off is measured, as those below
+  ocl::Arguments<2> rows_results_;
+  IncompleteFrames incomplete_;  ///< where the cut-off is measured, as those below
   ocl::Arguments<2> columns_place_;
   ocl::Arguments<2> rows_place_;
+  ocl::Arguments<1> rows_reports_;
   ocl::Launch check_launch_{};  ///< of one frame, as the others
   ocl::Launch aperture_launch_{};
   ocl::Launch columns_launch_{};

@@ -45,6 +45,7 @@ struct PnahPlan : ArrayPlan {
   std::string fft = "auto";                                  ///< "auto" | "clfft" | "fused", as DeviceSettings::fft
   bool input_is_finite = false;                              ///< spectra are never NaN or infinite: of bits
   int batch = 1;                                             ///< frames that are imaged together
+  int batches_in_flight = 1;                                 ///< whose results have room on the host at a time: 1 or 2
   std::shared_ptr<const ImageSurface> surface = nullptr;     ///< that is imaged in place of planes; null: planes
   std::shared_ptr<const OperatorSources> sources = nullptr;  ///< of the prior of operators; null: a flat sheet
   std::string section = "holography.";                       ///< of the configuration: where `holography` is from

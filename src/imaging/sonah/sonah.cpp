@@ -234,13 +234,13 @@ void Sonah::build(const ocl::Device& device, const PnahPlan& plan, const SonahAr
   to_modes_.set("arena", arena_.whole()).set("frequencies", frequencies);
   measured_ = to_modes_.arguments("spectra");
   to_noise_.set("arena", arena_.whole()).set("frequencies", frequencies);
-  to_images_.set("arena", arena_.whole())
-      .set("images", images())
-      .set("reports", reports())
-      .set("taken", taken_status())
-      .set("frequencies", frequencies);
+  to_images_.set("arena", arena_.whole()).set("frequencies", frequencies);
+  image_results_ = to_images_.arguments("images", "reports", "taken");
+  set_results();
   of_frames_ = to_images_.arguments("frames", "turn", "half_number", "age", "status");
 }
+
+void Sonah::set_results() { to_images_.set(image_results_, images(), reports(), taken_status()); }
 
 void Sonah::use(const MicrophoneMask& mask) {
   microphones_.use(mask);

@@ -38,6 +38,7 @@ class Sonah : public Imager {
  private:
   void allocate(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays);
   void build(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays);
+  void set_results() final;
 
   std::string description_;
   int modes_ = 0;  ///< of a class, with those that fill the last block
@@ -65,7 +66,8 @@ class Sonah : public Imager {
   ocl::Kernel to_waves_;        ///< where waves are searched for
   ocl::Kernel to_noise_;
   ocl::Kernel to_images_;
-  ocl::Arguments<5> of_frames_;  ///< of to_images_
+  ocl::Arguments<5> of_frames_;      ///< of to_images_
+  ocl::Arguments<3> image_results_;  ///< of to_images_
   IncompleteFrames incomplete_;
   std::size_t group_;
 };

@@ -79,6 +79,7 @@ PnahPlan image_plan(const ProcessorPlan& plan) {
       resolve_cutoffs(out.holography, plan.array.medium, plan.array.geometry, plan.array.frequencies_hz);
   out.fft = plan.settings->device.fft;
   out.batch = plan.batch;
+  out.batches_in_flight = plan.batches_in_flight;
   out.input_is_finite = plan.input_is_finite;
   validate(out);
   return out;

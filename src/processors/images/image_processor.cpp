@@ -53,7 +53,8 @@ ProcessorEntry entry_of(std::string_view kind, WorkModel (*work)(const Processor
             return std::make_unique<reference::ImageProcessor>(plan);
           },
           .remarks = remarks_of_images,
-          .work = work};
+          .work = work,
+          .takes_turns = true};
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ ImageProcessor::ImageProcessor(const ocl::Device& device, const ProcessorPlan& p
 ResultHeader ImageProcessor::header() const { return header_of(products_, plan_); }
 
 void ImageProcessor::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) {
-  windows_ = windows;
+  windows_.at(place_) = windows;
   imager_->enqueue(spectra, status, windows);
   imager_->enqueue_fetch(windows);
 }
@@ -93,7 +94,7 @@ Products ImageProcessor::products(std::size_t window) {
 
 std::span<const std::complex<float>> ImageProcessor::images() const {
   const std::span<const std::complex<float>> all = imager_->host_images();
-  return all.first(imager_->images().size() / static_cast<std::size_t>(plan_.batch) * windows_);
+  return all.first(imager_->images().size() / static_cast<std::size_t>(plan_.batch) * windows_.at(place_));
 }
 
 namespace reference {

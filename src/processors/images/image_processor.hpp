@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -28,6 +29,10 @@ class ImageProcessor : public Processor, public ImagesOnHost {
   [[nodiscard]] ResultHeader header() const override;
   void set_hops(const FrameHops& hops) override { imager_->set_hops(hops); }
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t windows) override;
+  void use_results(std::size_t place) override {
+    place_ = place;
+    imager_->use_results(place);
+  }
   Products products(std::size_t window) override;
   [[nodiscard]] std::span<const std::uint32_t> host_status() const override { return imager_->host_status(); }
   void use(const MicrophoneMask& mask) override { imager_->use(mask); }
@@ -43,7 +48,8 @@ class ImageProcessor : public Processor, public ImagesOnHost {
   PnahPlan plan_;
   std::unique_ptr<Imager> imager_;
   ImageProducts products_;
-  std::size_t windows_ = 0;  ///< that were enqueued last
+  std::size_t place_ = 0;                 ///< of use_results()
+  std::array<std::size_t, 2> windows_{};  ///< [place] that were enqueued last
 };
 
 namespace reference {

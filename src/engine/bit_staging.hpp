@@ -1,0 +1,44 @@
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "cl/device.hpp"
+
+namespace nearfield {
+
+/// Page-locked memory that bits wait in until the device has fetched them, in halves that take turns where bits must
+/// stay until the frame after, or until the batch after is begun.
+class BitStaging {
+ public:
+  BitStaging(const ocl::Device& device, std::size_t wire_words, bool has_halves)
+      : memory_(device.allocate_host<std::uint32_t>(wire_words * (has_halves ? 2 : 1), "pipeline/staging")),
+        words_(wire_words),
+        has_halves_(has_halves) {}
+  [[nodiscard]] bool has_room(std::size_t wire_words) const { return wire_words <= words_ - used_; }
+  std::span<std::uint32_t> room(std::size_t wire_words) {
+    return memory_.values().subspan(begin_ + used_, std::min(wire_words, words_ - used_));
+  }
+  /// True when the bits lie in the room that was given last.
+  [[nodiscard]] bool holds(std::span<const std::uint32_t> wire) const {
+    return wire.data() == memory_.values().data() + begin_ + used_;
+  }
+  void use(std::size_t wire_words) { used_ += wire_words; }
+  /// What lies here is no longer needed.
+  void clear() { used_ = 0; }
+  /// What was used stays until the next call but one.
+  void turn() {
+    begin_ = has_halves_ && begin_ == 0 ? words_ : 0;
+    used_ = 0;
+  }
+
+ private:
+  ocl::HostBuffer<std::uint32_t> memory_;
+  std::size_t words_;  ///< of a half
+  bool has_halves_;
+  std::size_t begin_ = 0;  ///< of the half in use
+  std::size_t used_ = 0;
+};
+
+}  // namespace nearfield

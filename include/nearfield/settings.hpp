@@ -42,12 +42,21 @@ enum class CutoffRule {
   kSearch,        ///< per frequency, slope too, every `search_every_frames` frames; kDynamicRange until then
 };
 
+/// What sonah expects of a field before it is measured (docs/sonah.md).
+enum class FieldPrior {
+  kAuto,       ///< per frequency the one that searches find most probable; the layer until then
+  kLayer,      ///< sources spread over a layer as far behind the surface as the microphones are before it
+  kDeepLayer,  ///< further behind it
+  kPatches,    ///< small ones near the surface
+};
+
 std::string_view name_of(Incremental incremental);
 std::string_view name_of(WindowKind kind);
 std::string_view name_of(ImagerKind kind);
 std::string_view name_of(Quantity quantity);
 std::string_view name_of(Extrapolation method);
 std::string_view name_of(FilterKind kind);
+std::string_view name_of(FieldPrior prior);
 /// True for the methods that predict from the measured pressures.
 bool predicts(Extrapolation method);
 /// SI unit of a quantity: "Pa", "m/s", "m", "W/m^2".
@@ -180,6 +189,7 @@ struct OperatorSettings {
 
 struct HolographySettings {
   ImagerKind imager = ImagerKind::kPnah;
+  FieldPrior prior = FieldPrior::kAuto;  ///< of sonah
   double standoff_m = 0.03;
   std::vector<double> planes_m = {0.0};
   std::string surface_path;  ///< of the surface that is imaged in place of planes; empty: none

@@ -257,6 +257,16 @@ void check_unread_operators(const HolographySettings& holography, const IsSettle
   check("tolerance", given.tolerance != unread.tolerance, fmt::format("{}", unread.tolerance), given.tolerance);
 }
 
+/// Of holography, whose imager has no such prior.
+void check_unread_prior(const HolographySettings& holography, const IsSettled& is_settled, Contradictions& found) {
+  const FieldPrior unread = HolographySettings().prior;
+  if (holography.prior != unread && is_settled("holography.prior") && is_settled("holography.imager")) {
+    found.push_back({"holography.prior", "",
+                     fmt::format("expected {} with holography.imager: {}, as sonah alone reads it, found {}",
+                                 name_of(unread), name_of(holography.imager), name_of(holography.prior))});
+  }
+}
+
 /// What cannot be beside a surface.
 void check_surface(const HolographySettings& images, const std::string& path, Contradictions& found) {
   if (images.surface_path.empty()) {
@@ -354,6 +364,9 @@ void check_holography(const Settings& settings, const IsSettled& is_settled, Con
   const bool takes_operators = imager == ImagerKind::kOperators || (imager == ImagerKind::kAuto && !geometry.is_grid());
   if (!takes_operators) {
     check_unread_operators(settings.holography, is_settled, found);
+  }
+  if (imager != ImagerKind::kSonah && imager != ImagerKind::kAuto) {
+    check_unread_prior(settings.holography, is_settled, found);
   }
   if (imager == ImagerKind::kNone) {
     if (!settings.front_end.bands_hz.empty() && is_settled("front_end.bands_hz")) {

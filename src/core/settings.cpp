@@ -75,6 +75,20 @@ std::string_view name_of(FilterKind kind) {
   return "?";
 }
 
+std::string_view name_of(FieldPrior prior) {
+  switch (prior) {
+    case FieldPrior::kAuto:
+      return "auto";
+    case FieldPrior::kLayer:
+      return "layer";
+    case FieldPrior::kDeepLayer:
+      return "deep_layer";
+    case FieldPrior::kPatches:
+      return "patches";
+  }
+  return "?";
+}
+
 BinRange bins_of(const Band& band, const FrontEndSettings& front_end, double sample_rate_hz) {
   constexpr double kRounding = 1e-9;  // a bin that a band was cut at belongs to it, however it was written
   const double bin_hz = sample_rate_hz / front_end.window_samples;

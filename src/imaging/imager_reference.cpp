@@ -53,7 +53,9 @@ class SonahProcessor : public Imager {
   }
   [[nodiscard]] std::unique_ptr<Search> make_search() const override {
     const bool searches = plan_.holography.search_every_frames > 0;
-    return searches ? std::make_unique<WaveSearch>(plan_, make_sonah_models(plan_)) : nullptr;
+    return searches ? std::make_unique<WaveSearch>(
+                          plan_, std::make_shared<const std::vector<PriorModels>>(make_candidate_models(plan_)))
+                    : nullptr;
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "imaging/microphone_mask.hpp"
@@ -27,8 +28,9 @@ struct PointSource {
   bool operator==(const PointSource&) const = default;
 };
 
-/// Plane waves and point sources of one frequency that are fitted together with an imager's prior.
+/// The prior of one frequency, and the plane waves and point sources that are fitted together with it.
 struct FoundWaves {
+  FieldPrior prior = FieldPrior::kLayer;
   std::vector<PlaneWave> waves;
   std::vector<PointSource> points;
   double noise = 0.0;        ///< of a microphone over the prior's power, at which their amplitudes are fitted
@@ -46,9 +48,11 @@ struct Findings {
   [[nodiscard]] virtual std::vector<std::size_t> wave_counts() const { return {}; }
   /// Likewise of point sources.
   [[nodiscard]] virtual std::vector<std::size_t> point_counts() const { return {}; }
+  /// Likewise the names of the priors in force.
+  [[nodiscard]] virtual std::vector<std::string_view> priors() const { return {}; }
 };
 
-/// Plane waves and point sources fitted together with sonah's prior, [frequency].
+/// What sonah expects of a field, and the plane waves and point sources beside that, [frequency].
 struct WaveFindings : Findings {
   std::vector<FoundWaves> waves;
   [[nodiscard]] std::vector<std::size_t> wave_counts() const override {
@@ -64,6 +68,13 @@ struct WaveFindings : Findings {
       counts.push_back(frequency.points.size());
     }
     return counts;
+  }
+  [[nodiscard]] std::vector<std::string_view> priors() const override {
+    std::vector<std::string_view> names;
+    for (const FoundWaves& frequency : waves) {
+      names.push_back(name_of(frequency.prior));
+    }
+    return names;
   }
 };
 

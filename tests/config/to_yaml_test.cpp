@@ -109,6 +109,9 @@ class RandomSettings {
                          : flip() ? CutoffRule::kSearch
                                   : CutoffRule::kAuto;
     holography.imager = flip() ? ImagerKind::kPnah : flip() ? ImagerKind::kSonah : ImagerKind::kAuto;
+    if (holography.imager != ImagerKind::kPnah) {  // which does not read it
+      holography.prior = static_cast<FieldPrior>(integer(0, 3));
+    }
     if (filter.cutoff_rule == CutoffRule::kGiven) {
       filter.cutoff_rad_per_m = distinct(flip() ? 1 : frequencies, 1e-2, 1e3);
     }
@@ -228,6 +231,7 @@ void expect_equal(const Settings& a, const Settings& b) {
   EXPECT_EQ(a.holography.quantity, b.holography.quantity);
   EXPECT_EQ(a.holography.upsample, b.holography.upsample);
   EXPECT_EQ(a.holography.search_every_frames, b.holography.search_every_frames);
+  EXPECT_EQ(a.holography.prior, b.holography.prior);
   EXPECT_EQ(a.holography.points, b.holography.points);
   EXPECT_EQ(a.holography.extrapolation.method, b.holography.extrapolation.method);
   EXPECT_EQ(a.holography.extrapolation.order, b.holography.extrapolation.order);

@@ -133,6 +133,36 @@ TEST(Validate, RefusesSettingsOfOperatorsUnderAnotherImager) {
                                "holography.operators.wall.y_m=0.4", "holography.operators.wall.reflection=0.5"}));
 }
 
+// The prior of another imager, or of a processor beside the first one, is not chosen.
+TEST(Validate, RefusesAPriorThatNothingReads) {
+  for (const std::string prior : {"auto", "layer", "deep_layer", "patches"}) {
+    const std::string setting = "holography.prior=" + prior;
+    for (const std::string imager : {"sonah", "auto"}) {
+      EXPECT_NO_THROW((void)load_settings("", {"holography.imager=" + imager, setting}));
+    }
+    for (const std::string imager : {"pnah", "operators", "none"}) {
+      if (prior == "auto") {
+        EXPECT_NO_THROW((void)load_settings("", {"holography.imager=" + imager, setting}));
+        continue;
+      }
+      try {
+        (void)load_settings("", {"holography.imager=" + imager, setting});
+        ADD_FAILURE() << imager << " with " << setting;
+      } catch (const ConfigError& error) {
+        EXPECT_THAT(error.what(), HasSubstr("holography.prior: expected auto with holography.imager: " + imager +
+                                            ", as sonah alone reads it, found " + prior));
+      }
+    }
+  }
+  EXPECT_THROW((void)load_settings("", {"processors.near.kind=sonah", "processors.near.prior=patches"}), ConfigError);
+  try {
+    (void)load_settings("", {"holography.imager=sonah", "holography.prior=shallow"});
+    ADD_FAILURE() << "no such prior";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("expected one of auto, layer, deep_layer, patches, found \"shallow\""));
+  }
+}
+
 TEST(Validate, RefusesTheReflectionOfNoWall) {
   for (const std::string path : {"holography.", "processors.near."}) {
     Settings settings = load_settings("", {"holography.imager=operators", "processors.near.kind=operators",

@@ -86,6 +86,7 @@ TEST(SearchTask, FindsWavesForTheFramesToCome) {
   worker.close();
   EXPECT_EQ(search.status()["searches"], 1);
   EXPECT_EQ(search.status()["waves"], nlohmann::json({1}));
+  EXPECT_EQ(search.status()["priors"].size(), 1U);
   EXPECT_EQ(search.status()["every_frames"], 100);
 }
 

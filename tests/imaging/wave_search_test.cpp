@@ -159,7 +159,7 @@ TEST(WaveSearch, NothingIsFoundInMonopolesAndNoise) {
   int found = 0;
   for (const double frequency_hz : {500.0, 2000.0, 4000.0}) {
     const PnahPlan plan = plan_of(frequency_hz);
-    const auto models = std::make_shared<const std::vector<SonahModel>>(make_sonah_models(plan));
+    const auto models = std::make_shared<const std::vector<PriorModels>>(make_candidate_models(plan));
     auto search = std::make_unique<WaveSearch>(plan, models);
     for (int draw = 0; draw < draws; ++draw) {
       std::vector<Complex> field(static_cast<std::size_t>(plan.geometry.channels()));
@@ -372,7 +372,7 @@ TEST(WaveSearch, FindingsDoNotDependOnTheMaskBefore) {
     }
   }
   const MicrophoneMask mask = make_mask(plan, hole);
-  const auto models = std::make_shared<const std::vector<SonahModel>>(make_sonah_models(plan));
+  const auto models = std::make_shared<const std::vector<PriorModels>>(make_candidate_models(plan));
   WaveSearch used(plan, models);
   for (int i = -8; i <= 8; ++i) {
     const std::vector<Wave> waves = {{11.3, -24.7, {1.0, 0.0}}, {-70.0, 55.0, {std::pow(1.1, i), 0.0}}};

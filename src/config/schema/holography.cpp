@@ -239,6 +239,15 @@ void describe_images(Section& section, HolographySettings& holography, const Ima
                 integer(0, std::numeric_limits<int>::max(), "frames"),
                 "how often what takes too long for every frame is searched for: sonah's plane waves and point sources "
                 "beside its prior (docs/sonah.md), pnah's cut-off and slope where the filter says search; 0: never");
+    section.add("prior", holography.prior,
+                choice<FieldPrior>(
+                    {{FieldPrior::kAuto,
+                      "what the spectra say, chosen for each frequency at every fourth search; without searches, or "
+                      "with more than 512 MB of models, layer"},
+                     {FieldPrior::kLayer, "sources as far behind the surface as the microphones are before it"},
+                     {FieldPrior::kDeepLayer, "sources twice as far behind it"},
+                     {FieldPrior::kPatches, "small sources near the surface"}}),
+                "what sonah expects of a field before it is measured (docs/sonah.md)");
   }
   section.add("points", holography.points, points(),
               "points inside the aperture: what the images have there, beside them: /points of a replay, "

@@ -97,8 +97,12 @@ nlohmann::json SearchTask::status() const {
   const std::lock_guard lock(mutex_);
   const std::vector<std::size_t> waves = found_ ? found_->wave_counts() : std::vector<std::size_t>();
   const std::vector<std::size_t> points = found_ ? found_->point_counts() : std::vector<std::size_t>();
-  return {
-      {"every_frames", chain_ ? schedule_.every() : 0}, {"searches", searches_}, {"waves", waves}, {"points", points}};
+  const std::vector<std::string_view> priors = found_ ? found_->priors() : std::vector<std::string_view>();
+  return {{"every_frames", chain_ ? schedule_.every() : 0},
+          {"searches", searches_},
+          {"waves", waves},
+          {"points", points},
+          {"priors", priors}};
 }
 
 }  // namespace nearfield::daemon

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "core/system/host.hpp"
@@ -32,6 +33,23 @@ int blocks_of(int count) { return (count + kBlock - 1) / kBlock; }
 int half(int count) { return (count + 1) / 2; }
 
 std::size_t group_of(const ocl::DeviceInfo& device) { return device.is_gpu ? kGpuGroup : 1; }
+
+constexpr const char* kFactors = "FACTORS";
+
+/// Arrays of the arena that have as many values of each frequency.
+using NamedFloats = std::vector<std::pair<const char*, const std::vector<float>*>>;
+using NamedIntegers = std::vector<std::pair<const char*, const std::vector<std::int32_t>*>>;
+
+NamedFloats floats_of(const SonahArrays& arrays) {
+  return {{"PROJECTIONS", &arrays.projections}, {"SLOT_POWERS", &arrays.slot_powers},
+          {"LIST_POWERS", &arrays.list_powers}, {"IMAGE_POWERS", &arrays.image_powers},
+          {"LOG_SUMS", &arrays.log_sums},       {"ERRORS", &arrays.errors},
+          {"CUTOFFS", &arrays.cutoffs}};
+}
+
+NamedIntegers integers_of(const SonahArrays& arrays) {
+  return {{"SLOT_MODES", &arrays.slot_modes}, {"STARTS", &arrays.starts}, {"LIST_MODES", &arrays.list_modes}};
+}
 
 /// How a plan's groups are cut: on GPUs so that every processor has two at least for a frame alone. A batch's frames
 /// are summed in the same order, so that they come out the same to the last bit.
@@ -63,7 +81,6 @@ SonahMemory memory_of_sonah(const PnahPlan& plan, const WaveTable& table) {
   const auto planes = static_cast<double>(table.planes);
   const auto frequencies = static_cast<double>(plan.frequencies_hz.size());
   const auto samples = static_cast<double>(sizes.samples);
-  const auto pixels = static_cast<double>(sizes.pixels);
   const auto modes = static_cast<double>(table.modes);
   const auto whole_blocks = static_cast<double>(kBlock * blocks_of(sizes.pixels));
   const double projections = sizeof(float) * samples * modes;
@@ -73,12 +90,11 @@ SonahMemory memory_of_sonah(const PnahPlan& plan, const WaveTable& table) {
   const auto microphones = static_cast<double>(plan.geometry.channels());
   const double fill =
       plan.fills_from_all ? sizeof(float) * static_cast<double>(mask_capacity(plan)) * microphones : 0.0;
-  const double model =
-      kParities * samples * (sizeof(double) * samples + sizeof(std::complex<double>) * planes * pixels);
+  const double models = static_cast<double>(candidate_priors(plan).size());
   const double kept = plan.fills_from_all ? std::min(frequencies * kParities * sizeof(double) * samples * samples,
                                                      static_cast<double>(kKeptInverseBytes))
                                           : 0.0;
-  return {.host = frequencies * (model + projections + factors) + kept,
+  return {.host = frequencies * models * (model_bytes(plan) + projections + factors) + kept,
           .device = frequencies * (projections + factors + waves + fill)};
 }
 
@@ -134,40 +150,46 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
             .planes = planes_,
             .pixels = to_size(plan.image_rows()) * to_size(plan.image_columns())};
   require_memory_for_sonah(device.info(), plan, table_);
-  std::vector<SonahModel> models = make_sonah_models(plan);
+  std::vector<PriorModels> candidates = make_candidate_models(plan);
   cut_ = cut_of(device.info(), plan);
-  {
-    const SonahArrays arrays(plan, models, cut_);
-    mode_parts_ = to_size(arrays.mode_parts);
-    pixel_blocks_ = to_size(arrays.pixel_blocks);
-    description_ = fmt::format("statistically optimised, {} of {} modes, groups of {}", arrays.kept,
-                               plan.geometry.channels(), group_);
-    allocate(device, plan, arrays);
-    build(device, plan, arrays);
+  SonahRoom room;
+  for (const PriorModels& candidate : candidates) {
+    SonahArrays::reserve(plan, candidate.of_frequency, room);
+  }
+  for (const PriorModels& candidate : candidates) {
+    arrays_.emplace_back(plan, candidate.of_frequency, cut_, room);
+  }
+  in_force_.resize(frequencies_, 0);
+  mode_parts_ = to_size(arrays_.front().mode_parts);
+  pixel_blocks_ = to_size(arrays_.front().pixel_blocks);
+  description_ = fmt::format("statistically optimised, {} of {} modes, groups of {}", arrays_.front().kept,
+                             plan.geometry.channels(), group_);
+  allocate(device, plan, arrays_.front());
+  build(device, plan, arrays_.front());
+  if (arrays_.size() == 1) {
+    arrays_.clear();
   }
   if (plan.holography.search_every_frames > 0) {
-    for (SonahModel& model : models) {
-      model.images.resize(1);
+    for (PriorModels& candidate : candidates) {
+      for (SonahModel& model : candidate.of_frequency) {
+        model.images.resize(1);
+      }
     }
-    models_ = std::make_shared<const std::vector<SonahModel>>(std::move(models));
+    candidates_ = std::make_shared<const std::vector<PriorModels>>(std::move(candidates));
   }
 }
 
 void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays) {
-  const std::vector<std::pair<const char*, const std::vector<float>*>> floats = {
-      {"PROJECTIONS", &arrays.projections}, {"SLOT_POWERS", &arrays.slot_powers},
-      {"LIST_POWERS", &arrays.list_powers}, {"IMAGE_POWERS", &arrays.image_powers},
-      {"NOISES", &arrays.noises},           {"LOG_SUMS", &arrays.log_sums},
-      {"ERRORS", &arrays.errors},           {"CUTOFFS", &arrays.cutoffs},
-      {"FACTORS", &arrays.factors}};
-  const std::vector<std::pair<const char*, const std::vector<std::int32_t>*>> integers = {
-      {"SLOT_MODES", &arrays.slot_modes}, {"STARTS", &arrays.starts}, {"LIST_MODES", &arrays.list_modes}};
+  const NamedFloats floats = floats_of(arrays);
+  const NamedIntegers integers = integers_of(arrays);
   for (const auto& [name, values] : floats) {
     arena_.reserve<float>(name, values->size());
   }
   for (const auto& [name, values] : integers) {
     arena_.reserve<std::int32_t>(name, values->size());
   }
+  arena_.reserve<float>(kFactors, arrays.factors.size());
+  arena_.reserve<float>("NOISES", arrays.noises.size());
   arena_.reserve<ComplexF>("COEFFICIENTS", plan.holograms() * to_size(kParities * modes_));
   arena_.reserve<float>("SHARES", plan.holograms() * mode_parts_ * kNoiseSteps);
   arena_.reserve<ComplexF>("AMPLITUDES", plan.holograms() * to_size(kMostWaves));
@@ -193,6 +215,8 @@ void Sonah::allocate(const ocl::Device& device, const PnahPlan& plan, const Sona
   for (const auto& [name, values] : integers) {
     (void)arena_.part<std::int32_t>(device, name, *values);
   }
+  (void)arena_.part<float>(device, kFactors, arrays.factors);
+  (void)arena_.part<float>(device, "NOISES", arrays.noises);
   if (plan.surface) {
     (void)arena_.part<std::uint8_t>(device, "ON_SURFACE", on_surface);
   }
@@ -247,10 +271,41 @@ void Sonah::use(const MicrophoneMask& mask) {
   conditions_ = always_conditions_ || !mask.channels.empty();
 }
 
+/// Writes what the device has of a frequency's model; the kernels that read the one before have ended.
+void Sonah::use_prior(std::size_t frequency, FieldPrior prior) {
+  const auto is_of_prior = [&](const PriorModels& candidate) { return candidate.prior == prior; };
+  const auto found = std::find_if(candidates_->begin(), candidates_->end(), is_of_prior);
+  if (found == candidates_->end()) {
+    throw Error(ExitCode::kInternal, fmt::format("{} is no candidate of this imager's search", name_of(prior)));
+  }
+  const auto candidate = static_cast<std::size_t>(found - candidates_->begin());
+  if (std::exchange(in_force_[frequency], candidate) == candidate) {
+    return;
+  }
+  const SonahArrays& arrays = arrays_.at(candidate);
+  const auto write = [&](const char* name, const auto& values, const SonahSlice& slice) {
+    using Value = std::remove_cvref_t<decltype(values.front())>;
+    device_.enqueue_write(arena_.part<Value>(device_, name), slice.first,
+                          std::span(values).subspan(slice.first, slice.count), kSonahStage);
+  };
+  for (const auto& [name, values] : floats_of(arrays)) {
+    write(name, *values, arrays.slice_of(frequency, values->size()));
+  }
+  for (const auto& [name, values] : integers_of(arrays)) {
+    write(name, *values, arrays.slice_of(frequency, values->size()));
+  }
+  for (std::size_t plane = 0; plane < planes_; ++plane) {
+    write(kFactors, arrays.factors, arrays.factors_of(frequency, plane));
+  }
+}
+
 void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
   device_.wait();  // for kernels that may still read the previous findings
   const std::vector<FoundWaves>& found = findings_as<WaveFindings>(findings).waves;
   for (std::size_t f = 0; f < frequencies_; ++f) {
+    if (!arrays_.empty()) {
+      use_prior(f, found.at(f).prior);
+    }
     const std::vector<float>& table = found.at(f).table;
     const bool had_sources = findings_ != nullptr && findings_as<WaveFindings>(findings_).waves[f].has_sources();
     if (had_sources || found[f].has_sources()) {
@@ -262,7 +317,7 @@ void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
 }
 
 std::unique_ptr<Search> Sonah::make_search() const {
-  return models_ == nullptr ? nullptr : std::make_unique<WaveSearch>(plan_, models_);
+  return candidates_ == nullptr ? nullptr : std::make_unique<WaveSearch>(plan_, candidates_);
 }
 
 void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {

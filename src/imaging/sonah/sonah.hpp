@@ -9,6 +9,7 @@
 #include "imaging/imager.hpp"
 #include "imaging/incomplete_frames.hpp"
 #include "imaging/pnah/staged_pnah.hpp"
+#include "imaging/sonah/prior_models.hpp"
 #include "imaging/sonah/sonah_arrays.hpp"
 #include "imaging/sonah/sonah_model.hpp"
 #include "imaging/sonah/wave_table.hpp"
@@ -39,6 +40,7 @@ class Sonah : public Imager {
   void allocate(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays);
   void build(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays);
   void set_results() final;
+  void use_prior(std::size_t frequency, FieldPrior prior);
 
   std::string description_;
   int modes_ = 0;  ///< of a class, with those that fill the last block
@@ -52,7 +54,9 @@ class Sonah : public Imager {
   ocl::Device device_;
   PnahPlan plan_;
   ocl::Arena arena_;
-  std::shared_ptr<const std::vector<SonahModel>> models_;  ///< for searches; null where the plan sets none
+  std::shared_ptr<const std::vector<PriorModels>> candidates_;  ///< for searches; null where the plan sets none
+  std::vector<SonahArrays> arrays_;    ///< [candidate], for the device; empty where there is one
+  std::vector<std::size_t> in_force_;  ///< candidate, [frequency]
   WaveTable table_;
   ocl::Buffer<float> waves_;                  ///< [frequency][table], in the arena
   ocl::Buffer<std::int32_t> memories_;        ///< likewise

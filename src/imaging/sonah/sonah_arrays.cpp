@@ -95,8 +95,39 @@ std::array<Eigen::ArrayXd, kParities> parts_of_images(const SonahModel& model) {
 
 }  // namespace
 
-SonahArrays::SonahArrays(const PnahPlan& plan, std::span<const SonahModel> models, const SonahCut& cut)
-    : square(is_square(plan.geometry)), on_surface_(plan.surface != nullptr) {
+SonahArrays::SonahArrays(const PnahPlan& plan)
+    : square(is_square(plan.geometry)), on_surface_(plan.surface != nullptr) {}
+
+void SonahArrays::reserve(const PnahPlan& plan, std::span<const SonahModel> models, SonahRoom& room) {
+  const SonahArrays of_plan(plan);
+  room.rows.resize(models.size(), 0);
+  for (std::size_t f = 0; f < models.size(); ++f) {
+    int count = 0;
+    for (const Fold& part : of_plan.list_of(models[f], of_plan.folds_of(models[f]))) {
+      count += static_cast<int>(part.members.size());
+    }
+    room.rows[f] = std::max(room.rows[f], count);
+    room.kept = std::max(room.kept, count);
+  }
+}
+
+SonahSlice SonahArrays::slice_of(std::size_t frequency, std::size_t values) const {
+  const std::size_t count = values / first_rows_.size();
+  return {.first = frequency * count, .count = count};
+}
+
+SonahSlice SonahArrays::factors_of(std::size_t frequency, std::size_t plane) const {
+  const std::size_t values_a_row = 2 * lanes_ * static_cast<std::size_t>(pixel_blocks);
+  return {.first = (plane * static_cast<std::size_t>(rows) + first_rows_[frequency]) * values_a_row,
+          .count = static_cast<std::size_t>(room_.rows[frequency]) * values_a_row};
+}
+
+SonahArrays::SonahArrays(const PnahPlan& plan, std::span<const SonahModel> models, const SonahCut& cut, SonahRoom room)
+    : SonahArrays(plan) {
+  lanes_ = static_cast<std::size_t>(cut.pixel_lanes);
+  room_ = std::move(room);
+  reserve(plan, models, room_);
+  kept = room_.kept;
   const SonahModel& first = models.front();
   modes = kSlotBlock * whole_blocks(static_cast<std::size_t>(first.samples), kSlotBlock);
   const int pixels = first.pixel_rows * first.pixel_columns;
@@ -110,11 +141,6 @@ SonahArrays::SonahArrays(const PnahPlan& plan, std::span<const SonahModel> model
   std::vector<std::vector<Fold>> lists;
   for (const SonahModel& model : models) {
     lists.push_back(list_of(model, folds_of(model)));
-    std::size_t count = 0;
-    for (const Fold& part : lists.back()) {
-      count += part.members.size();
-    }
-    kept = std::max(kept, static_cast<int>(count));
   }
   for (int step = 0; step < kNoiseSteps; ++step) {
     noises.push_back(static_cast<float>(noise_step(step)));
@@ -131,7 +157,9 @@ SonahArrays::SonahArrays(const PnahPlan& plan, std::span<const SonahModel> model
                   static_cast<std::size_t>(pixel_blocks));
   for (std::size_t plane = 0; plane < planes; ++plane) {
     for (std::size_t f = 0; f < models.size(); ++f) {
-      add_factors(models[f], plane, lists[f], cut.pixel_lanes);
+      add_factors(models[f], plane, lists[f]);
+      const SonahSlice room_of_frequency = factors_of(f, plane);
+      factors.resize(room_of_frequency.first + room_of_frequency.count, 0.0F);
     }
   }
 }
@@ -230,19 +258,20 @@ void SonahArrays::add_list(const SonahModel& model, const std::vector<Fold>& lis
   }
   places.at(on_surface_ ? 1 : list.size()) = count;
   places.back() = rows;
-  rows += count;
+  first_rows_.push_back(static_cast<std::size_t>(rows));
+  rows += room_.rows[first_rows_.size() - 1];
   starts.insert(starts.end(), places.begin(), places.end());
   list_modes.resize(first + static_cast<std::size_t>(kept), 0);
   list_powers.resize(list_modes.size(), 1.0F);
   image_powers.resize(list_modes.size(), 0.0F);
 }
 
-void SonahArrays::add_factors(const SonahModel& model, std::size_t plane, const std::vector<Fold>& list, int lanes) {
+void SonahArrays::add_factors(const SonahModel& model, std::size_t plane, const std::vector<Fold>& list) {
   const bool is_halved = square && !on_surface_;
   const std::vector<int> places =
       is_halved ? triangle_places(model.pixel_rows) : all_places(model.pixel_rows * model.pixel_columns);
   const std::vector<int> partners = is_halved ? changed(places, model.pixel_rows) : std::vector<int>();
-  for (std::size_t first = 0; first < places.size(); first += static_cast<std::size_t>(lanes)) {
+  for (std::size_t first = 0; first < places.size(); first += lanes_) {
     for (std::size_t part = 0; part < list.size(); ++part) {
       // The last part of a square array's list: the modes of class 1 at the partners.
       const bool is_partner = is_halved && part + 1 == kPairParts;
@@ -250,7 +279,7 @@ void SonahArrays::add_factors(const SonahModel& model, std::size_t plane, const 
           model.images[plane][static_cast<std::size_t>(is_partner ? 1 : list[part].parity)];
       for (const int mode : list[part].members) {
         for (const bool is_imaginary : {false, true}) {
-          for (std::size_t pixel = first; pixel < first + static_cast<std::size_t>(lanes); ++pixel) {
+          for (std::size_t pixel = first; pixel < first + lanes_; ++pixel) {
             const std::complex<double> value =
                 pixel < places.size() ? images(is_partner ? partners[pixel] : places[pixel], mode) : 0.0;
             factors.push_back(static_cast<float>(is_imaginary ? value.imag() : value.real()));

@@ -14,17 +14,35 @@ struct SonahCut {
   int pixel_lanes = 32;      ///< folded pixels of a group that makes images
 };
 
+/// Room that lists of modes need where a frequency may have one of several priors.
+struct SonahRoom {
+  int kept = 0;           ///< modes of all classes that contribute to images, at most
+  std::vector<int> rows;  ///< the same of each frequency
+};
+
+/// Values of an array that belong to one frequency, in one piece.
+struct SonahSlice {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
 /// The models of all frequencies as kernels/imaging/sonah.cl reads them, whose header has the meaning of each array. Of
 /// square arrays a factor is there once for all places that it serves.
 class SonahArrays {
  public:
-  SonahArrays(const PnahPlan& plan, std::span<const SonahModel> models, const SonahCut& cut);
+  SonahArrays(const PnahPlan& plan, std::span<const SonahModel> models, const SonahCut& cut, SonahRoom room = {});
+  /// Grows `room` to what these models need.
+  static void reserve(const PnahPlan& plan, std::span<const SonahModel> models, SonahRoom& room);
+  /// Of an array that has `values` in all, each frequency the same count.
+  [[nodiscard]] SonahSlice slice_of(std::size_t frequency, std::size_t values) const;
+  /// Of the factors on a plane.
+  [[nodiscard]] SonahSlice factors_of(std::size_t frequency, std::size_t plane) const;
   bool square = false;
   int modes = 0;         ///< of a class, with those that fill the last block
   int kept = 0;          ///< modes that contribute to images, of all classes, in the frequency that has most
   int mode_parts = 0;    ///< groups of sonah_modes a hologram
   int pixel_blocks = 0;  ///< groups of sonah_images an image
-  int rows = 0;          ///< of the factors of a plane, over all frequencies
+  int rows = 0;          ///< that the factors of a plane have room for, over all frequencies
   std::vector<float> projections;
   std::vector<std::int32_t> slot_modes;
   std::vector<float> slot_powers;
@@ -39,6 +57,7 @@ class SonahArrays {
   std::vector<float> factors;
 
  private:
+  explicit SonahArrays(const PnahPlan& plan);
   /// Modes of a class in one of the folds of the kernels.
   struct Fold {
     int parity = 0;
@@ -49,8 +68,11 @@ class SonahArrays {
   /// Modes of a frequency that contribute to images, by the parts of its list.
   [[nodiscard]] std::vector<Fold> list_of(const SonahModel& model, const std::vector<Fold>& folds) const;
   void add_list(const SonahModel& model, const std::vector<Fold>& list);
-  void add_factors(const SonahModel& model, std::size_t plane, const std::vector<Fold>& list, int lanes);
+  void add_factors(const SonahModel& model, std::size_t plane, const std::vector<Fold>& list);
   bool on_surface_ = false;
+  std::size_t lanes_ = 1;
+  SonahRoom room_;
+  std::vector<std::size_t> first_rows_;  ///< of each frequency's factors
 };
 
 }  // namespace nearfield

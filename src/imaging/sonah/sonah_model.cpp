@@ -11,6 +11,7 @@
 #include "imaging/each_frequency.hpp"
 #include "imaging/image_surface.hpp"
 #include "imaging/sonah/prior.hpp"
+#include "imaging/sonah/prior_models.hpp"
 #include "imaging/sonah/surface_model.hpp"
 
 namespace nearfield {
@@ -29,11 +30,34 @@ double array_side_m(const ArrayGeometry& geometry) {
   return std::sqrt(geometry.rows * geometry.pitch_y_m * geometry.columns * geometry.pitch_x_m);
 }
 
-/// The prior's power density over K-space on the surface: of a monopole that lies `depth_m` behind it.
-double prior_density(Complex kz, double k, double depth_m, double side_m) {
-  const double rounding = kGrazingPart * k + 2.0 * std::numbers::pi / side_m;
-  return std::exp(2.0 * std::min(kz.imag(), 0.0) * depth_m) / (std::norm(kz) + rounding * rounding);
-}
+/// The deep layer's depth over that of the layer, which is the standoff; the width of patches over the standoff.
+constexpr double kDeeper = 2.0;
+constexpr double kPatchWidth = 0.85;
+
+/// The prior's power density over K-space on the surface, of a wave with this kz (docs/sonah.md).
+class PriorDensity {
+ public:
+  PriorDensity(const PnahPlan& plan, double k)
+      : prior_(model_prior(plan)),
+        depth_m_(prior_ == FieldPrior::kDeepLayer ? kDeeper * plan.standoff_m : plan.standoff_m),
+        patch_m_(kPatchWidth * plan.standoff_m),
+        rounding_(kGrazingPart * k + 2.0 * std::numbers::pi / array_side_m(plan.geometry)) {}
+  double operator()(Complex kz) const {
+    const double decay = -std::min(kz.imag(), 0.0);
+    if (prior_ == FieldPrior::kPatches) {
+      return std::exp(-decay * decay * patch_m_ * patch_m_);
+    }
+    return std::exp(-2.0 * decay * depth_m_) / (std::norm(kz) + rounding_ * rounding_);
+  }
+  /// Beyond which evanescent waves are left out, as they lose more than kDeepest nepers up to the microphones.
+  [[nodiscard]] double most_decay(double standoff_m) const { return kDeepest / (depth_m_ + standoff_m); }
+
+ private:
+  FieldPrior prior_;
+  double depth_m_;  ///< of the layer behind the surface
+  double patch_m_;  ///< from a patch's middle to where its field has fallen to 1 / sqrt(e)
+  double rounding_;
+};
 
 /// Appends the rule's nodes over [low, high] of `variable`, cut so that no piece turns by more than a rule resolves.
 template <class ToRing>
@@ -316,11 +340,10 @@ void make_modes(SonahModel& model, const Covariances& covariances, const Axes& a
 /// Where the prior's density at the microphones, normed to power 1, falls to that of white noise.
 double equivalent_cutoff(const PnahPlan& plan, double microphone, double k, double noise) {
   const double standoff_m = plan.standoff_m;
-  const double side_m = array_side_m(plan.geometry);
+  const PriorDensity prior_density(plan, k);
   const double white = noise * plan.geometry.pitch_x_m * plan.geometry.pitch_y_m / (2.0 * std::numbers::pi);
   const auto is_above = [&](double decay) {
-    const double density = prior_density(Complex(0.0, -decay), k, standoff_m, side_m);
-    return density * std::exp(-2.0 * decay * standoff_m) >= white * microphone;
+    return prior_density(Complex(0.0, -decay)) * std::exp(-2.0 * decay * standoff_m) >= white * microphone;
   };
   if (!is_above(0.0)) {
     return 0.0;
@@ -338,19 +361,18 @@ double equivalent_cutoff(const PnahPlan& plan, double microphone, double k, doub
 
 std::vector<PriorRing> prior_rings(const PnahPlan& plan, double k) {
   const ArrayGeometry& geometry = plan.geometry;
-  const double depth_m = plan.standoff_m;
-  const double side_m = array_side_m(geometry);
+  const PriorDensity prior_density(plan, k);
   const double longest_m = 2.0 * std::hypot(geometry.rows * geometry.pitch_y_m, geometry.columns * geometry.pitch_x_m);
-  const double deepest = kDeepest / (depth_m + plan.standoff_m);
+  const double deepest = prior_density.most_decay(plan.standoff_m);
   std::vector<PriorRing> rings;
   append_rings(rings, 0.0, std::numbers::pi / 2.0, k * longest_m, [&](double angle, double weight) {
     const Complex kz = k * std::cos(angle);
     const double kr = k * std::sin(angle);
-    return PriorRing{kr, kz, weight * kr * kz.real() * prior_density(kz, k, depth_m, side_m)};
+    return PriorRing{kr, kz, weight * kr * kz.real() * prior_density(kz)};
   });
   append_rings(rings, 0.0, deepest, std::hypot(k, deepest) * longest_m, [&](double decay, double weight) {
     const Complex kz(0.0, -decay);
-    return PriorRing{std::hypot(k, decay), kz, weight * decay * prior_density(kz, k, depth_m, side_m)};
+    return PriorRing{std::hypot(k, decay), kz, weight * decay * prior_density(kz)};
   });
   return rings;
 }

@@ -6,8 +6,10 @@
 #include <limits>
 #include <map>
 #include <numbers>
+#include <utility>
 
 #include "imaging/image_surface.hpp"
+#include "imaging/sonah/prior_reference.hpp"
 #include "imaging/sonah/source_reference.hpp"
 
 namespace nearfield::reference {
@@ -15,40 +17,6 @@ namespace {
 
 constexpr int kSteps = 48;
 constexpr double kHold = 3.0;
-
-double noise_of(int step) { return 1e-7 * std::pow(1.5, step); }
-
-/// A wave of the prior: kz, kr, its power on the surface with the quadrature's weight.
-struct Wave {
-  Complex kz;
-  double kr;
-  double power;
-};
-
-double density(Complex kz, double k, const PnahPlan& plan) {
-  const ArrayGeometry& g = plan.geometry;
-  const double side_m = std::sqrt(g.rows * g.pitch_y_m * g.columns * g.pitch_x_m);
-  const double rounding = 0.3 * k + 2.0 * std::numbers::pi / side_m;
-  return std::exp(2.0 * kz.imag() * plan.standoff_m) / (std::norm(kz) + rounding * rounding);
-}
-
-/// Simpson's rule over the angle inside the radiation circle, over the decay outside.
-std::vector<Wave> make_waves(double k, const PnahPlan& plan) {
-  constexpr int kIntervals = 800;
-  const double deepest = 10.0 / plan.standoff_m;
-  std::vector<Wave> waves;
-  for (int i = 0; i <= kIntervals; ++i) {
-    const double simpson = (i == 0 || i == kIntervals ? 1.0 : i % 2 == 1 ? 4.0 : 2.0) / (3.0 * kIntervals);
-    const double angle = std::numbers::pi / 2.0 * i / kIntervals;
-    const double kz = k * std::cos(angle);
-    const double kr = k * std::sin(angle);
-    waves.push_back({kz, kr, density(kz, k, plan) * kr * kz * simpson * std::numbers::pi / 2.0});
-    const double decay = deepest * i / kIntervals;
-    waves.push_back({Complex(0.0, -decay), std::hypot(k, decay),
-                     density(Complex(0.0, -decay), k, plan) * decay * simpson * deepest});
-  }
-  return waves;
-}
 
 /// From pressure to the plan's quantity; displacement is velocity over j omega.
 Complex factor_of(Complex kz, double k, const PnahPlan& plan) {
@@ -76,17 +44,7 @@ Complex factor_along(const Eigen::Vector3d& normal, double kx, double ky, Comple
   return 1.0;
 }
 
-/// The mean of cos(kr x) over all directions, by the trapezoidal rule, which is exact to rounding here.
-double mean_over_directions(double kr, double distance_m) {
-  const int count = 24 + static_cast<int>(kr * distance_m);
-  double sum = 0.0;
-  for (int i = 0; i < count; ++i) {
-    sum += std::cos(kr * distance_m * std::cos(std::numbers::pi * (i + 0.5) / count));
-  }
-  return sum / count;
-}
-
-/// Its derivative by the distance.
+/// The derivative of mean_over_directions() by the distance.
 double mean_slope_over_directions(double kr, double distance_m) {
   const int count = 24 + static_cast<int>(kr * distance_m);
   double sum = 0.0;
@@ -225,27 +183,11 @@ double image_prior(const std::vector<Wave>& waves, double k, const PnahPlan& pla
 double equivalent_cutoff(double noise, double microphone, double k, const PnahPlan& plan) {
   const double white = noise * plan.geometry.pitch_x_m * plan.geometry.pitch_y_m / (2.0 * std::numbers::pi);
   double decay = 0.0;
-  while (density(Complex(0.0, -decay), k, plan) * std::exp(-2.0 * decay * plan.standoff_m) >= white * microphone) {
+  while (prior_density(Complex(0.0, -decay), k, plan) * std::exp(-2.0 * decay * plan.standoff_m) >=
+         white * microphone) {
     decay += 0.01;
   }
   return decay > 0.0 ? std::hypot(k, decay) : 0.0;
-}
-
-/// How probable each step of noise is: minus the logarithm, but for a constant, and the prior's power.
-struct Evidence {
-  std::vector<double> costs;
-  std::vector<double> priors;
-};
-
-Evidence weigh_noises(const Eigen::VectorXd& powers, const Eigen::VectorXcd& y) {
-  Evidence found;
-  for (int step = 0; step < kSteps; ++step) {
-    const Eigen::ArrayXd variances = powers.array() + noise_of(step);
-    found.priors.push_back((y.cwiseAbs2().array() / variances).mean());
-    found.costs.push_back(variances.log().sum() +
-                          static_cast<double>(y.size()) * std::log(std::max(found.priors.back(), 1e-40)));
-  }
-  return found;
 }
 
 int step_of_least(const std::vector<double>& costs) {
@@ -275,26 +217,29 @@ Sonah::NoiseMemory noise_remembered(Sonah::NoiseMemory memory, int which, std::i
 
 }  // namespace
 
-Sonah::Sonah(const PnahPlan& plan) : plan_(plan) {
+Sonah::Sonah(const PnahPlan& plan)
+    : plan_(plan),
+      priors_(plan.frequencies_hz.size(),
+              plan.holography.prior == FieldPrior::kAuto ? FieldPrior::kLayer : plan.holography.prior) {
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
-    frequencies_.push_back(make_frequency(f));
+    frequencies_.push_back(make_frequency(f, plan));
   }
 }
 
-Sonah::Frequency Sonah::make_frequency(std::size_t frequency) const {
-  const ArrayGeometry& geometry = plan_.geometry;
-  const double k = plan_.wavenumber(frequency);
-  const std::vector<Wave> waves = make_waves(k, plan_);
-  const int upsample = plan_.holography.upsample;
-  const std::size_t planes = plan_.surface ? 0 : plan_.holography.planes_m.size();
+Sonah::Frequency Sonah::make_frequency(std::size_t frequency, const PnahPlan& plan) {
+  const ArrayGeometry& geometry = plan.geometry;
+  const double k = plan.wavenumber(frequency);
+  const std::vector<Wave> waves = prior_waves(k, plan);
+  const int upsample = plan.holography.upsample;
+  const std::size_t planes = plan.surface ? 0 : plan.holography.planes_m.size();
   const Eigen::Index microphones = geometry.channels();
-  const Eigen::Index pixels = static_cast<Eigen::Index>(plan_.image_rows()) * plan_.image_columns();
+  const Eigen::Index pixels = static_cast<Eigen::Index>(plan.image_rows()) * plan.image_columns();
   std::map<std::pair<int, int>, std::vector<Complex>> of_lag;
   const auto covariance_of = [&](int rows, int columns) -> const std::vector<Complex>& {
     std::vector<Complex>& found = of_lag[{std::abs(rows), std::abs(columns)}];
     if (found.empty()) {
       found =
-          covariances(std::hypot(rows * geometry.pitch_y_m, columns * geometry.pitch_x_m) / upsample, waves, k, plan_);
+          covariances(std::hypot(rows * geometry.pitch_y_m, columns * geometry.pitch_x_m) / upsample, waves, k, plan);
     }
     return found;
   };
@@ -310,18 +255,18 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency) const {
           microphone;
     }
     for (Eigen::Index pixel = 0; pixel < pixels; ++pixel) {
-      const int pixel_row = static_cast<int>(pixel) / plan_.image_columns();
-      const int pixel_column = static_cast<int>(pixel) % plan_.image_columns();
+      const int pixel_row = static_cast<int>(pixel) / plan.image_columns();
+      const int pixel_column = static_cast<int>(pixel) % plan.image_columns();
       for (std::size_t plane = 0; plane < planes; ++plane) {
         to_images[plane](pixel, m) = covariance_of(row - pixel_row, column - pixel_column)[plane + 1] / microphone;
       }
     }
   }
-  if (plan_.surface) {
-    to_images.emplace_back(surface_covariances(waves, k, plan_) / microphone);
+  if (plan.surface) {
+    to_images.emplace_back(surface_covariances(waves, k, plan) / microphone);
   }
   const double prior =
-      plan_.surface ? surface_prior_power(waves, k, plan_) : image_prior(waves, k, plan_) * static_cast<double>(pixels);
+      plan.surface ? surface_prior_power(waves, k, plan) : image_prior(waves, k, plan) * static_cast<double>(pixels);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(covariance);
   Frequency found{.powers = solver.eigenvalues().cwiseMax(0.0),
                   .modes = solver.eigenvectors(),
@@ -331,7 +276,7 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency) const {
                   .memories = {},
                   .found = {}};
   for (int step = 0; step < kSteps; ++step) {
-    found.cutoffs_rad_per_m.push_back(equivalent_cutoff(noise_of(step), microphone, k, plan_));
+    found.cutoffs_rad_per_m.push_back(equivalent_cutoff(noise_of(step), microphone, k, plan));
   }
   for (const Eigen::MatrixXcd& image : to_images) {
     found.images.emplace_back(image * found.modes.cast<Complex>());
@@ -341,6 +286,14 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency) const {
 
 void Sonah::use(const WaveFindings& findings) {
   for (std::size_t f = 0; f < frequencies_.size() && f < findings.waves.size(); ++f) {
+    const FieldPrior prior = findings.waves[f].prior;
+    if (prior != std::exchange(priors_[f], prior)) {
+      const std::array<NoiseMemory, 2> memories = frequencies_[f].memories;
+      PnahPlan plan = plan_;
+      plan.holography.prior = prior;
+      frequencies_[f] = make_frequency(f, plan);
+      frequencies_[f].memories = memories;
+    }
     frequencies_[f].found = findings.waves[f];
   }
 }
@@ -406,8 +359,10 @@ void Sonah::make_fill(const std::vector<int>& masked) {
       usable.push_back(channel);
     }
   }
-  for (const Frequency& f : frequencies_) {
-    const Eigen::MatrixXd covariance = f.modes * f.powers.asDiagonal() * f.modes.transpose();
+  PnahPlan layer = plan_;
+  layer.holography.prior = FieldPrior::kLayer;
+  for (std::size_t f = 0; f < frequencies_.size(); ++f) {
+    const Eigen::MatrixXd covariance = microphone_covariance(layer, f);
     Eigen::MatrixXd between = covariance(usable, usable);
     between.diagonal().array() += kNoise;
     Eigen::MatrixXd from_all = Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(masked.size()), covariance.cols());

@@ -30,8 +30,8 @@ class Sonah {
   PnahImages image(std::span<const Complex> spectra) { return image(spectra, plan_, FrameHop()); }
   /// Forgets the noise of all frames.
   void forget();
-  /// Plane waves and point sources to fit from the next frame on; of the findings their wavenumbers, places and noise
-  /// alone are used.
+  /// The priors, and the plane waves and point sources to fit, from the next frame on; of the latter their wavenumbers,
+  /// places and noise alone are used.
   void use(const WaveFindings& findings);
 
  private:
@@ -50,10 +50,10 @@ class Sonah {
     std::vector<Eigen::VectorXcd> images;  ///< [plane]
     double error = 0.0;                    ///< expected, squared, of the first image, for prior power 1
   };
-  [[nodiscard]] Frequency make_frequency(std::size_t frequency) const;
+  static Frequency make_frequency(std::size_t frequency, const PnahPlan& plan);
   /// The step of noise for a frame with these costs, which both memories take in.
   static int noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop);
-  /// The prior's predictions of masked microphones from all others, of the mask that was used last.
+  /// The layer's predictions of masked microphones from all others, of the mask that was used last.
   struct PriorFill {
     std::vector<int> masked;
     std::vector<Eigen::MatrixXd> of_frequency;  ///< (masked, microphone), 0 for masked ones
@@ -62,6 +62,7 @@ class Sonah {
   void fill(Eigen::Ref<Eigen::VectorXcd> field, std::size_t frequency) const;
   [[nodiscard]] WaveFit fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const;
   PnahPlan plan_;
+  std::vector<FieldPrior> priors_;  ///< in force, [frequency]
   std::vector<Frequency> frequencies_;
   PriorFill fill_;
 };

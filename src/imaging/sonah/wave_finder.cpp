@@ -108,6 +108,7 @@ void WaveFinder::weigh_residual(Fit& fit) const {
       fit.prior = prior;
     }
   }
+  fit.cost = least;
 }
 
 WaveFinder::Fit WaveFinder::fit(const Sources& sources, const Eigen::VectorXcd& y, double noise) const {
@@ -298,19 +299,33 @@ FoundWaves WaveFinder::find(std::span<const Complex> field, std::uint64_t number
   modes_.use(mask);
   const SearchMemory<Sources>::Pair before = before_.at(number);
   if (*before.settling != *before.serving) {
-    (void)find_from(*before.settling, field);
+    (void)search_from(*before.settling, field);
     *before.settling = sources_;
-    FoundWaves found = find_from(*before.serving, field);
+    FoundWaves found = search_from(*before.serving, field);
     *before.serving = sources_;
     return found;
   }
-  FoundWaves found = find_from(*before.serving, field);
+  FoundWaves found = search_from(*before.serving, field);
   *before.settling = sources_;
   *before.serving = sources_;
   return found;
 }
 
-FoundWaves WaveFinder::find_from(Sources sources, std::span<const Complex> field) {
+FoundWaves WaveFinder::find_from(Sources sources, std::span<const Complex> field, const MicrophoneMask* mask) {
+  modes_.use(mask);
+  return search_from(std::move(sources), field);
+}
+
+double WaveFinder::criterion() const {
+  constexpr int kOfAmplitude = 2;
+  double parameters = 0.0;
+  for (const FieldSource& source : sources_) {
+    parameters += kOfAmplitude + coordinates_of(source);
+  }
+  return fit_.cost + 0.5 * parameters * std::log(2.0 * plan_.geometry.channels());
+}
+
+FoundWaves WaveFinder::search_from(Sources sources, std::span<const Complex> field) {
   FoundWaves found;
   const Eigen::VectorXcd y = modes_.of_field(field);
   const double energy = y.squaredNorm();

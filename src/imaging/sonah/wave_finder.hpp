@@ -34,6 +34,16 @@ class WaveFinder {
   /// sources that it found before, as of Search.
   FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number,
                   const MicrophoneMask* mask = nullptr);
+  using Sources = std::vector<FieldSource>;
+  /// The same from given sources, which it remembers no longer than until sources() is read.
+  FoundWaves find_from(Sources sources, std::span<const std::complex<double>> field,
+                       const MicrophoneMask* mask = nullptr);
+  /// What the last find() found.
+  [[nodiscard]] const Sources& sources() const { return sources_; }
+  /// Schwarz's criterion of the last measurement under this prior, nepers, but for a constant: the negative logarithm
+  /// of its marginal likelihood at the most probable noise and power, and half the logarithm of its real values for
+  /// each real parameter of the sources.
+  [[nodiscard]] double criterion() const;
   /// Nothing was found before.
   void restart() { before_.clear(); }
   /// The posterior mean of the field on the first plane after the last find(), sources included; of plans whose pixels
@@ -41,12 +51,12 @@ class WaveFinder {
   [[nodiscard]] FieldEstimate estimate() const;
 
  private:
-  using Sources = std::vector<FieldSource>;
   /// Amplitudes of given sources, and what they leave.
   struct Fit {
     double noise = 0.0;           ///< of a microphone over the prior's power, at which the amplitudes are fitted
     double residual_noise = 0.0;  ///< likewise, most probable for what is left
     double prior = 0.0;           ///< power of a microphone that is left
+    double cost = 0.0;            ///< -ln of the marginal likelihood of what is left, but for a constant
     Eigen::MatrixXcd modes;       ///< (mode, source)
     Eigen::ArrayXd weights;       ///< 1 / (power + noise). [mode]
     Eigen::VectorXcd amplitudes;  ///< [source]
@@ -62,7 +72,7 @@ class WaveFinder {
     std::array<Eigen::MatrixXd, 2> waves;  ///< even, odd: (place, grid)
   };
 
-  FoundWaves find_from(Sources sources, std::span<const std::complex<double>> field);
+  FoundWaves search_from(Sources sources, std::span<const std::complex<double>> field);
   [[nodiscard]] Axis make_axis(int microphones, double pitch_m) const;
   void weigh_residual(Fit& fit) const;
   [[nodiscard]] Fit fit(const Sources& sources, const Eigen::VectorXcd& y, double noise) const;

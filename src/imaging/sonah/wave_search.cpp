@@ -6,11 +6,16 @@
 
 namespace nearfield {
 
-WaveSearch::WaveSearch(const PnahPlan& plan, std::shared_ptr<const std::vector<SonahModel>> models)
-    : plan_(plan), models_(std::move(models)) {
-  for (std::size_t f = 0; f < models_->size(); ++f) {
-    finders_.emplace_back(plan, f, (*models_)[f]);
+WaveSearch::WaveSearch(const PnahPlan& plan, std::shared_ptr<const std::vector<PriorModels>> candidates)
+    : plan_(plan), candidates_(std::move(candidates)) {
+  for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+    finders_.emplace_back(plan, f, *candidates_);
   }
+}
+
+WaveSearch::WaveSearch(const PnahPlan& plan, std::vector<SonahModel> models)
+    : WaveSearch(plan, std::make_shared<const std::vector<PriorModels>>(
+                           std::vector<PriorModels>{{.prior = model_prior(plan), .of_frequency = std::move(models)}})) {
 }
 
 std::shared_ptr<const Findings> WaveSearch::search(std::span<const std::complex<float>> spectra,
@@ -22,13 +27,13 @@ std::shared_ptr<const Findings> WaveSearch::search(std::span<const std::complex<
   const auto channels = static_cast<std::size_t>(plan_.geometry.channels());
   auto findings = std::make_shared<WaveFindings>();
   for (std::size_t f = 0; f < finders_.size(); ++f) {
-    findings->waves.push_back(finders_[f].find(std::span(fields).subspan(f * channels, channels), number, &mask));
+    findings->waves.push_back(finders_[f].find(std::span(fields).subspan(f * channels, channels), number, mask));
   }
   return findings;
 }
 
 void WaveSearch::restart() {
-  for (WaveFinder& finder : finders_) {
+  for (PriorFinder& finder : finders_) {
     finder.restart();
   }
 }

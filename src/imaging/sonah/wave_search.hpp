@@ -4,17 +4,17 @@
 #include <vector>
 
 #include "imaging/search.hpp"
-#include "imaging/sonah/wave_finder.hpp"
+#include "imaging/sonah/prior_finder.hpp"
 
 namespace nearfield {
 
-/// Searches plane waves in the spectra of every frequency (docs/sonah.md).
+/// Searches the prior, and plane waves and point sources beside it, in the spectra of every frequency (docs/sonah.md).
 class WaveSearch : public Search {
  public:
-  /// models [frequency]; of their images only the first plane's are used.
-  WaveSearch(const PnahPlan& plan, std::shared_ptr<const std::vector<SonahModel>> models);
-  WaveSearch(const PnahPlan& plan, std::vector<SonahModel> models)
-      : WaveSearch(plan, std::make_shared<const std::vector<SonahModel>>(std::move(models))) {}
+  /// Of models only the images of the first plane are used.
+  WaveSearch(const PnahPlan& plan, std::shared_ptr<const std::vector<PriorModels>> candidates);
+  /// With the one prior of the plan's own models. [frequency]
+  WaveSearch(const PnahPlan& plan, std::vector<SonahModel> models);
   using Search::search;
   std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra, const MicrophoneMask& mask,
                                          std::uint64_t number) override;
@@ -22,8 +22,8 @@ class WaveSearch : public Search {
 
  private:
   PnahPlan plan_;
-  std::shared_ptr<const std::vector<SonahModel>> models_;  ///< [frequency]
-  std::vector<WaveFinder> finders_;                        ///< [frequency]
+  std::shared_ptr<const std::vector<PriorModels>> candidates_;
+  std::vector<PriorFinder> finders_;  ///< [frequency]
 };
 
 }  // namespace nearfield

@@ -69,6 +69,9 @@ PnahPlan image_plan(const ProcessorPlan& plan) {
   out.holography = dynamic_cast<const ImageKindSettings&>(*plan.own).images;
   out.holography.standoff_m = plan.array.standoff_m;
   out.section = section_of(plan.name);
+  if (plan.name != kFirstProcessor) {  // without searches
+    out.holography.prior = FieldPrior::kLayer;
+  }
   out.surface = surface_of(plan, out.holography);
   out.holography.imager = resolve_imager(out);
   out.fills_from_all = out.holography.imager == ImagerKind::kSonah;

@@ -1,0 +1,63 @@
+#include "imaging/sonah/prior_finder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace nearfield {
+
+PriorFinder::PriorFinder(const PnahPlan& plan, std::size_t frequency, const std::vector<PriorModels>& candidates) {
+  for (const PriorModels& candidate : candidates) {
+    priors_.push_back(candidate.prior);
+    finders_.emplace_back(with_prior(plan, candidate.prior), frequency, candidate.of_frequency.at(frequency));
+  }
+}
+
+FoundWaves PriorFinder::find(std::span<const std::complex<double>> field, std::uint64_t number,
+                             const MicrophoneMask& mask) {
+  const bool chooses = number % kSearchHalf == 0;
+  const SearchMemory<Chosen>::Pair before = before_.at(number);
+  before.settling->sources.resize(finders_.size());
+  before.serving->sources.resize(finders_.size());
+  if (*before.settling != *before.serving) {
+    (void)find_from(*before.settling, chooses, field, mask);
+    return find_from(*before.serving, chooses, field, mask);
+  }
+  FoundWaves found = find_from(*before.serving, chooses, field, mask);
+  *before.settling = *before.serving;
+  return found;
+}
+
+FoundWaves PriorFinder::find_beside(std::size_t candidate, Chosen& chosen, std::span<const std::complex<double>> field,
+                                    const MicrophoneMask& mask) {
+  FoundWaves found = finders_[candidate].find_from(chosen.sources[candidate], field, &mask);
+  chosen.sources[candidate] = finders_[candidate].sources();
+  found.prior = priors_[candidate];
+  return found;
+}
+
+FoundWaves PriorFinder::find_from(Chosen& chosen, bool chooses, std::span<const std::complex<double>> field,
+                                  const MicrophoneMask& mask) {
+  const std::size_t in_force = chosen.candidate.value_or(0);
+  // Silence is as probable under each.
+  const bool is_silent = std::all_of(field.begin(), field.end(), [](const auto& value) { return value == 0.0; });
+  if (is_silent || finders_.size() == 1 || (chosen.candidate && !chooses)) {
+    return find_beside(in_force, chosen, field, mask);
+  }
+  FoundWaves best = find_beside(in_force, chosen, field, mask);
+  double least = finders_[in_force].criterion() - kPriorPreference;
+  chosen.candidate = in_force;
+  for (std::size_t candidate = 0; candidate < finders_.size(); ++candidate) {
+    if (candidate == in_force) {
+      continue;
+    }
+    FoundWaves found = find_beside(candidate, chosen, field, mask);
+    if (finders_[candidate].criterion() < least) {
+      least = finders_[candidate].criterion();
+      best = std::move(found);
+      chosen.candidate = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace nearfield

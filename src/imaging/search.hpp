@@ -33,6 +33,8 @@ struct FoundWaves {
   FieldPrior prior = FieldPrior::kLayer;
   std::vector<PlaneWave> waves;
   std::vector<PointSource> points;
+  /// Of the waves, then of the points, in the measurement that they were found in.
+  std::vector<std::complex<double>> amplitudes = {};
   double noise = 0.0;        ///< of a microphone over the prior's power, at which their amplitudes are fitted
   std::vector<float> table;  ///< as the imager's kernels read it (wave_table.hpp)
   [[nodiscard]] bool has_sources() const { return !waves.empty() || !points.empty(); }

@@ -11,8 +11,6 @@
 namespace nearfield::reference {
 namespace {
 
-constexpr int kSteps = 48;
-
 double layers_depth_m(const PnahPlan& plan) {
   return plan.holography.prior == FieldPrior::kDeepLayer ? 2.0 * plan.standoff_m : plan.standoff_m;
 }
@@ -97,7 +95,7 @@ Eigen::MatrixXd microphone_covariance(const PnahPlan& plan, std::size_t frequenc
 
 Evidence weigh_noises(const Eigen::VectorXd& powers, const Eigen::VectorXcd& y) {
   Evidence found;
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kReferenceNoiseSteps; ++step) {
     const Eigen::ArrayXd variances = powers.array() + noise_of(step);
     found.priors.push_back((y.cwiseAbs2().array() / variances).mean());
     found.costs.push_back(variances.log().sum() +

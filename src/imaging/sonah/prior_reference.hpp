@@ -35,6 +35,8 @@ struct Evidence {
 };
 /// powers, y: of each mode.
 Evidence weigh_noises(const Eigen::VectorXd& powers, const Eigen::VectorXcd& y);
+inline constexpr int kReferenceNoiseSteps = 48;
+/// Of a microphone over the prior's power.
 double noise_of(int step);
 
 /// Schwarz's criterion of a field [row][column] under the plan's prior beside given sources, as

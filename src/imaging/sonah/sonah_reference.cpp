@@ -11,12 +11,24 @@
 #include "imaging/image_surface.hpp"
 #include "imaging/sonah/prior_reference.hpp"
 #include "imaging/sonah/source_reference.hpp"
+#include "nearfield/error.hpp"
 
 namespace nearfield::reference {
 namespace {
 
-constexpr int kSteps = 48;
 constexpr double kHold = 3.0;
+
+/// The source with one of its coordinates, or wavenumbers, changed.
+std::variant<PlaneWave, PointSource> moved(std::variant<PlaneWave, PointSource> source, int coordinate, double by) {
+  if (auto* wave = std::get_if<PlaneWave>(&source)) {
+    (coordinate == 0 ? wave->kx_rad_per_m : wave->ky_rad_per_m) += by;
+    return source;
+  }
+  PointSource& point = std::get<PointSource>(source);
+  double& place_m = coordinate == 0 ? point.x_m : coordinate == 1 ? point.y_m : point.z_m;
+  place_m += by;
+  return source;
+}
 
 /// From pressure to the plan's quantity; displacement is velocity over j omega.
 Complex factor_of(Complex kz, double k, const PnahPlan& plan) {
@@ -275,7 +287,7 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency, const PnahPlan& pl
                   .cutoffs_rad_per_m = {},
                   .memories = {},
                   .found = {}};
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kReferenceNoiseSteps; ++step) {
     found.cutoffs_rad_per_m.push_back(equivalent_cutoff(noise_of(step), microphone, k, plan));
   }
   for (const Eigen::MatrixXcd& image : to_images) {
@@ -285,6 +297,11 @@ Sonah::Frequency Sonah::make_frequency(std::size_t frequency, const PnahPlan& pl
 }
 
 void Sonah::use(const WaveFindings& findings) {
+  for (const FoundWaves& found : findings.waves) {
+    if (found.amplitudes.size() != found.waves.size() + found.points.size()) {
+      throw Error(ExitCode::kInternal, "expected an amplitude for each wave and point that was found");
+    }
+  }
   for (std::size_t f = 0; f < frequencies_.size() && f < findings.waves.size(); ++f) {
     const FieldPrior prior = findings.waves[f].prior;
     if (prior != std::exchange(priors_[f], prior)) {
@@ -298,51 +315,99 @@ void Sonah::use(const WaveFindings& findings) {
   }
 }
 
+std::vector<Sonah::Source> Sonah::sources_of(const FoundWaves& found) {
+  std::vector<Source> sources(found.waves.begin(), found.waves.end());
+  sources.insert(sources.end(), found.points.begin(), found.points.end());
+  return sources;
+}
+
+Eigen::VectorXcd Sonah::at_microphones(std::size_t frequency, const Source& source) const {
+  const auto* wave = std::get_if<PlaneWave>(&source);
+  Eigen::VectorXcd field = wave != nullptr
+                               ? wave_over(*wave, plan_, 1)
+                               : point_over(std::get<PointSource>(source), plan_.wavenumber(frequency), plan_);
+  fill(field, frequency);
+  return field;
+}
+
+Eigen::VectorXcd Sonah::on_plane(std::size_t frequency, const Source& source, std::size_t plane) const {
+  const double k = plan_.wavenumber(frequency);
+  if (const auto* point = std::get_if<PointSource>(&source)) {
+    return point_image(*point, k, plan_.holography.planes_m[plane], plan_);
+  }
+  const PlaneWave& wave = std::get<PlaneWave>(source);
+  const Complex kz =
+      std::conj(std::sqrt(Complex(k * k - std::pow(wave.kx_rad_per_m, 2) - std::pow(wave.ky_rad_per_m, 2), 0.0)));
+  if (plan_.surface) {
+    return wave_over_surface(wave, kz, k, plan_);
+  }
+  const double distance_m = plan_.standoff_m - plan_.holography.planes_m[plane];
+  return factor_of(kz, k, plan_) * std::exp(Complex(0.0, 1.0) * kz * distance_m) *
+         wave_over(wave, plan_, plan_.holography.upsample);
+}
+
+double Sonah::expected_error(std::size_t frequency, const Eigen::MatrixXd& inverse) const {
+  const FoundWaves& found = frequencies_[frequency].found;
+  std::vector<Eigen::VectorXcd> microphones;
+  std::vector<Eigen::VectorXcd> images;
+  const std::vector<Source> sources = sources_of(found);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    for (const Complex part : {Complex(1.0), Complex(0.0, 1.0)}) {  // of the amplitude
+      microphones.emplace_back(part * at_microphones(frequency, sources[i]));
+      images.emplace_back(part * on_plane(frequency, sources[i], 0));
+    }
+    const bool is_wave = std::holds_alternative<PlaneWave>(sources[i]);
+    const double near = is_wave ? 1e-4 : 1e-6;  // rad/m or m
+    const double far = is_wave ? 0.05 : 1e-6;   // of images: about what a wavenumber is uncertain by
+    for (int coordinate = 0; coordinate < (is_wave ? 2 : 3); ++coordinate) {
+      const Complex amplitude = found.amplitudes[i];
+      microphones.emplace_back(amplitude / (2.0 * near) *
+                               (at_microphones(frequency, moved(sources[i], coordinate, near)) -
+                                at_microphones(frequency, moved(sources[i], coordinate, -near))));
+      images.emplace_back(amplitude / (2.0 * far) *
+                          (on_plane(frequency, moved(sources[i], coordinate, far), 0) -
+                           on_plane(frequency, moved(sources[i], coordinate, -far), 0)));
+    }
+  }
+  const Frequency& f = frequencies_[frequency];
+  Eigen::MatrixXd normal(microphones.size(), microphones.size());
+  Eigen::MatrixXd energies = normal;
+  std::vector<Eigen::VectorXcd> missed;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    missed.emplace_back(images[i] - f.images[0] * (f.modes.transpose() * (inverse.cast<Complex>() * microphones[i])));
+  }
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    for (std::size_t j = 0; j < images.size(); ++j) {
+      const auto row = static_cast<Eigen::Index>(i);
+      const auto column = static_cast<Eigen::Index>(j);
+      normal(row, column) = microphones[i].dot(inverse.cast<Complex>() * microphones[j]).real();
+      energies(row, column) = missed[i].dot(missed[j]).real();
+    }
+  }
+  return 0.5 * (normal.inverse() * energies).trace();
+}
+
 Sonah::WaveFit Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const {
   const Frequency& f = frequencies_[frequency];
-  const std::vector<PlaneWave>& waves = f.found.waves;
-  const std::vector<PointSource>& points = f.found.points;
-  const double k = plan_.wavenumber(frequency);
-  const Eigen::Index wave_count = static_cast<Eigen::Index>(waves.size());
-  const Eigen::Index count = wave_count + static_cast<Eigen::Index>(points.size());
-  Eigen::MatrixXcd at_microphones(field.size(), count);
+  const std::vector<Source> sources = sources_of(f.found);
+  const auto count = static_cast<Eigen::Index>(sources.size());
+  Eigen::MatrixXcd microphones(field.size(), count);
   for (Eigen::Index i = 0; i < count; ++i) {
-    at_microphones.col(i) = i < wave_count ? wave_over(waves[static_cast<std::size_t>(i)], plan_, 1)
-                                           : point_over(points[static_cast<std::size_t>(i - wave_count)], k, plan_);
-  }
-  for (Eigen::Index i = 0; i < count; ++i) {
-    fill(at_microphones.col(i), frequency);
+    microphones.col(i) = at_microphones(frequency, sources[static_cast<std::size_t>(i)]);
   }
   // Generalised least squares: (F^H C^-1 F)^-1 F^H C^-1 p.
   const Eigen::MatrixXd inverse =
       f.modes * (f.powers.array() + f.found.noise).inverse().matrix().asDiagonal() * f.modes.transpose();
-  const Eigen::MatrixXcd white = inverse.cast<Complex>() * at_microphones;
-  const Eigen::MatrixXcd covariance = (at_microphones.adjoint() * white).inverse();
+  const Eigen::MatrixXcd white = inverse.cast<Complex>() * microphones;
+  const Eigen::MatrixXcd covariance = (microphones.adjoint() * white).inverse();
   const Eigen::VectorXcd amplitudes = covariance * white.adjoint() * field;
-  WaveFit fit{.residual = field - at_microphones * amplitudes, .images = {}, .error = 0.0};
+  WaveFit fit{.residual = field - microphones * amplitudes, .images = {}, .error = expected_error(frequency, inverse)};
   for (std::size_t plane = 0; plane < f.images.size(); ++plane) {
-    Eigen::MatrixXcd on_plane(f.images[plane].rows(), count);
-    for (Eigen::Index i = wave_count; i < count; ++i) {
-      on_plane.col(i) =
-          point_image(points[static_cast<std::size_t>(i - wave_count)], k, plan_.holography.planes_m[plane], plan_);
+    Eigen::MatrixXcd images(f.images[plane].rows(), count);
+    for (Eigen::Index i = 0; i < count; ++i) {
+      images.col(i) = on_plane(frequency, sources[static_cast<std::size_t>(i)], plane);
     }
-    for (Eigen::Index wave = 0; wave < wave_count; ++wave) {
-      const PlaneWave& of = waves[static_cast<std::size_t>(wave)];
-      const Complex kz =
-          std::conj(std::sqrt(Complex(k * k - std::pow(of.kx_rad_per_m, 2) - std::pow(of.ky_rad_per_m, 2), 0.0)));
-      if (plan_.surface) {
-        on_plane.col(wave) = wave_over_surface(of, kz, k, plan_);
-        continue;
-      }
-      const double distance_m = plan_.standoff_m - plan_.holography.planes_m[plane];
-      on_plane.col(wave) = factor_of(kz, k, plan_) * std::exp(Complex(0.0, 1.0) * kz * distance_m) *
-                           wave_over(of, plan_, plan_.holography.upsample);
-    }
-    fit.images.emplace_back(on_plane * amplitudes);
-    if (plane == 0) {
-      const Eigen::MatrixXcd missed = on_plane - f.images[0] * (f.modes.transpose() * white);
-      fit.error = (missed * covariance * missed.adjoint()).trace().real();
-    }
+    fit.images.emplace_back(images * amplitudes);
   }
   return fit;
 }

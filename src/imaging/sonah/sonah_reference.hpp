@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstdint>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "imaging/pnah/pnah_reference.hpp"
@@ -31,10 +32,11 @@ class Sonah {
   /// Forgets the noise of all frames.
   void forget();
   /// The priors, and the plane waves and point sources to fit, from the next frame on; of the latter their wavenumbers,
-  /// places and noise alone are used.
+  /// places, amplitudes and noise alone are used.
   void use(const WaveFindings& findings);
 
  private:
+  using Source = std::variant<PlaneWave, PointSource>;
   struct Frequency {
     Eigen::VectorXd powers;                    ///< [mode]
     Eigen::MatrixXd modes;                     ///< (microphone, mode)
@@ -60,6 +62,13 @@ class Sonah {
   };
   void make_fill(const std::vector<int>& masked);
   void fill(Eigen::Ref<Eigen::VectorXcd> field, std::size_t frequency) const;
+  static std::vector<Source> sources_of(const FoundWaves& found);
+  /// Of amplitude 1, with masked microphones filled. [microphone]
+  [[nodiscard]] Eigen::VectorXcd at_microphones(std::size_t frequency, const Source& source) const;
+  /// The plan's quantity of amplitude 1. [pixel]
+  [[nodiscard]] Eigen::VectorXcd on_plane(std::size_t frequency, const Source& source, std::size_t plane) const;
+  /// WaveFit::error, with the inverse of the covariance at the microphones.
+  [[nodiscard]] double expected_error(std::size_t frequency, const Eigen::MatrixXd& inverse) const;
   [[nodiscard]] WaveFit fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const;
   PnahPlan plan_;
   std::vector<FieldPrior> priors_;  ///< in force, [frequency]

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <utility>
 
 namespace nearfield {
@@ -154,27 +155,31 @@ double WaveFinder::move(PointSource& point, const Eigen::Ref<const Eigen::Vector
   return largest;
 }
 
-/// One step of Gauss and Newton in all coordinates and amplitudes; returns the largest change, of the grids' steps.
-double WaveFinder::step(Sources& sources, const Fit& fit) const {
+/// What the modes change by with each unknown: real and imaginary part of each amplitude, then each source's
+/// coordinates. (class and mode, unknown)
+Eigen::MatrixXcd WaveFinder::tangents(const Sources& sources, const Fit& fit) const {
   const Index count = static_cast<Index>(sources.size());
   std::array<Eigen::MatrixXcd, kMostCoordinates> slopes;
   for (int coordinate = 0; coordinate < kMostCoordinates; ++coordinate) {
     slopes[at(coordinate)] = modes_.slopes(sources, coordinate);
   }
-  // Unknowns: real and imaginary part of each amplitude, then each source's coordinates.
-  std::vector<Index> first;
-  Index unknowns = 2 * count;
-  for (const FieldSource& source : sources) {
-    first.push_back(unknowns);
-    unknowns += coordinates_of(source);
-  }
+  const Index unknowns = std::accumulate(sources.begin(), sources.end(), 2 * count,
+                                         [](Index sum, const auto& source) { return sum + coordinates_of(source); });
   Eigen::MatrixXcd columns(powers_.size(), unknowns);
-  columns << fit.modes, Complex(0.0, 1.0) * fit.modes, Eigen::MatrixXcd(powers_.size(), unknowns - 2 * count);
+  columns.leftCols(count) = fit.modes;
+  columns.middleCols(count, count) = Complex(0.0, 1.0) * fit.modes;
+  Index next = 2 * count;
   for (Index source = 0; source < count; ++source) {
     for (int coordinate = 0; coordinate < coordinates_of(sources[at(source)]); ++coordinate) {
-      columns.col(first[at(source)] + coordinate) = fit.amplitudes(source) * slopes[at(coordinate)].col(source);
+      columns.col(next++) = fit.amplitudes(source) * slopes[at(coordinate)].col(source);
     }
   }
+  return columns;
+}
+
+/// One step of Gauss and Newton in all coordinates and amplitudes; returns the largest change, of the grids' steps.
+double WaveFinder::step(Sources& sources, const Fit& fit) const {
+  const Eigen::MatrixXcd columns = tangents(sources, fit);
   const Eigen::MatrixXcd weighed = fit.weights.matrix().asDiagonal() * columns;
   const Eigen::MatrixXd normal = (columns.adjoint() * weighed).real();
   const Eigen::VectorXd right = (weighed.adjoint() * fit.residual).real();
@@ -183,10 +188,11 @@ double WaveFinder::step(Sources& sources, const Fit& fit) const {
     return 0.0;
   }
   double largest = 0.0;
-  for (Index source = 0; source < count; ++source) {
-    FieldSource& moving = sources[at(source)];
-    const auto by = change.segment(first[at(source)], coordinates_of(moving));
-    largest = std::max(largest, std::visit([&](auto& of_kind) { return move(of_kind, by); }, moving));
+  Index first = 2 * static_cast<Index>(sources.size());
+  for (FieldSource& source : sources) {
+    const auto by = change.segment(first, coordinates_of(source));
+    largest = std::max(largest, std::visit([&](auto& of_kind) { return move(of_kind, by); }, source));
+    first += coordinates_of(source);
   }
   return largest;
 }
@@ -357,16 +363,25 @@ FoundWaves WaveFinder::search_from(Sources sources, std::span<const Complex> fie
   }
   drop_weak(sources, best, y, least);
   sources_ = sources;
-  for (const FieldSource& source : sources) {
-    if (const auto* wave = std::get_if<PlaneWave>(&source)) {
+  std::vector<Complex> of_points;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const Complex amplitude = best.amplitudes(static_cast<Index>(i));
+    if (const auto* wave = std::get_if<PlaneWave>(&sources[i])) {
       found.waves.push_back(*wave);
+      found.amplitudes.push_back(amplitude);
     } else {
-      found.points.push_back(std::get<PointSource>(source));
+      found.points.push_back(std::get<PointSource>(sources[i]));
+      of_points.push_back(amplitude);
     }
   }
+  found.amplitudes.insert(found.amplitudes.end(), of_points.begin(), of_points.end());
   found.noise = best.noise;
   found.table = make_wave_table(plan_, k_, *model_, sources,
-                                {.modes = best.modes, .weights = best.weights, .covariance = best.covariance});
+                                {.modes = best.modes,
+                                 .weights = best.weights,
+                                 .covariance = best.covariance,
+                                 .amplitudes = best.amplitudes,
+                                 .tangents = tangents(sources, best)});
   fit_ = std::move(best);
   sources_error_ = static_cast<double>(found.table[1]);
   return found;

@@ -77,6 +77,7 @@ class WaveFinder {
   void weigh_residual(Fit& fit) const;
   [[nodiscard]] Fit fit(const Sources& sources, const Eigen::VectorXcd& y, double noise) const;
   [[nodiscard]] Fit settle(Sources& sources, const Eigen::VectorXcd& y, double noise) const;
+  [[nodiscard]] Eigen::MatrixXcd tangents(const Sources& sources, const Fit& fit) const;
   [[nodiscard]] double step(Sources& sources, const Fit& fit) const;
   [[nodiscard]] double move(PlaneWave& wave, const Eigen::Ref<const Eigen::VectorXd>& by) const;
   [[nodiscard]] double move(PointSource& point, const Eigen::Ref<const Eigen::VectorXd>& by) const;

@@ -256,7 +256,7 @@ bool Engine::feeds_from_all(const Tap& tap) const {
     return false;
   }
   const Settings& settings = plan_.settings;
-  bool is_needed = &tap == &taps_.front() && fills_from_all(first_kind(settings.holography, settings.array.geometry));
+  bool is_needed = &tap == &taps_.front() && fills_from_all(first_kind(settings, tap.array.frequencies_hz.size()));
   for (std::size_t i = 0; i < settings.processors.size(); ++i) {
     is_needed |= &tap == &taps_[taps_of_settings_[i]] && fills_from_all(settings.processors[i].kind);
   }
@@ -305,7 +305,7 @@ std::vector<Engine::Wanted> Engine::wanted_processors() const {
                 .files = plan_.files};
   };
   const Settings& settings = plan_.settings;
-  add(std::string(kFirstProcessor), first_kind(settings.holography, settings.array.geometry), 1, 0, settings, {},
+  add(std::string(kFirstProcessor), first_kind(settings, taps_[0].array.frequencies_hz.size()), 1, 0, settings, {},
       first_settings(settings.holography));
   for (std::size_t i = 0; i < settings.processors.size(); ++i) {
     const ProcessorSettings& processor = settings.processors[i];

@@ -56,6 +56,7 @@ class OpenclEngine : public Engine {
   void adopt(const std::shared_ptr<const Findings>& findings) override;
   void image_again() override;
   void forget_unbounded() override {
+    require_idle("forget_unbounded()");
     for (std::size_t p = 0; p < runs_.size(); ++p) {
       if (header(p).memory_hops.value_or(kUnboundedMemory) == kUnboundedMemory) {
         runs_[p].processor->forget();
@@ -63,6 +64,7 @@ class OpenclEngine : public Engine {
     }
   }
   void forget() override {
+    require_idle("forget()");
     forget_hops();
     for (const Run& run : runs_) {
       run.processor->forget();
@@ -401,10 +403,10 @@ void OpenclEngine::begin_windows(std::uint64_t first_sample, std::size_t windows
   count_absent(first_sample, windows);
   if (takes_turns()) {
     use_results(1 - begun_place_);
-    begun_place_ = place_;
   }
   enqueue_prompt();
   if (takes_turns()) {
+    begun_place_ = place_;
     keep_begun();
   }
   turn_ordered();

@@ -98,6 +98,7 @@ class ReferenceEngine : public Engine {
     return statuses_;
   }
   std::span<const WindowStatus> compute_spectra(std::span<const std::complex<float>> spectra) override {
+    require_idle("compute_spectra()");
     const std::size_t windows = spectra.size() / spectra_values();
     Input& input = inputs_.front();
     input.spectra.assign(spectra.begin(), spectra.begin() + static_cast<std::ptrdiff_t>(windows * spectra_values()));
@@ -144,6 +145,7 @@ class ReferenceEngine : public Engine {
                    [](const std::complex<double>& value) { return std::complex<float>(value); });
   }
   void use(const Masks& masks) override {
+    require_idle("use()");
     for (std::size_t p = 0; p < runs_.size(); ++p) {
       runs_[p].processor->use(masks.at(tap_of(p)));
     }
@@ -153,12 +155,14 @@ class ReferenceEngine : public Engine {
     return runs_.empty() ? nullptr : runs_.front().processor->make_search();
   }
   void adopt(const std::shared_ptr<const Findings>& findings) override {
+    require_idle("adopt()");
     if (runs_.empty()) {
       throw Error(ExitCode::kInternal, "engine: expected a processor to adopt findings, found none");
     }
     runs_.front().processor->adopt(findings);
   }
   void forget_unbounded() override {
+    require_idle("forget_unbounded()");
     for (std::size_t p = 0; p < runs_.size(); ++p) {
       if (header(p).memory_hops.value_or(kUnboundedMemory) == kUnboundedMemory) {
         runs_[p].processor->forget();
@@ -166,12 +170,14 @@ class ReferenceEngine : public Engine {
     }
   }
   void forget() override {
+    require_idle("forget()");
     forget_hops();
     for (const Run& run : runs_) {
       run.processor->forget();
     }
   }
   void image_again() override {
+    require_idle("image_again()");
     if (!runs_.empty()) {
       run(0);
     }

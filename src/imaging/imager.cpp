@@ -22,6 +22,10 @@ std::size_t image_values(const PnahPlan& plan) {
 
 Imager::Imager(const ocl::Device& device, const PnahPlan& plan)
     : device_(device), batch_(static_cast<std::size_t>(plan.batch)) {
+  if (plan.batches_in_flight < 1) {
+    throw Error(ExitCode::kInternal,
+                fmt::format("expected at least one batch in flight, found {}", plan.batches_in_flight));
+  }
   const auto places = static_cast<std::size_t>(plan.batches_in_flight);
   const std::size_t values = image_values(plan);
   const std::size_t status_words = batch_ * kStatusWords;

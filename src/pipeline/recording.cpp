@@ -122,9 +122,9 @@ class BitRecording : public Recording {
     const std::span<std::uint32_t> room = engine.room_for_bits((feed.end - feed.first) * words_per_sample_);
     file_->read(bit_time_of(feed.first - stream_samples_), room);
     engine.push_bits(feed.first, room);
-    Begun& begun = begun_.emplace_back();
+    Begun begun;
     begun.first_sample = feed_.begin_of(first_window, engine) - stream_samples_;
-    file_->missing.forget_before(bit_time_of(begun_.front().first_sample));
+    file_->missing.forget_before(bit_time_of((begun_.empty() ? begun : begun_.front()).first_sample));
     const auto hop = static_cast<std::uint64_t>(plan_.settings.front_end.hop_samples);
     const auto window = static_cast<std::uint64_t>(plan_.settings.front_end.window_samples);
     FrameHops hops{.first = info_.first_hop + first_sample / hop};
@@ -139,11 +139,12 @@ class BitRecording : public Recording {
     }
     engine.set_hops(hops);
     engine.begin_windows(first_window, windows);
+    begun_.push_back(std::move(begun));
   }
   std::span<const WindowStatus> finish(Engine& engine) override {
-    const std::span<const WindowStatus> computed = engine.finish_windows();
     const std::vector<std::uint64_t> missing = std::move(begun_.front().missing);
     begun_.pop_front();
+    const std::span<const WindowStatus> computed = engine.finish_windows();
     statuses_.assign(computed.begin(), computed.end());
     for (std::size_t i = 0; i < statuses_.size(); ++i) {
       statuses_[i].missing_bits = missing[i];

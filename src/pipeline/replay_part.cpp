@@ -206,6 +206,7 @@ void PartReplay::run(std::uint64_t first, std::uint64_t end, FrameSink& sink, co
     write_batch(sink);
   }
   if (error) {
+    next_.reset();  // of the batch that failed the engine may have some of the bits
     std::rethrow_exception(error);
   }
 }

@@ -57,8 +57,8 @@ EnginePlan plan_of(const std::vector<std::string>& overrides, std::size_t batche
 }
 
 const std::vector<std::uint32_t>& wire_bits() {
-  static const std::vector<std::uint32_t> bits = test::unsteady_bits(kSamples * kBitsPerWord, kHop * kBitsPerWord);
-  return bits;
+  static const std::vector<std::uint32_t> kBits = test::unsteady_bits(kSamples * kBitsPerWord, kHop * kBitsPerWord);
+  return kBits;
 }
 
 /// A tone whose microphone 5 is not finite from some sample on, and comes back.

@@ -39,7 +39,7 @@ WorkModel work_model_of(const Settings& settings) {
   plan.array.frequencies_hz = front_end.frequencies_hz;
   const std::unique_ptr<KindSettings> first = first_settings(settings.holography);
   plan.own = first.get();
-  append(model, processor_entry(first_kind(settings.holography, settings.array.geometry)).work(plan));
+  append(model, processor_entry(first_kind(settings, plan.frequencies_hz.size())).work(plan));
   plan.sample_rate_hz = kBitRateHz / front_end.decimation;
   for (const ProcessorSettings& processor : settings.processors) {
     const Settings own = settings_of(settings, processor, plan.sample_rate_hz);

@@ -283,7 +283,10 @@ Settings split_over(const Settings& settings, const std::vector<DeviceSettings>&
   };
   Settings split = on_device(settings, devices.front());
   split.front_end.frequencies_hz = part_of(0);
-  const ImagerKind imager = resolve_imager(settings.holography, settings.array.geometry);
+  const ImagerKind imager =
+      resolve_imager(settings.holography,
+                     {.geometry = settings.array.geometry, .frequencies = all_hz.size(), .fft = settings.device.fft});
+  split.holography.imager = imager;
   for (std::size_t i = 1; i < devices.size(); ++i) {
     auto images = std::make_unique<ImageKindSettings>(imager);
     images->images = settings.holography;

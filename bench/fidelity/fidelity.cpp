@@ -354,15 +354,17 @@ void add_automatic(FieldResult& result) {
   holography.imager = ImagerKind::kAuto;
   holography.standoff_m = result.field.standoff_m;
   holography.quantity = result.field.quantity;
-  const bool is_sonah = resolve_imager(holography, result.field.geometry) == ImagerKind::kSonah;
+  const ImagerConditions conditions{.geometry = result.field.geometry,
+                                    .frequencies = result.field.frequencies_hz.size()};
+  const bool is_sonah = resolve_imager(holography, conditions) == ImagerKind::kSonah;
   const FidelityRow* same =
       is_sonah ? result.row(kNoExtrapolation, kSonahImager) : result.row(main_extrapolation(), kMeasuredFilter);
   if (same != nullptr) {
     FidelityRow row = *same;
     row.extrapolation = kNoExtrapolation;
     row.filter = kAutomaticImager;
-    row.is_default = false;
     row.settings.holography.imager = ImagerKind::kAuto;
+    row.is_default = is_default(row.settings);
     result.rows.push_back(std::move(row));
   }
 }

@@ -87,7 +87,10 @@ KindResult measure_kind(const ocl::Device& device, const SceneKind& kind, double
     holography.imager = ImagerKind::kAuto;
     holography.standoff_m = kind.standoff_m;
     holography.quantity = quantity;
-    const bool is_sonah = resolve_imager(holography, kind.field(0, quantity).geometry) == ImagerKind::kSonah;
+    const TrueField first = kind.field(0, quantity);
+    const bool is_sonah =
+        resolve_imager(holography, {.geometry = first.geometry, .frequencies = first.frequencies_hz.size()}) ==
+        ImagerKind::kSonah;
     KindRow automatic = *std::find_if(result.rows.rbegin(), result.rows.rend(), [&](const KindRow& row) {
       return row.quantity == quantity && row.filter == (is_sonah ? kSonahImager : kMeasuredFilter);
     });

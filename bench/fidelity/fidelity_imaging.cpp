@@ -132,7 +132,8 @@ const std::vector<NamedSettings>& other_imagers() {
 }
 
 Settings settings_of(const NamedSettings& extrapolation, const NamedSettings& filter) {
-  std::vector<std::string> overrides = extrapolation.overrides;
+  std::vector<std::string> overrides = {"holography.imager=pnah"};
+  overrides.insert(overrides.end(), extrapolation.overrides.begin(), extrapolation.overrides.end());
   overrides.insert(overrides.end(), filter.overrides.begin(), filter.overrides.end());
   return load_settings("", overrides);
 }

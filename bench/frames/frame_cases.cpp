@@ -175,6 +175,7 @@ void add_thesis(CaseList& list) {
     for (int count = 1; count <= kThesisMostCount; ++count) {
       list.add(kThesisSweep, fmt::format("{}, n = {}", variant.thesis, count), count, [&](FrameCase& c) {
         set_count(c.settings, count);
+        c.settings.holography.imager = ImagerKind::kPnah;
         c.settings.front_end = settings_of(variant, c.settings.front_end);
         c.settings.device.batch = 1;
       });
@@ -183,6 +184,7 @@ void add_thesis(CaseList& list) {
   for (const int count : kTransformCounts) {
     list.add(kTransformSweep, fmt::format("clFFT, n = {}", count), count, [&](FrameCase& c) {
       set_count(c.settings, count);
+      c.settings.holography.imager = ImagerKind::kPnah;
       c.settings.device.fft = "clfft";
       c.settings.device.batch = 1;
     });

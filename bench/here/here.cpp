@@ -24,6 +24,7 @@
 #include "engine/feeder.hpp"
 #include "files/array_files_on_disk.hpp"
 #include "files/files.hpp"
+#include "imaging/pnah/pnah_plan.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/input.hpp"
 #include "simulate/random.hpp"
@@ -285,7 +286,10 @@ std::vector<std::vector<std::string>> lighter_changes(const std::string& config,
   const auto hop = [&](int factor) {
     changes.push_back({fmt::format("front_end.hop_samples={}", factor * front_end.hop_samples)});
   };
-  if (holography.filter.cutoff_rule == CutoffRule::kAuto) {
+  const ImagerKind imager = resolve_imager(holography, {.geometry = settings.array.geometry,
+                                                        .frequencies = front_end.frequencies_hz.size(),
+                                                        .fft = settings.device.fft});
+  if (imager == ImagerKind::kPnah && holography.filter.cutoff_rule == CutoffRule::kAuto) {
     changes.push_back({"holography.filter.cutoff_rad_per_m=search"});
   }
   for (const ProcessorSettings& processor : settings.processors) {
@@ -293,8 +297,10 @@ std::vector<std::vector<std::string>> lighter_changes(const std::string& config,
     changes.push_back({fmt::format("processors.{}.every_hops={}", processor.name, kMoreSeldom * processor.every_hops)});
   }
   hop(2);
-  if (const ImagerKind usual = HolographySettings{}.imager; holography.imager != usual) {
-    changes.push_back({fmt::format("holography.imager={}", name_of(usual))});
+  const bool takes_pnah = settings.array.geometry.is_grid() && holography.surface_path.empty() &&
+                          holography.prior == FieldPrior::kAuto && imager != ImagerKind::kOperators;
+  if (takes_pnah && imager != ImagerKind::kPnah && imager != ImagerKind::kNone) {
+    changes.push_back({fmt::format("holography.imager={}", name_of(ImagerKind::kPnah))});
   }
   if (holography.upsample > 1) {
     changes.push_back({"holography.upsample=1"});

@@ -32,6 +32,7 @@ PnahPlan plan_of(const ImagerBenchOptions& options, int frequencies) {
   plan.medium = options.settings.medium;
   plan.standoff_m = options.settings.holography.standoff_m;
   plan.holography = options.settings.holography;
+  plan.holography.imager = ImagerKind::kPnah;
   plan.frequencies_hz = bin_frequencies(frequencies, options.settings.front_end.window_samples, kSampleRate_hz);
   plan.cutoff_rad_per_m = resolve_cutoffs(plan.holography, plan.medium, plan.geometry, plan.frequencies_hz);
   plan.dead_channels = options.settings.array.dead_channels;

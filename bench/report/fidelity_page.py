@@ -237,8 +237,8 @@ def marks_section(report):
     marks = [*case_marks(report), *bits_marks(report), *kinds_marks(report, Mark), *data_marks(report)]
     return """## Marks
 
-What the images have to reach with `holography.imager: auto` and nothing else set: `sonah` where no pitch is above the
-standoff, else `pnah` with the measured cut-off. The default imager is `pnah`; its rows, bold below, do not reach every mark.
+What the images have to reach with nothing set, that is with `holography.imager: auto`: `sonah` where no pitch is above the
+standoff, else `pnah` with the measured cut-off.
 
 """ + table(["what", "mark", "found", "holds"], [mark.line() for mark in marks])
 

@@ -161,6 +161,7 @@ struct ExtrapolationSettings {
   Extrapolation method = Extrapolation::kPlpbp;
   int order = 8;        ///< of the predictor; at most the line's length - 2 is used
   double factor = 3.0;  ///< padded side over measured side
+  friend bool operator==(const ExtrapolationSettings&, const ExtrapolationSettings&) = default;
 };
 
 struct FilterSettings {
@@ -170,6 +171,7 @@ struct FilterSettings {
   double dynamic_range_db = 30.0;
   double slope = 0.1;  ///< phi
   double tikhonov_lambda = 1e-3;
+  friend bool operator==(const FilterSettings&, const FilterSettings&) = default;
 };
 
 /// A rigid or partly absorbing plane y = y_m, in which every source has an image.
@@ -188,25 +190,25 @@ struct OperatorSettings {
 };
 
 struct HolographySettings {
-  ImagerKind imager = ImagerKind::kPnah;
+  ImagerKind imager = ImagerKind::kAuto;
   FieldPrior prior = FieldPrior::kAuto;  ///< of sonah
   double standoff_m = 0.03;
   std::vector<double> planes_m = {0.0};
-  std::string surface_path;  ///< of the surface that is imaged in place of planes; empty: none
+  std::string surface_path = {};  ///< of the surface that is imaged in place of planes; empty: none
   Quantity quantity = Quantity::kPressure;
   int upsample = 1;
-  int search_every_frames = 1000;  ///< for what takes an imager too long for every frame; 0: never
-  std::vector<PlanePoint> points;  ///< whose values replay writes beside the images
-  ExtrapolationSettings extrapolation;
-  FilterSettings filter;
-  OperatorSettings operators;
+  int search_every_frames = 1000;       ///< for what takes an imager too long for every frame; 0: never
+  std::vector<PlanePoint> points = {};  ///< whose values replay writes beside the images
+  ExtrapolationSettings extrapolation = {};
+  FilterSettings filter = {};
+  OperatorSettings operators = {};
 };
 
 struct DeviceSettings {
   std::string platform = "auto";  ///< "auto" prefers a GPU; else part of a platform's name
   int index = 0;                  ///< among the devices that remain
   int batch = 1;                  ///< frames that are computed together
-  std::string fft = "auto";       ///< "auto" | "clfft" | "fused": the imager's transforms
+  std::string fft = "auto";       ///< "auto" | "clfft" | "fused": the transforms of the imager pnah
 };
 
 /// Everything a run is set up from.

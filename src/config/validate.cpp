@@ -240,9 +240,12 @@ void check_operators(const HolographySettings& images, const std::string& path, 
 void check_unread_operators(const HolographySettings& holography, const IsSettled& is_settled, Contradictions& found) {
   const OperatorSettings& given = holography.operators;
   const OperatorSettings unread;
+  // Whether auto is operators depends on the array, which a recording may describe.
+  const bool is_known =
+      holography.imager != ImagerKind::kAuto || (is_settled("array.rows") && is_settled("array.columns"));
   const auto check = [&](const std::string& name, bool is_given, std::string_view expected, const auto& value) {
     const std::string key = "holography.operators." + name;
-    if (is_given && is_settled(key) && is_settled("holography.imager")) {
+    if (is_known && is_given && is_settled(key) && is_settled("holography.imager")) {
       found.push_back({key, "",
                        fmt::format("expected {} with holography.imager: {}, as operators alone reads it, found {}",
                                    expected, name_of(holography.imager), value)});
@@ -258,12 +261,22 @@ void check_unread_operators(const HolographySettings& holography, const IsSettle
 }
 
 /// Of holography, whose imager has no such prior.
-void check_unread_prior(const HolographySettings& holography, const IsSettled& is_settled, Contradictions& found) {
+void check_unread_prior(const HolographySettings& holography, const ArrayGeometry& geometry,
+                        const IsSettled& is_settled, Contradictions& found) {
   const FieldPrior unread = HolographySettings().prior;
-  if (holography.prior != unread && is_settled("holography.prior") && is_settled("holography.imager")) {
+  const bool is_other = holography.imager != ImagerKind::kAuto || !geometry.is_grid();
+  if (is_other && holography.prior != unread && is_settled("holography.prior") && is_settled("holography.imager")) {
     found.push_back({"holography.prior", "",
                      fmt::format("expected {} with holography.imager: {}, as sonah alone reads it, found {}",
                                  name_of(unread), name_of(holography.imager), name_of(holography.prior))});
+  }
+  if (holography.prior != unread && holography.imager == ImagerKind::kAuto &&
+      holography.quantity == Quantity::kActiveIntensity && is_settled("holography.prior") &&
+      is_settled("holography.quantity")) {
+    found.push_back({"holography.prior", "",
+                     fmt::format("expected {} with holography.quantity: active_intensity, which sonah does not image, "
+                                 "found {}",
+                                 name_of(unread), name_of(holography.prior))});
   }
 }
 
@@ -365,8 +378,8 @@ void check_holography(const Settings& settings, const IsSettled& is_settled, Con
   if (!takes_operators) {
     check_unread_operators(settings.holography, is_settled, found);
   }
-  if (imager != ImagerKind::kSonah && imager != ImagerKind::kAuto) {
-    check_unread_prior(settings.holography, is_settled, found);
+  if (imager != ImagerKind::kSonah) {
+    check_unread_prior(settings.holography, geometry, is_settled, found);
   }
   if (imager == ImagerKind::kNone) {
     if (!settings.front_end.bands_hz.empty() && is_settled("front_end.bands_hz")) {

@@ -133,25 +133,25 @@ TEST(TrueFields, NoiseHasTheRatioAskedForAndIsTheSameEveryTime) {
   EXPECT_NE(frames[0] - field.aperture[0], frames[field.aperture.size()] - field.aperture[0]) << "draws differ";
 }
 
-/// What is used when nothing is set has a row of its own, beside the extrapolation that everything else is held
-/// against.
+/// What is used when nothing is set has a row of its own, beside those of each imager.
 TEST(FidelitySettings, HoldTheDefault) {
-  const auto is_usual = [](const NamedSettings& extrapolation, const NamedSettings& filter) {
-    try {
-      return is_default(settings_of(extrapolation, filter));
-    } catch (const ConfigError&) {  // not in this version
-      return false;
-    }
-  };
-  std::size_t usual = 0;
+  FieldResult result;
+  result.field = bell(0.0, 0.0);
   for (const NamedSettings& filter : filters()) {
-    usual += is_usual(extrapolations().front(), filter) ? 1U : 0U;
-    EXPECT_FALSE(is_usual(extrapolations().back(), filter)) << filter.name;
+    const Settings settings = settings_of(extrapolations().front(), filter);
+    EXPECT_FALSE(is_default(settings)) << filter.name << " names its imager";
+    result.rows.push_back({.extrapolation = main_extrapolation(), .filter = filter.name, .settings = settings});
   }
   for (const NamedSettings& imager : other_imagers()) {
-    usual += is_usual(imager, {}) ? 1U : 0U;
+    const Settings settings = settings_of(imager, {});
+    EXPECT_FALSE(is_default(settings)) << imager.name;
+    result.rows.push_back(
+        {.extrapolation = std::string(kNoExtrapolation), .filter = imager.name, .settings = settings});
   }
-  EXPECT_EQ(usual, 1U);
+  add_automatic(result);
+  EXPECT_TRUE(result.rows.back().is_default);
+  EXPECT_EQ(result.rows.back().filter, kAutomaticImager);
+  EXPECT_EQ(std::count_if(result.rows.begin(), result.rows.end(), [](const auto& row) { return row.is_default; }), 1);
 }
 
 const nlohmann::json& row_of(const nlohmann::json& result, const std::string& extrapolation, std::string_view filter) {

@@ -91,6 +91,7 @@ TEST(Floors, AddBytesOverTheirCeilingsAndCommandsTimesTheirLaunch) {
 Settings five_frequencies() {
   Settings settings;
   settings.front_end.frequencies_hz = {1000.0, 2000.0, 3000.0, 4000.0, 5000.0};
+  settings.holography.imager = ImagerKind::kPnah;
   return settings;
 }
 

@@ -33,9 +33,11 @@ struct Kind {
   std::vector<Choice> choices;
 };
 
-// Windows of 256 words, bins 6 and 11. The first frame is left out: the nominal chain's filter meets silence there.
+// Windows of 256 words, bins 6 and 11, imaged by an imager whose images follow the spectra: sonah would find the
+// scene's sources. The first frame is left out: the nominal chain's filter meets silence there.
 const std::string kCommon =
-    " --frames 1:3 --set front_end.window_samples=256 --set front_end.frequencies_hz=[1098.6328125,2014.16015625]";
+    " --frames 1:3 --set holography.imager=pnah --set front_end.window_samples=256 --set "
+    "front_end.frequencies_hz=[1098.6328125,2014.16015625]";
 constexpr std::size_t kFrames = 2;
 
 std::vector<ImageFrame> replayed(const test::TemporaryFolder& folder, const std::string& name,

@@ -183,7 +183,7 @@ TEST_F(IrregularImages, AreExportedAtTheirPixels) {
 
 TEST_F(IrregularImages, OfOtherImagersAndQuantitiesAreRefused) {
   (void)said("simulate " + scene_ + " --as spectra -o " + spectra_);
-  EXPECT_THAT(said("replay " + spectra_ + to_, 78),
+  EXPECT_THAT(said("replay " + spectra_ + to_ + "--set holography.imager=pnah", 78),
               AllOf(HasSubstr("holography.imager: expected operators, auto or none"), HasSubstr("60 irregular"),
                     HasSubstr("found pnah")));
   EXPECT_THAT(

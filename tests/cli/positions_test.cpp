@@ -125,7 +125,7 @@ TEST_F(PositionsCommand, OnNoGridMapsAreMadeAndImagesOfOtherImagersRefused) {
   write_tone(positions_m, {.x_m = 0.2, .y_m = -0.1, .z_m = -0.97});
   const std::string given = place(test::as_csv(positions_m)) + kStandoff;
   EXPECT_THAT(
-      said("replay " + time_ + to_ + kWindow + given, 78),
+      said("replay " + time_ + to_ + kWindow + given + "--set holography.imager=pnah", 78),
       AllOf(HasSubstr("holography.imager: expected operators"), HasSubstr("33 irregular"), HasSubstr("found pnah")));
   const std::string far =
       " --set holography.imager=none --set processors.far.kind=beamform "
@@ -169,7 +169,8 @@ TEST_F(PositionsCommand, OfIrregularArraysAreInCapturesToo) {
   (void)said("encode " + time_ + " -o " + capture + place(test::as_csv(positions_m)) + kStandoff +
              "--set holography.imager=none");
   EXPECT_THAT(said("inspect " + capture), HasSubstr("33 microphones at given positions, on no regular grid"));
-  EXPECT_THAT(said("replay " + capture + to_ + kWindow, 78), HasSubstr("holography.imager: expected operators"));
+  EXPECT_THAT(said("replay " + capture + to_ + kWindow + "--set holography.imager=pnah", 78),
+              HasSubstr("holography.imager: expected operators"));
   (void)said("replay " + capture + to_ + kWindow + "--set holography.imager=none");
   EXPECT_EQ(ResultsReader(output_).header(0).axis("y")->size(), 1U) << "the mean over all microphones";
 }

@@ -87,9 +87,13 @@ TEST_P(EveryArray, EnginesAgreeFromBitsToImages) {
     frequencies += (i > 0 ? "," : "") + fmt::format("{}", frequency_hz);
   }
   ASSERT_EQ(test::run_nearfield("simulate " + scene + " -o " + (folder / "c.h5")).exit_code, 0);
+  // The reference of sonah, which auto is here, takes a minute a frequency for a thousand microphones.
+  const char* const imager = array.rows * array.columns > 256 ? "pnah" : "auto";
   for (const char* kind : {"decimated_fft", "popcount"}) {
-    const std::string options =
-        fmt::format("--set front_end.kind={} --set front_end.frequencies_hz=[{}]", kind, frequencies);
+    const std::string options = fmt::format(
+        "--set front_end.kind={} --set front_end.frequencies_hz=[{}] --set "
+        "holography.imager={}",
+        kind, frequencies, imager);
     const ImageFrame expected = replayed(folder / "c.h5", options + " --engine reference", folder);
     const ImageFrame found = replayed(folder / "c.h5", options, folder);
     const double error = test::relative_l2(found.images, expected.images);

@@ -109,7 +109,8 @@ class RandomSettings {
                          : flip() ? CutoffRule::kSearch
                                   : CutoffRule::kAuto;
     holography.imager = flip() ? ImagerKind::kPnah : flip() ? ImagerKind::kSonah : ImagerKind::kAuto;
-    if (holography.imager != ImagerKind::kPnah) {  // which does not read it
+    // Neither pnah reads it, nor auto for intensities.
+    if (holography.imager != ImagerKind::kPnah && holography.quantity != Quantity::kActiveIntensity) {
       holography.prior = static_cast<FieldPrior>(integer(0, 3));
     }
     if (filter.cutoff_rule == CutoffRule::kGiven) {

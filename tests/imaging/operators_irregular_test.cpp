@@ -78,6 +78,16 @@ TEST(OperatorsOfIrregularArrays, ImagesOfTheDeviceAreTheReferences) {
   }
 }
 
+TEST(OperatorsOfIrregularArrays, PlanesLieBelowTheLowestMicrophone) {
+  PnahPlan plan = irregular_plan(Quantity::kPressure);
+  plan.holography.planes_m = {0.015};
+  EXPECT_NO_THROW(validate(plan));
+  auto places = test::sunflower(61, 0.12);
+  places[3].z_m = -0.02;
+  plan.geometry = irregular_geometry_of(places);
+  EXPECT_THROW(validate(plan), ConfigError);
+}
+
 // Microphones that are masked in the settings are left out: what they hold changes nothing.
 TEST(OperatorsOfIrregularArrays, DeadMicrophonesAreLeftOut) {
   PnahPlan plan = irregular_plan(Quantity::kPressure);

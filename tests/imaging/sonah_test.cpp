@@ -210,7 +210,8 @@ TEST(Sonah, IsTakenWhereItIsNearerToTheTruth) {
   holography.imager = ImagerKind::kAuto;
   holography.standoff_m = 0.03;
   const auto taken = [&](double pitch_x_m, double pitch_y_m) {
-    return resolve_imager(holography, {.rows = 8, .columns = 8, .pitch_x_m = pitch_x_m, .pitch_y_m = pitch_y_m});
+    const ArrayGeometry geometry{.rows = 8, .columns = 8, .pitch_x_m = pitch_x_m, .pitch_y_m = pitch_y_m};
+    return resolve_imager(holography, {.geometry = geometry});
   };
   EXPECT_EQ(taken(0.02, 0.03), ImagerKind::kSonah);
   EXPECT_EQ(taken(0.02, 0.031), ImagerKind::kPnah);
@@ -218,6 +219,39 @@ TEST(Sonah, IsTakenWhereItIsNearerToTheTruth) {
   EXPECT_EQ(taken(0.02, 0.02), ImagerKind::kPnah);
   holography.imager = ImagerKind::kSonah;
   EXPECT_EQ(taken(0.02, 0.031), ImagerKind::kSonah) << "what is asked for is taken";
+}
+
+// Whoever sets what pnah alone reads gets pnah, not a setting that nothing reads.
+TEST(Sonah, IsNotTakenWhereSettingsAreOfPnah) {
+  const ArrayGeometry geometry{.rows = 8, .columns = 8, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
+  const HolographySettings usual{.imager = ImagerKind::kAuto, .standoff_m = 0.03};
+  EXPECT_EQ(resolve_imager(usual, {.geometry = geometry}), ImagerKind::kSonah);
+  EXPECT_EQ(resolve_imager(usual, {.geometry = geometry, .fft = "clfft"}), ImagerKind::kPnah);
+  HolographySettings filtered = usual;
+  filtered.filter.dynamic_range_db = 40.0;
+  EXPECT_EQ(resolve_imager(filtered, {.geometry = geometry}), ImagerKind::kPnah);
+  HolographySettings extrapolated = usual;
+  extrapolated.extrapolation.method = Extrapolation::kEdge;
+  EXPECT_EQ(resolve_imager(extrapolated, {.geometry = geometry}), ImagerKind::kPnah);
+}
+
+TEST(Sonah, IsTakenWhereItsPriorIsSet) {
+  const ArrayGeometry sparse{.rows = 8, .columns = 8, .pitch_x_m = 0.06, .pitch_y_m = 0.06};
+  HolographySettings holography{.imager = ImagerKind::kAuto, .standoff_m = 0.03};
+  EXPECT_EQ(resolve_imager(holography, {.geometry = sparse}), ImagerKind::kPnah);
+  holography.prior = FieldPrior::kPatches;
+  EXPECT_EQ(resolve_imager(holography, {.geometry = sparse}), ImagerKind::kSonah);
+}
+
+// So many models would take minutes at start.
+TEST(Sonah, IsNotTakenForVeryManyFrequencies) {
+  const ArrayGeometry geometry{.rows = 8, .columns = 8, .pitch_x_m = 0.02, .pitch_y_m = 0.02};
+  HolographySettings holography{.imager = ImagerKind::kAuto, .standoff_m = 0.03};
+  EXPECT_EQ(resolve_imager(holography, {.geometry = geometry, .frequencies = kMostAutoModels}), ImagerKind::kSonah);
+  EXPECT_EQ(resolve_imager(holography, {.geometry = geometry, .frequencies = kMostAutoModels + 1}), ImagerKind::kPnah);
+  holography.planes_m = {0.0, 0.01};
+  EXPECT_EQ(resolve_imager(holography, {.geometry = geometry, .frequencies = kMostAutoModels / 2 + 1}),
+            ImagerKind::kPnah);
 }
 
 TEST(Sonah, RefusesWhatItCannotImage) {

@@ -144,24 +144,32 @@ double PnahPlan::largest_distance_m() const {
   return standoff_m - *std::min_element(holography.planes_m.begin(), holography.planes_m.end());
 }
 
-ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry) {
+ImagerKind resolve_imager(const HolographySettings& holography, const ImagerConditions& conditions) {
   if (holography.imager != ImagerKind::kAuto) {
     return holography.imager;
   }
+  const ArrayGeometry& geometry = conditions.geometry;
   if (!geometry.is_grid()) {
     return ImagerKind::kOperators;
   }
-  if (!holography.surface_path.empty()) {
+  if (holography.quantity == Quantity::kActiveIntensity) {
+    return ImagerKind::kPnah;
+  }
+  if (!holography.surface_path.empty() || holography.prior != FieldPrior::kAuto) {
     return ImagerKind::kSonah;
   }
   const bool is_dense = std::max(geometry.pitch_x_m, geometry.pitch_y_m) <= holography.standoff_m;
-  return is_dense && holography.quantity != Quantity::kActiveIntensity ? ImagerKind::kSonah : ImagerKind::kPnah;
+  const bool wants_pnah = holography.extrapolation != ExtrapolationSettings{} ||
+                          holography.filter != FilterSettings{} || conditions.fft != DeviceSettings{}.fft;
+  const bool is_small = conditions.frequencies * holography.planes_m.size() <= kMostAutoModels;
+  return is_dense && is_small && !wants_pnah ? ImagerKind::kSonah : ImagerKind::kPnah;
 }
 
 ImagerKind resolve_imager(const PnahPlan& plan) {
   HolographySettings holography = plan.holography;
   holography.standoff_m = plan.standoff_m;
-  return resolve_imager(holography, plan.geometry);
+  return resolve_imager(holography,
+                        {.geometry = plan.geometry, .frequencies = plan.frequencies_hz.size(), .fft = plan.fft});
 }
 
 std::vector<double> resolve_cutoffs(const HolographySettings& holography, const MediumSettings& medium,
@@ -204,6 +212,20 @@ std::vector<FilterReport> constant_reports(const PnahPlan& plan) {
   return reports;
 }
 
+namespace {
+
+/// z of the microphone that is nearest to the planes. Around a surface they may stand anywhere.
+double lowest_microphone_m(const PnahPlan& plan) {
+  double lowest_m = plan.standoff_m;
+  const bool may_differ = !plan.geometry.is_grid() && !plan.surface;
+  for (int channel = 0; may_differ && channel < plan.geometry.channels(); ++channel) {
+    lowest_m = std::min(lowest_m, plan.standoff_m + plan.geometry.position_m(channel).z_m);
+  }
+  return lowest_m;
+}
+
+}  // namespace
+
 void validate(const PnahPlan& plan) {
   const ArrayGeometry& geometry = plan.geometry;
   const HolographySettings& holography = plan.holography;
@@ -223,9 +245,10 @@ void validate(const PnahPlan& plan) {
   }
   for (const double plane_m : holography.planes_m) {
     const double distance_m = plan.standoff_m - plane_m;
-    if (!(distance_m > 0.0)) {
+    const double lowest_m = lowest_microphone_m(plan);
+    if (!(lowest_m > plane_m)) {
       throw ConfigError(fmt::format("holography.planes_m: expected planes below the microphones at {} m, found {} m",
-                                    plan.standoff_m, plane_m));
+                                    lowest_m, plane_m));
     }
     for (std::size_t f = 0; filters && !plan.measures_cutoff() && f < plan.frequencies_hz.size(); ++f) {
       const double gain = largest_log_gain(plan, f, distance_m);

@@ -39,7 +39,8 @@ inline constexpr int kSearchesOfMemory = 9;
 
 /// The plan of near-field holography.
 struct PnahPlan : ArrayPlan {
-  HolographySettings holography;                             ///< but for its standoff, which is the array's
+  /// But for its standoff, which is the array's. Plans of processors name the imager that was chosen.
+  HolographySettings holography{.imager = ImagerKind::kPnah};
   std::vector<double> cutoff_rad_per_m;                      ///< [frequency]
   std::vector<double> slopes;                                ///< [frequency]; empty: the filter's, for all
   std::string fft = "auto";                                  ///< "auto" | "clfft" | "fused", as DeviceSettings::fft
@@ -84,13 +85,23 @@ struct PnahPlan : ArrayPlan {
   [[nodiscard]] double largest_distance_m() const;
 };
 
+/// Beside the settings of images what decides which imager kAuto stands for.
+struct ImagerConditions {
+  const ArrayGeometry& geometry;
+  std::size_t frequencies = 1;
+  std::string_view fft = "auto";  ///< DeviceSettings::fft
+};
+
 /// The imager that is used: for kAuto sonah, which is nearer to the truth wherever neighbouring microphones share much
-/// of the near field, that is where no pitch is above the standoff; else pnah, as for active intensity, which sonah
-/// does not support; and sonah for a surface that is no plane. Of microphones on no regular grid operators, the one
-/// imager that takes them.
-ImagerKind resolve_imager(const HolographySettings& holography, const ArrayGeometry& geometry);
+/// of the near field, that is where no pitch is above the standoff, for a surface that is no plane, and where a prior
+/// is set. It is pnah for active intensity, which sonah does not support; where what pnah alone reads (extrapolation,
+/// filter, transforms) is set otherwise than by default; and where sonah would make more than kMostAutoModels models,
+/// for which its start takes long. Of microphones on no regular grid it is operators, the one imager that takes them.
+ImagerKind resolve_imager(const HolographySettings& holography, const ImagerConditions& conditions);
 /// The same by the plan's own standoff.
 ImagerKind resolve_imager(const PnahPlan& plan);
+/// Frequencies times planes. A model of 32 x 32 microphones takes a processor core 0.1 s and a device 3 MB.
+inline constexpr std::size_t kMostAutoModels = 200;
 
 /// The cut-off of each frequency after the settings' rule: as given, or where an evanescent wave loses
 /// `dynamic_range_db` over the standoff, kc = sqrt(k^2 + (D ln 10 / (20 zh))^2), at most pi / the larger pitch but

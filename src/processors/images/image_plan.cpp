@@ -73,6 +73,7 @@ PnahPlan image_plan(const ProcessorPlan& plan) {
     out.holography.prior = FieldPrior::kLayer;
   }
   out.surface = surface_of(plan, out.holography);
+  out.fft = plan.settings->device.fft;
   out.holography.imager = resolve_imager(out);
   out.fills_from_all = out.holography.imager == ImagerKind::kSonah;
   if (out.holography.imager == ImagerKind::kOperators) {
@@ -80,7 +81,6 @@ PnahPlan image_plan(const ProcessorPlan& plan) {
   }
   out.cutoff_rad_per_m =
       resolve_cutoffs(out.holography, plan.array.medium, plan.array.geometry, plan.array.frequencies_hz);
-  out.fft = plan.settings->device.fft;
   out.batch = plan.batch;
   out.batches_in_flight = plan.batches_in_flight;
   out.input_is_finite = plan.input_is_finite;
@@ -88,8 +88,13 @@ PnahPlan image_plan(const ProcessorPlan& plan) {
   return out;
 }
 
-std::string_view first_kind(const HolographySettings& holography, const ArrayGeometry& geometry) {
-  return holography.imager == ImagerKind::kNone ? kWithoutImages : name_of(resolve_imager(holography, geometry));
+std::string_view first_kind(const Settings& settings, std::size_t frequencies) {
+  if (settings.holography.imager == ImagerKind::kNone) {
+    return kWithoutImages;
+  }
+  return name_of(
+      resolve_imager(settings.holography,
+                     {.geometry = settings.array.geometry, .frequencies = frequencies, .fft = settings.device.fft}));
 }
 
 bool fills_from_all(std::string_view kind) { return kind == name_of(ImagerKind::kSonah); }

@@ -11,8 +11,9 @@ namespace nearfield {
 /// Of the processor's own settings, which must be ImageKindSettings; its imager is chosen. Throws ConfigError.
 PnahPlan image_plan(const ProcessorPlan& plan);
 
-/// The kind of the first processor, which makes images unless `holography.imager` is none, and its settings.
-std::string_view first_kind(const HolographySettings& holography, const ArrayGeometry& geometry);
+/// The kind of the first processor, which makes images of so many frequencies (of bands all their bins) unless
+/// `holography.imager` is none, and its settings.
+std::string_view first_kind(const Settings& settings, std::size_t frequencies);
 std::unique_ptr<KindSettings> first_settings(const HolographySettings& holography);
 
 /// Whether a kind of processor needs masks that hold predictions from all microphones.

@@ -64,7 +64,7 @@ class Recordings(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def replay(self, path, tone_hz, options):
-        settings = [*options, f"front_end.window_samples={WINDOW}", f"front_end.frequencies_hz=[{tone_hz}]"]
+        settings = ["holography.imager=pnah", *options, f"front_end.window_samples={WINDOW}", f"front_end.frequencies_hz=[{tone_hz}]"]
         return NEARFIELD.run("replay", path, "-o", self.folder / "images.h5", "--frames", "1", "--engine",
                                   "reference", *sets(settings))
 
@@ -339,7 +339,7 @@ class Recordings(unittest.TestCase):
             scipy.io.savemat(path, {"p": matrix[:rows], "fs": 51200.0}, do_compression=True)
             done = subprocess.run([sys.executable, "-c", PEAK_OF_CHILD, NEARFIELD, "replay", path, "-o",
                                    self.folder / "images.h5", "--frames", "1", "--engine", "reference",
-                                   *sets([*SMALL.options(), "array.pascal_per_unit=1"])],
+                                   *sets([*SMALL.options(), "array.pascal_per_unit=1", "holography.imager=pnah"])],
                                   capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             peak_kib[name] = int(done.stdout.splitlines()[-1])
@@ -445,7 +445,7 @@ class Recordings(unittest.TestCase):
         limited = ["bash", "-c", f'ulimit -v {most_kib}; exec "$@"', "-", NEARFIELD.path]
         done = subprocess.run([*map(str, limited), "replay", path, "-o", self.folder / "images.h5", "--frames",
                                "172000000:172000001", "--engine", "reference",
-                               *sets([*options, "front_end.hop_samples=1"])],
+                               *sets([*options, "front_end.hop_samples=1", "holography.imager=pnah"])],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assert_is_the_monopole(self.first_image(), SMALL)

@@ -4,8 +4,8 @@
 // mean of the used ones, weighted with 1/distance^2, in the smallest square of microphones round it, cut at the array's
 // edge, that holds at least MIN_NEIGHBOURS of them (else in the whole array; zero when there is none at all). Where the
 // microphones stand on no regular grid (IRREGULAR), these are the MIN_NEIGHBOURS used ones that are nearest in space, of
-// equal distances the lower channel first. One that is masked, of which the host knows before, is then predicted from its nearest neighbours that are not masked, with the
-// weights of nearfield/field_prediction.hpp: pressure = sum_n weights[n] pressure[neighbours[n]].
+// equal distances the lower channel first. One that is masked, of which the host knows before, is then predicted from its
+// nearest neighbours that are not masked, with the weights of nearfield/field_prediction.hpp: pressure = sum_n weights[n] pressure[neighbours[n]].
 //
 //   spectra, conditioned   float2 [frame][frequency][row][column], Pa
 //   gains                  float2 [frequency][row][column], by which spectra are multiplied

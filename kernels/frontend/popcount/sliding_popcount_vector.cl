@@ -1,5 +1,5 @@
 // The kernels of sliding_popcount.cl for processors: a work-item takes COLUMNS_A_VECTOR wire words side by side, and
-// turns their bit-times in registers.
+// turns their bit-times in registers. Also slide_vectors, which takes the place of slide (sliding_dft.cl).
 //
 // Turning 32 words v[t] of 32 bits, v[t] bit b <-> v[b] bit t, by halves: for s = 16, 8, 4, 2, 1 the s high bits of each
 // group of 2 s in v[k] change places with the s low ones in v[k + s] (Warren, Hacker's Delight, 2nd ed., section 7-3,

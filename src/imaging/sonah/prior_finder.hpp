@@ -18,8 +18,7 @@ inline constexpr double kPriorPreference = 10.0;
 /// Chooses the prior of one frequency, and finds the plane waves and point sources beside it (docs/sonah.md): every
 /// kSearchHalf searches that with the least criterion (WaveFinder::criterion()), each with the sources that are found
 /// beside it. Within one memory the prior in force is given up for one that is better by kPriorPreference alone; a
-/// memory that begins chooses anew, with the same preference for the first candidate, as it may depend on nothing
-/// before it.
+/// memory that begins prefers the first candidate by as much, since its choice may not depend on searches before it.
 class PriorFinder {
  public:
   /// `candidates` must outlive it; the first one is in force until one is chosen.

@@ -55,7 +55,7 @@ class PoolRecording : public Recording {
     const SampleSpan feed = feed_.next(first_sample, windows, engine);
     const std::span<std::uint32_t> room =
         engine.room_for_bits(static_cast<std::size_t>(feed.end - feed.first) * pool_.words_per_sample());
-    pool_.copy(feed.first, room);
+    pool_.copy(feed.first, room, engine.copying());
     engine.push_bits(feed.first, room);
     engine.begin_windows(first_sample, windows);
   }

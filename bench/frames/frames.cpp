@@ -8,6 +8,7 @@
 #include <map>
 
 #include "config/config.hpp"
+#include "core/streaming_copy.hpp"
 #include "nearfield/error.hpp"
 #include "simulate/random.hpp"
 
@@ -58,8 +59,13 @@ class FedEngine {
     }
   }
   void prepare() {
-    wire_ = fits() ? engine_->room_for_bits(bits_.size()) : std::span<std::uint32_t>(bits_);
-    randomise(wire_);
+    randomise(bits_);
+    wire_ = bits_;
+    if (fits()) {  // as a live source copies them, before the clock runs
+      const std::span<std::uint32_t> room = engine_->room_for_bits(bits_.size());
+      copy_words(bits_, room, engine_->copying());
+      wire_ = room;
+    }
   }
   void push(std::span<const std::uint32_t> wire) {
     engine_->push_bits(pushed_, wire);

@@ -12,6 +12,7 @@
 #include <map>
 #include <thread>
 
+#include "core/streaming_copy.hpp"
 #include "files/array_files_on_disk.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/layout.hpp"
@@ -74,7 +75,7 @@ class Feeder {
       const std::uint64_t part = std::min(samples, most_);
       const std::span<std::uint32_t> room =
           engine_.room_for_bits(static_cast<std::size_t>(part) * pool_.words_per_sample());
-      pool_.copy(next_, room);
+      pool_.copy(next_, room, engine_.copying());
       engine_.push_bits(next_, room);
       next_ += part;
       samples -= part;
@@ -118,11 +119,11 @@ BitPool::BitPool(const EnginePlan& plan)
   }
 }
 
-void BitPool::copy(std::uint64_t first, std::span<std::uint32_t> wire) const {
+void BitPool::copy(std::uint64_t first, std::span<std::uint32_t> wire, Copying copying) const {
   std::size_t from = static_cast<std::size_t>(first % samples_) * words_per_sample_;
   while (!wire.empty()) {
     const std::size_t part = std::min(wire.size(), bits_.size() - from);
-    std::memcpy(wire.data(), bits_.data() + from, part * sizeof(std::uint32_t));
+    copy_words(std::span(bits_).subspan(from, part), wire.first(part), copying);
     wire = wire.subspan(part);
     from = 0;
   }

@@ -27,6 +27,9 @@ class OpenclEngine : public Engine {
 
   void seek(std::uint64_t first_window, std::uint64_t origin) override;
   [[nodiscard]] std::span<std::uint32_t> room_for_bits(std::size_t wire_words) override;
+  [[nodiscard]] Copying copying() const override {
+    return devices_.front().info().is_gpu ? Copying::kPastCaches : Copying::kCached;
+  }
   void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) override;
   void push_samples(std::uint64_t first_sample, std::span<const float> samples) override;
   void begin_windows(std::uint64_t first_sample, std::size_t windows) override;
@@ -355,7 +358,7 @@ void OpenclEngine::push_bits(std::uint64_t first_sample, std::span<const std::ui
   }
   if (!staging_->holds(wire)) {
     const std::span<std::uint32_t> room = room_for_bits(wire.size());
-    std::copy(wire.begin(), wire.end(), room.begin());
+    copy_words(wire, room, copying());
     wire = room;
   }
   staging_->use(wire.size());

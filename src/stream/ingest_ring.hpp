@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/streaming_copy.hpp"
 #include "files/files.hpp"
 #include "stream/huge_pages.hpp"
 #include "stream/packets/packet.hpp"
@@ -149,7 +150,7 @@ class IngestRing {
   /// elements that are silence, counted from `first_element`. Elements between the last take and this one count as
   /// skipped where they were received, else as taken and missing.
   TakeResult take(std::uint64_t first_element, std::span<std::uint32_t> words,
-                  std::vector<MissingRun>* missing = nullptr);
+                  std::vector<MissingRun>* missing = nullptr, Copying copying = Copying::kCached);
 
   /// Copies once more what take() gave from `first_element` on, the same silence included; nothing is counted. Nothing
   /// where some of it was overwritten since. Elements must be of the accepted stream and not reach beyond the end of
@@ -192,9 +193,9 @@ class IngestRing {
   void store_piece(Position begin, std::span<const std::byte> words, std::int64_t now_ns, StoreResult& result);
   void pass_over_frozen(Position& begin, Position end, StoreResult& result) const;
   void copy_in(Position begin, Position end, const std::byte* words, std::int64_t now_ns);
-  void copy_out(Position begin, Position end, std::uint32_t* words, std::int64_t& newest_ns) const;
+  void copy_out(Position begin, Position end, std::uint32_t* words, Copying copying, std::int64_t& newest_ns) const;
   TakeResult copy_all(Position first, Position from, Position end, std::uint32_t* words,
-                      std::vector<MissingRun>* missing) const;
+                      std::vector<MissingRun>* missing, Copying copying) const;
 
   [[nodiscard]] WaitResult look(Position end) const;
   template <typename Found>

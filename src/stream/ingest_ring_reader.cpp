@@ -172,7 +172,7 @@ void IngestRing::count_missing(std::uint64_t elements) {
 }
 
 TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t> words,
-                            std::vector<MissingRun>* missing) {
+                            std::vector<MissingRun>* missing, Copying copying) {
   const Position first = position_of(first_element);
   const Position end = first + words.size() / settings_.words_per_element;
   if (accepted_ == 0 || first < cursor_ || end < first || end > accepted_end()) {
@@ -183,7 +183,7 @@ TakeResult IngestRing::take(std::uint64_t first_element, std::span<std::uint32_t
   const std::uint64_t skipped = from < first ? received_.count(from, first) : 0;
   count(skipped_, skipped);
   count_missing(first - cursor_ - skipped);
-  const TakeResult result = copy_all(first, std::max(from, first), end, words.data(), missing);
+  const TakeResult result = copy_all(first, std::max(from, first), end, words.data(), missing, copying);
   reading_.store(kNowhere);
   room_came_.call();
   cursor_ = end;
@@ -210,7 +210,7 @@ std::optional<TakeResult> IngestRing::copy_frozen(std::atomic<Position>& announc
   std::optional<TakeResult> result;
   announced.store(first);
   if (overwritten_.load() <= first) {
-    result = copy_all(first, first, end, words, missing);
+    result = copy_all(first, first, end, words, missing, Copying::kCached);
   }
   announced.store(kNowhere);
   room_came_.call();
@@ -253,7 +253,7 @@ std::optional<TakeResult> IngestRing::copy_held(const HeldElements& held, std::u
 
 /// Elements from `first` on; those before `from` are lost.
 TakeResult IngestRing::copy_all(Position first, Position from, Position end, std::uint32_t* words,
-                                std::vector<MissingRun>* missing) const {
+                                std::vector<MissingRun>* missing, Copying copying) const {
   TakeResult result;
   result.missing = from - first;
   result.overwritten = from - first;
@@ -263,7 +263,7 @@ TakeResult IngestRing::copy_all(Position first, Position from, Position end, std
     const ReceivedMap::Run run = received_.run(position, end);
     std::uint32_t* out = words + (position - first) * settings_.words_per_element;
     if (run.received) {
-      copy_out(position, run.end, out, result.capture_mono_ns);
+      copy_out(position, run.end, out, copying, result.capture_mono_ns);
     } else {
       fill_silence(position, run.end, out);
       result.missing += run.end - position;
@@ -277,11 +277,13 @@ TakeResult IngestRing::copy_all(Position first, Position from, Position end, std
   return result;
 }
 
-void IngestRing::copy_out(Position begin, Position end, std::uint32_t* words, std::int64_t& newest_ns) const {
+void IngestRing::copy_out(Position begin, Position end, std::uint32_t* words, Copying copying,
+                          std::int64_t& newest_ns) const {
   for (Position position = begin; position < end;) {
     const Position stop = std::min(end, (position | mask_) + 1);
     const std::size_t length = (stop - position) * settings_.words_per_element;
-    std::memcpy(words, words_.data() + slot(position) * settings_.words_per_element, length * sizeof(std::uint32_t));
+    const std::uint32_t* held = words_.data() + slot(position) * settings_.words_per_element;
+    copy_words({held, length}, {words, length}, copying);
     words += length;
     position = stop;
   }

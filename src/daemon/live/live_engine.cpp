@@ -312,7 +312,9 @@ void LiveEngine::take(std::uint64_t first_sample, std::span<std::uint32_t> words
   chunk.first = first_sample * input_.elements_per_sample;
   chunk.elements = words.size() / input_.words_per_element;
   chunk.words = words;
-  const TakeResult result = ring_->take(element_of(first_sample), words, &chunk.missing);
+  const bool is_read_again = publisher_->records_bits() || input_.form != InputForm::kBits;
+  const Copying copying = is_read_again ? Copying::kCached : epoch_->engine->copying();
+  const TakeResult result = ring_->take(element_of(first_sample), words, &chunk.missing, copying);
   chunk.capture_mono_ns = result.capture_mono_ns;
   chunk.overwritten = result.overwritten;
   taken_ = first_sample + chunk.elements / input_.elements_per_sample;

@@ -16,35 +16,7 @@
 // Launch: (ROW_GROUP * vectors of rows / ROW_TILE, images), ROW_GROUP items a group, each group with ROW_TILE vectors of
 // LANES rows.
 
-//! needs common/groups.cl
-//! needs common/status.cl
-//! needs imaging/padded_lines.cl
-//! needs imaging/spectrum_record.cl
-
-// Bytes from the arena's start; an owner with an arena defines each.
-#ifndef HAS_ARENA
-#define SLICES_AT 0
-#define ROOTS_X_AT 0
-#endif
-#ifndef LINES  // rows
-#define LINES 32
-#endif
-#ifndef STRIDE
-#define STRIDE 96
-#endif
-#ifndef ROW_STRIDE
-#define ROW_STRIDE 32
-#endif
-#ifndef INTENSITY  // 1: an image is made of two fields
-#define INTENSITY 0
-#endif
-#define FIELDS (INTENSITY ? 2 : 1)
-#ifndef ROW_TILE  // vectors a group
-#define ROW_TILE 4
-#endif
-#ifndef ROW_GROUP  // items a group
-#define ROW_GROUP 64
-#endif
+//! needs imaging/rows_part.cl
 
 __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(
     __global uchar* arena, __global float2* restrict images, __global uint* restrict taken, const int images_per_frame,
@@ -54,65 +26,9 @@ __kernel __attribute__((reqd_work_group_size(ROW_GROUP, 1, 1))) void rows(
     __global float4* restrict reports, const int half_number, const int age
 #endif
 ) {
-  __global const float2* restrict slices = (__global const float2*)(arena + SLICES_AT);
-  __global const float2* restrict roots = (__global const float2*)(arena + ROOTS_X_AT);
-  __local FLOATV re[FIELDS * PLACES * ROW_TILE];
-  __local FLOATV im[FIELDS * PLACES * ROW_TILE];
-  const int item = (int)get_local_id(0);
-  const int first_row = (int)get_group_id(0) * ROW_TILE * LANES;
+  __local RowsSpace space;
+  const int part = (int)get_group_id(0);
   const int image = (int)get_group_id(1);
-  if (image % images_per_frame == 0 && first_row == 0) {
-    take_status(status, taken, image / images_per_frame, item, ROW_GROUP);
-  }
-#if MEASURES_CUTOFF
-  if (image % images_per_frame < frequencies && first_row == 0 && item == 0) {
-    const int frequency = image % images_per_frame;
-    take_report(arena, reports, image / images_per_frame, (int)get_num_groups(1) / images_per_frame, half_number, age,
-                frequency, frequencies);
-  }
-#endif
-  const int first_slice = INTENSITY ? image / frequencies * FIELDS * frequencies + image % frequencies : image;
-  for (int i = item; i < FIELDS * OUTER * ROW_TILE; i += ROW_GROUP) {
-    const int vector = i % ROW_TILE;
-    const int k1 = i / ROW_TILE % OUTER;
-    const int field = i / (ROW_TILE * OUTER);
-    __global const float2* slice =
-        slices + (size_t)(first_slice + field * frequencies) * STRIDE * ROW_STRIDE + first_row;
-    const int places = field * PLACES * ROW_TILE;
-    FLOATV x_re[INNER];
-    FLOATV x_im[INNER];
-#pragma unroll
-    for (int k2 = 0; k2 < INNER; ++k2) {
-      const COMPLEXV value = LOAD_COMPLEX(slice + (k1 + OUTER * k2) * ROW_STRIDE + vector * LANES);
-      x_re[k2] = value.even;
-      x_im[k2] = value.odd;
-    }
-    inner_backward(re + places, im + places, x_re, x_im, roots, k1, vector, ROW_TILE);
-  }
-  SYNC(ROW_GROUP);
-  for (int i = item; i < INNER * ROW_TILE; i += ROW_GROUP) {
-    const int vector = i % ROW_TILE;
-    const int n2 = i / ROW_TILE;
-    FLOATV x_re[OUTER];
-    FLOATV x_im[OUTER];
-    outer_backward(re, im, x_re, x_im, n2, vector, ROW_TILE);
-#if INTENSITY
-    FLOATV v_re[OUTER];
-    FLOATV v_im[OUTER];
-    outer_backward(re + PLACES * ROW_TILE, im + PLACES * ROW_TILE, v_re, v_im, n2, vector, ROW_TILE);
-#pragma unroll
-    for (int q = 0; q < OUTER; ++q) {
-      x_re[q] = 0.5f * (x_re[q] * v_re[q] + x_im[q] * v_im[q]);
-      x_im[q] = 0.0f;
-    }
-#endif
-    const int row = first_row + vector * LANES;
-#pragma unroll
-    for (int q = 0; q < OUTER; ++q) {
-      const int column = INNER * OUTER_BIN(q) + n2 - BEFORE;
-      if (column >= 0 && column < LENGTH) {
-        store_lines(images + (image * LINES + row) * LENGTH + column, LENGTH, LINES - row, x_re[q], x_im[q]);
-      }
-    }
-  }
+  make_rows(&space, arena, images, taken, images_per_frame, frequencies, status,
+            (int)get_num_groups(1) / images_per_frame, part == 0 && image % images_per_frame == 0, part, image REPORTS);
 }

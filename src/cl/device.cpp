@@ -29,6 +29,19 @@ std::string trimmed(std::string text) {
   return text;
 }
 
+/// cl_nv_device_attribute_query.
+constexpr cl_device_info kComputeCapabilityMajorNv = 0x4000;
+constexpr cl_uint kLeastHandingOver = 7;
+
+bool groups_hand_over(const ::cl::Device& device) {
+  if (device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_nv_device_attribute_query") == std::string::npos) {
+    return false;
+  }
+  cl_uint major = 0;
+  return clGetDeviceInfo(device(), kComputeCapabilityMajorNv, sizeof(major), &major, nullptr) == CL_SUCCESS &&
+         major >= kLeastHandingOver;
+}
+
 DeviceInfo describe(const ::cl::Platform& platform, const ::cl::Device& device) {
   DeviceInfo info;
   info.platform = trimmed(platform.getInfo<CL_PLATFORM_NAME>());
@@ -37,6 +50,7 @@ DeviceInfo describe(const ::cl::Platform& platform, const ::cl::Device& device) 
   info.driver = trimmed(device.getInfo<CL_DRIVER_VERSION>());
   info.is_gpu = (device.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_GPU) != 0;
   info.has_fp64 = device.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_khr_fp64") != std::string::npos;
+  info.groups_hand_over = groups_hand_over(device);
   info.global_memory_bytes = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
   info.local_memory_bytes = device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
   info.compute_units = device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>();

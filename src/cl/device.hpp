@@ -29,6 +29,9 @@ struct DeviceInfo {
   std::string driver;
   bool is_gpu = false;
   bool has_fp64 = false;
+  /// Work-groups of one launch can wait for what others of it have written (kernels/common/hand_over.cl): NVIDIA's
+  /// devices of compute capability 7.0 and above.
+  bool groups_hand_over = false;
   std::uint64_t global_memory_bytes = 0;
   std::uint64_t local_memory_bytes = 0;
   std::uint32_t compute_units = 0;

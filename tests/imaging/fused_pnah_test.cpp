@@ -308,6 +308,92 @@ TEST(FusedPnah, BatchesAgreeWithReference) {
   }
 }
 
+struct FusedFrame {
+  std::vector<ComplexF> images;
+  std::vector<std::uint32_t> status;
+  std::vector<FilterReport> reports;
+};
+
+/// Four frames one after another, the third of which is silent at its last frequency.
+std::vector<FusedFrame> four_frames(const PnahPlan& plan, const FusedTuning& tuning) {
+  FusedPnah imager(device(), plan, tuning);
+  const auto status = device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0), "test");
+  std::vector<FusedFrame> frames;
+  for (const unsigned seed : {1U, 2U, 3U, 4U}) {
+    auto spectra = measured_field(plan, seed);
+    if (seed == 3U) {
+      std::fill(spectra.end() - plan.geometry.channels(), spectra.end(), ComplexF());
+    }
+    device().enqueue_fill(imager.images(), ComplexF(std::numeric_limits<float>::quiet_NaN(), 1.0F), "test");
+    imager.enqueue(device().upload<ComplexF>(spectra, "test"), status);
+    frames.push_back({.images = device().download(imager.images(), "test"),
+                      .status = device().download(imager.taken_status(), "test"),
+                      .reports = device().download(imager.reports(), "test")});
+  }
+  return frames;
+}
+
+FusedTuning in_one_launch(FusedTuning tuning) {
+  tuning.one_launch = true;
+  return tuning;
+}
+
+struct OneLaunchCase {
+  Extrapolation extrapolation;
+  Quantity quantity;
+  bool is_measured;
+};
+
+// Whatever its groups hand over to each other, a frame in one launch is the frame of three, to the last bit: with
+// predictors and without, planes and an intensity's two fields, a masked microphone, given and measured cut-offs.
+TEST(FusedPnah, OneLaunchMakesTheImagesOfThree) {
+  const test::PlainWorkGroups plain;
+  for (const OneLaunchCase& one : {OneLaunchCase{Extrapolation::kPlpbp, Quantity::kPressure, true},
+                                   OneLaunchCase{Extrapolation::kPlpbp, Quantity::kActiveIntensity, false},
+                                   OneLaunchCase{Extrapolation::kEdge, Quantity::kPressure, true},
+                                   OneLaunchCase{Extrapolation::kZero, Quantity::kActiveIntensity, false}}) {
+    PnahPlan plan = make_plan(16, 16, 3);
+    plan.holography.extrapolation.method = one.extrapolation;
+    plan.holography.quantity = one.quantity;
+    plan.dead_channels = {37};
+    plan.holography.filter.cutoff_rule = one.is_measured ? CutoffRule::kAuto : CutoffRule::kDynamicRange;
+    ASSERT_EQ(plan.measures_cutoff(), one.is_measured);
+    const FusedTuning tuning = cut(1, 64, 8);
+    ASSERT_TRUE(fits_one_launch(plan, tuning));
+    const std::vector<FusedFrame> expected = four_frames(plan, tuning);
+    const std::vector<FusedFrame> found = four_frames(plan, in_one_launch(tuning));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].images, expected[i].images) << "frame " << i << ", measured: " << one.is_measured;
+      EXPECT_EQ(found[i].status, expected[i].status) << "frame " << i;
+      for (std::size_t f = 0; one.is_measured && f < plan.frequencies_hz.size(); ++f) {
+        EXPECT_EQ(found[i].reports[f].cutoff_rad_per_m, expected[i].reports[f].cutoff_rad_per_m);
+        EXPECT_EQ(found[i].reports[f].error_estimate, expected[i].reports[f].error_estimate);
+      }
+    }
+    if (one.extrapolation == Extrapolation::kPlpbp) {
+      EXPECT_NE(found[2].status[0] & kFlagExtrapolationFellBack, 0U) << "of a frequency that is silent";
+    }
+  }
+}
+
+// Only where the axes are cut alike, and of frames that come one by one.
+TEST(FusedPnah, OneLaunchIsOfSquareArraysWithoutBatches) {
+  EXPECT_FALSE(fits_one_launch(make_plan(16, 20, 1), cut(1, 64, 4)));
+  EXPECT_FALSE(fits_one_launch(make_plan(16, 16, 1), cut(8, 1, 1)));
+  PnahPlan plan = make_plan(16, 16, 1);
+  EXPECT_TRUE(fits_one_launch(plan, cut(1, 64, 4)));
+  plan.batch = 2;
+  EXPECT_FALSE(fits_one_launch(plan, cut(1, 64, 4)));
+  plan.batch = 1;
+  ocl::DeviceInfo info = device().info();
+  info.is_gpu = true;
+  info.groups_hand_over = false;
+  info.local_memory_bytes = std::size_t{48} << 10U;
+  EXPECT_FALSE(default_tuning(info, plan).one_launch);
+  info.groups_hand_over = true;
+  EXPECT_TRUE(default_tuning(info, plan).one_launch);
+}
+
 TEST(FusedPnah, PredictsOnGpusWithoutDoublePrecision) {
   ocl::DeviceInfo info = device().info();
   info.is_gpu = false;

@@ -150,7 +150,8 @@ ocl::Defines axis_defines(const PnahPlan& plan, const PaddedAxis& axis, int lane
   return defines;
 }
 
-ocl::Defines aperture_defines(const PnahPlan& plan, const FusedTuning& tuning) {
+ocl::Defines aperture_defines(const PnahPlan& plan, const FusedTuning& tuning,
+                              const std::optional<SpectrumTables>& spectrum) {
   ocl::Defines defines = microphone_defines(plan);
   defines.erase("FREQUENCIES");  // an argument
   defines.erase("ROWS");
@@ -168,6 +169,9 @@ ocl::Defines aperture_defines(const PnahPlan& plan, const FusedTuning& tuning) {
   defines["INPUT_IS_FINITE"] = plan.input_is_finite ? "1" : "0";
   defines["FIT_GROUP"] = std::to_string(tuning.fit_group);
   defines["FLAG_FELL_BACK"] = std::to_string(kFlagExtrapolationFellBack);
+  if (spectrum) {
+    defines.merge(spectrum->defines(plan));
+  }
   return defines;
 }
 
@@ -214,9 +218,23 @@ FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan) 
   const auto columns_fit = [&] { return column_bytes(plan, tuning) <= device.local_memory_bytes; };
   tuning.local_samples = true;
   tuning.local_samples = columns_fit();
+  if (device.groups_hand_over && fits_one_launch(plan, tuning)) {
+    tuning.one_launch = true;
+    tuning.column_group = tuning.fit_group;
+    tuning.row_group = tuning.fit_group;
+    tuning.column_tile = 8;
+    tuning.row_tile = 8;
+  }
   shrink(tuning.column_tile, columns_fit);
   shrink(tuning.row_tile, [&] { return row_bytes(plan, tuning) <= device.local_memory_bytes; });
   return tuning;
+}
+
+bool fits_one_launch(const PnahPlan& plan, const FusedTuning& tuning) {
+  const PaddedAxis y = plan.rows();
+  const PaddedAxis x = plan.columns();
+  const bool are_alike = y.measured == x.measured && y.before == x.before && y.padded == x.padded;
+  return plan.batch == 1 && tuning.lanes == 1 && are_alike;
 }
 
 std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& plan) {
@@ -255,12 +273,13 @@ FusedPnah::FusedPnah(const ocl::Device& device, const PnahPlan& plan, const Fuse
       spectrum_stride_(round_up(plan.columns().padded, tuning.lanes * tuning.column_tile)),
       slice_stride_(round_up(plan.geometry.rows, tuning.lanes * tuning.row_tile)),
       frequencies_(static_cast<std::int32_t>(plan.frequencies_hz.size())),
-      has_check_(!tuning.check_here) {
+      has_check_(!tuning.check_here),
+      is_one_launch_(tuning.one_launch) {
   const ShortDft x = *split_dft(plan.columns().padded);
   const ShortDft y = *split_dft(plan.rows().padded);
-  description_ =
-      fmt::format("fused, ({} x {}) x ({} x {}) points, {} lanes, groups of {}, {} and {}", y.outer(), y.inner(),
-                  x.outer(), x.inner(), tuning.lanes, tuning.fit_group, tuning.column_group, tuning.row_group);
+  description_ = fmt::format("fused, ({} x {}) x ({} x {}) points, {} lanes, groups of {}", y.outer(), y.inner(),
+                             x.outer(), x.inner(), tuning.lanes, tuning.fit_group);
+  description_ += is_one_launch_ ? ", one launch" : fmt::format(", {} and {}", tuning.column_group, tuning.row_group);
   if (plan.measures_cutoff()) {
     spectrum_.emplace(spectrum_tables(plan, tuning));
   }
@@ -288,6 +307,7 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
   arena_.reserve<ComplexF>("SAMPLES", plan.holograms() * channels);
   arena_.reserve<ComplexF>("EXTENSION_X", extension_values(x));
   arena_.reserve<ComplexF>("EXTENSION_Y", extension_values(y));
+  arena_.reserve<std::uint32_t>("COUNTERS", 3 * plan.frequencies_hz.size());
   arena_.reserve<ComplexF>("RAMPS", to_size(x.padded * spectrum_stride_));
   arena_.reserve<float>("WINDOW_Y", to_size(y.padded));
   arena_.reserve<ComplexF>("ROOTS_X", to_size(x.padded));
@@ -330,6 +350,7 @@ void FusedPnah::allocate(const ocl::Device& device, const PnahPlan& plan) {
     spectrum_->fill(device, arena_, plan);
     incomplete_.fill(device, arena_, plan);
   }
+  device.enqueue_fill(arena_.part<std::uint32_t>(device, "COUNTERS"), std::uint32_t{0}, kFusedStage);
   slices_ = arena_.part<ComplexF>(device, "SLICES");
   device.enqueue_fill(slices_, ComplexF(), kFusedStage);
   device.wait();
@@ -355,34 +376,38 @@ void FusedPnah::forget() {
 
 void FusedPnah::use(const MicrophoneMask& mask) { mask_->write(device_, mask); }
 
+ocl::Defines FusedPnah::with_tables(ocl::Defines defines, const PnahPlan& plan) const {
+  defines.merge(arena_.defines());
+  if (spectrum_) {
+    defines.merge(spectrum_->record_defines(plan));
+  }
+  defines["STRIDE"] = std::to_string(spectrum_stride_);
+  defines["ROW_STRIDE"] = std::to_string(slice_stride_);
+  return defines;
+}
+
 void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning) {
+  if (is_one_launch_) {
+    build_frame(device, plan, tuning);
+  } else {
+    build_stages(device, plan, tuning);
+  }
+  set_results();
+  if (has_check_) {
+    check_ = device.build(kFusedStage, "imaging/microphones.cl", microphone_defines(plan)).kernel("microphone_check");
+    check_launch_ = {.global_0 = ocl::round_up(to_size(plan.geometry.channels()), kCheckGroup), .local_0 = kCheckGroup};
+  }
+}
+
+void FusedPnah::build_stages(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning) {
   const std::size_t frequencies = plan.frequencies_hz.size();
   const std::size_t frame_images = plan.holography.planes_m.size() * frequencies;
-  const std::string stride = std::to_string(spectrum_stride_);
-  const std::string row_stride = std::to_string(slice_stride_);
-  const auto with_arena = [&](ocl::Defines defines) {
-    defines.merge(arena_.defines());
-    return defines;
+  const auto kernel = [&](const char* file, const char* name, ocl::Defines defines) {
+    return device.build(kFusedStage, file, with_tables(std::move(defines), plan)).kernel(name);
   };
-  const auto with_record = [&](ocl::Defines defines) {
-    if (spectrum_) {
-      defines.merge(spectrum_->record_defines(plan));
-    }
-    return defines;
-  };
-  ocl::Defines defines = aperture_defines(plan, tuning);
-  if (spectrum_) {
-    defines.merge(spectrum_->defines(plan));
-  }
-  aperture_ = device.build(kFusedStage, "imaging/aperture.cl", with_arena(defines)).kernel("aperture");
-  defines = with_record(column_defines(plan, tuning));
-  defines["STRIDE"] = stride;
-  defines["ROW_STRIDE"] = row_stride;
-  columns_ = device.build(kFusedStage, "imaging/columns.cl", with_arena(defines)).kernel("columns");
-  defines = with_record(row_defines(plan, tuning));
-  defines["STRIDE"] = stride;
-  defines["ROW_STRIDE"] = row_stride;
-  rows_ = device.build(kFusedStage, "imaging/rows.cl", with_arena(defines)).kernel("rows");
+  aperture_ = kernel("imaging/aperture.cl", "aperture", aperture_defines(plan, tuning, spectrum_));
+  columns_ = kernel("imaging/columns.cl", "columns", column_defines(plan, tuning));
+  rows_ = kernel("imaging/rows.cl", "rows", row_defines(plan, tuning));
   rows_.set("arena", arena_.whole())
       .set("images_per_frame", static_cast<std::int32_t>(frame_images))
       .set("frequencies", frequencies_);
@@ -391,11 +416,6 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   if (spectrum_) {
     rows_reports_ = rows_.arguments("reports");
     rows_place_ = rows_.arguments("half_number", "age");
-  }
-  set_results();
-  if (has_check_) {
-    check_ = device.build(kFusedStage, "imaging/microphones.cl", microphone_defines(plan)).kernel("microphone_check");
-    check_launch_ = {.global_0 = ocl::round_up(to_size(plan.geometry.channels()), kCheckGroup), .local_0 = kCheckGroup};
   }
   const auto launch = [](int groups, int group, std::size_t count) {
     return ocl::Launch{.global_0 = to_size(groups * group), .local_0 = to_size(group), .global_1 = count};
@@ -410,29 +430,75 @@ void FusedPnah::build(const ocl::Device& device, const PnahPlan& plan, const Fus
   columns_place_ = columns_.arguments("half_number", "age");
 }
 
-void FusedPnah::set_results() {
-  rows_.set(rows_results_, images(), taken_status());
+/// The macros of the three kernels are one set: those of an axis are the other's, too.
+void FusedPnah::build_frame(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning) {
+  ocl::Defines defines = aperture_defines(plan, tuning, spectrum_);
+  defines.merge(column_defines(plan, tuning));
+  defines.merge(row_defines(plan, tuning));
+  frame_ = device.build(kFusedStage, "imaging/frame.cl", with_tables(std::move(defines), plan)).kernel("frame");
+  const auto planes = static_cast<std::int32_t>(plan.holography.planes_m.size());
+  frame_.set("arena", arena_.whole())
+      .set("frequencies", frequencies_)
+      .set("planes", planes)
+      .set("half_number", std::int32_t{0})
+      .set("age", std::int32_t{0});
+  frame_input_ = frame_.arguments("spectra", "status");
+  frame_results_ = frame_.arguments("images", "taken");
+  frame_number_ = frame_.arguments("number");
+  frame_place_ = frame_.arguments("half_number", "age");
   if (spectrum_) {
-    rows_.set(rows_reports_, reports());
+    frame_reports_ = frame_.arguments("reports");
+  }
+  const int aperture_groups = 1 + (fits_a_predictor(plan) ? 1 : 0) + (spectrum_ ? 1 : 0);
+  const int groups = aperture_groups + spectrum_stride_ / tuning.column_tile + planes * slice_stride_ / tuning.row_tile;
+  frame_launch_ = {.global_0 = to_size(groups * frequencies_ * tuning.fit_group), .local_0 = to_size(tuning.fit_group)};
+}
+
+void FusedPnah::set_results() {
+  ocl::Kernel& last = is_one_launch_ ? frame_ : rows_;
+  last.set(is_one_launch_ ? frame_results_ : rows_results_, images(), taken_status());
+  if (spectrum_) {
+    last.set(is_one_launch_ ? frame_reports_ : rows_reports_, reports());
   }
 }
 
 void FusedPnah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {
+  if (has_check_) {
+    check_.set_all(spectra, mask_->masked, usable_, status);
+    ocl::Launch launch = check_launch_;
+    launch.global_1 *= frames;
+    check_.enqueue(launch);
+  }
+  if (is_one_launch_) {
+    enqueue_frame(spectra, status);
+  } else {
+    enqueue_stages(spectra, status, frames);
+  }
+  pass_hops(frames);
+}
+
+void FusedPnah::enqueue_frame(const ComplexBuffer& spectra, const StatusBuffer& status) {
+  if (spectrum_) {
+    const MemoryPlace place = memory_place(hops().first);
+    incomplete_.enqueue(device_, hops());
+    frame_.set(frame_place_, place.half, place.age);
+  }
+  frame_.set(frame_input_, spectra, status);
+  frame_.set(frame_number_, ++launches_);
+  frame_.enqueue(frame_launch_);
+}
+
+void FusedPnah::enqueue_stages(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {
   const auto of_frames = [frames](ocl::Launch launch) {
     launch.global_1 *= frames;
     return launch;
   };
-  if (has_check_) {
-    check_.set_all(spectra, mask_->masked, usable_, status);
-    check_.enqueue(of_frames(check_launch_));
-  }
   if (spectrum_) {
     const MemoryPlace place = memory_place(hops().first);
     incomplete_.enqueue(device_, hops());
     columns_.set(columns_place_, place.half, place.age);
     rows_.set(rows_place_, place.half, place.age);
   }
-  pass_hops(frames);
   aperture_.set(measured_, spectra, status);
   aperture_.enqueue(of_frames(aperture_launch_));
   columns_.enqueue(of_frames(columns_launch_));

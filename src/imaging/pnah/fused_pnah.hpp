@@ -24,18 +24,22 @@ struct FusedTuning {
   int row_group = 1;           ///< items a group of rows.cl
   int row_tile = 1;            ///< vectors a group
   bool check_here = true;      ///< whether aperture.cl checks for values that are not finite, else microphones.cl
+  bool one_launch = false;     ///< the three in one (frame.cl), of frames that are not batched; their groups are alike
 };
 
 /// GPUs: one line an item, many items a group. Others: vectors of lines, one item a group.
 FusedTuning default_tuning(const ocl::DeviceInfo& device, const PnahPlan& plan);
+
+/// Whether the three kernels of a frame may be one: no batch, one line an item, and both axes cut alike.
+bool fits_one_launch(const PnahPlan& plan, const FusedTuning& tuning);
 
 /// Why the fused path cannot run this plan on this device, as a sentence; empty where it can.
 std::string obstacle_to_fusing(const ocl::DeviceInfo& device, const PnahPlan& plan);
 
 /// Three launches a frame and no FFT library: conditioning and predictors (aperture.cl); rows transformed along x,
 /// columns extended, transformed, filtered, propagated and transformed back for the aperture's rows (columns.cl); the
-/// last transform along x for the aperture's columns (rows.cl). A fourth, microphone_check, where there are many
-/// frequencies.
+/// last transform along x for the aperture's columns (rows.cl). Where work-groups of a launch can hand over to each
+/// other, these are one launch (frame.cl). Another one, microphone_check, where there are many frequencies.
 class FusedPnah : public Imager {
  public:
   FusedPnah(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
@@ -64,6 +68,11 @@ class FusedPnah : public Imager {
  private:
   void allocate(const ocl::Device& device, const PnahPlan& plan);
   void build(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
+  void build_stages(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
+  void build_frame(const ocl::Device& device, const PnahPlan& plan, const FusedTuning& tuning);
+  [[nodiscard]] ocl::Defines with_tables(ocl::Defines defines, const PnahPlan& plan) const;
+  void enqueue_stages(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames);
+  void enqueue_frame(const ComplexBuffer& spectra, const StatusBuffer& status);
   void set_results() final;
 
   std::string description_;
@@ -76,6 +85,7 @@ class FusedPnah : public Imager {
   int slice_stride_;
   std::int32_t frequencies_;
   bool has_check_;
+  bool is_one_launch_;
   // Parts of the arena:
   std::unique_ptr<MaskBuffers> mask_;
   ocl::Buffer<std::uint8_t> usable_;
@@ -91,6 +101,13 @@ class FusedPnah : public Imager {
   ocl::Kernel rows_;
   ocl::Arguments<1> frame_status_;  ///< of rows_
   ocl::Arguments<2> rows_results_;
+  ocl::Kernel frame_;  ///< in place of the three
+  ocl::Arguments<2> frame_input_;
+  ocl::Arguments<2> frame_results_;
+  ocl::Arguments<1> frame_number_;
+  ocl::Arguments<2> frame_place_;
+  ocl::Arguments<1> frame_reports_;
+  std::uint32_t launches_ = 0;   ///< of frame_
   IncompleteFrames incomplete_;  ///< where the cut-off is measured, as those below
   ocl::Arguments<2> columns_place_;
   ocl::Arguments<2> rows_place_;
@@ -99,6 +116,7 @@ class FusedPnah : public Imager {
   ocl::Launch aperture_launch_{};
   ocl::Launch columns_launch_{};
   ocl::Launch rows_launch_{};
+  ocl::Launch frame_launch_{};
 };
 
 }  // namespace nearfield

@@ -100,6 +100,16 @@ StageWork rows(const Sizes& s) {
           .operations = s.images() * s.rows * transform_operations(s.padded_columns)};
 }
 
+/// The three in one launch.
+StageWork frame(const Sizes& s) {
+  StageWork sum{.stage = "imaging/fused/frame"};
+  for (const StageWork& part : {aperture(s), columns(s), rows(s)}) {
+    sum.bytes += part.bytes;
+    sum.operations += part.operations;
+  }
+  return sum;
+}
+
 StageWork forward_transform(const Sizes& s) {
   return {.stage = "imaging/forward_fft/clfft",
           .bytes = 2.0 * s.holograms() * s.padded() * kComplex,
@@ -141,7 +151,7 @@ WorkModel microphones(const ArrayPlan& array, int windows) {
 WorkModel pnah(const ArrayPlan& array, const HolographySettings& holography, int windows) {
   const Sizes s = sizes_of(array, holography, windows);
   WorkModel model = microphones(array, windows);
-  for (const auto stage : {aperture, columns, rows, predictors, extrapolate_rows, extrapolate_columns,
+  for (const auto stage : {aperture, columns, rows, frame, predictors, extrapolate_rows, extrapolate_columns,
                            forward_transform, inverse_transform, apply_transfer, crop}) {
     model.push_back(stage(s));
   }

@@ -20,6 +20,7 @@
 #include "control/service/realtime.hpp"
 #include "control/socket/exposure.hpp"
 #include "core/system/clocks.hpp"
+#include "core/system/mapped_memory.hpp"
 #include "daemon/durations.hpp"
 #include "daemon/last_words.hpp"
 #include "daemon/memory_need.hpp"
@@ -196,6 +197,7 @@ Daemon::Daemon(DaemonOptions options)
     start_threads();
     recording_->use(effective);
     open_control();
+    release_free_memory();  // of planning and compiling
   } catch (...) {
     stop();
     throw;

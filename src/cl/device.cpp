@@ -8,6 +8,7 @@
 #include <cctype>
 #include <chrono>
 
+#include "cl/memory_use.hpp"
 #include "cl/program_cache.hpp"
 
 namespace nearfield::ocl {
@@ -60,6 +61,7 @@ DeviceInfo describe(const ::cl::Platform& platform, const ::cl::Device& device) 
 
 /// The loader answers with an error code, not an empty list, when no platform is registered.
 std::vector<Candidate> find_devices() {
+  const DriverCall driver_call;
   keep_pocl_cache_private();
   std::vector<Candidate> found;
   std::vector<::cl::Platform> platforms;
@@ -170,6 +172,7 @@ std::vector<DeviceInfo> list_devices() {
 }
 
 void Kernel::enqueue(const Launch& launch) {
+  const DriverCall driver_call;
   const ::cl::NDRange global(launch.global_0, launch.global_1, launch.global_2);
   const ::cl::NDRange local(launch.local_0, launch.local_1, launch.local_2);
   if (recorder_ != nullptr && recorder_->is_active()) {
@@ -208,6 +211,7 @@ void Kernel::check_count(std::size_t values) const {
 }
 
 Kernel Program::kernel(const std::string& name) const {
+  const DriverCall driver_call;
   const std::span<const KernelSignature> kernels = embedded_->kernels;
   const auto signature =
       std::find_if(kernels.begin(), kernels.end(), [&](const KernelSignature& kernel) { return kernel.name == name; });
@@ -225,6 +229,7 @@ Kernel Program::kernel(const std::string& name) const {
 DeviceInfo find_device(const DeviceSettings& settings) { return chosen_candidate(settings).info; }
 
 Device Device::open(const DeviceSettings& settings, Profiling profiling) {
+  const DriverCall driver_call;
   const Candidate chosen = chosen_candidate(settings);
   if (chosen.info.max_work_group_size < kWorkGroupSize) {
     throw DeviceError(fmt::format("{}: expected work-groups of {} items, found at most {}", chosen.info.name,
@@ -250,18 +255,21 @@ Device Device::open(const DeviceSettings& settings, Profiling profiling) {
 }
 
 void Device::wait() const {
+  const DriverCall driver_call;
   if (const cl_int code = queue_.finish(); code != CL_SUCCESS) {
     throw_device_error(info_.name, "clFinish", code);
   }
 }
 
 void Device::flush() const {
+  const DriverCall driver_call;
   if (const cl_int code = queue_.flush(); code != CL_SUCCESS) {
     throw_device_error(info_.name, "clFlush", code);
   }
 }
 
 Program Device::build(std::string_view stage, std::string_view file, const Defines& defines) const {
+  const DriverCall driver_call;
   const EmbeddedKernel& embedded = embedded_kernel(file);
   std::string source;
   for (const std::string_view text : embedded.texts) {
@@ -292,11 +300,13 @@ Program Device::build(std::string_view stage, std::string_view file, const Defin
 }
 
 ::cl::Buffer Device::allocate_bytes(std::size_t bytes, std::string_view stage) const {
+  const DriverCall driver_call;
   cl_int code = CL_SUCCESS;
   ::cl::Buffer buffer(context_, CL_MEM_READ_WRITE, bytes, nullptr, &code);
   if (code != CL_SUCCESS) {
     throw_device_error(stage, fmt::format("clCreateBuffer of {} bytes", bytes), code);
   }
+  count_buffer(buffer, bytes, info_.is_gpu ? BufferPlace::kDevice : BufferPlace::kHost);
   return buffer;
 }
 
@@ -312,16 +322,19 @@ Program Device::build(std::string_view stage, std::string_view file, const Defin
 }
 
 std::shared_ptr<void> Device::map_host_bytes(std::size_t bytes, std::string_view stage) const {
+  const DriverCall driver_call;
   cl_int code = CL_SUCCESS;
   ::cl::Buffer buffer(context_, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, nullptr, &code);
   if (code != CL_SUCCESS) {
     throw_device_error(stage, fmt::format("clCreateBuffer of {} bytes of host memory", bytes), code);
   }
+  count_buffer(buffer, bytes, BufferPlace::kHost);
   return map(buffer, bytes, stage);
 }
 
 std::pair<::cl::Buffer, std::shared_ptr<void>> Device::share_host_bytes(std::size_t bytes,
                                                                         std::string_view stage) const {
+  const DriverCall driver_call;
   const CreateBufferNv create = create_buffer_nv(device_);
   if (create == nullptr) {
     return {};
@@ -332,10 +345,12 @@ std::pair<::cl::Buffer, std::shared_ptr<void>> Device::share_host_bytes(std::siz
     return {};  // transfers do it too
   }
   const ::cl::Buffer buffer(memory);
+  count_buffer(buffer, bytes, BufferPlace::kHost);
   return {buffer, map(buffer, bytes, stage)};
 }
 
 std::shared_ptr<void> Device::map(const ::cl::Buffer& buffer, std::size_t bytes, std::string_view stage) const {
+  const DriverCall driver_call;
   cl_int code = CL_SUCCESS;
   void* mapped =
       queue_.enqueueMapBuffer(buffer, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, bytes, nullptr, nullptr, &code);
@@ -347,6 +362,7 @@ std::shared_ptr<void> Device::map(const ::cl::Buffer& buffer, std::size_t bytes,
 
 void Device::write(const ::cl::Buffer& buffer, std::size_t offset, std::size_t bytes, const void* from,
                    cl_bool blocking, std::string_view stage) const {
+  const DriverCall driver_call;
   if (bytes == 0) {
     return;
   }
@@ -359,6 +375,7 @@ void Device::write(const ::cl::Buffer& buffer, std::size_t offset, std::size_t b
 
 void Device::read(const ::cl::Buffer& buffer, std::size_t offset, std::size_t bytes, void* to, cl_bool blocking,
                   std::string_view stage) const {
+  const DriverCall driver_call;
   if (bytes == 0) {
     return;
   }

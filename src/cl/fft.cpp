@@ -9,6 +9,8 @@
 #include <numbers>
 #include <random>
 
+#include "cl/memory_use.hpp"
+
 namespace nearfield::ocl {
 
 class ClfftLibrary {
@@ -99,6 +101,7 @@ ClfftPlan::ClfftPlan(const Device& device, const Shape& shape, std::string stage
       recorder_(device.shared_recorder()),
       is_one_kernel_(shape.rows == 1 && shape.columns <= kLongestOneKernelLine &&
                      std::has_single_bit(to_size(shape.columns))) {
+  const DriverCall driver_call;
   const std::array<std::size_t, 2> lengths = {to_size(shape.columns), to_size(shape.rows)};
   const clfftDim dimensions = shape.rows > 1 ? CLFFT_2D : CLFFT_1D;
   check(clfftCreateDefaultPlan(&handle_, device.context()(), dimensions, lengths.data()), "clfftCreateDefaultPlan");
@@ -129,6 +132,7 @@ ClfftPlan::~ClfftPlan() {
 }
 
 void ClfftPlan::enqueue(clfftDirection direction, const ::cl::Buffer& input, const ::cl::Buffer& output) {
+  const DriverCall driver_call;
   cl_command_queue queue = queue_();
   cl_mem in = input();
   cl_mem out = output();

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cl/memory_use.hpp"
+
 namespace nearfield::ocl {
 namespace {
 
@@ -50,6 +52,7 @@ RealGemm::RealGemm(const Device& device, std::size_t rows, std::size_t columns, 
 }
 
 void RealGemm::enqueue(const Buffer<float>& a, const Buffer<float>& b, const Buffer<float>& c, const Part& part) {
+  const DriverCall driver_call;
   cl_command_queue queue = queue_();
   if (recorder_ != nullptr) {
     recorder_->start_group(queue_);  // a product may be several kernels

@@ -1,5 +1,7 @@
 #include "cl/marker.hpp"
 
+#include "cl/memory_use.hpp"
+
 namespace nearfield::ocl {
 namespace {
 
@@ -8,6 +10,7 @@ constexpr std::string_view kMarkerStage = "marker";
 }  // namespace
 
 Marker::Marker(const Device& device) {
+  const DriverCall driver_call;
   if (const cl_int code = device.queue().enqueueMarkerWithWaitList(nullptr, &event_); code != CL_SUCCESS) {
     throw_device_error(kMarkerStage, "clEnqueueMarkerWithWaitList", code);
   }
@@ -26,6 +29,7 @@ bool Marker::is_reached() const {
 }
 
 void Marker::wait() const {
+  const DriverCall driver_call;
   if (const cl_int code = event_.wait(); code != CL_SUCCESS) {
     throw_device_error(kMarkerStage, "clWaitForEvents", code);
   }

@@ -20,6 +20,7 @@
 #include "control/service/realtime.hpp"
 #include "control/socket/exposure.hpp"
 #include "core/system/clocks.hpp"
+#include "core/system/mapped_memory.hpp"
 #include "daemon/durations.hpp"
 #include "daemon/last_words.hpp"
 #include "daemon/memory_need.hpp"
@@ -147,6 +148,7 @@ Daemon::Daemon(DaemonOptions options)
   warn_of(control::apply_realtime(settings_.daemon.realtime));
   warn_of(control::exposure_warnings(settings_.daemon));
   require_memory(needs_of_source(settings_), memory_room({}));
+  ocl::DriverAccount driver_account;
   (void)ocl::Device::open(settings_.device);  // throws: the bits of a scene, which come next, take up to minutes
   source_ = make_source(source_settings(settings_));
   warn_of(source_->warnings());
@@ -162,6 +164,7 @@ Daemon::Daemon(DaemonOptions options)
       spdlog::info("device of {}: {}", processor, device);
     }
   }
+  driver_memory_ = driver_account.finish();
   announce(*first);
   control::leave_realtime();
 
@@ -194,6 +197,7 @@ Daemon::Daemon(DaemonOptions options)
     start_threads();
     recording_->use(effective);
     open_control();
+    release_free_memory();  // of planning and compiling
   } catch (...) {
     stop();
     throw;
@@ -266,6 +270,7 @@ void Daemon::open_control() {
     measure_limits();
     measure_recordings();
     control::add_clock_metrics(*metrics_);
+    control::add_memory_metrics(*metrics_, [this] { return memory_figures(); });
     metrics_->add_reader("web_hangs_total", "How often the thread that serves page and metrics did not answer for 5 s",
                          [this] { return static_cast<double>(web_hangs_.load()); });
   }
@@ -550,6 +555,7 @@ nlohmann::json Daemon::status() {
   }
   status["senders"] = senders_json(source_->counters(), monotonic_ns());
   status["clock"] = control::clock_status();
+  status["memory"] = control::memory_status(memory_figures());
   status["microphones"] = health_->status();
   status["search"] = search_->status();
   status["recording"].update(recording_->trigger_status());
@@ -569,6 +575,16 @@ nlohmann::json Daemon::status() {
   const std::lock_guard lock(web_mutex_);
   status["page"] = web_ ? web_->status() : nlohmann::json();
   return status;
+}
+
+control::MemoryFigures Daemon::memory_figures() const {
+  const ocl::BufferBytes buffers = ocl::buffer_bytes();
+  return {.ring_bytes = source_->ring().memory_bytes(),
+          .history_bytes = recording_->memory_bytes(),
+          .buffers_bytes = buffers.host,
+          .device_bytes = buffers.device,
+          .driver_heap_bytes = driver_memory_.anonymous_bytes,
+          .driver_files = driver_memory_.files};
 }
 
 nlohmann::json Daemon::changed(std::uint64_t epoch) const {

@@ -11,6 +11,8 @@
 #include <string>
 #include <thread>
 
+#include "cl/memory_use.hpp"
+#include "control/metrics/memory_use.hpp"
 #include "control/metrics/metrics.hpp"
 #include "control/service/log.hpp"
 #include "control/service/service_manager.hpp"
@@ -81,6 +83,7 @@ class Daemon {
   void begin_epoch(Recorder& recorder) const;
   void log_run(const Epoch& epoch);
   nlohmann::json status();
+  [[nodiscard]] control::MemoryFigures memory_figures() const;
   nlohmann::json changed(std::uint64_t epoch) const;
   void start_threads();
   void run_engine();
@@ -101,7 +104,8 @@ class Daemon {
   void stop();
 
   DaemonOptions options_;
-  Settings settings_;  ///< as at the start
+  Settings settings_;                ///< as at the start
+  ocl::DriverMemory driver_memory_;  ///< as it was after the start
   std::shared_ptr<control::RateLimitedLog> log_;
   control::ServiceManager service_;
   std::unique_ptr<Source> source_;

@@ -118,6 +118,8 @@ class Recorder : public BitsTap, public Output {
   /// Waits until the writer thread has executed all requests so far.
   void wait_for_requests();
   [[nodiscard]] RecorderStatus status() const;
+  /// Memory for records on their way and for the history, which is there as long as the recorder.
+  [[nodiscard]] std::uint64_t memory_bytes() const { return bits_.lane().capacity_bytes() + images_.capacity_bytes(); }
 
  private:
   enum class BeganBy { kRequest, kTrigger, kRise };

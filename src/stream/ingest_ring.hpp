@@ -97,6 +97,8 @@ class IngestRing {
   explicit IngestRing(const RingSettings& settings);
 
   [[nodiscard]] const RingSettings& settings() const { return settings_; }
+  /// Memory of its elements.
+  [[nodiscard]] std::uint64_t memory_bytes() const { return words_.size() * sizeof(std::uint32_t); }
 
   // For the writer.
 

@@ -19,7 +19,7 @@
 namespace nearfield::control {
 namespace {
 
-constexpr std::size_t kQueuedLines = 8192;
+constexpr std::size_t kQueuedLines = 2048;
 constexpr std::string_view kOthers = "other";
 
 spdlog::level::level_enum level_of(DaemonSettings::LogLevel level) {

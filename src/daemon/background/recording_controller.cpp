@@ -309,6 +309,11 @@ nlohmann::json RecordingController::trigger_status() const {
           {"began_by", has_begun ? nlohmann::json(now->began_by) : nlohmann::json(nullptr)}};
 }
 
+std::uint64_t RecordingController::memory_bytes() const {
+  const std::lock_guard lock(pointer_mutex_);
+  return recorder_ ? recorder_->memory_bytes() : 0;
+}
+
 std::optional<RecorderStatus> RecordingController::status() const {
   const std::lock_guard lock(pointer_mutex_);
   return recorder_ ? std::optional(recorder_->status()) : std::nullopt;

@@ -37,6 +37,8 @@ class RecordingController {
   void close();
   /// Of the recorder in use, if there is one.
   [[nodiscard]] std::optional<RecorderStatus> status() const;
+  /// Memory of the recorder in use, its history's too; 0 where there is none.
+  [[nodiscard]] std::uint64_t memory_bytes() const;
   void update(control::Metrics& metrics) const;
   /// Of all recordings in the folder, for the status.
   [[nodiscard]] RoomKeeper::Account room() const { return keeper_.account(); }

@@ -1,0 +1,78 @@
+#pragma once
+#include <CL/opencl.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace nearfield::ocl {
+
+/// Sizes of all buffers of this process that exist.
+struct BufferBytes {
+  std::uint64_t host = 0;    ///< in the host's memory: mapped ones, and those of devices that have no other memory
+  std::uint64_t device = 0;  ///< in the memory of GPUs
+};
+/// Any thread.
+BufferBytes buffer_bytes();
+
+enum class BufferPlace { kHost, kDevice };
+/// Counts a new buffer until the driver destroys it.
+void count_buffer(const ::cl::Buffer& buffer, std::size_t bytes, BufferPlace place);
+
+/// What a driver has in the host's memory beside buffers.
+struct DriverMemory {
+  std::uint64_t anonymous_bytes =
+      0;                        ///< what calls of OpenCL left on the heap, on stacks and in written pages of files
+  std::set<std::string> files;  ///< that were mapped meanwhile, of which anonymous_bytes has the written pages
+};
+
+/// Measures what a driver keeps of the calls that this thread makes through this folder, from construction to
+/// finish(): the growth of the process's anonymous memory during each call, less the host's buffers that were
+/// allocated meanwhile. Free pages of the heap are released before and after each call, so that what the driver
+/// allocates takes new pages and what it has freed is not counted. One at a time, while no other thread allocates much:
+/// at the start of a program.
+class DriverAccount {
+ public:
+  DriverAccount();
+  ~DriverAccount();
+  DriverAccount(const DriverAccount&) = delete;
+  DriverAccount& operator=(const DriverAccount&) = delete;
+  /// Ends the measurement. Once.
+  DriverMemory finish();
+
+ private:
+  friend class DriverCall;
+  std::int64_t grown_bytes_ = 0;
+  bool is_in_call_ = false;
+  std::uint64_t buffers_before_bytes_;
+  std::set<std::string> files_before_;
+};
+
+/// Stands around calls of OpenCL: what they allocate counts for the account of this thread, if there is one. Of nested
+/// ones the outermost counts.
+class DriverCall {
+ public:
+  DriverCall() {
+    if (account != nullptr) {
+      begin();
+    }
+  }
+  ~DriverCall() {
+    if (is_counted_) {
+      end();
+    }
+  }
+  DriverCall(const DriverCall&) = delete;
+  DriverCall& operator=(const DriverCall&) = delete;
+
+ private:
+  friend class DriverAccount;
+  void begin();
+  void end() const;
+  /// Of this thread; null outside a measurement, so that a call costs a comparison then.
+  inline static thread_local constinit DriverAccount* account = nullptr;
+  bool is_counted_ = false;
+  std::uint64_t before_bytes_ = 0;
+};
+
+}  // namespace nearfield::ocl

@@ -1,0 +1,69 @@
+#include "core/system/mapped_memory.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "support/command.hpp"
+
+namespace nearfield {
+namespace {
+
+constexpr std::size_t kBytes = std::size_t{64} << 20U;
+/// What else a process may take or give back meanwhile, and how exactly the kernel counts.
+constexpr double kOtherBytes = 4e6;
+
+double resident_bytes() {
+  const std::optional<MappedMemory> memory = read_mapped_memory();
+  return memory ? static_cast<double>(memory->resident_bytes) : 0.0;
+}
+
+TEST(MappedMemory, GrowsByWhatIsWrittenTo) {
+  const double before_bytes = resident_bytes();
+  const auto anonymous_before_bytes = static_cast<double>(anonymous_memory_bytes());
+  ASSERT_GT(before_bytes, 0.0);
+  void* pages = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  EXPECT_NEAR(resident_bytes() - before_bytes, 0.0, kOtherBytes) << "nothing was written to it";
+  std::memset(pages, 1, kBytes);
+  EXPECT_NEAR(resident_bytes() - before_bytes, static_cast<double>(kBytes), kOtherBytes);
+  EXPECT_NEAR(static_cast<double>(anonymous_memory_bytes()) - anonymous_before_bytes, static_cast<double>(kBytes),
+              kOtherBytes);
+  munmap(pages, kBytes);
+  EXPECT_NEAR(resident_bytes() - before_bytes, 0.0, kOtherBytes);
+  EXPECT_NEAR(static_cast<double>(anonymous_memory_bytes()) - anonymous_before_bytes, 0.0, kOtherBytes);
+}
+
+TEST(MappedMemory, OfAFileKnowsTheProcessesOwnPages) {
+  const test::TemporaryFolder folder;
+  const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  constexpr std::size_t kPages = 256;
+  const std::string path = std::filesystem::canonical(folder.path()) / "a file";
+  std::ofstream(path) << std::string(kPages * page_bytes, 'a');
+  std::FILE* file = std::fopen(path.c_str(), "r");
+  void* memory = mmap(nullptr, kPages * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fileno(file), 0);
+  std::fclose(file);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* bytes = static_cast<volatile char*>(memory);
+  for (std::size_t page = 0; page < kPages; ++page) {
+    EXPECT_EQ(bytes[page * page_bytes], 'a');
+  }
+  for (std::size_t page = 0; page < 10; ++page) {
+    bytes[page * page_bytes] = 'b';
+  }
+  const std::optional<MappedMemory> mapped = read_mapped_memory();
+  munmap(memory, kPages * page_bytes);
+  ASSERT_TRUE(mapped);
+  ASSERT_TRUE(mapped->files.contains(path));
+  EXPECT_EQ(mapped->files.at(path).resident_bytes, kPages * page_bytes);
+  EXPECT_EQ(mapped->files.at(path).anonymous_bytes, 10 * page_bytes);
+  EXPECT_GT(mapped->files.at(std::filesystem::canonical("/proc/self/exe")).resident_bytes, 100'000U);
+  EXPECT_FALSE(read_mapped_memory()->files.contains(path)) << "it is unmapped";
+}
+
+}  // namespace
+}  // namespace nearfield

@@ -19,7 +19,9 @@
 //   image_powers   float [frequency][MODES], sum over an image of the first plane of a mode's squared factors
 //   log_sums       float [frequency][GRID], sum ln(w + noise) + (USED - modes) ln noise
 //   noises         float [GRID], the steps of noise
-//   errors         float [frequency][GRID], expected squared error of an image of the first plane for t = 1
+//   errors         float [frequency][GRID][ERROR_TERMS], of the expected squared error of an image of the first plane:
+//                  the noise's part for t = 1; what is unresolved for a scale of 1; 1 over the sum of g w; then, of g
+//                  over that sum, the sums of g, (g w)^2, g^2 w and g^2; 0. g is that of scale_of_unresolved()
 //   factors        float [plane][frequency][block of 32 pixels][MODES][re, im][32], what `images` is above
 //   on_surface     uchar [pixel], 1: it is imaged; the others are NaN
 //   priors         float [frame][frequency][GRID], t USED for each step of noise
@@ -79,6 +81,10 @@
 #define MICROPHONE_BLOCKS ((MICROPHONES + 31) / 32)
 #define PIXEL_BLOCKS ((PIXELS + 31) / 32)
 #define LANES 8  // of a vector on processors
+#define ERROR_TERMS 8
+#ifndef MOST_OF_UNRESOLVED  // scale of what is unresolved over that of the weakest modes
+#define MOST_OF_UNRESOLVED 5.0f
+#endif
 
 DEFINE_SUM_OF_ITEMS(GROUP)
 
@@ -286,6 +292,27 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_noise
   }
 }
 
+// The prior's power at which what the microphones do not resolve is expected: t, unless the modes that are weakest above
+// the noise have another one. Theirs is the mean of (|y|^2 - t noise) / w with weights w g, g = noise^2 w / (w + noise)^4,
+// plus its standard deviation; gains: y / (w + noise).
+LOCAL_HELPER float scale_of_unresolved(__global const float* restrict powers, __local const float* gains_re,
+                                       __local const float* gains_im, __global const float* restrict terms,
+                                       const float noise, const float prior, __local float* item_parts,
+                                       const int item) {
+  float measured = 0.0f;
+  for (int mode = item; mode < MODES; mode += GROUP) {
+    const float part = noise / (powers[mode] + noise);
+    measured +=
+        part * terms[2] * part * powers[mode] * (gains_re[mode] * gains_re[mode] + gains_im[mode] * gains_im[mode]);
+  }
+  measured = sum_of_items(measured, item_parts, item);
+  const float of_noise = noise * prior;
+  const float mean = max(0.0f, measured - of_noise * terms[3]);
+  const float variance = mean * mean * terms[4] + 2.0f * mean * of_noise * terms[5] + of_noise * of_noise * terms[6];
+  const float scale = mean + sqrt(variance);
+  return clamp(prior, scale, MOST_OF_UNRESOLVED * scale);
+}
+
 LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uchar* restrict on_surface,
                               const int pixel, const float2 value) {
   if (pixel < PIXELS) {
@@ -382,10 +409,15 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
 #endif
 
   // The report of the image, by one item of each hologram.
-  if (block == 0 && plane == 0 && item == 0) {
-    const float error = prior * ((__global const float*)(arena + ERRORS_AT))[frequency * GRID + step];
-    reports[hologram] =
-        (float4)(NAN, NAN, sqrt(noise * prior), energy + error > 0.0f ? sqrt(error / (energy + error)) : 0.0f);
+  if (block == 0 && plane == 0) {
+    __global const float* restrict terms =
+        (__global const float*)(arena + ERRORS_AT) + (frequency * GRID + step) * ERROR_TERMS;
+    const float scale = scale_of_unresolved(powers, re, im, terms, noise, prior, item_parts, item);
+    const float error = prior * terms[0] + scale * terms[1];
+    if (item == 0) {
+      reports[hologram] =
+          (float4)(NAN, NAN, sqrt(noise * prior), energy + error > 0.0f ? sqrt(error / (energy + error)) : 0.0f);
+    }
   }
   if (block == 0 && plane == 0 && frame == frames - 1) {
     __global int* after = (__global int*)(arena + MEMORIES_AT) + ((1 - turn) * frequencies + frequency) * words;

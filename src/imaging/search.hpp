@@ -35,7 +35,9 @@ struct FoundWaves {
   std::vector<PointSource> points;
   /// Of the waves, then of the points, in the measurement that they were found in.
   std::vector<std::complex<double>> amplitudes = {};
-  double noise = 0.0;        ///< of a microphone over the prior's power, at which their amplitudes are fitted
+  double noise = 0.0;  ///< of a microphone over the prior's power, at which their amplitudes are fitted
+  /// Microphones that the fit left out, ascending; masked ones that are not among them count as they are filled.
+  std::vector<std::int32_t> left_out = {};
   std::vector<float> table;  ///< as the imager's kernels read it (wave_table.hpp)
   [[nodiscard]] bool has_sources() const { return !waves.empty() || !points.empty(); }
 };

@@ -249,8 +249,11 @@ TEST_P(EverySphere, IsImagedAllRoundAndFromACap) {
     EXPECT_LE(round.error, 1.3 * c.errors[i]);
     EXPECT_LE(cap.error, 1.3 * c.cap_errors[i]);
     EXPECT_GE(round.ratio, 0.7);
-    // With hardly any noise the prior, which is rougher than these spheres, expects more than there is.
-    EXPECT_LE(round.ratio, kSnrs_db[i] > 50.0 ? 10.0 : 3.0);
+    // At 60 dB it was 4.5 to 6.8 where the scale of all modes stood for that of the weakest ones: these spheres end at
+    // degree 5, and the prior does not.
+    EXPECT_LE(round.ratio, 3.0);
+    EXPECT_GE(cap.ratio, 0.7);
+    EXPECT_LE(cap.ratio, 3.0);
   }
 }
 

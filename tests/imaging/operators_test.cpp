@@ -123,11 +123,6 @@ TEST(Operators, WithThePriorOfSonahTheyAreSonah) {
       EXPECT_LE(difference, 1e-4) << path.name;
       for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
         EXPECT_NEAR(found.reports[f].noise_pa, expected.reports[f].noise_pa, 1e-3F * expected.reports[f].noise_pa);
-        // sonah's squared error is calibrated, that of operators is not; the power that it is divided by contains it.
-        const double calibrated = std::pow(static_cast<double>(expected.reports[f].error_estimate), 2);
-        const double of_image = calibrated / (1.0 - calibrated) / std::pow(sonah_plan.error_calibration(), 2);
-        const double uncalibrated = std::sqrt(of_image / (1.0 + of_image));
-        EXPECT_NEAR(found.reports[f].error_estimate, uncalibrated, 1e-2 * uncalibrated);
       }
     }
   }
@@ -293,35 +288,184 @@ TEST(Operators, TheEightCases) {
   EXPECT_LE(image_eight_cases(30.0).error, 0.065);
 }
 
-/// On the plane z = z_m, of a monopole and its image in a rigid wall.
-std::vector<Complex> before_a_wall(const PnahPlan& plan, double wall_y_m, double z_m) {
-  const test::Monopole source{.x_m = 0.02, .y_m = 0.05, .z_m = -0.03};
-  const test::Monopole image{.x_m = source.x_m, .y_m = 2.0 * wall_y_m - source.y_m, .z_m = source.z_m};
-  auto field = test::monopole_field(source, plan.wavenumber(0), plan.geometry, z_m);
-  const auto reflected = test::monopole_field(image, plan.wavenumber(0), plan.geometry, z_m);
-  std::transform(field.begin(), field.end(), reflected.begin(), field.begin(), std::plus<>());
+struct RandomSource {
+  test::Monopole at;
+  Complex amplitude;
+};
+
+/// 1, 3 or 7 monopoles behind the array, all of one depth of 1, 3 or 6 cm.
+std::vector<RandomSource> random_sources(int draw, const PnahPlan& plan, std::mt19937& generator) {
+  constexpr int kCounts[] = {1, 3, 7};
+  constexpr double kDepths_m[] = {0.01, 0.03, 0.06};
+  const double half_m = plan.geometry.x_m(plan.geometry.columns - 1);
+  std::uniform_real_distribution<double> beside_m(-0.9 * half_m, 0.9 * half_m);
+  std::normal_distribution<double> normal;
+  std::vector<RandomSource> sources;
+  for (int i = 0; i < kCounts[draw % 3]; ++i) {
+    const double x_m = beside_m(generator);
+    const double y_m = beside_m(generator);
+    const double re = normal(generator);
+    sources.push_back(
+        {.at = {.x_m = x_m, .y_m = y_m, .z_m = -kDepths_m[draw / 3 % 3]}, .amplitude = Complex(re, normal(generator))});
+  }
+  return sources;
+}
+
+/// Pressure at a height, or the velocity along z there, -dp/dz / (j w rho).
+std::vector<Complex> field_of(const std::vector<RandomSource>& sources, const PnahPlan& plan, std::size_t frequency,
+                              double z_m, bool is_velocity) {
+  const double k = plan.wavenumber(frequency);
+  const Complex jw_rho(0.0, k * plan.medium.sound_speed_m_s * plan.medium.density_kg_m3);
+  std::vector<Complex> field(static_cast<std::size_t>(plan.geometry.channels()));
+  for (const RandomSource& source : sources) {
+    const auto pressure = test::monopole_field(source.at, k, plan.geometry, z_m);
+    for (int channel = 0; channel < plan.geometry.channels(); ++channel) {
+      const MicrophonePosition at = plan.geometry.position_m(channel);
+      const double up_m = z_m - source.at.z_m;
+      const double r_m = std::hypot(at.x_m - source.at.x_m, at.y_m - source.at.y_m, up_m);
+      const Complex over_pressure = is_velocity ? Complex(1.0 / r_m, k) * (up_m / r_m) / jw_rho : Complex(1.0);
+      const auto i = static_cast<std::size_t>(channel);
+      field[i] += source.amplitude * over_pressure * pressure[i];
+    }
+  }
   return field;
 }
 
-// E7. A monopole before a rigid floor, which stands 2 cm from the array's edge: one source and its image explain the
-// whole field where the wall is given. Without it the sheet explains the image, too, as it is 14 cm beside the array
-// and the sheet reaches 18 cm: a wall that is given gains as much as two sources in place of one cost, which at 500 Hz,
-// where a wave is 0.7 m long, is within the noise. 0.75 at 2 kHz: 0.60 was measured, and draws of the noise differ.
-TEST(Operators, AWallIsInTheModel) {
-  for (const double frequency_hz : {500.0, 2000.0}) {
-    PnahPlan plan = operator_plan(16, 16, Quantity::kPressure, {frequency_hz});
+// What is not resolved is expected with a scale that the modes show which are weakest above the noise. With that of all
+// modes in its place the ratios were 0.39 to 3.0 and 0.33 to 3.0, their deviations 0.50 and 0.66 nepers; 0.26 and 0.44
+// were measured, and other draws differ by 0.05.
+TEST(Operators, ErrorsOfRandomFieldsAreExpected) {
+  for (const Quantity quantity : {Quantity::kPressure, Quantity::kNormalVelocity}) {
+    PnahPlan plan = operator_plan(20, 20, quantity, {500.0, 2000.0, 4000.0});
     plan.geometry.pitch_y_m = 0.02;
-    const double wall_y_m = 0.17;
-    auto field = before_a_wall(plan, wall_y_m, plan.standoff_m);
-    std::mt19937 generator(4U);
-    test::add_noise(field, 60.0, generator);
-    const auto truth = before_a_wall(plan, wall_y_m, 0.0);
-    const double without = test::relative_l2(test::run_on_device(plan, test::narrow(field)).images, truth);
-    plan.holography.operators.wall.y_m = wall_y_m;
-    const double with = test::relative_l2(test::run_on_device(plan, test::narrow(field)).images, truth);
-    std::printf("E7, %.0f Hz: error %.2f %% with the wall, %.2f %% without\n", frequency_hz, 100.0 * with,
-                100.0 * without);
-    EXPECT_LT(with, (frequency_hz > 1000.0 ? 0.75 : 1.0) * without);
+    const std::unique_ptr<Imager> imager = make_imager(test::device(), plan);
+    const auto status = test::device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
+    std::mt19937 generator(8U);
+    std::vector<double> logarithms;
+    for (const double snr_db : {60.0, 45.0, 30.0}) {
+      for (int draw = 0; draw < 9; ++draw) {
+        const std::vector<RandomSource> sources = random_sources(draw, plan, generator);
+        std::vector<Complex> spectra;
+        for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+          auto field = field_of(sources, plan, f, plan.standoff_m, false);
+          test::add_noise(field, snr_db, generator);
+          spectra.insert(spectra.end(), field.begin(), field.end());
+        }
+        imager->forget();
+        imager->enqueue(test::device().upload<ComplexF>(test::narrow(spectra), "test"), status);
+        const std::vector<ComplexF> images = test::device().download(imager->images(), "test");
+        const auto reports = test::device().download(imager->reports(), "test");
+        for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
+          const auto truth = field_of(sources, plan, f, 0.0, quantity == Quantity::kNormalVelocity);
+          const auto first = images.begin() + static_cast<std::ptrdiff_t>(f * truth.size());
+          const double error =
+              test::relative_l2(std::vector<ComplexF>(first, first + static_cast<std::ptrdiff_t>(truth.size())), truth);
+          logarithms.push_back(std::log(static_cast<double>(reports[f].error_estimate) / error));
+        }
+      }
+    }
+    const auto [least, most] = std::minmax_element(logarithms.begin(), logarithms.end());
+    double mean = 0.0;
+    double square = 0.0;
+    for (const double logarithm : logarithms) {
+      mean += logarithm / static_cast<double>(logarithms.size());
+      square += logarithm * logarithm / static_cast<double>(logarithms.size());
+    }
+    const double deviation = std::sqrt(square - mean * mean);
+    std::printf("random fields, %s: expected over true error %.2f to %.2f, %.2f in the mean, deviation %.2f nepers\n",
+                std::string(name_of(quantity)).c_str(), std::exp(*least), std::exp(*most), std::exp(mean), deviation);
+    EXPECT_GE(*least, std::log(0.5));
+    EXPECT_LE(*most, std::log(3.5));
+    EXPECT_LE(deviation, quantity == Quantity::kPressure ? 0.35 : 0.55);
+  }
+}
+
+/// On the plane z = z_m, of a monopole and, where there is a rigid wall, of its image.
+std::vector<Complex> before_a_wall(const test::Monopole& source, std::optional<double> wall_y_m, const PnahPlan& plan,
+                                   std::size_t frequency, double z_m) {
+  const double k = plan.wavenumber(frequency);
+  auto field = test::monopole_field(source, k, plan.geometry, z_m);
+  if (wall_y_m) {
+    const test::Monopole image{.x_m = source.x_m, .y_m = 2.0 * *wall_y_m - source.y_m, .z_m = source.z_m};
+    const auto reflected = test::monopole_field(image, k, plan.geometry, z_m);
+    std::transform(field.begin(), field.end(), reflected.begin(), field.begin(), std::plus<>());
+  }
+  return field;
+}
+
+/// Mean error over draws of the noise, [frequency].
+std::vector<double> errors_before_a_wall(Imager& imager, const PnahPlan& plan, const test::Monopole& source,
+                                         std::optional<double> wall_y_m, double snr_db) {
+  constexpr int kDraws = 3;
+  const auto status = test::device().upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
+  std::mt19937 generator(4U);
+  std::vector<double> errors(plan.frequencies_hz.size());
+  for (int draw = 0; draw < kDraws; ++draw) {
+    std::vector<Complex> spectra;
+    for (std::size_t f = 0; f < errors.size(); ++f) {
+      auto field = before_a_wall(source, wall_y_m, plan, f, plan.standoff_m);
+      test::add_noise(field, snr_db, generator);
+      spectra.insert(spectra.end(), field.begin(), field.end());
+    }
+    imager.forget();
+    imager.enqueue(test::device().upload<ComplexF>(test::narrow(spectra), "test"), status);
+    const std::vector<ComplexF> images = test::device().download(imager.images(), "test");
+    for (std::size_t f = 0; f < errors.size(); ++f) {
+      const auto truth = before_a_wall(source, wall_y_m, plan, f, 0.0);
+      const auto first = images.begin() + static_cast<std::ptrdiff_t>(f * truth.size());
+      errors[f] +=
+          test::relative_l2(std::vector<ComplexF>(first, first + static_cast<std::ptrdiff_t>(truth.size())), truth) /
+          kDraws;
+    }
+  }
+  return errors;
+}
+
+struct WallSource {
+  const char* name;
+  test::Monopole at;
+};
+
+constexpr WallSource kWallSources[] = {{"3 cm deep", {.x_m = 0.02, .y_m = 0.05, .z_m = -0.03}},
+                                       {"3 cm deep, away", {.x_m = -0.05, .y_m = -0.06, .z_m = -0.03}},
+                                       {"3 cm deep, near", {.x_m = 0.02, .y_m = 0.12, .z_m = -0.03}},
+                                       {"6 cm deep", {.x_m = 0.02, .y_m = 0.05, .z_m = -0.06}}};
+
+// E7. A monopole before a rigid floor, which is given or not. Where it is given, one source explains the whole field,
+// and the error is that of the same monopole without any wall; no more can be gained. It is 3 times less than without
+// the wall where a source is as smooth as the prior expects and its image lies beyond the sheet, which reaches 18 cm
+// beside the array: 6 cm deep, 60 dB, a wall 25 cm from the centre. The hard case is a wall 2 cm beside the array:
+// there the sheet contains the image, too.
+// 1.1: where a wall gains nothing, draws of the noise decide.
+TEST(Operators, AWallIsInTheModel) {
+  PnahPlan plan = operator_plan(16, 16, Quantity::kPressure, {500.0, 1000.0, 2000.0, 4000.0});
+  plan.geometry.pitch_y_m = 0.02;
+  const std::unique_ptr<Imager> open = make_imager(test::device(), plan);
+  for (const double wall_y_m : {0.17, 0.25, 0.35, 0.5, 1.0}) {
+    PnahPlan beside = plan;
+    beside.holography.operators.wall.y_m = wall_y_m;
+    const std::unique_ptr<Imager> given = make_imager(test::device(), beside);
+    for (const WallSource& source : kWallSources) {
+      for (const double snr_db : {60.0, 40.0}) {
+        const auto with = errors_before_a_wall(*given, beside, source.at, wall_y_m, snr_db);
+        const auto without = errors_before_a_wall(*open, plan, source.at, wall_y_m, snr_db);
+        const auto alone = errors_before_a_wall(*open, plan, source.at, std::nullopt, snr_db);
+        std::printf("E7, wall at %.2f m, %s, %.0f dB:", wall_y_m, source.name, snr_db);
+        for (std::size_t f = 0; f < with.size(); ++f) {
+          std::printf(" | %.2f / %.2f / %.2f %%, %.1f times", 100.0 * alone[f], 100.0 * with[f], 100.0 * without[f],
+                      without[f] / with[f]);
+          EXPECT_LE(with[f], 1.1 * without[f]) << wall_y_m << " " << source.name << " " << plan.frequencies_hz[f];
+          if (source.at.z_m < -0.05 && wall_y_m == 0.25 && snr_db == 60.0) {
+            EXPECT_GE(without[f], (plan.frequencies_hz[f] < 3000.0 ? 3.0 : 2.0) * with[f]) << plan.frequencies_hz[f];
+          }
+          if (source.at.y_m == 0.05 && source.at.z_m > -0.05 && wall_y_m == 0.17 && snr_db == 60.0 &&
+              plan.frequencies_hz[f] == 2000.0) {
+            EXPECT_GE(without[f], 1.3 * with[f]);
+          }
+        }
+        std::printf("\n");
+      }
+    }
   }
 }
 

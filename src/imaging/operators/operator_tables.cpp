@@ -3,6 +3,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -27,7 +28,7 @@ using ComplexF = std::complex<float>;
 using Eigen::Index;
 
 /// Another one for models of other values.
-constexpr std::string_view kModelVersion = "operators 1";
+constexpr std::string_view kModelVersion = "operators 2";
 /// At least what a file has on disk beside its value.
 constexpr std::uint64_t kHeaderBytes = 64;
 
@@ -118,9 +119,31 @@ std::optional<OperatorTables> tables_of(std::span<const unsigned char> bytes, co
                         reader.take_all(tables.errors) && reader.take_all(tables.factors) && reader.is_at_end();
   const bool fits = is_whole && tables.modes.size() == tables.rank() * tables.microphones &&
                     tables.image_powers.size() == tables.rank() && tables.log_sums.size() == kNoiseSteps &&
-                    tables.errors.size() == kNoiseSteps &&
+                    tables.errors.size() == kNoiseSteps * kErrorTerms &&
                     tables.factors.size() == tables.rank() * images.places_m.size();
   return fits ? std::optional(std::move(tables)) : std::nullopt;
+}
+
+/// Of a step of noise, for modes of these powers.
+std::array<double, kErrorTerms> error_terms(const Eigen::ArrayXd& powers, const Eigen::ArrayXd& image_powers,
+                                            double prior_power, double noise) {
+  const Eigen::ArrayXd both = powers + noise;
+  const double of_noise = noise * (image_powers / both.square()).sum();
+  const double whole = std::max(0.0, prior_power - (image_powers / both).sum());
+  const Eigen::ArrayXd weights = noise * noise * powers / both.square().square();
+  const double sum = (weights * powers).sum();
+  if (!(sum > 0.0)) {  // without modes nothing is known of another scale than t
+    return {whole, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+  }
+  const Eigen::ArrayXd g = weights / sum;
+  return {of_noise,
+          std::max(0.0, whole - of_noise),
+          1.0 / sum,
+          g.sum(),
+          (g * powers).square().sum(),
+          (g.square() * powers).sum(),
+          g.square().sum(),
+          0.0};
 }
 
 }  // namespace
@@ -146,8 +169,9 @@ OperatorTables make_operator_tables(const PnahPlan& plan, const OperatorModel& m
     const double noise = noise_step(step);
     const double outside = static_cast<double>(used.size()) - static_cast<double>(powers.size());
     tables.log_sums.push_back(static_cast<float>((powers.array() + noise).log().sum() + outside * std::log(noise)));
-    tables.errors.push_back(
-        static_cast<float>(std::max(0.0, model.prior_power - (image_powers / (powers.array() + noise)).sum())));
+    for (const double term : error_terms(powers.array(), image_powers, model.prior_power, noise)) {
+      tables.errors.push_back(static_cast<float>(term));
+    }
   }
   for (const Eigen::MatrixXcd& image : model.images) {
     for (Index mode = 0; mode < image.cols(); ++mode) {

@@ -12,6 +12,11 @@
 
 namespace nearfield {
 
+/// Values of a step of noise for the expected error of the first plane's image (docs/operators.md): the noise's part of
+/// the squared error for t = 1; what is unresolved for a scale of 1; 1 over the sum of g w; then, of g over that sum,
+/// the sums of g, (g w)^2, g^2 w and g^2; 0.
+inline constexpr std::size_t kErrorTerms = 8;
+
 /// What the device needs of a model at one frequency, as float32.
 struct OperatorTables {
   std::size_t microphones = 0;               ///< of the array, also those that are left out
@@ -20,7 +25,7 @@ struct OperatorTables {
   std::vector<float> powers;                 ///< [mode]
   std::vector<float> image_powers;           ///< [mode], summed over the first plane's image
   std::vector<float> log_sums;               ///< [kNoiseSteps]
-  std::vector<float> errors;                 ///< [kNoiseSteps]
+  std::vector<float> errors;                 ///< [kNoiseSteps][kErrorTerms]
   std::vector<std::complex<float>> factors;  ///< [plane][mode][pixel]
 
   [[nodiscard]] std::size_t rank() const { return powers.size(); }

@@ -75,6 +75,54 @@ Eigen::MatrixXcd within_factor(const Eigen::MatrixXcd& covariance, double tolera
   return within;
 }
 
+/// Expected squared errors of an image, summed over pixels.
+struct ExpectedError {
+  double of_noise = 0.0;    ///< of noise of 1 at a microphone
+  double unresolved = 0.0;  ///< of fields that the image lacks, where the prior's power at a microphone is 1
+};
+
+/// images: from microphones, within the factor's range; its columns in modes do not depend on each other.
+ExpectedError expected_error(const Eigen::MatrixXcd& images, const Eigen::MatrixXcd& modes,
+                             const Eigen::ArrayXd& powers, double noise, double prior) {
+  const Eigen::ArrayXd of_modes = (images * modes).cwiseAbs2().colwise().sum().transpose().array();
+  ExpectedError found;
+  double explained = 0.0;
+  for (Index mode = 0; mode < powers.size(); ++mode) {
+    found.of_noise += of_modes(mode) / std::pow(powers(mode) + noise, 2);
+    explained += of_modes(mode) / (powers(mode) + noise);
+  }
+  found.unresolved = std::max(0.0, prior - explained - noise * found.of_noise);
+  return found;
+}
+
+/// The prior's power of what is not resolved: at least that of the modes which are weakest above the noise, and at most
+/// 5 times that; between these it is `whole`, that of all modes. energies: |y|^2, each of variance
+/// whole' powers + whole noise.
+double scale_of_unresolved(const Eigen::ArrayXd& energies, const Eigen::ArrayXd& powers, double noise, double whole) {
+  double weights = 0.0;
+  double mean = 0.0;
+  const auto weight = [&](double power) { return std::pow(power * noise, 2) / std::pow(power + noise, 4); };
+  for (Index mode = 0; mode < powers.size(); ++mode) {
+    if (powers(mode) > 0.0) {
+      weights += weight(powers(mode));
+      mean += weight(powers(mode)) * (energies(mode) - whole * noise) / powers(mode);
+    }
+  }
+  if (weights == 0.0) {
+    return whole;
+  }
+  mean = std::max(0.0, mean / weights);
+  double variance = 0.0;
+  for (Index mode = 0; mode < powers.size(); ++mode) {
+    if (powers(mode) > 0.0) {
+      const double deviation = mean + whole * noise / powers(mode);
+      variance += std::pow(weight(powers(mode)) / weights * deviation, 2);
+    }
+  }
+  const double weakest = mean + std::sqrt(variance);
+  return std::clamp(whole, weakest, 5.0 * weakest);
+}
+
 int most_probable(const std::vector<double>& costs) {
   return static_cast<int>(std::min_element(costs.begin(), costs.end()) - costs.begin());
 }
@@ -218,8 +266,10 @@ PnahImages Operators::image(std::span<const Complex> spectra, const PnahPlan& ma
       }
       if (plane == 0) {
         const Eigen::MatrixXcd reduced = frequency.images[0] * range;
-        const double explained = (reduced * solver.solve(reduced.adjoint())).trace().real();
-        const double error = prior * std::max(0.0, frequency.prior - explained);
+        const Eigen::ArrayXd powers = frequency.powers.array() * inside;
+        const ExpectedError expected = expected_error(reduced, frequency.modes, powers, noise, frequency.prior);
+        const double error = prior * noise * expected.of_noise +
+                             scale_of_unresolved(energies, powers, noise, prior) * expected.unresolved;
         // As of modes that do not depend on each other.
         const Eigen::ArrayXd factors = (reduced * frequency.modes).cwiseAbs2().colwise().sum().transpose().array();
         const double energy = (factors * energies / (frequency.powers.array() + noise).square()).sum();

@@ -395,9 +395,19 @@ Sonah::WaveFit Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& f
   for (Eigen::Index i = 0; i < count; ++i) {
     microphones.col(i) = at_microphones(frequency, sources[static_cast<std::size_t>(i)]);
   }
-  // Generalised least squares: (F^H C^-1 F)^-1 F^H C^-1 p.
-  const Eigen::MatrixXd inverse =
-      f.modes * (f.powers.array() + f.found.noise).inverse().matrix().asDiagonal() * f.modes.transpose();
+  // Generalised least squares: (F^H C^-1 F)^-1 F^H C^-1 p, C of the microphones that are not left out.
+  std::vector<Eigen::Index> fitted;
+  for (int channel = 0; channel < plan_.geometry.channels(); ++channel) {
+    if (std::find(f.found.left_out.begin(), f.found.left_out.end(), channel) == f.found.left_out.end()) {
+      fitted.push_back(channel);
+    }
+  }
+  const Eigen::MatrixXd whole =
+      f.modes * (f.powers.array() + f.found.noise).matrix().asDiagonal() * f.modes.transpose();
+  const Eigen::MatrixXd between = whole(fitted, fitted);
+  Eigen::MatrixXd inverse = Eigen::MatrixXd::Zero(field.size(), field.size());
+  const Eigen::MatrixXd of_fitted = between.ldlt().solve(Eigen::MatrixXd::Identity(between.rows(), between.cols()));
+  inverse(fitted, fitted) = of_fitted;
   const Eigen::MatrixXcd white = inverse.cast<Complex>() * microphones;
   const Eigen::MatrixXcd covariance = (microphones.adjoint() * white).inverse();
   const Eigen::VectorXcd amplitudes = covariance * white.adjoint() * field;

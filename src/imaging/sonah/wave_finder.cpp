@@ -48,6 +48,14 @@ int step_of_noise(double noise) {
   return static_cast<int>(std::lround(std::log(noise / noise_step(0)) / std::log(noise_step(1) / noise_step(0))));
 }
 
+Eigen::ArrayXd all_powers(const SonahModel& model) {
+  Eigen::ArrayXd powers(kParities * model.samples);
+  for (std::size_t c = 0; c < kParities; ++c) {
+    powers.segment(static_cast<Index>(c) * model.samples, model.samples) = model.powers[c].array();
+  }
+  return powers;
+}
+
 }  // namespace
 
 Eigen::ArrayXd WaveFinder::Fit::significance() const {
@@ -61,16 +69,10 @@ WaveFinder::WaveFinder(const PnahPlan& plan, std::size_t frequency, const SonahM
       modes_(plan, frequency, model),
       points_(plan, frequency, model),
       most_(most_waves(plan.geometry)),
-      most_rad_per_m_(std::hypot(k_, std::log(kMostLoss) / plan.largest_distance_m())) {
-  powers_.resize(kParities * model.samples);
-  for (std::size_t c = 0; c < kParities; ++c) {
-    powers_.segment(static_cast<Index>(c) * model.samples, model.samples) = model.powers[c].array();
-  }
-  const Index missing = powers_.size() - plan.geometry.channels();  // of odd classes, which have no centre line
-  for (int step = 0; step < kNoiseSteps; ++step) {
-    const double noise = noise_step(step);
-    log_determinants_.push_back((powers_ + noise).log().sum() - static_cast<double>(missing) * std::log(noise));
-  }
+      most_rad_per_m_(std::hypot(k_, std::log(kMostLoss) / plan.largest_distance_m())),
+      powers_(all_powers(model)),
+      // Missing: of odd classes, which have no centre line.
+      weights_(powers_, powers_.size() - plan.geometry.channels()) {
   x_ = make_axis(plan.geometry.columns, plan.geometry.pitch_x_m);
   y_ = make_axis(plan.geometry.rows, plan.geometry.pitch_y_m);
 }
@@ -95,14 +97,35 @@ WaveFinder::Axis WaveFinder::make_axis(int microphones, double pitch_m) const {
   return axis;
 }
 
+/// What is filled by a prediction is no measurement: fits that counted it as one had ten times the least error that a
+/// place behind a hole of 8 x 8 microphones can have, as the prediction follows the noise round the hole.
+void WaveFinder::use(const MicrophoneMask* mask) {
+  modes_.use(mask);
+  std::vector<std::int32_t> left_out;
+  if (mask != nullptr && mask->channels.size() <= at(kMostLeftOut)) {
+    left_out.assign(mask->channels.begin(), mask->channels.end());
+  }
+  if (left_out == left_out_) {
+    return;
+  }
+  left_out_ = std::move(left_out);
+  Eigen::MatrixXd masked(powers_.size(), static_cast<Index>(left_out_.size()));
+  for (std::size_t i = 0; i < left_out_.size(); ++i) {
+    std::vector<Complex> unit(at(plan_.geometry.channels()));
+    unit[at(left_out_[i])] = 1.0;
+    masked.col(static_cast<Index>(i)) = modes_.of_field(unit).real();
+  }
+  weights_.leave_out(std::move(masked));
+}
+
 /// The most probable noise of what the waves leave, and the prior's power with it.
 void WaveFinder::weigh_residual(Fit& fit) const {
-  const double channels = plan_.geometry.channels();
-  const Eigen::ArrayXd squares = fit.residual.cwiseAbs2().array();
+  const auto channels = static_cast<double>(weights_.channels());
+  const Eigen::ArrayXd energies = weights_.energies(fit.residual);
   double least = std::numeric_limits<double>::infinity();
   for (int step = 0; step < kNoiseSteps; ++step) {
-    const double prior = (squares / (powers_ + noise_step(step))).sum() / channels;
-    const double cost = log_determinants_[at(step)] + channels * std::log(std::max(prior, 1e-300));
+    const double prior = energies(step) / channels;
+    const double cost = weights_.log_determinant(step) + channels * std::log(std::max(prior, 1e-300));
     if (cost < least) {
       least = cost;
       fit.residual_noise = noise_step(step);
@@ -113,17 +136,13 @@ void WaveFinder::weigh_residual(Fit& fit) const {
 }
 
 WaveFinder::Fit WaveFinder::fit(const Sources& sources, const Eigen::VectorXcd& y, double noise) const {
-  Fit fit{.noise = noise,
-          .modes = modes_.fields(sources),
-          .weights = 1.0 / (powers_ + noise),
-          .amplitudes = {},
-          .covariance = {},
-          .residual = y};
+  Fit fit{
+      .noise = noise, .modes = modes_.fields(sources), .white = {}, .amplitudes = {}, .covariance = {}, .residual = y};
   if (!sources.empty()) {
-    const Eigen::MatrixXcd weighed = fit.weights.matrix().asDiagonal() * fit.modes;
-    const Eigen::MatrixXcd precision = fit.modes.adjoint() * weighed;
+    fit.white = weights_.weigh(step_of_noise(noise), fit.modes);
+    const Eigen::MatrixXcd precision = fit.modes.adjoint() * fit.white;
     fit.covariance = precision.ldlt().solve(Eigen::MatrixXcd::Identity(precision.rows(), precision.cols()));
-    fit.amplitudes = fit.covariance * (weighed.adjoint() * y);
+    fit.amplitudes = fit.covariance * (fit.white.adjoint() * y);
     fit.residual -= fit.modes * fit.amplitudes;
   }
   weigh_residual(fit);
@@ -180,7 +199,7 @@ Eigen::MatrixXcd WaveFinder::tangents(const Sources& sources, const Fit& fit) co
 /// One step of Gauss and Newton in all coordinates and amplitudes; returns the largest change, of the grids' steps.
 double WaveFinder::step(Sources& sources, const Fit& fit) const {
   const Eigen::MatrixXcd columns = tangents(sources, fit);
-  const Eigen::MatrixXcd weighed = fit.weights.matrix().asDiagonal() * columns;
+  const Eigen::MatrixXcd weighed = weights_.weigh(step_of_noise(fit.noise), columns);
   const Eigen::MatrixXd normal = (columns.adjoint() * weighed).real();
   const Eigen::VectorXd right = (weighed.adjoint() * fit.residual).real();
   const Eigen::VectorXd change = normal.ldlt().solve(right);
@@ -252,7 +271,7 @@ const Eigen::MatrixXd& WaveFinder::grid_powers() {
 Candidate WaveFinder::strongest_wave(const Fit& fit) {
   const Eigen::MatrixXd& powers = grid_powers();
   const int noise = step_of_noise(fit.noise);
-  const Eigen::VectorXcd white = (fit.weights * fit.residual.array()).matrix();
+  const Eigen::VectorXcd white = weights_.weigh(noise, fit.residual);
   const Index rows = y_.grid_rad_per_m.size();
   const Index columns = x_.grid_rad_per_m.size();
   const Index coarse_columns = (columns + kCoarse - 1) / kCoarse;
@@ -293,7 +312,7 @@ Candidate WaveFinder::strongest_wave(const Fit& fit) {
 /// The strongest wave and the strongest point source that exceed the threshold, the stronger one first.
 std::vector<Candidate> WaveFinder::candidates(const Fit& fit) {
   std::vector<Candidate> found = {
-      points_.strongest((fit.weights * fit.residual.array()).matrix(), step_of_noise(fit.noise), fit.prior),
+      points_.strongest(weights_.weigh(step_of_noise(fit.noise), fit.residual), step_of_noise(fit.noise), fit.prior),
       strongest_wave(fit)};
   std::erase_if(found, [](const Candidate& candidate) { return candidate.strength < kCandidate; });
   std::stable_sort(found.begin(), found.end(),
@@ -302,7 +321,7 @@ std::vector<Candidate> WaveFinder::candidates(const Fit& fit) {
 }
 
 FoundWaves WaveFinder::find(std::span<const Complex> field, std::uint64_t number, const MicrophoneMask* mask) {
-  modes_.use(mask);
+  use(mask);
   const SearchMemory<Sources>::Pair before = before_.at(number);
   if (*before.settling != *before.serving) {
     (void)search_from(*before.settling, field);
@@ -318,7 +337,7 @@ FoundWaves WaveFinder::find(std::span<const Complex> field, std::uint64_t number
 }
 
 FoundWaves WaveFinder::find_from(Sources sources, std::span<const Complex> field, const MicrophoneMask* mask) {
-  modes_.use(mask);
+  use(mask);
   return search_from(std::move(sources), field);
 }
 
@@ -328,7 +347,7 @@ double WaveFinder::criterion() const {
   for (const FieldSource& source : sources_) {
     parameters += kOfAmplitude + coordinates_of(source);
   }
-  return fit_.cost + 0.5 * parameters * std::log(2.0 * plan_.geometry.channels());
+  return fit_.cost + 0.5 * parameters * std::log(2.0 * static_cast<double>(weights_.channels()));
 }
 
 FoundWaves WaveFinder::search_from(Sources sources, std::span<const Complex> field) {
@@ -376,12 +395,15 @@ FoundWaves WaveFinder::search_from(Sources sources, std::span<const Complex> fie
   }
   found.amplitudes.insert(found.amplitudes.end(), of_points.begin(), of_points.end());
   found.noise = best.noise;
+  found.left_out = left_out_;
+  const Eigen::MatrixXcd unknowns = tangents(sources, best);
   found.table = make_wave_table(plan_, k_, *model_, sources,
                                 {.modes = best.modes,
-                                 .weights = best.weights,
+                                 .white = best.white,
                                  .covariance = best.covariance,
                                  .amplitudes = best.amplitudes,
-                                 .tangents = tangents(sources, best)});
+                                 .tangents = unknowns,
+                                 .white_tangents = weights_.weigh(step_of_noise(best.noise), unknowns)});
   fit_ = std::move(best);
   sources_error_ = static_cast<double>(found.table[1]);
   return found;
@@ -389,7 +411,8 @@ FoundWaves WaveFinder::search_from(Sources sources, std::span<const Complex> fie
 
 FieldEstimate WaveFinder::estimate() const {
   const Eigen::ArrayXd weights = 1.0 / (powers_ + fit_.residual_noise);
-  Eigen::VectorXcd image = image_of_modes(plan_, *model_, (weights * fit_.residual.array()).matrix());
+  Eigen::VectorXcd image =
+      image_of_modes(plan_, *model_, weights_.weigh(step_of_noise(fit_.residual_noise), fit_.residual));
   FieldEstimate out;
   out.noise_pa = std::sqrt(fit_.prior * fit_.residual_noise);
   double left = model_->prior_powers.front();

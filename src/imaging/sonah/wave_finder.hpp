@@ -10,6 +10,7 @@
 #include "imaging/sonah/field_source.hpp"
 #include "imaging/sonah/point_grid.hpp"
 #include "imaging/sonah/sonah_model.hpp"
+#include "imaging/sonah/usable_weights.hpp"
 #include "imaging/sonah/wave_table.hpp"
 
 namespace nearfield {
@@ -30,8 +31,8 @@ class WaveFinder {
  public:
   /// `model` must outlive it; its first image plane is used.
   WaveFinder(const PnahPlan& plan, std::size_t frequency, const SonahModel& model);
-  /// field [row][column], Pa, in which those of `mask` are filled, all of them where it is null. Starts with the
-  /// sources that it found before, as of Search.
+  /// field [row][column], Pa, in which those of `mask` are filled, none of them where it is null; up to kMostLeftOut of
+  /// these are left out of fits. Starts with the sources that it found before, as of Search.
   FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number,
                   const MicrophoneMask* mask = nullptr);
   using Sources = std::vector<FieldSource>;
@@ -58,7 +59,7 @@ class WaveFinder {
     double prior = 0.0;           ///< power of a microphone that is left
     double cost = 0.0;            ///< -ln of the marginal likelihood of what is left, but for a constant
     Eigen::MatrixXcd modes;       ///< (mode, source)
-    Eigen::ArrayXd weights;       ///< 1 / (power + noise). [mode]
+    Eigen::MatrixXcd white;       ///< `modes` times the inverse of the covariance with `noise`
     Eigen::VectorXcd amplitudes;  ///< [source]
     Eigen::MatrixXcd covariance;  ///< (source, source) of the amplitudes, over `prior`
     Eigen::VectorXcd residual;    ///< [mode]
@@ -72,6 +73,7 @@ class WaveFinder {
     std::array<Eigen::MatrixXd, 2> waves;  ///< even, odd: (place, grid)
   };
 
+  void use(const MicrophoneMask* mask);
   FoundWaves search_from(Sources sources, std::span<const std::complex<double>> field);
   [[nodiscard]] Axis make_axis(int microphones, double pitch_m) const;
   void weigh_residual(Fit& fit) const;
@@ -93,8 +95,9 @@ class WaveFinder {
   PointGrid points_;
   std::size_t most_;
   double most_rad_per_m_;
-  Eigen::ArrayXd powers_;                 ///< [mode]
-  std::vector<double> log_determinants_;  ///< of the prior with each step of noise
+  Eigen::ArrayXd powers_;               ///< [mode]
+  std::vector<std::int32_t> left_out_;  ///< masked microphones that fits leave out
+  UsableWeights weights_;
   Axis x_;
   Axis y_;
   Eigen::MatrixXd grid_powers_;  ///< of the matched filter over the prior's; (noise step, y and x)

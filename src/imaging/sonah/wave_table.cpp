@@ -62,7 +62,7 @@ Eigen::MatrixXcd image_tangents(const PnahPlan& plan, double k, const std::vecto
 /// tangents' images are beside the prior's images of the tangents. Half, as each unknown is real.
 double expected_error(const PnahPlan& plan, const SonahModel& model, const Eigen::MatrixXcd& images,
                       const WaveModes& found) {
-  const Eigen::MatrixXcd weighed = found.weights.matrix().asDiagonal() * found.tangents;
+  const Eigen::MatrixXcd& weighed = found.white_tangents;
   const Eigen::MatrixXcd missed = images - image_of_modes(plan, model, weighed);
   const Eigen::MatrixXd normal = (found.tangents.adjoint() * weighed).real();
   const Eigen::MatrixXd energies = (missed.adjoint() * missed).real();
@@ -91,8 +91,7 @@ std::vector<float> make_wave_table(const PnahPlan& plan, double k, const SonahMo
   values[0] = static_cast<float>(sources.size());
   values[1] = static_cast<float>(
       expected_error(plan, model, image_tangents(plan, k, sources, planes_m.front(), images.front(), found), found));
-  const Eigen::MatrixXcd amplitudes =
-      (found.weights.matrix().asDiagonal() * found.modes * found.covariance).conjugate();
+  const Eigen::MatrixXcd amplitudes = (found.white * found.covariance).conjugate();
   const Eigen::MatrixXcd energies = images.front().adjoint() * images.front();
   const Index padded = (model.samples + kWaveBlock - 1) / kWaveBlock * kWaveBlock;
   const auto put = [&](Complex value) {

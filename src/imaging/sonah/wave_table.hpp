@@ -36,12 +36,13 @@ struct WaveTable {
 /// What sources are in the prior's modes.
 struct WaveModes {
   Eigen::MatrixXcd modes;       ///< (class and mode, source)
-  Eigen::ArrayXd weights;       ///< 1 / (power + noise). [class and mode]
+  Eigen::MatrixXcd white;       ///< `modes` times the inverse of the covariance with noise (UsableWeights)
   Eigen::MatrixXcd covariance;  ///< (source, source) of the amplitudes for prior power 1
   Eigen::VectorXcd amplitudes;  ///< of the measurement that they were found in. [source]
   /// What `modes` times `amplitudes` changes by with each unknown: real and imaginary part of each amplitude, then each
   /// source's coordinates. (class and mode, unknown)
   Eigen::MatrixXcd tangents;
+  Eigen::MatrixXcd white_tangents;  ///< likewise times that inverse
 };
 
 /// The header and the sources that there are.

@@ -26,7 +26,8 @@
 
 #if PREDICT
 LOCAL_HELPER void make_extension(__local Fit* fit, __local REAL2* steps, __local int* fell_back, __local REAL* re,
-                                 __local REAL* im, __global float2* extension, __global uint* status, int along_x, int image) {
+                                 __local REAL* im, __global float2* extension, __global uint* status, int along_x,
+                                 int image) {
   const int lines = along_x ? ROWS : COLUMNS;
   const int stride = along_x ? LINE_STRIDE(ROWS) : LINE_STRIDE(COLUMNS);
   const int order = along_x ? TAPS : OTHER_TAPS;
@@ -116,7 +117,8 @@ LOCAL_HELPER void make_aperture(__local ApertureSpace* space, __global const flo
   }
 #if MEASURES_CUTOFF
   if (kind == SPECTRUM_KIND) {
-    measure_spectrum(&space->spectrum, re, im, arena, (__global float*)(arena + SPECTRA_AT) + image * RECORD, frequency);
+    measure_spectrum(&space->spectrum, re, im, arena, (__global float*)(arena + SPECTRA_AT) + image * RECORD,
+                     frequency);
     if (!APART) {
       return;
     }

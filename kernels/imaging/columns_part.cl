@@ -167,7 +167,7 @@ LOCAL_HELPER void fill_kept(__local FLOATV* kept, __global const float* kr, cons
 typedef struct {
   FLOATV re[PLACES * COLUMN_TILE];
   FLOATV im[PLACES * COLUMN_TILE];
-  FLOATV planes[PLANES > 1 ? 2 * PLACES * COLUMN_TILE : 1];  // re, im
+  FLOATV planes[PLANES > 1 ? 2 * PLACES* COLUMN_TILE : 1];  // re, im
   FLOATV weight_re[WEIGHTS];
   FLOATV weight_im[WEIGHTS];
   FLOATV edge_re[PADDING + 1];

@@ -47,8 +47,8 @@ typedef struct {
 // Of one image ROW_TILE vectors of rows. One group of a frame takes its status, after all that may change it.
 LOCAL_HELPER void make_rows(__local RowsSpace* space, __global uchar* arena, __global float2* restrict images,
                             __global uint* restrict taken, const int images_per_frame, const int frequencies,
-                            __global uint* restrict status, const int frames, const int takes_status,
-                            const int part, const int image REPORT_ARGUMENTS) {
+                            __global uint* restrict status, const int frames, const int takes_status, const int part,
+                            const int image REPORT_ARGUMENTS) {
   __global const float2* slices = (__global const float2*)(arena + SLICES_AT);
   __global const float2* restrict roots = (__global const float2*)(arena + ROOTS_X_AT);
   __local FLOATV* re = space->re;
@@ -61,8 +61,7 @@ LOCAL_HELPER void make_rows(__local RowsSpace* space, __global uchar* arena, __g
 #if MEASURES_CUTOFF
   if (image % images_per_frame < frequencies && first_row == 0 && item == 0) {
     const int frequency = image % images_per_frame;
-    take_report(arena, reports, image / images_per_frame, frames, half_number, age,
-                frequency, frequencies);
+    take_report(arena, reports, image / images_per_frame, frames, half_number, age, frequency, frequencies);
   }
 #endif
   const int first_slice = INTENSITY ? image / frequencies * FIELDS * frequencies + image % frequencies : image;

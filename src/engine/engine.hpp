@@ -97,8 +97,8 @@ class Engine {
   virtual void seek(std::uint64_t first_window, std::uint64_t origin) = 0;
   /// Room for bits that push_bits() takes without a copy; valid until the next window is computed.
   [[nodiscard]] virtual std::span<std::uint32_t> room_for_bits(std::size_t wire_words) = 0;
-  /// How bits are best written there: what a GPU fetches while a cache holds it changed takes it 3 us longer for 128 KiB
-  /// (docs/performance.md). What is read again soon is better left in the caches.
+  /// How bits are best written there: what a GPU fetches while a cache holds it changed takes it 3 us longer for 128
+  /// KiB (docs/performance.md). What is read again soon is better left in the caches.
   [[nodiscard]] virtual Copying copying() const { return Copying::kCached; }
   /// Bits [bit-time][word], whole groups of 32 bit-times; `first_sample` is the first group's index. A jump forward is
   /// allowed if the history of the next window is pushed again. At most what a batch of windows needs (two

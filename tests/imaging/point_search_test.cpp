@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <numbers>
 #include <random>
 
 #include "imaging/eight_cases.hpp"
@@ -92,6 +93,44 @@ TEST(PointSearch, EveryMonopoleIsImaged) {
     }
     std::printf("six monopoles at %.0f dB: mean error %.2f %%\n", snr_db, 100.0 * mean);
   }
+}
+
+// A piston of 1.2 cm, smaller than a pitch: a point right behind the surface explains it as well, with a velocity there
+// that has no bound (eight times the piston's at 3 mm). A disc of velocity v in a rigid plane radiates A e^{-jkr} / r
+// far away, A = j w rho a^2 v / 2.
+TEST(PointSearch, APatchOfTheSurfaceIsNoPointRightBehindIt) {
+  PnahPlan plan = plan_of(1000.0);
+  plan.holography.quantity = Quantity::kNormalVelocity;
+  constexpr double kRadius_m = 0.012;
+  constexpr int kRings = 12;
+  std::vector<Monopole> disc;
+  for (int ring = 0; ring < kRings; ++ring) {  // of equal areas
+    const double radius_m = kRadius_m * std::sqrt((ring + 0.5) / kRings);
+    for (int i = 0; i < 12; ++i) {
+      disc.push_back({.x_m = 0.05 + radius_m * std::cos(i * std::numbers::pi / 6.0),
+                      .y_m = -0.03 + radius_m * std::sin(i * std::numbers::pi / 6.0),
+                      .z_m = 0.0});
+    }
+  }
+  auto field = monopoles_at(disc, plan, 0, plan.standoff_m);
+  std::mt19937 generator(7U);
+  test::add_noise(field, 40.0, generator);
+  const auto spectra = test::narrow(field);
+  SearchBench bench(plan);
+  const auto found = bench.search(spectra);
+  for (const PointSource& point : findings_as<WaveFindings>(found).waves[0].points) {
+    EXPECT_LE(point.z_m, -0.5 * plan.geometry.pitch_x_m + 1e-12);
+  }
+  const double angular = 2.0 * std::numbers::pi * plan.frequencies_hz[0];
+  const double velocity =
+      static_cast<double>(disc.size()) * 2.0 / (angular * plan.medium.density_kg_m3 * kRadius_m * kRadius_m);
+  double largest = 0.0;
+  for (const ComplexF& value : bench.image(spectra, found)) {
+    largest = std::max(largest, static_cast<double>(std::abs(value)));
+  }
+  std::printf("a patch: largest velocity over the piston's %.2f\n", largest / velocity);
+  EXPECT_LE(largest, 1.3 * velocity);
+  EXPECT_GE(largest, 0.3 * velocity);
 }
 
 // Fields of 1 to 12 monopoles: where points are found, the image is better or about as good. NEARFIELD_WAVE_DRAWS sets

@@ -14,9 +14,12 @@ using Eigen::Index;
 
 /// Depths of the grid behind the surface, over the standoff.
 constexpr std::array<double, 4> kDepths = {0.25, 0.5, 1.0, 2.0};
-/// A source's least and largest depth over the standoff, once it is fitted.
+/// A source's least and largest depth over the standoff.
 constexpr double kLeastDepth = 0.1;
 constexpr double kMostDepth = 4.0;
+/// Its least depth over the larger pitch: a patch of the surface that is smaller than a pitch, such as a piston, is met
+/// best by a point right behind it, whose velocity there has no bound; no microphone tells how large the patch is.
+constexpr double kLeastDepthOfPitch = 0.5;
 /// From place to place: 2 thirds of the pitch, or this part of the standoff where that is more.
 constexpr int kStepThirds = 2;
 constexpr double kStepOfStandoff = 0.45;
@@ -51,8 +54,12 @@ PointSource PointGrid::bounded(PointSource point) const {
   const double most_y_m = 0.5 * (y_.microphones - 1) * y_.pitch_m + plan_.standoff_m + y_.step_m();
   return {.x_m = std::clamp(point.x_m, -most_x_m, most_x_m),
           .y_m = std::clamp(point.y_m, -most_y_m, most_y_m),
-          .z_m = std::clamp(point.z_m, floor_m_ - kMostDepth * plan_.standoff_m,
-                            floor_m_ - kLeastDepth * plan_.standoff_m)};
+          .z_m = std::clamp(point.z_m, floor_m_ - bounded_depth_m(kMostDepth * plan_.standoff_m),
+                            floor_m_ - bounded_depth_m(0.0))};
+}
+
+double PointGrid::bounded_depth_m(double depth_m) const {
+  return std::max({depth_m, kLeastDepth * plan_.standoff_m, kLeastDepthOfPitch * std::max(x_.pitch_m, y_.pitch_m)});
 }
 
 /// Modes as a field at the microphones, so that its product with a source's field there is that in modes. (row, column)
@@ -142,7 +149,7 @@ void PointGrid::fill_powers() {
       for (Index column = 0; column < quarter_columns_; ++column) {
         line.emplace_back(PointSource{.x_m = static_cast<double>(column) * kCoarsePlaces * x_.step_m(),
                                       .y_m = static_cast<double>(row) * kCoarsePlaces * y_.step_m(),
-                                      .z_m = floor_m_ - depth * plan_.standoff_m});
+                                      .z_m = floor_m_ - bounded_depth_m(depth * plan_.standoff_m)});
       }
       of_depth.middleCols(row * quarter_columns_, quarter_columns_) = weights * modes_.fields(line).cwiseAbs2();
     }
@@ -159,7 +166,7 @@ Candidate PointGrid::strongest(const Eigen::VectorXcd& white, int step, double p
   };
   Candidate best{.source = PointSource(), .strength = 0.0};
   for (std::size_t depth = 0; depth < kDepths.size(); ++depth) {
-    const double height_m = floor_m_ - kDepths[depth] * plan_.standoff_m;
+    const double height_m = floor_m_ - bounded_depth_m(kDepths[depth] * plan_.standoff_m);
     const Eigen::MatrixXcd outputs = filter(field, plan_.standoff_m - height_m);
     for (Index y = 0; y < y_.count; ++y) {
       const Index row = quarter(y_, y, quarter_rows_);

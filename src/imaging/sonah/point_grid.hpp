@@ -58,6 +58,8 @@ class PointGrid {
   SourceModes modes_;
   Axis x_;
   Axis y_;
+  /// No less than a source has at least.
+  [[nodiscard]] double bounded_depth_m(double depth_m) const;
   double floor_m_;                       ///< height that all sources lie behind
   std::vector<Eigen::MatrixXd> powers_;  ///< g^H (C + n)^{-1} g of a quarter of the plane. [depth](noise step, y and x)
   Eigen::Index quarter_columns_ = 0;     ///< places of powers_ along x, from the centre on

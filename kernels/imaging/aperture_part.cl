@@ -1,5 +1,5 @@
 // From spectra to samples that can be used, and the predictors that continue them along both axes: what one work-group does
-// of one hologram. aperture.cl has the buffers.
+// of one hologram, for frame.cl. aperture.cl, which does the same, has the buffers.
 
 //! needs imaging/aperture_lines.cl
 //! needs imaging/predicted_steps.cl

@@ -409,15 +409,14 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
 #endif
 
   // The report of the image, by one item of each hologram.
-  if (block == 0 && plane == 0) {
-    __global const float* restrict terms =
-        (__global const float*)(arena + ERRORS_AT) + (frequency * GRID + step) * ERROR_TERMS;
-    const float scale = scale_of_unresolved(powers, re, im, terms, noise, prior, item_parts, item);
+  // All groups find the scale: PoCL compiles barriers that only some of them come to wrongly (docs/decisions/0023).
+  __global const float* restrict terms =
+      (__global const float*)(arena + ERRORS_AT) + (frequency * GRID + step) * ERROR_TERMS;
+  const float scale = scale_of_unresolved(powers, re, im, terms, noise, prior, item_parts, item);
+  if (block == 0 && plane == 0 && item == 0) {
     const float error = prior * terms[0] + scale * terms[1];
-    if (item == 0) {
-      reports[hologram] =
-          (float4)(NAN, NAN, sqrt(noise * prior), energy + error > 0.0f ? sqrt(error / (energy + error)) : 0.0f);
-    }
+    reports[hologram] =
+        (float4)(NAN, NAN, sqrt(noise * prior), energy + error > 0.0f ? sqrt(error / (energy + error)) : 0.0f);
   }
   if (block == 0 && plane == 0 && frame == frames - 1) {
     __global int* after = (__global int*)(arena + MEMORIES_AT) + ((1 - turn) * frequencies + frequency) * words;

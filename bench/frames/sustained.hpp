@@ -20,7 +20,7 @@ class BitPool {
   [[nodiscard]] std::uint64_t samples() const { return samples_; }
   [[nodiscard]] std::size_t words_per_sample() const { return words_per_sample_; }
   /// Wire words [bit-time][word] of the samples from `first` on, as many as `wire` holds.
-  void copy(std::uint64_t first, std::span<std::uint32_t> wire, Copying copying) const;
+  void copy(std::uint64_t first, std::span<std::uint32_t> wire, Copying copying = Copying::kCached) const;
 
  private:
   std::size_t words_per_sample_;

@@ -6,7 +6,7 @@
 //
 // NVIDIA's mem_fence() orders memory for the group alone, so that its own instructions are used there (PTX ISA 6.0,
 // compute capability 7.0). Elsewhere the fence and the atomics of OpenCL 1.2 are enough where caches are coherent, as on
-// processors; no device but NVIDIA's is given kernels that need this file, and PoCL in tests.
+// processors. Only NVIDIA's devices are given kernels that need this file, and PoCL in tests.
 
 //! needs common/local_helper.cl
 

@@ -392,6 +392,9 @@ TEST(FusedPnah, OneLaunchIsOfSquareArraysWithoutBatches) {
   EXPECT_FALSE(default_tuning(info, plan).one_launch);
   info.groups_hand_over = true;
   EXPECT_TRUE(default_tuning(info, plan).one_launch);
+  const PnahPlan large = make_plan(48, 48, 1);  // whose columns do not fit eight at a time, with two planes
+  EXPECT_FALSE(default_tuning(info, large).one_launch);
+  EXPECT_EQ(obstacle_to_fusing(info, large), "");
 }
 
 TEST(FusedPnah, PredictsOnGpusWithoutDoublePrecision) {

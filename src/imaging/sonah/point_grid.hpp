@@ -51,6 +51,8 @@ class PointGrid {
   [[nodiscard]] Eigen::MatrixXcd at_microphones(const Eigen::VectorXcd& white) const;
   [[nodiscard]] Eigen::MatrixXcd filter(const Eigen::MatrixXcd& field, double distance_m) const;
   void fill_powers();
+  /// This depth, or the least one that a source may have.
+  [[nodiscard]] double bounded_depth_m(double depth_m) const;
 
   PnahPlan plan_;
   double k_;
@@ -58,8 +60,6 @@ class PointGrid {
   SourceModes modes_;
   Axis x_;
   Axis y_;
-  /// No less than a source has at least.
-  [[nodiscard]] double bounded_depth_m(double depth_m) const;
   double floor_m_;                       ///< height that all sources lie behind
   std::vector<Eigen::MatrixXd> powers_;  ///< g^H (C + n)^{-1} g of a quarter of the plane. [depth](noise step, y and x)
   Eigen::Index quarter_columns_ = 0;     ///< places of powers_ along x, from the centre on

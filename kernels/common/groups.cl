@@ -10,6 +10,14 @@
     }                               \
   } while (0)
 
+// The same, which also orders what items of the group read and write in global memory.
+#define SYNC_ALL(group)                                    \
+  do {                                                     \
+    if ((group) > 1) {                                     \
+      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); \
+    }                                                      \
+  } while (0)
+
 // The sum of all items' values, for each of them; `parts` has room for one of each. Begins and ends with a barrier. Each
 // kernel defines it once for its groups of `group` items, 1 or a multiple of 16.
 #define DEFINE_SUM_OF_ITEMS(group)                                                           \

@@ -43,7 +43,7 @@ static float2 amplitude_share(__global const float* restrict factors, __global c
 #endif
 }
 
-// Fits the waves to all modes. Ends with a barrier.
+// Fits the waves to all modes. Ends with a barrier, behind which the coefficients may be written.
 LOCAL_HELPER void fit_waves(const Waves* waves, __global const float2* restrict coefficients, __local float2* parts,
                             const int item) {
 #if HAS_WAVES
@@ -60,7 +60,7 @@ LOCAL_HELPER void fit_waves(const Waves* waves, __global const float2* restrict 
     }
     waves->amplitudes[wave] = sum;
   }
-  SYNC(GROUP);
+  SYNC_ALL(GROUP);
 #endif
 }
 

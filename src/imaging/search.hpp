@@ -20,11 +20,14 @@ struct PlaneWave {
   bool operator==(const PlaneWave&) const = default;
 };
 
-/// Place of a monopole, whose field is e^{-j k r} / r, on the axes of images.
+/// Place of a monopole, whose field is e^{-j k r} / r, on the axes of images; or the centre of a disc parallel to them,
+/// over which monopoles are spread evenly, with the mean of their fields: that of a piston in a baffle.
 struct PointSource {
   double x_m = 0.0;
   double y_m = 0.0;
-  double z_m = 0.0;  ///< below 0: behind the surface
+  double z_m = 0.0;       ///< below 0: behind the surface
+  double radius_m = 0.0;  ///< of the disc; 0: a monopole
+  [[nodiscard]] bool is_disc() const { return radius_m > 0.0; }
   bool operator==(const PointSource&) const = default;
 };
 

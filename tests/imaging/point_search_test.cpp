@@ -119,7 +119,7 @@ TEST(PointSearch, APatchOfTheSurfaceIsNoPointRightBehindIt) {
   SearchBench bench(plan);
   const auto found = bench.search(spectra);
   for (const PointSource& point : findings_as<WaveFindings>(found).waves[0].points) {
-    EXPECT_LE(point.z_m, -0.5 * plan.geometry.pitch_x_m + 1e-12);
+    EXPECT_GE(std::max(point.radius_m, -point.z_m), 0.5 * plan.geometry.pitch_x_m - 1e-12);
   }
   const double angular = 2.0 * std::numbers::pi * plan.frequencies_hz[0];
   const double velocity =

@@ -1,8 +1,10 @@
 #include "imaging/sonah/field_source.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "imaging/image_surface.hpp"
+#include "imaging/sonah/disc_field.hpp"
 #include "imaging/sonah/surface_model.hpp"
 
 namespace nearfield {
@@ -12,6 +14,8 @@ using Complex = std::complex<double>;
 using Eigen::Index;
 
 constexpr int kNoCoordinate = -1;
+/// In a disc's own plane its velocity falls at the rim over this part of the distance of pixels.
+constexpr double kDiscEdgeOfPixel = 0.25;
 
 /// Of half the microphones of an axis, from the outermost one to the centre.
 double half_place_m(Index index, int microphones, double pitch_m) {
@@ -64,13 +68,21 @@ Eigen::VectorXcd wave_on_plane(const PnahPlan& plan, double k, const PlaneWave& 
 Eigen::VectorXcd point_on_plane(const PnahPlan& plan, double k, const PointSource& point, double plane_m) {
   const ArrayGeometry& g = plan.geometry;
   const int upsample = plan.holography.upsample;
+  const double edge_m = kDiscEdgeOfPixel * std::sqrt(g.pitch_x_m * g.pitch_y_m) / upsample;
+  const auto field_at = [&](const Eigen::Vector3d& from_source_m) -> MonopoleField {
+    if (!point.is_disc()) {
+      return monopole_field(from_source_m, k);
+    }
+    const DiscField disc = disc_field(from_source_m, point.radius_m, k, edge_m);
+    return {.pressure = disc.pressure, .gradient = disc.gradient};
+  };
   Eigen::VectorXcd image(Index{plan.image_rows()} * plan.image_columns());
   for (Index row = 0; row < plan.image_rows(); ++row) {
     const double y_m = pixel_place_m(row, upsample, g.rows, g.pitch_y_m) - point.y_m;
     for (Index column = 0; column < plan.image_columns(); ++column) {
       const double x_m = pixel_place_m(column, upsample, g.columns, g.pitch_x_m) - point.x_m;
       image(row * plan.image_columns() + column) =
-          quantity_of(plan, k, monopole_field({x_m, y_m, plane_m - point.z_m}, k), {0.0, 0.0, 1.0});
+          quantity_of(plan, k, field_at({x_m, y_m, plane_m - point.z_m}), {0.0, 0.0, 1.0});
     }
   }
   return image;
@@ -92,6 +104,8 @@ Eigen::VectorXcd point_on_surface(const PnahPlan& plan, double k, const PointSou
 }  // namespace
 
 int coordinates_of(const FieldSource& source) { return std::holds_alternative<PlaneWave>(source) ? 2 : 3; }
+
+double& third_of(PointSource& point) { return point.is_disc() ? point.radius_m : point.z_m; }
 
 SourceModes::SourceModes(const PnahPlan& plan, std::size_t frequency, const SonahModel& model)
     : plan_(plan), frequency_(frequency), k_(plan.wavenumber(frequency)), model_(&model) {}
@@ -150,6 +164,9 @@ Eigen::VectorXcd SourceModes::field_of(const PlaneWave& wave, int coordinate) co
 
 /// At the microphones, or its derivative by a coordinate of the source, which is minus that by the microphone's.
 Eigen::VectorXcd SourceModes::field_of(const PointSource& point, int coordinate) const {
+  if (point.is_disc()) {
+    return field_of_disc(point, coordinate);
+  }
   const ArrayGeometry& g = plan_.geometry;
   Eigen::VectorXcd field(g.channels());
   for (int channel = 0; channel < g.channels(); ++channel) {
@@ -157,6 +174,20 @@ Eigen::VectorXcd SourceModes::field_of(const PointSource& point, int coordinate)
     const MonopoleField at =
         monopole_field({microphone.x_m - point.x_m, microphone.y_m - point.y_m, plan_.standoff_m - point.z_m}, k_);
     field(channel) = coordinate == kNoCoordinate ? at.pressure : -at.gradient(coordinate);
+  }
+  return field;
+}
+
+Eigen::VectorXcd SourceModes::field_of_disc(const PointSource& disc, int coordinate) const {
+  const ArrayGeometry& g = plan_.geometry;
+  Eigen::VectorXcd field(g.channels());
+  for (int channel = 0; channel < g.channels(); ++channel) {
+    const MicrophonePosition microphone = g.position_m(channel);
+    const DiscField at = disc_field({microphone.x_m - disc.x_m, microphone.y_m - disc.y_m, plan_.standoff_m - disc.z_m},
+                                    disc.radius_m, k_, std::min(g.pitch_x_m, g.pitch_y_m));
+    field(channel) = coordinate == kNoCoordinate ? at.pressure
+                     : coordinate == 2           ? at.by_radius
+                                                 : -at.gradient(coordinate);
   }
   return field;
 }

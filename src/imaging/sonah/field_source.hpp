@@ -17,9 +17,12 @@ namespace nearfield {
 
 using FieldSource = std::variant<PlaneWave, PointSource>;
 
-/// Wavenumbers of a plane wave, or coordinates of a point source, by which its field is differentiated.
+/// Wavenumbers of a plane wave, or coordinates of a point source, by which its field is differentiated: x, y and z, or
+/// the radius in the place of z, as a disc stays in its plane.
 inline constexpr int kMostCoordinates = 3;
 int coordinates_of(const FieldSource& source);
+/// The third coordinate of a point source.
+double& third_of(PointSource& point);
 
 /// What a class's factors are multiplied with: plane waves are real vectors over the folded microphones but for this.
 inline constexpr std::array<std::complex<double>, kParities> kClassPhases = {
@@ -47,6 +50,7 @@ class SourceModes {
   void fold_wave(const PlaneWave& wave, int coordinate, Eigen::Ref<Eigen::MatrixXd> real) const;
   [[nodiscard]] Eigen::VectorXcd field_of(const PlaneWave& wave, int coordinate) const;
   [[nodiscard]] Eigen::VectorXcd field_of(const PointSource& point, int coordinate) const;
+  [[nodiscard]] Eigen::VectorXcd field_of_disc(const PointSource& disc, int coordinate) const;
 
   PnahPlan plan_;
   std::size_t frequency_;

@@ -20,6 +20,12 @@ constexpr double kMostDepth = 4.0;
 /// Its least depth over the larger pitch: a patch of the surface that is smaller than a pitch, such as a piston, is met
 /// best by a point right behind it, whose velocity there has no bound; no microphone tells how large the patch is.
 constexpr double kLeastDepthOfPitch = 0.5;
+/// A disc's least radius over the larger pitch: no microphone tells a smaller one from a point.
+constexpr double kLeastRadiusOfPitch = 0.5;
+/// Its largest radius over the standoff.
+constexpr double kMostRadius = 4.0;
+/// A disc's radius over the depth of a point that falls off about as it does.
+constexpr double kRadiusOfDepth = 2.0;
 /// From place to place: 2 thirds of the pitch, or this part of the standoff where that is more.
 constexpr int kStepThirds = 2;
 constexpr double kStepOfStandoff = 0.45;
@@ -50,16 +56,25 @@ PointGrid::PointGrid(const PnahPlan& plan, std::size_t frequency, const SonahMod
       floor_m_(std::min(0.0, plan.standoff_m - plan.largest_distance_m())) {}
 
 PointSource PointGrid::bounded(PointSource point) const {
+  const double least_radius_m = kLeastRadiusOfPitch * larger_pitch_m();
   const double most_x_m = 0.5 * (x_.microphones - 1) * x_.pitch_m + plan_.standoff_m + x_.step_m();
   const double most_y_m = 0.5 * (y_.microphones - 1) * y_.pitch_m + plan_.standoff_m + y_.step_m();
   return {.x_m = std::clamp(point.x_m, -most_x_m, most_x_m),
           .y_m = std::clamp(point.y_m, -most_y_m, most_y_m),
-          .z_m = std::clamp(point.z_m, floor_m_ - bounded_depth_m(kMostDepth * plan_.standoff_m),
-                            floor_m_ - bounded_depth_m(0.0))};
+          .z_m = point.is_disc() ? floor_m_
+                                 : std::clamp(point.z_m, floor_m_ - bounded_depth_m(kMostDepth * plan_.standoff_m),
+                                              floor_m_ - bounded_depth_m(0.0)),
+          .radius_m = point.is_disc() ? std::clamp(point.radius_m, least_radius_m,
+                                                   std::max(least_radius_m, kMostRadius * plan_.standoff_m))
+                                      : 0.0};
+}
+
+PointSource PointGrid::disc_of(const PointSource& point) const {
+  return bounded({.x_m = point.x_m, .y_m = point.y_m, .z_m = floor_m_, .radius_m = kRadiusOfDepth * depth_m(point)});
 }
 
 double PointGrid::bounded_depth_m(double depth_m) const {
-  return std::max({depth_m, kLeastDepth * plan_.standoff_m, kLeastDepthOfPitch * std::max(x_.pitch_m, y_.pitch_m)});
+  return std::max({depth_m, kLeastDepth * plan_.standoff_m, kLeastDepthOfPitch * larger_pitch_m()});
 }
 
 /// Modes as a field at the microphones, so that its product with a source's field there is that in modes. (row, column)

@@ -1,5 +1,6 @@
 #pragma once
 #include <Eigen/Dense>
+#include <algorithm>
 #include <complex>
 #include <optional>
 #include <vector>
@@ -28,8 +29,10 @@ class PointGrid {
   [[nodiscard]] double step_y_m() const { return y_.step_m(); }
   /// Behind the surface, or behind the lowest plane where that is lower.
   [[nodiscard]] double depth_m(const PointSource& point) const { return floor_m_ - point.z_m; }
-  /// A place moved to the nearest one that a point source may have.
+  /// A place moved to the nearest one that a point source may have; a disc's centre and radius likewise.
   [[nodiscard]] PointSource bounded(PointSource point) const;
+  /// The disc, in the lowest plane that is imaged, whose field at the microphones falls off about as the point's.
+  [[nodiscard]] PointSource disc_of(const PointSource& point) const;
 
  private:
   /// Places along an axis, in thirds of the pitch from the first microphone.
@@ -51,6 +54,7 @@ class PointGrid {
   [[nodiscard]] Eigen::MatrixXcd at_microphones(const Eigen::VectorXcd& white) const;
   [[nodiscard]] Eigen::MatrixXcd filter(const Eigen::MatrixXcd& field, double distance_m) const;
   void fill_powers();
+  [[nodiscard]] double larger_pitch_m() const { return std::max(x_.pitch_m, y_.pitch_m); }
   /// This depth, or the least one that a source may have.
   [[nodiscard]] double bounded_depth_m(double depth_m) const;
 

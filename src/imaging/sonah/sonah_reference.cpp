@@ -25,7 +25,8 @@ std::variant<PlaneWave, PointSource> moved(std::variant<PlaneWave, PointSource> 
     return source;
   }
   PointSource& point = std::get<PointSource>(source);
-  double& place_m = coordinate == 0 ? point.x_m : coordinate == 1 ? point.y_m : point.z_m;
+  double& third_m = point.is_disc() ? point.radius_m : point.z_m;
+  double& place_m = coordinate == 0 ? point.x_m : coordinate == 1 ? point.y_m : third_m;
   place_m += by;
   return source;
 }

@@ -1,6 +1,8 @@
 #include "imaging/sonah/source_reference.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "imaging/image_surface.hpp"
 
@@ -19,6 +21,60 @@ Complex monopole(const Eigen::Vector3d& from_source_m, const Eigen::Vector3d& no
   const Complex radial = (1.0 / r + Complex(0.0, k)) * pressure / Complex(0.0, omega * plan.medium.density_kg_m3);
   const Complex velocity = radial * normal.dot(from_source_m) / r;
   return plan.holography.quantity == Quantity::kDisplacement ? velocity / Complex(0.0, omega) : velocity;
+}
+
+/// The plan's quantity, along +z, of the mean of e^{-jkr} / r over a disc, at the end of this vector from its centre:
+/// polar coordinates around the place, in which the integral along each ray over the disc is closed. In the disc's own
+/// plane the velocity falls over `edge_m` at the rim.
+Complex disc(const Eigen::Vector3d& from_centre_m, double radius_m, double k, double edge_m, const PnahPlan& plan) {
+  constexpr int kRays = 1440;
+  const double z_m = from_centre_m.z();
+  const double across_m = std::hypot(from_centre_m.x(), from_centre_m.y());
+  Complex pressure = 0.0;
+  Complex velocity = 0.0;
+  const auto add_ray = [&](double near_m, double far_m, double angle) {
+    const double near_r = std::hypot(z_m, near_m);
+    const double far_r = std::hypot(z_m, far_m);
+    const Complex near_wave = std::exp(Complex(0.0, -k * near_r));
+    const Complex far_wave = std::exp(Complex(0.0, -k * far_r));
+    pressure += angle * (near_wave - far_wave) / Complex(0.0, k);
+    velocity += angle * ((near_r > 0.0 ? z_m / near_r : 1.0) * near_wave - z_m / far_r * far_wave);
+  };
+  for (int ray = 0; ray < kRays; ++ray) {
+    const double turn = 2.0 * std::numbers::pi * (ray + 0.5) / kRays;
+    if (across_m < radius_m) {
+      const double along_m = across_m * std::cos(turn);
+      const double beside_m = across_m * std::sin(turn);
+      add_ray(0.0, along_m + std::sqrt(radius_m * radius_m - beside_m * beside_m), 2.0 * std::numbers::pi / kRays);
+    } else {
+      // Rays that meet the disc, by where on its rim's half they do: across sin(angle) = radius sin(t).
+      const double t = turn / 2.0 - std::numbers::pi / 2.0;
+      const double middle_m = std::sqrt(across_m * across_m - std::pow(radius_m * std::sin(t), 2));
+      const double half_m = radius_m * std::cos(t);
+      add_ray(middle_m - half_m, middle_m + half_m, half_m / middle_m * std::numbers::pi / kRays);
+    }
+  }
+  const double over_area = 1.0 / (std::numbers::pi * radius_m * radius_m);
+  if (plan.holography.quantity == Quantity::kPressure) {
+    return pressure * over_area;
+  }
+  if (z_m < 1e-3 * edge_m) {
+    velocity = 2.0 * std::numbers::pi * std::clamp((radius_m - across_m) / edge_m + 0.5, 0.0, 1.0);
+  }
+  const double omega = plan.medium.sound_speed_m_s * k;
+  velocity *= over_area / Complex(0.0, omega * plan.medium.density_kg_m3);
+  return plan.holography.quantity == Quantity::kDisplacement ? velocity / Complex(0.0, omega) : velocity;
+}
+
+/// Of a point source or a disc, along a normal; along +z for a disc.
+Complex source(const Eigen::Vector3d& place_m, const Eigen::Vector3d& normal, const PointSource& point, double k,
+               const PnahPlan& plan) {
+  const Eigen::Vector3d from_source_m = place_m - Eigen::Vector3d(point.x_m, point.y_m, point.z_m);
+  if (!point.is_disc()) {
+    return monopole(from_source_m, normal, k, plan);
+  }
+  const double pixel_m = std::sqrt(plan.geometry.pitch_x_m * plan.geometry.pitch_y_m) / plan.holography.upsample;
+  return disc(from_source_m, point.radius_m, k, 0.25 * pixel_m, plan);
 }
 
 }  // namespace
@@ -43,21 +99,19 @@ Eigen::VectorXcd point_over(const PointSource& point, double k, const PnahPlan& 
   Eigen::VectorXcd values(plan.geometry.channels());
   for (int channel = 0; channel < plan.geometry.channels(); ++channel) {
     const MicrophonePosition at = plan.geometry.position_m(channel);
-    values(channel) =
-        monopole({at.x_m - point.x_m, at.y_m - point.y_m, plan.standoff_m - point.z_m}, {0.0, 0.0, 1.0}, k, pressure);
+    values(channel) = source({at.x_m, at.y_m, plan.standoff_m}, {0.0, 0.0, 1.0}, point, k, pressure);
   }
   return values;
 }
 
 Eigen::VectorXcd point_image(const PointSource& point, double k, double plane_m, const PnahPlan& plan) {
-  const Eigen::Vector3d source_m(point.x_m, point.y_m, point.z_m);
   const int columns = plan.image_columns();
   Eigen::VectorXcd values = Eigen::VectorXcd::Zero(Eigen::Index{plan.image_rows()} * columns);
   for (Eigen::Index i = 0; i < values.size(); ++i) {
     if (plan.surface) {
       const auto pixel = static_cast<std::size_t>(i);
       if (plan.surface->has(pixel)) {
-        values(i) = monopole(plan.surface->places_m[pixel] - source_m, plan.surface->normals[pixel], k, plan);
+        values(i) = source(plan.surface->places_m[pixel], plan.surface->normals[pixel], point, k, plan);
       }
       continue;
     }
@@ -66,7 +120,7 @@ Eigen::VectorXcd point_image(const PointSource& point, double k, double plane_m,
     const Eigen::Index column = i % columns;
     const Eigen::Vector3d place_m(plan.geometry.x_m(static_cast<double>(column) / upsample),
                                   plan.geometry.y_m(static_cast<double>(row) / upsample), plane_m);
-    values(i) = monopole(place_m - source_m, {0.0, 0.0, 1.0}, k, plan);
+    values(i) = source(place_m, {0.0, 0.0, 1.0}, point, k, plan);
   }
   return values;
 }

@@ -32,8 +32,10 @@ constexpr int kMicrophonesAWave = 16;
 constexpr int kMostSteps = 12;
 /// Sources that move by less than this part of their grid's step have settled.
 constexpr double kSettled = 1e-7;
-/// A point source's depth below the surface grows or shrinks by this part in a step at most.
+/// A point source's depth below the surface, or a disc's radius, grows or shrinks by this part in a step at most.
 constexpr double kMostDeeper = 0.5;
+/// By how many nepers the likelihood must be larger for a point source to become a disc.
+constexpr double kDiscGain = 10.0;
 
 std::size_t at(Index index) { return static_cast<std::size_t>(index); }
 
@@ -163,13 +165,15 @@ double WaveFinder::move(PlaneWave& wave, const Eigen::Ref<const Eigen::VectorXd>
 double WaveFinder::move(PointSource& point, const Eigen::Ref<const Eigen::VectorXd>& by) const {
   const double step_x_m = points_.step_x_m();
   const double step_y_m = points_.step_y_m();
-  const double most_z_m = kMostDeeper * points_.depth_m(point);
-  const PointSource moved = points_.bounded({.x_m = point.x_m + std::clamp(by(0), -step_x_m, step_x_m),
-                                             .y_m = point.y_m + std::clamp(by(1), -step_y_m, step_y_m),
-                                             .z_m = point.z_m + std::clamp(by(2), -most_z_m, most_z_m)});
+  const double size_m = point.is_disc() ? point.radius_m : points_.depth_m(point);
+  PointSource moved = point;
+  moved.x_m += std::clamp(by(0), -step_x_m, step_x_m);
+  moved.y_m += std::clamp(by(1), -step_y_m, step_y_m);
+  third_of(moved) += std::clamp(by(2), -kMostDeeper * size_m, kMostDeeper * size_m);
+  moved = points_.bounded(moved);
   const double largest =
       std::max({std::abs(moved.x_m - point.x_m) / step_x_m, std::abs(moved.y_m - point.y_m) / step_y_m,
-                std::abs(moved.z_m - point.z_m) / points_.depth_m(point)});
+                std::abs(third_of(moved) - third_of(point)) / size_m});
   point = moved;
   return largest;
 }
@@ -228,6 +232,47 @@ WaveFinder::Fit WaveFinder::settle(Sources& sources, const Eigen::VectorXcd& y, 
     }
   }
   return found;
+}
+
+/// Takes candidates until none is strong enough.
+void WaveFinder::grow(Sources& sources, Fit& fit, const Eigen::VectorXcd& y, std::vector<double>& least) {
+  bool grows = true;
+  while (grows && sources.size() < most_ && fit.residual.squaredNorm() > kRounding * y.squaredNorm()) {
+    grows = false;
+    for (const Candidate& candidate : candidates(fit)) {
+      Sources more = sources;
+      more.push_back(candidate.source);
+      Fit next = settle(more, y, fit.residual_noise);
+      if (next.significance().minCoeff() >= kTried) {
+        sources = std::move(more);
+        fit = std::move(next);
+        least.push_back(kTaken);
+        grows = true;
+        break;
+      }
+    }
+  }
+}
+
+/// Makes discs of the point sources from number `first` on, where those are clearly more probable. Returns whether
+/// there is one. Not in front of a curved surface, in which no disc lies.
+bool WaveFinder::spread(Sources& sources, Fit& fit, const Eigen::VectorXcd& y, std::size_t first) const {
+  bool is_any = false;
+  for (std::size_t i = first; i < sources.size() && !plan_.surface; ++i) {
+    const auto* point = std::get_if<PointSource>(&sources[i]);
+    if (point == nullptr || fit.residual.squaredNorm() <= kRounding * y.squaredNorm()) {
+      continue;
+    }
+    Sources changed = sources;
+    changed[i] = points_.disc_of(*point);
+    Fit next = settle(changed, y, fit.residual_noise);
+    if (next.cost < fit.cost - kDiscGain && next.significance().minCoeff() >= kTried) {
+      sources = std::move(changed);
+      fit = std::move(next);
+      is_any = true;
+    }
+  }
+  return is_any;
 }
 
 /// Removes the weakest source until each has `least`, [source], at least.
@@ -364,21 +409,10 @@ FoundWaves WaveFinder::search_from(Sources sources, std::span<const Complex> fie
   Fit best = settle(sources, y, fit({}, y, noise_step(0)).residual_noise);
   drop_weak(sources, best, y, std::vector<double>(sources.size(), kTried));
   std::vector<double> least(sources.size(), kKept);
-  bool grows = true;
-  while (grows && sources.size() < most_ && best.residual.squaredNorm() > kRounding * energy) {
-    grows = false;
-    for (const Candidate& candidate : candidates(best)) {
-      Sources more = sources;
-      more.push_back(candidate.source);
-      Fit next = settle(more, y, best.residual_noise);
-      if (next.significance().minCoeff() >= kTried) {
-        sources = std::move(more);
-        best = std::move(next);
-        least.push_back(kTaken);
-        grows = true;
-        break;
-      }
-    }
+  const std::size_t known = sources.size();
+  grow(sources, best, y, least);
+  if (spread(sources, best, y, known)) {
+    grow(sources, best, y, least);
   }
   drop_weak(sources, best, y, least);
   sources_ = sources;

@@ -27,7 +27,7 @@ FieldSource moved(const FieldSource& source, int coordinate, double by) {
     (coordinate == 0 ? wave->kx_rad_per_m : wave->ky_rad_per_m) += by;
   } else {
     PointSource& point = std::get<PointSource>(out);
-    (coordinate == 0 ? point.x_m : coordinate == 1 ? point.y_m : point.z_m) += by;
+    (coordinate == 0 ? point.x_m : coordinate == 1 ? point.y_m : third_of(point)) += by;
   }
   return out;
 }

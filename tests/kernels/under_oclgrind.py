@@ -139,7 +139,7 @@ def defined_kernels():
 
 
 def main():
-    folder = Path(sys.argv[1]).resolve()
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "build/release/bin").resolve()
     faulty = 0
     ran = set()
 

@@ -73,6 +73,10 @@ PointSource PointGrid::disc_of(const PointSource& point) const {
   return bounded({.x_m = point.x_m, .y_m = point.y_m, .z_m = floor_m_, .radius_m = kRadiusOfDepth * depth_m(point)});
 }
 
+PointSource PointGrid::point_of(const PointSource& disc) const {
+  return bounded({.x_m = disc.x_m, .y_m = disc.y_m, .z_m = floor_m_ - disc.radius_m / kRadiusOfDepth});
+}
+
 double PointGrid::bounded_depth_m(double depth_m) const {
   return std::max({depth_m, kLeastDepth * plan_.standoff_m, kLeastDepthOfPitch * larger_pitch_m()});
 }

@@ -33,6 +33,8 @@ class PointGrid {
   [[nodiscard]] PointSource bounded(PointSource point) const;
   /// The disc, in the lowest plane that is imaged, whose field at the microphones falls off about as the point's.
   [[nodiscard]] PointSource disc_of(const PointSource& point) const;
+  /// Likewise the point of a disc.
+  [[nodiscard]] PointSource point_of(const PointSource& disc) const;
 
  private:
   /// Places along an axis, in thirds of the pitch from the first microphone.

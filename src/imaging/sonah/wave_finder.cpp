@@ -34,8 +34,10 @@ constexpr int kMostSteps = 12;
 constexpr double kSettled = 1e-7;
 /// A point source's depth below the surface, or a disc's radius, grows or shrinks by this part in a step at most.
 constexpr double kMostDeeper = 0.5;
-/// By how many nepers the likelihood must be larger for a point source to become a disc.
-constexpr double kDiscGain = 10.0;
+/// By how many nepers the likelihood must be larger for a point source to be tried as a disc: few, as others that are
+/// not discs yet hide how much better it is; and to stay one when all have been tried.
+constexpr double kDiscTried = 10.0;
+constexpr double kDiscGain = 60.0;
 
 std::size_t at(Index index) { return static_cast<std::size_t>(index); }
 
@@ -254,8 +256,8 @@ void WaveFinder::grow(Sources& sources, Fit& fit, const Eigen::VectorXcd& y, std
   }
 }
 
-/// Makes discs of the point sources from number `first` on, where those are clearly more probable. Returns whether
-/// there is one. Not in front of a curved surface, in which no disc lies.
+/// Makes discs of the point sources from number `first` on, where those are more probable. Returns whether there is
+/// one. Not in front of a curved surface, in which no disc lies.
 bool WaveFinder::spread(Sources& sources, Fit& fit, const Eigen::VectorXcd& y, std::size_t first) const {
   bool is_any = false;
   for (std::size_t i = first; i < sources.size() && !plan_.surface; ++i) {
@@ -266,13 +268,31 @@ bool WaveFinder::spread(Sources& sources, Fit& fit, const Eigen::VectorXcd& y, s
     Sources changed = sources;
     changed[i] = points_.disc_of(*point);
     Fit next = settle(changed, y, fit.residual_noise);
-    if (next.cost < fit.cost - kDiscGain && next.significance().minCoeff() >= kTried) {
+    if (next.cost < fit.cost - kDiscTried && next.significance().minCoeff() >= kTried) {
       sources = std::move(changed);
       fit = std::move(next);
       is_any = true;
     }
   }
   return is_any;
+}
+
+/// Makes points again of the discs from number `first` on that are not clearly more probable: of a field that is
+/// neither kind's, such as a smooth mode of a plate, a disc would show a rim.
+void WaveFinder::gather(Sources& sources, Fit& fit, const Eigen::VectorXcd& y, std::size_t first) const {
+  for (std::size_t i = first; i < sources.size(); ++i) {
+    const auto* disc = std::get_if<PointSource>(&sources[i]);
+    if (disc == nullptr || !disc->is_disc()) {
+      continue;
+    }
+    Sources changed = sources;
+    changed[i] = points_.point_of(*disc);
+    Fit next = settle(changed, y, fit.residual_noise);
+    if (next.cost < fit.cost + kDiscGain) {
+      sources = std::move(changed);
+      fit = std::move(next);
+    }
+  }
 }
 
 /// Removes the weakest source until each has `least`, [source], at least.
@@ -413,6 +433,7 @@ FoundWaves WaveFinder::search_from(Sources sources, std::span<const Complex> fie
   grow(sources, best, y, least);
   if (spread(sources, best, y, known)) {
     grow(sources, best, y, least);
+    gather(sources, best, y, known);
   }
   drop_weak(sources, best, y, least);
   sources_ = sources;

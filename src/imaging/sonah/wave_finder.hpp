@@ -85,6 +85,7 @@ class WaveFinder {
   [[nodiscard]] double move(PointSource& point, const Eigen::Ref<const Eigen::VectorXd>& by) const;
   void grow(Sources& sources, Fit& fit, const Eigen::VectorXcd& y, std::vector<double>& least);
   [[nodiscard]] bool spread(Sources& sources, Fit& fit, const Eigen::VectorXcd& y, std::size_t first) const;
+  void gather(Sources& sources, Fit& fit, const Eigen::VectorXcd& y, std::size_t first) const;
   void drop_weak(Sources& sources, Fit& fit, const Eigen::VectorXcd& y, std::vector<double> least) const;
   [[nodiscard]] Candidate strongest_wave(const Fit& fit);
   [[nodiscard]] std::vector<Candidate> candidates(const Fit& fit);

@@ -5,7 +5,7 @@ Oclgrind reports accesses outside a buffer or a local array, data races between 
 `Check.uninitialized` is set, values that nobody wrote. The script fails if Oclgrind reports anything, if a test fails, if a
 filter matches no test, or if a kernel of kernels/ neither runs nor stands in NOT_RUN.
 
-    under_oclgrind.py FOLDER     FOLDER has the test programs, as build/release/bin
+    under_oclgrind.py [FOLDER]     FOLDER has the test programs; build/release/bin of this tree where it is not given
 """
 
 import json
@@ -139,7 +139,7 @@ def defined_kernels():
 
 
 def main():
-    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "build/release/bin").resolve()
+    folder = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else ROOT / "build/release/bin"
     faulty = 0
     ran = set()
 

@@ -25,15 +25,19 @@
 //   factors        float [plane][frequency][block of 32 pixels][MODES][re, im][32], what `images` is above
 //   on_surface     uchar [pixel], 1: it is imaged; the others are NaN
 //   priors         float [frame][frequency][GRID], t USED for each step of noise
+//   waves          float [frequency][WAVE_SIZE], as src/imaging/sources/source_table.hpp lays them out; where HAS_WAVES
+//   amplitudes     float2 [frame][frequency][MOST_WAVES], of waves; of operators_sources
 //   noise_records, memories, incomplete: see noise_memory.cl
 //
-//   spectra        float2 [frame][frequency][microphone], Pa, finite
+//   spectra        float2 [frame][frequency][microphone], Pa, finite; where there are any waves, without them
+//   residuals      float2 [frame][frequency][microphone], Pa, what waves leave of the spectra
 //   images         float2 [frame][plane][frequency][pixel], Pa, m/s or m
 //   reports        float4 [frame][frequency]: NaN, NaN, noise Pa, expected relative error
 //
 // half_number and age are of the first frame's hop, as memory_place() of src/imaging/imager.hpp has them.
 //
-// Launch, GROUP items a group, 1 or a multiple of 64: operators_modes (GROUP * MODES / 32, frames * frequencies),
+// Launch, GROUP items a group, 1 or a multiple of 64: where there are any waves, that is point sources beside the prior,
+// operators_sources (GROUP, frames * frequencies); operators_modes (GROUP * MODES / 32, frames * frequencies),
 // operators_rests (GROUP * blocks of microphones, frames * frequencies), operators_noise (GROUP, frames * frequencies),
 // operators_images (GROUP * blocks of pixels, frames * PLANES * frequencies).
 
@@ -42,51 +46,32 @@
 //! needs common/local_helper.cl
 //! needs common/status.cl
 //! needs imaging/noise_memory.cl
-
-// Bytes from the arena's start; an owner with an arena defines each.
-#ifndef HAS_ARENA
-#define MODES_AT 0
-#define USED_AT 0
-#define COEFFICIENTS_AT 0
-#define RESTS_AT 0
-#define POWERS_AT 0
-#define IMAGE_POWERS_AT 0
-#define LOG_SUMS_AT 0
-#define NOISES_AT 0
-#define ERRORS_AT 0
-#define FACTORS_AT 0
-#define ON_SURFACE_AT 0
-#define PRIORS_AT 0
-#define NOISE_RECORDS_AT 0
-#define MEMORIES_AT 0
-#define INCOMPLETE_AT 0
-#endif
-
-#ifndef MICROPHONES  // of the array
-#define MICROPHONES 1024
-#endif
-#ifndef USED  // those that are not left out
-#define USED MICROPHONES
-#endif
-#ifndef MODES  // of the frequency that has most, rounded up to a multiple of 32
-#define MODES 416
-#endif
-#ifndef PIXELS
-#define PIXELS 1024
-#endif
-#ifndef PLANES
-#define PLANES 1
-#endif
-#define MODE_BLOCKS (MODES / 32)
-#define MICROPHONE_BLOCKS ((MICROPHONES + 31) / 32)
-#define PIXEL_BLOCKS ((PIXELS + 31) / 32)
-#define LANES 8  // of a vector on processors
-#define ERROR_TERMS 8
-#ifndef MOST_OF_UNRESOLVED  // scale of what is unresolved over that of the weakest modes
-#define MOST_OF_UNRESOLVED 5.0f
-#endif
+//! needs imaging/operators_sizes.cl
+//! needs imaging/sources.cl
 
 DEFINE_SUM_OF_ITEMS(GROUP)
+
+#if HAS_WAVES
+// The amplitudes of the sources beside the prior, and what they leave of each microphone.
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_sources(
+    __global const float2* restrict spectra, __global uchar* arena, __global float2* restrict residuals,
+    const int frequencies) {
+  __local float2 amplitudes[MOST_WAVES];
+  __local float2 parts[MOST_WAVES * (GROUP == 1 ? 1 : 32)];
+  const int item = (int)get_local_id(0);
+  const int hologram = (int)get_group_id(1);
+  __global const float2* restrict field = spectra + (size_t)hologram * MICROPHONES;
+  __global const float* table = (__global const float*)(arena + WAVES_AT) + (size_t)(hologram % frequencies) * WAVE_SIZE;
+  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, 0};
+  fit_waves(&waves, field, parts, item);
+  for (int wave = item; wave < waves.count; wave += GROUP) {
+    ((__global float2*)(arena + AMPLITUDES_AT))[hologram * MOST_WAVES + wave] = amplitudes[wave];
+  }
+  for (int microphone = item; microphone < MICROPHONES; microphone += GROUP) {
+    residuals[(size_t)hologram * MICROPHONES + microphone] = without_waves(&waves, field[microphone], microphone);
+  }
+}
+#endif
 
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_modes(
     __global const float2* restrict spectra, __global uchar* arena, const int frequencies) {
@@ -314,9 +299,9 @@ LOCAL_HELPER float scale_of_unresolved(__global const float* restrict powers, __
 }
 
 LOCAL_HELPER void store_pixel(__global float2* restrict image, __global const uchar* restrict on_surface,
-                              const int pixel, const float2 value) {
+                              const int pixel, const float2 value, const Waves* waves) {
   if (pixel < PIXELS) {
-    image[pixel] = on_surface[pixel] ? value : (float2)(NAN, NAN);
+    image[pixel] = on_surface[pixel] ? value + waves_at(waves, pixel) : (float2)(NAN, NAN);
   }
 }
 
@@ -338,6 +323,16 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
   __global const float* restrict powers = (__global const float*)(arena + POWERS_AT) + frequency * MODES;
   const Batch batch = {(__global const int*)(arena + NOISE_RECORDS_AT) + frequency * NOISE_RECORD,
                        (__global const int*)(arena + INCOMPLETE_AT), frequencies * NOISE_RECORD, half_number, age};
+#if HAS_WAVES
+  __local float2 amplitudes[MOST_WAVES];
+  __global const float* table = (__global const float*)(arena + WAVES_AT) + (size_t)frequency * WAVE_SIZE;
+  const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, plane};
+  for (int wave = item; wave < waves.count; wave += GROUP) {
+    amplitudes[wave] = ((__global const float2*)(arena + AMPLITUDES_AT))[hologram * MOST_WAVES + wave];
+  }
+#else
+  const Waves waves = {0, 0.0f, 0, 0, 0};
+#endif
   load_modes((__global const float2*)(arena + COEFFICIENTS_AT) + (size_t)hologram * MODES, re, im, item);
   for (int i = item; i < NOISE_RECORD; i += GROUP) {
     record[i] = batch.records[frame * batch.record_step + i];
@@ -355,7 +350,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
     im[mode] *= gain;
     energy += image_powers[mode] * (re[mode] * re[mode] + im[mode] * im[mode]);
   }
-  energy = sum_of_items(energy, item_parts, item);
+  energy = sum_of_items(energy + wave_energy(&waves, item), item_parts, item);
 
   __global const float* restrict factors =
       (__global const float*)(arena + FACTORS_AT) +
@@ -386,7 +381,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
     vstore16(both, 0, (__local float*)(pixels + LANES * vector));
   }
   for (int lane = 0; lane < 32; ++lane) {
-    store_pixel(image, on_surface, block * 32 + lane, pixels[lane]);
+    store_pixel(image, on_surface, block * 32 + lane, pixels[lane], &waves);
   }
 #else
   __local float2 pixels[GROUP];
@@ -404,7 +399,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
     for (int part = 1; part < GROUP / 32; ++part) {
       sum += pixels[32 * part + lane];
     }
-    store_pixel(image, on_surface, block * 32 + lane, sum);
+    store_pixel(image, on_surface, block * 32 + lane, sum, &waves);
   }
 #endif
 
@@ -414,7 +409,7 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_image
       (__global const float*)(arena + ERRORS_AT) + (frequency * GRID + step) * ERROR_TERMS;
   const float scale = scale_of_unresolved(powers, re, im, terms, noise, prior, item_parts, item);
   if (block == 0 && plane == 0 && item == 0) {
-    const float error = prior * terms[0] + scale * terms[1];
+    const float error = prior * (terms[0] + waves.error) + scale * terms[1];
     reports[hologram] =
         (float4)(NAN, NAN, sqrt(noise * prior), energy + error > 0.0f ? sqrt(error / (energy + error)) : 0.0f);
   }

@@ -38,7 +38,7 @@
 //   factors        float [plane][frequency][block of folded pixels][row][re, im][PIXEL_LANES], what `images` is above
 //   noise_records, memories, incomplete: see noise_memory.cl; the records are of sonah_noise
 //   amplitudes     float2 [frame][frequency][MOST_WAVES], of waves; of sonah_waves
-//   waves          float [frequency][WAVE_SIZE], as src/imaging/sonah/wave_table.hpp lays them out; where HAS_WAVES
+//   waves          float [frequency][WAVE_SIZE], as src/imaging/sources/source_table.hpp lays them out; where HAS_WAVES
 //
 //   on_surface     uchar [pixel], 1: it lies on the surface; with SURFACE_PIXELS alone
 //

@@ -53,15 +53,6 @@
 #ifndef UPSAMPLE
 #define UPSAMPLE 1
 #endif
-#ifndef HAS_WAVES  // 1: there is room for plane waves and point sources in addition to the prior
-#define HAS_WAVES 1
-#endif
-#ifndef MOST_WAVES  // of a frequency
-#define MOST_WAVES 8
-#endif
-#ifndef WAVE_HEADER  // floats before the first wave
-#define WAVE_HEADER 8
-#endif
 #ifndef SURFACE_PIXELS  // pixels of a surface that is no plane; 0: planes
 #define SURFACE_PIXELS 0
 #endif
@@ -121,12 +112,7 @@
 #define MOST_BLOCKS PART_BLOCKS
 #endif
 #define SLOTS (32 * SLOT_BLOCKS)
-#define LANES 8  // of a vector on processors
-#define WAVE_MODES (2 * CLASSES * MODES)
-#define WAVE_ENERGIES (2 * WAVE_MODES)
-#define WAVE_IMAGES (WAVE_ENERGIES + 2 * MOST_WAVES)
-#define WAVE_STRIDE (WAVE_IMAGES + 2 * PLANES * IMAGE_PIXELS)
-#define WAVE_SIZE (WAVE_HEADER + MOST_WAVES * WAVE_STRIDE)
+#define SOURCE_VALUES (CLASSES * MODES)
 
 DEFINE_SUM_OF_ITEMS(GROUP)
 

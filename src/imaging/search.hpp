@@ -3,6 +3,7 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -33,7 +34,7 @@ struct PointSource {
 
 /// The prior of one frequency, and the plane waves and point sources that are fitted together with it.
 struct FoundWaves {
-  FieldPrior prior = FieldPrior::kLayer;
+  std::optional<FieldPrior> prior = FieldPrior::kLayer;  ///< none: the imager has one alone
   std::vector<PlaneWave> waves;
   std::vector<PointSource> points;
   /// Of the waves, then of the points, in the measurement that they were found in.
@@ -41,7 +42,7 @@ struct FoundWaves {
   double noise = 0.0;  ///< of a microphone over the prior's power, at which their amplitudes are fitted
   /// Microphones that the fit left out, ascending; masked ones that are not among them count as they are filled.
   std::vector<std::int32_t> left_out = {};
-  std::vector<float> table;  ///< as the imager's kernels read it (wave_table.hpp)
+  std::vector<float> table;  ///< as the imager's kernels read it (source_table.hpp)
   [[nodiscard]] bool has_sources() const { return !waves.empty() || !points.empty(); }
 };
 
@@ -59,7 +60,8 @@ struct Findings {
   [[nodiscard]] virtual std::vector<std::string_view> priors() const { return {}; }
 };
 
-/// What sonah expects of a field, and the plane waves and point sources beside that, [frequency].
+/// What sonah expects of a field, and the plane waves and point sources beside that or beside the prior of operators,
+/// [frequency].
 struct WaveFindings : Findings {
   std::vector<FoundWaves> waves;
   [[nodiscard]] std::vector<std::size_t> wave_counts() const override {
@@ -79,7 +81,9 @@ struct WaveFindings : Findings {
   [[nodiscard]] std::vector<std::string_view> priors() const override {
     std::vector<std::string_view> names;
     for (const FoundWaves& frequency : waves) {
-      names.push_back(name_of(frequency.prior));
+      if (frequency.prior) {
+        names.push_back(name_of(*frequency.prior));
+      }
     }
     return names;
   }

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "imaging/search_bench.hpp"
-#include "imaging/sonah/disc_field.hpp"
+#include "imaging/sources/disc_field.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 #include "simulate/fields.hpp"
 

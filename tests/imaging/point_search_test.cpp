@@ -133,18 +133,23 @@ TEST(PointSearch, APatchOfTheSurfaceIsNoPointRightBehindIt) {
   EXPECT_GE(largest, 0.3 * velocity);
 }
 
+class PointSearchOfSquares : public testing::TestWithParam<int> {};
+
+INSTANTIATE_TEST_SUITE_P(PointSearch, PointSearchOfSquares, testing::Values(32, 16, 10));
+
 // Fields of 1 to 12 monopoles: where points are found, the image is better or about as good. NEARFIELD_WAVE_DRAWS sets
 // more draws a frequency than the suite's 8.
-TEST(PointSearch, NoFieldOfMonopolesBecomesWorse) {
+TEST_P(PointSearchOfSquares, NoFieldOfMonopolesBecomesWorse) {
+  const int side = GetParam();
   const char* asked = std::getenv("NEARFIELD_WAVE_DRAWS");
   const int draws = asked == nullptr ? 8 : std::atoi(asked);
   std::mt19937 generator(5U);
-  std::uniform_real_distribution<double> place_m(-0.3, 0.3);
+  std::uniform_real_distribution<double> place_m(-0.3 * side / 32.0, 0.3 * side / 32.0);
   std::uniform_real_distribution<double> depth_m(0.005, 0.1);
   std::uniform_real_distribution<double> level_db(15.0, 55.0);
   std::vector<double> ratios;
   for (const double frequency_hz : {500.0, 2000.0, 4000.0}) {
-    const PnahPlan plan = plan_of(frequency_hz);
+    const PnahPlan plan = plan_of(frequency_hz, side, side);
     SearchBench bench(plan);
     const auto search = bench.new_search();
     for (int draw = 0; draw < draws; ++draw) {
@@ -161,13 +166,16 @@ TEST(PointSearch, NoFieldOfMonopolesBecomesWorse) {
       const double with = bench.error(spectra, truth, found);
       const double without = bench.error(spectra, truth, nullptr);
       ratios.push_back(with / without);
-      EXPECT_LE(with, 1.1 * without) << frequency_hz << " Hz, draw " << draw << ": " << with << " against " << without;
+      // Of fewer microphones noise decides more often: where they see four sources of five at 15 dB, say.
+      EXPECT_LE(with, (side >= 32 ? 1.1 : 1.35) * without)
+          << frequency_hz << " Hz, draw " << draw << ": " << with << " against " << without;
     }
   }
   std::sort(ratios.begin(), ratios.end());
-  std::printf("%zu fields: error over that without points: median %.3f, largest %.3f\n", ratios.size(),
-              ratios[ratios.size() / 2], ratios.back());
-  EXPECT_LE(ratios[ratios.size() / 2], 0.5);
+  std::printf("%zu fields before %d x %d microphones: error over that without points: median %.3f, largest %.3f\n",
+              ratios.size(), side, side, ratios[ratios.size() / 2], ratios.back());
+  EXPECT_LE(ratios[ratios.size() * 9 / 10], 1.1);
+  EXPECT_LE(ratios[ratios.size() / 2], side >= 32 ? 0.5 : side >= 16 ? 0.6 : 1.0);
 }
 
 struct PointCase {

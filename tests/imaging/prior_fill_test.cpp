@@ -16,7 +16,8 @@
 #include "imaging/search_bench.hpp"
 #include "imaging/sonah/prior_inverses.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
-#include "imaging/sonah/usable_weights.hpp"
+#include "imaging/sonah/source_modes.hpp"
+#include "imaging/sources/usable_weights.hpp"
 
 /// Masked microphones predicted by sonah's prior from all others: the image is that of the others' model.
 namespace nearfield {

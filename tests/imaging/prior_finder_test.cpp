@@ -11,6 +11,7 @@
 #include "imaging/search_bench.hpp"
 #include "imaging/sonah/prior_reference.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
+#include "imaging/sources/source_table.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 
@@ -77,7 +78,7 @@ std::shared_ptr<const Findings> only_priors(const std::vector<FieldPrior>& prior
   for (const FieldPrior prior : priors) {
     FoundWaves found;
     found.prior = prior;
-    found.table.assign(WaveTable::kHeader, 0.0F);
+    found.table.assign(SourceTable::kHeader, 0.0F);
     findings->waves.push_back(found);
   }
   return findings;

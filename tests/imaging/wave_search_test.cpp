@@ -14,6 +14,7 @@
 #include "imaging/imager_paths.hpp"
 #include "imaging/search_bench.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
+#include "imaging/sources/source_table.hpp"
 #include "support/fields.hpp"
 #include "support/measures.hpp"
 
@@ -248,7 +249,7 @@ TEST(WaveSearch, SilenceAndSmallArraysHaveNone) {
   const PnahPlan plan = plan_of(500.0);
   const auto silent = Bench(plan).search(std::vector<ComplexF>(1024));
   EXPECT_TRUE(findings_as<WaveFindings>(silent).waves[0].waves.empty());
-  EXPECT_EQ(findings_as<WaveFindings>(silent).waves[0].table, std::vector<float>(WaveTable::kHeader));
+  EXPECT_EQ(findings_as<WaveFindings>(silent).waves[0].table, std::vector<float>(SourceTable::kHeader));
   const PnahPlan small = plan_of(500.0, 7, 32);
   EXPECT_EQ(waves_in(Bench(small).search(test::narrow(field_of(pattern(), small, 0.03)))), 0U);
 }

@@ -48,6 +48,7 @@ CHECKS = [
     Check("imaging", "Prior.MaskedMicrophonesAreTheLayers"),
     Check("imaging", "Operators.SilenceIsImagedAsSilence"),
     Check("imaging", "WaveSearch/WavesInEveryShape.KernelsAgreeWithReference/0"),
+    Check("imaging", "OperatorPoints/OperatorPointsInEveryShape.KernelsAgreeWithReference/smallest"),
     Check("processors", "RowPowerTest.*", optimized=False, uninitialized=True),
     Check("processors", "SpectrumTest.AHannWindowShowsItUpTo1Point42DecibelsTooLow"),
     Check("processors", "All/BeamformSectorKinds.OfASourceInTheCentreAreTheMapThere/PlaneII"),

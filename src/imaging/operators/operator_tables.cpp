@@ -18,8 +18,8 @@
 #include "cl/program_cache.hpp"
 #include "core/system/host.hpp"
 #include "imaging/each_frequency.hpp"
+#include "imaging/noise_steps.hpp"
 #include "imaging/operators/operator_memory.hpp"
-#include "imaging/sonah/sonah_model.hpp"
 
 namespace nearfield {
 namespace {

@@ -9,9 +9,11 @@
 #include "core/system/host.hpp"
 #include "imaging/image_surface.hpp"
 #include "imaging/imager_reference.hpp"
+#include "imaging/noise_steps.hpp"
 #include "imaging/operators/operator_memory.hpp"
+#include "imaging/operators/operator_space.hpp"
+#include "imaging/operators/point_search.hpp"
 #include "imaging/pnah/stages.hpp"
-#include "imaging/sonah/sonah_model.hpp"
 
 namespace nearfield {
 namespace {
@@ -88,12 +90,13 @@ Operators::Operators(const ocl::Device& device, const PnahPlan& plan)
         return make_operator_tables(plan, OperatorCache::of_user());
       }()) {}
 
-Operators::Operators(const ocl::Device& device, const PnahPlan& plan, const std::vector<OperatorTables>& tables)
+Operators::Operators(const ocl::Device& device, const PnahPlan& plan, std::vector<OperatorTables> tables)
     : Imager(device, plan),
       plan_(plan),
       frequencies_(plan.frequencies_hz.size()),
       planes_(plan.holography.planes_m.size()),
       pixels_(tables.front().pixels),
+      source_table_{.values = tables.front().microphones, .planes = planes_, .pixels = pixels_},
       group_(device.info().is_gpu ? kOperatorGroup : 1),
       device_(device),
       arena_(std::string(kOperatorsStage)),
@@ -109,6 +112,9 @@ Operators::Operators(const ocl::Device& device, const PnahPlan& plan, const std:
                              used_microphones(plan).size(), group_);
   allocate(tables);
   build();
+  if (searches_points(plan)) {
+    search_tables_ = std::make_shared<const std::vector<OperatorTables>>(tables_of_search(std::move(tables)));
+  }
 }
 
 void Operators::allocate(const std::vector<OperatorTables>& tables) {
@@ -160,7 +166,15 @@ void Operators::allocate(const std::vector<OperatorTables>& tables) {
   arena_.reserve<std::int32_t>("NOISE_RECORDS", plan_.holograms() * (kNoiseSteps + 2));
   arena_.reserve<std::int32_t>("MEMORIES", memories.size());
   IncompleteFrames::reserve(arena_, plan_);
+  const bool may_have_sources = searches_points(plan_);
+  arena_.reserve<std::complex<float>>("AMPLITUDES", plan_.holograms() * to_size(kMostWaves));
+  arena_.reserve<float>("WAVES", may_have_sources ? frequencies_ * source_table_.size() : 1);
   arena_.allocate(device_);
+  waves_ = arena_.part<float>(device_, "WAVES");
+  device_.enqueue_fill(waves_, 0.0F, kOperatorsStage);
+  if (may_have_sources) {
+    residuals_ = device_.allocate<std::complex<float>>(plan_.holograms() * used.size(), kOperatorsStage);
+  }
   const auto put = [&]<class T>(const std::string& name, const std::vector<T>& values) {
     (void)arena_.part<T>(device_, name, values);
   };
@@ -185,9 +199,19 @@ void Operators::build() {
                           {"PLANES", std::to_string(planes_)},
                           {"GRID", std::to_string(kNoiseSteps)},
                           {"HALF", std::to_string(kMemoryHalf)},
+                          {"HAS_WAVES", searches_points(plan_) ? "1" : "0"},
+                          {"MOST_WAVES", std::to_string(kMostWaves)},
+                          {"WAVE_HEADER", std::to_string(SourceTable::kHeader)},
                           {"GROUP", std::to_string(group_)}};
   defines.merge(arena_.defines());
   const ocl::Program program = device_.build(kOperatorsStage, "imaging/operators.cl", defines);
+  if (searches_points(plan_)) {
+    to_sources_ = program.kernel("operators_sources");
+    to_sources_.set("arena", arena_.whole())
+        .set("residuals", residuals_)
+        .set("frequencies", static_cast<std::int32_t>(frequencies_));
+    fitted_ = to_sources_.arguments("spectra");
+  }
   to_modes_ = program.kernel("operators_modes");
   to_rests_ = program.kernel("operators_rests");
   to_noise_ = program.kernel("operators_noise");
@@ -211,17 +235,40 @@ void Operators::use(const MicrophoneMask& mask) {
   conditions_ = always_conditions_ || !mask.channels.empty();
 }
 
-void Operators::adopt(const std::shared_ptr<const Findings>& /*findings*/) { throw std::bad_cast(); }
+void Operators::adopt(const std::shared_ptr<const Findings>& findings) {
+  const std::vector<FoundWaves>& found = findings_as<WaveFindings>(findings).waves;
+  if (search_tables_ == nullptr) {
+    throw std::bad_cast();
+  }
+  device_.wait();  // for kernels that may still read the previous findings
+  for (std::size_t f = 0; f < frequencies_; ++f) {
+    const bool had_sources = findings_ != nullptr && findings_as<WaveFindings>(findings_).waves[f].has_sources();
+    if (had_sources || found.at(f).has_sources()) {
+      device_.enqueue_write(waves_, f * source_table_.size(), std::span(found[f].table), kOperatorsStage);
+    }
+  }
+  findings_ = findings;
+  has_sources_ = std::any_of(found.begin(), found.end(), [](const FoundWaves& of) { return of.has_sources(); });
+}
+
+std::unique_ptr<Search> Operators::make_search() const {
+  return search_tables_ == nullptr ? nullptr : std::make_unique<PointSearch>(plan_, search_tables_);
+}
 
 void Operators::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {
   if (conditions_) {
     microphones_.enqueue(spectra, status);
   }
-  const ComplexBuffer& measured = conditions_ ? microphones_.conditioned() : spectra;
+  const ComplexBuffer& usable = conditions_ ? microphones_.conditioned() : spectra;
   const std::size_t holograms = frames * frequencies_;
   const auto launch = [&](std::size_t blocks, std::size_t images) {
     return ocl::Launch{.global_0 = group_ * blocks, .local_0 = group_, .global_1 = images};
   };
+  if (has_sources_) {
+    to_sources_.set(fitted_, usable);
+    to_sources_.enqueue(launch(1, holograms));
+  }
+  const ComplexBuffer& measured = has_sources_ ? residuals_ : usable;
   to_modes_.set(measured_, measured);
   to_modes_.enqueue(launch(in_blocks(modes_), holograms));
   to_rests_.set(explained_, measured);

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "imaging/incomplete_frames.hpp"
 #include "imaging/operators/operator_tables.hpp"
 #include "imaging/pnah/staged_pnah.hpp"
+#include "imaging/sources/source_table.hpp"
 
 namespace nearfield {
 
@@ -18,19 +20,20 @@ std::string obstacle_to_operators(const ocl::DeviceInfo& device, const PnahPlan&
 /// The entry of operators in the table of imagers.
 ImagerEntry operators_imager();
 
-/// Images by a dense matrix a frequency (docs/operators.md): four launches a frame, from any places of microphones to
+/// Images by a dense matrix a frequency (docs/operators.md): four launches a frame, five with point sources beside the
+/// prior, from any places of microphones to
 /// any places of images. The noise is measured in every frame; reports hold it and the image's expected error.
 class Operators : public Imager {
  public:
   /// Makes the model of every frequency, on all processors, or reads it from this user's cache.
   Operators(const ocl::Device& device, const PnahPlan& plan);
   /// With these models, [frequency].
-  Operators(const ocl::Device& device, const PnahPlan& plan, const std::vector<OperatorTables>& tables);
+  Operators(const ocl::Device& device, const PnahPlan& plan, std::vector<OperatorTables> tables);
   void enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames = 1) override;
   void use(const MicrophoneMask& mask) override;
   void forget() override { device_.enqueue_fill(memories_, std::int32_t{0}, "imaging/operators"); }
-  /// Throws std::bad_cast: it searches nothing.
   void adopt(const std::shared_ptr<const Findings>& findings) override;
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override;
   [[nodiscard]] std::string description() const override { return description_; }
 
  private:
@@ -43,6 +46,7 @@ class Operators : public Imager {
   std::size_t frequencies_;
   std::size_t planes_;
   std::size_t pixels_;
+  SourceTable source_table_;
   std::size_t modes_ = 0;  ///< of the frequency that has most, in whole blocks
   std::size_t group_;
   std::int32_t turn_ = 0;                    ///< which of the two copies of the memories is read next
@@ -51,8 +55,15 @@ class Operators : public Imager {
   ocl::Arena arena_;
   ocl::Buffer<std::int32_t> memories_;  ///< in the arena
   Microphones microphones_;
+  ocl::Buffer<float> waves_;                                          ///< the tables of point sources, in the arena
+  ComplexBuffer residuals_;                                           ///< of the spectra, without the point sources
+  std::shared_ptr<const std::vector<OperatorTables>> search_tables_;  ///< of the search; null: there is none
+  std::shared_ptr<const Findings> findings_;                          ///< in effect; null: none
+  bool has_sources_ = false;
   bool always_conditions_;  ///< else where a microphone is masked
   bool conditions_;
+  ocl::Kernel to_sources_;    ///< where there may be point sources
+  ocl::Arguments<1> fitted_;  ///< of to_sources_
   ocl::Kernel to_modes_;
   ocl::Kernel to_rests_;
   ocl::Arguments<1> measured_;   ///< of to_modes_

@@ -5,10 +5,11 @@
 #include <limits>
 #include <memory>
 #include <numbers>
-#include <typeinfo>
 #include <utility>
 
 #include "imaging/imager_reference.hpp"
+#include "imaging/operators/operator_space.hpp"
+#include "imaging/operators/point_search.hpp"
 #include "imaging/operators/prior.hpp"
 
 namespace nearfield::reference {
@@ -18,7 +19,8 @@ using Eigen::Index;
 using Eigen::Vector3d;
 
 constexpr int kNoises = 48;
-constexpr double kKeeps = 3.0;  ///< nats
+constexpr double kKeeps = 3.0;     ///< nats
+constexpr double kInside = 1e-12;  ///< power of a mode in the factor's range, at least
 
 double noise_ratio(int step) { return 1e-7 * std::pow(1.5, step); }
 
@@ -129,7 +131,7 @@ int most_probable(const std::vector<double>& costs) {
 
 }  // namespace
 
-Operators::Operators(const PnahPlan& plan) : plan_(plan), used_(used_microphones(plan)) {
+Operators::Operators(const PnahPlan& plan) : plan_(plan), masked_plan_(plan), used_(used_microphones(plan)) {
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
     frequencies_.push_back(make_frequency(f));
   }
@@ -192,6 +194,80 @@ void Operators::forget() {
   }
 }
 
+void Operators::use(const WaveFindings& findings) {
+  for (std::size_t f = 0; f < frequencies_.size(); ++f) {
+    frequencies_[f].found = findings.waves.at(f);
+  }
+}
+
+Eigen::VectorXcd Operators::at_microphones(std::size_t frequency, const PointSource& point) const {
+  PnahPlan pressure = plan_;
+  pressure.holography.quantity = Quantity::kPressure;
+  const double k = plan_.wavenumber(frequency);
+  const WallSettings& wall = plan_.holography.operators.wall;
+  std::vector<Complex> field;
+  for (const Vector3d& place_m : microphone_places(plan_)) {
+    const Vector3d up(0.0, 0.0, 1.0);
+    field.push_back(point_at(place_m, up, point, k, pressure));
+    if (wall.y_m) {
+      PointSource image = point;
+      image.y_m = 2.0 * *wall.y_m - point.y_m;
+      field.back() += wall.reflection * point_at(place_m, up, image, k, pressure);
+    }
+  }
+  if (masked_plan_.dead_channels != plan_.dead_channels) {
+    PnahPlan unit_gains = masked_plan_;
+    unit_gains.gains.clear();
+    std::vector<Complex> spectra(frequencies_.size() * field.size());
+    std::copy(field.begin(), field.end(), spectra.begin() + static_cast<std::ptrdiff_t>(frequency * field.size()));
+    field = condition_microphones(spectra, unit_gains).fields[frequency].values;
+  }
+  Eigen::VectorXcd of_used(static_cast<Index>(used_.size()));
+  for (Index m = 0; m < of_used.size(); ++m) {
+    of_used(m) = field[static_cast<std::size_t>(used_[static_cast<std::size_t>(m)])];
+  }
+  return of_used;
+}
+
+Eigen::VectorXcd Operators::on_plane(std::size_t frequency, const PointSource& point, std::size_t plane) const {
+  const double k = plan_.wavenumber(frequency);
+  const WallSettings& wall = plan_.holography.operators.wall;
+  const ImagePlaces places = image_places(plan_);
+  Eigen::VectorXcd image = Eigen::VectorXcd::Zero(static_cast<Index>(places.pixels));
+  for (std::size_t pixel = 0; pixel < places.pixels; ++pixel) {
+    const Vector3d& place_m = places.places_m[plane * places.pixels + pixel];
+    const Vector3d& normal = places.normals[plane * places.pixels + pixel];
+    if (normal.norm() > 0.0) {
+      Complex& value = image(static_cast<Index>(pixel));
+      value = point_at(place_m, normal, point, k, plan_);
+      if (wall.y_m) {
+        PointSource mirrored = point;
+        mirrored.y_m = 2.0 * *wall.y_m - point.y_m;
+        value += wall.reflection * point_at(place_m, normal, mirrored, k, plan_);
+      }
+    }
+  }
+  return image;
+}
+
+SourceShare Operators::share_of_sources(std::size_t frequency, const Eigen::VectorXcd& field) const {
+  const Frequency& f = frequencies_[frequency];
+  const Eigen::MatrixXcd with_noise =
+      f.covariance + f.found.noise * Eigen::MatrixXcd::Identity(field.size(), field.size());
+  const auto point_of = [](const SourceProblem::Source& source) { return std::get<PointSource>(source); };
+  const Eigen::ArrayXd inside = (f.powers.array() > kInside).cast<double>();
+  return fit_sources(
+      f.found, field,
+      {.at_microphones = [&](const auto& source) { return at_microphones(frequency, point_of(source)); },
+       .on_plane = [&](const auto& source, std::size_t plane) { return on_plane(frequency, point_of(source), plane); },
+       .planes = f.images.size(),
+       .inverse = with_noise.inverse(),
+       .image_by_prior = [&](const Eigen::VectorXcd& white) -> Eigen::VectorXcd {
+         const Eigen::VectorXcd in_modes = (f.modes.adjoint() * white).array() * inside;
+         return f.images.front() * (f.modes * in_modes);
+       }});
+}
+
 int Operators::noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop) {
   const auto half = static_cast<std::int64_t>(hop.hop / kMemoryHalf);
   const int best = most_probable(costs);
@@ -223,6 +299,7 @@ int Operators::noise_of_frame(Frequency& frequency, const std::vector<double>& c
 
 PnahImages Operators::image(std::span<const Complex> spectra, const PnahPlan& masked, const FrameHop& hop) {
   const ConditionedSpectra conditioned = condition_microphones(spectra, masked);
+  masked_plan_ = masked;
   const std::size_t planes = plan_.holography.planes_m.size();
   PnahImages frame;
   frame.flags = conditioned.flags;
@@ -235,6 +312,10 @@ PnahImages Operators::image(std::span<const Complex> spectra, const PnahPlan& ma
     for (Index m = 0; m < field.size(); ++m) {
       field(m) = conditioned.fields[f].values[static_cast<std::size_t>(used_[static_cast<std::size_t>(m)])];
     }
+    const bool has_sources = frequency.found.has_sources();
+    const SourceShare sources =
+        has_sources ? share_of_sources(f, field) : SourceShare{.residual = field, .images = {}, .error = 0.0};
+    field = sources.residual;
     const Eigen::VectorXcd y = frequency.modes.adjoint() * field;
     const Eigen::ArrayXd energies = y.cwiseAbs2().array();
     std::vector<double> costs;
@@ -252,12 +333,15 @@ PnahImages Operators::image(std::span<const Complex> spectra, const PnahPlan& ma
     // Within the factor's range: what lies outside of it is noise.
     const Eigen::MatrixXcd with_noise =
         frequency.covariance + noise * Eigen::MatrixXcd::Identity(field.size(), field.size());
-    const Eigen::ArrayXd inside = (frequency.powers.array() > 1e-12).cast<double>();
+    const Eigen::ArrayXd inside = (frequency.powers.array() > kInside).cast<double>();
     const Eigen::MatrixXcd range =
         frequency.modes * inside.matrix().cast<Complex>().asDiagonal() * frequency.modes.adjoint();
     const Eigen::LLT<Eigen::MatrixXcd> solver(with_noise);
     for (std::size_t plane = 0; plane < planes; ++plane) {
       Eigen::VectorXcd image = frequency.images[plane] * (range * solver.solve(field));
+      if (has_sources) {
+        image += sources.images[plane];
+      }
       for (std::size_t pixel = 0; pixel < places.pixels; ++pixel) {
         const bool has = places.normals[plane * places.pixels + pixel].norm() > 0.0;
         const double nowhere = std::numeric_limits<double>::quiet_NaN();
@@ -268,11 +352,12 @@ PnahImages Operators::image(std::span<const Complex> spectra, const PnahPlan& ma
         const Eigen::MatrixXcd reduced = frequency.images[0] * range;
         const Eigen::ArrayXd powers = frequency.powers.array() * inside;
         const ExpectedError expected = expected_error(reduced, frequency.modes, powers, noise, frequency.prior);
-        const double error = prior * noise * expected.of_noise +
+        const double error = prior * (noise * expected.of_noise + sources.error) +
                              scale_of_unresolved(energies, powers, noise, prior) * expected.unresolved;
         // As of modes that do not depend on each other.
         const Eigen::ArrayXd factors = (reduced * frequency.modes).cwiseAbs2().colwise().sum().transpose().array();
-        const double energy = (factors * energies / (frequency.powers.array() + noise).square()).sum();
+        const double energy = (factors * energies / (frequency.powers.array() + noise).square()).sum() +
+                              (has_sources ? sources.images.front().squaredNorm() : 0.0);
         frame.reports.push_back(
             {.cutoff_rad_per_m = std::numeric_limits<float>::quiet_NaN(),
              .slope = std::numeric_limits<float>::quiet_NaN(),
@@ -288,7 +373,7 @@ namespace {
 
 class OperatorsProcessor : public Imager {
  public:
-  explicit OperatorsProcessor(const PnahPlan& plan) : masked_plan_(plan), operators_(plan) {}
+  explicit OperatorsProcessor(const PnahPlan& plan) : plan_(plan), masked_plan_(plan), operators_(plan) {}
   PnahImages image(std::span<const Complex> spectra) override {
     return operators_.image(spectra, masked_plan_, take_hop());
   }
@@ -296,10 +381,19 @@ class OperatorsProcessor : public Imager {
     masked_plan_.dead_channels.assign(mask.channels.begin(), mask.channels.end());
   }
   void forget() override { operators_.forget(); }
-  void adopt(const std::shared_ptr<const Findings>& /*findings*/) override { throw std::bad_cast(); }
-  [[nodiscard]] std::unique_ptr<Search> make_search() const override { return nullptr; }
+  void adopt(const std::shared_ptr<const Findings>& findings) override {
+    operators_.use(findings_as<WaveFindings>(findings));
+  }
+  [[nodiscard]] std::unique_ptr<Search> make_search() const override {
+    if (!searches_points(masked_plan_)) {
+      return nullptr;
+    }
+    return std::make_unique<PointSearch>(plan_, std::make_shared<const std::vector<OperatorTables>>(tables_of_search(
+                                                    make_operator_tables(plan_, OperatorCache::of_user()))));
+  }
 
  private:
+  PnahPlan plan_;
   PnahPlan masked_plan_;  ///< with the mask that is in effect
   Operators operators_;
 };

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "imaging/pnah/pnah_reference.hpp"
+#include "imaging/search.hpp"
+#include "imaging/sources/source_reference.hpp"
 
 /// Images by dense operators in plain double precision, from the formulas of docs/operators.md: whole covariance
 /// matrices, whose parts outside the pivoted Cholesky factor are noise.
@@ -22,6 +24,8 @@ class Operators {
   PnahImages image(std::span<const Complex> spectra) { return image(spectra, plan_, FrameHop()); }
   /// Forgets the noise of all frames.
   void forget();
+  /// The point sources to fit, from the next frame on; of these their places, amplitudes and noise alone are used.
+  void use(const WaveFindings& findings);
 
  private:
   /// One of the two memories of a frequency's noise.
@@ -37,11 +41,18 @@ class Operators {
     double prior = 0.0;                    ///< of the first plane's image, summed over pixels
     Eigen::VectorXd powers;                ///< of all modes, 0 where there is noise alone
     Eigen::MatrixXcd modes;                ///< (used microphone, mode)
+    FoundWaves found;                      ///< beside the prior
     std::array<Memory, 2> memories = {};   ///< the first one begins in even halves, the other one in odd ones
   };
   [[nodiscard]] Frequency make_frequency(std::size_t frequency) const;
+  /// e^{-jkr} / r of a point source, and of its image in the wall. [used microphone]
+  [[nodiscard]] Eigen::VectorXcd at_microphones(std::size_t frequency, const PointSource& point) const;
+  /// The plan's quantity. [pixel]
+  [[nodiscard]] Eigen::VectorXcd on_plane(std::size_t frequency, const PointSource& point, std::size_t plane) const;
+  [[nodiscard]] SourceShare share_of_sources(std::size_t frequency, const Eigen::VectorXcd& field) const;
   static int noise_of_frame(Frequency& frequency, const std::vector<double>& costs, const FrameHop& hop);
   PnahPlan plan_;
+  PnahPlan masked_plan_;  ///< with the mask of the last frame
   std::vector<int> used_;
   std::vector<Frequency> frequencies_;
 };

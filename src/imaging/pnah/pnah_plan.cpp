@@ -100,7 +100,9 @@ bool PnahPlan::measures_cutoff() const {
 }
 
 int PnahPlan::search_every_hops() const {
-  const bool searches = resolve_imager(*this) == ImagerKind::kSonah || searches_cutoff();
+  const ImagerKind imager = resolve_imager(*this);
+  const bool searches =
+      imager == ImagerKind::kSonah || (imager == ImagerKind::kOperators && !sources) || searches_cutoff();
   return searches ? holography.search_every_frames : 0;
 }
 

@@ -14,18 +14,6 @@ using Eigen::Index;
 
 /// Depths of the grid behind the surface, over the standoff.
 constexpr std::array<double, 4> kDepths = {0.25, 0.5, 1.0, 2.0};
-/// A source's least and largest depth over the standoff.
-constexpr double kLeastDepth = 0.1;
-constexpr double kMostDepth = 4.0;
-/// Its least depth over the larger pitch: a patch of the surface that is smaller than a pitch, such as a piston, is met
-/// best by a point right behind it, whose velocity there has no bound; no microphone tells how large the patch is.
-constexpr double kLeastDepthOfPitch = 0.5;
-/// A disc's least radius over the larger pitch: no microphone tells a smaller one from a point.
-constexpr double kLeastRadiusOfPitch = 0.5;
-/// Its largest radius over the standoff.
-constexpr double kMostRadius = 4.0;
-/// A disc's radius over the depth of a point that falls off about as it does.
-constexpr double kRadiusOfDepth = 2.0;
 /// From place to place: 2 thirds of the pitch, or this part of the standoff where that is more.
 constexpr int kStepThirds = 2;
 constexpr double kStepOfStandoff = 0.45;
@@ -53,33 +41,7 @@ PointGrid::PointGrid(const PnahPlan& plan, std::size_t frequency, const SonahMod
       modes_(plan, frequency, model),
       x_(make_axis(plan.geometry.columns, plan.geometry.pitch_x_m, plan.standoff_m)),
       y_(make_axis(plan.geometry.rows, plan.geometry.pitch_y_m, plan.standoff_m)),
-      floor_m_(std::min(0.0, plan.standoff_m - plan.largest_distance_m())) {}
-
-PointSource PointGrid::bounded(PointSource point) const {
-  const double least_radius_m = kLeastRadiusOfPitch * larger_pitch_m();
-  const double most_x_m = 0.5 * (x_.microphones - 1) * x_.pitch_m + plan_.standoff_m + x_.step_m();
-  const double most_y_m = 0.5 * (y_.microphones - 1) * y_.pitch_m + plan_.standoff_m + y_.step_m();
-  return {.x_m = std::clamp(point.x_m, -most_x_m, most_x_m),
-          .y_m = std::clamp(point.y_m, -most_y_m, most_y_m),
-          .z_m = point.is_disc() ? floor_m_
-                                 : std::clamp(point.z_m, floor_m_ - bounded_depth_m(kMostDepth * plan_.standoff_m),
-                                              floor_m_ - bounded_depth_m(0.0)),
-          .radius_m = point.is_disc() ? std::clamp(point.radius_m, least_radius_m,
-                                                   std::max(least_radius_m, kMostRadius * plan_.standoff_m))
-                                      : 0.0};
-}
-
-PointSource PointGrid::disc_of(const PointSource& point) const {
-  return bounded({.x_m = point.x_m, .y_m = point.y_m, .z_m = floor_m_, .radius_m = kRadiusOfDepth * depth_m(point)});
-}
-
-PointSource PointGrid::point_of(const PointSource& disc) const {
-  return bounded({.x_m = disc.x_m, .y_m = disc.y_m, .z_m = floor_m_ - disc.radius_m / kRadiusOfDepth});
-}
-
-double PointGrid::bounded_depth_m(double depth_m) const {
-  return std::max({depth_m, kLeastDepth * plan_.standoff_m, kLeastDepthOfPitch * larger_pitch_m()});
-}
+      bounds_(plan, x_.step_m(), y_.step_m()) {}
 
 /// Modes as a field at the microphones, so that its product with a source's field there is that in modes. (row, column)
 Eigen::MatrixXcd PointGrid::at_microphones(const Eigen::VectorXcd& white) const {
@@ -154,21 +116,15 @@ void PointGrid::fill_powers() {
   };
   quarter_columns_ = places(x_);
   quarter_rows_ = places(y_);
-  Eigen::MatrixXd weights(kNoiseSteps, kParities * Index{model_->samples});
-  for (std::size_t c = 0; c < kParities; ++c) {
-    for (int step = 0; step < kNoiseSteps; ++step) {
-      weights.row(step).segment(static_cast<Index>(c) * model_->samples, model_->samples) =
-          (model_->powers[c].array() + noise_step(step)).inverse().matrix().transpose();
-    }
-  }
+  const Eigen::MatrixXd weights = filter_weights(*model_);
   for (const double depth : kDepths) {
     Eigen::MatrixXd of_depth(kNoiseSteps, quarter_rows_ * quarter_columns_);
     for (Index row = 0; row < quarter_rows_; ++row) {
-      std::vector<FieldSource> line;
+      Sources line;
       for (Index column = 0; column < quarter_columns_; ++column) {
         line.emplace_back(PointSource{.x_m = static_cast<double>(column) * kCoarsePlaces * x_.step_m(),
                                       .y_m = static_cast<double>(row) * kCoarsePlaces * y_.step_m(),
-                                      .z_m = floor_m_ - bounded_depth_m(depth * plan_.standoff_m)});
+                                      .z_m = bounds_.floor_m() - bounds_.bounded_depth_m(depth * plan_.standoff_m)});
       }
       of_depth.middleCols(row * quarter_columns_, quarter_columns_) = weights * modes_.fields(line).cwiseAbs2();
     }
@@ -185,7 +141,7 @@ Candidate PointGrid::strongest(const Eigen::VectorXcd& white, int step, double p
   };
   Candidate best{.source = PointSource(), .strength = 0.0};
   for (std::size_t depth = 0; depth < kDepths.size(); ++depth) {
-    const double height_m = floor_m_ - bounded_depth_m(kDepths[depth] * plan_.standoff_m);
+    const double height_m = bounds_.floor_m() - bounds_.bounded_depth_m(kDepths[depth] * plan_.standoff_m);
     const Eigen::MatrixXcd outputs = filter(field, plan_.standoff_m - height_m);
     for (Index y = 0; y < y_.count; ++y) {
       const Index row = quarter(y_, y, quarter_rows_);

@@ -9,6 +9,7 @@
 #include "imaging/search.hpp"
 #include "imaging/sonah/prior_models.hpp"
 #include "imaging/sonah/wave_finder.hpp"
+#include "imaging/sources/source_search.hpp"
 
 namespace nearfield {
 
@@ -19,21 +20,20 @@ inline constexpr double kPriorPreference = 10.0;
 /// kSearchHalf searches that with the least criterion (WaveFinder::criterion()), each with the sources that are found
 /// beside it. Within one memory the prior in force is given up for one that is better by kPriorPreference alone; a
 /// memory that begins prefers the first candidate by as much, since its choice may not depend on searches before it.
-class PriorFinder {
+class PriorFinder : public FrequencyFinder {
  public:
   /// `candidates` must outlive it; the first one is in force until one is chosen.
   PriorFinder(const PnahPlan& plan, std::size_t frequency, const std::vector<PriorModels>& candidates);
-  /// field [row][column], Pa, in which those of `mask` are filled. Starts with what it chose and found before, as of
-  /// Search.
-  FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number, const MicrophoneMask& mask);
-  /// Nothing was found before.
-  void restart() { before_.clear(); }
+  /// Starts with what it chose and found before.
+  FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number,
+                  const MicrophoneMask& mask) override;
+  void restart() override { before_.clear(); }
 
  private:
   /// What one memory has.
   struct Chosen {
-    std::optional<std::size_t> candidate = {};      ///< in force; none: nothing has been chosen yet
-    std::vector<WaveFinder::Sources> sources = {};  ///< [candidate], found last beside it
+    std::optional<std::size_t> candidate = {};  ///< in force; none: nothing has been chosen yet
+    std::vector<Sources> sources = {};          ///< [candidate], found last beside it
     bool operator==(const Chosen&) const = default;
   };
   FoundWaves find_from(Chosen& chosen, bool chooses, std::span<const std::complex<double>> field,

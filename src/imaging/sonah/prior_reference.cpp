@@ -6,7 +6,7 @@
 #include <numbers>
 #include <utility>
 
-#include "imaging/sonah/source_reference.hpp"
+#include "imaging/sources/source_reference.hpp"
 
 namespace nearfield::reference {
 namespace {

@@ -76,12 +76,12 @@ struct SonahMemory {
 };
 
 /// Where no mode is negligible.
-SonahMemory memory_of_sonah(const PnahPlan& plan, const WaveTable& table) {
+SonahMemory memory_of_sonah(const PnahPlan& plan, const SourceTable& table) {
   const MirroredSizes sizes = mirrored_sizes(plan);
   const auto planes = static_cast<double>(table.planes);
   const auto frequencies = static_cast<double>(plan.frequencies_hz.size());
   const auto samples = static_cast<double>(sizes.samples);
-  const auto modes = static_cast<double>(table.modes);
+  const auto modes = static_cast<double>(table.values);
   const auto whole_blocks = static_cast<double>(kBlock * blocks_of(sizes.pixels));
   const double projections = sizeof(float) * samples * modes;
   const double factors = sizeof(ComplexF) * planes * whole_blocks * modes;
@@ -98,7 +98,7 @@ SonahMemory memory_of_sonah(const PnahPlan& plan, const WaveTable& table) {
           .device = frequencies * (projections + factors + waves + fill)};
 }
 
-void require_memory_for_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan, const WaveTable& table) {
+void require_memory_for_sonah(const ocl::DeviceInfo& device, const PnahPlan& plan, const SourceTable& table) {
   const SonahMemory need = memory_of_sonah(plan, table);
   const auto require = [&](double bytes, double room_bytes, const char* where) {
     constexpr double kMegabyte = 1e6;
@@ -146,7 +146,7 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
       conditions_(always_conditions_ || !plan.dead_channels.empty()),
       group_(group_of(device.info())) {
   modes_ = kBlock * blocks_of(mirrored_sizes(plan).samples);
-  table_ = {.modes = to_size(kParities * modes_),
+  table_ = {.values = to_size(kParities * modes_),
             .planes = planes_,
             .pixels = to_size(plan.image_rows()) * to_size(plan.image_columns())};
   require_memory_for_sonah(device.info(), plan, table_);
@@ -240,7 +240,7 @@ void Sonah::build(const ocl::Device& device, const PnahPlan& plan, const SonahAr
                           {"HALF", std::to_string(kMemoryHalf)},
                           {"HAS_WAVES", plan.holography.search_every_frames > 0 ? "1" : "0"},
                           {"MOST_WAVES", std::to_string(kMostWaves)},
-                          {"WAVE_HEADER", std::to_string(WaveTable::kHeader)},
+                          {"WAVE_HEADER", std::to_string(SourceTable::kHeader)},
                           {"GROUP", std::to_string(group_)}};
   if (plan.surface) {
     defines["SURFACE_PIXELS"] = std::to_string(plan.surface->pixels());
@@ -304,7 +304,7 @@ void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
   const std::vector<FoundWaves>& found = findings_as<WaveFindings>(findings).waves;
   for (std::size_t f = 0; f < frequencies_; ++f) {
     if (!arrays_.empty()) {
-      use_prior(f, found.at(f).prior);
+      use_prior(f, found.at(f).prior.value());
     }
     const std::vector<float>& table = found.at(f).table;
     const bool had_sources = findings_ != nullptr && findings_as<WaveFindings>(findings_).waves[f].has_sources();

@@ -12,7 +12,7 @@
 #include "imaging/sonah/prior_models.hpp"
 #include "imaging/sonah/sonah_arrays.hpp"
 #include "imaging/sonah/sonah_model.hpp"
-#include "imaging/sonah/wave_table.hpp"
+#include "imaging/sources/source_table.hpp"
 
 namespace nearfield {
 
@@ -57,7 +57,7 @@ class Sonah : public Imager {
   std::shared_ptr<const std::vector<PriorModels>> candidates_;  ///< for searches; null where the plan sets none
   std::vector<SonahArrays> arrays_;    ///< [candidate], for the device; empty where there is one
   std::vector<std::size_t> in_force_;  ///< candidate, [frequency]
-  WaveTable table_;
+  SourceTable table_;
   ocl::Buffer<float> waves_;                  ///< [frequency][table], in the arena
   ocl::Buffer<std::int32_t> memories_;        ///< likewise
   bool has_waves_ = false;                    ///< in any frequency

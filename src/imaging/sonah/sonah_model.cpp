@@ -19,8 +19,6 @@ namespace {
 
 using Complex = std::complex<double>;
 
-constexpr double kNoiseRatio = 1.5;
-constexpr double kLeastNoise = 1e-7;
 /// Evanescent waves that lose more nepers than this from the layer to the microphones are left out.
 constexpr double kDeepest = 20.0;
 /// How close to grazing the prior's power is rounded off, against k and against one period over the array.
@@ -376,8 +374,6 @@ std::vector<PriorRing> prior_rings(const PnahPlan& plan, double k) {
   });
   return rings;
 }
-
-double noise_step(int step) { return kLeastNoise * std::pow(kNoiseRatio, step); }
 
 std::complex<double> quantity_factor(const PnahPlan& plan, std::complex<double> kz, double k) {
   const Complex velocity = kz / (plan.medium.density_kg_m3 * plan.medium.sound_speed_m_s * k);

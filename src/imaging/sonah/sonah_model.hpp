@@ -4,17 +4,13 @@
 #include <complex>
 #include <vector>
 
+#include "imaging/noise_steps.hpp"
 #include "imaging/pnah/pnah_plan.hpp"
 
 namespace nearfield {
 
 /// Parity classes of a field over the array: even or odd along x (bit 0) and along y (bit 1).
 inline constexpr int kParities = 4;
-
-/// Noise powers a microphone at which the marginal likelihood is evaluated, over the field's mean prior power: 70 dB
-/// below it and up. [kNoiseSteps]
-inline constexpr int kNoiseSteps = 48;
-double noise_step(int step);
 
 /// The prior model of statistically optimised near-field holography at one frequency, in double precision.
 ///

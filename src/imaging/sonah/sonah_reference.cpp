@@ -10,26 +10,12 @@
 
 #include "imaging/image_surface.hpp"
 #include "imaging/sonah/prior_reference.hpp"
-#include "imaging/sonah/source_reference.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::reference {
 namespace {
 
 constexpr double kHold = 3.0;
-
-/// The source with one of its coordinates, or wavenumbers, changed.
-std::variant<PlaneWave, PointSource> moved(std::variant<PlaneWave, PointSource> source, int coordinate, double by) {
-  if (auto* wave = std::get_if<PlaneWave>(&source)) {
-    (coordinate == 0 ? wave->kx_rad_per_m : wave->ky_rad_per_m) += by;
-    return source;
-  }
-  PointSource& point = std::get<PointSource>(source);
-  double& third_m = point.is_disc() ? point.radius_m : point.z_m;
-  double& place_m = coordinate == 0 ? point.x_m : coordinate == 1 ? point.y_m : third_m;
-  place_m += by;
-  return source;
-}
 
 /// From pressure to the plan's quantity; displacement is velocity over j omega.
 Complex factor_of(Complex kz, double k, const PnahPlan& plan) {
@@ -304,7 +290,7 @@ void Sonah::use(const WaveFindings& findings) {
     }
   }
   for (std::size_t f = 0; f < frequencies_.size() && f < findings.waves.size(); ++f) {
-    const FieldPrior prior = findings.waves[f].prior;
+    const FieldPrior prior = findings.waves[f].prior.value();
     if (prior != std::exchange(priors_[f], prior)) {
       const std::array<NoiseMemory, 2> memories = frequencies_[f].memories;
       PnahPlan plan = plan_;
@@ -314,12 +300,6 @@ void Sonah::use(const WaveFindings& findings) {
     }
     frequencies_[f].found = findings.waves[f];
   }
-}
-
-std::vector<Sonah::Source> Sonah::sources_of(const FoundWaves& found) {
-  std::vector<Source> sources(found.waves.begin(), found.waves.end());
-  sources.insert(sources.end(), found.points.begin(), found.points.end());
-  return sources;
 }
 
 Eigen::VectorXcd Sonah::at_microphones(std::size_t frequency, const Source& source) const {
@@ -347,56 +327,8 @@ Eigen::VectorXcd Sonah::on_plane(std::size_t frequency, const Source& source, st
          wave_over(wave, plan_, plan_.holography.upsample);
 }
 
-double Sonah::expected_error(std::size_t frequency, const Eigen::MatrixXd& inverse) const {
-  const FoundWaves& found = frequencies_[frequency].found;
-  std::vector<Eigen::VectorXcd> microphones;
-  std::vector<Eigen::VectorXcd> images;
-  const std::vector<Source> sources = sources_of(found);
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    for (const Complex part : {Complex(1.0), Complex(0.0, 1.0)}) {  // of the amplitude
-      microphones.emplace_back(part * at_microphones(frequency, sources[i]));
-      images.emplace_back(part * on_plane(frequency, sources[i], 0));
-    }
-    const bool is_wave = std::holds_alternative<PlaneWave>(sources[i]);
-    const double near = is_wave ? 1e-4 : 1e-6;  // rad/m or m
-    const double far = is_wave ? 0.05 : 1e-6;   // of images: about what a wavenumber is uncertain by
-    for (int coordinate = 0; coordinate < (is_wave ? 2 : 3); ++coordinate) {
-      const Complex amplitude = found.amplitudes[i];
-      microphones.emplace_back(amplitude / (2.0 * near) *
-                               (at_microphones(frequency, moved(sources[i], coordinate, near)) -
-                                at_microphones(frequency, moved(sources[i], coordinate, -near))));
-      images.emplace_back(amplitude / (2.0 * far) *
-                          (on_plane(frequency, moved(sources[i], coordinate, far), 0) -
-                           on_plane(frequency, moved(sources[i], coordinate, -far), 0)));
-    }
-  }
+SourceShare Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const {
   const Frequency& f = frequencies_[frequency];
-  Eigen::MatrixXd normal(microphones.size(), microphones.size());
-  Eigen::MatrixXd energies = normal;
-  std::vector<Eigen::VectorXcd> missed;
-  for (std::size_t i = 0; i < images.size(); ++i) {
-    missed.emplace_back(images[i] - f.images[0] * (f.modes.transpose() * (inverse.cast<Complex>() * microphones[i])));
-  }
-  for (std::size_t i = 0; i < images.size(); ++i) {
-    for (std::size_t j = 0; j < images.size(); ++j) {
-      const auto row = static_cast<Eigen::Index>(i);
-      const auto column = static_cast<Eigen::Index>(j);
-      normal(row, column) = microphones[i].dot(inverse.cast<Complex>() * microphones[j]).real();
-      energies(row, column) = missed[i].dot(missed[j]).real();
-    }
-  }
-  return 0.5 * (normal.inverse() * energies).trace();
-}
-
-Sonah::WaveFit Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const {
-  const Frequency& f = frequencies_[frequency];
-  const std::vector<Source> sources = sources_of(f.found);
-  const auto count = static_cast<Eigen::Index>(sources.size());
-  Eigen::MatrixXcd microphones(field.size(), count);
-  for (Eigen::Index i = 0; i < count; ++i) {
-    microphones.col(i) = at_microphones(frequency, sources[static_cast<std::size_t>(i)]);
-  }
-  // Generalised least squares: (F^H C^-1 F)^-1 F^H C^-1 p, C of the microphones that are not left out.
   std::vector<Eigen::Index> fitted;
   for (int channel = 0; channel < plan_.geometry.channels(); ++channel) {
     if (std::find(f.found.left_out.begin(), f.found.left_out.end(), channel) == f.found.left_out.end()) {
@@ -406,21 +338,19 @@ Sonah::WaveFit Sonah::fit_waves(std::size_t frequency, const Eigen::VectorXcd& f
   const Eigen::MatrixXd whole =
       f.modes * (f.powers.array() + f.found.noise).matrix().asDiagonal() * f.modes.transpose();
   const Eigen::MatrixXd between = whole(fitted, fitted);
-  Eigen::MatrixXd inverse = Eigen::MatrixXd::Zero(field.size(), field.size());
-  const Eigen::MatrixXd of_fitted = between.ldlt().solve(Eigen::MatrixXd::Identity(between.rows(), between.cols()));
+  const Eigen::MatrixXcd of_fitted =
+      between.ldlt().solve(Eigen::MatrixXd::Identity(between.rows(), between.cols())).cast<Complex>();
+  Eigen::MatrixXcd inverse = Eigen::MatrixXcd::Zero(field.size(), field.size());
   inverse(fitted, fitted) = of_fitted;
-  const Eigen::MatrixXcd white = inverse.cast<Complex>() * microphones;
-  const Eigen::MatrixXcd covariance = (microphones.adjoint() * white).inverse();
-  const Eigen::VectorXcd amplitudes = covariance * white.adjoint() * field;
-  WaveFit fit{.residual = field - microphones * amplitudes, .images = {}, .error = expected_error(frequency, inverse)};
-  for (std::size_t plane = 0; plane < f.images.size(); ++plane) {
-    Eigen::MatrixXcd images(f.images[plane].rows(), count);
-    for (Eigen::Index i = 0; i < count; ++i) {
-      images.col(i) = on_plane(frequency, sources[static_cast<std::size_t>(i)], plane);
-    }
-    fit.images.emplace_back(images * amplitudes);
-  }
-  return fit;
+  return fit_sources(
+      f.found, field,
+      {.at_microphones = [&](const Source& source) { return at_microphones(frequency, source); },
+       .on_plane = [&](const Source& source, std::size_t plane) { return on_plane(frequency, source, plane); },
+       .planes = f.images.size(),
+       .inverse = inverse,
+       .image_by_prior = [&](const Eigen::VectorXcd& white) -> Eigen::VectorXcd {
+         return f.images[0] * (f.modes.transpose() * white);
+       }});
 }
 
 void Sonah::make_fill(const std::vector<int>& masked) {
@@ -491,7 +421,8 @@ PnahImages Sonah::image(std::span<const Complex> spectra, const PnahPlan& masked
         Eigen::Map<const Eigen::VectorXcd>(values.data(), static_cast<Eigen::Index>(values.size()));
     fill(field, f);
     const bool has_waves = frequency.found.has_sources();
-    const WaveFit waves = has_waves ? fit_waves(f, field) : WaveFit{.residual = field, .images = {}, .error = 0.0};
+    const SourceShare waves =
+        has_waves ? fit_waves(f, field) : SourceShare{.residual = field, .images = {}, .error = 0.0};
     const Eigen::VectorXcd y = frequency.modes.transpose() * waves.residual;
     const Evidence evidence = weigh_noises(frequency.powers, y);
     const bool is_silent = !(y.squaredNorm() > 0.0);

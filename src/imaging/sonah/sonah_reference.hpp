@@ -4,11 +4,11 @@
 #include <complex>
 #include <cstdint>
 #include <span>
-#include <variant>
 #include <vector>
 
 #include "imaging/pnah/pnah_reference.hpp"
 #include "imaging/search.hpp"
+#include "imaging/sources/source_reference.hpp"
 
 /// Statistically optimised near-field holography in plain double precision, from the formulas of docs/sonah.md: whole
 /// covariance matrices, no parity, another quadrature.
@@ -36,7 +36,7 @@ class Sonah {
   void use(const WaveFindings& findings);
 
  private:
-  using Source = std::variant<PlaneWave, PointSource>;
+  using Source = SourceProblem::Source;
   struct Frequency {
     Eigen::VectorXd powers;                    ///< [mode]
     Eigen::MatrixXd modes;                     ///< (microphone, mode)
@@ -45,12 +45,6 @@ class Sonah {
     std::vector<double> cutoffs_rad_per_m;     ///< [noise step]
     std::array<NoiseMemory, 2> memories = {};  ///< the first one begins in even halves, the other one in odd ones
     FoundWaves found;
-  };
-  /// The part of a frame that plane waves and point sources explain.
-  struct WaveFit {
-    Eigen::VectorXcd residual;             ///< [microphone]
-    std::vector<Eigen::VectorXcd> images;  ///< [plane]
-    double error = 0.0;                    ///< expected, squared, of the first image, for prior power 1
   };
   static Frequency make_frequency(std::size_t frequency, const PnahPlan& plan);
   /// The step of noise for a frame with these costs, which both memories take in.
@@ -62,14 +56,11 @@ class Sonah {
   };
   void make_fill(const std::vector<int>& masked);
   void fill(Eigen::Ref<Eigen::VectorXcd> field, std::size_t frequency) const;
-  static std::vector<Source> sources_of(const FoundWaves& found);
   /// Of amplitude 1, with masked microphones filled. [microphone]
   [[nodiscard]] Eigen::VectorXcd at_microphones(std::size_t frequency, const Source& source) const;
   /// The plan's quantity of amplitude 1. [pixel]
   [[nodiscard]] Eigen::VectorXcd on_plane(std::size_t frequency, const Source& source, std::size_t plane) const;
-  /// WaveFit::error, with the inverse of the covariance at the microphones.
-  [[nodiscard]] double expected_error(std::size_t frequency, const Eigen::MatrixXd& inverse) const;
-  [[nodiscard]] WaveFit fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const;
+  [[nodiscard]] SourceShare fit_waves(std::size_t frequency, const Eigen::VectorXcd& field) const;
   PnahPlan plan_;
   std::vector<FieldPrior> priors_;  ///< in force, [frequency]
   std::vector<Frequency> frequencies_;

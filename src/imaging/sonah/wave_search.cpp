@@ -1,57 +1,29 @@
 #include "imaging/sonah/wave_search.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
-namespace nearfield {
+#include "imaging/sonah/prior_finder.hpp"
 
-WaveSearch::WaveSearch(const PnahPlan& plan, std::shared_ptr<const std::vector<PriorModels>> candidates)
-    : plan_(plan), candidates_(std::move(candidates)) {
+namespace nearfield {
+namespace {
+
+std::vector<std::unique_ptr<FrequencyFinder>> finders_of(const PnahPlan& plan,
+                                                         const std::vector<PriorModels>& candidates) {
+  std::vector<std::unique_ptr<FrequencyFinder>> finders;
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
-    finders_.emplace_back(plan, f, *candidates_);
+    finders.push_back(std::make_unique<PriorFinder>(plan, f, candidates));
   }
+  return finders;
 }
+
+}  // namespace
+
+WaveSearch::WaveSearch(const PnahPlan& plan, const std::shared_ptr<const std::vector<PriorModels>>& candidates)
+    : SourceSearch(plan, finders_of(plan, *candidates), candidates) {}
 
 WaveSearch::WaveSearch(const PnahPlan& plan, std::vector<SonahModel> models)
     : WaveSearch(plan, std::make_shared<const std::vector<PriorModels>>(
                            std::vector<PriorModels>{{.prior = model_prior(plan), .of_frequency = std::move(models)}})) {
-}
-
-std::shared_ptr<const Findings> WaveSearch::search(std::span<const std::complex<float>> spectra,
-                                                   const MicrophoneMask& mask, std::uint64_t number) {
-  const std::vector<std::complex<double>> fields = usable_spectra(spectra, plan_, mask);
-  if (fields.empty()) {
-    return nullptr;
-  }
-  const auto channels = static_cast<std::size_t>(plan_.geometry.channels());
-  auto findings = std::make_shared<WaveFindings>();
-  for (std::size_t f = 0; f < finders_.size(); ++f) {
-    findings->waves.push_back(finders_[f].find(std::span(fields).subspan(f * channels, channels), number, mask));
-  }
-  return findings;
-}
-
-void WaveSearch::restart() {
-  for (PriorFinder& finder : finders_) {
-    finder.restart();
-  }
-}
-
-std::vector<std::complex<double>> usable_spectra(std::span<const std::complex<float>> spectra, const PnahPlan& plan,
-                                                 const MicrophoneMask& mask) {
-  const auto channels = static_cast<std::size_t>(plan.geometry.channels());
-  std::vector<std::complex<double>> fields(spectra.begin(), spectra.end());
-  for (std::size_t i = 0; i < plan.gains.size(); ++i) {
-    fields[i] *= plan.gains[i];
-  }
-  for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
-    fill_masked(std::span(fields).subspan(f * channels, channels), mask, plan, f);
-  }
-  const auto is_finite = [](const std::complex<double>& value) {
-    return std::isfinite(value.real()) && std::isfinite(value.imag());
-  };
-  return std::all_of(fields.begin(), fields.end(), is_finite) ? fields : std::vector<std::complex<double>>();
 }
 
 }  // namespace nearfield

@@ -1,10 +1,9 @@
-#include "imaging/sonah/field_source.hpp"
+#include "imaging/sonah/source_modes.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "imaging/image_surface.hpp"
-#include "imaging/sonah/disc_field.hpp"
 #include "imaging/sonah/surface_model.hpp"
 
 namespace nearfield {
@@ -14,35 +13,10 @@ using Complex = std::complex<double>;
 using Eigen::Index;
 
 constexpr int kNoCoordinate = -1;
-/// In a disc's own plane its velocity falls at the rim over this part of the distance of pixels.
-constexpr double kDiscEdgeOfPixel = 0.25;
 
 /// Of half the microphones of an axis, from the outermost one to the centre.
 double half_place_m(Index index, int microphones, double pitch_m) {
   return (static_cast<double>(index) - (microphones - 1) / 2.0) * pitch_m;
-}
-
-/// Pressure e^{-jkr} / r and its gradient at the end of this vector from the source.
-struct MonopoleField {
-  Complex pressure;
-  Eigen::Vector3cd gradient;
-};
-
-MonopoleField monopole_field(const Eigen::Vector3d& from_source_m, double k) {
-  const double r = from_source_m.norm();
-  const Complex pressure = std::polar(1.0 / r, -k * r);
-  return {.pressure = pressure, .gradient = pressure * Complex(-1.0 / r, -k) / r * from_source_m.cast<Complex>()};
-}
-
-/// From the gradient along a normal to the plan's quantity: v = -grad p / (j omega rho0), displacement v / (j omega).
-Complex quantity_of(const PnahPlan& plan, double k, const MonopoleField& field, const Eigen::Vector3d& normal) {
-  if (plan.holography.quantity == Quantity::kPressure) {
-    return field.pressure;
-  }
-  const double omega = k * plan.medium.sound_speed_m_s;
-  const Complex along = (normal.cast<Complex>().transpose() * field.gradient).value();
-  const Complex velocity = -along / Complex(0.0, omega * plan.medium.density_kg_m3);
-  return plan.holography.quantity == Quantity::kDisplacement ? velocity / Complex(0.0, omega) : velocity;
 }
 
 double pixel_place_m(Index pixel, int upsample, int microphones, double pitch_m) {
@@ -68,21 +42,14 @@ Eigen::VectorXcd wave_on_plane(const PnahPlan& plan, double k, const PlaneWave& 
 Eigen::VectorXcd point_on_plane(const PnahPlan& plan, double k, const PointSource& point, double plane_m) {
   const ArrayGeometry& g = plan.geometry;
   const int upsample = plan.holography.upsample;
-  const double edge_m = kDiscEdgeOfPixel * std::sqrt(g.pitch_x_m * g.pitch_y_m) / upsample;
-  const auto field_at = [&](const Eigen::Vector3d& from_source_m) -> MonopoleField {
-    if (!point.is_disc()) {
-      return monopole_field(from_source_m, k);
-    }
-    const DiscField disc = disc_field(from_source_m, point.radius_m, k, edge_m);
-    return {.pressure = disc.pressure, .gradient = disc.gradient};
-  };
+  const double edge_m = disc_edge_m(plan);
   Eigen::VectorXcd image(Index{plan.image_rows()} * plan.image_columns());
   for (Index row = 0; row < plan.image_rows(); ++row) {
-    const double y_m = pixel_place_m(row, upsample, g.rows, g.pitch_y_m) - point.y_m;
+    const double y_m = pixel_place_m(row, upsample, g.rows, g.pitch_y_m);
     for (Index column = 0; column < plan.image_columns(); ++column) {
-      const double x_m = pixel_place_m(column, upsample, g.columns, g.pitch_x_m) - point.x_m;
+      const double x_m = pixel_place_m(column, upsample, g.columns, g.pitch_x_m);
       image(row * plan.image_columns() + column) =
-          quantity_of(plan, k, field_at({x_m, y_m, plane_m - point.z_m}), {0.0, 0.0, 1.0});
+          quantity_of(plan, k, point_field(point, {x_m, y_m, plane_m}, k, edge_m), {0.0, 0.0, 1.0});
     }
   }
   return image;
@@ -90,12 +57,12 @@ Eigen::VectorXcd point_on_plane(const PnahPlan& plan, double k, const PointSourc
 
 Eigen::VectorXcd point_on_surface(const PnahPlan& plan, double k, const PointSource& point) {
   const ImageSurface& surface = *plan.surface;
-  const Eigen::Vector3d source_m(point.x_m, point.y_m, point.z_m);
+  const double edge_m = disc_edge_m(plan);
   Eigen::VectorXcd image = Eigen::VectorXcd::Zero(static_cast<Index>(surface.pixels()));
   for (std::size_t i = 0; i < surface.pixels(); ++i) {
     if (surface.has(i)) {
       image(static_cast<Index>(i)) =
-          quantity_of(plan, k, monopole_field(surface.places_m[i] - source_m, k), surface.normals[i]);
+          quantity_of(plan, k, point_field(point, surface.places_m[i], k, edge_m), surface.normals[i]);
     }
   }
   return image;
@@ -103,18 +70,12 @@ Eigen::VectorXcd point_on_surface(const PnahPlan& plan, double k, const PointSou
 
 }  // namespace
 
-int coordinates_of(const FieldSource& source) { return std::holds_alternative<PlaneWave>(source) ? 2 : 3; }
-
-double& third_of(PointSource& point) { return point.is_disc() ? point.radius_m : point.z_m; }
-
 SourceModes::SourceModes(const PnahPlan& plan, std::size_t frequency, const SonahModel& model)
     : plan_(plan), frequency_(frequency), k_(plan.wavenumber(frequency)), model_(&model) {}
 
-Eigen::MatrixXcd SourceModes::fields(const std::vector<FieldSource>& sources) const {
-  return modes_of(sources, kNoCoordinate);
-}
+Eigen::MatrixXcd SourceModes::fields(const Sources& sources) const { return modes_of(sources, kNoCoordinate); }
 
-Eigen::MatrixXcd SourceModes::slopes(const std::vector<FieldSource>& sources, int coordinate) const {
+Eigen::MatrixXcd SourceModes::slopes(const Sources& sources, int coordinate) const {
   return modes_of(sources, coordinate);
 }
 
@@ -162,37 +123,20 @@ Eigen::VectorXcd SourceModes::field_of(const PlaneWave& wave, int coordinate) co
   return field;
 }
 
-/// At the microphones, or its derivative by a coordinate of the source, which is minus that by the microphone's.
+/// At the microphones, or its derivative by a coordinate of the source.
 Eigen::VectorXcd SourceModes::field_of(const PointSource& point, int coordinate) const {
-  if (point.is_disc()) {
-    return field_of_disc(point, coordinate);
-  }
   const ArrayGeometry& g = plan_.geometry;
+  const double edge_m = std::min(g.pitch_x_m, g.pitch_y_m);
   Eigen::VectorXcd field(g.channels());
   for (int channel = 0; channel < g.channels(); ++channel) {
     const MicrophonePosition microphone = g.position_m(channel);
-    const MonopoleField at =
-        monopole_field({microphone.x_m - point.x_m, microphone.y_m - point.y_m, plan_.standoff_m - point.z_m}, k_);
-    field(channel) = coordinate == kNoCoordinate ? at.pressure : -at.gradient(coordinate);
+    const PointField at = point_field(point, {microphone.x_m, microphone.y_m, plan_.standoff_m}, k_, edge_m);
+    field(channel) = coordinate == kNoCoordinate ? at.pressure : slope_of(at, point, coordinate);
   }
   return field;
 }
 
-Eigen::VectorXcd SourceModes::field_of_disc(const PointSource& disc, int coordinate) const {
-  const ArrayGeometry& g = plan_.geometry;
-  Eigen::VectorXcd field(g.channels());
-  for (int channel = 0; channel < g.channels(); ++channel) {
-    const MicrophonePosition microphone = g.position_m(channel);
-    const DiscField at = disc_field({microphone.x_m - disc.x_m, microphone.y_m - disc.y_m, plan_.standoff_m - disc.z_m},
-                                    disc.radius_m, k_, std::min(g.pitch_x_m, g.pitch_y_m));
-    field(channel) = coordinate == kNoCoordinate ? at.pressure
-                     : coordinate == 2           ? at.by_radius
-                                                 : -at.gradient(coordinate);
-  }
-  return field;
-}
-
-Eigen::MatrixXcd SourceModes::modes_of(const std::vector<FieldSource>& sources, int coordinate) const {
+Eigen::MatrixXcd SourceModes::modes_of(const Sources& sources, int coordinate) const {
   const Index samples = model_->samples;
   const auto count = static_cast<Index>(sources.size());
   // Real and imaginary parts beside one another, so that one real product makes the modes of all sources of a class.
@@ -233,6 +177,17 @@ Eigen::MatrixXcd SourceModes::modes_of(const std::vector<FieldSource>& sources, 
     }
   }
   return modes;
+}
+
+Eigen::MatrixXd filter_weights(const SonahModel& model) {
+  Eigen::MatrixXd weights(kNoiseSteps, kParities * Index{model.samples});
+  for (std::size_t c = 0; c < kParities; ++c) {
+    for (int step = 0; step < kNoiseSteps; ++step) {
+      weights.row(step).segment(static_cast<Index>(c) * model.samples, model.samples) =
+          (model.powers[c].array() + noise_step(step)).inverse().matrix().transpose();
+    }
+  }
+  return weights;
 }
 
 Eigen::VectorXcd fold_class(const ArrayGeometry& geometry, const Eigen::VectorXcd& field, std::size_t parity) {

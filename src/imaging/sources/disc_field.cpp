@@ -1,4 +1,4 @@
-#include "imaging/sonah/disc_field.hpp"
+#include "imaging/sources/disc_field.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,9 @@
-#include "imaging/sonah/source_reference.hpp"
+#include "imaging/sources/source_reference.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "imaging/image_surface.hpp"
 
@@ -66,18 +67,18 @@ Complex disc(const Eigen::Vector3d& from_centre_m, double radius_m, double k, do
   return plan.holography.quantity == Quantity::kDisplacement ? velocity / Complex(0.0, omega) : velocity;
 }
 
-/// Of a point source or a disc, along a normal; along +z for a disc.
-Complex source(const Eigen::Vector3d& place_m, const Eigen::Vector3d& normal, const PointSource& point, double k,
-               const PnahPlan& plan) {
+}  // namespace
+
+Complex point_at(const Eigen::Vector3d& place_m, const Eigen::Vector3d& normal, const PointSource& point, double k,
+                 const PnahPlan& plan) {
   const Eigen::Vector3d from_source_m = place_m - Eigen::Vector3d(point.x_m, point.y_m, point.z_m);
   if (!point.is_disc()) {
     return monopole(from_source_m, normal, k, plan);
   }
-  const double pixel_m = std::sqrt(plan.geometry.pitch_x_m * plan.geometry.pitch_y_m) / plan.holography.upsample;
-  return disc(from_source_m, point.radius_m, k, 0.25 * pixel_m, plan);
+  const ImageGrid grid = plan.grid();
+  const double pixel_m = std::sqrt(grid.pitch_x_m * grid.pitch_y_m) / grid.upsample;
+  return disc(from_source_m, point.radius_m, k, 0.25 * pixel_m, plan);  // along +z
 }
-
-}  // namespace
 
 Eigen::VectorXcd wave_over(const PlaneWave& wave, const PnahPlan& plan, int upsample) {
   const ArrayGeometry& geometry = plan.geometry;
@@ -99,7 +100,7 @@ Eigen::VectorXcd point_over(const PointSource& point, double k, const PnahPlan& 
   Eigen::VectorXcd values(plan.geometry.channels());
   for (int channel = 0; channel < plan.geometry.channels(); ++channel) {
     const MicrophonePosition at = plan.geometry.position_m(channel);
-    values(channel) = source({at.x_m, at.y_m, plan.standoff_m}, {0.0, 0.0, 1.0}, point, k, pressure);
+    values(channel) = point_at({at.x_m, at.y_m, plan.standoff_m}, {0.0, 0.0, 1.0}, point, k, pressure);
   }
   return values;
 }
@@ -111,7 +112,7 @@ Eigen::VectorXcd point_image(const PointSource& point, double k, double plane_m,
     if (plan.surface) {
       const auto pixel = static_cast<std::size_t>(i);
       if (plan.surface->has(pixel)) {
-        values(i) = source(plan.surface->places_m[pixel], plan.surface->normals[pixel], point, k, plan);
+        values(i) = point_at(plan.surface->places_m[pixel], plan.surface->normals[pixel], point, k, plan);
       }
       continue;
     }
@@ -120,9 +121,93 @@ Eigen::VectorXcd point_image(const PointSource& point, double k, double plane_m,
     const Eigen::Index column = i % columns;
     const Eigen::Vector3d place_m(plan.geometry.x_m(static_cast<double>(column) / upsample),
                                   plan.geometry.y_m(static_cast<double>(row) / upsample), plane_m);
-    values(i) = source(place_m, {0.0, 0.0, 1.0}, point, k, plan);
+    values(i) = point_at(place_m, {0.0, 0.0, 1.0}, point, k, plan);
   }
   return values;
+}
+
+namespace {
+
+using Source = SourceProblem::Source;
+
+/// The source with one of its coordinates, or wavenumbers, changed.
+Source displaced(Source source, int coordinate, double by) {
+  if (auto* wave = std::get_if<PlaneWave>(&source)) {
+    (coordinate == 0 ? wave->kx_rad_per_m : wave->ky_rad_per_m) += by;
+    return source;
+  }
+  PointSource& point = std::get<PointSource>(source);
+  double& third_m = point.is_disc() ? point.radius_m : point.z_m;
+  double& place_m = coordinate == 0 ? point.x_m : coordinate == 1 ? point.y_m : third_m;
+  place_m += by;
+  return source;
+}
+
+/// Half the trace of N^-1 E, N the normal matrix of amplitudes and coordinates, E what they change of the image beside
+/// what the prior makes of it.
+double expected_error(const std::vector<Source>& sources, const std::vector<Complex>& amplitudes,
+                      const SourceProblem& problem) {
+  std::vector<Eigen::VectorXcd> microphones;
+  std::vector<Eigen::VectorXcd> images;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    for (const Complex part : {Complex(1.0), Complex(0.0, 1.0)}) {  // of the amplitude
+      microphones.emplace_back(part * problem.at_microphones(sources[i]));
+      images.emplace_back(part * problem.on_plane(sources[i], 0));
+    }
+    const bool is_wave = std::holds_alternative<PlaneWave>(sources[i]);
+    const double near = is_wave ? 1e-4 : 1e-6;  // rad/m or m
+    const double far = is_wave ? 0.05 : 1e-6;   // of images: about what a wavenumber is uncertain by
+    for (int coordinate = 0; coordinate < (is_wave ? 2 : 3); ++coordinate) {
+      microphones.emplace_back(amplitudes[i] / (2.0 * near) *
+                               (problem.at_microphones(displaced(sources[i], coordinate, near)) -
+                                problem.at_microphones(displaced(sources[i], coordinate, -near))));
+      images.emplace_back(amplitudes[i] / (2.0 * far) *
+                          (problem.on_plane(displaced(sources[i], coordinate, far), 0) -
+                           problem.on_plane(displaced(sources[i], coordinate, -far), 0)));
+    }
+  }
+  Eigen::MatrixXd normal(microphones.size(), microphones.size());
+  Eigen::MatrixXd energies = normal;
+  std::vector<Eigen::VectorXcd> missed;
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    missed.emplace_back(images[i] - problem.image_by_prior(problem.inverse * microphones[i]));
+  }
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    for (std::size_t j = 0; j < images.size(); ++j) {
+      const auto row = static_cast<Eigen::Index>(i);
+      const auto column = static_cast<Eigen::Index>(j);
+      normal(row, column) = microphones[i].dot(problem.inverse * microphones[j]).real();
+      energies(row, column) = missed[i].dot(missed[j]).real();
+    }
+  }
+  return 0.5 * (normal.inverse() * energies).trace();
+}
+
+}  // namespace
+
+SourceShare fit_sources(const FoundWaves& found, const Eigen::VectorXcd& field, const SourceProblem& problem) {
+  std::vector<Source> sources(found.waves.begin(), found.waves.end());
+  sources.insert(sources.end(), found.points.begin(), found.points.end());
+  const auto count = static_cast<Eigen::Index>(sources.size());
+  Eigen::MatrixXcd microphones(field.size(), count);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    microphones.col(i) = problem.at_microphones(sources[static_cast<std::size_t>(i)]);
+  }
+  // (F^H C^-1 F)^-1 F^H C^-1 p, C of the microphones that are not left out.
+  const Eigen::MatrixXcd white = problem.inverse * microphones;
+  const Eigen::MatrixXcd covariance = (microphones.adjoint() * white).inverse();
+  const Eigen::VectorXcd amplitudes = covariance * white.adjoint() * field;
+  SourceShare share{.residual = field - microphones * amplitudes,
+                    .images = {},
+                    .error = expected_error(sources, found.amplitudes, problem)};
+  for (std::size_t plane = 0; plane < problem.planes; ++plane) {
+    Eigen::VectorXcd image = amplitudes(0) * problem.on_plane(sources[0], plane);
+    for (Eigen::Index i = 1; i < count; ++i) {
+      image += amplitudes(i) * problem.on_plane(sources[static_cast<std::size_t>(i)], plane);
+    }
+    share.images.push_back(std::move(image));
+  }
+  return share;
 }
 
 }  // namespace nearfield::reference

@@ -2,27 +2,16 @@
 #include <Eigen/Dense>
 #include <array>
 #include <complex>
-#include <cstddef>
-#include <variant>
+#include <span>
 #include <vector>
 
 #include "imaging/microphone_mask.hpp"
 #include "imaging/pnah/pnah_plan.hpp"
-#include "imaging/search.hpp"
 #include "imaging/sonah/sonah_model.hpp"
+#include "imaging/sources/field_source.hpp"
 
-/// Plane waves and point sources that are fitted beside sonah's prior (docs/sonah.md): their fields at the microphones,
-/// in the prior's modes, and on the image.
+/// Plane waves and point sources in the modes of sonah's prior, and on the image.
 namespace nearfield {
-
-using FieldSource = std::variant<PlaneWave, PointSource>;
-
-/// Wavenumbers of a plane wave, or coordinates of a point source, by which its field is differentiated: x, y and z, or
-/// the radius in the place of z, as a disc stays in its plane.
-inline constexpr int kMostCoordinates = 3;
-int coordinates_of(const FieldSource& source);
-/// The third coordinate of a point source.
-double& third_of(PointSource& point);
 
 /// What a class's factors are multiplied with: plane waves are real vectors over the folded microphones but for this.
 inline constexpr std::array<std::complex<double>, kParities> kClassPhases = {
@@ -39,18 +28,17 @@ class SourceModes {
   /// of its own is 0; null: none. `mask` must outlive the calls that follow.
   void use(const MicrophoneMask* mask) { mask_ = mask != nullptr && !mask->channels.empty() ? mask : nullptr; }
   /// (class and mode, source)
-  [[nodiscard]] Eigen::MatrixXcd fields(const std::vector<FieldSource>& sources) const;
+  [[nodiscard]] Eigen::MatrixXcd fields(const Sources& sources) const;
   /// Derivatives by one of the sources' coordinates; 0 for sources that do not have it. (class and mode, source)
-  [[nodiscard]] Eigen::MatrixXcd slopes(const std::vector<FieldSource>& sources, int coordinate) const;
+  [[nodiscard]] Eigen::MatrixXcd slopes(const Sources& sources, int coordinate) const;
   /// A measured field [row][column] in modes. [class and mode]
   [[nodiscard]] Eigen::VectorXcd of_field(std::span<const std::complex<double>> field) const;
 
  private:
-  [[nodiscard]] Eigen::MatrixXcd modes_of(const std::vector<FieldSource>& sources, int coordinate) const;
+  [[nodiscard]] Eigen::MatrixXcd modes_of(const Sources& sources, int coordinate) const;
   void fold_wave(const PlaneWave& wave, int coordinate, Eigen::Ref<Eigen::MatrixXd> real) const;
   [[nodiscard]] Eigen::VectorXcd field_of(const PlaneWave& wave, int coordinate) const;
   [[nodiscard]] Eigen::VectorXcd field_of(const PointSource& point, int coordinate) const;
-  [[nodiscard]] Eigen::VectorXcd field_of_disc(const PointSource& disc, int coordinate) const;
 
   PnahPlan plan_;
   std::size_t frequency_;
@@ -58,6 +46,9 @@ class SourceModes {
   const SonahModel* model_;
   const MicrophoneMask* mask_ = nullptr;
 };
+
+/// 1 / (power + noise), by which the grids' matched filters weigh modes. (noise step, class and mode)
+Eigen::MatrixXd filter_weights(const SonahModel& model);
 
 /// Sums over mirrored microphones of a field [row][column] in a class. [sample]
 Eigen::VectorXcd fold_class(const ArrayGeometry& geometry, const Eigen::VectorXcd& field, std::size_t parity);

@@ -1,10 +1,10 @@
-#include "imaging/sonah/usable_weights.hpp"
+#include "imaging/sources/usable_weights.hpp"
 
 #include <cmath>
 #include <cstddef>
 #include <utility>
 
-#include "imaging/sonah/sonah_model.hpp"
+#include "imaging/noise_steps.hpp"
 
 namespace nearfield {
 

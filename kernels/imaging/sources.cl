@@ -1,0 +1,116 @@
+// Plane waves and point sources beside a prior, called waves: fitted to a field and subtracted from it, and their images.
+// The field is what an imager weighs: modes, or microphones. Its owner defines SOURCE_VALUES, the values of a field,
+// PLANES and IMAGE_PIXELS, the pixels of an image; src/imaging/sources/source_table.hpp lays out the table.
+
+//! needs common/complex.cl
+//! needs common/groups.cl
+//! needs common/local_helper.cl
+
+#ifndef HAS_WAVES  // 1: there is room for plane waves and point sources in addition to the prior
+#define HAS_WAVES 1
+#endif
+#ifndef MOST_WAVES  // of a frequency
+#define MOST_WAVES 8
+#endif
+#ifndef WAVE_HEADER  // floats before the first wave
+#define WAVE_HEADER 8
+#endif
+#define LANES 8  // of a vector on processors
+#define WAVE_FIELD (2 * SOURCE_VALUES)
+#define WAVE_ENERGIES (2 * WAVE_FIELD)
+#define WAVE_IMAGES (WAVE_ENERGIES + 2 * MOST_WAVES)
+#define WAVE_STRIDE (WAVE_IMAGES + 2 * PLANES * IMAGE_PIXELS)
+#define WAVE_SIZE (WAVE_HEADER + MOST_WAVES * WAVE_STRIDE)
+
+// The plane waves and point sources of a frequency.
+typedef struct {
+  int count;
+  float error;  // expected, squared, that they add to an image where the prior's power is 1
+  __global const float* restrict first;
+  __local float2* amplitudes;  // [MOST_WAVES]
+  int plane;                   // that is imaged
+} Waves;
+
+static float2 pair_at(__global const float* restrict values, const int index) {
+  return (float2)(values[2 * index], values[2 * index + 1]);
+}
+
+// The share of `lane` of `lanes` in a wave's amplitude.
+static float2 amplitude_share(__global const float* restrict factors, __global const float2* restrict field,
+                              const int lane, const int lanes) {
+#if GROUP == 1
+  float8 re = 0.0f;
+  float8 im = 0.0f;
+  for (int i = 0; i < SOURCE_VALUES / LANES; ++i) {
+    const float16 factor = vload16(i, factors);
+    const float16 value = vload16(i, (__global const float*)field);
+    re += factor.even * value.even - factor.odd * value.odd;
+    im += factor.even * value.odd + factor.odd * value.even;
+  }
+  const float4 half_re = re.lo + re.hi;
+  const float4 half_im = im.lo + im.hi;
+  float2 sum = (float2)(half_re.x + half_re.y + half_re.z + half_re.w, half_im.x + half_im.y + half_im.z + half_im.w);
+  for (int i = SOURCE_VALUES / LANES * LANES; i < SOURCE_VALUES; ++i) {
+    sum += complex_multiply(pair_at(factors, i), field[i]);
+  }
+  return sum;
+#else
+  float2 sum = 0.0f;
+  for (int i = lane; i < SOURCE_VALUES; i += lanes) {
+    sum += complex_multiply(pair_at(factors, i), field[i]);
+  }
+  return sum;
+#endif
+}
+
+// Fits the waves to a field. Ends with a barrier, behind which the field may be written.
+LOCAL_HELPER void fit_waves(const Waves* waves, __global const float2* restrict field, __local float2* parts,
+                            const int item) {
+#if HAS_WAVES
+  const int lanes = GROUP == 1 ? 1 : 32;
+  for (int wave = item / lanes; wave < waves->count; wave += GROUP / lanes) {
+    parts[wave * lanes + item % lanes] =
+        amplitude_share(waves->first + wave * WAVE_STRIDE, field, item % lanes, lanes);
+  }
+  SYNC(GROUP);
+  for (int wave = item; wave < waves->count; wave += GROUP) {
+    float2 sum = 0.0f;
+    for (int i = 0; i < lanes; ++i) {
+      sum += parts[wave * lanes + (wave + i) % lanes];
+    }
+    waves->amplitudes[wave] = sum;
+  }
+  SYNC_ALL(GROUP);
+#endif
+}
+
+// Value number `i` of a field, without the waves.
+LOCAL_HELPER float2 without_waves(const Waves* waves, float2 value, const int i) {
+  for (int wave = 0; wave < waves->count; ++wave) {
+    value -= complex_multiply(pair_at(waves->first + wave * WAVE_STRIDE + WAVE_FIELD, i), waves->amplitudes[wave]);
+  }
+  return value;
+}
+
+// This item's share of the energy of the waves' image on the first plane.
+LOCAL_HELPER float wave_energy(const Waves* waves, const int item) {
+  float energy = 0.0f;
+  for (int i = item; i < waves->count * waves->count; i += GROUP) {
+    const int wave = i / waves->count;
+    const int other = i % waves->count;
+    const float2 shared =
+        complex_multiply(pair_at(waves->first + wave * WAVE_STRIDE + WAVE_ENERGIES, other), waves->amplitudes[other]);
+    energy += waves->amplitudes[wave].x * shared.x + waves->amplitudes[wave].y * shared.y;
+  }
+  return energy;
+}
+
+// At a pixel of the image.
+LOCAL_HELPER float2 waves_at(const Waves* waves, const int pixel) {
+  float2 sum = 0.0f;
+  for (int wave = 0; wave < waves->count; ++wave) {
+    __global const float* restrict image = waves->first + wave * WAVE_STRIDE + WAVE_IMAGES;
+    sum += complex_multiply(waves->amplitudes[wave], pair_at(image, waves->plane * IMAGE_PIXELS + pixel));
+  }
+  return sum;
+}

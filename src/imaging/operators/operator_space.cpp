@@ -1,0 +1,298 @@
+#include "imaging/operators/operator_space.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "imaging/noise_steps.hpp"
+
+namespace nearfield {
+namespace {
+
+using Complex = std::complex<double>;
+using Eigen::Index;
+using Eigen::Vector3d;
+
+/// Depths of the grid behind the surface, over the standoff.
+constexpr std::array<double, 4> kDepths = {0.25, 0.5, 1.0, 2.0};
+/// From place to place: this part of the pitch, or of the standoff where that is more.
+constexpr double kStepOfPitch = 2.0 / 3.0;
+constexpr double kStepOfStandoff = 0.45;
+/// The filter's power is known at every second place.
+constexpr std::size_t kCoarse = 2;
+constexpr std::size_t kFewestMicrophones = 48;
+
+double grid_step_m(double pitch_m, double standoff_m) {
+  return std::max(kStepOfPitch * pitch_m, kStepOfStandoff * standoff_m);
+}
+
+/// At most `step_m` apart, with both ends, which differ.
+std::vector<double> line_of_places(double first_m, double last_m, double step_m) {
+  const auto count = 1 + static_cast<int>(std::ceil((last_m - first_m) / step_m - 1e-9));
+  std::vector<double> line;
+  for (int i = 0; i < count; ++i) {
+    line.push_back(first_m + (last_m - first_m) * i / (count - 1));
+  }
+  return line;
+}
+
+std::size_t coarse(std::size_t count) { return (count + kCoarse - 1) / kCoarse; }
+
+PointSource mirrored(PointSource point, double wall_y_m) {
+  point.y_m = 2.0 * wall_y_m - point.y_m;
+  return point;
+}
+
+/// The tables' modes, then an orthonormal basis of what they leave. (used microphone, mode)
+Eigen::MatrixXcd basis_of(const OperatorTables& tables, const std::vector<int>& used) {
+  const auto count = static_cast<Index>(used.size());
+  const auto rank = static_cast<Index>(tables.rank());
+  Eigen::MatrixXcd modes(count, rank);
+  for (Index mode = 0; mode < rank; ++mode) {
+    for (Index m = 0; m < count; ++m) {
+      modes(m, mode) = Complex(tables.modes[static_cast<std::size_t>(mode) * tables.microphones +
+                                            static_cast<std::size_t>(used[static_cast<std::size_t>(m)])]);
+    }
+  }
+  const Eigen::HouseholderQR<Eigen::MatrixXcd> factors(modes);
+  Eigen::MatrixXcd basis = factors.householderQ() * Eigen::MatrixXcd::Identity(count, count);
+  basis.leftCols(rank) = modes;
+  return basis;
+}
+
+}  // namespace
+
+bool searches_points(const PnahPlan& plan) { return plan.holography.search_every_frames > 0 && !plan.sources; }
+
+OperatorSpace::OperatorSpace(const PnahPlan& plan, std::size_t frequency, const OperatorTables& tables)
+    : plan_(plan),
+      frequency_(frequency),
+      k_(plan.wavenumber(frequency)),
+      tables_(&tables),
+      microphones_m_(microphone_places(plan)),
+      used_(used_microphones(plan)),
+      places_(image_places(plan)),
+      nodes_(image_grid(plan.geometry)),
+      basis_(basis_of(tables, used_)),
+      powers_(Eigen::ArrayXd::Zero(static_cast<Index>(used_.size()))),
+      bounds_(plan, grid_step_m(nodes_.pitch_x_m, plan.standoff_m), grid_step_m(nodes_.pitch_y_m, plan.standoff_m)) {
+  for (std::size_t mode = 0; mode < tables.rank(); ++mode) {
+    powers_(static_cast<Index>(mode)) = static_cast<double>(tables.powers[mode]);
+  }
+  const std::optional<double>& wall_y_m = plan.holography.operators.wall.y_m;
+  if (wall_y_m) {
+    bounds_.stay_before(*wall_y_m, microphones_m_.front().y() > *wall_y_m);
+  }
+  make_grid();
+}
+
+void OperatorSpace::make_grid() {
+  const double beside_m = plan_.standoff_m;
+  grid_ = {.x_m = line_of_places(nodes_.x_m(0) - beside_m, nodes_.x_m(nodes_.node_columns - 1) + beside_m,
+                                 grid_step_m(nodes_.pitch_x_m, plan_.standoff_m)),
+           .y_m = line_of_places(nodes_.y_m(0) - beside_m, nodes_.y_m(nodes_.node_rows - 1) + beside_m,
+                                 grid_step_m(nodes_.pitch_y_m, plan_.standoff_m)),
+           .z_m = {}};
+  std::erase_if(grid_.y_m, [&](double y_m) { return bounds_.bounded({.x_m = 0.0, .y_m = y_m}).y_m != y_m; });
+  for (const double depth : kDepths) {
+    grid_.z_m.push_back(bounds_.floor_m() - bounds_.bounded_depth_m(depth * plan_.standoff_m));
+  }
+}
+
+std::size_t OperatorSpace::most_sources() const {
+  return used_.size() < kFewestMicrophones ? 0 : most_sources_of(static_cast<int>(used_.size()));
+}
+
+void OperatorSpace::use(const MicrophoneMask* mask) {
+  mask_ = mask != nullptr && !mask->channels.empty() ? mask : nullptr;
+}
+
+Eigen::VectorXcd OperatorSpace::of_field(std::span<const Complex> field) const {
+  Eigen::VectorXcd values(static_cast<Index>(used_.size()));
+  for (std::size_t m = 0; m < used_.size(); ++m) {
+    values(static_cast<Index>(m)) = field[static_cast<std::size_t>(used_[m])];
+  }
+  return basis_.adjoint() * values;
+}
+
+Eigen::MatrixXcd OperatorSpace::fields(const Sources& sources) const {
+  return basis_.adjoint() * fields_of(sources, std::nullopt);
+}
+
+Eigen::MatrixXcd OperatorSpace::slopes(const Sources& sources, int coordinate) const {
+  return basis_.adjoint() * fields_of(sources, coordinate);
+}
+
+Complex OperatorSpace::at_microphone(const PointSource& point, std::size_t channel,
+                                     std::optional<int> coordinate) const {
+  const double edge_m = std::min(nodes_.pitch_x_m, nodes_.pitch_y_m);
+  const auto value = [&](const PointSource& at) {
+    const PointField field = point_field(at, microphones_m_[channel], k_, edge_m);
+    return coordinate ? slope_of(field, at, *coordinate) : field.pressure;
+  };
+  const WallSettings& wall = plan_.holography.operators.wall;
+  if (!wall.y_m) {
+    return value(point);
+  }
+  constexpr int kAlongY = 1;  // in which the image moves the other way
+  const double sign = coordinate == kAlongY ? -1.0 : 1.0;
+  return value(point) + sign * wall.reflection * value(mirrored(point, *wall.y_m));
+}
+
+Eigen::MatrixXcd OperatorSpace::fields_of(const Sources& sources, std::optional<int> coordinate) const {
+  Eigen::MatrixXcd values(static_cast<Index>(used_.size()), static_cast<Index>(sources.size()));
+  std::vector<Complex> field(microphones_m_.size());
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const auto& point = std::get<PointSource>(sources[i]);
+    for (std::size_t channel = 0; channel < field.size(); ++channel) {
+      field[channel] = at_microphone(point, channel, coordinate);
+    }
+    if (mask_ != nullptr) {
+      fill_masked(field, *mask_, plan_, frequency_);
+    }
+    for (std::size_t m = 0; m < used_.size(); ++m) {
+      values(static_cast<Index>(m), static_cast<Index>(i)) = field[static_cast<std::size_t>(used_[m])];
+    }
+  }
+  return values;
+}
+
+/// As if no microphone were masked, so that a finder that began under another mask finds the same.
+void OperatorSpace::fill_powers() {
+  if (!grid_powers_.empty()) {
+    return;
+  }
+  const MicrophoneMask* const mask = std::exchange(mask_, nullptr);
+  const auto rank = static_cast<Index>(tables_->rank());
+  Eigen::MatrixXd weights(kNoiseSteps, rank);
+  Eigen::VectorXd outside(kNoiseSteps);
+  for (int step = 0; step < kNoiseSteps; ++step) {
+    weights.row(step) = (powers_.head(rank) + noise_step(step)).inverse().matrix().transpose();
+    outside(step) = 1.0 / noise_step(step);
+  }
+  for (const double z_m : grid_.z_m) {
+    Eigen::MatrixXd of_depth(kNoiseSteps, static_cast<Index>(coarse(grid_.y_m.size()) * coarse(grid_.x_m.size())));
+    Index first = 0;
+    for (std::size_t y = 0; y < grid_.y_m.size(); y += kCoarse) {
+      Sources line;
+      for (std::size_t x = 0; x < grid_.x_m.size(); x += kCoarse) {
+        line.emplace_back(PointSource{.x_m = grid_.x_m[x], .y_m = grid_.y_m[y], .z_m = z_m});
+      }
+      const auto count = static_cast<Index>(line.size());
+      const Eigen::MatrixXcd values = fields_of(line, std::nullopt);
+      const Eigen::MatrixXd energies = (basis_.leftCols(rank).adjoint() * values).cwiseAbs2();
+      const Eigen::RowVectorXd rest = (values.colwise().squaredNorm() - energies.colwise().sum()).cwiseMax(0.0);
+      of_depth.middleCols(first, count) = weights * energies + outside * rest;
+      first += count;
+    }
+    grid_powers_.push_back(std::move(of_depth));
+  }
+  mask_ = mask;
+}
+
+std::vector<Candidate> OperatorSpace::strongest(const Eigen::VectorXcd& white, int step, double prior) {
+  fill_powers();
+  // Single precision is enough to tell which place is the best of a grid, and four times as fast.
+  using Values = Eigen::ArrayXf;
+  const Eigen::VectorXcd weighed = basis_ * white;
+  const Values real = weighed.real().cast<float>().array();
+  const Values imaginary = weighed.imag().cast<float>().array();
+  Values x_m(real.size());
+  Values y_m(real.size());
+  Values z_m(real.size());
+  for (Index m = 0; m < real.size(); ++m) {
+    const Vector3d at = microphones_m_[static_cast<std::size_t>(used_[static_cast<std::size_t>(m)])];
+    x_m(m) = static_cast<float>(at.x());
+    y_m(m) = static_cast<float>(at.y());
+    z_m(m) = static_cast<float>(at.z());
+  }
+  const auto k = static_cast<float>(k_);
+  const WallSettings& wall = plan_.holography.operators.wall;
+  Values r(real.size());
+  Values re(real.size());
+  Values im(real.size());
+  const auto add_field = [&](double at_x_m, double at_y_m, double at_z_m, float amplitude) {
+    r = ((x_m - static_cast<float>(at_x_m)).square() + (y_m - static_cast<float>(at_y_m)).square() +
+         (z_m - static_cast<float>(at_z_m)).square())
+            .sqrt();
+    re += amplitude * (k * r).cos() / r;
+    im -= amplitude * (k * r).sin() / r;
+  };
+  std::vector<Candidate> of_depths;
+  const std::size_t coarse_columns = coarse(grid_.x_m.size());
+  for (std::size_t depth = 0; depth < grid_.z_m.size(); ++depth) {
+    Candidate best{.source = PointSource(), .strength = 0.0};
+    for (std::size_t y = 0; y < grid_.y_m.size(); ++y) {
+      for (std::size_t x = 0; x < grid_.x_m.size(); ++x) {
+        re.setZero();
+        im.setZero();
+        add_field(grid_.x_m[x], grid_.y_m[y], grid_.z_m[depth], 1.0F);
+        if (wall.y_m) {
+          add_field(grid_.x_m[x], 2.0 * *wall.y_m - grid_.y_m[y], grid_.z_m[depth],
+                    static_cast<float>(wall.reflection));
+        }
+        const auto output_re = static_cast<double>((re * real + im * imaginary).sum());
+        const auto output_im = static_cast<double>((re * imaginary - im * real).sum());
+        const double output = output_re * output_re + output_im * output_im;
+        const double power =
+            prior * grid_powers_[depth](step, static_cast<Index>(y / kCoarse * coarse_columns + x / kCoarse));
+        if (output > best.strength * power) {
+          best = {.source = PointSource{.x_m = grid_.x_m[x], .y_m = grid_.y_m[y], .z_m = grid_.z_m[depth]},
+                  .strength = output / power};
+        }
+      }
+    }
+    of_depths.push_back(best);
+  }
+  return of_depths;
+}
+
+double OperatorSpace::move(FieldSource& source, const Eigen::Ref<const Eigen::VectorXd>& by) const {
+  return bounds_.move(std::get<PointSource>(source), by);
+}
+
+std::optional<PointSource> OperatorSpace::disc_of(const PointSource& point) const {
+  return plan_.surface ? std::nullopt : std::optional(bounds_.disc_of(point));
+}
+
+PointSource OperatorSpace::point_of(const PointSource& disc) const { return bounds_.point_of(disc); }
+
+Eigen::MatrixXcd OperatorSpace::image_of_modes(const Eigen::MatrixXcd& white) const {
+  const auto rank = static_cast<Index>(tables_->rank());
+  const Eigen::Map<const Eigen::MatrixXcf> factors(tables_->factors.data(), static_cast<Index>(tables_->pixels), rank);
+  return factors.cast<Complex>() * white.topRows(rank);
+}
+
+Eigen::VectorXcd OperatorSpace::image_of(const FieldSource& source, std::size_t plane) const {
+  const auto& point = std::get<PointSource>(source);
+  const WallSettings& wall = plan_.holography.operators.wall;
+  const double edge_m = disc_edge_m(plan_);
+  Eigen::VectorXcd image = Eigen::VectorXcd::Zero(static_cast<Index>(places_.pixels));
+  for (std::size_t pixel = 0; pixel < places_.pixels; ++pixel) {
+    const std::size_t i = plane * places_.pixels + pixel;
+    if (places_.normals[i].squaredNorm() == 0.0) {
+      continue;
+    }
+    const auto value = [&](const PointSource& at) {
+      return quantity_of(plan_, k_, point_field(at, places_.places_m[i], k_, edge_m), places_.normals[i]);
+    };
+    Complex& total = image(static_cast<Index>(pixel));
+    total = value(point);
+    if (wall.y_m) {
+      total += wall.reflection * value(mirrored(point, *wall.y_m));
+    }
+  }
+  return image;
+}
+
+Eigen::MatrixXcd OperatorSpace::at_microphones(const Eigen::MatrixXcd& modes) const {
+  const Eigen::MatrixXcd of_used = basis_ * modes;
+  Eigen::MatrixXcd values = Eigen::MatrixXcd::Zero(static_cast<Index>(microphones_m_.size()), modes.cols());
+  for (std::size_t m = 0; m < used_.size(); ++m) {
+    values.row(used_[m]) = of_used.row(static_cast<Index>(m));
+  }
+  return values;
+}
+
+}  // namespace nearfield

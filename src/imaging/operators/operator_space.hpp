@@ -1,0 +1,74 @@
+#pragma once
+#include <Eigen/Dense>
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "imaging/operators/operator_tables.hpp"
+#include "imaging/operators/prior.hpp"
+#include "imaging/sources/point_bounds.hpp"
+#include "imaging/sources/source_space.hpp"
+
+namespace nearfield {
+
+/// Whether point sources are looked for beside the prior of this plan: a sheet of sources that the plan itself lays.
+bool searches_points(const PnahPlan& plan);
+
+/// Point sources and discs beside the prior of operators: each with its image in the wall, where there is one. Its
+/// modes are those of the tables, and as many more without any power as make them a basis of the used microphones.
+class OperatorSpace : public SourceSpace {
+ public:
+  /// `tables` must outlive it; the factors of the first plane are used.
+  OperatorSpace(const PnahPlan& plan, std::size_t frequency, const OperatorTables& tables);
+  [[nodiscard]] const Eigen::ArrayXd& powers() const override { return powers_; }
+  [[nodiscard]] std::size_t most_sources() const override;
+  void use(const MicrophoneMask* mask) override;
+  [[nodiscard]] Eigen::VectorXcd of_field(std::span<const std::complex<double>> field) const override;
+  [[nodiscard]] Eigen::MatrixXcd fields(const Sources& sources) const override;
+  [[nodiscard]] Eigen::MatrixXcd slopes(const Sources& sources, int coordinate) const override;
+  [[nodiscard]] std::vector<Candidate> strongest(const Eigen::VectorXcd& white, int step, double prior) override;
+  [[nodiscard]] double move(FieldSource& source, const Eigen::Ref<const Eigen::VectorXd>& by) const override;
+  /// None on a curved surface, in which no disc lies.
+  [[nodiscard]] std::optional<PointSource> disc_of(const PointSource& point) const override;
+  [[nodiscard]] PointSource point_of(const PointSource& disc) const override;
+  [[nodiscard]] std::size_t planes() const override { return places_.planes(); }
+  [[nodiscard]] Eigen::MatrixXcd image_of_modes(const Eigen::MatrixXcd& white) const override;
+  [[nodiscard]] Eigen::VectorXcd image_of(const FieldSource& source, std::size_t plane) const override;
+  /// Modes as fields of all microphones of the array, 0 at those that are left out. (mode, column) to (microphone,
+  /// column)
+  [[nodiscard]] Eigen::MatrixXcd at_microphones(const Eigen::MatrixXcd& modes) const;
+
+ private:
+  /// Candidates for places of sources.
+  struct Grid {
+    std::vector<double> x_m;
+    std::vector<double> y_m;
+    std::vector<double> z_m;
+  };
+  void make_grid();
+  void fill_powers();
+  /// (used microphone, source)
+  [[nodiscard]] Eigen::MatrixXcd fields_of(const Sources& sources, std::optional<int> coordinate) const;
+  [[nodiscard]] std::complex<double> at_microphone(const PointSource& point, std::size_t channel,
+                                                   std::optional<int> coordinate) const;
+
+  PnahPlan plan_;
+  std::size_t frequency_;
+  double k_;
+  const OperatorTables* tables_;
+  std::vector<Eigen::Vector3d> microphones_m_;  ///< [channel]
+  std::vector<int> used_;
+  ImagePlaces places_;
+  ImageGrid nodes_;  ///< that the array's extent and pitch are taken from
+  Eigen::MatrixXcd basis_;  ///< (used microphone, mode)
+  Eigen::ArrayXd powers_;
+  PointBounds bounds_;
+  const MicrophoneMask* mask_ = nullptr;
+  Grid grid_;
+  std::vector<Eigen::MatrixXd> grid_powers_;  ///< g^H (C + n)^{-1} g at every second place. [depth](step, y and x)
+};
+
+}  // namespace nearfield

@@ -1,0 +1,20 @@
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "imaging/operators/operator_tables.hpp"
+#include "imaging/sources/source_search.hpp"
+
+namespace nearfield {
+
+/// Searches point sources beside the prior of operators in the spectra of every frequency (docs/operators.md).
+class PointSearch : public SourceSearch {
+ public:
+  /// Of the tables, [frequency], the factors of the first plane are used.
+  PointSearch(const PnahPlan& plan, const std::shared_ptr<const std::vector<OperatorTables>>& tables);
+};
+
+/// The tables but for the factors of further planes.
+std::vector<OperatorTables> tables_of_search(std::vector<OperatorTables> tables);
+
+}  // namespace nearfield

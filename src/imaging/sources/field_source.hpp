@@ -1,0 +1,48 @@
+#pragma once
+#include <Eigen/Dense>
+#include <complex>
+#include <cstddef>
+#include <variant>
+#include <vector>
+
+#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/search.hpp"
+
+/// Plane waves and point sources that are fitted beside a prior (docs/sonah.md).
+namespace nearfield {
+
+using FieldSource = std::variant<PlaneWave, PointSource>;
+using Sources = std::vector<FieldSource>;
+
+/// Plane waves and point sources of a frequency at most.
+inline constexpr int kMostWaves = 8;
+/// Those that so few microphones can tell apart.
+std::size_t most_sources_of(int microphones);
+
+/// Wavenumbers of a plane wave, or coordinates of a point source, by which its field is differentiated: x, y and z, or
+/// the radius in the place of z, as a disc stays in its plane.
+inline constexpr int kMostCoordinates = 3;
+int coordinates_of(const FieldSource& source);
+/// The third coordinate of a point source.
+double& third_of(PointSource& point);
+/// The source with one of its coordinates, or wavenumbers, changed.
+FieldSource moved(const FieldSource& source, int coordinate, double by);
+
+/// A point source's field of amplitude 1 at one place: pressure e^{-jkr} / r, or its mean over a disc.
+struct PointField {
+  std::complex<double> pressure;
+  Eigen::Vector3cd gradient;       ///< by the place, per metre
+  std::complex<double> by_radius;  ///< of a disc, per metre
+};
+/// In a disc's own plane its velocity falls at the rim over `edge_m` (disc_field.hpp).
+PointField point_field(const PointSource& point, const Eigen::Vector3d& place_m, double k, double edge_m);
+/// Its pressure's derivative by one of the source's coordinates.
+std::complex<double> slope_of(const PointField& field, const PointSource& point, int coordinate);
+/// From pressure and gradient to the plan's quantity along a normal: v = -grad p / (j omega rho0), displacement
+/// v / (j omega).
+std::complex<double> quantity_of(const PnahPlan& plan, double k, const PointField& field,
+                                 const Eigen::Vector3d& normal);
+/// The edge of discs in images whose pixels are this far apart.
+double disc_edge_m(const PnahPlan& plan);
+
+}  // namespace nearfield

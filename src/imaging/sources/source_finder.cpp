@@ -1,0 +1,435 @@
+#include "imaging/sources/source_finder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "imaging/noise_steps.hpp"
+
+namespace nearfield {
+namespace {
+
+using Complex = std::complex<double>;
+using Eigen::Index;
+
+/// |amplitude|^2 over its variance that a source must have to be tried: small, as others that are not found yet
+/// count as the prior's; that it must have among them; and that it must have in the end to be accepted. Where one was
+/// accepted before, half of that keeps it.
+struct Thresholds {
+  double candidate;
+  double tried;
+  double taken;
+};
+constexpr Thresholds kOfManyMicrophones = {.candidate = 20.0, .tried = 40.0, .taken = 300.0};
+constexpr double kManyMicrophones = 1024.0;
+/// Noise alone exceeds these at one place of a grid in e^8, and nowhere.
+constexpr Thresholds kLeast = {.candidate = 8.0, .tried = 20.0, .taken = 60.0};
+/// What is left of a measurement is rounding below this share of its energy.
+constexpr double kRounding = 1e-10;
+constexpr int kMostSteps = 12;
+/// Sources that move by less than this part of their grid's step have settled.
+constexpr double kSettled = 1e-7;
+/// By how many nepers each point source must make the measurement more probable, in the mean of all that are found:
+/// those of a plate's smooth modes, which they make worse, do so by up to 90, of pistons, dipoles and single monopoles
+/// by several hundred. Less is enough where nothing but noise is left, which points of a plate never reach.
+constexpr double kGainOfPoint = 100.0;
+constexpr double kGainOfLastPoint = 25.0;
+/// The noise over the prior's power from which nothing but noise is left.
+constexpr double kNoiseAlone = 3.0;
+/// By how many nepers the likelihood must be larger for a point source to be tried as a disc: few, as others that are
+/// not discs yet hide how much better it is; and to stay one when all have been tried.
+constexpr double kDiscTried = 10.0;
+constexpr double kDiscGain = 60.0;
+
+std::size_t at(Index index) { return static_cast<std::size_t>(index); }
+
+/// Of a point source the variance is mostly the prior's, which explains as much of it as it has modes above the noise:
+/// fewer microphones make less of the same source. A plane wave that is none costs most, as it is amplified on its way.
+Thresholds thresholds_of(const FieldSource& source, const UsableWeights& weights) {
+  if (std::holds_alternative<PlaneWave>(source)) {
+    return kOfManyMicrophones;
+  }
+  const double part = static_cast<double>(weights.channels()) / kManyMicrophones;
+  const auto scaled = [&](double Thresholds::*of) {
+    return std::clamp(part * kOfManyMicrophones.*of, kLeast.*of, kOfManyMicrophones.*of);
+  };
+  return {.candidate = scaled(&Thresholds::candidate),
+          .tried = scaled(&Thresholds::tried),
+          .taken = scaled(&Thresholds::taken)};
+}
+
+}  // namespace
+
+Eigen::MatrixXd SourceSpace::unit_fields(const std::vector<std::int32_t>& channels) const {
+  return Eigen::MatrixXd(powers().size(), static_cast<Index>(channels.size()));
+}
+
+Eigen::ArrayXd SourceFit::significance() const {
+  return amplitudes.cwiseAbs2().array() / (std::max(prior, 1e-300) * covariance.diagonal().real().array());
+}
+
+SourceFinder::SourceFinder(std::unique_ptr<SourceSpace> space)
+    : space_(std::move(space)), weights_(space_->powers(), space_->missing()) {}
+
+/// What is filled by a prediction is no measurement: fits that counted it as one had ten times the least error that a
+/// place behind a hole of 8 x 8 microphones can have, as the prediction follows the noise round the hole.
+void SourceFinder::use(const MicrophoneMask* mask) {
+  space_->use(mask);
+  std::vector<std::int32_t> left_out = space_->left_out();
+  if (left_out == left_out_) {
+    return;
+  }
+  left_out_ = std::move(left_out);
+  weights_.leave_out(space_->unit_fields(left_out_));
+}
+
+/// The most probable noise of what the sources leave, and the prior's power with it.
+void SourceFinder::weigh_residual(SourceFit& fit) const {
+  const auto channels = static_cast<double>(weights_.channels());
+  const Eigen::ArrayXd energies = weights_.energies(fit.residual);
+  double least = std::numeric_limits<double>::infinity();
+  for (int step = 0; step < kNoiseSteps; ++step) {
+    const double prior = energies(step) / channels;
+    const double cost = weights_.log_determinant(step) + channels * std::log(std::max(prior, 1e-300));
+    if (cost < least) {
+      least = cost;
+      fit.residual_noise = noise_step(step);
+      fit.prior = prior;
+    }
+  }
+  fit.cost = least;
+}
+
+SourceFit SourceFinder::fit_of(const Sources& sources, const Eigen::VectorXcd& y, double noise) const {
+  SourceFit fit{
+      .noise = noise, .modes = space_->fields(sources), .white = {}, .amplitudes = {}, .covariance = {}, .residual = y};
+  if (!sources.empty()) {
+    fit.white = weights_.weigh(step_of_noise(noise), fit.modes);
+    const Eigen::MatrixXcd precision = fit.modes.adjoint() * fit.white;
+    fit.covariance = precision.ldlt().solve(Eigen::MatrixXcd::Identity(precision.rows(), precision.cols()));
+    fit.amplitudes = fit.covariance * (fit.white.adjoint() * y);
+    fit.residual -= fit.modes * fit.amplitudes;
+  }
+  weigh_residual(fit);
+  return fit;
+}
+
+/// What the modes change by with each unknown: real and imaginary part of each amplitude, then each source's
+/// coordinates. (mode, unknown)
+Eigen::MatrixXcd SourceFinder::tangents(const Sources& sources, const SourceFit& fit) const {
+  const Index count = static_cast<Index>(sources.size());
+  std::array<Eigen::MatrixXcd, kMostCoordinates> slopes;
+  for (int coordinate = 0; coordinate < kMostCoordinates; ++coordinate) {
+    slopes[at(coordinate)] = space_->slopes(sources, coordinate);
+  }
+  const Index unknowns = std::accumulate(sources.begin(), sources.end(), 2 * count,
+                                         [](Index sum, const auto& source) { return sum + coordinates_of(source); });
+  Eigen::MatrixXcd columns(space_->powers().size(), unknowns);
+  columns.leftCols(count) = fit.modes;
+  columns.middleCols(count, count) = Complex(0.0, 1.0) * fit.modes;
+  Index next = 2 * count;
+  for (Index source = 0; source < count; ++source) {
+    for (int coordinate = 0; coordinate < coordinates_of(sources[at(source)]); ++coordinate) {
+      columns.col(next++) = fit.amplitudes(source) * slopes[at(coordinate)].col(source);
+    }
+  }
+  return columns;
+}
+
+/// One step of Gauss and Newton in all coordinates and amplitudes; returns the largest change, of the grids' steps.
+double SourceFinder::step(Sources& sources, const SourceFit& fit) const {
+  const Eigen::MatrixXcd columns = tangents(sources, fit);
+  const Eigen::MatrixXcd weighed = weights_.weigh(step_of_noise(fit.noise), columns);
+  const Eigen::MatrixXd normal = (columns.adjoint() * weighed).real();
+  const Eigen::VectorXd right = (weighed.adjoint() * fit.residual).real();
+  const Eigen::VectorXd change = normal.ldlt().solve(right);
+  if (!change.allFinite()) {
+    return 0.0;
+  }
+  double largest = 0.0;
+  Index first = 2 * static_cast<Index>(sources.size());
+  for (FieldSource& source : sources) {
+    const auto by = change.segment(first, coordinates_of(source));
+    largest = std::max(largest, space_->move(source, by));
+    first += coordinates_of(source);
+  }
+  return largest;
+}
+
+/// Moves the sources to where they fit best, while the noise follows what they leave.
+SourceFit SourceFinder::settle(Sources& sources, const Eigen::VectorXcd& y, double noise) const {
+  SourceFit found = fit_of(sources, y, noise);
+  for (int i = 0; i < kMostSteps && !sources.empty(); ++i) {
+    const double moved = step(sources, found);
+    const double next = found.residual_noise;
+    found = fit_of(sources, y, next);
+    if (moved < kSettled) {
+      break;
+    }
+  }
+  return found;
+}
+
+/// What each source must have to be one among the others. [source]
+std::vector<double> SourceFinder::tried_of(const Sources& sources) const {
+  std::vector<double> tried;
+  for (const FieldSource& source : sources) {
+    tried.push_back(thresholds_of(source, weights_).tried);
+  }
+  return tried;
+}
+
+bool SourceFinder::are_tried(const Sources& sources, const SourceFit& fit) const {
+  const std::vector<double> tried = tried_of(sources);
+  const Eigen::Map<const Eigen::ArrayXd> limits(tried.data(), static_cast<Index>(tried.size()));
+  return (fit.significance() >= limits).all();
+}
+
+/// Takes candidates until none is strong enough.
+void SourceFinder::grow(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::vector<double>& least) {
+  bool grows = true;
+  while (grows && sources.size() < space_->most_sources() && fit.residual.squaredNorm() > kRounding * y.squaredNorm()) {
+    grows = false;
+    for (const Candidate& candidate : candidates(fit)) {
+      Sources more = sources;
+      more.push_back(candidate.source);
+      SourceFit next = settle(more, y, fit.residual_noise);
+      if (are_tried(more, next)) {
+        least.push_back(thresholds_of(candidate.source, weights_).taken);
+        sources = std::move(more);
+        fit = std::move(next);
+        grows = true;
+        break;
+      }
+    }
+  }
+}
+
+/// Makes discs of the point sources from number `first` on, where those are more probable. Returns whether there is
+/// one.
+bool SourceFinder::spread(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::size_t first,
+                          std::vector<double>& least) const {
+  bool is_any = false;
+  for (std::size_t i = first; i < sources.size(); ++i) {
+    const auto* point = std::get_if<PointSource>(&sources[i]);
+    if (point == nullptr || fit.residual.squaredNorm() <= kRounding * y.squaredNorm()) {
+      continue;
+    }
+    const std::optional<PointSource> disc = space_->disc_of(*point);
+    if (!disc) {
+      continue;
+    }
+    Sources changed = sources;
+    changed[i] = *disc;
+    SourceFit next = settle(changed, y, fit.residual_noise);
+    std::vector<double> least_beside = least;
+    std::size_t place = i;
+    // Points that stood for parts of the disc are of no use beside it.
+    for (std::size_t other = changed.size(); other-- > first;) {
+      const double tried = thresholds_of(changed[other], weights_).tried;
+      if (other == place || next.significance()(static_cast<Index>(other)) >= tried) {
+        continue;
+      }
+      changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(other));
+      least_beside.erase(least_beside.begin() + static_cast<std::ptrdiff_t>(other));
+      place -= other < place ? 1 : 0;
+      next = settle(changed, y, next.residual_noise);
+    }
+    if (next.cost < fit.cost - kDiscTried && are_tried(changed, next)) {
+      i = place;
+      least = std::move(least_beside);
+      sources = std::move(changed);
+      fit = std::move(next);
+      is_any = true;
+    }
+  }
+  return is_any;
+}
+
+/// Makes points again of the discs from number `first` on that are not clearly more probable: of a field that is
+/// neither kind's, such as a smooth mode of a plate, a disc would show a rim.
+void SourceFinder::gather(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::size_t first) const {
+  for (std::size_t i = first; i < sources.size(); ++i) {
+    const auto* disc = std::get_if<PointSource>(&sources[i]);
+    if (disc == nullptr || !disc->is_disc()) {
+      continue;
+    }
+    Sources changed = sources;
+    changed[i] = space_->point_of(*disc);
+    SourceFit next = settle(changed, y, fit.residual_noise);
+    if (next.cost < fit.cost + kDiscGain) {
+      sources = std::move(changed);
+      fit = std::move(next);
+    }
+  }
+}
+
+/// Removes the weakest source until each has `least`, [source], at least.
+void SourceFinder::drop_weak(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y,
+                             std::vector<double> least) const {
+  while (!sources.empty()) {
+    Index weakest = 0;
+    const Eigen::Map<const Eigen::ArrayXd> limits(least.data(), static_cast<Index>(least.size()));
+    if ((fit.significance() / limits).minCoeff(&weakest) >= 1.0) {
+      return;
+    }
+    sources.erase(sources.begin() + weakest);
+    least.erase(least.begin() + weakest);
+    fit = settle(sources, y, fit.residual_noise);
+  }
+}
+
+/// Removes all point sources where they do not make the measurement so much more probable that they must be what it is
+/// from; those that were known before need half as much.
+void SourceFinder::drop_points(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, bool are_known) const {
+  Sources waves = sources;
+  std::erase_if(waves, [](const FieldSource& source) { return std::holds_alternative<PointSource>(source); });
+  const auto points = static_cast<double>(sources.size() - waves.size());
+  if (points == 0.0) {
+    return;
+  }
+  SourceFit without = settle(waves, y, fit.residual_noise);
+  without = settle(waves, y, without.residual_noise);
+  const double needed = fit.residual_noise >= kNoiseAlone ? kGainOfLastPoint : kGainOfPoint;
+  if (without.cost - fit.cost < (are_known ? 0.5 : 1.0) * needed * points) {
+    sources = std::move(waves);
+    fit = std::move(without);
+  }
+}
+
+/// The strongest of each kind that exceed the threshold, the stronger one first.
+std::vector<Candidate> SourceFinder::candidates(const SourceFit& fit) {
+  const int noise = step_of_noise(fit.noise);
+  std::vector<Candidate> found = space_->strongest(weights_.weigh(noise, fit.residual), noise, fit.prior);
+  std::erase_if(found, [&](const Candidate& candidate) {
+    return candidate.strength < thresholds_of(candidate.source, weights_).candidate;
+  });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.strength > b.strength; });
+  return found;
+}
+
+void SourceFinder::find(std::span<const Complex> field, std::uint64_t number, const MicrophoneMask* mask) {
+  use(mask);
+  const SearchMemory<Sources>::Pair before = before_.at(number);
+  if (*before.settling != *before.serving) {
+    search_from(*before.settling, field);
+    *before.settling = sources_;
+    search_from(*before.serving, field);
+    *before.serving = sources_;
+    return;
+  }
+  search_from(*before.serving, field);
+  *before.settling = sources_;
+  *before.serving = sources_;
+}
+
+void SourceFinder::find_from(Sources sources, std::span<const Complex> field, const MicrophoneMask* mask) {
+  use(mask);
+  search_from(std::move(sources), field);
+}
+
+double SourceFinder::criterion() const {
+  constexpr int kOfAmplitude = 2;
+  double parameters = 0.0;
+  for (const FieldSource& source : sources_) {
+    parameters += kOfAmplitude + coordinates_of(source);
+  }
+  return fit_.cost + 0.5 * parameters * std::log(2.0 * static_cast<double>(weights_.channels()));
+}
+
+void SourceFinder::search_from(Sources sources, std::span<const Complex> field) {
+  const Eigen::VectorXcd y = space_->of_field(field);
+  if (space_->most_sources() == 0 || !(y.squaredNorm() > 0.0)) {
+    sources_.clear();
+    fit_ = fit_of({}, y, noise_step(0));
+    return;
+  }
+  SourceFit best = settle(sources, y, fit_of({}, y, noise_step(0)).residual_noise);
+  drop_weak(sources, best, y, tried_of(sources));
+  std::vector<double> least;
+  for (const FieldSource& source : sources) {
+    least.push_back(thresholds_of(source, weights_).taken / 2.0);
+  }
+  const std::size_t known = sources.size();
+  grow(sources, best, y, least);
+  if (spread(sources, best, y, known, least)) {
+    grow(sources, best, y, least);
+    gather(sources, best, y, known);
+  }
+  drop_weak(sources, best, y, least);
+  drop_points(sources, best, y, known > 0);
+  sources_ = std::move(sources);
+  fit_ = std::move(best);
+}
+
+FoundWaves SourceFinder::found() const {
+  FoundWaves found;
+  std::vector<Complex> of_points;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const Complex amplitude = fit_.amplitudes(static_cast<Index>(i));
+    if (const auto* wave = std::get_if<PlaneWave>(&sources_[i])) {
+      found.waves.push_back(*wave);
+      found.amplitudes.push_back(amplitude);
+    } else {
+      found.points.push_back(std::get<PointSource>(sources_[i]));
+      of_points.push_back(amplitude);
+    }
+  }
+  found.amplitudes.insert(found.amplitudes.end(), of_points.begin(), of_points.end());
+  found.noise = fit_.noise;
+  found.left_out = left_out_;
+  return found;
+}
+
+/// What an image of the first plane changes by with each unknown of tangents(), by central differences over the
+/// coordinates; over about what a wavenumber is uncertain by, as the slope is without bound where a wave turns from
+/// propagating to evanescent. (pixel, unknown)
+Eigen::MatrixXcd SourceFinder::image_tangents(const Eigen::MatrixXcd& images) const {
+  constexpr double kStep_m = 1e-6;
+  constexpr double kStep_rad_per_m = 0.05;
+  const Index count = images.cols();
+  std::vector<Eigen::VectorXcd> of_coordinates;
+  for (Index i = 0; i < count; ++i) {
+    const FieldSource& source = sources_[at(i)];
+    const double step = std::holds_alternative<PlaneWave>(source) ? kStep_rad_per_m : kStep_m;
+    for (int coordinate = 0; coordinate < coordinates_of(source); ++coordinate) {
+      of_coordinates.emplace_back(fit_.amplitudes(i) / (2.0 * step) *
+                                  (space_->image_of(moved(source, coordinate, step), 0) -
+                                   space_->image_of(moved(source, coordinate, -step), 0)));
+    }
+  }
+  Eigen::MatrixXcd columns(images.rows(), 2 * count + static_cast<Index>(of_coordinates.size()));
+  columns.leftCols(count) = images;
+  columns.middleCols(count, count) = Complex(0.0, 1.0) * images;
+  for (std::size_t i = 0; i < of_coordinates.size(); ++i) {
+    columns.col(2 * count + static_cast<Index>(i)) = of_coordinates[i];
+  }
+  return columns;
+}
+
+/// What the errors of the unknowns do is imaged both by the sources and, with the other sign, by the prior: half of
+/// trace(N^-1 Re(M^H M)), with N = Re(T^H W T) the normal matrix of the unknowns, T their tangents, W the weights and M
+/// what the tangents' images are beside the prior's images of the tangents. Half, as each unknown is real.
+double SourceFinder::expected_error(const Eigen::MatrixXcd& images) const {
+  if (sources_.empty()) {
+    return 0.0;
+  }
+  const Eigen::MatrixXcd unknowns = tangents(sources_, fit_);
+  const Eigen::MatrixXcd weighed = weights_.weigh(step_of_noise(fit_.noise), unknowns);
+  const Eigen::MatrixXcd missed = image_tangents(images) - space_->image_of_modes(weighed);
+  const Eigen::MatrixXd normal = (unknowns.adjoint() * weighed).real();
+  const Eigen::MatrixXd energies = (missed.adjoint() * missed).real();
+  const double error = 0.5 * normal.ldlt().solve(energies).trace();
+  if (error >= 0.0 && std::isfinite(error)) {
+    return error;
+  }
+  // Places that the microphones say nothing of: the amplitudes' errors alone.
+  const Eigen::MatrixXcd of_amplitudes = missed.leftCols(fit_.covariance.cols());
+  return (of_amplitudes.conjugate().cwiseProduct(of_amplitudes * fit_.covariance)).sum().real();
+}
+
+}  // namespace nearfield

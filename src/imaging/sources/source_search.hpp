@@ -1,0 +1,46 @@
+#pragma once
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "imaging/microphone_mask.hpp"
+#include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/search.hpp"
+
+namespace nearfield {
+
+/// What an imager's search has for each frequency.
+class FrequencyFinder {
+ public:
+  FrequencyFinder() = default;
+  FrequencyFinder(const FrequencyFinder&) = delete;
+  FrequencyFinder& operator=(const FrequencyFinder&) = delete;
+  virtual ~FrequencyFinder() = default;
+  /// field [row][column], or [microphone], Pa, in which those of `mask` are filled. Starts with what it found before,
+  /// as of Search.
+  virtual FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number,
+                          const MicrophoneMask& mask) = 0;
+  /// Nothing was found before.
+  virtual void restart() = 0;
+};
+
+/// Searches the sources beside a prior in the spectra of every frequency (docs/sonah.md, docs/operators.md).
+class SourceSearch : public Search {
+ public:
+  /// finders: [frequency]; models: what they refer to.
+  SourceSearch(const PnahPlan& plan, std::vector<std::unique_ptr<FrequencyFinder>> finders,
+               std::shared_ptr<const void> models);
+  using Search::search;
+  std::shared_ptr<const Findings> search(std::span<const std::complex<float>> spectra, const MicrophoneMask& mask,
+                                         std::uint64_t number) override;
+  void restart() override;
+
+ private:
+  PnahPlan plan_;
+  std::shared_ptr<const void> models_;
+  std::vector<std::unique_ptr<FrequencyFinder>> finders_;
+};
+
+}  // namespace nearfield

@@ -1,0 +1,56 @@
+#include "imaging/sources/source_table.hpp"
+
+#include <complex>
+
+namespace nearfield {
+
+using Complex = std::complex<double>;
+using Eigen::Index;
+
+std::vector<float> make_source_table(const SourceFinder& found, const Eigen::MatrixXcd& amplitudes,
+                                     const Eigen::MatrixXcd& fields) {
+  std::vector<float> values(SourceTable::kHeader, 0.0F);
+  const Sources& sources = found.sources();
+  if (sources.empty()) {
+    return values;
+  }
+  const SourceSpace& space = found.space();
+  std::vector<Eigen::MatrixXcd> images;
+  for (std::size_t plane = 0; plane < space.planes(); ++plane) {
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const Eigen::VectorXcd image = space.image_of(sources[i], plane);
+      if (i == 0) {
+        images.emplace_back(image.size(), static_cast<Index>(sources.size()));
+      }
+      images.back().col(static_cast<Index>(i)) = image;
+    }
+  }
+  values[0] = static_cast<float>(sources.size());
+  values[1] = static_cast<float>(found.expected_error(images.front()));
+  const Eigen::MatrixXcd energies = images.front().adjoint() * images.front();
+  const auto put = [&](Complex value) {
+    values.push_back(static_cast<float>(value.real()));
+    values.push_back(static_cast<float>(value.imag()));
+  };
+  for (Index source = 0; source < energies.cols(); ++source) {
+    for (const Complex& value : amplitudes.col(source)) {
+      put(value);
+    }
+    for (const Complex& value : fields.col(source)) {
+      put(value);
+    }
+    for (Index other = 0; other < kMostWaves; ++other) {
+      put(other < energies.cols() ? energies(source, other) : Complex());
+    }
+    for (const Eigen::MatrixXcd& on_plane : images) {
+      for (const Complex& pixel : on_plane.col(source)) {
+        put(pixel);
+      }
+    }
+  }
+  return values;
+}
+
+Eigen::MatrixXcd amplitude_factors(const SourceFit& fit) { return (fit.white * fit.covariance).conjugate(); }
+
+}  // namespace nearfield

@@ -61,7 +61,8 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void operators_sourc
   const int item = (int)get_local_id(0);
   const int hologram = (int)get_group_id(1);
   __global const float2* restrict field = spectra + (size_t)hologram * MICROPHONES;
-  __global const float* table = (__global const float*)(arena + WAVES_AT) + (size_t)(hologram % frequencies) * WAVE_SIZE;
+  __global const float* table =
+      (__global const float*)(arena + WAVES_AT) + (size_t)(hologram % frequencies) * WAVE_SIZE;
   const Waves waves = {(int)table[0], table[1], table + WAVE_HEADER, amplitudes, 0};
   fit_waves(&waves, field, parts, item);
   for (int wave = item; wave < waves.count; wave += GROUP) {

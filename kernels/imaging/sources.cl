@@ -69,8 +69,7 @@ LOCAL_HELPER void fit_waves(const Waves* waves, __global const float2* restrict 
 #if HAS_WAVES
   const int lanes = GROUP == 1 ? 1 : 32;
   for (int wave = item / lanes; wave < waves->count; wave += GROUP / lanes) {
-    parts[wave * lanes + item % lanes] =
-        amplitude_share(waves->first + wave * WAVE_STRIDE, field, item % lanes, lanes);
+    parts[wave * lanes + item % lanes] = amplitude_share(waves->first + wave * WAVE_STRIDE, field, item % lanes, lanes);
   }
   SYNC(GROUP);
   for (int wave = item; wave < waves->count; wave += GROUP) {

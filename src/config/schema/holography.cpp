@@ -237,11 +237,11 @@ void describe_images(Section& section, HolographySettings& holography, const Ima
       "pixels a microphone along each axis, or a node of the grid on which microphones at any places are imaged "
       "(docs/operators.md)");
   if (parts.searches) {
-    section.add("search_every_frames", holography.search_every_frames,
-                integer(0, std::numeric_limits<int>::max(), "frames"),
-                "how often what takes too long for every frame is searched for: sonah's plane waves and point sources "
-                "beside its prior (docs/sonah.md), the point sources of operators (docs/operators.md), pnah's cut-off and "
-                "slope where the filter says search; 0: never");
+    section.add(
+        "search_every_frames", holography.search_every_frames, integer(0, std::numeric_limits<int>::max(), "frames"),
+        "how often what takes too long for every frame is searched for: sonah's plane waves and point sources "
+        "beside its prior (docs/sonah.md), the point sources of operators (docs/operators.md), pnah's cut-off and "
+        "slope where the filter says search; 0: never");
     section.add("prior", holography.prior,
                 choice<FieldPrior>(
                     {{FieldPrior::kAuto,

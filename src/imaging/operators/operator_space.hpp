@@ -62,7 +62,7 @@ class OperatorSpace : public SourceSpace {
   std::vector<Eigen::Vector3d> microphones_m_;  ///< [channel]
   std::vector<int> used_;
   ImagePlaces places_;
-  ImageGrid nodes_;  ///< that the array's extent and pitch are taken from
+  ImageGrid nodes_;         ///< that the array's extent and pitch are taken from
   Eigen::MatrixXcd basis_;  ///< (used microphone, mode)
   Eigen::ArrayXd powers_;
   PointBounds bounds_;

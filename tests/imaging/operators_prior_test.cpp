@@ -117,6 +117,9 @@ TEST(OperatorMemory, IsThatOfTablesAndModels) {
   const OperatorMemory memory = operator_memory(plan, 500);
   EXPECT_EQ(memory.tables_bytes, 2.0 * 8.0 * 72.0 * (72.0 + 144.0));
   EXPECT_EQ(memory.model_bytes, 16.0 * (144.0 * (500.0 + 72.0) + 3.0 * 500.0 * 72.0 + 6.0 * 72.0 * 72.0));
+  EXPECT_EQ(memory.search_bytes, (2.0 + 2.0) * 16.0 * 72.0 * 72.0);
+  plan.holography.search_every_frames = 0;
+  EXPECT_EQ(operator_memory(plan, 500).search_bytes, 0.0);
   plan.holography.upsample = 3;
   EXPECT_EQ(operator_memory(plan, 1).tables_bytes, 2.0 * 8.0 * 72.0 * (72.0 + 9.0 * 144.0));
 }
@@ -132,6 +135,10 @@ TEST(OperatorMemory, WhatDoesNotFitIsRefusedByItsSetting) {
   EXPECT_TRUE(refusal(2e6, 15.9e6).starts_with("front_end.frequencies_hz: "));
   expect_part(refusal(2e6, 15.9e6), "which may take 16 MB; image fewer frequencies");
   EXPECT_TRUE(refusal(2e6, 12.9e6).starts_with("holography.operators.source_depth_m: "));
+  const OperatorMemory searched{.tables_bytes = 2e6, .search_bytes = 2e7, .model_bytes = 1e7};
+  EXPECT_TRUE(refusal_of([&] {
+                require_memory(plan, searched, {.device_bytes = 2e6, .free_bytes = 25.9e6});
+              }).starts_with("front_end.frequencies_hz: "));
   plan.holography.upsample = 2;
   EXPECT_TRUE(refusal(2e6, 12.9e6).starts_with("holography.upsample: "));
   EXPECT_TRUE(refusal(0.9e6, 1e9).starts_with("holography.upsample: "));

@@ -6,6 +6,7 @@
 #include <complex>
 #include <string>
 
+#include "imaging/operators/operator_space.hpp"
 #include "imaging/operators/prior.hpp"
 #include "nearfield/error.hpp"
 
@@ -34,8 +35,11 @@ OperatorMemory operator_memory(const PnahPlan& plan, std::size_t sources) {
   const auto of_prior = static_cast<double>(sources);
   constexpr double kSquares = 6.0;    // covariance, factor, its part that is kept, Gram, its eigenvectors, modes
   constexpr double kOfSources = 3.0;  // to the microphones, to the modes, and the product that is scaled to these
+  constexpr double kOfBasis = 2.0;    // modes and their factors, while one basis is made
+  const double bases = searches_points(plan) ? static_cast<double>(plan.frequencies_hz.size()) + kOfBasis : 0.0;
   return {.tables_bytes = static_cast<double>(plan.frequencies_hz.size()) * sizeof(std::complex<float>) * microphones *
                           (microphones + places),
+          .search_bytes = sizeof(std::complex<double>) * bases * microphones * microphones,
           .model_bytes =
               sizeof(std::complex<double>) * (places * (of_prior + microphones) + kOfSources * of_prior * microphones +
                                               kSquares * microphones * microphones)};
@@ -58,7 +62,8 @@ void require_memory(const PnahPlan& plan, const OperatorMemory& need, const Oper
     refuse(need.tables_bytes > frequencies * room.device_bytes, need.tables_bytes, room.device_bytes,
            "the device's memory");
   }
-  const double host_bytes = kCopies * need.tables_bytes + need.model_bytes;
+  // A search begins when all models are made.
+  const double host_bytes = kCopies * need.tables_bytes + std::max(need.search_bytes, need.model_bytes);
   if (host_bytes > room.free_bytes) {
     refuse(kCopies * need.tables_bytes / frequencies + need.model_bytes > room.free_bytes, host_bytes, room.free_bytes,
            "memory that is free here");

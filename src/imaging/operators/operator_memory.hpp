@@ -8,6 +8,7 @@ namespace nearfield {
 /// What the imager operators takes, in bytes, with as many modes as microphones, which are fewer in nearly all cases.
 struct OperatorMemory {
   double tables_bytes = 0.0;  ///< of all frequencies
+  double search_bytes = 0.0;  ///< of the search for point sources, on the host: a basis of each frequency
   double model_bytes = 0.0;   ///< while the model of one frequency is made, in double precision
 };
 OperatorMemory operator_memory(const PnahPlan& plan, std::size_t sources);

@@ -13,6 +13,7 @@
 #include "imaging/eight_cases.hpp"
 #include "imaging/image_surface.hpp"
 #include "imaging/imager_reference.hpp"
+#include "imaging/operators/operator_space.hpp"
 #include "imaging/operators/prior.hpp"
 #include "imaging/search_bench.hpp"
 #include "support/positions.hpp"
@@ -253,6 +254,7 @@ TEST(OperatorPoints, AMonopoleBeforeAWallIsOnePoint) {
       const double without_alone = open.error(spectra, truth, nullptr);
       std::printf("E7, wall at %.2f m, %.0f Hz: %.2f %% with it, %.2f without; by the prior alone %.2f, %.2f\n",
                   wall_y_m, frequency_hz, 100.0 * with, 100.0 * without, 100.0 * alone, 100.0 * without_alone);
+      EXPECT_LE(with, 0.05 * alone) << wall_y_m << " m, " << frequency_hz << " Hz";
       EXPECT_LE(3.0 * with, without_alone) << wall_y_m << " m, " << frequency_hz << " Hz";
       EXPECT_LE(with, 1.1 * without) << wall_y_m << " m, " << frequency_hz << " Hz";
     }
@@ -389,6 +391,56 @@ INSTANTIATE_TEST_SUITE_P(
                     OperatorPointCase{"surface_beside_a_wall", false, true, true, true, false, Quantity::kDisplacement},
                     OperatorPointCase{"masked_later", false, false, true, true, true, Quantity::kPressure}),
     [](const auto& of) { return std::string(of.param.name); });
+
+// What was found goes when nothing is found any more, and findings of another plan or imager are refused.
+TEST(OperatorPoints, FindingsAreThoseOfTheLastSearch) {
+  const PnahPlan plan = plan_by_operators(1000.0, 8, 8);
+  auto field = monopoles_at({{.x_m = 0.01, .y_m = -0.02, .z_m = -0.03}}, plan, 0, plan.standoff_m);
+  std::mt19937 generator(9U);
+  test::add_noise(field, 40.0, generator);
+  const auto spectra = test::narrow(field);
+  SearchBench bench(plan);
+  const auto found = bench.search(spectra);
+  ASSERT_EQ(points_in(found), 1U);
+  const auto before = bench.image(spectra, nullptr);
+  const auto with = bench.image(spectra, found);
+  EXPECT_GT(test::relative_l2(with, test::widen(before)), 1e-3);
+  EXPECT_EQ(bench.image(spectra, nullptr), before);
+  const std::unique_ptr<Imager> imager = make_imager(test::device(), plan);
+  PnahPlan larger = plan_by_operators(1000.0, 12, 12);
+  const auto of_larger =
+      make_imager(test::device(), larger)
+          ->make_search()
+          ->search(
+              test::narrow(monopoles_at({{.x_m = 0.01, .y_m = -0.02, .z_m = -0.03}}, larger, 0, larger.standoff_m)),
+              {});
+  EXPECT_THROW(imager->adopt(of_larger), Error);
+  EXPECT_THROW(imager->adopt(std::make_shared<const WaveFindings>()), Error);
+  PnahPlan by_sonah = plan;
+  by_sonah.holography.imager = ImagerKind::kSonah;
+  const std::unique_ptr<Imager> sonah = make_imager(test::device(), by_sonah);
+  EXPECT_THROW(sonah->adopt(found), std::bad_cast);
+  EXPECT_THROW(imager->adopt(sonah->make_search()->search(spectra, {})), std::bad_cast);
+}
+
+// Slopes by each coordinate, of a point and of a disc, with their images in a wall.
+TEST(OperatorPoints, SlopesAreThoseOfTheFields) {
+  PnahPlan plan = plan_by_operators(1500.0, 8, 8);
+  plan.holography.operators.wall = {.y_m = -0.1, .reflection = 0.7};
+  const std::vector<OperatorTables> tables = make_operator_tables(plan, OperatorCache(""));
+  const OperatorSpace space(plan, 0, tables.front());
+  for (const FieldSource& source : {FieldSource(PointSource{.x_m = 0.02, .y_m = -0.03, .z_m = -0.04}),
+                                    FieldSource(PointSource{.x_m = 0.02, .y_m = 0.01, .radius_m = 0.03})}) {
+    for (int coordinate = 0; coordinate < coordinates_of(source); ++coordinate) {
+      constexpr double kStep_m = 1e-5;
+      const Eigen::VectorXcd expected =
+          (space.fields({moved(source, coordinate, kStep_m)}) - space.fields({moved(source, coordinate, -kStep_m)})) /
+          (2.0 * kStep_m);
+      const Eigen::VectorXcd found = space.slopes({source}, coordinate);
+      EXPECT_LE((found - expected).norm(), 1e-4 * expected.norm()) << coordinate;
+    }
+  }
+}
 
 // A prior of given sources, such as those inside a body, has no sheet behind which points could be.
 TEST(OperatorPoints, AreSearchedBehindASheetAlone) {

@@ -115,7 +115,8 @@ TEST(OperatorMemory, IsThatOfTablesAndModels) {
   PnahPlan plan = plan_before(std::nullopt);
   plan.holography.planes_m = {0.0, 0.01};
   const OperatorMemory memory = operator_memory(plan, 500);
-  EXPECT_EQ(memory.tables_bytes, 2.0 * 8.0 * 72.0 * (72.0 + 144.0));
+  const double of_sources = 4.0 * (8.0 + 8.0 * (4.0 * 72.0 + 2.0 * (8.0 + 144.0)));
+  EXPECT_EQ(memory.tables_bytes, 2.0 * (8.0 * 72.0 * (72.0 + 144.0) + of_sources));
   EXPECT_EQ(memory.model_bytes, 16.0 * (144.0 * (500.0 + 72.0) + 3.0 * 500.0 * 72.0 + 6.0 * 72.0 * 72.0));
   EXPECT_EQ(memory.search_bytes, (2.0 + 2.0) * 16.0 * 72.0 * 72.0);
   plan.holography.search_every_frames = 0;

@@ -91,7 +91,7 @@ std::vector<double> ratios_of(ImagerKind imager, FieldAndTruth (*make)(const Pna
       plan.holography.prior = FieldPrior::kLayer;
       SearchBench bench(plan);
       const auto search = bench.new_search();
-      for (const double snr_db : {40.0, 30.0, 40.0}) {
+      for (const double snr_db : {40.0, 30.0, 15.0}) {
         auto [field, truth] = make(plan, generator);
         test::add_noise(field, snr_db, generator);
         const auto spectra = test::narrow(field);
@@ -112,15 +112,14 @@ std::vector<double> ratios_of(ImagerKind imager, FieldAndTruth (*make)(const Pna
 TEST(PointEvidence, APlateKeepsThePrior) {
   for (const ImagerKind imager : {ImagerKind::kSonah, ImagerKind::kOperators}) {
     const std::vector<double> ratios = ratios_of(imager, plate_field, "plates");
-    EXPECT_LE(ratios[ratios.size() * 8 / 10], 1.1);
-    EXPECT_LE(ratios.back(), 2.5);
+    EXPECT_LE(ratios.back(), 1.1);
   }
 }
 
 TEST(PointEvidence, DipolesAreStillPoints) {
   for (const ImagerKind imager : {ImagerKind::kSonah, ImagerKind::kOperators}) {
     const std::vector<double> ratios = ratios_of(imager, dipole_field, "dipoles");
-    EXPECT_LE(ratios[ratios.size() / 2], 0.2);
+    EXPECT_LE(ratios[ratios.size() / 2], 0.3);
     EXPECT_LE(ratios.back(), 1.1);
   }
 }

@@ -8,6 +8,7 @@
 
 #include "imaging/operators/operator_space.hpp"
 #include "imaging/operators/prior.hpp"
+#include "imaging/sources/source_table.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -37,8 +38,12 @@ OperatorMemory operator_memory(const PnahPlan& plan, std::size_t sources) {
   constexpr double kOfSources = 3.0;  // to the microphones, to the modes, and the product that is scaled to these
   constexpr double kOfBasis = 2.0;    // modes and their factors, while one basis is made
   const double bases = searches_points(plan) ? static_cast<double>(plan.frequencies_hz.size()) + kOfBasis : 0.0;
-  return {.tables_bytes = static_cast<double>(plan.frequencies_hz.size()) * sizeof(std::complex<float>) * microphones *
-                          (microphones + places),
+  const SourceTable of_sources{.values = static_cast<std::size_t>(plan.geometry.channels()),
+                               .planes = 1,
+                               .pixels = image_places(plan).places_m.size()};
+  const double sources_bytes = searches_points(plan) ? sizeof(float) * static_cast<double>(of_sources.size()) : 0.0;
+  return {.tables_bytes = static_cast<double>(plan.frequencies_hz.size()) *
+                          (sizeof(std::complex<float>) * microphones * (microphones + places) + sources_bytes),
           .search_bytes = sizeof(std::complex<double>) * bases * microphones * microphones,
           .model_bytes =
               sizeof(std::complex<double>) * (places * (of_prior + microphones) + kOfSources * of_prior * microphones +

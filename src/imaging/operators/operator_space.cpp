@@ -63,7 +63,10 @@ Eigen::MatrixXcd basis_of(const OperatorTables& tables, const std::vector<int>& 
 
 }  // namespace
 
-bool searches_points(const PnahPlan& plan) { return plan.holography.search_every_frames > 0 && !plan.sources; }
+bool searches_points(const PnahPlan& plan) {
+  return plan.holography.search_every_frames > 0 && !plan.sources &&
+         used_microphones(plan).size() >= kFewestMicrophones;
+}
 
 OperatorSpace::OperatorSpace(const PnahPlan& plan, std::size_t frequency, const OperatorTables& tables)
     : plan_(plan),
@@ -100,9 +103,7 @@ void OperatorSpace::make_grid() {
   }
 }
 
-std::size_t OperatorSpace::most_sources() const {
-  return used_.size() < kFewestMicrophones ? 0 : most_sources_of(static_cast<int>(used_.size()));
-}
+std::size_t OperatorSpace::most_sources() const { return most_sources_of(static_cast<int>(used_.size())); }
 
 void OperatorSpace::use(const MicrophoneMask* mask) {
   mask_ = mask != nullptr && !mask->channels.empty() ? mask : nullptr;
@@ -181,8 +182,10 @@ void OperatorSpace::fill_powers() {
       }
       const auto count = static_cast<Index>(line.size());
       const Eigen::MatrixXcd values = fields_of(line, std::nullopt);
-      const Eigen::MatrixXd energies = (basis_.leftCols(rank).adjoint() * values).cwiseAbs2();
-      const Eigen::RowVectorXd rest = (values.colwise().squaredNorm() - energies.colwise().sum()).cwiseMax(0.0);
+      const Eigen::MatrixXcd in_modes = basis_.leftCols(rank).adjoint() * values;
+      const Eigen::MatrixXd energies = in_modes.cwiseAbs2();
+      // From the differences: that of the two energies would be lost in the rounding of the tables.
+      const Eigen::RowVectorXd rest = (values - basis_.leftCols(rank) * in_modes).colwise().squaredNorm();
       of_depth.middleCols(first, count) = weights * energies + outside * rest;
       first += count;
     }
@@ -221,6 +224,8 @@ std::vector<Candidate> OperatorSpace::strongest(const Eigen::VectorXcd& white, i
   };
   std::vector<Candidate> of_depths;
   const std::size_t coarse_columns = coarse(grid_.x_m.size());
+  const std::size_t coarse_rows = coarse(grid_.y_m.size());
+  const auto nearest = [](std::size_t place, std::size_t count) { return std::min((place + 1) / kCoarse, count - 1); };
   for (std::size_t depth = 0; depth < grid_.z_m.size(); ++depth) {
     Candidate best{.source = PointSource(), .strength = 0.0};
     for (std::size_t y = 0; y < grid_.y_m.size(); ++y) {
@@ -236,7 +241,8 @@ std::vector<Candidate> OperatorSpace::strongest(const Eigen::VectorXcd& white, i
         const auto output_im = static_cast<double>((re * imaginary - im * real).sum());
         const double output = output_re * output_re + output_im * output_im;
         const double power =
-            prior * grid_powers_[depth](step, static_cast<Index>(y / kCoarse * coarse_columns + x / kCoarse));
+            prior * grid_powers_[depth](step, static_cast<Index>(nearest(y, coarse_rows) * coarse_columns +
+                                                                 nearest(x, coarse_columns)));
         if (output > best.strength * power) {
           best = {.source = PointSource{.x_m = grid_.x_m[x], .y_m = grid_.y_m[y], .z_m = grid_.z_m[depth]},
                   .strength = output / power};
@@ -261,7 +267,8 @@ PointSource OperatorSpace::point_of(const PointSource& disc) const { return boun
 Eigen::MatrixXcd OperatorSpace::image_of_modes(const Eigen::MatrixXcd& white) const {
   const auto rank = static_cast<Index>(tables_->rank());
   const Eigen::Map<const Eigen::MatrixXcf> factors(tables_->factors.data(), static_cast<Index>(tables_->pixels), rank);
-  return factors.cast<Complex>() * white.topRows(rank);
+  const Eigen::MatrixXcf narrow = white.topRows(rank).cast<std::complex<float>>();
+  return (factors * narrow).cast<Complex>();
 }
 
 Eigen::VectorXcd OperatorSpace::image_of(const FieldSource& source, std::size_t plane) const {

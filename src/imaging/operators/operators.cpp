@@ -237,9 +237,11 @@ void Operators::use(const MicrophoneMask& mask) {
 
 void Operators::adopt(const std::shared_ptr<const Findings>& findings) {
   const std::vector<FoundWaves>& found = findings_as<WaveFindings>(findings).waves;
-  if (search_tables_ == nullptr) {
+  const bool is_of_sonah = std::any_of(found.begin(), found.end(), [](const FoundWaves& of) { return of.prior; });
+  if (search_tables_ == nullptr || is_of_sonah) {
     throw std::bad_cast();
   }
+  require_fit(found, frequencies_, source_table_);
   device_.wait();  // for kernels that may still read the previous findings
   for (std::size_t f = 0; f < frequencies_; ++f) {
     const bool had_sources = findings_ != nullptr && findings_as<WaveFindings>(findings_).waves[f].has_sources();

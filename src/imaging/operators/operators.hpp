@@ -20,8 +20,7 @@ std::string obstacle_to_operators(const ocl::DeviceInfo& device, const PnahPlan&
 /// The entry of operators in the table of imagers.
 ImagerEntry operators_imager();
 
-/// Images by a dense matrix a frequency (docs/operators.md): four launches a frame, five with point sources beside the
-/// prior, from any places of microphones to
+/// Images by a dense matrix a frequency (docs/operators.md): from any places of microphones to
 /// any places of images. The noise is measured in every frame; reports hold it and the image's expected error.
 class Operators : public Imager {
  public:

@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "imaging/image_surface.hpp"
+#include "imaging/operators/operator_space.hpp"
 #include "nearfield/error.hpp"
 #include "nearfield/fft_length.hpp"
 #include "nearfield/frame.hpp"
@@ -102,7 +103,7 @@ bool PnahPlan::measures_cutoff() const {
 int PnahPlan::search_every_hops() const {
   const ImagerKind imager = resolve_imager(*this);
   const bool searches =
-      imager == ImagerKind::kSonah || (imager == ImagerKind::kOperators && !sources) || searches_cutoff();
+      imager == ImagerKind::kSonah || (imager == ImagerKind::kOperators && searches_points(*this)) || searches_cutoff();
   return searches ? holography.search_every_frames : 0;
 }
 

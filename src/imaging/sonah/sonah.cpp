@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 
 #include "core/system/host.hpp"
@@ -302,6 +303,10 @@ void Sonah::use_prior(std::size_t frequency, FieldPrior prior) {
 void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
   device_.wait();  // for kernels that may still read the previous findings
   const std::vector<FoundWaves>& found = findings_as<WaveFindings>(findings).waves;
+  if (std::any_of(found.begin(), found.end(), [](const FoundWaves& of) { return !of.prior; })) {
+    throw std::bad_cast();
+  }
+  require_fit(found, frequencies_, table_);
   for (std::size_t f = 0; f < frequencies_; ++f) {
     if (!arrays_.empty()) {
       use_prior(f, found.at(f).prior.value());

@@ -78,7 +78,8 @@ PointSource PointBounds::point_of(const PointSource& disc) const {
 
 void PointBounds::stay_before(double wall_y_m, bool is_above) {
   double& bound_m = is_above ? least_y_m_ : most_y_m_;
-  bound_m = is_above ? std::max(bound_m, wall_y_m) : std::min(bound_m, wall_y_m);
+  const double beside_m = 0.25 * step_y_m_;
+  bound_m = is_above ? std::max(bound_m, wall_y_m + beside_m) : std::min(bound_m, wall_y_m - beside_m);
 }
 
 }  // namespace nearfield

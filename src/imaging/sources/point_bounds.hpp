@@ -25,7 +25,8 @@ class PointBounds {
   [[nodiscard]] PointSource disc_of(const PointSource& point) const;
   /// Likewise the point of a disc.
   [[nodiscard]] PointSource point_of(const PointSource& disc) const;
-  /// All are above the plane y = wall_y_m, or below it.
+  /// All are a quarter of a step above the plane y = wall_y_m, or below it, at least: right in it a source and its
+  /// image may cancel each other.
   void stay_before(double wall_y_m, bool is_above);
 
  private:

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "imaging/noise_steps.hpp"
+#include "nearfield/error.hpp"
 
 namespace nearfield {
 namespace {
@@ -33,8 +35,8 @@ constexpr int kMostSteps = 12;
 /// Sources that move by less than this part of their grid's step have settled.
 constexpr double kSettled = 1e-7;
 /// By how many nepers each point source must make the measurement more probable, in the mean of all that are found:
-/// those of a plate's smooth modes, which they make worse, do so by up to 90, of pistons, dipoles and single monopoles
-/// by several hundred. Less is enough where nothing but noise is left, which points of a plate never reach.
+/// those of the plates that were measured, which they make worse, do so by up to 90, of pistons, dipoles and single
+/// monopoles by several hundred. Less is enough where nothing but noise is left, which points of no such plate reached.
 constexpr double kGainOfPoint = 100.0;
 constexpr double kGainOfLastPoint = 25.0;
 /// The noise over the prior's power from which nothing but noise is left.
@@ -64,7 +66,10 @@ Thresholds thresholds_of(const FieldSource& source, const UsableWeights& weights
 }  // namespace
 
 Eigen::MatrixXd SourceSpace::unit_fields(const std::vector<std::int32_t>& channels) const {
-  return Eigen::MatrixXd(powers().size(), static_cast<Index>(channels.size()));
+  if (!channels.empty()) {
+    throw Error(ExitCode::kInternal, "masked microphones are left out of modes that are real alone");
+  }
+  return Eigen::MatrixXd(powers().size(), 0);
 }
 
 Eigen::ArrayXd SourceFit::significance() const {
@@ -189,11 +194,15 @@ bool SourceFinder::are_tried(const Sources& sources, const SourceFit& fit) const
 }
 
 /// Takes candidates until none is strong enough.
-void SourceFinder::grow(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::vector<double>& least) {
+void SourceFinder::grow(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::vector<double>& least,
+                        bool takes_points) {
   bool grows = true;
   while (grows && sources.size() < space_->most_sources() && fit.residual.squaredNorm() > kRounding * y.squaredNorm()) {
     grows = false;
     for (const Candidate& candidate : candidates(fit)) {
+      if (!takes_points && std::holds_alternative<PointSource>(candidate.source)) {
+        continue;
+      }
       Sources more = sources;
       more.push_back(candidate.source);
       SourceFit next = settle(more, y, fit.residual_noise);
@@ -206,6 +215,23 @@ void SourceFinder::grow(Sources& sources, SourceFit& fit, const Eigen::VectorXcd
       }
     }
   }
+}
+
+/// The weakest point source from number `first` on, but for number `kept`, which is too weak to be one; none: there is
+/// no such.
+std::optional<std::size_t> SourceFinder::weakest_point(const Sources& sources, const SourceFit& fit, std::size_t first,
+                                                       std::size_t kept) const {
+  const Eigen::ArrayXd significance = fit.significance();
+  std::optional<std::size_t> weakest;
+  for (std::size_t i = first; i < sources.size(); ++i) {
+    const double of_source = significance(static_cast<Index>(i));
+    const bool is_weak = i != kept && std::holds_alternative<PointSource>(sources[i]) &&
+                         of_source < thresholds_of(sources[i], weights_).tried;
+    if (is_weak && (!weakest || of_source < significance(static_cast<Index>(*weakest)))) {
+      weakest = i;
+    }
+  }
+  return weakest;
 }
 
 /// Makes discs of the point sources from number `first` on, where those are more probable. Returns whether there is
@@ -228,14 +254,10 @@ bool SourceFinder::spread(Sources& sources, SourceFit& fit, const Eigen::VectorX
     std::vector<double> least_beside = least;
     std::size_t place = i;
     // Points that stood for parts of the disc are of no use beside it.
-    for (std::size_t other = changed.size(); other-- > first;) {
-      const double tried = thresholds_of(changed[other], weights_).tried;
-      if (other == place || next.significance()(static_cast<Index>(other)) >= tried) {
-        continue;
-      }
-      changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(other));
-      least_beside.erase(least_beside.begin() + static_cast<std::ptrdiff_t>(other));
-      place -= other < place ? 1 : 0;
+    while (const std::optional<std::size_t> weak = weakest_point(changed, next, first, place)) {
+      changed.erase(changed.begin() + static_cast<std::ptrdiff_t>(*weak));
+      least_beside.erase(least_beside.begin() + static_cast<std::ptrdiff_t>(*weak));
+      place -= *weak < place ? 1U : 0U;
       next = settle(changed, y, next.residual_noise);
     }
     if (next.cost < fit.cost - kDiscTried && are_tried(changed, next)) {
@@ -269,11 +291,12 @@ void SourceFinder::gather(Sources& sources, SourceFit& fit, const Eigen::VectorX
 
 /// Removes the weakest source until each has `least`, [source], at least.
 void SourceFinder::drop_weak(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y,
-                             std::vector<double> least) const {
+                             std::vector<double>& least) const {
   while (!sources.empty()) {
     Index weakest = 0;
     const Eigen::Map<const Eigen::ArrayXd> limits(least.data(), static_cast<Index>(least.size()));
-    if ((fit.significance() / limits).minCoeff(&weakest) >= 1.0) {
+    const Eigen::ArrayXd part = fit.significance() / limits;
+    if (part.isNaN().select(0.0, part).minCoeff(&weakest) >= 1.0) {
       return;
     }
     sources.erase(sources.begin() + weakest);
@@ -283,21 +306,33 @@ void SourceFinder::drop_weak(Sources& sources, SourceFit& fit, const Eigen::Vect
 }
 
 /// Removes all point sources where they do not make the measurement so much more probable that they must be what it is
-/// from; those that were known before need half as much.
-void SourceFinder::drop_points(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, bool are_known) const {
-  Sources waves = sources;
-  std::erase_if(waves, [](const FieldSource& source) { return std::holds_alternative<PointSource>(source); });
-  const auto points = static_cast<double>(sources.size() - waves.size());
-  if (points == 0.0) {
-    return;
+/// from; one that was known before needs half as much. Returns whether it did.
+bool SourceFinder::drop_points(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y,
+                               std::vector<double>& least) const {
+  Sources waves;
+  std::vector<double> least_of_waves;
+  double points = 0.0;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (std::holds_alternative<PlaneWave>(sources[i])) {
+      waves.push_back(sources[i]);
+      least_of_waves.push_back(least[i]);
+    } else {
+      points += least[i] / thresholds_of(sources[i], weights_).taken;  // 1/2 of one that was known
+    }
+  }
+  if (waves.size() == sources.size()) {
+    return false;
   }
   SourceFit without = settle(waves, y, fit.residual_noise);
   without = settle(waves, y, without.residual_noise);
   const double needed = fit.residual_noise >= kNoiseAlone ? kGainOfLastPoint : kGainOfPoint;
-  if (without.cost - fit.cost < (are_known ? 0.5 : 1.0) * needed * points) {
-    sources = std::move(waves);
-    fit = std::move(without);
+  if (without.cost - fit.cost >= needed * points) {
+    return false;
   }
+  sources = std::move(waves);
+  least = std::move(least_of_waves);
+  fit = std::move(without);
+  return true;
 }
 
 /// The strongest of each kind that exceed the threshold, the stronger one first.
@@ -349,19 +384,23 @@ void SourceFinder::search_from(Sources sources, std::span<const Complex> field) 
     return;
   }
   SourceFit best = settle(sources, y, fit_of({}, y, noise_step(0)).residual_noise);
-  drop_weak(sources, best, y, tried_of(sources));
+  std::vector<double> tried = tried_of(sources);
+  drop_weak(sources, best, y, tried);
   std::vector<double> least;
   for (const FieldSource& source : sources) {
     least.push_back(thresholds_of(source, weights_).taken / 2.0);
   }
   const std::size_t known = sources.size();
-  grow(sources, best, y, least);
+  grow(sources, best, y, least, true);
   if (spread(sources, best, y, known, least)) {
-    grow(sources, best, y, least);
+    grow(sources, best, y, least, true);
     gather(sources, best, y, known);
   }
   drop_weak(sources, best, y, least);
-  drop_points(sources, best, y, known > 0);
+  if (drop_points(sources, best, y, least)) {
+    grow(sources, best, y, least, false);  // of a wave that points had been taken for
+    drop_weak(sources, best, y, least);
+  }
   sources_ = std::move(sources);
   fit_ = std::move(best);
 }

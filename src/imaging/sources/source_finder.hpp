@@ -3,6 +3,7 @@
 #include <complex>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,7 +36,8 @@ class SourceFinder {
  public:
   explicit SourceFinder(std::unique_ptr<SourceSpace> space);
   /// field [row][column], or [microphone], Pa, in which those of `mask` are filled, none of them where it is null; up
-  /// to kMostLeftOut of these are left out of fits. Starts with the sources that it found before, as of Search.
+  /// to kMostLeftOut of these are left out of fits. Starts with the sources that it found before, as of Search. `mask`
+  /// must outlive what is asked of the last find() below.
   void find(std::span<const std::complex<double>> field, std::uint64_t number, const MicrophoneMask* mask = nullptr);
   /// The same from given sources, which it remembers no longer than until sources() is read.
   void find_from(Sources sources, std::span<const std::complex<double>> field, const MicrophoneMask* mask = nullptr);
@@ -69,12 +71,15 @@ class SourceFinder {
   [[nodiscard]] std::vector<double> tried_of(const Sources& sources) const;
   /// Whether each source is strong enough among the others.
   [[nodiscard]] bool are_tried(const Sources& sources, const SourceFit& fit) const;
-  void grow(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::vector<double>& least);
+  void grow(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::vector<double>& least, bool takes_points);
+  [[nodiscard]] std::optional<std::size_t> weakest_point(const Sources& sources, const SourceFit& fit,
+                                                         std::size_t first, std::size_t kept) const;
   [[nodiscard]] bool spread(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::size_t first,
                             std::vector<double>& least) const;
   void gather(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::size_t first) const;
-  void drop_weak(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::vector<double> least) const;
-  void drop_points(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, bool are_known) const;
+  void drop_weak(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y, std::vector<double>& least) const;
+  [[nodiscard]] bool drop_points(Sources& sources, SourceFit& fit, const Eigen::VectorXcd& y,
+                                 std::vector<double>& least) const;
   [[nodiscard]] std::vector<Candidate> candidates(const SourceFit& fit);
   [[nodiscard]] Eigen::MatrixXcd image_tangents(const Eigen::MatrixXcd& images) const;
 

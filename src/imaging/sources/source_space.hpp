@@ -46,8 +46,8 @@ class SourceSpace {
   [[nodiscard]] virtual Eigen::MatrixXcd fields(const Sources& sources) const = 0;
   /// Derivatives by one of the sources' coordinates; 0 for sources that do not have it. (mode, source)
   [[nodiscard]] virtual Eigen::MatrixXcd slopes(const Sources& sources, int coordinate) const = 0;
-  /// The strongest output of the matched filter of each kind of source. white: the residual, weighed with noise number
-  /// `step`; `prior` is the residual's power t.
+  /// The strongest outputs of the matched filter: of each kind of source, or of parts of its grid. white: the residual,
+  /// weighed with noise number `step`; `prior` is the residual's power t.
   [[nodiscard]] virtual std::vector<Candidate> strongest(const Eigen::VectorXcd& white, int step, double prior) = 0;
   /// Moves a source by this much along its coordinates, or as far as it may; returns the largest change, of the grids'
   /// steps.

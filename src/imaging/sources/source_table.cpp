@@ -1,11 +1,26 @@
 #include "imaging/sources/source_table.hpp"
 
+#include <algorithm>
 #include <complex>
+
+#include "nearfield/error.hpp"
 
 namespace nearfield {
 
 using Complex = std::complex<double>;
 using Eigen::Index;
+
+void require_fit(const std::vector<FoundWaves>& found, std::size_t frequencies, const SourceTable& table) {
+  const auto is_of_table = [&](const FoundWaves& of) {
+    const std::size_t sources = of.waves.size() + of.points.size();
+    return sources <= static_cast<std::size_t>(kMostWaves) &&
+           of.table.size() == SourceTable::kHeader + sources * table.stride();
+  };
+  const bool fits = found.size() == frequencies && std::all_of(found.begin(), found.end(), is_of_table);
+  if (!fits) {
+    throw Error(ExitCode::kInternal, "expected findings of this imager's own search, found some of another plan's");
+  }
+}
 
 std::vector<float> make_source_table(const SourceFinder& found, const Eigen::MatrixXcd& amplitudes,
                                      const Eigen::MatrixXcd& fields) {

@@ -29,6 +29,9 @@ struct SourceTable {
   [[nodiscard]] std::size_t size() const { return kHeader + static_cast<std::size_t>(kMostWaves) * stride(); }
 };
 
+/// Throws Error where findings are not of so many frequencies or do not fit into such tables.
+void require_fit(const std::vector<FoundWaves>& found, std::size_t frequencies, const SourceTable& table);
+
 /// The header and the sources that were found last. amplitudes and fields: (value, source).
 std::vector<float> make_source_table(const SourceFinder& found, const Eigen::MatrixXcd& amplitudes,
                                      const Eigen::MatrixXcd& fields);

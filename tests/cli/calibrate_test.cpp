@@ -79,8 +79,9 @@ TEST(Calibrate, ImagesComeOutRightWithWhatItFound) {
                 .exit_code,
             0);
   const auto image = [&](const std::string& capture, const std::string& more) {
-    const auto done =
-        test::run_nearfield("replay " + capture + " --frames 1 -o " + (folder / "out.h5") + window + more);
+    // By the prior alone: a fit of one point source averages over the microphones' errors, 10 % of which 6 are left.
+    const auto done = test::run_nearfield("replay " + capture + " --frames 1 -o " + (folder / "out.h5") + window +
+                                          "--set holography.search_every_frames=0 " + more);
     EXPECT_EQ(done.exit_code, 0) << done.output;
     return ImagesReader(folder / "out.h5").read(0).images;
   };

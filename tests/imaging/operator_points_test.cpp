@@ -109,7 +109,7 @@ struct CaseErrors {
 
 /// At 40 and 30 dB.
 std::array<CaseErrors, 2> errors_of_case(std::size_t index) {
-  const PnahPlan plan = plan_by_operators(test::kCaseFrequencies[index], 32, 32);
+  const PnahPlan plan = plan_by_operators(test::kCaseFrequencies[index], 20, 20);
   SearchBench bench(plan);
   const auto search = bench.new_search();
   const auto truth = test::case_field(index, plan, 0.0);
@@ -130,14 +130,15 @@ std::array<CaseErrors, 2> errors_of_case(std::size_t index) {
   return errors;
 }
 
-// The gates of sonah (PointSearch.EveryMonopoleIsImaged), whose fit has the same five unknowns.
+// The gates of sonah (PointSearch.EveryMonopoleIsImaged), whose fit has the same five unknowns, for 400 of 1024
+// microphones: sqrt(2.56) times them.
 TEST(OperatorPoints, MonopolesOfTheEightCasesAreImaged) {
-  for (const std::size_t index : {0U, 2U, 4U}) {
+  for (const std::size_t index : {0U, 1U, 2U}) {
     const auto errors = errors_of_case(index);
     EXPECT_EQ(errors[0].points, 1U);
     EXPECT_EQ(errors[1].points, 1U);
-    EXPECT_LE(errors[0].with, 0.004);
-    EXPECT_LE(errors[1].with, 0.012);
+    EXPECT_LE(errors[0].with, 0.006);
+    EXPECT_LE(errors[1].with, 0.018);
   }
 }
 
@@ -447,6 +448,7 @@ TEST(OperatorPoints, AreSearchedBehindASheetAlone) {
   PnahPlan plan = plan_by_operators(1000.0, 8, 8);
   EXPECT_NE(make_imager(test::device(), plan)->make_search(), nullptr);
   EXPECT_EQ(plan.search_every_hops(), plan.holography.search_every_frames);
+  EXPECT_EQ(make_imager(test::device(), plan_by_operators(1000.0, 23, 23))->make_search(), nullptr) << "too many";
   PnahPlan never = plan;
   never.holography.search_every_frames = 0;
   EXPECT_EQ(make_imager(test::device(), never)->make_search(), nullptr);

@@ -22,6 +22,9 @@ constexpr double kStepOfStandoff = 0.45;
 /// The filter's power is known at every second place.
 constexpr std::size_t kCoarse = 2;
 constexpr std::size_t kFewestMicrophones = 48;
+/// Each step of a fit multiplies with the whole basis: of 1024 microphones a search that tries eight sources would take
+/// half a minute a frequency.
+constexpr std::size_t kMostMicrophones = 512;
 
 double grid_step_m(double pitch_m, double standoff_m) {
   return std::max(kStepOfPitch * pitch_m, kStepOfStandoff * standoff_m);
@@ -64,8 +67,9 @@ Eigen::MatrixXcd basis_of(const OperatorTables& tables, const std::vector<int>& 
 }  // namespace
 
 bool searches_points(const PnahPlan& plan) {
-  return plan.holography.search_every_frames > 0 && !plan.sources &&
-         used_microphones(plan).size() >= kFewestMicrophones;
+  const std::size_t used = used_microphones(plan).size();
+  return plan.holography.search_every_frames > 0 && !plan.sources && used >= kFewestMicrophones &&
+         used <= kMostMicrophones;
 }
 
 OperatorSpace::OperatorSpace(const PnahPlan& plan, std::size_t frequency, const OperatorTables& tables)

@@ -6,6 +6,15 @@
 //! needs common/groups.cl
 //! needs common/local_helper.cl
 
+#ifndef SOURCE_VALUES
+#define SOURCE_VALUES 1024
+#endif
+#ifndef IMAGE_PIXELS
+#define IMAGE_PIXELS 1024
+#endif
+#ifndef PLANES
+#define PLANES 1
+#endif
 #ifndef HAS_WAVES  // 1: there is room for plane waves and point sources in addition to the prior
 #define HAS_WAVES 1
 #endif

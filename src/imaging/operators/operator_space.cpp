@@ -14,13 +14,10 @@ using Complex = std::complex<double>;
 using Eigen::Index;
 using Eigen::Vector3d;
 
-/// Depths of the grid behind the surface, over the standoff.
-constexpr std::array<double, 4> kDepths = {0.25, 0.5, 1.0, 2.0};
-/// From place to place: this part of the pitch, or of the standoff where that is more.
+/// From place to place: this part of the pitch, or kStepOfStandoff where that is more.
 constexpr double kStepOfPitch = 2.0 / 3.0;
-constexpr double kStepOfStandoff = 0.45;
 /// The filter's power is known at every second place.
-constexpr std::size_t kCoarse = 2;
+constexpr std::size_t kCoarseOfGrid = 2;
 constexpr std::size_t kFewestMicrophones = 48;
 /// Each step of a fit multiplies with the whole basis: of 1024 microphones a search that tries eight sources would take
 /// half a minute a frequency.
@@ -40,7 +37,7 @@ std::vector<double> line_of_places(double first_m, double last_m, double step_m)
   return line;
 }
 
-std::size_t coarse(std::size_t count) { return (count + kCoarse - 1) / kCoarse; }
+std::size_t coarse(std::size_t count) { return (count + kCoarseOfGrid - 1) / kCoarseOfGrid; }
 
 PointSource mirrored(PointSource point, double wall_y_m) {
   point.y_m = 2.0 * wall_y_m - point.y_m;
@@ -102,7 +99,7 @@ void OperatorSpace::make_grid() {
                                  grid_step_m(nodes_.pitch_y_m, plan_.standoff_m)),
            .z_m = {}};
   std::erase_if(grid_.y_m, [&](double y_m) { return bounds_.bounded({.x_m = 0.0, .y_m = y_m}).y_m != y_m; });
-  for (const double depth : kDepths) {
+  for (const double depth : kGridDepths) {
     grid_.z_m.push_back(bounds_.floor_m() - bounds_.bounded_depth_m(depth * plan_.standoff_m));
   }
 }
@@ -179,9 +176,9 @@ void OperatorSpace::fill_powers() {
   for (const double z_m : grid_.z_m) {
     Eigen::MatrixXd of_depth(kNoiseSteps, static_cast<Index>(coarse(grid_.y_m.size()) * coarse(grid_.x_m.size())));
     Index first = 0;
-    for (std::size_t y = 0; y < grid_.y_m.size(); y += kCoarse) {
+    for (std::size_t y = 0; y < grid_.y_m.size(); y += kCoarseOfGrid) {
       Sources line;
-      for (std::size_t x = 0; x < grid_.x_m.size(); x += kCoarse) {
+      for (std::size_t x = 0; x < grid_.x_m.size(); x += kCoarseOfGrid) {
         line.emplace_back(PointSource{.x_m = grid_.x_m[x], .y_m = grid_.y_m[y], .z_m = z_m});
       }
       const auto count = static_cast<Index>(line.size());
@@ -229,7 +226,9 @@ std::vector<Candidate> OperatorSpace::strongest(const Eigen::VectorXcd& white, i
   std::vector<Candidate> of_depths;
   const std::size_t coarse_columns = coarse(grid_.x_m.size());
   const std::size_t coarse_rows = coarse(grid_.y_m.size());
-  const auto nearest = [](std::size_t place, std::size_t count) { return std::min((place + 1) / kCoarse, count - 1); };
+  const auto nearest = [](std::size_t place, std::size_t count) {
+    return std::min((place + 1) / kCoarseOfGrid, count - 1);
+  };
   for (std::size_t depth = 0; depth < grid_.z_m.size(); ++depth) {
     Candidate best{.source = PointSource(), .strength = 0.0};
     for (std::size_t y = 0; y < grid_.y_m.size(); ++y) {

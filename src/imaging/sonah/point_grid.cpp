@@ -12,11 +12,8 @@ namespace {
 using Complex = std::complex<double>;
 using Eigen::Index;
 
-/// Depths of the grid behind the surface, over the standoff.
-constexpr std::array<double, 4> kDepths = {0.25, 0.5, 1.0, 2.0};
-/// From place to place: 2 thirds of the pitch, or this part of the standoff where that is more.
+/// From place to place: 2 thirds of the pitch, or kStepOfStandoff where that is more.
 constexpr int kStepThirds = 2;
-constexpr double kStepOfStandoff = 0.45;
 /// The filter's power is known at every second place from the centre on.
 constexpr int kCoarsePlaces = 2;
 
@@ -117,7 +114,7 @@ void PointGrid::fill_powers() {
   quarter_columns_ = places(x_);
   quarter_rows_ = places(y_);
   const Eigen::MatrixXd weights = filter_weights(*model_);
-  for (const double depth : kDepths) {
+  for (const double depth : kGridDepths) {
     Eigen::MatrixXd of_depth(kNoiseSteps, quarter_rows_ * quarter_columns_);
     for (Index row = 0; row < quarter_rows_; ++row) {
       Sources line;
@@ -140,8 +137,8 @@ Candidate PointGrid::strongest(const Eigen::VectorXcd& white, int step, double p
                                   std::lround(std::abs(axis.from_centre_m(place)) / (kCoarsePlaces * axis.step_m()))));
   };
   Candidate best{.source = PointSource(), .strength = 0.0};
-  for (std::size_t depth = 0; depth < kDepths.size(); ++depth) {
-    const double height_m = bounds_.floor_m() - bounds_.bounded_depth_m(kDepths[depth] * plan_.standoff_m);
+  for (std::size_t depth = 0; depth < kGridDepths.size(); ++depth) {
+    const double height_m = bounds_.floor_m() - bounds_.bounded_depth_m(kGridDepths[depth] * plan_.standoff_m);
     const Eigen::MatrixXcd outputs = filter(field, plan_.standoff_m - height_m);
     for (Index y = 0; y < y_.count; ++y) {
       const Index row = quarter(y_, y, quarter_rows_);

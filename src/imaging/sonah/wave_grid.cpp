@@ -20,7 +20,7 @@ constexpr int kGridSteps = 2;
 /// Of the grid, that the matched filter's power is known at.
 constexpr int kCoarse = 2;
 
-std::size_t at(Index index) { return static_cast<std::size_t>(index); }
+std::size_t index_of(Index index) { return static_cast<std::size_t>(index); }
 
 }  // namespace
 
@@ -87,12 +87,13 @@ Candidate WaveGrid::strongest(const Eigen::VectorXcd& white, int step, double pr
   const Index coarse_columns = (columns + kCoarse - 1) / kCoarse;
   std::array<Eigen::MatrixXcd, kParities> of_class;
   for (int c = 0; c < kParities; ++c) {
-    const Eigen::VectorXcd folded = std::conj(kClassPhases[at(c)]) * model_->projections[at(c)].cast<Complex>() *
+    const Eigen::VectorXcd folded = std::conj(kClassPhases[index_of(c)]) *
+                                    model_->projections[index_of(c)].cast<Complex>() *
                                     white.segment(Index{c} * model_->samples, model_->samples);
     const Eigen::Map<const Eigen::Matrix<Complex, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> places(
         folded.data(), y_.places_m.size(), x_.places_m.size());
-    of_class[at(c)] = y_.waves[(c & 2) != 0 ? 1 : 0].transpose().cast<Complex>() * places *
-                      x_.waves[(c & 1) != 0 ? 1 : 0].cast<Complex>();
+    of_class[index_of(c)] = y_.waves[(c & 2) != 0 ? 1 : 0].transpose().cast<Complex>() * places *
+                            x_.waves[(c & 1) != 0 ? 1 : 0].cast<Complex>();
   }
   PlaneWave best;
   double strength = 0.0;

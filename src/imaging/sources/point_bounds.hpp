@@ -1,10 +1,16 @@
 #pragma once
 #include <Eigen/Dense>
+#include <array>
 
 #include "imaging/pnah/pnah_plan.hpp"
 #include "imaging/search.hpp"
 
 namespace nearfield {
+
+/// Depths of the grids of candidates behind the surface, over the standoff.
+inline constexpr std::array<double, 4> kGridDepths = {0.25, 0.5, 1.0, 2.0};
+/// From place to place of these grids at least, over the standoff.
+inline constexpr double kStepOfStandoff = 0.45;
 
 /// Where point sources and discs may be: behind what is imaged, before the array and a standoff beside it.
 class PointBounds {

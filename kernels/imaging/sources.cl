@@ -6,6 +6,9 @@
 //! needs common/groups.cl
 //! needs common/local_helper.cl
 
+#ifndef GROUP
+#define GROUP 256
+#endif
 #ifndef SOURCE_VALUES
 #define SOURCE_VALUES 1024
 #endif

@@ -19,8 +19,8 @@ constexpr double kStepOfPitch = 2.0 / 3.0;
 /// The filter's power is known at every second place.
 constexpr std::size_t kCoarseOfGrid = 2;
 constexpr std::size_t kFewestMicrophones = 48;
-/// Each step of a fit multiplies with the whole basis: of 1024 microphones a search that tries eight sources would take
-/// half a minute a frequency.
+/// Each step of a fit multiplies with the whole basis: by a count of operations, a search of 1024 microphones that
+/// tries eight sources would take half a minute a frequency.
 constexpr std::size_t kMostMicrophones = 512;
 
 double grid_step_m(double pitch_m, double standoff_m) {

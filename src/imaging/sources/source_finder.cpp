@@ -27,7 +27,7 @@ struct Thresholds {
 };
 constexpr Thresholds kOfManyMicrophones = {.candidate = 20.0, .tried = 40.0, .taken = 300.0};
 constexpr double kManyMicrophones = 1024.0;
-/// Noise alone exceeds these at one place of a grid in e^8, and nowhere.
+/// Noise alone exceeds the first of these at one place of a grid in 3000, e^8, and the others at none.
 constexpr Thresholds kLeast = {.candidate = 8.0, .tried = 20.0, .taken = 60.0};
 /// What is left of a measurement is rounding below this share of its energy.
 constexpr double kRounding = 1e-10;

@@ -166,7 +166,7 @@ TEST_P(PointSearchOfSquares, NoFieldOfMonopolesBecomesWorse) {
       const double with = bench.error(spectra, truth, found);
       const double without = bench.error(spectra, truth, nullptr);
       ratios.push_back(with / without);
-      // Of fewer microphones noise decides more often: where they see four sources of five at 15 dB, say.
+      // Fewer microphones find four sources of five more often, where the prior alone shows a part of the fifth.
       EXPECT_LE(with, (side >= 32 ? 1.1 : 1.35) * without)
           << frequency_hz << " Hz, draw " << draw << ": " << with << " against " << without;
     }

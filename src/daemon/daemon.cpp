@@ -144,6 +144,7 @@ Daemon::Daemon(DaemonOptions options)
                configuration.empty()             ? "of defaults"
                : configuration == kStandardInput ? "of standard input"
                                                  : configuration);
+  keep_large_blocks_apart();
   // Threads that a device's driver starts inherit the priority.
   warn_of(control::apply_realtime(settings_.daemon.realtime));
   warn_of(control::exposure_warnings(settings_.daemon));
@@ -198,6 +199,7 @@ Daemon::Daemon(DaemonOptions options)
     recording_->use(effective);
     open_control();
     release_free_memory();  // of planning and compiling
+    release_file_pages();
   } catch (...) {
     stop();
     throw;

@@ -1,5 +1,6 @@
 #include "imaging/imager_reference.hpp"
 
+#include "imaging/deferred_search.hpp"
 #include "imaging/sonah/sonah_model.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 #include "imaging/sonah/wave_search.hpp"
@@ -52,10 +53,13 @@ class SonahProcessor : public Imager {
     sonah_.use(findings_as<WaveFindings>(findings));
   }
   [[nodiscard]] std::unique_ptr<Search> make_search() const override {
-    const bool searches = plan_.holography.search_every_frames > 0;
-    return searches ? std::make_unique<WaveSearch>(
-                          plan_, std::make_shared<const std::vector<PriorModels>>(make_candidate_models(plan_)))
-                    : nullptr;
+    if (plan_.holography.search_every_frames == 0) {
+      return nullptr;
+    }
+    return defer_search([plan = plan_] {
+      return std::make_unique<WaveSearch>(
+          plan, std::make_shared<const std::vector<PriorModels>>(make_candidate_models(plan)));
+    });
   }
 
  private:

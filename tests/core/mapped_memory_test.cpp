@@ -4,9 +4,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
+#include <vector>
 
 #include "support/command.hpp"
 
@@ -63,6 +67,46 @@ TEST(MappedMemory, OfAFileKnowsTheProcessesOwnPages) {
   EXPECT_EQ(mapped->files.at(path).anonymous_bytes, 10 * page_bytes);
   EXPECT_GT(mapped->files.at(std::filesystem::canonical("/proc/self/exe")).resident_bytes, 100'000U);
   EXPECT_FALSE(read_mapped_memory()->files.contains(path)) << "it is unmapped";
+}
+
+TEST(MappedMemory, OfLargeBlocksGoesBackWhenTheyAreFreed) {
+  constexpr std::size_t kBlocks = 64;
+  constexpr std::size_t kBlockBytes = std::size_t{1} << 20U;
+  keep_large_blocks_apart();
+  std::vector<std::vector<char>> blocks;
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    blocks.emplace_back(kBlockBytes, 'a');
+  }
+  const double full_bytes = resident_bytes();
+  const std::vector<char> last = std::move(blocks.back());  // a heap that grows to it could not shrink
+  blocks.clear();
+  EXPECT_NEAR(full_bytes - resident_bytes(), static_cast<double>((kBlocks - 1) * kBlockBytes), kOtherBytes);
+  EXPECT_EQ(last.back(), 'a');
+}
+
+/// Constant data of this program, of 4 MB, which is not to be in its memory twice.
+constexpr std::size_t kConstants = std::size_t{1} << 20U;
+__attribute__((used, aligned(4096))) const std::array<std::uint32_t, kConstants> constants = {1, 2, 3};
+std::uint32_t written = 7;
+
+TEST(MappedMemory, LosesPagesOfTheProgramThatAreReadAgainWhenTheyAreNeeded) {
+  const auto sum = [] {
+    const volatile std::uint32_t* values = constants.data();
+    std::uint32_t total = 0;
+    for (std::size_t i = 0; i < kConstants; ++i) {
+      total += values[i];
+    }
+    return total;
+  };
+  written = 8;
+  EXPECT_EQ(sum(), 6U);
+  const double before_bytes = resident_bytes();
+  release_file_pages();
+  const double after_bytes = resident_bytes();
+  EXPECT_LT(after_bytes, before_bytes - 0.8 * static_cast<double>(kConstants * sizeof(std::uint32_t)));
+  EXPECT_EQ(sum(), 6U);
+  EXPECT_EQ(written, 8U) << "what was written to stays";
+  EXPECT_GT(resident_bytes(), after_bytes);
 }
 
 }  // namespace

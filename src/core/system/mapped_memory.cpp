@@ -1,11 +1,15 @@
 #include "core/system/mapped_memory.hpp"
 
+#include <link.h>
 #include <malloc.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <fstream>
+#include <map>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -37,6 +41,49 @@ bool begins_mapping(std::string_view line) {
 std::string path_of(std::string_view line) {
   const std::size_t slash = line.find('/');
   return slash == std::string_view::npos ? std::string() : std::string(line.substr(slash));
+}
+
+/// Mappings of files in which this process has written to no page: their first address, and the one behind the last.
+using Unwritten = std::map<std::uintptr_t, std::uintptr_t>;
+
+Unwritten unwritten_mappings() {
+  Unwritten mappings;
+  std::ifstream file("/proc/self/smaps");
+  std::uintptr_t first = 0;
+  std::uintptr_t end = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (begins_mapping(line)) {
+      const char* text = line.data();
+      const auto [dash, error] = std::from_chars(text, text + line.size(), first, 16);
+      const bool is_known = error == std::errc() && !path_of(line).empty() &&
+                            std::from_chars(dash + 1, text + line.size(), end, 16).ec == std::errc();
+      first = is_known ? first : 0;
+    } else if (const auto anonymous_bytes = bytes_of(line, "Anonymous:"); anonymous_bytes == 0U && first != 0) {
+      mappings[first] = end;
+    }
+  }
+  return mappings;
+}
+
+/// For dl_iterate_phdr(3): releases what of one program or library is never written to.
+int release_segments(dl_phdr_info* loaded, std::size_t /*bytes*/, void* data) {
+  auto& unwritten = *static_cast<Unwritten*>(data);
+  if (unwritten.empty()) {  // the first one: now, under the loader's lock
+    unwritten = unwritten_mappings();
+  }
+  const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  for (std::size_t i = 0; i < loaded->dlpi_phnum; ++i) {
+    const auto& segment = loaded->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_W) != 0) {
+      continue;
+    }
+    const std::uintptr_t first = (loaded->dlpi_addr + segment.p_vaddr) / page_bytes * page_bytes;
+    const std::uintptr_t end = loaded->dlpi_addr + segment.p_vaddr + segment.p_filesz;
+    if (const auto found = unwritten.find(first); found != unwritten.end() && end <= found->second) {
+      (void)::madvise(reinterpret_cast<void*>(first), found->second - first, MADV_DONTNEED);
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -76,5 +123,14 @@ std::uint64_t anonymous_memory_bytes() {
 }
 
 void release_free_memory() { (void)::malloc_trim(0); }
+
+void keep_large_blocks_apart() { (void)::mallopt(M_MMAP_THRESHOLD, 256 * 1024); }
+
+void release_file_pages() {
+  Unwritten unwritten;
+  // The loader's lock is held throughout: nothing that is released can be unloaded meanwhile, and another thing be
+  // there.
+  (void)::dl_iterate_phdr(release_segments, &unwritten);
+}
 
 }  // namespace nearfield

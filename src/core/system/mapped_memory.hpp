@@ -31,4 +31,13 @@ std::uint64_t anonymous_memory_bytes();
 /// locked.
 void release_free_memory();
 
+/// Has malloc(3) take blocks of 256 KiB and more from the kernel one by one, and give each back when it is freed. By
+/// itself it raises that size to 32 MB with the first large blocks that are freed, and keeps what later ones leave.
+void keep_large_blocks_apart();
+
+/// Takes the pages of programs and libraries that are only read out of this process's memory, after a start, most of
+/// which ran once. They stay in the kernel's cache of files, and who touches one again has it back after about a
+/// microsecond. Pages that this process has written to stay. Without effect where memory is locked.
+void release_file_pages();
+
 }  // namespace nearfield

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/system/host.hpp"
+#include "imaging/deferred_search.hpp"
 #include "imaging/image_surface.hpp"
 #include "imaging/imager_reference.hpp"
 #include "imaging/noise_steps.hpp"
@@ -254,7 +255,10 @@ void Operators::adopt(const std::shared_ptr<const Findings>& findings) {
 }
 
 std::unique_ptr<Search> Operators::make_search() const {
-  return search_tables_ == nullptr ? nullptr : std::make_unique<PointSearch>(plan_, search_tables_);
+  if (search_tables_ == nullptr) {
+    return nullptr;
+  }
+  return defer_search([plan = plan_, tables = search_tables_] { return std::make_unique<PointSearch>(plan, tables); });
 }
 
 void Operators::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <utility>
 
+#include "imaging/deferred_search.hpp"
 #include "imaging/imager_reference.hpp"
 #include "imaging/operators/operator_space.hpp"
 #include "imaging/operators/point_search.hpp"
@@ -388,8 +389,10 @@ class OperatorsProcessor : public Imager {
     if (!searches_points(masked_plan_)) {
       return nullptr;
     }
-    return std::make_unique<PointSearch>(plan_, std::make_shared<const std::vector<OperatorTables>>(tables_of_search(
-                                                    make_operator_tables(plan_, OperatorCache::of_user()))));
+    return defer_search([plan = plan_] {
+      return std::make_unique<PointSearch>(plan, std::make_shared<const std::vector<OperatorTables>>(tables_of_search(
+                                                     make_operator_tables(plan, OperatorCache::of_user()))));
+    });
   }
 
  private:

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 
+#include "imaging/deferred_search.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
 
 namespace nearfield {
@@ -60,7 +61,7 @@ struct Filter {
 }  // namespace
 
 std::unique_ptr<Search> make_cutoff_search(const PnahPlan& plan) {
-  return plan.searches_cutoff() ? std::make_unique<CutoffSearch>(plan) : nullptr;
+  return plan.searches_cutoff() ? defer_search([plan] { return std::make_unique<CutoffSearch>(plan); }) : nullptr;
 }
 
 CutoffSearch::CutoffSearch(const PnahPlan& plan)

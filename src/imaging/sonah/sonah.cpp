@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/system/host.hpp"
+#include "imaging/deferred_search.hpp"
 #include "imaging/image_surface.hpp"
 #include "imaging/imager_reference.hpp"
 #include "imaging/pnah/stages.hpp"
@@ -322,7 +323,11 @@ void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
 }
 
 std::unique_ptr<Search> Sonah::make_search() const {
-  return candidates_ == nullptr ? nullptr : std::make_unique<WaveSearch>(plan_, candidates_);
+  if (candidates_ == nullptr) {
+    return nullptr;
+  }
+  return defer_search(
+      [plan = plan_, candidates = candidates_] { return std::make_unique<WaveSearch>(plan, candidates); });
 }
 
 void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {

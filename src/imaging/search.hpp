@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "imaging/microphone_mask.hpp"
@@ -52,41 +51,15 @@ struct Findings {
   Findings(const Findings&) = delete;
   Findings& operator=(const Findings&) = delete;
   virtual ~Findings() = default;
-  /// The number of plane waves found, [frequency], for status and log; empty where the search is for something else.
-  [[nodiscard]] virtual std::vector<std::size_t> wave_counts() const { return {}; }
-  /// Likewise of point sources.
-  [[nodiscard]] virtual std::vector<std::size_t> point_counts() const { return {}; }
-  /// Likewise the names of the priors in force.
-  [[nodiscard]] virtual std::vector<std::string_view> priors() const { return {}; }
+  /// What was found beside priors, [frequency], for status and log; empty where the search is for something else.
+  [[nodiscard]] virtual std::span<const FoundWaves> sources() const { return {}; }
 };
 
 /// What sonah expects of a field, and the plane waves and point sources beside that or beside the prior of operators,
 /// [frequency].
 struct WaveFindings : Findings {
   std::vector<FoundWaves> waves;
-  [[nodiscard]] std::vector<std::size_t> wave_counts() const override {
-    std::vector<std::size_t> counts;
-    for (const FoundWaves& frequency : waves) {
-      counts.push_back(frequency.waves.size());
-    }
-    return counts;
-  }
-  [[nodiscard]] std::vector<std::size_t> point_counts() const override {
-    std::vector<std::size_t> counts;
-    for (const FoundWaves& frequency : waves) {
-      counts.push_back(frequency.points.size());
-    }
-    return counts;
-  }
-  [[nodiscard]] std::vector<std::string_view> priors() const override {
-    std::vector<std::string_view> names;
-    for (const FoundWaves& frequency : waves) {
-      if (frequency.prior) {
-        names.push_back(name_of(*frequency.prior));
-      }
-    }
-    return names;
-  }
+  [[nodiscard]] std::span<const FoundWaves> sources() const override { return waves; }
 };
 
 /// Cut-offs and slopes of pnah's filter, [frequency].

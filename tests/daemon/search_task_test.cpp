@@ -87,6 +87,12 @@ TEST(SearchTask, FindsWavesForTheFramesToCome) {
   EXPECT_EQ(search.status()["searches"], 1);
   EXPECT_EQ(search.status()["waves"], nlohmann::json({1}));
   EXPECT_EQ(search.status()["priors"].size(), 1U);
+  const nlohmann::json found = search.status()["sources"][0][0];
+  EXPECT_EQ(found["kind"], "plane_wave");
+  EXPECT_NEAR(found["kx_rad_per_m"].get<double>(), kKx, 0.5);
+  EXPECT_NEAR(found["ky_rad_per_m"].get<double>(), kKy, 0.5);
+  const double decay = std::sqrt(kKx * kKx + kKy * kKy - plan.wavenumber(0) * plan.wavenumber(0));
+  EXPECT_NEAR(found["amplitude_pa"].get<double>(), std::exp(-decay * plan.standoff_m), 0.01);
   EXPECT_EQ(search.status()["every_frames"], 100);
 }
 

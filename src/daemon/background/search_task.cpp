@@ -2,13 +2,41 @@
 
 #include <spdlog/spdlog.h>
 
+#include <complex>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <utility>
 
 #include "daemon/last_words.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
+namespace {
+
+using nlohmann::json;
+
+/// Of one frequency.
+json sources_json(const FoundWaves& found) {
+  json sources = json::array();
+  auto amplitude = found.amplitudes.begin();
+  for (const PlaneWave& wave : found.waves) {
+    sources.push_back({{"kind", "plane_wave"},
+                       {"kx_rad_per_m", wave.kx_rad_per_m},
+                       {"ky_rad_per_m", wave.ky_rad_per_m},
+                       {"amplitude_pa", std::abs(*amplitude++)}});
+  }
+  for (const PointSource& point : found.points) {
+    sources.push_back({{"kind", point.is_disc() ? "disc" : "monopole"},
+                       {"x_m", point.x_m},
+                       {"y_m", point.y_m},
+                       {"z_m", point.z_m},
+                       {"radius_m", point.radius_m},
+                       {"amplitude_pa_m", std::abs(*amplitude++)}});
+  }
+  return sources;
+}
+
+}  // namespace
 
 SearchTask::SearchTask(BackgroundWorker& worker, Adopt adopt)
     : adopt_(std::move(adopt)), worker_(&worker), task_(worker.add([this] { work(); })) {}
@@ -95,14 +123,21 @@ void SearchTask::work() {
 
 nlohmann::json SearchTask::status() const {
   const std::lock_guard lock(mutex_);
-  const std::vector<std::size_t> waves = found_ ? found_->wave_counts() : std::vector<std::size_t>();
-  const std::vector<std::size_t> points = found_ ? found_->point_counts() : std::vector<std::size_t>();
-  const std::vector<std::string_view> priors = found_ ? found_->priors() : std::vector<std::string_view>();
-  return {{"every_frames", chain_ ? schedule_.every() : 0},
-          {"searches", searches_},
-          {"waves", waves},
-          {"points", points},
-          {"priors", priors}};
+  json status = {{"every_frames", chain_ ? schedule_.every() : 0},
+                 {"searches", searches_},
+                 {"waves", json::array()},
+                 {"points", json::array()},
+                 {"priors", json::array()},
+                 {"sources", json::array()}};
+  for (const FoundWaves& frequency : found_ ? found_->sources() : std::span<const FoundWaves>()) {
+    status["waves"].push_back(frequency.waves.size());
+    status["points"].push_back(frequency.points.size());
+    status["sources"].push_back(sources_json(frequency));
+    if (frequency.prior) {
+      status["priors"].push_back(name_of(*frequency.prior));
+    }
+  }
+  return status;
 }
 
 }  // namespace nearfield::daemon

@@ -31,8 +31,9 @@ class SearchTask {
   void prepare(const Epoch& epoch);
   /// Called by the engine's thread after each window.
   void look(const WindowView& view);
-  /// {"every_frames", "searches", "waves": [of each frequency], "points": likewise, "priors": likewise, their names};
-  /// every_frames is 0 where nothing is searched for.
+  /// {"every_frames", "searches", "waves": [of each frequency], "points": likewise, "priors": likewise, their names,
+  /// "sources": likewise, [{"kind", its places and "amplitude_pa" or "amplitude_pa_m"}]}; every_frames is 0 where
+  /// nothing is searched for.
   [[nodiscard]] nlohmann::json status() const;
 
  private:

@@ -1,5 +1,7 @@
 #include "imaging/operators/operator_space.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -61,12 +63,23 @@ Eigen::MatrixXcd basis_of(const OperatorTables& tables, const std::vector<int>& 
   return basis;
 }
 
+bool may_search_points(const PnahPlan& plan) { return plan.holography.search_every_frames > 0 && !plan.sources; }
+
+bool fits_search(std::size_t used) { return used >= kFewestMicrophones && used <= kMostMicrophones; }
+
 }  // namespace
 
 bool searches_points(const PnahPlan& plan) {
+  return may_search_points(plan) && fits_search(used_microphones(plan).size());
+}
+
+std::string too_many_or_few_for_points(const PnahPlan& plan) {
   const std::size_t used = used_microphones(plan).size();
-  return plan.holography.search_every_frames > 0 && !plan.sources && used >= kFewestMicrophones &&
-         used <= kMostMicrophones;
+  if (!may_search_points(plan) || fits_search(used)) {
+    return {};
+  }
+  return fmt::format("no point sources are looked for: {} microphones are used, and a search takes {} to {}", used,
+                     kFewestMicrophones, kMostMicrophones);
 }
 
 OperatorSpace::OperatorSpace(const PnahPlan& plan, std::size_t frequency, const OperatorTables& tables)

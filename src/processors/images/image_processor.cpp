@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
+#include "imaging/operators/operator_space.hpp"
 #include "imaging/pnah/work.hpp"
 #include "processors/images/settings.hpp"
 
@@ -32,7 +35,7 @@ ResultHeader header_of(const ImageProducts& products, const PnahPlan& images) {
   return header;
 }
 
-/// Where the images of irregular arrays lie, which nothing in the settings says.
+/// What nothing in the settings says: where the images of irregular arrays lie, and that points are not looked for.
 Remarks remarks_of_images(const ProcessorPlan& plan) {
   Remarks remarks;
   const HolographySettings& images = dynamic_cast<const ImageKindSettings&>(*plan.own).images;
@@ -40,6 +43,11 @@ Remarks remarks_of_images(const ProcessorPlan& plan) {
     remarks.notes.push_back(fmt::format("{}: {} microphones on no regular grid are imaged on a grid of their own: {}",
                                         plan.name, plan.array.geometry.channels(),
                                         text_of(image_grid(plan.array.geometry, images.upsample))));
+  }
+  if (const PnahPlan wanted = image_plan(plan); wanted.holography.imager == ImagerKind::kOperators) {
+    if (const std::string reason = too_many_or_few_for_points(wanted); !reason.empty()) {
+      remarks.notes.push_back(fmt::format("{}: {}", plan.name, reason));
+    }
   }
   return remarks;
 }

@@ -137,6 +137,7 @@ std::vector<std::pair<std::string, std::string>> devices_of(const Engine& engine
 Daemon::Daemon(DaemonOptions options)
     : options_(std::move(options)),
       settings_(load_daemon_settings(options_.configuration.path, options_.configuration.overrides)) {
+  keep_large_blocks_apart();
   control::set_up_log(settings_.daemon.log);
   log_ = std::make_shared<control::RateLimitedLog>(spdlog::default_logger(), monotonic_ns);
   const std::string& configuration = options_.configuration.path;
@@ -144,7 +145,6 @@ Daemon::Daemon(DaemonOptions options)
                configuration.empty()             ? "of defaults"
                : configuration == kStandardInput ? "of standard input"
                                                  : configuration);
-  keep_large_blocks_apart();
   // Threads that a device's driver starts inherit the priority.
   warn_of(control::apply_realtime(settings_.daemon.realtime));
   warn_of(control::exposure_warnings(settings_.daemon));
@@ -490,7 +490,7 @@ std::unique_ptr<Epoch> Daemon::install(std::unique_ptr<Epoch> next) {
   try {
     boundary_.run(swap);
   } catch (...) {
-    search_->prepare(engine_->epoch());  // here: it may take seconds, during which the previous epoch continues
+    search_->prepare(engine_->epoch());
     free_unused_outputs();
     throw;
   }

@@ -8,8 +8,8 @@ namespace nearfield {
 
 using MakeSearch = std::function<std::unique_ptr<Search>()>;
 
-/// A search that is made when it first searches, on the thread that does: its models take tenths of a second, which
-/// no start is to wait for. `make` owns what it needs, and returns no null. Where it throws, so does search(), which
+/// A search that is made when it first searches, on the thread that does: a start does not wait for its models, which
+/// take tenths of a second. `make` owns what it needs, and returns no null. Where it throws, so does search(), which
 /// tries again the next time.
 std::unique_ptr<Search> defer_search(MakeSearch make);
 

@@ -51,15 +51,15 @@ struct Findings {
   Findings(const Findings&) = delete;
   Findings& operator=(const Findings&) = delete;
   virtual ~Findings() = default;
-  /// What was found beside priors, [frequency], for status and log; empty where the search is for something else.
-  [[nodiscard]] virtual std::span<const FoundWaves> sources() const { return {}; }
+  /// The prior and the sources of each frequency, for the status; empty where the search is for something else.
+  [[nodiscard]] virtual std::span<const FoundWaves> frequencies() const { return {}; }
 };
 
 /// What sonah expects of a field, and the plane waves and point sources beside that or beside the prior of operators,
 /// [frequency].
 struct WaveFindings : Findings {
   std::vector<FoundWaves> waves;
-  [[nodiscard]] std::span<const FoundWaves> sources() const override { return waves; }
+  [[nodiscard]] std::span<const FoundWaves> frequencies() const override { return waves; }
 };
 
 /// Cut-offs and slopes of pnah's filter, [frequency].

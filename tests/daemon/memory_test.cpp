@@ -6,22 +6,13 @@
 #include <regex>
 
 #include "daemon/nearfieldd_process.hpp"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define NEARFIELD_MEMORY_TEST_HAS_SANITIZER
-#endif
-#endif
-#if defined(NEARFIELD_MEMORY_TEST_HAS_SANITIZER) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kHasSanitizer = true;
-#else
-constexpr bool kHasSanitizer = false;
-#endif
+#include "support/sanitizers.hpp"
 
 namespace nearfield {
 namespace {
 
 using nlohmann::json;
+using test::kHasSanitizer;
 
 /// config/nearfieldd.yaml, with sockets and ports of its own.
 class MemoryOfTheDefaultTest : public test::NearfielddTest {

@@ -82,7 +82,7 @@ TEST(OperatorPoints, MonopolesBeforeAnIrregularArrayAreFound) {
     EXPECT_NEAR(at.y_m, source.y_m, 2e-5);
     EXPECT_NEAR(at.z_m, source.z_m, 2e-5);
   }
-  EXPECT_FALSE(found->sources()[0].prior.has_value()) << "the imager has one alone";
+  EXPECT_FALSE(found->frequencies()[0].prior.has_value()) << "the imager has one alone";
   const ImageGrid grid = plan.grid();
   std::vector<MicrophonePosition> pixels;
   for (int row = 0; row < grid.rows(); ++row) {

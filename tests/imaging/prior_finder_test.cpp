@@ -325,8 +325,8 @@ TEST(PriorFinder, SilenceChoosesNothing) {
 // What a search finds for status and log.
 TEST(PriorFinder, FindingsNameThePriors) {
   const auto findings = only_priors({FieldPrior::kPatches, FieldPrior::kLayer});
-  EXPECT_EQ(findings->sources()[0].prior, FieldPrior::kPatches);
-  EXPECT_EQ(findings->sources()[1].prior, FieldPrior::kLayer);
+  EXPECT_EQ(findings->frequencies()[0].prior, FieldPrior::kPatches);
+  EXPECT_EQ(findings->frequencies()[1].prior, FieldPrior::kLayer);
 }
 
 }  // namespace

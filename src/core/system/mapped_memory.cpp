@@ -46,20 +46,24 @@ std::string path_of(std::string_view line) {
 /// Mappings of files in which this process has written to no page: their first address, and the one behind the last.
 using Unwritten = std::map<std::uintptr_t, std::uintptr_t>;
 
+/// Those of ordinary pages none of which is a copy of this process's own, in memory or swapped out.
 Unwritten unwritten_mappings() {
   Unwritten mappings;
   std::ifstream file("/proc/self/smaps");
+  const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   std::uintptr_t first = 0;
-  std::uintptr_t end = 0;
   for (std::string line; std::getline(file, line);) {
     if (begins_mapping(line)) {
       const char* text = line.data();
+      std::uintptr_t end = 0;
       const auto [dash, error] = std::from_chars(text, text + line.size(), first, 16);
-      const bool is_known = error == std::errc() && !path_of(line).empty() &&
-                            std::from_chars(dash + 1, text + line.size(), end, 16).ec == std::errc();
-      first = is_known ? first : 0;
-    } else if (const auto anonymous_bytes = bytes_of(line, "Anonymous:"); anonymous_bytes == 0U && first != 0) {
-      mappings[first] = end;
+      if (error == std::errc() && !path_of(line).empty() &&
+          std::from_chars(dash + 1, text + line.size(), end, 16).ec == std::errc()) {
+        mappings[first] = end;
+      }
+    } else if (bytes_of(line, "Anonymous:").value_or(0) != 0 || bytes_of(line, "Swap:").value_or(0) != 0 ||
+               bytes_of(line, "KernelPageSize:").value_or(page_bytes) != page_bytes) {
+      mappings.erase(first);
     }
   }
   return mappings;
@@ -67,8 +71,8 @@ Unwritten unwritten_mappings() {
 
 /// For dl_iterate_phdr(3): releases what of one program or library is never written to.
 int release_segments(dl_phdr_info* loaded, std::size_t /*bytes*/, void* data) {
-  auto& unwritten = *static_cast<Unwritten*>(data);
-  if (unwritten.empty()) {  // the first one: now, under the loader's lock
+  auto& unwritten = *static_cast<std::optional<Unwritten>*>(data);
+  if (!unwritten) {  // the first one: now, under the loader's lock
     unwritten = unwritten_mappings();
   }
   const auto page_bytes = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -78,9 +82,11 @@ int release_segments(dl_phdr_info* loaded, std::size_t /*bytes*/, void* data) {
       continue;
     }
     const std::uintptr_t first = (loaded->dlpi_addr + segment.p_vaddr) / page_bytes * page_bytes;
-    const std::uintptr_t end = loaded->dlpi_addr + segment.p_vaddr + segment.p_filesz;
-    if (const auto found = unwritten.find(first); found != unwritten.end() && end <= found->second) {
-      (void)::madvise(reinterpret_cast<void*>(first), found->second - first, MADV_DONTNEED);
+    const std::uintptr_t last = loaded->dlpi_addr + segment.p_vaddr + segment.p_filesz;
+    const std::uintptr_t end = (last + page_bytes - 1) / page_bytes * page_bytes;
+    // A longer mapping may hold relocations behind the segment, which are written to at the start and only read then.
+    if (const auto found = unwritten->find(first); found != unwritten->end() && end <= found->second) {
+      (void)::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
     }
   }
   return 0;
@@ -127,7 +133,7 @@ void release_free_memory() { (void)::malloc_trim(0); }
 void keep_large_blocks_apart() { (void)::mallopt(M_MMAP_THRESHOLD, 256 * 1024); }
 
 void release_file_pages() {
-  Unwritten unwritten;
+  std::optional<Unwritten> unwritten;
   // The loader's lock is held throughout: nothing that is released can be unloaded meanwhile, and another thing be
   // there.
   (void)::dl_iterate_phdr(release_segments, &unwritten);

@@ -31,13 +31,15 @@ std::uint64_t anonymous_memory_bytes();
 /// locked.
 void release_free_memory();
 
-/// Has malloc(3) take blocks of 256 KiB and more from the kernel one by one, and give each back when it is freed. By
-/// itself it raises that size to 32 MB with the first large blocks that are freed, and keeps what later ones leave.
+/// Has malloc(3) take each block of 256 KiB or more from the kernel by itself, and give it back when it is freed. Left
+/// alone, malloc raises that size to the largest block that was freed, up to 32 MB, and keeps what lies below the last
+/// one. Call it before a second thread starts.
 void keep_large_blocks_apart();
 
-/// Takes the pages of programs and libraries that are only read out of this process's memory, after a start, most of
-/// which ran once. They stay in the kernel's cache of files, and who touches one again has it back after about a
-/// microsecond. Pages that this process has written to stay. Without effect where memory is locked.
+/// Takes the pages of programs and libraries that are only read out of this process's memory: most of what a start
+/// needs runs once. They stay in the kernel's cache of files, from which a page that is touched again comes back in
+/// about a microsecond, or from the disk where the kernel has dropped it meanwhile. Pages that this process has
+/// written to stay. Without effect where memory is locked.
 void release_file_pages();
 
 }  // namespace nearfield

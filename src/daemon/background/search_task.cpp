@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Of one frequency.
+/// The sources of one frequency, as status() has them.
 json sources_json(const FoundWaves& found) {
   json sources = json::array();
   auto amplitude = found.amplitudes.begin();
@@ -122,14 +122,16 @@ void SearchTask::work() {
 }
 
 nlohmann::json SearchTask::status() const {
-  const std::lock_guard lock(mutex_);
-  json status = {{"every_frames", chain_ ? schedule_.every() : 0},
-                 {"searches", searches_},
-                 {"waves", json::array()},
-                 {"points", json::array()},
-                 {"priors", json::array()},
-                 {"sources", json::array()}};
-  for (const FoundWaves& frequency : found_ ? found_->sources() : std::span<const FoundWaves>()) {
+  json status = {
+      {"waves", json::array()}, {"points", json::array()}, {"priors", json::array()}, {"sources", json::array()}};
+  std::shared_ptr<const Findings> found;
+  {
+    const std::lock_guard lock(mutex_);  // for a moment: look() passes over a search where it meets it
+    status["every_frames"] = chain_ ? schedule_.every() : 0;
+    status["searches"] = searches_;
+    found = found_;
+  }
+  for (const FoundWaves& frequency : found ? found->frequencies() : std::span<const FoundWaves>()) {
     status["waves"].push_back(frequency.waves.size());
     status["points"].push_back(frequency.points.size());
     status["sources"].push_back(sources_json(frequency));

@@ -73,7 +73,7 @@ bool searches_points(const PnahPlan& plan) {
   return may_search_points(plan) && fits_search(used_microphones(plan).size());
 }
 
-std::string too_many_or_few_for_points(const PnahPlan& plan) {
+std::string reason_for_no_points(const PnahPlan& plan) {
   const std::size_t used = used_microphones(plan).size();
   if (!may_search_points(plan) || fits_search(used)) {
     return {};

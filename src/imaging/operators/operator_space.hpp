@@ -18,8 +18,9 @@ namespace nearfield {
 /// Whether point sources are looked for beside the prior of this plan: a sheet of sources that the plan itself lays, of
 /// 48 to 512 used microphones.
 bool searches_points(const PnahPlan& plan);
-/// Of operators, why none are, where only the number of microphones says so; empty otherwise.
-std::string too_many_or_few_for_points(const PnahPlan& plan);
+/// Why a plan of operators that asks for a search has none: the number of its microphones. Empty where it has one, or
+/// does not ask.
+std::string reason_for_no_points(const PnahPlan& plan);
 
 /// Point sources and discs beside the prior of operators: each with its image in the wall, where there is one. Its
 /// modes are those of the tables, and as many more without any power as make them a basis of the used microphones.

@@ -35,7 +35,7 @@ ResultHeader header_of(const ImageProducts& products, const PnahPlan& images) {
   return header;
 }
 
-/// What nothing in the settings says: where the images of irregular arrays lie, and that points are not looked for.
+/// What nothing in the settings says: where the images of irregular arrays lie, and why no points are looked for.
 Remarks remarks_of_images(const ProcessorPlan& plan) {
   Remarks remarks;
   const HolographySettings& images = dynamic_cast<const ImageKindSettings&>(*plan.own).images;
@@ -44,8 +44,10 @@ Remarks remarks_of_images(const ProcessorPlan& plan) {
                                         plan.name, plan.array.geometry.channels(),
                                         text_of(image_grid(plan.array.geometry, images.upsample))));
   }
-  if (const PnahPlan wanted = image_plan(plan); wanted.holography.imager == ImagerKind::kOperators) {
-    if (const std::string reason = too_many_or_few_for_points(wanted); !reason.empty()) {
+  if (plan.name == kFirstProcessor) {  // no other searches
+    const PnahPlan wanted = image_plan(plan);
+    const bool is_operators = wanted.holography.imager == ImagerKind::kOperators;
+    if (const std::string reason = is_operators ? reason_for_no_points(wanted) : ""; !reason.empty()) {
       remarks.notes.push_back(fmt::format("{}: {}", plan.name, reason));
     }
   }

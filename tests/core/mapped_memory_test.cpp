@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -88,37 +89,37 @@ TEST(MappedMemory, OfLargeBlocksGoesBackWhenTheyAreFreed) {
 }
 
 /// Constant data of this program, pages of its file: of 4 MB, and some that a test makes its own.
-constexpr std::size_t kConstants = std::size_t{1} << 20U;
-__attribute__((used, aligned(4096))) const std::array<std::uint32_t, kConstants> constants = {1, 2, 3};
+constexpr std::size_t kNumberCount = std::size_t{1} << 20U;
+__attribute__((used, aligned(4096))) const std::array<std::uint32_t, kNumberCount> kNumbers = {1, 2, 3};
 
-std::uint32_t sum_of_constants() {
-  const volatile std::uint32_t* values = constants.data();
+std::uint32_t sum_of_numbers() {
+  const volatile std::uint32_t* values = kNumbers.data();
   std::uint32_t total = 0;
-  for (std::size_t i = 0; i < kConstants; ++i) {
+  for (std::size_t i = 0; i < kNumberCount; ++i) {
     total += values[i];
   }
   return total;
 }
 
 TEST(MappedMemory, LosesPagesOfTheProgramThatAreReadAgainWhenTheyAreNeeded) {
-  EXPECT_EQ(sum_of_constants(), 6U);
+  EXPECT_EQ(sum_of_numbers(), 6U);
   const double before_bytes = resident_bytes();
   release_file_pages();
   const double after_bytes = resident_bytes();
-  EXPECT_LT(after_bytes, before_bytes - 0.8 * static_cast<double>(kConstants * sizeof(std::uint32_t)));
-  EXPECT_EQ(sum_of_constants(), 6U);
+  EXPECT_LT(after_bytes, before_bytes - 0.8 * static_cast<double>(kNumberCount * sizeof(std::uint32_t)));
+  EXPECT_EQ(sum_of_numbers(), 6U);
   EXPECT_GT(resident_bytes(), after_bytes);
 }
 
 // As a library's relocations are: written to once, then read alone.
 TEST(MappedMemory, KeepsPagesOfTheProgramThatWereWrittenTo) {
   const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  auto* first = const_cast<std::uint32_t*>(constants.data());
+  auto* first = std::bit_cast<std::uint32_t*>(kNumbers.data());
   ASSERT_EQ(mprotect(first, page_bytes, PROT_READ | PROT_WRITE), 0);
   *static_cast<volatile std::uint32_t*>(first) = 10;
   ASSERT_EQ(mprotect(first, page_bytes, PROT_READ), 0);
   release_file_pages();
-  EXPECT_EQ(sum_of_constants(), 15U);
+  EXPECT_EQ(sum_of_numbers(), 15U);
   ASSERT_EQ(mprotect(first, page_bytes, PROT_READ | PROT_WRITE), 0);
   *static_cast<volatile std::uint32_t*>(first) = 1;
   ASSERT_EQ(mprotect(first, page_bytes, PROT_READ), 0);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdint>
 #include <fstream>
@@ -86,7 +87,7 @@ int release_segments(dl_phdr_info* loaded, std::size_t /*bytes*/, void* data) {
     const std::uintptr_t end = (last + page_bytes - 1) / page_bytes * page_bytes;
     // A longer mapping may hold relocations behind the segment, which are written to at the start and only read then.
     if (const auto found = unwritten->find(first); found != unwritten->end() && end <= found->second) {
-      (void)::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+      (void)::madvise(std::bit_cast<void*>(first), end - first, MADV_DONTNEED);
     }
   }
   return 0;

@@ -6,10 +6,14 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -75,6 +79,7 @@ TEST(MappedMemory, OfLargeBlocksGoesBackWhenTheyAreFreed) {
   constexpr std::size_t kBlocks = 64;
   constexpr std::size_t kBlockBytes = std::size_t{1} << 20U;
   keep_large_blocks_apart();
+  std::vector<char>(16 * kBlockBytes, 'a').clear();  // by itself malloc would now take smaller ones from the heap
   std::vector<std::vector<char>> blocks;
   for (std::size_t i = 0; i < kBlocks; ++i) {
     blocks.emplace_back(kBlockBytes, 'a');
@@ -111,18 +116,37 @@ TEST(MappedMemory, LosesPagesOfTheProgramThatAreReadAgainWhenTheyAreNeeded) {
   EXPECT_GT(resident_bytes(), after_bytes);
 }
 
-// As a library's relocations are: written to once, then read alone.
+/// The mapping in which an address lies.
+std::span<std::byte> mapping_of(const void* address) {
+  const auto wanted = std::bit_cast<std::uintptr_t>(address);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uintptr_t first = 0;
+    std::uintptr_t end = 0;
+    char dash = 0;
+    std::istringstream(line) >> std::hex >> first >> dash >> end;
+    if (first <= wanted && wanted < end) {
+      return {std::bit_cast<std::byte*>(first), end - first};
+    }
+  }
+  return {};
+}
+
+// As a library's relocations are: written to once, then read alone. The whole mapping changes its rights, as a part of
+// it would become a mapping of its own.
 TEST(MappedMemory, KeepsPagesOfTheProgramThatWereWrittenTo) {
-  const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  auto* first = std::bit_cast<std::uint32_t*>(kNumbers.data());
-  ASSERT_EQ(mprotect(first, page_bytes, PROT_READ | PROT_WRITE), 0);
-  *static_cast<volatile std::uint32_t*>(first) = 10;
-  ASSERT_EQ(mprotect(first, page_bytes, PROT_READ), 0);
+  const std::span<std::byte> mapping = mapping_of(kNumbers.data());
+  ASSERT_FALSE(mapping.empty());
+  auto* first = std::bit_cast<volatile std::uint32_t*>(kNumbers.data());
+  const auto write = [&](std::uint32_t value) {
+    ASSERT_EQ(mprotect(mapping.data(), mapping.size(), PROT_READ | PROT_WRITE), 0);
+    *first = value;
+    ASSERT_EQ(mprotect(mapping.data(), mapping.size(), PROT_READ), 0);
+  };
+  write(10);
   release_file_pages();
   EXPECT_EQ(sum_of_numbers(), 15U);
-  ASSERT_EQ(mprotect(first, page_bytes, PROT_READ | PROT_WRITE), 0);
-  *static_cast<volatile std::uint32_t*>(first) = 1;
-  ASSERT_EQ(mprotect(first, page_bytes, PROT_READ), 0);
+  write(1);
 }
 
 }  // namespace

@@ -137,7 +137,6 @@ std::vector<std::pair<std::string, std::string>> devices_of(const Engine& engine
 Daemon::Daemon(DaemonOptions options)
     : options_(std::move(options)),
       settings_(load_daemon_settings(options_.configuration.path, options_.configuration.overrides)) {
-  keep_large_blocks_apart();
   control::set_up_log(settings_.daemon.log);
   log_ = std::make_shared<control::RateLimitedLog>(spdlog::default_logger(), monotonic_ns);
   const std::string& configuration = options_.configuration.path;

@@ -25,6 +25,7 @@
 #include "control/crash/crash_report.hpp"
 #include "control/service/command_line.hpp"
 #include "core/system/file_descriptor.hpp"
+#include "core/system/mapped_memory.hpp"
 #include "core/system/partial_file.hpp"
 #include "daemon/daemon.hpp"
 #include "daemon/device_check.hpp"
@@ -278,6 +279,7 @@ int run(Arguments& arguments) {
   nearfield::control::report_crashes("nearfieldd", fmt::format("{} {}", nearfield::version(), nearfield::commit()),
                                      nearfield::control::crash_folder());
   block_signals();
+  nearfield::keep_large_blocks_apart();
   const Faults wanted = faults();
   arguments.options.fault = wanted.frame;
   arguments.options.web_fault = wanted.web;

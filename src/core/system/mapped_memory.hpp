@@ -37,8 +37,8 @@ void release_free_memory();
 void keep_large_blocks_apart();
 
 /// Takes the pages of programs and libraries that are only read out of this process's memory: most of what a start
-/// needs runs once. They stay in the kernel's cache of files, from which a page that is touched again comes back in
-/// about a microsecond, or from the disk where the kernel has dropped it meanwhile. Pages that this process has
+/// needs runs once. They stay in the kernel's cache of files, from which a page that is touched again comes back by
+/// a page fault, or from the disk where the kernel has dropped it meanwhile. Pages that this process has
 /// written to stay. Without effect where memory is locked.
 void release_file_pages();
 

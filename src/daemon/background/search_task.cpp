@@ -126,7 +126,7 @@ nlohmann::json SearchTask::status() const {
       {"waves", json::array()}, {"points", json::array()}, {"priors", json::array()}, {"sources", json::array()}};
   std::shared_ptr<const Findings> found;
   {
-    const std::lock_guard lock(mutex_);  // for a moment: look() passes over a search where it meets it
+    const std::lock_guard lock(mutex_);  // not for longer: look() leaves out a search that is due meanwhile
     status["every_frames"] = chain_ ? schedule_.every() : 0;
     status["searches"] = searches_;
     found = found_;

@@ -32,8 +32,8 @@ class SearchTask {
   /// Called by the engine's thread after each window.
   void look(const WindowView& view);
   /// {"every_frames", "searches", "waves": [of each frequency], "points": likewise, "priors": likewise, their names,
-  /// "sources": likewise, those found last, docs/control.md}; every_frames is 0 where
-  /// nothing is searched for.
+  /// "sources": likewise, those found last (docs/control.md)}; every_frames is 0 where nothing is searched
+  /// for.
   [[nodiscard]] nlohmann::json status() const;
 
  private:

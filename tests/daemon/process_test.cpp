@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <future>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
@@ -262,7 +263,8 @@ TEST_F(NearfielddTest, FaultsAreNotInTheProgramThatIsInstalled) {
   EXPECT_EQ(wait(), 0) << log();
 }
 
-/// What systemd would be: counts the feeds of its watchdog.
+/// What systemd would be: counts the feeds of its watchdog. Reads all the time, as systemd does: a socket whose queue
+/// is full, of ten messages by the kernel's default, would hold up who writes to it.
 class NotifySocket {
  public:
   explicit NotifySocket(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
@@ -271,11 +273,22 @@ class NotifySocket {
     std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-cstyle-cast): the socket interface is untyped
     EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    reader_ = std::jthread([this](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        feeds();
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+    });
   }
   NotifySocket(const NotifySocket&) = delete;
   NotifySocket& operator=(const NotifySocket&) = delete;
-  ~NotifySocket() { close(socket_); }
+  ~NotifySocket() {
+    reader_ = {};
+    close(socket_);
+  }
+  /// With all that was sent before the call.
   int feeds() {
+    const std::lock_guard lock(mutex_);
     std::array<char, 1024> buffer{};
     for (ssize_t bytes = 0; (bytes = recv(socket_, buffer.data(), buffer.size(), MSG_DONTWAIT)) > 0;) {
       feeds_ += std::string(buffer.data(), static_cast<std::size_t>(bytes)) == "WATCHDOG=1" ? 1 : 0;
@@ -285,7 +298,9 @@ class NotifySocket {
 
  private:
   int socket_;
+  std::mutex mutex_;  ///< of feeds_
   int feeds_ = 0;
+  std::jthread reader_;  ///< last: joined before the rest goes
 };
 
 // A hop of 2.4 s, and five minutes before "no input" is declared, against a watchdog that wants to be fed every 0.4 s:

@@ -341,6 +341,13 @@ std::uint64_t Engine::history_samples() const {
   return static_cast<std::uint64_t>(most);
 }
 
+std::uint64_t Engine::piece_samples() const {
+  constexpr std::int64_t kLeastSamples = 256;  // eight hops of 32: a megabyte of 1024 microphones
+  const FrontEndSettings& front_end = plan().settings.front_end;
+  return static_cast<std::uint64_t>(
+      std::min<std::int64_t>(front_end.window_samples, std::max<std::int64_t>(front_end.hop_samples, kLeastSamples)));
+}
+
 SampleSpan Engine::window_of(std::size_t processor, std::uint64_t first_sample) const {
   return {.first = taps_[tap_of(processor)].first(first_sample), .end = first_sample + window_samples_};
 }

@@ -95,6 +95,9 @@ class Engine {
   /// What is pushed next does not follow on the last push: the next window begins at `first_window`, and of what lies
   /// before it, pushes begin where history_samples() ask for it, or at `origin`, before which there is nothing.
   virtual void seek(std::uint64_t first_window, std::uint64_t origin) = 0;
+  /// Samples that a stream does well to push at a time: an engine that computes window by window has page-locked memory
+  /// for these alone, until somebody pushes more at once.
+  [[nodiscard]] std::uint64_t piece_samples() const;
   /// Room for bits that push_bits() takes without a copy; valid until the next window is computed.
   [[nodiscard]] virtual std::span<std::uint32_t> room_for_bits(std::size_t wire_words) = 0;
   /// How bits are best written there: what a GPU fetches while a cache holds it changed takes it 3 us longer for 128

@@ -132,7 +132,10 @@ class OpenclEngine : public Engine {
   void make_apart();
   void allocate(Input& input, const Tap& tap);
   [[nodiscard]] std::size_t words_per_sample() const;
+  /// As many as are ever pushed at once.
   [[nodiscard]] std::size_t staged_words() const;
+  /// Makes the memory that bits wait in; what lay in an older one has been fetched.
+  void stage(std::size_t wire_words);
   void require_batch(std::size_t windows) const;
   [[nodiscard]] const ocl::Device& device_of(std::size_t tap) const { return devices_[taps()[tap].device]; }
   [[nodiscard]] std::string device_name_of(std::size_t device) const override;
@@ -205,7 +208,8 @@ OpenclEngine::OpenclEngine(Devices devices, const EnginePlan& plan)
     allocate(inputs_[t], taps()[t]);
   }
   if (plan.input == InputForm::kBits) {
-    staging_.emplace(devices_.front(), staged_words(), has_late_taps_ || takes_turns());
+    const bool comes_in_pieces = plan.settings.device.batch == 1 && !has_late_taps_ && !takes_turns();
+    stage(comes_in_pieces ? static_cast<std::size_t>(piece_samples()) * words_per_sample() : staged_words());
   }
   make_apart();
 }
@@ -308,12 +312,19 @@ void OpenclEngine::seek(std::uint64_t first_window, std::uint64_t origin) {
   }
 }
 
+void OpenclEngine::stage(std::size_t wire_words) {
+  staging_.emplace(devices_.front(), wire_words, has_late_taps_ || takes_turns());
+}
+
 std::span<std::uint32_t> OpenclEngine::room_for_bits(std::size_t wire_words) {
   require_room_in_flight("room_for_bits()");
   if (!staging_->has_room(wire_words)) {
     feed_late_taps();
     wait();
     staging_->clear();
+    if (!staging_->has_room(wire_words) && wire_words <= staged_words()) {
+      stage(staged_words());
+    }
   }
   const std::span<std::uint32_t> room = staging_->room(wire_words);
   if (room.size() < wire_words) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "cl/memory_use.hpp"
 #include "config/config.hpp"
 
 namespace nearfield {
@@ -156,6 +157,51 @@ TEST_P(EngineTest, MasksFillFromAllWhereSonahIsFed) {
   EXPECT_EQ(filled(ImagerKind::kPnah, beam), (std::vector<bool>{false, false}));
   EXPECT_EQ(filled(ImagerKind::kPnah, fine), (std::vector<bool>{false, true}));
   EXPECT_EQ(filled(ImagerKind::kPnah, {"processors.beside.kind=sonah"}), (std::vector<bool>{true}));
+}
+
+// To the last bit, and in no more memory than the engine was made with; who pushes a whole window at once has room for
+// it from then on.
+TEST_P(EngineTest, WindowsThatComeInPiecesAreThoseThatComeWhole) {
+  const EnginePlan plan = plan_of_bits();
+  const auto window = static_cast<std::uint64_t>(plan.settings.front_end.window_samples);
+  const auto hop = static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
+  const std::size_t words_per_sample = 32 * 2;  // 64 microphones at 32 bit-times
+  std::vector<std::uint32_t> wire((window + hop) * words_per_sample);
+  std::uint32_t state = 1;
+  for (std::uint32_t& word : wire) {
+    state = state * 1664525U + 1013904223U;
+    word = state ^ state >> 16U;
+  }
+  std::vector<std::vector<std::complex<float>>> spectra;
+  std::vector<std::int64_t> grown_bytes;
+  for (const bool in_pieces : {true, false}) {
+    const std::unique_ptr<Engine> engine = make_engine(GetParam(), plan);
+    ASSERT_LT(engine->piece_samples(), window);
+    const auto push = [&](std::uint64_t first, std::uint64_t end) {
+      while (first < end) {
+        const std::uint64_t samples = std::min(end - first, in_pieces ? engine->piece_samples() : window);
+        const std::span<std::uint32_t> room = engine->room_for_bits(samples * words_per_sample);
+        std::copy_n(wire.begin() + static_cast<std::ptrdiff_t>(first * words_per_sample), room.size(), room.begin());
+        engine->push_bits(first, room);
+        first += samples;
+      }
+    };
+    const auto before = static_cast<std::int64_t>(ocl::buffer_bytes().host);
+    for (const std::uint64_t first : {std::uint64_t{0}, hop}) {
+      push(first == 0 ? 0 : window, first + window);
+      engine->compute_window(first);
+      spectra.emplace_back(engine->spectra_values());
+      engine->read_spectra(0, spectra.back());
+    }
+    grown_bytes.push_back(static_cast<std::int64_t>(ocl::buffer_bytes().host) - before);
+  }
+  EXPECT_EQ(spectra[0], spectra[2]);
+  EXPECT_EQ(spectra[1], spectra[3]);
+  EXPECT_NE(spectra[0], spectra[1]);
+  const bool is_on_device = GetParam() == EngineKind::kOpencl;
+  const std::int64_t whole_bytes = static_cast<std::int64_t>(window * words_per_sample * sizeof(std::uint32_t));
+  EXPECT_EQ(grown_bytes[0], 0);
+  EXPECT_EQ(grown_bytes[1], is_on_device ? whole_bytes * 3 / 4 : 0);  // 1024 samples in place of 256
 }
 
 }  // namespace

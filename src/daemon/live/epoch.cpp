@@ -65,18 +65,18 @@ void run_late(Engine& engine, std::size_t windows, ShortestTimes& shortest_s) {
 void image_silence(Engine& engine, const EnginePlan& plan, const LiveInput& input, std::uint64_t first,
                    ShortestTimes& shortest_s) {
   const FrontEndSettings& front_end = plan.settings.front_end;
-  const auto window = static_cast<std::uint64_t>(front_end.window_samples);
   const auto hop = static_cast<std::uint64_t>(front_end.hop_samples);
   const auto batch = static_cast<std::size_t>(plan.settings.device.batch);
   Feeder feeder(front_end);
   feeder.begin(first);
   std::uint64_t next = first + (engine.history_samples() + hop - 1) / hop * hop;  // every processor has its window
-  const std::vector<float> quiet(input.form == InputForm::kSamples ? window * input.words_per_sample() : 0);
+  const std::vector<float> quiet(input.form == InputForm::kSamples ? engine.piece_samples() * input.words_per_sample()
+                                                                   : 0);
   const std::vector<std::size_t> rounds = {1, 1, batch, 1};
   for (const std::size_t windows : rounds) {
     const SampleSpan span = feeder.next(next, windows, engine);
     for (std::uint64_t fed = span.first; fed < span.end;) {
-      const std::uint64_t samples = std::min(span.end - fed, window);
+      const std::uint64_t samples = std::min(span.end - fed, engine.piece_samples());
       if (plan.input == InputForm::kBits) {
         const std::span<std::uint32_t> room = engine.room_for_bits(samples * input.words_per_sample());
         for (std::size_t word = 0; word < room.size(); ++word) {

@@ -89,7 +89,7 @@ void LiveEngine::go_on() {
   MissingBits missing;  // also of what the engine before did not look back at
   std::uint64_t fed = feeder_.until(first, std::max(begin, taken_), *epoch_->engine).first;
   while (fed < taken_) {
-    const std::uint64_t samples = std::min(taken_ - fed, window_samples_);
+    const std::uint64_t samples = std::min(taken_ - fed, epoch_->engine->piece_samples());
     const std::span<std::uint32_t> room = room_for(samples * input_.words_per_sample());
     std::vector<MissingRun> runs;
     if (!ring_->take_again(element_of(fed), room, &runs)) {
@@ -323,11 +323,11 @@ void LiveEngine::take(std::uint64_t first_sample, std::span<std::uint32_t> words
   }
 }
 
-/// From the ring to the engine, at most a window at a time.
+/// From the ring to the engine, piece by piece.
 void LiveEngine::feed(std::uint64_t first, std::uint64_t end, Chunk& chunk, const Pauses& pauses) {
   const std::uint64_t words = input_.words_per_sample();
   while (first < end) {
-    const std::uint64_t samples = std::min(end - first, window_samples_);
+    const std::uint64_t samples = std::min(end - first, epoch_->engine->piece_samples());
     const std::span<std::uint32_t> room = room_for(samples * words);
     take(first, room, chunk);
     record(chunk, pauses);

@@ -275,14 +275,14 @@ void SonahArrays::add_factors(const SonahModel& model, std::size_t plane, const 
     for (std::size_t part = 0; part < list.size(); ++part) {
       // The last part of a square array's list: the modes of class 1 at the partners.
       const bool is_partner = is_halved && part + 1 == kPairParts;
-      const Eigen::MatrixXcd& images =
+      const Eigen::MatrixXcf& images =
           model.images[plane][static_cast<std::size_t>(is_partner ? 1 : list[part].parity)];
       for (const int mode : list[part].members) {
         for (const bool is_imaginary : {false, true}) {
           for (std::size_t pixel = first; pixel < first + lanes_; ++pixel) {
-            const std::complex<double> value =
-                pixel < places.size() ? images(is_partner ? partners[pixel] : places[pixel], mode) : 0.0;
-            factors.push_back(static_cast<float>(is_imaginary ? value.imag() : value.real()));
+            const std::complex<float> value =
+                pixel < places.size() ? images(is_partner ? partners[pixel] : places[pixel], mode) : 0.0F;
+            factors.push_back(is_imaginary ? value.imag() : value.real());
           }
         }
       }

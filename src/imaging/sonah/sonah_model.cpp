@@ -328,9 +328,11 @@ void make_modes(SonahModel& model, const Covariances& covariances, const Axes& a
     model.projections[c] = weights.asDiagonal() * modes.vectors;
     for (std::size_t plane = 0; plane < model.images.size(); ++plane) {
       // 1 / sqrt(2) for each axis: from the coefficient of a pair to its two pixels.
-      model.images[plane][c] = 0.5 * folded_matrix(covariances.of_lag[plane + 1], axes, parity, pixels, microphones) *
-                               modes.vectors.cast<Complex>();
-      model.image_powers[plane][c] = model.images[plane][c].cwiseAbs2().transpose() * model.shown;
+      const Eigen::MatrixXcd images = 0.5 *
+                                      folded_matrix(covariances.of_lag[plane + 1], axes, parity, pixels, microphones) *
+                                      modes.vectors.cast<Complex>();
+      model.images[plane][c] = images.cast<std::complex<float>>();
+      model.image_powers[plane][c] = images.cwiseAbs2().transpose() * model.shown;
     }
   }
 }

@@ -12,7 +12,7 @@ namespace nearfield {
 /// Parity classes of a field over the array: even or odd along x (bit 0) and along y (bit 1).
 inline constexpr int kParities = 4;
 
-/// The prior model of statistically optimised near-field holography at one frequency, in double precision.
+/// The prior model of statistically optimised near-field holography at one frequency.
 ///
 /// The field's prior: incoherent monopoles, spread evenly over a layer as far behind the surface as the microphones are
 /// in front of it. Its covariance depends on distance alone, so that it separates into four parity classes over half
@@ -29,9 +29,9 @@ struct SonahModel {
   std::array<std::vector<int>, kParities> transposed;
   /// From sums over mirrored microphones to modes: y = projection^T folded. [class](sample, mode)
   std::array<Eigen::MatrixXd, kParities> projections;
-  /// From modes, divided by power + noise, to folded pixels, whose signed sums are the image. [plane][class](pixel,
-  /// mode)
-  std::vector<std::array<Eigen::MatrixXcd, kParities>> images;
+  /// From modes, divided by power + noise, to folded pixels, whose signed sums are the image; in single precision, as
+  /// kernels have them: half of the memory that searches hold. [plane][class](pixel, mode)
+  std::vector<std::array<Eigen::MatrixXcf, kParities>> images;
   /// Sum over an image's pixels of the squared factors of a mode. [plane][class][mode]
   std::vector<std::array<Eigen::VectorXd, kParities>> image_powers;
   /// How many pixels of the image a folded pixel stands for. [pixel]

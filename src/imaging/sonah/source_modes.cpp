@@ -225,8 +225,9 @@ Eigen::MatrixXcd image_of_modes(const PnahPlan& plan, const SonahModel& model, c
   Eigen::MatrixXcd image =
       Eigen::MatrixXcd::Zero(plan.surface ? static_cast<Index>(plan.surface->pixels()) : rows * columns, white.cols());
   for (std::size_t c = 0; c < kParities; ++c) {
+    const auto of_class = white.middleRows(static_cast<Index>(c) * model.samples, model.samples);
     const Eigen::MatrixXcd folded =
-        model.images.front()[c] * white.middleRows(static_cast<Index>(c) * model.samples, model.samples);
+        (model.images.front()[c] * of_class.cast<std::complex<float>>()).cast<std::complex<double>>();
     if (plan.surface) {
       image += folded;
       continue;

@@ -225,21 +225,21 @@ void add_surface_images(SonahModel& model, const PnahPlan& plan, double k, const
   for (Index i = 0; i < pixels; ++i) {
     model.shown(i) = surface.has(static_cast<std::size_t>(i)) ? 1.0 : 0.0;
   }
-  for (Eigen::MatrixXcd& image : model.images.front()) {
-    image.resize(pixels, model.samples);
+  for (std::size_t c = 0; c < kParities; ++c) {
+    model.images.front()[c].resize(pixels, model.samples);
+    model.image_powers.front()[c] = Eigen::VectorXd::Zero(model.samples);
   }
   for (Index first = 0; first < pixels; first += kPixelsAtOnce) {
     const Index count = std::min(kPixelsAtOnce, pixels - first);
     const Eigen::MatrixXcd of_pixels = covariance.of_pixels(first, count) / microphone;
     for (std::size_t c = 0; c < kParities; ++c) {
       const Eigen::MatrixXcd folded = fold(of_pixels, plan.geometry, c);
-      auto image = model.images.front()[c].middleRows(first, count);
+      Eigen::MatrixXcd image(count, model.samples);
       image.real() = folded.real() * model.projections[c];
       image.imag() = folded.imag() * model.projections[c];
+      model.images.front()[c].middleRows(first, count) = image.cast<std::complex<float>>();
+      model.image_powers.front()[c] += image.cwiseAbs2().colwise().sum().transpose();
     }
-  }
-  for (std::size_t c = 0; c < kParities; ++c) {
-    model.image_powers.front()[c] = model.images.front()[c].cwiseAbs2().colwise().sum().transpose();
   }
   model.prior_powers = {surface_prior(plan, k, rings) / microphone};
 }

@@ -113,9 +113,9 @@ class SearchMemory {
 };
 
 /// Background estimator of parameters that take too long to estimate in every frame: works on the spectra of some
-/// windows, on one thread at a time. A search starts with what was found before, so that
-/// findings are steady. It has two memories that begin anew in turn, as imagers have: findings depend on kSearchMemory
-/// searches at most.
+/// windows, on one thread at a time, whose owner may end it early (Stoppable); it must be restarted then. A search
+/// starts with what was found before, so that findings are steady. It has two memories that begin anew in turn, as
+/// imagers have: findings depend on kSearchMemory searches at most.
 class Search {
  public:
   Search() = default;

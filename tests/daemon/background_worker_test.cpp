@@ -6,6 +6,8 @@
 #include <string>
 #include <thread>
 
+#include "core/stoppable.hpp"
+
 namespace nearfield::daemon {
 namespace {
 
@@ -57,6 +59,27 @@ TEST(BackgroundWorker, LeavesWhatIsDueWhenItCloses) {
   go_on.set_value();
   closing.join();
   EXPECT_EQ(runs, 0);
+}
+
+TEST(BackgroundWorker, AsksTheTaskThatRunsToEnd) {
+  BackgroundWorker worker("nf-test");
+  std::promise<void> begun;
+  bool was_stopped = false;  // of the worker's thread, read after close()
+  const std::size_t task = worker.add([&] {
+    begun.set_value();
+    try {
+      for (;;) {
+        Stoppable::end_if_stopped();
+        std::this_thread::yield();
+      }
+    } catch (const Stopped&) {
+      was_stopped = true;
+    }
+  });
+  worker.run(task);
+  begun.get_future().wait();
+  worker.close();
+  EXPECT_TRUE(was_stopped);
 }
 
 }  // namespace

@@ -3,14 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <functional>
 #include <limits>
 #include <new>
 #include <numeric>
 #include <random>
+#include <stop_token>
 #include <thread>
 
+#include "core/stoppable.hpp"
 #include "imaging/each_frequency.hpp"
 #include "imaging/eight_cases.hpp"
 #include "imaging/search_bench.hpp"
@@ -296,6 +299,22 @@ TEST(ForEachFrequency, CallsOnceAndThrowsWhatAThreadThrows) {
   for_each_frequency(0, 3, [](std::size_t) { FAIL(); });
   for (const std::size_t together : {std::size_t{1}, std::size_t{3}}) {
     EXPECT_THROW(for_each_frequency(40, together, [](std::size_t) { throw std::bad_alloc(); }), std::bad_alloc);
+  }
+}
+
+// Other threads heed the stop of the one that waits for them.
+TEST(ForEachFrequency, EndsWhereItsThreadIsStopped) {
+  for (const std::size_t together : {std::size_t{1}, std::size_t{3}}) {
+    std::stop_source stop;
+    const Stoppable stoppable(stop.get_token());
+    std::atomic<int> calls = 0;
+    const auto work = [&](std::size_t) {
+      stop.request_stop();
+      ++calls;
+    };
+    EXPECT_THROW(for_each_frequency(40, together, work), Stopped);
+    EXPECT_GE(calls, 1);
+    EXPECT_LE(calls, static_cast<int>(together)) << "one that each thread may have begun";
   }
 }
 

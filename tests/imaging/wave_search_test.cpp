@@ -4,14 +4,19 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <numbers>
 #include <random>
+#include <stop_token>
+#include <thread>
 
+#include "core/stoppable.hpp"
 #include "imaging/imager_paths.hpp"
+#include "imaging/pnah/cutoff_search.hpp"
 #include "imaging/search_bench.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 #include "imaging/sources/source_table.hpp"
@@ -385,6 +390,41 @@ TEST(WaveSearch, FindingsDoNotDependOnTheMaskBefore) {
     EXPECT_EQ(findings_as<WaveFindings>(found).waves[0].waves, findings_as<WaveFindings>(expected).waves[0].waves) << i;
     EXPECT_EQ(findings_as<WaveFindings>(found).waves[0].table, findings_as<WaveFindings>(expected).waves[0].table) << i;
     used.restart();
+  }
+}
+
+// Whenever it comes, and whatever it left half done: what is searched for afterwards is found as if nothing had been.
+TEST(WaveSearch, AStopEndsItAndLeavesNothingBehind) {
+  const PnahPlan plan = plan_of(2000.0, 16, 16);
+  const auto models = std::make_shared<const std::vector<PriorModels>>(make_candidate_models(plan));
+  const std::vector<Wave> waves = {{11.3, -24.7, {1.0, 0.0}}, {-70.0, 55.0, {0.8, 0.0}}};
+  const auto spectra = test::narrow(field_of(waves, plan, plan.standoff_m));
+  const auto expected = WaveSearch(plan, models).search(spectra, {});
+  WaveSearch search(plan, models);
+  {
+    std::stop_source stopped;
+    stopped.request_stop();
+    const Stoppable stoppable(stopped.get_token());
+    EXPECT_THROW((void)search.search(spectra, {}), Stopped);
+    EXPECT_THROW((void)CutoffSearch(plan).search(spectra, {}), Stopped);
+  }
+  for (int tenths_ms = 0; tenths_ms < 40; tenths_ms += 4) {
+    std::stop_source stop;
+    std::thread stopping([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(100 * tenths_ms));
+      stop.request_stop();
+    });
+    try {
+      const Stoppable stoppable(stop.get_token());
+      (void)search.search(spectra, {});
+    } catch (const Stopped&) {  // which of the two happens does not matter here
+    }
+    stopping.join();
+    search.restart();
+    const auto found = search.search(spectra, {});
+    EXPECT_EQ(findings_as<WaveFindings>(found).waves[0].waves, findings_as<WaveFindings>(expected).waves[0].waves);
+    EXPECT_EQ(findings_as<WaveFindings>(found).waves[0].table, findings_as<WaveFindings>(expected).waves[0].table);
+    search.restart();
   }
 }
 

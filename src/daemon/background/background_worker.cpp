@@ -6,11 +6,13 @@
 #include <utility>
 
 #include "control/service/realtime.hpp"
+#include "core/stoppable.hpp"
 
 namespace nearfield::daemon {
 
 BackgroundWorker::BackgroundWorker(std::string name) {
-  thread_ = std::jthread([this, name = std::move(name)] {
+  thread_ = std::jthread([this, name = std::move(name)](const std::stop_token& stop) {
+    const Stoppable stoppable(stop);
     control::leave_realtime();
     pthread_setname_np(pthread_self(), name.c_str());
     work();
@@ -40,6 +42,7 @@ void BackgroundWorker::close() {
     is_closed_ = true;
   }
   due_.notify_all();
+  thread_.request_stop();
   if (thread_.joinable()) {
     thread_.join();
   }

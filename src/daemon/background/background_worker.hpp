@@ -25,8 +25,8 @@ class BackgroundWorker {
   std::size_t add(Task task);
   /// Marks the task as due. Any thread; holds a mutex for some instructions only.
   void run(std::size_t task);
-  /// Ends the thread after the task that runs now; others that are due do not run any more. Must be called before the
-  /// objects that the tasks use are destroyed.
+  /// Ends the thread after the task that runs now, which is asked to end sooner (Stoppable); others that are due do not
+  /// run any more. Must be called before the objects that the tasks use are destroyed.
   void close();
   [[nodiscard]] bool is_closing() const {
     const std::lock_guard lock(mutex_);

@@ -7,6 +7,7 @@
 #include <span>
 #include <utility>
 
+#include "core/stoppable.hpp"
 #include "daemon/last_words.hpp"
 #include "nearfield/error.hpp"
 
@@ -94,6 +95,8 @@ std::shared_ptr<const Findings> SearchTask::search_in(SearchChain& chain, const 
         taken.is_whole ? chain.look(taken.hop, taken.spectra, *taken.mask) : chain.pass_over(taken.hop);
     adopt_(found, taken.epoch);
     return found.findings;
+  } catch (const Stopped&) {
+    chain.restart();  // the daemon ends
   } catch (const DeviceError& error) {
     end_process(error.exit_code(), error.what());
   } catch (const std::exception& error) {

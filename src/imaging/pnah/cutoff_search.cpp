@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 
+#include "core/stoppable.hpp"
 #include "imaging/deferred_search.hpp"
 #include "imaging/pnah/pnah_reference.hpp"
 
@@ -189,6 +190,7 @@ std::optional<FilterReport> CutoffSearch::search_one(std::size_t frequency, std:
   const Eigen::MatrixXcd at_plane = propagated(spectrum_of_field, plan_, frequency);
 
   const auto tried = [&](double cutoff, double slope) {
+    Stoppable::end_if_stopped();
     return Filter{cutoff, slope, (filtered(at_plane, cutoff, slope) - estimate.image).squaredNorm()};
   };
   const auto better = [](const Filter& a, const Filter& b) { return b.squared_error < a.squared_error ? b : a; };

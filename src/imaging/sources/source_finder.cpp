@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/stoppable.hpp"
 #include "imaging/noise_steps.hpp"
 #include "nearfield/error.hpp"
 
@@ -168,6 +169,7 @@ double SourceFinder::step(Sources& sources, const SourceFit& fit) const {
 SourceFit SourceFinder::settle(Sources& sources, const Eigen::VectorXcd& y, double noise) const {
   SourceFit found = fit_of(sources, y, noise);
   for (int i = 0; i < kMostSteps && !sources.empty(); ++i) {
+    Stoppable::end_if_stopped();
     const double moved = step(sources, found);
     const double next = found.residual_noise;
     found = fit_of(sources, y, next);
@@ -337,6 +339,7 @@ bool SourceFinder::drop_points(Sources& sources, SourceFit& fit, const Eigen::Ve
 
 /// The strongest of each kind that exceed the threshold, the stronger one first.
 std::vector<Candidate> SourceFinder::candidates(const SourceFit& fit) {
+  Stoppable::end_if_stopped();
   const int noise = step_of_noise(fit.noise);
   std::vector<Candidate> found = space_->strongest(weights_.weigh(noise, fit.residual), noise, fit.prior);
   std::erase_if(found, [&](const Candidate& candidate) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -53,6 +55,18 @@ TEST(Realtime, GivesThePriorityOrSaysWhyNot) {
     leave_realtime();
     EXPECT_EQ(own_scheduling().policy, SCHED_OTHER);
   });
+}
+
+TEST(Realtime, StepsBackWithTheThreadsThatItStarts) {
+  const auto nice = [] { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); };
+  const int before = nice();
+  on_own_thread([&] {
+    step_back();
+    EXPECT_EQ(own_scheduling().policy, SCHED_OTHER);
+    EXPECT_GE(nice(), 10);
+    on_own_thread([&] { EXPECT_GE(nice(), 10); });
+  });
+  EXPECT_EQ(nice(), before);
 }
 
 TEST(Realtime, BindsToProcessors) {

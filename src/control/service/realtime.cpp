@@ -5,7 +5,10 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -69,6 +72,13 @@ std::vector<std::string> apply_realtime(const DaemonSettings::Realtime& settings
 void leave_realtime() {
   const sched_param parameters{};
   pthread_setschedparam(pthread_self(), SCHED_OTHER, &parameters);  // less is always permitted
+}
+
+void step_back() {
+  constexpr int kNice = 10;  // a weight of 110 where others have 1024
+  leave_realtime();
+  const auto thread = static_cast<id_t>(gettid());
+  setpriority(PRIO_PROCESS, thread, std::max(kNice, getpriority(PRIO_PROCESS, thread)));  // more is always permitted
 }
 
 }  // namespace nearfield::control

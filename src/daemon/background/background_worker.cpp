@@ -13,7 +13,7 @@ namespace nearfield::daemon {
 BackgroundWorker::BackgroundWorker(std::string name) {
   thread_ = std::jthread([this, name = std::move(name)](const std::stop_token& stop) {
     const Stoppable stoppable(stop);
-    control::leave_realtime();
+    control::step_back();
     pthread_setname_np(pthread_self(), name.c_str());
     work();
   });

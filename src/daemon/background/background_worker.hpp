@@ -9,8 +9,8 @@
 
 namespace nearfield::daemon {
 
-/// A thread without real-time priority that runs tasks which must not delay the engine's thread, such as microphone
-/// health or parameter searches. A task that is due more than once before it runs, runs once; of several that are due,
+/// A thread that steps back behind all others and runs tasks which must not delay the engine's thread, such as
+/// microphone health or parameter searches. A task that is due more than once before it runs, runs once; of several that are due,
 /// the one that was added first runs first. None is interrupted by another.
 class BackgroundWorker {
  public:

@@ -5,6 +5,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -176,7 +177,7 @@ Daemon::Daemon(DaemonOptions options)
   open_outputs();
   // A search may take seconds, for which no microphone may stay unwatched.
   health_worker_ = std::make_unique<BackgroundWorker>("nf-health");
-  search_worker_ = std::make_unique<BackgroundWorker>("nf-search");
+  search_worker_ = std::make_unique<BackgroundWorker>("nf-search", BackgroundWorker::Priority::kLow);
   health_ = std::make_unique<HealthTask>(*health_worker_, health_hooks(first->plan.settings.array.geometry));
   health_->prepare(*first);
   search_ = std::make_unique<SearchTask>(*search_worker_, [this](const SearchChain::Found& found, std::uint64_t epoch) {
@@ -825,9 +826,15 @@ void Daemon::stop() {
   if (reloader_.joinable()) {
     reloader_.join();
   }
-  for (const std::unique_ptr<BackgroundWorker>* worker : {&health_worker_, &search_worker_}) {
-    if (*worker) {
-      (*worker)->close();
+  const std::array workers = {health_worker_.get(), search_worker_.get()};
+  for (BackgroundWorker* worker : workers) {
+    if (worker != nullptr) {
+      worker->request_close();
+    }
+  }
+  for (BackgroundWorker* worker : workers) {
+    if (worker != nullptr) {
+      worker->close();
     }
   }
   if (recording_) {

@@ -95,10 +95,12 @@ class Engine {
   /// What is pushed next does not follow on the last push: the next window begins at `first_window`, and of what lies
   /// before it, pushes begin where history_samples() ask for it, or at `origin`, before which there is nothing.
   virtual void seek(std::uint64_t first_window, std::uint64_t origin) = 0;
-  /// Samples that a stream does well to push at a time: an engine that computes window by window has page-locked memory
-  /// for these alone, until somebody pushes more at once.
+  /// Samples that live streams push at a time: an engine that computes window by window begins with page-locked memory
+  /// for these alone. A larger push allocates what it needs; where the pushes before a window are more than there is
+  /// room for, one waits for the device to have fetched the ones before.
   [[nodiscard]] std::uint64_t piece_samples() const;
-  /// Room for bits that push_bits() takes without a copy; valid until the next window is computed.
+  /// Room for bits that push_bits() takes without a copy; valid until the next call of one of the two, or until the
+  /// next window is computed.
   [[nodiscard]] virtual std::span<std::uint32_t> room_for_bits(std::size_t wire_words) = 0;
   /// How bits are best written there: what a GPU fetches while a cache holds it changed takes it 3 us longer for 128
   /// KiB (docs/performance.md). What is read again soon is better left in the caches.

@@ -313,7 +313,7 @@ void OpenclEngine::seek(std::uint64_t first_window, std::uint64_t origin) {
 }
 
 void OpenclEngine::stage(std::size_t wire_words) {
-  staging_.emplace(devices_.front(), wire_words, has_late_taps_ || takes_turns());
+  staging_ = BitStaging(devices_.front(), wire_words, has_late_taps_ || takes_turns());
 }
 
 std::span<std::uint32_t> OpenclEngine::room_for_bits(std::size_t wire_words) {
@@ -329,7 +329,7 @@ std::span<std::uint32_t> OpenclEngine::room_for_bits(std::size_t wire_words) {
   const std::span<std::uint32_t> room = staging_->room(wire_words);
   if (room.size() < wire_words) {
     throw Error(ExitCode::kInternal,
-                fmt::format("engine: expected at most {} wire words at a time, found {}", room.size(), wire_words));
+                fmt::format("engine: expected at most {} wire words at a time, found {}", staged_words(), wire_words));
   }
   return room;
 }

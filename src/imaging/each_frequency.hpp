@@ -11,7 +11,7 @@ namespace nearfield {
 
 /// Calls work(index) once for each index below `count`, on at most `together` threads, this one among them. What one
 /// call throws is thrown here, once all threads have ended; indices that nobody has begun are left out then. So are
-/// they where this thread's work is stopped (Stoppable).
+/// they where this thread is stopped, by Stopped (Stoppable).
 template <class Work>
 void for_each_frequency(std::size_t count, std::size_t together, const Work& work) {
   std::atomic<std::size_t> next = 0;

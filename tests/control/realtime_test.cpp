@@ -57,12 +57,11 @@ TEST(Realtime, GivesThePriorityOrSaysWhyNot) {
   });
 }
 
-TEST(Realtime, StepsBackWithTheThreadsThatItStarts) {
+TEST(Realtime, LowersThePriorityOfTheThreadsThatItStartsToo) {
   const auto nice = [] { return getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())); };
   const int before = nice();
   on_own_thread([&] {
-    step_back();
-    EXPECT_EQ(own_scheduling().policy, SCHED_OTHER);
+    lower_priority();
     EXPECT_GE(nice(), 10);
     on_own_thread([&] { EXPECT_GE(nice(), 10); });
   });

@@ -61,25 +61,32 @@ TEST(BackgroundWorker, LeavesWhatIsDueWhenItCloses) {
   EXPECT_EQ(runs, 0);
 }
 
-TEST(BackgroundWorker, AsksTheTaskThatRunsToEnd) {
-  BackgroundWorker worker("nf-test");
-  std::promise<void> begun;
-  bool was_stopped = false;  // of the worker's thread, read after close()
-  const std::size_t task = worker.add([&] {
-    begun.set_value();
-    try {
-      for (;;) {
-        Stoppable::end_if_stopped();
-        std::this_thread::yield();
+// Whether the task catches it, or the worker does.
+TEST(BackgroundWorker, CancelsTheTaskThatRuns) {
+  for (const bool catches : {true, false}) {
+    BackgroundWorker worker("nf-test");
+    std::promise<void> begun;
+    bool was_stopped = false;  // of the worker's thread, read after close()
+    const std::size_t task = worker.add([&] {
+      begun.set_value();
+      try {
+        for (;;) {
+          Stoppable::end_if_stopped();
+          std::this_thread::yield();
+        }
+      } catch (const Stopped&) {
+        was_stopped = true;
+        if (!catches) {
+          throw;
+        }
       }
-    } catch (const Stopped&) {
-      was_stopped = true;
-    }
-  });
-  worker.run(task);
-  begun.get_future().wait();
-  worker.close();
-  EXPECT_TRUE(was_stopped);
+    });
+    worker.run(task);
+    begun.get_future().wait();
+    worker.request_close();
+    worker.close();
+    EXPECT_TRUE(was_stopped);
+  }
 }
 
 }  // namespace

@@ -401,12 +401,13 @@ TEST(WaveSearch, AStopEndsItAndLeavesNothingBehind) {
   const auto spectra = test::narrow(field_of(waves, plan, plan.standoff_m));
   const auto expected = WaveSearch(plan, models).search(spectra, {});
   WaveSearch search(plan, models);
+  CutoffSearch of_cutoff(plan);
   {
     std::stop_source stopped;
     stopped.request_stop();
     const Stoppable stoppable(stopped.get_token());
     EXPECT_THROW((void)search.search(spectra, {}), Stopped);
-    EXPECT_THROW((void)CutoffSearch(plan).search(spectra, {}), Stopped);
+    EXPECT_THROW((void)of_cutoff.search(spectra, {}), Stopped);
   }
   for (int tenths_ms = 0; tenths_ms < 40; tenths_ms += 4) {
     std::stop_source stop;

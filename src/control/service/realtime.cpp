@@ -74,9 +74,8 @@ void leave_realtime() {
   pthread_setschedparam(pthread_self(), SCHED_OTHER, &parameters);  // less is always permitted
 }
 
-void step_back() {
+void lower_priority() {
   constexpr int kNice = 10;  // a weight of 110 where others have 1024
-  leave_realtime();
   const auto thread = static_cast<id_t>(gettid());
   setpriority(PRIO_PROCESS, thread, std::max(kNice, getpriority(PRIO_PROCESS, thread)));  // more is always permitted
 }

@@ -15,8 +15,8 @@ std::vector<std::string> apply_realtime(const DaemonSettings::Realtime& settings
 /// (control, metrics, log) call this first.
 void leave_realtime();
 
-/// Leaves real time, and has the calling thread, and those that it starts from then on, wait where all processors are
-/// wanted by others: of two cores that compute frames, a search gets what these leave and a tenth.
-void step_back();
+/// Gives the calling thread, and threads it starts from then on, a nice value of 10: where others use all processors,
+/// they have a tenth of another's time.
+void lower_priority();
 
 }  // namespace nearfield::control

@@ -10,10 +10,13 @@
 
 namespace nearfield::daemon {
 
-BackgroundWorker::BackgroundWorker(std::string name) {
-  thread_ = std::jthread([this, name = std::move(name)](const std::stop_token& stop) {
+BackgroundWorker::BackgroundWorker(std::string name, Priority priority) {
+  thread_ = std::jthread([this, name = std::move(name), priority](const std::stop_token& stop) {
     const Stoppable stoppable(stop);
-    control::step_back();
+    control::leave_realtime();
+    if (priority == Priority::kLow) {
+      control::lower_priority();
+    }
     pthread_setname_np(pthread_self(), name.c_str());
     work();
   });
@@ -36,13 +39,17 @@ void BackgroundWorker::run(std::size_t task) {
   due_.notify_one();
 }
 
-void BackgroundWorker::close() {
+void BackgroundWorker::request_close() {
   {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;
   }
   due_.notify_all();
   thread_.request_stop();
+}
+
+void BackgroundWorker::close() {
+  request_close();
   if (thread_.joinable()) {
     thread_.join();
   }
@@ -60,7 +67,10 @@ void BackgroundWorker::work() {
     *due = false;
     const Task task = tasks_[static_cast<std::size_t>(due - is_due_.begin())];
     lock.unlock();
-    task();
+    try {
+      task();
+    } catch (const Stopped&) {  // is_closed_ is true
+    }
     lock.lock();
   }
 }

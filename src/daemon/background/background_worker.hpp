@@ -9,24 +9,28 @@
 
 namespace nearfield::daemon {
 
-/// A thread that steps back behind all others and runs tasks which must not delay the engine's thread, such as
-/// microphone health or parameter searches. A task that is due more than once before it runs, runs once; of several that are due,
+/// A thread without real-time priority that runs tasks which must not delay the engine's thread, such as microphone
+/// health or parameter searches. A task that is due more than once before it runs, runs once; of several that are due,
 /// the one that was added first runs first. None is interrupted by another.
 class BackgroundWorker {
  public:
   using Task = std::function<void()>;
+  /// kLow: of the processors, other threads take what they need first.
+  enum class Priority { kOrdinary, kLow };
   /// `name` is the thread's, at most 15 characters.
-  explicit BackgroundWorker(std::string name);
+  explicit BackgroundWorker(std::string name, Priority priority = Priority::kOrdinary);
   ~BackgroundWorker();
   BackgroundWorker(const BackgroundWorker&) = delete;
   BackgroundWorker& operator=(const BackgroundWorker&) = delete;
 
-  /// Returns the number for run(). Tasks must not throw. Any thread.
+  /// Returns the number for run(). Tasks must throw nothing but Stopped. Any thread.
   std::size_t add(Task task);
   /// Marks the task as due. Any thread; holds a mutex for some instructions only.
   void run(std::size_t task);
-  /// Ends the thread after the task that runs now, which is asked to end sooner (Stoppable); others that are due do not
-  /// run any more. Must be called before the objects that the tasks use are destroyed.
+  /// Cancels the task that runs (Stoppable); others that are due do not run any more. Does not wait.
+  void request_close();
+  /// request_close(), and waits until the thread has ended. Must be called before the objects that the tasks use are
+  /// destroyed.
   void close();
   [[nodiscard]] bool is_closing() const {
     const std::lock_guard lock(mutex_);

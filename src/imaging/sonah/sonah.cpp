@@ -71,7 +71,7 @@ SonahCut cut_of(const ocl::DeviceInfo& device, const PnahPlan& plan) {
 
 /// What grows with the plan, bytes.
 struct SonahMemory {
-  double host = 0.0;  ///< the models of all frequencies in double precision, what is kept for masks, and the arrays
+  double host = 0.0;  ///< the models of all frequencies, what is kept for masks, and the arrays
                       ///< that are written
   double device =
       0.0;  ///< those arrays, predictions of masked microphones, and the tables of plane waves and point sources

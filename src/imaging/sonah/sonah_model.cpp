@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/quadrature.hpp"
+#include "core/stoppable.hpp"
 #include "imaging/each_frequency.hpp"
 #include "imaging/image_surface.hpp"
 #include "imaging/sonah/prior.hpp"
@@ -306,6 +307,7 @@ void make_modes(SonahModel& model, const Covariances& covariances, const Axes& a
     model.shown(i) = shown_pixels(axes, pixels[static_cast<std::size_t>(i)]);
   }
   for (int parity = 0; parity < kParities; ++parity) {
+    Stoppable::end_if_stopped();
     const std::size_t c = static_cast<std::size_t>(parity);
     if (is_square && parity == 2) {  // what class 1 is where rows and columns change places
       model.powers[2] = model.powers[1];

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/stoppable.hpp"
 #include "imaging/image_surface.hpp"
 
 namespace nearfield {
@@ -230,6 +231,7 @@ void add_surface_images(SonahModel& model, const PnahPlan& plan, double k, const
     model.image_powers.front()[c] = Eigen::VectorXd::Zero(model.samples);
   }
   for (Index first = 0; first < pixels; first += kPixelsAtOnce) {
+    Stoppable::end_if_stopped();
     const Index count = std::min(kPixelsAtOnce, pixels - first);
     const Eigen::MatrixXcd of_pixels = covariance.of_pixels(first, count) / microphone;
     for (std::size_t c = 0; c < kParities; ++c) {

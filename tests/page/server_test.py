@@ -160,6 +160,12 @@ class ServedPage(BrowserTest):
         self.until(page, "globalThis.nearfield !== undefined && nearfield.draws.some((draw) => draw.isLive)", 60)
         return page
 
+    def set_cursor(self, page):
+        """Its row comes with the next refresh of the panels and moves those below: a click on the way would miss them."""
+        self.assertFalse(page.evaluate("document.getElementById('cursor-table').hasChildNodes()"))
+        page.evaluate("nearfield.view.cursors = [{ x: 0.01, y: 0.01 }]")
+        self.until(page, "document.getElementById('cursor-table').hasChildNodes()")
+
     def answer(self, path="/", host=None, **headers):
         connection = http.client.HTTPConnection("127.0.0.1", int(self.daemon.url.split(":")[-1].strip("/")), timeout=30)
         self.addCleanup(connection.close)
@@ -191,7 +197,7 @@ class ServedPage(BrowserTest):
         page = self.shown(f"?token={self.daemon.token}")
         page.click("#lines-panel summary")
         self.until(page, "document.getElementById('spectrum-text').textContent.startsWith('No processor gives spectra')")
-        page.evaluate("nearfield.view.cursors = [{ x: 0.01, y: 0.01 }]")
+        self.set_cursor(page)
         page.click("#spectrum-here")
         self.until(page, "nearfield.view.processors.includes('spectrum')", 120)
         # The largest value of the curve within 100 Hz of the monopole's tone, which is none of the configured frequencies.
@@ -328,8 +334,9 @@ class ServedPage(BrowserTest):
 
     def test_a_limit_at_the_cursor_is_exceeded(self):
         page = self.shown(f"?token={self.daemon.token}")
-        page.evaluate("nearfield.view.cursors = [{ x: 0.01, y: 0.01 }]")
+        self.set_cursor(page)
         page.click("#limits-panel summary")
+        self.until(page, "document.getElementById('limits-panel').open")
         page.fill("#limit-name", "here")
         page.fill("#limit-above", "40")  # far below the plate's pressure
         page.click("#limit-set")

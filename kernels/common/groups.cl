@@ -1,6 +1,7 @@
 // What kernels share that are cut for groups of many items and for groups of one with vectors of lines.
 
 //! needs common/local_helper.cl
+//! needs common/warp_sum.cl
 
 // A group of one item needs no barrier.
 #define SYNC(group)                 \
@@ -25,22 +26,30 @@
     if ((group) == 1) {                                                                      \
       return value;                                                                          \
     }                                                                                        \
-    SYNC(group);                                                                             \
-    parts[item] = value;                                                                     \
-    SYNC(group);                                                                             \
-    float part = 0.0f;                                                                       \
-    if (item < 16) {                                                                         \
-      for (int i = item; i < (group); i += 16) {                                             \
-        part += parts[i];                                                                    \
+    if (HAS_WARPS && (group) % WARP == 0) {                                                  \
+      const float of_warp = warp_sum(value);                                                 \
+      SYNC(group);                                                                           \
+      if (item % WARP == 0) {                                                                \
+        parts[item / WARP] = of_warp;                                                        \
+      }                                                                                      \
+    } else {                                                                                 \
+      SYNC(group);                                                                           \
+      parts[item] = value;                                                                   \
+      SYNC(group);                                                                           \
+      float part = 0.0f;                                                                     \
+      if (item < 16) {                                                                       \
+        for (int i = item; i < (group); i += 16) {                                           \
+          part += parts[i];                                                                  \
+        }                                                                                    \
+      }                                                                                      \
+      SYNC(group);                                                                           \
+      if (item < 16) {                                                                       \
+        parts[item] = part;                                                                  \
       }                                                                                      \
     }                                                                                        \
     SYNC(group);                                                                             \
-    if (item < 16) {                                                                         \
-      parts[item] = part;                                                                    \
-    }                                                                                        \
-    SYNC(group);                                                                             \
     float sum = 0.0f;                                                                        \
-    for (int i = 0; i < 16; ++i) {                                                           \
+    for (int i = 0; i < (HAS_WARPS && (group) % WARP == 0 ? (group) / WARP : 16); ++i) {     \
       sum += parts[i];                                                                       \
     }                                                                                        \
     SYNC(group);                                                                             \

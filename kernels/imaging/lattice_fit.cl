@@ -6,6 +6,7 @@
 // combined with the slot m before it. Errors never grow, so single precision does: coefficients within 3e-6, the
 // extension within 2e-4 of double's (docs/studies/burg_lattice.py).
 
+//! needs common/warp_sum.cl
 //! needs imaging/predicted_steps.cl
 
 #if PREDICT && !GRAM
@@ -13,20 +14,53 @@
 #ifndef FLOOR  // of the error power, relative
 #define FLOOR 3e-4f
 #endif
-#define SUM_ITEMS 16  // that share each of the three sums; FIT_GROUP is a multiple of it, from 48 on
+#define SUMS_BY_WARPS (HAS_WARPS && FIT_GROUP % (4 * WARP) == 0)
+#define WARPS (FIT_GROUP / WARP)
+#define SUM_ITEMS 16  // else, that share each of the three sums; FIT_GROUP is a multiple of it, from 48 on
 #define SUM_STRIDE (FIT_GROUP + SUM_ITEMS)
 #define SHARE ((CHANNELS + FIT_GROUP - 1) / FIT_GROUP)
 
 typedef struct {
+#if SUMS_BY_WARPS
+  float4 sums[3 * WARPS / 4];  // of each warp: numerator's parts, denominator
+#else
   float shares[3 * SUM_STRIDE];  // numerator's parts, denominator; [item]
   float4 sums[3 * SUM_ITEMS / 4];
+#endif
   float2 predictors[2 * SIZE];  // before and after a stage
 } Fit;
 
-// Three sums over all items, of what each put into `shares`.
-LOCAL_HELPER float3 sum_of_shares(__local Fit* fit) {
-  SYNC(FIT_GROUP);
+// The three sums of all items' shares, for each of them. A barrier comes before the next call.
+#if SUMS_BY_WARPS
+LOCAL_HELPER float3 sum_of_shares(__local Fit* fit, float3 share) {
   const int item = (int)get_local_id(0);
+  const float of_warp[3] = {warp_sum(share.x), warp_sum(share.y), warp_sum(share.z)};
+  if (item % WARP == 0) {
+#pragma unroll
+    for (int i = 0; i < 3; ++i) {
+      ((__local float*)fit->sums)[i * WARPS + item / WARP] = of_warp[i];
+    }
+  }
+  SYNC(FIT_GROUP);
+  float total[3];
+#pragma unroll
+  for (int i = 0; i < 3; ++i) {
+    float4 sum = fit->sums[i * WARPS / 4];
+#pragma unroll
+    for (int j = 1; j < WARPS / 4; ++j) {
+      sum += fit->sums[i * WARPS / 4 + j];
+    }
+    total[i] = (sum.x + sum.y) + (sum.z + sum.w);
+  }
+  return (float3)(total[0], total[1], total[2]);
+}
+#else
+LOCAL_HELPER float3 sum_of_shares(__local Fit* fit, const float3 share) {
+  const int item = (int)get_local_id(0);
+  fit->shares[item] = share.x;
+  fit->shares[item + SUM_STRIDE] = share.y;
+  fit->shares[item + 2 * SUM_STRIDE] = share.z;
+  SYNC(FIT_GROUP);
   if (item < 3 * SUM_ITEMS) {
     __local const float* from = fit->shares + item / SUM_ITEMS * SUM_STRIDE + item % SUM_ITEMS;
     float4 sum = 0.0f;
@@ -46,6 +80,7 @@ LOCAL_HELPER float3 sum_of_shares(__local Fit* fit) {
   }
   return (float3)(total[0], total[1], total[2]);
 }
+#endif
 
 // Burg's predictor of all lines, [SIZE]; `energy` is that of stage 1, 0 for silence. Of the lines the errors remain.
 LOCAL_HELPER __local const float2* fit_predictor(__local Fit* fit, __local float* re, __local float* im, int length,
@@ -83,10 +118,7 @@ LOCAL_HELPER __local const float2* fit_predictor(__local Fit* fit, __local float
       share.y += f_im[r] * g_re[r] - f_re[r] * g_im[r];
       share.z += (f_re[r] * f_re[r] + f_im[r] * f_im[r]) + (g_re[r] * g_re[r] + g_im[r] * g_im[r]);
     }
-    fit->shares[item] = share.x;
-    fit->shares[item + SUM_STRIDE] = share.y;
-    fit->shares[item + 2 * SUM_STRIDE] = share.z;
-    const float3 sums = sum_of_shares(fit);
+    const float3 sums = sum_of_shares(fit, share);
     *energy = m == 1 ? sums.z : *energy;
     const float whole = sums.z + FLOOR * *energy;
     const float2 k = (whole > 0.0f ? -2.0f / whole : 0.0f) * sums.xy;

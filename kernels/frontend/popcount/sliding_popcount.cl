@@ -16,8 +16,8 @@
 //   the others    as in sliding_dft.cl
 // Launch: local (32, ROWS, 1); global (32 * WIRE_WORDS, ROWS * ceil(FREQUENCIES / FREQUENCY_TILE), z), where z is
 //   ceil(blocks / GROUP_BLOCKS) for block_sums and 1 for advance.
-// Local memory: 4 KiB, 4 KiB a moment, 0.25 KiB a row where rows share terms, and for advance 0.25 KiB a term of the
-// group.
+// Local memory: 4 KiB, 4 KiB a moment, 0.25 KiB a row where rows share terms, at most 8 KiB of coefficients, and for
+// advance 0.25 KiB a term of the group.
 
 //! needs common/moments.cl
 //! needs frontend/popcount/sliding_popcount_shared.cl
@@ -39,6 +39,9 @@
 #define PARTS (ROWS / GROUP_TERMS > 1 ? ROWS / GROUP_TERMS : 1)
 #define TERM_OF_ROW(row, i) (PARTS > 1 ? (row) % GROUP_TERMS : (row) + (i)*ROWS)
 #define ROW_WORDS ((TILE + ROWS - 1) / ROWS)
+// A group's coefficients are loaded while its bits are under way, where a block fits a tile and there are few of them.
+#define HELD_VALUES (GROUP_TERMS * BLOCK * MOMENTS)
+#define HOLDS_COEFFICIENTS (BLOCK <= TILE && HELD_VALUES <= 1024)
 // Blocks that a work-group takes: those of as many hops as fit one tile of words, or one block; long ones take several
 // tiles.
 #define GROUP_BLOCKS (KEPT_WORDS > TILE ? 1 : TILE / KEPT_WORDS * HOP_BLOCKS)
@@ -51,6 +54,17 @@ static uint term_of(const uint tile, const uint own) {
     return term < FREQUENCIES * FREQUENCY_TERMS ? term : TERMS;
   }
   return own < GROUP_TERMS ? FREQUENCIES * FREQUENCY_TERMS + own - offset : TERMS;
+}
+
+// Into `held`, [term of the group][word][q], where the group holds them. The barriers of find_moments() follow.
+LOCAL_HELPER void load_coefficients(__global const float2* restrict coefficients, const uint tile_of_frequencies,
+                                    __local float2 held[HOLDS_COEFFICIENTS ? HELD_VALUES : 1]) {
+  if (HOLDS_COEFFICIENTS) {
+    for (uint i = get_local_id(1) * BITS + get_local_id(0); i < HELD_VALUES; i += ROWS * BITS) {
+      const uint term = min(term_of(tile_of_frequencies, i / (BLOCK * MOMENTS)), (uint)(TERMS - 1));
+      held[i] = coefficients[term * BLOCK * MOMENTS + i % (BLOCK * MOMENTS)];
+    }
+  }
 }
 
 // Bit-time `lane` of this row's words; `first_word` is the place in the ring of wire words.
@@ -119,15 +133,17 @@ LOCAL_HELPER int2 clipping_of(__local float moments[TILE][MOMENTS][BITS], const 
 LOCAL_HELPER int2 sum_block(__global const uint* restrict wire, __global const float2* restrict coefficients,
                             const uint first_wire_word, const uint wire_words, const uint length, const uint place,
                             const uint looks, __local uint tile[TILE][BITS], __local float moments[TILE][MOMENTS][BITS],
+                            __local float2 held[HOLDS_COEFFICIENTS ? HELD_VALUES : 1],
                             __local float2 shares[PARTS > 1 ? ROWS : 1][BITS], float2 totals[ROW_TERMS]) {
   const uint lane = get_local_id(0);
   const uint row = get_local_id(1);
   const uint part = PARTS > 1 ? row / GROUP_TERMS : 0;
-  uint terms[ROW_TERMS];
+  uint terms[ROW_TERMS];  // the group's where coefficients are held, else the ring's
 #pragma unroll
   for (uint i = 0; i < ROW_TERMS; ++i) {
     totals[i] = (float2)(0.0f, 0.0f);
-    terms[i] = min(term_of(get_group_id(1), TERM_OF_ROW(row, i)), (uint)(TERMS - 1));
+    terms[i] = HOLDS_COEFFICIENTS ? min((uint)TERM_OF_ROW(row, i), (uint)(GROUP_TERMS - 1))
+                                  : min(term_of(get_group_id(1), TERM_OF_ROW(row, i)), (uint)(TERMS - 1));
   }
   int2 clipping = (int2)(0, 0);
   for (uint first = 0; first < length; first += TILE) {
@@ -141,10 +157,11 @@ LOCAL_HELPER int2 sum_block(__global const uint* restrict wire, __global const f
     for (uint j = part; j < (part < PARTS ? words : 0); j += PARTS) {
 #pragma unroll
       for (uint i = 0; i < ROW_TERMS; ++i) {
-        __global const float2* restrict factors = coefficients + ((size_t)terms[i] * BLOCK + first + j) * MOMENTS;
+        const uint factors = (terms[i] * BLOCK + first + j) * MOMENTS;
 #pragma unroll
         for (uint q = 0; q < MOMENTS; ++q) {
-          totals[i] += factors[q] * moments[place + j][q][lane];
+          totals[i] +=
+              (HOLDS_COEFFICIENTS ? held[factors + q] : coefficients[factors + q]) * moments[place + j][q][lane];
         }
       }
     }
@@ -186,6 +203,7 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void block_sums(
   __local uint tile[TILE][BITS];
   __local float moments[TILE][MOMENTS][BITS];
   __local float2 shares[PARTS > 1 ? ROWS : 1][BITS];
+  __local float2 held[HOLDS_COEFFICIENTS ? HELD_VALUES : 1];
   const uint column = get_group_id(0);
   const uint lane = column * BITS + get_local_id(0);
   const uint group_block = get_group_id(2) * GROUP_BLOCKS;
@@ -197,6 +215,7 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void block_sums(
                            block_words((hop_block + group_block + group_blocks - 1) % HOP_BLOCKS);
   uint loaded[ROW_WORDS];
   load_words(wire + column, group_wire_word, wire_words, group_words, loaded);
+  load_coefficients(coefficients, get_group_id(1), held);
   find_moments(loaded, group_words, tile, moments);
 #endif
   for (uint b = 0; b < group_blocks; ++b) {
@@ -205,7 +224,7 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void block_sums(
     float2 totals[ROW_TERMS];
     const int2 clipping = sum_block(wire + column, coefficients, group_wire_word, wire_words,
                                     block_words((hop_block + block) % HOP_BLOCKS), place, looks_for_clipping(), tile,
-                                    moments, shares, totals);
+                                    moments, held, shares, totals);
     __global int2* restrict entry = sums + (size_t)((first_slot + block) % slots) * (TERMS + 1) * LANES + lane;
     const ulong word = first_word + words_on(hop_block, block, HOP_WORDS);
 #pragma unroll
@@ -240,6 +259,7 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
   __local uint tile[TILE][BITS];
   __local float moments[TILE][MOMENTS][BITS];
   __local float2 shares[PARTS > 1 ? ROWS : 1][BITS];
+  __local float2 held[HOLDS_COEFFICIENTS ? HELD_VALUES : 1];
   __local float2 turned[GROUP_TERMS][BITS];
   __local float2 tile_weights[3 * FREQUENCY_TILE];
   const uint column = get_group_id(0);
@@ -252,6 +272,7 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
 #if BLOCK <= TILE
   uint loaded[ROW_WORDS];
   load_words(wire + column, wire_word, wire_words, BLOCK, loaded);
+  load_coefficients(coefficients, tile_of_frequencies, held);
 #endif
   for (uint i = get_local_id(1) * BITS + get_local_id(0); i < 3 * FREQUENCY_TILE; i += ROWS * BITS) {
     tile_weights[i] = weights[min(3 * FREQUENCY_TILE * tile_of_frequencies + i, (uint)(3 * FREQUENCIES - 1))];
@@ -273,7 +294,7 @@ __kernel __attribute__((reqd_work_group_size(BITS, ROWS, 1))) void advance(
 #endif
   float2 totals[ROW_TERMS];
   const int2 found = sum_block(wire + column, coefficients, wire_word, wire_words, BLOCK, 0, looks_for_clipping(), tile,
-                               moments, shares, totals);
+                               moments, held, shares, totals);
 #pragma unroll
   for (uint i = 0; i < ROW_TERMS; ++i) {
     const uint own = get_local_id(1) + i * ROWS;

@@ -17,6 +17,7 @@
 #include "imaging/each_frequency.hpp"
 #include "imaging/eight_cases.hpp"
 #include "imaging/search_bench.hpp"
+#include "imaging/sonah/prior.hpp"
 #include "imaging/sonah/prior_inverses.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 #include "imaging/sonah/source_modes.hpp"
@@ -53,6 +54,30 @@ std::vector<int> random_channels(const ArrayGeometry& geometry, double share, st
   std::shuffle(channels.begin(), channels.end(), generator);
   channels.resize(static_cast<std::size_t>(share * static_cast<double>(channels.size())));
   return channels;
+}
+
+/// Of the prior's field at the microphones, each of power 1: the sum of its rings of plane waves.
+Eigen::MatrixXd covariance_of(const PnahPlan& plan) {
+  const std::vector<PriorRing> rings = prior_rings(plan, plan.wavenumber(0));
+  const auto at_distance = [&](double distance_m) {
+    double sum = 0.0;
+    for (const PriorRing& ring : rings) {
+      sum += ring.power * std::exp(2.0 * std::min(ring.kz.imag(), 0.0) * plan.standoff_m) *
+             std::cyl_bessel_j(0.0, ring.kr * distance_m);
+    }
+    return sum;
+  };
+  const ArrayGeometry& geometry = plan.geometry;
+  const double power = at_distance(0.0);
+  Eigen::MatrixXd covariance(geometry.channels(), geometry.channels());
+  for (int a = 0; a < geometry.channels(); ++a) {
+    for (int b = 0; b < geometry.channels(); ++b) {
+      const MicrophonePosition from = geometry.position_m(a);
+      const MicrophonePosition to = geometry.position_m(b);
+      covariance(a, b) = at_distance(std::hypot(from.x_m - to.x_m, from.y_m - to.y_m)) / power;
+    }
+  }
+  return covariance;
 }
 
 /// A field over the array's plane or over that of the image.
@@ -108,20 +133,8 @@ TEST(PriorFill, IsTheConditionalMean) {
     const std::vector<int> chosen = random_channels(plan.geometry, 0.25, generator);
     std::vector<std::int32_t> masked(chosen.begin(), chosen.end());
     std::sort(masked.begin(), masked.end());
-    const SonahModel model = make_sonah_model(plan, 0);
-    const SourceModes modes(plan, 0, model);
     const Eigen::Index channels = plan.geometry.channels();
-    Eigen::MatrixXd unit(kParities * model.samples, channels);  // of microphones, in modes
-    Eigen::VectorXd powers(unit.rows());
-    for (Eigen::Index channel = 0; channel < channels; ++channel) {
-      std::vector<Complex> field(static_cast<std::size_t>(channels));
-      field[static_cast<std::size_t>(channel)] = 1.0;
-      unit.col(channel) = modes.of_field(field).real();
-    }
-    for (std::size_t c = 0; c < kParities; ++c) {
-      powers.segment(static_cast<Eigen::Index>(c) * model.samples, model.samples) = model.powers[c];
-    }
-    const Eigen::MatrixXd covariance = unit.transpose() * powers.asDiagonal() * unit;
+    const Eigen::MatrixXd covariance = covariance_of(plan);
     std::vector<int> usable;
     for (int channel = 0; channel < plan.geometry.channels(); ++channel) {
       if (!std::binary_search(masked.begin(), masked.end(), channel)) {

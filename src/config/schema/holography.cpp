@@ -246,7 +246,7 @@ void describe_images(Section& section, HolographySettings& holography, const Ima
                 choice<FieldPrior>(
                     {{FieldPrior::kAuto,
                       "what the spectra say, chosen for each frequency at every fourth search; without searches, or "
-                      "with more than 340 MB of models, layer"},
+                      "with more than 255 MB of models, layer"},
                      {FieldPrior::kLayer, "sources as far behind the surface as the microphones are before it"},
                      {FieldPrior::kDeepLayer, "sources twice as far behind it"},
                      {FieldPrior::kPatches, "small sources near the surface"}}),

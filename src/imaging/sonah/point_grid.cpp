@@ -49,10 +49,8 @@ Eigen::MatrixXcd PointGrid::at_microphones(const Eigen::VectorXcd& white) const 
   for (std::size_t c = 0; c < kParities; ++c) {
     const double sign_x = (c & 1U) != 0 ? -1.0 : 1.0;
     const double sign_y = (c & 2U) != 0 ? -1.0 : 1.0;
-    const auto part = white.segment(static_cast<Index>(c) * model_->samples, model_->samples);
-    Eigen::VectorXcd folded(model_->samples);
-    folded.real() = model_->projections[c] * part.real();
-    folded.imag() = model_->projections[c] * part.imag();
+    const Eigen::VectorXcd folded =
+        model_->projections[c].times(white.segment(static_cast<Index>(c) * model_->samples, model_->samples));
     for (Index sample = 0; sample < folded.size(); ++sample) {
       const Index row = sample / half_columns;
       const Index column = sample % half_columns;

@@ -25,7 +25,7 @@ double model_bytes(const PnahPlan& plan) {
   const auto planes = static_cast<double>(plan.holography.planes_m.size());
   const auto samples = static_cast<double>(sizes.samples);
   return kParities * samples *
-         (sizeof(double) * samples + sizeof(std::complex<float>) * planes * static_cast<double>(sizes.pixels));
+         (sizeof(float) * samples + sizeof(std::complex<float>) * planes * static_cast<double>(sizes.pixels));
 }
 
 std::vector<FieldPrior> candidate_priors(const PnahPlan& plan) {

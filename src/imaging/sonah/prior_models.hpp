@@ -8,7 +8,7 @@
 namespace nearfield {
 
 /// Most bytes of the models of all priors, beyond which the prior is the layer: start and memory grow threefold.
-inline constexpr double kMostPriorModelBytes = 340e6;
+inline constexpr double kMostPriorModelBytes = 255e6;
 
 /// Models of one prior.
 struct PriorModels {
@@ -22,7 +22,7 @@ FieldPrior model_prior(const PnahPlan& plan);
 /// The plan with one of the priors.
 PnahPlan with_prior(PnahPlan plan, FieldPrior prior);
 
-/// Bytes of a frequency's model.
+/// Bytes of a frequency's model at most: a little more than half of it where rows and columns are alike.
 double model_bytes(const PnahPlan& plan);
 
 /// Those that may be in force: all where the plan says auto, searches, and the models of all take kMostPriorModelBytes

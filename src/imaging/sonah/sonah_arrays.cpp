@@ -197,9 +197,9 @@ void SonahArrays::add_slots(const SonahModel& model, const std::vector<Fold>& fo
     const bool is_halved = square && fold.parity != 1;
     const int count = static_cast<int>(fold.members.size());
     const auto value_at = [&](int place, int mode) {
-      const double value = model.projections[c](place, mode);
+      const float value = model.projections[c].at(place, mode);
       // A place of the diagonal is its own partner, and counted twice where a field is folded.
-      return static_cast<float>(is_halved && place % side == place / side ? 0.5 * value : value);
+      return is_halved && place % side == place / side ? 0.5F * value : value;
     };
     for (int first = 0; first < count; first += kSlotBlock) {
       for (int slot = first; slot < first + kSlotBlock; ++slot) {
@@ -275,13 +275,13 @@ void SonahArrays::add_factors(const SonahModel& model, std::size_t plane, const 
     for (std::size_t part = 0; part < list.size(); ++part) {
       // The last part of a square array's list: the modes of class 1 at the partners.
       const bool is_partner = is_halved && part + 1 == kPairParts;
-      const Eigen::MatrixXcf& images =
+      const ClassFactors<std::complex<float>>& images =
           model.images[plane][static_cast<std::size_t>(is_partner ? 1 : list[part].parity)];
       for (const int mode : list[part].members) {
         for (const bool is_imaginary : {false, true}) {
           for (std::size_t pixel = first; pixel < first + lanes_; ++pixel) {
             const std::complex<float> value =
-                pixel < places.size() ? images(is_partner ? partners[pixel] : places[pixel], mode) : 0.0F;
+                pixel < places.size() ? images.at(is_partner ? partners[pixel] : places[pixel], mode) : 0.0F;
             factors.push_back(is_imaginary ? value.imag() : value.real());
           }
         }

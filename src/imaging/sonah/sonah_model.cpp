@@ -298,7 +298,10 @@ Matrix transposed_places(const Matrix& values, Eigen::Index side) {
   return moved;
 }
 
-void make_modes(SonahModel& model, const Covariances& covariances, const Axes& axes, bool is_square) {
+/// All of the model that depends on the array and its image alone. Returns the projections in double precision.
+std::array<Eigen::MatrixXd, kParities> make_modes(SonahModel& model, const Covariances& covariances, const Axes& axes,
+                                                  bool is_square) {
+  std::array<Eigen::MatrixXd, kParities> projections;
   const auto microphones = half_microphones(axes);
   const auto pixels = half_pixels(axes);
   const Eigen::VectorXd weights = fold_weights(axes, microphones);
@@ -312,31 +315,38 @@ void make_modes(SonahModel& model, const Covariances& covariances, const Axes& a
     if (is_square && parity == 2) {  // what class 1 is where rows and columns change places
       model.powers[2] = model.powers[1];
       model.transposed[2] = model.transposed[1];
-      model.projections[2] = transposed_places(model.projections[1], axes.x.half_microphones());
+      projections[2] = transposed_places(projections[1], axes.x.half_microphones());
+      model.projections[2] = model.projections[1].transposed(axes.x.half_microphones());
       for (std::size_t plane = 0; plane < model.images.size(); ++plane) {
-        model.images[plane][2] = transposed_places(model.images[plane][1], axes.x.half_pixels());
+        model.images[plane][2] = model.images[plane][1].transposed(axes.x.half_pixels());
         model.image_powers[plane][2] = model.image_powers[plane][1];
       }
       continue;
     }
     const Eigen::MatrixXd covariance = class_covariance(covariances.of_lag[0], axes, parity, microphones);
-    ClassModes modes =
-        is_square && parity != 1 ? modes_by_symmetry(covariance, axes.x.half_microphones()) : modes_of(covariance);
-    if (is_square && parity == 1) {
+    const bool is_symmetric = is_square && parity != 1;
+    ClassModes modes = is_symmetric ? modes_by_symmetry(covariance, axes.x.half_microphones()) : modes_of(covariance);
+    if (is_square && !is_symmetric) {
       modes.transposed.assign(static_cast<std::size_t>(modes.powers.size()), 0);
     }
+    const auto factors = [&]<class Matrix>(Matrix values, Eigen::Index side) {
+      using Factors = ClassFactors<typename Matrix::Scalar>;
+      return is_symmetric ? Factors(values, side, modes.transposed) : Factors(std::move(values));
+    };
     model.transposed[c] = modes.transposed;
     model.powers[c] = modes.powers.cwiseMax(0.0);
-    model.projections[c] = weights.asDiagonal() * modes.vectors;
+    projections[c] = weights.asDiagonal() * modes.vectors;
+    model.projections[c] = factors(Eigen::MatrixXf(projections[c].cast<float>()), axes.x.half_microphones());
     for (std::size_t plane = 0; plane < model.images.size(); ++plane) {
       // 1 / sqrt(2) for each axis: from the coefficient of a pair to its two pixels.
       const Eigen::MatrixXcd images = 0.5 *
                                       folded_matrix(covariances.of_lag[plane + 1], axes, parity, pixels, microphones) *
                                       modes.vectors.cast<Complex>();
-      model.images[plane][c] = images.cast<std::complex<float>>();
+      model.images[plane][c] = factors(Eigen::MatrixXcf(images.cast<std::complex<float>>()), axes.x.half_pixels());
       model.image_powers[plane][c] = images.cwiseAbs2().transpose() * model.shown;
     }
   }
+  return projections;
 }
 
 /// Where the prior's density at the microphones, normed to power 1, falls to that of white noise.
@@ -418,7 +428,8 @@ SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency) {
   model.pixel_columns = axes.x.half_pixels();
   model.images.resize(planes);
   model.image_powers.resize(planes);
-  make_modes(model, covariances, axes, is_square(plan.geometry));
+  const std::array<Eigen::MatrixXd, kParities> projections =
+      make_modes(model, covariances, axes, is_square(plan.geometry));
   const double pixels = static_cast<double>(plan.image_rows()) * plan.image_columns();
   double microphone = 0.0;
   for (const PriorRing& ring : rings) {
@@ -428,7 +439,7 @@ SonahModel make_sonah_model(const PnahPlan& plan, std::size_t frequency) {
     model.prior_powers.push_back(covariances.prior[plane + 1] * pixels);
   }
   if (plan.surface) {
-    add_surface_images(model, plan, k, rings, microphone);
+    add_surface_images(model, projections, plan, k, rings, microphone);
   }
   for (int step = 0; step < kNoiseSteps; ++step) {
     model.cutoffs_rad_per_m.push_back(equivalent_cutoff(plan, microphone, k, noise_step(step)));

@@ -6,6 +6,7 @@
 
 #include "imaging/noise_steps.hpp"
 #include "imaging/pnah/pnah_plan.hpp"
+#include "imaging/sonah/class_factors.hpp"
 
 namespace nearfield {
 
@@ -28,10 +29,10 @@ struct SonahModel {
   /// 0, of classes 1 and 2, it becomes the same mode of the other one. Empty for other arrays. [class][mode]
   std::array<std::vector<int>, kParities> transposed;
   /// From sums over mirrored microphones to modes: y = projection^T folded. [class](sample, mode)
-  std::array<Eigen::MatrixXd, kParities> projections;
-  /// From modes, divided by power + noise, to folded pixels, whose signed sums are the image; in single precision, as
-  /// kernels have them: half of the memory that searches hold. [plane][class](pixel, mode)
-  std::vector<std::array<Eigen::MatrixXcf, kParities>> images;
+  std::array<ClassFactors<float>, kParities> projections;
+  /// From modes, divided by power + noise, to folded pixels, whose signed sums are the image. [plane][class](pixel,
+  /// mode)
+  std::vector<std::array<ClassFactors<std::complex<float>>, kParities>> images;
   /// Sum over an image's pixels of the squared factors of a mode. [plane][class][mode]
   std::vector<std::array<Eigen::VectorXd, kParities>> image_powers;
   /// How many pixels of the image a folded pixel stands for. [pixel]

@@ -84,9 +84,8 @@ Eigen::VectorXcd SourceModes::of_field(std::span<const Complex> field) const {
   Eigen::VectorXcd modes(kParities * Index{model_->samples});
   for (std::size_t c = 0; c < kParities; ++c) {
     const Eigen::VectorXcd folded = fold_class(plan_.geometry, all, c);
-    auto part = modes.segment(static_cast<Index>(c) * model_->samples, model_->samples);
-    part.real() = model_->projections[c].transpose() * folded.real();
-    part.imag() = model_->projections[c].transpose() * folded.imag();
+    modes.segment(static_cast<Index>(c) * model_->samples, model_->samples) =
+        model_->projections[c].transposed_times(folded);
   }
   return modes;
 }
@@ -169,7 +168,7 @@ Eigen::MatrixXcd SourceModes::modes_of(const Sources& sources, int coordinate) c
   }
   Eigen::MatrixXcd modes(kParities * samples, count);
   for (std::size_t c = 0; c < kParities; ++c) {
-    const Eigen::MatrixXd parts = model_->projections[c].transpose() * folded[c];
+    const Eigen::MatrixXd parts = model_->projections[c].transposed_times(folded[c]);
     for (Index i = 0; i < count; ++i) {
       auto part = modes.col(i).segment(static_cast<Index>(c) * samples, samples);
       part.real() = parts.col(2 * i);
@@ -226,8 +225,7 @@ Eigen::MatrixXcd image_of_modes(const PnahPlan& plan, const SonahModel& model, c
       Eigen::MatrixXcd::Zero(plan.surface ? static_cast<Index>(plan.surface->pixels()) : rows * columns, white.cols());
   for (std::size_t c = 0; c < kParities; ++c) {
     const auto of_class = white.middleRows(static_cast<Index>(c) * model.samples, model.samples);
-    const Eigen::MatrixXcd folded =
-        (model.images.front()[c] * of_class.cast<std::complex<float>>()).cast<std::complex<double>>();
+    const Eigen::MatrixXcd folded = model.images.front()[c].times(of_class);
     if (plan.surface) {
       image += folded;
       continue;

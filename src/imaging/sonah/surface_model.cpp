@@ -213,8 +213,8 @@ Eigen::MatrixXcd SurfaceCovariance::of_pixels(Index first, Index count) const {
   return values;
 }
 
-void add_surface_images(SonahModel& model, const PnahPlan& plan, double k, const std::vector<PriorRing>& rings,
-                        double microphone) {
+void add_surface_images(SonahModel& model, const std::array<Eigen::MatrixXd, kParities>& projections,
+                        const PnahPlan& plan, double k, const std::vector<PriorRing>& rings, double microphone) {
   const ImageSurface& surface = *plan.surface;
   const auto pixels = static_cast<Index>(surface.pixels());
   const SurfaceCovariance covariance(plan, k, rings);
@@ -226,8 +226,9 @@ void add_surface_images(SonahModel& model, const PnahPlan& plan, double k, const
   for (Index i = 0; i < pixels; ++i) {
     model.shown(i) = surface.has(static_cast<std::size_t>(i)) ? 1.0 : 0.0;
   }
+  std::array<Eigen::MatrixXcf, kParities> images;
   for (std::size_t c = 0; c < kParities; ++c) {
-    model.images.front()[c].resize(pixels, model.samples);
+    images[c].resize(pixels, model.samples);
     model.image_powers.front()[c] = Eigen::VectorXd::Zero(model.samples);
   }
   for (Index first = 0; first < pixels; first += kPixelsAtOnce) {
@@ -237,11 +238,14 @@ void add_surface_images(SonahModel& model, const PnahPlan& plan, double k, const
     for (std::size_t c = 0; c < kParities; ++c) {
       const Eigen::MatrixXcd folded = fold(of_pixels, plan.geometry, c);
       Eigen::MatrixXcd image(count, model.samples);
-      image.real() = folded.real() * model.projections[c];
-      image.imag() = folded.imag() * model.projections[c];
-      model.images.front()[c].middleRows(first, count) = image.cast<std::complex<float>>();
+      image.real() = folded.real() * projections[c];
+      image.imag() = folded.imag() * projections[c];
+      images[c].middleRows(first, count) = image.cast<std::complex<float>>();
       model.image_powers.front()[c] += image.cwiseAbs2().colwise().sum().transpose();
     }
+  }
+  for (std::size_t c = 0; c < kParities; ++c) {
+    model.images.front()[c] = ClassFactors<std::complex<float>>(std::move(images[c]));
   }
   model.prior_powers = {surface_prior(plan, k, rings) / microphone};
 }

@@ -34,9 +34,10 @@ class SurfaceCovariance {
 };
 
 /// Fills the part of the model that depends on the surface: images, image_powers, shown and prior_powers; its modes
-/// must be there. `microphone`: the prior's power there, which becomes 1.
-void add_surface_images(SonahModel& model, const PnahPlan& plan, double k, const std::vector<PriorRing>& rings,
-                        double microphone);
+/// must be there. projections: the model's, in double precision, as weak modes need them; microphone: the prior's power
+/// there, which becomes 1.
+void add_surface_images(SonahModel& model, const std::array<Eigen::MatrixXd, kParities>& projections,
+                        const PnahPlan& plan, double k, const std::vector<PriorRing>& rings, double microphone);
 
 /// The plan's quantity of a plane wave at each pixel, for amplitude 1 at the microphones; 0 where there is no surface.
 Eigen::VectorXcd wave_on_surface(const PnahPlan& plan, double k, const PlaneWave& wave);

@@ -69,13 +69,18 @@ const Eigen::MatrixXd& WaveGrid::grid_powers() {
   if (powers_.size() > 0) {
     return powers_;
   }
-  Sources waves;
+  const auto coarse = [](Index count) { return (count + kCoarse - 1) / kCoarse; };
+  const Index columns = coarse(x_.grid_rad_per_m.size());
+  const Eigen::MatrixXd weights = filter_weights(*model_);
+  Eigen::MatrixXd powers(kNoiseSteps, coarse(y_.grid_rad_per_m.size()) * columns);
   for (Index y = 0; y < y_.grid_rad_per_m.size(); y += kCoarse) {
+    Sources line;
     for (Index x = 0; x < x_.grid_rad_per_m.size(); x += kCoarse) {
-      waves.emplace_back(PlaneWave{x_.grid_rad_per_m(x), y_.grid_rad_per_m(y)});
+      line.emplace_back(PlaneWave{x_.grid_rad_per_m(x), y_.grid_rad_per_m(y)});
     }
+    powers.middleCols(y / kCoarse * columns, columns) = weights * modes_.fields(line).cwiseAbs2();
   }
-  powers_ = filter_weights(*model_) * modes_.fields(waves).cwiseAbs2();
+  powers_ = std::move(powers);
   return powers_;
 }
 
@@ -87,9 +92,9 @@ Candidate WaveGrid::strongest(const Eigen::VectorXcd& white, int step, double pr
   const Index coarse_columns = (columns + kCoarse - 1) / kCoarse;
   std::array<Eigen::MatrixXcd, kParities> of_class;
   for (int c = 0; c < kParities; ++c) {
-    const Eigen::VectorXcd folded = std::conj(kClassPhases[index_of(c)]) *
-                                    model_->projections[index_of(c)].cast<Complex>() *
-                                    white.segment(Index{c} * model_->samples, model_->samples);
+    const Eigen::VectorXcd folded =
+        std::conj(kClassPhases[index_of(c)]) *
+        model_->projections[index_of(c)].times(white.segment(Index{c} * model_->samples, model_->samples));
     const Eigen::Map<const Eigen::Matrix<Complex, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>> places(
         folded.data(), y_.places_m.size(), x_.places_m.size());
     of_class[index_of(c)] = y_.waves[(c & 2) != 0 ? 1 : 0].transpose().cast<Complex>() * places *

@@ -1,0 +1,105 @@
+#pragma once
+#include <Eigen/Dense>
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace nearfield {
+
+/// Factors between the places of half an array, or half an image, and the modes of a parity class: a matrix
+/// (place, mode), in single precision as kernels have it. Where rows and columns are alike, half of a class follows
+/// from the other half, and class 2 from class 1; only what does not follow is kept, since searches hold the factors of
+/// several priors as long as a stream runs. Products are computed in the other factor's precision.
+/// Scalar: float or std::complex<float>.
+template <class Scalar>
+class ClassFactors {
+ public:
+  using Matrix = Eigen::Matrix<Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+
+  ClassFactors() = default;
+  explicit ClassFactors(Matrix values)
+      : places_(values.rows()), values_(std::make_shared<const Matrix>(std::move(values))) {}
+  /// Of `side` rows and columns, where each mode stays as it is (1) or changes its sign (-1) when these change places.
+  /// signs: [mode]
+  ClassFactors(const Matrix& values, Eigen::Index side, std::span<const int> signs)
+      : places_(values.rows()), side_(side), signs_(values.cols()) {
+    for (Eigen::Index mode = 0; mode < values.cols(); ++mode) {
+      signs_(mode) = signs[static_cast<std::size_t>(mode)];
+    }
+    Matrix kept(side * (side + 1) / 2, values.cols());
+    for (Eigen::Index place = 0; place < places_; ++place) {
+      if (!is_below(place)) {
+        kept.row(kept_of(place)) = values.row(place);
+      }
+    }
+    values_ = std::make_shared<const Matrix>(std::move(kept));
+  }
+  /// The same modes with rows and columns, `side` of each, in each other's place; shares what is kept.
+  [[nodiscard]] ClassFactors transposed(Eigen::Index side) const {
+    ClassFactors out = *this;
+    out.side_ = side;
+    out.is_transposed_ = !is_transposed_;
+    return out;
+  }
+
+  /// How many factors are kept.
+  [[nodiscard]] Eigen::Index kept() const { return values_ ? values_->size() : 0; }
+  [[nodiscard]] Scalar at(Eigen::Index place, Eigen::Index mode) const {
+    const Eigen::Index own = is_transposed_ ? partner(place) : place;
+    const Scalar value = (*values_)(kept_of(own), mode);
+    return is_below(own) ? static_cast<float>(signs_(mode)) * value : value;
+  }
+  /// (mode, column) to (place, column).
+  template <class Modes>
+  [[nodiscard]] auto times(const Modes& modes) const {
+    using Out = Eigen::Matrix<typename Modes::Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+    const Out values = values_->template cast<typename Modes::Scalar>();
+    const Out above = values * modes;
+    const Out below = signs_.size() > 0 ? Out(values * (signs_.asDiagonal() * modes)) : Out();
+    Out out(places_, modes.cols());
+    for (Eigen::Index place = 0; place < places_; ++place) {
+      const Eigen::Index own = is_transposed_ ? partner(place) : place;
+      out.row(place) = (is_below(own) ? below : above).row(kept_of(own));
+    }
+    return out;
+  }
+  /// (place, column) to (mode, column), by the transposed matrix.
+  template <class Places>
+  [[nodiscard]] auto transposed_times(const Places& places) const {
+    using Out = Eigen::Matrix<typename Places::Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+    Out above = Out::Zero(values_->rows(), places.cols());
+    Out below = Out::Zero(signs_.size() > 0 ? values_->rows() : 0, places.cols());
+    for (Eigen::Index place = 0; place < places_; ++place) {
+      const Eigen::Index own = is_transposed_ ? partner(place) : place;
+      (is_below(own) ? below : above).row(kept_of(own)) = places.row(place);
+    }
+    const Out values = values_->template cast<typename Places::Scalar>();
+    Out out = values.transpose() * above;
+    if (signs_.size() > 0) {
+      out += signs_.asDiagonal() * (values.transpose() * below);
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] Eigen::Index partner(Eigen::Index place) const { return place % side_ * side_ + place / side_; }
+  /// Whether a place follows from its partner.
+  [[nodiscard]] bool is_below(Eigen::Index place) const { return signs_.size() > 0 && place / side_ > place % side_; }
+  /// Row of values_ that a place, or its partner, has.
+  [[nodiscard]] Eigen::Index kept_of(Eigen::Index place) const {
+    if (signs_.size() == 0) {
+      return place;
+    }
+    const auto [low, high] = std::minmax({place / side_, place % side_});
+    return high * (high + 1) / 2 + low;
+  }
+
+  Eigen::Index places_ = 0;
+  Eigen::Index side_ = 0;       ///< where rows and columns may change places
+  bool is_transposed_ = false;  ///< values_ are those of the partners
+  Eigen::VectorXd signs_;       ///< [mode]; empty: every place is kept
+  std::shared_ptr<const Matrix> values_;
+};
+
+}  // namespace nearfield

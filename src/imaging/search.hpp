@@ -31,6 +31,8 @@ struct PointSource {
   bool operator==(const PointSource&) const = default;
 };
 
+class SonahArrays;
+
 /// The prior of one frequency, and the plane waves and point sources that are fitted together with it.
 struct FoundWaves {
   std::optional<FieldPrior> prior = FieldPrior::kLayer;  ///< none: the imager has one alone
@@ -42,6 +44,9 @@ struct FoundWaves {
   /// Microphones that the fit left out, ascending; masked ones that are not among them count as they are filled.
   std::vector<std::int32_t> left_out = {};
   std::vector<float> table;  ///< as the imager's kernels read it (source_table.hpp)
+  /// Of sonah's prior, as the device of the imager that made the search reads it; may be null, and is where the prior
+  /// has always been that of the beginning.
+  std::shared_ptr<const SonahArrays> arrays = {};
   [[nodiscard]] bool has_sources() const { return !waves.empty() || !points.empty(); }
 };
 

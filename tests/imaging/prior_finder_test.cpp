@@ -10,6 +10,7 @@
 
 #include "imaging/search_bench.hpp"
 #include "imaging/sonah/prior_reference.hpp"
+#include "imaging/sonah/sonah_arrays.hpp"
 #include "imaging/sonah/sonah_reference.hpp"
 #include "imaging/sources/source_table.hpp"
 #include "support/fields.hpp"
@@ -320,6 +321,75 @@ TEST(PriorFinder, SilenceChoosesNothing) {
   const std::vector<Complex> silence(static_cast<std::size_t>(plan.geometry.channels()));
   EXPECT_EQ(finder.find(silence, 1, {}).prior, FieldPrior::kLayer);
   EXPECT_EQ(finder.find(drawn(plan, FieldPrior::kPatches, 2U), 2, {}).prior, FieldPrior::kPatches);
+}
+
+// Who adopts findings gets what the device needs of a prior that was not in force, made by the search.
+TEST(PriorFinder, ArraysAreMadeWhereThePriorChanges) {
+  const PnahPlan plan = plan_of(24, 24);
+  const std::vector<PriorModels> candidates = make_candidate_models(plan);
+  std::vector<std::size_t> made;
+  SonahRoom room;
+  for (const PriorModels& candidate : candidates) {
+    SonahArrays::reserve(plan, candidate.of_frequency, room);
+  }
+  PriorFinder finder(plan, 0, candidates, [&](std::size_t candidate, std::size_t frequency) {
+    made.push_back(candidate);
+    return std::make_shared<const SonahArrays>(plan, candidates[candidate].of_frequency, SonahCut{}, room, frequency);
+  });
+  const std::vector<Complex> layer = drawn(plan, FieldPrior::kLayer, 1U);
+  const std::vector<Complex> patches = drawn(plan, FieldPrior::kPatches, 2U);
+  EXPECT_EQ(finder.find(layer, 0, {}).arrays, nullptr);
+  EXPECT_EQ(finder.find(layer, 1, {}).arrays, nullptr);
+  EXPECT_TRUE(made.empty()) << "the first prior is in force from the beginning";
+  const FoundWaves changed = finder.find(patches, 4, {});
+  ASSERT_EQ(changed.prior, FieldPrior::kPatches);
+  ASSERT_NE(changed.arrays, nullptr);
+  EXPECT_EQ(finder.find(patches, 5, {}).arrays, changed.arrays) << "findings in between may have been left out";
+  const FoundWaves back = finder.find(layer, 8, {});
+  ASSERT_EQ(back.prior, FieldPrior::kLayer);
+  EXPECT_NE(back.arrays, changed.arrays);
+  EXPECT_EQ(made, (std::vector<std::size_t>{2, 0}));
+}
+
+// The same to the last bit, whether a search brings what the device needs or the imager makes it: as for findings of
+// the search of a device that cuts its groups otherwise.
+TEST(Prior, ArraysOfASearchAreTheImagers) {
+  PnahPlan plan = plan_of(14, 14, {500.0, 3000.0});
+  plan.holography.planes_m = {0.0, 0.01};
+  std::vector<Complex> field = drawn(plan, FieldPrior::kLayer, 1U, 0);
+  const std::vector<Complex> second = drawn(plan, FieldPrior::kPatches, 2U, 1);
+  field.insert(field.end(), second.begin(), second.end());
+  const std::vector<ComplexF> spectra = test::narrow(field);
+  std::vector<std::shared_ptr<const Findings>> found;
+  for (const Path& path : kSonahPaths) {
+    found.push_back(make_imager(test::device_of(path), plan)->make_search()->search(spectra, {}, 0));
+    const std::span<const FoundWaves> waves = found.back()->frequencies();
+    ASSERT_EQ(waves[1].prior, FieldPrior::kPatches);
+    ASSERT_NE(waves[1].arrays, nullptr);
+  }
+  ASSERT_NE(found.front()->frequencies()[1].arrays->cut(), found.back()->frequencies()[1].arrays->cut());
+  auto without = std::make_shared<WaveFindings>();
+  for (FoundWaves waves : found.front()->frequencies()) {
+    waves.arrays = nullptr;
+    without->waves.push_back(std::move(waves));
+  }
+  for (const Path& path : kSonahPaths) {
+    const std::optional<test::PlainWorkGroups> plain =
+        path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
+    const ocl::Device on = test::device_of(path);
+    const auto input = on.upload<ComplexF>(spectra, "test");
+    const auto status = on.upload<std::uint32_t>(std::vector<std::uint32_t>(kStatusWords, 0U), "test");
+    const auto images_with = [&](const std::shared_ptr<const Findings>& findings) {
+      const std::unique_ptr<Imager> sonah = make_imager(on, plan);
+      sonah->adopt(findings);
+      sonah->enqueue(input, status);
+      return on.download(sonah->images(), "test");
+    };
+    const std::vector<ComplexF> expected = images_with(without);
+    for (const std::shared_ptr<const Findings>& findings : found) {
+      EXPECT_EQ(images_with(findings), expected) << path.name;
+    }
+  }
 }
 
 // What a search finds for status and log.

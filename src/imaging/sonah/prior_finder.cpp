@@ -5,7 +5,9 @@
 
 namespace nearfield {
 
-PriorFinder::PriorFinder(const PnahPlan& plan, std::size_t frequency, const std::vector<PriorModels>& candidates) {
+PriorFinder::PriorFinder(const PnahPlan& plan, std::size_t frequency, const std::vector<PriorModels>& candidates,
+                         MakeSonahArrays make_arrays)
+    : frequency_(frequency), make_arrays_(std::move(make_arrays)) {
   for (const PriorModels& candidate : candidates) {
     priors_.push_back(candidate.prior);
     finders_.emplace_back(with_prior(plan, candidate.prior), frequency, candidate.of_frequency.at(frequency));
@@ -18,13 +20,24 @@ FoundWaves PriorFinder::find(std::span<const std::complex<double>> field, std::u
   const SearchMemory<Chosen>::Pair before = before_.at(number);
   before.settling->sources.resize(finders_.size());
   before.serving->sources.resize(finders_.size());
-  if (*before.settling != *before.serving) {
+  const bool differ = *before.settling != *before.serving;
+  if (differ) {
     (void)find_from(*before.settling, chooses, field, mask);
-    return find_from(*before.serving, chooses, field, mask);
   }
   FoundWaves found = find_from(*before.serving, chooses, field, mask);
-  *before.settling = *before.serving;
+  if (!differ) {
+    *before.settling = *before.serving;
+  }
+  add_arrays(found, before.serving->candidate.value_or(0));
   return found;
+}
+
+void PriorFinder::add_arrays(FoundWaves& found, std::size_t candidate) {
+  if (candidate != found_last_ && make_arrays_) {
+    arrays_ = make_arrays_(candidate, frequency_);
+    found_last_ = candidate;
+  }
+  found.arrays = arrays_;
 }
 
 FoundWaves PriorFinder::find_beside(std::size_t candidate, Chosen& chosen, std::span<const std::complex<double>> field,

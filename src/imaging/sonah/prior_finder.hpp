@@ -2,6 +2,8 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,14 +18,19 @@ namespace nearfield {
 /// By how much another prior's criterion must be below that of the prior in force, nepers.
 inline constexpr double kPriorPreference = 10.0;
 
+/// What the device needs of a candidate's model of a frequency.
+using MakeSonahArrays = std::function<std::shared_ptr<const SonahArrays>(std::size_t candidate, std::size_t frequency)>;
+
 /// Chooses the prior of one frequency, and finds the plane waves and point sources beside it (docs/sonah.md): every
 /// kSearchHalf searches that with the least criterion (WaveFinder::criterion()), each with the sources that are found
 /// beside it. Within one memory the prior in force is given up for one that is better by kPriorPreference alone; a
 /// memory that begins prefers the first candidate by as much, since its choice may not depend on searches before it.
 class PriorFinder : public FrequencyFinder {
  public:
-  /// `candidates` must outlive it; the first one is in force until one is chosen.
-  PriorFinder(const PnahPlan& plan, std::size_t frequency, const std::vector<PriorModels>& candidates);
+  /// `candidates` must outlive it; the first one is in force until one is chosen. make_arrays: for findings whose prior
+  /// is not that of the findings before, so that who adopts them need not; where it is empty, findings have none.
+  PriorFinder(const PnahPlan& plan, std::size_t frequency, const std::vector<PriorModels>& candidates,
+              MakeSonahArrays make_arrays = {});
   /// Starts with what it chose and found before.
   FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number,
                   const MicrophoneMask& mask) override;
@@ -38,12 +45,17 @@ class PriorFinder : public FrequencyFinder {
   };
   FoundWaves find_from(Chosen& chosen, bool chooses, std::span<const std::complex<double>> field,
                        const MicrophoneMask& mask);
+  void add_arrays(FoundWaves& found, std::size_t candidate);
   FoundWaves find_beside(std::size_t candidate, Chosen& chosen, std::span<const std::complex<double>> field,
                          const MicrophoneMask& mask);
 
   std::vector<FieldPrior> priors_;   ///< [candidate]
   std::vector<WaveFinder> finders_;  ///< [candidate]
   SearchMemory<Chosen> before_;
+  std::size_t frequency_;
+  MakeSonahArrays make_arrays_;
+  std::size_t found_last_ = 0;                 ///< candidate of the findings before
+  std::shared_ptr<const SonahArrays> arrays_;  ///< of it; null as long as it has not changed
 };
 
 }  // namespace nearfield

@@ -71,7 +71,7 @@ SonahCut cut_of(const ocl::DeviceInfo& device, const PnahPlan& plan) {
 
 /// What grows with the plan, bytes.
 struct SonahMemory {
-  double host = 0.0;  ///< the models of all frequencies, what is kept for masks, and the arrays
+  double host = 0.0;  ///< the models of all frequencies and priors, what is kept for masks, and the arrays
                       ///< that are written
   double device =
       0.0;  ///< those arrays, predictions of masked microphones, and the tables of plane waves and point sources
@@ -96,7 +96,7 @@ SonahMemory memory_of_sonah(const PnahPlan& plan, const SourceTable& table) {
   const double kept = plan.fills_from_all ? std::min(frequencies * kParities * sizeof(double) * samples * samples,
                                                      static_cast<double>(kKeptInverseBytes))
                                           : 0.0;
-  return {.host = frequencies * models * (model_bytes(plan) + projections + factors) + kept,
+  return {.host = frequencies * (models * model_bytes(plan) + projections + factors) + kept,
           .device = frequencies * (projections + factors + waves + fill)};
 }
 
@@ -154,26 +154,20 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
   require_memory_for_sonah(device.info(), plan, table_);
   std::vector<PriorModels> candidates = make_candidate_models(plan);
   cut_ = cut_of(device.info(), plan);
-  SonahRoom room;
   for (const PriorModels& candidate : candidates) {
-    SonahArrays::reserve(plan, candidate.of_frequency, room);
-  }
-  for (const PriorModels& candidate : candidates) {
-    arrays_.emplace_back(plan, candidate.of_frequency, cut_, room);
+    SonahArrays::reserve(plan, candidate.of_frequency, room_);
   }
   in_force_.resize(frequencies_, 0);
-  mode_parts_ = to_size(arrays_.front().mode_parts);
-  pixel_blocks_ = to_size(arrays_.front().pixel_blocks);
-  description_ = fmt::format("statistically optimised, {} of {} modes, groups of {}", arrays_.front().kept,
+  const SonahArrays arrays(plan, candidates.front().of_frequency, cut_, room_);
+  mode_parts_ = to_size(arrays.mode_parts);
+  pixel_blocks_ = to_size(arrays.pixel_blocks);
+  description_ = fmt::format("statistically optimised, {} of {} modes, groups of {}", arrays.kept,
                              plan.geometry.channels(), group_);
-  allocate(device, plan, arrays_.front());
-  build(device, plan, arrays_.front());
-  if (arrays_.size() == 1) {
-    arrays_.clear();
-  }
+  allocate(device, plan, arrays);
+  build(device, plan, arrays);
   if (plan.holography.search_every_frames > 0) {
-    for (PriorModels& candidate : candidates) {
-      for (SonahModel& model : candidate.of_frequency) {
+    if (candidates.size() == 1) {  // searches look at the first plane alone
+      for (SonahModel& model : candidates.front().of_frequency) {
         model.images.resize(1);
       }
     }
@@ -274,7 +268,8 @@ void Sonah::use(const MicrophoneMask& mask) {
 }
 
 /// Writes what the device has of a frequency's model; the kernels that read the one before have ended.
-void Sonah::use_prior(std::size_t frequency, FieldPrior prior) {
+void Sonah::use_prior(std::size_t frequency, const FoundWaves& found_waves) {
+  const FieldPrior prior = found_waves.prior.value();
   const auto is_of_prior = [&](const PriorModels& candidate) { return candidate.prior == prior; };
   const auto found = std::find_if(candidates_->begin(), candidates_->end(), is_of_prior);
   if (found == candidates_->end()) {
@@ -284,11 +279,17 @@ void Sonah::use_prior(std::size_t frequency, FieldPrior prior) {
   if (std::exchange(in_force_[frequency], candidate) == candidate) {
     return;
   }
-  const SonahArrays& arrays = arrays_.at(candidate);
+  // A search of another device's imager, or of the reference, has none that this device can read.
+  const std::shared_ptr<const SonahArrays> of_prior =
+      found_waves.arrays && found_waves.arrays->cut() == cut_
+          ? found_waves.arrays
+          : std::make_shared<const SonahArrays>(plan_, std::span(found->of_frequency).subspan(frequency, 1), cut_,
+                                                room_, frequency);
+  const SonahArrays& arrays = *of_prior;
   const auto write = [&](const char* name, const auto& values, const SonahSlice& slice) {
     using Value = std::remove_cvref_t<decltype(values.front())>;
-    device_.enqueue_write(arena_.part<Value>(device_, name), slice.first,
-                          std::span(values).subspan(slice.first, slice.count), kSonahStage);
+    device_.enqueue_write(arena_.part<Value>(device_, name), slice.to,
+                          std::span(values).subspan(slice.from, slice.count), kSonahStage);
   };
   for (const auto& [name, values] : floats_of(arrays)) {
     write(name, *values, arrays.slice_of(frequency, values->size()));
@@ -298,6 +299,9 @@ void Sonah::use_prior(std::size_t frequency, FieldPrior prior) {
   }
   for (std::size_t plane = 0; plane < planes_; ++plane) {
     write(kFactors, arrays.factors, arrays.factors_of(frequency, plane));
+  }
+  if (of_prior != found_waves.arrays) {
+    device_.wait();  // for the writes from what goes now; findings stay as long as they are in use
   }
 }
 
@@ -309,8 +313,8 @@ void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
   }
   require_fit(found, frequencies_, table_);
   for (std::size_t f = 0; f < frequencies_; ++f) {
-    if (!arrays_.empty()) {
-      use_prior(f, found.at(f).prior.value());
+    if (candidates_ != nullptr) {
+      use_prior(f, found.at(f));
     }
     const std::vector<float>& table = found.at(f).table;
     const bool had_sources = findings_ != nullptr && findings_as<WaveFindings>(findings_).waves[f].has_sources();
@@ -326,8 +330,12 @@ std::unique_ptr<Search> Sonah::make_search() const {
   if (candidates_ == nullptr) {
     return nullptr;
   }
-  return defer_search(
-      [plan = plan_, candidates = candidates_] { return std::make_unique<WaveSearch>(plan, candidates); });
+  return defer_search([plan = plan_, candidates = candidates_, cut = cut_, room = room_] {
+    return std::make_unique<WaveSearch>(plan, candidates, [=](std::size_t candidate, std::size_t frequency) {
+      const std::span<const SonahModel> models = (*candidates)[candidate].of_frequency;
+      return std::make_shared<const SonahArrays>(plan, models.subspan(frequency, 1), cut, room, frequency);
+    });
+  });
 }
 
 void Sonah::enqueue(const ComplexBuffer& spectra, const StatusBuffer& status, std::size_t frames) {

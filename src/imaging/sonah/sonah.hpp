@@ -40,7 +40,7 @@ class Sonah : public Imager {
   void allocate(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays);
   void build(const ocl::Device& device, const PnahPlan& plan, const SonahArrays& arrays);
   void set_results() final;
-  void use_prior(std::size_t frequency, FieldPrior prior);
+  void use_prior(std::size_t frequency, const FoundWaves& found);
 
   std::string description_;
   int modes_ = 0;  ///< of a class, with those that fill the last block
@@ -55,8 +55,8 @@ class Sonah : public Imager {
   PnahPlan plan_;
   ocl::Arena arena_;
   std::shared_ptr<const std::vector<PriorModels>> candidates_;  ///< for searches; null where the plan sets none
-  std::vector<SonahArrays> arrays_;    ///< [candidate], for the device; empty where there is one
-  std::vector<std::size_t> in_force_;  ///< candidate, [frequency]
+  SonahRoom room_;                                              ///< of all candidates
+  std::vector<std::size_t> in_force_;                           ///< candidate, [frequency]
   SourceTable table_;
   ocl::Buffer<float> waves_;                  ///< [frequency][table], in the arena
   ocl::Buffer<std::int32_t> memories_;        ///< likewise

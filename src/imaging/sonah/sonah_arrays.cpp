@@ -112,21 +112,32 @@ void SonahArrays::reserve(const PnahPlan& plan, std::span<const SonahModel> mode
 }
 
 SonahSlice SonahArrays::slice_of(std::size_t frequency, std::size_t values) const {
-  const std::size_t count = values / first_rows_.size();
-  return {.first = frequency * count, .count = count};
+  const std::size_t count = values / frequencies_;
+  return {.from = (frequency - first_frequency_) * count, .to = frequency * count, .count = count};
 }
 
 SonahSlice SonahArrays::factors_of(std::size_t frequency, std::size_t plane) const {
-  const std::size_t values_a_row = 2 * lanes_ * static_cast<std::size_t>(pixel_blocks);
-  return {.first = (plane * static_cast<std::size_t>(rows) + first_rows_[frequency]) * values_a_row,
+  const std::size_t values_a_row =
+      2 * static_cast<std::size_t>(cut_.pixel_lanes) * static_cast<std::size_t>(pixel_blocks);
+  const std::size_t first_row = first_rows_[first_frequency_];
+  const std::size_t own_rows = first_rows_[first_frequency_ + frequencies_] - first_row;
+  return {.from = (plane * own_rows + first_rows_[frequency] - first_row) * values_a_row,
+          .to = (plane * first_rows_.back() + first_rows_[frequency]) * values_a_row,
           .count = static_cast<std::size_t>(room_.rows[frequency]) * values_a_row};
 }
 
-SonahArrays::SonahArrays(const PnahPlan& plan, std::span<const SonahModel> models, const SonahCut& cut, SonahRoom room)
+SonahArrays::SonahArrays(const PnahPlan& plan, std::span<const SonahModel> models, const SonahCut& cut, SonahRoom room,
+                         std::size_t first_frequency)
     : SonahArrays(plan) {
-  lanes_ = static_cast<std::size_t>(cut.pixel_lanes);
+  cut_ = cut;
   room_ = std::move(room);
-  reserve(plan, models, room_);
+  first_frequency_ = first_frequency;
+  frequencies_ = models.size();
+  first_rows_.push_back(0);
+  for (const int rows_of_frequency : room_.rows) {
+    first_rows_.push_back(first_rows_.back() + static_cast<std::size_t>(rows_of_frequency));
+  }
+  rows = static_cast<int>(first_rows_.back());
   kept = room_.kept;
   const SonahModel& first = models.front();
   modes = kSlotBlock * whole_blocks(static_cast<std::size_t>(first.samples), kSlotBlock);
@@ -147,19 +158,19 @@ SonahArrays::SonahArrays(const PnahPlan& plan, std::span<const SonahModel> model
   }
   for (std::size_t f = 0; f < models.size(); ++f) {
     add_slots(models[f], folds_of(models[f]));
-    add_list(models[f], lists[f]);
+    add_list(models[f], first_frequency_ + f, lists[f]);
     append_log_sums(log_sums, models[f], plan.geometry.channels());
     append_errors(errors, models[f], plan.error_calibration());
     cutoffs.insert(cutoffs.end(), models[f].cutoffs_rad_per_m.begin(), models[f].cutoffs_rad_per_m.end());
   }
   const std::size_t planes = first.images.size();
-  factors.reserve(planes * static_cast<std::size_t>(rows) * static_cast<std::size_t>(2 * cut.pixel_lanes) *
-                  static_cast<std::size_t>(pixel_blocks));
+  const SonahSlice last = factors_of(first_frequency_ + models.size() - 1, planes - 1);
+  factors.reserve(last.from + last.count);
   for (std::size_t plane = 0; plane < planes; ++plane) {
     for (std::size_t f = 0; f < models.size(); ++f) {
       add_factors(models[f], plane, lists[f]);
-      const SonahSlice room_of_frequency = factors_of(f, plane);
-      factors.resize(room_of_frequency.first + room_of_frequency.count, 0.0F);
+      const SonahSlice place = factors_of(first_frequency_ + f, plane);
+      factors.resize(place.from + place.count, 0.0F);
     }
   }
 }
@@ -242,7 +253,7 @@ std::vector<SonahArrays::Fold> SonahArrays::list_of(const SonahModel& model, con
   return list;
 }
 
-void SonahArrays::add_list(const SonahModel& model, const std::vector<Fold>& list) {
+void SonahArrays::add_list(const SonahModel& model, std::size_t frequency, const std::vector<Fold>& list) {
   std::array<std::int32_t, kListStarts> places{};
   std::int32_t count = 0;
   const std::size_t first = list_modes.size();
@@ -257,9 +268,7 @@ void SonahArrays::add_list(const SonahModel& model, const std::vector<Fold>& lis
     }
   }
   places.at(on_surface_ ? 1 : list.size()) = count;
-  places.back() = rows;
-  first_rows_.push_back(static_cast<std::size_t>(rows));
-  rows += room_.rows[first_rows_.size() - 1];
+  places.back() = static_cast<std::int32_t>(first_rows_[frequency]);
   starts.insert(starts.end(), places.begin(), places.end());
   list_modes.resize(first + static_cast<std::size_t>(kept), 0);
   list_powers.resize(list_modes.size(), 1.0F);
@@ -271,7 +280,8 @@ void SonahArrays::add_factors(const SonahModel& model, std::size_t plane, const 
   const std::vector<int> places =
       is_halved ? triangle_places(model.pixel_rows) : all_places(model.pixel_rows * model.pixel_columns);
   const std::vector<int> partners = is_halved ? changed(places, model.pixel_rows) : std::vector<int>();
-  for (std::size_t first = 0; first < places.size(); first += lanes_) {
+  const auto lanes = static_cast<std::size_t>(cut_.pixel_lanes);
+  for (std::size_t first = 0; first < places.size(); first += lanes) {
     for (std::size_t part = 0; part < list.size(); ++part) {
       // The last part of a square array's list: the modes of class 1 at the partners.
       const bool is_partner = is_halved && part + 1 == kPairParts;
@@ -279,7 +289,7 @@ void SonahArrays::add_factors(const SonahModel& model, std::size_t plane, const 
           model.images[plane][static_cast<std::size_t>(is_partner ? 1 : list[part].parity)];
       for (const int mode : list[part].members) {
         for (const bool is_imaginary : {false, true}) {
-          for (std::size_t pixel = first; pixel < first + lanes_; ++pixel) {
+          for (std::size_t pixel = first; pixel < first + lanes; ++pixel) {
             const std::complex<float> value =
                 pixel < places.size() ? images.at(is_partner ? partners[pixel] : places[pixel], mode) : 0.0F;
             factors.push_back(is_imaginary ? value.imag() : value.real());

@@ -2,24 +2,24 @@
 
 #include <utility>
 
-#include "imaging/sonah/prior_finder.hpp"
-
 namespace nearfield {
 namespace {
 
 std::vector<std::unique_ptr<FrequencyFinder>> finders_of(const PnahPlan& plan,
-                                                         const std::vector<PriorModels>& candidates) {
+                                                         const std::vector<PriorModels>& candidates,
+                                                         const MakeSonahArrays& make_arrays) {
   std::vector<std::unique_ptr<FrequencyFinder>> finders;
   for (std::size_t f = 0; f < plan.frequencies_hz.size(); ++f) {
-    finders.push_back(std::make_unique<PriorFinder>(plan, f, candidates));
+    finders.push_back(std::make_unique<PriorFinder>(plan, f, candidates, make_arrays));
   }
   return finders;
 }
 
 }  // namespace
 
-WaveSearch::WaveSearch(const PnahPlan& plan, const std::shared_ptr<const std::vector<PriorModels>>& candidates)
-    : SourceSearch(plan, finders_of(plan, *candidates), candidates) {}
+WaveSearch::WaveSearch(const PnahPlan& plan, const std::shared_ptr<const std::vector<PriorModels>>& candidates,
+                       const MakeSonahArrays& make_arrays)
+    : SourceSearch(plan, finders_of(plan, *candidates, make_arrays), candidates) {}
 
 WaveSearch::WaveSearch(const PnahPlan& plan, std::vector<SonahModel> models)
     : WaveSearch(plan, std::make_shared<const std::vector<PriorModels>>(

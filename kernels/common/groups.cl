@@ -27,8 +27,8 @@
       return value;                                                                          \
     }                                                                                        \
     if (HAS_WARPS && (group) % WARP == 0) {                                                  \
-      const float of_warp = warp_sum(value);                                                 \
       SYNC(group);                                                                           \
+      const float of_warp = warp_sum(value);                                                 \
       if (item % WARP == 0) {                                                                \
         parts[item / WARP] = of_warp;                                                        \
       }                                                                                      \

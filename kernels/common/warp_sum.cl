@@ -6,7 +6,8 @@
 #define HAS_WARPS 1
 #define WARP 32
 
-// The same for each item, whose numbers in its group's first dimension begin at a multiple of WARP; all take part.
+// All items of a group call it, as many as a multiple of WARP, along the group's first dimension. The sum over the warp,
+// the same for each of its items.
 static inline float warp_sum(float value) {
 #pragma unroll
   for (uint step = WARP / 2; step > 0; step /= 2) {

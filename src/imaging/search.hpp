@@ -44,8 +44,8 @@ struct FoundWaves {
   /// Microphones that the fit left out, ascending; masked ones that are not among them count as they are filled.
   std::vector<std::int32_t> left_out = {};
   std::vector<float> table;  ///< as the imager's kernels read it (source_table.hpp)
-  /// Of sonah's prior, as the device of the imager that made the search reads it; may be null, and is where the prior
-  /// has always been that of the beginning.
+  /// The model of that prior as the kernels of the imager that made the search read it. Null until the prior of this
+  /// frequency first changes, and for other imagers.
   std::shared_ptr<const SonahArrays> arrays = {};
   [[nodiscard]] bool has_sources() const { return !waves.empty() || !points.empty(); }
 };

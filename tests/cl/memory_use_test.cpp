@@ -48,7 +48,7 @@ TEST(MemoryUse, BuffersCountAsLongAsTheyExist) {
         << "a part is no memory of its own";
   }
   device.wait();  // until then a mapped buffer may be in use
-  // A driver may say so later, on a thread of its own, as NVIDIA's does.
+  // NVIDIA's driver calls back later, on a thread of its own.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   const auto remains = [&] { return buffer_bytes().host != before.host || buffer_bytes().device != before.device; };
   while (remains() && std::chrono::steady_clock::now() < deadline) {

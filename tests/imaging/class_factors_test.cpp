@@ -63,13 +63,15 @@ void expect_same(const ClassFactors<Scalar>& factors, const typename ClassFactor
 template <class Scalar>
 void expect_every_kind() {
   using Matrix = typename ClassFactors<Scalar>::Matrix;
-  std::srand(1);  // Eigen's Random()
   const Matrix any = Matrix::Random(kSide * kSide, kModes);
   expect_same(ClassFactors<Scalar>(any), any);
   expect_same(ClassFactors<Scalar>(any).transposed(kSide), partners(any));
   expect_same(ClassFactors<Scalar>(any).transposed(kSide).transposed(kSide), any);
   const Matrix mirrored = symmetric(any);
   expect_same(ClassFactors<Scalar>(mirrored, kSide, signs()), mirrored);
+  expect_same(ClassFactors<Scalar>(mirrored, kSide, signs()).transposed(kSide), partners(mirrored));
+  const Matrix tall = Matrix::Random(600, kModes);  // more rows than are computed at once
+  expect_same(ClassFactors<Scalar>(tall), tall);
 }
 
 TEST(ClassFactors, GiveTheProductsOfAll) {

@@ -367,9 +367,9 @@ TEST(Prior, ArraysOfASearchAreTheImagers) {
   const std::vector<ComplexF> spectra = test::narrow(field);
   const std::vector<PriorModels> candidates = make_candidate_models(plan);
   ASSERT_EQ(candidates[2].prior, FieldPrior::kPatches);
-  const auto cut_otherwise =
-      std::make_shared<const SonahArrays>(plan, std::span(candidates[2].of_frequency).subspan(1, 1),
-                                          SonahCut{.pixel_lanes = 16}, room_of(plan, candidates), 1);
+  const SonahRoom room = room_of(plan, candidates);
+  const auto cut_otherwise = std::make_shared<const SonahArrays>(
+      plan, std::span(candidates[2].of_frequency).subspan(1, 1), SonahCut{.part_blocks = 3}, room, 1);
   for (const Path& path : kSonahPaths) {
     const std::optional<test::PlainWorkGroups> plain =
         path.as_gpu ? std::optional<test::PlainWorkGroups>(std::in_place) : std::nullopt;
@@ -394,7 +394,12 @@ TEST(Prior, ArraysOfASearchAreTheImagers) {
     };
     const std::vector<ComplexF> images = images_with(found);
     EXPECT_EQ(images_with(with_arrays(nullptr)), images) << path.name;
+    const SonahCut& cut = found->frequencies()[1].arrays->cut();
+    ASSERT_NE(cut_otherwise->cut(), cut);
     EXPECT_EQ(images_with(with_arrays(cut_otherwise)), images) << path.name;
+    const auto of_deep_layer =
+        std::make_shared<const SonahArrays>(plan, std::span(candidates[1].of_frequency).subspan(1, 1), cut, room, 1);
+    EXPECT_NE(images_with(with_arrays(of_deep_layer)), images) << "those of the findings are not read";
   }
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 #include <Eigen/Dense>
 #include <algorithm>
+#include <complex>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 namespace nearfield {
@@ -10,7 +12,7 @@ namespace nearfield {
 /// Factors between the places of half an array, or half an image, and the modes of a parity class: a matrix
 /// (place, mode), in single precision as kernels have it. Where rows and columns are alike, half of a class follows
 /// from the other half, and class 2 from class 1; only what does not follow is kept, since searches hold the factors of
-/// several priors as long as a stream runs. Products are computed in the other factor's precision.
+/// several priors as long as a stream runs.
 /// Scalar: float or std::complex<float>.
 template <class Scalar>
 class ClassFactors {
@@ -54,9 +56,16 @@ class ClassFactors {
   template <class Modes>
   [[nodiscard]] auto times(const Modes& modes) const {
     using Out = Eigen::Matrix<typename Modes::Scalar, Eigen::Dynamic, Eigen::Dynamic>;
-    const Out values = values_->template cast<typename Modes::Scalar>();
-    const Out above = values * modes;
-    const Out below = signs_.size() > 0 ? Out(values * (signs_.asDiagonal() * modes)) : Out();
+    Out above(values_->rows(), modes.cols());
+    Out below(signs_.size() > 0 ? values_->rows() : 0, modes.cols());
+    const Out changed = signs_.size() > 0 ? Out(signs_.asDiagonal() * modes) : Out();
+    for (Eigen::Index first = 0; first < values_->rows(); first += kRowsAtOnce) {
+      const WideMatrix values = wide_rows(first);
+      above.middleRows(first, values.rows()) = values * modes;
+      if (signs_.size() > 0) {
+        below.middleRows(first, values.rows()) = values * changed;
+      }
+    }
     Out out(places_, modes.cols());
     for (Eigen::Index place = 0; place < places_; ++place) {
       const Eigen::Index own = is_transposed_ ? partner(place) : place;
@@ -74,15 +83,27 @@ class ClassFactors {
       const Eigen::Index own = is_transposed_ ? partner(place) : place;
       (is_below(own) ? below : above).row(kept_of(own)) = places.row(place);
     }
-    const Out values = values_->template cast<typename Places::Scalar>();
-    Out out = values.transpose() * above;
-    if (signs_.size() > 0) {
-      out += signs_.asDiagonal() * (values.transpose() * below);
+    Out out = Out::Zero(values_->cols(), places.cols());
+    for (Eigen::Index first = 0; first < values_->rows(); first += kRowsAtOnce) {
+      const WideMatrix values = wide_rows(first);
+      out += values.transpose() * above.middleRows(first, values.rows());
+      if (signs_.size() > 0) {
+        out += signs_.asDiagonal() * (values.transpose() * below.middleRows(first, values.rows()));
+      }
     }
     return out;
   }
 
  private:
+  /// In double precision, in which products are computed.
+  using WideMatrix = Eigen::Matrix<std::conditional_t<std::is_same_v<Scalar, float>, double, std::complex<double>>,
+                                   Eigen::Dynamic, Eigen::Dynamic>;
+  /// How many kept rows have a copy in double precision at a time.
+  static constexpr Eigen::Index kRowsAtOnce = 256;
+  [[nodiscard]] WideMatrix wide_rows(Eigen::Index first) const {
+    const Eigen::Index count = std::min(kRowsAtOnce, values_->rows() - first);
+    return values_->middleRows(first, count).template cast<typename WideMatrix::Scalar>();
+  }
   [[nodiscard]] Eigen::Index partner(Eigen::Index place) const { return place % side_ * side_ + place / side_; }
   /// Whether a place follows from its partner.
   [[nodiscard]] bool is_below(Eigen::Index place) const { return signs_.size() > 0 && place / side_ > place % side_; }

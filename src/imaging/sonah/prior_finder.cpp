@@ -33,9 +33,9 @@ FoundWaves PriorFinder::find(std::span<const std::complex<double>> field, std::u
 }
 
 void PriorFinder::add_arrays(FoundWaves& found, std::size_t candidate) {
-  if (candidate != found_last_ && make_arrays_) {
+  if (candidate != arrays_candidate_ && make_arrays_) {
     arrays_ = make_arrays_(candidate, frequency_);
-    found_last_ = candidate;
+    arrays_candidate_ = candidate;
   }
   found.arrays = arrays_;
 }

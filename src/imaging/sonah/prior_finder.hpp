@@ -27,14 +27,18 @@ using MakeSonahArrays = std::function<std::shared_ptr<const SonahArrays>(std::si
 /// memory that begins prefers the first candidate by as much, since its choice may not depend on searches before it.
 class PriorFinder : public FrequencyFinder {
  public:
-  /// `candidates` must outlive it; the first one is in force until one is chosen. make_arrays: for findings whose prior
-  /// is not that of the findings before, so that who adopts them need not; where it is empty, findings have none.
+  /// `candidates` must outlive it; the first one is in force until one is chosen. make_arrays: called where the prior
+  /// changes, so that the thread that computes frames need not make them; may be empty.
   PriorFinder(const PnahPlan& plan, std::size_t frequency, const std::vector<PriorModels>& candidates,
               MakeSonahArrays make_arrays = {});
   /// Starts with what it chose and found before.
   FoundWaves find(std::span<const std::complex<double>> field, std::uint64_t number,
                   const MicrophoneMask& mask) override;
-  void restart() override { before_.clear(); }
+  void restart() override {
+    before_.clear();
+    arrays_.reset();
+    arrays_candidate_ = 0;
+  }
 
  private:
   /// What one memory has.
@@ -54,8 +58,8 @@ class PriorFinder : public FrequencyFinder {
   SearchMemory<Chosen> before_;
   std::size_t frequency_;
   MakeSonahArrays make_arrays_;
-  std::size_t found_last_ = 0;                 ///< candidate of the findings before
-  std::shared_ptr<const SonahArrays> arrays_;  ///< of it; null as long as it has not changed
+  std::size_t arrays_candidate_ = 0;           ///< of the findings before
+  std::shared_ptr<const SonahArrays> arrays_;  ///< of that candidate; null until the prior first changes
 };
 
 }  // namespace nearfield

@@ -1,6 +1,7 @@
 #include "imaging/sonah/prior_models.hpp"
 
 #include <array>
+#include <cmath>
 #include <complex>
 #include <utility>
 
@@ -24,8 +25,14 @@ double model_bytes(const PnahPlan& plan) {
   const MirroredSizes sizes = mirrored_sizes(plan);
   const auto planes = static_cast<double>(plan.holography.planes_m.size());
   const auto samples = static_cast<double>(sizes.samples);
-  return kParities * samples *
-         (sizeof(float) * samples + sizeof(std::complex<float>) * planes * static_cast<double>(sizes.pixels));
+  // Of square arrays the whole of class 1 and half of classes 0 and 3, each with its diagonal.
+  const auto kept = [&](double places, bool is_mirrored) {
+    return is_mirrored ? 2.0 * places + std::sqrt(places) : kParities * places;
+  };
+  const bool is_mirrored = is_square(plan.geometry);
+  return samples *
+         (sizeof(float) * kept(samples, is_mirrored) +
+          sizeof(std::complex<float>) * planes * kept(static_cast<double>(sizes.pixels), is_mirrored && !plan.surface));
 }
 
 std::vector<FieldPrior> candidate_priors(const PnahPlan& plan) {

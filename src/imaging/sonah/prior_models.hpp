@@ -22,7 +22,7 @@ FieldPrior model_prior(const PnahPlan& plan);
 /// The plan with one of the priors.
 PnahPlan with_prior(PnahPlan plan, FieldPrior prior);
 
-/// Bytes of a frequency's model at most: a little more than half of it where rows and columns are alike.
+/// Bytes of a frequency's model.
 double model_bytes(const PnahPlan& plan);
 
 /// Those that may be in force: all where the plan says auto, searches, and the models of all take kMostPriorModelBytes

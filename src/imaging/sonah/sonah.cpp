@@ -166,7 +166,7 @@ Sonah::Sonah(const ocl::Device& device, const PnahPlan& plan)
   allocate(device, plan, arrays);
   build(device, plan, arrays);
   if (plan.holography.search_every_frames > 0) {
-    if (candidates.size() == 1) {  // searches look at the first plane alone
+    if (candidates.size() == 1) {  // Searches look at the first plane alone; another prior would need all of them.
       for (SonahModel& model : candidates.front().of_frequency) {
         model.images.resize(1);
       }
@@ -268,22 +268,22 @@ void Sonah::use(const MicrophoneMask& mask) {
 }
 
 /// Writes what the device has of a frequency's model; the kernels that read the one before have ended.
-void Sonah::use_prior(std::size_t frequency, const FoundWaves& found_waves) {
-  const FieldPrior prior = found_waves.prior.value();
+void Sonah::use_prior(std::size_t frequency, const FoundWaves& found) {
+  const FieldPrior prior = found.prior.value();
   const auto is_of_prior = [&](const PriorModels& candidate) { return candidate.prior == prior; };
-  const auto found = std::find_if(candidates_->begin(), candidates_->end(), is_of_prior);
-  if (found == candidates_->end()) {
+  const auto models = std::find_if(candidates_->begin(), candidates_->end(), is_of_prior);
+  if (models == candidates_->end()) {
     throw Error(ExitCode::kInternal, fmt::format("{} is no candidate of this imager's search", name_of(prior)));
   }
-  const auto candidate = static_cast<std::size_t>(found - candidates_->begin());
-  if (std::exchange(in_force_[frequency], candidate) == candidate) {
+  const auto candidate = static_cast<std::size_t>(models - candidates_->begin());
+  if (in_force_[frequency] == candidate) {
     return;
   }
-  // A search of another device's imager, or of the reference, has none that this device can read.
+  // The search of an imager on another device, or of the reference, has no arrays that this device can read.
   const std::shared_ptr<const SonahArrays> of_prior =
-      found_waves.arrays && found_waves.arrays->cut() == cut_
-          ? found_waves.arrays
-          : std::make_shared<const SonahArrays>(plan_, std::span(found->of_frequency).subspan(frequency, 1), cut_,
+      found.arrays && found.arrays->cut() == cut_
+          ? found.arrays
+          : std::make_shared<const SonahArrays>(plan_, std::span(models->of_frequency).subspan(frequency, 1), cut_,
                                                 room_, frequency);
   const SonahArrays& arrays = *of_prior;
   const auto write = [&](const char* name, const auto& values, const SonahSlice& slice) {
@@ -300,9 +300,10 @@ void Sonah::use_prior(std::size_t frequency, const FoundWaves& found_waves) {
   for (std::size_t plane = 0; plane < planes_; ++plane) {
     write(kFactors, arrays.factors, arrays.factors_of(frequency, plane));
   }
-  if (of_prior != found_waves.arrays) {
-    device_.wait();  // for the writes from what goes now; findings stay as long as they are in use
+  if (of_prior != found.arrays) {
+    device_.wait();  // The writes read arrays that nobody else holds; those of findings stay with findings_.
   }
+  in_force_[frequency] = candidate;
 }
 
 void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
@@ -312,17 +313,17 @@ void Sonah::adopt(const std::shared_ptr<const Findings>& findings) {
     throw std::bad_cast();
   }
   require_fit(found, frequencies_, table_);
+  const std::shared_ptr<const Findings> before = std::exchange(findings_, findings);
   for (std::size_t f = 0; f < frequencies_; ++f) {
-    if (candidates_ != nullptr) {
+    if (candidates_ != nullptr && candidates_->size() > 1) {
       use_prior(f, found.at(f));
     }
     const std::vector<float>& table = found.at(f).table;
-    const bool had_sources = findings_ != nullptr && findings_as<WaveFindings>(findings_).waves[f].has_sources();
+    const bool had_sources = before != nullptr && findings_as<WaveFindings>(before).waves[f].has_sources();
     if (had_sources || found[f].has_sources()) {
       device_.enqueue_write(waves_, f * table_.size(), std::span(table), kSonahStage);
     }
   }
-  findings_ = findings;
   has_waves_ = std::any_of(found.begin(), found.end(), [](const FoundWaves& of) { return of.has_sources(); });
 }
 
@@ -330,10 +331,11 @@ std::unique_ptr<Search> Sonah::make_search() const {
   if (candidates_ == nullptr) {
     return nullptr;
   }
-  return defer_search([plan = plan_, candidates = candidates_, cut = cut_, room = room_] {
-    return std::make_unique<WaveSearch>(plan, candidates, [=](std::size_t candidate, std::size_t frequency) {
+  return defer_search([plan = std::make_shared<const PnahPlan>(plan_), candidates = candidates_, cut = cut_,
+                       room = std::make_shared<const SonahRoom>(room_)] {
+    return std::make_unique<WaveSearch>(*plan, candidates, [=](std::size_t candidate, std::size_t frequency) {
       const std::span<const SonahModel> models = (*candidates)[candidate].of_frequency;
-      return std::make_shared<const SonahArrays>(plan, models.subspan(frequency, 1), cut, room, frequency);
+      return std::make_shared<const SonahArrays>(*plan, models.subspan(frequency, 1), cut, *room, frequency);
     });
   });
 }

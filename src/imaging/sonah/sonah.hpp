@@ -54,9 +54,10 @@ class Sonah : public Imager {
   ocl::Device device_;
   PnahPlan plan_;
   ocl::Arena arena_;
-  std::shared_ptr<const std::vector<PriorModels>> candidates_;  ///< for searches; null where the plan sets none
-  SonahRoom room_;                                              ///< of all candidates
-  std::vector<std::size_t> in_force_;                           ///< candidate, [frequency]
+  std::shared_ptr<const std::vector<PriorModels>>
+      candidates_;                     ///< for searches and what they choose; null where the plan sets none
+  SonahRoom room_;                     ///< of all candidates
+  std::vector<std::size_t> in_force_;  ///< candidate, [frequency]
   SourceTable table_;
   ocl::Buffer<float> waves_;                  ///< [frequency][table], in the arena
   ocl::Buffer<std::int32_t> memories_;        ///< likewise

@@ -11,7 +11,7 @@ namespace nearfield {
 /// Searches the prior, and plane waves and point sources beside it, in the spectra of every frequency (docs/sonah.md).
 class WaveSearch : public SourceSearch {
  public:
-  /// Of models only the images of the first plane are used. make_arrays: as PriorFinder's.
+  /// Of models the search itself uses the images of the first plane alone. make_arrays: as PriorFinder's.
   WaveSearch(const PnahPlan& plan, const std::shared_ptr<const std::vector<PriorModels>>& candidates,
              const MakeSonahArrays& make_arrays = {});
   /// With the one prior of the plan's own models. [frequency]

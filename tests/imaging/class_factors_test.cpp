@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <complex>
+#include <utility>
 #include <vector>
 
 /// What is kept of a class's factors gives the products that all of them give.
@@ -84,6 +85,14 @@ TEST(ClassFactors, RealFactorsKeepRealPlacesReal) {
   const MatrixXd places = MatrixXd::Random(4, 2);
   const MatrixXd expected = all.cast<double>().transpose() * places;
   EXPECT_LE((ClassFactors<float>(all).transposed_times(places) - expected).norm(), kRounding * expected.norm());
+}
+
+TEST(ClassFactors, NoColumnsGiveNone) {
+  const ClassFactors<float> factors(Eigen::MatrixXf(Eigen::MatrixXf::Random(4, 6)));
+  const MatrixXd placed = factors.times(MatrixXd(6, 0));
+  EXPECT_EQ(std::pair(placed.rows(), placed.cols()), (std::pair<Index, Index>(4, 0)));
+  const MatrixXcd in_modes = factors.transposed_times(MatrixXcd(4, 0));
+  EXPECT_EQ(std::pair(in_modes.rows(), in_modes.cols()), (std::pair<Index, Index>(6, 0)));
 }
 
 TEST(ClassFactors, KeepWhatDoesNotFollow) {

@@ -56,6 +56,9 @@ class ClassFactors {
   template <class Modes>
   [[nodiscard]] auto times(const Modes& modes) const {
     using Out = Eigen::Matrix<typename Modes::Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+    if (modes.cols() == 0) {  // No rows can be taken of a matrix without columns.
+      return Out(places_, 0);
+    }
     Out above(values_->rows(), modes.cols());
     Out below(signs_.size() > 0 ? values_->rows() : 0, modes.cols());
     const Out changed = signs_.size() > 0 ? Out(signs_.asDiagonal() * modes) : Out();
@@ -77,6 +80,9 @@ class ClassFactors {
   template <class Places>
   [[nodiscard]] auto transposed_times(const Places& places) const {
     using Out = Eigen::Matrix<typename Places::Scalar, Eigen::Dynamic, Eigen::Dynamic>;
+    if (places.cols() == 0) {
+      return Out(values_->cols(), 0);
+    }
     Out above = Out::Zero(values_->rows(), places.cols());
     Out below = Out::Zero(signs_.size() > 0 ? values_->rows() : 0, places.cols());
     for (Eigen::Index place = 0; place < places_; ++place) {

@@ -309,6 +309,30 @@ TEST(Sources, APipeFedInPiecesAndReopened) {
   expect_conserved(source->counters().ring);
 }
 
+// As between the end of one stream and the moment at which the pipe is opened again.
+TEST(Sources, AWriterThatWentBeforeThePipeWasOpenedEndsItsStream) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const int keeper = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  const int pipe = open(path.c_str(), O_WRONLY);
+  ASSERT_GE(std::min(keeper, pipe), 0);
+  const auto words = source_words(0, 300, kWords);
+  const auto bytes = std::as_bytes(std::span(words));
+  ASSERT_EQ(write(pipe, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  ASSERT_EQ(write(pipe, "abc", 3), 3);
+  close(pipe);
+  const auto source =
+      make_source({.source = {.kind = DaemonSettings::SourceKind::kPipe, .path = path}, .words_per_element = kWords});
+  source->start();
+  std::uint64_t missing = 0;
+  EXPECT_EQ(take_stream(*source, 300, missing), words);
+  constexpr std::int64_t kMinuteNs = 60'000'000'000;
+  EXPECT_EQ(source->ring().wait_for(301, monotonic_ns() + kMinuteNs), WaitResult::kEnded);
+  EXPECT_EQ(source->counters().cut_bytes, 3U);
+  close(keeper);
+}
+
 TEST(Sources, AnOrdinaryFileOfRawWordsEnds) {
   const TemporaryFolder folder;
   const auto words = source_words(0, 5000, kWords);

@@ -50,11 +50,14 @@ class PipeWorker : public SourceWorker {
   }
 
   void run(const std::stop_token& stop) override {
+    bool may_have_ended = false;
     while (goes_on(stop)) {
-      if (!wait_for_input()) {
+      if (!may_have_ended && !wait_for_input()) {
         continue;
       }
       const ssize_t count = read(input_.get(), bytes_.data() + held_, bytes_.size() - held_);
+      // poll() says nothing of the end of a writer that went before this end of a named pipe was opened, read() does.
+      may_have_ended = count > 0 && reopens_;
       if (count > 0) {
         take(static_cast<std::size_t>(count), stop);
       } else if (count == 0) {

@@ -22,6 +22,9 @@ constexpr int kCoarse = 2;
 
 std::size_t index_of(Index index) { return static_cast<std::size_t>(index); }
 
+/// Points of the coarse grid along an axis.
+Index coarse(Index count) { return (count + kCoarse - 1) / kCoarse; }
+
 }  // namespace
 
 WaveGrid::WaveGrid(const PnahPlan& plan, std::size_t frequency, const SonahModel& model)
@@ -69,7 +72,6 @@ const Eigen::MatrixXd& WaveGrid::grid_powers() {
   if (powers_.size() > 0) {
     return powers_;
   }
-  const auto coarse = [](Index count) { return (count + kCoarse - 1) / kCoarse; };
   const Index columns = coarse(x_.grid_rad_per_m.size());
   const Eigen::MatrixXd weights = filter_weights(*model_);
   Eigen::MatrixXd powers(kNoiseSteps, coarse(y_.grid_rad_per_m.size()) * columns);
@@ -89,7 +91,7 @@ Candidate WaveGrid::strongest(const Eigen::VectorXcd& white, int step, double pr
   const Eigen::MatrixXd& powers = grid_powers();
   const Index rows = y_.grid_rad_per_m.size();
   const Index columns = x_.grid_rad_per_m.size();
-  const Index coarse_columns = (columns + kCoarse - 1) / kCoarse;
+  const Index coarse_columns = coarse(columns);
   std::array<Eigen::MatrixXcd, kParities> of_class;
   for (int c = 0; c < kParities; ++c) {
     const Eigen::VectorXcd folded =

@@ -50,7 +50,9 @@ MicrophoneMask make_mask(const ArrayPlan& plan, const std::vector<int>& channels
                      [](double weight) { return static_cast<float>(weight); });
     }
   }
-  if (plan.fills_from_all && !mask.channels.empty()) {
+  if (plan.fills_from_all && mask.channels.empty()) {
+    forget_prior_fills(plan);
+  } else if (plan.fills_from_all) {
     mask.prior_weights = prior_fill(plan, mask.channels);
   }
   return mask;

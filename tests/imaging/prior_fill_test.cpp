@@ -181,6 +181,28 @@ TEST(PriorFill, InversesAreKeptFromMaskToMask) {
   EXPECT_EQ(none.bytes(), 0U);
 }
 
+// Where no microphone of an array is masked any more, nothing of it is kept.
+TEST(PriorFill, InversesOfOneArrayAreForgotten) {
+  PnahPlan plan = filling_plan(1000.0, 8);
+  plan.frequencies_hz = {500.0, 1000.0};
+  PnahPlan other = plan;
+  other.standoff_m = 0.04;
+  constexpr std::size_t kOne = sizeof(double) * kParities * 16 * 16;
+  PriorInverses kept(kFillNoise, 4 * kOne);
+  for (const std::size_t f : {std::size_t{0}, std::size_t{1}}) {
+    (void)kept.of(plan, f);
+    (void)kept.of(other, f);
+  }
+  kept.forget(plan);
+  EXPECT_EQ(kept.bytes(), 2 * kOne);
+  (void)kept.of(other, 1);
+  EXPECT_EQ(kept.made(), 4U);
+  (void)kept.of(plan, 1);
+  EXPECT_EQ(kept.made(), 5U);
+  kept.forget(other);
+  EXPECT_EQ(kept.bytes(), kOne);
+}
+
 TEST(PriorFill, ThreadsMakeMasksAtTheSameTime) {
   PnahPlan plan = filling_plan(1100.0, 8);
   plan.frequencies_hz = {600.0, 1100.0};

@@ -113,7 +113,7 @@ void PointGrid::fill_powers() {
   quarter_rows_ = places(y_);
   const Eigen::MatrixXd weights = filter_weights(*model_);
   for (const double depth : kGridDepths) {
-    Eigen::MatrixXd of_depth(kNoiseSteps, quarter_rows_ * quarter_columns_);
+    Eigen::MatrixXf of_depth(kNoiseSteps, quarter_rows_ * quarter_columns_);
     for (Index row = 0; row < quarter_rows_; ++row) {
       Sources line;
       for (Index column = 0; column < quarter_columns_; ++column) {
@@ -121,7 +121,8 @@ void PointGrid::fill_powers() {
                                       .y_m = static_cast<double>(row) * kCoarsePlaces * y_.step_m(),
                                       .z_m = bounds_.floor_m() - bounds_.bounded_depth_m(depth * plan_.standoff_m)});
       }
-      of_depth.middleCols(row * quarter_columns_, quarter_columns_) = weights * modes_.fields(line).cwiseAbs2();
+      of_depth.middleCols(row * quarter_columns_, quarter_columns_) =
+          (weights * modes_.fields(line).cwiseAbs2()).cast<float>();
     }
     powers_.push_back(std::move(of_depth));
   }
@@ -141,7 +142,8 @@ Candidate PointGrid::strongest(const Eigen::VectorXcd& white, int step, double p
     for (Index y = 0; y < y_.count; ++y) {
       const Index row = quarter(y_, y, quarter_rows_);
       for (Index x = 0; x < x_.count; ++x) {
-        const double power = powers_[depth](step, row * quarter_columns_ + quarter(x_, x, quarter_columns_)) * prior;
+        const Index place = row * quarter_columns_ + quarter(x_, x, quarter_columns_);
+        const double power = static_cast<double>(powers_[depth](step, place)) * prior;
         if (std::norm(outputs(x, y)) > best.strength * power) {
           best = {.source = PointSource{.x_m = x_.from_centre_m(x), .y_m = y_.from_centre_m(y), .z_m = height_m},
                   .strength = std::norm(outputs(x, y)) / power};

@@ -49,7 +49,7 @@ class PointGrid {
   Axis x_;
   Axis y_;
   PointBounds bounds_;
-  std::vector<Eigen::MatrixXd> powers_;  ///< g^H (C + n)^{-1} g of a quarter of the plane. [depth](noise step, y and x)
+  std::vector<Eigen::MatrixXf> powers_;  ///< g^H (C + n)^{-1} g of a quarter of the plane. [depth](noise step, y and x)
   Eigen::Index quarter_columns_ = 0;     ///< places of powers_ along x, from the centre on
   Eigen::Index quarter_rows_ = 0;
 };

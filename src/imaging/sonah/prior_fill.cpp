@@ -70,6 +70,8 @@ Eigen::MatrixXd prior_fill_matrix(const ArrayPlan& plan, std::size_t frequency,
   return -block.llt().solve(rows);
 }
 
+void forget_prior_fills(const ArrayPlan& plan) { kept_inverses().forget(plan); }
+
 std::vector<float> prior_fill(const ArrayPlan& plan, const std::vector<std::int32_t>& masked) {
   const std::size_t values = masked.size() * static_cast<std::size_t>(plan.geometry.channels());
   const std::size_t frequencies = plan.frequencies_hz.size();

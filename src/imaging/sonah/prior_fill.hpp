@@ -18,6 +18,9 @@ inline constexpr std::size_t kKeptInverseBytes = std::size_t{128} << 20U;
 /// Of a grid of microphones; on all processors. [frequency][masked][row][column], 0 for masked ones
 std::vector<float> prior_fill(const ArrayPlan& plan, const std::vector<std::int32_t>& masked);
 
+/// Gives back what prior_fill() has kept of this array for its next mask. make_mask() does so where none is masked.
+void forget_prior_fills(const ArrayPlan& plan);
+
 /// Of one frequency. (masked, microphone)
 Eigen::MatrixXd prior_fill_matrix(const ArrayPlan& plan, std::size_t frequency,
                                   const std::vector<std::int32_t>& masked);

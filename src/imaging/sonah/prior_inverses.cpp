@@ -16,14 +16,18 @@ std::size_t bytes_of(const PriorInverses::Classes& inverses) {
 
 }  // namespace
 
-std::shared_ptr<const PriorInverses::Classes> PriorInverses::of(const ArrayPlan& plan, std::size_t frequency) {
+PriorInverses::Key PriorInverses::key_of(const ArrayPlan& plan, double wavenumber) {
   const ArrayGeometry& geometry = plan.geometry;
-  const Key key{.rows = geometry.rows,
-                .columns = geometry.columns,
-                .pitch_x_m = geometry.pitch_x_m,
-                .pitch_y_m = geometry.pitch_y_m,
-                .standoff_m = plan.standoff_m,
-                .wavenumber = plan.wavenumber(frequency)};
+  return {.rows = geometry.rows,
+          .columns = geometry.columns,
+          .pitch_x_m = geometry.pitch_x_m,
+          .pitch_y_m = geometry.pitch_y_m,
+          .standoff_m = plan.standoff_m,
+          .wavenumber = wavenumber};
+}
+
+std::shared_ptr<const PriorInverses::Classes> PriorInverses::of(const ArrayPlan& plan, std::size_t frequency) {
+  const Key key = key_of(plan, plan.wavenumber(frequency));
   std::shared_ptr<const Classes> inverses = find(key);
   if (!inverses) {
     // Without the lock: it takes a tenth of a second.
@@ -58,6 +62,15 @@ void PriorInverses::keep(const Key& key, const std::shared_ptr<const Classes>& i
     bytes_ -= bytes_of(*kept_.back().inverses);
     kept_.pop_back();
   }
+}
+
+void PriorInverses::forget(const ArrayPlan& plan) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(kept_, [&](const Kept& kept) {
+    const bool is_of_array = kept.key == key_of(plan, kept.key.wavenumber);
+    bytes_ -= is_of_array ? bytes_of(*kept.inverses) : 0;
+    return is_of_array;
+  });
 }
 
 std::size_t PriorInverses::made() const {

@@ -12,7 +12,8 @@
 namespace nearfield {
 
 /// Inverses of the microphones' covariance (inverse_covariances()) that are kept from mask to mask, as no mask changes
-/// them. Any number of threads may call it; two that need what is not there yet may both make it, to the same bits.
+/// them, until forget(). Any number of threads may call it; two that need what is not there yet may both make it, to
+/// the same bits.
 class PriorInverses {
  public:
   using Classes = std::array<Eigen::MatrixXd, kParities>;
@@ -21,6 +22,8 @@ class PriorInverses {
   PriorInverses(double noise, std::size_t most_bytes) : noise_(noise), most_bytes_(most_bytes) {}
   /// Of a grid of microphones.
   std::shared_ptr<const Classes> of(const ArrayPlan& plan, std::size_t frequency);
+  /// Drops those of this array, whatever the frequency.
+  void forget(const ArrayPlan& plan);
   /// How many were made, not found.
   [[nodiscard]] std::size_t made() const;
   [[nodiscard]] std::size_t bytes() const;
@@ -36,6 +39,7 @@ class PriorInverses {
     double wavenumber = 0.0;  ///< rad/m
     friend bool operator==(const Key& a, const Key& b) = default;
   };
+  static Key key_of(const ArrayPlan& plan, double wavenumber);
   struct Kept {
     Key key;
     std::shared_ptr<const Classes> inverses;

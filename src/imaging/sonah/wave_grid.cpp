@@ -68,19 +68,19 @@ double WaveGrid::move(PlaneWave& wave, const Eigen::Ref<const Eigen::VectorXd>& 
 /// Power of the whitened matched filter for each noise, at every second point of the grid along both axes. Of the whole
 /// array, as those of PointGrid are, whatever is masked: the two kinds of candidates are compared by it, and a finder
 /// that began under another mask finds the same.
-const Eigen::MatrixXd& WaveGrid::grid_powers() {
+const Eigen::MatrixXf& WaveGrid::grid_powers() {
   if (powers_.size() > 0) {
     return powers_;
   }
   const Index columns = coarse(x_.grid_rad_per_m.size());
   const Eigen::MatrixXd weights = filter_weights(*model_);
-  Eigen::MatrixXd powers(kNoiseSteps, coarse(y_.grid_rad_per_m.size()) * columns);
+  Eigen::MatrixXf powers(kNoiseSteps, coarse(y_.grid_rad_per_m.size()) * columns);
   for (Index y = 0; y < y_.grid_rad_per_m.size(); y += kCoarse) {
     Sources line;
     for (Index x = 0; x < x_.grid_rad_per_m.size(); x += kCoarse) {
       line.emplace_back(PlaneWave{x_.grid_rad_per_m(x), y_.grid_rad_per_m(y)});
     }
-    powers.middleCols(y / kCoarse * columns, columns) = weights * modes_.fields(line).cwiseAbs2();
+    powers.middleCols(y / kCoarse * columns, columns) = (weights * modes_.fields(line).cwiseAbs2()).cast<float>();
   }
   powers_ = std::move(powers);
   return powers_;
@@ -88,7 +88,7 @@ const Eigen::MatrixXd& WaveGrid::grid_powers() {
 
 /// The wave of the grid with the largest matched-filter output on the residual, and that output.
 Candidate WaveGrid::strongest(const Eigen::VectorXcd& white, int step, double prior) {
-  const Eigen::MatrixXd& powers = grid_powers();
+  const Eigen::MatrixXf& powers = grid_powers();
   const Index rows = y_.grid_rad_per_m.size();
   const Index columns = x_.grid_rad_per_m.size();
   const Index coarse_columns = coarse(columns);
@@ -111,7 +111,7 @@ Candidate WaveGrid::strongest(const Eigen::VectorXcd& white, int step, double pr
       if (std::hypot(kx, ky) > most_rad_per_m_) {
         continue;
       }
-      const double power = powers(step, row / kCoarse * coarse_columns + column / kCoarse) * prior;
+      const double power = static_cast<double>(powers(step, row / kCoarse * coarse_columns + column / kCoarse)) * prior;
       for (int signs = 0; signs < kParities; ++signs) {
         const double sign_x = (signs & 1) != 0 ? -1.0 : 1.0;
         const double sign_y = (signs & 2) != 0 ? -1.0 : 1.0;

@@ -25,14 +25,14 @@ class WaveGrid {
     std::array<Eigen::MatrixXd, 2> waves;  ///< even, odd: (place, grid)
   };
   [[nodiscard]] Axis make_axis(int microphones, double pitch_m) const;
-  [[nodiscard]] const Eigen::MatrixXd& grid_powers();
+  [[nodiscard]] const Eigen::MatrixXf& grid_powers();
 
   const SonahModel* model_;
   SourceModes modes_;
   double most_rad_per_m_;
   Axis x_;
   Axis y_;
-  Eigen::MatrixXd powers_;  ///< of the matched filter over the prior's; (noise step, y and x)
+  Eigen::MatrixXf powers_;  ///< of the matched filter over the prior's; (noise step, y and x)
 };
 
 }  // namespace nearfield

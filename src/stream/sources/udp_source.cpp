@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 #include "core/system/clocks.hpp"
 #include "nearfield/error.hpp"
@@ -42,9 +43,14 @@ Peer peer_of(const sockaddr_storage& sender) {
 /// Datagrams in a row, as recvmmsg fills them.
 class Batch {
  public:
-  Batch() : bytes_(kBatch * kDatagramBytes), controls_(kBatch), senders_(kBatch), vectors_(kBatch), messages_(kBatch) {
+  Batch()
+      : bytes_(std::make_unique_for_overwrite<std::byte[]>(kBatch * kDatagramBytes)),
+        controls_(kBatch),
+        senders_(kBatch),
+        vectors_(kBatch),
+        messages_(kBatch) {
     for (std::size_t i = 0; i < kBatch; ++i) {
-      vectors_[i] = {bytes_.data() + i * kDatagramBytes, kDatagramBytes};
+      vectors_[i] = {bytes_.get() + i * kDatagramBytes, kDatagramBytes};
       messages_[i].msg_hdr.msg_iov = &vectors_[i];
       messages_[i].msg_hdr.msg_iovlen = 1;
       messages_[i].msg_hdr.msg_control = controls_[i].bytes;
@@ -69,7 +75,7 @@ class Batch {
   }
 
   [[nodiscard]] std::span<const std::byte> datagram(std::size_t index) const {
-    return std::span(bytes_).subspan(index * kDatagramBytes, messages_[index].msg_len);
+    return {bytes_.get() + index * kDatagramBytes, messages_[index].msg_len};
   }
 
   [[nodiscard]] Peer sender(std::size_t index) const { return peer_of(senders_[index]); }
@@ -94,7 +100,8 @@ class Batch {
   struct Control {
     alignas(cmsghdr) std::byte bytes[CMSG_SPACE(sizeof(std::uint32_t))];
   };
-  std::vector<std::byte> bytes_;  ///< [datagram][byte]
+  /// [datagram][byte], not initialized: what no datagram reaches takes no memory.
+  std::unique_ptr<std::byte[]> bytes_;
   std::vector<Control> controls_;
   std::vector<sockaddr_storage> senders_;
   std::vector<iovec> vectors_;

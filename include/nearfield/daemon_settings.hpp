@@ -128,6 +128,8 @@ struct DaemonSettings {
     int priority = 0;       ///< SCHED_FIFO, 1 to 99; 0: the ordinary scheduler
     std::vector<int> cpus;  ///< empty: any
     bool lock_memory = false;
+    /// How long before and after a hop's last bits are expected they are polled for; nothing: auto.
+    std::optional<double> poll_us = {};
     friend bool operator==(const Realtime&, const Realtime&) = default;
   };
 

@@ -28,6 +28,7 @@
 #include "engine/microphone_watch.hpp"
 #include "limits/limit_words.hpp"
 #include "nearfield/error.hpp"
+#include "stream/sending/pacer.hpp"
 
 namespace nearfield::daemon {
 namespace {
@@ -189,8 +190,10 @@ Daemon::Daemon(DaemonOptions options)
   update_endpoints(*first);
   const Settings effective = first->plan.settings;
   limits_.use(std::move(first->limits));
-  engine_ = std::make_unique<LiveEngine>(source_->ring(), input_, std::move(first), publisher_,
-                                         LiveEngine::Options{.overload = settings_.daemon.overload, .hooks = hooks()});
+  engine_ = std::make_unique<LiveEngine>(
+      source_->ring(), input_, std::move(first), publisher_,
+      LiveEngine::Options{
+          .overload = settings_.daemon.overload, .poll_us = settings_.daemon.realtime.poll_us, .hooks = hooks()});
   configurator_ = std::make_unique<Configurator>(options_.configuration, settings_, input_, configurator_hooks());
   recording_ = std::make_unique<RecordingController>(
       input_, [this](Recorder* recorder) { install_recorder(recorder); }, log_);
@@ -359,6 +362,7 @@ void Daemon::measure_limits() {
 LiveHooks Daemon::hooks() {
   LiveHooks hooks;
   hooks.begin = [this](std::int64_t now_ns) { watch_->begin(now_ns); };
+  hooks.fed = [this] { watch_->end(); };
   hooks.end = [this](const FrameReport& report) {
     watch_->end();
     watchdog_->is_alive();
@@ -603,6 +607,7 @@ void Daemon::start_threads() {
       stream_thread("nf-watch", daemon.realtime));
   engine_thread_ = std::jthread([this, prepare = stream_thread("nf-engine", daemon.realtime)] {
     prepare();
+    Pacer::sleep_precisely();  // it wakes shortly before a hop's end is expected
     run_engine();
   });
 }

@@ -104,7 +104,9 @@ class Engine {
   [[nodiscard]] virtual std::span<std::uint32_t> room_for_bits(std::size_t wire_words) = 0;
   /// How bits are best written there: what a GPU fetches while a cache holds it changed takes it 3 us longer for 128
   /// KiB (docs/performance.md). What is read again soon is better left in the caches.
-  [[nodiscard]] virtual Copying copying() const { return Copying::kCached; }
+  [[nodiscard]] Copying copying() const { return is_on_gpu() ? Copying::kPastCaches : Copying::kCached; }
+  /// The device that prompt frames come from is a GPU.
+  [[nodiscard]] virtual bool is_on_gpu() const { return false; }
   /// Bits [bit-time][word], whole groups of 32 bit-times; `first_sample` is the first group's index. A jump forward is
   /// allowed if the history of the next window is pushed again. At most what a batch of windows needs (two
   /// windows and the history) a call; the memory must stay as it is until the windows that begin next are finished.

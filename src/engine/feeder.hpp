@@ -43,7 +43,7 @@ class Feeder {
       engine.seek(first_window, origin_);
     }
     const SampleSpan span{.first = follows ? std::min(*fed_, end) : needed, .end = end};
-    fed_ = end;
+    fed_ = follows ? std::max(*fed_, end) : end;
     return span;
   }
 

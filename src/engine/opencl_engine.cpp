@@ -27,9 +27,7 @@ class OpenclEngine : public Engine {
 
   void seek(std::uint64_t first_window, std::uint64_t origin) override;
   [[nodiscard]] std::span<std::uint32_t> room_for_bits(std::size_t wire_words) override;
-  [[nodiscard]] Copying copying() const override {
-    return devices_.front().info().is_gpu ? Copying::kPastCaches : Copying::kCached;
-  }
+  [[nodiscard]] bool is_on_gpu() const override { return devices_.front().info().is_gpu; }
   void push_bits(std::uint64_t first_sample, std::span<const std::uint32_t> wire) override;
   void push_samples(std::uint64_t first_sample, std::span<const float> samples) override;
   void begin_windows(std::uint64_t first_sample, std::size_t windows) override;

@@ -128,6 +128,9 @@ class IngestRing {
   /// will not come because the stream has ended or given way to another and what there is reaches that far; or until
   /// `deadline_ns`. Before the first accept_stream() nothing is ready.
   WaitResult wait_for(std::uint64_t end_element, std::int64_t deadline_ns);
+  /// The same without sleeping: looks again and again, as who has a processor to spare does where a sleeper would wake
+  /// too late.
+  WaitResult poll_for(std::uint64_t end_element, std::int64_t deadline_ns) const;
   /// Sleeps until a stream newer than the accepted one has begun; false after `deadline_ns`. For a reader that has
   /// nothing else to wait for, at the start and after kEnded.
   bool wait_for_stream(std::int64_t deadline_ns);

@@ -53,7 +53,7 @@ TEST(DaemonConfig, ReadsEveryKey) {
       "  page: {address: '[::1]:7', allowed_hosts: [array.lab], allowed_origins: ['https://array.lab'], token_file: "
       "credential:page,\n"
       "         pictures_hz: 30}\n"
-      "  realtime: {priority: 50, cpus: [1, 3], lock_memory: true}\n"
+      "  realtime: {priority: 50, cpus: [1, 3], lock_memory: true, poll_us: 80}\n"
       "  deadlines: {frame_ms: 20}\n"
       "  overload: {pause_dashboards_ms: 1, pause_recordings_ms: 2, shed_hops_ms: 3}\n"
       "  log: {target: journal, level: warning}\n"
@@ -97,7 +97,7 @@ TEST(DaemonConfig, ReadsEveryKey) {
   expected.control = {"/c", {0600, {}, {"7"}}};
   expected.metrics.address = "";
   expected.page = {"[::1]:7", {"array.lab"}, {"https://array.lab"}, "credential:page", 30.0};
-  expected.realtime = {50, {1, 3}, true};
+  expected.realtime = {50, {1, 3}, true, 80.0};
   expected.deadlines.frame_ms = 20.0;
   expected.overload = {1.0, 2.0, 3.0};
   expected.log = {DaemonSettings::LogTarget::kJournal, DaemonSettings::LogLevel::kWarning};

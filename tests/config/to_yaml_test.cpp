@@ -169,7 +169,10 @@ class RandomSettings {
     daemon.page.allowed_origins = flip() ? std::vector<std::string>{} : std::vector<std::string>{"https://array.lab"};
     daemon.page.token_file = flip() ? "" : "credential:page_token";
     daemon.page.pictures_hz = flip() ? 60.0 : 12.5;
-    daemon.realtime = {.priority = integer(0, 99), .cpus = {integer(0, 7), integer(8, 1023)}, .lock_memory = flip()};
+    daemon.realtime = {.priority = integer(0, 99),
+                       .cpus = {integer(0, 7), integer(8, 1023)},
+                       .lock_memory = flip(),
+                       .poll_us = flip() ? std::optional(0.5 * integer(0, 1000)) : std::nullopt};
     daemon.deadlines.frame_ms = number(1.0, 6e5);
     daemon.overload = {number(1.0, 10.0), number(10.0, 100.0), number(100.0, 1000.0)};
     daemon.log = {static_cast<DaemonSettings::LogTarget>(integer(0, 2)),

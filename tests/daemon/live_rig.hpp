@@ -37,7 +37,8 @@ struct Rig {
   Rig(std::unique_ptr<Epoch> epoch, const Settings& settings, std::uint64_t elements, const LiveInput& input,
       std::uint64_t reorder_elements)
       : ring({.words_per_element = test::kSmallWords, .elements = elements, .reorder_elements = reorder_elements}),
-        engine(ring, input, std::move(epoch), publisher, {.overload = settings.daemon.overload, .hooks = {}}) {
+        engine(ring, input, std::move(epoch), publisher,
+               {.overload = settings.daemon.overload, .poll_us = settings.daemon.realtime.poll_us, .hooks = {}}) {
     publisher.set(Publisher::Priority::kController, &sink);
     publisher.set_bits(&tap);
     publisher.begin(*engine.epoch().engine, 1);

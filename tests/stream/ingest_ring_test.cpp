@@ -241,6 +241,22 @@ TEST(IngestRing, SamplesFallSilentAsZeros) {
   EXPECT_EQ(count_silence(words, 11, kWords, 1, PayloadKind::kSamples), 5U);
 }
 
+TEST(IngestRing, APollFindsWhatAWaitFinds) {
+  IngestRing ring = small_ring(256);
+  const std::int64_t begin_ns = monotonic_ns();
+  EXPECT_EQ(ring.poll_for(32, begin_ns + 2'000'000), WaitResult::kTimeout);
+  EXPECT_GE(monotonic_ns() - begin_ns, 2'000'000);
+  ring.begin_stream(1, 0);
+  ring.accept_stream();
+  store(ring, 32, 32, 1000);
+  EXPECT_EQ(ring.poll_for(64, 0), WaitResult::kTimeout) << "the first half may still come";
+  std::jthread writer([&] { store(ring, 0, 32, 2000); });
+  EXPECT_EQ(ring.poll_for(64, monotonic_ns() + 60'000'000'000), WaitResult::kReady);
+  writer.join();
+  ring.begin_stream(2, 0);
+  EXPECT_EQ(ring.poll_for(96, 0), WaitResult::kNewStream);
+}
+
 TEST(IngestRing, TellsWhenTheNewestElementCame) {
   IngestRing ring = small_ring(256);
   ring.begin_stream(1, 0);

@@ -31,6 +31,7 @@ constexpr std::int64_t kLargestQueue = 16 * kGibibyte;
 constexpr std::uint32_t kHighestMode = 0777;
 constexpr int kHighestPriority = 99;
 constexpr int kHighestCpu = 1023;
+constexpr double kMostPollUs = 1e6;
 constexpr std::size_t kLongestSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 
 constexpr Range kWait{.what = "a time from", .maximum = 86400.0, .unit = "s"};
@@ -316,6 +317,11 @@ void describe(Section& section, DaemonSettings::Realtime& realtime) {
   section.add("priority", realtime.priority, integer(0, kHighestPriority), "SCHED_FIFO; 0: the ordinary scheduler");
   section.add("cpus", realtime.cpus, integers(0, kHighestCpu), "processors to run on; empty: any");
   section.add("lock_memory", realtime.lock_memory, boolean(), "keep all memory from being swapped out");
+  section.add("poll_us", realtime.poll_us,
+              or_auto(number({.what = "a time from", .minimum = 0.0, .maximum = kMostPollUs, .unit = "us"}),
+                      "250 where frames come from a GPU and four processors may be used, else 0"),
+              "from so long before a hop's last bits are expected until so long after, the engine's thread looks for "
+              "them without sleeping (docs/daemon.md); 0: it sleeps");
 }
 
 void describe(Section& section, DaemonSettings::Overload& overload) {

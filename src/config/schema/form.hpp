@@ -121,25 +121,39 @@ Form<Value> or_word(const Word& word, const std::type_identity_t<Value>& meant, 
 /// `form`, or null, which stands for an empty text.
 Form<std::string> or_null(Form<std::string> form, const std::string& meaning_of_null);
 
-/// `form`, or null, which stands for no value.
-template <typename Value>
-Form<std::optional<Value>> or_none(Form<Value> form, const std::string& meaning_of_null) {
+/// `form`, or a word that stands for no value, which `is_nothing` tells.
+template <typename Value, typename IsNothing>
+Form<std::optional<Value>> or_nothing(Form<Value> form, const Word& word, const IsNothing& is_nothing) {
   Form<std::optional<Value>> optional;
   optional.facts = std::move(form.facts);
-  optional.facts.words.push_back({"null", meaning_of_null});
-  optional.read = [read = std::move(form.read)](
+  optional.facts.words.push_back(word);
+  optional.read = [is_nothing, read = std::move(form.read)](
                       YamlMap& map, const std::string& key,
                       const std::filesystem::path& folder) -> std::optional<std::optional<Value>> {
-    if (map.is_null(key)) {
+    if (is_nothing(map, key)) {
       return std::optional<Value>();
     }
     const std::optional<Value> value = read(map, key, folder);
     return value ? std::optional<std::optional<Value>>(value) : std::nullopt;
   };
-  optional.write = [write = std::move(form.write)](const std::optional<Value>& value) {
-    return value ? write(*value) : "null";
+  optional.write = [nothing = word.word, write = std::move(form.write)](const std::optional<Value>& value) {
+    return value ? write(*value) : nothing;
   };
   return optional;
+}
+
+/// `form`, or null.
+template <typename Value>
+Form<std::optional<Value>> or_none(Form<Value> form, const std::string& meaning_of_null) {
+  return or_nothing(std::move(form), {"null", meaning_of_null},
+                    [](YamlMap& map, const std::string& key) { return map.is_null(key); });
+}
+
+/// `form`, or auto.
+template <typename Value>
+Form<std::optional<Value>> or_auto(Form<Value> form, const std::string& meaning_of_auto) {
+  return or_nothing(std::move(form), {"auto", meaning_of_auto},
+                    [](YamlMap& map, const std::string& key) { return map.is_word(key, "auto"); });
 }
 
 /// `form` for the values that pass `holds`; `expected` is what the message on another one says.

@@ -16,25 +16,6 @@ constexpr std::size_t kMostPlanes = 64;
 constexpr std::size_t kMostPoints = 1024;
 constexpr int kMostUpsample = 8;
 constexpr int kHighestOrder = kMaxSide - 2;
-/// `form`, or auto, which stands for no value.
-Form<std::optional<double>> or_auto(Form<double> form, const std::string& meaning_of_auto) {
-  Form<std::optional<double>> optional;
-  optional.facts = std::move(form.facts);
-  optional.facts.words.push_back({"auto", meaning_of_auto});
-  optional.read = [read = std::move(form.read)](YamlMap& map, const std::string& key,
-                                                const path& folder) -> std::optional<std::optional<double>> {
-    if (map.is_word(key, "auto")) {
-      return std::optional<double>();
-    }
-    const std::optional<double> value = read(map, key, folder);
-    return value ? std::optional<std::optional<double>>(value) : std::nullopt;
-  };
-  optional.write = [write = std::move(form.write)](const std::optional<double>& value) {
-    return value ? write(*value) : "auto";
-  };
-  return optional;
-}
-
 constexpr Range kPosition{.what = "a position from", .minimum = -100.0, .maximum = 100.0, .unit = "m"};
 
 Form<std::vector<double>> planes() {

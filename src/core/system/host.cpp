@@ -1,7 +1,9 @@
 #include "core/system/host.hpp"
 
+#include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <limits>
@@ -29,6 +31,12 @@ double available_memory_bytes() {
     }
   }
   return std::numeric_limits<double>::infinity();
+}
+
+int usable_processors() {
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  return sched_getaffinity(0, sizeof processors, &processors) == 0 ? std::max(CPU_COUNT(&processors), 1) : 1;
 }
 
 }  // namespace nearfield

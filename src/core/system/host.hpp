@@ -11,4 +11,7 @@ std::string boot_id();
 /// be read.
 double available_memory_bytes();
 
+/// Processors that the calling thread may run on, at least 1.
+int usable_processors();
+
 }  // namespace nearfield

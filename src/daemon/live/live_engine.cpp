@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/system/clocks.hpp"
+#include "core/system/host.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield::daemon {
@@ -14,6 +15,13 @@ namespace {
 
 /// Elements up to which positions may be those of the stream: far from where 64 bits end.
 constexpr std::uint64_t kLargestCount = std::uint64_t{1} << 62U;
+/// Of daemon.realtime.poll_us: auto.
+constexpr double kAutoPollUs = 250.0;
+constexpr int kFewestToPollByDefault = 4;
+/// On one the source's thread would wait for the one that polls.
+constexpr int kFewestToPoll = 2;
+/// In about so many its bits are fed while it is polled for.
+constexpr std::uint64_t kPartsOfHop = 4;
 
 }  // namespace
 
@@ -24,6 +32,7 @@ LiveEngine::LiveEngine(IngestRing& ring, const LiveInput& input, std::unique_ptr
       publisher_(&publisher),
       hooks_(std::move(options.hooks)),
       overload_(options.overload),
+      poll_us_(options.poll_us),
       epoch_(std::move(epoch)),
       feeder_(epoch_->plan.settings.front_end) {
   use_epoch();
@@ -34,7 +43,15 @@ void LiveEngine::use_epoch() {
   window_samples_ = static_cast<std::uint64_t>(settings.front_end.window_samples);
   hop_samples_ = static_cast<std::uint64_t>(settings.front_end.hop_samples);
   chunks_.resize(static_cast<std::size_t>(settings.device.batch));
+  forget_parts();
   take_cadences();
+}
+
+void LiveEngine::forget_parts() {
+  for (Chunk& chunk : chunks_) {
+    chunk.of_window = {};
+    chunk.window_mono_ns = 0;
+  }
 }
 
 /// A processor that was there before keeps its count of shed hops. The next window is still to be chosen.
@@ -192,6 +209,8 @@ void LiveEngine::begin_stream() {
   taken_ = origin_;
   imaged_end_ = origin_;
   align_cadences();
+  forget_parts();
+  processors_ = usable_processors();
   found_.clear();
   seen_mask_.reset();
   passed_mask_.reset();
@@ -211,7 +230,7 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
     }
     return Step::kNothing;
   }
-  switch (ring_->wait_for(element_of(window_end(next_)), deadline_ns)) {
+  switch (wait_for_window(deadline_ns)) {
     case WaitResult::kTimeout:
       publish_late();
       return Step::kNothing;
@@ -235,8 +254,7 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
   if (!input_.waits) {
     shed(now_ns);
   }
-  const Pauses pauses{.dashboards = !input_.waits && overload_.pauses_dashboards(now_ns),
-                      .recordings = !input_.waits && overload_.pauses_recordings(now_ns)};
+  const Pauses pauses = pauses_at(now_ns);
   tai_offset_ns_ = tai_offset_ns();
   take_found();
   pass_on_mask();
@@ -253,12 +271,72 @@ LiveEngine::Step LiveEngine::step(std::int64_t deadline_ns) {
                  .epoch = epoch_->number,
                  .first_sample = next_,
                  .hop = hop_number(next_),
-                 .words = has_bits ? chunks_.front().words : std::span<const std::uint32_t>(),
+                 .words = has_bits ? chunks_.front().of_window : std::span<const std::uint32_t>(),
                  .is_whole = is_whole_});
   }
   begin_late();
   next_ += windows * hop_samples_;
+  forget_parts();
   return Step::kFrames;
+}
+
+/// How long before its last bits are expected, and how long after, the next window is polled for.
+std::int64_t LiveEngine::poll_ns() const {
+  const bool by_default = epoch_->engine->is_on_gpu() && processors_ >= kFewestToPollByDefault;
+  return processors_ < kFewestToPoll ? 0 : std::llround(1e3 * poll_us_.value_or(by_default ? kAutoPollUs : 0.0));
+}
+
+/// A window that follows on the last one is expected a hop after it. From shortly before that its last hop is polled
+/// for and fed part by part, so that little is left to copy when its end has come: a thread that sleeps until then
+/// wakes late, by 20 to 400 us (docs/performance.md).
+WaitResult LiveEngine::wait_for_window(std::int64_t deadline_ns) {
+  const std::uint64_t end = window_end(next_);
+  const bool follows = imaged_end_ > origin_ && imaged_end_ + hop_samples_ == end && hop_samples_ <= window_samples_;
+  const std::int64_t poll = input_.waits || chunks_.size() > 1 || !follows ? 0 : poll_ns();
+  if (poll > 0) {
+    const double hop_elements = static_cast<double>(hop_samples_ * input_.elements_per_sample);
+    const std::int64_t expected_ns = imaged_ns_ + std::llround(1e9 * hop_elements / input_.element_rate_hz);
+    const WaitResult early = ring_->wait_for(element_of(end), std::min(deadline_ns, expected_ns - poll));
+    if (early != WaitResult::kTimeout) {
+      return early;
+    }
+    const WaitResult polled = poll_for_window(end, std::min(deadline_ns, expected_ns + poll));
+    if (polled != WaitResult::kTimeout) {
+      return polled;
+    }
+  }
+  return ring_->wait_for(element_of(end), deadline_ns);
+}
+
+WaitResult LiveEngine::poll_for_window(std::uint64_t end, std::int64_t deadline_ns) {
+  const std::uint64_t part = std::max<std::uint64_t>(hop_samples_ / kPartsOfHop, 1);
+  while (true) {
+    std::uint64_t goal = std::min(end, std::max(taken_, end - hop_samples_) + part);
+    const WaitResult result = ring_->poll_for(element_of(goal), deadline_ns);
+    if (result != WaitResult::kReady || goal == end) {
+      return result;
+    }
+    while (goal + part < end && ring_->poll_for(element_of(goal + part), 0) == WaitResult::kReady) {
+      goal += part;
+    }
+    feed_ahead(goal);
+  }
+}
+
+void LiveEngine::feed_ahead(std::uint64_t end) {
+  const std::int64_t now_ns = monotonic_ns();
+  if (hooks_.begin) {
+    hooks_.begin(now_ns);
+  }
+  feed(feeder_.until(next_, end, *epoch_->engine).first, end, chunks_.front(), pauses_at(now_ns));
+  if (hooks_.fed) {
+    hooks_.fed();
+  }
+}
+
+Pauses LiveEngine::pauses_at(std::int64_t now_ns) const {
+  return {.dashboards = !input_.waits && overload_.pauses_dashboards(now_ns),
+          .recordings = !input_.waits && overload_.pauses_recordings(now_ns)};
 }
 
 /// Passes over the windows of which nothing came and nothing can come any more; false when the next one is none of
@@ -312,10 +390,15 @@ void LiveEngine::take(std::uint64_t first_sample, std::span<std::uint32_t> words
   chunk.first = first_sample * input_.elements_per_sample;
   chunk.elements = words.size() / input_.words_per_element;
   chunk.words = words;
+  const bool follows = !chunk.of_window.empty() && chunk.of_window.data() + chunk.of_window.size() == words.data();
+  chunk.of_window = follows ? std::span(chunk.of_window.data(), chunk.of_window.size() + words.size()) : chunk.words;
   const bool is_read_again = publisher_->records_bits() || input_.form != InputForm::kBits;
   const Copying copying = is_read_again ? Copying::kCached : epoch_->engine->copying();
   const TakeResult result = ring_->take(element_of(first_sample), words, &chunk.missing, copying);
   chunk.capture_mono_ns = result.capture_mono_ns;
+  if (result.missing < chunk.elements || chunk.window_mono_ns == 0) {
+    chunk.window_mono_ns = std::max(chunk.window_mono_ns, result.capture_mono_ns);
+  }
   chunk.overwritten = result.overwritten;
   taken_ = first_sample + chunk.elements / input_.elements_per_sample;
   for (const MissingRun& run : chunk.missing) {
@@ -414,16 +497,18 @@ Frame LiveEngine::stamped(std::size_t window, FrameReport& report) {
   const std::uint64_t first_sample = next_ + window * hop_samples_;
   const std::uint64_t first = first_sample * input_.elements_per_sample;
   const std::uint64_t elements = window_samples_ * input_.elements_per_sample;
+  const Chunk& chunk = chunks_[window];
+  const std::int64_t capture_mono_ns = chunk.window_mono_ns != 0 ? chunk.window_mono_ns : chunk.capture_mono_ns;
   if (std::exchange(is_back_, false) && !input_.waits) {
-    count_absence(chunks_[window].capture_mono_ns, first_sample);
+    count_absence(capture_mono_ns, first_sample);
   }
-  imaged_ns_ = chunks_[window].capture_mono_ns;
+  imaged_ns_ = capture_mono_ns;
   Frame frame;
   frame.sequence = sequence_++;
   frame.stream_id = stream_.stream_id;
   frame.first_bit_time = element_of(first_sample);
   frame.window_bit_times = static_cast<std::uint32_t>(elements);
-  frame.capture_mono_ns = chunks_[window].capture_mono_ns;
+  frame.capture_mono_ns = capture_mono_ns;
   frame.capture_tai_ns = frame.capture_mono_ns + tai_offset_ns_;
   frame.timestamp_ns = window_begin_ns(frame.capture_tai_ns, elements);
   missing_.forget_before(feeder_.begin_of(first_sample, *epoch_->engine) * input_.elements_per_sample);

@@ -19,7 +19,7 @@ namespace nearfield::daemon {
 
 /// Times and losses of one published frame, which the engine's thread passes to LiveHooks::end.
 struct FrameReport {
-  std::int64_t taken_ns = 0;      ///< time for taking its bits from the ring
+  std::int64_t taken_ns = 0;      ///< time for taking its bits from the ring, but for those that were fed ahead
   std::int64_t computed_ns = 0;   ///< time for feeding and computing
   std::int64_t published_ns = 0;  ///< time for its products and for handing them to controllers, of the first processor
   std::int64_t others_ns = 0;     ///< time for other processors, recorder and dashboards
@@ -43,7 +43,8 @@ struct WindowView {
 };
 
 struct LiveHooks {
-  std::function<void(std::int64_t now_ns)> begin;         ///< a frame's bits are there
+  std::function<void(std::int64_t now_ns)> begin;         ///< a frame's bits are there, or some of them
+  std::function<void()> fed;                              ///< in place of `end`: they are with the engine, which waits
   std::function<void(const FrameReport& report)> end;     ///< it is out
   std::function<void(const StreamStart& start)> restart;  ///< a stream has begun
   std::function<void(const WindowView& view)> look;       ///< the first window of those computed together
@@ -62,6 +63,7 @@ class LiveEngine {
   enum class Step { kFrames, kNothing, kEnded };
   struct Options {
     DaemonSettings::Overload overload;
+    std::optional<double> poll_us = {};  ///< daemon.realtime.poll_us; nothing: auto
     LiveHooks hooks;
   };
 
@@ -94,20 +96,27 @@ class LiveEngine {
   [[nodiscard]] Overload& overload() { return overload_; }
 
  private:
-  /// What one hop brought in.
+  /// What one hop, or a part of one, brought in.
   struct Chunk {
     std::uint64_t first = 0;  ///< position in elements
     std::uint64_t elements = 0;
     std::int64_t capture_mono_ns = 0;
     std::uint64_t overwritten = 0;  ///< the first ones, in the ring before they were taken; `missing` has them, too
     std::span<const std::uint32_t> words;
+    std::span<const std::uint32_t> of_window;  ///< `words`, behind those of the same window that lie before them
+    std::int64_t window_mono_ns = 0;           ///< when the newest of the window's parts came; 0: none was taken
     std::vector<MissingRun> missing;
   };
 
   void begin_stream();
   [[nodiscard]] std::uint64_t element_of(std::uint64_t sample) const;
   [[nodiscard]] std::uint64_t window_end(std::uint64_t window) const { return window + window_samples_; }
+  [[nodiscard]] std::int64_t poll_ns() const;
+  WaitResult wait_for_window(std::int64_t deadline_ns);
+  WaitResult poll_for_window(std::uint64_t end, std::int64_t deadline_ns);
+  void feed_ahead(std::uint64_t end);
   bool pass_over_gap();
+  [[nodiscard]] Pauses pauses_at(std::int64_t now_ns) const;
   void shed(std::int64_t now_ns);
   [[nodiscard]] std::size_t windows_there() const;
   void take_between(std::uint64_t end_sample, const Pauses& pauses);
@@ -135,6 +144,7 @@ class LiveEngine {
   bool record_absent(std::uint64_t end_sample);
   void count_absence(std::int64_t capture_mono_ns, std::uint64_t first_sample);
   void use_epoch();
+  void forget_parts();
   void take_found();
   void pass_on_mask();
   void take_cadences();
@@ -148,9 +158,11 @@ class LiveEngine {
   Publisher* publisher_;
   LiveHooks hooks_;
   Overload overload_;
+  std::optional<double> poll_us_;
   std::unique_ptr<Epoch> epoch_;
   std::uint64_t window_samples_ = 0;
   std::uint64_t hop_samples_ = 0;
+  int processors_ = 1;  ///< that this thread may run on, when the stream began
   Feeder feeder_;
   std::shared_ptr<const MicrophoneMask> seen_mask_;  ///< of the windows computed last
   std::optional<std::vector<int>> passed_mask_;      ///< of this stream, what the outputs have

@@ -174,10 +174,10 @@ std::optional<Mutant> foreign_letters(const Document& document, const Setting& s
   return replaced(document, setting, line.replace(setting.indent.size(), setting.key.size(), key));
 }
 
-/// Without "%", which yaml-cpp takes for a text, such as a folder's name.
+/// Not in the last line: yaml-cpp takes the file's end for a quotation mark.
 std::optional<Mutant> open_bracket(const Document& document, const Setting& setting, std::mt19937& random) {
-  static const std::vector<std::string> kOpen = {"[1, 2", "{a: 1", "\"text", "'text", "]", "}", "@x", "`x"};
-  if (setting.value.empty()) {
+  static const std::vector<std::string> kOpen = {"[1, 2", "{a: 1", "\"text", "'text", "]", "}", "%", "@x", "`x"};
+  if (setting.value.empty() || setting.line == document.settings().back().line) {
     return std::nullopt;
   }
   return replaced(document, setting, line_of(setting, setting.key, kOpen[pick(random, kOpen.size())]));

@@ -242,7 +242,7 @@ TEST(IngestRing, SamplesFallSilentAsZeros) {
 }
 
 TEST(IngestRing, APollFindsWhatAWaitFinds) {
-  IngestRing ring = small_ring(256);
+  IngestRing ring = small_ring(256, 100);
   const std::int64_t begin_ns = monotonic_ns();
   EXPECT_EQ(ring.poll_for(32, begin_ns + 2'000'000), WaitResult::kTimeout);
   EXPECT_GE(monotonic_ns() - begin_ns, 2'000'000);

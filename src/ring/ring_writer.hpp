@@ -27,7 +27,7 @@ class RingWriter {
   RingWriter(const RingWriter&) = delete;
   RingWriter& operator=(const RingWriter&) = delete;
 
-  /// Publishes a frame. Never waits; its only system call wakes the waker's thread.
+  /// Publishes a frame. Never waits; its only system calls wake readers, or the thread that wakes many.
   void write(const Frame& frame);
   /// The two halves of write(): the frame is published, and sleeping readers are woken.
   void store(const Frame& frame);

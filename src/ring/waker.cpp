@@ -9,7 +9,14 @@
 
 namespace nearfield::ring {
 
-void wake_all(std::uint32_t* word) { syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
+namespace {
+
+/// How many were woken.
+long wake(std::uint32_t* word, int most) { return syscall(SYS_futex, word, FUTEX_WAKE, most, nullptr, nullptr, 0); }
+
+}  // namespace
+
+void wake_all(std::uint32_t* word) { wake(word, INT_MAX); }
 
 Waker::Waker(std::uint32_t* word) : word_(word) {
   thread_ = std::thread([this] {
@@ -22,11 +29,17 @@ Waker::Waker(std::uint32_t* word) : word_(word) {
 
 Waker::~Waker() {
   stop_ = true;
-  notify();
+  call_thread();
   thread_.join();
 }
 
 void Waker::notify() {
+  if (many_.load(std::memory_order_relaxed) || wake(word_, kAtOnce) == kAtOnce) {
+    call_thread();
+  }
+}
+
+void Waker::call_thread() {
   calls_.fetch_add(1, std::memory_order_release);
   calls_.notify_one();
 }
@@ -36,7 +49,9 @@ void Waker::run() {
   while (!stop_) {
     calls_.wait(seen, std::memory_order_acquire);
     seen = calls_.load(std::memory_order_acquire);
-    wake_all(word_);
+    const bool had_many = many_.load(std::memory_order_relaxed);
+    const long woken = wake(word_, INT_MAX);
+    many_.store(woken > (had_many ? kAtOnce : 0), std::memory_order_relaxed);
   }
 }
 

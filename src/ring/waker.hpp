@@ -5,22 +5,26 @@
 
 namespace nearfield::ring {
 
-/// Wakes all readers that sleep on a futex word, from a thread of its own: FUTEX_WAKE takes longer with each of them,
-/// and the kernel may run them before it returns. The writer wakes this thread alone, however many readers there are.
+/// Wakes all readers that sleep on a futex word. FUTEX_WAKE takes longer with each of them, and the kernel may run them
+/// before it returns. So the writer wakes up to kAtOnce itself; while more than that sleep, it wakes a thread that
+/// wakes them all.
 class Waker {
  public:
+  static constexpr int kAtOnce = 2;
   /// `word` must outlive this.
   explicit Waker(std::uint32_t* word);
   ~Waker();
   Waker(const Waker&) = delete;
   Waker& operator=(const Waker&) = delete;
-  /// Called after a change of the word. Several calls may result in one FUTEX_WAKE.
+  /// Called after a change of the word. Several calls may result in one FUTEX_WAKE of the thread.
   void notify();
 
  private:
+  void call_thread();
   void run();
   std::uint32_t* word_;
   std::atomic<std::uint32_t> calls_ = 0;
+  std::atomic<bool> many_ = false;  ///< more than kAtOnce slept the last time
   std::atomic<bool> stop_ = false;
   std::thread thread_;
 };

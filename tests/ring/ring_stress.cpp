@@ -31,7 +31,8 @@ nlohmann::json to_json(const StressReport& r) {
           {"store_with_readers", to_json(r.store_with_readers)},
           {"wake_alone", to_json(r.wake_alone)},
           {"wake_with_readers", to_json(r.wake_with_readers)},
-          {"read_latest", to_json(r.read_latest)}};
+          {"read_latest", to_json(r.read_latest)},
+          {"woken", to_json(r.woken)}};
 }
 
 bool is_clean(const StressReport& r) { return r.torn + r.too_old + r.out_of_order + r.failed == 0; }

@@ -46,11 +46,22 @@ struct Durations {
   }
 };
 
+/// The newest ones, of a process that may be killed at any moment.
+struct NewestDurations {
+  std::atomic<std::uint64_t> count;
+  std::array<std::atomic<std::int64_t>, kKeptCalls> ns;
+  void add(std::int64_t value_ns) { ns[count++ % kKeptCalls] = value_ns; }
+  void append_to(std::vector<std::int64_t>& all_ns) const {
+    const std::size_t kept = std::min<std::size_t>(count, kKeptCalls);
+    all_ns.insert(all_ns.end(), ns.begin(), ns.begin() + static_cast<std::ptrdiff_t>(kept));
+  }
+};
+
 struct ReaderBoard {
   std::atomic<int> inside;
   std::atomic<std::uint64_t> frames_read, torn, too_old, held_up_after, out_of_order, failed, refused_for_age, timeouts,
-      skipped, overtaken, latest_calls;
-  std::array<std::atomic<std::int64_t>, kKeptCalls> latest_ns;
+      skipped, overtaken;
+  NewestDurations latest, woken;
 };
 
 /// What the processes share: zero at first.
@@ -133,7 +144,7 @@ void note_latest(ReaderBoard& my, const nf_frame& frame, std::int64_t start_ns, 
   } else if (end_ns - frame.capture_mono_ns > max_age_ns) {
     ++my.held_up_after;
   }
-  my.latest_ns[my.latest_calls++ % kKeptCalls] = end_ns - start_ns;
+  my.latest.add(end_ns - start_ns);
 }
 
 void note_failure(ReaderBoard& my, nf_ring_status status) {
@@ -169,6 +180,7 @@ void run_reader(Board& board, const StressOptions& options, const std::string& s
     const nf_ring_status status = index % 2 == 0 ? nf_ring_read_next(ring, 50'000'000, &frame, &skipped)
                                                  : nf_ring_read_latest(ring, options.max_age_ns, &frame);
     my.inside = 0;
+    const std::int64_t end_ns = nf_ring_now_ns();
     if (status != NF_RING_OK) {
       note_failure(my, status);
     } else {
@@ -177,12 +189,15 @@ void run_reader(Board& board, const StressOptions& options, const std::string& s
     }
     if (index % 2 == 1) {
       if (status == NF_RING_OK) {
-        note_latest(my, frame, start_ns, nf_ring_now_ns(), options.max_age_ns);
+        note_latest(my, frame, start_ns, end_ns, options.max_age_ns);
       }
       pause_ns(300'000);
     } else if (status == NF_RING_OK) {
       my.out_of_order += last != 0 && frame.number != last + 1 + skipped ? 1U : 0U;
       my.skipped += skipped;
+      if (frame.publish_mono_ns > start_ns) {  // it slept
+        my.woken.add(end_ns - frame.publish_mono_ns);
+      }
       last = frame.number;
     }
   }
@@ -324,6 +339,7 @@ class Tormentor {
 
 void sum_up(const Board& board, StressReport& report) {
   std::vector<std::int64_t> latest_ns;
+  std::vector<std::int64_t> woken_ns;
   for (const ReaderBoard& reader : board.readers) {
     report.frames_read += reader.frames_read;
     report.torn += reader.torn;
@@ -335,11 +351,12 @@ void sum_up(const Board& board, StressReport& report) {
     report.timeouts += reader.timeouts;
     report.skipped += reader.skipped;
     report.overtaken += reader.overtaken;
-    const std::size_t kept = std::min<std::size_t>(reader.latest_calls, kKeptCalls);
-    latest_ns.insert(latest_ns.end(), reader.latest_ns.begin(), reader.latest_ns.begin() + static_cast<int>(kept));
+    reader.latest.append_to(latest_ns);
+    reader.woken.append_to(woken_ns);
   }
   report.published = board.published;
   report.read_latest = percentiles_of(std::move(latest_ns));
+  report.woken = percentiles_of(std::move(woken_ns));
   report.store_alone = board.store_alone.percentiles();
   report.store_with_readers = board.store_with_readers.percentiles();
   report.wake_alone = board.wake_alone.percentiles();

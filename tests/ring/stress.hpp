@@ -39,8 +39,9 @@ struct StressReport {
   std::uint64_t failed = 0;         ///< statuses that should not come
   std::uint64_t refused_for_age = 0, timeouts = 0, skipped = 0, overtaken = 0;
   Percentiles store_alone, store_with_readers;  ///< the frame made visible
-  Percentiles wake_alone, wake_with_readers;    ///< the FUTEX_WAKE after it
+  Percentiles wake_alone, wake_with_readers;    ///< RingWriter::wake() after it
   Percentiles read_latest;                      ///< calls that returned a frame
+  Percentiles woken;                            ///< from a frame's publication until a reader that slept for it has it
 };
 
 /// Forks the writer and the readers; the calling process must have no other threads.

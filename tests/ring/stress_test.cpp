@@ -20,6 +20,7 @@ TEST(RingStress, StoppedAndKilledReadersSeeNothingTornOrOldAndHoldNobodyUp) {
   EXPECT_GT(report.stops, 10U);
   EXPECT_GT(report.skipped, 0U) << "no reader was overtaken: the stops were too short to show anything";
   EXPECT_GT(report.frames_read, 1000U);
+  EXPECT_GT(report.woken.count, 0U);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@ folder=${1:-.carry}
 binaries=build/release/bin
 rm -rf "$folder"
 mkdir -p "$folder/bin" "$folder/lib" "$folder/data"
-cp "$binaries"/nearfield "$binaries"/nearfield-bench "$folder/bin"
+cp "$binaries"/nearfield "$binaries"/nearfieldd "$binaries"/nearfield-bench "$folder/bin"
 for tests in cl frontend imaging processors accuracy data cli; do # those that use the device
   cp "$binaries/${tests}_tests" "$folder/bin"
 done

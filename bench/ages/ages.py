@@ -4,15 +4,17 @@
     bench/ages/ages.py [--bin FOLDER]... [--rounds 3] [--seconds 5] [--hops 32] [--poll-us auto,1000] [--set KEY=VALUE]...
 
 Runs nearfieldd of each FOLDER in turn, once a round with every hop and poll, fed by `nearfield send` of the first
-FOLDER. A row each: the median, p99 and p99.9 of `nearfield ctl status`, which are those of bins 12 % apart, the mean and
-its parts from the metrics' sums, the age at which `nearfield tap`, a reader that sleeps, has a frame (--reader), what was
-shed and lost. Standard library alone; README.md has more.
+FOLDER, on the device that config/nearfieldd.yaml chooses here. A row each: the median, p99 and p99.9 of `nearfield ctl
+status` (of the last 10 to 20 s, in bins whose limits lie 12 % apart), the mean since the start and its parts from the
+metrics' sums, the age at which `nearfield tap`, a reader that sleeps, has a frame (--reader), what was shed and lost.
+Standard library alone.
 """
 
 import argparse
 import itertools
 import json
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,11 +25,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FREQUENCIES = "[500,1007,1510,2014,2500]"
 METRICS = "127.0.0.1:19777"
 SOURCE = "127.0.0.1:17777"
+LOCAL = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", action="append", type=pathlib.Path, help="folder of nearfieldd; the first one's: of all")
+    parser.add_argument("--bin", action="append", type=pathlib.Path, help="folder of nearfieldd; the first one's nearfield is used with all")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=5.0, help="of stream, a run")
     parser.add_argument("--hops", default="32")
@@ -35,7 +38,14 @@ def arguments():
     parser.add_argument("--set", action="append", default=[], help="another setting of the daemon")
     parser.add_argument("--reader", action="store_true", help="`nearfield tap` reads")
     parser.add_argument("--json", type=pathlib.Path, help="also write the rows here")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.bin = [folder.resolve() for folder in options.bin or [ROOT / "build/release/bin"]]
+    if options.seconds < 2:
+        parser.error(f"--seconds: expected at least 2, found {options.seconds}")
+    for folder in options.bin:
+        if not (folder / "nearfieldd").exists():
+            parser.error(f"--bin: expected a folder with nearfieldd, found {folder}")
+    return options
 
 
 class Run:
@@ -51,6 +61,7 @@ class Run:
             f"front_end.frequencies_hz={FREQUENCIES}",
             f"daemon.source.address={SOURCE}",
             f"daemon.metrics.address={METRICS}",
+            "daemon.page.address=off",
             f"daemon.control.socket={self.control}",
             f"daemon.publish.ring.socket={self.frames}",
         ]
@@ -67,13 +78,13 @@ class Run:
             )
             try:
                 return self.row(daemon)
-            except subprocess.CalledProcessError:
+            except Exception:
                 log.seek(0)
                 sys.stderr.write(log.read())
                 raise
             finally:
                 daemon.terminate()
-                daemon.wait()
+                daemon.wait(timeout=60)
 
     def row(self, daemon):
         self.tool("ctl", "--socket", self.control, "--wait", "status")
@@ -91,7 +102,9 @@ class Run:
             else:
                 time.sleep(self.options.seconds - 1)
             status = json.loads(self.tool("ctl", "--socket", self.control, "status", "--json"))
-            metrics = urllib.request.urlopen(f"http://{METRICS}/metrics").read().decode()
+            metrics = LOCAL.open(f"http://{METRICS}/metrics", timeout=10).read().decode()
+            if sender.poll() is not None or not status["frames"]:
+                raise RuntimeError(f"expected a stream and frames, found {status['frames']} frames; nearfield send: {sender.poll()}")
         finally:
             sender.terminate()
             sender.wait()
@@ -101,19 +114,27 @@ class Run:
 
 def figures(status, metrics, reader):
     frames = float(metrics["nearfield_age_seconds_count"])
-    row = {key: 1e3 * status["age_ms"][key] for key in ("median", "p99", "p999", "max")}
-    row["mean"] = 1e6 * float(metrics["nearfield_age_seconds_sum"]) / frames
+    row = {f"{key}_us": 1e3 * status["age_ms"][key] for key in ("median", "p99", "p999", "max")}
+    row["mean_us"] = 1e6 * float(metrics["nearfield_age_seconds_sum"]) / frames
     for stage in ("take", "compute", "controllers"):
-        row[stage] = 1e6 * float(metrics[f'nearfield_stage_seconds_sum{{stage="{stage}"}}']) / frames
+        row[f"{stage}_us"] = 1e6 * float(metrics[f'nearfield_stage_seconds_sum{{stage="{stage}"}}']) / frames
     if reader is not None:
-        row |= {f"read_{key}": 1e3 * reader["age_ms"][key] for key in ("median", "p99")}
+        row |= {f"read_{key}_us": 1e3 * reader["age_ms"][key] for key in ("median", "p99")}
     return row | {"frames": int(frames), "shed": status["shed_hops"], "missing": status["bit_times"]["missing"]}
 
 
 def main():
     options = arguments()
-    options.bin = options.bin or [ROOT / "build/release/bin"]
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the daemon and the sender end with this
     rows = []
+    try:
+        measure_all(options, rows)
+    finally:
+        if options.json:
+            options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+
+
+def measure_all(options, rows):
     for turn, hop, poll, binaries in itertools.product(
         range(options.rounds), options.hops.split(","), options.poll_us.split(","), options.bin
     ):
@@ -123,11 +144,9 @@ def main():
             found = Run(options, pathlib.Path(folder), settings).measure(binaries)
         row = {"bin": str(binaries), "round": turn + 1, "hop": int(hop), "poll_us": poll} | found
         if not rows:
-            print(" | ".join(f"{key} [us]" if isinstance(value, float) else key for key, value in row.items()))
+            print(" | ".join(row))
         rows.append(row)
         print(" | ".join(f"{value:.0f}" if isinstance(value, float) else str(value) for value in row.values()), flush=True)
-    if options.json:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

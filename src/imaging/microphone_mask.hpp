@@ -31,6 +31,7 @@ void fill_masked(std::span<std::complex<double>> field, const MicrophoneMask& ma
 
 /// The best linear prediction of each masked microphone from the nearest ones that are not (field_prediction.hpp), for
 /// a field that comes from the plan's surface. Masked are the plan's dead channels and `channels`, in any order.
+/// Where none is, also gives back what earlier masks of this plan kept for theirs (prior_fill.hpp).
 MicrophoneMask make_mask(const ArrayPlan& plan, const std::vector<int>& channels);
 
 /// The largest number of microphones that a running engine masks: a quarter of the array. With more, the fault is

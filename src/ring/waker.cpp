@@ -34,7 +34,13 @@ Waker::~Waker() {
 }
 
 void Waker::notify() {
-  if (many_.load(std::memory_order_relaxed) || wake(word_, kAtOnce) == kAtOnce) {
+  if (has_many()) {
+    call_thread();
+    return;
+  }
+  const long woken = wake(word_, kAtOnce + 1);
+  if (woken > kAtOnce) {
+    woken_.store(woken, std::memory_order_relaxed);
     call_thread();
   }
 }
@@ -49,9 +55,8 @@ void Waker::run() {
   while (!stop_) {
     calls_.wait(seen, std::memory_order_acquire);
     seen = calls_.load(std::memory_order_acquire);
-    const bool had_many = many_.load(std::memory_order_relaxed);
-    const long woken = wake(word_, INT_MAX);
-    many_.store(woken > (had_many ? kAtOnce : 0), std::memory_order_relaxed);
+    const long sleepers = woken_.exchange(0, std::memory_order_relaxed) + wake(word_, INT_MAX);
+    many_.store(sleepers > kAtOnce, std::memory_order_relaxed);
   }
 }
 

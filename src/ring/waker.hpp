@@ -6,7 +6,7 @@
 namespace nearfield::ring {
 
 /// Wakes all readers that sleep on a futex word. FUTEX_WAKE takes longer with each of them, and the kernel may run them
-/// before it returns. So the writer wakes up to kAtOnce itself; while more than that sleep, it wakes a thread that
+/// before it returns. So the writer wakes them itself while no more than kAtOnce sleep, and else a thread that
 /// wakes them all.
 class Waker {
  public:
@@ -18,12 +18,15 @@ class Waker {
   Waker& operator=(const Waker&) = delete;
   /// Called after a change of the word. Several calls may result in one FUTEX_WAKE of the thread.
   void notify();
+  /// Whether the next call leaves it to the thread: more than kAtOnce slept the last time.
+  [[nodiscard]] bool has_many() const { return many_.load(std::memory_order_relaxed); }
 
  private:
   void call_thread();
   void run();
   std::uint32_t* word_;
   std::atomic<std::uint32_t> calls_ = 0;
+  std::atomic<long> woken_ = 0;     ///< by the writer, where more may sleep: the thread counts on from here
   std::atomic<bool> many_ = false;  ///< more than kAtOnce slept the last time
   std::atomic<bool> stop_ = false;
   std::thread thread_;

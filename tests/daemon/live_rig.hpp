@@ -1,4 +1,8 @@
 #pragma once
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <utility>
@@ -71,5 +75,16 @@ struct Rig {
   Publisher publisher;
   LiveEngine engine;
 };
+
+inline void expect_same_image(const test::KeptFrame& frame, const test::KeptFrame& expected) {
+  ASSERT_EQ(frame.images.size(), expected.images.size());
+  float largest = 0.0F;
+  float error = 0.0F;
+  for (std::size_t i = 0; i < frame.images.size(); ++i) {
+    largest = std::max(largest, std::abs(expected.images[i]));
+    error = std::max(error, std::abs(frame.images[i] - expected.images[i]));
+  }
+  ASSERT_LE(error, 1e-5F * largest);  // sums of single precision that began elsewhere
+}
 
 }  // namespace nearfield::daemon

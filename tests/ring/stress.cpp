@@ -195,7 +195,7 @@ void run_reader(Board& board, const StressOptions& options, const std::string& s
     } else if (status == NF_RING_OK) {
       my.out_of_order += last != 0 && frame.number != last + 1 + skipped ? 1U : 0U;
       my.skipped += skipped;
-      if (frame.publish_mono_ns > start_ns) {  // it slept
+      if (frame.publish_mono_ns > start_ns) {  // it waited
         my.woken.add(end_ns - frame.publish_mono_ns);
       }
       last = frame.number;

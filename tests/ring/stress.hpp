@@ -41,7 +41,7 @@ struct StressReport {
   Percentiles store_alone, store_with_readers;  ///< the frame made visible
   Percentiles wake_alone, wake_with_readers;    ///< RingWriter::wake() after it
   Percentiles read_latest;                      ///< calls that returned a frame
-  Percentiles woken;                            ///< from a frame's publication until a reader that slept for it has it
+  Percentiles woken;  ///< from a frame's publication until one that waited for it has it, being stopped included
 };
 
 /// Forks the writer and the readers; the calling process must have no other threads.

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <climits>
 #include <thread>
 #include <vector>
 
@@ -39,11 +41,17 @@ class Sleepers {
 
   std::uint32_t* word() { return &word_; }
   void begin(std::uint32_t round) { std::atomic_ref(word_).store(round); }
-  /// Those that nothing wakes hold it up until the test's own time is over.
-  void wait_for_all(std::uint32_t round) const {
-    while (awake_ < threads_.size() * round) {
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
+  /// False where some are still asleep after a minute; they are woken then.
+  [[nodiscard]] bool all_wake_up(std::uint32_t round) {
+    for (int look = 0; look < 600'000; ++look) {
+      if (awake_ == threads_.size() * round) {
+        return true;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
+    begin(kRounds);
+    wake_all(&word_);
+    return false;
   }
 
  private:
@@ -61,8 +69,25 @@ TEST_P(WakerOf, WakesAllThatSleep) {
     std::this_thread::sleep_for(std::chrono::milliseconds(round % 3));  // all sleep, or some are about to
     sleepers.begin(round);
     waker.notify();
-    sleepers.wait_for_all(round);
+    ASSERT_TRUE(sleepers.all_wake_up(round)) << "round " << round;
   }
+  if (GetParam() <= Waker::kAtOnce) {
+    EXPECT_FALSE(waker.has_many());
+  }
+}
+
+TEST(WakerTest, LeavesManyToItsThread) {
+  Sleepers sleepers(Waker::kAtOnce + 2);
+  Waker waker(sleepers.word());
+  bool has_many = false;
+  for (std::uint32_t round = 1; round <= kRounds; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    sleepers.begin(round);
+    waker.notify();
+    ASSERT_TRUE(sleepers.all_wake_up(round)) << "round " << round;
+    has_many = has_many || waker.has_many();
+  }
+  EXPECT_TRUE(has_many);
 }
 
 INSTANTIATE_TEST_SUITE_P(Readers, WakerOf,

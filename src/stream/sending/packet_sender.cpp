@@ -18,8 +18,8 @@ namespace nearfield {
 namespace {
 
 constexpr std::size_t kMostPerBatch = 16;
-/// Datagrams whose ends are so close go out together. An array sends each when its last bit is there: if several waited
-/// for each other, frames would be older than an array's, and shorter hops would come in bursts.
+/// As many datagrams as fit into this time go out together. An array sends each when its last bit is there: if several
+/// waited for each other, frames would be older than an array's, and shorter hops would come in bursts.
 constexpr double kBatch_s = 50e-6;
 constexpr std::uint64_t kSendBufferBytes = std::uint64_t{4} << 20U;
 

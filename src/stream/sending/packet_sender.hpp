@@ -30,8 +30,9 @@ struct SendReport {
   FaultCounts faults;
 };
 
-/// Sends a playback as packets "NFB1" over UDP, in real time by absolute deadlines, a few packets at a time (up to 1 ms
-/// of the stream), until it ends or `stop` says so. Throws ConfigError on wrong settings and IoError.
+/// Sends a playback as packets "NFB1" over UDP, in real time by absolute deadlines, each packet when its last element
+/// is due (as many as fit into 50 us together), until it ends or `stop` says so. Throws ConfigError on wrong settings
+/// and IoError.
 SendReport send_packets(const Playback& playback, const SendSettings& settings, const std::function<bool()>& stop);
 
 }  // namespace nearfield

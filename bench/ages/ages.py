@@ -120,7 +120,8 @@ def figures(status, metrics, reader):
         row[f"{stage}_us"] = 1e6 * float(metrics[f'nearfield_stage_seconds_sum{{stage="{stage}"}}']) / frames
     if reader is not None:
         row |= {f"read_{key}_us": 1e3 * reader["age_ms"][key] for key in ("median", "p99")}
-    return row | {"frames": int(frames), "shed": status["shed_hops"], "missing": status["bit_times"]["missing"]}
+    counts = {"frames": int(frames), "shed": status["shed_hops"], "missing": status["bit_times"]["missing"]}
+    return row | counts | {"version": status["version"], "device": status["device"]}
 
 
 def main():

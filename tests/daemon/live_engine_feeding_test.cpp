@@ -15,6 +15,15 @@
 namespace nearfield::daemon {
 namespace {
 
+/// No hop is shed, whatever else this machine does.
+Settings polling_settings(std::optional<double> poll_us) {
+  Settings settings = test::small_settings();
+  settings.device.platform = "Portable";
+  settings.daemon.realtime.poll_us = poll_us;
+  settings.daemon.overload.shed_hops_ms = 600000.0;
+  return settings;
+}
+
 /// A stream that comes in parts of a hop, after each of which the engine looks, with a loss, a packet that comes late,
 /// another configuration in the middle of a hop, and another stream in the middle of one.
 struct InParts {
@@ -30,12 +39,9 @@ InParts in_parts(std::optional<double> poll_us, std::string_view kind, int next_
   constexpr std::uint64_t kSwap = 70;
   constexpr std::uint64_t kLost = 90;
   constexpr std::uint64_t kParts = 130;
-  Settings settings = test::small_settings();
-  settings.device.platform = "Portable";
+  Settings settings = polling_settings(poll_us);
   settings.front_end.kind = kind;
   settings.holography.filter.cutoff_rule = CutoffRule::kDynamicRange;
-  settings.daemon.realtime.poll_us = poll_us;
-  settings.daemon.overload.shed_hops_ms = 600000.0;  // whatever else this machine does
   Rig rig(settings, 1U << 18U);
   InParts found;
   for (const std::uint32_t stream : {3U, 4U}) {
@@ -114,11 +120,7 @@ TEST(LiveEngine, ASwapInAHopThatIsPartlyFedGoesOn) {
 TEST(LiveEngine, AFrameIsAsOldAsTheNewestOfItsBits) {
   for (const double poll_us : {0.0, 1000.0}) {
     SCOPED_TRACE(poll_us);
-    Settings settings = test::small_settings();
-    settings.device.platform = "Portable";
-    settings.daemon.realtime.poll_us = poll_us;
-    settings.daemon.overload.shed_hops_ms = 600000.0;
-    Rig rig(settings);
+    Rig rig(polling_settings(poll_us));
     rig.ring.begin_stream(3, 0);
     rig.feed(0, kWindowBits, 1'000'000);
     rig.run();
@@ -143,11 +145,7 @@ TEST(LiveEngine, AutoSleepsBesideProcessors) {
 TEST(LiveEngine, AHopIsPolledForNearItsExpectedEnd) {
   for (const double poll_us : {1e6, 1.0}) {
     SCOPED_TRACE(poll_us);
-    Settings settings = test::small_settings();
-    settings.device.platform = "Portable";
-    settings.daemon.realtime.poll_us = poll_us;
-    settings.daemon.overload.shed_hops_ms = 600000.0;
-    Rig rig(settings);
+    Rig rig(polling_settings(poll_us));
     rig.ring.begin_stream(3, 0);
     rig.feed(0, kWindowBits);
     rig.run();

@@ -15,6 +15,7 @@
 
 #include "cl/device.hpp"
 #include "config/config.hpp"
+#include "config/premises.hpp"
 #include "config/standard_input.hpp"
 #include "control/crash/crash_report.hpp"
 #include "control/metrics/clock_metrics.hpp"
@@ -159,6 +160,9 @@ Daemon::Daemon(DaemonOptions options)
   const std::int64_t opened_ns = monotonic_ns();
   std::unique_ptr<Epoch> first =
       make_epoch(settings_, input_, 1, track_ids_, [](const std::string& line) { spdlog::info("{}", line); });
+  for (const std::string& line : premises(first->plan.settings, first->plan.sample_rate_hz)) {
+    spdlog::info("{}", line);
+  }
   spdlog::info("device: {}, ready after {:.1f} s", first->engine->header(0).device,
                static_cast<double>(monotonic_ns() - opened_ns) / static_cast<double>(kSecondNs));
   for (const auto& [processor, device] : devices_of(*first->engine)) {

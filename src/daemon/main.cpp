@@ -20,6 +20,7 @@
 
 #include "config/config.hpp"
 #include "config/device_choice.hpp"
+#include "config/premises.hpp"
 #include "config/standard_input.hpp"
 #include "control/checks/check.hpp"
 #include "control/crash/crash_report.hpp"
@@ -155,6 +156,7 @@ std::optional<Finding> scene_problem(const nearfield::DaemonSettings::Source& so
 struct CheckResult {
   std::vector<Finding> findings;
   std::optional<MemoryCheck> memory;  ///< where the configuration is right
+  std::vector<std::string> premises;  ///< likewise
   [[nodiscard]] std::size_t problems() const {
     return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(), [](const Finding& finding) {
       return finding.kind == Finding::Kind::kProblem;
@@ -162,10 +164,20 @@ struct CheckResult {
   }
 };
 
+/// Rate of decimated samples that the settings say; 0 where the source is a file or a scene, which has its own.
+double announced_rate_hz(const nearfield::Settings& settings) {
+  using Kind = nearfield::DaemonSettings::SourceKind;
+  const Kind kind = settings.daemon.source.kind;
+  const bool says_it = kind == Kind::kFile || kind == Kind::kSimulate;
+  return says_it ? 0.0 : settings.array.clock_hz / settings.front_end.decimation;
+}
+
 /// With a configuration that is right, on this machine.
 CheckResult look_around(const nearfield::daemon::ConfigurationSource& configuration) {
   const nearfield::Settings settings = nearfield::load_daemon_settings(configuration.path, configuration.overrides);
-  CheckResult result{.findings = nearfield::control::machine_findings(settings), .memory = memory_of(settings)};
+  CheckResult result{.findings = nearfield::control::machine_findings(settings),
+                     .memory = memory_of(settings),
+                     .premises = nearfield::premises(settings, announced_rate_hz(settings))};
   if (std::optional<Finding> problem = scene_problem(settings.daemon.source)) {
     result.findings.push_back(std::move(*problem));
   }
@@ -213,7 +225,10 @@ void print_json(const CheckResult& result, const std::string& name) {
                         {"kind", finding.kind == Finding::Kind::kNote ? "note" : "problem"},
                         {"text", finding.text}});
   }
-  nlohmann::json answer = {{"configuration", name}, {"problems", result.problems()}, {"findings", std::move(findings)}};
+  nlohmann::json answer = {{"configuration", name},
+                           {"problems", result.problems()},
+                           {"findings", std::move(findings)},
+                           {"premises", result.premises}};
   answer["memory"] = result.memory ? memory_json(*result.memory) : nlohmann::json();
   answer["devices"] = result.memory ? devices_json(*result.memory) : nlohmann::json();
   fmt::print("{}\n", answer.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
@@ -238,6 +253,9 @@ int check(const nearfield::daemon::ConfigurationSource& configuration, bool as_j
   }
   for (const Finding& finding : result.findings) {
     fmt::print("{}{}\n", finding.kind == Finding::Kind::kNote ? "note: " : "", finding.text);
+  }
+  for (const std::string& line : result.premises) {
+    fmt::print("{}\n", line);
   }
   if (code == ExitCode::kOk) {
     fmt::print("{}: no problems\n", name);

@@ -8,6 +8,7 @@
 #include <complex>
 #include <span>
 
+#include "config/premises.hpp"
 #include "engine/microphone_watch.hpp"
 #include "nearfield/error.hpp"
 #include "pipeline/dealing.hpp"
@@ -145,6 +146,9 @@ void tell_of_plan(const ReplayPart& part, const ReplayOptions& options) {
   if (options.inform) {
     for (const std::string& note : part.recording->notes()) {
       options.inform(note);
+    }
+    for (const std::string& line : premises(part.recording->plan().settings, part.recording->info().sample_rate_hz)) {
+      options.inform(line);
     }
     options.inform(fmt::format("front end: {}", part.engine->front_end_name()));
     options.inform(fmt::format("imager: {}", part.engine->imager_name()));

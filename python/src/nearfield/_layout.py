@@ -44,10 +44,10 @@ class Axis:
         with_unit = f"{self.name}_{self.unit}" if self.unit.isalpha() else self.name
         return _NAMES.get(self.name, with_unit)
 
-    @property
-    def values_name(self) -> str:
-        """The name of the values in xarray: the dimension's own, where an entry is one number."""
-        return self.dimension if self.values.ndim == 1 else _VALUES.get(self.name, f"{self.name}_values")
+
+def values_name(axis: Axis) -> str:
+    """Return the name of an axis's values in xarray: the dimension's own, where an entry is one number."""
+    return axis.dimension if axis.values.ndim == 1 else _VALUES.get(axis.name, f"{axis.name}_values")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Layout:
             if axis.values.ndim == 1:
                 dataset = dataset.assign_coords({axis.dimension: (axis.dimension, axis.values, attrs)})
             else:
-                dataset = dataset.assign_coords({axis.values_name: ((axis.name, f"{axis.name}_component"), axis.values, attrs)})
+                dataset = dataset.assign_coords({values_name(axis): ((axis.name, f"{axis.name}_component"), axis.values, attrs)})
         for product in self.products:
             if product.name not in arrays:
                 continue

@@ -29,6 +29,7 @@ import h5py
 import numpy as np
 import xarray as xr
 
+from nearfield._command import exit_code_of
 from nearfield._program import Path, program, run_beside, settings_words
 from nearfield.errors import DataError, DeviceError, IoError, NearfieldError, UsageError
 from nearfield.files import open_images
@@ -909,17 +910,17 @@ def local_cluster(workers: int, scratch: Path) -> distributed.LocalCluster:
 
 def main() -> int:
     """Run the command; return its exit code."""
+    return exit_code_of(_main, "nearfield")
+
+
+def _main() -> int:
     try:
         _run_command(_arguments().parse_args())
-    except NearfieldError as error:
-        print(f"nearfield: error: {error}", file=sys.stderr)
-        return error.exit_code
     except KeyboardInterrupt:
         print("\nstopped; the same command goes on from here", file=sys.stderr)
         return _INTERRUPTED
-    except (OSError, ValueError) as error:
-        print(f"nearfield: error: {error}", file=sys.stderr)
-        return 74 if isinstance(error, OSError) else 64
+    except ValueError as error:
+        raise UsageError(str(error), 64) from error
     return 0
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from nearfield import tai
-from nearfield._layout import TABLE, Array, Axis, Column, Layout, Product
+from nearfield._layout import TABLE, Array, Axis, Column, Layout, Product, values_name
 from nearfield.bridge import checked
 from nearfield.errors import DataError, UsageError
 from nearfield.ring import Frame
@@ -163,7 +163,7 @@ def _require_distinct(axes: Iterable[Axis], products: Sequence[Product]) -> None
         raise ValueError("a product is there twice")
     names = ["time", *_STAMPS]
     for axis in axes:
-        names += [axis.dimension, *([f"{axis.name}_component", axis.values_name] if axis.values.ndim == 2 else [])]
+        names += [axis.dimension, *([f"{axis.name}_component", values_name(axis)] if axis.values.ndim == 2 else [])]
     for product in products:
         table = [f"{product.name}_row", f"{product.name}_rows", *(f"{product.name}_{column.name}" for column in product.columns)]
         names += table if product.form == TABLE else [product.name]

@@ -161,7 +161,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _answer(self, with_body: bool) -> None:
         with self.server.answering(self.connection):
-            self._write_answer(*self._found(), with_body=with_body)
+            try:
+                found = self._found()
+            except Exception:  # a defect, which is answered and logged, and does not leave the browser without an answer
+                _LOG.exception("%s", self.path[:100])
+                found = 500, "text/plain; charset=utf-8", b"a defect of this server; its log says more\n"
+            self._write_answer(*found, with_body=with_body)
 
     def _write_answer(self, status: int, kind: str, body: bytes, *, with_body: bool) -> None:
         self.send_response(status)

@@ -203,6 +203,75 @@ def test_a_run_that_was_ended_goes_on(capture, surface, tmp_path):
     assert not shards.exists()
 
 
+class Ended(Exception):
+    pass
+
+
+def begun(capture, client, out, shards):
+    """A run that ends when that many shards are there."""
+
+    def end(_share):
+        if len(list(out.with_name(f"{out.name}.shards").glob("*.done"))) >= shards:
+            raise Ended
+
+    with pytest.raises(Ended):
+        archives.replay(capture, client, out, config=FIXED, engine="reference", shard_hops=1, warm_up=0, progress=end)
+    time.sleep(1.0)  # tasks under way see that the run is given up
+
+
+def gone_on_with(capture, client, out, finished):
+    """The rest of the run; which of the finished shards were computed again."""
+    again = []
+    marker = {path: path.stat().st_mtime_ns for path in finished}
+
+    def note(_share):
+        again.extend(path for path in finished if path.exists() and path.stat().st_mtime_ns != marker[path] and path not in again)
+
+    archives.replay(capture, client, out, config=FIXED, engine="reference", shard_hops=1, warm_up=0, progress=note).close()
+    return again
+
+
+def cut(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def overwrite(path):
+    with path.open("r+b") as file:
+        file.seek(path.stat().st_size // 3)
+        file.write(os.urandom(100))
+
+
+@pytest.mark.parametrize("suffix", ["h5", "zarr"])
+def test_damaged_shards_are_computed_again(client, capture, surface, tmp_path, suffix):
+    out = tmp_path / f"out.{suffix}"
+    begun(capture, client, out, 5)
+    finished = sorted(out.with_name(f"{out.name}.shards").glob("*.done"))
+    for marker, damage in zip(finished, (overwrite, cut, pathlib.Path.unlink), strict=False):
+        shard = int(marker.stem)
+        damage(out / "images" / f"{shard}.0.0.0.0" if suffix == "zarr" else marker.with_name(f"{shard:06d}-000000.h5"))
+    finished[3].write_text("")
+    again = gone_on_with(capture, client, out, finished)
+    require_same_store(out, surface, GROUPS[:1])
+    assert set(again) == set(finished[:4])
+
+
+@pytest.mark.parametrize("removed", ["folder", "store"])
+def test_a_folder_that_is_removed_under_a_run_is_said_to_be(client, capture, surface, tmp_path, removed):
+    out = tmp_path / "out.zarr"
+
+    def remove(_share):
+        path = out.with_name("out.zarr.shards") if removed == "folder" else out
+        path.rename(tmp_path / f"gone{time.monotonic_ns()}") if path.exists() else None
+
+    run = dict(config=FIXED, engine="reference", shard_hops=1, warm_up=0)
+    with pytest.raises(nearfield.IoError, match="it was removed") as caught:
+        archives.replay(capture, client, out, **run, progress=remove)
+    assert caught.value.exit_code == 74
+    if out.exists():
+        archives.replay(capture, client, out, **run).close()
+        require_same_store(out, surface, GROUPS[:1])
+
+
 def test_workers_that_differ_are_refused(client, capture, tmp_path):
     def use(program):  # a function of a function goes to the workers as it stands
         os.environ["NEARFIELD_PROGRAM"] = program

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <new>
 
 #include "api/stream_engine.hpp"
@@ -75,6 +76,23 @@ void require_ascending(std::span<const double> frequencies_hz) {
   }
 }
 
+/// The number of values of these factors. No program has 2^48 bytes, so that a count beyond them is a negative or
+/// wrapped one; what is below can be multiplied by the size of a value and added to a pointer.
+std::size_t counted(std::initializer_list<std::uint64_t> factors, std::size_t value_bytes, const char* what) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 48U;
+  std::uint64_t left = kMostBytes / value_bytes;
+  std::uint64_t count = 1;
+  for (const std::uint64_t factor : factors) {
+    if (factor > left) {
+      throw nearfield::UsageError(std::string("expected a number of ") + what + " that memory can hold, found " +
+                                  std::to_string(factor) + (factors.size() > 1 ? " times others" : ""));
+    }
+    left /= std::max<std::uint64_t>(factor, 1);
+    count *= factor;
+  }
+  return count;
+}
+
 template <class Value>
 std::vector<Value> copied(const Value* values, std::size_t count) {
   return {values, values + count};
@@ -142,7 +160,7 @@ nf_status push(nf_engine* engine, const Value* values, std::uint64_t count,
                void (StreamEngine::*push)(std::span<const Value>)) {
   return guarded(engine, [&] {
     require_given(values != nullptr || count == 0, "values");
-    (started(engine).*push)({values, count});
+    (started(engine).*push)({values, counted({count}, sizeof(Value), "values")});
     return NF_OK;
   });
 }
@@ -166,6 +184,9 @@ const char* nf_engine_error(const nf_engine* engine) { return engine == nullptr 
 nf_status nf_engine_give_positions(nf_engine* engine, const double* positions_m, uint32_t count) {
   return guarded(engine, [&] {
     require_given(positions_m != nullptr || count == 0, "positions");
+    if (count > static_cast<std::uint32_t>(nearfield::kMaxMicrophones)) {
+      throw nearfield::UsageError("expected at most 4096 positions, found " + std::to_string(count));
+    }
     require_finite(positions_m, kXyz * count, "positions");
     std::vector<nearfield::MicrophonePosition> places;
     for (std::size_t i = 0; i < count; ++i) {
@@ -181,10 +202,11 @@ nf_status nf_engine_give_calibration(nf_engine* engine, const char* name, const 
   return guarded(engine, [&] {
     const std::string key = name_of(name);
     require_given(frequencies_hz != nullptr && gains != nullptr, "frequencies and gains");
+    const std::size_t count = counted({frequency_count, channels}, sizeof(nf_complex), "gains");
     require_ascending({frequencies_hz, frequency_count});
-    require_gains(gains, std::size_t{frequency_count} * channels);
+    require_gains(gains, count);
     engine->arrays.calibrations[key] = {.frequencies_hz = copied(frequencies_hz, frequency_count),
-                                        .gains = copied(complex_of(gains), std::size_t{frequency_count} * channels)};
+                                        .gains = copied(complex_of(gains), count)};
     return NF_OK;
   });
 }
@@ -196,15 +218,16 @@ nf_status nf_engine_give_templates(nf_engine* engine, const char* name, const do
     const std::string key = name_of(name);
     require_given(frequencies_hz != nullptr && positions_m != nullptr && templates != nullptr,
                   "frequencies, positions and templates");
+    const std::size_t values = counted({frequency_count, count, channels}, sizeof(nf_complex), "templates");
+    const std::size_t places = counted({frequency_count, count}, sizeof(float), "places");
     require_ascending({frequencies_hz, frequency_count});
-    const std::size_t places = std::size_t{frequency_count} * count;
     require_finite(positions_m, kXyz * count, "positions");
-    require_finite(templates, places * channels, "templates");
+    require_finite(templates, values, "templates");
     require_finite(coherence, coherence == nullptr ? 0 : places, "coherence");
     engine->arrays.templates[key] = {
         .frequencies_hz = copied(frequencies_hz, frequency_count),
         .positions_m = copied(positions_m, kXyz * count),
-        .a = copied(complex_of(templates), places * channels),
+        .a = copied(complex_of(templates), values),
         .coherence = coherence == nullptr ? std::vector<float>(places, 1.0F) : copied(coherence, places)};
     return NF_OK;
   });

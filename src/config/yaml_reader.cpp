@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "config/suggestion.hpp"
+#include "core/printable.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -17,22 +18,13 @@ namespace {
 constexpr std::size_t kMostCharactersShown = 60;
 constexpr std::size_t kMostProblemsShown = 1000;
 
-/// Text of a file made fit for a message: control characters escaped, cut where it gets long.
-std::string printable(std::string_view text) {
+/// Text of a file made fit for a message, cut where it gets long.
+std::string shown_text(std::string_view text) {
   std::size_t length = std::min(text.size(), kMostCharactersShown);
   while (length < text.size() && length > 0 && (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) {
     --length;  // not inside a UTF-8 sequence
   }
-  std::string result;
-  for (const char character : text.substr(0, length)) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte < 0x20U || byte == 0x7FU) {
-      result += fmt::format("\\x{:02x}", byte);
-    } else {
-      result += character;
-    }
-  }
-  return length < text.size() ? result + "..." : result;
+  return printable(text.substr(0, length)) + (length < text.size() ? "..." : "");
 }
 
 bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
@@ -40,7 +32,7 @@ bool is_quoted(const YAML::Node& node) { return node.Tag() == "!"; }
 std::string describe(const YAML::Node& node) {
   switch (node.Type()) {
     case YAML::NodeType::Scalar:
-      return fmt::format("{}\"{}\"", is_quoted(node) ? "the text " : "", printable(node.Scalar()));
+      return fmt::format("{}\"{}\"", is_quoted(node) ? "the text " : "", shown_text(node.Scalar()));
     case YAML::NodeType::Sequence:
       return node.size() == 0 ? "an empty list" : fmt::format("a list of {}", node.size());
     case YAML::NodeType::Map:
@@ -105,7 +97,7 @@ YamlPosition position_of_node(const YAML::Node& node, YamlPosition otherwise) {
 }
 
 std::string join_path(const std::string& path, const std::string& key) {
-  return path.empty() ? printable(key) : fmt::format("{}.{}", path, printable(key));
+  return path.empty() ? shown_text(key) : fmt::format("{}.{}", path, shown_text(key));
 }
 
 }  // namespace

@@ -1,12 +1,16 @@
 #include "daemon/daemon.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <pthread.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -22,6 +26,7 @@
 #include "control/service/realtime.hpp"
 #include "control/socket/exposure.hpp"
 #include "core/system/clocks.hpp"
+#include "core/system/file_descriptor.hpp"
 #include "core/system/mapped_memory.hpp"
 #include "daemon/durations.hpp"
 #include "daemon/last_words.hpp"
@@ -139,6 +144,7 @@ std::vector<std::pair<std::string, std::string>> devices_of(const Engine& engine
 
 Daemon::Daemon(DaemonOptions options)
     : options_(std::move(options)),
+      end_at_signal_(std::in_place),
       settings_(load_daemon_settings(options_.configuration.path, options_.configuration.overrides)) {
   control::set_up_log(settings_.daemon.log);
   log_ = std::make_shared<control::RateLimitedLog>(spdlog::default_logger(), monotonic_ns);
@@ -178,6 +184,7 @@ Daemon::Daemon(DaemonOptions options)
   metrics_ = std::make_shared<control::Metrics>(metric_names(), now_ns);
   accounts_ = std::make_unique<Accounts>(metrics_, log_);
   watchdog_ = std::make_unique<control::Watchdog>(control::ServiceManager::watchdog_interval_ns(), now_ns);
+  end_at_signal_.reset();  // from here on there are files to be put away, which a stop in run() does
   make_socket_folders();
   open_outputs();
   // A search may take seconds, for which no microphone may stay unwatched.
@@ -737,7 +744,20 @@ void Daemon::do_housekeeping(std::int64_t now_ns) {
   if (now_ns - ticked_ns_ >= kSecondNs) {
     ticked_ns_ = now_ns;
     metrics_->tick(now_ns);
+    look_for_descriptors();
     log_->flush();
+  }
+}
+
+/// Each server waits by itself until there is a descriptor for its next client; why nobody is served is said here,
+/// once.
+void Daemon::look_for_descriptors() {
+  const FileDescriptor spare(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (!spare.valid() && (errno == EMFILE || errno == ENFILE)) {
+    log_->log(spdlog::level::warn, "descriptors",
+              "no file descriptor is left ({}): no further client is served, and no recording begins; expected fewer "
+              "clients, or a higher limit (LimitNOFILE of systemd, ulimit -n)",
+              std::strerror(errno));
   }
 }
 

@@ -25,6 +25,7 @@
 #include "daemon/live/frame_watch.hpp"
 #include "daemon/live/hop_boundary.hpp"
 #include "daemon/live/live_engine.hpp"
+#include "daemon/start_signals.hpp"
 #include "daemon/summary.hpp"
 #include "daemon/web.hpp"
 #include "limits/limit_watch.hpp"
@@ -88,6 +89,7 @@ class Daemon {
   void start_threads();
   void run_engine();
   [[nodiscard]] bool is_over(std::int64_t begun_ns, std::int64_t now_ns) const;
+  void look_for_descriptors();
   void do_housekeeping(std::int64_t now_ns);
   void judge_input(std::int64_t now_ns);
   void log_limits();
@@ -104,8 +106,9 @@ class Daemon {
   void stop();
 
   DaemonOptions options_;
-  Settings settings_;                ///< as at the start
-  ocl::DriverMemory driver_memory_;  ///< as it was after the start
+  std::optional<EndAtSignal> end_at_signal_;  ///< before what reads the configuration
+  Settings settings_;                         ///< as at the start
+  ocl::DriverMemory driver_memory_;           ///< as it was after the start
   std::shared_ptr<control::RateLimitedLog> log_;
   control::ServiceManager service_;
   std::unique_ptr<Source> source_;

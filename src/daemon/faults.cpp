@@ -137,6 +137,12 @@ Faults faults_of(const std::string& text) {
   faults.frame = frame_fault(parts);
   faults.warming = warming_fault(parts[0]);
   faults.web = web_fault(parts);
+  if (parts[0] == "start-hang" && parts.size() == 2) {
+    faults.start = [hang = hang_while_there(parts[1])] {
+      say("the start waits");
+      hang();
+    };
+  }
   if (parts[0] == "warm-hang" && parts.size() == 2) {
     faults.warming_limit_s = std::stod(parts[1]);
   }
@@ -144,12 +150,13 @@ Faults faults_of(const std::string& text) {
     (parts[0] == "source-hang" ? faults.source : faults.control) = hang_while_there(parts[1]);
     faults.turn_limit_s = 1.0;
   }
-  if (!faults.frame && !faults.warming && !faults.web && !faults.source && !faults.control) {
-    throw UsageError(fmt::format(
-        "NEARFIELDD_FAULT: expected hang:N, device:N, crash:N, slow:A:B:US, web-hang:S, web-hang:FILE, "
-        "source-hang:FILE, control-hang:FILE (as long as there is one of this absolute path), warm-hang:S or "
-        "warm-crash, found \"{}\"",
-        text));
+  if (!faults.start && !faults.frame && !faults.warming && !faults.web && !faults.source && !faults.control) {
+    throw UsageError(
+        fmt::format("NEARFIELDD_FAULT: expected hang:N, device:N, crash:N, slow:A:B:US, web-hang:S, web-hang:FILE, "
+                    "start-hang:FILE, source-hang:FILE, control-hang:FILE (as long as there is one of this absolute "
+                    "path), warm-hang:S or "
+                    "warm-crash, found \"{}\"",
+                    text));
   }
   return faults;
 }

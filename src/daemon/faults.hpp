@@ -8,6 +8,7 @@ namespace nearfield::daemon {
 /// Faults for tests; empty functions: none.
 struct Faults {
   std::function<void(std::uint64_t sequence)> frame;  ///< called on the engine's thread where a frame is computed
+  std::function<void()> start;                        ///< called once, before the command line is read
   std::function<void()> warming;                      ///< called by the child process before it compiles
   std::function<void()> web;                          ///< called once, on the thread that serves HTTP
   std::function<void()> source;                       ///< called once, on the source's thread
@@ -24,6 +25,7 @@ struct Faults {
 ///   web-hang:S      the thread that serves HTTP hangs for S seconds, soon after the start
 ///   source-hang:FILE   the source's thread hangs as long as there is this file; a turn of it may take 1 s
 ///   control-hang:FILE  the control thread hangs likewise, when it is asked for the configuration
+///   start-hang:FILE the start waits, before the command line is read, as long as there is this file
 ///   warm-hang:S     the child process that warms a new configuration never ends; the daemon gives it S seconds
 ///   warm-crash      the child process that warms a new configuration ends by SIGSEGV
 /// Empty: no fault. Throws UsageError.

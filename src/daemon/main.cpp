@@ -1,21 +1,14 @@
 #include <fmt/format.h>
-#include <poll.h>
-#include <pthread.h>
 #include <spdlog/spdlog.h>
-#include <sys/eventfd.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "config/config.hpp"
@@ -25,14 +18,13 @@
 #include "control/checks/check.hpp"
 #include "control/crash/crash_report.hpp"
 #include "control/service/command_line.hpp"
-#include "core/system/file_descriptor.hpp"
 #include "core/system/mapped_memory.hpp"
 #include "core/system/partial_file.hpp"
 #include "daemon/daemon.hpp"
 #include "daemon/device_check.hpp"
 #include "daemon/faults.hpp"
-#include "daemon/last_words.hpp"
 #include "daemon/memory_need.hpp"
+#include "daemon/start_signals.hpp"
 #include "daemon/warm_up/warm_child.hpp"
 #include "engine/devices.hpp"
 #include "nearfield/error.hpp"
@@ -42,7 +34,6 @@
 namespace {
 
 using nearfield::ExitCode;
-using nearfield::FileDescriptor;
 using nearfield::control::Finding;
 using nearfield::daemon::DaemonOptions;
 using nearfield::daemon::Faults;
@@ -55,53 +46,6 @@ struct Arguments {
   bool json = false;
   bool verbose = false;
   bool quiet = false;
-};
-
-/// Before any thread starts, so that all inherit it and only run() takes them.
-void block_signals() {
-  sigset_t blocked;
-  sigemptyset(&blocked);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-    sigaddset(&blocked, signal);
-  }
-  pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);  // readers may go at any time
-  std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error to report
-}
-
-/// Ends the process at SIGTERM or SIGINT while it starts: compiling takes seconds, and nothing needs to be put away
-/// yet. Once this is destroyed, signals wait for Daemon::run().
-class EndAtSignal {
- public:
-  EndAtSignal() : started_(eventfd(0, EFD_CLOEXEC)) {
-    sigset_t wanted;
-    sigemptyset(&wanted);
-    sigaddset(&wanted, SIGTERM);
-    sigaddset(&wanted, SIGINT);
-    signals_ = FileDescriptor(signalfd(-1, &wanted, SFD_CLOEXEC));
-    thread_ = std::thread([this] { wait(); });
-  }
-  EndAtSignal(const EndAtSignal&) = delete;
-  EndAtSignal& operator=(const EndAtSignal&) = delete;
-  ~EndAtSignal() {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = write(started_.get(), &one, sizeof one);
-    thread_.join();
-  }
-
- private:
-  void wait() const {
-    std::array<pollfd, 2> waiting = {pollfd{started_.get(), POLLIN, 0}, pollfd{signals_.get(), POLLIN, 0}};
-    while (poll(waiting.data(), waiting.size(), -1) < 0) {
-    }
-    if (waiting[0].revents == 0) {
-      nearfield::daemon::end_process(ExitCode::kOk, "asked to stop while it started");
-    }
-  }
-
-  FileDescriptor started_;
-  FileDescriptor signals_;
-  std::thread thread_;
 };
 
 Faults faults() {
@@ -286,6 +230,7 @@ void write_summary(const std::string& path, const nlohmann::json& summary) {
 int run(Arguments& arguments) {
   put_options_into_overrides(arguments);
   if (arguments.check) {
+    nearfield::daemon::release_signals();
     return check(arguments.options.configuration, arguments.json);
   }
   if (arguments.json && arguments.summary.empty()) {
@@ -296,7 +241,8 @@ int run(Arguments& arguments) {
   }
   nearfield::control::report_crashes("nearfieldd", fmt::format("{} {}", nearfield::version(), nearfield::commit()),
                                      nearfield::control::crash_folder());
-  block_signals();
+  std::signal(SIGPIPE, SIG_IGN);  // readers may go at any time
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its limit is an error to report
   nearfield::keep_large_blocks_apart();
   const Faults wanted = faults();
   arguments.options.fault = wanted.frame;
@@ -308,19 +254,18 @@ int run(Arguments& arguments) {
     arguments.options.configuration.reading_limit_s = wanted.warming_limit_s;
     arguments.options.configuration.compiling_limit_s = wanted.warming_limit_s;
   }
-  std::optional<nearfield::daemon::Daemon> daemon;
-  {
-    const EndAtSignal end_at_signal;
-    daemon.emplace(arguments.options);
-  }
-  daemon->run();
+  nearfield::daemon::Daemon daemon(arguments.options);
+  daemon.run();
   if (!arguments.summary.empty()) {
-    write_summary(arguments.summary, daemon->summary());
+    write_summary(arguments.summary, daemon.summary());
   }
   return static_cast<int>(ExitCode::kOk);
 }
 
 int run_with_arguments(int argc, char** argv) {
+  if (const Faults wanted = faults(); wanted.start) {
+    wanted.start();
+  }
   CLI::App app{"Nearfield's daemon: from live one-bit microphones to a controller"};
   Arguments arguments;
   app.set_version_flag("--version", [] { return nearfield::version_text("nearfieldd"); });
@@ -355,6 +300,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--warm") {
     return nearfield::daemon::run_warm_child(faults().warming);
   }
+  nearfield::daemon::hold_signals();
   const int code = nearfield::control::run_program([&] { return run_with_arguments(argc, argv); }, "nearfieldd");
   spdlog::shutdown();
   return code;

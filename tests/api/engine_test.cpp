@@ -458,6 +458,54 @@ TEST(CEngine, SaysWhatIsWrong) {
   nf_engine_close(nullptr);
 }
 
+/// Counts whose bytes are more than memory has, or wrap to few or none. What is left of them after a wrap would fit.
+std::vector<std::uint64_t> impossible_counts(std::size_t value_bytes) {
+  std::vector<std::uint64_t> counts;
+  for (const unsigned bit : {48U, 57U, 59U, 60U, 61U, 62U, 63U}) {
+    const std::uint64_t count = (std::uint64_t{1} << bit) / (bit < 57U ? value_bytes : 1U) + (bit < 57U ? 64U : 0U);
+    counts.insert(counts.end(), {count, count + 64, count + 8192});
+  }
+  counts.insert(counts.end(), {std::numeric_limits<std::uint64_t>::max() - 63, ~std::uint64_t{8191}});
+  return counts;
+}
+
+TEST(CEngine, CountsThatNoMemoryHoldsPushNothing) {
+  const SpectraFile file = test::monopole_spectra(1, {1000.0});
+  const std::vector<float> samples(8192, 1.0F);
+  const std::vector<std::uint32_t> words(8192, 1U);
+  for (const std::uint32_t form : {0U + NF_INPUT_BITS, 0U + NF_INPUT_SAMPLES, 0U + NF_INPUT_SPECTRA}) {
+    Handle engine;
+    nf_input input = input_of(form, NF_ENGINE_REFERENCE);
+    input.sample_rate_hz = form == NF_INPUT_SAMPLES ? 46875.0 : 0.0;
+    input.frequencies_hz = form == NF_INPUT_SPECTRA ? file.frequencies_hz.data() : nullptr;
+    input.frequency_count = form == NF_INPUT_SPECTRA ? 1 : 0;
+    ASSERT_EQ(nf_engine_start(engine, kArray.c_str(), &input), NF_OK) << engine.error();
+    for (const std::uint64_t count : impossible_counts(form == NF_INPUT_SPECTRA ? 8 : 4)) {
+      const nf_status status = form == NF_INPUT_BITS      ? nf_engine_push_bits(engine, words.data(), count)
+                               : form == NF_INPUT_SAMPLES ? nf_engine_push_samples(engine, samples.data(), count)
+                                                          : nf_engine_push_spectra(engine, values(file.spectra), count);
+      EXPECT_EQ(status, NF_USAGE) << form << ", " << count << ": " << engine.error();
+    }
+    EXPECT_TRUE(engine.frames().empty());
+  }
+}
+
+TEST(CEngine, ProductsOfCountsThatNoMemoryHoldsAreRefused) {
+  Handle engine;
+  const double numbers[] = {1000.0, 2000.0, 3000.0};
+  const nf_complex gain = {1.0F, 0.0F};
+  constexpr std::uint32_t kAll = std::numeric_limits<std::uint32_t>::max();
+  EXPECT_EQ(nf_engine_give_positions(engine, numbers, kAll), NF_USAGE);
+  for (const std::uint32_t channels : {kAll, 1U << 31U, 1U << 16U}) {
+    EXPECT_EQ(nf_engine_give_calibration(engine, "a", numbers, kAll, &gain, channels), NF_USAGE);
+    EXPECT_EQ(nf_engine_give_templates(engine, "a", numbers, 1U << 31U, numbers, 1U << 31U, &gain, nullptr, channels),
+              NF_USAGE);
+  }
+  // 2^64 templates: as many as none.
+  EXPECT_EQ(nf_engine_give_templates(engine, "a", numbers, 1U << 31U, numbers, 1U << 31U, &gain, nullptr, 4), NF_USAGE);
+  EXPECT_NE(engine.error().find("that memory can hold"), std::string::npos) << engine.error();
+}
+
 TEST(CEngine, PushesThatDoNotFitAreRefusedAndLeaveTheStreamAsItWas) {
   Handle engine;
   const SpectraFile file = test::monopole_spectra(1, {1000.0});

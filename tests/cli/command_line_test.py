@@ -107,6 +107,39 @@ class WithoutDaemon(unittest.TestCase):
         self.assertEqual(run("nearfield", "version").stdout, run("nearfield", "--version").stdout)
         self.refused("nearfield", "help", "nope")
 
+    def test_what_cannot_be_printed_is_an_error(self):
+        (self.path / "scene.yaml").write_text(SCENE)
+        capture = self.path / "capture.h5"
+        self.assertEqual(run("nearfield", "simulate", self.path / "scene.yaml", "-o", capture).returncode, 0)
+        for words in (["nearfield", "--version"], ["nearfield", "version"], ["nearfield", "--help"], ["nearfield", "help", "ctl", "record"],
+                      ["nearfield", "settings"], ["nearfield", "settings", "--markdown"], ["nearfield", "settings", "--json"],
+                      ["nearfield", "--describe-cli"], ["nearfield", "inspect", capture], ["nearfield", "devices"], ["nearfield", "masks", capture],
+                      ["nearfield", "points", "--help"], ["nearfieldd", "--version"], ["nearfieldd", "--help"], ["nearfieldd", "--describe-cli"],
+                      ["nearfieldd", "--check"], ["nearfield-bench", "--version"], ["nearfield-bench", "--help"], ["nearfield", "bench", "--help"],
+                      ["nearfield-bench", "limits", "--repetitions", "1", "--json"]):
+            with self.subTest(words), open("/dev/full", "w") as full:
+                result = subprocess.run([BINARIES / words[0], *words[1:]], stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_S,
+                                        env={**os.environ, "NEARFIELD_RUNTIME_DIR": str(self.path)})
+                self.assertEqual(result.returncode, 74, result.stderr)
+                self.assertIn(f"{words[0] if words[1] != 'bench' else 'nearfield'}: error: standard output: can't write", result.stderr)
+
+    def test_a_name_with_control_characters_is_shown_escaped(self):
+        name = self.path / "\x1b[31mred\nnearfield: error: forged\x7f\u009b2J\t.h5"
+        for text in (None, "no HDF5"):
+            if text is not None:
+                name.write_text(text)
+            for words in (["inspect", name], ["replay", name, "-o", self.path / "o.h5"]):
+                said = run("nearfield", *words).stderr
+                self.assertEqual(said.count("\n"), 1, said)
+                self.assertIn(r"\x1b[31mred\nnearfield: error: forged\x7f\x9b2J\t.h5", said)
+        said = run("nearfield", "replay", name, "-o", self.path / "o.h5", "-c", name).stderr
+        self.assertNotRegex(said, r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
+    def test_an_option_of_one_value_shows_no_several(self):
+        for words in (["nearfield", "help", "replay"], ["nearfieldd", "--help"]):
+            line, = (line for line in run(*words).stdout.splitlines() if "--set " in line)
+            self.assertNotIn("...", line)
+
     def test_a_dash_is_never_a_file(self):
         for words in (["replay", "-", "-o", "o.h5"], ["replay", "c.h5", "-o", "-"], ["inspect", "-"], ["replay", "c", "-o", "o", "--png", "-"],
                       ["simulate", "scene.yaml", "-o", "-"], ["compare", "a", "-"]):

@@ -139,7 +139,7 @@ TEST(Protocol, RefusesWrongFields) {
   for (const char* seconds : {"0", "-1", "1e8", "\"5\"", "null"}) {
     EXPECT_THAT(record(R"("action": "start", "seconds": )" + std::string(seconds)), HasSubstr("seconds: expected"));
   }
-  for (const char* name : {"../x", "a/b", "", ".hidden", "a b", "a\\u0000b"}) {
+  for (const char* name : {"../x", "a/b", "", ".hidden", "-rf", "--", "a b", "a\\u0000b"}) {
     EXPECT_THAT(record(R"("action": "start", "name": ")" + std::string(name) + "\""), HasSubstr("name: expected"));
   }
   const std::string notes = "notes: expected a text of at most 4096 bytes of UTF-8, found ";

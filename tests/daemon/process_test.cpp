@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nearfield_ring.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -256,6 +257,71 @@ TEST_F(NearfielddTest, SigtermEndsTheStartItself) {
   EXPECT_EQ(wait(), 0) << log();
   EXPECT_THAT(log(), HasSubstr("asked to stop while it started"));
   EXPECT_THAT(log(), testing::Not(HasSubstr("frames a second")));
+}
+
+// A signal in the middle of the start, at each line that says that a file or a port was made.
+TEST_F(NearfielddTest, SigtermInTheStartLeavesNoFileBehind) {
+  const auto files = [this] {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ / "run")) {
+      found.push_back(entry.path().filename().string());
+    }
+    return found;
+  };
+  const std::string run = folder_ / "run";
+  std::filesystem::create_directory(run);
+  std::filesystem::permissions(run, std::filesystem::perms::owner_all);
+  const std::string arguments = "--set daemon.source.loop=true --set daemon.publish.ring.socket=" + run +
+                                "/frames.sock --set daemon.control.socket=" + run +
+                                "/control.sock --set daemon.metrics.address=127.0.0.1:0 "
+                                "--set daemon.page.address=127.0.0.1:0";
+  for (const std::string line : {"frames for controllers", "control at", "metrics at", "page at"}) {
+    std::filesystem::remove(folder_ / "log");
+    start(arguments);
+    const auto end = std::chrono::steady_clock::now() + test::kPatience;
+    while (log().find(line) == std::string::npos && std::chrono::steady_clock::now() < end) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    kill(process_, SIGTERM);
+    EXPECT_EQ(wait(), 0) << log();
+    EXPECT_THAT(files(), testing::IsEmpty()) << "at " << line << ": " << log();
+  }
+}
+
+TEST_F(NearfielddTest, SighupFromTheFirstLineOfMainOnDoesNotEndIt) {
+  std::ofstream(folder_ / "held") << "while this is here";
+  start("--set daemon.source.loop=true", "NEARFIELDD_FAULT=start-hang:" + (folder_ / "held"));
+  wait_until([this] { return log().find("the start waits") != std::string::npos; });
+  kill(process_, SIGHUP);
+  std::filesystem::remove(folder_ / "held");
+  wait_for_frames();
+  EXPECT_EQ(stop(), 0) << log();
+}
+
+TEST_F(NearfielddTest, SignalsThatMeanNothingToItDoNotEndIt) {
+  start_live();
+  for (const int number : {SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPWR, SIGRTMIN, SIGRTMAX}) {
+    kill(process_, number);
+  }
+  const json frames = call({{"command", "status"}}).at("frames");
+  wait_until([&] { return call({{"command", "status"}}).at("frames") > frames; });
+  EXPECT_EQ(stop(), 0) << log();
+}
+
+TEST_F(NearfielddTest, UsedUpDescriptorsHaveALineInTheLog) {
+  start_live();
+  rlimit before{};
+  ASSERT_EQ(prlimit(process_, RLIMIT_NOFILE, nullptr, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 0;  // the lowest number that is free: none can be had below the limit
+  while (std::filesystem::exists(
+      std::filesystem::symlink_status("/proc/" + std::to_string(process_) + "/fd/" + std::to_string(none.rlim_cur)))) {
+    ++none.rlim_cur;
+  }
+  ASSERT_EQ(prlimit(process_, RLIMIT_NOFILE, &none, nullptr), 0);
+  wait_until([this] { return log().find("no file descriptor is left") != std::string::npos; });
+  ASSERT_EQ(prlimit(process_, RLIMIT_NOFILE, &before, nullptr), 0);
+  EXPECT_EQ(stop(), 0) << log();
 }
 
 TEST_F(NearfielddTest, FaultsAreNotInTheProgramThatIsInstalled) {

@@ -143,6 +143,11 @@ TEST_F(Products, AreReadAloneWhenSelected) {
 
   const char* unknown[] = {"row_power", "images"};
   EXPECT_EQ(nf_ring_select(ring.get(), unknown, 2), NF_RING_NO_PRODUCT);
+  const std::vector<const char*> same(8, names[0]);
+  EXPECT_EQ(nf_ring_select(ring.get(), same.data(), same.size()), NF_RING_NO_PRODUCT) << "more than there are";
+  EXPECT_EQ(nf_ring_select(ring.get(), same.data(), std::size_t{1} << 61U), NF_RING_NO_PRODUCT);
+  const char* none[] = {nullptr};
+  EXPECT_EQ(nf_ring_select(ring.get(), none, 1), NF_RING_NO_PRODUCT);
   ASSERT_EQ(nf_ring_read_latest(ring.get(), kForeverNs, &got_), NF_RING_OK);
   EXPECT_EQ(got_.products[0], nullptr) << "as it was";
   EXPECT_NE(got_.products[2], nullptr);

@@ -45,6 +45,11 @@ class Axis:
         return _NAMES.get(self.name, with_unit)
 
 
+def values_name(axis: Axis) -> str:
+    """Return the name of an axis's values in xarray: the dimension's own, where an entry is one number."""
+    return axis.dimension if axis.values.ndim == 1 else _VALUES.get(axis.name, f"{axis.name}_values")
+
+
 @dataclasses.dataclass(frozen=True)
 class Column:
     """A column of a table: ``dtype``, and ``offset`` in the table's bytes."""
@@ -112,8 +117,7 @@ class Layout:
             if axis.values.ndim == 1:
                 dataset = dataset.assign_coords({axis.dimension: (axis.dimension, axis.values, attrs)})
             else:
-                name = _VALUES.get(axis.name, f"{axis.name}_values")
-                dataset = dataset.assign_coords({name: ((axis.name, f"{axis.name}_component"), axis.values, attrs)})
+                dataset = dataset.assign_coords({values_name(axis): ((axis.name, f"{axis.name}_component"), axis.values, attrs)})
         for product in self.products:
             if product.name not in arrays:
                 continue

@@ -29,6 +29,7 @@ import h5py
 import numpy as np
 import xarray as xr
 
+from nearfield._command import exit_code_of
 from nearfield._program import Path, program, run_beside, settings_words
 from nearfield.errors import DataError, DeviceError, IoError, NearfieldError, UsageError
 from nearfield.files import open_images
@@ -49,6 +50,7 @@ _SHORT_HOPS = 1024
 _INTERRUPTED = 130
 _NAMESPACE = "archive"  # attribute of the store: of which run it is
 _TABLE = "table"
+_Sum = functools.partial(hashlib.blake2b, digest_size=16)  # against damage, not against malice
 _ZARR_3 = int(zarr.__version__.split(".")[0]) >= 3
 
 
@@ -234,14 +236,14 @@ def _job_of(run_file: str) -> _Job:
 def _shard(run_file: str, shard: int) -> None:
     """Compute a shard and write it, the marker last."""
     started_s = time.monotonic()
-    if not os.path.exists(run_file):
-        raise NearfieldError(f"{run_file}: expected the description of a run, found none: it was cancelled", _INTERRUPTED)
+    _require_wanted(run_file)
     job = _job_of(run_file)
-    if job.marker(shard).exists():
+    if _is_intact(job, shard):
         return
     if job.version is not None and _version() != job.version:
         raise DeviceError(f"{_where()}: expected {job.version}, found {_version()}", 69)
     hops = 0
+    sums: list[str] = []  # of each part
     with tempfile.TemporaryDirectory(prefix="nearfield-", dir=_scratch()) as name:
         scratch = pathlib.Path(name)
         (scratch / "config.yaml").write_text(job.config, encoding="utf-8")
@@ -253,16 +255,51 @@ def _shard(run_file: str, shard: int) -> None:
             if (masks := job.sources[part.source].masks) is not None:
                 (scratch / "masks.json").write_text(masks, encoding="utf-8")
                 words += ["--masks", str(scratch / "masks.json")]
-            _run(words, job.threads, stop=lambda: not os.path.exists(run_file))
+            try:
+                _run(words, job.threads, stop=lambda: not os.path.exists(run_file))
+            except NearfieldError:
+                _require_wanted(run_file)  # else it was asked to stop
+                raise
             _require_same(job, part, file)
             if job.is_zarr:
-                _copy(job, part, file, _zarr_of(job.out))
+                sums.append(_copy(job, part, file, _zarr_of(job.out)))
             else:
+                sums.append(_sum_of_file(file))
                 arrived = job.part(shard, part.source).with_suffix(f".{secrets.token_hex(4)}.partial")
+                _require_wanted(run_file)
                 shutil.copyfile(file, arrived)
                 arrived.replace(job.part(shard, part.source))
             hops += part.end - part.start
-    _write_at_once(job.marker(shard), json.dumps({"seconds": time.monotonic() - started_s, "hops": hops}) + "\n")
+    _require_wanted(run_file)
+    _write_at_once(job.marker(shard), json.dumps({"seconds": time.monotonic() - started_s, "hops": hops, "sums": sums}) + "\n")
+
+
+def _require_wanted(run_file: str) -> None:
+    """A run ends where its description is removed, and cannot go on where the folder is."""
+    if os.path.exists(run_file):
+        return
+    folder = os.path.dirname(run_file)
+    if not os.path.isdir(folder):
+        raise IoError(f"{folder}: expected the folder that says which shards are there, found none: it was removed; the same command begins "
+                      "anew", 74)  # fmt: skip
+    raise NearfieldError(f"{run_file}: expected the description of a run, found none: it was cancelled", _INTERRUPTED)
+
+
+def _sum_of_file(path: pathlib.Path) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, _Sum).hexdigest()
+
+
+def _is_intact(job: _Job, shard: int) -> bool:
+    """Return whether a shard was written, and is still there as it was written."""
+    try:
+        held = json.loads(job.marker(shard).read_bytes())["sums"]
+        parts = list(_parts(job, shard))
+        found = ([_sum_in(job, part, _zarr_of(job.out, "r")) for part in parts] if job.is_zarr else
+                 [_sum_of_file(job.part(shard, part.source)) for part in parts])  # fmt: skip
+    except Exception:  # whatever damaged bytes raise: it is computed again, and an error of the disk is met there
+        return False
+    return bool(held == found)
 
 
 def _where() -> str:
@@ -312,21 +349,37 @@ def _require_same(job: _Job, part: _Part, file: pathlib.Path) -> None:
                                 f"in the hops {part.start} to {part.end - 1}, found {found['time'].shape[0]}", 65)  # fmt: skip
 
 
-def _copy(job: _Job, part: _Part, file: pathlib.Path, store: Any) -> None:
-    """Copy a shard's frames to their place in a Zarr group or HDF5 file, a chunk at a time."""
+def _pieces(job: _Job, part: _Part) -> Iterator[tuple[str, int, int, int]]:
+    """Yield variable, first frame in the run's file, first in the store, and number, at most a chunk each."""
+    for group in job.groups:
+        first, count, at = part.frames[group.processor]
+        for name, chunk in group.variables.items():
+            done = 0
+            while done < count:
+                step = min(chunk - (at + done) % chunk, count - done)
+                yield f"{group.path}/{name}" if group.path else name, first + done, at + done, step
+                done += step
+
+
+def _copy(job: _Job, part: _Part, file: pathlib.Path, store: Any) -> str:
+    """Copy a shard's frames to their place in a Zarr group or HDF5 file; return their sum."""
+    total = _Sum()
     with h5py.File(file) as results:
-        for group in job.groups:
-            first, count, at = part.frames[group.processor]
-            for name, chunk in group.variables.items():
-                place = f"{group.path}/{name}" if group.path else name
-                done = 0
-                while done < count:
-                    step = min(chunk - (at + done) % chunk, count - done)
-                    values = results[place][first + done : first + done + step]
-                    if name == "time" and part.source > 0:
-                        values = values + job.sources[part.source].late_s
-                    store[place][at + done : at + done + step] = values
-                    done += step
+        for place, first, at, step in _pieces(job, part):
+            values = results[place][first : first + step]
+            if place.rpartition("/")[2] == "time" and part.source > 0:
+                values = values + job.sources[part.source].late_s
+            store[place][at : at + step] = values
+            total.update(np.ascontiguousarray(values, store[place].dtype).tobytes())
+    return total.hexdigest()
+
+
+def _sum_in(job: _Job, part: _Part, store: Any) -> str:
+    """Return the sum of a shard's frames as the store has them."""
+    total = _Sum()
+    for place, _, at, step in _pieces(job, part):
+        total.update(np.ascontiguousarray(store[place][at : at + step]).tobytes())
+    return total.hexdigest()
 
 
 # The store
@@ -339,6 +392,8 @@ def _text(value: Any) -> str:
 def _zarr_of(path: Path, mode: str = "r+") -> Any:
     opener: Any = zarr.open_group  # of two major versions, whose types differ
     if mode != "w":
+        if not os.path.isdir(path):
+            raise IoError(f"{path}: expected the store that was begun, found none: it was removed; the same command begins anew", 74)
         return opener(os.fspath(path), mode=mode)
     return opener(os.fspath(path), mode="w", **({"zarr_format": 2} if _ZARR_3 else {}))
 
@@ -392,6 +447,8 @@ def _assemble(job: _Job, plan: pathlib.Path, key: Mapping[str, object]) -> None:
     shutil.copyfile(plan, partial)
     with h5py.File(partial, "r+") as file:
         for shard in range(job.shards):
+            if not _is_intact(job, shard):
+                raise IoError(f"{job.marker(shard)}: expected a shard as it was computed, found a damaged one; the same command computes it again", 74)
             for part in _parts(job, shard):
                 _copy(job, part, job.part(shard, part.source), file)
         file.attrs[_NAMESPACE] = np.bytes_(json.dumps(key))
@@ -413,7 +470,7 @@ def _key_in(out: pathlib.Path) -> dict[str, object] | None:
     if out.suffix == ".zarr":
         try:
             held = _zarr_of(out, "r").attrs.asdict().get(_NAMESPACE)
-        except (OSError, ValueError, KeyError):  # what Zarr's versions raise where there is no group
+        except (IoError, OSError, ValueError, KeyError):  # what Zarr's versions raise where there is no group
             held = None
         return dict(held) if isinstance(held, dict) else None
     try:
@@ -735,7 +792,7 @@ def _replay(paths: Sequence[Path], client: distributed.Client, out: Path, words:
         with contextlib.suppress(OSError):
             folder.rmdir()  # where nothing was begun
         raise
-    shutil.rmtree(folder)
+    shutil.rmtree(folder, ignore_errors=True)
     return open_images(store)
 
 
@@ -774,11 +831,9 @@ def _run_all(job: _Job, client: distributed.Client, show: Callable[[float], None
         other.unlink(missing_ok=True)
     run_file = job.folder / f"run-{secrets.token_hex(8)}.json"
     _write_at_once(run_file, json.dumps(dataclasses.asdict(job)))
-    missing = [shard for shard in range(job.shards) if not job.marker(shard).exists()]
-    done = job.shards - len(missing)
-    if show is not None and done > 0:
-        show(done / job.shards)
-    futures = [client.submit(_shard, str(run_file), shard, key=f"{run_file.stem}-{shard}", pure=False) for shard in missing]
+    done = 0
+    # All of them: a worker looks at what is there and computes what is not.
+    futures = [client.submit(_shard, str(run_file), shard, key=f"{run_file.stem}-{shard}", pure=False) for shard in range(job.shards)]
     try:
         for future in distributed.as_completed(futures):
             future.result()
@@ -855,17 +910,17 @@ def local_cluster(workers: int, scratch: Path) -> distributed.LocalCluster:
 
 def main() -> int:
     """Run the command; return its exit code."""
+    return exit_code_of(_main, "nearfield")
+
+
+def _main() -> int:
     try:
         _run_command(_arguments().parse_args())
-    except NearfieldError as error:
-        print(f"nearfield: error: {error}", file=sys.stderr)
-        return error.exit_code
     except KeyboardInterrupt:
         print("\nstopped; the same command goes on from here", file=sys.stderr)
         return _INTERRUPTED
-    except (OSError, ValueError) as error:
-        print(f"nearfield: error: {error}", file=sys.stderr)
-        return 74 if isinstance(error, OSError) else 64
+    except ValueError as error:
+        raise UsageError(str(error), 64) from error
     return 0
 
 

@@ -62,8 +62,8 @@ void TapSound::add(const nf_ring* ring, const nf_frame& frame) {
   if (layout.ring_id != ring_id_ && beams_of(header_of(layout)) != files_->layout()) {
     const SoundReport kept = std::exchange(files_, nullptr)->finish();
     throw DataError(
-        fmt::format("--wav: the daemon's configuration has changed the beams; start the tap again. Until then:\n{}",
-                    fmt::join(kept.files, "\n")));
+        fmt::format("--wav: the daemon's configuration has changed the beams; start the tap again. Until then: {}",
+                    fmt::join(kept.files, ", ")));
   }
   ring_id_ = layout.ring_id;
   if (stream_id_ && *stream_id_ != frame.stream_id) {

@@ -294,6 +294,7 @@ void handle_crash(int signal, siginfo_t* info, void* context) {
       ::pause();
     }
   }
+  std::signal(SIGALRM, SIG_DFL);  // a daemon ignores it
   ::alarm(kPatience_s);
   write_report(signal, *info, counter_of(context));
   end_by(signal);  // the signal is blocked until this function returns

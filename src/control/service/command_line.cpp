@@ -11,12 +11,16 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <new>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "config/suggestion.hpp"
 #include "control/service/command_line_json.hpp"
+#include "control/service/printable_lines.hpp"
+#include "core/printable.hpp"
 #include "core/system/terminal.hpp"
 #include "nearfield/error.hpp"
 
@@ -135,10 +139,59 @@ void add_verbosity_to_all(CLI::App& app) {
   }
 }
 
+/// What is shown of an option that takes one value each time that it is given has no "...", which means several values.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    constexpr std::string_view kSeveral = " ...";
+    std::string text = CLI::Formatter::make_option_opts(option);
+    if (const std::size_t at = text.find(kSeveral); at != std::string::npos && !option->get_allow_extra_args()) {
+      text.erase(at, kSeveral.size());
+    }
+    return text;
+  }
+};
+
+void set_formatter(CLI::App& command, const std::shared_ptr<HelpFormatter>& formatter) {
+  command.formatter(formatter);
+  for (CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
+    set_formatter(*below, formatter);
+  }
+}
+
+/// Several problems of a configuration, and what a compiler of kernels said, have a line each; else a line's end is of
+/// a file's name.
+std::string text_of_error(const Error& error) {
+  const bool has_lines = error.exit_code() == ExitCode::kBadConfig || error.exit_code() == ExitCode::kNoDevice;
+  return printable(error.what(), has_lines ? LineEnds::kKept : LineEnds::kEscaped);
+}
+
+bool is_stdout_whole() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0; }
+
+int report_stdout() {
+  spdlog::error("standard output: can't write");
+  return static_cast<int>(ExitCode::kIo);
+}
+
+/// The system's own errors: names of files that it refuses, threads and descriptors that it does not give.
+int report_system_error(const std::system_error& error) {
+  if (std::ferror(stdout) != 0) {  // fmt throws what it could not write
+    return report_stdout();
+  }
+  if (error.code() == std::errc::resource_unavailable_try_again) {
+    spdlog::error(
+        "the system gives this process no further thread: expected room in its limits of processes and memory "
+        "(ulimit -u, ulimit -v, TasksMax of systemd), found none");
+  } else {
+    spdlog::error("{}", printable(error.what()));
+  }
+  return static_cast<int>(ExitCode::kIo);
+}
+
 void set_up_log(const std::string& name) {
   auto log = spdlog::stderr_color_mt(
       name, takes_colours(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never);
-  log->set_pattern(name + ": %^%l%$: %v");
+  log->set_formatter(printable_lines(name + ": %^%l%$: "));
   spdlog::set_default_logger(std::move(log));
 }
 
@@ -153,6 +206,7 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& error, con
 }
 
 int parse_command_line(CLI::App& app, int argc, char** argv, const std::string& program) {
+  set_formatter(app, std::make_shared<HelpFormatter>());
   add_verbosity_to_all(app);
   refuse_dashes(app);
   if (argc == 2 && std::string_view(argv[1]) == "--describe-cli") {
@@ -196,15 +250,16 @@ int run_program(const std::function<int()>& program, const std::string& name) {
   const auto begun = std::chrono::steady_clock::now();
   try {
     const int code = program();
-    if (std::fflush(stdout) != 0) {
-      spdlog::error("standard output: can't write");
-      return static_cast<int>(ExitCode::kIo);
+    if (!is_stdout_whole()) {
+      return report_stdout();
     }
     spdlog::debug("done in {:.3f} s", std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
     return code;
   } catch (const Error& error) {
-    spdlog::error("{}", error.what());
+    spdlog::error("{}", text_of_error(error));
     return static_cast<int>(error.exit_code());
+  } catch (const std::system_error& error) {
+    return report_system_error(error);
   } catch (const std::bad_alloc&) {
     spdlog::error("out of memory");
     return static_cast<int>(ExitCode::kInternal);

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/service/printable_lines.hpp"
 #include "control/service/realtime.hpp"
 #include "core/system/terminal.hpp"
 
@@ -44,7 +45,7 @@ spdlog::sink_ptr make_sink(DaemonSettings::LogTarget target) {
   }
   auto sink = std::make_shared<spdlog::sinks::stderr_color_sink_mt>(
       takes_colours(STDERR_FILENO) ? spdlog::color_mode::always : spdlog::color_mode::never);
-  sink->set_pattern("%Y-%m-%dT%H:%M:%S.%e nearfieldd: %^%l%$: %v");
+  sink->set_formatter(printable_lines("%Y-%m-%dT%H:%M:%S.%e nearfieldd: %^%l%$: "));
   return sink;
 }
 

@@ -138,11 +138,11 @@ std::string parse_name(const json& request) {
     return "";
   }
   std::string name = found->is_string() ? found->get<std::string>() : "";
-  if (name.empty() || name.size() > kLongestName || name.front() == '.' ||
+  if (name.empty() || name.size() > kLongestName || name.front() == '.' || name.front() == '-' ||
       !std::all_of(name.begin(), name.end(), is_name_character)) {
-    throw UsageError(
-        fmt::format("name: expected 1 to {} letters, digits, \"-\", \"_\" and \".\", the first no \".\", found {}",
-                    kLongestName, shown(*found)));
+    throw UsageError(fmt::format(
+        "name: expected 1 to {} letters, digits, \"-\", \"_\" and \".\", the first no \".\" or \"-\", found {}",
+        kLongestName, shown(*found)));
   }
   return name;
 }

@@ -1,7 +1,6 @@
 #include "core/system/child_signals.hpp"
 
 #include <csignal>
-#include <initializer_list>
 
 namespace nearfield {
 
@@ -9,10 +8,7 @@ void use_default_signals(posix_spawnattr_t& attributes) {
   sigset_t none;
   sigemptyset(&none);
   sigset_t defaults;
-  sigemptyset(&defaults);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ}) {
-    sigaddset(&defaults, signal);
-  }
+  sigfillset(&defaults);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);

@@ -234,8 +234,11 @@ nf_ring_status nf_ring_select(nf_ring* ring, const char* const* names, size_t co
     set_selection(ring, NULL, 0, NULL);
     return NF_RING_OK;
   }
+  if (count > ring->description.header.products) { /* a negative or wrapped number: it is not even read to its end */
+    return NF_RING_NO_PRODUCT;
+  }
   for (size_t i = 0; i < count; ++i) {
-    if (nf_ring_find_product(ring, names[i]) < 0) {
+    if (names[i] == NULL || nf_ring_find_product(ring, names[i]) < 0) {
       return NF_RING_NO_PRODUCT;
     }
   }

@@ -14,12 +14,13 @@ import threading
 from collections.abc import Sequence
 from typing import NoReturn
 
+from nearfield._command import exit_code_of
 from nearfield.bridge import to_mqtt, to_redis
 from nearfield.bridge._broker import Redis, check_url
 from nearfield.bridge._control import default_socket
 from nearfield.bridge.entries import PREFIX, Keys, checked_name
 from nearfield.bridge.store import Store
-from nearfield.errors import ConfigError, NearfieldError, NoInputError, UsageError
+from nearfield.errors import ConfigError, NoInputError, UsageError
 
 _ENVIRONMENT = """environment:
   NEARFIELD_REDIS_URL, NEARFIELD_MQTT_URL     redis://, rediss:// (TLS), unix://; mqtt://, mqtts:// (TLS)
@@ -134,11 +135,7 @@ def _run(words: Sequence[str] | None) -> int:
 def main(words: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.INFO)
-    try:
-        return _run(words)
-    except NearfieldError as error:
-        sys.stderr.write(f"nearfield: bridge: {error.message}\n")
-        return error.exit_code
+    return exit_code_of(lambda: _run(words), "nearfield: bridge")
 
 
 if __name__ == "__main__":

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import pathlib
 import random
 import stat
 import time
 import urllib.parse
+from collections.abc import Callable
 from typing import Any
 
 from nearfield.errors import ConfigError, NoInputError, UsageError
@@ -59,6 +61,35 @@ def check_url(url: str, option: str) -> str:
     return url
 
 
+@functools.cache
+def _client_kind() -> Any:
+    """Return the class of clients: redis.Redis, of which a reply that no broker would give is a RedisError like any other."""
+    import redis
+    from redis.client import Pipeline
+
+    def asked(call: Callable[..., Any], pool: Any, *words: Any, **options: Any) -> Any:
+        try:
+            return call(*words, **options)
+        except redis.RedisError:
+            raise
+        except Exception as error:  # such as RecursionError, UnicodeDecodeError, TypeError
+            pool.disconnect()  # nobody knows where in the stream of bytes the next reply begins
+            raise redis.InvalidResponse(f"expected a reply of a broker, found another ({type(error).__name__}: {error})"[:200]) from error
+
+    class CheckedPipeline(Pipeline):  # type: ignore[misc, unused-ignore]
+        def execute(self, *words: Any, **options: Any) -> Any:
+            return asked(super().execute, self.connection_pool, *words, **options)
+
+    class CheckedRedis(redis.Redis):  # type: ignore[misc, unused-ignore]
+        def execute_command(self, *words: Any, **options: Any) -> Any:
+            return asked(super().execute_command, self.connection_pool, *words, **options)
+
+        def pipeline(self, transaction: bool = True, shard_hint: Any = None) -> Any:
+            return CheckedPipeline(self.connection_pool, self.response_callbacks, transaction, shard_hint)
+
+    return CheckedRedis
+
+
 @dataclasses.dataclass(frozen=True)
 class Redis:
     """A Redis server.
@@ -97,7 +128,7 @@ class Redis:
         if password is not None:
             options["password"] = password
         try:
-            client: Any = redis.Redis.from_url(url, **options)
+            client: Any = _client_kind().from_url(url, **options)
         except ValueError as error:
             raise ConfigError(f"NEARFIELD_REDIS_URL: expected redis://, rediss:// or unix://, found {url.split('@')[-1]}: {error}", 78) from error
         return client

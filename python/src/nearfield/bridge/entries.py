@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from nearfield import tai
-from nearfield._layout import TABLE, Array, Axis, Column, Layout, Product
+from nearfield._layout import TABLE, Array, Axis, Column, Layout, Product, values_name
+from nearfield.bridge import checked
 from nearfield.errors import DataError, UsageError
 from nearfield.ring import Frame
 
@@ -28,11 +30,22 @@ _INTEGERS = {
     "missing": "missing_bit_times", "valid": "valid_microphones", "tai_ns": "capture_tai_ns", "delay_ns": "group_delay_ns",
 }  # fmt: skip
 _SITE_INTEGERS = ("tai_offset_s", "clock_error_ns", "n")
+_STAMPS: dict[str, type[np.integer[Any]]] = {
+    "sequence": np.uint64, "first_bit_time": np.uint64, "stream_id": np.uint32, "epoch": np.uint64, "flags": np.uint32,
+    "missing_bit_times": np.uint64, "valid_microphones": np.uint32, "capture_tai_ns": np.int64, "tai_offset_s": np.int32,
+    "clock_error_ns": np.int64, "n": np.uint64,
+}  # fmt: skip
+_BOUNDS = {name: (int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for name, kind in _STAMPS.items()}
+_BOUNDS["group_delay_ns"] = _BOUNDS["capture_tai_ns"]
+_BOUNDS["n"] = (1, 2**53)  # sums of them are 64-bit numbers, too
+_UTC_NS = (-(10**14), 2**63 - 10**14)  # 1970, a clock that was never set included, to 2262: as datetime64[ns] has it
+_HEADER_BYTES = 64_000_000
+_PART = re.compile(r"[A-Za-z0-9_]{1,63}")
 
 
 def is_name(name: str) -> bool:
     """Return whether an array or processor may have this name."""
-    return _NAME.fullmatch(name) is not None
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 def _type(text: str) -> np.dtype[Any]:
@@ -106,23 +119,57 @@ def layout_of_header(text: str | bytes) -> Layout:
     DataError
         Where it is no header of this format.
     """
-    try:
-        header = json.loads(text)
+    with checked.expecting(f"expected a header of format {FORMAT}, found another text"):
+        header = checked.json_object(text, _HEADER_BYTES)
         if header["format"] != FORMAT:
             raise ValueError(f"format {header['format']}")
-        axes = {axis["name"]: Axis(axis["name"], axis["unit"], np.array(axis["values"], np.float64)) for axis in header["axes"]}
-        products = []
-        for product in header["products"]:
-            columns, offset = [], 0
-            for column in product["columns"]:
-                kind = _type(column["type"])
-                columns.append(Column(column["name"], column["unit"], kind, offset))
-                offset += kind.itemsize
-            products.append(Product(product["name"], product["quantity"], product["unit"], _FORMS.index(product["form"]),
-                                    _type(product["type"]), tuple(axes[name] for name in product["axes"]), tuple(columns), 0))  # fmt: skip
-        return Layout(str(header["processor"]), tuple(axes.values()), tuple(products))
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"expected a header of format {FORMAT}, found another text: {error}", 65) from error
+        axes = {axis.name: axis for axis in map(_axis, header["axes"])}
+        products = tuple(_product_of(product, axes) for product in header["products"])
+        if len(axes) != len(header["axes"]) or not products or not is_name(header["processor"]):
+            raise ValueError("expected a processor, one product or more, and each axis once")
+        _require_distinct(axes.values(), products)
+        return Layout(header["processor"], tuple(axes.values()), products)
+
+
+def _part(name: Any) -> str:
+    if not isinstance(name, str) or not _PART.fullmatch(name):
+        raise ValueError(f"expected a name of letters, digits and _, found {str(name)[:40]!r}")
+    return name
+
+
+def _axis(axis: Any) -> Axis:
+    values = np.array(axis["values"], np.float64)
+    if values.ndim not in (1, 2) or values.size == 0:
+        raise ValueError(f"expected entries of an axis, found {values.ndim} dimensions of {values.size} numbers")
+    return Axis(_part(axis["name"]), checked.words(axis["unit"]), values)
+
+
+def _product_of(product: Any, axes: Mapping[str, Axis]) -> Product:
+    columns, offset = [], 0
+    for column in product["columns"]:
+        kind = _type(column["type"])
+        columns.append(Column(_part(column["name"]), checked.words(column["unit"]), kind, offset))
+        offset += kind.itemsize
+    form = _FORMS.index(product["form"])
+    if (form == TABLE) != bool(columns):
+        raise ValueError("expected columns of tables, and of tables alone")
+    return Product(_part(product["name"]), checked.words(product["quantity"]), checked.words(product["unit"]), form,
+                   _type(product["type"]), tuple(axes[name] for name in product["axes"]), tuple(columns), 0)  # fmt: skip
+
+
+def _require_distinct(axes: Iterable[Axis], products: Sequence[Product]) -> None:
+    """Names that would meet each other in a dataset of frames would put one's values under the other's name."""
+    if len({product.name for product in products}) < len(products):
+        raise ValueError("a product is there twice")
+    names = ["time", *_STAMPS]
+    for axis in axes:
+        names += [axis.dimension, *([f"{axis.name}_component", values_name(axis)] if axis.values.ndim == 2 else [])]
+    for product in products:
+        table = [f"{product.name}_row", f"{product.name}_rows", *(f"{product.name}_{column.name}" for column in product.columns)]
+        names += table if product.form == TABLE else [product.name]
+    twice = [name for name, count in collections.Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"{twice[0]} is there twice")
 
 
 def fields_of(frame: Frame, identity: str, run: str, n: int, clock: tai.ClockState | None) -> dict[str, bytes | str | int]:
@@ -213,21 +260,32 @@ def frame_of(array: str, entry_id: bytes | str, fields: Mapping[bytes, bytes], l
     DataError
         Where it does not fit its header.
     """
-    name = entry_id.decode() if isinstance(entry_id, bytes) else entry_id
-    try:
-        numbers = {long: int(fields[short.encode()]) for short, long in _INTEGERS.items()}
-        numbers |= {name: int(fields[name.encode()]) for name in _SITE_INTEGERS}
+    with checked.expecting(f"{array}: expected an entry as its header says, found {str(entry_id)[:40]}, which is none"):
+        name = entry_id.decode() if isinstance(entry_id, bytes) else entry_id
+        order_of(name)
+        shorts = {long: short for short, long in _INTEGERS.items()} | {name: name for name in _SITE_INTEGERS}
+        numbers = {long: _number(fields, short, _BOUNDS[long]) for long, short in shorts.items()}
+        utc_ns = tai.utc_ns(numbers["capture_tai_ns"], numbers["tai_offset_s"])
+        checked.whole_number(utc_ns, *_UTC_NS)
+        checked.whole_number(utc_ns - numbers["group_delay_ns"], *_UTC_NS)
+        run = checked.words(fields[b"run"].decode())
         products = {product.name: _product(product, fields[f".{product.name}".encode()]) for product in layout.products}
-        return BridgedFrame(array=array, products=products, layout=layout, run=fields[b"run"].decode(), entry_id=name, **numbers)
-    except (KeyError, ValueError) as error:
-        raise DataError(f"{array}: expected an entry as its header says, found {name}, which is none: {error}", 65) from error
+        return BridgedFrame(array=array, products=products, layout=layout, run=run, entry_id=name, **numbers)
 
 
-_STAMPS = {
-    "sequence": np.uint64, "first_bit_time": np.uint64, "stream_id": np.uint32, "epoch": np.uint64, "flags": np.uint32,
-    "missing_bit_times": np.uint64, "valid_microphones": np.uint32, "capture_tai_ns": np.int64, "tai_offset_s": np.int32,
-    "clock_error_ns": np.int64, "n": np.uint64,
-}  # fmt: skip
+def _number(fields: Mapping[bytes, bytes], name: str, bounds: tuple[int, int]) -> int:
+    try:
+        return checked.whole_number(fields[name.encode()], *bounds)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
+
+
+def order_of(entry_id: str) -> tuple[int, int]:
+    """Return what orders the entries of a stream; ValueError where it is no entry's id."""
+    ms, dash, number = entry_id.partition("-")
+    if not dash:
+        raise ValueError(f"expected the id of an entry, found {entry_id[:40]!r}")
+    return checked.whole_number(ms, 0, 2**64 - 1), checked.whole_number(number, 0, 2**64 - 1)
 
 
 def dataset_of(frames: Sequence[BridgedFrame]) -> xr.Dataset:

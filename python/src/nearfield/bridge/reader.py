@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,9 +10,16 @@ import xarray as xr
 
 from nearfield import tai
 from nearfield._layout import Layout
+from nearfield.bridge import checked
 from nearfield.bridge._broker import Redis
 from nearfield.bridge.entries import PREFIX, BridgedFrame, Keys, arrays_key, dataset_of, frame_of, is_live, is_name, layout_of_header
 from nearfield.errors import DataError, NoInputError
+
+_LOG = logging.getLogger("nearfield.bridge")
+_MOST_ARRAYS = 1000
+_MOST_PROCESSORS = 32
+_STATE_BYTES = 1_000_000
+_TEXT_LENGTH = 4096
 
 
 class Headers:
@@ -24,9 +31,11 @@ class Headers:
 
     def __getitem__(self, identity: bytes) -> Layout:
         if identity not in self._known:
-            text = self._client.get(self._keys.header(identity.decode()))
+            with checked.expecting(f"{self._keys.array}: expected the id of a header, found {identity[:40]!r}"):
+                name = checked.words(identity.decode())
+            text = self._client.get(self._keys.header(name))
             if text is None:
-                raise DataError(f"{self._keys.array}: expected the header {identity.decode()} that an entry names, found none", 65)
+                raise DataError(f"{self._keys.array}: expected the header {name} that an entry names, found none", 65)
             if len(self._known) > 64:
                 self._known.clear()
             self._known[identity] = layout_of_header(text)
@@ -36,8 +45,8 @@ class Headers:
 def arrays(client: Any = None, prefix: str = PREFIX) -> list[str]:
     """Return the names of all arrays that a bridge has written of."""
     client = Redis().connect() if client is None else client
-    names = (name.decode(errors="replace") for name in client.smembers(arrays_key(prefix)))
-    return sorted(name for name in names if is_name(name))
+    names = (name.decode(errors="replace") for name in client.smembers(arrays_key(prefix)) if isinstance(name, bytes))
+    return sorted(name for name in names if is_name(name))[:_MOST_ARRAYS]
 
 
 def newest_state(client: Any, keys: Keys) -> dict[str, Any] | None:
@@ -51,14 +60,34 @@ def newest_state(client: Any, keys: Keys) -> dict[str, Any] | None:
     found = client.xrevrange(keys.state, count=1)
     if not found:
         return None
-    try:
-        state: dict[str, Any] = dict(json.loads(found[0][1][b"json"]))
-        utc_ns = tai.utc_ns(int(state["tai_ns"]), int(state["tai_offset_s"]))
-        state["processors"] = [name for name in state.get("processors", []) if is_name(name)]
-    except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{keys.array}: expected a state of a bridge, found another entry: {error}", 65) from error
-    state["age_s"] = (tai.now_ns() - utc_ns) * 1e-9
-    state["is_live"] = is_live(utc_ns, 5.0)
+    with checked.expecting(f"{keys.array}: expected a state of a bridge, found another entry"):
+        state = _state(found[0][1][b"json"])
+        offset_s = checked.whole_number(state["tai_offset_s"], -(2**31), 2**31 - 1)
+        utc_ns = tai.utc_ns(checked.whole_number(state["tai_ns"], -(2**63), 2**63 - 1), offset_s)
+        state["age_s"] = (tai.now_ns() - utc_ns) * 1e-9
+        state["is_live"] = is_live(utc_ns, 5.0)
+    return state
+
+
+def _state(text: Any) -> dict[str, Any]:
+    """Return a state whose values are of the kinds that pages and programs expect; what they do not know stays, where JSON has it."""
+    state = checked.json_object(text, _STATE_BYTES)
+    checked.require_finite(state)
+    state["processors"] = [name for name in state.get("processors", []) if is_name(name)][:_MOST_PROCESSORS]
+    state["state"] = checked.words(state.get("state", ""))
+    for name in ("text", "page"):
+        if len(str(state.get(name) or "")) > _TEXT_LENGTH or not isinstance(state.get(name), str | None):
+            raise ValueError(f"{name}: expected a text of at most {_TEXT_LENGTH} characters")
+    for name in ("frame_rate_hz", "hop_rate_hz", "shed_hops", "microphones_bad"):
+        checked.number_or_none(state.get(name))
+    if (state.get("frame_rate_hz") is None) != (state.get("hop_rate_hz") is None):
+        raise ValueError("expected frame_rate_hz and hop_rate_hz, found one of them")
+    checked.number_or_none((state.get("bit_times") or {}).get("missing"))
+    for limit in state.get("limits") or []:
+        checked.words(limit["name"]), checked.words(limit["state"])
+    clock = state.get("clock")
+    if clock is not None and not (isinstance(clock["synchronised"], bool) and checked.number_or_none(clock["most_error_s"]) is not None):
+        raise ValueError("clock: expected synchronised and most_error_s")
     return state
 
 
@@ -114,13 +143,24 @@ class Reader:
         return self._frame(entry)
 
     def newest(self, count: int) -> list[BridgedFrame]:
-        """Return the newest frames that the broker still has and that have the newest one's layout, oldest first."""
+        """Return the newest frames that the broker still has and that have the newest one's layout, oldest first.
+
+        Entries that are no frames are passed over, which a warning says.
+        """
         found: Sequence[Any] = self._client.xrevrange(self.keys.frames(self.processor), count=count)
         frames: list[BridgedFrame] = []
+        damaged: list[str] = []
         for entry in found:
-            if entry[1].get(b"header") != found[0][1].get(b"header"):
+            try:
+                frame = self._frame(entry)
+            except DataError as error:
+                damaged.append(error.message)
+                continue
+            if frames and frame.layout is not frames[0].layout:
                 break
-            frames.append(self._frame(entry))
+            frames.append(frame)
+        if damaged:
+            _LOG.warning("%d damaged entries passed over, the newest: %s", len(damaged), damaged[0])
         return frames[::-1]
 
 

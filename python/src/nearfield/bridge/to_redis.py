@@ -13,10 +13,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from nearfield import tai
 from nearfield._layout import Layout
+from nearfield.bridge import checked
 from nearfield.bridge._broker import Backoff
-from nearfield.bridge.entries import HEADER_LIFE_S, Keys, arrays_key, fields_of, header_of, identity_of
+from nearfield.bridge.entries import HEADER_LIFE_S, Keys, arrays_key, fields_of, header_of, identity_of, order_of
 from nearfield.bridge.state import Counts, StateSource, clock_or_none, event_ids
+from nearfield.errors import DataError
 from nearfield.ring import Frame, Ring, RingEnded, RingError
 
 _LOG = logging.getLogger("nearfield.bridge")
@@ -193,9 +196,12 @@ def _newest_event(client: Any, keys: Keys) -> tuple[int, int] | None:
 
     try:
         found = client.xrevrange(keys.alarms, count=1)
-    except redis.RedisError:
+        if not found:
+            return 0, 0
+        with checked.expecting(f"{keys.alarms}: expected the newest event, found something else"):
+            newest = order_of(found[0][0].decode())
+    except (redis.RedisError, DataError):
         return None
-    if not found:
-        return 0, 0
-    ms, part = found[0][0].decode().split("-")
-    return int(ms), int(part)
+    if newest[0] > tai.now_ns() // 1_000_000 + 86_400_000:
+        _LOG.warning("%s: the newest event is of the future: no broker takes another after it; remove it (XDEL, XSETID)", keys.alarms)
+    return newest

@@ -8,10 +8,11 @@ import sys
 import threading
 from collections.abc import Sequence
 
+from nearfield._command import exit_code_of
 from nearfield.bridge.__main__ import Parser, stop_at_signals
 from nearfield.bridge._broker import Redis, check_url
 from nearfield.bridge.entries import PREFIX
-from nearfield.errors import IoError, NearfieldError, UsageError
+from nearfield.errors import IoError, UsageError
 from nearfield.site.places import Site
 from nearfield.site.server import SiteServer, Watch
 
@@ -57,11 +58,7 @@ def _run(words: Sequence[str] | None) -> int:
 def main(words: Sequence[str] | None = None) -> int:
     """Serve, and return the exit code."""
     logging.basicConfig(format="%(levelname)s: %(message)s", level=logging.INFO)
-    try:
-        return _run(words)
-    except NearfieldError as error:
-        sys.stderr.write(f"nearfield.site: {error.message}\n")
-        return error.exit_code
+    return exit_code_of(lambda: _run(words), "nearfield.site")
 
 
 if __name__ == "__main__":

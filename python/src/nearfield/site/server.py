@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import json
 import logging
@@ -12,7 +13,7 @@ import struct
 import threading
 import time
 import urllib.parse
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -139,9 +140,10 @@ class Watch:
         elif name not in streams:
             raise KeyError(name)
         frame = reader.latest()
-        if frame is None or frame.entry_id == after:
-            return None
-        return picture_of(frame)
+        if frame is None:  # its processor may be another one by now
+            with self._lock:
+                self._readers.pop(name, None)
+        return None if frame is None or frame.entry_id == after else picture_of(frame)
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -158,7 +160,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._answer(with_body=False)
 
     def _answer(self, with_body: bool) -> None:
-        status, kind, body = self._found()
+        with self.server.answering(self.connection):
+            try:
+                found = self._found()
+            except Exception:  # a defect, which is answered and logged, and does not leave the browser without an answer
+                _LOG.exception("%s", self.path[:100])
+                found = 500, "text/plain; charset=utf-8", b"a defect of this server; its log says more\n"
+            self._write_answer(*found, with_body=with_body)
+
+    def _write_answer(self, status: int, kind: str, body: bytes, *, with_body: bool) -> None:
         self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
@@ -170,8 +180,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _found(self) -> tuple[int, str, bytes]:
         text = "text/plain; charset=utf-8"
-        host = re.sub(r":\d+$", "", self.headers.get("Host", ""))
-        if host not in self.server.hosts:
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1:
+            return 400, text, b"expected one header Host\n"
+        if re.sub(r":\d+$", "", hosts[0]) not in self.server.hosts:
             return 421, text, b"this name is not served; see --allowed-host\n"
         url = urllib.parse.urlsplit(self.path)
         if url.path in _ASSETS:
@@ -205,6 +217,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 class SiteServer(http.server.ThreadingHTTPServer):
     """Serves the page; a thread a connection, 64 at most, each with 10 s for a request.
 
+    Where all places are taken, the connection goes that has waited longest for a whole request.
+
     Parameters
     ----------
     address : tuple of str and int
@@ -216,13 +230,16 @@ class SiteServer(http.server.ThreadingHTTPServer):
 
     daemon_threads = True
     allow_reuse_address = True
+    request_queue_size = 128  # beside 5, the default, a few clients at once would have a second's wait for each other
 
     def __init__(self, address: tuple[str, int], watch: Watch, allowed_hosts: tuple[str, ...] = ()) -> None:
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         super().__init__(address, _Handler)
         self.watch = watch
         self.hosts = (*_HOSTS, *allowed_hosts)
-        self._places = threading.BoundedSemaphore(_MOST_CONNECTIONS)
+        self._lock = threading.Lock()  # of what follows
+        self._waiting: dict[Any, None] = {}  # connections without a whole request, the one that has waited longest first
+        self._answering: set[Any] = set()
 
     @property
     def url(self) -> str:
@@ -231,16 +248,42 @@ class SiteServer(http.server.ThreadingHTTPServer):
         return f"http://{host!s}:{self.server_address[1]}/"
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._places.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
+        with self._lock:
+            if len(self._waiting) + len(self._answering) >= _MOST_CONNECTIONS and not self._end_longest_waiting():
+                self.shutdown_request(request)
+                return
+            self._waiting[request] = None
         super().process_request(request, client_address)
+
+    def _end_longest_waiting(self) -> bool:
+        """Make room: the thread of that connection then reads its end."""
+        oldest = next(iter(self._waiting), None)
+        if oldest is None:
+            return False
+        del self._waiting[oldest]
+        with contextlib.suppress(OSError):
+            oldest.shutdown(socket.SHUT_RDWR)
+        return True
+
+    @contextlib.contextmanager
+    def answering(self, request: Any) -> Iterator[None]:
+        """Keep a connection's place while it is answered."""
+        with self._lock:
+            self._waiting.pop(request, None)
+            self._answering.add(request)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._answering.discard(request)
+                self._waiting[request] = None
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._places.release()
+            with self._lock:
+                self._waiting.pop(request, None)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         _LOG.debug("a client went away", exc_info=True)

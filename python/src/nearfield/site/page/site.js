@@ -131,7 +131,7 @@ async function look() {
     banner.className = "stopped";
     banner.textContent = "this page's server does not answer";
   }
+  setTimeout(look, kStateEvery_ms);  // before what follows, which no state may keep from being tried again
   for (const card of cards.values()) card.show();
-  setTimeout(look, kStateEvery_ms);
 }
 look();

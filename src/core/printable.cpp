@@ -1,0 +1,36 @@
+#include "core/printable.hpp"
+
+#include <fmt/format.h>
+
+namespace nearfield {
+namespace {
+
+/// The control characters U+0080 to U+009F, of two bytes in UTF-8, which terminals obey as they obey ESC.
+bool is_late_control(std::string_view text, std::size_t at) {
+  return text[at] == '\xc2' && at + 1 < text.size() && static_cast<unsigned char>(text[at + 1]) >= 0x80U &&
+         static_cast<unsigned char>(text[at + 1]) < 0xa0U;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text, LineEnds line_ends) {
+  std::string shown;
+  shown.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (text[i] == '\n') {
+      shown += line_ends == LineEnds::kKept ? "\n" : "\\n";
+    } else if (text[i] == '\t') {
+      shown += "\\t";
+    } else if (byte < 0x20U || byte == 0x7fU) {
+      shown += fmt::format("\\x{:02x}", byte);
+    } else if (is_late_control(text, i)) {
+      shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
+    } else {
+      shown += text[i];
+    }
+  }
+  return shown;
+}
+
+}  // namespace nearfield

@@ -1,0 +1,13 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace nearfield {
+
+enum class LineEnds { kKept, kEscaped };
+
+/// Text of strangers (names of files, values of settings) made fit for a terminal and a log: control characters as
+/// \x1b, \t, \n; all else as it is.
+std::string printable(std::string_view text, LineEnds line_ends = LineEnds::kEscaped);
+
+}  // namespace nearfield

@@ -200,6 +200,9 @@ class SampleRecording : public Recording {
         .spectra_hz = {},
         .files = array_files_on_disk()};
     require_channels(plan_.settings, reader_.channels(), info_.name);
+    if (!reader_.note().empty()) {
+      notes_.push_back(fmt::format("{}: {}", info_.name, reader_.note()));
+    }
     if (const std::optional<double> unit_pa = pascal_per_unit_for(settings, info_.name, reader_.states_pascal())) {
       reader_.set_pascal_per_unit(*unit_pa);
     }
@@ -222,6 +225,10 @@ class SampleRecording : public Recording {
     engine.begin_windows(first_sample, windows);
   }
   std::span<const WindowStatus> finish(Engine& engine) override { return engine.finish_windows(); }
+  [[nodiscard]] std::optional<SampleLevels> levels() const override {
+    constexpr std::uint64_t kMostValues = std::uint64_t{1} << 24U;  // 64 MiB of floats: a short wait
+    return levels_of(reader_, kMostValues);
+  }
 
  private:
   TimeDataReader reader_;

@@ -171,13 +171,19 @@ std::string doubt_about(const SampleLevels& levels) {
     const ChannelLevel& level = levels.channels[channel];
     if (level.peak > kReference_pa * std::pow(10.0, kLoudest_db / 20.0)) {
       return fmt::format(
-          "sample {} of microphone {}: found a pressure of {:.4g} Pa, expected at most {:.0f} dB re 20 uPa: is it "
+          "value {} of microphone {}: found a pressure of {:.4g} Pa, expected at most {:.0f} dB re 20 uPa: is it "
           "damaged, or the unit wrong (array.pascal_per_unit)?",
           level.peak_sample, channel, level.peak, kLoudest_db);
     }
   }
   const double loudest_pa = levels.channels[levels.loudest()].rms;
-  if (loudest_pa > 0.0 && level_db(loudest_pa) < kSoftest_db) {
+  const bool has_finite = std::any_of(levels.channels.begin(), levels.channels.end(),
+                                      [](const ChannelLevel& channel) { return channel.non_finite < channel.samples; });
+  if (!has_finite || loudest_pa == 0.0) {
+    return fmt::format("all {} samples of all microphones that were looked at are {}, expected a sound", levels.samples,
+                       has_finite ? "constant" : "NaN or infinite");
+  }
+  if (level_db(loudest_pa) < kSoftest_db) {
     return fmt::format(
         "the loudest microphone has {:.1f} dB re 20 uPa rms, expected {:.0f} dB at least: is the unit right "
         "(array.pascal_per_unit)?",

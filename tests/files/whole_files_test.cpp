@@ -346,7 +346,7 @@ TEST(SampleLevels, WhatCannotBePascalIsNamed) {
   samples[4 * 77 + 2] = 1e14F;
   write_time_data(folder / "t.h5", 48000.0, 4, samples);
   EXPECT_THAT(doubt_about(levels_of(TimeDataReader(folder / "t.h5"), 1U << 20U)),
-              HasSubstr("sample 77 of microphone 2: found a pressure of 1e+14 Pa, expected at most 200 dB re 20 uPa"));
+              HasSubstr("value 77 of microphone 2: found a pressure of 1e+14 Pa, expected at most 200 dB re 20 uPa"));
   EXPECT_THAT(describe_file(folder / "t.h5"), HasSubstr("1e+14 Pa"));
   samples = tone();
   for (float& sample : samples) {
@@ -354,6 +354,10 @@ TEST(SampleLevels, WhatCannotBePascalIsNamed) {
   }
   write_time_data(folder / "t.h5", 48000.0, 4, samples);
   EXPECT_THAT(doubt_about(levels_of(TimeDataReader(folder / "t.h5"), 1U << 20U)), HasSubstr("-6.0 dB re 20 uPa rms"));
+  for (const auto& [value, said] : {std::pair{0.0F, "are constant"}, {std::nanf(""), "are NaN or infinite"}}) {
+    write_time_data(folder / "t.h5", 48000.0, 4, std::vector<float>(4 * 100, value));
+    EXPECT_THAT(doubt_about(levels_of(TimeDataReader(folder / "t.h5"), 1U << 20U)), HasSubstr(said));
+  }
 }
 
 }  // namespace

@@ -32,6 +32,15 @@ struct Calibration {
   std::vector<float> coherence = {};       ///< of the microphone with the known field
 };
 
+/// 40 dB: a gain farther from 1 than that is none of a microphone, but a damaged value, or one of another unit.
+inline constexpr double kLargestGain = 100.0;
+/// 60 dB: of a template, whose source is a millimetre from one microphone and a metre from the array's centre.
+inline constexpr double kLargestTemplate = 1000.0;
+
+/// The first gain that is finite and farther from 1 than kLargestGain, with its place and what was expected; "" where
+/// there is none.
+std::string flaw_of_gains(const Calibration& calibration);
+
 /// What an array received of a source at each of some places, but for the source's own pressure: steering vectors that
 /// were measured.
 struct Templates {

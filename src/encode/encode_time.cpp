@@ -5,6 +5,7 @@
 
 #include "encode/encode_parts.hpp"
 #include "encode/sound_file.hpp"
+#include "files/sample_levels.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -136,7 +137,15 @@ EncodeReport encode_time_data(const std::filesystem::path& input, const std::fil
   }
   const Recording recording{input.string(), reader.sample_rate_hz(), reader.samples(), reader.channels(),
                             [&](std::uint64_t first, std::span<float> values) { reader.read(first, values); }};
-  return encode_recording(recording, output, options, progress);
+  constexpr std::uint64_t kMostValues = std::uint64_t{1} << 24U;
+  const std::string doubt = doubt_about(levels_of(reader, kMostValues));
+  EncodeReport report = encode_recording(recording, output, options, progress);
+  for (const std::string& warning : {reader.note(), doubt}) {
+    if (!warning.empty()) {
+      report.warnings.push_back(fmt::format("{}: {}", input.string(), warning));
+    }
+  }
+  return report;
 }
 
 EncodeReport encode_sound_file(const std::filesystem::path& input, const std::filesystem::path& output,

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <regex>
+#include <string>
 
 #include "nearfield/error.hpp"
 #include "nearfield/geometry.hpp"
@@ -20,6 +22,72 @@ namespace {
 constexpr double kHighestRateInTwoStepsHz = 96000.0;
 
 constexpr std::size_t kBlockSamples = 4096;
+
+/// Sizes that a program writes where it cannot know, since a pipe cannot be gone back in: libsndfile reads to the end.
+bool is_open_size(double bytes) {
+  constexpr double kKibibyte = 4096.0;
+  return bytes >= std::ldexp(1.0, 32) - kKibibyte || std::abs(bytes - std::ldexp(1.0, 31)) <= kKibibyte;
+}
+
+/// Bytes of a sample of formats that do not compress; 0 of others.
+std::uint64_t bytes_of_sample(int format) {
+  switch (format & SF_FORMAT_SUBMASK) {
+    case SF_FORMAT_PCM_S8:
+    case SF_FORMAT_PCM_U8:
+    case SF_FORMAT_ULAW:
+    case SF_FORMAT_ALAW:
+      return 1;
+    case SF_FORMAT_PCM_16:
+      return 2;
+    case SF_FORMAT_PCM_24:
+      return 3;
+    case SF_FORMAT_PCM_32:
+    case SF_FORMAT_FLOAT:
+      return 4;
+    case SF_FORMAT_DOUBLE:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+/// What libsndfile wrote down while it read the header. It reads on where sizes contradict each other.
+std::string log_of(SNDFILE* file) {
+  constexpr int kMostBytes = 16384;
+  std::string log(kMostBytes, '\0');
+  const int length = sf_command(file, SFC_GET_LOG_INFO, log.data(), kMostBytes);
+  log.resize(static_cast<std::size_t>(std::clamp(length, 0, kMostBytes)));
+  return log;
+}
+
+/// "SSND : 35288 (should be 21154)": a chunk that ends behind the end of the file.
+void require_all_there(const std::string& log, const std::filesystem::path& path) {
+  static const std::regex kContradiction(R"(([A-Za-z ]+?)\s*:\s*(\d+) \(should be (\d+)\))");
+  for (std::sregex_iterator found(log.begin(), log.end(), kContradiction), end; found != end; ++found) {
+    const double stated = std::stod((*found)[2]);
+    if (stated > std::stod((*found)[3]) && !is_open_size(stated)) {
+      throw DataError(fmt::format("{}: chunk {}: found {} bytes, the file is truncated, expected {}", path.string(),
+                                  (*found)[1].str(), (*found)[3].str(), (*found)[2].str()));
+    }
+  }
+}
+
+/// Samples behind the stated number would be lost without a word.
+void require_all_stated(const SF_INFO& info, const std::string& log, const std::filesystem::path& path) {
+  constexpr std::uint64_t kMuch = 4096;  // of other chunks, where libsndfile finds nothing odd there
+  const std::uint64_t samples = static_cast<std::uint64_t>(info.frames) * static_cast<std::uint64_t>(info.channels) *
+                                bytes_of_sample(info.format);
+  const std::uint64_t size = std::filesystem::file_size(path);
+  const bool is_au = (info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_AU;  // in which nothing follows them
+  const bool is_odd = is_au || log.find("***") != std::string::npos;
+  if (samples > 0 && is_odd && size > samples + kMuch) {
+    throw DataError(
+        fmt::format("{}: found {} bytes of samples by the header and {} others, so that the header's size is wrong; "
+                    "expected a size "
+                    "that reaches to the last sample",
+                    path.string(), samples, size - samples));
+  }
+}
 
 }  // namespace
 
@@ -52,6 +120,9 @@ SoundFile::SoundFile(const std::filesystem::path& path) : state_(std::make_uniqu
     throw DataError(fmt::format("{}: expected samples, found {} of {} channels at {} Hz", path.string(),
                                 state_->info.frames, state_->info.channels, state_->info.samplerate));
   }
+  const std::string log = log_of(state_->file.get());
+  require_all_there(log, path);
+  require_all_stated(state_->info, log, path);
 }
 
 SoundFile::~SoundFile() = default;

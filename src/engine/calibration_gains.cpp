@@ -37,6 +37,9 @@ std::vector<std::complex<float>> calibration_gains(const ArraySettings& array,
         fmt::format("array.calibration: expected none where no files are read, found {}", array.calibration_path));
   }
   const Calibration calibration = files->calibration(array.calibration_path);
+  if (const std::string flaw = flaw_of_gains(calibration); !flaw.empty()) {
+    throw DataError(fmt::format("array.calibration: {}: {}", array.calibration_path, flaw));
+  }
   const ArrayGeometry& made_for = calibration.geometry;
   const ArrayGeometry& used = array.geometry;
   if (made_for.rows != used.rows || made_for.columns != used.columns ||

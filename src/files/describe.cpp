@@ -13,6 +13,7 @@
 #include "files/facts.hpp"
 #include "files/format.hpp"
 #include "files/nfr/nfr_reader.hpp"
+#include "files/sample_levels.hpp"
 #include "files/templates_file.hpp"
 
 namespace nearfield {
@@ -127,14 +128,46 @@ void describe_capture(Facts& facts, const std::filesystem::path& path) {
   add_truth(facts, reader.truth());
 }
 
-void describe_time_data(Facts& facts, const std::filesystem::path& path) {
-  const TimeDataReader reader(path);
+/// Levels of at most 4 GiB of samples, with what stands out of them.
+void add_levels(Facts& facts, const TimeDataReader& reader, bool is_pascal) {
+  constexpr std::uint64_t kMostValues = std::uint64_t{1} << 30U;
+  const SampleLevels levels = levels_of(reader, kMostValues);
+  facts.add("levels", "{}", text_of(levels, is_pascal));
+  std::uint64_t non_finite = 0;
+  std::uint64_t clipped = 0;
+  std::size_t clipped_channels = 0;
+  double mean = 0.0;
+  for (const ChannelLevel& channel : levels.channels) {
+    non_finite += channel.non_finite;
+    clipped += channel.clipped;
+    clipped_channels += channel.clipped > 0 ? 1 : 0;
+    mean = std::abs(channel.mean) > std::abs(mean) ? channel.mean : mean;
+  }
+  facts.add("", "largest mean (DC) {:.4g}{}", mean, is_pascal ? " Pa" : "");
+  if (clipped > 0) {
+    facts.add("", "{} samples of {} microphones stay at the recording's extreme, {} or more in a row: clipped?",
+              clipped, clipped_channels, kClippedRun);
+  }
+  if (non_finite > 0) {
+    facts.add("", "{} of {} samples are not finite", non_finite, levels.samples * levels.channels.size());
+  }
+  if (const std::string doubt = is_pascal ? doubt_about(levels) : ""; !doubt.empty()) {
+    facts.add("", "{}", doubt);
+  }
+}
+
+void describe_time_data(Facts& facts, const std::filesystem::path& path, std::optional<double> pascal_per_unit) {
+  TimeDataReader reader(path);
   facts.add("format", "{}", reader.format());
+  if (!reader.note().empty()) {
+    facts.add("note", "{}", reader.note());
+  }
   facts.add("channels", "{}", reader.channels());
   facts.add("sample rate", "{:.10g} Hz", reader.sample_rate_hz());
   facts.add("samples", "{}", reader.samples());
   facts.add("duration", "{:.6g} s", static_cast<double>(reader.samples()) / reader.sample_rate_hz());
-  facts.add("unit", "{}", reader.states_pascal() ? "Pa" : "not stated (array.pascal_per_unit gives it)");
+  facts.add("unit", "{}",
+            reader.states_pascal() ? "Pa" : "not stated (array.pascal_per_unit gives it)");
   const StatedPositions& positions = reader.positions();
   if (!positions.flaw.empty()) {
     facts.add("array", "stated, but cannot be used: {} (the configuration must give all of it)", positions.flaw);
@@ -143,6 +176,10 @@ void describe_time_data(Facts& facts, const std::filesystem::path& path) {
   } else {
     add_geometry(facts, geometry_of(positions.positions_m));
   }
+  if (!reader.states_pascal() && pascal_per_unit) {
+    reader.set_pascal_per_unit(*pascal_per_unit);
+  }
+  add_levels(facts, reader, reader.states_pascal() || pascal_per_unit);
 }
 
 std::string text_of_end(const std::optional<nfr::EndInfo>& end) {
@@ -290,7 +327,7 @@ void describe_templates(Facts& facts, const std::filesystem::path& path) {
 
 }  // namespace
 
-std::vector<FileFact> facts_of_file(const std::filesystem::path& path) {
+std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit) {
   const FileKind kind = detect_file_kind(path);
   Facts facts;
   facts.add("file", "{} ({})", path.string(), text_of_bytes(std::filesystem::file_size(path)));
@@ -300,7 +337,7 @@ std::vector<FileFact> facts_of_file(const std::filesystem::path& path) {
       describe_capture(facts, path);
       break;
     case FileKind::kTimeData:
-      describe_time_data(facts, path);
+      describe_time_data(facts, path, pascal_per_unit);
       break;
     case FileKind::kSpectra:
       describe_spectra(facts, path);

@@ -141,6 +141,8 @@ class TimeDataReader {
   TimeDataReader& operator=(TimeDataReader&&) noexcept;
   /// In words.
   [[nodiscard]] std::string format() const;
+  /// How the file was read where its header contradicts what is in it and only one reading is possible; empty else.
+  [[nodiscard]] const std::string& note() const;
   [[nodiscard]] double sample_rate_hz() const;
   [[nodiscard]] std::uint64_t samples() const;
   [[nodiscard]] int channels() const;
@@ -232,8 +234,9 @@ struct FileFact {
   std::string name;  ///< empty: goes on with the one before
   std::string text;
 };
-/// What any of the files above says of itself, for `nearfield inspect`.
-std::vector<FileFact> facts_of_file(const std::filesystem::path& path);
+/// What any of the files above says of itself, for `nearfield inspect`. `pascal_per_unit` is the setting, which counts
+/// for time data that do not state their unit.
+std::vector<FileFact> facts_of_file(const std::filesystem::path& path, std::optional<double> pascal_per_unit = {});
 /// One fact a line, behind its name, the facts below each other.
 std::string text_of(const std::vector<FileFact>& facts);
 /// Both.

@@ -200,6 +200,9 @@ class SampleRecording : public Recording {
         .spectra_hz = {},
         .files = array_files_on_disk()};
     require_channels(plan_.settings, reader_.channels(), info_.name);
+    if (!reader_.note().empty()) {
+      notes_.push_back(fmt::format("{}: {}", info_.name, reader_.note()));
+    }
     if (const std::optional<double> unit_pa = pascal_per_unit_for(settings, info_.name, reader_.states_pascal())) {
       reader_.set_pascal_per_unit(*unit_pa);
     }
@@ -222,6 +225,10 @@ class SampleRecording : public Recording {
     engine.begin_windows(first_sample, windows);
   }
   std::span<const WindowStatus> finish(Engine& engine) override { return engine.finish_windows(); }
+  [[nodiscard]] std::optional<SampleLevels> levels() const override {
+    constexpr std::uint64_t kMostValues = std::uint64_t{1} << 24U;  // 64 MiB of floats: a short wait
+    return levels_of(reader_, kMostValues);
+  }
 
  private:
   TimeDataReader reader_;
@@ -271,6 +278,30 @@ class SpectraRecording : public Recording {
     statuses_ = engine.compute_spectra(buffer_);
   }
   std::span<const WindowStatus> finish(Engine& /*engine*/) override { return statuses_; }
+  /// The rms of a microphone is over all its frames, its frequencies added up.
+  [[nodiscard]] std::optional<SampleLevels> levels() const override {
+    SampleLevels levels;
+    levels.samples = file_.frames * file_.frequencies_hz.size();
+    levels.channels.resize(static_cast<std::size_t>(file_.measurement.geometry.channels()));
+    for (std::size_t i = 0; i < file_.spectra.size(); ++i) {
+      ChannelLevel& channel = levels.channels[i % levels.channels.size()];
+      const auto magnitude = static_cast<double>(std::abs(file_.spectra[i]));
+      ++channel.samples;
+      if (!std::isfinite(magnitude)) {
+        ++channel.non_finite;
+        continue;
+      }
+      channel.rms += magnitude * magnitude;
+      if (magnitude > channel.peak) {
+        channel.peak = magnitude;
+        channel.peak_sample = i / levels.channels.size();
+      }
+    }
+    for (ChannelLevel& channel : levels.channels) {
+      channel.rms = std::sqrt(channel.rms / 2.0 / static_cast<double>(file_.frames));
+    }
+    return levels;
+  }
 
  private:
   SpectraFile file_;

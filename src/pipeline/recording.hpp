@@ -1,9 +1,11 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/engine.hpp"
+#include "files/sample_levels.hpp"
 #include "nearfield/output.hpp"
 #include "pipeline/input.hpp"
 
@@ -17,6 +19,8 @@ class Recording {
   [[nodiscard]] virtual const EnginePlan& plan() const = 0;
   /// The settings that it changed besides its own geometry, one message each.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+  /// Levels of its microphones, where it holds samples over time; read when it is called.
+  [[nodiscard]] virtual std::optional<SampleLevels> levels() const { return std::nullopt; }
   /// What was masked as its bits were recorded; null where it does not say.
   [[nodiscard]] virtual const std::vector<MaskChange>* masks() const { return nullptr; }
   /// Feeds what `windows` windows, a hop apart and the first from `first_sample` on, still need, and begins them: a

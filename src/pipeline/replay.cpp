@@ -142,7 +142,22 @@ std::string devices_of(const std::vector<ReplayPart>& parts, std::size_t process
   return fmt::format("{}", fmt::join(names, " and "));
 }
 
+/// Levels come first: a wrong unit shows in them.
+void tell_of_levels(const Recording& recording, const ReplayOptions& options) {
+  const std::optional<SampleLevels> levels = options.inform || options.warn ? recording.levels() : std::nullopt;
+  if (!levels) {
+    return;
+  }
+  if (options.inform) {
+    options.inform(text_of(*levels, true));
+  }
+  if (const std::string doubt = doubt_about(*levels); options.warn && !doubt.empty()) {
+    options.warn(fmt::format("{}: {}", recording.info().name, doubt));
+  }
+}
+
 void tell_of_plan(const ReplayPart& part, const ReplayOptions& options) {
+  tell_of_levels(*part.recording, options);
   if (options.inform) {
     for (const std::string& note : part.recording->notes()) {
       options.inform(note);

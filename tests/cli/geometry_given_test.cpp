@@ -94,7 +94,7 @@ TEST_F(GeometryGiven, ASoundFileIsSentToEncode) {
   const std::string sound = folder_ / "sound.flac";
   std::ofstream(sound) << "fLaC" + std::string(100, '\0');
   for (const std::string& command : {"replay " + sound + to_, "inspect " + sound}) {
-    EXPECT_THAT(said(command, 65), AllOf(HasSubstr("found a sound file"), HasSubstr("nearfield encode " + sound)));
+    EXPECT_THAT(said(command, 65), AllOf(HasSubstr("it is a sound file"), HasSubstr("nearfield encode " + sound)));
   }
 }
 

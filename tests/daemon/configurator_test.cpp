@@ -159,6 +159,36 @@ TEST_F(ConfiguratorTest, TheChildReportsTheFilesOfProcessorsToo) {
   EXPECT_EQ(stop(), 0);
 }
 
+// A float type of 0 bytes ended the daemon by a division by 0, whatever its child had found; a damaged exponent made
+// images of 1e21 Pa.
+TEST_F(ConfiguratorTest, DamagedCalibrationsAreRefused) {
+  start_live();
+  const std::string path = folder_ / "gains.h5";
+  const ArrayGeometry array = CaptureReader(folder_ / "capture.h5").info().measurement.geometry;
+  Calibration calibration{.geometry = array, .frequencies_hz = {1.0, 20000.0}, .gains = {}};
+  calibration.gains.assign(2 * static_cast<std::size_t>(array.channels()), {1.0F, 0.0F});
+  write_calibration(path, calibration);
+  const std::string good = test::file_text(path);
+  const std::string float64("\x11\x20\x3f\x00\x08\x00\x00\x00", 8);  // class, its bits, and the size of a type
+  const std::size_t place = good.find(float64);
+  ASSERT_NE(place, std::string::npos);
+  int types = 0;
+  for (std::size_t at = place; at != std::string::npos; at = good.find(float64, at + 1), ++types) {
+    std::string bytes = good;
+    bytes[at + 4] = 0;
+    std::ofstream(path, std::ios::binary) << bytes;
+    EXPECT_EQ(refusal(set_of("array.calibration=" + path)).first, ExitCode::kData) << at;
+  }
+  EXPECT_GT(types, 1);
+  calibration.gains[3] = {2e22F, 0.0F};
+  write_calibration(path, calibration);
+  const auto [code, words] = refusal(set_of("array.calibration=" + path));
+  EXPECT_EQ(code, ExitCode::kData);
+  EXPECT_THAT(words, HasSubstr("gain of microphone 3 at 1 Hz"));
+  expect_frames_go_on();
+  EXPECT_EQ(stop(), 0);
+}
+
 TEST_F(ConfiguratorTest, FilesThatWouldBlockAreRefused) {
   start_live();
   ASSERT_EQ(mkfifo((folder_ / "fifo").c_str(), 0600), 0);

@@ -9,6 +9,7 @@
 
 #include "files/file_test_support.hpp"
 #include "files/hdf5/h5_input.hpp"
+#include "files/hdf5/h5_types.hpp"
 #include "support/two_processors.hpp"
 
 namespace nearfield {

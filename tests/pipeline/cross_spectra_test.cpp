@@ -67,13 +67,24 @@ TEST(CrossSpectraSums, AreTheMeanOfProducts) {
   }
 }
 
-TEST(CrossSpectraSums, ValuesThatAreNotFiniteCountAsZero) {
-  CrossSpectraSums sums(1, 2);
-  sums.add(std::vector<std::complex<float>>{{std::numeric_limits<float>::quiet_NaN(), 0}, {2, 0}});
+// Each pair's mean is over the snapshots in which both have a value.
+TEST(CrossSpectraSums, SnapshotsWithoutAFiniteValueAreLeftOut) {
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  CrossSpectraSums sums(1, 3);
+  sums.add(std::vector<std::complex<float>>{{none, 0}, {2, 0}, {1, 0}});
+  sums.add(std::vector<std::complex<float>>{{4, 0}, {2, 0}, {1, 0}});
+  sums.add(std::vector<std::complex<float>>{{4, 0}, {0, std::numeric_limits<float>::infinity()}, {1, 0}});
   const auto matrix = sums.matrix(0);
-  EXPECT_EQ(matrix[0], std::complex<float>(0));
-  EXPECT_EQ(matrix[1], std::complex<float>(0));
-  EXPECT_EQ(matrix[3], std::complex<float>(2));
+  EXPECT_EQ(matrix[0], std::complex<float>(8));
+  EXPECT_EQ(matrix[1], std::complex<float>(4));
+  EXPECT_EQ(matrix[2], std::complex<float>(2));
+  EXPECT_EQ(matrix[4], std::complex<float>(2));
+  EXPECT_EQ(matrix[5], std::complex<float>(1));
+  EXPECT_EQ(matrix[8], std::complex<float>(0.5F));
+  CrossSpectraSums silent(1, 2);
+  silent.add(std::vector<std::complex<float>>{{none, 0}, {2, 0}});
+  EXPECT_EQ(silent.matrix(0)[0], std::complex<float>(0));
+  EXPECT_EQ(silent.matrix(0)[1], std::complex<float>(0));
 }
 
 // Of spectra each frame is a snapshot, and frequencies come out ascending.

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from nearfield import _values
 from nearfield._layout import Array
 from nearfield.engine import Engine, EngineFrame
 
@@ -63,6 +64,12 @@ def pnah(
     ------
     ConfigError, DataError, DeviceError
         With the engine's message.
+    TypeError
+        Where spectra are real or time data complex or integers, whose unit is not known.
+
+    Notes
+    -----
+    What is NaN, or hidden by the mask of a masked array, is a value that was not measured: that microphone is left out.
     """
     holography: dict[str, object] = {"imager": "pnah", "planes_m": list(planes_m), "quantity": quantity}
     return _images(values, pitch_m, standoff_m, frequencies_hz, sample_rate_hz, shape, holography, options, reference)
@@ -167,7 +174,7 @@ def _computed(
     product: str,
     reference: bool,
 ) -> xr.DataArray:
-    array = np.asarray(values)
+    array = _values.spectra("values", values) if sample_rate_hz is None else _values.in_pascal("values", values)
     frequencies = [float(frequency) for frequency in np.atleast_1d(frequencies_hz)]
     if sample_rate_hz is None:
         if array.ndim not in (3, 4) or array.shape[-3] != len(frequencies):

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from nearfield import _library
+from nearfield import _library, _values
 from nearfield._layout import Array, Layout, layout_of
 from nearfield.errors import error_of
 
@@ -127,7 +127,7 @@ class Engine:
             raise MemoryError("no memory for an engine")
         self._engine = made[0]
         self._give(positions_m, calibration or {}, points_m or {}, templates or {})
-        frequencies = np.ascontiguousarray(frequencies_hz, np.float64)
+        frequencies = np.ascontiguousarray(_values.plain(frequencies_hz), np.float64)
         told = self._ffi.new("nf_input *", {
             "form": _FORMS[form], "engine": int(reference), "channels": channels, "sample_rate_hz": sample_rate_hz,
             "frequency_count": len(frequencies), "frequencies_hz": self._pointer("double[]", frequencies)})  # fmt: skip
@@ -171,21 +171,26 @@ class Engine:
         values : array
             Bits uint32 ``[bit_time, word]``, samples float ``[sample, channel]`` in Pa, or spectra complex
             ``[window, frequency, row, column]`` in Pa, peak, where rows and columns may be one axis of channels, and one
-            window needs no axis. Copied.
+            window needs no axis. What a mask hides is NaN, not measured. Copied.
 
         Raises
         ------
         TypeError
-            Where bits are no uint32, or samples are complex.
+            Where bits are no uint32, samples are complex or integers, or spectra are real.
         ValueError
             Where the axes are others.
         NearfieldError
             :class:`DataError`, ...
         """
         c_type, dtype = _C_TYPES[self._form]
-        given = np.asarray(values)
-        if self._form == "bits" and given.dtype != np.uint32:
-            raise TypeError(f"bits: expected uint32, found {given.dtype}")
+        if self._form == "samples":
+            given = _values.in_pascal("samples", values)
+        elif self._form == "spectra":
+            given = _values.spectra("spectra", values)
+        else:
+            given = np.asarray(values)
+            if given.dtype != np.uint32 or np.ma.is_masked(values):
+                raise TypeError(f"bits: expected uint32 without a mask, found {given.dtype}")
         self._require_axes(given)
         array: Array = np.ascontiguousarray(given, dtype)
         push = getattr(self._library, f"nf_engine_push_{self._form}")
@@ -194,8 +199,6 @@ class Engine:
 
     def _require_axes(self, given: Array) -> None:
         if self._form == "samples":
-            if np.iscomplexobj(given):
-                raise TypeError(f"samples: expected real numbers, found {given.dtype}")
             if given.ndim != 2 or given.shape[1] != self._channels:
                 raise ValueError(f"samples: expected [sample, channel] of {self._channels} channels, found the shape {given.shape}")
         elif self._form == "spectra":
@@ -238,7 +241,7 @@ class Engine:
             places = _matrix("positions_m", positions_m)
             self._require(lib.nf_engine_give_positions(self._engine, pointer("double[]", places), len(places)))
         for name, (frequencies_hz, gains) in calibration.items():
-            known = np.ascontiguousarray(frequencies_hz, np.float64).reshape(-1)
+            known = np.ascontiguousarray(_values.plain(frequencies_hz), np.float64).reshape(-1)
             values = _of_frequencies(f"calibration[{name!r}]", gains, len(known)).reshape(len(known), -1)
             self._require(lib.nf_engine_give_calibration(self._engine, name.encode(), pointer("double[]", known), len(known),
                                                          pointer("nf_complex[]", values), values.shape[1]))  # fmt: skip
@@ -246,7 +249,7 @@ class Engine:
             places = _matrix(f"points_m[{name!r}]", points)
             self._require(lib.nf_engine_give_points(self._engine, name.encode(), pointer("double[]", places), len(places)))
         for name, (frequencies_hz, positions, vectors) in templates.items():
-            known = np.ascontiguousarray(frequencies_hz, np.float64).reshape(-1)
+            known = np.ascontiguousarray(_values.plain(frequencies_hz), np.float64).reshape(-1)
             places = _matrix(f"templates[{name!r}]", positions)
             steering = _of_frequencies(f"templates[{name!r}]", vectors, len(known), len(places))
             self._require(lib.nf_engine_give_templates(
@@ -277,14 +280,14 @@ def _grid_of(config: Config) -> tuple[int, int] | None:
 
 
 def _of_frequencies(name: str, values: npt.ArrayLike, *sizes: int) -> Array:
-    array: Array = np.ascontiguousarray(values, np.complex64)
+    array: Array = np.ascontiguousarray(_values.plain(values), np.complex64)
     if array.ndim <= len(sizes) or array.shape[: len(sizes)] != sizes:
         raise ValueError(f"{name}: expected {' x '.join(map(str, sizes))} rows of channels, found the shape {array.shape}")
     return array
 
 
 def _matrix(name: str, values: npt.ArrayLike) -> Array:
-    places = np.ascontiguousarray(values, np.float64)
+    places = np.ascontiguousarray(_values.plain(values), np.float64)
     if places.ndim != 2 or places.shape[1] != 3:
         raise ValueError(f"{name}: expected [place, 3] in m, found the shape {places.shape}")
     return places

@@ -14,6 +14,8 @@ import h5py
 import numpy as np
 import xarray as xr
 
+from nearfield import _values
+
 Path = str | os.PathLike[str]
 
 
@@ -194,15 +196,28 @@ def write_time_data(path: Path, samples: xr.DataArray | np.ndarray[Any, np.dtype
     path : path
         The file appears when it is complete.
     samples : array, [sample, channel]
-        In Pa.
+        In Pa, or in the unit of pressure that the attribute ``units`` of a DataArray names. What a mask hides is NaN.
     sample_rate_hz : float, optional
         Default: the attribute ``sample_rate_hz`` of a DataArray.
+
+    Raises
+    ------
+    TypeError
+        Where samples are complex, or integers, whose unit is not known.
+    ValueError
+        Where the axes are others, the rate is none, or the unit is none of pressure.
     """
     if sample_rate_hz is None:
         if not isinstance(samples, xr.DataArray) or "sample_rate_hz" not in samples.attrs:
             raise ValueError("sample_rate_hz: expected a rate, or a DataArray with this attribute")
         sample_rate_hz = float(samples.attrs["sample_rate_hz"])
-    values = np.asarray(samples, np.float32)
+    if not (np.isfinite(sample_rate_hz) and sample_rate_hz > 0.0):
+        raise ValueError(f"sample_rate_hz: expected a rate above 0 Hz, found {sample_rate_hz}")
+    unit = str(samples.attrs.get("units", "Pa")) if isinstance(samples, xr.DataArray) else "Pa"
+    if unit not in _values.PASCAL_PER_UNIT:
+        raise ValueError(f"samples: expected Pa or another unit of pressure, found {unit}")
+    given = _values.in_pascal("samples", samples)
+    values = np.asarray(given if unit == "Pa" else given * _values.PASCAL_PER_UNIT[unit], np.float32)
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError(f"samples: expected [sample, channel], found the shape {values.shape}")
     partial = pathlib.Path(f"{os.fspath(path)}.partial")

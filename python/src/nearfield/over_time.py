@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from nearfield import _values
 from nearfield._layout import Array
 
 _FRAMES = ("time", "window")  # the dimension of frames: of files and replays, and of arrays in memory
@@ -225,7 +226,7 @@ def _reference_of(field: xr.DataArray, frames: str, reference: xr.DataArray | np
     if isinstance(reference, xr.DataArray):
         named: xr.DataArray = reference.squeeze([name for name, size in reference.sizes.items() if size == 1 and name != frames], drop=True)
     else:
-        array: Any = np.asarray(reference)
+        array: Any = _values.plain(reference)
         dimensions = [frames, _FREQUENCY][: array.ndim]
         if array.ndim not in (1, 2) or any(field.sizes.get(name) != size for name, size in zip(dimensions, array.shape, strict=True)):
             raise ValueError(f"reference: expected [{field.sizes[frames]}] phasors, one a frame, or [frame, frequency], found {array.shape}")

@@ -82,6 +82,9 @@ void run(const CalibrateArguments& arguments) {
   const CalibrationResult result = calibrate(options_of(arguments));
   write_calibration(arguments.output, result.calibration);
   const Calibration& calibration = result.calibration;
+  for (const std::string& remark : result.remarks) {
+    spdlog::warn("{}", remark);
+  }
   const bool by_calibrator = !arguments.channels.empty();
   for (const int channel : by_calibrator ? std::vector<int>() : result.failed) {
     const auto at = static_cast<std::size_t>(channel);

@@ -60,7 +60,7 @@ void run(const CsmArguments& arguments) {
                  result.silent.size() == 1 ? "" : "s", fmt::join(result.silent, ", "));
   }
   if (!result.incomplete.empty()) {
-    spdlog::warn("rows and columns of {} microphone{} are too low, as windows without a value count as 0: {}",
+    spdlog::warn("{} microphone{} lacked finite values in some windows, which are left out of their means: {}",
                  result.incomplete.size(), result.incomplete.size() == 1 ? "" : "s",
                  fmt::join(result.incomplete, ", "));
   }

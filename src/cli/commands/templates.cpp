@@ -81,6 +81,7 @@ void run(const TemplatesArguments& arguments) {
   options.settings = load_settings(arguments.config, arguments.overrides);
   choose_device(options.settings.device, arguments.device);
   options.engine = arguments.engine == "reference" ? EngineKind::kReference : EngineKind::kOpencl;
+  options.warn = [](const std::string& message) { spdlog::warn("{}", message); };
   const Templates templates = make_templates(options);
   write_templates(arguments.output, templates);
   constexpr std::size_t kMostDoubts = 20;

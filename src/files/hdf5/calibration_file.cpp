@@ -27,6 +27,9 @@ Calibration read_calibration(const std::filesystem::path& path) {
       "/gains", {{"frequencies", calibration.frequencies_hz.size()},
                  {"rows", static_cast<std::uint64_t>(calibration.geometry.rows)},
                  {"columns", static_cast<std::uint64_t>(calibration.geometry.columns)}});
+  if (const std::string flaw = flaw_of_gains(calibration); !flaw.empty()) {
+    throw DataError(fmt::format("{}: /gains: {}", path.string(), flaw));
+  }
   return calibration;
 }
 

@@ -34,17 +34,6 @@ hid_t native_type(Element element) {
   return H5I_INVALID_HID;
 }
 
-std::string name_of_compound(hid_t type) {
-  std::vector<std::string> names;
-  const int members = H5Tget_nmembers(type);
-  for (int member = 0; member < members; ++member) {
-    char* name = H5Tget_member_name(type, static_cast<unsigned>(member));
-    names.emplace_back(name == nullptr ? "?" : name);
-    H5free_memory(name);
-  }
-  return fmt::format("compound {{{}}}", fmt::join(names, ", "));
-}
-
 struct Reason {
   std::string innermost;
   std::string system;
@@ -107,28 +96,6 @@ Type text_type(H5T_cset_t character_set, std::size_t bytes) {
   H5Tset_strpad(text.id(), bytes == H5T_VARIABLE ? H5T_STR_NULLTERM : H5T_STR_NULLPAD);
   H5Tset_cset(text.id(), character_set);
   return text;
-}
-
-std::string name_of_type(hid_t type) {
-  const std::size_t bits = 8 * H5Tget_size(type);
-  switch (H5Tget_class(type)) {
-    case H5T_INTEGER:
-      return fmt::format("{}int{}", H5Tget_sign(type) == H5T_SGN_NONE ? "u" : "", bits);
-    case H5T_FLOAT:
-      return fmt::format("float{}", bits);
-    case H5T_STRING:
-      return "string";
-    case H5T_COMPOUND:
-      return name_of_compound(type);
-    case H5T_ENUM:
-      return "enumeration";
-    case H5T_ARRAY:
-      return "array";
-    case H5T_VLEN:
-      return "variable-length array";
-    default:
-      return "another type";
-  }
 }
 
 std::string last_error() {

@@ -104,9 +104,6 @@ Type memory_type(Element element, const PartNames& parts = kPartNames);
 /// String in the given character set, of fixed length unless H5T_VARIABLE.
 Type text_type(H5T_cset_t character_set, std::size_t bytes = H5T_VARIABLE);
 
-/// Such as "float32", "uint64", "string", "compound {x, y}".
-std::string name_of_type(hid_t type);
-
 /// Why the HDF5 call that just failed did so: the system's message (such as "No space left on device") where the system
 /// refused, else HDF5's innermost one.
 std::string last_error();

@@ -11,21 +11,19 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <numeric>
 #include <optional>
 
 #include "core/system/file_descriptor.hpp"
 #include "files/hdf5/h5_child.hpp"
+#include "files/hdf5/h5_types.hpp"
+#include "files/unknown_format.hpp"
 
 namespace nearfield::h5 {
 namespace {
 
 /// The best ratio that HDF5's usual filter, deflate, can reach is 1032.
 constexpr std::uint64_t kLargestCompression = 1032;
-
-/// Names under which programs write a complex number's parts; h5py's come first.
-constexpr std::array<PartNames, 3> kKnownPartNames{kPartNames, {"re", "im"}, {"real", "imag"}};
 
 /// Size of a file that can be read. Checked before HDF5 opens it, whose error is the same for all reasons.
 std::uint64_t size_of_readable_file(const std::filesystem::path& path) {
@@ -41,16 +39,6 @@ std::uint64_t size_of_readable_file(const std::filesystem::path& path) {
     throw NoInputError(fmt::format("{}: cannot be read: {}", path.string(), std::strerror(errno)));
   }
   return static_cast<std::uint64_t>(status.st_size);
-}
-
-/// WAV, AIFF, FLAC, Ogg and Core Audio, by their first four bytes.
-bool starts_like_sound(const std::filesystem::path& path) {
-  constexpr std::array<std::string_view, 8> kStarts = {"RIFF", "RIFX", "RF64", "FORM", "fLaC", "OggS", "caff", "riff"};
-  std::array<char, 4> start{};
-  std::ifstream file(path, std::ios::binary);
-  file.read(start.data(), start.size());
-  return file &&
-         std::find(kStarts.begin(), kStarts.end(), std::string_view(start.data(), start.size())) != kStarts.end();
 }
 
 std::string damaged() { return fmt::format("damaged content ({})", last_error()); }
@@ -73,68 +61,6 @@ std::string text_of(const std::vector<Axis>& axes) {
                                                     : fmt::format("{} {}", axis.length, axis.name));
   }
   return axes.empty() ? "a scalar" : fmt::format("[{}]", fmt::join(names, ", "));
-}
-
-std::string expected_type(Element element) {
-  switch (element) {
-    case Element::kFloat32:
-      return "float32";
-    case Element::kFloat64:
-      return "float64";
-    case Element::kComplex64:
-      return "complex: compound {r, i} of float32";
-    case Element::kUint32:
-      return "uint32";
-    case Element::kUint64:
-      return "uint64";
-    case Element::kInt64:
-      return "int64";
-  }
-  return "?";
-}
-
-bool is_complex_of(hid_t type, const PartNames& parts) {
-  if (H5Tget_class(type) != H5T_COMPOUND || H5Tget_nmembers(type) != 2) {
-    return false;
-  }
-  for (const char* name : {parts.first, parts.second}) {
-    const int member = H5Tget_member_index(type, name);
-    if (member < 0 || H5Tget_member_class(type, static_cast<unsigned>(member)) != H5T_FLOAT) {
-      return false;
-    }
-  }
-  return true;
-}
-
-bool is_integer_of(hid_t type, std::size_t bytes, H5T_sign_t sign) {
-  return H5Tget_class(type) == H5T_INTEGER && H5Tget_size(type) == bytes && H5Tget_sign(type) == sign;
-}
-
-bool fits(hid_t type, Element element, const PartNames& parts) {
-  switch (element) {
-    case Element::kFloat32:
-      return H5Tget_class(type) == H5T_FLOAT;
-    case Element::kFloat64:
-      return H5Tget_class(type) == H5T_FLOAT || H5Tget_class(type) == H5T_INTEGER;
-    case Element::kComplex64:
-      return is_complex_of(type, parts);
-    case Element::kUint32:
-      return is_integer_of(type, sizeof(std::uint32_t), H5T_SGN_NONE);
-    case Element::kUint64:
-      return is_integer_of(type, sizeof(std::uint64_t), H5T_SGN_NONE);
-    case Element::kInt64:
-      return is_integer_of(type, sizeof(std::int64_t), H5T_SGN_2);
-  }
-  return false;
-}
-
-PartNames part_names_in(hid_t type) {
-  for (const PartNames& parts : kKnownPartNames) {
-    if (is_complex_of(type, parts)) {
-      return parts;
-    }
-  }
-  return kPartNames;
 }
 
 /// Crashes, or never ends, where the file is damaged.
@@ -172,6 +98,17 @@ std::uint64_t InputDataset::values() const {
 
 std::uint64_t InputDataset::values_per_index() const { return shape_.empty() ? 1 : values() / shape_.front(); }
 
+DataError InputDataset::unreadable() const {
+  const std::string reason = last_error();
+  if (const std::string filters = missing_filters(dataset_.id()); !filters.empty()) {
+    return DataError(
+        fmt::format("{0}: found values packed by {1}, which is not installed here, expected gzip, szip or none; where "
+                    "the file was written, \"h5repack -f GZIP=4 IN OUT\" makes a file of it that is read here",
+                    place_, filters));
+  }
+  return DataError(fmt::format("{}: damaged: {}", place_, reason));
+}
+
 void InputDataset::read_bytes(Element element, std::uint64_t first, void* values, std::uint64_t count) const {
   quiet();
   const std::uint64_t length = shape_.empty() ? 1 : shape_.front();
@@ -194,7 +131,28 @@ void InputDataset::read_bytes(Element element, std::uint64_t first, void* values
   const Space memory_space(H5Screate_simple(static_cast<int>(block.size()), block.data(), nullptr));
   const Type type = memory_type(element, parts_);
   if (H5Dread(dataset_.id(), type.id(), memory_space.id(), file_space.id(), H5P_DEFAULT, values) < 0) {
-    throw DataError(fmt::format("{}: damaged: {}", place_, last_error()));
+    throw unreadable();
+  }
+  clear_fill(element, values, count);
+}
+
+/// What netCDF keeps in the place of values that were not written: its own number, or the attribute's.
+void InputDataset::clear_fill(Element element, void* values, std::uint64_t count) const {
+  constexpr double kOfNetcdf = 9.9692099683868690e+36;
+  const auto clear = [&](auto* numbers, std::uint64_t length) {
+    using Number = std::remove_pointer_t<decltype(numbers)>;
+    const auto of_netcdf = static_cast<Number>(static_cast<float>(kOfNetcdf));
+    const auto own = static_cast<Number>(fill_.value_or(kOfNetcdf));
+    for (std::uint64_t i = 0; i < length; ++i) {
+      if (numbers[i] == own || numbers[i] == of_netcdf) {
+        numbers[i] = std::numeric_limits<Number>::quiet_NaN();
+      }
+    }
+  };
+  if (element == Element::kFloat32 || element == Element::kComplex64) {
+    clear(static_cast<float*>(values), element == Element::kComplex64 ? 2 * count : count);
+  } else if (element == Element::kFloat64) {
+    clear(static_cast<double*>(values), count);
   }
 }
 
@@ -212,27 +170,31 @@ void InputDataset::read_columns(std::uint64_t first, std::uint64_t count, std::s
   const Space memory_space(H5Screate_simple(2, block.data(), nullptr));
   const Type type = memory_type(Element::kFloat64);
   if (H5Dread(dataset_.id(), type.id(), memory_space.id(), file_space.id(), H5P_DEFAULT, values.data()) < 0) {
-    throw DataError(fmt::format("{}: damaged: {}", place_, last_error()));
+    throw unreadable();
   }
+  clear_fill(Element::kFloat64, values.data(), values.size());
 }
 
 InputFile::InputFile(const std::filesystem::path& path) : path_(path), size_bytes_(size_of_readable_file(path)) {
   quiet();
   if (H5Fis_hdf5(path.c_str()) <= 0) {
-    if (starts_like_sound(path)) {
-      throw DataError(
-          fmt::format("{0}: found a sound file, expected an HDF5, WAV, RF64, MATLAB or universal file; \"nearfield "
-                      "encode {0} -o CAPTURE.h5\" makes a capture of it",
-                      path.string()));
-    }
     throw DataError(
-        fmt::format("{}: found {} bytes that are not HDF5, expected an HDF5 file", path.string(), size_bytes_));
+        fmt::format("{}: found {} bytes that are not HDF5, expected an HDF5 file, or for time data WAV, RF64, a "
+                    "universal file (58, 58b) or MATLAB (level 5, version 7.3); {}",
+                    path.string(), size_bytes_, hint_on_unknown_format(path)));
   }
   const Properties access = file_access();
   file_ = File(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id()));
   if (!file_.valid()) {
-    throw DataError(fmt::format("{}: found a damaged or truncated HDF5 file ({}), expected a whole one", path.string(),
-                                last_error()));
+    const std::string reason = last_error();
+    if (reason.find("already open for write") != std::string::npos) {
+      throw DataError(
+          fmt::format("{0}: found a file that another program is still writing (SWMR), or was when it ended; expected "
+                      "a closed one: close it there first, or, if nothing writes it, \"h5clear -s {0}\"",
+                      path.string()));
+    }
+    throw DataError(
+        fmt::format("{}: found a damaged or truncated HDF5 file ({}), expected a whole one", path.string(), reason));
   }
 }
 
@@ -300,7 +262,12 @@ bool InputFile::holds_numbers(const std::string& object) const {
   }
   const Dataset dataset = open_any(object, "of numbers");
   const Type type(H5Dget_type(dataset.id()));
-  return H5Tget_class(type.id()) == H5T_FLOAT || H5Tget_class(type.id()) == H5T_INTEGER;
+  return is_number(type.id());
+}
+
+std::string InputFile::type_of_numbers(const std::string& object) const {
+  const Dataset dataset = open_any(object, "of numbers");
+  return name_of_type(Type(H5Dget_type(dataset.id())).id());
 }
 
 bool InputFile::has_attribute(const std::string& object, const std::string& name) const {
@@ -340,8 +307,9 @@ std::string InputFile::text_attribute(const std::string& object, const std::stri
     }
     return std::move(*text);
   }
-  if (H5Tget_size(type.id()) > size_bytes_) {
-    throw wrong_attribute(object, name, "a string longer than the file", "a string");
+  if (H5Tget_size(type.id()) == 0 || H5Tget_size(type.id()) > size_bytes_) {
+    throw wrong_attribute(object, name, fmt::format("a string of {} bytes", H5Tget_size(type.id())),
+                          fmt::format("one of 1 to {}, the bytes of the file", size_bytes_));
   }
   std::string text(H5Tget_size(type.id()) + 1, '\0');
   if (H5Aread(attribute.id(), type.id(), text.data()) < 0) {
@@ -356,7 +324,7 @@ std::int64_t InputFile::integer_attribute(const std::string& object, const std::
   const std::string expected = bounded ? fmt::format("an integer from {} to {}", least, most) : "an integer";
   const Attribute attribute = open_attribute(object, name, expected);
   const Type type(H5Aget_type(attribute.id()));
-  if (H5Tget_class(type.id()) != H5T_INTEGER) {
+  if (!is_sound_integer(type.id())) {
     throw wrong_attribute(object, name, name_of_type(type.id()), expected);
   }
   std::int64_t value = 0;
@@ -373,8 +341,7 @@ double InputFile::real_attribute(const std::string& object, const std::string& n
   constexpr std::string_view kExpected = "a finite number";
   const Attribute attribute = open_attribute(object, name, kExpected);
   const Type type(H5Aget_type(attribute.id()));
-  const H5T_class_t type_class = H5Tget_class(type.id());
-  if (type_class != H5T_FLOAT && type_class != H5T_INTEGER) {
+  if (!is_number(type.id())) {
     throw wrong_attribute(object, name, name_of_type(type.id()), kExpected);
   }
   double value = 0.0;
@@ -413,13 +380,8 @@ Element InputFile::element_in(const std::string& name) const {
   constexpr std::string_view kExpected = "complex, float32, float64, uint32, uint64 or int64";
   const Dataset dataset = open_any(name, fmt::format("of {}", kExpected));
   const Type type(H5Dget_type(dataset.id()));
-  if (H5Tget_class(type.id()) == H5T_FLOAT) {
-    return H5Tget_size(type.id()) <= sizeof(float) ? Element::kFloat32 : Element::kFloat64;
-  }
-  for (const Element element : {Element::kComplex64, Element::kUint32, Element::kUint64, Element::kInt64}) {
-    if (fits(type.id(), element, part_names_in(type.id()))) {
-      return element;
-    }
+  if (const std::optional<Element> element = element_of_type(type.id())) {
+    return *element;
   }
   throw wrong(name, name_of_type(type.id()), kExpected);
 }
@@ -437,7 +399,21 @@ InputDataset InputFile::open_dataset(const std::string& name, Element element, c
   result.shape_ = shape_of(space);
   require_axes(result.shape_, name, axes);
   require_plausible_size(result, name, H5Tget_size(type.id()));
+  result.fill_ = fill_of(name);
   return result;
+}
+
+/// The attribute _FillValue of netCDF, where it is a finite number.
+std::optional<double> InputFile::fill_of(const std::string& object) const {
+  constexpr const char* kFill = "_FillValue";
+  if (!has_attribute(object, kFill)) {
+    return std::nullopt;
+  }
+  const Attribute attribute = open_attribute(object, kFill, "one value");
+  double value = 0.0;
+  const bool is_read =
+      is_number(Type(H5Aget_type(attribute.id())).id()) && H5Aread(attribute.id(), H5T_NATIVE_DOUBLE, &value) >= 0;
+  return is_read && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 void InputFile::require_axes(const Shape& shape, const std::string& name, const std::vector<Axis>& axes) const {

@@ -25,7 +25,8 @@ class InputDataset {
   /// Number of values in the whole dataset, all axes multiplied.
   [[nodiscard]] std::uint64_t values() const;
 
-  /// Fills `values` from index `first` of the slowest axis on. Throws DataError beyond the end or when reading fails.
+  /// Fills `values` from index `first` of the slowest axis on; floats that stand for no value (netCDF's) are NaN.
+  /// Throws DataError beyond the end or when reading fails.
   template <typename T>
   void read(std::uint64_t first, std::span<T> values) const {
     read_bytes(element_of<T>(), first, values.data(), values.size());
@@ -45,9 +46,14 @@ class InputDataset {
  private:
   friend class InputFile;
   [[nodiscard]] std::uint64_t values_per_index() const;
+  /// Why the last reading failed.
+  [[nodiscard]] DataError unreadable() const;
+
+  void clear_fill(Element element, void* values, std::uint64_t count) const;
 
   Dataset dataset_;
   Shape shape_;
+  std::optional<double> fill_;    ///< that stands for no value, beside netCDF's own
   PartNames parts_ = kPartNames;  ///< the names of a complex value's parts in the file
   std::string place_;             ///< file and dataset, for messages
 };
@@ -70,6 +76,8 @@ class InputFile {
   [[nodiscard]] std::optional<Shape> shape_of_dataset(const std::string& object) const;
   /// Whether it is a dataset of floats or integers.
   [[nodiscard]] bool holds_numbers(const std::string& object) const;
+  /// Such as "int16", of a dataset of which holds_numbers() is true.
+  [[nodiscard]] std::string type_of_numbers(const std::string& object) const;
   /// String of fixed or variable length; the latter is read in a child process (h5_child.hpp).
   [[nodiscard]] std::string text_attribute(const std::string& object, const std::string& name) const;
   /// Integer of any width, within [least, most].
@@ -107,6 +115,7 @@ class InputFile {
   [[nodiscard]] Dataset open_any(const std::string& name, const std::string& expected) const;
   [[nodiscard]] Attribute open_attribute(const std::string& object, const std::string& name,
                                          std::string_view expected) const;
+  [[nodiscard]] std::optional<double> fill_of(const std::string& object) const;
   void require_axes(const Shape& shape, const std::string& name, const std::vector<Axis>& axes) const;
   void require_plausible_size(const InputDataset& dataset, const std::string& name, std::size_t value_bytes) const;
 

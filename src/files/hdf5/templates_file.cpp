@@ -42,6 +42,11 @@ void require_sound(const h5::InputFile& file, const Templates& templates) {
                          fmt::format("{} + {} i", value.real(), value.imag()),
                          "a finite value where the coherence is good");
       }
+      if (!(std::abs(value) <= static_cast<float>(kLargestTemplate))) {
+        throw file.wrong(fmt::format("/templates{}[{}]", index, m),
+                         fmt::format("a magnitude of {:.4g}", std::abs(value)),
+                         fmt::format("at most {} (60 dB), of 1 at the array's centre", kLargestTemplate));
+      }
     }
   }
 }

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <optional>
 
 #include "files/format.hpp"
+#include "files/pressure_units.hpp"
 #include "files/time_data/time_data_input.hpp"
 
 namespace nearfield {
@@ -19,7 +21,17 @@ int read_channels(const h5::InputFile& file, const h5::InputDataset& data) {
   return static_cast<int>(channels);
 }
 
-/// Acoular's file, whose values are in Pa.
+/// Acoular states no unit, and its values are in Pa; other programs, and xarray, add the attribute units.
+std::optional<double> pascal_per_unit_in(const h5::InputFile& file) {
+  for (const char* name : {"units", "unit"}) {
+    if (file.has_attribute(kTimeData, name)) {
+      return pascal_per_unit_named(file.text_attribute(kTimeData, name));
+    }
+  }
+  return 1.0;
+}
+
+/// Acoular's file.
 class AcoularFile : public time_data::Input {
  public:
   explicit AcoularFile(const std::filesystem::path& path)
@@ -29,7 +41,7 @@ class AcoularFile : public time_data::Input {
                      .sample_rate_hz = file_.positive_attribute(kTimeData, kSampleRate),
                      .samples = data_.shape().front(),
                      .channels = read_channels(file_, data_),
-                     .pascal_per_unit = 1.0} {}
+                     .pascal_per_unit = pascal_per_unit_in(file_)} {}
   [[nodiscard]] const time_data::Description& description() const override { return description_; }
   void read(std::uint64_t first_sample, std::span<float> values) override { data_.read(first_sample, values); }
 

@@ -286,6 +286,9 @@ std::vector<Matlab5Variable> read_matlab5_variables(const ByteFile& file, bool i
       }
       VariableReader(file, *stream, is_reversed).read(variable);
       variables.push_back(std::move(variable));
+    } else if (type != 0 || bytes != 0) {  // zeros pad the end of some files
+      throw file.wrong(fmt::format("byte {}", offset - kTagBytes), fmt::format("an element of type {}", type),
+                       "variables up to the end of the file");
     }
     offset += bytes;
   }

@@ -36,7 +36,9 @@ class Matlab5File : public Input {
     } else if (matrix_.numbers_offset + matrix_.numbers.bytes > matrix_.bytes) {
       throw file_.wrong(matrix_.variable.name, fmt::format("{} bytes", matrix_.bytes), "room for its numbers");
     }
-    description_ = {.format = fmt::format("MATLAB file of level 5, matrix {}", matrix_.variable.name),
+    full_scale_ = full_scale_of(matrix_.variable.class_name);
+    description_ = {.format = fmt::format("MATLAB file of level 5, matrix {} ({})", matrix_.variable.name,
+                                          matrix_.variable.class_name),
                     .sample_rate_hz = chosen_.sample_rate_hz,
                     .samples = chosen_.sample_count,
                     .channels = static_cast<int>(chosen_.channels),
@@ -113,7 +115,7 @@ class Matlab5File : public Input {
   void numbers(std::uint64_t first, std::span<float> values) {
     const std::span<const std::byte> bytes = stored(first * value_bytes_, values.size() * value_bytes_);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = stored_number(bytes.data() + i * value_bytes_, matrix_.numbers.type, is_reversed_);
+      values[i] = full_scale_.of(stored_number(bytes.data() + i * value_bytes_, matrix_.numbers.type, is_reversed_));
     }
   }
 
@@ -122,6 +124,7 @@ class Matlab5File : public Input {
   ChosenVariables chosen_;
   Matlab5Variable matrix_;
   std::size_t value_bytes_ = 0;
+  FullScale full_scale_;
   std::vector<std::byte> inflated_;  ///< from the first reading on
   std::vector<std::byte> buffer_;
   Description description_;

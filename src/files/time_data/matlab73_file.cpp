@@ -24,6 +24,9 @@ Variable variable_of(const h5::InputFile& file, const std::string& name) {
     return variable;
   }
   variable.lengths.assign(shape->rbegin(), shape->rend());
+  if (!file.has_attribute(object, kClass) && file.holds_numbers(object)) {
+    variable.class_name = file.type_of_numbers(object);  // of programs that write no classes
+  }
   const bool is_text_or_truth = variable.class_name == "char" || variable.class_name == "logical";
   variable.is_real_number = !is_text_or_truth && file.holds_numbers(object);
   const bool is_scalar = std::all_of(shape->begin(), shape->end(), [](hsize_t length) { return length == 1; });
@@ -49,8 +52,10 @@ class Matlab73File : public ChannelMajorInput {
     const std::vector<Variable> variables = variables_of(file_);
     chosen_ = choose_variables(variables, path.string());
     const std::string& name = variables[chosen_.samples].name;
+    const std::string& class_name = variables[chosen_.samples].class_name;
+    full_scale_ = full_scale_of(class_name);
     data_ = file_.dataset<double>("/" + name, {{"columns"}, {"rows"}});
-    description_ = {.format = fmt::format("MATLAB file of version 7.3, matrix {}", name),
+    description_ = {.format = fmt::format("MATLAB file of version 7.3, matrix {} ({})", name, class_name),
                     .sample_rate_hz = chosen_.sample_rate_hz,
                     .samples = chosen_.sample_count,
                     .channels = static_cast<int>(chosen_.channels),
@@ -64,13 +69,14 @@ class Matlab73File : public ChannelMajorInput {
     if (chosen_.are_channels_columns) {  // in the file [channel][sample]
       data_.read_columns(first_sample, samples, numbers_);
       std::transform(numbers_.begin(), numbers_.end(), piece.begin(),
-                     [](double value) { return static_cast<float>(value); });
+                     [this](double value) { return full_scale_.of(static_cast<float>(value)); });
       return;
     }
     data_.read(first_sample, std::span(numbers_));
     for (std::uint64_t sample = 0; sample < samples; ++sample) {
       for (std::uint64_t channel = 0; channel < chosen_.channels; ++channel) {
-        piece[channel * samples + sample] = static_cast<float>(numbers_[sample * chosen_.channels + channel]);
+        piece[channel * samples + sample] =
+            full_scale_.of(static_cast<float>(numbers_[sample * chosen_.channels + channel]));
       }
     }
   }
@@ -79,6 +85,7 @@ class Matlab73File : public ChannelMajorInput {
   h5::InputFile file_;
   h5::InputDataset data_;
   ChosenVariables chosen_;
+  FullScale full_scale_;
   Description description_;
   std::vector<double> numbers_;
 };

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 namespace nearfield::time_data {
 namespace {
@@ -100,6 +101,18 @@ double choose_rate(const std::vector<Variable>& variables, const std::string& pa
 }
 
 }  // namespace
+
+FullScale full_scale_of(const std::string& class_name) {
+  constexpr std::array<std::pair<std::string_view, int>, 4> kBits{
+      {{"int8", 8}, {"int16", 16}, {"int32", 32}, {"int64", 64}}};
+  for (const auto& [name, bits] : kBits) {
+    const bool is_unsigned = class_name == fmt::format("u{}", name);
+    if (is_unsigned || class_name == name) {
+      return {.scale = std::ldexp(1.0, 1 - bits), .offset = is_unsigned ? -1.0 : 0.0};
+    }
+  }
+  return {};
+}
 
 ChosenVariables choose_variables(const std::vector<Variable>& variables, const std::string& path) {
   ChosenVariables chosen{.samples = choose_samples(variables, path), .sample_rate_hz = choose_rate(variables, path)};

@@ -19,6 +19,18 @@ struct Variable {
   std::optional<double> value = {};    ///< of a scalar
 };
 
+/// Of integers, by the class of their variable, value * scale + offset is the fraction of full scale, as of WAV files:
+/// unsigned ones have their zero in the middle.
+struct FullScale {
+  double scale = 1.0;
+  double offset = 0.0;
+  [[nodiscard]] float of(float value) const {
+    return scale == 1.0 ? value : static_cast<float>(static_cast<double>(value) * scale + offset);
+  }
+};
+/// Of a class such as "int16"; as it is of all that are no integers.
+FullScale full_scale_of(const std::string& class_name);
+
 /// The chosen ones, by their places in the list.
 struct ChosenVariables {
   std::size_t samples = 0;

@@ -13,8 +13,14 @@ namespace {
 /// Of one piece: 16 MiB.
 constexpr std::uint64_t kPieceValues = std::uint64_t{1} << 22U;
 
-/// The first line of a universal file begins a dataset.
+/// The first line of a universal file that is not blank begins a dataset.
 bool starts_like_universal(std::string_view start) {
+  for (std::size_t end = start.find('\n'); end != std::string_view::npos; end = start.find('\n')) {
+    if (start.substr(0, end).find_first_not_of(" \r") != std::string_view::npos) {
+      break;
+    }
+    start.remove_prefix(end + 1);
+  }
   const std::string_view line = start.substr(0, start.find_first_of("\r\n"));
   return line.size() < start.size() && is_separator(line);
 }

@@ -24,6 +24,8 @@ struct Description {
   std::vector<MicrophonePosition> positions_m = {};
   /// What is wrong with what the file says of them; positions_m does not count then.
   std::string positions_flaw = {};
+  /// How it was read where it contradicts itself and only one reading is possible; empty else.
+  std::string note = {};
 };
 
 /// An open file of samples. Its constructor throws NoInputError, and DataError for all but damaged compressed samples,

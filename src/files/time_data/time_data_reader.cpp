@@ -50,6 +50,7 @@ TimeDataReader::TimeDataReader(TimeDataReader&&) noexcept = default;
 TimeDataReader& TimeDataReader::operator=(TimeDataReader&&) noexcept = default;
 
 std::string TimeDataReader::format() const { return state_->file->description().format; }
+const std::string& TimeDataReader::note() const { return state_->file->description().note; }
 double TimeDataReader::sample_rate_hz() const { return state_->file->description().sample_rate_hz; }
 std::uint64_t TimeDataReader::samples() const { return state_->file->description().samples; }
 int TimeDataReader::channels() const { return state_->file->description().channels; }

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "files/pressure_units.hpp"
 #include "files/time_data/time_data_input.hpp"
 #include "files/time_data/universal_records.hpp"
 
@@ -47,17 +48,8 @@ std::optional<double> seconds_per_unit(std::string_view unit) {
 /// By the label of the ordinate's unit, else by dataset 164 where the values are pressures.
 std::optional<double> pascal_per_unit_of(const Function& function, std::optional<double> pascal_per_pressure) {
   const std::string& unit = function.unit;
-  if (unit == "Pa" || unit == "PA" || unit == "pa" || unit == "N/m^2" || unit == "N/m2") {
-    return 1.0;
-  }
-  if (unit == "mPa") {
-    return 1e-3;
-  }
-  if (unit == "uPa" || unit == "\u00b5Pa" || unit == "\xb5Pa") {
-    return 1e-6;
-  }
-  if (unit == "kPa") {
-    return 1e3;
+  if (const std::optional<double> stated = pascal_per_unit_named(unit)) {
+    return stated;
   }
   constexpr int kPressure = 15;
   return function.ordinate_kind == kPressure && is_no_label(unit) ? pascal_per_pressure : std::nullopt;

@@ -72,7 +72,10 @@ class RecordScan {
     const bool is_binary = head.size() > kNumberWidth && (head[kNumberWidth] == 'b' || head[kNumberWidth] == 'B');
     if (number == kFunctions) {
       read_function(head, is_binary);
-    } else if (is_binary) {
+      end_function();
+      return;
+    }
+    if (is_binary) {
       throw wrong(fmt::format("a binary dataset {}", number), "none but 58b");
     } else if (number == kUnits) {
       read_units();
@@ -81,6 +84,16 @@ class RecordScan {
       return;
     }
     skip_to_separator();
+  }
+  /// More values than the head states are samples that would be lost.
+  void end_function() {
+    for (std::string line = need_line("-1, which ends a dataset"); !is_separator(line);
+         line = need_line("-1, which ends a dataset")) {
+      if (line.find_first_not_of(std::string_view(" \0", 2)) != std::string::npos) {
+        throw wrong(fmt::format("\"{}\" behind the values whose number is stated", shown(line)),
+                    "-1, which ends a dataset");
+      }
+    }
   }
   void skip_to_separator() {
     while (!is_separator(need_line("-1, which ends a dataset"))) {

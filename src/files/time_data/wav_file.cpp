@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
+#include <string>
 
 #include "files/time_data/byte_file.hpp"
 #include "files/time_data/time_data_input.hpp"
@@ -47,19 +49,29 @@ float sample_at(const std::byte* bytes, const SampleFormat& format) {
   return static_cast<float>(std::ldexp(static_cast<double>(static_cast<std::int32_t>(word)), -31));
 }
 
+/// Sizes that a program writes where it cannot know, since a pipe cannot be gone back in: 0, 2^32 - 1 (ffmpeg) and
+/// what is near 2^31 (SoX, arecord).
+bool is_unknown_size(std::uint32_t size) {
+  constexpr std::uint32_t kNearFull = 0xFFFFFF00;
+  constexpr std::uint32_t kHalf = 0x80000000;
+  constexpr std::uint32_t kNearHalf = 0x7FFFF000;
+  return size == 0 || size >= kNearFull || (size >= kNearHalf && size <= kHalf);
+}
+
 /// Where the chunks fmt and data are, and what they say.
 class WavChunks {
  public:
   explicit WavChunks(const ByteFile& file) : file_(file) { find_chunks(); }
   SampleFormat format = {};
   std::uint64_t data_offset = 0;
-  std::uint64_t data_bytes = 0;
+  std::uint64_t data_bytes = 0;  ///< that are read; all of them are there
+  std::string note;              ///< where these are not the ones that the header states
 
  private:
   void find_chunks() {
     constexpr std::uint64_t kFirstChunk = 12;
     constexpr int kMostChunks = 4096;
-    std::uint64_t long_data_bytes = 0;
+    std::optional<std::uint64_t> long_data_bytes;
     bool has_format = false;
     std::uint64_t offset = kFirstChunk;
     for (int i = 0; i < kMostChunks; ++i) {
@@ -80,12 +92,68 @@ class WavChunks {
           throw file_.wrong("chunk data", "it before the chunk fmt", "the chunk fmt first");
         }
         data_offset = offset;
-        data_bytes = size == kSizeElsewhere && long_data_bytes > 0 ? long_data_bytes : size;
+        const bool is_long = size == kSizeElsewhere && long_data_bytes.value_or(0) > 0;
+        settle_size(is_long ? *long_data_bytes : size, !is_long && is_unknown_size(size));
         return;
       }
       offset += std::uint64_t{size} + size % 2;
     }
     throw file_.wrong("chunks", fmt::format("no chunk data among {}", kMostChunks), "one");
+  }
+  /// Decides which bytes are samples. `stated` are those that the header says.
+  void settle_size(std::uint64_t stated, bool is_unknown) {
+    constexpr std::uint64_t kWrap = std::uint64_t{1} << 32U;
+    const std::uint64_t left = file_.size_bytes() - data_offset;
+    data_bytes = stated;
+    if (stated <= left && is_rest_of_chunks(data_offset + stated)) {
+      return;
+    }
+    if (is_unknown) {
+      data_bytes = left;
+      note = "the header leaves the number of samples open, as of a pipe: all up to the end of the file are read";
+    } else if (stated > left) {
+      throw file_.wrong("chunk data", fmt::format("{} bytes, the file is truncated", left),
+                        fmt::format("{} bytes", stated));
+    } else if ((left - stated) % kWrap == 0) {
+      data_bytes = left;
+      note = fmt::format(
+          "the header's size, {} bytes, has wrapped at 4 GiB: all samples up to the end of the file are read", stated);
+    } else {
+      throw file_.wrong(
+          "chunk data",
+          fmt::format("{} bytes and behind them {} that are no chunks, so that the header's size is wrong", stated,
+                      left - stated),
+          "a size that reaches to the last sample");
+    }
+  }
+  /// True if only whole chunks stand between `offset` and the end of the file, or what programs add there: a byte that
+  /// makes the size even, zeros up to a sector's end, and tags of players.
+  [[nodiscard]] bool is_rest_of_chunks(std::uint64_t offset) const {
+    constexpr std::uint64_t kSector = 4096;
+    const std::uint64_t end = file_.size_bytes();
+    const std::string start = file_.text(offset, kSector);
+    const bool are_zeros = start.find_first_not_of('\0') == std::string::npos;
+    if ((are_zeros && end - offset < kSector) || start.starts_with("TAG") || start.starts_with("ID3")) {
+      return true;
+    }
+    return are_chunks(offset) || are_chunks(offset + offset % 2);
+  }
+  [[nodiscard]] bool are_chunks(std::uint64_t offset) const {
+    const std::uint64_t end = file_.size_bytes();
+    while (offset + kChunkHeadBytes <= end) {
+      const std::string name = file_.text(offset, 4);
+      if (std::any_of(name.begin(), name.end(), [](char c) { return c < ' ' || c > '~'; })) {
+        return false;
+      }
+      std::array<std::byte, 4> bytes{};
+      file_.read(offset + 4, bytes, "the head of a chunk");
+      const auto size = number_at<std::uint32_t>(bytes.data());
+      if (size > end - offset - kChunkHeadBytes) {
+        return false;
+      }
+      offset += kChunkHeadBytes + size + size % 2;
+    }
+    return offset + 1 >= end;  // an odd last chunk may lack its byte
   }
   void read_format(std::uint64_t offset, std::uint32_t size) {
     constexpr std::uint32_t kPlainBytes = 16;
@@ -115,11 +183,6 @@ class WavFile : public Input {
     data_offset_ = chunks.data_offset;
     data_bytes_ = chunks.data_bytes;
     check_format();
-    const std::uint64_t left = file_.size_bytes() - data_offset_;
-    if (data_bytes_ > left) {
-      throw file_.wrong("chunk data", fmt::format("{} bytes, the file is truncated", left),
-                        fmt::format("{} bytes", data_bytes_));
-    }
     if (data_bytes_ < format_.block_bytes) {
       throw file_.wrong("chunk data", fmt::format("{} bytes", data_bytes_), "at least one sample");
     }
@@ -128,7 +191,8 @@ class WavFile : public Input {
         .sample_rate_hz = static_cast<double>(format_.rate_hz),
         .samples = data_bytes_ / format_.block_bytes,
         .channels = format_.channels,
-        .pascal_per_unit = std::nullopt};
+        .pascal_per_unit = std::nullopt,
+        .note = chunks.note};
   }
   [[nodiscard]] const Description& description() const override { return description_; }
   void read(std::uint64_t first_sample, std::span<float> values) override {

@@ -27,15 +27,18 @@ struct Fit {
   std::vector<Complex> factor;    ///< [frame], a
 };
 
-/// The factor that turns `expected` into `measured`, each a function of an index.
+/// The factor that turns `expected` into `measured`, each a function of an index, where `measured` is finite.
 template <class Expected, class Measured>
 Complex least_squares(std::size_t count, const Expected& expected, const Measured& measured) {
   Complex sum = 0.0;
   double power = 0.0;
   for (std::size_t i = 0; i < count; ++i) {
     const Complex wanted = expected(i);
-    sum += std::conj(wanted) * measured(i);
-    power += std::norm(wanted);
+    const Complex found = measured(i);
+    if (is_finite(found)) {
+      sum += std::conj(wanted) * found;
+      power += std::norm(wanted);
+    }
   }
   return power > 0.0 ? sum / power : 0.0;
 }
@@ -78,7 +81,12 @@ ChannelQuality quality_of(const std::vector<std::vector<Complex>>& measured, con
   double expected = 0.0;
   double rest = 0.0;
   Complex cross = 0.0;
+  std::size_t frames = 0;
   for (std::size_t t = 0; t < measured.size(); ++t) {
+    if (!is_finite(measured[t][channel])) {
+      continue;
+    }
+    ++frames;
     const Complex s = fit.factor[t] * field;
     all += std::norm(measured[t][channel]);
     expected += std::norm(s);
@@ -87,7 +95,10 @@ ChannelQuality quality_of(const std::vector<std::vector<Complex>>& measured, con
   }
   const double infinite = std::numeric_limits<double>::infinity();
   const double magnitude = std::abs(fit.response[channel]);
-  const double error = std::sqrt(rest / static_cast<double>(measured.size() - 1) / expected) / magnitude;
+  if (frames < kFewestCalibrationFrames) {
+    return {.relative_error = infinite, .coherence = 0.0};
+  }
+  const double error = std::sqrt(rest / static_cast<double>(frames - 1) / expected) / magnitude;
   return {.relative_error = std::isfinite(error) ? error : infinite,
           .coherence = all > 0.0 && expected > 0.0 ? std::norm(cross) / (all * expected) : 0.0};
 }
@@ -100,10 +111,10 @@ Settings bare(Settings settings) {
   return settings;
 }
 
-/// Whole windows that do not overlap, their spectra appended to measured [frequency][frame][channel]; the engine's
-/// frequencies are taken in `order`. Returns how many.
+/// Appends the spectra of whole windows that do not overlap; the engine's frequencies are taken in `order`. Returns how
+/// many windows these are.
 std::size_t append_frames(Recording& recording, Engine& engine, const std::vector<std::size_t>& order,
-                          std::vector<std::vector<std::vector<Complex>>>& measured) {
+                          CalibrationFrames& result) {
   const EnginePlan& plan = recording.plan();
   const bool is_spectra = plan.input == InputForm::kSpectra;
   const auto hop = is_spectra ? 1 : static_cast<std::uint64_t>(plan.settings.front_end.hop_samples);
@@ -117,12 +128,16 @@ std::size_t append_frames(Recording& recording, Engine& engine, const std::vecto
       continue;
     }
     engine.read_spectra(0, spectra);
+    std::vector<bool> lacks_value(channels, false);
     for (std::size_t f = 0; f < order.size(); ++f) {
-      std::vector<Complex>& values = measured[f].emplace_back();
+      std::vector<Complex>& values = result.measured[f].emplace_back();
       for (std::size_t i = 0; i < channels; ++i) {
-        const Complex value = Complex(spectra[order[f] * channels + i]);
-        values.push_back(std::isfinite(value.real()) && std::isfinite(value.imag()) ? value : 0.0);
+        values.emplace_back(spectra[order[f] * channels + i]);
+        lacks_value[i] = lacks_value[i] || !is_finite(values.back());
       }
+    }
+    for (std::size_t i = 0; i < channels; ++i) {
+      result.left_out[i] += lacks_value[i] ? 1 : 0;
     }
     ++appended;
   }
@@ -197,13 +212,14 @@ CalibrationFrames read_calibration_frames(const CalibrateOptions& options) {
       result.frequencies_hz = frequencies_hz;
       result.wavenumbers_rad_per_m = wavenumbers_rad_per_m;
       result.measured.resize(frequencies_hz.size());
+      result.left_out.resize(static_cast<std::size_t>(result.plan.settings.array.geometry.channels()), 0);
     }
     if (frequencies_hz != result.frequencies_hz ||
         !is_same_array(recording->plan().settings.array.geometry, result.plan.settings.array.geometry)) {
       throw DataError(fmt::format("{}: expected the array and the frequencies of {}", options.inputs[input].string(),
                                   options.inputs.front().string()));
     }
-    const std::size_t frames = append_frames(*recording, *engine, order, result.measured);
+    const std::size_t frames = append_frames(*recording, *engine, order, result);
     result.inputs.insert(result.inputs.end(), frames, input);
   }
   if (result.frames() < kFewestCalibrationFrames) {
@@ -211,6 +227,17 @@ CalibrationFrames read_calibration_frames(const CalibrateOptions& options) {
                                 names_of(options.inputs), kFewestCalibrationFrames, result.frames()));
   }
   return result;
+}
+
+std::vector<std::string> remarks_on_left_out(const std::vector<std::size_t>& left_out, std::size_t frames) {
+  std::vector<std::string> remarks;
+  for (std::size_t i = 0; i < left_out.size(); ++i) {
+    if (left_out[i] > 0 && left_out[i] < frames) {
+      remarks.push_back(fmt::format("microphone {}: {} of {} windows hold values that are not finite and are left out",
+                                    i, left_out[i], frames));
+    }
+  }
+  return remarks;
 }
 
 void add_channel(CalibrationResult& result, Complex gain, const ChannelQuality& quality, bool is_good) {
@@ -232,6 +259,7 @@ CalibrationResult calibrate(const CalibrateOptions& options) {
   const auto channels = static_cast<std::size_t>(geometry.channels());
   CalibrationResult result;
   result.frames = frames.frames();
+  result.remarks = remarks_on_left_out(frames.left_out, frames.frames());
   result.calibration.geometry = geometry;
   result.calibration.frequencies_hz = frames.frequencies_hz;
   std::set<int> failed;
@@ -242,7 +270,7 @@ CalibrationResult calibrate(const CalibrateOptions& options) {
     for (std::size_t i = 0; i < channels; ++i) {
       const ChannelQuality quality = quality_of(frames.measured[f], fit, field[i], i);
       const bool is_good = quality.coherence >= kLowestCoherence && quality.relative_error <= kLargestError &&
-                           std::abs(fit.response[i]) >= kSmallestResponse;
+                           std::abs(fit.response[i]) >= kSmallestResponse && std::abs(fit.response[i]) <= kLargestGain;
       add_channel(result, 1.0 / fit.response[i], quality, is_good);
       if (!is_good) {
         failed.insert(static_cast<int>(i));

@@ -57,14 +57,16 @@ struct CalibrationResult {
   std::size_t reached = 0;              ///< microphones that a calibrator gave a gain
   double largest_error = 0.0;           ///< relative standard error of the gains that were found
   std::uint64_t frames = 0;
+  std::vector<std::string> remarks = {};  ///< microphones of which windows were left out, as values are not finite
 };
 
 /// Gains that turn each microphone's spectra of a known field into the field. With y[t] a microphone's spectrum in
 /// frame t, p the field there and a[t] the field's factor, y[t] = h a[t] p + noise is fitted by least squares, h and a
 /// in turn; the gain is 1/h. Gains have a median magnitude of 1 and a mean phase of 0: a common factor is the
-/// sensitivity's. Frames are windows that do not overlap. A microphone fails where its coherence is below 0.9, the
-/// standard error above a tenth of the gain, or h more than 20 dB below the median. Throws DataError when there are
-/// fewer than 4 frames, or more than a quarter of the microphones fail.
+/// sensitivity's. Frames are windows that do not overlap; one without a finite value of a microphone is none of it. A
+/// microphone fails where its coherence is below 0.9, the standard error above a tenth of the gain, or h more than 20
+/// dB below the median. Throws DataError when there are fewer than 4 frames, or more than a quarter of the microphones
+/// fail.
 ///
 /// With a calibrator the magnitude of the gain is its pressure over the median magnitude of what the microphone has, by
 /// windows within 1 dB of their median; the phase is 0, or the earlier calibration's. Without given channels it uses

@@ -1,7 +1,9 @@
 #pragma once
+#include <cmath>
 #include <complex>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "pipeline/calibration/calibrate.hpp"
@@ -21,8 +23,10 @@ struct CalibrationFrames {
   std::vector<double> frequencies_hz;  ///< ascending
   std::vector<double> wavenumbers_rad_per_m;
   std::vector<std::size_t> inputs;  ///< [frame], the index of the recording
-  /// [frequency][frame][channel]; 0 where they are not finite.
+  /// [frequency][frame][channel]; NaN where a microphone has no finite value: that window is none of it.
   std::vector<std::vector<std::vector<std::complex<double>>>> measured;
+  /// [channel], windows in which it has none at some frequency.
+  std::vector<std::size_t> left_out;
 
   [[nodiscard]] std::size_t frames() const { return inputs.size(); }
 };
@@ -30,6 +34,11 @@ struct CalibrationFrames {
 /// Without an earlier calibration, and of all microphones. Throws DataError when there are fewer than four windows, or
 /// the recordings are of unlike arrays.
 CalibrationFrames read_calibration_frames(const CalibrateOptions& options);
+
+inline bool is_finite(std::complex<double> value) { return std::isfinite(value.real()) && std::isfinite(value.imag()); }
+
+/// A sentence for each microphone with finite values in some windows alone.
+std::vector<std::string> remarks_on_left_out(const std::vector<std::size_t>& left_out, std::size_t frames);
 
 /// Appends a microphone's result: its gain, NaN without one.
 void add_channel(CalibrationResult& result, std::complex<double> gain, const ChannelQuality& quality, bool is_good);

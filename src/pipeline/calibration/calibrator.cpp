@@ -17,9 +17,6 @@ namespace {
 constexpr double kLouder = 10.0;
 /// 1 dB: windows of a calibrator that is put on or off do not count.
 constexpr double kSteady = 1.122;
-/// 40 dB: what lies beyond is no microphone with a calibrator over it, but noise, or another tone's leakage.
-constexpr double kLargestGain = 100.0;
-
 /// The channel that is louder than all others at every frequency; none where there is no such one.
 std::optional<std::size_t> driven(const CalibrationFrames& frames, std::size_t frame) {
   std::optional<std::size_t> found;
@@ -69,8 +66,11 @@ Level level_of(const std::vector<std::vector<std::complex<double>>>& measured, c
                std::size_t channel) {
   std::vector<double> magnitudes;
   for (const std::size_t t : frames) {
-    magnitudes.push_back(std::abs(measured[t][channel]));
+    if (is_finite(measured[t][channel])) {
+      magnitudes.push_back(std::abs(measured[t][channel]));
+    }
   }
+  const auto finite = static_cast<double>(magnitudes.size());
   if (magnitudes.size() < kFewestCalibrationFrames) {
     return {};
   }
@@ -89,7 +89,7 @@ Level level_of(const std::vector<std::vector<std::complex<double>>>& measured, c
   const double mean = sum / count;
   const double variance = std::max(0.0, squares / count - mean * mean) * count / (count - 1.0);
   // Windows that were left out lower the coherence as much as those that scatter.
-  const double steady = count / static_cast<double>(frames.size());
+  const double steady = count / finite;
   return {.magnitude = median(magnitudes),  // windows that begin before it stands or end after it has left count less
           .quality = {.relative_error = std::sqrt(variance / count) / mean,
                       .coherence = steady > 0.5 ? mean * mean / (squares / count) : steady}};
@@ -106,6 +106,7 @@ CalibrationResult measured_gains(const CalibrationFrames& frames, const Calibrat
   const double peak_pa = calibrator.pressure_pa * std::numbers::sqrt2;
   CalibrationResult result;
   result.frames = frames.frames();
+  result.remarks = remarks_on_left_out(frames.left_out, frames.frames());
   result.calibration.geometry = frames.plan.settings.array.geometry;
   result.calibration.frequencies_hz = frames.frequencies_hz;
   std::vector<std::uint8_t> has_all(of_channels.size(), 1);
@@ -159,7 +160,11 @@ void scale_start(CalibrationResult& found, const CalibrationFrames& frames, cons
     for (std::size_t f = 0; f < scaled.frequencies_hz.size(); ++f) {
       std::complex<float>& gain = scaled.gains[f * channels + i];
       gain *= static_cast<float>(std::isfinite(scales[i]) ? scales[i] : common);
-      has_gain = has_gain && std::isfinite(gain.real());
+      const double magnitude = std::abs(std::complex<double>(gain));
+      if (!(magnitude >= 1.0 / kLargestGain && magnitude <= kLargestGain)) {
+        gain = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::quiet_NaN()};
+        has_gain = false;
+      }
     }
     if (!has_gain) {
       found.failed.push_back(static_cast<int>(i));

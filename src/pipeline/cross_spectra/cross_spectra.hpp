@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,16 +25,19 @@ class CrossSpectraSums {
 
   static double bytes(std::size_t frequencies, std::size_t channels);
 
-  /// spectra [frequency][channel], Pa peak; a value that is not finite counts as 0.
+  /// spectra [frequency][channel], Pa peak; a channel with a value that is not finite has no part in this snapshot.
   void add(std::span<const std::complex<float>> spectra);
   [[nodiscard]] std::uint64_t snapshots() const { return snapshots_; }
-  /// C_mn = <P_m conj(P_n)>/2 of a frequency, Pa^2, [channel][channel].
+  /// C_mn = <P_m conj(P_n)>/2 of a frequency, Pa^2, [channel][channel], each over the snapshots that both have a part
+  /// in; 0 where there is none.
   [[nodiscard]] std::vector<std::complex<float>> matrix(std::size_t frequency);
 
  private:
   /// Snapshots that are added at once, so that a row of the matrix stays in the first-level caches meanwhile.
   static constexpr std::size_t kBlock = 8;
   void flush();
+  void note_absent(std::size_t channel);
+  [[nodiscard]] std::uint64_t common_snapshots(std::size_t m, std::size_t n) const;
 
   std::size_t frequencies_;
   std::size_t channels_;
@@ -42,6 +47,7 @@ class CrossSpectraSums {
   std::vector<double> imaginary_;
   std::vector<double> sum_real_;  ///< [frequency][row of the upper triangle]
   std::vector<double> sum_imaginary_;
+  std::map<std::size_t, std::set<std::uint64_t>> absent_;  ///< of channels that lack some, the snapshots they lack
 };
 
 struct CrossSpectraOptions {
@@ -59,7 +65,7 @@ struct CrossSpectraResult {
   std::uint64_t snapshots = 0;
   std::size_t frequencies = 0;
   std::vector<int> silent;      ///< microphones whose rows are 0: masked by the settings, or without a finite value
-  std::vector<int> incomplete;  ///< without one in some windows, which count as 0
+  std::vector<int> incomplete;  ///< without one in some windows, which are left out of their means
   std::uint64_t skipped = 0;    ///< windows with missing bits
 };
 

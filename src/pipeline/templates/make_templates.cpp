@@ -112,9 +112,8 @@ void add_template(Templates& templates, const PlaceOfSource& place, PrincipalFie
   }
 }
 
-}  // namespace
-
-PrincipalField principal_field(std::span<const std::vector<Complex>> snapshots) {
+/// principal_field() of whole snapshots.
+PrincipalField principal_field_of_whole(std::span<const std::vector<Complex>> snapshots) {
   constexpr int kMostIterations = 500;
   constexpr double kConverged = 1e-12;
   PrincipalField result;
@@ -155,6 +154,50 @@ PrincipalField principal_field(std::span<const std::vector<Complex>> snapshots) 
   return result;
 }
 
+/// What each snapshot lacks is predicted by the field, and the field found anew, until it stays: expectation
+/// maximisation. A microphone with too few values is silent.
+void fill_gaps(std::vector<std::vector<Complex>>& snapshots, const std::vector<std::vector<Complex>>& given) {
+  constexpr int kRounds = 40;  // a gap's error falls by its share of the windows in each: to 1e-12 at a half
+  std::vector<std::size_t> finite(given.front().size(), 0);
+  for (const std::vector<Complex>& snapshot : given) {
+    for (std::size_t m = 0; m < snapshot.size(); ++m) {
+      finite[m] += is_finite(snapshot[m]) ? 1 : 0;
+    }
+  }
+  for (int round = 0; round < kRounds; ++round) {
+    const PrincipalField found = principal_field_of_whole(snapshots);
+    const std::vector<Complex> components = components_of(snapshots, found.field);
+    for (std::size_t t = 0; t < given.size(); ++t) {
+      for (std::size_t m = 0; m < finite.size(); ++m) {
+        const bool has_few = finite[m] < kFewestCalibrationFrames;
+        if (has_few) {
+          snapshots[t][m] = 0.0;
+        } else if (!is_finite(given[t][m])) {
+          snapshots[t][m] = components[t] * found.field[m];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+PrincipalField principal_field(std::span<const std::vector<Complex>> snapshots) {
+  const std::vector<std::vector<Complex>> given(snapshots.begin(), snapshots.end());
+  std::vector<std::vector<Complex>> whole = given;
+  bool has_gaps = false;
+  for (std::vector<Complex>& snapshot : whole) {
+    for (Complex& value : snapshot) {
+      has_gaps = has_gaps || !is_finite(value);
+      value = is_finite(value) ? value : 0.0;
+    }
+  }
+  if (has_gaps) {
+    fill_gaps(whole, given);
+  }
+  return principal_field_of_whole(whole);
+}
+
 std::size_t centre_microphone(const ArrayGeometry& geometry, const std::vector<double>& coherence) {
   const bool has_good =
       std::any_of(coherence.begin(), coherence.end(), [](double value) { return value >= kLeastTemplateCoherence; });
@@ -182,6 +225,11 @@ Templates make_templates(const TemplateOptions& options) {
                                                               .field = {},
                                                               .calibrator = {},
                                                               .engine = options.engine});
+    for (const std::string& remark : remarks_on_left_out(frames.left_out, frames.frames())) {
+      if (options.warn) {
+        options.warn(fmt::format("{}: {}", place.inputs.front().string(), remark));
+      }
+    }
     Templates& of_place = of_places.emplace_back();
     of_place.measurement = {.geometry = frames.plan.settings.array.geometry,
                             .standoff_m = frames.plan.settings.holography.standoff_m};

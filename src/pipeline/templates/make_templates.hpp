@@ -3,6 +3,7 @@
 #include <complex>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ struct TemplateOptions {
                                                    ///< their recordings are taken together
   Settings settings;
   EngineKind engine = EngineKind::kOpencl;
+  std::function<void(const std::string&)> warn = {};  ///< of microphones of which windows were left out
 };
 
 /// Templates of recordings of a source at known places: at each frequency the principal eigenvector of the windows'

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "config/config.hpp"
+#include "files/sample_levels.hpp"
 #include "nearfield/error.hpp"
 
 namespace nearfield {
@@ -139,6 +140,13 @@ void Playback::open_time_data(const std::filesystem::path& path, std::optional<d
   if (const std::optional<double> unit_pa =
           pascal_per_unit_for(pascal_per_unit, path.string(), time_data_reader_->states_pascal())) {
     time_data_reader_->set_pascal_per_unit(*unit_pa);
+  }
+  constexpr std::uint64_t kMostValues = std::uint64_t{1} << 22U;  // a short look, before the stream begins
+  for (const std::string& warning :
+       {time_data_reader_->note(), doubt_about(levels_of(*time_data_reader_, kMostValues))}) {
+    if (!warning.empty()) {
+      warnings_.push_back(fmt::format("{}: {}", path.string(), warning));
+    }
   }
   kind_ = PayloadKind::kSamples;
   elements_ = time_data_reader_->samples();

@@ -1,0 +1,195 @@
+#include "files/sample_levels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace nearfield {
+namespace {
+
+constexpr double kReference_pa = 20e-6;
+
+/// Sums of one channel while samples come, and the run of equal ones at either extreme.
+class ChannelSums {
+ public:
+  void add(float sample, std::uint64_t at) {
+    ++samples_;
+    const auto value = static_cast<double>(sample);
+    if (!std::isfinite(value)) {
+      ++non_finite_;
+      top_.run = bottom_.run = 0;
+      return;
+    }
+    if (is_first_) {
+      shift_ = value;
+      is_first_ = false;
+    }
+    sum_ += value - shift_;
+    squares_ += (value - shift_) * (value - shift_);
+    if (std::abs(value) > peak_) {
+      peak_ = std::abs(value);
+      peak_sample_ = at;
+    }
+    top_.add(value);
+    bottom_.add(-value);
+  }
+  void end_piece() { top_.run = bottom_.run = 0; }
+  [[nodiscard]] double top() const { return top_.extreme; }
+  [[nodiscard]] double bottom() const { return bottom_.extreme; }
+  /// `top` and `bottom` are the recording's.
+  [[nodiscard]] ChannelLevel level(double top, double bottom) const {
+    const auto finite = static_cast<double>(std::max<std::uint64_t>(samples_ - non_finite_, 1));
+    const double mean = sum_ / finite;
+    return {.rms = std::sqrt(std::max(0.0, squares_ / finite - mean * mean)),
+            .mean = mean + shift_,
+            .peak = peak_,
+            .clipped = (top_.extreme == top ? top_.clipped : 0) + (bottom_.extreme == bottom ? bottom_.clipped : 0),
+            .non_finite = non_finite_,
+            .peak_sample = peak_sample_,
+            .samples = samples_};
+  }
+
+ private:
+  /// Equal samples behind each other at the largest value so far.
+  struct Extreme {
+    double extreme = -std::numeric_limits<double>::infinity();
+    std::uint64_t run = 0;
+    std::uint64_t clipped = 0;
+    void add(double value) {
+      if (value > extreme) {
+        extreme = value;
+        clipped = 0;
+        run = 1;
+      } else if (value == extreme) {
+        ++run;
+        clipped += run > kClippedRun ? 1 : (run == kClippedRun ? kClippedRun : 0);
+      } else {
+        run = 0;
+      }
+    }
+  };
+  Extreme top_;
+  Extreme bottom_;
+  double shift_ = 0.0;  ///< the first sample: sums of what is left keep their digits
+  double sum_ = 0.0;
+  double squares_ = 0.0;
+  double peak_ = 0.0;
+  std::uint64_t peak_sample_ = 0;
+  std::uint64_t samples_ = 0;
+  std::uint64_t non_finite_ = 0;
+  bool is_first_ = true;
+};
+
+void add_piece(const TimeDataReader& reader, std::uint64_t first, std::uint64_t count, std::vector<ChannelSums>& sums) {
+  constexpr std::uint64_t kBlockValues = std::uint64_t{1} << 18U;
+  const std::uint64_t channels = sums.size();
+  const std::uint64_t block = std::max<std::uint64_t>(1, kBlockValues / channels);
+  std::vector<float> values;
+  for (std::uint64_t done = 0; done < count; done += block) {
+    const std::uint64_t samples = std::min(block, count - done);
+    values.resize(static_cast<std::size_t>(samples * channels));
+    reader.read(first + done, values);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      sums[i % channels].add(values[i], first + done + i / channels);
+    }
+  }
+  for (ChannelSums& sum : sums) {
+    sum.end_piece();
+  }
+}
+
+/// Of the channels with finite samples, ascending.
+std::vector<double> rms_of(const SampleLevels& levels) {
+  std::vector<double> rms;
+  for (const ChannelLevel& channel : levels.channels) {
+    if (channel.non_finite < channel.samples) {
+      rms.push_back(channel.rms);
+    }
+  }
+  std::sort(rms.begin(), rms.end());
+  return rms;
+}
+
+}  // namespace
+
+std::size_t SampleLevels::loudest() const {
+  const auto is_softer = [](const ChannelLevel& a, const ChannelLevel& b) { return a.rms < b.rms; };
+  return static_cast<std::size_t>(std::max_element(channels.begin(), channels.end(), is_softer) - channels.begin());
+}
+
+double SampleLevels::median_rms() const {
+  const std::vector<double> rms = rms_of(*this);
+  return rms.empty() ? 0.0 : rms[rms.size() / 2];
+}
+
+SampleLevels levels_of(const TimeDataReader& reader, std::uint64_t most_values) {
+  constexpr std::uint64_t kPieces = 16;
+  const auto channels = static_cast<std::uint64_t>(reader.channels());
+  const std::uint64_t all = reader.samples();
+  std::vector<ChannelSums> sums(channels);
+  SampleLevels levels;
+  levels.is_whole = all <= std::max<std::uint64_t>(1, most_values / channels);
+  if (levels.is_whole) {
+    add_piece(reader, 0, all, sums);
+    levels.samples = all;
+  } else {
+    const std::uint64_t piece = std::max<std::uint64_t>(1, most_values / channels / kPieces);
+    for (std::uint64_t i = 0; i < kPieces; ++i) {
+      add_piece(reader, (all - piece) / (kPieces - 1) * i, piece, sums);
+    }
+    levels.samples = kPieces * piece;
+  }
+  double top = -std::numeric_limits<double>::infinity();
+  double bottom = top;
+  for (const ChannelSums& sum : sums) {
+    top = std::max(top, sum.top());
+    bottom = std::max(bottom, sum.bottom());
+  }
+  for (const ChannelSums& sum : sums) {
+    levels.channels.push_back(sum.level(top, bottom));
+  }
+  return levels;
+}
+
+double level_db(double rms_pa) { return 20.0 * std::log10(rms_pa / kReference_pa); }
+
+std::string text_of(const SampleLevels& levels, bool is_pascal) {
+  const std::size_t loudest = levels.loudest();
+  const ChannelLevel& loud = levels.channels[loudest];
+  const auto shown = [&](double rms) {
+    return is_pascal ? fmt::format("{:.1f} dB re 20 uPa", level_db(rms)) : fmt::format("{:.4g} of its unit", rms);
+  };
+  return fmt::format("loudest microphone {}: {} rms, peak {:.4g}{}; median {}{}", loudest, shown(loud.rms), loud.peak,
+                     is_pascal ? " Pa" : "", shown(levels.median_rms()),
+                     levels.is_whole ? "" : fmt::format(" (of {} samples spread over it)", levels.samples));
+}
+
+std::string doubt_about(const SampleLevels& levels) {
+  for (std::size_t channel = 0; channel < levels.channels.size(); ++channel) {
+    const ChannelLevel& level = levels.channels[channel];
+    if (level.peak > kReference_pa * std::pow(10.0, kLoudest_db / 20.0)) {
+      return fmt::format(
+          "value {} of microphone {}: found a pressure of {:.4g} Pa, expected at most {:.0f} dB re 20 uPa: is it "
+          "damaged, or the unit wrong (array.pascal_per_unit)?",
+          level.peak_sample, channel, level.peak, kLoudest_db);
+    }
+  }
+  const double loudest_pa = levels.channels[levels.loudest()].rms;
+  const bool has_finite = std::any_of(levels.channels.begin(), levels.channels.end(),
+                                      [](const ChannelLevel& channel) { return channel.non_finite < channel.samples; });
+  if (!has_finite || loudest_pa == 0.0) {
+    return fmt::format("all {} samples of all microphones that were looked at are {}, expected a sound", levels.samples,
+                       has_finite ? "constant" : "NaN or infinite");
+  }
+  if (level_db(loudest_pa) < kSoftest_db) {
+    return fmt::format(
+        "the loudest microphone has {:.1f} dB re 20 uPa rms, expected {:.0f} dB at least: is the unit right "
+        "(array.pascal_per_unit)?",
+        level_db(loudest_pa), kSoftest_db);
+  }
+  return "";
+}
+
+}  // namespace nearfield

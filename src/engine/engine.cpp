@@ -603,7 +603,7 @@ void warn_of_images(const PnahPlan& images, const std::string& what, const std::
 constexpr int kMostAliasWarnings = 8;
 
 std::vector<std::string> plan_warnings(const Engine& engine) {
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = doubts_of(engine.plan().settings.array.geometry);
   for (const Engine::Tap& tap : engine.taps()) {
     int aliased = 0;
     const double alias = tap.array.alias_wavenumber();
@@ -650,6 +650,9 @@ std::vector<std::string> plan_warnings(const Engine& engine) {
 
 std::vector<std::string> plan_notes(const Engine& engine) {
   std::vector<std::string> notes;
+  if (std::string origin = text_of_origin(engine.plan().settings.array.geometry); !origin.empty()) {
+    notes.push_back(std::move(origin));
+  }
   for (const Engine::Wanted& wanted : engine.wanted_processors()) {
     const std::vector<std::string> more = processor_entry(wanted.kind).remarks(wanted.plan).notes;
     notes.insert(notes.end(), more.begin(), more.end());
